@@ -1,0 +1,293 @@
+"""What sizing answers with: ranked fits, rejected candidates with their distance, the assumptions used. Frozen, JSON both ways."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cache
+
+from pydantic import TypeAdapter
+
+PLAN_VERSION = "sizing/1"
+GIB = 2**30
+
+
+class Limit(StrEnum):
+    """The question a candidate failed."""
+
+    DEVICE_MEMORY = "accelerator memory"
+    HOST_MEMORY = "host memory"
+    GEOMETRY = "parallelism geometry"
+    PRECISION = "number format"
+    DEADLINE = "deadline"
+    BUDGET = "budget"
+    TTFT = "time to first token"
+    TPOT = "time per output token"
+    THROUGHPUT = "throughput"
+    CAPACITY = "capacity"
+    REGION = "region"
+    RESIDENCY = "residency"
+    ORGANISATION = "organisation limit"
+    QUOTA = "quota"
+    RUN_LIMIT = "longest run of the capacity mode"
+    PRICE = "price"
+    FABRIC = "fabric"
+    DATA = "published data"
+    BLUEPRINT = "blueprint"
+    PIN = "pin"
+
+
+@dataclass(frozen=True)
+class Rejection:
+    """Why not, and by how much. `need` and `have` are in `unit`; None means the fact is not a number or not published."""
+
+    limit: Limit
+    need: float | None
+    have: float | None
+    unit: str = ""
+    words: str = ""
+    remedy: str = ""
+
+    @property
+    def distance(self) -> float:
+        """How many times off; 1.2 is 20 % short, inf when no amount helps."""
+        if self.need is None or not self.have:
+            return float("inf")
+        ratio = self.need / self.have
+        return ratio if ratio >= 1 else 1 / ratio if ratio else float("inf")
+
+    def __str__(self) -> str:
+        if self.need is None or self.have is None:
+            return f"{self.limit}: {self.words}"
+        return f"{self.limit}: needs {self.need:,.1f} {self.unit}, has {self.have:,.1f}" + (f" ({self.words})" if self.words else "")
+
+
+@dataclass(frozen=True)
+class Interval:
+    """p10, p50 and p90 of one answer."""
+
+    p10: float
+    p50: float
+    p90: float
+
+    def times(self, factor: float) -> "Interval":
+        return Interval(self.p10 * factor, self.p50 * factor, self.p90 * factor)
+
+
+@dataclass(frozen=True)
+class Parallelism:
+    """How one copy of the job is spread. `data` counts replicas of the model; zero_stage 3 is FSDP."""
+
+    tensor: int = 1
+    pipeline: int = 1
+    context: int = 1
+    expert: int = 1
+    data: int = 1
+    zero_stage: int = 0
+    micro_batch: int = 1
+    gradient_accumulation: int = 1
+    recompute: str = "none"
+
+    @property
+    def accelerators(self) -> int:
+        return self.tensor * self.pipeline * self.context * self.data
+
+    def __str__(self) -> str:
+        parts = [("TP", self.tensor), ("PP", self.pipeline), ("CP", self.context), ("EP", self.expert), ("DP", self.data)]
+        named = " ".join(f"{n}{v}" for n, v in parts if v > 1) or "one accelerator"
+        return named + (f" ZeRO-{self.zero_stage}" if self.zero_stage else "") + (f" recompute {self.recompute}" if self.recompute != "none" else "")
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Bytes on the fullest accelerator, by term; `capacity_bytes` is what the device has, `max_fill` the part sizing may use."""
+
+    capacity_bytes: float
+    max_fill: float
+    weights_bytes: float = 0.0
+    gradients_bytes: float = 0.0
+    optimizer_bytes: float = 0.0
+    activations_bytes: float = 0.0
+    head_bytes: float = 0.0
+    kv_bytes: float = 0.0
+    fixed_bytes: float = 0.0
+    margin_bytes: float = 0.0
+
+    @property
+    def total_bytes(self) -> float:
+        return (
+            self.weights_bytes
+            + self.gradients_bytes
+            + self.optimizer_bytes
+            + self.activations_bytes
+            + self.head_bytes
+            + self.kv_bytes
+            + self.fixed_bytes
+            + self.margin_bytes
+        )
+
+    @property
+    def fill(self) -> float:
+        return self.total_bytes / self.capacity_bytes
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One way to run the workload on one offering.
+
+    machine: catalog name of one node (for TPUs the host machine type); nodes: in all; slices, topology: TPU only;
+    replicas: serving copies now, max_replicas the ceiling; price_usd_per_hour: one node, None when not published.
+    """
+
+    cloud: str
+    machine: str
+    accelerator: str
+    accelerators_per_node: int
+    nodes: int
+    region: str
+    zones: tuple[str, ...]
+    capacity: str
+    fabric: str
+    parallelism: Parallelism
+    price_usd_per_hour: float | None
+    price_as_of: str = ""
+    price_source: str = ""
+    price_region: str = ""
+    capacity_id: str = ""
+    precision: str = "bf16"
+    slices: int = 0
+    topology: str = ""
+    replicas: int = 1
+    max_replicas: int = 1
+    place: int = 0
+    pinned: bool = False
+
+    @property
+    def accelerators(self) -> int:
+        return self.nodes * self.accelerators_per_node
+
+    @property
+    def label(self) -> str:
+        """Unique among candidates of one plan: what, how many, where, how bought."""
+        what = f"{self.slices} x {self.accelerator} {self.topology}" if self.topology else f"{self.nodes} x {self.machine}"
+        return f"{what} {self.region} {self.capacity}"
+
+
+@dataclass(frozen=True)
+class Speed:
+    """Seconds and rates. Training fills step_*, serving ttft/tpot; the others stay None."""
+
+    tokens_per_s: float | None = None
+    samples_per_s: float | None = None
+    step_s: float | None = None
+    compute_s: float | None = None
+    communication_s: float | None = None
+    bubble_s: float | None = None
+    mfu: float | None = None
+    ttft_s: float | None = None
+    tpot_s: float | None = None
+    concurrency: int | None = None
+    requests_per_s: float | None = None
+    kv_tokens: int | None = None
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A candidate that meets every limit. duration: seconds of the run (training, batch) or None; cost: US dollars of the run, or of
+    a month of 730 h for serving, compute only (the bill adds the rest)."""
+
+    candidate: Candidate
+    memory: Memory
+    speed: Speed
+    cost_usd: Interval
+    usd_per_hour: float
+    duration_s: Interval | None = None
+    binding: str = ""
+    why: str = ""
+    warnings: tuple[str, ...] = ()
+    evidence: str = "prior"
+
+
+@dataclass(frozen=True)
+class Rejected:
+    """A candidate and every limit it breaks, worst first; `fit` keeps its numbers where they could be computed."""
+
+    candidate: Candidate
+    rejections: tuple[Rejection, ...]
+    remedy: str = ""
+    cost_usd: float | None = None
+    duration_s: float | None = None
+
+    @property
+    def distance(self) -> float:
+        return max(r.distance for r in self.rejections)
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """A number sizing used that nobody told it."""
+
+    name: str
+    value: str
+    unit: str
+    source: str
+
+
+@dataclass(frozen=True)
+class WorkloadFacts:
+    """What the workload came to, in numbers: shown in reports and used by storage and bill."""
+
+    name: str
+    kind: str
+    model: str
+    parameters: float
+    active_parameters: float
+    trainable_parameters: float = 0.0
+    tokens: float = 0.0
+    sequence_length: int = 0
+    global_batch_size: int = 0
+    weights_bytes: float = 0.0
+    checkpoint_bytes: float = 0.0
+    checkpoint_interval_s: float = 0.0
+    dataset_bytes: float = 0.0
+
+
+@dataclass(frozen=True)
+class StorageNeed:
+    """Shared storage the run needs: capacity and sustained throughput, with the reason in words."""
+
+    capacity_bytes: float = 0.0
+    throughput_bytes_per_s: float = 0.0
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class SizingPlan:
+    """The contract between sizing and everything after it. Order of `fits` is the rank; ties are broken by label."""
+
+    spec: str
+    facts: WorkloadFacts
+    fits: tuple[Fit, ...]
+    rejected: tuple[Rejected, ...]
+    assumptions: tuple[Assumption, ...]
+    catalog_digest: str
+    scaling: str = ""
+    """Why one machine, or why many: vertical before horizontal."""
+    storage: StorageNeed = field(default_factory=StorageNeed)
+    warnings: tuple[str, ...] = ()
+    considered: int = 0
+    version: str = PLAN_VERSION
+
+    @property
+    def chosen(self) -> Fit | None:
+        return self.fits[0] if self.fits else None
+
+    def to_json(self) -> str:
+        return _adapter().dump_json(self, indent=2).decode()
+
+    @staticmethod
+    def from_json(text: str) -> "SizingPlan":
+        return _adapter().validate_json(text)
+
+
+@cache
+def _adapter() -> TypeAdapter[SizingPlan]:
+    return TypeAdapter(SizingPlan)
