@@ -1,0 +1,397 @@
+"""What the catalog is made of: one frozen row per thing that can be bought. Shape, price and availability are different rows.
+
+Unknown is None and shows as "not published"; it is never zero. Bytes, bytes per second, FLOP per second and US dollars per hour inside;
+GiB, GB, Gbps and TFLOPS live only in the data files, in their column names. Every row names its source and the date of that source.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Fabric(StrEnum):
+    """How accelerators of two machines reach one another. NONE: ordinary VPC networking; TCP: the same, documented for multi-node use."""
+
+    NONE = "none"
+    EFA = "efa"
+    TCPX = "tcpx"
+    TCPXO = "tcpxo"
+    ROCE = "roce"
+    INFINIBAND = "infiniband"
+    ICI = "ici"
+    TCP = "tcp"
+
+
+class CapacityMode(StrEnum):
+    ON_DEMAND = "on-demand"
+    SPOT = "spot"
+    CAPACITY_BLOCK = "capacity-block"
+    FLEX_START = "flex-start"
+    RESERVATION = "reservation"
+    CALENDAR = "calendar"
+    CUD_1Y = "cud-1y"
+    CUD_3Y = "cud-3y"
+
+
+FORMATS = ("fp32", "tf32", "bf16", "fp16", "fp8", "int8", "fp4")
+"""Number formats of which the catalog keeps a peak; all dense, without sparsity."""
+
+
+@dataclass(frozen=True, slots=True)
+class Accelerator:
+    """One GPU, TPU chip or Neuron device.
+
+    memory_bytes: what a program can address where an API or tool prints it, else the vendor's GB; *_flops, int8_ops: dense peak per second;
+    scale_up_bytes_per_s: per direction and accelerator (half of the vendor's bidirectional figure), None without such a link;
+    scale_up_domain: accelerators that reach one another over it; aliases: other names people and APIs use, lower case.
+    """
+
+    name: str
+    vendor: str
+    architecture: str
+    form_factor: str
+    aliases: tuple[str, ...]
+    memory_bytes: int | None
+    memory_type: str
+    memory_bandwidth_bytes_per_s: float | None
+    fp32_flops: float | None
+    tf32_flops: float | None
+    bf16_flops: float | None
+    fp16_flops: float | None
+    fp8_flops: float | None
+    int8_ops: float | None
+    fp4_flops: float | None
+    measured_bf16_flops: float | None
+    scale_up_link: str
+    scale_up_bytes_per_s: float | None
+    scale_up_domain: int | None
+    scale_up_topology: str
+    host_link: str
+    tdp_watts: float | None
+    status: str
+    confidence: str
+    conflict: str
+    notes: str
+    source: str
+    as_of: str
+
+    def peak(self, dtype: str) -> float | None:
+        """Dense peak of a number format in operations per second; None when not published or not supported (vendors rarely say which)."""
+        if dtype not in FORMATS:
+            raise ValueError(f"no number format {dtype!r}; the catalog knows {', '.join(FORMATS)}")
+        return self.int8_ops if dtype == "int8" else getattr(self, f"{dtype}_flops")
+
+    def supports(self, dtype: str) -> bool:
+        """Whether a peak is published for the format, so that a time can be computed."""
+        return self.peak(dtype) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """One node shape, whoever sells it: the view sizing and compile use.
+
+    kind: gpu, tpu, neuron, cpu or other; accelerator_count: devices seen by the node; accelerator_fraction: part of a whole device each of
+    them is (vGPU); accelerator_memory_bytes: of one such device; network_bytes_per_s: all interfaces together, one direction, fabric
+    included (network_is_peak: the vendor says "up to"); fabric_bytes_per_s: the fabric's part where it is told apart; fabric_interfaces:
+    EFA devices or fabric NICs; network_cards, enis_per_card, ipv4_per_eni: EC2 limits; card0_efa: whether EFA may sit on network card 0;
+    efa_cards: cards that carry EFA in the recommended layout; extra_networks: GCP node networks besides the primary one;
+    local_nvme_bytes: 0 is none, None not published; scale_up_domain: accelerators one of these reaches over its scale-up link, other nodes
+    included; orderable: False when no API name is known or it is sold only inside a bigger unit (`unit_machine` x `unit_nodes`).
+    """
+
+    name: str
+    cloud: str
+    family: str
+    kind: str
+    accelerator: str | None
+    accelerator_count: int
+    accelerator_memory_bytes: int | None
+    vcpus: int | None
+    memory_bytes: int | None
+    cpu_arch: str
+    network_bytes_per_s: float | None
+    source: str
+    as_of: str
+    accelerator_fraction: float = 1.0
+    network_is_peak: bool = False
+    fabric: Fabric = Fabric.NONE
+    fabric_interfaces: int = 0
+    fabric_bytes_per_s: float | None = None
+    network_cards: int | None = None
+    enis_per_card: int | None = None
+    ipv4_per_eni: int | None = None
+    efa_interfaces: int = 0
+    efa_cards: tuple[int, ...] = ()
+    card0_efa: bool = False
+    extra_networks: int = 0
+    local_nvme_bytes: int | None = None
+    local_nvme_count: int | None = None
+    block_storage_bytes_per_s: float | None = None
+    scale_up_link: str = ""
+    scale_up_domain: int | None = None
+    max_pods: int | None = None
+    gke_accelerator_label: str = ""
+    capacity_modes: tuple[CapacityMode, ...] = ()
+    capacity_block: bool = False
+    quota_on_demand: str = ""
+    quota_spot: str = ""
+    quota_capacity_block: str = ""
+    placement: str = ""
+    orderable: bool = True
+    unit_machine: str = ""
+    unit_nodes: int = 1
+    conflict: str = ""
+    notes: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FabricLayout:
+    """What a machine's fabric needs from the network.
+
+    AWS: `cards` carry one EFA each (at device 1 on card 0, device 0 elsewhere), `ip_cards` get a further ENA interface for most IP
+    bandwidth. GCP: `gvnic_networks` extra VPCs with one subnet each, `rdma_subnets` subnets of one RDMA VPC made with `network_profile`
+    (zonal: prefix it with `ZONE-`); `first_interface` is the pod interface of the first fabric NIC; `device_mode` that of the
+    GKENetworkParamSet.
+    """
+
+    machine: str
+    cloud: str
+    fabric: Fabric
+    interfaces: int
+    interface_bytes_per_s: float | None
+    cards: tuple[int, ...]
+    ip_cards: tuple[int, ...]
+    generation: str
+    rdma: str
+    gvnic_networks: int
+    rdma_subnets: int
+    network_profile: str
+    device_mode: str
+    first_interface: str
+    mtu: int | None
+    gke_min_versions: tuple[str, ...]
+    conflict: str
+    notes: str
+    source: str
+    as_of: str
+
+
+@dataclass(frozen=True, slots=True)
+class TpuSlice:
+    """One TPU topology. `generation` is also the accelerator's name and the price row's sku (per chip); `gke_machine_type` is one host.
+
+    tpu_api_type: accelerator type of the TPU API, None where the shape is asked for by version and topology, or GKE only;
+    listed: False for shapes that follow the vendor's rule of multiples but appear in no list.
+    """
+
+    generation: str
+    topology: str
+    chips: int
+    tensorcores: int
+    hosts: int
+    chips_per_host: int
+    multi_host: bool
+    gke_machine_type: str
+    gke_accelerator_label: str
+    tpu_api_type: str | None
+    tpu_api_version: str | None
+    xpk_type: str
+    host_vcpus: int | None
+    host_memory_bytes: int | None
+    hbm_bytes_per_chip: int
+    runtime_version: str | None
+    gke_min_version: str | None
+    gke_min_version_autopilot: str | None
+    listed: bool
+    conflict: str
+    notes: str
+    source: str
+    as_of: str
+
+    @property
+    def hbm_bytes(self) -> int:
+        return self.chips * self.hbm_bytes_per_chip
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A server one owns. What varies per order (CPU, memory, disks, NICs) is None or words: the site inventory decides.
+
+    fabric_*: the vendor's reference design, not a promise about the box at hand.
+    """
+
+    name: str
+    machine: str
+    vendor: str
+    accelerator: str
+    accelerator_count: int
+    cpu: str
+    max_memory_bytes: int | None
+    memory_words: str
+    local_storage: str
+    power_supplies: str
+    power_supply_watts: float | None
+    form_factor: str
+    scale_up: str
+    fabric: Fabric
+    fabric_interfaces: int
+    fabric_interface_bytes_per_s: float | None
+    scale_out: str
+    notes: str
+    source: str
+    as_of: str
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """A list price. unit: `node` or `chip`; region None: the source prints one price and names no region."""
+
+    sku: str
+    cloud: str
+    region: str | None
+    capacity: CapacityMode
+    usd_per_hour: float
+    unit: str
+    notes: str
+    source: str
+    as_of: str
+
+
+@dataclass(frozen=True, slots=True)
+class Availability:
+    """Where a machine is sold. zones: GCP zone names or AWS zone ids (`use1-az4`; names differ per account); empty: not published."""
+
+    sku: str
+    cloud: str
+    region: str
+    zones: tuple[str, ...]
+    notes: str
+    source: str
+    as_of: str
+
+
+@dataclass(frozen=True, slots=True)
+class Volume:
+    """A storage tier. kind: lustre, block, object, file, cache or local.
+
+    *_bytes_per_s_per_tib: sustained rate bought with each TiB (2^40 bytes); max_*: of one file system or volume; sizes allowed: min_bytes,
+    second_bytes when set, then multiples of step_bytes, of large_step_bytes above large_step_above_bytes.
+    price_*: of the reference region, None when not published; vendors' "GB-month" is 2^30 bytes (730 h).
+    """
+
+    name: str
+    cloud: str
+    kind: str
+    tier: str
+    read_bytes_per_s_per_tib: float | None
+    write_bytes_per_s_per_tib: float | None
+    burst_bytes_per_s_per_tib: float | None
+    max_read_bytes_per_s: float | None
+    max_write_bytes_per_s: float | None
+    max_iops: float | None
+    min_bytes: int | None
+    second_bytes: int | None
+    step_bytes: int | None
+    max_bytes: int | None
+    large_step_bytes: int | None
+    large_step_above_bytes: int | None
+    rdma: bool
+    deprecated: bool
+    rules: str
+    conflict: str
+    source: str
+    as_of: str
+    price_usd_per_byte_month: float | None = None
+    price_region: str | None = None
+    price_as_of: str = ""
+    price_source: str = ""
+    price_notes: str = ""
+
+    def allowed_bytes(self, need_bytes: float) -> int | None:
+        """The smallest size sold that holds `need_bytes`; None when even the largest does not, or sizes are not published."""
+        if self.min_bytes is None:
+            return None
+        size = next((s for s in (self.min_bytes, self.second_bytes) if s and s >= need_bytes), None) or self._stepped(need_bytes)
+        return size if self.max_bytes is None or size <= self.max_bytes else None
+
+    def _stepped(self, need_bytes: float) -> int:
+        large = self.large_step_above_bytes is not None and need_bytes > self.large_step_above_bytes
+        step = (self.large_step_bytes if large else self.step_bytes) or 1
+        return int(-(-need_bytes // step)) * step
+
+
+@dataclass(frozen=True, slots=True)
+class StoragePrice:
+    """Price of a volume's capacity in one region."""
+
+    volume: str
+    cloud: str
+    region: str | None
+    usd_per_byte_month: float
+    notes: str
+    source: str
+    as_of: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fee:
+    """What a stack pays besides machines and capacity. per: hour, month, gib, vm-hour, gib-month, iops-month, mbps-month ..."""
+
+    name: str
+    cloud: str
+    region: str | None
+    usd: float
+    per: str
+    notes: str
+    source: str
+    as_of: str
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """A limit one asks for. code: AWS quota code or GCP metric; capacity None: not tied to a mode; default None: not published."""
+
+    cloud: str
+    code: str
+    family: str
+    capacity: CapacityMode | None
+    scope: str
+    unit: str
+    default: float | None
+    adjustable: bool | None
+    notes: str
+    source: str
+    as_of: str
+
+
+@dataclass(frozen=True, slots=True)
+class CapacityRule:
+    """A number a capacity mode imposes. rule names carry the unit: `longest_run_s`, `most_nodes`, `drain_before_end_s`."""
+
+    cloud: str
+    capacity: CapacityMode
+    family: str
+    rule: str
+    value: float
+    notes: str
+    source: str
+    as_of: str
+
+
+@dataclass(frozen=True, slots=True)
+class Offering:
+    """A machine in a place, bought in one way. For TPUs the machine is one host.
+
+    price_usd_per_hour: one node, None when not published; price_is_reference: another region's or mode's price, `price_words` says whose.
+    """
+
+    machine: Machine
+    cloud: str
+    region: str
+    zones: tuple[str, ...]
+    capacity: CapacityMode
+    price_usd_per_hour: float | None = None
+    price_region: str | None = None
+    price_as_of: str = ""
+    price_source: str = ""
+    price_is_reference: bool = False
+    price_words: str = ""
