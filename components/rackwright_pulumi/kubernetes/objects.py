@@ -1,0 +1,39 @@
+"""Kubernetes objects exactly as the plan writes them: no field is renamed, dropped or added on the way."""
+
+from collections.abc import Mapping
+from typing import Any, Optional
+
+import pulumi
+from pulumi import Output, ResourceOptions
+
+NAMESPACE_LABEL = "pod-security.kubernetes.io"
+
+
+class KubernetesObject(pulumi.CustomResource):
+    """One object of any kind, built in or custom; `body` is the manifest itself, with Outputs where only the cloud knows.
+
+    The SDK's own classes rename keys (`matchLabels` to `match_labels` and back) and its CustomResource keeps only `metadata` and `spec`,
+    which loses the `value` of a WorkloadPriorityClass. The provider takes the manifest as it is.
+    """
+
+    status: Output[Any]
+
+    def __init__(self, name: str, body: Mapping[str, Any], opts: Optional[ResourceOptions] = None):
+        hidden = ["data", "stringData"] if body["kind"] == "Secret" else []
+        opts = ResourceOptions.merge(opts, ResourceOptions(additional_secret_outputs=hidden))
+        super().__init__(token(body["apiVersion"], body["kind"]), name, {**body, "status": None}, opts)
+
+
+def token(api_version: str, kind: str) -> str:
+    """Pulumi type of a kind: `v1` is `core/v1`, every other group names itself."""
+    return f"kubernetes:{'core/v1' if api_version == 'v1' else api_version}:{kind}"
+
+
+def namespace_body(name: str, level: str) -> dict[str, Any]:
+    """A Namespace whose pods must meet the Pod Security level: privileged, baseline or restricted."""
+    labels = {f"{NAMESPACE_LABEL}/{mode}": level for mode in ("enforce", "audit", "warn")}
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
+
+
+def namespace_of(body: Mapping[str, Any]) -> str:
+    return body.get("metadata", {}).get("namespace", "")

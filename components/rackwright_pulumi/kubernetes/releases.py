@@ -1,0 +1,33 @@
+"""Helm releases through the Helm SDK of the provider: hooks run, an install that fails is rolled back, versions never float."""
+
+from typing import Any, Optional
+
+from pulumi import ResourceOptions
+from pulumi_kubernetes.helm.v3 import Release, RepositoryOptsArgs
+
+from rackwright.compile.wants import ReleaseWant
+
+KEPT_REVISIONS = 5
+
+
+def helm_release(name: str, want: ReleaseWant, values: dict[str, Any], opts: Optional[ResourceOptions] = None) -> Release:
+    """The release of `want`, under its own name in the cluster; `values` are those of the want with every ref resolved.
+
+    An `oci://` chart carries its registry itself and refuses a repository beside it.
+    """
+    repository = RepositoryOptsArgs(repo=want.repository) if want.repository else None
+    return Release(
+        name,
+        name=want.name,
+        namespace=want.namespace,
+        chart=want.chart,
+        version=want.version,
+        repository_opts=repository,
+        values=values,
+        atomic=True,
+        cleanup_on_fail=True,
+        skip_await=False,
+        timeout=want.timeout_s,
+        max_history=KEPT_REVISIONS,
+        opts=opts,
+    )

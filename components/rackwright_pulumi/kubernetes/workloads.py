@@ -1,0 +1,86 @@
+"""Everything inside a cluster that the plan asks for, on any cloud: namespaces, operators, then objects."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from graphlib import TopologicalSorter
+from typing import Any, Optional, TypedDict
+
+import pulumi
+from pulumi import Input, Resource, ResourceOptions
+
+from rackwright.compile.wants import ManifestWant, ReleaseWant
+from rackwright_pulumi.args import PartInput, part
+from rackwright_pulumi.kubernetes.objects import KubernetesObject, namespace_body, namespace_of
+from rackwright_pulumi.kubernetes.releases import helm_release
+from rackwright_pulumi.naming import child
+from rackwright_pulumi.refs import Known, resolve
+
+
+class ClusterLayerArgs(TypedDict):
+    """namespaces: pairs (name, pod security level). refs: the value of each Ref in releases and manifests. protect: keep what holds data."""
+
+    namespaces: PartInput
+    releases: PartInput
+    manifests: PartInput
+    refs: Mapping[str, Input[Any]]
+    protect: bool
+
+
+class ClusterLayer(pulumi.ComponentResource):
+    """Namespaces, Helm releases and objects, each waiting for exactly what its `after` names and for its namespace.
+
+    Pass the cluster's provider in `opts`. An object whose webhook is served by a release names that release in `after`: a release counts
+    as done when all its pods are ready, so no object meets a webhook that does not answer yet.
+    Raises KeyError on an unknown name in `after`, graphlib.CycleError on a circle, ValueError when two parts share a key.
+    """
+
+    objects: Mapping[str, KubernetesObject]
+    """By key of the ManifestWant."""
+
+    def __init__(self, name: str, args: ClusterLayerArgs, opts: Optional[ResourceOptions] = None):
+        super().__init__("rackwright:index:KubernetesLayer", name, None, opts)
+        releases = part(tuple[ReleaseWant, ...], args["releases"])
+        manifests = part(tuple[ManifestWant, ...], args["manifests"])
+        site = _Site(self, name, args["refs"], args["protect"])
+        for space, level in part(tuple[tuple[str, str], ...], args["namespaces"]):
+            site.spaces[space] = KubernetesObject(child(name, "ns", space), namespace_body(space, level), ResourceOptions(parent=self))
+        for want in _in_order([*releases, *manifests]):
+            site.made[_key(want)] = site.release(want) if isinstance(want, ReleaseWant) else site.object(want)
+        self.objects = {want.key: site.made[want.key] for want in manifests}  # type: ignore[misc]
+        self.register_outputs({"releases": [want.name for want in releases], "objects": [want.key for want in manifests]})
+
+
+@dataclass
+class _Site:
+    """What is already built, so that the next part can wait for it."""
+
+    layer: ClusterLayer
+    name: str
+    refs: Known
+    protect: bool
+    spaces: dict[str, Resource] = field(default_factory=dict)
+    made: dict[str, Resource] = field(default_factory=dict)
+
+    def release(self, want: ReleaseWant) -> Resource:
+        opts = ResourceOptions(parent=self.layer, depends_on=self._waits(want.after, want.namespace))
+        return helm_release(child(self.name, want.name), want, resolve(want.values, self.refs), opts)
+
+    def object(self, want: ManifestWant) -> Resource:
+        waits = self._waits(want.after, namespace_of(want.body))
+        opts = ResourceOptions(parent=self.layer, depends_on=waits, protect=(self.protect and want.data) or None)
+        return KubernetesObject(child(self.name, want.key), resolve(want.body, self.refs), opts)
+
+    def _waits(self, after: Sequence[str], namespace: str) -> list[Resource]:
+        return [self.made[key] for key in after] + ([self.spaces[namespace]] if namespace in self.spaces else [])
+
+
+def _key(want: ReleaseWant | ManifestWant) -> str:
+    return want.name if isinstance(want, ReleaseWant) else want.key
+
+
+def _in_order(wants: Sequence[ReleaseWant | ManifestWant]) -> list[ReleaseWant | ManifestWant]:
+    """Each after what it waits for."""
+    by_key = {_key(want): want for want in wants}
+    if len(by_key) < len(wants):
+        raise ValueError("two releases or manifests share a key")
+    return [by_key[key] for key in TopologicalSorter({key: want.after for key, want in by_key.items()}).static_order()]
