@@ -1,7 +1,7 @@
 """Kubernetes objects exactly as the plan writes them: no field is renamed, dropped or added on the way."""
 
 from collections.abc import Mapping
-from typing import Any, Optional
+from typing import Any
 
 import pulumi
 from pulumi import Output, ResourceOptions
@@ -18,7 +18,7 @@ class KubernetesObject(pulumi.CustomResource):
 
     status: Output[Any]
 
-    def __init__(self, name: str, body: Mapping[str, Any], opts: Optional[ResourceOptions] = None):
+    def __init__(self, name: str, body: Mapping[str, Any], opts: ResourceOptions | None = None):
         hidden = ["data", "stringData"] if body["kind"] == "Secret" else []
         opts = ResourceOptions.merge(opts, ResourceOptions(additional_secret_outputs=hidden))
         super().__init__(token(body["apiVersion"], body["kind"]), name, {**body, "status": None}, opts)

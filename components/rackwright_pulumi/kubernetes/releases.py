@@ -1,16 +1,15 @@
 """Helm releases through the Helm SDK of the provider: hooks run, an install that fails is rolled back, versions never float."""
 
-from typing import Any, Optional
+from typing import Any
 
 from pulumi import ResourceOptions
 from pulumi_kubernetes.helm.v3 import Release, RepositoryOptsArgs
-
 from rackwright.compile.wants import ReleaseWant
 
 KEPT_REVISIONS = 5
 
 
-def helm_release(name: str, want: ReleaseWant, values: dict[str, Any], opts: Optional[ResourceOptions] = None) -> Release:
+def helm_release(name: str, want: ReleaseWant, values: dict[str, Any], opts: ResourceOptions | None = None) -> Release:
     """The release of `want`, under its own name in the cluster; `values` are those of the want with every ref resolved.
 
     An `oci://` chart carries its registry itself and refuses a repository beside it.

@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from graphlib import TopologicalSorter
-from typing import Any, Optional, TypedDict
+from typing import Any, TypedDict
 
 import pulumi
 from pulumi import Input, Resource, ResourceOptions
-
 from rackwright.compile.wants import ManifestWant, ReleaseWant
+
 from rackwright_pulumi.args import PartInput, part
 from rackwright_pulumi.kubernetes.objects import KubernetesObject, namespace_body, namespace_of
 from rackwright_pulumi.kubernetes.releases import helm_release
@@ -17,7 +17,7 @@ from rackwright_pulumi.refs import Known, resolve
 
 
 class ClusterLayerArgs(TypedDict):
-    """namespaces: pairs (name, pod security level). refs: the value of each Ref in releases and manifests. protect: keep what holds data."""
+    """namespaces: pairs (name, pod security level). refs: values of the Refs in releases and manifests. protect: keep what holds data."""
 
     namespaces: PartInput
     releases: PartInput
@@ -37,7 +37,7 @@ class ClusterLayer(pulumi.ComponentResource):
     objects: Mapping[str, KubernetesObject]
     """By key of the ManifestWant."""
 
-    def __init__(self, name: str, args: ClusterLayerArgs, opts: Optional[ResourceOptions] = None):
+    def __init__(self, name: str, args: ClusterLayerArgs, opts: ResourceOptions | None = None):
         super().__init__("rackwright:index:KubernetesLayer", name, None, opts)
         releases = part(tuple[ReleaseWant, ...], args["releases"])
         manifests = part(tuple[ManifestWant, ...], args["manifests"])
@@ -46,7 +46,7 @@ class ClusterLayer(pulumi.ComponentResource):
             site.spaces[space] = KubernetesObject(child(name, "ns", space), namespace_body(space, level), ResourceOptions(parent=self))
         for want in _in_order([*releases, *manifests]):
             site.made[_key(want)] = site.release(want) if isinstance(want, ReleaseWant) else site.object(want)
-        self.objects = {want.key: site.made[want.key] for want in manifests}  # type: ignore[misc]
+        self.objects = {key: made for key, made in site.made.items() if isinstance(made, KubernetesObject)}
         self.register_outputs({"releases": [want.name for want in releases], "objects": [want.key for want in manifests]})
 
 

@@ -1,0 +1,116 @@
+"""What a user of the in-cluster layer relies on: order without chains, manifests untouched, versions fixed."""
+
+import graphlib
+
+import pulumi
+import pytest
+from pulumi_kubernetes import Provider
+from rackwright.compile.wants import ManifestWant, ReleaseWant, format_refs, ref
+from rackwright_pulumi.kubernetes.workloads import ClusterLayer
+from rackwright_pulumi.testing import record
+
+KUEUE = "oci://registry.k8s.io/kueue/charts/kueue"
+RELEASES = (
+    ReleaseWant("kueue", "kueue-system", KUEUE, "0.19.2", after=("jobset",), values={"bucket": ref("bucket.data.name")}),
+    ReleaseWant("jobset", "jobset-system", "oci://registry.k8s.io/jobset/charts/jobset", "0.12.0", timeout_s=600),
+    ReleaseWant("keda", "keda", "keda", "2.20.2", repository="https://kedacore.github.io/charts"),
+)
+
+
+def body(api, kind, name, namespace="", **rest):
+    metadata = {"name": name, "labels": {"api_version": "kept"}, **({"namespace": namespace} if namespace else {})}
+    return {"apiVersion": api, "kind": kind, "metadata": metadata, **rest}
+
+
+MANIFESTS = (
+    ManifestWant("queue.cluster", body("kueue.x-k8s.io/v1beta2", "ClusterQueue", "all", spec={"cohortName": "c"}), after=("kueue",)),
+    ManifestWant("queue.local", body("kueue.x-k8s.io/v1beta2", "LocalQueue", "nlp", "nlp", spec={}), after=("kueue", "queue.cluster")),
+    ManifestWant("queue.high", body("kueue.x-k8s.io/v1beta2", "WorkloadPriorityClass", "high", value=1000), after=("kueue",)),
+    ManifestWant("shared", body("v1", "PersistentVolumeClaim", "shared", "nlp", spec={"volumeName": ref("lustre.id")}), data=True),
+    ManifestWant("token", body("v1", "Secret", "token", "nlp", stringData={"t": format_refs("{0}/{1}", "secret.t", "lustre.id")})),
+)
+NAMESPACES = (("nlp", "baseline"), ("kueue-system", "privileged"), ("jobset-system", "privileged"), ("keda", "restricted"))
+
+
+def layer(releases=RELEASES, manifests=MANIFESTS, protect=True):
+    def program():
+        provider = Provider("k8s", kubeconfig="{}")
+        refs = {"bucket.data.name": pulumi.Output.from_input("b-1"), "lustre.id": "fs-1", "secret.t": pulumi.Output.secret("s3cr3t")}
+        args = {"namespaces": NAMESPACES, "releases": releases, "manifests": manifests, "refs": refs, "protect": protect}
+        ClusterLayer("sft-layer", args, pulumi.ResourceOptions(provider=provider))
+
+    return record(program)
+
+
+@pytest.fixture(scope="module")
+def graph():
+    return layer()
+
+
+def waits_for(graph, node):
+    return {graph.nodes[urn].name for urn in node.depends_on if graph.nodes[urn].custom} - {"k8s"}
+
+
+def release(graph, name):
+    return graph.one("kubernetes:helm.sh/v3:Release", f"sft-layer-{name}")
+
+
+def test_each_part_waits_for_its_after_and_its_namespace_alone(graph):
+    assert waits_for(graph, release(graph, "kueue")) == {"sft-layer-jobset", "sft-layer-ns-kueue-system"}
+    assert waits_for(graph, release(graph, "keda")) == {"sft-layer-ns-keda"}
+    queue = graph.one("kubernetes:kueue.x-k8s.io/v1beta2:LocalQueue", "sft-layer-queue.local")
+    assert waits_for(graph, queue) == {"sft-layer-kueue", "sft-layer-queue.cluster", "sft-layer-ns-nlp"}
+    assert not any("deletedWith" in node.options for node in graph.nodes.values())
+
+
+def test_a_manifest_reaches_the_cluster_as_it_is_written(graph):
+    priority = graph.one("kubernetes:kueue.x-k8s.io/v1beta2:WorkloadPriorityClass", "sft-layer-queue.high")
+    assert priority.inputs == MANIFESTS[2].body
+    claim = graph.one("kubernetes:core/v1:PersistentVolumeClaim", "sft-layer-shared")
+    assert claim.inputs["spec"] == {"volumeName": "fs-1"}
+
+
+def test_releases_are_pinned_atomic_and_named_as_in_the_plan(graph):
+    inputs = release(graph, "kueue").inputs
+    assert (inputs["name"], inputs["version"], inputs["chart"]) == ("kueue", "0.19.2", KUEUE)
+    safe = {"atomic": True, "cleanupOnFail": True, "skipAwait": False, "maxHistory": 5}
+    assert {key: inputs[key] for key in safe} == safe
+    assert "repositoryOpts" not in inputs
+    assert inputs["values"] == {"bucket": "b-1"}
+    assert release(graph, "keda").inputs["repositoryOpts"] == {"repo": "https://kedacore.github.io/charts"}
+    assert release(graph, "jobset").inputs["timeout"] == 600
+
+
+def test_namespaces_carry_their_pod_security_level(graph):
+    labels = graph.one("kubernetes:core/v1:Namespace", "sft-layer-ns-nlp").inputs["metadata"]["labels"]
+    assert labels == {f"pod-security.kubernetes.io/{mode}": "baseline" for mode in ("enforce", "audit", "warn")}
+
+
+def test_secrets_stay_secret(graph):
+    token = graph.one("kubernetes:core/v1:Secret", "sft-layer-token")
+    assert "stringData" in token.secret_inputs
+    assert set(token.options["additionalSecretOutputs"]) == {"data", "stringData"}
+
+
+@pytest.mark.parametrize("protect", [True, False])
+def test_only_what_holds_data_is_protected_and_teardown_lifts_it(protect):
+    graph = layer(protect=protect)
+    assert {node.name for node in graph.nodes.values() if node.protect} == ({"sft-layer-shared"} if protect else set())
+
+
+def test_everything_uses_the_provider_given(graph):
+    assert not graph.unregistered()
+    assert all("::k8s::" in node.provider for node in graph.nodes.values() if node.custom and node.name != "k8s")
+
+
+@pytest.mark.parametrize(
+    ("releases", "error"),
+    [
+        ((ReleaseWant("a", "x", "c", "1", after=("b",)),), KeyError),
+        ((ReleaseWant("a", "x", "c", "1", after=("b",)), ReleaseWant("b", "x", "c", "1", after=("a",))), graphlib.CycleError),
+        ((ReleaseWant("a", "x", "c", "1"), ReleaseWant("a", "y", "c", "1")), ValueError),
+    ],
+)
+def test_a_plan_that_cannot_be_ordered_is_refused(releases, error):
+    with pytest.raises(error):
+        layer(releases, ())
