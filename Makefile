@@ -1,0 +1,56 @@
+# The whole command surface. Every target makes its own environment; the second time that costs nothing.
+PYTHON ?= python3
+VENV   := .venv
+PY     := $(VENV)/bin/python
+STAMP  := $(VENV)/.complete
+JOBS   ?= auto
+
+export PYTHONPATH :=
+export PULUMI_SKIP_UPDATE_CHECK = 1
+
+.PHONY: demo test check bench test-cluster up lock schema goldens clean help
+
+help:           ## this list
+	@grep -hE '^[a-z-]+: .*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 16
+
+# A stamp that we wrote is trusted, the mere existence of .venv is not: a `pulumi preview` that failed leaves an empty one behind.
+$(STAMP): requirements.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "rackwright needs Python 3.11 or newer; set PYTHON=/path/to/python3.11")'
+	@rm -f $(STAMP)
+	@echo "making $(VENV) from requirements.txt (once)"
+	@if command -v uv >/dev/null; then \
+	  uv venv -q --clear --seed --python $(PYTHON) $(VENV) && \
+	  UV_COMPILE_BYTECODE=1 uv pip install -q --python $(PY) --require-hashes -r requirements.txt; \
+	else \
+	  $(PYTHON) -m venv --clear $(VENV) && $(PY) -m pip install -q --disable-pip-version-check --require-hashes -r requirements.txt; \
+	fi
+	@$(PY) -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation --no-index -e .
+	@touch $(STAMP)
+
+demo: $(STAMP)  ## size, explain, price and compile four workloads; with pulumi also create and destroy them on a simulated cloud
+	@$(PY) sim/demo.py
+
+test: $(STAMP)  ## every test that needs no cloud; those marked engine need pulumi on PATH
+	@$(PY) -m pytest -n $(JOBS) --dist loadgroup
+
+check: $(STAMP) ## lint, format, types
+	@$(VENV)/bin/ruff check -q . && $(VENV)/bin/ruff format --check -q . && $(VENV)/bin/ty check -q blueprints components sim benchmarks __main__.py
+
+bench: $(STAMP) ## the numbers of docs/bench.md, measured on this machine
+	@$(PY) benchmarks/speed.py
+
+test-cluster: $(STAMP) ## objects against a real kube-apiserver (skipped visibly where Go or etcd is missing)
+	@$(PY) -m pytest tests/cluster -n 0
+
+up: $(STAMP)    ## pulumi up of STACK=<stack>, for real
+	@pulumi up --stack $(STACK)
+
+lock: $(STAMP)  ## renew requirements.txt from pyproject.toml (needs uv)
+	@uv pip compile pyproject.toml --all-extras --group dev --universal --python-version 3.11 --generate-hashes \
+	  --no-emit-index-url --no-emit-find-links --no-header -q --upgrade -o requirements.txt
+
+schema: $(STAMP) ## renew docs/schema/spec.json from the models
+	@$(VENV)/bin/rackwright schema > docs/schema/spec.json
+
+clean:          ## remove what the targets made
+	@rm -rf $(VENV) .cache dist .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,55 @@
+"""What an update would do, from two graphs: the engine's rule with the simulated cloud's replace-on-change fields."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from rackwright_pulumi.simulator import replace_fields
+
+ORDER = ("replace", "delete", "create", "update")
+
+
+@dataclass(frozen=True)
+class Change:
+    """operation: create | update | replace | delete; because: input names that differ (for a replacement, those that force it)."""
+
+    operation: str
+    type: str
+    name: str
+    urn: str
+    because: tuple[str, ...] = ()
+    protected: bool = False
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self) | {"because": list(self.because)}
+
+
+def compare(old: dict[str, Any], new: dict[str, Any]) -> list[Change]:
+    """Changes from graph `old` to graph `new` (as `rackwright graph --json` prints them), the gravest first."""
+    before = {node["urn"]: node for node in old["resources"]}
+    after = {node["urn"]: node for node in new["resources"]}
+    return sorted(_changes(before, after), key=lambda change: (ORDER.index(change.operation), change.urn))
+
+
+def _changes(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Change]:
+    renamed = {alias: urn for urn, node in after.items() for alias in node.get("options", {}).get("aliases", ())}
+    for urn, node in before.items():
+        now = after.get(urn) or after.get(renamed.get(urn, ""))
+        if now is None:
+            yield _change("delete", node)
+        elif found := _differing(node, now):
+            forcing = [key for key in found if key in replace_fields(node["type"])]
+            yield _change("replace" if forcing else "update", node, tuple(forcing or found))
+    for urn, node in after.items():
+        if urn not in before and not any(alias in before for alias in node.get("options", {}).get("aliases", ())):
+            yield _change("create", node)
+
+
+def _differing(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
+    ignored = set(new.get("options", {}).get("ignoreChanges", ()))
+    keys = sorted(old["inputs"].keys() | new["inputs"].keys())
+    return [key for key in keys if key not in ignored and old["inputs"].get(key) != new["inputs"].get(key)]
+
+
+def _change(operation: str, node: dict[str, Any], because: tuple[str, ...] = ()) -> Change:
+    return Change(operation, node["type"], node["name"], node["urn"], because, node["protect"])

@@ -1,0 +1,130 @@
+"""A program's resource graph as data: what the engine would be asked to build."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+SECRET_TEXT = "[secret]"
+_SIGNATURE = "4dabf18193072939515e22adb298388d"  # pulumi.runtime.rpc: key of a value that is more than a value
+_SECRET = "1b47061264138c4ac30d75fd1eb44270"
+STACK_TYPE = "pulumi:pulumi:Stack"
+
+
+@dataclass(frozen=True)
+class Secret:
+    """A secret input; its text is not printed."""
+
+    value: Any
+
+    def __repr__(self) -> str:
+        return SECRET_TEXT
+
+
+@dataclass
+class Node:
+    """One resource. `inputs` are plain values (a secret is `Secret(value)`); `options` only those that were set."""
+
+    urn: str
+    type: str
+    name: str
+    parent: str
+    custom: bool
+    inputs: dict[str, Any]
+    provider: str = ""
+    depends_on: list[str] = field(default_factory=list)
+    property_dependencies: dict[str, list[str]] = field(default_factory=dict)
+    protect: bool = False
+    options: dict[str, Any] = field(default_factory=dict)
+    unknown_inputs: frozenset[str] = frozenset()
+    id: str = ""
+    state: dict[str, Any] = field(default_factory=dict)
+    outputs: dict[str, Any] = field(default_factory=dict)
+    """What the component registered."""
+
+    @property
+    def secret_inputs(self) -> set[str]:
+        return {key for key, value in self.inputs.items() if _holds_secret(value)}
+
+    @property
+    def label(self) -> str:
+        return f"{self.type} {self.name}"
+
+    def as_json(self) -> dict[str, Any]:
+        shown = {
+            "type": self.type,
+            "name": self.name,
+            "urn": self.urn,
+            "parent": self.parent,
+            "inputs": masked(self.inputs),
+            "dependsOn": self.depends_on,
+            "propertyDependencies": {key: urns for key, urns in sorted(self.property_dependencies.items()) if urns},
+            "protect": self.protect,
+        }
+        optional = {"provider": self.provider, "options": self.options, "outputs": masked(self.outputs)}
+        return shown | {key: value for key, value in optional.items() if value}
+
+
+@dataclass
+class Graph:
+    """Every resource but the stack itself, by URN, in the order of URNs."""
+
+    nodes: dict[str, Node]
+    outputs: dict[str, Any]
+    invokes: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+
+    def by_type(self, type_token: str) -> list[Node]:
+        return [node for node in self.nodes.values() if node.type == type_token]
+
+    def one(self, type_token: str, name: str | None = None) -> Node:
+        """The only resource of a type (and name). Raises LookupError saying what there is instead."""
+        found = [node for node in self.by_type(type_token) if name in (None, node.name)]
+        if len(found) != 1:
+            there = ", ".join(sorted(node.label for node in self.nodes.values() if node.type == type_token)) or "none of that type"
+            raise LookupError(f"wanted one {type_token} {name or ''}, found {len(found)}: {there}")
+        return found[0]
+
+    def children(self, urn: str) -> list[Node]:
+        return [node for node in self.nodes.values() if node.parent == urn]
+
+    def unregistered(self) -> list[Node]:
+        """Components that never called register_outputs."""
+        return [node for node in self.nodes.values() if not node.custom and "registered" not in node.options]
+
+    def as_json(self) -> dict[str, Any]:
+        ordered = sorted(self.nodes.values(), key=lambda node: node.urn)
+        return {"resources": [node.as_json() for node in ordered], "outputs": masked(self.outputs)}
+
+
+def opened(value: Any) -> Any:
+    """Wire form to plain values: secrets become `Secret`, whole floats become int as the engine prints them."""
+    if isinstance(value, dict):
+        if value.get(_SIGNATURE) == _SECRET:
+            return Secret(opened(value.get("value")))
+        return {key: opened(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [opened(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def revealed(value: Any) -> Any:
+    """Plain values with secrets opened: for whoever computes outputs from inputs."""
+    if isinstance(value, Secret):
+        return revealed(value.value)
+    if isinstance(value, dict):
+        return {key: revealed(item) for key, item in value.items()}
+    return [revealed(item) for item in value] if isinstance(value, list) else value
+
+
+def masked(value: Any) -> Any:
+    """Plain JSON with every secret masked."""
+    if isinstance(value, Secret):
+        return SECRET_TEXT
+    if isinstance(value, dict):
+        return {key: masked(value[key]) for key in sorted(value)}
+    return [masked(item) for item in value] if isinstance(value, list) else value
+
+
+def _holds_secret(value: Any) -> bool:
+    if isinstance(value, Secret):
+        return True
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return any(_holds_secret(item) for item in items)

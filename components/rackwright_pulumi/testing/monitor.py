@@ -1,0 +1,155 @@
+"""A resource monitor that records. The mocks API shows type, name and inputs; the request underneath has everything else."""
+
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pulumi.runtime import mocks, rpc, settings
+from pulumi.runtime.proto import resource_pb2
+from pulumi.runtime.sync_await import _ensure_event_loop, _sync_await
+
+from rackwright_pulumi.simulator.computed import Context, computed
+from rackwright_pulumi.testing.graph import STACK_TYPE, Node, Secret, opened, revealed
+
+Invokes = Mapping[str, dict[str, Any] | Callable[[dict[str, Any]], dict[str, Any]]]
+
+
+class DuplicateResource(Exception):
+    """Two resources of one type, parent and name. The real engine refuses them too; the stock mocks do not."""
+
+
+class _NoMocks(mocks.Mocks):
+    """The base class wants one; every method that would ask it is overridden below."""
+
+    def new_resource(self, args):  # pragma: no cover
+        raise NotImplementedError
+
+    def call(self, args):  # pragma: no cover
+        raise NotImplementedError
+
+
+class GraphMonitor(mocks.MockMonitor):
+    """Answers every registration with the outputs the simulated cloud would compute, and keeps the request."""
+
+    def __init__(self, context: Context, invokes: Invokes, preview: bool):
+        super().__init__(_NoMocks())
+        self.context, self.known_invokes, self.preview = context, invokes, preview
+        self.nodes: dict[str, Node] = {}
+        self.invoked: list[tuple[str, dict[str, Any]]] = []
+        self._lock = threading.Lock()  # calls come from executor threads
+
+    def make_urn(self, parent: str, type_: str, name: str) -> str:
+        """As the engine writes it: the whole chain of parents' types without the stack's (pulumi: resource/urn/urn.go)."""
+        chain = parent.split("::")[2] if parent else STACK_TYPE
+        qualified = type_ if chain == STACK_TYPE else f"{chain}${type_}"
+        return f"urn:pulumi:{settings.get_stack()}::{settings.get_project()}::{qualified}::{name}"
+
+    def RegisterResource(self, request):
+        _ensure_event_loop()
+        node = self._node(request)
+        if request.type != STACK_TYPE:
+            node.id, node.state = self._create(node)
+        with self._lock:
+            if node.urn in self.nodes:
+                raise DuplicateResource(f"duplicate resource: {node.urn}")
+            self.nodes[node.urn] = node
+        self.resources[node.urn] = mocks.MockMonitor.ResourceRegistration(node.urn, node.id, node.state)
+        state = _sync_await(rpc.serialize_properties(_closed(node.state), {}))
+        return resource_pb2.RegisterResourceResponse(urn=node.urn, id=node.id, object=state)
+
+    def ReadResource(self, request):
+        _ensure_event_loop()
+        urn = self.make_urn(request.parent, request.type, request.name)
+        inputs = opened(rpc.deserialize_properties(request.properties, keep_unknowns=True))
+        node = Node(urn, request.type, request.name, request.parent, True, inputs, request.provider, options={"read": True}, id=request.id)
+        node.state = computed(node.type, node.name, urn, revealed(inputs), self._context(node))[1] | inputs
+        with self._lock:
+            self.nodes[urn] = node
+        return resource_pb2.ReadResourceResponse(urn=urn, properties=_sync_await(rpc.serialize_properties(_closed(node.state), {})))
+
+    def RegisterResourceOutputs(self, request):
+        outputs = opened(rpc.deserialize_properties(request.outputs, keep_unknowns=True))
+        with self._lock:
+            node = self.nodes[request.urn]
+            node.outputs = outputs
+            node.options["registered"] = True
+        return super().RegisterResourceOutputs(request)
+
+    def Invoke(self, request):
+        _ensure_event_loop()
+        args = revealed(opened(rpc.deserialize_properties(request.args, keep_unknowns=True)))
+        with self._lock:
+            self.invoked.append((request.tok, args))
+        answer = self.known_invokes.get(request.tok)
+        if answer is None:
+            raise KeyError(f"the program calls {request.tok}({args}); pass invokes={{{request.tok!r}: ...}} to say what it answers")
+        values = answer(args) if callable(answer) else answer
+        return resource_pb2.ResourceInvokeResponse(**{"return": _sync_await(rpc.serialize_properties(values, {}))})
+
+    def _node(self, request) -> Node:
+        raw = rpc.deserialize_properties(request.object, keep_unknowns=True)
+        return Node(
+            urn=self.make_urn(request.parent, request.type, request.name),
+            type=request.type,
+            name=request.name,
+            parent=request.parent,
+            custom=request.custom,
+            inputs={key: opened(value) for key, value in raw.items()},
+            provider=request.provider,
+            depends_on=sorted(request.dependencies),
+            property_dependencies={key: sorted(value.urns) for key, value in request.propertyDependencies.items()},
+            protect=request.protect,
+            options=_options(request),
+            unknown_inputs=frozenset(key for key, value in raw.items() if _holds_unknown(value)),
+        )
+
+    def _create(self, node: Node) -> tuple[str, dict[str, Any]]:
+        if not node.custom:
+            return "", {}
+        if self.preview:
+            return "", dict(node.inputs)  # what is missing is unknown to the program
+        resource_id, outputs = computed(node.type, node.name, node.urn, revealed(node.inputs), self._context(node))
+        return resource_id, {**outputs, **{key: value for key, value in node.inputs.items() if not _is_partial(value, outputs.get(key))}}
+
+    def _context(self, node: Node) -> Context:
+        provider = self.nodes.get(node.provider.rpartition("::")[0])
+        return self.context.narrowed(revealed(provider.inputs)) if provider else self.context
+
+
+def _options(request) -> dict[str, Any]:
+    found = {
+        "deleteBeforeReplace": request.deleteBeforeReplace if request.deleteBeforeReplaceDefined else False,
+        "retainOnDelete": request.retainOnDelete,
+        "ignoreChanges": list(request.ignoreChanges),
+        "replaceOnChanges": list(request.replaceOnChanges),
+        "additionalSecretOutputs": list(request.additionalSecretOutputs),
+        "aliases": [alias.urn or alias.spec.name for alias in request.aliases],
+        "deletedWith": request.deletedWith,
+        "version": request.version if request.type.startswith("pulumi:providers:") else "",
+        "import": request.importId,
+        "customTimeouts": {key: getattr(request.customTimeouts, key) for key in ("create", "update", "delete")},
+    }
+    found["customTimeouts"] = {key: value for key, value in found["customTimeouts"].items() if value}
+    return {key: value for key, value in found.items() if value}
+
+
+def _is_partial(given: Any, answered: Any) -> bool:
+    """The cloud answers more than was given inside this object (vpcConfig gains a security group): keep the answer."""
+    return isinstance(given, dict) and isinstance(answered, dict) and set(answered) > set(given)
+
+
+def _closed(value: Any) -> Any:
+    """Plain values to what the SDK serializes: `Secret` becomes its wire envelope again."""
+    if isinstance(value, Secret):
+        return {rpc._special_sig_key: rpc._special_secret_sig, "value": _closed(value.value)}
+    if isinstance(value, dict):
+        return {key: _closed(item) for key, item in value.items()}
+    return [_closed(item) for item in value] if isinstance(value, list) else value
+
+
+def _holds_unknown(value: Any) -> bool:
+    if isinstance(value, dict):
+        return any(map(_holds_unknown, value.values()))
+    if isinstance(value, list):
+        return any(map(_holds_unknown, value))
+    return type(value).__name__ == "Unknown" or value == rpc.UNKNOWN

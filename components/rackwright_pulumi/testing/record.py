@@ -1,0 +1,120 @@
+"""Run a whole Pulumi program in this process and get its resource graph. No CLI, no plugin, no network."""
+
+import asyncio
+import contextvars
+import gc
+import threading
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from concurrent.futures import ThreadPoolExecutor
+
+from pulumi.runtime import config as runtime_config
+from pulumi.runtime import mocks, settings
+from pulumi.runtime import stack as runtime_stack
+
+from rackwright_pulumi.simulator.computed import Context
+from rackwright_pulumi.testing.graph import STACK_TYPE, Graph
+from rackwright_pulumi.testing.monitor import GraphMonitor, Invokes
+
+Program = Callable[[], Awaitable[None] | None]
+
+
+def record(
+    program: Program,
+    *,
+    project: str = "rackwright",
+    stack: str = "test",
+    config: Mapping[str, str] | None = None,
+    secrets: Collection[str] = (),
+    preview: bool = False,
+    context: Context | None = None,
+    invokes: Invokes | None = None,
+) -> Graph:
+    """The graph `program` declares, with the outputs a simulated cloud would compute.
+
+    config: `project:key` to text, as Pulumi passes it; secrets: the keys of it that are secret.
+    preview: computed outputs stay unknown, as in a first preview.
+    Raises what the program raised, and DuplicateResource where the engine would refuse two equal URNs.
+    Every call is isolated (own context variables, event loop and threads), so calls may run beside one another.
+    """
+    monitor = GraphMonitor(context or Context(), {**_default_invokes(context or Context()), **(invokes or {})}, preview)
+    run = contextvars.copy_context().run
+    run(_run, program, monitor, project, stack, dict(config or {}), list(secrets), preview)
+    root = next(node for node in monitor.nodes.values() if node.type == STACK_TYPE)
+    nodes = {urn: monitor.nodes[urn] for urn in sorted(monitor.nodes) if urn != root.urn}
+    for node in nodes.values():
+        node.parent = "" if node.parent == root.urn else node.parent
+    return Graph(nodes, root.outputs, monitor.invoked)
+
+
+def _run(program: Program, monitor: GraphMonitor, project: str, stack_name: str, values: dict, secret: list, preview: bool) -> None:
+    collecting = gc.isenabled()
+    gc.disable()  # every future lives until the end: collecting in between doubles the time
+    loop = asyncio.new_event_loop()
+    loop.set_default_executor(ThreadPoolExecutor(4))
+    loop.set_exception_handler(lambda *_: None)  # one failed apply poisons every output; the first failure is raised anyway
+    asyncio.set_event_loop(loop)
+    try:
+        settings.ROOT.set(None)
+        settings.configure(
+            mocks.MockSettings(
+                monitor=monitor,
+                monitor_features=set(),
+                engine=mocks.MockEngine(None),
+                project=project,
+                stack=stack_name,
+                organization="organization",
+                dry_run=preview,
+                callbacks=None,
+                outputs=set(),
+                lock=threading.Lock(),
+                parallel=None,
+                legacy_apply_enabled=False,
+                package_refs={},
+                base_providers_by_ref={},
+                root_directory=".",
+            )
+        )
+        runtime_config.set_all_config(values, secret)
+        loop.run_until_complete(_in_stack(program))
+    finally:
+        loop.run_until_complete(loop.shutdown_default_executor())
+        asyncio.set_event_loop(None)
+        loop.close()
+        if collecting:
+            gc.enable()
+
+
+async def _in_stack(program: Program) -> None:
+    stock, runtime_stack.wait_for_rpcs = runtime_stack.wait_for_rpcs, _drain
+    try:
+        await runtime_stack.run_in_stack(program)
+    finally:
+        runtime_stack.wait_for_rpcs = stock
+
+
+async def _drain(await_all_outstanding_tasks: bool = True) -> None:
+    """The contract of pulumi.runtime.stack.wait_for_rpcs at linear cost: the stock loop rescans all pending outputs at each one."""
+    manager = settings._get_rpc_manager()
+    while True:
+        while manager.rpcs:
+            await asyncio.sleep(0)
+            await manager.rpcs.pop()
+        if manager.unhandled_exception is not None:
+            raise manager.unhandled_exception.with_traceback(manager.exception_traceback)
+        with settings.SETTINGS.lock:
+            pending = list(settings.SETTINGS.outputs) if await_all_outstanding_tasks else []
+            settings.SETTINGS.outputs.clear()
+        if pending:
+            done, rest = await asyncio.wait(pending, return_when=asyncio.FIRST_EXCEPTION)
+            for task in done:
+                task.result()
+            with settings.SETTINGS.lock:
+                settings.SETTINGS.outputs.update(rest)
+        elif not manager.rpcs:
+            return
+
+
+def _default_invokes(context: Context) -> Invokes:
+    from rackwright_pulumi.simulator.invokes import invokes
+
+    return invokes(context)

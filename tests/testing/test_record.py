@@ -1,0 +1,104 @@
+"""The recorder tells the truth about a program: URNs, parents, options, secrets, duplicates."""
+
+import asyncio
+
+import pulumi
+import pytest
+from pulumi_aws import Provider
+from pulumi_aws.ec2.subnet import Subnet
+from pulumi_aws.ec2.vpc import Vpc
+from pulumi_aws.ssm.parameter import Parameter
+from rackwright_pulumi.testing import DuplicateResource, record
+
+
+class Net(pulumi.ComponentResource):
+    def __init__(self, name, opts=None):
+        super().__init__("acme:net:Net", name, {}, opts)
+        self.vpc = Vpc(f"{name}-vpc", cidr_block="10.0.0.0/16", opts=pulumi.ResourceOptions(parent=self))
+        self.register_outputs({"vpcId": self.vpc.id})
+
+
+def test_urns_are_the_engines():
+    class Outer(pulumi.ComponentResource):
+        def __init__(self, name):
+            super().__init__("acme:net:Outer", name)
+            Net("inner", pulumi.ResourceOptions(parent=self))
+            self.register_outputs({})
+
+    graph = record(lambda: Outer("o") and None)
+    assert (
+        graph.one("aws:ec2/vpc:Vpc").urn == "urn:pulumi:test::rackwright::acme:net:Outer$acme:net:Net$aws:ec2/vpc:Vpc::inner-vpc"
+    )
+    assert graph.one("acme:net:Outer").parent == ""
+
+
+def test_options_flow_from_a_component_to_its_children():
+    def program():
+        net = Net("n", pulumi.ResourceOptions(protect=True, providers=[Provider("p", region="eu-west-1")]))
+        Parameter("s", type="SecureString", value=pulumi.Config().require_secret("pw"), opts=pulumi.ResourceOptions(depends_on=[net]))
+
+    graph = record(program, config={"rackwright:pw": "hush"}, secrets={"rackwright:pw"})
+    vpc, parameter = graph.one("aws:ec2/vpc:Vpc"), graph.one("aws:ssm/parameter:Parameter")
+    assert vpc.protect
+    assert "pulumi:providers:aws::p" in vpc.provider
+    assert parameter.depends_on == [vpc.urn], "depending on a component is depending on its children"
+    assert parameter.secret_inputs == {"value"}
+
+
+def test_a_secret_is_never_printed():
+    def program():
+        Parameter("s", type="SecureString", value=pulumi.Config().require_secret("pw"))
+
+    graph = record(program, config={"rackwright:pw": "hush"}, secrets={"rackwright:pw"})
+    assert graph.as_json()["resources"][0]["inputs"]["value"] == "[secret]"
+    assert "hush" not in repr(graph)
+
+
+def test_what_another_resource_computes_is_a_well_formed_literal():
+    def program():
+        vpc = Vpc("v", cidr_block="10.0.0.0/16")
+        Subnet("s", vpc_id=vpc.id, cidr_block="10.0.0.0/24")
+
+    subnet = record(program).one("aws:ec2/subnet:Subnet")
+    assert subnet.inputs["vpcId"].startswith("vpc-0")
+    assert len(subnet.inputs["vpcId"]) == len("vpc-0123456789abcdef0")
+    assert subnet.property_dependencies["vpcId"] == ["urn:pulumi:test::rackwright::aws:ec2/vpc:Vpc::v"]
+
+
+def test_a_preview_leaves_computed_outputs_unknown():
+    def program():
+        vpc = Vpc("v", cidr_block="10.0.0.0/16")
+        Subnet("s", vpc_id=vpc.id, cidr_block="10.0.0.0/24")
+
+    assert record(program, preview=True).one("aws:ec2/subnet:Subnet").unknown_inputs == {"vpcId"}
+
+
+def test_two_resources_of_one_name_are_refused():
+    def program():
+        Vpc("v", cidr_block="10.0.0.0/16")
+        Vpc("v", cidr_block="10.0.0.0/8")
+
+    with pytest.raises(DuplicateResource, match="Vpc::v"):
+        record(program)
+
+
+def test_what_the_program_raises_comes_out():
+    with pytest.raises(ZeroDivisionError):
+        record(lambda: Vpc("x", cidr_block=pulumi.Output.from_input(1).apply(lambda v: 1 / 0)) and None)
+
+
+def test_an_unknown_invoke_names_itself():
+    def program():
+        pulumi.export("x", pulumi.runtime.invoke_output("aws:ec2/getAmi:getNothing", {"owner": "me"}))
+
+    with pytest.raises(KeyError, match="getNothing"):
+        record(program)
+
+
+def test_async_programs_and_repeated_runs_stay_apart():
+    async def program():
+        await asyncio.sleep(0)
+        Vpc("only", cidr_block="10.0.0.0/8")
+
+    assert [node.name for node in record(program).nodes.values()] == ["only"]
+    assert [node.name for node in record(program).nodes.values()] == ["only"]
