@@ -1,11 +1,22 @@
 """The StackPlan: what is wanted, in nobody's field names. Plain frozen data, JSON both ways; every count is here.
 
 A `Ref` stands for a value only the cloud knows. Inside manifests and Helm values it is a dict `{"$ref": "lustre.dns_name"}`; a text
-with several is `{"$format": "...{0}...", "$refs": ["bucket.data.name"]}`. Components resolve them to Outputs. The names a plan may refer to:
+with several is `{"$format": "...{0}...", "$refs": ["bucket.data.name"]}`. Components resolve them to
+Outputs. The names a plan may refer to:
 
     cluster.name, cluster.endpoint, cluster.oidc_issuer      bucket.<key>.name, bucket.<key>.url
     lustre.id, lustre.dns_name, lustre.mount_name            identity.<key>.principal
     network.id, network.subnet_ids, key.id                   place.account, place.project, place.region
+
+Neutral names the fields below use (a component maps each to its cloud, and refuses one it does not know):
+
+    private_endpoints  object-store, registry, identity, compute, cluster, pod-identity, logs, machine-access, keys
+    services           compute, cluster, identity, keys, object-store, registry, logs, metrics
+    add-ons            pod-network, kube-proxy, pod-identity, dns, block-storage, lustre, metrics, node-health;
+                       GKE: object-store-mount (GCS FUSE), whose version is "" because the cluster's own release carries it
+    pool image         al2023, al2023-nvidia, al2023-neuron (EKS AMI families), cos (GKE)
+    subnets            accelerator pools live in `nodes`; system pools in `control` where there is one, else in `nodes`
+    capacity-block     the pool starts at nodes_start; where starts_at or drains_at are set the component schedules nodes_max and 0
 """
 
 from dataclasses import dataclass, field
@@ -16,6 +27,24 @@ from typing import Any
 from pydantic import TypeAdapter
 
 STACK_PLAN_VERSION = "stack/1"
+REFS = (
+    "cluster.name",
+    "cluster.endpoint",
+    "cluster.oidc_issuer",
+    "bucket.*.name",
+    "bucket.*.url",
+    "lustre.id",
+    "lustre.dns_name",
+    "lustre.mount_name",
+    "identity.*.principal",
+    "network.id",
+    "network.subnet_ids",
+    "key.id",
+    "place.account",
+    "place.project",
+    "place.region",
+)
+"""Every name a plan may refer to, as shell patterns; a test holds all plans to it."""
 
 
 class Kind(StrEnum):
@@ -35,7 +64,7 @@ def format_refs(template: str, *names: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class PlaceWant:
-    """Where. zone holds the accelerators; control_zones hold the control plane (AWS wants two); account is an AWS account or GCP project."""
+    """Where. zone holds the accelerators, control_zones the control plane (AWS wants two); account: AWS account or GCP project."""
 
     cloud: str
     region: str
@@ -58,7 +87,7 @@ class SubnetWant:
 
 @dataclass(frozen=True)
 class NetworkWant:
-    """existing_id set: nothing is created, subnets are the ids given. private_endpoints: neutral service names (object-store, registry, ...)."""
+    """existing_id set: nothing is created, subnets are the ids given. private_endpoints: neutral service names (object-store ...)."""
 
     cidr: str
     subnets: tuple[SubnetWant, ...]
@@ -132,13 +161,17 @@ class DiskWant:
 
 @dataclass(frozen=True)
 class CapacityWant:
-    """mode: on-demand | spot | capacity-block | reservation | flex-start | calendar. times are ISO 8601."""
+    """mode: on-demand | spot | capacity-block | reservation | flex-start | calendar. times are ISO 8601.
+
+    drains_at: when a capacity block's machines must be empty, 40 min before its end (the cloud reclaims them from 30 min before).
+    """
 
     mode: str = "on-demand"
     reservation_id: str = ""
     starts_at: str = ""
     ends_at: str = ""
     max_run_s: int | None = None
+    drains_at: str = ""
 
 
 @dataclass(frozen=True)
@@ -228,7 +261,7 @@ class ClusterWant:
 
 @dataclass(frozen=True)
 class AddonWant:
-    """A cloud-managed cluster add-on. name is neutral: pod-network, kube-proxy, pod-identity, dns, block-storage, lustre, metrics, node-health."""
+    """A cloud-managed cluster add-on; its name is neutral (see above)."""
 
     name: str
     version: str

@@ -1,0 +1,51 @@
+"""Box on AWS: one machine, scaled up, reached only through Session Manager."""
+
+from importlib.resources import files
+
+from rackwright.compile.capacity import capacity_want
+from rackwright.compile.draft import Draft
+from rackwright.compile.network import box_network
+from rackwright.compile.place import place_want
+from rackwright.compile.storage import buckets, data_disk, grants
+from rackwright.compile.versions import BOX_IMAGES
+from rackwright.compile.wants import BoxWant, DiskWant, IdentityWant, KeyWant, Kind, StackPlan, VersionPins
+
+ROOT = DiskWant(200, iops=3000, throughput_mib_s=125)
+"""The image is about 100 GiB; the rest is for containers."""
+IDLE_STOP_MINUTES = 60
+
+
+def box_plan(draft: Draft) -> StackPlan:
+    place = place_want(draft)
+    wanted = buckets(draft)
+    box = _box(draft, place.zone)
+    return StackPlan(
+        name=draft.spec.name,
+        kind=Kind.BOX,
+        place=place,
+        network=box_network(place),
+        key=KeyWant(serves=("disks", "buckets", "logs")),
+        tags=draft.tags,
+        buckets=wanted,
+        identities=(IdentityWant("box", grants(wanted)),),
+        box=box,
+        pins=VersionPins(images=(("box", box.image),)),
+        expires_on=draft.expires_on,
+    )
+
+
+def _box(draft: Draft, zone: str) -> BoxWant:
+    machine = draft.machine
+    return BoxWant(
+        machine=machine.name,
+        zone=zone,
+        image=BOX_IMAGES[machine.cpu_arch],
+        root=ROOT,
+        data=data_disk(draft),
+        capacity=capacity_want(draft),
+        accelerator=machine.accelerator or "",
+        accelerator_count=machine.accelerator_count,
+        local_nvme=bool(machine.local_nvme_count),
+        idle_stop_minutes=IDLE_STOP_MINUTES,
+        setup_script=files("rackwright.compile").joinpath("box_setup.sh").read_text(),
+    )

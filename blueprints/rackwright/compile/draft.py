@@ -1,0 +1,51 @@
+"""What every area of the compiler reads: the question (spec), the answer (plan, fit), the machine's facts and the clock."""
+
+import math
+from dataclasses import dataclass
+from datetime import date, timedelta
+from functools import cached_property
+
+from rackwright.catalog.rows import Machine
+from rackwright.compile.hardware import machine_facts
+from rackwright.sizing.plan import Candidate, Fit, SizingPlan
+from rackwright.spec.infra import Place
+from rackwright.spec.spec import Spec
+
+DAY_S = 86400
+
+
+@dataclass(frozen=True)
+class Draft:
+    spec: Spec
+    sizing: SizingPlan
+    fit: Fit
+    today: date
+
+    @property
+    def candidate(self) -> Candidate:
+        return self.fit.candidate
+
+    @property
+    def place(self) -> Place:
+        """The entry of `infra` the candidate came from."""
+        return self.spec.infra.places[self.candidate.place]
+
+    @cached_property
+    def machine(self) -> Machine:
+        return machine_facts(self.candidate.cloud, self.candidate.machine)
+
+    @property
+    def namespace(self) -> str:
+        """Namespace of the team: never `default`, which every cluster already has."""
+        return f"team-{self.spec.workload.team}"
+
+    @property
+    def expires_on(self) -> str:
+        """ISO date the stack should be gone by; empty without a time to live."""
+        ttl = self.spec.blueprint.ttl
+        return "" if ttl is None else (self.today + timedelta(days=math.ceil(ttl / DAY_S))).isoformat()
+
+    @property
+    def tags(self) -> tuple[tuple[str, str], ...]:
+        own = {"rackwright-stack": self.spec.name} | ({"expires-on": self.expires_on} if self.expires_on else {})
+        return tuple(sorted((self.spec.tags | own).items()))

@@ -1,0 +1,40 @@
+"""What is Google's own: cloud APIs, the bucket as a volume, the internal gateway and its policies."""
+
+from rackwright.compile.manifests import Body, obj
+from rackwright.compile.serving import PORT, Server
+from rackwright.compile.wants import ManifestWant, ref
+
+SERVICES = ("compute", "cluster", "identity", "keys", "object-store", "registry", "logs", "metrics")
+"""Cloud APIs that must be on."""
+HEALTH_CHECKERS = ("35.191.0.0/16", "130.211.0.0/22")
+"""Where Google's health checks come from (cloud.google.com/load-balancing/docs/health-check-concepts)."""
+GATEWAY_CLASS = "gke-l7-rilb"
+"""Regional, internal: reachable from the VPC only."""
+FUSE_ANNOTATIONS = (("gke-gcsfuse/volumes", "true"),)
+
+
+def weights_volume(bucket: str, prefix: str) -> Body:
+    """The bucket as a read-only volume, cached on the node's disk and read in parallel."""
+    options = ["implicit-dirs", "file-cache:max-size-mb:-1", "file-cache:enable-parallel-downloads:true"]
+    options += [f"only-dir:{prefix}"] if prefix else []
+    attributes = {"bucketName": ref(f"bucket.{bucket}.name"), "mountOptions": ",".join(options)}
+    return {"name": "weights", "csi": {"driver": "gcsfuse.csi.storage.gke.io", "readOnly": True, "volumeAttributes": attributes}}
+
+
+def gateway_objects(server: Server) -> tuple[ManifestWant, ...]:
+    """An internal gateway, a route to the service, a health check the server answers, and time for long answers."""
+    name, namespace = server.name, server.namespace
+    listener = {"name": "http", "protocol": "HTTP", "port": 80, "allowedRoutes": {"namespaces": {"from": "Same"}}}
+    gateway = {"gatewayClassName": GATEWAY_CLASS, "listeners": [listener]}
+    route = {"parentRefs": [{"name": name}], "rules": [{"backendRefs": [{"name": name, "port": PORT}]}]}
+    target = {"group": "", "kind": "Service", "name": name}
+    check = {"default": {"config": {"type": "HTTP", "httpHealthCheck": {"port": PORT, "requestPath": "/health"}}}, "targetRef": target}
+    patience = {"default": {"timeoutSec": server.longest_request_s}, "targetRef": target}
+    service = ("serving.service",)
+    http_route = obj("gateway.networking.k8s.io/v1", "HTTPRoute", name, namespace, route)
+    return (
+        ManifestWant("serving.gateway", obj("gateway.networking.k8s.io/v1", "Gateway", name, namespace, gateway)),
+        ManifestWant("serving.route", http_route, ("serving.gateway", *service)),
+        ManifestWant("serving.health", obj("networking.gke.io/v1", "HealthCheckPolicy", name, namespace, check), service),
+        ManifestWant("serving.timeout", obj("networking.gke.io/v1", "GCPBackendPolicy", name, namespace, patience), service),
+    )

@@ -1,0 +1,84 @@
+"""Kubernetes objects as data: pure builders of bodies. Nothing here knows a cloud."""
+
+from typing import Any
+
+from rackwright.compile.wants import ManifestWant
+
+Body = dict[str, Any]
+METADATA_SERVERS = ("169.254.169.254/32", "169.254.169.252/32", "169.254.170.23/32")
+"""Where pods get their identity: GKE metadata (both data planes), EKS Pod Identity agent."""
+
+
+def obj(api: str, kind: str, name: str, namespace: str = "", spec: Body | None = None, **more: Any) -> Body:
+    """An object's body; `more` holds top-level fields besides spec, and labels or annotations."""
+    meta: Body = {"name": name} | ({"namespace": namespace} if namespace else {})
+    meta |= {key: more.pop(key) for key in ("labels", "annotations") if more.get(key)}
+    return {"apiVersion": api, "kind": kind, "metadata": meta} | ({"spec": spec} if spec is not None else {}) | more
+
+
+def service_account(namespace: str, name: str) -> ManifestWant:
+    """An account of its own, whose API token no pod gets unasked; the cloud identity is bound to it outside."""
+    body = obj("v1", "ServiceAccount", name, namespace, automountServiceAccountToken=False)
+    return ManifestWant(f"account.{namespace}.{name}", body)
+
+
+def default_deny(namespace: str) -> ManifestWant:
+    spec = {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
+    return ManifestWant(f"policy.{namespace}.deny", obj("networking.k8s.io/v1", "NetworkPolicy", "default-deny", namespace, spec))
+
+
+def allow(
+    namespace: str, name: str, ingress: list[Body] | None = None, egress: list[Body] | None = None, pods: Body | None = None
+) -> ManifestWant:
+    """A policy that opens what is listed for `pods` (all of the namespace when None)."""
+    spec: Body = {"podSelector": {"matchLabels": pods} if pods else {}, "policyTypes": []}
+    for direction, rules in (("Ingress", ingress), ("Egress", egress)):
+        if rules is not None:
+            spec["policyTypes"].append(direction)
+            spec[direction.lower()] = rules
+    return ManifestWant(f"policy.{namespace}.{name}", obj("networking.k8s.io/v1", "NetworkPolicy", name, namespace, spec))
+
+
+def allow_basics(namespace: str) -> ManifestWant:
+    """DNS, the identity endpoints, and HTTPS out: object store, registry and cloud APIs."""
+    dns = {"to": [_namespace("kube-system")], "ports": [_port(53, "UDP"), _port(53)]}
+    identity = {"to": [_block(cidr) for cidr in METADATA_SERVERS], "ports": [_port(80), _port(988)]}
+    return allow(namespace, "allow-basics", egress=[dns, identity, {"ports": [_port(443)]}])
+
+
+def allow_within(namespace: str) -> ManifestWant:
+    """Pods of a job talk to one another on every port: rendezvous, NCCL's TCP start, collectives that fall back."""
+    peers = [{"podSelector": {}}]
+    return allow(namespace, "allow-within", ingress=[{"from": peers}], egress=[{"to": peers}])
+
+
+def priority_class(name: str, value: int, words: str) -> ManifestWant:
+    body = obj("scheduling.k8s.io/v1", "PriorityClass", name, value=value, description=words, preemptionPolicy="Never", globalDefault=False)
+    return ManifestWant(f"priority.{name}", body)
+
+
+def _namespace(name: str) -> Body:
+    return {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": name}}}
+
+
+def _block(cidr: str) -> Body:
+    return {"ipBlock": {"cidr": cidr}}
+
+
+def _port(port: int, protocol: str = "TCP") -> Body:
+    return {"port": port, "protocol": protocol}
+
+
+def from_namespace(name: str, *ports: int) -> Body:
+    """An ingress rule: any pod of a namespace, on these ports."""
+    return {"from": [_namespace(name)], "ports": [_port(p) for p in ports]}
+
+
+def from_blocks(cidrs: tuple[str, ...], *ports: int) -> Body:
+    """An ingress rule: these address ranges, on these ports."""
+    return {"from": [_block(c) for c in cidrs], "ports": [_port(p) for p in ports]}
+
+
+def to_namespace(name: str, *ports: int) -> Body:
+    """An egress rule: any pod of a namespace, on these ports."""
+    return {"to": [_namespace(name)], "ports": [_port(p) for p in ports]}

@@ -1,0 +1,43 @@
+"""Address plans. Private by default; the accelerators sit in one zone, in a subnet that does not run out."""
+
+from rackwright.compile.wants import NetworkWant, PlaceWant, SubnetWant
+
+AWS_CIDR = "10.0.0.0/16"
+BOX_ENDPOINTS = ("object-store", "registry", "identity", "logs", "machine-access", "keys")
+EKS_ENDPOINTS = (*BOX_ENDPOINTS, "compute", "cluster", "pod-identity")
+GCP_CIDR = "192.168.0.0/16"
+GCP_NODES, GCP_PODS, GCP_SERVICES, GCP_PROXY = "192.168.0.0/18", "10.4.0.0/14", "10.0.32.0/20", "192.168.64.0/23"
+"""Node, pod and service ranges of cluster-toolkit@1047080; a proxy-only subnet of /23 as the load balancing documentation recommends."""
+GCP_MTU = 8896
+"""Bytes; the largest GCP carries, on every network of accelerators (cluster-toolkit)."""
+
+
+def existing(vpc: object, subnets: tuple) -> NetworkWant | None:
+    return None if vpc is None else NetworkWant("", (), nat=False, flow_logs=False, existing_id=str(vpc), existing_subnet_ids=subnets)
+
+
+def box_network(place: PlaceWant) -> NetworkWant:
+    subnets = (
+        SubnetWant("public", "10.0.0.0/24", place.zone, public=True, purpose="nat"),
+        SubnetWant("private", "10.0.16.0/20", place.zone),
+    )
+    return NetworkWant(AWS_CIDR, subnets, private_endpoints=BOX_ENDPOINTS)
+
+
+def eks_network(place: PlaceWant, fabric: str) -> NetworkWant:
+    """One public subnet for the NAT gateway, one control subnet per control zone, one /18 for the accelerators."""
+    control = tuple(
+        SubnetWant(f"control-{i}", f"10.0.{16 * i}.0/20", zone, purpose="control") for i, zone in enumerate(place.control_zones, 1)
+    )
+    subnets = (
+        SubnetWant("public", "10.0.0.0/24", place.zone, public=True, purpose="nat"),
+        *control,
+        SubnetWant("nodes", "10.0.64.0/18", place.zone),
+    )
+    return NetworkWant(AWS_CIDR, subnets, private_endpoints=EKS_ENDPOINTS, fabric=fabric, self_reachable=fabric == "efa")
+
+
+def gke_network(place: PlaceWant, fabric: str, proxy: bool = False) -> NetworkWant:
+    nodes = SubnetWant("nodes", GCP_NODES, place.zone, secondary=(("pods", GCP_PODS), ("services", GCP_SERVICES)))
+    proxies = (SubnetWant("proxy", GCP_PROXY, place.zone, purpose="proxy"),) if proxy else ()
+    return NetworkWant(GCP_CIDR, (nodes, *proxies), fabric=fabric, mtu=GCP_MTU)

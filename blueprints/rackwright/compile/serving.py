@@ -1,0 +1,163 @@
+"""A model server as Kubernetes objects: deployment, service, disruption budget, metrics, scaling. Knows no cloud."""
+
+import math
+from dataclasses import dataclass
+
+from rackwright.compile.manifests import Body, obj
+from rackwright.compile.pools import ROLE_LABEL
+from rackwright.compile.wants import ManifestWant
+
+PORT = 8000
+METRICS_SERVER = "http://monitoring-prometheus.monitoring:9090"
+WEIGHTS_PATH = "/weights"
+LOAD_BYTES_PER_S = 5e8
+"""How fast weights are assumed to arrive on a cold node; the start-up probe allows for it, nothing else does."""
+START_S, PROBE_PERIOD_S = 600, 10
+"""Seconds for image, compilation and graph capture besides the weights; seconds between probes."""
+DRAIN_S = 15
+"""Seconds between a pod leaving the endpoints and its server being told to stop."""
+BUSY = 0.8
+"""A replica counts as full at this part of the concurrency it was sized for."""
+WAITING_PER_REPLICA = 4
+"""Queued requests per replica at which another one is started."""
+USER_ID = 1000
+
+
+@dataclass(frozen=True)
+class Server:
+    """What one replica is. weights_volume: the pod volume that carries the weights; concurrency: requests in flight it was sized for."""
+
+    name: str
+    namespace: str
+    account: str
+    image: str
+    command: tuple[str, ...]
+    args: tuple[str, ...]
+    resource: str
+    accelerators: int
+    cpu: int
+    memory_gib: int
+    weights_bytes: float
+    weights_volume: Body
+    concurrency: int
+    longest_request_s: int
+    least: int
+    most: int
+    usual: int
+    env: tuple[tuple[str, str], ...] = ()
+    annotations: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def labels(self) -> dict[str, str]:
+        return {"app": self.name}
+
+
+def server_objects(server: Server) -> tuple[ManifestWant, ...]:
+    return (_deployment(server), _service(server), _budget(server), _monitor(server), _scaler(server))
+
+
+def _deployment(server: Server) -> ManifestWant:
+    """Without a replica count: the scaler owns it."""
+    spec = {
+        "selector": {"matchLabels": server.labels},
+        "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}},
+        "template": {"metadata": {"labels": server.labels, "annotations": dict(server.annotations)}, "spec": _pod(server)},
+    }
+    return ManifestWant("serving.deployment", obj("apps/v1", "Deployment", server.name, server.namespace, spec))
+
+
+def _pod(server: Server) -> Body:
+    return {
+        "serviceAccountName": server.account,
+        "terminationGracePeriodSeconds": server.longest_request_s + DRAIN_S,
+        "nodeSelector": {ROLE_LABEL: "accelerator"},
+        "tolerations": [{"key": server.resource, "operator": "Exists", "effect": "NoSchedule"}],
+        "topologySpreadConstraints": [
+            {
+                "maxSkew": 1,
+                "topologyKey": "kubernetes.io/hostname",
+                "whenUnsatisfiable": "ScheduleAnyway",
+                "labelSelector": {"matchLabels": server.labels},
+            }
+        ],
+        "securityContext": {"runAsNonRoot": True, "runAsUser": USER_ID, "fsGroup": USER_ID, "seccompProfile": {"type": "RuntimeDefault"}},
+        "containers": [_container(server)],
+        "volumes": [
+            server.weights_volume,
+            {"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": f"{max(1, server.memory_gib // 4)}Gi"}},
+            {"name": "home", "emptyDir": {}},
+        ],
+    }
+
+
+def _container(server: Server) -> Body:
+    amounts = {"cpu": str(server.cpu), "memory": f"{server.memory_gib}Gi", server.resource: str(server.accelerators)}
+    home = {"HOME": "/home/server", "USER": "server", "TORCHINDUCTOR_CACHE_DIR": "/home/server/inductor"}
+    failures = math.ceil((START_S + server.weights_bytes / LOAD_BYTES_PER_S) / PROBE_PERIOD_S)
+    probe = {"httpGet": {"path": "/health", "port": "http"}}
+    return {
+        "name": "server",
+        "image": server.image,
+        "command": list(server.command),
+        "args": list(server.args),
+        "env": [{"name": name, "value": value} for name, value in (home | dict(server.env)).items()],
+        "ports": [{"name": "http", "containerPort": PORT}],
+        "resources": {"requests": amounts, "limits": amounts},
+        "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
+        "startupProbe": {**probe, "periodSeconds": PROBE_PERIOD_S, "failureThreshold": failures},
+        "readinessProbe": {**probe, "periodSeconds": 5, "failureThreshold": 3},
+        "livenessProbe": {**probe, "periodSeconds": 10, "failureThreshold": 6},
+        "lifecycle": {"preStop": {"sleep": {"seconds": DRAIN_S}}},
+        "volumeMounts": [
+            {"name": server.weights_volume["name"], "mountPath": WEIGHTS_PATH, "readOnly": True},
+            {"name": "shm", "mountPath": "/dev/shm"},
+            {"name": "home", "mountPath": "/home/server"},
+        ],
+    }
+
+
+def _service(server: Server) -> ManifestWant:
+    spec = {"selector": server.labels, "ports": [{"name": "http", "port": PORT, "targetPort": "http"}]}
+    body = obj("v1", "Service", server.name, server.namespace, spec, labels=server.labels)
+    return ManifestWant("serving.service", body)
+
+
+def _budget(server: Server) -> ManifestWant:
+    spec = {"maxUnavailable": 1, "unhealthyPodEvictionPolicy": "AlwaysAllow", "selector": {"matchLabels": server.labels}}
+    return ManifestWant("serving.budget", obj("policy/v1", "PodDisruptionBudget", server.name, server.namespace, spec))
+
+
+def _monitor(server: Server) -> ManifestWant:
+    spec = {"selector": {"matchLabels": server.labels}, "endpoints": [{"port": "http", "path": "/metrics", "interval": "15s"}]}
+    body = obj("monitoring.coreos.com/v1", "ServiceMonitor", server.name, server.namespace, spec)
+    return ManifestWant("serving.monitor", body, ("kube-prometheus-stack",))
+
+
+def _scaler(server: Server) -> ManifestWant:
+    """Two signals, the larger wins: requests that wait, and requests in flight against what a replica was sized for."""
+    waiting = _sum("vllm:num_requests_waiting", server)
+    in_flight = f"{waiting} + {_sum('vllm:num_requests_running', server)}"
+    spec = {
+        "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": server.name},
+        "minReplicaCount": server.least,
+        "maxReplicaCount": server.most,
+        "pollingInterval": 15,
+        "cooldownPeriod": 300,
+        "fallback": {"failureThreshold": 3, "replicas": server.usual},
+        "advanced": {"horizontalPodAutoscalerConfig": {"behavior": {"scaleDown": {"stabilizationWindowSeconds": 300}}}},
+        "triggers": [_trigger(waiting, WAITING_PER_REPLICA), _trigger(in_flight, max(1, int(server.concurrency * BUSY)))],
+    }
+    body = obj("keda.sh/v1alpha1", "ScaledObject", server.name, server.namespace, spec)
+    return ManifestWant("serving.scaler", body, ("keda", "serving.deployment"))
+
+
+def _sum(metric: str, server: Server) -> str:
+    return f'sum({metric}{{namespace="{server.namespace}",service="{server.name}"}})'
+
+
+def _trigger(query: str, threshold: int) -> Body:
+    return {
+        "type": "prometheus",
+        "metricType": "AverageValue",
+        "metadata": {"serverAddress": METRICS_SERVER, "query": query, "threshold": str(threshold)},
+    }

@@ -1,0 +1,33 @@
+"""Storage as Kubernetes sees it: a static volume on the Lustre file system."""
+
+from rackwright.compile.manifests import obj
+from rackwright.compile.wants import LustreWant, ManifestWant, ref
+
+VOLUME = "lustre"
+CLAIM = "lustre"
+
+
+def lustre_volume(want: LustreWant, name: str, namespace: str) -> tuple[ManifestWant, ...]:
+    """A volume and the claim bound to it, both by name; deleting the claim keeps the data."""
+    size = {"storage": f"{want.capacity_gib}Gi"}
+    volume = {
+        "capacity": size,
+        "accessModes": ["ReadWriteMany"],
+        "persistentVolumeReclaimPolicy": "Retain",
+        "storageClassName": "",
+        "volumeMode": "Filesystem",
+        "mountOptions": ["flock", "noatime"],
+        "claimRef": {"name": CLAIM, "namespace": namespace},
+        "csi": {
+            "driver": "fsx.csi.aws.com",
+            "volumeHandle": ref("lustre.id"),
+            "volumeAttributes": {"dnsname": ref("lustre.dns_name"), "mountname": ref("lustre.mount_name")},
+        },
+    }
+    claim = {"accessModes": ["ReadWriteMany"], "storageClassName": "", "volumeName": name, "resources": {"requests": size}}
+    return (
+        ManifestWant("storage.lustre.volume", obj("v1", "PersistentVolume", name, spec=volume), data=True),
+        ManifestWant(
+            "storage.lustre.claim", obj("v1", "PersistentVolumeClaim", CLAIM, namespace, claim), ("storage.lustre.volume",), data=True
+        ),
+    )

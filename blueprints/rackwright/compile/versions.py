@@ -1,0 +1,60 @@
+"""Every version a plan pins, once, with where and when it was seen. Nothing floats: a new release never changes a running cluster."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A Helm chart. chart: a full `oci://` reference, or a name within `repository`."""
+
+    chart: str
+    version: str
+    repository: str = ""
+    source: str = ""
+
+
+CHARTS = {
+    "kube-prometheus-stack": Chart(
+        "kube-prometheus-stack",
+        "88.5.3",
+        "https://prometheus-community.github.io/helm-charts",
+        "prometheus-community/helm-charts, seen 2026-11",
+    ),
+    "aws-efa-k8s-device-plugin": Chart(
+        "aws-efa-k8s-device-plugin", "0.5.30", "https://aws.github.io/eks-charts", "aws/eks-charts@5239609 (2026-08-03)"
+    ),
+    "nvidia-device-plugin": Chart(
+        "nvidia-device-plugin", "0.20.0", "https://nvidia.github.io/k8s-device-plugin", "NVIDIA/k8s-device-plugin, seen 2026-11"
+    ),
+    "jobset": Chart("oci://registry.k8s.io/jobset/charts/jobset", "0.12.0", "", "kubernetes-sigs/jobset charts/jobset, tag 0.12.0"),
+    "kueue": Chart("oci://registry.k8s.io/kueue/charts/kueue", "0.19.2", "", "kubernetes-sigs/kueue@ff69552 charts/kueue/README.md"),
+    "keda": Chart("keda", "2.20.2", "https://kedacore.github.io/charts", "kedacore/charts keda/Chart.yaml, seen 2026-11"),
+}
+
+EKS_VERSION = "1.35"
+"""In standard support until 2027-03 (EKS release calendar); AMIs exist for 1.30 to 1.36 (awslabs/amazon-eks-ami@81fec2e CHANGELOG.md)."""
+GKE_VERSION = "1.35"
+"""The minor the GKE blueprints test v6e, A3 Ultra and A4 on (GoogleCloudPlatform/cluster-toolkit@1047080 examples/gke-*)."""
+
+EKS_ADDONS = {
+    "pod-network": "v1.21.1-eksbuild.3",
+    "kube-proxy": "v1.35.0-eksbuild.2",
+    "pod-identity": "v1.3.10-eksbuild.2",
+    "dns": "v1.13.2-eksbuild.1",
+    "block-storage": "v1.55.0-eksbuild.2",
+    "lustre": "v1.6.0-eksbuild.1",
+    "metrics": "v0.8.0-eksbuild.6",
+    "node-health": "v1.5.0-eksbuild.1",
+}
+"""Builds for Kubernetes 1.35 seen in public cluster definitions (early 2026); efa-only interfaces need pod-network 1.18.5 or newer."""
+
+BOX_IMAGES = {
+    "x86_64": "Deep Learning Base OSS Nvidia Driver GPU AMI (Ubuntu 24.04) 20260925",
+    "arm64": "Deep Learning ARM64 Base OSS Nvidia Driver GPU AMI (Ubuntu 24.04) 20261009",
+}
+"""Names are dated and unique among Amazon's images; source: DLAMI release notes of 2026-09 and 2026-10 (docs.aws.amazon.com/dlami)."""
+
+SERVER_IMAGES = {
+    "vllm": "vllm/vllm-openai:v0.30.0@sha256:8a69ffad015f138d7170c4ddc429e230a3bc1c1719f67e14324749df200a4b90",
+}
+"""Release of vllm-project/vllm with the digest several public deployments pin (2026-10)."""

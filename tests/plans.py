@@ -1,0 +1,143 @@
+"""One complete StackPlan per blueprint, from hand-written specs and fits, so that tests of later rooms need no sizing."""
+
+from datetime import date
+
+from rackwright.compile.compile import compile_plan
+from rackwright.compile.wants import StackPlan
+from rackwright.sizing.plan import (
+    Candidate,
+    Fit,
+    Interval,
+    Memory,
+    Parallelism,
+    SizingPlan,
+    Speed,
+    StorageNeed,
+    WorkloadFacts,
+)
+from rackwright.spec.spec import Spec
+
+TODAY = date(2026, 11, 21)
+AWS = {"cloud": "aws", "account": "123456789012", "regions": ["us-east-1"]}
+GCP = {"cloud": "gcp", "project": "my-project", "regions": ["us-central1"]}
+
+
+def spec(name: str, workload: dict, place: dict, **more) -> Spec:
+    return Spec.model_validate(
+        {"api_version": "rackwright/v1", "name": name, "workloads": [workload], "infra": {"any_of": [place]}, "tags": {"owner": "test"}}
+        | more
+    )
+
+
+def sizing(fit: Fit, facts: WorkloadFacts, storage: StorageNeed = StorageNeed()) -> SizingPlan:
+    return SizingPlan("spec", facts, (fit,), (), (), "digest", storage=storage)
+
+
+def fit(candidate: Candidate, hours: float | None = None, **speed) -> Fit:
+    duration = None if hours is None else Interval(hours * 3000, hours * 3600, hours * 4200)
+    cost = Interval(90, 100, 120)
+    memory = Memory(80e9, 0.9, weights_bytes=40e9)
+    return Fit(candidate, memory, Speed(**speed), cost, candidate.nodes * (candidate.price_usd_per_hour or 0), duration)
+
+
+def candidate(machine: str, accelerator: str, count: int, nodes: int, **more) -> Candidate:
+    aws = "." in machine
+    chosen = {
+        "cloud": "aws" if aws else "gcp",
+        "region": "us-east-1" if aws else "us-central1",
+        "zones": ("us-east-1a",) if aws else ("us-central1-b",),
+        "capacity": "on-demand",
+        "fabric": "none",
+        "parallelism": Parallelism(),
+        "price_usd_per_hour": 10.0,
+        "price_as_of": "2026-07-20",
+        "price_source": "test",
+        "price_region": "us-east-1" if aws else "us-central1",
+    } | more
+    return Candidate(machine=machine, accelerator=accelerator, accelerators_per_node=count, nodes=nodes, **chosen)
+
+
+def box_case(**more):
+    workload = {
+        "name": "qlora",
+        "kind": "finetune",
+        "model": {"base": "mistral-7b"},
+        "adapter": {"type": "qlora"},
+        "data": {"samples": 20000, "tokens_per_sample": 512, "uri": "s3://team/sft"},
+        "team": "support",
+    }
+    box = fit(candidate("g6e.2xlarge", "NVIDIA L40S", 1, 1, price_usd_per_hour=2.24208, **more), 6)
+    facts = WorkloadFacts("qlora", "finetune", "mistral-7b", 7.2e9, 7.2e9)
+    return spec("mistral-7b-qlora", workload, AWS, blueprint={"ttl": "7d"}), sizing(box, facts, StorageNeed(40e9, 2e8, "checkpoints")), box
+
+
+def training_case(nodes: int = 4, machine: str = "p5.48xlarge", place: dict | None = None, blueprint: dict | None = None, **more):
+    workload = {
+        "name": "sft",
+        "kind": "finetune",
+        "model": {"base": "llama-3.1-70b"},
+        "data": {"samples": 250000, "tokens_per_sample": 1800, "uri": "s3://team/sft"},
+        "checkpoint": {"uri": "s3://team-ckpt/runs"},
+        "team": "nlp",
+    }
+    chosen = {"fabric": "efa", "price_usd_per_hour": 55.04, "parallelism": Parallelism(tensor=8, data=nodes, zero_stage=3)} | more
+    cluster = fit(candidate(machine, "NVIDIA H100 80GB SXM5", 8, nodes, **chosen), 20)
+    facts = WorkloadFacts("sft", "finetune", "llama-3.1-70b", 70.6e9, 70.6e9, checkpoint_bytes=988e9)
+    need = StorageNeed(4e12, 8e9, "four checkpoints in a minute each")
+    return spec("llama-70b-sft", workload, place or AWS, blueprint=blueprint or {"ttl": "14d"}), sizing(cluster, facts, need), cluster
+
+
+def fleet_case(workload: dict | None = None, **more):
+    chat = {
+        "name": "chat",
+        "kind": "serve",
+        "model": {"base": "llama-3.1-8b"},
+        "requests_per_second": 10,
+        "input_tokens": {"mean": 800, "p95": 2000},
+        "output_tokens": {"mean": 200, "p95": 500},
+        "max_context": 8192,
+        "min_replicas": 1,
+        "max_replicas": 8,
+        "team": "chat",
+    } | (workload or {})
+    l4 = candidate("g2-standard-12", "NVIDIA L4", 1, 3, replicas=3, max_replicas=8, price_usd_per_hour=1.000416, **more)
+    fleet = fit(l4, ttft_s=0.4, tpot_s=0.04, concurrency=24)
+    facts = WorkloadFacts("chat", "serve", "llama-3.1-8b", 8e9, 8e9, weights_bytes=16e9)
+    return spec("chat-serve", chat, GCP), sizing(fleet, facts), fleet
+
+
+def tpu_case(slices: int = 1, nodes: int = 4, topology: str = "4x4", **more):
+    workload = {
+        "name": "pretrain",
+        "kind": "pretrain",
+        "model": {"base": "gemma-2-9b"},
+        "data": {"tokens": 20e9, "size": "80 GB"},
+        "team": "research",
+    }
+    chosen = {"fabric": "ici", "slices": slices, "topology": topology, "price_usd_per_hour": 10.8} | more
+    pod = fit(candidate("ct6e-standard-4t", "TPU v6e (Trillium)", 4, nodes * slices, **chosen), 100)
+    facts = WorkloadFacts("pretrain", "pretrain", "gemma-2-9b", 9.2e9, 9.2e9)
+    return spec("gemma-pretrain", workload, GCP, blueprint={"kind": "tpu-pod", "ttl": "21d"}), sizing(pod, facts), pod
+
+
+def compiled(case) -> StackPlan:
+    return compile_plan(*case, today=TODAY)
+
+
+def box_plan() -> StackPlan:
+    return compiled(box_case())
+
+
+def training_plan() -> StackPlan:
+    return compiled(training_case())
+
+
+def fleet_plan() -> StackPlan:
+    return compiled(fleet_case())
+
+
+def tpu_plan() -> StackPlan:
+    return compiled(tpu_case())
+
+
+ALL = {"box": box_plan, "training": training_plan, "fleet": fleet_plan, "tpu": tpu_plan}
