@@ -89,13 +89,14 @@ class Accelerator:
 class Machine:
     """One node shape, whoever sells it: the view sizing and compile use.
 
-    kind: gpu, tpu, neuron, cpu or other; accelerator_count: devices seen by the node; accelerator_fraction: part of a whole device each of
-    them is (vGPU); accelerator_memory_bytes: of one such device; network_bytes_per_s: all interfaces together, one direction, fabric
-    included (network_is_peak: the vendor says "up to"); fabric_bytes_per_s: the fabric's part where it is told apart; fabric_interfaces:
-    EFA devices or fabric NICs; network_cards, enis_per_card, ipv4_per_eni: EC2 limits; card0_efa: whether EFA may sit on network card 0;
-    efa_cards: cards that carry EFA in the recommended layout; extra_networks: GCP node networks besides the primary one;
-    local_nvme_bytes: 0 is none, None not published; scale_up_domain: accelerators one of these reaches over its scale-up link, other nodes
-    included; orderable: False when no API name is known or it is sold only inside a bigger unit (`unit_machine` x `unit_nodes`).
+    kind: gpu, tpu, neuron, cpu or other. accelerator_count: devices the node sees; accelerator_fraction: part of a whole device each of
+    them is (vGPU); accelerator_memory_bytes: of one such device. network_bytes_per_s: all interfaces together, one direction, fabric
+    included; network_is_peak: the vendor says "up to". fabric_interfaces: EFA devices or fabric NICs; fabric_bytes_per_s: theirs alone.
+    network_cards, enis_per_card, ipv4_per_eni: EC2 limits; efa_cards: cards that carry EFA in the recommended layout; card0_efa: whether
+    card 0 does. extra_networks: GCP node networks besides the primary one. local_nvme_bytes: 0 is none, None not published;
+    local_nvme_choices: numbers of 375 GiB disks that may be added (GCP). scale_up_domain: accelerators one of these reaches over its
+    scale-up link, other nodes included. orderable: False when no API name is known or it is sold only inside a bigger unit, which then
+    names it in `unit_machine` and holds `unit_nodes` of them. cpu_arch "" is not published.
     """
 
     name: str
@@ -114,17 +115,18 @@ class Machine:
     accelerator_fraction: float = 1.0
     network_is_peak: bool = False
     fabric: Fabric = Fabric.NONE
-    fabric_interfaces: int = 0
+    fabric_interfaces: int | None = 0
     fabric_bytes_per_s: float | None = None
     network_cards: int | None = None
     enis_per_card: int | None = None
     ipv4_per_eni: int | None = None
-    efa_interfaces: int = 0
+    efa_interfaces: int | None = 0
     efa_cards: tuple[int, ...] = ()
     card0_efa: bool = False
     extra_networks: int = 0
     local_nvme_bytes: int | None = None
     local_nvme_count: int | None = None
+    local_nvme_choices: tuple[int, ...] = ()
     block_storage_bytes_per_s: float | None = None
     scale_up_link: str = ""
     scale_up_domain: int | None = None
@@ -156,7 +158,7 @@ class FabricLayout:
     machine: str
     cloud: str
     fabric: Fabric
-    interfaces: int
+    interfaces: int | None
     interface_bytes_per_s: float | None
     cards: tuple[int, ...]
     ip_cards: tuple[int, ...]
@@ -233,7 +235,7 @@ class Server:
     form_factor: str
     scale_up: str
     fabric: Fabric
-    fabric_interfaces: int
+    fabric_interfaces: int | None
     fabric_interface_bytes_per_s: float | None
     scale_out: str
     notes: str

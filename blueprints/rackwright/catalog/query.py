@@ -1,0 +1,99 @@
+"""Questions to the catalog: which machines are sold where, how, at what price; and what a misspelt name may have meant."""
+
+from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+
+from rackwright.catalog.read import Catalog
+from rackwright.catalog.rows import Accelerator, Availability, CapacityMode, Machine, Offering, Price, TpuSlice
+
+REFERENCE_REGIONS = ("us-east-1", "us-central1", "us-central2")
+"""Where list prices are published first; a place without a price of its own is shown one of these, flagged."""
+
+
+def machine(catalog: Catalog, name: str) -> Machine | None:
+    return catalog.machine_by_name.get(name)
+
+
+def accelerator(catalog: Catalog, name: str) -> Accelerator | None:
+    """By name or alias (`h100`, `v5e`, `nvidia-l4`), whatever the case."""
+    return catalog.accelerator_by_name.get(name.strip().lower())
+
+
+def slices(catalog: Catalog, machine_name: str) -> tuple[TpuSlice, ...]:
+    """Topologies built from that host machine type, in file order (small first)."""
+    return catalog.slices_by_machine.get(machine_name, ())
+
+
+def nearest(name: str, choices: Iterable[str], most: int = 3) -> tuple[str, ...]:
+    """Names close to a misspelt one, nearest first; () when nothing is close."""
+    by_lower = {choice.lower(): choice for choice in choices}
+    wanted = name.strip().lower()
+    close = get_close_matches(wanted, by_lower, n=most, cutoff=0.6)
+    within = sorted((low for low in by_lower if len(wanted) > 1 and wanted in low and low not in close), key=len)
+    return tuple(by_lower[low] for low in (*close, *within)[:most])
+
+
+def offerings(catalog: Catalog, cloud: str, regions: Iterable[str] = (), modes: Iterable[CapacityMode] = ()) -> Iterator[Offering]:
+    """Every orderable machine of a cloud, in each region it is sold in and each capacity mode it supports.
+
+    regions: names or patterns (`us-*`), () for all; modes: () for all. Order: catalog, then region, then the order of `modes`.
+    Machines one owns (`kubernetes`) have no region and no price. A price of another place is given with `price_is_reference` and words.
+    """
+    wanted, asked = tuple(regions), tuple(modes)
+    for node in catalog.machines:
+        if node.cloud != cloud or not node.orderable:
+            continue
+        for place in _places(catalog, node, wanted):
+            for mode in (m for m in asked or node.capacity_modes if m in node.capacity_modes):
+                yield offer(catalog, node, place.region, mode, place.zones)
+
+
+def offer(catalog: Catalog, node: Machine, region: str, mode: CapacityMode, zones: tuple[str, ...] = ()) -> Offering:
+    """One machine in one place, priced as well as the catalog can; whether it is sold there is not asked."""
+    row, words = _price(catalog, node, region, mode)
+    if row is None:
+        return Offering(node, node.cloud, region, zones, mode, price_words=words)
+    return Offering(
+        machine=node,
+        cloud=node.cloud,
+        region=region,
+        zones=zones,
+        capacity=mode,
+        price_usd_per_hour=row.usd_per_hour * (node.accelerator_count if row.unit == "chip" else 1),
+        price_region=row.region,
+        price_as_of=row.as_of,
+        price_source=row.source,
+        price_is_reference=bool(words),
+        price_words=words,
+    )
+
+
+def _places(catalog: Catalog, node: Machine, wanted: tuple[str, ...]) -> Iterable[Availability]:
+    if node.cloud == "kubernetes":
+        return (Availability(node.name, node.cloud, "", (), node.notes, node.source, node.as_of),)
+    sold = catalog.places_by_sku.get(node.name, ())
+    return sorted((p for p in sold if not wanted or any(fnmatchcase(p.region, w) for w in wanted)), key=lambda p: p.region)
+
+
+def _price(catalog: Catalog, node: Machine, region: str, mode: CapacityMode) -> tuple[Price | None, str]:
+    """The row that fits best, and words when it is not this place's own price."""
+    sku = node.accelerator if node.kind == "tpu" and node.accelerator else node.name
+    rows = catalog.prices_by_sku.get((sku, mode), ())
+    row = min(rows, key=lambda r: _distance(r, region), default=None)
+    if row and row.region == region:
+        return row, ""
+    if row:
+        where = f"price of {row.region}" if row.region else "price without a region in its source"
+        return row, f"{where}: none published here for {region}"
+    if mode is CapacityMode.RESERVATION and (row := _price(catalog, node, region, CapacityMode.ON_DEMAND)[0]):
+        return row, "assumed to bill like on-demand: no reservation price published here"
+    return None, "owned: no hourly price" if node.cloud == "kubernetes" else "price not published"
+
+
+def _distance(row: Price, region: str) -> int:
+    if row.region == region:
+        return -2
+    if row.region is None:
+        return -1
+    return REFERENCE_REGIONS.index(row.region) if row.region in REFERENCE_REGIONS else len(REFERENCE_REGIONS)

@@ -1,0 +1,184 @@
+"""The catalog, read from the data files once: tuples of rows, indexes over them, and a digest that names this state of the data."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from rackwright.catalog import machines, tables
+from rackwright.catalog.rows import (
+    Accelerator,
+    Availability,
+    CapacityRule,
+    FabricLayout,
+    Fee,
+    Machine,
+    Price,
+    Quota,
+    Server,
+    StoragePrice,
+    TpuSlice,
+    Volume,
+)
+from rackwright.catalog.table import Record, Table
+from rackwright.errors import CatalogError, UserError
+from rackwright.problems import Mark, Problem
+
+DATA = Path(__file__).parent / "data"
+CLOUDS = ("aws", "gcp")
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """Everything that can be bought or owned. `digest` changes with any byte of the data, and with an overlaid price."""
+
+    accelerators: tuple[Accelerator, ...]
+    machines: tuple[Machine, ...]
+    layouts: tuple[FabricLayout, ...]
+    slices: tuple[TpuSlice, ...]
+    servers: tuple[Server, ...]
+    prices: tuple[Price, ...]
+    availability: tuple[Availability, ...]
+    volumes: tuple[Volume, ...]
+    storage_prices: tuple[StoragePrice, ...]
+    fees: tuple[Fee, ...]
+    quotas: tuple[Quota, ...]
+    capacity_rules: tuple[CapacityRule, ...]
+    digest: str
+
+    @staticmethod
+    def default() -> "Catalog":
+        """The embedded catalog. Raises CatalogError when a data file is wrong."""
+        return _embedded()
+
+    def with_prices(self, path: Path) -> "Catalog":
+        """This catalog with the user's own price rows (columns of prices_*.csv) in place of, or besides, ours.
+
+        Raises UserError naming the line when the file is wrong or prices something the catalog does not know.
+        """
+        mine = _own_prices(path, {machine.name for machine in self.machines} | {piece.generation for piece in self.slices})
+        kept = {_price_key(row): row for row in (*self.prices, *mine)}
+        digest = sha256((self.digest + repr(mine)).encode()).hexdigest()[: len(self.digest)]
+        return replace(self, prices=tuple(kept.values()), digest=digest)
+
+    @cached_property
+    def machine_by_name(self) -> Mapping[str, Machine]:
+        return {machine.name: machine for machine in self.machines}
+
+    @cached_property
+    def accelerator_by_name(self) -> Mapping[str, Accelerator]:
+        """Lower-case names and aliases."""
+        return {name: row for row in self.accelerators for name in (*row.aliases, row.name.lower())}
+
+    @cached_property
+    def layout_by_machine(self) -> Mapping[str, FabricLayout]:
+        return {row.machine: row for row in self.layouts}
+
+    @cached_property
+    def slices_by_machine(self) -> Mapping[str, tuple[TpuSlice, ...]]:
+        return _grouped((piece.gke_machine_type, piece) for piece in self.slices)
+
+    @cached_property
+    def places_by_sku(self) -> Mapping[str, tuple[Availability, ...]]:
+        return _grouped((row.sku, row) for row in self.availability)
+
+    @cached_property
+    def prices_by_sku(self) -> Mapping[tuple[str, str], tuple[Price, ...]]:
+        """Rows by (sku, capacity mode), in file order."""
+        return _grouped(((row.sku, row.capacity), row) for row in self.prices)
+
+    @cached_property
+    def volume_by_name(self) -> Mapping[str, Volume]:
+        return {volume.name: volume for volume in self.volumes}
+
+    def fee(self, name: str, cloud: str, region: str) -> Fee | None:
+        """The fee of that region, else the one without a region, else the reference region's; its own `region` tells which."""
+        rows = [row for row in self.fees if (row.name, row.cloud) == (name, cloud)]
+        return min(rows, key=lambda row: (row.region != region, row.region is not None), default=None)
+
+
+@cache
+def _embedded() -> Catalog:
+    return load(DATA)
+
+
+def load(folder: Path) -> Catalog:
+    """A catalog from a folder of data files. Raises CatalogError with file and line."""
+
+    def read(table: Table, name: str = "") -> list[Record]:
+        file = name or table.file
+        try:
+            return table.read((folder / file).read_text(encoding="utf-8"), file)
+        except (OSError, UnicodeDecodeError) as fault:
+            raise CatalogError(f"cannot be read: {fault}", file) from None
+
+    accelerators = tuple(machines.accelerator(record) for record in read(tables.ACCELERATORS))
+    known = {row.name: row for row in accelerators}
+    layouts = tuple(FabricLayout(**record) for record in read(tables.FABRICS))
+    layout = {row.machine: row for row in layouts}
+    servers = tuple(Server(**record) for record in read(tables.SERVERS))
+    storage_prices = tuple(StoragePrice(**record) for record in read(tables.STORAGE_PRICES))
+    hosts = {record["name"]: record for record in read(tables.TPU_HOSTS)}
+    try:
+        nodes = (
+            *(machines.aws(record, known, layout) for record in read(tables.AWS_MACHINES)),
+            *(machines.gcp(record, known, layout) for record in read(tables.GCP_MACHINES) if record["accelerator_count"]),
+            *(machines.tpu_host(record, known) for record in hosts.values()),
+            *(machines.system(record) for record in read(tables.SYSTEM_MACHINES)),
+            *(machines.owned(server, known) for server in servers),
+        )
+        slices = tuple(machines.tpu_slice(record, hosts) for record in read(tables.TPU_SLICES))
+    except KeyError as fault:
+        raise CatalogError(f"refers to {fault}, which has no row") from None
+    return Catalog(
+        accelerators=accelerators,
+        machines=nodes,
+        layouts=layouts,
+        slices=slices,
+        servers=servers,
+        prices=tuple(Price(**record) for cloud in CLOUDS for record in read(tables.PRICES, f"prices_{cloud}.csv")),
+        availability=tuple(Availability(**record) for cloud in CLOUDS for record in read(tables.AVAILABILITY, f"availability_{cloud}.csv")),
+        volumes=tuple(machines.volume(record, storage_prices) for record in read(tables.VOLUMES)),
+        storage_prices=storage_prices,
+        fees=tuple(Fee(**record) for record in read(tables.FEES)),
+        quotas=tuple(Quota(**record) for record in read(tables.QUOTAS)),
+        capacity_rules=tuple(CapacityRule(**record) for record in read(tables.CAPACITY_RULES)),
+        digest=_digest(folder),
+    )
+
+
+def _own_prices(path: Path, skus: set[str]) -> list[Price]:
+    try:
+        rows = [Price(**record) for record in tables.PRICES.read(path.read_text(encoding="utf-8"), str(path))]
+    except CatalogError as fault:
+        mark = Mark(fault.line, 1) if fault.line else None
+        raise UserError(
+            [Problem("S-price-file", str(fault), fix="columns: " + ", ".join(tables.PRICES.columns), mark=mark)], str(path)
+        ) from None
+    except (OSError, UnicodeDecodeError) as fault:
+        raise UserError([Problem("S-price-file", f"cannot be read: {fault}")], str(path)) from None
+    strange = [row.sku for row in rows if row.sku not in skus]
+    if strange:
+        raise UserError([Problem("S-price-sku", f"{sku!r} is no machine of the catalog") for sku in strange], str(path))
+    return rows
+
+
+def _price_key(row: Price) -> tuple[str | None, ...]:
+    return (row.sku, row.cloud, row.region, row.capacity, row.unit)
+
+
+def _grouped(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, tuple[Any, ...]]:
+    groups: dict[Any, list[Any]] = {}
+    for key, row in pairs:
+        groups.setdefault(key, []).append(row)
+    return {key: tuple(rows) for key, rows in groups.items()}
+
+
+def _digest(folder: Path) -> str:
+    """Twelve hex digits over names and contents of every data file, models included."""
+    total = sha256()
+    for file in sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith(".")):
+        total.update(file.relative_to(folder).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
+    return total.hexdigest()[:12]
