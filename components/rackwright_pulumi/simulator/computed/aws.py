@@ -1,0 +1,272 @@
+"""Outputs the rest of Amazon's cloud computes: ids, ARNs, endpoints. EC2 has a file of its own."""
+
+import hashlib
+from typing import Any
+
+from rackwright_pulumi.simulator.computed.arns import arn, named
+from rackwright_pulumi.simulator.computed.ec2 import PREFIXES, ec2
+from rackwright_pulumi.simulator.computed.forms import Asked, certificate, prune
+from rackwright_pulumi.simulator.names import place
+
+Outputs = dict[str, Any]
+
+
+def _cluster(asked: Asked) -> tuple[str, Outputs]:
+    name, region = named(asked), place(asked, "region")
+    short = asked.upper(32, "endpoint")
+    subnets = asked.get("vpcConfig.subnetIds", [])
+    vpc = asked.known("aws:ec2/subnet:Subnet", subnets[0] if subnets else "").get("vpcId") or f"vpc-0{asked.hex(16, 'vpc')}"
+    network = {
+        "endpointPublicAccess": True,
+        "endpointPrivateAccess": False,
+        "publicAccessCidrs": ["0.0.0.0/0"],
+        **asked.get("vpcConfig", {}),
+    }
+    return name, {
+        "name": name,
+        "arn": arn(asked, "eks", f"cluster/{name}"),
+        "endpoint": f"https://{short}.gr7.{region}.eks.amazonaws.com",
+        "certificateAuthority": {"data": certificate(asked)},
+        "identities": [{"oidcs": [{"issuer": f"https://oidc.eks.{region}.amazonaws.com/id/{short}"}]}],
+        "vpcConfig": {**network, "clusterSecurityGroupId": f"sg-0{asked.hex(16, 'cluster')}", "vpcId": vpc},
+        "kubernetesNetworkConfig": {"ipFamily": "ipv4", "serviceIpv4Cidr": "172.20.0.0/16", **asked.get("kubernetesNetworkConfig", {})},
+        "status": "ACTIVE",
+        "platformVersion": "eks.1",
+        "version": asked.get("version", "1.34"),
+        "createdAt": asked.context.now,
+    }
+
+
+def _node_group(asked: Asked) -> tuple[str, Outputs]:
+    cluster, name = asked.get("clusterName", ""), named(asked, "nodeGroupName")
+    return f"{cluster}:{name}", {
+        "nodeGroupName": name,
+        "arn": arn(asked, "eks", f"nodegroup/{cluster}/{name}/{asked.uuid()}"),
+        "resources": [{"autoscalingGroups": [{"name": f"eks-{name}-{asked.uuid('asg')}"}], "remoteAccessSecurityGroupId": ""}],
+        "status": "ACTIVE",
+        "amiType": "CUSTOM" if asked.get("launchTemplate") else "AL2023_x86_64_STANDARD",
+        "capacityType": "ON_DEMAND",
+        "version": "1.34",
+    }
+
+
+def _addon(asked: Asked) -> tuple[str, Outputs]:
+    cluster, name = asked.get("clusterName", ""), asked.get("addonName", "")
+    times = {"createdAt": asked.context.now, "modifiedAt": asked.context.now}
+    return f"{cluster}:{name}", {
+        "arn": arn(asked, "eks", f"addon/{cluster}/{name}/{asked.uuid()}"),
+        "addonVersion": "v1.0.0-eksbuild.1",
+        **times,
+    }
+
+
+def _access_entry(asked: Asked) -> tuple[str, Outputs]:
+    cluster, principal = asked.get("clusterName", ""), str(asked.get("principalArn", ""))
+    kind, _, name = principal.rpartition(":")[2].partition("/")
+    resource = f"access-entry/{cluster}/{kind}/{asked.context.account}/{name}/{asked.uuid()}"
+    times = {"createdAt": asked.context.now, "modifiedAt": asked.context.now}
+    return f"{cluster}:{principal}", {"accessEntryArn": arn(asked, "eks", resource), "type": "STANDARD", "userName": principal, **times}
+
+
+def _access_policy(asked: Asked) -> tuple[str, Outputs]:
+    parts = (asked.get("clusterName", ""), asked.get("principalArn", ""), asked.get("policyArn", ""))
+    return "#".join(parts), {"associatedAt": asked.context.now, "modifiedAt": asked.context.now}
+
+
+def _pod_identity(asked: Asked) -> tuple[str, Outputs]:
+    cluster, association = asked.get("clusterName", ""), f"a-{asked.hex(17)}"
+    return association, {
+        "associationId": association,
+        "associationArn": arn(asked, "eks", f"podidentityassociation/{cluster}/{association}"),
+    }
+
+
+def _iam(kind: str, mark: str, arn_output: str = "arn"):
+    def make(asked: Asked) -> tuple[str, Outputs]:
+        name = named(asked)
+        path = asked.get("path", "/")
+        own = arn(asked, "iam", f"{kind}{path}{name}", regional=False)
+        unique = mark + asked.upper(17)
+        names = {"uniqueId": unique, "createDate": asked.context.now} if kind != "policy" else {"policyId": unique, "attachmentCount": 0}
+        return (own if kind == "policy" else name), {"name": name, arn_output: own, "path": path, **names}
+
+    return make
+
+
+def _oidc(asked: Asked) -> tuple[str, Outputs]:
+    own = arn(asked, "iam", f"oidc-provider/{str(asked.get('url', '')).removeprefix('https://')}", regional=False)
+    return own, {"arn": own, "thumbprintLists": asked.get("thumbprintLists", [asked.hex(40)])}
+
+
+def _role_policy(asked: Asked) -> tuple[str, Outputs]:
+    name = named(asked)
+    return f"{asked.get('role', '')}:{name}", {"name": name}
+
+
+def _bucket(asked: Asked) -> tuple[str, Outputs]:
+    name, region = named(asked, "bucket"), place(asked, "region")
+    return name, {
+        "bucket": name,
+        "arn": arn(asked, "s3", name, regional=False, owned=False),
+        "bucketDomainName": f"{name}.s3.amazonaws.com",
+        "bucketRegionalDomainName": f"{name}.s3.{region}.amazonaws.com",
+        "bucketRegion": region,
+        "hostedZoneId": "Z3AQBSTGFYJSTF",
+    }
+
+
+def _lustre(asked: Asked) -> tuple[str, Outputs]:
+    resource_id, region = f"fs-0{asked.hex(16)}", place(asked, "region")
+    subnets = asked.get("subnetIds")
+    vpc = asked.known("aws:ec2/subnet:Subnet", subnets if isinstance(subnets, str) else "").get("vpcId")
+    return resource_id, {
+        "arn": arn(asked, "fsx", f"file-system/{resource_id}"),
+        "dnsName": f"{resource_id}.fsx.{region}.amazonaws.com",
+        "mountName": asked.hex(8, "mount"),
+        "networkInterfaceIds": [f"eni-0{asked.hex(16, str(i))}" for i in range(2)],
+        "ownerId": asked.context.account,
+        "vpcId": vpc or f"vpc-0{asked.hex(16, 'vpc')}",
+        "fileSystemTypeVersion": "2.15",
+    }
+
+
+def _data_repository(asked: Asked) -> tuple[str, Outputs]:
+    association = f"dra-0{asked.hex(16)}"
+    return association, {
+        "associationId": association,
+        "arn": arn(asked, "fsx", f"association/{asked.get('fileSystemId', '')}/{association}"),
+    }
+
+
+def _key(asked: Asked) -> tuple[str, Outputs]:
+    key_id = asked.uuid()
+    return key_id, {"keyId": key_id, "arn": arn(asked, "kms", f"key/{key_id}"), "keyUsage": "ENCRYPT_DECRYPT", "isEnabled": True}
+
+
+def _alias(asked: Asked) -> tuple[str, Outputs]:
+    name, target = named(asked), str(asked.get("targetKeyId", ""))
+    return name, {
+        "name": name,
+        "arn": arn(asked, "kms", name),
+        "targetKeyArn": target if target.startswith("arn:") else arn(asked, "kms", f"key/{target}"),
+    }
+
+
+def _queue(asked: Asked) -> tuple[str, Outputs]:
+    name = named(asked)
+    url = f"https://sqs.{place(asked, 'region')}.amazonaws.com/{asked.context.account}/{name}"
+    return url, {"name": name, "url": url, "arn": arn(asked, "sqs", name)}
+
+
+def _topic(asked: Asked) -> tuple[str, Outputs]:
+    name = named(asked)
+    own = arn(asked, "sns", name)
+    return own, {"name": name, "arn": own, "owner": asked.context.account}
+
+
+def _by_name(service: str, resource: str):
+    """Id is the name, ARN ``arn:aws:service:region:account:resource``."""
+
+    def make(asked: Asked) -> tuple[str, Outputs]:
+        name = named(asked)
+        return name, {"name": name, "arn": arn(asked, service, resource.format(name=name))}
+
+    return make
+
+
+def _joined(*inputs: str, separator: str = "-"):
+    """An id made of inputs, and nothing computed beside it."""
+    return lambda asked: (separator.join(str(asked.get(i, "")) for i in inputs), {})
+
+
+def _of_bucket(asked: Asked) -> tuple[str, Outputs]:
+    return str(asked.get("bucket", "")), {}
+
+
+def _placement_group(asked: Asked) -> tuple[str, Outputs]:
+    name = named(asked)
+    return name, {"name": name, "placementGroupId": f"pg-0{asked.hex(16)}", "arn": arn(asked, "ec2", f"placement-group/{name}")}
+
+
+def _route(asked: Asked) -> tuple[str, Outputs]:
+    target = asked.get("destinationCidrBlock") or asked.get("destinationIpv6CidrBlock") or asked.get("destinationPrefixListId", "")
+    number = int(hashlib.sha256(str(target).encode()).hexdigest()[:8], 16)
+    return f"r-{asked.get('routeTableId', '')}{number}", {"state": "active", "origin": "CreateRoute"}
+
+
+def _subscription(asked: Asked) -> tuple[str, Outputs]:
+    own = f"{asked.get('topic', '')}:{asked.uuid()}"
+    return own, {"arn": own, "ownerId": asked.context.account, "pendingConfirmation": asked.get("protocol") == "email"}
+
+
+def _schedule(asked: Asked) -> tuple[str, Outputs]:
+    group, name = asked.get("autoscalingGroupName", ""), asked.get("scheduledActionName", "")
+    own = arn(asked, "autoscaling", f"scheduledUpdateGroupAction:{asked.uuid()}:autoScalingGroupName/{group}:scheduledActionName/{name}")
+    return name, {"arn": own, "minSize": 0, "maxSize": 0, "desiredCapacity": 0}
+
+
+def _budget(asked: Asked) -> tuple[str, Outputs]:
+    name = named(asked)
+    return f"{asked.context.account}:{name}", {
+        "name": name,
+        "accountId": asked.context.account,
+        "arn": arn(asked, "budgets", f"budget/{name}", regional=False),
+    }
+
+
+def _target(asked: Asked) -> tuple[str, Outputs]:
+    target = asked.get("targetId") or f"{asked.name}-{asked.hex(7)}"
+    return f"{asked.get('rule', '')}-{target}", {"targetId": target, "eventBusName": "default"}
+
+
+MAKERS = {
+    "aws:autoscaling/schedule:Schedule": _schedule,
+    "aws:budgets/budget:Budget": _budget,
+    "aws:cloudwatch/eventRule:EventRule": _by_name("events", "rule/{name}"),
+    "aws:cloudwatch/eventTarget:EventTarget": _target,
+    "aws:cloudwatch/logGroup:LogGroup": _by_name("logs", "log-group:{name}"),
+    "aws:cloudwatch/metricAlarm:MetricAlarm": _by_name("cloudwatch", "alarm:{name}"),
+    "aws:ec2/placementGroup:PlacementGroup": _placement_group,
+    "aws:ec2/route:Route": _route,
+    "aws:ec2/volumeAttachment:VolumeAttachment": lambda asked: (f"vai-{asked.digits(10)}", {}),
+    "aws:eks/accessEntry:AccessEntry": _access_entry,
+    "aws:eks/accessPolicyAssociation:AccessPolicyAssociation": _access_policy,
+    "aws:eks/addon:Addon": _addon,
+    "aws:eks/cluster:Cluster": _cluster,
+    "aws:eks/nodeGroup:NodeGroup": _node_group,
+    "aws:eks/podIdentityAssociation:PodIdentityAssociation": _pod_identity,
+    "aws:fsx/dataRepositoryAssociation:DataRepositoryAssociation": _data_repository,
+    "aws:fsx/lustreFileSystem:LustreFileSystem": _lustre,
+    "aws:iam/instanceProfile:InstanceProfile": _iam("instance-profile", "AIPA"),
+    "aws:iam/openIdConnectProvider:OpenIdConnectProvider": _oidc,
+    "aws:iam/policy:Policy": _iam("policy", "ANPA"),
+    "aws:iam/role:Role": _iam("role", "AROA"),
+    "aws:iam/rolePolicy:RolePolicy": _role_policy,
+    "aws:iam/rolePolicyAttachment:RolePolicyAttachment": _joined("role", "policyArn", separator="/"),
+    "aws:kms/alias:Alias": _alias,
+    "aws:kms/key:Key": _key,
+    "aws:s3/bucket:Bucket": _bucket,
+    "aws:s3/bucketLifecycleConfiguration:BucketLifecycleConfiguration": _of_bucket,
+    "aws:s3/bucketOwnershipControls:BucketOwnershipControls": _of_bucket,
+    "aws:s3/bucketPolicy:BucketPolicy": _of_bucket,
+    "aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock": _of_bucket,
+    "aws:s3/bucketServerSideEncryptionConfiguration:BucketServerSideEncryptionConfiguration": _of_bucket,
+    "aws:s3/bucketVersioning:BucketVersioning": _of_bucket,
+    "aws:sns/topic:Topic": _topic,
+    "aws:sns/topicPolicy:TopicPolicy": lambda asked: (str(asked.get("arn", "")), {"owner": asked.context.account}),
+    "aws:sns/topicSubscription:TopicSubscription": _subscription,
+    "aws:sqs/queue:Queue": _queue,
+    "aws:sqs/queuePolicy:QueuePolicy": _joined("queueUrl"),
+    "aws:ssm/parameter:Parameter": lambda asked: (
+        named(asked),
+        {"name": named(asked), "arn": arn(asked, "ssm", f"parameter/{named(asked)}"), "version": 1},
+    ),
+    **dict.fromkeys(PREFIXES, ec2),
+}
+"""Type token to the function that gives its id and outputs."""
+
+
+def tagged(asked: Asked, outputs: Outputs) -> Outputs:
+    """``tagsAll`` is the provider's default tags under the resource's own; ``region`` is where it lives."""
+    tags = {**(asked.context.default_tags or {}), **asked.get("tags", {})}
+    return prune({"region": place(asked, "region"), "tagsAll": tags, **outputs})

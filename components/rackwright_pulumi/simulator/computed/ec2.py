@@ -1,0 +1,154 @@
+"""Outputs EC2 computes. Every resource has an id such as ``vpc-0123456789abcdef0`` and an ARN; some have more."""
+
+from typing import Any
+
+from rackwright_pulumi.simulator.computed.arns import arn, named, zone_id
+from rackwright_pulumi.simulator.computed.forms import Asked
+from rackwright_pulumi.simulator.names import place
+
+Outputs = dict[str, Any]
+
+PREFIXES = {
+    "aws:ebs/volume:Volume": ("vol", "volume"),
+    "aws:ec2/capacityBlockReservation:CapacityBlockReservation": ("cr", "capacity-reservation"),
+    "aws:ec2/capacityReservation:CapacityReservation": ("cr", "capacity-reservation"),
+    "aws:ec2/defaultSecurityGroup:DefaultSecurityGroup": ("sg", "security-group"),
+    "aws:ec2/eip:Eip": ("eipalloc", "elastic-ip"),
+    "aws:ec2/flowLog:FlowLog": ("fl", "vpc-flow-log"),
+    "aws:ec2/instance:Instance": ("i", "instance"),
+    "aws:ec2/internetGateway:InternetGateway": ("igw", "internet-gateway"),
+    "aws:ec2/launchTemplate:LaunchTemplate": ("lt", "launch-template"),
+    "aws:ec2/natGateway:NatGateway": ("nat", "natgateway"),
+    "aws:ec2/routeTable:RouteTable": ("rtb", "route-table"),
+    "aws:ec2/routeTableAssociation:RouteTableAssociation": ("rtbassoc", "route-table-association"),
+    "aws:ec2/securityGroup:SecurityGroup": ("sg", "security-group"),
+    "aws:ec2/subnet:Subnet": ("subnet", "subnet"),
+    "aws:ec2/vpc:Vpc": ("vpc", "vpc"),
+    "aws:ec2/vpcEndpoint:VpcEndpoint": ("vpce", "vpc-endpoint"),
+    "aws:vpc/securityGroupEgressRule:SecurityGroupEgressRule": ("sgr", "security-group-rule"),
+    "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule": ("sgr", "security-group-rule"),
+}
+"""EC2's resources: id prefix and resource part of the ARN."""
+
+
+def ec2(asked: Asked) -> tuple[str, Outputs]:
+    """Everything of EC2: ``vpc-0123456789abcdef0`` and its ARN, with what else the type has."""
+    prefix, kind = PREFIXES[asked.token]
+    resource_id = f"{prefix}-0{asked.hex(16)}"
+    extra = EC2_EXTRA.get(asked.token, lambda asked, resource_id: {})(asked, resource_id)
+    return resource_id, {"arn": arn(asked, "ec2", f"{kind}/{resource_id}"), "ownerId": asked.context.account, **extra}
+
+
+def _vpc(asked: Asked, resource_id: str) -> Outputs:
+    main = f"rtb-0{asked.hex(16, 'main')}"
+    return {
+        "defaultNetworkAclId": f"acl-0{asked.hex(16, 'acl')}",
+        "defaultRouteTableId": main,
+        "mainRouteTableId": main,
+        "defaultSecurityGroupId": f"sg-0{asked.hex(16, 'default')}",
+        "dhcpOptionsId": f"dopt-0{asked.hex(16, 'dhcp')}",
+        "instanceTenancy": "default",
+        "enableDnsSupport": True,
+        "enableDnsHostnames": False,
+    }
+
+
+def _subnet(asked: Asked, resource_id: str) -> Outputs:
+    zone = asked.get("availabilityZone") or place(asked, "region") + "a"
+    return {"availabilityZone": zone, "availabilityZoneId": zone_id(zone), "mapPublicIpOnLaunch": False}
+
+
+def _eip(asked: Asked, resource_id: str) -> Outputs:
+    address = f"203.0.113.{int(asked.hex(4), 16) % 254 + 1}"
+    host = address.replace(".", "-")
+    return {
+        "allocationId": resource_id,
+        "publicIp": address,
+        "publicDns": f"ec2-{host}.compute-1.amazonaws.com",
+        "domain": "vpc",
+        "publicIpv4Pool": "amazon",
+        "networkBorderGroup": place(asked, "region"),
+    }
+
+
+def _nat(asked: Asked, resource_id: str) -> Outputs:
+    return {
+        "publicIp": f"203.0.113.{int(asked.hex(4), 16) % 254 + 1}",
+        "privateIp": _private_ip(asked),
+        "networkInterfaceId": f"eni-0{asked.hex(16, 'eni')}",
+        "connectivityType": "public",
+    }
+
+
+def _instance(asked: Asked, resource_id: str) -> Outputs:
+    region, private = place(asked, "region"), _private_ip(asked)
+    subnet = asked.known("aws:ec2/subnet:Subnet", asked.get("subnetId", ""))
+    return {
+        "instanceState": "running",
+        "availabilityZone": subnet.get("availabilityZone") or f"{region}a",
+        "privateIp": private,
+        "privateDns": f"ip-{private.replace('.', '-')}.ec2.internal"
+        if region == "us-east-1"
+        else f"ip-{private.replace('.', '-')}.{region}.compute.internal",
+        "publicIp": f"203.0.113.{int(asked.hex(4), 16) % 254 + 1}" if asked.get("associatePublicIpAddress") else "",
+        "primaryNetworkInterfaceId": f"eni-0{asked.hex(16, 'eni')}",
+        "rootBlockDevice": {**asked.get("rootBlockDevice", {}), "volumeId": f"vol-0{asked.hex(16, 'root')}", "deviceName": "/dev/sda1"},
+    }
+
+
+def _private_ip(asked: Asked) -> str:
+    h = asked.hex(6, "ip")
+    return f"10.{int(h[:2], 16)}.{int(h[2:4], 16)}.{int(h[4:], 16) % 250 + 4}"
+
+
+def _launch_template(asked: Asked, resource_id: str) -> Outputs:
+    latest = asked.context.revision
+    default = latest if asked.get("updateDefaultVersion") else 1
+    return {"name": named(asked), "latestVersion": latest, "defaultVersion": asked.get("defaultVersion", default)}
+
+
+def _endpoint(asked: Asked, resource_id: str) -> Outputs:
+    service = str(asked.get("serviceName", "")).rpartition(".")[2]
+    dns = f"{resource_id}-{asked.hex(8)}.{service}.{place(asked, 'region')}.vpce.amazonaws.com"
+    gateway = asked.get("vpcEndpointType", "Gateway") == "Gateway"
+    return {
+        "state": "available",
+        "vpcEndpointType": "Gateway",
+        "prefixListId": f"pl-{asked.hex(8)}" if gateway else "",
+        "networkInterfaceIds": [] if gateway else [f"eni-0{asked.hex(16, s)}" for s in asked.get("subnetIds", [])],
+        "dnsEntries": [] if gateway else [{"dnsName": dns, "hostedZoneId": "Z7HUB22UULQXV"}],
+    }
+
+
+def _capacity(asked: Asked, resource_id: str) -> Outputs:
+    offered = {
+        "instanceCount": 1,
+        "instanceType": "p5.48xlarge",
+        "availabilityZone": place(asked, "region") + "a",
+        "endDateType": "limited",
+    }
+    dates = {
+        "createdDate": asked.context.now,
+        "startDate": asked.context.now,
+        "endDate": "2026-01-15T11:30:00Z",
+        "reservationType": "capacity-block",
+    }
+    return {**offered, **dates, "tenancy": "default"} if "Block" in asked.token else {"tenancy": "default", "instanceMatchCriteria": "open"}
+
+
+EC2_EXTRA = {
+    "aws:ebs/volume:Volume": lambda asked, _: {"createTime": asked.context.now, "type": "gp3", "size": asked.get("size", 8)},
+    "aws:ec2/capacityBlockReservation:CapacityBlockReservation": _capacity,
+    "aws:ec2/capacityReservation:CapacityReservation": _capacity,
+    "aws:ec2/defaultSecurityGroup:DefaultSecurityGroup": lambda asked, _: {"name": "default", "description": "default VPC security group"},
+    "aws:ec2/eip:Eip": _eip,
+    "aws:ec2/instance:Instance": _instance,
+    "aws:ec2/launchTemplate:LaunchTemplate": _launch_template,
+    "aws:ec2/natGateway:NatGateway": _nat,
+    "aws:ec2/securityGroup:SecurityGroup": lambda asked, _: {"name": named(asked), "description": "Managed by Pulumi"},
+    "aws:ec2/subnet:Subnet": _subnet,
+    "aws:ec2/vpc:Vpc": _vpc,
+    "aws:ec2/vpcEndpoint:VpcEndpoint": _endpoint,
+    "aws:vpc/securityGroupEgressRule:SecurityGroupEgressRule": lambda _, resource_id: {"securityGroupRuleId": resource_id},
+    "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule": lambda _, resource_id: {"securityGroupRuleId": resource_id},
+}

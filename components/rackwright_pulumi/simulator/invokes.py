@@ -1,0 +1,59 @@
+"""What the simulated clouds answer to the few look-ups a program may do. Everything else is refused with its name."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from rackwright_pulumi.simulator.computed.arns import partition, zone_id
+from rackwright_pulumi.simulator.computed.forms import Context
+
+Answer = Callable[[Mapping[str, Any]], dict[str, Any]]
+
+AMI_ID = "ami-0123456789abcdef0"
+"""The image every SSM parameter of an AMI points to."""
+
+
+def invokes(context: Context) -> dict[str, Answer]:
+    """Function token to its answer, for one provider's account and place."""
+    aws_region, gcp_region = context.region or "us-east-1", context.region or "us-central1"
+    user = f"arn:{partition(aws_region)}:iam::{context.account}:root"
+    caller = {"accountId": context.account, "arn": user, "id": context.account, "userId": context.account}
+    client = {"project": context.project, "region": gcp_region, "zone": context.zone, "id": context.project, "accessToken": "simulated"}
+    project = {"projectId": context.project, "name": context.project, "number": context.project_number, "id": f"projects/{context.project}"}
+    return {
+        "aws:index/getCallerIdentity:getCallerIdentity": lambda args: caller,
+        "aws:index/getRegion:getRegion": lambda args: {
+            "region": aws_region,
+            "name": aws_region,
+            "id": aws_region,
+            "description": aws_region,
+        },
+        "aws:index/getPartition:getPartition": lambda args: _partition(aws_region),
+        "aws:index/getAvailabilityZones:getAvailabilityZones": lambda args: _zones(args.get("region") or aws_region),
+        "aws:ssm/getParameter:getParameter": _parameter,
+        "gcp:organizations/getClientConfig:getClientConfig": lambda args: client,
+        "gcp:organizations/getProject:getProject": lambda args: project,
+        "gcp:storage/getProjectServiceAccount:getProjectServiceAccount": lambda args: _agent(context, "gs-project-accounts.iam"),
+        "gcp:compute/getZones:getZones": lambda args: {"names": [f"{gcp_region}-{z}" for z in "abc"], "id": gcp_region},
+    }
+
+
+def _partition(region: str) -> dict[str, Any]:
+    name = partition(region)
+    return {"partition": name, "dnsSuffix": "amazonaws.com.cn" if name == "aws-cn" else "amazonaws.com", "id": name}
+
+
+def _zones(region: str) -> dict[str, Any]:
+    count = 6 if region == "us-east-1" else 3
+    names = [f"{region}{letter}" for letter in "abcdef"[:count]]
+    return {"names": names, "zoneIds": [zone_id(name) for name in names], "groupNames": [region], "id": region, "region": region}
+
+
+def _parameter(args: Mapping[str, Any]) -> dict[str, Any]:
+    name = str(args.get("name"))
+    value = AMI_ID if "ami" in name or "image" in name else "simulated"
+    return {"name": name, "value": value, "insecureValue": value, "type": "String", "version": 1, "id": name, "arn": name}
+
+
+def _agent(context: Context, domain: str) -> dict[str, Any]:
+    email = f"service-{context.project_number}@{domain}.gserviceaccount.com"
+    return {"emailAddress": email, "member": f"serviceAccount:{email}", "id": email, "project": context.project}
