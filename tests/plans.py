@@ -23,14 +23,12 @@ GCP = {"cloud": "gcp", "project": "my-project", "regions": ["us-central1"]}
 
 
 def spec(name: str, workload: dict, place: dict, **more) -> Spec:
-    return Spec.model_validate(
-        {"api_version": "rackwright/v1", "name": name, "workloads": [workload], "infra": {"any_of": [place]}, "tags": {"owner": "test"}}
-        | more
-    )
+    base = {"api_version": "rackwright/v1", "name": name, "workloads": [workload], "infra": {"any_of": [place]}, "tags": {"owner": "test"}}
+    return Spec.model_validate(base | more)
 
 
-def sizing(fit: Fit, facts: WorkloadFacts, storage: StorageNeed = StorageNeed()) -> SizingPlan:
-    return SizingPlan("spec", facts, (fit,), (), (), "digest", storage=storage)
+def sizing(fit: Fit, facts: WorkloadFacts, storage: StorageNeed | None = None) -> SizingPlan:
+    return SizingPlan("spec", facts, (fit,), (), (), "digest", storage=storage or StorageNeed())
 
 
 def fit(candidate: Candidate, hours: float | None = None, **speed) -> Fit:

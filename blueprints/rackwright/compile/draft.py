@@ -32,7 +32,7 @@ class Draft:
 
     @cached_property
     def machine(self) -> Machine:
-        return machine_facts(self.candidate.cloud, self.candidate.machine)
+        return machine_facts(self.candidate.machine)
 
     @property
     def namespace(self) -> str:

@@ -14,7 +14,7 @@ def nic_layout(machine: Machine) -> tuple[NicWant, ...]:
     On card 0 the fabric interface is device 1, elsewhere device 0; p6-b300 has none on card 0.
     Source: docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html.
     """
-    if machine.fabric is not Fabric.EFA or machine.efa_interfaces < 2:
+    if machine.fabric is not Fabric.EFA:
         return ()
     return (NicWant(0, 0, "ip"), *(NicWant(card, 1 if card == 0 else 0, "fabric") for card in machine.efa_cards))
 
@@ -23,7 +23,7 @@ def expectation(machine: Machine) -> FabricExpectation:
     floors = [floor for (fabric, gpu), floor in BUSBW_FLOOR_GB_S.items() if fabric == machine.fabric and gpu in (machine.accelerator or "")]
     return FabricExpectation(
         fabric=str(machine.fabric),
-        interfaces_per_node=machine.fabric_interfaces,
+        interfaces_per_node=machine.fabric_interfaces or 0,
         node_bytes_per_s=machine.fabric_bytes_per_s or machine.network_bytes_per_s,
         busbw_floor_gb_s=floors[0] if floors else None,
         source="NVIDIA/aicr@bc05c6b recipes/overlays" if floors else "",

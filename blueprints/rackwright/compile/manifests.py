@@ -27,11 +27,9 @@ def default_deny(namespace: str) -> ManifestWant:
     return ManifestWant(f"policy.{namespace}.deny", obj("networking.k8s.io/v1", "NetworkPolicy", "default-deny", namespace, spec))
 
 
-def allow(
-    namespace: str, name: str, ingress: list[Body] | None = None, egress: list[Body] | None = None, pods: Body | None = None
-) -> ManifestWant:
-    """A policy that opens what is listed for `pods` (all of the namespace when None)."""
-    spec: Body = {"podSelector": {"matchLabels": pods} if pods else {}, "policyTypes": []}
+def allow(namespace: str, name: str, ingress: list[Body] | None = None, egress: list[Body] | None = None) -> ManifestWant:
+    """A policy that opens what is listed, for all pods of the namespace."""
+    spec: Body = {"podSelector": {}, "policyTypes": []}
     for direction, rules in (("Ingress", ingress), ("Egress", egress)):
         if rules is not None:
             spec["policyTypes"].append(direction)

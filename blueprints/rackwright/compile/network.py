@@ -12,10 +12,6 @@ GCP_MTU = 8896
 """Bytes; the largest GCP carries, on every network of accelerators (cluster-toolkit)."""
 
 
-def existing(vpc: object, subnets: tuple) -> NetworkWant | None:
-    return None if vpc is None else NetworkWant("", (), nat=False, flow_logs=False, existing_id=str(vpc), existing_subnet_ids=subnets)
-
-
 def box_network(place: PlaceWant) -> NetworkWant:
     subnets = (
         SubnetWant("public", "10.0.0.0/24", place.zone, public=True, purpose="nat"),
@@ -26,9 +22,8 @@ def box_network(place: PlaceWant) -> NetworkWant:
 
 def eks_network(place: PlaceWant, fabric: str) -> NetworkWant:
     """One public subnet for the NAT gateway, one control subnet per control zone, one /18 for the accelerators."""
-    control = tuple(
-        SubnetWant(f"control-{i}", f"10.0.{16 * i}.0/20", zone, purpose="control") for i, zone in enumerate(place.control_zones, 1)
-    )
+    zones = enumerate(place.control_zones, 1)
+    control = tuple(SubnetWant(f"control-{i}", f"10.0.{16 * i}.0/20", zone, purpose="control") for i, zone in zones)
     subnets = (
         SubnetWant("public", "10.0.0.0/24", place.zone, public=True, purpose="nat"),
         *control,

@@ -49,7 +49,7 @@ def accelerator_pool(draft: Draft, place: PlaceWant, name: str = "gpu", counts: 
         accelerator_label=machine.gke_accelerator_label,
         accelerator_count=machine.accelerator_count,
         resource=RESOURCES[machine.kind],
-        cpu_arch=machine.cpu_arch,
+        cpu_arch=machine.cpu_arch or "x86_64",
         capacity=capacity,
         disk=DiskWant(200, iops=3000, throughput_mib_s=250) if place.cloud == "aws" else DiskWant(200),
         labels=((ROLE_LABEL, "accelerator"),),
@@ -57,7 +57,8 @@ def accelerator_pool(draft: Draft, place: PlaceWant, name: str = "gpu", counts: 
         fabric=str(machine.fabric),
         nics=nic_layout(machine),
         adjacent=machine.fabric is Fabric.EFA and most > 1 and capacity.mode not in RESERVED_MODES,
-        local_nvme=bool(machine.local_nvme_bytes) and place.cloud == "aws",
+        local_nvme=bool(machine.local_nvme_bytes),
+        local_ssd_count=(machine.local_nvme_count or 0) if place.cloud == "gcp" and machine.local_nvme_bytes else 0,
         max_pods=MAX_PODS[machine.kind] if place.cloud == "gcp" else None,
         image=_image(draft),
     )

@@ -39,9 +39,8 @@ def queues(pool: PoolWant, pools: int, quota: Quota, namespace: str, levels: tup
 
 
 def _topology(levels: tuple[str, ...]) -> ManifestWant:
-    return ManifestWant(
-        "queue.topology", obj(API, "Topology", "fabric", spec={"levels": [{"nodeLabel": label} for label in levels]}), AFTER
-    )
+    spec = {"levels": [{"nodeLabel": label} for label in levels]}
+    return ManifestWant("queue.topology", obj(API, "Topology", "fabric", spec=spec), AFTER)
 
 
 def _flavor(pool: PoolWant, topology: bool) -> ManifestWant:
@@ -50,9 +49,8 @@ def _flavor(pool: PoolWant, topology: bool) -> ManifestWant:
         labels |= {"cloud.google.com/gke-tpu-accelerator": pool.accelerator_label, "cloud.google.com/gke-tpu-topology": pool.topology}
     tolerations = [{"key": t.key, "operator": "Equal", "value": t.value, "effect": t.effect} for t in pool.taints]
     spec: Body = {"nodeLabels": labels, "tolerations": tolerations} | ({"topologyName": "fabric"} if topology else {})
-    return ManifestWant(
-        "queue.flavor", obj(API, "ResourceFlavor", "accelerator", spec=spec), (*AFTER, *(["queue.topology"] if topology else []))
-    )
+    after = (*AFTER, "queue.topology") if topology else AFTER
+    return ManifestWant("queue.flavor", obj(API, "ResourceFlavor", "accelerator", spec=spec), after)
 
 
 def _nominal(pool: PoolWant, nodes: int, quota: Quota) -> dict[str, int | str]:

@@ -35,7 +35,6 @@ def monitoring() -> ReleaseWant:
         "prometheusOperator": {"nodeSelector": ON_SYSTEM},
         "grafana": {"enabled": False},
         "fullnameOverride": "monitoring",
-        "prometheus-node-exporter": {"tolerations": EVERYWHERE},
     }
     return release(MONITORING, "monitoring", values)
 

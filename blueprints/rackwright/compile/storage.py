@@ -1,30 +1,25 @@
 """Buckets from the spec's URIs, a Lustre file system from the storage need, disks."""
 
 import math
-from dataclasses import dataclass
 
+from rackwright.catalog.rows import Fabric, Volume
 from rackwright.compile.draft import Draft
+from rackwright.compile.hardware import volume_facts
 from rackwright.compile.wants import BucketWant, DiskWant, Grant, LustreWant
 from rackwright.errors import UserError
 from rackwright.problems import At, Problem
+from rackwright.sizing.plan import StorageNeed
 
 GIB = 2**30
 MIB = 2**20
+TIB = 2**40
 SCHEMES = {"aws": "s3", "gcp": "gs"}
 
 
-@dataclass(frozen=True)
-class Tier:
-    """One throughput class of FSx for Lustre PERSISTENT_2 SSD. Prices: US dollars per GiB and month, us-east-1."""
-
-    throughput_mb_s_per_tib: int
-    usd_per_gib_month: float
-
-
-TIERS = (Tier(125, 0.145), Tier(250, 0.210), Tier(500, 0.415), Tier(1000, 0.780))
-"""docs.aws.amazon.com/fsx/latest/LustreGuide/ssd-storage.html; prices illustrative, of a public copy (2026)."""
-LUSTRE_LEAST_GIB, LUSTRE_STEP_GIB = 1200, 2400
-"""Sizes sold: 1200, 2400 or a multiple of 2400 GiB (same page)."""
+LUSTRE_TIERS = (125, 250, 500, 1000)
+"""MB/s per TiB of FSx for Lustre PERSISTENT_2 SSD, the only class with data repositories and EFA (recipes V-49)."""
+TCP_CLIENT_BYTES_PER_S = 12.5e9
+"""What one machine takes from the file system over ENA (100 Gbit/s); more needs the file system on EFA (FSx performance guide)."""
 HEADROOM = 1.2
 """A file system slows and fails when full: a fifth is left free."""
 GP3_FREE_MIB_S, GP3_MOST_MIB_S, GP3_FREE_IOPS, GP3_IOPS_PER_MIB_S = 125, 2000, 3000, 4
@@ -71,18 +66,21 @@ def lustre(draft: Draft, zone: str, wanted: tuple[BucketWant, ...]) -> LustreWan
     if draft.spec.blueprint.storage == "none":
         return None
     need = draft.sizing.storage
-    sizes = [(tier, _size_gib(need.capacity_bytes, need.throughput_bytes_per_s, tier)) for tier in TIERS]
-    tier, capacity_gib = min(sizes, key=lambda pair: pair[0].usd_per_gib_month * pair[1])
+    rdma = draft.machine.fabric is Fabric.EFA and need.throughput_bytes_per_s > TCP_CLIENT_BYTES_PER_S * draft.candidate.nodes
+    sizes = [(tier, *_sized(need, volume_facts(f"fsx-lustre-persistent2-{tier}{'-efa' if rdma else ''}"))) for tier in LUSTRE_TIERS]
+    tier, capacity_bytes, _ = min(sizes, key=lambda row: row[2])
     imports = tuple((f"/{b.key}", b.key) for b in wanted if b.key == "data")
-    return LustreWant(capacity_gib, tier.throughput_mb_s_per_tib, zone, imports=imports)
+    return LustreWant(capacity_bytes // GIB, tier, zone, imports=imports, rdma=rdma)
 
 
-def _size_gib(capacity_bytes: float, throughput_bytes_per_s: float, tier: Tier) -> int:
-    tib = throughput_bytes_per_s / (tier.throughput_mb_s_per_tib * 1e6)
-    need_gib = max(capacity_bytes * HEADROOM / GIB, tib * 1024)
-    if need_gib <= LUSTRE_LEAST_GIB:
-        return LUSTRE_LEAST_GIB
-    return math.ceil(need_gib / LUSTRE_STEP_GIB) * LUSTRE_STEP_GIB
+def _sized(need: StorageNeed, tier: Volume) -> tuple[int, float]:
+    """Bytes to buy of a tier and US dollars per month; infinite when the tier cannot hold it or its price is not published."""
+    for_throughput = need.throughput_bytes_per_s / (tier.read_bytes_per_s_per_tib or 1) * TIB
+    size = tier.allowed_bytes(max(need.capacity_bytes * HEADROOM, for_throughput))
+    if size is None:
+        return 0, math.inf
+    price = tier.price_usd_per_byte_month
+    return size, math.inf if price is None else size * price
 
 
 def data_disk(draft: Draft) -> DiskWant:

@@ -1,0 +1,67 @@
+"""The charts' own values files and the CRDs' own schemas, from outside the repository; tests skip visibly without them."""
+
+import os
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+ROOT = Path(os.environ.get("RACKWRIGHT_CONTRACTS") or Path(__file__).resolve().parents[3] / "shared" / "contracts")
+needs_contracts = pytest.mark.skipif(not ROOT.is_dir(), reason="no ../shared/contracts and RACKWRIGHT_CONTRACTS is not set")
+
+
+def chart_values(name: str, version: str) -> dict[str, Any]:
+    return yaml.safe_load((ROOT / "chart-values" / f"{name}-{version}.yaml").read_text())
+
+
+def unknown_paths(given: dict[str, Any], known: dict[str, Any], path: str = "") -> list[str]:
+    """Paths of `given` that the chart does not have. Below an empty or absent default anything goes: the chart passes it on."""
+    found = []
+    for key, value in given.items():
+        here = f"{path}.{key}".strip(".")
+        if key not in known:
+            found.append(here)
+        elif isinstance(value, dict) and isinstance(known[key], dict) and known[key]:
+            found += unknown_paths(value, known[key], here)
+    return found
+
+
+@cache
+def crd_schemas() -> dict[tuple[str, str], dict[str, Any]]:
+    """(apiVersion, kind) -> schema, closed: a field the CRD lacks is an error, as strict server-side apply makes it."""
+    found = {}
+    for file in sorted((ROOT / "crds").glob("*/*.yaml")):
+        for crd in yaml.safe_load_all(file.read_text()):
+            if not crd or crd.get("kind") != "CustomResourceDefinition":
+                continue
+            for version in crd["spec"]["versions"]:
+                api = f"{crd['spec']['group']}/{version['name']}"
+                schema = _closed(version["schema"]["openAPIV3Schema"])
+                schema["properties"]["metadata"] = {"type": "object"}
+                found[api, crd["spec"]["names"]["kind"]] = schema
+    return found
+
+
+def errors_of(body: dict[str, Any]) -> list[str] | None:
+    """What the CRD says against an object; None when the object's kind has no CRD here."""
+    schema = crd_schemas().get((body["apiVersion"], body["kind"]))
+    if schema is None:
+        return None
+    found = jsonschema.Draft7Validator(schema).iter_errors(body)
+    return [f"{'.'.join(map(str, e.absolute_path))}: {e.message}" for e in found]
+
+
+def _closed(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_closed(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if schema.get("x-kubernetes-int-or-string"):
+        return {key: value for key, value in schema.items() if key == "pattern"}
+    out = {key: _closed(value) for key, value in schema.items()}
+    if isinstance(out.get("properties"), dict) and "additionalProperties" not in out and "type" in schema:
+        out["additionalProperties"] = bool(schema.get("x-kubernetes-preserve-unknown-fields"))
+    return out

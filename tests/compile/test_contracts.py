@@ -1,0 +1,61 @@
+"""What is compiled is what the charts and the CRDs of the pinned versions accept."""
+
+import json
+from fnmatch import fnmatch
+
+import pytest
+from rackwright.compile.wants import REFS
+
+from tests import plans
+from tests.compile.contracts import chart_values, errors_of, needs_contracts, unknown_paths
+
+PLANS = {name: build() for name, build in plans.ALL.items()}
+OUTSIDE = {
+    ("networking.gke.io/v1", "HealthCheckPolicy"),
+    ("networking.gke.io/v1", "GCPBackendPolicy"),
+}
+"""Kinds whose CRDs only GKE itself has."""
+
+
+@needs_contracts
+@pytest.mark.parametrize("name", PLANS)
+def test_every_chart_value_exists_in_the_chart(name):
+    for release in PLANS[name].releases:
+        values = chart_values(release.chart.rpartition("/")[2], release.version)
+        assert unknown_paths(release.values, values) == [], release.name
+
+
+@needs_contracts
+@pytest.mark.parametrize("name", PLANS)
+def test_every_custom_resource_fits_its_crd(name):
+    for manifest in PLANS[name].manifests:
+        body = filled(manifest.body)
+        own = "." in body["apiVersion"].split("/")[0] and not body["apiVersion"].split("/")[0].endswith(".k8s.io")
+        errors = errors_of(body)
+        kind = (body["apiVersion"], body["kind"])
+        if own or body["kind"] in ("Gateway", "HTTPRoute") or "kueue" in body["apiVersion"]:
+            assert errors is not None or kind in OUTSIDE, f"no CRD for {kind}"
+        assert not errors, f"{manifest.key}: {errors}"
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_every_ref_is_documented(name):
+    used = set(refs_in(json.loads(PLANS[name].to_json())))
+    assert {ref for ref in used if not any(fnmatch(ref, known) for known in REFS)} == set()
+
+
+def refs_in(value):
+    if isinstance(value, dict):
+        yield from [value["$ref"]] if "$ref" in value else value.get("$refs", ())
+        for item in value.values():
+            yield from refs_in(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from refs_in(item)
+
+
+def filled(value):
+    """The object with a literal for every ref."""
+    if isinstance(value, dict):
+        return "literal" if "$ref" in value or "$format" in value else {k: filled(v) for k, v in value.items()}
+    return [filled(v) for v in value] if isinstance(value, list) else value
