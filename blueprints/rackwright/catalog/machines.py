@@ -30,14 +30,16 @@ def aws(record: Record, known: Known, layouts: Mapping[str, FabricLayout]) -> Ma
 
 
 def gcp(record: Record, known: Known, layouts: Mapping[str, FabricLayout]) -> Machine:
-    quota = record["quota_metric"]
+    quota, disks = record["quota_metric"], record["local_ssd_choices"]
+    bundled = record["local_ssd"] == "bundled"
     return Machine(
         **_only(record, MACHINE_FIELDS),
         **_fabric(layouts.get(record["name"]), otherwise=Fabric.TCP if record["family"].startswith("A") else Fabric.NONE),
         cloud="gcp",
         accelerator_memory_bytes=_memory(record, known),
-        local_nvme_bytes=record["local_ssd_bytes"] if record["local_ssd"] == "bundled" else 0,
-        local_nvme_choices=record["local_ssd_choices"],
+        local_nvme_bytes=record["local_ssd_bytes"] if bundled else 0,
+        local_nvme_count=disks[0] if bundled and disks else None,
+        local_nvme_choices=() if bundled else disks,
         quota_on_demand=quota,
         quota_spot=quota and f"PREEMPTIBLE_{quota}",
     )

@@ -26,12 +26,12 @@ def slices(catalog: Catalog, machine_name: str) -> tuple[TpuSlice, ...]:
 
 
 def nearest(name: str, choices: Iterable[str], most: int = 3) -> tuple[str, ...]:
-    """Names close to a misspelt one, nearest first; () when nothing is close."""
+    """Names that hold the given one, then names spelt like it; () when nothing is close."""
     by_lower = {choice.lower(): choice for choice in choices}
     wanted = name.strip().lower()
-    close = get_close_matches(wanted, by_lower, n=most, cutoff=0.6)
-    within = sorted((low for low in by_lower if len(wanted) > 1 and wanted in low and low not in close), key=len)
-    return tuple(by_lower[low] for low in (*close, *within)[:most])
+    within = sorted((low for low in by_lower if len(wanted) > 1 and wanted in low), key=lambda low: (len(low), low))
+    close = (low for low in get_close_matches(wanted, by_lower, n=most, cutoff=0.6) if low not in within)
+    return tuple(by_lower[low] for low in (*within, *close)[:most])
 
 
 def offerings(catalog: Catalog, cloud: str, regions: Iterable[str] = (), modes: Iterable[CapacityMode] = ()) -> Iterator[Offering]:
