@@ -1,0 +1,61 @@
+"""InferenceFleet: replicas of a model that follow their traffic."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any, NotRequired, TypedDict
+
+import pulumi
+from pulumi import Input, Output, ResourceOptions
+from rackwright.compile.wants import StackPlan
+
+from rackwright_pulumi.args import PlanInput, part
+from rackwright_pulumi.blueprints.gke import GkeParts, gke_parts
+
+
+class InferenceFleetArgs(TypedDict):
+    """plan: a StackPlan of kind inference-fleet. teardown: lift every protection. secrets: by the name manifests use.
+
+    project_number: of the GCP project; looked up when absent.
+    """
+
+    plan: PlanInput
+    teardown: NotRequired[bool]
+    secrets: NotRequired[Mapping[str, Input[str]]]
+    project_number: NotRequired[Input[str]]
+
+
+class InferenceFleet(pulumi.ComponentResource):
+    """A GKE cluster whose accelerator pools and replicas grow and shrink with load, behind a gateway.
+
+    Raises Unsupported for any other cloud.
+    """
+
+    cluster_name: Output[str]
+    endpoint: Output[str]
+    kubeconfig: Output[str]
+    kubeconfig_command: Output[str]
+    bucket_names: Mapping[str, Output[str]]
+    service_endpoint: Output[str]
+    """Address of the gateway; empty until the cloud has given it one."""
+    expected_fabric: Mapping[str, Any]
+
+    def __init__(self, name: str, args: InferenceFleetArgs, opts: ResourceOptions | None = None):
+        super().__init__("rackwright:index:InferenceFleet", name, None, opts)
+        plan = part(StackPlan, args["plan"])
+        parts = gke_parts(self, name, plan, args.get("teardown", False), args.get("secrets", {}), args.get("project_number"))
+        self.cluster_name, self.endpoint = parts.cluster.cluster_name, parts.cluster.endpoint
+        self.kubeconfig, self.kubeconfig_command = parts.cluster.kubeconfig, parts.cluster.kubeconfig_command
+        self.bucket_names = parts.storage.bucket_names
+        self.service_endpoint = _gateway_address(plan, parts)
+        self.expected_fabric = asdict(plan.expected_fabric)
+        self.register_outputs({**parts.outputs, "serviceEndpoint": self.service_endpoint, "expectedFabric": self.expected_fabric})
+
+
+def _gateway_address(plan: StackPlan, parts: GkeParts) -> Output[str]:
+    gateways = [parts.layer.objects[want.key].status for want in plan.manifests if want.body["kind"] == "Gateway"]
+    return gateways[0].apply(_first_address) if gateways else Output.from_input("")
+
+
+def _first_address(status: Mapping[str, Any] | None) -> str:
+    addresses = (status or {}).get("addresses") or []
+    return addresses[0]["value"] if addresses else ""

@@ -1,0 +1,58 @@
+"""TpuPod: whole TPU slices, one node pool each, that jobs ask for through queues."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, NotRequired, TypedDict
+
+import pulumi
+from pulumi import Input, Output, ResourceOptions
+from rackwright.compile.wants import PoolWant, StackPlan
+
+from rackwright_pulumi.args import PlanInput, part
+from rackwright_pulumi.blueprints.gke import gke_parts
+
+
+class TpuPodArgs(TypedDict):
+    """plan: a StackPlan of kind tpu-pod. teardown: lift every protection. secrets: by the name manifests use.
+
+    project_number: of the GCP project; looked up when absent.
+    """
+
+    plan: PlanInput
+    teardown: NotRequired[bool]
+    secrets: NotRequired[Mapping[str, Input[str]]]
+    project_number: NotRequired[Input[str]]
+
+
+class TpuPod(pulumi.ComponentResource):
+    """A GKE cluster with TPU slices and the operators that place jobs on whole slices. Raises Unsupported for any other cloud."""
+
+    cluster_name: Output[str]
+    endpoint: Output[str]
+    kubeconfig: Output[str]
+    kubeconfig_command: Output[str]
+    bucket_names: Mapping[str, Output[str]]
+    slices: Sequence[Mapping[str, Any]]
+    expected_fabric: Mapping[str, Any]
+
+    def __init__(self, name: str, args: TpuPodArgs, opts: ResourceOptions | None = None):
+        super().__init__("rackwright:index:TpuPod", name, None, opts)
+        plan = part(StackPlan, args["plan"])
+        parts = gke_parts(self, name, plan, args.get("teardown", False), args.get("secrets", {}), args.get("project_number"))
+        self.cluster_name, self.endpoint = parts.cluster.cluster_name, parts.cluster.endpoint
+        self.kubeconfig, self.kubeconfig_command = parts.cluster.kubeconfig, parts.cluster.kubeconfig_command
+        self.bucket_names = parts.storage.bucket_names
+        self.slices = [_slice(want, parts.pools[want.name].pool_name) for want in plan.pools if want.role != "system"]
+        self.expected_fabric = asdict(plan.expected_fabric)
+        self.register_outputs({**parts.outputs, "slices": self.slices, "expectedFabric": self.expected_fabric})
+
+
+def _slice(want: PoolWant, pool: Output[str]) -> dict[str, Any]:
+    return {
+        "pool": pool,
+        "machine": want.machine,
+        "topology": want.topology,
+        "hosts": want.nodes_max,
+        "chipsPerHost": want.accelerator_count,
+        "zone": want.zones[0],
+    }

@@ -1,0 +1,246 @@
+"""A GKE cluster nobody reaches by address: private nodes, the API behind the cloud's own sign-in, every secret under our key."""
+
+from typing import TypedDict
+
+import pulumi
+from pulumi import CustomTimeouts, Input, Output, ResourceOptions
+from pulumi_gcp.container import (
+    Cluster,
+    ClusterAddonsConfigArgs,
+    ClusterAddonsConfigGcePersistentDiskCsiDriverConfigArgs,
+    ClusterAddonsConfigGcsFuseCsiDriverConfigArgs,
+    ClusterAddonsConfigHttpLoadBalancingArgs,
+    ClusterClusterAutoscalingArgs,
+    ClusterClusterAutoscalingAutoProvisioningDefaultsArgs,
+    ClusterClusterAutoscalingAutoProvisioningDefaultsManagementArgs,
+    ClusterClusterAutoscalingAutoProvisioningDefaultsShieldedInstanceConfigArgs,
+    ClusterClusterAutoscalingResourceLimitArgs,
+    ClusterControlPlaneEndpointsConfigArgs,
+    ClusterControlPlaneEndpointsConfigDnsEndpointConfigArgs,
+    ClusterControlPlaneEndpointsConfigIpEndpointsConfigArgs,
+    ClusterCostManagementConfigArgs,
+    ClusterDatabaseEncryptionArgs,
+    ClusterGatewayApiConfigArgs,
+    ClusterIpAllocationPolicyArgs,
+    ClusterLoggingConfigArgs,
+    ClusterMaintenancePolicyArgs,
+    ClusterMaintenancePolicyMaintenanceExclusionArgs,
+    ClusterMaintenancePolicyMaintenanceExclusionExclusionOptionsArgs,
+    ClusterMaintenancePolicyRecurringWindowArgs,
+    ClusterMasterAuthArgs,
+    ClusterMasterAuthClientCertificateConfigArgs,
+    ClusterMasterAuthorizedNetworksConfigArgs,
+    ClusterMasterAuthorizedNetworksConfigCidrBlockArgs,
+    ClusterMonitoringConfigArgs,
+    ClusterMonitoringConfigManagedPrometheusArgs,
+    ClusterNodeConfigArgs,
+    ClusterNodeConfigShieldedInstanceConfigArgs,
+    ClusterPrivateClusterConfigArgs,
+    ClusterReleaseChannelArgs,
+    ClusterSecurityPostureConfigArgs,
+    ClusterWorkloadIdentityConfigArgs,
+)
+from rackwright.compile.wants import AddonWant, ClusterWant
+
+from rackwright_pulumi.args import PartInput, part
+from rackwright_pulumi.gcp.labels import gcp_labels, guard
+from rackwright_pulumi.naming import child
+from rackwright_pulumi.unsupported import Unsupported
+
+METRICS = ["SYSTEM_COMPONENTS", "STORAGE", "POD", "DEPLOYMENT", "STATEFULSET", "DAEMONSET", "HPA", "CADVISOR", "KUBELET", "DCGM"]
+LOGS = ["SYSTEM_COMPONENTS", "WORKLOADS"]
+FREEZE_FROM = "2026-01-01T00:00:00Z"
+"""Start of the exclusion that keeps minor versions and nodes as the decision pins them; any past instant does."""
+CREATE_WITHIN = "45m"
+
+KUBECONFIG = """\
+apiVersion: v1
+kind: Config
+current-context: {0}
+clusters:
+- name: {0}
+  cluster:
+    server: https://{1}
+contexts:
+- name: {0}
+  context:
+    cluster: {0}
+    user: {0}
+users:
+- name: {0}
+  user:
+    exec:
+      apiVersion: client.authentication.k8s.io/v1beta1
+      command: gke-gcloud-auth-plugin
+      provideClusterInfo: true
+      interactiveMode: IfAvailable
+      installHint: gcloud components install gke-gcloud-auth-plugin
+"""
+"""The DNS endpoint has a certificate that every client trusts, so no authority is written here."""
+
+
+class GcpClusterArgs(TypedDict):
+    """cluster: a ClusterWant. addons: AddonWants. zones: of the nodes. pods_range, services_range: secondary ranges of the subnet."""
+
+    cluster: PartInput
+    addons: PartInput
+    tags: PartInput
+    project: Input[str]
+    region: str
+    zones: list[str]
+    network_id: Input[str]
+    subnet_id: Input[str]
+    pods_range: str | None
+    services_range: str | None
+    secrets_key_id: Input[str]
+    disk_key_id: Input[str]
+    node_account: Input[str]
+    teardown: bool
+
+
+class GcpCluster(pulumi.ComponentResource):
+    """A regional control plane with Dataplane V2, workload identity and managed metrics. Pools are components of their own.
+
+    The API is reached through its DNS endpoint, where the cloud checks who asks; its addresses answer `api_cidrs` alone.
+    https://cloud.google.com/kubernetes-engine/docs/concepts/network-isolation
+    """
+
+    cluster_name: Output[str]
+    cluster_id: Output[str]
+    endpoint: Output[str]
+    workload_pool: Output[str]
+    kubeconfig: Output[str]
+    kubeconfig_command: Output[str]
+
+    def __init__(self, name: str, args: GcpClusterArgs, opts: ResourceOptions | None = None):
+        super().__init__("rackwright:index:GcpCluster", name, None, opts)
+        want = part(ClusterWant, args["cluster"])
+        pool = Output.concat(args["project"], ".svc.id.goog")
+        cluster = Cluster(
+            child(name, "gke"),
+            name=want.name,
+            project=args["project"],
+            location=args["region"],
+            node_locations=args["zones"],
+            min_master_version=want.version,
+            release_channel=ClusterReleaseChannelArgs(channel="REGULAR"),
+            maintenance_policy=_maintenance(),
+            remove_default_node_pool=True,
+            initial_node_count=1,
+            node_config=_first_node(args),
+            network=args["network_id"],
+            subnetwork=args["subnet_id"],
+            networking_mode="VPC_NATIVE",
+            datapath_provider="ADVANCED_DATAPATH",
+            enable_multi_networking=want.multi_network,
+            ip_allocation_policy=ClusterIpAllocationPolicyArgs(
+                cluster_secondary_range_name=args["pods_range"], services_secondary_range_name=args["services_range"]
+            ),
+            private_cluster_config=ClusterPrivateClusterConfigArgs(enable_private_nodes=True, enable_private_endpoint=not want.api_cidrs),
+            control_plane_endpoints_config=_endpoints(want),
+            master_authorized_networks_config=_authorized(want),
+            master_auth=ClusterMasterAuthArgs(
+                client_certificate_config=ClusterMasterAuthClientCertificateConfigArgs(issue_client_certificate=False)
+            ),
+            workload_identity_config=ClusterWorkloadIdentityConfigArgs(workload_pool=pool),
+            database_encryption=ClusterDatabaseEncryptionArgs(state="ENCRYPTED", key_name=args["secrets_key_id"]),
+            enable_shielded_nodes=True,
+            security_posture_config=ClusterSecurityPostureConfigArgs(mode="BASIC"),
+            addons_config=_addons(part(tuple[AddonWant, ...], args["addons"])),
+            gateway_api_config=ClusterGatewayApiConfigArgs(channel="CHANNEL_STANDARD") if want.gateway_api else None,
+            cluster_autoscaling=_autoprovision(want, args) if want.autoprovision else None,
+            monitoring_config=ClusterMonitoringConfigArgs(
+                enable_components=METRICS, managed_prometheus=ClusterMonitoringConfigManagedPrometheusArgs(enabled=True)
+            ),
+            logging_config=ClusterLoggingConfigArgs(enable_components=LOGS),
+            cost_management_config=ClusterCostManagementConfigArgs(enabled=True),
+            resource_labels=gcp_labels(part(tuple[tuple[str, str], ...], args["tags"])),
+            deletion_protection=not args["teardown"],
+            deletion_policy=guard(args["teardown"]),
+            opts=ResourceOptions(
+                parent=self,
+                protect=not args["teardown"],
+                delete_before_replace=True,  # the name is fixed
+                ignore_changes=["nodeConfig"],  # describes the default pool, which is gone
+                custom_timeouts=CustomTimeouts(create=CREATE_WITHIN),
+            ),
+        )
+        self.cluster_name, self.cluster_id, self.workload_pool = cluster.name, cluster.id, _pool_of(cluster)
+        self.endpoint = cluster.control_plane_endpoints_config.dns_endpoint_config.endpoint
+        self.kubeconfig = Output.secret(Output.format(KUBECONFIG, cluster.name, self.endpoint))
+        self.kubeconfig_command = Output.format(
+            "gcloud container clusters get-credentials {0} --location {1} --project {2} --dns-endpoint",
+            cluster.name,
+            cluster.location,
+            args["project"],
+        )
+        self.register_outputs({"clusterName": cluster.name, "endpoint": self.endpoint, "kubeconfigCommand": self.kubeconfig_command})
+
+
+def _pool_of(cluster: Cluster) -> Output[str]:
+    """The workload pool, known once the cluster has brought it into being: a grant to it before then is refused."""
+    return cluster.workload_identity_config.workload_pool
+
+
+def _maintenance() -> ClusterMaintenancePolicyArgs:
+    """Patches of the control plane in a weekend window; minor versions and nodes only when the decision says so."""
+    options = ClusterMaintenancePolicyMaintenanceExclusionExclusionOptionsArgs(
+        scope="NO_MINOR_OR_NODE_UPGRADES", end_time_behavior="UNTIL_END_OF_SUPPORT"
+    )
+    exclusion = ClusterMaintenancePolicyMaintenanceExclusionArgs(
+        exclusion_name="pinned-by-decision", start_time=FREEZE_FROM, exclusion_options=options
+    )
+    window = ClusterMaintenancePolicyRecurringWindowArgs(
+        start_time="2026-01-03T02:00:00Z", end_time="2026-01-03T10:00:00Z", recurrence="FREQ=WEEKLY;BYDAY=SA,SU"
+    )
+    return ClusterMaintenancePolicyArgs(recurring_window=window, maintenance_exclusions=[exclusion])
+
+
+def _first_node(args: GcpClusterArgs) -> ClusterNodeConfigArgs:
+    """The default pool lives for minutes, but an organisation's policy looks at it too."""
+    return ClusterNodeConfigArgs(
+        service_account=args["node_account"],
+        boot_disk_kms_key=args["disk_key_id"],
+        shielded_instance_config=ClusterNodeConfigShieldedInstanceConfigArgs(enable_secure_boot=True, enable_integrity_monitoring=True),
+    )
+
+
+def _endpoints(want: ClusterWant) -> ClusterControlPlaneEndpointsConfigArgs:
+    dns = ClusterControlPlaneEndpointsConfigDnsEndpointConfigArgs(allow_external_traffic=True)
+    addresses = ClusterControlPlaneEndpointsConfigIpEndpointsConfigArgs(enabled=bool(want.api_cidrs))
+    return ClusterControlPlaneEndpointsConfigArgs(dns_endpoint_config=dns, ip_endpoints_config=addresses)
+
+
+def _authorized(want: ClusterWant) -> ClusterMasterAuthorizedNetworksConfigArgs | None:
+    if not want.api_cidrs:
+        return None
+    blocks = [ClusterMasterAuthorizedNetworksConfigCidrBlockArgs(cidr_block=cidr) for cidr in want.api_cidrs]
+    return ClusterMasterAuthorizedNetworksConfigArgs(cidr_blocks=blocks, gcp_public_cidrs_access_enabled=False)
+
+
+def _addons(wants: tuple[AddonWant, ...]) -> ClusterAddonsConfigArgs:
+    """Disks and load balancing are always there; the rest as wanted. Raises Unsupported for an add-on GKE has no switch for here."""
+    for want in wants:
+        if want.name != "object-store-mount":
+            raise Unsupported(f"add-on {want.name} on GKE", "addons", "object-store-mount, or a Helm release")
+    mount = ClusterAddonsConfigGcsFuseCsiDriverConfigArgs(enabled=True) if wants else None
+    return ClusterAddonsConfigArgs(
+        http_load_balancing=ClusterAddonsConfigHttpLoadBalancingArgs(disabled=False),
+        gce_persistent_disk_csi_driver_config=ClusterAddonsConfigGcePersistentDiskCsiDriverConfigArgs(enabled=True),
+        gcs_fuse_csi_driver_config=mount,
+    )
+
+
+def _autoprovision(want: ClusterWant, args: GcpClusterArgs) -> ClusterClusterAutoscalingArgs:
+    """Pools made on demand, within the plan's limits, as safe as those of the plan."""
+    defaults = ClusterClusterAutoscalingAutoProvisioningDefaultsArgs(
+        service_account=args["node_account"],
+        boot_disk_kms_key=args["disk_key_id"],
+        oauth_scopes=["https://www.googleapis.com/auth/cloud-platform"],
+        shielded_instance_config=ClusterClusterAutoscalingAutoProvisioningDefaultsShieldedInstanceConfigArgs(
+            enable_secure_boot=True, enable_integrity_monitoring=True
+        ),
+        management=ClusterClusterAutoscalingAutoProvisioningDefaultsManagementArgs(auto_repair=True, auto_upgrade=True),
+    )
+    limits = [ClusterClusterAutoscalingResourceLimitArgs(resource_type=kind, maximum=most) for kind, most in want.autoprovision]
+    return ClusterClusterAutoscalingArgs(enabled=True, resource_limits=limits, auto_provisioning_defaults=defaults)

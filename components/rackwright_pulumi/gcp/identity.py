@@ -1,0 +1,96 @@
+"""Who the nodes are, and what each workload may read: no key file anywhere."""
+
+from collections.abc import Mapping
+from typing import TypedDict
+
+import pulumi
+from pulumi import Input, Output, ResourceOptions
+from pulumi_gcp.projects import IAMMember
+from pulumi_gcp.serviceaccount import Account
+from pulumi_gcp.storage import BucketIAMMember
+from rackwright.compile.wants import IdentityWant
+
+from rackwright_pulumi.args import PartInput, part
+from rackwright_pulumi.naming import child, physical
+
+NODE_ROLES = {"node": "roles/container.defaultNodeServiceAccount", "registry": "roles/artifactregistry.reader"}
+"""The least a GKE node works with: cloud.google.com/kubernetes-engine/docs/how-to/hardening-your-cluster#use_least_privilege_sa."""
+BUCKET_ROLES = {"read": "roles/storage.objectViewer", "write": "roles/storage.objectUser"}
+ACCOUNT_ID_LENGTH = 30
+"""Characters of a service account's id: cloud.google.com/iam/docs/service-accounts-create."""
+
+
+class GcpNodeIdentityArgs(TypedDict):
+    project: Input[str]
+
+
+class GcpNodeIdentity(pulumi.ComponentResource):
+    """The service account of the nodes: logs, metrics, images; no bucket, no project-wide reading."""
+
+    email: Output[str]
+
+    def __init__(self, name: str, args: GcpNodeIdentityArgs, opts: ResourceOptions | None = None):
+        super().__init__("rackwright:index:GcpNodeIdentity", name, None, opts)
+        account = Account(
+            child(name, "nodes"),
+            project=args["project"],
+            account_id=physical(child(name, "nodes"), ACCOUNT_ID_LENGTH),
+            display_name=f"Nodes of {name}",
+            opts=ResourceOptions(parent=self, delete_before_replace=True),
+        )
+        grants = [
+            IAMMember(
+                child(name, "nodes", key),
+                project=args["project"],
+                role=role,
+                member=Output.concat("serviceAccount:", account.email),
+                opts=ResourceOptions(parent=self),
+            )
+            for key, role in NODE_ROLES.items()
+        ]
+        self.email = Output.all(account.email, *[grant.id for grant in grants]).apply(lambda values: values[0])
+        self.register_outputs({"email": self.email})
+
+
+class GcpWorkloadIdentityArgs(TypedDict):
+    """identities: IdentityWants. workload_pool: of the cluster, which brings it into being. bucket_names: by bucket key."""
+
+    identities: PartInput
+    project_number: Input[str]
+    workload_pool: Input[str]
+    bucket_names: Mapping[str, Input[str]]
+
+
+class GcpWorkloadIdentity(pulumi.ComponentResource):
+    """Kubernetes service accounts as themselves on named buckets: the principal is the account, there is no second one to impersonate.
+
+    https://cloud.google.com/kubernetes-engine/docs/how-to/workload-identity
+    """
+
+    principals: Mapping[str, Output[str]]
+    """By key of the IdentityWant."""
+
+    def __init__(self, name: str, args: GcpWorkloadIdentityArgs, opts: ResourceOptions | None = None):
+        super().__init__("rackwright:index:GcpWorkloadIdentity", name, None, opts)
+        identities = part(tuple[IdentityWant, ...], args["identities"])
+        self.principals = {want.key: _principal(want, args["project_number"], args["workload_pool"]) for want in identities}
+        for want in identities:
+            for grant in want.grants:
+                BucketIAMMember(
+                    child(name, want.key, grant.bucket, grant.access),
+                    bucket=args["bucket_names"][grant.bucket],
+                    role=BUCKET_ROLES[grant.access],
+                    member=self.principals[want.key],
+                    opts=ResourceOptions(parent=self),
+                )
+        self.register_outputs({"principals": dict(self.principals)})
+
+
+def _principal(want: IdentityWant, project_number: Input[str], pool: Input[str]) -> Output[str]:
+    return Output.format(
+        "principal://iam.googleapis.com/projects/{0}/locations/global/workloadIdentityPools/{1}/subject/ns/{2}/sa/{3}",
+        project_number,
+        pool,
+        want.namespace,
+        want.service_account,
+    )

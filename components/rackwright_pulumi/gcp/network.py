@@ -1,0 +1,152 @@
+"""A private network: nodes without public addresses, one way out, and the cloud APIs it needs switched on."""
+
+from collections.abc import Sequence
+from typing import TypedDict
+
+import pulumi
+from pulumi import Input, Output, ResourceOptions
+from pulumi_gcp.compute import (
+    Firewall,
+    FirewallAllowArgs,
+    Network,
+    Router,
+    RouterNat,
+    RouterNatLogConfigArgs,
+    Subnetwork,
+    SubnetworkLogConfigArgs,
+    SubnetworkSecondaryIpRangeArgs,
+)
+from pulumi_gcp.projects import Service
+from rackwright.compile.wants import NetworkWant, SubnetWant
+
+from rackwright_pulumi.args import PartInput, part
+from rackwright_pulumi.gcp.labels import guard
+from rackwright_pulumi.naming import child
+
+SERVICES = {
+    "compute": "compute",
+    "cluster": "container",
+    "identity": "iam",
+    "keys": "cloudkms",
+    "object-store": "storage",
+    "registry": "artifactregistry",
+    "logs": "logging",
+    "metrics": "monitoring",
+}
+"""Neutral name to the API's own."""
+PROTOCOLS = ("tcp", "udp", "icmp")
+FLOW_SAMPLING = 0.5
+"""Share of flows logged: the default of cloud.google.com/vpc/docs/flow-logs, written out so that it does not drift."""
+
+
+class GcpNetworkArgs(TypedDict):
+    """network: a NetworkWant. services: neutral names of cloud APIs. project: "" for the provider's."""
+
+    network: PartInput
+    services: PartInput
+    project: str
+    region: str
+    teardown: bool
+
+
+class GcpNetwork(pulumi.ComponentResource):
+    """APIs, network, subnets, what may talk to what, and NAT. An existing network is used as it is and only its APIs are switched on."""
+
+    project: Output[str]
+    """The project's id, known once every API is on: give it to whatever calls one."""
+    network_id: Output[str]
+    subnet_ids: Output[Sequence[str]]
+    """Of node subnets, in the plan's order."""
+
+    def __init__(self, name: str, args: GcpNetworkArgs, opts: ResourceOptions | None = None):
+        super().__init__("rackwright:index:GcpNetwork", name, None, opts)
+        want = part(NetworkWant, args["network"])
+        self.project = _enabled(self, name, part(tuple[str, ...], args["services"]), args["project"])
+        if want.existing_id:
+            self.network_id, self.subnet_ids = Output.from_input(want.existing_id), Output.from_input(list(want.existing_subnet_ids))
+        else:
+            self._create(name, want, args["region"], args["teardown"])
+        self.register_outputs({"networkId": self.network_id, "subnetIds": self.subnet_ids})
+
+    def _create(self, name: str, want: NetworkWant, region: str, teardown: bool) -> None:
+        child_of = ResourceOptions(parent=self)
+        network = Network(
+            child(name, "vpc"),
+            project=self.project,
+            auto_create_subnetworks=False,
+            routing_mode="REGIONAL",
+            mtu=want.mtu,
+            deletion_policy=guard(teardown),
+            opts=ResourceOptions(parent=self, protect=not teardown),
+        )
+        nodes = [subnet for subnet in want.subnets if subnet.purpose != "proxy"]
+        made = [self._subnet(name, subnet, network.id, region, want.flow_logs) for subnet in nodes]
+        for subnet in want.subnets:
+            if subnet.purpose == "proxy":
+                self._proxy(name, subnet, network.id, region)
+        Firewall(
+            child(name, "internal"),
+            project=self.project,
+            network=network.id,
+            source_ranges=[cidr for subnet in nodes for cidr in (subnet.cidr, *dict(subnet.secondary).values())],
+            allows=[FirewallAllowArgs(protocol=protocol) for protocol in PROTOCOLS],
+            opts=child_of,
+        )
+        if want.nat:
+            self._nat(name, network.id, region)
+        self.network_id, self.subnet_ids = network.id, Output.all(*[subnet.id for subnet in made])
+
+    def _subnet(self, name: str, want: SubnetWant, network_id: Input[str], region: str, flow_logs: bool) -> Subnetwork:
+        logs = SubnetworkLogConfigArgs(flow_sampling=FLOW_SAMPLING, metadata="INCLUDE_ALL_METADATA") if flow_logs else None
+        return Subnetwork(
+            child(name, "subnet", want.name),
+            project=self.project,
+            network=network_id,
+            region=region,
+            ip_cidr_range=want.cidr,
+            private_ip_google_access=True,
+            secondary_ip_ranges=[SubnetworkSecondaryIpRangeArgs(range_name=key, ip_cidr_range=cidr) for key, cidr in want.secondary],
+            log_config=logs,
+            opts=ResourceOptions(parent=self),
+        )
+
+    def _proxy(self, name: str, want: SubnetWant, network_id: Input[str], region: str) -> None:
+        """Of regional load balancers; takes neither logs nor private access: cloud.google.com/load-balancing/docs/proxy-only-subnets."""
+        Subnetwork(
+            child(name, "subnet", want.name),
+            project=self.project,
+            network=network_id,
+            region=region,
+            ip_cidr_range=want.cidr,
+            purpose="REGIONAL_MANAGED_PROXY",
+            role="ACTIVE",
+            opts=ResourceOptions(parent=self),
+        )
+
+    def _nat(self, name: str, network_id: Input[str], region: str) -> None:
+        router = Router(child(name, "router"), project=self.project, network=network_id, region=region, opts=ResourceOptions(parent=self))
+        RouterNat(
+            child(name, "nat"),
+            project=self.project,
+            router=router.name,
+            region=region,
+            nat_ip_allocate_option="AUTO_ONLY",
+            source_subnetwork_ip_ranges_to_nat="ALL_SUBNETWORKS_ALL_IP_RANGES",
+            log_config=RouterNatLogConfigArgs(enable=True, filter="ERRORS_ONLY"),
+            opts=ResourceOptions(parent=self),
+        )
+
+
+def _enabled(parent: GcpNetwork, name: str, services: Sequence[str], project: str) -> Output[str]:
+    """Switches the APIs on, and leaves them on at the end: other stacks of the project use them. Returns the project's id."""
+    made = [
+        Service(
+            child(name, "api", service),
+            project=project or None,
+            service=f"{SERVICES[service]}.googleapis.com",
+            disable_on_destroy=False,
+            opts=ResourceOptions(parent=parent),
+        )
+        for service in services
+    ]
+    return Output.all(*[service.project for service in made]).apply(lambda ids: ids[0] if ids else project)

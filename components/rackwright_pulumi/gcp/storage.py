@@ -1,0 +1,116 @@
+"""The key everything is encrypted with, and the buckets: private, uniform, encrypted, never emptied by accident."""
+
+from collections.abc import Mapping
+from typing import TypedDict
+
+import pulumi
+from pulumi import Input, Output, ResourceOptions
+from pulumi_gcp.kms import CryptoKey, CryptoKeyIAMMember, KeyRing
+from pulumi_gcp.storage import (
+    Bucket,
+    BucketEncryptionArgs,
+    BucketHierarchicalNamespaceArgs,
+    BucketLifecycleRuleActionArgs,
+    BucketLifecycleRuleArgs,
+    BucketLifecycleRuleConditionArgs,
+    BucketSoftDeletePolicyArgs,
+    BucketVersioningArgs,
+)
+from rackwright.compile.wants import BucketWant, KeyWant
+
+from rackwright_pulumi.args import PartInput, part
+from rackwright_pulumi.gcp.labels import gcp_labels, guard
+from rackwright_pulumi.naming import child
+
+DAY_S = 86_400
+UNDELETE_S = 7 * DAY_S
+"""Seconds a deleted object can be brought back: the default of cloud.google.com/storage/docs/soft-delete, written out."""
+USE_KEY = "roles/cloudkms.cryptoKeyEncrypterDecrypter"
+AGENTS = {"disks": "compute-system", "buckets": "gs-project-accounts", "cluster": "container-engine-robot"}
+"""What a key serves, to the service agent of the project that uses it: cloud.google.com/iam/docs/service-agents."""
+
+
+class GcpStorageArgs(TypedDict):
+    """key: a KeyWant. buckets: BucketWants. tags: pairs. project_number: of the project, in digits."""
+
+    key: PartInput
+    buckets: PartInput
+    tags: PartInput
+    project: Input[str]
+    project_number: Input[str]
+    region: str
+    teardown: bool
+
+
+class GcpStorage(pulumi.ComponentResource):
+    """Key ring, key, who may use it, buckets.
+
+    A key ring can never be deleted, and a key only loses its versions: destroying drops both from the state and leaves their names taken.
+    So the engine gives both a name with a random end, and a stack built again gets a new ring.
+    https://cloud.google.com/kms/docs/resource-hierarchy
+    """
+
+    key_id: Output[str]
+    key_for: Mapping[str, Output[str]]
+    """The key's id by what it serves (`disks`, `buckets`, `cluster`), known once the service agent may use it."""
+    bucket_names: Mapping[str, Output[str]]
+    """By key of the BucketWant."""
+
+    def __init__(self, name: str, args: GcpStorageArgs, opts: ResourceOptions | None = None):
+        super().__init__("rackwright:index:GcpStorage", name, None, opts)
+        want = part(KeyWant, args["key"])
+        key = self._key(name, want, args)
+        self.key_id = key.id
+        self.key_for = {use: self._grant(name, use, key, args["project_number"]) for use in want.serves if use in AGENTS}
+        self.bucket_names = {
+            bucket.key: Output.from_input(bucket.existing_name) if bucket.existing_name else self._bucket(name, bucket, args)
+            for bucket in part(tuple[BucketWant, ...], args["buckets"])
+        }
+        self.register_outputs({"keyId": key.id, "bucketNames": dict(self.bucket_names)})
+
+    def _key(self, name: str, want: KeyWant, args: GcpStorageArgs) -> CryptoKey:
+        kept = ResourceOptions(parent=self, protect=not args["teardown"])
+        ring = KeyRing(child(name, "ring"), project=args["project"], location=args["region"], opts=kept)
+        return CryptoKey(
+            child(name, "key"),
+            key_ring=ring.id,
+            purpose="ENCRYPT_DECRYPT",
+            rotation_period=f"{want.rotation_days * DAY_S}s",
+            destroy_scheduled_duration=f"{want.deletion_window_days * DAY_S}s",
+            labels=gcp_labels(part(tuple[tuple[str, str], ...], args["tags"])),
+            deletion_policy=guard(args["teardown"]),
+            opts=kept,
+        )
+
+    def _grant(self, name: str, use: str, key: CryptoKey, project_number: Input[str]) -> Output[str]:
+        grant = CryptoKeyIAMMember(
+            child(name, "key", use),
+            crypto_key_id=key.id,
+            role=USE_KEY,
+            member=Output.concat("serviceAccount:service-", project_number, f"@{AGENTS[use]}.iam.gserviceaccount.com"),
+            opts=ResourceOptions(parent=self),
+        )
+        return Output.all(key.id, grant.id).apply(lambda ids: ids[0])
+
+    def _bucket(self, name: str, want: BucketWant, args: GcpStorageArgs) -> Output[str]:
+        """A hierarchical bucket keeps no versions; soft deletion covers both kinds (cloud.google.com/storage/docs/hns-overview)."""
+        abort = BucketLifecycleRuleArgs(
+            action=BucketLifecycleRuleActionArgs(type="AbortIncompleteMultipartUpload"),
+            condition=BucketLifecycleRuleConditionArgs(age=want.abort_upload_days),
+        )
+        return Bucket(
+            child(name, want.key),
+            project=args["project"],
+            location=args["region"],
+            uniform_bucket_level_access=True,
+            public_access_prevention="enforced",
+            encryption=BucketEncryptionArgs(default_kms_key_name=self.key_for["buckets"]),
+            versioning=None if want.hierarchical else BucketVersioningArgs(enabled=want.versioned),
+            hierarchical_namespace=BucketHierarchicalNamespaceArgs(enabled=True) if want.hierarchical else None,
+            soft_delete_policy=BucketSoftDeletePolicyArgs(retention_duration_seconds=UNDELETE_S),
+            lifecycle_rules=[abort],
+            labels=gcp_labels(part(tuple[tuple[str, str], ...], args["tags"])),
+            force_destroy=args["teardown"],
+            deletion_policy=guard(args["teardown"]),
+            opts=ResourceOptions(parent=self, protect=not args["teardown"]),
+        ).name
