@@ -18,12 +18,12 @@ def accelerator(record: Record) -> Accelerator:
 
 
 def aws(record: Record, known: Known, layouts: Mapping[str, FabricLayout]) -> Machine:
-    nvme = record["local_nvme_count"]
+    nvme, memory_bytes = record["local_nvme_count"], _memory(record, known)
     return Machine(
         **_only(record, MACHINE_FIELDS - {"accelerator_memory_bytes", "local_nvme_bytes"}),
         **_fabric(layouts.get(record["name"])),
         cloud="aws",
-        accelerator_memory_bytes=record["accelerator_memory_bytes"] or _memory(record, known),
+        accelerator_memory_bytes=record["accelerator_memory_bytes"] or memory_bytes,
         network_is_peak=record["network_performance"].startswith("Up to"),
         local_nvme_bytes=nvme and nvme * record["nvme_bytes_each"],
     )

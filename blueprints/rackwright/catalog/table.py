@@ -2,7 +2,7 @@
 
 import csv
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -98,13 +98,14 @@ class Table:
         """Records in file order. Raises CatalogError with file and line for the first fault."""
         file = name or self.file
         lines = csv.reader(content.splitlines(), strict=True)
-        header = next(lines, [])
+        cells_of_rows = _unquoted(lines, file)
+        header = next(cells_of_rows, [])
         self._check_header(header, file)
         names, parsers = zip(*(self.columns[column] for column in header), strict=True)
         places = [header.index(column) for column in self.key]
         seen: dict[tuple[str, ...], int] = {}
         records = []
-        for cells in lines:
+        for cells in cells_of_rows:
             line = lines.line_num
             if len(cells) != len(header):
                 raise CatalogError(f"{len(cells)} cells, the header has {len(header)}", file, line)
@@ -119,11 +120,16 @@ class Table:
 
     def _check_header(self, header: Sequence[str], file: str) -> None:
         unknown, missing = set(header) - set(self.columns), set(self.columns) - set(header)
-        if unknown or missing or len(header) != len(self.columns):
-            said = [f"unknown column {', '.join(sorted(unknown))}"] * bool(unknown) + [f"no column {', '.join(sorted(missing))}"] * bool(
-                missing
-            )
+        said = [f"{what} {', '.join(sorted(names))}" for what, names in (("unknown column", unknown), ("no column", missing)) if names]
+        if said or len(header) != len(self.columns):
             raise CatalogError("; ".join(said) or "a column appears twice", file, 1)
+
+
+def _unquoted(lines: Any, file: str) -> Iterator[list[str]]:
+    try:
+        yield from lines
+    except csv.Error as fault:
+        raise CatalogError(str(fault), file, lines.line_num) from None
 
 
 def _fault(parsers: Sequence[Parse], header: Sequence[str], cells: Sequence[str]) -> str:
