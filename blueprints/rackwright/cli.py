@@ -127,12 +127,13 @@ def report(
     today: Today = None,
 ) -> None:
     """Write the report a manager reads: one HTML file that needs nothing else, or Markdown for a pull request."""
+    from rackwright import load
     from rackwright.report import write_report
 
     sized = _sized(spec, today, as_json)
     target = output or Path(spec.with_suffix(".html").name)
     with working("drawing the report", as_json):
-        write_report(spec, sized, target, day(today))
+        write_report(load(spec), sized, target, day(today))
     emit({"report": str(target)}) if as_json else typer.echo(f"wrote {target}")
     if not sized.fits:
         raise typer.Exit(NOT_FEASIBLE)

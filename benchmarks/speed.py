@@ -1,0 +1,102 @@
+"""The numbers of docs/bench.md: whole processes, warm, medians; each beside its target and as a ratio to starting Python with pydantic.
+
+    python benchmarks/speed.py [--write]      --write renews docs/bench.md
+"""
+
+import argparse
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+RUNS = 5
+CLI = [sys.executable, "-m", "rackwright.cli"]
+
+
+@dataclass(frozen=True)
+class Row:
+    name: str
+    seconds: float
+    target_s: float | None
+
+
+def timed(command: list[str], runs: int = RUNS) -> float:
+    """Median wall seconds of a command, after one run that warms the caches. Raises CalledProcessError when it fails."""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "blueprints"), str(ROOT / "components")])}
+
+    def once() -> float:
+        start = time.perf_counter()
+        subprocess.run(command, check=True, capture_output=True, cwd=ROOT, env=environment)
+        return time.perf_counter() - start
+
+    once()
+    return statistics.median(once() for _ in range(runs))
+
+
+def rows() -> Iterator[Row]:
+    yield Row("start of Python with pydantic (the unit of the ratios)", timed([sys.executable, "-c", "import pydantic"]), None)
+    yield Row("import rackwright", timed([sys.executable, "-c", "import rackwright"]), None)
+    for stack in sorted((ROOT / "stacks").glob("*.yaml")):
+        if not stack.name.startswith("Pulumi."):
+            yield Row(f"rackwright plan {stack.name}", timed([*CLI, "plan", str(stack)]), 1.5)
+    yield Row("rackwright graph llama-70b-sft.yaml (EKS)", timed([*CLI, "graph", "stacks/llama-70b-sft.yaml", "--json"]), 4.0)
+    yield from engine_rows()
+
+
+def engine_rows() -> Iterator[Row]:
+    """up, up again and destroy of the EKS stack on the simulated cloud, when pulumi is on PATH."""
+    if not shutil.which("pulumi"):
+        print("pulumi is not on PATH: the engine's rows are left out", file=sys.stderr)
+        return
+    sys.path[:0] = [str(ROOT / "sim"), str(ROOT / "blueprints"), str(ROOT / "components")]
+    from engine import Workspace
+
+    with tempfile.TemporaryDirectory() as folder, Workspace(Path(folder)) as workspace:
+        stack = workspace.stack("llama-70b-sft")
+        yield Row("pulumi up, EKS stack, simulated cloud", _clock(stack.up), 20.0)
+        yield Row("pulumi up again, no change", _clock(stack.up_without_changes), None)
+        stack.teardown()
+        yield Row("pulumi destroy", _clock(stack.destroy), None)
+
+
+def _clock(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def table(measured: list[Row]) -> str:
+    unit = measured[0].seconds
+    lines = ["| what | seconds | target | ratio |", "|---|---:|---:|---:|"]
+    for row in measured:
+        target = f"{row.target_s:.1f}" if row.target_s else ""
+        lines.append(f"| {row.name} | {row.seconds:.2f} | {target} | {row.seconds / unit:.1f} |")
+    return "\n".join(lines)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write", action="store_true", help="renew docs/bench.md")
+    write = parser.parse_args().write
+    measured = list(rows())
+    shown = table(measured)
+    print(shown)
+    if write:
+        head = f"Measured by `make bench` with Python {platform.python_version()} on {os.cpu_count()} cores; medians of {RUNS} warm runs.\n"
+        (ROOT / "docs" / "bench.md").write_text(f"# Speed\n\n{head}\n{shown}\n", encoding="utf-8")
+    missed = [row.name for row in measured if row.target_s and row.seconds > row.target_s]
+    for name in missed:
+        print(f"target missed: {name}", file=sys.stderr)
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

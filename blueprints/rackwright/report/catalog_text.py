@@ -1,0 +1,96 @@
+"""The catalog on a terminal: what can be bought, what can be run, where the facts come from."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from rich.console import Console
+
+from rackwright.catalog import Catalog, models
+from rackwright.errors import UserError
+from rackwright.problems import Problem
+from rackwright.report.words import UNKNOWN, count, gib, usd
+
+
+@dataclass(frozen=True)
+class CatalogRow:
+    """A row as shown (`cells`) and whole."""
+
+    cells: tuple[str, ...]
+    whole: Any
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self.whole)
+
+
+@dataclass(frozen=True)
+class Listing:
+    columns: tuple[str, ...]
+    rows: Callable[[Catalog], Iterable[CatalogRow]]
+
+
+def catalog_rows(what: str, name: str) -> list[CatalogRow]:
+    """Rows of one kind with `name` in them. Raises UserError for a kind the catalog does not have, or when nothing matches."""
+    listing = LISTINGS.get(what)
+    if listing is None:
+        raise UserError([Problem("C-catalog", f"the catalog has no {what!r}", fix=f"one of {', '.join(LISTINGS)}")])
+    wanted = name.lower()
+    found = [row for row in listing.rows(Catalog.default()) if wanted in " ".join(row.cells).lower()]
+    if name and not found:
+        raise UserError([Problem("C-catalog", f"no {what} row holds {name!r}", fix=f"see `rackwright catalog {what}`")])
+    return found
+
+
+def show_catalog(out: Console, what: str, rows: list[CatalogRow]) -> None:
+    from rackwright.report.text import table
+
+    made = table(*LISTINGS[what].columns)
+    for row in rows:
+        made.add_row(*row.cells)
+    out.print(made)
+
+
+def _accelerators(catalog: Catalog) -> Iterable[CatalogRow]:
+    for row in catalog.accelerators:
+        bf16 = row.bf16_flops and f"{row.bf16_flops / 1e12:,.0f}"
+        bandwidth = row.memory_bandwidth_bytes_per_s and f"{row.memory_bandwidth_bytes_per_s / 1e9:,.0f}"
+        memory = gib(row.memory_bytes) if row.memory_bytes else UNKNOWN
+        yield CatalogRow((row.name, memory, bf16 or UNKNOWN, bandwidth or UNKNOWN, row.as_of), row)
+
+
+def _machines(catalog: Catalog) -> Iterable[CatalogRow]:
+    for row in catalog.machines:
+        holds = f"{row.accelerator_count} x {row.accelerator}" if row.accelerator else "no accelerator"
+        network = f"{row.network_bytes_per_s * 8 / 1e9:,.0f}" if row.network_bytes_per_s else UNKNOWN
+        yield CatalogRow((row.name, row.cloud, holds, str(row.fabric), network, row.as_of), row)
+
+
+def _slices(catalog: Catalog) -> Iterable[CatalogRow]:
+    for row in catalog.slices:
+        yield CatalogRow((row.generation, row.topology, str(row.chips), str(row.hosts), row.gke_machine_type, row.as_of), row)
+
+
+def _models(catalog: Catalog) -> Iterable[CatalogRow]:
+    for row in models.rows():
+        yield CatalogRow((row.name, row.architecture.kind, count(row.published.parameters), row.source, row.as_of), row)
+
+
+def _prices(catalog: Catalog) -> Iterable[CatalogRow]:
+    for row in catalog.prices:
+        yield CatalogRow((row.sku, row.region or UNKNOWN, str(row.capacity), f"{usd(row.usd_per_hour, 2)} per {row.unit}", row.as_of), row)
+
+
+def _volumes(catalog: Catalog) -> Iterable[CatalogRow]:
+    for row in catalog.volumes:
+        price = row.price_usd_per_byte_month
+        yield CatalogRow((row.name, row.cloud, row.kind, usd(price * 2**30, 3) if price else UNKNOWN, row.as_of), row)
+
+
+LISTINGS = {
+    "machines": Listing(("machine", "cloud", "accelerators", "fabric", "Gbit/s", "as of"), _machines),
+    "accelerators": Listing(("accelerator", "memory", "bf16 TFLOP/s", "GB/s", "as of"), _accelerators),
+    "slices": Listing(("generation", "topology", "chips", "hosts", "host", "as of"), _slices),
+    "models": Listing(("model", "kind", "parameters", "source", "as of"), _models),
+    "prices": Listing(("what", "region", "capacity", "USD per hour", "as of"), _prices),
+    "volumes": Listing(("volume", "cloud", "kind", "USD per GiB-month", "as of"), _volumes),
+}
