@@ -1,0 +1,239 @@
+"""Shapes of hardware: accelerators, machines, fabrics, TPU slices, servers; `rows.py` says which units and what None means."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Fabric(StrEnum):
+    """How accelerators of two machines reach one another. NONE: ordinary VPC networking; TCP: the same, documented for multi-node use."""
+
+    NONE = "none"
+    EFA = "efa"
+    TCPX = "tcpx"
+    TCPXO = "tcpxo"
+    ROCE = "roce"
+    INFINIBAND = "infiniband"
+    ICI = "ici"
+    TCP = "tcp"
+
+
+class CapacityMode(StrEnum):
+    ON_DEMAND = "on-demand"
+    SPOT = "spot"
+    CAPACITY_BLOCK = "capacity-block"
+    FLEX_START = "flex-start"
+    RESERVATION = "reservation"
+    CALENDAR = "calendar"
+    CUD_1Y = "cud-1y"
+    CUD_3Y = "cud-3y"
+
+
+FORMATS = ("fp32", "tf32", "bf16", "fp16", "fp8", "int8", "fp4")
+"""Number formats of which the catalog keeps a peak; all dense, without sparsity."""
+
+
+@dataclass(frozen=True, slots=True)
+class Accelerator:
+    """One GPU, TPU chip or Neuron device.
+
+    memory_bytes: what a program can address where an API or tool prints it, else the vendor's GB; *_flops, int8_ops: dense peak per second;
+    scale_up_bytes_per_s: per direction and accelerator (half of the vendor's bidirectional figure), None without such a link;
+    scale_up_domain: accelerators that reach one another over it; aliases: other names people and APIs use, lower case.
+    """
+
+    name: str
+    vendor: str
+    architecture: str
+    form_factor: str
+    aliases: tuple[str, ...]
+    memory_bytes: int | None
+    memory_type: str
+    memory_bandwidth_bytes_per_s: float | None
+    fp32_flops: float | None
+    tf32_flops: float | None
+    bf16_flops: float | None
+    fp16_flops: float | None
+    fp8_flops: float | None
+    int8_ops: float | None
+    fp4_flops: float | None
+    measured_bf16_flops: float | None
+    scale_up_link: str
+    scale_up_bytes_per_s: float | None
+    scale_up_domain: int | None
+    scale_up_topology: str
+    host_link: str
+    tdp_watts: float | None
+    status: str
+    confidence: str
+    conflict: str
+    notes: str
+    source: str
+    as_of: str
+
+    def peak(self, dtype: str) -> float | None:
+        """Dense peak of a number format in operations per second; None when not published or not supported (vendors rarely say which)."""
+        if dtype not in FORMATS:
+            raise ValueError(f"no number format {dtype!r}; the catalog knows {', '.join(FORMATS)}")
+        return self.int8_ops if dtype == "int8" else getattr(self, f"{dtype}_flops")
+
+    def supports(self, dtype: str) -> bool:
+        """Whether a peak is published for the format, so that a time can be computed."""
+        return self.peak(dtype) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """One node shape, whoever sells it: the view sizing and compile use.
+
+    kind: gpu, tpu, neuron, cpu or other. accelerator_count: devices the node sees; accelerator_fraction: part of a whole device each of
+    them is (vGPU); accelerator_memory_bytes: of one such device. network_bytes_per_s: all interfaces together, one direction, fabric
+    included; network_is_peak: the vendor says "up to". fabric_interfaces: EFA devices or fabric NICs; fabric_bytes_per_s: theirs alone.
+    network_cards, enis_per_card, ipv4_per_eni: EC2 limits; efa_cards: cards that carry EFA in the recommended layout; card0_efa: whether
+    card 0 does. extra_networks: GCP node networks besides the primary one. local_nvme_bytes: 0 is none, None not published;
+    local_nvme_choices: numbers of 375 GiB disks that may be added (GCP). scale_up_domain: accelerators one of these reaches over its
+    scale-up link, other nodes included. orderable: False when no API name is known or it is sold only inside a bigger unit, which then
+    names it in `unit_machine` and holds `unit_nodes` of them. cpu_arch "" is not published.
+    """
+
+    name: str
+    cloud: str
+    family: str
+    kind: str
+    accelerator: str | None
+    accelerator_count: int
+    accelerator_memory_bytes: int | None
+    vcpus: int | None
+    memory_bytes: int | None
+    cpu_arch: str
+    network_bytes_per_s: float | None
+    source: str
+    as_of: str
+    accelerator_fraction: float = 1.0
+    network_is_peak: bool = False
+    fabric: Fabric = Fabric.NONE
+    fabric_interfaces: int | None = 0
+    fabric_bytes_per_s: float | None = None
+    network_cards: int | None = None
+    enis_per_card: int | None = None
+    ipv4_per_eni: int | None = None
+    efa_interfaces: int | None = 0
+    efa_cards: tuple[int, ...] = ()
+    card0_efa: bool = False
+    extra_networks: int = 0
+    local_nvme_bytes: int | None = None
+    local_nvme_count: int | None = None
+    local_nvme_choices: tuple[int, ...] = ()
+    block_storage_bytes_per_s: float | None = None
+    scale_up_link: str = ""
+    scale_up_domain: int | None = None
+    max_pods: int | None = None
+    gke_accelerator_label: str = ""
+    capacity_modes: tuple[CapacityMode, ...] = ()
+    capacity_block: bool = False
+    quota_on_demand: str = ""
+    quota_spot: str = ""
+    quota_capacity_block: str = ""
+    placement: str = ""
+    orderable: bool = True
+    unit_machine: str = ""
+    unit_nodes: int = 1
+    conflict: str = ""
+    notes: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FabricLayout:
+    """What a machine's fabric needs from the network.
+
+    AWS: `cards` carry one EFA each (at device 1 on card 0, device 0 elsewhere), `ip_cards` get a further ENA interface for most IP
+    bandwidth. GCP: `gvnic_networks` extra VPCs with one subnet each, `rdma_subnets` subnets of one RDMA VPC made with `network_profile`
+    (zonal: prefix it with `ZONE-`); `first_interface` is the pod interface of the first fabric NIC; `device_mode` that of the
+    GKENetworkParamSet.
+    """
+
+    machine: str
+    cloud: str
+    fabric: Fabric
+    interfaces: int | None
+    interface_bytes_per_s: float | None
+    cards: tuple[int, ...]
+    ip_cards: tuple[int, ...]
+    generation: str
+    rdma: str
+    gvnic_networks: int
+    rdma_subnets: int
+    network_profile: str
+    device_mode: str
+    first_interface: str
+    mtu: int | None
+    gke_min_versions: tuple[str, ...]
+    conflict: str
+    notes: str
+    source: str
+    as_of: str
+
+
+@dataclass(frozen=True, slots=True)
+class TpuSlice:
+    """One TPU topology. `generation` is also the accelerator's name and the price row's sku (per chip); `gke_machine_type` is one host.
+
+    tpu_api_type: accelerator type of the TPU API, None where the shape is asked for by version and topology, or GKE only;
+    listed: False for shapes that follow the vendor's rule of multiples but appear in no list.
+    """
+
+    generation: str
+    topology: str
+    chips: int
+    tensorcores: int
+    hosts: int
+    chips_per_host: int
+    multi_host: bool
+    gke_machine_type: str
+    gke_accelerator_label: str
+    tpu_api_type: str | None
+    tpu_api_version: str | None
+    xpk_type: str
+    host_vcpus: int | None
+    host_memory_bytes: int | None
+    hbm_bytes_per_chip: int
+    runtime_version: str | None
+    gke_min_version: str | None
+    gke_min_version_autopilot: str | None
+    listed: bool
+    conflict: str
+    notes: str
+    source: str
+    as_of: str
+
+    @property
+    def hbm_bytes(self) -> int:
+        return self.chips * self.hbm_bytes_per_chip
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A server one owns. What varies per order (CPU, memory, disks, NICs) is None or words: the site inventory decides.
+
+    fabric_*: the vendor's reference design, not a promise about the box at hand.
+    """
+
+    name: str
+    machine: str
+    vendor: str
+    accelerator: str
+    accelerator_count: int
+    cpu: str
+    max_memory_bytes: int | None
+    memory_words: str
+    local_storage: str
+    power_supplies: str
+    power_supply_watts: float | None
+    form_factor: str
+    scale_up: str
+    fabric: Fabric
+    fabric_interfaces: int | None
+    fabric_interface_bytes_per_s: float | None
+    scale_out: str
+    notes: str
+    source: str
+    as_of: str
