@@ -1,0 +1,96 @@
+"""What a room may not know (docs/decisions/0001): checked on every import statement, not by convention."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PURE = ROOT / "blueprints" / "rackwright"
+PULUMI = ROOT / "components" / "rackwright_pulumi"
+ORDER = ("problems", "errors", "catalog", "spec", "sizing", "compile", "rules", "cost", "report", "decision", "scaffold", "cli")
+FORMULAS = ("memory", "compute", "traffic", "serving", "storage", "parameters")
+
+
+def imports(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+
+
+def files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*.py") if "template" not in path.parts)
+
+
+def test_importing_the_pure_half_leaves_pulumi_out():
+    code = "import sys, rackwright, rackwright.cli; from rackwright import load, size, compile_plan; print([m for m in sys.modules if m.startswith('pulumi')])"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=_path())
+    assert found.stdout.strip() == "[]"
+
+
+def test_importing_the_components_imports_no_cloud_sdk():
+    code = "import sys, rackwright_pulumi, rackwright_pulumi.cli; print([m for m in sys.modules if m.startswith('pulumi')])"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=_path())
+    assert found.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("path", files(PURE), ids=lambda path: str(path.relative_to(PURE)))
+def test_the_pure_half_names_no_pulumi_module(path):
+    assert not [name for name in imports(path) if name.split(".")[0].startswith(("pulumi", "rackwright_pulumi"))]
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_formulas_know_neither_catalog_nor_spec(name):
+    forbidden = ("rackwright.catalog", "rackwright.spec", "rackwright.compile")
+    assert not [module for module in imports(PURE / "sizing" / f"{name}.py") if module.startswith(forbidden)]
+
+
+@pytest.mark.parametrize("room", ["spec", "catalog", "sizing", "compile", "rules", "cost"])
+def test_rooms_import_only_rooms_before_them(room):
+    later = ORDER[ORDER.index(room) + 1 :]
+    wrong = {
+        f"{path.name}: {name}"
+        for path in files(PURE / room)
+        for name in imports(path)
+        if name.startswith("rackwright.") and name.split(".")[1] in later
+    }
+    assert not wrong
+
+
+@pytest.mark.parametrize(("cloud", "other"), [("aws", "gcp"), ("gcp", "aws"), ("kubernetes", "aws"), ("kubernetes", "gcp")])
+def test_clouds_do_not_know_one_another(cloud, other):
+    names = [name for path in files(PULUMI / cloud) for name in imports(path)]
+    assert not [name for name in names if name.startswith((f"rackwright_pulumi.{other}", f"pulumi_{other}"))]
+
+
+@pytest.mark.parametrize("folder", ["aws", "gcp", "kubernetes", "blueprints"])
+def test_components_read_wants_and_nothing_else_of_the_pure_half(folder):
+    allowed = ("rackwright.compile.wants", "rackwright.errors", "rackwright.problems")
+    wrong = {
+        f"{path.name}: {name}"
+        for path in files(PULUMI / folder)
+        for name in imports(path)
+        if name.split(".")[0] == "rackwright" and name not in allowed
+    }
+    assert not wrong
+
+
+@pytest.mark.parametrize("folder", ["aws", "gcp", "kubernetes", "blueprints"])
+def test_component_modules_keep_their_annotations_eager(folder):
+    """`from __future__ import annotations` crashes Pulumi's schema inference (pulumi/pulumi, provider analyzer)."""
+    assert not [path.name for path in files(PULUMI / folder) if "__future__" in imports(path)]
+
+
+def test_the_program_is_short():
+    assert len((ROOT / "__main__.py").read_text().splitlines()) <= 20
+
+
+def _path() -> dict[str, str]:
+    import os
+
+    return os.environ | {"PYTHONPATH": f"{ROOT / 'blueprints'}{os.pathsep}{ROOT / 'components'}"}

@@ -1,0 +1,66 @@
+"""The documents are run: their programs build, their commands exist, their links lead somewhere."""
+
+import re
+from pathlib import Path
+
+import pytest
+from rackwright_pulumi import record
+from typer.main import get_command
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+
+
+def blocks(path: Path, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL)
+
+
+@pytest.fixture
+def program():
+    source = blocks(ROOT / "docs" / "components.md", "python")[0]
+    assert len([line for line in source.splitlines() if line.strip()]) <= 15
+
+    def run() -> None:
+        exec(compile(source, "docs/components.md", "exec"), {})
+
+    return run
+
+
+def test_the_fifteen_line_program_builds_a_training_cluster(program, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    graph = record(program)
+    assert graph.one("rackwright:index:TrainingCluster", "llama")
+    assert "update-kubeconfig" in graph.outputs["kubeconfig"]
+
+
+def test_the_test_shown_beside_it_passes(program, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    scope = {"program": program}
+    exec(compile(blocks(ROOT / "docs" / "components.md", "python")[1], "docs/components.md", "exec"), scope)
+    scope["test_the_cluster_is_private"]()
+
+
+def _commands() -> list[str]:
+    from rackwright.cli import app
+    from rackwright_pulumi.cli import register
+
+    if not any(command.callback and command.callback.__name__ == "graph" for command in app.registered_commands):
+        register(app)
+    return sorted(get_command(app).commands)
+
+
+def test_every_command_has_help_and_a_place_in_the_readme():
+    from rackwright.cli import app
+
+    names = _commands()
+    assert {"new", "validate", "plan", "explain", "choose", "graph", "report", "schema", "catalog", "compile", "diff"} <= set(names)
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for name, command in get_command(app).commands.items():
+        assert command.help, f"{name} has no help"
+        assert f"rackwright {name}" in readme, f"README.md does not mention `rackwright {name}`"
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_within_the_repository_lead_somewhere(path):
+    for target in re.findall(r"\]\((?!https?:|#|mailto:)([^)#]+)", path.read_text(encoding="utf-8")):
+        assert (path.parent / target).exists(), f"{path.name} links to {target}"
