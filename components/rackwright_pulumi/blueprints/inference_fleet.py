@@ -6,10 +6,9 @@ from typing import Any, NotRequired, TypedDict
 
 import pulumi
 from pulumi import Input, Output, ResourceOptions
-from rackwright.compile.wants import StackPlan
 
-from rackwright_pulumi.args import PlanInput, part
-from rackwright_pulumi.blueprints.gke import GkeParts, gke_parts
+from rackwright_pulumi.args import PlanInput
+from rackwright_pulumi.blueprints.gke import GkeParts
 
 
 class InferenceFleetArgs(TypedDict):
@@ -41,18 +40,17 @@ class InferenceFleet(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: InferenceFleetArgs, opts: ResourceOptions | None = None):
         super().__init__("rackwright:index:InferenceFleet", name, None, opts)
-        plan = part(StackPlan, args["plan"])
-        parts = gke_parts(self, name, plan, args.get("teardown", False), args.get("secrets", {}), args.get("project_number"))
+        parts = GkeParts(self, name, args)
         self.cluster_name, self.endpoint = parts.cluster.cluster_name, parts.cluster.endpoint
         self.kubeconfig, self.kubeconfig_command = parts.cluster.kubeconfig, parts.cluster.kubeconfig_command
         self.bucket_names = parts.storage.bucket_names
-        self.service_endpoint = _gateway_address(plan, parts)
-        self.expected_fabric = asdict(plan.expected_fabric)
+        self.service_endpoint = _gateway_address(parts)
+        self.expected_fabric = asdict(parts.plan.expected_fabric)
         self.register_outputs({**parts.outputs, "serviceEndpoint": self.service_endpoint, "expectedFabric": self.expected_fabric})
 
 
-def _gateway_address(plan: StackPlan, parts: GkeParts) -> Output[str]:
-    gateways = [parts.layer.objects[want.key].status for want in plan.manifests if want.body["kind"] == "Gateway"]
+def _gateway_address(parts: GkeParts) -> Output[str]:
+    gateways = [parts.layer.objects[want.key].status for want in parts.plan.manifests if want.body["kind"] == "Gateway"]
     return gateways[0].apply(_first_address) if gateways else Output.from_input("")
 
 

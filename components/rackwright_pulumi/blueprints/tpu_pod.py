@@ -6,10 +6,10 @@ from typing import Any, NotRequired, TypedDict
 
 import pulumi
 from pulumi import Input, Output, ResourceOptions
-from rackwright.compile.wants import PoolWant, StackPlan
+from rackwright.compile.wants import PoolWant
 
-from rackwright_pulumi.args import PlanInput, part
-from rackwright_pulumi.blueprints.gke import gke_parts
+from rackwright_pulumi.args import PlanInput
+from rackwright_pulumi.blueprints.gke import GkeParts
 
 
 class TpuPodArgs(TypedDict):
@@ -37,13 +37,12 @@ class TpuPod(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: TpuPodArgs, opts: ResourceOptions | None = None):
         super().__init__("rackwright:index:TpuPod", name, None, opts)
-        plan = part(StackPlan, args["plan"])
-        parts = gke_parts(self, name, plan, args.get("teardown", False), args.get("secrets", {}), args.get("project_number"))
+        parts = GkeParts(self, name, args)
         self.cluster_name, self.endpoint = parts.cluster.cluster_name, parts.cluster.endpoint
         self.kubeconfig, self.kubeconfig_command = parts.cluster.kubeconfig, parts.cluster.kubeconfig_command
         self.bucket_names = parts.storage.bucket_names
-        self.slices = [_slice(want, parts.pools[want.name].pool_name) for want in plan.pools if want.role != "system"]
-        self.expected_fabric = asdict(plan.expected_fabric)
+        self.slices = [_slice(want, parts.pools[want.name].pool_name) for want in parts.plan.pools if want.role != "system"]
+        self.expected_fabric = asdict(parts.plan.expected_fabric)
         self.register_outputs({**parts.outputs, "slices": self.slices, "expectedFabric": self.expected_fabric})
 
 

@@ -107,8 +107,10 @@ class GcpCluster(pulumi.ComponentResource):
 
     cluster_name: Output[str]
     cluster_id: Output[str]
+    project: Output[str]
     endpoint: Output[str]
     workload_pool: Output[str]
+    """Known once the cluster has brought it into being: a grant to it before then is refused."""
     kubeconfig: Output[str]
     kubeconfig_command: Output[str]
 
@@ -165,21 +167,17 @@ class GcpCluster(pulumi.ComponentResource):
                 custom_timeouts=CustomTimeouts(create=CREATE_WITHIN),
             ),
         )
-        self.cluster_name, self.cluster_id, self.workload_pool = cluster.name, cluster.id, _pool_of(cluster)
+        self.cluster_name, self.cluster_id, self.project = cluster.name, cluster.id, cluster.project
+        self.workload_pool = cluster.workload_identity_config.workload_pool
         self.endpoint = cluster.control_plane_endpoints_config.dns_endpoint_config.endpoint
         self.kubeconfig = Output.secret(Output.format(KUBECONFIG, cluster.name, self.endpoint))
         self.kubeconfig_command = Output.format(
             "gcloud container clusters get-credentials {0} --location {1} --project {2} --dns-endpoint",
             cluster.name,
             cluster.location,
-            args["project"],
+            cluster.project,
         )
         self.register_outputs({"clusterName": cluster.name, "endpoint": self.endpoint, "kubeconfigCommand": self.kubeconfig_command})
-
-
-def _pool_of(cluster: Cluster) -> Output[str]:
-    """The workload pool, known once the cluster has brought it into being: a grant to it before then is refused."""
-    return cluster.workload_identity_config.workload_pool
 
 
 def _maintenance() -> ClusterMaintenancePolicyArgs:

@@ -1,0 +1,125 @@
+"""The GKE cluster: nobody reaches it by address, everything in it is encrypted, and it goes only when asked."""
+
+from dataclasses import replace
+
+import pytest
+from rackwright.compile.wants import AddonWant, ClusterWant
+from rackwright_pulumi.gcp.cluster import GcpCluster
+from rackwright_pulumi.testing import record
+from rackwright_pulumi.unsupported import Unsupported
+
+WANT = ClusterWant("demo", "1.35")
+MOUNT = (AddonWant("object-store-mount", ""),)
+
+
+def graph_of(want=WANT, teardown=False, addons=MOUNT):
+    def program():
+        args = {
+            "cluster": want,
+            "addons": addons,
+            "tags": (("owner", "nlp"),),
+            "project": "my-project",
+            "region": "us-central1",
+            "zones": ["us-central1-b"],
+            "network_id": "projects/my-project/global/networks/n",
+            "subnet_id": "projects/my-project/regions/us-central1/subnetworks/s",
+            "pods_range": "pods",
+            "services_range": "services",
+            "secrets_key_id": "key-of-secrets",
+            "disk_key_id": "key-of-disks",
+            "node_account": "nodes@my-project.iam.gserviceaccount.com",
+            "teardown": teardown,
+        }
+        GcpCluster("demo-cluster", args)
+
+    return record(program)
+
+
+def cluster(want=WANT, **more):
+    return graph_of(want, **more).one("gcp:container/cluster:Cluster").inputs
+
+
+def test_the_api_has_a_name_and_no_address():
+    inputs = cluster()
+    assert inputs["privateClusterConfig"] == {"enablePrivateNodes": True, "enablePrivateEndpoint": True}
+    assert inputs["controlPlaneEndpointsConfig"] == {
+        "dnsEndpointConfig": {"allowExternalTraffic": True},
+        "ipEndpointsConfig": {"enabled": False},
+    }
+    assert "masterAuthorizedNetworksConfig" not in inputs
+
+
+def test_addresses_answer_only_the_ranges_of_the_spec():
+    inputs = cluster(replace(WANT, private_api=False, api_cidrs=("203.0.113.0/24",)))
+    assert inputs["controlPlaneEndpointsConfig"]["ipEndpointsConfig"] == {"enabled": True}
+    authorized = inputs["masterAuthorizedNetworksConfig"]
+    assert authorized == {"cidrBlocks": [{"cidrBlock": "203.0.113.0/24"}], "gcpPublicCidrsAccessEnabled": False}
+
+
+def test_secrets_are_under_our_key_and_pods_have_identities():
+    inputs = cluster()
+    assert inputs["databaseEncryption"] == {"state": "ENCRYPTED", "keyName": "key-of-secrets"}
+    assert inputs["workloadIdentityConfig"] == {"workloadPool": "my-project.svc.id.goog"}
+    assert inputs["masterAuth"] == {"clientCertificateConfig": {"issueClientCertificate": False}}
+    assert inputs["enableShieldedNodes"] is True
+
+
+def test_dataplane_v2_without_the_policy_engine_it_excludes():
+    inputs = cluster()
+    assert inputs["datapathProvider"] == "ADVANCED_DATAPATH"
+    assert "networkPolicy" not in inputs
+
+
+def test_nothing_upgrades_minor_versions_or_nodes_by_itself():
+    inputs = cluster()
+    (exclusion,) = inputs["maintenancePolicy"]["maintenanceExclusions"]
+    assert exclusion["exclusionOptions"] == {"scope": "NO_MINOR_OR_NODE_UPGRADES", "endTimeBehavior": "UNTIL_END_OF_SUPPORT"}
+    assert inputs["minMasterVersion"] == "1.35"
+    assert inputs["releaseChannel"] == {"channel": "REGULAR"}
+
+
+def test_metrics_come_from_the_cloud_with_those_of_gpus():
+    monitoring = cluster()["monitoringConfig"]
+    assert monitoring["managedPrometheus"] == {"enabled": True}
+    assert "DCGM" in monitoring["enableComponents"]
+
+
+def test_the_default_pool_goes_and_what_described_it_changes_nothing():
+    node = graph_of().one("gcp:container/cluster:Cluster")
+    assert node.inputs["removeDefaultNodePool"] is True
+    assert node.options["ignoreChanges"] == ["nodeConfig"]
+    assert node.inputs["nodeConfig"]["serviceAccount"] == "nodes@my-project.iam.gserviceaccount.com"
+
+
+@pytest.mark.parametrize("teardown", [False, True])
+def test_three_locks_hold_the_cluster_until_a_teardown(teardown):
+    node = graph_of(teardown=teardown).one("gcp:container/cluster:Cluster")
+    locks = (node.protect, node.inputs["deletionProtection"], node.inputs["deletionPolicy"] == "PREVENT")
+    assert locks == ((False,) * 3 if teardown else (True,) * 3)
+
+
+def test_pools_on_demand_keep_to_the_plans_limits_and_to_its_safety():
+    autoscaling = cluster(replace(WANT, autoprovision=(("cpu", 96), ("nvidia-l4", 8))))["clusterAutoscaling"]
+    assert autoscaling["resourceLimits"] == [{"resourceType": "cpu", "maximum": 96}, {"resourceType": "nvidia-l4", "maximum": 8}]
+    assert autoscaling["autoProvisioningDefaults"]["bootDiskKmsKey"] == "key-of-disks"
+    assert "clusterAutoscaling" not in cluster()
+
+
+def test_gateways_only_where_the_plan_wants_them():
+    assert cluster(replace(WANT, gateway_api=True))["gatewayApiConfig"] == {"channel": "CHANNEL_STANDARD"}
+    assert "gatewayApiConfig" not in cluster()
+
+
+def test_an_add_on_gke_has_no_switch_for_is_refused():
+    assert cluster(addons=MOUNT)["addonsConfig"]["gcsFuseCsiDriverConfig"] == {"enabled": True}
+    assert "gcsFuseCsiDriverConfig" not in cluster(addons=())["addonsConfig"]
+    with pytest.raises(Unsupported, match="node-health"):
+        cluster(addons=(AddonWant("node-health", "v1"),))
+
+
+def test_the_kubeconfig_signs_in_through_the_cloud_and_stays_secret():
+    outputs = graph_of().one("rackwright:index:GcpCluster").outputs
+    assert outputs["kubeconfigCommand"] == (
+        "gcloud container clusters get-credentials demo --location us-central1 --project my-project --dns-endpoint"
+    )
+    assert outputs["endpoint"].endswith(".us-central1.gke.goog")

@@ -1,0 +1,201 @@
+"""InferenceFleet and TpuPod as whole programs: what a platform team gets when it names one of them and passes a plan."""
+
+from dataclasses import replace
+from functools import cache
+
+import pulumi
+import pytest
+from pulumi_gcp import Provider
+from rackwright.compile.wants import StackPlan
+from rackwright_pulumi.blueprints.inference_fleet import InferenceFleet
+from rackwright_pulumi.blueprints.tpu_pod import TpuPod
+from rackwright_pulumi.testing import Graph, record
+from rackwright_pulumi.unsupported import Unsupported
+
+from tests import plans
+
+BLUEPRINTS = {"fleet": (InferenceFleet, plans.fleet_plan), "tpu": (TpuPod, plans.tpu_plan)}
+NODE_POOL, RELEASE = "gcp:container/nodePool:NodePool", "kubernetes:helm.sh/v3:Release"
+PATH_LIMIT = 14
+"""Steps of the longest way through the dependencies: API, key, grant, cluster, system pool, provider, namespace, two releases, three queue
+objects; a chain would grow with what the plan wants."""
+
+
+def graph_of(blueprint: str, plan: StackPlan | str | None = None, **args) -> Graph:
+    kind, default = BLUEPRINTS[blueprint]
+
+    def program():
+        provider = Provider("gcp", project="my-project", region="us-central1")
+        kind(default().name, {"plan": plan or default(), **args}, pulumi.ResourceOptions(provider=provider))
+
+    return record(program)
+
+
+@cache
+def standard(blueprint: str) -> Graph:
+    return graph_of(blueprint)
+
+
+@pytest.fixture(params=BLUEPRINTS)
+def graph(request) -> Graph:
+    return standard(request.param)
+
+
+def longest_path(graph: Graph) -> int:
+    @cache
+    def length(urn: str) -> int:
+        node = graph.nodes[urn]
+        before = {*node.depends_on, *(u for urns in node.property_dependencies.values() for u in urns)}
+        provider = node.provider.rpartition("::")[0]
+        return 1 + max(map(length, before | ({provider} if provider in graph.nodes else set())), default=0)
+
+    return max(map(length, graph.nodes))
+
+
+def test_every_component_registers_outputs(graph):
+    assert not graph.unregistered()
+
+
+def test_every_resource_is_below_the_blueprint(graph):
+    assert [node.name for node in graph.nodes.values() if not node.parent and node.name != "gcp"] == [
+        node.name for node in graph.nodes.values() if node.type in ("rackwright:index:InferenceFleet", "rackwright:index:TpuPod")
+    ]
+
+
+def test_every_cloud_resource_uses_the_provider_it_was_given(graph):
+    cloud = [node for node in graph.nodes.values() if node.type.startswith("gcp:")]
+    assert all("pulumi:providers:gcp::gcp::" in node.provider for node in cloud)
+
+
+def test_there_are_no_chains(graph):
+    assert longest_path(graph) <= PATH_LIMIT
+    assert max(len(node.depends_on) for node in graph.nodes.values()) < 20
+
+
+def test_everything_that_takes_labels_has_the_owner(graph):
+    labels = [node.inputs.get("labels", node.inputs.get("resourceLabels")) for node in graph.nodes.values() if node.type.startswith("gcp:")]
+    labels += [node.inputs["nodeConfig"]["resourceLabels"] for node in graph.by_type(NODE_POOL)]
+    assert len([owned for owned in labels if owned]) >= 5
+    assert all(owned["owner"] == "test" for owned in labels if owned)
+
+
+def test_nothing_enters_the_cluster_before_the_system_nodes(graph):
+    (system,) = [node for node in graph.by_type(NODE_POOL) if node.inputs["name"] == "system"]
+    (provider,) = graph.by_type("pulumi:providers:kubernetes")
+    assert system.urn in provider.depends_on
+    inside = [node for node in graph.nodes.values() if node.type.startswith("kubernetes:")]
+    assert inside
+    assert all(provider.urn in node.provider for node in inside)
+
+
+def test_releases_are_pinned(graph):
+    for release in graph.by_type(RELEASE):
+        assert release.inputs["version"]
+        assert release.inputs["atomic"] is True
+
+
+def test_grants_wait_for_the_cluster_that_brings_the_workload_pool(graph):
+    cluster = graph.one("gcp:container/cluster:Cluster")
+    grants = graph.by_type("gcp:storage/bucketIAMMember:BucketIAMMember")
+    assert grants
+    assert all(cluster.urn in grant.property_dependencies["member"] for grant in grants)
+
+
+def test_a_teardown_lifts_every_protection(graph):
+    assert any(node.protect for node in graph.nodes.values())
+    for blueprint in BLUEPRINTS:
+        lifted = graph_of(blueprint, teardown=True)
+        assert not [node.label for node in lifted.nodes.values() if node.protect]
+        assert "PREVENT" not in {node.inputs.get("deletionPolicy") for node in lifted.nodes.values()}
+
+
+def test_exactly_what_holds_state_is_protected(graph):
+    kinds = {node.type.rpartition(":")[2] for node in graph.nodes.values() if node.protect}
+    assert kinds == {"Network", "KeyRing", "CryptoKey", "Bucket", "Cluster"}
+
+
+@pytest.mark.parametrize("blueprint", BLUEPRINTS)
+def test_the_plan_as_json_builds_the_same(blueprint):
+    assert graph_of(blueprint, BLUEPRINTS[blueprint][1]().to_json()).as_json() == standard(blueprint).as_json()
+
+
+@pytest.mark.parametrize("blueprint", BLUEPRINTS)
+def test_the_number_of_nodes_never_changes_the_number_of_resources(blueprint):
+    plan = BLUEPRINTS[blueprint][1]()
+    grown = replace(plan, pools=tuple(replace(pool, nodes_max=pool.nodes_max * 64) for pool in plan.pools))
+    assert graph_of(blueprint, grown).nodes.keys() == standard(blueprint).nodes.keys()
+
+
+def test_a_fleet_says_where_it_answers():
+    outputs = standard("fleet").one("rackwright:index:InferenceFleet").outputs
+    assert set(outputs) >= {"clusterName", "kubeconfig", "kubeconfigCommand", "bucketNames", "serviceEndpoint", "expectedFabric"}
+    assert outputs["clusterName"] == "chat-serve"
+    assert set(outputs["bucketNames"]) == {"weights"}
+
+
+def test_the_kubeconfig_is_secret_wherever_it_goes(graph):
+    (top,) = [node for node in graph.nodes.values() if node.type in ("rackwright:index:InferenceFleet", "rackwright:index:TpuPod")]
+    assert repr(top.outputs["kubeconfig"]) == "[secret]"
+    (provider,) = graph.by_type("pulumi:providers:kubernetes")
+    assert "kubeconfig" in provider.secret_inputs
+    assert provider.inputs["clusterIdentifier"].startswith("projects/my-project/locations/us-central1/clusters/")
+
+
+def test_a_pod_has_one_pool_per_slice_and_says_which():
+    graph = graph_of("tpu", plans.compiled(plans.tpu_case(slices=3)))
+    slices = [node.inputs for node in graph.by_type(NODE_POOL) if node.inputs["name"] != "system"]
+    assert [(pool["name"], pool["nodeCount"], pool["placementPolicy"]["tpuTopology"]) for pool in slices] == [
+        (f"slice-{index}", 4, "4x4") for index in range(3)
+    ]
+    named = graph.one("rackwright:index:TpuPod").outputs["slices"]
+    assert [(s["pool"], s["hosts"], s["topology"], s["chipsPerHost"]) for s in named] == [(f"slice-{i}", 4, "4x4", 4) for i in range(3)]
+
+
+def test_kueue_comes_after_the_other_operators_and_its_objects_after_it_alone():
+    graph = standard("tpu")
+    by_name = {node.inputs["name"]: node for node in graph.by_type(RELEASE)}
+    others = {node.urn for name, node in by_name.items() if name != "kueue"}
+    assert others <= set(by_name["kueue"].depends_on)
+    flavor = graph.one("kubernetes:kueue.x-k8s.io/v1beta2:ResourceFlavor")
+    assert {urn for urn in flavor.depends_on if graph.nodes[urn].type == RELEASE} == {by_name["kueue"].urn}
+
+
+def test_a_project_number_that_is_given_is_not_looked_up():
+    graph = graph_of("tpu", project_number="999")
+    assert not graph.invokes
+    agent = graph.one("gcp:kms/cryptoKeyIAMMember:CryptoKeyIAMMember", "gemma-pretrain-storage-key-disks")
+    assert agent.inputs["member"] == "serviceAccount:service-999@compute-system.iam.gserviceaccount.com"
+
+
+def test_another_cloud_is_refused_with_what_there_is():
+    with pytest.raises(Unsupported, match=r"place.cloud: inference-fleet on aws .* instead: gcp"):
+        graph_of("fleet", replace(plans.fleet_plan(), place=replace(plans.fleet_plan().place, cloud="aws")))
+
+
+def test_names_are_identity():
+    assert sorted(node.name for node in standard("tpu").nodes.values() if node.type.startswith("gcp:")) == [
+        "gemma-pretrain-cluster-gke",
+        "gemma-pretrain-identity-nodes",
+        "gemma-pretrain-identity-nodes-node",
+        "gemma-pretrain-identity-nodes-registry",
+        *(
+            f"gemma-pretrain-network-api-{api}"
+            for api in ["cluster", "compute", "identity", "keys", "logs", "metrics", "object-store", "registry"]
+        ),
+        "gemma-pretrain-network-internal",
+        "gemma-pretrain-network-nat",
+        "gemma-pretrain-network-router",
+        "gemma-pretrain-network-subnet-nodes",
+        "gemma-pretrain-network-vpc",
+        "gemma-pretrain-slice-0-pool",
+        "gemma-pretrain-storage-checkpoints",
+        "gemma-pretrain-storage-data",
+        "gemma-pretrain-storage-key",
+        "gemma-pretrain-storage-key-buckets",
+        "gemma-pretrain-storage-key-cluster",
+        "gemma-pretrain-storage-key-disks",
+        "gemma-pretrain-storage-ring",
+        "gemma-pretrain-system-pool",
+        "gemma-pretrain-workload-identity-trainer-checkpoints-write",
+        "gemma-pretrain-workload-identity-trainer-data-read",
+    ]
