@@ -1,0 +1,215 @@
+"""What a model is made of: the numbers every sizing formula starts from. Knows no catalog, no file and no formula."""
+
+import dataclasses
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any, Literal
+
+Kind = Literal["llm", "encoder", "speech", "vision", "diffusion", "other"]
+Norm = Literal["rmsnorm", "layernorm"]
+AttentionKind = Literal["none", "mha", "gqa", "mqa", "mla"]
+Biases = Literal["none", "qkv", "qv"]
+
+LARGEST = 2**60
+"""No count of a model that exists or is planned is larger; stops arithmetic on nonsense."""
+MOST_LAYERS = 10_000
+"""Counting goes layer by layer; the deepest model of the catalog has 126."""
+
+
+class ConfigError(ValueError):
+    """A model description is wrong. `field` is the name of the entry at fault, "" for the whole description."""
+
+    def __init__(self, message: str, *, field: str = ""):
+        self.field = field
+        super().__init__(message)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Architecture:
+    """A stack of transformer layers, or a network known only by its published totals.
+
+    Counts are plain numbers; 0 means "has none" (a U-Net has no `layers`), None means "not published" or "not set".
+    `parameter_count` replaces the formulas of sizing/parameters.py and is set only where the network is no stack of equal layers.
+    """
+
+    kind: Kind = "llm"
+    layers: int = 0
+    hidden: int = 0
+    heads: int = 0
+    kv_heads: int = 0
+    head_dim: int = 0
+    ffn: int = 0
+    gated_ffn: bool = True
+    vocab: int = 0
+    tied_embeddings: bool = False
+    max_context: int | None = None
+
+    norm: Norm = "rmsnorm"
+    norms_per_layer: int = 2
+    final_norm: bool = True
+    embedding_norm: bool = False
+    qk_norm: bool = False
+    qkv_bias: Biases = "none"
+    output_bias: bool = False
+    ffn_bias: bool = False
+    attention_sinks: bool = False
+    """One learned logit per head."""
+
+    sliding_window: int | None = None
+    """Tokens a local layer looks back over; None: every layer sees the whole context."""
+    global_every: int | None = None
+    """Of so many layers the last one sees the whole context; None with a window: every layer is local."""
+    cross_attention_layers: int = 0
+    """Of `layers`, so many attend to the tower's output instead of to the text: no cache per text token."""
+
+    q_lora_rank: int | None = None
+    kv_lora_rank: int | None = None
+    qk_nope_head_dim: int | None = None
+    qk_rope_head_dim: int | None = None
+    v_head_dim: int | None = None
+
+    experts: int = 0
+    experts_per_token: int = 0
+    expert_ffn: int = 0
+    shared_experts: int = 0
+    shared_expert_ffn: int = 0
+    dense_layers: int = 0
+    """The first so many layers have a dense FFN of width `ffn`."""
+    moe_every: int = 1
+    """After those, every so-many-th layer has experts; 2: layers 1, 3, 5, ... counted from 0."""
+    router_bias: bool = False
+    mtp_layers: int = 0
+    """Multi-token-prediction modules after the stack; left out of every total except where said."""
+
+    encoder_layers: int = 0
+    """Encoder-decoder: layers of the encoder, same width; every decoder layer then has a second attention."""
+    encoder_context: int = 0
+    learned_positions: int = 0
+    token_types: int = 0
+    stem_parameters: int = 0
+    """Before the first layer: patch projection, convolutions, fixed encoder positions."""
+    head_parameters: int = 0
+    """After the last layer, beside the vocabulary head: pooler, classifier."""
+    tower_parameters: int = 0
+    """Held beside the stack: vision tower and projector; for diffusion the text encoders and the VAE."""
+
+    parameter_count: int | None = None
+    linear_parameter_count: int | None = None
+    """Of `parameter_count`, what sits in matrices that a 4 or 8 bit format can hold."""
+    flops_per_sample: float | None = None
+    """Forward pass over one `sample`, floating-point operations, a multiply-add counts 2."""
+    sample: str | None = None
+    sample_tokens: int | None = None
+    """Positions that pass through the stack for one `sample`."""
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            _check_type(name, value)
+        _check_shape(self)
+
+    @property
+    def attention(self) -> AttentionKind:
+        if self.kv_lora_rank:
+            return "mla"
+        if not self.heads:
+            return "none"
+        return "mha" if self.kv_heads == self.heads else "mqa" if self.kv_heads == 1 else "gqa"
+
+    @property
+    def is_moe(self) -> bool:
+        return self.experts > 0
+
+    def is_moe_layer(self, index: int) -> bool:
+        """Whether layer `index`, counted from 0, has routed experts."""
+        return self.is_moe and index >= self.dense_layers and (index + 1) % self.moe_every == 0
+
+    @property
+    def moe_layers(self) -> int:
+        return sum(self.is_moe_layer(i) for i in range(self.layers))
+
+    @property
+    def global_layers(self) -> int:
+        """Layers whose cache grows with the whole context."""
+        own = self.layers - self.cross_attention_layers
+        if self.sliding_window is None:
+            return own
+        return own // self.global_every if self.global_every else 0
+
+    @property
+    def local_layers(self) -> int:
+        """Layers whose cache stops growing at `sliding_window` tokens."""
+        return self.layers - self.cross_attention_layers - self.global_layers
+
+
+_HINTS = typing.get_type_hints(Architecture)
+FIELDS = tuple(field.name for field in dataclasses.fields(Architecture))
+
+
+def from_fields(values: Mapping[str, Any]) -> Architecture:
+    """The architecture written out in a spec or a catalog row: field names of `Architecture`, most left to their defaults.
+
+    `kv_heads` defaults to `heads`, `head_dim` to hidden / heads, `shared_expert_ffn` to `expert_ffn`.
+    Raises ConfigError naming the unknown, missing or wrong field.
+    """
+    for name in values:
+        if name not in FIELDS:
+            near = get_close_matches(str(name), FIELDS, n=1)
+            raise ConfigError(f"unknown field {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""), field=str(name))
+    filled = dict(values)
+    heads, hidden = filled.get("heads"), filled.get("hidden")
+    filled.setdefault("kv_heads", heads or 0)
+    if isinstance(heads, int) and isinstance(hidden, int) and heads > 0 and hidden % heads == 0:
+        filled.setdefault("head_dim", hidden // heads)
+    if filled.get("shared_experts"):
+        filled.setdefault("shared_expert_ffn", filled.get("expert_ffn", 0))
+    return Architecture(**filled)
+
+
+def _check_type(name: str, value: Any) -> None:
+    hint = _HINTS[name]
+    options = typing.get_args(hint) or (hint,)
+    if typing.get_origin(hint) is Literal:
+        if value not in options:
+            raise ConfigError(f"{name} must be one of {', '.join(options)}, not {value!r}", field=name)
+        return
+    if value is None and type(None) in options:
+        return
+    if bool in options or str in options:
+        if not isinstance(value, options):
+            raise ConfigError(f"{name} must be {'true or false' if bool in options else 'text'}, not {value!r}", field=name)
+        return
+    if isinstance(value, bool) or not isinstance(value, (int, float) if float in options else int) or not 0 <= value < LARGEST:
+        raise ConfigError(f"{name} must be a whole number, 0 or more, not {value!r}", field=name)
+    if value == 0 and type(None) in options:
+        raise ConfigError(f"{name} must be more than 0; leave it out when there is none", field=name)
+
+
+def _check_shape(a: Architecture) -> None:
+    for part in ("layers", "encoder_layers", "mtp_layers"):
+        if getattr(a, part) > MOST_LAYERS:
+            raise ConfigError(f"{part} {getattr(a, part)} is more than {MOST_LAYERS}", field=part)
+    if a.parameter_count is None:
+        _need(a, "layers", "hidden", "heads", "kv_heads", "head_dim")
+        if not a.ffn and a.moe_layers < a.layers:
+            raise ConfigError("ffn is needed: at least one layer has a dense FFN", field="ffn")
+    if a.kind == "llm":
+        _need(a, "vocab")
+    if a.kv_heads and a.heads % a.kv_heads:
+        raise ConfigError(f"heads {a.heads} must be a multiple of kv_heads {a.kv_heads}", field="kv_heads")
+    if a.kv_lora_rank:
+        _need(a, "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim")
+    if a.experts:
+        _need(a, "experts_per_token", "expert_ffn", "moe_every")
+        if a.experts_per_token > a.experts:
+            raise ConfigError(f"experts_per_token {a.experts_per_token} is more than experts {a.experts}", field="experts_per_token")
+    for part in ("dense_layers", "cross_attention_layers"):
+        if getattr(a, part) > a.layers:
+            raise ConfigError(f"{part} {getattr(a, part)} is more than layers {a.layers}", field=part)
+
+
+def _need(a: Architecture, *names: str) -> None:
+    for name in names:
+        if not getattr(a, name):
+            raise ConfigError(f"{name} is missing", field=name)

@@ -1,0 +1,52 @@
+"""An architecture written out by hand: defaults, and errors that name the field."""
+
+import pytest
+from rackwright.catalog.architecture import ConfigError, from_fields
+
+SMALL = {"layers": 4, "hidden": 512, "heads": 8, "ffn": 2048, "vocab": 32000}
+
+
+def test_what_is_left_out_follows_from_the_rest():
+    a = from_fields(SMALL)
+    assert (a.kind, a.kv_heads, a.head_dim, a.attention, a.gated_ffn) == ("llm", 8, 64, "mha", True)
+
+
+@pytest.mark.parametrize(
+    ("change", "field", "words"),
+    [
+        ({"layer": 4}, "layer", "did you mean 'layers'"),
+        ({"vocab": 0}, "vocab", "vocab is missing"),
+        ({"heads": 7}, "head_dim", "is missing"),
+        ({"kv_heads": 3}, "kv_heads", "multiple of kv_heads"),
+        ({"layers": 0}, "layers", "is missing"),
+        ({"layers": 10**9}, "layers", "more than 10000"),
+        ({"layers": -1}, "layers", "whole number"),
+        ({"layers": 2.5}, "layers", "whole number"),
+        ({"hidden": "wide"}, "hidden", "whole number"),
+        ({"hidden": True}, "hidden", "whole number"),
+        ({"gated_ffn": 1}, "gated_ffn", "true or false"),
+        ({"norm": "batch"}, "norm", "rmsnorm, layernorm"),
+        ({"ffn": 0}, "ffn", "dense FFN"),
+        ({"experts": 8}, "experts_per_token", "is missing"),
+        ({"experts": 8, "experts_per_token": 9, "expert_ffn": 64}, "experts_per_token", "more than experts"),
+        ({"experts": 8, "experts_per_token": 2, "expert_ffn": 64, "moe_every": 0}, "moe_every", "is missing"),
+        ({"dense_layers": 5}, "dense_layers", "more than layers"),
+        ({"kv_lora_rank": 512}, "qk_nope_head_dim", "is missing"),
+        ({"sliding_window": 0}, "sliding_window", "leave it out"),
+        ({"flops_per_sample": float("nan")}, "flops_per_sample", "number"),
+    ],
+)
+def test_a_wrong_field_is_named(change, field, words):
+    with pytest.raises(ConfigError, match=words) as error:
+        from_fields(SMALL | change)
+    assert error.value.field == field
+
+
+def test_a_network_known_by_its_total_needs_no_layers():
+    assert from_fields({"kind": "diffusion", "parameter_count": 1000}).attention == "none"
+
+
+def test_a_billion_layers_are_refused_before_anything_counts_them():
+    """Found by mutation: without a dense FFN the check for one walked through every layer first."""
+    with pytest.raises(ConfigError, match="more than 10000"):
+        from_fields(SMALL | {"ffn": 0, "layers": 10**9})
