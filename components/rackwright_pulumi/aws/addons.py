@@ -1,0 +1,93 @@
+"""Add-ons that AWS keeps inside a cluster."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypedDict
+
+import pulumi
+from pulumi import Input, ResourceOptions
+from pulumi_aws.eks.addon import Addon, AddonPodIdentityAssociationArgs
+from rackwright.compile.wants import AddonWant
+
+from rackwright_pulumi.args import PartInput, part
+from rackwright_pulumi.aws.policies import allow, pod_trust
+from rackwright_pulumi.aws.roles import granted_role
+from rackwright_pulumi.aws.tags import Kin, waits
+
+
+@dataclass(frozen=True)
+class Managed:
+    """An EKS add-on. policy: AWS's own policy for its service account; disks: it makes encrypted volumes."""
+
+    name: str
+    service_account: str = ""
+    policy: str = ""
+    disks: bool = False
+
+
+MANAGED = {
+    "pod-network": Managed("vpc-cni", "aws-node", "AmazonEKS_CNI_Policy"),
+    "kube-proxy": Managed("kube-proxy"),
+    "pod-identity": Managed("eks-pod-identity-agent"),
+    "dns": Managed("coredns"),
+    "block-storage": Managed("aws-ebs-csi-driver", "ebs-csi-controller-sa", "service-role/AmazonEBSCSIDriverPolicy", disks=True),
+    "lustre": Managed("aws-fsx-csi-driver"),
+    "metrics": Managed("metrics-server"),
+    "node-health": Managed("eks-node-monitoring-agent"),
+}
+"""Neutral name to add-on."""
+
+
+class AwsAddonsArgs(TypedDict):
+    """addons: tuple of AddonWant."""
+
+    addons: PartInput
+    cluster_name: Input[str]
+    cluster_arn: Input[str]
+    account: Input[str]
+    kms_key_arn: Input[str]
+    tags: Mapping[str, str]
+
+
+class AwsAddons(pulumi.ComponentResource):
+    """Add-ons of one moment: before there are nodes, or after. What `depends_on` names, every add-on waits for.
+
+    Those with pods that are not on every node (dns, metrics, drivers) stay degraded until they fail where there is no node yet
+    (pulumi-eks#1819, terraform-aws-eks#3001).
+    """
+
+    def __init__(self, name: str, args: AwsAddonsArgs, opts: ResourceOptions | None = None):
+        super().__init__("rackwright:index:AwsAddons", name, None, opts)
+        kin, wants = Kin(self, name, args["tags"]), part(tuple[AddonWant, ...], args["addons"])
+        self.addons = [_addon(kin, want, args, opts) for want in wants]
+        self.register_outputs({"addons": [addon.addon_name for addon in self.addons]})
+
+
+def _addon(kin: Kin, want: AddonWant, args: AwsAddonsArgs, opts: ResourceOptions | None) -> Addon:
+    """Raises ValueError on a name EKS has no add-on for."""
+    if want.name not in MANAGED:
+        raise ValueError(f"no EKS add-on for {want.name!r}; known: {', '.join(sorted(MANAGED))}")
+    managed = MANAGED[want.name]
+    return Addon(
+        kin.name(want.name),
+        addon_name=managed.name,
+        addon_version=want.version,
+        cluster_name=args["cluster_name"],
+        configuration_values=json.dumps(dict(want.values), sort_keys=True) if want.values else None,
+        pod_identity_associations=[_identity(kin, want, managed, args)] if managed.policy else None,
+        resolve_conflicts_on_create="OVERWRITE",
+        resolve_conflicts_on_update="OVERWRITE",
+        tags=kin.tagged(want.name),
+        opts=kin.opts(depends_on=waits(opts)),
+    )
+
+
+def _identity(kin: Kin, want: AddonWant, managed: Managed, args: AwsAddonsArgs) -> AddonPodIdentityAssociationArgs:
+    """https://docs.aws.amazon.com/eks/latest/userguide/ebs-csi.html (encrypted volumes need the key and grants on it)"""
+    key = args["kms_key_arn"]
+    grants = allow(["kms:CreateGrant"], key, Condition={"Bool": {"kms:GrantIsForAWSResource": "true"}})
+    use = allow(["kms:Encrypt", "kms:Decrypt", "kms:ReEncrypt*", "kms:GenerateDataKey*", "kms:DescribeKey"], key)
+    trust = pod_trust(args["cluster_arn"], args["account"])
+    role = granted_role(kin, want.name, trust, [managed.policy], [grants, use] if managed.disks else [])
+    return AddonPodIdentityAssociationArgs(role_arn=role.arn, service_account=managed.service_account)

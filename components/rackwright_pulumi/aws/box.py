@@ -1,0 +1,121 @@
+"""One machine, scaled up: private, encrypted, reached through Session Manager, stopped when idle."""
+
+from collections.abc import Mapping
+from typing import NotRequired, TypedDict
+
+import pulumi
+from pulumi import Input, Output, ResourceOptions
+from pulumi_aws.cloudwatch.metric_alarm import MetricAlarm
+from pulumi_aws.ebs.volume import Volume
+from pulumi_aws.ec2.instance import Instance
+from pulumi_aws.ec2.security_group import SecurityGroup
+from pulumi_aws.ec2.volume_attachment import VolumeAttachment
+from pulumi_aws.vpc.security_group_ingress_rule import SecurityGroupIngressRule
+from rackwright.compile.wants import BoxWant, DiskWant
+
+from rackwright_pulumi.args import PartInput, part
+from rackwright_pulumi.aws.fabric import closed_group
+from rackwright_pulumi.aws.instance import instance
+from rackwright_pulumi.aws.tags import Kin
+
+DATA_DEVICE = "/dev/sdf"
+IDLE_CPU_PERCENT = 2.0
+"""Busiest minute that still counts as idle. Each GPU in use keeps a core busy: 4 % of 192 vCPUs for 8 of them, 12 % of 8 for one."""
+ALARM_PERIOD_S = 60
+
+
+class AwsBoxArgs(TypedDict):
+    """box: BoxWant. image_id: an AMI in place of the one the plan names."""
+
+    box: PartInput
+    region: str
+    vpc_id: Input[str]
+    subnet_id: Input[str]
+    profile_name: Input[str]
+    kms_key_arn: Input[str]
+    tags: Mapping[str, str]
+    teardown: bool
+    image_id: NotRequired[Input[str] | None]
+
+
+class AwsBox(pulumi.ComponentResource):
+    """Security group, machine, data volume and the alarm that stops an idle machine.
+
+    The data volume outlives the machine, and a new image never replaces a running machine.
+    """
+
+    instance_id: Output[str]
+    connect_command: Output[str]
+
+    def __init__(self, name: str, args: AwsBoxArgs, opts: ResourceOptions | None = None):
+        super().__init__("rackwright:index:AwsBox", name, None, opts)
+        want, kin = part(BoxWant, args["box"]), Kin(self, name, args["tags"])
+        machine = instance(kin, want, args, _group(kin, want, args["vpc_id"]))
+        if want.data:
+            _data_volume(kin, want.data, want.zone, args, machine)
+        if want.idle_stop_minutes:
+            _idle_stop(kin, want, args["region"], machine)
+        self.instance_id = machine.id
+        self.connect_command = Output.format("aws ssm start-session --target {0} --region {1}", machine.id, args["region"])
+        self.register_outputs({"instanceId": machine.id, "connectCommand": self.connect_command})
+
+
+def _group(kin: Kin, want: BoxWant, vpc_id: Input[str]) -> SecurityGroup:
+    """Session Manager needs no open port; SSH opens for the plan's CIDRs alone."""
+    group = closed_group(kin, "closed", "Nothing calls the machine; it calls out", vpc_id)
+    for number, cidr in enumerate(want.ingress):
+        SecurityGroupIngressRule(
+            kin.name("ssh", number),
+            security_group_id=group.id,
+            cidr_ipv4=cidr,
+            ip_protocol="tcp",
+            from_port=22,
+            to_port=22,
+            tags=kin.tagged("ssh", number),
+            opts=kin.opts(),
+        )
+    return group
+
+
+def _data_volume(kin: Kin, want: DiskWant, zone: str, args: AwsBoxArgs, machine: Instance) -> None:
+    volume = Volume(
+        kin.name("data"),
+        availability_zone=zone,
+        size=want.size_gib,
+        type="gp3",
+        iops=want.iops,
+        throughput=want.throughput_mib_s,
+        encrypted=True,
+        kms_key_id=args["kms_key_arn"],
+        tags=kin.tagged("data"),
+        opts=kin.opts(protect=not args["teardown"]),
+    )
+    VolumeAttachment(
+        kin.name("data"),
+        device_name=DATA_DEVICE,
+        volume_id=volume.id,
+        instance_id=machine.id,
+        stop_instance_before_detaching=True,
+        opts=kin.opts(delete_before_replace=True),
+    )
+
+
+def _idle_stop(kin: Kin, want: BoxWant, region: str, machine: Instance) -> None:
+    """A spot machine cannot be stopped by an alarm, only ended."""
+    action = "terminate" if want.capacity.mode == "spot" else "stop"
+    MetricAlarm(
+        kin.name("idle"),
+        alarm_description=f"No work for {want.idle_stop_minutes} minutes: {action}",
+        namespace="AWS/EC2",
+        metric_name="CPUUtilization",
+        dimensions={"InstanceId": machine.id},
+        statistic="Maximum",
+        period=ALARM_PERIOD_S,
+        evaluation_periods=want.idle_stop_minutes,
+        comparison_operator="LessThanThreshold",
+        threshold=IDLE_CPU_PERCENT,
+        treat_missing_data="notBreaching",
+        alarm_actions=[f"arn:aws:automate:{region}:ec2:{action}"],
+        tags=kin.tagged("idle"),
+        opts=kin.opts(),
+    )

@@ -1,0 +1,141 @@
+"""An EKS control plane with private access, and the roles of what will join it."""
+
+from collections.abc import Mapping, Sequence
+from typing import NotRequired, TypedDict
+
+import pulumi
+from pulumi import Input, Output, ResourceOptions
+from pulumi_aws.cloudwatch.log_group import LogGroup
+from pulumi_aws.eks.cluster import (
+    Cluster,
+    ClusterAccessConfigArgs,
+    ClusterEncryptionConfigArgs,
+    ClusterEncryptionConfigProviderArgs,
+    ClusterUpgradePolicyArgs,
+    ClusterVpcConfigArgs,
+)
+from rackwright.compile.wants import ClusterWant
+
+from rackwright_pulumi.args import PartInput, part
+from rackwright_pulumi.aws.access import admins
+from rackwright_pulumi.aws.policies import service_trust
+from rackwright_pulumi.aws.roles import GrantedRole, granted_role
+from rackwright_pulumi.aws.tags import Kin
+
+LOGS = ("api", "audit", "authenticator")
+NODE_POLICIES = ("AmazonEKSWorkerNodePolicy", "AmazonEC2ContainerRegistryPullOnly")
+"""What a node itself needs; the pod network and the storage drivers have roles of their own."""
+
+
+class AwsClusterArgs(TypedDict):
+    """cluster: ClusterWant. subnet_ids: two zones or more. admin_arns: further administrators, known only at deployment."""
+
+    cluster: PartInput
+    region: str
+    subnet_ids: Sequence[Input[str]]
+    kms_key_arn: Input[str]
+    tags: Mapping[str, str]
+    teardown: bool
+    admin_arns: NotRequired[Sequence[Input[str]]]
+
+
+class AwsCluster(pulumi.ComponentResource):
+    """Control plane, its log group, the administrators' access entries and the role of the nodes.
+
+    The endpoint is private; it is public for the plan's CIDRs only, never for everybody.
+    """
+
+    cluster_name: Output[str]
+    cluster_id: Output[str]
+    cluster_arn: Output[str]
+    endpoint: Output[str]
+    oidc_issuer: Output[str]
+    security_group_id: Output[str]
+    node_role_arn: Output[str]
+    kubeconfig: Output[str]
+
+    def __init__(self, name: str, args: AwsClusterArgs, opts: ResourceOptions | None = None):
+        super().__init__("rackwright:index:AwsCluster", name, None, opts)
+        want, kin = part(ClusterWant, args["cluster"]), Kin(self, name, args["tags"])
+        role = granted_role(kin, "control", service_trust("eks.amazonaws.com"), ["AmazonEKSClusterPolicy"])
+        cluster = _control_plane(kin, want, args, role)
+        self.admins = admins(kin, cluster.name, want.admins, args.get("admin_arns", ()))
+        nodes = granted_role(kin, "nodes", service_trust("ec2.amazonaws.com"), NODE_POLICIES)
+        self.node_rights = nodes.rights
+        self.version = want.version
+        self.cluster_name, self.cluster_id, self.cluster_arn, self.endpoint = cluster.name, cluster.id, cluster.arn, cluster.endpoint
+        self.oidc_issuer = cluster.identities[0].oidcs[0].issuer
+        self.security_group_id = cluster.vpc_config.cluster_security_group_id
+        self.node_role_arn = nodes.arn
+        self.kubeconfig = Output.secret(_kubeconfig(cluster, args["region"]))
+        self.register_outputs({"clusterName": cluster.name, "endpoint": cluster.endpoint, "nodeRoleArn": nodes.arn})
+
+
+def _control_plane(kin: Kin, want: ClusterWant, args: AwsClusterArgs, role: GrantedRole) -> Cluster:
+    """The log group comes first: EKS would make its own, unencrypted and kept for ever.
+
+    Where nobody is named as administrator the creator becomes one, or nothing inside could ever be deployed; EKS decides that once.
+    """
+    logs = LogGroup(
+        kin.name("logs"),
+        name=f"/aws/eks/{want.name}/cluster",
+        kms_key_id=args["kms_key_arn"],
+        retention_in_days=want.log_retention_days,
+        tags=kin.tagged("logs"),
+        opts=kin.opts(delete_before_replace=True),
+    )
+    secrets = ClusterEncryptionConfigArgs(
+        provider=ClusterEncryptionConfigProviderArgs(key_arn=args["kms_key_arn"]),
+        resources=["secrets"],
+    )
+    nobody = not (want.admins or args.get("admin_arns"))
+    return Cluster(
+        kin.name("eks"),
+        name=want.name,
+        role_arn=role.arn,
+        version=want.version,
+        bootstrap_self_managed_addons=False,
+        deletion_protection=not args["teardown"],
+        access_config=ClusterAccessConfigArgs(authentication_mode="API", bootstrap_cluster_creator_admin_permissions=nobody),
+        vpc_config=_endpoints(want, args["subnet_ids"]),
+        encryption_config=secrets,
+        enabled_cluster_log_types=list(LOGS),
+        upgrade_policy=ClusterUpgradePolicyArgs(support_type="STANDARD"),
+        tags=kin.tagged("eks"),
+        opts=kin.opts(
+            protect=not args["teardown"],
+            delete_before_replace=True,
+            depends_on=[logs, *role.rights],
+            ignore_changes=["accessConfig.bootstrapClusterCreatorAdminPermissions"],
+        ),
+    )
+
+
+def _endpoints(want: ClusterWant, subnet_ids: Sequence[Input[str]]) -> ClusterVpcConfigArgs:
+    return ClusterVpcConfigArgs(
+        subnet_ids=subnet_ids,
+        endpoint_private_access=True,
+        endpoint_public_access=bool(want.api_cidrs),
+        public_access_cidrs=list(want.api_cidrs) or None,
+    )
+
+
+def _kubeconfig(cluster: Cluster, region: str) -> Output[str]:
+    """Tokens are asked for at each call: the file itself holds no credential."""
+    call = {
+        "apiVersion": "client.authentication.k8s.io/v1",
+        "command": "aws",
+        "args": ["eks", "get-token", "--cluster-name", cluster.name, "--region", region, "--output", "json"],
+        "interactiveMode": "Never",
+    }
+    there = {"server": cluster.endpoint, "certificate-authority-data": cluster.certificate_authority.data}
+    return Output.json_dumps(
+        {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": "cluster", "cluster": there}],
+            "users": [{"name": "deployer", "user": {"exec": call}}],
+            "contexts": [{"name": "main", "context": {"cluster": "cluster", "user": "deployer"}}],
+            "current-context": "main",
+        }
+    )

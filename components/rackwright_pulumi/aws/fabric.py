@@ -1,0 +1,49 @@
+"""Security of a fabric, and of machines that nothing may call."""
+
+from pulumi import Input, Output
+from pulumi_aws.ec2.security_group import SecurityGroup
+from pulumi_aws.vpc.security_group_egress_rule import SecurityGroupEgressRule
+from pulumi_aws.vpc.security_group_ingress_rule import SecurityGroupIngressRule
+
+from rackwright_pulumi.aws.tags import Kin
+from rackwright_pulumi.aws.vpc import ANYWHERE
+
+
+def fabric_group(kin: Kin, vpc_id: Input[str]) -> Output[str]:
+    """A group whose members reach one another on every protocol.
+
+    EFA is matched only by rules that name the group itself, inbound and outbound; 0.0.0.0/0 does not count:
+    https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-start.html
+    """
+    group = closed_group(kin, "fabric", "Members of the fabric reach one another on every protocol", vpc_id)
+    for rule, direction in ((SecurityGroupIngressRule, "in"), (SecurityGroupEgressRule, "out")):
+        rule(
+            kin.name("fabric-self", direction),
+            security_group_id=group.id,
+            referenced_security_group_id=group.id,
+            ip_protocol="-1",
+            tags=kin.tagged("fabric-self", direction),
+            opts=kin.opts(),
+        )
+    return group.id
+
+
+def closed_group(kin: Kin, key: str, description: str, vpc_id: Input[str]) -> SecurityGroup:
+    """A group that nothing may call and that may call out: images, packages and AWS's services."""
+    group = SecurityGroup(
+        kin.name(key),
+        description=description,
+        vpc_id=vpc_id,
+        revoke_rules_on_delete=True,
+        tags=kin.tagged(key),
+        opts=kin.opts(),
+    )
+    SecurityGroupEgressRule(
+        kin.name(key, "out"),
+        security_group_id=group.id,
+        cidr_ipv4=ANYWHERE,
+        ip_protocol="-1",
+        tags=kin.tagged(key, "out"),
+        opts=kin.opts(),
+    )
+    return group

@@ -1,0 +1,106 @@
+"""A workload's identity without static keys: a role for pods, or for one machine."""
+
+from collections.abc import Mapping
+from typing import NotRequired, TypedDict
+
+import pulumi
+from pulumi import Input, Output, ResourceOptions
+from pulumi_aws.eks.pod_identity_association import PodIdentityAssociation
+from pulumi_aws.iam.instance_profile import InstanceProfile
+from pulumi_aws.ssm.parameter import Parameter
+from rackwright.compile.wants import IdentityWant
+
+from rackwright_pulumi.args import PartInput, part
+from rackwright_pulumi.aws.policies import Statement, allow, bucket_access, key_access, pod_trust, service_trust
+from rackwright_pulumi.aws.roles import granted_role
+from rackwright_pulumi.aws.tags import Kin
+
+
+class AwsIdentityArgs(TypedDict):
+    """identity: IdentityWant. bucket_arns and prefixes: by bucket key.
+
+    cluster_name and cluster_arn: the cluster of the pods; without them the identity is a machine's, reached by Session Manager.
+    secrets: values the machine may read, kept encrypted under `/<stack>/<name>`.
+    """
+
+    identity: PartInput
+    region: str
+    account: Input[str]
+    kms_key_arn: Input[str]
+    bucket_arns: Mapping[str, Input[str]]
+    prefixes: Mapping[str, str]
+    tags: Mapping[str, str]
+    cluster_name: NotRequired[Input[str]]
+    cluster_arn: NotRequired[Input[str]]
+    secrets: NotRequired[Mapping[str, Input[str]]]
+    secrets_path: NotRequired[str]
+
+
+class AwsIdentity(pulumi.ComponentResource):
+    """The role and its rights: named buckets and prefixes, one key through the services that use it, nothing else."""
+
+    role_arn: Output[str]
+    profile_name: Output[str]
+    """Empty for pods."""
+
+    def __init__(self, name: str, args: AwsIdentityArgs, opts: ResourceOptions | None = None):
+        super().__init__("rackwright:index:AwsIdentity", name, None, opts)
+        want, kin = part(IdentityWant, args["identity"]), Kin(self, name, args["tags"])
+        statements = [*_buckets(want, args), *_secrets(kin, args)]
+        if "cluster_arn" in args:
+            self.role_arn, self.profile_name = _pods(kin, want, args, statements), Output.from_input("")
+        else:
+            self.role_arn, self.profile_name = _machine(kin, statements)
+        self.register_outputs({"roleArn": self.role_arn, "profileName": self.profile_name})
+
+
+def _buckets(want: IdentityWant, args: AwsIdentityArgs) -> list[Statement]:
+    keys = args["bucket_arns"]
+    found = [bucket_access(keys[g.bucket], args["prefixes"].get(g.bucket, ""), g.access == "write") for g in want.grants]
+    through_s3 = [key_access(args["kms_key_arn"], "s3", args["region"])] if want.grants else []
+    return [statement for statements in found for statement in statements] + through_s3
+
+
+def _pods(kin: Kin, want: IdentityWant, args: AwsIdentityArgs, statements: list[Statement]) -> Output[str]:
+    role = granted_role(kin, "role", pod_trust(args["cluster_arn"], args["account"]), statements=statements)
+    PodIdentityAssociation(
+        kin.name("pods"),
+        cluster_name=args["cluster_name"],
+        namespace=want.namespace,
+        service_account=want.service_account,
+        role_arn=role.arn,
+        tags=kin.tagged("pods"),
+        opts=kin.opts(),
+    )
+    return role.arn
+
+
+def _machine(kin: Kin, statements: list[Statement]) -> tuple[Output[str], Output[str]]:
+    role = granted_role(kin, "role", service_trust("ec2.amazonaws.com"), ["AmazonSSMManagedInstanceCore"], statements)
+    profile = InstanceProfile(
+        kin.name("profile"), role=role.role.name, tags=kin.tagged("profile"), opts=kin.opts(depends_on=list(role.rights))
+    )
+    return role.arn, profile.name
+
+
+def _secrets(kin: Kin, args: AwsIdentityArgs) -> list[Statement]:
+    secrets = args.get("secrets", {})
+    stored = [_secret(kin, args, key, value) for key, value in secrets.items()]
+    if not stored:
+        return []
+    return [
+        allow(["ssm:GetParameter", "ssm:GetParameters"], [parameter.arn for parameter in stored]),
+        key_access(args["kms_key_arn"], "ssm", args["region"]),
+    ]
+
+
+def _secret(kin: Kin, args: AwsIdentityArgs, key: str, value: Input[str]) -> Parameter:
+    return Parameter(
+        kin.name("secret", key),
+        name=f"{args.get('secrets_path', '/' + kin.stem)}/{key}",
+        type="SecureString",
+        key_id=args["kms_key_arn"],
+        value=Output.secret(value),
+        tags=kin.tagged("secret", key),
+        opts=kin.opts(delete_before_replace=True),
+    )

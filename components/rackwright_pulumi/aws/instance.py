@@ -1,0 +1,88 @@
+"""The machine of a box."""
+
+import base64
+from collections.abc import Mapping
+from typing import Any
+
+from pulumi import CustomTimeouts, InvokeOutputOptions, Output
+from pulumi_aws.ec2.get_ami import GetAmiFilterArgs, get_ami_output
+from pulumi_aws.ec2.instance import (
+    Instance,
+    InstanceCapacityReservationSpecificationArgs,
+    InstanceCapacityReservationSpecificationCapacityReservationTargetArgs,
+    InstanceInstanceMarketOptionsArgs,
+    InstanceInstanceMarketOptionsSpotOptionsArgs,
+    InstanceMetadataOptionsArgs,
+    InstanceRootBlockDeviceArgs,
+)
+from pulumi_aws.ec2.security_group import SecurityGroup
+from rackwright.compile.wants import BoxWant, CapacityWant
+
+from rackwright_pulumi.aws.tags import Kin
+
+WAIT = CustomTimeouts(create="20m", delete="30m")
+"""Where capacity is missing AWS says so within this time."""
+RESERVED = ("reservation", "capacity-block")
+
+
+def instance(kin: Kin, want: BoxWant, args: Mapping[str, Any], group: SecurityGroup) -> Instance:
+    """`args`: AwsBoxArgs. Its metadata answers containers too (two hops), with tokens only.
+
+    A changed first-boot script replaces the machine, which termination protection refuses until teardown is on: what is on the root disk
+    is not lost by an edit. EC2 has no such protection for spot machines.
+    """
+    return Instance(
+        kin.name("machine"),
+        ami=args.get("image_id") or _image(kin, want.image),
+        instance_type=want.machine,
+        subnet_id=args["subnet_id"],
+        vpc_security_group_ids=[group.id],
+        associate_public_ip_address=False,
+        iam_instance_profile=args["profile_name"],
+        metadata_options=InstanceMetadataOptionsArgs(http_endpoint="enabled", http_tokens="required", http_put_response_hop_limit=2),
+        root_block_device=_root(kin, want, args),
+        user_data_base64=base64.b64encode(want.setup_script.encode()).decode() if want.setup_script else None,
+        user_data_replace_on_change=True,
+        disable_api_termination=not args["teardown"] and want.capacity.mode != "spot",
+        force_destroy=args["teardown"],
+        monitoring=True,
+        capacity_reservation_specification=_reservation(want.capacity),
+        instance_market_options=_market(want.capacity),
+        tags=kin.tagged("machine"),
+        opts=kin.opts(ignore_changes=["ami"], delete_before_replace=True, custom_timeouts=WAIT),
+    )
+
+
+def _image(kin: Kin, name: str) -> Output[str]:
+    """The id of Amazon's image of exactly this name, in the region of the provider: names are dated and never reused."""
+    named = GetAmiFilterArgs(name="name", values=[name])
+    return get_ami_output(owners=["amazon"], filters=[named], opts=InvokeOutputOptions(parent=kin.parent)).id
+
+
+def _root(kin: Kin, want: BoxWant, args: Mapping[str, Any]) -> InstanceRootBlockDeviceArgs:
+    return InstanceRootBlockDeviceArgs(
+        volume_size=want.root.size_gib,
+        volume_type="gp3",
+        iops=want.root.iops,
+        throughput=want.root.throughput_mib_s,
+        encrypted=True,
+        kms_key_id=args["kms_key_arn"],
+        delete_on_termination=True,
+        tags=kin.tagged("root"),
+    )
+
+
+def _reservation(want: CapacityWant) -> InstanceCapacityReservationSpecificationArgs | None:
+    if want.mode not in RESERVED:
+        return None
+    target = InstanceCapacityReservationSpecificationCapacityReservationTargetArgs(capacity_reservation_id=want.reservation_id)
+    return InstanceCapacityReservationSpecificationArgs(capacity_reservation_target=target)
+
+
+def _market(want: CapacityWant) -> InstanceInstanceMarketOptionsArgs | None:
+    if want.mode == "capacity-block":
+        return InstanceInstanceMarketOptionsArgs(market_type="capacity-block")
+    if want.mode == "spot":
+        once = InstanceInstanceMarketOptionsSpotOptionsArgs(spot_instance_type="one-time", instance_interruption_behavior="terminate")
+        return InstanceInstanceMarketOptionsArgs(market_type="spot", spot_options=once)
+    return None

@@ -1,0 +1,94 @@
+"""The stack's own encryption key."""
+
+from collections.abc import Mapping
+from typing import TypedDict
+
+import pulumi
+from pulumi import Input, Output, ResourceOptions
+from pulumi_aws.kms.alias import Alias
+from pulumi_aws.kms.key import Key
+from rackwright.compile.wants import KeyWant
+
+from rackwright_pulumi.args import PartInput, part
+from rackwright_pulumi.aws.policies import Statement, allow, document
+from rackwright_pulumi.aws.tags import Kin
+
+USE = ("kms:Encrypt", "kms:Decrypt", "kms:ReEncrypt*", "kms:GenerateDataKey*", "kms:DescribeKey")
+ADMINISTER = (
+    "kms:Create*", "kms:Describe*", "kms:Enable*", "kms:List*", "kms:Put*", "kms:Update*", "kms:Revoke*", "kms:Disable*", "kms:Get*",
+    "kms:Delete*", "kms:TagResource", "kms:UntagResource", "kms:ScheduleKeyDeletion", "kms:CancelKeyDeletion", "kms:RotateKeyOnDemand",
+)  # fmt: skip
+AUTOSCALING = "aws-service-role/autoscaling.amazonaws.com/AWSServiceRoleForAutoScaling"
+LUSTRE_S3 = "aws-service-role/s3.data-source.lustre.fsx.amazonaws.com/AWSServiceRoleForFSxS3Access_*"
+
+
+class AwsKeyArgs(TypedDict):
+    """key: KeyWant. account: the account whose IAM policies decide who uses the key."""
+
+    key: PartInput
+    account: Input[str]
+    region: str
+    tags: Mapping[str, str]
+    teardown: bool
+
+
+class AwsKey(pulumi.ComponentResource):
+    """A rotating KMS key, its alias and a policy that keeps administration apart from use."""
+
+    key_arn: Output[str]
+    key_id: Output[str]
+
+    def __init__(self, name: str, args: AwsKeyArgs, opts: ResourceOptions | None = None):
+        super().__init__("rackwright:index:AwsKey", name, None, opts)
+        want, kin = part(KeyWant, args["key"]), Kin(self, name, args["tags"])
+        key = Key(
+            kin.name("key"),
+            description=f"Encrypts {', '.join(want.serves)} of {name}",
+            enable_key_rotation=True,
+            rotation_period_in_days=want.rotation_days,
+            deletion_window_in_days=want.deletion_window_days,
+            policy=document(*_statements(want, args["account"], args["region"])),
+            tags=kin.tagged("key"),
+            opts=kin.opts(protect=not args["teardown"]),
+        )
+        Alias(kin.name("alias"), name=f"alias/{name}", target_key_id=key.key_id, opts=kin.opts(delete_before_replace=True))
+        self.key_arn, self.key_id = key.arn, key.key_id
+        self.register_outputs({"keyArn": key.arn, "keyId": key.key_id})
+
+
+def _statements(want: KeyWant, account: Input[str], region: str) -> list[Statement]:
+    owner = {"AWS": Output.format("arn:aws:iam::{0}:root", account)}
+    services = {"Bool": {"kms:GrantIsForAWSResource": "true"}}
+    statements = [
+        allow(ADMINISTER, Sid="Administer", Principal=owner),
+        allow(USE, Sid="UseByIamPolicy", Principal=owner),
+        allow(["kms:CreateGrant"], Sid="GrantToServices", Principal=owner, Condition=services),
+    ]
+    if "disks" in want.serves:
+        statements += _by_role("AutoScaling", account, AUTOSCALING, services)
+    if "filesystem" in want.serves:
+        statements += _by_role("LustreImports", account, LUSTRE_S3)
+    if "logs" in want.serves:
+        statements.append(_logs(account, region))
+    return statements
+
+
+def _by_role(sid: str, account: Input[str], role: str, grants: dict | None = None) -> list[Statement]:
+    """Service-linked roles are matched by name in a condition: as principals they would have to exist already.
+
+    Machines of an auto scaling group die with Client.InternalError when its role cannot use the key of their disks:
+    https://docs.aws.amazon.com/autoscaling/ec2/userguide/key-policy-requirements-EBS-encryption.html
+    A file system reads encrypted buckets by a role of its own:
+    https://docs.aws.amazon.com/fsx/latest/LustreGuide/s3-server-side-encryption-support.html
+    """
+    named = {"ArnLike": {"aws:PrincipalArn": Output.format("arn:aws:iam::{0}:role/{1}", account, role)}}
+    statements = [allow(USE, Sid=sid, Principal={"AWS": "*"}, Condition=named)]
+    if grants:
+        statements.append(allow(["kms:CreateGrant"], Sid=f"{sid}Grants", Principal={"AWS": "*"}, Condition={**named, **grants}))
+    return statements
+
+
+def _logs(account: Input[str], region: str) -> Statement:
+    """https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/encrypt-log-data-kms.html"""
+    groups = {"ArnLike": {"kms:EncryptionContext:aws:logs:arn": Output.format("arn:aws:logs:{0}:{1}:log-group:*", region, account)}}
+    return allow(USE, Sid="Logs", Principal={"Service": f"logs.{region}.amazonaws.com"}, Condition=groups)

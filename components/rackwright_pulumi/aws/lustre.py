@@ -1,0 +1,121 @@
+"""FSx for Lustre with the buckets it shows."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pulumi import Input, Output, Resource
+from pulumi_aws.cloudwatch.log_group import LogGroup
+from pulumi_aws.ec2.security_group import SecurityGroup
+from pulumi_aws.fsx.data_repository_association import (
+    DataRepositoryAssociation,
+    DataRepositoryAssociationS3Args,
+    DataRepositoryAssociationS3AutoImportPolicyArgs,
+)
+from pulumi_aws.fsx.lustre_file_system import (
+    LustreFileSystem,
+    LustreFileSystemLogConfigurationArgs,
+    LustreFileSystemMetadataConfigurationArgs,
+)
+from pulumi_aws.vpc.security_group_ingress_rule import SecurityGroupIngressRule
+from rackwright.compile.wants import LustreWant
+
+from rackwright_pulumi.aws.bucket import Place
+from rackwright_pulumi.aws.fabric import closed_group
+from rackwright_pulumi.aws.tags import Kin
+
+PORTS = ((988, 988), (1018, 1023))
+"""TCP between clients and servers and among servers: https://docs.aws.amazon.com/fsx/latest/LustreGuide/limit-access-security-groups.html"""
+VERSION = "2.15"
+LOG_DAYS = 90
+
+
+@dataclass(frozen=True)
+class Lustre:
+    """What a client needs to mount the file system."""
+
+    id: Output[str]
+    dns_name: Output[str]
+    mount_name: Output[str]
+
+
+def lustre(kin: Kin, want: LustreWant, args: Mapping[str, Any], buckets: Mapping[str, Place]) -> Lustre:
+    """`args`: AwsStorageArgs. The file system waits for its own ports only; those of the clients may come later."""
+    group = closed_group(kin, "lustre", "Lustre servers and their clients", args["vpc_id"])
+    own_ports = _open(kin, "lustre-self", group.id, group.id)
+    for number, client in enumerate(args.get("client_group_ids", ())):
+        _open(kin, f"lustre-client-{number}", group.id, client)
+        _open(kin, f"lustre-reply-{number}", client, group.id)
+    system = _system(kin, want, args, group, own_ports)
+    for path, key in want.imports:
+        _import(kin, system, path, buckets[key], key)
+    return Lustre(system.id, system.dns_name, system.mount_name)
+
+
+def _open(kin: Kin, key: str, group: Input[str], source: Input[str]) -> list[Resource]:
+    return [
+        SecurityGroupIngressRule(
+            kin.name(key, first),
+            security_group_id=group,
+            referenced_security_group_id=source,
+            ip_protocol="tcp",
+            from_port=first,
+            to_port=last,
+            tags=kin.tagged(key, first),
+            opts=kin.opts(),
+        )
+        for first, last in PORTS
+    ]
+
+
+def _system(kin: Kin, want: LustreWant, args: Mapping[str, Any], group: SecurityGroup, own_ports: list[Resource]) -> LustreFileSystem:
+    """RDMA needs the fabric's group, which reaches itself on every protocol, beside the ports.
+
+    Backups exist only for a file system that is linked to no bucket:
+    https://docs.aws.amazon.com/fsx/latest/LustreGuide/using-backups-fsx.html
+    """
+    log_name = f"/aws/fsx/{kin.name('lustre')}"  # FSx writes only to groups of this prefix
+    logs = LogGroup(
+        kin.name("lustre-logs"),
+        name=log_name,
+        kms_key_id=args["kms_key_arn"],
+        retention_in_days=LOG_DAYS,
+        tags=kin.tagged("lustre-logs"),
+        opts=kin.opts(delete_before_replace=True),
+    )
+    return LustreFileSystem(
+        kin.name("lustre"),
+        deployment_type="PERSISTENT_2",
+        storage_type="SSD",
+        storage_capacity=want.capacity_gib,
+        per_unit_storage_throughput=want.throughput_mb_s_per_tib,
+        file_system_type_version=VERSION,
+        data_compression_type="LZ4",
+        metadata_configuration=LustreFileSystemMetadataConfigurationArgs(mode="AUTOMATIC"),
+        efa_enabled=want.rdma,
+        kms_key_id=args["kms_key_arn"],
+        subnet_ids=args["subnet_ids"][0],
+        security_group_ids=[group.id, *([args["fabric_group_id"]] if want.rdma else [])],
+        automatic_backup_retention_days=0 if want.imports else want.backup_days,
+        copy_tags_to_backups=True,
+        skip_final_backup=bool(want.imports) or args["teardown"],
+        log_configuration=LustreFileSystemLogConfigurationArgs(level="WARN_ERROR", destination=logs.arn),
+        tags=kin.tagged("lustre"),
+        opts=kin.opts(protect=not args["teardown"], depends_on=own_ports),
+    )
+
+
+def _import(kin: Kin, system: LustreFileSystem, path: str, place: Place, key: str) -> None:
+    """Objects appear under `path`, and follow the bucket; nothing is written back."""
+    follow = DataRepositoryAssociationS3AutoImportPolicyArgs(events=["NEW", "CHANGED", "DELETED"])
+    DataRepositoryAssociation(
+        kin.name("lustre", key),
+        file_system_id=system.id,
+        file_system_path=path,
+        data_repository_path=place.url,
+        batch_import_meta_data_on_create=True,
+        delete_data_in_filesystem=False,
+        s3=DataRepositoryAssociationS3Args(auto_import_policy=follow),
+        tags=kin.tagged("lustre", key),
+        opts=kin.opts(),
+    )

@@ -1,0 +1,99 @@
+"""The template of a pool's machines: interfaces, disk, placement, purchase, first boot."""
+
+import base64
+from collections.abc import Mapping
+from typing import Any
+
+from pulumi import Input
+from pulumi_aws.ec2.launch_template import (
+    LaunchTemplate,
+    LaunchTemplateBlockDeviceMappingArgs,
+    LaunchTemplateBlockDeviceMappingEbsArgs,
+    LaunchTemplateCapacityReservationSpecificationArgs,
+    LaunchTemplateCapacityReservationSpecificationCapacityReservationTargetArgs,
+    LaunchTemplateInstanceMarketOptionsArgs,
+    LaunchTemplateMetadataOptionsArgs,
+    LaunchTemplateMonitoringArgs,
+    LaunchTemplateNetworkInterfaceArgs,
+    LaunchTemplatePlacementArgs,
+    LaunchTemplateTagSpecificationArgs,
+)
+from pulumi_aws.ec2.placement_group import PlacementGroup
+from rackwright.compile.wants import DiskWant, NicWant, PoolWant
+
+from rackwright_pulumi.aws.node_config import node_config
+from rackwright_pulumi.aws.tags import Kin
+
+RESERVED = ("reservation", "capacity-block")
+"""A reservation has its own place in the data centre: inside a placement group it is not found (eksctl#7949, terraform-aws-eks#3730)."""
+ROOT_DEVICE = "/dev/xvda"
+"""Of Amazon Linux 2023."""
+TAGGED = ("instance", "volume", "network-interface")
+"""Node groups hand their own tags to none of these."""
+INTERFACE_TYPES = {"ip": "interface", "fabric": "efa-only"}
+
+
+def launch_template(kin: Kin, want: PoolWant, args: Mapping[str, Any]) -> LaunchTemplate:
+    """`args`: AwsPoolArgs. Without fabric interfaces EKS itself attaches the cluster's security group."""
+    boot = node_config(want)
+    return LaunchTemplate(
+        kin.name("template"),
+        instance_type=want.machine,
+        update_default_version=True,
+        block_device_mappings=[_disk(want.disk, args["kms_key_arn"])],
+        network_interfaces=[_interface(nic, args) for nic in want.nics] or None,
+        metadata_options=LaunchTemplateMetadataOptionsArgs(http_endpoint="enabled", http_tokens="required", http_put_response_hop_limit=2),
+        monitoring=LaunchTemplateMonitoringArgs(enabled=True),
+        placement=_placement(kin, want),
+        capacity_reservation_specification=_reservation(want),
+        instance_market_options=_market(want),
+        user_data=base64.b64encode(boot.encode()).decode() if boot else None,
+        tag_specifications=[LaunchTemplateTagSpecificationArgs(resource_type=kind, tags=kin.tagged()) for kind in TAGGED],
+        tags=kin.tagged("template"),
+        opts=kin.opts(),
+    )
+
+
+def _interface(nic: NicWant, args: Mapping[str, Any]) -> LaunchTemplateNetworkInterfaceArgs:
+    """Groups stand on every interface, never beside them (terraform-provider-aws#4570), and replace the cluster's own: it is named too."""
+    return LaunchTemplateNetworkInterfaceArgs(
+        network_card_index=nic.card,
+        device_index=nic.device,
+        interface_type=INTERFACE_TYPES[nic.kind],
+        associate_public_ip_address="false" if (nic.card, nic.device) == (0, 0) else None,
+        delete_on_termination="true",
+        security_groups=[args["fabric_group_id"], args["cluster_group_id"]],
+    )
+
+
+def _disk(want: DiskWant, kms_key_arn: Input[str]) -> LaunchTemplateBlockDeviceMappingArgs:
+    disk = LaunchTemplateBlockDeviceMappingEbsArgs(
+        volume_size=want.size_gib,
+        volume_type="gp3",
+        iops=want.iops,
+        throughput=want.throughput_mib_s,
+        encrypted="true",
+        kms_key_id=kms_key_arn,
+        delete_on_termination="true",
+    )
+    return LaunchTemplateBlockDeviceMappingArgs(device_name=ROOT_DEVICE, ebs=disk)
+
+
+def _placement(kin: Kin, want: PoolWant) -> LaunchTemplatePlacementArgs | None:
+    if not want.adjacent or want.capacity.mode in RESERVED:
+        return None
+    group = PlacementGroup(kin.name("adjacent"), strategy="cluster", tags=kin.tagged("adjacent"), opts=kin.opts())
+    return LaunchTemplatePlacementArgs(group_name=group.name)
+
+
+def _reservation(want: PoolWant) -> LaunchTemplateCapacityReservationSpecificationArgs | None:
+    if want.capacity.mode not in RESERVED:
+        return None
+    block = want.capacity.reservation_id
+    target = LaunchTemplateCapacityReservationSpecificationCapacityReservationTargetArgs(capacity_reservation_id=block)
+    return LaunchTemplateCapacityReservationSpecificationArgs(capacity_reservation_target=target)
+
+
+def _market(want: PoolWant) -> LaunchTemplateInstanceMarketOptionsArgs | None:
+    """A spot pool says so on its node group instead."""
+    return LaunchTemplateInstanceMarketOptionsArgs(market_type="capacity-block") if want.capacity.mode == "capacity-block" else None

@@ -1,0 +1,100 @@
+"""A pool of machines: a managed node group of EKS and the template of its machines."""
+
+from collections.abc import Mapping, Sequence
+from typing import NotRequired, TypedDict
+
+import pulumi
+from pulumi import CustomTimeouts, Input, Output, ResourceOptions
+from pulumi_aws.ec2.launch_template import LaunchTemplate
+from pulumi_aws.eks.node_group import (
+    NodeGroup,
+    NodeGroupLaunchTemplateArgs,
+    NodeGroupNodeRepairConfigArgs,
+    NodeGroupScalingConfigArgs,
+    NodeGroupTaintArgs,
+    NodeGroupUpdateConfigArgs,
+)
+from rackwright.compile.wants import PoolWant
+
+from rackwright_pulumi.args import PartInput, part
+from rackwright_pulumi.aws.block_hours import block_hours
+from rackwright_pulumi.aws.machine import launch_template
+from rackwright_pulumi.aws.tags import Kin, fitting, waits
+
+NAME_LIMIT = 63
+
+CAPACITY_TYPES = {"spot": "SPOT", "capacity-block": "CAPACITY_BLOCK"}
+"""Capacity mode to the node group's; every other mode is on demand."""
+AMI_TYPES = {
+    ("al2023", "x86_64"): "AL2023_x86_64_STANDARD",
+    ("al2023", "arm64"): "AL2023_ARM_64_STANDARD",
+    ("al2023-nvidia", "x86_64"): "AL2023_x86_64_NVIDIA",
+    ("al2023-nvidia", "arm64"): "AL2023_ARM_64_NVIDIA",
+    ("al2023-neuron", "x86_64"): "AL2023_x86_64_NEURON",
+}
+"""Image family and processor: https://docs.aws.amazon.com/eks/latest/APIReference/API_Nodegroup.html"""
+EFFECTS = {"NoSchedule": "NO_SCHEDULE", "NoExecute": "NO_EXECUTE", "PreferNoSchedule": "PREFER_NO_SCHEDULE"}
+WAIT = CustomTimeouts(create="40m", update="60m", delete="40m")
+"""Where capacity is missing a node group waits for it; this is how long before that is said."""
+
+
+class AwsPoolArgs(TypedDict):
+    """pool: PoolWant. subnet_ids: one for accelerators. release_version: of the image, else the newest at creation."""
+
+    pool: PartInput
+    cluster_name: Input[str]
+    cluster_version: str
+    cluster_group_id: Input[str]
+    node_role_arn: Input[str]
+    subnet_ids: Sequence[Input[str]]
+    kms_key_arn: Input[str]
+    tags: Mapping[str, str]
+    fabric_group_id: NotRequired[Input[str] | None]
+    release_version: NotRequired[str | None]
+
+
+class AwsPool(pulumi.ComponentResource):
+    """Placement group, launch template and node group: as many resources for two nodes as for five hundred.
+
+    The node group waits for what `depends_on` names.
+    """
+
+    node_group_name: Output[str]
+
+    def __init__(self, name: str, args: AwsPoolArgs, opts: ResourceOptions | None = None):
+        super().__init__("rackwright:index:AwsPool", name, None, opts)
+        want, kin = part(PoolWant, args["pool"]), Kin(self, name, args["tags"])
+        template = launch_template(kin, want, args)
+        self.node_group = _node_group(kin, want, args, template, opts)
+        if want.capacity.mode == "capacity-block":
+            block_hours(kin, want, self.node_group)
+        self.node_group_name = self.node_group.node_group_name
+        self.register_outputs({"nodeGroupName": self.node_group_name})
+
+
+def _node_group(kin: Kin, want: PoolWant, args: AwsPoolArgs, template: LaunchTemplate, opts: ResourceOptions | None) -> NodeGroup:
+    """The machine type is the template's: EKS wants it in one place only. The autoscaler owns the desired size where it may vary."""
+    autoscaled = want.nodes_min < want.nodes_max
+    return NodeGroup(
+        kin.name("nodes"),
+        cluster_name=args["cluster_name"],
+        version=args["cluster_version"],
+        ami_type=AMI_TYPES[want.image, want.cpu_arch],
+        release_version=args.get("release_version"),
+        capacity_type=CAPACITY_TYPES.get(want.capacity.mode, "ON_DEMAND"),
+        node_role_arn=args["node_role_arn"],
+        subnet_ids=args["subnet_ids"],
+        launch_template=NodeGroupLaunchTemplateArgs(id=template.id, version=template.latest_version.apply(str)),
+        scaling_config=NodeGroupScalingConfigArgs(min_size=want.nodes_min, max_size=want.nodes_max, desired_size=want.nodes_start),
+        update_config=NodeGroupUpdateConfigArgs(max_unavailable=1),
+        node_repair_config=NodeGroupNodeRepairConfigArgs(enabled=True),
+        labels=dict(want.labels),
+        taints=[NodeGroupTaintArgs(key=t.key, value=t.value, effect=EFFECTS[t.effect]) for t in want.taints],
+        tags=kin.tagged("nodes"),
+        opts=kin.opts(
+            depends_on=waits(opts),
+            custom_timeouts=WAIT,
+            ignore_changes=["scalingConfig.desiredSize"] if autoscaled else None,
+        ),
+        **fitting("node_group_name", kin.name("nodes"), NAME_LIMIT),
+    )

@@ -1,0 +1,45 @@
+"""IAM roles with their policies."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pulumi import Input, Output, Resource
+from pulumi_aws.iam.role import Role
+from pulumi_aws.iam.role_policy import RolePolicy
+from pulumi_aws.iam.role_policy_attachment import RolePolicyAttachment
+
+from rackwright_pulumi.aws.policies import Statement, document
+from rackwright_pulumi.aws.tags import Kin, fitting
+
+MANAGED = "arn:aws:iam::aws:policy/"
+ROLE_NAME_LIMIT = 64
+
+
+@dataclass(frozen=True)
+class GrantedRole:
+    """A role and what gives it its rights: IAM takes a moment, so whoever assumes the role waits for `rights`."""
+
+    role: Role
+    rights: tuple[Resource, ...]
+
+    @property
+    def arn(self) -> Output[str]:
+        return self.role.arn
+
+
+def granted_role(kin: Kin, key: str, trust: Input[str], managed: Sequence[str] = (), statements: Sequence[Statement] = ()) -> GrantedRole:
+    """managed: names of AWS's own policies; statements: the role's inline policy."""
+    role = Role(
+        kin.name(key),
+        assume_role_policy=trust,
+        tags=kin.tagged(key),
+        opts=kin.opts(),
+        **fitting("name", kin.name(key), ROLE_NAME_LIMIT),
+    )
+    rights: list[Resource] = [
+        RolePolicyAttachment(kin.name(key, policy.rpartition("/")[2]), role=role.name, policy_arn=MANAGED + policy, opts=kin.opts())
+        for policy in managed
+    ]
+    if statements:
+        rights.append(RolePolicy(kin.name(key, "policy"), role=role.id, policy=document(*statements), opts=kin.opts()))
+    return GrantedRole(role, tuple(rights))

@@ -1,0 +1,47 @@
+"""What outlives the machines: buckets and a Lustre file system."""
+
+from collections.abc import Mapping, Sequence
+from typing import NotRequired, TypedDict
+
+import pulumi
+from pulumi import Input, Output, ResourceOptions
+from rackwright.compile.wants import BucketWant, LustreWant
+
+from rackwright_pulumi.args import PartInput, part
+from rackwright_pulumi.aws.bucket import Place, bucket
+from rackwright_pulumi.aws.lustre import Lustre, lustre
+from rackwright_pulumi.aws.tags import Kin
+
+
+class AwsStorageArgs(TypedDict):
+    """buckets: tuple of BucketWant. lustre: LustreWant, with the network it lives in (the first subnet) and its clients' security groups.
+
+    fabric_group_id: the fabric's own group, for a file system that speaks RDMA.
+    """
+
+    buckets: PartInput
+    kms_key_arn: Input[str]
+    tags: Mapping[str, str]
+    teardown: bool
+    lustre: NotRequired[PartInput | None]
+    vpc_id: NotRequired[Input[str]]
+    subnet_ids: NotRequired[Sequence[Input[str]]]
+    fabric_group_id: NotRequired[Input[str] | None]
+    client_group_ids: NotRequired[Sequence[Input[str]]]
+
+
+class AwsStorage(pulumi.ComponentResource):
+    """Buckets, each private, encrypted, reached by TLS only; and a file system that shows them to the machines."""
+
+    bucket_names: Output[Mapping[str, str]]
+    lustre: Lustre | None
+
+    def __init__(self, name: str, args: AwsStorageArgs, opts: ResourceOptions | None = None):
+        super().__init__("rackwright:index:AwsStorage", name, None, opts)
+        kin = Kin(self, name, args["tags"])
+        wants = part(tuple[BucketWant, ...], args["buckets"])
+        self.buckets: dict[str, Place] = {want.key: bucket(kin, want, args["kms_key_arn"], not args["teardown"]) for want in wants}
+        self.bucket_names = Output.all(**{key: place.name for key, place in self.buckets.items()})
+        want = part(LustreWant, args.get("lustre"))
+        self.lustre = lustre(kin, want, args, self.buckets) if want else None
+        self.register_outputs({"bucketNames": self.bucket_names, "lustreId": self.lustre.id if self.lustre else None})

@@ -1,0 +1,53 @@
+"""TrainingCluster: many machines on one fabric, behind queues."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, NotRequired, TypedDict
+
+import pulumi
+from pulumi import Input, Output, ResourceOptions
+from rackwright.compile.wants import StackPlan
+
+from rackwright_pulumi.args import PlanInput, part
+from rackwright_pulumi.blueprints.eks import eks_parts
+
+
+class TrainingClusterArgs(TypedDict):
+    """plan: a StackPlan of kind training-cluster. teardown: lift every protection. secrets: by the name manifests use.
+
+    admin_arns: administrators beside the plan's, known only at deployment.
+    """
+
+    plan: PlanInput
+    teardown: NotRequired[bool]
+    secrets: NotRequired[Mapping[str, Input[str]]]
+    admin_arns: NotRequired[Sequence[Input[str]]]
+
+
+class TrainingCluster(pulumi.ComponentResource):
+    """An EKS cluster with accelerator pools on EFA, a parallel file system and job queues. Raises Unsupported for any other cloud.
+
+    Jobs are not part of it: they are submitted to its queues.
+    """
+
+    cluster_name: Output[str]
+    endpoint: Output[str]
+    kubeconfig: Output[str]
+    kubeconfig_command: Output[str]
+    bucket_names: Output[Mapping[str, str]]
+    expected_fabric: Mapping[str, Any]
+
+    def __init__(self, name: str, args: TrainingClusterArgs, opts: ResourceOptions | None = None):
+        super().__init__("rackwright:index:TrainingCluster", name, None, opts)
+        plan = part(StackPlan, args["plan"])
+        parts = eks_parts(self, name, plan, args.get("teardown", False), args.get("secrets", {}), args.get("admin_arns", ()))
+        self.cluster_name, self.endpoint = parts.cluster.cluster_name, parts.cluster.endpoint
+        self.kubeconfig, self.kubeconfig_command = parts.cluster.kubeconfig, parts.kubeconfig_command
+        self.bucket_names = parts.storage.bucket_names
+        self.expected_fabric = asdict(plan.expected_fabric)
+        self._outputs = {**parts.outputs, "expectedFabric": self.expected_fabric}
+        self.register_outputs(self._outputs)
+
+    def stack_outputs(self) -> dict[str, Any]:
+        """What a stack of this blueprint exports."""
+        return self._outputs
