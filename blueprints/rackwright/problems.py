@@ -1,7 +1,20 @@
 """A problem knows its place. Places are values, not text inside messages; one renderer prints the line and the caret."""
 
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from textwrap import wrap
+
+WIDTH = 100
+"""Columns of a terminal that every printed line fits in, the user's own file name excepted."""
+TAB = " " * 4
+BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
+"""Line breaks as YAML counts them."""
+SECRET_CODE = "V-114"
+"""What follows such a place on its line is never printed."""
+_INK = {"error": "\033[1;31m", "warning": "\033[1;33m", "caret": "\033[32m", "end": "\033[0m"}
 
 
 class Level(StrEnum):
@@ -21,7 +34,7 @@ class At:
     def __str__(self) -> str:
         text = ""
         for step in self.steps:
-            text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else str(step)
+            text += f"[{step}]" if isinstance(step, int) else f".{_visible(step)}" if text else _visible(step)
         return text or "(whole file)"
 
 
@@ -68,3 +81,89 @@ class Problem:
         line = f" (line {self.mark.line})" if self.mark else ""
         fix = f"; {self.fix}" if self.fix else ""
         return f"{self.level} {self.code} at {self.at}{line}: {self.reason}{fix}"
+
+
+def as_json(problems: Iterable[Problem], source: str) -> dict:
+    """What `--json` prints: plain data, problems in the order given."""
+    found = [problem.as_json() for problem in problems]
+    return {"source": source, "errors": sum(p["level"] == Level.ERROR for p in found), "problems": found}
+
+
+def render(problems: Sequence[Problem], text: str, source: str, color: bool = False) -> str:
+    """Every problem with its line and a caret under its place, then one line that counts them; ends with a line break.
+
+    text: the whole file the marks point into, "" where there is none. Lines are cut to 100 columns; text that follows a plaintext secret
+    (V-114) on its line is left out.
+    """
+    lines = BREAK.split(text.removeprefix("\ufeff"))
+    secrets = [p.mark for p in problems if p.code == SECRET_CODE and p.mark]
+    shown = [_one(problem, _quotable(lines, problem.mark, secrets), source, color) for problem in problems]
+    return "".join(f"{block}\n" for block in [*shown, _total(problems)])
+
+
+def _one(problem: Problem, line: str | None, source: str, color: bool) -> str:
+    place = f"{source}:{problem.mark.line}:{problem.mark.column}" if problem.mark else source
+    ink = _INK if color else dict.fromkeys(_INK, "")
+    head = f"{place}: {ink[problem.level]}{problem.level} {problem.code}{ink['end']}" + (f": {_visible(str(problem.at))}" if problem.at.steps else "")
+    block = [head, *_paragraph("    ", problem.reason)]
+    if problem.mark and line is not None:
+        block += _excerpt(problem.mark, line, ink)
+    block += _paragraph("    fix: ", problem.fix) if problem.fix else []
+    block += [f"    see: {problem.link}"] if problem.link else []
+    return "\n".join(block)
+
+
+def _paragraph(indent: str, sentence: str) -> list[str]:
+    return wrap(_visible(sentence), WIDTH, initial_indent=indent, subsequent_indent=" " * len(indent), break_on_hyphens=False)
+
+
+def _quotable(lines: Sequence[str], mark: Mark | None, secrets: Sequence[Mark]) -> str | None:
+    if mark is None or mark.line > len(lines) or not (line := lines[mark.line - 1]).strip():
+        return None
+    cuts = [secret.column - 1 for secret in secrets if secret.line == mark.line]
+    return line[: min(cuts)] + "(hidden)" if cuts else line
+
+
+def _excerpt(mark: Mark, line: str, ink: dict[str, str]) -> list[str]:
+    gutter = f"{mark.line:5} | "
+    room = WIDTH - len(gutter)
+    before, after = _visible(line[: mark.column - 1]), _visible(line[mark.column - 1 :])
+    if _columns(before + after) > room:
+        before, after = _window(before, after, room)
+    caret = " " * _columns(before)
+    return [(gutter + before + after).rstrip(), f"{' ' * (len(gutter) - 2)}| {caret}{ink['caret']}^{ink['end']}"]
+
+
+def _window(before: str, after: str, room: int) -> tuple[str, str]:
+    """The part of a long line round its caret, dots where it is cut."""
+    if _columns(before) > room // 2:
+        before = before[-room:]
+        while _columns(before) > room // 2 - 3:
+            before = before[1:]
+        before = "..." + before
+    keep = room - _columns(before)
+    if _columns(after) > keep:
+        after = after[:room]
+        while _columns(after) > keep - 3:
+            after = after[:-1]
+        after += "..."
+    return before, after
+
+
+def _visible(text: str) -> str:
+    """Tabs as spaces; control characters, which could act on the terminal, as their escape."""
+    text = text.replace("\t", TAB)
+    return text if text.isprintable() else "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def _columns(text: str) -> int:
+    """Terminal columns: East Asian wide characters take two, combining marks none."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def _total(problems: Sequence[Problem]) -> str:
+    errors = sum(problem.level is Level.ERROR for problem in problems)
+    counts = [(errors, "error"), (len(problems) - errors, "warning")]
+    return ", ".join(f"{n} {word}{'s' * (n > 1)}" for n, word in counts if n) or "no problems"

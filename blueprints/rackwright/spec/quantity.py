@@ -8,56 +8,88 @@ import re
 from collections.abc import Callable
 from typing import Annotated
 
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic import BeforeValidator, WithJsonSchema
+
+from rackwright.spec.base import quote, wrong
 
 NUMBER = r"([0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)"
 SECONDS = {"ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 BYTES = {"B": 1.0} | {f"{p}B": 1000.0**i for i, p in enumerate("kMGTP", 1)} | {f"{p}iB": 1024.0**i for i, p in enumerate("KMGTP", 1)}
 TOKENS = {"token": 1.0, "1k tokens": 1e3, "1M tokens": 1e6, "1B tokens": 1e9}
+ALIASES = {"KB": "kB", "gb": "GB", "mb": "MB", "tb": "TB", "kb": "kB", "gib": "GiB", "mib": "MiB", "G": "GB", "Gi": "GiB", "M": "MB", "Mi": "MiB"}
+ALIASES |= {"T": "TB", "Ti": "TiB", "hours": "h", "hour": "h", "hr": "h", "hrs": "h", "H": "h", "days": "d", "day": "d", "D": "d", "weeks": "w"}
+ALIASES |= {"minutes": "min", "mins": "min", "sec": "s", "secs": "s", "seconds": "s", "S": "s", "$": "USD", "usd": "USD", "dollars": "USD"}
+"""What people write for a unit; only used to say which one is meant."""
+COUNT_RANGE = (1e-6, 1e18)
+"""No count in a spec lies outside; keeps arithmetic on nonsense finite."""
 
 
-def _reader(units: dict[str, float], what: str, example: str) -> Callable[[object], float]:
-    pattern = re.compile(rf"^\s*{NUMBER}\s*({'|'.join(sorted(map(re.escape, units), key=len, reverse=True))})\s*$")
+def _pattern(units: dict[str, float]) -> str:
+    return rf"^\s*{NUMBER}\s*({'|'.join(sorted(map(re.escape, units), key=len, reverse=True))})\s*$"
+
+
+def _reader(units: dict[str, float], what: str, example: str, bounds: tuple[str, str]) -> Callable[[object], float]:
+    pattern = re.compile(_pattern(units))
+
+    def parse(text: str) -> float | None:
+        found = pattern.match(text)
+        return float(found[1]) * units[found[2]] if found else None
+
+    low, high = (parse(bound) for bound in bounds)
 
     def read(value: object) -> float:
-        found = pattern.match(value) if isinstance(value, str) else None
-        if found is None:
-            raise ValueError(f"{what} needs a number and a unit ({', '.join(units)}), such as {example!r}; got {value!r}")
-        return float(found[1]) * units[found[2]]
+        amount = parse(value) if isinstance(value, str) else None
+        if amount is None:
+            raise wrong("S-unit", f"{what} is a number and a unit ({', '.join(units)}), got {quote(value)}", _meant(value, units, example))
+        if not low <= amount <= high:
+            raise wrong("S-range", f"{what} lies between {bounds[0]} and {bounds[1]}, got {quote(value)}")
+        return amount
 
     return read
 
 
-def _quantity(units: dict[str, float], what: str, example: str) -> tuple[BeforeValidator, WithJsonSchema]:
-    names = "|".join(sorted(map(re.escape, units), key=len, reverse=True))
-    schema = {"type": "string", "pattern": rf"^\s*{NUMBER}\s*({names})\s*$", "examples": [example], "description": what}
-    return BeforeValidator(_reader(units, what, example)), WithJsonSchema(schema)
+def _meant(value: object, units: dict[str, float], example: str) -> str:
+    """The same number with the unit that was probably meant."""
+    number = re.match(rf"^\s*\$?\s*{NUMBER}\s*(\S*)\s*$", str(value))
+    if number and not isinstance(value, bool):
+        typed = "$" if str(value).lstrip().startswith("$") else number[2]
+        unit = ALIASES.get(typed, "")
+        if unit in units or len(units) == 1:
+            return f"write {number[1]} {unit if unit in units else next(iter(units))}"
+    return f"such as {example}"
+
+
+def _quantity(units: dict[str, float], what: str, example: str, bounds: tuple[str, str]) -> tuple[BeforeValidator, WithJsonSchema]:
+    schema = {"type": "string", "pattern": _pattern(units), "examples": [example], "description": what}
+    return BeforeValidator(_reader(units, what, example, bounds)), WithJsonSchema(schema)
 
 
 def _count(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-        raise ValueError(f"a count is a number such as 250000 or 1.35e9; got {value!r}")
-    try:
-        return float(value)
-    except ValueError:
-        raise ValueError(f"a count is a number such as 250000 or 1.35e9; got {value!r}") from None
+    text = value if isinstance(value, str) else repr(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else ""
+    if not re.fullmatch(rf"-?{NUMBER}|inf|nan", text):
+        raise wrong("S-type", f"a count is a number, got {quote(value)}", "such as 250000 or 1.35e9")
+    low, high = COUNT_RANGE
+    if not low <= float(text) <= high:
+        raise wrong("S-range", f"a count is more than 0 and at most {high:.0e}, got {quote(value)}")
+    return float(text)
 
 
-POSITIVE = Field(gt=0, allow_inf_nan=False)
-Duration = Annotated[float, *_quantity(SECONDS, "a duration", "48h"), POSITIVE]
+Duration = Annotated[float, *_quantity(SECONDS, "a duration", "48h", ("0.001 ms", "5200 w"))]
 """Seconds."""
-Money = Annotated[float, *_quantity({"USD": 1.0}, "an amount of money", "9000 USD"), POSITIVE]
+Money = Annotated[float, *_quantity({"USD": 1.0}, "an amount of money", "9000 USD", ("0.01 USD", "1e12 USD"))]
 """US dollars."""
-Size = Annotated[float, *_quantity(BYTES, "an amount of data", "3 GB"), POSITIVE]
+Size = Annotated[float, *_quantity(BYTES, "an amount of data", "3 GB", ("1 B", "1e6 PB"))]
 """Bytes."""
-Percent = Annotated[float, *_quantity({"%": 0.01}, "a percentage", "12 %"), Field(ge=0, le=1)]
+Percent = Annotated[float, *_quantity({"%": 0.01}, "a percentage", "12 %", ("0 %", "100 %"))]
 """A fraction of one."""
-TokenPrice = Annotated[float, *_quantity({f"USD / {t}": 1 / n for t, n in TOKENS.items()}, "a price per token", "0.60 USD / 1M tokens"), POSITIVE]
+TokenPrice = Annotated[
+    float,
+    *_quantity({f"USD / {t}": 1 / n for t, n in TOKENS.items()}, "a price per token", "0.60 USD / 1M tokens", ("1e-6 USD / 1M tokens", "1 USD / token")),
+]
 """US dollars per token."""
 Count = Annotated[
     float,
     BeforeValidator(_count),
     WithJsonSchema({"anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"type": "string", "pattern": rf"^{NUMBER}$"}]}),
-    POSITIVE,
 ]
 """How many; `1.35e9` is a number here even where YAML calls it text."""

@@ -1,0 +1,115 @@
+"""S-24..S-34: the model against how it is trained, spread and served."""
+
+from collections.abc import Iterator
+
+from rackwright.catalog.architecture import Architecture, ConfigError
+from rackwright.problems import At, Level
+from rackwright.spec.base import quote
+from rackwright.spec.checks.registry import Context, Finding, check
+from rackwright.spec.model import architecture_of
+from rackwright.spec.workload import TRAINING, Batch, Serve, Workload
+
+
+def known(context: Context) -> Iterator[tuple[At, Workload, Architecture]]:
+    """Workloads whose architecture can be told; S-24 reports the others."""
+    for at, workload in context.workloads:
+        try:
+            architecture = architecture_of(workload.model, context.folder)
+        except ConfigError:
+            continue
+        if architecture is not None:
+            yield at, workload, architecture
+
+
+@check("S-24")
+def model_can_be_told(context: Context) -> Iterator[Finding]:
+    """The model is in the catalog, or its description can be read."""
+    from rackwright.catalog.models import nearest
+
+    for at, workload in context.workloads:
+        model = workload.model
+        try:
+            architecture = architecture_of(model, context.folder)
+        except ConfigError as error:
+            place = at / "model" / ("config" if model.config is not None else "architecture")
+            yield Finding(place / error.field if model.config is None and error.field else place, reason=str(error))
+            continue
+        if architecture is None and model.base is not None:
+            near = nearest(model.base)
+            fix = f"did you mean {' or '.join(f'`{name}`' for name in near)}?" if near else "`rackwright catalog models` lists them"
+            yield Finding(at / "model" / "base", fix, f"{quote(model.base)} is not in the model catalog")
+
+
+@check("S-25")
+def text_needs_a_length(context: Context) -> Iterator[Finding]:
+    """Samples of a language model have a length: `samples` needs `tokens_per_sample`."""
+    for at, workload, architecture in known(context):
+        if isinstance(workload, TRAINING) and architecture.kind == "llm":
+            if workload.data.samples is not None and workload.data.tokens is None and workload.data.tokens_per_sample is None:
+                yield Finding(at / "data" / "samples", "add tokens_per_sample: the mean is enough", about_key=True)
+
+
+@check("S-26", Level.WARNING)
+def trained_within_its_context(context: Context) -> Iterator[Finding]:
+    """Training beyond the model's context needs its positions extended."""
+    for at, workload, architecture in known(context):
+        limit = architecture.max_context
+        if isinstance(workload, TRAINING) and limit and workload.sequence_length and workload.sequence_length > limit:
+            yield Finding(at / "sequence_length", f"{limit:,} tokens or less, or extend the positions in your trainer")
+
+
+@check("S-27")
+def served_within_its_context(context: Context) -> Iterator[Finding]:
+    """A model is not served beyond its context."""
+    for at, workload, architecture in known(context):
+        limit = architecture.max_context
+        if isinstance(workload, (Serve, Batch)) and limit and workload.max_context and workload.max_context > limit:
+            yield Finding(at / "max_context", f"{limit:,} tokens at most")
+
+
+@check("S-28")
+def parallelism_divides_the_model(context: Context) -> Iterator[Finding]:
+    """tensor divides the attention heads, pipeline is not more than the layers, expert divides the experts."""
+    for at, workload, architecture in known(context):
+        pins = workload.parallelism
+        if pins.tensor and architecture.heads and architecture.heads % pins.tensor:
+            yield Finding(at / "parallelism" / "tensor", f"{_divisors(architecture.heads)}: the model has {architecture.heads} heads")
+        if pins.pipeline and architecture.layers and pins.pipeline > architecture.layers:
+            yield Finding(at / "parallelism" / "pipeline", f"at most {architecture.layers}, its layers")
+        if pins.expert and pins.expert > 1 and (not architecture.experts or architecture.experts % pins.expert):
+            fix = f"{_divisors(architecture.experts)}: the model has {architecture.experts} experts" if architecture.experts else "leave it out: the model has no experts"
+            yield Finding(at / "parallelism" / "expert", fix)
+
+
+@check("S-29")
+def micro_batch_divides_the_batch(context: Context) -> Iterator[Finding]:
+    """micro_batch divides global_batch_size."""
+    for at, workload in context.each(*TRAINING):
+        micro, batch = workload.parallelism.micro_batch, workload.global_batch_size
+        if micro and batch and batch % micro:
+            yield Finding(at / "parallelism" / "micro_batch", f"{_divisors(batch, 16)}: global_batch_size is {batch:,}")
+
+
+@check("S-30")
+def parallelism_within_the_limit(context: Context) -> Iterator[Finding]:
+    """One copy of the model fits in the accelerators that the organisation allows."""
+    most = context.spec.limits.accelerators
+    for at, workload in context.workloads:
+        pins = workload.parallelism
+        need = (pins.tensor or 1) * (pins.pipeline or 1) * (pins.context or 1)
+        if most and need > most:
+            yield Finding(at / "parallelism", f"tensor x pipeline x context is {need:,}; limits.accelerators is {most:,}")
+
+
+@check("S-31", Level.WARNING)
+def data_lasts_a_step(context: Context) -> Iterator[Finding]:
+    """The data holds at least one optimizer step."""
+    for at, workload in context.each(*TRAINING):
+        data, batch, length = workload.data, workload.global_batch_size, workload.sequence_length
+        tokens = data.tokens or (data.samples or 0) * (data.tokens_per_sample or 0)
+        if batch and length and tokens and tokens * data.epochs < batch * length:
+            yield Finding(at / "global_batch_size", f"one step takes {batch * length:,} tokens, the data has {tokens * data.epochs:,g}")
+
+
+def _divisors(number: int, most: int = 64) -> str:
+    return "one of " + ", ".join(str(n) for n in range(1, min(number, most) + 1) if number % n == 0)

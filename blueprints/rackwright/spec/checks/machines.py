@@ -1,0 +1,107 @@
+"""S-50..S-59: places against the catalog."""
+
+from collections.abc import Iterator
+
+from rackwright.problems import At
+from rackwright.spec.base import quote
+from rackwright.spec.checks.places import blocks
+from rackwright.spec.checks.registry import Context, Finding, check
+from rackwright.spec.infra import Place
+from rackwright.spec.residency import matches, stays_in
+from rackwright.spec.shape import did_you_mean
+
+
+@check("S-50")
+def regions_exist(context: Context) -> Iterator[Finding]:
+    """A region is one of the cloud's."""
+    for at, place in context.places:
+        regions = context.regions.get(place.cloud, [])
+        for i, region in enumerate(place.regions):
+            if regions and region not in regions:
+                other = next((cloud for cloud, names in context.regions.items() if region in names), None)
+                fix = f"it is a region of {other}" if other else did_you_mean(region, regions)
+                yield Finding(at / "regions" / i, fix, f"{quote(region)} is no region of {place.cloud} in the catalog")
+
+
+@check("S-51")
+def residency_leaves_a_region(context: Context) -> Iterator[Finding]:
+    """The residency leaves at least one region of every place."""
+    territory = context.spec.limits.residency
+    for at, place in context.places:
+        regions = allowed_by_limits(context, place)
+        if territory and regions and not any(stays_in(place.cloud, region, territory) for region in regions):
+            inside = [region for region in context.regions.get(place.cloud, []) if stays_in(place.cloud, region, territory)]
+            where = at / "regions" if place.regions else At() / "limits" / "residency"
+            yield Finding(where, f"regions of {place.cloud} in {territory}: {', '.join(inside[:6])}", f"none of the regions is in {territory}")
+
+
+@check("S-52")
+def limits_name_a_region(context: Context) -> Iterator[Finding]:
+    """Each pattern of limits.regions names at least one region of the clouds in use."""
+    for i, pattern in enumerate(context.spec.limits.regions):
+        regions = [region for _, place in context.places for region in context.regions.get(place.cloud, [])]
+        if regions and not any(matches(region, (pattern,)) for region in regions):
+            yield Finding(At() / "limits" / "regions" / i, did_you_mean(pattern, regions) or "such as us-*")
+
+
+@check("S-53")
+def machines_exist(context: Context) -> Iterator[Finding]:
+    """A machine that is named is in the catalog, and the cloud of its place sells it."""
+    for at, place, name in named_machines(context):
+        machine = context.catalog.machine_by_name.get(name)
+        if machine is None:
+            names = [m.name for m in context.catalog.machines if m.cloud == place.cloud and m.orderable]
+            yield Finding(at, did_you_mean(name, names), f"{quote(name)} is not in the catalog")
+        elif machine.cloud != place.cloud:
+            yield Finding(at, f"this place is on {place.cloud}", f"{quote(name)} is a machine of {machine.cloud}")
+
+
+@check("S-54")
+def machines_are_sold_there(context: Context) -> Iterator[Finding]:
+    """A machine that is named is sold in a region of its place."""
+    for at, place, name in named_machines(context):
+        sold = [row.region for row in context.catalog.places_by_sku.get(name, ()) if row.cloud == place.cloud]
+        known = [region for region in place.regions if region in context.regions.get(place.cloud, [])]
+        if sold and known and not set(sold) & set(known):
+            yield Finding(at, f"sold in {', '.join(sorted(sold)[:6])}", f"{quote(name)} is sold in none of {', '.join(known)}")
+
+
+@check("S-55")
+def topology_is_a_slice(context: Context) -> Iterator[Finding]:
+    """A pinned topology is one that the pinned TPU type is built in."""
+    for at, place in context.places:
+        pin = place.pin
+        if pin is None or pin.instance not in context.catalog.machine_by_name:
+            continue
+        slices = context.catalog.slices_by_machine.get(pin.instance, ())
+        chosen = [piece for piece in slices if piece.topology == pin.topology]
+        if pin.topology and not slices:
+            yield Finding(at / "pin" / "topology", f"leave it out: {quote(pin.instance)} is no TPU", about_key=True)
+        elif pin.topology and not chosen:
+            yield Finding(at / "pin" / "topology", did_you_mean(pin.topology, [piece.topology for piece in slices]))
+        elif chosen and pin.nodes and pin.nodes not in {piece.hosts for piece in chosen}:
+            hosts = ", ".join(str(piece.hosts) for piece in chosen)
+            yield Finding(at / "pin" / "nodes", f"a {pin.topology} slice has {hosts} hosts", "nodes and topology disagree")
+
+
+@check("S-56")
+def blocks_are_sold_for_the_type(context: Context) -> Iterator[Finding]:
+    """Capacity blocks are sold for the instance type."""
+    for at, _, block in blocks(context):
+        machine = context.catalog.machine_by_name.get(block.instance)
+        if machine and machine.cloud == "aws" and not machine.capacity_block:
+            yield Finding(at / "instance", "p4d, p5 and p6 families have them; trn1, trn2 too")
+
+
+def named_machines(context: Context) -> Iterator[tuple[At, Place, str]]:
+    """Every machine type that the spec names, with its place."""
+    for at, place in context.places:
+        if place.pin:
+            yield at / "pin" / "instance", place, place.pin.instance
+    for at, place, block in blocks(context):
+        yield at / "instance", place, block.instance
+
+
+def allowed_by_limits(context: Context, place: Place) -> list[str]:
+    regions = place.regions or tuple(context.regions.get(place.cloud, ()))
+    return [region for region in regions if matches(region, context.spec.limits.regions)]

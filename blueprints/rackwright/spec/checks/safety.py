@@ -1,0 +1,144 @@
+"""What must not leave the machine, or open a door: tags, secrets, networks. V-ids are those of the rule list; S-60.. are the spec's own."""
+
+import re
+from collections.abc import Iterator
+from ipaddress import IPv4Network, IPv6Network, ip_network
+
+from rackwright.problems import At, Level
+from rackwright.spec.base import quote
+from rackwright.spec.checks.registry import Context, Finding, check
+from rackwright.spec.infra import PrivateAccess
+from rackwright.spec.shape import did_you_mean
+
+MOST_TAGS = {"aws": 50, "gcp": 64}
+OWN_TAGS = 8
+"""Tags that a stack adds itself: owner of the name, run, expiry and so on; room is kept for them."""
+GCP_KEY = re.compile(r"[a-z][a-z0-9_-]{0,62}")
+GCP_VALUE = re.compile(r"[a-z0-9_-]{0,63}")
+SECRET_VALUE = re.compile(
+    r"hf_[A-Za-z0-9]{16,}|\b(AKIA|ASIA)[0-9A-Z]{16}\b|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|\bsk-[\w-]{20,}"
+    r"|\bAIza[\w-]{30,}|xox[abposr]-[\w-]{10,}|-----BEGIN [A-Z ]*PRIVATE KEY|\beyJ[\w-]{10,}\.[\w-]{10,}\.|://[^/\s:@]+:[^/\s:@]+@"
+)
+"""Tokens that name their issuer: Hugging Face, AWS, GitHub, GitLab, OpenAI and Anthropic, Google, Slack, private keys, JWT, a password in an address."""
+SECRET_NAME = re.compile(r"(^|_)(TOKEN|SECRET|SECRET_KEY|PASSWORD|PASSWD|API_?KEY|ACCESS_KEY|PRIVATE_KEY|CREDENTIALS?)$", re.IGNORECASE)
+HARMLESS = re.compile(r"|true|false|[0-9]+|[./~$].*")
+"""Values that are no secret whatever their name: switches, numbers, paths, references to other variables."""
+
+
+@check("V-12", link="https://docs.aws.amazon.com/tag-editor/latest/userguide/tagging.html")
+def tags_fit_the_clouds(context: Context) -> Iterator[Finding]:
+    """Tags fit the rules of every cloud in use."""
+    tags, clouds = context.spec.tags, {place.cloud for _, place in context.places}
+    for cloud, most in MOST_TAGS.items():
+        if cloud in clouds and len(tags) > most - OWN_TAGS:
+            yield Finding(At() / "tags", f"{most - OWN_TAGS} at most on {cloud}: it takes {most}, {OWN_TAGS} are the stack's own")
+    for key, value in tags.items():
+        if "aws" in clouds and (why := _aws_tag(key, value)):
+            yield Finding(At() / "tags" / key, why, about_key=True)
+        if "gcp" in clouds and not GCP_KEY.fullmatch(key):
+            yield Finding(At() / "tags" / key, "gcp: a key is lower-case letters, digits, - and _, a letter first, 63 at most", about_key=True)
+        elif "gcp" in clouds and not GCP_VALUE.fullmatch(value):
+            yield Finding(At() / "tags" / key, "gcp: a value is lower-case letters, digits, - and _, 63 at most")
+
+
+@check("V-80")
+def api_is_not_open(context: Context) -> Iterator[Finding]:
+    """The cluster's API is never open to the whole internet."""
+    for at, network in _cidrs(context):
+        if network is not None and network.prefixlen == 0:
+            yield Finding(at, "name your own networks, such as 203.0.113.0/24")
+
+
+@check("V-114")
+def no_plaintext_secrets(context: Context) -> Iterator[Finding]:
+    """A secret is referred to, never written down: this file is committed."""
+    for at, workload in context.workloads:
+        for name, value in workload.run.env.items():
+            if SECRET_VALUE.search(value) or (SECRET_NAME.search(name) and not HARMLESS.fullmatch(value)):
+                fix = f"run.secrets: {{{name}: {{secret: NAME}}}}, secrets: {{NAME: {{config: KEY}}}}; and revoke this one"
+                yield Finding(at / "run" / "env" / name, fix)
+        for key in ("command", "args"):
+            for i, word in enumerate(getattr(workload.run, key)):
+                if SECRET_VALUE.search(word):
+                    yield Finding(at / "run" / key / i, "pass it in run.secrets, and revoke this one")
+    for key, value in context.spec.tags.items():
+        if SECRET_VALUE.search(value):
+            yield Finding(At() / "tags" / key, "leave it out, and revoke it")
+
+
+@check("S-60")
+def networks_can_be_read(context: Context) -> Iterator[Finding]:
+    """A network is written in CIDR form."""
+    for at, network in _cidrs(context):
+        if network is None:
+            yield Finding(at, "such as 203.0.113.0/24, host bits zero")
+
+
+@check("S-61")
+def secrets_are_declared(context: Context) -> Iterator[Finding]:
+    """A secret that a workload uses is declared in `secrets`."""
+    declared = context.spec.secrets
+    for at, workload in context.workloads:
+        for name, ref in workload.run.secrets.items():
+            if ref.secret not in declared:
+                fix = did_you_mean(ref.secret, declared) if declared else f"add secrets: {{{ref.secret}: {{config: KEY}}}}"
+                yield Finding(at / "run" / "secrets" / name / "secret", fix, f"{quote(ref.secret)} is not in `secrets`")
+
+
+@check("S-62")
+def variable_is_set_once(context: Context) -> Iterator[Finding]:
+    """A variable comes from env or from secrets, not from both."""
+    for at, workload in context.workloads:
+        for name in workload.run.secrets:
+            if name in workload.run.env:
+                yield Finding(at / "run" / "env" / name, "leave it out of env", about_key=True)
+
+
+@check("S-63")
+def acknowledged_rules_exist(context: Context) -> Iterator[Finding]:
+    """An acknowledged rule exists, and is acknowledged once."""
+    known = _rule_ids() if context.spec.acknowledge else []
+    seen: set[str] = set()
+    for i, entry in enumerate(context.spec.acknowledge):
+        at = At() / "acknowledge" / i / "rule"
+        if entry.rule not in known:
+            yield Finding(at, did_you_mean(entry.rule, known), f"{quote(entry.rule)} is no rule")
+        elif entry.rule in seen:
+            yield Finding(at, "leave the second out")
+        seen.add(entry.rule)
+
+
+@check("S-64", Level.WARNING)
+def secrets_are_used(context: Context) -> Iterator[Finding]:
+    """A secret that is declared is used by a workload."""
+    used = {ref.secret for _, workload in context.workloads for ref in workload.run.secrets.values()}
+    for name in context.spec.secrets:
+        if name not in used:
+            yield Finding(At() / "secrets" / name, "use it in run.secrets, or leave it out", about_key=True)
+
+
+def _aws_tag(key: str, value: str) -> str:
+    if key.lower().startswith("aws:"):
+        return "aws: keys that start with aws: are the cloud's own"
+    if not 0 < len(key) <= 128 or len(value) > 256:
+        return "aws: a key has 1 to 128 characters, a value 256 at most"
+    return "" if re.fullmatch(r"[\w\s.:/=+@-]*", key + value) else "aws: letters, digits, spaces and _ . : / = + - @ only"
+
+
+def _cidrs(context: Context) -> Iterator[tuple[At, IPv4Network | IPv6Network | None]]:
+    """Every network of api_access; None for one that cannot be read."""
+    access = context.spec.blueprint.api_access
+    for i, text in enumerate(access.cidrs if isinstance(access, PrivateAccess) else ()):
+        at = At() / "blueprint" / "api_access" / "cidrs" / i
+        try:
+            yield at, ip_network(text)
+        except ValueError:
+            yield at, None
+
+
+def _rule_ids() -> list[str]:
+    """Ids of the spec's checks and of the rules on plans."""
+    from rackwright import rules
+    from rackwright.spec.checks.registry import REGISTRY
+
+    return [*REGISTRY.checks, *(rule.code for rule in rules.RULES)]

@@ -1,0 +1,72 @@
+"""S-01..S-09: the stack as a whole."""
+
+from collections.abc import Iterator
+
+from rackwright.problems import At
+from rackwright.spec.base import quote
+from rackwright.spec.checks.registry import Context, Finding, check
+from rackwright.spec.workload import Serve
+
+JOBS = {"pretrain", "finetune", "batch", "custom"}
+SHAPES = {"box": JOBS | {"serve"}, "training-cluster": JOBS, "tpu-pod": JOBS | {"serve"}, "inference-fleet": {"serve", "batch"}}
+"""Blueprint -> kinds of workload it can run."""
+
+
+@check("S-01")
+def one_list_of_places(context: Context) -> Iterator[Finding]:
+    """infra has exactly one of `any_of` and `ordered`, with at least one place."""
+    infra = context.spec.infra
+    if bool(infra.any_of) == bool(infra.ordered):
+        fix = "keep one of the two" if infra.any_of else "such as any_of: [{cloud: aws, regions: [us-east-1]}]"
+        yield Finding(At() / "infra", fix)
+
+
+@check("S-02")
+def one_list_of_capacity(context: Context) -> Iterator[Finding]:
+    """capacity has exactly one of `ordered` and `fallback`, with at least one entry."""
+    for at, place in context.places:
+        if bool(place.capacity.ordered) == bool(place.capacity.fallback):
+            yield Finding(at / "capacity", "keep one of the two" if place.capacity.ordered else "such as {ordered: [on-demand]}")
+
+
+@check("S-03")
+def names_are_unique(context: Context) -> Iterator[Finding]:
+    """Workloads of a stack have different names."""
+    seen: set[str] = set()
+    for at, workload in context.workloads:
+        if workload.name in seen:
+            yield Finding(at / "name", f"{quote(workload.name)} is taken by a workload above")
+        seen.add(workload.name)
+
+
+@check("S-04")
+def one_sort_of_workload(context: Context) -> Iterator[Finding]:
+    """A stack trains or serves, not both."""
+    first = context.spec.workload
+    for at, workload in context.workloads[1:]:
+        if isinstance(workload, Serve) != isinstance(first, Serve):
+            yield Finding(at / "kind", f"give {quote(workload.name)} a stack of its own; {quote(first.name)} is a {first.kind} workload")
+
+
+@check("S-05")
+def one_job(context: Context) -> Iterator[Finding]:
+    """A stack has at most one workload that ends (pretrain, finetune, batch, custom)."""
+    jobs = [at for at, workload in context.workloads if workload.kind in JOBS]
+    for at in jobs[1:]:
+        yield Finding(at / "kind", "give it a stack of its own: machines are sized for one job")
+
+
+@check("S-06")
+def shape_suits_kind(context: Context) -> Iterator[Finding]:
+    """The blueprint suits the kind of workload."""
+    kind, first = context.spec.blueprint.kind, context.spec.workload
+    if kind != "auto" and first.kind not in SHAPES[kind]:
+        able = [shape for shape, kinds in SHAPES.items() if first.kind in kinds]
+        yield Finding(At() / "blueprint" / "kind", f"a {first.kind} workload runs on {', '.join(able)}, or leave it at auto")
+
+
+@check("S-07")
+def slices_come_from_google(context: Context) -> Iterator[Finding]:
+    """A tpu-pod needs a place on Google Cloud."""
+    if context.spec.blueprint.kind == "tpu-pod" and context.places and not any(place.cloud == "gcp" for _, place in context.places):
+        yield Finding(At() / "blueprint" / "kind", "add a place with `cloud: gcp`")

@@ -1,0 +1,27 @@
+"""Which regions keep data inside a territory."""
+
+from fnmatch import fnmatchcase
+
+TERRITORIES: dict[str, dict[str, tuple[str, ...]]] = {
+    "us": {"aws": ("us-*",), "gcp": ("us-*",)},
+    "eu": {
+        "aws": ("eu-central-1", "eu-west-1", "eu-west-3", "eu-north-1", "eu-south-*"),
+        "gcp": ("europe-central2", "europe-north*", "europe-southwest1", "europe-west1*", "europe-west3", "europe-west4", "europe-west8", "europe-west9"),
+    },
+    "apac": {"aws": ("ap-*",), "gcp": ("asia-*", "australia-*")},
+}
+"""Territory -> cloud -> patterns of regions. `eu` is the European Union: London (eu-west-2, europe-west2) and Zurich (eu-central-2, europe-west6)
+are outside. Locations: https://docs.aws.amazon.com/global-infrastructure/latest/regions/aws-regions.html and
+https://cloud.google.com/compute/docs/regions-zones"""
+
+
+def matches(region: str, patterns: tuple[str, ...]) -> bool:
+    """Whether a region is named by one of the patterns; no pattern at all allows every region."""
+    return not patterns or any(fnmatchcase(region, pattern) for pattern in patterns)
+
+
+def stays_in(cloud: str, region: str, residency: str | None) -> bool:
+    """Whether data in that region of that cloud keeps the residency. Machines one owns are where they are: always."""
+    if residency is None or cloud == "kubernetes":
+        return True
+    return matches(region, TERRITORIES[residency][cloud])
