@@ -21,6 +21,8 @@ BUSY = 0.8
 WAITING_PER_REPLICA = 4
 """Queued requests per replica at which another one is started."""
 USER_ID = 1000
+LOAD_SECONDS = "rackwright/load-seconds"
+"""Annotation: how long a cold server is expected to take until it answers."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,11 @@ class Server:
     def labels(self) -> dict[str, str]:
         return {"app": self.name}
 
+    @property
+    def load_s(self) -> int:
+        """Seconds until a cold server answers: image, compilation and graph capture, then the weights."""
+        return math.ceil(START_S + self.weights_bytes / LOAD_BYTES_PER_S)
+
 
 def server_objects(server: Server) -> tuple[ManifestWant, ...]:
     return (_deployment(server), _service(server), _budget(server), _monitor(server), _scaler(server))
@@ -58,10 +65,11 @@ def server_objects(server: Server) -> tuple[ManifestWant, ...]:
 
 def _deployment(server: Server) -> ManifestWant:
     """Without a replica count: the scaler owns it."""
+    annotations = {**dict(server.annotations), LOAD_SECONDS: str(server.load_s)}
     spec = {
         "selector": {"matchLabels": server.labels},
         "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}},
-        "template": {"metadata": {"labels": server.labels, "annotations": dict(server.annotations)}, "spec": _pod(server)},
+        "template": {"metadata": {"labels": server.labels, "annotations": annotations}, "spec": _pod(server)},
     }
     return ManifestWant("serving.deployment", obj("apps/v1", "Deployment", server.name, server.namespace, spec))
 
@@ -93,7 +101,7 @@ def _pod(server: Server) -> Body:
 def _container(server: Server) -> Body:
     amounts = {"cpu": str(server.cpu), "memory": f"{server.memory_gib}Gi", server.resource: str(server.accelerators)}
     home = {"HOME": "/home/server", "USER": "server", "TORCHINDUCTOR_CACHE_DIR": "/home/server/inductor"}
-    failures = math.ceil((START_S + server.weights_bytes / LOAD_BYTES_PER_S) / PROBE_PERIOD_S)
+    failures = math.ceil(server.load_s / PROBE_PERIOD_S)
     probe = {"httpGet": {"path": "/health", "port": "http"}}
     return {
         "name": "server",

@@ -1,0 +1,119 @@
+"""Names, labels, tags and versions: what a cloud or Kubernetes refuses by form alone."""
+
+import re
+from collections.abc import Iterator
+
+from rackwright.compile.wants import StackPlan
+from rackwright.problems import At, Level
+from rackwright.rules.registry import Broken, manifests, pools, rule
+
+GKE_NAME = re.compile(r"[a-z]([-a-z0-9]{0,38}[a-z0-9])?")
+EKS_NAME = re.compile(r"[0-9A-Za-z][A-Za-z0-9_-]{0,99}")
+DNS_LABEL = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
+OBJECT_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
+BUCKET_NAME = re.compile(r"[a-z0-9][-a-z0-9._]{1,61}[a-z0-9]")
+GCP_LABEL_KEY, GCP_LABEL_VALUE = re.compile(r"[a-z][-_a-z0-9]{0,62}"), re.compile(r"[-_a-z0-9]{0,63}")
+NODE_GROUP_MOST, RELEASE_MOST, LABEL_MOST, TEMPLATE_MOST = 63, 53, 63, 32
+AWS_TAGS_MOST, GCP_LABELS_MOST = 50, 64
+
+
+@rule("V-01", Level.ERROR, "https://cloud.google.com/kubernetes-engine/docs/reference/rest/v1/projects.locations.clusters")
+def gke_names(plan: StackPlan) -> Iterator[Broken]:
+    """A GKE cluster or node pool name is 40 lower-case letters, digits and dashes at most, and starts with a letter."""
+    if plan.place.cloud != "gcp" or plan.cluster is None:
+        return
+    named = [(At() / "cluster" / "name", plan.cluster.name), *((at / "name", pool.name) for at, pool in pools(plan))]
+    yield from (Broken(at, "shorten the spec's name", f"got {name!r}") for at, name in named if not GKE_NAME.fullmatch(name))
+
+
+@rule("V-02", Level.WARNING)
+def pools_differ_after_cut(plan: StackPlan) -> Iterator[Broken]:
+    """GKE cuts cluster and pool name together to 32 characters in instance templates, where two pools should not look alike."""
+    if plan.place.cloud != "gcp" or plan.cluster is None:
+        return
+    seen: dict[str, str] = {}
+    for at, pool in pools(plan):
+        cut = f"{plan.cluster.name}-{pool.name}"[:TEMPLATE_MOST]
+        if cut in seen:
+            yield Broken(at / "name", "shorten the spec's name", f"{pool.name} and {seen[cut]} both become {cut!r}")
+        seen.setdefault(cut, pool.name)
+
+
+@rule("V-06", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateCluster.html")
+def eks_names(plan: StackPlan) -> Iterator[Broken]:
+    """An EKS cluster name has 100 letters, digits, dashes and underscores at most, a node group name 63."""
+    if plan.place.cloud != "aws" or plan.cluster is None:
+        return
+    if not EKS_NAME.fullmatch(plan.cluster.name):
+        yield Broken(At() / "cluster" / "name", "shorten the spec's name", f"got {plan.cluster.name!r}")
+    for at, pool in pools(plan):
+        if len(pool.name) > NODE_GROUP_MOST or not EKS_NAME.fullmatch(pool.name):
+            yield Broken(at / "name", "shorten the pool's name", f"got {pool.name!r}")
+
+
+@rule("V-07", Level.ERROR, "https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html")
+def bucket_names(plan: StackPlan) -> Iterator[Broken]:
+    """A bucket name is 3 to 63 lower-case letters, digits, dots and dashes, without the words its cloud keeps for itself."""
+    for index, bucket in enumerate(plan.buckets):
+        name = bucket.existing_name
+        kept = ("xn--",) if plan.place.cloud == "aws" else ("goog",)
+        google = plan.place.cloud == "gcp" and "google" in name
+        if name and (not BUCKET_NAME.fullmatch(name) or name.startswith(kept) or google):
+            yield Broken(At() / "buckets" / index / "existing_name", "check the URI in the spec", f"got {name!r}")
+
+
+@rule("V-08", Level.ERROR, "https://kubernetes.io/docs/concepts/overview/working-with-objects/names/")
+def object_names(plan: StackPlan) -> Iterator[Broken]:
+    """Services and namespaces are DNS labels of 63 characters, other objects DNS names, Helm releases 53, label values 63."""
+    for index, (name, _) in enumerate(plan.namespaces):
+        if not DNS_LABEL.fullmatch(name):
+            yield Broken(At() / "namespaces" / index, "shorten the team's name", f"got {name!r}")
+    for index, release in enumerate(plan.releases):
+        if len(release.name) > RELEASE_MOST or not DNS_LABEL.fullmatch(release.name):
+            yield Broken(At() / "releases" / index / "name", "shorten it", f"got {release.name!r}")
+    for index, manifest in enumerate(plan.manifests):
+        meta, at = manifest.body["metadata"], At() / "manifests" / index / "body" / "metadata"
+        form = DNS_LABEL if manifest.body["kind"] == "Service" else OBJECT_NAME
+        if not form.fullmatch(meta["name"]):
+            yield Broken(at / "name", "shorten the workload's name", f"got {meta['name']!r}")
+        for key, value in meta.get("labels", {}).items():
+            if len(value) > LABEL_MOST:
+                yield Broken(at / "labels" / key, "shorten the value", f"{len(value)} characters")
+
+
+@rule("V-12", Level.ERROR, "https://docs.aws.amazon.com/tag-editor/latest/userguide/tagging.html")
+def tags_fit(plan: StackPlan) -> Iterator[Broken]:
+    """AWS takes 50 tags and keeps the prefix aws: for itself; GCP takes 64 labels of lower-case letters, digits, dashes and underscores."""
+    aws = plan.place.cloud == "aws"
+    most = AWS_TAGS_MOST if aws else GCP_LABELS_MOST
+    if len(plan.tags) > most:
+        yield Broken(At() / "tags", f"leave out {len(plan.tags) - most}", f"there are {len(plan.tags)}")
+    for key, value in plan.tags:
+        fits = not key.lower().startswith("aws:") if aws else GCP_LABEL_KEY.fullmatch(key) and GCP_LABEL_VALUE.fullmatch(value)
+        if not fits:
+            yield Broken(At() / "tags" / key, "rename it", f"got {key!r}: {value!r}")
+
+
+@rule("V-13", Level.ERROR)
+def versions_are_pinned(plan: StackPlan) -> Iterator[Broken]:
+    """Charts, machine images and container images are pinned, so that a later release never changes a running cluster."""
+    for index, release in enumerate(plan.releases):
+        if not re.search(r"\d+\.\d+\.\d+", release.version):
+            yield Broken(At() / "releases" / index / "version", "give the full version", f"{release.name} has {release.version!r}")
+    if plan.box and not re.search(r"\d{8}$|^ami-", plan.box.image):
+        yield Broken(At() / "box" / "image", "name a dated image", f"got {plan.box.image!r}")
+    for at, manifest in manifests(plan, "Deployment"):
+        for index, container in enumerate(manifest.body["spec"]["template"]["spec"]["containers"]):
+            place = at / "spec" / "template" / "spec" / "containers" / index / "image"
+            yield from _image(place, container["image"])
+
+
+def _image(at: At, image: str) -> Iterator[Broken]:
+    name, _, digest = image.partition("@")
+    tag = name.rpartition("/")[2].partition(":")[2]
+    if digest:
+        return
+    if not tag or tag == "latest":
+        yield Broken(at, "give a tag and a digest", f"got {image!r}")
+    else:
+        yield Broken(at, "add @sha256:...", f"{image!r} has a tag, which can be moved, and no digest", Level.WARNING)

@@ -1,0 +1,61 @@
+"""Addresses and the cluster's API: ranges that do not collide and hold the nodes, and who may reach what."""
+
+from collections.abc import Iterator
+from ipaddress import ip_network
+from itertools import combinations
+
+from rackwright.compile.wants import StackPlan, SubnetWant
+from rackwright.problems import At, Level
+from rackwright.rules.registry import Broken, pools, rule
+
+WHOLE_WORLD = ("0.0.0.0/0", "::/0")
+RESERVED_ADDRESSES = {"aws": 5, "gcp": 4}
+"""A subnet's addresses the cloud keeps."""
+
+
+@rule("V-62", Level.ERROR, "https://cloud.google.com/vpc/docs/subnets")
+def subnets_fit(plan: StackPlan) -> Iterator[Broken]:
+    """Subnets and their secondary ranges do not overlap, and the accelerators' subnet has an address for every node."""
+    ranges = list(_ranges(plan))
+    for (at, name, one), (_, other_name, other) in combinations(ranges, 2):
+        if ip_network(one).overlaps(ip_network(other)):
+            yield Broken(at, "move one of them", f"{name} {one} overlaps {other_name} {other}")
+    nodes = sum(pool.nodes_max for _, pool in pools(plan) if pool.role == "accelerator")
+    for index, subnet in enumerate(plan.network.subnets):
+        free = _addresses(subnet) - RESERVED_ADDRESSES[plan.place.cloud]
+        if subnet.purpose == "nodes" and free < nodes:
+            yield Broken(At() / "network" / "subnets" / index / "cidr", "give it a larger range", f"{free} addresses for {nodes} nodes")
+
+
+@rule("V-80", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/userguide/cluster-endpoint.html")
+def nothing_is_open_to_the_world(plan: StackPlan) -> Iterator[Broken]:
+    """Neither the cluster's API nor a machine is reachable from every address."""
+    for index, cidr in enumerate(plan.cluster.api_cidrs if plan.cluster else ()):
+        if cidr in WHOLE_WORLD:
+            yield Broken(
+                At() / "cluster" / "api_cidrs" / index, "name your own ranges in blueprint.api_access.cidrs", f"{cidr} is everyone"
+            )
+    for index, cidr in enumerate(plan.box.ingress if plan.box else ()):
+        if cidr in WHOLE_WORLD:
+            yield Broken(At() / "box" / "ingress" / index, "use Session Manager, which needs no open port", f"{cidr} is everyone")
+
+
+@rule("R-01", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html")
+def control_plane_spans_zones(plan: StackPlan) -> Iterator[Broken]:
+    """EKS needs its control plane's subnets in two zones at least."""
+    if plan.place.cloud != "aws" or plan.cluster is None or plan.network.existing_id:
+        return
+    zones = {s.zone for s in plan.network.subnets if s.purpose == "control"}
+    if len(zones) < 2:
+        yield Broken(At() / "network" / "subnets", "add a control subnet in another zone", f"there are {len(zones)}")
+
+
+def _ranges(plan: StackPlan) -> Iterator[tuple[At, str, str]]:
+    for index, subnet in enumerate(plan.network.subnets):
+        at = At() / "network" / "subnets" / index
+        yield at / "cidr", subnet.name, subnet.cidr
+        yield from ((at / "secondary", f"{subnet.name}/{name}", cidr) for name, cidr in subnet.secondary)
+
+
+def _addresses(subnet: SubnetWant) -> int:
+    return ip_network(subnet.cidr).num_addresses

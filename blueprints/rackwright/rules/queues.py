@@ -1,0 +1,80 @@
+"""Kueue objects: fields of the version that is installed, quotas for everything a job asks for."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from rackwright.compile.wants import StackPlan
+from rackwright.problems import Level
+from rackwright.rules.registry import Broken, accelerators, manifests, rule
+
+KUEUE = "https://kueue.sigs.k8s.io/docs/concepts/"
+KINDS = ("Topology", "ResourceFlavor", "ClusterQueue", "LocalQueue", "WorkloadPriorityClass")
+OLD_FIELDS = {"cohort": "cohortName", "admissionChecks": "admissionChecksStrategy"}
+MOST_LEVELS, MOST_TAINTS, MOST_GROUPS, MOST_RESOURCES = 16, 8, 16, 64
+HOST = "kubernetes.io/hostname"
+
+
+@rule("V-82", Level.ERROR, "https://kueue.sigs.k8s.io/docs/reference/kueue.v1beta2/")
+def queues_speak_v1beta2(plan: StackPlan) -> Iterator[Broken]:
+    """Kueue objects use API v1beta2, where cohort is cohortName and admissionChecks is admissionChecksStrategy."""
+    for at, manifest in manifests(plan, *KINDS):
+        if manifest.body["apiVersion"] != "kueue.x-k8s.io/v1beta2":
+            yield Broken(at / "apiVersion", "use kueue.x-k8s.io/v1beta2", f"got {manifest.body['apiVersion']}")
+        for old, new in OLD_FIELDS.items():
+            if old in manifest.body.get("spec", {}):
+                yield Broken(at / "spec" / old, f"use {new}", f"{old} is gone")
+
+
+@rule("V-83", Level.ERROR, KUEUE + "topology_aware_scheduling/")
+def topology_ends_at_the_node(plan: StackPlan) -> Iterator[Broken]:
+    """A topology has 1 to 16 different levels, of which the host name is the last."""
+    for at, manifest in manifests(plan, "Topology"):
+        labels = [level["nodeLabel"] for level in manifest.body["spec"]["levels"]]
+        if not 1 <= len(labels) <= MOST_LEVELS or len(set(labels)) != len(labels):
+            yield Broken(at / "spec" / "levels", "name each level once", f"there are {len(labels)}, {len(set(labels))} different")
+        if HOST in labels[:-1]:
+            yield Broken(at / "spec" / "levels", f"put {HOST} last")
+
+
+@rule("V-84", Level.ERROR, KUEUE + "resource_flavor/")
+def flavors_select_nodes(plan: StackPlan) -> Iterator[Broken]:
+    """A flavor with a topology selects nodes by a label, and has 8 labels, taints and tolerations at most."""
+    for at, manifest in manifests(plan, "ResourceFlavor"):
+        spec = manifest.body["spec"]
+        if spec.get("topologyName") and not spec.get("nodeLabels"):
+            yield Broken(at / "spec" / "nodeLabels", "name the pool's label", "it selects no node")
+        for field in ("nodeLabels", "nodeTaints", "tolerations"):
+            if len(spec.get(field, ())) > MOST_TAINTS:
+                yield Broken(at / "spec" / field, f"keep {MOST_TAINTS}", f"{len(spec[field])} {field}")
+
+
+@rule("V-85", Level.ERROR, KUEUE + "cluster_queue/")
+def quotas_are_complete(plan: StackPlan) -> Iterator[Broken]:
+    """A queue has 16 resource groups at most; every flavor has a quota for each resource its group covers, and is in one group."""
+    for at, manifest in manifests(plan, "ClusterQueue"):
+        groups = manifest.body["spec"]["resourceGroups"]
+        place = at / "spec" / "resourceGroups"
+        if len(groups) > MOST_GROUPS:
+            yield Broken(place, "join some", f"there are {len(groups)}")
+        for index, group in enumerate(groups):
+            covered = group["coveredResources"]
+            if not 1 <= len(covered) <= MOST_RESOURCES:
+                yield Broken(place / index / "coveredResources", "cover 1 to 64", f"it covers {len(covered)}")
+            for flavor in group["flavors"]:
+                if [r["name"] for r in flavor["resources"]] != covered:
+                    words = f"flavor {flavor['name']} has quotas for {', '.join(r['name'] for r in flavor['resources'])}"
+                    yield Broken(place / index / "flavors", "list the covered resources in their order", words)
+        used = Counter(flavor["name"] for group in groups for flavor in group["flavors"])
+        yield from (Broken(place, "keep it in one", f"flavor {name} is in {n} groups") for name, n in used.items() if n > 1)
+
+
+@rule("V-86", Level.ERROR, KUEUE + "cluster_queue/")
+def everything_a_job_asks_for_has_a_quota(plan: StackPlan) -> Iterator[Broken]:
+    """Kueue admits a job only when every resource it asks for has a quota: CPU, memory, accelerators and fabric interfaces."""
+    asked = {"cpu", "memory"} | {pool.resource for _, pool in accelerators(plan)}
+    asked |= {"vpc.amazonaws.com/efa"} if any(pool.nics for _, pool in accelerators(plan)) else set()
+    for at, manifest in manifests(plan, "ClusterQueue"):
+        covered = {name for group in manifest.body["spec"]["resourceGroups"] for name in group["coveredResources"]}
+        missing = sorted(asked - covered)
+        if missing:
+            yield Broken(at / "spec" / "resourceGroups", f"cover {', '.join(missing)}", f"no quota for {', '.join(missing)}")

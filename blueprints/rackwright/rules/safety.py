@@ -1,0 +1,60 @@
+"""What must not happen silently: secrets in plain text, machines that run on."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from rackwright.compile.wants import Kind, StackPlan
+from rackwright.problems import At, Level
+from rackwright.rules.registry import Broken, rule
+
+TOKENS = re.compile(
+    r"AKIA[0-9A-Z]{16}"  # AWS access key
+    r"|hf_[A-Za-z0-9]{30,}"  # Hugging Face
+    r"|ghp_[A-Za-z0-9]{36}"  # GitHub
+    r"|sk-[A-Za-z0-9_-]{32,}"  # model providers
+    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----"
+)
+SECRET_NAME = re.compile(r"(PASSWORD|SECRET|TOKEN|API_?KEY|ACCESS_?KEY|CREDENTIAL)S?$", re.IGNORECASE)
+NO_SECRET = re.compile(r"TOKENS$")
+"""Counts of tokens (MAX_TOKENS) are no secrets."""
+
+
+@rule("V-112", Level.WARNING)
+def machines_do_not_run_on(plan: StackPlan) -> Iterator[Broken]:
+    """A machine with accelerators that nobody uses should stop by itself, and a stack that only trains should have an end."""
+    if plan.box and not plan.box.idle_stop_minutes:
+        yield Broken(At() / "box" / "idle_stop_minutes", "give minutes", "the box has no idle stop")
+    if not plan.expires_on and plan.kind is not Kind.INFERENCE_FLEET:
+        yield Broken(At() / "expires_on", "give the spec a blueprint.ttl", "the stack has no date to be gone by")
+
+
+@rule("V-114", Level.ERROR)
+def no_secret_in_plain_text(plan: StackPlan) -> Iterator[Broken]:
+    """Secrets are references; in a script, a chart's values or an object everyone with read access would see them."""
+    places: list[tuple[At, Any]] = [(At() / "releases" / i / "values", r.values) for i, r in enumerate(plan.releases)]
+    places += [(At() / "manifests" / i / "body", m.body) for i, m in enumerate(plan.manifests)]
+    places += [(At() / "box" / "setup_script", plan.box.setup_script)] if plan.box else []
+    for at, value in places:
+        yield from (Broken(place, "name it in the spec's secrets and refer to it") for place in _secrets(at, value))
+
+
+def _secrets(at: At, value: Any) -> Iterator[At]:
+    if isinstance(value, dict):
+        if _is_secret_variable(value):
+            yield at / "value"
+            return
+        for key, item in value.items():
+            yield from _secrets(at / key, item)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _secrets(at / index, item)
+    elif isinstance(value, str) and TOKENS.search(value):
+        yield at
+
+
+def _is_secret_variable(value: dict[str, Any]) -> bool:
+    """An environment variable whose name says secret and whose value is written out."""
+    name, text = value.get("name"), value.get("value")
+    secret = isinstance(name, str) and SECRET_NAME.search(name) and not NO_SECRET.search(name)
+    return bool(secret and isinstance(text, str) and text)

@@ -1,0 +1,48 @@
+"""Every rule on plans that keep it and plans that break it, with the exact text. One file per rule in tests/cases/rules."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+from rackwright.rules import RULES, check
+
+from tests import plans
+from tests.rules.changes import changed
+
+FILES = sorted((Path(__file__).parents[1] / "cases" / "rules").glob("*.yaml"))
+BASES = {name: build() for name, build in plans.ALL.items()} | {"tpu-2": plans.compiled(plans.tpu_case(slices=2))}
+
+
+def said(plan, code):
+    return [str(problem) for problem in check(plan) if problem.code == code]
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_rule(file):
+    case, code = yaml.safe_load(file.read_text()), file.stem
+    base = BASES[case["plan"]]
+    assert said(base, code) == []
+    for change in case.get("holds", ()):
+        assert said(changed(base, change), code) == [], change
+    for row in case["breaks"]:
+        assert said(changed(base, row["change"]), code) == row["says"], row["change"]
+
+
+def test_every_rule_has_a_case():
+    assert {rule.code for rule in RULES} == {file.stem for file in FILES}
+
+
+def test_rule_ids_are_unique():
+    codes = [rule.code for rule in RULES]
+    assert len(codes) == len(set(codes))
+
+
+@pytest.mark.parametrize("name", BASES)
+def test_compiled_plans_keep_every_rule(name):
+    assert check(BASES[name]) == []
+
+
+def test_a_warning_is_acknowledged_by_its_id_and_an_error_never():
+    broken = changed(BASES["training"], {"pools[gpu].adjacent": False, "network.self_reachable": False})
+    assert {p.code for p in check(broken)} == {"V-21", "V-29"}
+    assert {p.code for p in check(broken, acknowledged=["V-21", "V-29"])} == {"V-21"}
