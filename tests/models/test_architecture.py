@@ -1,7 +1,12 @@
 """An architecture written out by hand: defaults, and errors that name the field."""
 
+from contextlib import suppress
+
 import pytest
-from rackwright.catalog.architecture import ConfigError, from_fields
+from hypothesis import given
+from hypothesis import strategies as st
+from rackwright.catalog.architecture import FIELDS, ConfigError, from_fields
+from rackwright.sizing.count import cache_elements, count
 
 SMALL = {"layers": 4, "hidden": 512, "heads": 8, "ffn": 2048, "vocab": 32000}
 
@@ -30,6 +35,8 @@ def test_what_is_left_out_follows_from_the_rest():
         ({"experts": 8}, "experts_per_token", "is missing"),
         ({"experts": 8, "experts_per_token": 9, "expert_ffn": 64}, "experts_per_token", "more than experts"),
         ({"experts": 8, "experts_per_token": 2, "expert_ffn": 64, "moe_every": 0}, "moe_every", "is missing"),
+        ({"experts": 8, "experts_per_token": 2, "expert_ffn": 64, "moe_every": 0, "ffn": 0}, "moe_every", "is missing"),
+        ({"parameter_count": 7}, "parameter_count", "write out the shape"),
         ({"dense_layers": 5}, "dense_layers", "more than layers"),
         ({"kv_lora_rank": 512}, "qk_nope_head_dim", "is missing"),
         ({"sliding_window": 0}, "sliding_window", "leave it out"),
@@ -50,3 +57,17 @@ def test_a_billion_layers_are_refused_before_anything_counts_them():
     """Found by mutation: without a dense FFN the check for one walked through every layer first."""
     with pytest.raises(ConfigError, match="more than 10000"):
         from_fields(SMALL | {"ffn": 0, "layers": 10**9})
+
+
+JUNK = (
+    st.none() | st.booleans() | st.integers(-1, 4) | st.integers() | st.floats() | st.text(max_size=4) | st.lists(st.integers(), max_size=2)
+)
+
+
+@given(st.dictionaries(st.sampled_from(FIELDS), JUNK, max_size=6))
+def test_any_mixture_of_fields_is_counted_or_refused(changes):
+    with suppress(ConfigError):
+        a = from_fields(SMALL | changes)
+        assert count(a).total > 0
+        assert cache_elements(a) >= 0
+        assert a.global_layers + a.local_layers + a.cross_attention_layers == a.layers

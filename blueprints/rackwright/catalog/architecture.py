@@ -190,20 +190,22 @@ def _check_shape(a: Architecture) -> None:
     for part in ("layers", "encoder_layers", "mtp_layers"):
         if getattr(a, part) > MOST_LAYERS:
             raise ConfigError(f"{part} {getattr(a, part)} is more than {MOST_LAYERS}", field=part)
+    if a.experts:
+        _need(a, "experts_per_token", "expert_ffn", "moe_every")
+        if a.experts_per_token > a.experts:
+            raise ConfigError(f"experts_per_token {a.experts_per_token} is more than experts {a.experts}", field="experts_per_token")
     if a.parameter_count is None:
         _need(a, "layers", "hidden", "heads", "kv_heads", "head_dim")
         if not a.ffn and a.moe_layers < a.layers:
             raise ConfigError("ffn is needed: at least one layer has a dense FFN", field="ffn")
+    elif a.kind == "llm":
+        raise ConfigError("parameter_count is for networks without equal layers; write out the shape of an llm", field="parameter_count")
     if a.kind == "llm":
         _need(a, "vocab")
     if a.kv_heads and a.heads % a.kv_heads:
         raise ConfigError(f"heads {a.heads} must be a multiple of kv_heads {a.kv_heads}", field="kv_heads")
     if a.kv_lora_rank:
         _need(a, "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim")
-    if a.experts:
-        _need(a, "experts_per_token", "expert_ffn", "moe_every")
-        if a.experts_per_token > a.experts:
-            raise ConfigError(f"experts_per_token {a.experts_per_token} is more than experts {a.experts}", field="experts_per_token")
     for part in ("dense_layers", "cross_attention_layers"):
         if getattr(a, part) > a.layers:
             raise ConfigError(f"{part} {getattr(a, part)} is more than layers {a.layers}", field=part)
