@@ -111,6 +111,9 @@ def test_a_price_of_an_unknown_machine_or_an_unreadable_file_is_refused(tmp_path
     path.write_text(OWN + "p9.48xlarge,aws,us-east-1,on-demand,40,node,,x,2026-11-01\n", encoding="utf-8")
     with pytest.raises(UserError, match=r"'p9\.48xlarge' is no machine"):
         catalog.with_prices(path)
+    path.write_text(OWN + "TPU v5e,gcp,us-central1,on-demand,4,node,,x,2026-11-01\n", encoding="utf-8")
+    with pytest.raises(UserError, match="TPU v5e is priced per chip"):
+        catalog.with_prices(path)
     with pytest.raises(UserError, match="cannot be read"):
         catalog.with_prices(tmp_path / "absent.csv")
     path.write_bytes(b"\xff\xfe\x00")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -58,7 +58,8 @@ class Catalog:
 
         Raises UserError naming the line when the file is wrong or prices something the catalog does not know.
         """
-        mine = _own_prices(path, {machine.name for machine in self.machines} | {piece.generation for piece in self.slices})
+        units = {machine.name: "node" for machine in self.machines if machine.kind != "tpu"} | {s.generation: "chip" for s in self.slices}
+        mine = _own_prices(path, units)
         kept = {_price_key(row): row for row in (*self.prices, *mine)}
         digest = sha256((self.digest + repr(mine)).encode()).hexdigest()[: len(self.digest)]
         return replace(self, prices=tuple(kept.values()), digest=digest)
@@ -107,13 +108,7 @@ def _embedded() -> Catalog:
 def load(folder: Path) -> Catalog:
     """A catalog from a folder of data files. Raises CatalogError with file and line."""
 
-    def read(table: Table, name: str = "") -> list[Record]:
-        file = name or table.file
-        try:
-            return table.read((folder / file).read_text(encoding="utf-8"), file)
-        except (OSError, UnicodeDecodeError) as fault:
-            raise CatalogError(f"cannot be read: {fault}", file) from None
-
+    read = partial(_records, folder)
     accelerators = tuple(machines.accelerator(record) for record in read(tables.ACCELERATORS))
     known = {row.name: row for row in accelerators}
     layouts = tuple(FabricLayout(**record) for record in read(tables.FABRICS))
@@ -149,19 +144,29 @@ def load(folder: Path) -> Catalog:
     )
 
 
-def _own_prices(path: Path, skus: set[str]) -> list[Price]:
+def _records(folder: Path, table: Table, name: str = "") -> list[Record]:
+    file = name or table.file
+    try:
+        return table.read((folder / file).read_text(encoding="utf-8"), file)
+    except (OSError, UnicodeDecodeError) as fault:
+        raise CatalogError(f"cannot be read: {fault}", file) from None
+
+
+def _own_prices(path: Path, units: Mapping[str, str]) -> list[Price]:
+    """The user's rows; units: what each sku is priced by."""
     try:
         rows = [Price(**record) for record in tables.PRICES.read(path.read_text(encoding="utf-8"), str(path))]
     except CatalogError as fault:
-        mark = Mark(fault.line, 1) if fault.line else None
-        raise UserError(
-            [Problem("S-price-file", str(fault), fix="columns: " + ", ".join(tables.PRICES.columns), mark=mark)], str(path)
-        ) from None
+        columns, mark = ", ".join(tables.PRICES.columns), Mark(fault.line, 1) if fault.line else None
+        raise UserError([Problem("S-price-file", str(fault), fix=f"columns: {columns}", mark=mark)], str(path)) from None
     except (OSError, UnicodeDecodeError) as fault:
         raise UserError([Problem("S-price-file", f"cannot be read: {fault}")], str(path)) from None
-    strange = [row.sku for row in rows if row.sku not in skus]
-    if strange:
-        raise UserError([Problem("S-price-sku", f"{sku!r} is no machine of the catalog") for sku in strange], str(path))
+    problems = [
+        Problem("S-price-sku", f"{row.sku!r} is no machine or TPU generation of the catalog") for row in rows if row.sku not in units
+    ]
+    problems += [Problem("S-price-unit", f"{r.sku} is priced per {units[r.sku]}") for r in rows if units.get(r.sku, r.unit) != r.unit]
+    if problems:
+        raise UserError(problems, str(path))
     return rows
 
 
