@@ -21,14 +21,14 @@ PATH_LIMIT = 14
 objects; a chain would grow with what the plan wants."""
 
 
-def graph_of(blueprint: str, plan: StackPlan | str | None = None, **args) -> Graph:
+def graph_of(blueprint: str, plan: StackPlan | str | None = None, preview: bool = False, **args) -> Graph:
     kind, default = BLUEPRINTS[blueprint]
 
     def program():
         provider = Provider("gcp", project="my-project", region="us-central1")
         kind(default().name, {"plan": plan or default(), **args}, pulumi.ResourceOptions(provider=provider))
 
-    return record(program)
+    return record(program, preview=preview)
 
 
 @cache
@@ -115,6 +115,11 @@ def test_exactly_what_holds_state_is_protected(graph):
 
 
 @pytest.mark.parametrize("blueprint", BLUEPRINTS)
+def test_a_first_preview_shows_every_resource(blueprint):
+    assert graph_of(blueprint, preview=True).nodes.keys() == standard(blueprint).nodes.keys()
+
+
+@pytest.mark.parametrize("blueprint", BLUEPRINTS)
 def test_the_plan_as_json_builds_the_same(blueprint):
     assert graph_of(blueprint, BLUEPRINTS[blueprint][1]().to_json()).as_json() == standard(blueprint).as_json()
 
@@ -124,6 +129,21 @@ def test_the_number_of_nodes_never_changes_the_number_of_resources(blueprint):
     plan = BLUEPRINTS[blueprint][1]()
     grown = replace(plan, pools=tuple(replace(pool, nodes_max=pool.nodes_max * 64) for pool in plan.pools))
     assert graph_of(blueprint, grown).nodes.keys() == standard(blueprint).nodes.keys()
+
+
+@pytest.mark.parametrize("blueprint", BLUEPRINTS)
+def test_a_stack_exports_what_the_component_registers(blueprint):
+    kind, plan = BLUEPRINTS[blueprint]
+
+    def program():
+        provider = Provider("gcp", project="my-project", region="us-central1")
+        built = kind(plan().name, {"plan": plan()}, pulumi.ResourceOptions(providers=[provider]))
+        for key, value in built.stack_outputs().items():
+            pulumi.export(key, value)
+
+    graph = record(program)
+    assert graph.outputs == standard(blueprint).one(f"rackwright:index:{kind.__name__}").outputs
+    assert len([node for node in graph.nodes.values() if node.type == "pulumi:providers:gcp"]) == 1
 
 
 def test_a_fleet_says_where_it_answers():

@@ -34,6 +34,7 @@ class GkeParts:
         self.network = site.network()
         number = args.get("project_number") or site.project_number(self.network.project)
         self.storage = site.storage(self.network, number)
+        self.bucket_names: Output[Mapping[str, str]] = Output.all(**self.storage.bucket_names)
         nodes = GcpNodeIdentity(child(name, "identity"), {"project": self.network.project}, site.below)
         self.cluster = site.cluster(self.network, self.storage, nodes)
         self.pools = {want.name: site.pool(want, self.storage, self.cluster, nodes) for want in self.plan.pools}
@@ -49,7 +50,7 @@ class GkeParts:
             "endpoint": self.cluster.endpoint,
             "kubeconfig": self.cluster.kubeconfig,
             "kubeconfigCommand": self.cluster.kubeconfig_command,
-            "bucketNames": dict(self.storage.bucket_names),
+            "bucketNames": self.bucket_names,
         }
 
     def _refs(self, grants: GcpWorkloadIdentity) -> dict[str, Input[Any]]:

@@ -33,7 +33,7 @@ class InferenceFleet(pulumi.ComponentResource):
     endpoint: Output[str]
     kubeconfig: Output[str]
     kubeconfig_command: Output[str]
-    bucket_names: Mapping[str, Output[str]]
+    bucket_names: Output[Mapping[str, str]]
     service_endpoint: Output[str]
     """Address of the gateway; empty until the cloud has given it one."""
     expected_fabric: Mapping[str, Any]
@@ -43,10 +43,15 @@ class InferenceFleet(pulumi.ComponentResource):
         parts = GkeParts(self, name, args)
         self.cluster_name, self.endpoint = parts.cluster.cluster_name, parts.cluster.endpoint
         self.kubeconfig, self.kubeconfig_command = parts.cluster.kubeconfig, parts.cluster.kubeconfig_command
-        self.bucket_names = parts.storage.bucket_names
+        self.bucket_names = parts.bucket_names
         self.service_endpoint = _gateway_address(parts)
         self.expected_fabric = asdict(parts.plan.expected_fabric)
-        self.register_outputs({**parts.outputs, "serviceEndpoint": self.service_endpoint, "expectedFabric": self.expected_fabric})
+        self._outputs = {**parts.outputs, "serviceEndpoint": self.service_endpoint, "expectedFabric": self.expected_fabric}
+        self.register_outputs(self._outputs)
+
+    def stack_outputs(self) -> dict[str, Any]:
+        """What a stack of this blueprint exports."""
+        return self._outputs
 
 
 def _gateway_address(parts: GkeParts) -> Output[str]:

@@ -31,7 +31,7 @@ class TpuPod(pulumi.ComponentResource):
     endpoint: Output[str]
     kubeconfig: Output[str]
     kubeconfig_command: Output[str]
-    bucket_names: Mapping[str, Output[str]]
+    bucket_names: Output[Mapping[str, str]]
     slices: Sequence[Mapping[str, Any]]
     expected_fabric: Mapping[str, Any]
 
@@ -40,10 +40,15 @@ class TpuPod(pulumi.ComponentResource):
         parts = GkeParts(self, name, args)
         self.cluster_name, self.endpoint = parts.cluster.cluster_name, parts.cluster.endpoint
         self.kubeconfig, self.kubeconfig_command = parts.cluster.kubeconfig, parts.cluster.kubeconfig_command
-        self.bucket_names = parts.storage.bucket_names
+        self.bucket_names = parts.bucket_names
         self.slices = [_slice(want, parts.pools[want.name].pool_name) for want in parts.plan.pools if want.role != "system"]
         self.expected_fabric = asdict(parts.plan.expected_fabric)
-        self.register_outputs({**parts.outputs, "slices": self.slices, "expectedFabric": self.expected_fabric})
+        self._outputs = {**parts.outputs, "slices": self.slices, "expectedFabric": self.expected_fabric}
+        self.register_outputs(self._outputs)
+
+    def stack_outputs(self) -> dict[str, Any]:
+        """What a stack of this blueprint exports."""
+        return self._outputs
 
 
 def _slice(want: PoolWant, pool: Output[str]) -> dict[str, Any]:
