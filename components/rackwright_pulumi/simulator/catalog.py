@@ -9,6 +9,14 @@ from typing import Any
 
 DATA = Path(__file__).parent / "data"
 CLOUDS = ("aws", "gcp", "kubernetes")
+KUBERNETES_IDENTITY = frozenset({"metadata.name", "metadata.namespace"})
+"""What no update of any Kubernetes object can change."""
+BUILT_IN = frozenset(
+    {"admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io", "authentication.k8s.io", "authorization.k8s.io"}
+    | {"certificates.k8s.io", "coordination.k8s.io", "discovery.k8s.io", "events.k8s.io", "flowcontrol.apiserver.k8s.io", "node.k8s.io"}
+    | {"networking.k8s.io", "rbac.authorization.k8s.io", "resource.k8s.io", "scheduling.k8s.io", "storage.k8s.io", "helm.sh"}
+)
+"""Groups with a dot in the name that come with Kubernetes or with the SDK; every other one needs a custom resource definition."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +72,13 @@ def find(token: str) -> Facts | None:
         frozenset(forced.get("blocks", ())),
         frozenset(forced.get("sets", ())),
     )
+
+
+def custom(token: str) -> bool:
+    """Whether this is a Kubernetes custom resource: ``kubernetes:kueue.x-k8s.io/v1beta2:ClusterQueue``."""
+    cloud, _, rest = token.partition(":")
+    group = rest.partition("/")[0]
+    return cloud == "kubernetes" and "." in group and group not in BUILT_IN
 
 
 def facts(token: str) -> Facts:

@@ -79,9 +79,8 @@ def _kind(found: typing.Any, objects: dict[str, typing.Any] | None) -> str:
 def _union(members: tuple[typing.Any, ...], objects: dict[str, typing.Any] | None) -> str:
     """``Input[T]`` is T, an awaitable or an Output; T itself may again be one of several."""
     ours = [m for m in members if m is not type(None) and typing.get_origin(m) is not collections.abc.Awaitable and "Output" not in str(m)]
-    kinds = {_kind(m, objects) for m in ours if not str(m).startswith("typing.TypedDict")}
-    nested = {k for k in kinds if k.startswith("#")}
-    return nested.pop() if len(nested) == 1 else kinds.pop() if len(kinds) == 1 else "any"
+    kinds = {_kind(m, objects) for m in ours}
+    return kinds.pop() if len(kinds) == 1 else "any"
 
 
 def _nested(found: type, objects: dict[str, typing.Any] | None) -> str:

@@ -1,0 +1,182 @@
+"""Create, read, update, delete in one simulated cloud, without the protocol around them."""
+
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from rackwright_pulumi.simulator import catalog, clusters, laws
+from rackwright_pulumi.simulator.computed import Asked, Context, computed
+from rackwright_pulumi.simulator.names import place, unique_key
+from rackwright_pulumi.simulator.references import followers, handles
+from rackwright_pulumi.simulator.store import Record, Store, Taken
+from rackwright_pulumi.simulator.values import UNKNOWN, holds_secret, holds_unknown, opened, secret
+
+VOLATILE = {"aws:ec2/launchTemplate:LaunchTemplate": ("latestVersion", "defaultVersion")}
+"""Outputs that an update changes, so that a preview of one cannot know them."""
+
+
+class Refused(Exception):
+    """The cloud says no; the message is its error."""
+
+
+class HalfMade(Exception):
+    """Made and broken: the engine is to keep it."""
+
+    def __init__(self, reason: str, id_: str, state: dict[str, Any]):
+        super().__init__(reason)
+        self.id, self.state = id_, state
+
+
+@dataclass(frozen=True)
+class Cloud:
+    """One provider's view of the cloud. context: its account and place; config: its inputs; cancelled: set to end waiting calls."""
+
+    name: str
+    store: Store
+    context: Context
+    config: Mapping[str, Any]
+    cancelled: threading.Event
+
+    def foresee(self, token: str, name: str, urn: str, inputs: dict[str, Any], old: dict[str, Any] | None) -> dict[str, Any]:
+        """What a preview can know: the inputs, the old outputs an update keeps; everything else computed is unknown."""
+        facts = catalog.find(token)
+        declared = facts.outputs if facts else {}
+        if old is None:
+            return {**{k: UNKNOWN for k in declared if k not in inputs}, **inputs}
+        computed_before = {k: v for k, v in old.items() if k in declared and (k not in inputs or isinstance(v, dict | list))}
+        kept = {k: v for k, v in computed_before.items() if k not in inputs or _extends(v, inputs[k])}
+        return {**inputs, **kept, **dict.fromkeys(VOLATILE.get(token, ()), UNKNOWN)}
+
+    def create(self, token: str, name: str, urn: str, inputs: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+        """Make a resource: its id and state. Raises Refused, and HalfMade when a fault says partial."""
+        with self._logged("create", token, name):
+            fault = self._faults("create", token, name)
+            with self.store.transaction():
+                record = self._make(token, name, urn, inputs)
+                self.store.bear(urn)
+                self._put(record)
+            if fault:
+                raise HalfMade(fault, record.id, record.state)
+        return record.id, record.state
+
+    def _put(self, record: Record) -> None:
+        try:
+            self.store.put(record)
+        except Taken as taken:
+            raise Refused(laws.taken(record.type, str(taken).rpartition("|")[2])) from None
+
+    @contextmanager
+    def _logged(self, op: str, token: str, name: str) -> Iterator[None]:
+        try:
+            yield
+        except (Refused, HalfMade) as failure:
+            self.store.log(op, token, name, str(failure))
+            raise
+        self.store.log(op, token, name)
+
+    def _make(self, token: str, name: str, urn: str, inputs: dict[str, Any]) -> Record:
+        where = self._place(token, opened(inputs))
+        context = replace(self.context, generation=self.store.births(urn), known=self._known)
+        asked = Asked(token, name, urn, opened(inputs), context)
+        refusal = laws.refuse_create(self.store, asked, where)
+        if refusal:
+            raise Refused(refusal)
+        resource_id, outputs = computed(token, name, urn, asked.inputs, context)
+        state = _state(inputs, outputs)
+        taken = unique_key(replace(asked, inputs={**asked.inputs, **opened(state)}))
+        if token.startswith("kubernetes:") and taken:
+            taken = f"{where}|{taken}"
+        return Record(token, resource_id, where, urn, name, inputs, state, taken)
+
+    def read(self, token: str, name: str, id_: str) -> Record | None:
+        """The resource as the cloud has it, None when it is gone."""
+        self._faults("read", token, name)
+        return self._find(token, id_, {})
+
+    def _find(self, token: str, id_: str, inputs: Mapping[str, Any]) -> Record | None:
+        """Where the provider works; else anywhere, since a resource's own input may move it. Objects never leave their cluster."""
+        here = self.store.find(token, id_, self._place(token, inputs))
+        return here if here or token.startswith("kubernetes:") else self.store.find(token, id_)
+
+    def update(self, token: str, name: str, urn: str, id_: str, inputs: dict[str, Any]) -> dict[str, Any]:
+        """Change a resource in place: its new state. Raises as ``create``."""
+        with self._logged("update", token, name):
+            fault = self._faults("update", token, name)
+            with self.store.transaction():
+                record = self._changed(token, name, urn, id_, inputs)
+                self._put(record)
+            if fault:
+                raise HalfMade(fault, id_, record.state)
+        return record.state
+
+    def _changed(self, token: str, name: str, urn: str, id_: str, inputs: dict[str, Any]) -> Record:
+        old = self._find(token, id_, opened(inputs))
+        if old is None:
+            raise Refused(f"{token} {id_} does not exist: NotFound")
+        generation = max(0, self.store.births(urn) - 1)
+        context = replace(self.context, generation=generation, revision=old.revision + 1, known=self._known)
+        asked = Asked(token, name, urn, opened(inputs), context)
+        refusal = laws.refuse_machines(self.store, asked)
+        if refusal:
+            raise Refused(refusal)
+        state = _state(inputs, computed(token, name, urn, asked.inputs, context)[1])
+        return replace(old, urn=urn, name=name, inputs=inputs, state=state, revision=old.revision + 1)
+
+    def delete(self, token: str, name: str, id_: str) -> None:
+        """Take a resource away, with everything the cloud takes away with it. What is gone already is no error."""
+        with self._logged("delete", token, name):
+            self._faults("delete", token, name)
+            with self.store.transaction():
+                record = self._find(token, id_, {})
+                refusal = laws.refuse_delete(self.store, record) if record else None
+                if refusal:
+                    raise Refused(refusal)
+                if record:
+                    self._remove(record)
+
+    def _remove(self, record: Record) -> None:
+        for follower in list(followers(self.store, record)):
+            self._remove(follower)
+        self.store.remove(record, tuple(handles(record)), reserve=record.type in laws.RESERVED)
+
+    def _place(self, token: str, inputs: Mapping[str, Any]) -> str:
+        if self.name == "kubernetes":
+            where, reason = clusters.cluster_of(self.store, self.config)
+            if where is None:
+                raise Refused(f"configured Kubernetes cluster is unreachable: {reason}")
+            return where
+        asked = Asked(token, "", "", inputs, self.context)
+        if self.name == "gcp":
+            return str(inputs.get("project") or self.context.project)
+        return f"{self.context.account}/{place(asked, 'region')}"
+
+    def _known(self, token: str, id_: str) -> Mapping[str, Any] | None:
+        record = self.store.find(token, id_)
+        return opened(record.state) if record else None
+
+    def _faults(self, op: str, token: str, name: str) -> str:
+        """Wait as long as the knobs say, fail as the faults say. Returns the reason of a partial failure, empty without one."""
+        faults = self.store.next_faults(op, token, name)
+        delay_s = self.store.knob("latency_s", 0.0) + sum(f.delay_s for f in faults)
+        if delay_s and self.cancelled.wait(delay_s):
+            raise Refused("cancelled")
+        for fault in faults:
+            if fault.error and not (fault.partial and op in ("create", "update")):
+                raise Refused(fault.error)
+        return next((fault.error for fault in faults if fault.error), "")
+
+
+def _state(inputs: dict[str, Any], outputs: dict[str, Any]) -> dict[str, Any]:
+    """Inputs and outputs together; an object the cloud extended stays secret when the program's part was."""
+    known = {k: v for k, v in inputs.items() if k != "__defaults"}
+    merged = {k: secret(v) if holds_secret(inputs.get(k)) else v for k, v in outputs.items()}
+    return {**known, **merged} | ({"__defaults": inputs["__defaults"]} if "__defaults" in inputs else {})
+
+
+def _extends(answered: Any, given: Any) -> bool:
+    """The cloud's object holds the given one and more."""
+    if not (isinstance(answered, dict) and isinstance(given, dict)) or holds_unknown(given):
+        return False
+    return set(answered) > set(given) and all(answered[k] == v for k, v in given.items())

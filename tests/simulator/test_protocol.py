@@ -1,0 +1,127 @@
+"""The provider protocol as the engine speaks it: create, diff, update, read, delete, previews, secrets, names."""
+
+import importlib.metadata
+
+import pytest
+from google.protobuf import empty_pb2
+from pulumi.runtime.proto import provider_pb2 as pb
+from rackwright_pulumi.simulator.values import UNKNOWN, secret
+from rackwright_pulumi.simulator.wire import to_struct
+
+from tests.simulator.client import Refusal
+
+VPC, SUBNET, BUCKET, ROLE = "aws:ec2/vpc:Vpc", "aws:ec2/subnet:Subnet", "aws:s3/bucket:Bucket", "aws:iam/role:Role"
+TEMPLATE, CLUSTER = "aws:ec2/launchTemplate:LaunchTemplate", "aws:eks/cluster:Cluster"
+
+
+def test_a_resource_lives_changes_and_dies(aws):
+    made = aws.create(VPC, "net", {"cidrBlock": "10.0.0.0/16"})
+    assert made.id.startswith("vpc-0")
+    assert len(made.id) == len("vpc-") + 17
+    assert made.state["arn"] == f"arn:aws:ec2:us-east-1:123456789012:vpc/{made.id}"
+    changed = aws.update(made, {"cidrBlock": "10.0.0.0/16", "tags": {"a": "b"}})
+    assert changed.state["tagsAll"] == {"a": "b"}
+    assert changed.state["defaultSecurityGroupId"] == made.state["defaultSecurityGroupId"]
+    assert aws.read(changed) == changed.state
+    aws.delete(changed)
+    assert aws.read(changed) is None
+    aws.delete(changed)  # what is gone already is no error
+
+
+def test_a_preview_knows_inputs_and_nothing_computed(aws):
+    foreseen = aws.preview(VPC, "net", {"cidrBlock": "10.0.0.0/16"})
+    assert foreseen["cidrBlock"] == "10.0.0.0/16"
+    assert foreseen["arn"] == foreseen["defaultSecurityGroupId"] == UNKNOWN
+
+
+def test_a_preview_of_an_update_keeps_what_stays(aws):
+    made = aws.create(TEMPLATE, "gpu", {"instanceType": "p5.48xlarge", "updateDefaultVersion": True})
+    foreseen = aws.update(made, {"instanceType": "p5en.48xlarge", "updateDefaultVersion": True}, preview=True).state
+    assert foreseen["arn"] == made.state["arn"]
+    assert foreseen["latestVersion"] == UNKNOWN
+    assert aws.update(made, {"instanceType": "p5en.48xlarge", "updateDefaultVersion": True}).state["latestVersion"] == 2
+
+
+def test_replacing_fields_come_with_their_paths(aws):
+    made = aws.create(VPC, "net", {"cidrBlock": "10.0.0.0/16"})
+    found = aws.diff(made, {"cidrBlock": "10.1.0.0/16", "tags": {"a": "b"}})
+    assert list(found.replaces) == ["cidrBlock"]
+    assert dict(found.detailedDiff)["cidrBlock"].kind == pb.PropertyDiff.UPDATE_REPLACE
+    assert dict(found.detailedDiff)["tags"].kind == pb.PropertyDiff.ADD
+    assert aws.diff(made, {"cidrBlock": "10.1.0.0/16"}, ignore=("cidrBlock",)).changes == pb.DiffResponse.DIFF_NONE
+
+
+def test_a_name_is_made_once_and_kept(aws):
+    made = aws.create(BUCKET, "Data", {})
+    assert made.id.startswith("data-")
+    assert aws.check(BUCKET, "Data", {}, made.inputs, seed=b"other")["bucket"] == made.id
+    assert list(aws.diff(made, {}).replaces) == []
+
+
+def test_the_engines_proposed_name_wins_and_is_cut(aws):
+    proposal = pb.CheckRequest.AutonamingOptions(proposed_name="x" * 200, mode=pb.CheckRequest.AutonamingOptions.PROPOSE)
+    assert aws.check(ROLE, "role", {"assumeRolePolicy": "{}"}, autonaming=proposal)["name"] == "x" * 64
+
+
+def test_a_fixed_name_is_deleted_before_its_replacement(aws):
+    fixed = aws.create(ROLE, "role", {"assumeRolePolicy": "{}", "name": "node", "path": "/"})
+    assert aws.diff(fixed, {"assumeRolePolicy": "{}", "name": "node", "path": "/new/"}).deleteBeforeReplace
+    made = aws.create(ROLE, "other", {"assumeRolePolicy": "{}", "path": "/"})
+    assert not aws.diff(made, {"assumeRolePolicy": "{}", "path": "/new/"}).deleteBeforeReplace
+
+
+def test_secrets_stay_in_their_envelopes(aws):
+    made = aws.create("aws:ssm/parameter:Parameter", "token", {"type": "SecureString", "value": secret("hunter2")})
+    assert made.state["value"] == secret("hunter2")
+    assert aws.read(made)["value"] == secret("hunter2")
+
+
+def test_a_replacement_gets_new_ids_and_a_fresh_cloud_the_same_ones(aws, cloud):
+    first = aws.create(VPC, "net", {"cidrBlock": "10.0.0.0/16"})
+    second = aws.create(VPC, "net", {"cidrBlock": "10.1.0.0/16"})
+    assert first.id != second.id
+    cloud.reset()
+    assert aws.create(VPC, "net", {"cidrBlock": "10.0.0.0/16"}).id == first.id
+
+
+@pytest.mark.parametrize("package", ["aws", "gcp", "kubernetes"])
+def test_the_sdks_own_version_is_reported(connect, package):
+    assert connect(package).stub.GetPluginInfo(empty_pb2.Empty()).version == importlib.metadata.version(f"pulumi-{package}")
+
+
+def test_another_region_replaces_the_provider(aws):
+    old, new = to_struct({"region": "us-east-1"}), to_struct({"region": "us-west-2", "profile": "x"})
+    answer = aws.stub.DiffConfig(pb.DiffRequest(id="p", urn="u", olds=old, old_inputs=old, news=new))
+    assert list(answer.replaces) == ["region"]
+    assert list(answer.diffs) == ["profile", "region"]
+
+
+def test_region_account_and_default_tags_come_from_the_provider(connect):
+    config = {"region": "eu-west-1", "allowedAccountIds": ["111122223333"], "defaultTags": {"tags": {"owner": "nlp"}}}
+    made = connect("aws", **config).create(VPC, "net", {"cidrBlock": "10.0.0.0/16", "tags": {"a": "b"}})
+    assert made.state["arn"].startswith("arn:aws:ec2:eu-west-1:111122223333:vpc/")
+    assert made.state["tagsAll"] == {"owner": "nlp", "a": "b"}
+
+
+def test_look_ups_answer_or_say_that_they_do_not(aws):
+    zones = aws.invoke("aws:index/getAvailabilityZones:getAvailabilityZones")
+    assert zones["names"][:2] == ["us-east-1a", "us-east-1b"]
+    assert aws.invoke("aws:index/getCallerIdentity:getCallerIdentity")["accountId"] == "123456789012"
+    with pytest.raises(Refusal, match="does not answer aws:ec2/getVpc:getVpc"):
+        aws.invoke("aws:ec2/getVpc:getVpc")
+
+
+def test_messages_larger_than_grpcs_default_pass(aws):
+    made = aws.create("aws:ssm/parameter:Parameter", "big", {"type": "String", "value": "x" * (8 << 20)})
+    assert len(aws.read(made)["value"]) == 8 << 20
+
+
+def test_an_eks_cluster_is_filled_in_as_the_cloud_does(aws):
+    vpc = aws.create(VPC, "net", {"cidrBlock": "10.0.0.0/16"})
+    subnet = aws.create(SUBNET, "a", {"vpcId": vpc.id, "cidrBlock": "10.0.0.0/24", "availabilityZone": "us-east-1b"})
+    state = aws.create(CLUSTER, "c", {"roleArn": "arn:aws:iam::1:role/c", "vpcConfig": {"subnetIds": [subnet.id]}}).state
+    assert state["vpcConfig"]["vpcId"] == vpc.id
+    assert state["vpcConfig"]["clusterSecurityGroupId"].startswith("sg-0")
+    assert state["endpoint"].endswith(".gr7.us-east-1.eks.amazonaws.com")
+    assert state["identities"][0]["oidcs"][0]["issuer"].startswith("https://oidc.eks.us-east-1.amazonaws.com/id/")
+    assert state["certificateAuthority"]["data"]
