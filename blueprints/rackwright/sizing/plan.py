@@ -93,7 +93,8 @@ class Parallelism:
     def __str__(self) -> str:
         parts = [("TP", self.tensor), ("PP", self.pipeline), ("CP", self.context), ("EP", self.expert), ("DP", self.data)]
         named = " ".join(f"{n}{v}" for n, v in parts if v > 1) or "one accelerator"
-        return named + (f" ZeRO-{self.zero_stage}" if self.zero_stage else "") + (f" recompute {self.recompute}" if self.recompute != "none" else "")
+        recompute = f" recompute {self.recompute}" if self.recompute != "none" else ""
+        return named + (f" ZeRO-{self.zero_stage}" if self.zero_stage else "") + recompute
 
 
 @dataclass(frozen=True)
@@ -167,8 +168,9 @@ class Candidate:
     @property
     def label(self) -> str:
         """Unique among candidates of one plan: what, how many, where, how bought."""
-        what = f"{self.slices} x {self.accelerator} {self.topology}" if self.topology else f"{self.nodes} x {self.machine}"
-        return f"{what} {self.region} {self.capacity}"
+        slices = f"{self.slices} x {self.accelerator} {self.topology} on {self.machine}"
+        what = slices if self.topology else f"{self.nodes} x {self.machine}"
+        return " ".join(filter(None, (what, self.region, self.capacity, self.capacity_id)))
 
 
 @dataclass(frozen=True)
@@ -192,13 +194,13 @@ class Speed:
 @dataclass(frozen=True)
 class Fit:
     """A candidate that meets every limit. duration: seconds of the run (training, batch) or None; cost: US dollars of the run, or of
-    a month of 730 h for serving, compute only (the bill adds the rest)."""
+    a month of 730 h for serving, compute only (the bill adds the rest); cost and hourly price are None where no price is published."""
 
     candidate: Candidate
     memory: Memory
     speed: Speed
-    cost_usd: Interval
-    usd_per_hour: float
+    cost_usd: Interval | None
+    usd_per_hour: float | None
     duration_s: Interval | None = None
     binding: str = ""
     why: str = ""

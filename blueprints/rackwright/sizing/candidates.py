@@ -1,0 +1,251 @@
+"""Every machine of the catalog in every place and capacity mode the spec looks at, each with what already speaks against it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
+
+from rackwright.catalog import query
+from rackwright.catalog.read import Catalog
+from rackwright.catalog.rows import Accelerator, CapacityMode, Fabric, Machine, Offering, TpuSlice
+from rackwright.sizing.assumptions import Assumptions
+from rackwright.sizing.plan import Candidate, Limit, Parallelism, Rejection
+from rackwright.spec.infra import CapacityEntry, Place, UseBlock, UseReservation
+from rackwright.spec.residency import matches, stays_in
+from rackwright.spec.spec import Spec
+
+SUPPORTED = {"gpu": ("NVIDIA",), "tpu": ("Google",)}
+"""Machine kinds, and vendors of their accelerators, that this release has engines and blueprints for."""
+
+
+@dataclass(frozen=True)
+class Offer:
+    """One machine in one place, bought in one way; nodes come later. rank: of the place, then of the capacity entry.
+
+    accelerator None: the catalog names none. window_s: seconds a block or a mode gives at most; prepaid_s: seconds paid whatever is used.
+    """
+
+    machine: Machine
+    accelerator: Accelerator | None
+    offering: Offering
+    place: int
+    rank: tuple[int, int]
+    slice: TpuSlice | None = None
+    slices: int = 0
+    capacity_id: str = ""
+    nodes: int | None = None
+    window_s: float | None = None
+    prepaid_s: float | None = None
+    pinned: bool = False
+    discount: float = 0.0
+    rejections: tuple[Rejection, ...] = ()
+
+    @property
+    def price_usd_per_hour(self) -> float | None:
+        listed = self.offering.price_usd_per_hour
+        return None if listed is None else listed * (1 - self.discount)
+
+    def candidate(self, nodes: int, parallelism: Parallelism, precision: str, replicas: tuple[int, int] = (1, 1)) -> Candidate:
+        o = self.offering
+        return Candidate(
+            cloud=o.cloud, machine=self.machine.name, accelerator=self.accelerator.name if self.accelerator else "none",
+            accelerators_per_node=self.machine.accelerator_count, nodes=nodes, region=o.region, zones=o.zones, capacity=str(o.capacity),
+            fabric=str(self.machine.fabric), parallelism=parallelism, price_usd_per_hour=self.price_usd_per_hour,
+            price_as_of=o.price_as_of, price_source=o.price_source, price_region=o.price_region or "", capacity_id=self.capacity_id,
+            precision=precision, slices=self.slices, topology=self.slice.topology if self.slice else "",
+            replicas=replicas[0], max_replicas=replicas[1], place=self.place, pinned=self.pinned,
+        )  # fmt: skip
+
+
+def offers(spec: Spec, catalog: Catalog, a: Assumptions, today: date) -> Iterator[Offer]:
+    """In order of place, capacity entry, catalog, region. A place that names no regions offers the cheapest one of each machine."""
+    for index, place in enumerate(spec.infra.places):
+        if place.cloud == "kubernetes":
+            yield from _owned(index, place, spec, catalog)
+            continue
+        entries = place.capacity.ordered or place.capacity.fallback
+        for position, entry in enumerate(entries):
+            rank = (index if spec.infra.ordered else 0, position)
+            for found in _entry(entry, place, catalog, today, a):
+                offer = replace(found, place=index, rank=rank, discount=_discount(spec, found.offering))
+                refused = (*offer.rejections, *_standing(offer, spec, place), *_pin(offer, place))
+                yield replace(offer, rejections=refused, pinned=place.pin is not None and not _pin(offer, place))
+
+
+def _owned(index: int, place: Place, spec: Spec, catalog: Catalog) -> Iterator[Offer]:
+    """An existing cluster: only what is pinned, as its inventory is not read yet."""
+    machine = query.machine(catalog, place.pin.instance) if place.pin else None
+    if machine is not None:
+        for offer in _shapes(query.offer(catalog, machine, "", CapacityMode.ON_DEMAND), catalog):
+            offer = replace(offer, place=index, rank=(index if spec.infra.ordered else 0, 0), pinned=True)
+            yield replace(offer, rejections=(*offer.rejections, *_standing(offer, spec, place)))
+
+
+def _discount(spec: Spec, offering: Offering) -> float:
+    """The contract's share off list prices; spot and blocks are priced by the market."""
+    market = offering.capacity in (CapacityMode.SPOT, CapacityMode.CAPACITY_BLOCK)
+    return 0.0 if market else spec.pricing.discounts.get(offering.cloud, 0.0)
+
+
+def _entry(entry: CapacityEntry, place: Place, catalog: Catalog, today: date, a: Assumptions) -> Iterator[Offer]:
+    if isinstance(entry, UseBlock):
+        return _block(entry, place, catalog, today, a)
+    if isinstance(entry, UseReservation):
+        return _reservation(entry, place, catalog)
+    return _mode(CapacityMode(entry), place, catalog)
+
+
+def _mode(mode: CapacityMode, place: Place, catalog: Catalog) -> Iterator[Offer]:
+    asked = (place.cloud, mode, "longest_run_s", "")
+    longest = next((r.value for r in catalog.capacity_rules if (r.cloud, r.capacity, r.rule, r.family) == asked), None)
+    by_machine: dict[str, list[Offering]] = {}
+    for offering in query.offerings(catalog, place.cloud, place.regions, (mode,)):
+        by_machine.setdefault(offering.machine.name, []).append(offering)
+    for machine in catalog.machines:
+        if machine.cloud != place.cloud or not machine.accelerator_count:
+            continue
+        found = by_machine.get(machine.name, [])
+        if not place.regions and len(found) > 1:
+            found = [min(found, key=_cheapness)]
+        for offering in (*found, *_absent(machine, mode, place, found, catalog)):
+            yield from _shapes(offering, catalog, window_s=longest)
+
+
+def _cheapness(o: Offering) -> tuple:
+    return (o.price_is_reference, o.price_usd_per_hour or float("inf"), o.region not in query.REFERENCE_REGIONS, o.region)
+
+
+def _absent(machine: Machine, mode: CapacityMode, place: Place, found: list[Offering], catalog: Catalog) -> Iterator[Offering]:
+    """Regions the place names where this machine cannot be had: kept, so that the plan can say so."""
+    asked = place.regions or (() if found else ("any region",))
+    for region in (r for r in asked if not any(matches(o.region, (r,)) for o in found)):
+        yield Offering(machine, machine.cloud, region, (), mode)
+
+
+def _shapes(offering: Offering, catalog: Catalog, **more) -> Iterator[Offer]:
+    """A GPU machine as it is; a TPU host as every slice that is built from it, and two of the largest."""
+    machine = offering.machine
+    accelerator = query.accelerator(catalog, machine.accelerator) if machine.accelerator else None
+    base = Offer(machine, accelerator, offering, 0, (0, 0), rejections=tuple(_not_sold(offering, catalog)), **more)
+    if machine.kind != "tpu":
+        yield base
+        return
+    listed = [s for s in query.slices(catalog, machine.name) if s.listed]
+    for piece in listed:
+        yield replace(base, slice=piece, slices=1, nodes=piece.hosts)
+    if listed and listed[-1].multi_host:
+        refusal = Rejection(Limit.DATA, None, None, words="bandwidth between slices is not published", remedy="one slice")
+        yield replace(base, slice=listed[-1], slices=2, nodes=2 * listed[-1].hosts, rejections=(*base.rejections, refusal))
+
+
+def _not_sold(offering: Offering, catalog: Catalog) -> Iterator[Rejection]:
+    machine = offering.machine
+    if not machine.orderable:
+        inside = f"only inside {machine.unit_machine}" if machine.unit_machine else "no name to order it by is published"
+        yield Rejection(Limit.CAPACITY, None, None, words=f"not sold by itself: {inside}")
+        return
+    if machine.cloud == "kubernetes":
+        return
+    if offering.capacity not in machine.capacity_modes:
+        modes = ", ".join(m for m in machine.capacity_modes if not m.startswith("cud")) or "none published"
+        yield Rejection(Limit.CAPACITY, None, None, words=f"not sold {offering.capacity}", remedy=f"capacity: {modes}")
+    sold = sorted(p.region for p in catalog.places_by_sku.get(machine.name, ()))
+    if not sold:
+        yield Rejection(Limit.REGION, None, None, words="where it is sold is not published")
+    elif offering.region not in sold:
+        remedy = f"regions: [{', '.join(_near(offering.region, sold))}]"
+        yield Rejection(Limit.REGION, None, None, words=f"not sold in {offering.region}", remedy=remedy)
+
+
+def _near(region: str, sold: list[str]) -> list[str]:
+    """Up to three regions, those of the same part of the world first."""
+    return sorted(sold, key=lambda r: (r.split("-")[0] != region.split("-")[0], r))[:3]
+
+
+def _block(entry: UseBlock, place: Place, catalog: Catalog, today: date, a: Assumptions) -> Iterator[Offer]:
+    """The block's own machines, paid for the whole window; the last half hour of it is lost."""
+    block = entry.capacity_block
+    machine = query.machine(catalog, block.instance)
+    if machine is None:
+        return
+    region = block.zone.rstrip("abcdefgh")
+    offering = query.offer(catalog, machine, region, CapacityMode.CAPACITY_BLOCK, (block.zone,))
+    start, end = (t if t.tzinfo else t.replace(tzinfo=UTC) for t in (block.start, block.end))
+    now = datetime(today.year, today.month, today.day, tzinfo=UTC)
+    window_s = (end - max(start, now)).total_seconds() - a.capacity_block_drain_s
+    ended = Rejection(Limit.CAPACITY, None, None, words=f"the block ended {end:%Y-%m-%d %H:%M}", remedy="a later block")
+    over = () if window_s > 0 else (ended,)
+    paid = (end - start).total_seconds()
+    for offer in _shapes(offering, catalog, capacity_id=block.id, nodes=block.count, window_s=max(window_s, 0.0), prepaid_s=paid):
+        yield replace(offer, nodes=block.count, rejections=(*offer.rejections, *over))
+
+
+def _reservation(entry: UseReservation, place: Place, catalog: Catalog) -> Iterator[Offer]:
+    """The reserved machines where they are named, else every machine that can be reserved; billed like on-demand."""
+    reserved = entry.reservation
+    if reserved.instance is None:
+        for offer in _mode(CapacityMode.RESERVATION, place, catalog):
+            yield replace(offer, capacity_id=reserved.id)
+        return
+    machine = query.machine(catalog, reserved.instance)
+    if machine is None:
+        return
+    for region in place.regions or ((reserved.zone or "").rstrip("abcdefgh").rstrip("-"),):
+        offering = query.offer(catalog, machine, region, CapacityMode.RESERVATION, (reserved.zone,) if reserved.zone else ())
+        for offer in _shapes(offering, catalog, capacity_id=reserved.id):
+            allowed = tuple(r for r in offer.rejections if r.limit is not Limit.CAPACITY)
+            yield replace(offer, nodes=reserved.count if not offer.slice else offer.nodes, rejections=allowed)
+
+
+def _standing(offer: Offer, spec: Spec, place: Place) -> Iterator[Rejection]:
+    """What no search changes: the organisation's regions, residency, zones, and whether this release knows the accelerator at all."""
+    region, machine = offer.offering.region, offer.machine
+    if region and not matches(region, spec.limits.regions):
+        yield Rejection(Limit.ORGANISATION, None, None, words=f"limits.regions allows {', '.join(spec.limits.regions)}")
+    if not stays_in(machine.cloud, region, spec.limits.residency):
+        yield Rejection(Limit.RESIDENCY, None, None, words=f"{region} is outside {spec.limits.residency}")
+    zones = offer.offering.zones
+    if place.zones and zones and zones[0].startswith(region) and not set(zones) & set(place.zones):
+        yield Rejection(Limit.CAPACITY, None, None, words=f"not in {', '.join(place.zones)}", remedy=f"zones: [{', '.join(zones[:3])}]")
+    yield from _blueprint(offer, spec)
+
+
+def _blueprint(offer: Offer, spec: Spec) -> Iterator[Rejection]:
+    machine, accelerator = offer.machine, offer.accelerator
+    if accelerator is None or accelerator.vendor not in SUPPORTED.get(machine.kind, ()):
+        yield Rejection(Limit.BLUEPRINT, None, None, words="no blueprint for this accelerator in this release")
+        return
+    tpu, serves, kind = machine.kind == "tpu", not spec.is_training, spec.blueprint.kind
+    if tpu and serves:
+        yield Rejection(Limit.BLUEPRINT, None, None, words="serving on TPU is not in this release")
+    elif (kind == "tpu-pod") != tpu and kind != "auto":
+        runs_on = "TPU" if kind == "tpu-pod" else "GPU"
+        yield Rejection(Limit.BLUEPRINT, None, None, words=f"blueprint {kind} runs on {runs_on}", remedy="blueprint.kind: auto")
+    if machine.accelerator_fraction < 1:
+        yield Rejection(Limit.DATA, None, None, words="a share of a device: what it computes is not published")
+    missing = [name for name, value in _needed(machine, accelerator).items() if not value]
+    if missing:
+        yield Rejection(Limit.DATA, None, None, words=f"{', '.join(missing)} not published")
+
+
+def _needed(machine: Machine, accelerator: Accelerator) -> dict[str, float | None]:
+    return {
+        "FLOP/s": accelerator.bf16_flops or accelerator.fp16_flops,
+        "memory bandwidth": accelerator.memory_bandwidth_bytes_per_s,
+        "memory": machine.accelerator_memory_bytes or accelerator.memory_bytes,
+    }
+
+
+def _pin(offer: Offer, place: Place) -> tuple[Rejection, ...]:
+    pin = place.pin
+    if pin is None:
+        return ()
+    topology = offer.slice.topology if offer.slice else None
+    if offer.machine.name == pin.instance and pin.topology in (None, topology):
+        return ()
+    wanted = " ".join(filter(None, (pin.instance, pin.topology)))
+    return (Rejection(Limit.PIN, None, None, words=f"the place is pinned to {wanted}", remedy="drop the pin"),)
+
+
+def needs_fabric(offer: Offer) -> bool:
+    """Whether several of these machines have no documented way to work on one job."""
+    return offer.machine.fabric is Fabric.NONE

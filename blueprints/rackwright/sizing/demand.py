@@ -1,0 +1,262 @@
+"""From what the user wrote to numbers: the only place where the spec's workload and the model catalog meet the formulas."""
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from rackwright.catalog import models
+from rackwright.catalog.architecture import Architecture, ConfigError, from_fields
+from rackwright.errors import UserError
+from rackwright.problems import At, Problem
+from rackwright.sizing import compute, memory
+from rackwright.sizing.assumptions import Assumptions
+from rackwright.sizing.count import count
+from rackwright.sizing.layouts import Pins
+from rackwright.sizing.memory import Recipe
+from rackwright.sizing.network import Network
+from rackwright.sizing.parameters import lora_parameters, prefix_parameters
+from rackwright.sizing.plan import Assumption, WorkloadFacts
+from rackwright.sizing.serve import ServingJob
+from rackwright.sizing.serving import weight_bytes
+from rackwright.sizing.storage import checkpoint_bytes
+from rackwright.sizing.train import TrainingJob
+from rackwright.spec.workload import Batch, Custom, Finetune, Model, Pretrain, Serve, Workload
+
+TRAINABLE_PRECISIONS = ("bf16", "fp16", "fp8", "fp32")
+
+
+@dataclass(frozen=True)
+class CustomJob:
+    """A workload described by its own measured numbers."""
+
+    accelerator_memory_bytes: float
+    accelerators: int
+    duration_s: float | None
+    precision: str = "bf16"
+
+
+@dataclass(frozen=True)
+class Demand:
+    """The first workload in numbers, what it came to, and what had to be assumed to get there."""
+
+    job: TrainingJob | ServingJob | CustomJob
+    facts: WorkloadFacts
+    assumed: tuple[Assumption, ...] = ()
+    warnings: tuple[str, ...] = field(default=())
+
+
+def read_demand(workload: Workload, a: Assumptions) -> Demand:
+    """Raises UserError when the model is not in the catalog or its description is wrong."""
+    if isinstance(workload, Custom):
+        facts = WorkloadFacts(workload.name, workload.kind, workload.model.base or "custom", 0.0, 0.0)
+        return Demand(CustomJob(workload.accelerator_memory, workload.accelerators, workload.duration), facts)
+    architecture, name = architecture_of(workload.model)
+    if isinstance(workload, (Serve, Batch)):
+        return _inference(workload, architecture, name, a)
+    return _training(workload, architecture, name, a)
+
+
+def architecture_of(model: Model) -> tuple[Architecture, str]:
+    """The architecture and the name to show: from the catalog, from a config.json, or written out."""
+    at = At() / "workloads" / 0 / "model"
+    try:
+        if model.base is not None:
+            row = models.find(model.base)
+            if row is None:
+                near = ", ".join(models.nearest(model.base))
+                reason = f"{model.base!r} is not in the model catalog"
+                raise UserError([Problem("S-model", reason, at / "base", f"nearest: {near}" if near else "")])
+            return row.architecture, row.name
+        if model.config is not None:
+            from rackwright.catalog.hf_config import read_hf_config
+
+            return read_hf_config(Path(model.config)), Path(model.config).stem
+        return from_fields(model.architecture or {}), "custom architecture"
+    except ConfigError as fault:
+        raise UserError([Problem("S-model", str(fault), at / ("config" if model.config else "architecture"))]) from None
+
+
+def network_of(a: Architecture) -> Network:
+    """Widths and counts. The embedding table is looked up, not multiplied; a tied table is multiplied once, as the head."""
+    c = count(a)
+    table = a.vocab * a.hidden if a.tied_embeddings and a.kind == "llm" else 0
+    layered = a.parameter_count is None
+    network = Network(
+        layers=a.layers + a.encoder_layers if layered else 0,
+        hidden=a.hidden, heads=a.heads, kv_heads=a.kv_heads, head_dim=a.head_dim, ffn=a.ffn, gated=a.gated_ffn,
+        vocab=a.vocab, total=c.total, trunk=c.trunk, active=c.active, matmul=c.active - c.tower - c.embedding + table,
+        embedding=c.embedding, head=c.head, routed=c.routed, linear=c.linear,
+        largest_linear=c.largest_linear, largest_block=c.largest_block, tower=c.tower,
+        experts=a.experts, top_k=a.experts_per_token, expert_ffn=a.expert_ffn,
+        shared_ffn=a.shared_experts * a.shared_expert_ffn, moe_layers=a.moe_layers if layered else 0,
+        q_rank=a.q_lora_rank or 0, kv_rank=a.kv_lora_rank or 0, nope_dim=a.qk_nope_head_dim or 0, rope_dim=a.qk_rope_head_dim or 0,
+        v_dim=a.v_head_dim or 0, window=a.sliding_window or 0,
+        local_layers=a.local_layers if layered else 0, global_layers=a.global_layers if layered else 0,
+        max_context=a.max_context or 0, sample_tokens=a.sample_tokens or a.encoder_context or 0,
+    )  # fmt: skip
+    forward = compute.forward_flops_per_token(network, network.sample_tokens) * network.sample_tokens if layered else 0.0
+    return replace(network, flops_per_sample=a.flops_per_sample or forward)
+
+
+def _training(w: Pretrain | Finetune, architecture: Architecture, name: str, a: Assumptions) -> Demand:
+    n = network_of(architecture)
+    sampled = architecture.kind not in ("llm", "encoder") and n.flops_per_sample > 0
+    adapter = w.adapter if isinstance(w, Finetune) else None
+    method = adapter.type if adapter and adapter.type != "none" else "full"
+    trainable = _trainable(architecture, adapter, n) if adapter else n.trunk
+    assumed: list[Assumption] = []
+    sequence = n.sample_tokens or 1 if sampled else _sequence(w, n, a, assumed)
+    batch = w.global_batch_size or _batch(w, sequence, a, assumed)
+    sequences = max(_sequences(w, sequence, sampled), 1.0)
+    passes = compute.PASSES[method]
+    forward = n.flops_per_sample if sampled else compute.forward_flops_per_token(n, sequence) * sequence
+    flops = passes / 2 * forward if sampled else compute.training_flops_per_token(n, sequence, method) * sequence
+    dpo = isinstance(w, Finetune) and w.objective == "dpo"
+    job = TrainingJob(
+        network=n,
+        recipe=_recipe(w, method, n, trainable, adapter, a),
+        method="sample" if sampled else method,
+        precision=_training_precision(w),
+        sequence=sequence,
+        tokens_per_sequence=sequence if n.layers else 1.0,
+        flops_per_sequence=flops + (forward if dpo else 0.0),
+        batch=batch,
+        sequences=sequences,
+        pins=Pins(**w.parallelism.model_dump()),
+        counts_tokens=not sampled,
+    )
+    facts = WorkloadFacts(
+        name=w.name,
+        kind=w.kind,
+        model=name,
+        parameters=n.total,
+        active_parameters=n.active,
+        trainable_parameters=trainable,
+        tokens=0.0 if sampled else sequences * sequence,
+        sequence_length=0 if sampled else sequence,
+        global_batch_size=batch,
+        weights_bytes=2.0 * n.total,
+        checkpoint_bytes=checkpoint_bytes(trainable, a),
+        dataset_bytes=w.data.size or 0.0,
+    )
+    return Demand(job, facts, tuple(assumed), _training_warnings(w, n, sequence))
+
+
+def _training_warnings(w: Pretrain | Finetune, n: Network, sequence: int) -> tuple[str, ...]:
+    said = []
+    if n.max_context and sequence > n.max_context:
+        said.append(f"sequence length {sequence:,} is more than the {n.max_context:,} positions the model was made for")
+    if isinstance(w, Finetune) and w.objective == "dpo":
+        said.append("dpo: the reference model's forward pass is counted in time, its weights are not in memory (adapters share the base)")
+    if isinstance(w, Finetune) and w.objective == "grpo":
+        said.append("grpo is sized as supervised training; generating the rollouts is not counted")
+    return tuple(said)
+
+
+def _trainable(architecture: Architecture, adapter, n: Network) -> float:
+    if adapter.type == "none":
+        return n.trunk
+    if adapter.type == "p-tuning":
+        return float(prefix_parameters(architecture.layers, architecture.kv_heads, architecture.head_dim, adapter.virtual_tokens)) or 1.0
+    layers = count(architecture).layers
+    return float(lora_parameters(layers, adapter.rank, adapter.targets)) or 0.005 * n.total  # no widths known: half a percent
+
+
+def _recipe(w: Pretrain | Finetune, method: str, n: Network, trainable: float, adapter, a: Assumptions) -> Recipe:
+    optimizer = memory.optimizer_bytes(w.optimizer)
+    weight = 4.0 if w.precision == "fp32" else 2.0
+    if method == "full":
+        return Recipe(weight, optimizer - (4.0 if w.precision == "fp32" else 0.0))
+    held = a.nf4_bytes if method == "qlora" else weight
+    return Recipe(weight, optimizer, trainable, frozen_bytes=weight, linear_bytes=held, frozen_ffn=adapter.targets != "all-linear")
+
+
+def _training_precision(w: Pretrain | Finetune) -> str:
+    """bf16 unless said; nf4 names the base of QLoRA, whose arithmetic is bf16."""
+    qlora = isinstance(w, Finetune) and w.adapter.type == "qlora"
+    return "bf16" if w.precision == "auto" or (qlora and w.precision in ("nf4", "fp4", "int8")) else w.precision
+
+
+def _sequence(w: Pretrain | Finetune, n: Network, a: Assumptions, assumed: list[Assumption]) -> int:
+    if w.sequence_length:
+        return w.sequence_length
+    value = int(min(a.default_sequence_length, n.max_context or a.default_sequence_length))
+    assumed.append(Assumption("sequence_length", str(value), "tokens", "not given; rackwright's default, at most what the model allows"))
+    return value
+
+
+def _batch(w: Pretrain | Finetune, sequence: int, a: Assumptions, assumed: list[Assumption]) -> int:
+    if isinstance(w, Pretrain):
+        value = 1 << max(round(a.default_pretrain_batch_tokens / sequence).bit_length() - 1, 0)
+    else:
+        value = a.default_finetune_batch
+    assumed.append(Assumption("global_batch_size", str(value), "sequences", "not given; see default_*_batch"))
+    return value
+
+
+def _sequences(w: Pretrain | Finetune, sequence: int, sampled: bool) -> float:
+    """Sequences the run sees, epochs included. Unpacked samples take a sequence slot each, padded to the mean of a batch."""
+    d = w.data
+    if sampled:
+        return (d.samples or d.tokens or 0.0) * d.epochs
+    if d.tokens is not None:
+        return d.tokens * d.epochs / sequence
+    tokens = (d.samples or 0.0) * (d.tokens_per_sample or sequence) * d.epochs
+    return tokens / sequence if d.packed else max(tokens / sequence, (d.samples or 0.0) * d.epochs * UNPACKED_SLOT)
+
+
+UNPACKED_SLOT = 0.5
+"""Of a full sequence, what an unpacked sample costs at least once padded to the longest of its batch (rackwright's choice 2026-11)."""
+
+
+def _inference(w: Serve | Batch, architecture: Architecture, name: str, a: Assumptions) -> Demand:
+    n = network_of(architecture)
+    longest = w.max_context or int((w.input_tokens.p95 or w.input_tokens.mean) + (w.output_tokens.p95 or w.output_tokens.mean))
+    generates = architecture.kind == "llm" and n.layers > 0
+    serve = isinstance(w, Serve)
+    job = ServingJob(
+        network=n,
+        generates=generates,
+        precision=_first_said(w.quantization, w.precision),
+        kv_element=1.0 if w.kv_dtype == "fp8" else 2.0,
+        engine="vllm" if w.engine == "auto" else w.engine,
+        input_tokens=w.input_tokens.mean,
+        input_p95=max(w.input_tokens.p95 or w.input_tokens.mean, w.input_tokens.mean),
+        output_tokens=w.output_tokens.mean,
+        output_p95=max(w.output_tokens.p95 or w.output_tokens.mean, w.output_tokens.mean),
+        longest=max(longest, 1),
+        cached_share=w.prefix_cache_hit_rate,
+        rate=_rate(w, a) if serve else None,
+        requests=None if serve else w.requests,
+        ttft=(w.ttft.target, w.ttft.percentile) if serve and w.ttft else None,
+        tpot=(w.tpot.target, w.tpot.percentile) if serve and w.tpot else None,
+        min_replicas=w.min_replicas if serve else 1,
+        max_replicas=w.max_replicas if serve else None,
+        tensor=w.parallelism.tensor,
+    )
+    facts = WorkloadFacts(
+        name=w.name,
+        kind=w.kind,
+        model=name,
+        parameters=n.total,
+        active_parameters=n.active,
+        sequence_length=longest,
+        tokens=0.0 if serve else w.requests * (w.input_tokens.mean + w.output_tokens.mean),
+        weights_bytes=weight_bytes(n, "bf16" if job.precision == "auto" else job.precision),
+    )
+    assumed = ()
+    if serve and w.requests_per_second is None:
+        assumed = (Assumption("requests_per_second", f"{_rate(w, a):.4g}", "requests/s", "users / user_request_interval_s"),)
+    warnings = ()
+    if n.max_context and longest > n.max_context:
+        warnings = (f"requests of {longest:,} tokens are longer than the {n.max_context:,} positions the model was made for",)
+    return Demand(job, facts, assumed, warnings)
+
+
+def _first_said(*precisions: str) -> str:
+    return next((p for p in precisions if p != "auto"), "auto")
+
+
+def _rate(w: Serve, a: Assumptions) -> float:
+    if w.requests_per_second is not None:
+        return w.requests_per_second
+    return (w.users or 1.0) / a.user_request_interval_s

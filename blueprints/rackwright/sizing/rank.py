@@ -1,0 +1,121 @@
+"""Order of fits and rejections, and the words that explain it. Ties are broken by label, so the order never depends on the input's."""
+
+from collections.abc import Iterable, Sequence
+
+from rackwright.sizing.plan import Candidate, Fit, Limit, Rejected, SizingPlan
+
+HOUR = 3600.0
+
+
+def ranked(fits: Iterable[Fit], order: dict[tuple, tuple[int, int]], optimize_for: str, vertical_first: bool) -> tuple[Fit, ...]:
+    """Goals met before goals overruled by a pin, earlier places and capacity modes first, priced before unpriced, one machine before
+    many unless time is asked for, then the objective."""
+    fits = list(fits)
+    best_cost = min((f.cost_usd.p50 for f in fits if f.cost_usd), default=1.0) or 1.0
+    best_time = min((_seconds(f) for f in fits), default=1.0) or 1.0
+
+    def key(f: Fit) -> tuple:
+        cost = f.cost_usd.p50 / best_cost if f.cost_usd else float("inf")
+        time = _seconds(f) / best_time
+        score = {"cost": (cost, time), "time": (time, cost), "balanced": (cost * time, cost)}[optimize_for]
+        overruled = sum(w.startswith("pinned although") for w in f.warnings)
+        several = vertical_first and optimize_for != "time" and spread(f.candidate)
+        hourly = f.usd_per_hour if f.usd_per_hour is not None else float("inf")
+        objective = tuple(round(s, 6) for s in score)
+        return (overruled, order[identity(f.candidate)], f.cost_usd is None, several, objective, hourly, f.candidate.label)
+
+    return tuple(sorted(fits, key=key))
+
+
+def identity(c: Candidate) -> tuple:
+    """What tells candidates of one plan apart."""
+    return (c.place, c.machine, c.topology, c.slices, c.nodes, c.region, c.capacity, c.capacity_id)
+
+
+def spread(c: Candidate) -> bool:
+    """Whether the job leaves one scale-up unit: one machine, or one TPU slice, whose hosts share one interconnect."""
+    return c.slices > 1 if c.topology else c.nodes > 1
+
+
+def _seconds(f: Fit) -> float:
+    if f.duration_s is not None:
+        return f.duration_s.p50
+    return (f.speed.ttft_s or 0.0) + (f.speed.tpot_s or 0.0)
+
+
+def by_distance(rejected: Iterable[Rejected]) -> tuple[Rejected, ...]:
+    return tuple(sorted(rejected, key=lambda r: (r.distance, len(r.rejections), r.cost_usd is None, r.cost_usd or 0.0, r.candidate.label)))
+
+
+def nearest_misses(plan: SizingPlan, n: int = 3) -> tuple[Rejected, ...]:
+    """The nearest of each machine, so that n lines tell n things; each `remedy` says what would make it feasible."""
+    first: dict[str, Rejected] = {}
+    for miss in plan.rejected:
+        first.setdefault(miss.candidate.machine + miss.candidate.topology, miss)
+    return tuple(sorted(first.values(), key=lambda r: (r.distance, not r.remedy)))[:n]
+
+
+def name(c: Candidate) -> str:
+    what = f"{c.slices} x {c.accelerator} {c.topology} ({c.nodes} x {c.machine})" if c.topology else f"{c.nodes} x {c.machine}"
+    return what if c.topology else f"{what} ({c.accelerators} x {c.accelerator})"
+
+
+def why(f: Fit) -> str:
+    """One sentence: what, how spread, how long, how much, what is tightest."""
+    c = f.candidate
+    parts = [f"{name(c)} in {c.region or 'your cluster'}, {c.capacity}"]
+    if f.duration_s:
+        parts.append(f"{c.parallelism}: {f.duration_s.p50 / HOUR:.1f} h ({f.duration_s.p10 / HOUR:.1f} to {f.duration_s.p90 / HOUR:.1f})")
+    elif f.speed.tpot_s:
+        replicas = f"{c.replicas} replicas" if c.replicas > 1 else "1 replica"
+        parts.append(f"{replicas} of {c.parallelism}: first token {f.speed.ttft_s:.2f} s, then {f.speed.tpot_s * 1000:.0f} ms per token")
+    if f.cost_usd:
+        parts.append(f"{f.cost_usd.p50:,.0f} USD" + ("" if f.duration_s else " a month"))
+    return "; ".join([*parts, f"tightest: {f.binding}"])
+
+
+def scaling(fits: Sequence[Fit], rejected: Sequence[Rejected], serves: bool, optimize_for: str) -> str:
+    """Why one machine, or why many, with the numbers that decided it."""
+    if not fits:
+        return _nothing(rejected)
+    chosen = fits[0]
+    if serves:
+        return _scaled_for_traffic(chosen)
+    if not spread(chosen.candidate):
+        unit, link = ("slice", ": its hosts share one interconnect") if chosen.candidate.topology else ("machine", "")
+        time = f" and {chosen.duration_s.p50 / HOUR:.1f} h" if chosen.duration_s else ""
+        needs = f"{name(chosen.candidate)} needs {chosen.memory.fill:.0%} of its accelerator memory{time}"
+        return f"One {unit} is enough{link}. {needs}. More {unit}s would only add a network between them."
+    return _why_many(chosen, fits, rejected, optimize_for)
+
+
+def _why_many(chosen: Fit, fits: Sequence[Fit], rejected: Sequence[Rejected], optimize_for: str) -> str:
+    single = next((f for f in fits if not spread(f.candidate)), None)
+    many = f"{name(chosen.candidate)} over {chosen.candidate.fabric.upper()}"
+    if single is not None:
+        ask = "goals.optimize_for is time" if optimize_for == "time" else "the order of places and capacity, or a pin, puts it first"
+        return f"Several machines although one ({name(single.candidate)}) would do, because {ask}: {many}."
+    alone = [r for r in rejected if not spread(r.candidate) and r.candidate.capacity == chosen.candidate.capacity]
+    same = next((r for r in alone if r.candidate.machine == chosen.candidate.machine), None)
+    other = next((r for r in alone if r.distance < float("inf")), None)
+    said = [f"{name(r.candidate)} fails on {' and on '.join(map(str, r.rejections))}" for r in dict.fromkeys(filter(None, (same, other)))]
+    first = "No single machine meets the goals" + (": " + "; the nearest, ".join(said) if said else "")
+    return f"{first}. So the job is spread over {many}, {chosen.candidate.parallelism}."
+
+
+def _scaled_for_traffic(chosen: Fit) -> str:
+    c = chosen.candidate
+    width = f"{c.parallelism.tensor} accelerators" if c.parallelism.tensor > 1 else "one accelerator"
+    up = f"One replica fits {width} of a {c.machine}, so no replica spans machines"
+    if c.replicas == 1:
+        return f"{up}; one replica carries the traffic."
+    rate = f" for {chosen.speed.requests_per_s:g} requests/s" if chosen.speed.requests_per_s else ""
+    return f"{up}; {c.replicas} replicas on {c.nodes} machines are needed{rate} within the latency goals."
+
+
+def _nothing(rejected: Sequence[Rejected]) -> str:
+    counts: dict[Limit, int] = {}
+    for r in rejected:
+        counts[r.rejections[0].limit] = counts.get(r.rejections[0].limit, 0) + 1
+    worst = sorted(counts.items(), key=lambda kv: (-kv[1], kv[0]))[:3]
+    return "Nothing meets every goal" + (": " + ", ".join(f"{n} fail on {limit}" for limit, n in worst) if worst else "")

@@ -1,0 +1,60 @@
+"""Checkpoints and dataset: bytes, interval, file-system throughput. Numbers in, numbers out: knows neither catalog nor spec."""
+
+import math
+from dataclasses import dataclass
+
+from rackwright.sizing.assumptions import Assumptions
+
+
+@dataclass(frozen=True)
+class CheckpointPlan:
+    """bytes: of one checkpoint; interval_s: between two; write_s: how long one may take; throughput: bytes/s that needs."""
+
+    bytes: float
+    interval_s: float
+    write_s: float
+
+    @property
+    def throughput_bytes_per_s(self) -> float:
+        return self.bytes / self.write_s if self.write_s else 0.0
+
+
+def checkpoint_bytes(trainable: float, a: Assumptions) -> float:
+    """Weights and optimizer state of what is trained; the frozen base is not written again."""
+    return trainable * a.checkpoint_bytes_per_parameter
+
+
+def time_between_failures_s(accelerators: int, nodes: int, spot: bool, a: Assumptions) -> float:
+    """Mean time between interruptions of a job that needs all of its machines at once; rates of faults and reclaims add up."""
+    per_hour = accelerators / a.accelerator_hours_per_failure + (nodes / a.spot_hours_per_interruption if spot else 0.0)
+    return 3600.0 / per_hour
+
+
+def best_interval_s(write_s: float, between_failures_s: float, a: Assumptions) -> float:
+    """sqrt(2 * write * MTBF), Young 1974 (doi 10.1145/361147.361115), inside sensible bounds."""
+    young = math.sqrt(2 * write_s * between_failures_s)
+    return min(max(young, a.checkpoint_min_interval_s), a.checkpoint_max_interval_s)
+
+
+def plan_checkpoints(bytes_: float, between_failures_s: float, interval_s: float | None, a: Assumptions) -> CheckpointPlan:
+    """The pause is at most the window, and at most 2 % of the interval the user asked for."""
+    write_s = a.checkpoint_window_s
+    if interval_s is None:
+        return CheckpointPlan(bytes_, best_interval_s(write_s, between_failures_s, a), write_s)
+    return CheckpointPlan(bytes_, interval_s, min(write_s, max(0.02 * interval_s, 1.0)))
+
+
+def lost_share(interval_s: float, write_s: float, between_failures_s: float, a: Assumptions) -> float:
+    """Part of the time lost to pauses for checkpoints, to work since the last one, and to restarts."""
+    return min(write_s / interval_s + (interval_s / 2 + a.restart_s) / between_failures_s, 0.95)
+
+
+def read_bytes_per_s(tokens_per_s: float, dataset_bytes: float, dataset_tokens: float, a: Assumptions) -> float:
+    """Rate at which training eats its dataset; bytes per token from the dataset itself where its size is known."""
+    per_token = dataset_bytes / dataset_tokens if dataset_bytes and dataset_tokens else a.token_bytes
+    return tokens_per_s * per_token
+
+
+def capacity_bytes(checkpoint: float, keep: int, dataset: float, weights: float) -> float:
+    """Checkpoints kept and one being written, the dataset, the starting weights."""
+    return (keep + 1) * checkpoint + dataset + weights
