@@ -1,0 +1,167 @@
+"""An EKS control plane is private, encrypted, audited, and somebody may administer it (recipes 5A, 12)."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from rackwright.compile.wants import AddonWant, ClusterWant
+from rackwright_pulumi.aws.addons import AwsAddons
+from rackwright_pulumi.aws.cluster import AwsCluster
+from rackwright_pulumi.testing import record
+from rackwright_pulumi.testing.graph import revealed
+
+from tests.components.sdk import misfits
+
+CLUSTER = "aws:eks/cluster:Cluster"
+WANT = ClusterWant("demo", "1.35", admins=("arn:aws:iam::123456789012:role/platform/Deployer",))
+KEY_ARN = "arn:aws:kms:us-east-1:123456789012:key/k"
+
+
+def cluster(want=WANT, **more):
+    args = {
+        "cluster": want,
+        "region": "us-east-1",
+        "subnet_ids": ["subnet-a", "subnet-b"],
+        "kms_key_arn": KEY_ARN,
+        "tags": {"owner": "test"},
+        "teardown": False,
+    }
+    return record(lambda: AwsCluster("demo-cluster", args | more) and None)
+
+
+def addons(*wants: AddonWant):
+    args = {
+        "addons": wants,
+        "cluster_name": "demo",
+        "cluster_arn": "arn:aws:eks:us-east-1:123456789012:cluster/demo",
+        "account": "123456789012",
+        "kms_key_arn": KEY_ARN,
+        "tags": {"owner": "test"},
+    }
+    return record(lambda: AwsAddons("demo-addons", args) and None)
+
+
+def test_the_endpoint_is_private():
+    access = cluster().one(CLUSTER).inputs["vpcConfig"]
+    assert (access["endpointPrivateAccess"], access["endpointPublicAccess"]) == (True, False)
+    assert "publicAccessCidrs" not in access
+
+
+def test_it_is_public_for_named_addresses_only():
+    access = cluster(replace(WANT, api_cidrs=("203.0.113.0/24",))).one(CLUSTER).inputs["vpcConfig"]
+    assert (access["endpointPrivateAccess"], access["endpointPublicAccess"]) == (True, True)
+    assert access["publicAccessCidrs"] == ["203.0.113.0/24"]
+
+
+def test_secrets_and_logs_are_encrypted_and_audit_is_on():
+    graph = cluster()
+    inputs = graph.one(CLUSTER).inputs
+    assert inputs["encryptionConfig"] == {"provider": {"keyArn": KEY_ARN}, "resources": ["secrets"]}
+    assert inputs["enabledClusterLogTypes"] == ["api", "audit", "authenticator"]
+    logs = graph.one("aws:cloudwatch/logGroup:LogGroup")
+    assert (logs.inputs["name"], logs.inputs["kmsKeyId"]) == ("/aws/eks/demo/cluster", KEY_ARN)
+    assert logs.urn in graph.one(CLUSTER).depends_on
+
+
+def test_add_ons_are_ours_and_support_is_not_extended_silently():
+    inputs = cluster().one(CLUSTER).inputs
+    assert inputs["bootstrapSelfManagedAddons"] is False
+    assert inputs["upgradePolicy"] == {"supportType": "STANDARD"}
+    assert inputs["version"] == "1.35"
+
+
+def test_named_administrators_have_access_and_the_creator_has_none():
+    graph = cluster()
+    assert graph.one(CLUSTER).inputs["accessConfig"] == {
+        "authenticationMode": "API",
+        "bootstrapClusterCreatorAdminPermissions": False,
+    }
+    entry = graph.one("aws:eks/accessEntry:AccessEntry")
+    assert entry.name == "demo-cluster-admin-123456789012-role-platform-Deployer"
+    assert entry.inputs["principalArn"] == WANT.admins[0]
+    policy = graph.one("aws:eks/accessPolicyAssociation:AccessPolicyAssociation")
+    assert policy.inputs["policyArn"].endswith("/AmazonEKSClusterAdminPolicy")
+    assert policy.inputs["accessScope"] == {"type": "cluster"}
+    assert entry.urn in policy.property_dependencies["principalArn"]
+
+
+def test_where_nobody_is_named_the_creator_may_enter_and_that_never_replaces_the_cluster():
+    node = cluster(replace(WANT, admins=())).one(CLUSTER)
+    assert node.inputs["accessConfig"]["bootstrapClusterCreatorAdminPermissions"] is True
+    assert node.options["ignoreChanges"] == ["accessConfig.bootstrapClusterCreatorAdminPermissions"]
+
+
+def test_administrators_known_only_at_deployment_are_added():
+    graph = cluster(admin_arns=["arn:aws:iam::123456789012:role/Ci"])
+    assert sorted(n.inputs["principalArn"].rpartition("/")[2] for n in graph.by_type("aws:eks/accessEntry:AccessEntry")) == [
+        "Ci",
+        "Deployer",
+    ]
+
+
+def test_f3_an_entry_goes_before_its_successor_comes():
+    assert cluster().one("aws:eks/accessEntry:AccessEntry").options["deleteBeforeReplace"] is True
+
+
+def test_roles_hold_what_they_need_and_the_network_policy_is_not_the_nodes():
+    graph = cluster()
+    attached = {n.inputs["policyArn"].rpartition("/")[2] for n in graph.by_type("aws:iam/rolePolicyAttachment:RolePolicyAttachment")}
+    assert attached == {"AmazonEKSClusterPolicy", "AmazonEKSWorkerNodePolicy", "AmazonEC2ContainerRegistryPullOnly"}
+
+
+def test_the_cluster_is_protected_twice_until_a_teardown():
+    assert [n.type for n in cluster().nodes.values() if n.protect] == [CLUSTER]
+    assert cluster().one(CLUSTER).inputs["deletionProtection"] is True
+    lifted = cluster(teardown=True).one(CLUSTER)
+    assert not lifted.protect
+    assert lifted.inputs["deletionProtection"] is False
+
+
+def test_the_kubeconfig_asks_for_a_token_at_each_call():
+    made = {}
+
+    def program():
+        args = {"cluster": WANT, "region": "us-east-1", "subnet_ids": ["a", "b"], "kms_key_arn": KEY_ARN, "tags": {}, "teardown": False}
+        made["cluster"] = AwsCluster("demo-cluster", args)
+        import pulumi
+
+        pulumi.export("kubeconfig", made["cluster"].kubeconfig)
+
+    exported = record(program).outputs["kubeconfig"]
+    assert repr(exported) == "[secret]"
+    config = json.loads(revealed(exported))
+    call = config["users"][0]["user"]["exec"]
+    assert [call["command"], *call["args"][:4]] == ["aws", "eks", "get-token", "--cluster-name", "demo"]
+    assert config["clusters"][0]["cluster"]["server"].startswith("https://")
+    assert config["clusters"][0]["cluster"]["certificate-authority-data"]
+
+
+def test_pinned_add_ons_carry_their_values_and_their_own_roles():
+    graph = addons(AddonWant("pod-network", "v1.21.1-eksbuild.3", values=(("env", {"ENABLE_PREFIX_DELEGATION": "true"}),)))
+    inputs = graph.one("aws:eks/addon:Addon").inputs
+    assert (inputs["addonName"], inputs["addonVersion"]) == ("vpc-cni", "v1.21.1-eksbuild.3")
+    assert json.loads(inputs["configurationValues"]) == {"env": {"ENABLE_PREFIX_DELEGATION": "true"}}
+    (association,) = inputs["podIdentityAssociations"]
+    assert association["serviceAccount"] == "aws-node"
+    assert association["roleArn"] == graph.one("aws:iam/role:Role").state["arn"]
+
+
+def test_the_disk_driver_may_use_the_key():
+    graph = addons(AddonWant("block-storage", "v1"))
+    statements = json.loads(graph.one("aws:iam/rolePolicy:RolePolicy").inputs["policy"])["Statement"]
+    assert {s["Resource"] for s in statements} == {KEY_ARN}
+    assert any("kms:CreateGrant" in s["Action"] and "Condition" in s for s in statements)
+
+
+def test_an_add_on_eks_does_not_have_is_refused_by_name():
+    with pytest.raises(ValueError, match=r"no EKS add-on for 'teleport'; known: block-storage, dns, "):
+        addons(AddonWant("teleport", "v1"))
+
+
+@pytest.mark.parametrize(
+    "make", [cluster, lambda: addons(AddonWant("block-storage", "v1"), AddonWant("dns", "v1"))], ids=["cluster", "addons"]
+)
+def test_every_input_is_one_the_sdk_knows(make):
+    graph = make()
+    assert not misfits(graph)
+    assert not graph.unregistered()

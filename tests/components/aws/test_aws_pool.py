@@ -1,0 +1,251 @@
+"""A pool asks EKS and EC2 for exactly what its fabric, capacity mode and shape allow (recipes V-14 to V-43, field C1)."""
+
+import base64
+import email
+import json
+from dataclasses import replace
+
+import pytest
+from rackwright.compile.fabric import nic_layout
+from rackwright.compile.hardware import machine_facts
+from rackwright.compile.wants import CapacityWant, DiskWant, PoolWant, TaintWant
+from rackwright_pulumi.aws.pool import AwsPool
+from rackwright_pulumi.testing import record
+
+from tests.components.sdk import misfits
+
+NODE_GROUP, TEMPLATE = "aws:eks/nodeGroup:NodeGroup", "aws:ec2/launchTemplate:LaunchTemplate"
+PLACEMENT, SCHEDULE = "aws:ec2/placementGroup:PlacementGroup", "aws:autoscaling/schedule:Schedule"
+BLOCK = CapacityWant(
+    "capacity-block", "cr-0123456789abcdef0", "2026-12-01T12:30:00+01:00", "2026-12-08T11:30:00Z", drains_at="2026-12-08T10:50:00Z"
+)
+SYSTEM = PoolWant("system", "m7i.2xlarge", ("us-east-1a", "us-east-1b"), 2, 2, 2, role="system", image="al2023")
+
+
+def gpu(machine: str = "p5.48xlarge", **more) -> PoolWant:
+    want = PoolWant(
+        name="gpu",
+        machine=machine,
+        zones=("us-east-1a",),
+        nodes_min=4,
+        nodes_max=4,
+        nodes_start=4,
+        disk=DiskWant(200, iops=3000, throughput_mib_s=250),
+        labels=(("rackwright/role", "accelerator"),),
+        taints=(TaintWant("nvidia.com/gpu", "present"),),
+        fabric="efa",
+        nics=nic_layout(machine_facts(machine)),
+        adjacent=True,
+        local_nvme=True,
+        image="al2023-nvidia",
+    )
+    return replace(want, **more)
+
+
+def graph_of(want, **more):
+    def program():
+        args = {
+            "pool": want,
+            "cluster_name": "demo",
+            "cluster_version": "1.35",
+            "cluster_group_id": "sg-cluster",
+            "fabric_group_id": "sg-fabric",
+            "node_role_arn": "arn:aws:iam::123456789012:role/nodes",
+            "subnet_ids": ["subnet-0a"],
+            "kms_key_arn": "arn:aws:kms:us-east-1:123456789012:key/k",
+            "tags": {"owner": "test"},
+        }
+        AwsPool("demo-gpu", args | more)
+
+    return record(program)
+
+
+def template(want) -> dict:
+    return graph_of(want).one(TEMPLATE).inputs
+
+
+def nodes(want) -> dict:
+    return graph_of(want).one(NODE_GROUP).inputs
+
+
+def node_config(want) -> dict:
+    message = email.message_from_bytes(base64.b64decode(template(want)["userData"]))
+    (body,) = message.get_payload()
+    assert body.get_content_type() == "application/node.eks.aws"
+    return json.loads(body.get_payload())["spec"]
+
+
+def test_a_p5_has_one_address_and_32_efa_interfaces():
+    nics = template(gpu())["networkInterfaces"]
+    assert len(nics) == 33
+    assert sum(n["interfaceType"] == "efa-only" for n in nics) == 32
+    assert [(n["networkCardIndex"], n["deviceIndex"]) for n in nics if n["interfaceType"] == "interface"] == [(0, 0)]
+
+
+def test_p6_b300_keeps_card_zero_free_of_efa():
+    nics = template(gpu("p6-b300.48xlarge"))["networkInterfaces"]
+    assert [n["interfaceType"] for n in nics if n["networkCardIndex"] == 0] == ["interface"]
+    assert sum(n["interfaceType"] == "efa-only" for n in nics) == 16
+
+
+def test_security_groups_stand_on_every_interface_and_never_beside_them():
+    inputs = template(gpu())
+    assert {tuple(n["securityGroups"]) for n in inputs["networkInterfaces"]} == {("sg-fabric", "sg-cluster")}
+    assert "vpcSecurityGroupIds" not in inputs
+    assert "securityGroupNames" not in inputs
+
+
+def test_only_the_first_interface_refuses_a_public_address():
+    public = {(n["networkCardIndex"], n["deviceIndex"]): n.get("associatePublicIpAddress") for n in template(gpu())["networkInterfaces"]}
+    assert public.pop((0, 0)) == "false"
+    assert set(public.values()) == {None}
+
+
+def test_the_machine_type_is_said_once():
+    assert template(gpu())["instanceType"] == "p5.48xlarge"
+    assert "instanceTypes" not in nodes(gpu())
+    assert "diskSize" not in nodes(gpu())
+
+
+def test_accelerators_get_the_one_subnet_of_their_zone():
+    assert nodes(gpu())["subnetIds"] == ["subnet-0a"]
+
+
+def test_adjacent_machines_share_a_placement_group():
+    graph = graph_of(gpu())
+    assert graph.one(PLACEMENT).inputs["strategy"] == "cluster"
+    assert graph.one(PLACEMENT).urn in graph.one(TEMPLATE).property_dependencies["placement"]
+
+
+def test_c1_a_capacity_block_is_named_three_times_and_has_no_placement_group():
+    graph = graph_of(gpu(capacity=BLOCK, nodes_min=0, nodes_start=0))
+    inputs = graph.one(TEMPLATE).inputs
+    assert inputs["instanceMarketOptions"] == {"marketType": "capacity-block"}
+    assert inputs["capacityReservationSpecification"] == {"capacityReservationTarget": {"capacityReservationId": BLOCK.reservation_id}}
+    assert graph.one(NODE_GROUP).inputs["capacityType"] == "CAPACITY_BLOCK"
+    assert not graph.by_type(PLACEMENT)
+    assert "placement" not in inputs
+
+
+def test_a_block_is_filled_at_its_start_and_emptied_before_its_end():
+    schedules = {n.name: n.inputs for n in graph_of(gpu(capacity=BLOCK, nodes_min=0, nodes_start=0)).by_type(SCHEDULE)}
+    sizes = {name.rpartition("-")[2]: (s["startTime"], s["desiredCapacity"], s["minSize"], s["maxSize"]) for name, s in schedules.items()}
+    assert sizes == {"fill": ("2026-12-01T11:30:00Z", 4, 0, 4), "drain": ("2026-12-08T10:50:00Z", 0, 0, 4)}
+
+
+def test_a_block_that_has_begun_is_not_scheduled_in_the_past():
+    assert [n.name for n in graph_of(gpu(capacity=BLOCK, nodes_min=0)).by_type(SCHEDULE)] == ["demo-gpu-drain"]
+
+
+def test_c1_a_reservation_is_on_demand_and_has_no_placement_group():
+    graph = graph_of(gpu(capacity=CapacityWant("reservation", "cr-1")))
+    assert graph.one(TEMPLATE).inputs["capacityReservationSpecification"]["capacityReservationTarget"] == {"capacityReservationId": "cr-1"}
+    assert "instanceMarketOptions" not in graph.one(TEMPLATE).inputs
+    assert graph.one(NODE_GROUP).inputs["capacityType"] == "ON_DEMAND"
+    assert not graph.by_type(PLACEMENT)
+
+
+def test_spot_is_the_node_groups_and_not_the_templates():
+    want = gpu(capacity=CapacityWant("spot"))
+    assert nodes(want)["capacityType"] == "SPOT"
+    assert "instanceMarketOptions" not in template(want)
+
+
+def test_fabric_machines_may_pin_memory_and_stripe_their_disks():
+    spec = node_config(gpu())
+    (limit,) = spec["containerd"]["baseRuntimeSpec"]["process"]["rlimits"]
+    assert limit == {"type": "RLIMIT_MEMLOCK", "soft": 18446744073709551615, "hard": 18446744073709551615}
+    assert spec["instance"] == {"localStorage": {"strategy": "RAID0"}}
+    assert node_config(gpu(max_pods=51))["kubelet"] == {"config": {"maxPods": 51}}
+
+
+def test_first_boot_never_changes_by_itself():
+    assert template(gpu())["userData"] == template(gpu())["userData"]
+
+
+def test_plain_machines_need_no_first_boot_of_ours():
+    inputs = template(SYSTEM)
+    assert "userData" not in inputs
+    assert "networkInterfaces" not in inputs
+    assert not graph_of(SYSTEM).by_type(PLACEMENT)
+
+
+@pytest.mark.parametrize("want", [SYSTEM, gpu()], ids=["system", "gpu"])
+def test_every_machine_wants_tokens_and_encrypts_its_disk(want):
+    inputs = template(want)
+    assert inputs["metadataOptions"] == {"httpEndpoint": "enabled", "httpTokens": "required", "httpPutResponseHopLimit": 2}
+    (disk,) = inputs["blockDeviceMappings"]
+    assert disk["deviceName"] == "/dev/xvda"
+    assert disk["ebs"]["encrypted"] == "true"
+    assert disk["ebs"]["kmsKeyId"].startswith("arn:aws:kms:")
+
+
+def test_machines_disks_and_interfaces_carry_the_tags():
+    tagged = {spec["resourceType"]: spec["tags"]["owner"] for spec in template(gpu())["tagSpecifications"]}
+    assert tagged == {"instance": "test", "volume": "test", "network-interface": "test"}
+
+
+@pytest.mark.parametrize(
+    ("image", "arch", "ami_type"),
+    [
+        ("al2023", "x86_64", "AL2023_x86_64_STANDARD"),
+        ("al2023-nvidia", "x86_64", "AL2023_x86_64_NVIDIA"),
+        ("al2023-nvidia", "arm64", "AL2023_ARM_64_NVIDIA"),
+        ("al2023-neuron", "x86_64", "AL2023_x86_64_NEURON"),
+    ],
+)
+def test_the_image_fits_the_processor(image, arch, ami_type):
+    assert nodes(gpu(image=image, cpu_arch=arch))["amiType"] == ami_type
+
+
+def test_an_image_release_is_pinned_where_the_plan_knows_it():
+    graph = graph_of(gpu(), release_version="1.35.0-20261110")
+    assert graph.one(NODE_GROUP).inputs["releaseVersion"] == "1.35.0-20261110"
+
+
+def test_the_autoscaler_owns_the_size_only_where_it_may_vary():
+    assert graph_of(gpu(nodes_min=0)).one(NODE_GROUP).options["ignoreChanges"] == ["scalingConfig.desiredSize"]
+    assert "ignoreChanges" not in graph_of(gpu()).one(NODE_GROUP).options
+
+
+def test_taints_and_labels_reach_the_nodes():
+    inputs = nodes(gpu())
+    assert inputs["taints"] == [{"key": "nvidia.com/gpu", "value": "present", "effect": "NO_SCHEDULE"}]
+    assert inputs["labels"] == {"rackwright/role": "accelerator"}
+    assert inputs["nodeRepairConfig"] == {"enabled": True}
+
+
+def test_f16_waiting_for_capacity_has_an_end():
+    assert graph_of(gpu()).one(NODE_GROUP).options["customTimeouts"]["create"] == "40m"
+
+
+def test_as_many_resources_for_two_nodes_as_for_512():
+    few, many = (graph_of(gpu(nodes_min=n, nodes_max=n, nodes_start=n)) for n in (2, 512))
+    assert few.nodes.keys() == many.nodes.keys()
+
+
+@pytest.mark.parametrize(
+    "want",
+    [SYSTEM, gpu(), gpu("p6-b300.48xlarge"), gpu(capacity=BLOCK, nodes_min=0), gpu(capacity=CapacityWant("spot"), nodes_min=0)],
+    ids=["system", "p5", "p6-b300", "block", "spot"],
+)
+def test_every_input_is_one_the_sdk_knows(want):
+    graph = graph_of(want)
+    assert not misfits(graph)
+    assert not graph.unregistered()
+
+
+def test_a_part_may_come_as_json():
+    from pydantic import TypeAdapter
+
+    assert graph_of(TypeAdapter(PoolWant).dump_json(gpu()).decode()).as_json() == graph_of(gpu()).as_json()
+
+
+def test_long_names_leave_room_for_what_makes_them_unique():
+    def program():
+        args = dict.fromkeys(("cluster_name", "cluster_version", "cluster_group_id", "node_role_arn", "kms_key_arn"), "x")
+        AwsPool("a" * 40 + "-pool-accelerators", {"pool": SYSTEM, "subnet_ids": ["s"], "tags": {}, **args})
+
+    prefix = record(program).one(NODE_GROUP).inputs["nodeGroupNamePrefix"]
+    assert len(prefix) == 37
+    assert "nodeGroupNamePrefix" not in nodes(gpu())
