@@ -1,6 +1,7 @@
 """What every blueprint on AWS starts from: key, network, storage, identities."""
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import pulumi
@@ -61,7 +62,11 @@ class AwsStack:
         return AwsStorage(child(self.name, "storage"), args, self.below)
 
     def identity(
-        self, want: IdentityWant, storage: AwsStorage, cluster: AwsCluster | None, secrets: Mapping[str, Input[str]]
+        self,
+        want: IdentityWant,
+        storage: AwsStorage,
+        cluster: AwsCluster | None = None,
+        secrets: Mapping[str, Input[str]] = MappingProxyType({}),
     ) -> AwsIdentity:
         """Of the pods of a cluster, or of a machine that may read `secrets`."""
         args: AwsIdentityArgs = {

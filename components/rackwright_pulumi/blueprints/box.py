@@ -6,7 +6,7 @@ from typing import Any, NotRequired, TypedDict
 
 import pulumi
 from pulumi import Input, Output, ResourceOptions
-from rackwright.compile.wants import BoxWant, StackPlan
+from rackwright.compile.wants import BoxWant, IdentityWant, StackPlan
 
 from rackwright_pulumi.args import PlanInput, part
 from rackwright_pulumi.aws.box import AwsBox
@@ -14,6 +14,8 @@ from rackwright_pulumi.aws.identity import AwsIdentity
 from rackwright_pulumi.blueprints.aws import AwsStack
 from rackwright_pulumi.naming import child
 from rackwright_pulumi.unsupported import Unsupported
+
+NO_GRANTS = IdentityWant("box")
 
 
 class BoxArgs(TypedDict):
@@ -41,7 +43,7 @@ class Box(pulumi.ComponentResource):
         stack = AwsStack(self, name, plan, args.get("teardown", False))
         want = _box(plan)
         storage = stack.storage()
-        machine = stack.identity(plan.identities[0], storage, None, args.get("secrets", {}))
+        machine = stack.identity(next(iter(plan.identities), NO_GRANTS), storage, secrets=args.get("secrets", {}))
         box = _machine(stack, want, machine, args)
         self.instance_id, self.connect_command, self.bucket_names = box.instance_id, box.connect_command, storage.bucket_names
         self.register_outputs(self.stack_outputs())

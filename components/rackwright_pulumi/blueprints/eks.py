@@ -64,7 +64,7 @@ def eks_parts(
     pools = {want.name: _pool(stack, cluster, want, before) for want in plan.pools}
     system = [pools[want.name].node_group for want in plan.pools if want.role == "system"]
     late = _addons(stack, cluster, "late", [want for want in plan.addons if want.needs_nodes], system)
-    roles = {want.key: stack.identity(want, storage, cluster, {}).role_arn for want in plan.identities}
+    roles = {want.key: stack.identity(want, storage, cluster).role_arn for want in plan.identities}
     layer = ClusterLayer(
         child(name, "layer"),
         {
