@@ -34,9 +34,9 @@ def fabric_interfaces_are_as_many_as_the_machine_has(plan: StackPlan) -> Iterato
     """A machine takes as many fabric interfaces as it has, and a training job wants all of them."""
     for at, pool in accelerators(plan):
         machine, asked = machine_of(pool), sum(nic.kind == "fabric" for nic in pool.nics)
-        if not asked or machine is None or asked == machine.efa_interfaces:
+        if not asked or machine is None or machine.efa_interfaces in (None, asked):
             continue
-        level = Level.ERROR if asked > machine.efa_interfaces else Level.WARNING
+        level = Level.ERROR if asked > (machine.efa_interfaces or 0) else Level.WARNING
         yield Broken(
             at / "nics", f"ask for {machine.efa_interfaces}", f"{pool.machine} has {machine.efa_interfaces}, {asked} are asked for", level
         )

@@ -1,0 +1,87 @@
+"""The whole bill of a stack: machines, control plane, network, file system, disks, keys. Prices with their date and source."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rackwright.catalog.read import Catalog
+from rackwright.compile.wants import Kind, StackPlan
+from rackwright.cost import network, storage
+from rackwright.cost.line import HOURS_PER_MONTH, Line, hourly, monthly
+from rackwright.cost.prices import fee_price, machine_price
+from rackwright.sizing.plan import Fit
+from rackwright.spec.spec import Spec
+
+
+@dataclass(frozen=True)
+class Bill:
+    """hours: of the run, or 730 for serving; covers says which in words. Sums leave out what `unknown` and `by_use` name."""
+
+    lines: tuple[Line, ...]
+    hours: float
+    covers: str
+
+    @property
+    def hourly_usd(self) -> float:
+        return sum(line.hourly_usd for line in self.lines if line.hourly_usd is not None)
+
+    @property
+    def total_usd(self) -> float:
+        return sum(line.total_usd for line in self.lines if line.total_usd is not None)
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """Lines whose price is not published."""
+        return tuple(line.what for line in self.lines if line.unit_price_usd is None)
+
+    @property
+    def by_use(self) -> tuple[str, ...]:
+        """Lines whose quantity only use will tell."""
+        return tuple(line.what for line in self.lines if line.quantity is None)
+
+
+def bill(stack: StackPlan, fit: Fit, spec: Spec, catalog: Catalog) -> Bill:
+    """What a stack costs per hour and in all: the run for training and batch, a month of 730 h for serving or when no duration is known."""
+    hours = HOURS_PER_MONTH if fit.duration_s is None else fit.duration_s.p50 / 3600
+    covers = "a month of 730 h" if fit.duration_s is None else f"a run of {hours:,.1f} h"
+    return Bill(tuple(_lines(stack, fit, spec, catalog, hours)), hours, covers)
+
+
+def _lines(stack: StackPlan, fit: Fit, spec: Spec, catalog: Catalog, hours: float) -> Iterator[Line]:
+    yield _accelerators(fit)
+    yield from _system(stack, spec, catalog, hours)
+    yield from _control_plane(stack, catalog, hours)
+    yield from network.lines(stack, fit, catalog, hours)
+    yield from storage.lines(stack, fit, spec, catalog, hours)
+    yield monthly("encryption key", 1, "key", fee_price(catalog, "kms-key", stack.place, "month"), hours)
+
+
+def _accelerators(fit: Fit) -> Line:
+    """The machines sizing chose, at the price and for the time it reckoned with; serving at its usual number of replicas."""
+    chosen = fit.candidate
+    priced = chosen.price_usd_per_hour is not None
+    return Line(
+        what=f"{chosen.machine}, {chosen.capacity}",
+        quantity=chosen.nodes,
+        unit="machines" if chosen.nodes > 1 else "machine",
+        unit_price_usd=chosen.price_usd_per_hour,
+        per="hour",
+        price_date=chosen.price_as_of,
+        source=chosen.price_source,
+        hourly_usd=fit.usd_per_hour if priced else None,
+        total_usd=fit.cost_usd.p50 if priced else None,
+        price_region="" if chosen.price_region == chosen.region else chosen.price_region,
+    )
+
+
+def _system(stack: StackPlan, spec: Spec, catalog: Catalog, hours: float) -> Iterator[Line]:
+    discount = spec.pricing.discounts.get(stack.place.cloud, 0.0)
+    for pool in stack.pools:
+        if pool.role == "system":
+            price = machine_price(catalog, pool.machine, stack.place.region, discount)
+            yield hourly(f"system nodes, {pool.machine}", pool.nodes_start, "machines", price, hours)
+
+
+def _control_plane(stack: StackPlan, catalog: Catalog, hours: float) -> Iterator[Line]:
+    if stack.kind is not Kind.BOX:
+        name = {"aws": "eks-cluster", "gcp": "gke-cluster"}[stack.place.cloud]
+        yield hourly("Kubernetes control plane", 1, "cluster", fee_price(catalog, name, stack.place, "hour"), hours)

@@ -1,0 +1,38 @@
+"""What the network costs: NAT, public address, endpoints, load balancer. Traffic is by use."""
+
+from collections.abc import Iterator
+
+from rackwright.catalog.read import Catalog
+from rackwright.compile.wants import Kind, StackPlan
+from rackwright.cost.line import Line, Price, by_use, hourly
+from rackwright.cost.prices import fee_price
+from rackwright.sizing.plan import Fit
+
+INTERFACES = {"object-store": 0, "registry": 2, "machine-access": 3}
+"""Paid interface endpoints behind a neutral name; one where it is not listed, none for the object store's gateway endpoint."""
+
+
+def lines(stack: StackPlan, fit: Fit, catalog: Catalog, hours: float) -> Iterator[Line]:
+    yield from (_aws if stack.place.cloud == "aws" else _gcp)(stack, fit, catalog, hours)
+
+
+def _aws(stack: StackPlan, fit: Fit, catalog: Catalog, hours: float) -> Iterator[Line]:
+    if stack.network.nat:
+        yield hourly("NAT gateway", 1, "gateway", fee_price(catalog, "nat-gateway", stack.place, "hour"), hours)
+        yield hourly("public IPv4 address of the NAT gateway", 1, "address", fee_price(catalog, "public-ipv4", stack.place, "hour"), hours)
+        yield by_use("traffic through the NAT gateway", "GiB", fee_price(catalog, "nat-gateway-data", stack.place, "GiB"))
+    count = sum(INTERFACES.get(name, 1) for name in stack.network.private_endpoints)
+    zones = len({subnet.zone for subnet in stack.network.subnets if not subnet.public})
+    if count:
+        price = fee_price(catalog, "vpc-endpoint", stack.place, "hour")
+        yield hourly("private endpoints to AWS services", count * zones, "endpoints x zones", price, hours)
+    yield by_use("logs", "GiB", fee_price(catalog, "logs-ingest", stack.place, "GiB"))
+
+
+def _gcp(stack: StackPlan, fit: Fit, catalog: Catalog, hours: float) -> Iterator[Line]:
+    machines = fit.candidate.nodes + sum(pool.nodes_start for pool in stack.pools if pool.role == "system")
+    yield hourly("Cloud NAT", machines, "machines", fee_price(catalog, "cloud-nat-vm", stack.place, "hour"), hours)
+    yield by_use("traffic through Cloud NAT", "GiB", fee_price(catalog, "cloud-nat-data", stack.place, "GiB"))
+    if stack.kind is Kind.INFERENCE_FLEET:
+        yield hourly("internal load balancer", 1, "forwarding rule", fee_price(catalog, "forwarding-rule", stack.place, "hour"), hours)
+    yield by_use("logs and metrics", "GiB", Price(None, "GiB"))

@@ -1,0 +1,58 @@
+"""What storage costs: the shared file system, disks with what is bought beyond their base, buckets by use."""
+
+from collections.abc import Iterator
+
+from rackwright.catalog.read import Catalog
+from rackwright.compile.wants import DiskWant, PlaceWant, StackPlan
+from rackwright.cost.line import GIB, Line, by_use, monthly
+from rackwright.cost.prices import fee_price, volume_price
+from rackwright.sizing.plan import Fit
+from rackwright.spec.spec import Spec
+from rackwright.spec.workload import TRAINING
+
+DISKS = {("aws", "balanced"): "ebs-gp3", ("gcp", "balanced"): "pd-balanced", ("gcp", "hyperdisk-balanced"): "hyperdisk-balanced"}
+OBJECTS = {"aws": "s3-standard", "gcp": "gcs-standard"}
+GP3_FREE_IOPS, GP3_FREE_MIB_S = 3000, 125
+"""Included in the price of a gp3 volume (AWS EBS documentation)."""
+
+
+def lines(stack: StackPlan, fit: Fit, spec: Spec, catalog: Catalog, hours: float) -> Iterator[Line]:
+    if stack.lustre:
+        name = f"fsx-lustre-persistent2-{stack.lustre.throughput_mb_s_per_tib}{'-efa' if stack.lustre.rdma else ''}"
+        what = f"Lustre file system, {stack.lustre.throughput_mb_s_per_tib} MB/s per TiB"
+        yield monthly(what, stack.lustre.capacity_gib, "GiB", volume_price(catalog, name, stack.place), hours)
+    if stack.box:
+        yield from _disk("root disk", stack.box.root, 1, stack.place, catalog, hours)
+        yield from _disk("data disk", stack.box.data, 1, stack.place, catalog, hours) if stack.box.data else ()
+    for pool in stack.pools:
+        nodes = pool.nodes_start if pool.role == "system" else fit.candidate.nodes // max(1, fit.candidate.slices)
+        yield from _disk(f"disks of {pool.name}", pool.disk, nodes, stack.place, catalog, hours)
+    yield from _buckets(stack, spec, catalog, hours)
+
+
+def _disk(what: str, disk: DiskWant, count: int, place: PlaceWant, catalog: Catalog, hours: float) -> Iterator[Line]:
+    yield monthly(what, disk.size_gib * count, "GiB", volume_price(catalog, DISKS[place.cloud, disk.kind], place), hours)
+    if place.cloud != "aws":
+        return
+    more_iops = max(0, (disk.iops or 0) - GP3_FREE_IOPS) * count
+    more_mib_s = max(0, (disk.throughput_mib_s or 0) - GP3_FREE_MIB_S) * count
+    if more_iops:
+        yield monthly(f"{what}: IOPS", more_iops, "IOPS", fee_price(catalog, "ebs-gp3-iops", place, "IOPS-month"), hours)
+    if more_mib_s:
+        yield monthly(f"{what}: throughput", more_mib_s, "MiB/s", fee_price(catalog, "ebs-gp3-throughput", place, "MiB/s-month"), hours)
+
+
+def _buckets(stack: StackPlan, spec: Spec, catalog: Catalog, hours: float) -> Iterator[Line]:
+    """Buckets the stack makes: by the size the spec states, else by use. What exists already is paid for elsewhere."""
+    workload, sizes = spec.workload, dict[str, float | None]()
+    if isinstance(workload, TRAINING):
+        sizes["data"] = workload.data.size
+    if workload.model.weights:
+        sizes["weights"] = workload.model.weights.size
+    price = volume_price(catalog, OBJECTS[stack.place.cloud], stack.place)
+    for bucket in stack.buckets:
+        if bucket.existing_name:
+            continue
+        size = sizes.get(bucket.key)
+        what = f"bucket {bucket.key}"
+        yield monthly(what, round(size / GIB, 1), "GiB", price, hours) if size else by_use(what, "GiB", price)

@@ -1,0 +1,92 @@
+"""The bill of each blueprint: every want that costs has a line, what is not known is named and never zero."""
+
+from dataclasses import replace
+
+import pytest
+from rackwright.catalog.read import Catalog
+from rackwright.cost import bill, check_budget
+
+from tests import plans
+
+CASES = {"box": plans.box_case(), "training": plans.training_case(), "fleet": plans.fleet_case(), "tpu": plans.tpu_case()}
+CATALOG = Catalog.default()
+
+
+def billed(case):
+    spec, _, fit = case
+    return bill(plans.compiled(case), fit, spec, CATALOG)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_sums_are_those_of_the_known_lines(name):
+    found = billed(CASES[name])
+    assert found.hourly_usd == pytest.approx(sum(line.hourly_usd or 0 for line in found.lines))
+    assert found.total_usd > found.lines[0].total_usd
+    assert all((line.total_usd is None) == (line.quantity is None or line.unit_price_usd is None) for line in found.lines)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_known_price_says_when_and_whence(name):
+    for line in billed(CASES[name]).lines:
+        assert line.unit_price_usd is None or (line.price_date and line.source), line.what
+
+
+def test_training_names_what_it_pays_for():
+    whats = [line.what for line in billed(CASES["training"]).lines]
+    for part in ("p5.48xlarge", "system nodes", "control plane", "NAT gateway", "Lustre", "disks of gpu", "encryption key"):
+        assert any(part in what for what in whats), part
+
+
+def test_run_pays_for_its_hours_and_serving_for_a_month():
+    training, fleet = billed(CASES["training"]), billed(CASES["fleet"])
+    assert (training.hours, training.covers) == (20, "a run of 20.0 h")
+    assert (fleet.hours, fleet.covers) == (730, "a month of 730 h")
+
+
+def test_machines_cost_what_sizing_said():
+    fit = CASES["training"][2]
+    assert billed(CASES["training"]).lines[0].total_usd == fit.cost_usd.p50
+
+
+def test_unknown_price_is_named_and_not_counted():
+    spec, _, fit = CASES["training"]
+    unpriced = replace(fit, candidate=replace(fit.candidate, price_usd_per_hour=None))
+    found = bill(plans.compiled(CASES["training"]), unpriced, spec, CATALOG)
+    line = found.lines[0]
+    assert (line.hourly_usd, line.total_usd, line.price_words) == (None, None, "not published")
+    assert "p5.48xlarge, on-demand" in found.unknown
+
+
+def test_lustre_line_is_capacity_times_price():
+    stack = plans.training_plan()
+    line = next(line for line in billed(CASES["training"]).lines if "Lustre" in line.what)
+    assert line.quantity == stack.lustre.capacity_gib
+    assert line.hourly_usd == pytest.approx(stack.lustre.capacity_gib * 0.415 / 730)
+
+
+def test_existing_buckets_are_not_billed_twice():
+    assert not any("bucket" in line.what for line in billed(CASES["training"]).lines)
+    assert "bucket checkpoints" in billed(CASES["box"]).by_use
+
+
+def test_price_of_another_region_says_so():
+    spec, sizing, fit = plans.training_case()
+    there = replace(fit, candidate=replace(fit.candidate, region="us-west-2", zones=()))
+    found = bill(plans.compiled((spec, sizing, there)), there, spec, CATALOG)
+    assert next(line for line in found.lines if line.what == "NAT gateway").price_words == "0.045 USD / hour (us-east-1)"
+
+
+def test_whole_bill_over_the_goal_is_a_warning():
+    spec, _, fit = CASES["training"]
+    tight = spec.model_copy(update={"goals": spec.goals.model_copy(update={"max_cost": 200.0})})
+    found = check_budget(billed(CASES["training"]), plans.training_plan(), fit, tight)
+    assert [(p.code, str(p.level)) for p in found] == [("V-111", "warning")]
+    assert "the goal is 200" in found[0].reason
+    assert check_budget(billed(CASES["training"]), plans.training_plan(), fit, spec) == []
+
+
+def test_fleet_at_its_largest_is_held_to_the_goal():
+    spec, _, fit = CASES["fleet"]
+    tight = spec.model_copy(update={"goals": spec.goals.model_copy(update={"max_cost": 3000.0})})
+    found = check_budget(billed(CASES["fleet"]), plans.fleet_plan(), fit, tight)
+    assert found[0].reason.startswith("a month at all 8 machines costs 5,842 USD")
