@@ -14,6 +14,11 @@ BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 """Line breaks as YAML counts them."""
 SECRET_CODE = "V-114"
 """What follows such a place on its line is never printed."""
+SECRET = re.compile(
+    r"hf_[A-Za-z0-9]{16,}|\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|\bsk-[\w-]{20,}"
+    r"|\bAIza[\w-]{30,}|xox[abposr]-[\w-]{10,}|-----BEGIN [A-Z ]*PRIVATE KEY|\beyJ[\w-]{10,}\.[\w-]{10,}\.|(?<=://)[^/\s:@]+:[^/\s:@]+(?=@)"
+)
+"""Tokens that tell their issuer (Hugging Face, AWS, GitHub, GitLab, OpenAI, Google, Slack), private keys, JWT, passwords in addresses."""
 _INK = {"error": "\033[1;31m", "warning": "\033[1;33m", "caret": "\033[32m", "end": "\033[0m"}
 
 
@@ -72,15 +77,15 @@ class Problem:
             "path": str(self.at),
             "line": self.mark.line if self.mark else None,
             "column": self.mark.column if self.mark else None,
-            "reason": self.reason,
-            "fix": self.fix,
+            "reason": SECRET.sub("(hidden)", self.reason),
+            "fix": SECRET.sub("(hidden)", self.fix),
             "link": self.link,
         }
 
     def __str__(self) -> str:
         line = f" (line {self.mark.line})" if self.mark else ""
         fix = f"; {self.fix}" if self.fix else ""
-        return f"{self.level} {self.code} at {self.at}{line}: {self.reason}{fix}"
+        return SECRET.sub("(hidden)", f"{self.level} {self.code} at {self.at}{line}: {self.reason}{fix}")
 
 
 def as_json(problems: Iterable[Problem], source: str) -> dict:
@@ -104,8 +109,8 @@ def render(problems: Sequence[Problem], text: str, source: str, color: bool = Fa
 def _one(problem: Problem, line: str | None, source: str, color: bool) -> str:
     place = f"{source}:{problem.mark.line}:{problem.mark.column}" if problem.mark else source
     ink = _INK if color else dict.fromkeys(_INK, "")
-    head = f"{place}: {ink[problem.level]}{problem.level} {problem.code}{ink['end']}" + (f": {_visible(str(problem.at))}" if problem.at.steps else "")
-    block = [head, *_paragraph("    ", problem.reason)]
+    where = f": {_visible(str(problem.at))}" if problem.at.steps else ""
+    block = [f"{place}: {ink[problem.level]}{problem.level} {problem.code}{ink['end']}{where}", *_paragraph("    ", problem.reason)]
     if problem.mark and line is not None:
         block += _excerpt(problem.mark, line, ink)
     block += _paragraph("    fix: ", problem.fix) if problem.fix else []
@@ -151,8 +156,8 @@ def _window(before: str, after: str, room: int) -> tuple[str, str]:
 
 
 def _visible(text: str) -> str:
-    """Tabs as spaces; control characters, which could act on the terminal, as their escape."""
-    text = text.replace("\t", TAB)
+    """Tabs as spaces; secrets hidden; control characters, which could act on the terminal, as their escape."""
+    text = SECRET.sub("(hidden)", text.replace("\t", TAB))
     return text if text.isprintable() else "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 

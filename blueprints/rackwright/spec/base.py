@@ -51,10 +51,13 @@ Name = Annotated[str, Field(pattern=r"^[a-z]([-a-z0-9]{0,38}[a-z0-9])?$", descri
 """The strictest of the clouds' rules: a GKE cluster name (recipes V-01)."""
 Text = Annotated[str, Field(min_length=1, max_length=2000)]
 Id = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^\S+$", description="a name or id without spaces")]
-Uri = Annotated[str, Field(max_length=2000, pattern=r"^[a-z][a-z0-9+.-]*://\S+$", description="such as s3://bucket/path or gs://bucket/path")]
+Uri = Annotated[
+    str, Field(max_length=2000, pattern=r"^[a-z][a-z0-9+.-]*://\S+$", description="such as s3://bucket/path or gs://bucket/path")
+]
 Variable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", description="letters, digits, underscores")]
 Flag = Annotated[bool, Field(strict=True)]
 PositiveInt = Annotated[int, Field(gt=0, le=LARGEST_INT, strict=True)]
-MOMENT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?(Z|[+-][0-9]{2}:?[0-9]{2})$"
-Moment = Annotated[datetime, BeforeValidator(_moment), WithJsonSchema({"type": "string", "pattern": MOMENT, "examples": ["2026-12-01T11:30:00Z"]})]
+MOMENT_FORM = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?(Z|[+-][0-9]{2}:?[0-9]{2})$"
+MOMENT = {"type": "string", "pattern": MOMENT_FORM, "examples": ["2026-12-01T11:30:00Z"]}
+Moment = Annotated[datetime, BeforeValidator(_moment), WithJsonSchema(MOMENT)]
 """A point in time with its zone."""

@@ -7,6 +7,8 @@ from pydantic import BaseModel, Discriminator, Field, Tag
 from rackwright.spec.base import MAPPING, PLAIN, Id, Moment, Part, PositiveInt, Text, plain_or_mapping
 from rackwright.spec.quantity import Duration
 
+Project = Annotated[str, Field(pattern=r"^[a-z][-a-z0-9:.]{4,61}[a-z0-9]$", description="lower-case letters, digits, dashes; 6 at least")]
+
 
 class StackOutput(Part):
     """A value another stack exports."""
@@ -125,7 +127,7 @@ class Place(Part):
     """Whose machines."""
     account: Annotated[str, Field(pattern=r"^[0-9]{12}$", description="12 digits, in quotes")] | None = None
     """AWS account; the provider refuses credentials of any other."""
-    project: Annotated[str, Field(pattern=r"^[a-z][-a-z0-9:.]{4,61}[a-z0-9]$", description="lower-case letters, digits, dashes")] | None = None
+    project: Project | None = None
     """Google Cloud project id."""
     regions: tuple[Id, ...] = ()
     """Regions allowed; left out, every region of the catalog."""

@@ -7,7 +7,7 @@ from rackwright.spec.workload import Model
 
 
 def architecture_of(model: Model, folder: Path = Path()) -> Architecture | None:
-    """From the model catalog, a config.json (relative to `folder`, the spec's) or the fields written out; None for a model that is not known.
+    """From the model catalog, a config.json (relative to `folder`, the spec's) or the fields written out; None when it is not known.
 
     Raises ConfigError with the field at fault when a description is wrong.
     """

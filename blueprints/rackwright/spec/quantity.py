@@ -15,10 +15,23 @@ from rackwright.spec.base import quote, wrong
 NUMBER = r"([0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)"
 SECONDS = {"ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 BYTES = {"B": 1.0} | {f"{p}B": 1000.0**i for i, p in enumerate("kMGTP", 1)} | {f"{p}iB": 1024.0**i for i, p in enumerate("KMGTP", 1)}
-TOKENS = {"token": 1.0, "1k tokens": 1e3, "1M tokens": 1e6, "1B tokens": 1e9}
-ALIASES = {"KB": "kB", "gb": "GB", "mb": "MB", "tb": "TB", "kb": "kB", "gib": "GiB", "mib": "MiB", "G": "GB", "Gi": "GiB", "M": "MB", "Mi": "MiB"}
-ALIASES |= {"T": "TB", "Ti": "TiB", "hours": "h", "hour": "h", "hr": "h", "hrs": "h", "H": "h", "days": "d", "day": "d", "D": "d", "weeks": "w"}
-ALIASES |= {"minutes": "min", "mins": "min", "sec": "s", "secs": "s", "seconds": "s", "S": "s", "$": "USD", "usd": "USD", "dollars": "USD"}
+TOKENS = {"USD / token": 1.0, "USD / 1k tokens": 1e-3, "USD / 1M tokens": 1e-6, "USD / 1B tokens": 1e-9}
+MEANT = {
+    "kB": "KB kb",
+    "MB": "mb M",
+    "GB": "gb G",
+    "TB": "tb T",
+    "MiB": "mib Mi",
+    "GiB": "gib Gi",
+    "TiB": "tib Ti",
+    "s": "sec secs seconds S",
+    "min": "mins minutes",
+    "h": "hours hour hr hrs H",
+    "d": "days day D",
+    "w": "weeks week",
+    "USD": "$ usd dollars",
+}
+ALIASES = {alias: unit for unit, aliases in MEANT.items() for alias in aliases.split()}
 """What people write for a unit; only used to say which one is meant."""
 COUNT_RANGE = (1e-6, 1e18)
 """No count in a spec lies outside; keeps arithmetic on nonsense finite."""
@@ -35,7 +48,7 @@ def _reader(units: dict[str, float], what: str, example: str, bounds: tuple[str,
         found = pattern.match(text)
         return float(found[1]) * units[found[2]] if found else None
 
-    low, high = (parse(bound) for bound in bounds)
+    low, high = (parse(bound) or 0.0 for bound in bounds)
 
     def read(value: object) -> float:
         amount = parse(value) if isinstance(value, str) else None
@@ -84,7 +97,7 @@ Percent = Annotated[float, *_quantity({"%": 0.01}, "a percentage", "12 %", ("0 %
 """A fraction of one."""
 TokenPrice = Annotated[
     float,
-    *_quantity({f"USD / {t}": 1 / n for t, n in TOKENS.items()}, "a price per token", "0.60 USD / 1M tokens", ("1e-6 USD / 1M tokens", "1 USD / token")),
+    *_quantity(TOKENS, "a price per token", "0.60 USD / 1M tokens", ("1e-6 USD / 1M tokens", "1 USD / token")),
 ]
 """US dollars per token."""
 Count = Annotated[

@@ -6,12 +6,12 @@ TERRITORIES: dict[str, dict[str, tuple[str, ...]]] = {
     "us": {"aws": ("us-*",), "gcp": ("us-*",)},
     "eu": {
         "aws": ("eu-central-1", "eu-west-1", "eu-west-3", "eu-north-1", "eu-south-*"),
-        "gcp": ("europe-central2", "europe-north*", "europe-southwest1", "europe-west1*", "europe-west3", "europe-west4", "europe-west8", "europe-west9"),
+        "gcp": ("europe-central2", "europe-north[12]", "europe-southwest1", "europe-west1", "europe-west[3489]", "europe-west1[02]"),
     },
     "apac": {"aws": ("ap-*",), "gcp": ("asia-*", "australia-*")},
 }
-"""Territory -> cloud -> patterns of regions. `eu` is the European Union: London (eu-west-2, europe-west2) and Zurich (eu-central-2, europe-west6)
-are outside. Locations: https://docs.aws.amazon.com/global-infrastructure/latest/regions/aws-regions.html and
+"""Territory -> cloud -> patterns of regions. `eu` is the European Union: London (eu-west-2, europe-west2) and Zurich (eu-central-2,
+europe-west6) are outside. Locations: https://docs.aws.amazon.com/global-infrastructure/latest/regions/aws-regions.html and
 https://cloud.google.com/compute/docs/regions-zones"""
 
 

@@ -1,6 +1,6 @@
 """Questions about the models themselves: which keys and choices has a place, and where else is a key known?"""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from functools import cache
 from types import UnionType
@@ -16,7 +16,7 @@ KEY = "[key]"
 """How pydantic marks a problem with a mapping's key."""
 
 
-def at_of(loc: Sequence[str | int]) -> At:
+def at_of(loc: tuple[str | int, ...]) -> At:
     """The user's path: the names of union members, which pydantic puts between, are left out."""
     inside = loc[:2] + loc[3:] if _in_workload(loc) else loc
     return At(tuple(step for step in inside if step != KEY and not (isinstance(step, str) and step[:1] == "<" and step[-1:] == ">")))
@@ -42,7 +42,7 @@ def description_at(at: At) -> str:
 def homes() -> dict[str, tuple[str, ...]]:
     """Every key of the spec -> the places that have it, shortest first: `max_cost` -> (`goals`,)."""
     known: dict[str, dict[str, None]] = {}
-    for place, model in _all_models(Spec, ""):
+    for place, model in all_models():
         for key in model.model_fields:
             known.setdefault(key, {})[place] = None
     return {key: tuple(places) for key, places in known.items()}
@@ -64,7 +64,7 @@ def did_you_mean(word: object, known: Iterable[str], most: int = 12) -> str:
     return f"one of {', '.join(known)}" if len(known) <= most else ""
 
 
-def _in_workload(loc: Sequence[str | int]) -> bool:
+def _in_workload(loc: tuple[str | int, ...]) -> bool:
     return len(loc) > 2 and loc[0] == "workloads" and isinstance(loc[1], int)
 
 
@@ -107,9 +107,9 @@ def _infos(annotation: Any) -> list[FieldInfo]:
     return [info for info in get_args(annotation)[1:] if isinstance(info, FieldInfo)]
 
 
-def _all_models(annotation: Any, place: str) -> Iterator[tuple[str, type[BaseModel]]]:
-    """Breadth first over the tree of models, places as a user would name them."""
-    queue = [(place, annotation)]
+def all_models() -> Iterator[tuple[str, type[BaseModel]]]:
+    """Every model with the place it stands at, as a user would name it; breadth first."""
+    queue: list[tuple[str, Any]] = [("", Spec)]
     while queue:
         place, annotation = queue.pop(0)
         for part in _flat([annotation]):

@@ -54,15 +54,23 @@ RANGES = {"greater_than": ("more than", "gt"), "greater_than_equal": ("at least"
 RANGES |= {"less_than_equal": ("at most", "le")}
 
 
-def problem_of(error: Error, data: object) -> Problem | None:
-    """One pydantic error as a problem without mark; None when it only repeats another. `data`: what was validated."""
+def is_echo(error: Error, data: object) -> bool:
+    """Whether the error only repeats others: a list counts as empty when all of its items are wrong."""
+    return error["type"] == "too_short" and bool(value_at(data, at_of(error["loc"])))
+
+
+def problem_of(error: Error, data: object) -> Problem:
+    """One pydantic error as a problem without mark. `data`: what was validated."""
     at = at_of(error["loc"])
     kind = str(error["type"])
-    if kind == "too_short" and len(value_at(data, at) or ()) > 0:
-        return None
     say = SAYERS.get(kind) or (_type if kind in TYPES else _range if kind in RANGES else _other)
     code, reason, fix = say(error, at, data)
-    return Problem(code, reason, at=at, fix=fix)
+    return Problem(code, reason, at=at / "kind" if kind.startswith("union_tag") else at, fix=fix)
+
+
+def wrong_kind(got: object, at: At) -> Problem:
+    """A workload's kind that is none."""
+    return Problem("S-choice", f"{quote(got)} is no kind of workload", at=at, fix=did_you_mean(got, KINDS))
 
 
 def is_about_key(error: Error) -> bool:
@@ -98,11 +106,10 @@ def _missing(error: Error, at: At, data: object) -> Said:
 
 
 def _no_kind(error: Error, at: At, data: object) -> Said:
-    kinds = "kind is one of " + ", ".join(KINDS)
-    got = value_at(data, at / "kind")
     if error["type"] == "union_tag_not_found":
-        return "S-missing", "`kind` is missing", kinds
-    return "S-choice", f"{quote(got)} is no kind of workload", did_you_mean(got, KINDS)
+        return "S-missing", "`kind` is missing", "kind is one of " + ", ".join(KINDS)
+    problem = wrong_kind(value_at(data, at / "kind"), at)
+    return problem.code, problem.reason, problem.fix
 
 
 def _choice(error: Error, at: At, data: object) -> Said:
@@ -196,7 +203,7 @@ def _kind(data: object, at: At) -> str | None:
     if len(at.steps) > 3 or at.steps[:1] != ("workloads",) or len(at.steps) < 2:
         return None
     kind = value_at(data, At(at.steps[:2]) / "kind")
-    return kind if kind in KINDS else None
+    return str(kind) if kind in KINDS else None
 
 
 def value_at(data: object, at: At) -> object:

@@ -4,9 +4,8 @@ Plain values follow the core schema of YAML 1.2 (as editors do): `no` is text, d
 """
 
 import re
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import yaml
 
@@ -55,13 +54,6 @@ class Node:
             return self.value.get(str(step))
         return self.value[step] if isinstance(self.value, list) and isinstance(step, int) and step < len(self.value) else None
 
-    def walk(self, at: At = At()) -> "Iterator[tuple[At, Node]]":  # noqa: B008, At is frozen
-        """Every value with its place, in file order; parents first."""
-        yield at, self
-        inside: Iterable = self.value.items() if isinstance(self.value, dict) else enumerate(self.value) if isinstance(self.value, list) else ()
-        for step, node in inside:
-            yield from node.walk(at / step)
-
 
 def parse(text: str, source: str) -> tuple[Node, list[Problem]]:
     """The tree, and what is wrong with it as YAML although it could be read: duplicate keys, tags, merge keys.
@@ -106,7 +98,8 @@ class _Reader:
         root = self._node(At())
         self.loader.get_event()  # end of the document
         if self.loader.check_event(yaml.DocumentStartEvent):
-            self._stop("S-documents", "more than one document in the file", self.loader.peek_event(), "cut the file at `---`: one spec each")
+            second = self.loader.peek_event()
+            self._stop("S-documents", "more than one document in the file", second, "cut the file at `---`: one spec each")
         return root
 
     def _node(self, at: At) -> Node:
@@ -130,7 +123,7 @@ class _Reader:
             self.anchors[event.anchor] = node
         return node
 
-    def _alias(self, event: yaml.AliasEvent, at: At) -> Node:
+    def _alias(self, event: Any, at: At) -> Node:
         node = self.anchors.get(event.anchor)
         if node is None:
             why = "stands inside what it names" if event.anchor in self.anchors else "names nothing above it"
@@ -138,30 +131,32 @@ class _Reader:
         self._count(node.size - 1, event)
         return replace(node, mark=_mark(event))
 
-    def _sequence(self, event: yaml.Event, at: At) -> Node:
+    def _sequence(self, event: Any, at: At) -> Node:
         items: list[Node] = []
         while not self.loader.check_event(yaml.SequenceEndEvent):
             items.append(self._node(at / len(items)))
         self.loader.get_event()
         return Node(_mark(event), items, size=1 + sum(item.size for item in items))
 
-    def _mapping(self, event: yaml.Event, at: At) -> Node:
+    def _mapping(self, event: Any, at: At) -> Node:
         node, inside = Node(_mark(event), {}), {}
         while not self.loader.check_event(yaml.MappingEndEvent):
             start = self.loader.peek_event()
             key = self._key(start, at)
             value = self._node(at / ("?" if key is None else key))
             node.size += value.size
+            if key is None:
+                continue
             if key in inside:
-                first = node.keys[key].line
-                self._wrong("S-duplicate-key", f"`{key}` is already on line {first}", start, at / key, "keep one of the two")
-            elif key is not None:
+                reason = f"`{key}` is already on line {node.keys[key].line}"
+                self._wrong("S-duplicate-key", reason, start, at / key, "keep one of the two")
+            else:
                 node.keys[key], inside[key] = _mark(start), value
         self.loader.get_event()
         node.value = inside
         return node
 
-    def _key(self, start: yaml.Event, at: At) -> str | None:
+    def _key(self, start: Any, at: At) -> str | None:
         """Reads the key that starts with `start`; None when it cannot be one."""
         self._node(at / "?")
         if not isinstance(start, yaml.ScalarEvent):
@@ -177,10 +172,10 @@ class _Reader:
         if self.values > MOST_VALUES:
             self._stop("S-too-many", f"more than {MOST_VALUES:,} values once every alias is written out", event)
 
-    def _wrong(self, code: str, reason: str, event: yaml.Event, at: At, fix: str = "") -> None:
+    def _wrong(self, code: str, reason: str, event: Any, at: At, fix: str = "") -> None:
         self.problems.append(Problem(code, reason, at=at, fix=fix, mark=_mark(event)))
 
-    def _stop(self, code: str, reason: str, event: yaml.Event, fix: str = "") -> NoReturn:
+    def _stop(self, code: str, reason: str, event: Any, fix: str = "") -> NoReturn:
         raise _StopError(Problem(code, reason, fix=fix, mark=_mark(event)))
 
 
@@ -195,20 +190,21 @@ def resolve(text: str) -> str | int | float | bool | None:
     return float(text.replace(".inf", "inf").replace(".nan", "nan")) if FLOAT.fullmatch(text) else text
 
 
-def _mark(event: yaml.Event) -> Mark:
+def _mark(event: Any) -> Mark:
     return Mark(event.start_mark.line + 1, event.start_mark.column + 1)
 
 
 def _syntax(error: yaml.MarkedYAMLError, text: str) -> Problem:
-    mark = error.problem_mark or error.context_mark
+    found: Any = error.problem_mark or error.context_mark
     lines = BREAK.split(text)
-    line = lines[mark.line] if mark.line < len(lines) else ""
-    place = Mark(min(mark.line + 1, len(lines)), mark.column + 1)
-    if line[: mark.column + 1].strip(" ").startswith("\t"):
-        return Problem("S-syntax", "a tab indents this line; YAML is indented with spaces", fix="replace the tab by spaces", mark=place)
-    opened = f" (opened on line {error.context_mark.line + 1})" if error.context_mark and error.context_mark.line != mark.line else ""
+    line = lines[found.line] if found.line < len(lines) else ""
+    mark = Mark(min(found.line + 1, len(lines)), found.column + 1)
+    if line[: found.column + 1].strip(" ").startswith("\t"):
+        return Problem("S-syntax", "a tab indents this line; YAML is indented with spaces", fix="replace the tab by spaces", mark=mark)
+    start: Any = error.context_mark
+    opened = f" (opened on line {start.line + 1})" if start and start.line != found.line else ""
     context = f"{error.context}{opened}: " if error.context else ""
-    return Problem("S-syntax", f"not YAML: {context}{error.problem}", fix=_quoting(line), mark=place)
+    return Problem("S-syntax", f"not YAML: {context}{error.problem}", fix=_quoting(line), mark=mark)
 
 
 def _quoting(line: str) -> str:

@@ -28,7 +28,7 @@ class Model(Part):
     config: Text | None = None
     """Path of a Hugging Face config.json, relative to the spec."""
     architecture: dict[str, Any] | None = None
-    """Layers, widths and heads written out (`rackwright schema` lists the fields)."""
+    """Layers, widths and heads written out; docs/spec.md lists the fields."""
     weights: Weights | None = None
     """Weights to start from."""
 

@@ -44,9 +44,9 @@ def model_can_be_told(context: Context) -> Iterator[Finding]:
 def text_needs_a_length(context: Context) -> Iterator[Finding]:
     """Samples of a language model have a length: `samples` needs `tokens_per_sample`."""
     for at, workload, architecture in known(context):
-        if isinstance(workload, TRAINING) and architecture.kind == "llm":
-            if workload.data.samples is not None and workload.data.tokens is None and workload.data.tokens_per_sample is None:
-                yield Finding(at / "data" / "samples", "add tokens_per_sample: the mean is enough", about_key=True)
+        text = isinstance(workload, TRAINING) and architecture.kind == "llm"
+        if text and workload.data.samples is not None and workload.data.tokens is None and workload.data.tokens_per_sample is None:
+            yield Finding(at / "data" / "samples", "add tokens_per_sample: the mean is enough", about_key=True)
 
 
 @check("S-26", Level.WARNING)
@@ -76,8 +76,9 @@ def parallelism_divides_the_model(context: Context) -> Iterator[Finding]:
             yield Finding(at / "parallelism" / "tensor", f"{_divisors(architecture.heads)}: the model has {architecture.heads} heads")
         if pins.pipeline and architecture.layers and pins.pipeline > architecture.layers:
             yield Finding(at / "parallelism" / "pipeline", f"at most {architecture.layers}, its layers")
-        if pins.expert and pins.expert > 1 and (not architecture.experts or architecture.experts % pins.expert):
-            fix = f"{_divisors(architecture.experts)}: the model has {architecture.experts} experts" if architecture.experts else "leave it out: the model has no experts"
+        experts = architecture.experts
+        if pins.expert and pins.expert > 1 and (not experts or experts % pins.expert):
+            fix = f"{_divisors(experts)}: the model has {experts} experts" if experts else "leave it out: the model has no experts"
             yield Finding(at / "parallelism" / "expert", fix)
 
 

@@ -32,7 +32,8 @@ def residency_leaves_a_region(context: Context) -> Iterator[Finding]:
         if territory and regions and not any(stays_in(place.cloud, region, territory) for region in regions):
             inside = [region for region in context.regions.get(place.cloud, []) if stays_in(place.cloud, region, territory)]
             where = at / "regions" if place.regions else At() / "limits" / "residency"
-            yield Finding(where, f"regions of {place.cloud} in {territory}: {', '.join(inside[:6])}", f"none of the regions is in {territory}")
+            fix = f"regions of {place.cloud} in {territory}: {', '.join(inside[:6])}"
+            yield Finding(where, fix, f"none of the regions is in {territory}")
 
 
 @check("S-52")

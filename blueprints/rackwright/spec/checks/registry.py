@@ -84,7 +84,7 @@ class Registry:
             if id in self.checks:
                 raise ValueError(f"check {id} is there twice")
             law = " ".join((find.__doc__ or "").split()).rstrip(".")
-            self.checks[id] = Check(id, level, law[:1].lower() + law[1:] if law[1:2].islower() else law, find, link)
+            self.checks[id] = Check(id, level, law[:1].lower() + law[1:] if law[1:2].islower() or law[1:2] == " " else law, find, link)
             return find
 
         return register

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from rackwright.problems import Level
-from rackwright.spec.base import quote
 from rackwright.spec.checks.registry import Context, Finding, check
 from rackwright.spec.workload import TRAINING, Batch, Custom, Finetune, Serve
 
@@ -109,10 +108,9 @@ def p95_not_below_mean(context: Context) -> Iterator[Finding]:
 def long_samples_are_cut(context: Context) -> Iterator[Finding]:
     """Samples longer than a sequence are cut, unless packed data splits them."""
     for at, workload in context.each(*TRAINING):
-        if not workload.data.packed and workload.sequence_length and workload.data.tokens_per_sample:
-            if workload.data.tokens_per_sample > workload.sequence_length:
-                mean = f"{workload.data.tokens_per_sample:,g} tokens in the mean"
-                yield Finding(at / "sequence_length", f"{mean}: raise it, or set data.packed: true")
+        mean, length = workload.data.tokens_per_sample, workload.sequence_length
+        if mean and length and mean > length and not workload.data.packed:
+            yield Finding(at / "sequence_length", f"{mean:,g} tokens in the mean: raise it, or set data.packed: true")
 
 
 @check("S-21")
@@ -133,7 +131,8 @@ def long_requests_fit_the_context(context: Context) -> Iterator[Finding]:
             long = [tokens.p95 or tokens.mean for tokens in (workload.input_tokens, workload.output_tokens)]
             mean = workload.input_tokens.mean + workload.output_tokens.mean
             if mean <= workload.max_context < sum(long):
-                yield Finding(at / "max_context", f"p95 of input and output add up to {sum(long):,g} tokens, {quote(workload.max_context)} fit")
+                fix = f"p95 of input and output add up to {sum(long):,g} tokens, {workload.max_context:,} fit"
+                yield Finding(at / "max_context", fix)
 
 
 @check("S-23", Level.WARNING)
