@@ -1,61 +1,51 @@
 """The decision: which machines were chosen, at which prices, with which versions. Written beside the spec, read by every update.
 
 A new catalog, price list or release never changes a running cluster; only `rackwright choose` does. An edited spec keeps the decision
-while the chosen machines still satisfy it.
+while the recorded machines still satisfy it.
 """
 
 import hashlib
 import json
-import math
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import date, timedelta
+from datetime import date
 from functools import cache
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from rackwright.compile.versions import pins
-from rackwright.compile.wants import VersionPins
+from rackwright.catalog import Catalog
+from rackwright.compile import compile_plan
+from rackwright.compile.wants import StackPlan, VersionPins
 from rackwright.errors import UserError
 from rackwright.problems import Problem
+from rackwright.sizing.keep import resize
 from rackwright.sizing.plan import Fit, SizingPlan
-from rackwright.spec.spec import Spec
+from rackwright.spec import Spec
 
 DECISION_VERSION = "decision/1"
-IRRELEVANT = ("tags", "acknowledge", "secrets", "goals")
-"""Parts of a spec that cannot make the chosen machines wrong by themselves; goals are checked against the recorded numbers."""
+NOT_SIZED = {"tags", "acknowledge", "secrets"}
+"""Parts of a spec that sizing does not read."""
 
 
 @dataclass(frozen=True)
 class Decision:
-    """spec_digest: of the parts sizing reads; expires_on: ISO date or empty; plan: what the choice was made from, without rejections."""
+    """plan: what the choice was made from, with the chosen fit alone; spec_digest: of what sizing read; expires_on: ISO date or empty."""
 
     spec: str
     spec_digest: str
     chosen_on: str
     rank: int
-    fit: Fit
     plan: SizingPlan
-    catalog_digest: str
     pins: VersionPins
     expires_on: str = ""
     version: str = DECISION_VERSION
 
+    @property
+    def fit(self) -> Fit:
+        return self.plan.fits[0]
+
     def to_json(self) -> str:
         return _adapter().dump_json(self, indent=2).decode() + "\n"
-
-
-@dataclass(frozen=True)
-class Difference:
-    """What the spec asks now, and what the decision holds."""
-
-    what: str
-    wanted: str
-    decided: str
-
-    def __str__(self) -> str:
-        return f"{self.what}: the spec now wants {self.wanted}, the decision has {self.decided}"
 
 
 @cache
@@ -68,73 +58,60 @@ def decision_path(spec_path: Path) -> Path:
 
 
 def choose(spec: Spec, plan: SizingPlan, rank: int, today: date) -> Decision:
-    """The decision for the `rank`-th fit, counted from 1. Raises UserError when the plan has no such rank."""
+    """The decision for the `rank`-th fit, counted from 1. Raises UserError when there is no such rank, or it cannot be built."""
     if not 1 <= rank <= len(plan.fits):
         have = f"ranks 1 to {len(plan.fits)}" if plan.fits else "no candidate that meets every goal"
         raise UserError([Problem("D-rank", f"there is no rank {rank}: the plan has {have}", fix="run `rackwright plan` to see the ranks")])
-    ttl_s = spec.blueprint.ttl
-    return Decision(
-        spec=spec.name,
-        spec_digest=spec_digest(spec),
-        chosen_on=today.isoformat(),
-        rank=rank,
-        fit=plan.fits[rank - 1],
-        plan=replace(plan, fits=(plan.fits[rank - 1],), rejected=()),
-        catalog_digest=plan.catalog_digest,
-        pins=pins(),
-        expires_on=(today + timedelta(days=math.ceil(ttl_s / 86400))).isoformat() if ttl_s else "",
-    )
+    fit = plan.fits[rank - 1]
+    stack = compile_plan(spec, plan, fit, today=today)
+    kept = replace(plan, fits=(fit,), rejected=())
+    return Decision(spec.name, spec_digest(spec), today.isoformat(), rank, kept, stack.pins, stack.expires_on)
 
 
 def read_decision(path: Path) -> Decision | None:
-    """The decision beside a spec, None when there is none. Raises UserError when it cannot be read."""
-    if not path.exists():
-        return None
+    """The decision beside a spec, None when there is none. Raises UserError when this release cannot read it."""
     try:
-        return _adapter().validate_json(path.read_bytes())
-    except (ValidationError, OSError, UnicodeDecodeError) as error:
+        decision = _adapter().validate_json(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except (ValidationError, OSError) as error:
         first = str(error).splitlines()[0]
-        raise UserError([Problem("D-unreadable", f"{path.name} is not a decision this release can read: {first}", fix=renew(path))]) from None
+        raise UserError([Problem("D-unreadable", f"{path.name} is not a decision of this release: {first}", fix=renewal(path))]) from None
+    if decision.version != DECISION_VERSION or not decision.plan.fits:
+        reason = f"{path.name} is {decision.version}, this release reads {DECISION_VERSION}"
+        raise UserError([Problem("D-unreadable", reason, fix=renewal(path))])
+    return decision
 
 
-def renew(path: Path) -> str:
-    spec_file = str(path).replace(".decision.json", ".yaml")
-    return f"renew it with `rackwright choose {spec_file}`"
+def renewal(path: Path, word: str = "renew") -> str:
+    """The command that writes the decision at `path`."""
+    return f"{word} it with `rackwright choose {str(path).replace('.decision.json', '.yaml')}`"
+
+
+def compiled(decision: Decision, spec: Spec, today: date) -> StackPlan:
+    """The recorded machines with the recorded versions and expiry, whatever the catalog says now."""
+    return compile_plan(spec, decision.plan, decision.fit, today=today, pins=decision.pins, expires_on=decision.expires_on)
+
+
+def verify(decision: Decision, spec: Spec, catalog: Catalog, path: Path, today: date) -> list[Problem]:
+    """Why the recorded machines no longer satisfy the spec; empty when they do.
+
+    A spec whose sized parts are unchanged is not sized again. Otherwise the recorded candidate alone is, at its recorded price.
+    """
+    if decision.spec_digest == spec_digest(spec):
+        return []
+    chosen = decision.fit.candidate
+    again = resize(spec, catalog, chosen, today=today)
+    if isinstance(again, Fit):
+        return []
+    fix = f"{renewal(path)}, or take the edit back"
+    return [Problem("D-stale", f"{chosen.label} was chosen on {decision.chosen_on} and no longer does: {why}", fix=fix) for why in again]
 
 
 def spec_digest(spec: Spec) -> str:
-    shown = spec.model_dump(mode="json", exclude=set(IRRELEVANT))
-    for workload in shown["workloads"]:
+    """Sixteen hex digits over what sizing reads of a spec."""
+    read = spec.model_dump(mode="json", exclude=NOT_SIZED)
+    for workload in read["workloads"]:
         workload.pop("run", None)
         workload.pop("team", None)
-    return hashlib.sha256(json.dumps(shown, sort_keys=True).encode()).hexdigest()[:16]
-
-
-def differences(decision: Decision, spec: Spec) -> Iterator[Difference]:
-    """What the spec asks that the decided machines are not known to satisfy, without asking the catalog."""
-    fit, chosen = decision.fit, decision.fit.candidate
-    clouds = {place.cloud for place in spec.infra.places}
-    if chosen.cloud not in clouds:
-        yield Difference("cloud", " or ".join(sorted(clouds)), chosen.cloud)
-    regions = {region for place in spec.infra.places if place.cloud == chosen.cloud for region in place.regions}
-    if chosen.cloud in clouds and regions and chosen.region not in regions:
-        yield Difference("region", " or ".join(sorted(regions)), chosen.region)
-    if spec.goals.max_duration and fit.duration_s and fit.duration_s.p90 > spec.goals.max_duration:
-        yield Difference("deadline", f"{spec.goals.max_duration / 3600:,.1f} h", f"{fit.duration_s.p90 / 3600:,.1f} h (p90)")
-    if spec.goals.max_cost and fit.cost_usd.p50 > spec.goals.max_cost:
-        yield Difference("budget", f"{spec.goals.max_cost:,.0f} USD", f"{fit.cost_usd.p50:,.0f} USD")
-    yield from _pin_differences(decision, spec)
-
-
-def _pin_differences(decision: Decision, spec: Spec) -> Iterator[Difference]:
-    chosen = decision.fit.candidate
-    pins_here = [place.pin for place in spec.infra.places if place.pin and place.cloud == chosen.cloud]
-    for pin in pins_here:
-        if pin.instance != chosen.machine or (pin.nodes or chosen.nodes) != chosen.nodes:
-            wanted = f"{pin.nodes or 'any number of'} x {pin.instance}"
-            yield Difference("pin", wanted, f"{chosen.nodes} x {chosen.machine}")
-
-
-def stands(decision: Decision, spec: Spec) -> bool:
-    """True when nothing that sizing reads has changed since the choice."""
-    return decision.spec_digest == spec_digest(spec) and not any(differences(decision, spec))
+    return hashlib.sha256(json.dumps(read, sort_keys=True).encode()).hexdigest()[:16]

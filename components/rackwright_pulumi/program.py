@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pulumi
 
-from rackwright import catalog as hardware
-from rackwright.compile import compile_plan
+from rackwright.catalog import Catalog
 from rackwright.compile.wants import StackPlan
 from rackwright.cost import Bill, bill
-from rackwright.decision import Decision, choose, decision_path, read_decision, renew, verify
+from rackwright.decision import Decision, choose, compiled, decision_path, read_decision, renewal, verify
 from rackwright.errors import UserError
 from rackwright.problems import Level, Problem
 from rackwright.report.problems_text import rendered
@@ -74,44 +73,34 @@ def _decide(settings: Settings) -> Decided:
     if recorded is None:
         _tell_unrecorded(decision, path, settings)
     elif not settings.teardown:
-        _stop_if_stale(recorded, spec, path)
-    plan = compile_plan(spec, decision.plan, decision.fit, today=settings.today, pins=decision.pins, expires_on=decision.expires_on)
+        _stop_on_errors(verify(recorded, spec, Catalog.default(), path, settings.today), path)
+    plan = compiled(decision, spec, settings.today)
     if not settings.teardown:
         _stop_on_errors(check(plan), settings.spec_path)
-    costs = bill(plan, decision.fit, spec, hardware.default())
-    return Decided(spec, decision, plan, costs, recorded is not None)
+    return Decided(spec, decision, plan, bill(plan, decision.fit, spec, Catalog.default()), recorded is not None)
 
 
 def _choice(spec: Spec, settings: Settings) -> Decision:
-    plan = size(spec, hardware.default(), today=settings.today)
+    plan = size(spec, today=settings.today)
     if not plan.fits:
         nearest = "; ".join(f"{miss.candidate.label}: {miss.rejections[0]}" for miss in plan.rejected[:3])
-        raise UserError([Problem("D-no-fit", f"no machine meets every goal. Nearest: {nearest}", fix="run `rackwright plan`")])
+        reason = f"no machine meets every goal. Nearest: {nearest}"
+        raise UserError([Problem("D-no-fit", reason, fix=f"run `rackwright plan {settings.spec_path.name}`")])
     return choose(spec, plan, 1, settings.today)
 
 
 def _tell_unrecorded(decision: Decision, path: Path, settings: Settings) -> None:
-    chosen = decision.fit.candidate.label
     if settings.preview:
-        pulumi.log.warn(f"This preview chose {chosen}; the choice is not recorded. Record it: {renew(path)}")
+        pulumi.log.warn(f"this preview chose {decision.fit.candidate.label}; the choice is not recorded: {renewal(path, 'record')}")
     elif not settings.simulated and not settings.teardown:
-        fix = renew(path).replace("renew", "record")
-        raise UserError([Problem("D-missing", f"an update needs {path.name}, so that a new price list never replaces machines", fix=fix)])
+        reason = f"an update needs {path.name}, so that a new price list never replaces machines"
+        raise UserError([Problem("D-missing", reason, fix=renewal(path, "record"))])
 
 
-def _stop_if_stale(decision: Decision, spec: Spec, path: Path) -> None:
-    found = verify(decision, spec, hardware.default())
-    if found:
-        fix = renew(path)
-        raise UserError([Problem("D-stale", str(difference), fix=fix) for difference in found], source=path.name)
-
-
-def _stop_on_errors(problems: list[Problem], spec_path: Path) -> None:
+def _stop_on_errors(problems: list[Problem], source: Path) -> None:
     for problem in problems:
         if problem.level is Level.WARNING:
             pulumi.log.warn(str(problem))
     errors = [problem for problem in problems if problem.level is Level.ERROR]
     if errors:
-        raise UserError(errors, source=spec_path.name)
-
-
+        raise UserError(errors, source=str(source))

@@ -6,9 +6,10 @@ from datetime import date
 from rackwright.compile.box import box_plan
 from rackwright.compile.draft import Draft
 from rackwright.compile.fleet import fleet_plan
+from rackwright.compile.pinned import pinned
 from rackwright.compile.tpu import tpu_plan
 from rackwright.compile.training import training_plan
-from rackwright.compile.wants import Kind, StackPlan
+from rackwright.compile.wants import Kind, StackPlan, VersionPins
 from rackwright.errors import UserError
 from rackwright.problems import At, Problem
 from rackwright.sizing.plan import Fit, SizingPlan
@@ -23,16 +24,20 @@ PATHS: dict[tuple[Kind, str], Callable[[Draft], StackPlan]] = {
 """The paths this release compiles: blueprint and cloud."""
 
 
-def compile_plan(spec: Spec, plan: SizingPlan, fit: Fit, *, today: date) -> StackPlan:
+def compile_plan(
+    spec: Spec, plan: SizingPlan, fit: Fit, *, today: date, pins: VersionPins | None = None, expires_on: str | None = None
+) -> StackPlan:
     """The stack of one fit. `today` dates the time to live and says whether a capacity block has begun.
 
+    pins, expires_on: what a decision recorded; they beat this release's versions and the time to live counted from `today`.
     Raises UserError when this release has no path for the blueprint on that cloud, or the spec asks for something the path cannot do.
     """
     kind = blueprint_of(spec, fit)
     path = PATHS.get((kind, fit.candidate.cloud))
     if path is None:
         raise UserError([_no_path(kind, fit.candidate.cloud)])
-    return path(Draft(spec, plan, fit, today))
+    compiled = path(Draft(spec, plan, fit, today, expires_on))
+    return pinned(compiled, pins) if pins else compiled
 
 
 def blueprint_of(spec: Spec, fit: Fit) -> Kind:

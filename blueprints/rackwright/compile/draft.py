@@ -20,6 +20,7 @@ class Draft:
     sizing: SizingPlan
     fit: Fit
     today: date
+    recorded_expiry: str | None = None
 
     @property
     def candidate(self) -> Candidate:
@@ -42,6 +43,8 @@ class Draft:
     @property
     def expires_on(self) -> str:
         """ISO date the stack should be gone by; empty without a time to live."""
+        if self.recorded_expiry is not None:
+            return self.recorded_expiry
         ttl = self.spec.blueprint.ttl
         return "" if ttl is None else (self.today + timedelta(days=math.ceil(ttl / DAY_S))).isoformat()
 

@@ -13,6 +13,7 @@ from rackwright.compile.storage import GIB, buckets, grants, lustre
 from rackwright.compile.storage_objects import lustre_volume
 from rackwright.compile.versions import EKS_VERSION
 from rackwright.compile.wants import (
+    AddonWant,
     ClusterWant,
     IdentityWant,
     KeyWant,
@@ -34,6 +35,7 @@ def training_plan(draft: Draft) -> StackPlan:
     wanted = buckets(draft)
     file_system = lustre(draft, place.zone, wanted)
     releases = _releases(pool)
+    addons = eks_addons(file_system is not None)
     volumes = lustre_volume(file_system, f"{draft.spec.name}-lustre", draft.namespace) if file_system else ()
     return StackPlan(
         name=draft.spec.name,
@@ -47,12 +49,12 @@ def training_plan(draft: Draft) -> StackPlan:
         identities=(IdentityWant("trainer", grants(wanted), draft.namespace, ACCOUNT),),
         cluster=cluster_want(draft, EKS_VERSION),
         pools=(system_pool(place), pool),
-        addons=eks_addons(file_system is not None),
+        addons=addons,
         namespaces=namespaces(draft, releases, "privileged" if pool.nics else "baseline"),
         releases=releases,
         manifests=(*team_objects(draft.namespace), *_queues(draft, pool), *volumes),
         expected_fabric=expectation(draft.machine),
-        pins=pins(EKS_VERSION, releases),
+        pins=pins(EKS_VERSION, releases, addons=addons),
         expires_on=draft.expires_on,
     )
 
@@ -74,8 +76,15 @@ def team_objects(namespace: str) -> tuple[ManifestWant, ...]:
     return (service_account(namespace, ACCOUNT), default_deny(namespace), allow_basics(namespace), allow_within(namespace))
 
 
-def pins(kubernetes: str, releases: tuple[ReleaseWant, ...], images: tuple[tuple[str, str], ...] = ()) -> VersionPins:
-    return VersionPins(kubernetes, images, tuple((r.name, r.version) for r in releases))
+def pins(
+    kubernetes: str,
+    releases: tuple[ReleaseWant, ...],
+    images: tuple[tuple[str, str], ...] = (),
+    addons: tuple[AddonWant, ...] = (),
+) -> VersionPins:
+    """What the decision records; add-ons whose version the cluster carries have none to pin."""
+    named = tuple((a.name, a.version) for a in addons if a.version)
+    return VersionPins(kubernetes, images, tuple((r.name, r.version) for r in releases), named)
 
 
 def _releases(pool: PoolWant) -> tuple[ReleaseWant, ...]:

@@ -312,6 +312,7 @@ class VersionPins:
     kubernetes: str = ""
     images: tuple[tuple[str, str], ...] = ()
     charts: tuple[tuple[str, str], ...] = ()
+    addons: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,11 @@
 """What the simulated clouds answer to the few look-ups a program may do. Everything else is refused with its name."""
 
 from collections.abc import Callable, Mapping
+from hashlib import sha256
 from typing import Any
 
+from rackwright_pulumi.simulator.asked import Context
 from rackwright_pulumi.simulator.computed.arns import partition, zone_id
-from rackwright_pulumi.simulator.computed.forms import Context
 
 Answer = Callable[[Mapping[str, Any]], dict[str, Any]]
 
@@ -29,6 +30,7 @@ def invokes(context: Context) -> dict[str, Answer]:
         },
         "aws:index/getPartition:getPartition": lambda args: _partition(aws_region),
         "aws:index/getAvailabilityZones:getAvailabilityZones": lambda args: _zones(args.get("region") or aws_region),
+        "aws:ec2/getAmi:getAmi": _image,
         "aws:ssm/getParameter:getParameter": _parameter,
         "gcp:organizations/getClientConfig:getClientConfig": lambda args: client,
         "gcp:organizations/getProject:getProject": lambda args: project,
@@ -46,6 +48,13 @@ def _zones(region: str) -> dict[str, Any]:
     count = 6 if region == "us-east-1" else 3
     names = [f"{region}{letter}" for letter in "abcdef"[:count]]
     return {"names": names, "zoneIds": [zone_id(name) for name in names], "groupNames": [region], "id": region, "region": region}
+
+
+def _image(args: Mapping[str, Any]) -> dict[str, Any]:
+    """The image of that exact name; every name has one."""
+    name = next((value for f in args.get("filters") or () if f["name"] == "name" for value in f["values"]), "image")
+    found = {"id": f"ami-0{sha256(name.encode()).hexdigest()[:16]}", "name": name, "state": "available"}
+    return found | {"imageId": found["id"], "arch": "arm64" if "ARM64" in name else "x86_64", "ownerId": "898082745236"}
 
 
 def _parameter(args: Mapping[str, Any]) -> dict[str, Any]:

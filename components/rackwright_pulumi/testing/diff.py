@@ -4,14 +4,14 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from rackwright_pulumi.simulator import replace_fields
+from rackwright_pulumi.simulator.difference import differences
 
 ORDER = ("replace", "delete", "create", "update")
 
 
 @dataclass(frozen=True)
 class Change:
-    """operation: create | update | replace | delete; because: input names that differ (for a replacement, those that force it)."""
+    """operation: create | update | replace | delete; because: paths that differ (for a replacement, those that force it)."""
 
     operation: str
     type: str
@@ -37,18 +37,11 @@ def _changes(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Change]:
         now = after.get(urn) or after.get(renamed.get(urn, ""))
         if now is None:
             yield _change("delete", node)
-        elif found := _differing(node, now):
-            forcing = [key for key in found if key in replace_fields(node["type"])]
-            yield _change("replace" if forcing else "update", node, tuple(forcing or found))
+        elif found := differences(node["type"], node["inputs"], now["inputs"], now.get("options", {}).get("ignoreChanges", ())):
+            yield _change("replace" if found.replaces else "update", node, found.replaces or tuple(c.path for c in found.changes))
     for urn, node in after.items():
         if urn not in before and not any(alias in before for alias in node.get("options", {}).get("aliases", ())):
             yield _change("create", node)
-
-
-def _differing(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
-    ignored = set(new.get("options", {}).get("ignoreChanges", ()))
-    keys = sorted(old["inputs"].keys() | new["inputs"].keys())
-    return [key for key in keys if key not in ignored and old["inputs"].get(key) != new["inputs"].get(key)]
 
 
 def _change(operation: str, node: dict[str, Any], because: tuple[str, ...] = ()) -> Change:
