@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rackwright_pulumi.simulator.computed.forms import Asked, autoname, slug
+from rackwright_pulumi.simulator.asked import Asked, autoname, slug
 
 ACCOUNT, REGION = ("account",), ("account", "region")
 PROJECT, GCP_REGION, ZONE, LOCATION = ("project",), ("project", "region"), ("project", "zone"), ("project", "location")

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from rackwright_pulumi.simulator import catalog
+from rackwright_pulumi.simulator.asked import Asked, Context
 from rackwright_pulumi.simulator.computed import aws, gcp, kubernetes
-from rackwright_pulumi.simulator.computed.forms import Asked, Context
 
 __all__ = ["Asked", "Context", "computed"]
 

@@ -1,6 +1,6 @@
 """How Amazon's cloud writes names: ARNs, partitions, zones."""
 
-from rackwright_pulumi.simulator.computed.forms import Asked
+from rackwright_pulumi.simulator.asked import Asked
 from rackwright_pulumi.simulator.names import physical_name, place
 
 ZONE_IDS = {"us-east-1": "use1", "us-east-2": "use2", "us-west-1": "usw1", "us-west-2": "usw2", "eu-west-1": "euw1", "eu-central-1": "euc1"}

@@ -3,9 +3,9 @@
 import hashlib
 from typing import Any
 
+from rackwright_pulumi.simulator.asked import Asked, certificate, prune
 from rackwright_pulumi.simulator.computed.arns import arn, named
 from rackwright_pulumi.simulator.computed.ec2 import PREFIXES, ec2
-from rackwright_pulumi.simulator.computed.forms import Asked, certificate, prune
 from rackwright_pulumi.simulator.names import place
 
 Outputs = dict[str, Any]

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from rackwright_pulumi.simulator.asked import Asked
 from rackwright_pulumi.simulator.computed.arns import arn, named, zone_id
-from rackwright_pulumi.simulator.computed.forms import Asked
 from rackwright_pulumi.simulator.names import place
 
 Outputs = dict[str, Any]

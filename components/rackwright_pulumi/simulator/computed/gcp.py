@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from rackwright_pulumi.simulator.computed.forms import Asked, certificate, prune
+from rackwright_pulumi.simulator.asked import Asked, certificate, prune
 from rackwright_pulumi.simulator.names import physical_name, place
 
 Outputs = dict[str, Any]

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from rackwright_pulumi.simulator.computed.forms import Asked, autoname, slug
+from rackwright_pulumi.simulator.asked import Asked, autoname, slug
 
 Outputs = dict[str, Any]
 

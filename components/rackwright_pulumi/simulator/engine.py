@@ -1,0 +1,107 @@
+"""Run the real Pulumi engine against a simulated cloud: a project that names the simulated plugins, and the commands on it."""
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from rackwright_pulumi.simulator.cloud import SimulatedCloud
+
+LIMIT_S = 300.0
+"""After this long a command of the CLI is given up."""
+
+
+class EngineFailure(Exception):
+    """A command of the CLI failed; the message is what it printed."""
+
+
+def installed() -> bool:
+    """Whether the ``pulumi`` CLI is on PATH."""
+    return shutil.which("pulumi") is not None
+
+
+@dataclass
+class Engine:
+    """One stack of one program on a simulated cloud, with its backend, plugins and stack file below ``work``.
+
+    program: the folder with ``__main__.py``; it is read where it is and nothing is written into it.
+    python: the interpreter of a virtual environment that has pulumi and the SDKs.
+    config: ``key`` or ``namespace:key`` to text, as ``pulumi config set`` takes them.
+    """
+
+    program: Path
+    cloud: SimulatedCloud
+    work: Path
+    stack: str = "dev"
+    project: str = "simulated"
+    python: Path = field(default_factory=lambda: Path(sys.executable))
+    config: Mapping[str, str] = field(default_factory=dict)
+
+    def prepare(self) -> None:
+        """Write the project and its plugins, and create the stack. Raises EngineFailure without the CLI."""
+        if not installed():
+            raise EngineFailure("the pulumi CLI is not on PATH")
+        self.work = Path(self.work).resolve()
+        self.work.mkdir(parents=True, exist_ok=True)
+        folders = self.cloud.plugins(self.work / "plugins")
+        providers = [{"name": name, "path": str(folder)} for name, folder in folders.items()]
+        options = {"toolchain": "pip", "virtualenv": str(self.python.absolute().parent.parent)}
+        project = {
+            "name": self.project,
+            "main": str(Path(self.program).resolve()),
+            "runtime": {"name": "python", "options": options},
+            "plugins": {"providers": providers},
+        }
+        (self.work / "Pulumi.yaml").write_text(yaml.safe_dump(project), encoding="utf-8")
+        self.run("stack", "init", self.stack)
+        for key, value in self.config.items():
+            self.run("config", "set", "--stack", self.stack, key, value)
+
+    def run(self, *command: str) -> str:
+        """One command of the CLI; what it printed. Raises EngineFailure."""
+        done = subprocess.run(
+            ["pulumi", *command, "--non-interactive", "--color", "never"],
+            cwd=self.work,
+            env=self.cloud.environment(self.work),
+            capture_output=True,
+            text=True,
+            timeout=LIMIT_S,
+            check=False,
+        )
+        if done.returncode:
+            raise EngineFailure(f"pulumi {' '.join(command)}\n{done.stdout}{done.stderr}")
+        return done.stdout
+
+    def up(self, expect_no_changes: bool = False) -> dict[str, int]:
+        """Create or update; operation -> how many, such as ``{"create": 12}``."""
+        self.run("up", "--stack", self.stack, "--yes", "--skip-preview", *(["--expect-no-changes"] if expect_no_changes else []))
+        return self.last_changes()
+
+    def preview(self) -> dict[str, Any]:
+        """What an update would do: the CLI's JSON with ``steps`` and ``changeSummary``."""
+        return json.loads(self.run("preview", "--stack", self.stack, "--json"))
+
+    def refresh(self) -> dict[str, int]:
+        """Read everything back from the cloud."""
+        self.run("refresh", "--stack", self.stack, "--yes", "--skip-preview")
+        return self.last_changes()
+
+    def destroy(self) -> dict[str, int]:
+        """Delete everything of the stack."""
+        self.run("destroy", "--stack", self.stack, "--yes", "--skip-preview")
+        return self.last_changes()
+
+    def outputs(self) -> dict[str, Any]:
+        """The stack's outputs, secrets masked."""
+        return json.loads(self.run("stack", "output", "--stack", self.stack, "--json"))
+
+    def last_changes(self) -> dict[str, int]:
+        """Operation counts of the last update."""
+        history = json.loads(self.run("stack", "history", "--stack", self.stack, "--json", "--page-size", "1"))
+        return history[0].get("resourceChanges") or {}

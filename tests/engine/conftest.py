@@ -1,0 +1,34 @@
+"""The real engine on a simulated cloud. Without ``pulumi`` on PATH every test here is skipped, visibly."""
+
+from pathlib import Path
+
+import pytest
+from rackwright_pulumi.simulator import SimulatedCloud
+from rackwright_pulumi.simulator.engine import Engine, installed
+
+PROGRAMS = Path(__file__).parent / "programs"
+
+
+def pytest_collection_modifyitems(items):
+    here = [item for item in items if Path(__file__).parent in Path(item.path).parents]
+    for item in here:
+        item.add_marker(pytest.mark.engine)
+        if not installed():
+            item.add_marker(pytest.mark.skip(reason="the pulumi CLI is not on PATH"))
+
+
+@pytest.fixture
+def cloud(tmp_path) -> SimulatedCloud:
+    return SimulatedCloud(tmp_path / "cloud.sqlite")
+
+
+@pytest.fixture
+def run(cloud, tmp_path):
+    """run("tiny") -> an engine with that program's stack made."""
+
+    def prepared(program: str) -> Engine:
+        engine = Engine(PROGRAMS / program, cloud, tmp_path / "work")
+        engine.prepare()
+        return engine
+
+    return prepared
