@@ -169,7 +169,7 @@ class GcpCluster(pulumi.ComponentResource):
         )
         self.cluster_name, self.cluster_id, self.project = cluster.name, cluster.id, cluster.project
         self.workload_pool = cluster.workload_identity_config.workload_pool
-        self.endpoint = cluster.control_plane_endpoints_config.dns_endpoint_config.endpoint
+        self.endpoint = _dns_endpoint(cluster)
         self.kubeconfig = Output.secret(Output.format(KUBECONFIG, cluster.name, self.endpoint))
         self.kubeconfig_command = Output.format(
             "gcloud container clusters get-credentials {0} --location {1} --project {2} --dns-endpoint",
@@ -178,6 +178,12 @@ class GcpCluster(pulumi.ComponentResource):
             cluster.project,
         )
         self.register_outputs({"clusterName": cluster.name, "endpoint": self.endpoint, "kubeconfigCommand": self.kubeconfig_command})
+
+
+def _dns_endpoint(cluster: Cluster) -> Output[str]:
+    """Unknown until the cluster is there: the object around it is an input too, so a preview knows that one without its endpoint."""
+    endpoint = cluster.control_plane_endpoints_config.dns_endpoint_config.endpoint
+    return Output.all(cluster.id, endpoint).apply(lambda known: known[1])
 
 
 def _maintenance() -> ClusterMaintenancePolicyArgs:

@@ -66,7 +66,7 @@ class GcpNetwork(pulumi.ComponentResource):
             self.network_id, self.subnet_ids = Output.from_input(want.existing_id), Output.from_input(list(want.existing_subnet_ids))
         else:
             self._create(name, want, args["region"], args["teardown"])
-        self.register_outputs({"networkId": self.network_id, "subnetIds": self.subnet_ids})
+        self.register_outputs({"project": self.project, "networkId": self.network_id, "subnetIds": self.subnet_ids})
 
     def _create(self, name: str, want: NetworkWant, region: str, teardown: bool) -> None:
         child_of = ResourceOptions(parent=self)

@@ -1,4 +1,4 @@
-"""Kubernetes objects exactly as the plan writes them: no field is renamed, dropped or added on the way."""
+"""Kubernetes objects as the plan writes them: no field is renamed or dropped on the way; servers are marked as not waited for."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,6 +7,9 @@ import pulumi
 from pulumi import Output, ResourceOptions
 
 NAMESPACE_LABEL = "pod-security.kubernetes.io"
+SERVERS = ("Deployment", "StatefulSet", "Service")
+"""Kinds that are ready only when a model server is: that needs weights, which may come after the stack, and longer than the ten minutes
+the provider waits for them (documentation of pulumi_kubernetes.apps.v1.Deployment)."""
 
 
 class KubernetesObject(pulumi.CustomResource):
@@ -33,6 +36,15 @@ def namespace_body(name: str, level: str) -> dict[str, Any]:
     """A Namespace whose pods must meet the Pod Security level: privileged, baseline or restricted."""
     labels = {f"{NAMESPACE_LABEL}/{mode}": level for mode in ("enforce", "audit", "warn")}
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
+
+
+def unawaited(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Servers with the provider's mark that their readiness is no part of the update; anything else as it is."""
+    if body["kind"] not in SERVERS:
+        return body
+    metadata = body["metadata"]
+    annotations = {**metadata.get("annotations", {}), "pulumi.com/skipAwait": "true"}
+    return {**body, "metadata": {**metadata, "annotations": annotations}}
 
 
 def namespace_of(body: Mapping[str, Any]) -> str:

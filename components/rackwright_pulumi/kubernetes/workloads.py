@@ -10,7 +10,7 @@ from pulumi import Input, Resource, ResourceOptions
 from rackwright.compile.wants import ManifestWant, ReleaseWant
 
 from rackwright_pulumi.args import PartInput, part
-from rackwright_pulumi.kubernetes.objects import KubernetesObject, namespace_body, namespace_of
+from rackwright_pulumi.kubernetes.objects import KubernetesObject, namespace_body, namespace_of, unawaited
 from rackwright_pulumi.kubernetes.releases import helm_release
 from rackwright_pulumi.naming import child
 from rackwright_pulumi.refs import Known, resolve
@@ -34,9 +34,6 @@ class ClusterLayer(pulumi.ComponentResource):
     Raises KeyError on an unknown name in `after`, graphlib.CycleError on a circle, ValueError when two parts share a key.
     """
 
-    objects: Mapping[str, KubernetesObject]
-    """By key of the ManifestWant."""
-
     def __init__(self, name: str, args: ClusterLayerArgs, opts: ResourceOptions | None = None):
         super().__init__("rackwright:index:KubernetesLayer", name, None, opts)
         releases = part(tuple[ReleaseWant, ...], args["releases"])
@@ -46,8 +43,13 @@ class ClusterLayer(pulumi.ComponentResource):
             site.spaces[space] = KubernetesObject(child(name, "ns", space), namespace_body(space, level), ResourceOptions(parent=self))
         for want in _in_order([*releases, *manifests]):
             site.made[_key(want)] = site.release(want) if isinstance(want, ReleaseWant) else site.object(want)
-        self.objects = {key: made for key, made in site.made.items() if isinstance(made, KubernetesObject)}
+        self._objects = {key: made for key, made in site.made.items() if isinstance(made, KubernetesObject)}
         self.register_outputs({"releases": [want.name for want in releases], "objects": [want.key for want in manifests]})
+
+    @property
+    def objects(self) -> Mapping[str, KubernetesObject]:
+        """By key of the ManifestWant. No output of the component: it has no one type to give another language."""
+        return self._objects
 
 
 @dataclass
@@ -68,7 +70,7 @@ class _Site:
     def object(self, want: ManifestWant) -> Resource:
         waits = self._waits(want.after, namespace_of(want.body))
         opts = ResourceOptions(parent=self.layer, depends_on=waits, protect=(self.protect and want.data) or None)
-        return KubernetesObject(child(self.name, want.key), resolve(want.body, self.refs), opts)
+        return KubernetesObject(child(self.name, want.key), unawaited(resolve(want.body, self.refs)), opts)
 
     def _waits(self, after: Sequence[str], namespace: str) -> list[Resource]:
         return [self.made[key] for key in after] + ([self.spaces[namespace]] if namespace in self.spaces else [])

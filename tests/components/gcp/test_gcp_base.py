@@ -85,7 +85,7 @@ def test_an_existing_network_is_used_and_nothing_is_added_to_it():
     graph = network(NetworkWant("", (), existing_id="projects/p/global/networks/theirs", existing_subnet_ids=("s-1",)))
     assert {node.type for node in graph.nodes.values() if node.custom} == {"gcp:projects/service:Service"}
     component = graph.one("rackwright:index:GcpNetwork")
-    assert component.outputs == {"networkId": "projects/p/global/networks/theirs", "subnetIds": ["s-1"]}
+    assert component.outputs == {"project": "my-project", "networkId": "projects/p/global/networks/theirs", "subnetIds": ["s-1"]}
 
 
 def test_without_nat_nothing_leads_out():

@@ -70,6 +70,14 @@ def test_a_manifest_reaches_the_cluster_as_it_is_written(graph):
     assert claim.inputs["spec"] == {"volumeName": "fs-1"}
 
 
+@pytest.mark.parametrize(("kind", "api", "marked"), [("Deployment", "apps/v1", True), ("Service", "v1", True), ("Job", "batch/v1", False)])
+def test_an_update_never_waits_for_a_server_whose_weights_are_not_there_yet(kind, api, marked):
+    graph = layer((), (ManifestWant("server", body(api, kind, "chat", "nlp", spec={})),))
+    (node,) = [node for node in graph.nodes.values() if node.name == "sft-layer-server"]
+    annotations = node.inputs["metadata"].get("annotations", {})
+    assert annotations == ({"pulumi.com/skipAwait": "true"} if marked else {})
+
+
 def test_releases_are_pinned_atomic_and_named_as_in_the_plan(graph):
     inputs = release(graph, "kueue").inputs
     assert (inputs["name"], inputs["version"], inputs["chart"]) == ("kueue", "0.19.2", KUEUE)

@@ -1,0 +1,30 @@
+"""Every component below a GKE blueprint can be offered to other languages: the analyzer of component packages reads its arguments."""
+
+import pytest
+from pulumi.provider.experimental.analyzer import Analyzer
+from rackwright_pulumi.blueprints.inference_fleet import InferenceFleet
+from rackwright_pulumi.blueprints.tpu_pod import TpuPod
+from rackwright_pulumi.gcp.cluster import GcpCluster
+from rackwright_pulumi.gcp.identity import GcpNodeIdentity, GcpWorkloadIdentity
+from rackwright_pulumi.gcp.network import GcpNetwork
+from rackwright_pulumi.gcp.pool import GcpPool
+from rackwright_pulumi.gcp.storage import GcpStorage
+from rackwright_pulumi.kubernetes.workloads import ClusterLayer
+
+PARTS = (GcpNetwork, GcpStorage, GcpNodeIdentity, GcpWorkloadIdentity, GcpCluster, GcpPool, ClusterLayer)
+
+
+def analyzed(component):
+    return Analyzer("rackwright").analyze([component])["component_definitions"][component.__name__]
+
+
+@pytest.mark.parametrize("component", PARTS, ids=lambda kind: kind.__name__)
+def test_a_part_has_a_schema(component):
+    assert analyzed(component).inputs
+
+
+@pytest.mark.parametrize("component", [InferenceFleet, TpuPod], ids=lambda kind: kind.__name__)
+def test_a_blueprint_asks_for_the_plan_alone(component):
+    schema = analyzed(component)
+    assert {name for name, prop in schema.inputs.items() if not prop.optional} == {"plan"}
+    assert set(schema.outputs) >= {"clusterName", "kubeconfigCommand", "bucketNames", "expectedFabric"}
