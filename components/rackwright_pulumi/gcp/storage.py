@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import TypedDict
 
 import pulumi
-from pulumi import Input, Output, ResourceOptions
+from pulumi import Input, InvokeOutputOptions, Output, ResourceOptions
 from pulumi_gcp.kms import CryptoKey, CryptoKeyIAMMember, KeyRing
 from pulumi_gcp.storage import (
     Bucket,
@@ -15,6 +15,7 @@ from pulumi_gcp.storage import (
     BucketLifecycleRuleConditionArgs,
     BucketSoftDeletePolicyArgs,
     BucketVersioningArgs,
+    get_project_service_account_output,
 )
 from rackwright.compile.wants import BucketWant, KeyWant
 
@@ -26,8 +27,8 @@ DAY_S = 86_400
 UNDELETE_S = 7 * DAY_S
 """Seconds a deleted object can be brought back: the default of cloud.google.com/storage/docs/soft-delete, written out."""
 USE_KEY = "roles/cloudkms.cryptoKeyEncrypterDecrypter"
-AGENTS = {"disks": "compute-system", "buckets": "gs-project-accounts", "cluster": "container-engine-robot"}
-"""What a key serves, to the service agent of the project that uses it: cloud.google.com/iam/docs/service-agents."""
+AGENTS = {"disks": "compute-system", "cluster": "container-engine-robot"}
+"""What a key serves, to the service agent that uses it, there since its API is on: cloud.google.com/iam/docs/service-agents."""
 
 
 class GcpStorageArgs(TypedDict):
@@ -61,7 +62,7 @@ class GcpStorage(pulumi.ComponentResource):
         want = part(KeyWant, args["key"])
         key = self._key(name, want, args)
         self.key_id = key.id
-        self.key_for = {use: self._grant(name, use, key, args["project_number"]) for use in want.serves if use in AGENTS}
+        self.key_for = {use: self._grant(name, use, key, args) for use in want.serves if use in (*AGENTS, "buckets")}
         self.bucket_names = {
             bucket.key: Output.from_input(bucket.existing_name) if bucket.existing_name else self._bucket(name, bucket, args)
             for bucket in part(tuple[BucketWant, ...], args["buckets"])
@@ -82,15 +83,21 @@ class GcpStorage(pulumi.ComponentResource):
             opts=kept,
         )
 
-    def _grant(self, name: str, use: str, key: CryptoKey, project_number: Input[str]) -> Output[str]:
+    def _grant(self, name: str, use: str, key: CryptoKey, args: GcpStorageArgs) -> Output[str]:
         grant = CryptoKeyIAMMember(
             child(name, "key", use),
             crypto_key_id=key.id,
             role=USE_KEY,
-            member=Output.concat("serviceAccount:service-", project_number, f"@{AGENTS[use]}.iam.gserviceaccount.com"),
+            member=Output.concat("serviceAccount:", self._agent(use, args)),
             opts=ResourceOptions(parent=self),
         )
         return Output.all(key.id, grant.id).apply(lambda ids: ids[0])
+
+    def _agent(self, use: str, args: GcpStorageArgs) -> Input[str]:
+        """Cloud Storage makes its agent when it is first asked who that is: cloud.google.com/storage/docs/projects#service-agents."""
+        if use == "buckets":
+            return get_project_service_account_output(project=args["project"], opts=InvokeOutputOptions(parent=self)).email_address
+        return Output.concat("service-", args["project_number"], f"@{AGENTS[use]}.iam.gserviceaccount.com")
 
     def _bucket(self, name: str, want: BucketWant, args: GcpStorageArgs) -> Output[str]:
         """A hierarchical bucket keeps no versions; soft deletion covers both kinds (cloud.google.com/storage/docs/hns-overview)."""
