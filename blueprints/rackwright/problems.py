@@ -123,7 +123,7 @@ def _paragraph(indent: str, sentence: str) -> list[str]:
 
 
 def _quotable(lines: Sequence[str], mark: Mark | None, secrets: Sequence[Mark]) -> str | None:
-    if mark is None or mark.line > len(lines) or not (line := lines[mark.line - 1]).strip():
+    if mark is None or mark.line > len(lines) or not (line := lines[mark.line - 1]).strip() or "\0" in line:
         return None
     cuts = [secret.column - 1 for secret in secrets if secret.line == mark.line]
     return line[: min(cuts)] + "(hidden)" if cuts else line

@@ -47,6 +47,14 @@ def read(text: str, source: str = "spec.yaml", catalog: "Catalog | None" = None)
     return reading.spec
 
 
+def examine_file(path: str | Path, catalog: "Catalog | None" = None) -> Reading:
+    """`examine` for a file, which also may be none, or unreadable."""
+    try:
+        return examine(read_file(Path(path)), str(path), catalog)
+    except UserError as error:
+        return Reading(None, error.problems)
+
+
 def examine(text: str, source: str = "spec.yaml", catalog: "Catalog | None" = None) -> Reading:
     """Everything that can be said about the text: the spec where it has one, errors and warnings in file order. Never raises UserError."""
     try:

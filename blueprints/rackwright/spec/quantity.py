@@ -62,18 +62,20 @@ def _reader(units: dict[str, float], what: str, example: str, bounds: tuple[str,
 
 
 def _meant(value: object, units: dict[str, float], example: str) -> str:
-    """The same number with the unit that was probably meant."""
+    """The same number with the unit that was probably meant, else the example."""
     number = re.match(rf"^\s*\$?\s*{NUMBER}\s*(\S*)\s*$", str(value))
     if number and not isinstance(value, bool):
         typed = "$" if str(value).lstrip().startswith("$") else number[2]
         unit = ALIASES.get(typed, "")
-        if unit in units or len(units) == 1:
-            return f"write {number[1]} {unit if unit in units else next(iter(units))}"
+        if unit in units or (not typed and "USD" in units):
+            return f"write {number[1]} {unit or 'USD'}"
+        if not typed and "%" in units and float(number[1]) <= 1:
+            return f"write {float(number[1]) * 100:g} %"
     return f"such as {example}"
 
 
 def _quantity(units: dict[str, float], what: str, example: str, bounds: tuple[str, str]) -> tuple[BeforeValidator, WithJsonSchema]:
-    schema = {"type": "string", "pattern": _pattern(units), "examples": [example], "description": what}
+    schema = {"type": "string", "pattern": _pattern(units), "examples": [example.split(",")[0]], "description": what}
     return BeforeValidator(_reader(units, what, example, bounds)), WithJsonSchema(schema)
 
 
@@ -87,7 +89,7 @@ def _count(value: object) -> float:
     return float(text)
 
 
-Duration = Annotated[float, *_quantity(SECONDS, "a duration", "48h", ("0.001 ms", "5200 w"))]
+Duration = Annotated[float, *_quantity(SECONDS, "a duration", "48h, 30 min or 50 ms", ("0.001 ms", "5200 w"))]
 """Seconds."""
 Money = Annotated[float, *_quantity({"USD": 1.0}, "an amount of money", "9000 USD", ("0.01 USD", "1e12 USD"))]
 """US dollars."""

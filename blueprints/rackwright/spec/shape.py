@@ -1,7 +1,7 @@
 """Questions about the models themselves: which keys and choices has a place, and where else is a key known?"""
 
 from collections.abc import Iterable, Iterator
-from difflib import get_close_matches
+from difflib import SequenceMatcher
 from functools import cache
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
@@ -12,6 +12,9 @@ from pydantic.fields import FieldInfo
 from rackwright.problems import At
 from rackwright.spec.spec import Spec
 
+NEAR = 0.6
+"""Least share of letters that a misspelt name has in common with what was meant (difflib's own default)."""
+LONGEST_NAME = 100
 KEY = "[key]"
 """How pydantic marks a problem with a mapping's key."""
 
@@ -29,7 +32,8 @@ def keys_at(at: At, kind: str | None = None) -> tuple[str, ...]:
 
 def choices_at(at: At) -> tuple[str, ...]:
     """The words (or numbers) that are allowed at `at`; empty where any text is."""
-    return tuple(str(word) for annotation in _annotations(at) if get_origin(annotation) is Literal for word in get_args(annotation))
+    found = (word for annotation in _annotations(at) if get_origin(annotation) is Literal for word in get_args(annotation))
+    return tuple(dict.fromkeys(str(word) for word in found))
 
 
 def description_at(at: At) -> str:
@@ -49,11 +53,20 @@ def homes() -> dict[str, tuple[str, ...]]:
 
 
 def nearest(word: object, known: Iterable[str]) -> str:
-    """The known name that was probably meant, or ""."""
-    known = list(known)
-    folded = {name.lower().replace("-", "_"): name for name in known}
-    near = get_close_matches(str(word).lower().replace("-", "_"), folded, n=1, cutoff=0.6)
-    return folded[near[0]] if near else ""
+    """The known name that was probably meant, the first of equally near ones, or ""."""
+    matcher = SequenceMatcher(b=_folded(str(word)[:LONGEST_NAME]))
+
+    def likeness(name: str) -> float:
+        matcher.set_seq1(_folded(name))
+        return matcher.ratio() if matcher.real_quick_ratio() >= NEAR and matcher.quick_ratio() >= NEAR else 0.0
+
+    scores = {name: likeness(name) for name in known}
+    best = max(scores, key=scores.__getitem__, default="")
+    return best if best and scores[best] >= NEAR else ""
+
+
+def _folded(name: str) -> str:
+    return name.lower().replace("-", "_")
 
 
 def did_you_mean(word: object, known: Iterable[str], most: int = 12) -> str:

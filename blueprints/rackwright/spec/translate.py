@@ -93,7 +93,7 @@ def _right_place(key: str, parent: At, kind: str | None, present: object) -> str
     if near := nearest(key, known):
         return f"did you mean `{near}`?"
     if places := homes().get(key):
-        return f"it belongs in `{places[0]}`" if places[0] else "it belongs at the top of the file"
+        return "it belongs " + " or ".join(f"in `{place}`" if place else "at the top of the file" for place in places[:2])
     return f"known here: {', '.join(known)}" if known else ""
 
 

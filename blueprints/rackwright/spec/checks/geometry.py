@@ -23,7 +23,7 @@ def known(context: Context) -> Iterator[tuple[At, Workload, Architecture]]:
 
 @check("S-24")
 def model_can_be_told(context: Context) -> Iterator[Finding]:
-    """The model is in the catalog, or its description can be read."""
+    """The model must be in the catalog, or its description readable."""
     from rackwright.catalog.models import nearest
 
     for at, workload in context.workloads:
@@ -42,7 +42,7 @@ def model_can_be_told(context: Context) -> Iterator[Finding]:
 
 @check("S-25")
 def text_needs_a_length(context: Context) -> Iterator[Finding]:
-    """Samples of a language model have a length: `samples` needs `tokens_per_sample`."""
+    """Samples of a language model must have a length: `samples` needs `tokens_per_sample`."""
     for at, workload, architecture in known(context):
         text = isinstance(workload, TRAINING) and architecture.kind == "llm"
         if text and workload.data.samples is not None and workload.data.tokens is None and workload.data.tokens_per_sample is None:
@@ -60,7 +60,7 @@ def trained_within_its_context(context: Context) -> Iterator[Finding]:
 
 @check("S-27")
 def served_within_its_context(context: Context) -> Iterator[Finding]:
-    """A model is not served beyond its context."""
+    """A model cannot be served beyond its context."""
     for at, workload, architecture in known(context):
         limit = architecture.max_context
         if isinstance(workload, (Serve, Batch)) and limit and workload.max_context and workload.max_context > limit:
@@ -69,7 +69,7 @@ def served_within_its_context(context: Context) -> Iterator[Finding]:
 
 @check("S-28")
 def parallelism_divides_the_model(context: Context) -> Iterator[Finding]:
-    """tensor divides the attention heads, pipeline is not more than the layers, expert divides the experts."""
+    """tensor must divide the attention heads, expert the experts, and pipeline not exceed the layers."""
     for at, workload, architecture in known(context):
         pins = workload.parallelism
         if pins.tensor and architecture.heads and architecture.heads % pins.tensor:
@@ -84,7 +84,7 @@ def parallelism_divides_the_model(context: Context) -> Iterator[Finding]:
 
 @check("S-29")
 def micro_batch_divides_the_batch(context: Context) -> Iterator[Finding]:
-    """micro_batch divides global_batch_size."""
+    """micro_batch must divide global_batch_size."""
     for at, workload in context.each(*TRAINING):
         micro, batch = workload.parallelism.micro_batch, workload.global_batch_size
         if micro and batch and batch % micro:
@@ -93,7 +93,7 @@ def micro_batch_divides_the_batch(context: Context) -> Iterator[Finding]:
 
 @check("S-30")
 def parallelism_within_the_limit(context: Context) -> Iterator[Finding]:
-    """One copy of the model fits in the accelerators that the organisation allows."""
+    """One copy of the model must fit in the accelerators that the organisation allows."""
     most = context.spec.limits.accelerators
     for at, workload in context.workloads:
         pins = workload.parallelism
@@ -104,7 +104,7 @@ def parallelism_within_the_limit(context: Context) -> Iterator[Finding]:
 
 @check("S-31", Level.WARNING)
 def data_lasts_a_step(context: Context) -> Iterator[Finding]:
-    """The data holds at least one optimizer step."""
+    """The data should hold at least one optimizer step."""
     for at, workload in context.each(*TRAINING):
         data, batch, length = workload.data, workload.global_batch_size, workload.sequence_length
         tokens = data.tokens or (data.samples or 0) * (data.tokens_per_sample or 0)

@@ -13,19 +13,20 @@ from rackwright.spec.shape import did_you_mean
 
 @check("S-50")
 def regions_exist(context: Context) -> Iterator[Finding]:
-    """A region is one of the cloud's."""
+    """A region must be one of the cloud's."""
     for at, place in context.places:
         regions = context.regions.get(place.cloud, [])
         for i, region in enumerate(place.regions):
             if regions and region not in regions:
                 other = next((cloud for cloud, names in context.regions.items() if region in names), None)
-                fix = f"it is a region of {other}" if other else did_you_mean(region, regions)
+                near = did_you_mean(region, regions) or "`rackwright catalog` lists them"
+                fix = f"it is a region of {other}" if other else near
                 yield Finding(at / "regions" / i, fix, f"{quote(region)} is no region of {place.cloud} in the catalog")
 
 
 @check("S-51")
 def residency_leaves_a_region(context: Context) -> Iterator[Finding]:
-    """The residency leaves at least one region of every place."""
+    """The residency must leave at least one region of every place."""
     territory = context.spec.limits.residency
     for at, place in context.places:
         regions = allowed_by_limits(context, place)
@@ -38,7 +39,7 @@ def residency_leaves_a_region(context: Context) -> Iterator[Finding]:
 
 @check("S-52")
 def limits_name_a_region(context: Context) -> Iterator[Finding]:
-    """Each pattern of limits.regions names at least one region of the clouds in use."""
+    """Each pattern of limits.regions must name at least one region of the clouds in use."""
     for i, pattern in enumerate(context.spec.limits.regions):
         regions = [region for _, place in context.places for region in context.regions.get(place.cloud, [])]
         if regions and not any(matches(region, (pattern,)) for region in regions):
@@ -47,7 +48,7 @@ def limits_name_a_region(context: Context) -> Iterator[Finding]:
 
 @check("S-53")
 def machines_exist(context: Context) -> Iterator[Finding]:
-    """A machine that is named is in the catalog, and the cloud of its place sells it."""
+    """A machine that is named must be in the catalog, and sold by the cloud of its place."""
     for at, place, name in named_machines(context):
         machine = context.catalog.machine_by_name.get(name)
         if machine is None:
@@ -59,7 +60,7 @@ def machines_exist(context: Context) -> Iterator[Finding]:
 
 @check("S-54")
 def machines_are_sold_there(context: Context) -> Iterator[Finding]:
-    """A machine that is named is sold in a region of its place."""
+    """A machine that is named must be sold in a region of its place."""
     for at, place, name in named_machines(context):
         sold = [row.region for row in context.catalog.places_by_sku.get(name, ()) if row.cloud == place.cloud]
         known = [region for region in place.regions if region in context.regions.get(place.cloud, [])]
@@ -69,7 +70,7 @@ def machines_are_sold_there(context: Context) -> Iterator[Finding]:
 
 @check("S-55")
 def topology_is_a_slice(context: Context) -> Iterator[Finding]:
-    """A pinned topology is one that the pinned TPU type is built in."""
+    """A pinned topology must be one that the pinned TPU type is built in."""
     for at, place in context.places:
         pin = place.pin
         if pin is None or pin.instance not in context.catalog.machine_by_name:
@@ -87,11 +88,12 @@ def topology_is_a_slice(context: Context) -> Iterator[Finding]:
 
 @check("S-56")
 def blocks_are_sold_for_the_type(context: Context) -> Iterator[Finding]:
-    """Capacity blocks are sold for the instance type."""
+    """Capacity blocks must be sold for the instance type."""
     for at, _, block in blocks(context):
         machine = context.catalog.machine_by_name.get(block.instance)
         if machine and machine.cloud == "aws" and not machine.capacity_block:
-            yield Finding(at / "instance", "p4d, p5 and p6 families have them; trn1, trn2 too")
+            families = sorted({m.family for m in context.catalog.machines if m.capacity_block and m.cloud == "aws"})
+            yield Finding(at / "instance", f"they are for {', '.join(families)}")
 
 
 def named_machines(context: Context) -> Iterator[tuple[At, Place, str]]:

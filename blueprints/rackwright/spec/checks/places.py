@@ -68,7 +68,7 @@ def project_is_named(context: Context) -> Iterator[Finding]:
 
 @check("S-43")
 def mode_is_sold(context: Context) -> Iterator[Finding]:
-    """The cloud sells the capacity mode."""
+    """The cloud must sell the capacity mode."""
     for at, place in context.places:
         for where, mode in modes(at, place):
             if place.cloud in ("aws", "gcp") and place.cloud not in SELLERS[mode]:
@@ -78,7 +78,7 @@ def mode_is_sold(context: Context) -> Iterator[Finding]:
 
 @check("S-44")
 def block_has_a_length(context: Context) -> Iterator[Finding]:
-    """A capacity block ends after it starts."""
+    """A capacity block must end after it starts."""
     for at, _, block in blocks(context):
         if block.end <= block.start:
             yield Finding(at / "end", f"it starts {block.start.isoformat()}")
@@ -86,7 +86,7 @@ def block_has_a_length(context: Context) -> Iterator[Finding]:
 
 @check("S-45")
 def zones_lie_in_the_regions(context: Context) -> Iterator[Finding]:
-    """Zones lie in the regions of their place."""
+    """Zones must lie in the regions of their place."""
     for at, place in context.places:
         named = ((at / "zones" / i, zone) for i, zone in enumerate(place.zones))
         of_blocks = ((where / "zone", block.zone) for where, other, block in blocks(context) if other is place)
@@ -97,7 +97,7 @@ def zones_lie_in_the_regions(context: Context) -> Iterator[Finding]:
 
 @check("S-46")
 def block_lies_in_the_zones(context: Context) -> Iterator[Finding]:
-    """A capacity block lies in one of the zones of its place."""
+    """A capacity block must lie in one of the zones of its place."""
     for at, place, block in blocks(context):
         if place.zones and block.zone not in place.zones:
             yield Finding(at / "zone", f"add {quote(block.zone)} to zones, or leave zones out")
@@ -105,7 +105,7 @@ def block_lies_in_the_zones(context: Context) -> Iterator[Finding]:
 
 @check("S-47")
 def pin_agrees_with_its_blocks(context: Context) -> Iterator[Finding]:
-    """A pin agrees with the capacity it is to run in."""
+    """A pin must agree with the capacity it is to run in."""
     for at, place in context.places:
         held = [block for _, other, block in blocks(context) if other is place]
         if place.pin is None or len(held) < len(place.capacity.ordered + place.capacity.fallback) or not held:
@@ -118,7 +118,7 @@ def pin_agrees_with_its_blocks(context: Context) -> Iterator[Finding]:
 
 @check("S-48")
 def named_once(context: Context) -> Iterator[Finding]:
-    """A region, zone or capacity mode is listed once."""
+    """A region, zone or capacity mode must be listed once."""
     for at, place in context.places:
         listed = {"regions": place.regions, "zones": place.zones}
         named = [(at / key / i, value) for key, values in listed.items() for i, value in enumerate(values)]
@@ -131,7 +131,7 @@ def named_once(context: Context) -> Iterator[Finding]:
 
 @check("S-49")
 def limits_allow_a_region(context: Context) -> Iterator[Finding]:
-    """Patterns of limits.regions allow at least one region of every place that names some."""
+    """limits.regions must allow at least one region of every place that names some."""
     patterns = context.spec.limits.regions
     for at, place in context.places:
         if patterns and place.regions and not any(fnmatchcase(region, pattern) for region in place.regions for pattern in patterns):

@@ -17,12 +17,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Finding:
-    """One place where a law is broken. `reason` replaces the law's sentence; `about_key`: the key is at fault, not its value."""
+    """One place where a law is broken. `reason`, `link` replace the law's own; `about_key`: the key is at fault, not its value."""
 
     at: At
     fix: str = ""
     reason: str = ""
     about_key: bool = False
+    link: str = ""
 
 
 @dataclass
@@ -101,4 +102,5 @@ def problems_of(context: Context) -> Iterator[tuple[Problem, bool]]:
         for finding in rule.find(context):
             if rule.level is Level.WARNING and rule.id in accepted:
                 continue
-            yield Problem(rule.id, finding.reason or rule.law, finding.at, finding.fix, rule.level, rule.link), finding.about_key
+            reason, link = finding.reason or rule.law, finding.link or rule.link
+            yield Problem(rule.id, reason, finding.at, finding.fix, rule.level, link), finding.about_key

@@ -1,7 +1,7 @@
 """What must not leave the machine, or open a door: tags, secrets, networks. V-ids are those of the rule list; S-60.. are the spec's own."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from ipaddress import IPv4Network, IPv6Network, ip_network
 
 from rackwright.problems import SECRET, At, Level
@@ -10,36 +10,53 @@ from rackwright.spec.checks.registry import Context, Finding, check
 from rackwright.spec.infra import PrivateAccess
 from rackwright.spec.shape import did_you_mean
 
-MOST_TAGS = {"aws": 50, "gcp": 64}
 OWN_TAGS = 8
-"""Tags that a stack adds itself: owner of the name, run, expiry and so on; room is kept for them."""
-GCP_KEY = re.compile(r"[a-z][a-z0-9_-]{0,62}")
-GCP_VALUE = re.compile(r"[a-z0-9_-]{0,63}")
+"""Tags that a stack adds itself (owner of the name, run, expiry and so on): room is kept for them."""
 SECRET_NAME = re.compile(r"(^|_)(TOKEN|SECRET|SECRET_KEY|PASSWORD|PASSWD|API_?KEY|ACCESS_KEY|PRIVATE_KEY|CREDENTIALS?)$", re.IGNORECASE)
 HARMLESS = re.compile(r"|true|false|[0-9]+|[./~$].*")
 """Values that are no secret whatever their name: switches, numbers, paths, references to other variables."""
 
 
-@check("V-12", link="https://docs.aws.amazon.com/tag-editor/latest/userguide/tagging.html")
+def _unfit_for_aws(key: str, value: str) -> str:
+    """Why AWS refuses a tag, "" when it does not."""
+    if key.lower().startswith("aws:"):
+        return "keys that start with aws: are the cloud's own"
+    if not 0 < len(key) <= 128 or len(value) > 256:
+        return "a key has 1 to 128 characters, a value 256 at most"
+    return "" if re.fullmatch(r"[\w\s.:/=+@-]*", key + value) else "letters, digits, spaces and _ . : / = + - @ only"
+
+
+def _unfit_for_gcp(key: str, value: str) -> str:
+    if not re.fullmatch(r"[a-z][a-z0-9_-]{0,62}", key):
+        return "a key is lower-case letters, digits, - and _, a letter first, 63 at most"
+    return "" if re.fullmatch(r"[a-z0-9_-]{0,63}", value) else "a value is lower-case letters, digits, - and _, 63 at most"
+
+
+TAG_RULES: dict[str, tuple[int, Callable[[str, str], str], str]] = {
+    "aws": (50, _unfit_for_aws, "https://docs.aws.amazon.com/tag-editor/latest/userguide/tagging.html"),
+    "gcp": (64, _unfit_for_gcp, "https://cloud.google.com/compute/docs/labeling-resources"),
+}
+"""Cloud -> most tags of a resource, why a tag is refused, source. Kubernetes labels are made by the stack, not from tags."""
+
+
+@check("V-12")
 def tags_fit_the_clouds(context: Context) -> Iterator[Finding]:
-    """Tags fit the rules of every cloud in use."""
+    """Tags must fit the rules of every cloud in use."""
     tags, clouds = context.spec.tags, {place.cloud for _, place in context.places}
-    for cloud, most in MOST_TAGS.items():
-        if cloud in clouds and len(tags) > most - OWN_TAGS:
-            yield Finding(At() / "tags", f"{most - OWN_TAGS} at most on {cloud}: it takes {most}, {OWN_TAGS} are the stack's own")
-    for key, value in tags.items():
-        if "aws" in clouds and (why := _aws_tag(key, value)):
-            yield Finding(At() / "tags" / key, why, about_key=True)
-        if "gcp" in clouds and not GCP_KEY.fullmatch(key):
-            fix = "gcp: a key is lower-case letters, digits, - and _, a letter first, 63 at most"
-            yield Finding(At() / "tags" / key, fix, about_key=True)
-        elif "gcp" in clouds and not GCP_VALUE.fullmatch(value):
-            yield Finding(At() / "tags" / key, "gcp: a value is lower-case letters, digits, - and _, 63 at most")
+    for cloud, (most, unfit, link) in TAG_RULES.items():
+        if cloud not in clouds:
+            continue
+        if len(tags) > most - OWN_TAGS:
+            fix = f"{most - OWN_TAGS} at most: {cloud} takes {most}, {OWN_TAGS} are the stack's own"
+            yield Finding(At() / "tags", fix, link=link)
+        for key, value in tags.items():
+            if why := unfit(key, value):
+                yield Finding(At() / "tags" / key, f"{cloud}: {why}", about_key=True, link=link)
 
 
 @check("V-80")
 def api_is_not_open(context: Context) -> Iterator[Finding]:
-    """The cluster's API is never open to the whole internet."""
+    """The cluster's API must not be open to the whole internet."""
     for at, network in _cidrs(context):
         if network is not None and network.prefixlen == 0:
             yield Finding(at, "name your own networks, such as 203.0.113.0/24")
@@ -47,7 +64,7 @@ def api_is_not_open(context: Context) -> Iterator[Finding]:
 
 @check("V-114")
 def no_plaintext_secrets(context: Context) -> Iterator[Finding]:
-    """A secret is referred to, never written down: this file is committed."""
+    """A secret must be referred to, never written down: this file is committed."""
     for at, workload in context.workloads:
         for name, value in workload.run.env.items():
             if SECRET.search(value) or (SECRET_NAME.search(name) and not HARMLESS.fullmatch(value)):
@@ -64,7 +81,7 @@ def no_plaintext_secrets(context: Context) -> Iterator[Finding]:
 
 @check("S-60")
 def networks_can_be_read(context: Context) -> Iterator[Finding]:
-    """A network is written in CIDR form."""
+    """A network must be written in CIDR form."""
     for at, network in _cidrs(context):
         if network is None:
             yield Finding(at, "such as 203.0.113.0/24, host bits zero")
@@ -72,7 +89,7 @@ def networks_can_be_read(context: Context) -> Iterator[Finding]:
 
 @check("S-61")
 def secrets_are_declared(context: Context) -> Iterator[Finding]:
-    """A secret that a workload uses is declared in `secrets`."""
+    """A secret that a workload uses must be declared in `secrets`."""
     declared = context.spec.secrets
     for at, workload in context.workloads:
         for name, ref in workload.run.secrets.items():
@@ -83,7 +100,7 @@ def secrets_are_declared(context: Context) -> Iterator[Finding]:
 
 @check("S-62")
 def variable_is_set_once(context: Context) -> Iterator[Finding]:
-    """A variable comes from env or from secrets, not from both."""
+    """A variable must come from env or from secrets, not from both."""
     for at, workload in context.workloads:
         for name in workload.run.secrets:
             if name in workload.run.env:
@@ -92,7 +109,7 @@ def variable_is_set_once(context: Context) -> Iterator[Finding]:
 
 @check("S-63")
 def acknowledged_rules_exist(context: Context) -> Iterator[Finding]:
-    """An acknowledged rule exists, and is acknowledged once."""
+    """An acknowledged rule must exist, and be acknowledged once."""
     known = _rule_ids() if context.spec.acknowledge else []
     seen: set[str] = set()
     for i, entry in enumerate(context.spec.acknowledge):
@@ -106,19 +123,11 @@ def acknowledged_rules_exist(context: Context) -> Iterator[Finding]:
 
 @check("S-64", Level.WARNING)
 def secrets_are_used(context: Context) -> Iterator[Finding]:
-    """A secret that is declared is used by a workload."""
+    """A secret that is declared should be used by a workload."""
     used = {ref.secret for _, workload in context.workloads for ref in workload.run.secrets.values()}
     for name in context.spec.secrets:
         if name not in used:
             yield Finding(At() / "secrets" / name, "use it in run.secrets, or leave it out", about_key=True)
-
-
-def _aws_tag(key: str, value: str) -> str:
-    if key.lower().startswith("aws:"):
-        return "aws: keys that start with aws: are the cloud's own"
-    if not 0 < len(key) <= 128 or len(value) > 256:
-        return "aws: a key has 1 to 128 characters, a value 256 at most"
-    return "" if re.fullmatch(r"[\w\s.:/=+@-]*", key + value) else "aws: letters, digits, spaces and _ . : / = + - @ only"
 
 
 def _cidrs(context: Context) -> Iterator[tuple[At, IPv4Network | IPv6Network | None]]:

@@ -14,7 +14,7 @@ SHAPES = {"box": JOBS | {"serve"}, "training-cluster": JOBS, "tpu-pod": JOBS | {
 
 @check("S-01")
 def one_list_of_places(context: Context) -> Iterator[Finding]:
-    """infra has exactly one of `any_of` and `ordered`, with at least one place."""
+    """infra must have exactly one of `any_of` and `ordered`, with at least one place."""
     infra = context.spec.infra
     if bool(infra.any_of) == bool(infra.ordered):
         fix = "keep one of the two" if infra.any_of else "such as any_of: [{cloud: aws, regions: [us-east-1]}]"
@@ -23,7 +23,7 @@ def one_list_of_places(context: Context) -> Iterator[Finding]:
 
 @check("S-02")
 def one_list_of_capacity(context: Context) -> Iterator[Finding]:
-    """capacity has exactly one of `ordered` and `fallback`, with at least one entry."""
+    """capacity must have exactly one of `ordered` and `fallback`, with at least one entry."""
     for at, place in context.places:
         if bool(place.capacity.ordered) == bool(place.capacity.fallback):
             yield Finding(at / "capacity", "keep one of the two" if place.capacity.ordered else "such as {ordered: [on-demand]}")
@@ -31,7 +31,7 @@ def one_list_of_capacity(context: Context) -> Iterator[Finding]:
 
 @check("S-03")
 def names_are_unique(context: Context) -> Iterator[Finding]:
-    """Workloads of a stack have different names."""
+    """Workloads of a stack must have different names."""
     seen: set[str] = set()
     for at, workload in context.workloads:
         if workload.name in seen:
@@ -41,7 +41,7 @@ def names_are_unique(context: Context) -> Iterator[Finding]:
 
 @check("S-04")
 def one_sort_of_workload(context: Context) -> Iterator[Finding]:
-    """A stack trains or serves, not both."""
+    """A stack can train or serve, not both."""
     first = context.spec.workload
     for at, workload in context.workloads[1:]:
         if isinstance(workload, Serve) != isinstance(first, Serve):
@@ -50,7 +50,7 @@ def one_sort_of_workload(context: Context) -> Iterator[Finding]:
 
 @check("S-05")
 def one_job(context: Context) -> Iterator[Finding]:
-    """A stack has at most one workload that ends (pretrain, finetune, batch, custom)."""
+    """A stack can have one workload that ends (pretrain, finetune, batch, custom), not more."""
     jobs = [at for at, workload in context.workloads if workload.kind in JOBS]
     for at in jobs[1:]:
         yield Finding(at / "kind", "give it a stack of its own: machines are sized for one job")
@@ -58,7 +58,7 @@ def one_job(context: Context) -> Iterator[Finding]:
 
 @check("S-06")
 def shape_suits_kind(context: Context) -> Iterator[Finding]:
-    """The blueprint suits the kind of workload."""
+    """The blueprint must suit the kind of workload."""
     kind, first = context.spec.blueprint.kind, context.spec.workload
     if kind != "auto" and first.kind not in SHAPES[kind]:
         able = [shape for shape, kinds in SHAPES.items() if first.kind in kinds]

@@ -11,7 +11,7 @@ SOURCES = ("base", "config", "architecture")
 
 @check("S-10")
 def one_model(context: Context) -> Iterator[Finding]:
-    """A model is exactly one of `base`, `config` and `architecture`."""
+    """A model must be exactly one of `base`, `config` and `architecture`."""
     for at, workload in context.workloads:
         given = [source for source in SOURCES if getattr(workload.model, source) is not None]
         if len(given) > 1:
@@ -22,7 +22,7 @@ def one_model(context: Context) -> Iterator[Finding]:
 
 @check("S-11")
 def one_amount_of_data(context: Context) -> Iterator[Finding]:
-    """data has exactly one of `tokens` and `samples`."""
+    """data must have exactly one of `tokens` and `samples`."""
     for at, workload in context.each(*TRAINING):
         if (workload.data.tokens is None) == (workload.data.samples is None):
             fix = "such as {samples: 10000, tokens_per_sample: 500}, or {tokens: 20e9}"
@@ -50,15 +50,15 @@ def adapter_fields_suit_type(context: Context) -> Iterator[Finding]:
 
 @check("S-14")
 def qlora_is_four_bits(context: Context) -> Iterator[Finding]:
-    """qlora holds its frozen weights in nf4."""
+    """qlora can hold its frozen weights in nf4 only."""
     for at, workload in context.each(Finetune):
         if workload.adapter.type == "qlora" and workload.precision not in ("auto", "nf4"):
             yield Finding(at / "precision", "leave it at auto, or set adapter.type to lora")
 
 
 @check("S-15")
-def nf4_is_for_frozen_weights(context: Context) -> Iterator[Finding]:
-    """Four-bit formats cannot be trained in: only the frozen weights of qlora are held in nf4."""
+def few_bits_are_for_frozen_weights(context: Context) -> Iterator[Finding]:
+    """Nothing can be trained in int8 or four bits: only the frozen weights of qlora are held so, in nf4."""
     for at, workload in context.each(*TRAINING):
         frozen = isinstance(workload, Finetune) and workload.adapter.type == "qlora"
         if workload.precision in ("nf4", "fp4", "int8") and not frozen:
@@ -67,7 +67,7 @@ def nf4_is_for_frozen_weights(context: Context) -> Iterator[Finding]:
 
 @check("S-16")
 def one_measure_of_traffic(context: Context) -> Iterator[Finding]:
-    """A serve workload has exactly one of `requests_per_second` and `users`."""
+    """A serve workload must have exactly one of `requests_per_second` and `users`."""
     for at, workload in context.each(Serve):
         if (workload.requests_per_second is None) == (workload.users is None):
             if workload.users is None:
@@ -78,7 +78,7 @@ def one_measure_of_traffic(context: Context) -> Iterator[Finding]:
 
 @check("S-17")
 def fewest_replicas_below_most(context: Context) -> Iterator[Finding]:
-    """min_replicas is not more than max_replicas."""
+    """min_replicas must not be more than max_replicas."""
     for at, workload in context.each(Serve):
         if workload.max_replicas is not None and workload.min_replicas > workload.max_replicas:
             key = "min_replicas" if "min_replicas" in workload.model_fields_set else "max_replicas"
@@ -87,7 +87,7 @@ def fewest_replicas_below_most(context: Context) -> Iterator[Finding]:
 
 @check("S-18")
 def zero_is_said_twice(context: Context) -> Iterator[Finding]:
-    """scale_to_zero goes with min_replicas 0, and 0 only with scale_to_zero."""
+    """scale_to_zero must go with min_replicas 0, and 0 with scale_to_zero."""
     for at, workload in context.each(Serve):
         if workload.scale_to_zero != (workload.min_replicas == 0):
             key = "scale_to_zero" if workload.scale_to_zero else "min_replicas"
@@ -96,7 +96,7 @@ def zero_is_said_twice(context: Context) -> Iterator[Finding]:
 
 @check("S-19")
 def p95_not_below_mean(context: Context) -> Iterator[Finding]:
-    """The length that one request in twenty exceeds is not below the mean."""
+    """The length that one request in twenty exceeds must not be below the mean."""
     for at, workload in context.each(Serve, Batch):
         for key in ("input_tokens", "output_tokens"):
             tokens = getattr(workload, key)
@@ -115,7 +115,7 @@ def long_samples_are_cut(context: Context) -> Iterator[Finding]:
 
 @check("S-21")
 def requests_fit_the_context(context: Context) -> Iterator[Finding]:
-    """A mean request, input and output together, fits in max_context."""
+    """A mean request, input and output together, must fit in max_context."""
     for at, workload in context.each(Serve, Batch):
         if workload.max_context:
             need = workload.input_tokens.mean + workload.output_tokens.mean
@@ -137,7 +137,7 @@ def long_requests_fit_the_context(context: Context) -> Iterator[Finding]:
 
 @check("S-23", Level.WARNING)
 def first_token_takes_longer(context: Context) -> Iterator[Finding]:
-    """The first token takes longer than any later one: ttft is not below tpot."""
+    """The first token takes longer than any later one: ttft should not be below tpot."""
     for at, workload in context.each(Serve):
         if workload.ttft and workload.tpot and workload.ttft.target < workload.tpot.target:
             yield Finding(at / "ttft" / "target", "are the two swapped?")

@@ -1,0 +1,44 @@
+"""Specs as users write them, and exactly what is printed about them: tests/cases/spec/<case>/{spec.yaml, expected.txt}.
+
+`UPDATE_CASES=1 pytest tests/spec/test_cases.py` writes the expected texts anew; read the difference before it is committed.
+"""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+from rackwright.problems import WIDTH, render
+from rackwright.spec import examine_file
+from rackwright.spec.checks import REGISTRY
+from rackwright.spec.translate import CODES
+
+CASES = Path(__file__).parents[1] / "cases" / "spec"
+FOLDERS = sorted(folder for folder in CASES.iterdir() if folder.is_dir())
+NEEDS_MORE_THAN_A_FILE = {"S-file", "S-size", "S-too-many"}
+
+
+def printed(folder: Path) -> str:
+    problems = examine_file("spec.yaml").problems
+    return render(problems, (folder / "spec.yaml").read_bytes().decode("utf-8", "replace"), "spec.yaml")
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_case(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    expected = folder / "expected.txt"
+    if os.environ.get("UPDATE_CASES"):
+        expected.write_text(printed(folder), encoding="utf-8")
+    assert printed(folder) == expected.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_printed_lines_fit_the_terminal(folder):
+    assert all(len(line) <= WIDTH for line in (folder / "expected.txt").read_text(encoding="utf-8").splitlines())
+
+
+def test_every_check_and_code_has_a_case():
+    said = "".join((folder / "expected.txt").read_text(encoding="utf-8") for folder in FOLDERS)
+    shown = set(re.findall(r"(?:error|warning) ([SVN]-[a-z0-9-]+)", said))
+    assert {*REGISTRY.checks, *CODES} - shown - NEEDS_MORE_THAN_A_FILE == set()
+    assert shown - {*REGISTRY.checks, *CODES} == set()
