@@ -14,7 +14,7 @@ from rackwright.errors import UserError
 from rackwright.problems import Level, Problem
 from rackwright.report.problems_text import rendered
 from rackwright.rules import check
-from rackwright.sizing import size
+from rackwright.sizing.size import size
 from rackwright.spec import Spec, load
 
 

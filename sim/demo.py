@@ -1,0 +1,140 @@
+"""`make demo`: four workloads from spec to resource graph, and with the Pulumi CLI through a whole life on a simulated cloud."""
+
+import os
+import socket
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+
+from rich.console import Console
+
+from rackwright import bill, compile_plan, load, size
+from rackwright.catalog import Catalog
+from rackwright.report import text, write_report
+from rackwright.report.words import usd
+from rackwright.rules import check
+from rackwright_pulumi import record
+from rackwright_pulumi.build import declare
+from rackwright_pulumi.simulator import SimulatedCloud
+from rackwright_pulumi.simulator.engine import Engine, EngineFailure, installed
+
+ROOT = Path(__file__).resolve().parents[1]
+OUT = ROOT / ".cache" / "demo"
+CLI = ROOT / ".cache" / "pulumi"
+STACKS = ("mistral-7b-qlora", "llama-70b-sft", "chat-serve", "gemma-pretrain")
+INSTALLER = ("get.pulumi.com", 443)
+CONNECT_S = 5.0
+HOW = "install it (https://www.pulumi.com/docs/install) and run `make demo` again"
+out = Console(width=min(Console().width, 100) if sys.stdout.isatty() else 100, highlight=False)
+
+
+def main() -> int:
+    OUT.mkdir(parents=True, exist_ok=True)
+    for name in STACKS:
+        plan_stack(name, date.today())
+    out.rule("on the real engine, against a simulated cloud")
+    if not find_cli():
+        return 0
+    failed = [name for name in STACKS if not live(name)]
+    return 1 if failed else 0
+
+
+def plan_stack(name: str, today: date) -> None:
+    """Sizes, prices and compiles one example, and writes what came of it to .cache/demo/<name>."""
+    out.rule(name)
+    spec = load(ROOT / "stacks" / f"{name}.yaml")
+    plan = size(spec, today=today)
+    text.show_plan(out, plan, 3)
+    stack = compile_plan(spec, plan, plan.fits[0], today=today)
+    costs = bill(stack, plan.fits[0], spec, Catalog.default())
+    graph = record(lambda: declare(stack) and None, stack=name)
+    folder = OUT / name
+    folder.mkdir(exist_ok=True)
+    (folder / "plan.json").write_text(plan.to_json(), encoding="utf-8")
+    (folder / "stack-plan.json").write_text(stack.to_json(), encoding="utf-8")
+    _write_json(folder / "graph.json", graph.as_json())
+    for suffix in (".html", ".md"):
+        write_report(spec, plan, folder / f"report{suffix}", today)
+    total = "" if costs.total_usd is None else f", {usd(costs.total_usd, 0)} in all"
+    out.print(f"\n[bold]compiled[/]: {len(graph.nodes)} resources, {len(check(stack))} doubts, {usd(costs.hourly_usd)} an hour{total}")
+    out.print(f"[bold]report[/]: {(folder / 'report.html').relative_to(ROOT)}")
+
+
+def find_cli() -> bool:
+    """True when pulumi is on PATH, was installed by an earlier demo, or can be installed now."""
+    os.environ["PATH"] = os.pathsep.join([str(CLI / "bin"), os.environ.get("PATH", "")])
+    if installed():
+        return True
+    if os.environ.get("PULUMI_INSTALL") == "no":
+        out.print(f"pulumi is not on PATH and PULUMI_INSTALL=no: this part is left out; {HOW}.")
+        return False
+    try:
+        socket.create_connection(INSTALLER, timeout=CONNECT_S).close()
+        from pulumi.automation import PulumiCommand
+
+        with out.status("installing the Pulumi CLI into .cache/pulumi"):
+            PulumiCommand.install(root=str(CLI))
+    except Exception as error:  # whatever the network or the installer says, the demo goes on without
+        out.print(f"pulumi is not on PATH and could not be installed ({type(error).__name__}): this part is left out; {HOW}.")
+        return False
+    return installed()
+
+
+def live(name: str) -> bool:
+    """Creates, re-applies and destroys one stack; says what the engine said when a step goes wrong."""
+    with tempfile.TemporaryDirectory(prefix=f"rackwright-{name}-") as folder:
+        cloud = SimulatedCloud(Path(folder) / "cloud.sqlite")
+        engine = stack_engine(name, cloud, Path(folder) / "work")
+        try:
+            engine.prepare()
+            _step(name, "up", engine.up)
+            _step(name, "up again, nothing may change", lambda: engine.up(expect_no_changes=True))
+            _step(name, "destroy without teardown", lambda: _refused(engine, cloud))
+            engine.run("config", "set", "--stack", name, "rackwright:teardown", "true")
+            _step(name, "up with teardown", engine.up)
+            _step(name, "destroy", engine.destroy)
+        except EngineFailure as failure:
+            out.print(f"[bold red]{name}[/]\n{failure}")
+            return False
+        left = len(cloud.resources())
+        out.print(f"{name}: {'the cloud is empty' if not left else f'{left} resources are LEFT'}")
+        return not left
+
+
+def stack_engine(name: str, cloud: SimulatedCloud, work: Path) -> Engine:
+    """The root program as the engine runs it, on simulated providers."""
+    config = {"rackwright:simulated": "true", "pulumi:disable-default-providers": '["*"]'}
+    return Engine(ROOT, cloud, work, stack=name, project="rackwright-sim", config=config)
+
+
+def _refused(engine: Engine, cloud: SimulatedCloud) -> dict[str, int]:
+    """A destroy as people type it, with its preview: it must stop at what is protected and delete nothing."""
+    before = len(cloud.resources())
+    try:
+        engine.run("destroy", "--stack", engine.stack, "--yes")
+    except EngineFailure as failure:
+        if "protected" in str(failure) and len(cloud.resources()) == before:
+            return {"refused": before}
+        raise
+    raise EngineFailure("destroy deleted protected resources")
+
+
+def _step(name: str, words: str, work: Callable[[], dict[str, int]]) -> None:
+    start = time.perf_counter()
+    with out.status(f"{name}: {words}"):
+        did = work()
+    changes = ", ".join(f"{number} {operation}" for operation, number in sorted(did.items()))
+    out.print(f"{name}: {words}: {changes} ({time.perf_counter() - start:.1f} s)")
+
+
+def _write_json(path: Path, value: object) -> None:
+    import json
+
+    path.write_text(json.dumps(value, indent=1, sort_keys=True), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
