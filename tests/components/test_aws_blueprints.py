@@ -5,8 +5,17 @@ from functools import cache
 
 import pulumi
 import pytest
+from pulumi.provider.experimental.analyzer import Analyzer
 from pulumi_aws import Provider
 from rackwright.compile.wants import CapacityWant, StackPlan
+from rackwright_pulumi.aws.addons import AwsAddons
+from rackwright_pulumi.aws.box import AwsBox
+from rackwright_pulumi.aws.cluster import AwsCluster
+from rackwright_pulumi.aws.identity import AwsIdentity
+from rackwright_pulumi.aws.key import AwsKey
+from rackwright_pulumi.aws.network import AwsNetwork
+from rackwright_pulumi.aws.pool import AwsPool
+from rackwright_pulumi.aws.storage import AwsStorage
 from rackwright_pulumi.blueprints.box import Box
 from rackwright_pulumi.blueprints.training_cluster import TrainingCluster
 from rackwright_pulumi.testing import Graph, record
@@ -17,6 +26,10 @@ from tests.components.sdk import misfits, untagged
 
 BLUEPRINTS = {"box": (Box, plans.box_plan), "training": (TrainingCluster, plans.training_plan)}
 ADDON, NODE_GROUP, CLUSTER = "aws:eks/addon:Addon", "aws:eks/nodeGroup:NodeGroup", "aws:eks/cluster:Cluster"
+COMPONENTS = {
+    f"rackwright:index:{kind.__name__}": kind
+    for kind in (AwsAddons, AwsBox, AwsCluster, AwsIdentity, AwsKey, AwsNetwork, AwsPool, AwsStorage, Box, TrainingCluster)
+}
 PATH_LIMIT = 24
 """Steps of the longest way through the dependencies: network, cluster, pool, add-on, provider, namespace, releases, queue objects; a chain
 would grow with what the plan wants."""
@@ -73,6 +86,14 @@ def all_before(graph: Graph, urn: str) -> set[str]:
 
 def test_every_component_registers_outputs(graph):
     assert not graph.unregistered()
+
+
+def test_every_declared_output_is_registered(graph):
+    """What the schema of the component package promises is what the engine hands to other languages."""
+    for node in (n for n in graph.nodes.values() if n.type in COMPONENTS):
+        declared = Analyzer("rackwright").analyze([COMPONENTS[node.type]])["component_definitions"]
+        required = {key for key, output in declared[node.type.rpartition(":")[2]].outputs.items() if not output.optional}
+        assert required <= set(node.outputs), node.label
 
 
 def test_every_resource_is_below_the_blueprint(graph):

@@ -14,6 +14,7 @@ from rackwright_pulumi.args import PartInput, part
 from rackwright_pulumi.aws.policies import allow, pod_trust
 from rackwright_pulumi.aws.roles import granted_role
 from rackwright_pulumi.aws.tags import Kin, waits
+from rackwright_pulumi.unsupported import Unsupported
 
 
 @dataclass(frozen=True)
@@ -65,9 +66,9 @@ class AwsAddons(pulumi.ComponentResource):
 
 
 def _addon(kin: Kin, want: AddonWant, args: AwsAddonsArgs, opts: ResourceOptions | None) -> Addon:
-    """Raises ValueError on a name EKS has no add-on for."""
+    """Raises Unsupported on a name EKS has no add-on for."""
     if want.name not in MANAGED:
-        raise ValueError(f"no EKS add-on for {want.name!r}; known: {', '.join(sorted(MANAGED))}")
+        raise Unsupported(want.name, f"addons[{want.name}]", ", ".join(sorted(MANAGED)))
     managed = MANAGED[want.name]
     return Addon(
         kin.name(want.name),

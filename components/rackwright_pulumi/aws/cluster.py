@@ -68,7 +68,18 @@ class AwsCluster(pulumi.ComponentResource):
         self.security_group_id = cluster.vpc_config.cluster_security_group_id
         self.node_role_arn = nodes.arn
         self.kubeconfig = Output.secret(_kubeconfig(cluster, args["region"]))
-        self.register_outputs({"clusterName": cluster.name, "endpoint": cluster.endpoint, "nodeRoleArn": nodes.arn})
+        self.register_outputs(
+            {
+                "clusterName": self.cluster_name,
+                "clusterId": self.cluster_id,
+                "clusterArn": self.cluster_arn,
+                "endpoint": self.endpoint,
+                "oidcIssuer": self.oidc_issuer,
+                "securityGroupId": self.security_group_id,
+                "nodeRoleArn": self.node_role_arn,
+                "kubeconfig": self.kubeconfig,
+            }
+        )
 
 
 def _control_plane(kin: Kin, want: ClusterWant, args: AwsClusterArgs, role: GrantedRole) -> Cluster:

@@ -10,6 +10,7 @@ from rackwright.compile.wants import NetworkWant
 
 from rackwright_pulumi.aws.tags import Kin
 from rackwright_pulumi.aws.vpc import Subnets
+from rackwright_pulumi.unsupported import Unsupported
 
 GATEWAYS = {"object-store": "s3"}
 """Neutral name to the service reached through the route table, free of charge."""
@@ -27,10 +28,10 @@ INTERFACES = {
 
 
 def private_endpoints(kin: Kin, want: NetworkWant, region: str, vpc_id: Output[str], table_id: Output[str], subnets: Subnets) -> None:
-    """One endpoint per service. Raises ValueError on a name AWS has no service for."""
+    """One endpoint per service. Raises Unsupported on a name AWS has no service for."""
     unknown = set(want.private_endpoints) - {*GATEWAYS, *INTERFACES}
     if unknown:
-        raise ValueError(f"no AWS service for {', '.join(sorted(unknown))}; known: {', '.join(sorted({*GATEWAYS, *INTERFACES}))}")
+        raise Unsupported(", ".join(sorted(unknown)), "network.private_endpoints", ", ".join(sorted({*GATEWAYS, *INTERFACES})))
     for service in [GATEWAYS[name] for name in want.private_endpoints if name in GATEWAYS]:
         VpcEndpoint(
             kin.name("endpoint", service),

@@ -19,18 +19,22 @@ from pulumi_aws.ec2.security_group import SecurityGroup
 from rackwright.compile.wants import BoxWant, CapacityWant
 
 from rackwright_pulumi.aws.tags import Kin
+from rackwright_pulumi.unsupported import Unsupported
 
 WAIT = CustomTimeouts(create="20m", delete="30m")
 """Where capacity is missing AWS says so within this time."""
 RESERVED = ("reservation", "capacity-block")
+MODES = ("on-demand", "spot", *RESERVED)
 
 
 def instance(kin: Kin, want: BoxWant, args: Mapping[str, Any], group: SecurityGroup) -> Instance:
     """`args`: AwsBoxArgs. Its metadata answers containers too (two hops), with tokens only.
 
     A changed first-boot script replaces the machine, which termination protection refuses until teardown is on: what is on the root disk
-    is not lost by an edit. EC2 has no such protection for spot machines.
+    is not lost by an edit. EC2 has no such protection for spot machines. Raises Unsupported for capacity EC2 does not have.
     """
+    if want.capacity.mode not in MODES:
+        raise Unsupported(want.capacity.mode, "box.capacity.mode", ", ".join(MODES))
     return Instance(
         kin.name("machine"),
         ami=args.get("image_id") or _image(kin, want.image),

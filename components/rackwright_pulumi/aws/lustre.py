@@ -38,6 +38,10 @@ class Lustre:
     dns_name: Output[str]
     mount_name: Output[str]
 
+    @property
+    def outputs(self) -> dict[str, Output[str]]:
+        return {"id": self.id, "dnsName": self.dns_name, "mountName": self.mount_name}
+
 
 def lustre(kin: Kin, want: LustreWant, args: Mapping[str, Any], buckets: Mapping[str, Place]) -> Lustre:
     """`args`: AwsStorageArgs. The file system waits for its own ports only; those of the clients may come later."""

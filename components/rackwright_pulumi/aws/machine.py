@@ -34,7 +34,10 @@ INTERFACE_TYPES = {"ip": "interface", "fabric": "efa-only"}
 
 
 def launch_template(kin: Kin, want: PoolWant, args: Mapping[str, Any]) -> LaunchTemplate:
-    """`args`: AwsPoolArgs. Without fabric interfaces EKS itself attaches the cluster's security group."""
+    """`args`: AwsPoolArgs. Without fabric interfaces EKS itself attaches the cluster's security group.
+
+    Machines keep the tags they were born with: a changed tag would be a new version of the template, and that replaces every machine.
+    """
     boot = node_config(want)
     return LaunchTemplate(
         kin.name("template"),
@@ -50,7 +53,7 @@ def launch_template(kin: Kin, want: PoolWant, args: Mapping[str, Any]) -> Launch
         user_data=base64.b64encode(boot.encode()).decode() if boot else None,
         tag_specifications=[LaunchTemplateTagSpecificationArgs(resource_type=kind, tags=kin.tagged()) for kind in TAGGED],
         tags=kin.tagged("template"),
-        opts=kin.opts(),
+        opts=kin.opts(ignore_changes=["tagSpecifications"]),
     )
 
 

@@ -13,6 +13,7 @@ from rackwright_pulumi.aws.fabric import fabric_group
 from rackwright_pulumi.aws.flow_logs import flow_logs
 from rackwright_pulumi.aws.tags import Kin
 from rackwright_pulumi.aws.vpc import Subnets, build_vpc
+from rackwright_pulumi.unsupported import Unsupported
 
 
 class AwsNetworkArgs(TypedDict):
@@ -58,8 +59,12 @@ class AwsNetwork(pulumi.ComponentResource):
         return vpc.id, subnets
 
     def machine_subnets(self, zones: Sequence[str]) -> list[Output[str]]:
-        """Where accelerators go: the `nodes` subnets of the zones."""
-        return [subnet_id for want, subnet_id in self.subnets if want.purpose == "nodes" and want.zone in (*zones, "")]
+        """Where accelerators go: the `nodes` subnets of the zones. Raises Unsupported where there is none."""
+        found = [subnet_id for want, subnet_id in self.subnets if want.purpose == "nodes" and want.zone in (*zones, "")]
+        if not found:
+            there = ", ".join(sorted({want.zone for want, _ in self.subnets if want.purpose == "nodes"}))
+            raise Unsupported(f"machines in {', '.join(zones)} without a subnet there", "network.subnets", f"machines in {there}")
+        return found
 
     def control_subnets(self, zones: Sequence[str] = ()) -> list[Output[str]]:
         """Where the control plane and system machines go: the `control` subnets (of the zones), else the `nodes` ones."""

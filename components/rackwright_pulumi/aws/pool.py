@@ -20,11 +20,12 @@ from rackwright_pulumi.args import PartInput, part
 from rackwright_pulumi.aws.block_hours import block_hours
 from rackwright_pulumi.aws.machine import launch_template
 from rackwright_pulumi.aws.tags import Kin, fitting, waits
+from rackwright_pulumi.unsupported import Unsupported
 
 NAME_LIMIT = 63
 
-CAPACITY_TYPES = {"spot": "SPOT", "capacity-block": "CAPACITY_BLOCK"}
-"""Capacity mode to the node group's; every other mode is on demand."""
+CAPACITY_TYPES = {"on-demand": "ON_DEMAND", "reservation": "ON_DEMAND", "spot": "SPOT", "capacity-block": "CAPACITY_BLOCK"}
+"""Capacity mode to the node group's."""
 AMI_TYPES = {
     ("al2023", "x86_64"): "AL2023_x86_64_STANDARD",
     ("al2023", "arm64"): "AL2023_ARM_64_STANDARD",
@@ -56,7 +57,7 @@ class AwsPoolArgs(TypedDict):
 class AwsPool(pulumi.ComponentResource):
     """Placement group, launch template and node group: as many resources for two nodes as for five hundred.
 
-    The node group waits for what `depends_on` names.
+    The node group waits for what `depends_on` names. Raises Unsupported for capacity, images and fabrics EKS does not have.
     """
 
     node_group_name: Output[str]
@@ -64,12 +65,23 @@ class AwsPool(pulumi.ComponentResource):
     def __init__(self, name: str, args: AwsPoolArgs, opts: ResourceOptions | None = None):
         super().__init__("rackwright:index:AwsPool", name, None, opts)
         want, kin = part(PoolWant, args["pool"]), Kin(self, name, args["tags"])
+        _refuse(want, args)
         template = launch_template(kin, want, args)
         self.node_group = _node_group(kin, want, args, template, opts)
         if want.capacity.mode == "capacity-block":
             block_hours(kin, want, self.node_group)
         self.node_group_name = self.node_group.node_group_name
         self.register_outputs({"nodeGroupName": self.node_group_name})
+
+
+def _refuse(want: PoolWant, args: AwsPoolArgs) -> None:
+    at = f"pools[{want.name}]"
+    if want.capacity.mode not in CAPACITY_TYPES:
+        raise Unsupported(want.capacity.mode, f"{at}.capacity.mode", ", ".join(CAPACITY_TYPES))
+    if (want.image, want.cpu_arch) not in AMI_TYPES:
+        raise Unsupported(f"{want.image} on {want.cpu_arch}", f"{at}.image", ", ".join(" on ".join(pair) for pair in AMI_TYPES))
+    if want.nics and not args.get("fabric_group_id"):
+        raise Unsupported("a fabric whose members cannot reach one another", f"{at}.nics", "a network with self_reachable: true")
 
 
 def _node_group(kin: Kin, want: PoolWant, args: AwsPoolArgs, template: LaunchTemplate, opts: ResourceOptions | None) -> NodeGroup:
@@ -81,7 +93,7 @@ def _node_group(kin: Kin, want: PoolWant, args: AwsPoolArgs, template: LaunchTem
         version=args["cluster_version"],
         ami_type=AMI_TYPES[want.image, want.cpu_arch],
         release_version=args.get("release_version"),
-        capacity_type=CAPACITY_TYPES.get(want.capacity.mode, "ON_DEMAND"),
+        capacity_type=CAPACITY_TYPES[want.capacity.mode],
         node_role_arn=args["node_role_arn"],
         subnet_ids=args["subnet_ids"],
         launch_template=NodeGroupLaunchTemplateArgs(id=template.id, version=template.latest_version.apply(str)),

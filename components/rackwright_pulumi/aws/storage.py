@@ -44,4 +44,4 @@ class AwsStorage(pulumi.ComponentResource):
         self.bucket_names = Output.all(**{key: place.name for key, place in self.buckets.items()})
         want = part(LustreWant, args.get("lustre"))
         self.lustre = lustre(kin, want, args, self.buckets) if want else None
-        self.register_outputs({"bucketNames": self.bucket_names, "lustreId": self.lustre.id if self.lustre else None})
+        self.register_outputs({"bucketNames": self.bucket_names, "lustre": self.lustre.outputs if self.lustre else None})

@@ -52,7 +52,7 @@ class AwsStack:
             "buckets": self.plan.buckets,
             "lustre": lustre,
             "vpc_id": self.network.vpc_id,
-            "subnet_ids": self.network.machine_subnets([lustre.zone] if lustre else []),
+            "subnet_ids": self.network.machine_subnets([lustre.zone]) if lustre else [],
             "fabric_group_id": self.network.fabric_group_id,
             "client_group_ids": client_group_ids,
             "kms_key_arn": self.key.key_arn,

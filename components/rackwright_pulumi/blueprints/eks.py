@@ -32,14 +32,13 @@ class EksParts:
     @property
     def outputs(self) -> dict[str, Any]:
         """What every blueprint on EKS registers."""
-        lustre = self.storage.lustre
         return {
             "clusterName": self.cluster.cluster_name,
             "endpoint": self.cluster.endpoint,
             "kubeconfig": self.cluster.kubeconfig,
             "kubeconfigCommand": self.kubeconfig_command,
             "bucketNames": self.storage.bucket_names,
-            "lustre": {"dnsName": lustre.dns_name, "mountName": lustre.mount_name} if lustre else None,
+            "lustre": self.storage.lustre.outputs if self.storage.lustre else None,
         }
 
 

@@ -10,6 +10,7 @@ from rackwright_pulumi.aws.key import AwsKey
 from rackwright_pulumi.aws.network import AwsNetwork
 from rackwright_pulumi.aws.storage import AwsStorage
 from rackwright_pulumi.testing import record
+from rackwright_pulumi.unsupported import Unsupported
 
 from tests.components.sdk import misfits, untagged
 
@@ -136,7 +137,7 @@ class TestNetwork:
         assert sorted(zones[subnet] for subnet in kms["subnetIds"]) == ["us-east-1a", "us-east-1b"]
 
     def test_an_endpoint_aws_does_not_have_is_refused_by_name(self):
-        with pytest.raises(ValueError, match=r"no AWS service for teleport; known: cluster, compute, "):
+        with pytest.raises(Unsupported, match=r"private_endpoints: teleport cannot be built .* instead: cluster, compute, "):
             network(replace(NETWORK, private_endpoints=("teleport",)))
 
     def test_all_traffic_is_logged_encrypted(self):
@@ -162,6 +163,14 @@ class TestNetwork:
     def test_a_network_known_only_at_deployment_wins_over_the_plans(self):
         outputs = network(vpc_id="vpc-live", subnet_ids=["s1", "s2", "s3", "s4"]).one("rackwright:index:AwsNetwork").outputs
         assert (outputs["vpcId"], outputs["subnetIds"]) == ("vpc-live", ["s1", "s2", "s3", "s4"])
+
+    def test_machines_in_a_zone_without_a_subnet_are_refused(self):
+        def program():
+            args = {"network": NETWORK, "region": "us-east-1", "kms_key_arn": KEY_ARN, "tags": {}, "teardown": False}
+            AwsNetwork("demo-network", args).machine_subnets(["us-east-1f"])
+
+        with pytest.raises(Unsupported, match=r"machines in us-east-1f without a subnet there .* instead: machines in us-east-1a"):
+            record(program)
 
     def test_existing_subnets_serve_machines_first_and_all_serve_the_control_plane(self):
         chosen = {}

@@ -7,6 +7,7 @@ import pytest
 from rackwright.compile.wants import BoxWant, CapacityWant, DiskWant
 from rackwright_pulumi.aws.box import AwsBox
 from rackwright_pulumi.testing import record
+from rackwright_pulumi.unsupported import Unsupported
 
 from tests.components.sdk import misfits
 
@@ -131,6 +132,11 @@ def test_first_boot_is_the_plans_script():
 def test_it_says_how_to_get_in():
     outputs = graph_of().one("rackwright:index:AwsBox").outputs
     assert outputs["connectCommand"] == f"aws ssm start-session --target {outputs['instanceId']} --region us-east-1"
+
+
+def test_capacity_ec2_does_not_have_is_refused():
+    with pytest.raises(Unsupported, match=r"box.capacity.mode: flex-start cannot"):
+        graph_of(replace(WANT, capacity=CapacityWant("flex-start")))
 
 
 @pytest.mark.parametrize("mode", ["on-demand", "spot", "reservation", "capacity-block"])

@@ -9,6 +9,7 @@ from rackwright_pulumi.aws.addons import AwsAddons
 from rackwright_pulumi.aws.cluster import AwsCluster
 from rackwright_pulumi.testing import record
 from rackwright_pulumi.testing.graph import revealed
+from rackwright_pulumi.unsupported import Unsupported
 
 from tests.components.sdk import misfits
 
@@ -154,7 +155,7 @@ def test_the_disk_driver_may_use_the_key():
 
 
 def test_an_add_on_eks_does_not_have_is_refused_by_name():
-    with pytest.raises(ValueError, match=r"no EKS add-on for 'teleport'; known: block-storage, dns, "):
+    with pytest.raises(Unsupported, match=r"addons\[teleport\]: teleport cannot be built .* instead: block-storage, dns, "):
         addons(AddonWant("teleport", "v1"))
 
 

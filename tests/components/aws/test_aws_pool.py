@@ -11,6 +11,7 @@ from rackwright.compile.hardware import machine_facts
 from rackwright.compile.wants import CapacityWant, DiskWant, PoolWant, TaintWant
 from rackwright_pulumi.aws.pool import AwsPool
 from rackwright_pulumi.testing import record
+from rackwright_pulumi.unsupported import Unsupported
 
 from tests.components.sdk import misfits
 
@@ -239,6 +240,29 @@ def test_a_part_may_come_as_json():
     from pydantic import TypeAdapter
 
     assert graph_of(TypeAdapter(PoolWant).dump_json(gpu()).decode()).as_json() == graph_of(gpu()).as_json()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"capacity": CapacityWant("flex-start")}, r"pools\[gpu\].capacity.mode: flex-start cannot .* instead: on-demand, "),
+        ({"image": "cos"}, r"pools\[gpu\].image: cos on x86_64 cannot .* instead: al2023 on x86_64, "),
+    ],
+)
+def test_what_eks_does_not_have_is_refused_by_name(change, said):
+    """A mode of another cloud must not become on-demand machines that nobody asked for."""
+    with pytest.raises(Unsupported, match=said):
+        graph_of(gpu(**change))
+
+
+def test_f8_a_fabric_without_its_security_group_is_refused():
+    with pytest.raises(Unsupported, match=r"a fabric whose members cannot reach one another .* self_reachable: true"):
+        graph_of(gpu(), fabric_group_id=None)
+
+
+def test_a_changed_tag_replaces_no_machine():
+    """Tags of machines are part of the template: a new version of it rolls every node and kills what runs there."""
+    assert graph_of(gpu()).one(TEMPLATE).options["ignoreChanges"] == ["tagSpecifications"]
 
 
 def test_long_names_leave_room_for_what_makes_them_unique():
