@@ -102,3 +102,29 @@ def test_async_programs_and_repeated_runs_stay_apart():
 
     assert [node.name for node in record(program).nodes.values()] == ["only"]
     assert [node.name for node in record(program).nodes.values()] == ["only"]
+
+
+def test_what_the_cloud_adds_inside_an_object_is_there():
+    from pulumi_aws.eks.cluster import Cluster
+
+    def program():
+        cluster = Cluster("c", role_arn="arn:aws:iam::123456789012:role/x", vpc_config={"subnet_ids": ["subnet-1"]})
+        Subnet("s", vpc_id=cluster.vpc_config.cluster_security_group_id, cidr_block="10.0.0.0/24")
+
+    assert record(program).one("aws:ec2/subnet:Subnet").inputs["vpcId"].startswith("sg-0")
+
+
+def test_an_account_pinned_by_the_provider_is_in_every_arn():
+    def program():
+        provider = Provider("p", region="eu-west-1", allowed_account_ids=["999988887777"])
+        vpc = Vpc("v", cidr_block="10.0.0.0/16", opts=pulumi.ResourceOptions(provider=provider))
+        pulumi.export("arn", vpc.arn)
+
+    assert record(program).outputs["arn"].startswith("arn:aws:ec2:eu-west-1:999988887777:vpc/vpc-0")
+
+
+def test_two_runs_print_the_same():
+    def program():
+        Vpc("v", cidr_block="10.0.0.0/16", opts=pulumi.ResourceOptions(provider=Provider("p", region="eu-west-1")))
+
+    assert record(program).as_json() == record(program).as_json()

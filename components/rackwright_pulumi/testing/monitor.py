@@ -1,5 +1,6 @@
 """A resource monitor that records. The mocks API shows type, name and inputs; the request underneath has everything else."""
 
+import json
 import threading
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -109,11 +110,11 @@ class GraphMonitor(mocks.MockMonitor):
         if self.preview:
             return "", dict(node.inputs)  # what is missing is unknown to the program
         resource_id, outputs = computed(node.type, node.name, node.urn, revealed(node.inputs), self._context(node))
-        return resource_id, {**outputs, **{key: value for key, value in node.inputs.items() if not _is_partial(value, outputs.get(key))}}
+        return resource_id, _completed(node.inputs, outputs)
 
     def _context(self, node: Node) -> Context:
         provider = self.nodes.get(node.provider.rpartition("::")[0])
-        return self.context.narrowed(revealed(provider.inputs)) if provider else self.context
+        return self.context.narrowed(_provider_inputs(revealed(provider.inputs))) if provider else self.context
 
 
 def _options(request) -> dict[str, Any]:
@@ -133,9 +134,19 @@ def _options(request) -> dict[str, Any]:
     return {key: value for key, value in found.items() if value}
 
 
-def _is_partial(given: Any, answered: Any) -> bool:
-    """The cloud answers more than was given inside this object (vpcConfig gains a security group): keep the answer."""
-    return isinstance(given, dict) and isinstance(answered, dict) and set(answered) > set(given)
+def _completed(given: dict[str, Any], answered: dict[str, Any]) -> dict[str, Any]:
+    """What was given, and inside its objects what the cloud adds (vpcConfig gains a security group), at any depth."""
+    nested = {
+        key: _completed(value, answered[key])
+        for key, value in given.items()
+        if isinstance(value, dict) and isinstance(answered.get(key), dict)
+    }
+    return {**answered, **given, **nested}
+
+
+def _provider_inputs(inputs: dict[str, Any]) -> dict[str, Any]:
+    """A provider's lists and objects travel as JSON text."""
+    return {key: json.loads(value) if isinstance(value, str) and value[:1] in ("[", "{") else value for key, value in inputs.items()}
 
 
 def _closed(value: Any) -> Any:
