@@ -9,27 +9,27 @@ from typing import Any
 _HOMES = {
     "Context": "rackwright_pulumi.simulator.computed",
     "Differences": "rackwright_pulumi.simulator.difference",
+    "Engine": "rackwright_pulumi.simulator.engine",
+    "EngineFailure": "rackwright_pulumi.simulator.engine",
     "Failure": "rackwright_pulumi.simulator.check",
     "Fault": "rackwright_pulumi.simulator.store",
+    "Record": "rackwright_pulumi.simulator.store",
     "SimulatedCloud": "rackwright_pulumi.simulator.cloud",
     "SimulatedProvider": "rackwright_pulumi.simulator.provider",
-    "check": "rackwright_pulumi.simulator.check",
-    "computed": "rackwright_pulumi.simulator.computed",
     "differences": "rackwright_pulumi.simulator.difference",
-    "invokes": "rackwright_pulumi.simulator.invokes",
     "write_plugins": "rackwright_pulumi.simulator.plugins",
 }
 __all__ = [
     "Context",
     "Differences",
+    "Engine",
+    "EngineFailure",
     "Failure",
     "Fault",
+    "Record",
     "SimulatedCloud",
     "SimulatedProvider",
-    "check",
-    "computed",
     "differences",
-    "invokes",
     "write_plugins",
 ]
 

@@ -98,20 +98,18 @@ def _is_plain(cloud: str, kind: str, value: Any, path: str) -> bool:
     if isinstance(value, dict | list):
         return False
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    if cloud == "kubernetes":
-        quantity = number and bool(QUANTITIES & set(path.split(".")))
-        exact = {"str": isinstance(value, str) or quantity, "bool": isinstance(value, bool), "num": number}
-        return exact.get(kind, number and float(value).is_integer())
+    if kind == "str":
+        return isinstance(value, str) or cloud != "kubernetes" or (number and bool(QUANTITIES & set(path.split("."))))
     if kind == "bool":
-        return isinstance(value, bool) or value in ("true", "false")
-    if kind in ("int", "num"):
-        return number or (isinstance(value, str) and re.fullmatch(r"-?\d+" if kind == "int" else r"-?\d+(\.\d+)?", value) is not None)
-    return True
+        return isinstance(value, bool) or (cloud != "kubernetes" and value in ("true", "false"))
+    if isinstance(value, str) and cloud != "kubernetes":
+        return re.fullmatch(r"-?\d+" if kind == "int" else r"-?\d+(\.\d+)?", value) is not None
+    return number and (kind == "num" or float(value).is_integer())
 
 
 def _said(value: Any) -> str:
     names = ((bool, "true or false"), (str, "a string"), (list, "a list"), (dict, "an object"))
-    return next((said for kind, said in names if isinstance(value, kind)), "a number")
+    return next((said for kind, said in names if isinstance(value, kind)), str(value))
 
 
 def _metadata(plain: Mapping[str, Any]) -> Iterator[Failure]:

@@ -116,13 +116,13 @@ class SimulatedCloud:
 
     def exists(self, type: str, id: str, place: str = "", **state: Any) -> None:
         """Put something there that no program made: a network to adopt, a bucket somebody else owns."""
-        self.store.put(Record(type, id, place, f"urn:pulumi:outside::outside::{type}::{id}", id, state, state, foreseen=True))
+        self.store.add(Record(type, id, place, f"urn:pulumi:outside::outside::{type}::{id}", id, state, state, foreseen=True))
 
     def drift(self, type: str, name: str, **changes: Any) -> None:
         """Change a resource behind Pulumi's back, as from the console; ``pulumi refresh`` then sees it."""
         record = self.resource(type, name)
         inputs, state = ({**opened(kept), **changes} for kept in (record.inputs, record.state))
-        self.store.put(Record(**{**record.__dict__, "inputs": inputs, "state": state}))
+        self.store.change(Record(**{**record.__dict__, "inputs": inputs, "state": state}))
 
     def lose(self, type: str, name: str) -> None:
         """Delete a resource behind Pulumi's back."""

@@ -56,14 +56,14 @@ class Cloud:
             with self.store.transaction():
                 record = self._make(token, name, urn, inputs)
                 self.store.bear(urn)
-                self._put(record)
+                self._add(record)
             if fault:
                 raise HalfMade(fault, record.id, record.state)
         return record.id, record.state
 
-    def _put(self, record: Record) -> None:
+    def _add(self, record: Record) -> None:
         try:
-            self.store.put(record)
+            self.store.add(record)
         except Taken as taken:
             raise Refused(laws.taken(record.type, str(taken).rpartition("|")[2])) from None
 
@@ -106,7 +106,7 @@ class Cloud:
             fault = self._faults("update", token, name)
             with self.store.transaction():
                 record = self._changed(token, name, urn, id_, inputs)
-                self._put(record)
+                self.store.change(record)
             if fault:
                 raise HalfMade(fault, id_, record.state)
         return record.state

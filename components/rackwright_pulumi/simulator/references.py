@@ -176,7 +176,7 @@ def _children(store: Store, parent: Record, holds: bool) -> Iterator[Record]:
         if reference.parent != parent.type or reference.holds != holds:
             continue
         for child in store.all(reference.child):
-            if _own_rule(child, names) or child.place.split("/")[0] != parent.place.split("/")[0]:
+            if (holds and _own_rule(child, names)) or child.place.split("/")[0] != parent.place.split("/")[0]:
                 continue
             if names.intersection(v for v in at(opened(child.inputs), reference.path) if isinstance(v, str)):
                 yield child

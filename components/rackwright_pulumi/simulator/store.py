@@ -109,20 +109,23 @@ class Store:
             raise
         self._db.execute("COMMIT")
 
-    def put(self, record: Record) -> None:
-        """Insert or overwrite. Raises Taken when another resource has the name, or the id."""
-        row = asdict(record) | {"inputs": json.dumps(record.inputs), "state": json.dumps(record.state)}
-        update = "urn=:urn, name=:name, taken=:taken, inputs=:inputs, state=:state, revision=:revision"
-        columns = ", ".join(row)
-        values = ", ".join(f":{column}" for column in row)
+    def add(self, record: Record) -> None:
+        """Insert. Raises Taken when another living resource has the name or the id; where names may repeat, the newer stays."""
         if record.taken and self._db.execute("SELECT 1 FROM reserved WHERE taken = ?", [record.taken]).fetchone():
             raise Taken(record.taken)
+        if record.taken is None:
+            self._db.execute("DELETE FROM resource WHERE type = ? AND id = ? AND place = ?", [record.type, record.id, record.place])
+        row = asdict(record) | {"inputs": json.dumps(record.inputs), "state": json.dumps(record.state)}
         try:
-            self._db.execute(
-                f"INSERT INTO resource ({columns}) VALUES ({values}) ON CONFLICT (type, id, place) DO UPDATE SET {update}", row
-            )
+            self._db.execute(f"INSERT INTO resource ({', '.join(row)}) VALUES ({', '.join(f':{c}' for c in row)})", row)
         except sqlite3.IntegrityError as error:
             raise Taken(record.taken or record.id) from error
+
+    def change(self, record: Record) -> None:
+        """Overwrite what has the same type, id and place."""
+        row = asdict(record) | {"inputs": json.dumps(record.inputs), "state": json.dumps(record.state)}
+        update = "urn = :urn, name = :name, inputs = :inputs, state = :state, revision = :revision"
+        self._db.execute(f"UPDATE resource SET {update} WHERE type = :type AND id = :id AND place = :place", row)
 
     def find(self, type_: str, id_: str, place: str | None = None) -> Record | None:
         """One resource; without a place, the first with that id anywhere."""
