@@ -65,7 +65,7 @@ def offers(spec: Spec, catalog: Catalog, a: Assumptions, today: date) -> Iterato
         entries = place.capacity.ordered or place.capacity.fallback
         for position, entry in enumerate(entries):
             rank = (index if spec.infra.ordered else 0, position)
-            for found in _entry(entry, place, catalog, today, a):
+            for found in _entry(entry, place, spec, catalog, today, a):
                 offer = replace(found, place=index, rank=rank, discount=_discount(spec, found.offering))
                 refused = (*offer.rejections, *_standing(offer, spec, place), *_pin(offer, place))
                 yield replace(offer, rejections=refused, pinned=place.pin is not None and not _pin(offer, place))
@@ -86,15 +86,15 @@ def _discount(spec: Spec, offering: Offering) -> float:
     return 0.0 if market else spec.pricing.discounts.get(offering.cloud, 0.0)
 
 
-def _entry(entry: CapacityEntry, place: Place, catalog: Catalog, today: date, a: Assumptions) -> Iterator[Offer]:
+def _entry(entry: CapacityEntry, place: Place, spec: Spec, catalog: Catalog, today: date, a: Assumptions) -> Iterator[Offer]:
     if isinstance(entry, UseBlock):
         return _block(entry, place, catalog, today, a)
     if isinstance(entry, UseReservation):
-        return _reservation(entry, place, catalog)
-    return _mode(CapacityMode(entry), place, catalog)
+        return _reservation(entry, place, spec, catalog)
+    return _mode(CapacityMode(entry), place, spec, catalog)
 
 
-def _mode(mode: CapacityMode, place: Place, catalog: Catalog) -> Iterator[Offer]:
+def _mode(mode: CapacityMode, place: Place, spec: Spec, catalog: Catalog) -> Iterator[Offer]:
     asked = (place.cloud, mode, "longest_run_s", "")
     longest = next((r.value for r in catalog.capacity_rules if (r.cloud, r.capacity, r.rule, r.family) == asked), None)
     by_machine: dict[str, list[Offering]] = {}
@@ -105,9 +105,13 @@ def _mode(mode: CapacityMode, place: Place, catalog: Catalog) -> Iterator[Offer]
             continue
         found = by_machine.get(machine.name, [])
         if not place.regions and len(found) > 1:
-            found = [min(found, key=_cheapness)]
+            found = [min(found, key=lambda o: (not _allowed(o, spec), *_cheapness(o)))]
         for offering in (*found, *_absent(machine, mode, place, found, catalog)):
             yield from _shapes(offering, catalog, window_s=longest)
+
+
+def _allowed(o: Offering, spec: Spec) -> bool:
+    return matches(o.region, spec.limits.regions) and stays_in(o.cloud, o.region, spec.limits.residency)
 
 
 def _cheapness(o: Offering) -> tuple:
@@ -179,11 +183,11 @@ def _block(entry: UseBlock, place: Place, catalog: Catalog, today: date, a: Assu
         yield replace(offer, nodes=block.count, rejections=(*offer.rejections, *over))
 
 
-def _reservation(entry: UseReservation, place: Place, catalog: Catalog) -> Iterator[Offer]:
+def _reservation(entry: UseReservation, place: Place, spec: Spec, catalog: Catalog) -> Iterator[Offer]:
     """The reserved machines where they are named, else every machine that can be reserved; billed like on-demand."""
     reserved = entry.reservation
     if reserved.instance is None:
-        for offer in _mode(CapacityMode.RESERVATION, place, catalog):
+        for offer in _mode(CapacityMode.RESERVATION, place, spec, catalog):
             yield replace(offer, capacity_id=reserved.id)
         return
     machine = query.machine(catalog, reserved.instance)

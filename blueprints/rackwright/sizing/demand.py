@@ -138,7 +138,7 @@ def _training(w: Pretrain | Finetune, architecture: Architecture, name: str, a: 
         checkpoint_bytes=checkpoint_bytes(trainable, a),
         dataset_bytes=w.data.size or 0.0,
     )
-    return Demand(job, facts, tuple(assumed), _training_warnings(w, n, sequence))
+    return Demand(job, facts, tuple(assumed), _training_warnings(w, n, 0 if sampled else sequence))
 
 
 def _training_warnings(w: Pretrain | Finetune, n: Network, sequence: int) -> tuple[str, ...]:
@@ -167,7 +167,7 @@ def _recipe(w: Pretrain | Finetune, method: str, n: Network, trainable: float, a
     if method == "full":
         return Recipe(weight, optimizer - (4.0 if w.precision == "fp32" else 0.0))
     held = a.nf4_bytes if method == "qlora" else weight
-    return Recipe(weight, optimizer, trainable, frozen_bytes=weight, linear_bytes=held, frozen_ffn=adapter.targets != "all-linear")
+    return Recipe(weight, optimizer, trainable, frozen_bytes=weight, linear_bytes=held)
 
 
 def _training_precision(w: Pretrain | Finetune) -> str:

@@ -50,7 +50,7 @@ def judge(offer: Offer, nodes: int, found: Outcome, goals: Goals, a: Assumptions
     candidate = offer.candidate(nodes, found.parallelism, found.precision, (found.replicas, found.max_replicas))
     hard = [r for r in rejections if r.limit not in SOFT or not offer.pinned]
     if hard or found.memory is None:
-        remedy = next((r.remedy for r in rejections if r.remedy), "")
+        remedy = "; ".join(dict.fromkeys(r.remedy for r in rejections if r.remedy))
         return Rejected(candidate, rejections, remedy, cost.p50 if cost else None, duration.p50 if duration else None)
     warnings = [f"pinned although it breaks a goal: {r}" for r in rejections]
     if cost is None:
@@ -112,8 +112,9 @@ def _time(offer: Offer, duration: Interval | None, goals: Goals):
         return
     need = p80(duration)
     if goals.max_duration_s is not None and need > goals.max_duration_s:
-        remedy = f"max_duration: {math.ceil(need / HOUR)}h"
-        yield Rejection(Limit.DEADLINE, need / HOUR, goals.max_duration_s / HOUR, "h", "p80 of the estimate", remedy)
+        unit, seconds = ("h", HOUR) if goals.max_duration_s >= HOUR else ("min", 60.0)
+        remedy = f"max_duration: {math.ceil(need / seconds)}{unit}"
+        yield Rejection(Limit.DEADLINE, need / seconds, goals.max_duration_s / seconds, unit, "p80 of the estimate", remedy)
     if offer.window_s is not None and need > offer.window_s:
         mode = "the block's last half hour is lost" if offer.prepaid_s else str(offer.offering.capacity)
         yield Rejection(

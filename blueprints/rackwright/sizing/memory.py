@@ -58,9 +58,9 @@ def attention_bytes(n: Network, tensor: Num = 1) -> Num:
     return 2 * n.head_dim * (2 * n.heads + 2 * n.kv_heads) / tensor
 
 
-def ffn_bytes(n: Network, a: Assumptions, frozen: bool = False) -> float:
-    """Per token, mean over the layers, before tensor parallelism. frozen: no adapter sits on it, so its own inputs need not be kept."""
-    per_column = (a.fused_swiglu if n.gated else a.plain_ffn) - (2 if frozen else 0)
+def ffn_bytes(n: Network, a: Assumptions) -> float:
+    """Per token, mean over the layers, before tensor parallelism. A frozen base keeps them too: measured LoRA runs save nothing here."""
+    per_column = a.fused_swiglu if n.gated else a.plain_ffn
     dense = per_column * n.ffn
     if not n.is_moe:
         return dense
@@ -69,13 +69,11 @@ def ffn_bytes(n: Network, a: Assumptions, frozen: bool = False) -> float:
     return (moe * n.moe_layers + dense * (n.layers - n.moe_layers)) / n.layers
 
 
-def layer_activation_bytes(
-    n: Network, a: Assumptions, tensor: Num = 1, *, sequence_parallel: bool = True, dropout: bool = False, frozen_ffn: bool = False
-) -> Num:
+def layer_activation_bytes(n: Network, a: Assumptions, tensor: Num = 1, *, sequence_parallel: bool = True, dropout: bool = False) -> Num:
     """Per token and layer, nothing recomputed, flash attention. Source: Korthikanti et al. 2022 (arXiv 2205.05198), generalised to
     GQA, gated FFN, MLA and MoE: 34h for GPT with dropout, 10h + 24h/t without sequence parallelism."""
-    norms = (8 + (2 if dropout else 0) - (2 if frozen_ffn else 0)) * n.hidden
-    return norms / (tensor if sequence_parallel else 1) + attention_bytes(n, tensor) + ffn_bytes(n, a, frozen_ffn) / tensor
+    norms = (8 + (2 if dropout else 0)) * n.hidden
+    return norms / (tensor if sequence_parallel else 1) + attention_bytes(n, tensor) + ffn_bytes(n, a) / tensor
 
 
 @dataclass(frozen=True)
@@ -104,7 +102,6 @@ class Recipe:
     trainable: float = 0.0
     frozen_bytes: float = 2.0
     linear_bytes: float = 2.0
-    frozen_ffn: bool = False
 
     @property
     def is_adapter(self) -> bool:
@@ -180,7 +177,7 @@ def _activations(n: Network, r: Recipe, s: Split, a: Assumptions, in_flight: Num
     if not n.layers:
         return tokens * n.flops_per_sample * a.sample_activation_bytes_per_flop / s.tensor  # `tokens` are samples here
     layers = np.ceil(n.layers / s.pipeline)
-    whole = layer_activation_bytes(n, a, s.tensor, frozen_ffn=r.frozen_ffn)
+    whole = layer_activation_bytes(n, a, s.tensor)
     checkpoint = 2.0 * n.hidden / s.tensor
     kept = np.where(np.greater(s.recompute, 0), checkpoint * layers * in_flight + whole, whole * layers * in_flight)
     return tokens * kept

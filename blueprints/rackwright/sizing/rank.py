@@ -44,7 +44,16 @@ def _seconds(f: Fit) -> float:
 
 
 def by_distance(rejected: Iterable[Rejected]) -> tuple[Rejected, ...]:
-    return tuple(sorted(rejected, key=lambda r: (r.distance, len(r.rejections), r.cost_usd is None, r.cost_usd or 0.0, r.candidate.label)))
+    """Nearest first; candidates that could not be computed, whose distance says least, after those that could."""
+
+    def key(r: Rejected) -> tuple:
+        return (r.duration_s is None, r.distance, len(r.rejections), r.cost_usd is None, r.cost_usd or 0.0, r.candidate.label)
+
+    return tuple(sorted(rejected, key=key))
+
+
+def usd(amount: float) -> str:
+    return f"{amount:,.2f} USD" if amount < 100 else f"{amount:,.0f} USD"
 
 
 def nearest_misses(plan: SizingPlan, n: int = 3) -> tuple[Rejected, ...]:
@@ -52,7 +61,7 @@ def nearest_misses(plan: SizingPlan, n: int = 3) -> tuple[Rejected, ...]:
     first: dict[str, Rejected] = {}
     for miss in plan.rejected:
         first.setdefault(miss.candidate.machine + miss.candidate.topology, miss)
-    return tuple(sorted(first.values(), key=lambda r: (r.distance, not r.remedy)))[:n]
+    return tuple(first.values())[:n]
 
 
 def name(c: Candidate) -> str:
@@ -70,7 +79,7 @@ def why(f: Fit) -> str:
         replicas = f"{c.replicas} replicas" if c.replicas > 1 else "1 replica"
         parts.append(f"{replicas} of {c.parallelism}: first token {f.speed.ttft_s:.2f} s, then {f.speed.tpot_s * 1000:.0f} ms per token")
     if f.cost_usd:
-        parts.append(f"{f.cost_usd.p50:,.0f} USD" + ("" if f.duration_s else " a month"))
+        parts.append(usd(f.cost_usd.p50) + ("" if f.duration_s else " a month"))
     return "; ".join([*parts, f"tightest: {f.binding}"])
 
 
@@ -79,6 +88,8 @@ def scaling(fits: Sequence[Fit], rejected: Sequence[Rejected], serves: bool, opt
     if not fits:
         return _nothing(rejected)
     chosen = fits[0]
+    if chosen.candidate.pinned:
+        return f"The place is pinned to {name(chosen.candidate)}: sizing only checks that it can work, and what it costs."
     if serves:
         return _scaled_for_traffic(chosen)
     if not spread(chosen.candidate):
@@ -93,7 +104,7 @@ def _why_many(chosen: Fit, fits: Sequence[Fit], rejected: Sequence[Rejected], op
     single = next((f for f in fits if not spread(f.candidate)), None)
     many = f"{name(chosen.candidate)} over {chosen.candidate.fabric.upper()}"
     if single is not None:
-        ask = "goals.optimize_for is time" if optimize_for == "time" else "the order of places and capacity, or a pin, puts it first"
+        ask = "goals.optimize_for is time" if optimize_for == "time" else "the order of places and capacity puts it first"
         return f"Several machines although one ({name(single.candidate)}) would do, because {ask}: {many}."
     alone = [r for r in rejected if not spread(r.candidate) and r.candidate.capacity == chosen.candidate.capacity]
     same = next((r for r in alone if r.candidate.machine == chosen.candidate.machine), None)
@@ -106,11 +117,13 @@ def _why_many(chosen: Fit, fits: Sequence[Fit], rejected: Sequence[Rejected], op
 def _scaled_for_traffic(chosen: Fit) -> str:
     c = chosen.candidate
     width = f"{c.parallelism.tensor} accelerators" if c.parallelism.tensor > 1 else "one accelerator"
-    up = f"One replica fits {width} of a {c.machine}, so no replica spans machines"
+    up = f"One replica fits {width} of {c.machine}, so no replica spans machines"
     if c.replicas == 1:
         return f"{up}; one replica carries the traffic."
     rate = f" for {chosen.speed.requests_per_s:g} requests/s" if chosen.speed.requests_per_s else ""
-    return f"{up}; {c.replicas} replicas on {c.nodes} machines are needed{rate} within the latency goals."
+    return (
+        f"{up}; {c.replicas} replicas on {c.nodes} {'machine' if c.nodes == 1 else 'machines'} are needed{rate} within the latency goals."
+    )
 
 
 def _nothing(rejected: Sequence[Rejected]) -> str:

@@ -103,10 +103,9 @@ def _counts(offer: Offer, spec: Spec, a: Assumptions) -> list[int]:
     fixed = _pinned_nodes(offer, spec) or offer.nodes
     if fixed:
         return [fixed]
-    limit = spec.limits.accelerators or a.most_accelerators
-    most = limit / offer.machine.accelerator_count
+    most = (spec.limits.accelerators or a.most_accelerators / 2) / offer.machine.accelerator_count
     counts = [1]
-    while counts[-1] < most and not (needs_fabric(offer) and len(counts) == 2):
+    while counts[-1] <= most and not (needs_fabric(offer) and len(counts) == 2):
         counts.append(counts[-1] * 2)
     return counts
 

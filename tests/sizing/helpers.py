@@ -1,0 +1,51 @@
+"""Shared by the sizing tests: networks of the model catalog, plans from a few words."""
+
+from datetime import date
+
+from rackwright.catalog import Catalog, models
+from rackwright.sizing.demand import network_of
+from rackwright.sizing.network import Network
+from rackwright.sizing.plan import SizingPlan
+from rackwright.sizing.size import size
+from rackwright.spec.load import read
+
+TODAY = date(2026, 11, 21)
+AWS = "{cloud: aws, account: '123456789012', regions: [us-east-1], capacity: {ordered: [on-demand]}}"
+GCP = "{cloud: gcp, project: my-project, regions: [us-central1], capacity: {ordered: [on-demand]}}"
+
+
+def network(name: str) -> Network:
+    row = models.find(name)
+    assert row is not None, name
+    return network_of(row.architecture)
+
+
+def finetune(base: str = "llama-3.1-8b", adapter: str = "lora", more: str = "") -> str:
+    return (
+        f"{{name: job, kind: finetune, model: {{base: {base}}}, adapter: {{type: {adapter}}}, sequence_length: 4096, global_batch_size: 64, "
+        f"data: {{samples: 20000, tokens_per_sample: 1000, epochs: 1, size: 1 GB}}{', ' + more if more else ''}}}"
+    )
+
+
+def serve(base: str = "llama-3.1-8b", rate: float = 10, more: str = "") -> str:
+    return (
+        f"{{name: chat, kind: serve, model: {{base: {base}}}, requests_per_second: {rate}, input_tokens: {{mean: 800, p95: 2000}}, "
+        f"output_tokens: {{mean: 200, p95: 500}}{', ' + more if more else ''}}}"
+    )
+
+
+def plan(
+    workload: str, *places: str, goals: str = "{}", more: str = "", ordered: bool = False, catalog: Catalog | None = None
+) -> SizingPlan:
+    key = "ordered" if ordered else "any_of"
+    text = "\n".join(
+        (
+            "api_version: rackwright/v1",
+            "name: test",
+            f"workloads: [{workload}]",
+            f"goals: {goals}",
+            f"infra: {{{key}: [{', '.join(places or (AWS,))}]}}",
+            more,
+        )
+    )
+    return size(read(text), catalog, today=TODAY)

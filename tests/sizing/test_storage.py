@@ -1,0 +1,49 @@
+"""Checkpoints: bytes, interval, lost time."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rackwright.sizing import storage
+from rackwright.sizing.assumptions import DEFAULT
+
+
+def test_bloom_writes_about_what_it_wrote():
+    """2.3 TB for 176 billion parameters."""
+    assert storage.checkpoint_bytes(176e9, DEFAULT) == pytest.approx(2.3e12, rel=0.1)
+
+
+def test_llama_3_fails_every_three_hours_on_16384_gpus():
+    assert storage.time_between_failures_s(16384, 2048, False, DEFAULT) == pytest.approx(3.1 * 3600, rel=0.02)
+
+
+def test_interval_is_youngs():
+    assert storage.best_interval_s(60, 100 * 3600, DEFAULT) == pytest.approx(math.sqrt(2 * 60 * 360000))
+
+
+def test_interval_stays_sensible():
+    assert storage.best_interval_s(60, 1e9, DEFAULT) == DEFAULT.checkpoint_max_interval_s
+    assert storage.best_interval_s(1, 60, DEFAULT) == DEFAULT.checkpoint_min_interval_s
+
+
+def test_a_given_interval_shortens_the_window_to_two_percent():
+    assert storage.plan_checkpoints(1e12, 1e6, 600.0, DEFAULT).write_s == 12
+    assert storage.plan_checkpoints(1e12, 1e6, 3600.0, DEFAULT).write_s == 60
+    assert storage.plan_checkpoints(980e9, 1e6, None, DEFAULT).throughput_bytes_per_s == pytest.approx(16.3e9, rel=0.01)
+
+
+@given(st.floats(1, 600), st.floats(3600, 1e7), st.floats(600, 20000))
+def test_youngs_interval_loses_least(write_s, between_s, other_s):
+    best = math.sqrt(2 * write_s * between_s)
+    if storage.lost_share(best, write_s, between_s, DEFAULT) < 0.95:
+        assert storage.lost_share(best, write_s, between_s, DEFAULT) <= storage.lost_share(other_s, write_s, between_s, DEFAULT) + 1e-9
+
+
+def test_reclaims_add_to_faults():
+    assert storage.time_between_failures_s(8, 1, True, DEFAULT) < storage.time_between_failures_s(8, 1, False, DEFAULT)
+
+
+def test_capacity_holds_the_kept_the_new_and_the_data():
+    assert storage.capacity_bytes(100, 3, 50, 20) == 470
