@@ -1,5 +1,6 @@
 """One complete StackPlan per blueprint, from hand-written specs and fits, so that tests of later rooms need no sizing."""
 
+from dataclasses import replace
 from datetime import date
 
 from rackwright.compile.compile import compile_plan
@@ -104,7 +105,7 @@ def fleet_case(workload: dict | None = None, **more):
     return spec("chat-serve", chat, GCP), sizing(fleet, facts), fleet
 
 
-def tpu_case(slices: int = 1, nodes: int = 4, topology: str = "4x4", **more):
+def tpu_case(slices: int = 1, nodes: int = 4, topology: str = "4x4", machine: str = "ct6e-standard-4t", **more):
     workload = {
         "name": "pretrain",
         "kind": "pretrain",
@@ -113,9 +114,37 @@ def tpu_case(slices: int = 1, nodes: int = 4, topology: str = "4x4", **more):
         "team": "research",
     }
     chosen = {"fabric": "ici", "slices": slices, "topology": topology, "price_usd_per_hour": 10.8} | more
-    pod = fit(candidate("ct6e-standard-4t", "TPU v6e (Trillium)", 4, nodes * slices, **chosen), 100)
+    pod = fit(candidate(machine, "TPU v6e (Trillium)", 4, nodes * slices, **chosen), 100)
     facts = WorkloadFacts("pretrain", "pretrain", "gemma-2-9b", 9.2e9, 9.2e9)
     return spec("gemma-pretrain", workload, GCP, blueprint={"kind": "tpu-pod", "ttl": "21d"}), sizing(pod, facts), pod
+
+
+def on_machine(given: Fit, machine: str, accelerators: int = 1) -> Fit:
+    """The fit on another machine of the same cloud."""
+    return replace(given, candidate=replace(given.candidate, machine=machine, accelerators_per_node=accelerators))
+
+
+def with_replicas(given: Fit, least: int, most: int) -> Fit:
+    return replace(given, candidate=replace(given.candidate, nodes=least, replicas=least, max_replicas=most))
+
+
+def with_storage(given: SizingPlan, capacity_bytes: float, throughput_bytes_per_s: float) -> SizingPlan:
+    return replace(given, storage=StorageNeed(capacity_bytes, throughput_bytes_per_s, "test"))
+
+
+def with_secret(given: Spec, plan: SizingPlan, chosen: Fit):
+    """The case with HF_TOKEN taken from a secret."""
+    data = given.model_dump(mode="json", exclude_unset=True)
+    data["workloads"][0]["run"] = {"secrets": {"HF_TOKEN": {"secret": "hf-token"}}}
+    data["secrets"] = {"hf-token": {"config": "hfToken"}}
+    return Spec.model_validate(_units(data)), plan, chosen
+
+
+def _units(data: dict) -> dict:
+    """Parsed seconds written with their unit again."""
+    if "ttl" in data.get("blueprint", {}):
+        data["blueprint"]["ttl"] = f"{data['blueprint']['ttl']:.0f} s"
+    return data
 
 
 def compiled(case) -> StackPlan:

@@ -1,10 +1,6 @@
 """What is compiled is what the charts and the CRDs of the pinned versions accept."""
 
-import json
-from fnmatch import fnmatch
-
 import pytest
-from rackwright.compile.wants import REFS
 
 from tests import plans
 from tests.compile.contracts import chart_values, errors_of, needs_contracts, unknown_paths
@@ -36,22 +32,6 @@ def test_every_custom_resource_fits_its_crd(name):
         if own or body["kind"] in ("Gateway", "HTTPRoute") or "kueue" in body["apiVersion"]:
             assert errors is not None or kind in OUTSIDE, f"no CRD for {kind}"
         assert not errors, f"{manifest.key}: {errors}"
-
-
-@pytest.mark.parametrize("name", PLANS)
-def test_every_ref_is_documented(name):
-    used = set(refs_in(json.loads(PLANS[name].to_json())))
-    assert {ref for ref in used if not any(fnmatch(ref, known) for known in REFS)} == set()
-
-
-def refs_in(value):
-    if isinstance(value, dict):
-        yield from [value["$ref"]] if "$ref" in value else value.get("$refs", ())
-        for item in value.values():
-            yield from refs_in(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from refs_in(item)
 
 
 def filled(value):

@@ -4,7 +4,7 @@ from importlib.resources import files
 
 from rackwright.compile.capacity import capacity_want
 from rackwright.compile.draft import Draft
-from rackwright.compile.network import box_network
+from rackwright.compile.network import box_network, existing_network
 from rackwright.compile.place import place_want
 from rackwright.compile.storage import buckets, data_disk, grants
 from rackwright.compile.versions import BOX_IMAGES
@@ -23,7 +23,7 @@ def box_plan(draft: Draft) -> StackPlan:
         name=draft.spec.name,
         kind=Kind.BOX,
         place=place,
-        network=box_network(place),
+        network=existing_network(draft.place.network) or box_network(place),
         key=KeyWant(serves=("disks", "buckets", "logs")),
         tags=draft.tags,
         buckets=wanted,

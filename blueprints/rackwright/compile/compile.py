@@ -7,6 +7,7 @@ from rackwright.compile.box import box_plan
 from rackwright.compile.draft import Draft
 from rackwright.compile.fleet import fleet_plan
 from rackwright.compile.pinned import pinned
+from rackwright.compile.refuse import refusals
 from rackwright.compile.tpu import tpu_plan
 from rackwright.compile.training import training_plan
 from rackwright.compile.wants import Kind, StackPlan, VersionPins
@@ -36,7 +37,11 @@ def compile_plan(
     path = PATHS.get((kind, fit.candidate.cloud))
     if path is None:
         raise UserError([_no_path(kind, fit.candidate.cloud)])
-    compiled = path(Draft(spec, plan, fit, today, expires_on))
+    draft = Draft(spec, plan, fit, today, expires_on)
+    refused = refusals(draft, kind)
+    if refused:
+        raise UserError(refused)
+    compiled = path(draft)
     return pinned(compiled, pins) if pins else compiled
 
 

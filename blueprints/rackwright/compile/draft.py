@@ -7,9 +7,11 @@ from functools import cached_property
 
 from rackwright.catalog.rows import Machine
 from rackwright.compile.hardware import machine_facts
+from rackwright.errors import Bug
 from rackwright.sizing.plan import Candidate, Fit, SizingPlan
 from rackwright.spec.infra import Place
 from rackwright.spec.spec import Spec
+from rackwright.spec.workload import Serve
 
 DAY_S = 86400
 
@@ -34,6 +36,13 @@ class Draft:
     @cached_property
     def machine(self) -> Machine:
         return machine_facts(self.candidate.machine)
+
+    @property
+    def serve(self) -> Serve:
+        """The serving workload. Raises Bug on a spec that trains: the paths are chosen by kind."""
+        if not isinstance(self.spec.workload, Serve):
+            raise Bug(f"a fleet for a workload of kind {self.spec.workload.kind}")
+        return self.spec.workload
 
     @property
     def namespace(self) -> str:

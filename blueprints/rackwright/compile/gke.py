@@ -16,7 +16,7 @@ FUSE_ANNOTATIONS = (("gke-gcsfuse/volumes", "true"),)
 def weights_volume(bucket: str, prefix: str) -> Body:
     """The bucket as a read-only volume, cached on the node's disk and read in parallel."""
     options = ["implicit-dirs", "file-cache:max-size-mb:-1", "file-cache:enable-parallel-downloads:true"]
-    options += [f"only-dir:{prefix}"] if prefix else []
+    options += [f"only-dir={prefix}"] if prefix else []
     attributes = {"bucketName": ref(f"bucket.{bucket}.name"), "mountOptions": ",".join(options)}
     return {"name": "weights", "csi": {"driver": "gcsfuse.csi.storage.gke.io", "readOnly": True, "volumeAttributes": attributes}}
 

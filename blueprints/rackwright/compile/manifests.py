@@ -2,9 +2,11 @@
 
 from typing import Any
 
-from rackwright.compile.wants import ManifestWant
+from rackwright.compile.wants import ManifestWant, ref
+from rackwright.spec.workload import Run
 
 Body = dict[str, Any]
+SECRETS = "run-secrets"
 METADATA_SERVERS = ("169.254.169.254/32", "169.254.169.252/32", "169.254.170.23/32")
 """Where pods get their identity: GKE metadata (both data planes), EKS Pod Identity agent."""
 
@@ -20,6 +22,14 @@ def service_account(namespace: str, name: str) -> ManifestWant:
     """An account of its own, whose API token no pod gets unasked; the cloud identity is bound to it outside."""
     body = obj("v1", "ServiceAccount", name, namespace, automountServiceAccountToken=False)
     return ManifestWant(f"account.{namespace}.{name}", body)
+
+
+def run_secrets(run: Run, namespace: str) -> tuple[ManifestWant, ...]:
+    """The secrets a spec's run names, as one Secret whose keys are the variables; values stay references until the cloud is asked."""
+    if not run.secrets:
+        return ()
+    values = {variable: ref(f"secret.{source.secret}") for variable, source in run.secrets.items()}
+    return (ManifestWant(f"secret.{namespace}", obj("v1", "Secret", SECRETS, namespace, type="Opaque", stringData=values)),)
 
 
 def default_deny(namespace: str) -> ManifestWant:

@@ -1,6 +1,7 @@
 """Address plans. Private by default; the accelerators sit in one zone, in a subnet that does not run out."""
 
 from rackwright.compile.wants import NetworkWant, PlaceWant, SubnetWant
+from rackwright.spec.infra import Network
 
 AWS_CIDR = "10.0.0.0/16"
 BOX_ENDPOINTS = ("object-store", "registry", "identity", "logs", "machine-access", "keys")
@@ -18,6 +19,23 @@ def box_network(place: PlaceWant) -> NetworkWant:
         SubnetWant("private", "10.0.16.0/20", place.zone),
     )
     return NetworkWant(AWS_CIDR, subnets, private_endpoints=BOX_ENDPOINTS)
+
+
+def existing_network(network: Network, fabric: str = "none") -> NetworkWant | None:
+    """A network that exists: used as it is, nothing is added but the fabric's security group. None when the spec names none."""
+    if network.existing is None:
+        return None
+    ids = tuple(map(str, network.existing.subnets))
+    return NetworkWant(
+        cidr="",
+        subnets=(),
+        nat=False,
+        flow_logs=False,
+        fabric=fabric,
+        self_reachable=fabric == "efa",
+        existing_id=str(network.existing.vpc),
+        existing_subnet_ids=ids,
+    )
 
 
 def eks_network(place: PlaceWant, fabric: str) -> NetworkWant:

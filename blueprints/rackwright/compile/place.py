@@ -1,8 +1,13 @@
 """Where: the zone of the accelerators, and on AWS a second zone for the control plane."""
 
+import re
+
 from rackwright.compile.draft import Draft
 from rackwright.compile.wants import PlaceWant
+from rackwright.spec.infra import CapacityBlock, UseBlock
 
+ORDINARY_ZONE = re.compile("-?[a-z]")
+"""What follows the region: us-central1-b, us-east-1a. Google's AI zones (us-central1-ai1) need more set-up, so they come last."""
 AWS_ZONE_LETTERS = {"us-east-1": "abcdf", "ap-northeast-1": "acd", "ca-central-1": "abd", "us-west-1": "ab"}
 """Zones that take an EKS control plane, where they are not a, b and c: us-east-1e does not, and some letters do not exist.
 Source: docs.aws.amazon.com/eks/latest/userguide/network-reqs.html; moto 5.2.5 zone tables (2026-10-27)."""
@@ -17,10 +22,17 @@ def place_want(draft: Draft) -> PlaceWant:
 
 
 def zone_of(draft: Draft) -> str:
-    """The block's own zone, else the first zone the candidate may use, else the region's first letter."""
-    named = [z for z in (*draft.place.zones, *draft.candidate.zones) if z.startswith(draft.candidate.region)]
+    """The block's own zone, else the first zone the spec or the catalog names, else the region's first.
+
+    The catalog has AWS zones as ids, which map to other names in every account, so they are not used.
+    """
+    region = draft.candidate.region
+    sold = [zone for zone in draft.candidate.zones if zone.startswith(region)]
+    sold.sort(key=lambda zone: not ORDINARY_ZONE.fullmatch(zone.removeprefix(region)))
+    named = [*(zone for zone in draft.place.zones if zone.startswith(region)), *sold]
     block = block_of(draft)
-    return block.zone if block else named[0] if named else draft.candidate.region + _letters(draft.candidate.region)[0]
+    first = region + ("-" if draft.candidate.cloud == "gcp" else "") + _letters(region)[0]
+    return block.zone if block else named[0] if named else first
 
 
 def control_zones(region: str, zone: str) -> tuple[str, ...]:
@@ -29,11 +41,11 @@ def control_zones(region: str, zone: str) -> tuple[str, ...]:
     return tuple(([zone] if zone in zones else []) + [z for z in zones if z != zone])[:2]
 
 
-def block_of(draft: Draft):
+def block_of(draft: Draft) -> CapacityBlock | None:
     """The capacity block of the spec the candidate was bought from, if any."""
     entries = (*draft.place.capacity.ordered, *draft.place.capacity.fallback)
-    blocks = [e.capacity_block for e in entries if hasattr(e, "capacity_block")]
-    return next((b for b in blocks if b.id == draft.candidate.capacity_id), None)
+    blocks = (entry.capacity_block for entry in entries if isinstance(entry, UseBlock))
+    return next((block for block in blocks if block.id == draft.candidate.capacity_id), None)
 
 
 def _letters(region: str) -> str:

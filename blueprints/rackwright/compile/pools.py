@@ -6,7 +6,7 @@ from rackwright.compile.draft import Draft
 from rackwright.compile.fabric import nic_layout
 from rackwright.compile.wants import DiskWant, PlaceWant, PoolWant, TaintWant
 
-SYSTEM_MACHINES = {"aws": "m7i.2xlarge", "gcp": "e2-standard-16"}
+SYSTEM_MACHINES = {"aws": "m7i.2xlarge", "gcp": "e2-standard-8"}
 SYSTEM_IMAGES = {"aws": "al2023", "gcp": "cos"}
 SYSTEM_NODES = 2
 """Two, so that an operator's webhook survives one node's upgrade (recipes V-88)."""
@@ -15,6 +15,8 @@ MAX_PODS = {"gpu": 32, "tpu": 15}
 """GKE: what AI-Hypercomputer/xpk@367c838 gives its pools; each node reserves twice as many addresses."""
 RESERVED_MODES = ("capacity-block", "reservation")
 """Machines bought so already sit close together; a placement group of one's own can keep them from starting (eksctl issue 7949)."""
+HYPERDISK_ONLY = ("ct6e-", "tpu7x-", "a3-ultragpu-", "a4-", "a4x-")
+"""Prefixes of machines that take no other boot disk (cloud.google.com/tpu/docs/setup-persistent-disk, cluster-toolkit@1047080 examples)."""
 ROLE_LABEL = "rackwright/role"
 
 
@@ -36,6 +38,7 @@ def system_pool(place: PlaceWant) -> PoolWant:
 def accelerator_pool(draft: Draft, place: PlaceWant, name: str = "gpu", counts: tuple[int, int, int] | None = None) -> PoolWant:
     """counts: (least, most, at first) nodes; without it the fit's nodes in the bounds of the capacity mode."""
     machine = draft.machine
+    kind = "hyperdisk-balanced" if machine.name.startswith(HYPERDISK_ONLY) else "balanced"
     least, most, start = counts or bounds(draft, draft.candidate.nodes)
     capacity = capacity_want(draft)
     return PoolWant(
@@ -51,7 +54,7 @@ def accelerator_pool(draft: Draft, place: PlaceWant, name: str = "gpu", counts: 
         resource=RESOURCES[machine.kind],
         cpu_arch=machine.cpu_arch or "x86_64",
         capacity=capacity,
-        disk=DiskWant(200, iops=3000, throughput_mib_s=250) if place.cloud == "aws" else DiskWant(200),
+        disk=DiskWant(200, iops=3000, throughput_mib_s=250) if place.cloud == "aws" else DiskWant(200, kind=kind),
         labels=((ROLE_LABEL, "accelerator"),),
         taints=(TaintWant(RESOURCES[machine.kind], "present"),),
         fabric=str(machine.fabric),

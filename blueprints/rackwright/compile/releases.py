@@ -72,6 +72,7 @@ def keda() -> ReleaseWant:
         "operator": {"replicaCount": 2},
         "metricsServer": {"replicaCount": 2},
         "nodeSelector": ON_SYSTEM,
+        "podDisruptionBudget": {"operator": {"maxUnavailable": 1}, "metricServer": {"maxUnavailable": 1}},
     }
     return release("keda", "keda", values, (MONITORING,))
 

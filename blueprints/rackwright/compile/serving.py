@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from rackwright.compile.manifests import Body, obj
+from rackwright.compile.manifests import SECRETS, Body, obj
 from rackwright.compile.pools import ROLE_LABEL
 from rackwright.compile.wants import ManifestWant
 
@@ -12,8 +12,8 @@ METRICS_SERVER = "http://monitoring-prometheus.monitoring:9090"
 WEIGHTS_PATH = "/weights"
 LOAD_BYTES_PER_S = 5e8
 """How fast weights are assumed to arrive on a cold node; the start-up probe allows for it, nothing else does."""
-START_S, PROBE_PERIOD_S = 600, 10
-"""Seconds for image, compilation and graph capture besides the weights; seconds between probes."""
+START_S, PROBE_PERIOD_S, NODE_START_S = 600, 10, 600
+"""Seconds for image, compilation and graph capture besides the weights; seconds between probes; seconds until a machine joins."""
 DRAIN_S = 15
 """Seconds between a pod leaving the endpoints and its server being told to stop."""
 BUSY = 0.8
@@ -27,7 +27,11 @@ LOAD_SECONDS = "rackwright/load-seconds"
 
 @dataclass(frozen=True)
 class Server:
-    """What one replica is. weights_volume: the pod volume that carries the weights; concurrency: requests in flight it was sized for."""
+    """What one replica is.
+
+    weights_volume: the pod volume that carries the weights; concurrency: requests in flight it was sized for; secrets: variables whose
+    values come from the namespace's Secret; least, most, usual: replicas; weights_are_there: False while the bucket is still to be filled.
+    """
 
     name: str
     namespace: str
@@ -46,7 +50,9 @@ class Server:
     least: int
     most: int
     usual: int
+    weights_are_there: bool = True
     env: tuple[tuple[str, str], ...] = ()
+    secrets: tuple[str, ...] = ()
     annotations: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -65,13 +71,14 @@ def server_objects(server: Server) -> tuple[ManifestWant, ...]:
 
 def _deployment(server: Server) -> ManifestWant:
     """Without a replica count: the scaler owns it."""
+    wait_s = NODE_START_S + server.load_s if server.weights_are_there else 0
     annotations = {**dict(server.annotations), LOAD_SECONDS: str(server.load_s)}
     spec = {
         "selector": {"matchLabels": server.labels},
         "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}},
         "template": {"metadata": {"labels": server.labels, "annotations": annotations}, "spec": _pod(server)},
     }
-    return ManifestWant("serving.deployment", obj("apps/v1", "Deployment", server.name, server.namespace, spec))
+    return ManifestWant("serving.deployment", obj("apps/v1", "Deployment", server.name, server.namespace, spec), wait_s=wait_s)
 
 
 def _pod(server: Server) -> Body:
@@ -100,6 +107,7 @@ def _pod(server: Server) -> Body:
 
 def _container(server: Server) -> Body:
     amounts = {"cpu": str(server.cpu), "memory": f"{server.memory_gib}Gi", server.resource: str(server.accelerators)}
+    secrets = [{"name": name, "valueFrom": {"secretKeyRef": {"name": SECRETS, "key": name}}} for name in server.secrets]
     home = {"HOME": "/home/server", "USER": "server", "TORCHINDUCTOR_CACHE_DIR": "/home/server/inductor"}
     failures = math.ceil(server.load_s / PROBE_PERIOD_S)
     probe = {"httpGet": {"path": "/health", "port": "http"}}
@@ -108,7 +116,7 @@ def _container(server: Server) -> Body:
         "image": server.image,
         "command": list(server.command),
         "args": list(server.args),
-        "env": [{"name": name, "value": value} for name, value in (home | dict(server.env)).items()],
+        "env": [{"name": name, "value": value} for name, value in (home | dict(server.env)).items()] + secrets,
         "ports": [{"name": "http", "containerPort": PORT}],
         "resources": {"requests": amounts, "limits": amounts},
         "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
@@ -117,7 +125,7 @@ def _container(server: Server) -> Body:
         "livenessProbe": {**probe, "periodSeconds": 10, "failureThreshold": 6},
         "lifecycle": {"preStop": {"sleep": {"seconds": DRAIN_S}}},
         "volumeMounts": [
-            {"name": server.weights_volume["name"], "mountPath": WEIGHTS_PATH, "readOnly": True},
+            {"name": server.weights_volume["name"], "mountPath": WEIGHTS_PATH, "readOnly": "csi" in server.weights_volume},
             {"name": "shm", "mountPath": "/dev/shm"},
             {"name": "home", "mountPath": "/home/server"},
         ],

@@ -9,11 +9,15 @@ from rackwright.compile.wants import BucketWant, DiskWant, Grant, LustreWant
 from rackwright.errors import UserError
 from rackwright.problems import At, Problem
 from rackwright.sizing.plan import StorageNeed
+from rackwright.spec.workload import TRAINING, Serve
 
 GIB = 2**30
 MIB = 2**20
 TIB = 2**40
 SCHEMES = {"aws": "s3", "gcp": "gs"}
+HUB = "hf://"
+"""Weights the program downloads from the Hugging Face hub by itself."""
+WRITTEN = ("checkpoints", "results")
 
 
 LUSTRE_TIERS = (125, 250, 500, 1000)
@@ -29,16 +33,18 @@ GP3_FREE_MIB_S, GP3_MOST_MIB_S, GP3_FREE_IOPS, GP3_IOPS_PER_MIB_S = 125, 2000, 3
 def buckets(draft: Draft) -> tuple[BucketWant, ...]:
     """What the workload reads and writes: existing where the spec names a URI of this cloud, else created."""
     workload = draft.spec.workload
-    if workload.kind in ("serve", "batch"):
-        uris = {"weights": workload.model.weights and workload.model.weights.uri}
+    weights = workload.model.weights.uri if workload.model.weights else None
+    uris: dict[str, str | None] = {}
+    if isinstance(workload, TRAINING):
+        uris |= {"data": workload.data.uri, "checkpoints": workload.checkpoint.uri} | ({"weights": weights} if weights else {})
     else:
-        uris = {"data": workload.data.uri, "checkpoints": workload.checkpoint.uri}
-    return tuple(_bucket(draft, key, uri) for key, uri in uris.items())
+        uris |= {"weights": weights} | ({} if isinstance(workload, Serve) else {"results": None})
+    return tuple(_bucket(draft, key, uri) for key, uri in uris.items() if not (uri or "").startswith(HUB))
 
 
 def grants(wanted: tuple[BucketWant, ...]) -> tuple[Grant, ...]:
-    """Checkpoints are written; everything else is only read."""
-    return tuple(Grant(b.key, "write" if b.key == "checkpoints" else "read") for b in wanted)
+    """Checkpoints and results are written; everything else is only read."""
+    return tuple(Grant(b.key, "write" if b.key in WRITTEN else "read") for b in wanted)
 
 
 def _bucket(draft: Draft, key: str, uri: str | None) -> BucketWant:

@@ -14,7 +14,6 @@ from rackwright.compile.queues import Quota, queues
 from rackwright.compile.releases import jobset, kueue
 from rackwright.compile.storage import GIB, buckets, grants
 from rackwright.compile.training import ACCOUNT, cluster_want, namespaces, pins, team_objects
-from rackwright.compile.versions import GKE_VERSION
 from rackwright.compile.wants import IdentityWant, KeyWant, Kind, PlaceWant, PoolWant, ReleaseWant, StackPlan
 
 
@@ -33,15 +32,15 @@ def tpu_plan(draft: Draft) -> StackPlan:
         tags=draft.tags,
         buckets=wanted,
         identities=(IdentityWant("trainer", grants(wanted), draft.namespace, ACCOUNT),),
-        cluster=cluster_want(draft, GKE_VERSION),
+        cluster=cluster_want(draft),
         pools=(system_pool(place), *slices),
         addons=gke_addons(),
         namespaces=namespaces(draft, releases, "baseline"),
         releases=releases,
-        manifests=(*team_objects(draft.namespace), *queues(slices[0], len(slices), quota, draft.namespace)),
+        manifests=(*team_objects(draft), *queues(slices[0], len(slices), quota, draft.namespace)),
         services=SERVICES,
         expected_fabric=expectation(draft.machine),
-        pins=pins(GKE_VERSION, releases),
+        pins=pins(releases),
         expires_on=draft.expires_on,
     )
 

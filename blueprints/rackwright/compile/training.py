@@ -3,15 +3,15 @@
 from rackwright.compile.addons import eks_addons
 from rackwright.compile.draft import Draft
 from rackwright.compile.fabric import expectation
-from rackwright.compile.manifests import allow_basics, allow_within, default_deny, service_account
-from rackwright.compile.network import eks_network
+from rackwright.compile.manifests import allow_basics, allow_within, default_deny, run_secrets, service_account
+from rackwright.compile.network import eks_network, existing_network
 from rackwright.compile.place import place_want
-from rackwright.compile.pools import accelerator_pool, system_pool
+from rackwright.compile.pools import SYSTEM_IMAGES, accelerator_pool, system_pool
 from rackwright.compile.queues import AWS_LEVELS, Quota, queues
 from rackwright.compile.releases import NAMESPACES, efa_plugin, jobset, kueue, monitoring, nvidia_plugin
 from rackwright.compile.storage import GIB, buckets, grants, lustre
 from rackwright.compile.storage_objects import lustre_volume
-from rackwright.compile.versions import EKS_VERSION
+from rackwright.compile.versions import KUBERNETES, NODE_RELEASES
 from rackwright.compile.wants import (
     AddonWant,
     ClusterWant,
@@ -41,29 +41,29 @@ def training_plan(draft: Draft) -> StackPlan:
         name=draft.spec.name,
         kind=Kind.TRAINING_CLUSTER,
         place=place,
-        network=eks_network(place, pool.fabric),
+        network=existing_network(draft.place.network, pool.fabric) or eks_network(place, pool.fabric),
         key=KeyWant(),
         tags=draft.tags,
         buckets=wanted,
         lustre=file_system,
         identities=(IdentityWant("trainer", grants(wanted), draft.namespace, ACCOUNT),),
-        cluster=cluster_want(draft, EKS_VERSION),
+        cluster=cluster_want(draft),
         pools=(system_pool(place), pool),
         addons=addons,
         namespaces=namespaces(draft, releases, "privileged" if pool.nics else "baseline"),
         releases=releases,
-        manifests=(*team_objects(draft.namespace), *_queues(draft, pool), *volumes),
+        manifests=(*team_objects(draft), *_queues(draft, pool), *volumes),
         expected_fabric=expectation(draft.machine),
-        pins=pins(EKS_VERSION, releases, addons=addons),
+        pins=pins(releases, _node_images(pool), addons),
         expires_on=draft.expires_on,
     )
 
 
-def cluster_want(draft: Draft, version: str, **more) -> ClusterWant:
+def cluster_want(draft: Draft, gateway_api: bool = False) -> ClusterWant:
     """Private unless the spec names the ranges that may reach the API."""
     access = draft.spec.blueprint.api_access
     cidrs = access.cidrs if isinstance(access, PrivateAccess) else ()
-    return ClusterWant(draft.spec.name, version, private_api=not cidrs, api_cidrs=cidrs, **more)
+    return ClusterWant(draft.spec.name, KUBERNETES, private_api=not cidrs, api_cidrs=cidrs, gateway_api=gateway_api)
 
 
 def namespaces(draft: Draft, releases: tuple[ReleaseWant, ...], team_level: str) -> tuple[tuple[str, str], ...]:
@@ -72,19 +72,25 @@ def namespaces(draft: Draft, releases: tuple[ReleaseWant, ...], team_level: str)
     return ((draft.namespace, team_level), *(row for row in NAMESPACES if row[0] in used))
 
 
-def team_objects(namespace: str) -> tuple[ManifestWant, ...]:
-    return (service_account(namespace, ACCOUNT), default_deny(namespace), allow_basics(namespace), allow_within(namespace))
+def team_objects(draft: Draft) -> tuple[ManifestWant, ...]:
+    """Account, closed network but for what jobs need, and the secrets the spec names."""
+    namespace = draft.namespace
+    policies = (default_deny(namespace), allow_basics(namespace), allow_within(namespace))
+    return (service_account(namespace, ACCOUNT), *policies, *run_secrets(draft.spec.workload.run, namespace))
 
 
 def pins(
-    kubernetes: str,
     releases: tuple[ReleaseWant, ...],
     images: tuple[tuple[str, str], ...] = (),
     addons: tuple[AddonWant, ...] = (),
 ) -> VersionPins:
     """What the decision records; add-ons whose version the cluster carries have none to pin."""
     named = tuple((a.name, a.version) for a in addons if a.version)
-    return VersionPins(kubernetes, images, tuple((r.name, r.version) for r in releases), named)
+    return VersionPins(KUBERNETES, images, tuple((r.name, r.version) for r in releases), named)
+
+
+def _node_images(pool: PoolWant) -> tuple[tuple[str, str], ...]:
+    return tuple((image, NODE_RELEASES[image]) for image in (SYSTEM_IMAGES["aws"], pool.image))
 
 
 def _releases(pool: PoolWant) -> tuple[ReleaseWant, ...]:
@@ -94,6 +100,6 @@ def _releases(pool: PoolWant) -> tuple[ReleaseWant, ...]:
 
 def _queues(draft: Draft, pool: PoolWant) -> tuple[ManifestWant, ...]:
     machine = draft.machine
-    fabric = machine.efa_interfaces if pool.nics else 0
+    fabric = (machine.efa_interfaces or 0) if pool.nics else 0
     quota = Quota(machine.vcpus or 0, (machine.memory_bytes or 0) // GIB, fabric)
     return queues(pool, 1, quota, draft.namespace, AWS_LEVELS if fabric else ())

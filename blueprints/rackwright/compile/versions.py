@@ -31,22 +31,24 @@ CHARTS = {
     "keda": Chart("keda", "2.20.2", "https://kedacore.github.io/charts", "kedacore/charts keda/Chart.yaml, seen 2026-11"),
 }
 
-EKS_VERSION = "1.35"
-"""In standard support until 2027-03 (EKS release calendar); AMIs exist for 1.30 to 1.36 (awslabs/amazon-eks-ami@81fec2e CHANGELOG.md)."""
-GKE_VERSION = "1.35"
-"""The minor the GKE blueprints test v6e, A3 Ultra and A4 on (GoogleCloudPlatform/cluster-toolkit@1047080 examples/gke-*)."""
+KUBERNETES = "1.35"
+"""EKS: standard support until 2027-03, node images exist for 1.30 to 1.36 (awslabs/amazon-eks-ami@81fec2e CHANGELOG.md).
+GKE: the minor v6e, A3 Ultra and A4 are tested on (GoogleCloudPlatform/cluster-toolkit@1047080 examples/gke-*)."""
 
 EKS_ADDONS = {
-    "pod-network": "v1.21.1-eksbuild.3",
-    "kube-proxy": "v1.35.0-eksbuild.2",
-    "pod-identity": "v1.3.10-eksbuild.2",
-    "dns": "v1.13.2-eksbuild.1",
-    "block-storage": "v1.55.0-eksbuild.2",
-    "lustre": "v1.6.0-eksbuild.1",
-    "metrics": "v0.8.0-eksbuild.6",
-    "node-health": "v1.5.0-eksbuild.1",
+    "pod-network": "v1.22.3-eksbuild.1",
+    "kube-proxy": "v1.35.3-eksbuild.17",
+    "pod-identity": "v1.3.10-eksbuild.3",
+    "dns": "v1.13.2-eksbuild.11",
+    "block-storage": "v1.63.1-eksbuild.1",
+    "lustre": "v1.8.0-eksbuild.1",
+    "metrics": "v0.9.0-eksbuild.5",
+    "node-health": "v1.6.0-eksbuild.1",
 }
-"""Builds for Kubernetes 1.35 seen in public cluster definitions (early 2026); efa-only interfaces need pod-network 1.18.5 or newer."""
+"""Builds for Kubernetes 1.35: AWS's own defaults as a public cluster definition measured them on 2026-08-04; node-health from
+zalando-incubator/kubernetes-on-aws pull request 10793 (2026-03); the build number of lustre is not confirmed."""
+NODE_RELEASES = dict.fromkeys(("al2023", "al2023-nvidia", "al2023-neuron"), "1.35.6-20260728")
+"""Release of the EKS node images, one number for every variant (awslabs/amazon-eks-ami; the recommended one of 2026-08-04)."""
 
 BOX_IMAGES = {
     "x86_64": "Deep Learning Base OSS Nvidia Driver GPU AMI (Ubuntu 24.04) 20260925",

@@ -7,6 +7,7 @@ Outputs. The names a plan may refer to:
     cluster.name, cluster.endpoint, cluster.oidc_issuer      bucket.<key>.name, bucket.<key>.url
     lustre.id, lustre.dns_name, lustre.mount_name            identity.<key>.principal
     network.id, network.subnet_ids, key.id                   place.account, place.project, place.region
+    secret.<name of the spec's secrets>
 
 Neutral names the fields below use (a component maps each to its cloud, and refuses one it does not know):
 
@@ -43,6 +44,7 @@ REFS = (
     "place.account",
     "place.project",
     "place.region",
+    "secret.*",
 )
 """Every name a plan may refer to, as shell patterns; a test holds all plans to it."""
 
@@ -292,6 +294,8 @@ class ManifestWant:
     after: tuple[str, ...] = ()
     data: bool = False
     """Holds data: protected like a disk."""
+    wait_s: int | None = None
+    """How long its readiness is waited for; 0: not at all, what it needs is put there later; None: the engine's default."""
 
 
 @dataclass(frozen=True)

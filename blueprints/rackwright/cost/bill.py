@@ -68,7 +68,7 @@ def _accelerators(fit: Fit) -> Line:
         price_date=chosen.price_as_of,
         source=chosen.price_source,
         hourly_usd=fit.usd_per_hour if priced else None,
-        total_usd=fit.cost_usd.p50 if priced else None,
+        total_usd=fit.cost_usd.p50 if priced and fit.cost_usd else None,
         price_region="" if chosen.price_region == chosen.region else chosen.price_region,
     )
 

@@ -138,7 +138,10 @@ def the_zone_sells_the_machine(plan: StackPlan) -> Iterator[Broken]:
         return  # AWS publishes zone ids, which map to other names in every account
     for at, pool in accelerators(plan):
         sold = [zone for row in Catalog.default().places_by_sku.get(pool.machine, ()) for zone in row.zones]
-        if sold and not set(pool.zones) <= set(sold):
+        if not sold:
+            words = f"which zones sell {pool.machine} is not published here"
+            yield Broken(at / "zones", "name one in infra.zones that you know sells it", words, Level.WARNING)
+        elif not set(pool.zones) <= set(sold):
             here = sorted(zone for zone in sold if zone.startswith(plan.place.region)) or ["none in this region"]
             yield Broken(at / "zones", f"zones that sell it: {', '.join(here)}", f"{pool.machine} in {', '.join(pool.zones)}")
 

@@ -1,0 +1,63 @@
+"""What a path of this release cannot build, said before anything is compiled, each with what can be done instead."""
+
+from collections.abc import Iterator
+
+from rackwright.compile.draft import Draft
+from rackwright.compile.wants import Kind
+from rackwright.problems import At, Problem
+from rackwright.spec.infra import StackOutput
+from rackwright.spec.workload import Serve
+
+MACHINES = {Kind.BOX: "gpu", Kind.TRAINING_CLUSTER: "gpu", Kind.INFERENCE_FLEET: "gpu", Kind.TPU_POD: "tpu"}
+"""Kind of machine each blueprint is made of."""
+WORKLOAD = At() / "workloads" / 0
+
+
+def refusals(draft: Draft, kind: Kind) -> list[Problem]:
+    """Every reason why `kind` cannot be built from the draft; empty when it can."""
+    return [*_machine(draft, kind), *_workload(draft, kind), *_fleet(draft, kind), *_network(draft)]
+
+
+def _machine(draft: Draft, kind: Kind) -> Iterator[Problem]:
+    chosen = draft.candidate
+    if draft.machine.kind != MACHINES[kind]:
+        reason = f"a {kind} is made of {MACHINES[kind].upper()} machines, and {chosen.machine} is {draft.machine.kind}"
+        yield Problem("C-machine", reason, At() / "blueprint" / "kind", "leave it at auto, or choose another candidate")
+    if kind is Kind.BOX and chosen.nodes != 1:
+        reason = f"a box is one machine, and {chosen.label} has {chosen.nodes}"
+        yield Problem("C-nodes", reason, At() / "blueprint" / "kind", "leave it at auto, or pin a larger machine")
+    if draft.spec.blueprint.storage == "lustre" and kind is not Kind.TRAINING_CLUSTER:
+        fix = "leave it at auto: a bucket is used"
+        yield Problem("C-storage", f"this release has no Lustre on a {kind}", At() / "blueprint" / "storage", fix)
+
+
+def _workload(draft: Draft, kind: Kind) -> Iterator[Problem]:
+    serves = isinstance(draft.spec.workload, Serve)
+    if serves != (kind is Kind.INFERENCE_FLEET) and (serves or kind is Kind.INFERENCE_FLEET):
+        reason = f"a {kind} does not run a workload of kind {draft.spec.workload.kind}"
+        yield Problem("C-workload", reason, At() / "blueprint" / "kind", "leave it at auto")
+    if len(draft.spec.workloads) > 1:
+        yield Problem("C-many", "this release builds one workload per stack", At() / "workloads", "give each a stack of its own")
+
+
+def _fleet(draft: Draft, kind: Kind) -> Iterator[Problem]:
+    workload = draft.spec.workload
+    if kind is not Kind.INFERENCE_FLEET or not isinstance(workload, Serve):
+        return
+    if workload.scale_to_zero or workload.min_replicas == 0:
+        reason = "a fleet at zero replicas needs a signal from something that stays up, and the server's own queue vanishes with its pods"
+        yield Problem("V-92", reason, WORKLOAD / "scale_to_zero", "leave min_replicas at 1 or more")
+    if draft.candidate.parallelism.accelerators > draft.candidate.accelerators_per_node:
+        reason = f"this release serves replicas that fit one machine, and one needs {draft.candidate.parallelism.accelerators} accelerators"
+        yield Problem("C-wide-replica", reason, WORKLOAD, "pin a machine with as many, or quantize the weights")
+    if workload.engine not in ("auto", "vllm"):
+        yield Problem("C-engine", f"this release runs vLLM, not {workload.engine}", WORKLOAD / "engine", "leave it at auto")
+
+
+def _network(draft: Draft) -> Iterator[Problem]:
+    network = draft.place.network.existing
+    at = At() / "infra" / "any_of" / draft.candidate.place / "network" / "existing"
+    if network and any(isinstance(value, StackOutput) for value in (network.vpc, *network.subnets)):
+        yield Problem("C-stack-output", "this release takes existing networks by id", at, "write vpc-... and subnet-...")
+    if network and not network.subnets:
+        yield Problem("C-subnets", "an existing network needs its subnets", at / "subnets", "name at least one")

@@ -1,0 +1,169 @@
+"""Box on AWS, InferenceFleet and TpuPod on GKE, sentence by sentence; and what no path builds."""
+
+import re
+import shutil
+import subprocess
+
+import pytest
+from rackwright.compile.compile import compile_plan
+from rackwright.errors import UserError
+
+from tests import plans
+
+
+def refused(case) -> list[str]:
+    with pytest.raises(UserError) as error:
+        plans.compiled(case)
+    return [problem.code for problem in error.value.problems]
+
+
+def manifest(plan, key):
+    return next(m.body for m in plan.manifests if m.key == key)
+
+
+def container(plan):
+    return manifest(plan, "serving.deployment")["spec"]["template"]["spec"]["containers"][0]
+
+
+def test_box_is_reached_by_session_manager_alone():
+    plan = plans.box_plan()
+    assert plan.box.ingress == ()
+    assert "machine-access" in plan.network.private_endpoints
+
+
+def test_box_image_is_dated_and_fits_the_architecture():
+    assert re.fullmatch(r"Deep Learning Base OSS Nvidia Driver GPU AMI .* \d{8}", plans.box_plan().box.image)
+    spec, sizing, fit = plans.box_case()
+    arm = compile_plan(spec, sizing, plans.on_machine(fit, "g5g.2xlarge"), today=plans.TODAY)
+    assert "ARM64" in arm.box.image
+
+
+def test_box_data_outlives_it_on_a_disk_of_its_own():
+    plan = plans.box_plan()
+    assert plan.box.data.size_gib == 100
+    assert plan.box.data.iops >= 4 * plan.box.data.throughput_mib_s
+    assert {b.key: b.existing_name for b in plan.buckets} == {"data": "team", "checkpoints": ""}
+    assert [(g.bucket, g.access) for g in plan.identities[0].grants] == [("data", "read"), ("checkpoints", "write")]
+
+
+def test_box_stops_when_idle_and_joins_its_local_disks():
+    box = plans.box_plan().box
+    assert box.idle_stop_minutes == 60
+    assert box.local_nvme
+    assert "mdadm" in box.setup_script
+    assert len(box.setup_script.encode()) < 16 * 1024
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
+def test_setup_script_is_a_script():
+    subprocess.run(["bash", "-n"], input=plans.box_plan().box.setup_script.encode(), check=True)
+
+
+def test_fleet_pool_follows_the_replicas():
+    pool = plans.fleet_plan().pool("gpu")
+    assert (pool.nodes_min, pool.nodes_start, pool.nodes_max) == (1, 1, 8)
+    scaler = manifest(plans.fleet_plan(), "serving.scaler")["spec"]
+    assert (scaler["minReplicaCount"], scaler["maxReplicaCount"], scaler["fallback"]["replicas"]) == (1, 8, 3)
+
+
+def test_fleet_scales_on_waiting_requests_and_on_load():
+    triggers = manifest(plans.fleet_plan(), "serving.scaler")["spec"]["triggers"]
+    assert [t["metadata"]["threshold"] for t in triggers] == ["4", "19"]
+    assert all('namespace="team-chat",service="chat"' in t["metadata"]["query"] for t in triggers)
+    assert "vllm:num_requests_waiting" in triggers[0]["metadata"]["query"]
+
+
+def test_fleet_gateway_is_internal_and_patient():
+    plan = plans.fleet_plan()
+    assert manifest(plan, "serving.gateway")["spec"]["gatewayClassName"] == "gke-l7-rilb"
+    assert any(subnet.purpose == "proxy" for subnet in plan.network.subnets)
+    assert manifest(plan, "serving.health")["spec"]["default"]["config"]["httpHealthCheck"]["requestPath"] == "/health"
+    assert manifest(plan, "serving.timeout")["spec"]["default"]["timeoutSec"] == 120
+
+
+def test_fleet_server_runs_as_sizing_reckoned():
+    args = container(plans.fleet_plan())["args"]
+    assert "--max-num-seqs=24" in args
+    assert "--gpu-memory-utilization=0.9" in args
+    assert "--max-model-len=8192" in args
+
+
+def test_fleet_deployment_leaves_the_count_to_the_scaler():
+    assert "replicas" not in manifest(plans.fleet_plan(), "serving.deployment")["spec"]
+
+
+def test_fleet_does_not_wait_for_weights_that_are_uploaded_later():
+    made = next(m for m in plans.fleet_plan().manifests if m.key == "serving.deployment")
+    case = plans.fleet_case({"model": {"base": "llama-3.1-8b", "weights": {"uri": "gs://models/llama"}}})
+    there = next(m for m in plans.compiled(case).manifests if m.key == "serving.deployment")
+    assert made.wait_s == 0
+    assert there.wait_s > 600
+    volume = there.body["spec"]["template"]["spec"]["volumes"][0]
+    assert volume["csi"]["volumeAttributes"]["mountOptions"].endswith("only-dir=llama")
+
+
+def test_fleet_downloads_weights_of_the_hub_itself():
+    case = plans.fleet_case({"model": {"base": "llama-3.1-8b", "weights": {"uri": "hf://meta-llama/Llama-3.1-8B"}}})
+    plan = plans.compiled(case)
+    assert plan.buckets == ()
+    assert container(plan)["command"] == ["vllm", "serve", "meta-llama/Llama-3.1-8B"]
+    assert {"name": "HF_HOME", "value": "/weights"} in container(plan)["env"]
+
+
+def test_fleet_shares_machines_of_several_accelerators():
+    spec, sizing, fit = plans.fleet_case()
+    plan = compile_plan(spec, sizing, plans.on_machine(fit, "g2-standard-96", 8), today=plans.TODAY)
+    assert (plan.pool("gpu").nodes_min, plan.pool("gpu").nodes_max) == (1, 1)
+    assert container(plan)["resources"]["limits"]["nvidia.com/gpu"] == "1"
+
+
+def test_fleet_secrets_come_from_the_secret():
+    spec, sizing, fit = plans.fleet_case()
+    plan = plans.compiled(plans.with_secret(spec, sizing, fit))
+    variable = container(plan)["env"][-1]
+    assert variable == {"name": "HF_TOKEN", "valueFrom": {"secretKeyRef": {"name": "run-secrets", "key": "HF_TOKEN"}}}
+
+
+def test_tpu_has_one_whole_pool_per_slice():
+    plan = plans.compiled(plans.tpu_case(slices=2))
+    slices = [pool for pool in plan.pools if pool.topology]
+    assert [pool.name for pool in slices] == ["slice-0", "slice-1"]
+    assert {(p.nodes_min, p.nodes_start, p.nodes_max, p.topology, p.multi_host) for p in slices} == {(4, 4, 4, "4x4", True)}
+
+
+def test_tpu_quota_is_all_chips():
+    queue = manifest(plans.compiled(plans.tpu_case(slices=2)), "queue.cluster-queue")
+    amounts = {r["name"]: r["nominalQuota"] for r in queue["spec"]["resourceGroups"][0]["flavors"][0]["resources"]}
+    assert amounts["google.com/tpu"] == 32
+
+
+def test_tpu_by_flex_start_comes_and_goes_as_a_whole():
+    pool = plans.compiled(plans.tpu_case(capacity="flex-start")).pool("slice-0")
+    assert (pool.nodes_min, pool.nodes_start, pool.nodes_max) == (0, 0, 4)
+    assert pool.capacity.max_run_s == 420000
+
+
+def test_tpu_of_one_host_has_no_placement():
+    spec, sizing, fit = plans.tpu_case(nodes=1, topology="2x2")
+    pool = plans.compiled((spec, sizing, fit)).pool("slice-0")
+    assert (pool.multi_host, pool.adjacent) == (False, False)
+
+
+def test_google_ai_zones_come_last():
+    pool = plans.compiled(plans.tpu_case(zones=("us-central1-ai1", "us-central1-b"))).pool("slice-0")
+    assert pool.zones == ("us-central1-b",)
+
+
+def test_what_no_path_builds_is_said():
+    assert refused(plans.fleet_case({"min_replicas": 0, "scale_to_zero": True})) == ["V-92"]
+    assert refused(plans.fleet_case({"engine": "sglang"})) == ["C-engine"]
+    assert refused(plans.fleet_case(parallelism=plans.Parallelism(tensor=2))) == ["C-wide-replica"]
+    assert refused(plans.training_case(place=plans.GCP, cloud="gcp")) == ["C-no-path"]
+    assert refused(plans.training_case(blueprint={"kind": "box"})) == ["C-nodes"]
+    assert refused(plans.tpu_case(machine="g2-standard-12")) == ["C-machine"]
+
+
+def test_a_bucket_of_another_cloud_is_refused_with_what_to_do():
+    case = plans.fleet_case({"model": {"base": "llama-3.1-8b", "weights": {"uri": "s3://models/llama"}}})
+    with pytest.raises(UserError, match=r"C-bucket-cloud.*s3://models/llama cannot be read from gcp.*name a gs:// URI"):
+        plans.compiled(case)
