@@ -135,6 +135,8 @@ class TestNetwork:
         assert kms["privateDnsEnabled"] is True
         zones = {n.id: n.inputs["availabilityZone"] for n in graph.by_type("aws:ec2/subnet:Subnet")}
         assert sorted(zones[subnet] for subnet in kms["subnetIds"]) == ["us-east-1a", "us-east-1b"]
+        public = graph.one("aws:ec2/subnet:Subnet", "demo-network-subnet-public")
+        assert public.id not in kms["subnetIds"]
 
     def test_an_endpoint_aws_does_not_have_is_refused_by_name(self):
         with pytest.raises(Unsupported, match=r"private_endpoints: teleport cannot be built .* instead: cluster, compute, "):
