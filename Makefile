@@ -8,7 +8,7 @@ JOBS   ?= auto
 export PYTHONPATH :=
 export PULUMI_SKIP_UPDATE_CHECK = 1
 
-.PHONY: demo test check bench test-cluster up lock schema goldens clean help
+.PHONY: demo test check bench test-cluster up lock schema goldens plugins clean help
 
 help:           ## this list
 	@grep -hE '^[a-z-]+: .*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 16
@@ -51,6 +51,13 @@ lock: $(STAMP)  ## renew requirements.txt from pyproject.toml (needs uv)
 
 schema: $(STAMP) ## renew docs/schema/spec.json from the models
 	@$(VENV)/bin/rackwright schema > docs/schema/spec.json
+
+goldens: $(STAMP) ## rewrite tests/golden/*.json from the code; read the difference before committing it
+	@RACKWRIGHT_RENEW=goldens $(PY) -m pytest tests/golden -n 0
+
+plugins: $(STAMP) ## plugin folders of the simulated clouds for sim/
+	@mkdir -p .cache/sim/stacks
+	@$(PY) -c 'from pathlib import Path; from rackwright_pulumi.simulator import SimulatedCloud; SimulatedCloud(Path(".cache/sim/cloud.sqlite")).plugins(Path(".cache/sim/plugins"))'
 
 clean:          ## remove what the targets made
 	@rm -rf $(VENV) .cache dist .pytest_cache .ruff_cache .hypothesis

@@ -124,6 +124,5 @@ def test_the_kubeconfig_command_signs_in_through_the_cloud():
     )
 
 
-@pytest.mark.xfail(strict=True, reason="the recorder keeps an object that was given, without what the cloud adds inside its members")
 def test_the_endpoint_is_the_clouds_name_for_the_api():
     assert graph_of().one("rackwright:index:GcpCluster").outputs["endpoint"].endswith(".us-central1.gke.goog")

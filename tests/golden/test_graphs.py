@@ -1,0 +1,76 @@
+"""Every resource of the four example stacks, as recorded and read; and the laws every graph keeps.
+
+After a wanted change: `make goldens`, read the difference, commit both.
+"""
+
+import json
+import os
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from rackwright.cli import Session
+from rackwright_pulumi.build import declare
+from rackwright_pulumi.cli import graph_of
+from rackwright_pulumi.testing import record
+from rackwright_pulumi.testing.diff import compare
+
+from tests.plans import box_plan, fleet_plan, tpu_plan, training_case, training_plan
+
+ROOT = Path(__file__).parents[2]
+STACKS = ("mistral-7b-qlora", "llama-70b-sft", "chat-serve", "gemma-pretrain")
+STATES = sorted((ROOT / "tests" / "states").glob("*/*.json"))
+TODAY = datetime(2026, 11, 21)
+PLANS = {"box": box_plan, "training": training_plan, "fleet": fleet_plan, "tpu": tpu_plan}
+
+
+def graph(stack: str) -> dict:
+    return graph_of(Session.of(ROOT / "stacks" / f"{stack}.yaml", True, TODAY))
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_the_graph_is_the_recorded_one(stack):
+    path = Path(__file__).parent / f"{stack}.json"
+    found = json.loads(json.dumps(graph(stack)))
+    if os.environ.get("RACKWRIGHT_RENEW") == "goldens":
+        path.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    recorded = json.loads(path.read_text(encoding="utf-8"))
+    assert _by_urn(found) == _by_urn(recorded), "a wanted change? `make goldens`, then read the difference"
+
+
+@pytest.mark.parametrize("kept", STATES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_a_stack_of_an_earlier_release_is_neither_replaced_nor_deleted(kept):
+    """design.md, house rule 5: the states of every release are kept, and later ones must preview against them."""
+    changes = compare(json.loads(kept.read_text(encoding="utf-8")), graph(kept.stem))
+    assert not [f"{c.operation} {c.type} {c.name}: {', '.join(c.because)}" for c in changes if c.operation in ("replace", "delete")]
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_a_preview_shows_every_resource_of_the_update(name):
+    """A resource made inside an apply would be missing from previews (pulumi.md, trap 11)."""
+    plan = PLANS[name]()
+    seen = record(lambda: declare(plan) and None, preview=True)
+    assert set(seen.nodes) == set(record(lambda: declare(plan) and None).nodes)
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_components_register_their_outputs(name):
+    plan = PLANS[name]()
+    assert not record(lambda: declare(plan) and None).unregistered()
+
+
+def test_two_nodes_and_five_hundred_and_twelve_are_the_same_resources():
+    from rackwright.compile import compile_plan
+
+    from tests.plans import TODAY as today
+
+    urns = []
+    for nodes in (2, 512):
+        spec, sizing, fit = training_case(nodes)
+        plan = compile_plan(spec, sizing, fit, today=today)
+        urns.append(set(record(lambda plan=plan: declare(plan) and None).nodes))
+    assert urns[0] == urns[1]
+
+
+def _by_urn(found: dict) -> dict:
+    return {node["urn"]: node for node in found["resources"]}
