@@ -22,8 +22,8 @@ def network(name: str) -> Network:
 
 def finetune(base: str = "llama-3.1-8b", adapter: str = "lora", more: str = "") -> str:
     return (
-        f"{{name: job, kind: finetune, model: {{base: {base}}}, adapter: {{type: {adapter}}}, sequence_length: 4096, global_batch_size: 64, "
-        f"data: {{samples: 20000, tokens_per_sample: 1000, epochs: 1, size: 1 GB}}{', ' + more if more else ''}}}"
+        f"{{name: job, kind: finetune, model: {{base: {base}}}, adapter: {{type: {adapter}}}, sequence_length: 4096, "
+        f"global_batch_size: 64, data: {{samples: 20000, tokens_per_sample: 1000, epochs: 1, size: 1 GB}}{', ' + more if more else ''}}}"
     )
 
 

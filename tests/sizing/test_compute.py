@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from rackwright.sizing import compute
 from rackwright.sizing.assumptions import DEFAULT
+
 from tests.sizing.helpers import network
 
 

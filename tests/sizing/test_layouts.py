@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from rackwright.sizing.layouts import Pins, Shape, enumerate_layouts, why_none
 
 LLAMA = Shape(16, 8, 8, layers=32, heads=32, kv_heads=8, experts=0, sequence=4096, batch=64)

@@ -5,11 +5,11 @@ import os
 from pathlib import Path
 
 import pytest
-
 from rackwright.sizing.assumptions import DEFAULT
 from rackwright.sizing.demand import network_of
 from rackwright.sizing.memory import Recipe, Split, training_terms
 from rackwright.sizing.network import Network
+
 from tests.sizing.helpers import network
 
 MEASURED = Path(os.environ.get("RACKWRIGHT_MEASURED", Path(__file__).parents[2].parent / "shared" / "measured"))

@@ -1,7 +1,6 @@
 """The data files of priors: read, complete, and looked up from particular to general."""
 
 import pytest
-
 from rackwright.sizing import priors
 from rackwright.sizing.outcome import at_p80
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from rackwright.sizing import serving
 from rackwright.sizing.assumptions import DEFAULT
 from rackwright.sizing.priors import decode
 from rackwright.sizing.serving import Engine, Load
+
 from tests.sizing.helpers import network
 
 GIB = 2**30

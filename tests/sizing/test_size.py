@@ -2,17 +2,18 @@
 
 from dataclasses import replace
 from functools import cache
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from rackwright.catalog import Catalog
 from rackwright.errors import UserError
 from rackwright.sizing.assumptions import DEFAULT
 from rackwright.sizing.outcome import at_p80
 from rackwright.sizing.plan import Fit, Interval, Limit, Rejected, Rejection, SizingPlan
 from rackwright.sizing.rank import nearest_misses
+
 from tests.sizing.helpers import AWS, GCP, finetune, plan, serve
 
 BOTH = AWS.replace("[on-demand]", "[on-demand, spot]")
@@ -317,7 +318,7 @@ def fits_with(factor: float, catalog: Catalog) -> set[str]:
 def test_more_memory_never_needs_more_machines():
     catalog = Catalog.default()
     by_memory = [fits_with(f, catalog) for f in (0.6, 1.0, 1.5, 3.0)]
-    assert all(small <= large for small, large in zip(by_memory, by_memory[1:], strict=False))
+    assert all(small <= large for small, large in pairwise(by_memory))
     assert len(by_memory[0]) < len(by_memory[-1])
 
 

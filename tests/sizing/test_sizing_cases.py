@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
-
 from rackwright.sizing.plan import SizingPlan
 from rackwright.sizing.size import size
 from rackwright.spec.load import load
+
 from tests.sizing.helpers import TODAY
 
 CASES = Path(__file__).parent.parent / "cases" / "sizing"

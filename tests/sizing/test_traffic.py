@@ -3,7 +3,6 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from rackwright.sizing import traffic
 from rackwright.sizing.assumptions import DEFAULT
 from rackwright.sizing.traffic import Links

@@ -34,11 +34,14 @@ class CustomJob:
     precision: str = "bf16"
 
 
+Job = TrainingJob | ServingJob | CustomJob
+
+
 @dataclass(frozen=True)
 class Demand:
     """The first workload in numbers, what it came to, and what had to be assumed to get there."""
 
-    job: TrainingJob | ServingJob | CustomJob
+    job: Job
     facts: WorkloadFacts
     assumed: tuple[Assumption, ...] = ()
     warnings: tuple[str, ...] = field(default=())
@@ -225,8 +228,8 @@ def _inference(w: Serve | Batch, architecture: Architecture, name: str, a: Assum
         output_p95=max(w.output_tokens.p95 or w.output_tokens.mean, w.output_tokens.mean),
         longest=max(longest, 1),
         cached_share=w.prefix_cache_hit_rate,
-        rate=_rate(w, a) if serve else None,
-        requests=None if serve else w.requests,
+        rate=_rate(w, a) if serve else 0.0,
+        requests=0.0 if serve else w.requests,
         ttft=(w.ttft.target, w.ttft.percentile) if serve and w.ttft else None,
         tpot=(w.tpot.target, w.tpot.percentile) if serve and w.tpot else None,
         min_replicas=w.min_replicas if serve else 1,

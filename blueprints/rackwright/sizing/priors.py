@@ -25,6 +25,7 @@ class Prior:
     recompute: str
     n: int
     evidence: str
+    source: str
 
     def speaks_of(self, accelerator: str, vendor: str) -> bool:
         return any(accelerator.startswith(name) for name in self.accelerators) or self.vendor == vendor
@@ -60,6 +61,7 @@ class Decode:
     sequence_s: float
     band: float
     evidence: str
+    source: str
 
     @property
     def words(self) -> str:
@@ -82,7 +84,15 @@ def _training() -> tuple[Prior, ...]:
 def _serving() -> tuple[Decode, ...]:
     numbers = ("weight", "cache", "prefill", "layer_s", "sequence_s", "band")
     return tuple(
-        Decode(r["engine"], _names(r), r["moe"] == "1", int(r["n"]), evidence=r["evidence"], **{k: float(r[k]) for k in numbers})
+        Decode(
+            r["engine"],
+            _names(r),
+            r["moe"] == "1",
+            int(r["n"]),
+            evidence=r["evidence"],
+            source=r["source"],
+            **{k: float(r[k]) for k in numbers},
+        )
         for r in _rows("decode.csv")
     )
 
@@ -107,6 +117,7 @@ def _prior(r: dict[str, str]) -> Prior:
         recompute=r["recompute"],
         n=int(r["n"]),
         evidence=r["evidence"],
+        source=r["source"],
     )
 
 

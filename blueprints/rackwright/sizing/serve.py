@@ -25,7 +25,7 @@ SAMPLE_EFFICIENCY = 0.3
 
 @dataclass(frozen=True)
 class ServingJob:
-    """Requests in numbers. rate: per second, None for a batch of `requests`; ttft, tpot: (seconds, percentile); longest: tokens of the
+    """Requests in numbers. rate: per second, 0 for a batch of `requests`; ttft, tpot: (seconds, percentile); longest: tokens of the
     longest request; generates False: one forward pass per request (diffusion step, vision, encoder)."""
 
     network: Network
@@ -39,13 +39,18 @@ class ServingJob:
     output_p95: float
     longest: int
     cached_share: float
-    rate: float | None
-    requests: float | None
+    rate: float
+    requests: float
     ttft: tuple[float, int] | None
     tpot: tuple[float, int] | None
     min_replicas: int = 1
     max_replicas: int | None = None
     tensor: int | None = None
+
+    @property
+    def ends(self) -> bool:
+        """A batch, done once its requests are."""
+        return self.requests > 0
 
     def load(self, rate) -> Load:
         return Load(self.input_tokens, self.input_p95, self.output_tokens, self.output_p95, rate, self.cached_share)
@@ -232,7 +237,7 @@ def _serve_samples(job: ServingJob, machine: Target, tensor: int, peak_flops: fl
         need = memory.total_bytes / GIB
         rejections.append(Rejection(Limit.DEVICE_MEMORY, need, have / GIB, "GiB per accelerator", remedy="quantization: fp8"))
     slow = at_p80(seconds, SAMPLE_BAND)
-    rate = job.rate or 0.0
+    rate = job.rate
     replicas = max(math.ceil(rate * slow / a.max_utilisation), job.min_replicas, 1)
     latency = slow / (1 - min(rate * slow / replicas, a.max_utilisation))
     if job.ttft and latency > job.ttft[0]:
@@ -259,7 +264,7 @@ def _batch_one(job: ServingJob, machine: Target, tensor: int, peak_flops: float,
     replicas = machine.nodes * (machine.links.per_node // tensor)
     if not job.generates:
         one = _serve_samples(replace(job, rate=0.0, ttft=None, max_replicas=None), machine, tensor, peak_flops, precision, a)
-        work_s = job.requests / (one.speed.samples_per_s * replicas)
+        work_s = job.requests / ((one.speed.samples_per_s or 0.0) * replicas)
         return replace(one, work_s=work_s, nodes=machine.nodes, replicas=replicas, max_replicas=replicas)
     n, e = job.network, _engine(job, machine, tensor, peak_flops, precision)
     room, refused = _cache_limit(job, e, a)

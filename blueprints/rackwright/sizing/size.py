@@ -7,17 +7,17 @@ from datetime import date
 from rackwright.catalog.read import Catalog
 from rackwright.sizing import storage
 from rackwright.sizing.assumptions import DEFAULT, Assumptions
-from rackwright.sizing.candidates import Offer, needs_fabric, offers
-from rackwright.sizing.demand import CustomJob, Demand, read_demand
-from rackwright.sizing.hardware import Hardware, hardware
+from rackwright.sizing.candidates import offers
+from rackwright.sizing.demand import Demand, read_demand
 from rackwright.sizing.judge import Goals, judge
-from rackwright.sizing.outcome import Outcome
-from rackwright.sizing.plan import GIB, Fit, Limit, Memory, Rejected, Rejection, SizingPlan, StorageNeed, WorkloadFacts
+from rackwright.sizing.plan import Assumption, Fit, Limit, Rejected, SizingPlan, StorageNeed, WorkloadFacts
+from rackwright.sizing.priors import decode, find
 from rackwright.sizing.rank import by_distance, identity, ranked, scaling, why
-from rackwright.sizing.serve import ServingJob, best_batch, best_serving
-from rackwright.sizing.target import Target
-from rackwright.sizing.train import TrainingJob, best_training
+from rackwright.sizing.search import searched
+from rackwright.sizing.serve import ServingJob
+from rackwright.sizing.train import TrainingJob
 from rackwright.spec.spec import Spec
+from rackwright.spec.workload import TRAINING
 
 
 def size(spec: Spec, catalog: Catalog | None = None, *, today: date | None = None, assumptions: Assumptions = DEFAULT) -> SizingPlan:
@@ -35,17 +35,20 @@ def size(spec: Spec, catalog: Catalog | None = None, *, today: date | None = Non
     points = 0
     for offer in offers(spec, catalog, a, today or date.today()):
         dearest = 0.0
-        for nodes, found in _searched(offer, demand, spec, a):
+        for nodes, found in searched(offer, demand.job, spec, a):
             points += found.points
             answer = judge(offer, nodes, found, goals, a)
             key = identity(answer.candidate)
             order.setdefault(key, offer.rank)
-            (fits if isinstance(answer, Fit) else rejected).setdefault(key, answer)
-            cost = answer.cost_usd.p50 if isinstance(answer, Fit) and answer.cost_usd else answer.cost_usd
-            if isinstance(answer, Rejected) and _hopeless(answer, dearest):
+            if isinstance(answer, Fit):
+                fits.setdefault(key, answer)
+                dearest = max(dearest, answer.cost_usd.p50 if answer.cost_usd else 0.0)
+                continue
+            rejected.setdefault(key, answer)
+            if _hopeless(answer, dearest):
                 break
-            dearest = max(dearest, cost or 0.0)
-    serves = isinstance(demand.job, ServingJob) and demand.job.rate is not None
+            dearest = max(dearest, answer.cost_usd or 0.0)
+    serves = isinstance(demand.job, ServingJob) and not demand.job.ends
     best = ranked(fits.values(), order, spec.goals.optimize_for, vertical_first=not serves)
     misses = by_distance(r for k, r in rejected.items() if k not in fits)
     best = tuple(replace(f, why=why(f)) for f in best)
@@ -55,33 +58,17 @@ def size(spec: Spec, catalog: Catalog | None = None, *, today: date | None = Non
         facts=facts,
         fits=best,
         rejected=misses,
-        assumptions=(*demand.assumed, *a.listed("serving" if isinstance(demand.job, ServingJob) else "training")),
+        assumptions=(
+            *demand.assumed,
+            *_efficiency(demand, best),
+            *a.listed("serving" if isinstance(demand.job, ServingJob) else "training"),
+        ),
         catalog_digest=catalog.digest,
         scaling=scaling(best, misses, serves, spec.goals.optimize_for),
         storage=need,
         warnings=(*demand.warnings, *_warnings(spec, best, misses)),
         considered=points,
     )
-
-
-def _searched(offer: Offer, demand: Demand, spec: Spec, a: Assumptions) -> Iterator[tuple[int, Outcome]]:
-    """Node counts worth asking, each with the best way found."""
-    blocked = any(r.limit in (Limit.DATA, Limit.BLUEPRINT, Limit.REGION, Limit.CAPACITY) for r in offer.rejections)
-    if blocked or offer.accelerator is None:
-        yield offer.nodes or 1, Outcome()
-        return
-    job = demand.job
-    if isinstance(job, ServingJob) and job.rate is not None:
-        found = _serve(job, _target(offer, 1, a), offer, a)
-        pinned = _pinned_nodes(offer, spec)
-        nodes = max(found.nodes, 1)
-        if pinned is not None and nodes > pinned:
-            short = Rejection(Limit.THROUGHPUT, nodes, pinned, "machines", "the pin's nodes", f"nodes: {nodes}")
-            found = replace(found, rejections=(*found.rejections, short))
-        yield (pinned or nodes), found
-        return
-    for nodes in _counts(offer, spec, a):
-        yield nodes, _one(job, _target(offer, nodes, a), offer, a)
 
 
 def _hopeless(miss: Rejected, dearest_usd: float) -> bool:
@@ -92,75 +79,19 @@ def _hopeless(miss: Rejected, dearest_usd: float) -> bool:
     return dearer or Limit.ORGANISATION in limits or any(r.limit is Limit.GEOMETRY and r.need for r in miss.rejections)
 
 
-def _pinned_nodes(offer: Offer, spec: Spec) -> int | None:
-    pin = spec.infra.places[offer.place].pin
-    return pin.nodes if pin and offer.pinned else None
-
-
-def _counts(offer: Offer, spec: Spec, a: Assumptions) -> list[int]:
-    """What a slice, block or pin fixes; else powers of two up to the first that is over the organisation's limit. Machines without
-    a fabric are asked twice: alone, and as a pair that cannot work together."""
-    fixed = _pinned_nodes(offer, spec) or offer.nodes
-    if fixed:
-        return [fixed]
-    most = (spec.limits.accelerators or a.most_accelerators / 2) / offer.machine.accelerator_count
-    counts = [1]
-    while counts[-1] <= most and not (needs_fabric(offer) and len(counts) == 2):
-        counts.append(counts[-1] * 2)
-    return counts
-
-
-def _target(offer: Offer, nodes: int, a: Assumptions) -> Target:
-    chips = offer.slice.chips if offer.slice else 0
-    hw: Hardware = hardware(offer.machine, offer.accelerator, chips, nodes)  # type: ignore[arg-type]
-    return Target(
-        hw.accelerator, hw.vendor, float(hw.memory_bytes or 0), float(hw.bandwidth_bytes_per_s or 0), float(hw.base_peak or 0),
-        hw.links(a), nodes, max(offer.slices, 1), hw.kind == "tpu",
-    )  # fmt: skip
-
-
-def _one(job: TrainingJob | ServingJob | CustomJob, target: Target, offer: Offer, a: Assumptions) -> Outcome:
-    if isinstance(job, CustomJob):
-        return _custom(job, target, a)
-    if isinstance(job, ServingJob):
-        return _serve(job, target, offer, a)
-    refused = _precision(job.precision, offer)
-    found = best_training(job, target, a)
-    return replace(found, rejections=(*found.rejections, *refused)) if refused else found
-
-
-def _serve(job: ServingJob, target: Target, offer: Offer, a: Assumptions) -> Outcome:
-    """Weights in 16 bit unless said: bf16, or fp16 on accelerators that have no bf16."""
-    precision = job.precision
-    if precision == "auto":
-        precision = "bf16" if offer.accelerator and offer.accelerator.supports("bf16") else "fp16"
-    peak = offer.accelerator.peak(precision if precision not in ("nf4", "fp32") else "bf16") if offer.accelerator else None
-    search = best_serving if job.rate is not None else best_batch
-    found = search(job, target, peak or target.base_peak, precision, a)
-    refused = _precision(precision, offer)
-    return replace(found, rejections=(*found.rejections, *refused)) if refused else found
-
-
-def _precision(precision: str, offer: Offer) -> tuple[Rejection, ...]:
-    """Number formats the accelerator has no arithmetic for; nf4 is computed in 16 bit, everything has fp32."""
-    if precision in ("nf4", "fp32") or (offer.accelerator and offer.accelerator.supports(precision)):
-        return ()
-    remedy = "precision: fp16" if precision == "bf16" else "precision: bf16, or a newer accelerator"
-    name = offer.accelerator.name if offer.accelerator else "it"
-    return (Rejection(Limit.PRECISION, None, None, words=f"no {precision} on {name}", remedy=remedy),)
-
-
-def _custom(job: CustomJob, target: Target, a: Assumptions) -> Outcome:
-    """The user's own numbers: memory per accelerator, how many, how long."""
-    memory = Memory(target.memory_bytes, a.max_fill, weights_bytes=job.accelerator_memory_bytes)
-    refused = []
-    if memory.fill > a.max_fill:
-        have = target.memory_bytes * a.max_fill / GIB
-        refused.append(Rejection(Limit.DEVICE_MEMORY, job.accelerator_memory_bytes / GIB, have, "GiB per accelerator"))
-    if target.accelerators < job.accelerators:
-        refused.append(Rejection(Limit.THROUGHPUT, job.accelerators, target.accelerators, "accelerators", remedy="more machines"))
-    evidence = "your own numbers"
-    return Outcome(memory=memory, work_s=job.duration_s, band=1.2, evidence=evidence, nodes=target.nodes, rejections=tuple(refused))
+def _efficiency(demand: Demand, fits: tuple[Fit, ...]) -> Iterator[Assumption]:
+    """The published efficiency the chosen candidate's time rests on."""
+    job, c = demand.job, fits[0].candidate if fits else None
+    if c is None:
+        return
+    if isinstance(job, TrainingJob):
+        vendor = "Google" if c.topology else "NVIDIA"
+        prior = find(c.accelerator, vendor, job.method, job.precision, job.network.is_moe, job.sequence, job.network.active)
+        if prior is not None:
+            yield Assumption(f"efficiency {prior.id}", f"{prior.mfu:g}", "model FLOPs utilisation", f"{prior.words}: {prior.source}")
+    elif isinstance(job, ServingJob) and job.generates:
+        row = decode(job.engine, job.network.is_moe, c.accelerator)
+        yield Assumption(f"decode {row.engine}", f"{row.weight:g}", "of the weight-reading time", f"{row.words}: {row.source}")
 
 
 def _storage(demand: Demand, fits: tuple[Fit, ...], goals: Goals, spec: Spec, a: Assumptions) -> tuple[WorkloadFacts, StorageNeed]:
@@ -173,7 +104,7 @@ def _storage(demand: Demand, fits: tuple[Fit, ...], goals: Goals, spec: Spec, a:
     plan = storage.plan_checkpoints(facts.checkpoint_bytes, between, goals.checkpoint_interval_s, a)
     rate = (chosen.speed.tokens_per_s or 0.0) if chosen else 0.0
     read = storage.read_bytes_per_s(rate, facts.dataset_bytes, facts.tokens, a)
-    keep = spec.workload.checkpoint.keep
+    keep = spec.workload.checkpoint.keep if isinstance(spec.workload, TRAINING) else 1
     reason = f"{keep} checkpoints of {plan.bytes / 1e9:,.1f} GB and one being written in {plan.write_s:.0f} s, dataset, weights"
     capacity = storage.capacity_bytes(plan.bytes, keep, facts.dataset_bytes, facts.weights_bytes)
     return replace(facts, checkpoint_interval_s=plan.interval_s), StorageNeed(capacity, max(plan.throughput_bytes_per_s, read), reason)
