@@ -92,6 +92,12 @@ def test_fleet_deployment_leaves_the_count_to_the_scaler():
     assert "replicas" not in manifest(plans.fleet_plan(), "serving.deployment")["spec"]
 
 
+def test_fleet_of_fixed_size_can_be_updated_without_a_spare_machine():
+    spec, sizing, fit = plans.fleet_case({"min_replicas": 2, "max_replicas": 2})
+    plan = plans.compiled((spec, sizing, plans.with_replicas(fit, 2, 2)))
+    assert manifest(plan, "serving.deployment")["spec"]["strategy"]["rollingUpdate"] == {"maxSurge": 0, "maxUnavailable": 1}
+
+
 def test_fleet_does_not_wait_for_weights_that_are_uploaded_later():
     made = next(m for m in plans.fleet_plan().manifests if m.key == "serving.deployment")
     case = plans.fleet_case({"model": {"base": "llama-3.1-8b", "weights": {"uri": "gs://models/llama"}}})

@@ -122,6 +122,7 @@ def test_existing_network_is_used_as_it_is():
 def test_floor_of_the_fabric_is_known_for_h100():
     """NVIDIA's recipe: 300 GB/s all-reduce between two machines on EKS (field.md, section 2b)."""
     assert plans.training_plan().expected_fabric.busbw_floor_gb_s == 300
+    assert plans.compiled(plans.training_case(machine="g6e.48xlarge")).expected_fabric.busbw_floor_gb_s is None
 
 
 def test_secrets_of_the_run_are_references():

@@ -3,9 +3,9 @@
 from rackwright.catalog.rows import Fabric, Machine
 from rackwright.compile.wants import FabricExpectation, NicWant
 
-BUSBW_FLOOR_GB_S = {("efa", "H100"): 300.0, ("efa", "H200"): 300.0, ("tcpxo", "H100"): 250.0}
-"""NCCL all-reduce between two nodes, GB/s of bus bandwidth: NVIDIA/aicr@bc05c6b recipes/overlays h100-eks and h100-gke (2026-03).
-H200 machines have the same fabric rate as H100 ones, so their floor is the same."""
+BUSBW_FLOORS = (("efa", 4e11, 300.0), ("tcpxo", 2e11, 250.0))
+"""(fabric, least bytes per second of a node, GB/s of NCCL all-reduce bus bandwidth between two nodes) of GPU machines.
+Source: NVIDIA/aicr@bc05c6b recipes/overlays h100-eks and h100-gke (2026-03); newer machines of the same rate should not do worse."""
 
 
 def nic_layout(machine: Machine) -> tuple[NicWant, ...]:
@@ -20,11 +20,12 @@ def nic_layout(machine: Machine) -> tuple[NicWant, ...]:
 
 
 def expectation(machine: Machine) -> FabricExpectation:
-    floors = [floor for (fabric, gpu), floor in BUSBW_FLOOR_GB_S.items() if fabric == machine.fabric and gpu in (machine.accelerator or "")]
+    rate = machine.fabric_bytes_per_s or machine.network_bytes_per_s
+    fast = [floor for fabric, least, floor in BUSBW_FLOORS if machine.kind == "gpu" and fabric == machine.fabric and (rate or 0) >= least]
     return FabricExpectation(
         fabric=str(machine.fabric),
         interfaces_per_node=machine.fabric_interfaces or 0,
-        node_bytes_per_s=machine.fabric_bytes_per_s or machine.network_bytes_per_s,
-        busbw_floor_gb_s=floors[0] if floors else None,
-        source="NVIDIA/aicr@bc05c6b recipes/overlays" if floors else "",
+        node_bytes_per_s=rate,
+        busbw_floor_gb_s=fast[0] if fast else None,
+        source="NVIDIA/aicr@bc05c6b recipes/overlays" if fast else "",
     )

@@ -75,10 +75,17 @@ def _deployment(server: Server) -> ManifestWant:
     annotations = {**dict(server.annotations), LOAD_SECONDS: str(server.load_s)}
     spec = {
         "selector": {"matchLabels": server.labels},
-        "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}},
+        "strategy": {"type": "RollingUpdate", "rollingUpdate": _rollout(server)},
         "template": {"metadata": {"labels": server.labels, "annotations": annotations}, "spec": _pod(server)},
     }
     return ManifestWant("serving.deployment", obj("apps/v1", "Deployment", server.name, server.namespace, spec), wait_s=wait_s)
+
+
+def _rollout(server: Server) -> Body:
+    """A new replica first, where there may be a machine for it; a fleet of fixed size gives one up instead of waiting for ever."""
+    if server.most > server.least:
+        return {"maxSurge": 1, "maxUnavailable": 0}
+    return {"maxSurge": 0, "maxUnavailable": 1}
 
 
 def _pod(server: Server) -> Body:

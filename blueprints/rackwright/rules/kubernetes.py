@@ -1,5 +1,6 @@
 """The cluster: what runs on which nodes, which operator comes when, one of each."""
 
+import re
 from collections.abc import Iterator
 
 from rackwright.compile.wants import ReleaseWant, StackPlan
@@ -14,6 +15,7 @@ ONE_OF_A_KIND = {
 }
 EKS_VERSIONS = range(30, 37)
 """Minors of Kubernetes 1 with AMIs (awslabs/amazon-eks-ami@81fec2e CHANGELOG.md)."""
+OLDEST_NODES = 2
 FAMILY_IMAGES = {"nvidia.com/gpu": "nvidia", "aws.amazon.com/neuron": "neuron"}
 KUEUE_LAST = "https://github.com/kubernetes-sigs/kueue/issues/7334"
 
@@ -50,10 +52,21 @@ def kubernetes_is_supported(plan: StackPlan) -> Iterator[Broken]:
     """EKS takes a minor version it has node images for."""
     if plan.cluster is None or plan.place.cloud != "aws":
         return
-    major, _, minor = plan.cluster.version.partition(".")
-    if major != "1" or not minor.isdigit() or int(minor) not in EKS_VERSIONS:
+    if _minor(plan.cluster.version) not in EKS_VERSIONS:
         words = f"got {plan.cluster.version!r}"
         yield Broken(At() / "cluster" / "version", f"1.{EKS_VERSIONS[0]} to 1.{EKS_VERSIONS[-1]}", words)
+
+
+@rule("V-48", Level.ERROR, "https://kubernetes.io/releases/version-skew-policy/")
+def nodes_are_not_ahead(plan: StackPlan) -> Iterator[Broken]:
+    """A node's kubelet is never newer than the control plane, and two minors behind at most here."""
+    if plan.cluster is None or plan.place.cloud != "aws":
+        return
+    control = _minor(plan.cluster.version)
+    for image, release in plan.pins.images:
+        if image.startswith("al2023") and not control - OLDEST_NODES <= _minor(release) <= control:
+            words = f"{image} is {release}, the cluster {plan.cluster.version}"
+            yield Broken(At() / "pins" / "images" / image, f"pin a release for {plan.cluster.version}", words)
 
 
 @rule("V-87", Level.ERROR)
@@ -94,6 +107,12 @@ def kueue_comes_last(plan: StackPlan) -> Iterator[Broken]:
         missing = [name for name in names if name not in (release.name, *release.after)]
         if release.name == "kueue" and missing:
             yield Broken(At() / "releases" / index / "after", f"add {', '.join(missing)}", f"it does not wait for {', '.join(missing)}")
+
+
+def _minor(version: str) -> int:
+    """`1.35` and `1.35.6-20260728` are 35; -1 when it is no version."""
+    found = re.match(r"1\.(\d+)", version)
+    return int(found[1]) if found else -1
 
 
 def _runs(release: ReleaseWant, what: str) -> bool:
