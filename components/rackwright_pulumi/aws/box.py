@@ -41,7 +41,7 @@ class AwsBoxArgs(TypedDict):
 class AwsBox(pulumi.ComponentResource):
     """Security group, machine, data volume and the alarm that stops an idle machine.
 
-    The data volume outlives the machine, and a new image never replaces a running machine.
+    The data volume outlives the machine; a new image or first-boot script never replaces a running machine (`pulumi up --replace` does).
     """
 
     instance_id: Output[str]

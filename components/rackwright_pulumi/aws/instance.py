@@ -30,8 +30,8 @@ MODES = ("on-demand", "spot", *RESERVED)
 def instance(kin: Kin, want: BoxWant, args: Mapping[str, Any], group: SecurityGroup) -> Instance:
     """`args`: AwsBoxArgs. Its metadata answers containers too (two hops), with tokens only.
 
-    A changed first-boot script replaces the machine, which termination protection refuses until teardown is on: what is on the root disk
-    is not lost by an edit. EC2 has no such protection for spot machines. Raises Unsupported for capacity EC2 does not have.
+    A newer image or first-boot script is for the next machine: neither an edit nor a release of ours replaces a running one, whose root
+    disk is somebody's home. EC2 has no termination protection for spot machines. Raises Unsupported for capacity EC2 does not have.
     """
     if want.capacity.mode not in MODES:
         raise Unsupported(want.capacity.mode, "box.capacity.mode", ", ".join(MODES))
@@ -46,14 +46,13 @@ def instance(kin: Kin, want: BoxWant, args: Mapping[str, Any], group: SecurityGr
         metadata_options=InstanceMetadataOptionsArgs(http_endpoint="enabled", http_tokens="required", http_put_response_hop_limit=2),
         root_block_device=_root(kin, want, args),
         user_data_base64=base64.b64encode(want.setup_script.encode()).decode() if want.setup_script else None,
-        user_data_replace_on_change=True,
         disable_api_termination=not args["teardown"] and want.capacity.mode != "spot",
         force_destroy=args["teardown"],
         monitoring=True,
         capacity_reservation_specification=_reservation(want.capacity),
         instance_market_options=_market(want.capacity),
         tags=kin.tagged("machine"),
-        opts=kin.opts(ignore_changes=["ami"], delete_before_replace=True, custom_timeouts=WAIT),
+        opts=kin.opts(ignore_changes=["ami", "userDataBase64"], delete_before_replace=True, custom_timeouts=WAIT),
     )
 
 
