@@ -9,9 +9,9 @@ from rackwright_pulumi.gcp.identity import GcpNodeIdentity, GcpWorkloadIdentity
 from rackwright_pulumi.gcp.network import GcpNetwork
 from rackwright_pulumi.gcp.pool import GcpPool
 from rackwright_pulumi.gcp.storage import GcpStorage
-from rackwright_pulumi.kubernetes.workloads import ClusterLayer
+from rackwright_pulumi.kubernetes.workloads import KubernetesLayer
 
-PARTS = (GcpNetwork, GcpStorage, GcpNodeIdentity, GcpWorkloadIdentity, GcpCluster, GcpPool, ClusterLayer)
+PARTS = (GcpNetwork, GcpStorage, GcpNodeIdentity, GcpWorkloadIdentity, GcpCluster, GcpPool, KubernetesLayer)
 
 
 def analyzed(component):

@@ -14,7 +14,7 @@ from rackwright_pulumi.aws.cluster import AwsCluster
 from rackwright_pulumi.aws.pool import AwsPool
 from rackwright_pulumi.aws.storage import AwsStorage
 from rackwright_pulumi.blueprints.aws import AwsStack
-from rackwright_pulumi.kubernetes.workloads import ClusterLayer
+from rackwright_pulumi.kubernetes.workloads import KubernetesLayer
 from rackwright_pulumi.naming import child
 from rackwright_pulumi.unsupported import Unsupported
 
@@ -26,7 +26,7 @@ class EksParts:
     storage: AwsStorage
     cluster: AwsCluster
     pools: Mapping[str, AwsPool]
-    layer: ClusterLayer
+    layer: KubernetesLayer
     kubeconfig_command: Output[str]
 
     @property
@@ -64,7 +64,7 @@ def eks_parts(
     system = [pools[want.name].node_group for want in plan.pools if want.role == "system"]
     late = _addons(stack, cluster, "late", [want for want in plan.addons if want.needs_nodes], system)
     roles = {want.key: stack.identity(want, storage, cluster).role_arn for want in plan.identities}
-    layer = ClusterLayer(
+    layer = KubernetesLayer(
         child(name, "layer"),
         {
             "namespaces": plan.namespaces,

@@ -16,7 +16,7 @@ from rackwright_pulumi.gcp.identity import GcpNodeIdentity, GcpWorkloadIdentity
 from rackwright_pulumi.gcp.network import GcpNetwork
 from rackwright_pulumi.gcp.pool import GcpPool
 from rackwright_pulumi.gcp.storage import GcpStorage
-from rackwright_pulumi.kubernetes.workloads import ClusterLayer
+from rackwright_pulumi.kubernetes.workloads import KubernetesLayer
 from rackwright_pulumi.naming import child
 from rackwright_pulumi.unsupported import Unsupported
 
@@ -169,7 +169,7 @@ class _Site:
             self.below,
         )
 
-    def layer(self, cluster: GcpCluster, pools: Mapping[str, GcpPool], refs: Mapping[str, Input[Any]]) -> ClusterLayer:
+    def layer(self, cluster: GcpCluster, pools: Mapping[str, GcpPool], refs: Mapping[str, Input[Any]]) -> KubernetesLayer:
         """Nothing goes into the cluster before the system nodes are there, and nothing of it outlives them."""
         provider = Provider(
             child(self.name, "k8s"),
@@ -180,7 +180,7 @@ class _Site:
                 parent=self.parent, depends_on=[pools[want.name].node_pool for want in self.plan.pools if want.role == "system"]
             ),
         )
-        return ClusterLayer(
+        return KubernetesLayer(
             child(self.name, "layer"),
             {
                 "namespaces": self.plan.namespaces,

@@ -58,7 +58,6 @@ class GcpPool(pulumi.ComponentResource):
     """One `NodePool`, with the resource policy of its slice where the machine wants one. Nodes are private, shielded, and name no key."""
 
     pool_name: Output[str]
-    node_pool: NodePool
 
     def __init__(self, name: str, args: GcpPoolArgs, opts: ResourceOptions | None = None):
         super().__init__("rackwright:index:GcpPool", name, None, opts)

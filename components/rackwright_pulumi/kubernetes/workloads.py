@@ -16,7 +16,7 @@ from rackwright_pulumi.naming import child
 from rackwright_pulumi.refs import Known, resolve
 
 
-class ClusterLayerArgs(TypedDict):
+class KubernetesLayerArgs(TypedDict):
     """namespaces: pairs (name, pod security level). refs: values of the Refs in releases and manifests. protect: keep what holds data."""
 
     namespaces: PartInput
@@ -26,7 +26,7 @@ class ClusterLayerArgs(TypedDict):
     protect: bool
 
 
-class ClusterLayer(pulumi.ComponentResource):
+class KubernetesLayer(pulumi.ComponentResource):
     """Namespaces, Helm releases and objects, each waiting for exactly what its `after` names and for its namespace.
 
     Pass the cluster's provider in `opts`. An object whose webhook is served by a release names that release in `after`: a release counts
@@ -34,7 +34,7 @@ class ClusterLayer(pulumi.ComponentResource):
     Raises KeyError on an unknown name in `after`, graphlib.CycleError on a circle, ValueError when two parts share a key.
     """
 
-    def __init__(self, name: str, args: ClusterLayerArgs, opts: ResourceOptions | None = None):
+    def __init__(self, name: str, args: KubernetesLayerArgs, opts: ResourceOptions | None = None):
         super().__init__("rackwright:index:KubernetesLayer", name, None, opts)
         releases = part(tuple[ReleaseWant, ...], args["releases"])
         manifests = part(tuple[ManifestWant, ...], args["manifests"])
@@ -56,7 +56,7 @@ class ClusterLayer(pulumi.ComponentResource):
 class _Site:
     """What is already built, so that the next part can wait for it."""
 
-    layer: ClusterLayer
+    layer: KubernetesLayer
     name: str
     refs: Known
     protect: bool

@@ -6,7 +6,7 @@ import pulumi
 import pytest
 from pulumi_kubernetes import Provider
 from rackwright.compile.wants import ManifestWant, ReleaseWant, format_refs, ref
-from rackwright_pulumi.kubernetes.workloads import ClusterLayer
+from rackwright_pulumi.kubernetes.workloads import KubernetesLayer
 from rackwright_pulumi.testing import record
 
 KUEUE = "oci://registry.k8s.io/kueue/charts/kueue"
@@ -37,7 +37,7 @@ def layer(releases=RELEASES, manifests=MANIFESTS, protect=True):
         provider = Provider("k8s", kubeconfig="{}")
         refs = {"bucket.data.name": pulumi.Output.from_input("b-1"), "lustre.id": "fs-1", "secret.t": pulumi.Output.secret("s3cr3t")}
         args = {"namespaces": NAMESPACES, "releases": releases, "manifests": manifests, "refs": refs, "protect": protect}
-        ClusterLayer("sft-layer", args, pulumi.ResourceOptions(provider=provider))
+        KubernetesLayer("sft-layer", args, pulumi.ResourceOptions(provider=provider))
 
     return record(program)
 
