@@ -59,6 +59,16 @@ def test_setup_script_is_a_script():
     subprocess.run(["bash", "-n"], input=plans.box_plan().box.setup_script.encode(), check=True)
 
 
+@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
+def test_setup_script_goes_on_while_the_data_volume_is_not_there():
+    """A loop that found nothing ended with 1, which ended the script under `set -e`."""
+    functions = plans.box_plan().box.setup_script.split("\nmount_scratch\n")[0]
+    trial = (
+        functions + '\nlsblk() { echo "/dev/nvme0n1 Amazon Elastic Block Store"; echo p1; }\ndevice="$(data_device)"\necho "[$device]"\n'
+    )
+    assert subprocess.run(["bash"], input=trial.encode(), check=True, capture_output=True).stdout == b"[]\n"
+
+
 def test_fleet_pool_follows_the_replicas():
     pool = plans.fleet_plan().pool("gpu")
     assert (pool.nodes_min, pool.nodes_start, pool.nodes_max) == (1, 1, 8)

@@ -83,6 +83,16 @@ def test_quota_covers_all_a_job_asks_for():
     }
 
 
+def test_layers_of_the_network_are_asked_only_where_ec2_tells_them():
+    def levels(machine):
+        plan = plans.compiled(plans.training_case(machine=machine))
+        topology = next(m.body for m in plan.manifests if m.key == "queue.topology")
+        return [level["nodeLabel"] for level in topology["spec"]["levels"]]
+
+    assert levels("g6e.48xlarge") == ["kubernetes.io/hostname"]
+    assert levels("p5.48xlarge")[0] == "topology.k8s.aws/network-node-layer-1"
+
+
 def test_lustre_is_the_cheapest_that_holds_and_sustains_the_run():
     """8 GB/s needs 16,000 GB at 500 MB/s per TiB; 1000 would hold too little for its price, 250 too slow for its size."""
     want = plans.training_plan().lustre

@@ -25,6 +25,7 @@ data_device() {  # the one EBS disk without partitions, file system of ours or e
   for disk in $(devices_of "Amazon Elastic Block Store"); do
     [ "$(lsblk --noheadings --output NAME "$disk" | wc -l)" -eq 1 ] && echo "$disk" && return
   done
+  return 0  # none yet
 }
 
 mount_data() {

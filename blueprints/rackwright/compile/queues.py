@@ -9,11 +9,18 @@ from rackwright.compile.wants import ManifestWant, PoolWant
 API = "kueue.x-k8s.io/v1beta2"
 AWS_LEVELS = (*(f"topology.k8s.aws/network-node-layer-{layer}" for layer in (1, 2, 3)), "kubernetes.io/hostname")
 """Spine to leaf, then the node (labels of cloud-provider-aws; NVIDIA/topograph docs). Host name comes last (recipes V-83)."""
+AWS_LAYERED = ("p", "trn")
+"""Prefixes of machines whose place in the network EC2 tells; on others a queue that wants the layers would wait for ever
+(docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-instance-topology.html)."""
 HUGE_PAGES_MIB = 5120
 """2 MiB pages an EFA pod asks for (EKS user guide, node-efa)."""
 PRIORITIES = (("normal", 100, "Ordinary jobs."), ("urgent", 1000, "Admitted before ordinary jobs."))
 CLUSTER_QUEUE = "accelerators"
 AFTER = ("kueue",)
+
+
+def aws_levels(machine: str) -> tuple[str, ...]:
+    return AWS_LEVELS if machine.startswith(AWS_LAYERED) else AWS_LEVELS[-1:]
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,8 @@ def _fleet(draft: Draft, kind: Kind) -> Iterator[Problem]:
 
 def _network(draft: Draft) -> Iterator[Problem]:
     network = draft.place.network.existing
-    at = At() / "infra" / "any_of" / draft.candidate.place / "network" / "existing"
+    order = "any_of" if draft.spec.infra.any_of else "ordered"
+    at = At() / "infra" / order / draft.candidate.place / "network" / "existing"
     if network and any(isinstance(value, StackOutput) for value in (network.vpc, *network.subnets)):
         yield Problem("C-stack-output", "this release takes existing networks by id", at, "write vpc-... and subnet-...")
     if network and not network.subnets:

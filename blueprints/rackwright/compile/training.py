@@ -7,7 +7,7 @@ from rackwright.compile.manifests import allow_basics, allow_within, default_den
 from rackwright.compile.network import eks_network, existing_network
 from rackwright.compile.place import place_want
 from rackwright.compile.pools import SYSTEM_IMAGES, accelerator_pool, system_pool
-from rackwright.compile.queues import AWS_LEVELS, Quota, queues
+from rackwright.compile.queues import Quota, aws_levels, queues
 from rackwright.compile.releases import NAMESPACES, efa_plugin, jobset, kueue, monitoring, nvidia_plugin
 from rackwright.compile.storage import GIB, buckets, grants, lustre
 from rackwright.compile.storage_objects import lustre_volume
@@ -102,4 +102,4 @@ def _queues(draft: Draft, pool: PoolWant) -> tuple[ManifestWant, ...]:
     machine = draft.machine
     fabric = (machine.efa_interfaces or 0) if pool.nics else 0
     quota = Quota(machine.vcpus or 0, (machine.memory_bytes or 0) // GIB, fabric)
-    return queues(pool, 1, quota, draft.namespace, AWS_LEVELS if fabric else ())
+    return queues(pool, 1, quota, draft.namespace, aws_levels(machine.name) if fabric else ())
