@@ -34,3 +34,8 @@ def _write_executable(path: Path, text: str) -> None:
     if not path.exists() or path.read_text(encoding="utf-8") != text:
         path.write_text(text, encoding="utf-8")
     path.chmod(path.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
+
+
+if __name__ == "__main__":
+    for cloud, folder in write_plugins(Path(sys.argv[1]), Path(sys.argv[2])).items():
+        print(f"{cloud}: {folder}")

@@ -1,0 +1,75 @@
+"""The simulator's tables agree with the installed SDKs, with each other and with the documentation."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import rackwright_pulumi.simulator as simulator
+from rackwright_pulumi.simulator import catalog, laws
+from rackwright_pulumi.simulator.generate import DATA, covered, sdk_facts
+from rackwright_pulumi.simulator.names import NAMES
+from rackwright_pulumi.simulator.references import REFERENCES
+from rackwright_pulumi.simulator.scarcity import ASKED
+
+PLACES = {"account", "region", "project", "zone", "location"}
+GUIDE = Path(__file__).parents[2] / "docs" / "simulator.md"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cloud", catalog.CLOUDS)
+def test_the_committed_facts_are_those_of_the_installed_sdk(cloud):
+    kept = json.loads((DATA / f"types.{cloud}.json").read_text(encoding="utf-8"))
+    assert sdk_facts(cloud) == kept, "run python -m rackwright_pulumi.simulator.generate"
+
+
+def test_the_list_of_types_has_no_doubles():
+    for cloud in catalog.CLOUDS:
+        assert len(covered(cloud)) == len(set(covered(cloud))) == len(catalog.covered(cloud))
+
+
+def test_naming_rules_are_about_inputs_that_exist():
+    for token, rule in NAMES.items():
+        known = set(catalog.facts(token).inputs)
+        assert {rule.property, *rule.unique} - PLACES - {""} <= known, token
+
+
+def test_references_are_about_inputs_that_exist():
+    for reference in REFERENCES:
+        facts = catalog.facts(reference.child)
+        catalog.facts(reference.parent)
+        known = facts.inputs
+        for part in reference.path.split("."):
+            assert part in known, reference
+            known = facts.object(known[part])
+
+
+@pytest.mark.parametrize("table", [laws.PROTECTED, dict.fromkeys(laws.RESERVED), laws.TAKEN, ASKED])
+def test_tables_are_about_types_that_are_covered(table):
+    assert all(catalog.find(token) for token in table)
+
+
+def test_the_public_names_exist_and_are_in_the_guide():
+    guide = GUIDE.read_text(encoding="utf-8")
+    for name in simulator.__all__:
+        assert getattr(simulator, name)
+        assert f"`{name}`" in guide, name
+
+
+def test_the_guide_names_every_knob():
+    guide = GUIDE.read_text(encoding="utf-8")
+    knobs = [name for name in vars(simulator.SimulatedCloud) if not name.startswith("_")]
+    assert [name for name in knobs if f"`{name}" not in guide] == []
+
+
+def test_the_guides_examples_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    examples = re.findall(r"```python\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
+    assert len(examples) == 2
+    for example in examples:
+        exec(compile(example, "docs/simulator.md", "exec"), {})
+
+
+def test_the_guide_counts_the_types():
+    types = sum(len(catalog.covered(cloud)) for cloud in catalog.CLOUDS)
+    assert f"It knows {types} resource types" in GUIDE.read_text(encoding="utf-8")
