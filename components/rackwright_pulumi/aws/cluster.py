@@ -18,6 +18,7 @@ from rackwright.compile.wants import ClusterWant
 
 from rackwright_pulumi.args import PartInput, part
 from rackwright_pulumi.aws.access import admins
+from rackwright_pulumi.aws.kubeconfig import kubeconfig
 from rackwright_pulumi.aws.policies import service_trust
 from rackwright_pulumi.aws.roles import GrantedRole, granted_role
 from rackwright_pulumi.aws.tags import Kin
@@ -67,7 +68,7 @@ class AwsCluster(pulumi.ComponentResource):
         self.oidc_issuer = cluster.identities[0].oidcs[0].issuer
         self.security_group_id = cluster.vpc_config.cluster_security_group_id
         self.node_role_arn = nodes.arn
-        self.kubeconfig = Output.secret(_kubeconfig(cluster, args["region"]))
+        self.kubeconfig = kubeconfig(cluster, args["region"])
         self.register_outputs(
             {
                 "clusterName": self.cluster_name,
@@ -128,25 +129,4 @@ def _endpoints(want: ClusterWant, subnet_ids: Sequence[Input[str]]) -> ClusterVp
         endpoint_private_access=True,
         endpoint_public_access=bool(want.api_cidrs),
         public_access_cidrs=list(want.api_cidrs) or None,
-    )
-
-
-def _kubeconfig(cluster: Cluster, region: str) -> Output[str]:
-    """Tokens are asked for at each call: the file itself holds no credential."""
-    call = {
-        "apiVersion": "client.authentication.k8s.io/v1",
-        "command": "aws",
-        "args": ["eks", "get-token", "--cluster-name", cluster.name, "--region", region, "--output", "json"],
-        "interactiveMode": "Never",
-    }
-    there = {"server": cluster.endpoint, "certificate-authority-data": cluster.certificate_authority.data}
-    return Output.json_dumps(
-        {
-            "apiVersion": "v1",
-            "kind": "Config",
-            "clusters": [{"name": "cluster", "cluster": there}],
-            "users": [{"name": "deployer", "user": {"exec": call}}],
-            "contexts": [{"name": "main", "context": {"cluster": "cluster", "user": "deployer"}}],
-            "current-context": "main",
-        }
     )

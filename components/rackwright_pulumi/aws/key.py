@@ -1,6 +1,6 @@
 """The stack's own encryption key."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TypedDict
 
 import pulumi
@@ -18,8 +18,11 @@ ADMINISTER = (
     "kms:Create*", "kms:Describe*", "kms:Enable*", "kms:List*", "kms:Put*", "kms:Update*", "kms:Revoke*", "kms:Disable*", "kms:Get*",
     "kms:Delete*", "kms:TagResource", "kms:UntagResource", "kms:ScheduleKeyDeletion", "kms:CancelKeyDeletion", "kms:RotateKeyOnDemand",
 )  # fmt: skip
-AUTOSCALING = "aws-service-role/autoscaling.amazonaws.com/AWSServiceRoleForAutoScaling"
-LUSTRE_S3 = "aws-service-role/s3.data-source.lustre.fsx.amazonaws.com/AWSServiceRoleForFSxS3Access_*"
+LAUNCHERS = (
+    "aws-service-role/autoscaling.amazonaws.com/AWSServiceRoleForAutoScaling",
+    "aws-service-role/spot.amazonaws.com/AWSServiceRoleForEC2Spot",
+)
+LUSTRE_S3 = ("aws-service-role/s3.data-source.lustre.fsx.amazonaws.com/AWSServiceRoleForFSxS3Access_*",)
 
 
 class AwsKeyArgs(TypedDict):
@@ -65,7 +68,7 @@ def _statements(want: KeyWant, account: Input[str], region: str) -> list[Stateme
         allow(["kms:CreateGrant"], Sid="GrantToServices", Principal=owner, Condition=services),
     ]
     if "disks" in want.serves:
-        statements += _by_role("AutoScaling", account, AUTOSCALING, services)
+        statements += _by_role("Launchers", account, LAUNCHERS, services)
     if "filesystem" in want.serves:
         statements += _by_role("LustreImports", account, LUSTRE_S3)
     if "logs" in want.serves:
@@ -73,15 +76,16 @@ def _statements(want: KeyWant, account: Input[str], region: str) -> list[Stateme
     return statements
 
 
-def _by_role(sid: str, account: Input[str], role: str, grants: dict | None = None) -> list[Statement]:
+def _by_role(sid: str, account: Input[str], roles: Sequence[str], grants: dict | None = None) -> list[Statement]:
     """Service-linked roles are matched by name in a condition: as principals they would have to exist already.
 
-    Machines of an auto scaling group die with Client.InternalError when its role cannot use the key of their disks:
+    Machines of an auto scaling group or of spot capacity die with Client.InternalError when its role cannot use the key of their disks:
     https://docs.aws.amazon.com/autoscaling/ec2/userguide/key-policy-requirements-EBS-encryption.html
+    https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/service-linked-roles-spot-instance-requests.html
     A file system reads encrypted buckets by a role of its own:
     https://docs.aws.amazon.com/fsx/latest/LustreGuide/s3-server-side-encryption-support.html
     """
-    named = {"ArnLike": {"aws:PrincipalArn": Output.format("arn:aws:iam::{0}:role/{1}", account, role)}}
+    named = {"ArnLike": {"aws:PrincipalArn": [Output.format("arn:aws:iam::{0}:role/{1}", account, role) for role in roles]}}
     statements = [allow(USE, Sid=sid, Principal={"AWS": "*"}, Condition=named)]
     if grants:
         statements.append(allow(["kms:CreateGrant"], Sid=f"{sid}Grants", Principal={"AWS": "*"}, Condition={**named, **grants}))

@@ -78,10 +78,9 @@ def _system(kin: Kin, want: LustreWant, args: Mapping[str, Any], group: Security
     Backups exist only for a file system that is linked to no bucket:
     https://docs.aws.amazon.com/fsx/latest/LustreGuide/using-backups-fsx.html
     """
-    log_name = f"/aws/fsx/{kin.name('lustre')}"  # FSx writes only to groups of this prefix
     logs = LogGroup(
         kin.name("lustre-logs"),
-        name=log_name,
+        name=f"/aws/fsx/{kin.name('lustre')}",  # FSx writes only to groups of this prefix
         kms_key_id=args["kms_key_arn"],
         retention_in_days=LOG_DAYS,
         tags=kin.tagged("lustre-logs"),

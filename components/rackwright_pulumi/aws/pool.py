@@ -23,7 +23,6 @@ from rackwright_pulumi.aws.tags import Kin, fitting, waits
 from rackwright_pulumi.unsupported import Unsupported
 
 NAME_LIMIT = 63
-
 CAPACITY_TYPES = {"on-demand": "ON_DEMAND", "reservation": "ON_DEMAND", "spot": "SPOT", "capacity-block": "CAPACITY_BLOCK"}
 """Capacity mode to the node group's."""
 AMI_TYPES = {

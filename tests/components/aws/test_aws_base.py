@@ -297,12 +297,13 @@ class TestKey:
         assert not [a for a in administer["Action"] if a.startswith(("kms:Decrypt", "kms:Encrypt", "kms:GenerateDataKey"))]
         assert not [a for a in use["Action"] if a.startswith(("kms:Put", "kms:Schedule", "kms:Delete"))]
 
-    def test_auto_scaling_may_use_it_for_disks_and_hand_it_on(self):
+    def test_auto_scaling_and_spot_may_use_it_for_disks_and_hand_it_on(self):
         """Without this the machines of a node group die with Client.InternalError (recipes 3.1.1)."""
         named = {s["Sid"]: s for s in policy(key(), "aws:kms/key:Key")}
-        role = "arn:aws:iam::123456789012:role/aws-service-role/autoscaling.amazonaws.com/AWSServiceRoleForAutoScaling"
-        assert named["AutoScaling"]["Condition"] == {"ArnLike": {"aws:PrincipalArn": role}}
-        assert named["AutoScalingGrants"]["Condition"]["Bool"] == {"kms:GrantIsForAWSResource": "true"}
+        roles = named["Launchers"]["Condition"]["ArnLike"]["aws:PrincipalArn"]
+        assert [role.rpartition("/")[2] for role in roles] == ["AWSServiceRoleForAutoScaling", "AWSServiceRoleForEC2Spot"]
+        assert all(role.startswith("arn:aws:iam::123456789012:role/aws-service-role/") for role in roles)
+        assert named["LaunchersGrants"]["Condition"]["Bool"] == {"kms:GrantIsForAWSResource": "true"}
         assert all("Condition" in s for s in named.values() if s["Principal"] == {"AWS": "*"})
 
     def test_logs_of_this_account_alone_are_encrypted_with_it(self):
