@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -122,7 +123,7 @@ class SimulatedCloud:
         """Change a resource behind Pulumi's back, as from the console; ``pulumi refresh`` then sees it."""
         record = self.resource(type, name)
         inputs, state = ({**opened(kept), **changes} for kept in (record.inputs, record.state))
-        self.store.change(Record(**{**record.__dict__, "inputs": inputs, "state": state}))
+        self.store.change(replace(record, inputs=inputs, state=state))
 
     def lose(self, type: str, name: str) -> None:
         """Delete a resource behind Pulumi's back."""

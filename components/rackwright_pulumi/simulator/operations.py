@@ -1,7 +1,7 @@
 """Create, read, update, delete in one simulated cloud, without the protocol around them."""
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -68,7 +68,7 @@ class Cloud:
             raise Refused(laws.taken(record.type, str(taken).rpartition("|")[2])) from None
 
     @contextmanager
-    def _logged(self, op: str, token: str, name: str) -> Iterator[None]:
+    def _logged(self, op: str, token: str, name: str) -> Generator[None]:
         try:
             yield
         except (Refused, HalfMade) as failure:

@@ -6,7 +6,6 @@ import threading
 from typing import Any
 
 import grpc
-from google.protobuf import empty_pb2
 from pulumi.runtime.proto import plugin_pb2, provider_pb2_grpc
 from pulumi.runtime.proto import provider_pb2 as pb
 
@@ -19,7 +18,7 @@ from rackwright_pulumi.simulator.names import NAMES, physical_name
 from rackwright_pulumi.simulator.operations import Cloud, HalfMade, Refused
 from rackwright_pulumi.simulator.store import Store
 from rackwright_pulumi.simulator.values import opened
-from rackwright_pulumi.simulator.wire import abort, abort_half_made, to_dict, to_struct, urn_parts
+from rackwright_pulumi.simulator.wire import EMPTY, abort, abort_half_made, to_dict, to_struct, urn_parts
 
 REPLACING_CONFIG = {"aws": ("region",), "gcp": ("project", "region", "zone"), "kubernetes": ("clusterIdentifier",)}
 """Provider inputs whose change replaces the provider and everything made through it."""
@@ -50,7 +49,7 @@ class SimulatedProvider(provider_pb2_grpc.ResourceProviderServicer):
         )
 
     def Attach(self, request, context):
-        return empty_pb2.Empty()
+        return EMPTY
 
     def GetPluginInfo(self, request, context):
         return plugin_pb2.PluginInfo(version=catalog.sdk_version(self.cloud))
@@ -76,7 +75,7 @@ class SimulatedProvider(provider_pb2_grpc.ResourceProviderServicer):
 
     def Cancel(self, request, context):
         self.cancelled.set()
-        return empty_pb2.Empty()
+        return EMPTY
 
     def Parameterize(self, request, context):
         abort(context, "the simulated providers take no parameters", grpc.StatusCode.UNIMPLEMENTED)
@@ -180,13 +179,14 @@ class SimulatedProvider(provider_pb2_grpc.ResourceProviderServicer):
             self._cloud().delete(token, name, request.id)
         except Refused as refused:
             abort(context, str(refused))
-        return empty_pb2.Empty()
+        return EMPTY
 
     def Invoke(self, request, context):
         answer = invokes(self._cloud().context).get(request.tok)
         if answer is None:
             abort(context, f"the simulated {self.cloud} does not answer {request.tok}", grpc.StatusCode.NOT_FOUND)
-        return pb.InvokeResponse(**{"return": to_struct(answer(opened(to_dict(request.args))))})
+        values = {"return": to_struct(answer(opened(to_dict(request.args))))}  # a keyword of Python, hence no keyword argument
+        return pb.InvokeResponse(**values)
 
     def _cloud(self) -> Cloud:
         base = Context(account=self.store.knob("account", Context.account), project=self.store.knob("project", Context.project))

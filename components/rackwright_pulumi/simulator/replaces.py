@@ -8,6 +8,7 @@
 import json
 import re
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -39,14 +40,14 @@ def terraform_name(token: str) -> str:
     return "google_" + RENAMED.get(short, f"{module}_{snake}")
 
 
-def wire_name(field: str, known: dict[str, str]) -> str | None:
+def wire_name(field: str, known: Mapping[str, str]) -> str | None:
     """The SDK's name of a Terraform field: camel case, lists in the plural."""
     first, *rest = field.split("_")
     camel = first + "".join(part.capitalize() for part in rest)
     return next((n for n in (camel, camel + "s", camel[:-1] + "ies", camel + "es") if n in known), None)
 
 
-def forced(fields: Fields, known: dict[str, str], of: Facts, flag: str = "force") -> tuple[list[str], list[str], list[str]]:
+def forced(fields: Fields, known: Mapping[str, str], of: Facts, flag: str = "force") -> tuple[list[str], list[str], list[str]]:
     """Paths that force a replacement, blocks that do so when they come or go, and paths whose order means nothing."""
     leaves: list[str] = []
     blocks: list[str] = []

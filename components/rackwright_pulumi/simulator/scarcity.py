@@ -56,7 +56,7 @@ def vcpus(instance_type: str) -> int:
 def quota_of(machines: Machines) -> tuple[str, int] | None:
     """Quota code or metric, and how much of it one machine uses; None where no quota is known."""
     if "." in machines.type:
-        family = re.match(r"[a-z]+", machines.type).group()  # ty: ignore[possibly-missing-attribute]
+        family = re.split(r"\d", machines.type, maxsplit=1)[0]
         p5 = machines.type[:2] if machines.type[:2] in ("p5", "p6") else family
         codes, default = (SPOT, STANDARD_SPOT) if machines.spot else (ON_DEMAND, STANDARD)
         return codes.get("p5" if machines.spot and p5 in ("p5", "p6") else family, default), vcpus(machines.type)

@@ -4,7 +4,7 @@ import fnmatch
 import json
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -99,7 +99,7 @@ class Store:
             del self._local.db
 
     @contextmanager
-    def transaction(self) -> Iterator[None]:
+    def transaction(self) -> Generator[None]:
         """All or nothing, and no other process writes in between."""
         self._db.execute("BEGIN IMMEDIATE")
         try:
@@ -202,6 +202,6 @@ class Store:
 
 
 def _record(row: sqlite3.Row) -> Record:
-    values = {key: row[key] for key in row.keys() if key != "seq"}  # noqa: SIM118 (a Row iterates over values)
-    texts = {"inputs": json.loads(row["inputs"]), "state": json.loads(row["state"]), "foreseen": bool(row["foreseen"])}
-    return Record(**(values | texts))
+    inputs, state = json.loads(row["inputs"]), json.loads(row["state"])
+    names = (row["type"], row["id"], row["place"], row["urn"], row["name"])
+    return Record(*names, inputs, state, row["taken"], row["revision"], bool(row["foreseen"]))

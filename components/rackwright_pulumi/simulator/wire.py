@@ -1,18 +1,20 @@
 """Between protobuf and plain values."""
 
-from typing import Any
+from typing import Any, NoReturn
 
 import grpc
-from google.protobuf import struct_pb2
+from google.protobuf.empty_pb2 import Empty  # ty: ignore[missing-module-member] (protobuf makes its classes at import)
 from google.protobuf.json_format import MessageToDict
+from google.protobuf.struct_pb2 import Struct  # ty: ignore[missing-module-member]
 from pulumi.runtime.proto import provider_pb2 as pb
 from pulumi.runtime.proto import status_pb2
 
+EMPTY = Empty()
 MAX_MESSAGE_BYTES = 400 * 1024 * 1024
 """As the engine's own limit (pulumi: sdk/go/common/util/rpcutil); gRPC's default of 4 MiB is too small for real states."""
 
 
-def to_dict(message: struct_pb2.Struct) -> dict[str, Any]:
+def to_dict(message: Struct) -> dict[str, Any]:
     """Plain values; whole numbers as int, since protobuf knows only floats."""
     return _whole(MessageToDict(message))
 
@@ -25,9 +27,9 @@ def _whole(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def to_struct(values: dict[str, Any]) -> struct_pb2.Struct:
+def to_struct(values: dict[str, Any]) -> Struct:
     """The protobuf form of plain values."""
-    message = struct_pb2.Struct()
+    message = Struct()
     message.update(values)
     return message
 
@@ -38,15 +40,18 @@ def urn_parts(urn: str) -> tuple[str, str]:
     return qualified.rpartition("$")[2], name
 
 
-def abort(context: grpc.ServicerContext, reason: str, code: grpc.StatusCode = grpc.StatusCode.UNKNOWN) -> None:
-    """End the call with this error; never returns."""
+def abort(context: grpc.ServicerContext, reason: str, code: grpc.StatusCode = grpc.StatusCode.UNKNOWN) -> NoReturn:
+    """End the call with this error."""
     context.abort(code, reason)
+    raise AssertionError("grpc's abort always raises")
 
 
-def abort_half_made(context: grpc.ServicerContext, reason: str, resource_id: str, state: dict[str, Any], inputs: dict[str, Any]) -> None:
+def abort_half_made(
+    context: grpc.ServicerContext, reason: str, resource_id: str, state: dict[str, Any], inputs: dict[str, Any]
+) -> NoReturn:
     """Made, but not working: the engine keeps the resource in its state with this reason (ErrorResourceInitFailed)."""
     detail = pb.ErrorResourceInitFailed(id=resource_id, properties=to_struct(state), inputs=to_struct(inputs), reasons=[reason])
     status = status_pb2.Status(code=grpc.StatusCode.UNKNOWN.value[0], message=reason)
     status.details.add().Pack(detail)
     context.set_trailing_metadata((("grpc-status-details-bin", status.SerializeToString()),))
-    context.abort(grpc.StatusCode.UNKNOWN, reason)
+    abort(context, reason)
