@@ -8,7 +8,7 @@ import pulumi
 
 from rackwright.catalog import Catalog
 from rackwright.compile.wants import StackPlan
-from rackwright.cost import Bill, bill
+from rackwright.cost import Bill, bill, check_budget
 from rackwright.decision import Decision, choose, compiled, decision_path, read_decision, renewal, verify
 from rackwright.errors import UserError
 from rackwright.problems import Level, Problem
@@ -75,9 +75,11 @@ def _decide(settings: Settings) -> Decided:
     elif not settings.teardown:
         _stop_on_errors(verify(recorded, spec, Catalog.default(), path, settings.today), path)
     plan = compiled(decision, spec, settings.today)
+    costs = bill(plan, decision.fit, spec, Catalog.default())
     if not settings.teardown:
-        _stop_on_errors(check(plan), settings.spec_path)
-    return Decided(spec, decision, plan, bill(plan, decision.fit, spec, Catalog.default()), recorded is not None)
+        rules = check(plan, [entry.rule for entry in spec.acknowledge])
+        _stop_on_errors([*rules, *check_budget(costs, plan, decision.fit, spec)], settings.spec_path)
+    return Decided(spec, decision, plan, costs, recorded is not None)
 
 
 def _choice(spec: Spec, settings: Settings) -> Decision:
@@ -85,7 +87,8 @@ def _choice(spec: Spec, settings: Settings) -> Decision:
     if not plan.fits:
         nearest = "; ".join(f"{miss.candidate.label}: {miss.rejections[0]}" for miss in plan.rejected[:3])
         reason = f"no machine meets every goal. Nearest: {nearest}"
-        raise UserError([Problem("D-no-fit", reason, fix=f"run `rackwright plan {settings.spec_path.name}`")])
+        fix = "put the decision file back" if settings.teardown else f"run `rackwright plan {settings.spec_path.name}`"
+        raise UserError([Problem("D-no-fit", reason, fix=fix)])
     return choose(spec, plan, 1, settings.today)
 
 

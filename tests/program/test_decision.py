@@ -1,0 +1,134 @@
+"""The decision beside a spec: what it records, what keeps it, what stops an update."""
+
+import json
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+
+import pytest
+import yaml
+from rackwright.catalog import Catalog
+from rackwright.decision import choose, compiled, decision_path, read_decision, verify
+from rackwright.errors import UserError
+from rackwright.sizing.size import size
+from rackwright.spec import load
+
+ROOT = Path(__file__).parents[2]
+TODAY = date(2026, 11, 21)
+
+
+@pytest.fixture
+def box(tmp_path):
+    """The QLoRA example in a folder of its own, decided."""
+    path = tmp_path / "box.yaml"
+    path.write_text((ROOT / "stacks" / "mistral-7b-qlora.yaml").read_text())
+    spec = load(path)
+    decision = choose(spec, size(spec, today=TODAY), 1, TODAY)
+    decision_path(path).write_text(decision.to_json())
+    return path
+
+
+def edited(path: Path, **changes):
+    """The spec with dotted keys changed: `goals__max_cost="5 USD"`."""
+    body = yaml.safe_load(path.read_text())
+    for dotted, value in changes.items():
+        *parents, last = dotted.split("__")
+        place = body
+        for key in parents:
+            place = place[int(key)] if isinstance(place, list) else place[key]
+        place[last] = value
+    path.write_text(yaml.safe_dump(body))
+    return load(path)
+
+
+def problems(path: Path, spec, catalog: Catalog | None = None) -> list[str]:
+    decision = read_decision(decision_path(path))
+    assert decision
+    return [str(p) for p in verify(decision, spec, catalog or Catalog.default(), decision_path(path), TODAY)]
+
+
+def test_it_reads_back_as_it_was_written(box):
+    decision = read_decision(decision_path(box))
+    assert decision
+    assert decision.to_json() == decision_path(box).read_text()
+    assert decision.expires_on == "2026-11-28", "ttl: 7d, as a date"
+    assert decision.fit.candidate.price_as_of, "the price used has its date"
+
+
+def test_a_new_price_list_changes_nothing(box):
+    """U4: an upgrade of the tool must not replace what runs."""
+    dear = replace(Catalog.default(), prices=tuple(replace(p, usd_per_hour=p.usd_per_hour * 50) for p in Catalog.default().prices))
+    assert problems(box, load(box), dear) == []
+    assert problems(box, edited(box, goals__max_duration="23h"), dear) == [], "sized again, at the recorded price"
+
+
+def test_tags_team_and_image_do_not_invalidate_it(box):
+    spec = edited(box, tags={"owner": "somebody-else"}, workloads__0__team="other", workloads__0__run={"image": "registry.example/x@sha256:" + "0" * 64})
+    assert problems(box, spec) == []
+
+
+def test_an_edit_the_machines_still_satisfy_keeps_it(box):
+    assert problems(box, edited(box, goals__max_duration="20h")) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"goals__max_duration": "2h"}, "deadline"),
+        ({"goals__max_cost": "2 USD"}, "budget"),
+        ({"infra__any_of__0__regions": ["eu-west-1"]}, "no longer looks for"),
+        ({"infra__any_of__0__capacity": {"ordered": ["spot"]}}, "no longer looks for"),
+        ({"workloads__0__adapter": {"type": "none"}, "workloads__0__model": {"base": "llama-3.1-70b"}}, "accelerator memory"),
+    ],
+)
+def test_an_edit_they_do_not_satisfy_says_what_and_how_to_renew(box, changes, said):
+    found = problems(box, edited(box, **changes))
+    assert any(said in text for text in found), found
+    assert all("rackwright choose" in text and "box.yaml" in text for text in found)
+
+
+def test_recorded_versions_beat_those_of_this_release(box):
+    decision = read_decision(decision_path(box))
+    assert decision
+    old = replace(decision, pins=replace(decision.pins, images=(("box", "Deep Learning AMI of last year"),)))
+    assert compiled(old, load(box), TODAY).box.image == "Deep Learning AMI of last year"
+
+
+def test_recorded_chart_and_kubernetes_versions_reach_the_plan():
+    spec = load(ROOT / "stacks" / "llama-70b-sft.yaml")
+    decision = choose(spec, size(spec, today=TODAY), 1, TODAY)
+    pins = replace(decision.pins, kubernetes="1.34", charts=(("kueue", "0.18.0"),), addons=(("dns", "v1.0.0-eksbuild.1"),))
+    plan = compiled(replace(decision, pins=pins), spec, TODAY)
+    assert plan.cluster.version == "1.34"
+    assert {r.name: r.version for r in plan.releases}["kueue"] == "0.18.0"
+    assert {a.name: a.version for a in plan.addons}["dns"] == "v1.0.0-eksbuild.1"
+    assert {r.name: r.version for r in plan.releases}["jobset"] == "0.12.0", "what the decision does not name keeps its own"
+
+
+def test_the_expiry_does_not_move_with_the_calendar(box):
+    decision = read_decision(decision_path(box))
+    assert decision
+    assert compiled(decision, load(box), date(2027, 3, 1)).expires_on == "2026-11-28"
+
+
+@pytest.mark.parametrize("rank", [0, -1, 100_000])
+def test_a_rank_that_is_not_there_is_refused(box, rank):
+    spec = load(box)
+    with pytest.raises(UserError, match="there is no rank"):
+        choose(spec, size(spec, today=TODAY), rank, TODAY)
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", "not json", '{"version": "decision/1"}', "\x00"])
+def test_a_broken_decision_names_the_file_and_the_way_out(tmp_path, text):
+    path = tmp_path / "x.decision.json"
+    path.write_text(text)
+    with pytest.raises(UserError, match="rackwright choose"):
+        read_decision(path)
+
+
+def test_a_decision_of_a_newer_release_is_not_guessed_at(box):
+    path = decision_path(box)
+    body = json.loads(path.read_text()) | {"version": "decision/9"}
+    path.write_text(json.dumps(body))
+    with pytest.raises(UserError, match="decision/9"):
+        read_decision(path)

@@ -1,0 +1,96 @@
+"""The Pulumi program as the engine runs it: what it demands before it builds, what it exports."""
+
+import runpy
+from pathlib import Path
+
+import pulumi
+import pytest
+from rackwright_pulumi.testing import record
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def project(tmp_path):
+    """A project folder with the root's program and one spec."""
+    (tmp_path / "stacks").mkdir()
+    (tmp_path / "__main__.py").write_text((ROOT / "__main__.py").read_text())
+    (tmp_path / "stacks" / "box.yaml").write_text((ROOT / "stacks" / "mistral-7b-qlora.yaml").read_text())
+    return tmp_path
+
+
+def run(project: Path, preview: bool = False, stack: str = "box", **config):
+    values = {"rackwright:today": "2026-11-21"} | {f"rackwright:{key}": value for key, value in config.items()}
+    return record(lambda: runpy.run_path(str(project / "__main__.py")) and None, stack=stack, config=values, preview=preview)
+
+
+def decide(project: Path) -> None:
+    from datetime import date
+
+    from rackwright.decision import choose, decision_path
+    from rackwright.sizing.size import size
+    from rackwright.spec import load
+
+    path = project / "stacks" / "box.yaml"
+    spec = load(path)
+    decision_path(path).write_text(choose(spec, size(spec, today=date(2026, 11, 21)), 1, date(2026, 11, 21)).to_json())
+
+
+def test_an_update_without_a_decision_is_refused(project):
+    with pytest.raises(pulumi.RunError, match="rackwright choose"):
+        run(project)
+
+
+def test_a_preview_without_one_shows_what_would_be_chosen(project):
+    assert run(project, preview=True).by_type("aws:ec2/instance:Instance")
+
+
+def test_the_simulator_needs_none(project):
+    assert run(project, simulated="true").by_type("aws:ec2/instance:Instance")
+
+
+def test_what_a_stack_exports(project):
+    decide(project)
+    outputs = run(project).outputs
+    assert outputs["plan"]["recorded"] is True
+    assert outputs["plan"]["chosen"].startswith("1 x ")
+    assert outputs["cost"]["hourlyUsd"] > 0
+    assert outputs["cost"]["totalUsd"] > 0
+    assert outputs["expectedFabric"]["fabric"] == "none"
+    assert outputs["connectCommand"].startswith("aws ssm start-session")
+    assert outputs["expiresOn"] == "2026-11-28"
+
+
+def test_a_stale_decision_stops_the_update_and_names_the_command(project):
+    decide(project)
+    spec = project / "stacks" / "box.yaml"
+    spec.write_text(spec.read_text().replace("max_duration: 24h", "max_duration: 2h"))
+    with pytest.raises(pulumi.RunError, match=r"deadline(.|\n)*rackwright choose"):
+        run(project)
+
+
+def test_teardown_lifts_every_protection_and_asks_for_no_valid_decision(project):
+    decide(project)
+    protected = [node.name for node in run(project).nodes.values() if node.protect]
+    assert any("bucket" in name or "storage" in name for name in protected)
+    spec = project / "stacks" / "box.yaml"
+    spec.write_text(spec.read_text().replace("max_duration: 24h", "max_duration: 2h"))
+    assert not [node.name for node in run(project, teardown="true").nodes.values() if node.protect]
+
+
+def test_a_wrong_spec_is_a_list_of_problems_not_a_traceback(project):
+    (project / "stacks" / "box.yaml").write_text("api_version: rackwright/v1\nnme: box\n")
+    with pytest.raises(pulumi.RunError, match=r"S-unknown-key(.|\n)*name"):
+        run(project)
+
+
+def test_a_missing_spec_says_where_it_was_looked_for(project):
+    with pytest.raises(pulumi.RunError, match=r"nothing\.yaml"):
+        run(project, stack="nothing")
+
+
+def test_one_explicit_provider_pinned_to_the_account(project):
+    graph = run(project, simulated="true")
+    provider = graph.one("pulumi:providers:aws")
+    assert provider.inputs["allowedAccountIds"] == '["123456789012"]'
+    assert all(provider.urn in node.provider for node in graph.nodes.values() if node.custom and node.type.startswith("aws:"))
