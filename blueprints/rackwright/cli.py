@@ -1,79 +1,142 @@
-"""The command line: parse, call, print. Holds no rule and no number.
+"""The command line: parse, call, print. Holds no rule and no number. Exit statuses are those of `rackwright.terminal`."""
 
-Exit status: 0 done, 1 nothing meets the goals, 2 the input is wrong.
-"""
-
-import json
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import date, datetime
+from functools import cached_property
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
-from rackwright.errors import CatalogError, UserError
+from rackwright.errors import UserError
 from rackwright.problems import Problem
-from rackwright.report.problems_text import rendered
+from rackwright.terminal import BAD_INPUT, NOT_FEASIBLE, console, emit, failure, guarded, tell, working
 
-app = typer.Typer(name="rackwright", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+if TYPE_CHECKING:
+    from rackwright.compile.wants import StackPlan
+    from rackwright.report.outlook import Outlook
+    from rackwright.sizing.plan import Fit, SizingPlan
+    from rackwright.spec.load import Reading
+    from rackwright.spec.spec import Spec
+
+app = typer.Typer(
+    name="rackwright",
+    help="Say what AI workload you want to run; get the machines, the reasons, and the Pulumi stack that builds them.",
+    epilog="Exit status: 0 done, 1 nothing meets the goals, 2 the input is wrong.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
 
 SpecPath = Annotated[Path, typer.Argument(metavar="SPEC", help="The spec, such as stacks/llama-70b-sft.yaml.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 Today = Annotated[datetime | None, typer.Option("--today", formats=["%Y-%m-%d"], help="The date to plan for.", show_default="today")]
-NOT_FEASIBLE, BAD_INPUT = 1, 2
 
 
-def console() -> Console:
-    """Tables fit 100 columns; NO_COLOR and pipes are respected by rich itself."""
-    wide = Console()
-    return Console(width=min(wide.width, 100)) if wide.is_terminal else Console(width=100)
+@dataclass
+class Session:
+    """One spec on its way through the stages, each done once and only when asked for."""
 
+    path: Path
+    as_json: bool = False
+    today: date = date.min
 
-@contextmanager
-def working(words: str, quiet: bool) -> Iterator[None]:
-    """A spinner on a terminal, for whatever may take more than a second."""
-    if quiet or not sys.stderr.isatty():
-        yield
-        return
-    with Console(stderr=True).status(words):
-        yield
+    @staticmethod
+    def of(path: Path, as_json: bool, today: datetime | None) -> "Session":
+        return Session(path, as_json, today.date() if today else date.today())
 
+    @cached_property
+    def reading(self) -> "Reading":
+        """The file as read. Raises UserError with every problem of it."""
+        from rackwright.spec.load import examine
+        from rackwright.spec.source import read_file
 
-def emit(value: Any) -> None:
-    typer.echo(value if isinstance(value, str) else json.dumps(value, indent=2, sort_keys=True, default=str))
+        found = examine(read_file(self.path), str(self.path))
+        if found.spec is None:
+            raise UserError(found.problems, str(self.path))
+        if not self.as_json:
+            tell(found.warnings, str(self.path))
+        return found
 
+    @cached_property
+    def spec(self) -> "Spec":
+        spec = self.reading.spec
+        assert spec is not None, "reading refuses a file without one"
+        return spec
 
-def day(today: datetime | None) -> date:
-    return today.date() if today else date.today()
+    @cached_property
+    def plan(self) -> "SizingPlan":
+        from rackwright import size
+
+        with working("sizing", self.as_json):
+            return size(self.spec, today=self.today)
+
+    def outlook(self, fit: "Fit | None") -> "Outlook":
+        from rackwright.report.outlook import outlook
+
+        return outlook(self.spec, self.plan, fit, self.today)
+
+    def chosen(self, rank: int = 1) -> "Fit":
+        """The fit of a rank. Ends the command with the nearest misses when there is none at all."""
+        if not self.plan.fits:
+            self.show_plan(self.outlook(None), 1)
+            raise typer.Exit(NOT_FEASIBLE)
+        if rank > len(self.plan.fits):
+            reason = f"there is no rank {rank}: the plan has ranks 1 to {len(self.plan.fits)}"
+            raise UserError([Problem("D-rank", reason, fix=f"see `rackwright plan {self.path}`")])
+        return self.plan.fits[rank - 1]
+
+    def stack(self, fit: "Fit") -> "StackPlan":
+        """The stack of a fit. Raises UserError where this release cannot build it or a rule says that a cloud would refuse it."""
+        from rackwright import check, compile_plan
+        from rackwright.problems import Level
+
+        compiled = compile_plan(self.spec, self.plan, fit, today=self.today)
+        found = check(compiled, [entry.rule for entry in self.spec.acknowledge])
+        if any(problem.level is Level.ERROR for problem in found):
+            raise UserError(found, self.spec.name)
+        if not self.as_json:
+            tell(found, self.spec.name)
+        return compiled
+
+    def show_plan(self, ahead: "Outlook", top: int) -> None:
+        from rackwright.report import plan_json, plan_text
+
+        if self.as_json:
+            emit(plan_json.plan_json(self.plan, ahead, self.reading.warnings))
+        else:
+            plan_text.show_plan(console(), self.plan, self.spec, ahead, top, self.path)
 
 
 @app.command()
 def validate(spec: SpecPath, as_json: AsJson = False) -> None:
     """Check a spec: every problem at once, each with its place and what to do."""
-    from rackwright import load
-
-    load(spec)
-    emit({"ok": True, "problems": []}) if as_json else typer.echo(f"{spec}: no problems")
+    session = Session.of(spec, as_json, None)
+    found = session.reading
+    if as_json:
+        emit(failure(found.problems, str(spec)) | {"ok": True, "notes": list(found.notes)})
+    else:
+        for note in found.notes:
+            emit(f"{spec}: {note}")
+        emit(f"{spec}: no errors")
 
 
 @app.command()
 def plan(
     spec: SpecPath,
     as_json: AsJson = False,
-    top: Annotated[int, typer.Option(min=1, help="How many ranks to show.")] = 5,
+    top: Annotated[int, typer.Option(min=1, help="How many machines to show.")] = 5,
     today: Today = None,
 ) -> None:
-    """Size the workload: ranked machines with time, cost and memory, and why the others do not do."""
-    from rackwright.report import text
-
-    sized = _sized(spec, today, as_json)
-    emit(sized.to_json()) if as_json else text.show_plan(console(), sized, top)
-    if not sized.fits:
-        raise typer.Exit(NOT_FEASIBLE)
+    """Size the workload: ranked machines with time, cost and memory, the whole bill, and why the others do not do."""
+    session = Session.of(spec, as_json, today)
+    ahead = session.outlook(session.plan.chosen)
+    session.show_plan(ahead, top)
+    _leave(session, ahead)
 
 
 @app.command()
@@ -84,80 +147,88 @@ def explain(
     today: Today = None,
 ) -> None:
     """Why this machine, or why not that one: memory by term, time by term, every limit, every assumption."""
-    from rackwright.report import text
+    from rackwright.report import explain_text
 
-    sized = _sized(spec, today, as_json)
-    found = text.about(sized, candidate)
+    session = Session.of(spec, as_json, today)
+    found = explain_text.about(session.plan, candidate)
     if candidate and not (found.fits or found.rejected):
-        raise UserError([Problem("C-candidate", f"no candidate of this plan has {candidate!r} in its name", fix="see `rackwright catalog machines`")])
-    emit(found.to_json()) if as_json else text.show_explanation(console(), found)
-    if not sized.fits:
+        raise UserError(
+            [Problem("C-candidate", f"no candidate of this plan has {candidate!r} in its name", fix="see `rackwright catalog`")]
+        )
+    emit(found.to_json()) if as_json else explain_text.show_explanation(console(), found)
+    if not session.plan.fits:
         raise typer.Exit(NOT_FEASIBLE)
 
 
 @app.command()
-def choose(spec: SpecPath, rank: Annotated[int, typer.Argument(help="Rank in `rackwright plan`.")] = 1, as_json: AsJson = False, today: Today = None) -> None:
+def choose(
+    spec: SpecPath,
+    rank: Annotated[int, typer.Argument(min=1, help="Rank in `rackwright plan`.")] = 1,
+    as_json: AsJson = False,
+    today: Today = None,
+) -> None:
     """Record a choice beside the spec, so that a new price list never replaces a running cluster."""
-    from rackwright import decision, load
+    from rackwright import decision
+    from rackwright.files import write_text
 
-    sized = _sized(spec, today, as_json)
-    if not sized.fits:
-        _show_misses(sized, as_json)
-        raise typer.Exit(NOT_FEASIBLE)
-    made = decision.choose(load(spec), sized, rank, day(today))
+    session = Session.of(spec, as_json, today)
+    fit = session.chosen(rank)
+    session.stack(fit)
+    made = decision.choose(session.spec, session.plan, rank, session.today)
     path = decision.decision_path(spec)
-    path.write_text(made.to_json(), encoding="utf-8")
-    emit(made.to_json()) if as_json else typer.echo(f"{path}: rank {rank}, {made.fit.candidate.label}")
+    write_text(path, made.to_json())
+    emit(made.to_json()) if as_json else emit(f"{path}: rank {rank}, {made.fit.candidate.label}")
 
 
 @app.command(name="compile")
 def compile_command(spec: SpecPath, as_json: AsJson = False, today: Today = None) -> None:
     """Print the StackPlan: which networks, disks, pools, operators and queues are wanted."""
-    from rackwright.report import text
+    from rackwright.report import stack_text
 
-    stack_plan = _compiled(spec, today, as_json)
-    emit(stack_plan.to_json()) if as_json else text.show_stack(console(), stack_plan)
+    session = Session.of(spec, as_json, today)
+    compiled = session.stack(session.chosen())
+    emit(compiled.to_json()) if as_json else stack_text.show_stack(console(), compiled)
 
 
 @app.command()
 def report(
     spec: SpecPath,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to write it; .md writes Markdown.", show_default="SPEC.html")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="The file; .md makes Markdown.", show_default="SPEC.html")] = None,
     as_json: AsJson = False,
     today: Today = None,
 ) -> None:
     """Write the report a manager reads: one HTML file that needs nothing else, or Markdown for a pull request."""
-    from rackwright import load
-    from rackwright.report import write_report
+    from rackwright.report.write import check_target, write_report
 
-    sized = _sized(spec, today, as_json)
-    target = output or Path(spec.with_suffix(".html").name)
+    session = Session.of(spec, as_json, today)
+    target = output or Path(f"{spec.stem}.html")
+    check_target(target)
+    ahead = session.outlook(session.plan.chosen)
     with working("drawing the report", as_json):
-        write_report(load(spec), sized, target, day(today))
-    emit({"report": str(target)}) if as_json else typer.echo(f"wrote {target}")
-    if not sized.fits:
-        raise typer.Exit(NOT_FEASIBLE)
+        write_report(session.spec, session.plan, target, session.today, ahead)
+    emit({"ok": True, "report": str(target), "feasible": bool(session.plan.fits)}) if as_json else emit(f"wrote {target}")
+    _leave(session, ahead)
 
 
 @app.command()
-def schema() -> None:
-    """Print the JSON Schema of a spec, for editors."""
-    from rackwright.spec.schema import spec_schema
+def schema(as_json: AsJson = False) -> None:
+    """Print the JSON Schema of a spec, for editors; it is JSON with and without --json."""
+    from rackwright.spec.schema import text
 
-    emit(json.dumps(spec_schema(), indent=2))
+    emit(text())
 
 
 @app.command()
 def catalog(
-    what: Annotated[str, typer.Argument(help="accelerators, machines, slices, models, prices or volumes.")] = "machines",
+    what: Annotated[str, typer.Argument(help="machines, accelerators, slices, models, prices or volumes.")] = "machines",
     name: Annotated[str, typer.Argument(help="Part of a name.", show_default="all")] = "",
     as_json: AsJson = False,
 ) -> None:
     """List what can be bought and what can be run, with sources and dates."""
-    from rackwright.report import text
+    from rackwright.report import catalog_text
 
-    rows = text.catalog_rows(what, name)
-    emit([row.as_json() for row in rows]) if as_json else text.show_catalog(console(), what, rows)
+    rows = catalog_text.catalog_rows(what, name)
+    emit([row.as_json() for row in rows]) if as_json else catalog_text.show_catalog(console(), what, rows)
 
 
 @app.command()
@@ -166,54 +237,39 @@ def new(directory: Annotated[Path, typer.Argument(metavar="DIR", help="A new or 
     from rackwright.scaffold import scaffold
 
     written = scaffold(directory)
-    emit({"files": [str(path) for path in written]}) if as_json else typer.echo(
-        f"wrote {len(written)} files to {directory}\nnext: rackwright plan {directory}/stacks/dev.yaml"
-    )
+    if as_json:
+        emit({"ok": True, "files": [str(path) for path in written]})
+    else:
+        emit(f"wrote {len(written)} files to {directory}\nnext: rackwright plan {directory / 'stacks' / 'dev.yaml'}")
 
 
-def _sized(spec: Path, today: datetime | None, quiet: bool):
-    from rackwright import load, size
-
-    read = load(spec)
-    with working("sizing", quiet):
-        return size(read, today=day(today))
-
-
-def _compiled(spec: Path, today: datetime | None, quiet: bool):
-    from rackwright import compile_plan, load
-
-    sized = _sized(spec, today, quiet)
-    if not sized.fits:
-        _show_misses(sized, quiet)
+def _leave(session: Session, ahead: "Outlook") -> None:
+    """The exit status of a plan that was shown."""
+    if not session.plan.fits:
         raise typer.Exit(NOT_FEASIBLE)
-    return compile_plan(load(spec), sized, sized.fits[0], today=day(today))
-
-
-def _show_misses(sized, as_json: bool) -> None:
-    from rackwright.report import text
-
-    emit(sized.to_json()) if as_json else text.show_plan(console(), sized, 1)
+    if ahead.errors:
+        raise typer.Exit(BAD_INPUT)
 
 
 def _register_plugins() -> None:
+    """Commands of other packages, such as `graph`. Registering twice is harmless."""
     for entry in entry_points(group="rackwright.commands"):
         entry.load()(app)
 
 
+def run(arguments: Sequence[str] | None = None) -> int:
+    """One command as the shell would run it; returns its exit status and never raises."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+
+    def command() -> int | None:
+        _register_plugins()
+        return app(given, prog_name="rackwright", standalone_mode=False)
+
+    return guarded(command, "--json" in given)
+
+
 def main() -> None:
-    """Every error that is the user's ends as a list of problems and exit status 2; never a traceback."""
-    _register_plugins()
-    as_json = "--json" in sys.argv
-    try:
-        app(standalone_mode=True)
-    except UserError as error:
-        emit({"ok": False, "problems": [p.as_json() for p in error.problems]}) if as_json else typer.echo(rendered(error, color=sys.stderr.isatty()), err=True)
-        raise SystemExit(BAD_INPUT) from None
-    except CatalogError as error:
-        typer.echo(f"the catalog of this release is wrong, please report it: {error}", err=True)
-        raise SystemExit(3) from None
-    except BrokenPipeError:
-        raise SystemExit(0) from None
+    raise SystemExit(run())
 
 
 if __name__ == "__main__":

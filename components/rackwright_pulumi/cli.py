@@ -1,58 +1,90 @@
 """Commands that need the resource graph. Nothing of pulumi is imported before one of them runs."""
 
 import json
+from datetime import datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from rackwright.cli import AsJson, Session, SpecPath, Today
+from rackwright.errors import UserError
+from rackwright.problems import Problem
+from rackwright.terminal import console, emit, working
 
-from rackwright.cli import AsJson, SpecPath, Today, _compiled, console, day, emit, working
+GRAPH_KEYS = {"type", "name", "urn", "inputs", "protect"}
+"""What a graph read from a file must say of each resource."""
 
 
 def register(app: typer.Typer) -> None:
-    app.command()(graph)
-    app.command()(diff)
+    """Adds the commands to the application, once."""
+    known = {command.callback for command in app.registered_commands}
+    for command in (graph, diff):
+        if command not in known:
+            app.command()(command)
 
 
 def graph(spec: SpecPath, as_json: AsJson = False, today: Today = None) -> None:
     """Print every cloud resource the spec compiles to, with realistic ids, without a cloud."""
-    from rackwright.report import text
+    from rackwright.report import stack_text
 
-    with working("declaring resources", as_json):
-        found = graph_of(spec, today)
-    emit(found) if as_json else text.show_graph(console(), found)
+    found = graph_of(Session.of(spec, as_json, today))
+    emit(found) if as_json else stack_text.show_graph(console(), found)
 
 
 def diff(
-    old: Annotated[Path, typer.Argument(help="A spec, or a graph written by `rackwright graph --json`.")],
-    new: Annotated[Path, typer.Argument(help="The same, as it is to become.")],
+    old: Annotated[Path, typer.Argument(metavar="OLD", help="A spec, or a graph written by `rackwright graph --json`.")],
+    new: Annotated[Path, typer.Argument(metavar="NEW", help="The same, as it is to become.")],
     as_json: AsJson = False,
     today: Today = None,
 ) -> None:
     """Name what an update would create, change, replace and delete, without the Pulumi CLI."""
-    from rackwright.report import text
+    from rackwright.report import stack_text
+
     from rackwright_pulumi.testing.diff import compare
 
-    changes = compare(_read(old, today), _read(new, today))
-    emit([change.as_json() for change in changes]) if as_json else text.show_diff(console(), [change.as_json() for change in changes])
+    before, after = _read(old, as_json, today), _read(new, as_json, today)
+    changes = [change.as_json() for change in compare(before, _same_stack(after, before))]
+    emit(changes) if as_json else stack_text.show_diff(console(), changes)
 
 
-def graph_of(spec: Path, today=None) -> dict:
+def graph_of(session: Session) -> dict[str, Any]:
     """The graph of a spec as plain JSON. Raises UserError, and typer.Exit(1) when nothing meets the goals."""
-    from rackwright import load
-    from rackwright_pulumi.build import declare
-    from rackwright_pulumi.testing import record
+    stack_plan = session.stack(session.chosen())
+    try:
+        from rackwright_pulumi.build import declare
+        from rackwright_pulumi.testing import record
+    except ModuleNotFoundError as missing:
+        raise _not_installed(missing) from None
+    secrets: dict[str, Any] = dict.fromkeys(session.spec.secrets, "(secret)")
+    with working("declaring resources", session.as_json):
+        try:
+            found = record(lambda: declare(stack_plan, secrets=secrets) and None, stack=session.path.stem)
+        except ModuleNotFoundError as missing:
+            raise _not_installed(missing) from None
+    return found.as_json() | {"stack": session.path.stem, "planned_on": session.today.isoformat()}
 
-    stack_plan = _compiled(spec, today, quiet=True)
-    names = load(spec).secrets
-    return record(
-        lambda: declare(stack_plan, secrets={name: "(secret)" for name in names}) and None,
-        stack=spec.stem,
-        context=None,
-    ).as_json() | {"stack": spec.stem, "planned_on": day(today).isoformat()}
+
+def _not_installed(missing: ModuleNotFoundError) -> UserError:
+    cloud = (missing.name or "pulumi").removeprefix("pulumi_").split(".")[0]
+    extra = cloud if cloud in ("aws", "gcp", "kubernetes") else "aws,gcp"
+    return UserError([Problem("U-extra", f"this command needs {missing.name}", fix=f'pip install "rackwright[{extra}]"')])
 
 
-def _read(path: Path, today) -> dict:
-    if path.suffix == ".json":
-        return json.loads(path.read_text(encoding="utf-8"))
-    return graph_of(path, today)
+def _read(path: Path, as_json: bool, today: datetime | None) -> dict[str, Any]:
+    if path.suffix != ".json":
+        return graph_of(Session.of(path, as_json, today))
+    try:
+        found = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        why = error.strerror if isinstance(error, OSError) else f"not JSON: {error}"
+        raise UserError([Problem("G-file", f"cannot be read: {why}", fix="name a spec or a graph")], str(path)) from None
+    resources = found.get("resources") if isinstance(found, dict) else None
+    if not isinstance(resources, list) or not all(isinstance(node, dict) and node.keys() >= GRAPH_KEYS for node in resources):
+        raise UserError([Problem("G-file", "not a graph", fix="write one with `rackwright graph SPEC --json`")], str(path))
+    return found
+
+
+def _same_stack(graph: dict[str, Any], like: dict[str, Any]) -> dict[str, Any]:
+    """Two versions of a spec have two file names; what they build is compared as one stack."""
+    old, new = (f"urn:pulumi:{g.get('stack', '')}::" for g in (graph, like))
+    return json.loads(json.dumps(graph).replace(old, new)) if old != new else graph

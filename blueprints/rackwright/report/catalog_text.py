@@ -9,7 +9,8 @@ from rich.console import Console
 from rackwright.catalog import Catalog, models
 from rackwright.errors import UserError
 from rackwright.problems import Problem
-from rackwright.report.words import UNKNOWN, count, gib, usd
+from rackwright.report.words import UNKNOWN, count, gib, money
+from rackwright.sizing.plan import GIB
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class CatalogRow:
 @dataclass(frozen=True)
 class Listing:
     columns: tuple[str, ...]
+    numbers: tuple[str, ...]
     rows: Callable[[Catalog], Iterable[CatalogRow]]
 
 
@@ -42,9 +44,9 @@ def catalog_rows(what: str, name: str) -> list[CatalogRow]:
 
 
 def show_catalog(out: Console, what: str, rows: list[CatalogRow]) -> None:
-    from rackwright.report.text import table
+    from rackwright.report.tables import table
 
-    made = table(*LISTINGS[what].columns)
+    made = table(*LISTINGS[what].columns, right=LISTINGS[what].numbers)
     for row in rows:
         made.add_row(*row.cells)
     out.print(made)
@@ -52,10 +54,10 @@ def show_catalog(out: Console, what: str, rows: list[CatalogRow]) -> None:
 
 def _accelerators(catalog: Catalog) -> Iterable[CatalogRow]:
     for row in catalog.accelerators:
-        bf16 = row.bf16_flops and f"{row.bf16_flops / 1e12:,.0f}"
-        bandwidth = row.memory_bandwidth_bytes_per_s and f"{row.memory_bandwidth_bytes_per_s / 1e9:,.0f}"
-        memory = gib(row.memory_bytes) if row.memory_bytes else UNKNOWN
-        yield CatalogRow((row.name, memory, bf16 or UNKNOWN, bandwidth or UNKNOWN, row.as_of), row)
+        bf16 = f"{row.bf16_flops / 1e12:,.0f}" if row.bf16_flops else UNKNOWN
+        bandwidth = f"{row.memory_bandwidth_bytes_per_s / 1e9:,.0f}" if row.memory_bandwidth_bytes_per_s else UNKNOWN
+        memory = gib(row.memory_bytes).removesuffix(" GiB")
+        yield CatalogRow((row.name, memory, bf16, bandwidth, row.as_of), row)
 
 
 def _machines(catalog: Catalog) -> Iterable[CatalogRow]:
@@ -72,25 +74,25 @@ def _slices(catalog: Catalog) -> Iterable[CatalogRow]:
 
 def _models(catalog: Catalog) -> Iterable[CatalogRow]:
     for row in models.rows():
-        yield CatalogRow((row.name, row.architecture.kind, count(row.published.parameters), row.source, row.as_of), row)
+        yield CatalogRow((row.name, row.publisher, row.architecture.kind, count(row.published.parameters), row.released, row.as_of), row)
 
 
 def _prices(catalog: Catalog) -> Iterable[CatalogRow]:
     for row in catalog.prices:
-        yield CatalogRow((row.sku, row.region or UNKNOWN, str(row.capacity), f"{usd(row.usd_per_hour, 2)} per {row.unit}", row.as_of), row)
+        yield CatalogRow((row.sku, row.region or UNKNOWN, str(row.capacity), money(row.usd_per_hour, 4), row.unit, row.as_of), row)
 
 
 def _volumes(catalog: Catalog) -> Iterable[CatalogRow]:
     for row in catalog.volumes:
         price = row.price_usd_per_byte_month
-        yield CatalogRow((row.name, row.cloud, row.kind, usd(price * 2**30, 3) if price else UNKNOWN, row.as_of), row)
+        yield CatalogRow((row.name, row.cloud, row.kind, money(price * GIB, 3) if price is not None else UNKNOWN, row.as_of), row)
 
 
 LISTINGS = {
-    "machines": Listing(("machine", "cloud", "accelerators", "fabric", "Gbit/s", "as of"), _machines),
-    "accelerators": Listing(("accelerator", "memory", "bf16 TFLOP/s", "GB/s", "as of"), _accelerators),
-    "slices": Listing(("generation", "topology", "chips", "hosts", "host", "as of"), _slices),
-    "models": Listing(("model", "kind", "parameters", "source", "as of"), _models),
-    "prices": Listing(("what", "region", "capacity", "USD per hour", "as of"), _prices),
-    "volumes": Listing(("volume", "cloud", "kind", "USD per GiB-month", "as of"), _volumes),
+    "machines": Listing(("machine", "cloud", "accelerators", "fabric", "Gbit/s", "as of"), ("Gbit/s",), _machines),
+    "accelerators": Listing(("accelerator", "GiB", "bf16 TFLOP/s", "GB/s", "as of"), ("GiB", "bf16 TFLOP/s", "GB/s"), _accelerators),
+    "slices": Listing(("generation", "topology", "chips", "hosts", "host", "as of"), ("chips", "hosts"), _slices),
+    "models": Listing(("model", "publisher", "kind", "parameters", "released", "as of"), ("parameters",), _models),
+    "prices": Listing(("what", "region", "capacity", "USD/h", "per", "as of"), ("USD/h",), _prices),
+    "volumes": Listing(("volume", "cloud", "kind", "USD per GiB-month", "as of"), ("USD per GiB-month",), _volumes),
 }

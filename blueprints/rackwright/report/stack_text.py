@@ -1,56 +1,108 @@
 """StackPlans, resource graphs and differences on a terminal."""
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 from rich.console import Console
+from rich.text import Text
 
-from rackwright.compile.wants import StackPlan
+from rackwright.compile.wants import CapacityWant, PoolWant, StackPlan
+from rackwright.report.tables import say, table, title
+from rackwright.report.words import plural
 
-
-def _table(*columns: str):
-    from rackwright.report.text import table
-
-    return table(*columns)
+INK = {"replace": "bold red", "delete": "bold red", "create": "green", "update": "yellow"}
 
 
 def show_stack(out: Console, plan: StackPlan) -> None:
-    out.print(f"[bold]{plan.name}[/]: {plan.kind} on {plan.place.cloud} in {plan.place.region} ({plan.place.zone})", highlight=False)
-    made = _table("wanted", "what")
-    for pool in plan.pools:
-        nodes = str(pool.nodes_min) if pool.nodes_min == pool.nodes_max else f"{pool.nodes_min} to {pool.nodes_max}"
-        made.add_row("pool", f"{pool.name}: {nodes} x {pool.machine} {pool.topology} {pool.capacity.mode} {pool.fabric}")
-    if plan.box:
-        made.add_row("box", f"{plan.box.machine} {plan.box.capacity.mode}, image {plan.box.image}")
-    if plan.cluster:
-        made.add_row("cluster", f"{plan.cluster.name} Kubernetes {plan.cluster.version}")
-    if plan.lustre:
-        made.add_row("file system", f"Lustre {plan.lustre.capacity_gib:,} GiB at {plan.lustre.throughput_mb_s_per_tib} MB/s per TiB")
-    for bucket in plan.buckets:
-        made.add_row("bucket", f"{bucket.key}: {bucket.existing_name or 'new'}")
-    for release in plan.releases:
-        made.add_row("release", f"{release.namespace}/{release.name} {release.version}")
-    for manifest in plan.manifests:
-        made.add_row("object", f"{manifest.body['kind']} {manifest.body['metadata']['name']}")
+    """Everything that is wanted, one line each."""
+    where = f"{plan.place.cloud} {plan.place.account}, {plan.place.zone or plan.place.region}".replace(" ,", ",")
+    title(out, plan.name, f"{plan.kind} on {where}", f"until {plan.expires_on}" if plan.expires_on else "")
+    made = table("wanted", "what")
+    for kind, words in _wanted(plan):
+        made.add_row(kind, words)
     out.print(made)
+    say(out, "fabric", _fabric(plan))
+
+
+def _wanted(plan: StackPlan) -> Iterator[tuple[str, str]]:
+    subnets = ", ".join(f"{s.name} {s.cidr} {s.zone}".strip() for s in plan.network.subnets)
+    yield "network", plan.network.existing_id or f"{plan.network.cidr}: {subnets}"
+    if plan.network.private_endpoints:
+        yield "endpoints", ", ".join(plan.network.private_endpoints)
+    if plan.cluster:
+        yield "cluster", f"{plan.cluster.name}, Kubernetes {plan.cluster.version}, {_api(plan)}"
+    for pool in plan.pools:
+        yield "pool", _pool(pool)
+    if plan.box:
+        yield "box", f"{plan.box.machine}, {_capacity(plan.box.capacity)}, image {plan.box.image}, root disk {plan.box.root.size_gib} GiB"
+    if plan.lustre:
+        yield "file system", f"Lustre {plan.lustre.capacity_gib:,} GiB at {plan.lustre.throughput_mb_s_per_tib} MB/s per TiB"
+    for bucket in plan.buckets:
+        yield "bucket", f"{bucket.key}: {bucket.existing_name or 'new'}"
+    for identity in plan.identities:
+        grants = ", ".join(f"{grant.access} {grant.bucket}" for grant in identity.grants)
+        yield "identity", f"{identity.key}{f': {grants}' if grants else ''}"
+    for addon in plan.addons:
+        yield "add-on", f"{addon.name} {addon.version}".strip()
+    for release in plan.releases:
+        yield "release", f"{release.namespace}/{release.name} {release.version}"
+    for manifest in plan.manifests:
+        yield "object", f"{manifest.body['kind']} {manifest.body['metadata']['name']}"
+
+
+def _api(plan: StackPlan) -> str:
+    assert plan.cluster
+    cidrs = ", ".join(plan.cluster.api_cidrs)
+    return f"API open to {cidrs}" if cidrs else "API private" if plan.cluster.private_api else "API open to everyone"
+
+
+def _pool(pool: PoolWant) -> str:
+    nodes = f"{pool.nodes_max}" if pool.nodes_min == pool.nodes_max else f"{pool.nodes_min} to {pool.nodes_max}"
+    fabric = pool.fabric.upper() if pool.fabric != "none" else ""
+    parts = [f"{pool.name}: {nodes} x {pool.machine}", pool.topology, _capacity(pool.capacity), fabric, ", ".join(pool.zones)]
+    return ", ".join(filter(None, parts))
+
+
+def _capacity(capacity: CapacityWant) -> str:
+    return " ".join(filter(None, [capacity.mode, capacity.reservation_id]))
+
+
+def _fabric(plan: StackPlan) -> str:
+    expected = plan.expected_fabric
+    if expected.fabric == "none":
+        return ""
+    floor = f", all-reduce at {expected.busbw_floor_gb_s:g} GB/s or more" if expected.busbw_floor_gb_s else ""
+    return f"{expected.fabric.upper()}, {expected.interfaces_per_node} interfaces per node{floor}"
 
 
 def show_graph(out: Console, graph: dict[str, Any]) -> None:
+    """Resources by type; what is protected is marked."""
     resources = graph["resources"]
-    out.print(f"[bold]{len(resources)} resources[/]", highlight=False)
-    made = _table("type", "name", "protected")
+    kept = sum(node["protect"] for node in resources)
+    title(out, graph.get("stack", "graph"), plural(len(resources), "resource"), f"{kept} protected")
+    made = table("type", "name", "protected")
     for node in sorted(resources, key=lambda node: (node["type"], node["name"])):
-        made.add_row(node["type"], node["name"], "yes" if node["protect"] else "")
+        made.add_row(_token(node["type"]), node["name"], "yes" if node["protect"] else "")
     out.print(made)
 
 
 def show_diff(out: Console, changes: list[dict[str, Any]]) -> None:
+    """The gravest first; a replacement of what is protected is said."""
     if not changes:
         out.print("no changes")
         return
     tally = Counter(change["operation"] for change in changes)
-    out.print(", ".join(f"{number} to {operation}" for operation, number in sorted(tally.items())), highlight=False)
-    made = _table("operation", "resource", "because of")
+    out.print(", ".join(f"{number} to {operation}" for operation, number in sorted(tally.items())))
+    made = table("operation", "resource", "because of")
     for change in changes:
-        made.add_row(change["operation"], f"{change['type']} {change['name']}", ", ".join(change["because"]))
+        stops = " (protected: refused)" if change["protected"] and change["operation"] in ("replace", "delete") else ""
+        operation = Text(change["operation"], style=INK[change["operation"]])
+        made.add_row(operation, f"{_token(change['type'])} {change['name']}", ", ".join(change["because"]) + stops)
     out.print(made)
+
+
+def _token(token: str) -> str:
+    """A type as people write it: `aws:ec2/vpc`, not `aws:ec2/vpc:Vpc`; others as they are."""
+    place, _, name = token.rpartition(":")
+    return place if place.rpartition("/")[2].lower() == name.lower() else token

@@ -1,107 +1,140 @@
-"""What a report says, once; HTML and Markdown only lay it out. Reads the SizingPlan, the StackPlan and the bill, computes nothing new."""
+"""What a report says, once; HTML and Markdown only lay it out. Reads plan, stack and bill; computes no new number."""
 
 from dataclasses import dataclass
 from datetime import date
 
 from rackwright.cost import Bill
-from rackwright.report.words import UNKNOWN, count, gib, percent, span, span_range, usd, usd_range
-from rackwright.sizing.plan import Fit, Rejected, SizingPlan
+from rackwright.report.goals import Goal, asked, limits, tightest
+from rackwright.report.groups import cheapest, groups, region, runner_up
+from rackwright.report.outlook import Outlook, doubts, quota_words
+from rackwright.report.plan_text import by_use, cents, each, facts, no_price, remedy, where_of
+from rackwright.report.words import (
+    UNKNOWN,
+    accelerators,
+    evidence,
+    gib,
+    hours,
+    machines,
+    money,
+    percent,
+    plural,
+    refusal,
+    span,
+    span_range,
+    usd,
+    usd_range,
+)
+from rackwright.sizing.plan import Assumption, Candidate, Fit, Rejected, SizingPlan
+from rackwright.sizing.rank import nearest_misses
 from rackwright.spec.spec import Spec
 
 REJECTIONS_SHOWN = 40
+RANKS_SHOWN = 10
 
 
 @dataclass(frozen=True)
 class Card:
-    """One candidate on page one."""
+    """One candidate on page one: role, what and where, then (name, words) lines."""
 
     role: str
     what: str
-    where: str
-    time: str
-    cost: str
-    per_hour: str
-    memory: str
-    words: str
+    where: tuple[str, str]
+    lines: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
-class Goal:
-    """A limit of the spec beside what was chosen: the pessimistic side of the interval is what counts."""
+class BillRow:
+    what: str
+    quantity: str
+    each: str
+    dated: str
+    hourly: str
+    total: str
 
-    name: str
-    limit: str
-    expected: str
-    share: float | None
+
+@dataclass(frozen=True)
+class BillView:
+    covers: str
+    rows: tuple[BillRow, ...]
+    hourly: str
+    total: str
+    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class View:
     title: str
     verdict: str
+    under: str
     workload: str
+    asked: str
     cards: tuple[Card, ...]
     goals: tuple[Goal, ...]
     assumed: tuple[tuple[str, str], ...]
     reason: str
-    warnings: tuple[str, ...]
-    bill: Bill | None
-    no_bill: str
-    rejections: tuple[tuple[str, str, str], ...]
+    warnings: tuple[tuple[str, str], ...]
+    bill: BillView | None
+    misses: tuple[tuple[str, str, str, str], ...]
+    rejections: tuple[tuple[str, str, str, str], ...]
     rejected_count: int
-    assumptions: tuple[tuple[str, str, str], ...]
+    assumptions: tuple[Assumption, ...]
     ranking: tuple[tuple[str, ...], ...]
+    fits_count: int
     serving: bool
     feasible: bool
     made_on: str
     catalog_digest: str
 
 
-def view(spec: Spec, plan: SizingPlan, bill: Bill | None, no_bill: str, quota: tuple[tuple[str, str], ...], today: date) -> View:
+def view(spec: Spec, plan: SizingPlan, ahead: Outlook, today: date) -> View:
+    """ahead: what the chosen fit leads to; empty where there is none."""
     chosen = plan.chosen
-    serving = chosen is not None and chosen.duration_s is None
     return View(
         title=plan.spec,
-        verdict=_verdict(plan, serving),
-        workload=_workload(plan),
-        cards=_cards(plan),
-        goals=_goals(spec, chosen) if chosen else (),
-        assumed=(*quota, *_prices(chosen)) if chosen else (),
-        reason=" ".join(filter(None, [plan.scaling, chosen.why if chosen else ""])),
-        warnings=(*plan.warnings, *(chosen.warnings if chosen else ())),
-        bill=bill,
-        no_bill=no_bill,
+        verdict=_verdict(plan),
+        under=_under(plan, ahead.bill),
+        workload=facts(plan),
+        asked=asked(spec),
+        cards=_cards(spec, plan),
+        goals=limits(spec, chosen, ahead.bill) if chosen else (),
+        assumed=_assumed(chosen, ahead) if chosen else (),
+        reason=plan.scaling,
+        warnings=tuple((str(level), words) for level, words in doubts(plan, ahead)),
+        bill=_bill(ahead.bill) if ahead.bill else None,
+        misses=tuple(_rejection(miss) for miss in nearest_misses(plan)) if not chosen else (),
         rejections=tuple(_rejection(item) for item in plan.rejected[:REJECTIONS_SHOWN]),
         rejected_count=len(plan.rejected),
-        assumptions=tuple((item.name.replace("_", " "), f"{item.value} {item.unit}".strip(), item.source) for item in plan.assumptions),
-        ranking=tuple(_rank(rank, fit) for rank, fit in enumerate(plan.fits[:10], 1)),
-        serving=serving,
+        assumptions=plan.assumptions,
+        ranking=tuple(_rank(group.rank, group.fit, group.elsewhere) for group in groups(plan.fits)[:RANKS_SHOWN]),
+        fits_count=len(plan.fits),
+        serving=_serves(chosen),
         feasible=chosen is not None,
         made_on=today.isoformat(),
         catalog_digest=plan.catalog_digest,
     )
 
 
-def _verdict(plan: SizingPlan, serving: bool) -> str:
+def _serves(fit: Fit | None) -> bool:
+    return fit is not None and fit.duration_s is None
+
+
+def _verdict(plan: SizingPlan) -> str:
     chosen = plan.chosen
     if chosen is None:
-        return f"None of {plan.considered:,} candidates meets every goal."
-    what = f"{what_of(chosen)} in {chosen.candidate.region}, {chosen.candidate.capacity}"
-    if serving:
-        return f"{what}: about {usd(chosen.cost_usd.p50, 0)} a month."
-    return f"{what}: {span(chosen.duration_s.p50 if chosen.duration_s else None)}, about {usd(chosen.cost_usd.p50, 0)}."
+        return "Nothing meets every goal."
+    return f"{machines(chosen.candidate)} in {region(chosen.candidate)}, {chosen.candidate.capacity}"
 
 
-def _workload(plan: SizingPlan) -> str:
-    facts = plan.facts
-    active = "" if facts.active_parameters == facts.parameters else f", {count(facts.active_parameters)} of them active"
-    tokens = f", {count(facts.tokens)} tokens" if facts.tokens else ""
-    return f"{facts.name}: {facts.kind} of {facts.model}, {count(facts.parameters)} parameters{active}{tokens}"
-
-
-def what_of(item: Fit | Rejected) -> str:
-    chosen = item.candidate
-    return f"{chosen.slices} × {chosen.accelerator} {chosen.topology}" if chosen.topology else f"{chosen.nodes} × {chosen.machine}"
+def _under(plan: SizingPlan, bill: Bill | None) -> str:
+    """The sentence under the verdict: how long and how much in all."""
+    chosen = plan.chosen
+    if chosen is None:
+        return f"{plan.considered:,} ways to run it were looked at; what comes nearest, and what would make it fit, is below."
+    total = usd(bill.total_usd, 0) if bill else usd(chosen.cost_usd.p50 if chosen.cost_usd else None, 0)
+    whole = "everything in the bill" if bill else "machines alone"
+    if chosen.duration_s is None:
+        return f"About {total} a month, {whole}, at {plural(chosen.candidate.replicas, 'replica')}."
+    return f"About {hours(chosen.duration_s.p50)} and {total}, {whole}."
 
 
 def time_of(fit: Fit) -> str:
@@ -110,61 +143,74 @@ def time_of(fit: Fit) -> str:
     return f"first token {span(fit.speed.ttft_s)}, then {span(fit.speed.tpot_s)} each"
 
 
-def _cards(plan: SizingPlan) -> tuple[Card, ...]:
-    cards = [_card(role, fit) for role, fit in zip(("Chosen", "Runner-up"), plan.fits, strict=False)]
-    cheapest = min((r for r in plan.rejected if r.cost_usd), key=lambda r: (r.cost_usd, r.candidate.label), default=None)
-    if cheapest:
-        place = f"{cheapest.candidate.region}, {cheapest.candidate.capacity}"
-        time = span(cheapest.duration_s) if cheapest.duration_s else ""
-        why = "; ".join(map(str, cheapest.rejections))
-        cards.append(Card("Cheapest rejected", what_of(cheapest), place, time, usd(cheapest.cost_usd, 0), "", "", why))
+def _cards(spec: Spec, plan: SizingPlan) -> tuple[Card, ...]:
+    cards = [_card("Chosen", plan.chosen, spec)] if plan.chosen else []
+    if second := runner_up(plan.fits):
+        cards.append(_card(f"Runner-up (rank {second[0]})", second[1], spec))
+    if miss := cheapest(plan.rejected):
+        cards.append(_refused(miss))
     return tuple(cards)
 
 
-def _card(role: str, fit: Fit) -> Card:
-    chosen = fit.candidate
-    return Card(
-        role=role,
-        what=what_of(fit),
-        where=f"{chosen.region}, {chosen.capacity}",
-        time=time_of(fit),
-        cost=usd_range(fit.cost_usd) + (" a month" if fit.duration_s is None else ""),
-        per_hour=f"{usd(fit.usd_per_hour)} per hour",
-        memory=f"{percent(fit.memory.fill)} of {gib(fit.memory.capacity_bytes)}",
-        words=f"{chosen.parallelism}. Limited by {fit.binding}." if fit.binding else f"{chosen.parallelism}.",
+def _card(role: str, fit: Fit, spec: Spec) -> Card:
+    lines = (
+        ("Latency" if fit.duration_s is None else "Time", time_of(fit)),
+        ("Machines cost", usd_range(fit.cost_usd) + (" a month" if fit.duration_s is None and fit.cost_usd else "")),
+        ("While running", f"{usd(fit.usd_per_hour, 2)} per hour" if fit.usd_per_hour is not None else UNKNOWN),
+        ("Memory filled", f"{percent(fit.memory.fill)} of {gib(fit.memory.capacity_bytes)} each"),
+        ("Spread", _spread(fit.candidate)),
+        ("Tightest limit", tightest(limits(spec, fit))),
     )
+    return Card(role, machines(fit.candidate), _place(fit.candidate), lines)
 
 
-def _goals(spec: Spec, fit: Fit) -> tuple[Goal, ...]:
-    goals, workload = [], spec.workload
-    if spec.goals.max_duration and fit.duration_s:
-        limit = spec.goals.max_duration
-        goals.append(Goal("Duration", span(limit), span_range(fit.duration_s), fit.duration_s.p90 / limit))
-    if spec.goals.max_cost:
-        limit = spec.goals.max_cost
-        goals.append(Goal("Cost", usd(limit, 0), usd_range(fit.cost_usd), fit.cost_usd.p90 / limit))
-    for name, label, expected in (("ttft", "First token", fit.speed.ttft_s), ("tpot", "Each token", fit.speed.tpot_s)):
-        goal = getattr(workload, name, None)
-        if goal and expected:
-            goals.append(Goal(f"{label}, p{goal.percentile}", span(goal.target), span(expected), expected / goal.target))
-    allowed = fit.memory.max_fill
-    goals.append(Goal("Accelerator memory", f"{percent(allowed)} filled", percent(fit.memory.fill), fit.memory.fill / allowed))
-    return tuple(goals)
+def _refused(miss: Rejected) -> Card:
+    lines = (
+        ("Time", span(miss.duration_s) if miss.duration_s else ""),
+        ("Machines cost", usd(miss.cost_usd)),
+        ("Why not", "; ".join(map(refusal, miss.rejections))),
+        ("It would fit with", remedy(miss)),
+    )
+    return Card("Cheapest rejected", machines(miss.candidate), _place(miss.candidate), tuple(line for line in lines if line[1]))
 
 
-def _prices(fit: Fit) -> tuple[tuple[str, str], ...]:
+def _place(candidate: Candidate) -> tuple[str, str]:
+    return accelerators(candidate), f"{region(candidate)}, {candidate.capacity}"
+
+
+def _spread(candidate: Candidate) -> str:
+    copies = f"{plural(candidate.replicas, 'replica')} (up to {candidate.max_replicas}) of " if candidate.max_replicas > 1 else ""
+    fabric = f" over {candidate.fabric.upper()}" if candidate.nodes > 1 and candidate.fabric != "none" else ""
+    return f"{copies}{candidate.parallelism}{fabric}, {candidate.precision}"
+
+
+def _assumed(fit: Fit, ahead: Outlook) -> tuple[tuple[str, str], ...]:
     chosen = fit.candidate
-    price = usd(chosen.price_usd_per_hour, 2) + (" per node and hour" if chosen.price_usd_per_hour is not None else "")
-    words = ", ".join(filter(None, [chosen.price_region, chosen.price_as_of]))
-    return (("Price", f"{price} ({words})" if words else price), ("Price source", chosen.price_source or UNKNOWN), ("Evidence", fit.evidence))
+    price, source = UNKNOWN, chosen.price_source or UNKNOWN
+    if chosen.price_usd_per_hour is not None:
+        price = f"{usd(chosen.price_usd_per_hour, 2)} per machine and hour, {chosen.price_region}, list price of {chosen.price_as_of}"
+    quota = [("Quota", words) for words in quota_words(ahead)] or [("Quota", f"{UNKNOWN} for {chosen.machine}")]
+    return (*quota, ("Price", price), ("Price read from", source), ("Speed", evidence(fit.evidence)))
 
 
-def _rejection(item: Rejected) -> tuple[str, str, str]:
-    why = "; ".join(map(str, item.rejections))
-    remedy = item.remedy or next((r.remedy for r in item.rejections if r.remedy), "")
-    return f"{what_of(item)}, {item.candidate.region}, {item.candidate.capacity}", why, remedy
+def _bill(bill: Bill) -> BillView:
+    rows = tuple(
+        BillRow(line.what, line.quantity_words, each(line), line.price_date or UNKNOWN, cents(line.hourly_usd), cents(line.total_usd))
+        for line in bill.lines
+        if line.total_usd is not None
+    )
+    used = ", ".join(f"{line.what} ({line.price_words})" for line in by_use(bill))
+    missing = no_price(bill)
+    notes = (f"By use, not in the sum: {used}." if used else "", f"{missing[0].upper()}{missing[1:]}." if missing else "")
+    return BillView(bill.covers, rows, cents(bill.hourly_usd), cents(bill.total_usd), tuple(filter(None, notes)))
 
 
-def _rank(rank: int, fit: Fit) -> tuple[str, ...]:
+def _rejection(item: Rejected) -> tuple[str, str, str, str]:
+    return machines(item.candidate), where_of(item), "; ".join(map(refusal, item.rejections)), remedy(item)
+
+
+def _rank(rank: int, fit: Fit, elsewhere: str) -> tuple[str, ...]:
     chosen = fit.candidate
-    return (str(rank), what_of(fit), f"{chosen.region}, {chosen.capacity}", percent(fit.memory.fill), time_of(fit), usd_range(fit.cost_usd))
+    where = ", ".join(filter(None, [f"{region(chosen)}, {chosen.capacity}", elsewhere]))
+    costs = (money(fit.cost_usd.p50) if fit.cost_usd else UNKNOWN, money(fit.usd_per_hour, 2))
+    return (str(rank), machines(chosen), accelerators(chosen), where, percent(fit.memory.fill), time_of(fit), *costs)

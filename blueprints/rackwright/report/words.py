@@ -1,30 +1,74 @@
 """Numbers as people read them. Unknown is said, never shown as zero."""
 
-from rackwright.sizing.plan import GIB, Interval
+from rackwright.sizing.plan import GIB, Candidate, Interval, Limit, Rejection
 
 UNKNOWN = "not published"
+ALLOWED = {Limit.DEADLINE, Limit.BUDGET, Limit.TTFT, Limit.TPOT, Limit.ORGANISATION, Limit.RUN_LIMIT, Limit.BLUEPRINT}
+"""Limits that somebody set; what a candidate is measured against there is allowed, elsewhere it is had."""
+TERMS = {
+    "weights": "weights",
+    "gradients": "gradients",
+    "optimizer": "optimizer state",
+    "activations": "activations",
+    "head": "logits and loss",
+    "kv": "KV cache",
+    "fixed": "runtime and buffers",
+    "margin": "reserve of the allocator",
+}
+"""Terms of `Memory` in the order they are shown, and what they are called."""
 
 
 def usd(value: float | None, digits: int | None = None) -> str:
+    """`98.32 USD`, `2,915 USD`; cents below 100."""
+    return UNKNOWN if value is None else f"{money(value, digits)} USD"
+
+
+def money(value: float | None, digits: int | None = None) -> str:
+    """The number of US dollars alone, for a column that says so."""
     if value is None:
         return UNKNOWN
-    places = digits if digits is not None else 2 if abs(value) < 100 else 0
-    return f"{value:,.{places}f} USD"
+    return f"{value:,.{_places(value) if digits is None else digits}f}"
+
+
+def money_range(interval: Interval | None) -> str:
+    """`2,915 (2,655 to 3,494)`; one number where all three are the same."""
+    if interval is None:
+        return UNKNOWN
+    places = _places(interval.p50)
+    low, likely, high = (money(v, places) for v in (interval.p10, interval.p50, interval.p90))
+    return likely if low == high else f"{likely} ({low} to {high})"
+
+
+def usd_range(interval: Interval | None) -> str:
+    return (
+        UNKNOWN
+        if interval is None
+        else f"{money_range(interval).replace(' (', ' USD (', 1)}" + (" USD" if "(" not in money_range(interval) else "")
+    )
 
 
 def span(seconds: float | None) -> str:
-    """`38 s`, `12 min`, `6.5 h`, `3.2 d`."""
-    if seconds is None:
+    """`38 s`, `12 min`, `27.7 h`. Hours are not turned into days: prices run by the hour."""
+    return UNKNOWN if seconds is None else "{} {}".format(*_scaled(seconds, seconds))
+
+
+def hours(seconds: float) -> str:
+    """`168 h (7 days)`: from three days on, a manager thinks in days."""
+    days = f"{seconds / 86400:.1f}".removesuffix(".0")
+    return span(seconds) + (f" ({days} days)" if seconds >= 72 * 3600 else "")
+
+
+def span_range(interval: Interval | None) -> str:
+    """The likely value, with the range that holds four times in five, all in one unit: `27.7 h (14.0 to 55.2)`."""
+    if interval is None:
         return UNKNOWN
-    for unit, size in (("d", 86400.0), ("h", 3600.0), ("min", 60.0), ("s", 1.0)):
-        if seconds >= (2 * size if unit == "d" else size):
-            number = seconds / size
-            return f"{number:,.0f} {unit}" if number >= 100 or unit == "s" else f"{number:,.1f} {unit}"
-    return f"{seconds * 1000:,.0f} ms"
+    likely, unit = _scaled(interval.p50, interval.p50)
+    low, high = (_scaled(v, interval.p50)[0] for v in (interval.p10, interval.p90))
+    return f"{likely} {unit}" if low == high else f"{likely} {unit} ({low} to {high})"
 
 
-def gib(value: float) -> str:
-    return f"{value / GIB:,.1f} GiB"
+def gib(value: float | None) -> str:
+    return UNKNOWN if value is None else f"{value / GIB:,.1f} GiB"
 
 
 def percent(fraction: float) -> str:
@@ -39,10 +83,63 @@ def count(value: float) -> str:
     return f"{value:,.0f}"
 
 
-def span_range(interval: Interval | None) -> str:
-    """The likely value, with the range that holds four times in five."""
-    return UNKNOWN if interval is None else f"{span(interval.p50)} ({span(interval.p10)} to {span(interval.p90)})"
+def plural(number: int, one: str) -> str:
+    return f"{number:,} {one}" if number == 1 else f"{number:,} {one}s"
 
 
-def usd_range(interval: Interval) -> str:
-    return f"{usd(interval.p50)} ({interval.p10:,.0f} to {interval.p90:,.0f})"
+def short(accelerator: str) -> str:
+    """An accelerator without its maker and its generation's name: `H100 80GB SXM5`, `TPU v6e`."""
+    return accelerator.split(" (")[0].removeprefix("NVIDIA ").removesuffix(" Server Edition")
+
+
+def machines(candidate: Candidate) -> str:
+    """`4 x p5.48xlarge`, `1 x TPU v6e 4x8`."""
+    if candidate.topology:
+        return f"{candidate.slices} x {short(candidate.accelerator)} {candidate.topology}"
+    return f"{candidate.nodes} x {candidate.machine}"
+
+
+def accelerators(candidate: Candidate) -> str:
+    """`32 x H100 80GB SXM5`; for a slice also the machines that hold it."""
+    what = f"{candidate.accelerators} x {short(candidate.accelerator)}"
+    return f"{what} on {candidate.nodes} x {candidate.machine}" if candidate.topology else what
+
+
+def evidence(words: str) -> str:
+    """What the predicted speed rests on, as a sentence's end: sizing says `measured (n=70)`, `vendor claim (n=20)` or `prior only`."""
+    kind, _, number = words.removesuffix(")").partition(" (n=")
+    runs = {"measured": f"fitted to {number} measured runs", "vendor claim": f"fitted to {number} runs that vendors published"}
+    return runs.get(kind, "predicted from the hardware alone, no published run is near" if kind == "prior only" else words)
+
+
+def refusal(rejection: Rejection) -> str:
+    """`deadline: needs 30.0 h, allowed 24.0 h (p80 of the estimate)`."""
+    if rejection.need is None or rejection.have is None:
+        return f"{rejection.limit}: {rejection.words}"
+    need, have = _apart(rejection.need, rejection.have)
+    verb = "allowed" if rejection.limit in ALLOWED else "has"
+    said = rejection.words.removeprefix(f"{rejection.unit} ") if rejection.unit else rejection.words
+    words = f" ({said})" if said else ""
+    return f"{rejection.limit}: needs {need} {rejection.unit}".rstrip() + f", {verb} {have} {rejection.unit}".rstrip() + words
+
+
+def _apart(need: float, have: float) -> tuple[str, str]:
+    """Both numbers with as few decimals as tell them apart."""
+    for digits in range(0 if min(need, have) >= 100 or (need == int(need) and have == int(have)) else 1, 4):
+        shown = f"{need:,.{digits}f}", f"{have:,.{digits}f}"
+        if shown[0] != shown[1]:
+            return shown
+    return f"{need:,g}", f"{have:,g}"
+
+
+def _places(value: float) -> int:
+    return 2 if abs(value) < 100 else 0
+
+
+def _scaled(seconds: float, like: float) -> tuple[str, str]:
+    """The number in the unit that suits `like` seconds."""
+    unit, size = next(((u, s) for u, s in (("h", 3600.0), ("min", 60.0), ("s", 1.0)) if like >= s), ("ms", 0.001))
+    number, scale = seconds / size, like / size
+    whole = seconds == like and number == int(number)  # what somebody wrote: 24 h, not 24.0 h
+    digits = 0 if whole or unit == "ms" or scale >= 100 else 1
+    return f"{number:,.{digits}f}", unit

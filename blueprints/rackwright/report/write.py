@@ -8,27 +8,31 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from rackwright.errors import UserError
+from rackwright.files import write_text
 from rackwright.problems import Problem
-from rackwright.report.view import View, view
-from rackwright.report.words import span, usd
+from rackwright.report.outlook import Outlook, outlook
+from rackwright.report.view import view
 from rackwright.sizing.plan import SizingPlan
 from rackwright.spec.spec import Spec
 
 FORMS = {".html": "report.html.j2", ".md": "report.md.j2"}
 
 
-def write_report(spec: Spec, plan: SizingPlan, target: Path, today: date) -> None:
-    """Renders the report of a plan to `target`. Raises UserError for an ending that is neither .html nor .md, or a folder that is not there."""
+def check_target(target: Path) -> None:
+    """Raises UserError for an ending that is neither .html nor .md, before anything is worked out."""
     if target.suffix not in FORMS:
-        raise UserError([Problem("R-form", f"{target.name}: a report ends in {' or '.join(FORMS)}", fix="name it report.html")])
-    if not target.parent.is_dir():
-        raise UserError([Problem("R-folder", f"there is no folder {target.parent}", fix="make it first")])
-    target.write_text(render_report(spec, plan, target.suffix, today), encoding="utf-8")
+        raise UserError([Problem("R-form", f"{target}: a report ends in {' or '.join(FORMS)}", fix="name it report.html")])
 
 
-def render_report(spec: Spec, plan: SizingPlan, suffix: str, today: date) -> str:
-    """The report as text; suffix: `.html` or `.md`."""
-    shown = _view(spec, plan, today)
+def write_report(spec: Spec, plan: SizingPlan, target: Path, today: date, ahead: Outlook | None = None) -> None:
+    """Renders the report of a plan to `target`, in one step. Raises UserError where that cannot be done."""
+    check_target(target)
+    write_text(target, render_report(spec, plan, target.suffix, today, ahead))
+
+
+def render_report(spec: Spec, plan: SizingPlan, suffix: str, today: date, ahead: Outlook | None = None) -> str:
+    """The report as text; suffix: `.html` or `.md`; ahead: what the chosen fit leads to, worked out here when left out."""
+    shown = view(spec, plan, ahead or outlook(spec, plan, plan.chosen, today), today)
     jinja = Environment(
         loader=PackageLoader("rackwright.report"),
         undefined=StrictUndefined,
@@ -36,30 +40,20 @@ def render_report(spec: Spec, plan: SizingPlan, suffix: str, today: date) -> str
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    jinja.filters |= {"usd": usd, "span": span}
-    plots = _plots(spec, plan) if suffix == ".html" else {}
-    return jinja.get_template(FORMS[suffix]).render(v=shown, plots=plots)
+    jinja.filters["md"] = markdown
+    return jinja.get_template(FORMS[suffix]).render(v=shown, plots=_plots(spec, plan) if suffix == ".html" else {})
 
 
-def _view(spec: Spec, plan: SizingPlan, today: date) -> View:
-    from rackwright.catalog import Catalog
-    from rackwright.compile import compile_plan
-    from rackwright.cost import bill
-    from rackwright.report.quota import quota_lines
-
-    catalog = Catalog.default()
-    costs, reason = None, "Nothing was chosen, so there is nothing to bill."
-    if plan.chosen:
-        try:
-            stack = compile_plan(spec, plan, plan.chosen, today=today)
-            costs = bill(stack, plan.chosen, spec, catalog)
-        except UserError as error:
-            reason = str(error)
-    return view(spec, plan, costs, reason, quota_lines(plan.chosen, catalog) if plan.chosen else (), today)
+def markdown(text: object) -> str:
+    """Text inside a Markdown cell or line: no table, no HTML, no link of a stranger's making."""
+    shown = " ".join(str(text).split())
+    for character in "\\`*_[]<>|#":
+        shown = shown.replace(character, f"\\{character}")
+    return shown
 
 
 def _plots(spec: Spec, plan: SizingPlan) -> dict[str, Any]:
-    """SVG by name and width; empty where the extra `report` is not installed, which the page says."""
+    """SVG by name and width, and the legend of the memory; empty where the extra `report` is not installed, which the page says."""
     if find_spec("altair") is None or find_spec("vl_convert") is None:
         return {}
     from rackwright.report import plots
@@ -68,4 +62,5 @@ def _plots(spec: Spec, plan: SizingPlan) -> dict[str, Any]:
     return {
         "scatter": {name: plots.scatter(spec, plan, width) for name, width in widths.items()},
         "memory": {name: plots.memory_bars(plan, width) for name, width in widths.items()},
+        "legend": plots.legend(plan),
     }

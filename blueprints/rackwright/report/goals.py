@@ -1,0 +1,56 @@
+"""The limits a spec sets, beside what a fit takes of them."""
+
+from dataclasses import dataclass
+
+from rackwright.cost import Bill
+from rackwright.report.words import hours, percent, span, span_range, usd, usd_range
+from rackwright.sizing.plan import Fit
+from rackwright.spec.spec import Spec
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A limit of the spec beside what was chosen. likely, worst: shares of the limit at p50 and p90, None where there is no interval."""
+
+    name: str
+    limit: str
+    expected: str
+    likely: float
+    worst: float
+
+
+def asked(spec: Spec) -> str:
+    """What the spec asks, in words."""
+    own = spec.goals
+    wanted = [f"at most {hours(own.max_duration)}"] if own.max_duration else []
+    wanted += [f"at most {usd(own.max_cost, 0)}" + ("" if spec.is_training else " a month")] if own.max_cost else []
+    for name, words in (("ttft", "first token"), ("tpot", "each token")):
+        if goal := getattr(spec.workload, name, None):
+            wanted.append(f"{words} within {span(goal.target)} (p{goal.percentile:g})")
+    return ", ".join([*wanted, f"optimised for {own.optimize_for}"])
+
+
+def limits(spec: Spec, fit: Fit, bill: Bill | None = None) -> tuple[Goal, ...]:
+    """Every limit the spec sets, with what this fit takes of it; the whole bill where it is known."""
+    found, workload = [], spec.workload
+    if (limit := spec.goals.max_duration) and (took := fit.duration_s):
+        found.append(Goal("Duration", span(limit), span_range(took), took.p50 / limit, took.p90 / limit))
+    if (limit := spec.goals.max_cost) and (cost := fit.cost_usd):
+        name = "Cost of the machines" + ("" if fit.duration_s else ", a month")
+        found.append(Goal(name, usd(limit, 0), usd_range(cost), cost.p50 / limit, cost.p90 / limit))
+        if bill:
+            found.append(Goal("The whole bill", usd(limit, 0), usd(bill.total_usd, 0), bill.total_usd / limit, bill.total_usd / limit))
+    for name, label, expected in (("ttft", "First token", fit.speed.ttft_s), ("tpot", "Each token", fit.speed.tpot_s)):
+        if (goal := getattr(workload, name, None)) and expected:
+            found.append(
+                Goal(f"{label}, p{goal.percentile:g}", span(goal.target), span(expected), expected / goal.target, expected / goal.target)
+            )
+    fill, allowed = fit.memory.fill, fit.memory.max_fill
+    found.append(Goal("Accelerator memory", f"{percent(allowed)} allowed", f"{percent(fill)} filled", fill / allowed, fill / allowed))
+    return tuple(found)
+
+
+def tightest(goals: tuple[Goal, ...]) -> str:
+    """The limit with the least room, at the pessimistic end."""
+    least = max(goals, key=lambda goal: goal.worst)
+    return f"{least.name.lower()}: {least.expected} of {least.limit}"

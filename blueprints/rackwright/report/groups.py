@@ -1,0 +1,56 @@
+"""Fits that differ in their region alone are one line: three regions at one price are one choice, not three."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rackwright.sizing.plan import Candidate, Fit, Rejected
+
+
+@dataclass(frozen=True)
+class Group:
+    """rank: of the first; others: (rank, fit) of the same machines elsewhere, at the same time and cost."""
+
+    rank: int
+    fit: Fit
+    others: tuple[tuple[int, Fit], ...] = ()
+
+    @property
+    def elsewhere(self) -> str:
+        """`also #2 us-west-2`, or nothing."""
+        return "also " + ", ".join(f"#{rank} {region(fit.candidate)}" for rank, fit in self.others) if self.others else ""
+
+
+def groups(fits: Sequence[Fit]) -> list[Group]:
+    """In order of rank."""
+    found: dict[tuple, Group] = {}
+    for rank, fit in enumerate(fits, 1):
+        key = (shape(fit.candidate), fit.candidate.capacity, fit.candidate.capacity_id, fit.cost_usd, fit.duration_s)
+        first = found.get(key)
+        found[key] = Group(first.rank, first.fit, (*first.others, (rank, fit))) if first else Group(rank, fit)
+    return list(found.values())
+
+
+def region(candidate: Candidate) -> str:
+    """The region, and whose price it has where its own is not published."""
+    borrowed = candidate.price_region and candidate.price_region != candidate.region
+    return (candidate.region or "your cluster") + (f" at the price of {candidate.price_region}" if borrowed else "")
+
+
+def runner_up(fits: Sequence[Fit]) -> tuple[int, Fit] | None:
+    """The best fit that is a real alternative: other machines before another place, another place before another way to buy."""
+    if len(fits) < 2:
+        return None
+    chosen, rest = fits[0].candidate, list(enumerate(fits[1:], 2))
+    other = (f for f in rest if (f[1].candidate.machine, f[1].candidate.topology) != (chosen.machine, chosen.topology))
+    placed = (f for f in rest if (f[1].candidate.cloud, f[1].candidate.region) != (chosen.cloud, chosen.region))
+    return next(other, None) or next(placed, None) or rest[0]
+
+
+def cheapest(rejected: Sequence[Rejected]) -> Rejected | None:
+    """The cheapest of those whose cost could be told at all."""
+    priced = [r for r in rejected if r.cost_usd]
+    return min(priced, key=lambda r: (r.cost_usd or 0.0, len(r.rejections), r.candidate.label), default=None)
+
+
+def shape(candidate: Candidate) -> tuple:
+    return (candidate.cloud, candidate.machine, candidate.topology, candidate.slices, candidate.nodes, str(candidate.parallelism))

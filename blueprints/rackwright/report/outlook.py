@@ -1,0 +1,89 @@
+"""What a choice leads to: the stack, its whole bill, the quota it takes, and every rule that speaks against it."""
+
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import Any
+
+from rackwright.catalog import Catalog
+from rackwright.compile.compile import compile_plan
+from rackwright.compile.wants import StackPlan
+from rackwright.cost import Bill, bill, check_budget
+from rackwright.errors import UserError
+from rackwright.problems import Level, Problem
+from rackwright.rules import QuotaNeed, check, quota_needs
+from rackwright.sizing.plan import Fit, SizingPlan
+from rackwright.spec.spec import Spec
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """stack and bill are None where this release cannot build the choice; `problems` then say why."""
+
+    stack: StackPlan | None = None
+    bill: Bill | None = None
+    quotas: tuple[QuotaNeed, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def errors(self) -> tuple[Problem, ...]:
+        return tuple(problem for problem in self.problems if problem.level is Level.ERROR)
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "bill": bill_json(self.bill) if self.bill else None,
+            "quota": [{"code": q.code, "region": q.region, "amount": q.amount, "unit": q.unit, "machine": q.machine} for q in self.quotas],
+            "problems": [problem.as_json() for problem in self.problems],
+        }
+
+
+def outlook(spec: Spec, plan: SizingPlan, fit: Fit | None, today: date) -> Outlook:
+    """The stack of one fit, priced and checked. Never raises UserError: what cannot be built is a warning, a broken rule an error."""
+    if fit is None:
+        return Outlook()
+    try:
+        stack = compile_plan(spec, plan, fit, today=today)
+    except UserError as error:
+        return Outlook(problems=tuple(replace(problem, level=Level.WARNING) for problem in error.problems))
+    costs = bill(stack, fit, spec, Catalog.default())
+    acknowledged = [entry.rule for entry in spec.acknowledge]
+    return Outlook(stack, costs, quota_needs(stack), (*check(stack, acknowledged), *check_budget(costs, stack, fit, spec)))
+
+
+def doubts(plan: SizingPlan, ahead: Outlook) -> list[tuple[Level, str]]:
+    """Everything that is doubtful or wrong about the choice, in words, once each."""
+    said = (*plan.warnings, *(plan.chosen.warnings if plan.chosen else ()))
+    found = [(Level.WARNING, words) for words in said]
+    found += [(p.level, "; ".join(filter(None, [f"{p.code}: {p.reason}", p.fix]))) for p in ahead.problems]
+    return list(dict.fromkeys(found))
+
+
+def quota_words(ahead: Outlook) -> list[str]:
+    """What each quota is called, how much is taken, what the cloud gives by default; the account's own value is never known here."""
+    rows = {row.code: row for row in Catalog.default().quotas}
+    words = []
+    for need in ahead.quotas:
+        row = rows.get(need.code)
+        default = f"{row.default:,g}" if row and row.default is not None else "not published"
+        name = f"{row.family}, {need.code}" if row and row.family else need.code
+        words.append(f"{need.amount:,g} {need.unit} in {need.region} for {need.machine} ({name}; default {default}, check your account)")
+    return words
+
+
+def bill_json(costs: Bill) -> dict[str, Any]:
+    """A bill as plain data: amounts in US dollars, None where no price is published or only use will tell."""
+    lines = [
+        {
+            "what": line.what,
+            "quantity": line.quantity,
+            "unit": line.unit,
+            "unit_price_usd": line.unit_price_usd,
+            "per": line.per,
+            "price_date": line.price_date,
+            "source": line.source,
+            "hourly_usd": line.hourly_usd,
+            "total_usd": line.total_usd,
+        }
+        for line in costs.lines
+    ]
+    sums = {"hourly_usd": costs.hourly_usd, "total_usd": costs.total_usd, "hours": costs.hours, "covers": costs.covers}
+    return {"lines": lines, **sums, "not_published": list(costs.unknown), "by_use": list(costs.by_use)}

@@ -1,0 +1,28 @@
+"""`rackwright plan --json`: the SizingPlan as it is, with what the choice leads to beside it."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from rackwright.problems import Problem
+from rackwright.report.outlook import Outlook
+from rackwright.report.words import machines, refusal
+from rackwright.sizing.plan import SizingPlan
+from rackwright.sizing.rank import nearest_misses
+
+
+def plan_json(plan: SizingPlan, ahead: Outlook, warnings: Sequence[Problem] = ()) -> dict[str, Any]:
+    """Plain data that `SizingPlan.from_json` also reads. Additions: feasible, nearest_misses, bill, quota, problems (spec's first)."""
+    shown = json.loads(plan.to_json())
+    beside = ahead.as_json()
+    beside["problems"] = [problem.as_json() for problem in warnings] + beside["problems"]
+    misses = [
+        {
+            "candidate": miss.candidate.label,
+            "machines": machines(miss.candidate),
+            "why": [refusal(r) for r in miss.rejections],
+            "remedy": miss.remedy or next((r.remedy for r in miss.rejections if r.remedy), ""),
+        }
+        for miss in nearest_misses(plan)
+    ]
+    return {**shown, **beside, "feasible": bool(plan.fits), "nearest_misses": misses}
