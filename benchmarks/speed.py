@@ -1,12 +1,11 @@
 """The numbers of docs/bench.md: whole processes, warm, medians; each beside its target and as a ratio to starting Python with pydantic.
 
-    python benchmarks/speed.py [--write]      --write renews docs/bench.md
+python benchmarks/speed.py [--write]      --write renews docs/bench.md
 """
 
 import argparse
 import os
 import platform
-import shutil
 import statistics
 import subprocess
 import sys
@@ -52,19 +51,23 @@ def rows() -> Iterator[Row]:
 
 
 def engine_rows() -> Iterator[Row]:
-    """up, up again and destroy of the EKS stack on the simulated cloud, when pulumi is on PATH."""
-    if not shutil.which("pulumi"):
+    """A life of the EKS stack on the simulated cloud, when pulumi is on PATH."""
+    sys.path[:0] = [str(ROOT / "sim"), str(ROOT / "blueprints"), str(ROOT / "components")]
+    from demo import stack_engine
+    from rackwright_pulumi.simulator import SimulatedCloud
+    from rackwright_pulumi.simulator.engine import installed
+
+    if not installed():
         print("pulumi is not on PATH: the engine's rows are left out", file=sys.stderr)
         return
-    sys.path[:0] = [str(ROOT / "sim"), str(ROOT / "blueprints"), str(ROOT / "components")]
-    from engine import Workspace
-
-    with tempfile.TemporaryDirectory() as folder, Workspace(Path(folder)) as workspace:
-        stack = workspace.stack("llama-70b-sft")
-        yield Row("pulumi up, EKS stack, simulated cloud", _clock(stack.up), 20.0)
-        yield Row("pulumi up again, no change", _clock(stack.up_without_changes), None)
-        stack.teardown()
-        yield Row("pulumi destroy", _clock(stack.destroy), None)
+    with tempfile.TemporaryDirectory() as folder:
+        engine = stack_engine("llama-70b-sft", SimulatedCloud(Path(folder) / "cloud.sqlite"), Path(folder) / "work")
+        engine.prepare()
+        yield Row("pulumi up, EKS stack, simulated cloud", _clock(engine.up), 20.0)
+        yield Row("pulumi up again, nothing changes", _clock(lambda: engine.up(expect_no_changes=True)), None)
+        engine.run("config", "set", "--stack", engine.stack, "rackwright:teardown", "true")
+        engine.up()
+        yield Row("pulumi destroy", _clock(engine.destroy), None)
 
 
 def _clock(work: Callable[[], object]) -> float:

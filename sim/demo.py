@@ -9,17 +9,19 @@ from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 
-from rich.console import Console
-
 from rackwright import bill, compile_plan, load, size
 from rackwright.catalog import Catalog
-from rackwright.report import text, write_report
+from rackwright.report import write_report
+from rackwright.report.outlook import outlook
+from rackwright.report.plan_text import show_plan
 from rackwright.report.words import usd
 from rackwright.rules import check
+from rackwright.terminal import console
 from rackwright_pulumi import record
 from rackwright_pulumi.build import declare
 from rackwright_pulumi.simulator import SimulatedCloud
 from rackwright_pulumi.simulator.engine import Engine, EngineFailure, installed
+from rich.console import Console
 
 ROOT = Path(__file__).resolve().parents[1]
 OUT = ROOT / ".cache" / "demo"
@@ -47,7 +49,7 @@ def plan_stack(name: str, today: date) -> None:
     out.rule(name)
     spec = load(ROOT / "stacks" / f"{name}.yaml")
     plan = size(spec, today=today)
-    text.show_plan(out, plan, 3)
+    show_plan(console(), plan, spec, outlook(spec, plan, plan.chosen, today), 3, Path("stacks") / f"{name}.yaml")
     stack = compile_plan(spec, plan, plan.fits[0], today=today)
     costs = bill(stack, plan.fits[0], spec, Catalog.default())
     graph = record(lambda: declare(stack) and None, stack=name)

@@ -6,11 +6,14 @@ nulls and turns integers into floats. The schema analyzer must see `str`, a type
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pydantic import TypeAdapter
-
-from rackwright.compile.wants import StackPlan
+from pydantic import TypeAdapter, ValidationError
+from rackwright.compile.wants import STACK_PLAN_VERSION, StackPlan
+from rackwright.errors import UserError
+from rackwright.problems import At, Problem
 
 T = TypeVar("T")
+SHOWN = 5
+"""Mistakes named one by one; one wrong field in forty pools is one mistake to its author."""
 
 if TYPE_CHECKING:
     PlanInput = StackPlan | str
@@ -20,6 +23,35 @@ else:
     PartInput = str
 
 
+class WrongPart(UserError):
+    """`text` is not the JSON of the part it was given for. Its problems name places, never the values found there."""
+
+    def __init__(self, text: str, problems: list[Problem]):
+        self.text = text
+        super().__init__(problems)
+
+
 def part(kind: type[T], value: object) -> T:
-    """The dataclass, whether given as itself or as its JSON. Raises pydantic.ValidationError on JSON of another shape."""
-    return TypeAdapter(kind).validate_json(value) if isinstance(value, str) else value  # type: ignore[return-value]
+    """The dataclass, whether given as itself or as its JSON.
+
+    Raises WrongPart on JSON of another shape, with fields this release does not know, or of another version of the plan.
+    """
+    if not isinstance(value, str):
+        return value  # type: ignore[return-value]
+    try:
+        made = TypeAdapter(kind).validate_json(value, extra="forbid")
+    except ValidationError as error:
+        raise WrongPart(value, _problems(error)) from None
+    if isinstance(made, StackPlan) and made.version != STACK_PLAN_VERSION:
+        raise WrongPart(value, [_problem(At() / "version", f"this release reads {STACK_PLAN_VERSION}, not {made.version}")])
+    return made
+
+
+def _problems(error: ValidationError) -> list[Problem]:
+    found = [_problem(At(tuple(item["loc"])), f"{item['msg']} ({error.title})") for item in error.errors(include_url=False)]
+    more = f"{len(found) - SHOWN} more mistakes"
+    return found if len(found) <= SHOWN else [*found[:SHOWN], _problem(At(), more)]
+
+
+def _problem(at: At, reason: str) -> Problem:
+    return Problem("P-part", reason, at, fix="pass the text that `rackwright compile SPEC --json` of the same release prints")

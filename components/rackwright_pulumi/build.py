@@ -4,8 +4,8 @@ import importlib
 from typing import Any
 
 import pulumi
-
 from rackwright.compile.wants import Kind, PlaceWant, StackPlan
+
 from rackwright_pulumi.program import Decided, Settings
 
 BLUEPRINTS = {

@@ -5,7 +5,6 @@ from datetime import date
 from pathlib import Path
 
 import pulumi
-
 from rackwright.catalog import Catalog
 from rackwright.compile.wants import StackPlan
 from rackwright.cost import Bill, bill, check_budget

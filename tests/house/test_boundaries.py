@@ -12,6 +12,7 @@ ROOT = Path(__file__).parents[2]
 PURE = ROOT / "blueprints" / "rackwright"
 PULUMI = ROOT / "components" / "rackwright_pulumi"
 ORDER = ("problems", "errors", "catalog", "spec", "sizing", "compile", "rules", "cost", "report", "decision", "scaffold", "cli")
+LOADED = "print([m for m in sys.modules if m.startswith('pulumi')])"
 FORMULAS = ("memory", "compute", "traffic", "serving", "storage", "parameters")
 
 
@@ -28,13 +29,13 @@ def files(folder: Path) -> list[Path]:
 
 
 def test_importing_the_pure_half_leaves_pulumi_out():
-    code = "import sys, rackwright, rackwright.cli; from rackwright import load, size, compile_plan; print([m for m in sys.modules if m.startswith('pulumi')])"
+    code = "import sys, rackwright, rackwright.cli; from rackwright import load, size, compile_plan; " + LOADED
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=_path())
     assert found.stdout.strip() == "[]"
 
 
 def test_importing_the_components_imports_no_cloud_sdk():
-    code = "import sys, rackwright_pulumi, rackwright_pulumi.cli; print([m for m in sys.modules if m.startswith('pulumi')])"
+    code = "import sys, rackwright_pulumi, rackwright_pulumi.cli; " + LOADED
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=_path())
     assert found.stdout.strip() == "[]"
 

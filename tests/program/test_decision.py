@@ -63,7 +63,8 @@ def test_a_new_price_list_changes_nothing(box):
 
 
 def test_tags_team_and_image_do_not_invalidate_it(box):
-    spec = edited(box, tags={"owner": "somebody-else"}, workloads__0__team="other", workloads__0__run={"image": "registry.example/x@sha256:" + "0" * 64})
+    image = "registry.example/x@sha256:" + "0" * 64
+    spec = edited(box, tags={"owner": "somebody-else"}, workloads__0__team="other", workloads__0__run={"image": image})
     assert problems(box, spec) == []
 
 

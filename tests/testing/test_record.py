@@ -26,9 +26,7 @@ def test_urns_are_the_engines():
             self.register_outputs({})
 
     graph = record(lambda: Outer("o") and None)
-    assert (
-        graph.one("aws:ec2/vpc:Vpc").urn == "urn:pulumi:test::rackwright::acme:net:Outer$acme:net:Net$aws:ec2/vpc:Vpc::inner-vpc"
-    )
+    assert graph.one("aws:ec2/vpc:Vpc").urn == "urn:pulumi:test::rackwright::acme:net:Outer$acme:net:Net$aws:ec2/vpc:Vpc::inner-vpc"
     assert graph.one("acme:net:Outer").parent == ""
 
 

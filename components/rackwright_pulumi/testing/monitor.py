@@ -84,8 +84,10 @@ class GraphMonitor(mocks.MockMonitor):
         answer = self.known_invokes.get(request.tok)
         if answer is None:
             raise KeyError(f"the program calls {request.tok}({args}); pass invokes={{{request.tok!r}: ...}} to say what it answers")
-        values = answer(args) if callable(answer) else answer
-        return resource_pb2.ResourceInvokeResponse(**{"return": _sync_await(rpc.serialize_properties(values, {}))})
+        values: Any = answer(args) if callable(answer) else answer
+        response = resource_pb2.ResourceInvokeResponse()
+        getattr(response, "return").CopyFrom(_sync_await(rpc.serialize_properties(values, {})))
+        return response
 
     def _node(self, request) -> Node:
         raw = rpc.deserialize_properties(request.object, keep_unknowns=True)

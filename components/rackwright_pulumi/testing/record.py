@@ -85,7 +85,7 @@ def _run(program: Program, monitor: GraphMonitor, project: str, stack_name: str,
 
 
 async def _in_stack(program: Program) -> None:
-    stock, runtime_stack.wait_for_rpcs = runtime_stack.wait_for_rpcs, _drain
+    stock, runtime_stack.wait_for_rpcs = runtime_stack.wait_for_rpcs, _drain  # ty: ignore[invalid-assignment]
     try:
         await runtime_stack.run_in_stack(program)
     finally:
