@@ -45,8 +45,7 @@ def graph_of(blueprint: str, plan: StackPlan | str | None = None, preview: bool 
         for key, value in made.stack_outputs().items():
             pulumi.export(key, value)
 
-    ami = {"aws:ec2/getAmi:getAmi": {"id": "ami-0123456789abcdef0"}}
-    return record(program, preview=preview, invokes=ami)
+    return record(program, preview=preview)
 
 
 @cache
