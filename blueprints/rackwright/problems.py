@@ -12,6 +12,8 @@ WIDTH = 100
 TAB = " " * 4
 BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 """Line breaks as YAML counts them."""
+LONGEST_QUOTE = 2000
+"""Characters of a line that are looked at on either side of a caret; more than any terminal shows."""
 SECRET_CODE = "V-114"
 """What follows such a place on its line is never printed."""
 SECRET = re.compile(
@@ -109,7 +111,9 @@ def render(problems: Sequence[Problem], text: str, source: str, color: bool = Fa
 def _one(problem: Problem, line: str | None, source: str, color: bool) -> str:
     place = f"{source}:{problem.mark.line}:{problem.mark.column}" if problem.mark else source
     ink = _INK if color else dict.fromkeys(_INK, "")
-    where = f": {_visible(str(problem.at))}" if problem.at.steps else ""
+    path = _visible(str(problem.at)[:LONGEST_QUOTE])
+    path = path if len(path) <= WIDTH else path[: WIDTH - 3] + "..."
+    where = f": {path}" if problem.at.steps else ""
     block = [f"{place}: {ink[problem.level]}{problem.level} {problem.code}{ink['end']}{where}", *_paragraph("    ", problem.reason)]
     if problem.mark and line is not None:
         block += _excerpt(problem.mark, line, ink)
@@ -132,11 +136,12 @@ def _quotable(lines: Sequence[str], mark: Mark | None, secrets: Sequence[Mark]) 
 def _excerpt(mark: Mark, line: str, ink: dict[str, str]) -> list[str]:
     gutter = f"{mark.line:5} | "
     room = WIDTH - len(gutter)
-    before, after = _visible(line[: mark.column - 1]), _visible(line[mark.column - 1 :])
+    caret = mark.column - 1
+    before, after = _visible(line[max(0, caret - LONGEST_QUOTE) : caret]), _visible(line[caret : caret + LONGEST_QUOTE])
     if _columns(before + after) > room:
         before, after = _window(before, after, room)
-    caret = " " * _columns(before)
-    return [(gutter + before + after).rstrip(), f"{' ' * (len(gutter) - 2)}| {caret}{ink['caret']}^{ink['end']}"]
+    left = " " * (len(gutter) - 2) + "| " + " " * _columns(before)
+    return [(gutter + before + after).rstrip(), f"{left}{ink['caret']}^{ink['end']}"]
 
 
 def _window(before: str, after: str, room: int) -> tuple[str, str]:

@@ -40,6 +40,7 @@ class Draft:
         self.tree = tree
         self.problems = problems
         self.broken: list[At] = [problem.at for problem in problems]
+        self.told: set[At] = set(self.broken)
         self.notes: tuple[str, ...] = ()
 
     def validate(self) -> Spec | None:
@@ -83,10 +84,11 @@ class Draft:
 
     def _report(self, error: Mapping[str, Any], data: object) -> None:
         problem = problem_of(error, data)
-        if problem.at not in {other.at for other in self.problems}:
+        if problem.at not in self.told:
             self._add(problem, is_about_key(error))
 
     def _add(self, problem: Problem, about_key: bool = False) -> None:
+        self.told.add(problem.at)
         self.problems.append(problem.with_mark(self.tree.nearest(problem.at, about_key)))
 
     def _guess_kinds(self, workloads: object) -> None:
@@ -130,7 +132,7 @@ def _replace(holder: Any, steps: tuple[str | int, ...]) -> bool:
     index = steps[-1]
     broken = holder[index] if isinstance(holder, list) and steps[0] == "workloads" and isinstance(index, int) else None
     kind = broken.get("kind") if isinstance(broken, dict) else None
-    if kind not in STAND_IN_WORKLOADS:
+    if not isinstance(kind, str) or kind not in STAND_IN_WORKLOADS:
         return False
     holder[index] = {"kind": kind, "name": "unnamed"} | STAND_IN_WORKLOADS[kind]
     return holder[index] != broken
