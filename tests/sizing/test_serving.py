@@ -74,6 +74,12 @@ def test_more_load_never_answers_sooner(rate, factor, percentile):
 def test_higher_percentiles_wait_longer(rate):
     waits = [float(serving.first_token(N, H100, Load(800, 2000, 200, 500, rate), q, 0.01, DEFAULT).seconds) for q in (50, 90, 95, 99)]
     assert waits == sorted(waits)
+    assert rate < 5 or waits[0] < waits[1] < waits[2] < waits[3]
+
+
+def test_occupancy_exceeds_its_mean_like_poisson():
+    assert serving.peak_running(100.0, 50) == 100
+    assert serving.peak_running(100.0, 95) == pytest.approx(116.45)
 
 
 def test_prompts_served_from_the_prefix_cache_are_not_computed():

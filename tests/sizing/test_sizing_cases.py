@@ -29,4 +29,24 @@ def test_case(case):
         assert words in warnings
     refused = {r.candidate.label: [str(x.limit) for x in r.rejections] for r in plan.rejected}
     assert {label: refused.get(label) for label in expected["refused"]} == expected["refused"]
+    assert numbers(plan) == pytest.approx(expected["numbers"], rel=2e-3)
     assert SizingPlan.from_json(plan.to_json()) == plan
+
+
+def numbers(plan: SizingPlan) -> dict[str, float]:
+    """What no price list changes; a change of formula, constant or prior shows here, and is then written down on purpose."""
+    if plan.chosen is None:
+        return {}
+    f, hour = plan.chosen, 3600.0
+    every = {
+        "memory_gib": f.memory.total_bytes / 2**30,
+        "hours": f.duration_s and f.duration_s.p50 / hour,
+        "hours_p90": f.duration_s and f.duration_s.p90 / hour,
+        "exposed_s": f.speed.communication_s,
+        "ttft_s": f.speed.ttft_s,
+        "tpot_s": f.speed.tpot_s,
+        "storage_gb": plan.storage.capacity_bytes / 1e9,
+        "storage_gb_per_s": plan.storage.throughput_bytes_per_s / 1e9,
+        "checkpoint_interval_h": plan.facts.checkpoint_interval_s / hour,
+    }
+    return {name: float(f"{value:.5g}") for name, value in every.items() if value}

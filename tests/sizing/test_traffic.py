@@ -18,6 +18,11 @@ def test_one_accelerator_sends_nothing():
     assert traffic.spread_seconds(0.0, 1, 4, NVLINK, DEFAULT) == 0
 
 
+def test_tensor_parallelism_sends_four_all_reduces_per_layer():
+    """Korthikanti et al., section 4.2.1: two forward, two backward, of the 16-bit hidden state; a ring sends 2 (t - 1) / t of it."""
+    assert traffic.tensor_bytes(8, 4096, 8192, 80) == pytest.approx(80 * 4 * 2 * 7 / 8 * 4096 * 8192 * 2)
+
+
 def test_all_reduce_of_gradients_sends_them_twice():
     assert traffic.data_bytes(1e9, 7e9, 0, 1) == pytest.approx(2 * 2 * 7e9)
 

@@ -1,0 +1,80 @@
+"""The training search: parts of a step, and what it says when nothing fits."""
+
+from dataclasses import replace
+
+import pytest
+from rackwright.sizing import compute
+from rackwright.sizing.assumptions import DEFAULT
+from rackwright.sizing.layouts import Pins
+from rackwright.sizing.memory import Recipe
+from rackwright.sizing.outcome import Outcome
+from rackwright.sizing.plan import Limit
+from rackwright.sizing.target import Target
+from rackwright.sizing.traffic import Links
+from rackwright.sizing.train import TrainingJob, best_training
+
+from tests.sizing.helpers import network
+
+H100 = Target("NVIDIA H100 80GB SXM5", "NVIDIA", 80 * 2**30, 3.35e12, 989e12, Links(450e9, 400e9, 8, 8), 4)
+N = network("llama-3.1-8b")
+JOB = TrainingJob(N, Recipe(), "full", "bf16", 4096, 4096, compute.training_flops_per_token(N, 4096) * 4096, 64, 6400)
+
+
+def best(job: TrainingJob = JOB, target: Target = H100, **pins) -> Outcome:
+    return best_training(replace(job, pins=Pins(**pins)), target, DEFAULT)
+
+
+def test_bubble_is_stages_less_one_over_micro_batches():
+    """Narayanan et al. 2021: (p - 1) / m of the ideal time."""
+    s = best(pipeline=4, tensor=2, micro_batch=1, recompute="none").speed
+    inside = best(replace(JOB, batch=64 * 16), pipeline=4, tensor=2, micro_batch=1, recompute="none").speed
+    assert s.bubble_s == pytest.approx(3 / 16 * s.compute_s, rel=0.2)
+    assert inside.bubble_s == pytest.approx(s.bubble_s)
+
+
+def test_work_is_steps_times_step():
+    found = best()
+    assert found.work_s == pytest.approx(100 * found.speed.step_s)
+    parts = found.speed.compute_s + found.speed.communication_s + found.speed.bubble_s
+    assert parts < found.speed.step_s < parts * 1.05
+
+
+def test_utilisation_is_flops_over_peak():
+    found = best()
+    assert found.speed.mfu == pytest.approx(JOB.flops_per_sequence * 64 / found.speed.step_s / (32 * 989e12))
+    assert found.speed.tokens_per_s == pytest.approx(64 * 4096 / found.speed.step_s)
+
+
+def test_recompute_sends_the_forward_half_again():
+    once, twice = (best(tensor=8, pipeline=1, zero=1, micro_batch=1, recompute=r).speed for r in ("none", "full"))
+    assert twice.communication_s > once.communication_s
+    assert twice.compute_s == pytest.approx(once.compute_s * (1 + DEFAULT.recompute_visible / 3))
+
+
+def test_one_accelerator_waits_for_nobody():
+    alone = replace(H100, links=Links(450e9, 0.0, 1, 1), nodes=1)
+    found = best(replace(JOB, recipe=Recipe(trainable=4e7), method="lora"), alone)
+    assert found.speed.communication_s == found.speed.bubble_s == 0
+
+
+def test_a_faster_network_is_never_slower():
+    slow = replace(H100, links=Links(450e9, 10e9, 8, 8))
+    assert best().speed.step_s <= best(target=slow).speed.step_s
+
+
+def test_without_room_the_smallest_layout_is_named():
+    small = replace(H100, memory_bytes=2 * 2**30)
+    found = best(target=small)
+    (only,) = found.rejections
+    assert only.limit is Limit.DEVICE_MEMORY
+    assert only.have == pytest.approx(2 * 0.92)
+    assert found.parallelism.recompute == "full"
+
+
+def test_a_batch_too_small_for_the_machines_says_so():
+    (only,) = best(replace(JOB, batch=1), replace(H100, nodes=64), tensor=1, context=1).rejections
+    assert (only.limit, only.need, only.have) == (Limit.GEOMETRY, 512, 1)
+
+
+def test_equal_questions_have_equal_answers():
+    assert best() == best_training.__wrapped__(replace(JOB, pins=Pins()), H100, DEFAULT)
