@@ -83,6 +83,7 @@ class GcpPool(pulumi.ComponentResource):
                 parent=self,
                 delete_before_replace=True,  # the name is fixed, and accelerators are seldom there twice
                 ignore_changes=["initialNodeCount"],  # where the pool began; changing it would replace the pool
+                replace_on_changes=["placementPolicy.tpuTopology"],  # GKE cannot reshape a slice; the provider does not say so
                 custom_timeouts=CustomTimeouts(create=CREATE_WITHIN),
             ),
         )

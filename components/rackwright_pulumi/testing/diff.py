@@ -1,10 +1,10 @@
 """What an update would do, from two graphs: the engine's rule with the simulated cloud's replace-on-change fields."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from rackwright_pulumi.simulator.difference import differences
+from rackwright_pulumi.simulator.difference import Differences, differences
 
 ORDER = ("replace", "delete", "create", "update")
 
@@ -38,10 +38,16 @@ def _changes(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Change]:
         if now is None:
             yield _change("delete", node)
         elif found := differences(node["type"], node["inputs"], now["inputs"], now.get("options", {}).get("ignoreChanges", ())):
-            yield _change("replace" if found.replaces else "update", node, found.replaces or tuple(c.path for c in found.changes))
+            forcing = _forcing(found, now.get("options", {}).get("replaceOnChanges", ()))
+            yield _change("replace" if forcing else "update", node, forcing or tuple(c.path for c in found.changes))
     for urn, node in after.items():
         if urn not in before and not any(alias in before for alias in node.get("options", {}).get("aliases", ())):
             yield _change("create", node)
+
+
+def _forcing(found: Differences, asked: Sequence[str]) -> tuple[str, ...]:
+    """Paths the cloud replaces on, and those the program asked to (`replace_on_changes`)."""
+    return tuple(c.path for c in found.changes if c.replaces or any(c.path == path or c.path.startswith(f"{path}.") for path in asked))
 
 
 def _change(operation: str, node: dict[str, Any], because: tuple[str, ...] = ()) -> Change:

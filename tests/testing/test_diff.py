@@ -1,0 +1,50 @@
+"""`rackwright diff`: what an update would do, named without the engine."""
+
+from dataclasses import replace
+
+import pytest
+from rackwright_pulumi.build import declare
+from rackwright_pulumi.testing import record
+from rackwright_pulumi.testing.diff import compare
+
+from tests.plans import fleet_plan, tpu_plan, training_plan
+
+
+def graph(plan) -> dict:
+    return record(lambda: declare(plan) and None).as_json()
+
+
+def changes(old, new) -> dict[str, str]:
+    return {change.name: change.operation for change in compare(graph(old), graph(new))}
+
+
+@pytest.mark.parametrize("make", [training_plan, fleet_plan, tpu_plan])
+def test_the_same_plan_changes_nothing(make):
+    assert not compare(graph(make()), graph(make()))
+
+
+def test_another_topology_replaces_the_slice_alone():
+    plan = tpu_plan()
+    pools = tuple(replace(p, topology="4x8", nodes_min=8, nodes_max=8, nodes_start=8) if p.topology else p for p in plan.pools)
+    found = changes(plan, replace(plan, pools=pools))
+    assert {name for name, operation in found.items() if operation == "replace"} == {f"{plan.name}-slice-0-pool"}
+
+
+def test_more_nodes_update_the_pool_in_place():
+    plan = training_plan()
+    pools = tuple(replace(p, nodes_min=8, nodes_max=8, nodes_start=8) if p.name == "gpu" else p for p in plan.pools)
+    assert set(changes(plan, replace(plan, pools=pools)).values()) == {"update"}
+
+
+def test_a_moved_network_says_which_field_forces_it():
+    plan = training_plan()
+    found = compare(graph(plan), graph(replace(plan, network=replace(plan.network, cidr="10.9.0.0/16"))))
+    vpc = next(change for change in found if change.type == "aws:ec2/vpc:Vpc")
+    assert (vpc.operation, vpc.because, vpc.protected) == ("replace", ("cidrBlock",), True)
+
+
+def test_what_is_gone_is_deleted_and_what_is_new_created():
+    plan = training_plan()
+    without = replace(plan, manifests=plan.manifests[:-1])
+    assert set(changes(plan, without).values()) == {"delete"}
+    assert set(changes(without, plan).values()) == {"create"}
