@@ -119,9 +119,12 @@ def test_there_are_no_chains_and_nothing_waits_for_everything(graph):
     assert max(len(node.depends_on) for node in graph.nodes.values()) < 40
 
 
-def test_a_preview_declares_the_same_resources(graph):
+def test_a_preview_declares_the_same_resources_with_the_same_inputs(graph):
     blueprint = next(key for key, (kind, _) in BLUEPRINTS.items() if graph.by_type(f"rackwright:index:{kind.__name__}"))
-    assert graph_of(blueprint, preview=True).nodes.keys() == graph.nodes.keys()
+    foreseen = graph_of(blueprint, preview=True)
+    assert foreseen.nodes.keys() == graph.nodes.keys()
+    missing = {urn: graph.nodes[urn].inputs.keys() - node.inputs.keys() for urn, node in foreseen.nodes.items()}
+    assert not [urn for urn, keys in missing.items() if keys]
 
 
 def test_exactly_what_holds_state_is_protected():

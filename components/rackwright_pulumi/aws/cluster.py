@@ -66,7 +66,7 @@ class AwsCluster(pulumi.ComponentResource):
         self.version = want.version
         self.cluster_name, self.cluster_id, self.cluster_arn, self.endpoint = cluster.name, cluster.id, cluster.arn, cluster.endpoint
         self.oidc_issuer = cluster.identities[0].oidcs[0].issuer
-        self.security_group_id = cluster.vpc_config.cluster_security_group_id
+        self.security_group_id = _own_group(cluster)
         self.node_role_arn = nodes.arn
         self.kubeconfig = kubeconfig(cluster, args["region"])
         self.register_outputs(
@@ -121,6 +121,11 @@ def _control_plane(kin: Kin, want: ClusterWant, args: AwsClusterArgs, role: Gran
             ignore_changes=["accessConfig.bootstrapClusterCreatorAdminPermissions"],
         ),
     )
+
+
+def _own_group(cluster: Cluster) -> Output[str]:
+    """The group EKS makes. A preview knows the object it stands in and not the group: the endpoint says whether there is a cluster yet."""
+    return Output.all(cluster.endpoint, cluster.vpc_config.cluster_security_group_id).apply(lambda known: known[1])
 
 
 def _endpoints(want: ClusterWant, subnet_ids: Sequence[Input[str]]) -> ClusterVpcConfigArgs:
