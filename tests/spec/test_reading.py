@@ -1,13 +1,20 @@
 """What the reader knows beyond its printed text: versions, acknowledgement, secrets, marks."""
 
+import json
+from dataclasses import asdict
+
 import pytest
+from rackwright.catalog import models
+from rackwright.catalog.hf_config import read_hf_config
 from rackwright.errors import UserError
 from rackwright.problems import At, Level, Mark, Problem, as_json, render
-from rackwright.spec import examine, read
+from rackwright.spec import examine, load, read
 from rackwright.spec.migrate import Step, migrate, version_problem
+from rackwright.spec.model import architecture_of
 from rackwright.spec.residency import TERRITORIES, stays_in
 from rackwright.spec.shape import did_you_mean, homes, nearest
 from rackwright.spec.spec import API_VERSION
+from rackwright.spec.workload import Model
 
 FINE = """\
 api_version: rackwright/v1
@@ -133,6 +140,36 @@ def test_keys_know_their_homes():
 )
 def test_residency_follows_borders_not_names(cloud, region, territory, inside):
     assert stays_in(cloud, region, territory) is inside
+
+
+CONFIG = {
+    "model_type": "llama",
+    "hidden_size": 256,
+    "intermediate_size": 512,
+    "num_hidden_layers": 4,
+    "num_attention_heads": 8,
+    "num_key_value_heads": 2,
+    "vocab_size": 1000,
+    "max_position_embeddings": 2048,
+}
+
+
+def test_a_config_json_beside_the_spec_becomes_part_of_it(tmp_path, monkeypatch):
+    (tmp_path / "stacks").mkdir()
+    (tmp_path / "stacks" / "config.json").write_text(json.dumps(CONFIG))
+    path = tmp_path / "stacks" / "demo.yaml"
+    path.write_text(FINE.replace("base: llama-3.1-8b", "config: config.json"))
+    spec = load(path)
+    assert architecture_of(spec.workload.model) == read_hf_config(CONFIG)
+    monkeypatch.chdir(tmp_path)
+    assert load("stacks/demo.yaml") == spec
+
+
+@pytest.mark.parametrize("name", models.names())
+def test_an_architecture_can_be_written_out_and_read_back(name):
+    architecture = models.find(name).architecture
+    fields = {key: value for key, value in asdict(architecture).items() if value is not None}
+    assert architecture_of(Model(architecture=fields)) == architecture
 
 
 def test_every_territory_names_every_cloud():

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from rackwright.errors import UserError
 from rackwright.problems import Level, Problem
 from rackwright.spec.draft import Draft
+from rackwright.spec.model import self_contained
 from rackwright.spec.source import LARGEST_BYTES, check_characters, read_file, too_large
 from rackwright.spec.spec import Spec
 from rackwright.spec.tree import Node, parse
@@ -65,12 +66,13 @@ def examine(text: str, source: str = "spec.yaml", catalog: "Catalog | None" = No
         problem = Problem("S-type", "a spec is a mapping: keys with values", fix="start with `api_version: rackwright/v1`", mark=tree.mark)
         return Reading(None, (*problems, problem))
     draft = Draft(tree, problems)
-    spec = draft.validate()
+    spec, folder = draft.validate(), Path(source).parent
     if spec is not None:
-        draft.check(spec, Path(source).parent, catalog)
+        draft.check(spec, folder, catalog)
     found = tuple(sorted(draft.problems, key=_in_file_order))
-    clean = not any(problem.level is Level.ERROR for problem in found)
-    return Reading(spec if clean else None, found, draft.notes)
+    if spec is None or any(problem.level is Level.ERROR for problem in found):
+        return Reading(None, found, draft.notes)
+    return Reading(self_contained(spec, folder), found, draft.notes)
 
 
 def _tree(text: str, source: str) -> tuple[Node, list[Problem]]:

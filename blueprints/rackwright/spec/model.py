@@ -1,8 +1,10 @@
 """The architecture a spec's model stands for."""
 
+from dataclasses import asdict
 from pathlib import Path
 
 from rackwright.catalog.architecture import Architecture, from_fields
+from rackwright.spec.spec import Spec
 from rackwright.spec.workload import Model
 
 
@@ -21,3 +23,21 @@ def architecture_of(model: Model, folder: Path = Path()) -> Architecture | None:
 
         return read_hf_config(folder / model.config)
     return from_fields(model.architecture) if model.architecture is not None else None
+
+
+def self_contained(spec: Spec, folder: Path) -> Spec:
+    """The spec with each config.json replaced by the architecture it describes, so that nothing later depends on where the file lies.
+
+    Raises ConfigError when a file cannot be read.
+    """
+    if all(workload.model.config is None for workload in spec.workloads):
+        return spec
+    return spec.model_copy(update={"workloads": tuple(_written_out(workload, folder) for workload in spec.workloads)})
+
+
+def _written_out(workload, folder: Path):
+    architecture = architecture_of(workload.model, folder) if workload.model.config is not None else None
+    if architecture is None:
+        return workload
+    fields = {name: value for name, value in asdict(architecture).items() if value is not None}
+    return workload.model_copy(update={"model": workload.model.model_copy(update={"config": None, "architecture": fields})})

@@ -26,7 +26,7 @@ class Model(Part):
     base: Text | None = None
     """Name in the model catalog."""
     config: Text | None = None
-    """Path of a Hugging Face config.json, relative to the spec."""
+    """Path of a Hugging Face config.json, relative to the spec; read in place of `architecture`."""
     architecture: dict[str, Any] | None = None
     """Layers, widths and heads written out; docs/spec.md lists the fields."""
     weights: Weights | None = None

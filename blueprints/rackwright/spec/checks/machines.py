@@ -4,11 +4,14 @@ from collections.abc import Iterator
 
 from rackwright.problems import At
 from rackwright.spec.base import quote
-from rackwright.spec.checks.places import blocks
+from rackwright.spec.checks.places import blocks, modes
 from rackwright.spec.checks.registry import Context, Finding, check
 from rackwright.spec.infra import Place
 from rackwright.spec.residency import matches, stays_in
 from rackwright.spec.shape import did_you_mean
+
+LONG_TERM = {"cud-1y", "cud-3y"}
+"""Prices, not ways to obtain a machine."""
 
 
 @check("S-50")
@@ -66,6 +69,11 @@ def machines_are_sold_there(context: Context) -> Iterator[Finding]:
         known = [region for region in place.regions if region in context.regions.get(place.cloud, [])]
         if sold and known and not set(sold) & set(known):
             yield Finding(at, f"sold in {', '.join(sorted(sold)[:6])}", f"{quote(name)} is sold in none of {', '.join(known)}")
+            continue
+        zones = [zone for row in context.catalog.places_by_sku.get(name, ()) for zone in row.zones]
+        if place.cloud == "gcp" and zones and place.zones and not set(zones) & set(place.zones):
+            near = [zone for zone in zones if not known or zone.rpartition("-")[0] in known]
+            yield Finding(at, f"sold in {', '.join(sorted(near)[:6])}", f"{quote(name)} is sold in none of {', '.join(place.zones)}")
 
 
 @check("S-55")
@@ -94,6 +102,32 @@ def blocks_are_sold_for_the_type(context: Context) -> Iterator[Finding]:
         if machine and machine.cloud == "aws" and not machine.capacity_block:
             families = sorted({m.family for m in context.catalog.machines if m.capacity_block and m.cloud == "aws"})
             yield Finding(at / "instance", f"they are for {', '.join(families)}")
+
+
+@check("S-57")
+def machines_are_sold_that_way(context: Context) -> Iterator[Finding]:
+    """A pinned machine must be sold in one of the capacity modes of its place."""
+    for at, place in context.places:
+        machine = context.catalog.machine_by_name.get(place.pin.instance) if place.pin else None
+        asked = {mode.replace("_", "-") for _, mode in modes(at, place)}
+        sold = {str(mode) for mode in machine.capacity_modes} - LONG_TERM if machine else set()
+        if machine and machine.cloud == place.cloud and sold and asked and not asked & sold:
+            fix = f"it is sold as {', '.join(sorted(sold))}"
+            yield Finding(at / "pin" / "instance", fix, f"{quote(machine.name)} is not sold as {', '.join(sorted(asked))}")
+
+
+@check("S-58")
+def pins_keep_the_limit(context: Context) -> Iterator[Finding]:
+    """Pinned machines must keep limits.accelerators."""
+    most = context.spec.limits.accelerators
+    for at, place in context.places:
+        machine = context.catalog.machine_by_name.get(place.pin.instance) if place.pin else None
+        if place.pin and machine and most:
+            slices = context.catalog.slices_by_machine.get(machine.name, ())
+            hosts = min((piece.hosts for piece in slices if piece.topology == place.pin.topology), default=1)
+            have = machine.accelerator_count * (place.pin.nodes or hosts)
+            if have > most:
+                yield Finding(at / "pin", f"they hold {have:,} accelerators; limits.accelerators is {most:,}")
 
 
 def named_machines(context: Context) -> Iterator[tuple[At, Place, str]]:
