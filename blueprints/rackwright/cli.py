@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import cached_property
-from importlib.metadata import entry_points
+from importlib.metadata import entry_points, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="rackwright",
-    help="Say what AI workload you want to run; get the machines, the reasons, and the Pulumi stack that builds them.",
-    epilog="Exit status: 0 done, 1 nothing meets the goals, 2 the input is wrong.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -112,9 +110,25 @@ class Session:
             plan_text.show_plan(console(), self.plan, self.spec, ahead, top, self.path)
 
 
+def _version(wanted: bool) -> None:
+    if wanted:
+        emit(f"rackwright {version('rackwright')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
+) -> None:
+    """Say what AI workload you want to run; get the machines, the reasons, and the Pulumi stack that builds them.
+
+    Exit status: 0 done, 1 nothing meets the goals, 2 the input is wrong.
+    """
+
+
 @app.command()
 def validate(spec: SpecPath, as_json: AsJson = False) -> None:
-    """Check a spec: every problem at once, each with its place and what to do."""
+    """Check a spec. Every problem is shown at once, each with its place and what to do."""
     session = Session.of(spec, as_json, None)
     found = session.reading
     if as_json:
@@ -132,7 +146,7 @@ def plan(
     top: Annotated[int, typer.Option(min=1, help="How many machines to show.")] = 5,
     today: Today = None,
 ) -> None:
-    """Size the workload: ranked machines with time, cost and memory, the whole bill, and why the others do not do."""
+    """Size the workload. Ranked machines with time, cost and memory, the whole bill, and what the nearest misses lack."""
     session = Session.of(spec, as_json, today)
     ahead = session.outlook(session.plan.chosen)
     session.show_plan(ahead, top)
@@ -146,7 +160,7 @@ def explain(
     as_json: AsJson = False,
     today: Today = None,
 ) -> None:
-    """Why this machine, or why not that one: memory by term, time by term, every limit, every assumption."""
+    """Say why this machine, or why not that one. Memory by term, time by term, every limit, every assumption."""
     from rackwright.report import explain_text
 
     session = Session.of(spec, as_json, today)
@@ -167,7 +181,7 @@ def choose(
     as_json: AsJson = False,
     today: Today = None,
 ) -> None:
-    """Record a choice beside the spec, so that a new price list never replaces a running cluster."""
+    """Record a choice beside the spec. A new price list then never replaces a running cluster."""
     from rackwright import decision
     from rackwright.files import write_text
 
@@ -182,7 +196,7 @@ def choose(
 
 @app.command(name="compile")
 def compile_command(spec: SpecPath, as_json: AsJson = False, today: Today = None) -> None:
-    """Print the StackPlan: which networks, disks, pools, operators and queues are wanted."""
+    """Print what is wanted of the cloud. Networks, disks, pools, operators and queues, in no provider's words."""
     from rackwright.report import stack_text
 
     session = Session.of(spec, as_json, today)
@@ -197,7 +211,7 @@ def report(
     as_json: AsJson = False,
     today: Today = None,
 ) -> None:
-    """Write the report a manager reads: one HTML file that needs nothing else, or Markdown for a pull request."""
+    """Write the report a manager reads. One HTML file that needs nothing else, or Markdown for a pull request."""
     from rackwright.report.write import check_target, write_report
 
     session = Session.of(spec, as_json, today)
@@ -212,7 +226,7 @@ def report(
 
 @app.command()
 def schema(as_json: AsJson = False) -> None:
-    """Print the JSON Schema of a spec, for editors; it is JSON with and without --json."""
+    """Print the JSON Schema of a spec, for editors. It is JSON with and without --json."""
     from rackwright.spec.schema import text
 
     emit(text())
@@ -224,7 +238,7 @@ def catalog(
     name: Annotated[str, typer.Argument(help="Part of a name.", show_default="all")] = "",
     as_json: AsJson = False,
 ) -> None:
-    """List what can be bought and what can be run, with sources and dates."""
+    """List what can be bought and what can be run. --json adds source and date of every fact."""
     from rackwright.report import catalog_text
 
     rows = catalog_text.catalog_rows(what, name)
@@ -233,7 +247,7 @@ def catalog(
 
 @app.command()
 def new(directory: Annotated[Path, typer.Argument(metavar="DIR", help="A new or empty folder.")], as_json: AsJson = False) -> None:
-    """Start a project of your own: a spec, a Pulumi program of a few lines, a test."""
+    """Start a project of your own. A spec, a Pulumi program of a few lines, a test."""
     from rackwright.scaffold import scaffold
 
     written = scaffold(directory)

@@ -54,7 +54,7 @@ def working(words: str, quiet: bool = False) -> Generator[None]:
 
 def emit(value: Any) -> None:
     """JSON on standard output and nothing else; text is printed as it is."""
-    text = value if isinstance(value, str) else json.dumps(value, indent=2, sort_keys=True, default=str, ensure_ascii=False)
+    text = value if isinstance(value, str) else json.dumps(value, indent=2, default=str, ensure_ascii=False)
     sys.stdout.write(text.removesuffix("\n") + "\n")
 
 
@@ -63,7 +63,7 @@ def tell(problems: Sequence[Problem], source: str = "") -> None:
     from rackwright.report.problems_text import rendered
 
     if problems:
-        sys.stderr.write(rendered(UserError(problems, source), color=_colored()))
+        sys.stderr.write(rendered(UserError(problems, source or "rackwright"), color=_colored()))
 
 
 def guarded(command: Callable[[], int | None], as_json: bool) -> int:
@@ -74,11 +74,13 @@ def guarded(command: Callable[[], int | None], as_json: bool) -> int:
     try:
         status = command() or DONE
         sys.stdout.flush()
-    except BrokenPipeError:  # `| head`: the reader has what it wanted
-        _silence()
+    except KeyboardInterrupt:
+        return STOPPED
+    except (BrokenPipeError, SystemExit) as end:
+        if isinstance(end, SystemExit) and not isinstance(end.__context__, BrokenPipeError):
+            raise
+        _silence()  # `| head`: the reader has what it wanted; rich makes an exit of it
         return DONE
-    except (KeyboardInterrupt, SystemExit) as stop:
-        return stop.code if isinstance(stop, SystemExit) and isinstance(stop.code, int) else STOPPED
     except Exception as error:
         return _ended(error, as_json)
     return status
@@ -102,7 +104,8 @@ def _ended(error: Any, as_json: bool) -> int:
 def failure(problems: Sequence[Problem], source: str) -> dict[str, Any]:
     """What `--json` prints when there is no answer."""
     errors = sum(problem.level is Level.ERROR for problem in problems)
-    return {"ok": False, "source": source, "errors": errors, "problems": [problem.as_json() for problem in problems]}
+    found = [problem.as_json() | ({} if source else {"path": ""}) for problem in problems]
+    return {"ok": False, "source": source, "errors": errors, "problems": found}
 
 
 def _fault(error: Any) -> tuple[int, Sequence[Problem], str]:

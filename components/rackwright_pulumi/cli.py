@@ -24,7 +24,7 @@ def register(app: typer.Typer) -> None:
 
 
 def graph(spec: SpecPath, as_json: AsJson = False, today: Today = None) -> None:
-    """Print every cloud resource the spec compiles to, with realistic ids, without a cloud."""
+    """Print every resource the spec compiles to. With realistic ids, without a cloud or the Pulumi CLI."""
     from rackwright.report import stack_text
 
     found = graph_of(Session.of(spec, as_json, today))
@@ -37,18 +37,23 @@ def diff(
     as_json: AsJson = False,
     today: Today = None,
 ) -> None:
-    """Name what an update would create, change, replace and delete, without the Pulumi CLI."""
+    """Name what an update would change. What it creates, changes, replaces and deletes, without the Pulumi CLI."""
     from rackwright.report import stack_text
 
     from rackwright_pulumi.testing.diff import compare
 
-    before, after = _read(old, as_json, today), _read(new, as_json, today)
-    changes = [change.as_json() for change in compare(before, _same_stack(after, before))]
+    before = _read(old, as_json, today)
+    after = _read(new, as_json, today, before.get("stack", ""))
+    changes = [change.as_json() for change in compare(before, after)]
     emit(changes) if as_json else stack_text.show_diff(console(), changes)
 
 
-def graph_of(session: Session) -> dict[str, Any]:
-    """The graph of a spec as plain JSON. Raises UserError, and typer.Exit(1) when nothing meets the goals."""
+def graph_of(session: Session, stack: str = "") -> dict[str, Any]:
+    """The graph of a spec as plain JSON. stack: its name, the file's when left out; ids follow from it, as they do in a cloud.
+
+    Raises UserError, and typer.Exit(1) when nothing meets the goals.
+    """
+    stack = stack or session.path.stem
     stack_plan = session.stack(session.chosen())
     try:
         from rackwright_pulumi.build import declare
@@ -58,10 +63,10 @@ def graph_of(session: Session) -> dict[str, Any]:
     secrets: dict[str, Any] = dict.fromkeys(session.spec.secrets, "(secret)")
     with working("declaring resources", session.as_json):
         try:
-            found = record(lambda: declare(stack_plan, secrets=secrets) and None, stack=session.path.stem)
+            found = record(lambda: declare(stack_plan, secrets=secrets) and None, stack=stack)
         except ModuleNotFoundError as missing:
             raise _not_installed(missing) from None
-    return found.as_json() | {"stack": session.path.stem, "planned_on": session.today.isoformat()}
+    return found.as_json() | {"stack": stack, "planned_on": session.today.isoformat()}
 
 
 def _not_installed(missing: ModuleNotFoundError) -> UserError:
@@ -70,9 +75,10 @@ def _not_installed(missing: ModuleNotFoundError) -> UserError:
     return UserError([Problem("U-extra", f"this command needs {missing.name}", fix=f'pip install "rackwright[{extra}]"')])
 
 
-def _read(path: Path, as_json: bool, today: datetime | None) -> dict[str, Any]:
+def _read(path: Path, as_json: bool, today: datetime | None, stack: str = "") -> dict[str, Any]:
+    """stack: under whose name a spec is declared, so that two versions of one in two files are compared as one stack."""
     if path.suffix != ".json":
-        return graph_of(Session.of(path, as_json, today))
+        return graph_of(Session.of(path, as_json, today), stack)
     try:
         found = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError) as error:
@@ -82,9 +88,3 @@ def _read(path: Path, as_json: bool, today: datetime | None) -> dict[str, Any]:
     if not isinstance(resources, list) or not all(isinstance(node, dict) and node.keys() >= GRAPH_KEYS for node in resources):
         raise UserError([Problem("G-file", "not a graph", fix="write one with `rackwright graph SPEC --json`")], str(path))
     return found
-
-
-def _same_stack(graph: dict[str, Any], like: dict[str, Any]) -> dict[str, Any]:
-    """Two versions of a spec have two file names; what they build is compared as one stack."""
-    old, new = (f"urn:pulumi:{g.get('stack', '')}::" for g in (graph, like))
-    return json.loads(json.dumps(graph).replace(old, new)) if old != new else graph
