@@ -1,10 +1,8 @@
 """What the clouds refuse although every input is well formed."""
 
-import json
-
 import pytest
 
-from tests.simulator.client import Refusal
+from tests.simulator.client import Refusal, kubeconfig
 
 VPC, SUBNET, ROLE, CLUSTER = "aws:ec2/vpc:Vpc", "aws:ec2/subnet:Subnet", "aws:iam/role:Role", "aws:eks/cluster:Cluster"
 NODES, BUCKET, GROUP = "aws:eks/nodeGroup:NodeGroup", "aws:s3/bucket:Bucket", "aws:ec2/securityGroup:SecurityGroup"
@@ -14,10 +12,6 @@ NAMESPACE, CONFIG, RELEASE = "kubernetes:core/v1:Namespace", "kubernetes:core/v1
 QUEUE = "kubernetes:kueue.x-k8s.io/v1beta2:ClusterQueue"
 TRUST = {"assumeRolePolicy": "{}"}
 EKS = {"roleArn": "arn:aws:iam::123456789012:role/c", "vpcConfig": {"subnetIds": ["subnet-1", "subnet-2"]}}
-
-
-def kubeconfig(server: str) -> str:
-    return json.dumps({"clusters": [{"name": "c", "cluster": {"server": server}}]})
 
 
 def inside(connect, cluster):

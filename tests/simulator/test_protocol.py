@@ -8,7 +8,7 @@ from pulumi.runtime.proto import provider_pb2 as pb
 from rackwright_pulumi.simulator.values import UNKNOWN, secret
 from rackwright_pulumi.simulator.wire import to_struct
 
-from tests.simulator.client import Refusal
+from tests.simulator.client import Refusal, kubeconfig
 
 VPC, SUBNET, BUCKET, ROLE = "aws:ec2/vpc:Vpc", "aws:ec2/subnet:Subnet", "aws:s3/bucket:Bucket", "aws:iam/role:Role"
 TEMPLATE, CLUSTER = "aws:ec2/launchTemplate:LaunchTemplate", "aws:eks/cluster:Cluster"
@@ -89,11 +89,35 @@ def test_the_sdks_own_version_is_reported(connect, package):
     assert connect(package).stub.GetPluginInfo(empty_pb2.Empty()).version == importlib.metadata.version(f"pulumi-{package}")
 
 
-def test_another_region_replaces_the_provider(aws):
-    old, new = to_struct({"region": "us-east-1"}), to_struct({"region": "us-west-2", "profile": "x"})
-    answer = aws.stub.DiffConfig(pb.DiffRequest(id="p", urn="u", olds=old, old_inputs=old, news=new))
-    assert list(answer.replaces) == ["region"]
-    assert list(answer.diffs) == ["profile", "region"]
+@pytest.mark.parametrize(
+    ("package", "old", "new", "replaces"),
+    [
+        ("aws", {"region": "us-east-1"}, {"region": "us-west-2", "profile": "x"}, ["region"]),
+        ("gcp", {"project": "a"}, {"project": "b"}, []),  # its resources move instead
+        ("kubernetes", {"kubeconfig": kubeconfig("https://a")}, {"kubeconfig": kubeconfig("https://b")}, ["kubeconfig"]),
+        (
+            "kubernetes",
+            {"kubeconfig": kubeconfig("https://a"), "clusterIdentifier": "c"},
+            {"kubeconfig": kubeconfig("https://b"), "clusterIdentifier": "c"},
+            [],
+        ),
+    ],
+)
+def test_which_provider_inputs_replace_everything_made_through_it(connect, package, old, new, replaces):
+    request = pb.DiffRequest(id="p", urn="u", olds=to_struct(old), old_inputs=to_struct(old), news=to_struct(new))
+    assert list(connect(package).stub.DiffConfig(request).replaces) == replaces
+
+
+def test_googles_resources_move_with_their_providers_project(connect):
+    made = connect("gcp", project="a", region="us-central1").create("gcp:compute/router:Router", "r", {"network": "n"})
+    assert list(connect("gcp", project="b", region="us-central1").diff(made, {"network": "n"}).replaces) == ["project"]
+    assert not connect("gcp", project="a", region="us-central1").diff(made, {"network": "n"}).replaces
+
+
+def test_a_prefix_is_completed_at_creation(aws):
+    made = aws.create(ROLE, "role", {"assumeRolePolicy": "{}", "namePrefix": "node-"})
+    assert made.id.startswith("node-")
+    assert "name" not in made.inputs
 
 
 def test_region_account_and_default_tags_come_from_the_provider(connect):

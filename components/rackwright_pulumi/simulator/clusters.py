@@ -38,10 +38,10 @@ GKE_GROUPS = ("gke.io", "cloud.google.com", "monitoring.googleapis.com", "gatewa
 
 def cluster_of(store: Store, config: Mapping[str, Any]) -> tuple[str | None, str]:
     """The place of the cluster a Kubernetes provider's kubeconfig points at, or None with the reason it cannot be reached."""
-    server = _server(config.get("kubeconfig"))
-    if server is None:
+    address = server(config.get("kubeconfig"))
+    if address is None:
         return OUTSIDE, ""
-    host = server.removeprefix("https://").partition(":")[0].partition("/")[0]
+    host = address.removeprefix("https://").partition(":")[0].partition("/")[0]
     for record in (r for type_ in (EKS, GKE) for r in store.all(type_)):
         reason = _unreachable(record, host, store.knob("runner", "inside"))
         if reason is not None:
@@ -68,7 +68,8 @@ def _unreachable(cluster: Record, host: str, runner: str) -> str | None:
     return "i/o timeout (the IP endpoint is switched off)" if endpoints.get("ipEndpointsConfig", {}).get("enabled") is False else ""
 
 
-def _server(kubeconfig: Any) -> str | None:
+def server(kubeconfig: Any) -> str | None:
+    """The API server's address in a kubeconfig (text of JSON or YAML); None where there is none."""
     if not isinstance(kubeconfig, str) or not kubeconfig.strip():
         return None
     try:

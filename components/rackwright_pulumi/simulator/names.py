@@ -90,10 +90,13 @@ NAMES: dict[str, Name] = {
 
 
 def physical_name(asked: Asked, suffix: str | None = None) -> str | None:
-    """The name the provider gives when the program gives none; None for a type the cloud names by itself."""
+    """The name the provider gives when the program gives none, or only a prefix; None for a type the cloud names by itself."""
     rule = NAMES.get(asked.token)
     if rule is None or not rule.property:
         return None
+    prefix = asked.inputs.get(f"{rule.property}Prefix")
+    if prefix is not None:
+        return f"{prefix}{asked.hex(26, 'suffix')}"
     wanted = slug(asked.name) if rule.lower else asked.name
     return rule.prefix + autoname(wanted, asked.urn, rule.limit - len(rule.prefix), suffix=suffix)
 

@@ -3,13 +3,15 @@
 import hashlib
 import os
 import threading
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import grpc
 from pulumi.runtime.proto import plugin_pb2, provider_pb2_grpc
 from pulumi.runtime.proto import provider_pb2 as pb
 
-from rackwright_pulumi.simulator import catalog
+from rackwright_pulumi.simulator import catalog, clusters
 from rackwright_pulumi.simulator.check import check
 from rackwright_pulumi.simulator.computed import Asked, Context
 from rackwright_pulumi.simulator.difference import AUTONAMED, Change, Differences, differences
@@ -20,8 +22,6 @@ from rackwright_pulumi.simulator.store import Store
 from rackwright_pulumi.simulator.values import opened
 from rackwright_pulumi.simulator.wire import EMPTY, abort, abort_half_made, to_dict, to_struct, urn_parts
 
-REPLACING_CONFIG = {"aws": ("region",), "gcp": ("project", "region", "zone"), "kubernetes": ("clusterIdentifier",)}
-"""Provider inputs whose change replaces the provider and everything made through it."""
 KINDS = {
     "add": (pb.PropertyDiff.ADD, pb.PropertyDiff.ADD_REPLACE),
     "update": (pb.PropertyDiff.UPDATE, pb.PropertyDiff.UPDATE_REPLACE),
@@ -63,7 +63,7 @@ class SimulatedProvider(provider_pb2_grpc.ResourceProviderServicer):
     def DiffConfig(self, request, context):
         old, new = opened(to_dict(request.old_inputs or request.olds)), opened(to_dict(request.news))
         changed = sorted(k for k in old.keys() | new.keys() if old.get(k) != new.get(k))
-        replaces = [k for k in changed if k in REPLACING_CONFIG[self.cloud]]
+        replaces = [k for k in changed if k in _replacing_config(self.cloud, old, new)]
         some = pb.DiffResponse.DIFF_SOME if changed else pb.DiffResponse.DIFF_NONE
         return pb.DiffResponse(changes=some, diffs=changed, replaces=replaces)
 
@@ -133,7 +133,8 @@ class SimulatedProvider(provider_pb2_grpc.ResourceProviderServicer):
     def Diff(self, request, context):
         token, _ = urn_parts(request.urn)
         found = differences(token, to_dict(request.old_inputs), to_dict(request.news), list(request.ignoreChanges))
-        return _diff_response(found)
+        moved = _moved(token, to_dict(request.olds), to_dict(request.news), self._cloud().context) if self.cloud == "gcp" else ()
+        return _diff_response(replace(found, changes=(*found.changes, *moved)))
 
     def Create(self, request, context):
         token, name = urn_parts(request.urn)
@@ -191,6 +192,27 @@ class SimulatedProvider(provider_pb2_grpc.ResourceProviderServicer):
     def _cloud(self) -> Cloud:
         base = Context(account=self.store.knob("account", Context.account), project=self.store.knob("project", Context.project))
         return Cloud(self.cloud, self.store, base.narrowed(self.config), self.config, self.cancelled)
+
+
+def _replacing_config(cloud: str, old: dict[str, Any], new: dict[str, Any]) -> tuple[str, ...]:
+    """Provider inputs whose change replaces the provider, and everything made through it. Google's replaces none: its resources move.
+
+    Sources: pulumi-aws and pulumi-gcp provider/resources.go (ForcesProviderReplace); pulumi-kubernetes provider.go (DiffConfig).
+    """
+    if cloud == "kubernetes":
+        same_server = clusters.server(old.get("kubeconfig")) == clusters.server(new.get("kubeconfig"))
+        return ("clusterIdentifier",) if same_server or new.get("clusterIdentifier") else ("kubeconfig",)
+    return ("region",) if cloud == "aws" else ()
+
+
+def _moved(token: str, state: dict[str, Any], inputs: dict[str, Any], context: Context) -> Iterator[Change]:
+    """Resources that leave project, region or zone to the provider are replaced when the provider changes them."""
+    facts = catalog.find(token)
+    fixed = facts.replace if facts else frozenset()
+    for key in ("project", "region", "zone"):
+        where = getattr(context, key)
+        if key in fixed and inputs.get(key) is None and where and state.get(key) not in (None, where):
+            yield Change(key, "update", True)
 
 
 def _diff_response(found: Differences) -> pb.DiffResponse:
