@@ -70,6 +70,8 @@ class Assumptions:
         4 * GIB, "bytes per accelerator", f"{OWN}: data loaders and one 4 GiB weight shard in flight", "all"
     )
 
+    unpacked_slot: float = _known(0.5, "of a full sequence", f"{OWN}: what an unpacked sample costs at least, padded to its batch")
+    adapter_share: float = _known(0.005, "of the weights", f"{OWN}: trained by LoRA where no layer widths are known")
     default_sequence_length: int = _known(4096, "tokens", OWN)
     default_finetune_batch: int = _known(32, "sequences", OWN)
     default_pretrain_batch_tokens: float = _known(2**22, "tokens", "Llama 2, arXiv 2307.09288: 4 million tokens per step")
@@ -89,9 +91,10 @@ class Assumptions:
     prefill_half_tokens: float = _known(128, "tokens", f"{OWN}: efficiency falls below 512 tokens", "serving")
     max_utilisation: float = _known(0.8, "of prefill time", f"{OWN}: queues explode above", "serving")
     user_request_interval_s: float = _known(60, "s between requests of one user", OWN, "serving")
-    server_per_offline: float = _known(
-        0.94, "of offline throughput", "MLPerf Inference 4.1: server over offline, median of 26 pairs", "serving"
-    )
+    first_token_band: float = _known(2.0, "p90 over median", "published time to first token under load: half to double", "serving")
+    sample_band: float = _known(2.0, "p90 over median", f"{OWN}: diffusion, vision, encoders; no published runs in reach", "serving")
+    sample_efficiency: float = _known(0.3, "of peak", f"{OWN}: one forward pass of a diffusion, vision or encoder network", "serving")
+    sample_workspace: float = _known(0.1, "of a training pass's activations", f"{OWN}: a forward pass frees as it goes", "serving")
     month_h: float = _known(730, "h", "average month", "serving")
 
     def listed(self, *scopes: str) -> tuple[Assumption, ...]:

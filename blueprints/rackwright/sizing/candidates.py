@@ -88,7 +88,7 @@ def _discount(spec: Spec, offering: Offering) -> float:
 
 def _entry(entry: CapacityEntry, place: Place, spec: Spec, catalog: Catalog, today: date, a: Assumptions) -> Iterator[Offer]:
     if isinstance(entry, UseBlock):
-        return _block(entry, place, catalog, today, a)
+        return _block(entry, catalog, today, a)
     if isinstance(entry, UseReservation):
         return _reservation(entry, place, spec, catalog)
     return _mode(CapacityMode(entry), place, spec, catalog)
@@ -106,7 +106,7 @@ def _mode(mode: CapacityMode, place: Place, spec: Spec, catalog: Catalog) -> Ite
         found = by_machine.get(machine.name, [])
         if not place.regions and len(found) > 1:
             found = [min(found, key=lambda o: (not _allowed(o, spec), *_cheapness(o)))]
-        for offering in (*found, *_absent(machine, mode, place, found, catalog)):
+        for offering in (*found, *_absent(machine, mode, place, found)):
             yield from _shapes(offering, catalog, window_s=longest)
 
 
@@ -118,7 +118,7 @@ def _cheapness(o: Offering) -> tuple:
     return (o.price_is_reference, o.price_usd_per_hour or float("inf"), o.region not in query.REFERENCE_REGIONS, o.region)
 
 
-def _absent(machine: Machine, mode: CapacityMode, place: Place, found: list[Offering], catalog: Catalog) -> Iterator[Offering]:
+def _absent(machine: Machine, mode: CapacityMode, place: Place, found: list[Offering]) -> Iterator[Offering]:
     """Regions the place names where this machine cannot be had: kept, so that the plan can say so."""
     asked = place.regions or (() if found else ("any region",))
     for region in (r for r in asked if not any(matches(o.region, (r,)) for o in found)):
@@ -165,7 +165,7 @@ def _near(region: str, sold: list[str]) -> list[str]:
     return sorted(sold, key=lambda r: (r.split("-")[0] != region.split("-")[0], r))[:3]
 
 
-def _block(entry: UseBlock, place: Place, catalog: Catalog, today: date, a: Assumptions) -> Iterator[Offer]:
+def _block(entry: UseBlock, catalog: Catalog, today: date, a: Assumptions) -> Iterator[Offer]:
     """The block's own machines, paid for the whole window; the last half hour of it is lost."""
     block = entry.capacity_block
     machine = query.machine(catalog, block.instance)

@@ -19,7 +19,7 @@ from rackwright.sizing.serve import ServingJob
 from rackwright.sizing.serving import weight_bytes
 from rackwright.sizing.storage import checkpoint_bytes
 from rackwright.sizing.train import TrainingJob
-from rackwright.spec.workload import Batch, Custom, Finetune, Model, Pretrain, Serve, Workload
+from rackwright.spec.workload import Adapter, Batch, Custom, Finetune, Model, Pretrain, Serve, Workload
 
 TRAINABLE_PRECISIONS = ("bf16", "fp16", "fp8", "fp32")
 
@@ -105,18 +105,18 @@ def _training(w: Pretrain | Finetune, architecture: Architecture, name: str, a: 
     sampled = architecture.kind not in ("llm", "encoder") and n.flops_per_sample > 0
     adapter = w.adapter if isinstance(w, Finetune) else None
     method = adapter.type if adapter and adapter.type != "none" else "full"
-    trainable = _trainable(architecture, adapter, n) if adapter else n.trunk
+    trainable = _trainable(architecture, adapter, n, a) if adapter else n.trunk
     assumed: list[Assumption] = []
     sequence = n.sample_tokens or 1 if sampled else _sequence(w, n, a, assumed)
     batch = w.global_batch_size or _batch(w, sequence, a, assumed)
-    sequences = max(_sequences(w, sequence, sampled), 1.0)
+    sequences = max(_sequences(w, sequence, sampled, a), 1.0)
     passes = compute.PASSES[method]
     forward = n.flops_per_sample if sampled else compute.forward_flops_per_token(n, sequence) * sequence
     flops = passes / 2 * forward if sampled else compute.training_flops_per_token(n, sequence, method) * sequence
     dpo = isinstance(w, Finetune) and w.objective == "dpo"
     job = TrainingJob(
         network=n,
-        recipe=_recipe(w, method, n, trainable, adapter, a),
+        recipe=_recipe(w, method, trainable, a),
         method="sample" if sampled else method,
         precision=_training_precision(w),
         sequence=sequence,
@@ -155,16 +155,16 @@ def _training_warnings(w: Pretrain | Finetune, n: Network, sequence: int) -> tup
     return tuple(said)
 
 
-def _trainable(architecture: Architecture, adapter, n: Network) -> float:
+def _trainable(architecture: Architecture, adapter: Adapter, n: Network, a: Assumptions) -> float:
     if adapter.type == "none":
         return n.trunk
     if adapter.type == "p-tuning":
         return float(prefix_parameters(architecture.layers, architecture.kv_heads, architecture.head_dim, adapter.virtual_tokens)) or 1.0
     layers = count(architecture).layers
-    return float(lora_parameters(layers, adapter.rank, adapter.targets)) or 0.005 * n.total  # no widths known: half a percent
+    return float(lora_parameters(layers, adapter.rank, adapter.targets)) or a.adapter_share * n.total
 
 
-def _recipe(w: Pretrain | Finetune, method: str, n: Network, trainable: float, adapter, a: Assumptions) -> Recipe:
+def _recipe(w: Pretrain | Finetune, method: str, trainable: float, a: Assumptions) -> Recipe:
     optimizer = memory.optimizer_bytes(w.optimizer)
     weight = 4.0 if w.precision == "fp32" else 2.0
     if method == "full":
@@ -196,19 +196,15 @@ def _batch(w: Pretrain | Finetune, sequence: int, a: Assumptions, assumed: list[
     return value
 
 
-def _sequences(w: Pretrain | Finetune, sequence: int, sampled: bool) -> float:
-    """Sequences the run sees, epochs included. Unpacked samples take a sequence slot each, padded to the mean of a batch."""
+def _sequences(w: Pretrain | Finetune, sequence: int, sampled: bool, a: Assumptions) -> float:
+    """Sequences the run sees, epochs included. Unpacked samples take a slot each, padded to the longest of a batch."""
     d = w.data
     if sampled:
         return (d.samples or d.tokens or 0.0) * d.epochs
     if d.tokens is not None:
         return d.tokens * d.epochs / sequence
     tokens = (d.samples or 0.0) * (d.tokens_per_sample or sequence) * d.epochs
-    return tokens / sequence if d.packed else max(tokens / sequence, (d.samples or 0.0) * d.epochs * UNPACKED_SLOT)
-
-
-UNPACKED_SLOT = 0.5
-"""Of a full sequence, what an unpacked sample costs at least once padded to the longest of its batch (rackwright's choice 2026-11)."""
+    return tokens / sequence if d.packed else max(tokens / sequence, (d.samples or 0.0) * d.epochs * a.unpacked_slot)
 
 
 def _inference(w: Serve | Batch, architecture: Architecture, name: str, a: Assumptions) -> Demand:

@@ -28,8 +28,8 @@ def ranked(fits: Iterable[Fit], order: dict[tuple, tuple[int, int]], optimize_fo
 
 
 def identity(c: Candidate) -> tuple:
-    """What tells candidates of one plan apart."""
-    return (c.place, c.machine, c.topology, c.slices, c.nodes, c.region, c.capacity, c.capacity_id)
+    """What tells candidates of one plan apart; of two equal places the first one's is kept."""
+    return (c.cloud, c.machine, c.topology, c.slices, c.nodes, c.region, c.capacity, c.capacity_id)
 
 
 def spread(c: Candidate) -> bool:

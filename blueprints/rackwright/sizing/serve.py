@@ -16,11 +16,7 @@ from rackwright.sizing.serving import Engine, Load
 from rackwright.sizing.target import Target
 
 REPLICAS = np.arange(1, 1025, dtype=float)
-TTFT_BAND = 2.0
-"""p90 of the time to first token over its median: published loaded measurements scatter between half and double."""
-SAMPLE_BAND = 2.0
-SAMPLE_EFFICIENCY = 0.3
-"""Of peak, for one forward pass of a diffusion, vision or encoder network: prior only, no published runs in reach."""
+"""Numbers of replicas that are looked at, all at once."""
 
 
 @dataclass(frozen=True)
@@ -198,7 +194,7 @@ def _loaded(job: ServingJob, e: Engine, room: float, a: Assumptions) -> _Loaded:
     peak = serving.peak_running(mean, tpot_percentile)
     tpot = serving.decode_seconds(n, e, np.maximum(peak, 1.0), load, a) * slow
     first = serving.first_token(n, e, load, ttft_percentile, tpot, a)
-    ttft = first.seconds * at_p80(1.0, TTFT_BAND)
+    ttft = first.seconds * at_p80(1.0, a.first_token_band)
     per_request = float(serving.kv_bytes_per_sequence(n, load.context, e.tensor, e.kv_element))
     most = min(room / max(per_request, 1.0), float(a.max_sequences))
     within = {
@@ -222,32 +218,31 @@ def _memory(job: ServingJob, e: Engine, kv_bytes: float, a: Assumptions) -> Memo
 
 
 def _serve_samples(job: ServingJob, machine: Target, tensor: int, peak_flops: float, precision: str, a: Assumptions) -> Outcome:
-    """One forward pass per request: M/M/c without a queue beyond the utilisation limit; a wide interval, no published runs."""
+    """One forward pass per request; replicas for the rate at the utilisation limit, latency of an M/M/1 queue on each."""
     n = job.network
     flops = n.flops_per_sample or 2.0 * n.matmul * job.input_tokens
-    seconds = flops / (peak_flops * SAMPLE_EFFICIENCY)
+    seconds = flops / (peak_flops * a.sample_efficiency)
     weights = serving.weight_bytes(n, precision)
     have = machine.memory_bytes * a.serving_max_fill
+    workspace = flops * a.sample_activation_bytes_per_flop * a.sample_workspace
     memory = Memory(
-        float(machine.memory_bytes), a.serving_max_fill, weights, activations_bytes=flops * a.sample_activation_bytes_per_flop / 10,
-        fixed_bytes=a.serving_fixed_bytes,
-    )  # fmt: skip
+        float(machine.memory_bytes), a.serving_max_fill, weights, activations_bytes=workspace, fixed_bytes=a.serving_fixed_bytes
+    )
     rejections = []
     if memory.total_bytes > have:
         need = memory.total_bytes / GIB
         rejections.append(Rejection(Limit.DEVICE_MEMORY, need, have / GIB, "GiB per accelerator", remedy="quantization: fp8"))
-    slow = at_p80(seconds, SAMPLE_BAND)
-    rate = job.rate
-    replicas = max(math.ceil(rate * slow / a.max_utilisation), job.min_replicas, 1)
-    latency = slow / (1 - min(rate * slow / replicas, a.max_utilisation))
+    slow = at_p80(seconds, a.sample_band)
+    replicas = max(math.ceil(job.rate * slow / a.max_utilisation), job.min_replicas, 1)
+    latency = slow / (1 - min(job.rate * slow / replicas, a.max_utilisation))
     if job.ttft and latency > job.ttft[0]:
         rejections.append(_slow(Limit.TTFT, latency, job.ttft, "ttft"))
     if job.max_replicas is not None and replicas > job.max_replicas:
         rejections.append(Rejection(Limit.THROUGHPUT, replicas, job.max_replicas, "replicas", remedy=f"max_replicas: {replicas}"))
     return Outcome(
         Parallelism(), memory, Speed(samples_per_s=1 / seconds, ttft_s=latency, concurrency=1, requests_per_s=job.rate),
-        band=SAMPLE_BAND, evidence="prior only", precision=precision, nodes=math.ceil(replicas / machine.links.per_node), replicas=replicas,
-        max_replicas=max(replicas, job.max_replicas or replicas), rejections=tuple(rejections),
+        band=a.sample_band, evidence="prior only", precision=precision, nodes=math.ceil(replicas / machine.links.per_node),
+        replicas=replicas, max_replicas=max(replicas, job.max_replicas or replicas), rejections=tuple(rejections),
     )  # fmt: skip
 
 

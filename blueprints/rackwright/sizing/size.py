@@ -7,7 +7,7 @@ from datetime import date
 from rackwright.catalog.read import Catalog
 from rackwright.sizing import storage
 from rackwright.sizing.assumptions import DEFAULT, Assumptions
-from rackwright.sizing.candidates import offers
+from rackwright.sizing.candidates import Offer, offers
 from rackwright.sizing.demand import Demand, read_demand
 from rackwright.sizing.judge import Goals, judge
 from rackwright.sizing.plan import Assumption, Fit, Limit, Rejected, SizingPlan, StorageNeed, WorkloadFacts
@@ -33,22 +33,16 @@ def size(spec: Spec, catalog: Catalog | None = None, *, today: date | None = Non
     rejected: dict[tuple, Rejected] = {}
     order: dict[tuple, tuple[int, int]] = {}
     points = 0
-    for offer in offers(spec, catalog, a, today or date.today()):
-        dearest = 0.0
-        for nodes, found in searched(offer, demand.job, spec, a):
-            points += found.points
-            answer = judge(offer, nodes, found, goals, a)
-            key = identity(answer.candidate)
-            order.setdefault(key, offer.rank)
-            if isinstance(answer, Fit):
-                fits.setdefault(key, answer)
-                dearest = max(dearest, answer.cost_usd.p50 if answer.cost_usd else 0.0)
-                continue
+    for offer, looked_at, answer in _answers(spec, catalog, demand, goals, a, today or date.today()):
+        points += looked_at
+        key = identity(answer.candidate)
+        order.setdefault(key, offer.rank)
+        if isinstance(answer, Fit):
+            fits.setdefault(key, answer)
+        else:
             rejected.setdefault(key, answer)
-            if _hopeless(answer, dearest):
-                break
-            dearest = max(dearest, answer.cost_usd or 0.0)
     serves = isinstance(demand.job, ServingJob) and not demand.job.ends
+    scope = "serving" if isinstance(demand.job, ServingJob) else "training"
     best = ranked(fits.values(), order, spec.goals.optimize_for, vertical_first=not serves)
     misses = by_distance(r for k, r in rejected.items() if k not in fits)
     best = tuple(replace(f, why=why(f)) for f in best)
@@ -58,17 +52,30 @@ def size(spec: Spec, catalog: Catalog | None = None, *, today: date | None = Non
         facts=facts,
         fits=best,
         rejected=misses,
-        assumptions=(
-            *demand.assumed,
-            *_efficiency(demand, best),
-            *a.listed("serving" if isinstance(demand.job, ServingJob) else "training"),
-        ),
+        assumptions=(*demand.assumed, *_efficiency(demand, best), *a.listed(scope)),
         catalog_digest=catalog.digest,
         scaling=scaling(best, misses, serves, spec.goals.optimize_for),
         storage=need,
         warnings=(*demand.warnings, *_warnings(spec, best, misses)),
         considered=points,
     )
+
+
+def _answers(
+    spec: Spec, catalog: Catalog, demand: Demand, goals: Goals, a: Assumptions, today: date
+) -> Iterator[tuple[Offer, int, Fit | Rejected]]:
+    """Every candidate judged, with the number of layouts looked at; larger counts of a machine are left out once they cannot help."""
+    for offer in offers(spec, catalog, a, today):
+        dearest = 0.0
+        for nodes, found in searched(offer, demand.job, spec, a):
+            answer = judge(offer, nodes, found, goals, a)
+            yield offer, found.points, answer
+            if isinstance(answer, Fit):
+                dearest = max(dearest, answer.cost_usd.p50 if answer.cost_usd else 0.0)
+            elif _hopeless(answer, dearest):
+                break
+            else:
+                dearest = max(dearest, answer.cost_usd or 0.0)
 
 
 def _hopeless(miss: Rejected, dearest_usd: float) -> bool:
