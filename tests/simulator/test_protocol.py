@@ -5,7 +5,10 @@ import importlib.metadata
 import pytest
 from google.protobuf import empty_pb2
 from pulumi.runtime.proto import provider_pb2 as pb
-from rackwright_pulumi.simulator.values import UNKNOWN, secret
+from rackwright_pulumi.simulator import catalog
+from rackwright_pulumi.simulator.computed import Context, computed
+from rackwright_pulumi.simulator.preview import FILLED, foreseen
+from rackwright_pulumi.simulator.values import UNKNOWN, at, secret
 from rackwright_pulumi.simulator.wire import to_struct
 
 from tests.simulator.client import Refusal, kubeconfig
@@ -32,6 +35,14 @@ def test_a_preview_knows_inputs_and_nothing_computed(aws):
     foreseen = aws.preview(VPC, "net", {"cidrBlock": "10.0.0.0/16"})
     assert foreseen["cidrBlock"] == "10.0.0.0/16"
     assert foreseen["arn"] == foreseen["defaultSecurityGroupId"] == UNKNOWN
+
+
+@pytest.mark.parametrize(("token", "path"), [(token, path) for token, paths in FILLED.items() for path in paths])
+def test_fields_the_cloud_fills_in_are_unknown_in_a_preview_and_there_afterwards(token, path):
+    top, *inner = path.split(".")
+    given = [{}] if catalog.facts(token).inputs[top].startswith("[") else {}
+    assert at(foreseen(token, {top: given}), f"{top}.{inner[0]}") == [UNKNOWN]
+    assert at(computed(token, "n", f"urn:pulumi:s::p::{token}::n", {top: given}, Context())[1], path)
 
 
 def test_a_preview_of_an_update_keeps_what_stays(aws):

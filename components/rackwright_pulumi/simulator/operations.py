@@ -6,15 +6,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rackwright_pulumi.simulator import catalog, clusters, laws
+from rackwright_pulumi.simulator import clusters, laws
 from rackwright_pulumi.simulator.computed import Asked, Context, computed
 from rackwright_pulumi.simulator.names import place, unique_key
 from rackwright_pulumi.simulator.references import followers, handles
 from rackwright_pulumi.simulator.store import Record, Store, Taken
-from rackwright_pulumi.simulator.values import UNKNOWN, holds_secret, holds_unknown, opened, secret
-
-VOLATILE = {"aws:ec2/launchTemplate:LaunchTemplate": ("latestVersion", "defaultVersion")}
-"""Outputs that an update changes, so that a preview of one cannot know them."""
+from rackwright_pulumi.simulator.values import holds_secret, opened, secret
 
 
 class Refused(Exception):
@@ -38,16 +35,6 @@ class Cloud:
     context: Context
     config: Mapping[str, Any]
     cancelled: threading.Event
-
-    def foresee(self, token: str, name: str, urn: str, inputs: dict[str, Any], old: dict[str, Any] | None) -> dict[str, Any]:
-        """What a preview can know: the inputs, the old outputs an update keeps; everything else computed is unknown."""
-        facts = catalog.find(token)
-        declared = facts.outputs if facts else {}
-        if old is None:
-            return {**{k: UNKNOWN for k in declared if k not in inputs}, **inputs}
-        computed_before = {k: v for k, v in old.items() if k in declared and (k not in inputs or isinstance(v, dict | list))}
-        kept = {k: v for k, v in computed_before.items() if k not in inputs or _extends(v, inputs[k])}
-        return {**inputs, **kept, **dict.fromkeys(VOLATILE.get(token, ()), UNKNOWN)}
 
     def create(self, token: str, name: str, urn: str, inputs: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         """Make a resource: its id and state. Raises Refused, and HalfMade when a fault says partial."""
@@ -173,10 +160,3 @@ def _state(inputs: dict[str, Any], outputs: dict[str, Any]) -> dict[str, Any]:
     known = {k: v for k, v in inputs.items() if k != "__defaults"}
     merged = {k: secret(v) if holds_secret(inputs.get(k)) else v for k, v in outputs.items()}
     return {**known, **merged} | ({"__defaults": inputs["__defaults"]} if "__defaults" in inputs else {})
-
-
-def _extends(answered: Any, given: Any) -> bool:
-    """The cloud's object holds the given one and more."""
-    if not (isinstance(answered, dict) and isinstance(given, dict)) or holds_unknown(given):
-        return False
-    return set(answered) > set(given) and all(answered[k] == v for k, v in given.items())

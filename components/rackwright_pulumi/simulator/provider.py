@@ -18,6 +18,7 @@ from rackwright_pulumi.simulator.difference import AUTONAMED, Change, Difference
 from rackwright_pulumi.simulator.invokes import invokes
 from rackwright_pulumi.simulator.names import NAMES, physical_name
 from rackwright_pulumi.simulator.operations import Cloud, HalfMade, Refused
+from rackwright_pulumi.simulator.preview import foreseen
 from rackwright_pulumi.simulator.store import Store
 from rackwright_pulumi.simulator.values import opened
 from rackwright_pulumi.simulator.wire import EMPTY, abort, abort_half_made, to_dict, to_struct, urn_parts
@@ -139,11 +140,10 @@ class SimulatedProvider(provider_pb2_grpc.ResourceProviderServicer):
     def Create(self, request, context):
         token, name = urn_parts(request.urn)
         inputs = to_dict(request.properties)
-        cloud = self._cloud()
         if request.preview:
-            return pb.CreateResponse(id="", properties=to_struct(cloud.foresee(token, name, request.urn, inputs, None)))
+            return pb.CreateResponse(id="", properties=to_struct(foreseen(token, inputs)))
         try:
-            resource_id, state = cloud.create(token, name, request.urn, inputs)
+            resource_id, state = self._cloud().create(token, name, request.urn, inputs)
         except HalfMade as half:
             abort_half_made(context, str(half), half.id, half.state, inputs)
         except Refused as refused:
@@ -162,12 +162,11 @@ class SimulatedProvider(provider_pb2_grpc.ResourceProviderServicer):
 
     def Update(self, request, context):
         token, name = urn_parts(request.urn)
-        inputs, old = to_dict(request.news), to_dict(request.olds)
-        cloud = self._cloud()
+        inputs = to_dict(request.news)
         if request.preview:
-            return pb.UpdateResponse(properties=to_struct(cloud.foresee(token, name, request.urn, inputs, old)))
+            return pb.UpdateResponse(properties=to_struct(foreseen(token, inputs, to_dict(request.olds))))
         try:
-            state = cloud.update(token, name, request.urn, request.id, inputs)
+            state = self._cloud().update(token, name, request.urn, request.id, inputs)
         except HalfMade as half:
             abort_half_made(context, str(half), half.id, half.state, inputs)
         except Refused as refused:
