@@ -81,14 +81,9 @@ def test_colour_on_a_terminal_none_with_no_color_and_never_wider_than_100():
 
 
 def test_ctrl_c_ends_with_130_and_no_traceback():
-    code = "import os, signal; from rackwright import cli, terminal; cli._register_plugins = lambda: os.kill(os.getpid(), signal.SIGINT)"
-    said = subprocess.run(
-        [sys.executable, "-c", f"{code}; raise SystemExit(cli.run(['plan', '{SPEC}']))"],
-        cwd=ROOT,
-        env=environment(),
-        capture_output=True,
-        text=True,
-    )
+    stopping = "cli._register_plugins = lambda: os.kill(os.getpid(), signal.SIGINT)"
+    code = f"import os, signal; from rackwright import cli; {stopping}; raise SystemExit(cli.run(['plan', '{SPEC}']))"
+    said = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment(), capture_output=True, text=True)
     assert said.returncode == 128 + signal.SIGINT
     assert not said.stderr
 

@@ -1,0 +1,225 @@
+"""The report: one file that asks nobody for anything, that says the decision first, and that no name can break."""
+
+import re
+from dataclasses import replace
+from datetime import date
+from functools import cache
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from rackwright import load, size
+from rackwright.report import render_report
+from rackwright.report.outlook import Outlook, outlook
+from rackwright.sizing.plan import SizingPlan
+from rackwright.spec.spec import Spec
+
+ROOT = Path(__file__).parents[2]
+TODAY = date(2026, 11, 21)
+STACKS = ("chat-serve", "gemma-pretrain", "llama-70b-sft", "mistral-7b-qlora")
+VOID = {"meta", "br", "img", "input", "hr", "link", "col", "source", "wbr", "area", "base", "embed", "track"}
+ASKS = {"src", "href", "xlink:href", "srcset", "action", "data", "poster", "background"}
+HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>|`*[x](http://evil.example)"
+
+
+class Page(HTMLParser):
+    """Reads a page as a strict browser would: every element closed in order, every id once."""
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.open: list[str] = []
+        self.wrong: list[str] = []
+        self.ids: list[str] = []
+        self.asked: list[str] = []
+        self.tags: set[str] = set()
+        self.words: list[str] = []
+        self.feed(text)
+        self.close()
+        self.wrong += [f"{tag} is never closed" for tag in self.open]
+
+    def handle_startendtag(self, tag, attrs):
+        self._note(tag, attrs)
+
+    def handle_starttag(self, tag, attrs):
+        self._note(tag, attrs)
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.wrong.append(f"</{tag}> at {self.getpos()}")
+
+    def handle_data(self, data):
+        if not {"style", "script"} & set(self.open):
+            self.words.append(data)
+
+    def _note(self, tag, attrs):
+        self.tags.add(tag)
+        self.ids += [value for name, value in attrs if name == "id"]
+        self.asked += [f"{tag} {name}={value}" for name, value in attrs if name in ASKS and not (value or "").startswith("#")]
+        self.wrong += [f"{tag} has {name}" for name, _ in attrs if name.startswith("on")]
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.words).split())
+
+
+@cache
+def planned(stack: str) -> tuple[Spec, SizingPlan, Outlook]:
+    spec = load(ROOT / "stacks" / f"{stack}.yaml")
+    plan = size(spec, today=TODAY)
+    return spec, plan, outlook(spec, plan, plan.chosen, TODAY)
+
+
+@cache
+def rendered(stack: str, suffix: str) -> str:
+    spec, plan, ahead = planned(stack)
+    return render_report(spec, plan, suffix, TODAY, ahead)
+
+
+@cache
+def nothing_fits() -> tuple[Spec, SizingPlan]:
+    spec, _, _ = planned("llama-70b-sft")
+    hurried = spec.model_copy(update={"goals": spec.goals.model_copy(update={"max_duration": 1800.0})})
+    return hurried, size(hurried, today=TODAY)
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_one_valid_file_that_asks_nobody_for_anything(stack):
+    html = rendered(stack, ".html")
+    page = Page(html)
+    assert page.wrong == []
+    assert page.asked == []
+    assert sorted(page.ids) == sorted(set(page.ids))
+    assert not page.tags & {"script", "link", "iframe", "object", "embed", "img"}
+    assert not re.findall(r"url\((?!#)|@import", html)
+    assert len(html) < 400_000
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_page_one_is_the_decision(stack):
+    spec, plan, ahead = planned(stack)
+    assert plan.chosen
+    assert ahead.bill
+    page = Page(rendered(stack, ".html")).text
+    first = page[: page.index("Cost and ")]
+    assert plan.chosen.candidate.machine in first or plan.chosen.candidate.topology in first
+    for words in ("Chosen", "Runner-up", "Cheapest rejected", "Quota", "Price", "The whole bill", plan.chosen.candidate.price_as_of):
+        assert words in first
+    assert f"{ahead.bill.total_usd:,.0f} USD" in first
+    limits = [spec.goals.max_cost and f"{spec.goals.max_cost:,.0f} USD"]
+    assert all(limit in first for limit in limits if limit)
+
+
+def test_sections_stand_in_the_order_a_manager_reads():
+    headings = re.findall(r"<h2>(.*?)</h2>", rendered("llama-70b-sft", ".html"))
+    assert [heading.split(" for ")[0] for heading in headings] == [
+        "What is expected, and the limits",
+        "Why this shape",
+        "Quota and prices this rests on",
+        "Cost and time of every candidate",
+        "Memory of one accelerator",
+        "The bill",
+        "Ranking",
+        "Rejected, nearest first",
+        "Assumed",
+    ]
+
+
+def test_every_line_of_the_bill_has_the_date_of_its_price():
+    _, _, ahead = planned("llama-70b-sft")
+    assert ahead.bill
+    text = Page(rendered("llama-70b-sft", ".html")).text
+    bill = text[text.index("The bill for") : text.index("Ranking")]
+    for line in ahead.bill.lines:
+        assert line.what in bill
+        assert line.total_usd is None or line.price_date in bill
+    assert all(name in bill for name in ahead.bill.unknown)
+
+
+def test_intervals_are_drawn_and_said():
+    html = rendered("llama-70b-sft", ".html")
+    chosen = planned("llama-70b-sft")[1].chosen
+    assert chosen
+    assert chosen.duration_s
+    hours = [f"{value / 3600:.1f}" for value in (chosen.duration_s.p50, chosen.duration_s.p10, chosen.duration_s.p90)]
+    assert "{} h ({} to {})".format(*hours) in html
+    assert html.count("<svg ") == 4, "two plots, each for a wide and a narrow screen"
+
+
+def test_same_plan_same_day_same_bytes():
+    spec, plan, ahead = planned("gemma-pretrain")
+    assert render_report(spec, plan, ".html", TODAY, ahead) == rendered("gemma-pretrain", ".html")
+    assert "2026-11-21" in rendered("gemma-pretrain", ".html")
+
+
+def test_nothing_fits_is_a_report_too():
+    spec, plan = nothing_fits()
+    assert plan.chosen is None
+    page = Page(render_report(spec, plan, ".html", TODAY))
+    assert page.wrong == []
+    assert "Nothing meets every goal." in page.text
+    assert "What comes nearest" in page.text
+    assert "max_duration: " in page.text[: page.text.index("Rejected, nearest first")]
+    text = render_report(spec, plan, ".md", TODAY)
+    assert "### What comes nearest" in text
+
+
+def hostile() -> tuple[Spec, SizingPlan]:
+    spec, plan, _ = planned("mistral-7b-qlora")
+    assert plan.chosen
+    fit = replace(plan.chosen, warnings=(HOSTILE,), candidate=replace(plan.chosen.candidate, capacity_id=HOSTILE, price_source=HOSTILE))
+    named = replace(plan, spec=HOSTILE, facts=replace(plan.facts, model=HOSTILE), scaling=HOSTILE, fits=(fit, *plan.fits[1:]))
+    return spec, replace(named, rejected=(replace(plan.rejected[0], remedy=HOSTILE), *plan.rejected[1:]))
+
+
+def test_no_name_becomes_markup():
+    page = Page(render_report(*hostile(), ".html", TODAY))
+    assert page.wrong == []
+    assert page.asked == []
+    assert not page.tags & {"script", "img"}
+    assert HOSTILE in page.text
+
+
+def test_no_name_becomes_markup_in_markdown():
+    text = render_report(*hostile(), ".md", TODAY)
+    assert "alert(1)" in text
+    assert not re.search(r"(?<!\\)<(script|img)", text)
+    assert "](http" not in text.replace("\\](", "")
+    for line in text.splitlines():
+        if line.startswith("|"):
+            assert len(re.findall(r"(?<!\\)\|", line)) in (4, 5, 7, 9), line
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_markdown_tables_have_one_width_and_a_blank_line_before_them(stack):
+    lines = rendered(stack, ".md").splitlines()
+    columns = 0
+    for before, line in zip(["", *lines], lines, strict=False):
+        if not line.startswith("|"):
+            continue
+        if not before.startswith("|"):
+            assert before == "", f"GitHub needs an empty line before a table: {before!r}"
+            columns = len(re.findall(r"(?<!\\)\|", line))
+        assert len(re.findall(r"(?<!\\)\|", line)) == columns, line
+    assert "None" not in rendered(stack, ".md")
+
+
+def test_without_the_plotting_extra_the_page_says_so(monkeypatch):
+    from rackwright.report import write
+
+    monkeypatch.setattr(write, "find_spec", lambda name: None)
+    page = Page(render_report(*planned("mistral-7b-qlora")[:2], ".html", TODAY))
+    assert page.wrong == []
+    assert 'pip install "rackwright[report]"' in page.text
+    assert "svg" not in page.tags
+
+
+def test_an_unpublished_price_is_said_and_never_zero():
+    spec, plan, _ = planned("mistral-7b-qlora")
+    assert plan.chosen
+    chosen = replace(plan.chosen, cost_usd=None, usd_per_hour=None, candidate=replace(plan.chosen.candidate, price_usd_per_hour=None))
+    unpriced = replace(plan, fits=(chosen, *plan.fits[1:]))
+    text = Page(render_report(spec, unpriced, ".html", TODAY)).text
+    assert "not published" in text[: text.index("Why this shape")]
+    assert "0.00 USD" not in text

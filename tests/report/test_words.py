@@ -1,0 +1,96 @@
+"""Numbers as people read them."""
+
+import pytest
+from rackwright.report import words
+from rackwright.sizing.plan import Interval, Limit, Rejection
+
+HOUR = 3600.0
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (None, "not published"),
+        (0.0421, "42 ms"),
+        (1.0, "1 s"),
+        (17.6, "17.6 s"),
+        (90.0, "1.5 min"),
+        (24 * HOUR, "24 h"),
+        (13.83 * HOUR, "13.8 h"),
+        (168 * HOUR, "168 h"),
+        (466.6 * HOUR, "467 h"),
+    ],
+)
+def test_span(seconds, said):
+    assert words.span(seconds) == said
+
+
+def test_a_range_stays_in_one_unit():
+    assert words.span_range(Interval(0.66 * HOUR, 1.1 * HOUR, 55.2 * HOUR)) == "1.1 h (0.7 to 55.2)"
+
+
+def test_days_beside_hours_from_three_days_on():
+    assert words.hours(71 * HOUR) == "71 h"
+    assert words.hours(168 * HOUR) == "168 h (7 days)"
+
+
+@pytest.mark.parametrize(
+    ("interval", "said"),
+    [
+        (Interval(2655.7, 3045.8, 3494.4), "3,046 USD (2,656 to 3,494)"),
+        (Interval(3.94, 7.41, 14.35), "7.41 USD (3.94 to 14.35)"),
+        (Interval(3285, 3285, 3285), "3,285 USD"),
+        (None, "not published"),
+    ],
+)
+def test_money_in_a_range_has_one_precision(interval, said):
+    assert words.usd_range(interval) == said
+
+
+def test_unknown_money_is_never_zero():
+    assert words.usd(None) == "not published"
+    assert words.money(None, 2) == "not published"
+    assert words.gib(None) == "not published"
+
+
+@pytest.mark.parametrize(
+    ("rejection", "said"),
+    [
+        (
+            Rejection(Limit.DEADLINE, 30.04, 24.0, "h", "p80 of the estimate"),
+            "deadline: needs 30.0 h, allowed 24.0 h (p80 of the estimate)",
+        ),
+        (Rejection(Limit.BUDGET, 13139.8, 12000.0, "USD", "USD a month"), "budget: needs 13,140 USD, allowed 12,000 USD (a month)"),
+        (Rejection(Limit.ORGANISATION, 128, 64, "accelerators"), "organisation limit: needs 128 accelerators, allowed 64 accelerators"),
+        (Rejection(Limit.DEVICE_MEMORY, 80.5, 73.6, "GiB"), "accelerator memory: needs 80.5 GiB, has 73.6 GiB"),
+        (Rejection(Limit.PRICE, None, None, words="not published"), "price: not published"),
+    ],
+)
+def test_refusal(rejection, said):
+    assert words.refusal(rejection) == said
+
+
+def test_a_near_miss_is_told_from_its_limit():
+    """`needs 48.0 h, allowed 48.0 h` would read as a bug."""
+    assert words.refusal(Rejection(Limit.DEADLINE, 48.02, 48.0, "h")) == "deadline: needs 48.02 h, allowed 48.00 h"
+
+
+@pytest.mark.parametrize(
+    ("name", "short"),
+    [("NVIDIA H100 80GB SXM5", "H100 80GB SXM5"), ("TPU v6e (Trillium)", "TPU v6e"), ("NVIDIA B300 SXM (Blackwell Ultra)", "B300 SXM")],
+)
+def test_short_names(name, short):
+    assert words.short(name) == short
+
+
+@pytest.mark.parametrize(
+    ("evidence", "said"),
+    [
+        ("measured (n=70)", "fitted to 70 measured runs"),
+        ("vendor claim (n=20)", "fitted to 20 runs that vendors published"),
+        ("prior only", "predicted from the hardware alone, no published run is near"),
+        ("something new", "something new"),
+    ],
+)
+def test_evidence(evidence, said):
+    assert words.evidence(evidence) == said
