@@ -108,7 +108,7 @@ def spoiled(draw: st.DrawFn, garbage: st.SearchStrategy = GARBAGE) -> str:
             case "delete":
                 del holder[key]
             case "rename" if isinstance(holder, dict):
-                holder[draw(st.sampled_from(KEYS) | st.text(max_size=6))] = holder.pop(key)
+                holder[draw(st.sampled_from([*KEYS, "[key]", "<plain>", "serve"]) | st.text(max_size=6))] = holder.pop(key)
             case "repeat" if isinstance(holder, list):
                 holder.extend(json.loads(json.dumps(holder)))
             case "swap":

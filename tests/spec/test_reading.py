@@ -95,6 +95,14 @@ def test_json_has_everything_a_tool_needs():
     }
 
 
+@pytest.mark.parametrize("key", ["[key]", "<plain>", "finetune", "", "kind"])
+def test_a_key_that_looks_like_a_mark_of_the_reader_is_only_an_unknown_key(key):
+    codes = [(problem.code, str(problem.at)) for problem in examine(FINE + f"'{key}': 1\n").problems if problem.code != "S-42"]
+    assert codes == [("S-unknown-key", key or "(whole file)")]
+    inside = examine(FINE.replace("500}}", f"500}}, '{key}': 1}}")).problems
+    assert [problem.code for problem in inside if problem.code != "S-42"] == ["S-duplicate-key" if key == "kind" else "S-unknown-key"]
+
+
 def test_color_is_only_added():
     problems = examine(FINE).problems
     plain, colored = (render(problems, FINE, "spec.yaml", color=color) for color in (False, True))

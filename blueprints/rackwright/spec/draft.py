@@ -112,7 +112,7 @@ class Draft:
 
 def _entry_of(error: Mapping[str, Any]) -> At:
     """The smallest thing without which the file would not have the error: a mapping's entry, or a whole workload."""
-    steps = list(at_of(error["loc"]).steps)
+    steps = list(at_of(error).steps)
     if error["type"] == "missing" and steps[-1] not in STAND_INS:
         steps.pop()
     while len(steps) > 2 and isinstance(steps[-1], int):

@@ -1,6 +1,6 @@
 """Questions about the models themselves: which keys and choices has a place, and where else is a key known?"""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import SequenceMatcher
 from functools import cache
 from types import UnionType
@@ -19,10 +19,16 @@ KEY = "[key]"
 """How pydantic marks a problem with a mapping's key."""
 
 
-def at_of(loc: tuple[str | int, ...]) -> At:
-    """The user's path: the names of union members, which pydantic puts between, are left out."""
-    inside = loc[:2] + loc[3:] if _in_workload(loc) else loc
-    return At(tuple(step for step in inside if step != KEY and not (isinstance(step, str) and step[:1] == "<" and step[-1:] == ">")))
+def at_of(error: Mapping[str, Any]) -> At:
+    """The user's path of a pydantic error: the names of union members, which pydantic puts between, are left out."""
+    loc = error["loc"]
+    steps = loc[:2] + loc[3:] if _in_workload(loc) else loc
+    own = len(steps) - (error["type"] in ("extra_forbidden", "missing"))  # the last step of these is a key of the user's or ours
+    return At(tuple(step for i, step in enumerate(steps) if i >= own or not _is_marker(step)))
+
+
+def _is_marker(step: str | int) -> bool:
+    return step == KEY or (isinstance(step, str) and step[:1] == "<" and step[-1:] == ">")
 
 
 def keys_at(at: At, kind: str | None = None) -> tuple[str, ...]:

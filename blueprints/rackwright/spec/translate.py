@@ -56,12 +56,12 @@ RANGES |= {"less_than_equal": ("at most", "le")}
 
 def is_echo(error: Error, data: object) -> bool:
     """Whether the error only repeats others: a list counts as empty when all of its items are wrong."""
-    return error["type"] == "too_short" and bool(value_at(data, at_of(error["loc"])))
+    return error["type"] == "too_short" and bool(value_at(data, at_of(error)))
 
 
 def problem_of(error: Error, data: object) -> Problem:
     """One pydantic error as a problem without mark. `data`: what was validated."""
-    at = at_of(error["loc"])
+    at = at_of(error)
     kind = str(error["type"])
     say = SAYERS.get(kind) or (_type if kind in TYPES else _range if kind in RANGES else _other)
     code, reason, fix = say(error, at, data)
