@@ -84,8 +84,10 @@ def read_decision(path: Path) -> Decision | None:
 
 
 def renewal(path: Path, word: str = "renew") -> str:
-    """The command that writes the decision at `path`."""
-    return f"{word} it with `rackwright choose {str(path).replace('.decision.json', '.yaml')}`"
+    """The command that writes the decision at `path`, as typed in the current folder where that is above it."""
+    spec = path.with_name(path.name.replace(".decision.json", ".yaml"))
+    shown = spec.relative_to(Path.cwd()) if spec.is_relative_to(Path.cwd()) else spec
+    return f"{word} it with `rackwright choose {shown}`"
 
 
 def compiled(decision: Decision, spec: Spec, today: date) -> StackPlan:
