@@ -14,7 +14,7 @@ from rackwright.spec.tree import parse
 ROOT = Path(__file__).parents[2]
 SCHEMA = jsonschema.Draft202012Validator(spec_schema())
 EXAMPLES = [file for file in sorted((ROOT / "stacks").glob("*.yaml")) if not file.name.startswith("Pulumi.")]
-CASES = sorted((ROOT / "tests/cases/spec").iterdir())
+CASES = sorted(folder for folder in (ROOT / "tests/cases/spec").iterdir() if folder.is_dir())
 SHAPE = {"S-null", "S-version", "S-unknown-key", "S-missing", "S-type", "S-unit", "S-choice", "S-pattern", "S-date"}
 """What a schema sees. Bounds of quantities (S-range) and whatever crosses fields it does not."""
 
