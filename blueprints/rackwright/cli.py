@@ -250,7 +250,7 @@ def new(directory: Annotated[Path, typer.Argument(metavar="DIR", help="A new or 
     """Start a project of your own. A spec, a Pulumi program of a few lines, a test."""
     from rackwright.scaffold import scaffold
 
-    written = scaffold(directory)
+    written = scaffold(directory, date.today())
     if as_json:
         emit({"ok": True, "files": [str(path) for path in written]})
     else:

@@ -1,36 +1,54 @@
 """`rackwright new`: a project in the user's own repository that depends on the published package."""
 
 import re
+from datetime import date
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from rackwright.errors import UserError
+from rackwright.files import write_text
 from rackwright.problems import Problem
 
 TEMPLATE = Path(__file__).parent / "template"
 RENAMED = {"gitignore": ".gitignore", "main.py": "__main__.py"}
+"""Names that a wheel or a test run would otherwise take for their own."""
+SCHEMA = "spec.schema.json"
+LONGEST_NAME = 100
+"""Characters of a project's name that Pulumi takes."""
 
 
-def scaffold(directory: Path) -> list[Path]:
-    """Writes the project into a new or empty folder and returns what was written.
+def scaffold(directory: Path, today: date) -> list[Path]:
+    """Writes the project into a new or empty folder and returns what was written, in the order of names.
 
-    Raises UserError, with nothing written, when the folder holds anything or cannot be a project's name.
+    Raises UserError, with nothing written, when the folder holds anything or gives no project name.
     """
+    _refuse(directory)
+    files = _files(_project_name(directory), today)
+    try:
+        for place in files:
+            (directory / place).parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = f"{directory} cannot be made: {error.strerror}"
+        raise UserError([Problem("F-write", reason, fix="name a folder you may write to")]) from None
+    for place, text in files.items():
+        write_text(directory / place, text)
+    return [directory / place for place in files]
+
+
+def _files(project: str, today: date) -> dict[Path, str]:
+    """Text by place in the project."""
     from jinja2 import Environment, StrictUndefined
 
-    _refuse(directory)
+    from rackwright.spec.schema import text
+
     jinja = Environment(undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False)
-    values = {"project": _project_name(directory), "version": _version()}
-    written = []
-    for source in sorted(TEMPLATE.rglob("*")):
-        if source.is_dir() or source.suffix == ".pyc":
-            continue
-        place = source.relative_to(TEMPLATE)
-        target = directory / place.parent / RENAMED.get(place.name, place.name)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(jinja.from_string(source.read_text(encoding="utf-8")).render(values), encoding="utf-8")
-        written.append(target)
-    return written
+    values = {"project": project, "version": _version(), "today": today}
+    made = {Path(SCHEMA): text()}
+    for source in TEMPLATE.rglob("*"):
+        if source.is_file() and source.suffix != ".pyc":
+            place = source.relative_to(TEMPLATE)
+            made[place.parent / RENAMED.get(place.name, place.name)] = jinja.from_string(source.read_text(encoding="utf-8")).render(values)
+    return dict(sorted(made.items()))
 
 
 def _refuse(directory: Path) -> None:
@@ -43,7 +61,7 @@ def _refuse(directory: Path) -> None:
 
 
 def _project_name(directory: Path) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", directory.resolve().name.lower()).strip("-")
+    return re.sub(r"[^a-z0-9]+", "-", directory.resolve().name.lower()).strip("-")[:LONGEST_NAME].strip("-")
 
 
 def _version() -> str:

@@ -1,0 +1,142 @@
+"""`rackwright new`: what it writes, and that what it writes works with the package as it is published."""
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import venv
+import zipfile
+from datetime import date
+from pathlib import Path
+
+import pytest
+from rackwright.errors import UserError
+from rackwright.scaffold import scaffold
+
+ROOT = Path(__file__).parents[2]
+TODAY = date(2026, 11, 21)
+PROJECT = {
+    ".gitignore",
+    "Pulumi.yaml",
+    "README.md",
+    "__main__.py",
+    "pytest.ini",
+    "requirements.txt",
+    "spec.schema.json",
+    "stacks/dev.yaml",
+    "tests/test_stack.py",
+}
+
+
+def test_a_new_folder_is_made(tmp_path):
+    written = scaffold(tmp_path / "My Models (2026)", TODAY)
+    assert {str(path.relative_to(tmp_path / "My Models (2026)")) for path in written} == PROJECT
+    assert "name: my-models-2026\n" in (tmp_path / "My Models (2026)" / "Pulumi.yaml").read_text()
+
+
+def test_an_empty_folder_is_used(tmp_path):
+    assert len(scaffold(tmp_path, TODAY)) == len(PROJECT)
+
+
+@pytest.mark.parametrize("content", ["notes.txt", ".git"])
+def test_a_folder_that_holds_anything_is_left_alone(tmp_path, content):
+    (tmp_path / content).touch()
+    with pytest.raises(UserError, match="W-not-empty"):
+        scaffold(tmp_path, TODAY)
+    assert [path.name for path in tmp_path.iterdir()] == [content]
+
+
+def test_below_a_file_nothing_can_be_made(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(UserError, match="F-write"):
+        scaffold(tmp_path / "file" / "project", TODAY)
+
+
+def test_the_program_is_the_repository_s_own():
+    """Two programs that drift apart would be two products."""
+    ours = (ROOT / "__main__.py").read_text().partition("settings = ")[2]
+    theirs = (ROOT / "blueprints" / "rackwright" / "scaffold" / "template" / "main.py").read_text().partition("settings = ")[2]
+    assert theirs.replace("Path(__file__).resolve().parent", "ROOT") == ours
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory) -> Path:
+    """The wheel, built offline by the build backend alone."""
+    pytest.importorskip("hatchling")
+    folder = tmp_path_factory.mktemp("dist")
+    source = tmp_path_factory.mktemp("source")
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        if (ROOT / name).exists():
+            shutil.copy(ROOT / name, source)
+    (source / "README.md").touch()
+    for name in ("blueprints", "components"):
+        shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
+    build = "import sys; from hatchling.build import build_wheel; print(build_wheel(sys.argv[1]))"
+    subprocess.run([sys.executable, "-c", build, str(folder)], cwd=source, check=True, capture_output=True, text=True, env=_clean())
+    return next(folder.glob("*.whl"))
+
+
+@pytest.fixture(scope="module")
+def python(wheel, tmp_path_factory) -> Path:
+    """A fresh environment that has the wheel; its dependencies are those of the environment the tests run in."""
+    folder = tmp_path_factory.mktemp("environment")
+    venv.create(folder, with_pip=False, symlinks=True)
+    python = folder / "bin" / "python"
+    pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "-q", "--no-deps", "--no-index", str(wheel)]
+    subprocess.run(pip, check=True, capture_output=True, text=True, env=_clean())
+    # plain paths: the outer environment's own .pth files, which lead to the checkout, are not read
+    (next(folder.glob("lib/python*/site-packages")) / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    return python
+
+
+def test_every_data_file_is_in_the_wheel(wheel):
+    packed = set(zipfile.ZipFile(wheel).namelist())
+    kept = {
+        str(path.relative_to(ROOT / half))
+        for half in ("blueprints", "components")
+        for path in (ROOT / half).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts and path.relative_to(ROOT / half).parts[0].startswith("rackwright")
+    }
+    assert kept <= packed
+    assert {Path(name).suffix for name in kept} >= {".j2", ".css", ".csv", ".json", ".sh", ".yaml", ".txt"}
+
+
+def test_the_project_works_with_the_wheel_alone(python, tmp_path):
+    """new, plan, graph and the project's own tests, all with the published package and nothing of this checkout."""
+    rackwright = python.parent / "rackwright"
+    project = tmp_path / "models"
+    where = _run(python, "-c", "import rackwright, rackwright_pulumi; print(rackwright.__file__, rackwright_pulumi.__file__)", cwd=tmp_path)
+    assert str(ROOT) not in where
+    assert where.count("site-packages") == 2
+    _run(rackwright, "new", project, cwd=tmp_path)
+    assert "bill for" in _run(rackwright, "plan", "stacks/dev.yaml", cwd=project)
+    _run(rackwright, "report", "stacks/dev.yaml", "-o", tmp_path / "report.html", cwd=project)
+    assert "aws:ec2/instance" in _run(rackwright, "graph", "stacks/dev.yaml", cwd=project)
+    assert "3 passed" in _run(python, "-m", "pytest", "-p", "no:cacheprovider", cwd=project)
+
+
+@pytest.mark.engine
+def test_pulumi_previews_the_project(python, tmp_path):
+    if not shutil.which("pulumi"):
+        pytest.skip("the pulumi CLI is not on PATH")
+    from rackwright_pulumi.simulator import Engine, SimulatedCloud
+
+    project = tmp_path / "models"
+    _run(python.parent / "rackwright", "new", project, cwd=tmp_path)
+    config = {"rackwright:simulated": "true", "rackwright:today": TODAY.isoformat()}
+    cloud = SimulatedCloud(tmp_path / "cloud.sqlite")
+    engine = Engine(project, cloud, tmp_path / "work", stack="dev", project="models", python=python, config=config)
+    engine.prepare()
+    assert engine.preview()["changeSummary"]["create"] > 30
+    assert cloud.is_empty()
+
+
+def _clean() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PYTEST"))}
+
+
+def _run(*command: object, cwd: Path) -> str:
+    done = subprocess.run([str(part) for part in command], cwd=cwd, env=_clean(), capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
