@@ -12,7 +12,6 @@ _HOMES = {
     "TrainingCluster": "rackwright_pulumi.blueprints.training_cluster",
     "InferenceFleet": "rackwright_pulumi.blueprints.inference_fleet",
     "TpuPod": "rackwright_pulumi.blueprints.tpu_pod",
-    "build": "rackwright_pulumi.build",
     "declare": "rackwright_pulumi.build",
     "SimulatedCloud": "rackwright_pulumi.simulator",
     "record": "rackwright_pulumi.testing",

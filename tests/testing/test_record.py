@@ -112,6 +112,16 @@ def test_what_the_cloud_adds_inside_an_object_is_there():
     assert record(program).one("aws:ec2/subnet:Subnet").inputs["vpcId"].startswith("sg-0")
 
 
+def test_a_preview_does_not_know_what_the_cloud_adds_inside_an_object():
+    from pulumi_aws.eks.cluster import Cluster
+
+    def program():
+        cluster = Cluster("c", role_arn="arn:aws:iam::123456789012:role/x", vpc_config={"subnet_ids": ["subnet-1"]})
+        Subnet("s", vpc_id=cluster.vpc_config.cluster_security_group_id, cidr_block="10.0.0.0/24")
+
+    assert record(program, preview=True).one("aws:ec2/subnet:Subnet").unknown_inputs == {"vpcId"}
+
+
 def test_an_account_pinned_by_the_provider_is_in_every_arn():
     def program():
         provider = Provider("p", region="eu-west-1", allowed_account_ids=["999988887777"])

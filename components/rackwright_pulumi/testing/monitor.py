@@ -10,6 +10,7 @@ from pulumi.runtime.proto import resource_pb2
 from pulumi.runtime.sync_await import _ensure_event_loop, _sync_await
 
 from rackwright_pulumi.simulator.computed import Context, computed
+from rackwright_pulumi.simulator.preview import foreseen
 from rackwright_pulumi.testing.graph import STACK_TYPE, Node, Secret, opened, revealed
 
 Invokes = Mapping[str, dict[str, Any] | Callable[[dict[str, Any]], dict[str, Any]]]
@@ -110,7 +111,7 @@ class GraphMonitor(mocks.MockMonitor):
         if not node.custom:
             return "", {}
         if self.preview:
-            return "", dict(node.inputs)  # what is missing is unknown to the program
+            return "", foreseen(node.type, node.inputs)
         resource_id, outputs = computed(node.type, node.name, node.urn, revealed(node.inputs), self._context(node))
         return resource_id, _completed(node.inputs, outputs)
 
