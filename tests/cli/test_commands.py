@@ -5,6 +5,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+from rackwright.problems import Problem
 
 ROOT = Path(__file__).parents[2]
 STACKS = ("chat-serve", "gemma-pretrain", "llama-70b-sft", "mistral-7b-qlora")
@@ -96,6 +97,21 @@ def test_warnings_of_the_spec_are_seen_and_do_not_fail(rackwright, stacks):
     assert said.status == 0
     assert "warning" in said.err + said.out
     assert [p for p in rackwright("validate", path.name, "--json").json["problems"] if p["level"] == "warning"] or "warning" in said.out
+
+
+def test_a_broken_rule_is_shown_by_plan_and_stops_whoever_would_build(rackwright, stacks, monkeypatch):
+    broken = Problem("V-999", "a cloud would refuse it", fix="do not")
+    monkeypatch.setattr("rackwright.report.outlook.check", lambda *_: [broken])
+    monkeypatch.setattr("rackwright.check", lambda *_: [broken], raising=False)
+    shown = rackwright("plan", "mistral-7b-qlora.yaml", *TODAY)
+    assert shown.status == 2
+    assert "V-999: a cloud would refuse it; do not" in shown.out
+    assert "rackwright choose" not in shown.out
+    for command in ("choose", "compile", "graph"):
+        said = rackwright(command, "mistral-7b-qlora.yaml", *TODAY)
+        assert (said.status, said.out) == (2, "")
+        assert "V-999" in said.err
+    assert not list(stacks.glob("*.json"))
 
 
 def test_explain_names_every_term_of_memory(rackwright, stacks):

@@ -223,3 +223,24 @@ def test_an_unpublished_price_is_said_and_never_zero():
     text = Page(render_report(spec, unpriced, ".html", TODAY)).text
     assert "not published" in text[: text.index("Why this shape")]
     assert "0.00 USD" not in text
+
+
+@pytest.mark.parametrize("stack", ["mistral-7b-qlora", "gemma-pretrain"])
+def test_a_spec_without_limits_has_a_report(stack):
+    spec, _, _ = planned(stack)
+    free = spec.model_copy(update={"goals": spec.goals.model_copy(update={"max_duration": None, "max_cost": None})})
+    page = Page(render_report(free, size(free, today=TODAY), ".html", TODAY))
+    assert page.wrong == []
+    assert "limit " not in page.text[page.text.index("Cost and ") : page.text.index("Memory of one")], "no line is drawn where none was set"
+
+
+def test_what_this_release_cannot_build_is_a_warning_beside_the_numbers():
+    spec, plan, _ = planned("chat-serve")
+    boxed = spec.model_copy(update={"blueprint": spec.blueprint.model_copy(update={"kind": "training-cluster"})})
+    ahead = outlook(boxed, plan, plan.chosen, TODAY)
+    assert ahead.stack is None
+    assert ahead.bill is None
+    assert [(problem.code, str(problem.level)) for problem in ahead.problems] == [("C-no-path", "warning")]
+    text = Page(render_report(boxed, plan, ".html", TODAY, ahead)).text
+    assert "this release cannot build a training-cluster on gcp" in text
+    assert "machines alone" in text, "the sum is not of everything"

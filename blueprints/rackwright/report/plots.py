@@ -86,7 +86,8 @@ def _refused(plan: SizingPlan, points: list[Point], limits: dict[str, tuple[floa
     """The misses that have a time and a cost and are near enough, one for each shape."""
     timed = {(machines(r.candidate), r.candidate.capacity): r for r in reversed(plan.rejected) if r.cost_usd and r.duration_s}
     found: list[Point] = [{"x": (r.duration_s or 0.0) / 3600, "y": r.cost_usd} for r in timed.values()]
-    far = {axis: FAR * max([p[axis] for p in points] + [limits[axis][0]] * (axis in limits), default=math.inf) for axis in ("x", "y")}
+    near = {axis: [p[axis] for p in points] + [limits[axis][0] for _ in limits.keys() & {axis}] for axis in "xy"}
+    far = {axis: FAR * max(values, default=math.inf) for axis, values in near.items()}
     return sorted((p for p in found if p["x"] <= far["x"] and p["y"] <= far["y"]), key=lambda p: (p["x"], p["y"]))
 
 

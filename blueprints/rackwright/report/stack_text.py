@@ -73,7 +73,8 @@ def _fabric(plan: StackPlan) -> str:
     if expected.fabric == "none":
         return ""
     floor = f", all-reduce at {expected.busbw_floor_gb_s:g} GB/s or more" if expected.busbw_floor_gb_s else ""
-    return f"{expected.fabric.upper()}, {expected.interfaces_per_node} interfaces per node{floor}"
+    interfaces = f", {expected.interfaces_per_node} interfaces per node" if expected.interfaces_per_node else ""
+    return f"{expected.fabric.upper()}{interfaces}{floor}"
 
 
 def show_graph(out: Console, graph: dict[str, Any]) -> None:
