@@ -1,7 +1,6 @@
 """Plots as SVG text, drawn offline. Each comes in two widths, so that a phone shows one it can read."""
 
 import math
-import re
 from typing import Any
 
 import altair
@@ -42,7 +41,7 @@ def scatter(spec: Spec, plan: SizingPlan, width: int) -> str:
     if points:
         layers += _fits(points, x, y, serving)
     layers += _limit_lines(limits)
-    return _svg(alt.layer(*layers), width, 360 if width >= WIDE else 300, "scatter")
+    return _svg(alt.layer(*layers), width, 360 if width >= WIDE else 300)
 
 
 def _scale(points: list[Point], axis: str, limits: dict[str, tuple[float, str]]) -> Any:
@@ -150,7 +149,7 @@ def memory_bars(plan: SizingPlan, width: int) -> str:
     ticks = alt.Chart(alt.Data(values=marks)).mark_tick(thickness=2.5, height=24)
     tick_colour = alt.condition("datum.what == 'device'", alt.value(INK), alt.value(LIMIT))
     shown = alt.layer(stacked, ticks.encode(x="gib:Q", y=y, color=tick_colour)).resolve_scale(color="independent")
-    return _svg(shown, width, 34 * len(marks) // 2 + 10, "memory")
+    return _svg(shown, width, 34 * len(marks) // 2 + 10)
 
 
 def legend(plan: SizingPlan) -> list[tuple[str, str]]:
@@ -160,8 +159,8 @@ def legend(plan: SizingPlan) -> list[tuple[str, str]]:
     return [(colour, words) for colour, (term, words) in pairs if any(getattr(memory, f"{term}_bytes") for memory in shown)]
 
 
-def _svg(chart: Any, width: int, height: int, name: str) -> str:
-    """The chart as an SVG element whose ids are its own, so that several may stand in one page."""
+def _svg(chart: Any, width: int, height: int) -> str:
+    """The chart as an SVG element; its style is the page's."""
     fitted = alt.AutoSizeParams(type="fit-x", contains="padding")
     styled = (
         chart.properties(width=width, height=height, background="transparent", autosize=fitted)
@@ -169,8 +168,4 @@ def _svg(chart: Any, width: int, height: int, name: str) -> str:
         .configure_axis(labelColor=MUTED, titleColor=INK, gridColor="#e6e9ed", domainColor="#c7ced6", tickColor="#c7ced6", labelFontSize=11)
         .configure_view(stroke=None)
     )
-    svg = vl_convert.vegalite_to_svg(styled.to_json())
-    own = f"{name}-{width}-"
-    svg = re.sub(r'\bid="', f'id="{own}', svg)
-    svg = re.sub(r"url\(#", f"url(#{own}", svg)
-    return svg.replace("<svg ", '<svg role="img" ', 1)
+    return vl_convert.vegalite_to_svg(styled.to_json()).replace("<svg ", '<svg role="img" ', 1)
