@@ -2,25 +2,17 @@
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date, datetime
-from functools import cached_property
 from importlib.metadata import entry_points, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from rackwright.errors import UserError
 from rackwright.problems import Problem
-from rackwright.terminal import BAD_INPUT, NOT_FEASIBLE, console, emit, failure, guarded, tell, working
-
-if TYPE_CHECKING:
-    from rackwright.compile.wants import StackPlan
-    from rackwright.report.outlook import Outlook
-    from rackwright.sizing.plan import Fit, SizingPlan
-    from rackwright.spec.load import Reading
-    from rackwright.spec.spec import Spec
+from rackwright.session import Session
+from rackwright.terminal import BAD_INPUT, NOT_FEASIBLE, console, emit, failure, guarded, working
 
 app = typer.Typer(
     name="rackwright",
@@ -33,81 +25,6 @@ app = typer.Typer(
 SpecPath = Annotated[Path, typer.Argument(metavar="SPEC", help="The spec, such as stacks/llama-70b-sft.yaml.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 Today = Annotated[datetime | None, typer.Option("--today", formats=["%Y-%m-%d"], help="The date to plan for.", show_default="today")]
-
-
-@dataclass
-class Session:
-    """One spec on its way through the stages, each done once and only when asked for."""
-
-    path: Path
-    as_json: bool = False
-    today: date = date.min
-
-    @staticmethod
-    def of(path: Path, as_json: bool, today: datetime | None) -> "Session":
-        return Session(path, as_json, today.date() if today else date.today())
-
-    @cached_property
-    def reading(self) -> "Reading":
-        """The file as read. Raises UserError with every problem of it."""
-        from rackwright.spec.load import examine
-        from rackwright.spec.source import read_file
-
-        found = examine(read_file(self.path), str(self.path))
-        if found.spec is None:
-            raise UserError(found.problems, str(self.path))
-        if not self.as_json:
-            tell(found.warnings, str(self.path))
-        return found
-
-    @cached_property
-    def spec(self) -> "Spec":
-        spec = self.reading.spec
-        assert spec is not None, "reading refuses a file without one"
-        return spec
-
-    @cached_property
-    def plan(self) -> "SizingPlan":
-        from rackwright import size
-
-        with working("sizing", self.as_json):
-            return size(self.spec, today=self.today)
-
-    def outlook(self, fit: "Fit | None") -> "Outlook":
-        from rackwright.report.outlook import outlook
-
-        return outlook(self.spec, self.plan, fit, self.today)
-
-    def chosen(self, rank: int = 1) -> "Fit":
-        """The fit of a rank. Ends the command with the nearest misses when there is none at all."""
-        if not self.plan.fits:
-            self.show_plan(self.outlook(None), 1)
-            raise typer.Exit(NOT_FEASIBLE)
-        if rank > len(self.plan.fits):
-            reason = f"there is no rank {rank}: the plan has ranks 1 to {len(self.plan.fits)}"
-            raise UserError([Problem("D-rank", reason, fix=f"see `rackwright plan {self.path}`")])
-        return self.plan.fits[rank - 1]
-
-    def stack(self, fit: "Fit") -> "StackPlan":
-        """The stack of a fit. Raises UserError where this release cannot build it or a rule says that a cloud would refuse it."""
-        from rackwright import check, compile_plan
-        from rackwright.problems import Level
-
-        compiled = compile_plan(self.spec, self.plan, fit, today=self.today)
-        found = check(compiled, [entry.rule for entry in self.spec.acknowledge])
-        if any(problem.level is Level.ERROR for problem in found):
-            raise UserError(found, self.spec.name)
-        if not self.as_json:
-            tell(found, self.spec.name)
-        return compiled
-
-    def show_plan(self, ahead: "Outlook", top: int) -> None:
-        from rackwright.report import plan_json, plan_text
-
-        if self.as_json:
-            emit(plan_json.plan_json(self.plan, ahead, self.reading.warnings))
-        else:
-            plan_text.show_plan(console(), self.plan, self.spec, ahead, top, self.path)
 
 
 def _version(wanted: bool) -> None:
@@ -150,7 +67,7 @@ def plan(
     session = Session.of(spec, as_json, today)
     ahead = session.outlook(session.plan.chosen)
     session.show_plan(ahead, top)
-    _leave(session, ahead)
+    _leave(session, bool(ahead.errors))
 
 
 @app.command()
@@ -177,30 +94,29 @@ def explain(
 @app.command()
 def choose(
     spec: SpecPath,
-    rank: Annotated[int, typer.Argument(min=1, help="Rank in `rackwright plan`.")] = 1,
+    rank: Annotated[int | None, typer.Argument(min=1, help="Rank in `rackwright plan`.", show_default="what is recorded, else 1")] = None,
     as_json: AsJson = False,
     today: Today = None,
 ) -> None:
     """Record a choice beside the spec. A new price list then never replaces a running cluster."""
-    from rackwright import decision
+    from rackwright.decision import decision_path
     from rackwright.files import write_text
 
     session = Session.of(spec, as_json, today)
-    fit = session.chosen(rank)
-    session.stack(fit)
-    made = decision.choose(session.spec, session.plan, rank, session.today)
-    path = decision.decision_path(spec)
+    made = session.choose(rank)
+    session.stack(made)
+    path = decision_path(spec)
     write_text(path, made.to_json())
-    emit(made.to_json()) if as_json else emit(f"{path}: rank {rank}, {made.fit.candidate.label}")
+    emit(made.to_json()) if as_json else emit(f"{path}: rank {made.rank}, {made.fit.candidate.label}")
 
 
 @app.command(name="compile")
 def compile_command(spec: SpecPath, as_json: AsJson = False, today: Today = None) -> None:
-    """Print what is wanted of the cloud. Networks, disks, pools, operators and queues, in no provider's words."""
+    """Print what is wanted of the cloud. Networks, disks, pools, operators and queues of the recorded choice, else of the first."""
     from rackwright.report import stack_text
 
     session = Session.of(spec, as_json, today)
-    compiled = session.stack(session.chosen())
+    compiled = session.stack(session.decision())
     emit(compiled.to_json()) if as_json else stack_text.show_stack(console(), compiled)
 
 
@@ -221,7 +137,7 @@ def report(
     with working("drawing the report", as_json):
         write_report(session.spec, session.plan, target, session.today, ahead)
     emit({"ok": True, "report": str(target), "feasible": bool(session.plan.fits)}) if as_json else emit(f"wrote {target}")
-    _leave(session, ahead)
+    _leave(session, bool(ahead.errors))
 
 
 @app.command()
@@ -257,11 +173,11 @@ def new(directory: Annotated[Path, typer.Argument(metavar="DIR", help="A new or 
         emit(f"wrote {len(written)} files to {directory}\nnext: rackwright plan {directory / 'stacks' / 'dev.yaml'}")
 
 
-def _leave(session: Session, ahead: "Outlook") -> None:
+def _leave(session: Session, broken: bool) -> None:
     """The exit status of a plan that was shown."""
     if not session.plan.fits:
         raise typer.Exit(NOT_FEASIBLE)
-    if ahead.errors:
+    if broken:
         raise typer.Exit(BAD_INPUT)
 
 

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rackwright.cli import AsJson, Session, SpecPath, Today
+from rackwright.cli import AsJson, SpecPath, Today
 from rackwright.errors import UserError
 from rackwright.problems import Problem
+from rackwright.session import Session
 from rackwright.terminal import console, emit, working
 
 GRAPH_KEYS = {"type", "name", "urn", "inputs", "protect"}
@@ -24,7 +25,7 @@ def register(app: typer.Typer) -> None:
 
 
 def graph(spec: SpecPath, as_json: AsJson = False, today: Today = None) -> None:
-    """Print every resource the spec compiles to. With realistic ids, without a cloud or the Pulumi CLI."""
+    """Print every resource the spec compiles to. Of the recorded choice, else the first; no cloud and no Pulumi CLI."""
     from rackwright.report import stack_text
 
     found = graph_of(Session.of(spec, as_json, today))
@@ -54,7 +55,7 @@ def graph_of(session: Session, stack: str = "") -> dict[str, Any]:
     Raises UserError, and typer.Exit(1) when nothing meets the goals.
     """
     stack = stack or session.path.stem
-    stack_plan = session.stack(session.chosen())
+    stack_plan = session.stack(session.decision())
     try:
         from rackwright_pulumi.build import declare
         from rackwright_pulumi.testing import record

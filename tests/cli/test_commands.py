@@ -147,6 +147,44 @@ def test_a_decision_that_cannot_be_replaced_stays_as_it_is(rackwright, stacks):
     assert list(path.iterdir()) == []
 
 
+def test_a_decision_that_cannot_be_read_stops_compile_and_choose_renews_it(rackwright, stacks):
+    path = stacks / "mistral-7b-qlora.decision.json"
+    path.write_text("{")
+    assert "D-unreadable" in rackwright("compile", "mistral-7b-qlora.yaml", *TODAY).err
+    assert rackwright("choose", "mistral-7b-qlora.yaml", *TODAY).status == 0
+    assert rackwright("compile", "mistral-7b-qlora.yaml", *TODAY).status == 0
+
+
+def test_compile_builds_what_is_recorded_whatever_ranks_first_now(rackwright, stacks):
+    first = rackwright("compile", "mistral-7b-qlora.yaml", "--json", *TODAY).json["box"]["machine"]
+    plan = rackwright("plan", "mistral-7b-qlora.yaml", "--json", *TODAY).json
+    rank = next(rank for rank, fit in enumerate(plan["fits"], 1) if fit["candidate"]["machine"] != first)
+    assert rackwright("choose", "mistral-7b-qlora.yaml", str(rank), *TODAY).status == 0
+    assert rackwright("compile", "mistral-7b-qlora.yaml", "--json", *TODAY).json["box"]["machine"] != first
+
+
+def test_choosing_again_keeps_the_recorded_machines_where_they_still_do(rackwright, stacks):
+    path = stacks / "mistral-7b-qlora.yaml"
+    chosen = rackwright("choose", path.name, "3", "--json", *TODAY).json["plan"]["fits"][0]["candidate"]
+    path.write_text(path.read_text().replace("max_cost: 60 USD", "max_cost: 55 USD"))
+    again = rackwright("choose", path.name, "--json", *TODAY).json
+    assert again["plan"]["fits"][0]["candidate"] == chosen
+    path.write_text(path.read_text().replace(chosen["region"], "us-east-2"))
+    moved = rackwright("choose", path.name, "--json", *TODAY).json
+    assert moved["rank"] == 1
+    assert moved["plan"]["fits"][0]["candidate"]["region"] != chosen["region"]
+
+
+def test_a_stale_decision_stops_compile_and_names_the_command_that_renews_it(rackwright, stacks):
+    path = stacks / "mistral-7b-qlora.yaml"
+    rackwright("choose", path.name, *TODAY)
+    path.write_text(path.read_text().replace("max_cost: 60 USD", "max_cost: 1 USD"))
+    said = rackwright("compile", path.name, *TODAY)
+    assert said.status == 2
+    assert "D-stale" in said.err
+    assert "rackwright choose" in " ".join(said.err.split())
+
+
 def test_graph_and_diff_of_the_box(rackwright, stacks):
     graph = rackwright("graph", "mistral-7b-qlora.yaml", "--json", *TODAY)
     assert graph.status == 0

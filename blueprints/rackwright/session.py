@@ -1,0 +1,128 @@
+"""One spec on its way through the stages, as a command walks it. Holds no rule and no number."""
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from rackwright.errors import UserError
+from rackwright.terminal import NOT_FEASIBLE, console, emit, tell, working
+
+if TYPE_CHECKING:
+    from rackwright.compile.wants import StackPlan
+    from rackwright.decision import Decision
+    from rackwright.report.outlook import Outlook
+    from rackwright.sizing.plan import Fit, SizingPlan
+    from rackwright.spec.load import Reading
+    from rackwright.spec.spec import Spec
+
+
+@dataclass
+class Session:
+    """Each stage is done once and only when asked for, so that a command pays for what it shows."""
+
+    path: Path
+    as_json: bool = False
+    today: date = date.min
+
+    @staticmethod
+    def of(path: Path, as_json: bool, today: datetime | None) -> "Session":
+        return Session(path, as_json, today.date() if today else date.today())
+
+    @cached_property
+    def reading(self) -> "Reading":
+        """The file as read. Raises UserError with every problem of it."""
+        from rackwright.spec.load import examine
+        from rackwright.spec.source import read_file
+
+        found = examine(read_file(self.path), str(self.path))
+        if found.spec is None:
+            raise UserError(found.problems, str(self.path))
+        if not self.as_json:
+            tell(found.warnings, str(self.path))
+        return found
+
+    @cached_property
+    def spec(self) -> "Spec":
+        spec = self.reading.spec
+        assert spec is not None, "reading refuses a file without one"
+        return spec
+
+    @cached_property
+    def plan(self) -> "SizingPlan":
+        from rackwright import size
+
+        with working("sizing", self.as_json):
+            return size(self.spec, today=self.today)
+
+    def outlook(self, fit: "Fit | None") -> "Outlook":
+        from rackwright.report.outlook import outlook
+
+        return outlook(self.spec, self.plan, fit, self.today)
+
+    @cached_property
+    def recorded(self) -> "Decision | None":
+        """The decision beside the spec. Raises UserError when this release cannot read it."""
+        from rackwright.decision import decision_path, read_decision
+
+        return read_decision(decision_path(self.path))
+
+    def choose(self, rank: int | None = None) -> "Decision":
+        """The decision for a rank; without one the recorded machines where they still do, else the first.
+
+        Ends the command with the nearest misses when nothing fits. Raises UserError when there is no such rank.
+        """
+        from rackwright.decision import choose
+
+        if not self.plan.fits:
+            self.show_plan(self.outlook(None), 1)
+            raise typer.Exit(NOT_FEASIBLE)
+        return choose(self.spec, self.plan, rank or self._kept() or 1, self.today)
+
+    def _kept(self) -> int | None:
+        """The rank that the recorded machines have now; a record that cannot be read is there to be renewed."""
+        from rackwright.sizing.rank import identity
+
+        try:
+            old = self.recorded.fit.candidate if self.recorded else None
+        except UserError:
+            return None
+        ranks = (rank for rank, fit in enumerate(self.plan.fits, 1) if old and identity(fit.candidate) == identity(old))
+        return next(ranks, None)
+
+    def decision(self) -> "Decision":
+        """What `pulumi up` would build: the recorded decision, else the first rank. Raises UserError when the record is stale."""
+        from rackwright.catalog import Catalog
+        from rackwright.decision import decision_path, verify
+
+        if self.recorded is None:
+            return self.choose()
+        stale = verify(self.recorded, self.spec, Catalog.default(), decision_path(self.path), self.today)
+        if stale:
+            raise UserError(stale, str(self.path))
+        return self.recorded
+
+    def stack(self, decision: "Decision") -> "StackPlan":
+        """The stack of a decision. Raises UserError where this release cannot build it or a rule says that a cloud would refuse it."""
+        from rackwright import check
+        from rackwright.decision import compiled
+        from rackwright.problems import Level
+
+        made = compiled(decision, self.spec, self.today)
+        found = check(made, [entry.rule for entry in self.spec.acknowledge])
+        if any(problem.level is Level.ERROR for problem in found):
+            raise UserError(found, self.spec.name)
+        if not self.as_json:
+            tell(found, self.spec.name)
+        return made
+
+    def show_plan(self, ahead: "Outlook", top: int) -> None:
+        from rackwright.report import plan_json, plan_text
+
+        if self.as_json:
+            emit(plan_json.plan_json(self.plan, ahead, self.reading.warnings))
+        else:
+            plan_text.show_plan(console(), self.plan, self.spec, ahead, top, self.path)
