@@ -111,7 +111,7 @@ def test_the_project_works_with_the_wheel_alone(python, tmp_path):
     assert where.count("site-packages") == 2
     _run(rackwright, "new", project, cwd=tmp_path)
     assert "bill for" in _run(rackwright, "plan", "stacks/dev.yaml", cwd=project)
-    _run(rackwright, "report", "stacks/dev.yaml", "-o", tmp_path / "report.html", cwd=project)
+    _run(rackwright, "report", "stacks/dev.yaml", "-o", tmp_path / "report.md", cwd=project)
     assert "aws:ec2/instance" in _run(rackwright, "graph", "stacks/dev.yaml", cwd=project)
     assert "3 passed" in _run(python, "-m", "pytest", "-p", "no:cacheprovider", cwd=project)
 
