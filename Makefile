@@ -49,8 +49,9 @@ lock: $(STAMP)  ## renew requirements.txt from pyproject.toml (needs uv)
 	@uv pip compile pyproject.toml --all-extras --group dev --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --no-emit-find-links --no-header -q --upgrade -o requirements.txt
 
-schema: $(STAMP) ## renew docs/schema/spec.json from the models
+schema: $(STAMP) ## renew docs/schema/*.json from the models and the components
 	@$(VENV)/bin/rackwright schema > docs/schema/spec.json
+	@$(PY) -m rackwright_pulumi.package > docs/schema/components.json
 
 goldens: $(STAMP) ## rewrite tests/golden/*.json from the code; read the difference before committing it
 	@RACKWRIGHT_RENEW=goldens $(PY) -m pytest tests/golden -n 0

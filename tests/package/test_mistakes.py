@@ -1,0 +1,62 @@
+"""A mistake over the wire is answered with its place and what to do; a stack trace would be our own fault."""
+
+import json
+
+import pytest
+
+from tests import plans
+from tests.package.toy import UNKNOWN, Deployment, Refused, output
+
+PLAN = plans.training_plan().to_json()
+
+
+def changed(**fields) -> str:
+    return json.dumps(json.loads(PLAN) | fields)
+
+
+def pool(**fields) -> str:
+    first, *rest = json.loads(PLAN)["pools"]
+    return changed(pools=[first | fields, *rest])
+
+
+REST = {"region": "us-east-1", "kmsKeyArn": "arn:aws:kms:us-east-1:123456789012:key/k", "tags": {}, "teardown": False}
+CASES = {
+    "not JSON": ("TrainingCluster", {"plan": "llama: yes"}, {"plan": "Invalid JSON"}),
+    "a wrong type": ("TrainingCluster", {"plan": pool(nodes_max="four")}, {"plan.pools[0].nodes_max": "valid integer"}),
+    "a field of a later release": ("TrainingCluster", {"plan": pool(spread=2)}, {"plan.pools[0].spread": "Unexpected"}),
+    "a plan of another version": ("TrainingCluster", {"plan": changed(version="stack/9")}, {"plan.version": "reads stack/1, not stack/9"}),
+    "a part of the plan": ("AwsNetwork", {"network": '{"subnets": []}', **REST}, {"network.cidr": "Field required (NetworkWant)"}),
+    "a map in place of a text": ("TrainingCluster", {"plan": {"name": "llama"}}, {"plan": "write it as JSON in one text"}),
+    "an output": (
+        "TrainingCluster",
+        {"plan": output(PLAN, "urn:pulumi:test::rackwright::a:b:C::d")},
+        {"plan": "known before the deployment"},
+    ),
+    "an unknown": ("TrainingCluster", {"plan": UNKNOWN}, {"plan": "known before the deployment"}),
+    "a text in place of true": ("TrainingCluster", {"plan": PLAN, "teardown": "true"}, {"teardown": "must be true or false"}),
+    "a misspelt input": ("TrainingCluster", {"plan": PLAN, "admin_arns": []}, {"admin_arns": "it has adminArns, plan"}),
+    "no plan": ("TpuPod", {}, {"plan": "Missing required input 'plan'"}),
+    "a plan for another cloud": ("TpuPod", {"plan": PLAN}, {"place.cloud": "cannot be built in this release; instead: gcp"}),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_mistake_is_named_at_its_place(plugin, case):
+    kind, inputs, wanted = CASES[case]
+    with Deployment(plugin) as deployment, pytest.raises(Refused) as refused:
+        deployment.construct(kind, "llama", inputs, deployment.provider("aws", {"region": "us-east-1"}))
+    assert refused.value.problems.keys() == wanted.keys()
+    assert all(text in refused.value.problems[path] for path, text in wanted.items()), refused.value
+    assert "File " not in str(refused.value)
+
+
+def test_of_many_mistakes_the_first_five_are_named(plugin):
+    with Deployment(plugin) as deployment, pytest.raises(Refused) as refused:
+        deployment.construct("TrainingCluster", "llama", {"plan": "{}", "secrets": {}}, {})
+    assert set(refused.value.problems) == {"plan.name", "plan.kind", "plan.place", "plan.network", "plan.key"}
+
+
+def test_a_refusal_prints_no_value_of_the_plan(plugin):
+    with Deployment(plugin) as deployment, pytest.raises(Refused) as refused:
+        deployment.construct("TrainingCluster", "llama", {"plan": pool(nodes_max="hf_abcdefghijklmnopqrst")}, {})
+    assert "hf_abc" not in str(refused.value)
