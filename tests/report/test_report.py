@@ -14,6 +14,7 @@ from rackwright.report.outlook import Outlook, outlook
 from rackwright.sizing.plan import SizingPlan
 from rackwright.spec.spec import Spec
 
+pytestmark = pytest.mark.xdist_group("report")  # plans and pages are made once
 ROOT = Path(__file__).parents[2]
 TODAY = date(2026, 11, 21)
 STACKS = ("chat-serve", "gemma-pretrain", "llama-70b-sft", "mistral-7b-qlora")

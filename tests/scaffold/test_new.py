@@ -14,6 +14,7 @@ import pytest
 from rackwright.errors import UserError
 from rackwright.scaffold import scaffold
 
+pytestmark = pytest.mark.xdist_group("wheel")  # it is built once
 ROOT = Path(__file__).parents[2]
 TODAY = date(2026, 11, 21)
 PROJECT = {
