@@ -1,34 +1,47 @@
 """Say what you want to run; get the machines, the reasons, and the Pulumi stack that builds them.
 
-    from rackwright import load, size, compile_plan
+    from datetime import date
+    from rackwright import compile_plan, load, size
 
-    spec = load("stacks/llama-70b-sft.yaml")
-    plan = size(spec)
-    stack_plan = compile_plan(spec, plan, plan.fits[0])
+    spec, today = load("stacks/llama-70b-sft.yaml"), date.today()
+    plan = size(spec, today=today)
+    stack_plan = compile_plan(spec, plan, plan.fits[0], today=today)
 
 This package never imports pulumi; `rackwright_pulumi` does.
 """
 
-import importlib
+from typing import TYPE_CHECKING
 
-_HOMES = {
-    "load": "rackwright.spec.load",
-    "read": "rackwright.spec.load",
-    "Spec": "rackwright.spec.spec",
-    "size": "rackwright.sizing.size",
-    "SizingPlan": "rackwright.sizing.plan",
-    "compile_plan": "rackwright.compile.compile",
-    "StackPlan": "rackwright.compile.wants",
-    "check": "rackwright.rules",
-    "bill": "rackwright.cost.bill",
-    "Catalog": "rackwright.catalog",
-    "Problem": "rackwright.problems",
-    "UserError": "rackwright.errors",
-}
-__all__ = sorted(_HOMES)
+from rackwright.lazy import on_first_use
 
+if TYPE_CHECKING:
+    from rackwright.catalog import Catalog
+    from rackwright.compile.compile import compile_plan
+    from rackwright.compile.wants import StackPlan
+    from rackwright.cost.bill import bill
+    from rackwright.errors import UserError
+    from rackwright.problems import Problem
+    from rackwright.rules import check
+    from rackwright.sizing.plan import SizingPlan
+    from rackwright.sizing.size import size
+    from rackwright.spec.load import load, read
+    from rackwright.spec.spec import Spec
 
-def __getattr__(name: str):
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOMES[name]), name)
+__all__ = ["Catalog", "Problem", "SizingPlan", "Spec", "StackPlan", "UserError", "bill", "check", "compile_plan", "load", "read", "size"]
+__getattr__ = on_first_use(
+    __name__,
+    {
+        "Catalog": "rackwright.catalog",
+        "Problem": "rackwright.problems",
+        "SizingPlan": "rackwright.sizing.plan",
+        "Spec": "rackwright.spec.spec",
+        "StackPlan": "rackwright.compile.wants",
+        "UserError": "rackwright.errors",
+        "bill": "rackwright.cost.bill",
+        "check": "rackwright.rules",
+        "compile_plan": "rackwright.compile.compile",
+        "load": "rackwright.spec.load",
+        "read": "rackwright.spec.load",
+        "size": "rackwright.sizing.size",
+    },
+)

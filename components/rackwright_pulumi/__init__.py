@@ -5,21 +5,29 @@
 Importing this package imports no cloud SDK; the first use of a name does.
 """
 
-import importlib
+from typing import TYPE_CHECKING
 
-_HOMES = {
-    "Box": "rackwright_pulumi.blueprints.box",
-    "TrainingCluster": "rackwright_pulumi.blueprints.training_cluster",
-    "InferenceFleet": "rackwright_pulumi.blueprints.inference_fleet",
-    "TpuPod": "rackwright_pulumi.blueprints.tpu_pod",
-    "declare": "rackwright_pulumi.build",
-    "SimulatedCloud": "rackwright_pulumi.simulator",
-    "record": "rackwright_pulumi.testing",
-}
-__all__ = sorted(_HOMES)
+from rackwright.lazy import on_first_use
 
+if TYPE_CHECKING:
+    from rackwright_pulumi.blueprints.box import Box
+    from rackwright_pulumi.blueprints.inference_fleet import InferenceFleet
+    from rackwright_pulumi.blueprints.tpu_pod import TpuPod
+    from rackwright_pulumi.blueprints.training_cluster import TrainingCluster
+    from rackwright_pulumi.build import declare
+    from rackwright_pulumi.simulator import SimulatedCloud
+    from rackwright_pulumi.testing import record
 
-def __getattr__(name: str):
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOMES[name]), name)
+__all__ = ["Box", "InferenceFleet", "SimulatedCloud", "TpuPod", "TrainingCluster", "declare", "record"]
+__getattr__ = on_first_use(
+    __name__,
+    {
+        "Box": "rackwright_pulumi.blueprints.box",
+        "InferenceFleet": "rackwright_pulumi.blueprints.inference_fleet",
+        "SimulatedCloud": "rackwright_pulumi.simulator",
+        "TpuPod": "rackwright_pulumi.blueprints.tpu_pod",
+        "TrainingCluster": "rackwright_pulumi.blueprints.training_cluster",
+        "declare": "rackwright_pulumi.build",
+        "record": "rackwright_pulumi.testing",
+    },
+)

@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import ValidationError
 
+from rackwright.catalog import Catalog
 from rackwright.problems import At, Problem
 from rackwright.spec.checks import Context, problems_of
 from rackwright.spec.migrate import migrate, version_problem
@@ -13,9 +14,6 @@ from rackwright.spec.shape import at_of, keys_at, nearest
 from rackwright.spec.spec import API_VERSION, Spec
 from rackwright.spec.translate import KINDS, is_about_key, is_echo, problem_of, value_at, wrong_kind
 from rackwright.spec.tree import Node
-
-if TYPE_CHECKING:
-    from rackwright.catalog import Catalog
 
 FREE = ("architecture", "measured", "commitments")
 """Mappings whose content is not the schema's: an empty value is allowed there."""
@@ -61,7 +59,7 @@ class Draft:
                 return None
         return None
 
-    def check(self, spec: Spec, folder: Path, catalog: "Catalog | None") -> None:
+    def check(self, spec: Spec, folder: Path, catalog: Catalog | None) -> None:
         """Adds what the checks across fields find, where it is not a mere consequence of a broken place."""
         for problem, about_key in problems_of(Context(spec, folder, catalog)):
             if not any(_related(problem.at, at) for at in self.broken):

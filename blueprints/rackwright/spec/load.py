@@ -6,8 +6,8 @@ left whole, so that one look at the list is enough.
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from rackwright.catalog import Catalog
 from rackwright.errors import UserError
 from rackwright.problems import Level, Problem
 from rackwright.spec.draft import Draft
@@ -15,9 +15,6 @@ from rackwright.spec.model import self_contained
 from rackwright.spec.source import LARGEST_BYTES, check_characters, read_file, too_large
 from rackwright.spec.spec import Spec
 from rackwright.spec.tree import Node, parse
-
-if TYPE_CHECKING:
-    from rackwright.catalog import Catalog
 
 
 @dataclass(frozen=True)
@@ -34,13 +31,13 @@ class Reading:
         return tuple(problem for problem in self.problems if problem.level is Level.WARNING)
 
 
-def load(path: str | Path, catalog: "Catalog | None" = None) -> Spec:
+def load(path: str | Path, catalog: Catalog | None = None) -> Spec:
     """The spec in the file. Raises UserError with every problem; warnings are left out (`examine` returns them)."""
     path = Path(path)
     return read(read_file(path), str(path), catalog)
 
 
-def read(text: str, source: str = "spec.yaml", catalog: "Catalog | None" = None) -> Spec:
+def read(text: str, source: str = "spec.yaml", catalog: Catalog | None = None) -> Spec:
     """The spec that `text` describes. `source`: its path, for messages and for the files it names. Raises UserError."""
     reading = examine(text, source, catalog)
     if reading.spec is None:
@@ -48,7 +45,7 @@ def read(text: str, source: str = "spec.yaml", catalog: "Catalog | None" = None)
     return reading.spec
 
 
-def examine_file(path: str | Path, catalog: "Catalog | None" = None) -> Reading:
+def examine_file(path: str | Path, catalog: Catalog | None = None) -> Reading:
     """`examine` for a file, which also may be none, or unreadable."""
     try:
         return examine(read_file(Path(path)), str(path), catalog)
@@ -56,7 +53,7 @@ def examine_file(path: str | Path, catalog: "Catalog | None" = None) -> Reading:
         return Reading(None, error.problems)
 
 
-def examine(text: str, source: str = "spec.yaml", catalog: "Catalog | None" = None) -> Reading:
+def examine(text: str, source: str = "spec.yaml", catalog: Catalog | None = None) -> Reading:
     """Everything that can be said about the text: the spec where it has one, errors and warnings in file order. Never raises UserError."""
     try:
         tree, problems = _tree(text.removeprefix("\ufeff"), source)

@@ -4,8 +4,10 @@ from dataclasses import asdict
 from pathlib import Path
 
 from rackwright.catalog.architecture import Architecture, from_fields
+from rackwright.catalog.hf_config import read_hf_config
+from rackwright.catalog.models import find
 from rackwright.spec.spec import Spec
-from rackwright.spec.workload import Model
+from rackwright.spec.workload import Model, Workload
 
 
 def architecture_of(model: Model, folder: Path = Path()) -> Architecture | None:
@@ -14,13 +16,9 @@ def architecture_of(model: Model, folder: Path = Path()) -> Architecture | None:
     Raises ConfigError with the field at fault when a description is wrong.
     """
     if model.base is not None:
-        from rackwright.catalog.models import find
-
         row = find(model.base)
         return row.architecture if row else None
     if model.config is not None:
-        from rackwright.catalog.hf_config import read_hf_config
-
         return read_hf_config(folder / model.config)
     return from_fields(model.architecture) if model.architecture is not None else None
 
@@ -35,7 +33,7 @@ def self_contained(spec: Spec, folder: Path) -> Spec:
     return spec.model_copy(update={"workloads": tuple(_written_out(workload, folder) for workload in spec.workloads)})
 
 
-def _written_out(workload, folder: Path):
+def _written_out(workload: Workload, folder: Path) -> Workload:
     architecture = architecture_of(workload.model, folder) if workload.model.config is not None else None
     if architecture is None:
         return workload

@@ -12,6 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from rackwright.spec.shape import all_models
 from rackwright.spec.spec import API_VERSION, Spec
 
 SCHEMA_ID = f"urn:{API_VERSION.replace('/', ':')}:spec"
@@ -36,8 +37,6 @@ def text() -> str:
 
 def models() -> list[type[BaseModel]]:
     """Every model of the spec, the whole first, then in the order in which a reader meets them."""
-    from rackwright.spec.shape import all_models
-
     return list(dict.fromkeys(model for _, model in all_models()))
 
 

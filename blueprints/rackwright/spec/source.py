@@ -2,6 +2,7 @@
 
 import re
 import stat
+from difflib import get_close_matches
 from pathlib import Path
 
 from rackwright.errors import UserError
@@ -70,8 +71,6 @@ def _unreadable(path: Path, error: OSError | ValueError) -> UserError:
 
 
 def _near(path: Path) -> str:
-    from difflib import get_close_matches
-
     there = [p.name for p in path.parent.glob("*.yaml")] if path.parent.is_dir() else []
     near = get_close_matches(path.name, there, n=1)
     return f"did you mean {path.with_name(near[0])}?" if near else ""

@@ -1,24 +1,24 @@
 """A simulated AWS, Google Cloud and Kubernetes that speaks Pulumi's provider protocol. docs/simulator.md is the guide.
 
-from rackwright_pulumi.simulator import SimulatedCloud
+    from rackwright_pulumi.simulator import SimulatedCloud
+
+Names are imported on first use: the plugins and the graph recorder each need a few of these modules, and `-m` must find its own fresh.
 """
 
-import importlib
-from typing import Any
+from typing import TYPE_CHECKING
 
-_HOMES = {
-    "Context": "rackwright_pulumi.simulator.computed",
-    "Differences": "rackwright_pulumi.simulator.difference",
-    "Engine": "rackwright_pulumi.simulator.engine",
-    "EngineFailure": "rackwright_pulumi.simulator.engine",
-    "Failure": "rackwright_pulumi.simulator.check",
-    "Fault": "rackwright_pulumi.simulator.store",
-    "Record": "rackwright_pulumi.simulator.store",
-    "SimulatedCloud": "rackwright_pulumi.simulator.cloud",
-    "SimulatedProvider": "rackwright_pulumi.simulator.provider",
-    "differences": "rackwright_pulumi.simulator.difference",
-    "write_plugins": "rackwright_pulumi.simulator.plugins",
-}
+from rackwright.lazy import on_first_use
+
+if TYPE_CHECKING:
+    from rackwright_pulumi.simulator.check import Failure
+    from rackwright_pulumi.simulator.cloud import SimulatedCloud
+    from rackwright_pulumi.simulator.computed import Context
+    from rackwright_pulumi.simulator.difference import Differences, differences
+    from rackwright_pulumi.simulator.engine import Engine, EngineFailure
+    from rackwright_pulumi.simulator.plugins import write_plugins
+    from rackwright_pulumi.simulator.provider import SimulatedProvider
+    from rackwright_pulumi.simulator.store import Fault, Record
+
 __all__ = [
     "Context",
     "Differences",
@@ -32,9 +32,19 @@ __all__ = [
     "differences",
     "write_plugins",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOMES[name]), name)
+__getattr__ = on_first_use(
+    __name__,
+    {
+        "Context": "rackwright_pulumi.simulator.computed",
+        "Differences": "rackwright_pulumi.simulator.difference",
+        "Engine": "rackwright_pulumi.simulator.engine",
+        "EngineFailure": "rackwright_pulumi.simulator.engine",
+        "Failure": "rackwright_pulumi.simulator.check",
+        "Fault": "rackwright_pulumi.simulator.store",
+        "Record": "rackwright_pulumi.simulator.store",
+        "SimulatedCloud": "rackwright_pulumi.simulator.cloud",
+        "SimulatedProvider": "rackwright_pulumi.simulator.provider",
+        "differences": "rackwright_pulumi.simulator.difference",
+        "write_plugins": "rackwright_pulumi.simulator.plugins",
+    },
+)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from rackwright.catalog.architecture import Architecture, ConfigError
+from rackwright.catalog.models import nearest
 from rackwright.problems import At, Level
 from rackwright.spec.base import quote
 from rackwright.spec.checks.registry import Context, Finding, check
@@ -24,8 +25,6 @@ def known(context: Context) -> Iterator[tuple[At, Workload, Architecture]]:
 @check("S-24")
 def model_can_be_told(context: Context) -> Iterator[Finding]:
     """The model must be in the catalog, or its description readable."""
-    from rackwright.catalog.models import nearest
-
     for at, workload in context.workloads:
         model = workload.model
         try:

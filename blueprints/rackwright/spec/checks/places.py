@@ -1,13 +1,13 @@
 """S-40..S-49: one place, without asking the catalog."""
 
 from collections.abc import Iterator
-from fnmatch import fnmatchcase
 from itertools import chain
 
 from rackwright.problems import At, Level
 from rackwright.spec.base import quote
 from rackwright.spec.checks.registry import Context, Finding, check
-from rackwright.spec.infra import CapacityBlock, Place, UseBlock, UseReservation
+from rackwright.spec.infra import CapacityBlock, CapacityEntry, Place, UseBlock, UseReservation
+from rackwright.spec.residency import matches
 
 OWN_FIELDS = {"account": "aws", "project": "gcp", "inventory": "kubernetes"}
 SELLERS = {
@@ -21,20 +21,24 @@ SELLERS = {
 """Capacity mode -> clouds that sell it."""
 
 
+def entries(at: At, place: Place) -> Iterator[tuple[At, CapacityEntry]]:
+    """Every capacity entry of a place, whichever list it stands in."""
+    lists = (("ordered", place.capacity.ordered), ("fallback", place.capacity.fallback))
+    return ((at / "capacity" / key / i, entry) for key, listed in lists for i, entry in enumerate(listed))
+
+
 def modes(at: At, place: Place) -> Iterator[tuple[At, str]]:
     """Every capacity entry of a place with the name of its mode."""
-    for key in ("ordered", "fallback"):
-        for i, entry in enumerate(getattr(place.capacity, key)):
-            named = "capacity_block" if isinstance(entry, UseBlock) else "reservation" if isinstance(entry, UseReservation) else entry
-            yield at / "capacity" / key / i, named
+    for where, entry in entries(at, place):
+        yield where, "capacity_block" if isinstance(entry, UseBlock) else "reservation" if isinstance(entry, UseReservation) else entry
 
 
 def blocks(context: Context) -> Iterator[tuple[At, Place, CapacityBlock]]:
+    """Every capacity block of the spec with its place."""
     for at, place in context.places:
-        for key in ("ordered", "fallback"):
-            for i, entry in enumerate(getattr(place.capacity, key)):
-                if isinstance(entry, UseBlock):
-                    yield at / "capacity" / key / i / "capacity_block", place, entry.capacity_block
+        for where, entry in entries(at, place):
+            if isinstance(entry, UseBlock):
+                yield where / "capacity_block", place, entry.capacity_block
 
 
 @check("S-40")
@@ -134,5 +138,5 @@ def limits_allow_a_region(context: Context) -> Iterator[Finding]:
     """limits.regions must allow at least one region of every place that names some."""
     patterns = context.spec.limits.regions
     for at, place in context.places:
-        if patterns and place.regions and not any(fnmatchcase(region, pattern) for region in place.regions for pattern in patterns):
+        if patterns and place.regions and not any(matches(region, patterns) for region in place.regions):
             yield Finding(at / "regions", f"limits.regions is {', '.join(patterns)}")

@@ -4,15 +4,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from rackwright.catalog import Catalog
 from rackwright.problems import At, Level, Problem
 from rackwright.spec.infra import Place
 from rackwright.spec.spec import Spec
 from rackwright.spec.workload import Workload
-
-if TYPE_CHECKING:
-    from rackwright.catalog import Catalog
 
 
 @dataclass(frozen=True)
@@ -32,12 +30,10 @@ class Context:
 
     spec: Spec
     folder: Path = Path()
-    given: "Catalog | None" = None
+    given: Catalog | None = None
 
     @cached_property
-    def catalog(self) -> "Catalog":
-        from rackwright.catalog import Catalog
-
+    def catalog(self) -> Catalog:
         return self.given or Catalog.default()
 
     @cached_property
