@@ -4,7 +4,7 @@ In this process a part is its dataclass; over the wire, from another language, i
 nulls and turns integers into floats. The schema analyzer must see `str`, a type checker sees both.
 """
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pydantic import TypeAdapter, ValidationError
 from rackwright.compile.wants import STACK_PLAN_VERSION, StackPlan
@@ -37,7 +37,7 @@ def part(kind: type[T], value: object) -> T:
     Raises WrongPart on JSON of another shape, with fields this release does not know, or of another version of the plan.
     """
     if not isinstance(value, str):
-        return value  # type: ignore[return-value]
+        return cast(T, value)
     try:
         made = TypeAdapter(kind).validate_json(value, extra="forbid")
     except ValidationError as error:
@@ -49,8 +49,7 @@ def part(kind: type[T], value: object) -> T:
 
 def _problems(error: ValidationError) -> list[Problem]:
     found = [_problem(At(tuple(item["loc"])), f"{item['msg']} ({error.title})") for item in error.errors(include_url=False)]
-    more = f"{len(found) - SHOWN} more mistakes"
-    return found if len(found) <= SHOWN else [*found[:SHOWN], _problem(At(), more)]
+    return found if len(found) <= SHOWN else [*found[:SHOWN], _problem(At(), f"{len(found) - SHOWN} more like these")]
 
 
 def _problem(at: At, reason: str) -> Problem:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from functools import partial, partialmethod
 from typing import Any
 
 import pulumi
@@ -11,7 +11,7 @@ import pytest
 from pydantic_core import to_json
 from rackwright.compile.wants import StackPlan
 from rackwright_pulumi.build import declare
-from rackwright_pulumi.package import kinds
+from rackwright_pulumi.package import COMPONENTS, kind
 from rackwright_pulumi.testing import Graph, record
 
 from tests import plans
@@ -89,20 +89,19 @@ def test_an_output_given_by_the_caller_is_a_dependency_and_protect_is_inherited(
     assert entry.protect
 
 
-Part = tuple[type[pulumi.ComponentResource], str, dict[str, Any]]
+Part = tuple[str, str, dict[str, Any]]
 
 
 def parts(plan: StackPlan, monkeypatch) -> tuple[Graph, list[Part]]:
     """The graph of a blueprint, and (class, name, arguments) of every part below it, its outputs resolved."""
     found: list[Part] = []
 
-    def watched(kind, build, self, name, args, opts=None):
-        pulumi.Output.from_input(dict(args)).apply(lambda known: found.append((kind, name, known)))
+    def watched(build, self, name, args, opts=None):
+        pulumi.Output.from_input(dict(args)).apply(lambda known: found.append((type(self).__name__, name, known)))
         build(self, name, args, opts)
 
-    for kind in kinds():
-        build = kind.__init__
-        monkeypatch.setattr(kind, "__init__", lambda *a, kind=kind, build=build, **k: watched(kind, build, *a, **k))
+    for component in map(kind, COMPONENTS):
+        monkeypatch.setattr(component, "__init__", partialmethod(partial(watched, component.__init__)))
     whole = record(lambda: declare(plan) and None)
     monkeypatch.undo()
     return whole, [made for made in found if "plan" not in made[2]]
@@ -136,8 +135,8 @@ def test_every_part_can_be_asked_for_on_its_own(plugin, monkeypatch, case):
         providers = {}
         for cloud, inputs in PROVIDERS.items():
             providers |= deployment.provider(cloud, inputs)
-        for kind, name, args in made:
-            deployment.construct(kind.__name__, name, on_the_wire(args), providers)
+        for component, name, args in made:
+            deployment.construct(component, name, on_the_wire(args), providers)
         alone = deployment.recorded()
     wanted = below(whole, [node.urn for node in whole.nodes.values() if node.type.startswith("rackwright:index:") and "$" in node.urn])
     assert below(alone, [node.urn for node in alone.nodes.values() if node.type.startswith("rackwright:index:")]) == wanted

@@ -36,7 +36,7 @@ CASES = {
     "a text in place of true": ("TrainingCluster", {"plan": PLAN, "teardown": "true"}, {"teardown": "must be true or false"}),
     "a misspelt input": ("TrainingCluster", {"plan": PLAN, "admin_arns": []}, {"admin_arns": "it has adminArns, plan"}),
     "no plan": ("TpuPod", {}, {"plan": "Missing required input 'plan'"}),
-    "a plan for another cloud": ("TpuPod", {"plan": PLAN}, {"place.cloud": "cannot be built in this release; instead: gcp"}),
+    "a plan for another cloud": ("TpuPod", {"plan": PLAN}, {"plan.place.cloud": "cannot be built in this release; instead: gcp"}),
 }
 
 
@@ -50,13 +50,16 @@ def test_a_mistake_is_named_at_its_place(plugin, case):
     assert "File " not in str(refused.value)
 
 
-def test_of_many_mistakes_the_first_five_are_named(plugin):
+def test_of_many_mistakes_five_are_named_and_the_rest_counted(plugin):
     with Deployment(plugin) as deployment, pytest.raises(Refused) as refused:
-        deployment.construct("TrainingCluster", "llama", {"plan": "{}", "secrets": {}}, {})
-    assert set(refused.value.problems) == {"plan.name", "plan.kind", "plan.place", "plan.network", "plan.key"}
+        deployment.construct("TrainingCluster", "llama", {"plan": changed(pools=[{}, {}])})
+    assert [path for path in refused.value.problems if path.startswith("plan.pools[0].")] == [
+        f"plan.pools[0].{field}" for field in ("name", "machine", "zones", "nodes_min", "nodes_max")
+    ]
+    assert refused.value.problems["plan"].startswith("7 more like these")
 
 
 def test_a_refusal_prints_no_value_of_the_plan(plugin):
     with Deployment(plugin) as deployment, pytest.raises(Refused) as refused:
-        deployment.construct("TrainingCluster", "llama", {"plan": pool(nodes_max="hf_abcdefghijklmnopqrst")}, {})
+        deployment.construct("TrainingCluster", "llama", {"plan": pool(nodes_max="hf_abcdefghijklmnopqrst")})
     assert "hf_abc" not in str(refused.value)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from google.protobuf import empty_pb2
 from pulumi.runtime.proto import provider_pb2
-from rackwright_pulumi.package import COMPONENTS, kinds
+from rackwright_pulumi.package import COMPONENTS, kind
 from rackwright_pulumi.package.texts import INPUTS, OUTPUTS
 
 from tests.package.toy import ROOT
@@ -43,7 +43,7 @@ def test_the_plugin_has_the_version_of_the_distribution(plugin, schema):
 def test_every_component_of_every_folder_is_served_under_its_own_name(schema):
     files = [path for room in ("blueprints", "aws", "gcp", "kubernetes") for path in components_folder(room)]
     found = set().union(*map(components_in, files))
-    assert {(module, name) for module, name, _ in found} == set(COMPONENTS)
+    assert {name: module for module, name, _ in found} == COMPONENTS
     assert {token for *_, token in found} == {f"rackwright:index:{name}" for _, name, _ in found} == set(schema["resources"])
 
 
@@ -64,20 +64,20 @@ def test_a_blueprint_asks_for_the_plan_alone(schema):
 
 
 def test_what_the_arguments_leave_open_is_not_required(schema):
-    for kind in kinds():
-        args, served = kind.__init__.__annotations__["args"], schema["resources"][f"rackwright:index:{kind.__name__}"]
+    for name in COMPONENTS:
+        args, served = kind(name).__init__.__annotations__["args"], schema["resources"][f"rackwright:index:{name}"]
         optional = {key for key, hint in args.__annotations__.items() if key in args.__optional_keys__ or "None" in str(hint)}
         snake = {re.sub(r"(?<!^)([A-Z])", r"_\1", key).lower() for key in served["requiredInputs"]}
-        assert snake == set(args.__annotations__) - optional, kind.__name__
+        assert snake == set(args.__annotations__) - optional, name
 
 
 def test_no_input_is_a_number_an_enum_or_an_object_of_its_own(schema):
     """Integers arrive as floats, enums as members, outputs for nested objects not at all (pulumi 3.272); counts are in the plan."""
-    for kind, key, prop in properties(schema, "inputProperties"):
+    for owner, key, prop in properties(schema, "inputProperties"):
         inner = prop.get("items") or prop.get("additionalProperties") or prop
-        free = (kind, key) == ("KubernetesLayer", "refs")  # what a manifest may refer to is a text or a list of texts
+        free = (owner, key) == ("KubernetesLayer", "refs")  # what a manifest may refer to is a text or a list of texts
         assert prop["type"] in ("string", "boolean", "array", "object")
-        assert free or inner.get("type") in ("string", "boolean"), f"{kind}.{key}"
+        assert free or inner.get("type") in ("string", "boolean"), f"{owner}.{key}"
 
 
 def test_references_within_the_schema_lead_somewhere_and_out_of_it_only_to_any(schema):

@@ -41,11 +41,7 @@ FEATURES = [
     resource_pb2.RESOURCE_MONITOR_FEATURE_DELETED_WITH,
 ]
 SIGNATURE = "4dabf18193072939515e22adb298388d"
-SECRET, OUTPUT = "1b47061264138c4ac30d75fd1eb44270", "d0e6a833031e9bbcd3f4e8bde6ca49a4"  # pulumi.runtime.rpc
-
-
-def secret(value: Any) -> dict[str, Any]:
-    return {SIGNATURE: SECRET, "value": value}
+OUTPUT = "d0e6a833031e9bbcd3f4e8bde6ca49a4"  # both: pulumi.runtime.rpc
 
 
 def output(value: Any, *dependencies: str) -> dict[str, Any]:
@@ -54,6 +50,7 @@ def output(value: Any, *dependencies: str) -> dict[str, Any]:
 
 
 UNKNOWN = {SIGNATURE: OUTPUT}
+UNKNOWN_ID = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"  # of a provider in a first preview
 
 
 class Refused(Exception):
@@ -170,9 +167,6 @@ class Deployment:
         for node in nodes.values():
             node.parent = "" if node.parent == self.root else node.parent
         return Graph(nodes, {})
-
-
-UNKNOWN_ID = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
 
 
 def struct(values: Mapping[str, Any]) -> struct_pb2.Struct:

@@ -2,7 +2,6 @@
 
 import json
 
-from rackwright_pulumi.package import kinds
 from rackwright_pulumi.package.host import Package
 
-print(json.dumps(json.loads(Package(kinds()).schema or ""), indent=2))
+print(json.dumps(json.loads(Package().schema or ""), indent=2))

@@ -8,6 +8,7 @@ import json
 import sys
 import tomllib
 from collections.abc import Iterator, Sequence
+from functools import cache, cached_property
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,10 @@ from pulumi import InputPropertiesError, InputPropertyErrorDetails
 from pulumi.provider.experimental.analyzer import ComponentDefinition, PropertyType
 from pulumi.provider.experimental.component import ComponentProvider
 from pulumi.provider.server import ComponentInitError
+from rackwright.problems import Problem
 
 from rackwright_pulumi.args import WrongPart
+from rackwright_pulumi.package import COMPONENTS, kind
 from rackwright_pulumi.package.texts import described
 from rackwright_pulumi.unsupported import Unsupported
 
@@ -33,8 +36,8 @@ PLAIN = {
 """What a plain input may be. There are no numbers: the protocol has floats alone, so every count is in the plan."""
 
 
-def main(kinds: Sequence[type[pulumi.ComponentResource]]) -> None:
-    pulumi.provider.main(Package(kinds), sys.argv[1:])
+def main() -> None:
+    pulumi.provider.main(Package(), sys.argv[1:])
 
 
 def version() -> str:
@@ -45,12 +48,30 @@ def version() -> str:
     return metadata.version(NAME)
 
 
-class Package(ComponentProvider):
-    """Serves components. Wrong inputs come back as InputPropertiesError with their place; only our own faults show a stack."""
+class Package(pulumi.provider.Provider):
+    """All components. A deployment imports the clouds of what it asks for; the schema, made when it is asked for, imports every one."""
+
+    def __init__(self):
+        self.version = version()
+
+    @cached_property
+    def schema(self) -> str | None:  # the base class wants it when it is made
+        return json.dumps(described(json.loads(Host([kind(name) for name in COMPONENTS]).schema or "")))
+
+    def construct(self, name: str, resource_type: str, inputs: Any, options: pulumi.ResourceOptions | None = None) -> Any:
+        return _host(resource_type.rpartition(":")[2]).construct(name, resource_type, inputs, options)
+
+
+@cache
+def _host(name: str) -> "Host":
+    return Host([kind(name)])
+
+
+class Host(ComponentProvider):
+    """Some components. Wrong inputs come back as InputPropertiesError with their place; only our own faults show a stack."""
 
     def __init__(self, kinds: Sequence[type[pulumi.ComponentResource]]):
         super().__init__(list(kinds), NAME, version=version())
-        self.schema = json.dumps(described(json.loads(self.schema or "")))
 
     def map_inputs(self, inputs: Any, component_def: ComponentDefinition) -> Any:
         if wrong := list(_wrong(inputs, component_def)):
@@ -68,11 +89,11 @@ class Package(ComponentProvider):
         return super().map_complex_output(getattr(instance_val, "__dict__", instance_val), type_def)
 
 
-def _wrong(inputs: dict[str, Any], kind: ComponentDefinition) -> Iterator[InputPropertyErrorDetails]:
+def _wrong(inputs: dict[str, Any], component: ComponentDefinition) -> Iterator[InputPropertyErrorDetails]:
     for key, value in inputs.items():
-        prop = kind.inputs.get(key)
+        prop = component.inputs.get(key)
         if prop is None:
-            yield _detail(key, f"{kind.name} has no such input; it has {', '.join(sorted(kind.inputs))}")
+            yield _detail(key, f"{component.name} has no such input; it has {', '.join(sorted(component.inputs))}")
         elif value is not None and prop.plain and prop.type in PLAIN:
             wanted, words = PLAIN[prop.type]
             if not isinstance(value, wanted):
@@ -88,14 +109,16 @@ def _said(value: Any) -> str:
 def _explained(error: ComponentInitError, inputs: dict[str, Any]) -> Exception:
     cause = error.inner
     if isinstance(cause, Unsupported):
-        return InputPropertiesError("this release cannot build that", [_detail(cause.place, str(cause))])
-    if not isinstance(cause, WrongPart):
-        return error
-    owner = next((key for key, value in inputs.items() if value == cause.text), "")
-    details = [
-        _detail(f"{owner}.{problem.at}" if problem.at.steps else owner, f"{problem.reason}; {problem.fix}") for problem in cause.problems
-    ]
-    return InputPropertiesError(f"{owner} is not what this release reads", details)
+        place = f"plan.{cause.place}" if "plan" in inputs else cause.place
+        return InputPropertiesError("this release cannot build that", [_detail(place, str(cause))])
+    if isinstance(cause, WrongPart):
+        owner = next((key for key, value in inputs.items() if value == cause.text), "")
+        return InputPropertiesError(f"{owner} is not what this release reads", [_mistake(owner, problem) for problem in cause.problems])
+    return error
+
+
+def _mistake(owner: str, problem: Problem) -> InputPropertyErrorDetails:
+    return _detail(f"{owner}.{problem.at}" if problem.at.steps else owner, f"{problem.reason}; {problem.fix}")
 
 
 def _detail(path: str, reason: str) -> InputPropertyErrorDetails:
