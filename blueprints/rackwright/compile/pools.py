@@ -15,7 +15,7 @@ MAX_PODS = {"gpu": 32, "tpu": 15}
 """GKE: what AI-Hypercomputer/xpk@367c838 gives its pools; each node reserves twice as many addresses."""
 RESERVED_MODES = ("capacity-block", "reservation")
 """Machines bought so already sit close together; a placement group of one's own can keep them from starting (eksctl issue 7949)."""
-HYPERDISK_ONLY = ("ct6e-", "tpu7x-", "a3-ultragpu-", "a4-", "a4x-")
+HYPERDISK_ONLY = ("ct6e-", "tpu7x-", "g4-", "a3-ultragpu-", "a4-", "a4x-")
 """Prefixes of machines that take no other boot disk (cloud.google.com/tpu/docs/setup-persistent-disk, cluster-toolkit@1047080 examples)."""
 ROLE_LABEL = "rackwright/role"
 

@@ -62,7 +62,7 @@ class AwsBox(pulumi.ComponentResource):
 
 def _group(kin: Kin, want: BoxWant, vpc_id: Input[str]) -> SecurityGroup:
     """Session Manager needs no open port; SSH opens for the plan's CIDRs alone."""
-    group = closed_group(kin, "closed", "Nothing calls the machine; it calls out", vpc_id)
+    group, _ = closed_group(kin, "closed", "Nothing calls the machine; it calls out", vpc_id)
     for number, cidr in enumerate(want.ingress):
         SecurityGroupIngressRule(
             kin.name("ssh", number),

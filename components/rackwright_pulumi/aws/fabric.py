@@ -15,7 +15,7 @@ def fabric_group(kin: Kin, vpc_id: Input[str]) -> Output[str]:
     EFA is matched only by rules that name the group itself, inbound and outbound; 0.0.0.0/0 does not count:
     https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-start.html
     """
-    group = closed_group(kin, "fabric", "Members of the fabric reach one another on every protocol", vpc_id)
+    group, _ = closed_group(kin, "fabric", "Members of the fabric reach one another on every protocol", vpc_id)
     for rule, direction in ((SecurityGroupIngressRule, "in"), (SecurityGroupEgressRule, "out")):
         rule(
             kin.name("fabric-self", direction),
@@ -28,8 +28,8 @@ def fabric_group(kin: Kin, vpc_id: Input[str]) -> Output[str]:
     return group.id
 
 
-def closed_group(kin: Kin, key: str, description: str, vpc_id: Input[str]) -> SecurityGroup:
-    """A group that nothing may call and that may call out: images, packages and AWS's services."""
+def closed_group(kin: Kin, key: str, description: str, vpc_id: Input[str]) -> tuple[SecurityGroup, SecurityGroupEgressRule]:
+    """A group that nothing may call and that may call out (images, packages, AWS's services), with the rule that lets it."""
     group = SecurityGroup(
         kin.name(key),
         description=description,
@@ -38,7 +38,7 @@ def closed_group(kin: Kin, key: str, description: str, vpc_id: Input[str]) -> Se
         tags=kin.tagged(key),
         opts=kin.opts(),
     )
-    SecurityGroupEgressRule(
+    way_out = SecurityGroupEgressRule(
         kin.name(key, "out"),
         security_group_id=group.id,
         cidr_ipv4=ANYWHERE,
@@ -46,4 +46,4 @@ def closed_group(kin: Kin, key: str, description: str, vpc_id: Input[str]) -> Se
         tags=kin.tagged(key, "out"),
         opts=kin.opts(),
     )
-    return group
+    return group, way_out

@@ -14,7 +14,8 @@ KEPT_DAYS = 90
 def flow_logs(kin: Kin, vpc_id: Output[str], kms_key_arn: Input[str]) -> None:
     group = LogGroup(kin.name("flows"), kms_key_id=kms_key_arn, retention_in_days=KEPT_DAYS, tags=kin.tagged("flows"), opts=kin.opts())
     writing = allow(["logs:CreateLogStream", "logs:PutLogEvents", "logs:DescribeLogStreams"], Output.concat(group.arn, ":*"))
-    writer = granted_role(kin, "flows-writer", service_trust("vpc-flow-logs.amazonaws.com"), statements=[writing])
+    looking = allow(["logs:DescribeLogGroups"])  # takes no single group: docs.aws.amazon.com/vpc/latest/userguide/flow-logs-iam-role.html
+    writer = granted_role(kin, "flows-writer", service_trust("vpc-flow-logs.amazonaws.com"), statements=[writing, looking])
     FlowLog(
         kin.name("flows"),
         vpc_id=vpc_id,

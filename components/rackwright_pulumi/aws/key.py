@@ -15,9 +15,10 @@ from rackwright_pulumi.aws.tags import Kin
 
 USE = ("kms:Encrypt", "kms:Decrypt", "kms:ReEncrypt*", "kms:GenerateDataKey*", "kms:DescribeKey")
 ADMINISTER = (
-    "kms:Create*", "kms:Describe*", "kms:Enable*", "kms:List*", "kms:Put*", "kms:Update*", "kms:Revoke*", "kms:Disable*", "kms:Get*",
+    "kms:CreateAlias", "kms:Describe*", "kms:Enable*", "kms:List*", "kms:Put*", "kms:Update*", "kms:Revoke*", "kms:Disable*", "kms:Get*",
     "kms:Delete*", "kms:TagResource", "kms:UntagResource", "kms:ScheduleKeyDeletion", "kms:CancelKeyDeletion", "kms:RotateKeyOnDemand",
 )  # fmt: skip
+"""Not `kms:Create*`, which would hold CreateGrant: that has statements of its own."""
 LAUNCHERS = (
     "aws-service-role/autoscaling.amazonaws.com/AWSServiceRoleForAutoScaling",
     "aws-service-role/spot.amazonaws.com/AWSServiceRoleForEC2Spot",
@@ -65,7 +66,7 @@ def _statements(want: KeyWant, account: Input[str], region: str) -> list[Stateme
     statements = [
         allow(ADMINISTER, Sid="Administer", Principal=owner),
         allow(USE, Sid="UseByIamPolicy", Principal=owner),
-        allow(["kms:CreateGrant"], Sid="GrantToServices", Principal=owner, Condition=services),
+        _granting(want, owner, services),
     ]
     if "disks" in want.serves:
         statements += _by_role("Launchers", account, LAUNCHERS, services)
@@ -74,6 +75,16 @@ def _statements(want: KeyWant, account: Input[str], region: str) -> list[Stateme
     if "logs" in want.serves:
         statements.append(_logs(account, region))
     return statements
+
+
+def _granting(want: KeyWant, owner: Statement, services: Statement) -> Statement:
+    """Services hold the key by grants made for whoever asks them. EKS refuses a key that limits grants to services:
+
+    CreateCluster does not support that condition (https://docs.aws.amazon.com/eks/latest/userguide/enable-kms.html).
+    """
+    if "cluster" in want.serves:
+        return allow(["kms:CreateGrant"], Sid="GrantByIamPolicy", Principal=owner)
+    return allow(["kms:CreateGrant"], Sid="GrantToServices", Principal=owner, Condition=services)
 
 
 def _by_role(sid: str, account: Input[str], roles: Sequence[str], grants: dict | None = None) -> list[Statement]:

@@ -44,9 +44,9 @@ class Lustre:
 
 
 def lustre(kin: Kin, want: LustreWant, args: Mapping[str, Any], buckets: Mapping[str, Place]) -> Lustre:
-    """`args`: AwsStorageArgs. The file system waits for its own ports only; those of the clients may come later."""
-    group = closed_group(kin, "lustre", "Lustre servers and their clients", args["vpc_id"])
-    own_ports = _open(kin, "lustre-self", group.id, group.id)
+    """`args`: AwsStorageArgs. The file system waits for its own ways in and out, which FSx checks; those of the clients may come later."""
+    group, way_out = closed_group(kin, "lustre", "Lustre servers and their clients", args["vpc_id"])
+    own_ports = [way_out, *_open(kin, "lustre-self", group.id, group.id)]
     for number, client in enumerate(args.get("client_group_ids", ())):
         _open(kin, f"lustre-client-{number}", group.id, client)
         _open(kin, f"lustre-reply-{number}", client, group.id)

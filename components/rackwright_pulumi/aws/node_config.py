@@ -7,19 +7,24 @@ from typing import Any
 
 from rackwright.compile.wants import PoolWant
 
-UNLIMITED = 2**64 - 1
-"""RLIM_INFINITY: RDMA pins the memory it moves, and the container runtime's own limit is a few MiB."""
+LIMITS = {"RLIMIT_MEMLOCK": 2**50, "RLIMIT_NOFILE": 2**20}
+"""Bytes a container may pin (RDMA pins what it moves, and the runtime's own limit is a few MiB: here more than any machine has), and files it
+may open (the image's own value, which a list of ours replaces whole).
+
+Not RLIM_INFINITY: nodeadm reads numbers as doubles, writes 2^64 - 1 back as 18446744073709552000, and containerd refuses that, so the node
+never gets ready (awslabs/amazon-eks-ami@81fec2e nodeadm/internal/util/merge.go, internal/containerd/base_runtime_spec.go).
+"""
 
 
 def node_config(want: PoolWant) -> str:
-    """Multipart user data with one NodeConfig; empty where the defaults serve. JSON is YAML, and keeps 2^64 - 1 a whole number."""
+    """Multipart user data with one NodeConfig, as JSON, which is YAML; empty where the defaults serve."""
     instance: dict[str, Any] = {}
     spec: dict[str, Any] = {}
     if want.local_nvme:
         instance["localStorage"] = {"strategy": "RAID0"}
     if want.nics:
-        limit = {"type": "RLIMIT_MEMLOCK", "soft": UNLIMITED, "hard": UNLIMITED}
-        spec["containerd"] = {"baseRuntimeSpec": {"process": {"rlimits": [limit]}}}
+        limits = [{"type": kind, "soft": most, "hard": most} for kind, most in LIMITS.items()]
+        spec["containerd"] = {"baseRuntimeSpec": {"process": {"rlimits": limits}}}
     if want.max_pods:
         spec["kubelet"] = {"config": {"maxPods": want.max_pods}}
     if instance:

@@ -31,7 +31,7 @@ from rackwright_pulumi.unsupported import Unsupported
 
 MODES = ("on-demand", "spot", "reservation", "calendar", "flex-start")
 IMAGES = {"cos": "COS_CONTAINERD", "": "COS_CONTAINERD"}
-HYPERDISK_ONLY = ("ct6e-", "tpu7x-", "a3-ultragpu-", "a4-", "a4x-")
+HYPERDISK_ONLY = ("ct6e-", "tpu7x-", "g4-", "a3-ultragpu-", "a4-", "a4x-")
 """Prefixes of machines that take no pd-balanced: cloud.google.com/tpu/docs/setup-persistent-disk, cluster-toolkit@1047080 examples."""
 EFFECTS = {"NoSchedule": "NO_SCHEDULE", "PreferNoSchedule": "PREFER_NO_SCHEDULE", "NoExecute": "NO_EXECUTE"}
 GPU, TPU = "nvidia.com/gpu", "google.com/tpu"

@@ -187,6 +187,14 @@ class TestNetwork:
         assert chosen == {"machines": 1, "control": 2}
 
 
+    def test_flow_logs_may_look_for_their_group(self):
+        """VPC flow logs check that the group is there, which IAM allows on all groups or on none."""
+        statements = policy(network(), "aws:iam/rolePolicy:RolePolicy")
+        actions = {action: s["Resource"] for s in statements for action in s["Action"]}
+        assert actions["logs:PutLogEvents"].endswith(":*")
+        assert actions["logs:DescribeLogGroups"] == "*"
+
+
 class TestBuckets:
     def test_a_bucket_that_exists_is_left_alone(self):
         graph = storage()
@@ -259,7 +267,7 @@ class TestLustre:
     def test_f10_its_own_ports_are_open_before_it_is_made(self):
         graph = storage(lustre=LUSTRE)
         waits = {graph.nodes[urn].name for urn in graph.one("aws:fsx/lustreFileSystem:LustreFileSystem").depends_on}
-        assert {"demo-storage-lustre-self-988", "demo-storage-lustre-self-1018"} <= waits
+        assert {"demo-storage-lustre-self-988", "demo-storage-lustre-self-1018", "demo-storage-lustre-out"} <= waits
         assert not {name for name in waits if "client" in name}
 
     def test_a_linked_file_system_has_no_backups_because_fsx_refuses_them(self):
@@ -296,6 +304,16 @@ class TestKey:
         administer, use, *_ = policy(key(), "aws:kms/key:Key")
         assert not [a for a in administer["Action"] if a.startswith(("kms:Decrypt", "kms:Encrypt", "kms:GenerateDataKey"))]
         assert not [a for a in use["Action"] if a.startswith(("kms:Put", "kms:Schedule", "kms:Delete"))]
+
+    def test_grants_are_for_services_alone_unless_eks_needs_the_key(self):
+        """EKS does not support the condition: with it CreateCluster is refused (recipes 3.1.1; EKS user guide, secrets encryption)."""
+        for serves, sid, condition in (
+            (("disks",), "GrantToServices", {"Bool": {"kms:GrantIsForAWSResource": "true"}}),
+            (("cluster",), "GrantByIamPolicy", None),
+        ):
+            granting = [s for s in policy(key(KeyWant(serves=serves)), "aws:kms/key:Key") if s["Principal"] != {"AWS": "*"}]
+            found = [(s["Sid"], s.get("Condition")) for s in granting if {"kms:CreateGrant", "kms:Create*", "kms:*"} & {*s["Action"]}]
+            assert found == [(sid, condition)]
 
     def test_auto_scaling_and_spot_may_use_it_for_disks_and_hand_it_on(self):
         """Without this the machines of a node group die with Client.InternalError (recipes 3.1.1)."""

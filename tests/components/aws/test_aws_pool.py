@@ -154,10 +154,16 @@ def test_spot_is_the_node_groups_and_not_the_templates():
 
 def test_fabric_machines_may_pin_memory_and_stripe_their_disks():
     spec = node_config(gpu())
-    (limit,) = spec["containerd"]["baseRuntimeSpec"]["process"]["rlimits"]
-    assert limit == {"type": "RLIMIT_MEMLOCK", "soft": 18446744073709551615, "hard": 18446744073709551615}
+    limits = {limit["type"]: (limit["soft"], limit["hard"]) for limit in spec["containerd"]["baseRuntimeSpec"]["process"]["rlimits"]}
+    assert limits == {"RLIMIT_MEMLOCK": (2**50, 2**50), "RLIMIT_NOFILE": (2**20, 2**20)}
     assert spec["instance"] == {"localStorage": {"strategy": "RAID0"}}
     assert node_config(gpu(max_pods=51))["kubelet"] == {"config": {"maxPods": 51}}
+
+
+def test_limits_survive_being_read_as_doubles():
+    """nodeadm does that: 2^64 - 1 comes back larger than any uint64, containerd refuses it, and the node never joins."""
+    for limit in node_config(gpu())["containerd"]["baseRuntimeSpec"]["process"]["rlimits"]:
+        assert 0 < limit["soft"] <= limit["hard"] < 2**53
 
 
 def test_first_boot_never_changes_by_itself():

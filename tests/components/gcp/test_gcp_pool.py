@@ -165,6 +165,7 @@ def test_taints_labels_and_cloud_labels_arrive_in_the_clouds_words():
     [
         ("g2-standard-12", "balanced", "pd-balanced"),
         ("ct6e-standard-4t", "balanced", "hyperdisk-balanced"),
+        ("g4-standard-48", "balanced", "hyperdisk-balanced"),
         ("a3-ultragpu-8g", "balanced", "hyperdisk-balanced"),
         ("n2-standard-8", "hyperdisk-balanced", "hyperdisk-balanced"),
     ],
