@@ -52,10 +52,11 @@ def rows() -> Iterator[Row]:
 
 def engine_rows() -> Iterator[Row]:
     """A life of the EKS stack on the simulated cloud, when pulumi is on PATH."""
-    sys.path[:0] = [str(ROOT / "sim"), str(ROOT / "blueprints"), str(ROOT / "components")]
-    from demo import stack_engine
+    sys.path[:0] = [str(ROOT), str(ROOT / "blueprints"), str(ROOT / "components")]
     from rackwright_pulumi.simulator import SimulatedCloud
     from rackwright_pulumi.simulator.engine import installed
+
+    from sim.demo import stack_engine
 
     if not installed():
         print("pulumi is not on PATH: the engine's rows are left out", file=sys.stderr)

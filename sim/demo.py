@@ -1,5 +1,6 @@
 """`make demo`: four workloads from spec to resource graph, and with the Pulumi CLI through a whole life on a simulated cloud."""
 
+import json
 import os
 import socket
 import sys
@@ -133,8 +134,6 @@ def _step(name: str, words: str, work: Callable[[], dict[str, int]]) -> None:
 
 
 def _write_json(path: Path, value: object) -> None:
-    import json
-
     path.write_text(json.dumps(value, indent=1, sort_keys=True), encoding="utf-8")
 
 

@@ -1,19 +1,21 @@
 """StackPlan -> Pulumi resources: one provider, one blueprint, the stack's outputs."""
 
-import importlib
 from typing import Any
 
 import pulumi
 from rackwright.compile.wants import Kind, PlaceWant, StackPlan
 
+import rackwright_pulumi
 from rackwright_pulumi.program import Decided, Settings
+from rackwright_pulumi.unsupported import Unsupported
 
 BLUEPRINTS = {
-    Kind.BOX: ("box", "Box"),
-    Kind.TRAINING_CLUSTER: ("training_cluster", "TrainingCluster"),
-    Kind.INFERENCE_FLEET: ("inference_fleet", "InferenceFleet"),
-    Kind.TPU_POD: ("tpu_pod", "TpuPod"),
+    Kind.BOX: "Box",
+    Kind.TRAINING_CLUSTER: "TrainingCluster",
+    Kind.INFERENCE_FLEET: "InferenceFleet",
+    Kind.TPU_POD: "TpuPod",
 }
+"""Public names of the package, which imports each cloud's SDK only when its blueprint is asked for."""
 
 
 def build(decided: Decided, settings: Settings) -> dict[str, Any]:
@@ -29,15 +31,17 @@ def build(decided: Decided, settings: Settings) -> dict[str, Any]:
 
 
 def declare(plan: StackPlan, *, teardown: bool = False, secrets: dict[str, pulumi.Input[str]] | None = None) -> Any:
-    """The blueprint component of a plan under one pinned provider."""
-    module, name = BLUEPRINTS[plan.kind]
-    kind = getattr(importlib.import_module(f"rackwright_pulumi.blueprints.{module}"), name)
+    """The blueprint component of a plan under one pinned provider. secrets: by the name manifests use.
+
+    Raises Unsupported where no provider or component of this release can build the plan.
+    """
+    kind = getattr(rackwright_pulumi, BLUEPRINTS[plan.kind])
     options = pulumi.ResourceOptions(providers=[provider(plan.place, dict(plan.tags))])
     return kind(plan.name, {"plan": plan, "teardown": teardown, "secrets": secrets or {}}, options)
 
 
 def provider(place: PlaceWant, tags: dict[str, str]) -> pulumi.ProviderResource:
-    """The one explicit provider: a wrong account or project is refused before anything is created."""
+    """The one explicit provider: a wrong account or project is refused before anything is created. Raises Unsupported."""
     if place.cloud == "aws":
         from pulumi_aws import Provider
 
@@ -45,8 +49,8 @@ def provider(place: PlaceWant, tags: dict[str, str]) -> pulumi.ProviderResource:
     if place.cloud == "gcp":
         from pulumi_gcp import Provider
 
-        return Provider("gcp", project=place.account, region=place.region, default_labels=None)
-    raise NotImplementedError(f"no provider for {place.cloud}")
+        return Provider("gcp", project=place.account or None, region=place.region, default_labels=None)
+    raise Unsupported(f"a provider for {place.cloud}", "place.cloud", "aws or gcp")
 
 
 def _secrets(decided: Decided) -> dict[str, pulumi.Input[str]]:

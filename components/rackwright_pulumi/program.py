@@ -22,23 +22,32 @@ class Settings:
     """Config of one stack. teardown lifts every protection; simulated: the providers are the simulated cloud's; today: the clock."""
 
     spec_path: Path
+    today: date
     teardown: bool = False
     simulated: bool = False
     preview: bool = False
-    today: date = date(1970, 1, 1)
 
     @staticmethod
     def from_config(root: Path) -> "Settings":
-        """`rackwright:spec` (default stacks/<stack>.yaml), `rackwright:teardown`, `rackwright:simulated`, `rackwright:today`."""
+        """`rackwright:spec` (default stacks/<stack>.yaml), `rackwright:teardown`, `rackwright:simulated`, `rackwright:today`.
+
+        Raises pulumi.RunError on a value that cannot be read.
+        """
         config = pulumi.Config("rackwright")
-        today = config.get("today")
         return Settings(
             spec_path=root / (config.get("spec") or f"stacks/{pulumi.get_stack()}.yaml"),
+            today=_day(config.get("today")),
             teardown=config.get_bool("teardown") or False,
             simulated=config.get_bool("simulated") or False,
             preview=pulumi.runtime.is_dry_run(),
-            today=date.fromisoformat(today) if today else date.today(),
         )
+
+
+def _day(text: str | None) -> date:
+    try:
+        return date.fromisoformat(text) if text else date.today()
+    except ValueError:
+        raise pulumi.RunError(f"rackwright:today is {text!r}; write a date such as 2026-11-21, or leave it out") from None
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from rackwright.catalog.read import Catalog
 from rackwright.cost import bill, check_budget
+from rackwright.spec.spec import Acknowledgement
 
 from tests import plans
 
@@ -83,6 +84,8 @@ def test_whole_bill_over_the_goal_is_a_warning():
     assert [(p.code, str(p.level)) for p in found] == [("V-111", "warning")]
     assert "the goal is 200" in found[0].reason
     assert check_budget(billed(CASES["training"]), plans.training_plan(), fit, spec) == []
+    accepted = tight.model_copy(update={"acknowledge": (Acknowledgement(rule="V-111", reason="agreed with finance"),)})
+    assert check_budget(billed(CASES["training"]), plans.training_plan(), fit, accepted) == []
 
 
 def test_fleet_at_its_largest_is_held_to_the_goal():

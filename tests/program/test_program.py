@@ -89,6 +89,12 @@ def test_a_missing_spec_says_where_it_was_looked_for(project):
         run(project, stack="nothing")
 
 
+@pytest.mark.parametrize(("key", "value"), [("today", "tomorrow"), ("teardown", "perhaps")])
+def test_configuration_that_cannot_be_read_is_named_without_a_traceback(project, key, value):
+    with pytest.raises(pulumi.RunError, match=f"rackwright:{key}"):
+        run(project, preview=True, **{key: value})
+
+
 def test_one_explicit_provider_pinned_to_the_account(project):
     graph = run(project, simulated="true")
     provider = graph.one("pulumi:providers:aws")

@@ -136,3 +136,31 @@ def test_two_runs_print_the_same():
         Vpc("v", cidr_block="10.0.0.0/16", opts=pulumi.ResourceOptions(provider=Provider("p", region="eu-west-1")))
 
     assert record(program).as_json() == record(program).as_json()
+
+
+def test_runs_beside_one_another_leave_pulumi_as_it_was():
+    from concurrent.futures import ThreadPoolExecutor
+
+    from pulumi.runtime import stack
+
+    stock = stack.wait_for_rpcs
+
+    def one(i: int) -> list[str]:
+        return [node.name for node in record(lambda: Vpc(f"v{i}", cidr_block="10.0.0.0/8") and None).nodes.values()]
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(one, range(12))) == [[f"v{i}"] for i in range(12)]
+    assert stack.wait_for_rpcs is stock
+
+
+def test_the_blueprint_of_another_cloud_says_what_can_be_built():
+    from dataclasses import replace
+
+    from rackwright_pulumi.build import declare
+    from rackwright_pulumi.unsupported import Unsupported
+
+    from tests.plans import box_plan
+
+    plan = box_plan()
+    with pytest.raises(Unsupported, match=r"place\.cloud: .*aws or gcp"):
+        record(lambda: declare(replace(plan, place=replace(plan.place, cloud="kubernetes"))) and None)

@@ -7,19 +7,20 @@ from rackwright.problems import At, Level, Problem
 from rackwright.sizing.plan import Fit
 from rackwright.spec.spec import Spec
 
+ID = "V-111"
 AT = At() / "goals" / "max_cost"
 
 
 def check_budget(bill: Bill, stack: StackPlan, fit: Fit, spec: Spec) -> list[Problem]:
-    """V-111, as warnings: the whole bill is over the goal, or would be with every machine the pools may grow to."""
+    """V-111, as warnings: the whole bill is over the goal, or would be with every machine the pools may grow to. Acknowledged: none."""
     goal = spec.goals.max_cost
-    if goal is None:
+    if goal is None or any(entry.rule == ID for entry in spec.acknowledge):
         return []
     if bill.total_usd > goal:
         words = f"{bill.covers} costs {bill.total_usd:,.0f} USD with network, storage and control plane; the goal is {goal:,.0f}"
-        return [Problem("V-111", words, AT, "raise the goal, or choose a cheaper fit", Level.WARNING)]
+        return [Problem(ID, words, AT, "raise the goal, or choose a cheaper fit", Level.WARNING)]
     price, most = fit.candidate.price_usd_per_hour, sum(pool.nodes_max for pool in stack.pools if pool.role == "accelerator")
     if price is not None and fit.duration_s is None and price * most * HOURS_PER_MONTH > goal:
         words = f"a month at all {most} machines costs {price * most * HOURS_PER_MONTH:,.0f} USD; the goal is {goal:,.0f}"
-        return [Problem("V-111", words, AT, "lower max_replicas, or raise the goal", Level.WARNING)]
+        return [Problem(ID, words, AT, "lower max_replicas, or raise the goal", Level.WARNING)]
     return []

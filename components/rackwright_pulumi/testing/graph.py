@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from rackwright_pulumi.simulator.values import SECRET, SIGNATURE
+
 SECRET_TEXT = "[secret]"
-_SIGNATURE = "4dabf18193072939515e22adb298388d"  # pulumi.runtime.rpc: key of a value that is more than a value
-_SECRET = "1b47061264138c4ac30d75fd1eb44270"
 STACK_TYPE = "pulumi:pulumi:Stack"
 
 
@@ -97,7 +97,7 @@ class Graph:
 def opened(value: Any) -> Any:
     """Wire form to plain values: secrets become `Secret`, whole floats become int as the engine prints them."""
     if isinstance(value, dict):
-        if value.get(_SIGNATURE) == _SECRET:
+        if value.get(SIGNATURE) == SECRET:
             return Secret(opened(value.get("value")))
         return {key: opened(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

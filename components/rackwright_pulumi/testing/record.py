@@ -16,6 +16,8 @@ from rackwright_pulumi.testing.graph import STACK_TYPE, Graph
 from rackwright_pulumi.testing.monitor import GraphMonitor, Invokes
 
 Program = Callable[[], Awaitable[None] | None]
+STOCK_WAIT = runtime_stack.wait_for_rpcs
+"""Taken once, so that runs beside one another never put each other's replacement back for good."""
 
 
 def record(
@@ -85,11 +87,11 @@ def _run(program: Program, monitor: GraphMonitor, project: str, stack_name: str,
 
 
 async def _in_stack(program: Program) -> None:
-    stock, runtime_stack.wait_for_rpcs = runtime_stack.wait_for_rpcs, _drain  # ty: ignore[invalid-assignment]
+    setattr(runtime_stack, "wait_for_rpcs", _drain)  # noqa: B010, a type checker refuses the plain assignment
     try:
         await runtime_stack.run_in_stack(program)
     finally:
-        runtime_stack.wait_for_rpcs = stock
+        runtime_stack.wait_for_rpcs = STOCK_WAIT
 
 
 async def _drain(await_all_outstanding_tasks: bool = True) -> None:

@@ -6,8 +6,9 @@ from ipaddress import IPv4Network, IPv6Network, ip_network
 
 from rackwright.problems import SECRET, At, Level
 from rackwright.spec.base import quote
-from rackwright.spec.checks.registry import Context, Finding, check
+from rackwright.spec.checks.registry import REGISTRY, Context, Finding, check
 from rackwright.spec.infra import PrivateAccess
+from rackwright.spec.plan_rules import PLAN_RULES
 from rackwright.spec.shape import did_you_mean
 
 OWN_TAGS = 8
@@ -110,7 +111,7 @@ def variable_is_set_once(context: Context) -> Iterator[Finding]:
 @check("S-63")
 def acknowledged_rules_exist(context: Context) -> Iterator[Finding]:
     """An acknowledged rule must exist, and be acknowledged once."""
-    known = _rule_ids() if context.spec.acknowledge else []
+    known = [*REGISTRY.checks, *PLAN_RULES]
     seen: set[str] = set()
     for i, entry in enumerate(context.spec.acknowledge):
         at = At() / "acknowledge" / i / "rule"
@@ -139,11 +140,3 @@ def _cidrs(context: Context) -> Iterator[tuple[At, IPv4Network | IPv6Network | N
             yield at, ip_network(text)
         except ValueError:
             yield at, None
-
-
-def _rule_ids() -> list[str]:
-    """Ids of the spec's checks and of the rules on plans."""
-    from rackwright import rules
-    from rackwright.spec.checks.registry import REGISTRY
-
-    return [*REGISTRY.checks, *(rule.code for rule in rules.RULES)]
