@@ -1,6 +1,7 @@
 """The recorder tells the truth about a program: URNs, parents, options, secrets, duplicates."""
 
 import asyncio
+from threading import Event, Thread
 
 import pulumi
 import pytest
@@ -139,17 +140,28 @@ def test_two_runs_print_the_same():
 
 
 def test_runs_beside_one_another_leave_pulumi_as_it_was():
-    from concurrent.futures import ThreadPoolExecutor
-
+    """The one that starts first ends first: the other must not put back what it found."""
     from pulumi.runtime import stack
 
-    stock = stack.wait_for_rpcs
+    stock, second_runs, first_ended, graphs = stack.wait_for_rpcs, Event(), Event(), {}
 
-    def one(i: int) -> list[str]:
-        return [node.name for node in record(lambda: Vpc(f"v{i}", cidr_block="10.0.0.0/8") and None).nodes.values()]
+    def first():
+        other.start()
+        second_runs.wait(10)
+        Vpc("first", cidr_block="10.0.0.0/8")
 
-    with ThreadPoolExecutor(4) as pool:
-        assert list(pool.map(one, range(12))) == [[f"v{i}"] for i in range(12)]
+    def second():
+        second_runs.set()
+        first_ended.wait(10)
+        Vpc("second", cidr_block="10.0.0.0/8")
+
+    other = Thread(target=lambda: graphs.update(second=record(second)))
+    graphs["first"] = record(first)
+    first_ended.set()
+    other.join(10)
+    for name, graph in graphs.items():
+        assert [node.name for node in graph.nodes.values()] == [name]
+    assert set(graphs) == {"first", "second"}
     assert stack.wait_for_rpcs is stock
 
 
