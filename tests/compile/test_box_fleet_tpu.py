@@ -3,10 +3,12 @@
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 
 import pytest
 from rackwright.compile.compile import compile_plan
 from rackwright.errors import UserError
+from rackwright.rules import check
 
 from tests import plans
 
@@ -151,6 +153,14 @@ def test_tpu_quota_is_all_chips():
     queue = manifest(plans.compiled(plans.tpu_case(slices=2)), "queue.cluster-queue")
     amounts = {r["name"]: r["nominalQuota"] for r in queue["spec"]["resourceGroups"][0]["flavors"][0]["resources"]}
     assert amounts["google.com/tpu"] == 32
+
+
+def test_tpu_pods_may_raise_the_memory_they_pin():
+    """GKE: without SYS_RESOURCE a container cannot; a baseline namespace refuses it (rule V-89)."""
+    plan = plans.tpu_plan()
+    assert dict(plan.namespaces)["team-research"] == "privileged"
+    baseline = tuple((name, "baseline" if name == "team-research" else level) for name, level in plan.namespaces)
+    assert [problem.code for problem in check(replace(plan, namespaces=baseline))] == ["V-89"]
 
 
 def test_tpu_by_flex_start_comes_and_goes_as_a_whole():

@@ -52,6 +52,15 @@ def longest_path(graph: Graph) -> int:
     return max(map(length, graph.nodes))
 
 
+def test_a_new_project_can_be_asked_for_its_number_and_given_roles(graph):
+    """Both are the Cloud Resource Manager API's, which a new project does not have on."""
+    on = {node.inputs["service"] for node in graph.by_type("gcp:projects/service:Service")}
+    assert "cloudresourcemanager.googleapis.com" in on
+    apis = {node.urn for node in graph.by_type("gcp:projects/service:Service")}
+    for node in graph.by_type("gcp:projects/iAMMember:IAMMember"):
+        assert apis <= set(node.property_dependencies["project"])
+
+
 def test_every_component_registers_outputs(graph):
     assert not graph.unregistered()
 
@@ -200,7 +209,7 @@ def test_names_are_identity():
         "gemma-pretrain-identity-nodes-registry",
         *(
             f"gemma-pretrain-network-api-{api}"
-            for api in ["cluster", "compute", "identity", "keys", "logs", "metrics", "object-store", "registry"]
+            for api in ["cluster", "compute", "identity", "keys", "logs", "metrics", "object-store", "projects", "registry"]
         ),
         "gemma-pretrain-network-internal",
         "gemma-pretrain-network-nat",

@@ -136,6 +136,6 @@ def _policies(draft: Draft) -> tuple[ManifestWant, ...]:
         service_account(namespace, ACCOUNT),
         *run_secrets(draft.spec.workload.run, namespace),
         default_deny(namespace),
-        allow_basics(namespace),
+        allow_basics(namespace, draft.candidate.cloud),
         allow(namespace, "allow-gateway", ingress=[gateway, from_namespace("monitoring", PORT)]),
     )

@@ -1,4 +1,4 @@
-"""Kubernetes objects as data: pure builders of bodies. Nothing here knows a cloud."""
+"""Kubernetes objects as data: pure builders of bodies. Of clouds they know only where a pod asks who it is."""
 
 from typing import Any
 
@@ -7,8 +7,11 @@ from rackwright.spec.workload import Run
 
 Body = dict[str, Any]
 SECRETS = "run-secrets"
-METADATA_SERVERS = ("169.254.169.254/32", "169.254.169.252/32", "169.254.170.23/32")
-"""Where pods get their identity: GKE metadata (both data planes), EKS Pod Identity agent."""
+IDENTITY = {"aws": (("169.254.170.23/32", 80),), "gcp": (("169.254.169.254/32", 80), ("169.254.169.252/32", 988))}
+"""Where pods get their identity, address and port: the Pod Identity agent of EKS, GKE's metadata server behind both of its names. Not EC2's
+metadata, which would hand a pod the role of its node."""
+NODE_DNS = ("169.254.20.10/32", "169.254.169.254/32")
+"""Name servers outside kube-system: NodeLocal DNSCache and Cloud DNS (cloud.google.com/kubernetes-engine/docs/how-to/network-policy)."""
 
 
 def obj(api: str, kind: str, name: str, namespace: str = "", spec: Body | None = None, **more: Any) -> Body:
@@ -47,11 +50,16 @@ def allow(namespace: str, name: str, ingress: list[Body] | None = None, egress: 
     return ManifestWant(f"policy.{namespace}.{name}", obj("networking.k8s.io/v1", "NetworkPolicy", name, namespace, spec))
 
 
-def allow_basics(namespace: str) -> ManifestWant:
-    """DNS, the identity endpoints, and HTTPS out: object store, registry and cloud APIs."""
-    dns = {"to": [_namespace("kube-system")], "ports": [_port(53, "UDP"), _port(53)]}
-    identity = {"to": [_block(cidr) for cidr in METADATA_SERVERS], "ports": [_port(80), _port(988)]}
-    return allow(namespace, "allow-basics", egress=[dns, identity, {"ports": [_port(443)]}])
+def allow_basics(namespace: str, cloud: str) -> ManifestWant:
+    """DNS, the cloud's identity endpoint, and HTTPS out: object store, registry and cloud APIs."""
+    dns = {"to": [_namespace("kube-system"), *map(_block, NODE_DNS)], "ports": [_port(53, "UDP"), _port(53)]}
+    identity = [{"to": [_block(cidr)], "ports": [_port(port)]} for cidr, port in IDENTITY[cloud]]
+    return allow(namespace, "allow-basics", egress=[dns, *identity, {"ports": [_port(443)]}])
+
+
+def allow_metrics(namespace: str) -> ManifestWant:
+    """Prometheus reads whatever port a job shows its metrics on."""
+    return allow(namespace, "allow-metrics", ingress=[{"from": [_namespace("monitoring")]}])
 
 
 def allow_within(namespace: str) -> ManifestWant:

@@ -35,7 +35,7 @@ def tpu_plan(draft: Draft) -> StackPlan:
         cluster=cluster_want(draft),
         pools=(system_pool(place), *slices),
         addons=gke_addons(),
-        namespaces=namespaces(draft, releases, "baseline"),
+        namespaces=namespaces(draft, releases, "privileged"),  # libtpu pins more memory than a pod may without SYS_RESOURCE
         releases=releases,
         manifests=(*team_objects(draft), *queues(slices[0], len(slices), quota, draft.namespace)),
         services=SERVICES,

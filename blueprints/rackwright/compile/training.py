@@ -3,7 +3,7 @@
 from rackwright.compile.addons import eks_addons
 from rackwright.compile.draft import Draft
 from rackwright.compile.fabric import expectation
-from rackwright.compile.manifests import allow_basics, allow_within, default_deny, run_secrets, service_account
+from rackwright.compile.manifests import allow_basics, allow_metrics, allow_within, default_deny, run_secrets, service_account
 from rackwright.compile.network import eks_network, existing_network
 from rackwright.compile.place import place_want
 from rackwright.compile.pools import SYSTEM_IMAGES, accelerator_pool, system_pool
@@ -52,7 +52,7 @@ def training_plan(draft: Draft) -> StackPlan:
         addons=addons,
         namespaces=namespaces(draft, releases, "privileged" if pool.nics else "baseline"),
         releases=releases,
-        manifests=(*team_objects(draft), *_queues(draft, pool), *volumes),
+        manifests=(*team_objects(draft), *_queues(draft, pool), *volumes, allow_metrics(draft.namespace)),
         expected_fabric=expectation(draft.machine),
         pins=pins(releases, _node_images(pool), addons),
         expires_on=draft.expires_on,
@@ -75,7 +75,7 @@ def namespaces(draft: Draft, releases: tuple[ReleaseWant, ...], team_level: str)
 def team_objects(draft: Draft) -> tuple[ManifestWant, ...]:
     """Account, closed network but for what jobs need, and the secrets the spec names."""
     namespace = draft.namespace
-    policies = (default_deny(namespace), allow_basics(namespace), allow_within(namespace))
+    policies = (default_deny(namespace), allow_basics(namespace, draft.candidate.cloud), allow_within(namespace))
     return (service_account(namespace, ACCOUNT), *policies, *run_secrets(draft.spec.workload.run, namespace))
 
 

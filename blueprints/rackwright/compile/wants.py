@@ -12,7 +12,7 @@ Outputs. The names a plan may refer to:
 Neutral names the fields below use (a component maps each to its cloud, and refuses one it does not know):
 
     private_endpoints  object-store, registry, identity, compute, cluster, pod-identity, logs, machine-access, keys
-    services           compute, cluster, identity, keys, object-store, registry, logs, metrics
+    services           projects, compute, cluster, identity, keys, object-store, registry, logs, metrics
     add-ons            pod-network, kube-proxy, pod-identity, dns, block-storage, lustre, metrics, node-health;
                        GKE: object-store-mount (GCS FUSE), whose version is "" because the cluster's own release carries it
     pool image         al2023, al2023-nvidia, al2023-neuron (EKS AMI families), cos (GKE)

@@ -17,6 +17,8 @@ EKS_VERSIONS = range(30, 37)
 """Minors of Kubernetes 1 with AMIs (awslabs/amazon-eks-ami@81fec2e CHANGELOG.md)."""
 OLDEST_NODES = 2
 FAMILY_IMAGES = {"nvidia.com/gpu": "nvidia", "aws.amazon.com/neuron": "neuron"}
+TPU = "google.com/tpu"
+"""Its pods: cloud.google.com/kubernetes-engine/docs/how-to/tpus#privileged-mode."""
 KUEUE_LAST = "https://github.com/kubernetes-sigs/kueue/issues/7334"
 
 
@@ -89,9 +91,9 @@ def operators_have_nodes(plan: StackPlan) -> Iterator[Broken]:
 
 
 @rule("V-89", Level.ERROR, "https://kubernetes.io/docs/concepts/security/pod-security-standards/")
-def rdma_pods_may_lock_memory(plan: StackPlan) -> Iterator[Broken]:
-    """Pods on EFA lock memory (IPC_LOCK), which a baseline namespace forbids."""
-    if not any(pool.nics for _, pool in accelerators(plan)):
+def devices_reach_memory(plan: StackPlan) -> Iterator[Broken]:
+    """Pods on EFA lock memory (IPC_LOCK) and pods on TPUs raise that limit (SYS_RESOURCE), which a baseline namespace forbids."""
+    if not any(pool.nics or pool.resource == TPU for _, pool in accelerators(plan)):
         return
     queued = {m.body["metadata"]["namespace"] for _, m in manifests(plan, "LocalQueue")}
     for index, (name, level) in enumerate(plan.namespaces):

@@ -24,6 +24,7 @@ from rackwright_pulumi.gcp.labels import guard
 from rackwright_pulumi.naming import child
 
 SERVICES = {
+    "projects": "cloudresourcemanager",
     "compute": "compute",
     "cluster": "container",
     "identity": "iam",
