@@ -11,6 +11,7 @@ Kind = Literal["llm", "encoder", "speech", "vision", "diffusion", "other"]
 Norm = Literal["rmsnorm", "layernorm"]
 AttentionKind = Literal["none", "mha", "gqa", "mqa", "mla"]
 Biases = Literal["none", "qkv", "qv"]
+WeightsFormat = Literal["bf16", "fp8", "fp4"]
 
 LARGEST = 2**60
 """No count of a model that exists or is planned is larger; stops arithmetic on nonsense."""
@@ -94,6 +95,9 @@ class Architecture:
     """After the last layer, beside the vocabulary head: pooler, classifier."""
     tower_parameters: int = 0
     """Held beside the stack: vision tower and projector; for diffusion the text encoders and the VAE."""
+
+    weights_format: WeightsFormat = "bf16"
+    """Number format in which the matrices of the layers are published."""
 
     parameter_count: int | None = None
     linear_parameter_count: int | None = None

@@ -10,6 +10,9 @@ from rackwright.catalog.architecture import Architecture, ConfigError, from_fiel
 from rackwright.catalog.hf_fields import Fields
 from rackwright.catalog.hf_types import READERS
 
+WEIGHTS_FORMATS = {"fp8": "fp8", "mxfp4": "fp4"}
+"""`quant_method` of checkpoints that are published in few bits; other methods are made of 16-bit weights afterwards."""
+
 __all__ = ["ConfigError", "read_hf_config", "supported_types"]
 
 LARGEST_FILE_BYTES = 4 * 2**20
@@ -36,7 +39,13 @@ def read_hf_config(source: str | Path | Mapping[str, Any]) -> Architecture:
         raise ConfigError(
             f"model_type {model_type!r} is not read{hint}; write the architecture out, or use one of {known}", field="model_type"
         )
-    return from_fields(READERS[model_type](Fields(config)))
+    return from_fields(READERS[model_type](Fields(config)) | _weights_format(config))
+
+
+def _weights_format(config: Mapping[str, Any]) -> dict[str, str]:
+    said = config.get("quantization_config")
+    method = said.get("quant_method") if isinstance(said, Mapping) else None
+    return {"weights_format": WEIGHTS_FORMATS[method]} if isinstance(method, str) and method in WEIGHTS_FORMATS else {}
 
 
 def _load(path: Path) -> Mapping[str, Any]:

@@ -51,6 +51,10 @@ def _commitments(context: Context) -> list[At]:
     return [At() / "pricing" / "commitments"] if context.spec.pricing.commitments else []
 
 
+def _price_file(context: Context) -> list[At]:
+    return [At() / "pricing" / "file"] if context.spec.pricing.file is not None else []
+
+
 def _quotas(context: Context) -> list[At]:
     return [at / "quotas" for at, place in context.places if place.quotas]
 
@@ -78,6 +82,7 @@ TABLE = (
     NotYet("N-10", "reading exported quotas", _quotas, "leave it out: the plan lists the quotas it needs"),
     NotYet("N-11", "an engine other than vLLM", _engine, "use auto or vllm"),
     NotYet("N-12", "sizing from a measured run", _measured, "leave it out: published runs are used"),
+    NotYet("N-13", "a file of own prices", _price_file, "say what your contract saves in pricing.discounts"),
 )
 
 

@@ -138,7 +138,7 @@ class _Training(_Workload):
     data: Data
     """What it learns from."""
     sequence_length: PositiveInt | None = None
-    """Tokens per sequence; left out, the model's own limit."""
+    """Tokens per sequence; left out, 4,096, at most the model's own limit."""
     global_batch_size: PositiveInt | None = None
     """Sequences per optimizer step."""
     optimizer: Literal["adamw", "adamw-8bit", "sgd"] = "adamw"
@@ -189,7 +189,7 @@ class _Inference(_Workload):
     engine: Literal["auto", "vllm", "sglang", "tensorrt-llm"] = "auto"
     """Serving program."""
     max_context: PositiveInt | None = None
-    """Longest input and output together, tokens; left out, the model's own limit."""
+    """Longest input and output together, tokens; left out, twice the 95th percentiles, at most the model's own limit."""
     prefix_cache_hit_rate: Percent = 0.0
     """Share of input tokens found in the cache; `0 %` when left out."""
 
