@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from rackwright_pulumi.build import declare
     from rackwright_pulumi.simulator import SimulatedCloud
     from rackwright_pulumi.testing import record
+    from rackwright_pulumi.unsupported import Unsupported
 
-__all__ = ["Box", "InferenceFleet", "SimulatedCloud", "TpuPod", "TrainingCluster", "declare", "record"]
+__all__ = ["Box", "InferenceFleet", "SimulatedCloud", "TpuPod", "TrainingCluster", "Unsupported", "declare", "record"]
 __getattr__ = on_first_use(
     __name__,
     {
@@ -27,6 +28,7 @@ __getattr__ = on_first_use(
         "SimulatedCloud": "rackwright_pulumi.simulator",
         "TpuPod": "rackwright_pulumi.blueprints.tpu_pod",
         "TrainingCluster": "rackwright_pulumi.blueprints.training_cluster",
+        "Unsupported": "rackwright_pulumi.unsupported",
         "declare": "rackwright_pulumi.build",
         "record": "rackwright_pulumi.testing",
     },

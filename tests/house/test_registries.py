@@ -1,0 +1,118 @@
+"""The step one forgets when adding something: list, folder and documentation are compared as sets.
+
+`RACKWRIGHT_RENEW=rules pytest tests/house` writes docs/rules.md anew.
+"""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+import rackwright.rules as rules
+from rackwright.catalog import tables
+from rackwright.catalog.table import Table
+from rackwright.compile.compile import PATHS
+from rackwright.compile.wants import Kind
+from rackwright.spec.checks import REGISTRY
+from rackwright.spec.infra import Blueprint
+from rackwright.spec.not_yet import TABLE
+from rackwright.spec.plan_rules import PLAN_RULES
+from rackwright.spec.spec import API_VERSION
+from rackwright_pulumi.build import BLUEPRINTS
+
+ROOT = Path(__file__).parents[2]
+PURE = ROOT / "blueprints" / "rackwright"
+DATA = PURE / "catalog" / "data"
+DECISIONS = ROOT / "docs" / "decisions"
+HEAD = """# Rules on stacks
+
+Checked on every compiled stack before a cloud is asked. A warning is silenced in `acknowledge` of the spec, with a reason; an error never.
+Checks on the spec itself are in [spec.md](spec.md). A test writes and holds this table.
+
+| Id | Level | Law |
+|---|---|---|
+"""
+BUDGET = "| V-111 | warning | the whole bill, or a month at the largest size, should keep goals.max_cost |"
+
+
+def rules_page() -> str:
+    def row(rule: rules.Rule) -> str:
+        law = f"[{rule.reason}]({rule.link})" if rule.link else rule.reason
+        return f"| {rule.code} | {rule.level} | {law} |"
+
+    rows = {rule.code: row(rule) for rule in rules.RULES} | {"V-111": BUDGET}
+    return HEAD + "\n".join(rows[code] for code in sorted(rows, key=lambda code: (code[0], int(code[2:])))) + "\n"
+
+
+def test_every_rule_is_documented():
+    page = ROOT / "docs" / "rules.md"
+    if os.environ.get("RACKWRIGHT_RENEW") == "rules":
+        page.write_text(rules_page(), encoding="utf-8")
+    assert page.read_text(encoding="utf-8") == rules_page(), "RACKWRIGHT_RENEW=rules pytest tests/house"
+
+
+def test_a_spec_may_acknowledge_every_rule():
+    """The spec's room cannot ask the later ones for their ids, so it has a list of its own."""
+    assert set(PLAN_RULES) == {rule.code for rule in rules.RULES} | {"V-111"}
+    assert len(PLAN_RULES) == len(set(PLAN_RULES))
+
+
+def test_every_area_of_rules_is_run():
+    areas = {module.__name__.rpartition(".")[2] for module in rules.AREAS}
+    assert areas == {path.stem for path in (PURE / "rules").glob("*.py")} - {"__init__", "registry", "quota"}
+
+
+def test_every_file_of_checks_is_registered():
+    files = {path.stem for path in (PURE / "spec" / "checks").glob("*.py")} - {"__init__", "registry"}
+    assert {check.find.__module__.rpartition(".")[2] for check in REGISTRY.checks.values()} == files | {"not_yet"}
+
+
+def test_what_is_not_built_is_in_the_documentation():
+    documented = re.findall(r"^\| (N-\d+) ", (ROOT / "docs" / "spec.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert documented == [row.id for row in TABLE]
+
+
+def test_every_blueprint_has_a_path_and_a_component():
+    assert {kind for kind, _ in PATHS} == set(Kind) == set(BLUEPRINTS)
+    assert {str(kind) for kind in Kind} | {"auto"} == set(Blueprint.model_fields["kind"].annotation.__args__)
+
+
+def test_every_data_file_belongs_to_a_table():
+    known = {table.file for table in vars(tables).values() if isinstance(table, Table)}
+    per_cloud = {f"{Path(file).stem}_{cloud}.csv" for file in ("prices.csv", "availability.csv") for cloud in ("aws", "gcp")}
+    assert {path.name for path in DATA.glob("*.csv")} == known - {"prices.csv", "availability.csv"} | per_cloud
+
+
+def test_every_example_has_a_configuration_and_today_s_version():
+    specs = {path.stem: path for path in (ROOT / "stacks").glob("*.yaml") if not path.name.startswith("Pulumi.")}
+    assert set(specs) == {path.name.split(".")[1] for path in (ROOT / "stacks").glob("Pulumi.*.yaml")}
+    assert all(f"api_version: {API_VERSION}" in path.read_text(encoding="utf-8") for path in specs.values())
+
+
+def test_every_decision_is_linked_and_numbered():
+    records = sorted(path.name for path in DECISIONS.glob("[0-9]*.md"))
+    linked = re.findall(r"\]\((\d{4}-[^)]+)\)", (DECISIONS / "README.md").read_text(encoding="utf-8"))
+    assert linked == records
+    assert [int(name[:4]) for name in records] == list(range(1, len(records) + 1))
+    for name in records:
+        assert (DECISIONS / name).read_text(encoding="utf-8").startswith(f"# {int(name[:4])}. "), name
+
+
+def test_every_guide_can_be_found_from_the_readme():
+    found, todo = set(), [ROOT / "README.md"]
+    while todo:
+        page = todo.pop()
+        if page in found or not page.exists():
+            continue
+        found.add(page)
+        links = re.findall(r"\]\((?!https?:|#|mailto:)([^)#]+)", page.read_text(encoding="utf-8"))
+        todo += [(page.parent / link).resolve() for link in links if link.endswith(".md")]
+    assert not {path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md") if path.resolve() not in found}
+
+
+@pytest.mark.parametrize("page", sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]), ids=lambda p: p.relative_to(ROOT).as_posix())
+def test_paths_that_documents_name_exist(page):
+    """Words in code marks that begin with a folder of the repository."""
+    folders = "blueprints|components|tests|docs|sim|benchmarks"
+    named = re.findall(rf"`((?:{folders})/[\w./-]*\w/?)`", page.read_text(encoding="utf-8"))
+    assert not [path for path in named if not (ROOT / path).exists()]
