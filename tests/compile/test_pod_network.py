@@ -6,7 +6,8 @@ import pytest
 
 from tests import plans
 
-DNS, IDENTITY, EC2_METADATA = ("169.254.20.10", 53), {"aws": ("169.254.170.23", 80), "gcp": ("169.254.169.254", 80)}, ("169.254.169.254", 80)
+DNS, EC2_METADATA = ("169.254.20.10", 53), ("169.254.169.254", 80)
+IDENTITY = {"aws": ("169.254.170.23", 80), "gcp": ("169.254.169.254", 80)}
 PLANS = {"training": plans.training_plan, "fleet": plans.fleet_plan, "tpu": plans.tpu_plan}
 
 

@@ -5,7 +5,7 @@ from rackwright.compile.serving import PORT, Server
 from rackwright.compile.wants import ManifestWant, ref
 
 SERVICES = ("projects", "compute", "cluster", "identity", "keys", "object-store", "registry", "logs", "metrics")
-"""Cloud APIs that must be on. `projects` (Cloud Resource Manager) answers for the project's number and roles, and is off in a new project."""
+"""Cloud APIs that must be on. `projects` (Cloud Resource Manager) answers for the project's number and roles; a new project has it off."""
 HEALTH_CHECKERS = ("35.191.0.0/16", "130.211.0.0/22")
 """Where Google's health checks come from (cloud.google.com/load-balancing/docs/health-check-concepts)."""
 GATEWAY_CLASS = "gke-l7-rilb"

@@ -8,8 +8,8 @@ from typing import Any
 from rackwright.compile.wants import PoolWant
 
 LIMITS = {"RLIMIT_MEMLOCK": 2**50, "RLIMIT_NOFILE": 2**20}
-"""Bytes a container may pin (RDMA pins what it moves, and the runtime's own limit is a few MiB: here more than any machine has), and files it
-may open (the image's own value, which a list of ours replaces whole).
+"""Bytes a container may pin (RDMA pins what it moves, and the runtime's own limit is a few MiB: here more than any machine has), and files
+it may open (the image's own value, which a list of ours replaces whole).
 
 Not RLIM_INFINITY: nodeadm reads numbers as doubles, writes 2^64 - 1 back as 18446744073709552000, and containerd refuses that, so the node
 never gets ready (awslabs/amazon-eks-ami@81fec2e nodeadm/internal/util/merge.go, internal/containerd/base_runtime_spec.go).

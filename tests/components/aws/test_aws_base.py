@@ -186,7 +186,6 @@ class TestNetwork:
         record(program)
         assert chosen == {"machines": 1, "control": 2}
 
-
     def test_flow_logs_may_look_for_their_group(self):
         """VPC flow logs check that the group is there, which IAM allows on all groups or on none."""
         statements = policy(network(), "aws:iam/rolePolicy:RolePolicy")
