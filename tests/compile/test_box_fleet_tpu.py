@@ -103,6 +103,22 @@ def test_fleet_does_not_wait_for_weights_that_are_uploaded_later():
     assert volume["csi"]["volumeAttributes"]["mountOptions"].endswith("only-dir=llama")
 
 
+def test_fleet_sidecar_may_cache_the_weights_and_every_replica_of_a_node_has_room_for_it():
+    """5 GiB is what the sidecar reserves by itself; what all pods of a node reserve must fit beside GKE's own part of the disk."""
+    annotations = manifest(plans.fleet_plan(), "serving.deployment")["spec"]["template"]["metadata"]["annotations"]
+    assert annotations["gke-gcsfuse/ephemeral-storage-request"] == "17Gi"  # 16 GB and a tenth
+    assert {annotations[f"gke-gcsfuse/{what}-limit"] for what in ("cpu", "memory", "ephemeral-storage")} == {"0"}
+    spec, sizing, fit = plans.fleet_case({"min_replicas": 8, "max_replicas": 8})
+    shared = plans.on_machine(plans.with_replicas(fit, 8, 8), "g2-standard-96", 8)
+    disk = plans.compiled((spec, sizing, shared)).pool("gpu").disk.size_gib - 100
+    assert 0.9 * disk - min(disk / 2, 6 + 0.35 * disk, 100) >= 8 * 17
+
+
+def test_fleet_waits_for_weights_as_long_as_a_boot_disk_takes():
+    probe = container(plans.fleet_plan())["startupProbe"]
+    assert probe["failureThreshold"] * probe["periodSeconds"] >= 600 + 16e9 / 140e6
+
+
 def test_fleet_downloads_weights_of_the_hub_itself():
     case = plans.fleet_case({"model": {"base": "llama-3.1-8b", "weights": {"uri": "hf://meta-llama/Llama-3.1-8B"}}})
     plan = plans.compiled(case)

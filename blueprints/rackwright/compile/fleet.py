@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from rackwright.compile.addons import gke_addons
 from rackwright.compile.draft import Draft
-from rackwright.compile.gke import FUSE_ANNOTATIONS, HEALTH_CHECKERS, SERVICES, gateway_objects, weights_volume
+from rackwright.compile.gke import HEALTH_CHECKERS, SERVICES, boot_disk_gib, fuse_annotations, gateway_objects, weights_volume
 from rackwright.compile.manifests import Body, allow, allow_basics, default_deny, from_blocks, from_namespace, run_secrets, service_account
 from rackwright.compile.network import GCP_PROXY, gke_network
 from rackwright.compile.place import place_want
@@ -20,6 +20,9 @@ from rackwright.compile.wants import BucketWant, IdentityWant, KeyWant, Kind, Ma
 ACCOUNT = "server"
 NODE_SHARE = 0.6
 """Part of a node's CPU and memory its replicas may ask for together; the rest is the node's own, the FUSE sidecar's and the agents'."""
+IMAGE_GIB = 100
+"""Of a node's disk, for the server's image twice (an update pulls the next one), logs and compiled kernels."""
+CACHE_SHARE = 1.1
 SLOWEST = 4
 """The longest request is allowed this many times its expected duration."""
 LEAST_PATIENCE_S = 120
@@ -58,13 +61,18 @@ def _replicas_per_node(draft: Draft) -> int:
 
 
 def _pool(draft: Draft, place: PlaceWant) -> PoolWant:
-    """As many machines as the least and the most replicas need; disks hold image and weights twice. Replicas need no fabric."""
+    """As many machines as the least and the most replicas need; disks hold the weights of each. Replicas need no fabric."""
     per_node = _replicas_per_node(draft)
     least = math.ceil(draft.serve.min_replicas / per_node)
     most = math.ceil(draft.candidate.max_replicas / per_node)
     pool = accelerator_pool(draft, place, "gpu", (least, most, least))
-    disk = replace(pool.disk, size_gib=100 + math.ceil(2 * draft.sizing.facts.weights_bytes / GIB))
+    disk = replace(pool.disk, size_gib=IMAGE_GIB + boot_disk_gib(per_node * _cache_gib(draft)))
     return replace(pool, disk=disk, fabric="none", adjacent=False)
+
+
+def _cache_gib(draft: Draft) -> int:
+    """GiB of the node's disk one replica's weights take, with the tokenizer and what lies beside them."""
+    return math.ceil(CACHE_SHARE * draft.sizing.facts.weights_bytes / GIB)
 
 
 def _server(draft: Draft, wanted: tuple[BucketWant, ...]) -> Server:
@@ -91,7 +99,7 @@ def _server(draft: Draft, wanted: tuple[BucketWant, ...]) -> Server:
         usual=draft.candidate.replicas,
         env=tuple((({} if wanted else {"HF_HOME": WEIGHTS_PATH}) | workload.run.env).items()),
         secrets=tuple(workload.run.secrets),
-        annotations=FUSE_ANNOTATIONS if wanted else (),
+        annotations=fuse_annotations(_cache_gib(draft)) if wanted else (),
     )
 
 

@@ -1,5 +1,7 @@
 """What is Google's own: cloud APIs, the bucket as a volume, the internal gateway and its policies."""
 
+import math
+
 from rackwright.compile.manifests import Body, obj
 from rackwright.compile.serving import PORT, Server
 from rackwright.compile.wants import ManifestWant, ref
@@ -10,7 +12,25 @@ HEALTH_CHECKERS = ("35.191.0.0/16", "130.211.0.0/22")
 """Where Google's health checks come from (cloud.google.com/load-balancing/docs/health-check-concepts)."""
 GATEWAY_CLASS = "gke-l7-rilb"
 """Regional, internal: reachable from the VPC only."""
-FUSE_ANNOTATIONS = (("gke-gcsfuse/volumes", "true"),)
+UNLIMITED = "0"
+
+
+def fuse_annotations(cache_gib: int) -> tuple[tuple[str, str], ...]:
+    """The mounting sidecar may use what is free, as its cache grows to all the weights, and reserves the disk for that.
+
+    https://cloud.google.com/kubernetes-engine/docs/how-to/cloud-storage-fuse-csi-driver-sidecar
+    """
+    limits = tuple((f"gke-gcsfuse/{what}-limit", UNLIMITED) for what in ("cpu", "memory", "ephemeral-storage"))
+    return (("gke-gcsfuse/volumes", "true"), *limits, ("gke-gcsfuse/ephemeral-storage-request", f"{cache_gib}Gi"))
+
+
+def boot_disk_gib(pods_gib: float) -> int:
+    """The smallest boot disk of a node that leaves its pods this much.
+
+    GKE keeps 10 % for evictions, and for the system the least of a half, 6 GiB and 35 %, and 100 GiB
+    (cloud.google.com/kubernetes-engine/docs/concepts/plan-node-sizes).
+    """
+    return math.ceil(min(pods_gib / 0.4, (pods_gib + 6) / 0.55, (pods_gib + 100) / 0.9))
 
 
 def weights_volume(bucket: str, prefix: str) -> Body:
