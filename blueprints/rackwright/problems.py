@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from textwrap import wrap
@@ -73,6 +73,7 @@ class Problem:
         return replace(self, mark=mark)
 
     def as_json(self) -> dict:
+        """Plain data, as `--json` prints it; tokens that tell their issuer are hidden."""
         return {
             "code": self.code,
             "level": str(self.level),
@@ -88,12 +89,6 @@ class Problem:
         line = f" (line {self.mark.line})" if self.mark else ""
         fix = f"; {self.fix}" if self.fix else ""
         return SECRET.sub("(hidden)", f"{self.level} {self.code} at {self.at}{line}: {self.reason}{fix}")
-
-
-def as_json(problems: Iterable[Problem], source: str) -> dict:
-    """What `--json` prints: plain data, problems in the order given."""
-    found = [problem.as_json() for problem in problems]
-    return {"source": source, "errors": sum(p["level"] == Level.ERROR for p in found), "problems": found}
 
 
 def render(problems: Sequence[Problem], text: str, source: str, color: bool = False) -> str:

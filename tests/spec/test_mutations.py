@@ -13,7 +13,7 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rackwright.errors import UserError
-from rackwright.problems import BREAK, WIDTH, Level, as_json, render
+from rackwright.problems import BREAK, WIDTH, Level, render
 from rackwright.spec import examine, read
 from rackwright.spec.checks import REGISTRY
 from rackwright.spec.schema import spec_schema
@@ -46,7 +46,7 @@ def hold(text: str) -> None:
         assert problem.reason
     printed = render(reading.problems, text, "spec.yaml")
     assert all(len(line) <= WIDTH for line in printed.splitlines() if not line.startswith(("spec.yaml:", "    see:")))
-    json.dumps(as_json(reading.problems, "spec.yaml"))
+    json.dumps([problem.as_json() for problem in reading.problems])
     if reading.spec is not None:
         SCHEMA.validate(parse(text, "")[0].plain())
     else:

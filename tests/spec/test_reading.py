@@ -7,7 +7,7 @@ import pytest
 from rackwright.catalog import models
 from rackwright.catalog.hf_config import read_hf_config
 from rackwright.errors import UserError
-from rackwright.problems import At, Level, Mark, Problem, as_json, render
+from rackwright.problems import At, Level, Mark, Problem, render
 from rackwright.spec import examine, load, read
 from rackwright.spec.migrate import Step, migrate, version_problem
 from rackwright.spec.model import architecture_of
@@ -15,6 +15,7 @@ from rackwright.spec.residency import TERRITORIES, stays_in
 from rackwright.spec.shape import did_you_mean, homes, nearest
 from rackwright.spec.spec import API_VERSION
 from rackwright.spec.workload import Model
+from rackwright.terminal import failure
 
 FINE = """\
 api_version: rackwright/v1
@@ -72,12 +73,13 @@ def test_a_plaintext_secret_is_printed_nowhere():
     text = FINE.replace("500}}", f"500}}, run: {{env: {{HF_TOKEN: {token}}}, comand: {token}}}, team: {token}}}")
     problems = examine(text).problems
     assert {"V-114", "S-unknown-key", "S-pattern"} <= {problem.code for problem in problems}
-    assert token not in render(problems, text, "spec.yaml") + str(as_json(problems, "spec.yaml")) + str(UserError(problems))
+    assert token not in render(problems, text, "spec.yaml") + str([p.as_json() for p in problems]) + str(UserError(problems))
 
 
 def test_json_has_everything_a_tool_needs():
     problem = Problem("S-x", "wrong", At() / "a" / 0, "do it", link="https://example.com", mark=Mark(3, 7))
-    assert as_json([problem], "f.yaml") == {
+    assert failure([problem], "f.yaml") == {
+        "ok": False,
         "source": "f.yaml",
         "errors": 1,
         "problems": [

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from pulumi import Asset, _types
 
-DATA = Path(__file__).parent / "data"
-CLOUDS = ("aws", "gcp", "kubernetes")
+from rackwright_pulumi.simulator.catalog import CLOUDS, DATA
+
 PLAIN = {str: "str", int: "int", float: "num", bool: "bool"}
 
 
