@@ -13,12 +13,10 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from rackwright.catalog import Catalog
 from rackwright.compile import compile_plan
-from rackwright.compile.wants import StackPlan, VersionPins
+from rackwright.compile.wants import PlaceWant, StackPlan, VersionPins
 from rackwright.errors import UserError
 from rackwright.problems import Problem
-from rackwright.sizing.keep import resize
 from rackwright.sizing.plan import Fit, SizingPlan
 from rackwright.spec import Spec
 
@@ -29,7 +27,10 @@ NOT_SIZED = {"tags", "acknowledge", "secrets"}
 
 @dataclass(frozen=True)
 class Decision:
-    """plan: what the choice was made from, with the chosen fit alone; spec_digest: of what sizing read; expires_on: ISO date or empty."""
+    """plan: what the choice was made from, with the chosen fit alone; spec_digest: of what sizing read; expires_on: ISO date or empty.
+
+    place: where the machines run, in which account; plan_digest: of `plan` as it was written. Both are empty in decisions made by hand.
+    """
 
     spec: str
     spec_digest: str
@@ -39,6 +40,13 @@ class Decision:
     pins: VersionPins
     expires_on: str = ""
     version: str = DECISION_VERSION
+    place: PlaceWant | None = None
+    plan_digest: str = ""
+
+    @property
+    def by_hand(self) -> bool:
+        """Whether somebody wrote into the recorded plan: it is then sized before it is built."""
+        return bool(self.plan_digest) and self.plan_digest != plan_digest(self.plan)
 
     @property
     def fit(self) -> Fit:
@@ -65,7 +73,8 @@ def choose(spec: Spec, plan: SizingPlan, rank: int, today: date) -> Decision:
     fit = plan.fits[rank - 1]
     stack = compile_plan(spec, plan, fit, today=today)
     kept = replace(plan, fits=(fit,), rejected=())
-    return Decision(spec.name, spec_digest(spec), today.isoformat(), rank, kept, stack.pins, stack.expires_on)
+    made = Decision(spec.name, spec_digest(spec), today.isoformat(), rank, kept, stack.pins, stack.expires_on)
+    return replace(made, place=stack.place, plan_digest=plan_digest(kept))
 
 
 def read_decision(path: Path) -> Decision | None:
@@ -95,21 +104,6 @@ def compiled(decision: Decision, spec: Spec, today: date) -> StackPlan:
     return compile_plan(spec, decision.plan, decision.fit, today=today, pins=decision.pins, expires_on=decision.expires_on)
 
 
-def verify(decision: Decision, spec: Spec, catalog: Catalog, path: Path, today: date) -> list[Problem]:
-    """Why the recorded machines no longer satisfy the spec; empty when they do.
-
-    A spec whose sized parts are unchanged is not sized again. Otherwise the recorded candidate alone is, at its recorded price.
-    """
-    if decision.spec_digest == spec_digest(spec):
-        return []
-    chosen = decision.fit.candidate
-    again = resize(spec, catalog, chosen, today=today)
-    if isinstance(again, Fit):
-        return []
-    fix = f"{renewal(path)}, or take the edit back"
-    return [Problem("D-stale", f"{chosen.label} was chosen on {decision.chosen_on} and no longer does: {why}", fix=fix) for why in again]
-
-
 def spec_digest(spec: Spec) -> str:
     """Sixteen hex digits over what sizing reads of a spec."""
     read = spec.model_dump(mode="json", exclude=NOT_SIZED)
@@ -117,3 +111,8 @@ def spec_digest(spec: Spec) -> str:
         workload.pop("run", None)
         workload.pop("team", None)
     return hashlib.sha256(json.dumps(read, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def plan_digest(plan: SizingPlan) -> str:
+    """Sixteen hex digits over a plan's JSON."""
+    return hashlib.sha256(plan.to_json().encode()).hexdigest()[:16]

@@ -1,6 +1,6 @@
 """One spec on its way through the stages, as a command walks it. Holds no rule and no number."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from functools import cached_property
 from pathlib import Path
@@ -61,7 +61,7 @@ class Session:
     def outlook(self, fit: "Fit | None") -> "Outlook":
         from rackwright.report.outlook import outlook
 
-        return outlook(self.spec, self.plan, fit, self.today)
+        return replace(outlook(self.spec, self.plan, fit, self.today), recorded=self._recorded_instead(fit))
 
     @cached_property
     def recorded(self) -> "Decision | None":
@@ -82,28 +82,45 @@ class Session:
             raise typer.Exit(NOT_FEASIBLE)
         return choose(self.spec, self.plan, rank or self._kept() or 1, self.today)
 
-    def _kept(self) -> int | None:
-        """The rank that the recorded machines have now; a record that cannot be read is there to be renewed."""
+    def _recorded_instead(self, fit: "Fit | None") -> str:
+        """In words, the recorded machines where they are others than the fit's; a record that cannot be read is none here."""
+        from rackwright.decision import decision_path
         from rackwright.sizing.rank import identity
 
         try:
             old = self.recorded.fit.candidate if self.recorded else None
         except UserError:
+            return ""
+        if old is None or (fit and identity(old) == identity(fit.candidate)):
+            return ""
+        return f"{decision_path(self.path).name} records {old.label}: `pulumi up` builds that, until `rackwright choose` records another"
+
+    def _kept(self) -> int | None:
+        """The rank that the recorded machines have now; a record that cannot be read is there to be renewed."""
+        from rackwright.sizing.keep import same_machines
+
+        try:
+            old = self.recorded.fit.candidate if self.recorded else None
+        except UserError:
             return None
-        ranks = (rank for rank, fit in enumerate(self.plan.fits, 1) if old and identity(fit.candidate) == identity(old))
+        ranks = (rank for rank, fit in enumerate(self.plan.fits, 1) if old and same_machines(fit.candidate, old, self.spec))
         return next(ranks, None)
 
     def decision(self) -> "Decision":
         """What `pulumi up` would build: the recorded decision, else the first rank. Raises UserError when the record is stale."""
         from rackwright.catalog import Catalog
-        from rackwright.decision import decision_path, verify
+        from rackwright.decision import decision_path
+        from rackwright.kept import kept
+        from rackwright.problems import Level
 
         if self.recorded is None:
             return self.choose()
-        stale = verify(self.recorded, self.spec, Catalog.default(), decision_path(self.path), self.today)
-        if stale:
-            raise UserError(stale, str(self.path))
-        return self.recorded
+        now, found = kept(self.recorded, self.spec, Catalog.default(), decision_path(self.path), self.today)
+        if any(problem.level is Level.ERROR for problem in found):
+            raise UserError(found, str(self.path))
+        if not self.as_json:
+            tell(found, str(self.path))
+        return now
 
     def stack(self, decision: "Decision") -> "StackPlan":
         """The stack of a decision. Raises UserError where this release cannot build it or a rule says that a cloud would refuse it."""

@@ -8,13 +8,16 @@ import pulumi
 from rackwright.catalog import Catalog
 from rackwright.compile.wants import StackPlan
 from rackwright.cost import Bill, bill, check_budget
-from rackwright.decision import Decision, choose, compiled, decision_path, read_decision, renewal, verify
+from rackwright.decision import Decision, choose, compiled, decision_path, read_decision, renewal
 from rackwright.errors import UserError
+from rackwright.kept import kept
 from rackwright.problems import Level, Problem
 from rackwright.report.problems_text import rendered
 from rackwright.rules import check
 from rackwright.sizing.size import size
 from rackwright.spec import Spec, load
+
+from rackwright_pulumi.teardown import BY_HAND, standing
 
 
 @dataclass(frozen=True)
@@ -70,24 +73,32 @@ def decide(settings: Settings) -> Decided:
     try:
         return _decide(settings)
     except UserError as error:
-        raise pulumi.RunError("\n" + rendered(error)) from None
+        hint = f"\nto take the stack down all the same: {BY_HAND}" if settings.teardown else ""
+        raise pulumi.RunError("\n" + rendered(error) + hint) from None
 
 
 def _decide(settings: Settings) -> Decided:
     spec = load(settings.spec_path)
     path = decision_path(settings.spec_path)
-    recorded = read_decision(path)
-    decision = recorded or _choice(spec, settings)
-    if recorded is None:
-        _tell_unrecorded(decision, path, settings)
-    elif not settings.teardown:
-        _stop_on_errors(verify(recorded, spec, Catalog.default(), path, settings.today), path)
+    decision, recorded = standing(spec, path, settings.today) if settings.teardown else _decision(spec, path, settings)
     plan = compiled(decision, spec, settings.today)
     costs = bill(plan, decision.fit, spec, Catalog.default())
     if not settings.teardown:
         rules = check(plan, [entry.rule for entry in spec.acknowledge])
         _stop_on_errors([*rules, *check_budget(costs, plan, decision.fit, spec)], settings.spec_path)
-    return Decided(spec, decision, plan, costs, recorded is not None)
+    return Decided(spec, decision, plan, costs, recorded)
+
+
+def _decision(spec: Spec, path: Path, settings: Settings) -> tuple[Decision, bool]:
+    """(what is recorded, as the spec reads now, or what would be chosen; whether it is recorded)."""
+    recorded = read_decision(path)
+    if recorded is None:
+        made = _choice(spec, settings)
+        _tell_unrecorded(made, path, settings)
+        return made, False
+    now, found = kept(recorded, spec, Catalog.default(), path, settings.today)
+    _stop_on_errors(found, path)
+    return now, True
 
 
 def _choice(spec: Spec, settings: Settings) -> Decision:
@@ -95,15 +106,14 @@ def _choice(spec: Spec, settings: Settings) -> Decision:
     if not plan.fits:
         nearest = "; ".join(f"{miss.candidate.label}: {miss.rejections[0]}" for miss in plan.rejected[:3])
         reason = f"no machine meets every goal. Nearest: {nearest}"
-        fix = "put the decision file back" if settings.teardown else f"run `rackwright plan {settings.spec_path.name}`"
-        raise UserError([Problem("D-no-fit", reason, fix=fix)])
+        raise UserError([Problem("D-no-fit", reason, fix=f"run `rackwright plan {settings.spec_path.name}`")])
     return choose(spec, plan, 1, settings.today)
 
 
 def _tell_unrecorded(decision: Decision, path: Path, settings: Settings) -> None:
     if settings.preview:
         pulumi.log.warn(f"this preview chose {decision.fit.candidate.label}; the choice is not recorded: {renewal(path, 'record')}")
-    elif not settings.simulated and not settings.teardown:
+    elif not settings.simulated:
         reason = f"an update needs {path.name}, so that a new price list never replaces machines"
         raise UserError([Problem("D-missing", reason, fix=renewal(path, "record"))])
 

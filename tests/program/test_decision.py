@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 import yaml
 from rackwright.catalog import Catalog
-from rackwright.decision import choose, compiled, decision_path, read_decision, verify
+from rackwright.decision import choose, compiled, decision_path, read_decision
 from rackwright.errors import UserError
+from rackwright.kept import kept
+from rackwright.problems import Level
 from rackwright.sizing.size import size
 from rackwright.spec import load
 
@@ -41,10 +43,15 @@ def edited(path: Path, **changes):
     return load(path)
 
 
-def problems(path: Path, spec, catalog: Catalog | None = None) -> list[str]:
+def settled(path: Path, spec, catalog: Catalog | None = None):
     decision = read_decision(decision_path(path))
     assert decision
-    return [str(p) for p in verify(decision, spec, catalog or Catalog.default(), decision_path(path), TODAY)]
+    return kept(decision, spec, catalog or Catalog.default(), decision_path(path), TODAY)
+
+
+def problems(path: Path, spec, catalog: Catalog | None = None) -> list[str]:
+    """The errors alone."""
+    return [str(p) for p in settled(path, spec, catalog)[1] if p.level is Level.ERROR]
 
 
 def test_it_reads_back_as_it_was_written(box):
@@ -86,6 +93,77 @@ def test_an_edit_they_do_not_satisfy_says_what_and_how_to_renew(box, changes, sa
     found = problems(box, edited(box, **changes))
     assert any(said in text for text in found), found
     assert all("rackwright choose" in text and "box.yaml" in text for text in found)
+
+
+def decided(tmp_path: Path, stack: str) -> Path:
+    path = tmp_path / f"{stack}.yaml"
+    path.write_text((ROOT / "stacks" / path.name).read_text())
+    spec = load(path)
+    decision_path(path).write_text(choose(spec, size(spec, today=TODAY), 1, TODAY).to_json())
+    return path
+
+
+def test_an_edit_that_changes_what_runs_on_the_machines_reaches_them(tmp_path):
+    """The numbers of the choice are not kept with its machines: an edited model must not leave the old one serving."""
+    path = decided(tmp_path, "chat-serve")
+    old = read_decision(decision_path(path))
+    spec = edited(path, workloads__0__model={"base": "qwen2.5-7b"}, workloads__0__max_replicas=12)
+    now, found = settled(path, spec)
+    assert old
+    assert [p.code for p in found] == ["D-edited"]
+    assert (now.fit.candidate.machine, now.fit.candidate.region) == (old.fit.candidate.machine, old.fit.candidate.region)
+    assert now.plan.facts.model == "qwen2.5-7b"
+    assert compiled(now, spec, TODAY).pool("gpu").nodes_max == 12
+
+
+def test_more_traffic_keeps_a_fleet_that_can_grow(tmp_path):
+    path = decided(tmp_path, "chat-serve")
+    assert problems(path, edited(path, workloads__0__requests_per_second=14)) == []
+
+
+def test_shared_storage_never_shrinks(tmp_path):
+    path = decided(tmp_path, "llama-70b-sft")
+    old = read_decision(decision_path(path))
+    now, _ = settled(path, edited(path, workloads__0__data__size="1 GB", workloads__0__checkpoint={"interval": "6h"}))
+    assert old
+    assert now.plan.storage.capacity_bytes >= old.plan.storage.capacity_bytes
+    assert now.plan.storage.throughput_bytes_per_s >= old.plan.storage.throughput_bytes_per_s
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"account": "210987654321"}, "account 123456789012"),
+        ({"zones": ["us-east-1b"]}, "zone us-east-1a would have to move"),
+    ],
+)
+def test_another_account_or_zone_stops_an_update(box, change, said):
+    spec = edited(box, **{f"infra__any_of__0__{key}": value for key, value in change.items()})
+    assert [said in text for text in problems(box, spec)] == [True]
+
+
+def test_a_place_put_before_the_recorded_one_changes_nothing(box):
+    body = yaml.safe_load(box.read_text())
+    other = {"cloud": "aws", "account": "210987654321", "regions": ["eu-west-1"], "capacity": {"ordered": ["on-demand"]}}
+    body["infra"]["any_of"].insert(0, other)
+    box.write_text(yaml.safe_dump(body))
+    spec = load(box)
+    now, found = settled(box, spec)
+    assert [p.code for p in found] == ["D-edited"]
+    assert compiled(now, spec, TODAY).place.account == "123456789012"
+
+
+def test_a_decision_of_another_stack_is_refused(box):
+    """A copied file, or a renamed stack: everything would be made again beside what is there."""
+    assert ["was recorded for mistral-7b-qlora, not other" in text for text in problems(box, edited(box, name="other"))] == [True]
+
+
+@pytest.mark.parametrize("change", [{"machine": "p5.48xlarge", "nodes": 400}, {"machine": "no-such-machine"}, {"region": "mars-1"}])
+def test_machines_written_in_by_hand_are_sized_before_they_are_built(box, change):
+    body = json.loads(decision_path(box).read_text())
+    body["plan"]["fits"][0]["candidate"] |= change
+    decision_path(box).write_text(json.dumps(body))
+    assert problems(box, load(box))
 
 
 def test_recorded_versions_beat_those_of_this_release(box):

@@ -100,3 +100,41 @@ def test_one_explicit_provider_pinned_to_the_account(project):
     provider = graph.one("pulumi:providers:aws")
     assert provider.inputs["allowedAccountIds"] == '["123456789012"]'
     assert all(provider.urn in node.provider for node in graph.nodes.values() if node.custom and node.type.startswith("aws:"))
+
+
+def edit(project, old: str, new: str) -> None:
+    spec = project / "stacks" / "box.yaml"
+    assert old in spec.read_text()
+    spec.write_text(spec.read_text().replace(old, new))
+
+
+@pytest.mark.parametrize("text", [None, "", "{}", '{"version": "decision/9"}'])
+def test_teardown_needs_no_decision_that_can_be_read_and_no_goal_that_can_be_met(project, text):
+    made = set(run(project, simulated="true").nodes)
+    edit(project, "max_cost: 60 USD", "max_cost: 0.01 USD")
+    if text is not None:
+        (project / "stacks" / "box.decision.json").write_text(text)
+    graph = run(project, teardown="true")
+    assert set(graph.nodes) == made
+    assert graph.outputs["plan"]["recorded"] is False
+
+
+def test_teardown_finds_the_account_where_the_places_were_reordered(project):
+    decide(project)
+    edit(
+        project,
+        "  any_of:\n",
+        "  any_of:\n    - {cloud: gcp, project: other-project, regions: [us-central1], capacity: {ordered: [on-demand]}}\n",
+    )
+    assert run(project, teardown="true").one("pulumi:providers:aws").inputs["allowedAccountIds"] == '["123456789012"]'
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("name: mistral-7b-qlora", "name: other"), ('"123456789012"', '"210987654321"'), ("max_duration: 24h", "max_duration: 24 parsecs")],
+)
+def test_teardown_never_makes_something_new_and_says_how_to_do_without_it(project, old, new):
+    decide(project)
+    edit(project, old, new)
+    with pytest.raises(pulumi.RunError, match="pulumi state unprotect --all"):
+        run(project, teardown="true")

@@ -5,31 +5,30 @@ from datetime import date
 
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import CapacityMode, Price
-from rackwright.sizing.plan import Candidate, Fit, Limit, Rejection
+from rackwright.sizing.plan import Candidate, Limit, Rejection, SizingPlan
+from rackwright.sizing.rank import identity
 from rackwright.sizing.size import size
 from rackwright.spec.spec import Spec
+from rackwright.spec.workload import Serve
 
 
-def resize(spec: Spec, catalog: Catalog, chosen: Candidate, *, today: date) -> Fit | tuple[Rejection, ...]:
-    """The chosen candidate sized against the spec as it is now, at the price it was chosen at; why it no longer does otherwise."""
+def resize(spec: Spec, catalog: Catalog, chosen: Candidate, *, today: date) -> SizingPlan | tuple[Rejection, ...]:
+    """The plan with the chosen machines alone, for the spec as it is now, at the price of the choice; else why they no longer do."""
     plan = size(spec, _at_its_price(catalog, chosen, spec), today=today)
-    fit = next((fit for fit in plan.fits if _same(fit.candidate, chosen)), None)
+    fit = next((fit for fit in plan.fits if same_machines(fit.candidate, chosen, spec)), None)
     if fit is not None:
-        return fit
-    missed = next((miss for miss in plan.rejected if _same(miss.candidate, chosen)), None)
+        return replace(plan, fits=(fit,), rejected=())
+    missed = next((miss for miss in plan.rejected if same_machines(miss.candidate, chosen, spec)), None)
     if missed is not None:
         return missed.rejections
     place = f"{chosen.cloud} {chosen.region} {chosen.capacity}".strip()
     return (Rejection(Limit.PIN, None, None, words=f"the spec no longer looks for {chosen.nodes} x {chosen.machine} in {place}"),)
 
 
-def _same(one: Candidate, other: Candidate) -> bool:
-    """Same machines, however the search now spreads the job over them."""
-    return _machines(one) == _machines(other)
-
-
-def _machines(c: Candidate) -> tuple:
-    return (c.cloud, c.machine, c.nodes, c.region, c.capacity, c.capacity_id, c.slices, c.topology)
+def same_machines(one: Candidate, other: Candidate, spec: Spec) -> bool:
+    """Same machines, however the search now spreads the job over them. A fleet's number follows its traffic, so only the kind counts."""
+    alike = {"nodes": 0} if isinstance(spec.workload, Serve) else {}
+    return identity(replace(one, **alike)) == identity(replace(other, **alike))
 
 
 def _at_its_price(catalog: Catalog, chosen: Candidate, spec: Spec) -> Catalog:
