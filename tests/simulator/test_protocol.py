@@ -1,6 +1,7 @@
 """The provider protocol as the engine speaks it: create, diff, update, read, delete, previews, secrets, names."""
 
 import importlib.metadata
+from functools import reduce
 
 import pytest
 from google.protobuf import empty_pb2
@@ -51,6 +52,30 @@ def test_a_preview_of_an_update_keeps_what_stays(aws):
     assert foreseen["arn"] == made.state["arn"]
     assert foreseen["latestVersion"] == UNKNOWN
     assert aws.update(made, {"instanceType": "p5en.48xlarge", "updateDefaultVersion": True}).state["latestVersion"] == 2
+
+
+@pytest.mark.parametrize(
+    ("token", "given", "edited", "path"),
+    [
+        (
+            "aws:eks/cluster:Cluster",
+            {"vpcConfig": {"subnetIds": ["s"], "publicAccessCidrs": ["203.0.113.0/24"]}},
+            {"vpcConfig": {"subnetIds": ["s"], "publicAccessCidrs": ["198.51.100.0/24"]}},
+            ("vpcConfig", "clusterSecurityGroupId"),
+        ),
+        (
+            "gcp:container/cluster:Cluster",
+            {"controlPlaneEndpointsConfig": {"dnsEndpointConfig": {"allowExternalTraffic": True}}},
+            {"controlPlaneEndpointsConfig": {"dnsEndpointConfig": {"allowExternalTraffic": False}}},
+            ("controlPlaneEndpointsConfig", "dnsEndpointConfig", "endpoint"),
+        ),
+    ],
+)
+def test_a_preview_of_an_edited_object_keeps_what_the_cloud_had_filled_in(token, given, edited, path):
+    """Without it, changing who may reach an EKS endpoint fails in preview: its rules lose the cluster's security group."""
+    old = computed(token, "it", f"urn:pulumi:s::p::{token}::it", given, Context())[1]
+    found = reduce(lambda value, key: value[key], path, foreseen(token, edited, {**given, **old}))
+    assert found == reduce(lambda value, key: value[key], path, {**given, **old})
 
 
 def test_replacing_fields_come_with_their_paths(aws):

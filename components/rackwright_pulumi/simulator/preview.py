@@ -1,5 +1,6 @@
 """What a preview can know of a resource: its inputs, what an update keeps, and the marker for everything else."""
 
+from itertools import zip_longest
 from typing import Any
 
 from rackwright_pulumi.simulator import catalog
@@ -27,7 +28,23 @@ def foreseen(token: str, inputs: dict[str, Any], old: dict[str, Any] | None = No
             state = _marked(state, path.split("."))
         return state
     kept = {k: v for k, v in old.items() if k in declared and (k not in inputs or _extends(v, inputs[k]))}
-    return {**inputs, **kept, **dict.fromkeys(VOLATILE.get(token, ()), UNKNOWN)}
+    state = {**inputs, **kept, **dict.fromkeys(VOLATILE.get(token, ()), UNKNOWN)}
+    for path in FILLED.get(token, ()):
+        state = _carried(state, old, path.split("."))
+    return state
+
+
+def _carried(value: Any, old: Any, path: list[str]) -> Any:
+    """A copy that keeps what the cloud had filled in at the path, when another part of the object is updated."""
+    if isinstance(value, list):
+        before = old if isinstance(old, list) else []
+        return [_carried(item, was, path) for item, was in zip_longest(value, before[: len(value)])]
+    if not isinstance(value, dict) or not isinstance(old, dict) or old.get(path[0]) is None:
+        return value
+    head, *rest = path
+    if value.get(head) is None:
+        return {**value, head: old[head]}
+    return {**value, head: _carried(value[head], old[head], rest)} if rest else value
 
 
 def _marked(value: Any, path: list[str]) -> Any:
