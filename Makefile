@@ -18,12 +18,10 @@ $(STAMP): requirements.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "rackwright needs Python 3.11 or newer; set PYTHON=/path/to/python3.11")'
 	@rm -f $(STAMP)
 	@echo "making $(VENV) from requirements.txt (once)"
+	@$(PYTHON) -m venv --clear $(VENV)
 	@if command -v uv >/dev/null; then \
-	  uv venv -q --clear --seed --python $(PYTHON) $(VENV) && \
-	  UV_COMPILE_BYTECODE=1 uv pip install -q --python $(PY) --require-hashes -r requirements.txt; \
-	else \
-	  $(PYTHON) -m venv --clear $(VENV) && $(PY) -m pip install -q --disable-pip-version-check --require-hashes -r requirements.txt; \
-	fi
+	  UV_COMPILE_BYTECODE=1 uv pip install -q --python $(PY) --require-hashes -r requirements.txt && exit; echo "uv could not; using pip"; \
+	fi; $(PY) -m pip install -q --disable-pip-version-check --require-hashes -r requirements.txt
 	@$(PY) -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation --no-index -e .
 	@touch $(STAMP)
 

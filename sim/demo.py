@@ -15,7 +15,7 @@ from rackwright.catalog import Catalog
 from rackwright.report import write_report
 from rackwright.report.outlook import outlook
 from rackwright.report.plan_text import show_plan
-from rackwright.report.words import usd
+from rackwright.report.words import plural, usd
 from rackwright.rules import check
 from rackwright.terminal import console
 from rackwright_pulumi import record
@@ -62,7 +62,8 @@ def plan_stack(name: str, today: date) -> None:
     for suffix in (".html", ".md"):
         write_report(spec, plan, folder / f"report{suffix}", today)
     total = "" if costs.total_usd is None else f", {usd(costs.total_usd, 0)} in all"
-    out.print(f"\n[bold]compiled[/]: {len(graph.nodes)} resources, {len(check(stack))} doubts, {usd(costs.hourly_usd)} an hour{total}")
+    found = plural(len(check(stack)), "warning")
+    out.print(f"\n[bold]compiled[/]: {len(graph.nodes)} resources, {found}, {usd(costs.hourly_usd)} an hour{total}")
     out.print(f"[bold]report[/]: {(folder / 'report.html').relative_to(ROOT)}")
 
 

@@ -163,6 +163,26 @@ def test_compile_builds_what_is_recorded_whatever_ranks_first_now(rackwright, st
     assert rackwright("compile", "mistral-7b-qlora.yaml", "--json", *TODAY).json["box"]["machine"] != first
 
 
+def test_plan_and_report_say_when_other_machines_are_recorded(rackwright, stacks):
+    spec = "mistral-7b-qlora.yaml"
+    rackwright("choose", spec, "1", *TODAY)
+    assert "records" not in rackwright("plan", spec, *TODAY).out.partition("next ")[0]
+    rackwright("choose", spec, "3", *TODAY)
+    assert "warning   mistral-7b-qlora.decision.json records 1 x g6e.2xlarge" in rackwright("plan", spec, *TODAY).out
+    rackwright("report", spec, "-o", "report.md", *TODAY)
+    assert "decision.json records 1 x g6e.2xlarge" in Path("report.md").read_text()
+
+
+def test_choose_is_not_the_next_step_where_nothing_can_be_built(rackwright, stacks):
+    spec = Path("mistral-7b-qlora.yaml")
+    text = spec.read_text()
+    place = text[text.index("    - cloud:") : text.index("blueprint:")]
+    spec.write_text(text.replace(place, "    - {cloud: gcp, project: my-project, regions: [us-central1]}\n"))
+    said = rackwright("plan", spec, *TODAY).out
+    assert "C-no-path" in said
+    assert "rackwright choose" not in said
+
+
 def test_choosing_again_keeps_the_recorded_machines_where_they_still_do(rackwright, stacks):
     path = stacks / "mistral-7b-qlora.yaml"
     chosen = rackwright("choose", path.name, "3", "--json", *TODAY).json["plan"]["fits"][0]["candidate"]
@@ -226,6 +246,10 @@ def test_catalog_is_searched_by_part_of_a_name(rackwright):
     rows = rackwright("catalog", "machines", "H100", "--json").json
     assert {row["name"] for row in rows} >= {"p5.48xlarge", "a3-megagpu-8g"}
     assert all("H100" in row["accelerator"] for row in rows)
+
+
+def test_one_of_a_kind_of_the_catalog_means_the_kind(rackwright):
+    assert "did you mean `models`?" in rackwright("catalog", "model").err
 
 
 def test_version(rackwright):

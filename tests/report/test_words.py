@@ -25,6 +25,11 @@ def test_span(seconds, said):
     assert words.span(seconds) == said
 
 
+@pytest.mark.parametrize(("value", "said"), [(999.886e6, "1B"), (8.03e9, "8.03B"), (999.4e6, "999M"), (250e3, "250k"), (17, "17")])
+def test_counts_have_three_digits_and_no_exponent(value, said):
+    assert words.count(value) == said
+
+
 def test_a_range_stays_in_one_unit():
     assert words.span_range(Interval(0.66 * HOUR, 1.1 * HOUR, 55.2 * HOUR)) == "1.1 h (0.7 to 55.2)"
 

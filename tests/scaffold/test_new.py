@@ -61,6 +61,28 @@ def test_the_program_is_the_repository_s_own():
     assert theirs.replace("Path(__file__).resolve().parent", "ROOT") == ours
 
 
+@pytest.mark.parametrize(
+    ("record", "requirement"),
+    [
+        (None, "rackwright[aws,gcp,kubernetes,report]==9.9"),
+        ('{"url": "file:///src/rackwright", "dir_info": {"editable": true}}', "file:///src/rackwright"),
+        ('{"url": "https://git.example/r", "vcs_info": {"vcs": "git", "commit_id": "abc"}}', "git+https://git.example/r@abc"),
+    ],
+)
+def test_the_requirement_is_one_that_pip_can_get(record, requirement, tmp_path, monkeypatch):
+    """A version that no index has would fail in the project's first command."""
+
+    class Installed:
+        version = "9.9"
+
+        def read_text(self, name):
+            return record
+
+    monkeypatch.setattr("rackwright.scaffold.distribution", lambda name: Installed())
+    scaffold(tmp_path, TODAY)
+    assert requirement in (tmp_path / "requirements.txt").read_text()
+
+
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory) -> Path:
     """The wheel, built offline by the build backend alone."""

@@ -11,6 +11,7 @@ from rackwright.errors import UserError
 from rackwright.problems import Problem
 from rackwright.report.words import UNKNOWN, count, gib, money
 from rackwright.sizing.plan import GIB
+from rackwright.spec.shape import did_you_mean
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ def catalog_rows(what: str, name: str) -> list[CatalogRow]:
     """Rows of one kind with `name` in them. Raises UserError for a kind the catalog does not have, or when nothing matches."""
     listing = LISTINGS.get(what)
     if listing is None:
-        raise UserError([Problem("C-catalog", f"the catalog has no {what!r}", fix=f"one of {', '.join(LISTINGS)}")])
+        raise UserError([Problem("C-catalog", f"the catalog has no {what!r}", fix=did_you_mean(what, LISTINGS))])
     wanted = name.lower()
     found = [row for row in listing.rows(Catalog.default()) if wanted in " ".join(row.cells).lower()]
     if name and not found:

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from rackwright.report.plan_text import facts, prices, remedy, where_of
+from rackwright.report.plan_text import facts, remedy, where_of
 from rackwright.report.tables import say, table, title
 from rackwright.report.words import (
     TERMS,
@@ -15,6 +15,7 @@ from rackwright.report.words import (
     count,
     evidence,
     gib,
+    list_price,
     machines,
     percent,
     plural,
@@ -62,7 +63,7 @@ def _show_fit(out: Console, fit: Fit) -> None:
         "machines",
         f"{usd_range(fit.cost_usd)} USD" + ("" if fit.duration_s else " a month") if fit.cost_usd else "price not published",
     )
-    say(out, "prices", prices(fit))
+    say(out, "prices", list_price("machine-hour", fit.candidate))
     say(out, "tightest", fit.binding)
     say(out, "speed", evidence(fit.evidence))
     for words in fit.warnings:

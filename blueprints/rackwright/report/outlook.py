@@ -17,12 +17,16 @@ from rackwright.spec.spec import Spec
 
 @dataclass(frozen=True)
 class Outlook:
-    """stack and bill are None where this release cannot build the choice; `problems` then say why."""
+    """stack and bill are None where this release cannot build the choice; `problems` then say why.
+
+    recorded: in words, what the decision beside the spec holds where that is another machine than the one looked at.
+    """
 
     stack: StackPlan | None = None
     bill: Bill | None = None
     quotas: tuple[QuotaNeed, ...] = ()
     problems: tuple[Problem, ...] = ()
+    recorded: str = ""
 
     @property
     def errors(self) -> tuple[Problem, ...]:
@@ -52,7 +56,7 @@ def outlook(spec: Spec, plan: SizingPlan, fit: Fit | None, today: date) -> Outlo
 def doubts(plan: SizingPlan, ahead: Outlook) -> list[tuple[Level, str]]:
     """Everything that is doubtful or wrong about the choice, in words, once each."""
     said = (*plan.warnings, *(plan.chosen.warnings if plan.chosen else ()))
-    found = [(Level.WARNING, words) for words in said]
+    found = [(Level.WARNING, words) for words in (*filter(None, [ahead.recorded]), *said)]
     found += [(p.level, "; ".join(filter(None, [f"{p.code}: {p.reason}", p.fix]))) for p in ahead.problems]
     return list(dict.fromkeys(found))
 

@@ -15,6 +15,7 @@ from rackwright.report.words import (
     accelerators,
     count,
     evidence,
+    list_price,
     machines,
     money,
     money_range,
@@ -43,7 +44,8 @@ def show_plan(out: Console, plan: SizingPlan, spec: Spec, ahead: Outlook, top: i
     for level, words in doubts(plan, ahead):
         say(out, level, words, "bold red" if level is Level.ERROR else "bold yellow")
     if plan.chosen and not ahead.errors:
-        say(out, "next", f"rackwright choose {path} records #1 for `pulumi up`; rackwright explain {path} says why")
+        record = f"rackwright choose {path} records #1 for `pulumi up`; " if ahead.stack else ""
+        say(out, "next", f"{record}rackwright explain {path} says why")
 
 
 def facts(plan: SizingPlan) -> str:
@@ -65,7 +67,7 @@ def _show_choice(out: Console, plan: SizingPlan, spec: Spec, chosen: Fit, ahead:
     out.print()
     say(out, "why", plan.scaling)
     say(out, "tightest", tightest(limits(spec, chosen)))
-    say(out, "prices", prices(chosen))
+    say(out, "prices", list_price("machine-hour", chosen.candidate))
     say(out, "speed", f"{evidence(chosen.evidence)}; the ranges hold four times in five (p10 to p90)")
     for words in quota_words(ahead):
         say(out, "quota", words)
@@ -91,14 +93,6 @@ def _where(candidate: Candidate) -> list[str]:
     copies = plural(candidate.replicas, "replica") if candidate.max_replicas > 1 else ""
     capacity = " ".join(filter(None, [candidate.capacity, candidate.capacity_id]))
     return [accelerators(candidate), copies, fabric, region(candidate), capacity]
-
-
-def prices(fit: Fit) -> str:
-    """Which price list, and of when."""
-    chosen = fit.candidate
-    if chosen.price_usd_per_hour is None:
-        return "not published for these machines"
-    return f"{money(chosen.price_usd_per_hour, 2)} USD per machine-hour, {chosen.price_region}, list price of {chosen.price_as_of}"
 
 
 def show_bill(out: Console, bill: Bill) -> None:
@@ -127,7 +121,7 @@ def by_use(bill: Bill) -> list[Line]:
 
 
 def no_price(bill: Bill) -> str:
-    return "not in the sum, no price is published: " + ", ".join(bill.unknown) if bill.unknown else ""
+    return "not in the sum, the catalog has no price: " + ", ".join(bill.unknown) if bill.unknown else ""
 
 
 def cents(value: float | None) -> str:

@@ -14,6 +14,7 @@ from rackwright.report.words import (
     evidence,
     gib,
     hours,
+    list_price,
     machines,
     money,
     percent,
@@ -186,9 +187,7 @@ def _spread(candidate: Candidate) -> str:
 
 def _assumed(fit: Fit, ahead: Outlook) -> tuple[tuple[str, str], ...]:
     chosen = fit.candidate
-    price, source = UNKNOWN, chosen.price_source or UNKNOWN
-    if chosen.price_usd_per_hour is not None:
-        price = f"{usd(chosen.price_usd_per_hour, 2)} per machine and hour, {chosen.price_region}, list price of {chosen.price_as_of}"
+    price, source = list_price("machine and hour", chosen), chosen.price_source or UNKNOWN
     quota = [("Quota", words) for words in quota_words(ahead)] or [("Quota", f"{UNKNOWN} for {chosen.machine}")]
     return (*quota, ("Price", price), ("Price read from", source), ("Speed", evidence(fit.evidence)))
 

@@ -71,6 +71,14 @@ def gib(value: float | None) -> str:
     return UNKNOWN if value is None else f"{value / GIB:,.1f} GiB"
 
 
+def list_price(per: str, candidate: Candidate) -> str:
+    """`55.04 USD per machine-hour, us-east-1, list price of 2026-07-20`; `per` names the unit."""
+    if candidate.price_usd_per_hour is None:
+        return f"{UNKNOWN} for these machines"
+    where = candidate.price_region or "region not named"
+    return f"{usd(candidate.price_usd_per_hour, 2)} per {per}, {where}, list price of {candidate.price_as_of}"
+
+
 def percent(fraction: float) -> str:
     return f"{fraction * 100:,.0f} %"
 
@@ -78,7 +86,7 @@ def percent(fraction: float) -> str:
 def count(value: float) -> str:
     """`8.03B`, `250k`."""
     for unit, size in (("T", 1e12), ("B", 1e9), ("M", 1e6), ("k", 1e3)):
-        if value >= size:
+        if value >= 0.9995 * size:  # 999.9 million is said as a billion
             return f"{value / size:,.3g}{unit}"
     return f"{value:,.0f}"
 

@@ -1,8 +1,9 @@
-"""`rackwright new`: a project in the user's own repository that depends on the published package."""
+"""`rackwright new`: a project in the user's own repository that depends on the package as it is installed here."""
 
+import json
 import re
 from datetime import date
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 from rackwright.errors import UserError
@@ -13,6 +14,7 @@ TEMPLATE = Path(__file__).parent / "template"
 RENAMED = {"gitignore": ".gitignore", "main.py": "__main__.py"}
 """Names that a wheel or a test run would otherwise take for their own."""
 SCHEMA = "spec.schema.json"
+PACKAGE = "rackwright[aws,gcp,kubernetes,report]"
 LONGEST_NAME = 100
 """Characters of a project's name that Pulumi takes."""
 
@@ -42,7 +44,7 @@ def _files(project: str, today: date) -> dict[Path, str]:
     from rackwright.spec.schema import text
 
     jinja = Environment(undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False)
-    values = {"project": project, "version": _version(), "today": today}
+    values = {"project": project, "requirement": _requirement(), "today": today}
     made = {Path(SCHEMA): text()}
     for source in TEMPLATE.rglob("*"):
         if source.is_file() and source.suffix != ".pyc":
@@ -64,8 +66,15 @@ def _project_name(directory: Path) -> str:
     return re.sub(r"[^a-z0-9]+", "-", directory.resolve().name.lower()).strip("-")[:LONGEST_NAME].strip("-")
 
 
-def _version() -> str:
+def _requirement() -> str:
+    """What pip needs to get this very package: a version of an index, or the address it was installed from (PEP 610's record)."""
     try:
-        return version("rackwright")
+        found = distribution("rackwright")
     except PackageNotFoundError:  # a checkout run without installing
-        return "0.1.0"
+        return f"{PACKAGE}==0.1.0"
+    origin = json.loads(found.read_text("direct_url.json") or "{}")
+    if "url" not in origin:
+        return f"{PACKAGE}=={found.version}"
+    vcs = origin.get("vcs_info", {})
+    address = f"{vcs['vcs']}+{origin['url']}@{vcs['commit_id']}" if vcs else origin["url"]
+    return f"# rackwright is installed here from an address, not from an index; name one that your team and CI reach\n{PACKAGE} @ {address}"

@@ -9,6 +9,27 @@ from rackwright.spec.shape import KEY, at_of, choices_at, description_at, did_yo
 
 Error = Mapping[str, Any]
 KINDS = ("pretrain", "finetune", "serve", "batch", "custom")
+MEANT = {
+    "deadline": "max_duration",
+    "budget": "max_cost",
+    "batch_size": "global_batch_size",
+    "seq_len": "sequence_length",
+    "max_seq_length": "sequence_length",
+    "context_length": "max_context",
+    "max_model_len": "max_context",
+    "r": "rank",
+    "target_modules": "targets",
+    "instance_type": "pin",
+}
+"""What other tools call a key, by our name for it."""
+MEANT_KINDS = {method: f"write `kind: finetune` with `adapter: {{type: {method}}}`" for method in ("lora", "qlora", "p-tuning")}
+MEANT_KINDS |= {
+    "inference": "did you mean `serve`?",
+    "training": "did you mean `pretrain` or `finetune`?",
+    "sft": "did you mean `finetune`?",
+}
+FIRST_KEYS = ("mean", "target", "ordered", "base", "type")
+"""Keys that a value written alone was meant for."""
 Said = tuple[str, str, str]
 """Code, reason, fix."""
 
@@ -70,7 +91,7 @@ def problem_of(error: Error, data: object) -> Problem:
 
 def wrong_kind(got: object, at: At) -> Problem:
     """A workload's kind that is none."""
-    return Problem("S-choice", f"{quote(got)} is no kind of workload", at=at, fix=did_you_mean(got, KINDS))
+    return Problem("S-choice", f"{quote(got)} is no kind of workload", at=at, fix=MEANT_KINDS.get(str(got), "") or did_you_mean(got, KINDS))
 
 
 def is_about_key(error: Error) -> bool:
@@ -90,7 +111,7 @@ def _right_place(key: str, parent: At, kind: str | None, present: object) -> str
     known = [name for name in keys_at(parent, kind) if not isinstance(present, dict) or name not in present]
     if kind and (others := [other for other in KINDS if key in keys_at(parent, other)]):
         return f"it is a key of {' and '.join(others)} workloads"
-    if near := nearest(key, known):
+    if near := MEANT[key] if MEANT.get(key) in known else nearest(key, known):
         return f"did you mean `{near}`?"
     if places := homes().get(key):
         return "it belongs " + " or ".join(f"in `{place}`" if place else "at the top of the file" for place in places[:2])
@@ -142,8 +163,16 @@ def _type(error: Error, at: At, data: object) -> Said:
     elif error["type"] == "bool_type" and str(got).lower() in ("yes", "on", "no", "off"):
         fix = f"write {'true' if str(got).lower() in ('yes', 'on') else 'false'}"
     elif error["type"] in ("model_type", "dict_type", "model_attributes_type") and (keys := keys_at(at, _kind(data, at))):
-        fix = f"keys are {', '.join(keys)}"
+        fix = _alone(keys[0], got) + f"keys are {', '.join(keys)}"
     return "S-type", f"{TYPES[error['type']]} is needed, got {quote(got)}", fix
+
+
+def _alone(first: str, got: object) -> str:
+    """How a value that stands alone is written in the mapping it belongs to, where that is plain."""
+    if first not in FIRST_KEYS or not isinstance(got, (str, int, float)):
+        return ""
+    value = quote(got).strip("`")
+    return f"write `{{{first}: {f'[{value}]' if first == 'ordered' else value}}}`; "
 
 
 def _range(error: Error, at: At, data: object) -> Said:
