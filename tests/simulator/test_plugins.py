@@ -38,11 +38,11 @@ def test_writing_twice_changes_nothing(tmp_path):
 
 
 def test_the_environment_keeps_the_engine_at_home(tmp_path):
-    environment = SimulatedCloud(tmp_path / "cloud.sqlite").environment(tmp_path / "work", base={})
-    assert environment["PULUMI_BACKEND_URL"] == f"file://{tmp_path}/work/backend"
+    environment = SimulatedCloud(tmp_path / "cloud.sqlite").environment(tmp_path / "state", base={})
+    assert environment["PULUMI_BACKEND_URL"] == f"file://{tmp_path}/state/backend"
     assert environment["PULUMI_CONFIG_PASSPHRASE"] == ""
     assert environment["PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION"] == "1"
-    assert (tmp_path / "work" / "backend").is_dir()
+    assert (tmp_path / "state" / "backend").is_dir()
 
 
 def test_a_taken_port_is_an_error(cloud):
