@@ -16,23 +16,30 @@ Source: docs.aws.amazon.com/eks/latest/userguide/network-reqs.html; moto 5.2.5 z
 def place_want(draft: Draft) -> PlaceWant:
     cloud, region = draft.candidate.cloud, draft.candidate.region
     zone = zone_of(draft)
-    control = control_zones(region, zone) if cloud == "aws" else ()
+    control = control_zones(region, zone or _first_zone(draft)) if cloud == "aws" else ()
     account = (draft.place.account if cloud == "aws" else draft.place.project) or ""
-    return PlaceWant(cloud=cloud, region=region, zone=zone, control_zones=control, account=account)
+    return PlaceWant(
+        cloud=cloud, region=region, zone=zone or _first_zone(draft), control_zones=control, account=account, zone_assumed=not zone
+    )
 
 
 def zone_of(draft: Draft) -> str:
-    """The block's own zone, else the first zone the spec or the catalog names, else the region's first.
+    """The block's own zone, else one the spec names, best one that sells the machine, else the first that does; "" when nobody says.
 
     The catalog has AWS zones as ids, which map to other names in every account, so they are not used.
     """
     region = draft.candidate.region
     sold = [zone for zone in draft.candidate.zones if zone.startswith(region)]
     sold.sort(key=lambda zone: not ORDINARY_ZONE.fullmatch(zone.removeprefix(region)))
-    named = [*(zone for zone in draft.place.zones if zone.startswith(region)), *sold]
+    named = [zone for zone in draft.place.zones if zone.startswith(region)]
     block = block_of(draft)
-    first = region + ("-" if draft.candidate.cloud == "gcp" else "") + _letters(region)[0]
-    return block.zone if block else named[0] if named else first
+    return block.zone if block else next(iter([*(z for z in named if z in sold), *named, *sold]), "")
+
+
+def _first_zone(draft: Draft) -> str:
+    """The region's first zone: a guess, which rule V-30 says aloud."""
+    region = draft.candidate.region
+    return region + ("-" if draft.candidate.cloud == "gcp" else "") + _letters(region)[0]
 
 
 def control_zones(region: str, zone: str) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from rackwright.compile.draft import Draft
+from rackwright.compile.place import zone_of
 from rackwright.compile.wants import Kind
 from rackwright.problems import At, Problem
 from rackwright.spec.infra import StackOutput
@@ -15,7 +16,7 @@ WORKLOAD = At() / "workloads" / 0
 
 def refusals(draft: Draft, kind: Kind) -> list[Problem]:
     """Every reason why `kind` cannot be built from the draft; empty when it can."""
-    return [*_machine(draft, kind), *_workload(draft, kind), *_fleet(draft, kind), *_network(draft)]
+    return [*_machine(draft, kind), *_workload(draft, kind), *_fleet(draft, kind), *_network(draft, kind)]
 
 
 def _machine(draft: Draft, kind: Kind) -> Iterator[Problem]:
@@ -54,11 +55,15 @@ def _fleet(draft: Draft, kind: Kind) -> Iterator[Problem]:
         yield Problem("C-engine", f"this release runs vLLM, not {workload.engine}", WORKLOAD / "engine", "leave it at auto")
 
 
-def _network(draft: Draft) -> Iterator[Problem]:
+def _network(draft: Draft, kind: Kind) -> Iterator[Problem]:
     network = draft.place.network.existing
     order = "any_of" if draft.spec.infra.any_of else "ordered"
-    at = At() / "infra" / order / draft.candidate.place / "network" / "existing"
+    place = At() / "infra" / order / draft.candidate.place
+    at = place / "network" / "existing"
     if network and any(isinstance(value, StackOutput) for value in (network.vpc, *network.subnets)):
         yield Problem("C-stack-output", "this release takes existing networks by id", at, "write vpc-... and subnet-...")
     if network and not network.subnets:
         yield Problem("C-subnets", "an existing network needs its subnets", at / "subnets", "name at least one")
+    if network and kind is Kind.BOX and not zone_of(draft):
+        reason = "a box's data volume is made in the zone of its subnet, which only you know"
+        yield Problem("C-zone", reason, place / "zones", "name the zone of the first subnet")

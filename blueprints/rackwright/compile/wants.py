@@ -66,13 +66,17 @@ def format_refs(template: str, *names: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class PlaceWant:
-    """Where. zone holds the accelerators, control_zones the control plane (AWS wants two); account: AWS account or GCP project."""
+    """Where. zone holds the accelerators, control_zones the control plane (AWS wants two); account: AWS account or GCP project.
+
+    zone_assumed: neither the spec nor the catalog names a zone, and zone is only the region's first.
+    """
 
     cloud: str
     region: str
     zone: str
     control_zones: tuple[str, ...] = ()
     account: str = ""
+    zone_assumed: bool = False
 
 
 @dataclass(frozen=True)

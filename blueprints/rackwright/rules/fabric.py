@@ -14,6 +14,12 @@ EFA_LAYOUT = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-t
 EFA_ONLY_POD_NETWORK = (1, 18, 5)
 RESERVED = ("capacity-block", "reservation")
 COMPACT_MOST = 1500
+LIST_AWS = (
+    "`aws ec2 describe-instance-type-offerings --location-type availability-zone "
+    "--filters Name=instance-type,Values={} --region {} --query InstanceTypeOfferings[].Location`"
+)
+LIST_GCP = '`gcloud compute machine-types list --filter="name={} AND zone~{}" --format="value(zone)"`'
+"""What lists the zones that sell a machine to this account."""
 
 
 def machine_of(pool: PoolWant) -> Machine | None:
@@ -134,16 +140,31 @@ def efa_machines_sit_close(plan: StackPlan) -> Iterator[Broken]:
 @rule("V-30", Level.ERROR)
 def the_zone_sells_the_machine(plan: StackPlan) -> Iterator[Broken]:
     """The machine is sold in the zone it is wanted in."""
-    if plan.place.cloud != "gcp":
-        return  # AWS publishes zone ids, which map to other names in every account
-    for at, pool in accelerators(plan):
-        sold = [zone for row in Catalog.default().places_by_sku.get(pool.machine, ()) for zone in row.zones]
-        if not sold:
-            words = f"which zones sell {pool.machine} is not published here"
-            yield Broken(at / "zones", "name one in infra.zones that you know sells it", words, Level.WARNING)
-        elif not set(pool.zones) <= set(sold):
-            here = sorted(zone for zone in sold if zone.startswith(plan.place.region)) or ["none in this region"]
-            yield Broken(at / "zones", f"zones that sell it: {', '.join(here)}", f"{pool.machine} in {', '.join(pool.zones)}")
+    wanted = [(at / "zones", pool.machine, pool.zones) for at, pool in accelerators(plan)]
+    wanted += [(At() / "box" / "zone", plan.box.machine, (plan.box.zone,))] if plan.box else []
+    for at, machine, zones in wanted:
+        if plan.place.cloud == "gcp":
+            yield from _sold_by_google(plan, at, machine, zones)
+        elif plan.place.zone_assumed and not plan.network.existing_id:
+            yield _guessed(plan, at, machine)
+
+
+def _sold_by_google(plan: StackPlan, at: At, machine: str, zones: tuple[str, ...]) -> Iterator[Broken]:
+    sold = [zone for row in Catalog.default().places_by_sku.get(machine, ()) for zone in row.zones]
+    if not sold and plan.place.zone_assumed:
+        words = f"which zones sell {machine} is not published here, and {plan.place.zone} is a guess"
+        yield Broken(at, f"name one in infra's zones: {LIST_GCP.format(machine, plan.place.region)}", words, Level.WARNING)
+    elif sold and not set(zones) <= set(sold):
+        here = sorted(zone for zone in sold if zone.startswith(plan.place.region)) or ["none in this region"]
+        yield Broken(at, f"zones that sell it: {', '.join(here)}", f"{machine} in {', '.join(zones)}")
+
+
+def _guessed(plan: StackPlan, at: At, machine: str) -> Broken:
+    """AWS publishes zone ids, which map to other names in every account: which letter sells the machine, only the account knows."""
+    rows = Catalog.default().places_by_sku.get(machine, ())
+    ids = ", ".join(zone for row in rows if row.region == plan.place.region for zone in row.zones)
+    words = f"{plan.place.zone} is a guess for {machine}" + (f", sold in {ids}: every account has other letters for these" if ids else "")
+    return Broken(at, f"name one in infra's zones: {LIST_AWS.format(machine, plan.place.region)}", words, Level.WARNING)
 
 
 @rule("V-31", Level.ERROR, "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa.html")

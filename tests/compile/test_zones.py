@@ -1,0 +1,70 @@
+"""Which zone the machines go to, and that nobody takes a guess for a fact."""
+
+import pytest
+from rackwright.errors import UserError
+from rackwright.rules import check
+
+from tests import plans
+
+IDS = {"zones": ("use1-az1", "use1-az6")}
+"""What AWS publishes: ids, whose letters differ from account to account."""
+EXISTING = {"network": {"existing": {"vpc": "vpc-0abc", "subnets": ["subnet-0a", "subnet-0b"]}}}
+
+
+def box(place: dict | None = None, **more):
+    spec, sizing, fit = plans.box_case(**more)
+    workload = spec.workload.model_dump(mode="json", exclude_unset=True)
+    return plans.compiled((plans.spec(spec.name, workload, plans.AWS | (place or {}), blueprint={"ttl": "7d"}), sizing, fit))
+
+
+def cluster(place: dict | None = None, **more):
+    return plans.compiled(plans.training_case(place=plans.AWS | (place or {}), **more))
+
+
+def warned(plan) -> list[str]:
+    return [str(problem) for problem in check(plan) if problem.code == "V-30"]
+
+
+@pytest.mark.parametrize("build", [box, cluster])
+def test_a_guess_is_called_one_with_the_command_that_knows(build):
+    plan = build(**IDS)
+    machine = plan.box.machine if plan.box else plan.pool("gpu").machine
+    assert (plan.place.zone, plan.place.zone_assumed) == ("us-east-1a", True)
+    (warning,) = warned(plan)
+    assert warning.startswith("warning V-30")
+    assert f"us-east-1a is a guess for {machine}, sold in use1-az" in warning
+    assert f"describe-instance-type-offerings --location-type availability-zone --filters Name=instance-type,Values={machine}" in warning
+
+
+@pytest.mark.parametrize("build", [box, cluster])
+def test_a_zone_the_spec_names_is_taken_without_a_word(build):
+    plan = build({"zones": ["us-east-1d"]}, **IDS)
+    assert (plan.place.zone, plan.place.zone_assumed, warned(plan)) == ("us-east-1d", False, [])
+
+
+def test_of_several_named_zones_one_that_sells_the_machine_is_best():
+    """A reservation's zone comes as the one that sells it."""
+    assert cluster({"zones": ["us-east-1a", "us-east-1b"]}, zones=("us-east-1b",)).place.zone == "us-east-1b"
+
+
+def test_google_publishes_names_so_nothing_is_guessed():
+    plan = plans.fleet_plan()
+    assert (plan.place.zone, plan.place.zone_assumed) == ("us-central1-b", False)
+
+
+def test_where_google_publishes_none_the_first_is_a_guess():
+    spec, sizing, fit = plans.fleet_case(zones=())
+    plan = plans.compiled((spec, sizing, plans.on_machine(fit, "g4-standard-48")))
+    assert (plan.place.zone, plan.place.zone_assumed) == ("us-central1-a", True)
+    assert ["machine-types list" in warning for warning in warned(plan)] == [True]
+
+
+def test_subnets_that_exist_decide_where_a_cluster_is():
+    assert warned(cluster(EXISTING, **IDS)) == []
+
+
+def test_a_box_in_a_subnet_that_exists_needs_its_zone_for_the_data_volume():
+    with pytest.raises(UserError) as error:
+        box(EXISTING, **IDS)
+    assert [str(problem.at) for problem in error.value.problems if problem.code == "C-zone"] == ["infra.any_of[0].zones"]
+    assert box(EXISTING | {"zones": ["us-east-1c"]}, **IDS).box.zone == "us-east-1c"
