@@ -7,9 +7,11 @@ nulls and turns integers into floats. The schema analyzer must see `str`, a type
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pydantic import TypeAdapter, ValidationError
-from rackwright.compile.wants import STACK_PLAN_VERSION, StackPlan
+from rackwright.compile.wants import STACK_PLAN_VERSION, Kind, StackPlan
 from rackwright.errors import UserError
 from rackwright.problems import At, Problem
+
+from rackwright_pulumi.unsupported import Unsupported
 
 T = TypeVar("T")
 SHOWN = 5
@@ -45,6 +47,14 @@ def part(kind: type[T], value: object) -> T:
     if isinstance(made, StackPlan) and made.version != STACK_PLAN_VERSION:
         raise WrongPart(value, [_problem(At() / "version", f"this release reads {STACK_PLAN_VERSION}, not {made.version}")])
     return made
+
+
+def plan_of(kind: Kind, value: object) -> StackPlan:
+    """A StackPlan of that kind. Raises WrongPart as `part` does, and Unsupported for a plan of another blueprint."""
+    plan = part(StackPlan, value)
+    if plan.kind is not kind:
+        raise Unsupported(f"a plan of kind {plan.kind} by the component for {kind}", "kind", f"the component for {plan.kind}")
+    return plan
 
 
 def _problems(error: ValidationError) -> list[Problem]:

@@ -4,9 +4,11 @@ from typing import Any
 
 import pulumi
 from rackwright.compile.wants import Kind, PlaceWant, StackPlan
+from rackwright.errors import UserError
 
 import rackwright_pulumi
-from rackwright_pulumi.program import Decided, Settings
+from rackwright_pulumi.outputs import fabric_output
+from rackwright_pulumi.program import Decided, Settings, run_error
 from rackwright_pulumi.unsupported import Unsupported
 
 BLUEPRINTS = {
@@ -19,12 +21,18 @@ BLUEPRINTS = {
 
 
 def build(decided: Decided, settings: Settings) -> dict[str, Any]:
-    """Declares every resource of the decided plan and returns the stack's outputs by name."""
-    blueprint = declare(decided.plan, teardown=settings.teardown, secrets=_secrets(decided))
+    """Declares every resource of the decided plan and returns the stack's outputs by name.
+
+    Raises pulumi.RunError, which Pulumi prints without a traceback, for what this release cannot build.
+    """
+    try:
+        blueprint = declare(decided.plan, teardown=settings.teardown, secrets=_secrets(decided))
+    except UserError as error:
+        raise run_error(error) from None
     candidate, bill = decided.decision.fit.candidate, decided.bill
     return blueprint.stack_outputs() | {
         "plan": {"chosen": candidate.label, "parallelism": str(candidate.parallelism), "recorded": decided.recorded},
-        "expectedFabric": _fabric(decided.plan),
+        "expectedFabric": fabric_output(decided.plan.expected_fabric),
         "cost": {"hourlyUsd": bill.hourly_usd, "totalUsd": bill.total_usd, "notPublished": list(bill.unknown)},
         "expiresOn": decided.plan.expires_on or None,
     }
@@ -56,13 +64,3 @@ def provider(place: PlaceWant, tags: dict[str, str]) -> pulumi.ProviderResource:
 def _secrets(decided: Decided) -> dict[str, pulumi.Input[str]]:
     config = pulumi.Config("rackwright")
     return {name: config.require_secret(entry.config) for name, entry in decided.spec.secrets.items()}
-
-
-def _fabric(plan: StackPlan) -> dict[str, Any]:
-    expected = plan.expected_fabric
-    return {
-        "fabric": expected.fabric,
-        "interfacesPerNode": expected.interfaces_per_node,
-        "busBandwidthFloorGbPerS": expected.busbw_floor_gb_s,
-        "source": expected.source,
-    }

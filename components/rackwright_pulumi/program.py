@@ -74,7 +74,12 @@ def decide(settings: Settings) -> Decided:
         return _decide(settings)
     except UserError as error:
         hint = f"\nto take the stack down all the same: {BY_HAND}" if settings.teardown else ""
-        raise pulumi.RunError("\n" + rendered(error) + hint) from None
+        raise run_error(error, hint) from None
+
+
+def run_error(error: UserError, hint: str = "") -> pulumi.RunError:
+    """The problems as Pulumi prints them: a list, without a traceback."""
+    return pulumi.RunError("\n" + rendered(error) + hint)
 
 
 def _decide(settings: Settings) -> Decided:

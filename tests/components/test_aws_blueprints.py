@@ -235,7 +235,7 @@ def test_a_training_cluster_says_what_a_job_needs():
     outputs = standard("training").outputs
     assert outputs["bucketNames"] == {"data": "team", "checkpoints": "team-ckpt"}
     assert outputs["lustre"]["dnsName"].endswith(".fsx.us-east-1.amazonaws.com")
-    assert outputs["expectedFabric"]["interfaces_per_node"] == 32
+    assert outputs["expectedFabric"]["interfacesPerNode"] == 32
 
 
 def test_the_volume_inside_names_the_file_system_outside():
@@ -294,7 +294,7 @@ def test_another_cloud_is_refused_with_what_there_is(blueprint):
 
 
 def test_the_wrong_kind_of_plan_is_refused():
-    with pytest.raises(Unsupported, match="box: a box from a plan of training-cluster"):
+    with pytest.raises(Unsupported, match="kind: a plan of kind training-cluster by the component for box"):
         graph_of("box", plans.training_plan())
-    with pytest.raises(Unsupported, match="cluster: box without a cluster"):
+    with pytest.raises(Unsupported, match="kind: a plan of kind box by the component for training-cluster"):
         graph_of("training", plans.box_plan())

@@ -106,11 +106,12 @@ def test_components_read_wants_and_nothing_else_of_the_pure_half(folder):
 def test_only_the_joints_look_into_the_pure_half():
     """The simulator and the recorder are products of their own: they know Pulumi's words, not a spec's."""
     rooms = {"aws", "gcp", "kubernetes", "blueprints"}
+    shared = ("rackwright.compile.wants", "rackwright.lazy", "rackwright.errors", "rackwright.problems")
     looking = {
         path.relative_to(PULUMI).parts[0].removesuffix(".py")
         for path in files(PULUMI)
         for name in imports(path)
-        if inside(name, "rackwright") and not inside(name, "rackwright.compile.wants", "rackwright.lazy", "rackwright.errors")
+        if inside(name, "rackwright") and not inside(name, *shared)
     }
     assert looking - rooms <= JOINERS
 

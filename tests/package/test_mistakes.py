@@ -36,7 +36,7 @@ CASES = {
     "a text in place of true": ("TrainingCluster", {"plan": PLAN, "teardown": "true"}, {"teardown": "must be true or false"}),
     "a misspelt input": ("TrainingCluster", {"plan": PLAN, "admin_arns": []}, {"admin_arns": "it has adminArns, plan"}),
     "no plan": ("TpuPod", {}, {"plan": "Missing required input 'plan'"}),
-    "a plan for another cloud": ("TpuPod", {"plan": PLAN}, {"plan.place.cloud": "cannot be built in this release; instead: gcp"}),
+    "a plan for another component": ("TpuPod", {"plan": PLAN}, {"plan.kind": "instead: the component for training-cluster"}),
 }
 
 

@@ -6,9 +6,9 @@ from typing import Any, NotRequired, TypedDict
 
 import pulumi
 from pulumi import Input, Output, ResourceOptions
-from rackwright.compile.wants import BoxWant, IdentityWant, StackPlan
+from rackwright.compile.wants import BoxWant, IdentityWant, Kind, StackPlan
 
-from rackwright_pulumi.args import PlanInput, part
+from rackwright_pulumi.args import PlanInput, plan_of
 from rackwright_pulumi.aws.box import AwsBox
 from rackwright_pulumi.aws.identity import AwsIdentity
 from rackwright_pulumi.blueprints.aws import AwsStack
@@ -39,7 +39,7 @@ class Box(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: BoxArgs, opts: ResourceOptions | None = None):
         super().__init__("rackwright:index:Box", name, None, opts)
-        plan = part(StackPlan, args["plan"])
+        plan = plan_of(Kind.BOX, args["plan"])
         stack = AwsStack(self, name, plan, args.get("teardown", False))
         want = _box(plan)
         storage = stack.storage()

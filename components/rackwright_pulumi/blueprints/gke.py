@@ -10,7 +10,6 @@ from pulumi_gcp.organizations import get_project_output
 from pulumi_kubernetes import Provider
 from rackwright.compile.wants import PoolWant, StackPlan
 
-from rackwright_pulumi.args import part
 from rackwright_pulumi.gcp.cluster import GcpCluster
 from rackwright_pulumi.gcp.identity import GcpNodeIdentity, GcpWorkloadIdentity
 from rackwright_pulumi.gcp.network import GcpNetwork
@@ -27,9 +26,9 @@ class GkeParts:
     Raises Unsupported for what this release does not give GKE.
     """
 
-    def __init__(self, parent: pulumi.Resource, name: str, args: Mapping[str, Any]):
-        self.plan: StackPlan = part(StackPlan, args["plan"])
-        site = _Site(parent, name, self.plan, args.get("teardown", False), ResourceOptions(parent=parent))
+    def __init__(self, parent: pulumi.Resource, name: str, plan: StackPlan, args: Mapping[str, Any]):
+        self.plan = plan
+        site = _Site(parent, name, plan, args.get("teardown", False), ResourceOptions(parent=parent))
         site.check()
         self.network = site.network()
         number = args.get("project_number") or site.project_number(self.network.project)

@@ -1,14 +1,15 @@
 """InferenceFleet: replicas of a model that follow their traffic."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any, NotRequired, TypedDict
 
 import pulumi
 from pulumi import Input, Output, ResourceOptions
+from rackwright.compile.wants import Kind
 
-from rackwright_pulumi.args import PlanInput
+from rackwright_pulumi.args import PlanInput, plan_of
 from rackwright_pulumi.blueprints.gke import GkeParts
+from rackwright_pulumi.outputs import fabric_output
 
 
 class InferenceFleetArgs(TypedDict):
@@ -40,12 +41,12 @@ class InferenceFleet(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: InferenceFleetArgs, opts: ResourceOptions | None = None):
         super().__init__("rackwright:index:InferenceFleet", name, None, opts)
-        parts = GkeParts(self, name, args)
+        parts = GkeParts(self, name, plan_of(Kind.INFERENCE_FLEET, args["plan"]), args)
         self.cluster_name, self.endpoint = parts.cluster.cluster_name, parts.cluster.endpoint
         self.kubeconfig, self.kubeconfig_command = parts.cluster.kubeconfig, parts.cluster.kubeconfig_command
         self.bucket_names = parts.bucket_names
         self.service_endpoint = _gateway_address(parts)
-        self.expected_fabric = asdict(parts.plan.expected_fabric)
+        self.expected_fabric = fabric_output(parts.plan.expected_fabric)
         self._outputs = {**parts.outputs, "serviceEndpoint": self.service_endpoint, "expectedFabric": self.expected_fabric}
         self.register_outputs(self._outputs)
 

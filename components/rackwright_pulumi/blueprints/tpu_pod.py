@@ -1,15 +1,15 @@
 """TpuPod: whole TPU slices, one node pool each, that jobs ask for through queues."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Any, NotRequired, TypedDict
 
 import pulumi
 from pulumi import Input, Output, ResourceOptions
-from rackwright.compile.wants import PoolWant
+from rackwright.compile.wants import Kind, PoolWant
 
-from rackwright_pulumi.args import PlanInput
+from rackwright_pulumi.args import PlanInput, plan_of
 from rackwright_pulumi.blueprints.gke import GkeParts
+from rackwright_pulumi.outputs import fabric_output
 
 
 class TpuPodArgs(TypedDict):
@@ -37,12 +37,12 @@ class TpuPod(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: TpuPodArgs, opts: ResourceOptions | None = None):
         super().__init__("rackwright:index:TpuPod", name, None, opts)
-        parts = GkeParts(self, name, args)
+        parts = GkeParts(self, name, plan_of(Kind.TPU_POD, args["plan"]), args)
         self.cluster_name, self.endpoint = parts.cluster.cluster_name, parts.cluster.endpoint
         self.kubeconfig, self.kubeconfig_command = parts.cluster.kubeconfig, parts.cluster.kubeconfig_command
         self.bucket_names = parts.bucket_names
         self.slices = [_slice(want, parts.pools[want.name].pool_name) for want in parts.plan.pools if want.role != "system"]
-        self.expected_fabric = asdict(parts.plan.expected_fabric)
+        self.expected_fabric = fabric_output(parts.plan.expected_fabric)
         self._outputs = {**parts.outputs, "slices": self.slices, "expectedFabric": self.expected_fabric}
         self.register_outputs(self._outputs)
 

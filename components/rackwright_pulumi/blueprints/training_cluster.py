@@ -1,15 +1,15 @@
 """TrainingCluster: many machines on one fabric, behind queues."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Any, NotRequired, TypedDict
 
 import pulumi
 from pulumi import Input, Output, ResourceOptions
-from rackwright.compile.wants import StackPlan
+from rackwright.compile.wants import Kind
 
-from rackwright_pulumi.args import PlanInput, part
+from rackwright_pulumi.args import PlanInput, plan_of
 from rackwright_pulumi.blueprints.eks import eks_parts
+from rackwright_pulumi.outputs import fabric_output
 
 
 class TrainingClusterArgs(TypedDict):
@@ -39,12 +39,12 @@ class TrainingCluster(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: TrainingClusterArgs, opts: ResourceOptions | None = None):
         super().__init__("rackwright:index:TrainingCluster", name, None, opts)
-        plan = part(StackPlan, args["plan"])
+        plan = plan_of(Kind.TRAINING_CLUSTER, args["plan"])
         parts = eks_parts(self, name, plan, args.get("teardown", False), args.get("secrets", {}), args.get("admin_arns", ()))
         self.cluster_name, self.endpoint = parts.cluster.cluster_name, parts.cluster.endpoint
         self.kubeconfig, self.kubeconfig_command = parts.cluster.kubeconfig, parts.kubeconfig_command
         self.bucket_names = parts.storage.bucket_names
-        self.expected_fabric = asdict(plan.expected_fabric)
+        self.expected_fabric = fabric_output(plan.expected_fabric)
         self._outputs = {**parts.outputs, "expectedFabric": self.expected_fabric}
         self.register_outputs(self._outputs)
 
