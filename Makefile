@@ -56,7 +56,7 @@ goldens: $(STAMP) ## rewrite tests/golden/*.json from the code; read the differe
 
 plugins: $(STAMP) ## plugin folders of the simulated clouds for sim/
 	@mkdir -p .cache/sim/stacks
-	@$(PY) -c 'from pathlib import Path; from rackwright_pulumi.simulator import SimulatedCloud; SimulatedCloud(Path(".cache/sim/cloud.sqlite")).plugins(Path(".cache/sim/plugins"))'
+	@$(PY) -m rackwright_pulumi.simulator.plugins .cache/sim/plugins .cache/sim/cloud.sqlite
 
 clean:          ## remove what the targets made
 	@rm -rf $(VENV) .cache dist .pytest_cache .ruff_cache .hypothesis

@@ -18,7 +18,7 @@ class Goals(Part):
     max_duration: Duration | None = None
     """Deadline, from start to end of the run."""
     max_cost: Money | None = None
-    """Budget: accelerators, disks, network and control plane."""
+    """Budget of the machines; a whole bill above it (disks, network, control plane) is warned of."""
     optimize_for: Literal["cost", "time", "balanced"] = "cost"
     """What decides between candidates that keep the limits."""
 
@@ -27,7 +27,7 @@ class Pricing(Part):
     """What differs from the list prices of the catalog."""
 
     discounts: dict[Literal["aws", "gcp"], Percent] = {}
-    """Taken off every list price of the cloud."""
+    """Taken off the list prices of the cloud's machines, spot excepted."""
     commitments: tuple[dict, ...] = ()
     """Savings plans and committed use."""
     file: Text | None = None
