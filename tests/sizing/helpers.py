@@ -1,6 +1,6 @@
 """Shared by the sizing tests: networks of the model catalog, plans from a few words."""
 
-from datetime import date
+from datetime import UTC, datetime, timedelta
 
 from rackwright.catalog import Catalog, models
 from rackwright.sizing.demand import network_of
@@ -9,8 +9,10 @@ from rackwright.sizing.plan import SizingPlan
 from rackwright.sizing.size import size
 from rackwright.spec.load import read
 
-TODAY = date(2026, 11, 21)
+NOW = datetime(2026, 11, 21, tzinfo=UTC)
+TODAY = NOW.date()
 AWS = "{cloud: aws, account: '123456789012', regions: [us-east-1], capacity: {ordered: [on-demand]}}"
+BOTH = AWS.replace("[on-demand]", "[on-demand, spot]")
 GCP = "{cloud: gcp, project: my-project, regions: [us-central1], capacity: {ordered: [on-demand]}}"
 
 
@@ -49,3 +51,11 @@ def plan(
         )
     )
     return size(read(text), catalog, today=TODAY)
+
+
+def block(hours: float) -> str:
+    """A place with a capacity block of 4 x p5.48xlarge that starts now."""
+    ends = NOW + timedelta(hours=hours)
+    times = f"start: {NOW:%Y-%m-%dT%H:%M:%SZ}, end: {ends:%Y-%m-%dT%H:%M:%SZ}"
+    entry = f"{{capacity_block: {{id: cr-0123456789abcdef0, instance: p5.48xlarge, count: 4, zone: us-east-1a, {times}}}}}"
+    return AWS.replace("on-demand", entry)

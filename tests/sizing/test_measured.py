@@ -1,29 +1,33 @@
 """A handful of measured runs; skipped, visibly, where the collection is not beside the repository."""
 
-import csv
-import os
-from pathlib import Path
+from collections.abc import Iterator
+from statistics import mean
 
 import pytest
+from rackwright.sizing import compute, serving
 from rackwright.sizing.assumptions import DEFAULT
 from rackwright.sizing.demand import network_of
+from rackwright.sizing.layouts import Pins
 from rackwright.sizing.memory import Recipe, Split, training_terms
 from rackwright.sizing.network import Network
+from rackwright.sizing.priors import decode
+from rackwright.sizing.serving import Engine, Load
+from rackwright.sizing.target import Target
+from rackwright.sizing.train import TrainingJob, best_training
 
 from tests.sizing.helpers import network
+from tests.sizing.measured import FOLDER, HARDWARE, Row, dense_network, number, rows
 
-MEASURED = Path(os.environ.get("RACKWRIGHT_MEASURED", Path(__file__).parents[2].parent / "shared" / "measured"))
 GB, GIB = 1e9, 2**30
 """Lightning AI prints 10^9, the others 2^30."""
 LLAMA_2_7B_LORA = 8 * 32 * 2 * (4096 + 4096)
 """Rank 8 on queries and values."""
 
-pytestmark = pytest.mark.skipif(not MEASURED.is_dir(), reason=f"no measured runs at {MEASURED.name}; set RACKWRIGHT_MEASURED")
+pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason=f"no measured runs at {FOLDER.name}; set RACKWRIGHT_MEASURED")
 
 
 def printed(row_id: str) -> float:
-    with (MEASURED / "finetune_memory.csv").open() as file:
-        return float(next(r for r in csv.DictReader(file) if r["row_id"] == row_id)["mem_printed"])
+    return float(next(r for r in rows("finetune_memory") if r["row_id"] == row_id)["mem_printed"])
 
 
 def expected_bytes(n: Network, nf4: bool, tokens: int, recompute: int) -> float:
@@ -53,3 +57,59 @@ def test_the_network_of_a_row_is_the_catalogs():
     from rackwright.catalog import models
 
     assert network_of(models.find("llama-2-7b").architecture).total == pytest.approx(6.74e9, rel=0.001)
+
+
+def step_errors() -> Iterator[float]:
+    """Predicted over measured tokens per second, less one, of dense bf16 pretraining with sequences the efficiencies were taken from."""
+    for row in rows("training_throughput"):
+        n, hw = dense_network(row), HARDWARE.get(row["hardware"][:4])
+        s, batch, gpus, measured = (int(number(row, k)) for k in ("seq_len", "global_batch", "accel_count", "tokens_per_s_per_gpu"))
+        plain = row["precision"] == "bf16" and row["evidence"] == "measured" and row["hardware"].endswith("0GB") and s < 32000
+        if n is None or hw is None or not (plain and batch and gpus and measured):
+            continue
+        name, peak, bandwidth, links = hw
+        zero, recompute = (3 if "ZeRO-3" in row["shard"] else None), ("full" if row["recompute"] == "full" else "none")
+        split = {key: int(number(row, field, 1)) for key, field in (("tensor", "tp"), ("pipeline", "pp"), ("micro_batch", "micro_batch"))}
+        pins = Pins(**split, context=1, zero=zero, recompute=recompute)
+        job = TrainingJob(n, Recipe(), "full", "bf16", s, s, compute.training_flops_per_token(n, s) * s, batch, batch, pins)
+        found = best_training(job, Target(name, "NVIDIA", 1e13, bandwidth, peak, links, max(gpus // 8, 1)), DEFAULT)
+        if found.speed.tokens_per_s is not None and gpus % 8 == 0:
+            yield found.speed.tokens_per_s / gpus / measured - 1
+
+
+def test_dense_training_speed_is_right_on_average():
+    """In sample: says that waiting is not counted twice, not how well a new model is met."""
+    errors = list(step_errors())
+    assert len(errors) > 120
+    assert abs(mean(errors)) < 0.05
+    assert mean(map(abs, errors)) < 0.13
+
+
+def decode_error(row: Row, n: Network, engine: str) -> float:
+    name, peak, bandwidth, links = HARDWARE[row["hardware"][:4]]
+    precision, tensor = row["precision"], int(number(row, "tp", 1))
+    element = 1.0 if "fp8" in row["kv_cache_precision"] else 2.0
+    weights = serving.weight_bytes(n, precision)
+    e = Engine(peak * (2 if precision == "fp8" else 1), 1e12, bandwidth, tensor, links.scale_up_bytes_per_s, weights, element,
+               decode(engine, False, name))  # fmt: skip
+    load = Load(number(row, "isl"), number(row, "isl"), number(row, "osl"), number(row, "osl"), 0.0)
+    return float(serving.decode_seconds(n, e, number(row, "concurrency"), load, DEFAULT)) * 1e3 / number(row, "tpot_ms") - 1
+
+
+def decode_errors() -> Iterator[tuple[int, float]]:
+    engines = {"trt": "tensorrt-llm", "tensorrt": "tensorrt-llm", "vllm": "vllm"}
+    for row in rows("inference_throughput"):
+        engine = next((v for k, v in engines.items() if k in row["framework"].lower()), None)
+        known = all(number(row, key) for key in ("tpot_ms", "isl", "osl", "concurrency")) and row["precision"] in ("bf16", "fp8")
+        plain = "saturated" not in row["notes"] and number(row, "pp", 1) <= 1 and row["disaggregated"] not in ("true", "1")
+        n = dense_network(row) if engine and known and plain and row["hardware"][:4] in ("H100", "H200", "B200") else None
+        if n is not None:
+            yield int(number(row, "tp", 1)), decode_error(row, n, engine or "")
+
+
+def test_dense_decode_steps_are_as_good_as_the_fit_on_one_device_and_on_eight():
+    errors = list(decode_errors())
+    assert len(errors) > 120
+    assert mean(abs(e) for _, e in errors) < 0.15
+    for tensor in (1, 2, 4, 8):
+        assert abs(mean(e for t, e in errors if t == tensor)) < 0.15, tensor

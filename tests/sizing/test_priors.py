@@ -34,6 +34,13 @@ def test_without_runs_the_interval_is_at_least_a_factor_of_two():
         (("NVIDIA B300 SXM (Blackwell Ultra)", "NVIDIA", "full", "bf16", False, 4096, 8e9), "blackwell-bf16"),
         (("TPU v5e", "Google", "full", "bf16", False, 4096, 9e9), "v5e"),
         (("TPU v4", "Google", "full", "bf16", False, 4096, 9e9), "tpu"),
+        (("TPU v5e", "Google", "full", "bf16", False, 512, 3e8), "tpu"),
+        (("TPU v6e (Trillium)", "Google", "full", "bf16", False, 131072, 9e9), "tpu-long"),
+        ((H100, "NVIDIA", "full", "bf16", False, 65536, 7e9), "hopper-long"),
+        ((H100, "NVIDIA", "full", "bf16", False, 65536, 7e10), "nvidia-long"),
+        ((A100, "NVIDIA", "lora", "bf16", True, 4096, 13e9), "a100-lora-moe"),
+        ((A100, "NVIDIA", "lora", "bf16", False, 65536, 7e9), "nvidia-lora-long"),
+        (("NVIDIA B200 SXM", "NVIDIA", "full", "bf16", False, 131072, 8e9), "nvidia-long"),
     ],
 )
 def test_the_most_particular_row_is_found(case, found):
@@ -54,3 +61,12 @@ def test_decode_is_fitted_on_few_accelerators():
 def test_p80_lies_between_median_and_p90():
     assert 100 < at_p80(100, 1.5) < 150
     assert at_p80(100, 1.0) == 100
+
+
+def test_runs_speak_of_lengths_and_experts_they_had():
+    """Rows that rest on runs are bounded; what lies beyond falls to a row that says prior only."""
+    for p in priors._training():
+        if p.n and not p.id.endswith("-long"):
+            assert p.sequence[1] <= 32000, p.id
+        if p.n and p.method in ("lora", "qlora"):
+            assert p.moe is False or priors.find(p.accelerators[0], "NVIDIA", p.method, "bf16", True, 4096, 1e10).n == 0, p.id

@@ -95,3 +95,12 @@ def test_request_lengths_without_spread_have_no_sigma():
 def test_wider_tensor_parallelism_leaves_more_room_for_the_cache():
     two = replace(H100, tensor=2)
     assert serving.cache_room_bytes(N, two, DEFAULT) > serving.cache_room_bytes(N, H100, DEFAULT)
+
+
+def test_all_reduces_over_nvlink_are_inside_the_fit():
+    """c0 was fitted on runs of one to eight devices; a slower link adds what it is slower by."""
+    eight = replace(H100, tensor=8)
+    steps = [float(serving.decode_seconds(N, replace(eight, link_bytes_per_s=link), 64.0, Load(800, 800, 200, 200, 0.1), DEFAULT))
+             for link in (900e9, 450e9, 25e9)]  # fmt: skip
+    assert steps[0] == steps[1]
+    assert steps[2] - steps[1] == pytest.approx(2 * N.layers * 2 * 64 * N.hidden * 2 * (1 / 25e9 - 1 / 450e9))

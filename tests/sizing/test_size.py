@@ -1,7 +1,6 @@
 """What a plan promises: order, goals, capacity modes, pins, reasons; and its laws."""
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from functools import cache
 from itertools import pairwise
 
@@ -15,10 +14,7 @@ from rackwright.sizing.outcome import at_p80
 from rackwright.sizing.plan import Fit, Interval, Limit, Rejected, Rejection, SizingPlan
 from rackwright.sizing.rank import nearest_misses
 
-from tests.sizing.helpers import AWS, GCP, finetune, plan, serve
-
-TODAY = datetime(2026, 11, 21, tzinfo=UTC)
-BOTH = AWS.replace("[on-demand]", "[on-demand, spot]")
+from tests.sizing.helpers import AWS, BOTH, GCP, block, finetune, plan, serve
 
 
 @cache
@@ -172,13 +168,6 @@ def test_accelerators_without_a_blueprint_are_refused_however_cheap(machine):
     p = plan(finetune(), AWS)
     found = [x for r in p.rejected if r.candidate.machine == machine for x in r.rejections]
     assert any(x.limit is Limit.BLUEPRINT and "no blueprint for this accelerator" in x.words for x in found)
-
-
-def block(hours: float) -> str:
-    ends = TODAY + timedelta(hours=hours)
-    times = f"start: {TODAY:%Y-%m-%dT%H:%M:%SZ}, end: {ends:%Y-%m-%dT%H:%M:%SZ}"
-    entry = f"{{capacity_block: {{id: cr-0123456789abcdef0, instance: p5.48xlarge, count: 4, zone: us-east-1a, {times}}}}}"
-    return AWS.replace("on-demand", entry)
 
 
 def test_a_capacity_block_is_paid_whole_and_ends_early():

@@ -78,3 +78,20 @@ def test_a_batch_too_small_for_the_machines_says_so():
 
 def test_equal_questions_have_equal_answers():
     assert best() == best_training.__wrapped__(replace(JOB, pins=Pins()), H100, DEFAULT)
+
+
+def test_experts_of_a_node_cross_its_network_whole():
+    """Eight devices hold eight different eighths of the experts: together they fetch what one whole copy would."""
+    n = network("mixtral-8x7b")
+    job = replace(
+        JOB, network=n, flops_per_sequence=1.0, pins=Pins(tensor=1, zero=3, micro_batch=1, recompute="none", pipeline=1, context=1)
+    )
+    slow = replace(H100, links=Links(450e9, 1e9, 8, 8))
+    waits = [best_training(replace(job, pins=replace(job.pins, expert=x)), slow, DEFAULT).speed.communication_s for x in (1, 8)]
+    assert waits[1] == pytest.approx(waits[0], rel=0.2)
+
+
+def test_efficiencies_are_those_of_whole_steps():
+    """A device that waits for nobody is faster than the published runs by what those waited, no more."""
+    alone = replace(H100, links=Links(450e9, 0.0, 1, 1), nodes=1, memory_bytes=1e13)
+    assert best(target=alone).speed.mfu == pytest.approx(0.38 / (1 - DEFAULT.published_exposed_share), rel=0.01)

@@ -120,7 +120,7 @@ def _arguments(draft: Draft) -> tuple[str, ...]:
         "port": PORT,
         "tensor-parallel-size": parallelism.tensor,
         "pipeline-parallel-size": parallelism.pipeline if parallelism.pipeline > 1 else None,
-        "max-model-len": workload.max_context,
+        "max-model-len": workload.max_context or draft.sizing.facts.sequence_length or None,
         "max-num-seqs": draft.fit.speed.concurrency,
         "gpu-memory-utilization": f"{draft.fit.memory.max_fill:g}",
         "quantization": QUANTIZATIONS.get(draft.candidate.precision),

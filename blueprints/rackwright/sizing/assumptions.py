@@ -25,6 +25,9 @@ class Assumptions:
     context_bytes: float = _known(0.7 * GIB, "bytes", f"{FIT}: CUDA context 0.5 to 0.8 GiB", "all")
     communicator_bytes: float = _known(0.35 * GIB, "bytes per communicator", f"{FIT}: NCCL 0.3 to 0.4 GiB each", "all")
     logit_bytes: float = _known(10, "bytes per logit", "eager cross-entropy: bf16 logits, fp32 copy and its gradient (2 + 4 + 4)")
+    adapter_logit_bytes: float = _known(
+        14, "bytes per logit with adapters", "Hugging Face trainers keep a shifted copy too; Qwen-7B LoRA grows by 14 per token and logit"
+    )
     fused_swiglu: float = _known(6, "bytes per FFN column and token", f"{KORTHIKANTI}, generalised to a fused gated FFN")
     plain_ffn: float = _known(4, "bytes per FFN column and token", KORTHIKANTI)
     moe_imbalance: float = _known(1.3, "of the even share", OWN)
@@ -33,9 +36,16 @@ class Assumptions:
     nf4_bytes: float = _known(
         0.5 + 1 / 64 + 4 / (64 * 256), "bytes per quantised weight", "QLoRA, arXiv 2305.14314: block 64, double quantisation"
     )
-    sample_activation_bytes_per_flop: float = _known(0.005, "bytes per forward FLOP", f"{OWN}; networks without layer widths only")
+    sample_activation_bytes_per_flop: float = _known(0.005, "bytes per forward FLOP", f"{OWN}: convolutional networks")
+    sample_transformer_bytes_per_flop: float = _known(
+        34 / (24 * 2400), "bytes per forward FLOP", f"{KORTHIKANTI}: 34h bytes for 24h^2 FLOPs, at a width of 2,400; layers not published"
+    )
+    sample_recompute_share: float = _known(0.2, "of those activations", f"{OWN}: what full recompute keeps")
 
-    published_exposed_share: float = _known(0.10, "of a step", f"{OWN}: published efficiencies already contain that much waiting")
+    published_exposed_share: float = _known(
+        0.02, "of a step", f"{FIT}: waiting that these formulas find in the published runs, whose efficiencies contain it already"
+    )
+    published_exposed_share_moe: float = _known(0.10, "of a step", f"{FIT}: the same with experts")
     kernel_saturation_tokens: float = _known(192, "tokens", f"{OWN}: efficiency falls below about 512 tokens per micro-batch")
     recompute_visible: float = _known(
         0.4, "of the second forward pass", f"{FIT}: at 2 to 10 billion parameters full recompute costs 14 % (A100) and 5 % (H100)"
@@ -56,8 +66,10 @@ class Assumptions:
     goodput_large: float = _known(0.90, "of wall clock, from 64 nodes", f"{LLAMA3}: more than 90 % on 16,384 GPUs")
     accelerator_hours_per_failure: float = _known(51_000, "accelerator-hours", f"{LLAMA3}: 419 interruptions in 54 days on 16,384 GPUs")
     spot_hours_per_interruption: float = _known(48, "node-hours", OWN)
+    spot_loss_band: float = _known(2.0, "p90 over median of what reclaims cost", OWN)
     restart_s: float = _known(900, "s", f"{OWN}: detect, get a machine, load the checkpoint")
     startup_s: float = _known(900, "s", f"{OWN}: boot, image pull, load of weights; billed")
+    startup_band: float = _known(2.0, "p90 over median", OWN)
     capacity_block_drain_s: float = _known(1800, "s", "AWS: instances of a capacity block end 30 minutes before the block")
 
     checkpoint_bytes_per_parameter: float = _known(14, "bytes", "bf16 weights 2, fp32 master 4, two moments 8; BLOOM-176B wrote 13")
@@ -86,7 +98,17 @@ class Assumptions:
     batched_token_bytes: float = _known(
         1.6e5, "bytes per batched token of an 8B model", "1.3 GiB at 8,192 tokens: vLLM start-up log", "serving"
     )
-    max_sequences: int = _known(256, "sequences", "vLLM default max_num_seqs", "serving")
+    max_sequences: int = _known(256, "sequences", "vLLM default max_num_seqs; a batch is held by its cache alone", "serving")
+    fitted_link_bytes_per_s: float = _known(
+        450e9, "bytes/s per direction", f"{FIT}: NVLink of the decode runs, whose all-reduces are inside the cost per layer", "serving"
+    )
+    batch_band: float = _known(1.5, "p90 over median", f"{FIT}: published offline runs were 0.8 to 1.7 times as fast", "serving")
+    request_margin: float = _known(
+        2.0, "of the p95 lengths", f"{OWN}: longest request allowed when max_context is not given; longer ones are refused", "serving"
+    )
+    denoising_passes: float = _known(
+        50, "passes of the network per image", "diffusers: 28 to 50 steps by default, twice as many passes with guidance", "serving"
+    )
     prefill_efficiency: float = _known(0.5, "of peak", f"{FIT}: 0.4 to 0.6 from 2,000 tokens", "serving")
     prefill_half_tokens: float = _known(128, "tokens", f"{OWN}: efficiency falls below 512 tokens", "serving")
     max_utilisation: float = _known(0.8, "of prefill time", f"{OWN}: queues explode above", "serving")

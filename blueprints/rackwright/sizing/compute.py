@@ -47,7 +47,8 @@ def saturation(tokens: Num, a: Assumptions) -> Num:
     return np.minimum(tokens / (tokens + half) * (4096 + half) / 4096, 1.0)
 
 
-def compute_seconds(flops: Num, peak_flops: float, mfu: float, a: Assumptions) -> Num:
+def compute_seconds(flops: Num, peak_flops: float, mfu: float, moe: bool, a: Assumptions) -> Num:
     """Time of `flops` on one accelerator. `mfu`: published model FLOPs utilisation of a whole step, which already contains the
     waiting that traffic.py adds again, so that much is taken out first."""
-    return flops / (peak_flops * mfu / (1 - a.published_exposed_share))
+    waiting = a.published_exposed_share_moe if moe else a.published_exposed_share
+    return flops / (peak_flops * mfu / (1 - waiting))

@@ -1,7 +1,7 @@
 """From what the user wrote to numbers: the only place where the spec's workload and the model catalog meet the formulas."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from rackwright.catalog import models
 from rackwright.catalog.architecture import Architecture, ConfigError, from_fields
@@ -59,23 +59,21 @@ def read_demand(workload: Workload, a: Assumptions) -> Demand:
 
 
 def architecture_of(model: Model) -> tuple[Architecture, str]:
-    """The architecture and the name to show: from the catalog, from a config.json, or written out."""
+    """The architecture and the name to show: from the catalog, or written out, as reading a spec leaves a config.json."""
     at = At() / "workloads" / 0 / "model"
+    if model.base is not None:
+        row = models.find(model.base)
+        if row is None:
+            near = ", ".join(models.nearest(model.base))
+            reason = f"{model.base!r} is not in the model catalog"
+            raise UserError([Problem("S-model", reason, at / "base", f"nearest: {near}" if near else "")])
+        return row.architecture, row.name
+    if model.config is not None:
+        raise UserError([Problem("S-model", "a config.json is read by rackwright.load, from the spec's folder", at / "config")])
     try:
-        if model.base is not None:
-            row = models.find(model.base)
-            if row is None:
-                near = ", ".join(models.nearest(model.base))
-                reason = f"{model.base!r} is not in the model catalog"
-                raise UserError([Problem("S-model", reason, at / "base", f"nearest: {near}" if near else "")])
-            return row.architecture, row.name
-        if model.config is not None:
-            from rackwright.catalog.hf_config import read_hf_config
-
-            return read_hf_config(Path(model.config)), Path(model.config).stem
         return from_fields(model.architecture or {}), "custom architecture"
     except ConfigError as fault:
-        raise UserError([Problem("S-model", str(fault), at / ("config" if model.config else "architecture"))]) from None
+        raise UserError([Problem("S-model", str(fault), at / "architecture")]) from None
 
 
 def network_of(a: Architecture) -> Network:
@@ -110,22 +108,22 @@ def _training(w: Pretrain | Finetune, architecture: Architecture, name: str, a: 
     sequence = n.sample_tokens or 1 if sampled else _sequence(w, n, a, assumed)
     batch = w.global_batch_size or _batch(w, sequence, a, assumed)
     sequences = max(_sequences(w, sequence, sampled, a), 1.0)
-    passes = compute.PASSES[method]
-    forward = n.flops_per_sample if sampled else compute.forward_flops_per_token(n, sequence) * sequence
-    flops = passes / 2 * forward if sampled else compute.training_flops_per_token(n, sequence, method) * sequence
-    dpo = isinstance(w, Finetune) and w.objective == "dpo"
+    positions = sequence + (adapter.virtual_tokens if adapter and method == "p-tuning" and not sampled else 0)
+    whole = compute.PASSES[method] / 2 * n.flops_per_sample
+    flops = whole if sampled else compute.training_flops_per_token(n, positions, method) * positions
     job = TrainingJob(
         network=n,
         recipe=_recipe(w, method, trainable, a),
         method="sample" if sampled else method,
         precision=_training_precision(w),
         sequence=sequence,
-        tokens_per_sequence=sequence if n.layers else 1.0,
-        flops_per_sequence=flops + (forward if dpo else 0.0),
+        tokens_per_sequence=positions if n.layers else 1.0,
+        flops_per_sequence=flops,
         batch=batch,
         sequences=sequences,
         pins=Pins(**w.parallelism.model_dump()),
         counts_tokens=not sampled,
+        adaptable=adapter is not None,
     )
     facts = WorkloadFacts(
         name=w.name,
@@ -137,21 +135,19 @@ def _training(w: Pretrain | Finetune, architecture: Architecture, name: str, a: 
         tokens=0.0 if sampled else sequences * sequence,
         sequence_length=0 if sampled else sequence,
         global_batch_size=batch,
-        weights_bytes=2.0 * n.total,
+        weights_bytes=_weights_size(w) or 2.0 * n.total,
         checkpoint_bytes=checkpoint_bytes(trainable, a),
         dataset_bytes=w.data.size or 0.0,
     )
-    return Demand(job, facts, tuple(assumed), _training_warnings(w, n, 0 if sampled else sequence))
+    return Demand(job, facts, tuple(assumed), _training_warnings(architecture, n, 0 if sampled else sequence))
 
 
-def _training_warnings(w: Pretrain | Finetune, n: Network, sequence: int) -> tuple[str, ...]:
+def _training_warnings(architecture: Architecture, n: Network, sequence: int) -> tuple[str, ...]:
     said = []
     if n.max_context and sequence > n.max_context:
         said.append(f"sequence length {sequence:,} is more than the {n.max_context:,} positions the model was made for")
-    if isinstance(w, Finetune) and w.objective == "dpo":
-        said.append("dpo: the reference model's forward pass is counted in time, its weights are not in memory (adapters share the base)")
-    if isinstance(w, Finetune) and w.objective == "grpo":
-        said.append("grpo is sized as supervised training; generating the rollouts is not counted")
+    if architecture.kind in ("vision", "diffusion"):
+        said.append("reading and decoding images is not counted: check that the machine's CPUs keep up")
     return tuple(said)
 
 
@@ -168,9 +164,9 @@ def _recipe(w: Pretrain | Finetune, method: str, trainable: float, a: Assumption
     optimizer = memory.optimizer_bytes(w.optimizer)
     weight = 4.0 if w.precision == "fp32" else 2.0
     if method == "full":
-        return Recipe(weight, optimizer - (4.0 if w.precision == "fp32" else 0.0))
+        return Recipe(weight, optimizer - (4.0 if w.precision == "fp32" else 0.0), frozen_bytes=weight, activation_bytes=weight)
     held = a.nf4_bytes if method == "qlora" else weight
-    return Recipe(weight, optimizer, trainable, frozen_bytes=weight, linear_bytes=held)
+    return Recipe(weight, optimizer, trainable, frozen_bytes=weight, linear_bytes=held, activation_bytes=weight)
 
 
 def _training_precision(w: Pretrain | Finetune) -> str:
@@ -209,13 +205,18 @@ def _sequences(w: Pretrain | Finetune, sequence: int, sampled: bool, a: Assumpti
 
 def _inference(w: Serve | Batch, architecture: Architecture, name: str, a: Assumptions) -> Demand:
     n = network_of(architecture)
-    longest = w.max_context or int((w.input_tokens.p95 or w.input_tokens.mean) + (w.output_tokens.p95 or w.output_tokens.mean))
     generates = architecture.kind == "llm" and n.layers > 0
     serve = isinstance(w, Serve)
+    assumed: list[Assumption] = []
+    longest = w.max_context or _longest(w, n, generates, a, assumed)
+    passes = a.denoising_passes if architecture.kind == "diffusion" else 1.0
     job = ServingJob(
         network=n,
         generates=generates,
         precision=_first_said(w.quantization, w.precision),
+        products=w.precision,
+        native=architecture.weights_format,
+        passes=passes,
         kv_element=1.0 if w.kv_dtype == "fp8" else 2.0,
         engine="vllm" if w.engine == "auto" else w.engine,
         input_tokens=w.input_tokens.mean,
@@ -240,15 +241,39 @@ def _inference(w: Serve | Batch, architecture: Architecture, name: str, a: Assum
         active_parameters=n.active,
         sequence_length=longest,
         tokens=0.0 if serve else w.requests * (w.input_tokens.mean + w.output_tokens.mean),
-        weights_bytes=weight_bytes(n, "bf16" if job.precision == "auto" else job.precision),
+        weights_bytes=_weights_size(w) or weight_bytes(n, architecture.weights_format if job.precision == "auto" else job.precision),
     )
-    assumed = ()
     if serve and w.requests_per_second is None:
-        assumed = (Assumption("requests_per_second", f"{_rate(w, a):.4g}", "requests/s", "users / user_request_interval_s"),)
-    warnings = ()
-    if n.max_context and longest > n.max_context:
-        warnings = (f"requests of {longest:,} tokens are longer than the {n.max_context:,} positions the model was made for",)
-    return Demand(job, facts, assumed, warnings)
+        assumed.append(Assumption("requests_per_second", f"{_rate(w, a):.4g}", "requests/s", "users / user_request_interval_s"))
+    return Demand(job, facts, tuple(assumed), tuple(_inference_warnings(w, architecture, job, a)))
+
+
+def _weights_size(w: Pretrain | Finetune | Serve | Batch) -> float | None:
+    """Bytes of the weights' files, where the user said."""
+    return w.model.weights.size if w.model.weights else None
+
+
+def _longest(w: Serve | Batch, n: Network, generates: bool, a: Assumptions, assumed: list[Assumption]) -> int:
+    """Tokens of the longest request that is answered, when max_context does not say."""
+    usual = sum(tokens.p95 or tokens.mean for tokens in (w.input_tokens, w.output_tokens))
+    value = max(int(min(usual * a.request_margin, n.max_context or usual * a.request_margin)), 1) if generates else max(int(usual), 1)
+    if generates:
+        assumed.append(Assumption("max_context", str(value), "tokens", "not given; request_margin x p95 of input and output"))
+    return value
+
+
+def _inference_warnings(w: Serve | Batch, architecture: Architecture, job: ServingJob, a: Assumptions) -> Iterator[str]:
+    n = job.network
+    if job.generates and n.max_context and job.longest > n.max_context:
+        yield f"requests of {job.longest:,} tokens are longer than the {n.max_context:,} positions the model was made for"
+    if isinstance(w, Serve) and not (w.ttft or w.tpot):
+        yield "no latency goal (ttft, tpot): the cheapest machines win, however slowly they answer"
+    if job.generates and n.is_moe:
+        yield "published decode runs of models with experts scatter by 40 % and more around the formulas: measure one replica first"
+    if architecture.kind == "diffusion":
+        yield f"one request is one image of {a.denoising_passes:g} passes of the network; encoding text and decoding images is not counted"
+    if architecture.kind == "speech":
+        yield "one request is one pass over its audio; writing the text, token by token, is not counted"
 
 
 def _first_said(*precisions: str) -> str:

@@ -17,7 +17,8 @@ HOUR = 3600.0
 
 @dataclass(frozen=True)
 class Goals:
-    """The spec's goals and limits in numbers. month_h: hours that a cost goal of a serving stack covers, None for runs that end."""
+    """The spec's goals and limits in numbers. month_h: hours that a cost goal of a serving stack covers, None for runs that end;
+    joined: whether machines work on one job, and so talk to one another."""
 
     max_duration_s: float | None
     max_cost_usd: float | None
@@ -25,6 +26,7 @@ class Goals:
     month_h: float | None
     checkpoint_interval_s: float | None
     single_node: bool
+    joined: bool
 
     @staticmethod
     def of(spec: Spec, a: Assumptions) -> "Goals":
@@ -37,6 +39,7 @@ class Goals:
             month_h=a.month_h if w.kind == "serve" else None,
             checkpoint_interval_s=interval_s if isinstance(interval_s, float) else None,
             single_node=spec.blueprint.kind == "box",
+            joined=w.kind not in ("serve", "batch"),
         )
 
 
@@ -52,7 +55,7 @@ def judge(offer: Offer, nodes: int, found: Outcome, goals: Goals, a: Assumptions
     if hard or found.memory is None:
         remedy = "; ".join(dict.fromkeys(r.remedy for r in rejections if r.remedy))
         return Rejected(candidate, rejections, remedy, cost.p50 if cost else None, duration.p50 if duration else None)
-    warnings = [f"pinned although it breaks a goal: {r}" for r in rejections]
+    warnings = [f"pinned although it breaks a goal: {r}" for r in rejections] + list(_idle(offer, nodes, found, duration))
     if cost is None:
         warnings.append(f"price not published for {offer.machine.name} {offer.offering.capacity} in {offer.offering.region}: ranked last")
     elif offer.offering.price_words:
@@ -63,17 +66,33 @@ def judge(offer: Offer, nodes: int, found: Outcome, goals: Goals, a: Assumptions
     )  # fmt: skip
 
 
+def _idle(offer: Offer, nodes: int, found: Outcome, duration: Interval | None):
+    """What the numbers do not show: hours and accelerators paid and not used, and waiting for machines."""
+    bought, used = nodes * offer.machine.accelerator_count, found.replicas * found.parallelism.accelerators
+    if found.work_s is None and found.speed.requests_per_s and used <= bought / 2:
+        yield f"{bought - used} of {bought} accelerators are paid for and idle"
+    if offer.prepaid_s is not None and duration is not None and duration.p90 < offer.prepaid_s / 2:
+        paid, price = offer.prepaid_s / HOUR, offer.price_usd_per_hour
+        idle = f", {price * nodes * (paid - duration.p50 / HOUR):,.0f} USD idle" if price else ""
+        yield f"the block is paid for {paid:,.0f} h and the run takes about {duration.p50 / HOUR:,.1f} h of them{idle}"
+    if offer.offering.capacity == "flex-start":
+        yield "the wait until flex-start gives machines is not in the duration"
+
+
 def _duration(offer: Offer, nodes: int, found: Outcome, goals: Goals, a: Assumptions) -> Interval | None:
-    """Work, what checkpoints, faults and reclaims cost, and the start."""
+    """Work, what checkpoints, faults and reclaims cost, and the start; each with its own spread, the wider the longer."""
     if found.work_s is None:
         return None
-    goodput = a.goodput_small if nodes < 64 else a.goodput_large
+    ran = interval(found.work_s / (a.goodput_small if nodes < 64 else a.goodput_large), found.band)
+    start = interval(a.startup_s, a.startup_band)
+    lost = (0.0, 0.0, 0.0)
     if offer.offering.capacity == "spot":
         between = storage.time_between_failures_s(nodes * offer.machine.accelerator_count, nodes, True, a)
         every = goals.checkpoint_interval_s or storage.best_interval_s(a.checkpoint_window_s, between, a)
-        goodput *= 1 - storage.lost_share(every, a.checkpoint_window_s, between, a)
-    ran = interval(found.work_s / goodput, found.band)
-    return Interval(ran.p10 + a.startup_s, ran.p50 + a.startup_s, ran.p90 + a.startup_s)
+        share = storage.lost_share(every, a.checkpoint_window_s, between, a)
+        lost = (share / a.spot_loss_band, share, min(share * a.spot_loss_band, 0.95))
+    low, mid, high = lost
+    return Interval(ran.p10 / (1 - low) + start.p10, ran.p50 / (1 - mid) + start.p50, ran.p90 / (1 - high) + start.p90)
 
 
 def _cost(offer: Offer, hourly: float | None, duration: Interval | None, goals: Goals) -> Interval | None:
@@ -93,7 +112,7 @@ def _place(offer: Offer, nodes: int, goals: Goals, a: Assumptions):
     if goals.max_accelerators is not None and accelerators > goals.max_accelerators:
         remedy = f"limits.accelerators: {accelerators}"
         yield Rejection(Limit.ORGANISATION, accelerators, goals.max_accelerators, "accelerators", remedy=remedy)
-    if nodes > 1 and goals.month_h is None and offer.machine.fabric == "none":
+    if nodes > 1 and goals.joined and offer.machine.fabric == "none":
         words, remedy = f"{nodes} of them have no fabric for one job", "a machine with EFA, TCPX, RoCE or ICI"
         yield Rejection(Limit.FABRIC, None, None, words=words, remedy=remedy)
     if nodes > 1 and goals.single_node:
@@ -117,9 +136,8 @@ def _time(offer: Offer, duration: Interval | None, goals: Goals):
         yield Rejection(Limit.DEADLINE, need / seconds, goals.max_duration_s / seconds, unit, "p80 of the estimate", remedy)
     if offer.window_s is not None and need > offer.window_s:
         mode = "the block's last half hour is lost" if offer.prepaid_s else str(offer.offering.capacity)
-        yield Rejection(
-            Limit.RUN_LIMIT, need / HOUR, offer.window_s / HOUR, "h", f"p80 of the estimate; {mode}", "more machines, or on-demand"
-        )
+        remedy = "a longer block, or one of more machines" if offer.prepaid_s else "more machines, or on-demand"
+        yield Rejection(Limit.RUN_LIMIT, need / HOUR, offer.window_s / HOUR, "h", f"p80 of the estimate; {mode}", remedy)
 
 
 def _money(offer: Offer, cost: Interval | None, goals: Goals):
@@ -127,7 +145,7 @@ def _money(offer: Offer, cost: Interval | None, goals: Goals):
         return
     if cost is None:
         if offer.price_usd_per_hour is None and offer.machine.cloud != "kubernetes":
-            yield Rejection(Limit.PRICE, None, None, words="not published", remedy="give the price in pricing.file, or drop max_cost")
+            yield Rejection(Limit.PRICE, None, None, words="not published", remedy="ask the seller, and drop max_cost")
         return
     need = p80(cost)
     if need > goals.max_cost_usd:

@@ -95,13 +95,15 @@ class Split:
 
 @dataclass(frozen=True)
 class Recipe:
-    """How it is trained. trainable 0: all of the trunk; frozen_bytes: per frozen parameter outside `linear`; linear_bytes: inside."""
+    """How it is trained. trainable 0: all of the trunk; frozen_bytes: per frozen parameter outside `linear`; linear_bytes: inside;
+    activation_bytes: per number kept for the backward pass."""
 
     weight_bytes: float = 2.0
     optimizer_bytes: float = 12.0
     trainable: float = 0.0
     frozen_bytes: float = 2.0
     linear_bytes: float = 2.0
+    activation_bytes: float = 2.0
 
     @property
     def is_adapter(self) -> bool:
@@ -133,12 +135,14 @@ def training_terms(n: Network, r: Recipe, s: Split, a: Assumptions) -> Terms:
 
 def _stage(n: Network, r: Recipe, s: Split, a: Assumptions, is_last: bool) -> Terms:
     only = np.equal(s.pipeline, 1)
-    ends = n.head * (1 if is_last else only) + (n.embedding + n.tower) * (only if is_last else 1)
+    ends = n.head * (1 if is_last else only) + n.embedding * (only if is_last else 1)
     if n.head == 0 and is_last:
         ends = np.maximum(ends, n.embedding)  # a tied table is needed at both ends
-    state = _state(n, r, s, a, ends)
+    tower = n.tower * (only if is_last else 1)
+    state = _state(n, r, s, a, ends) + state_bytes(tower / s.tensor, s.shards, s.zero_stage, (r.frozen_bytes, 0.0, 0.0))
     in_flight = 1 if is_last else np.minimum(s.micro_batches, s.pipeline)
-    head = s.tokens / s.context * n.vocab / s.tensor * a.logit_bytes if is_last else 0 * s.tokens
+    each = a.adapter_logit_bytes if r.is_adapter else a.logit_bytes
+    head = s.tokens / s.context * n.vocab / s.tensor * each if is_last else 0 * s.tokens
     communicators = sum(np.greater(x, 1).astype(float) for x in (s.tensor, s.pipeline, s.context, s.expert, s.replicas))
     fixed = a.context_bytes + a.communicator_bytes * communicators
     return Terms(state.weights, state.gradients, state.optimizer, _activations(n, r, s, a, in_flight), head, fixed)
@@ -153,29 +157,38 @@ def _state(n: Network, r: Recipe, s: Split, a: Assumptions, ends: Num) -> StateB
     expert_shards = np.maximum(s.shards * s.tensor / expert_split, 1)
     gathered = _gathered(n, r, s)
     if r.is_adapter:
-        quantised = n.linear / max(n.total, 1)
+        quantised = n.linear / max(n.trunk, 1)
         each = quantised * r.linear_bytes + (1 - quantised) * r.frozen_bytes
         frozen = state_bytes(dense, s.shards, s.zero_stage, (each, 0, 0)) + state_bytes(routed, expert_shards, s.zero_stage, (each, 0, 0))
         adapters = state_bytes(r.trainable * layers_share / s.tensor, s.shards, s.zero_stage, (2.0, 2.0, r.optimizer_bytes))
         buffer = 2.0 * n.largest_linear / s.tensor if r.linear_bytes < 2 else 0.0
         return frozen + adapters + StateBytes(gathered + buffer, 0.0, 0.0)
-    gradients = np.where(np.greater_equal(s.zero_stage, 2), a.gradient_bytes_sharded, a.gradient_bytes_unsharded)
+    sharded = max(a.gradient_bytes_sharded, r.weight_bytes)
+    gradients = np.where(np.greater_equal(s.zero_stage, 2), sharded, a.gradient_bytes_unsharded)
     recipe = (r.weight_bytes, gradients, r.optimizer_bytes)
     resident = state_bytes(dense, s.shards, s.zero_stage, recipe) + state_bytes(routed, expert_shards, s.zero_stage, recipe)
     return resident + StateBytes(gathered, 0.0, 0.0)
 
 
 def _gathered(n: Network, r: Recipe, s: Split) -> Num:
-    """ZeRO-3 and FSDP hold two whole blocks in 16 bit while computing, one in use and one prefetched; never more than the model."""
+    """ZeRO-3 and FSDP hold two whole blocks in 16 bit while computing, one in use and one prefetched, and the head; never more than
+    the model."""
     block = n.largest_block / np.where(np.greater(s.expert, 1), np.maximum(s.expert, s.tensor), s.tensor)
-    unit = np.minimum(2.0 * block, n.total / s.tensor) * 2.0 * (1 - 1 / np.maximum(s.shards, 1))
+    units = 2.0 * block + max(n.head, n.embedding) / s.tensor
+    unit = np.minimum(units, n.total / s.tensor) * 2.0 * (1 - 1 / np.maximum(s.shards, 1))
     return np.where(np.greater_equal(s.zero_stage, 3), unit, 0.0)
 
 
+def sample_bytes(n: Network, flops: float, a: Assumptions) -> float:
+    """Activations that training keeps of one forward pass of `flops`; transformers tell themselves by layers or positions."""
+    return flops * (a.sample_transformer_bytes_per_flop if n.layers or n.sample_tokens else a.sample_activation_bytes_per_flop)
+
+
 def _activations(n: Network, r: Recipe, s: Split, a: Assumptions, in_flight: Num) -> Num:
-    tokens = s.tokens / s.context
+    tokens = s.tokens / s.context * r.activation_bytes / 2
     if not n.layers:
-        return tokens * n.flops_per_sample * a.sample_activation_bytes_per_flop / s.tensor  # `tokens` are samples here
+        kept = np.where(np.greater(s.recompute, 0), a.sample_recompute_share, 1.0)
+        return tokens * sample_bytes(n, n.flops_per_sample, a) * kept / s.tensor  # `tokens` are samples here
     layers = np.ceil(n.layers / s.pipeline)
     whole = layer_activation_bytes(n, a, s.tensor)
     checkpoint = 2.0 * n.hidden / s.tensor

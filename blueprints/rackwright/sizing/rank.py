@@ -78,6 +78,8 @@ def why(f: Fit) -> str:
     elif f.speed.tpot_s:
         replicas = f"{c.replicas} replicas" if c.replicas > 1 else "1 replica"
         parts.append(f"{replicas} of {c.parallelism}: first token {f.speed.ttft_s:.2f} s, then {f.speed.tpot_s * 1000:.0f} ms per token")
+    elif f.speed.ttft_s:
+        parts.append(f"{c.replicas} {'replicas' if c.replicas > 1 else 'replica'}: an answer in {f.speed.ttft_s:.2f} s")
     if f.cost_usd:
         parts.append(usd(f.cost_usd.p50) + ("" if f.duration_s else " a month"))
     return "; ".join([*parts, f"tightest: {f.binding}"])
@@ -101,17 +103,20 @@ def scaling(fits: Sequence[Fit], rejected: Sequence[Rejected], serves: bool, opt
 
 
 def _why_many(chosen: Fit, fits: Sequence[Fit], rejected: Sequence[Rejected], optimize_for: str) -> str:
+    c = chosen.candidate
     single = next((f for f in fits if not spread(f.candidate)), None)
-    many = f"{name(chosen.candidate)} over {chosen.candidate.fabric.upper()}"
+    many = name(c) + ("" if c.fabric == "none" else f" over {c.fabric.upper()}")
     if single is not None:
         ask = "goals.optimize_for is time" if optimize_for == "time" else "the order of places and capacity puts it first"
         return f"Several machines although one ({name(single.candidate)}) would do, because {ask}: {many}."
-    alone = [r for r in rejected if not spread(r.candidate) and r.candidate.capacity == chosen.candidate.capacity]
-    same = next((r for r in alone if r.candidate.machine == chosen.candidate.machine), None)
+    if c.capacity_id:
+        return f"{c.capacity_id} holds {c.nodes} machines, and the job is spread over all of them: {many}, {c.parallelism}."
+    alone = [r for r in rejected if not spread(r.candidate) and r.candidate.capacity == c.capacity]
+    same = next((r for r in alone if r.candidate.machine == c.machine), None)
     other = next((r for r in alone if r.distance < float("inf")), None)
     said = [f"{name(r.candidate)} fails on {' and on '.join(map(str, r.rejections))}" for r in dict.fromkeys(filter(None, (same, other)))]
     first = "No single machine meets the goals" + (": " + "; the nearest, ".join(said) if said else "")
-    return f"{first}. So the job is spread over {many}, {chosen.candidate.parallelism}."
+    return f"{first}. So the job is spread over {many}, {c.parallelism}."
 
 
 def _scaled_for_traffic(chosen: Fit) -> str:

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from rackwright.sizing import serving
+from rackwright.sizing import memory, serving
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.network import Network
 from rackwright.sizing.outcome import Outcome, at_p80
@@ -15,6 +15,8 @@ from rackwright.sizing.priors import decode
 from rackwright.sizing.serving import Engine, Load
 from rackwright.sizing.target import Target
 
+LEAST_PERCENTILE = 95
+"""Share of the time, in per cent, in which a replica has room for the requests that run, whatever latency is asked for."""
 REPLICAS = np.arange(1, 1025, dtype=float)
 """Numbers of replicas that are looked at, all at once."""
 
@@ -22,7 +24,8 @@ REPLICAS = np.arange(1, 1025, dtype=float)
 @dataclass(frozen=True)
 class ServingJob:
     """Requests in numbers. rate: per second, 0 for a batch of `requests`; ttft, tpot: (seconds, percentile); longest: tokens of the
-    longest request; generates False: one forward pass per request (diffusion step, vision, encoder)."""
+    longest request; generates False: `passes` forward passes per request (diffusion, vision, encoder); precision: of the weights, auto
+    for `native`, the format they are published in; products: of the arithmetic, where that was said."""
 
     network: Network
     generates: bool
@@ -42,6 +45,9 @@ class ServingJob:
     min_replicas: int = 1
     max_replicas: int | None = None
     tensor: int | None = None
+    products: str = "auto"
+    native: str = "bf16"
+    passes: float = 1.0
 
     @property
     def ends(self) -> bool:
@@ -95,7 +101,7 @@ def _engine(job: ServingJob, machine: Target, tensor: int, peak_flops: float, pr
     return Engine(peak_flops, machine.memory_bytes, machine.bandwidth_bytes_per_s, tensor, link, weights, job.kv_element, coefficients)
 
 
-def _cache_limit(job: ServingJob, e: Engine, a: Assumptions) -> tuple[float, Rejection | None]:
+def _cache_limit(job: ServingJob, machine: Target, e: Engine, a: Assumptions) -> tuple[float, Rejection | None]:
     """Room for the cache, and the refusal when not even the longest request fits."""
     n = job.network
     longest = float(serving.kv_bytes_per_sequence(n, job.longest, e.tensor, e.kv_element))
@@ -105,14 +111,14 @@ def _cache_limit(job: ServingJob, e: Engine, a: Assumptions) -> tuple[float, Rej
     have = e.memory_bytes * a.serving_max_fill
     need = have - room + longest
     wide = e.weights_bytes > n.linear * 1.5
-    remedy = ("quantization: fp8, or " if wide else "") + "an accelerator with more memory"
+    remedy = (f"quantization: {machine.few_bits}, or " if wide and machine.few_bits else "") + "an accelerator with more memory"
     words = "weights and one request of full length"
     return room, Rejection(Limit.DEVICE_MEMORY, need / GIB, have / GIB, "GiB per accelerator", words, remedy)
 
 
 def _serve_one(job: ServingJob, machine: Target, tensor: int, peak_flops: float, precision: str, a: Assumptions) -> Outcome:
     n, e = job.network, _engine(job, machine, tensor, peak_flops, precision)
-    room, refused = _cache_limit(job, e, a)
+    room, refused = _cache_limit(job, machine, e, a)
     outcome = Outcome(
         Parallelism(tensor=tensor), _memory(job, e, 0.0, a), band=e.coefficients.band, evidence=e.coefficients.words, precision=precision
     )
@@ -191,8 +197,9 @@ def _loaded(job: ServingJob, e: Engine, room: float, a: Assumptions) -> _Loaded:
     ttft_percentile = job.ttft[1] if job.ttft else 50
     mean = serving.running_at(n, e, load, a)
     mean = np.where(np.isfinite(mean), mean * slow, 1e9)
-    peak = serving.peak_running(mean, tpot_percentile)
-    tpot = serving.decode_seconds(n, e, np.maximum(peak, 1.0), load, a) * slow
+    peak = serving.peak_running(mean, max(tpot_percentile, LEAST_PERCENTILE))
+    felt = serving.peak_running(mean, tpot_percentile)
+    tpot = serving.decode_seconds(n, e, np.maximum(felt, 1.0), load, a) * slow
     first = serving.first_token(n, e, load, ttft_percentile, tpot, a)
     ttft = first.seconds * at_p80(1.0, a.first_token_band)
     per_request = float(serving.kv_bytes_per_sequence(n, load.context, e.tensor, e.kv_element))
@@ -221,17 +228,16 @@ def _serve_samples(job: ServingJob, machine: Target, tensor: int, peak_flops: fl
     """One forward pass per request; replicas for the rate at the utilisation limit, latency of an M/M/1 queue on each."""
     n = job.network
     flops = n.flops_per_sample or 2.0 * n.matmul * job.input_tokens
-    seconds = flops / (peak_flops * a.sample_efficiency)
+    seconds = flops * job.passes / (peak_flops * a.sample_efficiency)
     weights = serving.weight_bytes(n, precision)
     have = machine.memory_bytes * a.serving_max_fill
-    workspace = flops * a.sample_activation_bytes_per_flop * a.sample_workspace
-    memory = Memory(
-        float(machine.memory_bytes), a.serving_max_fill, weights, activations_bytes=workspace, fixed_bytes=a.serving_fixed_bytes
-    )
+    workspace = memory.sample_bytes(n, flops, a) * a.sample_workspace
+    held = Memory(float(machine.memory_bytes), a.serving_max_fill, weights, activations_bytes=workspace, fixed_bytes=a.serving_fixed_bytes)
     rejections = []
-    if memory.total_bytes > have:
-        need = memory.total_bytes / GIB
-        rejections.append(Rejection(Limit.DEVICE_MEMORY, need, have / GIB, "GiB per accelerator", remedy="quantization: fp8"))
+    if held.total_bytes > have:
+        need, fewer = held.total_bytes / GIB, f"quantization: {machine.few_bits}, or " if machine.few_bits else ""
+        remedy = f"{fewer}an accelerator with more memory"
+        rejections.append(Rejection(Limit.DEVICE_MEMORY, need, have / GIB, "GiB per accelerator", remedy=remedy))
     slow = at_p80(seconds, a.sample_band)
     replicas = max(math.ceil(job.rate * slow / a.max_utilisation), job.min_replicas, 1)
     latency = slow / (1 - min(job.rate * slow / replicas, a.max_utilisation))
@@ -240,7 +246,7 @@ def _serve_samples(job: ServingJob, machine: Target, tensor: int, peak_flops: fl
     if job.max_replicas is not None and replicas > job.max_replicas:
         rejections.append(Rejection(Limit.THROUGHPUT, replicas, job.max_replicas, "replicas", remedy=f"max_replicas: {replicas}"))
     return Outcome(
-        Parallelism(), memory, Speed(samples_per_s=1 / seconds, ttft_s=latency, concurrency=1, requests_per_s=job.rate),
+        Parallelism(), held, Speed(samples_per_s=1 / seconds, ttft_s=latency, concurrency=1, requests_per_s=job.rate),
         band=a.sample_band, evidence="prior only", precision=precision, nodes=math.ceil(replicas / machine.links.per_node),
         replicas=replicas, max_replicas=max(replicas, job.max_replicas or replicas), rejections=tuple(rejections),
     )  # fmt: skip
@@ -262,16 +268,17 @@ def _batch_one(job: ServingJob, machine: Target, tensor: int, peak_flops: float,
         work_s = job.requests / ((one.speed.samples_per_s or 0.0) * replicas)
         return replace(one, work_s=work_s, nodes=machine.nodes, replicas=replicas, max_replicas=replicas)
     n, e = job.network, _engine(job, machine, tensor, peak_flops, precision)
-    room, refused = _cache_limit(job, e, a)
+    room, refused = _cache_limit(job, machine, e, a)
     whole = Parallelism(tensor=tensor)
     if refused:
         return Outcome(whole, _memory(job, e, 0.0, a), precision=precision, nodes=machine.nodes, rejections=(refused,))
     held = float(serving.kv_bytes_per_sequence(n, job.input_tokens + job.output_tokens, tensor, job.kv_element))
-    running = max(min(room / held, float(a.max_sequences)), 1.0)
+    running = max(min(room / held, job.requests / replicas), 1.0)
     tpot = float(serving.decode_seconds(n, e, running, job.load(0.0), a))
     rate = running / tpot * replicas
     speed = Speed(tokens_per_s=rate, tpot_s=tpot, concurrency=int(running), requests_per_s=rate / job.output_tokens)
     return Outcome(
-        whole, _memory(job, e, running * held, a), speed, work_s=job.requests * job.output_tokens / rate, band=e.coefficients.band,
+        whole, _memory(job, e, running * held, a), speed, work_s=job.requests * job.output_tokens / rate,
+        band=max(e.coefficients.band, a.batch_band),
         evidence=e.coefficients.words, precision=precision, nodes=machine.nodes, replicas=replicas, max_replicas=replicas,
     )  # fmt: skip

@@ -101,13 +101,17 @@ def read_share(n: Network, running: Num) -> Num:
 
 
 def decode_seconds(n: Network, e: Engine, running: Num, load: Load, a: Assumptions) -> Num:
-    """Time per output token with `running` sequences. TPOT = wW/B + qRCk/B + r(2 N R in/out)/P + c0 L + c1 R, and the all-reduces."""
+    """Time per output token with `running` sequences. TPOT = wW/B + qRCk/B + r(2 N R in/out)/P + c0 L + c1 R.
+
+    The fitted c0 contains the all-reduces over NVLink; only what a slower link adds to them is counted beside it.
+    """
     c = e.coefficients
     weights = c.weight * e.weights_bytes * read_share(n, running) / e.tensor / e.bandwidth_bytes_per_s
     cache = c.cache * running * kv_bytes_per_sequence(n, load.context, e.tensor, e.kv_element) / e.bandwidth_bytes_per_s
     fresh = load.input_tokens * (1 - load.cached_share)
     prefill = c.prefill * 2 * n.matmul * running * fresh / load.output_tokens / (e.tensor * e.peak_flops)
-    send = 2 * n.layers * (e.tensor > 1) * (2 * a.intra_latency_s * e.tensor + 2.0 * running * n.hidden * 2.0 / e.link_bytes_per_s)
+    slower = max(1 / e.link_bytes_per_s - 1 / a.fitted_link_bytes_per_s, 0.0) * (e.tensor > 1)
+    send = 2 * n.layers * 2.0 * running * n.hidden * 2.0 * slower
     return weights + cache + prefill + c.layer_s * n.layers + c.sequence_s * running + send
 
 

@@ -17,7 +17,7 @@ from rackwright.sizing.search import searched
 from rackwright.sizing.serve import ServingJob
 from rackwright.sizing.train import TrainingJob
 from rackwright.spec.spec import Spec
-from rackwright.spec.workload import TRAINING
+from rackwright.spec.workload import TRAINING, Serve
 
 
 def size(spec: Spec, catalog: Catalog | None = None, *, today: date | None = None, assumptions: Assumptions = DEFAULT) -> SizingPlan:
@@ -56,7 +56,7 @@ def size(spec: Spec, catalog: Catalog | None = None, *, today: date | None = Non
         catalog_digest=catalog.digest,
         scaling=scaling(best, misses, serves, spec.goals.optimize_for),
         storage=need,
-        warnings=(*demand.warnings, *_warnings(spec, best, misses)),
+        warnings=(*demand.warnings, *_warnings(spec, best, misses, a)),
         considered=points,
     )
 
@@ -117,7 +117,13 @@ def _storage(demand: Demand, fits: tuple[Fit, ...], goals: Goals, spec: Spec, a:
     return replace(facts, checkpoint_interval_s=plan.interval_s), StorageNeed(capacity, max(plan.throughput_bytes_per_s, read), reason)
 
 
-def _warnings(spec: Spec, fits: tuple[Fit, ...], rejected: tuple[Rejected, ...]) -> Iterator[str]:
+def _warnings(spec: Spec, fits: tuple[Fit, ...], rejected: tuple[Rejected, ...], a: Assumptions) -> Iterator[str]:
+    chosen = fits[0] if fits else None
+    if chosen and chosen.candidate.topology and spec.blueprint.kind == "auto":
+        yield "the first choice is a TPU: the trainer must run on JAX or PyTorch/XLA; blueprint.kind box or training-cluster leaves it out"
+    if chosen and chosen.cost_usd and isinstance(spec.workload, Serve) and spec.workload.revenue is not None:
+        earned = (chosen.speed.tokens_per_s or 0.0) * spec.workload.revenue * 3600 * a.month_h
+        yield f"revenue: {earned:,.0f} USD a month at most, at peak traffic day and night; machines: {chosen.cost_usd.p50:,.0f} USD"
     if len(spec.workloads) > 1:
         yield f"sized for {spec.workload.name}; the other workloads share its machines"
     if any(p.cloud == "kubernetes" and p.pin is None for p in spec.infra.places):

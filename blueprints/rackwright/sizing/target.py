@@ -7,7 +7,8 @@ from rackwright.sizing.traffic import Links
 
 @dataclass(frozen=True)
 class Target:
-    """What a search needs to know of the hardware: numbers of one accelerator, and how many there are."""
+    """What a search needs to know of the hardware: numbers of one accelerator, and how many there are. few_bits: the best format of
+    weights it computes in below 16 bit, "" for none."""
 
     accelerator: str
     vendor: str
@@ -18,6 +19,7 @@ class Target:
     nodes: int
     slices: int = 1
     tpu: bool = False
+    few_bits: str = ""
 
     @property
     def accelerators(self) -> int:

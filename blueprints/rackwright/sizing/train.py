@@ -22,7 +22,7 @@ class TrainingJob:
     """What is to be trained, in numbers.
 
     method: full, lora, qlora, p-tuning or sample; sequence: positions per sequence; tokens_per_sequence: what memory counts (samples
-    for networks without layers); flops_per_sequence: model FLOPs of one sequence, forward and backward; element_factor: of activations.
+    for networks without layers); flops_per_sequence: model FLOPs of one sequence, forward and backward; adaptable: may take an adapter.
     """
 
     network: Network
@@ -36,6 +36,7 @@ class TrainingJob:
     sequences: float
     pins: Pins = field(default_factory=Pins)
     counts_tokens: bool = True
+    adaptable: bool = True
 
     @property
     def steps(self) -> float:
@@ -67,7 +68,7 @@ def best_training(job: TrainingJob, machine: Target, a: Assumptions) -> Outcome:
     fits = need <= have
     step = _step(job, machine, layouts, prior, a)
     row = _best(fits, need, step.total)
-    rejections = () if fits.any() else (_too_big(float(need[row]), have, job),)
+    rejections = () if fits.any() else (_too_big(float(need[row]), have, job, machine),)
     return Outcome(
         parallelism=_parallelism(layouts, row),
         memory=_memory(terms, row, machine, a),
@@ -92,9 +93,13 @@ def _no_layout(shape: Shape, pins: Pins) -> Rejection:
     return Rejection(Limit.GEOMETRY, None, None, words=words, remedy=remedy)
 
 
-def _too_big(need: float, have: float, job: TrainingJob) -> Rejection:
-    cheaper = {"full": "adapter: {type: lora} or qlora, or more machines", "lora": "adapter: {type: qlora}"}
-    remedy = cheaper.get(job.method, "a shorter sequence, or an accelerator with more memory")
+def _too_big(need: float, have: float, job: TrainingJob, machine: Target) -> Rejection:
+    """Adapters are for fine-tuning on GPUs; beyond one accelerator per sequence more machines share nothing further."""
+    larger = "a larger slice" if machine.tpu else "more machines"
+    more = larger if machine.accelerators < job.batch else "an accelerator with more memory"
+    adapters = {"full": "adapter: {type: lora} or qlora", "lora": "adapter: {type: qlora}"} if job.adaptable and not machine.tpu else {}
+    smaller = adapters.get(job.method, "a shorter sequence" if job.counts_tokens else "")
+    remedy = f"{smaller}, or {more}" if smaller else more
     return Rejection(Limit.DEVICE_MEMORY, need / GIB, have / GIB, "GiB per accelerator", "at any parallelism, p80 of the estimate", remedy)
 
 
@@ -147,8 +152,9 @@ def _step(job: TrainingJob, machine: Target, w: Layouts, prior: Prior, a: Assump
     tokens = w.micro_batch * job.tokens_per_sequence / w.context
     flops = w.micro_batch * job.flops_per_sequence / (w.tensor * w.pipeline * w.context)
     hardware_flops = flops * compute.recompute_factor(job.passes, w.recompute, a.recompute_visible)
-    filled = compute.saturation(tokens / w.tensor, a) if n.layers else 1.0
-    work = compute.compute_seconds(hardware_flops, machine.base_peak, efficiency, a) / filled
+    alike = 1.0 if n.layers else n.flops_per_sample / (2 * n.trunk)  # a sample without positions counts as often as it uses each weight
+    filled = compute.saturation(tokens * alike / w.tensor, a)
+    work = compute.compute_seconds(hardware_flops, machine.base_peak, efficiency, n.is_moe, a) / filled
     inside = _inside_step(job, w, tokens, work, links, a)
     micro = work + inside
     data = _data_parallel(job, machine, w, work, a)
@@ -181,14 +187,17 @@ def _local_parameters(job: TrainingJob, w: Layouts):
 
 def _data_parallel(job: TrainingJob, machine: Target, w: Layouts, work, a: Assumptions):
     """Exposed gradient and weight traffic of a step."""
-    sharded = w.zero_stage >= 3
+    n, sharded, local = job.network, w.zero_stage >= 3, _local_parameters(job, w)
     if job.recipe.is_adapter:
         small = traffic.data_bytes(w.replicas, job.recipe.trainable / w.tensor, np.minimum(w.zero_stage, 2), w.micro_batches)
-        gathers = traffic.data_bytes(w.shards, _local_parameters(job, w), w.zero_stage, w.micro_batches, 0.0, job.recipe.linear_bytes)
+        gathers = traffic.data_bytes(w.shards, local, w.zero_stage, w.micro_batches, 0.0, job.recipe.linear_bytes)
         volume = small + np.where(sharded, gathers, 0.0)
     else:
-        volume = traffic.data_bytes(w.replicas * w.context, _local_parameters(job, w), w.zero_stage, w.micro_batches)
-    copies = np.minimum(w.tensor * w.pipeline, machine.links.per_node)
+        volume = traffic.data_bytes(w.replicas * w.context, local, w.zero_stage, w.micro_batches)
+    pieces = w.tensor * w.pipeline
+    experts_share = n.routed / np.maximum(w.expert, w.tensor) / w.pipeline / np.maximum(local, 1)
+    pieces = pieces * (1 - experts_share) + np.maximum(pieces, w.expert * w.pipeline) * experts_share  # experts differ along data too
+    copies = np.minimum(pieces, machine.links.per_node)
     transfer = traffic.spread_seconds(volume, copies, 1 if machine.tpu else machine.nodes, machine.links, a)
     return traffic.exposed(transfer, a.hidden_data, work * np.where(sharded, w.micro_batches, 1))
 

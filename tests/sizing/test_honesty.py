@@ -1,0 +1,181 @@
+"""What would mislead somebody about to spend money: narrow intervals, idle hours, remedies that do not help, silent assumptions."""
+
+import pytest
+from rackwright.sizing.assumptions import DEFAULT
+from rackwright.sizing.plan import Limit, SizingPlan
+
+from tests.sizing.helpers import AWS, BOTH, GCP, block, finetune, plan, serve
+
+
+def images(base: str, adapter: str = "lora", size: int = 4) -> str:
+    job = f"name: pictures, kind: finetune, model: {{base: {base}}}, adapter: {{type: {adapter}}}"
+    return f"{{{job}, global_batch_size: {size}, data: {{samples: 1000}}}}"
+
+
+def pretrain(base: str) -> str:
+    return f"{{name: job, kind: pretrain, model: {{base: {base}}}, sequence_length: 4096, global_batch_size: 64, data: {{tokens: 1e9}}}}"
+
+
+def batch() -> str:
+    lengths = "input_tokens: {mean: 800}, output_tokens: {mean: 200}"
+    return f"{{name: job, kind: batch, model: {{base: llama-3.1-8b}}, requests: 1e7, {lengths}}}"
+
+
+def remedies(p: SizingPlan, limit: Limit = Limit.DEVICE_MEMORY) -> set[str]:
+    return {x.remedy for r in p.rejected for x in r.rejections if x.limit is limit}
+
+
+def test_without_runs_a_small_job_spans_a_factor_of_two_as_well():
+    """Its time is mostly the start of the machines, which is as uncertain as the rest."""
+    tiny = plan(finetune(adapter="qlora").replace("samples: 20000", "samples: 100"), AWS).chosen
+    assert tiny.evidence == "prior only"
+    assert tiny.duration_s.p90 / tiny.duration_s.p50 == pytest.approx(2, rel=0.01)
+
+
+def test_reclaims_widen_the_interval_of_spot():
+    by_label = {f.candidate.label: f.duration_s for f in plan(finetune(), BOTH).fits}
+    firm, spot = (by_label[f"8 x p5.48xlarge us-east-1 {mode}"] for mode in ("on-demand", "spot"))
+    assert spot.p90 / spot.p50 > firm.p90 / firm.p50
+    assert spot.p10 / spot.p50 < firm.p10 / firm.p50
+
+
+def test_a_block_that_is_mostly_idle_says_what_that_costs():
+    chosen = plan(finetune(), block(48)).chosen
+    said = next(w for w in chosen.warnings if "idle" in w)
+    assert said.startswith("the block is paid for 48 h and the run takes about")
+    assert f"{chosen.usd_per_hour * (48 - chosen.duration_s.p50 / 3600):,.0f} USD idle" in said
+
+
+def test_a_block_is_why_there_are_several_machines():
+    assert plan(finetune(), block(48)).scaling.startswith("cr-0123456789abcdef0 holds 4 machines")
+    long = plan(finetune(base="llama-3.1-70b", adapter="none").replace("samples: 20000", "samples: 3000000"), block(24))
+    assert remedies(long, Limit.RUN_LIMIT) == {"a longer block, or one of more machines"}
+
+
+def test_flex_start_says_that_waiting_is_not_counted():
+    p = plan(finetune(), GCP.replace("on-demand", "flex-start"))
+    assert all(any("the wait until flex-start" in w for w in f.warnings) for f in p.fits)
+
+
+def test_half_empty_servers_say_so():
+    few = next(f for f in plan(serve(rate=0.1), AWS).fits if f.candidate.machine == "p5.48xlarge")
+    assert few.warnings == ("7 of 8 accelerators are paid for and idle",)
+
+
+def test_remedies_are_for_the_workload_and_the_machine():
+    assert not any("adapter" in r for r in remedies(plan(pretrain("llama-3.1-70b"), AWS, GCP)))
+    slices = [x.remedy for r in plan(finetune("llama-3.1-70b", "none"), GCP).rejected if r.candidate.topology for x in r.rejections]
+    assert any("a larger slice" in r for r in slices)
+    assert not any("adapter" in r for r in slices)
+
+
+def test_a_format_is_a_remedy_only_where_it_is_computed():
+    refused = {r.candidate.accelerator: r.remedy for r in plan(serve("llama-3.1-405b"), AWS).rejected if "with more memory" in r.remedy}
+    assert "fp8" in refused["NVIDIA L40S"]
+    assert "int8" in refused["NVIDIA A100 80GB SXM4"]
+    assert refused["NVIDIA V100 SXM2 32GB"] == "an accelerator with more memory"
+
+
+def test_a_tpu_is_announced_where_it_was_not_asked_for():
+    both, alone = (plan(finetune(adapter="none"), AWS, GCP, more=more) for more in ("", "blueprint: {kind: tpu-pod}"))
+    assert both.chosen.candidate.topology
+    assert any("JAX or PyTorch/XLA" in w for w in both.warnings)
+    assert not alone.warnings
+
+
+def test_requests_of_a_batch_need_no_network_between_machines():
+    p = plan(batch(), AWS, goals="{max_duration: 12h}")
+    several = [f.candidate for f in p.fits if f.candidate.machine == "g6e.xlarge"]
+    assert several
+    assert all(c.nodes > 1 for c in several)
+
+
+def test_a_batch_fills_the_cache():
+    fit = next(f for f in plan(batch(), AWS).fits if f.candidate.machine == "p5en.48xlarge")
+    assert fit.memory.fill == pytest.approx(DEFAULT.serving_max_fill)
+    assert fit.speed.concurrency > DEFAULT.max_sequences
+    assert fit.duration_s.p90 / fit.duration_s.p50 > 1.4
+
+
+def test_models_published_in_few_bits_are_served_in_them():
+    """gpt-oss-120b (MXFP4) fits one 80 GB device; DeepSeek-V3 (FP8, 671 GB) eight of 141 GB."""
+    open_weights = {f.candidate.machine: f.candidate for f in plan(serve("gpt-oss-120b", rate=1), AWS).fits}
+    assert open_weights["p5.4xlarge"].precision == "fp4"
+    v3 = {f.candidate.machine: f.candidate for f in plan(serve("deepseek-v3", rate=1), AWS).fits}
+    assert v3["p5en.48xlarge"].precision == "fp8"
+
+
+def test_four_bit_weights_need_no_four_bit_arithmetic_unless_it_is_asked_for():
+    def machines(more: str) -> set[str]:
+        return {f.candidate.machine for f in plan(serve(rate=1, more=more), AWS).fits}
+
+    assert "p5.4xlarge" in machines("quantization: fp4")
+    assert "p5.4xlarge" not in machines("precision: fp4")
+    assert "g4dn.xlarge" not in machines("quantization: fp4")
+    assert "p4d.24xlarge" not in machines("quantization: fp8")
+
+
+def test_experts_decode_with_a_warning():
+    assert any("measure one replica first" in w for w in plan(serve("mixtral-8x7b"), AWS).warnings)
+
+
+def test_no_latency_goal_is_said():
+    assert plan(serve(), AWS).warnings == ("no latency goal (ttft, tpot): the cheapest machines win, however slowly they answer",)
+    assert plan(serve(more="tpot: {target: 50 ms}"), AWS).warnings == ()
+
+
+def test_income_is_set_against_the_machines():
+    p = plan(serve(more="tpot: {target: 50 ms}, revenue: 0.50 USD / 1M tokens"), AWS)
+    month = 10 * 200 * 3600 * 730 * 0.5e-6
+    assert p.warnings == (
+        f"revenue: {month:,.0f} USD a month at most, at peak traffic day and night; machines: {p.chosen.cost_usd.p50:,.0f} USD",
+    )
+
+
+def test_the_longest_request_is_assumed_and_said():
+    p = plan(serve(), AWS)
+    assert p.facts.sequence_length == 2 * (2000 + 500)
+    assert next(x for x in p.assumptions if x.name == "max_context").value == "5000"
+    assert plan(serve(more="max_context: 3000"), AWS).facts.sequence_length == 3000
+
+
+def test_the_size_of_the_weights_may_be_said():
+    given = serve().replace("base: llama-3.1-8b", "base: llama-3.1-8b, weights: {uri: s3://team/weights, size: 5 GB}")
+    assert plan(given, AWS).facts.weights_bytes == 5e9
+
+
+def test_an_image_is_many_passes_of_the_network():
+    """FLUX.1 at 1,024 x 1,024: 74 TFLOP a pass; 50 passes take an H100 12 s at 30 % of its peak."""
+    p = plan(serve("flux.1-dev", rate=1), AWS)
+    h100 = next(f for f in p.fits if f.candidate.machine == "p5.48xlarge")
+    assert h100.candidate.replicas > 74e12 * 50 / (989e12 * 0.3)
+    assert any("50 passes" in w for w in p.warnings)
+
+
+def test_a_large_diffusion_model_can_be_tuned_on_one_device():
+    p = plan(images("flux.1-dev"), AWS, more="blueprint: {kind: box}")
+    single = {f.candidate.machine: f for f in p.fits if f.candidate.accelerators == 1}
+    assert single["p5.4xlarge"].candidate.parallelism.recompute == "full"
+    assert single["p5.4xlarge"].memory.total_bytes < 76e9
+
+
+def test_small_networks_want_large_micro_batches():
+    assert plan(images("resnet-50", "none", 1024), AWS).chosen.candidate.parallelism.micro_batch >= 32
+
+
+def test_experts_with_adapters_have_no_runs():
+    assert {f.evidence for f in plan(finetune("mixtral-8x7b"), AWS).fits} == {"prior only"}
+
+
+def test_sequences_beyond_the_published_ones_have_wide_intervals():
+    long = finetune("llama-3.1-70b", "none").replace("sequence_length: 4096", "sequence_length: 131072").replace("size: 64", "size: 8")
+    for f in plan(long, AWS, GCP).fits:
+        assert f.evidence == "prior only" or "A100" in f.candidate.accelerator
+        assert f.evidence != "prior only" or f.duration_s.p90 / f.duration_s.p50 == pytest.approx(2)
+
+
+def test_single_precision_is_slower_and_larger():
+    half, single = (plan(finetune(adapter="none", more=f"precision: {p}"), AWS).fits for p in ("bf16", "fp32"))
+    label = "1 x p6-b300.48xlarge us-east-1 on-demand"
+    times = [next(f.duration_s.p50 for f in fits if f.candidate.label == label) - DEFAULT.startup_s for fits in (half, single)]
+    assert times[1] > 1.8 * times[0]
