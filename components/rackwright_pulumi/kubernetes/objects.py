@@ -47,5 +47,12 @@ def unawaited(body: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**body, "metadata": {**metadata, "annotations": annotations}}
 
 
+def draining(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A cluster queue that admits nothing more and lets its jobs go; anything else as it is. Kueue keeps a queue that has running jobs."""
+    if body["kind"] != "ClusterQueue":
+        return body
+    return {**body, "spec": {**body["spec"], "stopPolicy": "HoldAndDrain"}}
+
+
 def namespace_of(body: Mapping[str, Any]) -> str:
     return body.get("metadata", {}).get("namespace", "")

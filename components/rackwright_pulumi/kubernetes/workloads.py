@@ -10,14 +10,17 @@ from pulumi import Input, Resource, ResourceOptions
 from rackwright.compile.wants import ManifestWant, ReleaseWant
 
 from rackwright_pulumi.args import PartInput, part
-from rackwright_pulumi.kubernetes.objects import KubernetesObject, namespace_body, namespace_of, unawaited
+from rackwright_pulumi.kubernetes.objects import KubernetesObject, draining, namespace_body, namespace_of, unawaited
 from rackwright_pulumi.kubernetes.releases import helm_release
 from rackwright_pulumi.naming import child
 from rackwright_pulumi.refs import Known, resolve
 
 
 class KubernetesLayerArgs(TypedDict):
-    """namespaces: pairs (name, pod security level). refs: values of the Refs in releases and manifests. protect: keep what holds data."""
+    """namespaces: pairs (name, pod security level). refs: values of the Refs in releases and manifests.
+
+    protect: keep what holds data, and queues open.
+    """
 
     namespaces: PartInput
     releases: PartInput
@@ -29,6 +32,9 @@ class KubernetesLayerArgs(TypedDict):
 class KubernetesLayer(pulumi.ComponentResource):
     """Namespaces, Helm releases and objects, each waiting for exactly what its `after` names and for its namespace.
 
+    A namespace no release lives in comes after all of them, and so goes before them: what teams put there is let go by the operators that
+    hold it (Kueue's workloads have a finalizer), and a destroy does not hang. Without `protect` queues stop and drain, for the same reason.
+
     Pass the cluster's provider in `opts`. An object whose webhook is served by a release names that release in `after`: a release counts
     as done when all its pods are ready, so no object meets a webhook that does not answer yet.
     Raises KeyError on an unknown name in `after`, graphlib.CycleError on a circle, ValueError when two parts share a key.
@@ -39,10 +45,17 @@ class KubernetesLayer(pulumi.ComponentResource):
         releases = part(tuple[ReleaseWant, ...], args["releases"])
         manifests = part(tuple[ManifestWant, ...], args["manifests"])
         site = _Site(self, name, args["refs"], args["protect"])
-        for space, level in part(tuple[tuple[str, str], ...], args["namespaces"]):
-            site.spaces[space] = KubernetesObject(child(name, "ns", space), namespace_body(space, level), ResourceOptions(parent=self))
-        for want in _in_order([*releases, *manifests]):
-            site.made[_key(want)] = site.release(want) if isinstance(want, ReleaseWant) else site.object(want)
+        spaces = dict(part(tuple[tuple[str, str], ...], args["namespaces"]))
+        operators = {want.namespace for want in releases}
+        ordered = _in_order([*releases, *manifests])
+        site.namespaces({space: level for space, level in spaces.items() if space in operators})
+        for want in ordered:
+            if isinstance(want, ReleaseWant):
+                site.made[want.name] = site.release(want)
+        site.namespaces({space: level for space, level in spaces.items() if space not in operators})
+        for want in ordered:
+            if isinstance(want, ManifestWant):
+                site.made[want.key] = site.object(want)
         self._objects = {key: made for key, made in site.made.items() if isinstance(made, KubernetesObject)}
         self.register_outputs({"releases": [want.name for want in releases], "objects": [want.key for want in manifests]})
 
@@ -63,6 +76,12 @@ class _Site:
     spaces: dict[str, Resource] = field(default_factory=dict)
     made: dict[str, Resource] = field(default_factory=dict)
 
+    def namespaces(self, levels: Mapping[str, str]) -> None:
+        """After every release there is so far."""
+        for space, level in levels.items():
+            opts = ResourceOptions(parent=self.layer, depends_on=list(self.made.values()))
+            self.spaces[space] = KubernetesObject(child(self.name, "ns", space), namespace_body(space, level), opts)
+
     def release(self, want: ReleaseWant) -> Resource:
         opts = ResourceOptions(parent=self.layer, depends_on=self._waits(want.after, want.namespace))
         return helm_release(child(self.name, want.name), want, resolve(want.values, self.refs), opts)
@@ -70,7 +89,8 @@ class _Site:
     def object(self, want: ManifestWant) -> Resource:
         waits = self._waits(want.after, namespace_of(want.body))
         opts = ResourceOptions(parent=self.layer, depends_on=waits, protect=(self.protect and want.data) or None)
-        return KubernetesObject(child(self.name, want.key), unawaited(resolve(want.body, self.refs)), opts)
+        body = resolve(want.body, self.refs)
+        return KubernetesObject(child(self.name, want.key), unawaited(body if self.protect else draining(body)), opts)
 
     def _waits(self, after: Sequence[str], namespace: str) -> list[Resource]:
         return [self.made[key] for key in after] + ([self.spaces[namespace]] if namespace in self.spaces else [])

@@ -63,6 +63,18 @@ def test_each_part_waits_for_its_after_and_its_namespace_alone(graph):
     assert not any("deletedWith" in node.options for node in graph.nodes.values())
 
 
+def test_f26_a_teams_namespace_goes_before_the_operators_that_hold_what_is_in_it(graph):
+    space = graph.one("kubernetes:core/v1:Namespace", "sft-layer-ns-nlp")
+    assert waits_for(graph, space) == {"sft-layer-kueue", "sft-layer-jobset", "sft-layer-keda"}
+    assert not waits_for(graph, graph.one("kubernetes:core/v1:Namespace", "sft-layer-ns-kueue-system"))
+
+
+@pytest.mark.parametrize("protect", [True, False])
+def test_f26_queues_let_their_jobs_go_before_a_teardown(protect):
+    spec = layer(protect=protect).one("kubernetes:kueue.x-k8s.io/v1beta2:ClusterQueue", "sft-layer-queue.cluster").inputs["spec"]
+    assert spec == {"cohortName": "c"} | ({} if protect else {"stopPolicy": "HoldAndDrain"})
+
+
 def test_a_manifest_reaches_the_cluster_as_it_is_written(graph):
     priority = graph.one("kubernetes:kueue.x-k8s.io/v1beta2:WorkloadPriorityClass", "sft-layer-queue.high")
     assert priority.inputs == MANIFESTS[2].body
