@@ -1,0 +1,24 @@
+"""Fixtures for the tests of your own project: `pytest_plugins = ["rackwright_pulumi.testing.fixtures"]` in its conftest.py."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from rackwright.compile.wants import StackPlan
+
+from rackwright_pulumi.build import declare
+from rackwright_pulumi.simulator import SimulatedCloud
+from rackwright_pulumi.testing.graph import Graph
+from rackwright_pulumi.testing.record import record
+
+
+@pytest.fixture
+def graph_of() -> Callable[[StackPlan], Graph]:
+    """`graph_of(plan)`: every resource of a compiled plan, under its own provider."""
+    return lambda plan: record(lambda: declare(plan) and None, stack=plan.name)
+
+
+@pytest.fixture
+def simulated_cloud(tmp_path: Path) -> SimulatedCloud:
+    """An empty AWS, Google Cloud and Kubernetes of this test's own."""
+    return SimulatedCloud(tmp_path / "cloud.sqlite")
