@@ -8,7 +8,7 @@ JOBS   ?= auto
 export PYTHONPATH :=
 export PULUMI_SKIP_UPDATE_CHECK = 1
 
-.PHONY: demo test check bench test-cluster up lock schema goldens plugins clean help
+.PHONY: demo test check bench up lock schema goldens plugins clean help
 
 help:           ## this list
 	@grep -hE '^[a-z-]+: .*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 16
@@ -36,9 +36,6 @@ check: $(STAMP) ## lint, format, types
 
 bench: $(STAMP) ## the numbers of docs/bench.md, measured on this machine
 	@$(PY) benchmarks/speed.py
-
-test-cluster: $(STAMP) ## objects against a real kube-apiserver (skipped visibly where Go or etcd is missing)
-	@$(PY) -m pytest tests/cluster -n 0
 
 up: $(STAMP)    ## pulumi up of STACK=<stack>, for real
 	@pulumi up --stack $(STACK)
