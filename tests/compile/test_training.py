@@ -3,6 +3,7 @@
 from datetime import date, datetime
 
 import pytest
+import yaml
 from rackwright.compile.compile import compile_plan
 from rackwright.compile.wants import Kind
 
@@ -69,6 +70,20 @@ def test_kueue_is_last_and_waits_for_all():
     releases = plans.training_plan().releases
     assert releases[-1].name == "kueue"
     assert set(releases[-1].after) == {release.name for release in releases[:-1]}
+
+
+def test_disk_that_a_job_reserves_needs_no_quota():
+    (kueue,) = [release for release in plans.training_plan().releases if release.name == "kueue"]
+    config = yaml.safe_load(kueue.values["managerConfig"]["controllerManagerConfigYaml"])
+    assert config["resources"]["excludeResourcePrefixes"] == ["ephemeral-storage"]
+    assert {"kube-system", "kueue-system"} <= set(config["managedJobsNamespaceSelector"]["matchExpressions"][0]["values"])
+
+
+def test_metrics_cannot_fill_the_disk_of_a_system_node():
+    plan = plans.training_plan()
+    (monitoring,) = [release for release in plan.releases if release.name == "kube-prometheus-stack"]
+    size = monitoring.values["prometheus"]["prometheusSpec"]["retentionSize"]
+    assert int(size.removesuffix("GB")) < plan.pool("system").disk.size_gib / 2
 
 
 def test_quota_covers_all_a_job_asks_for():

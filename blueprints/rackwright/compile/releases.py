@@ -9,6 +9,8 @@ from rackwright.compile.wants import ReleaseWant
 EVERYWHERE = [{"operator": "Exists"}]
 ON_SYSTEM = {ROLE_LABEL: "system"}
 MONITORING = "kube-prometheus-stack"
+METRICS_SIZE = "30GB"
+"""Of the 100 GiB of a system node's disk."""
 NAMESPACES = (
     ("monitoring", "privileged"),
     ("jobset-system", "restricted"),
@@ -26,11 +28,14 @@ def release(name: str, namespace: str, values: dict[str, Any], after: tuple[str,
 
 
 def monitoring() -> ReleaseWant:
-    """Metrics of everything: monitors of any namespace and release are read. Control-plane scrapes are off: the cloud hides those ports."""
+    """Metrics of everything: monitors of any namespace and release are read. Control-plane scrapes are off: the cloud hides those ports.
+
+    They lie on the node's own disk, so what they may take of it is bounded: a full disk would evict every operator.
+    """
     hidden = ("kubeControllerManager", "kubeScheduler", "kubeEtcd", "kubeProxy", "coreDns")
     found = {f"{kind}SelectorNilUsesHelmValues": False for kind in ("serviceMonitor", "podMonitor", "rule")}
     values = {name: {"enabled": False} for name in hidden} | {
-        "prometheus": {"prometheusSpec": {**found, "retention": "15d", "nodeSelector": ON_SYSTEM}},
+        "prometheus": {"prometheusSpec": {**found, "retention": "15d", "retentionSize": METRICS_SIZE, "nodeSelector": ON_SYSTEM}},
         "alertmanager": {"alertmanagerSpec": {"nodeSelector": ON_SYSTEM}},
         "prometheusOperator": {"nodeSelector": ON_SYSTEM},
         "grafana": {"enabled": False},
@@ -101,7 +106,10 @@ waitForPodsReady:
   requeuingStrategy:
     timestamp: Eviction
     backoffLimitCount: 5
+resources:
+  excludeResourcePrefixes: [ephemeral-storage]
 integrations:
   frameworks: [batch/job, jobset.x-k8s.io/jobset, leaderworkerset.x-k8s.io/leaderworkerset, pod]
 """
-"""Kueue's own configuration file; a gang whose pods are not all ready in 15 minutes gives its machines back."""
+"""Kueue's own configuration file; a gang whose pods are not all ready in 15 minutes gives its machines back. What has no quota is left out
+of the reckoning: a job that reserves disk would otherwise never be admitted."""

@@ -21,7 +21,7 @@ CHARTS = {
         "prometheus-community/helm-charts, seen 2026-11",
     ),
     "aws-efa-k8s-device-plugin": Chart(
-        "aws-efa-k8s-device-plugin", "0.5.30", "https://aws.github.io/eks-charts", "aws/eks-charts@5239609 (2026-08-03)"
+        "aws-efa-k8s-device-plugin", "v0.5.30", "https://aws.github.io/eks-charts", "aws/eks-charts@5239609 (2026-08-03)"
     ),
     "nvidia-device-plugin": Chart(
         "nvidia-device-plugin", "0.20.0", "https://nvidia.github.io/k8s-device-plugin", "NVIDIA/k8s-device-plugin, seen 2026-11"
