@@ -36,7 +36,8 @@ class KubernetesLayer(pulumi.ComponentResource):
     hold it (Kueue's workloads have a finalizer), and a destroy does not hang. Without `protect` queues stop and drain, for the same reason.
 
     Pass the cluster's provider in `opts`. An object whose webhook is served by a release names that release in `after`: a release counts
-    as done when all its pods are ready, so no object meets a webhook that does not answer yet.
+    as done when all its pods are ready, so no object meets a webhook that does not answer yet. A namespace without a release is a team's:
+    it is protected, since the jobs in it are nowhere in the state, and another team's name would end them.
     Raises KeyError on an unknown name in `after`, graphlib.CycleError on a circle, ValueError when two parts share a key.
     """
 

@@ -113,9 +113,11 @@ def test_secrets_stay_secret(graph):
 
 
 @pytest.mark.parametrize("protect", [True, False])
-def test_only_what_holds_data_is_protected_and_teardown_lifts_it(protect):
+def test_only_what_holds_data_or_jobs_is_protected_and_teardown_lifts_it(protect):
+    """The jobs of a team are nowhere in the state: a renamed team must not end them. An operator may come and go."""
     graph = layer(protect=protect)
-    assert {node.name for node in graph.nodes.values() if node.protect} == ({"sft-layer-shared"} if protect else set())
+    kept = {"sft-layer-shared", "sft-layer-ns-nlp"}
+    assert {node.name for node in graph.nodes.values() if node.protect} == (kept if protect else set())
 
 
 def test_everything_uses_the_provider_given(graph):
