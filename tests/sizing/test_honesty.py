@@ -179,3 +179,22 @@ def test_single_precision_is_slower_and_larger():
     label = "1 x p6-b300.48xlarge us-east-1 on-demand"
     times = [next(f.duration_s.p50 for f in fits if f.candidate.label == label) - DEFAULT.startup_s for fits in (half, single)]
     assert times[1] > 1.8 * times[0]
+
+
+def test_several_cheaper_machines_are_named_although_one_comes_first():
+    """Vertical before horizontal is the rule; that it costs something is said."""
+    from dataclasses import replace
+
+    from rackwright.sizing.plan import Interval
+    from rackwright.sizing.rank import scaling
+
+    one = plan(finetune(adapter="qlora"), AWS).fits[0]
+    two = replace(one, candidate=replace(one.candidate, nodes=2), cost_usd=Interval(1.0, 2.0, 3.0))
+    assert "rank 2, 2 x" in scaling((one, two), (), False, "cost")
+    dear = replace(two, cost_usd=Interval(900.0, 1000.0, 1100.0))
+    assert "only add a network" in scaling((one, dear), (), False, "cost")
+
+
+def test_of_two_places_the_one_with_a_price_of_its_own_comes_first():
+    place = GCP.replace("us-central1", "europe-west4, us-central1")
+    assert plan(finetune(adapter="qlora"), place).fits[0].candidate.region == "us-central1"

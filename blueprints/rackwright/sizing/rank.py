@@ -22,7 +22,8 @@ def ranked(fits: Iterable[Fit], order: dict[tuple, tuple[int, int]], optimize_fo
         several = vertical_first and optimize_for != "time" and spread(f.candidate)
         hourly = f.usd_per_hour if f.usd_per_hour is not None else float("inf")
         objective = tuple(round(s, 6) for s in score)
-        return (overruled, order[identity(f.candidate)], f.cost_usd is None, several, objective, hourly, f.candidate.label)
+        borrowed = f.candidate.price_region != f.candidate.region  # the price of another place: behind the place that has its own
+        return (overruled, order[identity(f.candidate)], f.cost_usd is None, several, objective, hourly, borrowed, f.candidate.label)
 
     return tuple(sorted(fits, key=key))
 
@@ -98,8 +99,19 @@ def scaling(fits: Sequence[Fit], rejected: Sequence[Rejected], serves: bool, opt
         unit, link = ("slice", ": its hosts share one interconnect") if chosen.candidate.topology else ("machine", "")
         time = f" and {chosen.duration_s.p50 / HOUR:.1f} h" if chosen.duration_s else ""
         needs = f"{name(chosen.candidate)} needs {chosen.memory.fill:.0%} of its accelerator memory{time}"
-        return f"One {unit} is enough{link}. {needs}. More {unit}s would only add a network between them."
+        return f"One {unit} is enough{link}. {needs}. {_against_more(fits, unit)}"
     return _why_many(chosen, fits, rejected, optimize_for)
+
+
+def _against_more(fits: Sequence[Fit], unit: str) -> str:
+    """One machine comes first even where several would cost less; whoever pays is told."""
+    paid = fits[0].cost_usd
+    several = [(f.cost_usd.p50, rank, f) for rank, f in enumerate(fits, 1) if f.cost_usd and spread(f.candidate)]
+    cost, rank, cheapest = min(several, key=lambda row: row[:2], default=(0.0, 0, fits[0]))
+    if paid is None or rank == 0 or cost >= paid.p50:
+        return f"More {unit}s would only add a network between them."
+    other = f"rank {rank}, {name(cheapest.candidate)}, costs {usd(cost)} instead of {usd(paid.p50)}"
+    return f"It comes first because it has no network to fail; {other}."
 
 
 def _why_many(chosen: Fit, fits: Sequence[Fit], rejected: Sequence[Rejected], optimize_for: str) -> str:
