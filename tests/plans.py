@@ -83,7 +83,8 @@ def training_case(nodes: int = 4, machine: str = "p5.48xlarge", place: dict | No
     cluster = fit(candidate(machine, "NVIDIA H100 80GB SXM5", 8, nodes, **chosen), 20)
     facts = WorkloadFacts("sft", "finetune", "llama-3.1-70b", 70.6e9, 70.6e9, checkpoint_bytes=988e9)
     need = StorageNeed(4e12, 8e9, "four checkpoints in a minute each")
-    return spec("llama-70b-sft", workload, place or AWS, blueprint=blueprint or {"ttl": "14d"}), sizing(cluster, facts, need), cluster
+    shape = {"ttl": "14d", "api_access": {"cidrs": ["203.0.113.0/24"]}} if blueprint is None else blueprint
+    return spec("llama-70b-sft", workload, place or AWS, blueprint=shape), sizing(cluster, facts, need), cluster
 
 
 def fleet_case(workload: dict | None = None, **more):

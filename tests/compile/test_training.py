@@ -133,7 +133,7 @@ def test_storage_none_has_no_file_system_and_no_driver():
 def test_named_ranges_open_the_api_to_them_alone():
     plan = plans.compiled(plans.training_case(blueprint={"api_access": {"cidrs": ["203.0.113.0/24"]}}))
     assert (plan.cluster.private_api, plan.cluster.api_cidrs) == (False, ("203.0.113.0/24",))
-    assert plans.training_plan().cluster.private_api
+    assert plans.compiled(plans.training_case(blueprint={})).cluster.private_api
 
 
 def test_existing_network_is_used_as_it_is():

@@ -7,8 +7,10 @@ import pulumi
 import pytest
 from pulumi_gcp import Provider
 from rackwright.compile.wants import StackPlan
+from rackwright.rules import check
 from rackwright_pulumi.blueprints.inference_fleet import InferenceFleet
 from rackwright_pulumi.blueprints.tpu_pod import TpuPod
+from rackwright_pulumi.build import declare
 from rackwright_pulumi.testing import Graph, record
 from rackwright_pulumi.unsupported import Unsupported
 
@@ -16,6 +18,16 @@ from tests import plans
 
 BLUEPRINTS = {"fleet": (InferenceFleet, plans.fleet_plan), "tpu": (TpuPod, plans.tpu_plan)}
 NODE_POOL, RELEASE = "gcp:container/nodePool:NodePool", "kubernetes:helm.sh/v3:Release"
+NAMED_BY_THE_ENGINE = {
+    "gcp:compute/network:Network",
+    "gcp:compute/subnetwork:Subnetwork",
+    "gcp:compute/firewall:Firewall",
+    "gcp:compute/router:Router",
+    "gcp:compute/routerNat:RouterNat",
+    "gcp:kms/keyRing:KeyRing",
+    "gcp:kms/cryptoKey:CryptoKey",
+    "gcp:storage/bucket:Bucket",
+}
 PATH_LIMIT = 14
 """Steps of the longest way through the dependencies: API, key, grant, cluster, system pool, provider, namespace, two releases, three queue
 objects; a chain would grow with what the plan wants."""
@@ -199,6 +211,16 @@ def test_a_project_number_that_is_given_is_not_looked_up():
 def test_another_cloud_is_refused_with_what_there_is():
     with pytest.raises(Unsupported, match=r"place.cloud: inference-fleet on aws .* instead: gcp"):
         graph_of("fleet", replace(plans.fleet_plan(), place=replace(plans.fleet_plan().place, cloud="aws")))
+
+
+@pytest.mark.parametrize("blueprint", BLUEPRINTS)
+def test_v10_the_longest_name_the_rule_lets_through_fits_everything_google_names(blueprint):
+    plan = BLUEPRINTS[blueprint][1]()
+    longest = next(n for n in range(40, 0, -1) if "V-10" not in {p.code for p in check(replace(plan, name="n" * n))})
+    graph = record(lambda: declare(replace(plan, name="n" * longest)) and None)
+    made = {node.type: node.state["name"] for node in graph.nodes.values() if node.type in NAMED_BY_THE_ENGINE}
+    assert len(made) == len(NAMED_BY_THE_ENGINE)
+    assert max(map(len, made.values())) == 63
 
 
 def test_names_are_identity():

@@ -13,6 +13,8 @@ DNS_LABEL = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
 OBJECT_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 BUCKET_NAME = re.compile(r"[a-z0-9][-a-z0-9._]{1,61}[a-z0-9]")
 GCP_LABEL_KEY, GCP_LABEL_VALUE = re.compile(r"[a-z][-_a-z0-9]{0,62}"), re.compile(r"[-_a-z0-9]{0,63}")
+GCP_NAME_MOST, ENGINE_SUFFIX = 63, 8
+"""Characters of a network, subnet, key ring or bucket, and those the engine adds to make a name unique."""
 NODE_GROUP_MOST, RELEASE_MOST, LABEL_MOST, TEMPLATE_MOST = 63, 53, 63, 32
 AWS_TAGS_MOST, GCP_LABELS_MOST = 50, 64
 
@@ -79,6 +81,19 @@ def object_names(plan: StackPlan) -> Iterator[Broken]:
         for key, value in meta.get("labels", {}).items():
             if len(value) > LABEL_MOST:
                 yield Broken(at / "labels" / key, "shorten the value", f"{len(value)} characters")
+
+
+@rule("V-10", Level.ERROR, "https://cloud.google.com/compute/docs/naming-resources")
+def google_names_have_room(plan: StackPlan) -> Iterator[Broken]:
+    """What is made on Google Cloud is named after the stack with what it is and eight characters more, and has 63 of them at most."""
+    if plan.place.cloud != "gcp":
+        return
+    parts = [f"network-subnet-{subnet.name}" for subnet in plan.network.subnets]
+    parts += [f"storage-{bucket.key}" for bucket in plan.buckets if not bucket.existing_name]
+    longest = max(parts, key=len, default="storage-ring")
+    most = GCP_NAME_MOST - ENGINE_SUFFIX - len(f"-{longest}")
+    if len(plan.name) > most:
+        yield Broken(At() / "name", f"shorten the spec's name to {most}", f"{plan.name}-{longest} is {len(plan.name) - most} too long")
 
 
 @rule("V-12", Level.ERROR, "https://docs.aws.amazon.com/tag-editor/latest/userguide/tagging.html")

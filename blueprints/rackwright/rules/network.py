@@ -50,6 +50,15 @@ def control_plane_spans_zones(plan: StackPlan) -> Iterator[Broken]:
         yield Broken(At() / "network" / "subnets", "add a control subnet in another zone", f"there are {len(zones)}")
 
 
+@rule("R-03", Level.WARNING, "https://docs.aws.amazon.com/eks/latest/userguide/cluster-endpoint.html")
+def somebody_reaches_the_api(plan: StackPlan) -> Iterator[Broken]:
+    """A private EKS API answers inside its network alone, so operators and queues can be installed from nowhere else."""
+    inside = bool(plan.releases or plan.manifests)
+    if plan.place.cloud == "aws" and plan.cluster and plan.cluster.private_api and inside:
+        fix = "name your networks in blueprint.api_access.cidrs, or run the update from a machine in that network"
+        yield Broken(At() / "cluster" / "private_api", fix)
+
+
 def _ranges(plan: StackPlan) -> Iterator[tuple[At, str, str]]:
     for index, subnet in enumerate(plan.network.subnets):
         at = At() / "network" / "subnets" / index

@@ -6,11 +6,13 @@ A test holds the list to the rules themselves.
 PLAN_RULES = (
     "R-01",
     "R-02",
+    "R-03",
     "V-01",
     "V-02",
     "V-06",
     "V-07",
     "V-08",
+    "V-10",
     "V-12",
     "V-13",
     "V-14",
