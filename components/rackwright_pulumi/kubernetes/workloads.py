@@ -53,7 +53,7 @@ class KubernetesLayer(pulumi.ComponentResource):
         for want in ordered:
             if isinstance(want, ReleaseWant):
                 site.made[want.name] = site.release(want)
-        site.namespaces({space: level for space, level in spaces.items() if space not in operators})
+        site.namespaces({space: level for space, level in spaces.items() if space not in operators}, keep=True)
         for want in ordered:
             if isinstance(want, ManifestWant):
                 site.made[want.key] = site.object(want)
@@ -77,10 +77,11 @@ class _Site:
     spaces: dict[str, Resource] = field(default_factory=dict)
     made: dict[str, Resource] = field(default_factory=dict)
 
-    def namespaces(self, levels: Mapping[str, str]) -> None:
-        """After every release there is so far."""
+    def namespaces(self, levels: Mapping[str, str], keep: bool = False) -> None:
+        """After every release there is so far. keep: they hold what is in no state."""
         for space, level in levels.items():
-            opts = ResourceOptions(parent=self.layer, depends_on=list(self.made.values()))
+            protect = (keep and self.protect) or None
+            opts = ResourceOptions(parent=self.layer, depends_on=list(self.made.values()), protect=protect)
             self.spaces[space] = KubernetesObject(child(self.name, "ns", space), namespace_body(space, level), opts)
 
     def release(self, want: ReleaseWant) -> Resource:
