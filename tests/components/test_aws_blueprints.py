@@ -131,7 +131,7 @@ def test_exactly_what_holds_state_is_protected():
     kinds = {key: sorted(n.type.rpartition(":")[2] for n in standard(key).nodes.values() if n.protect) for key in BLUEPRINTS}
     assert kinds == {
         "box": ["Bucket", "Key", "Volume", "Vpc"],
-        "training": ["Cluster", "Key", "LustreFileSystem", "PersistentVolume", "PersistentVolumeClaim", "Vpc"],
+        "training": ["Cluster", "Key", "LustreFileSystem", "Namespace", "PersistentVolume", "PersistentVolumeClaim", "Vpc"],
     }
 
 

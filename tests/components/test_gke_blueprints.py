@@ -132,7 +132,7 @@ def test_a_teardown_lifts_every_protection(graph):
 
 def test_exactly_what_holds_state_is_protected(graph):
     kinds = {node.type.rpartition(":")[2] for node in graph.nodes.values() if node.protect}
-    assert kinds == {"Network", "KeyRing", "CryptoKey", "Bucket", "Cluster"}
+    assert kinds == {"Network", "KeyRing", "CryptoKey", "Bucket", "Cluster", "Namespace"}
 
 
 @pytest.mark.parametrize("blueprint", BLUEPRINTS)
