@@ -47,6 +47,13 @@ def test_of_several_named_zones_one_that_sells_the_machine_is_best():
     assert cluster({"zones": ["us-east-1a", "us-east-1b"]}, zones=("us-east-1b",)).place.zone == "us-east-1b"
 
 
+def test_the_control_plane_is_in_zones_the_spec_allows():
+    """One account's us-east-1b is another's use1-az3, where EKS has no control plane: naming two zones settles it."""
+    assert cluster({"zones": ["us-east-1d", "us-east-1f"]}, **IDS).place.control_zones == ("us-east-1d", "us-east-1f")
+    assert cluster({"zones": ["us-east-1d"]}, **IDS).place.control_zones == ("us-east-1d", "us-east-1a")
+    assert cluster({"zones": ["us-east-1e"]}, **IDS).place.control_zones == ("us-east-1a", "us-east-1b")
+
+
 def test_google_publishes_names_so_nothing_is_guessed():
     plan = plans.fleet_plan()
     assert (plan.place.zone, plan.place.zone_assumed) == ("us-central1-b", False)

@@ -16,7 +16,7 @@ Source: docs.aws.amazon.com/eks/latest/userguide/network-reqs.html; moto 5.2.5 z
 def place_want(draft: Draft) -> PlaceWant:
     cloud, region = draft.candidate.cloud, draft.candidate.region
     zone = zone_of(draft)
-    control = control_zones(region, zone or _first_zone(draft)) if cloud == "aws" else ()
+    control = control_zones(region, zone or _first_zone(draft), draft.place.zones) if cloud == "aws" else ()
     account = (draft.place.account if cloud == "aws" else draft.place.project) or ""
     return PlaceWant(
         cloud=cloud, region=region, zone=zone or _first_zone(draft), control_zones=control, account=account, zone_assumed=not zone
@@ -42,10 +42,10 @@ def _first_zone(draft: Draft) -> str:
     return region + ("-" if draft.candidate.cloud == "gcp" else "") + _letters(region)[0]
 
 
-def control_zones(region: str, zone: str) -> tuple[str, ...]:
-    """Two zones, the accelerators' own first: EKS wants its control plane in two."""
+def control_zones(region: str, zone: str, allowed: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """Two zones, the accelerators' own first, then those the spec allows: EKS wants its control plane in two."""
     zones = [region + letter for letter in _letters(region)]
-    return tuple(([zone] if zone in zones else []) + [z for z in zones if z != zone])[:2]
+    return tuple(dict.fromkeys([*(z for z in (zone, *allowed) if z in zones), *zones]))[:2]
 
 
 def block_of(draft: Draft) -> CapacityBlock | None:
