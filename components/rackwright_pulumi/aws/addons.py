@@ -12,7 +12,7 @@ from rackwright.compile.wants import AddonWant
 
 from rackwright_pulumi.args import PartInput, part
 from rackwright_pulumi.aws.policies import allow, pod_trust
-from rackwright_pulumi.aws.roles import granted_role
+from rackwright_pulumi.aws.roles import GrantedRole, granted_role
 from rackwright_pulumi.aws.tags import Kin, waits
 from rackwright_pulumi.unsupported import Unsupported
 
@@ -32,7 +32,7 @@ MANAGED = {
     "kube-proxy": Managed("kube-proxy"),
     "pod-identity": Managed("eks-pod-identity-agent"),
     "dns": Managed("coredns"),
-    "block-storage": Managed("aws-ebs-csi-driver", "ebs-csi-controller-sa", "service-role/AmazonEBSCSIDriverPolicy", disks=True),
+    "block-storage": Managed("aws-ebs-csi-driver", "ebs-csi-controller-sa", "AmazonEBSCSIDriverPolicyV2", disks=True),
     "lustre": Managed("aws-fsx-csi-driver"),
     "metrics": Managed("metrics-server"),
     "node-health": Managed("eks-node-monitoring-agent"),
@@ -70,25 +70,29 @@ def _addon(kin: Kin, want: AddonWant, args: AwsAddonsArgs, opts: ResourceOptions
     if want.name not in MANAGED:
         raise Unsupported(want.name, f"addons[{want.name}]", ", ".join(sorted(MANAGED)))
     managed = MANAGED[want.name]
+    role = _role(kin, want, managed, args) if managed.policy else None
+    identity = AddonPodIdentityAssociationArgs(role_arn=role.arn, service_account=managed.service_account) if role else None
     return Addon(
         kin.name(want.name),
         addon_name=managed.name,
         addon_version=want.version,
         cluster_name=args["cluster_name"],
         configuration_values=json.dumps(dict(want.values), sort_keys=True) if want.values else None,
-        pod_identity_associations=[_identity(kin, want, managed, args)] if managed.policy else None,
+        pod_identity_associations=[identity] if identity else None,
         resolve_conflicts_on_create="OVERWRITE",
         resolve_conflicts_on_update="OVERWRITE",
         tags=kin.tagged(want.name),
-        opts=kin.opts(depends_on=waits(opts)),
+        opts=ResourceOptions.merge(kin.opts(depends_on=waits(opts)), ResourceOptions(depends_on=list(role.rights) if role else None)),
     )
 
 
-def _identity(kin: Kin, want: AddonWant, managed: Managed, args: AwsAddonsArgs) -> AddonPodIdentityAssociationArgs:
-    """https://docs.aws.amazon.com/eks/latest/userguide/ebs-csi.html (encrypted volumes need the key and grants on it)"""
+def _role(kin: Kin, want: AddonWant, managed: Managed, args: AwsAddonsArgs) -> GrantedRole:
+    """The add-on waits for its rights and is gone before them: it hands back network interfaces and volumes until the end of a destroy.
+
+    https://docs.aws.amazon.com/eks/latest/userguide/ebs-csi.html (encrypted volumes need the key and grants on it)
+    """
     key = args["kms_key_arn"]
     grants = allow(["kms:CreateGrant"], key, Condition={"Bool": {"kms:GrantIsForAWSResource": "true"}})
     use = allow(["kms:Encrypt", "kms:Decrypt", "kms:ReEncrypt*", "kms:GenerateDataKey*", "kms:DescribeKey"], key)
     trust = pod_trust(args["cluster_arn"], args["account"])
-    role = granted_role(kin, want.name, trust, [managed.policy], [grants, use] if managed.disks else [])
-    return AddonPodIdentityAssociationArgs(role_arn=role.arn, service_account=managed.service_account)
+    return granted_role(kin, want.name, trust, [managed.policy], [grants, use] if managed.disks else [])

@@ -147,6 +147,20 @@ def test_pinned_add_ons_carry_their_values_and_their_own_roles():
     assert association["roleArn"] == graph.one("aws:iam/role:Role").state["arn"]
 
 
+@pytest.mark.parametrize("name", ["pod-network", "block-storage"])
+def test_f26_an_add_on_keeps_its_rights_until_it_is_gone(name):
+    """A pod network that has lost its rights leaves interfaces behind, and no subnet with one can be deleted."""
+    graph = addons(AddonWant(name, "v1"))
+    rights = {n.urn for n in graph.nodes.values() if n.type.startswith("aws:iam/rolePolicy")}
+    assert rights
+    assert rights <= set(graph.one("aws:eks/addon:Addon").depends_on)
+
+
+def test_the_disk_driver_reaches_only_volumes_it_made():
+    (attached,) = addons(AddonWant("block-storage", "v1")).by_type("aws:iam/rolePolicyAttachment:RolePolicyAttachment")
+    assert attached.inputs["policyArn"] == "arn:aws:iam::aws:policy/AmazonEBSCSIDriverPolicyV2"
+
+
 def test_the_disk_driver_may_use_the_key():
     graph = addons(AddonWant("block-storage", "v1"))
     statements = json.loads(graph.one("aws:iam/rolePolicy:RolePolicy").inputs["policy"])["Statement"]
