@@ -13,6 +13,8 @@ from rackwright.compile.wants import BoxWant, DiskWant, IdentityWant, KeyWant, K
 ROOT = DiskWant(200, iops=3000, throughput_mib_s=125)
 """The image is about 100 GiB; the rest is for containers."""
 IDLE_STOP_MINUTES = 60
+IDLE_CORES, IDLE_MOST_PERCENT = 0.5, 2.0
+"""A process that feeds one accelerator keeps a core busy, be it one of four or one of 192; a machine left alone uses a tenth of one."""
 
 
 def box_plan(draft: Draft) -> StackPlan:
@@ -47,5 +49,6 @@ def _box(draft: Draft, zone: str) -> BoxWant:
         accelerator_count=machine.accelerator_count,
         local_nvme=bool(machine.local_nvme_count),
         idle_stop_minutes=IDLE_STOP_MINUTES,
+        idle_cpu_percent=min(IDLE_MOST_PERCENT, round(100 * IDLE_CORES / (machine.vcpus or 1), 2)),
         setup_script=files("rackwright.compile").joinpath("box_setup.sh").read_text(),
     )

@@ -182,7 +182,10 @@ class CapacityWant:
 
 @dataclass(frozen=True)
 class BoxWant:
-    """One machine, scaled up. image: a neutral name resolved and pinned by the decision. idle_stop_minutes: stop when nothing runs."""
+    """One machine, scaled up. image: a neutral name resolved and pinned by the decision.
+
+    idle_stop_minutes: stop when nothing runs for so long; idle_cpu_percent: the busiest minute of all processors that still is nothing.
+    """
 
     machine: str
     zone: str
@@ -196,6 +199,7 @@ class BoxWant:
     idle_stop_minutes: int | None = 60
     setup_script: str = ""
     ingress: tuple[str, ...] = ()
+    idle_cpu_percent: float = 2.0
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,6 @@ from rackwright_pulumi.aws.instance import instance
 from rackwright_pulumi.aws.tags import Kin
 
 DATA_DEVICE = "/dev/sdf"
-IDLE_CPU_PERCENT = 2.0
-"""Busiest minute that still counts as idle. Each GPU in use keeps a core busy: 4 % of 192 vCPUs for 8 of them, 12 % of 8 for one."""
 ALARM_PERIOD_S = 60
 
 
@@ -113,7 +111,7 @@ def _idle_stop(kin: Kin, want: BoxWant, region: str, machine: Instance) -> None:
         period=ALARM_PERIOD_S,
         evaluation_periods=want.idle_stop_minutes,
         comparison_operator="LessThanThreshold",
-        threshold=IDLE_CPU_PERCENT,
+        threshold=want.idle_cpu_percent,
         treat_missing_data="notBreaching",
         alarm_actions=[f"arn:aws:automate:{region}:ec2:{action}"],
         tags=kin.tagged("idle"),

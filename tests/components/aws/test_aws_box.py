@@ -94,6 +94,7 @@ def test_idle_for_an_hour_stops_it():
     assert inputs["statistic"] == "Maximum"
     assert inputs["treatMissingData"] == "notBreaching"
     assert not graph_of(replace(WANT, idle_stop_minutes=None)).by_type(ALARM)
+    assert graph_of(replace(WANT, idle_cpu_percent=0.26)).one(ALARM).inputs["threshold"] == 0.26
 
 
 def test_a_spot_box_ends_where_it_cannot_stop():
