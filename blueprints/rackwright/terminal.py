@@ -68,6 +68,9 @@ def tell(problems: Sequence[Problem], source: str = "") -> None:
 
 def guarded(command: Callable[[], int | None], as_json: bool) -> int:
     """Runs a command and returns its exit status; no error is shown as a traceback."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by whoever started us, as `>&-` does
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  open until the end
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without the character gets a question mark

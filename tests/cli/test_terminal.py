@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from rackwright import terminal
+from rackwright.cli import run
 from rackwright.errors import Bug, CatalogError
 
 ROOT = Path(__file__).parents[2]
@@ -113,3 +114,10 @@ def test_a_spinner_for_what_takes_long_and_none_in_a_pipe(capfd, monkeypatch):
     with terminal.working("sizing"):
         pass
     assert capfd.readouterr().err == "", "nobody looks"
+
+
+def test_closed_streams_end_no_command(monkeypatch):
+    """`rackwright ... >&-` in a cron job: Python then has no stream at all."""
+    monkeypatch.setattr(sys, "stdout", None)
+    monkeypatch.setattr(sys, "stderr", None)
+    assert run(["catalog", "models", "mistral"]) == 0
