@@ -127,7 +127,7 @@ def _options(request) -> dict[str, Any]:
         "ignoreChanges": list(request.ignoreChanges),
         "replaceOnChanges": list(request.replaceOnChanges),
         "additionalSecretOutputs": list(request.additionalSecretOutputs),
-        "aliases": [alias.urn or alias.spec.name for alias in request.aliases],
+        "aliases": [alias.urn or alias.spec.name or alias.spec.type for alias in request.aliases],
         "deletedWith": request.deletedWith,
         "version": request.version if request.type.startswith("pulumi:providers:") else "",
         "import": request.importId,
