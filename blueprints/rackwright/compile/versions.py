@@ -41,12 +41,13 @@ EKS_ADDONS = {
     "pod-identity": "v1.3.10-eksbuild.3",
     "dns": "v1.13.2-eksbuild.11",
     "block-storage": "v1.63.1-eksbuild.1",
-    "lustre": "v1.8.0-eksbuild.1",
+    "lustre": "",
     "metrics": "v0.9.0-eksbuild.5",
     "node-health": "v1.6.0-eksbuild.1",
 }
 """Builds for Kubernetes 1.35: AWS's own defaults as a public cluster definition measured them on 2026-08-04; node-health from
-zalando-incubator/kubernetes-on-aws pull request 10793 (2026-03); the build number of lustre is not confirmed."""
+zalando-incubator/kubernetes-on-aws pull request 10793 (2026-03). No build of the Lustre driver is known for 1.35, and EKS refuses one that
+does not exist: empty takes the default of the day the add-on is made, which EKS then keeps."""
 NODE_RELEASES = dict.fromkeys(("al2023", "al2023-nvidia", "al2023-neuron"), "1.35.6-20260728")
 """Release of the EKS node images, one number for every variant (awslabs/amazon-eks-ami; the recommended one of 2026-08-04)."""
 

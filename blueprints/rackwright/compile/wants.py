@@ -271,7 +271,7 @@ class ClusterWant:
 
 @dataclass(frozen=True)
 class AddonWant:
-    """A cloud-managed cluster add-on; its name is neutral (see above)."""
+    """A cloud-managed cluster add-on; its name is neutral (see above). version empty: the cloud's default when it is made."""
 
     name: str
     version: str

@@ -75,7 +75,7 @@ def _addon(kin: Kin, want: AddonWant, args: AwsAddonsArgs, opts: ResourceOptions
     return Addon(
         kin.name(want.name),
         addon_name=managed.name,
-        addon_version=want.version,
+        addon_version=want.version or None,
         cluster_name=args["cluster_name"],
         configuration_values=json.dumps(dict(want.values), sort_keys=True) if want.values else None,
         pod_identity_associations=[identity] if identity else None,

@@ -147,6 +147,10 @@ def test_pinned_add_ons_carry_their_values_and_their_own_roles():
     assert association["roleArn"] == graph.one("aws:iam/role:Role").state["arn"]
 
 
+def test_an_add_on_without_a_version_leaves_it_to_eks():
+    assert "addonVersion" not in addons(AddonWant("lustre", "")).one("aws:eks/addon:Addon").inputs
+
+
 @pytest.mark.parametrize("name", ["pod-network", "block-storage"])
 def test_f26_an_add_on_keeps_its_rights_until_it_is_gone(name):
     """A pod network that has lost its rights leaves interfaces behind, and no subnet with one can be deleted."""
