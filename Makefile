@@ -14,16 +14,17 @@ help:           ## this list
 	@grep -hE '^[a-z-]+: .*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 16
 
 # A stamp that we wrote is trusted, the mere existence of .venv is not: a `pulumi preview` that failed leaves an empty one behind.
+# It is a copy of what was installed: an edited pyproject.toml alone never clears an environment that something else is using.
 $(STAMP): requirements.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "rackwright needs Python 3.11 or newer; set PYTHON=/path/to/python3.11")'
-	@rm -f $(STAMP)
-	@echo "making $(VENV) from requirements.txt (once)"
-	@$(PYTHON) -m venv --clear $(VENV)
-	@if command -v uv >/dev/null; then \
+	@if cmp -s requirements.txt $(STAMP); then exit; fi; rm -f $(STAMP); \
+	echo "making $(VENV) from requirements.txt (once)"; \
+	$(PYTHON) -m venv --clear $(VENV) || exit; \
+	if command -v uv >/dev/null; then \
 	  UV_COMPILE_BYTECODE=1 uv pip install -q --python $(PY) --require-hashes -r requirements.txt && exit; echo "uv could not; using pip"; \
 	fi; $(PY) -m pip install -q --disable-pip-version-check --require-hashes -r requirements.txt
 	@$(PY) -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation --no-index -e .
-	@touch $(STAMP)
+	@cp requirements.txt $(STAMP)
 
 demo: $(STAMP)  ## size, explain, price and compile four workloads; with pulumi also create and destroy them on a simulated cloud
 	@$(PY) sim/demo.py
