@@ -38,6 +38,10 @@ def test_the_graph_is_the_recorded_one(stack):
     assert _by_urn(found) == _by_urn(recorded), "a wanted change? `make goldens`, then read the difference"
 
 
+def test_the_states_of_a_release_are_kept():
+    assert {path.stem for path in STATES} >= set(STACKS)
+
+
 @pytest.mark.parametrize("kept", STATES, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_a_stack_of_an_earlier_release_is_neither_replaced_nor_deleted(kept):
     """design.md, house rule 5: the states of every release are kept, and later ones must preview against them."""
