@@ -174,6 +174,14 @@ def test_a_fleet_says_where_it_answers():
     assert set(outputs["bucketNames"]) == {"weights"}
 
 
+def test_a_fleet_says_where_its_weights_go():
+    """A new bucket is empty, and the servers wait for what is put into this folder."""
+    outputs = standard("fleet").one("rackwright:index:InferenceFleet").outputs
+    assert outputs["weightsUrl"] == f"gs://{outputs['bucketNames']['weights']}/llama-3.1-8b"
+    (server,) = standard("fleet").by_type("kubernetes:apps/v1:Deployment")
+    assert server.inputs["spec"]["template"]["spec"]["volumes"][0]["csi"]["volumeAttributes"]["mountOptions"].endswith("only-dir=llama-3.1-8b")
+
+
 def test_the_kubeconfig_is_secret_wherever_it_goes(graph):
     (top,) = [node for node in graph.nodes.values() if node.type in ("rackwright:index:InferenceFleet", "rackwright:index:TpuPod")]
     assert repr(top.outputs["kubeconfig"]) == "[secret]"

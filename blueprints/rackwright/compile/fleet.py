@@ -108,9 +108,7 @@ def _weights(draft: Draft, wanted: tuple[BucketWant, ...]) -> tuple[Body, str]:
     if not wanted:
         uri = draft.serve.model.weights.uri if draft.serve.model.weights else ""
         return {"name": "weights", "emptyDir": {}}, uri.removeprefix(HUB)
-    bucket = wanted[0]
-    folder = bucket.prefix or ("" if bucket.existing_name else draft.sizing.facts.model)
-    return weights_volume(bucket.key, folder), WEIGHTS_PATH
+    return weights_volume(wanted[0].key, wanted[0].prefix), WEIGHTS_PATH
 
 
 def _arguments(draft: Draft) -> tuple[str, ...]:

@@ -50,7 +50,8 @@ def grants(wanted: tuple[BucketWant, ...]) -> tuple[Grant, ...]:
 def _bucket(draft: Draft, key: str, uri: str | None) -> BucketWant:
     hierarchical = draft.candidate.cloud == "gcp"
     if uri is None:
-        return BucketWant(key, hierarchical=hierarchical, versioned=not hierarchical)
+        folder = draft.sizing.facts.model if key == "weights" else ""
+        return BucketWant(key, prefix=folder, hierarchical=hierarchical, versioned=not hierarchical)
     scheme, _, rest = uri.partition("://")
     if scheme != SCHEMES[draft.candidate.cloud]:
         raise UserError([_wrong_scheme(uri, draft.candidate.cloud)])

@@ -117,7 +117,7 @@ class KeyWant:
 
 @dataclass(frozen=True)
 class BucketWant:
-    """key: `data`, `checkpoints`, `weights`. existing_name set: used, not created. expire_days: objects under scratch/ only."""
+    """key: `data`, `checkpoints`, `weights`. existing_name set: used, not created. prefix: the folder of it that is used."""
 
     key: str
     existing_name: str = ""

@@ -37,6 +37,8 @@ class InferenceFleet(pulumi.ComponentResource):
     bucket_names: Output[Mapping[str, str]]
     service_endpoint: Output[str]
     """Address of the gateway; empty until the cloud has given it one."""
+    weights_url: Output[str]
+    """Where the servers read the model's weights, to be put there when the bucket is new; empty where they download them."""
     expected_fabric: Mapping[str, Any]
 
     def __init__(self, name: str, args: InferenceFleetArgs, opts: ResourceOptions | None = None):
@@ -45,14 +47,24 @@ class InferenceFleet(pulumi.ComponentResource):
         self.cluster_name, self.endpoint = parts.cluster.cluster_name, parts.cluster.endpoint
         self.kubeconfig, self.kubeconfig_command = parts.cluster.kubeconfig, parts.cluster.kubeconfig_command
         self.bucket_names = parts.bucket_names
-        self.service_endpoint = _gateway_address(parts)
+        self.service_endpoint, self.weights_url = _gateway_address(parts), _weights(parts)
         self.expected_fabric = fabric_output(parts.plan.expected_fabric)
-        self._outputs = {**parts.outputs, "serviceEndpoint": self.service_endpoint, "expectedFabric": self.expected_fabric}
+        self._outputs = {
+            **parts.outputs,
+            "serviceEndpoint": self.service_endpoint,
+            "weightsUrl": self.weights_url,
+            "expectedFabric": self.expected_fabric,
+        }
         self.register_outputs(self._outputs)
 
     def stack_outputs(self) -> dict[str, Any]:
         """What a stack of this blueprint exports."""
         return self._outputs
+
+
+def _weights(parts: GkeParts) -> Output[str]:
+    folders = [want.prefix for want in parts.plan.buckets if want.key == "weights"]
+    return Output.format("gs://{0}/{1}", parts.storage.bucket_names["weights"], folders[0]) if folders else Output.from_input("")
 
 
 def _gateway_address(parts: GkeParts) -> Output[str]:
