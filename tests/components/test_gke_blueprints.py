@@ -179,7 +179,8 @@ def test_a_fleet_says_where_its_weights_go():
     outputs = standard("fleet").one("rackwright:index:InferenceFleet").outputs
     assert outputs["weightsUrl"] == f"gs://{outputs['bucketNames']['weights']}/llama-3.1-8b"
     (server,) = standard("fleet").by_type("kubernetes:apps/v1:Deployment")
-    assert server.inputs["spec"]["template"]["spec"]["volumes"][0]["csi"]["volumeAttributes"]["mountOptions"].endswith("only-dir=llama-3.1-8b")
+    weights, *_ = server.inputs["spec"]["template"]["spec"]["volumes"]
+    assert weights["csi"]["volumeAttributes"]["mountOptions"].endswith("only-dir=llama-3.1-8b")
 
 
 def test_the_kubeconfig_is_secret_wherever_it_goes(graph):
