@@ -84,12 +84,23 @@ def read_decision(path: Path) -> Decision | None:
     except FileNotFoundError:
         return None
     except (ValidationError, OSError) as error:
-        first = str(error).splitlines()[0]
-        raise UserError([Problem("D-unreadable", f"{path.name} is not a decision of this release: {first}", fix=renewal(path))]) from None
+        raise _unreadable(path, f"is not a decision of this release: {_first(error)}") from None
     if decision.version != DECISION_VERSION or not decision.plan.fits:
-        reason = f"{path.name} is {decision.version}, this release reads {DECISION_VERSION}"
-        raise UserError([Problem("D-unreadable", reason, fix=renewal(path))])
+        raise _unreadable(path, f"is {decision.version}, this release reads {DECISION_VERSION}")
     return decision
+
+
+def _first(error: ValidationError | OSError) -> str:
+    """What is wrong first, with its place in the file."""
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    first = error.errors(include_url=False, include_input=False)[0]
+    place = ".".join(map(str, first["loc"]))
+    return f"{place}: {first['msg']}" if place else first["msg"]
+
+
+def _unreadable(path: Path, why: str) -> UserError:
+    return UserError([Problem("D-unreadable", f"{path.name} {why}", fix=renewal(path))], str(path))
 
 
 def renewal(path: Path, word: str = "renew") -> str:

@@ -5,9 +5,11 @@ from datetime import date
 from pathlib import Path
 
 import pulumi
+from rackwright.catalog import Catalog
 from rackwright.decision import Decision, choose, read_decision
 from rackwright.errors import UserError
-from rackwright.problems import Problem
+from rackwright.kept import kept
+from rackwright.problems import Level, Problem
 from rackwright.sizing.size import size
 from rackwright.spec import Spec
 from rackwright.spec.spec import Goals, Limits
@@ -25,8 +27,12 @@ def standing(spec: Spec, path: Path, today: date) -> tuple[Decision, bool]:
     except UserError as error:
         pulumi.log.warn(str(error.problems[0]))
         recorded = None
-    if recorded:
+    if recorded and not recorded.by_hand:
         return _placed(recorded, spec, path), True
+    if recorded:
+        now, found = kept(recorded, spec, Catalog.default(), path, today)
+        if all(problem.level is Level.WARNING for problem in found):
+            return now, True
     guess = _guess(spec, today)
     pulumi.log.warn(f"no decision: {guess.fit.candidate.label} is taken to be what runs; see in a preview that nothing is created")
     return guess, False

@@ -158,7 +158,9 @@ def test_a_decision_of_another_stack_is_refused(box):
     assert ["was recorded for mistral-7b-qlora, not other" in text for text in problems(box, edited(box, name="other"))] == [True]
 
 
-@pytest.mark.parametrize("change", [{"machine": "p5.48xlarge", "nodes": 400}, {"machine": "no-such-machine"}, {"region": "mars-1"}])
+@pytest.mark.parametrize(
+    "change", [{"machine": "p5.48xlarge", "nodes": 400}, {"machine": "no-such-machine"}, {"region": "mars-1"}, {"capacity": "luck"}]
+)
 def test_machines_written_in_by_hand_are_sized_before_they_are_built(box, change):
     body = json.loads(decision_path(box).read_text())
     body["plan"]["fits"][0]["candidate"] |= change
@@ -201,8 +203,10 @@ def test_a_rank_that_is_not_there_is_refused(box, rank):
 def test_a_broken_decision_names_the_file_and_the_way_out(tmp_path, text):
     path = tmp_path / "x.decision.json"
     path.write_text(text)
-    with pytest.raises(UserError, match="rackwright choose"):
+    with pytest.raises(UserError, match="rackwright choose") as said:
         read_decision(path)
+    assert said.value.source == str(path)
+    assert "validation error" not in str(said.value), "what is wrong, not how many things"
 
 
 def test_a_decision_of_a_newer_release_is_not_guessed_at(box):

@@ -119,6 +119,16 @@ def test_teardown_needs_no_decision_that_can_be_read_and_no_goal_that_can_be_met
     assert graph.outputs["plan"]["recorded"] is False
 
 
+@pytest.mark.parametrize(("old", "new"), [("g6e.xlarge", "z9.huge"), ('"nodes": 1', '"nodes": -3')])
+def test_teardown_builds_nothing_that_was_written_in_by_hand(project, old, new):
+    decide(project)
+    made = set(run(project).nodes)
+    path = project / "stacks" / "box.decision.json"
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new))
+    assert set(run(project, teardown="true").nodes) == made
+
+
 def test_teardown_finds_the_account_where_the_places_were_reordered(project):
     decide(project)
     edit(

@@ -32,7 +32,7 @@ def same_machines(one: Candidate, other: Candidate, spec: Spec) -> bool:
 
 
 def _at_its_price(catalog: Catalog, chosen: Candidate, spec: Spec) -> Catalog:
-    if chosen.price_usd_per_hour is None:
+    if chosen.price_usd_per_hour is None or chosen.capacity not in set(CapacityMode):
         return catalog
     machine = catalog.machine_by_name.get(chosen.machine)
     sku = machine.accelerator if machine and machine.kind == "tpu" and machine.accelerator else chosen.machine
