@@ -11,15 +11,18 @@ GIB = 2**30
 LUSTRE_GUIDE = "https://docs.aws.amazon.com/fsx/latest/LustreGuide/ssd-storage.html"
 PERSISTENT_TIERS = (125, 250, 500, 1000)
 GP3_LEAST_IOPS, GP3_MOST_IOPS, GP3_MOST_MIB_S, GP3_IOPS_PER_MIB_S, GP3_IOPS_PER_GIB = 3000, 80000, 2000, 4, 500
+GP3_MOST_GIB = 64 * 1024
 """gp3, AWS EBS documentation of 2025-09."""
 
 
 @rule("V-41", Level.ERROR, "https://docs.aws.amazon.com/ebs/latest/userguide/general-purpose.html")
 def disks_are_sold_so(plan: StackPlan) -> Iterator[Broken]:
-    """A gp3 disk has 3,000 to 80,000 IOPS, 500 per GiB at most, and a MiB/s for every four IOPS, 2,000 at most."""
+    """A gp3 disk has 64 TiB at most, 3,000 to 80,000 IOPS, 500 per GiB at most, and a MiB/s for every four IOPS, 2,000 at most."""
     if plan.place.cloud != "aws":
         return
     for at, disk in _disks(plan):
+        if disk.size_gib > GP3_MOST_GIB:
+            yield Broken(at / "size_gib", "keep the data in a bucket, or on Lustre", f"got {disk.size_gib} GiB")
         iops, mib_s = disk.iops or GP3_LEAST_IOPS, disk.throughput_mib_s or 0
         most_iops = max(GP3_LEAST_IOPS, min(GP3_MOST_IOPS, GP3_IOPS_PER_GIB * disk.size_gib))
         if not GP3_LEAST_IOPS <= iops <= most_iops:
