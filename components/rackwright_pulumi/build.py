@@ -44,11 +44,11 @@ def declare(plan: StackPlan, *, teardown: bool = False, secrets: dict[str, pulum
     Raises Unsupported where no provider or component of this release can build the plan.
     """
     kind = getattr(rackwright_pulumi, BLUEPRINTS[plan.kind])
-    options = pulumi.ResourceOptions(providers=[provider(plan.place, dict(plan.tags))])
+    options = pulumi.ResourceOptions(providers=[provider(plan.place)])
     return kind(plan.name, {"plan": plan, "teardown": teardown, "secrets": secrets or {}}, options)
 
 
-def provider(place: PlaceWant, tags: dict[str, str]) -> pulumi.ProviderResource:
+def provider(place: PlaceWant) -> pulumi.ProviderResource:
     """The one explicit provider: a wrong account or project is refused before anything is created. Raises Unsupported."""
     if place.cloud == "aws":
         from pulumi_aws import Provider
@@ -57,7 +57,7 @@ def provider(place: PlaceWant, tags: dict[str, str]) -> pulumi.ProviderResource:
     if place.cloud == "gcp":
         from pulumi_gcp import Provider
 
-        return Provider("gcp", project=place.account or None, region=place.region, default_labels=None)
+        return Provider("gcp", project=place.account or None, region=place.region)
     raise Unsupported(f"a provider for {place.cloud}", "place.cloud", "aws or gcp")
 
 
