@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 PURE = ROOT / "blueprints" / "rackwright"
 PULUMI = ROOT / "components" / "rackwright_pulumi"
 ORDER = (
-    *("lazy", "problems", "errors", "files", "catalog", "spec", "sizing", "compile", "rules", "cost"),
+    *("lazy", "problems", "errors", "files", "catalog", "spec", "estimate", "sizing", "compile", "rules", "cost"),
     *("decision", "kept", "report", "terminal", "scaffold", "session", "cli"),
 )
 """Rooms of the pure half; each may import those before it. `lazy` and `problems` know nothing of the others."""
@@ -21,7 +21,7 @@ TIES = {"report": ("rackwright.terminal.WIDTH", "rackwright.terminal")}
 JOINERS = {"args", "cli", "package", "program", "teardown"}
 """Beside the component rooms, the only modules of the Pulumi half that may look into the pure one."""
 LOADED = "print([m for m in sys.modules if m.startswith('pulumi')])"
-FORMULAS = ("memory", "compute", "traffic", "serving", "storage", "parameters")
+FORMULAS = ("memory", "compute", "traffic", "serving", "storage")
 
 
 def imports(path: Path) -> Iterator[str]:

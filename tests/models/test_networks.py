@@ -5,7 +5,7 @@ Each walk counts matrices and convolutions once for parameters and once for oper
 
 import pytest
 from rackwright.catalog import models
-from rackwright.sizing.count import count
+from rackwright.estimate.count import count
 
 
 class Walk:

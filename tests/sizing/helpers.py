@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from rackwright.catalog import Catalog, models
 from rackwright.sizing.demand import network_of
-from rackwright.sizing.network import Network
+from rackwright.estimate.network import Network
 from rackwright.sizing.plan import SizingPlan
 from rackwright.sizing.size import size
 from rackwright.spec.load import read

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rackwright.catalog.architecture import Architecture, ConfigError
 from rackwright.sizing.demand import network_of
-from rackwright.sizing.network import Network
+from rackwright.estimate.network import Network
 from rackwright.sizing.traffic import Links
 
 FOLDER = Path(os.environ.get("RACKWRIGHT_MEASURED", Path(__file__).parents[2].parent / "shared" / "measured"))

@@ -9,7 +9,7 @@ from rackwright.sizing.assumptions import DEFAULT
 from rackwright.sizing.demand import network_of
 from rackwright.sizing.layouts import Pins
 from rackwright.sizing.memory import Recipe, Split, training_terms
-from rackwright.sizing.network import Network
+from rackwright.estimate.network import Network
 from rackwright.sizing.priors import decode
 from rackwright.sizing.serving import Engine, Load
 from rackwright.sizing.target import Target

@@ -9,11 +9,11 @@ from rackwright.errors import UserError
 from rackwright.problems import At, Problem
 from rackwright.sizing import compute, memory
 from rackwright.sizing.assumptions import Assumptions
-from rackwright.sizing.count import count
+from rackwright.estimate.count import count
 from rackwright.sizing.layouts import Pins
 from rackwright.sizing.memory import Recipe
-from rackwright.sizing.network import Network
-from rackwright.sizing.parameters import lora_parameters, prefix_parameters
+from rackwright.estimate.network import Network
+from rackwright.estimate.parameters import lora_parameters, prefix_parameters
 from rackwright.sizing.plan import Assumption, WorkloadFacts
 from rackwright.sizing.serve import ServingJob
 from rackwright.sizing.serving import weight_bytes

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rackwright.sizing.assumptions import Assumptions
-from rackwright.sizing.network import Network
+from rackwright.estimate.network import Network
 
 Num = Any
 """float or numpy array of floats."""

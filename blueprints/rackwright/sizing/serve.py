@@ -8,7 +8,7 @@ import numpy as np
 
 from rackwright.sizing import memory, serving
 from rackwright.sizing.assumptions import Assumptions
-from rackwright.sizing.network import Network
+from rackwright.estimate.network import Network
 from rackwright.sizing.outcome import Outcome, at_p80
 from rackwright.sizing.plan import GIB, Limit, Memory, Parallelism, Rejection, Speed
 from rackwright.sizing.priors import decode

@@ -12,7 +12,7 @@ import numpy as np
 
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.compute import forward_flops_per_token
-from rackwright.sizing.network import Network
+from rackwright.estimate.network import Network
 from rackwright.sizing.priors import Decode
 
 Num = Any

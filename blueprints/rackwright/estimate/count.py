@@ -3,7 +3,7 @@
 from functools import lru_cache
 
 from rackwright.catalog.architecture import Architecture
-from rackwright.sizing.parameters import (
+from rackwright.estimate.parameters import (
     Block,
     Matrix,
     ParameterCount,

@@ -1,0 +1,139 @@
+"""Fits the coefficients of the estimator to the measured rows and writes data/coefficients.json, the same bytes from the same rows.
+
+    python benchmarks/fit.py            every model
+    python benchmarks/fit.py step kv    these alone; the others keep what the file says
+
+Least squares on log(predicted / measured) with a soft loss, bounds, and a pull of every coefficient towards its prior; each
+engine x hardware cell weighs as much as its square root of rows. Intervals come from residuals of folds the fit had not seen.
+"""
+
+import hashlib
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from scipy.optimize import least_squares
+
+from rackwright.estimate.case import stack
+from rackwright.estimate.coefficients import FILE, MOST, bounds
+from rackwright.estimate.models import Model, registry
+from rackwright.estimate.rows import DATA, Run, runs
+
+FOLDS = 5
+LEAST_RUNS = 8
+"""Of a class, before it has quantiles of its own."""
+DIGITS = 4
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Coefficients and what they are judged on."""
+
+    coefficients: Any
+    held: Sequence[Run]
+
+
+def fit(model: Model, given: Sequence[Run]) -> Any:
+    """The coefficients that fit `given`, rounded to DIGITS significant digits; the priors where there is nothing to fit."""
+    if not given:
+        return model.kind()
+    prior, low, high, spread = bounds(model.kind)
+    case = stack([run.case for run in given])
+    measured = np.log([run.measured for run in given])
+    weights = _weights(given)
+
+    def residuals(x: np.ndarray) -> np.ndarray:
+        missed = (np.log(model.predict(case, _named(model, x))) - measured) / model.loss_scale
+        soft = np.sqrt(2 * (np.sqrt(1 + missed**2) - 1)) * np.sign(missed)
+        return np.concatenate([soft * weights, (x - prior) / spread])
+
+    found = least_squares(residuals, np.clip(prior, low, high), bounds=(low, high + 1e-12), x_scale=spread, max_nfev=200)
+    return _named(model, np.clip(_rounded(found.x), low, high))
+
+
+def folds(model: Model, given: Sequence[Run], key: str = "group") -> list[Fold]:
+    """Refits that each leave out a fifth of the groups (or one value of `key`: accelerator, family)."""
+    labels = [getattr(run, key) for run in given]
+    bins = [_fold(label) if key == "group" else label for label in labels]
+    made = []
+    for held in sorted(set(bins)):
+        rest = [run for run, b in zip(given, bins, strict=True) if b != held]
+        made.append(Fold(fit(model, rest), [run for run, b in zip(given, bins, strict=True) if b == held]))
+    return made
+
+
+def residuals(model: Model, made: Sequence[Fold]) -> dict[str, dict[str, float]]:
+    """By class: runs, and p10, p50, p90 of measured / predicted outside the fit."""
+    found: dict[str, list[float]] = {}
+    for fold in made:
+        if fold.held:
+            predicted = model.predict(stack([run.case for run in fold.held]), fold.coefficients)
+            for run, value in zip(fold.held, predicted, strict=True):
+                for name in model.classes(run.case):
+                    found.setdefault(name, []).append(run.measured / float(value))
+    return {name: _quantiles(ratios) for name, ratios in sorted(found.items()) if len(ratios) >= LEAST_RUNS or name == "all"}
+
+
+def document(models: Sequence[Model], kept: dict[str, Any]) -> dict[str, Any]:
+    """What goes into the file."""
+    sections = dict(kept.get("models", {}))
+    for model in models:
+        given = runs(model)
+        sections[model.name] = {
+            "metric": model.metric,
+            "runs": len(given),
+            "coefficients": _described(model, fit(model, given)),
+            "residuals": residuals(model, folds(model, given)),
+        }
+    used = sum(len(section["coefficients"]) for section in sections.values())
+    if used > MOST:
+        raise SystemExit(f"{used} coefficients; at most {MOST} may be fitted")
+    sources = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(DATA.glob("*.csv"))}
+    digest = hashlib.sha256(json.dumps([sections, sources], sort_keys=True).encode()).hexdigest()
+    return {"version": f"fit-{digest[:12]}", "coefficients": used, "sources": sources, "models": dict(sorted(sections.items()))}
+
+
+def main(wanted: Sequence[str]) -> None:
+    known = registry()
+    chosen = [model for model in known if not wanted or model.name in wanted]
+    names = {model.name for model in known}
+    kept = json.loads(FILE.read_text()) if wanted and FILE.exists() else {}
+    kept = {"models": {name: section for name, section in kept.get("models", {}).items() if name in names}}
+    FILE.write_text(json.dumps(document(chosen, kept), indent=1) + "\n", encoding="utf-8")
+
+
+def _named(model: Model, x: np.ndarray) -> Any:
+    return model.kind(**{f.name: float(v) for f, v in zip(fields(model.kind), x, strict=True)})
+
+
+def _rounded(x: np.ndarray) -> np.ndarray:
+    return np.array([float(f"{v:.{DIGITS}g}") for v in x])
+
+
+def _weights(given: Sequence[Run]) -> np.ndarray:
+    cells = [run.cell for run in given]
+    return np.array([cells.count(cell) ** -0.25 for cell in cells])
+
+
+def _fold(label: str) -> int:
+    return int(hashlib.sha256(label.encode()).hexdigest(), 16) % FOLDS
+
+
+def _quantiles(ratios: list[float]) -> dict[str, float]:
+    p10, p50, p90 = (float(f"{v:.4g}") for v in np.quantile(ratios, (0.1, 0.5, 0.9)))
+    return {"n": len(ratios), "p10": p10, "p50": p50, "p90": p90}
+
+
+def _described(model: Model, k: Any) -> dict[str, Any]:
+    return {
+        f.name: {"value": getattr(k, f.name), "prior": f.default, "low": f.metadata["low"], "high": f.metadata["high"],
+                 "unit": f.metadata["unit"], "says": f.metadata["says"]}
+        for f in fields(model.kind)
+    }  # fmt: skip
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,120 @@
+"""What `estimate` answers. Bytes, seconds, rates; every headline as p10, p50, p90."""
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Band:
+    """p10 <= p50 <= p90. n: measured runs the width comes from; 0: prior only, and then at least a factor 2 either way."""
+
+    p10: float
+    p50: float
+    p90: float
+    n: int = 0
+
+    @property
+    def is_prior_only(self) -> bool:
+        return self.n == 0
+
+
+@dataclass(frozen=True)
+class MemoryTerms:
+    """Bytes on the fullest accelerator, by what holds them; kv: cache of a server; reserved: allocator's reserve and fragments."""
+
+    weights: float = 0.0
+    gradients: float = 0.0
+    optimizer: float = 0.0
+    activations: float = 0.0
+    head: float = 0.0
+    kv: float = 0.0
+    fixed: float = 0.0
+    reserved: float = 0.0
+
+    @property
+    def total(self) -> float:
+        return sum(asdict(self).values())
+
+
+@dataclass(frozen=True)
+class StepTerms:
+    """Seconds of one optimizer step. *_exposed: what communication adds to the step after overlap; *_total: what it takes on the wire."""
+
+    compute: float = 0.0
+    recompute: float = 0.0
+    bubble: float = 0.0
+    optimizer: float = 0.0
+    offload: float = 0.0
+    tensor_exposed: float = 0.0
+    context_exposed: float = 0.0
+    expert_exposed: float = 0.0
+    pipeline_exposed: float = 0.0
+    data_exposed: float = 0.0
+    tensor_total: float = 0.0
+    context_total: float = 0.0
+    expert_total: float = 0.0
+    pipeline_total: float = 0.0
+    data_total: float = 0.0
+
+    @property
+    def total(self) -> float:
+        return sum(value for name, value in asdict(self).items() if not name.endswith("_total"))
+
+
+@dataclass(frozen=True)
+class NearestRun:
+    """The measured run most like the configuration. distance: 0 is the same; measured in `unit`."""
+
+    row_id: str
+    csv: str
+    hardware: str
+    model: str
+    engine: str
+    metric: str
+    unit: str
+    measured: float
+    predicted: float | None
+    distance: float
+    source: str
+    differs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Fields that do not apply are None. memory_stages: terms of every pipeline stage, first to last (training)."""
+
+    id: str
+    kind: str
+    memory: MemoryTerms
+    peak_memory_bytes: Band
+    capacity_bytes: float
+    memory_stages: tuple[MemoryTerms, ...] = ()
+    fits: bool = True
+    step: StepTerms | None = None
+    step_s: Band | None = None
+    tokens_per_s: Band | None = None
+    tokens_per_s_per_accelerator: Band | None = None
+    samples_per_s: Band | None = None
+    mfu: float | None = None
+    time_to_train_s: Band | None = None
+    startup_s: float | None = None
+    evaluation_s: float | None = None
+    ttft_s: Band | None = None
+    tpot_s: Band | None = None
+    output_tokens_per_s: Band | None = None
+    output_tokens_per_s_per_accelerator: Band | None = None
+    requests_per_s: Band | None = None
+    concurrency: float | None = None
+    kv_tokens: Band | None = None
+    largest_micro_batch: int | None = None
+    largest_context: int | None = None
+    launch: dict[str, str] = field(default_factory=dict)
+    """Launcher -> command line or flags: torchrun, megatron, vllm, maxtext."""
+    nearest: tuple[NearestRun, ...] = ()
+    assumptions: tuple[str, ...] = ()
+    evidence: str = "prior only"
+    warnings: tuple[str, ...] = ()
+    version: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
