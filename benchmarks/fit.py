@@ -15,12 +15,11 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
-from scipy.optimize import least_squares
-
 from rackwright.estimate.case import stack
 from rackwright.estimate.coefficients import FILE, MOST, bounds
 from rackwright.estimate.models import Model, registry
 from rackwright.estimate.rows import DATA, Run, runs
+from scipy.optimize import least_squares
 
 FOLDS = 5
 LEAST_RUNS = 8

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from rackwright.catalog import Catalog, models
-from rackwright.sizing.demand import network_of
+from rackwright.estimate.model import network_of
 from rackwright.estimate.network import Network
 from rackwright.sizing.plan import SizingPlan
 from rackwright.sizing.size import size

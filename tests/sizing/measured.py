@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rackwright.catalog.architecture import Architecture, ConfigError
-from rackwright.sizing.demand import network_of
+from rackwright.estimate.model import network_of
 from rackwright.estimate.network import Network
 from rackwright.sizing.traffic import Links
 

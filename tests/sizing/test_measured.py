@@ -4,12 +4,13 @@ from collections.abc import Iterator
 from statistics import mean
 
 import pytest
-from rackwright.sizing import compute, serving
+from rackwright.estimate import flops
+from rackwright.estimate.model import network_of
+from rackwright.estimate.network import Network
+from rackwright.sizing import serving
 from rackwright.sizing.assumptions import DEFAULT
-from rackwright.sizing.demand import network_of
 from rackwright.sizing.layouts import Pins
 from rackwright.sizing.memory import Recipe, Split, training_terms
-from rackwright.estimate.network import Network
 from rackwright.sizing.priors import decode
 from rackwright.sizing.serving import Engine, Load
 from rackwright.sizing.target import Target
@@ -71,7 +72,7 @@ def step_errors() -> Iterator[float]:
         zero, recompute = (3 if "ZeRO-3" in row["shard"] else None), ("full" if row["recompute"] == "full" else "none")
         split = {key: int(number(row, field, 1)) for key, field in (("tensor", "tp"), ("pipeline", "pp"), ("micro_batch", "micro_batch"))}
         pins = Pins(**split, context=1, zero=zero, recompute=recompute)
-        job = TrainingJob(n, Recipe(), "full", "bf16", s, s, compute.training_flops_per_token(n, s) * s, batch, batch, pins)
+        job = TrainingJob(n, Recipe(), "full", "bf16", s, s, flops.training_flops_per_token(n, s) * s, batch, batch, pins)
         found = best_training(job, Target(name, "NVIDIA", 1e13, bandwidth, peak, links, max(gpus // 8, 1)), DEFAULT)
         if found.speed.tokens_per_s is not None and gpus % 8 == 0:
             yield found.speed.tokens_per_s / gpus / measured - 1

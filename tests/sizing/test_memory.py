@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rackwright.estimate.network import Network
 from rackwright.sizing.assumptions import DEFAULT
 from rackwright.sizing.memory import Recipe, Split, layer_activation_bytes, optimizer_bytes, state_bytes, training_terms
-from rackwright.estimate.network import Network
 
 from tests.sizing.helpers import network
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from rackwright.sizing import compute
+from rackwright.estimate import flops
 from rackwright.sizing.assumptions import DEFAULT
 from rackwright.sizing.layouts import Pins
 from rackwright.sizing.memory import Recipe
@@ -17,7 +17,7 @@ from tests.sizing.helpers import network
 
 H100 = Target("NVIDIA H100 80GB SXM5", "NVIDIA", 80 * 2**30, 3.35e12, 989e12, Links(450e9, 400e9, 8, 8), 4)
 N = network("llama-3.1-8b")
-JOB = TrainingJob(N, Recipe(), "full", "bf16", 4096, 4096, compute.training_flops_per_token(N, 4096) * 4096, 64, 6400)
+JOB = TrainingJob(N, Recipe(), "full", "bf16", 4096, 4096, flops.training_flops_per_token(N, 4096) * 4096, 64, 6400)
 
 
 def best(job: TrainingJob = JOB, target: Target = H100, **pins) -> Outcome:

@@ -6,7 +6,7 @@ an array of str. `stack` turns many single cases into one case of arrays.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -127,7 +127,7 @@ def stack(cases: Sequence[C]) -> C:
         f.name: stack([getattr(c, f.name) for c in cases])
         if is_dataclass(getattr(first, f.name))
         else np.array([getattr(c, f.name) for c in cases])
-        for f in fields(first)  # type: ignore[arg-type]
+        for f in fields(cast(Any, first))
     }
     return type(first)(**columns)
 

@@ -8,7 +8,7 @@ import json
 from dataclasses import dataclass, field, fields
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -51,7 +51,7 @@ class Calibration:
 
     def of(self, model: str, kind: type[K]) -> K:
         """The coefficients of a model; its priors where the file does not speak of it."""
-        known = {f.name for f in fields(kind)}  # type: ignore[arg-type]
+        known = {f.name for f in fields(cast(Any, kind))}
         return kind(**{name: value for name, value in self.models.get(model, {}).items() if name in known})
 
     def residual(self, model: str, classes: tuple[str, ...]) -> Residuals:
@@ -75,6 +75,6 @@ def parse(text: str) -> Calibration:
 
 def bounds(kind: type) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """prior, low, high and spread of every coefficient, in field order."""
-    marks = [(f.default, f.metadata["low"], f.metadata["high"], f.metadata["spread"] * (abs(f.default) or 1.0)) for f in fields(kind)]
-    prior, low, high, spread = np.array(marks, dtype=float).T
-    return prior, low, high, spread
+    marks = [(f.default, *(f.metadata[name] for name in ("low", "high", "spread"))) for f in fields(cast(Any, kind))]
+    prior, low, high, share = np.array(marks, dtype=float).T
+    return prior, low, high, share * np.where(prior == 0, 1.0, np.abs(prior))

@@ -1,36 +1,13 @@
-"""Floating-point operations per token and the time they take. Numbers in, numbers out: knows neither catalog nor spec.
-
-Source of the forms: 6N per trained token (arXiv 2001.08361) with causal attention counted once (half of the full square); the LoRA
-form 4N (no weight gradients) agrees with every published LoRA run that prints both tokens/s and TFLOP/s.
-"""
+"""The time operations take. Numbers in, numbers out: knows neither catalog nor spec."""
 
 from typing import Any
 
 import numpy as np
 
+from rackwright.estimate.flops import PASSES
 from rackwright.sizing.assumptions import Assumptions
-from rackwright.estimate.network import Network
 
 Num = Any
-
-PASSES = {"full": 6.0, "lora": 4.0, "qlora": 4.0, "p-tuning": 4.0, "forward": 2.0}
-"""FLOPs per weight and token: 2 forward, 2 for the gradient of the input, 2 for the gradient of the weight."""
-
-
-def attention_flops(n: Network, context: float, passes: float = 6.0) -> float:
-    """Scores and weighted sum per token of a causal sequence of `context` tokens; local layers see at most two windows."""
-    width = n.heads * (n.nope_dim + n.rope_dim + n.v_dim) / 2 if n.is_mla else n.heads * n.head_dim
-    local = min(context, 2 * n.window) if n.window else context
-    return passes * width * (n.global_layers * context + n.local_layers * local)
-
-
-def training_flops_per_token(n: Network, context: float, method: str = "full") -> float:
-    """Model FLOPs, recompute not counted. The gradient passes of attention are needed whatever is frozen."""
-    return PASSES[method] * n.matmul + attention_flops(n, context)
-
-
-def forward_flops_per_token(n: Network, context: float) -> float:
-    return PASSES["forward"] * n.matmul + attention_flops(n, context, PASSES["forward"])
 
 
 def recompute_factor(method: str, recompute: Num, visible: float = 1.0) -> Num:

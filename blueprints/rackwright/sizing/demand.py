@@ -1,19 +1,21 @@
 """From what the user wrote to numbers: the only place where the spec's workload and the model catalog meet the formulas."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from rackwright.catalog import models
 from rackwright.catalog.architecture import Architecture, ConfigError, from_fields
 from rackwright.errors import UserError
-from rackwright.problems import At, Problem
-from rackwright.sizing import compute, memory
-from rackwright.sizing.assumptions import Assumptions
 from rackwright.estimate.count import count
-from rackwright.sizing.layouts import Pins
-from rackwright.sizing.memory import Recipe
+from rackwright.estimate.flops import PASSES, training_flops_per_token
+from rackwright.estimate.model import network_of
 from rackwright.estimate.network import Network
 from rackwright.estimate.parameters import lora_parameters, prefix_parameters
+from rackwright.problems import At, Problem
+from rackwright.sizing import memory
+from rackwright.sizing.assumptions import Assumptions
+from rackwright.sizing.layouts import Pins
+from rackwright.sizing.memory import Recipe
 from rackwright.sizing.plan import Assumption, WorkloadFacts
 from rackwright.sizing.serve import ServingJob
 from rackwright.sizing.serving import weight_bytes
@@ -76,28 +78,6 @@ def architecture_of(model: Model) -> tuple[Architecture, str]:
         raise UserError([Problem("S-model", str(fault), at / "architecture")]) from None
 
 
-def network_of(a: Architecture) -> Network:
-    """Widths and counts. The embedding table is looked up, not multiplied; a tied table is multiplied once, as the head."""
-    c = count(a)
-    table = a.vocab * a.hidden if a.tied_embeddings and a.kind == "llm" else 0
-    layered = a.parameter_count is None
-    network = Network(
-        layers=a.layers + a.encoder_layers if layered else 0,
-        hidden=a.hidden, heads=a.heads, kv_heads=a.kv_heads, head_dim=a.head_dim, ffn=a.ffn, gated=a.gated_ffn,
-        vocab=a.vocab, total=c.total, trunk=c.trunk, active=c.active, matmul=c.active - c.tower - c.embedding + table,
-        embedding=c.embedding, head=c.head, routed=c.routed, linear=c.linear,
-        largest_linear=c.largest_linear, largest_block=c.largest_block, tower=c.tower,
-        experts=a.experts, top_k=a.experts_per_token, expert_ffn=a.expert_ffn,
-        shared_ffn=a.shared_experts * a.shared_expert_ffn, moe_layers=a.moe_layers if layered else 0,
-        q_rank=a.q_lora_rank or 0, kv_rank=a.kv_lora_rank or 0, nope_dim=a.qk_nope_head_dim or 0, rope_dim=a.qk_rope_head_dim or 0,
-        v_dim=a.v_head_dim or 0, window=a.sliding_window or 0,
-        local_layers=a.local_layers if layered else 0, global_layers=a.global_layers if layered else 0,
-        max_context=a.max_context or 0, sample_tokens=a.sample_tokens or a.encoder_context or 0,
-    )  # fmt: skip
-    forward = compute.forward_flops_per_token(network, network.sample_tokens) * network.sample_tokens if layered else 0.0
-    return replace(network, flops_per_sample=a.flops_per_sample or forward)
-
-
 def _training(w: Pretrain | Finetune, architecture: Architecture, name: str, a: Assumptions) -> Demand:
     n = network_of(architecture)
     sampled = architecture.kind not in ("llm", "encoder") and n.flops_per_sample > 0
@@ -109,8 +89,8 @@ def _training(w: Pretrain | Finetune, architecture: Architecture, name: str, a: 
     batch = w.global_batch_size or _batch(w, sequence, a, assumed)
     sequences = max(_sequences(w, sequence, sampled, a), 1.0)
     positions = sequence + (adapter.virtual_tokens if adapter and method == "p-tuning" and not sampled else 0)
-    whole = compute.PASSES[method] / 2 * n.flops_per_sample
-    flops = whole if sampled else compute.training_flops_per_token(n, positions, method) * positions
+    whole = PASSES[method] / 2 * n.flops_per_sample
+    flops = whole if sampled else training_flops_per_token(n, positions, method) * positions
     job = TrainingJob(
         network=n,
         recipe=_recipe(w, method, trainable, a),

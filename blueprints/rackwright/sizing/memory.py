@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from rackwright.sizing.assumptions import Assumptions
 from rackwright.estimate.network import Network
+from rackwright.sizing.assumptions import Assumptions
 
 Num = Any
 """float or numpy array of floats."""

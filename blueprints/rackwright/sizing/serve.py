@@ -6,9 +6,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from rackwright.estimate.network import Network
 from rackwright.sizing import memory, serving
 from rackwright.sizing.assumptions import Assumptions
-from rackwright.estimate.network import Network
 from rackwright.sizing.outcome import Outcome, at_p80
 from rackwright.sizing.plan import GIB, Limit, Memory, Parallelism, Rejection, Speed
 from rackwright.sizing.priors import decode

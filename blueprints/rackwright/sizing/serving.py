@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from rackwright.sizing.assumptions import Assumptions
-from rackwright.sizing.compute import forward_flops_per_token
+from rackwright.estimate.flops import forward_flops_per_token
 from rackwright.estimate.network import Network
+from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.priors import Decode
 
 Num = Any

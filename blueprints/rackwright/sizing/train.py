@@ -5,11 +5,11 @@ from functools import lru_cache
 
 import numpy as np
 
+from rackwright.estimate.network import Network
 from rackwright.sizing import compute, memory, priors, traffic
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.layouts import Layouts, Pins, Shape, enumerate_layouts, why_none
 from rackwright.sizing.memory import Recipe, Split, Terms
-from rackwright.estimate.network import Network
 from rackwright.sizing.outcome import Outcome
 from rackwright.sizing.plan import GIB, Limit, Memory, Parallelism, Rejection, Speed
 from rackwright.sizing.priors import Prior
