@@ -19,7 +19,7 @@ class Model:
     name: str
     metric: str
     csv: tuple[str, ...]
-    kind: type
+    kind: Any
     predict: Callable[[Any, Any], np.ndarray]
     classes: Callable[[Any], tuple[str, ...]]
     applies: Callable[[Any], bool]
