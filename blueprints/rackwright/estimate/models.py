@@ -29,4 +29,7 @@ class Model:
 
 def registry() -> tuple[Model, ...]:
     """Every model, in the order of the file."""
-    return ()
+    from rackwright.estimate import adapter_memory, decode, finish, memory, offline, serving_memory, step, tpu_step
+
+    rooms = (step, tpu_step, finish, memory, adapter_memory, decode, offline, serving_memory)
+    return tuple(model for room in rooms for model in room.MODELS)

@@ -1,7 +1,9 @@
 """What `estimate` answers. Bytes, seconds, rates; every headline as p10, p50, p90."""
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
+
+Num = Any
 
 
 @dataclass(frozen=True)
@@ -20,45 +22,47 @@ class Band:
 
 @dataclass(frozen=True)
 class MemoryTerms:
-    """Bytes on the fullest accelerator, by what holds them; kv: cache of a server; reserved: allocator's reserve and fragments."""
+    """Bytes on the fullest accelerator (numbers, or arrays of many cases), by what holds them. kv: cache of a server; reserved:
+    allocator's reserve and fragments."""
 
-    weights: float = 0.0
-    gradients: float = 0.0
-    optimizer: float = 0.0
-    activations: float = 0.0
-    head: float = 0.0
-    kv: float = 0.0
-    fixed: float = 0.0
-    reserved: float = 0.0
+    weights: Num = 0.0
+    gradients: Num = 0.0
+    optimizer: Num = 0.0
+    activations: Num = 0.0
+    head: Num = 0.0
+    kv: Num = 0.0
+    fixed: Num = 0.0
+    reserved: Num = 0.0
 
     @property
-    def total(self) -> float:
-        return sum(asdict(self).values())
+    def total(self) -> Num:
+        return sum(getattr(self, f.name) for f in fields(self))
 
 
 @dataclass(frozen=True)
 class StepTerms:
-    """Seconds of one optimizer step. *_exposed: what communication adds to the step after overlap; *_total: what it takes on the wire."""
+    """Seconds of one optimizer step (numbers, or arrays of many cases). *_exposed: what communication adds to the step after
+    overlap; *_total: what it takes on the wire."""
 
-    compute: float = 0.0
-    recompute: float = 0.0
-    bubble: float = 0.0
-    optimizer: float = 0.0
-    offload: float = 0.0
-    tensor_exposed: float = 0.0
-    context_exposed: float = 0.0
-    expert_exposed: float = 0.0
-    pipeline_exposed: float = 0.0
-    data_exposed: float = 0.0
-    tensor_total: float = 0.0
-    context_total: float = 0.0
-    expert_total: float = 0.0
-    pipeline_total: float = 0.0
-    data_total: float = 0.0
+    compute: Num = 0.0
+    recompute: Num = 0.0
+    bubble: Num = 0.0
+    optimizer: Num = 0.0
+    offload: Num = 0.0
+    tensor_exposed: Num = 0.0
+    context_exposed: Num = 0.0
+    expert_exposed: Num = 0.0
+    pipeline_exposed: Num = 0.0
+    data_exposed: Num = 0.0
+    tensor_total: Num = 0.0
+    context_total: Num = 0.0
+    expert_total: Num = 0.0
+    pipeline_total: Num = 0.0
+    data_total: Num = 0.0
 
     @property
-    def total(self) -> float:
-        return sum(value for name, value in asdict(self).items() if not name.endswith("_total"))
+    def total(self) -> Num:
+        return sum(getattr(self, f.name) for f in fields(self) if not f.name.endswith("_total"))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,5 @@
+"""To come."""
+
+from rackwright.estimate.models import Model
+
+MODELS: tuple[Model, ...] = ()
