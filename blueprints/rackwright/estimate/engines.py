@@ -1,0 +1,74 @@
+"""Trainers and servers by the names people print, as families with the defaults that decide memory and time.
+
+A family is code that behaves alike: kernels, what it shards, what it keeps. Sources are the projects' own documentation of 2026-11.
+"""
+
+import re
+from dataclasses import dataclass
+
+ROLES = ("train", "serve")
+
+
+@dataclass(frozen=True)
+class Engine:
+    """compiled: kernels fused by torch.compile, XLA or hand-written fused modules; flash: no s x s scores in memory; fused_loss: whole
+    logits are never held; weight, gradient, optimizer_bytes: per trained parameter in 16-bit training, fp32 master inside optimizer;
+    sequence_parallel: norms are split along with tensor parallelism; zero_stage: what the data-parallel group shards unless said."""
+
+    family: str
+    role: str
+    names: tuple[str, ...]
+    compiled: bool = False
+    flash: bool = True
+    fused_loss: bool = False
+    weight_bytes: float = 2.0
+    gradient_bytes: float = 4.0
+    optimizer_bytes: float = 12.0
+    sequence_parallel: bool = True
+    zero_stage: int = 1
+
+
+ENGINES = (
+    Engine("megatron-deepspeed", "train", ("megatron-deepspeed",), flash=False, sequence_parallel=False),
+    Engine("megatron", "train", ("megatron", "nemo", "mcore", "transformer engine", "mxnet", "nvidia release"), compiled=True),
+    Engine("composer", "train", ("composer", "llm-foundry", "mosaic"), zero_stage=3, weight_bytes=4.0, optimizer_bytes=8.0),
+    Engine("torchtitan", "train", ("torchtitan",), zero_stage=3, weight_bytes=4.0, optimizer_bytes=8.0),
+    Engine("automodel", "train", ("automodel",), zero_stage=3, weight_bytes=2.0, gradient_bytes=2.0, optimizer_bytes=8.0),
+    Engine("nanotron", "train", ("nanotron",), sequence_parallel=True),
+    Engine("fsdp", "train", ("fsdp", "fairscale"), zero_stage=3, weight_bytes=4.0, optimizer_bytes=8.0),
+    Engine("unsloth", "train", ("unsloth",), compiled=True, fused_loss=True, zero_stage=0, gradient_bytes=2.0),
+    Engine("torchtune", "train", ("torchtune",), fused_loss=True, zero_stage=0, gradient_bytes=2.0, optimizer_bytes=4.0),
+    Engine("litgpt", "train", ("litgpt", "lit-gpt", "lit-llama", "lightning"), zero_stage=0, gradient_bytes=2.0, optimizer_bytes=4.0),
+    Engine("deepspeed", "train", ("deepspeed",), zero_stage=3, gradient_bytes=2.0),
+    Engine("hf", "train", ("transformers", "hf", "hugging", "peft", "swift", "llama-factory", "axolotl", "trl", "accelerate", "longlora"),
+           zero_stage=0, gradient_bytes=2.0, optimizer_bytes=4.0),
+    Engine("maxtext", "train", ("maxtext", "levanter", "jax", "pax", "t5x", "torch_xla", "torchxla", "xla", "tpu"), compiled=True,
+           zero_stage=3, weight_bytes=4.0, optimizer_bytes=8.0),
+    Engine("optimum-habana", "train", ("habana", "gaudi", "optimum"), zero_stage=1),
+    Engine("pytorch", "train", ("pytorch", "torch"), compiled=False, zero_stage=0),
+    Engine("trtllm", "serve", ("trtllm", "tensorrt-llm", "tensorrt", "trt-llm", "nim", "triton"), compiled=True),
+    Engine("sglang", "serve", ("sglang",), compiled=True),
+    Engine("vllm", "serve", ("vllm", "kserve", "ray serve"), compiled=True),
+    Engine("gpt-fast", "serve", ("gpt-fast", "gptfast"), compiled=True),
+    Engine("jetstream", "serve", ("jetstream", "saxml", "maxengine", "disaggregated tpu"), compiled=True),
+    Engine("fastertransformer", "serve", ("fastertransformer",), compiled=True),
+    Engine("tgi", "serve", ("text-generation-inference", "tgi", "lmdeploy", "deepspeed-mii", "lightllm"), compiled=True),
+    Engine("hf", "serve", ("transformers", "hf", "hugging", "pytorch", "torch", "litgpt", "lit-gpt", "qwen"), compiled=False),
+)  # fmt: skip
+"""First match wins, so the particular stands before the general."""
+
+OTHER = {"train": Engine("other", "train", ()), "serve": Engine("other", "serve", (), compiled=True)}
+
+
+def engine(name: str, role: str) -> Engine:
+    """The family of a printed name; `other`, with common defaults, where none is known."""
+    said = name.strip().lower()
+    rows = [e for e in ENGINES if e.role == role]
+    whole = next((e for e in rows if said == e.family), None)
+    return whole or next((e for e in rows if any(part in said for part in e.names)), OTHER[role])
+
+
+def release(name: str, said: str = "") -> float:
+    """Major * 100 + minor of the release that is printed in or beside the name; 0 where there is none. 0.12.0 is 12, 1.0.0rc3 is 100."""
+    found = re.search(r"(\d+)\.(\d+)", said or name)
+    return float(found.group(1)) * 100 + float(found.group(2)) if found else 0.0
