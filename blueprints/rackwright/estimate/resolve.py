@@ -1,0 +1,299 @@
+"""From a pinned configuration to what the formulas see, and the laws a configuration must keep. Joins config, catalog and engines.
+
+Every law that is broken is reported with its path (`layout.tensor`), its reason and a way out; nothing is rounded into shape silently.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from rackwright.catalog import models
+from rackwright.catalog.architecture import Architecture, ConfigError, from_fields
+from rackwright.errors import UserError
+from rackwright.estimate import hardware
+from rackwright.estimate.case import RECOMPUTE, Chip, TrainingCase, Wires
+from rackwright.estimate.config import Configuration, HardwareConfig, Pool, ServingConfig, TrainingConfig
+from rackwright.estimate.count import count
+from rackwright.estimate.engines import engine, release
+from rackwright.estimate.model import network_of
+from rackwright.estimate.network import Network
+from rackwright.estimate.parameters import lora_parameters, prefix_parameters, prompt_parameters
+from rackwright.estimate.serving_case import ServingCase
+from rackwright.problems import At, Problem
+
+BYTES = {"fp32": 4.0, "tf32": 4.0, "bf16": 2.0, "fp16": 2.0, "fp8": 1.0, "mxfp8": 1.03125, "int8": 1.01, "fp4": 0.5625, "int4": 0.53}
+"""Per weight of a matrix, scales included (mxfp8: one byte per 32; nvfp4: one per 16; int4: groups of 128); nf4: see nf4_bytes."""
+NF4 = {False: 0.5 + 4 / 64, True: 0.5 + 1 / 64 + 4 / (64 * 256)}
+"""By double quantisation: fp32 scales per block of 64, or 8-bit scales of scales (QLoRA, arXiv 2305.14314, section 3)."""
+OPTIMIZER = {"adamw": 12.0, "adamw-bf16": 4.0, "adamw-8bit": 2 * 1.016, "sgd": 4.0, "muon": 8.0}
+"""Bytes of state per trained parameter beside a 16-bit weight; fp32 masters are added where the engine keeps them."""
+REAL_IMBALANCE = 1.3
+"""Tokens of the fullest expert rank over the mean with a trained router: rackwright's choice 2026-11, not measured."""
+ENGINE_KV = {"fp8": 1.0, "int8": 1.0, "fp4": 0.5625}
+MEMORY_SHARE = 0.9
+"""vLLM's default gpu_memory_utilization; TensorRT-LLM's free_gpu_memory_fraction is 0.9 of what the weights leave."""
+BATCHED_TOKENS = 8192.0
+"""vLLM's default max_num_batched_tokens of recent releases, and TensorRT-LLM's max_num_tokens."""
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """A case and what had to be assumed to get there, in words."""
+
+    case: TrainingCase | ServingCase
+    architecture: Architecture
+    assumed: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def resolve(config: Configuration) -> Resolved:
+    """Raises UserError with every problem of the configuration."""
+    if isinstance(config, ServingConfig):
+        return _resolved(config, serving_case(config))
+    if isinstance(config, TrainingConfig):
+        return _resolved(config, training_case(config))
+    raise UserError([Problem("E-kind", "samples are estimated without a case", At() / "kind")])
+
+
+def architecture_of(model: str | dict[str, Any]) -> Architecture:
+    """A catalog name or alias, or the architecture's own fields. Raises UserError."""
+    at = At() / "model"
+    if isinstance(model, str):
+        row = models.find(model)
+        if row is None:
+            near = ", ".join(models.nearest(model))
+            raise UserError([Problem("E-model", f"{model!r} is not in the model catalog", at, f"nearest: {near}" if near else "")])
+        return row.architecture
+    return _described(tuple(sorted(model.items())))
+
+
+@lru_cache(maxsize=4096)
+def _described(items: tuple[tuple[str, Any], ...]) -> Architecture:
+    try:
+        return from_fields(dict(items))
+    except ConfigError as fault:
+        at = At() / "model" / fault.field if fault.field else At() / "model"
+        raise UserError([Problem("E-model", str(fault), at)]) from None
+
+
+@lru_cache(maxsize=4096)
+def _network(a: Architecture) -> Network:
+    return network_of(a)
+
+
+def training_case(config: TrainingConfig, *, checked: bool = True) -> TrainingCase:
+    """Raises UserError with every law the configuration breaks; checked False: it was run, so whatever it breaks is ours."""
+    architecture = architecture_of(config.model)
+    n, h, e = _network(architecture), config.hardware, engine(config.engine.name, "train")
+    chip, wires = parts(h, config.numbers)
+    if checked:
+        _refuse(training_problems(config, n, chip))
+    w = config.layout
+    split = w.tensor * w.pipeline * w.context
+    replicas = w.data or max(h.count // split, 1)
+    micro_batches = config.micro_batches or max(
+        (config.global_batch or replicas * config.micro_batch) // (replicas * config.micro_batch), 1
+    )
+    stage = {"none": 0, "zero1": 1, "zero2": 2, "zero3": 3, "fsdp": 3, "hsdp": 3}[w.shard] if w.shard else e.zero_stage
+    group = w.shard_group or (min(int(wires.per_node), replicas * w.context) if w.shard == "hsdp" else replicas * w.context)
+    adapter = config.adapter
+    weight = BYTES.get(config.weight_numbers or "", e.weight_bytes)
+    gradient = BYTES.get(config.gradient_numbers or "", e.gradient_bytes)
+    optimizer = e.optimizer_bytes if config.optimizer == "adamw" else OPTIMIZER[config.optimizer]
+    frozen = NF4[config.double_quantised] if config.base_numbers == "nf4" else BYTES.get(config.base_numbers or "", 2.0)
+    method = "p-tuning" if adapter and adapter.type in ("p-tuning", "prompt") else "lora" if adapter else "full"
+    return TrainingCase(
+        network=n,
+        chip=chip,
+        wires=wires,
+        accelerators=float(h.count),
+        sequence=float(config.sequence),
+        micro_batch=float(config.micro_batch),
+        micro_batches=float(micro_batches),
+        tensor=float(w.tensor),
+        pipeline=float(w.pipeline),
+        virtual=float(w.virtual),
+        context=float(w.context),
+        expert=float(w.expert),
+        expert_tensor=float(w.expert_tensor or 1),
+        replicas=float(replicas),
+        shards=float(group),
+        zero_stage=float(stage),
+        sequence_parallel=float(e.sequence_parallel if w.sequence_parallel is None else w.sequence_parallel),
+        recompute=float(RECOMPUTE.index(config.recompute)),
+        recompute_share=config.recompute_share,
+        offload_optimizer=float("optimizer" in config.offload),
+        offload_activations=float("activations" in config.offload),
+        passes=4.0 if adapter else 6.0,
+        adapter=float(adapter is not None),
+        trainable=_trainable(config, architecture, n),
+        weight_bytes=weight,
+        gradient_bytes=gradient,
+        optimizer_bytes=optimizer,
+        frozen_bytes=frozen,
+        virtual_tokens=float(adapter.virtual_tokens) if adapter and method == "p-tuning" else 0.0,
+        numbers=config.numbers,
+        engine=e.family,
+        compiled=float(e.compiled if config.engine.compiled is None else config.engine.compiled),
+        flash=float(e.flash if config.engine.attention is None else config.engine.attention == "flash"),
+        fused_loss=float(e.fused_loss if config.engine.loss is None else config.engine.loss == "fused"),
+        fused_backward=float(config.optimizer_in_backward),
+        moe_imbalance=REAL_IMBALANCE if config.routing == "real" and n.is_moe else 1.0,
+        slices=float(h.slices),
+    )
+
+
+def serving_case(config: ServingConfig, pool: Pool | None = None, *, checked: bool = True) -> ServingCase:
+    """Of one replica; pool: one side of a disaggregated deployment instead of the whole. Raises UserError; checked: see above."""
+    architecture = architecture_of(config.model)
+    n, h, e = _network(architecture), config.hardware, engine(config.engine.name, "serve")
+    chip, wires = parts(h, config.weight_numbers)
+    if checked:
+        _refuse(serving_problems(config, n, chip))
+    w = pool.layout if pool else config.layout
+    each = w.tensor * w.pipeline * w.attention_data
+    replicas = max((pool.accelerators if pool else h.count) // each, 1)
+    kv = config.kv_numbers or "bf16"
+    speculation = config.speculation
+    return ServingCase(
+        network=n,
+        chip=chip,
+        wires=wires,
+        tensor=float(w.tensor),
+        pipeline=float(w.pipeline),
+        expert=float(w.expert),
+        attention_data=float(w.attention_data),
+        replicas=float(replicas),
+        linear_bytes=NF4[config.weight_numbers == "nf4"] if config.weight_numbers == "nf4" else BYTES[config.weight_numbers],
+        kv_element=ENGINE_KV.get(kv, BYTES.get(kv, 2.0)),
+        input=float(config.input_tokens),
+        output=float(config.output_tokens),
+        concurrency=config.concurrency / replicas if config.concurrency else float("inf"),
+        rate=(config.requests_per_s or 0.0) / replicas,
+        cached_share=config.prefix_hit_rate,
+        memory_share=config.memory_share or MEMORY_SHARE,
+        batched_tokens=float(config.max_batched_tokens or BATCHED_TOKENS),
+        max_sequences=float(config.max_sequences or 0),
+        max_context=float(config.max_context or 0),
+        numbers=config.weight_numbers,
+        kv_numbers=kv,
+        engine=e.family,
+        release=release(config.engine.name, config.engine.release),
+        compiled=float(e.compiled if config.engine.compiled is None else config.engine.compiled),
+        flash=float(e.flash if config.engine.attention is None else config.engine.attention == "flash"),
+        open_loop=float(config.requests_per_s is not None and config.concurrency is None),
+        accepted_tokens=_accepted(speculation.draft, speculation.acceptance) if speculation else 1.0,
+        draft_share=speculation.draft * speculation.draft_share if speculation else 0.0,
+        adapters=float(config.loras),
+        adapter_rank=float(config.lora_rank),
+    )
+
+
+def parts(h: HardwareConfig, numbers: str) -> tuple[Chip, Wires]:
+    """Raises UserError where the accelerator is not known."""
+    try:
+        a = hardware.find(h.accelerator)
+    except hardware.UnknownAccelerator as fault:
+        raise UserError([Problem("E-accelerator", str(fault), At() / "hardware" / "accelerator")]) from None
+    memory = h.memory_gib * hardware.GIB if h.memory_gib else None
+    chip = hardware.chip(a, numbers, memory, h.power_watts)
+    return chip, hardware.wires(a, h.per_node, h.scale_up_gb_s, h.scale_up_domain, h.scale_out_gb_s, h.count // h.slices)
+
+
+def training_problems(config: TrainingConfig, n: Network, chip: Chip) -> Iterator[Problem]:
+    """Every law a training configuration breaks."""
+    w, at = config.layout, At() / "layout"
+    yield from _common_problems(config.hardware, config.numbers, config.sequence, n, "sequence")
+    if n.heads and n.heads % w.tensor:
+        yield Problem("E-heads", f"{w.tensor} does not divide the {n.heads:g} attention heads", at / "tensor", _divisors(n.heads))
+    if w.pipeline > max(n.layers, 1):
+        yield Problem("E-layers", f"{w.pipeline} pipeline stages for {n.layers:g} layers", at / "pipeline", f"at most {n.layers:g}")
+    if w.virtual > 1 and n.layers and w.pipeline * w.virtual > n.layers:
+        yield Problem("E-virtual", f"{w.pipeline} x {w.virtual} virtual stages for {n.layers:g} layers", at / "virtual")
+    if w.expert > 1 and not n.is_moe:
+        yield Problem("E-experts", "the model has no experts to spread", at / "expert", "expert: 1")
+    elif w.expert > 1 and n.experts % w.expert:
+        yield Problem("E-experts", f"{w.expert} does not divide the {n.experts:g} experts", at / "expert", _divisors(n.experts))
+    if w.context > 1 and config.sequence % w.context:
+        yield Problem("E-context", f"{w.context} does not divide a sequence of {config.sequence}", at / "context")
+    split = w.tensor * w.pipeline * w.context
+    if config.hardware.count % split or (w.data and w.data * split != config.hardware.count):
+        ways = f"tensor x pipeline x context{' x data' if w.data else ''} = {split * (w.data or 1)}"
+        yield Problem("E-split", f"{ways} does not make {config.hardware.count} accelerators", at, f"count: a multiple of {split}")
+        return
+    replicas = w.data or config.hardware.count // split
+    if config.global_batch and config.global_batch % (replicas * config.micro_batch):
+        reason = f"{replicas} replicas x micro-batches of {config.micro_batch} do not divide a batch of {config.global_batch}"
+        yield Problem("E-batch", reason, At() / "global_batch", f"a multiple of {replicas * config.micro_batch}")
+
+
+def serving_problems(config: ServingConfig, n: Network, chip: Chip) -> Iterator[Problem]:
+    """Every law a serving configuration breaks."""
+    w, at = config.layout, At() / "layout"
+    longest = config.max_context or config.input_tokens + config.output_tokens
+    yield from _common_problems(config.hardware, config.weight_numbers, longest, n, "max_context" if config.max_context else "input_tokens")
+    if n.heads and n.heads % w.tensor:
+        yield Problem("E-heads", f"{w.tensor} does not divide the {n.heads:g} attention heads", at / "tensor", _divisors(n.heads))
+    if w.pipeline > max(n.layers, 1):
+        yield Problem("E-layers", f"{w.pipeline} pipeline stages for {n.layers:g} layers", at / "pipeline", f"at most {n.layers:g}")
+    each = w.tensor * w.pipeline * w.attention_data
+    if config.hardware.count % each and not config.prefill:
+        yield Problem("E-split", f"a replica of {each} does not divide {config.hardware.count} accelerators", at, f"a multiple of {each}")
+    if (config.prefill is None) != (config.decode is None):
+        yield Problem("E-pools", "prefill and decode are given together or not at all", At() / ("decode" if config.prefill else "prefill"))
+
+
+def _common_problems(h: HardwareConfig, numbers: str, longest: float, n: Network, field: str) -> Iterator[Problem]:
+    a = hardware.find(h.accelerator)
+    if numbers not in ("fp32", "tf32") and a.peak(numbers) is None:
+        yield Problem("E-numbers", f"no {numbers} arithmetic on {a.name}", At() / ("numbers" if field == "sequence" else "weight_numbers"))
+    if n.max_context and longest > n.max_context:
+        reason = f"{longest:,.0f} tokens, but the model was made for {n.max_context:,.0f}"
+        yield Problem("E-length", reason, At() / field, f"at most {n.max_context:.0f}")
+    if h.count % h.slices:
+        yield Problem("E-slices", f"{h.slices} slices of {h.count} accelerators", At() / "hardware" / "slices")
+
+
+def _refuse(problems: Iterator[Problem]) -> None:
+    found = list(problems)
+    if found:
+        raise UserError(found)
+
+
+def _divisors(whole: float) -> str:
+    return "one of " + ", ".join(str(i) for i in range(1, int(whole) + 1) if whole % i == 0)
+
+
+def _trainable(config: TrainingConfig, architecture: Architecture, n: Network) -> float:
+    a = config.adapter
+    if a is None:
+        return n.trunk
+    if a.parameters:
+        return float(a.parameters)
+    if a.type == "p-tuning":
+        return float(prefix_parameters(architecture.layers, architecture.kv_heads, architecture.head_dim, a.virtual_tokens or 20))
+    if a.type == "prompt":
+        return float(prompt_parameters(architecture.hidden, a.virtual_tokens or 20))
+    targets: Any = {"attention": "attention", "qv": "qv", "q,v": "qv", "q_proj,v_proj": "qv"}.get(a.targets.replace(" ", ""), "all-linear")
+    return float(lora_parameters(count(architecture).layers, a.rank, targets)) or 0.005 * n.total
+
+
+def _accepted(draft: int, acceptance: float) -> float:
+    """Mean tokens one target step yields: a geometric run of accepted drafts and the target's own token (arXiv 2211.17192, eq. 1)."""
+    return draft + 1.0 if acceptance == 1 else (1 - acceptance ** (draft + 1)) / (1 - acceptance)
+
+
+def _resolved(config: TrainingConfig | ServingConfig, case: TrainingCase | ServingCase) -> Resolved:
+    said = [
+        f"{name} not given: {value}"
+        for name, given, value in (
+            ("hardware.per_node", config.hardware.per_node, f"{float(case.wires.per_node):g}"),
+            ("hardware.scale_out_gb_s", config.hardware.scale_out_gb_s, f"{float(case.wires.scale_out_bytes_per_s) / 1e9:g} GB/s each"),
+        )
+        if given is None
+    ]
+    return Resolved(case, architecture_of(config.model), tuple(said))
+
+
+__all__ = ["Resolved", "architecture_of", "parts", "resolve", "serving_case", "training_case"]
