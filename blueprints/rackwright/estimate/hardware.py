@@ -11,6 +11,8 @@ from functools import cache, lru_cache
 from pathlib import Path
 
 from rackwright.catalog.read import Catalog
+from rackwright.catalog.rows import FORMATS
+from rackwright.catalog.rows import Accelerator as Row
 from rackwright.estimate.case import Chip, Wires
 
 DATA = Path(__file__).parent / "data" / "accelerators.csv"
@@ -177,20 +179,23 @@ def _index() -> dict[str, Accelerator]:
     return index
 
 
+def of(row: Row) -> Accelerator | None:
+    """A row of the catalog as the formulas need it; None where memory, bandwidth or 16-bit peak are not published."""
+    flops = tuple((f, value) for f in FORMATS if (value := row.peak(f)))
+    if not (row.memory_bytes and row.memory_bandwidth_bytes_per_s and {"bf16", "fp16"} & dict(flops).keys()):
+        return None
+    generation = GENERATIONS.get(row.architecture, row.architecture.lower().replace(" ", "-"))
+    if row.name.startswith("TPU"):
+        generation = "tpu-" + generation.removeprefix("tpu-").split("-")[0]
+    host = C2C_BYTES_PER_S if row.architecture.startswith("Grace") else PCIE_BYTES_PER_S.get(generation, 25e9)
+    return Accelerator(
+        row.name, generation, float(row.memory_bytes), row.memory_bandwidth_bytes_per_s, flops, row.scale_up_bytes_per_s,
+        row.scale_up_domain or 1, row.tdp_watts, host,
+    )  # fmt: skip
+
+
 def _catalog():
-    formats = ("fp32", "tf32", "bf16", "fp16", "fp8", "int8", "fp4")
-    for a in Catalog.default().accelerators:
-        flops = tuple((f, value) for f in formats if (value := a.peak(f)))
-        if not (a.memory_bytes and a.memory_bandwidth_bytes_per_s and {"bf16", "fp16"} & dict(flops).keys()):
-            continue
-        generation = GENERATIONS.get(a.architecture, a.architecture.lower().replace(" ", "-"))
-        if a.name.startswith("TPU"):
-            generation = "tpu-" + generation.removeprefix("tpu-").split("-")[0]
-        host = C2C_BYTES_PER_S if a.architecture.startswith("Grace") else PCIE_BYTES_PER_S.get(generation, 25e9)
-        yield Accelerator(
-            a.name, generation, float(a.memory_bytes), a.memory_bandwidth_bytes_per_s, flops, a.scale_up_bytes_per_s,
-            a.scale_up_domain or 1, a.tdp_watts, host,
-        ), a.aliases  # fmt: skip
+    yield from ((found, row.aliases) for row in Catalog.default().accelerators if (found := of(row)))
 
 
 def _others():
