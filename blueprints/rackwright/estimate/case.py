@@ -108,6 +108,16 @@ class TrainingCase:
     moe_imbalance: Num = 1.0
     slices: Num = 1.0
     """TPU slices joined over the data-centre network."""
+    recompute_norms: Num = 0.0
+    recompute_mlp: Num = 0.0
+    recompute_act: Num = 0.0
+    recompute_up: Num = 0.0
+    """Modules that selective recompute names beside the attention core: norm outputs, the dense FFN whole, the activation function of
+    experts, MLA's up-projections."""
+    measures_reserved: Num = 1.0
+    """Of a measured run: 1 when its peak is what the allocator reserved, 0 when what tensors took."""
+    measured_stage: Num = -1.0
+    """Of a measured run: the pipeline stage whose peak was read, 0 first; -1: the fullest."""
 
     @property
     def tokens(self) -> Num:
