@@ -140,6 +140,8 @@ class ServingConfig(_Strict):
     layout: ServingLayout = ServingLayout()
     concurrency: Positive | None = None
     requests_per_s: Positive | None = None
+    requests: Count | None = None
+    """Of a whole offline job, all queued at its start; left out: without end."""
     weight_numbers: Numbers = "bf16"
     kv_numbers: Numbers | None = None
     memory_share: Share | None = None

@@ -171,6 +171,7 @@ def serving_case(config: ServingConfig, pool: Pool | None = None, *, checked: bo
         output=float(config.output_tokens),
         concurrency=config.concurrency / replicas if config.concurrency else float("inf"),
         rate=(config.requests_per_s or 0.0) / replicas,
+        requests=(config.requests or 0.0) / replicas,
         cached_share=config.prefix_hit_rate,
         memory_share=config.memory_share or MEMORY_SHARE,
         batched_tokens=float(config.max_batched_tokens or BATCHED_TOKENS),
