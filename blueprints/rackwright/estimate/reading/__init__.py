@@ -1,0 +1,1 @@
+"""From printed cells to configurations and measured values."""

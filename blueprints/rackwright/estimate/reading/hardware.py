@@ -1,0 +1,60 @@
+"""The hardware columns of a row: accelerator, count, nodes, and what is said of the links."""
+
+import re
+from typing import Any
+
+from rackwright.estimate.reading.cells import Row
+
+GBIT = {"hdr": 200.0, "ndr": 400.0, "xdr": 800.0, "edr": 100.0}
+"""Gb/s per port of InfiniBand's generations. Source: IBTA roadmap."""
+
+
+def hardware(row: Row) -> dict[str, Any]:
+    """Fields of config.HardwareConfig. Raises BrokenCell."""
+    accelerators, nodes = row.count("accel_count") or _product(row), row.count("nodes")
+    links = row.lower("interconnect")
+    tpu = row.csv == "tpu_training" or "tpu" in row.lower("hardware")
+    per_node = accelerators // nodes if nodes and accelerators % nodes == 0 and not tpu else None
+    watts = re.search(r"power limit (\d+) w", row.notes)
+    found = {
+        "accelerator": _name(row),
+        "count": accelerators,
+        "per_node": per_node,
+        "power_watts": float(watts.group(1)) if watts and "w" not in row.lower("hardware") else None,
+        "scale_up_domain": 72 if "nvl72" in links else None,
+        "scale_out_gb_s": _scale_out(links, per_node or 8),
+        "slices": nodes if tpu and nodes and accelerators % nodes == 0 else None,
+    }
+    return {k: v for k, v in found.items() if v is not None}
+
+
+def _name(row: Row) -> str:
+    """With the memory size where the name leaves it out."""
+    name, size = row.text("hardware"), row.number("accel_mem_gb")
+    if size and not re.search(r"\d\s*gi?b", name.lower()) and re.fullmatch(r"[A-Za-z]+\d+", name):
+        return f"{name}-{size:g}GB"
+    return name or "not said"
+
+
+def _product(row: Row) -> int:
+    made = 1
+    for column in ("tp", "pp", "cp", "dp", "attention_dp"):
+        made *= row.count(column) or 1
+    return made
+
+
+def _scale_out(said: str, per_node: int) -> float | None:
+    """GB/s per accelerator and direction, from "4x OmniPath 100 Gb/s", "RoCE 1600 Gb/s per node", "8x HDR IB", "400 Gb/s per GPU"."""
+    per_each = re.search(r"(\d+)\s*gb/s per gpu", said)
+    if per_each:
+        return float(per_each.group(1)) / 8
+    per_box = re.search(r"(\d+)\s*gb/s per node", said)
+    if per_box:
+        return float(per_box.group(1)) / 8 / per_node
+    for part in re.split(r"[;+,]", said):
+        cards = re.search(r"(\d+)\s*x\s", part)
+        speed = re.search(r"(\d+)\s*gb(?:/s|e|it)", part) or next((g for g in GBIT if re.search(rf"\b{g}\b", part)), None)
+        if cards and speed and not re.search(r"nvlink|nvswitch|storage|management|xgmi", part):
+            rate = GBIT[speed] if isinstance(speed, str) else float(speed.group(1))
+            return int(cards.group(1)) * rate / 8 / per_node if rate >= 25 else None
+    return None
