@@ -154,7 +154,7 @@ def serving_case(config: ServingConfig, pool: Pool | None = None, *, checked: bo
     w = pool.layout if pool else config.layout
     each = w.tensor * w.pipeline * w.attention_data
     replicas = max((pool.accelerators if pool else h.count) // each, 1)
-    kv = config.kv_numbers or "bf16"
+    kv = config.kv_numbers or _cache_numbers(e.family, config.weight_numbers)
     speculation = config.speculation
     return ServingCase(
         network=n,
@@ -278,6 +278,11 @@ def _trainable(config: TrainingConfig, architecture: Architecture, n: Network) -
         return float(prompt_parameters(architecture.hidden, a.virtual_tokens or 20))
     targets: Any = {"attention": "attention", "qv": "qv", "q,v": "qv", "q_proj,v_proj": "qv"}.get(a.targets.replace(" ", ""), "all-linear")
     return float(lora_parameters(count(architecture).layers, a.rank, targets)) or 0.005 * n.total
+
+
+def _cache_numbers(family: str, weights: str) -> str:
+    """Where nobody says: NVIDIA's FP8 and NVFP4 checkpoints name an fp8 cache and TensorRT-LLM follows them; other engines keep 16 bit."""
+    return "fp8" if family == "trtllm" and weights in ("fp8", "fp4") else "bf16"
 
 
 def _accepted(draft: int, acceptance: float) -> float:
