@@ -37,6 +37,8 @@ class Chip:
     is_tpu: Num = 0.0
     host_bytes_per_s: Num = 25e9
     """PCIe or C2C, one direction: what offload goes over."""
+    sustained_share: Num = 0.8
+    """Of the nameplate peak, what a large matrix product reaches on the accelerator (measured in bf16; clocks, power and kernels)."""
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,9 @@ C2C_BYTES_PER_S = 450e9
 PEAK_OF = {"mxfp8": "fp8", "nf4": "bf16", "int4": "bf16", "fp16": "bf16"}
 """Format -> the one whose peak it runs at; weights in 4 bit without arithmetic of their own multiply in 16 bit."""
 
+TYPICAL_SUSTAINED_SHARE = 0.8
+"""Measured over nameplate matrix peak of H100, H200 and B200: what an accelerator nobody measured is taken for."""
+
 UNNAMED = "GPU, not named"
 """Published runs that say only how much memory there was: good for memory, an A100's numbers for the rest."""
 
@@ -58,6 +61,8 @@ class Accelerator:
     domain: int
     tdp_watts: float | None
     host_bytes_per_s: float
+    sustained_share: float = TYPICAL_SUSTAINED_SHARE
+    """Measured bf16 matrix peak over nameplate; of its architecture, else its generation, where its own was not measured."""
     power_watts: float | None = None
 
     @property
@@ -99,6 +104,7 @@ def chip(a: Accelerator, numbers: str = "bf16", memory_bytes: float | None = Non
         power_share=min(cap / a.tdp_watts, 1.0) if cap and a.tdp_watts else 1.0,
         is_tpu=float(a.is_tpu),
         host_bytes_per_s=a.host_bytes_per_s,
+        sustained_share=a.sustained_share,
     )
 
 
@@ -190,8 +196,25 @@ def of(row: Row) -> Accelerator | None:
     host = C2C_BYTES_PER_S if row.architecture.startswith("Grace") else PCIE_BYTES_PER_S.get(generation, 25e9)
     return Accelerator(
         row.name, generation, float(row.memory_bytes), row.memory_bandwidth_bytes_per_s, flops, row.scale_up_bytes_per_s,
-        row.scale_up_domain or 1, row.tdp_watts, host,
+        row.scale_up_domain or 1, row.tdp_watts, host, _sustained(row.architecture, row.name),
     )  # fmt: skip
+
+
+@cache
+def _sustained_shares() -> dict[str, list[float]]:
+    """By name, architecture and generation."""
+    shares: dict[str, list[float]] = {}
+    for row in Catalog.default().accelerators:
+        if row.measured_bf16_flops and (nameplate := row.peak("bf16")):
+            for key in (row.name, row.architecture, GENERATIONS.get(row.architecture, "")):
+                shares.setdefault(key, []).append(row.measured_bf16_flops / nameplate)
+    return shares
+
+
+def _sustained(architecture: str, name: str) -> float:
+    shares = _sustained_shares()
+    found = next((shares[k] for k in (name, architecture, GENERATIONS.get(architecture, "-")) if k in shares), [TYPICAL_SUSTAINED_SHARE])
+    return sum(found) / len(found)
 
 
 def _catalog():
@@ -208,5 +231,5 @@ def _others():
             host = C2C_BYTES_PER_S if "GH200" in r["name"] else PCIE_BYTES_PER_S.get(generation, 25e9)
             yield Accelerator(
                 r["name"], generation, float(r["memory_gib"]) * GIB, float(r["memory_bandwidth_gb_s"]) * 1e9, flops, link,
-                int(r["scale_up_domain"] or 1), float(r["tdp_watts"]), host,
+                int(r["scale_up_domain"] or 1), float(r["tdp_watts"]), host, _sustained(r["architecture"], r["name"]),
             ), tuple(r["aliases"].split())  # fmt: skip
