@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from rackwright.estimate.reading.measured import measured
 from rackwright.estimate.reading.scored import rule_of, unscored
 from rackwright.estimate.reading.serving import serving
 from rackwright.estimate.reading.shape import family
-from rackwright.estimate.reading.training import training
+from rackwright.estimate.reading.training import read_off, training
 from rackwright.estimate.serving_case import ServingCase
 
 DATA = Path(__file__).parent / "data" / "measured"
@@ -58,7 +58,7 @@ def reading(row: Row) -> Reading:
     """Never raises: what cannot be described says why, and leaves the other rows alone."""
     try:
         config, found = serving(row) if row.csv.startswith("inference") else training(row)
-        return Reading(row, "ok", "", config, _case(config), found.assumed)
+        return Reading(row, "ok", "", config, _case(row, config), found.assumed)
     except BrokenCell as fault:
         return Reading(row, "broken", str(fault))
     except ValidationError as fault:
@@ -68,11 +68,12 @@ def reading(row: Row) -> Reading:
         return Reading(row, "unsupported", " ".join(str(fault).split()))
 
 
-def _case(config: TrainingConfig | ServingConfig) -> TrainingCase | ServingCase:
+def _case(row: Row, config: TrainingConfig | ServingConfig) -> TrainingCase | ServingCase:
     """It was run, so the laws it seems to break are not asked."""
     if isinstance(config, ServingConfig):
         return resolve.serving_case(config, checked=False)
-    return resolve.training_case(config, checked=False)
+    case = resolve.training_case(config, checked=False)
+    return replace(case, **read_off(row, float(case.pipeline)))
 
 
 @cache

@@ -21,6 +21,8 @@ NUMBERS = (
 )  # fmt: skip
 """Format -> the words that mean it; the first that is found."""
 FROZEN = (("nf4", ("nf4",)), ("fp4", ("fp4",)), ("int8", ("int8", "8bit", "8-bit")), ("int4", ("int4", "int2", "4bit", "gptq", "awq")))
+MODULES = (("norms", "layernorm"), ("mlp", " mlp"), ("act", "moe_act"), ("up", "up_proj"))
+"""Part -> the word that means it in "selective ([layernorm mla_up_proj mlp moe_act])"."""
 OFFLOADS = (("optimizer", ("optim",)), ("activations", ("activation",)), ("parameters", ("param", "weight")))
 SHARDS = (("zero-0", "none"), ("zero-1", "zero1"), ("zero-2", "zero2"), ("zero-3", "zero3"), ("hsdp", "hsdp"), ("fsdp", "fsdp"))
 ADAPTERS = ("lora", "qlora", "peft-other", "adapter", "adapter-v2", "prompt-tuning", "p-tuning", "prefix-tuning", "dora", "qdora")
@@ -80,6 +82,20 @@ def recompute(row: Row) -> str:
     if said.startswith(("none", "no ")) or not said:
         return "none"
     return "full" if said.startswith(("full", "block", "uniform", "yes", "true", "on")) else "selective"
+
+
+def read_off(row: Row, pipeline: float) -> dict[str, float]:
+    """Fields of a TrainingCase that say how the peak was read, and which modules selective recompute names.
+
+    Megatron's own tests log on the last rank: the last stage. What is said to be allocated or active leaves out the allocator's reserve.
+    """
+    kind, named = row.lower("mem_kind"), row.lower("recompute") if "[" in row.lower("recompute") else ""
+    allocated = re.search(r"allocated|active|breakdown|activation memory", kind) and "reserved" not in kind
+    return {
+        "measures_reserved": float(not allocated),
+        "measured_stage": pipeline - 1 if "logging rank" in row.lower("mem_scope") else -1.0,
+        **{f"recompute_{part}": float(word in named) for part, word in MODULES},
+    }
 
 
 def _precision(row: Row) -> dict[str, Any]:
