@@ -118,6 +118,21 @@ class TrainingCase:
     experts, MLA's up-projections."""
     measures_reserved: Num = 1.0
     """Of a measured run: 1 when its peak is what the allocator reserved, 0 when what tensors took."""
+    measures_device: Num = 0.0
+    """Of a measured run: 1 when its peak is what the device showed (nvidia-smi), driver context included. Rows: mem_kind blank or
+    "per GPU"."""
+    mean_length: Num = 0.0
+    """Tokens of the mean sample when samples are padded, not packed, before they are cut to `sequence`; 0: all alike. Rows: "mean N"
+    in notes."""
+    trained_modules: Num = 0.0
+    """Of `trainable`, parameters of whole modules that are trained beside the adapters (table and head). Rows: "embeddings and output
+    head" in peft_targets."""
+    adapter_inputs: Num = 0.0
+    """Numbers per token and layer that adapters keep: see adapters.py. Rows: peft_targets; outputs too for IA3, DoRA, adapter-v2."""
+    frozen_other_bytes: Num = 2.0
+    """Per parameter of a frozen base outside its matrices (tables, head, norms): 4 where PEFT prepares a bitsandbytes base for training."""
+    keeps_frozen_inputs: Num = 0.0
+    """1 for bitsandbytes before 0.43.2 (July 2024), which kept the inputs of frozen 4 and 8 bit matrices. Rows: quantization, as_of."""
     measured_stage: Num = -1.0
     """Of a measured run: the pipeline stage whose peak was read, 0 first; -1: the fullest."""
 

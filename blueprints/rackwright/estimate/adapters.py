@@ -1,0 +1,41 @@
+"""What adapters keep of a forward pass. Numbers in, numbers out."""
+
+from collections.abc import Iterator, Sequence
+
+from rackwright.estimate.parameters import Block, Matrix
+
+SAME_INPUT = {"k": "q", "v": "q", "kv_a": "q_a", "up": "gate"}
+"""Matrices that read the vector another one reads."""
+KEPT_ANYWAY = frozenset({"o"})
+"""Their input is attention's output, which its backward pass needs whatever is trained."""
+GROUPS = {
+    "qv": frozenset({"q", "v", "q_b", "kv_b"}),
+    "attention": frozenset({"q", "k", "v", "o", "q_a", "q_b", "kv_a", "kv_b"}),
+}
+
+
+def targeted(targets: str) -> frozenset[str] | None:
+    """Names of the matrices that `targets` means: a group, or names with commas between; None: every matrix."""
+    if targets in GROUPS:
+        return GROUPS[targets]
+    names = frozenset(part.strip().removesuffix("_proj") for part in targets.split(","))
+    return None if names & {"all-linear", "all", ""} else names
+
+
+def adapter_inputs(layers: Sequence[Block], targets: str, scales: bool = False) -> float:
+    """Numbers per token and layer, mean over the layers, that adapters at `targets` keep for their gradients: each distinct input of
+    those matrices (the gradient of LoRA's first factor), and the outputs too where the method scales them (IA3, DoRA, adapter v2)."""
+    wanted = targeted(targets)
+    kept = 0.0
+    for matrices, share in _groups(layers):
+        here = [m for m in matrices if wanted is None or m.name in wanted]
+        inputs = {SAME_INPUT.get(m.name, m.name): m.d_in * m.copies for m in here if m.name not in KEPT_ANYWAY}
+        kept += share * (sum(inputs.values()) + scales * sum(m.d_out * m.copies for m in here))
+    return kept / max(len(layers), 1)
+
+
+def _groups(layers: Sequence[Block]) -> Iterator[tuple[Sequence[Matrix], float]]:
+    for block in layers:
+        yield block.attention, 1.0
+        yield block.ffn, 1.0
+        yield block.routed, block.active_share
