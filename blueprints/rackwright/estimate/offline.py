@@ -1,5 +1,199 @@
-"""To come."""
+"""Most tokens a server makes when requests never run out, and prefill and decode on pools of their own. Formulas alone.
 
+In steady state R requests run at once (what the cache holds), each for `output` iterations, and their prompts are computed in between:
+tokens/s = R * output / (output * iteration + R * request). An iteration reads every weight and cached token once and launches its
+layers; a request passes input + output tokens through the matrices. Roofline form as in arXiv 2402.16363; per replica, seconds.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from rackwright.estimate import serving_memory
+from rackwright.estimate.case import Num
+from rackwright.estimate.coefficients import fitted
+from rackwright.estimate.flops import attention_flops
 from rackwright.estimate.models import Model
+from rackwright.estimate.serving_case import ServingCase
 
-MODELS: tuple[Model, ...] = ()
+READ_SHARE = 0.92
+"""Of nameplate memory bandwidth, what a long read reaches: STREAM-like copies on A100 and H100 (arXiv 2402.13499, table of memory)."""
+LINK_SHARE = 0.7
+"""Of a scale-up link's line rate, what an all-reduce of megabytes reaches (NCCL bus bandwidth on 8 x H100: 330 of 450 GB/s)."""
+ALL_REDUCE_S = 5e-6
+"""Of a small all-reduce inside a node: one-shot kernels, launch and two hops."""
+LAYER_TRAFFIC_BYTES = 20.0
+"""Per hidden number, token and layer beside the matrices: residual and norm read and written twice, inputs quantised (10 x 2 bytes)."""
+ATTENTION_SHARE = 0.5
+"""Of the 16-bit peak, what attention over a prompt reaches (FlashAttention-2 on A100: 50 to 73 %, arXiv 2307.08691)."""
+RAGGED = 0.2
+"""Of one wave of requests, what filling and draining adds to a run: rackwright's choice 2026-11 between 0 (long) and 0.5 (no overlap)."""
+EAGER_LAYER_S = 1e-3
+"""A layer launched kernel by kernel from Python: some 40 launches and their Python at 25 us each (reported LitGPT and HF tables)."""
+PYTHON_SINCE = 100.0
+"""TensorRT-LLM 1.0 made PyTorch, which launches from Python, its default; before, a compiled engine ran from C++."""
+HAND_OVER_LOSS = 0.08
+"""Of a disaggregated pair's rate, lost to uneven pools: 5 to 10 % (AIConfigurator, arXiv 2601.06288, takes 0.9 to 0.92)."""
+
+
+@dataclass(frozen=True)
+class Offline:
+    """Coefficients. Reference accelerator: 1 PFLOP/s in the format it multiplies in."""
+
+    matmul_share: float = fitted(0.6, 0.2, 1.0, "of peak, what matrix products of a full batch reach on the reference accelerator", "", 0.3)
+    peak_slope: float = fitted(0.2, 0.0, 0.6, "loss of that share per e-fold of peak: faster accelerators are fed worse")
+    layer_s: float = fitted(20e-6, 1e-6, 2e-4, "per layer and iteration, whatever the batch", "s")
+    expert_slowdown: float = fitted(1.4, 1.0, 4.0, "time of expert products over dense products of the same FLOPs", "x", 0.3)
+    launch_s: float = fitted(1e-4, 0.0, 1e-3, "per expert layer and iteration, where kernels are launched from Python", "s", 1.0)
+    dispatch_s: float = fitted(3e-8, 0.0, 1e-6, "per token and expert layer: routing, sorting, gathering", "s", 1.0)
+
+
+@dataclass(frozen=True)
+class Cycle:
+    """R requests from first to last token, one replica: seconds by what takes them."""
+
+    running: Num
+    weights: Num
+    cache: Num
+    layers: Num
+    matrices: Num
+    attention: Num
+    traffic: Num
+    links: Num
+
+    @property
+    def total(self) -> Num:
+        return self.weights + self.cache + self.layers + self.matrices + self.attention + self.traffic + self.links
+
+
+POOL = serving_memory.Pool()
+
+
+def running(case: ServingCase, pool: serving_memory.Pool = POOL) -> Num:
+    """Requests in flight in one replica: what is offered, what there is, what the cache and the engine's limit hold."""
+    waiting = np.where(np.greater(case.requests, 0), case.requests, np.inf)
+    return np.maximum(np.minimum(np.minimum(case.concurrency, waiting), serving_memory.most_sequences(case, pool)), 1.0)
+
+
+def cycle(case: ServingCase, k: Offline, pool: serving_memory.Pool = POOL) -> Cycle:
+    """Seconds of `output` iterations and of the prompts between them."""
+    n, chip, batch = case.network, case.chip, running(case, pool)
+    iterations = case.output / case.accepted_tokens * (1 + case.draft_share)
+    prompt = case.input * (1 - case.cached_share)
+    tokens = batch * (prompt + case.output)
+    read = chip.bandwidth_bytes_per_s * READ_SHARE
+    seen = serving_memory.kv_bytes_per_sequence(case, case.input + case.output / 2)
+    return Cycle(
+        running=batch,
+        weights=iterations * case.pipeline * weights_read(case, batch / case.pipeline) / read,
+        cache=iterations * batch / case.attention_data * seen / read,
+        layers=iterations * _layers_s(case, k),
+        matrices=tokens * _matrix_s(case, k),
+        attention=batch * prompt * attention_flops(n, prompt, 2.0) / (case.accelerators * chip.base_peak_flops * ATTENTION_SHARE)
+        + iterations * batch * _latent_s(case),
+        traffic=tokens * (n.layers * n.hidden * LAYER_TRAFFIC_BYTES / read + n.moe_layers * k.dispatch_s) / case.accelerators,
+        links=tokens * _link_s(case),
+    )
+
+
+def offline_tokens_per_s(case: ServingCase, k: Offline, pool: serving_memory.Pool = POOL) -> Num:
+    """Output tokens per second of one replica."""
+    taken = cycle(case, k, pool)
+    waves = np.where(np.greater(case.requests, 0), np.maximum(case.requests, 1) / taken.running, np.inf)
+    return taken.running * case.output / taken.total / (1 + RAGGED / np.maximum(waves, 1))
+
+
+def per_accelerator(case: ServingCase, k: Offline) -> Num:
+    return offline_tokens_per_s(case, k) / case.accelerators
+
+
+def closed_loop_tokens_per_s(case: ServingCase, ttft_s: Num, tpot_s: Num) -> Num:
+    """Output tokens per second of one replica when every answer is followed by the next question."""
+    return case.concurrency * case.output / (ttft_s + (case.output - 1) * tpot_s)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Of a disaggregated deployment, all of it. busier: "prefill" or "decode", the pool that sets the rate."""
+
+    requests_per_s: Num
+    output_tokens_per_s: Num
+    ttft_s: Num
+    tpot_s: Num
+    hand_over_s: Num
+    busier: Num
+
+
+def disaggregated(
+    prefill: ServingCase, decode: ServingCase, prefill_s: Callable[[ServingCase], Num], tpot_s: Callable[[ServingCase], Num]
+) -> Pair:
+    """Prefill and decode pools at the rate of the slower, less HAND_OVER_LOSS. prefill_s: of one prompt on one prefill replica;
+    tpot_s: of one decode replica at its concurrency. The cache of a prompt crosses the scale-out links of the narrower side."""
+    prompt_s, token_s = prefill_s(prefill), tpot_s(decode)
+    crossing = hand_over_s(prefill, decode)
+    made = prefill.replicas / prompt_s
+    used = decode.replicas * decode.concurrency / (crossing + np.maximum(decode.output - 1, 1) * token_s)
+    rate = np.minimum(made, used) * (1 - HAND_OVER_LOSS)
+    return Pair(rate, rate * decode.output, prompt_s + crossing + token_s, token_s, crossing, np.where(made < used, "prefill", "decode"))
+
+
+def hand_over_s(prefill: ServingCase, decode: ServingCase) -> Num:
+    """Seconds in which the cache of one prompt moves from a prefill to a decode replica."""
+    held = serving_memory.kv_bytes_per_sequence(prefill, prefill.input) * prefill.tensor * prefill.pipeline
+    lanes = np.minimum(prefill.tensor * prefill.pipeline, decode.tensor * decode.pipeline)
+    return held / (lanes * prefill.wires.scale_out_bytes_per_s)
+
+
+def weights_read(case: ServingCase, batch: Num) -> Num:
+    """Bytes one accelerator reads in one iteration of `batch` tokens: every dense weight, and the experts that some token chose."""
+    n = case.network
+    experts = n.routed * case.linear_bytes / case.accelerators
+    chosen = 1 - (1 - n.top_k / np.maximum(n.experts, 1)) ** np.minimum(batch, 1e6)
+    looked_up = np.where(np.greater(n.head, 0), n.embedding, 0.0) * 2.0 / case.tensor
+    return serving_memory.weight_bytes(case) - looked_up - experts * (1 - np.where(np.greater(n.experts, 0), chosen, 1.0))
+
+
+def _layers_s(case: ServingCase, k: Offline) -> Num:
+    """Of one iteration, what does not depend on the batch."""
+    n = case.network
+    is_python = np.not_equal(case.engine, "trtllm") | np.less(case.release, 1) | np.greater_equal(case.release, PYTHON_SINCE)
+    reduced = np.where(np.greater(case.attention_data, 1), n.moe_layers, 2 * n.layers)
+    joined = np.greater(case.tensor * case.attention_data, 1) * reduced * ALL_REDUCE_S
+    eager = np.where(np.greater(case.compiled, 0), 0.0, n.layers * EAGER_LAYER_S)
+    return np.maximum(n.layers * k.layer_s + n.moe_layers * k.launch_s * is_python, eager) + joined
+
+
+def _matrix_s(case: ServingCase, k: Offline) -> Num:
+    """Of one token, spread over the replica."""
+    n, peak = case.network, case.chip.peak_flops
+    experts = n.routed * n.top_k / np.maximum(n.experts, 1)
+    reached = np.minimum(k.matmul_share * (peak / 1e15) ** -k.peak_slope, 1.0)
+    return 2 * (n.matmul - experts + experts * k.expert_slowdown) / (case.accelerators * peak * reached)
+
+
+def _latent_s(case: ServingCase) -> Num:
+    """Of one decoded token with latent attention, whose every head reads the shared latent: 2 kv_rank + rope_dim products a head."""
+    n = case.network
+    flops = 2 * n.layers * n.heads * (2 * n.kv_rank + n.rope_dim) * (case.input + case.output / 2) * np.greater(n.kv_rank, 0)
+    return flops / (case.accelerators * case.chip.base_peak_flops * ATTENTION_SHARE)
+
+
+def _link_s(case: ServingCase) -> Num:
+    """Of one token: two all-reduces a layer under tensor parallelism; under attention data parallelism one gather and scatter of every
+    rank's tokens per expert layer. Each moves 2 (g - 1) / g of 16-bit hidden numbers; what leaves the domain takes the node's network."""
+    n, group = case.network, case.tensor * case.attention_data
+    reduced = np.where(np.greater(case.attention_data, 1), n.moe_layers, 2 * n.layers)
+    volume = reduced / case.pipeline * n.hidden * 2.0 * 2 * (group - 1) / group
+    wires = case.wires
+    inside = wires.scale_up_bytes_per_s * np.where(np.greater(wires.is_linked, 0), LINK_SHARE, 1.0)
+    return volume / np.where(np.greater(group, wires.domain), np.minimum(inside, wires.scale_out_bytes_per_s), inside)
+
+
+def classes(case: ServingCase) -> tuple[str, ...]:
+    return ("moe" if case.network.experts else "dense", "all")
+
+
+MODELS: tuple[Model, ...] = (
+    Model("offline", "output_tok_s_per_accel", ("inference_throughput",), Offline, per_accelerator, classes, lambda case: True),
+)
