@@ -14,7 +14,7 @@ from rackwright.estimate.case import Num, TrainingCase, pick
 from rackwright.estimate.coefficients import fitted
 from rackwright.estimate.models import Model
 from rackwright.estimate.result import MemoryTerms
-from rackwright.estimate.states import gathered_bytes, resident, stage_layers
+from rackwright.estimate.states import gathered_bytes, resident, stage_parameters
 
 GIB = 2**30
 CHECKPOINT = 2.0
@@ -27,6 +27,8 @@ OPERATOR_SELECTIVE = {"torchtitan": 1.0, "fsdp": 1.0}
 """Trainers whose selective recompute keeps every second matrix product; the others mean attention and named modules."""
 PARALLEL_LOSS = {"megatron": 1.0, "megatron-deepspeed": 1.0, "nanotron": 1.0}
 """Trainers whose loss works in place on its part of the vocabulary."""
+GATHERED_AGAIN = {"megatron": 0.0, "megatron-deepspeed": 0.0}
+"""Trainers that gather the inputs of split matrices again in the backward pass (arXiv 2205.05198, section 4.2.2)."""
 CONTEXT_BYTES = 0.6 * GIB
 """Driver context and kernels, outside the allocator: 0.5 to 0.8 GiB (sizing.md section 4)."""
 COMMUNICATOR_BYTES = 0.3 * GIB
@@ -37,16 +39,19 @@ COMMUNICATOR_BYTES = 0.3 * GIB
 class MemoryCoefficients:
     """Fitted on published peaks; every prior is what the formula alone would say."""
 
-    workspace_gib: float = fitted(0.8, 0.0, 3.0, "what libraries and buffers take of the allocator, whatever the model", "GiB")
-    reserved: float = fitted(0.06, 0.0, 0.3, "allocator's reserve and fragments over what tensors take", "share")
-    logit_bytes: float = fitted(14.0, 6.0, 24.0, "per logit: 16 bit, fp32 copy, log-softmax, its gradient", "bytes", 0.15)
-    parallel_logit_bytes: float = fitted(10.0, 4.0, 16.0, "per logit of a loss that works in place on a split vocabulary", "bytes", 0.15)
-    eager: float = fitted(1.0, 0.0, 2.0, "share of unfused kernels' copies that is kept", "share", 0.3)
+    workspace_gib: float = fitted(1.0, 0.0, 3.0, "what libraries and buffers take of the allocator, whatever the model", "GiB")
+    reserved: float = fitted(0.05, 0.0, 0.3, "allocator's reserve and fragments over what tensors take", "share", 1.0)
+    logit_bytes: float = fitted(14.0, 6.0, 24.0, "per logit: 16 bit, fp32 copy, log-softmax, its gradient", "bytes", 0.2)
+    split_logit_bytes: float = fitted(18.0, 10.0, 28.0, "the same where PyTorch splits the vocabulary: one more fp32 copy", "bytes", 0.2)
+    parallel_logit_bytes: float = fitted(10.0, 4.0, 16.0, "per logit of a loss that works in place on a split vocabulary", "bytes", 0.2)
+    eager: float = fitted(1.0, 0.0, 2.0, "share of unfused kernels' copies that is kept", "share", 0.5)
     backward: float = fitted(1.0, 0.0, 3.0, "gradients in flight in the backward pass of a layer, over what the layer keeps", "share")
-    selective: float = fitted(0.5, 0.2, 1.0, "of a layer, what operator-wise selective recompute keeps", "share", 0.2)
+    selective: float = fitted(0.42, 0.2, 1.0, "of a layer, what operator-wise selective recompute keeps", "share", 0.3)
     units: float = fitted(3.0, 1.0, 8.0, "blocks that FSDP holds whole: in use, on the way, gradients", "blocks")
-    gather: float = fitted(2.0, 0.0, 8.0, "whole hidden states in flight where sequence parallelism splits them", "copies")
-    routed: float = fitted(1.0, 0.7, 2.0, "what an expert layer keeps over the formula: permutations, imbalance", "share", 0.2)
+    gathered: float = fitted(
+        1.0, 0.0, 1.5, "share of inputs kept whole under sequence parallelism by who does not gather them again", "share"
+    )
+    dispatch: float = fitted(4.0, 2.0, 8.0, "per hidden unit and chosen expert: copies sent, permuted and returned", "bytes", 0.5)
 
 
 def training_memory(case: TrainingCase, k: MemoryCoefficients, *, stage: Num | None = None) -> MemoryTerms:
@@ -134,24 +139,24 @@ def _activations(case: TrainingCase, k: MemoryCoefficients, stage: Num) -> tuple
     )  # fmt: skip
     some = np.greater(case.recompute, 0)
     each = np.where(some, case.recompute_share * least + (1 - case.recompute_share) * whole, whole) + score_bytes(case)
-    layers = in_flight_layers(case, stage_layers(case, stage), stage)
+    layers = in_flight_layers(case, stage_parameters(case, stage).layers, stage)
     layers = np.where(np.greater(case.offload_activations, 0), np.minimum(layers, OFFLOADED_LAYERS), layers)
     again = np.where(some, whole - least, 0.0)
-    gathered = k.gather * CHECKPOINT * n.hidden * np.greater(split, 1)
-    return tokens * each * layers, tokens * (again + k.backward * whole + gathered)
+    return tokens * each * layers, tokens * (again + k.backward * whole)
 
 
 def _layer(case: TrainingCase, k: MemoryCoefficients) -> Num:
-    whole = layer_activation_bytes(
+    return layer_activation_bytes(
         case.network, case.tensor, sequence_parallel=case.sequence_parallel, dropout=case.dropout, eager=k.eager * (1 - case.compiled),
         norms=case.recompute_norms, mlp=case.recompute_mlp, act=case.recompute_act, up=case.recompute_up,
-        expert_tensor=case.expert_tensor, imbalance=case.moe_imbalance,
+        expert_tensor=case.expert_tensor, imbalance=case.moe_imbalance, dispatch=k.dispatch,
+        gathered=k.gathered * pick(case.engine, GATHERED_AGAIN, 1.0),
     )  # fmt: skip
-    return whole * np.where(np.greater(case.network.experts, 0), k.routed, 1.0)
 
 
 def _logits(case: TrainingCase, k: MemoryCoefficients) -> Num:
-    each = np.where(np.greater(pick(case.engine, PARALLEL_LOSS, 0.0), 0), k.parallel_logit_bytes, k.logit_bytes)
+    torch = np.where(np.greater(case.tensor, 1), k.split_logit_bytes, k.logit_bytes)
+    each = np.where(np.greater(pick(case.engine, PARALLEL_LOSS, 0.0), 0), k.parallel_logit_bytes, torch)
     held = np.where(np.greater(case.fused_loss, 0), FUSED_LOGITS, 1.0)
     return case.tokens / case.context * case.network.vocab / case.tensor * each * held
 

@@ -8,7 +8,8 @@ class Network:
     """Widths and parameter counts. 0 means "has none"; `layers` 0: known by totals and FLOPs per sample only.
 
     trunk: what training trains; matmul: active parameters that multiply each token (the lookup table is left out);
-    routed: parameters of routed experts; linear: weights a 4 or 8 bit format can hold; shared_ffn: width of all shared experts together.
+    routed: parameters of routed experts; linear: weights a 4 or 8 bit format can hold; shared_ffn: width of all shared experts together;
+    mtp: multi-token-prediction modules after the stack, in no total.
     """
 
     layers: int = 0
@@ -30,6 +31,7 @@ class Network:
     largest_linear: float = 0
     largest_block: float = 0
     tower: float = 0
+    mtp: float = 0
     experts: int = 0
     top_k: int = 0
     expert_ffn: int = 0

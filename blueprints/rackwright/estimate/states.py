@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from rackwright.estimate.case import Num, TrainingCase, pick
-from rackwright.estimate.network import Network
 
 BALANCED = {"nanotron": 1.0}
 """Trainers that cut the pipeline by compute, the output head counted as the layers it costs; the others give every stage L/p layers."""
+TRAINS_MTP = {"megatron": 1.0}
+"""Trainers that train a model's multi-token-prediction modules: on the last stage, beside a copy of the embedding."""
 UNIT_BYTES = 2.0
 """Per parameter of a gathered FSDP or ZeRO-3 unit: gathered in 16 bit."""
 
@@ -56,7 +57,7 @@ def stage_layers(case: TrainingCase, stage: Num) -> Num:
     """Layers of that pipeline stage. What does not divide lies with the early stages."""
     n, p = case.network, np.maximum(case.pipeline, 1)
     head = n.vocab * n.hidden / np.maximum(n.layer_parameters / np.maximum(n.layers, 1), 1)
-    balanced = np.ceil((n.layers + head) / p - 1e-9)
+    balanced = np.round((n.layers + head) / p)
     last = np.equal(stage, p - 1)
     by_compute = np.where(last, np.maximum(n.layers - balanced * (p - 1), 1), np.minimum(balanced, n.layers))
     even = np.where(last & np.greater(p, 1), np.floor(n.layers / p + 1e-9), np.ceil(n.layers / p - 1e-9))
@@ -64,15 +65,18 @@ def stage_layers(case: TrainingCase, stage: Num) -> Num:
 
 
 def stage_parameters(case: TrainingCase, stage: Num) -> StageParameters:
-    """The embedding lies on the first stage, the head on the last; a tied table is needed at both ends."""
+    """The embedding lies on the first stage, the head on the last; a tied table is needed at both ends, and so is that of a
+    multi-token-prediction module, which is one more layer of the last stage."""
     n = case.network
     first, last = np.equal(stage, 0), np.equal(stage, np.maximum(case.pipeline, 1) - 1)
+    mtp = last * np.greater(n.mtp, 0) * pick(case.engine, TRAINS_MTP, 0.0)
+    copied = np.greater(case.pipeline, 1) & (np.equal(n.head, 0) | np.greater(mtp, 0))
+    ends = n.embedding * first + (n.head + n.embedding * copied) * last
     layers = stage_layers(case, stage)
-    share = layers / np.maximum(n.layers, 1)
-    tied_copy = np.where(np.equal(n.head, 0) & np.greater(case.pipeline, 1), n.embedding, 0)
-    ends = n.embedding * first + np.where(np.equal(n.head, 0), tied_copy, n.head) * last
-    split = np.maximum(case.expert * case.expert_tensor, 1)
-    return StageParameters(((n.layer_parameters - n.routed) * share + ends) / case.tensor, n.routed * share / split, layers)
+    routed_layer = n.routed / np.maximum(n.moe_layers, 1)
+    dense = (n.layer_parameters - n.routed) * layers / np.maximum(n.layers, 1) + ends + mtp * np.maximum(n.mtp - routed_layer, 0)
+    routed = n.routed * layers / np.maximum(n.layers, 1) + mtp * routed_layer
+    return StageParameters(dense / case.tensor, routed / np.maximum(case.expert * case.expert_tensor, 1), layers + mtp)
 
 
 def expert_shards(case: TrainingCase) -> Num:
@@ -95,9 +99,8 @@ def resident(case: TrainingCase, stage: Num) -> StateBytes:
 def gathered_bytes(case: TrainingCase, units: Num) -> Num:
     """What ZeRO-3 and FSDP hold whole while they compute: `units` blocks in 16 bit, and the larger of embedding and head; never more
     than the model, nothing where one accelerator holds it all."""
-    n: Network = case.network
-    block = (n.largest_block - n.routed / np.maximum(n.moe_layers, 1)) / case.tensor + n.routed / np.maximum(n.moe_layers, 1) / np.maximum(
-        case.expert * case.expert_tensor, 1
-    )
+    n = case.network
+    routed = n.routed / np.maximum(n.moe_layers, 1)
+    block = (n.largest_block - routed) / case.tensor + routed / np.maximum(case.expert * case.expert_tensor, 1)
     whole = np.minimum(units * block + np.maximum(n.head, n.embedding) / case.tensor, n.trunk / case.tensor)
     return np.where(np.greater_equal(case.zero_stage, 3), UNIT_BYTES * whole * (1 - 1 / np.maximum(case.shards, 1)), 0.0)
