@@ -10,13 +10,14 @@ engine x hardware cell weighs as much as its square root of rows. Intervals come
 import hashlib
 import json
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, fields
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 from rackwright.estimate.case import stack
-from rackwright.estimate.coefficients import FILE, MOST, bounds
+from rackwright.estimate.coefficients import FILE, MOST, Residuals, bounds
 from rackwright.estimate.models import Model, registry
 from rackwright.estimate.rows import DATA, Run, runs
 from scipy.optimize import least_squares
@@ -53,10 +54,10 @@ def fit(model: Model, given: Sequence[Run]) -> Any:
     return _named(model, np.clip(_rounded(found.x), low, high))
 
 
-def folds(model: Model, given: Sequence[Run], key: str = "group") -> list[Fold]:
-    """Refits that each leave out a fifth of the groups (or one value of `key`: accelerator, family)."""
-    labels = [getattr(run, key) for run in given]
-    bins = [_fold(label) if key == "group" else label for label in labels]
+def folds(model: Model, given: Sequence[Run], key: str | Callable[[Run], str] = "group") -> list[Fold]:
+    """Refits that each leave out a fifth of the groups (or of what a function of the run names), or one value of accelerator or family."""
+    label = attrgetter(key) if isinstance(key, str) else key
+    bins = [label(run) if key in ("accelerator", "family") else _fold(label(run)) for run in given]
     made = []
     for held in sorted(set(bins)):
         rest = [run for run, b in zip(given, bins, strict=True) if b != held]
@@ -64,7 +65,7 @@ def folds(model: Model, given: Sequence[Run], key: str = "group") -> list[Fold]:
     return made
 
 
-def residuals(model: Model, made: Sequence[Fold]) -> dict[str, dict[str, float]]:
+def residuals(model: Model, made: Sequence[Fold]) -> dict[str, Residuals]:
     """By class: runs, and p10, p50, p90 of measured / predicted outside the fit."""
     found: dict[str, list[float]] = {}
     for fold in made:
@@ -85,7 +86,7 @@ def document(models: Sequence[Model], kept: dict[str, Any]) -> dict[str, Any]:
             "metric": model.metric,
             "runs": len(given),
             "coefficients": _described(model, fit(model, given)),
-            "residuals": residuals(model, folds(model, given)),
+            "residuals": {name: asdict(r) for name, r in residuals(model, folds(model, given)).items()},
         }
     used = sum(len(section["coefficients"]) for section in sections.values())
     if used > MOST:
@@ -121,9 +122,8 @@ def _fold(label: str) -> int:
     return int(hashlib.sha256(label.encode()).hexdigest(), 16) % FOLDS
 
 
-def _quantiles(ratios: list[float]) -> dict[str, float]:
-    p10, p50, p90 = (float(f"{v:.4g}") for v in np.quantile(ratios, (0.1, 0.5, 0.9)))
-    return {"n": len(ratios), "p10": p10, "p50": p50, "p90": p90}
+def _quantiles(ratios: list[float]) -> Residuals:
+    return Residuals(len(ratios), *(float(f"{v:.{DIGITS}g}") for v in np.quantile(ratios, (0.1, 0.5, 0.9))))
 
 
 def _described(model: Model, k: Any) -> dict[str, Any]:

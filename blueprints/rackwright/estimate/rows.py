@@ -15,6 +15,7 @@ from rackwright.estimate.case import TrainingCase
 from rackwright.estimate.config import ServingConfig, TrainingConfig
 from rackwright.estimate.models import Model
 from rackwright.estimate.reading.cells import BrokenCell, Row, Unsupported, read
+from rackwright.estimate.reading.finetune import fine_tuned
 from rackwright.estimate.reading.measured import measured
 from rackwright.estimate.reading.scored import rule_of, unscored
 from rackwright.estimate.reading.serving import serving
@@ -63,7 +64,7 @@ def reading(row: Row) -> Reading:
         return Reading(row, "broken", str(fault))
     except ValidationError as fault:
         first = fault.errors()[0]
-        return Reading(row, "broken", f"{row.id} {'.'.join(map(str, first['loc']))}: {first['msg']}, not {str(first['input'])[:60]!r}")
+        return Reading(row, "unsupported", f"{row.id} {'.'.join(map(str, first['loc']))}: {first['msg']}, not {str(first['input'])[:60]!r}")
     except (Unsupported, RackwrightError, ValueError, ArithmeticError) as fault:
         return Reading(row, "unsupported", " ".join(str(fault).split()))
 
@@ -73,7 +74,10 @@ def _case(row: Row, config: TrainingConfig | ServingConfig) -> TrainingCase | Se
     if isinstance(config, ServingConfig):
         return resolve.serving_case(config, checked=False)
     case = resolve.training_case(config, checked=False)
-    return replace(case, **read_off(row, float(case.pipeline)))
+    case = replace(case, **read_off(row, float(case.pipeline)))
+    if row.csv != "finetune_memory":
+        return case
+    return replace(case, **fine_tuned(row, case, resolve.architecture_of(config.model)))
 
 
 @cache

@@ -32,7 +32,6 @@ def serving(row: Row) -> tuple[ServingConfig, Shape]:
             "output_tokens": row.number("osl") or OUTPUT,
             "concurrency": _concurrency(row),
             "requests_per_s": _rate(row),
-            "requests": row.count("num_requests") if "offline" in row.lower("scenario") else None,
             "requests": row.count("num_requests"),
             "weight_numbers": _weights(row),
             "kv_numbers": next((n for n in ("fp8", "int8", "fp4", "bf16", "fp16") if n in row.lower("kv_cache_precision")), None),

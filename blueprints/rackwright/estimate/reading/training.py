@@ -31,6 +31,9 @@ SOFT = re.compile(r"prompt|p[_-]tuning|prefix|cartridge")
 MATRICES = {"q_proj": "q", "k_proj": "k", "v_proj": "v", "o_proj": "o", "gate_proj": "gate", "up_proj": "up", "down_proj": "down",
             "c_attn": "q,k,v", "query_key_value": "q,k,v", "self_attn": "q,k,v,o"}  # fmt: skip
 
+UNPRINTED_RANK = (("torchtune", 8), ("deepspeed", 64))
+"""Defaults of torchtune's recipes, and of the DeepSpeed scripts that model publishers ship (Qwen's finetune.py)."""
+
 
 def training(row: Row) -> tuple[TrainingConfig, Shape]:
     """The configuration a row describes. Raises Unsupported, BrokenCell, or pydantic's ValidationError."""
@@ -205,12 +208,18 @@ def _adapter(row: Row, found: Shape) -> dict[str, Any]:
     virtual = round(trained / found.architecture.hidden) if soft and trained and found.architecture.hidden else 0
     adapter = {
         "type": ("prompt" if "prompt" in f"{method} {kind}" else "p-tuning") if soft else "qlora" if base else "lora",
-        "rank": row.count("peft_rank") or 16,
+        "rank": _rank(row),
         "targets": _targets(row.lower("peft_targets")),
         "virtual_tokens": virtual if 0 < virtual <= 1000 else 0,
         "parameters": trained or _with_embeddings(row, found),
     }
     return {"adapter": adapter, "base_numbers": base, "double_quantised": base == "nf4" and ("dq" in quantised or "bnb" not in quantised)}
+
+
+def _rank(row: Row) -> int:
+    """Printed, else what the trainer's scripts take by default."""
+    framework = row.lower("framework")
+    return row.count("peft_rank") or next((rank for name, rank in UNPRINTED_RANK if name in framework), 16)
 
 
 def _targets(said: str) -> str:
@@ -226,5 +235,5 @@ def _with_embeddings(row: Row, found: Shape) -> float | None:
     if "embeddings and output head" not in row.lower("peft_targets"):
         return None
     layers: tuple[Block, ...] = count(found.architecture).layers
-    rank = row.count("peft_rank") or 16
+    rank = _rank(row)
     return float(2 * found.architecture.vocab * found.architecture.hidden + sum(m.adapter(rank) for b in layers for m in b.matrices))

@@ -1,0 +1,266 @@
+"""Predictions of the shipped estimator beside what was measured.
+
+    python benchmarks/accuracy.py --measured DIR --predictions OUT.csv     any folder with the seven files
+    python benchmarks/accuracy.py --folds [--date 2026-11-21]              refits without what is judged; writes docs/accuracy.md
+
+One line per row and metric: csv,row_id,metric,unit,measured,predicted,p10,p90,status,reason. status: ok, unsupported or broken. Which
+rows are scored is benchmarks/scoreable.toml; what is not still has its line, and the reason says why it does not count.
+"""
+
+import argparse
+import csv
+import datetime
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import fit
+import numpy as np
+from rackwright.estimate.band import band
+from rackwright.estimate.case import stack
+from rackwright.estimate.coefficients import PRIOR_ONLY, Calibration, calibration
+from rackwright.estimate.models import Model, registry
+from rackwright.estimate.reading.cells import BrokenCell
+from rackwright.estimate.reading.measured import GIB, METRICS, UNITS, measured
+from rackwright.estimate.reading.scored import rule_of, rules, unscored
+from rackwright.estimate.result import Band
+from rackwright.estimate.rows import DATA, Reading, Run, cell, readings, runs
+from scoring import Point, Score, confusion, score, within, worst
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "accuracy.md"
+HEADER = ("csv", "row_id", "metric", "unit", "measured", "predicted", "p10", "p90", "status", "reason")
+FACTORS = (1.5, 2.0)
+MOST_CELL_ERROR = 1.5
+"""Times the target, for the mean over cells."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One metric of one row. scored: the name of its table, "" when it does not count."""
+
+    reading: Reading
+    metric: str
+    measured: float | None
+    predicted: Band | None
+    status: str
+    reason: str
+    scored: str
+
+    def cells(self) -> tuple[str, ...]:
+        numbers = (self.predicted.p50, self.predicted.p10, self.predicted.p90) if self.predicted else (None,) * 3
+        row = self.reading.row
+        printed = ("" if n is None else f"{n:.6g}" for n in (self.measured, *numbers))
+        return (row.csv, row.id, self.metric, UNITS[self.metric], *printed, self.status, self.reason)
+
+    def point(self) -> Point:
+        assert self.measured is not None
+        return Point(self.scored, self.reading.row.id, cell(self.reading.row), self.measured, self.predicted)
+
+
+def lines(folder: Path, known: Calibration | None = None) -> list[Line]:
+    """Every row of the folder with every metric of its file, in the order of the files."""
+    found = readings(folder)
+    predicted = _predictions(found, known or calibration())
+    files = {name: [r.row for r in found if r.row.csv == name] for name in METRICS}
+    return [_line(r, metric, predicted.get((i, metric)), files[r.row.csv]) for i, r in enumerate(found) for metric in METRICS[r.row.csv]]
+
+
+def _line(r: Reading, metric: str, predicted: Band | None, others: Sequence[Any]) -> Line:
+    status = r.status if r.status != "ok" else "ok" if predicted else "unsupported"
+    reason = r.reason or ("" if predicted else f"no model speaks of {metric} of this run")
+    try:
+        value, why = measured(r.row, metric), unscored(r.row, metric, others)
+    except BrokenCell as fault:
+        return Line(r, metric, None, predicted, "broken", str(fault), "")
+    rule = rule_of(r.row.csv, metric)
+    scored = rule.table(r.row).name if rule and why is None and status != "broken" else ""
+    said = reason or (f"not scored: {why}" if why else "")
+    return Line(r, metric, value, predicted, status, said, scored)
+
+
+def _predictions(found: Sequence[Reading], known: Calibration) -> dict[tuple[int, str], Band]:
+    """By place of the row and metric: p10, p50, p90. Every model once, over all its rows."""
+    work: dict[tuple[str, str], list[int]] = {}
+    models = registry()
+    chosen = {model.name: model for model in models}
+    for i, r in enumerate(found):
+        for metric in METRICS[r.row.csv]:
+            if r.case is not None and (model := _model(models, metric, r)):
+                work.setdefault((model.name, metric), []).append(i)
+    made: dict[tuple[int, str], Band] = {}
+    for (name, metric), places in work.items():
+        model = chosen[name]
+        for i, value in zip(places, _values(model, [found[i].case for i in places], known), strict=True):
+            if np.isfinite(value) and value > 0:
+                made[i, metric] = band(float(value), known.residual(name, model.classes(found[i].case)))
+    return made
+
+
+def _model(models: Sequence[Model], metric: str, r: Reading) -> Model | None:
+    """Of the metric: first one that was fitted on the row's file, then one of a file of the same kind."""
+    kind = r.row.csv.startswith("inference")
+    fitting = [m for m in models if m.metric == metric and any(f.startswith("inference") == kind for f in m.csv) and m.applies(r.case)]
+    return next((m for m in fitting if r.row.csv in m.csv), fitting[0] if fitting else None)
+
+
+def _values(model: Model, cases: Sequence[Any], known: Calibration) -> np.ndarray:
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        return np.broadcast_to(model.predict(stack(cases), known.of(model.name, model.kind)), len(cases))
+
+
+def write(path: Path, made: Sequence[Line]) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        out = csv.writer(file, lineterminator="\n")
+        out.writerow(HEADER)
+        out.writerows(line.cells() for line in made)
+
+
+def targets(name: str, unseen: bool = False) -> tuple[float | None, float | None, dict[str, float]]:
+    """Of a table, in percent: mean, median, and shares within factors."""
+    table = next(t for r in rules() for t in r.tables if t.name == name)
+    return (table.family if unseen else table.grouped, table.median, dict(table.within))
+
+
+def report(points: Iterable[Point], unseen: bool = False) -> Iterator[tuple[str, ...]]:
+    """A line for each table, in the order of scoreable.toml."""
+    by_table: dict[str, list[Point]] = {}
+    for point in points:
+        by_table.setdefault(point.table, []).append(point)
+    for name in (t.name for r in rules() for t in r.tables):
+        if held := by_table.get(name):
+            yield _row(name, held, score(held), targets(name, unseen))
+
+
+HEAD = ("table", "n", "cover", "mean", "median", "cell mean", "cells", "target", "bias", "in p10-p90", "p90/p10", "> p90", "> p90 + 5 %",
+        "x1.5", "x2")  # fmt: skip
+
+
+def _row(name: str, held: Sequence[Point], s: Score, target: tuple[float | None, float | None, dict[str, float]]) -> tuple[str, ...]:
+    wanted = [f"{target[0]:g}" if target[0] else "", f"median {target[1]:g}" if target[1] else ""]
+    wanted += [f"{share:g} in x{float(factor):g}" for factor, share in target[2].items()]
+    factors = [_percent(within(held, f), 0) for f in FACTORS]
+    return (
+        name, str(s.n), _percent(s.coverage, 0), _percent(s.mean), _percent(s.median), _percent(s.cell_mean), str(s.cells),
+        ", ".join(filter(None, wanted)), _percent(s.bias), _percent(s.held, 0), "" if s.width is None else f"{s.width:.2f}",
+        _percent(s.exceeds, 0), _percent(s.exceeds_much, 0), *factors,
+    )  # fmt: skip
+
+
+def _percent(share: float | None, digits: int = 1) -> str:
+    return "" if share is None else f"{100 * share:.{digits}f}"
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Markdown."""
+    out = ["| " + " | ".join(head) + " |", "| --- |" + " ---: |" * (len(head) - 1)]
+    return "\n".join([*out, *("| " + " | ".join(row) + " |" for row in rows)])
+
+
+def out_of_memory(made: Sequence[Line]) -> str:
+    """Rows that say whether they ran out of memory, against the predicted median and the pessimistic side."""
+    asked = [
+        (line.predicted, line.reading.case.chip.memory_bytes / GIB, line.reading.row.lower("oom") == "true")
+        for line in made
+        if line.metric == METRICS[line.reading.row.csv][0] == "peak_memory_gib"
+        and line.predicted and line.reading.case and line.reading.row.lower("oom") in ("true", "false")
+    ]  # fmt: skip
+    rows = []
+    for side in ("p50", "p90"):
+        counts = confusion((said, getattr(b, side) > have) for b, have, said in asked)
+        rows.append((f"{side} over memory", *(str(counts[pair]) for pair in ((True, True), (True, False), (False, True), (False, False)))))
+    return table(("predicted by", "OOM, said so", "OOM, missed", "ran, said OOM", "ran, said so"), rows)
+
+
+def folded(key: str | Callable[[Run], str], only: Callable[[Model], bool] = lambda _: True) -> list[Point]:
+    """Predictions of refits that never saw what they predict. The interval of each fold comes from the residuals of the others."""
+    points: list[Point] = []
+    for model in (m for m in registry() if only(m)):
+        given = runs(model)
+        made = [(f.held, _values_of(model, f), f) for f in fit.folds(model, given, key) if f.held]
+        for held, values, own in made:
+            others = [f for _, _, f in made if f is not own]
+            quantiles = fit.residuals(model, others) if others else {}
+            for run, value in zip(held, values, strict=True):
+                name = next((c for c in model.classes(run.case) if c in quantiles), None)
+                b = band(float(value), quantiles[name] if name else PRIOR_ONLY)
+                points.append(Point(run.table, run.row_id, run.cell, run.measured, b))
+    return points
+
+
+def _values_of(model: Model, fold: fit.Fold) -> np.ndarray:
+    cases = [run.case for run in fold.held]
+    with np.errstate(all="ignore"):
+        return np.broadcast_to(model.predict(stack(cases), fold.coefficients), len(cases))
+
+
+def serving_cell(run: Run) -> str:
+    """hardware x model x TP x backend."""
+    return f"{run.accelerator} {run.case.network.total:g} {run.case.tensor:g} {run.case.engine}"
+
+
+def page(date: str) -> str:
+    """docs/accuracy.md."""
+    keys: tuple[tuple[str, Any, Any], ...] = (
+        ("Grouped folds", "group", lambda m: True),
+        ("One family left out", "family", lambda m: True),
+        ("One accelerator left out", "accelerator", lambda m: True),
+        ("TPOT, one hardware x model x TP x backend left out", serving_cell, lambda m: m.metric == "tpot_ms"),
+    )
+    parts = [f"# Accuracy against measured runs\n\n{date}, {calibration().version}. `make bench` writes this page.\n\n{LEGEND}\n"]
+    first: list[Point] = []
+    for title, key, only in keys:
+        points = folded(key, only)
+        first = first or points
+        parts.append(f"## {title}\n\n{table(HEAD, report(points, unseen=key == 'family'))}\n")
+    made = lines(DATA)
+    shipped = table(HEAD, report(line.point() for line in made if line.scored))
+    parts.append(f"## Shipped coefficients, their own rows\n\n{shipped}\n")
+    parts.append(f"## Out of memory\n\n{out_of_memory(made)}\n")
+    parts.append(f"## What stays\n\nCells that carry the error of the grouped folds.\n\n{_residuals(first)}\n")
+    return "\n".join(parts)
+
+
+LEGEND = (
+    "Errors are absolute, in percent of the reading; a scored row without a prediction counts 100. Cells are publisher x framework x "
+    "hardware; their mean may reach 1.5 times the target. Bias is the median of predicted / measured - 1. `> p90` is the share of "
+    "readings above the interval. Equal published submissions differ by 7 %."
+)
+
+
+def _residuals(points: Sequence[Point]) -> str:
+    rows = []
+    for name in dict.fromkeys(t.name for r in rules() for t in r.tables):
+        held = [p for p in points if p.table == name]
+        rows += [(name, c.replace("|", "/"), str(n), _percent(e), f"{ratio:.2f}") for c, n, e, ratio in worst(held)]
+    return table(("table", "cell", "rows", "mean error", "predicted / measured"), rows)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ask.add_argument("--measured", type=Path, default=DATA, help="folder with the seven CSV files")
+    ask.add_argument("--predictions", type=Path, help="where the lines go")
+    ask.add_argument("--folds", action="store_true", help="refit without what is judged, and write docs/accuracy.md")
+    ask.add_argument("--date", default=datetime.date.today().isoformat(), help="of the page")
+    asked = ask.parse_args(argv)
+    made = lines(asked.measured)
+    if not made:
+        print(f"no rows in {asked.measured}: expected {', '.join(f'{name}.csv' for name in METRICS)}", file=sys.stderr)
+        return 2
+    if asked.predictions:
+        write(asked.predictions, made)
+    if asked.folds:
+        PAGE.write_text(page(asked.date), encoding="utf-8")
+        print(PAGE.read_text(encoding="utf-8"))
+        return 0
+    print(table(HEAD, report(line.point() for line in made if line.scored)))
+    print(f"\n{out_of_memory(made)}\n\n{len(made)} lines, {sum(line.status == 'ok' for line in made)} predicted")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
