@@ -12,6 +12,7 @@ from rackwright.catalog import models
 from rackwright.catalog.architecture import Architecture, ConfigError, from_fields
 from rackwright.errors import UserError
 from rackwright.estimate import hardware
+from rackwright.estimate.adapters import adapter_inputs
 from rackwright.estimate.case import RECOMPUTE, Chip, TrainingCase, Wires
 from rackwright.estimate.config import Configuration, HardwareConfig, Pool, ServingConfig, TrainingConfig
 from rackwright.estimate.count import count
@@ -28,6 +29,9 @@ NF4 = {False: 0.5 + 4 / 64, True: 0.5 + 1 / 64 + 4 / (64 * 256)}
 """By double quantisation: fp32 scales per block of 64, or 8-bit scales of scales (QLoRA, arXiv 2305.14314, section 3)."""
 OPTIMIZER = {"adamw": 12.0, "adamw-bf16": 4.0, "adamw-8bit": 2 * 1.016, "sgd": 4.0, "muon": 8.0}
 """Bytes of state per trained parameter beside a 16-bit weight; fp32 masters are added where the engine keeps them."""
+BITSANDBYTES = ("nf4", "fp4", "int8")
+K_BIT = ("hf", "deepspeed")
+"""Trainers that prepare a bitsandbytes base with PEFT, which casts what is not quantised to fp32."""
 REAL_IMBALANCE = 1.3
 """Tokens of the fullest expert rank over the mean with a trained router: rackwright's choice 2026-11, not measured."""
 ENGINE_KV = {"fp8": 1.0, "int8": 1.0, "fp4": 0.5625}
@@ -140,6 +144,9 @@ def training_case(config: TrainingConfig, *, checked: bool = True) -> TrainingCa
         fused_loss=float(e.fused_loss if config.engine.loss is None else config.engine.loss == "fused"),
         fused_backward=float(config.optimizer_in_backward),
         moe_imbalance=REAL_IMBALANCE if config.routing == "real" and n.is_moe else 1.0,
+        mean_length=0.0 if config.packed else float(config.mean_length or 0.0),
+        adapter_inputs=adapter_inputs(count(architecture).layers, adapter.targets) if method == "lora" and adapter else 0.0,
+        frozen_other_bytes=4.0 if adapter and e.family in K_BIT and config.base_numbers in BITSANDBYTES else 2.0,
         slices=float(h.slices),
     )
 

@@ -17,6 +17,7 @@ from rackwright.estimate.models import Model
 from rackwright.estimate.reading.cells import BrokenCell, Row, Unsupported, read
 from rackwright.estimate.reading.finetune import fine_tuned
 from rackwright.estimate.reading.measured import measured
+from rackwright.estimate.reading.pretraining import pretrained
 from rackwright.estimate.reading.scored import rule_of, unscored
 from rackwright.estimate.reading.serving import serving
 from rackwright.estimate.reading.shape import family
@@ -75,6 +76,8 @@ def _case(row: Row, config: TrainingConfig | ServingConfig) -> TrainingCase | Se
         return resolve.serving_case(config, checked=False)
     case = resolve.training_case(config, checked=False)
     case = replace(case, **read_off(row, float(case.pipeline)))
+    if row.csv == "training_memory":
+        return replace(case, **pretrained(row, case))
     if row.csv != "finetune_memory":
         return case
     return replace(case, **fine_tuned(row, case, resolve.architecture_of(config.model)))
