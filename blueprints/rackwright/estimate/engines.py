@@ -13,6 +13,7 @@ ROLES = ("train", "serve")
 class Engine:
     """compiled: kernels fused by torch.compile, XLA or hand-written fused modules; flash: no s x s scores in memory; fused_loss: whole
     logits are never held; weight, gradient, optimizer_bytes: per trained parameter in 16-bit training, fp32 master inside optimizer;
+    gradient_bytes 6: 16-bit gradients beside an fp32 accumulator;
     sequence_parallel: norms are split along with tensor parallelism; zero_stage: what the data-parallel group shards unless said."""
 
     family: str
@@ -34,7 +35,7 @@ ENGINES = (
     Engine("composer", "train", ("composer", "llm-foundry", "mosaic"), zero_stage=3, weight_bytes=4.0, optimizer_bytes=8.0),
     Engine("torchtitan", "train", ("torchtitan",), zero_stage=3, weight_bytes=4.0, optimizer_bytes=8.0),
     Engine("automodel", "train", ("automodel",), zero_stage=3, weight_bytes=2.0, gradient_bytes=2.0, optimizer_bytes=8.0),
-    Engine("nanotron", "train", ("nanotron",), sequence_parallel=True),
+    Engine("nanotron", "train", ("nanotron",), gradient_bytes=6.0),
     Engine("fsdp", "train", ("fsdp", "fairscale"), zero_stage=3, weight_bytes=4.0, optimizer_bytes=8.0),
     Engine("unsloth", "train", ("unsloth",), compiled=True, fused_loss=True, zero_stage=0, gradient_bytes=2.0),
     Engine("torchtune", "train", ("torchtune",), fused_loss=True, zero_stage=0, gradient_bytes=2.0, optimizer_bytes=4.0),

@@ -80,8 +80,8 @@ def family(name: str) -> str:
 def _hints(row: Row) -> tuple[tuple[str, Any], ...]:
     """What the notes say of the architecture. Megatron's own tests tie the embeddings unless they say otherwise."""
     hints: dict[str, Any] = {}
-    if "swiglu" in row.notes or "relu" in row.notes:
-        hints["gated_ffn"] = "swiglu" in row.notes
+    if "swiglu" in row.notes or "relu" in row.notes or "llama-like" in row.lower("model"):
+        hints["gated_ffn"] = "relu" not in row.notes
     if "untied embeddings" in row.notes or row.lower("model").startswith("megatron test"):
         hints["tied_embeddings"] = "untied embeddings" not in row.notes
     if re.search(r"\bmla\b", row.notes):
