@@ -3,10 +3,13 @@
 from datetime import UTC, datetime, timedelta
 
 from rackwright.catalog import Catalog, models
+from rackwright.estimate import hardware
+from rackwright.estimate.case import Wires
 from rackwright.estimate.model import network_of
 from rackwright.estimate.network import Network
 from rackwright.sizing.plan import SizingPlan
 from rackwright.sizing.size import size
+from rackwright.sizing.target import Target
 from rackwright.spec.load import read
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
@@ -20,6 +23,14 @@ def network(name: str) -> Network:
     row = models.find(name)
     assert row is not None, name
     return network_of(row.architecture)
+
+
+def servers(nodes: int, accelerator: str = "NVIDIA H100 80GB SXM5", per_node: int = 8, node_bytes_per_s: float = 400e9) -> Target:
+    """Machines that no catalog sells."""
+    a = hardware.find(accelerator)
+    inside = a.scale_up_bytes_per_s or a.host_bytes_per_s
+    wires = Wires(inside, node_bytes_per_s / per_node, float(per_node), float(per_node), float(bool(a.scale_up_bytes_per_s)))
+    return Target(a.name, "NVIDIA", hardware.chip(a), wires, nodes, per_node, a.flops)
 
 
 def finetune(base: str = "llama-3.1-8b", adapter: str = "lora", more: str = "") -> str:

@@ -1,61 +1,150 @@
-"""Geometry: every layout obeys it, pins narrow it, its absence has words."""
+"""Geometry: every layout obeys it, none is missing, pins narrow it, its absence has words."""
+
+from itertools import product
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rackwright.sizing.layouts import Pins, Shape, enumerate_layouts, why_none
+from rackwright.sizing.layouts import SEARCHED, Grid, Layouts, Pins, Shape, enumerate_layouts, why_none
 
-LLAMA = Shape(16, 8, 8, layers=32, heads=32, kv_heads=8, experts=0, sequence=4096, batch=64)
+LLAMA = Shape(layers=32, heads=32, kv_heads=8, experts=0, sequence=4096, batch=64)
+DEEPSEEK = Shape(layers=61, heads=128, kv_heads=128, experts=256, sequence=4096, batch=1024)
+NODES = Grid(16, 8, 8)
+
+
+def layouts(s: Shape, g: Grid = NODES, **pins) -> Layouts:
+    return enumerate_layouts(s, (g,), Pins(**pins))
+
+
+def rows(w: Layouts) -> set[tuple[int, ...]]:
+    names = ("tensor", "pipeline", "virtual", "context", "expert", "zero_stage", "shards", "micro_batch")
+    return {tuple(int(x) for x in row) for row in zip(*(getattr(w, n) for n in names), strict=True)}
+
+
+def allowed(s: Shape, g: Grid, row: tuple[int, ...]) -> bool:
+    """The laws, one layout at a time and in plain words of arithmetic."""
+    t, p, v, c, x, z, shards, b = row
+    if g.accelerators % (t * p * c) or s.heads % t or t > g.width or (s.kv_heads % t and t % s.kv_heads):
+        return False
+    dp = g.accelerators // (t * p * c)
+    if s.batch % dp or (s.batch // dp) % b or s.sequence % c or (x > 1 and (not s.experts or s.experts % x or (g.accelerators // p) % x)):
+        return False
+    held = [min(-(-s.layers // p), s.layers - i * -(-s.layers // p)) for i in range(p)]
+    if min(held) < 1 or (v > 1 and (p == 1 or s.layers % (p * v) or (s.batch // dp // b) % p)):
+        return False
+    sharing, node = dp * c, max(g.node // (t * p), 1)
+    inside = z == 3 and 1 < node < sharing and shards == node and not sharing % node
+    if sharing == 1 or p > 1:
+        return (z, shards) == (0 if sharing == 1 else 1, sharing)
+    return shards == sharing or inside
 
 
 @given(
-    st.sampled_from([1, 2, 4, 8, 16, 64]),
+    st.sampled_from([1, 2, 6, 8, 12, 16, 64]),
     st.sampled_from([1, 4, 8]),
-    st.sampled_from([8, 32, 96]),
-    st.sampled_from([0, 8, 16]),
-    st.sampled_from([4096, 65536]),
+    st.sampled_from([6, 32, 61]),
+    st.sampled_from([0, 8]),
+    st.sampled_from([4096, 32768]),
+    st.sampled_from([8, 48]),
 )
-def test_every_layout_fills_the_accelerators_and_the_batch(accelerators, per_node, batch, experts, sequence):
-    s = Shape(accelerators, per_node, per_node, 32, 32, 8, experts, sequence, batch)
-    w = enumerate_layouts(s, Pins())
+def test_what_is_enumerated_is_all_that_the_laws_allow(accelerators, node, layers, experts, sequence, batch):
+    s, g = Shape(layers, 24, 8, experts, sequence, batch), Grid(accelerators, min(accelerators, node), node)
+    powers = [1, 2, 4, 8, 16, 32, 64]
+    longest = max(sequence // 8192, 1)
+    shards = sorted({accelerators // d for d in range(1, accelerators + 1) if accelerators % d == 0} | {1, 2, 4, 8})
+    every = product(
+        [t for t in powers if t <= 8],
+        range(1, min(layers, 64, accelerators) + 1),
+        [1, 2, 4, 8],
+        [c for c in powers if c <= longest],
+        [x for x in powers if x <= max(experts, 1)],
+        [0, 1, 2, 3],
+        shards,
+        [b for b in powers if b <= batch],
+    )
+    assert rows(layouts(s, g)) == {row for row in every if allowed(s, g, row)}
+
+
+@given(st.sampled_from([1, 2, 4, 8, 16, 64]), st.sampled_from([8, 32, 96]), st.sampled_from([4096, 65536]))
+def test_every_layout_fills_the_accelerators_and_the_batch(accelerators, batch, sequence):
+    w = layouts(Shape(32, 32, 8, 8, sequence, batch), Grid(accelerators, min(accelerators, 8), 8))
     assert np.all(w.tensor * w.pipeline * w.context * w.replicas == accelerators)
     assert np.all(w.replicas * w.micro_batch * w.micro_batches == batch)
-    assert np.all(w.tensor <= per_node)
-    assert np.all(32 % w.pipeline == 0)
-    assert np.all((w.expert == 1) | (experts % np.maximum(w.expert, 1) == 0))
-    assert np.all((w.zero_stage < 2) | (w.pipeline == 1))
+
+
+def test_grids_lie_side_by_side():
+    grids = (Grid(1, 1, 1), NODES, Grid(3, 1, 1), Grid(64, 8, 8))
+    together = enumerate_layouts(LLAMA, grids, Pins())
+    for i, g in enumerate(grids):
+        alone, part = layouts(LLAMA, g), together.take(np.arange(together.starts[i], together.starts[i + 1]))
+        assert rows(alone) == rows(part)
+        assert len(alone) == len(part)
 
 
 def test_tensor_parallelism_stays_in_the_linked_domain():
-    pairs = Shape(8, 8, 2, 32, 32, 8, 0, 4096, 64)
-    assert enumerate_layouts(pairs, Pins()).tensor.max() == 2
+    assert layouts(LLAMA, Grid(8, 2, 8)).tensor.max() == 2
+
+
+def test_stages_may_be_uneven_and_are_never_empty():
+    """61 layers: 16 stages hold 4 and the last one 1; 32 stages of 2 would leave the last empty."""
+    stages = set(layouts(DEEPSEEK, Grid(512, 8, 8)).pipeline)
+    assert 16 in stages
+    assert 32 not in stages
+
+
+def test_interleaving_needs_whole_stages_and_rounds():
+    w = layouts(LLAMA)
+    mixed = w.virtual > 1
+    assert mixed.any()
+    assert np.all(32 % (w.pipeline * w.virtual)[mixed] == 0)
+    assert np.all((w.micro_batches % w.pipeline)[mixed] == 0)
+    assert set(layouts(DEEPSEEK).virtual) == {1}
+
+
+def test_weights_may_be_shared_inside_a_node_alone():
+    w = layouts(LLAMA)
+    hybrid = (w.zero_stage == 3) & (w.shards < w.replicas)
+    assert set((w.shards * w.tensor)[hybrid]) == {8}
 
 
 def test_pins_leave_only_what_they_say():
-    w = enumerate_layouts(LLAMA, Pins(tensor=4, zero=1, micro_batch=2, recompute="full"))
-    assert set(w.tensor) == {4}
-    assert set(w.micro_batch) == {2}
-    assert set(w.recompute) == {1}
-    assert set(w.zero_stage) <= {0, 1}
+    w = layouts(LLAMA, tensor=4, zero=1, micro_batch=2)
+    assert (set(w.tensor), set(w.micro_batch)) == ({4}, {2})
+    assert set(w.zero_stage) == {0, 1}
+    assert set(layouts(LLAMA, zero=3).zero_stage) <= {0, 3}
+    assert set(layouts(LLAMA, pipeline=16).pipeline) == {16}
+
+
+def test_a_pinned_number_need_not_be_a_power_of_two():
+    s = Shape(layers=36, heads=24, kv_heads=6, experts=0, sequence=3000, batch=36)
+    w = layouts(s, Grid(18, 6, 6), tensor=3, context=3, micro_batch=6)
+    assert len(w)
+    assert (set(w.tensor), set(w.context), set(w.micro_batch)) == ({3}, {3}, {6})
 
 
 def test_slices_share_state_only_inside():
-    w = enumerate_layouts(Shape(64, 4, 32, 42, 16, 8, 0, 4096, 256, slices=2, tpu=True), Pins())
+    w = layouts(Shape(42, 16, 8, 0, 4096, 256), Grid(64, 32, 4, slices=2, tpu=True))
+    assert len(w)
     assert np.all(w.shards * 2 == w.replicas)
-    assert set(w.pipeline) == {1}
-    assert set(w.zero_stage) == {3}
+    assert (set(w.pipeline), set(w.zero_stage)) == ({1}, {3})
 
 
 @pytest.mark.parametrize(
-    ("shape", "pins", "words"),
+    ("shape", "grid", "pins", "words"),
     [
-        (LLAMA, Pins(tensor=3), "tensor parallel 3"),
-        (LLAMA, Pins(pipeline=5), "pipeline parallel 5"),
-        (LLAMA, Pins(expert=3), "expert parallel the experts"),
-        (Shape(512, 1, 1, 31, 31, 31, 0, 4096, 8), Pins(), "a batch of 8 sequences"),
+        (LLAMA, NODES, Pins(tensor=3), "tensor parallel 3"),
+        (LLAMA, NODES, Pins(pipeline=5), "pipeline parallel 5"),
+        (LLAMA, Grid(64, 8, 8), Pins(pipeline=64), "pipeline parallel 64"),
+        (LLAMA, NODES, Pins(expert=3), "expert parallel the experts"),
+        (LLAMA, NODES, Pins(context=3), "context parallel must divide the sequence"),
+        (Shape(31, 31, 31, 0, 4096, 8), Grid(512, 1, 1), Pins(), "a batch of 8 sequences"),
     ],
 )
-def test_no_layout_has_a_reason(shape, pins, words):
-    assert len(enumerate_layouts(shape, pins)) == 0
-    assert words in why_none(shape, pins)
+def test_no_layout_has_a_reason(shape, grid, pins, words):
+    assert len(enumerate_layouts(shape, (grid,), pins)) == 0
+    assert words in why_none(shape, grid, pins)
+
+
+def test_the_documented_dimensions_are_those_of_a_pin():
+    assert set(Pins.__dataclass_fields__) <= set(SEARCHED)

@@ -1,6 +1,7 @@
 """A handful of measured runs; skipped, visibly, where the collection is not beside the repository."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from statistics import mean
 
 import pytest
@@ -9,14 +10,16 @@ from rackwright.estimate.model import network_of
 from rackwright.estimate.network import Network
 from rackwright.sizing import serving
 from rackwright.sizing.assumptions import DEFAULT
+from rackwright.sizing.job import TrainingJob
 from rackwright.sizing.layouts import Pins
-from rackwright.sizing.memory import Recipe, Split, training_terms
+from rackwright.sizing.memory import Split, training_terms
 from rackwright.sizing.priors import decode
+from rackwright.sizing.recipe import Recipe
 from rackwright.sizing.serving import Engine, Load
-from rackwright.sizing.target import Target
-from rackwright.sizing.train import TrainingJob, best_training
+from rackwright.sizing.target import Machines, Target
+from rackwright.sizing.train import best_training
 
-from tests.sizing.helpers import network
+from tests.sizing.helpers import network, servers
 from tests.sizing.measured import FOLDER, HARDWARE, Row, dense_network, number, rows
 
 GB, GIB = 1e9, 2**30
@@ -60,6 +63,10 @@ def test_the_network_of_a_row_is_the_catalogs():
     assert network_of(models.find("llama-2-7b").architecture).total == pytest.approx(6.74e9, rel=0.001)
 
 
+def roomy(target: Target) -> Target:
+    return replace(target, chip=replace(target.chip, memory_bytes=1e13))
+
+
 def step_errors() -> Iterator[float]:
     """Predicted over measured tokens per second, less one, of dense bf16 pretraining with sequences the efficiencies were taken from."""
     for row in rows("training_throughput"):
@@ -68,12 +75,12 @@ def step_errors() -> Iterator[float]:
         plain = row["precision"] == "bf16" and row["evidence"] == "measured" and row["hardware"].endswith("0GB") and s < 32000
         if n is None or hw is None or not (plain and batch and gpus and measured):
             continue
-        name, peak, bandwidth, links = hw
+        machines = Machines.of([roomy(servers(max(gpus // 8, 1), hw[0], node_bytes_per_s=hw[3].node_bytes_per_s))])
         zero, recompute = (3 if "ZeRO-3" in row["shard"] else None), ("full" if row["recompute"] == "full" else "none")
         split = {key: int(number(row, field, 1)) for key, field in (("tensor", "tp"), ("pipeline", "pp"), ("micro_batch", "micro_batch"))}
         pins = Pins(**split, context=1, zero=zero, recompute=recompute)
         job = TrainingJob(n, Recipe(), "full", "bf16", s, s, flops.training_flops_per_token(n, s) * s, batch, batch, pins)
-        found = best_training(job, Target(name, "NVIDIA", 1e13, bandwidth, peak, links, max(gpus // 8, 1)), DEFAULT)
+        found = best_training(job, machines, DEFAULT)[0]
         if found.speed.tokens_per_s is not None and gpus % 8 == 0:
             yield found.speed.tokens_per_s / gpus / measured - 1
 

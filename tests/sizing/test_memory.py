@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rackwright.estimate.network import Network
 from rackwright.sizing.assumptions import DEFAULT
-from rackwright.sizing.memory import Recipe, Split, layer_activation_bytes, optimizer_bytes, state_bytes, training_terms
+from rackwright.sizing.memory import Split, layer_activation_bytes, optimizer_bytes, state_bytes, training_terms
+from rackwright.sizing.recipe import Recipe
 
 from tests.sizing.helpers import network
 

@@ -5,23 +5,27 @@ from dataclasses import replace
 import pytest
 from rackwright.estimate import flops
 from rackwright.sizing.assumptions import DEFAULT
+from rackwright.sizing.job import TrainingJob
 from rackwright.sizing.layouts import Pins
-from rackwright.sizing.memory import Recipe
 from rackwright.sizing.outcome import Outcome
 from rackwright.sizing.plan import Limit
-from rackwright.sizing.target import Target
-from rackwright.sizing.traffic import Links
-from rackwright.sizing.train import TrainingJob, best_training
+from rackwright.sizing.recipe import Recipe
+from rackwright.sizing.target import Machines, Target
+from rackwright.sizing.train import best_training
 
-from tests.sizing.helpers import network
+from tests.sizing.helpers import network, servers
 
-H100 = Target("NVIDIA H100 80GB SXM5", "NVIDIA", 80 * 2**30, 3.35e12, 989e12, Links(450e9, 400e9, 8, 8), 4)
+H100 = servers(4)
 N = network("llama-3.1-8b")
 JOB = TrainingJob(N, Recipe(), "full", "bf16", 4096, 4096, flops.training_flops_per_token(N, 4096) * 4096, 64, 6400)
 
 
 def best(job: TrainingJob = JOB, target: Target = H100, **pins) -> Outcome:
-    return best_training(replace(job, pins=Pins(**pins)), target, DEFAULT)
+    return best_training(replace(job, pins=Pins(**pins)), Machines.of([target]), DEFAULT)[0]
+
+
+def with_wires(target: Target, **wires: float) -> Target:
+    return replace(target, wires=replace(target.wires, **wires))
 
 
 def test_bubble_is_stages_less_one_over_micro_batches():
@@ -52,18 +56,17 @@ def test_recompute_sends_the_forward_half_again():
 
 
 def test_one_accelerator_waits_for_nobody():
-    alone = replace(H100, links=Links(450e9, 0.0, 1, 1), nodes=1)
-    found = best(replace(JOB, recipe=Recipe(trainable=4e7), method="lora"), alone)
+    found = best(replace(JOB, recipe=Recipe(trainable=4e7), method="lora"), servers(1, per_node=1))
     assert found.speed.communication_s == found.speed.bubble_s == 0
 
 
 def test_a_faster_network_is_never_slower():
-    slow = replace(H100, links=Links(450e9, 10e9, 8, 8))
+    slow = with_wires(H100, scale_out_bytes_per_s=10e9 / 8)
     assert best().speed.step_s <= best(target=slow).speed.step_s
 
 
 def test_without_room_the_smallest_layout_is_named():
-    small = replace(H100, memory_bytes=2 * 2**30)
+    small = replace(H100, chip=replace(H100.chip, memory_bytes=2 * 2**30))
     found = best(target=small)
     (only,) = found.rejections
     assert only.limit is Limit.DEVICE_MEMORY
@@ -77,7 +80,7 @@ def test_a_batch_too_small_for_the_machines_says_so():
 
 
 def test_equal_questions_have_equal_answers():
-    assert best() == best_training.__wrapped__(replace(JOB, pins=Pins()), H100, DEFAULT)
+    assert best() == best()
 
 
 def test_experts_of_a_node_cross_its_network_whole():
@@ -86,12 +89,14 @@ def test_experts_of_a_node_cross_its_network_whole():
     job = replace(
         JOB, network=n, flops_per_sequence=1.0, pins=Pins(tensor=1, zero=3, micro_batch=1, recompute="none", pipeline=1, context=1)
     )
-    slow = replace(H100, links=Links(450e9, 1e9, 8, 8))
-    waits = [best_training(replace(job, pins=replace(job.pins, expert=x)), slow, DEFAULT).speed.communication_s for x in (1, 8)]
+    slow = with_wires(H100, scale_out_bytes_per_s=1e9 / 8)
+    machines = Machines.of([slow])
+    waits = [best_training(replace(job, pins=replace(job.pins, expert=x)), machines, DEFAULT)[0].speed.communication_s for x in (1, 8)]
     assert waits[1] == pytest.approx(waits[0], rel=0.2)
 
 
 def test_efficiencies_are_those_of_whole_steps():
     """A device that waits for nobody is faster than the published runs by what those waited, no more."""
-    alone = replace(H100, links=Links(450e9, 0.0, 1, 1), nodes=1, memory_bytes=1e13)
+    alone = servers(1, per_node=1)
+    alone = replace(alone, chip=replace(alone.chip, memory_bytes=1e13))
     assert best(target=alone).speed.mfu == pytest.approx(0.38 / (1 - DEFAULT.published_exposed_share), rel=0.01)

@@ -14,13 +14,13 @@ from rackwright.estimate.parameters import lora_parameters, prefix_parameters
 from rackwright.problems import At, Problem
 from rackwright.sizing import memory
 from rackwright.sizing.assumptions import Assumptions
+from rackwright.sizing.job import TrainingJob
 from rackwright.sizing.layouts import Pins
-from rackwright.sizing.memory import Recipe
 from rackwright.sizing.plan import Assumption, WorkloadFacts
+from rackwright.sizing.recipe import Recipe
 from rackwright.sizing.serve import ServingJob
 from rackwright.sizing.serving import weight_bytes
 from rackwright.sizing.storage import checkpoint_bytes
-from rackwright.sizing.train import TrainingJob
 from rackwright.spec.workload import Adapter, Batch, Custom, Finetune, Model, Pretrain, Serve, Workload
 
 TRAINABLE_PRECISIONS = ("bf16", "fp16", "fp8", "fp32")

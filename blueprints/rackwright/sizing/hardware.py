@@ -1,62 +1,30 @@
-"""A machine as the search sees it: the catalog's rows turned into numbers once."""
+"""Machines of the catalog as a search sees them: rows turned into numbers once."""
 
-from dataclasses import dataclass
+from dataclasses import replace
 
 from rackwright.catalog.rows import Accelerator, Fabric, Machine
-from rackwright.sizing.assumptions import Assumptions
-from rackwright.sizing.traffic import Links
+from rackwright.errors import Bug
+from rackwright.estimate import hardware
+from rackwright.estimate.case import Wires
+from rackwright.sizing.target import Target
 
 
-@dataclass(frozen=True)
-class Hardware:
-    """One node, and of what its accelerators can do what the formulas ask. None: not published. Equal values share one search.
-
-    slice_chips: chips of one TPU slice, 0 for GPUs; fabric_bytes_per_s: between nodes, one direction, all interfaces.
-    """
-
-    accelerator: str
-    vendor: str
-    kind: str
-    per_node: int
-    memory_bytes: float | None
-    bandwidth_bytes_per_s: float | None
-    peaks: tuple[tuple[str, float | None], ...]
-    scale_up_bytes_per_s: float | None
-    domain: int | None
-    fabric_bytes_per_s: float | None
-    slice_chips: int = 0
-
-    def peak(self, precision: str) -> float | None:
-        return dict(self.peaks).get(precision)
-
-    @property
-    def base_peak(self) -> float | None:
-        """What utilisations refer to: bf16, or fp16 on accelerators without it."""
-        return self.peak("bf16") or self.peak("fp16")
-
-    def links(self, a: Assumptions) -> Links:
-        """PCIe where there is no scale-up link. Inside a TPU slice every chip reaches every other."""
-        linked = self.scale_up_bytes_per_s or a.pcie_bytes_per_s
-        domain = self.slice_chips or self.domain or self.per_node
-        return Links(linked, self.fabric_bytes_per_s or 0.0, self.per_node, domain)
-
-
-PRECISIONS = ("bf16", "fp16", "fp8", "int8", "fp4", "tf32", "fp32")
-
-
-def hardware(machine: Machine, accelerator: Accelerator, slice_chips: int = 0, nodes: int = 2) -> Hardware:
-    """nodes 1 leaves the network out, so that machines which differ only there share one search."""
-    network = machine.fabric_bytes_per_s or machine.network_bytes_per_s
-    return Hardware(
-        accelerator=accelerator.name,
-        vendor=accelerator.vendor,
-        kind=machine.kind,
-        per_node=machine.accelerator_count,
-        memory_bytes=machine.accelerator_memory_bytes or accelerator.memory_bytes,
-        bandwidth_bytes_per_s=accelerator.memory_bandwidth_bytes_per_s,
-        peaks=tuple((p, accelerator.peak(p)) for p in PRECISIONS),
-        scale_up_bytes_per_s=accelerator.scale_up_bytes_per_s if machine.scale_up_domain else None,
-        domain=machine.scale_up_domain,
-        fabric_bytes_per_s=network if nodes > 1 and machine.fabric is not Fabric.ICI else None,
-        slice_chips=slice_chips,
+def target(machine: Machine, accelerator: Accelerator, nodes: int, slice_chips: int = 0, slices: int = 0) -> Target:
+    """slice_chips: of one TPU slice, 0 for GPUs. One machine alone leaves its network out, so that those which differ only there share
+    one search."""
+    found = hardware.of(accelerator)
+    if found is None:
+        raise Bug(f"{accelerator.name} has gaps and was not refused")
+    linked = found.scale_up_bytes_per_s if machine.scale_up_domain else None
+    inside = linked or found.host_bytes_per_s
+    network = None if nodes == 1 or machine.fabric is Fabric.ICI else machine.fabric_bytes_per_s or machine.network_bytes_per_s
+    count = machine.accelerator_count
+    wires = Wires(
+        scale_up_bytes_per_s=inside,
+        scale_out_bytes_per_s=network / count if network else inside,
+        domain=float(slice_chips or machine.scale_up_domain or count),
+        per_node=float(slice_chips or count),
+        is_linked=float(linked is not None),
     )
+    chip = replace(hardware.chip(found), memory_bytes=float(machine.accelerator_memory_bytes or found.memory_bytes))
+    return Target(accelerator.name, accelerator.vendor, chip, wires, nodes, count, found.flops, slices)

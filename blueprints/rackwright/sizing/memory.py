@@ -10,6 +10,7 @@ import numpy as np
 
 from rackwright.estimate.network import Network
 from rackwright.sizing.assumptions import Assumptions
+from rackwright.sizing.recipe import Recipe
 
 Num = Any
 """float or numpy array of floats."""
@@ -91,23 +92,6 @@ class Split:
     tokens: Num = 0
     micro_batches: Num = 1
     recompute: Num = 0
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """How it is trained. trainable 0: all of the trunk; frozen_bytes: per frozen parameter outside `linear`; linear_bytes: inside;
-    activation_bytes: per number kept for the backward pass."""
-
-    weight_bytes: float = 2.0
-    optimizer_bytes: float = 12.0
-    trainable: float = 0.0
-    frozen_bytes: float = 2.0
-    linear_bytes: float = 2.0
-    activation_bytes: float = 2.0
-
-    @property
-    def is_adapter(self) -> bool:
-        return self.trainable > 0
 
 
 @dataclass(frozen=True)

@@ -74,7 +74,8 @@ class Interval:
 
 @dataclass(frozen=True)
 class Parallelism:
-    """How one copy of the job is spread. `data` counts replicas of the model; zero_stage 3 is FSDP."""
+    """How one copy of the job is spread. `data` counts replicas of the model; zero_stage 3 is FSDP, with a shard_group HSDP: so many
+    accelerators share the weights, 0 for all; virtual: stages each device holds of an interleaved pipeline."""
 
     tensor: int = 1
     pipeline: int = 1
@@ -85,6 +86,8 @@ class Parallelism:
     micro_batch: int = 1
     gradient_accumulation: int = 1
     recompute: str = "none"
+    virtual: int = 1
+    shard_group: int = 0
 
     @property
     def accelerators(self) -> int:
@@ -93,8 +96,10 @@ class Parallelism:
     def __str__(self) -> str:
         parts = [("TP", self.tensor), ("PP", self.pipeline), ("CP", self.context), ("EP", self.expert), ("DP", self.data)]
         named = " ".join(f"{n}{v}" for n, v in parts if v > 1) or "one accelerator"
+        named += f" VP{self.virtual}" if self.virtual > 1 else ""
         recompute = f" recompute {self.recompute}" if self.recompute != "none" else ""
-        return named + (f" ZeRO-{self.zero_stage}" if self.zero_stage else "") + recompute
+        sharded = f" HSDP-{self.shard_group}" if self.shard_group else f" ZeRO-{self.zero_stage}" if self.zero_stage else ""
+        return named + sharded + recompute
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,7 @@ def best_serving(job: ServingJob, machine: Target, peak_flops: float, precision:
 
     Where none meets the goals: the width whose worst limit is nearest.
     """
-    widths = _widths(job, machine.links.per_node)
+    widths = _widths(job, machine.per_node)
     if not widths:
         return Outcome(precision=precision, rejections=(_no_width(job, machine),))
     search = _serve_one if job.generates else _serve_samples
@@ -78,7 +78,7 @@ def best_serving(job: ServingJob, machine: Target, peak_flops: float, precision:
 
 
 def _no_width(job: ServingJob, machine: Target) -> Rejection:
-    words = f"tensor parallel {job.tensor} must divide {job.network.heads} heads and {machine.links.per_node} accelerators of a node"
+    words = f"tensor parallel {job.tensor} must divide {job.network.heads} heads and {machine.per_node} accelerators of a node"
     return Rejection(Limit.GEOMETRY, None, None, words=words, remedy="leave parallelism.tensor out")
 
 
@@ -96,9 +96,11 @@ def _widths(job: ServingJob, per_node: int) -> list[int]:
 
 def _engine(job: ServingJob, machine: Target, tensor: int, peak_flops: float, precision: str) -> Engine:
     weights = serving.weight_bytes(job.network, precision)
-    link = machine.links.scale_up_bytes_per_s
+    link = machine.wires.scale_up_bytes_per_s
     coefficients = decode(job.engine, job.network.is_moe, machine.accelerator)
-    return Engine(peak_flops, machine.memory_bytes, machine.bandwidth_bytes_per_s, tensor, link, weights, job.kv_element, coefficients)
+    return Engine(
+        peak_flops, machine.chip.memory_bytes, machine.chip.bandwidth_bytes_per_s, tensor, link, weights, job.kv_element, coefficients
+    )
 
 
 def _cache_limit(job: ServingJob, machine: Target, e: Engine, a: Assumptions) -> tuple[float, Rejection | None]:
@@ -126,7 +128,7 @@ def _serve_one(job: ServingJob, machine: Target, tensor: int, peak_flops: float,
         return replace(outcome, rejections=(refused,))
     state = _loaded(job, e, room, a)
     enough = np.flatnonzero(state.ok)
-    per_node = machine.links.per_node // tensor
+    per_node = machine.per_node // tensor
     if not len(enough):
         return replace(outcome, rejections=state.floor(job, len(REPLICAS) - 1))
     replicas = max(int(REPLICAS[enough[0]]), job.min_replicas, 1)
@@ -230,9 +232,11 @@ def _serve_samples(job: ServingJob, machine: Target, tensor: int, peak_flops: fl
     flops = n.flops_per_sample or 2.0 * n.matmul * job.input_tokens
     seconds = flops * job.passes / (peak_flops * a.sample_efficiency)
     weights = serving.weight_bytes(n, precision)
-    have = machine.memory_bytes * a.serving_max_fill
+    have = machine.chip.memory_bytes * a.serving_max_fill
     workspace = memory.sample_bytes(n, flops, a) * a.sample_workspace
-    held = Memory(float(machine.memory_bytes), a.serving_max_fill, weights, activations_bytes=workspace, fixed_bytes=a.serving_fixed_bytes)
+    held = Memory(
+        float(machine.chip.memory_bytes), a.serving_max_fill, weights, activations_bytes=workspace, fixed_bytes=a.serving_fixed_bytes
+    )
     rejections = []
     if held.total_bytes > have:
         need, fewer = held.total_bytes / GIB, f"quantization: {machine.few_bits}, or " if machine.few_bits else ""
@@ -247,7 +251,7 @@ def _serve_samples(job: ServingJob, machine: Target, tensor: int, peak_flops: fl
         rejections.append(Rejection(Limit.THROUGHPUT, replicas, job.max_replicas, "replicas", remedy=f"max_replicas: {replicas}"))
     return Outcome(
         Parallelism(), held, Speed(samples_per_s=1 / seconds, ttft_s=latency, concurrency=1, requests_per_s=job.rate),
-        band=a.sample_band, evidence="prior only", precision=precision, nodes=math.ceil(replicas / machine.links.per_node),
+        band=a.sample_band, evidence="prior only", precision=precision, nodes=math.ceil(replicas / machine.per_node),
         replicas=replicas, max_replicas=max(replicas, job.max_replicas or replicas), rejections=tuple(rejections),
     )  # fmt: skip
 
@@ -255,14 +259,14 @@ def _serve_samples(job: ServingJob, machine: Target, tensor: int, peak_flops: fl
 @lru_cache(maxsize=4096)
 def best_batch(job: ServingJob, machine: Target, peak_flops: float, precision: str, a: Assumptions) -> Outcome:
     """Offline inference on all nodes at once: the tensor width with the highest throughput at the cache's limit."""
-    found = [_batch_one(job, machine, t, peak_flops, precision, a) for t in _widths(job, machine.links.per_node)]
+    found = [_batch_one(job, machine, t, peak_flops, precision, a) for t in _widths(job, machine.per_node)]
     if not found:
         return Outcome(precision=precision, rejections=(_no_width(job, machine),))
     return replace(min(found, key=lambda o: (len(o.rejections), o.work_s or math.inf, o.parallelism.tensor)), points=len(found))
 
 
 def _batch_one(job: ServingJob, machine: Target, tensor: int, peak_flops: float, precision: str, a: Assumptions) -> Outcome:
-    replicas = machine.nodes * (machine.links.per_node // tensor)
+    replicas = machine.nodes * (machine.per_node // tensor)
     if not job.generates:
         one = _serve_samples(replace(job, rate=0.0, ttft=None, max_replicas=None), machine, tensor, peak_flops, precision, a)
         work_s = job.requests / ((one.speed.samples_per_s or 0.0) * replicas)

@@ -7,15 +7,17 @@ from datetime import date
 from rackwright.catalog.read import Catalog
 from rackwright.sizing import storage
 from rackwright.sizing.assumptions import DEFAULT, Assumptions
-from rackwright.sizing.candidates import Offer, offers
+from rackwright.sizing.candidates import Offer
 from rackwright.sizing.demand import Demand, read_demand
+from rackwright.sizing.fleet import fleet, pinned_nodes
+from rackwright.sizing.job import TrainingJob
 from rackwright.sizing.judge import Goals, judge
-from rackwright.sizing.plan import Assumption, Fit, Limit, Rejected, SizingPlan, StorageNeed, WorkloadFacts
+from rackwright.sizing.outcome import Outcome
+from rackwright.sizing.plan import Assumption, Fit, Limit, Rejected, Rejection, SizingPlan, StorageNeed, WorkloadFacts
 from rackwright.sizing.priors import decode, find
 from rackwright.sizing.rank import by_distance, identity, ranked, scaling, why
-from rackwright.sizing.search import searched
+from rackwright.sizing.search import search
 from rackwright.sizing.serve import ServingJob
-from rackwright.sizing.train import TrainingJob
 from rackwright.spec.spec import Spec
 from rackwright.spec.workload import TRAINING, Serve
 
@@ -65,17 +67,31 @@ def _answers(
     spec: Spec, catalog: Catalog, demand: Demand, goals: Goals, a: Assumptions, today: date
 ) -> Iterator[tuple[Offer, int, Fit | Rejected]]:
     """Every candidate judged, with the number of layouts looked at; larger counts of a machine are left out once they cannot help."""
-    for offer in offers(spec, catalog, a, today):
-        dearest = 0.0
-        for nodes, found in searched(offer, demand.job, spec, a):
-            answer = judge(offer, nodes, found, goals, a)
-            yield offer, found.points, answer
+    asked = fleet(spec, catalog, a, today)
+    found = search(demand.job, asked.machines, a)
+    for one in asked.asked:
+        offer, dearest = one.offer, 0.0
+        for nodes, target in one.counts or ((offer.nodes or 1, -1),):
+            nodes, outcome = (nodes, Outcome()) if target < 0 else _deployed(offer, nodes, found[target], spec, demand)
+            answer = judge(offer, nodes, outcome, goals, a)
+            yield offer, outcome.points, answer
             if isinstance(answer, Fit):
                 dearest = max(dearest, answer.cost_usd.p50 if answer.cost_usd else 0.0)
             elif _hopeless(answer, dearest):
                 break
             else:
                 dearest = max(dearest, answer.cost_usd or 0.0)
+
+
+def _deployed(offer: Offer, nodes: int, found: Outcome, spec: Spec, demand: Demand) -> tuple[int, Outcome]:
+    """Machines to buy: those asked about, for a server those its replicas need, or those pinned."""
+    if not isinstance(demand.job, ServingJob) or demand.job.ends:
+        return nodes, found
+    pinned, need = pinned_nodes(offer, spec), max(found.nodes, 1)
+    if pinned is not None and need > pinned:
+        short = Rejection(Limit.THROUGHPUT, need, pinned, "machines", "the pin's nodes", f"nodes: {need}")
+        found = replace(found, rejections=(*found.rejections, short))
+    return pinned or need, found
 
 
 def _hopeless(miss: Rejected, dearest_usd: float) -> bool:

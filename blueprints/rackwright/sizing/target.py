@@ -1,26 +1,90 @@
 """The hardware of one search, in numbers. Knows neither catalog nor spec."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, TypeVar, cast
 
-from rackwright.sizing.traffic import Links
+import numpy as np
+
+from rackwright.estimate.case import Chip, Wires, stack
+from rackwright.sizing.layouts import Grid
+
+C = TypeVar("C")
 
 
 @dataclass(frozen=True)
 class Target:
-    """What a search needs to know of the hardware: numbers of one accelerator, and how many there are. few_bits: the best format of
-    weights it computes in below 16 bit, "" for none."""
+    """So many equal machines. chip: as it multiplies in 16 bit; flops: dense peak by format; memory, links: in chip and wires; slices:
+    TPU slices, 0 for GPUs. Equal targets share one search, wherever they are sold and at whatever price."""
 
     accelerator: str
     vendor: str
-    memory_bytes: float
-    bandwidth_bytes_per_s: float
-    base_peak: float
-    links: Links
+    chip: Chip
+    wires: Wires
     nodes: int
-    slices: int = 1
-    tpu: bool = False
-    few_bits: str = ""
+    per_node: int
+    flops: tuple[tuple[str, float], ...] = ()
+    slices: int = 0
 
     @property
     def accelerators(self) -> int:
-        return self.nodes * self.links.per_node
+        return self.nodes * self.per_node
+
+    @property
+    def tpu(self) -> bool:
+        return bool(self.chip.is_tpu)
+
+    @property
+    def grid(self) -> Grid:
+        """Tensor parallelism stays inside a node and inside the scale-up domain; on TPU inside the slice."""
+        width = min(int(self.wires.domain), self.accelerators, 64 if self.tpu else self.per_node)
+        return Grid(self.accelerators, width, self.per_node, max(self.slices, 1), self.tpu)
+
+    @property
+    def few_bits(self) -> str:
+        """The best format of weights it computes in below 16 bit, "" for none."""
+        return next((name for name in ("fp8", "int8") if name in dict(self.flops)), "")
+
+    def peak(self, numbers: str) -> float:
+        """Dense peak in that format, tf32 for fp32; in 16 bit where it has no arithmetic for it."""
+        peaks = dict(self.flops)
+        return (peaks.get("tf32") if numbers == "fp32" else None) or peaks.get(numbers) or self.chip.base_peak_flops
+
+
+@dataclass(frozen=True, eq=False)
+class Machines:
+    """Targets side by side: chip and wires of arrays, one element a target; grids: the different ones, grid: which of them each has."""
+
+    targets: tuple[Target, ...]
+    chip: Chip
+    wires: Wires
+    accelerators: np.ndarray
+    nodes: np.ndarray
+    grids: tuple[Grid, ...]
+    grid: np.ndarray
+
+    @staticmethod
+    def of(targets: Sequence[Target]) -> "Machines":
+        grids = tuple(dict.fromkeys(t.grid for t in targets))
+        place = {g: i for i, g in enumerate(grids)}
+        return Machines(
+            targets=tuple(targets),
+            chip=stack([t.chip for t in targets]),
+            wires=stack([t.wires for t in targets]),
+            accelerators=np.array([t.accelerators for t in targets], dtype=float),
+            nodes=np.array([t.nodes for t in targets], dtype=float),
+            grids=grids,
+            grid=np.array([place[t.grid] for t in targets]),
+        )
+
+    def computing(self, numbers: str) -> "Machines":
+        """Multiplying in that format."""
+        return replace(self, chip=replace(self.chip, peak_flops=np.array([t.peak(numbers) for t in self.targets])))
+
+
+def rows_of(columns: C, rows: np.ndarray) -> C:
+    """A dataclass of arrays, or of such dataclasses, at those rows."""
+    taken = {
+        f.name: rows_of(value, rows) if is_dataclass(value := getattr(columns, f.name)) else value[rows] for f in fields(cast(Any, columns))
+    }
+    return type(columns)(**taken)

@@ -18,13 +18,13 @@ Num = Any
 class Links:
     """scale_up_bytes_per_s: per accelerator and direction inside the domain; node_bytes_per_s: of one node, one direction."""
 
-    scale_up_bytes_per_s: float
-    node_bytes_per_s: float
-    per_node: int
-    domain: int
+    scale_up_bytes_per_s: Num
+    node_bytes_per_s: Num
+    per_node: Num
+    domain: Num
 
     @property
-    def scale_out_bytes_per_s(self) -> float:
+    def scale_out_bytes_per_s(self) -> Num:
         """Share of the node's network that one accelerator has."""
         return self.node_bytes_per_s / self.per_node
 
@@ -58,22 +58,21 @@ def data_bytes(replicas: Num, parameters: Num, zero_stage: Num, micro_batches: N
     return np.where(np.greater_equal(zero_stage, 3), sharded, once)
 
 
-def spread_seconds(volume: Num, copies_per_node: Num, nodes: int, links: Links, a: Assumptions) -> Num:
+def spread_seconds(volume: Num, copies_per_node: Num, nodes: Num, links: Links, a: Assumptions) -> Num:
     """Time of a collective over all replicas: inside the nodes over the scale-up link, between them over every NIC at once.
 
     volume: bytes per accelerator; copies_per_node: different shards that one node holds, each of which crosses its network once.
     """
     inside = volume / (links.scale_up_bytes_per_s * a.link_efficiency)
-    if nodes == 1:
-        return inside
-    between = volume * copies_per_node / (links.node_bytes_per_s * a.link_efficiency)
-    return np.maximum(inside, between) + np.where(np.greater(volume, 0), a.inter_latency_s * nodes, 0.0)
+    between = volume * copies_per_node / (np.maximum(links.node_bytes_per_s, 1.0) * a.link_efficiency)
+    spread = np.maximum(inside, between) + np.where(np.greater(volume, 0), a.inter_latency_s * nodes, 0.0)
+    return np.where(np.equal(nodes, 1), inside, spread)
 
 
 def local_seconds(volume: Num, group: Num, links: Links, a: Assumptions) -> Num:
     """Time over the scale-up link, or over the accelerator's share of the network when the group is larger than its domain."""
     inside = volume / (links.scale_up_bytes_per_s * a.link_efficiency)
-    outside = volume / (max(links.scale_out_bytes_per_s, 1.0) * a.link_efficiency)
+    outside = volume / (np.maximum(links.scale_out_bytes_per_s, 1.0) * a.link_efficiency)
     return np.where(np.greater(group, links.domain), outside, inside)
 
 

@@ -1,0 +1,113 @@
+"""How long the search takes and how much memory, in process and with the catalog loaded, each beside its target.
+
+    python benchmarks/search.py [--specs N]
+
+The whole catalog: both clouds, every machine, every way of buying that a spec can ask for. The 1,000 specs differ in model, lengths, batch
+and goals and share one enumeration of machines. Nothing of an answer is kept between two questions.
+"""
+
+import argparse
+import gc
+import itertools
+import resource
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import date
+
+from rackwright.catalog import Catalog
+from rackwright.sizing.plan import SizingPlan
+from rackwright.sizing.size import size
+from rackwright.spec.load import read
+from rackwright.spec.spec import Spec
+
+RUNS = 5
+TODAY = date(2026, 11, 21)
+AWS = "{cloud: aws, account: '123456789012', capacity: {ordered: [on-demand, spot]}}"
+GCP = "{cloud: gcp, project: my-project, capacity: {ordered: [on-demand, spot, flex-start]}}"
+TRAIN = "{{name: job, kind: pretrain, model: {{base: {0}}}, sequence_length: {1}, global_batch_size: {2}, data: {{tokens: 1e10}}}}"
+TUNE = (
+    "{{name: job, kind: finetune, model: {{base: {0}}}, adapter: {{type: {3}}}, sequence_length: {1}, global_batch_size: {2}, "
+    "data: {{samples: 20000, tokens_per_sample: 1000}}}}"
+)
+SERVE = (
+    "{{name: chat, kind: serve, model: {{base: {0}}}, requests_per_second: {3}, input_tokens: {{mean: {1}, p95: {2}}}, "
+    "output_tokens: {{mean: 200, p95: 500}}, ttft: {{target: 2 s}}, tpot: {{target: 50 ms}}}}"
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """target_s None: told, not asked for."""
+
+    name: str
+    seconds: float
+    target_s: float | None
+    note: str = ""
+
+
+def spec(workload: str, goals: str = "{}") -> Spec:
+    text = f"api_version: rackwright/v1\nname: test\nworkloads: [{workload}]\ngoals: {goals}\ninfra: {{any_of: [{AWS}, {GCP}]}}\n"
+    return read(text)
+
+
+def specs() -> Iterator[Spec]:
+    """More than anyone asks: training, tuning and serving in turn."""
+    goals = itertools.cycle(("{}", "{max_duration: 72h}", "{max_cost: 20000 USD}", "{optimize_for: time}"))
+    lengths, batches = (2048, 4096, 8192), (64, 256, 1024)
+    models = ("llama-3.1-8b", "llama-3.1-70b", "qwen2.5-32b", "gemma-2-9b", "mixtral-8x7b", "mistral-7b", "deepseek-v3")
+    methods = ("none", "lora", "qlora")
+    for round_ in itertools.count():
+        for model, length, batch in itertools.product(models, lengths, batches):
+            yield spec(TRAIN.format(model, length, batch), next(goals))
+            yield spec(TUNE.format(model, length, batch, methods[round_ % 3]), next(goals))
+            yield spec(SERVE.format(model, length, 2 * length, 1 + batch / 64))
+
+
+def timed(work: Callable[[], SizingPlan]) -> tuple[float, SizingPlan]:
+    """Best seconds of RUNS, and the answer."""
+    best, plan = float("inf"), work()
+    for _ in range(RUNS):
+        gc.collect()
+        start = time.perf_counter()
+        plan = work()
+        best = min(best, time.perf_counter() - start)
+    return best, plan
+
+
+def rows(count: int) -> Iterator[Row]:
+    catalog = Catalog.default()
+    asked = {
+        "one training spec (70B pretraining), whole catalog": (TRAIN.format("llama-3.1-70b", 8192, 1024), 0.7),
+        "one training spec with experts (DeepSeek-V3), whole catalog": (TRAIN.format("deepseek-v3", 4096, 2048), 0.7),
+        "one tuning spec (8B LoRA), whole catalog": (TUNE.format("llama-3.1-8b", 4096, 64, "lora"), 0.7),
+        "one serving spec (70B chat), whole catalog": (SERVE.format("llama-3.1-70b", 800, 2000, 10), 0.5),
+    }
+    for name, (workload, target_s) in asked.items():
+        one = spec(workload)
+        seconds, plan = timed(lambda one=one: size(one, catalog, today=TODAY))
+        yield Row(name, seconds, target_s, f"{plan.considered:,} points, {len(plan.fits) + len(plan.rejected):,} candidates")
+    many = list(itertools.islice(specs(), count))
+    times = []
+    for one in many:
+        start = time.perf_counter()
+        size(one, catalog, today=TODAY)
+        times.append(time.perf_counter() - start)
+    yield Row(f"{count:,} specs, one enumeration", sum(times), 0.06 * count, f"median {statistics.median(times) * 1e3:.0f} ms each")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--specs", type=int, default=1000)
+    measured = list(rows(parser.parse_args().specs))
+    print("| what | seconds | target | |\n|---|---:|---:|---|")
+    for row in measured:
+        print(f"| {row.name} | {row.seconds:.3f} | {row.target_s:.1f} | {row.note} |")
+    peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"| peak memory | {peak_mb:.0f} MB | 500 MB | |")
+    return int(any(row.target_s and row.seconds > row.target_s for row in measured) or peak_mb > 500)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
