@@ -66,10 +66,14 @@ def layer_activation_bytes(
     return hidden + attention_bytes(n, tensor, eager, up) + ffn / tensor
 
 
+def whole_scores(case: TrainingCase) -> Num:
+    """Per token and layer, where attention writes its s x s scores; nothing with flash attention."""
+    return SCORES * case.network.heads * case.sequence / case.tensor * (1 - case.flash)
+
+
 def score_bytes(case: TrainingCase) -> Num:
-    """Per token and layer, where attention writes its s x s scores; selective recompute drops them."""
-    kept = (1 - case.flash) * np.where(np.equal(case.recompute, 1), 1 - case.recompute_share, 1.0)
-    return SCORES * case.network.heads * case.sequence / case.tensor * kept
+    """What is kept of them: selective recompute drops them."""
+    return whole_scores(case) * np.where(np.equal(case.recompute, 1), 1 - case.recompute_share, 1.0)
 
 
 def in_flight_layers(case: TrainingCase, layers: Num, stage: Num) -> Num:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from rackwright.estimate.activations import in_flight_layers, layer_activation_bytes, score_bytes
+from rackwright.estimate.activations import in_flight_layers, layer_activation_bytes, whole_scores
 from rackwright.estimate.case import Num, TrainingCase, pick
 from rackwright.estimate.coefficients import fitted
 from rackwright.estimate.models import Model
@@ -29,6 +29,8 @@ PARALLEL_LOSS = {"megatron": 1.0, "megatron-deepspeed": 1.0, "nanotron": 1.0}
 """Trainers whose loss works in place on its part of the vocabulary."""
 GATHERED_AGAIN = {"megatron": 0.0, "megatron-deepspeed": 0.0}
 """Trainers that gather the inputs of split matrices again in the backward pass (arXiv 2205.05198, section 4.2.2)."""
+WORKSPACE_BYTES = 0.2 * GIB
+"""What libraries take of the allocator: cuBLAS and Transformer Engine workspaces of 32 to 64 MiB each, buckets of the optimizer."""
 CONTEXT_BYTES = 0.6 * GIB
 """Driver context and kernels, outside the allocator: 0.5 to 0.8 GiB (sizing.md section 4)."""
 COMMUNICATOR_BYTES = 0.3 * GIB
@@ -39,7 +41,7 @@ COMMUNICATOR_BYTES = 0.3 * GIB
 class MemoryCoefficients:
     """Fitted on published peaks; every prior is what the formula alone would say."""
 
-    workspace_gib: float = fitted(1.0, 0.0, 3.0, "what libraries and buffers take of the allocator, whatever the model", "GiB")
+    reserved_gib: float = fitted(1.0, 0.0, 3.0, "allocator's reserve, whatever the model", "GiB")
     reserved: float = fitted(0.05, 0.0, 0.3, "allocator's reserve and fragments over what tensors take", "share", 1.0)
     logit_bytes: float = fitted(14.0, 6.0, 24.0, "per logit: 16 bit, fp32 copy, log-softmax, its gradient", "bytes", 0.2)
     split_logit_bytes: float = fitted(18.0, 10.0, 28.0, "the same where PyTorch splits the vocabulary: one more fp32 copy", "bytes", 0.2)
@@ -110,7 +112,7 @@ def _choose(condition: np.ndarray, yes: MemoryTerms, no: MemoryTerms) -> MemoryT
 
 
 def _reserved(terms: MemoryTerms, k: MemoryCoefficients) -> MemoryTerms:
-    return replace(terms, reserved=terms.total * k.reserved)
+    return replace(terms, reserved=terms.total * k.reserved + k.reserved_gib * GIB)
 
 
 def _terms(case: TrainingCase, k: MemoryCoefficients, stage: Num) -> MemoryTerms:
@@ -124,25 +126,21 @@ def _terms(case: TrainingCase, k: MemoryCoefficients, stage: Num) -> MemoryTerms
         optimizer=state.optimizer,
         activations=kept + passing,
         head=np.maximum(logits - passing, 0.0),
-        fixed=k.workspace_gib * GIB,
+        fixed=WORKSPACE_BYTES,
     )
 
 
 def _activations(case: TrainingCase, k: MemoryCoefficients, stage: Num) -> tuple[Num, Num]:
     """What waits for the backward pass, and what the backward pass of one layer adds."""
-    n, tokens = case.network, case.tokens / case.context
-    whole = _layer(case, k)
+    plain, tokens = _layer(case, k), case.tokens / case.context
+    whole = plain + whole_scores(case)
     split = np.where(np.greater(case.sequence_parallel, 0), case.tensor, 1.0)
-    least = np.where(
-        np.equal(case.recompute, 2), CHECKPOINT * n.hidden / split,
-        np.where(np.greater(pick(case.engine, OPERATOR_SELECTIVE, 0.0), 0), k.selective, 1.0) * whole,
-    )  # fmt: skip
-    some = np.greater(case.recompute, 0)
-    each = np.where(some, case.recompute_share * least + (1 - case.recompute_share) * whole, whole) + score_bytes(case)
+    by_operator = np.where(np.greater(pick(case.engine, OPERATOR_SELECTIVE, 0.0), 0), k.selective, 1.0)
+    least = np.where(np.equal(case.recompute, 2), CHECKPOINT * case.network.hidden / split, by_operator * plain)
+    again = np.where(np.greater(case.recompute, 0), whole - least, 0.0)
     layers = in_flight_layers(case, stage_parameters(case, stage).layers, stage)
     layers = np.where(np.greater(case.offload_activations, 0), np.minimum(layers, OFFLOADED_LAYERS), layers)
-    again = np.where(some, whole - least, 0.0)
-    return tokens * each * layers, tokens * (again + k.backward * whole)
+    return tokens * (whole - case.recompute_share * again) * layers, tokens * (again + k.backward * plain)
 
 
 def _layer(case: TrainingCase, k: MemoryCoefficients) -> Num:
