@@ -13,8 +13,7 @@ ROLES = ("train", "serve")
 class Engine:
     """compiled: kernels fused by torch.compile, XLA or hand-written fused modules; flash: no s x s scores in memory; fused_loss: whole
     logits are never held; weight, gradient, optimizer_bytes: per trained parameter in 16-bit training, fp32 master inside optimizer;
-    gradient_bytes 6: 16-bit gradients beside an fp32 accumulator,
-    which optimizer_bytes 16 counts where it is sharded;
+    gradient_bytes 6: 16-bit gradients beside an fp32 accumulator;
     sequence_parallel: norms are split along with tensor parallelism; zero_stage: what the data-parallel group shards unless said."""
 
     family: str
@@ -31,8 +30,7 @@ class Engine:
 
 
 ENGINES = (
-    Engine("megatron-deepspeed", "train", ("megatron-deepspeed",), flash=False, sequence_parallel=False, gradient_bytes=2.0,
-           optimizer_bytes=16.0),
+    Engine("megatron-deepspeed", "train", ("megatron-deepspeed",), flash=False, sequence_parallel=False),
     Engine("megatron", "train", ("megatron", "nemo", "mcore", "transformer engine", "mxnet", "nvidia release"), compiled=True),
     Engine("composer", "train", ("composer", "llm-foundry", "mosaic"), zero_stage=3, weight_bytes=4.0, optimizer_bytes=8.0),
     Engine("torchtitan", "train", ("torchtitan",), zero_stage=3, weight_bytes=4.0, optimizer_bytes=8.0),
