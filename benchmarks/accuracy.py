@@ -19,7 +19,7 @@ from typing import Any
 
 import fit
 import numpy as np
-from rackwright.estimate.band import band
+from rackwright.estimate.band import band, scaled
 from rackwright.estimate.case import stack
 from rackwright.estimate.coefficients import PRIOR_ONLY, Calibration, calibration
 from rackwright.estimate.models import Model, registry
@@ -34,6 +34,8 @@ ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "accuracy.md"
 HEADER = ("csv", "row_id", "metric", "unit", "measured", "predicted", "p10", "p90", "status", "reason")
 FACTORS = (1.5, 2.0)
+PREDICTED_AS = {"accel_hours": "time_to_train_min"}
+"""Accelerator-hours are the time to train over the accelerators."""
 MOST_CELL_ERROR = 1.5
 """Times the target, for the mean over cells."""
 
@@ -89,22 +91,25 @@ def _predictions(found: Sequence[Reading], known: Calibration) -> dict[tuple[int
     chosen = {model.name: model for model in models}
     for i, r in enumerate(found):
         for metric in METRICS[r.row.csv]:
-            if r.case is not None and (model := _model(models, metric, r)):
+            if r.of(metric) is not None and (model := _model(models, PREDICTED_AS.get(metric, metric), r)):
                 work.setdefault((model.name, metric), []).append(i)
     made: dict[tuple[int, str], Band] = {}
     for (name, metric), places in work.items():
         model = chosen[name]
-        for i, value in zip(places, _values(model, [found[i].case for i in places], known), strict=True):
+        cases: list[Any] = [found[i].of(metric) for i in places]
+        for i, case, value in zip(places, cases, _values(model, cases, known), strict=True):
             if np.isfinite(value) and value > 0:
-                made[i, metric] = band(float(value), known.residual(name, model.classes(found[i].case)))
+                b = band(float(value), known.residual(name, model.classes(case)))
+                made[i, metric] = scaled(b, case.step.accelerators / 60) if metric == "accel_hours" else b
     return made
 
 
 def _model(models: Sequence[Model], metric: str, r: Reading) -> Model | None:
-    """Of the metric: first one that was fitted on the row's file, then one of a file of the same kind."""
-    kind = r.row.csv.startswith("inference")
-    fitting = [m for m in models if m.metric == metric and any(f.startswith("inference") == kind for f in m.csv) and m.applies(r.case)]
-    return next((m for m in fitting if r.row.csv in m.csv), fitting[0] if fitting else None)
+    """Of the metric: one that was fitted on the row's file before one of a file of the same kind."""
+    serving, case = r.row.csv.startswith("inference"), r.of(metric)
+    alike = [m for m in models if m.metric == metric and any(f.startswith("inference") == serving for f in m.csv)]
+    fitting = sorted((m for m in alike if m.applies(case)), key=lambda m: r.row.csv not in m.csv)
+    return fitting[0] if fitting else None
 
 
 def _values(model: Model, cases: Sequence[Any], known: Calibration) -> np.ndarray:

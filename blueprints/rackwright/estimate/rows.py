@@ -13,9 +13,11 @@ from rackwright.errors import RackwrightError
 from rackwright.estimate import resolve
 from rackwright.estimate.case import TrainingCase
 from rackwright.estimate.config import ServingConfig, TrainingConfig
+from rackwright.estimate.finish import FinishCase
 from rackwright.estimate.models import Model
 from rackwright.estimate.reading.cells import BrokenCell, Row, Unsupported, read
 from rackwright.estimate.reading.finetune import fine_tuned
+from rackwright.estimate.reading.finishing import finishing
 from rackwright.estimate.reading.measured import measured
 from rackwright.estimate.reading.pretraining import pretrained
 from rackwright.estimate.reading.scored import rule_of, unscored
@@ -25,6 +27,8 @@ from rackwright.estimate.reading.training import read_off, training
 from rackwright.estimate.serving_case import ServingCase
 
 DATA = Path(__file__).parent / "data" / "measured"
+WHOLE = ("time_to_train_min", "accel_hours")
+"""Metrics of whole runs."""
 
 
 @dataclass(frozen=True)
@@ -54,13 +58,20 @@ class Reading:
     config: TrainingConfig | ServingConfig | None = None
     case: TrainingCase | ServingCase | None = None
     assumed: tuple[str, ...] = ()
+    whole: FinishCase | None = None
+    """The run around the step, in the file that speaks of whole runs."""
+
+    def of(self, metric: str) -> TrainingCase | ServingCase | FinishCase | None:
+        """What the models of a metric see."""
+        return self.whole if metric in WHOLE else self.case
 
 
 def reading(row: Row) -> Reading:
     """Never raises: what cannot be described says why, and leaves the other rows alone."""
     try:
         config, found = serving(row) if row.csv.startswith("inference") else training(row)
-        return Reading(row, "ok", "", config, _case(row, config), found.assumed)
+        whole = finishing(row, config) if row.csv == "time_to_train" and isinstance(config, TrainingConfig) else None
+        return Reading(row, "ok", "", config, whole.step if whole else _case(row, config), found.assumed, whole)
     except BrokenCell as fault:
         return Reading(row, "broken", str(fault))
     except ValidationError as fault:
@@ -97,7 +108,7 @@ def runs(model: Model, folder: Path = DATA) -> Sequence[Run]:
 @cache
 def scored(metric: str, folder: Path = DATA) -> tuple[Run, ...]:
     """Every scored row of a metric that became a case, in the order of the files."""
-    found = [r for r in readings(folder) if r.case is not None]
+    found = [r for r in readings(folder) if r.of(metric) is not None]
     files = {csv: [r.row for r in found if r.row.csv == csv] for csv in {r.row.csv for r in found}}
     return tuple(run for r in found if (run := _run(r, metric, files[r.row.csv])))
 
@@ -123,4 +134,4 @@ def _run(r: Reading, metric: str, others: Sequence[Row]) -> Run | None:
     assert value is not None
     rule = rule_of(row.csv, metric)
     labels = (cell(row), row.text("group_key") or row.id, accelerator(row.text("hardware")), family(row.text("model")))
-    return Run(row.csv, row.id, metric, value, r.case, *labels, table=rule.table(row).name if rule else "")
+    return Run(row.csv, row.id, metric, value, r.of(metric), *labels, table=rule.table(row).name if rule else "")

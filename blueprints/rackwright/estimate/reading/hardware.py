@@ -11,15 +11,17 @@ GBIT = {"hdr": 200.0, "ndr": 400.0, "xdr": 800.0, "edr": 100.0}
 
 def hardware(row: Row) -> dict[str, Any]:
     """Fields of config.HardwareConfig. Raises BrokenCell."""
-    accelerators, nodes = row.count("accel_count") or _product(row), row.count("nodes")
+    accelerators, nodes = row.count("accel_count") or product_of(row), row.count("nodes")
     links = row.lower("interconnect")
     tpu = row.csv == "tpu_training" or "tpu" in row.lower("hardware")
     per_node = accelerators // nodes if nodes and accelerators % nodes == 0 and not tpu else None
+    size = re.search(r"with (\d+(?:\.\d+)?) gib", row.lower("hardware"))
     watts = re.search(r"power limit (\d+) w", row.notes)
     found = {
         "accelerator": _name(row),
         "count": accelerators,
         "per_node": per_node,
+        "memory_gib": float(size.group(1)) if size else None,
         "power_watts": float(watts.group(1)) if watts and "w" not in row.lower("hardware") else None,
         "scale_up_domain": 72 if "nvl72" in links else None,
         "scale_out_gb_s": _scale_out(links, per_node or 8),
@@ -36,11 +38,12 @@ def _name(row: Row) -> str:
     return name or "not said"
 
 
-def _product(row: Row) -> int:
+def product_of(row: Row) -> int:
+    """Accelerators that the parallel columns make; where the copies are not said, as many as the experts are spread over."""
     made = 1
-    for column in ("tp", "pp", "cp", "dp", "attention_dp"):
+    for column in ("tp", "pp", "cp", "attention_dp"):
         made *= row.count(column) or 1
-    return made
+    return made * (row.count("dp") or row.count("ep") or 1)
 
 
 def _scale_out(said: str, per_node: int) -> float | None:

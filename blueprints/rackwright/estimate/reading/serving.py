@@ -11,6 +11,8 @@ from rackwright.estimate.reading.training import numbers
 
 INPUT, OUTPUT = 300.0, 300.0
 """Tokens where a row leaves the lengths out: MLPerf's OpenOrca set has means near these (MLPerf Inference v4.1, Llama 2 70B)."""
+SHORT = 8.0
+"""Tokens of "a very short prompt"."""
 QUANTISED = (("nf4", ("nf4",)), ("fp4", ("fp4",)), ("int8", ("int8",)), ("int4", ("int4", "awq", "gptq")))
 SIDE = re.compile(r"tp(\d+) pp(\d+) adp(\d+)(?: ep(\d+))?")
 
@@ -28,8 +30,8 @@ def serving(row: Row) -> tuple[ServingConfig, Shape]:
             "hardware": box,
             "engine": _engine(row),
             "layout": layout,
-            "input_tokens": row.number("isl") or INPUT,
-            "output_tokens": row.number("osl") or OUTPUT,
+            "input_tokens": row.number("isl") or (SHORT if "short prompt" in row.notes else INPUT),
+            "output_tokens": row.number("osl") or float(_noted(row, r"(\d+) new tokens") or OUTPUT),
             "concurrency": _concurrency(row),
             "requests_per_s": _rate(row),
             "requests": row.count("num_requests"),

@@ -37,6 +37,8 @@ HYBRID = (
 )
 """Layers whose cache does not grow, by name: Gemma 3 (arXiv 2503.19786), Qwen3-Next (its model card: three linear layers, then one of
 attention), Nemotron-H (arXiv 2504.03624: about one attention layer in eight to nine). A state-space layer counts as a window of 64."""
+UNTIED = re.compile(r"stablelm|phi-?[12]\b|phi-1[._]5")
+"""Families with a head of their own whose names round the size down, so that a tied table would seem to fit (their config.json)."""
 TOTALS = (
     (re.compile(r"nemotron[-_]?3[-_]super"), 4096, 120.0, 12.0),
     (re.compile(r"nemotron[-_]?3[-_](nano|5[-_]lightning)|nemotron-3\.5-lightning"), 2688, 31.6, 3.6),
@@ -105,6 +107,8 @@ def _shape(
         fields = asdict(found.architecture) | {"vocab": vocab}
         return Shape(fields, from_fields(fields))
     fixed = dict(hints) | next((fields for pattern, fields in HYBRID if pattern.search(name.lower())), {})
+    if UNTIED.search(name.lower()):
+        fixed["tied_embeddings"] = False
     made = _written_out(name, known, params_b, active_b, sequence, fixed)
     if params_b and abs(log(count(made.architecture).total / params_b / 1e9)) > ALIKE:
         fewer = {c: v for c, v in known.items() if c not in ("ffn", "moe_ffn")}

@@ -7,7 +7,7 @@ from rackwright.estimate.config import TrainingConfig
 from rackwright.estimate.count import count
 from rackwright.estimate.parameters import Block
 from rackwright.estimate.reading.cells import Row, Unsupported
-from rackwright.estimate.reading.hardware import hardware
+from rackwright.estimate.reading.hardware import hardware, product_of
 from rackwright.estimate.reading.shape import Shape, shape
 
 SEQUENCE = 2048
@@ -25,7 +25,19 @@ MODULES = (("norms", "layernorm"), ("mlp", " mlp"), ("act", "moe_act"), ("up", "
 """Part -> the word that means it in "selective ([layernorm mla_up_proj mlp moe_act])"."""
 OFFLOADS = (("optimizer", ("optim",)), ("activations", ("activation",)), ("parameters", ("param", "weight")))
 SHARDS = (("zero-0", "none"), ("zero-1", "zero1"), ("zero-2", "zero2"), ("zero-3", "zero3"), ("hsdp", "hsdp"), ("fsdp", "fsdp"))
-ADAPTERS = ("lora", "qlora", "peft-other", "adapter", "adapter-v2", "prompt-tuning", "p-tuning", "prefix-tuning", "dora", "qdora")
+ADAPTERS = (
+    "lora",
+    "qlora",
+    "peft-other",
+    "adapter",
+    "adapter-v2",
+    "prompt-tuning",
+    "p-tuning",
+    "prefix-tuning",
+    "dora",
+    "qdora",
+    "llamapro",
+)
 SOFT = re.compile(r"prompt|p[_-]tuning|prefix|cartridge")
 """Methods that train vectors in front of the sequence, not matrices."""
 MATRICES = {"q_proj": "q", "k_proj": "k", "v_proj": "v", "o_proj": "o", "gate_proj": "gate", "up_proj": "up", "down_proj": "down",
@@ -191,10 +203,7 @@ def _count(row: Row) -> int:
     said = row.count("accel_count")
     if said:
         return said
-    made = 1
-    for column in ("tp", "pp", "cp", "dp"):
-        made *= row.count(column) or 1
-    return made
+    return product_of(row)
 
 
 def _adapter(row: Row, found: Shape) -> dict[str, Any]:
