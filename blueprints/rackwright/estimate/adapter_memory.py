@@ -12,9 +12,10 @@ import numpy as np
 from rackwright.estimate.activations import attention_bytes, in_flight_layers, score_bytes
 from rackwright.estimate.case import Num, TrainingCase, pick
 from rackwright.estimate.coefficients import fitted
+from rackwright.estimate.largest import largest
 from rackwright.estimate.models import Model
 from rackwright.estimate.result import MemoryTerms
-from rackwright.estimate.states import gathered_bytes, resident, stage_parameters
+from rackwright.estimate.states import gathered_bytes, resident, stage_parameters, state_bytes
 
 GIB = 2**30
 TRAINERS = {"hf": 1.0, "litgpt": 1.0, "torchtune": 1.0, "unsloth": 1.0}
@@ -23,8 +24,12 @@ CHECKPOINT = 2.0
 """Bytes per hidden unit: the input of a recomputed layer, 16 bit."""
 BUFFER = 2.0
 """Bytes per weight of a quantised matrix while it multiplies: made 16 bit, one matrix at a time."""
+CAST = 2.0
+"""Bytes per weight of an fp32 head: autocast keeps its 16-bit copy until the pass ends."""
 GATHERED_UNITS = 2.0
 """Blocks that FSDP and ZeRO-3 hold whole: the one in use and the next."""
+OFFLOADS = {"unsloth": 1.0}
+"""Trainers whose recomputation keeps its checkpoints on the host (Unsloth's own gradient checkpointing, 2024-04)."""
 OFFLOADED_LAYERS = 2.0
 """Layers on the device while checkpoints go to the host: the one in use and the one on its way."""
 GATED = 6.0
@@ -43,6 +48,8 @@ MODULE_SHARE = 0.5
 """State of a whole module trained in 16 bit beside the adapters, over that of an fp32 adapter: weight, gradient, both moments."""
 LONGEST = 6.0
 """The longest sample of instruction data over the mean one: 19,548 tokens over 3,234 (ms-swift's benchmark)."""
+COMMUNICATOR_BYTES = 0.3 * GIB
+"""NCCL's buffers of one group, outside the allocator (sizing.md section 4)."""
 FULLEST = 0.97
 """Of accelerator memory: before it fails, the allocator gives free blocks back."""
 
@@ -81,12 +88,25 @@ def peak_bytes(case: TrainingCase, k: AdapterCoefficients) -> Num:
     return adapter_memory(case, k).total
 
 
+def largest_micro_batch(case: TrainingCase, k: AdapterCoefficients, limit_bytes: float) -> int:
+    """Sequences of the largest micro-batch whose peak is within limit_bytes; 0 when none is. One case, not arrays."""
+    return largest(lambda b: float(peak_bytes(replace(case, micro_batch=float(b)), k)) <= limit_bytes)
+
+
+def largest_context(case: TrainingCase, k: AdapterCoefficients, limit_bytes: float) -> int:
+    """Tokens of the longest sequence, one per micro-batch, whose peak is within limit_bytes; 0 when none is. One case, not arrays."""
+    alike = replace(case, micro_batch=1.0, mean_length=0.0)
+    step = max(int(case.context), 1)
+    return step * largest(lambda x: float(peak_bytes(replace(alike, sequence=float(x * step)), k)) <= limit_bytes)
+
+
 def _terms(case: TrainingCase, k: AdapterCoefficients, stage: Num) -> MemoryTerms:
     weights, gradients, optimizer = _state(case, k, stage)
     kept, passing = _activations(case, k, stage)
     is_last = np.equal(stage, np.maximum(case.pipeline, 1) - 1)
     logits = is_last * _logit_bytes(case, k)
-    head = logits * _tokens(case)
+    chunked = np.greater(case.fused_loss, 0)
+    head = np.where(chunked, np.maximum(logits * _tokens(case) - passing, 0.0), logits * _tokens(case))  # done before the layers' turn
     held, update = _update(case, k, gradients, optimizer)
     moving = kept + passing + head
     terms = MemoryTerms(
@@ -98,16 +118,15 @@ def _terms(case: TrainingCase, k: AdapterCoefficients, stage: Num) -> MemoryTerm
 
 def _state(case: TrainingCase, k: AdapterCoefficients, stage: Num) -> tuple[Num, Num, Num]:
     """Weights, gradients and optimizer states, after sharding."""
-    whole, adapters = resident(case, stage), case.adapter
+    whole, adapters = resident(case, stage_parameters(case, stage)), case.adapter
     trained = case.trainable - (1 - MODULE_SHARE) * case.trained_modules
     trained = trained * stage_parameters(case, stage).layers / np.maximum(case.network.layers, 1) / case.tensor
-    trained = trained / np.where(np.greater_equal(case.zero_stage, 1), case.shards, 1)
     states = (k.adapter_bytes - ADAPTER_WEIGHT - ADAPTER_GRADIENT) * (1 - case.offload_optimizer)
-    gathered = gathered_bytes(case, GATHERED_UNITS)
+    small = state_bytes(trained, case.shards, case.zero_stage, (ADAPTER_WEIGHT, ADAPTER_GRADIENT, states))
     return (
-        np.where(adapters, _frozen(case, stage) + ADAPTER_WEIGHT * trained, whole.weights) + gathered,
-        np.where(adapters, ADAPTER_GRADIENT * trained, whole.gradients),
-        np.where(adapters, states * trained, whole.optimizer),
+        np.where(adapters, _frozen(case, stage) + small.weights, whole.weights) + gathered_bytes(case, GATHERED_UNITS),
+        np.where(adapters, small.gradients, whole.gradients),
+        np.where(adapters, small.optimizer, whole.optimizer),
     )
 
 
@@ -117,7 +136,8 @@ def _frozen(case: TrainingCase, stage: Num) -> Num:
     linear = (n.linear - n.routed) * here.layers / np.maximum(n.layers, 1) / case.tensor + here.routed
     other = here.dense + here.routed - linear + n.tower / case.tensor
     resting = linear * case.frozen_bytes + other * case.frozen_other_bytes
-    buffer = np.where(np.less(case.frozen_bytes, 2), BUFFER * n.largest_linear / case.tensor, 0.0)
+    cast = CAST * np.greater(case.frozen_other_bytes, 2) * np.where(np.greater(n.head, 0), n.head, n.embedding) / case.tensor
+    buffer = cast + np.where(np.less(case.frozen_bytes, 2), BUFFER * n.largest_linear / case.tensor, 0.0)
     return resting / np.where(np.greater_equal(case.zero_stage, 3), case.shards, 1) + buffer
 
 
@@ -135,7 +155,8 @@ def _activations(case: TrainingCase, k: AdapterCoefficients, stage: Num) -> tupl
     layer = _layer_bytes(case, k)
     again = np.where(np.equal(case.recompute, 2), case.recompute_share, 0.0)
     layers = in_flight_layers(case, stage_parameters(case, stage).layers, stage)
-    layers = np.where(np.greater(case.offload_activations, 0), np.minimum(layers, OFFLOADED_LAYERS), layers)
+    offloads = np.maximum(case.offload_activations, pick(case.engine, OFFLOADS, 0.0) * np.greater(again, 0))
+    layers = np.where(np.greater(offloads, 0), np.minimum(layers, OFFLOADED_LAYERS), layers)
     each = again * CHECKPOINT * n.hidden / split + (1 - again) * layer
     return tokens * each * layers, tokens * layer * np.greater(again, 0)
 
@@ -148,7 +169,7 @@ def _layer_bytes(case: TrainingCase, k: AdapterCoefficients) -> Num:
     routed = n.top_k * ((4 * n.hidden + column * n.expert_ffn) * case.moe_imbalance) + column * n.shared_ffn
     ffn = column * n.ffn + (routed - column * n.ffn) * n.moe_layers / np.maximum(n.layers, 1)
     norm = np.where(np.greater(case.compiled, 0), np.minimum(k.norm_bytes, FUSED_NORMS), k.norm_bytes) * np.where(n.gated, 2, 1)
-    every = np.where(n.gated, 2, 1) * n.hidden + np.where(np.greater(n.ffn, 0), n.ffn, n.top_k * n.expert_ffn + n.shared_ffn)
+    every = np.where(n.gated, 3, 2) * n.hidden + np.where(np.greater(n.ffn, 0), n.ffn, n.top_k * n.expert_ffn + n.shared_ffn)
     inputs = np.where(case.adapter, np.maximum(case.adapter_inputs, case.keeps_frozen_inputs * every), every)
     split = np.where(np.greater(case.sequence_parallel, 0), case.tensor, 1.0)
     return norm * n.hidden / split + attention_bytes(n, case.tensor) + (ffn + k.input_bytes * inputs) / case.tensor + score_bytes(case)
@@ -175,13 +196,14 @@ def _mean_tokens(case: TrainingCase) -> Num:
 def _measured(case: TrainingCase, k: AdapterCoefficients) -> Num:
     """GiB, of the kind that a published row read."""
     terms = adapter_memory(case, k)
-    return (terms.total - terms.reserved * (1 - case.measures_reserved)) / GIB + k.device_gib * case.measures_device
+    outside = k.device_gib * GIB + COMMUNICATOR_BYTES * np.greater(case.replicas, 1)
+    return (terms.total - terms.reserved * (1 - case.measures_reserved) + outside * case.measures_device) / GIB
 
 
 def _classes(case: TrainingCase) -> tuple[str, ...]:
-    lengths = "even" if not case.mean_length else "mixed" if case.sequence <= case.mean_length else "long-tailed"
-    kind = "adapter" if case.adapter else "full"
-    return f"{kind}-{lengths}", lengths, "all"
+    if 0 < case.mean_length < case.sequence:
+        return "long-tailed", "all"
+    return ("all",) if case.adapter else ("full", "all")
 
 
 MODELS = (

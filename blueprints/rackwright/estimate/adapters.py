@@ -6,8 +6,6 @@ from rackwright.estimate.parameters import Block, Matrix
 
 SAME_INPUT = {"k": "q", "v": "q", "kv_a": "q_a", "up": "gate"}
 """Matrices that read the vector another one reads."""
-KEPT_ANYWAY = frozenset({"o"})
-"""Their input is attention's output, which its backward pass needs whatever is trained."""
 GROUPS = {
     "qv": frozenset({"q", "v", "q_b", "kv_b"}),
     "attention": frozenset({"q", "k", "v", "o", "q_a", "q_b", "kv_a", "kv_b"}),
@@ -24,13 +22,13 @@ def targeted(targets: str) -> frozenset[str] | None:
 
 def adapter_inputs(layers: Sequence[Block], targets: str, scales: bool = False) -> float:
     """Numbers per token and layer, mean over the layers, that adapters at `targets` keep for their gradients: each distinct input of
-    those matrices (the gradient of LoRA's first factor), and the outputs too where the method scales them (IA3, DoRA, adapter v2)."""
+    those matrices (the gradient of LoRA's first factor), or their outputs where the method only scales these (IA3, adapter v2)."""
     wanted = targeted(targets)
     kept = 0.0
     for matrices, share in _groups(layers):
         here = [m for m in matrices if wanted is None or m.name in wanted]
-        inputs = {SAME_INPUT.get(m.name, m.name): m.d_in * m.copies for m in here if m.name not in KEPT_ANYWAY}
-        kept += share * (sum(inputs.values()) + scales * sum(m.d_out * m.copies for m in here))
+        inputs = {SAME_INPUT.get(m.name, m.name): m.d_in * m.copies for m in here}
+        kept += share * sum(m.d_out * m.copies for m in here) if scales else share * sum(inputs.values())
     return kept / max(len(layers), 1)
 
 

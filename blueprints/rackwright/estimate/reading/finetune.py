@@ -7,6 +7,7 @@ from rackwright.estimate.adapters import adapter_inputs
 from rackwright.estimate.case import TrainingCase
 from rackwright.estimate.count import count
 from rackwright.estimate.reading.cells import Row
+from rackwright.estimate.resolve import NF4
 
 MEAN = re.compile(r"\(mean (\d+), max \d+ tokens\)")
 """Of a data set whose samples are cut to the length the row prints."""
@@ -17,8 +18,10 @@ CHUNKED_LOSS = {"torchtune": "2024-09"}
 """Since when a trainer cuts its loss into chunks by default (torchtune 0.3)."""
 KEPT_INPUTS_UNTIL = "2024-07"
 """bitsandbytes 0.43.2: until then it kept the inputs of frozen matrices (its maintainers' release note)."""
-SCALING = re.compile(r"ia3|dora|adapter-v2")
+SCALING = re.compile(r"ia3|adapter-v2")
 """Methods that multiply the output of a matrix, and so keep it."""
+AT_MATRICES = re.compile(r"linear|all|default|q,v|_proj|self_attn|c_attn|query_key_value")
+"""Targets that are matrices; norms, tables and prompts keep no input of a matrix."""
 K_BIT = ("hf", "deepspeed")
 """Trainers that prepare a bitsandbytes base with PEFT, which casts what is not quantised to fp32."""
 
@@ -42,6 +45,11 @@ def fine_tuned(row: Row, case: TrainingCase, architecture: Architecture) -> dict
         found["fused_loss"] = 0.0
     if "pagedadamw" in notes:  # on one device torchtune runs it inside backward
         found |= {"offload_optimizer": 1.0, "fused_backward": 1.0}
-    if SCALING.search(f"{row.lower('peft_type')} {row.lower('method')}"):
-        found["adapter_inputs"] = adapter_inputs(count(architecture).layers, row.lower("peft_targets") or "all-linear", scales=True)
+    if by_bitsandbytes and case.frozen_bytes < 1:
+        found["frozen_bytes"] = NF4["dq" in quantised]
+    method, targets = f"{row.lower('peft_type')} {row.lower('method')}", row.lower("peft_targets")
+    if SCALING.search(method):
+        found["adapter_inputs"] = adapter_inputs(count(architecture).layers, targets or "all-linear", scales=True)
+    elif "lora" not in method and not AT_MATRICES.search(targets):
+        found["adapter_inputs"] = 0.0
     return found
