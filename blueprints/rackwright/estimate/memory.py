@@ -4,7 +4,6 @@ Sources of the forms: states.py and activations.py; at the peak either the logit
 stands on top of what is kept. The allocator's reserve comes last. Outside all of it the driver takes its context and NCCL its buffers.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from rackwright.estimate.activations import in_flight_layers, layer_activation_bytes, whole_scores
 from rackwright.estimate.case import Num, TrainingCase, pick
 from rackwright.estimate.coefficients import fitted
+from rackwright.estimate.largest import largest
 from rackwright.estimate.models import Model
 from rackwright.estimate.result import MemoryTerms
 from rackwright.estimate.states import gathered_bytes, resident, stage_parameters
@@ -83,7 +83,7 @@ def outside_bytes(case: TrainingCase) -> Num:
 
 def largest_micro_batch(case: TrainingCase, k: MemoryCoefficients, limit_bytes: float) -> int:
     """Sequences of the largest micro-batch whose peak is within limit_bytes; 0 when none is. One case, not arrays."""
-    return _largest(lambda b: float(peak_bytes(replace(case, micro_batch=float(b)), k)) <= limit_bytes)
+    return largest(lambda b: float(peak_bytes(replace(case, micro_batch=float(b)), k)) <= limit_bytes)
 
 
 def largest_context(case: TrainingCase, k: MemoryCoefficients, limit_bytes: float) -> int:
@@ -91,20 +91,7 @@ def largest_context(case: TrainingCase, k: MemoryCoefficients, limit_bytes: floa
     context-parallel group. One case, not arrays."""
     step = max(int(case.context), 1)
     fits = lambda x: float(peak_bytes(replace(case, micro_batch=1.0, sequence=float(x * step)), k)) <= limit_bytes  # noqa: E731
-    return _largest(fits) * step
-
-
-def _largest(fits: Callable[[int], bool], most: int = 2**40) -> int:
-    """By doubling, then halving: `fits` never turns true again once false."""
-    if not fits(1):
-        return 0
-    low, high = 1, 2
-    while high <= most and fits(high):
-        low, high = high, high * 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return low
+    return largest(fits) * step
 
 
 def _choose(condition: np.ndarray, yes: MemoryTerms, no: MemoryTerms) -> MemoryTerms:
@@ -117,8 +104,9 @@ def _reserved(terms: MemoryTerms, k: MemoryCoefficients) -> MemoryTerms:
 
 def _terms(case: TrainingCase, k: MemoryCoefficients, stage: Num) -> MemoryTerms:
     """Of one stage, before the allocator's reserve."""
-    state = resident(case, stage)
-    kept, passing = _activations(case, k, stage)
+    here = stage_parameters(case, stage)
+    state = resident(case, here)
+    kept, passing = _activations(case, k, in_flight_layers(case, here.layers, stage))
     logits = np.where(np.equal(stage, np.maximum(case.pipeline, 1) - 1), _logits(case, k), 0.0)
     return MemoryTerms(
         weights=state.weights + gathered_bytes(case, k.units),
@@ -130,15 +118,14 @@ def _terms(case: TrainingCase, k: MemoryCoefficients, stage: Num) -> MemoryTerms
     )
 
 
-def _activations(case: TrainingCase, k: MemoryCoefficients, stage: Num) -> tuple[Num, Num]:
-    """What waits for the backward pass, and what the backward pass of one layer adds."""
+def _activations(case: TrainingCase, k: MemoryCoefficients, layers: Num) -> tuple[Num, Num]:
+    """What waits for the backward pass of so many layers, and what the backward pass of one layer adds."""
     plain, tokens = _layer(case, k), case.tokens / case.context
     whole = plain + whole_scores(case)
     split = np.where(np.greater(case.sequence_parallel, 0), case.tensor, 1.0)
     by_operator = np.where(np.greater(pick(case.engine, OPERATOR_SELECTIVE, 0.0), 0), k.selective, 1.0)
     least = np.where(np.equal(case.recompute, 2), CHECKPOINT * case.network.hidden / split, by_operator * plain)
     again = np.where(np.greater(case.recompute, 0), whole - least, 0.0)
-    layers = in_flight_layers(case, stage_parameters(case, stage).layers, stage)
     layers = np.where(np.greater(case.offload_activations, 0), np.minimum(layers, OFFLOADED_LAYERS), layers)
     return tokens * (whole - case.recompute_share * again) * layers, tokens * (again + k.backward * plain)
 

@@ -56,12 +56,15 @@ def state_bytes(parameters: Num, shards: Num, zero_stage: Num, recipe: tuple[Num
 def stage_layers(case: TrainingCase, stage: Num) -> Num:
     """Layers of that pipeline stage. What does not divide lies with the early stages."""
     n, p = case.network, np.maximum(case.pipeline, 1)
+    by_compute = pick(case.engine, BALANCED, 0.0)
+    share, last = n.layers / p, np.equal(stage, p - 1)
+    even = np.where(last, np.maximum(np.floor(share + 1e-9), 1), np.ceil(share - 1e-9))
+    if not np.any(by_compute):
+        return even
     head = n.vocab * n.hidden / np.maximum(n.layer_parameters / np.maximum(n.layers, 1), 1)
     balanced = np.round((n.layers + head) / p)
-    last = np.equal(stage, p - 1)
-    by_compute = np.where(last, np.maximum(n.layers - balanced * (p - 1), 1), np.minimum(balanced, n.layers))
-    even = np.where(last & np.greater(p, 1), np.floor(n.layers / p + 1e-9), np.ceil(n.layers / p - 1e-9))
-    return np.where(np.greater(pick(case.engine, BALANCED, 0.0), 0) & np.greater(p, 1), by_compute, even)
+    cut = np.where(last, np.maximum(n.layers - balanced * (p - 1), 1), np.minimum(balanced, n.layers))
+    return np.where(np.greater(by_compute, 0), cut, even)
 
 
 def stage_parameters(case: TrainingCase, stage: Num) -> StageParameters:
@@ -84,9 +87,8 @@ def expert_shards(case: TrainingCase) -> Num:
     return np.maximum(case.shards * case.tensor / np.maximum(case.expert * case.expert_tensor, 1), 1)
 
 
-def resident(case: TrainingCase, stage: Num) -> StateBytes:
-    """Of that stage; an offloaded optimizer is on the host, gradients of a fused backward are one block at a time."""
-    here = stage_parameters(case, stage)
+def resident(case: TrainingCase, here: StageParameters) -> StateBytes:
+    """Of that stage's parameters; an offloaded optimizer is on the host, gradients of a fused backward are one block at a time."""
     gradients = case.gradient_bytes * (1 - case.fused_backward)
     recipe = (case.weight_bytes, gradients, case.optimizer_bytes * (1 - case.offload_optimizer))
     both = state_bytes(here.dense, case.shards, case.zero_stage, recipe) + state_bytes(
