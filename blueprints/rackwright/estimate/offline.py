@@ -6,7 +6,7 @@ layers; a request passes input + output tokens through the matrices. Roofline fo
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
@@ -24,8 +24,6 @@ LINK_SHARE = 0.7
 less at the tens of megabytes of a batch."""
 ALL_REDUCE_S = 5e-6
 """Of a small all-reduce inside a node: a one-shot kernel and two hops of 1 to 3 us: rackwright's choice 2026-11."""
-LAYER_TRAFFIC_BYTES = 20.0
-"""Per hidden number, token and layer beside the matrices: residual and norm read and written twice, inputs quantised (10 x 2 bytes)."""
 ATTENTION_SHARE = 0.5
 """Of the 16-bit peak, what attention over a prompt reaches (FlashAttention-2 on A100: 50 to 73 %, arXiv 2307.08691)."""
 RAGGED = 0.2
@@ -51,11 +49,14 @@ class Offline:
     expert_slowdown: float = fitted(1.4, 1.0, 4.0, "time of expert products over dense products of the same FLOPs", "x", 0.3)
     launch_s: float = fitted(1e-4, 0.0, 1e-3, "per expert layer and iteration, where kernels are launched from Python", "s", 1.0)
     dispatch_s: float = fitted(3e-8, 0.0, 1e-6, "per token and expert layer: routing, sorting, gathering", "s", 1.0)
+    stage_wait: float = fitted(
+        0.05, 0.0, 0.3, "of the time of decoding, what each further pipeline stage waits for the fullest batch", "", 1.0
+    )
 
 
 @dataclass(frozen=True)
 class Cycle:
-    """R requests from first to last token, one replica: seconds by what takes them."""
+    """`running` requests from first to last token, one replica: seconds by what takes them. stages: waiting for an uneven pipeline."""
 
     running: Num
     weights: Num
@@ -63,12 +64,13 @@ class Cycle:
     layers: Num
     matrices: Num
     attention: Num
-    traffic: Num
+    dispatch: Num
     links: Num
+    stages: Num
 
     @property
     def total(self) -> Num:
-        return self.weights + self.cache + self.layers + self.matrices + self.attention + self.traffic + self.links
+        return sum(getattr(self, f.name) for f in fields(self) if f.name != "running")
 
 
 POOL = serving_memory.Pool()
@@ -82,27 +84,27 @@ def running(case: ServingCase, pool: serving_memory.Pool = POOL) -> Num:
 
 def cycle(case: ServingCase, k: Offline, pool: serving_memory.Pool = POOL) -> Cycle:
     """Seconds of `output` iterations and of the prompts between them."""
-    n, chip, batch = case.network, case.chip, running(case, pool)
+    batch = running(case, pool)
     iterations = case.output / case.accepted_tokens * (1 + case.draft_share)
     prompt = case.input * (1 - case.cached_share)
     tokens = batch * (prompt + case.output)
-    read = chip.bandwidth_bytes_per_s * READ_SHARE
+    read = case.chip.bandwidth_bytes_per_s * READ_SHARE
     seen = serving_memory.kv_bytes_per_sequence(case, case.input + case.output / 2)
+    weights = iterations * case.pipeline * weights_read(case, batch / case.pipeline) / read
+    cache = iterations * batch / case.attention_data * seen / read
+    layers = iterations * _layers_s(case, k, batch / (case.attention_data * case.pipeline))
+    matrices, links = tokens * _matrix_s(case, k), tokens * _link_s(case)
+    dispatch = tokens * case.network.moe_layers * k.dispatch_s / case.accelerators
+    decoding = weights + cache + layers + (matrices + links + dispatch) * case.output / (prompt + case.output)
     return Cycle(
-        running=batch,
-        weights=iterations * case.pipeline * weights_read(case, batch / case.pipeline) / read,
-        cache=iterations * batch / case.attention_data * seen / read,
-        layers=iterations * _layers_s(case, k, pool),
-        matrices=tokens * _matrix_s(case, k),
-        attention=batch * prompt * attention_flops(n, prompt, 2.0) / (case.accelerators * chip.base_peak_flops * ATTENTION_SHARE)
-        + iterations * batch * _latent_s(case),
-        traffic=tokens * (n.layers * n.hidden * LAYER_TRAFFIC_BYTES / read + n.moe_layers * k.dispatch_s) / case.accelerators,
-        links=tokens * _link_s(case),
-    )
+        running=batch, weights=weights, cache=cache, layers=layers, matrices=matrices, dispatch=dispatch, links=links,
+        attention=batch * _attention_s(case, prompt) + iterations * batch * _latent_s(case),
+        stages=k.stage_wait * (case.pipeline - 1) * decoding,
+    )  # fmt: skip
 
 
 def offline_tokens_per_s(case: ServingCase, k: Offline, pool: serving_memory.Pool = POOL) -> Num:
-    """Output tokens per second of one replica."""
+    """Output tokens per second of one replica; a run of few requests fills and drains once."""
     taken = cycle(case, k, pool)
     waves = np.where(np.greater(case.requests, 0), np.maximum(case.requests, 1) / taken.running, np.inf)
     return taken.running * case.output / taken.total / (1 + RAGGED / np.maximum(waves, 1))
@@ -165,14 +167,13 @@ def weights_read(case: ServingCase, batch: Num) -> Num:
     return serving_memory.weight_bytes(case) - looked_up - experts * (1 - np.where(np.greater(n.experts, 0), chosen, 1.0))
 
 
-def _layers_s(case: ServingCase, k: Offline, pool: serving_memory.Pool) -> Num:
-    """Of one iteration, what does not depend on the batch: small batches mostly run from captured graphs, without launches."""
-    n, batch = case.network, running(case, pool) / (case.attention_data * case.pipeline)
+def _layers_s(case: ServingCase, k: Offline, batch: Num) -> Num:
+    """Of one iteration of `batch` sequences a rank, what its size hardly changes: small ones mostly run from captured graphs."""
+    n = case.network
     is_python = np.not_equal(case.engine, "trtllm") | np.less(case.release, 1) | np.greater_equal(case.release, PYTHON_SINCE)
-    reduced = np.where(np.greater(case.attention_data, 1), n.moe_layers, 2 * n.layers)
-    joined = np.greater(case.tensor * case.attention_data, 1) * reduced * ALL_REDUCE_S
     launched = n.moe_layers * k.launch_s * is_python * batch / (batch + GRAPH_BATCH)
     eager = np.where(np.greater(case.compiled, 0), 0.0, n.layers * EAGER_LAYER_S)
+    joined = np.greater(case.tensor * case.attention_data, 1) * _exchanges(case) * ALL_REDUCE_S
     return np.maximum(n.layers * k.layer_s + launched, eager) + joined
 
 
@@ -184,6 +185,11 @@ def _matrix_s(case: ServingCase, k: Offline) -> Num:
     return 2 * (n.matmul - experts + experts * k.expert_slowdown) / (case.accelerators * peak * reached)
 
 
+def _attention_s(case: ServingCase, prompt: Num) -> Num:
+    """Of one prompt over itself."""
+    return prompt * attention_flops(case.network, prompt, 2.0) / (case.accelerators * case.chip.base_peak_flops * ATTENTION_SHARE)
+
+
 def _latent_s(case: ServingCase) -> Num:
     """Of one decoded token with latent attention, whose every head reads the shared latent: 2 kv_rank + rope_dim products a head."""
     n = case.network
@@ -191,13 +197,16 @@ def _latent_s(case: ServingCase) -> Num:
     return flops / (case.accelerators * case.chip.base_peak_flops * ATTENTION_SHARE)
 
 
+def _exchanges(case: ServingCase) -> Num:
+    """All-reduces of one pass: two a layer under tensor parallelism; under attention data parallelism a gather and a scatter, of every
+    rank's tokens, per expert layer."""
+    return np.where(np.greater(case.attention_data, 1), case.network.moe_layers, 2 * case.network.layers)
+
+
 def _link_s(case: ServingCase) -> Num:
-    """Of one token: two all-reduces a layer under tensor parallelism; under attention data parallelism one gather and scatter of every
-    rank's tokens per expert layer. Each moves 2 (g - 1) / g of 16-bit hidden numbers; what leaves the domain takes the node's network."""
-    n, group = case.network, case.tensor * case.attention_data
-    reduced = np.where(np.greater(case.attention_data, 1), n.moe_layers, 2 * n.layers)
-    volume = reduced / case.pipeline * n.hidden * 2.0 * 2 * (group - 1) / group
-    wires = case.wires
+    """Of one token: each exchange moves 2 (g - 1) / g of its 16-bit hidden numbers; past the domain it takes the node's network."""
+    wires, group = case.wires, case.tensor * case.attention_data
+    volume = _exchanges(case) / case.pipeline * case.network.hidden * 2.0 * 2 * (group - 1) / group
     inside = wires.scale_up_bytes_per_s * np.where(np.greater(wires.is_linked, 0), LINK_SHARE, 1.0)
     return volume / np.where(np.greater(group, wires.domain), np.minimum(inside, wires.scale_out_bytes_per_s), inside)
 
