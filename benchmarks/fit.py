@@ -85,6 +85,7 @@ def document(models: Sequence[Model], kept: dict[str, Any]) -> dict[str, Any]:
         sections[model.name] = {
             "metric": model.metric,
             "runs": len(given),
+            "generations": sorted({_generation(run.case) for run in given}),
             "coefficients": _described(model, fit(model, given)),
             "residuals": {name: asdict(r) for name, r in residuals(model, folds(model, given)).items()},
         }
@@ -116,6 +117,10 @@ def _rounded(x: np.ndarray) -> np.ndarray:
 def _weights(given: Sequence[Run]) -> np.ndarray:
     cells = [run.cell for run in given]
     return np.array([cells.count(cell) ** -0.25 for cell in cells])
+
+
+def _generation(case: Any) -> str:
+    return str(getattr(case, "step", case).chip.generation)
 
 
 def _fold(label: str) -> int:

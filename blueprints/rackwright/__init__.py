@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from rackwright.compile.wants import StackPlan
     from rackwright.cost.bill import bill
     from rackwright.errors import UserError
+    from rackwright.estimate.estimate import estimate
+    from rackwright.estimate.result import Estimate
     from rackwright.problems import Problem
     from rackwright.rules import check
     from rackwright.sizing.plan import SizingPlan
@@ -27,11 +29,27 @@ if TYPE_CHECKING:
     from rackwright.spec.load import load, read
     from rackwright.spec.spec import Spec
 
-__all__ = ["Catalog", "Problem", "SizingPlan", "Spec", "StackPlan", "UserError", "bill", "check", "compile_plan", "load", "read", "size"]
+__all__ = [
+    "Catalog",
+    "Estimate",
+    "Problem",
+    "SizingPlan",
+    "Spec",
+    "StackPlan",
+    "UserError",
+    "bill",
+    "check",
+    "compile_plan",
+    "estimate",
+    "load",
+    "read",
+    "size",
+]
 __getattr__ = on_first_use(
     __name__,
     {
         "Catalog": "rackwright.catalog",
+        "Estimate": "rackwright.estimate.result",
         "Problem": "rackwright.problems",
         "SizingPlan": "rackwright.sizing.plan",
         "Spec": "rackwright.spec.spec",
@@ -40,6 +58,7 @@ __getattr__ = on_first_use(
         "bill": "rackwright.cost.bill",
         "check": "rackwright.rules",
         "compile_plan": "rackwright.compile.compile",
+        "estimate": "rackwright.estimate.estimate",
         "load": "rackwright.spec.load",
         "read": "rackwright.spec.load",
         "size": "rackwright.sizing.size",

@@ -1,5 +1,6 @@
 """The command line: parse, call, print. Holds no rule and no number. Exit statuses are those of `rackwright.terminal`."""
 
+import json
 import sys
 from collections.abc import Sequence
 from datetime import date, datetime
@@ -159,6 +160,51 @@ def catalog(
 
     rows = catalog_text.catalog_rows(what, name)
     emit([row.as_json() for row in rows]) if as_json else catalog_text.show_catalog(console(), what, rows)
+
+
+@app.command()
+def estimate(
+    file: Annotated[Path, typer.Argument(metavar="FILE.jsonl", help="One pinned configuration a line.")],
+    as_json: AsJson = False,
+    calibrated: Annotated[
+        Path | None, typer.Option("--calibration", help="What `rackwright calibrate` wrote.", show_default="ours")
+    ] = None,
+) -> None:
+    """Say what pinned configurations need and do. Memory and time by term, intervals, launch flags, the nearest measured run.
+
+    --json prints one object a line. A broken line costs only itself, and exit status 2.
+    """
+    from rackwright.estimate.answer import answers
+    from rackwright.estimate.calibrate import load_calibration
+    from rackwright.report.estimate_text import show_estimate
+    from rackwright.spec.source import read_file
+
+    found = answers(read_file(file), load_calibration(calibrated))
+    for answer in found:
+        if as_json:
+            emit(json.dumps(answer.as_json(), ensure_ascii=False))
+        elif answer.estimate:
+            show_estimate(console(), answer.estimate)
+    if problems := [problem for answer in found for problem in answer.problems]:
+        raise typer.Exit(BAD_INPUT) if as_json else UserError(problems, str(file))
+
+
+@app.command()
+def calibrate(
+    runs: Annotated[Path, typer.Argument(metavar="RUNS.csv", help="Your own runs, with the columns of the shipped files.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where the calibration goes.")] = Path("calibration.json"),
+    as_json: AsJson = False,
+) -> None:
+    """Learn from your own runs. Says what was predicted, what you measured, and what changes; `estimate --calibration` uses it."""
+    from rackwright.estimate.calibrate import calibrate as learn
+    from rackwright.files import write_text
+    from rackwright.report.estimate_text import show_calibration
+
+    made = learn(runs)
+    write_text(output, made.to_text())
+    emit(made.as_json() | {"calibration": str(output)}) if as_json else show_calibration(console(), made, str(output))
+    if made.problems:
+        raise typer.Exit(BAD_INPUT)
 
 
 @app.command()

@@ -42,35 +42,50 @@ PRIOR_ONLY = Residuals(0, 1 / PRIOR_ONLY_FACTOR, 1.0, PRIOR_ONLY_FACTOR)
 
 @dataclass(frozen=True)
 class Calibration:
-    """The whole file. models: values by model and name; residuals: by model and class; sources: sha256 of each file of rows."""
+    """The whole file. models: values by model and name; residuals: by model and class; sources: sha256 of each file of rows;
+    generations: accelerators of the runs of a model."""
 
     version: str
     models: dict[str, dict[str, float]]
     residuals: dict[str, dict[str, Residuals]]
     sources: dict[str, str]
+    generations: dict[str, tuple[str, ...]]
+    factors: dict[str, tuple[float, int]] = field(default_factory=dict)
+    """The user's own, by `key`: what predictions are multiplied with, and from how many runs."""
 
     def of(self, model: str, kind: type[K]) -> K:
         """The coefficients of a model; its priors where the file does not speak of it."""
         known = {f.name for f in fields(cast(Any, kind))}
         return kind(**{name: value for name, value in self.models.get(model, {}).items() if name in known})
 
-    def residual(self, model: str, classes: tuple[str, ...]) -> Residuals:
-        """Of the first class, particular before general, that runs speak of."""
+    def residual(self, model: str, classes: tuple[str, ...], generation: str = "") -> Residuals:
+        """Of the first class, particular before general, that runs speak of; PRIOR_ONLY where none is on that generation."""
         rows = self.residuals.get(model, {})
+        if generation and generation not in self.generations.get(model, ()):
+            return PRIOR_ONLY
         return next((rows[name] for name in classes if name in rows), PRIOR_ONLY)
+
+    def factor(self, model: str, classes: tuple[str, ...], generation: str) -> float:
+        return self.factors.get(key(model, classes, generation), (1.0, 0))[0]
+
+
+def key(model: str, classes: tuple[str, ...], generation: str) -> str:
+    """The kind of run a factor belongs to."""
+    return f"{model} | {classes[0]} | {generation}"
 
 
 @cache
 def calibration() -> Calibration:
     """The shipped file."""
-    return parse(FILE.read_text(encoding="utf-8")) if FILE.exists() else Calibration("none", {}, {}, {})
+    return parse(FILE.read_text(encoding="utf-8")) if FILE.exists() else Calibration("none", {}, {}, {}, {})
 
 
 def parse(text: str) -> Calibration:
     raw = json.loads(text)
     models = {name: {k: c["value"] for k, c in model["coefficients"].items()} for name, model in raw["models"].items()}
     residuals = {name: {k: Residuals(**r) for k, r in model["residuals"].items()} for name, model in raw["models"].items()}
-    return Calibration(raw["version"], models, residuals, raw["sources"])
+    generations = {name: tuple(model.get("generations", ())) for name, model in raw["models"].items()}
+    return Calibration(raw["version"], models, residuals, raw["sources"], generations)
 
 
 def bounds(kind: type) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

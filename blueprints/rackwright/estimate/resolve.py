@@ -4,7 +4,6 @@ Every law that is broken is reported with its path (`layout.tensor`), its reason
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -14,7 +13,7 @@ from rackwright.errors import UserError
 from rackwright.estimate import hardware
 from rackwright.estimate.adapters import adapter_inputs
 from rackwright.estimate.case import RECOMPUTE, Chip, TrainingCase, Wires
-from rackwright.estimate.config import Configuration, HardwareConfig, Pool, ServingConfig, TrainingConfig
+from rackwright.estimate.config import HardwareConfig, Pool, ServingConfig, TrainingConfig
 from rackwright.estimate.count import count
 from rackwright.estimate.engines import engine, release
 from rackwright.estimate.model import network_of
@@ -39,25 +38,6 @@ MEMORY_SHARE = 0.9
 """vLLM's default gpu_memory_utilization; TensorRT-LLM's free_gpu_memory_fraction is 0.9 of what the weights leave."""
 BATCHED_TOKENS = 8192.0
 """vLLM's default max_num_batched_tokens of recent releases, and TensorRT-LLM's max_num_tokens."""
-
-
-@dataclass(frozen=True)
-class Resolved:
-    """A case and what had to be assumed to get there, in words."""
-
-    case: TrainingCase | ServingCase
-    architecture: Architecture
-    assumed: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-
-
-def resolve(config: Configuration) -> Resolved:
-    """Raises UserError with every problem of the configuration."""
-    if isinstance(config, ServingConfig):
-        return _resolved(config, serving_case(config))
-    if isinstance(config, TrainingConfig):
-        return _resolved(config, training_case(config))
-    raise UserError([Problem("E-kind", "samples are estimated without a case", At() / "kind")])
 
 
 def architecture_of(model: str | dict[str, Any]) -> Architecture:
@@ -297,16 +277,11 @@ def _accepted(draft: int, acceptance: float) -> float:
     return draft + 1.0 if acceptance == 1 else (1 - acceptance ** (draft + 1)) / (1 - acceptance)
 
 
-def _resolved(config: TrainingConfig | ServingConfig, case: TrainingCase | ServingCase) -> Resolved:
-    said = [
-        f"{name} not given: {value}"
-        for name, given, value in (
-            ("hardware.per_node", config.hardware.per_node, f"{float(case.wires.per_node):g}"),
-            ("hardware.scale_out_gb_s", config.hardware.scale_out_gb_s, f"{float(case.wires.scale_out_bytes_per_s) / 1e9:g} GB/s each"),
-        )
-        if given is None
-    ]
-    return Resolved(case, architecture_of(config.model), tuple(said))
-
-
-__all__ = ["Resolved", "architecture_of", "parts", "resolve", "serving_case", "training_case"]
+def assumed(config: TrainingConfig | ServingConfig, case: TrainingCase | ServingCase) -> tuple[str, ...]:
+    """What the configuration leaves out and the estimate took, in words."""
+    h, wires = config.hardware, case.wires
+    taken = (
+        ("hardware.per_node", h.per_node, f"{float(wires.per_node):g}"),
+        ("hardware.scale_out_gb_s", h.scale_out_gb_s, f"{float(wires.scale_out_bytes_per_s) / 1e9:g} GB/s per accelerator"),
+    )
+    return tuple(f"{name} not given: {value}" for name, given, value in taken if given is None)
