@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from rackwright.estimate.case import TrainingCase
+from rackwright.estimate.network import Network
 from rackwright.estimate.reading.cells import Row
 
 NODES = 8.0
@@ -14,17 +15,16 @@ FINE_GRAINED = 16
 CHUNK = re.compile(r"virtual stage layers (\d+)")
 ONE_PART_LAYERS = re.compile(r"nemotron[-_]?(3|h\b)")
 """Hybrid stacks that count an attention or state-space part and a feed-forward part as a layer each (arXiv 2504.03624)."""
+PROXY = re.compile(r"deepseekv3_proxy")
+PROXY_VOCAB = 256000
+"""Megatron's shortened DeepSeek-V3: one prediction module as the model has, Nemotron's tokenizer (model_config.yaml beside its rows)."""
 
 
 def pretrained(row: Row, case: TrainingCase) -> dict[str, Any]:
     """Fields of a TrainingCase."""
     notes, name = row.notes, row.lower("model")
-    found: dict[str, Any] = {}
-    n = case.network
-    if "deepseek" in name and n.is_mla and not n.mtp:  # one prediction module, as the model itself has (arXiv 2412.19437, section 2.2)
-        found["network"] = replace(n, mtp=n.largest_block + 2.0 * n.hidden**2)
-    if ONE_PART_LAYERS.search(name):
-        found["network"] = replace(n, layers=n.layers // 2, moe_layers=min(n.moe_layers, n.layers // 2))
+    n = _network(case.network, row)
+    found: dict[str, Any] = {"network": n}
     if name.startswith("megatron test"):
         found["sequence_parallel"] = float("sequence parallel" in notes)
         found["dropout"] = float(not re.search(r"swiglu|relu", notes))  # GPT-3's recipe, and Megatron's default of 0.1
@@ -34,6 +34,17 @@ def pretrained(row: Row, case: TrainingCase) -> dict[str, Any]:
     if case.expert > 1 and n.experts <= FINE_GRAINED and "etp1" not in name:
         found["expert_tensor"] = case.tensor
     return found | _size(row, case, found.get("expert_tensor", case.expert_tensor))
+
+
+def _network(n: Network, row: Row) -> Network:
+    name = row.lower("model")
+    if ONE_PART_LAYERS.search(name):
+        return replace(n, layers=n.layers // 2, moe_layers=min(n.moe_layers, n.layers // 2))
+    if not PROXY.search(name):
+        return n
+    table = PROXY_VOCAB * n.hidden if not row.count("vocab") else n.embedding
+    parts = {"embedding": table, "head": table, "trunk": n.trunk + 2 * table - n.embedding - n.head}
+    return replace(n, vocab=table // n.hidden, mtp=n.mtp or n.largest_block + 2.0 * n.hidden**2, **parts)
 
 
 def _size(row: Row, case: TrainingCase, expert_tensor: float) -> dict[str, float]:
