@@ -102,6 +102,13 @@ def test_attention_data_parallelism_repeats_attention_and_spreads_experts():
     assert weight_bytes(data) == pytest.approx(dense + n.routed / 8)
 
 
+def test_experts_of_many_ranks_take_their_tokens_in_chunks():
+    case = served("qwen3-235b-a22b", "H200-141GB", "fp8")
+    two, eight, many = (activation_bytes(replace(case, attention_data=a)) for a in (2.0, 8.0, 64.0))
+    assert eight == many
+    assert 3 < eight / two < 4.5
+
+
 def test_latents_are_worth_spreading_by_attention_data_parallelism():
     tensor = served("deepseek-v3", "H200-141GB", "fp8", tensor=8.0, batched_tokens=2048.0)
     data = replace(tensor, tensor=1.0, attention_data=8.0)

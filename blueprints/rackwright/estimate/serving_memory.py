@@ -20,6 +20,10 @@ ACTIVATION_BYTES = 2.0
 HIDDEN_COPIES, FFN_COPIES = 3.0, 3.0
 """Live at the peak of a forward pass: residual, input and output of the layer; gate, up and their product. Agrees with three engine logs
 that print the peak: 110.6 KB a token of Llama 3 8B (vLLM #10517), 0.19 GiB of 2,048 tokens of a 14B on two accelerators (#13061)."""
+EXPERT_CHUNK = 65536.0
+"""Tokens that pass the experts at once: vLLM's VLLM_FUSED_MOE_CHUNK_SIZE; TensorRT-LLM's max_num_tokens of 8192 on eight ranks."""
+SAMPLED = 256.0
+"""Sequences that a profile run samples at once: vLLM's max_num_seqs on a server."""
 LOGIT_BYTES = 10.0
 """Of one logit: 16 bit, its 32-bit copy, and the sampler's sorted copy."""
 COMMUNICATOR_BYTES = 0.4 * GIB
@@ -60,14 +64,16 @@ def weight_bytes(case: ServingCase) -> Num:
 
 
 def activation_bytes(case: ServingCase, tokens: Num | None = None) -> Num:
-    """Peak of a pass over `tokens` (default: as many as the engine batches), or of sampling, whichever is more. With attention data
-    parallelism every rank has room for the tokens of all."""
+    """Peak of a pass over `tokens` (default: as many as the engine batches), or of sampling, whichever is more. A rank's experts have
+    room for the tokens of all attention data parallel ranks, wherever they are sent, up to a chunk."""
     n = case.network
     batch = case.batched_tokens if tokens is None else tokens
-    dense = FFN_COPIES * (n.ffn + n.shared_ffn) / case.tensor
-    routed = case.attention_data * n.top_k * (2 * n.hidden + FFN_COPIES * n.expert_ffn / np.minimum(case.tensor, 8))
-    forward = batch * ACTIVATION_BYTES * (HIDDEN_COPIES * n.hidden + np.where(np.greater(n.experts, 0), np.maximum(routed, dense), dense))
-    return np.maximum(forward, np.minimum(batch, 256) * n.vocab * LOGIT_BYTES / case.tensor)
+    dense = batch * FFN_COPIES * (n.ffn + n.shared_ffn) / case.tensor
+    gathered = np.minimum(batch * case.attention_data, np.maximum(EXPERT_CHUNK, batch))
+    routed = gathered * n.top_k * (2 * n.hidden + FFN_COPIES * n.expert_ffn / np.minimum(case.tensor, 8))
+    widest = np.where(np.greater(n.experts, 0), np.maximum(routed, dense), dense)
+    sampled = np.minimum(batch, SAMPLED) * n.vocab * LOGIT_BYTES / case.tensor
+    return np.maximum(ACTIVATION_BYTES * (batch * HIDDEN_COPIES * n.hidden + widest), sampled)
 
 
 def kv_bytes_per_token(case: ServingCase) -> Num:
