@@ -12,7 +12,6 @@ import numpy as np
 from rackwright.estimate.activations import attention_bytes, in_flight_layers, score_bytes
 from rackwright.estimate.case import Num, TrainingCase, pick
 from rackwright.estimate.coefficients import fitted
-from rackwright.estimate.largest import largest
 from rackwright.estimate.models import Model
 from rackwright.estimate.result import MemoryTerms
 from rackwright.estimate.states import gathered_bytes, resident, stage_parameters, state_bytes
@@ -86,18 +85,6 @@ def adapter_memory(case: TrainingCase, k: AdapterCoefficients, *, stage: Num | N
 def peak_bytes(case: TrainingCase, k: AdapterCoefficients) -> Num:
     """What the allocator reserves at the peak (torch max_memory_reserved) on the fullest accelerator."""
     return adapter_memory(case, k).total
-
-
-def largest_micro_batch(case: TrainingCase, k: AdapterCoefficients, limit_bytes: float) -> int:
-    """Sequences of the largest micro-batch whose peak is within limit_bytes; 0 when none is. One case, not arrays."""
-    return largest(lambda b: float(peak_bytes(replace(case, micro_batch=float(b)), k)) <= limit_bytes)
-
-
-def largest_context(case: TrainingCase, k: AdapterCoefficients, limit_bytes: float) -> int:
-    """Tokens of the longest sequence, one per micro-batch, whose peak is within limit_bytes; 0 when none is. One case, not arrays."""
-    alike = replace(case, micro_batch=1.0, mean_length=0.0)
-    step = max(int(case.context), 1)
-    return step * largest(lambda x: float(peak_bytes(replace(alike, sequence=float(x * step)), k)) <= limit_bytes)
 
 
 def _terms(case: TrainingCase, k: AdapterCoefficients, stage: Num) -> MemoryTerms:
