@@ -35,8 +35,8 @@ CHECKPOINT_PAUSE_S = 10.0
 """That a step waits for an asynchronous sharded checkpoint: rackwright's choice 2026-11."""
 STARTUP_S = 300.0
 """Image, imports, communicators, weights and first compilation: rackwright's choice 2026-11; benchmarks leave it out."""
-EVALUATION_SHARE = 1 / 8
-"""Sequences of one evaluation over those trained between two: 5,760 per 46,080 (MLPerf Training, Llama 3.1 405B)."""
+EVALUATION_SHARE, EVALUATION_SEQUENCES = 1 / 8, 5760.0
+"""Of one evaluation: 5,760 sequences per 46,080 trained (MLPerf Training, Llama 3.1 405B), fewer where fewer are trained between two."""
 
 
 @dataclass(frozen=True)
@@ -98,8 +98,8 @@ def time_to_train_min(run: FinishCase, k: FinishCoefficients) -> Num:
 def finish(case: TrainingCase, tokens: float, step_s: Band, evaluations: int | None, c: Calibration) -> dict[str, Any]:
     """Fields of result.Estimate for a run of `tokens`, from the step's interval. evaluations: None is none."""
     times = evaluations or 0
-    sequences = EVALUATION_SHARE * tokens / case.sequence / max(times, 1)
-    run = FinishCase(case, tokens, float(times), sequences)
+    between = tokens / case.sequence / max(times, 1)
+    run = FinishCase(case, tokens, float(times), min(EVALUATION_SHARE * between, EVALUATION_SEQUENCES))
     low, mid, high = (float(run_seconds(run, s)) for s in (step_s.p10, step_s.p50, step_s.p90))
     return {
         "time_to_train_s": Band(low, mid, high, step_s.n),
