@@ -93,8 +93,10 @@ def _by_time(job, machines: Machines, layouts: Layouts, tries: _Tries, codes: np
 
 def _first_of_each(target: np.ndarray, key: np.ndarray) -> np.ndarray:
     """Index of the least key of each target, the first of equals."""
-    order = np.lexsort((key, target))
-    return order[np.r_[True, np.diff(target[order]) > 0]]
+    least = np.full(int(target.max()) + 1, np.inf)
+    np.minimum.at(least, target, key)
+    equal = np.flatnonzero(key == least[target])
+    return equal[np.unique(target[equal], return_index=True)[1]]
 
 
 def case_of(job: TrainingJob, machines: Machines, layouts: Layouts, target, row, recompute) -> TrainingCase:

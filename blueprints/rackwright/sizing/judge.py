@@ -3,11 +3,13 @@
 import math
 from dataclasses import dataclass
 
+from rackwright.catalog.rows import Fabric
 from rackwright.sizing import storage
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.candidates import Offer
 from rackwright.sizing.outcome import Outcome, at_p80, interval
 from rackwright.sizing.plan import GIB, Fit, Interval, Limit, Memory, Rejected, Rejection
+from rackwright.sizing.rank import why
 from rackwright.spec.spec import Spec
 
 SOFT = {Limit.DEADLINE, Limit.BUDGET, Limit.TTFT, Limit.TPOT, Limit.THROUGHPUT, Limit.PRICE}
@@ -46,24 +48,32 @@ class Goals:
 def judge(offer: Offer, nodes: int, found: Outcome, goals: Goals, a: Assumptions) -> Fit | Rejected:
     """A Fit when nothing speaks against it, or when a pin overrules all that does."""
     duration = _duration(offer, nodes, found, goals, a)
-    hourly = None if offer.price_usd_per_hour is None else offer.price_usd_per_hour * nodes
+    price = offer.price_usd_per_hour
+    hourly = None if price is None else price * nodes
     cost = _cost(offer, hourly, duration, goals)
-    asked = (*found.rejections, *_place(offer, nodes, goals, a), *_time(offer, duration, goals), *_money(offer, cost, goals))
-    rejections = tuple(sorted(dict.fromkeys((*offer.rejections, *asked)), key=lambda r: -r.distance))
+    refused = [*offer.rejections, *found.rejections]
+    refused += (r for r in (*_place(offer, nodes, goals, a), *_time(offer, duration, goals), _money(offer, cost, goals)) if r)
+    if len(refused) > 1:
+        refused = sorted(dict.fromkeys(refused), key=lambda r: -r.distance)
     candidate = offer.candidate(nodes, found.parallelism, found.precision, (found.replicas, found.max_replicas))
-    hard = [r for r in rejections if r.limit not in SOFT or not offer.pinned]
-    if hard or found.memory is None:
-        remedy = "; ".join(dict.fromkeys(r.remedy for r in rejections if r.remedy))
-        return Rejected(candidate, rejections, remedy, cost.p50 if cost else None, duration.p50 if duration else None)
-    warnings = [f"pinned although it breaks a goal: {r}" for r in rejections] + list(_idle(offer, nodes, found, duration))
-    if cost is None:
-        warnings.append(f"price not published for {offer.machine.name} {offer.offering.capacity} in {offer.offering.region}: ranked last")
-    elif offer.offering.price_words:
-        warnings.append(f"{offer.machine.name}: {offer.offering.price_words}")
+    if found.memory is None or any(r.limit not in SOFT or not offer.pinned for r in refused):
+        remedy = "; ".join(dict.fromkeys(r.remedy for r in refused if r.remedy))
+        return Rejected(candidate, tuple(refused), remedy, cost.p50 if cost else None, duration.p50 if duration else None)
+    binding = _binding(found.memory, cost, duration, goals)
     return Fit(
         candidate=candidate, memory=found.memory, speed=found.speed, cost_usd=cost, usd_per_hour=hourly, duration_s=duration,
-        binding=_binding(found.memory, found, cost, duration, goals), warnings=tuple(warnings), evidence=found.evidence,
+        binding=binding, why=why(candidate, found.speed, duration, cost, binding),
+        warnings=tuple(_warnings(offer, nodes, found, refused, cost, duration)), evidence=found.evidence,
     )  # fmt: skip
+
+
+def _warnings(offer: Offer, nodes: int, found: Outcome, overruled: list[Rejection], cost: Interval | None, duration: Interval | None):
+    yield from (f"pinned although it breaks a goal: {r}" for r in overruled)
+    yield from _idle(offer, nodes, found, duration)
+    if cost is None:
+        yield f"price not published for {offer.machine.name} {offer.offering.capacity} in {offer.offering.region}: ranked last"
+    elif offer.offering.price_words:
+        yield f"{offer.machine.name}: {offer.offering.price_words}"
 
 
 def _idle(offer: Offer, nodes: int, found: Outcome, duration: Interval | None):
@@ -106,64 +116,89 @@ def _cost(offer: Offer, hourly: float | None, duration: Interval | None, goals: 
     return duration.times(hourly / HOUR) if duration else None
 
 
-def _place(offer: Offer, nodes: int, goals: Goals, a: Assumptions):
+def _place(offer: Offer, nodes: int, goals: Goals, a: Assumptions) -> tuple[Rejection | None, ...]:
     """Counts, fabric and host memory."""
-    accelerators = nodes * offer.machine.accelerator_count
-    if goals.max_accelerators is not None and accelerators > goals.max_accelerators:
-        remedy = f"limits.accelerators: {accelerators}"
-        yield Rejection(Limit.ORGANISATION, accelerators, goals.max_accelerators, "accelerators", remedy=remedy)
-    if nodes > 1 and goals.joined and offer.machine.fabric == "none":
-        words, remedy = f"{nodes} of them have no fabric for one job", "a machine with EFA, TCPX, RoCE or ICI"
-        yield Rejection(Limit.FABRIC, None, None, words=words, remedy=remedy)
-    if nodes > 1 and goals.single_node:
-        yield Rejection(Limit.BLUEPRINT, nodes, 1, "machines", "a box is one machine", "blueprint.kind: training-cluster")
-    host = offer.machine.memory_bytes
-    need = a.host_base_bytes + a.host_per_accelerator_bytes * offer.machine.accelerator_count
-    if host is not None and host < need:
-        yield Rejection(Limit.HOST_MEMORY, need / GIB, host / GIB, "GiB per node", remedy="a larger size of the same family")
-    if offer.nodes is not None and nodes > offer.nodes:
-        yield Rejection(Limit.CAPACITY, nodes, offer.nodes, "machines", f"{offer.capacity_id or 'the slice'} has so many")
+    m = offer.machine
+    return (
+        _too_many(nodes * m.accelerator_count, goals.max_accelerators),
+        _unconnected(nodes) if nodes > 1 and goals.joined and m.fabric is Fabric.NONE else None,
+        _not_a_box(nodes) if nodes > 1 and goals.single_node else None,
+        _small_host(m.memory_bytes, a.host_base_bytes + a.host_per_accelerator_bytes * m.accelerator_count),
+        _short(offer, nodes) if offer.nodes is not None and nodes > offer.nodes else None,
+    )
 
 
-def _time(offer: Offer, duration: Interval | None, goals: Goals):
+def _too_many(accelerators: int, most: int | None) -> Rejection | None:
+    if most is None or accelerators <= most:
+        return None
+    return Rejection(Limit.ORGANISATION, accelerators, most, "accelerators", remedy=f"limits.accelerators: {accelerators}")
+
+
+def _unconnected(nodes: int) -> Rejection:
+    words, remedy = f"{nodes} of them have no fabric for one job", "a machine with EFA, TCPX, RoCE or ICI"
+    return Rejection(Limit.FABRIC, None, None, words=words, remedy=remedy)
+
+
+def _not_a_box(nodes: int) -> Rejection:
+    return Rejection(Limit.BLUEPRINT, nodes, 1, "machines", "a box is one machine", "blueprint.kind: training-cluster")
+
+
+def _small_host(have: int | None, need: float) -> Rejection | None:
+    if have is None or have >= need:
+        return None
+    return Rejection(Limit.HOST_MEMORY, need / GIB, have / GIB, "GiB per node", remedy="a larger size of the same family")
+
+
+def _short(offer: Offer, nodes: int) -> Rejection:
+    return Rejection(Limit.CAPACITY, nodes, offer.nodes, "machines", f"{offer.capacity_id or 'the slice'} has so many")
+
+
+def _time(offer: Offer, duration: Interval | None, goals: Goals) -> tuple[Rejection | None, ...]:
     """The deadline and the mode's longest run, on the pessimistic side."""
-    if duration is None:
-        return
+    deadline, window = goals.max_duration_s, offer.window_s
+    if duration is None or (deadline is None and window is None):
+        return ()
     need = p80(duration)
-    if goals.max_duration_s is not None and need > goals.max_duration_s:
-        unit, seconds = ("h", HOUR) if goals.max_duration_s >= HOUR else ("min", 60.0)
-        remedy = f"max_duration: {math.ceil(need / seconds)}{unit}"
-        yield Rejection(Limit.DEADLINE, need / seconds, goals.max_duration_s / seconds, unit, "p80 of the estimate", remedy)
-    if offer.window_s is not None and need > offer.window_s:
-        mode = "the block's last half hour is lost" if offer.prepaid_s else str(offer.offering.capacity)
-        remedy = "a longer block, or one of more machines" if offer.prepaid_s else "more machines, or on-demand"
-        yield Rejection(Limit.RUN_LIMIT, need / HOUR, offer.window_s / HOUR, "h", f"p80 of the estimate; {mode}", remedy)
+    return (
+        _late(need, deadline) if deadline is not None and need > deadline else None,
+        _cut_off(offer, need, window) if window is not None and need > window else None,
+    )
 
 
-def _money(offer: Offer, cost: Interval | None, goals: Goals):
+def _late(need: float, deadline: float) -> Rejection:
+    unit, seconds = ("h", HOUR) if deadline >= HOUR else ("min", 60.0)
+    remedy = f"max_duration: {math.ceil(need / seconds)}{unit}"
+    return Rejection(Limit.DEADLINE, need / seconds, deadline / seconds, unit, "p80 of the estimate", remedy)
+
+
+def _cut_off(offer: Offer, need: float, window: float) -> Rejection:
+    mode = "the block's last half hour is lost" if offer.prepaid_s else str(offer.offering.capacity)
+    remedy = "a longer block, or one of more machines" if offer.prepaid_s else "more machines, or on-demand"
+    return Rejection(Limit.RUN_LIMIT, need / HOUR, window / HOUR, "h", f"p80 of the estimate; {mode}", remedy)
+
+
+def _money(offer: Offer, cost: Interval | None, goals: Goals) -> Rejection | None:
     if goals.max_cost_usd is None:
-        return
+        return None
     if cost is None:
-        if offer.price_usd_per_hour is None and offer.machine.cloud != "kubernetes":
-            yield Rejection(Limit.PRICE, None, None, words="not published", remedy="ask the seller, and drop max_cost")
-        return
+        priced = offer.price_usd_per_hour is not None or offer.machine.cloud == "kubernetes"
+        return None if priced else Rejection(Limit.PRICE, None, None, words="not published", remedy="ask the seller, and drop max_cost")
     need = p80(cost)
-    if need > goals.max_cost_usd:
-        words = "USD a month" if goals.month_h else "p80 of the estimate"
-        yield Rejection(Limit.BUDGET, need, goals.max_cost_usd, "USD", words, f"max_cost: {math.ceil(need)} USD")
+    if need <= goals.max_cost_usd:
+        return None
+    words = "USD a month" if goals.month_h else "p80 of the estimate"
+    return Rejection(Limit.BUDGET, need, goals.max_cost_usd, "USD", words, f"max_cost: {math.ceil(need)} USD")
 
 
 def p80(i: Interval) -> float:
     return at_p80(i.p50, i.p90 / i.p50) if i.p50 > 0 else i.p50
 
 
-def _binding(memory: Memory, found: Outcome, cost: Interval | None, duration: Interval | None, goals: Goals) -> str:
+def _binding(memory: Memory, cost: Interval | None, duration: Interval | None, goals: Goals) -> str:
     """The limit with least head-room, in words."""
-    uses = {f"{memory.fill:.0%} of accelerator memory, {memory.max_fill:.0%} allowed": memory.fill / memory.max_fill}
-    if duration and goals.max_duration_s:
-        used = p80(duration) / goals.max_duration_s
-        uses[f"deadline: {used:.0%} used at p80"] = used
-    if cost and goals.max_cost_usd:
-        used = p80(cost) / goals.max_cost_usd
-        uses[f"budget: {used:.0%} used at p80"] = used
-    return max(uses, key=lambda words: uses[words])
+    used, words = memory.fill / memory.max_fill, f"{memory.fill:.0%} of accelerator memory, {memory.max_fill:.0%} allowed"
+    for name, need, limit in (("deadline", duration, goals.max_duration_s), ("budget", cost, goals.max_cost_usd)):
+        if need and limit and p80(need) / limit > used:
+            used = p80(need) / limit
+            words = f"{name}: {used:.0%} used at p80"
+    return words

@@ -204,16 +204,15 @@ def _micro(t: _Table, s: Shape, pins: Pins) -> _Table:
 
 
 def why_none(s: Shape, g: Grid, pins: Pins) -> str:
-    """The rule that leaves no layout, in words."""
-    start = _start((g,))
-    tensor = _tensor(start, s, pins)
-    if not len(tensor["grid"]):
-        return f"tensor parallel {pins.tensor} must divide {s.heads} heads and stay within {g.width} linked accelerators"
-    pipeline = _pipeline(tensor, s, pins)
-    if not len(pipeline["grid"]):
-        ways = f"must fill its stages from {s.layers} layers and divide {g.accelerators} accelerators"
-        return f"pipeline parallel {pins.pipeline} {ways}; none for TPU, adapters"
-    context = _context(pipeline, s, pins)
-    if not len(context["grid"]) or (pins.expert and pins.expert > 1 and (not s.experts or s.experts % pins.expert)):
-        return "context parallel must divide the sequence and expert parallel the experts"
+    """The rule that leaves no layout, in words. Without pins there is always a way but for the batch."""
+    if pins.tensor or pins.pipeline or pins.context or pins.expert:
+        tensor = _tensor(_start((g,)), s, pins)
+        if not len(tensor["grid"]):
+            return f"tensor parallel {pins.tensor} must divide {s.heads} heads and stay within {g.width} linked accelerators"
+        pipeline = _pipeline(tensor, s, pins)
+        if not len(pipeline["grid"]):
+            ways = f"must fill its stages from {s.layers} layers and divide {g.accelerators} accelerators"
+            return f"pipeline parallel {pins.pipeline} {ways}; none for TPU, adapters"
+        if not len(_context(pipeline, s, pins)["grid"]) or (pins.expert and pins.expert > 1 and (not s.experts or s.experts % pins.expert)):
+            return "context parallel must divide the sequence and expert parallel the experts"
     return f"a batch of {s.batch} sequences cannot be shared by the replicas of {g.accelerators} accelerators"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from rackwright.sizing.plan import Candidate, Fit, Limit, Rejected, SizingPlan
+from rackwright.sizing.plan import Candidate, Fit, Interval, Limit, Rejected, SizingPlan, Speed
 
 HOUR = 3600.0
 
@@ -70,20 +70,19 @@ def name(c: Candidate) -> str:
     return what if c.topology else f"{what} ({c.accelerators} x {c.accelerator})"
 
 
-def why(f: Fit) -> str:
+def why(c: Candidate, speed: Speed, duration: Interval | None, cost: Interval | None, binding: str) -> str:
     """One sentence: what, how spread, how long, how much, what is tightest."""
-    c = f.candidate
     parts = [f"{name(c)} in {c.region or 'your cluster'}, {c.capacity}"]
-    if f.duration_s:
-        parts.append(f"{c.parallelism}: {f.duration_s.p50 / HOUR:.1f} h ({f.duration_s.p10 / HOUR:.1f} to {f.duration_s.p90 / HOUR:.1f})")
-    elif f.speed.tpot_s:
+    if duration:
+        parts.append(f"{c.parallelism}: {duration.p50 / HOUR:.1f} h ({duration.p10 / HOUR:.1f} to {duration.p90 / HOUR:.1f})")
+    elif speed.tpot_s:
         replicas = f"{c.replicas} replicas" if c.replicas > 1 else "1 replica"
-        parts.append(f"{replicas} of {c.parallelism}: first token {f.speed.ttft_s:.2f} s, then {f.speed.tpot_s * 1000:.0f} ms per token")
-    elif f.speed.ttft_s:
-        parts.append(f"{c.replicas} {'replicas' if c.replicas > 1 else 'replica'}: an answer in {f.speed.ttft_s:.2f} s")
-    if f.cost_usd:
-        parts.append(usd(f.cost_usd.p50) + ("" if f.duration_s else " a month"))
-    return "; ".join([*parts, f"tightest: {f.binding}"])
+        parts.append(f"{replicas} of {c.parallelism}: first token {speed.ttft_s:.2f} s, then {speed.tpot_s * 1000:.0f} ms per token")
+    elif speed.ttft_s:
+        parts.append(f"{c.replicas} {'replicas' if c.replicas > 1 else 'replica'}: an answer in {speed.ttft_s:.2f} s")
+    if cost:
+        parts.append(usd(cost.p50) + ("" if duration else " a month"))
+    return "; ".join([*parts, f"tightest: {binding}"])
 
 
 def scaling(fits: Sequence[Fit], rejected: Sequence[Rejected], serves: bool, optimize_for: str) -> str:

@@ -15,7 +15,7 @@ from rackwright.sizing.judge import Goals, judge
 from rackwright.sizing.outcome import Outcome
 from rackwright.sizing.plan import Assumption, Fit, Limit, Rejected, Rejection, SizingPlan, StorageNeed, WorkloadFacts
 from rackwright.sizing.priors import decode, find
-from rackwright.sizing.rank import by_distance, identity, ranked, scaling, why
+from rackwright.sizing.rank import by_distance, identity, ranked, scaling
 from rackwright.sizing.search import search
 from rackwright.sizing.serve import ServingJob
 from rackwright.spec.spec import Spec
@@ -47,7 +47,6 @@ def size(spec: Spec, catalog: Catalog | None = None, *, today: date | None = Non
     scope = "serving" if isinstance(demand.job, ServingJob) else "training"
     best = ranked(fits.values(), order, spec.goals.optimize_for, vertical_first=not serves)
     misses = by_distance(r for k, r in rejected.items() if k not in fits)
-    best = tuple(replace(f, why=why(f)) for f in best)
     facts, need = _storage(demand, best, goals, spec, a)
     return SizingPlan(
         spec=spec.name,

@@ -45,7 +45,7 @@ def _told(job: TrainingJob, machines: Machines, layouts: Layouts, chosen: Chosen
     rows, codes = chosen.row[which], chosen.recompute[which]
     case = case_of(job, machines, layouts, which, rows, codes)
     step, memory = formulas.step(job, machines, which, case, a), formulas.memory(job, layouts.take(rows), codes.astype(float), a)
-    parts = [_parallelism(layouts, row, code) for row, code in zip(rows.tolist(), codes.tolist(), strict=True)]
+    parts = _parallelisms(layouts.take(rows), codes)
     speeds, memories = _speeds(job, machines, which, step), _memories(memory, machines, which, a)
     made = {}
     for at, i in enumerate(which.tolist()):
@@ -87,18 +87,13 @@ def _memories(t: MemoryTerms, machines: Machines, which: np.ndarray, a: Assumpti
     ]  # fmt: skip
 
 
-def _parallelism(w: Layouts, row: int, recompute: int) -> Parallelism:
-    names = ("tensor", "pipeline", "context", "expert", "zero_stage", "micro_batch", "virtual")
-    whole = {name: int(getattr(w, name)[row]) for name in names}
-    sharing = w.replicas[row] * w.context[row]
-    group = int(w.shards[row]) if w.zero_stage[row] == 3 and w.shards[row] < sharing else 0
-    return Parallelism(
-        **whole,
-        data=int(w.replicas[row]),
-        gradient_accumulation=int(w.micro_batches[row]),
-        recompute=RECOMPUTE[recompute],
-        shard_group=group,
-    )
+def _parallelisms(w: Layouts, recompute: np.ndarray) -> list[Parallelism]:
+    """shard_group: only where fewer than all replicas share the weights."""
+    group = np.where((w.zero_stage == 3) & (w.shards < w.replicas * w.context), w.shards, 0)
+    columns = (w.tensor, w.pipeline, w.context, w.expert, w.replicas, w.zero_stage, w.micro_batch, w.micro_batches)
+    whole = [c.astype(int).tolist() for c in (*columns, w.virtual, group)]
+    codes = [RECOMPUTE[code] for code in recompute.tolist()]
+    return [Parallelism(*row[:8], code, *row[8:]) for code, *row in zip(codes, *whole, strict=True)]
 
 
 def _no_layout(job: TrainingJob, g: Grid) -> Rejection:
