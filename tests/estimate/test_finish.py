@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from rackwright.estimate import finish
+from rackwright.estimate import finish, hardware
 from rackwright.estimate.case import TrainingCase, stack
 from rackwright.estimate.coefficients import calibration
 from rackwright.estimate.config import TrainingConfig
@@ -143,14 +143,20 @@ def test_goodput_falls_with_scale_and_meets_the_one_published_anchor():
 
 def test_an_estimate_holds_startup_evaluation_and_an_interval():
     case = dense()
-    made = finish.finish(case, 1e12, Band(0.9, 1.0, 1.2, 40), 10, calibration())
+    made = finish.finish(case, 1e12, Band(0.9, 1.0, 1.2, 40), 10)
     band = made["time_to_train_s"]
     assert band.p10 < band.p50 < band.p90
     assert made["startup_s"] == 300
     assert made["evaluation_s"] == 10 * 5760 / 8 / case.micro_batches / 3
     steps = 1e12 / case.step_tokens
     assert band.p50 == pytest.approx(steps / goodput(8) + made["evaluation_s"] + 300)
-    assert finish.finish(case, 1e12, Band(1, 1, 1), None, calibration())["evaluation_s"] == 0
+    assert finish.finish(case, 1e12, Band(1, 1, 1))["evaluation_s"] == 0
+
+
+@pytest.mark.parametrize(("name", "share"), [("MI300X", 668.4 / 1300), ("MI350X", 1565 / 2500), ("H200 NVL", 794.5 / 989), ("L40S", 0.8)])
+def test_a_product_reaches_what_was_measured_on_the_accelerator_or_its_kin(name, share):
+    """MI350X: CDNA 4's; H200 NVL: Hopper's; L40S: nobody measured an Ada."""
+    assert hardware.chip(hardware.find(name)).sustained_share == pytest.approx(share, rel=0.002)
 
 
 def test_many_runs_at_once_are_each_alone():

@@ -64,7 +64,7 @@ def _training(config: TrainingConfig, c: Calibration) -> Estimate:
         assumptions=assumed(config, case),
         evidence=_evidence(step_s),
         version=c.version,
-        **(finish(case, config.tokens, step_s, config.evaluations, c) if config.tokens else {}),
+        **(finish(case, config.tokens, step_s, config.evaluations) if config.tokens else {}),
     )
 
 

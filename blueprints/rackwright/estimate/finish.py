@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from rackwright.estimate.case import Num, TrainingCase
-from rackwright.estimate.coefficients import Calibration, fitted
+from rackwright.estimate.coefficients import fitted
 from rackwright.estimate.flops import attention_flops
 from rackwright.estimate.models import Model
 from rackwright.estimate.result import Band
@@ -95,7 +95,7 @@ def time_to_train_min(run: FinishCase, k: FinishCoefficients) -> Num:
     return run_seconds(run, step_seconds(run, k)) / 60
 
 
-def finish(case: TrainingCase, tokens: float, step_s: Band, evaluations: int | None, c: Calibration) -> dict[str, Any]:
+def finish(case: TrainingCase, tokens: float, step_s: Band, evaluations: int | None = None) -> dict[str, Any]:
     """Fields of result.Estimate for a run of `tokens`, from the step's interval. evaluations: None is none."""
     times = evaluations or 0
     between = tokens / case.sequence / max(times, 1)

@@ -23,8 +23,9 @@ INTERLEAVED = 8
 BENCHMARKS = {"lora": (384, 173, 3), "405b": (46_080, 5_760, 0), "175b": (24_576, 5_760, 0), "8b": (12_288, 1_024, 0)}
 """MLPerf Training: sequences trained between evaluations, sequences of an evaluation, evaluations left out at the start.
 
-Sources: mlcommons/training llama2_70b_lora (48 steps of 8), large_language_model_pretraining (405B), large_language_model (GPT-3);
-mlcommons/logging compliance checks of rounds 4.0 to 5.1 (eval_samples). Submitters leave out the first three of LoRA: none passes.
+Sources: mlcommons/training llama2_70b_lora (48 steps of 8), large_language_model_pretraining (405B), large_language_model (GPT-3: 24,567
+examples, packed), small_llm_pretraining (8B); mlcommons/logging, compliance checks of rounds 4.0 to 5.1. Submitters leave out the first
+three evaluations of LoRA: none passes.
 """
 
 
