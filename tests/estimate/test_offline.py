@@ -123,6 +123,13 @@ def test_a_batch_reads_the_experts_it_chose():
     assert weights_read(served("llama-3.1-8b", "H100-80GB"), 1.0) == weights_read(served("llama-3.1-8b", "H100-80GB"), 99.0)
 
 
+def test_no_batch_beats_the_largest_measured_product():
+    case = served("llama-3.1-8b", "T4", "fp16", input=4096.0, output=16.0)
+    least = 2 * case.network.matmul / (case.chip.peak_flops * case.chip.sustained_share)
+    taken = cycle(case, K)
+    assert taken.matrices >= taken.running * (case.input + case.output) * least * (1 - 1e-9)
+
+
 def test_eager_layers_take_a_millisecond_each():
     case = served("llama-2-7b", "A100-80GB", engine="hf", concurrency=1.0, input=1.0, output=1000.0)
     assert per_accelerator(replace(case, compiled=0.0), K) < 1000 / 32

@@ -20,8 +20,8 @@ from rackwright.estimate.serving_case import ServingCase
 READ_SHARE = 0.92
 """Of nameplate memory bandwidth, what long reads reach: about nine tenths on Ampere, Ada and Hopper (arXiv 2402.13499)."""
 LINK_SHARE = 0.7
-"""Of a scale-up link's line rate, what an all-reduce reaches: 370 of 450 GB/s on 8 x H100 at best (NCCL's maintainers, nccl-tests #212),
-less at the tens of megabytes of a batch."""
+"""Of a scale-up link's line rate, what an exchange of tens of megabytes reaches: large ones reach 370 of 450 GB/s on 8 x H100 (nccl-tests
+#212); the rest is rackwright's choice 2026-11."""
 ALL_REDUCE_S = 5e-6
 """Of a small all-reduce inside a node: a one-shot kernel and two hops of 1 to 3 us: rackwright's choice 2026-11."""
 ATTENTION_SHARE = 0.5
@@ -159,11 +159,12 @@ def hand_over_s(prefill: ServingCase, decode: ServingCase) -> Num:
 
 
 def weights_read(case: ServingCase, batch: Num) -> Num:
-    """Bytes one accelerator reads in one iteration of `batch` tokens: every dense weight, and the experts that some token chose."""
+    """Bytes one accelerator reads in one iteration of `batch` tokens: every dense weight but table and tower, and the experts
+    that some token chose."""
     n = case.network
     experts = n.routed * case.linear_bytes / case.accelerators
     chosen = 1 - (1 - n.top_k / np.maximum(n.experts, 1)) ** np.minimum(batch, 1e6)
-    looked_up = np.where(np.greater(n.head, 0), n.embedding, 0.0) * 2.0 / case.tensor
+    looked_up = (np.where(np.greater(n.head, 0), n.embedding, 0.0) + n.tower / case.pipeline) * 2.0 / case.tensor
     return serving_memory.weight_bytes(case) - looked_up - experts * (1 - np.where(np.greater(n.experts, 0), chosen, 1.0))
 
 
@@ -178,10 +179,10 @@ def _layers_s(case: ServingCase, k: Offline, batch: Num) -> Num:
 
 
 def _matrix_s(case: ServingCase, k: Offline) -> Num:
-    """Of one token, spread over the replica."""
+    """Of one token, spread over the replica; no batch beats the largest product that was measured on the accelerator."""
     n, peak = case.network, case.chip.peak_flops
     experts = n.routed * n.top_k / np.maximum(n.experts, 1)
-    reached = np.minimum(k.matmul_share * (peak / 1e15) ** -k.peak_slope, 1.0)
+    reached = np.minimum(k.matmul_share * (peak / 1e15) ** -k.peak_slope, case.chip.sustained_share)
     return 2 * (n.matmul - experts + experts * k.expert_slowdown) / (case.accelerators * peak * reached)
 
 
