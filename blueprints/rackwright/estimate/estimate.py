@@ -75,7 +75,7 @@ def _serving(config: ServingConfig, c: Calibration) -> Estimate:
         found = found.disaggregated(serving_case(config, config.prefill), serving_case(config, config.decode))
     memory = _plain(found.memory)
     output = band(found.output_tokens_per_s, found.rate_seen)
-    peak = band(memory.total, found.memory_seen)
+    peak = Band(memory.total, memory.total, memory.total, found.kv_seen.n)  # the engine fills what it is given; the cache takes the error
     return Estimate(
         id=config.id,
         kind=config.kind,

@@ -98,7 +98,6 @@ class Serving:
     tpot_seen: Residuals
     rate_seen: Residuals
     kv_seen: Residuals
-    memory_seen: Residuals
     calibrated: Calibration
 
     @classmethod
@@ -123,7 +122,7 @@ class Serving:
             case, serving_memory.serving_memory(case, pool), serving_memory.starts(case), is_offline, running, first_s, token_s,
             output * case.replicas, float(serving_memory.kv_tokens(case, pool)), float(serving_memory.largest_context(case, pool)),
             seen(ttft, case, c), latency, seen(rate, case, c) if is_offline else latency,
-            c.residual(kv.name, kv.classes(case)), c.residual(kv.name, kv.classes(case)), c,
+            c.residual(kv.name, kv.classes(case)), c,
         )  # fmt: skip
 
     def disaggregated(self, prefill: ServingCase, decoding: ServingCase) -> "Serving":

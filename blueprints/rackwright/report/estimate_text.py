@@ -23,7 +23,7 @@ def show_estimate(out: Console, e: Estimate) -> None:
     if e.time_to_train_s:
         t = e.time_to_train_s
         say(out, "to train", f"{span(t.p50)}  ({span(t.p10)} to {span(t.p90)}), start-up and evaluation included")
-    say(out, "runs behind", e.evidence)
+    say(out, "evidence", e.evidence)
     for words in e.warnings:
         say(out, "warning", words, "bold yellow")
     out.print(_memory(e))
@@ -41,15 +41,15 @@ def show_estimate(out: Console, e: Estimate) -> None:
 
 def _headlines(e: Estimate) -> list[tuple[str, Band, str, float]]:
     found: list[tuple[str, Band | None, str, float]] = [
-        ("peak memory", e.peak_memory_bytes, f"GiB of {e.capacity_bytes / GIB:,.1f}", GIB),
+        ("memory", e.peak_memory_bytes, f"GiB of {e.capacity_bytes / GIB:,.1f}", GIB),
         ("step", e.step_s, "s", 1.0),
         ("rate", e.tokens_per_s, "tokens/s", 1.0),
-        ("each", e.tokens_per_s_per_accelerator, "tokens/s per accelerator", 1.0),
+        ("", e.tokens_per_s_per_accelerator, "tokens/s per accelerator", 1.0),
         ("samples", e.samples_per_s, "per second", 1.0),
-        ("first token", e.ttft_s, "ms", 1e-3),
-        ("per token", e.tpot_s, "ms", 1e-3),
-        ("output", e.output_tokens_per_s, "tokens/s", 1.0),
-        ("output each", e.output_tokens_per_s_per_accelerator, "tokens/s per accelerator", 1.0),
+        ("first", e.ttft_s, "ms to the first token", 1e-3),
+        ("next", e.tpot_s, "ms per token", 1e-3),
+        ("output", e.output_tokens_per_s, "tokens/s out", 1.0),
+        ("", e.output_tokens_per_s_per_accelerator, "tokens/s out per accelerator", 1.0),
         ("requests", e.requests_per_s, "per second", 1.0),
         ("cache", e.kv_tokens, "tokens per replica", 1.0),
     ]
