@@ -19,7 +19,7 @@ from typing import Any
 
 import fit
 import numpy as np
-from rackwright.estimate.band import band, scaled
+from rackwright.estimate.band import band, inverse, plus, scaled
 from rackwright.estimate.case import stack
 from rackwright.estimate.coefficients import PRIOR_ONLY, Calibration, calibration
 from rackwright.estimate.models import Model, registry
@@ -28,6 +28,7 @@ from rackwright.estimate.reading.measured import GIB, METRICS, UNITS, measured
 from rackwright.estimate.reading.scored import rule_of, rules, unscored
 from rackwright.estimate.result import Band
 from rackwright.estimate.rows import DATA, Reading, Run, cell, readings, runs
+from rackwright.estimate.serving_case import ServingCase
 from scoring import Point, Score, confusion, score, within, worst
 
 ROOT = Path(__file__).parents[1]
@@ -99,9 +100,28 @@ def _predictions(found: Sequence[Reading], known: Calibration) -> dict[tuple[int
         cases: list[Any] = [found[i].of(metric) for i in places]
         for i, case, value in zip(places, cases, _values(model, cases, known), strict=True):
             if np.isfinite(value) and value > 0:
-                b = band(float(value), known.residual(name, model.classes(case)))
+                b = band(float(value), known.residual(name, model.classes(case), _generation(metric, case)))
                 made[i, metric] = scaled(b, case.step.accelerators / 60) if metric == "accel_hours" else b
+    _online(found, made)
     return made
+
+
+def _online(found: Sequence[Reading], made: dict[tuple[int, str], Band]) -> None:
+    """Output of rows that are not offline follows from their load and latency."""
+    for i, r in enumerate(found):
+        case, key = r.case, (i, "output_tok_s_per_accel")
+        if key not in made or not isinstance(case, ServingCase) or (case.concurrency == np.inf and not case.rate):
+            continue
+        first, token, share = made.get((i, "ttft_ms")), made.get((i, "tpot_ms")), case.output / case.accelerators
+        if case.rate:
+            made[key] = Band(*[float(case.rate * share)] * 3, n=0)
+        elif first and token:
+            made[key] = inverse(plus(first, scaled(token, case.output - 1)), 1000 * float(case.concurrency * share))
+
+
+def _generation(metric: str, case: Any) -> str:
+    """Speed of an accelerator generation that no run speaks of is prior only; memory does not depend on it."""
+    return "" if metric in ("peak_memory_gib", "kv_tokens") else str(getattr(case, "step", case).chip.generation)
 
 
 def _model(models: Sequence[Model], metric: str, r: Reading) -> Model | None:

@@ -130,7 +130,9 @@ def _in_catalog(name: str, known: dict[str, int], params_b: float | None) -> mod
 
 
 def _near(row: models.ModelRow, params_b: float | None) -> bool:
-    return not params_b or abs(log(count(row.architecture).total / params_b / 1e9)) < ALIKE
+    """A name says all parameters, or the active ones."""
+    c = count(row.architecture)
+    return not params_b or any(abs(log(total / params_b / 1e9)) < ALIKE for total in (c.total, c.active))
 
 
 @cache

@@ -1,0 +1,66 @@
+"""The fit: the same bytes from the same rows, few coefficients, none of a publisher or a model."""
+
+import json
+import re
+from dataclasses import fields
+
+import fit
+import numpy as np
+import pytest
+from rackwright.estimate.coefficients import MOST, bounds
+from rackwright.estimate.models import registry
+from rackwright.estimate.reading.shape import FAMILIES
+from rackwright.estimate.rows import DATA, readings, runs
+
+SMALL = next(m for m in registry() if m.name == "tpu_step")
+
+
+def test_the_same_rows_make_the_same_bytes():
+    once, again = (json.dumps(fit.document([SMALL], {}), indent=1) for _ in range(2))
+    assert once == again
+
+
+def test_every_source_is_named_by_its_digest():
+    assert set(fit.document([SMALL], {})["sources"]) == {path.name for path in DATA.glob("*.csv")}
+
+
+def test_coefficients_stay_few():
+    assert sum(len(fields(model.kind)) for model in registry()) <= MOST
+
+
+def test_no_coefficient_is_of_a_publisher_or_a_model():
+    publishers = {word for r in readings() for word in re.findall(r"[a-z]{4,}", r.row.lower("publisher"))}
+    engines = {"megatron", "deepspeed", "torchtitan", "torchtune", "vllm"}
+    words = {"team", "test", "user", "training", "framework", "core", "tensor"}
+    banned = (publishers | set(FAMILIES) - {"opt", "phi"}) - engines - words
+    names = {f.name for model in registry() for f in fields(model.kind)}
+    assert not {name for name in names if banned & set(name.split("_"))}
+
+
+@pytest.mark.parametrize("model", registry(), ids=lambda m: m.name)
+def test_priors_lie_within_their_bounds(model):
+    prior, low, high, spread = bounds(model.kind)
+    assert (low <= prior).all()
+    assert (prior <= high).all()
+    assert (spread > 0).all()
+
+
+def test_a_fold_never_sees_what_it_is_judged_on():
+    given = runs(SMALL)
+    for key in ("group", "family", "accelerator"):
+        made = fit.folds(SMALL, given, key)
+        assert sorted(run.row_id for fold in made for run in fold.held) == sorted(run.row_id for run in given)
+        held = [{getattr(run, key) for run in fold.held} for fold in made]
+        assert sum(map(len, held)) == len(set().union(*held))
+
+
+def test_without_runs_the_priors_stay():
+    assert fit.fit(SMALL, []) == SMALL.kind()
+
+
+def test_a_fit_explains_more_than_its_priors():
+    given = runs(SMALL)
+    case = fit.stack([run.case for run in given])
+    value = np.log([run.measured for run in given])
+    missed = [np.abs(np.log(SMALL.predict(case, k)) - value).mean() for k in (SMALL.kind(), fit.fit(SMALL, given))]
+    assert missed[1] < missed[0]

@@ -1,0 +1,119 @@
+"""benchmarks/scoreable.toml: every condition has a row on either side of it."""
+
+from pathlib import Path
+
+import pytest
+from rackwright.estimate.reading.cells import Row
+from rackwright.estimate.reading.scored import FILE, rule_of, rules, unscored
+
+BASE = {
+    "training_throughput": {"seq_len": "2048", "heads": "32", "tokens_per_s_per_gpu": "1000", "pp": "1", "model": "Llama-3-8B"},
+    "training_memory": {"mem_printed": "60", "mem_unit": "GiB", "mem_scope": "per accelerator", "recompute": "none", "hidden": "4096",
+                        "mem_kind": "peak reserved"},
+    "finetune_memory": {"mem_printed": "60", "mem_unit": "GiB", "mem_scope": "per accelerator", "recompute": "full", "layers": "32",
+                        "seq_len": "2048", "micro_batch": "1", "hardware": "A100-80GB", "accel_count": "1", "method": "lora"},
+    "tpu_training": {"seq_len": "2048", "heads": "32", "tokens_per_s_per_chip": "500"},
+    "time_to_train": {"time_to_train_min": "10", "hardware": "H100", "accel_count": "8", "metric_kind": "MLPerf Training v5.0"},
+    "inference_throughput": {"isl": "1024", "tp": "8", "concurrency": "64", "batch_size": "16", "attention_dp": "4", "tpot_ms": "20",
+                             "ttft_ms": "300", "output_tok_s_per_accel": "100", "scenario": "offline max throughput"},
+}  # fmt: skip
+
+SPOILED = [
+    ("training_throughput", "tokens_per_s_per_accel", {"seq_len": ""}, "seq_len is blank"),
+    ("training_throughput", "tokens_per_s_per_accel", {"heads": "nan"}, "heads is blank"),
+    ("training_throughput", "tokens_per_s_per_accel", {"model": "T5-220M"}, "T5"),
+    ("training_throughput", "tokens_per_s_per_accel", {"pp": "4"}, "global_batch"),
+    ("training_throughput", "tokens_per_s_per_accel", {"notes": "went OOM at step 3"}, "OOM"),
+    ("training_throughput", "tokens_per_s_per_accel", {"source_path": "docs/perf.md (26.02)"}, "(26.02)"),
+    ("training_throughput", "tokens_per_s_per_accel", {"tokens_per_s_per_gpu": ""}, "no reading"),
+    ("training_throughput", "peak_memory_gib", {"peak_mem_gib": "50"}, "reported only"),
+    ("training_memory", "peak_memory_gib", {"recompute": ""}, "recompute is blank"),
+    ("training_memory", "peak_memory_gib", {"oom": "true"}, "oom"),
+    ("training_memory", "peak_memory_gib", {"hidden": "2047"}, "hidden"),
+    ("training_memory", "peak_memory_gib", {"mem_kind": "as printed by authors (not defined)"}, "not defined"),
+    ("finetune_memory", "peak_memory_gib", {"seq_len": ""}, "seq_len"),
+    ("finetune_memory", "peak_memory_gib", {"micro_batch": ""}, "micro_batch"),
+    ("finetune_memory", "peak_memory_gib", {"recompute": ""}, "recompute"),
+    ("finetune_memory", "peak_memory_gib", {"layers": ""}, "layers"),
+    ("finetune_memory", "peak_memory_gib", {"mem_scope": "sum over GPUs (as printed)"}, "no reading"),
+    ("finetune_memory", "peak_memory_gib", {"mem_unit": "GB limit reached at this length"}, "no reading"),
+    ("finetune_memory", "peak_memory_gib", {"hardware": "GPU-24GB (limit)"}, "limit"),
+    ("finetune_memory", "peak_memory_gib", {"hardware": "any"}, "any"),
+    ("finetune_memory", "peak_memory_gib", {"accel_count": "8"}, "shard"),
+    ("finetune_memory", "peak_memory_gib", {"notes": "memory rounded to 1 GB"}, "memory rounded"),
+    ("finetune_memory", "peak_memory_gib", {"notes": "Cumulative optimisation table"}, "cumulative"),
+    ("inference_throughput", "tpot_ms", {"disaggregated": "true"}, "disaggregated"),
+    ("inference_throughput", "tpot_ms", {"notes": "saturated queue"}, "saturated"),
+    ("inference_throughput", "tpot_ms", {"tp": "32"}, "tp is not at most 16"),
+    ("inference_throughput", "tpot_ms", {"isl": ""}, "isl"),
+    ("inference_throughput", "tpot_ms", {"concurrency": "16"}, "batch_size x attention_dp"),
+    ("inference_throughput", "tpot_ms", {"concurrency": ""}, "batch_size x attention_dp"),
+    ("inference_throughput", "ttft_ms", {"attention_dp": ""}, "batch_size x attention_dp"),
+    ("inference_throughput", "output_tok_s_per_accel", {"scenario": "online serving, open loop"}, "offline"),
+    ("inference_throughput", "output_tok_s_per_accel", {"scenario": "MLPerf Offline"}, "MLPerf"),
+]
+
+KEPT = [
+    ("training_throughput", "tokens_per_s_per_accel", {"pp": "4", "global_batch": "64"}),
+    ("training_throughput", "tokens_per_s_per_accel", {"pp": "4", "micro_batch": "8", "notes": "local batch fed"}),
+    ("finetune_memory", "peak_memory_gib", {"accel_count": "8", "shard": "FSDP"}),
+    ("inference_throughput", "tpot_ms", {"attention_dp": "", "batch_size": "64"}),
+    ("inference_throughput", "tpot_ms", {"tp": "16"}),
+]
+
+
+def row(csv: str, **cells: str) -> Row:
+    return Row(csv, 2, {"row_id": "X1", **BASE[csv], **cells})
+
+
+@pytest.mark.parametrize("csv", BASE)
+def test_the_base_row_is_scored(csv):
+    for rule in rules():
+        if rule.csv == csv and rule.metric != "accel_hours":
+            assert unscored(row(csv), rule.metric, [row(csv)]) is None
+
+
+@pytest.mark.parametrize(("csv", "metric", "change", "why"), SPOILED, ids=lambda v: str(v) if isinstance(v, dict) else "")
+def test_one_cell_puts_a_row_out(csv, metric, change, why):
+    reason = unscored(row(csv, **change), metric)
+    assert reason is not None
+    assert why.lower() in reason.lower()
+
+
+@pytest.mark.parametrize(("csv", "metric", "change"), KEPT, ids=lambda v: str(v) if isinstance(v, dict) else "")
+def test_what_a_rule_lets_pass_stays_in(csv, metric, change):
+    assert unscored(row(csv, **change), metric) is None
+
+
+def test_a_time_over_three_times_the_median_of_its_equals_is_left_out():
+    equals = [row("time_to_train", time_to_train_min=minutes) for minutes in ("10", "11", "12", "40")]
+    assert unscored(equals[3], "time_to_train_min", equals) is not None
+    assert unscored(equals[2], "time_to_train_min", equals) is None
+    other = row("time_to_train", time_to_train_min="40", accel_count="4")
+    assert unscored(other, "time_to_train_min", [*equals, other]) is None
+
+
+def test_hours_count_only_where_the_time_is_absent():
+    assert unscored(row("time_to_train", accel_hours="5"), "accel_hours") == "no reading"
+    assert unscored(row("time_to_train", time_to_train_min="", accel_hours="5"), "accel_hours") is None
+
+
+@pytest.mark.parametrize(
+    ("csv", "metric", "change", "table"),
+    [
+        ("training_throughput", "tokens_per_s_per_accel", {}, "tokens/s dense"),
+        ("training_throughput", "tokens_per_s_per_accel", {"n_experts": "8"}, "tokens/s MoE"),
+        ("finetune_memory", "peak_memory_gib", {"method": "qlora"}, "LoRA + QLoRA memory"),
+        ("finetune_memory", "peak_memory_gib", {"method": "prompt-tuning", "peft_type": "PROMPT_TUNING x"}, "soft prompts (apart)"),
+        ("finetune_memory", "peak_memory_gib", {"method": "sft"}, "full SFT memory (reported)"),
+        ("time_to_train", "time_to_train_min", {"metric_kind": "published wall-clock"}, "time to train, other (reported)"),
+    ],
+)
+def test_a_row_falls_into_the_first_table_that_speaks_of_it(csv, metric, change, table):
+    rule = rule_of(csv, metric)
+    assert rule is not None
+    assert rule.table(row(csv, **change)).name == table
+
+
+def test_the_bench_and_the_engine_read_one_file():
+    assert (Path(__file__).parents[2] / "benchmarks" / "scoreable.toml").resolve() == FILE.resolve()
