@@ -120,7 +120,7 @@ def test_a_shard_group_is_read():
 @pytest.mark.parametrize(
     ("said", "found"),
     [("fp8 (finer-grained variant: mx 1x32 or 128x128 sub-channel)", "mxfp8"), ("mxfp8", "mxfp8"), ("nvfp4", "fp4"), ("fp8-cs", "fp8"),
-     ("bf16-true", "bf16"), ("bfloat16", "bf16"), ("fp16", "fp16"), ("fp8 rowwise", "fp8"), ("fp8_full", "fp8"), ("", "bf16")],
+     ("bf16-true", "bf16"), ("bfloat16", "bf16"), ("fp16", "fp16"), ("fp8 tensorwise", "fp8"), ("fp8_full", "fp8"), ("", "bf16")],
 )  # fmt: skip
 def test_number_formats(said, found):
     assert training(row(precision=said))[0].numbers == found
