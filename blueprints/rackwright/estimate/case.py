@@ -102,6 +102,8 @@ class TrainingCase:
     compiled: Num = 0.0
     flash: Num = 1.0
     """1 when attention never writes its s x s scores."""
+    released: Num = 0.0
+    """Year of the trainer's release with its fraction, 2025.9; 0: not known, taken to be the newest."""
     fused_loss: Num = 0.0
     """1 when the loss is fused or chunked and whole logits are never held."""
     fused_backward: Num = 0.0

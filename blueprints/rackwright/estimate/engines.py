@@ -31,10 +31,10 @@ class Engine:
 
 ENGINES = (
     Engine("megatron-deepspeed", "train", ("megatron-deepspeed",), flash=False, sequence_parallel=False),
+    Engine("automodel", "train", ("automodel",), zero_stage=3, weight_bytes=2.0, gradient_bytes=2.0, optimizer_bytes=8.0, compiled=True),
     Engine("megatron", "train", ("megatron", "nemo", "mcore", "transformer engine", "mxnet", "nvidia release"), compiled=True),
     Engine("composer", "train", ("composer", "llm-foundry", "mosaic"), zero_stage=3, weight_bytes=4.0, optimizer_bytes=8.0),
     Engine("torchtitan", "train", ("torchtitan",), zero_stage=3, weight_bytes=4.0, optimizer_bytes=8.0),
-    Engine("automodel", "train", ("automodel",), zero_stage=3, weight_bytes=2.0, gradient_bytes=2.0, optimizer_bytes=8.0),
     Engine("nanotron", "train", ("nanotron",), gradient_bytes=6.0),
     Engine("fsdp", "train", ("fsdp", "fairscale"), zero_stage=3, weight_bytes=4.0, optimizer_bytes=8.0),
     Engine("unsloth", "train", ("unsloth",), compiled=True, fused_loss=True, zero_stage=0, gradient_bytes=2.0),
@@ -73,3 +73,13 @@ def release(name: str, said: str = "") -> float:
     """Major * 100 + minor of the release that is printed in or beside the name; 0 where there is none. 0.12.0 is 12, 1.0.0rc3 is 100."""
     found = re.search(r"(\d+)\.(\d+)", said or name)
     return float(found.group(1)) * 100 + float(found.group(2)) if found else 0.0
+
+
+def year(name: str, said: str = "") -> float:
+    """When a release came out, as a year with its fraction: of calendar releases ("NeMo 25.09", "2025.11") and of years; 0 where neither
+    name nor release says."""
+    month = re.search(r"(?<!\d)(?:20)?(2\d)[.-](0[1-9]|1[0-2])(?![\d])", said) or re.search(r"(?<![\d.])(2\d)\.(0[1-9]|1[0-2])(?!\d)", name)
+    if month:
+        return 2000 + int(month.group(1)) + (int(month.group(2)) - 0.5) / 12
+    years = re.findall(r"(?<!\d)20[12]\d(?!\d)", said)
+    return int(years[-1]) + 0.5 if years else 0.0

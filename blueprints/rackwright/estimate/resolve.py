@@ -15,7 +15,7 @@ from rackwright.estimate.adapters import adapter_inputs
 from rackwright.estimate.case import RECOMPUTE, Chip, TrainingCase, Wires
 from rackwright.estimate.config import HardwareConfig, Pool, ServingConfig, TrainingConfig
 from rackwright.estimate.count import count
-from rackwright.estimate.engines import engine, release
+from rackwright.estimate.engines import engine, release, year
 from rackwright.estimate.model import network_of
 from rackwright.estimate.network import Network
 from rackwright.estimate.parameters import lora_parameters, prefix_parameters, prompt_parameters
@@ -121,6 +121,7 @@ def training_case(config: TrainingConfig, *, checked: bool = True) -> TrainingCa
         engine=e.family,
         compiled=float(e.compiled if config.engine.compiled is None else config.engine.compiled),
         flash=float(e.flash if config.engine.attention is None else config.engine.attention == "flash"),
+        released=year(config.engine.name, config.engine.release),
         fused_loss=float(e.fused_loss if config.engine.loss is None else config.engine.loss == "fused"),
         fused_backward=float(config.optimizer_in_backward),
         moe_imbalance=REAL_IMBALANCE if config.routing == "real" and n.is_moe else 1.0,

@@ -15,7 +15,7 @@ SEQUENCE = 2048
 TPU_TOKENS = 32768
 """Tokens per chip and step where a TPU row leaves the batch out: the published recipes lie between 8,192 and 65,536."""
 NUMBERS = (
-    ("fp32", ("fp32", "float32")), ("mxfp8", ("mxfp8", "fp8-mx", "finer-grained", "mx 1x32")), ("fp4", ("nvfp4", "mxfp4", "fp4")),
+    ("fp32", ("fp32", "float32")), ("fp4", ("nvfp4", "mxfp4", "fp4")), ("mxfp8", ("mxfp8", "fp8-mx", "finer-grained", "mx 1x32", "rowwise")),
     ("fp8", ("fp8",)), ("bf16", ("bf16", "bfloat16")), ("fp16", ("fp16", "float16", "half")), ("tf32", ("tf32",)),
     ("int8", ("int8",)), ("int4", ("int4", "awq", "gptq")),
 )  # fmt: skip
@@ -83,6 +83,7 @@ def engine(row: Row) -> dict[str, Any]:
     off = re.search(r"(?<!no )\beager\b|flash-?attention off", notes)
     return {
         "name": row.text("framework") or "pytorch",
+        "release": row.text("as_of"),
         "compiled": True if "compile" in notes or "liger" in notes else False if re.search(r"\beager\b", notes) else None,
         "attention": "flash" if re.search(r"flash-?attention(-2)?( on)?\b(?! off)", notes) else "eager" if off and "off" in notes else None,
         "loss": "fused"
@@ -143,7 +144,8 @@ def _split(row: Row, sequence: int, found: Shape) -> dict[str, Any]:
     said = row.lower("shard")
     group = re.search(r"group (\d+)", said) or re.search(r"fsdp(\d+)", said)
     layout = {
-        "tensor": tensor, "pipeline": pipeline, "context": context, "virtual": row.count("vp"), "expert": row.count("ep"),
+        "tensor": tensor, "pipeline": pipeline, "context": context, "virtual": row.count("vp"),
+        "expert": row.count("ep") or _unsaid_experts(row, found, accelerators // split),
         "data": data if data and data * split == accelerators else max(accelerators // split, 1),
         "shard": _shard(said, row), "shard_group": int(group.group(1)) if group and int(group.group(1)) > 1 else None,
         "sequence_parallel": True if "sequence parallel" in f"{row.notes} {row.lower('recompute')}" else None,
@@ -177,6 +179,12 @@ def _unsaid(row: Row, accelerators: int, data: int | None) -> tuple[int | None, 
     one = accelerators // copies if copies and accelerators % copies == 0 else 1
     tensor = next(t for t in (8, 4, 2, 1) if one % t == 0)
     return (tensor, one // tensor) if one > 1 else (None, None)
+
+
+def _unsaid_experts(row: Row, found: Shape, replicas: int) -> int | None:
+    """NeMo Automodel spreads experts over all replicas, as its printed rows do; others do not unless they say so."""
+    experts = found.architecture.experts
+    return min(replicas, experts) or None if experts and "automodel" in row.lower("framework") else None
 
 
 def _batch(row: Row):
