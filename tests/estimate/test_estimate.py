@@ -34,7 +34,8 @@ def test_bands_are_in_order(data):
 def test_terms_sum_to_the_headline():
     e = estimate(training_data(layout={"pipeline": 2}, global_batch=16))
     assert e.memory.total == pytest.approx(e.peak_memory_bytes.p50)
-    assert e.step is not None and e.step_s is not None
+    assert e.step is not None
+    assert e.step_s is not None
     assert e.step.total == pytest.approx(e.step_s.p50)
     assert max(t.total for t in e.memory_stages) == pytest.approx(e.memory.total)
     assert len(e.memory_stages) == 2
@@ -42,7 +43,11 @@ def test_terms_sum_to_the_headline():
 
 def test_rates_agree_with_the_step():
     e = estimate(training_data(tokens=1e9))
-    assert e.step_s and e.tokens_per_s and e.tokens_per_s_per_accelerator and e.samples_per_s and e.time_to_train_s
+    assert e.step_s
+    assert e.tokens_per_s
+    assert e.tokens_per_s_per_accelerator
+    assert e.samples_per_s
+    assert e.time_to_train_s
     assert e.tokens_per_s.p50 == pytest.approx(16 * 8192 / e.step_s.p50)
     assert e.tokens_per_s.p90 == pytest.approx(16 * 8192 / e.step_s.p10)
     assert e.tokens_per_s_per_accelerator.p50 * 8 == pytest.approx(e.tokens_per_s.p50)
@@ -55,8 +60,10 @@ def test_without_measured_runs_it_says_so_and_the_factor_is_two(name):
     e = estimate(PRIOR_ONLY[name])
     assert e.evidence.startswith("prior only")
     b = e.step_s or e.tpot_s
-    assert b is not None and b.n == 0
-    assert b.p90 / b.p50 >= 2 and b.p50 / b.p10 >= 2
+    assert b is not None
+    assert b.n == 0
+    assert b.p90 / b.p50 >= 2
+    assert b.p50 / b.p10 >= 2
 
 
 def test_one_accelerator_sends_nothing():
@@ -73,7 +80,8 @@ def test_more_bandwidth_never_slows_a_step(tensor, link, more):
     slow = {"accelerator": "H100-80GB", "count": 32, "scale_up_gb_s": 300, "scale_out_gb_s": 12}
     fast = slow | {link: slow[link] * more}
     one, other = (estimate(training_data(hardware=h, layout={"tensor": tensor}, global_batch=64)) for h in (slow, fast))
-    assert one.step_s and other.step_s
+    assert one.step_s
+    assert other.step_s
     assert other.step_s.p50 <= one.step_s.p50 * (1 + 1e-9)
 
 
@@ -82,7 +90,8 @@ def test_more_bandwidth_never_slows_a_step(tensor, link, more):
 def test_doubling_replicas_at_fixed_batch_keeps_tokens(power, recompute):
     def of(count: int) -> float:
         e = estimate(training_data(hardware={"accelerator": "H100-80GB", "count": count}, global_batch=256, recompute=recompute))
-        assert e.tokens_per_s and e.step_s
+        assert e.tokens_per_s
+        assert e.step_s
         return e.tokens_per_s.p50 * e.step_s.p50
 
     assert of(8 * 2**power) == pytest.approx(of(8)) == pytest.approx(256 * 8192)
@@ -94,7 +103,8 @@ def test_the_largest_micro_batch_fits_and_the_next_does_not(model):
         model=model, hardware={"accelerator": "H200", "count": 64}, sequence=2048, global_batch=64 * 1024, recompute="full"
     )
     most = estimate(data).largest_micro_batch
-    assert most is not None and most > 1
+    assert most is not None
+    assert most > 1
     assert estimate(data | {"micro_batch": most, "global_batch": 64 * most}).fits
     assert not estimate(data | {"micro_batch": most + 1, "global_batch": 64 * (most + 1)}).fits
 
@@ -102,45 +112,68 @@ def test_the_largest_micro_batch_fits_and_the_next_does_not(model):
 def test_recompute_gives_memory_for_time():
     none, full = (estimate(training_data(recompute=r)) for r in ("none", "full"))
     assert full.memory.activations < none.memory.activations
-    assert full.step and none.step and full.step.recompute > none.step.recompute == 0
+    assert full.step
+    assert none.step
+    assert full.step.recompute > none.step.recompute == 0
 
 
-def test_a_mutated_coefficient_moves_the_estimate():
+SPEAKS_OF = {
+    "step": training_data(),
+    "tpu_step": training_data(hardware={"accelerator": "v5p", "count": 8}, engine={"name": "MaxText"}),
+    "memory": training_data(),
+    "adapter_memory": training_data(adapter={"type": "lora"}, engine={"name": "HF"}),
+    "decode": serving_data(),
+    "ttft": serving_data(),
+    "offline": serving_data(concurrency=None),
+    "kv_capacity": serving_data(),
+}
+
+
+@pytest.mark.parametrize("model", SPEAKS_OF)
+def test_a_mutated_coefficient_moves_the_estimate(model):
     shipped = calibration()
-    for model, values in shipped.models.items():
-        changed = replace(shipped, models={**shipped.models, model: {name: value * 1.5 for name, value in values.items()}})
-        cases = {"tpu_step": training_data(hardware={"accelerator": "v5p", "count": 8}, engine={"name": "MaxText"}),
-                 "adapter_memory": training_data(adapter={"type": "lora"}, engine={"name": "HF"}), "offline": serving_data(concurrency=None)}  # fmt: skip
-        training = model in ("step", "memory", "finish")
-        data = cases.get(model, training_data() if training else serving_data())
-        if model != "finish":
-            assert estimate(data).to_dict() != estimate(data, changed).to_dict(), model
+    changed = {name: value * 1.5 for name, value in shipped.models[model].items()}
+    other = replace(shipped, models={**shipped.models, model: changed})
+    assert estimate(SPEAKS_OF[model]).to_dict() != estimate(SPEAKS_OF[model], other).to_dict()
+
+
+def test_every_model_of_a_step_a_memory_or_a_server_is_spoken_of():
+    assert set(calibration().models) - set(SPEAKS_OF) == {"finish"}, "finish is for runs without a layout"
 
 
 def test_prefix_hits_shorten_the_first_token():
     cold, warm = (estimate(serving_data(prefix_hit_rate=share)) for share in (0.0, 0.9))
-    assert cold.ttft_s and warm.ttft_s and warm.ttft_s.p50 < cold.ttft_s.p50
+    assert cold.ttft_s
+    assert warm.ttft_s
+    assert warm.ttft_s.p50 < cold.ttft_s.p50
 
 
 def test_accepted_drafts_shorten_a_token_and_rejected_ones_lengthen_it():
     plain = estimate(serving_data())
     good, bad = (estimate(serving_data(speculation={"draft": 3, "acceptance": a, "draft_share": 0.1})) for a in (0.8, 0.0))
-    assert plain.tpot_s and good.tpot_s and bad.tpot_s
+    assert plain.tpot_s
+    assert good.tpot_s
+    assert bad.tpot_s
     assert good.tpot_s.p50 < plain.tpot_s.p50 < bad.tpot_s.p50
 
 
 def test_adapters_take_memory_and_time():
     plain, many = estimate(serving_data()), estimate(serving_data(loras=16, lora_rank=64))
-    assert plain.tpot_s and many.tpot_s and plain.kv_tokens and many.kv_tokens
+    assert plain.tpot_s
+    assert many.tpot_s
+    assert plain.kv_tokens
+    assert many.kv_tokens
     assert many.tpot_s.p50 > plain.tpot_s.p50
     assert many.kv_tokens.p50 < plain.kv_tokens.p50
 
 
 def test_pools_of_their_own_keep_prompts_out_of_answers():
-    together = estimate(serving_data(hardware={"accelerator": "H200", "count": 8}, concurrency=64))
-    apart = estimate(serving_data(hardware={"accelerator": "H200", "count": 8}, concurrency=64, layout={"tensor": 4},
-                                  prefill={"accelerators": 4, "layout": {"tensor": 4}}, decode={"accelerators": 4, "layout": {"tensor": 4}}))  # fmt: skip
-    assert together.tpot_s and apart.tpot_s and apart.output_tokens_per_s
+    pool = {"accelerators": 4, "layout": {"tensor": 4}}
+    both = serving_data(hardware={"accelerator": "H200", "count": 8}, concurrency=64)
+    together, apart = estimate(both), estimate(both | {"prefill": pool, "decode": pool})
+    assert together.tpot_s
+    assert apart.tpot_s
+    assert apart.output_tokens_per_s
     assert apart.output_tokens_per_s.p50 > 0
     assert set(apart.launch) == {"vllm-prefill", "vllm-decode"}
 

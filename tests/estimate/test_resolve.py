@@ -9,8 +9,9 @@ from rackwright.estimate.estimate import estimate
 from tests.estimate.configs import serving_data, training_data
 
 H100 = {"accelerator": "H100-80GB"}
+THREE, A100 = H100 | {"count": 3}, {"accelerator": "A100-80GB", "count": 4}
 BROKEN = {
-    "tensor does not divide the heads": (training_data(layout={"tensor": 3}, hardware={**H100, "count": 3}), "layout.tensor", "32 attention heads"),
+    "tensor does not divide the heads": (training_data(layout={"tensor": 3}, hardware=THREE), "layout.tensor", "32 attention heads"),
     "more stages than layers": (training_data(layout={"pipeline": 64}, hardware={**H100, "count": 64}), "layout.pipeline", "32 layers"),
     "more virtual stages than layers": (training_data(layout={"pipeline": 8, "virtual": 8}), "layout.virtual", "32 layers"),
     "experts in a dense model": (training_data(layout={"expert": 8}), "layout.expert", "no experts"),
@@ -20,7 +21,7 @@ BROKEN = {
     "a batch that cannot be shared": (training_data(global_batch=12), "global_batch", "batch of 12"),
     "fp4 on an A100": (training_data(hardware={"accelerator": "A100-80GB", "count": 8}, numbers="fp4"), "numbers", "no fp4"),
     "fp8 on an A100": (training_data(hardware={"accelerator": "A100-80GB", "count": 8}, numbers="fp8"), "numbers", "no fp8"),
-    "fp4 weights on an A100": (serving_data(hardware={"accelerator": "A100", "count": 4}, weight_numbers="fp4"), "weight_numbers", "no fp4"),
+    "fp4 weights on an A100": (serving_data(hardware=A100, weight_numbers="fp4"), "weight_numbers", "no fp4"),
     "longer than the model allows": (training_data(sequence=262144), "sequence", "131,072"),
     "requests longer than the model": (serving_data(input_tokens=131072), "input_tokens", "131,072"),
     "an accelerator nobody makes": (training_data(hardware={"accelerator": "H900"}), "hardware.accelerator", "no accelerator"),
