@@ -27,6 +27,7 @@ def _tpot_ms(case: ServingCase, k: DecodeCoefficients) -> np.ndarray:
 
 
 def _ttft_ms(case: ServingCase, k: TtftCoefficients) -> np.ndarray:
+    """Iterations and prompts by their priors, so that neither fit waits for the other's file."""
     return first_token_seconds(case, DecodeCoefficients(), k) * 1e3
 
 

@@ -17,11 +17,13 @@ from rackwright.estimate.serving_memory import kv_bytes_per_sequence
 
 ADAPTER_LAYER_S = 60e-6
 """Per layer, gathered products of many adapters: 2 ms a token of a 7B model of 32 layers (Punica, arXiv 2310.18547, abstract)."""
-PYTHON = ("vllm", "sglang")
-"""Engines whose scheduler and launches are Python."""
+LAYER_TRAFFIC_BYTES = 20.0
+"""Per hidden number, token and layer beside the matrices: residual and norm read and written twice, inputs quantised (10 x 2 bytes)."""
+COMPILED = ("trtllm", "fastertransformer", "gpt-fast")
+"""Engines whose iteration is one captured graph or compiled program; all others are scheduled from Python."""
 LOCKSTEP = 0.5
 """Requests that start together wait, on average, for half of the others' prompts."""
-LOCKSTEP_TOKENS = 300.0
+LOCKSTEP_TOKENS = 400.0
 """SGLang computes waiting prompts before it goes on, so that requests of like length start and end together. Longer answers differ
 more and fall out of step: beyond so many tokens the share falls as their inverse. rackwright's choice 2026-11."""
 SETTLED = 12
@@ -32,7 +34,7 @@ SETTLED = 12
 class DecodeCoefficients:
     read_share: float = fitted(0.8, 0.5, 1.0, "of memory bandwidth, what reading weights reaches", "", 0.15)
     cache_share: float = fitted(0.8, 0.3, 1.0, "of memory bandwidth, what reading the cache reaches", "", 0.25)
-    compute_share: float = fitted(0.7, 0.2, 0.95, "of peak, what matrix products reach", "", 0.25)
+    compute_share: float = fitted(0.9, 0.3, 1.2, "of what a large matrix product sustains, what a server's products reach", "", 0.25)
     link_share: float = fitted(0.5, 0.1, 1.0, "of link bandwidth, what all-reduces reach", "", 0.4)
     layer_us: float = fitted(50.0, 5.0, 120.0, "per layer and iteration, whatever the batch", "us", 0.3)
     python: float = fitted(1.1, 0.8, 2.0, "that time in engines scheduled from Python over compiled ones", "x", 0.2)
@@ -42,15 +44,16 @@ class DecodeCoefficients:
 
 
 def iteration_seconds(case: ServingCase, k: DecodeCoefficients, batch: Num) -> Num:
-    """One new token for each of `batch` requests, no prompts between. Pipeline stages take turns at batch / pipeline requests each."""
-    n, chip, context = case.network, case.chip, case.input + case.output / 2
-    turn, local = batch / case.pipeline, batch / case.attention_data
+    """One step for each of `batch` requests, no prompts between: a token, and those of a draft that it checks. Pipeline stages take
+    turns at batch / pipeline requests each. Reads and products overlap in part, so they join as the sides of a right angle."""
+    chip, context = case.chip, case.input + case.output / 2
+    tokens, local = batch * (1 + case.draft_tokens), batch / case.attention_data
     held = replace(case, adapters=np.minimum(case.adapters, batch))
-    read = weights_read(held, turn) * case.pipeline / (chip.bandwidth_bytes_per_s * k.read_share)
-    product = 2 * n.matmul * batch / (case.accelerators * chip.peak_flops * k.compute_share)
+    read = weights_read(held, tokens / case.pipeline) * case.pipeline / (chip.bandwidth_bytes_per_s * k.read_share)
+    product = tokens * _matrix_s(case, k)
     cache = local * kv_bytes_per_sequence(case, context) / (chip.bandwidth_bytes_per_s * k.cache_share)
-    latent = batch * _latent_flops(case) * context / (case.accelerators * chip.base_peak_flops * ATTENTION_SHARE)
-    joined = turn * _joins_s(case, k) + local * k.sequence_us * 1e-6
+    latent = tokens * _latent_flops(case) * context / (case.accelerators * chip.base_peak_flops * ATTENTION_SHARE)
+    joined = tokens / case.pipeline * (_joins_s(case, k) + _traffic_s(case, k)) + local * k.sequence_us * 1e-6
     return np.hypot(read, product) + cache + latent + joined + _launch_s(case, k)
 
 
@@ -59,9 +62,8 @@ def prefill_seconds(case: ServingCase, k: DecodeCoefficients, tokens: Num | None
     n, chip = case.network, case.chip
     whole = case.input if tokens is None else tokens
     new = whole * (1 - case.cached_share)
-    product = 2 * n.matmul / (chip.peak_flops * k.compute_share)
-    attention = attention_flops(n, 2 * whole - new, 2.0) / (chip.base_peak_flops * ATTENTION_SHARE)
-    return new * ((product + attention) / case.accelerators + _joins_s(case, k) / case.pipeline)
+    attention = attention_flops(n, 2 * whole - new, 2.0) / (case.accelerators * chip.base_peak_flops * ATTENTION_SHARE)
+    return new * (_matrix_s(case, k) + attention + (_joins_s(case, k) + _traffic_s(case, k)) / case.pipeline)
 
 
 def token_seconds(case: ServingCase, k: DecodeCoefficients, batch: Num) -> Num:
@@ -95,7 +97,7 @@ def requests_running(case: ServingCase, k: DecodeCoefficients) -> Num:
 def _launch_s(case: ServingCase, k: DecodeCoefficients) -> Num:
     """What does not depend on the batch: launches, small all-reduces, hops between stages."""
     n, group = case.network, case.tensor * case.attention_data
-    slower = np.where(np.isin(case.engine, PYTHON), k.python, 1.0)
+    slower = np.where(np.isin(case.engine, COMPILED), 1.0, k.python)
     fused = (k.layer_us * slower * n.layers + k.expert_layer_us * n.moe_layers) * 1e-6
     layers = np.where(np.greater(case.compiled, 0), fused, np.maximum(fused, n.layers * EAGER_LAYER_S))
     adapters = np.greater(case.adapters, 0) * n.layers * ADAPTER_LAYER_S
@@ -110,6 +112,18 @@ def _joins_s(case: ServingCase, k: DecodeCoefficients) -> Num:
     inside = wires.scale_up_bytes_per_s
     link = np.where(np.greater(group, wires.domain), np.minimum(inside, wires.scale_out_bytes_per_s), inside)
     return joins * n.hidden * 2.0 * 2 * (group - 1) / group / (link * k.link_share)
+
+
+def _matrix_s(case: ServingCase, k: DecodeCoefficients) -> Num:
+    """Of one token, spread over the replica."""
+    chip = case.chip
+    return 2 * case.network.matmul / (case.accelerators * chip.peak_flops * chip.sustained_share * k.compute_share)
+
+
+def _traffic_s(case: ServingCase, k: DecodeCoefficients) -> Num:
+    """Of one token, what norms and residuals read and write; every tensor-parallel rank does all of it."""
+    n = case.network
+    return n.layers * n.hidden * LAYER_TRAFFIC_BYTES / (case.attention_data * case.chip.bandwidth_bytes_per_s * k.read_share)
 
 
 def _latent_flops(case: ServingCase) -> Num:

@@ -49,6 +49,8 @@ class ServingCase:
     accepted_tokens: Num = 1.0
     """Mean tokens a target step yields (speculative decoding); draft_share: of a step that drafting adds."""
     draft_share: Num = 0.0
+    draft_tokens: Num = 0.0
+    """Proposed per step, which the target multiplies along with its own token."""
     adapters: Num = 0.0
     adapter_rank: Num = 16.0
 
