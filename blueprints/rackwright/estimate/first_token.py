@@ -1,8 +1,9 @@
 """Seconds to the first token of one replica under a steady load. Formulas alone: knows neither catalog nor spec.
 
 One's own prompt, the iteration it joins, and a wait. Arrivals at random (open loop) wait for half an iteration and for the prompts in
-front (M/D/1). In a closed loop a request returns as another leaves, so requests come in bunches: the wait then grows with the
-depth of the model, some prompts, and a share of all others' (read off published runs; the causes are not told apart there). Requests beyond what the cache holds queue for a place.
+front (M/D/1). In a closed loop a request returns as another leaves, so requests come in bunches: the wait then grows with the depth of
+the model, some prompts, and a share of all others' (read off published runs, which do not tell the causes apart). Requests beyond what
+the cache holds queue for a place.
 """
 
 from dataclasses import dataclass
