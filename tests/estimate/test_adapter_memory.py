@@ -166,3 +166,57 @@ def test_the_longest_context_unsloth_publishes_for_a_card_is_about_what_fits_it(
 def test_published_peaks_with_priors_alone(row_id, within):
     run = next(r for r in rows.scored("peak_memory_gib") if r.row_id == row_id)
     assert float(adapter_memory.MODELS[0].predict(run.case, K)) == pytest.approx(run.measured, rel=within)
+
+
+def reading(row_id):
+    return next(r for r in rows.readings() if r.row.id == row_id).case
+
+
+@pytest.mark.parametrize(("row_id", "field", "value"), [
+    ("FM0011", "measures_reserved", 0.0), ("FM0197", "measures_reserved", 1.0), ("FM0143", "measures_device", 1.0),
+    ("FM0012", "keeps_frozen_inputs", 1.0), ("FM0191", "keeps_frozen_inputs", 0.0), ("FM0208", "frozen_other_bytes", 4.0),
+    ("FM0012", "frozen_other_bytes", 2.0), ("FM0213", "mean_length", 3234.0), ("FM0329", "mean_length", 0.0),
+    ("FM0146", "trained_modules", 2.0 * 151936 * 4096), ("FM0096", "fused_loss", 0.0), ("FM0329", "adapter_inputs", 3072.0),
+    ("FM0024", "adapter_inputs", 0.0), ("FM0006", "trainable", 2097152.0),
+])  # fmt: skip
+def test_what_a_row_says_of_its_trainer(row_id, field, value):
+    assert float(getattr(reading(row_id), field)) == value
+
+
+def test_a_table_of_its_own_that_a_rounded_name_hides():
+    """StableLM-Alpha-3B has 3.64 billion parameters: LitGPT's own peak starts at 6.8 GiB."""
+    assert reading("FM0006").network.total == pytest.approx(3.638e9, rel=0.002)
+
+
+N, TOKENS = network_of(LLAMA), 2048
+WHOLE = {"recompute": 0.0}
+"""Every layer keeps its activations."""
+TERMS = {
+    "checkpoints, two on the device": ("activations", {}, {"offload_activations": 1.0}, 2 * N.hidden * TOKENS * (N.layers - 2)),
+    "a gated column": ("activations", WHOLE | {"network": replace(N, ffn=N.ffn + 1)}, WHOLE, 6 * TOKENS * N.layers),
+    "a plain column": ("activations", WHOLE | {"network": replace(N, gated=False, ffn=N.ffn + 1)},
+                       WHOLE | {"network": replace(N, gated=False)}, 2 * TOKENS * N.layers),
+    "two norms out of one kernel": ("activations", WHOLE, WHOLE | {"compiled": 1.0}, 2 * (K.norm_bytes - 2) * N.hidden * TOKENS * N.layers),
+    "a chunk of the loss": ("head", WHOLE | {"fused_loss": 1.0}, WHOLE | {"network": replace(N, vocab=0)}, 0.06 * 14 * N.vocab * TOKENS),
+    "logits in fp32 before the shift": ("head", {"engine": "torchtune"}, {}, 8 * N.vocab * TOKENS),
+    "adapters in fp32, cast for each pass": ("weights", {"trainable": 2e7 + 1e6}, {}, 6e6),
+    "their gradients": ("gradients", {"trainable": 2e7 + 1e6}, {}, 4e6),
+    "two blocks and the head gathered": ("weights", {"zero_stage": 3.0, "shards": 2.0}, {"zero_stage": 3.0, "shards": 2.0, "network":
+                                         replace(N, largest_block=0)}, 2 * 2 * N.largest_block / 2),
+    "the mean batch's logits, once and a half": ("reserved", {"mean_length": 1e9}, {}, 1.5 * 14 * N.vocab * TOKENS),
+    "no sample longer than six means": ("head", {"sequence": 1e5, "mean_length": 500.0}, {"network": replace(N, vocab=0)},
+                                        14 * N.vocab * 3000),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", TERMS)
+def test_what_each_thing_weighs(what):
+    term, one, other, weighs = TERMS[what]
+    assert getattr(terms_of(case(**one), K), term) - getattr(terms_of(case(**other), K), term) == pytest.approx(weighs, rel=1e-3)
+
+
+def test_the_device_shows_the_driver_and_each_communicator_too():
+    read = adapter_memory.MODELS[0].predict
+    shown = case(measures_device=1.0)
+    assert read(shown, K) - read(case(), K) == pytest.approx(K.device_gib)
+    assert read(replace(shown, replicas=2.0), K) - read(shown, K) == pytest.approx(0.3)
