@@ -7,7 +7,7 @@ from rackwright.estimate.adapters import adapter_inputs
 from rackwright.estimate.case import TrainingCase
 from rackwright.estimate.count import count
 from rackwright.estimate.reading.cells import Row
-from rackwright.estimate.resolve import NF4
+from rackwright.estimate.resolve import K_BIT, NF4
 
 MEAN = re.compile(r"\(mean (\d+), max \d+ tokens\)")
 """Of a data set whose samples are cut to the length the row prints."""
@@ -22,8 +22,6 @@ SCALING = re.compile(r"ia3|adapter-v2")
 """Methods that multiply the output of a matrix, and so keep it."""
 AT_MATRICES = re.compile(r"linear|all|default|q,v|_proj|self_attn|c_attn|query_key_value")
 """Targets that are matrices; norms, tables and prompts keep no input of a matrix."""
-K_BIT = ("hf", "deepspeed")
-"""Trainers that prepare a bitsandbytes base with PEFT, which casts what is not quantised to fp32."""
 
 
 def fine_tuned(row: Row, case: TrainingCase, architecture: Architecture) -> dict[str, float]:
