@@ -110,7 +110,7 @@ class Serving:
         running = float(decode.requests_running(case, k))
         loaded = replace(case, concurrency=running) if is_offline else case
         token_s = float(decode.decode_seconds(loaded, k)) * factor(tpot, case, c)
-        first_s = float(first_token.first_token_seconds(loaded, k, first)) * factor(ttft, case, c)
+        first_s = float(first_token.first_token_seconds(loaded, decode.DecodeCoefficients(), first)) * factor(ttft, case, c)
         if is_offline:
             output = float(offline.offline_tokens_per_s(case, most)) * factor(rate, case, c)
         elif case.open_loop:

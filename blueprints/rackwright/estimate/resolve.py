@@ -173,6 +173,7 @@ def serving_case(config: ServingConfig, pool: Pool | None = None, *, checked: bo
         flash=float(e.flash if config.engine.attention is None else config.engine.attention == "flash"),
         open_loop=float(config.requests_per_s is not None and config.concurrency is None),
         accepted_tokens=_accepted(speculation.draft, speculation.acceptance) if speculation else 1.0,
+        draft_tokens=float(speculation.draft) if speculation else 0.0,
         draft_share=speculation.draft * speculation.draft_share if speculation else 0.0,
         adapters=float(config.loras),
         adapter_rank=float(config.lora_rank),

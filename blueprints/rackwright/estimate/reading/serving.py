@@ -1,5 +1,6 @@
 """Rows of the inference files as configurations."""
 
+import math
 import re
 from typing import Any
 
@@ -22,7 +23,7 @@ def serving(row: Row) -> tuple[ServingConfig, Shape]:
     found = shape(row)
     layout, box = _layout(row, found.architecture.is_moe), hardware(row)
     each = layout["tensor"] * layout["pipeline"] * layout["attention_data"]
-    box["count"] = max(row.count("accel_count") or each, each)
+    box["count"] = each if _is_squared(row) else max(row.count("accel_count") or each, each)
     config = ServingConfig.model_validate(
         {
             "id": row.id,
@@ -61,8 +62,20 @@ def _layout(row: Row, moe: bool) -> dict[str, int]:
         tensor, copies = 1, tensor
     elif accelerators and tensor * pipeline * copies > accelerators:
         tensor = max(tensor // copies, 1)
+    if _is_squared(row):
+        root = math.isqrt(tensor * copies)
+        tensor, copies = (1, root) if tensor == 1 else (root, 1)
     expert = row.count("ep") or (copies if copies > 1 else 1)
     return {"tensor": tensor, "pipeline": pipeline, "attention_data": copies, "expert": expert if moe else 1}
+
+
+def _is_squared(row: Row) -> bool:
+    """One dump of served runs multiplies a node's width by itself: four accelerators with tp 4 and ep 4 became tp 16, or tp 4 with
+    attention_dp 4, on sixteen. Runs that it prints both ways agree (MiniMax-M2.5 on H100: 10.09 and 10.12 ms, Kimi-K2.5 on B200: 23.186
+    and 23.190 ms). So a square beyond a node of eight, with experts split and no nodes said, is its root."""
+    width = (row.count("tp") or 1) * (row.count("attention_dp") or 1)
+    one_node = not row.count("nodes") and row.lower("disaggregated") != "true" and not row.lower("hardware").startswith("gb")
+    return one_node and width > 8 and math.isqrt(width) ** 2 == width and (row.count("ep") or 1) > 1
 
 
 def _concurrency(row: Row) -> float | None:
