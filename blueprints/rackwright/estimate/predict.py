@@ -74,7 +74,7 @@ class Training:
     def largest_context(self, limit_bytes: float) -> int:
         """At one sequence a micro-batch; a multiple of the context-parallel group."""
         step = max(int(self.case.context), 1)
-        return largest(lambda x: self._peak(micro_batch=1.0, sequence=float(x * step)) <= limit_bytes) * step
+        return largest(lambda x: self._peak(micro_batch=1.0, mean_length=0.0, sequence=float(x * step)) <= limit_bytes) * step
 
     def _peak(self, **changed: float) -> float:
         return float(self.room.peak_bytes(replace(self.case, **changed), self.coefficients))
