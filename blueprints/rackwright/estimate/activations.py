@@ -31,10 +31,10 @@ LAYOUTS = {"megatron": 1.0}
 """Trainers that spread what does not divide over two virtual stages (Megatron-Core's pipeline layouts)."""
 
 
-def attention_bytes(n: Network, tensor: Num = 1.0, eager: Num = 0.0, up: Num = 0.0) -> Num:
-    """Per token and layer: queries, keys, values and output; latents of MLA are not split. eager: rotated copies of queries and keys;
-    up 1: MLA's queries, keys and values are made again from the latents."""
-    grouped = 2 * n.head_dim * (2 * n.heads + 2 * n.kv_heads + eager * (n.heads + n.kv_heads)) / tensor
+def attention_bytes(n: Network, tensor: Num = 1.0, up: Num = 0.0) -> Num:
+    """Per token and layer: queries and keys as rotated, values and output; latents of MLA are not split. up 1: MLA's queries, keys
+    and values are made again from the latents."""
+    grouped = 2 * n.head_dim * (2 * n.heads + 2 * n.kv_heads) / tensor
     made = 2 * n.heads * (2 * (n.nope_dim + n.rope_dim) + n.v_dim)
     latent = 2 * (n.q_rank + n.kv_rank + n.rope_dim) + (made * (1 - up) + 2 * n.heads * n.v_dim) / tensor
     return np.where(np.greater(n.kv_rank, 0), latent, grouped)
@@ -56,14 +56,14 @@ def layer_activation_bytes(
     mlp: Num = 0.0, act: Num = 0.0, up: Num = 0.0, expert_tensor: Num = 1.0, imbalance: Num = 1.0, dispatch: Num = DISPATCH,
     gathered: Num = 0.0,
 ) -> Num:  # fmt: skip
-    """Per token and layer with flash attention. eager: share of unfused kernels' copies that is kept (0 fused, 1 all); norms, mlp, act,
+    """Per token and layer with flash attention. eager: share of the unfused gate's activation that is kept; norms, mlp, act,
     up: 1 where selective recompute makes that part again; gathered: share of the whole inputs of split matrices that is kept beside
     the split ones, 1 where they are not gathered again."""
     hidden = (NORMS * (1 - norms / 2) + DROPOUT * dropout) * n.hidden
     split = np.where(np.greater(sequence_parallel, 0), tensor, 1.0)
     hidden = hidden / split + gathered * INPUTS * n.hidden * (1 - 1 / split)
     ffn = ffn_bytes(n, eager, mlp, act, expert_tensor, imbalance, dispatch)
-    return hidden + attention_bytes(n, tensor, eager, up) + ffn / tensor
+    return hidden + attention_bytes(n, tensor, up) + ffn / tensor
 
 
 def whole_scores(case: TrainingCase) -> Num:

@@ -46,7 +46,7 @@ class MemoryCoefficients:
     logit_bytes: float = fitted(14.0, 6.0, 24.0, "per logit: 16 bit, fp32 copy, log-softmax, its gradient", "bytes", 0.2)
     split_logit_bytes: float = fitted(18.0, 10.0, 28.0, "the same where PyTorch splits the vocabulary: one more fp32 copy", "bytes", 0.2)
     parallel_logit_bytes: float = fitted(10.0, 4.0, 16.0, "per logit of a loss that works in place on a split vocabulary", "bytes", 0.2)
-    eager: float = fitted(1.0, 0.0, 2.0, "share of unfused kernels' copies that is kept", "share", 0.5)
+    eager: float = fitted(1.0, 0.0, 2.0, "share of the unfused gate's activation that is kept", "share", 0.5)
     backward: float = fitted(1.0, 0.0, 3.0, "gradients in flight in the backward pass of a layer, over what the layer keeps", "share")
     selective: float = fitted(0.42, 0.2, 1.0, "of a layer, what operator-wise selective recompute keeps", "share", 0.3)
     units: float = fitted(3.0, 1.0, 8.0, "blocks that FSDP holds whole: in use, on the way, gradients", "blocks")
