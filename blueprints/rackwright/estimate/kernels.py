@@ -12,14 +12,16 @@ import numpy as np
 
 from rackwright.estimate.case import Num, TrainingCase, pick
 from rackwright.estimate.flops import attention_flops
+from rackwright.estimate.network import Network
 from rackwright.estimate.rates import Rates, immaturity, rates
 
 PASSES = 3.0
 """Forward, gradient of the input, gradient of the weight; of a norm or an activation: forward, and twice as much backward."""
 BYTES = 2.0
 """Of an activation: 16 bit."""
-FLASH_SINCE = 2023.0
-"""Year from which trainers that have FlashAttention had it: Megatron-LM merged it in January 2023."""
+FLASH_SINCE = 2023.75
+"""Year from which trainers that have FlashAttention use it unasked: Megatron-LM's flag is of January 2023, Transformer Engine's fused
+attention of its 1.0, autumn 2023."""
 TILE = 256.0
 """Columns of a product's tile; widths are paid up to the next multiple (cuBLAS and CUTLASS on Hopper and later: 128 x 256)."""
 PADDED_PRODUCTS = 2 / 3
@@ -42,7 +44,7 @@ SCAN_WIDTHS = 12.0
 """Hidden vectors a state-space layer reads and writes forward beside its products: convolution, scan and gate at twice the width."""
 SCAN_WINDOW = 64.0
 """A local window this short stands for a state-space layer (reading/shape.py)."""
-OPERATOR_SELECTIVE = {"torchtitan": 0.2, "fsdp": 0.2}
+OPERATOR_SELECTIVE = {"torchtitan": 0.5, "fsdp": 0.5}
 """Of the forward products, what selective recompute runs again in trainers that keep the costly ones and every second product."""
 
 
@@ -77,6 +79,12 @@ def work(case: TrainingCase, k: Any) -> Work:
     )
 
 
+def expert_hidden(n: Network) -> Num:
+    """Width that experts take in: the hidden size, or less where tokens are projected down first (latent experts)."""
+    each = n.moe_layers * n.experts * n.expert_ffn * (2.0 + n.gated)
+    return np.where(np.greater(each, 0), n.routed / np.maximum(each, 1), n.hidden)
+
+
 def padded(width: Num) -> Num:
     """What is paid for a width over the width itself."""
     return (np.ceil(np.maximum(width, 1) / TILE) * TILE / np.maximum(width, 1)) ** PADDED_PRODUCTS
@@ -91,10 +99,10 @@ def _dense_flops(case: TrainingCase) -> Num:
 def _expert_flops(case: TrainingCase, k: Any, old: Num) -> Num:
     """The same of the experts a token goes to, over what grouped products of their shape reach (a product's reuse: 1/m + 1/n + 1/k)."""
     n = case.network
-    width, hidden = np.maximum(n.expert_ffn, 1), np.maximum(n.hidden, 1)
+    width, hidden = np.maximum(n.expert_ffn, 1), np.maximum(expert_hidden(n), 1)
     each = np.maximum(case.tokens / case.context * n.top_k * case.expert / np.maximum(n.experts, 1), 1)
-    filled = k.expert_share / (1 + k.expert_half * (1 / width + 1 / hidden + 1 / each))
-    return _routed(case) * case.moe_imbalance * padded(n.hidden) * padded(width) * old / filled
+    filled = k.expert_share / (1 + k.expert_half * old * (1 / width + 1 / hidden + 1 / each))
+    return _routed(case) * case.moe_imbalance * padded(hidden) * padded(width) / filled
 
 
 def _routed(case: TrainingCase) -> Num:
@@ -113,15 +121,15 @@ def _widths(case: TrainingCase, k: Any, old: Num) -> Num:
     """Numbers read and written per token in a forward pass of all layers, on one accelerator."""
     n, tensor = case.network, case.tensor
     heads = (n.heads + n.kv_heads) * np.where(np.greater(n.kv_rank, 0), n.nope_dim + n.rope_dim, n.head_dim)
-    gated = 2.0 + n.gated
+    gated, inner = 2.0 + n.gated, expert_hidden(n)
     ffn = ((n.layers - n.moe_layers) * n.ffn + n.moe_layers * n.shared_ffn) * gated / tensor
     split = np.where(np.greater(case.sequence_parallel, 0), tensor, 1.0)
     scans = np.where(np.greater(n.window, 0) & np.less_equal(n.window, SCAN_WINDOW), n.local_layers, 0)
     norms = n.layers * (10 * n.hidden / split + 2 * heads / tensor) + ffn + scans * SCAN_WIDTHS * n.hidden / tensor
     chosen = n.moe_layers * n.top_k / tensor
-    operands = n.layers * (4 * n.hidden + 2 * heads / tensor) + ffn + chosen * (2 * n.hidden + gated * n.expert_ffn)
+    operands = n.layers * (4 * n.hidden + 2 * heads / tensor) + ffn + chosen * (2 * inner + gated * n.expert_ffn)
     moved = np.where(np.greater(case.compiled, 0), k.fused_passes, k.eager_passes) * norms
-    dispatched = k.dispatch_passes * old * chosen * (4 * n.hidden + 3 * n.expert_ffn)
+    dispatched = k.dispatch_passes * old * chosen * (4 * inner + 3 * n.expert_ffn)
     return moved + dispatched + (k.operand_passes + _casts(case)) * operands
 
 

@@ -20,9 +20,9 @@ TRITON_ATTENTION = {"composer": 1.0}
 REFERENCE_PEAK_FLOPS = 312e12
 """A100, bf16: where the attention share is stated."""
 REFERENCE_HEAD = 128.0
-LATEST = 2026.5
+LATEST = 2026.6
 """Year of the newest measured software; later and unknown releases are taken to be as fast."""
-IMMATURE_YEARS = 2.0
+IMMATURE_YEARS = 1.0
 """Software for experts older than this is taken to be this old."""
 
 

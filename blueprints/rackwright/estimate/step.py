@@ -13,7 +13,7 @@ import numpy as np
 from rackwright.estimate import wire
 from rackwright.estimate.case import Num, TrainingCase
 from rackwright.estimate.coefficients import fitted
-from rackwright.estimate.kernels import work
+from rackwright.estimate.kernels import expert_hidden, work
 from rackwright.estimate.models import Model
 from rackwright.estimate.result import StepTerms
 
@@ -52,10 +52,10 @@ class StepCoefficients:
     loss_passes: float = fitted(1.3, 0.0, 5.0, "over the byte count of logits and loss", spread=0.4)
     layer_s: float = fitted(1e-4, 0.0, 2e-3, "of a layer and micro-batch, whatever its size: launches and gaps", "s", spread=0.8)
     expert_share: float = fitted(0.8, 0.3, 1.2, "of the product rate, grouped products of wide experts", spread=0.2)
-    expert_half: float = fitted(400.0, 0.0, 5000.0, "width or tokens of an expert at which they reach half that", spread=0.75)
+    expert_half: float = fitted(600.0, 0.0, 5000.0, "width or tokens of an expert at which they reach half that", spread=0.8)
     dispatch_passes: float = fitted(1.5, 0.0, 6.0, "over the byte count of sorting tokens to experts and back")
     expert_layer_s: float = fitted(5e-4, 0.0, 5e-3, "of a layer with experts and micro-batch: routing, sizes read back", "s", spread=0.6)
-    expert_gain_per_year: float = fitted(0.4, 0.0, 1.5, "by which software for experts gets faster each year", "1/year")
+    expert_gain_per_year: float = fitted(0.5, 0.0, 1.5, "by which software for experts gets faster each year", "1/year", spread=0.6)
     expert_exposed: float = fitted(0.2, 0.05, 1.0, "of all-to-all traffic that is waited for", spread=0.4)
     tensor_exposed: float = fitted(0.7, 0.0, 1.5, "of tensor-parallel traffic that is waited for", spread=0.4)
     data_hidden: float = fitted(0.88, 0.5, 1.0, "of gradient and weight traffic that can hide behind work", spread=0.1)
@@ -112,12 +112,13 @@ def _micro_batch_traffic(case: TrainingCase) -> tuple[Num, Num, Num, Num]:
     n, tensor, wires = case.network, case.tensor, case.wires
     tokens = case.tokens / case.context
     passes = 2 + np.equal(case.recompute, 2) * case.recompute_share
+    latency = 2 * passes * wire.ring_latency_s(tensor)
     kv_width = np.where(np.greater(n.kv_rank, 0), n.kv_rank + n.rope_dim, n.kv_heads * n.head_dim / tensor)
     split = np.where(np.greater(case.sequence_parallel, 0), tensor, 1.0)
-    experts = wire.expert_bytes(case.expert, tokens / tensor, n.hidden, n.top_k, wires.domain)
+    experts = wire.expert_bytes(case.expert, tokens / tensor, expert_hidden(n), n.top_k, wires.domain)
     boundary = wire.pipeline_bytes(case.pipeline, tokens / split, n.hidden) * case.virtual
     return (
-        wire.group_seconds(wire.tensor_bytes(tensor, tokens, n.hidden, passes) * n.layers, tensor, wires),
+        n.layers * (wire.group_seconds(wire.tensor_bytes(tensor, tokens, n.hidden, passes), tensor, wires) + latency),
         wire.group_seconds(wire.context_bytes(case.context, tokens, kv_width) * n.layers, case.context * tensor, wires),
         wire.expert_seconds(experts, wires) * n.moe_layers * case.moe_imbalance,
         wire.group_seconds(boundary, case.accelerators, wires),
@@ -165,8 +166,8 @@ def classes(case: TrainingCase) -> tuple[str, ...]:
     narrow = "narrow" if case.chip.peak_flops > 1.2 * case.chip.base_peak_flops else "16 bit"
     if case.network.is_moe:
         return (f"moe {narrow}", "moe", "all")
-    length = " long" if case.sequence >= LONG else ""
-    return (f"dense {narrow}{length}", f"dense {narrow}", "dense", "all")
+    long = (f"dense {narrow} long",) if case.sequence >= LONG else ()
+    return (*long, f"dense {narrow}", "dense", "all")
 
 
 def applies(case: Any) -> bool:

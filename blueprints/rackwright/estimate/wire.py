@@ -13,6 +13,8 @@ BYTES = 2.0
 """Of an activation or a gathered weight: 16 bit."""
 LINK_EFFICIENCY = 0.8
 """Of the line rate, what large collectives reach: NCCL tests on NVSwitch and InfiniBand print 75 to 90 %."""
+HOP_S = 3e-6
+"""From one accelerator to the next over the scale-up link: NCCL's ring latency (sizing.md section 8)."""
 
 
 def tensor_bytes(tensor: Num, tokens: Num, hidden: Num, passes: Num = 2.0) -> Num:
@@ -56,6 +58,11 @@ def group_seconds(volume: Num, group: Num, wires: Wires) -> Num:
     """Over the scale-up link, or over the accelerator's share of the network when the group is larger than its domain."""
     link = np.where(np.greater(group, wires.domain), wires.scale_out_bytes_per_s, wires.scale_up_bytes_per_s)
     return volume / (link * LINK_EFFICIENCY)
+
+
+def ring_latency_s(group: Num) -> Num:
+    """Of one all-reduce, however little it carries: once around to reduce, once to gather."""
+    return 2 * (group - 1) * HOP_S
 
 
 def expert_seconds(volumes: tuple[Num, Num], wires: Wires) -> Num:

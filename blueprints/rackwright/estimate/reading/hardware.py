@@ -8,6 +8,9 @@ from rackwright.estimate.reading.cells import Row
 GBIT = {"hdr": 200.0, "ndr": 400.0, "xdr": 800.0, "edr": 100.0}
 """Gb/s per port of InfiniBand's generations. Source: IBTA roadmap."""
 
+NVLINK_GB_S = 25.0
+"""Of one NVLink 3 link (A100) and direction. Source: NVIDIA A100 whitepaper, 600 GB/s over 12 links, both directions."""
+
 
 def hardware(row: Row) -> dict[str, Any]:
     """Fields of config.HardwareConfig. Raises BrokenCell."""
@@ -23,6 +26,7 @@ def hardware(row: Row) -> dict[str, Any]:
         "per_node": per_node,
         "memory_gib": float(size.group(1)) if size else None,
         "power_watts": float(watts.group(1)) if watts and "w" not in row.lower("hardware") else None,
+        "scale_up_gb_s": _scale_up(links),
         "scale_up_domain": 72 if "nvl72" in links else None,
         "scale_out_gb_s": _scale_out(links, per_node or 8),
         "slices": nodes if tpu and nodes and accelerators % nodes == 0 else None,
@@ -44,6 +48,12 @@ def product_of(row: Row) -> int:
     for column in ("tp", "pp", "cp", "attention_dp"):
         made *= row.count(column) or 1
     return made * (row.count("dp") or row.count("ep") or 1)
+
+
+def _scale_up(said: str) -> float | None:
+    """GB/s per accelerator and direction of "NVLink 4-link/GPU"; blank: as the vendor builds it."""
+    found = re.search(r"nvlink (\d+)-link", said)
+    return int(found.group(1)) * NVLINK_GB_S if found else None
 
 
 def _scale_out(said: str, per_node: int) -> float | None:

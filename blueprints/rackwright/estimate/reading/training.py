@@ -14,10 +14,12 @@ SEQUENCE = 2048
 """Where a row leaves the length out: the length of most published runs."""
 TPU_TOKENS = 32768
 """Tokens per chip and step where a TPU row leaves the batch out: the published recipes lie between 8,192 and 65,536."""
+STEP_TOKENS = 2**21
+"""Of a pretraining step where a row leaves the batch out: GPT-3, LLaMA and their like trained on 1.5 to 4 million tokens a step."""
 NUMBERS = (
-    ("fp32", ("fp32", "float32")), ("fp4", ("nvfp4", "mxfp4", "fp4")), ("mxfp8", ("mxfp8", "fp8-mx", "finer-grained", "mx 1x32", "rowwise")),
-    ("fp8", ("fp8",)), ("bf16", ("bf16", "bfloat16")), ("fp16", ("fp16", "float16", "half")), ("tf32", ("tf32",)),
-    ("int8", ("int8",)), ("int4", ("int4", "awq", "gptq")),
+    ("fp32", ("fp32", "float32")), ("mxfp8", ("mxfp8", "fp8-mx", "finer-grained", "mx 1x32", "rowwise")),
+    ("fp4", ("nvfp4", "mxfp4", "fp4")), ("fp8", ("fp8",)), ("bf16", ("bf16", "bfloat16")),
+    ("fp16", ("fp16", "float16", "half")), ("tf32", ("tf32",)), ("int8", ("int8",)), ("int4", ("int4", "awq", "gptq")),
 )  # fmt: skip
 """Format -> the words that mean it; the first that is found."""
 FROZEN = (("nf4", ("nf4",)), ("fp4", ("fp4",)), ("int8", ("int8", "8bit", "8-bit")), ("int4", ("int4", "int2", "4bit", "gptq", "awq")))
@@ -201,7 +203,8 @@ def _batch(row: Row):
             usual = TPU_TOKENS / (row.count("seq_len") or SEQUENCE) * split.get("tensor", 1)
             return {"micro_batch": max(round(each or (whole / copies if whole else usual)), 1), "micro_batches": 1}
         each = micro or (max(round(whole / copies / steps), 1) if whole and steps else 1)
-        count_ = max(round(whole / copies / each), 1) if whole else steps
+        unsaid = max(round(STEP_TOKENS / (copies * each * (row.count("seq_len") or SEQUENCE))), 1)
+        count_ = max(round(whole / copies / each), 1) if whole else steps or (unsaid if row.csv == "training_throughput" else None)
         return {"micro_batch": each, "global_batch": whole, "micro_batches": count_}
 
     return fill
