@@ -105,6 +105,7 @@ def chip(a: Accelerator, numbers: str = "bf16", memory_bytes: float | None = Non
         is_tpu=float(a.is_tpu),
         host_bytes_per_s=a.host_bytes_per_s,
         sustained_share=a.sustained_share,
+        watts=cap or a.tdp_watts or float("inf"),
     )
 
 

@@ -1,22 +1,39 @@
 """Diffusion, vision, encoders: whole samples by their FLOPs. Numbers in, numbers out; no published run is in reach, so all of it is prior.
 
-Time is FLOPs over a share of the peak; activations are bytes per forward FLOP. Every interval is a factor 2 either way.
+Time is FLOPs over what the accelerator keeps up, and activations over its memory bandwidth, one after the other; activations are bytes
+per forward FLOP. What an accelerator keeps up is the lesser of a share of its peak and what its board's power pays for: an inference card
+of 70 W has the matrix units of more. Every interval is a factor 2 either way.
 """
 
 from typing import Any
 
 import numpy as np
 
-from rackwright.estimate.case import Chip
+from rackwright.estimate.case import Chip, pick
 from rackwright.estimate.network import Network
 from rackwright.estimate.result import MemoryTerms
 
 Num = Any
 
-EFFICIENCY = 0.3
-"""Of the peak, forward or backward; rackwright's choice 2026-11, not measured."""
+KERNELS = 0.6
+"""Of what a large matrix product sustains, convolutions and attention of these networks; rackwright's choice 2026-11, not measured."""
+FLOPS_PER_WATT = {
+    "volta": 125e12 / 300, "turing": 125e12 / 300, "ampere": 271.2e12 / 400, "ada": 794.5e12 / 700, "hopper": 794.5e12 / 700,
+    "blackwell": 1745e12 / 1000,
+}  # fmt: skip
+"""16-bit matrix FLOP/s per watt of board power that a process node pays for. Measured matrix peak (stas00/ml-engineering@744d01e) over TDP
+of A100 SXM (7 nm), H100 SXM (4N, Ada's too) and B200 SXM (4NP); V100 SXM2's nameplate (12 nm, Turing's too), where none was measured."""
+TPU_SUSTAINED = 0.9
+"""Of the nameplate peak, matrix units at a fixed clock: MaxText: 32B on v5e reaches 0.67 in model FLOPs, full recompute beside."""
+BANDWIDTH = 0.8
+"""Of nameplate memory bandwidth, streaming kernels; rackwright's own fit of published decode runs."""
+TRAFFIC = 1.0
+"""Bytes read and written per byte of activations, beside what matrix products do on the way; rackwright's choice 2026-11, not measured."""
+TPU_TRAFFIC = 0.5
+"""The same where XLA fuses the whole graph; rackwright's choice 2026-11, not measured."""
 SATURATION_FLOPS = 2e12
-"""Of one launch: at so many the efficiency is half; rackwright's choice 2026-11, not measured (an SDXL U-Net pass at 1024 px is 6e12)."""
+"""Of one launch at 10^15 FLOP/s: at so many the rate is half; rackwright's choice 2026-11, not measured (an SDXL U-Net pass at 1024 px
+is 7e12)."""
 CONVOLUTION_BYTES_PER_FLOP = 0.005
 """Activations kept for backward; rackwright's choice 2026-11: U-Nets keep few channels at high resolution."""
 TRANSFORMER_BYTES_PER_FLOP = 34 / (24 * 2400)
@@ -29,13 +46,20 @@ FIXED_BYTES = 1.2 * 2**30
 """Context and libraries of one process; vLLM start-up logs: 0.3 to 1.8 GiB outside torch."""
 
 
+def sustained_flops(chip: Chip) -> Num:
+    """What matrix products keep up, FLOP/s: the peak's share, or what the board's power pays for at the width of the format."""
+    share = np.where(chip.is_tpu, TPU_SUSTAINED, chip.sustained_share)
+    paid = chip.watts * pick(chip.generation, FLOPS_PER_WATT, np.inf) * chip.peak_flops / chip.base_peak_flops
+    return np.minimum(chip.peak_flops * share, paid)
+
+
 def pass_seconds(n: Network, chip: Chip, batch: Num, backward: bool = False, adapter: bool = False, recompute: bool = False) -> Num:
     """One pass of a batch: forward, or forward and backward (3 x; 2 x with a frozen base; one forward more with recompute)."""
     times = (2.0 if adapter else 3.0) + recompute if backward else 1.0
-    flops = batch * n.flops_per_sample * times
-    filled = flops / (flops + SATURATION_FLOPS * chip.peak_flops / 1e15)
-    reading = n.total * 2.0 / chip.bandwidth_bytes_per_s
-    return np.maximum(flops / (chip.peak_flops * EFFICIENCY * filled), reading)
+    flops, rate = batch * n.flops_per_sample * times, sustained_flops(chip)
+    computing = (flops + SATURATION_FLOPS * rate / 1e15) / (rate * KERNELS)
+    moved = times * activation_bytes(n, batch) * np.where(chip.is_tpu, TPU_TRAFFIC, TRAFFIC) + n.total * 2.0
+    return computing + moved / (chip.bandwidth_bytes_per_s * BANDWIDTH)
 
 
 def activation_bytes(n: Network, batch: Num) -> Num:
