@@ -150,6 +150,14 @@ def test_megatron_gathers_inputs_again_and_others_keep_them():
         assert bool(peak_bytes(c, kept) == peak_bytes(c, PRIOR)) == same
 
 
+def test_a_tower_beside_the_stack_is_held_and_not_trained():
+    n = replace(network("llama-3.1-8b"), tower=1e9)
+    held = [training_memory(case(n, pipeline=2.0, tensor=2.0), PRIOR, stage=x).weights for x in (0.0, 1.0)]
+    plain = [training_memory(case(pipeline=2.0, tensor=2.0), PRIOR, stage=x).weights for x in (0.0, 1.0)]
+    assert held[0] - plain[0] == pytest.approx(2 * 1e9 / 2)
+    assert held[1] == plain[1]
+
+
 def test_libraries_take_their_workspace():
     assert training_memory(case(), PRIOR).fixed == 0.2 * GIB
 

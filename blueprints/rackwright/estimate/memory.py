@@ -29,6 +29,8 @@ PARALLEL_LOSS = {"megatron": 1.0, "megatron-deepspeed": 1.0, "nanotron": 1.0}
 """Trainers whose loss works in place on its part of the vocabulary."""
 GATHERED_AGAIN = {"megatron": 0.0, "megatron-deepspeed": 0.0}
 """Trainers that gather the inputs of split matrices again in the backward pass (arXiv 2205.05198, section 4.2.2)."""
+FROZEN_BYTES = 2.0
+"""Per parameter of a tower beside the stack, which training leaves as it is, 16 bit."""
 WORKSPACE_BYTES = 0.2 * GIB
 """What libraries take of the allocator: cuBLAS and Transformer Engine workspaces of 32 to 64 MiB each, buckets of the optimizer."""
 CONTEXT_BYTES = 0.6 * GIB
@@ -90,8 +92,7 @@ def largest_context(case: TrainingCase, k: MemoryCoefficients, limit_bytes: floa
     """Tokens of the longest sequence, at one per micro-batch, whose peak is within limit_bytes; 0 when none is. A multiple of the
     context-parallel group. One case, not arrays."""
     step = max(int(case.context), 1)
-    fits = lambda x: float(peak_bytes(replace(case, micro_batch=1.0, sequence=float(x * step)), k)) <= limit_bytes  # noqa: E731
-    return largest(fits) * step
+    return largest(lambda x: float(peak_bytes(replace(case, micro_batch=1.0, sequence=float(x * step)), k)) <= limit_bytes) * step
 
 
 def _choose(condition: np.ndarray, yes: MemoryTerms, no: MemoryTerms) -> MemoryTerms:
@@ -108,8 +109,9 @@ def _terms(case: TrainingCase, k: MemoryCoefficients, stage: Num) -> MemoryTerms
     state = resident(case, here)
     kept, passing = _activations(case, k, in_flight_layers(case, here.layers, stage))
     logits = np.where(np.equal(stage, np.maximum(case.pipeline, 1) - 1), _logits(case, k), 0.0)
+    tower = FROZEN_BYTES * case.network.tower / case.tensor * np.equal(stage, 0)
     return MemoryTerms(
-        weights=state.weights + gathered_bytes(case, k.units),
+        weights=state.weights + gathered_bytes(case, k.units) + tower / np.where(np.greater_equal(case.zero_stage, 3), case.shards, 1),
         gradients=state.gradients,
         optimizer=state.optimizer,
         activations=kept + passing,
@@ -154,8 +156,7 @@ def _measured(case: TrainingCase, k: MemoryCoefficients) -> Num:
 
 
 def _classes(case: TrainingCase) -> tuple[str, ...]:
-    kind = "moe" if case.network.is_moe else "dense"
-    return f"{kind}-{'reserved' if case.measures_reserved else 'allocated'}", kind, "all"
+    return "moe" if case.network.is_moe else "dense", "all"
 
 
 MODELS = (
