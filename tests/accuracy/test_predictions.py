@@ -86,6 +86,11 @@ def test_an_unknown_accelerator_is_unsupported_and_counts_as_wholly_wrong(small)
     assert "Abacus-9" in line.reason
 
 
+def test_memory_of_an_unknown_accelerator_is_predicted(small):
+    known, unknown = small["A1", "peak_memory_gib"].predicted, small["A4", "peak_memory_gib"].predicted
+    assert known == unknown
+
+
 def test_an_unknown_model_is_known_by_its_size(small):
     assert small["A5", "peak_memory_gib"].status == "ok"
     assert small["A6", "peak_memory_gib"].status == "unsupported"

@@ -18,6 +18,7 @@ from rackwright.estimate.models import Model
 from rackwright.estimate.reading.cells import BrokenCell, Row, Unsupported, read
 from rackwright.estimate.reading.finetune import fine_tuned
 from rackwright.estimate.reading.finishing import finishing
+from rackwright.estimate.reading.hardware import unknown
 from rackwright.estimate.reading.measured import measured
 from rackwright.estimate.reading.pretraining import pretrained
 from rackwright.estimate.reading.scored import rule_of, unscored
@@ -29,6 +30,8 @@ from rackwright.estimate.serving_case import ServingCase
 DATA = Path(__file__).parent / "data" / "measured"
 WHOLE = ("time_to_train_min", "accel_hours")
 """Metrics of whole runs."""
+MEMORY = ("peak_memory_gib", "kv_tokens")
+"""Metrics that do not depend on the accelerator's speed."""
 
 
 @dataclass(frozen=True)
@@ -60,9 +63,13 @@ class Reading:
     assumed: tuple[str, ...] = ()
     whole: FinishCase | None = None
     """The run around the step, in the file that speaks of whole runs."""
+    timed: bool = True
+    """Its accelerator is known, so that more than memory can be said."""
 
     def of(self, metric: str) -> TrainingCase | ServingCase | FinishCase | None:
         """What the models of a metric see."""
+        if not self.timed and metric not in MEMORY:
+            return None
         return self.whole if metric in WHOLE else self.case
 
 
@@ -71,7 +78,8 @@ def reading(row: Row) -> Reading:
     try:
         config, found = serving(row) if row.csv.startswith("inference") else training(row)
         whole = finishing(row, config) if row.csv == "time_to_train" and isinstance(config, TrainingConfig) else None
-        return Reading(row, "ok", "", config, whole.step if whole else _case(row, config), found.assumed, whole)
+        untimed = unknown(row)
+        return Reading(row, "ok", untimed, config, whole.step if whole else _case(row, config), found.assumed, whole, not untimed)
     except BrokenCell as fault:
         return Reading(row, "broken", str(fault))
     except ValidationError as fault:

@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+from rackwright.estimate import hardware as known
 from rackwright.estimate.reading.cells import Row
 
 GBIT = {"hdr": 200.0, "ndr": 400.0, "xdr": 800.0, "edr": 100.0}
@@ -34,7 +35,21 @@ def hardware(row: Row) -> dict[str, Any]:
     return {k: v for k, v in found.items() if v is not None}
 
 
+def unknown(row: Row) -> str:
+    """Why nothing can be said of this accelerator's speed; "" when it is known. Memory of a run does not depend on it."""
+    try:
+        known.find(_printed(row))
+    except known.UnknownAccelerator as fault:
+        return str(fault)
+    return ""
+
+
 def _name(row: Row) -> str:
+    """As printed; where nobody knows it, a GPU of the printed size, 80 GB where that is blank."""
+    return f"GPU-{row.number('accel_mem_gb') or 80:g}GB" if unknown(row) else _printed(row)
+
+
+def _printed(row: Row) -> str:
     """With the memory size where the name leaves it out."""
     name, size = row.text("hardware"), row.number("accel_mem_gb")
     if size and not re.search(r"\d\s*gi?b", name.lower()) and re.fullmatch(r"[A-Za-z]+\d+", name):
