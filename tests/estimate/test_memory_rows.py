@@ -44,6 +44,11 @@ def test_hybrid_stacks_count_two_layers_a_block():
     assert n.trunk == pytest.approx(31.6e9, rel=0.05)
 
 
+@pytest.mark.parametrize(("row_id", "reserved"), [("TM0001", 1), ("TM0205", 0), ("TM0156", 0)])
+def test_only_a_peak_that_says_so_was_reserved(row_id, reserved):
+    assert read(row_id).measures_reserved == reserved
+
+
 def test_named_modules_of_selective_recompute_are_read():
     c = read("TM0245")
     assert (c.recompute, c.recompute_norms, c.recompute_mlp, c.recompute_act, c.recompute_up) == (1, 1, 1, 1, 1)

@@ -21,10 +21,10 @@ PROXY_VOCAB = 256000
 
 
 def pretrained(row: Row, case: TrainingCase) -> dict[str, Any]:
-    """Fields of a TrainingCase."""
+    """Fields of a TrainingCase. A peak that does not say it was reserved is what tensors took, as trainers print it."""
     notes, name = row.notes, row.lower("model")
     n = _network(case.network, row)
-    found: dict[str, Any] = {"network": n}
+    found: dict[str, Any] = {"network": n, "measures_reserved": float("reserved" in row.lower("mem_kind"))}
     if name.startswith("megatron test"):
         found["sequence_parallel"] = float("sequence parallel" in notes)
         found["dropout"] = float(not re.search(r"swiglu|relu", notes))  # GPT-3's recipe, and Megatron's default of 0.1
