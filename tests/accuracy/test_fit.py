@@ -54,6 +54,13 @@ def test_a_fold_never_sees_what_it_is_judged_on():
         assert sum(map(len, held)) == len(set().union(*held))
 
 
+def test_a_fold_is_a_fit_of_the_rest():
+    given = runs(SMALL)
+    for fold in fit.folds(SMALL, given, "family"):
+        held = {run.row_id for run in fold.held}
+        assert fold.coefficients == fit.fit(SMALL, [run for run in given if run.row_id not in held])
+
+
 def test_without_runs_the_priors_stay():
     assert fit.fit(SMALL, []) == SMALL.kind()
 

@@ -154,6 +154,7 @@ def test_tpu_batches_are_per_chip():
              "hardware": "TPU v5e", "framework": "MaxText/JAX", "shard": "FSDP16 x TP16"}  # fmt: skip
     config, _ = training(row("tpu_training", **cells))
     assert (config.layout.tensor, config.layout.data, config.micro_batch) == (16, 16, 16)
+    assert config.micro_batches == 1
 
 
 @pytest.mark.parametrize(

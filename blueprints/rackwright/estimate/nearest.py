@@ -35,7 +35,7 @@ SERVING = (
     ("ttft_ms", ("inference_throughput",)),
     ("kv_tokens", ("inference_memory",)),
 )
-WEIGHTS = {"size": 1.0, "active": 0.5, "accelerator": 1.0, "method": 1.0, "numbers": 0.5, "engine": 0.5, "load": 1.0,
+WEIGHTS = {"size": 1.0, "active": 0.5, "accelerator": 1.0, "method": 2.0, "numbers": 0.5, "engine": 0.5, "load": 1.0,
            "sequence": 0.3, "input": 0.2, "output": 0.2, "concurrency": 0.2, "tensor": 0.3, "count": 0.2}  # fmt: skip
 """rackwright's choice of 2026-11: a factor 2.7 in size counts as much as another accelerator. Orders runs, predicts nothing."""
 SAME_GENERATION = 0.5
