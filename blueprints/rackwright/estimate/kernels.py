@@ -40,8 +40,9 @@ DEQUANTISE_BYTES = 4.0
 """Written and read again per pass where a frozen weight is held in fewer than 16 bits."""
 LOGIT_BYTES, FUSED_LOGIT_BYTES = 24.0, 8.0
 """Per logit, forward and backward: 16-bit logits, fp32 copy, log-softmax, gradients; in one kernel: written and read twice in 16 bit."""
-SCAN_WIDTHS = 12.0
-"""Hidden vectors a state-space layer reads and writes forward beside its products: convolution, scan and gate at twice the width."""
+SCAN_WIDTHS = 36.0
+"""Hidden vectors a state-space layer reads and writes forward beside its products, all at twice the hidden width: convolution 8, the
+scan's inputs, fp32 states and outputs 16, gate and norm 12. Form: Mamba-2 (arXiv 2405.21060, section 6)."""
 SCAN_WINDOW = 64.0
 """A local window this short stands for a state-space layer (reading/shape.py)."""
 OPERATOR_SELECTIVE = {"torchtitan": 0.5, "fsdp": 0.5}

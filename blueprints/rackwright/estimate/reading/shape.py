@@ -33,12 +33,12 @@ UNGROUPED = ("gpt", "bloom", "mpt", "opt", "pythia")
 HYBRID = (
     (re.compile(r"gemma-?[34]"), {"sliding_window": 1024, "global_every": 6}),
     (re.compile(r"qwen3\.5|qwen3-next"), {"sliding_window": 64, "global_every": 4}),
-    (re.compile(r"nemotron[-_]?3"), {"sliding_window": 64, "global_every": 8, "moe_every": 2}),
+    (re.compile(r"nemotron[-_]3[-_](nano|super|ultra)"), {"sliding_window": 64, "global_every": 8, "moe_every": 2}),
     (re.compile(r"nemotron[-_]?(3|h\b)"), {"sliding_window": 64, "global_every": 8}),
 )
 """Layers whose cache does not grow, by name: Gemma 3 (arXiv 2503.19786), Qwen3-Next (its model card: three linear layers, then one of
-attention), Nemotron-H (arXiv 2504.03624: about one attention layer in eight to nine); in Nemotron 3 every second layer has experts. A state-space
-layer counts as a window of 64."""
+attention), Nemotron-H (arXiv 2504.03624: about one attention layer in eight to nine); in Nemotron 3 every second layer has experts. A
+state-space layer counts as a window of 64."""
 UNTIED = re.compile(r"stablelm|phi-?[12]\b|phi-1[._]5")
 """Families with a head of their own whose names round the size down, so that a tied table would seem to fit (their config.json)."""
 TOTALS = (
