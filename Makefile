@@ -35,8 +35,9 @@ test: $(STAMP)  ## every test that needs no cloud; those marked engine need pulu
 check: $(STAMP) ## lint, format, types
 	@$(VENV)/bin/ruff check -q . && $(VENV)/bin/ruff format --check -q . && $(VENV)/bin/ty check -q blueprints components sim benchmarks __main__.py
 
-bench: $(STAMP) ## the numbers of docs/bench.md, measured on this machine
+bench: $(STAMP) ## the numbers of docs/bench.md, measured on this machine, and of docs/accuracy.md, from the published runs
 	@$(PY) benchmarks/speed.py
+	@$(PY) benchmarks/accuracy.py --folds
 
 up: $(STAMP)    ## pulumi up of STACK=<stack>, for real
 	@pulumi up --stack $(STACK)

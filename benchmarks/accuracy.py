@@ -188,12 +188,13 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def out_of_memory(made: Sequence[Line]) -> str:
-    """Rows that say whether they ran out of memory, against the predicted median and the pessimistic side."""
+    """Scored rows, which ran, and those that say they ran out, against the predicted median and the pessimistic side."""
     asked = [
         (line.predicted, line.reading.case.chip.memory_bytes / GIB, line.reading.row.lower("oom") == "true")
         for line in made
         if line.metric == METRICS[line.reading.row.csv][0] == "peak_memory_gib"
-        and line.predicted and line.reading.case and line.reading.row.lower("oom") in ("true", "false")
+        and line.predicted and line.reading.case and line.reading.timed
+        and (line.scored or line.reading.row.lower("oom") == "true")
     ]  # fmt: skip
     rows = []
     for side in ("p50", "p90"):
