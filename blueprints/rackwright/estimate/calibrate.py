@@ -16,6 +16,7 @@ from rackwright.estimate.case import stack
 from rackwright.estimate.coefficients import Calibration, calibration, key
 from rackwright.estimate.models import Model, registry
 from rackwright.estimate.reading.cells import FILES, BrokenCell, Row, read_file
+from rackwright.estimate.reading.hardware import unknown
 from rackwright.estimate.reading.measured import METRICS, UNITS, measured
 from rackwright.estimate.rows import reading
 from rackwright.problems import At, Mark, Problem
@@ -131,6 +132,8 @@ def _seen(row: Row, known: Iterable[Model]) -> list[tuple[Row, str, Model, Any, 
     if found.case is None:
         raise BrokenCell(found.reason)
     values = [(metric, measured(row, metric)) for metric in METRICS[row.csv]]
+    if reason := unknown(row):
+        raise BrokenCell(f"{row.id} hardware: {reason}")
     return [
         (row, metric, model, found.case, value)
         for metric, value in values
