@@ -10,6 +10,7 @@ from rackwright.estimate.case import Chip
 from rackwright.estimate.coefficients import PRIOR_ONLY, Calibration, calibration
 from rackwright.estimate.config import Configuration, SampleConfig, ServingConfig, TrainingConfig
 from rackwright.estimate.finish import finish
+from rackwright.estimate.memory import usable_bytes
 from rackwright.estimate.model import network_of
 from rackwright.estimate.nearest import nearest
 from rackwright.estimate.predict import Serving, Training
@@ -18,7 +19,7 @@ from rackwright.estimate.resolve import architecture_of, assumed, parts, serving
 from rackwright.estimate.result import Band, Estimate, MemoryTerms
 
 MAX_FILL = 0.92
-"""Of accelerator memory: published runs above it fail on allocation (sizing.md section 4)."""
+"""Of accelerator memory, for samples: published runs above it fail on allocation (sizing.md section 4)."""
 PRIOR_WORDS = "prior only: no measured run of this kind on this accelerator generation"
 
 
@@ -41,7 +42,7 @@ def _training(config: TrainingConfig, c: Calibration) -> Estimate:
     step_s = band(float(found.step.total), found.step_seen)
     peak = band(float(found.memory.total), found.memory_seen)
     rate = inverse(step_s, float(case.step_tokens))
-    limit = float(case.chip.memory_bytes) * MAX_FILL
+    limit = float(usable_bytes(case))
     room = limit / max(found.memory_seen.p90, 1.0)
     return Estimate(
         id=config.id,

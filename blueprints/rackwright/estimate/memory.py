@@ -35,6 +35,8 @@ WORKSPACE_BYTES = 0.2 * GIB
 """What libraries take of the allocator: cuBLAS and Transformer Engine workspaces of 32 to 64 MiB each, buckets of the optimizer."""
 CONTEXT_BYTES = 0.6 * GIB
 """Driver context and kernels, outside the allocator: 0.5 to 0.8 GiB (sizing.md section 4)."""
+DRIVER_SHARE = 0.985
+"""Of a catalog's memory, what a process finds: 79.15 GiB of 80 (A100, H100), less a margin: rackwright's choice 2026-11."""
 COMMUNICATOR_BYTES = 0.3 * GIB
 """NCCL buffers of one group, outside the allocator: 0.3 to 0.4 GiB for large ones (sizing.md section 4)."""
 
@@ -81,6 +83,11 @@ def outside_bytes(case: TrainingCase) -> Num:
     """What the device holds beside the allocator: what must be left free, and what nvidia-smi shows on top."""
     groups = sum(np.greater(x, 1).astype(float) for x in (case.tensor, case.pipeline, case.context, case.expert, case.replicas))
     return CONTEXT_BYTES + COMMUNICATOR_BYTES * groups
+
+
+def usable_bytes(case: TrainingCase) -> Num:
+    """What the allocator may reserve: device memory as the driver reports it, less what stands outside the allocator."""
+    return case.chip.memory_bytes * DRIVER_SHARE - outside_bytes(case)
 
 
 def largest_micro_batch(case: TrainingCase, k: MemoryCoefficients, limit_bytes: float) -> int:
