@@ -12,7 +12,7 @@ import csv
 import datetime
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -26,20 +26,18 @@ from rackwright.estimate.coefficients import PRIOR_ONLY, Calibration, calibratio
 from rackwright.estimate.models import Model, registry
 from rackwright.estimate.reading.cells import BrokenCell
 from rackwright.estimate.reading.measured import GIB, METRICS, UNITS, measured
-from rackwright.estimate.reading.scored import rule_of, rules, unscored
+from rackwright.estimate.reading.scored import rule_of, unscored
 from rackwright.estimate.result import Band
 from rackwright.estimate.rows import DATA, Reading, Run, cell, readings, runs
 from rackwright.estimate.serving_case import ServingCase
-from scoring import Point, Score, confusion, score, within, worst
+from scoring import Point
+from tables import HEAD, LEGEND, out_of_memory, report, residuals, table
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "accuracy.md"
 HEADER = ("csv", "row_id", "metric", "unit", "measured", "predicted", "p10", "p90", "status", "reason")
-FACTORS = (1.5, 2.0)
 PREDICTED_AS = {"accel_hours": "time_to_train_min"}
 """Accelerator-hours are the time to train over the accelerators."""
-MOST_CELL_ERROR = 1.5
-"""Times the target, for the mean over cells."""
 
 
 @dataclass(frozen=True)
@@ -146,61 +144,15 @@ def write(path: Path, made: Sequence[Line]) -> None:
         out.writerows(line.cells() for line in made)
 
 
-def targets(name: str, kind: str = "grouped") -> tuple[float | None, float | None, dict[str, float]]:
-    """Of a table, in percent: mean, median, and shares within factors. kind: grouped, family or cells."""
-    table = next(t for r in rules() for t in r.tables if t.name == name)
-    return (getattr(table, kind), table.median, dict(table.within))
-
-
-def report(points: Iterable[Point], kind: str = "grouped") -> Iterator[tuple[str, ...]]:
-    """A line for each table, in the order of scoreable.toml."""
-    by_table: dict[str, list[Point]] = {}
-    for point in points:
-        by_table.setdefault(point.table, []).append(point)
-    for name in (t.name for r in rules() for t in r.tables):
-        if held := by_table.get(name):
-            yield _row(name, held, score(held), targets(name, kind))
-
-
-HEAD = ("table", "n", "cover", "mean", "median", "cell mean", "cells", "target", "bias", "in p10-p90", "p90/p10", "> p90", "> p90 + 5 %",
-        "x1.5", "x2")  # fmt: skip
-
-
-def _row(name: str, held: Sequence[Point], s: Score, target: tuple[float | None, float | None, dict[str, float]]) -> tuple[str, ...]:
-    wanted = [f"{target[0]:g}" if target[0] else "", f"median {target[1]:g}" if target[1] else ""]
-    wanted += [f"{share:g} in x{float(factor):g}" for factor, share in target[2].items()]
-    factors = [_percent(within(held, f), 0) for f in FACTORS]
-    return (
-        name, str(s.n), _percent(s.coverage, 0), _percent(s.mean), _percent(s.median), _percent(s.cell_mean), str(s.cells),
-        ", ".join(filter(None, wanted)), _percent(s.bias), _percent(s.held, 0), "" if s.width is None else f"{s.width:.2f}",
-        _percent(s.exceeds, 0), _percent(s.exceeds_much, 0), *factors,
-    )  # fmt: skip
-
-
-def _percent(share: float | None, digits: int = 1) -> str:
-    return "" if share is None else f"{100 * share:.{digits}f}"
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Markdown."""
-    out = ["| " + " | ".join(head) + " |", "| --- |" + " ---: |" * (len(head) - 1)]
-    return "\n".join([*out, *("| " + " | ".join(row) + " |" for row in rows)])
-
-
-def out_of_memory(made: Sequence[Line]) -> str:
-    """Scored rows, which ran, and those that say they ran out, against the predicted median and the pessimistic side."""
-    asked = [
+def _ran_or_not(made: Sequence[Line]) -> list[tuple[Band, float, bool]]:
+    """Scored rows, which ran, and those that say they ran out."""
+    return [
         (line.predicted, line.reading.case.chip.memory_bytes / GIB, line.reading.row.lower("oom") == "true")
         for line in made
         if line.metric == METRICS[line.reading.row.csv][0] == "peak_memory_gib"
         and line.predicted and line.reading.case and line.reading.timed
         and (line.scored or line.reading.row.lower("oom") == "true")
     ]  # fmt: skip
-    rows = []
-    for side in ("p50", "p90"):
-        counts = confusion((said, getattr(b, side) > have) for b, have, said in asked)
-        rows.append((f"{side} over memory", *(str(counts[pair]) for pair in ((True, True), (True, False), (False, True), (False, False)))))
-    return table(("predicted by", "OOM, said so", "OOM, missed", "ran, said OOM", "ran, said so"), rows)
 
 
 def folded(key: str | Callable[[Run], str], only: Callable[[Model], bool] = lambda _: True) -> list[Point]:
@@ -250,24 +202,9 @@ def page(date: str) -> str:
     made = lines(DATA)
     shipped = table(HEAD, report(line.point() for line in made if line.scored))
     parts.append(f"## Shipped coefficients, their own rows\n\n{shipped}\n")
-    parts.append(f"## Out of memory\n\n{out_of_memory(made)}\n")
-    parts.append(f"## What stays\n\nCells that carry the error of the grouped folds.\n\n{_residuals(first)}\n")
+    parts.append(f"## Out of memory\n\n{out_of_memory(_ran_or_not(made))}\n")
+    parts.append(f"## What stays\n\nCells that carry the error of the grouped folds.\n\n{residuals(first)}\n")
     return "\n".join(parts)
-
-
-LEGEND = (
-    "Errors are absolute, in percent of the reading; a scored row without a prediction counts 100. Cells are publisher x framework x "
-    "hardware; their mean may reach 1.5 times the target. Bias is the median of predicted / measured - 1. `> p90` is the share of "
-    "readings above the interval. Equal published submissions differ by 7 %."
-)
-
-
-def _residuals(points: Sequence[Point]) -> str:
-    rows = []
-    for name in dict.fromkeys(t.name for r in rules() for t in r.tables):
-        held = [p for p in points if p.table == name]
-        rows += [(name, c.replace("|", "/"), str(n), _percent(e), f"{ratio:.2f}") for c, n, e, ratio in worst(held)]
-    return table(("table", "cell", "rows", "mean error", "predicted / measured"), rows)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -288,7 +225,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(PAGE.read_text(encoding="utf-8"))
         return 0
     print(table(HEAD, report(line.point() for line in made if line.scored)))
-    print(f"\n{out_of_memory(made)}\n\n{len(made)} lines, {sum(line.status == 'ok' for line in made)} predicted")
+    print(f"\n{out_of_memory(_ran_or_not(made))}\n\n{len(made)} lines, {sum(line.status == 'ok' for line in made)} predicted")
     return 0
 
 
