@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from rackwright.report.machine_text import needs_table, sentences
 from rackwright.report.plan_text import facts, remedy, where_of
 from rackwright.report.tables import say, table, title
 from rackwright.report.words import (
@@ -46,6 +47,7 @@ def show_explanation(out: Console, plan: SizingPlan) -> None:
     say(out, "why", plan.scaling)
     for fit in plan.fits[:FITS_SHOWN]:
         _show_fit(out, fit)
+    _show_machine(out, plan)
     _show_rejected(out, plan)
     out.print(Text("\nassumed", style="bold"))
     made = table("assumption", "value", "source")
@@ -70,6 +72,16 @@ def _show_fit(out: Console, fit: Fit) -> None:
         say(out, "warning", words, "bold yellow")
     out.print(_memory(fit.memory))
     out.print(_speed(fit.speed))
+
+
+def _show_machine(out: Console, plan: SizingPlan) -> None:
+    if plan.machine is None:
+        return
+    out.print(Text("\nthe rest of the chosen machine", style="bold"))
+    out.print(needs_table(plan.machine))
+    for label, words in sentences(plan.machine):
+        if label != "node":
+            say(out, label, words)
 
 
 def _show_rejected(out: Console, plan: SizingPlan) -> None:

@@ -9,6 +9,7 @@ from rackwright.cost import Bill, Line
 from rackwright.problems import Level
 from rackwright.report.goals import asked, limits, tightest
 from rackwright.report.groups import Group, groups, region
+from rackwright.report.machine_text import sentences
 from rackwright.report.outlook import Outlook, doubts, quota_words
 from rackwright.report.tables import ranked, say, table, title
 from rackwright.report.words import (
@@ -69,6 +70,8 @@ def _show_choice(out: Console, plan: SizingPlan, spec: Spec, chosen: Fit, ahead:
     say(out, "tightest", tightest(limits(spec, chosen)))
     say(out, "prices", list_price("machine-hour", chosen.candidate))
     say(out, "speed", f"{evidence(chosen.evidence)}; the ranges hold four times in five (p10 to p90)")
+    for label, words in sentences(plan.machine):
+        say(out, label, words)
     for words in quota_words(ahead):
         say(out, "quota", words)
     if ahead.bill:

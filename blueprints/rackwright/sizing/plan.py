@@ -6,6 +6,8 @@ from functools import cache
 
 from pydantic import TypeAdapter
 
+from rackwright.sizing.machine_needs import MachineNeeds
+
 PLAN_VERSION = "sizing/1"
 GIB = 2**30
 
@@ -71,6 +73,10 @@ class Interval:
     def times(self, factor: float) -> "Interval":
         return Interval(self.p10 * factor, self.p50 * factor, self.p90 * factor)
 
+    def plus(self, other: "Interval | None") -> "Interval":
+        """Both late or both early: the widest the sum can be."""
+        return Interval(self.p10 + other.p10, self.p50 + other.p50, self.p90 + other.p90) if other else self
+
 
 @dataclass(frozen=True)
 class Parallelism:
@@ -119,20 +125,17 @@ class Memory:
 
     @property
     def total_bytes(self) -> float:
-        return (
-            self.weights_bytes
-            + self.gradients_bytes
-            + self.optimizer_bytes
-            + self.activations_bytes
-            + self.head_bytes
-            + self.kv_bytes
-            + self.fixed_bytes
-            + self.margin_bytes
-        )
+        states = self.weights_bytes + self.gradients_bytes + self.optimizer_bytes
+        return states + self.activations_bytes + self.head_bytes + self.kv_bytes + self.fixed_bytes + self.margin_bytes
 
     @property
     def fill(self) -> float:
         return self.total_bytes / self.capacity_bytes
+
+    @property
+    def headroom(self) -> float:
+        """Part of what may be filled that stays free, on the pessimistic side of the estimate."""
+        return 1 - self.fill / self.max_fill
 
 
 @dataclass(frozen=True)
@@ -197,9 +200,20 @@ class Speed:
 
 
 @dataclass(frozen=True)
+class Goodput:
+    """Of a run. share: of the paid time that is work; interruptions: faults and reclaims to expect; checkpoint_interval_s: seconds
+    between two checkpoints, 0 where none is written."""
+
+    share: float
+    interruptions: float = 0.0
+    checkpoint_interval_s: float = 0.0
+
+
+@dataclass(frozen=True)
 class Fit:
     """A candidate that meets every limit. duration: seconds of the run (training, batch) or None; cost: US dollars of the run, or of
-    a month of 730 h for serving, compute only (the bill adds the rest); cost and hourly price are None where no price is published."""
+    a month of 730 h for serving, compute only (the bill adds the rest); cost and hourly price are None where no price is published.
+    wait: seconds in the queue of the capacity mode, before anything is paid; overruled: goals it breaks because a pin says so."""
 
     candidate: Candidate
     memory: Memory
@@ -211,6 +225,19 @@ class Fit:
     why: str = ""
     warnings: tuple[str, ...] = ()
     evidence: str = "prior"
+    goodput: Goodput | None = None
+    wait_s: Interval | None = None
+    overruled: tuple[Rejection, ...] = ()
+
+    @property
+    def finish_s(self) -> Interval | None:
+        """From asking for machines to the end of the run."""
+        return self.duration_s.plus(self.wait_s) if self.duration_s else None
+
+    @property
+    def time_s(self) -> float:
+        """What being fast means: the median finish of a run, the first answer and the token after it of a server."""
+        return self.finish_s.p50 if self.finish_s else (self.speed.ttft_s or 0.0) + (self.speed.tpot_s or 0.0)
 
 
 @dataclass(frozen=True)
@@ -282,10 +309,25 @@ class SizingPlan:
     warnings: tuple[str, ...] = ()
     considered: int = 0
     version: str = PLAN_VERSION
+    machine: MachineNeeds | None = None
 
     @property
     def chosen(self) -> Fit | None:
         return self.fits[0] if self.fits else None
+
+    @property
+    def frontier(self) -> tuple[Fit, ...]:
+        """Fits that none beats on cost and on time at once, cheapest first. Those without a price cannot be compared; those that break
+        a goal for a pin are left out where others break none."""
+        kept = [f for f in self.fits if not f.overruled] or list(self.fits)
+        priced = [(f.cost_usd.p50, f.time_s, rank, f) for rank, f in enumerate(kept) if f.cost_usd]
+        found: list[Fit] = []
+        best = float("inf")
+        for _, time_s, _, fit in sorted(priced, key=lambda row: row[:3]):
+            if time_s < best:
+                found.append(fit)
+                best = time_s
+        return tuple(found)
 
     def to_json(self) -> str:
         return _adapter().dump_json(self, indent=2).decode()

@@ -1,0 +1,179 @@
+"""The rest of the machine: host memory, processors, disks, network, file system, power: laws, printed figures, a plan that says them."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rackwright.catalog import Catalog
+from rackwright.report.machine_text import sentences
+from rackwright.sizing import machine, power
+from rackwright.sizing.machine import TIB, Tier
+from rackwright.sizing.machine_needs import Need
+from rackwright.sizing.needs import machine_needs, with_machine
+from rackwright.sizing.plan import Parallelism, SizingPlan
+from rackwright.spec.load import read
+from rackwright.spec.spec import Spec
+
+from tests.sizing.helpers import AWS, GCP, finetune, plan, serve
+
+P5 = AWS.replace("[on-demand]}}", "[on-demand]}, pin: {instance: p5.48xlarge, nodes: 4}}")
+VISION = "{name: job, kind: pretrain, model: {base: vit-b-16}, global_batch_size: 1024, data: {samples: 1.28e6, epochs: 3, size: 138 GB}}"
+
+
+def spec_of(workload: str, *places: str) -> Spec:
+    return read(f"api_version: rackwright/v1\nname: test\nworkloads: [{workload}]\ninfra: {{any_of: [{', '.join(places or (AWS,))}]}}")
+
+
+def sized(workload: str, *places: str) -> SizingPlan:
+    bare = replace(plan(workload, *places), machine=None)
+    return with_machine(bare, spec_of(workload, *places), Catalog.default())
+
+
+def need(found: SizingPlan, name: str) -> Need:
+    assert found.machine
+    return next(n for n in found.machine.needs if n.name == name)
+
+
+def test_a_watt_is_3_412_btu_per_hour_and_a_ton_12_000():
+    drawn = power.power(4, 10_000, 6, 3600, "")
+    assert drawn.btu_per_hour == pytest.approx(3.412 * 40_000)
+    assert drawn.cooling_tons == pytest.approx(3.412 * 40_000 / 12_000)
+    assert drawn.rack_units == 24
+    assert drawn.energy_kwh == pytest.approx(40 * 1.56)
+
+
+@pytest.mark.parametrize(("tdp", "published"), [(400, 6_500), (700, 10_200), (1000, 14_300)])
+def test_boxes_of_eight_draw_what_their_data_sheets_print(tdp, published):
+    """DGX A100, DGX H100, DGX B200: largest system power."""
+    assert power.node_watts(8, tdp, is_linked=True) == pytest.approx(published, rel=0.05)
+
+
+def test_height_is_read_from_the_form_factor():
+    assert power.rack_units("6U, air") == 6
+    assert power.rack_units("liquid-cooled") is None
+
+
+@given(st.integers(1, 16), st.floats(50, 2000), st.booleans())
+def test_power_grows_with_accelerators(count, tdp, linked):
+    assert power.node_watts(count + 1, tdp, linked) > power.node_watts(count, tdp, linked)
+
+
+def test_one_copy_of_the_model_exchanges_nothing():
+    assert machine.exchange_bytes(70e9, nodes=4, nodes_per_copy=4, gathers=0) == 0
+    assert machine.exchange_bytes(70e9, nodes=1, nodes_per_copy=1, gathers=8) == 0
+
+
+def test_exchange_is_twice_the_gradients_and_three_times_per_gather():
+    assert machine.exchange_bytes(1e9, 2, 1, 0) == pytest.approx(0.5 * 2e9 * 2)
+    assert machine.exchange_bytes(1e9, 2, 1, 4) == pytest.approx(0.5 * 2e9 * 3 * 4)
+
+
+@given(st.floats(0, 1e5), st.floats(1e3, 1e7), st.integers(1, 16))
+def test_processors_grow_with_images_and_their_size(images, size, accelerators):
+    one = machine.training_vcpus(accelerators, images, size, 0)
+    assert machine.training_vcpus(accelerators, images * 2, size, 0) >= one
+    assert machine.training_vcpus(accelerators, images, size * 2, 0) >= one
+    assert one >= 2 * accelerators
+
+
+def test_a_vcpu_decodes_about_ninety_imagenet_files_a_second():
+    idle = machine.training_vcpus(8, 0, 110e3, 0)
+    assert machine.training_vcpus(8, 9090, 110e3, 0) - idle == pytest.approx(100, abs=1)
+
+
+@given(st.floats(1e9, 1e13), st.floats(1e6, 1e11))
+def test_a_tier_holds_and_sustains_what_is_asked(capacity, rate):
+    bought = machine.tier_bytes(capacity, rate, 250e6)
+    assert bought >= capacity
+    assert bought / TIB * 250e6 >= rate * (1 - 1e-9)
+
+
+def test_the_cheapest_tier_wins_and_one_without_a_price_is_last_but_named():
+    fast, slow, unknown = Tier("fast", 5e12, 1e9, 2e-9), Tier("slow", 40e12, 1e8, 1e-10), Tier("unknown", 1e12, 1e9, None)
+    found = machine.cheapest_tier([unknown, fast, slow], "asked")
+    assert found
+    assert found.tier == "slow"
+    assert "unknown does with 1.0 TB, its price is not published" in found.words
+    assert machine.cheapest_tier([unknown], "").usd_per_month is None  # ty: ignore[possibly-missing-attribute]
+    assert machine.cheapest_tier([Tier("full", None, 1e9, 1e-10)], "") is None
+
+
+def test_unknown_is_neither_short_nor_enough():
+    assert Need("x", 1, None, "GB").distance is None
+    assert not Need("x", 1, None, "GB").is_short
+    assert Need("x", 1, 0, "GB").is_short
+    assert Need("x", 3, 2, "GB").distance == pytest.approx(1.5)
+
+
+def test_a_plan_says_the_rest_and_is_read_back():
+    found = sized(finetune("llama-3.1-70b", "none"), P5)
+    assert found.machine
+    assert found.machine.nodes == 4
+    assert found.machine.checkpoint_bytes == pytest.approx(14 * 70.55e9, rel=0.01)
+    assert found.machine.checkpoint_bytes_per_s == pytest.approx(found.machine.checkpoint_bytes / found.machine.checkpoint_write_s)
+    assert found.machine.file_system
+    assert found.machine.file_system.tier.startswith("fsx-lustre-persistent2")
+    assert found.machine.file_system.bytes_per_s >= found.machine.checkpoint_bytes_per_s * 0.999
+    assert found.machine.power
+    assert found.machine.power.node_watts == pytest.approx(10_200, rel=0.02)
+    assert need(found, "network").need > 1
+    assert SizingPlan.from_json(found.to_json()) == found
+    said = dict(sentences(found.machine))
+    assert "of 2,048 GiB" in said["node"]
+    assert "BTU/h" in said["power"]
+
+
+def test_h100_in_the_cloud_are_also_shown_as_servers_of_ones_own():
+    found = sized(finetune("llama-3.1-70b", "none"), P5)
+    assert found.machine
+    assert found.machine.owned
+    assert found.machine.owned.rack_units == 4 * 6
+    assert "4 x Dell PowerEdge XE9680 (H100)" in dict(sentences(found.machine))["on-prem"]
+
+
+def test_a_server_of_ones_own_is_checked_against_its_power_supplies():
+    found = sized(finetune("llama-3.1-8b"), AWS)
+    assert found.chosen
+    mine = replace(found.chosen.candidate, cloud="kubernetes", machine="xe9680-h100", accelerator="NVIDIA H100 80GB SXM5", nodes=2,
+                   accelerators_per_node=8, parallelism=Parallelism(data=16))  # fmt: skip
+    moved = replace(found, fits=(replace(found.chosen, candidate=mine),), machine=None)
+    needs = machine_needs(moved, spec_of(finetune("llama-3.1-8b")), Catalog.default())
+    assert needs
+    assert needs.power
+    assert needs.power.rack_units == 12
+    supplies = next(n for n in needs.needs if n.name == "power supplies")
+    assert supplies.have == 19.2
+    assert not supplies.is_short
+    assert needs.owned is None
+
+
+def test_images_want_processors_and_a_machine_with_few_is_said_to_be_short():
+    small = AWS.replace("[on-demand]}}", "[on-demand]}, pin: {instance: g6e.xlarge}}")
+    found = sized(VISION, small)
+    processors = need(found, "processors")
+    assert processors.have == 4
+    assert processors.is_short
+    assert any(words.startswith("processors: needs") for words in found.warnings)
+    assert found.machine
+    assert found.machine.dataset_read_bytes_per_s == pytest.approx(found.chosen.speed.samples_per_s * 138e9 / 1.28e6)
+
+
+def test_images_answered_are_encoded_and_text_is_not():
+    image = serve("sdxl", 2).replace("mean: 800, p95: 2000", "mean: 77").replace("mean: 200, p95: 500", "mean: 1")
+    assert "encoding images" in need(sized(image), "processors").words
+    assert "encoding" not in need(sized(serve()), "processors").words
+
+
+def test_tpu_power_is_not_published_and_is_not_zero():
+    found = sized(finetune("llama-3.1-8b", "none"), GCP.replace("[on-demand]}}", "[on-demand]}, pin: {instance: ct6e-standard-4t}}"))
+    assert found.machine
+    assert found.machine.power is None
+    assert "power" not in dict(sentences(found.machine))
+
+
+def test_a_missing_local_disk_is_no_fault_a_network_disk_takes_its_place():
+    short = Need("local NVMe", 100, 0, "GB", "containers", "a network disk of that size")
+    found = sized(serve())
+    assert found.machine
+    assert replace(found.machine, needs=(short,)).short == ()
