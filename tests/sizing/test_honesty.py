@@ -47,14 +47,15 @@ def test_a_block_that_is_mostly_idle_says_what_that_costs():
 
 
 def test_a_block_is_why_there_are_several_machines():
-    assert plan(finetune(), block(48)).scaling.startswith("cr-0123456789abcdef0 holds 4 machines")
+    assert plan(finetune(), block(48)).scaling.startswith("Horizontal: cr-0123456789abcdef0 holds 4 machines")
     long = plan(finetune(base="llama-3.1-70b", adapter="none").replace("samples: 20000", "samples: 3000000"), block(24))
     assert remedies(long, Limit.RUN_LIMIT) == {"a longer block, or one of more machines"}
 
 
-def test_flex_start_says_that_waiting_is_not_counted():
+def test_flex_start_says_how_long_a_wait_is_assumed():
     p = plan(finetune(), GCP.replace("on-demand", "flex-start"))
-    assert all(any("the wait until flex-start" in w for w in f.warnings) for f in p.fits)
+    assert all(any("nobody publishes: 2.0 h are assumed (0.3 to 12.0)" in w for w in f.warnings) for f in p.fits)
+    assert all(f.finish_s.p50 == f.duration_s.p50 + 7200 for f in p.fits)
 
 
 def test_half_empty_servers_say_so():
@@ -171,7 +172,7 @@ def test_sequences_beyond_the_published_ones_have_wide_intervals():
     long = finetune("llama-3.1-70b", "none").replace("sequence_length: 4096", "sequence_length: 131072").replace("size: 64", "size: 8")
     for f in plan(long, AWS, GCP).fits:
         assert f.evidence == "prior only" or "A100" in f.candidate.accelerator
-        assert f.evidence != "prior only" or f.duration_s.p90 / f.duration_s.p50 == pytest.approx(2)
+        assert f.evidence != "prior only" or f.duration_s.p90 / f.duration_s.p50 == pytest.approx(2, rel=0.01)
 
 
 def test_single_precision_is_slower_and_larger():
@@ -186,13 +187,13 @@ def test_several_cheaper_machines_are_named_although_one_comes_first():
     from dataclasses import replace
 
     from rackwright.sizing.plan import Interval
-    from rackwright.sizing.rank import scaling
+    from rackwright.sizing.scaling import scaling
 
     one = plan(finetune(adapter="qlora"), AWS).fits[0]
     two = replace(one, candidate=replace(one.candidate, nodes=2), cost_usd=Interval(1.0, 2.0, 3.0))
     assert "rank 2, 2 x" in scaling((one, two), (), False, "cost")
     dear = replace(two, cost_usd=Interval(900.0, 1000.0, 1100.0))
-    assert "only add a network" in scaling((one, dear), (), False, "cost")
+    assert "would only add a network" in scaling((one, dear), (), False, "cost")
 
 
 def test_of_two_places_the_one_with_a_price_of_its_own_comes_first():

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field, fields
 
+from rackwright.estimate.finish import CHECKPOINT_PAUSE_S, FAILURE_HOURS, RESTART_S
 from rackwright.sizing.plan import GIB, Assumption
 
 ZERO = "Rajbhandari et al. 2020, arXiv 1910.02054"
@@ -62,18 +63,23 @@ class Assumptions:
     hidden_context: float = _known(0.50, "of the transfer", f"{OWN}: ring attention overlaps the next block")
     optimizer_traffic: float = _known(28, "bytes per parameter", "Adam reads and writes fp32 master, two moments, gradient, bf16 weight")
     memory_bandwidth_efficiency: float = _known(0.8, "of nameplate", FIT)
-    goodput_small: float = _known(0.95, "of wall clock, below 64 nodes", OWN)
-    goodput_large: float = _known(0.90, "of wall clock, from 64 nodes", f"{LLAMA3}: more than 90 % on 16,384 GPUs")
-    accelerator_hours_per_failure: float = _known(51_000, "accelerator-hours", f"{LLAMA3}: 419 interruptions in 54 days on 16,384 GPUs")
+    goodput_routine: float = _known(0.95, "of wall clock, before faults", f"{OWN}: evaluation, data that is late, slow machines")
+    accelerator_hours_per_failure: float = _known(
+        FAILURE_HOURS, "accelerator-hours", f"{LLAMA3}: 419 interruptions in 54 days on 16,384 GPUs"
+    )
     spot_hours_per_interruption: float = _known(48, "node-hours", OWN)
-    spot_loss_band: float = _known(2.0, "p90 over median of what reclaims cost", OWN)
-    restart_s: float = _known(900, "s", f"{OWN}: detect, get a machine, load the checkpoint")
+    interruption_band: float = _known(2.0, "p90 over median of what faults and reclaims cost", OWN)
+    restart_s: float = _known(RESTART_S, "s", f"{OWN}: detect, reschedule, load the checkpoint; {LLAMA3} keeps over 90 % of its time")
+    reclaim_restart_s: float = _known(900, "s", f"{OWN}: the same, and another machine has to be got first")
+    checkpoint_pause_s: float = _known(CHECKPOINT_PAUSE_S, "s", f"{OWN}: what a step waits for; the rest is written beside the training")
+    flex_wait_s: float = _known(2 * 3600, "s", f"{OWN}: queue of flex-start; no waits are published")
+    flex_wait_band: float = _known(6.0, "p90 over median", OWN)
     startup_s: float = _known(900, "s", f"{OWN}: boot, image pull, load of weights; billed")
     startup_band: float = _known(2.0, "p90 over median", OWN)
     capacity_block_drain_s: float = _known(1800, "s", "AWS: instances of a capacity block end 30 minutes before the block")
 
     checkpoint_bytes_per_parameter: float = _known(14, "bytes", "bf16 weights 2, fp32 master 4, two moments 8; BLOOM-176B wrote 13")
-    checkpoint_window_s: float = _known(60, "s", f"{OWN}: the pause one may notice")
+    checkpoint_window_s: float = _known(60, "s", f"{OWN}: one checkpoint is on disk in this time")
     checkpoint_min_interval_s: float = _known(600, "s", OWN)
     checkpoint_max_interval_s: float = _known(4 * 3600, "s", OWN)
     token_bytes: float = _known(4, "bytes per token", "token ids as 32-bit integers")

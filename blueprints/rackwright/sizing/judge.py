@@ -3,12 +3,12 @@
 import math
 from dataclasses import dataclass
 
-from rackwright.catalog.rows import Fabric
+from rackwright.catalog.rows import CapacityMode, Fabric
 from rackwright.sizing import storage
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.candidates import Offer
 from rackwright.sizing.outcome import Outcome, at_p80, interval
-from rackwright.sizing.plan import GIB, Fit, Interval, Limit, Memory, Rejected, Rejection
+from rackwright.sizing.plan import GIB, Fit, Goodput, Interval, Limit, Memory, Rejected, Rejection
 from rackwright.sizing.rank import why
 from rackwright.spec.spec import Spec
 
@@ -47,29 +47,40 @@ class Goals:
 
 def judge(offer: Offer, nodes: int, found: Outcome, goals: Goals, a: Assumptions) -> Fit | Rejected:
     """A Fit when nothing speaks against it, or when a pin overrules all that does."""
-    duration = _duration(offer, nodes, found, goals, a)
+    duration, goodput = _run(offer, nodes, found, goals, a)
+    wait = interval(a.flex_wait_s, a.flex_wait_band) if duration and offer.offering.capacity == CapacityMode.FLEX_START else None
     price = offer.price_usd_per_hour
     hourly = None if price is None else price * nodes
     cost = _cost(offer, hourly, duration, goals)
     refused = [*offer.rejections, *found.rejections]
-    refused += (r for r in (*_place(offer, nodes, goals, a), *_time(offer, duration, goals), _money(offer, cost, goals)) if r)
+    refused += (r for r in (*_place(offer, nodes, goals, a), *_time(offer, duration, wait, goals), _money(offer, cost, goals)) if r)
     if len(refused) > 1:
         refused = sorted(dict.fromkeys(refused), key=lambda r: -r.distance)
     candidate = offer.candidate(nodes, found.parallelism, found.precision, (found.replicas, found.max_replicas))
+    finish = duration.plus(wait) if duration else None
     if found.memory is None or any(r.limit not in SOFT or not offer.pinned for r in refused):
         remedy = "; ".join(dict.fromkeys(r.remedy for r in refused if r.remedy))
-        return Rejected(candidate, tuple(refused), remedy, cost.p50 if cost else None, duration.p50 if duration else None)
-    binding = _binding(found.memory, cost, duration, goals)
+        return Rejected(candidate, tuple(refused), remedy, cost.p50 if cost else None, finish.p50 if finish else None)
+    binding = _binding(found.memory, cost, finish, goals)
     return Fit(
         candidate=candidate, memory=found.memory, speed=found.speed, cost_usd=cost, usd_per_hour=hourly, duration_s=duration,
         binding=binding, why=why(candidate, found.speed, duration, cost, binding),
-        warnings=tuple(_warnings(offer, nodes, found, refused, cost, duration)), evidence=found.evidence,
+        warnings=tuple(_warnings(offer, nodes, found, refused, cost, duration, wait)), evidence=found.evidence,
+        goodput=goodput, wait_s=wait, overruled=tuple(refused),
     )  # fmt: skip
 
 
-def _warnings(offer: Offer, nodes: int, found: Outcome, overruled: list[Rejection], cost: Interval | None, duration: Interval | None):
+def _warnings(
+    offer: Offer, nodes: int, found: Outcome, overruled: list[Rejection], cost: Interval | None, duration: Interval | None,
+    wait: Interval | None,
+):  # fmt: skip
     yield from (f"pinned although it breaks a goal: {r}" for r in overruled)
     yield from _idle(offer, nodes, found, duration)
+    if wait:
+        low, likely, high = (f"{s / HOUR:,.1f}" for s in (wait.p10, wait.p50, wait.p90))
+        yield f"flex-start gives machines after a wait that nobody publishes: {likely} h are assumed ({low} to {high})"
+    elif offer.window_s is not None and offer.prepaid_s is None and duration is None:
+        yield f"{offer.offering.capacity} takes its machines back after {offer.window_s / HOUR:,.0f} h: replicas then queue again"
     if cost is None:
         yield f"price not published for {offer.machine.name} {offer.offering.capacity} in {offer.offering.region}: ranked last"
     elif offer.offering.price_words:
@@ -77,7 +88,7 @@ def _warnings(offer: Offer, nodes: int, found: Outcome, overruled: list[Rejectio
 
 
 def _idle(offer: Offer, nodes: int, found: Outcome, duration: Interval | None):
-    """What the numbers do not show: hours and accelerators paid and not used, and waiting for machines."""
+    """What the numbers do not show: hours and accelerators paid and not used."""
     bought, used = nodes * offer.machine.accelerator_count, found.replicas * found.parallelism.accelerators
     if found.work_s is None and found.speed.requests_per_s and used <= bought / 2:
         yield f"{bought - used} of {bought} accelerators are paid for and idle"
@@ -85,24 +96,21 @@ def _idle(offer: Offer, nodes: int, found: Outcome, duration: Interval | None):
         paid, price = offer.prepaid_s / HOUR, offer.price_usd_per_hour
         idle = f", {price * nodes * (paid - duration.p50 / HOUR):,.0f} USD idle" if price else ""
         yield f"the block is paid for {paid:,.0f} h and the run takes about {duration.p50 / HOUR:,.1f} h of them{idle}"
-    if offer.offering.capacity == "flex-start":
-        yield "the wait until flex-start gives machines is not in the duration"
 
 
-def _duration(offer: Offer, nodes: int, found: Outcome, goals: Goals, a: Assumptions) -> Interval | None:
-    """Work, what checkpoints, faults and reclaims cost, and the start; each with its own spread, the wider the longer."""
+def _run(offer: Offer, nodes: int, found: Outcome, goals: Goals, a: Assumptions) -> tuple[Interval | None, Goodput | None]:
+    """How long, and what share of it is work. Work, what checkpoints, faults and reclaims cost, and the start; each with its own
+    spread, the wider the longer. Machines that do not work on one job write no checkpoints and fail alone."""
     if found.work_s is None:
-        return None
-    ran = interval(found.work_s / (a.goodput_small if nodes < 64 else a.goodput_large), found.band)
-    start = interval(a.startup_s, a.startup_band)
-    lost = (0.0, 0.0, 0.0)
-    if offer.offering.capacity == "spot":
-        between = storage.time_between_failures_s(nodes * offer.machine.accelerator_count, nodes, True, a)
-        every = goals.checkpoint_interval_s or storage.best_interval_s(a.checkpoint_window_s, between, a)
-        share = storage.lost_share(every, a.checkpoint_window_s, between, a)
-        lost = (share / a.spot_loss_band, share, min(share * a.spot_loss_band, 0.95))
-    low, mid, high = lost
-    return Interval(ran.p10 / (1 - low) + start.p10, ran.p50 / (1 - mid) + start.p50, ran.p90 / (1 - high) + start.p90)
+        return None, None
+    spot, each = offer.offering.capacity == CapacityMode.SPOT, offer.machine.accelerator_count
+    at = storage.interruptions(nodes * each if goals.joined else each, nodes if goals.joined else 1, spot, a)
+    every = (goals.checkpoint_interval_s or storage.best_interval_s(a.checkpoint_pause_s, at.between_s, a)) if goals.joined else 0.0
+    mid = storage.lost_share(every, a.checkpoint_pause_s, at)
+    low, high = mid / a.interruption_band, min(mid * a.interruption_band, storage.MOST_LOST)
+    work, start = interval(found.work_s / a.goodput_routine, found.band), interval(a.startup_s, a.startup_band)
+    ran = Interval(work.p10 / (1 - low), work.p50 / (1 - mid), work.p90 / (1 - high))
+    return ran.plus(start), Goodput(a.goodput_routine * (1 - mid), ran.p50 / at.between_s, every)
 
 
 def _cost(offer: Offer, hourly: float | None, duration: Interval | None, goals: Goals) -> Interval | None:
@@ -153,22 +161,23 @@ def _short(offer: Offer, nodes: int) -> Rejection:
     return Rejection(Limit.CAPACITY, nodes, offer.nodes, "machines", f"{offer.capacity_id or 'the slice'} has so many")
 
 
-def _time(offer: Offer, duration: Interval | None, goals: Goals) -> tuple[Rejection | None, ...]:
-    """The deadline and the mode's longest run, on the pessimistic side."""
+def _time(offer: Offer, duration: Interval | None, wait: Interval | None, goals: Goals) -> tuple[Rejection | None, ...]:
+    """The deadline, waiting included, and the mode's longest run, both on the pessimistic side."""
     deadline, window = goals.max_duration_s, offer.window_s
     if duration is None or (deadline is None and window is None):
         return ()
-    need = p80(duration)
+    need, finish = p80(duration), p80(duration.plus(wait))
     return (
-        _late(need, deadline) if deadline is not None and need > deadline else None,
+        _late(finish, deadline, wait) if deadline is not None and finish > deadline else None,
         _cut_off(offer, need, window) if window is not None and need > window else None,
     )
 
 
-def _late(need: float, deadline: float) -> Rejection:
+def _late(need: float, deadline: float, wait: Interval | None) -> Rejection:
     unit, seconds = ("h", HOUR) if deadline >= HOUR else ("min", 60.0)
     remedy = f"max_duration: {math.ceil(need / seconds)}{unit}"
-    return Rejection(Limit.DEADLINE, need / seconds, deadline / seconds, unit, "p80 of the estimate", remedy)
+    words = "p80 of the estimate" + (f", of it {p80(wait) / seconds:,.1f} {unit} wait for machines" if wait else "")
+    return Rejection(Limit.DEADLINE, need / seconds, deadline / seconds, unit, words, remedy)
 
 
 def _cut_off(offer: Offer, need: float, window: float) -> Rejection:
@@ -194,10 +203,10 @@ def p80(i: Interval) -> float:
     return at_p80(i.p50, i.p90 / i.p50) if i.p50 > 0 else i.p50
 
 
-def _binding(memory: Memory, cost: Interval | None, duration: Interval | None, goals: Goals) -> str:
+def _binding(memory: Memory, cost: Interval | None, finish: Interval | None, goals: Goals) -> str:
     """The limit with least head-room, in words."""
     used, words = memory.fill / memory.max_fill, f"{memory.fill:.0%} of accelerator memory, {memory.max_fill:.0%} allowed"
-    for name, need, limit in (("deadline", duration, goals.max_duration_s), ("budget", cost, goals.max_cost_usd)):
+    for name, need, limit in (("deadline", finish, goals.max_duration_s), ("budget", cost, goals.max_cost_usd)):
         if need and limit and p80(need) / limit > used:
             used = p80(need) / limit
             words = f"{name}: {used:.0%} used at p80"

@@ -1,0 +1,17 @@
+"""Candidates and money as sentences say them."""
+
+from rackwright.sizing.plan import Candidate
+
+
+def name(c: Candidate) -> str:
+    what = f"{c.slices} x {c.accelerator} {c.topology} ({c.nodes} x {c.machine})" if c.topology else f"{c.nodes} x {c.machine}"
+    return what if c.topology else f"{what} ({c.accelerators} x {c.accelerator})"
+
+
+def spread(c: Candidate) -> bool:
+    """Whether the job leaves one scale-up unit: one machine, or one TPU slice, whose hosts share one interconnect."""
+    return c.slices > 1 if c.topology else c.nodes > 1
+
+
+def usd(amount: float) -> str:
+    return f"{amount:,.2f} USD" if amount < 100 else f"{amount:,.0f} USD"
