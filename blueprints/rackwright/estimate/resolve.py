@@ -1,7 +1,4 @@
-"""From a pinned configuration to what the formulas see, and the laws a configuration must keep. Joins config, catalog and engines.
-
-Every law that is broken is reported with its path (`layout.tensor`), its reason and a way out; nothing is rounded into shape silently.
-"""
+"""From a pinned configuration to what the formulas see. Joins config, catalog and engines; nothing is rounded into shape silently."""
 
 from collections.abc import Iterator
 from functools import lru_cache
@@ -13,9 +10,10 @@ from rackwright.errors import UserError
 from rackwright.estimate import hardware
 from rackwright.estimate.adapters import adapter_inputs
 from rackwright.estimate.case import RECOMPUTE, Chip, TrainingCase, Wires
-from rackwright.estimate.config import HardwareConfig, Pool, ServingConfig, TrainingConfig
+from rackwright.estimate.config import EngineConfig, HardwareConfig, Pool, ServingConfig, Speculation, TrainingConfig
 from rackwright.estimate.count import count
-from rackwright.estimate.engines import engine, release, year
+from rackwright.estimate.engines import Engine, engine, release, year
+from rackwright.estimate.laws import serving_problems, training_problems
 from rackwright.estimate.model import network_of
 from rackwright.estimate.network import Network
 from rackwright.estimate.parameters import lora_parameters, prefix_parameters, prompt_parameters
@@ -26,6 +24,7 @@ BYTES = {"fp32": 4.0, "tf32": 4.0, "bf16": 2.0, "fp16": 2.0, "fp8": 1.0, "mxfp8"
 """Per weight of a matrix, scales included (mxfp8: one byte per 32; nvfp4: one per 16; int4: groups of 128); nf4: see nf4_bytes."""
 NF4 = {False: 0.5 + 4 / 64, True: 0.5 + 1 / 64 + 4 / (64 * 256)}
 """By double quantisation: fp32 scales per block of 64, or 8-bit scales of scales (QLoRA, arXiv 2305.14314, section 3)."""
+STAGES = {"none": 0, "zero1": 1, "zero2": 2, "zero3": 3, "fsdp": 3, "hsdp": 3}
 OPTIMIZER = {"adamw": 12.0, "adamw-bf16": 4.0, "adamw-8bit": 2 * 1.016, "sgd": 4.0, "muon": 8.0}
 """Bytes of state per trained parameter beside a 16-bit weight; fp32 masters are added where the engine keeps them."""
 BITSANDBYTES = ("nf4", "fp4", "int8")
@@ -72,64 +71,93 @@ def training_case(config: TrainingConfig, *, checked: bool = True) -> TrainingCa
     n, h, e = _network(architecture), config.hardware, engine(config.engine.name, "train")
     chip, wires = parts(h, config.numbers)
     if checked:
-        _refuse(training_problems(config, n, chip))
-    w = config.layout
-    split = w.tensor * w.pipeline * w.context
-    replicas = w.data or max(h.count // split, 1)
-    micro_batches = config.micro_batches or max(
-        (config.global_batch or replicas * config.micro_batch) // (replicas * config.micro_batch), 1
-    )
-    stage = {"none": 0, "zero1": 1, "zero2": 2, "zero3": 3, "fsdp": 3, "hsdp": 3}[w.shard] if w.shard else e.zero_stage
-    group = w.shard_group or (min(int(wires.per_node), replicas * w.context) if w.shard == "hsdp" else replicas * w.context)
-    adapter = config.adapter
-    weight = BYTES.get(config.weight_numbers or "", e.weight_bytes)
-    gradient = BYTES.get(config.gradient_numbers or "", e.gradient_bytes)
-    optimizer = e.optimizer_bytes if config.optimizer == "adamw" else OPTIMIZER[config.optimizer]
-    frozen = NF4[config.double_quantised] if config.base_numbers == "nf4" else BYTES.get(config.base_numbers or "", 2.0)
-    method = "p-tuning" if adapter and adapter.type in ("p-tuning", "prompt") else "lora" if adapter else "full"
+        _refuse(training_problems(config, n))
     return TrainingCase(
         network=n,
         chip=chip,
         wires=wires,
-        accelerators=float(h.count),
         sequence=float(config.sequence),
         micro_batch=float(config.micro_batch),
-        micro_batches=float(micro_batches),
-        tensor=float(w.tensor),
-        pipeline=float(w.pipeline),
-        virtual=float(w.virtual),
-        context=float(w.context),
-        expert=float(w.expert),
-        expert_tensor=float(w.expert_tensor or 1),
-        replicas=float(replicas),
-        shards=float(group),
-        zero_stage=float(stage),
-        sequence_parallel=float(e.sequence_parallel if w.sequence_parallel is None else w.sequence_parallel),
-        recompute=float(RECOMPUTE.index(config.recompute)),
-        recompute_share=config.recompute_share,
-        offload_optimizer=float("optimizer" in config.offload),
-        offload_activations=float("activations" in config.offload),
-        passes=4.0 if adapter else 6.0,
-        adapter=float(adapter is not None),
         trainable=_trainable(config, architecture, n),
-        weight_bytes=weight,
-        gradient_bytes=gradient,
-        optimizer_bytes=optimizer,
-        frozen_bytes=frozen,
-        virtual_tokens=float(adapter.virtual_tokens) if adapter and method == "p-tuning" else 0.0,
-        numbers=config.numbers,
-        engine=e.family,
-        compiled=float(e.compiled if config.engine.compiled is None else config.engine.compiled),
-        flash=float(e.flash if config.engine.attention is None else config.engine.attention == "flash"),
-        released=year(config.engine.name, config.engine.release),
-        fused_loss=float(e.fused_loss if config.engine.loss is None else config.engine.loss == "fused"),
-        fused_backward=float(config.optimizer_in_backward),
         moe_imbalance=REAL_IMBALANCE if config.routing == "real" and n.is_moe else 1.0,
         mean_length=0.0 if config.packed else float(config.mean_length or 0.0),
-        adapter_inputs=adapter_inputs(count(architecture).layers, adapter.targets) if method == "lora" and adapter else 0.0,
-        frozen_other_bytes=4.0 if adapter and e.family in K_BIT and config.base_numbers in BITSANDBYTES else 2.0,
-        slices=float(h.slices),
+        numbers=config.numbers,
+        **_spread(config, wires, e),
+        **_kept(config, e),
+        **_states(config, e),
+        **_adapter(config, architecture, e),
+        **_kernels(config.engine, e),
     )
+
+
+def _spread(config: TrainingConfig, wires: Wires, e: Engine) -> dict[str, float]:
+    """How accelerators share the work."""
+    w, count = config.layout, config.hardware.count
+    replicas = w.data or max(count // (w.tensor * w.pipeline * w.context), 1)
+    sequences = config.global_batch or replicas * config.micro_batch
+    group = replicas * w.context
+    return {
+        "accelerators": float(count),
+        "micro_batches": float(config.micro_batches or max(sequences // (replicas * config.micro_batch), 1)),
+        "tensor": float(w.tensor),
+        "pipeline": float(w.pipeline),
+        "virtual": float(w.virtual),
+        "context": float(w.context),
+        "expert": float(w.expert),
+        "expert_tensor": float(w.expert_tensor or 1),
+        "replicas": float(replicas),
+        "shards": float(w.shard_group or (min(int(wires.per_node), group) if w.shard == "hsdp" else group)),
+        "zero_stage": float(STAGES[w.shard] if w.shard else e.zero_stage),
+        "sequence_parallel": float(e.sequence_parallel if w.sequence_parallel is None else w.sequence_parallel),
+        "slices": float(config.hardware.slices),
+    }
+
+
+def _kept(config: TrainingConfig, e: Engine) -> dict[str, float]:
+    """What of the forward pass waits for the backward pass, and where."""
+    return {
+        "recompute": float(RECOMPUTE.index(config.recompute)),
+        "recompute_share": config.recompute_share,
+        "offload_optimizer": float("optimizer" in config.offload),
+        "offload_activations": float("activations" in config.offload),
+        "fused_backward": float(config.optimizer_in_backward),
+        "fused_loss": float(e.fused_loss if config.engine.loss is None else config.engine.loss == "fused"),
+    }
+
+
+def _states(config: TrainingConfig, e: Engine) -> dict[str, float]:
+    """Bytes per parameter."""
+    return {
+        "weight_bytes": BYTES.get(config.weight_numbers or "", e.weight_bytes),
+        "gradient_bytes": BYTES.get(config.gradient_numbers or "", e.gradient_bytes),
+        "optimizer_bytes": e.optimizer_bytes if config.optimizer == "adamw" else OPTIMIZER[config.optimizer],
+    }
+
+
+def _adapter(config: TrainingConfig, architecture: Architecture, e: Engine) -> dict[str, float]:
+    """What a frozen base changes; nothing without an adapter."""
+    adapter = config.adapter
+    if adapter is None:
+        return {}
+    prompts = adapter.type in ("p-tuning", "prompt")
+    base = config.base_numbers or ""
+    return {
+        "adapter": 1.0,
+        "passes": 4.0,
+        "virtual_tokens": float(adapter.virtual_tokens) if prompts else 0.0,
+        "adapter_inputs": 0.0 if prompts else adapter_inputs(count(architecture).layers, adapter.targets),
+        "frozen_bytes": NF4[config.double_quantised] if base == "nf4" else BYTES.get(base, 2.0),
+        "frozen_other_bytes": 4.0 if e.family in K_BIT and base in BITSANDBYTES else 2.0,
+    }
+
+
+def _kernels(said: EngineConfig, e: Engine) -> dict[str, Any]:
+    return {
+        "engine": e.family,
+        "compiled": float(e.compiled if said.compiled is None else said.compiled),
+        "flash": float(e.flash if said.attention is None else said.attention == "flash"),
+        "released": year(said.name, said.release),
+    }
 
 
 def serving_case(config: ServingConfig, pool: Pool | None = None, *, checked: bool = True) -> ServingCase:
@@ -138,12 +166,10 @@ def serving_case(config: ServingConfig, pool: Pool | None = None, *, checked: bo
     n, h, e = _network(architecture), config.hardware, engine(config.engine.name, "serve")
     chip, wires = parts(h, config.weight_numbers)
     if checked:
-        _refuse(serving_problems(config, n, chip))
+        _refuse(serving_problems(config, n))
     w = pool.layout if pool else config.layout
-    each = w.tensor * w.pipeline * w.attention_data
-    replicas = max((pool.accelerators if pool else h.count) // each, 1)
+    replicas = max((pool.accelerators if pool else h.count) // (w.tensor * w.pipeline * w.attention_data), 1)
     kv = config.kv_numbers or _cache_numbers(e.family, config.weight_numbers)
-    speculation = config.speculation
     return ServingCase(
         network=n,
         chip=chip,
@@ -153,31 +179,41 @@ def serving_case(config: ServingConfig, pool: Pool | None = None, *, checked: bo
         expert=float(w.expert),
         attention_data=float(w.attention_data),
         replicas=float(replicas),
-        linear_bytes=NF4[config.weight_numbers == "nf4"] if config.weight_numbers == "nf4" else BYTES[config.weight_numbers],
-        kv_element=ENGINE_KV.get(kv, BYTES.get(kv, 2.0)),
-        input=float(config.input_tokens),
-        output=float(config.output_tokens),
-        concurrency=config.concurrency / replicas if config.concurrency else float("inf"),
-        rate=(config.requests_per_s or 0.0) / replicas,
-        requests=(config.requests or 0.0) / replicas,
-        cached_share=config.prefix_hit_rate,
-        memory_share=config.memory_share or MEMORY_SHARE,
-        batched_tokens=float(config.max_batched_tokens or BATCHED_TOKENS),
-        max_sequences=float(config.max_sequences or 0),
-        max_context=float(config.max_context or 0),
+        linear_bytes=NF4[True] if config.weight_numbers == "nf4" else BYTES[config.weight_numbers],
         numbers=config.weight_numbers,
+        kv_element=ENGINE_KV.get(kv, BYTES.get(kv, 2.0)),
         kv_numbers=kv,
-        engine=e.family,
         release=release(config.engine.name, config.engine.release),
-        compiled=float(e.compiled if config.engine.compiled is None else config.engine.compiled),
-        flash=float(e.flash if config.engine.attention is None else config.engine.attention == "flash"),
-        open_loop=float(config.requests_per_s is not None and config.concurrency is None),
-        accepted_tokens=_accepted(speculation.draft, speculation.acceptance) if speculation else 1.0,
-        draft_tokens=float(speculation.draft) if speculation else 0.0,
-        draft_share=speculation.draft * speculation.draft_share if speculation else 0.0,
         adapters=float(config.loras),
         adapter_rank=float(config.lora_rank),
+        **_load(config, replicas),
+        **_drafts(config.speculation),
+        **{name: value for name, value in _kernels(config.engine, e).items() if name != "released"},
     )
+
+
+def _load(config: ServingConfig, replicas: int) -> dict[str, float]:
+    """Of one replica, and what its engine allows."""
+    return {
+        "input": float(config.input_tokens),
+        "output": float(config.output_tokens),
+        "concurrency": config.concurrency / replicas if config.concurrency else float("inf"),
+        "rate": (config.requests_per_s or 0.0) / replicas,
+        "requests": (config.requests or 0.0) / replicas,
+        "open_loop": float(config.requests_per_s is not None and config.concurrency is None),
+        "cached_share": config.prefix_hit_rate,
+        "memory_share": config.memory_share or MEMORY_SHARE,
+        "batched_tokens": float(config.max_batched_tokens or BATCHED_TOKENS),
+        "max_sequences": float(config.max_sequences or 0),
+        "max_context": float(config.max_context or 0),
+    }
+
+
+def _drafts(said: Speculation | None) -> dict[str, float]:
+    if said is None:
+        return {}
+    share = said.draft * said.draft_share
+    return {"accepted_tokens": _accepted(said.draft, said.acceptance), "draft_tokens": float(said.draft), "draft_share": share}
 
 
 def parts(h: HardwareConfig, numbers: str) -> tuple[Chip, Wires]:
@@ -191,68 +227,10 @@ def parts(h: HardwareConfig, numbers: str) -> tuple[Chip, Wires]:
     return chip, hardware.wires(a, h.per_node, h.scale_up_gb_s, h.scale_up_domain, h.scale_out_gb_s, h.count // h.slices)
 
 
-def training_problems(config: TrainingConfig, n: Network, chip: Chip) -> Iterator[Problem]:
-    """Every law a training configuration breaks."""
-    w, at = config.layout, At() / "layout"
-    yield from _common_problems(config.hardware, config.numbers, config.sequence, n, "sequence")
-    if n.heads and n.heads % w.tensor:
-        yield Problem("E-heads", f"{w.tensor} does not divide the {n.heads:g} attention heads", at / "tensor", _divisors(n.heads))
-    if w.pipeline > max(n.layers, 1):
-        yield Problem("E-layers", f"{w.pipeline} pipeline stages for {n.layers:g} layers", at / "pipeline", f"at most {n.layers:g}")
-    if w.virtual > 1 and n.layers and w.pipeline * w.virtual > n.layers:
-        yield Problem("E-virtual", f"{w.pipeline} x {w.virtual} virtual stages for {n.layers:g} layers", at / "virtual")
-    if w.expert > 1 and not n.is_moe:
-        yield Problem("E-experts", "the model has no experts to spread", at / "expert", "expert: 1")
-    elif w.expert > 1 and n.experts % w.expert:
-        yield Problem("E-experts", f"{w.expert} does not divide the {n.experts:g} experts", at / "expert", _divisors(n.experts))
-    if w.context > 1 and config.sequence % w.context:
-        yield Problem("E-context", f"{w.context} does not divide a sequence of {config.sequence}", at / "context")
-    split = w.tensor * w.pipeline * w.context
-    if config.hardware.count % split or (w.data and w.data * split != config.hardware.count):
-        ways = f"tensor x pipeline x context{' x data' if w.data else ''} = {split * (w.data or 1)}"
-        yield Problem("E-split", f"{ways} does not make {config.hardware.count} accelerators", at, f"count: a multiple of {split}")
-        return
-    replicas = w.data or config.hardware.count // split
-    if config.global_batch and config.global_batch % (replicas * config.micro_batch):
-        reason = f"{replicas} replicas x micro-batches of {config.micro_batch} do not divide a batch of {config.global_batch}"
-        yield Problem("E-batch", reason, At() / "global_batch", f"a multiple of {replicas * config.micro_batch}")
-
-
-def serving_problems(config: ServingConfig, n: Network, chip: Chip) -> Iterator[Problem]:
-    """Every law a serving configuration breaks."""
-    w, at = config.layout, At() / "layout"
-    longest = config.max_context or config.input_tokens + config.output_tokens
-    yield from _common_problems(config.hardware, config.weight_numbers, longest, n, "max_context" if config.max_context else "input_tokens")
-    if n.heads and n.heads % w.tensor:
-        yield Problem("E-heads", f"{w.tensor} does not divide the {n.heads:g} attention heads", at / "tensor", _divisors(n.heads))
-    if w.pipeline > max(n.layers, 1):
-        yield Problem("E-layers", f"{w.pipeline} pipeline stages for {n.layers:g} layers", at / "pipeline", f"at most {n.layers:g}")
-    each = w.tensor * w.pipeline * w.attention_data
-    if config.hardware.count % each and not config.prefill:
-        yield Problem("E-split", f"a replica of {each} does not divide {config.hardware.count} accelerators", at, f"a multiple of {each}")
-    if (config.prefill is None) != (config.decode is None):
-        yield Problem("E-pools", "prefill and decode are given together or not at all", At() / ("decode" if config.prefill else "prefill"))
-
-
-def _common_problems(h: HardwareConfig, numbers: str, longest: float, n: Network, field: str) -> Iterator[Problem]:
-    a = hardware.find(h.accelerator)
-    if numbers not in ("fp32", "tf32") and a.peak(numbers) is None:
-        yield Problem("E-numbers", f"no {numbers} arithmetic on {a.name}", At() / ("numbers" if field == "sequence" else "weight_numbers"))
-    if n.max_context and longest > n.max_context:
-        reason = f"{longest:,.0f} tokens, but the model was made for {n.max_context:,.0f}"
-        yield Problem("E-length", reason, At() / field, f"at most {n.max_context:.0f}")
-    if h.count % h.slices:
-        yield Problem("E-slices", f"{h.slices} slices of {h.count} accelerators", At() / "hardware" / "slices")
-
-
 def _refuse(problems: Iterator[Problem]) -> None:
     found = list(problems)
     if found:
         raise UserError(found)
-
-
-def _divisors(whole: float) -> str:
-    return "one of " + ", ".join(str(i) for i in range(1, int(whole) + 1) if whole % i == 0)
 
 
 def _trainable(config: TrainingConfig, architecture: Architecture, n: Network) -> float:
