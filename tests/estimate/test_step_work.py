@@ -112,6 +112,8 @@ def test_kernels_made_for_a_generation_show_from_that_generation_on():
 
 
 def test_narrow_heads_fill_attention_less():
+    a100 = case(hardware={"accelerator": "A100-80GB", "count": 8})
+    assert rates(a100, K).attention == pytest.approx(312e12 * a100.chip.sustained_share * K.attention_share)
     c = case()
     narrow = replace(c, network=replace(c.network, head_dim=64, heads=64))
     assert rates(narrow, K).attention == pytest.approx(rates(c, K).attention * (64 / 96) / (128 / 160))
