@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field, Tag
 
 from rackwright.spec.base import PLAIN, Flag, Id, Name, Part, PositiveInt, Text, Uri, Variable
-from rackwright.spec.quantity import Count, Duration, Money, Percent, Size, TokenPrice
+from rackwright.spec.quantity import Count, Duration, Money, Percent, RequestPrice, Size, TokenPrice
 
 auto_or_quantity = Discriminator(lambda value: "<auto>" if value == "auto" else PLAIN)
 Dtype = Literal["auto", "fp32", "bf16", "fp16", "fp8", "int8", "fp4", "nf4"]
@@ -194,6 +194,15 @@ class _Inference(_Workload):
     """Share of input tokens found in the cache; `0 %` when left out."""
 
 
+class Loras(Part):
+    """LoRA adapters served beside the base, none of them merged into it."""
+
+    count: PositiveInt = 1
+    """Adapters held at once."""
+    rank: PositiveInt = 16
+    """Rank of their matrices."""
+
+
 class Serve(_Inference):
     """Answers requests as they come."""
 
@@ -202,6 +211,12 @@ class Serve(_Inference):
     """Arriving requests at the busiest hour; this or `users`."""
     users: Count | None = None
     """Concurrent users at the busiest hour."""
+    mean_requests_per_second: Count | None = None
+    """Mean over all hours, for `rackwright economics`; left out, a share of the busiest hour."""
+    idle: Percent = 0.0
+    """Share of hours in which nobody asks, for `rackwright economics`; `0 %` when left out."""
+    loras: Loras | None = None
+    """Adapters served beside the base, counted by `rackwright economics`."""
     input_tokens: Tokens
     """Length of a prompt."""
     output_tokens: Tokens
@@ -218,6 +233,10 @@ class Serve(_Inference):
     """Nothing runs while nobody asks."""
     revenue: TokenPrice | None = None
     """Income per output token, for the return on investment."""
+    revenue_per_request: RequestPrice | None = None
+    """Income per request or image, where no tokens are written; this or `revenue`."""
+    investment: Money | None = None
+    """Spent before the first request, such as training or servers, for the pay-back time."""
 
 
 class Batch(_Inference):

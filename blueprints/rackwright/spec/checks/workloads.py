@@ -141,3 +141,20 @@ def first_token_takes_longer(context: Context) -> Iterator[Finding]:
     for at, workload in context.each(Serve):
         if workload.ttft and workload.tpot and workload.ttft.target < workload.tpot.target:
             yield Finding(at / "ttft" / "target", "are the two swapped?")
+
+
+@check("S-65")
+def one_revenue(context: Context) -> Iterator[Finding]:
+    """Income is given per token or per request, not both."""
+    for at, workload in context.each(Serve):
+        if workload.revenue is not None and workload.revenue_per_request is not None:
+            yield Finding(at / "revenue_per_request", "`revenue` is given too: keep one", about_key=True)
+
+
+@check("S-66")
+def mean_traffic_below_the_busiest(context: Context) -> Iterator[Finding]:
+    """The mean over all hours must not be above the busiest hour."""
+    for at, workload in context.each(Serve):
+        mean, most = workload.mean_requests_per_second, workload.requests_per_second
+        if mean is not None and most is not None and mean > most:
+            yield Finding(at / "mean_requests_per_second", f"mean is {mean:,g}, busiest hour {most:,g}: are they swapped?")
