@@ -1,102 +1,106 @@
-"""The training search: parts of a step, and what it says when nothing fits."""
+"""The training search: parts of a step, what it says when nothing fits, and what pins and formats change."""
 
 from dataclasses import replace
 
 import pytest
 from rackwright.estimate import flops
-from rackwright.sizing.assumptions import DEFAULT
-from rackwright.sizing.job import TrainingJob
-from rackwright.sizing.layouts import Pins
-from rackwright.sizing.outcome import Outcome
 from rackwright.sizing.plan import Limit
-from rackwright.sizing.recipe import Recipe
-from rackwright.sizing.target import Machines, Target
-from rackwright.sizing.train import best_training
+from rackwright.sizing.recipe import adapted, full
 
 from tests.sizing.helpers import network, servers
+from tests.sizing.jobs import best, job, with_memory, with_wires
 
-H100 = servers(4)
-N = network("llama-3.1-8b")
-JOB = TrainingJob(N, Recipe(), "full", "bf16", 4096, 4096, flops.training_flops_per_token(N, 4096) * 4096, 64, 6400)
-
-
-def best(job: TrainingJob = JOB, target: Target = H100, **pins) -> Outcome:
-    return best_training(replace(job, pins=Pins(**pins)), Machines.of([target]), DEFAULT)[0]
+FOUR = servers(4)
 
 
-def with_wires(target: Target, **wires: float) -> Target:
-    return replace(target, wires=replace(target.wires, **wires))
-
-
-def test_bubble_is_stages_less_one_over_micro_batches():
-    """Narayanan et al. 2021: (p - 1) / m of the ideal time."""
-    s = best(pipeline=4, tensor=2, micro_batch=1, recompute="none").speed
-    inside = best(replace(JOB, batch=64 * 16), pipeline=4, tensor=2, micro_batch=1, recompute="none").speed
-    assert s.bubble_s == pytest.approx(3 / 16 * s.compute_s, rel=0.2)
-    assert inside.bubble_s == pytest.approx(s.bubble_s)
+def speed(target=FOUR, model="llama-3.1-8b", **more):
+    return best(job(model, **more), target)[0].speed
 
 
 def test_work_is_steps_times_step():
-    found = best()
+    (found,) = best(job(), FOUR)
     assert found.work_s == pytest.approx(100 * found.speed.step_s)
     parts = found.speed.compute_s + found.speed.communication_s + found.speed.bubble_s
     assert parts < found.speed.step_s < parts * 1.05
 
 
 def test_utilisation_is_flops_over_peak():
-    found = best()
-    assert found.speed.mfu == pytest.approx(JOB.flops_per_sequence * 64 / found.speed.step_s / (32 * 989e12))
-    assert found.speed.tokens_per_s == pytest.approx(64 * 4096 / found.speed.step_s)
+    s = speed()
+    assert s.mfu == pytest.approx(flops.training_flops_per_token(network("llama-3.1-8b"), 4096) * 4096 * 64 / s.step_s / (32 * 989e12))
+    assert s.tokens_per_s == pytest.approx(64 * 4096 / s.step_s)
 
 
-def test_recompute_sends_the_forward_half_again():
-    once, twice = (best(tensor=8, pipeline=1, zero=1, micro_batch=1, recompute=r).speed for r in ("none", "full"))
-    assert twice.communication_s > once.communication_s
-    assert twice.compute_s == pytest.approx(once.compute_s * (1 + DEFAULT.recompute_visible / 3))
+def test_a_bubble_shrinks_with_micro_batches_and_with_virtual_stages():
+    """Narayanan et al. 2021: (p - 1) / (m v) of the ideal time."""
+    few, many = (speed(batch=b, pipeline=4, tensor=2, micro_batch=1, recompute="none") for b in (16, 256))
+    assert few.bubble_s / few.step_s > many.bubble_s / many.step_s
+    assert best(job(batch=256, pipeline=4, tensor=2, micro_batch=1), FOUR)[0].parallelism.virtual > 1
 
 
-def test_one_accelerator_waits_for_nobody():
-    found = best(replace(JOB, recipe=Recipe(trainable=4e7), method="lora"), servers(1, per_node=1))
-    assert found.speed.communication_s == found.speed.bubble_s == 0
-
-
-def test_a_faster_network_is_never_slower():
-    slow = with_wires(H100, scale_out_bytes_per_s=10e9 / 8)
-    assert best().speed.step_s <= best(target=slow).speed.step_s
+def test_recompute_costs_a_part_of_a_forward_pass():
+    once, twice = (speed(tensor=8, pipeline=1, zero=1, micro_batch=1, recompute=r) for r in ("none", "full"))
+    assert 1.1 < twice.compute_s / once.compute_s < 4 / 3 + 0.01
 
 
 def test_without_room_the_smallest_layout_is_named():
-    small = replace(H100, chip=replace(H100.chip, memory_bytes=2 * 2**30))
-    found = best(target=small)
+    (found,) = best(job(), replace(FOUR, chip=replace(FOUR.chip, memory_bytes=2 * 2**30)))
     (only,) = found.rejections
     assert only.limit is Limit.DEVICE_MEMORY
     assert only.have == pytest.approx(2 * 0.92)
+    assert only.need == pytest.approx(found.memory.total_bytes / 2**30)
     assert found.parallelism.recompute == "full"
 
 
+def test_memory_is_decided_on_the_pessimistic_side():
+    (found,) = best(job("llama-3.1-70b", pipeline=1, tensor=8, zero=1), servers(8))
+    median = found.memory.total_bytes - found.memory.margin_bytes
+    assert found.memory.total_bytes > 1.02 * median
+
+
 def test_a_batch_too_small_for_the_machines_says_so():
-    (only,) = best(replace(JOB, batch=1), replace(H100, nodes=64), tensor=1, context=1).rejections
+    (only,) = best(job(batch=1, tensor=1, context=1, pipeline=1), servers(64))[0].rejections
     assert (only.limit, only.need, only.have) == (Limit.GEOMETRY, 512, 1)
 
 
 def test_equal_questions_have_equal_answers():
-    assert best() == best()
+    assert best(job(), FOUR) == best(job(), FOUR)
 
 
-def test_experts_of_a_node_cross_its_network_whole():
-    """Eight devices hold eight different eighths of the experts: together they fetch what one whole copy would."""
-    n = network("mixtral-8x7b")
-    job = replace(
-        JOB, network=n, flops_per_sequence=1.0, pins=Pins(tensor=1, zero=3, micro_batch=1, recompute="none", pipeline=1, context=1)
+def test_uneven_stages_and_groups_inside_nodes_are_found_where_they_help():
+    """61 layers over 16 stages; a slow network makes sharing inside the node worth it."""
+    assert best(job("deepseek-v3", 512, pipeline=16), servers(64))[0].parallelism.pipeline == 16
+    hybrid = best(job("llama-3.1-8b", 512, tensor=1, zero=3), with_wires(servers(8), scale_out_bytes_per_s=2e9))[0].parallelism
+    assert hybrid.shard_group == 8
+    assert "HSDP-8" in str(hybrid)
+
+
+def test_adapters_free_gradients_and_optimizer():
+    whole, lora = (best(job(adapter=adapter), servers(1))[0].memory for adapter in (False, True))
+    assert lora.optimizer_bytes < whole.optimizer_bytes / 5
+    assert lora.gradients_bytes < whole.gradients_bytes / 5
+
+
+def test_a_quantised_base_is_smaller():
+    n = network("llama-3.1-70b")
+    four, sixteen = (
+        best(replace(job("llama-3.1-70b"), recipe=adapted(1e8, b), method="lora"), servers(1, per_node=1))[0] for b in (0.516, 2.0)
     )
-    slow = with_wires(H100, scale_out_bytes_per_s=1e9 / 8)
-    machines = Machines.of([slow])
-    waits = [best_training(replace(job, pins=replace(job.pins, expert=x)), machines, DEFAULT)[0].speed.communication_s for x in (1, 8)]
-    assert waits[1] == pytest.approx(waits[0], rel=0.2)
+    assert four.memory.weights_bytes < 0.4 * sixteen.memory.weights_bytes
+    assert sixteen.memory.weights_bytes > 2 * n.linear
 
 
-def test_efficiencies_are_those_of_whole_steps():
-    """A device that waits for nobody is faster than the published runs by what those waited, no more."""
-    alone = servers(1, per_node=1)
-    alone = replace(alone, chip=replace(alone.chip, memory_bytes=1e13))
-    assert best(target=alone).speed.mfu == pytest.approx(0.38 / (1 - DEFAULT.published_exposed_share), rel=0.01)
+def test_single_precision_doubles_activations_and_keeps_no_second_copy():
+    pins = {"tensor": 1, "pipeline": 1, "zero": 0, "micro_batch": 1, "recompute": "none"}
+    j = job(**pins)
+    half, single = (
+        best(replace(j, recipe=full(j.network.trunk, numbers)), with_memory(servers(1, per_node=1), 9))[0] for numbers in ("bf16", "fp32")
+    )
+    assert single.memory.activations_bytes == pytest.approx(2 * half.memory.activations_bytes)
+    assert single.memory.weights_bytes + single.memory.optimizer_bytes == pytest.approx(
+        half.memory.weights_bytes + half.memory.optimizer_bytes - 2 * j.network.trunk
+    )
+
+
+@pytest.mark.parametrize(("optimizer", "bytes_"), [("adamw", 12), ("adamw-8bit", 6.03), ("sgd", 8)])
+def test_states_of_the_optimizers(optimizer, bytes_):
+    assert full(1e9, optimizer=optimizer).optimizer_bytes == pytest.approx(bytes_, abs=0.01)

@@ -35,9 +35,10 @@ class TtftCoefficients:
     others: float = fitted(0.07, 0.0, 0.5, "closed loop: share of all others' prompts in front of one's own", "", 0.7)
 
 
-def first_token_seconds(case: ServingCase, k_decode: DecodeCoefficients, k: TtftCoefficients) -> Num:
-    """Mean, from sending a request to its first token."""
-    batch, prompt = requests_running(case, k_decode), prefill_seconds(case, k_decode)
+def first_token_seconds(case: ServingCase, k_decode: DecodeCoefficients, k: TtftCoefficients, running: Num | None = None) -> Num:
+    """Mean, from sending a request to its first token. running: requests in flight, where the caller has asked already."""
+    batch = requests_running(case, k_decode) if running is None else running
+    prompt = prefill_seconds(case, k_decode)
     token = token_seconds(case, k_decode, batch)
     in_step = np.maximum(before_first(case, batch), k.others * np.not_equal(case.engine, "sglang"))
     depth = k.layer_ms * 1e-3 * (case.network.layers + case.network.moe_layers) * np.where(np.equal(case.engine, "vllm"), k.vllm, 1.0)

@@ -6,20 +6,20 @@ from dataclasses import dataclass, field
 from rackwright.catalog import models
 from rackwright.catalog.architecture import Architecture, ConfigError, from_fields
 from rackwright.errors import UserError
+from rackwright.estimate.adapters import adapter_inputs
 from rackwright.estimate.count import count
+from rackwright.estimate.engines import engine
 from rackwright.estimate.flops import PASSES, training_flops_per_token
 from rackwright.estimate.model import network_of
 from rackwright.estimate.network import Network
 from rackwright.estimate.parameters import lora_parameters, prefix_parameters
+from rackwright.estimate.resolve import BYTES, NF4, REAL_IMBALANCE
 from rackwright.problems import At, Problem
-from rackwright.sizing import memory
 from rackwright.sizing.assumptions import Assumptions
-from rackwright.sizing.job import TrainingJob
+from rackwright.sizing.job import ServingJob, TrainingJob, weight_bytes
 from rackwright.sizing.layouts import Pins
 from rackwright.sizing.plan import Assumption, WorkloadFacts
-from rackwright.sizing.recipe import Recipe
-from rackwright.sizing.serve import ServingJob
-from rackwright.sizing.serving import weight_bytes
+from rackwright.sizing.recipe import Recipe, adapted, full
 from rackwright.sizing.storage import checkpoint_bytes
 from rackwright.spec.workload import Adapter, Batch, Custom, Finetune, Model, Pretrain, Serve, Workload
 
@@ -83,40 +83,31 @@ def _training(w: Pretrain | Finetune, architecture: Architecture, name: str, a: 
     sampled = architecture.kind not in ("llm", "encoder") and n.flops_per_sample > 0
     adapter = w.adapter if isinstance(w, Finetune) else None
     method = adapter.type if adapter and adapter.type != "none" else "full"
-    trainable = _trainable(architecture, adapter, n, a) if adapter else n.trunk
     assumed: list[Assumption] = []
     sequence = n.sample_tokens or 1 if sampled else _sequence(w, n, a, assumed)
     batch = w.global_batch_size or _batch(w, sequence, a, assumed)
     sequences = max(_sequences(w, sequence, sampled, a), 1.0)
-    positions = sequence + (adapter.virtual_tokens if adapter and method == "p-tuning" and not sampled else 0)
-    whole = PASSES[method] / 2 * n.flops_per_sample
-    flops = whole if sampled else training_flops_per_token(n, positions, method) * positions
+    recipe = _recipe(w, method, architecture, n, a)
+    positions = sequence + recipe.virtual_tokens * (not sampled)
+    flops = PASSES[method] / 2 * n.flops_per_sample if sampled else training_flops_per_token(n, positions, method) * positions
+    assumed.append(Assumption("trainer", recipe.family, "family", "not asked for: kernels and states as of this family; on TPU maxtext"))
     job = TrainingJob(
-        network=n,
-        recipe=_recipe(w, method, trainable, a),
-        method="sample" if sampled else method,
-        precision=_training_precision(w),
-        sequence=sequence,
-        tokens_per_sequence=positions if n.layers else 1.0,
-        flops_per_sequence=flops,
-        batch=batch,
-        sequences=sequences,
-        pins=Pins(**w.parallelism.model_dump()),
-        counts_tokens=not sampled,
-        adaptable=adapter is not None,
-    )
+        network=n, recipe=recipe, method=method, sequence=sequence, flops_per_sequence=flops, batch=batch, sequences=sequences,
+        pins=Pins(**w.parallelism.model_dump()), sampled=sampled, mean_length=0.0 if w.data.packed else w.data.tokens_per_sample or 0.0,
+        imbalance=REAL_IMBALANCE if n.is_moe else 1.0, adaptable=adapter is not None,
+    )  # fmt: skip
     facts = WorkloadFacts(
         name=w.name,
         kind=w.kind,
         model=name,
         parameters=n.total,
         active_parameters=n.active,
-        trainable_parameters=trainable,
+        trainable_parameters=recipe.trainable,
         tokens=0.0 if sampled else sequences * sequence,
         sequence_length=0 if sampled else sequence,
         global_batch_size=batch,
         weights_bytes=_weights_size(w) or 2.0 * n.total,
-        checkpoint_bytes=checkpoint_bytes(trainable, a),
+        checkpoint_bytes=checkpoint_bytes(recipe.trainable, a),
         dataset_bytes=w.data.size or 0.0,
     )
     return Demand(job, facts, tuple(assumed), _training_warnings(architecture, n, 0 if sampled else sequence))
@@ -140,13 +131,14 @@ def _trainable(architecture: Architecture, adapter: Adapter, n: Network, a: Assu
     return float(lora_parameters(layers, adapter.rank, adapter.targets)) or a.adapter_share * n.total
 
 
-def _recipe(w: Pretrain | Finetune, method: str, trainable: float, a: Assumptions) -> Recipe:
-    optimizer = memory.optimizer_bytes(w.optimizer)
-    weight = 4.0 if w.precision == "fp32" else 2.0
-    if method == "full":
-        return Recipe(weight, optimizer - (4.0 if w.precision == "fp32" else 0.0), frozen_bytes=weight, activation_bytes=weight)
-    held = a.nf4_bytes if method == "qlora" else weight
-    return Recipe(weight, optimizer, trainable, frozen_bytes=weight, linear_bytes=held, activation_bytes=weight)
+def _recipe(w: Pretrain | Finetune, method: str, architecture: Architecture, n: Network, a: Assumptions) -> Recipe:
+    numbers = _training_precision(w)
+    if method == "full" or not isinstance(w, Finetune):
+        return full(n.trunk, numbers, w.optimizer)
+    frozen = NF4[True] if method == "qlora" else BYTES[numbers] if numbers == "fp32" else 2.0
+    inputs = adapter_inputs(count(architecture).layers, w.adapter.targets) if method != "p-tuning" else 0.0
+    tokens = float(w.adapter.virtual_tokens) if method == "p-tuning" else 0.0
+    return adapted(_trainable(architecture, w.adapter, n, a), frozen, numbers, inputs, tokens)
 
 
 def _training_precision(w: Pretrain | Finetune) -> str:
@@ -198,11 +190,10 @@ def _inference(w: Serve | Batch, architecture: Architecture, name: str, a: Assum
         native=architecture.weights_format,
         passes=passes,
         kv_element=1.0 if w.kv_dtype == "fp8" else 2.0,
-        engine="vllm" if w.engine == "auto" else w.engine,
+        engine=engine("vllm" if w.engine == "auto" else w.engine, "serve").family,
         input_tokens=w.input_tokens.mean,
         input_p95=max(w.input_tokens.p95 or w.input_tokens.mean, w.input_tokens.mean),
         output_tokens=w.output_tokens.mean,
-        output_p95=max(w.output_tokens.p95 or w.output_tokens.mean, w.output_tokens.mean),
         longest=max(longest, 1),
         cached_share=w.prefix_cache_hit_rate,
         rate=_rate(w, a) if serve else 0.0,
@@ -212,6 +203,7 @@ def _inference(w: Serve | Batch, architecture: Architecture, name: str, a: Assum
         min_replicas=w.min_replicas if serve else 1,
         max_replicas=w.max_replicas if serve else None,
         tensor=w.parallelism.tensor,
+        pipeline=w.parallelism.pipeline,
     )
     facts = WorkloadFacts(
         name=w.name,

@@ -3,13 +3,14 @@
 Knows neither catalog nor spec; formulas.py says what memory and time are.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from rackwright.estimate.case import TrainingCase
+from rackwright.estimate.coefficients import Calibration
+from rackwright.estimate.result import MemoryTerms, StepTerms
 from rackwright.sizing import formulas
-from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.job import TrainingJob
 from rackwright.sizing.layouts import Layouts
 from rackwright.sizing.target import Machines, rows_of
@@ -19,75 +20,109 @@ EQUAL = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Chosen:
-    """Per target: row of the layouts (-1: geometry allows none), code of recompute, whether it fits."""
-
-    row: np.ndarray
-    recompute: np.ndarray
-    fits: np.ndarray
-
-
-def fastest(job: TrainingJob, machines: Machines, layouts: Layouts, a: Assumptions) -> Chosen:
-    """Every layout of every target with every recompute: those that fit, and of these those that time cannot rule out."""
-    codes = np.array(job.recomputes)
-    needs = np.array([formulas.need_bytes(job, layouts, np.full(len(layouts), float(code)), a) for code in codes])
-    row = _smallest(machines, layouts, needs)
-    level = np.argmin(needs[:, np.maximum(row, 0)], axis=0) if len(layouts) else np.zeros(len(row), dtype=int)
-    found = np.zeros(len(row), dtype=bool)
-    tries = _fitting(machines, layouts, needs, a)
-    if len(tries.row):
-        best = tries.take(_by_time(job, machines, layouts, tries, codes, needs[tries.level, tries.row], a))
-        row[best.target], level[best.target], found[best.target] = best.row, best.level, True
-    return Chosen(row, codes[level], found)
-
-
-@dataclass(frozen=True, eq=False)
-class _Tries:
-    """Layouts tried on targets, with a recompute each: indexes, targets together."""
+class Tries:
+    """Layouts tried on targets, with a recompute each: indexes of equal length. row -1: geometry allows none."""
 
     target: np.ndarray
     row: np.ndarray
-    level: np.ndarray
+    recompute: np.ndarray
 
-    def take(self, which: np.ndarray) -> "_Tries":
-        return _Tries(self.target[which], self.row[which], self.level[which])
+    def take(self, which: np.ndarray) -> "Tries":
+        return Tries(self.target[which], self.row[which], self.recompute[which])
 
 
-def _fitting(machines: Machines, layouts: Layouts, needs: np.ndarray, a: Assumptions) -> _Tries:
-    """Every target with every layout of its grid, where memory suffices."""
-    first, count = layouts.starts[machines.grid], np.diff(layouts.starts)[machines.grid]
+@dataclass(frozen=True, eq=False)
+class Space:
+    """Everything that may be tried, and what decides. room_bytes: of each target, that the median of memory may take."""
+
+    job: TrainingJob
+    machines: Machines
+    layouts: Layouts
+    calibrated: Calibration
+    room_bytes: np.ndarray
+
+    def memory(self, row: np.ndarray, recompute: np.ndarray) -> MemoryTerms:
+        case = laid_out(self.job, self.layouts.take(row), recompute)
+        return formulas.memory_terms(self.job, case, self.calibrated)
+
+    def step(self, tries: Tries) -> StepTerms:
+        m = self.machines
+        case = replace(
+            laid_out(self.job, self.layouts.take(tries.row), tries.recompute),
+            chip=rows_of(m.chip, tries.target), wires=rows_of(m.wires, tries.target), accelerators=m.accelerators[tries.target],
+            slices=m.slices[tries.target],
+        )  # fmt: skip
+        return formulas.step_terms(self.job, case, self.calibrated)
+
+    def bound_s(self, tries: Tries) -> np.ndarray:
+        """Products, attention and bubble alone, in seconds; nothing is faster."""
+        w = self.layouts
+        each, head = formulas.bound_terms(self.job, self.machines.chip, self.calibrated)
+        held = np.ceil(self.job.network.layers / w.pipeline) / max(self.job.network.layers, 1)
+        tokens = w.micro_batch * self.job.sequence / (w.context * w.tensor)
+        alone = w.pipeline == 1
+        layers = tokens * np.where(alone, w.micro_batches, w.micro_batches * held + (1 - held) / w.virtual)
+        last = tokens * np.where(alone, w.micro_batches, 1 / w.virtual)
+        return layers[tries.row] * each[tries.recompute, tries.target] + last[tries.row] * head[tries.target]
+
+
+def laid_out(job: TrainingJob, w: Layouts, recompute: np.ndarray) -> TrainingCase:
+    """Rows of layouts as the formulas see them, on no accelerator in particular."""
+    return replace(
+        formulas.blank(job), accelerators=w.tensor * w.pipeline * w.context * w.replicas, micro_batch=w.micro_batch,
+        micro_batches=w.micro_batches, tensor=w.tensor, pipeline=w.pipeline, virtual=w.virtual, context=w.context, expert=w.expert,
+        expert_tensor=np.where(w.expert > 1, 1.0, w.tensor), replicas=w.replicas, shards=w.shards, zero_stage=w.zero_stage,
+        recompute=np.asarray(recompute, dtype=float),
+    )  # fmt: skip
+
+
+def fastest(space: Space) -> tuple[Tries, np.ndarray]:
+    """One try per target, in order, and whether it fits: the fastest that does; where none does the smallest."""
+    codes = np.array(space.job.recomputes)
+    rows = np.arange(len(space.layouts))
+    needs = np.array([np.broadcast_to(space.memory(rows, np.full(len(rows), code)).total, rows.shape) for code in codes])
+    chosen, found = _smallest(space, needs, codes), np.zeros(len(space.machines.targets), dtype=bool)
+    tries, need = _fitting(space, needs, codes)
+    if len(tries.row):
+        best = tries.take(_by_time(space, tries, need))
+        chosen.row[best.target], chosen.recompute[best.target], found[best.target] = best.row, best.recompute, True
+    return chosen, found
+
+
+def _fitting(space: Space, needs: np.ndarray, codes: np.ndarray) -> tuple[Tries, np.ndarray]:
+    """Every target with every layout of its grid and every recompute, where memory suffices; and what each needs."""
+    m, starts = space.machines, space.layouts.starts
+    first, count = starts[m.grid], np.diff(starts)[m.grid]
     target = np.repeat(np.arange(len(count)), count)
     row = np.repeat(first - np.cumsum(count) + count, count) + np.arange(len(target))
-    level, pair = np.nonzero(needs[:, row] <= (machines.chip.memory_bytes * a.max_fill)[target])
-    return _Tries(target[pair], row[pair], level)
+    each = needs[:, row]
+    level, pair = np.nonzero(each <= space.room_bytes[target])
+    return Tries(target[pair], row[pair], codes[level]), each[level, pair]
 
 
-def _smallest(machines: Machines, layouts: Layouts, needs: np.ndarray) -> np.ndarray:
-    """Row of least memory at any recompute, per target; -1 where there is no row."""
-    least = needs.min(axis=0)
-    spans = zip(layouts.starts[:-1], layouts.starts[1:], strict=True)
+def _smallest(space: Space, needs: np.ndarray, codes: np.ndarray) -> Tries:
+    """Of least memory at any recompute."""
+    starts, least = space.layouts.starts, needs.min(axis=0)
+    spans = zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)
     by_grid = np.array([start + int(np.argmin(least[start:end])) if end > start else -1 for start, end in spans])
-    return by_grid[machines.grid]
+    row = by_grid[space.machines.grid]
+    code = codes[np.argmin(needs[:, row], axis=0)] if len(least) else np.zeros(len(row), dtype=int)
+    return Tries(np.arange(len(row)), row, code)
 
 
-def _by_time(job, machines: Machines, layouts: Layouts, tries: _Tries, codes: np.ndarray, need, a: Assumptions) -> np.ndarray:
+def _by_time(space: Space, tries: Tries, need: np.ndarray) -> np.ndarray:
     """Index of the fastest try of each target that has one. Of each target the try of the lowest bound is timed first; what cannot be
     faster than that is left out, the rest is timed."""
-
-    def seconds(some: _Tries) -> np.ndarray:
-        case = case_of(job, machines, layouts, some.target, some.row, codes[some.level])
-        return formulas.step(job, machines, some.target, case, a).total
-
-    bound = formulas.bound_s(job, machines, layouts, tries.target, tries.row, codes[tries.level], a)
+    bound = space.bound_s(tries)
     firsts = tries.take(_first_of_each(tries.target, bound))
-    limit = np.full(len(machines.targets), np.inf)
-    limit[firsts.target] = seconds(firsts)
+    limit = np.full(len(space.machines.targets), np.inf)
+    limit[firsts.target] = space.step(firsts).total
     left = np.flatnonzero(bound <= limit[tries.target] * (1 + EQUAL))
     rest = tries.take(left)
-    time = seconds(rest)
-    best = np.full(len(machines.targets), np.inf)
-    np.minimum.at(best, rest.target, time)
-    tied = np.flatnonzero(time <= best[rest.target] * (1 + EQUAL))
+    seconds = space.step(rest).total
+    best = np.full(len(space.machines.targets), np.inf)
+    np.minimum.at(best, rest.target, seconds)
+    tied = np.flatnonzero(seconds <= best[rest.target] * (1 + EQUAL))
     return left[tied[_first_of_each(rest.target[tied], need[left[tied]])]]
 
 
@@ -97,17 +132,3 @@ def _first_of_each(target: np.ndarray, key: np.ndarray) -> np.ndarray:
     np.minimum.at(least, target, key)
     equal = np.flatnonzero(key == least[target])
     return equal[np.unique(target[equal], return_index=True)[1]]
-
-
-def case_of(job: TrainingJob, machines: Machines, layouts: Layouts, target, row, recompute) -> TrainingCase:
-    """Pairs of target and layout as the formulas see them."""
-    w, r, n = layouts.take(row), job.recipe, job.network
-    return TrainingCase(
-        network=n, chip=rows_of(machines.chip, target), wires=rows_of(machines.wires, target),
-        accelerators=machines.accelerators[target], sequence=float(job.tokens_per_sequence),
-        micro_batch=w.micro_batch, micro_batches=w.micro_batches, tensor=w.tensor, pipeline=w.pipeline, virtual=w.virtual,
-        context=w.context, expert=w.expert, expert_tensor=np.where(w.expert > 1, 1.0, w.tensor), replicas=w.replicas, shards=w.shards,
-        zero_stage=w.zero_stage, recompute=recompute.astype(float), passes=r.passes, adapter=float(r.is_adapter),
-        trainable=r.trainable or n.trunk, weight_bytes=r.weight_bytes, optimizer_bytes=r.optimizer_bytes, frozen_bytes=r.linear_bytes,
-        numbers=job.precision,
-    )  # fmt: skip

@@ -1,124 +1,137 @@
-"""Memory, time and evidence of training layouts, as the search asks for them: the only module of the search that knows the formulas."""
+"""Memory, time and evidence of training layouts, as the search asks for them: its only door to the estimator. Arrays in, arrays out.
 
-from dataclasses import dataclass
+Text goes by tokens (step.py or tpu_step.py, memory.py or adapter_memory.py of the estimator), images and the like by whole samples.
+"""
+
+from dataclasses import dataclass, fields, replace
+from typing import Any, cast
 
 import numpy as np
 
-from rackwright.estimate.case import TrainingCase
+from rackwright.estimate import adapter_memory, memory, samples, step, tpu_step, wire
+from rackwright.estimate.case import Chip, Num, TrainingCase, Wires
+from rackwright.estimate.coefficients import PRIOR_ONLY, Calibration, Residuals
+from rackwright.estimate.flops import attention_flops
+from rackwright.estimate.models import Model
+from rackwright.estimate.rates import rates
 from rackwright.estimate.result import MemoryTerms, StepTerms
-from rackwright.sizing import compute, priors, traffic
-from rackwright.sizing import memory as formula
-from rackwright.sizing.assumptions import Assumptions
-from rackwright.sizing.memory import Split
-from rackwright.sizing.traffic import Links
+from rackwright.estimate.states import state_bytes
+from rackwright.sizing.job import TrainingJob
+from rackwright.sizing.outcome import at_p80
+from rackwright.sizing.target import Target
+
+ANY_CHIP = Chip("any", np.inf, 1.0, 1.0, 1.0)
+ANY_WIRES = Wires(1.0, 1.0, 1.0, 1.0)
+"""Memory asks what is on the accelerator, not which one it is."""
 
 
 @dataclass(frozen=True)
-class Evidence:
-    band: float
-    words: str
+class Seen:
+    """Residuals of the class of a case, in time and in memory; factors: what the user's own runs multiply rate and memory with."""
+
+    step: Residuals
+    memory: Residuals
+    rate_factor: float = 1.0
+    memory_factor: float = 1.0
+
+    @property
+    def pessimistic(self) -> float:
+        """What the median of memory is multiplied with to decide: p90 where runs were measured, p80 of the guess where none was."""
+        return max(self.memory.p90, 1.0) if self.memory.n else at_p80(1.0, self.memory.p90)
 
 
-def _prior(job, t):
-    n = job.network
-    return priors.find(t.accelerator, t.vendor, job.method, job.precision, n.is_moe, job.sequence, n.active)
+def models(job: TrainingJob, is_tpu: bool) -> tuple[Model, Model]:
+    """That speak of step and memory of text."""
+    room = adapter_memory if job.recipe.is_adapter else memory
+    return (tpu_step if is_tpu else step).MODELS[0], room.MODELS[0]
 
 
-def evidence(job, target) -> Evidence | None:
-    p = _prior(job, target)
-    return None if p is None else Evidence(p.band, p.words)
+def seen(job: TrainingJob, target: Target, c: Calibration) -> Seen:
+    """Of one kind of accelerator."""
+    if job.sampled:
+        return Seen(PRIOR_ONLY, PRIOR_ONLY)
+    timing, kept = models(job, target.tpu)
+    case = replace(blank(job), chip=target.chip, wires=target.wires)
+    generation, classes = target.chip.generation, timing.classes(case)
+    unseen = job.recipe.is_adapter and job.network.is_moe  # no run of adapters on experts is published
+    return Seen(
+        PRIOR_ONLY if unseen else c.residual(timing.name, classes, generation),
+        c.residual(kept.name, kept.classes(case)),
+        c.factor(timing.name, classes, generation),
+        c.factor(kept.name, kept.classes(case), generation),
+    )
 
 
-def _split(w, job, recompute) -> Split:
-    return Split(
-        tensor=w.tensor, pipeline=w.pipeline, context=w.context, expert=w.expert, shards=w.shards, replicas=w.replicas,
-        zero_stage=w.zero_stage, tokens=w.micro_batch * job.tokens_per_sequence, micro_batches=w.micro_batches, recompute=recompute >= 2,
+def blank(job: TrainingJob) -> TrainingCase:
+    """What all layouts of the job have in common."""
+    r, n = job.recipe, job.network
+    return TrainingCase(
+        network=n, chip=ANY_CHIP, wires=ANY_WIRES, accelerators=1.0, sequence=float(job.sequence), micro_batch=1.0, micro_batches=1.0,
+        passes=r.passes, adapter=float(r.is_adapter), trainable=r.trainable, weight_bytes=r.weight_bytes, gradient_bytes=r.gradient_bytes,
+        optimizer_bytes=r.optimizer_bytes, frozen_bytes=r.frozen_bytes, frozen_other_bytes=r.frozen_other_bytes,
+        virtual_tokens=r.virtual_tokens, adapter_inputs=r.adapter_inputs, mean_length=job.mean_length, moe_imbalance=job.imbalance,
+        numbers=r.numbers, engine=r.family, compiled=r.compiled,
     )  # fmt: skip
 
 
-def memory(job, layouts, recompute, a: Assumptions) -> MemoryTerms:
-    t = formula.training_terms(job.network, job.recipe, _split(layouts, job, recompute), a)
-    margin = t.allocated * (a.reserved_per_allocated * a.memory_p80 - 1)
-    return MemoryTerms(t.weights, t.gradients, t.optimizer, t.activations, t.head, 0.0, t.fixed, margin)
+def memory_terms(job: TrainingJob, case: TrainingCase, c: Calibration) -> MemoryTerms:
+    """Bytes on the fullest accelerator, median."""
+    if job.sampled:
+        return _sample_memory(job, case)
+    model = models(job, False)[1]
+    room = adapter_memory.adapter_memory if job.recipe.is_adapter else memory.training_memory
+    terms, scale = room(case, c.of(model.name, model.kind)), job.recipe.activation_scale
+    return terms if scale == 1 else replace(terms, activations=scale * terms.activations, head=scale * terms.head)
 
 
-def need_bytes(job, layouts, recompute, a):
-    return memory(job, layouts, recompute, a).total
+def step_terms(job: TrainingJob, case: TrainingCase, c: Calibration) -> StepTerms:
+    """Seconds of one optimizer step, median; case.chip is all GPU or all TPU."""
+    if job.sampled:
+        return _sample_step(job, case, c)
+    is_tpu = bool(np.any(case.chip.is_tpu))
+    model = models(job, is_tpu)[0]
+    return (tpu_step if is_tpu else step).step_seconds(case, c.of(model.name, model.kind))
 
 
-def bound_s(job, machines, layouts, target, row, recompute, a):
-    """Compute and bubble alone."""
-    mfu, again = _efficiencies(job, machines)
-    n = job.network
-    factor = compute.recompute_factor(_passes(job), again, a.recompute_visible)
-    rate = _peak(job, machines.chip) * mfu * factor / (1 - (a.published_exposed_share_moe if n.is_moe else a.published_exposed_share))
-    split = layouts.tensor * layouts.pipeline * layouts.context
-    per_micro = layouts.micro_batch * job.flops_per_sequence / split
-    whole = per_micro * (layouts.micro_batches + layouts.pipeline - 1)
-    return whole[row] * compute.recompute_factor(_passes(job), recompute >= 2, a.recompute_visible) / rate[target]
+def bound_terms(job: TrainingJob, chip: Chip, c: Calibration) -> tuple[np.ndarray, np.ndarray]:
+    """Seconds per token that no layout goes below, whatever memory, launches and links take: of the layers by code of recompute (rows)
+    and chip (columns), and of the head. Zero where nothing so simple is known: then nothing is ruled out."""
+    count = len(chip.memory_bytes)
+    if job.sampled or bool(np.any(chip.is_tpu)):
+        return np.zeros((3, count)), np.zeros(count)
+    n, case = job.network, replace(blank(job), chip=chip)
+    k = c.of("step", step.StepCoefficients)
+    r, passes = rates(case, k), job.recipe.passes
+    routed = n.routed * n.top_k / max(n.experts, 1)
+    products = passes * (max(n.matmul - n.vocab * n.hidden - routed, 0.0) + routed / k.expert_share) / r.narrow
+    attention = attention_flops(n, float(job.sequence)) / r.attention
+    again = (0.0, 0.0, 1.0)
+    layers = np.array([products * (1 + 2 / passes * share) + attention * (1 + share / 3) for share in again])
+    return np.broadcast_to(layers, (3, count)), np.broadcast_to(n.vocab * passes * n.hidden / r.matrix, (count,))
 
 
-def _peak(job, chip):
-    return chip.peak_flops if job.precision == "fp32" else chip.base_peak_flops
+def _sample_memory(job: TrainingJob, case: TrainingCase) -> MemoryTerms:
+    n, r = job.network, job.recipe
+    state = state_bytes(r.trainable, case.shards, case.zero_stage, (r.weight_bytes, r.gradient_bytes, r.optimizer_bytes))
+    held = r.frozen_bytes * n.linear + r.frozen_other_bytes * (n.trunk - n.linear) if r.is_adapter else 0.0
+    frozen = held / np.where(np.equal(case.zero_stage, 3), case.shards, 1) + 2.0 * n.tower
+    kept = np.where(np.equal(case.recompute, 2), samples.RECOMPUTE_KEEPS, 1.0) * r.activation_scale
+    activations = samples.activation_bytes(n, case.micro_batch) * kept
+    return MemoryTerms(frozen + state.weights, state.gradients, state.optimizer, activations, fixed=samples.FIXED_BYTES)
 
 
-def _passes(job):
-    return "full" if job.method == "sample" else job.method
+def _sample_step(job: TrainingJob, case: TrainingCase, c: Calibration) -> StepTerms:
+    n, r, m = job.network, job.recipe, case.micro_batches
+    full = np.equal(case.recompute, 2)
+    plain = samples.pass_seconds(n, case.chip, case.micro_batch, True, r.is_adapter)
+    again = samples.pass_seconds(n, case.chip, case.micro_batch, True, r.is_adapter, cast(Any, 1.0)) - plain
+    reduced = wire.reduce_bytes(case.replicas, r.trainable, r.gradient_bytes)
+    gathered = np.equal(case.zero_stage, 3) * m * wire.gather_bytes(case.shards, n.trunk)
+    sent = wire.spread_seconds(reduced + gathered, case.replicas, 1.0, case.wires)
+    shown = wire.exposed(sent, c.of("step", step.StepCoefficients).data_hidden, m * plain)
+    return StepTerms(compute=m * plain, recompute=m * full * again, data_exposed=shown, data_total=sent)
 
 
-def _efficiencies(job, machines):
-    found = [_prior(job, t) for t in machines.targets]
-    return np.array([p.mfu if p else 1e-9 for p in found]), np.array([p.recompute == "full" if p else False for p in found])
-
-
-def step(job, machines, target, case: TrainingCase, a: Assumptions) -> StepTerms:
-    """T = m T_mb + (p - 1) T_mb + exposed data-parallel traffic + optimizer; T_mb is one micro-batch through one stage."""
-    n, wires = job.network, case.wires
-    links = Links(wires.scale_up_bytes_per_s, wires.scale_out_bytes_per_s * wires.per_node, wires.per_node, wires.domain)
-    mfu, again = _efficiencies(job, machines)
-    efficiency = (mfu * compute.recompute_factor(_passes(job), again, a.recompute_visible))[target]
-    full = case.recompute >= 2
-    tokens = case.micro_batch * case.sequence / case.context
-    flops = case.micro_batch * job.flops_per_sequence / (case.tensor * case.pipeline * case.context)
-    hardware_flops = flops * compute.recompute_factor(_passes(job), full, a.recompute_visible)
-    alike = 1.0 if n.layers else n.flops_per_sample / (2 * n.trunk)
-    filled = compute.saturation(tokens * alike / case.tensor, a)
-    work = compute.compute_seconds(hardware_flops, _peak(job, case.chip), efficiency, n.is_moe, a) / filled
-    layers = n.layers / case.pipeline
-    sent = traffic.tensor_bytes(case.tensor, tokens, n.hidden, layers) * (1 + 0.5 * full)
-    tensor = traffic.exposed(traffic.local_seconds(sent, case.tensor, links, a), a.hidden_tensor, work)
-    rings = traffic.context_bytes(case.context, tokens * case.context, n.kv_heads * n.head_dim / case.tensor, layers)
-    context = traffic.exposed(traffic.local_seconds(rings, case.context * case.tensor, links, a), a.hidden_context, work)
-    moved = traffic.expert_bytes(case.expert, tokens / case.tensor, n.hidden, n.top_k, n.moe_layers / case.pipeline)
-    expert = traffic.exposed(traffic.local_seconds(moved, case.expert, links, a), a.hidden_expert, work)
-    passed = np.where(case.pipeline > 1, traffic.pipeline_bytes(tokens, n.hidden, case.tensor), 0.0)
-    pipe = traffic.local_seconds(passed, case.tensor * case.pipeline, links, a)
-    m = case.micro_batches
-    data = _data(job, case, links, np.where(case.chip.is_tpu > 0, 1, machines.nodes[target]), work, a)
-    local = _local(job, case)
-    trained = local if not job.recipe.is_adapter else job.recipe.trainable / (case.tensor * case.pipeline)
-    states = trained / np.where(case.zero_stage >= 1, case.shards, 1)
-    adam = a.optimizer_traffic * states / (case.chip.bandwidth_bytes_per_s * a.memory_bandwidth_efficiency)
-    inside = tensor + context + expert + pipe
-    return StepTerms(m * work, 0.0, (case.pipeline - 1) * (work + inside), adam, 0.0, m * tensor, m * context, m * expert, m * pipe, data)
-
-
-def _local(job, case):
-    n = job.network
-    return ((n.trunk - n.routed) / case.tensor + n.routed / np.maximum(case.expert, case.tensor)) / case.pipeline
-
-
-def _data(job, case, links, nodes, work, a):
-    n, sharded, local = job.network, case.zero_stage >= 3, _local(job, case)
-    if job.recipe.is_adapter:
-        small = traffic.data_bytes(case.replicas, job.recipe.trainable / case.tensor, np.minimum(case.zero_stage, 2), case.micro_batches)
-        gathers = traffic.data_bytes(case.shards, local, case.zero_stage, case.micro_batches, 0.0, job.recipe.linear_bytes)
-        volume = small + np.where(sharded, gathers, 0.0)
-    else:
-        volume = traffic.data_bytes(case.replicas * case.context, local, case.zero_stage, case.micro_batches)
-    pieces = case.tensor * case.pipeline
-    experts_share = n.routed / np.maximum(case.expert, case.tensor) / case.pipeline / np.maximum(local, 1)
-    pieces = pieces * (1 - experts_share) + np.maximum(pieces, case.expert * case.pipeline) * experts_share
-    copies = np.minimum(pieces, links.per_node)
-    transfer = traffic.spread_seconds(volume, copies, nodes, links, a)
-    return traffic.exposed(transfer, a.hidden_data, work * np.where(sharded, case.micro_batches, 1))
+def scaled(terms: Any, factor: Num) -> Any:
+    """Every term, so that they still sum to the prediction."""
+    return type(terms)(*(getattr(terms, f.name) * factor for f in fields(terms)))

@@ -1,31 +1,51 @@
-"""What is to be trained, in numbers. Knows neither catalog nor spec."""
+"""What is to be trained or served, in numbers. Knows neither catalog nor spec."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from rackwright.estimate.case import RECOMPUTE
 from rackwright.estimate.network import Network
+from rackwright.estimate.resolve import BYTES, NF4
 from rackwright.sizing.layouts import Pins, Shape
 from rackwright.sizing.recipe import Recipe
+
+KEPT_BYTES = 2.0, 4.0
+"""Per weight that no 8 or 4 bit format holds: at least 16 bit, at most 32."""
+
+
+def weight_bytes(n: Network, numbers: str) -> float:
+    """Of all weights, scales included."""
+    each = linear_bytes(numbers)
+    return n.linear * each + (n.total - n.linear) * min(max(each, KEPT_BYTES[0]), KEPT_BYTES[1])
+
+
+def linear_bytes(numbers: str) -> float:
+    """Per weight of a matrix that few bits can hold."""
+    return NF4[True] if numbers == "nf4" else BYTES[numbers]
 
 
 @dataclass(frozen=True)
 class TrainingJob:
-    """method: full, lora, qlora, p-tuning or sample; sequence: positions per sequence; tokens_per_sequence: what memory counts (samples
-    for networks without layers); flops_per_sequence: model FLOPs of one sequence, forward and backward; adaptable: may take an adapter.
+    """method: full, lora, qlora or p-tuning; sampled: whole samples are counted, not tokens (diffusion, vision); sequence: tokens of one
+    sequence; mean_length: of the real samples where they are padded, not packed; imbalance: tokens of the fullest expert over the mean;
+    flops_per_sequence: model FLOPs of one sequence, forward and backward; adaptable: may take an adapter.
     """
 
     network: Network
     recipe: Recipe
     method: str
-    precision: str
     sequence: int
-    tokens_per_sequence: float
     flops_per_sequence: float
     batch: int
     sequences: float
     pins: Pins = field(default_factory=Pins)
-    counts_tokens: bool = True
+    sampled: bool = False
+    mean_length: float = 0.0
+    imbalance: float = 1.0
     adaptable: bool = True
+
+    @property
+    def precision(self) -> str:
+        return self.recipe.numbers
 
     @property
     def steps(self) -> float:
@@ -33,10 +53,50 @@ class TrainingJob:
 
     @property
     def shape(self) -> Shape:
+        """Samples are spread over replicas alone: of such networks only totals are known."""
         n = self.network
+        if self.sampled:
+            return Shape(0, 1, 0, 0, 1, self.batch, self.recipe.is_adapter)
         return Shape(n.layers, n.heads, n.kv_heads, n.experts, self.sequence, self.batch, self.recipe.is_adapter)
 
     @property
     def recomputes(self) -> tuple[int, ...]:
         """Codes that may be used, least first."""
         return (0, 1, 2) if self.pins.recompute is None else (RECOMPUTE.index(self.pins.recompute),)
+
+    def on_tpu(self) -> "TrainingJob":
+        return replace(self, recipe=self.recipe.on_tpu())
+
+
+@dataclass(frozen=True)
+class ServingJob:
+    """Requests in numbers. rate: per second, 0 for a batch of `requests`; ttft, tpot: (seconds, percentile); longest: tokens of the
+    longest request; generates False: `passes` forward passes per request (diffusion, vision, encoder); precision: of the weights, auto
+    for `native`, the format they are published in; products: of the arithmetic, where that was said; engine: family."""
+
+    network: Network
+    generates: bool
+    precision: str
+    kv_element: float
+    engine: str
+    input_tokens: float
+    input_p95: float
+    output_tokens: float
+    longest: int
+    cached_share: float
+    rate: float
+    requests: float
+    ttft: tuple[float, int] | None
+    tpot: tuple[float, int] | None
+    min_replicas: int = 1
+    max_replicas: int | None = None
+    tensor: int | None = None
+    pipeline: int | None = None
+    products: str = "auto"
+    native: str = "bf16"
+    passes: float = 1.0
+
+    @property
+    def ends(self) -> bool:
+        """A batch, done once its requests are."""
+        return self.requests > 0

@@ -2,14 +2,19 @@
 
 from dataclasses import replace
 
+from rackwright.estimate.coefficients import calibration
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.demand import CustomJob, Job
-from rackwright.sizing.job import TrainingJob
-from rackwright.sizing.outcome import Outcome
+from rackwright.sizing.job import ServingJob, TrainingJob
+from rackwright.sizing.outcome import Outcome, Spread
+from rackwright.sizing.passes import answer_in_passes
 from rackwright.sizing.plan import GIB, Limit, Memory, Rejection
-from rackwright.sizing.serve import ServingJob, best_batch, best_serving
+from rackwright.sizing.serve import best_batch, best_serving
 from rackwright.sizing.target import Machines, Target
 from rackwright.sizing.train import best_training
+
+OWN_SPREAD = 1.2
+"""p90 over median of what a user says of his own runs; rackwright's choice 2026-11."""
 
 
 def search(job: Job, machines: Machines, a: Assumptions) -> list[Outcome]:
@@ -17,31 +22,55 @@ def search(job: Job, machines: Machines, a: Assumptions) -> list[Outcome]:
     if isinstance(job, CustomJob):
         return [_custom(job, t, a) for t in machines.targets]
     if isinstance(job, ServingJob):
-        return [_serve(job, t, a) for t in machines.targets]
+        return _serve(job, machines, a)
     return _train(job, machines, a)
 
 
 def _train(job: TrainingJob, machines: Machines, a: Assumptions) -> list[Outcome]:
-    found = best_training(job, machines.computing(job.precision), a)
-    refused = {t.accelerator: _precision(job.precision, t) for t in machines.targets}
+    """GPUs and TPUs apart; what the accelerator cannot compute, or no trainer does there, is said beside what it would take."""
+    found: dict[int, Outcome] = {}
+    for which, some in machines.kinds:
+        kind = job.on_tpu() if some.targets[0].tpu else job
+        outcomes = best_training(kind, some.computing(job.precision), a.max_fill, calibration())
+        found.update(zip(which.tolist(), outcomes, strict=True))
+    refused = {t.accelerator: (*_precision(job.precision, t), *_trainer(job, t)) for t in machines.targets}
+    return _with([found[i] for i in range(len(machines.targets))], machines, refused)
+
+
+def _trainer(job: TrainingJob, target: Target) -> tuple[Rejection, ...]:
+    if not (target.tpu and job.recipe.is_adapter):
+        return ()
+    words, remedy = f"no run of {job.method} on TPU is published", "adapter: {type: none}, or a GPU"
+    return (Rejection(Limit.DATA, None, None, words=words, remedy=remedy),)
+
+
+def _serve(job: ServingJob, machines: Machines, a: Assumptions) -> list[Outcome]:
+    formats = [_format(job, t) for t in machines.targets]
+    if job.generates:
+        found = (best_batch if job.ends else best_serving)(job, machines, formats, a, calibration())
+    else:
+        found = [answer_in_passes(job, t, numbers, a) for t, numbers in zip(machines.targets, formats, strict=True)]
+    refused = {}
+    for t, numbers in zip(machines.targets, formats, strict=True):
+        products = () if job.products == "auto" else _precision(job.products, t)
+        refused[t.accelerator] = tuple(dict.fromkeys((*_precision(numbers, t, weights=True), *products)))
+    return _with(found, machines, refused)
+
+
+def _format(job: ServingJob, target: Target) -> str:
+    """Weights in the format they are published in, unless said, where the accelerator computes in it; else in 16 bit."""
+    if job.precision != "auto":
+        return job.precision
+    sixteen = "bf16" if "bf16" in dict(target.flops) else "fp16"
+    return sixteen if job.native == "bf16" or _precision(job.native, target, weights=True) else job.native
+
+
+def _with(found: list[Outcome], machines: Machines, refused: dict[str, tuple[Rejection, ...]]) -> list[Outcome]:
+    """What the accelerator cannot do, beside what else speaks against it."""
     return [
         replace(o, rejections=(*o.rejections, *more)) if (more := refused[t.accelerator]) else o
         for o, t in zip(found, machines.targets, strict=True)
     ]
-
-
-def _serve(job: ServingJob, target: Target, a: Assumptions) -> Outcome:
-    """Weights in the format they are published in, unless said, where the accelerator computes in it; else in 16 bit."""
-    peaks = dict(target.flops)
-    sixteen = "bf16" if "bf16" in peaks else "fp16"
-    precision = job.precision
-    if precision == "auto":
-        precision = sixteen if job.native == "bf16" or _precision(job.native, target, weights=True) else job.native
-    peak = peaks.get(precision) if precision not in ("nf4", "fp32") else None
-    search = best_batch if job.ends else best_serving
-    found = search(job, target, peak or target.chip.base_peak_flops, precision, a)
-    refused = (*_precision(precision, target, weights=True), *(() if job.products == "auto" else _precision(job.products, target)))
-    return replace(found, rejections=(*found.rejections, *dict.fromkeys(refused))) if refused else found
 
 
 def _precision(precision: str, target: Target, weights: bool = False) -> tuple[Rejection, ...]:
@@ -66,5 +95,7 @@ def _custom(job: CustomJob, target: Target, a: Assumptions) -> Outcome:
         refused.append(Rejection(Limit.DEVICE_MEMORY, need, have * a.max_fill / GIB, "GiB per accelerator"))
     if target.accelerators < job.accelerators:
         refused.append(Rejection(Limit.THROUGHPUT, job.accelerators, target.accelerators, "accelerators", remedy="more machines"))
-    evidence = "your own numbers"
-    return Outcome(memory=memory, work_s=job.duration_s, band=1.2, evidence=evidence, nodes=target.nodes, rejections=tuple(refused))
+    own = Spread(1 / OWN_SPREAD, OWN_SPREAD)
+    return Outcome(
+        memory=memory, work_s=job.duration_s, band=own, evidence="your own numbers", nodes=target.nodes, rejections=tuple(refused)
+    )

@@ -5,19 +5,18 @@ from dataclasses import replace
 from datetime import date
 
 from rackwright.catalog.read import Catalog
+from rackwright.estimate.coefficients import calibration
 from rackwright.sizing import storage
 from rackwright.sizing.assumptions import DEFAULT, Assumptions
 from rackwright.sizing.candidates import Offer
 from rackwright.sizing.demand import Demand, read_demand
 from rackwright.sizing.fleet import fleet, pinned_nodes
-from rackwright.sizing.job import TrainingJob
+from rackwright.sizing.job import ServingJob, TrainingJob
 from rackwright.sizing.judge import Goals, judge
 from rackwright.sizing.outcome import Outcome
 from rackwright.sizing.plan import Assumption, Fit, Limit, Rejected, Rejection, SizingPlan, StorageNeed, WorkloadFacts
-from rackwright.sizing.priors import decode, find
 from rackwright.sizing.rank import by_distance, identity, ranked, scaling
 from rackwright.sizing.search import search
-from rackwright.sizing.serve import ServingJob
 from rackwright.spec.spec import Spec
 from rackwright.spec.workload import TRAINING, Serve
 
@@ -53,7 +52,7 @@ def size(spec: Spec, catalog: Catalog | None = None, *, today: date | None = Non
         facts=facts,
         fits=best,
         rejected=misses,
-        assumptions=(*demand.assumed, *_efficiency(demand, best), *a.listed(scope)),
+        assumptions=(*demand.assumed, *_calibration(best), *a.listed(scope)),
         catalog_digest=catalog.digest,
         scaling=scaling(best, misses, serves, spec.goals.optimize_for),
         storage=need,
@@ -101,19 +100,10 @@ def _hopeless(miss: Rejected, dearest_usd: float) -> bool:
     return dearer or Limit.ORGANISATION in limits or any(r.limit is Limit.GEOMETRY and r.need for r in miss.rejections)
 
 
-def _efficiency(demand: Demand, fits: tuple[Fit, ...]) -> Iterator[Assumption]:
-    """The published efficiency the chosen candidate's time rests on."""
-    job, c = demand.job, fits[0].candidate if fits else None
-    if c is None:
-        return
-    if isinstance(job, TrainingJob):
-        vendor = "Google" if c.topology else "NVIDIA"
-        prior = find(c.accelerator, vendor, job.method, job.precision, job.network.is_moe, job.sequence, job.network.active)
-        if prior is not None:
-            yield Assumption(f"efficiency {prior.id}", f"{prior.mfu:g}", "model FLOPs utilisation", f"{prior.words}: {prior.source}")
-    elif isinstance(job, ServingJob) and job.generates:
-        row = decode(job.engine, job.network.is_moe, c.accelerator)
-        yield Assumption(f"decode {row.engine}", f"{row.weight:g}", "of the weight-reading time", f"{row.words}: {row.source}")
+def _calibration(fits: tuple[Fit, ...]) -> Iterator[Assumption]:
+    """The fit that the chosen candidate's time rests on."""
+    if fits:
+        yield Assumption("calibration", calibration().version, fits[0].evidence, "fit of published runs, data/measured of the estimator")
 
 
 def _storage(demand: Demand, fits: tuple[Fit, ...], goals: Goals, spec: Spec, a: Assumptions) -> tuple[WorkloadFacts, StorageNeed]:

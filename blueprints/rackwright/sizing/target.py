@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import cached_property
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -36,8 +37,9 @@ class Target:
 
     @property
     def grid(self) -> Grid:
-        """Tensor parallelism stays inside a node and inside the scale-up domain; on TPU inside the slice."""
-        width = min(int(self.wires.domain), self.accelerators, 64 if self.tpu else self.per_node)
+        """Tensor parallelism stays inside a machine and inside the scale-up domain; on TPU, whose published runs shard fully instead,
+        on the chips of one host."""
+        width = min(int(self.wires.domain), self.accelerators, self.per_node)
         return Grid(self.accelerators, width, self.per_node, max(self.slices, 1), self.tpu)
 
     @property
@@ -60,6 +62,8 @@ class Machines:
     wires: Wires
     accelerators: np.ndarray
     nodes: np.ndarray
+    slices: np.ndarray
+    per_node: np.ndarray
     grids: tuple[Grid, ...]
     grid: np.ndarray
 
@@ -73,9 +77,18 @@ class Machines:
             wires=stack([t.wires for t in targets]),
             accelerators=np.array([t.accelerators for t in targets], dtype=float),
             nodes=np.array([t.nodes for t in targets], dtype=float),
+            per_node=np.array([t.per_node for t in targets], dtype=float),
+            slices=np.array([max(t.slices, 1) for t in targets], dtype=float),
             grids=grids,
             grid=np.array([place[t.grid] for t in targets]),
         )
+
+    @cached_property
+    def kinds(self) -> tuple[tuple[np.ndarray, "Machines"], ...]:
+        """GPUs and TPUs apart, each with where its targets stand here: their trainers differ."""
+        tpu = np.array([t.tpu for t in self.targets], dtype=bool)
+        apart = [np.flatnonzero(tpu == kind) for kind in (False, True)]
+        return tuple((which, Machines.of([self.targets[i] for i in which.tolist()])) for which in apart if len(which))
 
     def computing(self, numbers: str) -> "Machines":
         """Multiplying in that format."""
@@ -83,8 +96,9 @@ class Machines:
 
 
 def rows_of(columns: C, rows: np.ndarray) -> C:
-    """A dataclass of arrays, or of such dataclasses, at those rows."""
-    taken = {
-        f.name: rows_of(value, rows) if is_dataclass(value := getattr(columns, f.name)) else value[rows] for f in fields(cast(Any, columns))
-    }
-    return type(columns)(**taken)
+    """A dataclass of arrays, or of such dataclasses, at those rows; what is one for all stays."""
+
+    def at(value: Any) -> Any:
+        return value[rows] if isinstance(value, np.ndarray) else rows_of(value, rows) if is_dataclass(value) else value
+
+    return type(columns)(**{f.name: at(getattr(columns, f.name)) for f in fields(cast(Any, columns))})

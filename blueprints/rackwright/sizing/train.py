@@ -5,86 +5,93 @@ from dataclasses import replace
 import numpy as np
 
 from rackwright.estimate.case import RECOMPUTE
+from rackwright.estimate.coefficients import Calibration
 from rackwright.estimate.result import MemoryTerms, StepTerms
 from rackwright.sizing import formulas
-from rackwright.sizing.assumptions import Assumptions
-from rackwright.sizing.fastest import Chosen, case_of, fastest
+from rackwright.sizing.fastest import Space, Tries, fastest
+from rackwright.sizing.formulas import Seen, scaled
 from rackwright.sizing.job import TrainingJob
 from rackwright.sizing.layouts import Grid, Layouts, enumerate_layouts, why_none
-from rackwright.sizing.outcome import Outcome
+from rackwright.sizing.outcome import Outcome, Spread
 from rackwright.sizing.plan import GIB, Limit, Memory, Parallelism, Rejection, Speed
 from rackwright.sizing.target import Machines, Target
 
 
-def best_training(job: TrainingJob, machines: Machines, a: Assumptions) -> list[Outcome]:
-    """For each target the fastest layout that fits in memory; where none does, the smallest one with its rejection."""
+def best_training(job: TrainingJob, machines: Machines, max_fill: float, c: Calibration) -> list[Outcome]:
+    """For each target the fastest layout that fits in memory; where none does, the smallest one with its rejection.
+
+    machines: all GPU or all TPU. Memory fits when its p90 is within max_fill of what the accelerator has.
+    """
+    evidence = _evidence(job, machines, c)
+    pessimistic = np.array([e.pessimistic * e.memory_factor for e in evidence])
     layouts = enumerate_layouts(job.shape, machines.grids, job.pins)
-    evidence = [formulas.evidence(job, t) for t in machines.targets]
-    chosen = fastest(job, machines, layouts, a)
-    told = _told(job, machines, layouts, chosen, np.flatnonzero(chosen.row >= 0), a)
+    space = Space(job, machines, layouts, c, machines.chip.memory_bytes * max_fill / pessimistic)
+    chosen, fits = fastest(space)
+    told = iter(_told(space, chosen.take(np.flatnonzero(chosen.row >= 0)), evidence, max_fill))
     empty = set(machines.grid[chosen.row < 0].tolist())
     none = {g: Outcome(precision=job.precision, rejections=(_no_layout(job, machines.grids[g]),)) for g in empty}
-    unknown = _unpublished(job)
     points = (np.diff(layouts.starts) * len(job.recomputes)).tolist()
     outcomes = []
     for i, grid in enumerate(machines.grid.tolist()):
-        found, said = told.get(i) or none[grid], evidence[i]
-        outcomes.append(unknown if said is None else replace(found, band=said.band, evidence=said.words, points=points[grid]))
+        if chosen.row[i] < 0:
+            outcomes.append(none[grid])
+            continue
+        found = next(told)
+        refused = () if fits[i] else (_too_big(found.memory, job, machines.targets[i]),)
+        outcomes.append(replace(found, rejections=refused, points=points[grid]))
     return outcomes
 
 
-def _unpublished(job: TrainingJob) -> Outcome:
-    words = f"no efficiency published for {job.method} in {job.precision} on this accelerator"
-    return Outcome(precision=job.precision, rejections=(Rejection(Limit.DATA, None, None, words=words),))
-
-
-def _told(job: TrainingJob, machines: Machines, layouts: Layouts, chosen: Chosen, which: np.ndarray, a: Assumptions) -> dict[int, Outcome]:
-    """Outcomes of the targets `which`, in full."""
-    if not len(which):
-        return {}
-    rows, codes = chosen.row[which], chosen.recompute[which]
-    case = case_of(job, machines, layouts, which, rows, codes)
-    step, memory = formulas.step(job, machines, which, case, a), formulas.memory(job, layouts.take(rows), codes.astype(float), a)
-    parts = _parallelisms(layouts.take(rows), codes)
-    speeds, memories = _speeds(job, machines, which, step), _memories(memory, machines, which, a)
-    made = {}
-    for at, i in enumerate(which.tolist()):
-        target = machines.targets[i]
-        refused = () if chosen.fits[i] else (_too_big(memories[at], job, target),)
-        work_s = (speeds[at].step_s or 0.0) * job.steps
-        made[i] = Outcome(
-            parts[at], memories[at], speeds[at], work_s=work_s, precision=job.precision, nodes=target.nodes, rejections=refused
-        )
-    return made
-
-
-def _speeds(job: TrainingJob, machines: Machines, which: np.ndarray, step: StepTerms) -> list[Speed]:
-    total = np.broadcast_to(step.total, which.shape)
-    waiting = step.tensor_exposed + step.context_exposed + step.expert_exposed + step.pipeline_exposed + step.data_exposed
-    base = machines.chip.base_peak_flops[which] * machines.accelerators[which]
-    mfu = job.flops_per_sequence * job.batch / total / base
-    columns = (total, step.compute + step.recompute, waiting, step.bubble, mfu)
-    lists = [np.broadcast_to(c, which.shape).tolist() for c in columns]
+def _evidence(job: TrainingJob, machines: Machines, c: Calibration) -> list[Seen]:
+    """Asked once of each accelerator."""
+    by_chip: dict[tuple, Seen] = {}
     made = []
-    for seconds, compute, waited, bubble, used in zip(*lists, strict=True):
-        rate = job.batch / seconds
-        tokens = rate * job.sequence if job.counts_tokens else None
-        made.append(Speed(tokens, rate, seconds, compute, waited, bubble, used))
+    for t in machines.targets:
+        key = (t.accelerator, t.chip)
+        if key not in by_chip:
+            by_chip[key] = formulas.seen(job, t, c)
+        made.append(by_chip[key])
     return made
 
 
-def _memories(t: MemoryTerms, machines: Machines, which: np.ndarray, a: Assumptions) -> list[Memory]:
-    """reserved, and what lies between the estimate and its pessimistic side, are one margin."""
-    names = ("weights", "gradients", "optimizer", "activations", "head", "fixed")
-    columns = [np.broadcast_to(getattr(t, name), which.shape).tolist() for name in (*names, "reserved")]
-    capacity = machines.chip.memory_bytes[which].tolist()
+def _told(space: Space, tries: Tries, evidence: list[Seen], max_fill: float) -> list[Outcome]:
+    """Outcomes in full, but for what speaks against them."""
+    if not len(tries.row):
+        return []
+    job, said = space.job, [evidence[i] for i in tries.target.tolist()]
+    step = scaled(space.step(tries), 1 / np.array([e.rate_factor for e in said]))
+    memory = scaled(space.memory(tries.row, tries.recompute), np.array([e.memory_factor for e in said]))
+    margin = np.array([e.pessimistic - 1 for e in said]) * memory.total
+    parts = _parallelisms(space.layouts.take(tries.row), tries.recompute)
+    speeds = _speeds(space, tries.target, step)
+    memories = _memories(memory, margin, space.machines.chip.memory_bytes[tries.target], max_fill)
+    spreads = [Spread.of_rate(e.step) for e in said]
+    nodes = space.machines.nodes[tries.target].astype(int).tolist()
     return [
-        Memory(
-            capacity_bytes=have, max_fill=a.max_fill, weights_bytes=weights, gradients_bytes=gradients, optimizer_bytes=optimizer,
-            activations_bytes=activations, head_bytes=head, fixed_bytes=fixed, margin_bytes=reserved,
-        )
-        for have, weights, gradients, optimizer, activations, head, fixed, reserved in zip(capacity, *columns, strict=True)
-    ]  # fmt: skip
+        Outcome(part, held, speed, (speed.step_s or 0.0) * job.steps, spread, spread.words, job.precision, count)
+        for part, held, speed, spread, count in zip(parts, memories, speeds, spreads, nodes, strict=True)
+    ]
+
+
+def _speeds(space: Space, target: np.ndarray, step: StepTerms) -> list[Speed]:
+    job, machines = space.job, space.machines
+    total = np.broadcast_to(step.total, target.shape)
+    waiting = step.tensor_exposed + step.context_exposed + step.expert_exposed + step.pipeline_exposed + step.data_exposed
+    peak = machines.chip.base_peak_flops[target] * machines.accelerators[target]
+    mfu = job.flops_per_sequence * job.batch / total / peak
+    columns = (total, step.compute + step.recompute, waiting, step.bubble, mfu)
+    made = []
+    for seconds, compute, waited, bubble, used in zip(*(np.broadcast_to(c, target.shape).tolist() for c in columns), strict=True):
+        rate = job.batch / seconds
+        made.append(Speed(None if job.sampled else rate * job.sequence, rate, seconds, compute, waited, bubble, used))
+    return made
+
+
+def _memories(t: MemoryTerms, margin: np.ndarray, capacity: np.ndarray, max_fill: float) -> list[Memory]:
+    """The allocator's reserve, and what lies between the estimate and its pessimistic side, are one margin."""
+    terms = (t.weights, t.gradients, t.optimizer, t.activations, t.head, t.fixed, t.reserved + margin)
+    rows = zip(capacity.tolist(), *(np.broadcast_to(term, capacity.shape).tolist() for term in terms), strict=True)
+    return [Memory(have, max_fill, w, g, o, act, head, 0.0, fixed, rest) for have, w, g, o, act, head, fixed, rest in rows]
 
 
 def _parallelisms(w: Layouts, recompute: np.ndarray) -> list[Parallelism]:
@@ -106,12 +113,13 @@ def _no_layout(job: TrainingJob, g: Grid) -> Rejection:
     return Rejection(Limit.GEOMETRY, None, None, words=words, remedy=remedy)
 
 
-def _too_big(memory: Memory, job: TrainingJob, target: Target) -> Rejection:
+def _too_big(memory: Memory | None, job: TrainingJob, target: Target) -> Rejection:
     """Adapters are for fine-tuning on GPUs; beyond one accelerator per sequence more machines share nothing further."""
+    need, have = (memory.total_bytes / GIB, memory.capacity_bytes * memory.max_fill / GIB) if memory else (0.0, 0.0)
     larger = "a larger slice" if target.tpu else "more machines"
     more = larger if target.accelerators < job.batch else "an accelerator with more memory"
     adapters = {"full": "adapter: {type: lora} or qlora", "lora": "adapter: {type: qlora}"} if job.adaptable and not target.tpu else {}
-    smaller = adapters.get(job.method, "a shorter sequence" if job.counts_tokens else "")
+    smaller = adapters.get(job.method, "" if job.sampled else "a shorter sequence")
     remedy = f"{smaller}, or {more}" if smaller else more
-    need, have = memory.total_bytes / GIB, memory.capacity_bytes * memory.max_fill / GIB
-    return Rejection(Limit.DEVICE_MEMORY, need, have, "GiB per accelerator", "at any parallelism, p80 of the estimate", remedy)
+    words = "at any parallelism, on the pessimistic side"
+    return Rejection(Limit.DEVICE_MEMORY, need, have, "GiB per accelerator", words, remedy)

@@ -1,14 +1,13 @@
-"""FLOPs against the published forms, and the law of micro-batches."""
+"""FLOPs against the published forms."""
 
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from rackwright.catalog import models
 from rackwright.estimate import flops
-from rackwright.sizing import compute
-from rackwright.sizing.assumptions import DEFAULT
+from rackwright.estimate.model import network_of
 
-from tests.sizing.helpers import network
+
+def network(name: str):
+    return network_of(models.find(name).architecture)
 
 
 def test_dense_training_is_six_n_and_causal_attention():
@@ -40,15 +39,3 @@ def test_local_layers_look_back_two_windows_at_most():
 def test_latent_attention_has_its_own_width():
     n = network("deepseek-v3")
     assert flops.attention_flops(n, 4096) == 3 * 61 * 128 * (128 + 64 + 128) * 4096
-
-
-def test_recompute_costs_a_third_and_half_with_a_frozen_base():
-    assert compute.recompute_factor("full", 1) == pytest.approx(4 / 3)
-    assert compute.recompute_factor("lora", 1) == pytest.approx(3 / 2)
-    assert compute.recompute_factor("full", 0) == 1
-
-
-@given(st.floats(16, 1e6), st.floats(1.0, 8.0))
-def test_larger_micro_batches_are_never_less_efficient(tokens, factor):
-    assert compute.saturation(tokens * factor, DEFAULT) >= compute.saturation(tokens, DEFAULT) - 1e-12
-    assert np.all(compute.saturation(tokens, DEFAULT) <= 1)

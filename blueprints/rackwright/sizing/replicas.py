@@ -1,0 +1,188 @@
+"""Replicas of a server on many machines at once: ways to lay one out, what a number of them would see, and how few are enough.
+
+Latency and cache are the estimator's, for the mean request; percentiles come from here: requests in flight scatter like arrivals
+(Poisson), waiting has the exponential tail of M/G/1 (Pollaczek-Khinchine). Knows neither catalog nor spec.
+"""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from rackwright.estimate import decode, serving_memory
+from rackwright.estimate.case import Num
+from rackwright.estimate.coefficients import Calibration
+from rackwright.estimate.first_token import TtftCoefficients, first_token_seconds
+from rackwright.estimate.iteration import DecodeCoefficients, prefill_seconds, requests_running, token_seconds
+from rackwright.estimate.models import Model
+from rackwright.estimate.serving_case import ServingCase
+from rackwright.sizing.assumptions import Assumptions
+from rackwright.sizing.job import ServingJob, linear_bytes
+from rackwright.sizing.outcome import Spread
+from rackwright.sizing.plan import Parallelism
+from rackwright.sizing.target import Machines, rows_of
+
+MOST = 1024
+"""Replicas that are looked at, at most."""
+LEAST_PERCENTILE = 95
+"""Share of the time, in per cent, in which a replica has room for the requests that run, whatever latency is asked for."""
+ROUND = 10
+"""Numbers of replicas tried at once."""
+NORMAL = {50: 0.0, 90: 1.282, 95: 1.645, 99: 2.326}
+
+
+@dataclass(frozen=True, eq=False)
+class Ways:
+    """One replica on a target: accelerators that share each layer, and stages."""
+
+    target: np.ndarray
+    tensor: np.ndarray
+    pipeline: np.ndarray
+
+    @property
+    def width(self) -> np.ndarray:
+        return self.tensor * self.pipeline
+
+    def parallelism(self, row: int) -> Parallelism:
+        return Parallelism(tensor=int(self.tensor[row]), pipeline=int(self.pipeline[row]))
+
+
+def ways(job: ServingJob, machines: Machines) -> Ways:
+    """Inside one machine. Tensor parallelism keeps key and value heads whole or copied evenly; stages are powers of two."""
+    by_size = {size: _layouts(job, size) for size in {t.per_node for t in machines.targets}}
+    rows = [(i, *layout) for i, t in enumerate(machines.targets) for layout in by_size[t.per_node]]
+    target, tensor, pipeline = np.array(rows, dtype=float).reshape(-1, 3).T
+    return Ways(target.astype(int), tensor, pipeline)
+
+
+def _layouts(job: ServingJob, per_node: int) -> list[tuple[int, int]]:
+    n = job.network
+
+    def fits(t: int) -> bool:
+        keys = not n.kv_heads or n.kv_heads % t == 0 or t % n.kv_heads == 0
+        return per_node % t == 0 and (n.heads or 1) % t == 0 and keys
+
+    tensors = [t for t in range(1, per_node + 1) if fits(t) and job.tensor in (None, t)]
+    stages = [job.pipeline] if job.pipeline else [1 << i for i in range(per_node.bit_length()) if 1 << i <= max(n.layers, 1)]
+    return [(t, p) for t in tensors for p in stages if per_node % (t * p) == 0]
+
+
+@dataclass(frozen=True, eq=False)
+class Loaded:
+    """What each way sees: seconds at the percentiles asked for, on the pessimistic side; running: requests, at their peak."""
+
+    ttft_s: np.ndarray
+    tpot_s: np.ndarray
+    running: np.ndarray
+    carries: np.ndarray
+    ok: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Service:
+    """Every way, with what is known of its memory and of its latency. *_slow: pessimistic over median
+    time; cache_share: of the cache, what is there on the pessimistic side."""
+
+    job: ServingJob
+    ways: Ways
+    case: ServingCase
+    decode: DecodeCoefficients
+    ttft: TtftCoefficients
+    pool: serving_memory.Pool
+    token_slow: np.ndarray
+    first_slow: np.ndarray
+    cache_share: np.ndarray
+
+    @property
+    def room(self) -> np.ndarray:
+        return serving_memory.most_sequences(self.case, self.pool) * self.cache_share
+
+    def at(self, rows: np.ndarray) -> "Service":
+        return replace(
+            self, ways=rows_of(self.ways, rows), case=rows_of(self.case, rows), token_slow=self.token_slow[rows],
+            first_slow=self.first_slow[rows], cache_share=self.cache_share[rows],
+        )  # fmt: skip
+
+    def loaded(self, replicas: Num, max_utilisation: float) -> Loaded:
+        """With the traffic spread evenly over so many replicas of each way."""
+        job, k = self.job, self.decode
+        case = replace(self.case, rate=job.rate / replicas)
+        mean = requests_running(case, k)
+        late = mean * self.token_slow
+        tpot_at, ttft_at = (goal[1] if goal else 50 for goal in (job.tpot, job.ttft))
+        peak, felt = _peak(late, max(tpot_at, LEAST_PERCENTILE)), _peak(late, tpot_at)
+        prompt = prefill_seconds(case, k)
+        carries = (case.rate * prompt <= max_utilisation) & (peak <= self.room)
+        tpot = token_seconds(case, k, np.maximum(felt, 1.0)) * self.token_slow
+        ttft = (first_token_seconds(case, k, self.ttft, mean) + self._tail(case, prompt, ttft_at)) * self.first_slow
+        ok = carries & (tpot <= (job.tpot[0] if job.tpot else np.inf)) & (ttft <= (job.ttft[0] if job.ttft else np.inf))
+        return Loaded(ttft, tpot, peak, carries, ok)
+
+    def _tail(self, case: ServingCase, prompt: Num, percentile: int) -> Num:
+        """What the percentile waits and reads longer than the mean."""
+        job, busy = self.job, np.minimum(case.rate * prompt, 1 - 1e-6)
+        scatter = math.exp(lognormal_sigma(job.input_tokens, job.input_p95) ** 2)
+        mean = prompt * busy / (2 * (1 - busy))
+        late = prompt * scatter / (2 * (1 - busy)) * np.log(np.maximum(busy / (1 - percentile / 100), 1.0))
+        own = prefill_seconds(case, self.decode, job.input_p95) - prompt if percentile >= 90 else 0.0
+        return np.maximum(late - mean, 0.0) + own
+
+    def fewest(self, max_utilisation: float) -> np.ndarray:
+        """Replicas of each way that meet the goals, 0 where MOST do not: more replicas never see more load. By tenths."""
+        count = len(self.ways.target)
+        low, high = np.zeros(count, dtype=int), np.full(count, MOST)
+        never = ~self.loaded(float(MOST), max_utilisation).ok
+        open_ = np.flatnonzero(~never)
+        while len(open_):
+            steps = np.arange(1, ROUND + 1)
+            span = (high - low)[open_]
+            tried = np.clip(low[open_][:, None] + -(-span[:, None] * steps // (ROUND + 1)), 1, high[open_][:, None])
+            ok = self.at(np.repeat(open_, ROUND)).loaded(tried.ravel().astype(float), max_utilisation).ok.reshape(tried.shape)
+            low[open_] = np.maximum(low[open_], np.where(ok, 0, tried).max(axis=1))
+            high[open_] = np.minimum(high[open_], np.where(ok, tried, MOST).min(axis=1))
+            open_ = np.flatnonzero(~never & (high - low > 1))
+        return np.where(never, 0, high)
+
+
+def service(job: ServingJob, machines: Machines, formats: list[str], a: Assumptions, c: Calibration) -> Service:
+    """formats: of the weights, per target, which are also what the matrices multiply in."""
+    w = ways(job, machines)
+    chip = replace(machines.chip, peak_flops=np.array([t.peak(f) for t, f in zip(machines.targets, formats, strict=True)]))
+    held = np.array([linear_bytes(f) for f in formats])
+    case = ServingCase(
+        network=job.network, chip=rows_of(chip, w.target), wires=rows_of(machines.wires, w.target), tensor=w.tensor, pipeline=w.pipeline,
+        linear_bytes=held[w.target], kv_element=job.kv_element, input=job.input_tokens, output=job.output_tokens,
+        cached_share=job.cached_share, memory_share=a.serving_max_fill, batched_tokens=a.batched_tokens, max_context=float(job.longest),
+        engine=job.engine, open_loop=float(not job.ends), concurrency=np.inf, max_sequences=0.0 if job.ends else float(a.max_sequences),
+    )  # fmt: skip
+    (tpot, ttft), kv = decode.MODELS, serving_memory.MODELS[0]
+    token, first = (np.array([s.p80 * f for s, f in spreads(m, job, machines, c)])[w.target] for m in (tpot, ttft))
+    cache = np.array([1 / s.p80 * f for s, f in spreads(kv, job, machines, c, is_rate=True, is_cache=True)])[w.target]
+    return Service(job, w, case, c.of(tpot.name, tpot.kind), c.of(ttft.name, ttft.kind), c.of(kv.name, kv.kind), token, first, cache)
+
+
+def spreads(
+    model: Model, job: ServingJob, machines: Machines, c: Calibration, is_rate: bool = False, is_cache: bool = False
+) -> list[tuple[Spread, float]]:
+    """Of each target, with what the user's own runs multiply the prediction with; asked once of each accelerator. A cache is counted,
+    so that its runs speak of every generation."""
+    by_chip: dict[str, tuple[Spread, float]] = {}
+    for t in machines.targets:
+        if t.accelerator not in by_chip:
+            case = ServingCase(job.network, t.chip, t.wires, engine=job.engine)
+            generation = t.chip.generation if not is_cache else ""
+            found = c.residual(model.name, model.classes(case), generation)
+            spread = Spread.of_rate(found) if is_rate else Spread.of_time(found)
+            by_chip[t.accelerator] = spread, c.factor(model.name, model.classes(case), t.chip.generation)
+    return [by_chip[t.accelerator] for t in machines.targets]
+
+
+def _peak(running: Num, percentile: float) -> Num:
+    """Requests in flight that are exceeded in only (100 - percentile) % of the time: Poisson occupancy of an infinite server."""
+    return running + NORMAL[int(percentile)] * np.sqrt(np.maximum(running, 0.0))
+
+
+def lognormal_sigma(mean: float, p95: float) -> float:
+    """Spread of request lengths from mean and 95th percentile; 0 when they are equal. ln(p95 / mean) = 1.645 s - s^2 / 2."""
+    ratio = math.log(max(p95 / mean, 1.0))
+    return 1.645 - math.sqrt(max(1.645**2 - 2 * ratio, 0.0))
