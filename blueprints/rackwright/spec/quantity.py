@@ -17,8 +17,12 @@ SECONDS = {"ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400
 BYTES = {"B": 1.0} | {f"{p}B": 1000.0**i for i, p in enumerate("kMGTP", 1)} | {f"{p}iB": 1024.0**i for i, p in enumerate("KMGTP", 1)}
 TOKENS = {"USD / token": 1.0, "USD / 1k tokens": 1e-3, "USD / 1M tokens": 1e-6, "USD / 1B tokens": 1e-9}
 REQUESTS = {
-    **{"USD / request": 1.0, "USD / 1k requests": 1e-3, "USD / 1M requests": 1e-6},
-    **{"USD / image": 1.0, "USD / 1k images": 1e-3, "USD / 1M images": 1e-6},
+    "USD / request": 1.0,
+    "USD / 1k requests": 1e-3,
+    "USD / 1M requests": 1e-6,
+    "USD / image": 1.0,
+    "USD / 1k images": 1e-3,
+    "USD / 1M images": 1e-6,
 }
 MEANT = {
     "kB": "KB kb",
