@@ -45,44 +45,53 @@ class Goals:
         )
 
 
+@dataclass(frozen=True)
+class Run:
+    """The times of a candidate: paid, spent in the queue before, and both; None where nothing ends."""
+
+    duration: Interval | None = None
+    wait: Interval | None = None
+    goodput: Goodput | None = None
+
+    @property
+    def finish(self) -> Interval | None:
+        return self.duration.plus(self.wait) if self.duration else None
+
+
 def judge(offer: Offer, nodes: int, found: Outcome, goals: Goals, a: Assumptions) -> Fit | Rejected:
     """A Fit when nothing speaks against it, or when a pin overrules all that does."""
-    duration, goodput = _run(offer, nodes, found, goals, a)
-    wait = interval(a.flex_wait_s, a.flex_wait_band) if duration and offer.offering.capacity == CapacityMode.FLEX_START else None
-    price = offer.price_usd_per_hour
+    run, price = _run(offer, nodes, found, goals, a), offer.price_usd_per_hour
     hourly = None if price is None else price * nodes
-    cost = _cost(offer, hourly, duration, goals)
+    cost = _cost(offer, hourly, run.duration, goals)
     refused = [*offer.rejections, *found.rejections]
-    refused += (r for r in (*_place(offer, nodes, goals, a), *_time(offer, duration, wait, goals), _money(offer, cost, goals)) if r)
+    refused += (r for r in (*_place(offer, nodes, goals, a), *_time(offer, run, goals), _money(cost, goals)) if r)
     if len(refused) > 1:
         refused = sorted(dict.fromkeys(refused), key=lambda r: -r.distance)
     candidate = offer.candidate(nodes, found.parallelism, found.precision, (found.replicas, found.max_replicas))
-    finish = duration.plus(wait) if duration else None
     if found.memory is None or any(r.limit not in SOFT or not offer.pinned for r in refused):
         remedy = "; ".join(dict.fromkeys(r.remedy for r in refused if r.remedy))
-        return Rejected(candidate, tuple(refused), remedy, cost.p50 if cost else None, finish.p50 if finish else None)
-    binding = _binding(found.memory, cost, finish, goals)
+        return Rejected(candidate, tuple(refused), remedy, cost.p50 if cost else None, run.finish.p50 if run.finish else None)
+    binding = _binding(found.memory, cost, run.finish, goals)
     return Fit(
-        candidate=candidate, memory=found.memory, speed=found.speed, cost_usd=cost, usd_per_hour=hourly, duration_s=duration,
-        binding=binding, why=why(candidate, found.speed, duration, cost, binding),
-        warnings=tuple(_warnings(offer, nodes, found, refused, cost, duration, wait)), evidence=found.evidence,
-        goodput=goodput, wait_s=wait, overruled=tuple(refused),
+        candidate=candidate, memory=found.memory, speed=found.speed, cost_usd=cost, usd_per_hour=hourly, duration_s=run.duration,
+        binding=binding, why=why(candidate, found.speed, run.duration, cost, binding),
+        warnings=tuple(_warnings(offer, nodes, found, refused, cost, run, goals)), evidence=found.evidence,
+        goodput=run.goodput, wait_s=run.wait, overruled=tuple(refused),
     )  # fmt: skip
 
 
-def _warnings(
-    offer: Offer, nodes: int, found: Outcome, overruled: list[Rejection], cost: Interval | None, duration: Interval | None,
-    wait: Interval | None,
-):  # fmt: skip
+def _warnings(offer: Offer, nodes: int, found: Outcome, overruled: list[Rejection], cost: Interval | None, run: Run, goals: Goals):
     yield from (f"pinned although it breaks a goal: {r}" for r in overruled)
-    yield from _idle(offer, nodes, found, duration)
-    if wait:
-        low, likely, high = (f"{s / HOUR:,.1f}" for s in (wait.p10, wait.p50, wait.p90))
+    yield from _idle(offer, nodes, found, run.duration)
+    if run.wait:
+        low, likely, high = (f"{s / HOUR:,.1f}" for s in (run.wait.p10, run.wait.p50, run.wait.p90))
         yield f"flex-start gives machines after a wait that nobody publishes: {likely} h are assumed ({low} to {high})"
-    elif offer.window_s is not None and offer.prepaid_s is None and duration is None:
+    elif offer.window_s is not None and offer.prepaid_s is None and run.duration is None:
         yield f"{offer.offering.capacity} takes its machines back after {offer.window_s / HOUR:,.0f} h: replicas then queue again"
-    if cost is None:
-        yield f"price not published for {offer.machine.name} {offer.offering.capacity} in {offer.offering.region}: ranked last"
+    if cost is None and offer.offering.cloud != "kubernetes":
+        where = f"{offer.machine.name} {offer.offering.capacity} in {offer.offering.region}"
+        budget = "; whether it keeps the budget cannot be said" if goals.max_cost_usd is not None else ""
+        yield f"unpriced, so ranked last: the price of {where} is not published{budget}"
     elif offer.offering.price_words:
         yield f"{offer.machine.name}: {offer.offering.price_words}"
 
@@ -98,11 +107,11 @@ def _idle(offer: Offer, nodes: int, found: Outcome, duration: Interval | None):
         yield f"the block is paid for {paid:,.0f} h and the run takes about {duration.p50 / HOUR:,.1f} h of them{idle}"
 
 
-def _run(offer: Offer, nodes: int, found: Outcome, goals: Goals, a: Assumptions) -> tuple[Interval | None, Goodput | None]:
-    """How long, and what share of it is work. Work, what checkpoints, faults and reclaims cost, and the start; each with its own
-    spread, the wider the longer. Machines that do not work on one job write no checkpoints and fail alone."""
+def _run(offer: Offer, nodes: int, found: Outcome, goals: Goals, a: Assumptions) -> Run:
+    """Work, what checkpoints, faults and reclaims cost, and the start; each with its own spread, the wider the longer. Machines that
+    do not work on one job write no checkpoints and fail alone."""
     if found.work_s is None:
-        return None, None
+        return Run()
     spot, each = offer.offering.capacity == CapacityMode.SPOT, offer.machine.accelerator_count
     at = storage.interruptions(nodes * each if goals.joined else each, nodes if goals.joined else 1, spot, a)
     every = (goals.checkpoint_interval_s or storage.best_interval_s(a.checkpoint_pause_s, at.between_s, a)) if goals.joined else 0.0
@@ -110,7 +119,9 @@ def _run(offer: Offer, nodes: int, found: Outcome, goals: Goals, a: Assumptions)
     low, high = mid / a.interruption_band, min(mid * a.interruption_band, storage.MOST_LOST)
     work, start = interval(found.work_s / a.goodput_routine, found.band), interval(a.startup_s, a.startup_band)
     ran = Interval(work.p10 / (1 - low), work.p50 / (1 - mid), work.p90 / (1 - high))
-    return ran.plus(start), Goodput(a.goodput_routine * (1 - mid), ran.p50 / at.between_s, every)
+    wait = interval(a.flex_wait_s, a.flex_wait_band) if offer.offering.capacity == CapacityMode.FLEX_START else None
+    share, alone = a.goodput_routine * (1 - mid), 1 if goals.joined else nodes
+    return Run(ran.plus(start), wait, Goodput(share, alone * ran.p50 / at.between_s, every))
 
 
 def _cost(offer: Offer, hourly: float | None, duration: Interval | None, goals: Goals) -> Interval | None:
@@ -161,14 +172,14 @@ def _short(offer: Offer, nodes: int) -> Rejection:
     return Rejection(Limit.CAPACITY, nodes, offer.nodes, "machines", f"{offer.capacity_id or 'the slice'} has so many")
 
 
-def _time(offer: Offer, duration: Interval | None, wait: Interval | None, goals: Goals) -> tuple[Rejection | None, ...]:
+def _time(offer: Offer, run: Run, goals: Goals) -> tuple[Rejection | None, ...]:
     """The deadline, waiting included, and the mode's longest run, both on the pessimistic side."""
     deadline, window = goals.max_duration_s, offer.window_s
-    if duration is None or (deadline is None and window is None):
+    if run.duration is None or run.finish is None or (deadline is None and window is None):
         return ()
-    need, finish = p80(duration), p80(duration.plus(wait))
+    need, finish = p80(run.duration), p80(run.finish)
     return (
-        _late(finish, deadline, wait) if deadline is not None and finish > deadline else None,
+        _late(finish, deadline, run.wait) if deadline is not None and finish > deadline else None,
         _cut_off(offer, need, window) if window is not None and need > window else None,
     )
 
@@ -186,12 +197,10 @@ def _cut_off(offer: Offer, need: float, window: float) -> Rejection:
     return Rejection(Limit.RUN_LIMIT, need / HOUR, window / HOUR, "h", f"p80 of the estimate; {mode}", remedy)
 
 
-def _money(offer: Offer, cost: Interval | None, goals: Goals) -> Rejection | None:
-    if goals.max_cost_usd is None:
+def _money(cost: Interval | None, goals: Goals) -> Rejection | None:
+    """A price that nobody publishes breaks no budget: it is said, and ranks last."""
+    if goals.max_cost_usd is None or cost is None:
         return None
-    if cost is None:
-        priced = offer.price_usd_per_hour is not None or offer.machine.cloud == "kubernetes"
-        return None if priced else Rejection(Limit.PRICE, None, None, words="not published", remedy="ask the seller, and drop max_cost")
     need = p80(cost)
     if need <= goals.max_cost_usd:
         return None

@@ -114,7 +114,7 @@ def _more(chosen: Fit, fits: Sequence[Fit], rejected: Sequence[Rejected]) -> Ite
         more = "More buys time" if first.time_s < LEAST_GAIN * chosen.time_s else "More would only add a network"
         yield f"{more}: {name(first.candidate)} takes {answer(first)}, {against(first, chosen)}."
     elif refused:
-        yield f"More of them would not do: {name(min(refused, key=_nodes).candidate)}: {_lack(min(refused, key=_nodes))}."
+        yield f"More of them would not do: {_lack(min(refused, key=_nodes))}."
 
 
 def _nodes(item: Fit | Rejected) -> int:
