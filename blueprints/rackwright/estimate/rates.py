@@ -15,12 +15,15 @@ TUNED = {"megatron": 1.0}
 """Trainers on Transformer Engine and cuDNN, whose kernels are made for each generation from Hopper on."""
 TUNED_FROM_FLOPS = 500e12
 """Peak (bf16) from which that shows: H100 and later."""
+ATTENTION_FOR_ALL = 2025.5
+"""Year from which every trainer has attention kernels made for Hopper and Blackwell: DeepSpeed with plain transformers reaches half of a
+B200's peak in sequences of 200,000 tokens (TT0697), through PyTorch's cuDNN or FlashAttention-3 (arXiv 2407.08608)."""
 TRITON_ATTENTION = {"composer": 1.0}
 """Trainers of the time of the first FlashAttention, in Triton (arXiv 2205.14135); later kernels are twice as fast (arXiv 2307.08691)."""
 REFERENCE_PEAK_FLOPS = 312e12
 """A100, bf16: where the attention share is stated."""
 REFERENCE_HEAD = 128.0
-LATEST = 2026.6
+LATEST = 2026.7
 """Year of the newest measured software; later and unknown releases are taken to be as fast."""
 IMMATURE_YEARS = 1.0
 """Software for experts older than this is taken to be this old."""
@@ -38,7 +41,9 @@ class Rates:
 
 def rates(case: TrainingCase, k: Any) -> Rates:
     n, chip = case.network, case.chip
-    tuned = pick(case.engine, TUNED, 0.0) * np.greater(chip.base_peak_flops, TUNED_FROM_FLOPS)
+    made_for_it = np.greater(chip.base_peak_flops, TUNED_FROM_FLOPS)
+    tuned = pick(case.engine, TUNED, 0.0) * made_for_it
+    caught_up = made_for_it & ((tuned > 0) | np.equal(case.released, 0) | np.greater_equal(case.released, ATTENTION_FOR_ALL))
     sustained = chip.base_peak_flops * chip.sustained_share * chip.power_share**k.power_exponent
     matrix = sustained * k.matrix_share * (1 + (k.tuned_gain - 1) * tuned)
     triton = 1 - (1 - k.triton_share) * pick(case.engine, TRITON_ATTENTION, 0.0)
@@ -48,7 +53,7 @@ def rates(case: TrainingCase, k: Any) -> Rates:
     return Rates(
         matrix=matrix,
         narrow=matrix * (1 + k.narrow_share * (chip.peak_flops / chip.base_peak_flops - 1)),
-        attention=sustained * np.maximum(filled, 1e-9) * np.where(tuned > 0, k.tuned_attention_share, plain),
+        attention=sustained * np.maximum(filled, 1e-9) * np.where(caught_up, k.tuned_attention_share, plain),
         memory=chip.bandwidth_bytes_per_s,
     )
 

@@ -44,7 +44,7 @@ class StepCoefficients:
     attention_share: float = fitted(0.55, 0.1, 1.0, "of the sustained rate that attention reaches on A100", spread=0.15)
     triton_share: float = fitted(0.6, 0.2, 1.0, "of that, the first FlashAttention in Triton", spread=0.2)
     attention_lag: float = fitted(0.45, 0.0, 1.0, "exponent by which attention falls behind faster matrices", spread=0.3)
-    tuned_attention_share: float = fitted(0.45, 0.1, 0.9, "of the sustained rate, attention made for the generation", spread=0.25)
+    tuned_attention_share: float = fitted(0.45, 0.1, 0.9, "of the sustained rate, attention made for the generation", spread=0.12)
     head_half: float = fitted(32.0, 0.0, 256.0, "head width at which attention reaches half its rate", "numbers")
     eager_passes: float = fitted(1.2, 0.1, 5.0, "over the byte count of norms and activations, kernel by kernel", spread=0.3)
     fused_passes: float = fitted(0.6, 0.05, 5.0, "the same fused or compiled", spread=0.4)
