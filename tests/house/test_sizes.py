@@ -15,7 +15,6 @@ LARGE_FILES = {
 LONG_FUNCTIONS = {
     "components/rackwright_pulumi/gcp/cluster.py:GcpCluster.__init__": "one resource with its forty settings, one a line",
     "blueprints/rackwright/sizing/demand.py:_inference": "one record filled field by field",
-    "blueprints/rackwright/sizing/demand.py:_training": "one record filled field by field",
     "tests/models/test_networks.py:sdxl": "the table of one network, layer by layer",
 }
 

@@ -91,6 +91,9 @@ def _training(w: Pretrain | Finetune, architecture: Architecture, name: str, a: 
     positions = sequence + recipe.virtual_tokens * (not sampled)
     flops = PASSES[method] / 2 * n.flops_per_sample if sampled else training_flops_per_token(n, positions, method) * positions
     assumed.append(Assumption("trainer", recipe.family, "family", "not asked for: kernels and states as of this family; on TPU maxtext"))
+    if n.is_moe:
+        words = "a trained router is not even: rackwright's choice 2026-11, not measured"
+        assumed.append(Assumption("moe_imbalance", f"{REAL_IMBALANCE:g}", "tokens of the fullest expert over the mean", words))
     job = TrainingJob(
         network=n, recipe=recipe, method=method, sequence=sequence, flops_per_sequence=flops, batch=batch, sequences=sequences,
         pins=Pins(**w.parallelism.model_dump()), sampled=sampled, mean_length=0.0 if w.data.packed else w.data.tokens_per_sample or 0.0,
