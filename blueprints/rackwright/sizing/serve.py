@@ -18,6 +18,8 @@ from rackwright.sizing.plan import GIB, Limit, Memory, Rejection, Speed
 from rackwright.sizing.replicas import MOST, Loaded, Service, service, spreads
 from rackwright.sizing.target import Machines, Target
 
+NEVER = 1e9
+"""Farther off than anything that can be counted."""
 WIDE = 1.5
 """Bytes per weight, above which fewer bits help."""
 
@@ -123,11 +125,11 @@ def _held(s: Service) -> Held:
 
 
 def _missed(job: ServingJob, held: Held, enough: np.ndarray, count: np.ndarray, seen: Loaded) -> np.ndarray:
-    """How many times off the worst limit is; 0 where all are met."""
+    """How many times off the worst limit is; 0 where all are met. Ways that do not even start come last."""
     slow = np.maximum(seen.tpot_s / (job.tpot[0] if job.tpot else np.inf), seen.ttft_s / (job.ttft[0] if job.ttft else np.inf))
     over = count / job.max_replicas if job.max_replicas else np.zeros(len(count))
-    late = np.where(slow > 1, slow, np.inf)
-    return np.where(held.distance > 1, held.distance, np.where(enough == 0, late, np.where(over > 1, over, 0.0)))
+    late = np.where(slow > 1, np.minimum(slow, NEVER), NEVER)
+    return np.where(held.distance > 1, NEVER * held.distance, np.where(enough == 0, late, np.where(over > 1, over, 0.0)))
 
 
 def _best(s: Service, missed: np.ndarray, score: np.ndarray, accelerators: np.ndarray) -> dict[int, int]:
