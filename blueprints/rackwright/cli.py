@@ -80,6 +80,7 @@ def explain(
 ) -> None:
     """Say why this machine, or why not that one. Memory by term, time by term, every limit, every assumption."""
     from rackwright.report import explain_text
+    from rackwright.report.plan_json import explanation_json
 
     session = Session.of(spec, as_json, today)
     found = explain_text.about(session.plan, candidate)
@@ -87,7 +88,7 @@ def explain(
         raise UserError(
             [Problem("C-candidate", f"no candidate of this plan has {candidate!r} in its name", fix="see `rackwright catalog`")]
         )
-    emit(found.to_json()) if as_json else explain_text.show_explanation(console(), found)
+    emit(explanation_json(found, session.plan)) if as_json else explain_text.show_explanation(console(), found, session.plan)
     if not session.plan.fits:
         raise typer.Exit(NOT_FEASIBLE)
 
@@ -139,6 +140,21 @@ def report(
         write_report(session.spec, session.plan, target, session.today, ahead)
     emit({"ok": True, "report": str(target), "feasible": bool(session.plan.fits)}) if as_json else emit(f"wrote {target}")
     _leave(session, bool(ahead.errors))
+
+
+@app.command()
+def economics(spec: SpecPath, as_json: AsJson = False, today: Today = None) -> None:
+    """Say what serving costs and earns. Cost over load, a month, break-even, and the same service on other accelerators."""
+    from rackwright.catalog import Catalog
+    from rackwright.report.economics_text import show_economics
+    from rackwright.sizing.serving_economics import economics_of
+
+    session = Session.of(spec, as_json, today)
+    found = economics_of(session.spec, session.plan, Catalog.default())
+    if found is None:
+        session.show_plan(session.outlook(None), 1)
+        raise typer.Exit(NOT_FEASIBLE)
+    emit(found.as_json()) if as_json else show_economics(console(), found)
 
 
 @app.command()

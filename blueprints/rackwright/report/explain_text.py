@@ -7,8 +7,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from rackwright.report.choices import CAUSES, cause_rows, goodput_words
 from rackwright.report.machine_text import needs_table, sentences
-from rackwright.report.plan_text import facts, remedy, where_of
+from rackwright.report.plan_text import facts, remedy, show_frontier, where_of
 from rackwright.report.tables import say, table, title
 from rackwright.report.words import (
     TERMS,
@@ -42,9 +43,12 @@ def about(plan: SizingPlan, name: str) -> SizingPlan:
     return replace(plan, fits=tuple(filter(named, plan.fits)), rejected=tuple(filter(named, plan.rejected)))
 
 
-def show_explanation(out: Console, plan: SizingPlan) -> None:
+def show_explanation(out: Console, plan: SizingPlan, whole: SizingPlan | None = None) -> None:
+    """plan: what is asked about; whole: all that it was taken from, for the frontier."""
     title(out, plan.spec, facts(plan))
     say(out, "why", plan.scaling)
+    if whole and whole.fits:
+        show_frontier(out, whole)
     for fit in plan.fits[:FITS_SHOWN]:
         _show_fit(out, fit)
     _show_machine(out, plan)
@@ -60,10 +64,12 @@ def _show_fit(out: Console, fit: Fit) -> None:
     out.print(Text(f"\nfits: {machines(fit.candidate)}, {accelerators(fit.candidate)}, {where_of(fit)}", style="bold"))
     say(out, "spread", f"{fit.candidate.parallelism}, {fit.candidate.precision}")
     say(out, "time", span_range(fit.duration_s) if fit.duration_s else "")
+    say(out, "wait", span_range(fit.wait_s) if fit.wait_s else "")
+    say(out, "goodput", goodput_words(fit))
     say(
         out,
         "machines",
-        f"{usd_range(fit.cost_usd)} USD" + ("" if fit.duration_s else " a month") if fit.cost_usd else "price not published",
+        usd_range(fit.cost_usd) + ("" if fit.duration_s else " a month") if fit.cost_usd else "price not published",
     )
     say(out, "prices", list_price("machine-hour", fit.candidate))
     say(out, "tightest", fit.binding)
@@ -87,6 +93,11 @@ def _show_machine(out: Console, plan: SizingPlan) -> None:
 def _show_rejected(out: Console, plan: SizingPlan) -> None:
     if not plan.rejected:
         return
+    out.print(Text(f"\nwhy not: {plural(len(plan.rejected), 'candidate')} by what they are farthest from", style="bold"))
+    made = table(*CAUSES, right=("candidates", "off by"))
+    for row in cause_rows(plan):
+        made.add_row(*row)
+    out.print(made)
     lines = list(_places(plan.rejected).items())
     more = f", the nearest {REJECTED_SHOWN} of {len(lines):,} kinds" if len(lines) > REJECTED_SHOWN else ""
     out.print(Text(f"\nrejected: {plural(len(plan.rejected), 'candidate')}{more}", style="bold"))

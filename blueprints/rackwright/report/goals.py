@@ -33,7 +33,7 @@ def asked(spec: Spec) -> str:
 def limits(spec: Spec, fit: Fit, bill: Bill | None = None) -> tuple[Goal, ...]:
     """Every limit the spec sets, with what this fit takes of it; the whole bill where it is known."""
     found, workload = [], spec.workload
-    if (limit := spec.goals.max_duration) and (took := fit.duration_s):
+    if (limit := spec.goals.max_duration) and (took := fit.finish_s):
         found.append(Goal("Duration", span(limit), span_range(took), took.p50 / limit, took.p90 / limit))
     if (limit := spec.goals.max_cost) and (cost := fit.cost_usd):
         name = "Cost of the machines" + ("" if fit.duration_s else ", a month")

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rackwright.problems import Problem
+from rackwright.report.choices import choices_json
 from rackwright.report.outlook import Outlook
 from rackwright.report.words import machines, refusal
 from rackwright.sizing.plan import SizingPlan
@@ -12,7 +13,10 @@ from rackwright.sizing.rank import nearest_misses
 
 
 def plan_json(plan: SizingPlan, ahead: Outlook, warnings: Sequence[Problem] = ()) -> dict[str, Any]:
-    """Plain data that `SizingPlan.from_json` also reads. Additions: feasible, nearest_misses, bill, quota, problems (spec's first)."""
+    """Plain data that `SizingPlan.from_json` also reads.
+
+    Additions: feasible, frontier, why_not, nearest_misses, bill, quota, problems (spec's first).
+    """
     shown = json.loads(plan.to_json())
     beside = ahead.as_json()
     beside["problems"] = [problem.as_json() for problem in warnings] + beside["problems"]
@@ -25,4 +29,9 @@ def plan_json(plan: SizingPlan, ahead: Outlook, warnings: Sequence[Problem] = ()
         }
         for miss in nearest_misses(plan)
     ]
-    return {**shown, **beside, "feasible": bool(plan.fits), "nearest_misses": misses}
+    return {**shown, **beside, "feasible": bool(plan.fits), **choices_json(plan), "nearest_misses": misses}
+
+
+def explanation_json(part: SizingPlan, whole: SizingPlan) -> dict[str, Any]:
+    """The part of a plan that was asked about, with the frontier of all of it and the causes of the part."""
+    return {**json.loads(part.to_json()), **choices_json(whole), "why_not": choices_json(part)["why_not"]}

@@ -7,6 +7,7 @@ from rich.text import Text
 
 from rackwright.cost import Bill, Line
 from rackwright.problems import Level
+from rackwright.report.choices import FRONTIER, frontier_rows, frontier_words, rejected_words
 from rackwright.report.goals import asked, limits, tightest
 from rackwright.report.groups import Group, groups, region
 from rackwright.report.machine_text import sentences
@@ -28,7 +29,7 @@ from rackwright.report.words import (
 )
 from rackwright.sizing.plan import Candidate, Fit, Rejected, SizingPlan
 from rackwright.sizing.rank import nearest_misses
-from rackwright.spec.spec import Spec
+from rackwright.spec.spec import Goals, Spec
 
 MISSES = 3
 
@@ -67,6 +68,7 @@ def _show_choice(out: Console, plan: SizingPlan, spec: Spec, chosen: Fit, ahead:
         out.print(Text(f"    and {len(lines) - top} more; --top {len(lines)} shows them", style="dim"))
     out.print()
     say(out, "why", plan.scaling)
+    show_frontier(out, plan, spec.goals)
     say(out, "tightest", tightest(limits(spec, chosen)))
     say(out, "prices", list_price("machine-hour", chosen.candidate))
     say(out, "speed", f"{evidence(chosen.evidence)}; the ranges hold four times in five (p10 to p90)")
@@ -78,6 +80,19 @@ def _show_choice(out: Console, plan: SizingPlan, spec: Spec, chosen: Fit, ahead:
         show_bill(out, ahead.bill)
 
 
+def show_frontier(out: Console, plan: SizingPlan, goals: Goals | None = None) -> None:
+    """Points of the frontier with the choice among them; a sentence where they are one."""
+    if words := frontier_words(plan, goals):
+        say(out, "frontier", words)
+        return
+    out.print(Text("\nwhat cannot be beaten on cost and time at once, and the choice:", style="bold"))
+    made = table(*FRONTIER, right=("time", "USD", "memory free"), whole=("rank",))
+    for row in frontier_rows(plan, goals):
+        made.add_row(*row)
+    out.print(made)
+    out.print()
+
+
 def _ranking(lines: list[Group], serving: bool) -> Text:
     measures = ("TTFT", "TPOT", "USD/h", "USD a month") if serving else ("time, p10 to p90", "USD/h", "machines USD, p10 to p90")
     rows = [(_cells(line, serving), ", ".join(filter(None, [*_where(line.fit.candidate), line.elsewhere]))) for line in lines]
@@ -86,7 +101,7 @@ def _ranking(lines: list[Group], serving: bool) -> Text:
 
 def _cells(line: Group, serving: bool) -> tuple[str, ...]:
     fit = line.fit
-    time = (span(fit.speed.ttft_s), span(fit.speed.tpot_s)) if serving else (span_range(fit.duration_s),)
+    time = (span(fit.speed.ttft_s), span(fit.speed.tpot_s)) if serving else (span_range(fit.finish_s),)
     money_words = (money(fit.usd_per_hour, 2), money_range(fit.cost_usd))
     return (str(line.rank), machines(fit.candidate), percent(fit.memory.fill), *time, *money_words)
 
@@ -137,7 +152,9 @@ def show_misses(out: Console, plan: SizingPlan) -> None:
     near = nearest_misses(plan, MISSES)
     if not near:
         return
-    out.print(f"\n{plural(len(plan.rejected), 'candidate')} rejected; the nearest:" if plan.fits else "\nThe nearest misses:")
+    out.print()
+    say(out, "rejected", rejected_words(plan))
+    out.print("the nearest:" if plan.fits else "The nearest misses:")
     made = table("machines", "where", "why not", "what would make it fit", whole=("machines",))
     for miss in near:
         made.add_row(machines(miss.candidate), where_of(miss), "\n".join(map(refusal, miss.rejections)), remedy(miss))

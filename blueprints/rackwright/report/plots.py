@@ -38,6 +38,9 @@ def scatter(spec: Spec, plan: SizingPlan, width: int) -> str:
     if refused:
         grey = alt.Chart(alt.Data(values=refused)).mark_point(filled=False, size=30, color=REJECTED, strokeWidth=1.2)
         layers.append(grey.encode(x=x, y=y))
+    if points and not serving:
+        front = [{"x": f.time_s / 3600, "y": f.cost_usd.p50} for f in plan.frontier if f.cost_usd]
+        layers.append(alt.Chart(alt.Data(values=front)).mark_line(color=MUTED, strokeWidth=1, opacity=0.7).encode(x=x, y=y))
     if points:
         layers += _fits(points, x, y, serving)
     layers += _limit_lines(limits)
@@ -60,10 +63,10 @@ def _points(plan: SizingPlan, serving: bool) -> list[Point]:
 def _point(group: Group, serving: bool, named: bool) -> Point | None:
     fit = group.fit
     scale = 1000.0 if serving else 1 / 3600
-    time = fit.speed.tpot_s if serving else fit.duration_s.p50 if fit.duration_s else None
+    time = fit.speed.tpot_s if serving else fit.time_s
     if not time or not fit.cost_usd or fit.cost_usd.p50 <= 0:
         return None
-    wide = fit.duration_s.times(scale) if fit.duration_s else None
+    wide = fit.finish_s.times(scale) if fit.finish_s else None
     return {
         "x": time * scale,
         "x10": wide.p10 if wide else time * scale,

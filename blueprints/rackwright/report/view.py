@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from rackwright.cost import Bill
+from rackwright.report.choices import cause_rows, frontier_rows
 from rackwright.report.goals import Goal, asked, limits, tightest
 from rackwright.report.groups import cheapest, groups, region, runner_up
 from rackwright.report.outlook import Outlook, doubts, quota_words
@@ -31,6 +32,7 @@ from rackwright.spec.spec import Spec
 
 REJECTIONS_SHOWN = 40
 RANKS_SHOWN = 10
+FRONTIER_SHOWN = 8
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,8 @@ class View:
     goals: tuple[Goal, ...]
     assumed: tuple[tuple[str, str], ...]
     reason: str
+    frontier: tuple[tuple[str, ...], ...]
+    causes: tuple[tuple[str, ...], ...]
     warnings: tuple[tuple[str, str], ...]
     bill: BillView | None
     misses: tuple[tuple[str, str, str, str], ...]
@@ -100,6 +104,8 @@ def view(spec: Spec, plan: SizingPlan, ahead: Outlook, today: date) -> View:
         goals=limits(spec, chosen, ahead.bill) if chosen else (),
         assumed=_assumed(chosen, ahead) if chosen else (),
         reason=plan.scaling,
+        frontier=tuple(frontier_rows(plan, spec.goals, FRONTIER_SHOWN)),
+        causes=tuple(cause_rows(plan)),
         warnings=tuple((str(level), words) for level, words in doubts(plan, ahead)),
         bill=_bill(ahead.bill) if ahead.bill else None,
         misses=tuple(_rejection(miss) for miss in nearest_misses(plan)) if not chosen else (),
@@ -135,12 +141,12 @@ def _under(plan: SizingPlan, bill: Bill | None) -> str:
     whole = "everything in the bill" if bill else "machines alone"
     if chosen.duration_s is None:
         return f"About {total} a month, {whole}, at {plural(chosen.candidate.replicas, 'replica')}."
-    return f"About {hours(chosen.duration_s.p50)} and {total}, {whole}."
+    return f"About {hours(chosen.time_s)} and {total}, {whole}."
 
 
 def time_of(fit: Fit) -> str:
-    if fit.duration_s is not None:
-        return span_range(fit.duration_s)
+    if fit.finish_s is not None:
+        return span_range(fit.finish_s) + (f", of it {span(fit.wait_s.p50)} wait" if fit.wait_s else "")
     return f"first token {span(fit.speed.ttft_s)}, then {span(fit.speed.tpot_s)} each"
 
 
