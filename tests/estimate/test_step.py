@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from rackwright.estimate import rows
 from rackwright.estimate.case import TrainingCase, stack
+from rackwright.estimate.coefficients import PRIOR_ONLY, calibration
 from rackwright.estimate.config import TrainingConfig
 from rackwright.estimate.kernels import expert_hidden, padded, work
 from rackwright.estimate.rates import immaturity, rates
@@ -188,6 +189,7 @@ def test_software_for_experts_gets_faster_and_the_unknown_is_the_newest():
 
 def test_experts_work_at_the_width_their_weights_say():
     assert expert_hidden(case(model="qwen3-30b-a3b").network) == pytest.approx(2048)
+    assert expert_hidden(case(model="gpt-oss-120b").network) == 2880  # whose experts have biases
     assert expert_hidden(case().network) == 4096
 
 
@@ -229,7 +231,9 @@ def test_a_network_known_by_its_totals_has_a_time_too():
     assert 0 < seconds(replace(c, network=bare)) < seconds(c)
 
 
-def test_residuals_are_kept_by_what_decides_them():
-    assert classes(case()) == ("dense 16 bit", "dense", "all")
-    assert classes(case(sequence=65536)) == ("dense 16 bit long", "dense 16 bit", "dense", "all")
-    assert classes(case("B200", numbers="fp8", model="qwen3-30b-a3b")) == ("moe narrow", "moe", "all")
+def test_residuals_are_kept_by_what_decides_them_and_where_nothing_is_measured_there_are_none():
+    assert classes(case()) == ("dense", "all")
+    assert classes(case("B200", numbers="fp8")) == ("dense narrow", "dense", "all")
+    assert classes(case("B200", numbers="fp8", model="qwen3-30b-a3b")) == ("moe", "all")
+    for c in (case(adapter={"type": "lora"}), case("T4"), case("MI300X")):
+        assert calibration().residual("step", classes(c)) == PRIOR_ONLY

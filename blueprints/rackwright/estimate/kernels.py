@@ -32,6 +32,8 @@ CASTS = {"mxfp8": 4.0}
 """16-bit passes over the operands of a narrow product; 1: read 2 bytes, write 1. Finer scales than tensor cores know: maxima first."""
 FINE_FROM_FLOPS = 1500e12
 """Peak (bf16) from which tensor cores take scales by block: Blackwell, CDNA 4."""
+WIDTHS_OF = 8.0
+"""Widths are multiples of this; what is over are biases."""
 SCORE_BYTES = 16.0
 """Per attention score without FlashAttention: scale, mask, softmax and their gradients, 16 bit, read and written."""
 ACCUMULATE_BYTES = 8.0
@@ -83,7 +85,7 @@ def work(case: TrainingCase, k: Any) -> Work:
 def expert_hidden(n: Network) -> Num:
     """Width that experts take in: the hidden size, or less where tokens are projected down first (latent experts)."""
     each = n.moe_layers * n.experts * n.expert_ffn * (2.0 + n.gated)
-    return np.where(np.greater(each, 0), n.routed / np.maximum(each, 1), n.hidden)
+    return np.where(np.greater(each, 0), np.round(n.routed / np.maximum(each, 1) / WIDTHS_OF) * WIDTHS_OF, n.hidden)
 
 
 def padded(width: Num) -> Num:

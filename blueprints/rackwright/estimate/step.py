@@ -29,8 +29,8 @@ BACKWARD = 2 / 3
 """Of a micro-batch's time: gradients are ready to be sent during this part of the last one."""
 NODE = 8.0
 """Accelerators up to which no straggler is waited for."""
-LONG = 16384
-"""Tokens of a sequence from which attention decides the residual class."""
+MEASURED = ("ampere", "hopper", "blackwell")
+"""Generations of which published runs print a rate; of others the step is prior only."""
 
 
 @dataclass(frozen=True)
@@ -162,12 +162,12 @@ def _update_seconds(case: TrainingCase) -> tuple[Num, Num]:
 
 
 def classes(case: TrainingCase) -> tuple[str, ...]:
-    """Residual classes: experts, narrow formats and long sequences miss by more than the rest."""
-    narrow = "narrow" if case.chip.peak_flops > 1.2 * case.chip.base_peak_flops else "16 bit"
+    """Residual classes: experts and narrow formats miss by more than the rest. No run measures adapters or other generations."""
+    if case.adapter or case.chip.generation not in MEASURED:
+        return ("not measured",)
     if case.network.is_moe:
-        return (f"moe {narrow}", "moe", "all")
-    long = (f"dense {narrow} long",) if case.sequence >= LONG else ()
-    return (*long, f"dense {narrow}", "dense", "all")
+        return ("moe", "all")
+    return (*(("dense narrow",) if case.chip.peak_flops > case.chip.base_peak_flops else ()), "dense", "all")
 
 
 def applies(case: Any) -> bool:
