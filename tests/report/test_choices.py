@@ -1,0 +1,87 @@
+"""The frontier and the causes of rejection, as terminal, JSON and page show them."""
+
+import io
+import json
+from datetime import date
+from functools import cache
+from pathlib import Path
+
+import pytest
+from rackwright import load, size
+from rackwright.report import render_report
+from rackwright.report.choices import cause_rows, choices_json, frontier_rows, frontier_words, goodput_words, off
+from rackwright.report.outlook import Outlook
+from rackwright.report.plan_json import explanation_json, plan_json
+from rackwright.report.plan_text import show_frontier
+from rackwright.sizing.plan import SizingPlan
+from rackwright.spec.spec import Spec
+from rich.console import Console
+
+pytestmark = pytest.mark.xdist_group("report")
+ROOT = Path(__file__).parents[2]
+TODAY = date(2026, 11, 21)
+
+
+@cache
+def planned(stack: str) -> tuple[Spec, SizingPlan]:
+    spec = load(ROOT / "stacks" / f"{stack}.yaml")
+    return spec, size(spec, today=TODAY)
+
+
+@pytest.mark.parametrize("stack", ["mistral-7b-qlora", "llama-70b-sft", "gemma-pretrain"])
+def test_the_cheapest_and_the_fastest_name_the_goals_they_keep(stack):
+    spec, plan = planned(stack)
+    rows = frontier_rows(plan, spec.goals)
+    said = [row[-1] for row in rows]
+    assert sum("chosen" in words for words in said) == 1
+    assert sum("cheapest within " in words for words in said) == 1
+    assert sum("fastest within " in words for words in said) == 1
+    assert all("%" in row[4] for row in rows), "head-room"
+    ranks = [int(row[0].removeprefix("#")) for row in rows]
+    assert all(plan.fits[rank - 1] in plan.frontier or rank == 1 for rank in ranks)
+
+
+def test_a_choice_that_nothing_beats_is_a_sentence():
+    spec, plan = planned("chat-serve")
+    alone = SizingPlan(plan.spec, plan.facts, plan.fits[:1], (), (), "")
+    assert frontier_words(alone, spec.goals).startswith("#1 is cheapest and fastest within 12,000 USD")
+
+
+def test_it_fits_a_terminal():
+    out = io.StringIO()
+    spec, plan = planned("gemma-pretrain")
+    show_frontier(Console(file=out, width=100), plan, spec.goals)
+    assert max(map(len, out.getvalue().splitlines())) <= 100
+    assert "cheapest within 168 h" in out.getvalue()
+
+
+def test_json_has_every_point_and_every_cause_and_a_plan_is_still_read_from_it():
+    _, plan = planned("gemma-pretrain")
+    shown = plan_json(plan, Outlook())
+    assert {p["rank"] for p in shown["frontier"] if p["on_frontier"]} == {plan.fits.index(f) + 1 for f in plan.frontier}
+    assert sum(c["candidates"] for c in shown["why_not"]) == len(plan.rejected)
+    assert json.loads(json.dumps(shown, allow_nan=False)) == shown
+    assert SizingPlan.from_json(json.dumps(shown)) == plan
+    assert explanation_json(plan, plan)["frontier"] == choices_json(plan)["frontier"]
+
+
+@pytest.mark.parametrize("suffix", [".html", ".md"])
+def test_the_page_has_the_frontier_and_the_causes(suffix):
+    spec, plan = planned("gemma-pretrain")
+    page = render_report(spec, plan, suffix, TODAY, Outlook())
+    for words in ("cannot be beaten on cost and time at once", "cheapest within 168 h"):
+        assert words in page
+    counts = {row[0] for row in cause_rows(plan)}
+    assert all(f">{n}<" in page if suffix == ".html" else f"| {n} |" in page for n in counts)
+
+
+def test_distances_are_said_as_people_say_them():
+    assert [off(d) for d in (1.001, 1.03, 1.5, 2.2, float("inf"))] == ["less than 1 %", "3 %", "50 %", "2.2 times", ""]
+
+
+def test_goodput_says_what_is_lost_and_how_often_it_is_saved():
+    _, plan = planned("gemma-pretrain")
+    spot = next(f for f in plan.fits if f.candidate.capacity == "spot")
+    assert "of the run is work; about " in goodput_words(spot)
+    assert "a checkpoint every 1 h" in goodput_words(spot)
+    assert goodput_words(planned("chat-serve")[1].chosen) == ""

@@ -1,0 +1,269 @@
+"""The decision: capacity modes, faults, prices, pins, and the words for whoever pays."""
+
+from dataclasses import replace
+from functools import cache
+from itertools import pairwise
+
+import pytest
+from rackwright.catalog import Catalog
+from rackwright.sizing.assumptions import DEFAULT
+from rackwright.sizing.causes import causes
+from rackwright.sizing.outcome import at_p80
+from rackwright.sizing.plan import Fit, Limit, Rejected, Rejection, SizingPlan
+
+from tests.sizing.helpers import AWS, BOTH, GCP, block, finetune, plan, serve
+
+FLEX = GCP.replace("[on-demand]", "[on-demand, flex-start]")
+LONG = finetune("llama-3.1-70b", "none").replace("samples: 20000", "samples: 1000000")
+
+
+def p80_h(fit: Fit) -> float:
+    return at_p80(fit.duration_s.p50, fit.duration_s.p90 / fit.duration_s.p50) / 3600
+
+
+@cache
+def both() -> SizingPlan:
+    return plan(finetune("llama-3.1-70b", "none"), BOTH)
+
+
+def pairs(p: SizingPlan, one: str, other: str) -> list[tuple[Fit, Fit]]:
+    """The same machines bought in two ways."""
+    by_label = {f.candidate.label: f for f in p.fits}
+    return [(f, by_label[m]) for label, f in by_label.items() if label.endswith(one) and (m := label.replace(one, other)) in by_label]
+
+
+# Capacity modes
+
+
+def test_spot_is_slower_and_less_certain_than_the_same_machines_on_demand():
+    found = pairs(both(), "on-demand", "spot")
+    assert len(found) > 5
+    for firm, spot in found:
+        assert spot.duration_s.p50 > firm.duration_s.p50
+        assert spot.duration_s.p90 / spot.duration_s.p10 > firm.duration_s.p90 / firm.duration_s.p10
+        assert spot.goodput.share < firm.goodput.share
+        assert spot.goodput.interruptions > firm.goodput.interruptions
+
+
+def test_more_accelerators_are_interrupted_more_often_so_they_save_more_often():
+    by_machine: dict[tuple[str, str], list[Fit]] = {}
+    for f in both().fits:
+        by_machine.setdefault((f.candidate.machine, f.candidate.capacity), []).append(f)
+    compared = 0
+    for fits in by_machine.values():
+        for few, many in pairwise(sorted(fits, key=lambda f: f.candidate.nodes)):
+            assert many.goodput.checkpoint_interval_s <= few.goodput.checkpoint_interval_s
+            assert many.goodput.share <= few.goodput.share
+            compared += many.goodput.checkpoint_interval_s < few.goodput.checkpoint_interval_s
+    assert compared > 5
+
+
+def test_the_checkpoint_interval_of_the_plan_is_the_one_the_choice_was_judged_with():
+    p = both()
+    assert p.facts.checkpoint_interval_s == pytest.approx(p.chosen.goodput.checkpoint_interval_s)
+    said = plan(finetune(more="checkpoint: {interval: 30m}"), AWS)
+    assert said.facts.checkpoint_interval_s == said.chosen.goodput.checkpoint_interval_s == 1800
+
+
+def test_requests_of_a_batch_fail_alone_and_save_nothing():
+    lengths = "input_tokens: {mean: 800}, output_tokens: {mean: 200}"
+    fits = plan(f"{{name: job, kind: batch, model: {{base: llama-3.1-8b}}, requests: 1e7, {lengths}}}", BOTH).fits
+    spot = {f.candidate.nodes: f.goodput for f in fits if f.candidate.capacity == "spot" and f.candidate.machine == "p5.48xlarge"}
+    assert len(spot) > 1
+    assert {g.checkpoint_interval_s for g in spot.values()} == {0}
+    assert len({g.share for g in spot.values()}) == 1
+
+
+def test_the_last_half_hour_of_a_block_refuses_a_run_that_would_need_it():
+    chosen = plan(LONG, block(200)).chosen
+    assert plan(LONG, block(p80_h(chosen) + 0.51)).fits
+    missed = plan(LONG, block(p80_h(chosen) + 0.49))
+    assert not missed.fits
+    short = next(x for x in missed.rejected[0].rejections if x.limit is Limit.RUN_LIMIT)
+    assert short.need - short.have == pytest.approx(0.01, abs=0.005)
+    assert "last half hour" in short.words
+
+
+def test_flex_start_ends_after_seven_days_and_says_by_how_much_that_is_too_early():
+    p = plan(LONG.replace("samples: 1000000", "samples: 20000000"), FLEX)
+    labels = {f.candidate.label for f in p.fits}
+    short = [(r, x) for r in p.rejected for x in r.rejections if x.limit is Limit.RUN_LIMIT]
+    assert short
+    for miss, x in short:
+        assert miss.candidate.capacity == "flex-start"
+        assert (x.have, x.unit) == (168, "h")
+        assert x.need > 168
+        assert x.distance == x.need / 168
+        assert x.remedy == "more machines, or on-demand"
+    assert any(m.candidate.label.replace("flex-start", "on-demand") in labels for m, _ in short), "on demand the same machines do"
+
+
+def test_waiting_for_flex_start_counts_against_the_deadline_and_not_against_the_budget():
+    flex, firm = next(pairs_of for pairs_of in pairs(plan(finetune(), FLEX), "flex-start", "on-demand"))
+    assert flex.duration_s == firm.duration_s
+    assert (flex.wait_s.p50, firm.wait_s) == (DEFAULT.flex_wait_s, None)
+    assert flex.cost_usd.p50 == pytest.approx(flex.usd_per_hour * flex.duration_s.p50 / 3600)
+    limit = p80_h(firm) * 1.05
+    tight = plan(finetune(), FLEX, goals=f"{{max_duration: {limit:.3f}h}}")
+    assert firm.candidate.label in {f.candidate.label for f in tight.fits}
+    missed = next(r for r in tight.rejected if r.candidate.label == flex.candidate.label)
+    late = next(x for x in missed.rejections if x.limit is Limit.DEADLINE)
+    assert "wait for machines" in late.words
+    assert late.need > limit + 2
+
+
+def test_a_server_on_flex_start_is_told_that_its_machines_go_back():
+    fits = plan(serve(), GCP.replace("on-demand", "flex-start")).fits
+    assert fits
+    assert all(any("takes its machines back after 168 h" in w for w in f.warnings) for f in fits)
+
+
+# Prices
+
+
+def priced(factor: float, only: str = "") -> SizingPlan:
+    catalog = Catalog.default()
+    prices = tuple(
+        replace(p, usd_per_hour=p.usd_per_hour * factor) if only in p.sku and p.usd_per_hour is not None else p for p in catalog.prices
+    )
+    return plan(finetune(), AWS, catalog=replace(catalog, prices=prices))
+
+
+def test_cost_is_monotone_in_price():
+    costs = [{f.candidate.label: f.cost_usd.p50 for f in priced(factor).fits if f.cost_usd} for factor in (0.5, 1.0, 2.0)]
+    for cheap, dear in pairwise(costs):
+        assert cheap.keys() == dear.keys()
+        assert all(dear[label] == pytest.approx(2 * cheap[label]) for label in cheap)
+
+
+def test_a_dearer_machine_never_ranks_higher():
+    machine = priced(1.0).chosen.candidate.machine
+
+    def first(p: SizingPlan) -> int:
+        return next(rank for rank, f in enumerate(p.fits, 1) if f.candidate.machine == machine)
+
+    ranks = [first(priced(factor, machine)) for factor in (1.0, 1.5, 4.0, 20.0)]
+    assert ranks == sorted(ranks)
+    assert ranks[0] == 1 < ranks[-1]
+
+
+def test_a_missing_price_ranks_last_in_whatever_order_places_are_asked():
+    here = AWS.replace("us-east-1", "us-east-2")
+    p = plan(finetune(), here, AWS, ordered=True, goals="{max_cost: 5000 USD}")
+    without = [f.cost_usd is None for f in p.fits]
+    assert without == sorted(without)
+    assert any(without)
+    assert all("unpriced, so ranked last" in f.warnings[0] for f in p.fits if f.cost_usd is None)
+
+
+def test_taking_a_price_away_drops_no_candidate():
+    catalog = Catalog.default()
+    bare = replace(catalog, prices=tuple(p for p in catalog.prices if p.sku != "p5.48xlarge"))
+    labels = [{f.candidate.label for f in plan(finetune(), AWS, catalog=c).fits} for c in (catalog, bare)]
+    assert labels[0] == labels[1]
+
+
+# Pins
+
+
+def test_a_pin_is_chosen_although_it_is_dearer_and_the_difference_is_said():
+    free = plan(finetune(), AWS).chosen
+    p = plan(finetune(), AWS.replace("regions", "pin: {instance: p5.48xlarge, nodes: 1}, regions"))
+    assert p.chosen.candidate.label == "1 x p5.48xlarge us-east-1 on-demand"
+    extra = p.chosen.cost_usd.p50 - free.cost_usd.p50
+    assert extra > 0
+    assert f"Without it {free.candidate.nodes} x {free.candidate.machine}" in p.scaling
+    assert f"the pin costs {extra:,.{2 if extra < 100 else 0}f} USD more" in p.scaling
+
+
+def test_a_pin_that_breaks_a_goal_says_which_and_by_how_much():
+    p = plan(finetune(), AWS.replace("regions", "pin: {instance: p5.48xlarge, nodes: 2}, regions"), goals="{max_cost: 5 USD}")
+    assert [x.limit for x in p.chosen.overruled] == [Limit.BUDGET]
+    assert "It breaks budget: " in p.scaling
+    assert "times off" in p.scaling
+
+
+# Why not
+
+
+def many() -> SizingPlan:
+    return plan(finetune("llama-3.1-70b", "none"), BOTH, GCP, goals="{max_duration: 24h, max_cost: 5000 USD}")
+
+
+def test_every_candidate_is_counted_once_under_what_it_is_farthest_from():
+    p = many()
+    found = causes(p.rejected)
+    assert sum(c.count for c in found) == len(p.rejected)
+    assert len(found) < len(p.rejected) / 20, "thousands share a cause"
+    for cause in found:
+        held = [r for r in p.rejected if r.rejections[0].limit is cause.limit and r.rejections[0].distance < cause.distance]
+        assert not [r for r in held if cause.rejection.need is not None], "the nearest is the nearest"
+        assert cause.rejection in cause.nearest.rejections
+        assert cause.alone <= cause.count
+        assert cause.distance >= 1
+
+
+def test_near_causes_come_first():
+    distances = [c.distance for c in causes(many().rejected)]
+    assert distances == sorted(distances)
+    assert distances[0] < 2
+
+
+def test_causes_that_differ_in_numbers_alone_are_one():
+    candidate = both().chosen.candidate
+    said = ("2 of them have no fabric", "4 of them have no fabric", "no bf16 on it")
+    found = causes([Rejected(candidate, (Rejection(Limit.FABRIC, None, None, words=words),)) for words in said])
+    assert [(c.count, c.rejection.words) for c in found] == [(2, "2 of them have no fabric"), (1, "no bf16 on it")]
+
+
+def test_need_have_and_unit_say_the_distance():
+    numbers = [x for r in many().rejected for x in r.rejections if x.need is not None]
+    assert numbers
+    for x in numbers:
+        assert x.have is not None
+        assert x.unit
+        assert x.distance == pytest.approx(max(x.need / x.have, x.have / x.need) if x.have else float("inf"))
+
+
+# Vertical or horizontal
+
+
+def miss(p: SizingPlan, label: str) -> Rejected:
+    return next(r for r in p.rejected if r.candidate.label == label)
+
+
+def test_one_machine_says_what_it_does_what_the_smaller_lacks_and_what_more_buys():
+    p = plan(finetune(adapter="none"), AWS)
+    chosen, said = p.chosen, p.scaling
+    assert chosen.candidate.nodes == 1
+    assert said.startswith("Vertical: one machine is enough.")
+    assert f"takes {chosen.duration_s.p50 / 3600:,.1f} h for" in said
+    assert "The next smaller, " in said
+    assert "More buys time: 2 x " in said or "More would only add a network" in said
+    assert said.count(".") < 30
+
+
+def test_many_machines_say_what_one_lacks_what_fewer_lack_and_what_more_buys():
+    p = plan(finetune("llama-3.1-405b", "none"), AWS)
+    c, said = p.chosen.candidate, p.scaling
+    assert c.nodes > 1
+    assert said.startswith("Horizontal: no single machine meets the goals.")
+    one = miss(p, f"1 x {c.machine} us-east-1 on-demand").rejections[0]
+    assert f"accelerator memory: {one.need:,.0f} GiB per accelerator needed" in said
+    assert f"{one.distance:,.1f} times off" in said
+    assert f"takes {p.chosen.duration_s.p50 / 3600:,.1f} h for" in said
+    assert f"{2 * c.nodes} x {c.machine}" in said
+    assert "less time for" in said
+
+
+def test_a_server_says_that_no_replica_spans_machines_and_how_many_there_are():
+    p = plan(serve(rate=60, more="tpot: {target: 50 ms}"), GCP)
+    assert p.scaling.startswith("Vertical first: one replica fits")
+    assert f"{p.chosen.candidate.replicas} replicas on" in p.scaling
+    assert "a month" in p.scaling
+
+
+def test_nothing_counts_what_failed():
+    p = plan(finetune("llama-3.1-405b", "none"), AWS, goals="{max_duration: 1h, max_cost: 10 USD}")
+    assert p.scaling.startswith("Nothing meets every goal: ")
+    assert " fail on " in p.scaling
