@@ -29,7 +29,8 @@ PADDED_PRODUCTS = 2 / 3
 NARROW = 1.2
 """Peak over the bf16 peak from which operands are cast to a narrower format first."""
 CASTS = {"mxfp8": 4.0}
-"""16-bit passes over the operands of a narrow product (4: a guess, from four row-wise rows of torchtitan); 1: read 2 bytes, write 1. Finer scales than tensor cores know: maxima first."""
+"""16-bit passes over the operands of a narrow product; 1: read 2 bytes, write 1. Finer scales than tensor cores know take maxima first: 4
+is a guess after four row-wise rows of torchtitan."""
 FINE_FROM_FLOPS = 1500e12
 """Peak (bf16) from which tensor cores take scales by block: Blackwell, CDNA 4."""
 WIDTHS_OF = 8.0
@@ -48,8 +49,8 @@ kernels: of 12, 24, 36 and 60 tried on ten Nemotron 3 rows 36 was kept, by the g
 SCAN_WINDOW = 64.0
 """A local window this short stands for a state-space layer (reading/shape.py)."""
 OPERATOR_SELECTIVE = {"torchtitan": 0.5, "fsdp": 0.5}
-"""Of the forward products, what selective recompute runs again in trainers that keep every second one. 0.2 was tried too; half is both
-what torchtitan says and what its rows fit."""
+"""Of the forward products, what selective recompute runs again in trainers that keep every second one. 0.2 was tried first; torchtitan's
+rows fit 0.5."""
 
 
 @dataclass(frozen=True)
