@@ -20,6 +20,7 @@ from typing import Any
 
 import fit
 import numpy as np
+import regret
 from rackwright.estimate.band import band, inverse, plus, scaled
 from rackwright.estimate.case import stack
 from rackwright.estimate.coefficients import PRIOR_ONLY, Calibration, calibration
@@ -203,6 +204,7 @@ def page(date: str) -> str:
     shipped = table(HEAD, report(line.point() for line in made if line.scored))
     parts.append(f"## Shipped coefficients, their own rows\n\n{shipped}\n")
     parts.append(f"## Out of memory\n\n{out_of_memory(_ran_or_not(made))}\n")
+    parts.append(f"## What a choice costs\n\n{regret.LEGEND}\n\n{regret.tables()}")
     parts.append(f"## What stays\n\nCells that carry the error of the grouped folds.\n\n{residuals(first)}\n")
     return "\n".join(parts)
 
