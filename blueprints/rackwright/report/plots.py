@@ -44,7 +44,7 @@ def scatter(spec: Spec, plan: SizingPlan, width: int) -> str:
     if points:
         layers += _fits(points, x, y, serving)
     layers += _limit_lines(limits)
-    return _svg(alt.layer(*layers), width, 360 if width >= WIDE else 300)
+    return svg(alt.layer(*layers), width, 360 if width >= WIDE else 300)
 
 
 def _scale(points: list[Point], axis: str, limits: dict[str, tuple[float, str]]) -> Any:
@@ -152,7 +152,7 @@ def memory_bars(plan: SizingPlan, width: int) -> str:
     ticks = alt.Chart(alt.Data(values=marks)).mark_tick(thickness=2.5, height=24)
     tick_colour = alt.condition("datum.what == 'device'", alt.value(INK), alt.value(LIMIT))
     shown = alt.layer(stacked, ticks.encode(x="gib:Q", y=y, color=tick_colour)).resolve_scale(color="independent")
-    return _svg(shown, width, 34 * len(marks) // 2 + 10)
+    return svg(shown, width, 34 * len(marks) // 2 + 10)
 
 
 def legend(plan: SizingPlan) -> list[tuple[str, str]]:
@@ -162,7 +162,7 @@ def legend(plan: SizingPlan) -> list[tuple[str, str]]:
     return [(colour, words) for colour, (term, words) in pairs if any(getattr(memory, f"{term}_bytes") for memory in shown)]
 
 
-def _svg(chart: Any, width: int, height: int) -> str:
+def svg(chart: Any, width: int, height: int) -> str:
     """The chart as an SVG element; its style is the page's."""
     fitted = alt.AutoSizeParams(type="fit-x", contains="padding")
     styled = (

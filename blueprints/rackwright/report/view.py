@@ -9,6 +9,7 @@ from rackwright.report.goals import Goal, asked, limits, tightest
 from rackwright.report.groups import cheapest, groups, region, runner_up
 from rackwright.report.outlook import Outlook, doubts, quota_words
 from rackwright.report.plan_text import by_use, cents, each, facts, no_price, remedy, where_of
+from rackwright.report.sections import EconomicsSection, MachineSection, economics_section, machine_section
 from rackwright.report.words import (
     UNKNOWN,
     accelerators,
@@ -28,6 +29,7 @@ from rackwright.report.words import (
 )
 from rackwright.sizing.plan import Assumption, Candidate, Fit, Rejected, SizingPlan
 from rackwright.sizing.rank import nearest_misses
+from rackwright.sizing.serving_economics import Economics
 from rackwright.spec.spec import Spec
 
 REJECTIONS_SHOWN = 40
@@ -89,10 +91,12 @@ class View:
     feasible: bool
     made_on: str
     catalog_digest: str
+    machine: MachineSection | None
+    economics: EconomicsSection | None
 
 
-def view(spec: Spec, plan: SizingPlan, ahead: Outlook, today: date) -> View:
-    """ahead: what the chosen fit leads to; empty where there is none."""
+def view(spec: Spec, plan: SizingPlan, ahead: Outlook, today: date, economics: Economics | None = None) -> View:
+    """ahead: what the chosen fit leads to; empty where there is none. economics: of a chosen fit that serves."""
     chosen = plan.chosen
     return View(
         title=plan.spec,
@@ -118,6 +122,8 @@ def view(spec: Spec, plan: SizingPlan, ahead: Outlook, today: date) -> View:
         feasible=chosen is not None,
         made_on=today.isoformat(),
         catalog_digest=plan.catalog_digest,
+        machine=machine_section(plan.machine),
+        economics=economics_section(economics),
     )
 
 

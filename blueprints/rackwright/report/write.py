@@ -7,13 +7,16 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from rackwright.catalog import Catalog
 from rackwright.errors import UserError
 from rackwright.files import write_text
 from rackwright.problems import Problem
 from rackwright.report.outlook import Outlook, outlook
 from rackwright.report.view import view
 from rackwright.sizing.plan import SizingPlan
+from rackwright.sizing.serving_economics import Economics, economics_of
 from rackwright.spec.spec import Spec
+from rackwright.spec.workload import Serve
 
 FORMS = {".html": "report.html.j2", ".md": "report.md.j2"}
 
@@ -32,7 +35,8 @@ def write_report(spec: Spec, plan: SizingPlan, target: Path, today: date, ahead:
 
 def render_report(spec: Spec, plan: SizingPlan, suffix: str, today: date, ahead: Outlook | None = None) -> str:
     """The report as text; suffix: `.html` or `.md`; ahead: what the chosen fit leads to, worked out here when left out."""
-    shown = view(spec, plan, ahead or outlook(spec, plan, plan.chosen, today), today)
+    economics = economics_of(spec, plan, Catalog.default()) if isinstance(spec.workload, Serve) else None
+    shown = view(spec, plan, ahead or outlook(spec, plan, plan.chosen, today), today, economics)
     jinja = Environment(
         loader=PackageLoader("rackwright.report"),
         undefined=StrictUndefined,
@@ -41,7 +45,7 @@ def render_report(spec: Spec, plan: SizingPlan, suffix: str, today: date, ahead:
         lstrip_blocks=True,
     )
     jinja.filters["md"] = markdown
-    return jinja.get_template(FORMS[suffix]).render(v=shown, plots=_plots(spec, plan) if suffix == ".html" else {})
+    return jinja.get_template(FORMS[suffix]).render(v=shown, plots=_plots(spec, plan, economics) if suffix == ".html" else {})
 
 
 def markdown(text: object) -> str:
@@ -52,15 +56,16 @@ def markdown(text: object) -> str:
     return shown
 
 
-def _plots(spec: Spec, plan: SizingPlan) -> dict[str, Any]:
+def _plots(spec: Spec, plan: SizingPlan, economics: Economics | None) -> dict[str, Any]:
     """SVG by name and width, and the legend of the memory; empty where the extra `report` is not installed, which the page says."""
     if find_spec("altair") is None or find_spec("vl_convert") is None:
         return {}
-    from rackwright.report import plots
+    from rackwright.report import load_plot, plots
 
     widths = {"wide": plots.WIDE, "narrow": plots.NARROW}
     return {
         "scatter": {name: plots.scatter(spec, plan, width) for name, width in widths.items()},
         "memory": {name: plots.memory_bars(plan, width) for name, width in widths.items()},
+        "load": {name: load_plot.cost_over_load(economics, width) for name, width in widths.items()} if economics else {},
         "legend": plots.legend(plan),
     }

@@ -1,0 +1,63 @@
+"""Small models on processors: a roofline of memory and matrix units, prior only. Numbers in, numbers out."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+LARGEST_PARAMETERS = 3e9
+"""Above it a processor writes slower than people read; rackwright's choice 2026-11."""
+MEMORY_SHARE, COMPUTE_SHARE = 0.7, 0.3
+"""Of nameplate bandwidth and of nameplate matrix peak; rackwright's choice 2026-11, not measured."""
+FREE_MEMORY = 0.8
+"""Of the machine's memory, for weights and cache."""
+
+
+@dataclass(frozen=True)
+class Core:
+    """Of one vCPU, all of the socket's taken: the neighbours read too."""
+
+    bandwidth_bytes_per_s: float
+    bf16_flops: float
+    source: str
+
+
+CORES: Mapping[str, Core] = MappingProxyType(
+    {
+        "m7i": Core(
+            2 * 307.2e9 / 192, 2048 * 2.6e9 / 2,
+            "m7i.48xlarge: 2 x Xeon Scalable gen. 4 of 48 cores; 8 channels DDR5-4800 each; AMX: 2,048 bf16 FLOP a cycle and core, 2.6 GHz",
+        ),
+        "m7g": Core(
+            307.2e9 / 64, 128 * 2.6e9,
+            "Graviton3: 64 cores; 8 channels DDR5-4800; 2 x 256-bit SVE with BFMMLA: 128 bf16 FLOP a cycle and core, 2.6 GHz",
+        ),
+    }
+)  # fmt: skip
+"""By machine family. Others are sold on any of several processors, or burst: what a vCPU reads per second is not published."""
+
+
+@dataclass(frozen=True)
+class Rate:
+    """requests_per_s: of the whole machine."""
+
+    requests_per_s: float
+    ttft_s: float
+    tpot_s: float
+    concurrency: int
+
+
+def generate(
+    core: Core, vcpus: int, active: float, weight_bytes: float, kv_bytes: float, tokens: tuple[float, float], running: int
+) -> Rate:
+    """Answers with `running` at once. active: weights each token multiplies; weight_bytes: read per step; kv_bytes: cache of a running
+    request; tokens: in and out. Prompts and answers share the cores, so their times add."""
+    reading, peak = core.bandwidth_bytes_per_s * vcpus * MEMORY_SHARE, core.bf16_flops * vcpus * COMPUTE_SHARE
+    first = 2.0 * active * tokens[0] / peak
+    step = max((weight_bytes + running * kv_bytes) / reading, 2.0 * active * running / peak)
+    busy = running * first + tokens[1] * step
+    return Rate(running / busy, first, step + running * first / tokens[1], running)
+
+
+def sample_seconds(core: Core, vcpus: int, flops: float, weight_bytes: float) -> float:
+    """One request of so many FLOPs."""
+    return flops / (core.bf16_flops * vcpus * COMPUTE_SHARE) + weight_bytes / (core.bandwidth_bytes_per_s * vcpus * MEMORY_SHARE)

@@ -1,0 +1,195 @@
+"""What serving costs and earns: laws of cost over load, of replicas and of revenue, and what a spec makes of them."""
+
+import math
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from rackwright import size
+from rackwright.catalog import Catalog
+from rackwright.errors import UserError
+from rackwright.report.economics_text import sentences
+from rackwright.sizing import economics
+from rackwright.sizing.economics import HOUR, TRADE, Service
+from rackwright.sizing.serving_economics import Economics, economics_of
+from rackwright.spec.load import read
+from rackwright.spec.spec import Spec
+
+from tests.sizing.helpers import AWS, GCP, TODAY, finetune, serve
+
+PRICES, RATES = st.floats(0.1, 100), st.floats(0.01, 100)
+SERVICES = st.builds(Service, RATES, PRICES, st.floats(1, 2000), st.integers(0, 3), st.sampled_from([1, 2, 8]))
+PLENTY = st.floats(0.001, 1000)
+
+
+def spec_of(workload: str, place: str = AWS) -> Spec:
+    return read(f"api_version: rackwright/v1\nname: t\nworkloads: [{workload}]\ninfra: {{any_of: [{place}]}}")
+
+
+def found(workload: str) -> Economics:
+    spec = spec_of(workload)
+    made = economics_of(spec, size(spec, today=TODAY), Catalog.default())
+    assert made
+    return made
+
+
+@given(SERVICES, st.floats(0.01, 0.99), st.floats(1.01, 10))
+def test_cost_per_token_falls_with_load_until_the_machines_are_full(s, share, more):
+    full = s.requests_per_s * s.copies * s.least_machines
+    low, high = full * share, min(full * share * more, full)
+    assume(high > low * 1.001)
+    assert s.usd_per_million_tokens(low) > s.usd_per_million_tokens(high) >= economics.per_million(s.full_usd_per_request, s.output_tokens)
+
+
+@given(SERVICES, PLENTY)
+def test_it_never_costs_less_than_full_machines(s, rate):
+    whole = Service(s.requests_per_s, s.usd_per_hour, s.output_tokens, 1, s.copies)
+    assert s.usd_per_request(rate) >= whole.usd_per_hour / (HOUR * s.requests_per_s * s.copies) * (1 - 1e-9)
+
+
+@given(SERVICES, PLENTY, st.floats(1, 10))
+def test_replicas_never_fall_as_traffic_grows(s, rate, more):
+    assert s.replicas(rate * more) >= s.replicas(rate) >= max(s.least, 1)
+    assert s.replicas(rate) * s.requests_per_s >= rate * (1 - 1e-9)
+
+
+@given(SERVICES, PLENTY, st.floats(1.01, 10))
+def test_cost_grows_with_price(s, rate, dearer):
+    more = Service(s.requests_per_s, s.usd_per_hour * dearer, s.output_tokens, s.least, s.copies)
+    assert more.usd_per_request(rate) > s.usd_per_request(rate)
+    low, high = (economics.month(x, rate, rate, 0.2, 1e9) for x in (s, more))
+    assert high.follows_usd >= low.follows_usd
+
+
+@given(SERVICES, PLENTY)
+def test_what_a_token_costs_times_tokens_is_what_the_machines_cost(s, rate):
+    tokens = rate * HOUR * s.output_tokens
+    assert s.usd_per_million_tokens(rate) * tokens / 1e6 == pytest.approx(s.usd_an_hour(rate))
+
+
+@given(SERVICES, st.floats(1.001, 100))
+def test_at_break_even_what_is_earned_is_what_the_machines_cost(s, generous):
+    earned = s.full_usd_per_request * generous
+    rate = economics.break_even_requests_per_s(s, earned)
+    assert rate is not None
+    assert rate * HOUR * earned == pytest.approx(s.usd_an_hour(rate))
+
+
+@given(SERVICES, st.floats(0.01, 0.999))
+def test_who_earns_less_than_a_full_replica_costs_never_breaks_even(s, share):
+    assert economics.break_even_requests_per_s(s, s.full_usd_per_request * share) is None
+
+
+@given(SERVICES, PLENTY, st.floats(0, 0.9))
+def test_scale_to_zero_never_costs_more_than_one_kept_warm(s, mean, idle):
+    m = economics.month(s, mean, mean * 2, idle, 1e9)
+    assert m.follows_usd <= m.kept_warm_usd * (1 + 1e-9)
+
+
+@given(PLENTY, st.floats(1, 20), st.floats(0, 0.9))
+def test_loads_of_a_month_keep_their_mean_and_stay_below_the_busiest(mean, peak, idle):
+    loads = economics.busy_loads(mean, mean * peak, idle)
+    busy = min(mean / (1 - idle), mean * peak)
+    assert max(loads) <= mean * peak * (1 + 1e-9)
+    assert sum(loads) / len(loads) == pytest.approx(busy, rel=1e-3)
+
+
+def test_nobody_asks_and_nothing_runs_costs_nothing_and_has_no_cost_per_request():
+    s = Service(1.0, 4.0, 100.0, least=0)
+    assert s.usd_an_hour(0) == 0
+    assert s.usd_per_request(0) is None
+    assert economics.month(s, 0, 0, 0, 1e9).follows_usd == 0
+
+
+def test_one_gpu_of_four_dollars_at_a_thousand_tokens_a_second():
+    """4 USD / 3.6 million tokens."""
+    s = Service(10.0, 4.0, 100.0)
+    assert s.usd_per_million_tokens(10) == pytest.approx(4 / 3.6)
+    assert s.usd_per_million_tokens(5) == pytest.approx(8 / 3.6)
+    assert s.usd_per_million_tokens(10.01) == pytest.approx(8 / 3.6036)
+    assert economics.month(s, 5, 10, 0, 0).follows_usd == pytest.approx(4 * 730)
+
+
+def test_a_machine_is_paid_whole_whatever_runs_on_it():
+    s = Service(1.0, 8.0, copies=8)
+    assert s.usd_an_hour(1) == s.usd_an_hour(8) == 8
+    assert s.usd_an_hour(8.5) == 16
+
+
+def test_a_price_that_is_not_published_makes_no_cost():
+    s = Service(1.0, None, 100.0)
+    assert (s.usd_an_hour(1), s.usd_per_request(1), s.usd_per_million_tokens(1), s.full_usd_per_request) == (None,) * 4
+    assert economics.month(s, 1, 2, 0, 0).follows_usd is None
+    made = economics.returns(s, 1.0, 1, None, 1000)
+    assert made
+    assert (made.margin_usd_per_month, made.break_even_requests_per_s, made.pay_back_s, made.pays_month_s) == (None,) * 4
+
+
+def test_no_revenue_no_pay_back():
+    assert economics.returns(Service(1.0, 4.0), None, 1, 2920, 1000) is None
+
+
+def test_a_loss_is_never_paid_back_and_a_margin_is():
+    s = Service(1.0, 4.0)
+    month_s = TRADE.month_h * HOUR
+    loss = economics.returns(s, 0.0001, 1, 2920, 1000)
+    assert loss
+    assert loss.margin_usd_per_month < 0
+    assert (loss.pay_back_s, loss.pays_month_s) == (None, None)
+    gain = economics.returns(s, 2 * 2920 / month_s, 1, 2920, 2920)
+    assert gain
+    assert gain.pay_back_s == pytest.approx(month_s)
+    assert gain.pays_month_s == pytest.approx(month_s / 2)
+
+
+def test_a_cold_start_reads_the_weights():
+    assert economics.cold_start_s(140e9) - economics.cold_start_s(0) == pytest.approx(140)
+
+
+def test_the_curve_runs_through_both_sides_of_every_step():
+    points = economics.curve(Service(1.0, 4.0, 100.0), 3.0)
+    assert [p.requests_per_s for p in points] == sorted(p.requests_per_s for p in points)
+    assert {p.replicas for p in points} == {1, 2, 3}
+    assert any(math.isclose(p.share, 1) for p in points)
+
+
+def test_a_spec_with_revenue_and_investment():
+    more = "tpot: {target: 50 ms}, revenue: 20 USD / 1M tokens, investment: 5000 USD, mean_requests_per_second: 5"
+    e = found(serve(more=more))
+    assert e.unit == "token"
+    assert e.mean_requests_per_s == 5
+    assert e.p95_requests_per_s == 10
+    assert e.revenue
+    assert e.revenue.earned_usd_per_month == pytest.approx(5 * 200 * 20e-6 * 730 * 3600)
+    assert e.revenue.pay_back_s == pytest.approx(5000 / e.revenue.margin_usd_per_month * 730 * 3600)
+    assert "break-even at" in dict(sentences(e))["revenue"]
+
+
+def test_a_spec_without_revenue_says_so():
+    e = found(serve(more="tpot: {target: 50 ms}"))
+    assert e.revenue is None
+    assert e.mean_requests_per_s == pytest.approx(10 / TRADE.peak_to_mean)
+    assert "no revenue is stated: no break-even and no pay-back time" in e.warnings
+    assert "peak_to_mean" in {i.name for i in e.assumptions}
+
+
+def test_replicas_of_p95_are_those_of_the_plan():
+    spec = spec_of(serve(rate=60, more="tpot: {target: 50 ms}"), GCP)
+    plan = size(spec, today=TODAY)
+    e = economics_of(spec, plan, Catalog.default())
+    assert e
+    assert plan.chosen
+    assert e.p95_point.replicas == plan.chosen.candidate.replicas
+
+
+def test_scale_to_zero_says_what_it_saves_and_how_long_the_first_waits():
+    more = "tpot: {target: 50 ms}, min_replicas: 0, scale_to_zero: true, idle: 40 %"
+    words = dict(sentences(found(serve(rate=1, more=more))))["zero"]
+    assert words.startswith("scales to zero: ")
+    assert "a month less than one kept warm" in words
+    assert " min" in words
+
+
+def test_training_has_no_serving_economics():
+    with pytest.raises(UserError, match="economics is about serving, this is a finetune workload"):
+        found(finetune())

@@ -1,0 +1,158 @@
+"""One service on many accelerators: what fits, in which order, and beside a ratio somebody published."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rackwright.catalog import Catalog, models, query
+from rackwright.catalog.rows import CapacityMode, Machine
+from rackwright.sizing import cpu
+from rackwright.sizing.price_performance import Row, best_replica, cheapest, compare
+from rackwright.sizing.service_replica import Asked, lora_overhead, most_running, replica
+from rackwright.sizing.serving_economics import REPORTED, asked_of
+from rackwright.spec.workload import Serve
+
+CATALOG = Catalog.default()
+
+
+def asked(name: str, **more) -> Asked:
+    row = models.find(name)
+    assert row
+    return Asked(row.name, row.architecture, **more)
+
+
+CHAT = asked("llama-3.1-8b", tokens=(800, 200), ttft_s=1.0, tpot_s=0.05, max_context=8192)
+IMAGES = asked("sdxl", passes=50, loras=8, lora_rank=32)
+
+
+def by_name(rows: tuple[Row, ...]) -> dict[str, Row]:
+    return {r.replica.accelerator: r for r in rows}
+
+
+def test_the_cheapest_is_first_and_what_does_not_run_is_last():
+    rows = compare(CHAT, CATALOG)
+    costs = [r.usd_per_request.p50 for r in rows if r.usd_per_request]
+    assert costs == sorted(costs)
+    assert [r.runs for r in rows] == sorted((r.runs for r in rows), reverse=True)
+    assert {r.replica.accelerator for r in rows} >= {"NVIDIA T4", "NVIDIA L4", "NVIDIA L40S", "NVIDIA H100 80GB SXM5", "TPU v5e"}
+
+
+def test_cost_is_price_over_what_is_planned_to_be_answered():
+    row = by_name(compare(CHAT, CATALOG))["NVIDIA L40S"]
+    rate = row.replica.requests_per_s
+    assert row.usd_per_request.p50 == pytest.approx(row.usd_per_hour / 3600 / (rate.p50 * CHAT.reserve))
+    assert row.usd_per_million_tokens.p50 == pytest.approx(row.usd_per_request.p50 / 200 * 1e6)
+    assert row.usd_per_request.p10 <= row.usd_per_request.p50 <= row.usd_per_request.p90
+    assert row.price_as_of
+
+
+def test_a_price_that_is_not_published_is_unpriced_and_after_all_that_are():
+    prices = tuple(p for p in CATALOG.prices if not p.sku.startswith("g6e."))
+    rows = compare(CHAT, replace(CATALOG, prices=prices))
+    bare = by_name(rows)["NVIDIA L40S"]
+    assert bare.runs
+    assert bare.usd_per_request is None
+    assert all(r.usd_per_request is None for r in rows[rows.index(bare) :])
+
+
+def test_goals_are_kept_by_every_replica_that_runs():
+    for row in compare(CHAT, CATALOG):
+        if row.runs:
+            assert row.replica.tpot_s <= 0.05
+            assert row.replica.ttft_s <= 1.0
+
+
+def test_a_model_that_is_too_big_says_so():
+    rows = by_name(compare(asked("llama-3.1-70b", tokens=(800, 200)), CATALOG))
+    assert "no room for a cache" in rows["NVIDIA T4"].replica.refused
+    assert "70.6 billion active parameters" in rows["CPU"].replica.refused
+    assert rows["NVIDIA H100 80GB SXM5"].replica.accelerators >= 2
+
+
+def test_four_bits_on_a_card_without_them_are_refused_with_the_reason():
+    assert "no fp8 arithmetic on NVIDIA T4" in replica(replace(CHAT, numbers="fp8"), "NVIDIA T4").refused
+
+
+def test_images_on_t4_l4_and_tpu_are_prior_only_and_reconcile_with_the_report():
+    rows = by_name(compare(IMAGES, CATALOG))
+    rates = {name: row.replica.requests_per_s for name, row in rows.items() if row.replica.requests_per_s}
+    for name in ("NVIDIA T4", "NVIDIA L4", "TPU v5e"):
+        assert rates[name].is_prior_only
+        assert rates[name].p90 / rates[name].p50 >= 2
+    for card, reported in REPORTED:
+        ours = rates["TPU v5e"].p50 / rates[card].p50
+        assert reported / 2 < ours < reported * 2
+    assert rows["TPU v5e"].usd_per_request.p50 < rows["NVIDIA T4"].usd_per_request.p50
+
+
+def test_adapters_that_are_not_merged_cost_two_thin_matrices():
+    assert lora_overhead(IMAGES) == pytest.approx(2 * 32 / 1280)
+    assert lora_overhead(replace(IMAGES, loras=0)) == 0
+    bare, many = (replica(replace(IMAGES, loras=n), "NVIDIA L4").requests_per_s.p50 for n in (0, 8))
+    assert bare / many == pytest.approx(1.05)
+
+
+def test_a_small_model_runs_on_processors_and_is_prior_only():
+    row = compare(asked("qwen2.5-1.5b", tokens=(400, 100), tpot_s=0.2), CATALOG)[-1]
+    assert row.replica.accelerator.startswith("CPU")
+    assert row.machine.startswith(("m7i.", "m7g."))
+    assert row.replica.evidence.startswith("prior only")
+    assert row.replica.tpot_s <= 0.2
+    assert row.usd_per_million_tokens.p90 / row.usd_per_million_tokens.p50 == pytest.approx(2)
+
+
+def test_a_processor_reads_the_weights_for_every_token():
+    """3 GB at 0.7 of 16 x 3.2 GB/s."""
+    rate = cpu.generate(cpu.CORES["m7i"], 16, 1.5e9, 3e9, 0.0, (1, 100), 1)
+    assert rate.tpot_s == pytest.approx(3e9 / (0.7 * 16 * 3.2e9), rel=0.02)
+
+
+@given(st.integers(1, 64), st.integers(1, 64))
+def test_processors_more_at_once_answer_no_fewer_and_no_faster(some, more):
+    core = cpu.CORES["m7i"]
+    low, high = (cpu.generate(core, 16, 1.5e9, 3e9, 1e7, (100, 100), n) for n in (some, some + more))
+    assert high.requests_per_s >= low.requests_per_s * (1 - 1e-9)
+    assert high.tpot_s >= low.tpot_s
+
+
+@given(st.integers(0, 600))
+def test_the_most_that_keeps_a_goal_is_found_to_a_sixteenth(limit):
+    found, limit = most_running(lambda n: n <= limit), min(limit, 512)
+    assert found <= limit
+    assert found >= limit - max(found // 16, 1)
+
+
+def test_the_cheapest_machine_is_cheapest_for_its_share():
+    def whole(m: Machine) -> bool:
+        return m.accelerator == "NVIDIA L4" and m.accelerator_fraction == 1
+
+    found = cheapest(CATALOG, whole, 2)
+    assert found
+    sold = [
+        o
+        for o in (query.offer(CATALOG, m, "us-east-1", CapacityMode.ON_DEMAND) for m in CATALOG.machines if whole(m))
+        if o.machine.orderable
+    ]
+    shares = [
+        o.price_usd_per_hour / (o.machine.accelerator_count // 2) for o in sold if o.price_usd_per_hour and o.machine.accelerator_count > 1
+    ]
+    assert found.price_usd_per_hour / (found.machine.accelerator_count // 2) == pytest.approx(min(shares))
+    assert cheapest(CATALOG, whole, 64) is None
+
+
+def test_fewer_accelerators_come_first():
+    assert best_replica(CHAT, "NVIDIA H100 80GB SXM5", CATALOG).accelerators == 1
+    assert best_replica(CHAT, "NVIDIA L4", CATALOG).accelerators == 2, "one is too slow for 50 ms per token"
+
+
+def test_a_workload_is_asked_in_the_estimators_numbers():
+    w = Serve.model_validate(
+        {
+            "name": "chat", "kind": "serve", "model": {"base": "llama-3.1-8b"}, "requests_per_second": 1, "quantization": "fp8",
+            "input_tokens": {"mean": 100}, "output_tokens": {"mean": 10}, "loras": {"count": 4}, "engine": "tensorrt-llm",
+            "ttft": {"target": "1 s"}, "kv_dtype": "fp8", "prefix_cache_hit_rate": "50 %",
+        }
+    )  # fmt: skip
+    a = asked_of(w)
+    assert (a.numbers, a.kv_numbers, a.engine, a.ttft_s, a.cached_share, a.loras) == ("fp8", "fp8", "trtllm", 1.0, 0.5, 4)
