@@ -1,0 +1,51 @@
+"""Pinned parallelism wins over the search, and what it costs on the same machines is said."""
+
+from datetime import UTC, datetime
+
+import pytest
+from rackwright.catalog import Catalog
+from rackwright.sizing.assumptions import DEFAULT
+from rackwright.sizing.pins import cost_of_pins
+from rackwright.sizing.size import size
+from rackwright.spec.load import read
+
+from tests.sizing.helpers import AWS, GCP, finetune, serve
+
+TODAY = datetime(2026, 11, 21, tzinfo=UTC).date()
+
+
+def said(workload: str, place: str = AWS) -> tuple[str, str]:
+    """The layout that was chosen, and what the pins cost."""
+    spec = read(f"{{api_version: rackwright/v1, name: test, workloads: [{workload}], infra: {{any_of: [{place}]}}}}")
+    chosen = size(spec, today=TODAY).chosen
+    return str(chosen.candidate.parallelism), " ".join(cost_of_pins(spec, chosen, Catalog.default(), DEFAULT, TODAY))
+
+
+def pinned(pins: str, base: str = "llama-3.1-8b") -> str:
+    return finetune(base, "none", more=f"parallelism: {{{pins}}}")
+
+
+def test_nothing_is_said_where_nothing_is_pinned():
+    assert said(finetune())[1] == ""
+
+
+def test_a_slower_layout_is_taken_and_its_price_said():
+    layout, words = said(pinned("tensor: 8, recompute: full"))
+    assert layout.startswith("TP8")
+    assert words.startswith(f"pinned parallelism, {layout}: ")
+    assert "left free these machines would take " in words
+    assert "less time for" in words
+    assert "less money" in words
+
+
+def test_what_the_search_would_have_taken_costs_nothing():
+    layout, _ = said(finetune(adapter="none"))
+    recompute = "full" if "recompute full" in layout else "selective" if "recompute selective" in layout else "none"
+    assert said(pinned(f"recompute: {recompute}"))[1].endswith("costs nothing on these machines")
+
+
+@pytest.mark.parametrize("width", [1, 2])
+def test_a_server_s_width_is_compared_by_the_month(width):
+    layout, words = said(serve(rate=60, more=f"parallelism: {{tensor: {width}}}"), GCP)
+    assert ("TP2" in layout) == (width == 2)
+    assert "costs nothing" in words or "a month" in words
