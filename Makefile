@@ -8,7 +8,7 @@ JOBS   ?= auto
 export PYTHONPATH :=
 export PULUMI_SKIP_UPDATE_CHECK = 1
 
-.PHONY: demo test check bench up lock schema goldens plugins clean help
+.PHONY: demo test check bench peers up lock schema goldens plugins clean help
 
 help:           ## this list
 	@grep -hE '^[a-z-]+: .*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 16
@@ -38,6 +38,9 @@ check: $(STAMP) ## lint, format, types
 bench: $(STAMP) ## the numbers of docs/bench.md, measured on this machine, and of docs/accuracy.md, from the published runs
 	@$(PY) benchmarks/speed.py
 	@$(PY) benchmarks/accuracy.py --folds
+
+peers: $(STAMP) ## llm-analysis and aisimulate on the same rows and the same search: docs/peers.md (installs them under .cache)
+	@$(PY) benchmarks/peers.py
 
 up: $(STAMP)    ## pulumi up of STACK=<stack>, for real
 	@pulumi up --stack $(STACK)

@@ -21,16 +21,16 @@ from typing import Any
 import fit
 import numpy as np
 import regret
-from rackwright.estimate.band import band, inverse, plus, scaled
-from rackwright.estimate.case import stack
-from rackwright.estimate.coefficients import PRIOR_ONLY, Calibration, calibration
-from rackwright.estimate.models import Model, registry
-from rackwright.estimate.reading.cells import BrokenCell
-from rackwright.estimate.reading.measured import GIB, METRICS, UNITS, measured
-from rackwright.estimate.reading.scored import rule_of, unscored
-from rackwright.estimate.result import Band
-from rackwright.estimate.rows import DATA, Reading, Run, cell, readings, runs
-from rackwright.estimate.serving_case import ServingCase
+from rackwright.estimator.band import band, inverse, plus, scaled
+from rackwright.estimator.case import stack
+from rackwright.estimator.coefficients import PRIOR_ONLY, Calibration, calibration
+from rackwright.estimator.models import Model, registry
+from rackwright.estimator.reading.cells import BrokenCell
+from rackwright.estimator.reading.measured import GIB, METRICS, UNITS, measured
+from rackwright.estimator.reading.scored import rule_of, unscored
+from rackwright.estimator.result import Band
+from rackwright.estimator.rows import DATA, Reading, Run, cell, readings, runs
+from rackwright.estimator.serving_case import ServingCase
 from scoring import Point
 from tables import HEAD, LEGEND, out_of_memory, report, residuals, table
 

@@ -16,10 +16,10 @@ from operator import attrgetter
 from typing import Any
 
 import numpy as np
-from rackwright.estimate.case import stack
-from rackwright.estimate.coefficients import FILE, MOST, Residuals, bounds
-from rackwright.estimate.models import Model, registry
-from rackwright.estimate.rows import DATA, Run, runs
+from rackwright.estimator.case import stack
+from rackwright.estimator.coefficients import FILE, MOST, Residuals, bounds
+from rackwright.estimator.models import Model, registry
+from rackwright.estimator.rows import DATA, Run, runs
 from scipy.optimize import least_squares
 
 FOLDS = 5

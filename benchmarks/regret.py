@@ -16,9 +16,9 @@ from typing import Any
 
 import fit
 import numpy as np
-from rackwright.estimate.case import stack
-from rackwright.estimate.models import registry
-from rackwright.estimate.rows import Run, runs, scored
+from rackwright.estimator.case import stack
+from rackwright.estimator.models import registry
+from rackwright.estimator.rows import Run, runs, scored
 from tables import table
 
 ASKED = (

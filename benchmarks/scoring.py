@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import mean, median
 
-from rackwright.estimate.result import Band
+from rackwright.estimator.result import Band
 
 UNSUPPORTED_ERROR = 1.0
 """An unsupported scored row counts as wholly wrong."""

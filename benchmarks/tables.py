@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from rackwright.estimate.reading.scored import rules
-from rackwright.estimate.result import Band
+from rackwright.estimator.reading.scored import rules
+from rackwright.estimator.result import Band
 from scoring import Point, Score, confusion, score, within, worst
 
 FACTORS = (1.5, 2.0)

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from rackwright.compile.wants import StackPlan
     from rackwright.cost.bill import bill
     from rackwright.errors import UserError
-    from rackwright.estimate.estimate import estimate
-    from rackwright.estimate.result import Estimate
+    from rackwright.estimator.estimate import estimate
+    from rackwright.estimator.result import Estimate
     from rackwright.problems import Problem
     from rackwright.rules import check
     from rackwright.sizing.plan import SizingPlan
@@ -49,7 +49,7 @@ __getattr__ = on_first_use(
     __name__,
     {
         "Catalog": "rackwright.catalog",
-        "Estimate": "rackwright.estimate.result",
+        "Estimate": "rackwright.estimator.result",
         "Problem": "rackwright.problems",
         "SizingPlan": "rackwright.sizing.plan",
         "Spec": "rackwright.spec.spec",
@@ -58,7 +58,7 @@ __getattr__ = on_first_use(
         "bill": "rackwright.cost.bill",
         "check": "rackwright.rules",
         "compile_plan": "rackwright.compile.compile",
-        "estimate": "rackwright.estimate.estimate",
+        "estimate": "rackwright.estimator.estimate",
         "load": "rackwright.spec.load",
         "read": "rackwright.spec.load",
         "size": "rackwright.sizing.size",

@@ -190,8 +190,8 @@ def estimate(
 
     --json prints one object a line. A broken line costs only itself, and exit status 2.
     """
-    from rackwright.estimate.answer import answers
-    from rackwright.estimate.calibrate import load_calibration
+    from rackwright.estimator.answer import answers
+    from rackwright.estimator.calibrate import load_calibration
     from rackwright.report.estimate_text import show_estimate
     from rackwright.spec.source import read_file
 
@@ -212,7 +212,7 @@ def calibrate(
     as_json: AsJson = False,
 ) -> None:
     """Learn from your own runs. Says what was predicted, what you measured, and what changes; `estimate --calibration` uses it."""
-    from rackwright.estimate.calibrate import calibrate as learn
+    from rackwright.estimator.calibrate import calibrate as learn
     from rackwright.files import write_text
     from rackwright.report.estimate_text import show_calibration
 

@@ -7,10 +7,10 @@ from dataclasses import fields
 import fit
 import numpy as np
 import pytest
-from rackwright.estimate.coefficients import MOST, bounds
-from rackwright.estimate.models import registry
-from rackwright.estimate.reading.shape import FAMILIES
-from rackwright.estimate.rows import DATA, readings, runs
+from rackwright.estimator.coefficients import MOST, bounds
+from rackwright.estimator.models import registry
+from rackwright.estimator.reading.shape import FAMILIES
+from rackwright.estimator.rows import DATA, readings, runs
 
 SMALL = next(m for m in registry() if m.name == "tpu_step")
 

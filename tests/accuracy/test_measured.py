@@ -1,8 +1,8 @@
 """What a row measured: the first present reading, in the units of the bench."""
 
 import pytest
-from rackwright.estimate.reading.cells import BrokenCell, Row
-from rackwright.estimate.reading.measured import GIB, measured
+from rackwright.estimator.reading.cells import BrokenCell, Row
+from rackwright.estimator.reading.measured import GIB, measured
 
 
 def row(csv: str, **cells: str) -> Row:

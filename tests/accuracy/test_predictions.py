@@ -7,8 +7,8 @@ from pathlib import Path
 
 import accuracy
 import pytest
-from rackwright.estimate.reading.measured import METRICS
-from rackwright.estimate.rows import DATA, readings
+from rackwright.estimator.reading.measured import METRICS
+from rackwright.estimator.rows import DATA, readings
 
 OUTCOMES = {
     "tokens_per_s_per_gpu", "tokens_per_s_total", "samples_per_s_total", "tokens_per_s", "samples_per_s", "tokens_per_s_per_chip",

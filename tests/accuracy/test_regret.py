@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 import regret
-from rackwright.estimate.rows import Run, scored
+from rackwright.estimator.rows import Run, scored
 
 
 def run(row: str, rate: float, group: str = "g", sequence: int = 4096) -> Run:

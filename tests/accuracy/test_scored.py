@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from rackwright.estimate.reading.cells import Row
-from rackwright.estimate.reading.scored import FILE, rule_of, rules, unscored
+from rackwright.estimator.reading.cells import Row
+from rackwright.estimator.reading.scored import FILE, rule_of, rules, unscored
 
 BASE = {
     "training_throughput": {"seq_len": "2048", "heads": "32", "tokens_per_s_per_gpu": "1000", "pp": "1", "model": "Llama-3-8B"},

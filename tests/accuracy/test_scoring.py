@@ -1,7 +1,7 @@
 """Errors by row and by cell, intervals, factors, confusion."""
 
 import pytest
-from rackwright.estimate.result import Band
+from rackwright.estimator.result import Band
 from scoring import Point, confusion, score, within, worst
 
 

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 PURE = ROOT / "blueprints" / "rackwright"
 PULUMI = ROOT / "components" / "rackwright_pulumi"
 ORDER = (
-    *("lazy", "problems", "errors", "files", "catalog", "spec", "estimate", "sizing", "compile", "rules", "cost"),
+    *("lazy", "problems", "errors", "files", "catalog", "spec", "estimator", "sizing", "compile", "rules", "cost"),
     *("decision", "kept", "report", "terminal", "scaffold", "session", "cli"),
 )
 """Rooms of the pure half; each may import those before it. `lazy` and `problems` know nothing of the others."""

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rackwright.catalog.architecture import FIELDS, ConfigError, from_fields
-from rackwright.estimate.count import cache_elements, count
+from rackwright.estimator.count import cache_elements, count
 
 SMALL = {"layers": 4, "hidden": 512, "heads": 8, "ffn": 2048, "vocab": 32000}
 

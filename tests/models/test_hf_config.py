@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rackwright.catalog import models
 from rackwright.catalog.hf_config import ConfigError, read_hf_config, supported_types
-from rackwright.estimate.count import count
+from rackwright.estimator.count import count
 
 CONFIGS = sorted((Path(__file__).parent / "configs").glob("*.json"))
 LLAMA = json.loads((Path(__file__).parent / "configs" / "llama-3.1-70b.json").read_text())

@@ -5,7 +5,7 @@ import time
 
 import pytest
 from rackwright.catalog import models
-from rackwright.estimate.count import cache_elements, count
+from rackwright.estimator.count import cache_elements, count
 
 ROWS = models.rows()
 COUNTED = [row for row in ROWS if row.architecture.parameter_count is None]

@@ -5,7 +5,7 @@ Each walk counts matrices and convolutions once for parameters and once for oper
 
 import pytest
 from rackwright.catalog import models
-from rackwright.estimate.count import count
+from rackwright.estimator.count import count
 
 
 class Walk:

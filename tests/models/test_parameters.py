@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rackwright.catalog import models
 from rackwright.catalog.architecture import from_fields
-from rackwright.estimate.count import count
-from rackwright.estimate.parameters import ffn_matrices, gqa_matrices, lora_parameters, mla_matrices, prefix_parameters, prompt_parameters
+from rackwright.estimator.count import count
+from rackwright.estimator.parameters import ffn_matrices, gqa_matrices, lora_parameters, mla_matrices, prefix_parameters, prompt_parameters
 
 SHAPES = st.fixed_dictionaries(
     {

@@ -3,10 +3,10 @@
 from datetime import UTC, datetime, timedelta
 
 from rackwright.catalog import Catalog, models
-from rackwright.estimate import hardware
-from rackwright.estimate.case import Wires
-from rackwright.estimate.model import network_of
-from rackwright.estimate.network import Network
+from rackwright.estimator import hardware
+from rackwright.estimator.case import Wires
+from rackwright.estimator.model import network_of
+from rackwright.estimator.network import Network
 from rackwright.sizing.plan import SizingPlan
 from rackwright.sizing.size import size
 from rackwright.sizing.target import Target

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 from hypothesis import strategies as st
-from rackwright.estimate import flops
-from rackwright.estimate.coefficients import calibration
+from rackwright.estimator import flops
+from rackwright.estimator.coefficients import calibration
 from rackwright.sizing.assumptions import DEFAULT
 from rackwright.sizing.fastest import Space
 from rackwright.sizing.job import TrainingJob

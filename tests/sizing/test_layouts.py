@@ -37,7 +37,7 @@ def allowed(s: Shape, g: Grid, row: tuple[int, ...]) -> bool:
     inside = z == 3 and 1 < node < sharing and shards == node and not sharing % node
     if sharing == 1 or p > 1:
         return (z, shards) == (0 if sharing == 1 else 1, sharing)
-    return shards == sharing or inside
+    return z > 0 and (shards == sharing or inside)
 
 
 @given(
@@ -113,6 +113,9 @@ def test_pins_leave_only_what_they_say():
     assert (set(w.tensor), set(w.micro_batch)) == ({4}, {2})
     assert set(w.zero_stage) == {0, 1}
     assert set(layouts(LLAMA, zero=3).zero_stage) <= {0, 3}
+    plain = layouts(LLAMA, zero=0)
+    assert set(plain.zero_stage) == {0}
+    assert plain.replicas.max() > 1
     assert set(layouts(LLAMA, pipeline=16).pipeline) == {16}
 
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rackwright.estimate.coefficients import calibration
-from rackwright.estimate.first_token import first_token_seconds
-from rackwright.estimate.iteration import token_seconds
+from rackwright.estimator.coefficients import calibration
+from rackwright.estimator.first_token import first_token_seconds
+from rackwright.estimator.iteration import token_seconds
 from rackwright.sizing.assumptions import DEFAULT
 from rackwright.sizing.job import ServingJob, weight_bytes
 from rackwright.sizing.outcome import Outcome

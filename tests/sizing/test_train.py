@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from rackwright.estimate import flops
+from rackwright.estimator import flops
 from rackwright.sizing.plan import Limit
 from rackwright.sizing.recipe import adapted, full
 

@@ -32,7 +32,7 @@ class Architecture:
     """A stack of transformer layers, or a network known only by its published totals.
 
     Counts are plain numbers; 0 means "has none" (a U-Net has no `layers`), None means "not published" or "not set".
-    `parameter_count` replaces the formulas of estimate/parameters.py and is set only where the network is no stack of equal layers.
+    `parameter_count` replaces the formulas of estimator/parameters.py and is set only where the network is no stack of equal layers.
     """
 
     kind: Kind = "llm"

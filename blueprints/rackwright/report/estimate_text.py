@@ -6,8 +6,8 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from rackwright.estimate.calibrate import Learning
-from rackwright.estimate.result import Band, Estimate, NearestRun
+from rackwright.estimator.calibrate import Learning
+from rackwright.estimator.result import Band, Estimate, NearestRun
 from rackwright.report.tables import say, table
 from rackwright.report.words import span
 

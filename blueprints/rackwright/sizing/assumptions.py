@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, fields
 
-from rackwright.estimate.finish import CHECKPOINT_PAUSE_S, FAILURE_HOURS, RESTART_S
+from rackwright.estimator.finish import CHECKPOINT_PAUSE_S, FAILURE_HOURS, RESTART_S
 from rackwright.sizing.plan import GIB, Assumption
 
 LLAMA3 = "Llama 3 report 2024, arXiv 2407.21783"

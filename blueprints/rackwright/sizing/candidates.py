@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
+from functools import cached_property
+from typing import Any
 
 from rackwright.catalog import query
 from rackwright.catalog.read import Catalog
@@ -45,15 +47,23 @@ class Offer:
         return None if listed is None else listed * (1 - self.discount)
 
     def candidate(self, nodes: int, parallelism: Parallelism, precision: str, replicas: tuple[int, int] = (1, 1)) -> Candidate:
+        """Made by the thousand: what the offer says is filled in once, the rest on a copy."""
+        made = object.__new__(Candidate)
+        told = {"nodes": nodes, "parallelism": parallelism, "precision": precision, "replicas": replicas[0], "max_replicas": replicas[1]}
+        made.__dict__.update(self._said, **told)
+        return made
+
+    @cached_property
+    def _said(self) -> dict[str, Any]:
         o = self.offering
-        return Candidate(
+        blank = Candidate(
             cloud=o.cloud, machine=self.machine.name, accelerator=self.accelerator.name if self.accelerator else "none",
-            accelerators_per_node=self.machine.accelerator_count, nodes=nodes, region=o.region, zones=o.zones, capacity=str(o.capacity),
-            fabric=str(self.machine.fabric), parallelism=parallelism, price_usd_per_hour=self.price_usd_per_hour,
+            accelerators_per_node=self.machine.accelerator_count, nodes=0, region=o.region, zones=o.zones, capacity=str(o.capacity),
+            fabric=str(self.machine.fabric), parallelism=Parallelism(), price_usd_per_hour=self.price_usd_per_hour,
             price_as_of=o.price_as_of, price_source=o.price_source, price_region=o.price_region or "", capacity_id=self.capacity_id,
-            precision=precision, slices=self.slices, topology=self.slice.topology if self.slice else "",
-            replicas=replicas[0], max_replicas=replicas[1], place=self.place, pinned=self.pinned,
+            slices=self.slices, topology=self.slice.topology if self.slice else "", place=self.place, pinned=self.pinned,
         )  # fmt: skip
+        return dict(vars(blank))
 
 
 def offers(spec: Spec, catalog: Catalog, a: Assumptions, today: date) -> Iterator[Offer]:

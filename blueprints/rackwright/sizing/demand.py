@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from rackwright.catalog import models
 from rackwright.catalog.architecture import Architecture, ConfigError, from_fields
 from rackwright.errors import UserError
-from rackwright.estimate.adapters import adapter_inputs
-from rackwright.estimate.count import count
-from rackwright.estimate.engines import engine
-from rackwright.estimate.flops import PASSES, training_flops_per_token
-from rackwright.estimate.model import network_of
-from rackwright.estimate.network import Network
-from rackwright.estimate.parameters import lora_parameters, prefix_parameters
-from rackwright.estimate.resolve import BYTES, NF4, REAL_IMBALANCE
+from rackwright.estimator.adapters import adapter_inputs
+from rackwright.estimator.count import count
+from rackwright.estimator.engines import engine
+from rackwright.estimator.flops import PASSES, training_flops_per_token
+from rackwright.estimator.model import network_of
+from rackwright.estimator.network import Network
+from rackwright.estimator.parameters import lora_parameters, prefix_parameters
+from rackwright.estimator.resolve import BYTES, NF4, REAL_IMBALANCE
 from rackwright.problems import At, Problem
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.job import ServingJob, TrainingJob, weight_bytes

@@ -7,14 +7,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rackwright.estimate.case import TrainingCase
-from rackwright.estimate.coefficients import Calibration
-from rackwright.estimate.result import MemoryTerms, StepTerms
+from rackwright.estimator.case import TrainingCase
+from rackwright.estimator.coefficients import Calibration
+from rackwright.estimator.result import MemoryTerms, StepTerms
 from rackwright.sizing import formulas
 from rackwright.sizing.job import TrainingJob
 from rackwright.sizing.layouts import Layouts
 from rackwright.sizing.target import Machines, rows_of
 
+CHUNK = 4096
+"""Tries timed at once: their columns stay in the processor's cache, and memory stays bounded."""
 EQUAL = 1e-6
 """Times that differ by less are equal; then the smaller memory decides."""
 
@@ -53,6 +55,14 @@ class Space:
             slices=m.slices[tries.target],
         )  # fmt: skip
         return formulas.step_terms(self.job, case, self.calibrated)
+
+    def seconds(self, tries: Tries) -> np.ndarray:
+        """Of a step."""
+        count = len(tries.row)
+        if not count:
+            return np.zeros(0)
+        pieces = (tries.take(np.arange(at, min(at + CHUNK, count))) for at in range(0, count, CHUNK))
+        return np.concatenate([np.broadcast_to(self.step(piece).total, piece.row.shape) for piece in pieces])
 
     def bound_s(self, tries: Tries) -> np.ndarray:
         """Products, attention and bubble alone, in seconds; nothing is faster."""
@@ -116,10 +126,10 @@ def _by_time(space: Space, tries: Tries, need: np.ndarray) -> np.ndarray:
     bound = space.bound_s(tries)
     firsts = tries.take(_first_of_each(tries.target, bound))
     limit = np.full(len(space.machines.targets), np.inf)
-    limit[firsts.target] = space.step(firsts).total
+    limit[firsts.target] = space.seconds(firsts)
     left = np.flatnonzero(bound <= limit[tries.target] * (1 + EQUAL))
     rest = tries.take(left)
-    seconds = space.step(rest).total
+    seconds = space.seconds(rest)
     best = np.full(len(space.machines.targets), np.inf)
     np.minimum.at(best, rest.target, seconds)
     tied = np.flatnonzero(seconds <= best[rest.target] * (1 + EQUAL))

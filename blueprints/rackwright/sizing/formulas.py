@@ -8,14 +8,14 @@ from typing import Any, cast
 
 import numpy as np
 
-from rackwright.estimate import adapter_memory, memory, samples, step, tpu_step, wire
-from rackwright.estimate.case import Chip, Num, TrainingCase, Wires
-from rackwright.estimate.coefficients import PRIOR_ONLY, Calibration, Residuals
-from rackwright.estimate.flops import attention_flops
-from rackwright.estimate.models import Model
-from rackwright.estimate.rates import rates
-from rackwright.estimate.result import MemoryTerms, StepTerms
-from rackwright.estimate.states import state_bytes
+from rackwright.estimator import adapter_memory, memory, samples, step, tpu_step, wire
+from rackwright.estimator.case import Chip, Num, TrainingCase, Wires
+from rackwright.estimator.coefficients import PRIOR_ONLY, Calibration, Residuals
+from rackwright.estimator.flops import attention_flops
+from rackwright.estimator.models import Model
+from rackwright.estimator.rates import rates
+from rackwright.estimator.result import MemoryTerms, StepTerms
+from rackwright.estimator.states import state_bytes
 from rackwright.sizing.job import TrainingJob
 from rackwright.sizing.outcome import at_p80
 from rackwright.sizing.target import Target

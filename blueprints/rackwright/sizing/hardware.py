@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from rackwright.catalog.rows import Accelerator, Fabric, Machine
 from rackwright.errors import Bug
-from rackwright.estimate import hardware
-from rackwright.estimate.case import Wires
+from rackwright.estimator import hardware
+from rackwright.estimator.case import Wires
 from rackwright.sizing.target import Target
 
 

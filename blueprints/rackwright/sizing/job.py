@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass, field, replace
 
-from rackwright.estimate.case import RECOMPUTE
-from rackwright.estimate.network import Network
-from rackwright.estimate.resolve import BYTES, NF4
+from rackwright.estimator.case import RECOMPUTE
+from rackwright.estimator.network import Network
+from rackwright.estimator.resolve import BYTES, NF4
 from rackwright.sizing.layouts import Pins, Shape
 from rackwright.sizing.recipe import Recipe
 

@@ -1,7 +1,7 @@
 """A candidate against the goals: time, money, capacity mode, the organisation's limits. Every question is asked; the answers are kept."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rackwright.catalog.rows import CapacityMode, Fabric
 from rackwright.sizing import storage
@@ -20,7 +20,7 @@ HOUR = 3600.0
 @dataclass(frozen=True)
 class Goals:
     """The spec's goals and limits in numbers. month_h: hours that a cost goal of a serving stack covers, None for runs that end;
-    joined: whether machines work on one job, and so talk to one another."""
+    joined: whether machines work on one job, and so talk to one another; start: seconds until machines work; queue: of flex-start."""
 
     max_duration_s: float | None
     max_cost_usd: float | None
@@ -29,6 +29,10 @@ class Goals:
     checkpoint_interval_s: float | None
     single_node: bool
     joined: bool
+    start: Interval
+    queue: Interval
+    losses: dict[tuple[int, int, bool], "Loss"] = field(default_factory=dict, compare=False)
+    """Of the machines that were asked about, so that each is worked out once."""
 
     @staticmethod
     def of(spec: Spec, a: Assumptions) -> "Goals":
@@ -42,7 +46,20 @@ class Goals:
             checkpoint_interval_s=interval_s if isinstance(interval_s, float) else None,
             single_node=spec.blueprint.kind == "box",
             joined=w.kind not in ("serve", "batch"),
+            start=interval(a.startup_s, a.startup_band),
+            queue=interval(a.flex_wait_s, a.flex_wait_band),
         )
+
+
+@dataclass(frozen=True)
+class Loss:
+    """What interruptions take of a run: shares of its time (p10, p50, p90), seconds between two, seconds between checkpoints."""
+
+    low: float
+    mid: float
+    high: float
+    between_s: float
+    every_s: float
 
 
 @dataclass(frozen=True)
@@ -55,7 +72,7 @@ class Run:
 
     @property
     def finish(self) -> Interval | None:
-        return self.duration.plus(self.wait) if self.duration else None
+        return self.duration.plus(self.wait) if self.duration and self.wait else self.duration
 
 
 def judge(offer: Offer, nodes: int, found: Outcome, goals: Goals, a: Assumptions) -> Fit | Rejected:
@@ -108,20 +125,26 @@ def _idle(offer: Offer, nodes: int, found: Outcome, duration: Interval | None):
 
 
 def _run(offer: Offer, nodes: int, found: Outcome, goals: Goals, a: Assumptions) -> Run:
-    """Work, what checkpoints, faults and reclaims cost, and the start; each with its own spread, the wider the longer. Machines that
-    do not work on one job write no checkpoints and fail alone."""
+    """Work, what checkpoints, faults and reclaims cost, and the start; each with its own spread, the wider the longer."""
     if found.work_s is None:
         return Run()
-    spot, each = offer.offering.capacity == CapacityMode.SPOT, offer.machine.accelerator_count
-    at = storage.interruptions(nodes * each if goals.joined else each, nodes if goals.joined else 1, spot, a)
+    mode, each = offer.offering.capacity, offer.machine.accelerator_count
+    key = (nodes * each, nodes, mode == CapacityMode.SPOT) if goals.joined else (each, 1, mode == CapacityMode.SPOT)
+    loss = goals.losses.get(key) or goals.losses.setdefault(key, _loss(*key, goals, a))
+    work, band, start = found.work_s / a.goodput_routine, found.band, goals.start
+    middle = work / (1 - loss.mid)
+    duration = Interval(work * band.low / (1 - loss.low) + start.p10, middle + start.p50, work * band.high / (1 - loss.high) + start.p90)
+    alone = 1 if goals.joined else nodes
+    goodput = Goodput(a.goodput_routine * (1 - loss.mid), alone * middle / loss.between_s, loss.every_s)
+    return Run(duration, goals.queue if mode == CapacityMode.FLEX_START else None, goodput)
+
+
+def _loss(accelerators: int, nodes: int, spot: bool, goals: Goals, a: Assumptions) -> Loss:
+    """Machines that do not work on one job write no checkpoints and fail alone."""
+    at = storage.interruptions(accelerators, nodes, spot, a)
     every = (goals.checkpoint_interval_s or storage.best_interval_s(a.checkpoint_pause_s, at.between_s, a)) if goals.joined else 0.0
     mid = storage.lost_share(every, a.checkpoint_pause_s, at)
-    low, high = mid / a.interruption_band, min(mid * a.interruption_band, storage.MOST_LOST)
-    work, start = interval(found.work_s / a.goodput_routine, found.band), interval(a.startup_s, a.startup_band)
-    ran = Interval(work.p10 / (1 - low), work.p50 / (1 - mid), work.p90 / (1 - high))
-    wait = interval(a.flex_wait_s, a.flex_wait_band) if offer.offering.capacity == CapacityMode.FLEX_START else None
-    share, alone = a.goodput_routine * (1 - mid), 1 if goals.joined else nodes
-    return Run(ran.plus(start), wait, Goodput(share, alone * ran.p50 / at.between_s, every))
+    return Loss(mid / a.interruption_band, mid, min(mid * a.interruption_band, storage.MOST_LOST), at.between_s, every)
 
 
 def _cost(offer: Offer, hourly: float | None, duration: Interval | None, goals: Goals) -> Interval | None:

@@ -14,7 +14,7 @@ SEARCHED = {
     "virtual": "1, 2, 4, 8 stages per device where they divide the layers and the stages divide the micro-batches",
     "context": "powers of two that leave 8,192 tokens or more on each accelerator",
     "expert": "powers of two that divide the experts",
-    "zero": "0, 1, 2, 3 over all replicas, 3 inside each node (HSDP); 1 beside a pipeline, 3 on TPU",
+    "zero": "1, 2, 3 over all replicas, 3 inside each node (HSDP); 1 beside a pipeline, 3 on TPU, 0 where nothing can be shared",
     "micro_batch": "powers of two up to 64 that divide the sequences of a replica",
     "recompute": "none, selective, full",
     "precision": "as the spec says; auto is bf16 for training, and for serving the format the weights are published in",
@@ -181,13 +181,15 @@ def _expert(t: _Table, s: Shape, pins: Pins) -> _Table:
 
 
 def _zero(t: _Table, pins: Pins) -> _Table:
+    """0 holds more than 1 and is no faster, so it is taken where there are no others to share with, or where it is pinned."""
     t = t.cross("zero", [0, 1, 2, 3, HSDP])
     z, sharing = t["zero"], t["replicas"] * t["context"] / t["slices"]
     node = np.maximum(t["node"] / (t["tensor"] * t["pipeline"]), 1.0)
     stage = np.minimum(z, 3)
     alone, piped, tpu = sharing == 1, t["pipeline"] > 1, t["tpu"] > 0
     inside = (z < HSDP) | ((node > 1) & (node < sharing) & (sharing % node == 0))
-    allowed = np.where(tpu, z == 3, np.where(alone, z == 0, np.where(piped, z == 1, inside)))
+    shared = inside & ((z > 0) | (pins.zero == 0))
+    allowed = np.where(tpu, z == 3, np.where(alone, z == 0, np.where(piped, z == 1, shared)))
     if pins.zero is not None:
         allowed = (allowed & ((stage == pins.zero) | alone)) if pins.zero < 3 else (allowed & (stage == 3)) | (alone & (z == 0) & ~tpu)
     t = t.add("zero_stage", stage).add("shards", np.where(z == HSDP, node, sharing))

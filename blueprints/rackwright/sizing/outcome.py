@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass, field
 
-from rackwright.estimate.coefficients import PRIOR_ONLY, PRIOR_ONLY_FACTOR, Residuals
+from rackwright.estimator.coefficients import PRIOR_ONLY, PRIOR_ONLY_FACTOR, Residuals
 from rackwright.sizing.plan import Interval, Memory, Parallelism, Rejection, Speed
 
 Z80_OVER_Z90 = 0.6567

@@ -6,7 +6,7 @@ Latency is that of an M/M/1 queue on each replica. Knows neither catalog nor spe
 import math
 from dataclasses import replace
 
-from rackwright.estimate import samples
+from rackwright.estimator import samples
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.job import ServingJob, weight_bytes
 from rackwright.sizing.outcome import UNKNOWN, Outcome

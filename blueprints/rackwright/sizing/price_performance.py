@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from rackwright.catalog import query
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import CapacityMode, Machine, Offering
-from rackwright.estimate.result import Band
+from rackwright.estimator.result import Band
 from rackwright.sizing import cpu
 from rackwright.sizing.economics import HOUR, cheapest_first, per_million
 from rackwright.sizing.job import weight_bytes

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from rackwright.estimate.engines import engine
+from rackwright.estimator.engines import engine
 
 FULL, ADAPTERS, TPU = "megatron", "hf", "maxtext"
 """Families of trainers that a plan assumes: for all weights on GPU, for adapters, on TPU."""

@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rackwright.estimate import decode, serving_memory
-from rackwright.estimate.case import Num
-from rackwright.estimate.coefficients import Calibration
-from rackwright.estimate.first_token import TtftCoefficients, first_token_seconds
-from rackwright.estimate.iteration import DecodeCoefficients, prefill_seconds, requests_running, token_seconds
-from rackwright.estimate.models import Model
-from rackwright.estimate.serving_case import ServingCase
+from rackwright.estimator import decode, serving_memory
+from rackwright.estimator.case import Num
+from rackwright.estimator.coefficients import Calibration
+from rackwright.estimator.first_token import TtftCoefficients, first_token_seconds
+from rackwright.estimator.iteration import DecodeCoefficients, prefill_seconds, requests_running, token_seconds
+from rackwright.estimator.models import Model
+from rackwright.estimator.serving_case import ServingCase
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.job import ServingJob, linear_bytes
 from rackwright.sizing.outcome import Spread

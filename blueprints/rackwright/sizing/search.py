@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from rackwright.estimate.coefficients import calibration
+from rackwright.estimator.coefficients import calibration
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.demand import CustomJob, Job
 from rackwright.sizing.job import ServingJob, TrainingJob

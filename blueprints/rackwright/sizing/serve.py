@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rackwright.estimate import decode, offline, serving_memory
-from rackwright.estimate.coefficients import Calibration
+from rackwright.estimator import decode, offline, serving_memory
+from rackwright.estimator.coefficients import Calibration
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.job import ServingJob
 from rackwright.sizing.outcome import Outcome

@@ -7,14 +7,14 @@ from typing import Any
 
 from rackwright.catalog.architecture import Architecture
 from rackwright.errors import UserError
-from rackwright.estimate.coefficients import calibration
-from rackwright.estimate.config import EngineConfig, HardwareConfig, Numbers, SampleConfig, ServingConfig, ServingLayout
-from rackwright.estimate.estimate import MAX_FILL, estimate
-from rackwright.estimate.model import network_of
-from rackwright.estimate.network import Network
-from rackwright.estimate.predict import Serving
-from rackwright.estimate.resolve import serving_case
-from rackwright.estimate.result import Band, Estimate
+from rackwright.estimator.coefficients import calibration
+from rackwright.estimator.config import EngineConfig, HardwareConfig, Numbers, SampleConfig, ServingConfig, ServingLayout
+from rackwright.estimator.estimate import MAX_FILL, estimate
+from rackwright.estimator.model import network_of
+from rackwright.estimator.network import Network
+from rackwright.estimator.predict import Serving
+from rackwright.estimator.resolve import serving_case
+from rackwright.estimator.result import Band, Estimate
 from rackwright.sizing.plan import GIB
 
 MOST_RUNNING = 512

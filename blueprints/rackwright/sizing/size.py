@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import date
 
 from rackwright.catalog.read import Catalog
-from rackwright.estimate.coefficients import calibration
+from rackwright.estimator.coefficients import calibration
 from rackwright.sizing import storage
 from rackwright.sizing.assumptions import DEFAULT, Assumptions
 from rackwright.sizing.candidates import Offer
@@ -13,6 +13,7 @@ from rackwright.sizing.demand import Demand, read_demand
 from rackwright.sizing.fleet import fleet, pinned_nodes
 from rackwright.sizing.job import ServingJob, TrainingJob
 from rackwright.sizing.judge import Goals, judge
+from rackwright.sizing.needs import with_machine
 from rackwright.sizing.outcome import Outcome
 from rackwright.sizing.plan import Assumption, Fit, Limit, Rejected, Rejection, SizingPlan, StorageNeed, WorkloadFacts
 from rackwright.sizing.rank import by_distance, identity, ranked, scaling
@@ -47,7 +48,7 @@ def size(spec: Spec, catalog: Catalog | None = None, *, today: date | None = Non
     best = ranked(fits.values(), order, spec.goals.optimize_for, vertical_first=not serves)
     misses = by_distance(r for k, r in rejected.items() if k not in fits)
     facts, need = _storage(demand, best, goals, spec, a)
-    return SizingPlan(
+    made = SizingPlan(
         spec=spec.name,
         facts=facts,
         fits=best,
@@ -59,6 +60,7 @@ def size(spec: Spec, catalog: Catalog | None = None, *, today: date | None = Non
         warnings=(*demand.warnings, *_warnings(spec, best, misses, a)),
         considered=points,
     )
+    return with_machine(made, spec, catalog, a)
 
 
 def _answers(

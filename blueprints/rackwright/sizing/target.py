@@ -7,7 +7,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from rackwright.estimate.case import Chip, Wires, stack
+from rackwright.estimator.case import Chip, Wires, stack
 from rackwright.sizing.layouts import Grid
 
 C = TypeVar("C")

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from rackwright.estimate.case import RECOMPUTE
-from rackwright.estimate.coefficients import Calibration
-from rackwright.estimate.result import MemoryTerms, StepTerms
+from rackwright.estimator.case import RECOMPUTE
+from rackwright.estimator.coefficients import Calibration
+from rackwright.estimator.result import MemoryTerms, StepTerms
 from rackwright.sizing import formulas
 from rackwright.sizing.fastest import Space, Tries, fastest
 from rackwright.sizing.formulas import Seen, scaled

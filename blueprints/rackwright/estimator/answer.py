@@ -1,0 +1,39 @@
+"""A JSONL text -> an answer for every line: an estimate, or what is wrong with the line."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from rackwright.errors import UserError
+from rackwright.estimator.coefficients import Calibration
+from rackwright.estimator.estimate import estimate
+from rackwright.estimator.read import Line, read_lines
+from rackwright.estimator.result import Estimate
+from rackwright.problems import Mark, Problem
+
+
+@dataclass(frozen=True)
+class Answer:
+    """number: of the line, from 1; estimate is None where there are problems."""
+
+    number: int
+    estimate: Estimate | None
+    problems: tuple[Problem, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        if self.estimate is not None:
+            return {"ok": True, "line": self.number, **self.estimate.to_dict()}
+        return {"ok": False, "line": self.number, "problems": [p.as_json() for p in self.problems]}
+
+
+def answers(text: str, calibrated: Calibration | None = None) -> list[Answer]:
+    """One for each line that is not empty. Never raises UserError: a broken line costs only itself."""
+    return [_answer(line, calibrated) for line in read_lines(text)]
+
+
+def _answer(line: Line, calibrated: Calibration | None) -> Answer:
+    if line.config is None:
+        return Answer(line.number, None, line.problems)
+    try:
+        return Answer(line.number, estimate(line.config, calibrated))
+    except UserError as error:
+        return Answer(line.number, None, tuple(p.with_mark(Mark(line.number, 1)) for p in error.problems))

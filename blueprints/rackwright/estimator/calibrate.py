@@ -1,0 +1,160 @@
+"""Learning from the user's own runs: what was predicted, what was measured, and one factor per kind of run that brings them together.
+
+The shipped coefficients stay as they are. A factor belongs to one model, class of case and accelerator generation; it is the mean
+logarithm of measured / predicted, shrunk towards none as if PRIOR_RUNS published runs had been met exactly.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from math import exp, log
+from pathlib import Path
+from typing import Any
+
+from rackwright.errors import UserError
+from rackwright.estimator.case import stack
+from rackwright.estimator.coefficients import Calibration, calibration, key
+from rackwright.estimator.models import Model, registry
+from rackwright.estimator.reading.cells import FILES, BrokenCell, Row, read_file
+from rackwright.estimator.reading.hardware import unknown
+from rackwright.estimator.reading.measured import METRICS, UNITS, measured
+from rackwright.estimator.rows import reading
+from rackwright.problems import At, Mark, Problem
+
+PRIOR_RUNS = 2.0
+"""rackwright's choice 2026-11: after two runs of one's own the factor has gone half of the way, after eight four fifths."""
+FARTHEST = 5.0
+"""Measured over predicted, or the other way round, beyond which a cell is more likely wrong than the engine."""
+TELLING = {
+    "peft_type": "finetune_memory", "mem_printed": "training_memory", "isl": "inference_throughput", "kv_tokens": "inference_memory",
+    "tokens_per_s_per_chip": "tpu_training", "time_to_train_min": "time_to_train", "tokens_per_s_per_gpu": "training_throughput",
+}  # fmt: skip
+"""Column -> the shipped file that has it, first match wins."""
+
+
+@dataclass(frozen=True)
+class Learned:
+    """One run: before and after are predictions, in `unit`, with the shipped coefficients and with the factor."""
+
+    row_id: str
+    metric: str
+    unit: str
+    measured: float
+    before: float
+    after: float
+    kind: str
+
+
+@dataclass(frozen=True)
+class Learning:
+    """factors: by kind (model | class | generation): what predictions are multiplied with, and from how many runs."""
+
+    base: str
+    factors: dict[str, tuple[float, int]]
+    runs: tuple[Learned, ...]
+    problems: tuple[Problem, ...] = ()
+
+    def to_text(self) -> str:
+        factors = {name: {"factor": factor, "runs": n} for name, (factor, n) in self.factors.items()}
+        return json.dumps({"base": self.base, "factors": factors}, indent=1) + "\n"
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "ok": not self.problems,
+            **json.loads(self.to_text()),
+            "runs": [asdict(run) for run in self.runs],
+            "problems": [p.as_json() for p in self.problems],
+        }
+
+
+def calibrate(path: Path) -> Learning:
+    """Raises UserError where the file cannot be read, has none of the known columns, or no row of it can be used."""
+    rows = _rows(path)
+    known, c = registry(), calibration()
+    seen: list[tuple[Row, str, Model, Any, float]] = []
+    problems: list[Problem] = []
+    for row in rows:
+        try:
+            seen.extend(_seen(row, known))
+        except BrokenCell as fault:
+            problems.append(_problem(row, str(fault)))
+    before = [float(model.predict(stack([case]), c.of(model.name, model.kind))[0]) for _, _, model, case, _ in seen]
+    kinds = [key(model.name, model.classes(case), _generation(case)) for _, _, model, case, _ in seen]
+    near = []
+    for (row, metric, _, _, value), predicted, kind in zip(seen, before, kinds, strict=True):
+        if max(value / predicted, predicted / value) > FARTHEST:
+            problems.append(_problem(row, f"{row.id} {metric}: {value:,.4g} measured, {predicted:,.4g} predicted: check the cell's unit"))
+        else:
+            near.append((row, metric, value, predicted, kind))
+    if not near:
+        raise UserError(problems or [_nothing(path)], str(path))
+    factors = {kind: _factor([(value, predicted) for _, _, value, predicted, k in near if k == kind]) for *_, kind in near}
+    runs = tuple(
+        Learned(row.id, metric, UNITS[metric], value, predicted, predicted * factors[kind][0], kind)
+        for row, metric, value, predicted, kind in near
+    )
+    return Learning(c.version, dict(sorted(factors.items())), runs, tuple(problems))
+
+
+def load_calibration(path: Path | None) -> Calibration:
+    """The shipped coefficients, with the factors of the file. Raises UserError: no such file, or made with other coefficients."""
+    shipped = calibration()
+    if path is None:
+        return shipped
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        factors = {str(name): (float(f["factor"]), int(f["runs"])) for name, f in data["factors"].items()}
+        base = str(data["base"])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as fault:
+        raise UserError([Problem("E-calibration", f"not a calibration: {fault}", fix="rackwright calibrate RUNS.csv")], str(path)) from None
+    if base != shipped.version:
+        reason = f"made with coefficients {base}, this release has {shipped.version}"
+        raise UserError([Problem("E-calibration", reason, At() / "base", "rackwright calibrate RUNS.csv, once more")], str(path))
+    return replace(shipped, factors=factors)
+
+
+def _rows(path: Path) -> Sequence[Row]:
+    try:
+        rows = read_file(path)
+    except OSError as fault:
+        raise UserError(
+            [Problem("E-runs", fault.strerror or str(fault), fix="a CSV file with the columns of the shipped rows")], str(path)
+        ) from None
+    name = path.stem if path.stem in FILES else next((file for column, file in TELLING.items() if rows and column in rows[0].cells), "")
+    if not name:
+        raise UserError([_nothing(path)], str(path))
+    return [replace(row, csv=name) for row in rows]
+
+
+def _seen(row: Row, known: Iterable[Model]) -> list[tuple[Row, str, Model, Any, float]]:
+    """Readings of the row that a model speaks of. Raises BrokenCell, with the reason where the row cannot be described."""
+    found = reading(row)
+    if found.case is None:
+        raise BrokenCell(found.reason)
+    values = [(metric, measured(row, metric)) for metric in METRICS[row.csv]]
+    if reason := unknown(row):
+        raise BrokenCell(f"{row.id} hardware: {reason}")
+    return [
+        (row, metric, model, found.case, value)
+        for metric, value in values
+        for model in known
+        if value and model.metric == metric and row.csv in model.csv and model.applies(found.case)
+    ]
+
+
+def _factor(pairs: Sequence[tuple[float, float]]) -> tuple[float, int]:
+    n = len(pairs)
+    return float(f"{exp(sum(log(value / predicted) for value, predicted in pairs) / (n + PRIOR_RUNS)):.4g}"), n
+
+
+def _generation(case: Any) -> str:
+    return str(getattr(case, "step", case).chip.generation)
+
+
+def _problem(row: Row, reason: str) -> Problem:
+    return Problem("E-run", reason, At() / row.id, mark=Mark(row.line, 1))
+
+
+def _nothing(path: Path) -> Problem:
+    columns = ", ".join(f"{column} ({file})" for column, file in TELLING.items())
+    return Problem("E-runs", f"no run in {path.name} that could be learned from", fix=f"one of these columns tells the kind: {columns}")

@@ -1,0 +1,154 @@
+"""`estimate(config)`: memory, time, rates and flags of one pinned configuration, each with its interval and the runs behind it."""
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from rackwright.estimator import launch, samples
+from rackwright.estimator.band import band, inverse, scaled
+from rackwright.estimator.case import Chip
+from rackwright.estimator.coefficients import PRIOR_ONLY, Calibration, calibration
+from rackwright.estimator.config import Configuration, SampleConfig, ServingConfig, TrainingConfig
+from rackwright.estimator.finish import finish
+from rackwright.estimator.memory import usable_bytes
+from rackwright.estimator.model import network_of
+from rackwright.estimator.nearest import nearest
+from rackwright.estimator.predict import Serving, Training
+from rackwright.estimator.read import configuration
+from rackwright.estimator.resolve import architecture_of, assumed, parts, serving_case, training_case
+from rackwright.estimator.result import Band, Estimate, MemoryTerms
+
+MAX_FILL = 0.92
+"""Of accelerator memory, for samples: published runs above it fail on allocation (sizing.md section 4)."""
+PRIOR_WORDS = "prior only: no measured run of this kind on this accelerator generation"
+
+
+def estimate(config: Configuration | Mapping[str, Any], calibrated: Calibration | None = None) -> Estimate:
+    """config: a configuration, or its plain data. calibrated: the shipped coefficients when left out (see calibrate.py).
+
+    Raises UserError with every problem of the configuration, each with its path.
+    """
+    if isinstance(config, Mapping):
+        config = configuration(config)
+    c = calibrated or calibration()
+    if isinstance(config, TrainingConfig):
+        return _training(config, c)
+    return _serving(config, c) if isinstance(config, ServingConfig) else _samples(config, c)
+
+
+def _training(config: TrainingConfig, c: Calibration) -> Estimate:
+    case = training_case(config)
+    found = Training.of(case, c)
+    step_s = band(float(found.step.total), found.step_seen)
+    peak = band(float(found.memory.total), found.memory_seen)
+    rate = inverse(step_s, float(case.step_tokens))
+    limit = float(usable_bytes(case))
+    room = limit / max(found.memory_seen.p90, 1.0)
+    return Estimate(
+        id=config.id,
+        kind=config.kind,
+        memory=_plain(found.memory),
+        memory_stages=tuple(_plain(found.stage(i)) for i in range(config.layout.pipeline)) if config.layout.pipeline > 1 else (),
+        peak_memory_bytes=peak,
+        capacity_bytes=float(case.chip.memory_bytes),
+        fits=peak.p90 <= limit,
+        step=_plain(found.step),
+        step_s=step_s,
+        tokens_per_s=rate,
+        tokens_per_s_per_accelerator=scaled(rate, 1 / config.hardware.count),
+        samples_per_s=scaled(rate, 1 / config.sequence),
+        mfu=float(found.model_flops / (step_s.p50 * config.hardware.count * case.chip.base_peak_flops)),
+        largest_micro_batch=found.largest_micro_batch(room),
+        largest_context=found.largest_context(room),
+        launch=launch.training_flags(config, architecture_of(config.model), int(case.wires.per_node), bool(case.chip.is_tpu)),
+        nearest=nearest(config, case),
+        assumptions=assumed(config, case),
+        evidence=_evidence(step_s),
+        version=c.version,
+        **(finish(case, config.tokens, step_s, config.evaluations) if config.tokens else {}),
+    )
+
+
+def _serving(config: ServingConfig, c: Calibration) -> Estimate:
+    case = serving_case(config)
+    found = Serving.of(case, c)
+    if config.prefill and config.decode:
+        found = found.disaggregated(serving_case(config, config.prefill), serving_case(config, config.decode))
+    memory = _plain(found.memory)
+    output = band(found.output_tokens_per_s, found.rate_seen)
+    peak = Band(memory.total, memory.total, memory.total, found.kv_seen.n)  # the engine fills what it is given; the cache takes the error
+    return Estimate(
+        id=config.id,
+        kind=config.kind,
+        memory=memory,
+        peak_memory_bytes=peak,
+        capacity_bytes=float(case.chip.memory_bytes),
+        fits=found.starts,
+        ttft_s=None if found.is_offline else band(found.ttft_s, found.ttft_seen),
+        tpot_s=band(found.tpot_s, found.tpot_seen),
+        output_tokens_per_s=output,
+        output_tokens_per_s_per_accelerator=scaled(output, 1 / config.hardware.count),
+        requests_per_s=scaled(output, 1 / config.output_tokens),
+        concurrency=found.running,
+        kv_tokens=band(found.kv_tokens, found.kv_seen),
+        largest_context=int(found.largest_context),
+        launch=launch.serving_flags(config),
+        nearest=nearest(config, case),
+        assumptions=assumed(config, case),
+        evidence=_evidence(band(1.0, found.tpot_seen)),
+        warnings=() if found.starts else ("the weights leave no room for a cache: the server does not start",),
+        version=c.version,
+    )
+
+
+def _samples(config: SampleConfig, c: Calibration) -> Estimate:
+    """Data parallel on every accelerator; each holds the whole network."""
+    n = network_of(architecture_of(config.model))
+    chip, _ = parts(config.hardware, config.numbers)
+    count, adapter = config.hardware.count, config.adapter is not None
+    trainable = 0.005 * n.total if adapter else n.trunk
+    if config.train:
+        memory = samples.training_memory(n, config.batch, trainable, recompute=config.recompute == "full")
+    else:
+        memory = samples.forward_memory(n, config.batch, 2.0 * n.total)
+    seconds = samples.pass_seconds(n, chip, config.batch, config.train, adapter, config.recompute == "full") * config.passes
+    taken, peak = band(float(seconds), PRIOR_ONLY), band(float(memory.total), PRIOR_ONLY)
+    limit = float(chip.memory_bytes) * MAX_FILL
+    return Estimate(
+        id=config.id,
+        kind=config.kind,
+        memory=_plain(memory),
+        peak_memory_bytes=peak,
+        capacity_bytes=float(chip.memory_bytes),
+        fits=peak.p50 <= limit,
+        step_s=taken,
+        samples_per_s=inverse(taken, config.batch * count),
+        largest_micro_batch=_largest_batch(config, n, chip),
+        evidence=PRIOR_WORDS,
+        version=c.version,
+    )
+
+
+def _largest_batch(config: SampleConfig, n: Any, chip: Chip) -> int:
+    """Samples of the largest batch that fits one accelerator; 0 when none does."""
+
+    def total(batch: float) -> float:
+        if config.train:
+            trainable = 0.005 * n.total if config.adapter else n.trunk
+            return float(samples.training_memory(n, batch, trainable, recompute=config.recompute == "full").total)
+        return float(samples.forward_memory(n, batch, 2.0 * n.total).total)
+
+    each = total(1) - total(0)
+    return max(int((float(chip.memory_bytes) * MAX_FILL - total(0)) / each), 0) if each else 0
+
+
+def _evidence(b: Band) -> str:
+    return f"{b.n} measured runs of its class" if b.n else PRIOR_WORDS
+
+
+def _plain(terms: Any) -> Any:
+    """Numpy's numbers as Python's own."""
+    return type(terms)(*(float(getattr(terms, f.name)) for f in fields(terms)))
+
+
+__all__ = ["MemoryTerms", "estimate"]

@@ -1,0 +1,35 @@
+"""The fitted models of the estimator, one per kind of measurement: what `benchmarks/fit.py` fits and the accuracy bench scores."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Model:
+    """One thing that can be measured and predicted.
+
+    metric: the column of the accuracy bench; kind: dataclass of its coefficients; predict: case of arrays, coefficients -> array in the
+    metric's unit; classes: one case -> its residual classes, particular before general, the last one "all"; cell: one case -> label of
+    the cell in whose mean it counts (framework x hardware), so that one large table does not carry the fit; applies: which cases.
+    """
+
+    name: str
+    metric: str
+    csv: tuple[str, ...]
+    kind: Any
+    predict: Callable[[Any, Any], np.ndarray]
+    classes: Callable[[Any], tuple[str, ...]]
+    applies: Callable[[Any], bool]
+    loss_scale: float = 0.1
+    """Residuals (log) beyond this count linearly, not squared."""
+
+
+def registry() -> tuple[Model, ...]:
+    """Every model, in the order of the file."""
+    from rackwright.estimator import adapter_memory, decode, finish, memory, offline, serving_memory, step, tpu_step
+
+    rooms = (step, tpu_step, finish, memory, adapter_memory, decode, offline, serving_memory)
+    return tuple(model for room in rooms for model in room.MODELS)

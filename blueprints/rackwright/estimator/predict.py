@@ -1,0 +1,136 @@
+"""Which formulas speak of a case, with their coefficients and the residuals of their class. One case, not arrays.
+
+Residuals of a class count as evidence only for accelerator generations that were measured; any other is "prior only".
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from types import ModuleType
+from typing import Any, TypeVar, cast
+
+from rackwright.estimator import adapter_memory, decode, first_token, memory, offline, serving_memory, step, tpu_step
+from rackwright.estimator.case import TrainingCase
+from rackwright.estimator.coefficients import Calibration, Residuals
+from rackwright.estimator.flops import attention_flops
+from rackwright.estimator.largest import largest
+from rackwright.estimator.models import Model
+from rackwright.estimator.result import MemoryTerms, StepTerms
+from rackwright.estimator.serving_case import ServingCase
+
+T = TypeVar("T", StepTerms, MemoryTerms)
+
+
+def factor(model: Model, case: TrainingCase | ServingCase, c: Calibration) -> float:
+    """What the user's own runs multiply a prediction with."""
+    return c.factor(model.name, model.classes(case), str(case.chip.generation))
+
+
+def times(terms: T, by: float) -> T:
+    """Every term, so that they still sum to the prediction."""
+    return terms if by == 1 else type(terms)(*(getattr(terms, f.name) * by for f in fields(cast(Any, terms))))
+
+
+def seen(model: Model, case: TrainingCase | ServingCase, c: Calibration) -> Residuals:
+    """Residuals of the case's class in that model."""
+    return c.residual(model.name, model.classes(case), str(case.chip.generation))
+
+
+@dataclass(frozen=True)
+class Training:
+    """Step and memory of one training case."""
+
+    case: TrainingCase
+    step: StepTerms
+    memory: MemoryTerms
+    step_seen: Residuals
+    memory_seen: Residuals
+    room: ModuleType
+    coefficients: object
+
+    @classmethod
+    def of(cls, case: TrainingCase, c: Calibration) -> "Training":
+        timing = tpu_step if case.chip.is_tpu else step
+        room = adapter_memory if adapter_memory.speaks_of(case) else memory
+        model, kept = timing.MODELS[0], room.MODELS[0]
+        k = c.of(kept.name, kept.kind)
+        terms = room.adapter_memory(case, k) if room is adapter_memory else room.training_memory(case, k)
+        seconds = timing.step_seconds(case, c.of(model.name, model.kind))
+        seconds, terms = times(seconds, 1 / factor(model, case, c)), times(terms, factor(kept, case, c))
+        return cls(case, seconds, terms, seen(model, case, c), c.residual(kept.name, kept.classes(case)), room, k)
+
+    @property
+    def model_flops(self) -> float:
+        """Of one step, recompute not counted."""
+        n, passes = self.case.network, self.case.passes
+        return (passes * n.matmul + attention_flops(n, self.case.sequence)) * self.case.step_tokens
+
+    def stage(self, index: int) -> MemoryTerms:
+        terms: Callable[..., MemoryTerms] = getattr(self.room, "adapter_memory", None) or self.room.training_memory
+        return terms(self.case, self.coefficients, stage=float(index))
+
+    def largest_micro_batch(self, limit_bytes: float) -> int:
+        return largest(lambda b: self._peak(micro_batch=float(b)) <= limit_bytes)
+
+    def largest_context(self, limit_bytes: float) -> int:
+        """At one sequence a micro-batch; a multiple of the context-parallel group."""
+        step = max(int(self.case.context), 1)
+        return largest(lambda x: self._peak(micro_batch=1.0, mean_length=0.0, sequence=float(x * step)) <= limit_bytes) * step
+
+    def _peak(self, **changed: float) -> float:
+        return float(self.room.peak_bytes(replace(self.case, **changed), self.coefficients))
+
+
+@dataclass(frozen=True)
+class Serving:
+    """Latency, rate and cache of one deployment; per replica where not said, rates over all replicas."""
+
+    case: ServingCase
+    memory: MemoryTerms
+    starts: bool
+    is_offline: bool
+    running: float
+    ttft_s: float
+    tpot_s: float
+    output_tokens_per_s: float
+    kv_tokens: float
+    largest_context: float
+    ttft_seen: Residuals
+    tpot_seen: Residuals
+    rate_seen: Residuals
+    kv_seen: Residuals
+    calibrated: Calibration
+
+    @classmethod
+    def of(cls, case: ServingCase, c: Calibration) -> "Serving":
+        tpot, ttft = decode.MODELS
+        rate, kv = offline.MODELS[0], serving_memory.MODELS[0]
+        k, first = c.of(tpot.name, tpot.kind), c.of(ttft.name, ttft.kind)
+        pool, most = c.of(kv.name, kv.kind), c.of(rate.name, rate.kind)
+        is_offline = case.concurrency == float("inf") and not case.rate
+        running = float(decode.requests_running(case, k))
+        loaded = replace(case, concurrency=running) if is_offline else case
+        token_s = float(decode.decode_seconds(loaded, k)) * factor(tpot, case, c)
+        first_s = float(first_token.first_token_seconds(loaded, decode.DecodeCoefficients(), first)) * factor(ttft, case, c)
+        if is_offline:
+            output = float(offline.offline_tokens_per_s(case, most)) * factor(rate, case, c)
+        elif case.open_loop:
+            output = float(case.rate * case.output)
+        else:
+            output = float(offline.closed_loop_tokens_per_s(case, first_s, token_s))
+        latency = seen(tpot, case, c)
+        return cls(
+            case, serving_memory.serving_memory(case, pool), serving_memory.starts(case), is_offline, running, first_s, token_s,
+            output * case.replicas, float(serving_memory.kv_tokens(case, pool)), float(serving_memory.largest_context(case, pool)),
+            seen(ttft, case, c), latency, seen(rate, case, c) if is_offline else latency,
+            c.residual(kv.name, kv.classes(case)), c,
+        )  # fmt: skip
+
+    def disaggregated(self, prefill: ServingCase, decoding: ServingCase) -> "Serving":
+        """The same, with prompts and answers on pools of their own."""
+        model = decode.MODELS[0]
+        k = self.calibrated.of(model.name, model.kind)
+        pair = offline.disaggregated(prefill, decoding, lambda x: decode.prefill_seconds(x, k), lambda x: decode.decode_seconds(x, k))
+        return replace(
+            self, ttft_s=float(pair.ttft_s), tpot_s=float(pair.tpot_s), output_tokens_per_s=float(pair.output_tokens_per_s),
+            is_offline=False,
+        )  # fmt: skip

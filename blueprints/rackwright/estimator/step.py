@@ -1,0 +1,182 @@
+"""Time of one training step on GPUs, by term: work of kernels.py, traffic of wire.py, and what a pipeline makes of both.
+
+T = m * slowest stage + (all stages - slowest) / v + what of gradients and updates does not hide. Sources: Narayanan et al. 2021 (arXiv
+2104.04473) for the bubble over v chunks, with the head on the last stage; overlap as in sizing.md section 8. The TPU's step is
+tpu_step.py. Knows neither catalog nor spec.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rackwright.estimator import wire
+from rackwright.estimator.case import Num, TrainingCase
+from rackwright.estimator.coefficients import fitted
+from rackwright.estimator.kernels import expert_hidden, work
+from rackwright.estimator.models import Model
+from rackwright.estimator.result import StepTerms
+
+UPDATE_BYTES = 30.0
+"""Per parameter of the optimizer's shard: fp32 master and two moments read and written, gradient read, weight written."""
+HOST_UPDATE_BYTES_PER_S = 25e9
+"""Of host memory per accelerator while Adam runs there: 200 GB/s of a two-socket server over 8."""
+PIPELINE_EXPOSED = 0.5
+"""Of traffic between stages: sends overlap with the next micro-batch's work, receives are waited for. Fitted at 0.45 to 0.5, then fixed."""
+CONTEXT_EXPOSED = 0.3
+"""Of the ring's traffic: each step hides behind attention to the block at hand (arXiv 2310.01889), the first does not."""
+BACKWARD = 2 / 3
+"""Of a micro-batch's time: gradients are ready to be sent during this part of the last one."""
+NODE = 8.0
+"""Accelerators up to which no straggler is waited for."""
+MEASURED = ("ampere", "hopper", "blackwell")
+"""Generations of which published runs print a rate; of others the step is prior only."""
+
+
+@dataclass(frozen=True)
+class StepCoefficients:
+    """Shares are of Chip.sustained_share, so that 1 is what a large product alone reaches."""
+
+    matrix_share: float = fitted(0.8, 0.3, 1.0, "of the sustained matrix rate, products within a model", spread=0.1)
+    power_exponent: float = fitted(0.5, 0.0, 1.0, "of the power cap over nameplate power in that rate", spread=0.4)
+    tuned_gain: float = fitted(1.2, 0.9, 1.5, "of kernels made for the generation, Hopper and later, over general ones", spread=0.12)
+    narrow_share: float = fitted(0.85, 0.2, 1.0, "of the added speed of FP8 and FP4 that products keep", spread=0.15)
+    attention_share: float = fitted(0.55, 0.1, 1.0, "of the sustained rate that attention reaches on A100", spread=0.15)
+    triton_share: float = fitted(0.6, 0.2, 1.0, "of that, the first FlashAttention in Triton", spread=0.2)
+    attention_lag: float = fitted(0.45, 0.0, 1.0, "exponent by which attention falls behind faster matrices", spread=0.3)
+    tuned_attention_share: float = fitted(0.45, 0.1, 0.9, "of the sustained rate, attention made for the generation", spread=0.12)
+    head_half: float = fitted(32.0, 0.0, 256.0, "head width at which attention reaches half its rate", "numbers")
+    eager_passes: float = fitted(1.2, 0.1, 5.0, "over the byte count of norms and activations, kernel by kernel", spread=0.3)
+    fused_passes: float = fitted(0.6, 0.05, 5.0, "the same fused or compiled", spread=0.4)
+    operand_passes: float = fitted(0.7, 0.0, 3.0, "over the byte count of the operands of products", spread=0.4)
+    loss_passes: float = fitted(1.3, 0.0, 5.0, "over the byte count of logits and loss", spread=0.4)
+    layer_s: float = fitted(1e-4, 0.0, 2e-3, "of a layer and micro-batch, whatever its size: launches and gaps", "s", spread=0.8)
+    expert_share: float = fitted(0.8, 0.3, 1.2, "of the product rate, grouped products of wide experts", spread=0.2)
+    expert_half: float = fitted(600.0, 0.0, 5000.0, "width or tokens of an expert at which they reach half that", spread=0.8)
+    dispatch_passes: float = fitted(1.5, 0.0, 6.0, "over the byte count of sorting tokens to experts and back")
+    expert_layer_s: float = fitted(5e-4, 0.0, 5e-3, "of a layer with experts and micro-batch: routing, sizes read back", "s", spread=0.6)
+    expert_gain_per_year: float = fitted(0.5, 0.0, 1.5, "by which software for experts gets faster each year", "1/year", spread=0.6)
+    expert_exposed: float = fitted(0.2, 0.05, 1.0, "of all-to-all traffic that is waited for", spread=0.4)
+    tensor_exposed: float = fitted(0.7, 0.0, 1.5, "of tensor-parallel traffic that is waited for", spread=0.4)
+    data_hidden: float = fitted(0.88, 0.5, 1.0, "of gradient and weight traffic that can hide behind work", spread=0.1)
+    straggler: float = fitted(0.01, 0.0, 0.1, "added to a step each time the nodes double: waiting for the slowest", spread=1.0)
+
+
+def step_seconds(case: TrainingCase, k: StepCoefficients) -> StepTerms:
+    """Seconds of one optimizer step by term, on GPUs. Totals of communication count what overlaps too."""
+    w, m, stages = work(case, k), case.micro_batches, case.pipeline
+    tensor, context, expert, between = _micro_batch_traffic(case)
+    layers = w.layers + w.again + k.tensor_exposed * tensor + CONTEXT_EXPOSED * context + k.expert_exposed * expert
+    slowest = _slowest_stage(case, layers, w.head)
+    whole = layers + w.head
+    data, data_exposed = _data_seconds(case, whole / stages, k)
+    optimizer, offload = _update_seconds(case)
+    share = m / stages
+    bubble = m * slowest + (whole - slowest) / case.virtual - share * whole
+    between_exposed = m * PIPELINE_EXPOSED * between
+    all_but_waiting = share * whole + bubble + between_exposed + data_exposed + optimizer + offload
+    straggling = k.straggler * np.log2(np.maximum(case.accelerators / NODE, 1)) * all_but_waiting
+    return StepTerms(
+        compute=share * (w.layers + w.head),
+        recompute=share * w.again,
+        bubble=bubble,
+        optimizer=optimizer,
+        offload=offload,
+        tensor_exposed=share * k.tensor_exposed * tensor,
+        context_exposed=share * CONTEXT_EXPOSED * context,
+        expert_exposed=share * k.expert_exposed * expert,
+        pipeline_exposed=between_exposed,
+        data_exposed=data_exposed + straggling,
+        tensor_total=share * tensor,
+        context_total=share * context,
+        expert_total=share * expert,
+        pipeline_total=m * between,
+        data_total=data,
+    )
+
+
+def tokens_per_s_per_accelerator(case: TrainingCase, k: StepCoefficients) -> Num:
+    return case.step_tokens / case.accelerators / step_seconds(case, k).total
+
+
+def _slowest_stage(case: TrainingCase, layers_s: Num, head_s: Num) -> Num:
+    """The last stage carries the head. Where the stages do not divide the layers it has what is left over."""
+    each = np.ceil(case.network.layers / case.pipeline)
+    last = np.maximum(case.network.layers - (case.pipeline - 1) * each, 0)
+    one = layers_s / np.maximum(case.network.layers, 1)
+    return np.where(np.greater(case.pipeline, 1), np.maximum(one * each, one * last + head_s), layers_s + head_s)
+
+
+def _micro_batch_traffic(case: TrainingCase) -> tuple[Num, Num, Num, Num]:
+    """Seconds on the wire of one micro-batch: tensor, context and expert over all stages, and over one boundary between stages."""
+    n, tensor, wires = case.network, case.tensor, case.wires
+    tokens = case.tokens / case.context
+    passes = 2 + np.equal(case.recompute, 2) * case.recompute_share
+    latency = 2 * passes * wire.ring_latency_s(tensor)
+    kv_width = np.where(np.greater(n.kv_rank, 0), n.kv_rank + n.rope_dim, n.kv_heads * n.head_dim / tensor)
+    split = np.where(np.greater(case.sequence_parallel, 0), tensor, 1.0)
+    experts = wire.expert_bytes(case.expert, tokens / tensor, expert_hidden(n), n.top_k, wires.domain)
+    boundary = wire.pipeline_bytes(case.pipeline, tokens / split, n.hidden) * case.virtual
+    return (
+        n.layers * (wire.group_seconds(wire.tensor_bytes(tensor, tokens, n.hidden, passes), tensor, wires) + latency),
+        wire.group_seconds(wire.context_bytes(case.context, tokens, kv_width) * n.layers, case.context * tensor, wires),
+        wire.expert_seconds(experts, wires) * n.moe_layers * case.moe_imbalance,
+        wire.group_seconds(boundary, case.accelerators, wires),
+    )
+
+
+def _data_seconds(case: TrainingCase, micro_batch_s: Num, k: StepCoefficients) -> tuple[Num, Num]:
+    """Of one step over data-parallel copies: on the wire, and waited for."""
+    n, group = case.network, case.replicas * case.context
+    dense = (n.trunk - n.routed) / (case.tensor * case.pipeline)
+    sets = np.maximum(group * case.tensor / (case.expert * case.expert_tensor), 1)
+    experts = n.routed / (case.pipeline * case.expert * case.expert_tensor)
+    trained = np.where(np.greater(case.adapter, 0), case.trainable / np.maximum(n.trunk, 1), 1.0)
+    reduced = trained * (wire.reduce_bytes(group, dense, case.gradient_bytes) + wire.reduce_bytes(sets, experts, case.gradient_bytes))
+    inside = np.minimum(sets, case.shards)
+    gathered = wire.gather_bytes(case.shards, dense) + wire.gather_bytes(inside, experts)
+    across = wire.reduce_bytes(group / case.shards, dense / case.shards, case.gradient_bytes) * trained
+    window = micro_batch_s * np.where(np.greater(case.virtual, 1), np.minimum(case.micro_batches, case.pipeline), BACKWARD)
+    sharded = np.greater_equal(case.zero_stage, 3)
+    once = wire.spread_seconds(np.where(sharded, across, reduced), group, case.tensor, case.wires)
+    each = np.where(sharded, wire.spread_seconds(gathered, case.shards, case.tensor, case.wires), 0.0)
+    shown = case.micro_batches * wire.exposed(each, k.data_hidden, micro_batch_s) + wire.exposed(once, k.data_hidden, window)
+    return case.micro_batches * each + once, shown
+
+
+def _update_seconds(case: TrainingCase) -> tuple[Num, Num]:
+    """The optimizer's pass over its shard, and what goes to the host and back."""
+    n = case.network
+    held = (n.trunk - n.routed) / (case.tensor * case.pipeline) + n.routed / (case.pipeline * case.expert * case.expert_tensor)
+    trained = np.where(np.greater(case.adapter, 0), case.trainable / (case.tensor * case.pipeline), held)
+    shard = trained / np.where(np.greater_equal(case.zero_stage, 1), case.shards, 1.0)
+    away = np.greater(case.offload_optimizer, 0)
+    crossing = shard * (case.gradient_bytes + wire.BYTES) / case.chip.host_bytes_per_s
+    kept = case.tokens / case.context * n.hidden * wire.BYTES * n.layers / (case.tensor * case.pipeline)
+    activations = np.greater(case.offload_activations, 0) * 2 * kept * case.micro_batches / case.chip.host_bytes_per_s
+    update = shard * UPDATE_BYTES
+    return (
+        np.where(away, update / HOST_UPDATE_BYTES_PER_S, update / case.chip.bandwidth_bytes_per_s),
+        np.where(away, crossing, 0.0) + activations,
+    )
+
+
+def classes(case: TrainingCase) -> tuple[str, ...]:
+    """Residual classes: experts and narrow formats miss by more than the rest. No run measures adapters or other generations."""
+    if case.adapter or case.chip.generation not in MEASURED:
+        return ("not measured",)
+    if case.network.is_moe:
+        return ("moe", "all")
+    return (*(("dense narrow",) if case.chip.peak_flops > case.chip.base_peak_flops else ()), "dense", "all")
+
+
+def applies(case: Any) -> bool:
+    return not case.chip.is_tpu
+
+
+MODELS = (
+    Model(
+        "step", metric="tokens_per_s_per_accel", csv=("training_throughput",), kind=StepCoefficients,
+        predict=tokens_per_s_per_accelerator, classes=classes, applies=applies,
+    ),
+)  # fmt: skip

@@ -1,0 +1,29 @@
+"""Training cases for the memory tests: a model of the catalog on one kind of accelerator, everything else a keyword."""
+
+from functools import cache
+from typing import Any
+
+from rackwright.catalog import models
+from rackwright.estimator.case import Chip, TrainingCase, Wires
+from rackwright.estimator.memory import MemoryCoefficients
+from rackwright.estimator.model import network_of
+from rackwright.estimator.network import Network
+
+GIB = 2**30
+PRIOR = MemoryCoefficients()
+CHIP = Chip("hopper", 80e9, 3.35e12, 989e12, 989e12)
+WIRES = Wires(450e9, 50e9, 8.0, 8.0)
+
+
+@cache
+def network(name: str) -> Network:
+    row = models.find(name)
+    assert row is not None
+    return network_of(row.architecture)
+
+
+def case(model: str | Network = "llama-3.1-8b", **said: Any) -> TrainingCase:
+    """One sequence of 4,096 on one accelerator unless said; replicas and shards follow `shards`."""
+    n = network(model) if isinstance(model, str) else model
+    fixed = {"accelerators": 1.0, "sequence": 4096.0, "micro_batch": 1.0, "micro_batches": 1.0, "compiled": 1.0}
+    return TrainingCase(n, CHIP, WIRES, **(fixed | said))

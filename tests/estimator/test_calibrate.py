@@ -1,0 +1,102 @@
+"""One's own runs: what is learned, how far it goes, and what is left out."""
+
+import json
+
+import pytest
+from rackwright import UserError
+from rackwright.estimator.calibrate import PRIOR_RUNS, calibrate, load_calibration
+from rackwright.estimator.coefficients import calibration
+from rackwright.estimator.estimate import estimate
+from rackwright.estimator.reading.cells import read_file
+from rackwright.estimator.rows import DATA
+
+from tests.estimator.configs import training_data
+
+SEEN = "TT0001"
+
+
+def shipped_row(row_id: str = SEEN) -> dict[str, str]:
+    return next(row.cells for row in read_file(DATA / "training_throughput.csv") if row.id == row_id)
+
+
+def written(folder, *rows: dict[str, str]):
+    path = folder / "runs.csv"
+    lines = [",".join(rows[0]), *(",".join(f'"{cell}"' for cell in row.values()) for row in rows)]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def faster(by: float, name: str = "OWN1", **changed: str) -> dict[str, str]:
+    row = shipped_row()
+    return row | {"row_id": name, "tokens_per_s_per_gpu": str(float(row["tokens_per_s_per_gpu"]) * by), **changed}
+
+
+def test_what_is_learned_goes_part_of_the_way_and_further_with_more_runs(tmp_path):
+    one = calibrate(written(tmp_path, faster(1.5)))
+    many = calibrate(written(tmp_path, *(faster(1.5, f"OWN{i}") for i in range(8))))
+    (kind, (little, n)), (much, m) = next(iter(one.factors.items())), next(iter(many.factors.values()))
+    assert (n, m) == (1, 8)
+    assert kind.startswith("step | ")
+    gap = one.runs[0].measured / one.runs[0].before
+    assert little == pytest.approx(gap ** (1 / (1 + PRIOR_RUNS)), rel=1e-3)
+    assert much == pytest.approx(gap ** (8 / (8 + PRIOR_RUNS)), rel=1e-3)
+    assert one.runs[0].after == pytest.approx(one.runs[0].before * little)
+
+
+def test_an_estimate_uses_it_for_its_kind_alone(tmp_path):
+    path = tmp_path / "calibration.json"
+    path.write_text(calibrate(written(tmp_path, *(faster(1.3, f"OWN{i}") for i in range(4)))).to_text())
+    own = load_calibration(path)
+    factor = next(iter(own.factors.values()))[0]
+    data = training_data(engine={"name": "Composer"}, model="llama-2-7b", sequence=2048, recompute="full")
+    plain, learned = estimate(data), estimate(data, own)
+    assert plain.tokens_per_s
+    assert learned.tokens_per_s
+    assert learned.tokens_per_s.p50 == pytest.approx(plain.tokens_per_s.p50 * factor)
+    assert learned.peak_memory_bytes == plain.peak_memory_bytes
+    elsewhere = data | {"hardware": {"accelerator": "A100", "count": 8}}
+    assert estimate(elsewhere) == estimate(elsewhere, own)
+
+
+def test_a_cell_in_another_unit_is_named_and_not_learned_from(tmp_path):
+    found = calibrate(written(tmp_path, faster(1.1), faster(1000, "OWN2")))
+    assert [run.row_id for run in found.runs] == ["OWN1"]
+    assert "OWN2 tokens_per_s_per_accel" in found.problems[0].reason
+    assert "unit" in found.problems[0].reason
+
+
+@pytest.mark.parametrize(
+    ("column", "text"), [("layers", "many"), ("seq_len", "-1"), ("hardware", "H900"), ("tokens_per_s_per_gpu", "fast")]
+)
+def test_a_broken_cell_costs_only_its_row(tmp_path, column, text):
+    found = calibrate(written(tmp_path, faster(1.1), faster(1.2, "OWN2", **{column: text})))
+    assert [run.row_id for run in found.runs] == ["OWN1"]
+    (problem,) = found.problems
+    assert text in problem.reason
+    assert problem.mark
+    assert problem.mark.line == 3
+
+
+@pytest.mark.parametrize("text", ["", "a,b\n1,2\n", "isl,osl\n"])
+def test_a_file_without_runs_is_refused(tmp_path, text):
+    path = tmp_path / "runs.csv"
+    path.write_text(text)
+    with pytest.raises(UserError):
+        calibrate(path)
+    with pytest.raises(UserError):
+        calibrate(tmp_path / "none.csv")
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"base": "fit-0", "factors": {}}', '{"base": 1}', '{"factors": {"a": {}}, "base": "x"}'])
+def test_a_calibration_of_other_coefficients_is_refused(tmp_path, text):
+    path = tmp_path / "calibration.json"
+    path.write_text(text)
+    with pytest.raises(UserError):
+        load_calibration(path)
+
+
+def test_without_a_file_the_shipped_ones_are_taken(tmp_path):
+    assert load_calibration(None) == calibration()
+    path = tmp_path / "none.json"
+    path.write_text(json.dumps({"base": calibration().version, "factors": {}}))
+    assert load_calibration(path) == calibration()

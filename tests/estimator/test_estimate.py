@@ -1,0 +1,207 @@
+"""The estimate of a pinned configuration: its laws, its anchors, its flags."""
+
+from dataclasses import asdict, replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rackwright.estimator.coefficients import calibration
+from rackwright.estimator.estimate import estimate
+from rackwright.estimator.result import Band, Estimate
+
+from tests.estimator.configs import serving_data, training_data
+
+GIB = 2**30
+PRIOR_ONLY = {
+    "T4": serving_data(hardware={"accelerator": "T4"}, model="llama-3.2-1b", layout={}, weight_numbers="fp16", input_tokens=200),
+    "L4": serving_data(hardware={"accelerator": "L4"}, model="llama-3.2-1b", layout={}),
+    "T4 training": training_data(hardware={"accelerator": "T4"}, model="llama-3.2-1b", numbers="fp16", sequence=1024, global_batch=8),
+    "diffusion": {"kind": "samples", "model": "sdxl", "hardware": {"accelerator": "L4"}, "passes": 30},
+    "vision": {"kind": "samples", "model": "vit-l-16", "hardware": {"accelerator": "H100"}, "batch": 64, "train": True},
+}
+
+
+def bands(e: Estimate) -> dict[str, Band]:
+    return {name: value for name, value in vars(e).items() if isinstance(value, Band)}
+
+
+@pytest.mark.parametrize("data", [training_data(), serving_data(), serving_data(concurrency=None), *PRIOR_ONLY.values()])
+def test_bands_are_in_order(data):
+    for name, b in bands(estimate(data)).items():
+        assert 0 < b.p10 <= b.p50 <= b.p90, name
+
+
+def test_terms_sum_to_the_headline():
+    e = estimate(training_data(layout={"pipeline": 2}, global_batch=16))
+    assert e.memory.total == pytest.approx(e.peak_memory_bytes.p50)
+    assert e.step is not None
+    assert e.step_s is not None
+    assert e.step.total == pytest.approx(e.step_s.p50)
+    assert max(t.total for t in e.memory_stages) == pytest.approx(e.memory.total)
+    assert len(e.memory_stages) == 2
+
+
+def test_rates_agree_with_the_step():
+    e = estimate(training_data(tokens=1e9))
+    assert e.step_s
+    assert e.tokens_per_s
+    assert e.tokens_per_s_per_accelerator
+    assert e.samples_per_s
+    assert e.time_to_train_s
+    assert e.tokens_per_s.p50 == pytest.approx(16 * 8192 / e.step_s.p50)
+    assert e.tokens_per_s.p90 == pytest.approx(16 * 8192 / e.step_s.p10)
+    assert e.tokens_per_s_per_accelerator.p50 * 8 == pytest.approx(e.tokens_per_s.p50)
+    assert e.samples_per_s.p50 * 8192 == pytest.approx(e.tokens_per_s.p50)
+    assert e.time_to_train_s.p50 > 1e9 / e.tokens_per_s.p50
+
+
+@pytest.mark.parametrize("name", PRIOR_ONLY)
+def test_without_measured_runs_it_says_so_and_the_factor_is_two(name):
+    e = estimate(PRIOR_ONLY[name])
+    assert e.evidence.startswith("prior only")
+    b = e.step_s or e.tpot_s
+    assert b is not None
+    assert b.n == 0
+    assert b.p90 / b.p50 >= 2
+    assert b.p50 / b.p10 >= 2
+
+
+def test_one_accelerator_sends_nothing():
+    e = estimate(training_data(hardware={"accelerator": "H100"}, model="llama-3.2-1b", global_batch=4))
+    assert e.step is not None
+    assert {name: value for name, value in asdict(e.step).items() if "_exposed" in name or "_total" in name or name == "bubble"} == {
+        name: 0.0 for name in asdict(e.step) if "_exposed" in name or "_total" in name or name == "bubble"
+    }
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.sampled_from([2, 4, 8]), st.sampled_from(["scale_up_gb_s", "scale_out_gb_s"]), st.floats(1.05, 4))
+def test_more_bandwidth_never_slows_a_step(tensor, link, more):
+    slow = {"accelerator": "H100-80GB", "count": 32, "scale_up_gb_s": 300, "scale_out_gb_s": 12}
+    fast = slow | {link: slow[link] * more}
+    one, other = (estimate(training_data(hardware=h, layout={"tensor": tensor}, global_batch=64)) for h in (slow, fast))
+    assert one.step_s
+    assert other.step_s
+    assert other.step_s.p50 <= one.step_s.p50 * (1 + 1e-9)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(1, 4), st.sampled_from(["none", "selective", "full"]))
+def test_doubling_replicas_at_fixed_batch_keeps_tokens(power, recompute):
+    def of(count: int) -> float:
+        e = estimate(training_data(hardware={"accelerator": "H100-80GB", "count": count}, global_batch=256, recompute=recompute))
+        assert e.tokens_per_s
+        assert e.step_s
+        return e.tokens_per_s.p50 * e.step_s.p50
+
+    assert of(8 * 2**power) == pytest.approx(of(8)) == pytest.approx(256 * 8192)
+
+
+@pytest.mark.parametrize("model", ["llama-3.1-8b", "mixtral-8x7b"])
+def test_the_largest_micro_batch_fits_and_the_next_does_not(model):
+    data = training_data(
+        model=model, hardware={"accelerator": "H200", "count": 64}, sequence=2048, global_batch=64 * 1024, recompute="full"
+    )
+    most = estimate(data).largest_micro_batch
+    assert most is not None
+    assert most > 1
+    assert estimate(data | {"micro_batch": most, "global_batch": 64 * most}).fits
+    assert not estimate(data | {"micro_batch": most + 1, "global_batch": 64 * (most + 1)}).fits
+
+
+def test_recompute_gives_memory_for_time():
+    none, full = (estimate(training_data(recompute=r)) for r in ("none", "full"))
+    assert full.memory.activations < none.memory.activations
+    assert full.step
+    assert none.step
+    assert full.step.recompute > none.step.recompute == 0
+
+
+SPEAKS_OF = {
+    "step": training_data(),
+    "tpu_step": training_data(hardware={"accelerator": "v5p", "count": 8}, engine={"name": "MaxText"}),
+    "memory": training_data(),
+    "adapter_memory": training_data(adapter={"type": "lora"}, engine={"name": "HF"}),
+    "decode": serving_data(),
+    "ttft": serving_data(),
+    "offline": serving_data(concurrency=None),
+    "kv_capacity": serving_data(),
+}
+
+
+@pytest.mark.parametrize("model", SPEAKS_OF)
+def test_a_mutated_coefficient_moves_the_estimate(model):
+    shipped = calibration()
+    changed = {name: value * 1.5 for name, value in shipped.models[model].items()}
+    other = replace(shipped, models={**shipped.models, model: changed})
+    assert estimate(SPEAKS_OF[model]).to_dict() != estimate(SPEAKS_OF[model], other).to_dict()
+
+
+def test_every_model_of_a_step_a_memory_or_a_server_is_spoken_of():
+    assert set(calibration().models) - set(SPEAKS_OF) == {"finish"}, "finish is for runs without a layout"
+
+
+def test_prefix_hits_shorten_the_first_token():
+    cold, warm = (estimate(serving_data(prefix_hit_rate=share)) for share in (0.0, 0.9))
+    assert cold.ttft_s
+    assert warm.ttft_s
+    assert warm.ttft_s.p50 < cold.ttft_s.p50
+
+
+def test_accepted_drafts_shorten_a_token_and_rejected_ones_lengthen_it():
+    plain = estimate(serving_data())
+    good, bad = (estimate(serving_data(speculation={"draft": 3, "acceptance": a, "draft_share": 0.1})) for a in (0.8, 0.0))
+    assert plain.tpot_s
+    assert good.tpot_s
+    assert bad.tpot_s
+    assert good.tpot_s.p50 < plain.tpot_s.p50 < bad.tpot_s.p50
+
+
+def test_adapters_take_memory_and_time():
+    plain, many = estimate(serving_data()), estimate(serving_data(loras=16, lora_rank=64))
+    assert plain.tpot_s
+    assert many.tpot_s
+    assert plain.kv_tokens
+    assert many.kv_tokens
+    assert many.tpot_s.p50 > plain.tpot_s.p50
+    assert many.kv_tokens.p50 < plain.kv_tokens.p50
+
+
+def test_pools_of_their_own_keep_prompts_out_of_answers():
+    pool = {"accelerators": 4, "layout": {"tensor": 4}}
+    both = serving_data(hardware={"accelerator": "H200", "count": 8}, concurrency=64)
+    together, apart = estimate(both), estimate(both | {"prefill": pool, "decode": pool})
+    assert together.tpot_s
+    assert apart.tpot_s
+    assert apart.output_tokens_per_s
+    assert apart.output_tokens_per_s.p50 > 0
+    assert set(apart.launch) == {"vllm-prefill", "vllm-decode"}
+
+
+def test_weights_that_leave_no_room_do_not_start():
+    e = estimate(serving_data(hardware={"accelerator": "H100"}, layout={}, weight_numbers="bf16"))
+    assert not e.fits
+    assert "does not start" in e.warnings[0]
+
+
+def test_flags_say_the_configuration():
+    flags = estimate(
+        training_data(layout={"tensor": 2, "pipeline": 2, "virtual": 2, "shard": "zero1"}, numbers="fp8", recompute="full")
+    ).launch
+    assert flags["torchrun"].startswith("torchrun --nnodes=1 --nproc-per-node=8 ")
+    for said in ("--tensor-model-parallel-size 2", "--pipeline-model-parallel-size 2", "--num-virtual-stages-per-pipeline-rank 2",
+                 "--use-distributed-optimizer", "--recompute-granularity full", "--fp8-format hybrid", "--global-batch-size 16",
+                 "--seq-length 8192", "--num-query-groups 8", "--swiglu"):  # fmt: skip
+        assert said in flags["megatron"]
+    vllm = estimate(serving_data(kv_numbers="fp8", loras=2, prefix_hit_rate=0.5)).launch["vllm"]
+    for said in ("vllm serve llama-3.1-70b", "--tensor-parallel-size 4", "--quantization fp8", "--kv-cache-dtype fp8", "--max-loras 2",
+                 "--enable-prefix-caching", "--max-model-len 1536"):  # fmt: skip
+        assert said in vllm
+
+
+def test_the_nearest_run_is_named_with_what_differs():
+    e = estimate(training_data())
+    run = next(r for r in e.nearest if r.metric == "tokens_per_s_per_accel")
+    assert "Llama-3" in run.model
+    assert run.source.startswith("http")
+    assert run.measured > 0

@@ -1,0 +1,212 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from rackwright.estimator import finish, hardware
+from rackwright.estimator.case import TrainingCase, stack
+from rackwright.estimator.coefficients import calibration
+from rackwright.estimator.config import TrainingConfig
+from rackwright.estimator.finish import FinishCase, FinishCoefficients, evaluation_seconds, goodput, run_seconds, step_seconds
+from rackwright.estimator.reading.cells import Row, Unsupported
+from rackwright.estimator.reading.finishing import finishing
+from rackwright.estimator.reading.training import training
+from rackwright.estimator.resolve import training_case
+from rackwright.estimator.result import Band
+
+K = calibration().of("finish", FinishCoefficients)
+TEXTS = {
+    "row_id": "R1", "hardware": "B200", "accel_count": "8", "nodes": "1", "model": "Llama-2-70B", "params_b": "68.98", "layers": "80",
+    "hidden": "8192", "heads": "64", "kv_heads": "8", "head_dim": "128", "ffn": "28672", "vocab": "32000", "method": "lora",
+    "framework": "NVIDIA NeMo Framework Release 25.04", "seq_len": "8192", "global_batch": "8", "grad_accum": "1", "peft_rank": "16",
+    "tokens_total": "25165824", "samples_to_target": "3072", "as_of": "2025-06", "metric_kind": "MLPerf Training v5.0 result",
+}  # fmt: skip
+PRETRAIN_405B = {
+    "hardware": "GB200", "accel_count": "512", "nodes": "128", "model": "Llama-3.1-405B", "params_b": "405.85", "layers": "126",
+    "hidden": "16384", "heads": "128", "ffn": "53248", "vocab": "128256", "method": "pretrain", "peft_rank": "",
+    "global_batch": "1152", "grad_accum": "144", "tokens_total": "2717908992", "samples_to_target": "331776", "as_of": "2025-11",
+    "framework": "NVIDIA NeMo Framework Release 25.09",
+}  # fmt: skip
+
+
+def run(**cells: str) -> FinishCase:
+    row = Row("time_to_train", 2, TEXTS | cells)
+    return finishing(row, training(row)[0])
+
+
+def dense(count: int = 8, **more) -> TrainingCase:
+    config = {
+        "model": "llama-3.1-8b", "hardware": {"accelerator": "H100", "count": count}, "engine": {"name": "Megatron"},
+        "sequence": 8192, "global_batch": 1024,
+    }  # fmt: skip
+    return training_case(TrainingConfig.model_validate(config | more))
+
+
+def seconds(case: TrainingCase, k: FinishCoefficients = K, **more) -> float:
+    return float(step_seconds(FinishCase(case, 1e9, **more), k))
+
+
+@pytest.mark.parametrize(
+    ("cells", "step_s", "minutes"),
+    [
+        ({}, 1.5247, 11.115),
+        ({"hardware": "GB300", "accel_count": "512", "nodes": "128", "global_batch": "64", "tokens_total": "56623104"}, 0.1832, 0.402),
+        (PRETRAIN_405B, 17.2612, 84.94),
+    ],
+)
+def test_a_printed_step_makes_the_printed_time(cells, step_s, minutes):
+    """TD0069, TD0149, TD0160: what lies between is evaluation, and nothing else."""
+    assert run_seconds(run(**cells), step_s) / 60 == pytest.approx(minutes, rel=0.02)
+
+
+def test_evaluations_of_a_benchmark_worked_by_hand():
+    """3,072 sequences: eight evaluations less the three left out, each 173 sequences in 22 batches of 8 at half of LoRA's step."""
+    assert evaluation_seconds(run(), 1.0) == 5 * 22 / 2
+    pretraining = 331_776 / 46_080 * 5760 / 8 / 144 / 3
+    assert evaluation_seconds(run(**PRETRAIN_405B), 1.0) == pytest.approx(pretraining)
+
+
+@pytest.mark.parametrize(
+    ("cells", "minutes", "within"),
+    [
+        ({}, 11.1, 0.1),
+        ({"hardware": "MI300X", "framework": "PyTorch 2.6.0, ROCm 6.4"}, 28.2, 0.15),
+        ({"hardware": "H100-80GB", "grad_accum": "4", "as_of": "2024-06"}, 29.4, 0.15),
+        ({"hardware": "GB200", "accel_count": "64", "nodes": "16"}, 1.86, 0.25),
+        (PRETRAIN_405B, 84.9, 0.15),
+    ],
+)
+def test_published_times_are_met_by_hardware_count_and_batch_alone(cells, minutes, within):
+    """Medians of equal submissions to MLPerf Training 4.0 to 5.1."""
+    assert float(finish.time_to_train_min(run(**cells), K)) == pytest.approx(minutes, rel=within)
+
+
+def test_time_is_linear_in_tokens():
+    case = dense()
+    one, two = (float(run_seconds(FinishCase(case, t), 1.0)) - finish.STARTUP_S for t in (1e12, 2e12))
+    assert two == pytest.approx(2 * one)
+
+
+def test_more_replicas_at_one_batch_keep_the_steps_and_shorten_them():
+    few, many = dense(8), dense(64)
+    assert few.step_tokens == many.step_tokens
+    assert seconds(many) < seconds(few) < 8.01 * seconds(many)
+
+
+@pytest.mark.parametrize("part", ["chip", "wires"])
+def test_nothing_gets_slower_with_faster_hardware(part):
+    case = dense(64, layout={"tensor": 8})
+    for name, value in vars(getattr(case, part)).items():
+        if "bytes_per_s" in name or name.endswith("flops"):
+            faster = replace(case, **{part: replace(getattr(case, part), **{name: 2 * value})})
+            assert seconds(faster) <= seconds(case), name
+
+
+def test_one_accelerator_has_no_communication():
+    case = dense(1)
+    slow = replace(case, wires=replace(case.wires, scale_up_bytes_per_s=1.0, scale_out_bytes_per_s=1.0))
+    assert seconds(slow) == seconds(case)
+
+
+def test_links_carry_what_a_hand_calculation_says():
+    """Of one step of 8.03e9 weights: 4 bytes each over NVLink at 450 GB/s, then an eighth of them over 50 GB/s; 8 x 7/8 hidden
+    vectors of 2 bytes a layer and token, half of them exposed."""
+    nothing = replace(K, matmul_efficiency=1e12, activation_passes=0.0, step_fixed_s=0.0)
+    case = dense(64, global_batch=64)
+    far = replace(case, chip=replace(case.chip, base_peak_flops=1e30, peak_flops=1e30))
+    gradients = 4 * 8.03e9 * (1 / 450e9 + 1 / 50e9 / 8)
+    assert seconds(far, nothing) == pytest.approx(gradients, rel=0.01)
+    split = replace(far, tensor=8.0, replicas=8.0, micro_batches=8.0, trainable=0.0)
+    assert seconds(split, nothing) == pytest.approx(8 * 0.5 * 8 * 7 / 8 * 8192 * 4096 * 2 * 32 / 450e9, rel=0.01)
+
+
+def test_a_pipeline_waits_for_its_bubble():
+    case = dense(8, layout={"pipeline": 8})
+    plain = seconds(replace(case, trainable=0.0)) - K.step_fixed_s
+    interleaved = seconds(replace(case, trainable=0.0, virtual=4.0)) - K.step_fixed_s
+    assert plain / interleaved == pytest.approx((1024 + 7) / (1024 + 7 / 4))
+
+
+def test_software_of_narrow_formats_gets_faster_and_that_of_16_bit_has_settled():
+    narrow = dense(numbers="fp8")
+    assert seconds(narrow, year=2024.5) > seconds(narrow, year=2025.5) > seconds(narrow, year=finish.LATEST_YEAR)
+    assert seconds(narrow, year=2030.0) == seconds(narrow, year=finish.LATEST_YEAR)
+    assert seconds(dense(), year=2024.5) == seconds(dense(), year=2025.5)
+
+
+def test_goodput_falls_with_scale_and_meets_the_one_published_anchor():
+    """Llama 3 405B: over 90 % effective on 16,384 accelerators that failed 419 times in 54 days."""
+    assert goodput(16_384) == pytest.approx(0.91, abs=0.03)
+    assert 0.999 < goodput(1) < 1
+    assert goodput(8) > goodput(1024) > goodput(16_384)
+    assert goodput(16_384, audited=1.0) == 1
+
+
+def test_an_estimate_holds_startup_evaluation_and_an_interval():
+    case = dense()
+    made = finish.finish(case, 1e12, Band(0.9, 1.0, 1.2, 40), 10)
+    band = made["time_to_train_s"]
+    assert band.p10 < band.p50 < band.p90
+    assert made["startup_s"] == 300
+    assert made["evaluation_s"] == 10 * 5760 / 8 / case.micro_batches / 3
+    steps = 1e12 / case.step_tokens
+    assert band.p50 == pytest.approx(steps / goodput(8) + made["evaluation_s"] + 300)
+    assert finish.finish(case, 1e12, Band(1, 1, 1))["evaluation_s"] == 0
+
+
+@pytest.mark.parametrize(("name", "share"), [("MI300X", 668.4 / 1300), ("MI350X", 1565 / 2500), ("H200 NVL", 794.5 / 989), ("L40S", 0.8)])
+def test_a_product_reaches_what_was_measured_on_the_accelerator_or_its_kin(name, share):
+    """MI350X: CDNA 4's; H200 NVL: Hopper's; L40S: nobody measured an Ada."""
+    assert hardware.chip(hardware.find(name)).sustained_share == pytest.approx(share, rel=0.002)
+
+
+def test_many_runs_at_once_are_each_alone():
+    runs = [run(), run(**PRETRAIN_405B), FinishCase(dense(), 1e12)]
+    together = finish.time_to_train_min(stack(runs), K)
+    assert np.allclose(together, [float(finish.time_to_train_min(r, K)) for r in runs])
+
+
+@pytest.mark.parametrize(
+    ("cells", "numbers"),
+    [
+        ({}, "fp8"),
+        ({"framework": "NVIDIA NGC Pytorch 25.04 HugeCTR Nemo 25.09"}, "fp4"),
+        ({"hardware": "H100-80GB", "framework": "NVIDIA NeMo Framework Release 25.09"}, "fp8"),
+        ({"hardware": "MI350X", "framework": "PyTorch 2.8.0, ROCm 7.0.0"}, "fp8"),
+        ({"hardware": "A100-80GB"}, "bf16"),
+        ({"framework": "NGC PyTorch Release 24.01 Deepspeed N8"}, "bf16"),
+        ({"metric_kind": "published wall-clock"}, "bf16"),
+        ({"precision": "bf16"}, "bf16"),
+    ],
+)
+def test_a_blank_precision_is_the_narrowest_that_hardware_and_software_train_in(cells, numbers):
+    assert run(**cells).step.numbers == numbers
+
+
+def test_the_batch_says_how_many_accelerators_hold_one_copy():
+    case = run(accel_count="64", nodes="8").step
+    assert (case.tensor, case.pipeline, case.replicas, case.micro_batches) == (8, 1, 8, 1)
+    case = run(**PRETRAIN_405B).step
+    assert (case.tensor, case.pipeline, case.virtual, case.micro_batches) == (8, 8, 8, 144)
+
+
+def test_a_card_without_count_and_batch_gets_what_is_usual_at_its_size():
+    card = {"accel_count": "", "nodes": "", "global_batch": "", "grad_accum": "", "metric_kind": "published cumulative accelerator-hours",
+            "tokens_total": "2e12", "method": "pretrain", "hardware": "A100-80GB", "peft_rank": ""}  # fmt: skip
+    case = run(**card).step
+    assert case.accelerators == case.tensor * case.pipeline * case.replicas == 1024
+    assert case.step_tokens == pytest.approx(4e6, rel=0.1)
+    assert run(**card).evaluations == run(**card).audited == 0
+
+
+def test_a_run_without_tokens_says_so():
+    with pytest.raises(Unsupported, match="tokens"):
+        run(tokens_total="", samples_to_target="")
+    assert run(tokens_total="").tokens == 3072 * 8192
+
+
+def test_what_cards_print_takes_no_interval_from_audited_runs():
+    (model,) = finish.MODELS
+    assert model.classes(run()) == ("adapters", "all")
+    assert model.classes(run(**PRETRAIN_405B)) == ("pretraining", "all")
+    assert model.classes(run(metric_kind="published wall-clock")) == ("published",)
+    assert not model.applies(dense())

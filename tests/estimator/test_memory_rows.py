@@ -1,0 +1,65 @@
+"""What rows of training memory say in words, and how near the priors alone come to all of them."""
+
+import numpy as np
+import pytest
+from rackwright.estimator import rows
+from rackwright.estimator.case import stack
+from rackwright.estimator.memory import MODELS
+from rackwright.estimator.reading.cells import Row, read_file
+
+from tests.estimator.memory_cases import PRIOR
+
+ROWS = {row.id: row for row in read_file(rows.DATA / "training_memory.csv")}
+
+
+def read(row_id: str, **cells: str):
+    row = ROWS[row_id]
+    found = rows.reading(Row(row.csv, row.line, row.cells | cells))
+    assert found.case is not None, found.reason
+    return found.case
+
+
+def test_megatron_logs_its_last_stage_and_says_how_many_layers_a_chunk_has():
+    c = read("TM0205")  # "virtual stage layers 1", 32 layers, pp 4, logging rank
+    assert (c.virtual, c.measured_stage, c.measures_reserved) == (8, 3, 0)
+    assert (c.sequence_parallel, c.dropout) == (0, 1)
+
+
+def test_a_run_that_prints_no_size_takes_eight_nodes_or_what_its_layout_needs():
+    c = read("TM0193")
+    assert (c.accelerators, c.replicas, c.shards, c.micro_batches) == (64, 8, 8, 64)
+    assert read("TM0195").accelerators == 32, "nodes of four"
+    assert read("TM0193", pp="16").accelerators == 256, "16 experts x 16 stages"
+    assert read("TM0193", accel_count="128").accelerators == 128
+
+
+@pytest.mark.parametrize(("row_id", "split"), [("TM0256", 2), ("TM0193", 1), ("TM0239", 4)])
+def test_few_experts_are_split_like_the_rest_and_narrow_ones_stay_whole(row_id, split):
+    assert read(row_id).expert_tensor == split
+
+
+def test_hybrid_stacks_count_two_layers_a_block():
+    n = read("TM0261").network
+    assert n.layers == 26
+    assert n.trunk == pytest.approx(31.6e9, rel=0.05)
+
+
+@pytest.mark.parametrize(("row_id", "reserved"), [("TM0001", 1), ("TM0205", 0), ("TM0156", 0)])
+def test_only_a_peak_that_says_so_was_reserved(row_id, reserved):
+    assert read(row_id).measures_reserved == reserved
+
+
+def test_named_modules_of_selective_recompute_are_read():
+    c = read("TM0245")
+    assert (c.recompute, c.recompute_norms, c.recompute_mlp, c.recompute_act, c.recompute_up) == (1, 1, 1, 1, 1)
+
+
+def test_priors_alone_come_near_every_scored_row():
+    """Targets of the fit are 9 and 14 %; unfitted coefficients miss little more."""
+    runs = rows.runs(MODELS[0])
+    case = stack([run.case for run in runs])
+    missed = np.abs(np.asarray(MODELS[0].predict(case, PRIOR)) / [run.measured for run in runs] - 1)
+    moe = case.network.experts > 0
+    assert len(runs) == 55
+    assert missed[~moe].mean() < 0.09
+    assert missed[moe].mean() < 0.13

@@ -1,0 +1,92 @@
+"""Resident states against the tables of the papers, and where parameters lie in a pipeline."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from rackwright.estimator.states import expert_shards, gathered_bytes, resident, stage_layers, stage_parameters, state_bytes
+
+from tests.estimator.memory_cases import case, network
+
+
+@pytest.mark.parametrize(("stage", "gigabytes"), [(0, 120), (1, 31.4), (2, 16.6), (3, 1.88)])
+def test_zero_table_of_the_paper(stage, gigabytes):
+    """Figure 1 of arXiv 1910.02054: 7.5 billion parameters, 64 replicas, 2 + 2 + 12 bytes."""
+    assert state_bytes(7.5e9, 64, stage, (2.0, 2.0, 12.0)).total / 1e9 == pytest.approx(gigabytes, rel=0.01)
+
+
+@pytest.mark.parametrize(("stage", "each"), [(0, 18), (1, 6 + 12 / 8), (2, 2 + 16 / 8), (3, 18 / 8)])
+def test_megatron_bytes_per_parameter(stage, each):
+    c = case(zero_stage=stage, shards=8.0)
+    assert resident(c, stage_parameters(c, 0.0)).total == pytest.approx(each * c.network.trunk)
+
+
+def test_stages_of_a_pipeline_hold_the_whole_model_once():
+    c = case("llama-3.1-70b", pipeline=8.0, tensor=2.0)
+    held = [stage_parameters(c, float(i)).dense for i in range(8)]
+    assert sum(held) * 2 == pytest.approx(c.network.trunk)
+    assert held[0] - held[1] == pytest.approx(c.network.embedding / 2)
+    assert held[-1] - held[1] == pytest.approx(c.network.head / 2)
+
+
+def test_a_tied_table_lies_at_both_ends_of_a_pipeline_and_once_without():
+    n = network("llama-3.2-1b")
+    assert n.head == 0
+    one, two = case(n), case(n, pipeline=2.0)
+    assert stage_parameters(one, 0.0).dense == pytest.approx(n.trunk)
+    assert sum(stage_parameters(two, float(i)).dense for i in range(2)) == pytest.approx(n.trunk + n.embedding)
+
+
+def test_experts_are_split_by_experts_and_shared_by_the_rest_of_the_group():
+    c = case("mixtral-8x7b", tensor=2.0, expert=4.0, shards=8.0)
+    assert stage_parameters(c, 0.0).routed == c.network.routed / 4
+    assert expert_shards(c) == 4
+    assert expert_shards(replace(c, expert_tensor=2.0)) == 2
+    assert expert_shards(case(expert=8.0)) == 1
+
+
+def test_prediction_modules_are_trained_by_megatron_alone():
+    c = case("deepseek-v3", pipeline=4.0, expert=8.0)
+    assert c.network.mtp > 0
+    ours, other = (stage_parameters(replace(c, engine=engine), 3.0) for engine in ("megatron", "torchtitan"))
+    assert ours.layers == other.layers + 1
+    assert ours.dense - other.dense > c.network.embedding  # the module's own attention, and a copy of the table
+    assert stage_parameters(c, 0.0) == stage_parameters(replace(c, engine="torchtitan"), 0.0)
+
+
+@pytest.mark.parametrize(("engine", "first", "last"), [("megatron", 16, 16), ("nanotron", 17, 15)])
+def test_nanotron_cuts_by_compute_and_the_head_counts(engine, first, last):
+    """A head of 131,072 x 4,096 costs about two layers of the playbook's 8.86B model."""
+    n = replace(network("llama-3.1-8b"), vocab=131072)
+    c = case(n, pipeline=2.0, engine=engine)
+    assert (stage_layers(c, 0.0), stage_layers(c, 1.0)) == (first, last)
+
+
+def test_layers_that_do_not_divide_lie_with_the_early_stages():
+    c = case(replace(network("llama-3.1-8b"), layers=14), pipeline=4.0)
+    assert (stage_layers(c, 0.0), stage_layers(c, 3.0)) == (4, 3)
+
+
+def test_offload_and_fused_backward_take_their_states_off_the_device():
+    c = case()
+    here = stage_parameters(c, 0.0)
+    assert resident(replace(c, offload_optimizer=1.0), here).optimizer == 0
+    block = c.network.largest_block * c.gradient_bytes
+    assert resident(replace(c, fused_backward=1.0), here).gradients == pytest.approx(block)
+
+
+def test_units_are_gathered_by_stage_3_alone_and_never_more_than_the_model():
+    c = case(zero_stage=3.0, shards=8.0)
+    n = c.network
+    assert gathered_bytes(replace(c, zero_stage=2.0), 2.0) == 0
+    assert gathered_bytes(replace(c, shards=1.0), 2.0) == 0
+    assert gathered_bytes(c, 2.0) == pytest.approx(2 * (2 * n.largest_block + n.head) * 7 / 8)
+    assert gathered_bytes(c, 1000.0) == pytest.approx(2 * n.trunk * 7 / 8)
+
+
+def test_arrays_are_the_single_cases_side_by_side():
+    c = case("deepseek-v3", engine="nanotron", pipeline=np.array([1.0, 4.0]), expert=np.array([1.0, 8.0]), shards=np.array([8.0, 2.0]))
+    both = resident(c, stage_parameters(c, 0.0)).total
+    for i in range(2):
+        one = replace(c, pipeline=c.pipeline[i], expert=c.expert[i], shards=c.shards[i])
+        assert resident(one, stage_parameters(one, 0.0)).total == pytest.approx(both[i])

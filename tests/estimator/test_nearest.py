@@ -1,0 +1,64 @@
+"""The nearest measured run: itself first, what differs in words, from the rows that ship with the engine."""
+
+import time
+
+import pytest
+from rackwright.estimator import nearest as room
+from rackwright.estimator import rows
+from rackwright.estimator.config import ADAPTER
+from rackwright.estimator.nearest import distance, nearest
+from rackwright.estimator.resolve import serving_case, training_case
+
+TRAINED = {"kind": "training", "model": "llama-3.1-8b", "engine": {"name": "torchtitan"}, "sequence": 8192}
+SERVED = {"kind": "serving", "model": "llama-3.1-70b", "engine": {"name": "vllm"}, "input_tokens": 1024, "output_tokens": 1024,
+          "concurrency": 64, "layout": {"tensor": 4}, "weight_numbers": "fp8"}  # fmt: skip
+
+
+def runs_near(plain: dict, **hardware):
+    config = ADAPTER.validate_python({**plain, "hardware": {"accelerator": "H100-96GB-500W", "count": 8, **hardware}})
+    return {run.metric: run for run in nearest(config, training_case(config) if config.kind == "training" else serving_case(config))}
+
+
+def test_a_published_run_is_its_own_nearest():
+    run = runs_near(TRAINED)["tokens_per_s_per_accel"]
+    assert (run.hardware, run.model, run.engine) == ("H100-96GB-500W", "Llama-3.1-8B", "torchtitan")
+    assert run.distance < 0.05
+    assert run.differs == ()
+    assert run.predicted == pytest.approx(run.measured, rel=0.5)
+
+
+def test_what_differs_is_said():
+    run = runs_near(TRAINED, count=32)["tokens_per_s_per_accel"]
+    assert any(said.startswith("count ") and said.endswith("instead of 32") for said in run.differs)
+
+
+def test_each_kind_of_work_asks_for_its_own_metrics():
+    assert set(runs_near(TRAINED)) == {"tokens_per_s_per_accel", "peak_memory_gib"}
+    assert set(runs_near(TRAINED | {"tokens": 1e12})) == {"tokens_per_s_per_accel", "peak_memory_gib", "time_to_train_min"}
+    assert set(runs_near(SERVED)) == {"output_tok_s_per_accel", "tpot_ms", "ttft_ms", "kv_tokens"}
+
+
+def test_adapters_are_near_adapters():
+    run = runs_near(TRAINED | {"adapter": {"type": "lora"}})["peak_memory_gib"]
+    found = next(r.row for r in rows.readings() if r.row.id == run.row_id)
+    assert found.text("method") == "lora"
+
+
+def test_every_source_is_named():
+    for plain in (TRAINED, SERVED):
+        assert all(run.source.startswith("https://") and run.measured > 0 and run.unit for run in runs_near(plain).values())
+
+
+def test_distance_is_symmetric_and_nought_to_itself():
+    likes = [seen.likeness for seen in room._seen("tokens_per_s_per_accel", ("training_throughput",))][::40]
+    assert all(distance(a, a) == 0 for a in likes)
+    assert all(distance(a, b) == pytest.approx(distance(b, a)) for a in likes for b in likes)
+
+
+def test_looking_up_is_quick():
+    room._seen.cache_clear()
+    room._rows.cache_clear()
+    started = time.process_time()
+    for metric, files in room.TRAINING + room.SERVING:
+        room._seen(metric, files)
+    assert time.process_time() - started < 1.0

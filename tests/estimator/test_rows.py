@@ -1,0 +1,230 @@
+"""A printed row becomes the configuration it describes; architectures come from the catalog, the columns, or the totals."""
+
+import pytest
+from rackwright.estimator import rows
+from rackwright.estimator.count import count
+from rackwright.estimator.reading.cells import Row, Unsupported
+from rackwright.estimator.reading.hardware import hardware
+from rackwright.estimator.reading.shape import family, shape
+from rackwright.estimator.reading.training import recompute, training
+
+LLAMA = {"model": "Llama-3.1-8B", "params_b": "8.03", "layers": "32", "hidden": "4096", "heads": "32", "kv_heads": "8", "head_dim": "128",
+         "ffn": "14336", "vocab": "128256"}  # fmt: skip
+RUN = LLAMA | {"hardware": "H100-80GB", "accel_count": "64", "framework": "torchtitan", "precision": "bf16", "method": "pretrain",
+               "seq_len": "8192", "micro_batch": "2", "global_batch": "256", "tp": "2", "pp": "4", "dp": "8"}  # fmt: skip
+SERVED = LLAMA | {"hardware": "H100-80GB", "accel_count": "8", "framework": "vllm 0.12.0", "precision": "fp8", "isl": "1024", "osl": "128"}
+
+
+def row(csv: str = "training_throughput", base: dict[str, str] = RUN, **cells: str) -> Row:
+    return Row(csv, 2, {"row_id": "X1", **base, **cells})
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("Llama-3.1-8B", "llama-3.1-8b"), ("meta-llama/Llama-3.1-8B-Instruct", "llama-3.1-8b"), ("llama3.1-8b", "llama-3.1-8b"),
+        ("nvidia/Llama-3.1-8B-Instruct-FP8", "llama-3.1-8b"), ("deepseek-ai/DeepSeek-R1", "deepseek-r1"),
+        ("nvidia/DeepSeek-V3.1-NVFP4", "deepseek-v3"), ("Llama4-Scout-17B-16E", "llama-4-scout"), ("Qwen/Qwen3-32B", "qwen3-32b"),
+    ],
+)  # fmt: skip
+def test_names_are_found_however_they_are_printed(name, found):
+    assert shape(Row("x", 2, {"model": name})).model == found
+
+
+def test_columns_that_contradict_the_name_win():
+    found = shape(row(layers="16", params_b="")).architecture
+    assert (found.layers, found.hidden) == (16, 4096)
+
+
+def test_another_vocabulary_is_kept():
+    assert shape(row(vocab="32000")).architecture.vocab == 32000
+    assert shape(row(vocab="128300")).model == "llama-3.1-8b"
+
+
+def test_a_name_alone_is_not_believed_against_its_size():
+    assert count(shape(Row("x", 2, {"model": "GPT-2 style 13B"})).architecture).total == pytest.approx(13e9, rel=0.02)
+
+
+def test_columns_alone_can_be_a_model_of_the_catalog():
+    """Latent attention is in no column."""
+    known = {"layers": "61", "hidden": "7168", "heads": "64", "n_experts": "384", "top_k": "8", "moe_ffn": "2048", "vocab": "163840"}
+    assert shape(Row("x", 2, {"model": "moonshotai/Kimi-K2.5", **known})).architecture.kv_lora_rank == 512
+
+
+@pytest.mark.parametrize(
+    ("cells", "total", "gated", "tied"),
+    [
+        ({"params_b": "8.86", "layers": "32", "hidden": "4096", "heads": "32", "ffn": "14336", "vocab": "131072"}, 8.86, True, False),
+        ({"params_b": "6.65", "layers": "32", "hidden": "4096", "heads": "32", "ffn": "16384", "vocab": "50368"}, 6.65, False, True),
+        ({"params_b": "176", "layers": "70", "hidden": "14336", "heads": "112", "ffn": "57344", "vocab": "250000"}, 176, False, True),
+    ],
+)
+def test_the_published_total_says_what_no_column_does(cells, total, gated, tied):
+    found = shape(Row("x", 2, {"model": "Somebody's", **cells})).architecture
+    assert count(found).total == pytest.approx(total * 1e9, rel=0.01)
+    assert (found.gated_ffn, found.tied_embeddings) == (gated, tied)
+
+
+@pytest.mark.parametrize("name", ["Brand-New-7B", "Brand-New 700M", "New-MoE-100B-A12B"])
+def test_a_size_is_enough_and_is_said_to_be_assumed(name):
+    found = shape(Row("x", 2, {"model": name}))
+    size = {"Brand-New-7B": 7e9, "Brand-New 700M": 0.7e9, "New-MoE-100B-A12B": 100e9}[name]
+    assert count(found.architecture).total == pytest.approx(size, rel=0.03)
+    assert any("hidden" in said for said in found.assumed)
+
+
+def test_experts_take_what_total_and_active_leave():
+    cells = {"model": "New-30B-A3B", "layers": "48", "hidden": "2048", "heads": "32", "kv_heads": "4", "head_dim": "128",
+             "n_experts": "128", "top_k": "8", "vocab": "151936"}  # fmt: skip
+    total = count(shape(Row("x", 2, cells)).architecture)
+    assert total.total == pytest.approx(30e9, rel=0.03)
+    assert total.active == pytest.approx(3e9, rel=0.25)
+
+
+def test_nothing_known_is_unsupported():
+    with pytest.raises(Unsupported, match="neither layers and hidden nor params_b"):
+        shape(Row("x", 2, {"model": "Mystery"}))
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [("meta-llama/Llama-3-8B", "llama"), ("CodeLlama-34B", "llama"), ("GPT-181B (BLOOM sizing sweep)", "bloom"), ("gpt-oss-20b", "gpt-oss"),
+     ("GPT-3-5B", "gpt"), ("openbuddy-zephyr-7b-chat", "mistral"), ("Qwen-7B", "qwen"), ("Zeta-9", "zeta"), ("", "other")],
+)  # fmt: skip
+def test_families(name, found):
+    assert family(name) == found
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [("H100-80GB", "H100"), ("H100-96GB-500W", "H100"), ("A100-80GB-330W", "A100"), ("TPU v5p", "TPU-v5p"), ("H100-NVL-94GB", "H100-NVL"),
+     ("RTX4090 (A100 with capped memory)", "RTX4090"), ("", "none")],
+)  # fmt: skip
+def test_accelerators_without_memory_and_power(name, found):
+    assert rows.accelerator(name) == found
+
+
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [("FSDP full (ZeRO-3)", "fsdp"), ("FSDP grad+opt (ZeRO-2)", "zero2"), ("ZeRO-1 (distributed optimizer)", "zero1"), ("HSDP", "hsdp"),
+     ("FSDP2 (group 64)", "fsdp"), ("ZeRO-0", "none"), ("DDP", "none"), ("ZeRO-3", "zero3"), ("", None)],
+)  # fmt: skip
+def test_shards(said, found):
+    assert training(row(shard=said))[0].layout.shard == found
+
+
+def test_a_shard_group_is_read():
+    assert training(row(shard="FSDP2 (group 64)"))[0].layout.shard_group == 64
+
+
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [("fp8 (finer-grained variant: mx 1x32 or 128x128 sub-channel)", "mxfp8"), ("mxfp8", "mxfp8"), ("nvfp4", "fp4"), ("fp8-cs", "fp8"),
+     ("bf16-true", "bf16"), ("bfloat16", "bf16"), ("fp16", "fp16"), ("fp8 tensorwise", "fp8"), ("fp8_full", "fp8"), ("", "bf16")],
+)  # fmt: skip
+def test_number_formats(said, found):
+    assert training(row(precision=said))[0].numbers == found
+
+
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [("full", "full"), ("none", "none"), ("", "none"), ("none + sequence parallel", "none"), ("selective (per-op)", "selective"),
+     ("minimal", "selective"), ("qkv_proj_offloaded", "selective")],
+)  # fmt: skip
+def test_recompute(said, found):
+    assert recompute(row(recompute=said)) == found
+
+
+def test_the_batch_says_how_many_accelerators_hold_one_copy():
+    config, _ = training(row(tp="", pp="", dp="", micro_batch="", global_batch="16", grad_accum="4"))
+    assert (config.layout.tensor, config.layout.pipeline, config.layout.data) == (8, 2, 4)
+
+
+def test_a_local_batch_that_is_fed_is_cut_into_single_sequences():
+    config, _ = training(row(notes="local batch fed", micro_batch="8", global_batch=""))
+    assert (config.micro_batch, config.micro_batches) == (1, 8)
+
+
+def test_copies_that_disagree_with_the_count_are_dropped():
+    assert training(row(dp="5"))[0].layout.data == 8
+
+
+def test_tpu_batches_are_per_chip():
+    cells = {"tp": "16", "pp": "", "dp": "", "micro_batch": "", "global_batch": "", "per_device_batch": "1", "accel_count": "256",
+             "hardware": "TPU v5e", "framework": "MaxText/JAX", "shard": "FSDP16 x TP16"}  # fmt: skip
+    config, _ = training(row("tpu_training", **cells))
+    assert (config.layout.tensor, config.layout.data, config.micro_batch) == (16, 16, 16)
+    assert config.micro_batches == 1
+
+
+@pytest.mark.parametrize(
+    ("said", "frozen", "double"),
+    [("bnb.nf4-dq", "nf4", True), ("bnb.nf4", "nf4", False), ("nf4", "nf4", True), ("int4 GPTQ", "int4", False), ("int8", "int8", False)],
+)
+def test_frozen_bases(said, frozen, double):
+    config, _ = training(row("finetune_memory", method="qlora", quantization=said, peft_rank="8", peft_targets="q,v"))
+    assert (config.base_numbers, config.double_quantised) == (frozen, double)
+    assert config.adapter is not None
+    assert (config.adapter.rank, config.adapter.type) == (8, "qlora")
+
+
+def test_prompts_count_their_virtual_tokens():
+    config, _ = training(row("finetune_memory", method="prompt-tuning", trainable_params=str(20 * 4096)))
+    assert config.adapter is not None
+    assert (config.adapter.type, config.adapter.virtual_tokens) == ("prompt", 20)
+
+
+@pytest.mark.parametrize(
+    ("said", "each"),
+    [("RoCE 1600 Gb/s per node", 25.0), ("NVSwitch 8-GPU + RDMA 400 Gb/s per GPU", 50.0), ("NVLink + 4x OmniPath 100 Gb/s", 6.25),
+     ("DGX SuperPOD (NVSwitch + 8x HDR IB)", 25.0), ("NVSwitch 8-GPU + EFA 3200 Gb/s per node", 50.0), ("NVSwitch 8-GPU", None)],
+)  # fmt: skip
+def test_networks(said, each):
+    assert hardware(row(interconnect=said)).get("scale_out_gb_s") == each
+
+
+@pytest.mark.parametrize(
+    ("cells", "layout"),
+    [
+        ({"tp": "4"}, (4, 1, 2)),
+        ({"tp": "1", "attention_dp": "8"}, (1, 8, 1)),
+        ({"tp": "8", "attention_dp": "8"}, (1, 8, 1)),
+        ({"tp": ""}, (8, 1, 1)),
+        ({"tp": "4", "pp": "2"}, (4, 1, 1)),
+    ],
+)
+def test_serving_layouts(cells, layout):
+    case = rows.reading(row("inference_throughput", SERVED, **cells)).case
+    assert case is not None
+    assert (case.tensor, case.attention_data, case.replicas) == layout
+
+
+@pytest.mark.parametrize(
+    ("cells", "each"),
+    [({"concurrency": "64", "tp": "8"}, 64.0), ({"batch_size": "8", "attention_dp": "8", "tp": "1"}, 64.0),
+     ({"request_rate_per_s": "inf", "tp": "8"}, float("inf")), ({"request_rate_per_s": "4", "tp": "8"}, float("inf"))],
+)  # fmt: skip
+def test_requests_in_flight(cells, each):
+    case = rows.reading(row("inference_throughput", SERVED, **cells)).case
+    assert case is not None
+    assert case.concurrency == each
+
+
+@pytest.mark.parametrize("cells", [{"layers": "many"}, {"hidden": "-1"}, {"accel_count": "1.5"}, {"seq_len": "1e400"}])
+def test_broken_cells_are_named(cells):
+    found = rows.reading(row(**cells))
+    assert found.status == "broken"
+    assert f"X1 {next(iter(cells))}" in found.reason
+
+
+@pytest.mark.parametrize(
+    "cells", [{"hardware": "Abacus"}, {"params_b": "1e30", "layers": "", "hidden": ""}, {"seq_len": "1e30"}, {"heads": "7"}, {"tp": "3"}]
+)
+def test_nonsense_never_raises(cells):
+    assert rows.reading(row(**cells)).status in ("ok", "unsupported", "broken")
+
+
+def test_nearly_every_row_of_the_repository_is_described():
+    found = rows.readings()
+    assert sum(r.status == "ok" for r in found) >= 0.95 * len(found)
+    assert not [r.row.id for r in found if r.status == "broken"]

@@ -1,0 +1,239 @@
+from dataclasses import fields, replace
+from time import perf_counter
+
+import numpy as np
+import pytest
+from rackwright.estimator import rows
+from rackwright.estimator.case import TrainingCase, stack
+from rackwright.estimator.coefficients import PRIOR_ONLY, calibration
+from rackwright.estimator.config import TrainingConfig
+from rackwright.estimator.kernels import expert_hidden, padded, work
+from rackwright.estimator.rates import immaturity, rates
+from rackwright.estimator.resolve import training_case
+from rackwright.estimator.step import MODELS, StepCoefficients, classes, step_seconds, tokens_per_s_per_accelerator
+
+K = StepCoefficients()
+BASE = {
+    "model": "llama-3.1-8b", "hardware": {"accelerator": "H100-80GB", "count": 8}, "engine": {"name": "torchtitan"},
+    "sequence": 4096, "micro_batch": 2, "global_batch": 64,
+}  # fmt: skip
+
+
+def case(chip: str = "H100-80GB", count: int = 8, layout: dict | None = None, **more) -> TrainingCase:
+    changed = {"hardware": {"accelerator": chip, "count": count}, "layout": layout or {}}
+    return training_case(TrainingConfig.model_validate(BASE | changed | more), checked=False)
+
+
+def seconds(c: TrainingCase) -> float:
+    return float(step_seconds(c, K).total)
+
+
+def rate(c: TrainingCase) -> float:
+    return float(tokens_per_s_per_accelerator(c, K))
+
+
+@pytest.mark.parametrize(
+    ("row_id", "within"),
+    [("TT0012", 0.1), ("TT0096", 0.1), ("TT0461", 0.12), ("TT0646", 0.12), ("TT0482", 0.12), ("TT0304", 0.2), ("TT0318", 0.15)],
+)
+def test_priors_alone_come_near_published_runs(row_id, within):
+    """MPT-7B on H100 and A100, GPT-3 175B and BLOOM on A100, Llama 2 70B under FSDP, Llama 3 in FP8 on GB200 and H100."""
+    run = next(r for r in rows.scored("tokens_per_s_per_accel") if r.row_id == row_id)
+    assert rate(run.case) == pytest.approx(run.measured, rel=within)
+
+
+def test_priors_alone_are_half_the_error_of_a_median_utilisation():
+    """A table of medians by accelerator, format and kind is off by 26 % (sizing.md section 1)."""
+    runs = rows.runs(MODELS[0])
+    missed = np.abs(MODELS[0].predict(stack([r.case for r in runs]), K) / [r.measured for r in runs] - 1)
+    assert len(runs) == 372
+    assert missed.mean() < 0.13
+
+
+def test_one_accelerator_does_not_communicate():
+    terms = step_seconds(case(count=1, layout={"shard": "fsdp"}), K)
+    assert all(getattr(terms, f.name) == 0 for f in fields(terms) if f.name.endswith(("_exposed", "_total")))
+    assert terms.bubble == pytest.approx(0, abs=1e-12)
+
+
+def test_terms_sum_to_the_step_and_none_is_negative():
+    c = case(count=64, model="llama-3.1-70b", layout={"tensor": 4, "pipeline": 4, "virtual": 5, "context": 2}, recompute="full")
+    terms = step_seconds(c, K)
+    values = {f.name: float(getattr(terms, f.name)) for f in fields(terms)}
+    assert all(value >= 0 for value in values.values())
+    assert sum(v for name, v in values.items() if not name.endswith("_total")) == pytest.approx(seconds(c))
+    for name in ("tensor", "context", "expert", "pipeline"):
+        assert values[f"{name}_exposed"] <= values[f"{name}_total"]
+
+
+@pytest.mark.parametrize("part", ["chip.bandwidth_bytes_per_s", "wires.scale_up_bytes_per_s", "wires.scale_out_bytes_per_s"])
+def test_more_bandwidth_never_slows_a_step(part):
+    owner, name = part.split(".")
+    for layout in ({"shard": "fsdp"}, {"tensor": 8}, {"tensor": 2, "pipeline": 4}, {"context": 8}):
+        c = case(count=64, model="llama-3.1-70b", layout=layout)
+        whole = getattr(c, owner)
+        assert seconds(replace(c, **{owner: replace(whole, **{name: 1.5 * getattr(whole, name)})})) <= seconds(c)
+
+
+def test_a_chip_never_passes_its_roofline():
+    for chip in ("T4", "L4", "A100-80GB", "H100-80GB", "B200", "MI300X"):
+        for numbers in ("bf16", "fp8"):
+            c = case(chip, numbers=numbers)
+            assert 0.1 < rate(c) * 6 * c.network.matmul / c.chip.peak_flops < 0.8
+
+
+def test_a_bubble_is_its_share_of_the_stages_less_what_virtual_stages_save():
+    """(p - 1) / (v m), arXiv 2104.04473, beside the head, which only the last stage has."""
+    plain, virtual = (
+        step_seconds(case(count=4, global_batch=32, micro_batch=1, layout={"pipeline": 4, "virtual": v, "data": 1}), K) for v in (1, 4)
+    )
+    c = case(count=4, global_batch=32, micro_batch=1, layout={"pipeline": 4, "data": 1})
+    headless = replace(c, network=replace(c.network, vocab=0))
+    share = step_seconds(headless, K)
+    assert share.bubble / share.compute == pytest.approx(3 / 32, rel=0.01)
+    assert virtual.bubble < plain.bubble
+
+
+def test_the_stage_with_the_head_is_the_slowest_and_fewer_layers_there_make_up_for_it():
+    """BLOOM's 70 layers on 12 stages run faster per layer than 72: the head weighs as much as 1.5 layers."""
+    whole, spare = (next(r for r in rows.readings() if r.row.id == i).case for i in ("TT0594", "TT0646"))
+    each = [rate(c) * c.network.layers for c in (whole, spare)]
+    assert each[1] > 1.05 * each[0]
+
+
+def test_full_recompute_costs_a_forward_pass_at_most():
+    none, full = case(), case(recompute="full")
+    assert 1.2 < seconds(full) / seconds(none) < 4 / 3 + 0.01
+
+
+def test_narrow_formats_speed_up_matrices_alone():
+    """Attention stays in 16 bit: MPT-3B gains 31 % from FP8 at 512 tokens and nothing at 32,768 (TT0074, TT0071)."""
+    gain = {s: rate(case(sequence=s, micro_batch=8, numbers="fp8")) / rate(case(sequence=s, micro_batch=8)) for s in (512, 65536)}
+    assert gain[65536] < 1.15 < 1.2 < gain[512] < 2
+
+
+def test_scales_finer_than_the_tensor_cores_know_cost_what_they_bring():
+    """torchtitan's row-wise FP8 on H100 (TT0504, TT0506)."""
+    assert rate(case(numbers="mxfp8")) < 0.9 * rate(case(numbers="fp8"))
+    assert rate(case("B200", numbers="mxfp8")) == rate(case("B200", numbers="fp8"))
+
+
+def test_a_power_cap_slows_what_it_caps():
+    capped, free = case("H100-96GB-500W"), case("H100-96GB-500W")
+    assert rates(capped, K).matrix < rates(replace(free, chip=replace(free.chip, power_share=1.0)), K).matrix
+
+
+def test_doubling_replicas_at_one_batch_keeps_its_tokens_and_saves_time():
+    one, two = case(layout={"shard": "fsdp"}), case(count=16, layout={"shard": "fsdp"})
+    assert one.step_tokens == two.step_tokens
+    assert seconds(one) / 2 < seconds(two) < seconds(one)
+
+
+def test_more_nodes_wait_for_the_slowest():
+    small, large = (case(count=n, global_batch=8 * n, layout={"shard": "fsdp"}) for n in (64, 1024))
+    assert 0.85 < rate(large) / rate(small) < 1
+
+
+def test_scores_that_are_written_out_cost_time_and_old_releases_wrote_them():
+    c = case("A100-80GB", sequence=8192)
+    kept = seconds(replace(c, flash=0.0))
+    assert kept > 1.1 * seconds(c)
+    assert seconds(replace(c, released=2022.0)) == kept
+
+
+def test_attention_made_for_a_generation_reaches_every_trainer_in_time():
+    speeds = {
+        (e, y): float(rates(replace(case(), engine=e, released=y), K).attention) for e in ("hf", "megatron") for y in (2024.0, 2025.5, 0.0)
+    }
+    assert speeds["hf", 2024.0] < speeds["hf", 2025.5] == speeds["hf", 0.0] == speeds["megatron", 2024.0]
+
+
+def test_fused_losses_and_kernels_save_time():
+    c = case()
+    assert seconds(replace(c, fused_loss=1.0)) < seconds(c)
+    assert seconds(replace(c, compiled=1.0)) < seconds(c)
+
+
+def test_adapters_skip_the_gradients_of_frozen_weights():
+    full, lora = case(), case(adapter={"type": "lora"})
+    qlora = case(adapter={"type": "qlora"}, base_numbers="nf4")
+    assert 0.6 < seconds(lora) / seconds(full) < 0.75
+    assert seconds(lora) < seconds(qlora) < seconds(full)
+
+
+def test_offload_waits_for_the_host():
+    stay, away = case(), replace(case(), offload_optimizer=1.0)
+    assert step_seconds(away, K).offload > 0 == step_seconds(stay, K).offload
+    assert step_seconds(away, K).optimizer > step_seconds(stay, K).optimizer
+    assert step_seconds(replace(case(), offload_activations=1.0), K).offload > 0
+
+
+def test_experts_pay_for_dispatch_width_and_distance():
+    base = {"model": "qwen3-30b-a3b", "engine": {"name": "Megatron-Bridge"}, "micro_batch": 1}
+    near, far = (case(count=64, global_batch=256, layout={"expert": e}, **base) for e in (8, 64))
+    assert step_seconds(far, K).expert_total > 3 * step_seconds(near, K).expert_total > 0
+    dense = case(model="llama-3.1-8b", engine={"name": "Megatron-Bridge"}, micro_batch=1, count=64, global_batch=256)
+    mfu = [rate(c) * 6 * c.network.matmul / c.chip.peak_flops for c in (near, dense)]
+    assert mfu[0] < 0.7 * mfu[1]
+    uneven = replace(near, moe_imbalance=1.3)
+    assert seconds(near) < seconds(uneven) < 1.3 * seconds(near)
+
+
+def test_software_for_experts_gets_faster_and_the_unknown_is_the_newest():
+    c = case(model="qwen3-30b-a3b", layout={"expert": 8})
+    ages = [float(immaturity(replace(c, released=year), K)) for year in (2024.0, 2025.6, 2026.1, 2026.7, 2030.0, 0.0)]
+    assert ages[0] == ages[1] == pytest.approx(np.exp(0.5))
+    assert ages[1] > ages[2] > ages[3] == ages[4] == ages[5] == 1
+    assert seconds(replace(c, released=2025.0)) > seconds(c)
+
+
+def test_experts_work_at_the_width_their_weights_say():
+    assert expert_hidden(case(model="qwen3-30b-a3b").network) == pytest.approx(2048)
+    assert expert_hidden(case(model="gpt-oss-120b").network) == 2880  # whose experts have biases
+    assert expert_hidden(case().network) == 4096
+
+
+def test_widths_are_paid_up_to_the_next_tile():
+    assert padded(2880) == pytest.approx((3072 / 2880) ** (2 / 3))
+    assert padded(4096) == 1
+
+
+def test_tensor_parallel_work_is_split_and_its_traffic_is_not_free():
+    one, eight = case(count=8, layout={"data": 1}), case(count=8, layout={"tensor": 8})
+    assert work(eight, K).layers < work(one, K).layers / 5
+    assert step_seconds(eight, K).tensor_exposed > 0
+
+
+def test_states_kept_by_a_node_gather_faster_than_states_kept_by_all():
+    whole, node = (case(count=64, model="llama-3.1-70b", global_batch=64, micro_batch=1, layout={"shard": s}) for s in ("fsdp", "hsdp"))
+    assert step_seconds(node, K).data_total < step_seconds(whole, K).data_total
+
+
+def test_arrays_and_single_cases_agree():
+    cases = [case(), case("B200", numbers="fp8"), case(model="qwen3-30b-a3b", layout={"expert": 8}), case(count=64, layout={"tensor": 8})]
+    assert tokens_per_s_per_accelerator(stack(cases), K) == pytest.approx([rate(c) for c in cases])
+
+
+def test_a_hundred_thousand_layouts_take_a_tenth_of_a_second():
+    c = case(count=64, model="llama-3.1-70b", layout={"tensor": 4, "pipeline": 4})
+    many = replace(c, tensor=np.full(100_000, 4.0), micro_batch=np.ones(100_000), micro_batches=np.full(100_000, 16.0))
+    times = []
+    for _ in range(5):
+        start = perf_counter()
+        step_seconds(many, K)
+        times.append(perf_counter() - start)
+    assert min(times) < 0.1
+
+
+def test_a_network_known_by_its_totals_has_a_time_too():
+    c = case()
+    bare = replace(c.network, layers=0, heads=0, head_dim=0, kv_heads=0, global_layers=0, vocab=0)
+    assert 0 < seconds(replace(c, network=bare)) < seconds(c)
+
+
+def test_residuals_are_kept_by_what_decides_them_and_where_nothing_is_measured_there_are_none():
+    assert classes(case()) == ("dense", "all")
+    assert classes(case("B200", numbers="fp8")) == ("dense narrow", "dense", "all")
+    assert classes(case("B200", numbers="fp8", model="qwen3-30b-a3b")) == ("moe", "all")
+    for c in (case(adapter={"type": "lora"}), case("T4"), case("MI300X")):
+        assert calibration().residual("step", classes(c)) == PRIOR_ONLY

@@ -1,0 +1,120 @@
+"""Terms of a step worked by hand."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from rackwright.estimator.case import TrainingCase
+from rackwright.estimator.config import TrainingConfig
+from rackwright.estimator.kernels import padded, work
+from rackwright.estimator.rates import rates
+from rackwright.estimator.resolve import training_case
+from rackwright.estimator.step import StepCoefficients, step_seconds
+
+K = StepCoefficients()
+HBM = 3.35e12
+
+
+def case(count: int = 8, layout: dict | None = None, **more) -> TrainingCase:
+    """Llama 3.1 8B on H100: 32 layers of 4,096, 32 heads, a vocabulary of 128,256."""
+    config = {
+        "model": "llama-3.1-8b", "hardware": {"accelerator": "H100-80GB", "count": count}, "engine": {"name": "torchtitan"},
+        "sequence": 4096, "micro_batch": 2, "global_batch": 64, "layout": {"shard": "fsdp", **(layout or {})},
+    }  # fmt: skip
+    return training_case(TrainingConfig.model_validate(config | more), checked=False)
+
+
+def test_scores_are_written_and_read_at_two_bytes_and_eight_passes():
+    kept = work(replace(case(), flash=0.0), K).layers - work(case(), K).layers
+    assert kept == pytest.approx(2 * 4096 * 16 * 32 * 4096 * 32 / HBM)
+
+
+def test_the_head_multiplies_in_16_bit_and_moves_24_bytes_a_logit_or_8_when_fused():
+    c = case(numbers="fp8")
+    product = 6 * 128256 * 4096 / rates(c, K).matrix
+    for fused, size in ((0.0, 24), (1.0, 8)):
+        assert work(replace(c, fused_loss=fused), K).head == pytest.approx(8192 * (product + 128256 * size * 1.3 / HBM))
+
+
+def test_weights_are_read_three_times_and_their_gradient_added_up():
+    few = replace(case(), micro_batch=1e-9)
+    weights = few.network.layer_parameters
+    assert work(few, replace(K, layer_s=0.0)).layers == pytest.approx(weights * 14 / HBM, rel=1e-3)
+    frozen = replace(few, adapter=1.0, passes=4.0)
+    assert work(frozen, replace(K, layer_s=0.0)).layers == pytest.approx(weights * 4 / HBM, rel=1e-3)
+    packed = replace(frozen, frozen_bytes=0.52)
+    assert work(packed, replace(K, layer_s=0.0)).layers == pytest.approx(weights * 12 / HBM, rel=1e-3)
+
+
+def test_a_state_space_layer_moves_36_hidden_vectors_forward_and_twice_as_many_back():
+    c = case()
+    scans = replace(c, network=replace(c.network, window=64, local_layers=10))
+    windows = replace(c, network=replace(c.network, window=65, local_layers=10))
+    moved = 8192 * 3 * 2 * 36 * 4096 * 10 * K.eager_passes / HBM
+    assert work(scans, K).layers - work(windows, K).layers == pytest.approx(moved, rel=0.02)
+
+
+def test_a_tile_has_256_columns():
+    assert padded(2304) == 1
+    assert padded(2305) == pytest.approx((2560 / 2305) ** (2 / 3))
+
+
+def test_an_update_moves_thirty_bytes_a_parameter_of_the_shard():
+    c = case()
+    shard = c.network.trunk / 8
+    assert step_seconds(c, K).optimizer == pytest.approx(shard * 30 / HBM)
+    away = step_seconds(replace(c, offload_optimizer=1.0), K)
+    assert away.optimizer == pytest.approx(shard * 30 / 25e9)
+    assert away.offload == pytest.approx(shard * (4 + 2) / 50e9)
+
+
+def test_half_of_what_goes_between_stages_shows_and_a_third_of_a_ring():
+    piped = step_seconds(case(layout={"shard": "none", "pipeline": 4}), K)
+    assert piped.pipeline_exposed == pytest.approx(0.5 * piped.pipeline_total)
+    ringed = step_seconds(case(layout={"context": 4}), K)
+    assert ringed.context_exposed == pytest.approx(0.3 * ringed.context_total)
+
+
+def test_gradients_hide_behind_the_backward_pass_of_the_last_micro_batch():
+    """On a network so slow that only what hides is missing."""
+    c = case(layout={"shard": "zero1"})
+    slow = replace(c, wires=replace(c.wires, scale_up_bytes_per_s=1e8))
+    terms = step_seconds(slow, K)
+    one = work(slow, K).layers + work(slow, K).head
+    assert terms.data_total - terms.data_exposed == pytest.approx(K.data_hidden * 2 / 3 * one)
+
+
+def test_a_pipeline_of_virtual_stages_hides_gradients_behind_its_last_micro_batches():
+    layout = {"shard": "zero1", "pipeline": 4, "data": 2}
+    one, two = (case(layout=layout | {"virtual": v}, micro_batch=1) for v in (1, 2))
+    slow = replace(one.wires, scale_up_bytes_per_s=1e10)
+    plain, virtual = (step_seconds(replace(c, wires=slow), K) for c in (one, two))
+    assert virtual.data_exposed < plain.data_exposed
+
+
+def test_each_doubling_of_the_nodes_adds_one_share_of_waiting():
+    calm = replace(K, straggler=0.0)
+    for count, doublings in ((8, 0), (16, 1), (64, 3)):
+        c = case(count=count)
+        assert step_seconds(c, K).total / step_seconds(c, calm).total == pytest.approx(1 + doublings * K.straggler)
+
+
+def test_recomputing_every_second_product_is_half_a_forward_pass_of_them():
+    selective, full = (work(case(recompute=r), K).again for r in ("selective", "full"))
+    assert 0.3 < selective / full < 0.5
+    assert work(replace(case(recompute="selective"), engine="megatron"), K).again == 0
+
+
+def test_kernels_made_for_a_generation_show_from_that_generation_on():
+    h100, a100 = (case(hardware={"accelerator": a, "count": 8}, engine={"name": "Megatron-LM"}) for a in ("H100-80GB", "A100-80GB"))
+    for c, gain in ((h100, K.tuned_gain), (a100, 1.0)):
+        assert rates(c, K).matrix == pytest.approx(rates(replace(c, engine="fsdp"), K).matrix * gain)
+
+
+def test_narrow_heads_fill_attention_less():
+    a100 = case(hardware={"accelerator": "A100-80GB", "count": 8})
+    assert rates(a100, K).attention == pytest.approx(312e12 * a100.chip.sustained_share * K.attention_share)
+    c = case()
+    narrow = replace(c, network=replace(c.network, head_dim=64, heads=64))
+    assert rates(narrow, K).attention == pytest.approx(rates(c, K).attention * (64 / 96) / (128 / 160))
+    assert np.all(rates(c, K).narrow == rates(c, K).matrix)
