@@ -49,3 +49,10 @@ def test_a_server_s_width_is_compared_by_the_month(width):
     layout, words = said(serve(rate=60, more=f"parallelism: {{tensor: {width}}}"), GCP)
     assert ("TP2" in layout) == (width == 2)
     assert "costs nothing" in words or "a month" in words
+
+
+def test_the_plan_warns_of_what_the_pins_cost():
+    spec = read(
+        f"{{api_version: rackwright/v1, name: test, workloads: [{pinned('tensor: 8, recompute: full')}], infra: {{any_of: [{AWS}]}}}}"
+    )
+    assert any(w.startswith("pinned parallelism, TP8") for w in size(spec, today=TODAY).warnings)

@@ -4,9 +4,6 @@ from collections.abc import Iterable
 
 from rackwright.sizing.naming import name, spread, usd
 from rackwright.sizing.plan import Candidate, Fit, Interval, Rejected, SizingPlan, Speed
-from rackwright.sizing.scaling import scaling
-
-__all__ = ["by_distance", "identity", "nearest_misses", "ranked", "scaling", "why"]
 
 HOUR = 3600.0
 

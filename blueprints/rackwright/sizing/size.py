@@ -15,8 +15,10 @@ from rackwright.sizing.job import ServingJob, TrainingJob
 from rackwright.sizing.judge import Goals, judge
 from rackwright.sizing.needs import with_machine
 from rackwright.sizing.outcome import Outcome
+from rackwright.sizing.pins import cost_of_pins
 from rackwright.sizing.plan import Assumption, Fit, Limit, Rejected, Rejection, SizingPlan, StorageNeed, WorkloadFacts
-from rackwright.sizing.rank import by_distance, identity, ranked, scaling
+from rackwright.sizing.rank import by_distance, identity, ranked
+from rackwright.sizing.scaling import scaling
 from rackwright.sizing.search import search
 from rackwright.spec.spec import Spec
 from rackwright.spec.workload import TRAINING, Serve
@@ -28,14 +30,14 @@ def size(spec: Spec, catalog: Catalog | None = None, *, today: date | None = Non
     Never fails for a valid spec: when nothing fits, `fits` is empty. Raises UserError when the model is unknown.
     today: the date a capacity block is looked at; the real one when left out.
     """
-    catalog, a = catalog or Catalog.default(), assumptions
+    catalog, a, today = catalog or Catalog.default(), assumptions, today or date.today()
     demand = read_demand(spec.workload, a)
     goals = Goals.of(spec, a)
     fits: dict[tuple, Fit] = {}
     rejected: dict[tuple, Rejected] = {}
     order: dict[tuple, tuple[int, int]] = {}
     points = 0
-    for offer, looked_at, answer in _answers(spec, catalog, demand, goals, a, today or date.today()):
+    for offer, looked_at, answer in _answers(spec, catalog, demand, goals, a, today):
         points += looked_at
         key = identity(answer.candidate)
         order.setdefault(key, offer.rank)
@@ -57,7 +59,7 @@ def size(spec: Spec, catalog: Catalog | None = None, *, today: date | None = Non
         catalog_digest=catalog.digest,
         scaling=scaling(best, misses, serves, spec.goals.optimize_for),
         storage=need,
-        warnings=(*demand.warnings, *_warnings(spec, best, misses, a)),
+        warnings=(*demand.warnings, *_warnings(spec, best, misses, a), *cost_of_pins(spec, next(iter(best), None), catalog, a, today)),
         considered=points,
     )
     return with_machine(made, spec, catalog, a)
