@@ -100,7 +100,7 @@ def _predictions(found: Sequence[Reading], known: Calibration) -> dict[tuple[int
         cases: list[Any] = [found[i].of(metric) for i in places]
         for i, case, value in zip(places, cases, _values(model, cases, known), strict=True):
             if np.isfinite(value) and value > 0:
-                b = band(float(value), known.residual(name, model.classes(case), _generation(metric, case)))
+                b = band(float(value), known.residual(name, model.classes(case), _kin(metric, case)))
                 made[i, metric] = scaled(b, case.step.accelerators / 60) if metric == "accel_hours" else b
     _online(found, made)
     return made
@@ -119,9 +119,9 @@ def _online(found: Sequence[Reading], made: dict[tuple[int, str], Band]) -> None
             made[key] = inverse(plus(first, scaled(token, case.output - 1)), 1000 * float(case.concurrency * share))
 
 
-def _generation(metric: str, case: Any) -> str:
-    """Speed of an accelerator generation that no run speaks of is prior only; memory does not depend on it."""
-    return "" if metric in ("peak_memory_gib", "kv_tokens") else str(getattr(case, "step", case).chip.generation)
+def _kin(metric: str, case: Any) -> str:
+    """Speed of accelerators that no run speaks of is prior only; memory does not depend on it."""
+    return "" if metric in ("peak_memory_gib", "kv_tokens") else str(getattr(case, "step", case).chip.kin)
 
 
 def _model(models: Sequence[Model], metric: str, r: Reading) -> Model | None:

@@ -98,7 +98,7 @@ def document(models: Sequence[Model], kept: dict[str, Any]) -> dict[str, Any]:
         sections[model.name] = {
             "metric": model.metric,
             "runs": len(given),
-            "generations": sorted({_generation(run.case) for run in given}),
+            "kin": sorted({_kin(run.case) for run in given}),
             "coefficients": _described(model, fit(model, given)),
             "residuals": {name: asdict(r) for name, r in residuals(model, judged(model, given)).items()},
         }
@@ -132,8 +132,8 @@ def _weights(given: Sequence[Run]) -> np.ndarray:
     return np.array([cells.count(cell) ** -0.25 for cell in cells])
 
 
-def _generation(case: Any) -> str:
-    return str(getattr(case, "step", case).chip.generation)
+def _kin(case: Any) -> str:
+    return str(getattr(case, "step", case).chip.kin)
 
 
 def _fold(label: str) -> int:

@@ -79,7 +79,7 @@ def calibrate(path: Path) -> Learning:
         except BrokenCell as fault:
             problems.append(_problem(row, str(fault)))
     before = [float(model.predict(stack([case]), c.of(model.name, model.kind))[0]) for _, _, model, case, _ in seen]
-    kinds = [key(model.name, model.classes(case), _generation(case)) for _, _, model, case, _ in seen]
+    kinds = [key(model.name, model.classes(case), _kin(case)) for _, _, model, case, _ in seen]
     near = []
     for (row, metric, _, _, value), predicted, kind in zip(seen, before, kinds, strict=True):
         if max(value / predicted, predicted / value) > FARTHEST:
@@ -147,8 +147,8 @@ def _factor(pairs: Sequence[tuple[float, float]]) -> tuple[float, int]:
     return float(f"{exp(sum(log(value / predicted) for value, predicted in pairs) / (n + PRIOR_RUNS)):.4g}"), n
 
 
-def _generation(case: Any) -> str:
-    return str(getattr(case, "step", case).chip.generation)
+def _kin(case: Any) -> str:
+    return str(getattr(case, "step", case).chip.kin)
 
 
 def _problem(row: Row, reason: str) -> Problem:

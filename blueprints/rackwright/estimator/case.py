@@ -39,6 +39,8 @@ class Chip:
     """PCIe or C2C, one direction: what offload goes over."""
     sustained_share: Num = 0.8
     """Of the nameplate peak, what a large matrix product reaches on the accelerator (measured in bf16; clocks, power and kernels)."""
+    kin: Text = ""
+    """Accelerators whose runs speak of this one: its generation, cards without a scale-up link apart from those that have one."""
     watts: Num = float("inf")
     """Of the board, nameplate or cap; inf where it is not published: power then limits nothing."""
 

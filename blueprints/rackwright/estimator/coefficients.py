@@ -43,13 +43,13 @@ PRIOR_ONLY = Residuals(0, 1 / PRIOR_ONLY_FACTOR, 1.0, PRIOR_ONLY_FACTOR)
 @dataclass(frozen=True)
 class Calibration:
     """The whole file. models: values by model and name; residuals: by model and class; sources: sha256 of each file of rows;
-    generations: accelerators of the runs of a model."""
+    kin: accelerators of the runs of a model (see case.Chip)."""
 
     version: str
     models: dict[str, dict[str, float]]
     residuals: dict[str, dict[str, Residuals]]
     sources: dict[str, str]
-    generations: dict[str, tuple[str, ...]]
+    kin: dict[str, tuple[str, ...]]
     factors: dict[str, tuple[float, int]] = field(default_factory=dict)
     """The user's own, by `key`: what predictions are multiplied with, and from how many runs."""
 
@@ -58,20 +58,20 @@ class Calibration:
         known = {f.name for f in fields(cast(Any, kind))}
         return kind(**{name: value for name, value in self.models.get(model, {}).items() if name in known})
 
-    def residual(self, model: str, classes: tuple[str, ...], generation: str = "") -> Residuals:
-        """Of the first class, particular before general, that runs speak of; PRIOR_ONLY where none is on that generation."""
+    def residual(self, model: str, classes: tuple[str, ...], kin: str = "") -> Residuals:
+        """Of the first class, particular before general, that runs speak of; PRIOR_ONLY where none is on such accelerators."""
         rows = self.residuals.get(model, {})
-        if generation and generation not in self.generations.get(model, ()):
+        if kin and kin not in self.kin.get(model, ()):
             return PRIOR_ONLY
         return next((rows[name] for name in classes if name in rows), PRIOR_ONLY)
 
-    def factor(self, model: str, classes: tuple[str, ...], generation: str) -> float:
-        return self.factors.get(key(model, classes, generation), (1.0, 0))[0]
+    def factor(self, model: str, classes: tuple[str, ...], kin: str) -> float:
+        return self.factors.get(key(model, classes, kin), (1.0, 0))[0]
 
 
-def key(model: str, classes: tuple[str, ...], generation: str) -> str:
+def key(model: str, classes: tuple[str, ...], kin: str) -> str:
     """The kind of run a factor belongs to."""
-    return f"{model} | {classes[0]} | {generation}"
+    return f"{model} | {classes[0]} | {kin}"
 
 
 @cache
@@ -84,8 +84,8 @@ def parse(text: str) -> Calibration:
     raw = json.loads(text)
     models = {name: {k: c["value"] for k, c in model["coefficients"].items()} for name, model in raw["models"].items()}
     residuals = {name: {k: Residuals(**r) for k, r in model["residuals"].items()} for name, model in raw["models"].items()}
-    generations = {name: tuple(model.get("generations", ())) for name, model in raw["models"].items()}
-    return Calibration(raw["version"], models, residuals, raw["sources"], generations)
+    kin = {name: tuple(model.get("kin", ())) for name, model in raw["models"].items()}
+    return Calibration(raw["version"], models, residuals, raw["sources"], kin)
 
 
 def bounds(kind: type) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

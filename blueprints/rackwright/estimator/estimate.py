@@ -20,7 +20,7 @@ from rackwright.estimator.result import Band, Estimate, MemoryTerms
 
 MAX_FILL = 0.92
 """Of accelerator memory, for samples: published runs above it fail on allocation (sizing.md section 4)."""
-PRIOR_WORDS = "prior only: no measured run of this kind on this accelerator generation"
+PRIOR_WORDS = "prior only: no measured run of this kind on accelerators of this kind"
 
 
 def estimate(config: Configuration | Mapping[str, Any], calibrated: Calibration | None = None) -> Estimate:

@@ -97,6 +97,7 @@ def chip(a: Accelerator, numbers: str = "bf16", memory_bytes: float | None = Non
     cap = power_watts or a.power_watts
     return Chip(
         generation=a.generation,
+        kin=a.generation if a.is_tpu or a.scale_up_bytes_per_s else f"{a.generation} cards",
         memory_bytes=memory_bytes or a.memory_bytes,
         bandwidth_bytes_per_s=a.bandwidth_bytes_per_s,
         base_peak_flops=a.base_peak,

@@ -22,7 +22,7 @@ T = TypeVar("T", StepTerms, MemoryTerms)
 
 def factor(model: Model, case: TrainingCase | ServingCase, c: Calibration) -> float:
     """What the user's own runs multiply a prediction with."""
-    return c.factor(model.name, model.classes(case), str(case.chip.generation))
+    return c.factor(model.name, model.classes(case), str(case.chip.kin))
 
 
 def times(terms: T, by: float) -> T:
@@ -32,7 +32,7 @@ def times(terms: T, by: float) -> T:
 
 def seen(model: Model, case: TrainingCase | ServingCase, c: Calibration) -> Residuals:
     """Residuals of the case's class in that model."""
-    return c.residual(model.name, model.classes(case), str(case.chip.generation))
+    return c.residual(model.name, model.classes(case), str(case.chip.kin))
 
 
 @dataclass(frozen=True)

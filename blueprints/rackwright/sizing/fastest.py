@@ -4,6 +4,7 @@ Knows neither catalog nor spec; formulas.py says what memory and time are.
 """
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from rackwright.estimator.case import TrainingCase
 from rackwright.estimator.coefficients import Calibration
 from rackwright.estimator.result import MemoryTerms, StepTerms
 from rackwright.sizing import formulas
+from rackwright.sizing.bound import Bound, bound
 from rackwright.sizing.job import TrainingJob
 from rackwright.sizing.layouts import Layouts
 from rackwright.sizing.target import Machines, rows_of
@@ -64,16 +66,17 @@ class Space:
         pieces = (tries.take(np.arange(at, min(at + CHUNK, count))) for at in range(0, count, CHUNK))
         return np.concatenate([np.broadcast_to(self.step(piece).total, piece.row.shape) for piece in pieces])
 
+    @cached_property
+    def _bound(self) -> Bound | None:
+        """None where nothing so simple is known: then nothing is ruled out."""
+        if self.job.sampled or bool(np.any(self.machines.chip.is_tpu)):
+            return None
+        case = laid_out(self.job, self.layouts, np.zeros(len(self.layouts)))
+        return bound(case, self.machines.chip, self.machines.wires, self.calibrated)
+
     def bound_s(self, tries: Tries) -> np.ndarray:
-        """Products, attention and bubble alone, in seconds; nothing is faster."""
-        w = self.layouts
-        each, head = formulas.bound_terms(self.job, self.machines.chip, self.calibrated)
-        held = np.ceil(self.job.network.layers / w.pipeline) / max(self.job.network.layers, 1)
-        tokens = w.micro_batch * self.job.sequence / (w.context * w.tensor)
-        alone = w.pipeline == 1
-        layers = tokens * np.where(alone, w.micro_batches, w.micro_batches * held + (1 - held) / w.virtual)
-        last = tokens * np.where(alone, w.micro_batches, 1 / w.virtual)
-        return layers[tries.row] * each[tries.recompute, tries.target] + last[tries.row] * head[tries.target]
+        """Seconds of a step that no try goes below."""
+        return self._bound.seconds(tries.target, tries.row, tries.recompute) if self._bound else np.zeros(len(tries.row))
 
 
 def laid_out(job: TrainingJob, w: Layouts, recompute: np.ndarray) -> TrainingCase:

@@ -4,6 +4,7 @@ Text goes by tokens (step.py or tpu_step.py, memory.py or adapter_memory.py of t
 """
 
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
@@ -11,13 +12,11 @@ import numpy as np
 from rackwright.estimator import adapter_memory, memory, samples, step, tpu_step, wire
 from rackwright.estimator.case import Chip, Num, TrainingCase, Wires
 from rackwright.estimator.coefficients import PRIOR_ONLY, Calibration, Residuals
-from rackwright.estimator.flops import attention_flops
 from rackwright.estimator.models import Model
-from rackwright.estimator.rates import rates
 from rackwright.estimator.result import MemoryTerms, StepTerms
 from rackwright.estimator.states import state_bytes
 from rackwright.sizing.job import TrainingJob
-from rackwright.sizing.outcome import at_p80
+from rackwright.sizing.outcome import Spread, at_p80
 from rackwright.sizing.target import Target
 
 ANY_CHIP = Chip("any", np.inf, 1.0, 1.0, 1.0)
@@ -33,6 +32,11 @@ class Seen:
     memory: Residuals
     rate_factor: float = 1.0
     memory_factor: float = 1.0
+
+    @cached_property
+    def spread(self) -> Spread:
+        """Of a time."""
+        return Spread.of_rate(self.step)
 
     @property
     def pessimistic(self) -> float:
@@ -52,13 +56,13 @@ def seen(job: TrainingJob, target: Target, c: Calibration) -> Seen:
         return Seen(PRIOR_ONLY, PRIOR_ONLY)
     timing, kept = models(job, target.tpu)
     case = replace(blank(job), chip=target.chip, wires=target.wires)
-    generation, classes = target.chip.generation, timing.classes(case)
+    kin, classes = target.chip.kin, timing.classes(case)
     unseen = job.recipe.is_adapter and job.network.is_moe  # no run of adapters on experts is published
     return Seen(
-        PRIOR_ONLY if unseen else c.residual(timing.name, classes, generation),
+        PRIOR_ONLY if unseen else c.residual(timing.name, classes, kin),
         c.residual(kept.name, kept.classes(case)),
-        c.factor(timing.name, classes, generation),
-        c.factor(kept.name, kept.classes(case), generation),
+        c.factor(timing.name, classes, kin),
+        c.factor(kept.name, kept.classes(case), kin),
     )
 
 
@@ -91,23 +95,6 @@ def step_terms(job: TrainingJob, case: TrainingCase, c: Calibration) -> StepTerm
     is_tpu = bool(np.any(case.chip.is_tpu))
     model = models(job, is_tpu)[0]
     return (tpu_step if is_tpu else step).step_seconds(case, c.of(model.name, model.kind))
-
-
-def bound_terms(job: TrainingJob, chip: Chip, c: Calibration) -> tuple[np.ndarray, np.ndarray]:
-    """Seconds per token that no layout goes below, whatever memory, launches and links take: of the layers by code of recompute (rows)
-    and chip (columns), and of the head. Zero where nothing so simple is known: then nothing is ruled out."""
-    count = len(chip.memory_bytes)
-    if job.sampled or bool(np.any(chip.is_tpu)):
-        return np.zeros((3, count)), np.zeros(count)
-    n, case = job.network, replace(blank(job), chip=chip)
-    k = c.of("step", step.StepCoefficients)
-    r, passes = rates(case, k), job.recipe.passes
-    routed = n.routed * n.top_k / max(n.experts, 1)
-    products = passes * (max(n.matmul - n.vocab * n.hidden - routed, 0.0) + routed / k.expert_share) / r.narrow
-    attention = attention_flops(n, float(job.sequence)) / r.attention
-    again = (0.0, 0.0, 1.0)
-    layers = np.array([products * (1 + 2 / passes * share) + attention * (1 + share / 3) for share in again])
-    return np.broadcast_to(layers, (3, count)), np.broadcast_to(n.vocab * passes * n.hidden / r.matrix, (count,))
 
 
 def _sample_memory(job: TrainingJob, case: TrainingCase) -> MemoryTerms:

@@ -170,10 +170,10 @@ def spreads(
     for t in machines.targets:
         if t.accelerator not in by_chip:
             case = ServingCase(job.network, t.chip, t.wires, engine=job.engine)
-            generation = t.chip.generation if not is_cache else ""
-            found = c.residual(model.name, model.classes(case), generation)
+            kin = t.chip.kin if not is_cache else ""
+            found = c.residual(model.name, model.classes(case), kin)
             spread = Spread.of_rate(found) if is_rate else Spread.of_time(found)
-            by_chip[t.accelerator] = spread, c.factor(model.name, model.classes(case), t.chip.generation)
+            by_chip[t.accelerator] = spread, c.factor(model.name, model.classes(case), t.chip.kin)
     return [by_chip[t.accelerator] for t in machines.targets]
 
 

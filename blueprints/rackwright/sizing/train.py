@@ -27,19 +27,11 @@ def best_training(job: TrainingJob, machines: Machines, max_fill: float, c: Cali
     layouts = enumerate_layouts(job.shape, machines.grids, job.pins)
     space = Space(job, machines, layouts, c, machines.chip.memory_bytes * max_fill / pessimistic)
     chosen, fits = fastest(space)
-    told = iter(_told(space, chosen.take(np.flatnonzero(chosen.row >= 0)), evidence, max_fill))
+    reached = np.flatnonzero(chosen.row >= 0)
+    told = dict(zip(reached.tolist(), _told(space, chosen.take(reached), fits[reached], evidence, max_fill), strict=True))
     empty = set(machines.grid[chosen.row < 0].tolist())
     none = {g: Outcome(precision=job.precision, rejections=(_no_layout(job, machines.grids[g]),)) for g in empty}
-    points = (np.diff(layouts.starts) * len(job.recomputes)).tolist()
-    outcomes = []
-    for i, grid in enumerate(machines.grid.tolist()):
-        if chosen.row[i] < 0:
-            outcomes.append(none[grid])
-            continue
-        found = next(told)
-        refused = () if fits[i] else (_too_big(found.memory, job, machines.targets[i]),)
-        outcomes.append(replace(found, rejections=refused, points=points[grid]))
-    return outcomes
+    return [told.get(i) or none[grid] for i, grid in enumerate(machines.grid.tolist())]
 
 
 def _evidence(job: TrainingJob, machines: Machines, c: Calibration) -> list[Seen]:
@@ -54,23 +46,31 @@ def _evidence(job: TrainingJob, machines: Machines, c: Calibration) -> list[Seen
     return made
 
 
-def _told(space: Space, tries: Tries, evidence: list[Seen], max_fill: float) -> list[Outcome]:
-    """Outcomes in full, but for what speaks against them."""
+def _told(space: Space, tries: Tries, fits: np.ndarray, evidence: list[Seen], max_fill: float) -> list[Outcome]:
+    """Outcomes in full."""
     if not len(tries.row):
         return []
-    job, said = space.job, [evidence[i] for i in tries.target.tolist()]
+    job, machines, target = space.job, space.machines, tries.target
+    said = [evidence[i] for i in target.tolist()]
     step = scaled(space.step(tries), 1 / np.array([e.rate_factor for e in said]))
     memory = scaled(space.memory(tries.row, tries.recompute), np.array([e.memory_factor for e in said]))
     margin = np.array([e.pessimistic - 1 for e in said]) * memory.total
-    parts = _parallelisms(space.layouts.take(tries.row), tries.recompute)
-    speeds = _speeds(space, tries.target, step)
-    memories = _memories(memory, margin, space.machines.chip.memory_bytes[tries.target], max_fill)
-    spreads = [Spread.of_rate(e.step) for e in said]
-    nodes = space.machines.nodes[tries.target].astype(int).tolist()
+    columns = (
+        _parallelisms(space.layouts.take(tries.row), tries.recompute),
+        _memories(memory, margin, machines.chip.memory_bytes[target], max_fill),
+        _speeds(space, target, step),
+        said,
+        machines.nodes[target].astype(int).tolist(),
+        (np.diff(space.layouts.starts)[machines.grid[target]] * len(job.recomputes)).tolist(),
+        [() if ok else (_too_big(job, machines.targets[i]),) for ok, i in zip(fits.tolist(), target.tolist(), strict=True)],
+    )
     return [
-        Outcome(part, held, speed, (speed.step_s or 0.0) * job.steps, spread, spread.words, job.precision, count)
-        for part, held, speed, spread, count in zip(parts, memories, speeds, spreads, nodes, strict=True)
-    ]
+        Outcome(
+            part, held, speed, (speed.step_s or 0.0) * job.steps, seen.spread, seen.spread.words, job.precision, nodes, points=points,
+            rejections=tuple(refusal(held) for refusal in refused),
+        )
+        for part, held, speed, seen, nodes, points, refused in zip(*columns, strict=True)
+    ]  # fmt: skip
 
 
 def _speeds(space: Space, target: np.ndarray, step: StepTerms) -> list[Speed]:
