@@ -121,10 +121,37 @@ def test_sections_stand_in_the_order_a_manager_reads():
         "Cost and time of every candidate",
         "Memory of one accelerator",
         "The bill",
+        "The rest of the machine",
         "Ranking",
         "Rejected, nearest first",
         "Assumed",
     ]
+
+
+def test_a_server_has_its_economics_and_a_run_has_not():
+    html = rendered("chat-serve", ".html")
+    headings = re.findall(r"<h2>(.*?)</h2>", html)
+    first = headings.index("Serving economics")
+    assert headings[first : first + 3] == ["Serving economics", "Cost over load", "The same service on other accelerators"]
+    assert html.count("<svg ") == 6, "three plots, each for a wide and a narrow screen"
+    text = Page(html).text
+    assert "USD per million output tokens" in text
+    assert "break-even" in text
+    assert "1 x TPU v6e" in text
+    markdown = rendered("chat-serve", ".md")
+    assert "### Serving economics" in markdown
+    assert "Serving economics" not in rendered("llama-70b-sft", ".md")
+
+
+def test_what_an_accelerator_s_machine_must_have_is_said_with_what_it_has():
+    plan = planned("llama-70b-sft")[1]
+    assert plan.machine
+    text = Page(rendered("llama-70b-sft", ".html")).text
+    section = text[text.index("The rest of the machine") : text.index("Ranking")]
+    for need in plan.machine.needs:
+        assert need.name in section
+    assert "BTU/h" in section
+    assert "checkpoints of" in section
 
 
 def test_every_line_of_the_bill_has_the_date_of_its_price():

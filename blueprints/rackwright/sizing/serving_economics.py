@@ -139,7 +139,9 @@ def _serving(spec: Spec) -> Serve:
     w = spec.workload
     if not isinstance(w, Serve):
         reason = f"economics is about serving, this is a {w.kind} workload"
-        raise UserError([Problem("E-kind", reason, At() / "workloads" / 0 / "kind", "kind: serve; `rackwright plan` costs a run")])
+        raise UserError(
+            [Problem("E-kind", reason, At() / "workloads" / 0 / "kind", "kind: serve; `rackwright plan` costs a run")], spec.name
+        )
     return w
 
 
