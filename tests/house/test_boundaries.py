@@ -21,7 +21,22 @@ TIES = {"report": ("rackwright.terminal.WIDTH", "rackwright.terminal")}
 JOINERS = {"args", "cli", "package", "program", "teardown"}
 """Beside the component rooms, the only modules of the Pulumi half that may look into the pure one."""
 LOADED = "print([m for m in sys.modules if m.startswith('pulumi')])"
-FORMULAS = ("fastest", "formulas", "layouts", "passes", "recipe", "replicas", "serve", "storage", "target", "train", "machine", "power", "economics", "cpu")
+FORMULAS = (
+    "fastest",
+    "formulas",
+    "layouts",
+    "passes",
+    "recipe",
+    "replicas",
+    "serve",
+    "storage",
+    "target",
+    "train",
+    "machine",
+    "power",
+    "economics",
+    "cpu",
+)
 
 
 def imports(path: Path) -> Iterator[str]:
