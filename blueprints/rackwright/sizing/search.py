@@ -27,21 +27,23 @@ def search(job: Job, machines: Machines, a: Assumptions) -> list[Outcome]:
 
 
 def _train(job: TrainingJob, machines: Machines, a: Assumptions) -> list[Outcome]:
-    """GPUs and TPUs apart; what the accelerator cannot compute, or no trainer does there, is said beside what it would take."""
+    """GPUs and TPUs apart; what the accelerator cannot compute is said beside what it would take."""
     found: dict[int, Outcome] = {}
     for which, some in machines.kinds:
-        kind = job.on_tpu() if some.targets[0].tpu else job
-        outcomes = best_training(kind, some.computing(job.precision), a.max_fill, calibration())
+        tpu = some.targets[0].tpu
+        if tpu and job.recipe.is_adapter:
+            outcomes = [_untrained(job)] * len(which)
+        else:
+            kind = job.on_tpu() if tpu else job
+            outcomes = best_training(kind, some.computing(job.precision), a.max_fill, calibration())
         found.update(zip(which.tolist(), outcomes, strict=True))
-    refused = {t.accelerator: (*_precision(job.precision, t), *_trainer(job, t)) for t in machines.targets}
+    refused = {name: _precision(job.precision, t) for name, t in {t.accelerator: t for t in machines.targets}.items()}
     return _with([found[i] for i in range(len(machines.targets))], machines, refused)
 
 
-def _trainer(job: TrainingJob, target: Target) -> tuple[Rejection, ...]:
-    if not (target.tpu and job.recipe.is_adapter):
-        return ()
+def _untrained(job: TrainingJob) -> Outcome:
     words, remedy = f"no run of {job.method} on TPU is published", "adapter: {type: none}, or a GPU"
-    return (Rejection(Limit.DATA, None, None, words=words, remedy=remedy),)
+    return Outcome(precision=job.precision, rejections=(Rejection(Limit.DATA, None, None, words=words, remedy=remedy),))
 
 
 def _serve(job: ServingJob, machines: Machines, a: Assumptions) -> list[Outcome]:

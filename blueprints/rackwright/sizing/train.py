@@ -1,7 +1,5 @@
 """The best way to train on each of many machines, in the words of a plan. Knows neither catalog nor spec."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from rackwright.estimator.case import RECOMPUTE
@@ -12,7 +10,7 @@ from rackwright.sizing.fastest import Space, Tries, fastest
 from rackwright.sizing.formulas import Seen, scaled
 from rackwright.sizing.job import TrainingJob
 from rackwright.sizing.layouts import Grid, Layouts, enumerate_layouts, why_none
-from rackwright.sizing.outcome import Outcome, Spread
+from rackwright.sizing.outcome import Outcome
 from rackwright.sizing.plan import GIB, Limit, Memory, Parallelism, Rejection, Speed
 from rackwright.sizing.target import Machines, Target
 
@@ -39,7 +37,7 @@ def _evidence(job: TrainingJob, machines: Machines, c: Calibration) -> list[Seen
     by_chip: dict[tuple, Seen] = {}
     made = []
     for t in machines.targets:
-        key = (t.accelerator, t.chip)
+        key = (t.accelerator, t.chip.memory_bytes)
         if key not in by_chip:
             by_chip[key] = formulas.seen(job, t, c)
         made.append(by_chip[key])
@@ -55,21 +53,22 @@ def _told(space: Space, tries: Tries, fits: np.ndarray, evidence: list[Seen], ma
     step = scaled(space.step(tries), 1 / np.array([e.rate_factor for e in said]))
     memory = scaled(space.memory(tries.row, tries.recompute), np.array([e.memory_factor for e in said]))
     margin = np.array([e.pessimistic - 1 for e in said]) * memory.total
+    held = _memories(memory, margin, machines.chip.memory_bytes[target], max_fill)
     columns = (
         _parallelisms(space.layouts.take(tries.row), tries.recompute),
-        _memories(memory, margin, machines.chip.memory_bytes[target], max_fill),
+        held,
         _speeds(space, target, step),
         said,
         machines.nodes[target].astype(int).tolist(),
         (np.diff(space.layouts.starts)[machines.grid[target]] * len(job.recomputes)).tolist(),
-        [() if ok else (_too_big(job, machines.targets[i]),) for ok, i in zip(fits.tolist(), target.tolist(), strict=True)],
+        [() if ok else (_too_big(m, job, machines.targets[i]),) for m, ok, i in zip(held, fits.tolist(), target.tolist(), strict=True)],
     )
     return [
         Outcome(
-            part, held, speed, (speed.step_s or 0.0) * job.steps, seen.spread, seen.spread.words, job.precision, nodes, points=points,
-            rejections=tuple(refusal(held) for refusal in refused),
+            part, memory, speed, (speed.step_s or 0.0) * job.steps, seen.spread, seen.spread.words, job.precision, nodes, points=points,
+            rejections=refused,
         )
-        for part, held, speed, seen, nodes, points, refused in zip(*columns, strict=True)
+        for part, memory, speed, seen, nodes, points, refused in zip(*columns, strict=True)
     ]  # fmt: skip
 
 
@@ -113,9 +112,9 @@ def _no_layout(job: TrainingJob, g: Grid) -> Rejection:
     return Rejection(Limit.GEOMETRY, None, None, words=words, remedy=remedy)
 
 
-def _too_big(memory: Memory | None, job: TrainingJob, target: Target) -> Rejection:
+def _too_big(memory: Memory, job: TrainingJob, target: Target) -> Rejection:
     """Adapters are for fine-tuning on GPUs; beyond one accelerator per sequence more machines share nothing further."""
-    need, have = (memory.total_bytes / GIB, memory.capacity_bytes * memory.max_fill / GIB) if memory else (0.0, 0.0)
+    need, have = memory.total_bytes / GIB, memory.capacity_bytes * memory.max_fill / GIB
     larger = "a larger slice" if target.tpu else "more machines"
     more = larger if target.accelerators < job.batch else "an accelerator with more memory"
     adapters = {"full": "adapter: {type: lora} or qlora", "lora": "adapter: {type: qlora}"} if job.adaptable and not target.tpu else {}
