@@ -121,8 +121,9 @@ def test_experts_decode_with_a_warning():
 
 
 def test_no_latency_goal_is_said():
-    assert plan(serve(), AWS).warnings == ("no latency goal (ttft, tpot): the cheapest machines win, however slowly they answer",)
-    assert plan(serve(more="tpot: {target: 50 ms}"), AWS).warnings == ()
+    said = "no latency goal (ttft, tpot): the cheapest machines win, however slowly they answer"
+    assert said in plan(serve(), AWS).warnings
+    assert said not in plan(serve(more="tpot: {target: 50 ms}"), AWS).warnings
 
 
 def test_income_is_set_against_the_machines():
