@@ -116,6 +116,7 @@ def _network(fit: Fit, node: Machine, trainable: float, stored_per_s: float) -> 
     sent = machine.exchange_bytes(trainable, c.nodes, per_copy, p.gradient_accumulation if p.zero_stage >= 3 else 0)
     exchanged = sent / fit.speed.step_s if fit.speed.step_s else 0.0
     words = "gradients between nodes, data and checkpoints, mean over a step" if sent else "data and checkpoints"
+    words += "; what stages of one copy send each other is not counted" if per_copy > 1 else ""
     inside = c.topology and c.nodes > 1  # a slice's hosts exchange over ICI
     need = stored_per_s / c.nodes + (0.0 if inside else exchanged)
     return Need("network", need * LINE_RATE, _rate(node), "GB/s", words)
