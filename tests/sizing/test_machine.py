@@ -177,3 +177,23 @@ def test_a_missing_local_disk_is_no_fault_a_network_disk_takes_its_place():
     found = sized(serve())
     assert found.machine
     assert replace(found.machine, needs=(short,)).short == ()
+
+
+def test_one_copy_over_all_nodes_sends_no_gradients_and_four_copies_do():
+    found = sized(finetune("llama-3.1-70b", "none"), P5)
+
+    def words(parallelism: Parallelism) -> str:
+        fit = replace(found.fits[0], candidate=replace(found.fits[0].candidate, parallelism=parallelism))
+        needs = machine_needs(replace(found, fits=(fit,)), spec_of(finetune("llama-3.1-70b", "none"), P5), Catalog.default())
+        assert needs
+        return next(n.words for n in needs.needs if n.name == "network")
+
+    assert "gradients" not in words(Parallelism(tensor=8, pipeline=4))
+    assert "stages of one copy" in words(Parallelism(tensor=8, pipeline=4))
+    assert "gradients" in words(Parallelism(tensor=8, data=4))
+
+
+def test_images_of_unstated_size_are_taken_for_jpegs():
+    found = sized(VISION.replace(", size: 138 GB", ""), AWS)
+    assert found.machine
+    assert found.machine.dataset_read_bytes_per_s == pytest.approx(found.chosen.speed.samples_per_s * 110e3)
