@@ -106,7 +106,8 @@ TRAINING = (
 SERVING = (
     "{0} of the {1} TPOT and TTFT readings come from the sample of measured runs that is published with it; its operator tables were "
     "measured on the same kinds of machine by the same people. Those it is asked with the layout and number formats the sample prints, and "
-    "with its newest tables, whatever release the row ran. Where it has no table in the printed format, its nearest ones are tried before "
+    "with its newest tables, whatever release the row ran; the cache in FP8 where weights are narrow, "
+    "which suits it better than its own choice. Where it has no table in the printed format, its nearest ones are tried before "
     "the row is a gap. Offline rows name no batch: it is asked for 8 to 2,048 requests in flight, in up to 18 "
     "estimates, and its best rate counts."
 )
