@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from rackwright import load, size
 from rackwright.report import render_report
-from rackwright.report.choices import cause_rows, choices_json, frontier_rows, frontier_words, goodput_words, off
+from rackwright.report.choices import cause_rows, cause_words, choices_json, frontier_rows, frontier_words, goodput_words, off
 from rackwright.report.outlook import Outlook
 from rackwright.report.plan_json import explanation_json, plan_json
 from rackwright.report.plan_text import show_frontier
@@ -85,3 +85,10 @@ def test_goodput_says_what_is_lost_and_how_often_it_is_saved():
     assert "of the run is work; about " in goodput_words(spot)
     assert "a checkpoint every 1 h" in goodput_words(spot)
     assert goodput_words(planned("chat-serve")[1].chosen) == ""
+
+
+def test_a_sentence_counts_each_limit_once_and_all_candidates():
+    _, plan = planned("gemma-pretrain")
+    said = cause_words(plan)
+    assert said.count("on region") == 1
+    assert sum(int(part.split()[0].replace(",", "")) for part in said.split(", ")) == len(plan.rejected)

@@ -5,7 +5,7 @@ from typing import Any
 from rackwright.report.words import hours, machines, money, percent, plural, refusal, span, usd
 from rackwright.sizing.causes import Cause, causes
 from rackwright.sizing.picks import SHOWN, Pick, Role, picks
-from rackwright.sizing.plan import Fit, SizingPlan
+from rackwright.sizing.plan import Fit, Limit, SizingPlan
 from rackwright.spec.spec import Goals
 
 CAUSES_SHOWN = 6
@@ -67,10 +67,13 @@ def _cause(cause: Cause) -> tuple[str, ...]:
 
 
 def cause_words(plan: SizingPlan) -> str:
-    """`329 on deadline (nearest 3 % off), 99 on number format`: the most frequent ones."""
-    found = sorted(causes(plan.rejected), key=lambda c: -c.count)
-    said = [f"{c.count:,} on {c.limit}" + (f" (nearest {off(c.distance)} off)" if off(c.distance) else "") for c in found[:CAUSES_SHOWN]]
-    rest = sum(c.count for c in found[CAUSES_SHOWN:])
+    """`329 on deadline (nearest 3 % off), 99 on number format`: the most frequent limits."""
+    by_limit: dict[Limit, list[Cause]] = {}
+    for cause in causes(plan.rejected):
+        by_limit.setdefault(cause.limit, []).append(cause)
+    counted = sorted(((sum(c.count for c in same), limit, same[0].distance) for limit, same in by_limit.items()), key=lambda row: -row[0])
+    said = [f"{n:,} on {limit}" + (f" (nearest {off(far)} off)" if off(far) else "") for n, limit, far in counted[:CAUSES_SHOWN]]
+    rest = sum(n for n, *_ in counted[CAUSES_SHOWN:])
     return ", ".join([*said, *([f"{rest:,} on others"] if rest else [])])
 
 

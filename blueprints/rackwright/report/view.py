@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from rackwright.cost import Bill
-from rackwright.report.choices import cause_rows, frontier_rows
+from rackwright.report.choices import cause_rows, frontier_rows, goodput_words
 from rackwright.report.goals import Goal, asked, limits, tightest
 from rackwright.report.groups import cheapest, groups, region, runner_up
 from rackwright.report.outlook import Outlook, doubts, quota_words
@@ -172,9 +172,10 @@ def _card(role: str, fit: Fit, spec: Spec) -> Card:
         ("While running", f"{usd(fit.usd_per_hour, 2)} per hour" if fit.usd_per_hour is not None else UNKNOWN),
         ("Memory filled", f"{percent(fit.memory.fill)} of {gib(fit.memory.capacity_bytes)} each"),
         ("Spread", _spread(fit.candidate)),
+        ("Goodput", goodput_words(fit)),
         ("Tightest limit", tightest(limits(spec, fit))),
     )
-    return Card(role, machines(fit.candidate), _place(fit.candidate), lines)
+    return Card(role, machines(fit.candidate), _place(fit.candidate), tuple(line for line in lines if line[1]))
 
 
 def _refused(miss: Rejected) -> Card:

@@ -51,7 +51,7 @@ def _vertical(chosen: Fit, fits: Sequence[Fit]) -> Iterator[str]:
     c = chosen.candidate
     unit = "slice is enough: its hosts share one interconnect" if c.topology else "machine is enough"
     yield f"Vertical: one {unit}."
-    yield f"{name(c)} takes {answer(chosen)} and fills {chosen.memory.fill:.0%} of its accelerator memory."
+    yield f"{name(c)} takes {answer(chosen)} and fills {chosen.memory.fill * 100:.0f} % of its accelerator memory."
     several = [(f.cost_usd.p50, rank, f) for rank, f in enumerate(fits, 1) if f.cost_usd and spread(f.candidate)]
     cost, rank, cheapest = min(several, key=lambda row: row[:2], default=(0.0, 0, chosen))
     if chosen.cost_usd and rank and cost < chosen.cost_usd.p50:
