@@ -10,6 +10,7 @@ from rackwright.sizing.assumptions import DEFAULT
 from rackwright.sizing.causes import causes
 from rackwright.sizing.outcome import at_p80
 from rackwright.sizing.plan import Fit, Limit, Rejected, Rejection, SizingPlan
+from rackwright.sizing.scaling import scaling
 
 from tests.sizing.helpers import AWS, BOTH, GCP, block, finetune, plan, serve
 
@@ -172,7 +173,7 @@ def test_a_pin_is_chosen_although_it_is_dearer_and_the_difference_is_said():
     assert p.chosen.candidate.label == "1 x p5.48xlarge us-east-1 on-demand"
     extra = p.chosen.cost_usd.p50 - free.cost_usd.p50
     assert extra > 0
-    assert f"Without it {free.candidate.nodes} x {free.candidate.machine}" in p.scaling
+    assert f"Without it the cheapest that meets the goals is {free.candidate.nodes} x {free.candidate.machine}" in p.scaling
     assert f"the pin costs {extra:,.{2 if extra < 100 else 0}f} USD more" in p.scaling
 
 
@@ -254,6 +255,19 @@ def test_many_machines_say_what_one_lacks_what_fewer_lack_and_what_more_buys():
     assert f"takes {p.chosen.duration_s.p50 / 3600:,.1f} h for" in said
     assert f"{2 * c.nodes} x {c.machine}" in said
     assert "less time for" in said
+
+
+def test_numbers_that_differ_are_never_shown_as_the_same():
+    p, candidate = both(), both().chosen.candidate
+    missed = Rejected(candidate, (Rejection(Limit.DEADLINE, 168.4, 168.0, "h"),))
+    far = replace(p.chosen, candidate=replace(candidate, machine="other", nodes=1), usd_per_hour=1e9)
+    assert "168.4 h needed, 168.0 there, less than 1 % off" in scaling((far,), (missed,), False, "cost")
+
+
+def test_an_unpriced_machine_alone_is_not_why_places_are_ordered():
+    many = next(f for f in both().fits if f.candidate.nodes > 1)
+    one = replace(many, candidate=replace(many.candidate, nodes=1), cost_usd=None)
+    assert "would do, because what is not priced comes last" in scaling((many, one), (), False, "cost")
 
 
 def test_a_server_says_that_no_replica_spans_machines_and_how_many_there_are():

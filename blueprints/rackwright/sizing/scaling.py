@@ -66,8 +66,8 @@ def _horizontal(chosen: Fit, fits: Sequence[Fit], rejected: Sequence[Rejected], 
     if c.capacity_id:
         yield f"Horizontal: {c.capacity_id} holds {c.nodes} machines, and the job is spread over all of them."
     elif single is not None:
-        ask = "goals.optimize_for is time" if optimize_for == "time" else "the order of places and capacity puts it first"
-        yield f"Horizontal although one machine ({name(single.candidate)}: {answer(single)}) would do, because {ask}."
+        alone = f"{name(single.candidate)}: {answer(single)}"
+        yield f"Horizontal although one machine ({alone}) would do, because {_ask(single, optimize_for)}."
     else:
         yield "Horizontal: no single machine meets the goals."
         yield from _alone(c, rejected)
@@ -75,6 +75,12 @@ def _horizontal(chosen: Fit, fits: Sequence[Fit], rejected: Sequence[Rejected], 
     fewer = max((r for r in rejected if _kin(r.candidate, c) and 1 < r.candidate.nodes < c.nodes), key=_nodes, default=None)
     if fewer is not None:
         yield f"With {fewer.candidate.nodes} of them: {_said(fewer.rejections[0])}."
+
+
+def _ask(single: Fit, optimize_for: str) -> str:
+    if single.cost_usd is None:
+        return "what is not priced comes last"
+    return "goals.optimize_for is time" if optimize_for == "time" else "the order of places and capacity puts it first"
 
 
 def _alone(c: Candidate, rejected: Sequence[Rejected]) -> Iterator[str]:
@@ -143,9 +149,15 @@ def _said(x: Rejection) -> str:
     if x.need is None or x.have is None:
         return f"{x.limit}: {x.words}"
     whole = min(x.need, x.have) >= 100 or (x.need % 1, x.have % 1) == (0, 0)
-    need, have = (f"{v:,.0f}" if whole else f"{v:,.1f}" for v in (x.need, x.have))
-    far = "" if x.distance == float("inf") else f", {x.distance:,.{2 if x.distance < 1.95 else 1}f} times off"
-    return f"{x.limit}: {need} {x.unit} needed, {have} there{far}"
+    shown = [tuple(f"{v:,.{digits}f}" for v in (x.need, x.have)) for digits in range(0 if whole else 1, 4)]
+    need, have = next((pair for pair in shown if pair[0] != pair[1]), shown[0])
+    return f"{x.limit}: {need} {x.unit} needed, {have} there{_far(x.distance)}"
+
+
+def _far(distance: float) -> str:
+    if distance == float("inf"):
+        return ""
+    return ", less than 1 % off" if distance < 1.005 else f", {distance:,.{2 if distance < 1.95 else 1}f} times off"
 
 
 def _replicas(chosen: Fit) -> Iterator[str]:
@@ -172,7 +184,7 @@ def _pinned(chosen: Fit, rejected: Iterable[Rejected]) -> Iterator[str]:
     time = f"{best.duration_s / HOUR:,.1f} h for " if best.duration_s else ""
     extra = chosen.cost_usd.p50 - best.cost_usd
     said = f"the pin costs {usd(extra)} more" if extra > 0 else f"the pin saves {usd(-extra)}"
-    yield f"Without it {name(best.candidate)} would come first: {time}{usd(best.cost_usd)}; {said}."
+    yield f"Without it the cheapest that meets the goals is {name(best.candidate)}: {time}{usd(best.cost_usd)}; {said}."
 
 
 def _nothing(rejected: Sequence[Rejected]) -> str:
