@@ -1,6 +1,6 @@
 """How long the search takes and how much memory, in process and with the catalog loaded, each beside its target.
 
-    python benchmarks/search.py [--specs N]
+    python benchmarks/search.py [--specs N] [--write]      --write renews docs/search.md
 
 The whole catalog: both clouds, every machine, every way of buying that a spec can ask for. The 1,000 specs differ in model, lengths, batch
 and goals and share one enumeration of machines. Nothing of an answer is kept between two questions.
@@ -9,19 +9,23 @@ and goals and share one enumeration of machines. Nothing of an answer is kept be
 import argparse
 import gc
 import itertools
+import platform
 import resource
 import statistics
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date
+from pathlib import Path
 
 from rackwright.catalog import Catalog
+from rackwright.sizing.layouts import SEARCHED
 from rackwright.sizing.plan import SizingPlan
 from rackwright.sizing.size import size
 from rackwright.spec.load import read
 from rackwright.spec.spec import Spec
 
+ROOT = Path(__file__).resolve().parents[1]
 RUNS = 5
 TODAY = date(2026, 11, 21)
 AWS = "{cloud: aws, account: '123456789012', capacity: {ordered: [on-demand, spot]}}"
@@ -97,15 +101,44 @@ def rows(count: int) -> Iterator[Row]:
     yield Row(f"{count:,} specs, one enumeration", sum(times), 0.06 * count, f"median {statistics.median(times) * 1e3:.0f} ms each")
 
 
+HEAD = """# The search
+
+`rackwright plan` tries every machine of the catalog that the spec's places allow, in every number of machines and every way of buying, and
+on each of them every way to spread the job that geometry and the accelerator allow. One thing is asked after the other, the cheap ones
+first, for all machines at once in arrays:
+
+1. **Machines and counts**: powers of two up to 4,096 accelerators, and exactly what a limit, a block, a slice or a pin says. Done once for
+   catalog, places and limits; specs that differ in model, lengths, batch or goals share it.
+2. **Geometry**: the ways below, as one table for all counts.
+3. **Memory** of every way, on the pessimistic side (p90 of measured residuals). What does not fit goes no further.
+4. **A lower bound of time** of what is left: kernels, tensor-parallel traffic and the pipeline's bubble, nothing else.
+5. **The whole step** of every way that its bound does not rule out. Nothing feasible is lost: a test compares with trying everything.
+"""
+
+
+def page(measured: list[Row], peak_mb: float) -> str:
+    """docs/search.md."""
+    ways = "\n".join(f"| {name} | {words} |" for name, words in SEARCHED.items())
+    head = f"{HEAD}\n## What is searched\n\nA pin of the spec replaces a row.\n\n| | |\n|---|---|\n{ways}\n"
+    told = f"Measured on {date.today():%Y-%m-%d} with Python {platform.python_version()}, one core, best of {RUNS}, catalog loaded."
+    return f"{head}\n## How long it takes\n\n{told} `make bench` renews this.\n\n{table(measured, peak_mb)}\n"
+
+
+def table(measured: list[Row], peak_mb: float) -> str:
+    rows_ = "\n".join(f"| {row.name} | {row.seconds:.3f} | {row.target_s or 0:.1f} | {row.note} |" for row in measured)
+    return f"| what | seconds | target | |\n|---|---:|---:|---|\n{rows_}\n| peak memory | {peak_mb:.0f} MB | 500 MB | |"
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--specs", type=int, default=1000)
-    measured = list(rows(parser.parse_args().specs))
-    print("| what | seconds | target | |\n|---|---:|---:|---|")
-    for row in measured:
-        print(f"| {row.name} | {row.seconds:.3f} | {row.target_s:.1f} | {row.note} |")
+    parser.add_argument("--write", action="store_true", help="renew docs/search.md")
+    asked = parser.parse_args()
+    measured = list(rows(asked.specs))
     peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"| peak memory | {peak_mb:.0f} MB | 500 MB | |")
+    print(table(measured, peak_mb))
+    if asked.write:
+        (ROOT / "docs" / "search.md").write_text(page(measured, peak_mb), encoding="utf-8")
     return int(any(row.target_s and row.seconds > row.target_s for row in measured) or peak_mb > 500)
 
 

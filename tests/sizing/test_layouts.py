@@ -1,6 +1,7 @@
 """Geometry: every layout obeys it, none is missing, pins narrow it, its absence has words."""
 
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -149,5 +150,7 @@ def test_no_layout_has_a_reason(shape, grid, pins, words):
     assert words in why_none(shape, grid, pins)
 
 
-def test_the_documented_dimensions_are_those_of_a_pin():
+def test_what_is_searched_is_documented():
     assert set(Pins.__dataclass_fields__) <= set(SEARCHED)
+    page = (Path(__file__).parents[2] / "docs" / "search.md").read_text(encoding="utf-8")
+    assert all(f"| {name} | {words} |" in page for name, words in SEARCHED.items())

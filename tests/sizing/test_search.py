@@ -1,5 +1,6 @@
 """The search finds what trying everything finds, and obeys the laws of its answers."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -61,6 +62,19 @@ def test_no_step_is_faster_than_its_bound(j, target):
     for code in (0, 1, 2):
         tries = Tries(np.zeros(len(rows), dtype=int), rows, np.full(len(rows), code))
         assert np.all(s.bound_s(tries) <= s.step(tries).total * (1 + 1e-9))
+
+
+@settings(max_examples=40, deadline=None)
+@given(jobs, targets)
+def test_sharing_the_optimizer_is_never_slower_or_larger(j, target):
+    """Why the search leaves stage 0 out where there is anybody to share with."""
+    plain = replace(j, pins=replace(j.pins, zero=0, pipeline=1))
+    s = space(plain, Machines.of([target]))
+    rows, none = np.arange(len(s.layouts)), np.zeros(len(s.layouts), dtype=int)
+    shared = replace(s, layouts=replace(s.layouts, zero_stage=np.ones(len(rows))))
+    tries = Tries(none, rows, none)
+    assert np.all(shared.memory(rows, none).total <= s.memory(rows, none).total * (1 + 1e-9))
+    assert np.all(shared.step(tries).total <= s.step(tries).total * (1 + 1e-9))
 
 
 def test_pruning_leaves_most_out(monkeypatch):

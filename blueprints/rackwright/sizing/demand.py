@@ -23,8 +23,6 @@ from rackwright.sizing.recipe import Recipe, adapted, full
 from rackwright.sizing.storage import checkpoint_bytes
 from rackwright.spec.workload import Adapter, Batch, Custom, Finetune, Model, Pretrain, Serve, Workload
 
-TRAINABLE_PRECISIONS = ("bf16", "fp16", "fp8", "fp32")
-
 
 @dataclass(frozen=True)
 class CustomJob:
