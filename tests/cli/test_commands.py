@@ -64,7 +64,7 @@ def test_ranks_on_the_screen_are_the_ranks_that_choose_takes(rackwright, stacks)
 
 def test_a_plan_that_finds_nothing_shows_three_near_misses_each_with_its_remedy(rackwright, stacks):
     path = stacks / "llama-70b-sft.yaml"
-    path.write_text(path.read_text().replace("max_duration: 24h", "max_duration: 30min"))
+    path.write_text(path.read_text().replace("max_duration: 12h", "max_duration: 30min"))
     said = rackwright("plan", path.name, *TODAY)
     found = rackwright("plan", path.name, "--json", *TODAY).json
     assert said.status == 1
@@ -79,7 +79,7 @@ def test_a_plan_that_finds_nothing_shows_three_near_misses_each_with_its_remedy(
 
 def test_the_remedy_of_a_near_miss_makes_it_fit(rackwright, stacks):
     path = stacks / "llama-70b-sft.yaml"
-    path.write_text(path.read_text().replace("max_duration: 24h", "max_duration: 4h").replace("9000 USD", "90000 USD"))
+    path.write_text(path.read_text().replace("max_duration: 12h", "max_duration: 4h").replace("9000 USD", "90000 USD"))
     misses = rackwright("plan", path.name, "--json", *TODAY).json["nearest_misses"]
     miss = next(m for m in misses if m["remedy"].startswith("max_duration: ") and len(m["why"]) == 1)
     path.write_text(path.read_text().replace("max_duration: 4h", miss["remedy"]))
@@ -115,10 +115,10 @@ def test_a_broken_rule_is_shown_by_plan_and_stops_whoever_would_build(rackwright
 
 
 def test_explain_names_every_term_of_memory(rackwright, stacks):
-    out = rackwright("explain", "llama-70b-sft.yaml", *TODAY).out
-    for term in ("weights", "gradients", "optimizer state", "activations", "logits and loss", "reserve of the allocator"):
+    out = rackwright("explain", "mistral-7b-qlora.yaml", *TODAY).out
+    for term in ("weights", "gradients", "optimizer state", "activations", "logits and loss", "allocator's reserve and doubt"):
         assert f"\n{term} " in out
-    assert "Rajbhandari" in out, "assumptions carry their source"
+    assert "arXiv" in out, "assumptions carry their source"
 
 
 def test_explain_says_why_not_that_machine(rackwright, stacks):
@@ -168,9 +168,10 @@ def test_plan_and_report_say_when_other_machines_are_recorded(rackwright, stacks
     rackwright("choose", spec, "1", *TODAY)
     assert "records" not in rackwright("plan", spec, *TODAY).out.partition("next ")[0]
     rackwright("choose", spec, "3", *TODAY)
-    assert "warning   mistral-7b-qlora.decision.json records 1 x g6e.2xlarge" in rackwright("plan", spec, *TODAY).out
+    third = rackwright("plan", spec, "--json", *TODAY).json["fits"][2]["candidate"]["machine"]
+    assert f"warning   mistral-7b-qlora.decision.json records 1 x {third}" in rackwright("plan", spec, *TODAY).out
     rackwright("report", spec, "-o", "report.md", *TODAY)
-    assert "decision.json records 1 x g6e.2xlarge" in Path("report.md").read_text()
+    assert f"decision.json records 1 x {third}" in Path("report.md").read_text()
 
 
 def test_choose_is_not_the_next_step_where_nothing_can_be_built(rackwright, stacks):

@@ -113,7 +113,7 @@ def test_an_edit_that_changes_what_runs_on_the_machines_reaches_them(tmp_path):
     assert [p.code for p in found] == ["D-edited"]
     assert (now.fit.candidate.machine, now.fit.candidate.region) == (old.fit.candidate.machine, old.fit.candidate.region)
     assert now.plan.facts.model == "qwen2.5-7b"
-    assert compiled(now, spec, TODAY).pool("gpu").nodes_max == 12
+    assert compiled(now, spec, TODAY).pool("gpu").nodes_max * now.fit.candidate.accelerators_per_node == 12
 
 
 def test_more_traffic_keeps_a_fleet_that_can_grow(tmp_path):

@@ -13,7 +13,7 @@ TERMS = {
     "head": "logits and loss",
     "kv": "KV cache",
     "fixed": "runtime and buffers",
-    "margin": "reserve of the allocator",
+    "margin": "allocator's reserve and doubt",
 }
 """Terms of `Memory` in the order they are shown, and what they are called."""
 
