@@ -1,5 +1,6 @@
 """Geometry: every layout obeys it, none is missing, pins narrow it, its absence has words."""
 
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -7,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rackwright.sizing.layouts import SEARCHED, Grid, Layouts, Pins, Shape, enumerate_layouts, why_none
+from rackwright.sizing.layouts import SEARCHED, Grid, Layouts, Pins, Shape, contexts, enumerate_layouts, why_none
 
-LLAMA = Shape(layers=32, heads=32, kv_heads=8, experts=0, sequence=4096, batch=64)
-DEEPSEEK = Shape(layers=61, heads=128, kv_heads=128, experts=256, sequence=4096, batch=1024)
+LLAMA = Shape(layers=32, heads=32, kv_heads=8, experts=0, contexts=(1,), batch=64)
+DEEPSEEK = Shape(layers=61, heads=128, kv_heads=128, experts=256, contexts=(1,), batch=1024)
 NODES = Grid(16, 8, 8)
 
 
@@ -29,7 +30,12 @@ def allowed(s: Shape, g: Grid, row: tuple[int, ...]) -> bool:
     if g.accelerators % (t * p * c) or s.heads % t or t > g.width or (s.kv_heads % t and t % s.kv_heads):
         return False
     dp = g.accelerators // (t * p * c)
-    if s.batch % dp or (s.batch // dp) % b or s.sequence % c or (x > 1 and (not s.experts or s.experts % x or (g.accelerators // p) % x)):
+    if (
+        s.batch % dp
+        or (s.batch // dp) % b
+        or c not in s.contexts
+        or (x > 1 and (not s.experts or s.experts % x or (g.accelerators // p) % x))
+    ):
         return False
     held = [min(-(-s.layers // p), s.layers - i * -(-s.layers // p)) for i in range(p)]
     if min(held) < 1 or (v > 1 and (p == 1 or s.layers % (p * v) or (s.batch // dp // b) % p)):
@@ -50,7 +56,7 @@ def allowed(s: Shape, g: Grid, row: tuple[int, ...]) -> bool:
     st.sampled_from([8, 48]),
 )
 def test_what_is_enumerated_is_all_that_the_laws_allow(accelerators, node, layers, experts, sequence, batch):
-    s, g = Shape(layers, 24, 8, experts, sequence, batch), Grid(accelerators, min(accelerators, node), node)
+    s, g = Shape(layers, 24, 8, experts, contexts(layers, sequence), batch), Grid(accelerators, min(accelerators, node), node)
     powers = [1, 2, 4, 8, 16, 32, 64]
     longest = max(sequence // 8192, 1)
     shards = sorted({accelerators // d for d in range(1, accelerators + 1) if accelerators % d == 0} | {1, 2, 4, 8})
@@ -69,7 +75,7 @@ def test_what_is_enumerated_is_all_that_the_laws_allow(accelerators, node, layer
 
 @given(st.sampled_from([1, 2, 4, 8, 16, 64]), st.sampled_from([8, 32, 96]), st.sampled_from([4096, 65536]))
 def test_every_layout_fills_the_accelerators_and_the_batch(accelerators, batch, sequence):
-    w = layouts(Shape(32, 32, 8, 8, sequence, batch), Grid(accelerators, min(accelerators, 8), 8))
+    w = layouts(Shape(32, 32, 8, 8, contexts(32, sequence), batch), Grid(accelerators, min(accelerators, 8), 8))
     assert np.all(w.tensor * w.pipeline * w.context * w.replicas == accelerators)
     assert np.all(w.replicas * w.micro_batch * w.micro_batches == batch)
 
@@ -81,6 +87,12 @@ def test_grids_lie_side_by_side():
         alone, part = layouts(LLAMA, g), together.take(np.arange(together.starts[i], together.starts[i + 1]))
         assert rows(alone) == rows(part)
         assert len(alone) == len(part)
+
+
+def test_long_sequences_are_shared_and_others_never():
+    assert [contexts(32, n) for n in (4096, 8192, 32768, 24576)] == [(1,), (1,), (1, 2, 4), (1, 2)]
+    assert contexts(32, 4096, 2) == (2,)
+    assert contexts(0, 10**6) == (1,)
 
 
 def test_tensor_parallelism_stays_in_the_linked_domain():
@@ -121,14 +133,14 @@ def test_pins_leave_only_what_they_say():
 
 
 def test_a_pinned_number_need_not_be_a_power_of_two():
-    s = Shape(layers=36, heads=24, kv_heads=6, experts=0, sequence=3000, batch=36)
+    s = Shape(layers=36, heads=24, kv_heads=6, experts=0, contexts=contexts(36, 3000, 3), batch=36)
     w = layouts(s, Grid(18, 6, 6), tensor=3, context=3, micro_batch=6)
     assert len(w)
     assert (set(w.tensor), set(w.context), set(w.micro_batch)) == ({3}, {3}, {6})
 
 
 def test_slices_share_state_only_inside():
-    w = layouts(Shape(42, 16, 8, 0, 4096, 256), Grid(64, 32, 4, slices=2, tpu=True))
+    w = layouts(Shape(42, 16, 8, 0, (1,), 256), Grid(64, 32, 4, slices=2, tpu=True))
     assert len(w)
     assert np.all(w.shards * 2 == w.replicas)
     assert (set(w.pipeline), set(w.zero_stage)) == ({1}, {3})
@@ -141,8 +153,8 @@ def test_slices_share_state_only_inside():
         (LLAMA, NODES, Pins(pipeline=5), "pipeline parallel 5"),
         (LLAMA, Grid(64, 8, 8), Pins(pipeline=64), "pipeline parallel 64"),
         (LLAMA, NODES, Pins(expert=3), "expert parallel the experts"),
-        (LLAMA, NODES, Pins(context=3), "context parallel must divide the sequence"),
-        (Shape(31, 31, 31, 0, 4096, 8), Grid(512, 1, 1), Pins(), "a batch of 8 sequences"),
+        (replace(LLAMA, contexts=contexts(32, 4096, 3)), NODES, Pins(context=3), "context parallel must divide the sequence"),
+        (Shape(31, 31, 31, 0, (1,), 8), Grid(512, 1, 1), Pins(), "a batch of 8 sequences"),
     ],
 )
 def test_no_layout_has_a_reason(shape, grid, pins, words):

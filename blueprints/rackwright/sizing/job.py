@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from rackwright.estimator.case import RECOMPUTE
 from rackwright.estimator.network import Network
 from rackwright.estimator.resolve import BYTES, NF4
-from rackwright.sizing.layouts import Pins, Shape
+from rackwright.sizing.layouts import Pins, Shape, contexts
 from rackwright.sizing.recipe import Recipe
 
 KEPT_BYTES = 2.0, 4.0
@@ -56,8 +56,9 @@ class TrainingJob:
         """Samples are spread over replicas alone: of such networks only totals are known."""
         n = self.network
         if self.sampled:
-            return Shape(0, 1, 0, 0, 1, self.batch, self.recipe.is_adapter)
-        return Shape(n.layers, n.heads, n.kv_heads, n.experts, self.sequence, self.batch, self.recipe.is_adapter)
+            return Shape(0, 1, 0, 0, (1,), self.batch, self.recipe.is_adapter)
+        ways = contexts(n.layers, self.sequence, self.pins.context)
+        return Shape(n.layers, n.heads, n.kv_heads, n.experts, ways, self.batch, self.recipe.is_adapter)
 
     @property
     def recomputes(self) -> tuple[int, ...]:

@@ -43,13 +43,14 @@ class Grid:
 
 @dataclass(frozen=True)
 class Shape:
-    """What geometry knows of the job. batch: sequences per optimizer step."""
+    """What geometry knows of the job; jobs of equal shape share their layouts. contexts: ways that may share a sequence; batch: sequences
+    per optimizer step."""
 
     layers: int
     heads: int
     kv_heads: int
     experts: int
-    sequence: int
+    contexts: tuple[int, ...]
     batch: int
     adapter: bool = False
 
@@ -120,7 +121,13 @@ def _powers(limit: int) -> list[int]:
     return [1 << i for i in range(max(limit, 1).bit_length()) if 1 << i <= limit]
 
 
-@lru_cache(maxsize=8)
+def contexts(layers: int, sequence: int, pin: int | None = None) -> tuple[int, ...]:
+    """Those that divide the sequence, and unless pinned are worth it."""
+    asked = [pin] if pin else _powers(max(sequence // LONG, 1)) if layers else [1]
+    return tuple(c for c in asked if sequence % c == 0)
+
+
+@lru_cache(maxsize=128)
 def enumerate_layouts(s: Shape, grids: tuple[Grid, ...], pins: Pins) -> Layouts:
     """All of them, in a fixed order; a grid that geometry leaves without any has no rows (`why_none` says which rule)."""
     table = _micro(
@@ -162,10 +169,11 @@ def _pipeline(t: _Table, s: Shape, pins: Pins) -> _Table:
 
 
 def _context(t: _Table, s: Shape, pins: Pins) -> _Table:
-    t = t.cross("context", _powers(max(s.sequence // LONG, 1)) if s.layers else [1], pins.context)
+    """On TPU only where it is pinned."""
+    t = t.cross("context", list(s.contexts))
     c = t["context"]
     searched = (c == 1) | (t["tpu"] == 0) | (pins.context is not None)
-    return t.where((s.sequence % c == 0) & searched & (t["accelerators"] % (t["tensor"] * t["pipeline"] * c) == 0))
+    return t.where(searched & (t["accelerators"] % (t["tensor"] * t["pipeline"] * c) == 0))
 
 
 def _copies(t: _Table, s: Shape) -> _Table:

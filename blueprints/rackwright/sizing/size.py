@@ -96,12 +96,17 @@ def _deployed(offer: Offer, nodes: int, found: Outcome, spec: Spec, demand: Dema
     return pinned or need, found
 
 
+COUNTLESS = {Limit.ORGANISATION, Limit.PRECISION}
+"""What no further machine changes: over the organisation's count already, no arithmetic for the format."""
+
+
 def _hopeless(miss: Rejected, dearest_usd: float) -> bool:
-    """Whether more of the same machines cannot help: over the organisation's count, or too dear although memory suffices and the
-    count before was no dearer; larger counts only add traffic."""
+    """Whether more of the same machines cannot help: COUNTLESS, more machines than sequences, or too dear although memory suffices and
+    the count before was no dearer; larger counts only add traffic."""
     limits = {r.limit for r in miss.rejections}
-    dearer = Limit.BUDGET in limits and Limit.DEVICE_MEMORY not in limits and 0 < dearest_usd <= (miss.cost_usd or 0.0)
-    return dearer or Limit.ORGANISATION in limits or any(r.limit is Limit.GEOMETRY and r.need for r in miss.rejections)
+    if Limit.BUDGET in limits and Limit.DEVICE_MEMORY not in limits and 0 < dearest_usd <= (miss.cost_usd or 0.0):
+        return True
+    return not limits.isdisjoint(COUNTLESS) or any(r.limit is Limit.GEOMETRY and r.need for r in miss.rejections)
 
 
 def _calibration(fits: tuple[Fit, ...]) -> Iterator[Assumption]:
