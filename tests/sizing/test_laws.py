@@ -1,0 +1,67 @@
+"""Laws of whole plans: order, memory, and questions that share one enumeration. Those of prices are in test_decision.py."""
+
+from dataclasses import replace
+from functools import cache
+from itertools import pairwise
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rackwright.catalog import Catalog
+from rackwright.sizing.plan import SizingPlan
+
+from tests.sizing.helpers import AWS, BOTH, GCP, finetune, plan, serve
+
+WORK = {"tune": finetune(), "train": finetune("llama-3.1-70b", "none"), "serve": serve(more="tpot: {target: 50 ms}")}
+
+
+def costs(p: SizingPlan) -> dict[str, float]:
+    return {f.candidate.label: f.cost_usd.p50 for f in p.fits if f.cost_usd}
+
+
+def dearer(factor: float) -> Catalog:
+    catalog = Catalog.default()
+    return replace(catalog, prices=tuple(replace(p, usd_per_hour=p.usd_per_hour * factor) for p in catalog.prices))
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.sampled_from(list(WORK)), st.randoms())
+def test_the_order_of_the_catalog_changes_no_plan(kind, random):
+    catalog = Catalog.default()
+
+    def shuffled(rows: tuple) -> tuple:
+        return tuple(random.sample(rows, len(rows)))
+
+    mixed = replace(catalog, machines=shuffled(catalog.machines), availability=shuffled(catalog.availability))
+    one, other = (plan(WORK[kind], AWS, GCP, catalog=c) for c in (catalog, mixed))
+    assert [f.candidate.label for f in one.fits] == [f.candidate.label for f in other.fits]
+    assert [r.candidate.label for r in one.rejected] == [r.candidate.label for r in other.rejected]
+    assert one.scaling == other.scaling
+
+
+def test_more_memory_never_needs_more_accelerators():
+    catalog = Catalog.default()
+
+    def fewest(factor: float) -> int:
+        machines = tuple(replace(m, accelerator_memory_bytes=int((m.accelerator_memory_bytes or 0) * factor)) for m in catalog.machines)
+        return min(f.candidate.accelerators for f in plan(WORK["train"], AWS, catalog=replace(catalog, machines=machines)).fits)
+
+    assert all(large <= small for small, large in pairwise(fewest(f) for f in (0.7, 1.0, 1.5, 3.0)))
+
+
+@cache
+def fresh(kind: str, goals: str) -> str:
+    return plan(WORK[kind], BOTH, GCP, goals=goals).to_json()
+
+
+def test_questions_that_share_machines_do_not_look_at_one_another():
+    """Other jobs, goals and catalogs asked in between change nothing."""
+    first = fresh("tune", "{}")
+    plan(WORK["serve"], BOTH, GCP)
+    plan(WORK["tune"], BOTH, GCP, catalog=dearer(3.0))
+    plan(WORK["tune"], BOTH, GCP, goals="{max_cost: 5 USD}")
+    assert plan(WORK["tune"], BOTH, GCP).to_json() == first
+
+
+def test_a_changed_catalog_of_the_same_name_is_seen():
+    """Catalogs are told apart by what they are, not by their digest."""
+    assert costs(plan(WORK["tune"], AWS, catalog=dearer(2.0))) != costs(plan(WORK["tune"], AWS))
