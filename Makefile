@@ -35,9 +35,11 @@ test: $(STAMP)  ## every test that needs no cloud; those marked engine need pulu
 check: $(STAMP) ## lint, format, types
 	@$(VENV)/bin/ruff check -q . && $(VENV)/bin/ruff format --check -q . && $(VENV)/bin/ty check -q blueprints components sim benchmarks __main__.py
 
-bench: $(STAMP) ## the numbers of docs/bench.md, measured on this machine, and of docs/accuracy.md, from the published runs
+bench: $(STAMP) ## speed and search measured on this machine, accuracy against published runs, peers on the same rows: docs/*.md
 	@$(PY) benchmarks/speed.py
+	@$(PY) benchmarks/search.py
 	@$(PY) benchmarks/accuracy.py --folds
+	@$(PY) benchmarks/peers.py
 
 peers: $(STAMP) ## llm-analysis and aisimulate on the same rows and the same search: docs/peers.md (installs them under .cache)
 	@$(PY) benchmarks/peers.py
