@@ -127,20 +127,19 @@ class Service:
         own = prefill_seconds(case, self.decode, job.input_p95) - prompt if percentile >= 90 else 0.0
         return np.maximum(late - mean, 0.0) + own
 
-    def fewest(self, max_utilisation: float) -> np.ndarray:
-        """Replicas of each way that meet the goals, 0 where MOST do not: more replicas never see more load. By tenths."""
+    def fewest(self, max_utilisation: float, among: np.ndarray) -> np.ndarray:
+        """Replicas of each way that meet the goals, 0 where MOST do not, or that are not `among` those to look at. By tenths: more
+        replicas never see more load."""
         count = len(self.ways.target)
-        low, high = np.zeros(count, dtype=int), np.full(count, MOST)
-        never = ~self.loaded(float(MOST), max_utilisation).ok
-        open_ = np.flatnonzero(~never)
-        while len(open_):
-            steps = np.arange(1, ROUND + 1)
-            span = (high - low)[open_]
-            tried = np.clip(low[open_][:, None] + -(-span[:, None] * steps // (ROUND + 1)), 1, high[open_][:, None])
-            ok = self.at(np.repeat(open_, ROUND)).loaded(tried.ravel().astype(float), max_utilisation).ok.reshape(tried.shape)
-            low[open_] = np.maximum(low[open_], np.where(ok, 0, tried).max(axis=1))
-            high[open_] = np.minimum(high[open_], np.where(ok, tried, MOST).min(axis=1))
-            open_ = np.flatnonzero(~never & (high - low > 1))
+        low, high, never = np.zeros(count, dtype=int), np.full(count, MOST), np.ones(count, dtype=bool)
+        asked = np.flatnonzero(among)
+        never[asked] = ~self.at(asked).loaded(float(MOST), max_utilisation).ok
+        while len(asked := np.flatnonzero(~never & (high - low > 1))):
+            steps, span = np.arange(1, ROUND + 1), (high - low)[asked]
+            tried = np.clip(low[asked][:, None] + -(-span[:, None] * steps // (ROUND + 1)), 1, high[asked][:, None])
+            ok = self.at(np.repeat(asked, ROUND)).loaded(tried.ravel().astype(float), max_utilisation).ok.reshape(tried.shape)
+            low[asked] = np.maximum(low[asked], np.where(ok, 0, tried).max(axis=1))
+            high[asked] = np.minimum(high[asked], np.where(ok, tried, MOST).min(axis=1))
         return np.where(never, 0, high)
 
 

@@ -30,28 +30,31 @@ def best_serving(job: ServingJob, machines: Machines, formats: list[str], a: Ass
     formats: of the weights, per target.
     """
     s = service(job, machines, formats, a, c)
-    enough, held = s.fewest(a.max_utilisation), _held(s)
+    held = _held(s)
+    enough = s.fewest(a.max_utilisation, held.distance <= 1)
     count = np.maximum(np.where(enough > 0, enough, MOST), max(job.min_replicas, 1))
     seen = s.loaded(count.astype(float), a.max_utilisation)
     missed = _missed(job, held, enough, count, seen)
     nodes = np.ceil(count * s.ways.width / machines.per_node[s.ways.target])
-    chosen = _best(s, missed, nodes, count * s.ways.width)
-    spread = spreads(decode.MODELS[0], job, machines, c)
+    tokens = np.broadcast_to(serving_memory.kv_tokens(s.case, s.pool), nodes.shape)
+    chosen, looked_at = _best(s, missed, nodes, count * s.ways.width), np.bincount(s.ways.target, minlength=len(formats))
     outcomes = []
-    for i, target in enumerate(machines.targets):
+    for i, (target, (spread, _)) in enumerate(zip(machines.targets, spreads(decode.MODELS[0], job, machines, c), strict=True)):
         row = chosen.get(i)
         if row is None:
             outcomes.append(_no_way(job, target))
             continue
-        at_once = float(seen.running[row]) if enough[row] else 0.0
-        found = Outcome(s.ways.parallelism(row), held.memory(row, target, a, at_once), band=spread[i][0], evidence=spread[i][0].words)
+        memory = held.memory(row, target, a, float(seen.running[row]) if enough[row] else 0.0)
+        found = Outcome(
+            s.ways.parallelism(row), memory, band=spread, evidence=spread.words, precision=formats[i], points=int(looked_at[i]) * MOST
+        )
         if held.distance[row] > 1:
             found = replace(found, rejections=(_too_small(s, held, row, target),))
         elif not enough[row]:
             found = replace(found, rejections=_too_slow(job, seen, row))
         else:
-            found = _deployed(job, s, found, seen, row, int(count[row]), int(nodes[row]))
-        outcomes.append(replace(found, precision=formats[i], points=int(np.sum(s.ways.target == i)) * MOST))
+            found = _deployed(job, found, seen, row, int(count[row]), int(nodes[row]), int(tokens[row]))
+        outcomes.append(found)
     return outcomes
 
 
@@ -138,12 +141,10 @@ def _best(s: Service, missed: np.ndarray, score: np.ndarray, accelerators: np.nd
     return dict(zip(s.ways.target[order].tolist(), order.tolist(), strict=True))
 
 
-def _deployed(job: ServingJob, s: Service, found: Outcome, seen: Loaded, row: int, count: int, nodes: int) -> Outcome:
-    one = s.at(np.array([row]))
-    tokens = float(serving_memory.kv_tokens(one.case, one.pool)[0])
+def _deployed(job: ServingJob, found: Outcome, seen: Loaded, row: int, count: int, nodes: int, kv_tokens: int) -> Outcome:
     speed = Speed(
         tokens_per_s=job.rate * job.output_tokens, ttft_s=float(seen.ttft_s[row]), tpot_s=float(seen.tpot_s[row]),
-        concurrency=math.ceil(seen.running[row]), requests_per_s=job.rate, kv_tokens=int(tokens),
+        concurrency=math.ceil(seen.running[row]), requests_per_s=job.rate, kv_tokens=kv_tokens,
     )  # fmt: skip
     most = max(count, job.max_replicas or count)
     return replace(found, speed=speed, nodes=nodes, replicas=count, max_replicas=most, rejections=_too_many(job, count))
