@@ -275,6 +275,13 @@ def test_nothing_fits_is_an_answer_with_three_ways_out():
     assert all(m.remedy for m in misses)
 
 
+@pytest.mark.parametrize("workload", [finetune(), serve()])
+def test_a_region_that_sells_nothing_has_reasons_too(workload):
+    p = plan(workload, AWS.replace("us-east-1", "ca-west-1"))
+    assert not p.fits
+    assert any(x.limit is Limit.REGION for r in p.rejected for x in r.rejections)
+
+
 def test_an_unknown_model_is_the_users_fault():
     with pytest.raises(UserError, match="no-such-model"):
         plan(finetune(base="no-such-model"), AWS)

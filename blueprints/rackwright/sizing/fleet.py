@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 from rackwright.catalog.read import Catalog
 from rackwright.errors import Bug
@@ -28,14 +28,10 @@ class Asked:
 
 @dataclass(frozen=True, eq=False)
 class Fleet:
-    """asked: in the order of offers; machines: the different targets, as arrays."""
+    """asked: in the order of offers; machines: the different targets, as arrays; None when nothing can be asked of any offer."""
 
     asked: tuple[Asked, ...]
-    machines: Machines
-
-    @cached_property
-    def offers(self) -> tuple[Offer, ...]:
-        return tuple(a.offer for a in self.asked)
+    machines: Machines | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +63,7 @@ def _fleet(same: _Same, a: Assumptions, today: date) -> Fleet:
         askable = not any(r.limit in UNASKABLE for r in offer.rejections)
         made = ((nodes, _target(offer, nodes)) for nodes in _counts(offer, same.spec, a)) if askable else ()
         asked.append(Asked(offer, tuple((nodes, place.setdefault(found, len(place))) for nodes, found in made)))
-    return Fleet(tuple(asked), Machines.of(tuple(place)))
+    return Fleet(tuple(asked), Machines.of(tuple(place)) if place else None)
 
 
 def _target(offer: Offer, nodes: int) -> Target:

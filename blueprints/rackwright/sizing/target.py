@@ -69,6 +69,7 @@ class Machines:
 
     @staticmethod
     def of(targets: Sequence[Target]) -> "Machines":
+        """Of at least one."""
         grids = tuple(dict.fromkeys(t.grid for t in targets))
         place = {g: i for i, g in enumerate(grids)}
         return Machines(
