@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from rackwright.catalog.read import Catalog
 from rackwright.errors import Bug
@@ -28,10 +28,15 @@ class Asked:
 
 @dataclass(frozen=True, eq=False)
 class Fleet:
-    """asked: in the order of offers; machines: the different targets, as arrays; None when nothing can be asked of any offer."""
+    """asked: in the order of offers; targets: the different ones, none where nothing can be asked of any offer."""
 
     asked: tuple[Asked, ...]
-    machines: Machines | None
+    targets: tuple[Target, ...]
+
+    @cached_property
+    def machines(self) -> Machines:
+        """As arrays; there must be targets."""
+        return Machines.of(self.targets)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +68,7 @@ def _fleet(same: _Same, a: Assumptions, today: date) -> Fleet:
         askable = not any(r.limit in UNASKABLE for r in offer.rejections)
         made = ((nodes, _target(offer, nodes)) for nodes in _counts(offer, same.spec, a)) if askable else ()
         asked.append(Asked(offer, tuple((nodes, place.setdefault(found, len(place))) for nodes, found in made)))
-    return Fleet(tuple(asked), Machines.of(tuple(place)) if place else None)
+    return Fleet(tuple(asked), tuple(place))
 
 
 def _target(offer: Offer, nodes: int) -> Target:

@@ -60,7 +60,7 @@ def _asked(spec: Spec, chosen: Candidate, demand: Demand, catalog: Catalog, a: A
         for nodes, target in one.counts:
             made = one.offer.candidate(chosen.nodes if _serves(demand) else nodes, chosen.parallelism, chosen.precision)
             if identity(made) == identity(chosen):
-                yield one.offer, machines.machines.targets[target]
+                yield one.offer, machines.targets[target]
 
 
 def _serves(demand: Demand) -> bool:

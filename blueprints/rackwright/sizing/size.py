@@ -70,7 +70,7 @@ def _answers(
 ) -> Iterator[tuple[Offer, int, Fit | Rejected]]:
     """Every candidate judged, with the number of layouts looked at; larger counts of a machine are left out once they cannot help."""
     asked = fleet(spec, catalog, a, today)
-    found = search(demand.job, asked.machines, a) if asked.machines else []
+    found = search(demand.job, asked.machines, a) if asked.targets else []
     for one in asked.asked:
         offer, dearest = one.offer, 0.0
         for nodes, target in one.counts or ((offer.nodes or 1, -1),):
