@@ -1,7 +1,7 @@
 """`estimate(config)`: memory, time, rates and flags of one pinned configuration, each with its interval and the runs behind it."""
 
-from collections.abc import Mapping
-from dataclasses import fields
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, replace
 from typing import Any
 
 from rackwright.estimator import launch, samples
@@ -89,16 +89,23 @@ def _serving(config: ServingConfig, c: Calibration) -> Estimate:
         output_tokens_per_s=output,
         output_tokens_per_s_per_accelerator=scaled(output, 1 / config.hardware.count),
         requests_per_s=scaled(output, 1 / config.output_tokens),
-        concurrency=found.running,
+        concurrency=found.running * float(found.case.replicas),
         kv_tokens=band(found.kv_tokens, found.kv_seen),
         largest_context=int(found.largest_context),
         launch=launch.serving_flags(config),
         nearest=nearest(config, case),
         assumptions=assumed(config, case),
         evidence=_evidence(band(1.0, found.tpot_seen)),
-        warnings=() if found.starts else ("the weights leave no room for a cache: the server does not start",),
+        warnings=tuple(_serving_warnings(found)),
         version=c.version,
     )
+
+
+def _serving_warnings(found: Serving) -> Iterator[str]:
+    if not found.starts:
+        yield "the weights leave no room for a cache that holds the longest request: the server does not start"
+    if not found.carries:
+        yield "the rate is more than the replicas answer: a queue grows for as long as it is offered; the output is what they make"
 
 
 def _samples(config: SampleConfig, c: Calibration) -> Estimate:

@@ -4,19 +4,17 @@ An iteration reads every weight and cached token once, multiplies one token per 
 replica (roofline form; arXiv 2402.16363 section 3). Of one replica, seconds, numbers or arrays.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from rackwright.estimator.case import Num
 from rackwright.estimator.coefficients import fitted
 from rackwright.estimator.flops import attention_flops
-from rackwright.estimator.offline import ATTENTION_SHARE, EAGER_LAYER_S, running, weights_read
+from rackwright.estimator.offline import ATTENTION_SHARE, EAGER_LAYER_S, adapters_s, capped, in_use, running, weights_read
 from rackwright.estimator.serving_case import ServingCase
 from rackwright.estimator.serving_memory import kv_bytes_per_sequence
 
-ADAPTER_LAYER_S = 60e-6
-"""Per layer, gathered products of many adapters: 2 ms a token of a 7B model of 32 layers (Punica, arXiv 2310.18547, abstract)."""
 LAYER_TRAFFIC_BYTES = 20.0
 """Per hidden number, token and layer beside the matrices: residual and norm read and written twice, inputs quantised (10 x 2 bytes)."""
 COMPILED = ("trtllm", "fastertransformer", "gpt-fast")
@@ -48,8 +46,7 @@ def iteration_seconds(case: ServingCase, k: DecodeCoefficients, batch: Num) -> N
     turns at batch / pipeline requests each. Reads and products overlap in part, so they join as the sides of a right angle."""
     chip, context = case.chip, case.input + case.output / 2
     tokens, local = batch * (1 + case.draft_tokens), batch / case.attention_data
-    held = replace(case, adapters=np.minimum(case.adapters, batch))
-    read = weights_read(held, tokens / case.pipeline) * case.pipeline / (chip.bandwidth_bytes_per_s * k.read_share)
+    read = weights_read(in_use(case, batch), tokens / case.pipeline) * case.pipeline / (chip.bandwidth_bytes_per_s * k.read_share)
     product = tokens * _matrix_s(case, k)
     cache = local * kv_bytes_per_sequence(case, context) / (chip.bandwidth_bytes_per_s * k.cache_share)
     latent = tokens * _latent_flops(case) * context / (case.accelerators * chip.base_peak_flops * ATTENTION_SHARE)
@@ -100,8 +97,7 @@ def _launch_s(case: ServingCase, k: DecodeCoefficients) -> Num:
     slower = np.where(np.isin(case.engine, COMPILED), 1.0, k.python)
     fused = (k.layer_us * slower * n.layers + k.expert_layer_us * n.moe_layers) * 1e-6
     layers = np.where(np.greater(case.compiled, 0), fused, np.maximum(fused, n.layers * EAGER_LAYER_S))
-    adapters = np.greater(case.adapters, 0) * n.layers * ADAPTER_LAYER_S
-    return layers + adapters + (2 * n.layers * np.greater(group, 1) + case.pipeline - 1) * k.join_us * 1e-6
+    return layers + adapters_s(case) + (2 * n.layers * np.greater(group, 1) + case.pipeline - 1) * k.join_us * 1e-6
 
 
 def _joins_s(case: ServingCase, k: DecodeCoefficients) -> Num:
@@ -117,7 +113,7 @@ def _joins_s(case: ServingCase, k: DecodeCoefficients) -> Num:
 def _matrix_s(case: ServingCase, k: DecodeCoefficients) -> Num:
     """Of one token, spread over the replica."""
     chip = case.chip
-    return 2 * case.network.matmul / (case.accelerators * chip.peak_flops * chip.sustained_share * k.compute_share)
+    return 2 * case.network.matmul / (case.accelerators * chip.peak_flops * chip.sustained_share * capped(case) * k.compute_share)
 
 
 def _traffic_s(case: ServingCase, k: DecodeCoefficients) -> Num:

@@ -37,6 +37,11 @@ PYTHON_SINCE = 100.0
 """TensorRT-LLM 1.0 made PyTorch, which launches from Python, its default; before, a compiled engine ran from C++."""
 HAND_OVER_LOSS = 0.08
 """Of a disaggregated pair's rate, lost because pools never match: 5 to 10 % (the rate matching of AIConfigurator, arXiv 2601.06288)."""
+POWER_EXPONENT = 0.5
+"""Of the power cap over nameplate power, in what matrix products keep up: the prior of training, whose fit finds 0.58; no capped server
+is published."""
+ADAPTER_LAYER_S = 60e-6
+"""Per layer, gathered products of many adapters: 2 ms a token of a 7B model of 32 layers (Punica, arXiv 2310.18547, abstract)."""
 
 
 @dataclass(frozen=True)
@@ -85,20 +90,22 @@ def running(case: ServingCase, pool: serving_memory.Pool = POOL) -> Num:
 def cycle(case: ServingCase, k: Offline, pool: serving_memory.Pool = POOL) -> Cycle:
     """Seconds of `output` iterations and of the prompts between them."""
     batch = running(case, pool)
-    iterations = case.output / case.accepted_tokens * (1 + case.draft_share)
-    prompt = case.input * (1 - case.cached_share)
-    tokens = batch * (prompt + case.output)
+    steps = case.output / case.accepted_tokens
+    iterations = steps * (1 + case.draft_share)
+    prompt, written = case.input * (1 - case.cached_share), steps * (1 + case.draft_tokens)
+    tokens = batch * (prompt + written)
     read = case.chip.bandwidth_bytes_per_s * READ_SHARE
     seen = serving_memory.kv_bytes_per_sequence(case, case.input + case.output / 2)
-    weights = iterations * case.pipeline * weights_read(case, batch / case.pipeline) / read
+    at_once = batch * (1 + case.draft_tokens) / case.pipeline
+    weights = iterations * case.pipeline * (weights_read(in_use(case, batch), at_once) + unevenly_read(case, at_once)) / read
     cache = iterations * batch / case.attention_data * seen / read
     layers = iterations * _layers_s(case, k, batch / (case.attention_data * case.pipeline))
     matrices, links = tokens * _matrix_s(case, k), tokens * _link_s(case)
     dispatch = tokens * case.network.moe_layers * k.dispatch_s / case.accelerators
-    decoding = weights + cache + layers + (matrices + links + dispatch) * case.output / (prompt + case.output)
+    decoding = weights + cache + layers + (matrices + links + dispatch) * written / (prompt + written)
     return Cycle(
         running=batch, weights=weights, cache=cache, layers=layers, matrices=matrices, dispatch=dispatch, links=links,
-        attention=batch * _attention_s(case, prompt) + iterations * batch * _latent_s(case),
+        attention=batch * _attention_s(case, prompt) + iterations * batch * (1 + case.draft_tokens) * _latent_s(case),
         stages=k.stage_wait * (case.pipeline - 1) * decoding,
     )  # fmt: skip
 
@@ -163,9 +170,38 @@ def weights_read(case: ServingCase, batch: Num) -> Num:
     that some token chose."""
     n = case.network
     experts = n.routed * case.linear_bytes / case.accelerators
-    chosen = 1 - (1 - n.top_k / np.maximum(n.experts, 1)) ** np.minimum(batch, 1e6)
     looked_up = (np.where(np.greater(n.head, 0), n.embedding, 0.0) + n.tower / case.pipeline) * 2.0 / case.tensor
-    return serving_memory.weight_bytes(case) - looked_up - experts * (1 - np.where(np.greater(n.experts, 0), chosen, 1.0))
+    return serving_memory.weight_bytes(case) - looked_up - experts * (1 - np.where(np.greater(n.experts, 0), _chosen(case, batch), 1.0))
+
+
+def unevenly_read(case: ServingCase, batch: Num) -> Num:
+    """Bytes more that the rank reads on which most experts were chosen, where whole ones are spread over `expert` ranks: the largest of
+    x binomials, mean + sqrt(2 ln x) standard deviations, all of them at most. Offline alone: published latencies of batches that
+    are in step do not show it (grouped folds of experts' TPOT: 18 % without, 22 % with)."""
+    n, chosen, ranks = case.network, _chosen(case, batch), np.maximum(case.expert, 1)
+    more = np.sqrt(2 * np.log(ranks) * chosen * (1 - chosen) * ranks / np.maximum(n.experts, 1))
+    return n.routed * case.linear_bytes / case.accelerators * np.minimum(more, 1 - chosen)
+
+
+def _chosen(case: ServingCase, batch: Num) -> Num:
+    """Share of the experts that some of `batch` tokens chose."""
+    n = case.network
+    return 1 - (1 - n.top_k / np.maximum(n.experts, 1)) ** np.minimum(batch, 1e6)
+
+
+def in_use(case: ServingCase, batch: Num) -> ServingCase:
+    """With what an iteration of `batch` requests reads: one adapter each at most; the drafter's steps are counted apart."""
+    return replace(case, adapters=np.minimum(case.adapters, batch), draft_share=0.0)
+
+
+def capped(case: ServingCase) -> Num:
+    """Of the rate of matrix products, what a power cap leaves."""
+    return case.chip.power_share**POWER_EXPONENT
+
+
+def adapters_s(case: ServingCase) -> Num:
+    """Of one iteration, products of many adapters beside those of the base."""
+    return np.greater(case.adapters, 0) * case.network.layers * ADAPTER_LAYER_S
 
 
 def _layers_s(case: ServingCase, k: Offline, batch: Num) -> Num:
@@ -175,14 +211,14 @@ def _layers_s(case: ServingCase, k: Offline, batch: Num) -> Num:
     launched = n.moe_layers * k.launch_s * is_python * batch / (batch + GRAPH_BATCH)
     eager = np.where(np.greater(case.compiled, 0), 0.0, n.layers * EAGER_LAYER_S)
     joined = np.greater(case.tensor * case.attention_data, 1) * _exchanges(case) * ALL_REDUCE_S
-    return np.maximum(n.layers * k.layer_s + launched, eager) + joined
+    return np.maximum(n.layers * k.layer_s + launched, eager) + joined + adapters_s(case)
 
 
 def _matrix_s(case: ServingCase, k: Offline) -> Num:
     """Of one token, spread over the replica; no batch beats the largest product that was measured on the accelerator."""
     n, peak = case.network, case.chip.peak_flops
     experts = n.routed * n.top_k / np.maximum(n.experts, 1)
-    reached = np.minimum(k.matmul_share * (peak / 1e15) ** -k.peak_slope, case.chip.sustained_share)
+    reached = np.minimum(k.matmul_share * (peak / 1e15) ** -k.peak_slope, case.chip.sustained_share) * capped(case)
     return 2 * (n.matmul - experts + experts * k.expert_slowdown) / (case.accelerators * peak * reached)
 
 

@@ -82,11 +82,13 @@ class Training:
 
 @dataclass(frozen=True)
 class Serving:
-    """Latency, rate and cache of one deployment; per replica where not said, rates over all replicas."""
+    """Latency, rate and cache of one deployment; per replica where not said, rates over all replicas. starts: with a cache that holds its
+    longest request; carries: the rate it is offered, without a queue that never ends."""
 
     case: ServingCase
     memory: MemoryTerms
     starts: bool
+    carries: bool
     is_offline: bool
     running: float
     ttft_s: float
@@ -110,27 +112,59 @@ class Serving:
         running = float(decode.requests_running(case, k))
         loaded = replace(case, concurrency=running) if is_offline else case
         token_s = float(decode.decode_seconds(loaded, k)) * factor(tpot, case, c)
-        first_s = float(first_token.first_token_seconds(loaded, decode.DecodeCoefficients(), first)) * factor(ttft, case, c)
+        first_s = float(first_token.first_token_seconds(loaded, decode.DecodeCoefficients(), first, running)) * factor(ttft, case, c)
+        carries = True
         if is_offline:
             output = float(offline.offline_tokens_per_s(case, most)) * factor(rate, case, c)
         elif case.open_loop:
-            output = float(case.rate * case.output)
+            prompt_s = float(decode.prefill_seconds(case, k))
+            full = float(offline.running(case))
+            stay_s = prompt_s + float(case.output) * float(decode.decode_seconds(replace(case, open_loop=0.0), k))
+            carries = float(case.rate) * prompt_s <= first_token.BUSIEST and float(case.rate) * stay_s <= full
+            output = float(case.output) * min(float(case.rate), full / stay_s)
         else:
             output = float(offline.closed_loop_tokens_per_s(case, first_s, token_s))
         latency = seen(tpot, case, c)
         return cls(
-            case, serving_memory.serving_memory(case, pool), serving_memory.starts(case), is_offline, running, first_s, token_s,
-            output * case.replicas, float(serving_memory.kv_tokens(case, pool)), float(serving_memory.largest_context(case, pool)),
+            case, serving_memory.serving_memory(case, pool), serving_memory.holds(case, pool, _longest(case)), carries, is_offline,
+            running, first_s, token_s, output * case.replicas, float(serving_memory.kv_tokens(case, pool)),
+            float(serving_memory.largest_context(case, pool)),
             seen(ttft, case, c), latency, seen(rate, case, c) if is_offline else latency,
             c.residual(kv.name, kv.classes(case)), c,
         )  # fmt: skip
 
     def disaggregated(self, prefill: ServingCase, decoding: ServingCase) -> "Serving":
-        """The same, with prompts and answers on pools of their own."""
-        model = decode.MODELS[0]
-        k = self.calibrated.of(model.name, model.kind)
-        pair = offline.disaggregated(prefill, decoding, lambda x: decode.prefill_seconds(x, k), lambda x: decode.decode_seconds(x, k))
+        """The same, with prompts and answers on pools of their own; memory and cache are the decode pool's, which computes no prompts. In a
+        closed loop what of a request's round its answer does not take is its first token's (Little)."""
+        c, (tpot, ttft), kv = self.calibrated, decode.MODELS, serving_memory.MODELS[0]
+        k, pool = c.of(tpot.name, tpot.kind), c.of(kv.name, kv.kind)
+        answers = replace(decoding, cached_share=1.0)
+        full = replace(answers, open_loop=0.0)
+        pair = offline.disaggregated(prefill, full, lambda x: decode.prefill_seconds(x, k), lambda x: decode.decode_seconds(x, k))
+        rate, token_s, first_s = float(pair.requests_per_s), float(pair.tpot_s), float(pair.ttft_s)
+        offered, running = float(decoding.rate * decoding.replicas), float(decode.requests_running(answers, k))
+        carries = not decoding.open_loop or offered <= rate
+        if decoding.open_loop:
+            prompt_s = float(decode.prefill_seconds(prefill, k))
+            busy = min(float(prefill.rate) * prompt_s, first_token.BUSIEST)
+            token_s = float(decode.decode_seconds(answers, k))
+            first_s += prompt_s * busy / (2 * (1 - busy)) + token_s - float(pair.tpot_s)
+            rate = min(offered, rate)
+        elif decoding.concurrency != float("inf"):
+            asked, writing_s = float(decoding.concurrency * decoding.replicas), float(decoding.output - 1) * token_s
+            alone = asked / (first_s + writing_s)
+            idle = pair.busier == "decode" and running >= decoding.concurrency * (1 - 1e-9)
+            rate = alone if idle else min(rate, alone)
+            first_s = max(first_s, asked / rate - writing_s)
+        both = [serving_memory.holds(x, pool, _longest(x)) for x in (replace(prefill, output=1.0, concurrency=1.0), decoding)]
         return replace(
-            self, ttft_s=float(pair.ttft_s), tpot_s=float(pair.tpot_s), output_tokens_per_s=float(pair.output_tokens_per_s),
-            is_offline=False,
+            self, case=decoding, memory=serving_memory.serving_memory(decoding, pool), starts=all(both), carries=carries,
+            running=running, kv_tokens=float(serving_memory.kv_tokens(decoding, pool)),
+            largest_context=float(serving_memory.largest_context(decoding, pool)), ttft_s=first_s * factor(ttft, decoding, c),
+            tpot_s=token_s * factor(tpot, decoding, c), output_tokens_per_s=rate * float(decoding.output), is_offline=False,
         )  # fmt: skip
+
+
+def _longest(case: ServingCase) -> float:
+    """Tokens of the longest request that the server promises to hold."""
+    return float(max(case.max_context, case.input + case.output))

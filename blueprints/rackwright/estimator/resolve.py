@@ -197,7 +197,7 @@ def _load(config: ServingConfig, replicas: int) -> dict[str, float]:
     return {
         "input": float(config.input_tokens),
         "output": float(config.output_tokens),
-        "concurrency": config.concurrency / replicas if config.concurrency else float("inf"),
+        "concurrency": min(config.concurrency, config.requests or config.concurrency) / replicas if config.concurrency else float("inf"),
         "rate": (config.requests_per_s or 0.0) / replicas,
         "requests": (config.requests or 0.0) / replicas,
         "open_loop": float(config.requests_per_s is not None and config.concurrency is None),

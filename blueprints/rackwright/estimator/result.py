@@ -109,6 +109,7 @@ class Estimate:
     output_tokens_per_s_per_accelerator: Band | None = None
     requests_per_s: Band | None = None
     concurrency: float | None = None
+    """Requests in flight over all replicas."""
     kv_tokens: Band | None = None
     largest_micro_batch: int | None = None
     largest_context: int | None = None

@@ -60,7 +60,7 @@ def weight_bytes(case: ServingCase) -> Num:
     ends = np.where(np.greater(case.pipeline, 1), np.maximum(n.embedding, n.head), n.embedding + n.head)
     dense = (n.linear - n.routed) * case.linear_bytes + (n.total - n.linear - n.embedding - n.head) * 2.0
     experts = n.routed * case.linear_bytes / case.accelerators
-    return dense / (case.tensor * case.pipeline) + ends * 2.0 / case.tensor + experts + _adapter_bytes(case)
+    return dense / (case.tensor * case.pipeline) + ends * 2.0 / case.tensor + experts + _adapter_bytes(case) + _draft_bytes(case)
 
 
 def activation_bytes(case: ServingCase, tokens: Num | None = None) -> Num:
@@ -114,14 +114,16 @@ def most_sequences(case: ServingCase, k: Pool) -> Num:
 
 
 def largest_context(case: ServingCase, k: Pool) -> Num:
-    """Tokens of the longest sequence that fits alone, at most what the model was made for."""
+    """Tokens of the longest sequence that fits alone, at most what the model was made for and what the engine allows."""
     n, budget = case.network, cache_bytes(case, k)
     grows, all_layers = kv_bytes_per_token(case), _layer_token_bytes(case) * _stage(case, _cached_layers(case))
     full = kv_bytes_per_sequence(case, n.window) - grows * n.window
     short = budget / all_layers
     long = np.where(np.greater(grows, 0), (budget - full) / np.maximum(grows, 1e-9), np.inf)
     fits = np.where(_windowed(case) & np.greater(short, n.window), long, short)
-    return np.floor(np.where(np.greater(n.max_context, 0), np.minimum(fits, np.maximum(n.max_context, 1)), fits))
+    for limit in (n.max_context, case.max_context):
+        fits = np.where(np.greater(limit, 0), np.minimum(fits, np.maximum(limit, 1)), fits)
+    return np.floor(fits)
 
 
 def kv_tokens(case: ServingCase, k: Pool) -> Num:
@@ -186,13 +188,31 @@ def _adapter_bytes(case: ServingCase) -> Num:
     return case.adapters * case.adapter_rank * n.layers * widths * 2.0 / (case.tensor * case.pipeline)
 
 
+def _draft_bytes(case: ServingCase) -> Num:
+    """Of a drafter: one of its steps reads its weights, so the share of a step's time that a drafted token takes is the share of the
+    active weights that it has."""
+    share = case.draft_share / np.maximum(case.draft_tokens, 1)
+    return share * case.network.active * case.linear_bytes / (case.tensor * case.pipeline)
+
+
 def _is(case: ServingCase, *families: str) -> Num:
     return np.isin(case.engine, families)
 
 
 def starts(case: ServingCase) -> bool:
     """Whether a single case has a pool and weights leave room for one; else there is no capacity to print."""
-    return case.engine not in STATIC and bool(cache_bytes(case, Pool()) > LEAST_SHARE * case.chip.memory_bytes)
+    return case.engine not in STATIC and _leaves_room(case, Pool())
+
+
+def holds(case: ServingCase, k: Pool, longest: float) -> bool:
+    """Whether a server starts and holds one sequence of `longest` tokens; without a pool, what its requests need. One case."""
+    if case.engine in STATIC:
+        return bool(serving_memory(case, k).total <= case.chip.memory_bytes)
+    return _leaves_room(case, k) and bool(kv_bytes_per_sequence(case, longest) <= cache_bytes(case, k))
+
+
+def _leaves_room(case: ServingCase, k: Pool) -> bool:
+    return bool(cache_bytes(case, k) > LEAST_SHARE * case.chip.memory_bytes)
 
 
 MODELS: tuple[Model, ...] = (
