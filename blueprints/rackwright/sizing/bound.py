@@ -15,10 +15,10 @@ from rackwright.estimator.flops import attention_flops
 from rackwright.estimator.rates import rates
 from rackwright.estimator.step import StepCoefficients
 
-NO_MEMORY_LIMIT = Chip("any", np.inf, np.inf, 1.0, 1.0)
-"""1 FLOP/s over endless bandwidth: seconds are FLOPs of products; attention and launches vanish beside them."""
-NO_COMPUTE_LIMIT = Chip("any", np.inf, 1.0, 1e30, 1e30)
-"""1 byte/s and endless FLOP/s: seconds are bytes."""
+COMPUTING = Chip("any", np.inf, np.inf, 1.0, 1.0)
+"""1 FLOP/s over endless bandwidth: its seconds are products and attention; launches vanish beside them."""
+MOVING = Chip("any", np.inf, 1.0, 1e30, 1e30)
+"""1 byte/s and endless FLOP/s: its seconds are bytes."""
 SLACK = 1 - 1e-5
 """For what does not quite vanish."""
 
@@ -60,17 +60,17 @@ class Bound:
 def bound(case: TrainingCase, chip: Chip, wires: Wires, c: Calibration) -> Bound:
     """case: layouts, on no chip; chip, wires: of the targets."""
     n, k, shape = case.network, c.of("step", StepCoefficients), np.shape(case.tensor)
-    computing, moving = (replace(case, chip=chip) for chip in (NO_MEMORY_LIMIT, NO_COMPUTE_LIMIT))
-    unit, r = rates(computing, k), rates(replace(case, chip=chip), k)
+    computing, moving = (replace(case, chip=one) for one in (COMPUTING, MOVING))
+    slow, thin, r = rates(computing, k), rates(moving, k), rates(replace(case, chip=chip), k)
     full = np.array([0.0, 0.0, 1.0])[:, None]
     work = [[kernels.work(replace(some, recompute=float(code)), k) for code in range(3)] for some in (computing, moving)]
-    flops, bytes_ = (np.array([np.broadcast_to(w.layers + w.again, shape) for w in some]) for some in work)
+    computed, moved = (np.array([np.broadcast_to(w.layers + w.again, shape) for w in some]) for some in work)
     tokens = case.tokens / case.context
     attention = tokens / case.tensor * attention_flops(n, case.sequence) * (1 + full / 3)
     sent = k.tensor_exposed * wire.tensor_bytes(case.tensor, tokens, n.hidden, 2 + full) * n.layers / wire.LINK_EFFICIENCY
     return Bound(
-        case=case, flops=flops * unit.narrow, attention=attention, bytes=bytes_, sent=sent,
-        head_flops=np.broadcast_to(work[0][0].head * unit.matrix, shape), head_bytes=np.broadcast_to(work[1][0].head, shape),
+        case=case, flops=(computed - attention / slow.attention) * slow.narrow, attention=attention, bytes=moved * thin.memory, sent=sent,
+        head_flops=np.broadcast_to(work[0][0].head * slow.matrix, shape), head_bytes=np.broadcast_to(work[1][0].head * thin.memory, shape),
         narrow_rate=r.narrow, matrix_rate=r.matrix, attention_rate=r.attention, memory_rate=r.memory,
         link_rate=np.maximum(wires.scale_up_bytes_per_s, wires.scale_out_bytes_per_s),
         launches_s=n.layers * k.layer_s + n.moe_layers * k.expert_layer_s,

@@ -19,6 +19,8 @@ from rackwright.sizing.target import Machines, rows_of
 
 CHUNK = 4096
 """Tries timed at once: their columns stay in the processor's cache, and memory stays bounded."""
+NEAR = 1.05
+"""Of the lowest bound of a machine, up to which tries are timed first."""
 EQUAL = 1e-6
 """Times that differ by less are equal; then the smaller memory decides."""
 
@@ -95,22 +97,25 @@ def fastest(space: Space) -> tuple[Tries, np.ndarray]:
     rows = np.arange(len(space.layouts))
     needs = np.array([np.broadcast_to(space.memory(rows, np.full(len(rows), code)).total, rows.shape) for code in codes])
     chosen, found = _smallest(space, needs, codes), np.zeros(len(space.machines.targets), dtype=bool)
-    tries, need = _fitting(space, needs, codes)
+    tries = _fitting(space, needs, codes)
     if len(tries.row):
-        best = tries.take(_by_time(space, tries, need))
+        tied = tries.take(_fastest_of(space, tries))
+        need = needs[np.searchsorted(codes, tied.recompute), tied.row]
+        best = tied.take(_first_of_each(tied.target, need))
         chosen.row[best.target], chosen.recompute[best.target], found[best.target] = best.row, best.recompute, True
     return chosen, found
 
 
-def _fitting(space: Space, needs: np.ndarray, codes: np.ndarray) -> tuple[Tries, np.ndarray]:
-    """Every target with every layout of its grid and every recompute, where memory suffices; and what each needs."""
+def _fitting(space: Space, needs: np.ndarray, codes: np.ndarray) -> Tries:
+    """Every target with every layout of its grid and every recompute, where memory suffices."""
     m, starts = space.machines, space.layouts.starts
     first, count = starts[m.grid], np.diff(starts)[m.grid]
     target = np.repeat(np.arange(len(count)), count)
     row = np.repeat(first - np.cumsum(count) + count, count) + np.arange(len(target))
-    each = needs[:, row]
-    level, pair = np.nonzero(each <= space.room_bytes[target])
-    return Tries(target[pair], row[pair], codes[level]), each[level, pair]
+    room = space.room_bytes[target]
+    fits = [np.flatnonzero(need[row] <= room) for need in needs]
+    pair = np.concatenate(fits)
+    return Tries(target[pair], row[pair], np.repeat(codes, [len(some) for some in fits]))
 
 
 def _smallest(space: Space, needs: np.ndarray, codes: np.ndarray) -> Tries:
@@ -123,25 +128,28 @@ def _smallest(space: Space, needs: np.ndarray, codes: np.ndarray) -> Tries:
     return Tries(np.arange(len(row)), row, code)
 
 
-def _by_time(space: Space, tries: Tries, need: np.ndarray) -> np.ndarray:
-    """Index of the fastest try of each target that has one. Of each target the try of the lowest bound is timed first; what cannot be
-    faster than that is left out, the rest is timed."""
+def _fastest_of(space: Space, tries: Tries) -> np.ndarray:
+    """Indexes of the fastest tries of each target that has any, equals included. Of each target the tries of the lowest bounds are timed
+    first; what cannot be faster than the best of them is left out, the rest is timed."""
     bound = space.bound_s(tries)
-    firsts = tries.take(_first_of_each(tries.target, bound))
-    limit = np.full(len(space.machines.targets), np.inf)
-    limit[firsts.target] = space.seconds(firsts)
-    left = np.flatnonzero(bound <= limit[tries.target] * (1 + EQUAL))
-    rest = tries.take(left)
-    seconds = space.seconds(rest)
-    best = np.full(len(space.machines.targets), np.inf)
-    np.minimum.at(best, rest.target, seconds)
-    tied = np.flatnonzero(seconds <= best[rest.target] * (1 + EQUAL))
-    return left[tied[_first_of_each(rest.target[tied], need[left[tied]])]]
+    low = _least_of_each(tries.target, bound, len(space.room_bytes))[tries.target] * NEAR
+    near = np.flatnonzero(bound <= low)
+    early = space.seconds(tries.take(near))
+    limit = _least_of_each(tries.target[near], early, len(space.room_bytes))[tries.target]
+    left = np.flatnonzero((bound > low) & (bound <= limit * (1 + EQUAL)))
+    timed, seconds = np.r_[near, left], np.r_[early, space.seconds(tries.take(left))]
+    best = _least_of_each(tries.target[timed], seconds, len(space.room_bytes))
+    return timed[seconds <= best[tries.target[timed]] * (1 + EQUAL)]
+
+
+def _least_of_each(target: np.ndarray, key: np.ndarray, count: int) -> np.ndarray:
+    """Of each of `count` targets, inf where it has none."""
+    least = np.full(count, np.inf)
+    np.minimum.at(least, target, key)
+    return least
 
 
 def _first_of_each(target: np.ndarray, key: np.ndarray) -> np.ndarray:
     """Index of the least key of each target, the first of equals."""
-    least = np.full(int(target.max()) + 1, np.inf)
-    np.minimum.at(least, target, key)
-    equal = np.flatnonzero(key == least[target])
+    equal = np.flatnonzero(key == _least_of_each(target, key, int(target.max()) + 1)[target])
     return equal[np.unique(target[equal], return_index=True)[1]]

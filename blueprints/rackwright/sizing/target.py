@@ -1,7 +1,7 @@
 """The hardware of one search, in numbers. Knows neither catalog nor spec."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar, cast
 
@@ -66,6 +66,7 @@ class Machines:
     per_node: np.ndarray
     grids: tuple[Grid, ...]
     grid: np.ndarray
+    _by_format: dict[str, "Machines"] = field(default_factory=dict, repr=False)
 
     @staticmethod
     def of(targets: Sequence[Target]) -> "Machines":
@@ -92,8 +93,11 @@ class Machines:
         return tuple((which, Machines.of([self.targets[i] for i in which.tolist()])) for which in apart if len(which))
 
     def computing(self, numbers: str) -> "Machines":
-        """Multiplying in that format."""
-        return replace(self, chip=replace(self.chip, peak_flops=np.array([t.peak(numbers) for t in self.targets])))
+        """Multiplying in that format; the same object for the same question."""
+        if numbers not in self._by_format:
+            peaks = np.array([t.peak(numbers) for t in self.targets])
+            self._by_format[numbers] = replace(self, chip=replace(self.chip, peak_flops=peaks), _by_format={})
+        return self._by_format[numbers]
 
 
 def rows_of(columns: C, rows: np.ndarray) -> C:
