@@ -11,7 +11,6 @@ LARGE_FILES = {
     "blueprints/rackwright/compile/wants.py": "the StackPlan is one contract, read from top to bottom",
     "blueprints/rackwright/sizing/plan.py": "the SizingPlan is one contract, read from top to bottom",
     "tests/components/aws/test_aws_base.py": "one promise of the AWS parts after the other",
-    "tests/sizing/test_size.py": "whole sizing cases; to be cut by kind of workload",
 }
 LONG_FUNCTIONS = {
     "components/rackwright_pulumi/gcp/cluster.py:GcpCluster.__init__": "one resource with its forty settings, one a line",

@@ -1,13 +1,14 @@
 """Shared by the sizing tests: networks of the model catalog, plans from a few words."""
 
 from datetime import UTC, datetime, timedelta
+from functools import cache
 
 from rackwright.catalog import Catalog, models
 from rackwright.estimator import hardware
 from rackwright.estimator.case import Wires
 from rackwright.estimator.model import network_of
 from rackwright.estimator.network import Network
-from rackwright.sizing.plan import SizingPlan
+from rackwright.sizing.plan import Limit, Rejection, SizingPlan
 from rackwright.sizing.size import size
 from rackwright.sizing.target import Target
 from rackwright.spec.load import read
@@ -70,3 +71,17 @@ def block(hours: float) -> str:
     times = f"start: {NOW:%Y-%m-%dT%H:%M:%SZ}, end: {ends:%Y-%m-%dT%H:%M:%SZ}"
     entry = f"{{capacity_block: {{id: cr-0123456789abcdef0, instance: p5.48xlarge, count: 4, zone: us-east-1a, {times}}}}}"
     return AWS.replace("on-demand", entry)
+
+
+@cache
+def lora() -> SizingPlan:
+    return plan(finetune(), AWS)
+
+
+def labels(p: SizingPlan) -> list[str]:
+    return [f.candidate.label for f in p.fits]
+
+
+def rejection(p: SizingPlan, label: str, limit: Limit) -> Rejection:
+    found = next(r for r in p.rejected if r.candidate.label == label)
+    return next(r for r in found.rejections if r.limit is limit)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rackwright.catalog import Catalog
 from rackwright.sizing.plan import SizingPlan
 
-from tests.sizing.helpers import AWS, BOTH, GCP, finetune, plan, serve
+from tests.sizing.helpers import AWS, BOTH, GCP, finetune, labels, plan, serve
 
 WORK = {"tune": finetune(), "train": finetune("llama-3.1-70b", "none"), "serve": serve(more="tpot: {target: 50 ms}")}
 
@@ -65,3 +65,29 @@ def test_questions_that_share_machines_do_not_look_at_one_another():
 def test_a_changed_catalog_of_the_same_name_is_seen():
     """Catalogs are told apart by what they are, not by their digest."""
     assert costs(plan(WORK["tune"], AWS, catalog=dearer(2.0))) != costs(plan(WORK["tune"], AWS))
+
+
+def fits_with(factor: float, catalog: Catalog) -> set[str]:
+    """Machines and counts that hold a 70B model when every accelerator has `factor` times its memory."""
+    machines = tuple(
+        replace(m, accelerator_memory_bytes=int(m.accelerator_memory_bytes * factor)) if m.accelerator_memory_bytes else m
+        for m in catalog.machines
+    )
+    return set(labels(plan(finetune(base="llama-3.1-70b", adapter="none"), AWS, catalog=replace(catalog, machines=machines))))
+
+
+def test_more_memory_never_needs_more_machines():
+    catalog = Catalog.default()
+    by_memory = [fits_with(f, catalog) for f in (0.6, 1.0, 1.5, 3.0)]
+    assert all(small <= large for small, large in pairwise(by_memory))
+    assert len(by_memory[0]) < len(by_memory[-1])
+
+
+def test_more_machines_are_never_slower_but_for_the_network():
+    durations: dict[str, dict[int, float]] = {}
+    for f in plan(finetune(base="llama-3.1-8b", adapter="none"), AWS).fits:
+        durations.setdefault(f.candidate.machine, {})[f.candidate.nodes] = f.duration_s.p50
+    for machine, by_nodes in durations.items():
+        for nodes, seconds in by_nodes.items():
+            if machine.startswith("p") and nodes * 2 in by_nodes:
+                assert by_nodes[nodes * 2] <= seconds * 1.05, (machine, nodes)

@@ -1,0 +1,41 @@
+"""Plans of services: replicas follow traffic, latency and limits."""
+
+from rackwright.sizing.assumptions import DEFAULT
+from rackwright.sizing.plan import Limit
+
+from tests.sizing.helpers import GCP, plan, serve
+
+
+def test_replicas_follow_traffic():
+    few, many = (plan(serve(rate=r), GCP) for r in (2, 60))
+    cheapest = {f.candidate.machine: f.candidate.replicas for f in few.fits}
+    assert all(f.candidate.replicas >= cheapest.get(f.candidate.machine, 0) for f in many.fits)
+    assert many.chosen.candidate.replicas > few.chosen.candidate.replicas
+
+
+def test_no_replica_is_overrun():
+    for f in plan(serve(rate=200, more="max_context: 8192"), GCP).fits:
+        assert f.speed.concurrency <= DEFAULT.max_sequences
+        assert f.memory.fill <= f.memory.max_fill
+
+
+def test_reading_prompts_alone_can_need_replicas():
+    """20 prompts a second of 8,000 tokens are 2.7 PFLOP/s, of which an H100 does less than 0.989 and is given 80 %."""
+    prompts = serve(rate=20).replace("mean: 800, p95: 2000", "mean: 8000").replace("mean: 200, p95: 500", "mean: 2")
+    p = plan(prompts, GCP)
+    h100 = [f for f in p.fits if f.candidate.accelerator == "NVIDIA H100 80GB SXM5" and f.candidate.parallelism.tensor == 1]
+    assert h100
+    assert all(f.candidate.replicas >= 2.7 / 0.989 / 0.8 for f in h100)
+
+
+def test_too_few_replicas_say_how_many():
+    p = plan(serve(rate=100, more="max_replicas: 1"), GCP)
+    short = [x for r in p.rejected for x in r.rejections if x.limit is Limit.THROUGHPUT]
+    assert short
+    assert all(x.remedy == f"max_replicas: {x.need:.0f}" for x in short)
+
+
+def test_latency_is_met_at_its_percentile():
+    p = plan(serve(more="ttft: {target: 1 s}, tpot: {target: 50 ms}"), GCP)
+    assert all(f.speed.ttft_s <= 1 and f.speed.tpot_s <= 0.05 for f in p.fits)
+    assert any(x.limit is Limit.TPOT for r in p.rejected for x in r.rejections)
