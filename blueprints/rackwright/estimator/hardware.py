@@ -35,11 +35,31 @@ C2C_BYTES_PER_S = 450e9
 PEAK_OF = {"mxfp8": "fp8", "nf4": "bf16", "int4": "bf16", "fp16": "bf16"}
 """Format -> the one whose peak it runs at; weights in 4 bit without arithmetic of their own multiply in 16 bit."""
 
+WIDE_PEAK = {"fp32": 1 / 16, "tf32": 1 / 2}
+"""Of the 16-bit matrix peak, where none is published: A100, L4 and T4 print 1/16 to 1/8 in fp32, outside the tensor cores; tf32 is half."""
+WIDE_PEAK_TPU = {"fp32": 1 / 6, "tf32": 1 / 3}
+"""Passes of bf16 that one fp32 product takes on a TPU's matrix unit (JAX precision HIGHEST and HIGH)."""
+
 TYPICAL_SUSTAINED_SHARE = 0.8
 """Measured over nameplate matrix peak of H100, H200 and B200: what an accelerator nobody measured is taken for."""
 
+NO_NAME = re.compile(r"\d+w|\d+x|w|nvidia|amd|instinct|intel|google|cloud|aws|tesla|geforce")
+"""Parts of a printed name that say nothing of the accelerator."""
+
 UNNAMED = "GPU, not named"
 """Published runs that say only how much memory there was: good for memory, an A100's numbers for the rest."""
+
+SPELLINGS = (
+    (re.compile(r"×"), "x"),
+    (re.compile(r"\b\d+\s*x\s*(?=[a-z])|(?<=\d)x\d{1,5}\b|\sx\s?\d{1,5}\b"), " "),
+    (re.compile(r"\b(\d+)\s*g(i?b)?\b"), r"\1gb"),
+    (re.compile(r"\b([ah][18]00)[-\s](40|80)\b"), r"\1-\2gb"),
+    (re.compile(r"\btpu[-\s]?(?=v\d)"), "tpu "),
+    (re.compile(r"\bv5[-\s]?lite\b"), "v5e"),
+    (re.compile(r"\b(gaudi|trainium|inferentia)[-\s](\d)\b"), r"\1\2"),
+    (re.compile(r"\b(trn\d|inf\d)[\w.]*"), r"\1"),
+)
+"""Ways to print a name -> the one that is looked up: counts go, "80 GB", "80G" and "A100-80" are 80gb, TPUv4 is TPU v4."""
 
 SHORT = {"a100": "a100-80gb", "v7": "ironwood", "tpu-v7": "ironwood", "tpu7": "ironwood", "rtx-pro-6000-blackwell": "rtx-pro-6000"}
 
@@ -81,7 +101,8 @@ class Accelerator:
             return self.base_peak
         if numbers == "fp8" and "fp8" not in peaks and self.generation == "ampere":
             return None
-        return peaks.get(PEAK_OF.get(numbers, numbers))
+        wide = (WIDE_PEAK_TPU if self.is_tpu else WIDE_PEAK).get(numbers)
+        return peaks.get(PEAK_OF.get(numbers, numbers)) or (self.base_peak * wide if wide else None)
 
 
 def find(name: str) -> Accelerator:
@@ -120,12 +141,13 @@ def wires(
 ) -> Wires:
     """Links of one accelerator; what is not said is the vendor's reference server."""
     linked = scale_up_gb_s * 1e9 if scale_up_gb_s else a.scale_up_bytes_per_s
-    node = per_node or (count if a.is_tpu else 4 if a.domain > 8 else 8)
+    alone = linked and a.domain == 1 and not domain  # one superchip is a node
+    node = per_node or (count if a.is_tpu else 1 if alone else 4 if a.domain > 8 else 8)
     out = scale_out_gb_s * 1e9 if scale_out_gb_s else SCALE_OUT_BYTES_PER_S.get(a.generation, OTHER_SCALE_OUT_BYTES_PER_S)
     return Wires(
         scale_up_bytes_per_s=linked or PCIE_BYTES_PER_S.get(a.generation, 25e9),
         scale_out_bytes_per_s=out,
-        domain=float(domain or (a.domain if linked and a.domain > 1 else node)),
+        domain=float(domain or (a.domain if linked and (a.domain > 1 or alone) else node)),
         per_node=float(node),
         is_linked=float(bool(linked)),
     )
@@ -133,21 +155,16 @@ def wires(
 
 @lru_cache(maxsize=1024)
 def _find(said: str) -> Accelerator | None:
-    """The longest run of parts that is a name, then memory and power from the parts."""
+    """The longest run of parts that is a name, from the first part where one begins, then memory and power from the parts."""
+    for pattern, usual in SPELLINGS:
+        said = pattern.sub(usual, said)
     plain = re.sub(r"\(.*?\)", " ", said).split("+")[0].strip()
     inner = re.findall(r"\((.*?)\)", said)
-    watts = re.search(r"(\d+)w\b", said)
-    for words in (said, plain, *inner):
-        found = _by_parts(
-            [
-                p
-                for p in re.split(r"[\s/_,-]+", words)
-                if p and not re.fullmatch(r"\d+w|nvidia|amd|instinct|intel|google|aws|tesla|geforce|\d+x", p)
-            ]
-        )
-        if found:
-            return _capped(found, float(watts.group(1)) if watts else None)
-    return None
+    watts = re.search(r"(\d+)\s*w\b", said)
+    tries = [[p for p in re.split(r"[\s/_,()-]+", words) if p and not NO_NAME.fullmatch(p)] for words in (said, plain, *inner)]
+    later = [parts[i:] for parts in tries for i in range(1, len(parts))]
+    found = next((a for parts in (*tries, *later) if (a := _by_parts(parts))), None)
+    return _capped(found, float(watts.group(1)) if watts else None) if found else None
 
 
 def _by_parts(parts: list[str]) -> Accelerator | None:
@@ -231,7 +248,8 @@ def _others():
             generation = GENERATIONS.get(r["architecture"], r["architecture"].lower().replace(" ", "-"))
             link = float(r["scale_up_gb_s"]) * 1e9 if r["scale_up_gb_s"] else None
             host = C2C_BYTES_PER_S if "GH200" in r["name"] else PCIE_BYTES_PER_S.get(generation, 25e9)
+            watts = float(r["tdp_watts"]) if r["tdp_watts"] else None
             yield Accelerator(
                 r["name"], generation, float(r["memory_gib"]) * GIB, float(r["memory_bandwidth_gb_s"]) * 1e9, flops, link,
-                int(r["scale_up_domain"] or 1), float(r["tdp_watts"]), host, _sustained(r["architecture"], r["name"]),
+                int(r["scale_up_domain"] or 1), watts, host, _sustained(r["architecture"], r["name"]),
             ), tuple(r["aliases"].split())  # fmt: skip

@@ -14,7 +14,8 @@ INPUT, OUTPUT = 300.0, 300.0
 """Tokens where a row leaves the lengths out: MLPerf's OpenOrca set has means near these (MLPerf Inference v4.1, Llama 2 70B)."""
 SHORT = 8.0
 """Tokens of "a very short prompt"."""
-QUANTISED = (("nf4", ("nf4",)), ("fp4", ("fp4",)), ("int8", ("int8",)), ("int4", ("int4", "awq", "gptq")))
+QUANTISED = (("nf4", ("nf4", "bnb-4bit")), ("fp4", ("fp4",)), ("int8", ("int8", "w8a8", "8bit")),
+             ("int4", ("int4", "w4a", "4bit", "awq", "gptq", "q4_")))  # fmt: skip
 SIDE = re.compile(r"tp(\d+) pp(\d+) adp(\d+)(?: ep(\d+))?")
 
 
@@ -38,7 +39,7 @@ def serving(row: Row) -> tuple[ServingConfig, Shape]:
             "requests": row.count("num_requests"),
             "weight_numbers": _weights(row),
             "kv_numbers": next((n for n in ("fp8", "int8", "fp4", "bf16", "fp16") if n in row.lower("kv_cache_precision")), None),
-            "memory_share": row.number("gpu_memory_utilization"),
+            "memory_share": _share(row),
             "max_context": row.count("max_model_len"),
             "max_batched_tokens": row.count("max_num_batched_tokens") or _noted(row, r"max-num-batched-tokens (\d+)"),
             "max_sequences": _noted(row, r"max-num-seqs (\d+)"),
@@ -50,7 +51,7 @@ def serving(row: Row) -> tuple[ServingConfig, Shape]:
 
 def _engine(row: Row) -> dict[str, Any]:
     eager = re.search(r"\beager\b", f"{row.notes} {row.lower('framework')}")
-    return {"name": row.text("framework") or "pytorch", "compiled": False if eager else None}
+    return {"name": row.text("framework") or "not said", "compiled": False if eager else None}
 
 
 def _layout(row: Row, moe: bool) -> dict[str, int]:
@@ -96,6 +97,12 @@ def _weights(row: Row) -> str:
     named = next((n for n, words in (*QUANTISED, ("fp8", ("fp8",))) if any(w in row.lower("model") for w in words)), None)
     usual = "fp8" if "fp8" in row.notes else "bf16"
     return said or numbers(row) or named or usual
+
+
+def _share(row: Row) -> float | None:
+    """0.9, however it is printed."""
+    said = row.number("gpu_memory_utilization")
+    return said / 100 if said and said > 1 else said
 
 
 def _noted(row: Row, pattern: str) -> int | None:

@@ -32,15 +32,26 @@ UNGROUPED = ("gpt", "bloom", "mpt", "opt", "pythia")
 """Families from before grouped-query attention (arXiv 2305.13245) and gated feed-forward nets: 4 x hidden, learned positions."""
 HYBRID = (
     (re.compile(r"gemma-?[34]"), {"sliding_window": 1024, "global_every": 6}),
+    (re.compile(r"gemma-?2"), {"sliding_window": 4096, "global_every": 2}),
+    (re.compile(r"olmo-?3|command-?(a|r7b)\b"), {"sliding_window": 4096, "global_every": 4}),
+    (re.compile(r"jamba"), {"sliding_window": 64, "global_every": 8, "moe_every": 2}),
+    (re.compile(r"minimax-?(text|vl|m1)"), {"sliding_window": 64, "global_every": 8}),
     (re.compile(r"qwen3\.5|qwen3-next"), {"sliding_window": 64, "global_every": 4}),
     (re.compile(r"nemotron[-_]3[-_](nano|super|ultra)"), {"sliding_window": 64, "global_every": 8, "moe_every": 2}),
     (re.compile(r"nemotron[-_]?(3|h\b)"), {"sliding_window": 64, "global_every": 8}),
 )
 """Layers whose cache does not grow, by name: Gemma 3 (arXiv 2503.19786), Qwen3-Next (its model card: three linear layers, then one of
-attention), Nemotron-H (arXiv 2504.03624: about one attention layer in eight to nine); in Nemotron 3 every second layer has experts. A
+attention), Nemotron-H (arXiv 2504.03624: about one attention layer in eight to nine); in Nemotron 3 every second layer has experts;
+Gemma 2 (arXiv 2408.00118), Olmo 3 and Command A (their config.json), Jamba (arXiv 2403.19887), MiniMax-01 (arXiv 2501.08313). A
 state-space layer counts as a window of 64."""
 UNTIED = re.compile(r"stablelm|phi-?[12]\b|phi-1[._]5")
 """Families with a head of their own whose names round the size down, so that a tied table would seem to fit (their config.json)."""
+PLAIN = re.compile(
+    r"falcon(?![-_ ]?(h|3|e|mamba))|starcoder2|phi-?[12]\b|phi-1[._]5|nemotron-?4|\bbert|pythia|persimmon|fairseq|galactica"
+)
+"""Models since then whose feed-forward nets have two matrices (their config.json)."""
+TIED = re.compile(r"command-?r|gemma|\baya\b|smollm")
+"""Families without a head of their own."""
 TOTALS = (
     (re.compile(r"nemotron[-_]?3[-_]super"), 4096, 120.0, 12.0),
     (re.compile(r"nemotron[-_]?3[-_](nano|5[-_]lightning)|nemotron-3\.5-lightning"), 2688, 31.6, 3.6),
@@ -54,6 +65,8 @@ FAR = 0.015
 """Vocabularies that differ by less are the same, padded."""
 SAME = 0.005
 """In logarithms: totals that differ by less are equal, as printed."""
+SKIPPED = 0.4
+"""In logarithms of active parameters: rackwright's choice 2026-11."""
 ALIKE = 0.2
 """In logarithms: totals that differ by more are two models, whatever their names."""
 VARIANTS = re.compile(r"[-_ ](instruct|chat|base|hf|it|fp8|nvfp4|mxfp4|fp4|awq|gptq|int4|int8|4bit|8bit|bf16|like|style|final)\b.*$")
@@ -99,7 +112,7 @@ def _shape(
 ) -> Shape:
     known = {c: v for c, v in zip(COLUMNS, given, strict=True) if v}
     totals = next(((t, a) for p, h, t, a in TOTALS if p.search(name.lower()) and known.get("hidden", h) == h), (None, None))
-    params_b = params_b or totals[0] or _said(name, r"(\d+(?:\.\d+)?)\s*([mbt])(?![a-z0-9])")
+    params_b = params_b or totals[0] or _said(name, r"(\d+(?:\.\d+)?)\s*([mbt])(?![a-z0-9])", "n_experts" in known)
     active_b = active_b or totals[1] or _said(name, r"a(\d+(?:\.\d+)?)(b)(?![a-z0-9])")
     found = None if hints else _in_catalog(name, known, params_b)
     if found:
@@ -111,6 +124,9 @@ def _shape(
     fixed = dict(hints) | next((fields for pattern, fields in HYBRID if pattern.search(name.lower())), {})
     if UNTIED.search(name.lower()):
         fixed["tied_embeddings"] = False
+    if not params_b:  # nothing else tells
+        fixed = ({"gated_ffn": False} if PLAIN.search(name.lower()) else {}) | fixed
+        fixed = ({"tied_embeddings": True} if TIED.search(name.lower()) else {}) | fixed
     made = _written_out(name, known, params_b, active_b, sequence, fixed)
     if params_b and abs(log(count(made.architecture).total / params_b / 1e9)) > ALIKE:
         fewer = {c: v for c, v in known.items() if c not in ("ffn", "moe_ffn")}
@@ -160,9 +176,11 @@ def _agrees(a: Architecture, known: dict[str, int]) -> bool:
     return all(known.get(c, value) == value for c, value in own.items())
 
 
-def _said(name: str, pattern: str) -> float | None:
-    found = re.search(r"(?<![a-z0-9.])" + pattern, name.lower())
-    return float(found.group(1)) * {"m": 1e-3, "b": 1.0, "t": 1e3}[found.group(2)] if found else None
+def _said(name: str, pattern: str, largest: bool = False) -> float | None:
+    """Billions, the first that the name says; largest: the most ("OLMoE-1B-7B" has 7, of which 1 is active)."""
+    found = re.findall(r"(?<![a-z0-9.])" + pattern, name.lower())
+    sizes = [float(number) * {"m": 1e-3, "b": 1.0, "t": 1e3}[unit] for number, unit in found]
+    return (max(sizes) if largest else sizes[0]) if sizes else None
 
 
 def _written_out(
@@ -177,7 +195,7 @@ def _written_out(
         known, fixed = known | {"ffn": 4 * base["hidden"]}, {"gated_ffn": False} | fixed
     total, active = (params_b or 0) * 1e9, (active_b or 0) * 1e9
     choices = _choices(known, sequence if old else None, old)
-    candidates = [fields for choice in choices if (fields := _fields(base, known, choice | fixed, total))]
+    candidates = [fields for choice in choices if (fields := _fields(base, known, choice | fixed, total, "moe_every" in fixed))]
     if not candidates:
         raise Unsupported(f"model {name!r}: its columns make no model")
     best = min(candidates, key=lambda f: _distance(f, total, active))  # the first of equals: the usual
@@ -216,8 +234,9 @@ def _choices(known: dict[str, int], sequence: int | None, old: bool) -> list[dic
     return [dict(zip(names, part, strict=True)) for part in parts]
 
 
-def _fields(base: dict[str, Any], known: dict[str, int], choice: dict[str, Any], total: float) -> dict[str, Any] | None:
-    """One candidate; widths of the feed-forward nets are solved from the total where no column gives them."""
+def _fields(base: dict[str, Any], known: dict[str, int], choice: dict[str, Any], total: float, skips: bool) -> dict[str, Any] | None:
+    """One candidate; widths of the feed-forward nets are solved from the total where no column gives them. skips: it is known that
+    layers without experts stand between."""
     fields = base | choice
     if fields["dense_layers"] >= fields["layers"]:
         return None
@@ -229,7 +248,7 @@ def _fields(base: dict[str, Any], known: dict[str, int], choice: dict[str, Any],
         fields["expert_ffn"] = known.get("moe_ffn") or _solved(fields, "expert_ffn", total, known.get("ffn") or base["hidden"])
         fields["ffn"] = known.get("ffn") or _solved(fields, "ffn", total, 4 * base["hidden"])
         fields["shared_expert_ffn"] = fields["expert_ffn"] if fields["shared_experts"] else 0
-        if fields["ffn"] == fields["expert_ffn"] and (fields["dense_layers"] or fields["moe_every"] > 1):
+        if fields["ffn"] == fields["expert_ffn"] and (fields["dense_layers"] or choice["moe_every"] > 1) and not skips:
             return None
         if not fields["dense_layers"] and fields["moe_every"] == 1:
             fields["ffn"] = 0
@@ -251,6 +270,8 @@ def _distance(fields: dict[str, Any], total: float, active: float) -> tuple[int,
     """Of the totals, in logarithms; then how many unusual choices were made."""
     c = count(from_fields(fields))
     missed = (abs(log(c.total / total)) if total else 0.0) + (abs(log(c.active / active)) if active else 0.0)
+    if not total and fields["moe_every"] > 1:
+        missed += SKIPPED  # half of the experts: not on the word of the active ones alone
     plain = fields.get("kv_lora_rank") and fields.get("experts") and not fields["shared_experts"]
     unusual = (fields["tied_embeddings"], fields["dense_layers"], fields["moe_every"] > 1, fields["learned_positions"], plain)
     return round(missed / SAME), sum(map(bool, unusual))

@@ -19,14 +19,25 @@ STEP_TOKENS = 2**21
 NUMBERS = (
     ("fp32", ("fp32", "float32")), ("mxfp8", ("mxfp8", "fp8-mx", "finer-grained", "mx 1x32", "rowwise")),
     ("fp4", ("nvfp4", "mxfp4", "fp4")), ("fp8", ("fp8",)), ("bf16", ("bf16", "bfloat16")),
-    ("fp16", ("fp16", "float16", "half")), ("tf32", ("tf32",)), ("int8", ("int8",)), ("int4", ("int4", "awq", "gptq")),
+    ("fp16", ("fp16", "float16", "half")), ("tf32", ("tf32",)), ("int4", ("int4", "w4a", "4bit", "4-bit", "awq", "gptq", "q4_")),
+    ("int8", ("int8", "w8a", "8bit", "8-bit", "q8_")),
 )  # fmt: skip
 """Format -> the words that mean it; the first that is found."""
-FROZEN = (("nf4", ("nf4",)), ("fp4", ("fp4",)), ("int8", ("int8", "8bit", "8-bit")), ("int4", ("int4", "int2", "4bit", "gptq", "awq")))
+FROZEN = (("nf4", ("nf4", "bnb-4bit", "bnb 4bit", "bitsandbytes 4")), ("fp4", ("fp4",)), ("int8", ("int8", "8bit", "8-bit")),
+          ("int4", ("int4", "int2", "4bit", "4-bit", "gptq", "awq")))  # fmt: skip
+FULL = re.compile(
+    r"full|block|uniform|yes|true|on\b|1\b|enabled|(gradient|activation)[ _]checkpointing|checkpointing|every layer|all layers"
+)
+"""Of a recompute cell; all else is selective."""
 MODULES = (("norms", "layernorm"), ("mlp", " mlp"), ("act", "moe_act"), ("up", "up_proj"))
 """Part -> the word that means it in "selective ([layernorm mla_up_proj mlp moe_act])"."""
 OFFLOADS = (("optimizer", ("optim",)), ("activations", ("activation",)), ("parameters", ("param", "weight")))
-SHARDS = (("zero-0", "none"), ("zero-1", "zero1"), ("zero-2", "zero2"), ("zero-3", "zero3"), ("hsdp", "hsdp"), ("fsdp", "fsdp"))
+SHARDS = (
+    ("zero0", "none"), ("zero1", "zero1"), ("zero2", "zero2"), ("zero3", "zero3"), ("shardgrad", "zero2"), ("grad+opt", "zero2"),
+    ("hybrid", "hsdp"), ("hsdp", "hsdp"), ("fsdp", "fsdp"), ("fullshard", "fsdp"), ("fullyshard", "fsdp"), ("distributedoptim", "zero1"),
+    ("distoptim", "zero1"),
+)  # fmt: skip
+"""Words, without what stands between letters, and what they mean; the first that is found."""
 ADAPTERS = (
     "lora",
     "qlora",
@@ -97,9 +108,9 @@ def engine(row: Row) -> dict[str, Any]:
 def recompute(row: Row) -> str:
     """none, selective or full; blank is none. TPU policies: minimal and those that offload or save projections are selective."""
     said = row.lower("recompute")
-    if said.startswith(("none", "no ")) or not said:
+    if re.match(r"(none|no|off|false|disabled|without|0)\b", said) or not said:
         return "none"
-    return "full" if said.startswith(("full", "block", "uniform", "yes", "true", "on")) else "selective"
+    return "full" if FULL.match(said) else "selective"
 
 
 def read_off(row: Row, pipeline: float) -> dict[str, float]:
@@ -158,7 +169,8 @@ def _split(row: Row, sequence: int, found: Shape) -> dict[str, Any]:
 def _shard(said: str, row: Row) -> str | None:
     if not said:
         return "none" if "not sharded" in row.lower("optimizer") else "fsdp" if row.csv == "tpu_training" else None
-    stage = next((stage for word, stage in SHARDS if word in said), None)
+    bare = re.sub(r"[\s_-]|stage", "", said)
+    stage = next((stage for word, stage in SHARDS if word in bare), None)
     if stage:
         return "fsdp" if stage == "zero3" and "fsdp" in said else stage
     megatron = re.search(r"megatron|nemo", row.lower("framework"))
@@ -220,9 +232,10 @@ def _count(row: Row) -> int:
 def _adapter(row: Row, found: Shape) -> dict[str, Any]:
     method, kind, quantised = row.lower("method"), row.lower("peft_type"), row.lower("quantization")
     base = next((n for n, words in FROZEN if any(w in quantised for w in words)), None)
-    if method not in ADAPTERS or kind.startswith("full"):
+    adapted = method in ADAPTERS or "lora" in f"{method} {kind}" or bool(SOFT.search(kind))
+    if not adapted or kind.startswith("full"):
         return {}
-    base = base or ("nf4" if method.startswith("q") else None)
+    base = base or ("nf4" if re.search(r"\bqd?o?lora", f"{method} {kind}") else None)
     soft = bool(SOFT.search(f"{method} {kind}"))
     trained = row.count("trainable_params")
     virtual = round(trained / found.architecture.hidden) if soft and trained and found.architecture.hidden else 0
