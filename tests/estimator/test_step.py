@@ -237,3 +237,42 @@ def test_residuals_are_kept_by_what_decides_them_and_where_nothing_is_measured_t
     assert classes(case("B200", numbers="fp8", model="qwen3-30b-a3b")) == ("moe", "all")
     for c in (case(adapter={"type": "lora"}), case("T4"), case("MI300X")):
         assert calibration().residual("step", classes(c)) == PRIOR_ONLY
+
+
+@pytest.mark.parametrize(("count", "micro_batch", "published"), [(384, 4, 144), (768, 2, 88), (1536, 1, 44)])
+def test_weights_gathered_one_by_one_over_many_nodes_starve_small_batches(count, micro_batch, published):
+    """GPT-3 under DeepSpeed's ZeRO-3 alone: hardware TFLOP/s of arXiv 2104.04473, table 2 (TT0434 to TT0436); no row of the fit."""
+    gpt3 = next(r for r in rows.readings() if r.row.id == "TT0434").config.model
+    c = case("A100-80GB", count, model=gpt3, engine={"name": "DeepSpeed ZeRO-3", "release": "2021-04"}, layout={"shard": "zero3"},
+             sequence=2048, micro_batch=micro_batch, global_batch=1536, recompute="full", numbers="fp16")  # fmt: skip
+    n = c.network
+    flops = 96 * 1536 * 2048 * n.layers * n.hidden**2 * (1 + 2048 / (6 * n.hidden) + n.vocab / (16 * n.layers * n.hidden))
+    assert flops / seconds(c) / count / 1e12 == pytest.approx(published, rel=0.25)
+
+
+def test_gathers_over_more_nodes_wait_longer_before_the_first_byte():
+    near, far = (case(count=n, global_batch=n, micro_batch=1, layout={"shard": "fsdp"}) for n in (64, 1024))
+    """3 x 32 gathers of 1,023 hops, 128 of them between nodes: 0.38 s; the bytes are the same."""
+    times = [float(step_seconds(c, K).data_total) for c in (near, far)]
+    assert times[1] - times[0] == pytest.approx(96 * (832 * 3e-6 + 120 * 10e-6 + 8 * 8e-6), rel=0.1)
+
+
+def test_tensor_parallelism_beyond_the_linked_domain_loses_to_what_stays_within():
+    inside, outside = (case(count=64, model="llama-3.1-70b", layout={"tensor": t}) for t in (8, 16))
+    assert step_seconds(outside, K).tensor_exposed > 4 * step_seconds(inside, K).tensor_exposed
+    assert rate(outside) < 0.6 * rate(inside)
+
+
+def test_too_few_micro_batches_leave_a_pipeline_idle():
+    deep = [case(count=8, global_batch=b, micro_batch=1, layout={"pipeline": 8}) for b in (2, 8, 64)]
+    times = [step_seconds(replace(c, network=replace(c.network, vocab=0)), K) for c in deep]
+    assert [float(t.bubble / t.compute) for t in times] == pytest.approx([7 / 2, 7 / 8, 7 / 64], rel=0.02)
+
+
+def test_schedules_that_put_weight_gradients_off_leave_a_third_of_the_bubble():
+    plain, split, dual = (
+        case(count=8, global_batch=32, micro_batch=1, layout={"pipeline": 8, "schedule": s}) for s in ("1f1b", "zero-bubble", "dualpipe")
+    )
+    headless = [replace(c, network=replace(c.network, vocab=0)) for c in (plain, split, dual)]
+    a, b, c = (float(step_seconds(c, K).bubble) for c in headless)
+    assert b == pytest.approx(a / 3) == c

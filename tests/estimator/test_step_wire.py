@@ -59,3 +59,8 @@ def test_what_cannot_hide_shows_and_so_does_what_is_longer_than_the_work():
 
 def test_latency_of_a_small_all_reduce_is_two_rounds_of_the_ring():
     assert wire.ring_latency_s(8) == pytest.approx(42e-6)
+
+
+def test_a_ring_that_leaves_its_domain_pays_a_network_hop_for_each_domain():
+    assert wire.ring_latency_s(16, 8.0) == pytest.approx(2 * (14 * 3e-6 + 2 * 10e-6))
+    assert wire.ring_latency_s(8, 8.0) == wire.ring_latency_s(8)

@@ -30,6 +30,10 @@ ROUTER = 4.0
 LAYOUTS = {"megatron": 1.0}
 """Trainers that spread what does not divide over two virtual stages (Megatron-Core's pipeline layouts)."""
 
+SPLIT_BACKWARD = {"zero-bubble": 0.0, "dualpipe": 1.0}
+"""Schedules that put off the gradients of the weights -> micro-batches any stage may hold beside one per stage: PP and PP + 1
+(DeepSeek-V3, arXiv 2412.19437, table 2; ZB-H1 of arXiv 2401.10241 keeps 1F1B's peak)."""
+
 
 def attention_bytes(n: Network, tensor: Num = 1.0, up: Num = 0.0) -> Num:
     """Per token and layer: queries and keys as rotated, values and output; latents of MLA are not split. up 1: MLA's queries, keys
@@ -79,10 +83,13 @@ def score_bytes(case: TrainingCase) -> Num:
 def in_flight_layers(case: TrainingCase, layers: Num, stage: Num) -> Num:
     """Layers of `stage` times micro-batches that wait for their backward pass there.
 
-    1F1B: min(m, p - i). Interleaved: 2(p - 1 - i) + (v - 1)p + 1 chunks of layers / v (arXiv 2104.04473, section 2.2).
+    1F1B: min(m, p - i). Interleaved: 2(p - 1 - i) + (v - 1)p + 1 chunks of layers / v (arXiv 2104.04473, section 2.2). Split backward:
+    as many on every stage as the first one has.
     """
     p = case.pipeline
     uneven = np.greater(np.mod(case.network.layers, np.maximum(p, 1)), 0) * pick(case.engine, LAYOUTS, 0.0)
     v = np.maximum(case.virtual, 1 + uneven)
     chunks = np.where(np.greater(v, 1), 2 * (p - 1 - stage) + (v - 1) * p + 1, p - stage)
+    split = pick(case.schedule, SPLIT_BACKWARD, -1.0)
+    chunks = np.where(np.greater_equal(split, 0) & np.greater(p, 1), (p + split) * v, chunks)
     return layers / v * np.maximum(np.minimum(chunks, case.micro_batches * v), 1)

@@ -13,6 +13,7 @@ from rackwright.estimator.activations import attention_bytes, in_flight_layers, 
 from rackwright.estimator.case import Num, TrainingCase, pick
 from rackwright.estimator.coefficients import fitted
 from rackwright.estimator.models import Model
+from rackwright.estimator.rates import WIDE
 from rackwright.estimator.result import MemoryTerms
 from rackwright.estimator.states import gathered_bytes, resident, stage_parameters, state_bytes
 
@@ -95,6 +96,7 @@ def _terms(case: TrainingCase, k: AdapterCoefficients, stage: Num) -> MemoryTerm
     chunked = np.greater(case.fused_loss, 0)
     head = np.where(chunked, np.maximum(logits * _tokens(case) - passing, 0.0), logits * _tokens(case))  # done before the layers' turn
     held, update = _update(case, k, gradients, optimizer)
+    kept, passing, head = (pick(case.numbers, WIDE, 1.0) * x for x in (kept, passing, head))
     moving = kept + passing + head
     terms = MemoryTerms(
         weights=weights, gradients=held + np.maximum(update - moving, 0.0), optimizer=optimizer, activations=kept + passing, head=head
@@ -125,7 +127,7 @@ def _frozen(case: TrainingCase, stage: Num) -> Num:
     resting = linear * case.frozen_bytes + other * case.frozen_other_bytes
     cast = CAST * np.greater(case.frozen_other_bytes, 2) * np.where(np.greater(n.head, 0), n.head, n.embedding) / case.tensor
     buffer = cast + np.where(np.less(case.frozen_bytes, 2), BUFFER * n.largest_linear / case.tensor, 0.0)
-    return resting / np.where(np.greater_equal(case.zero_stage, 3), case.shards, 1) + buffer
+    return resting * (1 - case.offload_parameters) / np.where(np.greater_equal(case.zero_stage, 3), case.shards, 1) + buffer
 
 
 def _update(case: TrainingCase, k: AdapterCoefficients, gradients: Num, optimizer: Num) -> tuple[Num, Num]:

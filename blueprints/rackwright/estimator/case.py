@@ -89,6 +89,10 @@ class TrainingCase:
     """Of the layers, so many are recomputed as said."""
     offload_optimizer: Num = 0.0
     offload_activations: Num = 0.0
+    offload_parameters: Num = 0.0
+    """1 when ZeRO-3's shards of the weights rest on the host (DeepSpeed's offload_param)."""
+    schedule: Text = "1f1b"
+    """Of the pipeline: 1f1b (interleaved where virtual > 1), zero-bubble, dualpipe."""
     passes: Num = 6.0
     adapter: Num = 0.0
     """1 when the base is frozen (LoRA, QLoRA, p-tuning, prompts)."""

@@ -41,7 +41,8 @@ def _training(config: TrainingConfig, c: Calibration) -> Estimate:
     found = Training.of(case, c)
     step_s = band(float(found.step.total), found.step_seen)
     peak = band(float(found.memory.total), found.memory_seen)
-    rate = inverse(step_s, float(case.step_tokens))
+    real = found.sample_tokens
+    rate = inverse(step_s, float(case.step_tokens) * real / config.sequence)
     limit = float(usable_bytes(case))
     room = limit / max(found.memory_seen.p90, 1.0)
     return Estimate(
@@ -56,7 +57,7 @@ def _training(config: TrainingConfig, c: Calibration) -> Estimate:
         step_s=step_s,
         tokens_per_s=rate,
         tokens_per_s_per_accelerator=scaled(rate, 1 / config.hardware.count),
-        samples_per_s=scaled(rate, 1 / config.sequence),
+        samples_per_s=scaled(rate, 1 / real),
         mfu=float(found.model_flops / (step_s.p50 * config.hardware.count * case.chip.base_peak_flops)),
         largest_micro_batch=found.largest_micro_batch(room),
         largest_context=found.largest_context(room),
@@ -65,7 +66,7 @@ def _training(config: TrainingConfig, c: Calibration) -> Estimate:
         assumptions=assumed(config, case),
         evidence=_evidence(step_s),
         version=c.version,
-        **(finish(case, config.tokens, step_s, config.evaluations) if config.tokens else {}),
+        **(finish(replace(case, sequence=real), config.tokens, step_s, config.evaluations) if config.tokens else {}),
     )
 
 

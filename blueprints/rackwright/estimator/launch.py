@@ -16,6 +16,10 @@ MEGATRON_NUMBERS = {
     "mxfp8": "--bf16 --fp8-format e4m3 --fp8-recipe mxfp8",
     "fp4": "--bf16 --fp4-format e2m1",
 }
+OFFLOADED, OFFLOADED_EXPERTS = "attn_norm core_attn attn_proj mlp_norm", " expert_fc1 moe_act"
+"""All modules whose inputs Megatron-Core can send to the host (docs/source/api-guide/fine_grained_activation_offloading.md)."""
+NOT_IN_MEGATRON = ("zero-bubble", "dualpipe")
+"""Schedules that Megatron-LM does not have: its command is left out."""
 VLLM_NUMBERS = {"fp8": "fp8", "int8": "compressed-tensors", "int4": "awq", "nf4": "bitsandbytes", "fp4": "modelopt_fp4"}
 
 
@@ -26,7 +30,10 @@ def training_flags(config: TrainingConfig, a: Architecture, per_node: int, is_tp
     nodes = -(-config.hardware.count // per_node)
     each = min(per_node, config.hardware.count)
     torchrun = f"torchrun --nnodes={nodes} --nproc-per-node={each} --rdzv-backend=c10d --rdzv-endpoint=$MASTER_ADDR:29500"
-    return {"torchrun": torchrun, "megatron": " ".join((*_megatron_model(config, a), *_megatron_layout(config), *_megatron_memory(config)))}
+    if config.layout.schedule in NOT_IN_MEGATRON or "parameters" in config.offload:
+        return {"torchrun": torchrun}
+    flags = (*_megatron_model(config, a), *_megatron_layout(config, per_node), *_megatron_memory(config, a))
+    return {"torchrun": torchrun, "megatron": " ".join(flags)}
 
 
 def serving_flags(config: ServingConfig) -> dict[str, str]:
@@ -61,7 +68,14 @@ def _megatron_model(config: TrainingConfig, a: Architecture) -> Iterator[str]:
     yield f"--seq-length {config.sequence} --max-position-embeddings {max(a.max_context or 0, config.sequence)}"
 
 
-def _megatron_layout(config: TrainingConfig) -> Iterator[str]:
+def _copies(config: TrainingConfig, per_node: int) -> int:
+    """Groups that each hold all weights (HSDP): of shard_group accelerators, else of a node."""
+    w = config.layout
+    group = config.hardware.count // (w.tensor * w.pipeline)
+    return max(group // min(w.shard_group or per_node, group), 1)
+
+
+def _megatron_layout(config: TrainingConfig, per_node: int) -> Iterator[str]:
     w = config.layout
     yield f"--tensor-model-parallel-size {w.tensor} --pipeline-model-parallel-size {w.pipeline} --context-parallel-size {w.context}"
     if w.virtual > 1:
@@ -73,23 +87,27 @@ def _megatron_layout(config: TrainingConfig) -> Iterator[str]:
         yield "--sequence-parallel"
     if w.shard in ("zero3", "fsdp", "hsdp"):
         yield "--use-megatron-fsdp --data-parallel-sharding-strategy optim_grads_params --ckpt-format fsdp_dtensor"
+        yield "--use-distributed-optimizer --no-gradient-accumulation-fusion"
         if w.shard == "hsdp":
-            yield "--num-distributed-optimizer-instances 2"
+            yield f"--num-distributed-optimizer-instances {_copies(config, per_node)}"
+    elif w.shard == "zero2":
+        yield "--use-megatron-fsdp --data-parallel-sharding-strategy optim_grads --ckpt-format fsdp_dtensor"
+        yield "--use-distributed-optimizer --no-gradient-accumulation-fusion"
     elif w.shard != "none":
         yield "--use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather"
     batch = f" --global-batch-size {config.global_batch}" if config.global_batch else ""
     yield f"--micro-batch-size {config.micro_batch}{batch} {MEGATRON_NUMBERS.get(config.numbers, '')}".rstrip()
 
 
-def _megatron_memory(config: TrainingConfig) -> Iterator[str]:
+def _megatron_memory(config: TrainingConfig, a: Architecture) -> Iterator[str]:
     if config.recompute == "full":
         yield "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1"
     elif config.recompute == "selective":
         yield "--recompute-granularity selective"
     if "optimizer" in config.offload:
-        yield "--optimizer-cpu-offload --overlap-cpu-optimizer-d2h-h2d"
+        yield "--optimizer-cpu-offload --overlap-cpu-optimizer-d2h-h2d --use-precision-aware-optimizer"
     if "activations" in config.offload:
-        yield "--fine-grained-activation-offloading"
+        yield f"--fine-grained-activation-offloading --offload-modules {OFFLOADED}{OFFLOADED_EXPERTS if a.is_moe else ''}"
     if config.engine.attention == "eager":
         yield "--attention-backend unfused"
     if config.engine.loss == "fused":

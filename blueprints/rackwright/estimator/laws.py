@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from rackwright.estimator import hardware
 from rackwright.estimator.config import HardwareConfig, ServingConfig, TrainingConfig
+from rackwright.estimator.contradictions import contradictions
 from rackwright.estimator.network import Network
 from rackwright.problems import At, Problem
 
@@ -24,6 +25,7 @@ def training_problems(config: TrainingConfig, n: Network) -> Iterator[Problem]:
         yield Problem("E-experts", f"{w.expert} does not divide the {n.experts:g} experts", at / "expert", _divisors(n.experts))
     if w.context > 1 and config.sequence % w.context:
         yield Problem("E-context", f"{w.context} does not divide a sequence of {config.sequence}", at / "context")
+    yield from contradictions(config)
     split = w.tensor * w.pipeline * w.context
     if config.hardware.count % split or (w.data and w.data * split != config.hardware.count):
         ways = f"tensor x pipeline x context{' x data' if w.data else ''} = {split * (w.data or 1)}"

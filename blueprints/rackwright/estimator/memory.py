@@ -13,8 +13,9 @@ from rackwright.estimator.case import Num, TrainingCase, pick
 from rackwright.estimator.coefficients import fitted
 from rackwright.estimator.largest import largest
 from rackwright.estimator.models import Model
+from rackwright.estimator.rates import WIDE
 from rackwright.estimator.result import MemoryTerms
-from rackwright.estimator.states import gathered_bytes, resident, stage_parameters
+from rackwright.estimator.states import gathered_bytes, held_parameters, resident
 
 GIB = 2**30
 CHECKPOINT = 2.0
@@ -112,17 +113,18 @@ def _reserved(terms: MemoryTerms, k: MemoryCoefficients) -> MemoryTerms:
 
 def _terms(case: TrainingCase, k: MemoryCoefficients, stage: Num) -> MemoryTerms:
     """Of one stage, before the allocator's reserve."""
-    here = stage_parameters(case, stage)
+    here = held_parameters(case, stage)
     state = resident(case, here)
     kept, passing = _activations(case, k, in_flight_layers(case, here.layers, stage))
     logits = np.where(np.equal(stage, np.maximum(case.pipeline, 1) - 1), _logits(case, k), 0.0)
+    wide = pick(case.numbers, WIDE, 1.0)
     tower = FROZEN_BYTES * case.network.tower / case.tensor * np.equal(stage, 0)
     return MemoryTerms(
         weights=state.weights + gathered_bytes(case, k.units) + tower / np.where(np.greater_equal(case.zero_stage, 3), case.shards, 1),
         gradients=state.gradients,
         optimizer=state.optimizer,
-        activations=kept + passing,
-        head=np.maximum(logits - passing, 0.0),
+        activations=wide * (kept + passing),
+        head=wide * np.maximum(logits - passing, 0.0),
         fixed=WORKSPACE_BYTES,
     )
 

@@ -17,6 +17,9 @@ from rackwright.estimator.models import Model
 from rackwright.estimator.result import MemoryTerms, StepTerms
 from rackwright.estimator.serving_case import ServingCase
 
+MANY = 1000
+"""Samples of a micro-batch beyond which its longest is taken to grow no more."""
+
 T = TypeVar("T", StepTerms, MemoryTerms)
 
 
@@ -33,6 +36,14 @@ def times(terms: T, by: float) -> T:
 def seen(model: Model, case: TrainingCase | ServingCase, c: Calibration) -> Residuals:
     """Residuals of the case's class in that model."""
     return c.residual(model.name, model.classes(case), str(case.chip.kin))
+
+
+def timed(case: TrainingCase) -> TrainingCase:
+    """With the positions that are computed: soft prompts stand before every sequence, and padded samples of differing lengths are as long
+    as the longest of their micro-batch (the mean of the largest of b exponential lengths is its harmonic number times the mean)."""
+    longest = case.mean_length * sum(1 / i for i in range(1, min(int(case.micro_batch), MANY) + 1))
+    sequence = min(case.sequence, longest) if case.mean_length else case.sequence
+    return case if sequence == case.sequence and not case.virtual_tokens else replace(case, sequence=sequence + case.virtual_tokens)
 
 
 @dataclass(frozen=True)
@@ -54,15 +65,20 @@ class Training:
         model, kept = timing.MODELS[0], room.MODELS[0]
         k = c.of(kept.name, kept.kind)
         terms = room.adapter_memory(case, k) if room is adapter_memory else room.training_memory(case, k)
-        seconds = timing.step_seconds(case, c.of(model.name, model.kind))
+        seconds = timing.step_seconds(timed(case), c.of(model.name, model.kind))
         seconds, terms = times(seconds, 1 / factor(model, case, c)), times(terms, factor(kept, case, c))
         return cls(case, seconds, terms, seen(model, case, c), c.residual(kept.name, kept.classes(case)), room, k)
 
     @property
     def model_flops(self) -> float:
-        """Of one step, recompute not counted."""
-        n, passes = self.case.network, self.case.passes
-        return (passes * n.matmul + attention_flops(n, self.case.sequence)) * self.case.step_tokens
+        """Of one step's real tokens, recompute not counted."""
+        n, passes, tokens = self.case.network, self.case.passes, self.sample_tokens
+        return (passes * n.matmul + attention_flops(n, tokens)) * self.case.step_tokens * tokens / self.case.sequence
+
+    @property
+    def sample_tokens(self) -> float:
+        """Real ones, of the mean sample: padding trains nothing."""
+        return float(min(self.case.mean_length or self.case.sequence, self.case.sequence))
 
     def stage(self, index: int) -> MemoryTerms:
         terms: Callable[..., MemoryTerms] = getattr(self.room, "adapter_memory", None) or self.room.training_memory

@@ -21,6 +21,8 @@ B200's peak in sequences of 200,000 tokens (TT0697), through PyTorch's cuDNN or 
 was tried too; torchtitan's rows of June 2025 fit older kernels."""
 TRITON_ATTENTION = {"composer": 1.0}
 """Trainers of the time of the first FlashAttention, in Triton (arXiv 2205.14135); later kernels are twice as fast (arXiv 2307.08691)."""
+WIDE = {"fp32": 2.0, "tf32": 2.0}
+"""Formats whose activations are 32 bit -> over the 16 bit that byte counts take; all of the work is as slow as their matrices."""
 REFERENCE_PEAK_FLOPS = 312e12
 """A100, bf16: where the attention share is stated."""
 REFERENCE_HEAD = 128.0
@@ -45,17 +47,18 @@ def rates(case: TrainingCase, k: Any) -> Rates:
     made_for_it = np.greater(chip.base_peak_flops, TUNED_FROM_FLOPS)
     tuned = pick(case.engine, TUNED, 0.0) * made_for_it
     caught_up = made_for_it & ((tuned > 0) | np.equal(case.released, 0) | np.greater_equal(case.released, ATTENTION_FOR_ALL))
-    sustained = chip.base_peak_flops * chip.sustained_share * chip.power_share**k.power_exponent
+    over = chip.peak_flops / chip.base_peak_flops
+    sustained = chip.base_peak_flops * np.minimum(over, 1) * chip.sustained_share * chip.power_share**k.power_exponent
     matrix = sustained * k.matrix_share * (1 + (k.tuned_gain - 1) * tuned)
     triton = 1 - (1 - k.triton_share) * pick(case.engine, TRITON_ATTENTION, 0.0)
-    plain = k.attention_share * triton * (chip.base_peak_flops / REFERENCE_PEAK_FLOPS) ** -k.attention_lag
+    plain = np.minimum(k.attention_share * triton * (chip.base_peak_flops / REFERENCE_PEAK_FLOPS) ** -k.attention_lag, k.matrix_share)
     dim = np.where(np.greater(n.kv_rank, 0), (n.nope_dim + n.rope_dim + n.v_dim) / 2, n.head_dim)
     filled = dim / (dim + k.head_half) * (REFERENCE_HEAD + k.head_half) / REFERENCE_HEAD
     return Rates(
         matrix=matrix,
-        narrow=matrix * (1 + k.narrow_share * (chip.peak_flops / chip.base_peak_flops - 1)),
+        narrow=matrix * (1 + k.narrow_share * np.maximum(over - 1, 0)),
         attention=sustained * np.maximum(filled, 1e-9) * np.where(caught_up, k.tuned_attention_share, plain),
-        memory=chip.bandwidth_bytes_per_s,
+        memory=chip.bandwidth_bytes_per_s / pick(case.numbers, WIDE, 1.0),
     )
 
 

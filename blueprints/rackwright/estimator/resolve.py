@@ -8,7 +8,7 @@ from rackwright.catalog import models
 from rackwright.catalog.architecture import Architecture, ConfigError, from_fields
 from rackwright.errors import UserError
 from rackwright.estimator import hardware
-from rackwright.estimator.adapters import adapter_inputs
+from rackwright.estimator.adapters import adapter_inputs, targeted
 from rackwright.estimator.case import RECOMPUTE, Chip, TrainingCase, Wires
 from rackwright.estimator.config import EngineConfig, HardwareConfig, Pool, ServingConfig, Speculation, TrainingConfig
 from rackwright.estimator.count import count
@@ -16,7 +16,7 @@ from rackwright.estimator.engines import Engine, engine, release, year
 from rackwright.estimator.laws import serving_problems, training_problems
 from rackwright.estimator.model import network_of
 from rackwright.estimator.network import Network
-from rackwright.estimator.parameters import lora_parameters, prefix_parameters, prompt_parameters
+from rackwright.estimator.parameters import prefix_parameters, prompt_parameters
 from rackwright.estimator.serving_case import ServingCase
 from rackwright.problems import At, Problem
 
@@ -25,8 +25,11 @@ BYTES = {"fp32": 4.0, "tf32": 4.0, "bf16": 2.0, "fp16": 2.0, "fp8": 1.0, "mxfp8"
 NF4 = {False: 0.5 + 4 / 64, True: 0.5 + 1 / 64 + 4 / (64 * 256)}
 """By double quantisation: fp32 scales per block of 64, or 8-bit scales of scales (QLoRA, arXiv 2305.14314, section 3)."""
 STAGES = {"none": 0, "zero1": 1, "zero2": 2, "zero3": 3, "fsdp": 3, "hsdp": 3}
-OPTIMIZER = {"adamw": 12.0, "adamw-bf16": 4.0, "adamw-8bit": 2 * 1.016, "sgd": 4.0, "muon": 8.0}
-"""Bytes of state per trained parameter beside a 16-bit weight; fp32 masters are added where the engine keeps them."""
+MOMENTS = {"adamw-bf16": 4.0, "adamw-8bit": 2 * 1.016, "sgd": 4.0, "muon": 4.0}
+"""Bytes of moments per trained parameter; 8-bit Adam keeps 1.6 % of scales (bitsandbytes), Muon one fp32 moment (arXiv 2502.16982). Of
+adamw: the engine's. An fp32 master is added where the engine keeps one beside a 16-bit weight."""
+MASTER_BYTES, MASTERED = 4.0, 12.0
+"""fp32 copy of a 16-bit weight; engines whose states are this large hold one."""
 BITSANDBYTES = ("nf4", "fp4", "int8")
 K_BIT = ("hf", "deepspeed")
 """Trainers that prepare a bitsandbytes base with PEFT, which casts what is not quantised to fp32."""
@@ -90,8 +93,8 @@ def training_case(config: TrainingConfig, *, checked: bool = True) -> TrainingCa
     )
 
 
-def _spread(config: TrainingConfig, wires: Wires, e: Engine) -> dict[str, float]:
-    """How accelerators share the work."""
+def _spread(config: TrainingConfig, wires: Wires, e: Engine) -> dict[str, Any]:
+    """How accelerators share the work. Experts that are not spread are split like every other matrix."""
     w, count = config.layout, config.hardware.count
     replicas = w.data or max(count // (w.tensor * w.pipeline * w.context), 1)
     sequences = config.global_batch or replicas * config.micro_batch
@@ -104,7 +107,8 @@ def _spread(config: TrainingConfig, wires: Wires, e: Engine) -> dict[str, float]
         "virtual": float(w.virtual),
         "context": float(w.context),
         "expert": float(w.expert),
-        "expert_tensor": float(w.expert_tensor or 1),
+        "expert_tensor": float(w.expert_tensor or (w.tensor if w.expert == 1 else 1)),
+        "schedule": w.schedule,
         "replicas": float(replicas),
         "shards": float(w.shard_group or (min(int(wires.per_node), group) if w.shard == "hsdp" else group)),
         "zero_stage": float(STAGES[w.shard] if w.shard else e.zero_stage),
@@ -124,13 +128,17 @@ def _kept(config: TrainingConfig, e: Engine) -> dict[str, float]:
         "fused_loss": float(e.fused_loss if config.engine.loss is None else config.engine.loss == "fused"),
     }
 
+        "offload_parameters": float("parameters" in config.offload),
 
 def _states(config: TrainingConfig, e: Engine) -> dict[str, float]:
-    """Bytes per parameter."""
+    """Bytes per parameter. Weights in fp32 are their own master; states all in 16 bit have none."""
+    weight = BYTES.get(config.weight_numbers or "", e.weight_bytes)
+    master = MASTER_BYTES if e.optimizer_bytes >= MASTERED and config.optimizer != "adamw-bf16" else 0.0
+    moments = MOMENTS.get(config.optimizer, e.optimizer_bytes - master)
     return {
-        "weight_bytes": BYTES.get(config.weight_numbers or "", e.weight_bytes),
+        "weight_bytes": weight,
         "gradient_bytes": BYTES.get(config.gradient_numbers or "", e.gradient_bytes),
-        "optimizer_bytes": e.optimizer_bytes if config.optimizer == "adamw" else OPTIMIZER[config.optimizer],
+        "optimizer_bytes": moments + (master if weight < MASTER_BYTES else 0.0),
     }
 
 
@@ -243,8 +251,9 @@ def _trainable(config: TrainingConfig, architecture: Architecture, n: Network) -
         return float(prefix_parameters(architecture.layers, architecture.kv_heads, architecture.head_dim, a.virtual_tokens or 20))
     if a.type == "prompt":
         return float(prompt_parameters(architecture.hidden, a.virtual_tokens or 20))
-    targets: Any = {"attention": "attention", "qv": "qv", "q,v": "qv", "q_proj,v_proj": "qv"}.get(a.targets.replace(" ", ""), "all-linear")
-    return float(lora_parameters(count(architecture).layers, a.rank, targets)) or 0.005 * n.total
+    wanted = targeted(a.targets)
+    matrices = (m for block in count(architecture).layers for m in block.matrices if wanted is None or m.name in wanted)
+    return float(sum(m.adapter(a.rank) for m in matrices)) or 0.005 * n.total
 
 
 def _cache_numbers(family: str, weights: str) -> str:

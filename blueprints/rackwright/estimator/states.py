@@ -13,6 +13,8 @@ BALANCED = {"nanotron": 1.0}
 """Trainers that cut the pipeline by compute, the output head counted as the layers it costs; the others give every stage L/p layers."""
 TRAINS_MTP = {"megatron": 1.0}
 """Trainers that train a model's multi-token-prediction modules: on the last stage, beside a copy of the embedding."""
+COPIES = {"dualpipe": 1.0}
+"""Schedules that feed the pipeline from both ends: a device holds a stage and its mirror image (arXiv 2412.19437, table 2)."""
 UNIT_BYTES = 2.0
 """Per parameter of a gathered FSDP or ZeRO-3 unit: gathered in 16 bit."""
 
@@ -82,20 +84,30 @@ def stage_parameters(case: TrainingCase, stage: Num) -> StageParameters:
     return StageParameters(dense / case.tensor, routed / np.maximum(case.expert * case.expert_tensor, 1), layers + mtp)
 
 
+def held_parameters(case: TrainingCase, stage: Num) -> StageParameters:
+    """Of a device: its stage, and under DualPipe the mirrored one beside it. layers: of one of them."""
+    here = stage_parameters(case, stage)
+    twice = pick(case.schedule, COPIES, 0.0) * np.greater(case.pipeline, 1)
+    if not np.any(twice):
+        return here
+    other = stage_parameters(case, np.maximum(case.pipeline, 1) - 1 - stage)
+    return StageParameters(here.dense + twice * other.dense, here.routed + twice * other.routed, here.layers)
+
+
 def expert_shards(case: TrainingCase) -> Num:
     """Accelerators that share the state of one expert: those of the group that do not hold other experts or other parts of it."""
     return np.maximum(case.shards * case.tensor / np.maximum(case.expert * case.expert_tensor, 1), 1)
 
 
 def resident(case: TrainingCase, here: StageParameters) -> StateBytes:
-    """Of that stage's parameters; an offloaded optimizer is on the host, gradients of a fused backward are one block at a time."""
+    """Of that stage's parameters; offloaded weights and optimizer are on the host, gradients of a fused backward are one block at a time."""
     gradients = case.gradient_bytes * (1 - case.fused_backward)
     recipe = (case.weight_bytes, gradients, case.optimizer_bytes * (1 - case.offload_optimizer))
     both = state_bytes(here.dense, case.shards, case.zero_stage, recipe) + state_bytes(
         here.routed, expert_shards(case), case.zero_stage, recipe
     )
     block = case.network.largest_block / case.tensor * case.gradient_bytes * case.fused_backward
-    return StateBytes(both.weights, both.gradients + block, both.optimizer)
+    return StateBytes(both.weights * (1 - case.offload_parameters), both.gradients + block, both.optimizer)
 
 
 def gathered_bytes(case: TrainingCase, units: Num) -> Num:
@@ -105,4 +117,5 @@ def gathered_bytes(case: TrainingCase, units: Num) -> Num:
     routed = n.routed / np.maximum(n.moe_layers, 1)
     block = (n.largest_block - routed) / case.tensor + routed / np.maximum(case.expert * case.expert_tensor, 1)
     whole = np.minimum(units * block + np.maximum(n.head, n.embedding) / case.tensor, n.trunk / case.tensor)
-    return np.where(np.greater_equal(case.zero_stage, 3), UNIT_BYTES * whole * (1 - 1 / np.maximum(case.shards, 1)), 0.0)
+    elsewhere = np.where(np.greater(case.offload_parameters, 0), 1.0, 1 - 1 / np.maximum(case.shards, 1))
+    return np.where(np.greater_equal(case.zero_stage, 3), UNIT_BYTES * whole * elsewhere, 0.0)

@@ -11,22 +11,36 @@ from typing import Any
 import numpy as np
 
 from rackwright.estimator import wire
-from rackwright.estimator.case import Num, TrainingCase
+from rackwright.estimator.activations import layer_activation_bytes
+from rackwright.estimator.case import Num, TrainingCase, pick
 from rackwright.estimator.coefficients import fitted
 from rackwright.estimator.kernels import expert_hidden, work
 from rackwright.estimator.models import Model
 from rackwright.estimator.result import StepTerms
 
-UPDATE_BYTES = 30.0
-"""Per parameter of the optimizer's shard: fp32 master and two moments read and written, gradient read, weight written."""
+STATE_PASSES = 2.0
+"""Of the optimizer's state in an update: read and written; the gradient is read once and the weight written once."""
 HOST_UPDATE_BYTES_PER_S = 25e9
 """Of host memory per accelerator while Adam runs there: 200 GB/s of a two-socket server over 8."""
 PIPELINE_EXPOSED = 0.5
 """Of traffic between stages: sends overlap with the next micro-batch's work, receives are waited for. Fitted at 0.45 to 0.5, then fixed."""
+FILL = {"zero-bubble": 1 / 3, "dualpipe": 1 / 3}
+"""Of 1F1B's fill and drain, what schedules leave that put off the gradients of the weights: (p - 1)(F + B - 2W) of (p - 1)(F + B), and
+(p/2 - 1)(F&B + B - 3W), with forward : backward : weights 1 : 2 : 1 (arXiv 2401.10241; arXiv 2412.19437, table 2)."""
 CONTEXT_EXPOSED = 0.3
 """Of the ring's traffic: each step hides behind attention to the block at hand (arXiv 2310.01889), the first does not."""
 BACKWARD = 2 / 3
 """Of a micro-batch's time: gradients are ready to be sent during this part of the last one."""
+FLAT = {"deepspeed": 1.0}
+"""Trainers whose ZeRO-3 gathers matrix by matrix (deepspeedai/DeepSpeed#5047): messages too small for rings over all NICs of a node, so
+that each accelerator's own NIC carries the whole. GPT-3 on 384 to 1,536 A100 (arXiv 2104.04473, table 2) takes 49 s a step at 768 and at
+1,536 alike, which is 1,048 GB at 21 GB/s of a 25 GB/s NIC."""
+GATHERS = 3.0
+"""Of a layer and micro-batch under ZeRO-3: forward, backward, and its gradient scattered."""
+MASTER_BYTES = 4.0
+"""Of a weight that is its own master: read as well as written in an update."""
+WEIGHT_READS = 2.0
+"""Of weights that rest on the host, a micro-batch: forward and backward."""
 NODE = 8.0
 """Accelerators up to which no straggler is waited for."""
 MEASURED = ("ampere", "hopper", "blackwell")
@@ -70,9 +84,9 @@ def step_seconds(case: TrainingCase, k: StepCoefficients) -> StepTerms:
     slowest = _slowest_stage(case, layers, w.head)
     whole = layers + w.head
     data, data_exposed = _data_seconds(case, whole / stages, k)
-    optimizer, offload = _update_seconds(case)
+    optimizer, offload = _update_seconds(case, whole / stages, k)
     share = m / stages
-    bubble = m * slowest + (whole - slowest) / case.virtual - share * whole
+    bubble = m * slowest + (whole - slowest) / case.virtual * pick(case.schedule, FILL, 1.0) - share * whole
     between_exposed = m * PIPELINE_EXPOSED * between
     all_but_waiting = share * whole + bubble + between_exposed + data_exposed + optimizer + offload
     straggling = k.straggler * np.log2(np.maximum(case.accelerators / NODE, 1)) * all_but_waiting
@@ -112,7 +126,7 @@ def _micro_batch_traffic(case: TrainingCase) -> tuple[Num, Num, Num, Num]:
     n, tensor, wires = case.network, case.tensor, case.wires
     tokens = case.tokens / case.context
     passes = 2 + np.equal(case.recompute, 2) * case.recompute_share
-    latency = 2 * passes * wire.ring_latency_s(tensor)
+    latency = 2 * passes * wire.ring_latency_s(tensor, wires.domain)
     kv_width = np.where(np.greater(n.kv_rank, 0), n.kv_rank + n.rope_dim, n.kv_heads * n.head_dim / tensor)
     split = np.where(np.greater(case.sequence_parallel, 0), tensor, 1.0)
     experts = wire.expert_bytes(case.expert, tokens / tensor, expert_hidden(n), n.top_k, wires.domain)
@@ -139,26 +153,41 @@ def _data_seconds(case: TrainingCase, micro_batch_s: Num, k: StepCoefficients) -
     window = micro_batch_s * np.where(np.greater(case.virtual, 1), np.minimum(case.micro_batches, case.pipeline), BACKWARD)
     sharded = np.greater_equal(case.zero_stage, 3)
     once = wire.spread_seconds(np.where(sharded, across, reduced), group, case.tensor, case.wires)
-    each = np.where(sharded, wire.spread_seconds(gathered, case.shards, case.tensor, case.wires), 0.0)
+    copies = np.where(np.greater(pick(case.engine, FLAT, 0.0), 0), case.wires.per_node, case.tensor)
+    calls = GATHERS * n.layers / case.pipeline * wire.ring_latency_s(case.shards, case.wires.domain) / 2
+    each = np.where(sharded, wire.spread_seconds(gathered, case.shards, copies, case.wires) + calls, 0.0)
     shown = case.micro_batches * wire.exposed(each, k.data_hidden, micro_batch_s) + wire.exposed(once, k.data_hidden, window)
     return case.micro_batches * each + once, shown
 
 
-def _update_seconds(case: TrainingCase) -> tuple[Num, Num]:
-    """The optimizer's pass over its shard, and what goes to the host and back."""
+def _update_seconds(case: TrainingCase, micro_batch_s: Num, k: StepCoefficients) -> tuple[Num, Num]:
+    """The optimizer's pass over its shard, and what of going to the host and back is waited for: gradients and weights of an optimizer
+    there wholly, what a micro-batch sends by what its work does not hide."""
     n = case.network
     held = (n.trunk - n.routed) / (case.tensor * case.pipeline) + n.routed / (case.pipeline * case.expert * case.expert_tensor)
     trained = np.where(np.greater(case.adapter, 0), case.trainable / (case.tensor * case.pipeline), held)
     shard = trained / np.where(np.greater_equal(case.zero_stage, 1), case.shards, 1.0)
     away = np.greater(case.offload_optimizer, 0)
     crossing = shard * (case.gradient_bytes + wire.BYTES) / case.chip.host_bytes_per_s
-    kept = case.tokens / case.context * n.hidden * wire.BYTES * n.layers / (case.tensor * case.pipeline)
-    activations = np.greater(case.offload_activations, 0) * 2 * kept * case.micro_batches / case.chip.host_bytes_per_s
-    update = shard * UPDATE_BYTES
+    kept = np.where(np.greater(case.offload_activations, 0), 2 * _offloaded_bytes(case), 0.0)
+    resting = held * wire.BYTES / np.where(np.greater_equal(case.zero_stage, 3), case.shards, 1.0)
+    kept = kept + np.where(np.greater(case.offload_parameters, 0), WEIGHT_READS * resting, 0.0)
+    waited = case.micro_batches * wire.exposed(kept / case.chip.host_bytes_per_s, k.data_hidden, micro_batch_s)
+    weight = case.weight_bytes * np.where(np.greater_equal(case.weight_bytes, MASTER_BYTES), STATE_PASSES, 1.0)
+    update = shard * (STATE_PASSES * case.optimizer_bytes + case.gradient_bytes + weight)
     return (
         np.where(away, update / HOST_UPDATE_BYTES_PER_S, update / case.chip.bandwidth_bytes_per_s),
-        np.where(away, crossing, 0.0) + activations,
+        np.where(away, crossing, 0.0) + waited,
     )
+
+
+def _offloaded_bytes(case: TrainingCase) -> Num:
+    """Of one micro-batch: inputs of the recomputed layers, everything kept of the others."""
+    n, split = case.network, np.where(np.greater(case.sequence_parallel, 0), case.tensor, 1.0)
+    whole = layer_activation_bytes(n, case.tensor, sequence_parallel=case.sequence_parallel, imbalance=case.moe_imbalance)
+    again = np.where(np.equal(case.recompute, 2), case.recompute_share, 0.0)
+    each = again * wire.BYTES * n.hidden / split + (1 - again) * whole
+    return case.tokens / case.context * each * n.layers / case.pipeline
 
 
 def classes(case: TrainingCase) -> tuple[str, ...]:

@@ -15,6 +15,8 @@ LINK_EFFICIENCY = 0.8
 """Of the line rate, what large collectives reach: NCCL tests on NVSwitch and InfiniBand print 75 to 90 %."""
 HOP_S = 3e-6
 """From one accelerator to the next over the scale-up link: NCCL's ring latency (sizing.md section 8)."""
+NODE_HOP_S = 10e-6
+"""From one node to the next (sizing.md section 8)."""
 
 
 def tensor_bytes(tensor: Num, tokens: Num, hidden: Num, passes: Num = 2.0) -> Num:
@@ -60,9 +62,11 @@ def group_seconds(volume: Num, group: Num, wires: Wires) -> Num:
     return volume / (link * LINK_EFFICIENCY)
 
 
-def ring_latency_s(group: Num) -> Num:
-    """Of one all-reduce, however little it carries: once around to reduce, once to gather."""
-    return 2 * (group - 1) * HOP_S
+def ring_latency_s(group: Num, domain: Num = np.inf) -> Num:
+    """Of one all-reduce, however little it carries: once around to reduce, once to gather. Every domain that the ring leaves costs a hop
+    over the network."""
+    crossings = np.where(np.greater(group, domain), np.ceil(group / domain), 0.0)
+    return 2 * ((group - 1 - np.maximum(crossings - 1, 0)) * HOP_S + crossings * NODE_HOP_S)
 
 
 def expert_seconds(volumes: tuple[Num, Num], wires: Wires) -> Num:

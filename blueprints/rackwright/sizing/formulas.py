@@ -84,8 +84,7 @@ def memory_terms(job: TrainingJob, case: TrainingCase, c: Calibration) -> Memory
         return _sample_memory(job, case)
     model = models(job, False)[1]
     room = adapter_memory.adapter_memory if job.recipe.is_adapter else memory.training_memory
-    terms, scale = room(case, c.of(model.name, model.kind)), job.recipe.activation_scale
-    return terms if scale == 1 else replace(terms, activations=scale * terms.activations, head=scale * terms.head)
+    return room(case, c.of(model.name, model.kind))
 
 
 def step_terms(job: TrainingJob, case: TrainingCase, c: Calibration) -> StepTerms:

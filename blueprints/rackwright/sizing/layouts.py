@@ -14,7 +14,7 @@ SEARCHED = {
     "virtual": "1, 2, 4, 8 stages per device where they divide the layers and the stages divide the micro-batches",
     "context": "powers of two that leave 8,192 tokens or more on each accelerator",
     "expert": "powers of two that divide the experts",
-    "zero": "1, 2, 3 over all replicas, 3 inside each node (HSDP); 1 beside a pipeline, 3 on TPU, 0 where nothing can be shared",
+    "zero": "1, 2, 3 (to 512 ways) over all replicas, 3 in each node (HSDP); 1 beside a pipeline, 3 on TPU, 0 where nothing can be shared",
     "micro_batch": "powers of two up to 64 that divide the sequences of a replica",
     "recompute": "none, selective, full",
     "precision": "as the spec says; auto is bf16 for training, and for serving the format the weights are published in",
@@ -25,6 +25,9 @@ LONG = 8192
 """Tokens that stay on each accelerator at least: below, context parallelism costs more traffic than it saves memory."""
 WIDEST = 64
 """Tensor or pipeline ways at most."""
+WIDEST_ZERO3 = 512
+"""Accelerators that gather weights from one another over all of a job: published runs that kept their rate end here (Composer, MPT-70B on
+512 H100); GPT-3 on 768 and 1,536 A100 fell to 88 and 44 TFLOP/s (arXiv 2104.04473, table 2). Beyond: inside each node, or pinned."""
 HSDP = 4
 """Code of ZeRO-3 inside each node among the choices of `zero`."""
 
@@ -195,8 +198,9 @@ def _zero(t: _Table, pins: Pins) -> _Table:
     node = np.maximum(t["node"] / (t["tensor"] * t["pipeline"]), 1.0)
     stage = np.minimum(z, 3)
     alone, piped, tpu = sharing == 1, t["pipeline"] > 1, t["tpu"] > 0
+    known = (z != 3) | (sharing <= WIDEST_ZERO3) | (pins.zero == 3)
     inside = (z < HSDP) | ((node > 1) & (node < sharing) & (sharing % node == 0))
-    shared = inside & ((z > 0) | (pins.zero == 0))
+    shared = known & inside & ((z > 0) | (pins.zero == 0))
     allowed = np.where(tpu, z == 3, np.where(alone, z == 0, np.where(piped, z == 1, shared)))
     if pins.zero is not None:
         allowed = (allowed & ((stage == pins.zero) | alone)) if pins.zero < 3 else (allowed & (stage == 3)) | (alone & (z == 0) & ~tpu)
