@@ -1,6 +1,7 @@
 """What a room may not know (docs/decisions/0001): checked on every import statement, not by convention."""
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -21,22 +22,8 @@ TIES = {"report": ("rackwright.terminal.WIDTH", "rackwright.terminal")}
 JOINERS = {"args", "cli", "package", "program", "teardown"}
 """Beside the component rooms, the only modules of the Pulumi half that may look into the pure one."""
 LOADED = "print([m for m in sys.modules if m.startswith('pulumi')])"
-FORMULAS = (
-    "fastest",
-    "formulas",
-    "layouts",
-    "passes",
-    "recipe",
-    "replicas",
-    "serve",
-    "storage",
-    "target",
-    "train",
-    "machine",
-    "power",
-    "economics",
-    "cpu",
-)
+CLAIM = re.compile(r"numbers in, numbers out|arrays in|formulas alone|knows neither catalog", re.IGNORECASE)
+"""What a file of formulas says of itself in its docstring; saying it binds."""
 
 
 def imports(path: Path) -> Iterator[str]:
@@ -63,6 +50,16 @@ def test_importing_the_pure_half_leaves_pulumi_out():
     assert found.stdout.strip() == "[]"
 
 
+def test_a_plan_needs_no_library_that_only_fitting_and_plotting_need():
+    code = (
+        "import sys; from datetime import date; from rackwright import load, size; "
+        "size(load('stacks/mistral-7b-qlora.yaml'), today=date(2026, 11, 21)); "
+        "print([m for m in ('scipy', 'pandas', 'altair', 'vl_convert') if m in sys.modules])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=_path(), cwd=ROOT)
+    assert found.stdout.strip() == "[]"
+
+
 def test_importing_the_components_imports_no_cloud_sdk():
     code = "import sys, rackwright_pulumi, rackwright_pulumi.cli; " + LOADED
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=_path())
@@ -74,10 +71,21 @@ def test_the_pure_half_names_no_pulumi_module(path):
     assert not [name for name in imports(path) if name.split(".")[0].startswith(("pulumi", "rackwright_pulumi"))]
 
 
-@pytest.mark.parametrize("name", FORMULAS)
-def test_formulas_know_neither_catalog_nor_spec(name):
+def formulas() -> list[Path]:
+    """Files of the two calculating rooms that claim to know numbers only, or hold a fitted model."""
+    texts = {path: path.read_text(encoding="utf-8") for room in ("estimator", "sizing") for path in files(PURE / room)}
+    said = {path: " ".join((ast.get_docstring(ast.parse(text)) or "").split()) for path, text in texts.items() if path.stem != "__init__"}
+    return [path for path, words in said.items() if CLAIM.search(words) or re.search(r"^MODELS = ", texts[path], re.MULTILINE)]
+
+
+def test_half_of_the_calculating_rooms_is_formulas():
+    assert len(formulas()) >= 35
+
+
+@pytest.mark.parametrize("path", formulas(), ids=lambda path: str(path.relative_to(PURE)))
+def test_formulas_know_neither_catalog_nor_spec(path):
     forbidden = ("rackwright.catalog", "rackwright.spec", "rackwright.compile")
-    assert not [module for module in imports(PURE / "sizing" / f"{name}.py") if module.startswith(forbidden)]
+    assert not [module for module in imports(path) if inside(module, *forbidden)]
 
 
 def test_every_room_has_its_place_in_the_order():

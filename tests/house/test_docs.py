@@ -64,3 +64,12 @@ def test_every_command_has_help_and_a_place_in_the_readme():
 def test_links_within_the_repository_lead_somewhere(path):
     for target in re.findall(r"\]\((?!https?:|#|mailto:)([^)#]+)", path.read_text(encoding="utf-8")):
         assert (path.parent / target).exists(), f"{path.name} links to {target}"
+
+
+def test_the_guide_for_authors_names_files_that_exist():
+    named = re.findall(
+        r"`((?:blueprints|benchmarks|components|docs|sim|stacks|tests)/[\w./-]+)`", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    )
+    assert named
+    assert not [path for path in named if not (ROOT / path).exists()]
+    assert not re.search(r"`(?:sizing|estimator)/", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")), "say them from the root"

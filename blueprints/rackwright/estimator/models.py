@@ -12,8 +12,7 @@ class Model:
     """One thing that can be measured and predicted.
 
     metric: the column of the accuracy bench; kind: dataclass of its coefficients; predict: case of arrays, coefficients -> array in the
-    metric's unit; classes: one case -> its residual classes, particular before general, the last one "all"; cell: one case -> label of
-    the cell in whose mean it counts (framework x hardware), so that one large table does not carry the fit; applies: which cases.
+    metric's unit; classes: one case -> its residual classes, particular before general, the last one "all"; applies: which cases.
     """
 
     name: str
