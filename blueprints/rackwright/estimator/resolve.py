@@ -124,11 +124,11 @@ def _kept(config: TrainingConfig, e: Engine) -> dict[str, float]:
         "recompute_share": config.recompute_share,
         "offload_optimizer": float("optimizer" in config.offload),
         "offload_activations": float("activations" in config.offload),
+        "offload_parameters": float("parameters" in config.offload),
         "fused_backward": float(config.optimizer_in_backward),
         "fused_loss": float(e.fused_loss if config.engine.loss is None else config.engine.loss == "fused"),
     }
 
-        "offload_parameters": float("parameters" in config.offload),
 
 def _states(config: TrainingConfig, e: Engine) -> dict[str, float]:
     """Bytes per parameter. Weights in fp32 are their own master; states all in 16 bit have none."""

@@ -100,7 +100,7 @@ def expert_shards(case: TrainingCase) -> Num:
 
 
 def resident(case: TrainingCase, here: StageParameters) -> StateBytes:
-    """Of that stage's parameters; offloaded weights and optimizer are on the host, gradients of a fused backward are one block at a time."""
+    """Of that stage; offloaded weights and optimizer are on the host, gradients of a fused backward are one block at a time."""
     gradients = case.gradient_bytes * (1 - case.fused_backward)
     recipe = (case.weight_bytes, gradients, case.optimizer_bytes * (1 - case.offload_optimizer))
     both = state_bytes(here.dense, case.shards, case.zero_stage, recipe) + state_bytes(
