@@ -92,6 +92,13 @@ def test_a_higher_percentile_waits_longer_than_the_mean(percentile):
     assert np.all(seen.tpot_s > token_seconds(case, s.decode, 1.0))
 
 
+@settings(max_examples=15, deadline=None)
+@given(jobs)
+def test_targets_do_not_look_at_one_another(j):
+    several = [H100, L4, servers(1, per_node=2), A100, servers(1, per_node=1), with_memory(H100, 0.5)]
+    assert best(j, *several) == [best(j, t)[0] for t in several]
+
+
 def test_a_slow_link_is_for_stages_and_a_fast_one_for_shares():
     """Over PCIe two all-reduces a layer cost more than a hop between stages."""
     slow = with_wires(servers(1, "NVIDIA L40S", 4), scale_up_bytes_per_s=4e9)

@@ -28,6 +28,8 @@ LEAST_PERCENTILE = 95
 """Share of the time, in per cent, in which a replica has room for the requests that run, whatever latency is asked for."""
 ROUND = 10
 """Numbers of replicas tried at once."""
+PRIOR = DecodeCoefficients()
+"""Beside which the first token's coefficients were fitted: the estimator asks it the same way."""
 NORMAL = {50: 0.0, 90: 1.282, 95: 1.645, 99: 2.326}
 
 
@@ -114,7 +116,7 @@ class Service:
         prompt = prefill_seconds(case, k)
         carries = (case.rate * prompt <= max_utilisation) & (peak <= self.room)
         tpot = token_seconds(case, k, np.maximum(felt, 1.0)) * self.token_slow
-        ttft = (first_token_seconds(case, k, self.ttft, mean) + self._tail(case, prompt, ttft_at)) * self.first_slow
+        ttft = (first_token_seconds(case, PRIOR, self.ttft, mean) + self._tail(case, prompt, ttft_at)) * self.first_slow
         ok = carries & (tpot <= (job.tpot[0] if job.tpot else np.inf)) & (ttft <= (job.ttft[0] if job.ttft else np.inf))
         return Loaded(ttft, tpot, peak, carries, ok)
 
@@ -143,6 +145,22 @@ class Service:
         return np.where(never, 0, high)
 
 
+def distinct(s: Service, machines: Machines) -> tuple[np.ndarray, np.ndarray]:
+    """Ways that differ in what latency and cache depend on, and which of them each way is: one accelerator of a machine of eight is as
+    good as one of a machine of two."""
+    names = {name: i for i, name in enumerate(dict.fromkeys(t.accelerator for t in machines.targets))}
+    chip, wires = s.case.chip, s.case.wires
+    named = np.array([names[t.accelerator] for t in machines.targets])[s.ways.target]
+    inside = s.ways.tensor <= wires.domain
+    columns = (named, chip.memory_bytes, wires.scale_up_bytes_per_s, wires.scale_out_bytes_per_s, inside, s.ways.tensor, s.ways.pipeline)
+    rows = list(zip(*(np.asarray(c).tolist() for c in columns), strict=True))
+    first: dict[tuple, int] = {}
+    for row, key in enumerate(rows):
+        first.setdefault(key, row)
+    place = {key: i for i, key in enumerate(first)}
+    return np.array(list(first.values()), dtype=int), np.array([place[key] for key in rows], dtype=int)
+
+
 def service(job: ServingJob, machines: Machines, formats: list[str], a: Assumptions, c: Calibration) -> Service:
     """formats: of the weights, per target, which are also what the matrices multiply in."""
     w = ways(job, machines)
@@ -153,6 +171,7 @@ def service(job: ServingJob, machines: Machines, formats: list[str], a: Assumpti
         linear_bytes=held[w.target], kv_element=job.kv_element, input=job.input_tokens, output=job.output_tokens,
         cached_share=job.cached_share, memory_share=a.serving_max_fill, batched_tokens=a.batched_tokens, max_context=float(job.longest),
         engine=job.engine, open_loop=float(not job.ends), concurrency=np.inf, max_sequences=0.0 if job.ends else float(a.max_sequences),
+        adapters=float(job.loras), adapter_rank=float(job.lora_rank),
     )  # fmt: skip
     (tpot, ttft), kv = decode.MODELS, serving_memory.MODELS[0]
     token, first = (np.array([s.p80 * f for s, f in spreads(m, job, machines, c)])[w.target] for m in (tpot, ttft))

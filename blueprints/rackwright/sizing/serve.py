@@ -15,8 +15,8 @@ from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.job import ServingJob
 from rackwright.sizing.outcome import Outcome
 from rackwright.sizing.plan import GIB, Limit, Memory, Rejection, Speed
-from rackwright.sizing.replicas import MOST, Loaded, Service, service, spreads
-from rackwright.sizing.target import Machines, Target
+from rackwright.sizing.replicas import MOST, Loaded, Service, distinct, service, spreads
+from rackwright.sizing.target import Machines, Target, rows_of
 
 NEVER = 1e9
 """Farther off than anything that can be counted."""
@@ -31,9 +31,12 @@ def best_serving(job: ServingJob, machines: Machines, formats: list[str], a: Ass
     """
     s = service(job, machines, formats, a, c)
     held = _held(s)
-    enough = s.fewest(a.max_utilisation, held.distance <= 1)
+    rows, which = distinct(s, machines)
+    some = s.at(rows)
+    enough = some.fewest(a.max_utilisation, (held.distance <= 1)[rows])
     count = np.maximum(np.where(enough > 0, enough, MOST), max(job.min_replicas, 1))
-    seen = s.loaded(count.astype(float), a.max_utilisation)
+    seen = rows_of(some.loaded(count.astype(float), a.max_utilisation), which)
+    enough, count = enough[which], count[which]
     missed = _missed(job, held, enough, count, seen)
     nodes = np.ceil(count * s.ways.width / machines.per_node[s.ways.target])
     tokens = np.broadcast_to(serving_memory.kv_tokens(s.case, s.pool), nodes.shape)
