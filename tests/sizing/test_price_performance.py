@@ -9,7 +9,7 @@ from rackwright.catalog import Catalog, models, query
 from rackwright.catalog.rows import CapacityMode, Machine
 from rackwright.sizing import cpu
 from rackwright.sizing.price_performance import Row, best_replica, cheapest, compare
-from rackwright.sizing.service_replica import Asked, lora_overhead, most_running, replica
+from rackwright.sizing.service_replica import Asked, most_running, replica
 from rackwright.sizing.serving_economics import REPORTED, asked_of
 from rackwright.spec.workload import Serve
 
@@ -87,8 +87,8 @@ def test_images_on_t4_l4_and_tpu_are_prior_only_and_reconcile_with_the_report():
 
 
 def test_adapters_that_are_not_merged_cost_two_thin_matrices():
-    assert lora_overhead(IMAGES) == pytest.approx(2 * 32 / 1280)
-    assert lora_overhead(replace(IMAGES, loras=0)) == 0
+    assert IMAGES.lora_overhead == pytest.approx(2 * 32 / 1280)
+    assert replace(IMAGES, loras=0).lora_overhead == 0
     bare, many = (replica(replace(IMAGES, loras=n), "NVIDIA L4").requests_per_s.p50 for n in (0, 8))
     assert bare / many == pytest.approx(1.05)
 

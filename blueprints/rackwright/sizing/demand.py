@@ -111,16 +111,13 @@ def _training(w: Pretrain | Finetune, architecture: Architecture, name: str, a: 
         checkpoint_bytes=checkpoint_bytes(recipe.trainable, a),
         dataset_bytes=w.data.size or 0.0,
     )
-    return Demand(job, facts, tuple(assumed), _training_warnings(architecture, n, 0 if sampled else sequence))
+    return Demand(job, facts, tuple(assumed), _training_warnings(n, 0 if sampled else sequence))
 
 
-def _training_warnings(architecture: Architecture, n: Network, sequence: int) -> tuple[str, ...]:
-    said = []
-    if n.max_context and sequence > n.max_context:
-        said.append(f"sequence length {sequence:,} is more than the {n.max_context:,} positions the model was made for")
-    if architecture.kind in ("vision", "diffusion"):
-        said.append("reading and decoding images is not counted: check that the machine's CPUs keep up")
-    return tuple(said)
+def _training_warnings(n: Network, sequence: int) -> tuple[str, ...]:
+    if not n.max_context or sequence <= n.max_context:
+        return ()
+    return (f"sequence length {sequence:,} is more than the {n.max_context:,} positions the model was made for",)
 
 
 def _trainable(architecture: Architecture, adapter: Adapter, n: Network, a: Assumptions) -> float:
@@ -205,6 +202,8 @@ def _inference(w: Serve | Batch, architecture: Architecture, name: str, a: Assum
         max_replicas=w.max_replicas if serve else None,
         tensor=w.parallelism.tensor,
         pipeline=w.parallelism.pipeline,
+        loras=w.loras.count if serve and w.loras else 0,
+        lora_rank=w.loras.rank if serve and w.loras else 16,
     )
     facts = WorkloadFacts(
         name=w.name,

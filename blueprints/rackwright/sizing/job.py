@@ -8,6 +8,8 @@ from rackwright.estimator.resolve import BYTES, NF4
 from rackwright.sizing.layouts import Pins, Shape, contexts
 from rackwright.sizing.recipe import Recipe
 
+LORA_WIDTH = 1280
+"""Of the matrices adapters sit on, where no layer widths are known: the wider half of SDXL's U-Net (its published config.json)."""
 KEPT_BYTES = 2.0, 4.0
 """Per weight that no 8 or 4 bit format holds: at least 16 bit, at most 32."""
 
@@ -16,6 +18,12 @@ def weight_bytes(n: Network, numbers: str) -> float:
     """Of all weights, scales included."""
     each = linear_bytes(numbers)
     return n.linear * each + (n.total - n.linear) * min(max(each, KEPT_BYTES[0]), KEPT_BYTES[1])
+
+
+def lora_overhead(n: Network, loras: int, rank: int) -> float:
+    """Share of FLOPs that adapters add where they are not merged, and of the weights that each holds: two thin matrices of rank r beside
+    one of width h are 2 r / h of it (Hu et al. 2021, arXiv 2106.09685)."""
+    return 2.0 * rank / (n.hidden or LORA_WIDTH) if loras else 0.0
 
 
 def linear_bytes(numbers: str) -> float:
@@ -73,7 +81,8 @@ class TrainingJob:
 class ServingJob:
     """Requests in numbers. rate: per second, 0 for a batch of `requests`; ttft, tpot: (seconds, percentile); longest: tokens of the
     longest request; generates False: `passes` forward passes per request (diffusion, vision, encoder); precision: of the weights, auto
-    for `native`, the format they are published in; products: of the arithmetic, where that was said; engine: family."""
+    for `native`, the format they are published in; products: of the arithmetic, where that was said; engine: family; loras: adapters of
+    rank `lora_rank` served beside the base."""
 
     network: Network
     generates: bool
@@ -96,6 +105,8 @@ class ServingJob:
     products: str = "auto"
     native: str = "bf16"
     passes: float = 1.0
+    loras: int = 0
+    lora_rank: int = 16
 
     @property
     def ends(self) -> bool:

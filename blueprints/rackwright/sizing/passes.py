@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from rackwright.estimator import samples
 from rackwright.sizing.assumptions import Assumptions
-from rackwright.sizing.job import ServingJob, weight_bytes
+from rackwright.sizing.job import ServingJob, lora_overhead, weight_bytes
 from rackwright.sizing.outcome import UNKNOWN, Outcome
 from rackwright.sizing.plan import GIB, Limit, Memory, Rejection, Speed
 from rackwright.sizing.serve import slow
@@ -19,8 +19,9 @@ def answer_in_passes(job: ServingJob, target: Target, numbers: str, a: Assumptio
     """One request at a time per accelerator; numbers: of the weights, which are also multiplied in."""
     n = replace(job.network, flops_per_sample=job.network.flops_per_sample or 2.0 * job.network.matmul * job.input_tokens)
     chip = replace(target.chip, peak_flops=target.peak(numbers))
-    seconds = float(samples.pass_seconds(n, chip, 1.0)) * job.passes
-    terms = samples.forward_memory(n, 1.0, weight_bytes(n, numbers))
+    thin = lora_overhead(n, job.loras, job.lora_rank)
+    seconds = float(samples.pass_seconds(n, chip, 1.0)) * job.passes * (1 + thin)
+    terms = samples.forward_memory(n, 1.0, weight_bytes(n, numbers) + job.loras * thin * 2.0 * n.total)
     capacity = float(chip.memory_bytes)
     memory = Memory(
         capacity, a.serving_max_fill, float(terms.weights), activations_bytes=float(terms.activations), fixed_bytes=float(terms.fixed)

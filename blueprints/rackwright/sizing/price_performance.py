@@ -15,7 +15,7 @@ from rackwright.sizing import cpu
 from rackwright.sizing.economics import HOUR, cheapest_first, per_million
 from rackwright.sizing.job import weight_bytes
 from rackwright.sizing.plan import GIB
-from rackwright.sizing.service_replica import Asked, Replica, lora_overhead, most_running, replica
+from rackwright.sizing.service_replica import Asked, Replica, most_running, replica
 
 ACCELERATORS = (
     "NVIDIA T4", "NVIDIA L4", "NVIDIA L40S", "NVIDIA A100 40GB SXM4", "NVIDIA A100 80GB SXM4", "NVIDIA H100 80GB SXM5",
@@ -126,7 +126,7 @@ def _on_processors(asked: Asked, core: cpu.Core, m: Machine) -> Replica:
         return Replica(name, 0, refused=f"weights of {weights / GIB:,.1f} GiB in {(m.memory_bytes or 0) / GIB:,.0f} GiB")
     if not asked.generates:
         flops = (n.flops_per_sample or 2.0 * n.matmul * asked.tokens[0]) * asked.passes
-        taken = cpu.sample_seconds(core, vcpus, flops * (1 + lora_overhead(asked)), weights * asked.passes)
+        taken = cpu.sample_seconds(core, vcpus, flops * (1 + asked.lora_overhead), weights * asked.passes)
         late = asked.ttft_s is not None and taken > asked.ttft_s
         words = f"an answer takes {taken:,.1f} s, {asked.ttft_s:g} s allowed" if late else ""
         return Replica(name, 0, refused=words) if late else _prior(name, 1 / taken, taken, None, 1)

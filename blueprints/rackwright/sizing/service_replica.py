@@ -15,18 +15,17 @@ from rackwright.estimator.network import Network
 from rackwright.estimator.predict import Serving
 from rackwright.estimator.resolve import serving_case
 from rackwright.estimator.result import Band, Estimate
+from rackwright.sizing.job import lora_overhead
 from rackwright.sizing.plan import GIB
 
 MOST_RUNNING = 512
-"""Requests at once in one replica that are looked at; vLLM's default is 256, TPU engines go higher."""
-LORA_WIDTH = 1280
-"""Of the matrices adapters sit on, where no layer widths are known: the wider half of SDXL's U-Net (its published config.json)."""
+"""Requests at once in one replica that are looked at."""
 
 
 @dataclass(frozen=True)
 class Asked:
     """The service in numbers. passes: of the network per request, where nothing is generated; tpot_s, ttft_s: goals, None for none;
-    reserve: share of a replica's rate that is planned with."""
+    reserve: share of a replica's rate that is planned with; max_sequences: requests at once that an engine allows."""
 
     model: str | dict[str, Any]
     architecture: Architecture
@@ -42,6 +41,7 @@ class Asked:
     loras: int = 0
     lora_rank: int = 16
     reserve: float = 0.8
+    max_sequences: int = 256
 
     @property
     def generates(self) -> bool:
@@ -50,6 +50,11 @@ class Asked:
     @property
     def network(self) -> Network:
         return network_of(self.architecture)
+
+    @property
+    def lora_overhead(self) -> float:
+        """Share of FLOPs that adapters add."""
+        return lora_overhead(self.network, self.loras, self.lora_rank)
 
 
 @dataclass(frozen=True)
@@ -81,18 +86,12 @@ def _sampled(asked: Asked, accelerator: str) -> Replica:
     if not found.fits:
         return Replica(accelerator, 1, refused=_too_big(found))
     assert found.samples_per_s is not None
-    slower = 1 + lora_overhead(asked)
+    slower = 1 + asked.lora_overhead
     rate = Band(*(v / slower for v in (found.samples_per_s.p10, found.samples_per_s.p50, found.samples_per_s.p90)), found.samples_per_s.n)
     late = 1 / rate.p50
     if asked.ttft_s is not None and late > asked.ttft_s:
         return Replica(accelerator, 1, refused=f"an answer takes {late:,.1f} s, {asked.ttft_s:g} s allowed")
     return Replica(accelerator, 1, rate, late, None, 1, found.evidence)
-
-
-def lora_overhead(asked: Asked) -> float:
-    """Share of FLOPs that adapters add where they are not merged: two thin matrices of rank r beside one of width h cost 2 r / h of it
-    (Hu et al. 2021, arXiv 2106.09685)."""
-    return 2.0 * asked.lora_rank / (asked.network.hidden or LORA_WIDTH) if asked.loras else 0.0
 
 
 def _generating(asked: Asked, accelerator: str, tensor: int, pipeline: int) -> Replica:
@@ -126,7 +125,7 @@ def _config(asked: Asked, accelerator: str, tensor: int, pipeline: int) -> Servi
         weight_numbers=asked.numbers,
         kv_numbers=asked.kv_numbers,
         max_context=asked.max_context,
-        max_sequences=MOST_RUNNING,
+        max_sequences=asked.max_sequences,
         prefix_hit_rate=asked.cached_share,
         loras=asked.loras,
         lora_rank=asked.lora_rank,

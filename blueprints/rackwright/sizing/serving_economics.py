@@ -132,6 +132,7 @@ def asked_of(w: Serve, a: Assumptions = DEFAULT) -> Asked:
         loras=w.loras.count if w.loras else 0,
         lora_rank=w.loras.rank if w.loras else 16,
         reserve=a.max_utilisation,
+        max_sequences=a.max_sequences,
     )
 
 

@@ -216,7 +216,7 @@ class Serve(_Inference):
     idle: Percent = 0.0
     """Share of hours in which nobody asks, for `rackwright economics`; `0 %` when left out."""
     loras: Loras | None = None
-    """Adapters served beside the base, counted by `rackwright economics`."""
+    """Adapters served beside the base, none merged into it: they take memory and time."""
     input_tokens: Tokens
     """Length of a prompt."""
     output_tokens: Tokens
