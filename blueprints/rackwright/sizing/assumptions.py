@@ -1,8 +1,10 @@
 """Every number sizing uses that nobody told it: once, with unit, source and date. The plan prints those that were used."""
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass
+from functools import partial
 
 from rackwright.estimator.finish import CHECKPOINT_PAUSE_S, FAILURE_HOURS, RESTART_S
+from rackwright.sizing.known import known, listed
 from rackwright.sizing.plan import GIB, Assumption
 
 LLAMA3 = "Llama 3 report 2024, arXiv 2407.21783"
@@ -10,15 +12,14 @@ OWN = "rackwright's choice 2026-11, not measured"
 FIT = "rackwright's own fit of published runs, 2026-11"
 
 
-def _known(default: float, unit: str, source: str, scope: str = "training"):
-    return field(default=default, metadata={"unit": unit, "source": source, "scope": scope})
+_known = partial(known, scope="training")
 
 
 @dataclass(frozen=True)
 class Assumptions:
     """Defaults of this release. Replace one with `dataclasses.replace`; every formula takes its numbers from here."""
 
-    max_fill: float = _known(0.92, "of accelerator memory", f"{FIT}: runs above it fail on allocation", "all")
+    max_fill: float = _known(0.92, "of accelerator memory", f"{FIT}: runs above it fail on allocation", scope="all")
 
     goodput_routine: float = _known(0.95, "of wall clock, before faults", f"{OWN}: evaluation, data that is late, slow machines")
     accelerator_hours_per_failure: float = _known(
@@ -40,9 +41,9 @@ class Assumptions:
     checkpoint_min_interval_s: float = _known(600, "s", OWN)
     checkpoint_max_interval_s: float = _known(4 * 3600, "s", OWN)
     token_bytes: float = _known(4, "bytes per token", "token ids as 32-bit integers")
-    host_base_bytes: float = _known(6 * GIB, "bytes per node", f"{OWN}: system, trainer process, libraries", "all")
+    host_base_bytes: float = _known(6 * GIB, "bytes per node", f"{OWN}: system, trainer process, libraries", scope="all")
     host_per_accelerator_bytes: float = _known(
-        4 * GIB, "bytes per accelerator", f"{OWN}: data loaders and one 4 GiB weight shard in flight", "all"
+        4 * GIB, "bytes per accelerator", f"{OWN}: data loaders and one 4 GiB weight shard in flight", scope="all"
     )
 
     unpacked_slot: float = _known(0.5, "of a full sequence", f"{OWN}: what an unpacked sample costs at least, padded to its batch")
@@ -50,25 +51,24 @@ class Assumptions:
     default_sequence_length: int = _known(4096, "tokens", OWN)
     default_finetune_batch: int = _known(32, "sequences", OWN)
     default_pretrain_batch_tokens: float = _known(2**22, "tokens", "Llama 2, arXiv 2307.09288: 4 million tokens per step")
-    most_accelerators: int = _known(4096, "accelerators considered", f"{OWN}; state limits.accelerators to change it", "all")
+    most_accelerators: int = _known(4096, "accelerators considered", f"{OWN}; state limits.accelerators to change it", scope="all")
 
-    serving_max_fill: float = _known(0.90, "of accelerator memory", "vLLM default gpu_memory_utilization", "serving")
-    batched_tokens: float = _known(8192, "tokens", "vLLM default max_num_batched_tokens of recent releases", "serving")
-    max_sequences: int = _known(256, "sequences", "vLLM default max_num_seqs; a batch is held by its cache alone", "serving")
+    serving_max_fill: float = _known(0.90, "of accelerator memory", "vLLM default gpu_memory_utilization", scope="serving")
+    batched_tokens: float = _known(8192, "tokens", "vLLM default max_num_batched_tokens of recent releases", scope="serving")
+    max_sequences: int = _known(256, "sequences", "vLLM default max_num_seqs; a batch is held by its cache alone", scope="serving")
     request_margin: float = _known(
-        2.0, "of the p95 lengths", f"{OWN}: longest request allowed when max_context is not given; longer ones are refused", "serving"
+        2.0, "of the p95 lengths", f"{OWN}: longest request allowed when max_context is not given; longer ones are refused", scope="serving"
     )
     denoising_passes: float = _known(
-        50, "passes of the network per image", "diffusers: 28 to 50 steps by default, twice as many passes with guidance", "serving"
+        50, "passes of the network per image", "diffusers: 28 to 50 steps by default, twice as many passes with guidance", scope="serving"
     )
-    max_utilisation: float = _known(0.8, "of prefill time", f"{OWN}: queues explode above", "serving")
-    user_request_interval_s: float = _known(60, "s between requests of one user", OWN, "serving")
-    month_h: float = _known(730, "h", "average month", "serving")
+    max_utilisation: float = _known(0.8, "of prefill time", f"{OWN}: queues explode above", scope="serving")
+    user_request_interval_s: float = _known(60, "s between requests of one user", OWN, scope="serving")
+    month_h: float = _known(730, "h", "average month", scope="serving")
 
     def listed(self, *scopes: str) -> tuple[Assumption, ...]:
         """Those of the scopes and of every scope, in file order, as the plan prints them."""
-        wanted = [f for f in fields(self) if f.metadata["scope"] in (*scopes, "all")]
-        return tuple(Assumption(f.name, f"{getattr(self, f.name):.6g}", f.metadata["unit"], f.metadata["source"]) for f in wanted)
+        return listed(self, *scopes)
 
 
 DEFAULT = Assumptions()
