@@ -9,8 +9,6 @@ from rackwright.estimator.parameters import (
     ParameterCount,
     ffn_matrices,
     gqa_matrices,
-    kv_elements,
-    mla_kv_elements,
     mla_matrices,
 )
 
@@ -38,13 +36,6 @@ def count(a: Architecture) -> ParameterCount:
         tower=a.tower_parameters,
         mtp=a.mtp_layers * ((moe if a.is_moe else dense).total + 2 * a.hidden * a.hidden + 3 * norm),
     )
-
-
-def cache_elements(a: Architecture) -> int:
-    """Cached numbers per token in one layer, before any split; times bytes and layers it is the KV cache."""
-    if a.kv_lora_rank:
-        return mla_kv_elements(a.kv_lora_rank, a.qk_rope_head_dim or 0)
-    return kv_elements(a.kv_heads, a.head_dim)
 
 
 def _norm(a: Architecture) -> int:

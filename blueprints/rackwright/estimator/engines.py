@@ -6,8 +6,6 @@ A family is code that behaves alike: kernels, what it shards, what it keeps. Sou
 import re
 from dataclasses import dataclass
 
-ROLES = ("train", "serve")
-
 
 @dataclass(frozen=True)
 class Engine:

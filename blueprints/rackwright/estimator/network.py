@@ -50,10 +50,6 @@ class Network:
     sample_tokens: int = 0
 
     @property
-    def is_mla(self) -> bool:
-        return self.kv_rank > 0
-
-    @property
     def is_moe(self) -> bool:
         return self.experts > 0
 

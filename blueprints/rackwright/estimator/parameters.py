@@ -167,13 +167,3 @@ def prompt_parameters(hidden: int, virtual_tokens: int) -> int:
 def prefix_parameters(layers: int, kv_heads: int, head_dim: int, virtual_tokens: int) -> int:
     """P-tuning v2 and prefix tuning: a learned key and value per layer and virtual token (arXiv 2110.07602), without the training MLP."""
     return layers * 2 * kv_heads * head_dim * virtual_tokens
-
-
-def kv_elements(kv_heads: int, head_dim: int) -> int:
-    """Cached numbers per token and layer: one key and one value per KV head."""
-    return 2 * kv_heads * head_dim
-
-
-def mla_kv_elements(kv_rank: int, rope_dim: int) -> int:
-    """Cached numbers per token and layer with latent attention: the latent and one shared rotary key, whatever the heads."""
-    return kv_rank + rope_dim

@@ -44,8 +44,6 @@ class ServingCase:
     open_loop: Num = 0.0
     requests: Num = 0.0
     """Of a whole offline run, all there at the start; 0: without end."""
-    latency_bound: Num = 0.0
-    """1 when a benchmark's own latency limit decides the load (MLPerf Server)."""
     accepted_tokens: Num = 1.0
     """Mean tokens a target step yields (speculative decoding); draft_share: of a step that drafting adds."""
     draft_share: Num = 0.0
