@@ -77,6 +77,19 @@ def test_sharing_the_optimizer_is_never_slower_or_larger(j, target):
     assert np.all(shared.step(tries).total <= s.step(tries).total * (1 + 1e-9))
 
 
+@settings(max_examples=20, deadline=None)
+@given(jobs, targets)
+def test_selective_recompute_is_what_none_is(j, target):
+    """Why it is not searched: with FlashAttention the trainers that a plan assumes have nothing to select."""
+    s = space(j, Machines.of([target]))
+    rows, none = np.arange(len(s.layouts)), np.zeros(len(s.layouts), dtype=int)
+    for one, other in (
+        (s.memory(rows, none), s.memory(rows, none + 1)),
+        (s.step(Tries(none, rows, none)), s.step(Tries(none, rows, none + 1))),
+    ):
+        assert np.broadcast_to(one.total, rows.shape) == pytest.approx(np.broadcast_to(other.total, rows.shape))
+
+
 def test_pruning_leaves_most_out(monkeypatch):
     """Else the bound is for nothing."""
     timed, step = [], formulas.step_terms

@@ -70,8 +70,8 @@ class TrainingJob:
 
     @property
     def recomputes(self) -> tuple[int, ...]:
-        """Codes that may be used, least first."""
-        return (0, 1, 2) if self.pins.recompute is None else (RECOMPUTE.index(self.pins.recompute),)
+        """Codes that may be used, least first. Selective is what none is under FlashAttention, with the trainers that are assumed."""
+        return (0, 2) if self.pins.recompute is None else (RECOMPUTE.index(self.pins.recompute),)
 
     def on_tpu(self) -> "TrainingJob":
         return replace(self, recipe=self.recipe.on_tpu())

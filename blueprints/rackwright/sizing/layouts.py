@@ -16,7 +16,7 @@ SEARCHED = {
     "expert": "powers of two that divide the experts",
     "zero": "1, 2, 3 (to 512 ways) over all replicas, 3 in each node (HSDP); 1 beside a pipeline, 3 on TPU, 0 where nothing can be shared",
     "micro_batch": "powers of two up to 64 that divide the sequences of a replica",
-    "recompute": "none, selective, full",
+    "recompute": "none, full; selective where pinned (under FlashAttention it is what none is)",
     "precision": "as the spec says; auto is bf16 for training, and for serving the format the weights are published in",
 }
 """What the search goes through, and in which steps. A pin of the spec replaces a row."""
