@@ -25,6 +25,10 @@ app = typer.Typer(
 
 SpecPath = Annotated[Path, typer.Argument(metavar="SPEC", help="The spec, such as stacks/llama-70b-sft.yaml.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+LINES_BYTES = 64_000_000
+"""Of a file with configurations: a hundred thousand of them."""
+MOST_SHOWN = 200
+"""Problems of a file that are shown one by one; with --json each line tells its own."""
 Today = Annotated[datetime | None, typer.Option("--today", formats=["%Y-%m-%d"], help="The date to plan for.", show_default="today")]
 
 
@@ -195,13 +199,14 @@ def estimate(
     from rackwright.report.estimate_text import show_estimate
     from rackwright.spec.source import read_file
 
-    found = answers(read_file(file), load_calibration(calibrated))
-    for answer in found:
+    problems: list[Problem] = []
+    for answer in answers(read_file(file, LINES_BYTES), load_calibration(calibrated)):
+        problems += answer.problems[: MOST_SHOWN - len(problems)]
         if as_json:
             emit(json.dumps(answer.as_json(), ensure_ascii=False))
         elif answer.estimate:
             show_estimate(console(), answer.estimate)
-    if problems := [problem for answer in found for problem in answer.problems]:
+    if problems:
         raise typer.Exit(BAD_INPUT) if as_json else UserError(problems, str(file))
 
 
@@ -213,9 +218,11 @@ def calibrate(
 ) -> None:
     """Learn from your own runs. Says what was predicted, what you measured, and what changes; `estimate --calibration` uses it."""
     from rackwright.estimator.calibrate import calibrate as learn
+    from rackwright.estimator.calibrate import check_target
     from rackwright.files import write_text
     from rackwright.report.estimate_text import show_calibration
 
+    check_target(output, runs)
     made = learn(runs)
     write_text(output, made.to_text())
     emit(made.as_json() | {"calibration": str(output)}) if as_json else show_calibration(console(), made, str(output))

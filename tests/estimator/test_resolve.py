@@ -1,15 +1,27 @@
 """The laws a pinned configuration must keep: each broken one is named with path and reason."""
 
+import json
 from typing import Any
 
 import pytest
 from rackwright import UserError
 from rackwright.estimator.estimate import estimate
+from rackwright.estimator.read import MOST_PROBLEMS, configuration, read_lines
 
 from tests.estimator.configs import serving_data, training_data
 
 H100 = {"accelerator": "H100-80GB"}
 THREE, A100 = H100 | {"count": 3}, {"accelerator": "A100-80GB", "count": 4}
+SHAPE = {"layers": 2, "hidden": 256, "heads": 4, "ffn": 512, "vocab": 100}
+MOE = {"model": "mixtral-8x7b"}
+HALF = {"accelerators": 4, "layout": {"tensor": 4}}
+
+
+def samples_data(**changed: Any) -> dict[str, Any]:
+    """SDXL on one L4."""
+    return {"kind": "samples", "model": "sdxl", "hardware": {"accelerator": "L4"}, **changed}
+
+
 BROKEN = {
     "tensor does not divide the heads": (training_data(layout={"tensor": 3}, hardware=THREE), "layout.tensor", "32 attention heads"),
     "more stages than layers": (training_data(layout={"pipeline": 64}, hardware={**H100, "count": 64}), "layout.pipeline", "32 layers"),
@@ -32,6 +44,51 @@ BROKEN = {
         training_data(model={"layers": 10**30, "hidden": 4096, "heads": 32, "kv_heads": 8, "head_dim": 128, "ffn": 1, "vocab": 9}),
         "model.layers", "",
     ),
+    "parameters beyond any model": (training_data(model=SHAPE | {"hidden": 2**59, "ffn": 2**59}), "model", "parameters"),
+    "a list for a number": (training_data(model={"layers": [1]}), "model.layers", "number"),
+    "a model of another type": (training_data(model=[1]), "model", "valid"),
+    "tokens through a network without layers": (training_data(model="sdxl"), "model", "no stack of layers"),
+    "answers of a network without layers": (serving_data(model="sdxl"), "model", "no stack of layers"),
+    "samples of a language model": (samples_data(model="llama-3.1-8b"), "model", "not known"),
+    "fp8 samples on an A100": (samples_data(hardware={"accelerator": "A100-80GB"}, numbers="fp8"), "numbers", "no fp8"),
+    "an adapter that is not trained": (samples_data(adapter={"type": "lora"}), "adapter", "trained"),
+    "a GPU without a name": (training_data(hardware={"accelerator": "gpu", "count": 8}), "hardware.accelerator", "no accelerator"),
+    "memory that is not made": (training_data(hardware={**H100, "memory_gib": 1e30}), "hardware.memory_gib", "GiB"),
+    "power that starts nothing": (training_data(hardware={**H100, "power_watts": 1}), "hardware.power_watts", "700 W"),
+    "power in the name": (training_data(hardware={"accelerator": "H100-80GB-1W"}), "hardware.accelerator", "700 W"),
+    "slices of GPUs": (training_data(hardware={**H100, "count": 8, "slices": 2}), "hardware.slices", "nodes"),
+    "half-filled nodes": (training_data(hardware={**H100, "count": 12}, global_batch=12), "hardware.per_node", "nodes of 8"),
+    "virtual stages without a pipeline": (training_data(layout={"virtual": 4}), "layout.virtual", "without a pipeline"),
+    "interleaved, not virtual": (training_data(layout={"pipeline": 4, "schedule": "interleaved"}), "layout.virtual", "at least 2"),
+    "more expert ranks than accelerators": (
+        training_data(**MOE, layout={"expert": 8}, hardware={**H100, "count": 2}), "layout.expert", "2 accelerators",
+    ),
+    "more sharing than replicas": (training_data(layout={"shard": "hsdp", "shard_group": 64}), "layout.shard_group", "64"),
+    "two sizes of a batch": (training_data(micro_batches=999), "micro_batches", "999 x 8"),
+    "samples longer than the sequence": (training_data(packed=False, mean_length=9000), "mean_length", "8192"),
+    "packed samples with a length": (training_data(mean_length=100), "mean_length", "packed"),
+    "training in nf4": (training_data(numbers="nf4"), "numbers", "nf4"),
+    "weights trained in int4": (training_data(weight_numbers="int4"), "weight_numbers", "int4"),
+    "a frozen base without adapter": (training_data(base_numbers="nf4"), "base_numbers", "frozen"),
+    "a rank wider than the model": (training_data(adapter={"type": "lora", "rank": 9999}), "adapter.rank", "4096"),
+    "matrices nobody has": (training_data(adapter={"type": "lora", "targets": "q,foo"}), "adapter.targets", "foo"),
+    "more trained than there is": (training_data(adapter={"type": "lora", "parameters": 1e15}), "adapter.parameters", "trainable"),
+    "a cache in nf4": (serving_data(kv_numbers="nf4"), "kv_numbers", "nf4"),
+    "a cache in fp4 on an H200": (serving_data(kv_numbers="fp4"), "kv_numbers", "no fp4"),
+    "a context too short for its requests": (serving_data(max_context=1000), "max_context", "1,536"),
+    "two kinds of load": (serving_data(requests_per_s=3), "requests_per_s", "concurrency"),
+    "a queued job that arrives": (serving_data(concurrency=None, requests_per_s=3, requests=9), "requests_per_s", "requests"),
+    "less than a request": (serving_data(concurrency=1e-9), "concurrency", "1e-09"),
+    "drafts longer than the answer": (serving_data(speculation={"draft": 9999, "acceptance": 0.5}), "speculation.draft", "9999"),
+    "served experts of a dense model": (serving_data(layout={"tensor": 4, "expert": 4}), "layout.expert", "no experts"),
+    "expert ranks beyond a replica": (serving_data(**MOE, layout={"tensor": 4, "expert": 8}), "layout.expert", "4 accelerators"),
+    "replicas that are not there": (serving_data(layout={"tensor": 2, "replicas": 7}), "layout.replicas", "7 replicas"),
+    "wider than the count": (serving_data(layout={"tensor": 8}), "layout", "replica of 8"),
+    "adapters wider than the model": (serving_data(loras=2, lora_rank=99999), "lora_rank", "8192"),
+    "pools of more than there is": (serving_data(prefill=HALF, decode=HALF), "hardware.count", "pools of 8"),
+    "a pool narrower than its replica": (
+        serving_data(prefill=HALF | {"accelerators": 2}, decode=HALF | {"accelerators": 2}), "prefill.layout", "replica of 4",
+    ),
 }  # fmt: skip
 UNREADABLE = {
     "zero batch": ({"micro_batch": 0}, "micro_batch"),
@@ -43,6 +100,10 @@ UNREADABLE = {
     "an unknown key": ({"seq_len": 4096}, "seq_len"),
     "an unknown key inside": ({"layout": {"tp": 2}}, "layout.tp"),
     "an unknown number format": ({"numbers": "fp2"}, "numbers"),
+    "more evaluations than a float holds": ({"evaluations": 10**400}, "evaluations"),
+    "a number too long to print": ({"micro_batch": 10**5000}, "micro_batch"),
+    "a kind that is a list": ({"kind": [1]}, "kind"),
+    "a share of recompute above one": ({"recompute_share": 2}, "recompute_share"),
 }
 
 
@@ -60,6 +121,34 @@ def test_what_cannot_be_read_has_its_path(changed, path):
 def test_another_tools_key_is_led_home():
     assert _problem(training_data(seq_len=4096)).fix == "did you mean `sequence`?"
     assert _problem(training_data(layout={"tp": 2})).fix == "did you mean `tensor`?"
+
+
+def test_a_quantised_adapter_has_a_quantised_base():
+    said, meant = (estimate(training_data(adapter={"type": "qlora"}, **more)) for more in ({}, {"base_numbers": "nf4"}))
+    assert said == meant
+
+
+def test_what_is_not_known_is_told():
+    assert any("'foo'" in said for said in estimate(training_data(engine={"name": "foo"})).assumptions)
+    on_v100 = estimate(training_data(hardware={"accelerator": "V100", "count": 8}))
+    assert any("fp16" in said for said in on_v100.assumptions)
+    assert not any("fp16" in said or "engine" in said for said in estimate(training_data()).assumptions)
+
+
+def test_a_server_that_needs_no_pool_fits_where_its_cache_does():
+    assert estimate(serving_data(model="llama-3.1-8b", engine={"name": "transformers"}, layout={}, hardware={"accelerator": "H200"})).fits
+
+
+@pytest.mark.parametrize("text", ['{"kind": "training", "kind": "serving"}', '{"sequence": ' + "9" * 5000 + "}", "[" * 100_000, "\0", "[]"])
+def test_a_broken_line_costs_only_itself(text):
+    first, second = read_lines(text + "\r\n" + json.dumps(training_data()))
+    assert (first.config, bool(first.problems), second.problems) == (None, True, ())
+
+
+def test_thousands_of_wrong_keys_are_told_in_a_few():
+    with pytest.raises(UserError) as raised:
+        configuration(training_data(**{f"k{i}": 1 for i in range(5000)}))
+    assert len(raised.value.problems) == MOST_PROBLEMS
 
 
 def test_every_law_is_reported_at_once():

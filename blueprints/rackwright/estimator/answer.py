@@ -1,5 +1,6 @@
 """A JSONL text -> an answer for every line: an estimate, or what is wrong with the line."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,9 +26,13 @@ class Answer:
         return {"ok": False, "line": self.number, "problems": [p.as_json() for p in self.problems]}
 
 
-def answers(text: str, calibrated: Calibration | None = None) -> list[Answer]:
-    """One for each line that is not empty. Never raises UserError: a broken line costs only itself."""
-    return [_answer(line, calibrated) for line in read_lines(text)]
+def answers(text: str, calibrated: Calibration | None = None) -> Iterator[Answer]:
+    """One for each line that is not empty, as soon as it is known; a text without any line is one problem. Never raises UserError: a
+    broken line costs only itself."""
+    if not text.strip():
+        yield Answer(1, None, (Problem("E-json", "no configuration in it", fix="one configuration a line, as JSON"),))
+    for line in read_lines(text):
+        yield _answer(line, calibrated)
 
 
 def _answer(line: Line, calibrated: Calibration | None) -> Answer:

@@ -48,7 +48,7 @@ class Adapter(_Strict):
     type: Literal["lora", "qlora", "p-tuning", "prompt", "adapter"]
     rank: Count = 16
     targets: str = "all-linear"
-    virtual_tokens: Annotated[int, Field(ge=0)] = 0
+    virtual_tokens: Annotated[int, Field(ge=0, le=2**40)] = 0
     parameters: Positive | None = None
 
 
@@ -98,11 +98,12 @@ class TrainingConfig(_Strict):
     adapter: Adapter | None = None
     routing: Literal["balanced", "real"] = "balanced"
     tokens: Positive | None = None
-    evaluations: Annotated[int, Field(ge=0)] | None = None
+    evaluations: Annotated[int, Field(ge=0, le=2**40)] | None = None
 
 
 class ServingLayout(_Strict):
-    """attention_data: data-parallel attention (each holds whole heads); replicas: whole copies behind one address."""
+    """attention_data: data-parallel attention (each holds whole heads); expert: ranks over which whole experts are spread, 1: every rank
+    holds a part of each; replicas: whole copies behind one address, as many as the accelerators make."""
 
     tensor: Count = 1
     pipeline: Count = 1
@@ -136,7 +137,7 @@ class ServingConfig(_Strict):
     hardware: HardwareConfig
     engine: EngineConfig
     input_tokens: Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)]
-    output_tokens: Positive
+    output_tokens: Annotated[float, Field(ge=1, le=1e9, allow_inf_nan=False)]
     layout: ServingLayout = ServingLayout()
     concurrency: Positive | None = None
     requests_per_s: Positive | None = None
@@ -144,13 +145,13 @@ class ServingConfig(_Strict):
     """Of a whole offline job, all queued at its start; left out: without end."""
     weight_numbers: Numbers = "bf16"
     kv_numbers: Numbers | None = None
-    memory_share: Share | None = None
+    memory_share: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] | None = None
     max_context: Count | None = None
     max_batched_tokens: Count | None = None
     max_sequences: Count | None = None
     prefix_hit_rate: Share = 0.0
     speculation: Speculation | None = None
-    loras: Annotated[int, Field(ge=0)] = 0
+    loras: Annotated[int, Field(ge=0, le=2**40)] = 0
     lora_rank: Count = 16
     prefill: Pool | None = None
     decode: Pool | None = None

@@ -10,12 +10,13 @@ from rackwright.estimator.case import Chip
 from rackwright.estimator.coefficients import PRIOR_ONLY, Calibration, calibration
 from rackwright.estimator.config import Configuration, SampleConfig, ServingConfig, TrainingConfig
 from rackwright.estimator.finish import finish
+from rackwright.estimator.laws import sample_problems
 from rackwright.estimator.memory import usable_bytes
 from rackwright.estimator.model import network_of
 from rackwright.estimator.nearest import nearest
 from rackwright.estimator.predict import Serving, Training
 from rackwright.estimator.read import configuration
-from rackwright.estimator.resolve import architecture_of, assumed, parts, serving_case, training_case
+from rackwright.estimator.resolve import architecture_of, assumed, parts, refuse, serving_case, training_case
 from rackwright.estimator.result import Band, Estimate, MemoryTerms
 
 MAX_FILL = 0.92
@@ -113,6 +114,7 @@ def _samples(config: SampleConfig, c: Calibration) -> Estimate:
     """Data parallel on every accelerator; each holds the whole network."""
     n = network_of(architecture_of(config.model))
     chip, _ = parts(config.hardware, config.numbers)
+    refuse(sample_problems(config, n))
     count, adapter = config.hardware.count, config.adapter is not None
     trainable = 0.005 * n.total if adapter else n.trunk
     if config.train:

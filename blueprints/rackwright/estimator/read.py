@@ -19,6 +19,12 @@ MEANT = {
     "osl": "output_tokens", "precision": "numbers", "framework": "engine",
 }  # fmt: skip
 """What other tools call a key, by our name for it."""
+BRANCHES = ("str", "dict[str,any]")
+"""What pydantic puts into the path of a field of two types; nobody wrote these."""
+MOST_PROBLEMS = 50
+"""Of one line, that are shown."""
+SHOWN = 60
+"""Characters of a wrong value that are quoted."""
 
 
 @dataclass(frozen=True)
@@ -42,19 +48,20 @@ def read_lines(text: str) -> Iterator[Line]:
 
 def configuration(data: Mapping[str, Any]) -> Configuration:
     """Plain data as a configuration. Raises UserError with every problem, each at its path."""
-    if data.get("kind") not in KINDS:
-        known = ", ".join(KINDS)
-        raise UserError([Problem("E-kind", f"{data.get('kind')!r} is no kind of configuration", At() / "kind", f"one of {known}")])
+    kind = data.get("kind")
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise UserError([Problem("E-kind", f"{short(kind)} is no kind of configuration", At() / "kind", f"one of {', '.join(KINDS)}")])
     try:
         return ADAPTER.validate_python(data)
     except ValidationError as failure:
-        raise UserError([_problem(e) for e in failure.errors(include_url=False)]) from None
+        found = {str(p.at): p for p in map(_problem, failure.errors(include_url=False))}
+        raise UserError(list(found.values())[:MOST_PROBLEMS]) from None
 
 
 def _json(line: str) -> Mapping[str, Any]:
     try:
         data = json.loads(line, object_pairs_hook=_once)
-    except (json.JSONDecodeError, RecursionError) as fault:
+    except (ValueError, RecursionError) as fault:
         raise UserError([Problem("E-json", f"not JSON: {fault}", fix="one configuration a line, as JSON")]) from None
     if not isinstance(data, dict):
         raise UserError([Problem("E-json", "a configuration is a JSON object", fix='start with {"kind": "training", ...')])
@@ -62,23 +69,32 @@ def _json(line: str) -> Mapping[str, Any]:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    keys = [key for key, _ in pairs]
-    twice = next((key for key in keys if keys.count(key) > 1), None)
-    if twice is not None:
-        raise UserError([Problem("E-json", f"{twice!r} stands twice", At() / twice)])
-    return dict(pairs)
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise UserError([Problem("E-json", f"{short(key)} stands twice", At() / key)])
+        found[key] = value
+    return found
 
 
 def _problem(error: Mapping[str, Any]) -> Problem:
-    at = At(tuple(step for i, step in enumerate(error["loc"]) if not (i == 0 and step in KINDS)))
+    at = At(tuple(step for i, step in enumerate(error["loc"]) if not (i == 0 and step in KINDS) and step not in BRANCHES))
     kind = str(error["type"])
     if kind == "extra_forbidden":
         return Problem("E-unknown-key", f"{at.steps[-1]!r} is not a key here", at, _near(error["loc"]))
     if kind == "missing":
         return Problem("E-missing", f"{at.steps[-1]!r} must be given", at)
-    got = str(error.get("input"))
     message = str(error["msg"]).removeprefix("Value error, ").removeprefix("Input ")
-    return Problem("E-value", f"{message}; got {got if len(got) < 60 else got[:57] + '...'}", at)
+    return Problem("E-value", f"{message}; got {short(error.get('input'))}", at)
+
+
+def short(value: Any) -> str:
+    """A wrong value as a message quotes it; a whole number too long to print is told by its sign."""
+    try:
+        said = repr(value)
+    except ValueError:
+        said = "a number of thousands of digits"
+    return said if len(said) < SHOWN else said[: SHOWN - 3] + "..."
 
 
 def _near(loc: tuple[Any, ...]) -> str:

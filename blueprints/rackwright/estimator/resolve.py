@@ -49,9 +49,13 @@ def architecture_of(model: str | dict[str, Any]) -> Architecture:
         row = models.find(model)
         if row is None:
             near = ", ".join(models.nearest(model))
-            raise UserError([Problem("E-model", f"{model!r} is not in the model catalog", at, f"nearest: {near}" if near else "")])
+            raise UserError([Problem("E-model", f"{model[:60]!r} is not in the model catalog", at, f"nearest: {near}" if near else "")])
         return row.architecture
-    return _described(tuple(sorted(model.items())))
+    try:
+        return _described(tuple(sorted(model.items())))
+    except TypeError:  # a list or an object where a number belongs
+        strange = next((str(name) for name, value in model.items() if isinstance(value, list | dict | set)), "")
+        raise UserError([Problem("E-model", "each field is a number, a word or true or false", at / strange if strange else at)]) from None
 
 
 @lru_cache(maxsize=4096)
@@ -74,7 +78,7 @@ def training_case(config: TrainingConfig, *, checked: bool = True) -> TrainingCa
     n, h, e = _network(architecture), config.hardware, engine(config.engine.name, "train")
     chip, wires = parts(h, config.numbers)
     if checked:
-        _refuse(training_problems(config, n))
+        refuse(training_problems(config, n))
     return TrainingCase(
         network=n,
         chip=chip,
@@ -148,7 +152,7 @@ def _adapter(config: TrainingConfig, architecture: Architecture, e: Engine) -> d
     if adapter is None:
         return {}
     prompts = adapter.type in ("p-tuning", "prompt")
-    base = config.base_numbers or ""
+    base = config.base_numbers or ("nf4" if adapter.type == "qlora" else "")
     return {
         "adapter": 1.0,
         "passes": 4.0,
@@ -174,7 +178,7 @@ def serving_case(config: ServingConfig, pool: Pool | None = None, *, checked: bo
     n, h, e = _network(architecture), config.hardware, engine(config.engine.name, "serve")
     chip, wires = parts(h, config.weight_numbers)
     if checked:
-        _refuse(serving_problems(config, n))
+        refuse(serving_problems(config, n))
     w = pool.layout if pool else config.layout
     replicas = max((pool.accelerators if pool else h.count) // (w.tensor * w.pipeline * w.attention_data), 1)
     kv = config.kv_numbers or _cache_numbers(e.family, config.weight_numbers)
@@ -235,7 +239,7 @@ def parts(h: HardwareConfig, numbers: str) -> tuple[Chip, Wires]:
     return chip, hardware.wires(a, h.per_node, h.scale_up_gb_s, h.scale_up_domain, h.scale_out_gb_s, h.count // h.slices)
 
 
-def _refuse(problems: Iterator[Problem]) -> None:
+def refuse(problems: Iterator[Problem]) -> None:
     found = list(problems)
     if found:
         raise UserError(found)
@@ -273,4 +277,14 @@ def assumed(config: TrainingConfig | ServingConfig, case: TrainingCase | Serving
         ("hardware.per_node", h.per_node, f"{float(wires.per_node):g}"),
         ("hardware.scale_out_gb_s", h.scale_out_gb_s, f"{float(wires.scale_out_bytes_per_s) / 1e9:g} GB/s per accelerator"),
     )
-    return tuple(f"{name} not given: {value}" for name, given, value in taken if given is None)
+    left_out = (f"{name} not given: {value}" for name, given, value in taken if given is None)
+    return (*left_out, *_taken_for(config))
+
+
+def _taken_for(config: TrainingConfig | ServingConfig) -> Iterator[str]:
+    """What is said, but not known as such."""
+    if engine(config.engine.name, "train" if isinstance(config, TrainingConfig) else "serve").family == "other":
+        yield f"engine.name {config.engine.name[:60]!r} is not known: common defaults"
+    a, numbers = hardware.find(config.hardware.accelerator), "numbers" if isinstance(config, TrainingConfig) else "weight_numbers"
+    if getattr(config, numbers) == "bf16" and "bf16" not in dict(a.flops):
+        yield f"{numbers} bf16: fp16, {a.name} has no bf16 arithmetic"

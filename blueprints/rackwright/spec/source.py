@@ -14,25 +14,25 @@ FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x84\x86-\x9f\ud800-
 """Characters that YAML 1.2 does not allow in a file (section 5.1, c-printable)."""
 
 
-def read_file(path: Path) -> str:
+def read_file(path: Path, most_bytes: int = LARGEST_BYTES) -> str:
     """The text of `path`. Raises UserError: missing, no file, unreadable, too large, not UTF-8."""
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
             raise _refused("S-file", f"{_kind(status.st_mode)}, not a file", path)
-        if status.st_size > LARGEST_BYTES:
-            raise too_large(status.st_size, str(path))
+        if status.st_size > most_bytes:
+            raise too_large(status.st_size, str(path), most_bytes)
         with path.open("rb") as file:
-            content = file.read(LARGEST_BYTES + 1)
+            content = file.read(most_bytes + 1)
     except (OSError, ValueError) as error:
         raise _unreadable(path, error) from None
-    return decode(content, str(path))
+    return decode(content, str(path), most_bytes)
 
 
-def decode(content: bytes, source: str) -> str:
+def decode(content: bytes, source: str, most_bytes: int = LARGEST_BYTES) -> str:
     """Raises UserError when `content` is too large or not UTF-8; a byte-order mark is dropped."""
-    if len(content) > LARGEST_BYTES:
-        raise too_large(len(content), source)
+    if len(content) > most_bytes:
+        raise too_large(len(content), source, most_bytes)
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -57,9 +57,10 @@ def position(text: str, offset: int) -> Mark:
     return Mark(len(breaks) + 1, offset - (breaks[-1].end() if breaks else 0) + 1)
 
 
-def too_large(size: int, source: str) -> UserError:
-    reason = f"{size:,} bytes; a spec has {LARGEST_BYTES:,} at most and nothing of this one was read"
-    return UserError([Problem("S-size", reason, fix="name the spec, not the data")], source)
+def too_large(size: int, source: str, most_bytes: int = LARGEST_BYTES) -> UserError:
+    what, fix = ("a spec has", "name the spec, not the data") if most_bytes == LARGEST_BYTES else ("at once it may be", "split it")
+    reason = f"{size:,} bytes; {what} {most_bytes:,} at most and nothing of this one was read"
+    return UserError([Problem("S-size", reason, fix=fix)], source)
 
 
 def _unreadable(path: Path, error: OSError | ValueError) -> UserError:
