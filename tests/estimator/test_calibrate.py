@@ -4,7 +4,7 @@ import json
 
 import pytest
 from rackwright import UserError
-from rackwright.estimator.calibrate import PRIOR_RUNS, calibrate, load_calibration
+from rackwright.estimator.calibrate import PRIOR_RUNS, calibrate, check_target, load_calibration
 from rackwright.estimator.coefficients import calibration
 from rackwright.estimator.estimate import estimate
 from rackwright.estimator.reading.cells import read_file
@@ -93,6 +93,48 @@ def test_a_calibration_of_other_coefficients_is_refused(tmp_path, text):
     path.write_text(text)
     with pytest.raises(UserError):
         load_calibration(path)
+
+
+@pytest.mark.parametrize("factor", ["NaN", "Infinity", "-1", "0", "1e300", '"much"'])
+def test_a_factor_that_no_run_gives_is_refused(tmp_path, factor):
+    path = tmp_path / "calibration.json"
+    path.write_text(f'{{"base": "{calibration().version}", "factors": {{"step | dense | hopper": {{"factor": {factor}, "runs": 1}}}}}}')
+    with pytest.raises(UserError, match=r"factor|float"):
+        load_calibration(path)
+
+
+def test_a_calibration_nested_without_end_is_refused(tmp_path):
+    path = tmp_path / "calibration.json"
+    path.write_text("[" * 100_000)
+    with pytest.raises(UserError):
+        load_calibration(path)
+
+
+def test_only_a_calibration_is_written_over(tmp_path):
+    runs, notes, old = written(tmp_path, faster(1.1)), tmp_path / "notes.json", tmp_path / "old.json"
+    notes.write_text('{"mine": 1}')
+    old.write_text(calibrate(runs).to_text())
+    for mine in (runs, notes):
+        with pytest.raises(UserError, match="no calibration"):
+            check_target(mine, runs)
+    check_target(old, runs)
+    check_target(tmp_path / "new.json", runs)
+
+
+def test_a_cell_longer_than_any_is_named_by_its_line(tmp_path):
+    with pytest.raises(UserError, match="line 2"):
+        calibrate(written(tmp_path, faster(1.1, notes="x" * 200_000)))
+
+
+def test_runs_of_which_nothing_is_learned_say_what_is(tmp_path):
+    with pytest.raises(UserError, match="time_to_train"):
+        calibrate(written(tmp_path, read_file(DATA / "time_to_train.csv")[0].cells))
+
+
+@pytest.mark.parametrize(("csv", "model"), [("training_memory", "memory"), ("finetune_memory", "adapter_memory")])
+def test_files_of_equal_columns_are_told_apart_by_their_rows(tmp_path, csv, model):
+    found = calibrate(written(tmp_path, *(row.cells for row in read_file(DATA / f"{csv}.csv")[:5])))
+    assert {run.kind.split(" | ")[0] for run in found.runs} == {model}
 
 
 def test_without_a_file_the_shipped_ones_are_taken(tmp_path):

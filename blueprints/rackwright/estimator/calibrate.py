@@ -32,6 +32,11 @@ TELLING = {
 """Column -> the shipped file that has it, first match wins."""
 
 
+PRETRAINING = ("", "pretrain", "pretraining")
+UNLEARNED = ("time_to_train_min", "accel_hours")
+"""Follow from the step, which has a factor of its own."""
+
+
 @dataclass(frozen=True)
 class Learned:
     """One run: before and after are predictions, in `unit`, with the shipped coefficients and with the factor."""
@@ -87,7 +92,7 @@ def calibrate(path: Path) -> Learning:
         else:
             near.append((row, metric, value, predicted, kind))
     if not near:
-        raise UserError(problems or [_nothing(path)], str(path))
+        raise UserError(problems or [_unread(rows)], str(path))
     factors = {kind: _factor([(value, predicted) for _, _, value, predicted, k in near if k == kind]) for *_, kind in near}
     runs = tuple(
         Learned(row.id, metric, UNITS[metric], value, predicted, predicted * factors[kind][0], kind)
@@ -103,9 +108,9 @@ def load_calibration(path: Path | None) -> Calibration:
         return shipped
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-        factors = {str(name): (float(f["factor"]), int(f["runs"])) for name, f in data["factors"].items()}
+        factors = {str(name): _read_factor(str(name), f) for name, f in data["factors"].items()}
         base = str(data["base"])
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as fault:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as fault:
         raise UserError([Problem("E-calibration", f"not a calibration: {fault}", fix="rackwright calibrate RUNS.csv")], str(path)) from None
     if base != shipped.version:
         reason = f"made with coefficients {base}, this release has {shipped.version}"
@@ -113,17 +118,42 @@ def load_calibration(path: Path | None) -> Calibration:
     return replace(shipped, factors=factors)
 
 
+def check_target(path: Path, runs: Path) -> None:
+    """Raises UserError where writing a calibration there would destroy the runs, or anything else that is no calibration."""
+    if not path.exists() or (path.is_file() and not path.stat().st_size):
+        return
+    try:
+        known = not path.samefile(runs) and {"base", "factors"} <= json.loads(path.read_text(encoding="utf-8")).keys()
+    except (OSError, ValueError, AttributeError, RecursionError):
+        known = not path.is_file()  # write_text says why that cannot be written
+    if not known:
+        reason = f"{path} is there and is no calibration; it was left as it is"
+        raise UserError([Problem("E-calibration", reason, fix="-o FILE.json")], str(path))
+
+
+def _read_factor(name: str, said: Any) -> tuple[float, int]:
+    factor, n = float(said["factor"]), int(said["runs"])
+    if not 1 / FARTHEST <= factor <= FARTHEST or n < 0:
+        raise ValueError(f"{name}: a factor of {factor:g} from {n} runs")
+    return factor, n
+
+
 def _rows(path: Path) -> Sequence[Row]:
     try:
         rows = read_file(path)
-    except OSError as fault:
-        raise UserError(
-            [Problem("E-runs", fault.strerror or str(fault), fix="a CSV file with the columns of the shipped rows")], str(path)
-        ) from None
+    except (OSError, BrokenCell) as fault:
+        reason = getattr(fault, "strerror", None) or str(fault)
+        raise UserError([Problem("E-runs", reason, fix="a CSV file with the columns of the shipped rows")], str(path)) from None
     name = path.stem if path.stem in FILES else next((file for column, file in TELLING.items() if rows and column in rows[0].cells), "")
     if not name:
         raise UserError([_nothing(path)], str(path))
-    return [replace(row, csv=name) for row in rows]
+    return [replace(row, csv=name if path.stem in FILES else _kind(name, row)) for row in rows]
+
+
+def _kind(name: str, row: Row) -> str:
+    """Both files of training memory have the same columns: a run without an adapter and of no fine-tuning is a pre-training."""
+    tuned = row.text("peft_type") or row.lower("method") not in PRETRAINING
+    return name if name != "finetune_memory" or tuned else "training_memory"
 
 
 def _seen(row: Row, known: Iterable[Model]) -> list[tuple[Row, str, Model, Any, float]]:
@@ -153,6 +183,13 @@ def _kin(case: Any) -> str:
 
 def _problem(row: Row, reason: str) -> Problem:
     return Problem("E-run", reason, At() / row.id, mark=Mark(row.line, 1))
+
+
+def _unread(rows: Sequence[Row]) -> Problem:
+    kind = rows[0].csv
+    spoken = {model.metric for model in registry() if kind in model.csv} & set(METRICS[kind]) - set(UNLEARNED)
+    reason = f"{len(rows)} runs ({kind}), and none has a reading that is learned from"
+    return Problem("E-runs", reason, fix=f"learned from: {', '.join(sorted(spoken)) or 'tokens/s and memory, in the other files'}")
 
 
 def _nothing(path: Path) -> Problem:

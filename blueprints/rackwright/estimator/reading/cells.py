@@ -76,12 +76,16 @@ def read(folder: Path) -> list[Row]:
 
 
 def read_file(path: Path, name: str = "") -> list[Row]:
-    """Cells beyond the header are dropped, missing ones are blank."""
+    """Cells beyond the header are dropped, missing ones are blank. A cell too long for any spreadsheet ends the file: raises BrokenCell,
+    with its line."""
     with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
         lines = csv.reader(line.replace("\0", "") for line in file)
-        header = [h.strip() for h in next(lines, [])]
-        return [
-            Row(name or path.stem, i, dict(zip(header, cells, strict=False)))
-            for i, cells in enumerate(lines, start=2)
-            if any(cell.strip() for cell in cells)
-        ]
+        try:
+            header = [h.strip() for h in next(lines, [])]
+            return [
+                Row(name or path.stem, i, dict(zip(header, cells, strict=False)))
+                for i, cells in enumerate(lines, start=2)
+                if any(cell.strip() for cell in cells)
+            ]
+        except csv.Error as fault:
+            raise BrokenCell(f"{path.name} line {lines.line_num}: {fault}") from None
