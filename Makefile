@@ -35,11 +35,11 @@ test: $(STAMP)  ## every test that needs no cloud; those marked engine need pulu
 check: $(STAMP) ## lint, format, types
 	@$(VENV)/bin/ruff check -q . && $(VENV)/bin/ruff format --check -q . && $(VENV)/bin/ty check -q blueprints components sim benchmarks __main__.py
 
-bench: $(STAMP) ## speed and search measured on this machine, accuracy against published runs, peers on the same rows: docs/*.md
-	@$(PY) benchmarks/speed.py
-	@$(PY) benchmarks/search.py
+# A target of speed that this machine misses is said at the end, when every page is written.
+bench: $(STAMP) ## accuracy against published runs, peers on the same rows, search and speed on this machine; renews their docs/*.md
 	@$(PY) benchmarks/accuracy.py --folds
 	@$(PY) benchmarks/peers.py
+	@$(PY) benchmarks/search.py --write; fast=$$?; $(PY) benchmarks/speed.py --write && exit $$fast
 
 peers: $(STAMP) ## llm-analysis and aisimulate on the same rows and the same search: docs/peers.md (installs them under .cache)
 	@$(PY) benchmarks/peers.py

@@ -18,8 +18,9 @@ from statistics import mean, median
 from typing import Any
 
 from peers import ours, questions, searches
-from peers.compare import answered, errors, fitted, gaps_by_table, lines, markdown, percent, table
+from peers.compare import answered, errors, errors_table, fitted, gaps_by_table, lines, percent
 from peers.install import AISIMULATE, FAILURES, LLM_ANALYSIS, Installed, install
+from tables import table
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "peers.md"
@@ -87,7 +88,7 @@ def _training(peer: Installed, rows: Sequence[ours.Row]) -> Iterator[str]:
     made = [(f"{name}, {label}", errors((row.measured, value[row.id, row.metric]) for row in held[name] if (row.id, row.metric) in value))
             for label, value, name in kinds]  # fmt: skip
     body = [(label, str(found.n), *(percent(found, what) for what in ("mean", "median", "bias"))) for label, found in made if found]
-    yield markdown(("share of peak FLOP/s it is told to reach", "rows", "mean", "median", "bias"), body)
+    yield table(("share of peak FLOP/s it is told to reach", "rows", "mean", "median", "bias"), body)
     yield _seconds(said, ours.METRICS["training"])
 
 
@@ -127,8 +128,8 @@ def _serving(peer: Installed, rows: Sequence[ours.Row]) -> Iterator[str]:
 
 
 def _tables(rows: Sequence[ours.Row], said: Side) -> str:
-    gaps = markdown(("gaps", "why", "rows"), ((name, why, str(n)) for name, why, n in gaps_by_table(rows, said.gaps)))
-    return f"{table(lines(rows, said.values))}\n\n{gaps}"
+    gaps = table(("gaps", "why", "rows"), ((name, why, str(n)) for name, why, n in gaps_by_table(rows, said.gaps)))
+    return f"{errors_table(lines(rows, said.values))}\n\n{gaps}"
 
 
 def _alone(rows: Sequence[ours.Row]) -> str:
@@ -136,7 +137,7 @@ def _alone(rows: Sequence[ours.Row]) -> str:
     names = dict.fromkeys(row.table for row in rows)
     made = [(name, errors((row.measured, row.folds) for row in rows if row.table == name)) for name in names]
     body = [(name, str(found.n), percent(found, "mean"), percent(found, "median")) for name, found in made if found]
-    return markdown(("rows", "scored", "our mean", "our median"), body)
+    return table(("rows", "scored", "our mean", "our median"), body)
 
 
 def _seconds(said: Side, metrics: Sequence[str]) -> str:
@@ -145,12 +146,12 @@ def _seconds(said: Side, metrics: Sequence[str]) -> str:
     theirs = ("its answers, mean with what it loads", mean(said.seconds)), ("its answers, median", median(said.seconds))
     body = [(name, f"{1000 * value:.2f}") for name, value in theirs if said.seconds]
     body += [("ours, whole estimates one at a time", f"{each:.2f}"), ("ours, all rows at once, these metrics alone", f"{together:.4f}")]
-    return markdown(("seconds per 1,000 rows", ""), body)
+    return table(("seconds per 1,000 rows", ""), body)
 
 
 def _search(peer: Installed) -> str:
     body = [*_their_search(peer), *_our_search()]
-    return f"{SEARCH}\n\n{markdown(('search', 'seconds', 'found'), body)}"
+    return f"{SEARCH}\n\n{table(('search', 'seconds', 'found'), body)}"
 
 
 SEARCH = (
@@ -187,7 +188,7 @@ def _our_search() -> Iterator[tuple[str, str, str]]:
 def offline() -> str:
     """Our side alone."""
     parts = [_alone(ours.rows(metrics)) for metrics in ours.METRICS.values()]
-    return "\n\n".join([*parts, markdown(("search", "seconds", "found"), _our_search())])
+    return "\n\n".join([*parts, table(("search", "seconds", "found"), _our_search())])
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -201,7 +202,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(offline())
         return 0
     text = page(asked.date, (install(LLM_ANALYSIS), install(AISIMULATE)))
-    asked.out.write_text(text, encoding="utf-8")
+    write_text(asked.out, text)
     print(text)
     return 0
 

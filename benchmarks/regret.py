@@ -121,7 +121,7 @@ def _row(name: str, made: Sequence[Choice]) -> tuple[str, ...]:
 
 def _worst(c: Choice) -> tuple[str, ...]:
     work = " + ".join(f"{tokens:g}" for tokens in c.work)
-    return (c.group.replace("|", "/"), work, str(c.runs), f"{100 * c.regret:.1f}", c.chosen, c.best)
+    return (c.group, work, str(c.runs), f"{100 * c.regret:.1f}", c.chosen, c.best)
 
 
 if __name__ == "__main__":

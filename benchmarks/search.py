@@ -7,26 +7,27 @@ and goals and share one enumeration of machines. Nothing of an answer is kept be
 """
 
 import argparse
-import gc
 import itertools
 import platform
 import resource
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
+from clock import best
 from rackwright.catalog import Catalog
 from rackwright.sizing.layouts import SEARCHED
-from rackwright.sizing.plan import SizingPlan
 from rackwright.sizing.size import size
 from rackwright.spec.load import read
 from rackwright.spec.spec import Spec
+from tables import table
 
 ROOT = Path(__file__).resolve().parents[1]
 RUNS = 5
+PEAK_MB = 500
 TODAY = date(2026, 11, 21)
 AWS = "{cloud: aws, account: '123456789012', capacity: {ordered: [on-demand, spot]}}"
 GCP = "{cloud: gcp, project: my-project, capacity: {ordered: [on-demand, spot, flex-start]}}"
@@ -43,11 +44,9 @@ SERVE = (
 
 @dataclass(frozen=True)
 class Row:
-    """target_s None: told, not asked for."""
-
     name: str
     seconds: float
-    target_s: float | None
+    target_s: float
     note: str = ""
 
 
@@ -69,17 +68,6 @@ def specs() -> Iterator[Spec]:
             yield spec(SERVE.format(model, length, 2 * length, 1 + batch / 64))
 
 
-def timed(work: Callable[[], SizingPlan]) -> tuple[float, SizingPlan]:
-    """Best seconds of RUNS, and the answer."""
-    best, plan = float("inf"), work()
-    for _ in range(RUNS):
-        gc.collect()
-        start = time.perf_counter()
-        plan = work()
-        best = min(best, time.perf_counter() - start)
-    return best, plan
-
-
 def rows(count: int) -> Iterator[Row]:
     catalog = Catalog.default()
     asked = {
@@ -90,7 +78,8 @@ def rows(count: int) -> Iterator[Row]:
     }
     for name, (workload, target_s) in asked.items():
         one = spec(workload)
-        seconds, plan = timed(lambda one=one: size(one, catalog, today=TODAY))
+        plan = size(one, catalog, today=TODAY)
+        seconds = best(lambda one=one: size(one, catalog, today=TODAY), RUNS)
         yield Row(name, seconds, target_s, f"{plan.considered:,} points, {len(plan.fits) + len(plan.rejected):,} candidates")
     many = list(itertools.islice(specs(), count))
     times = []
@@ -121,12 +110,12 @@ def page(measured: list[Row], peak_mb: float) -> str:
     ways = "\n".join(f"| {name} | {words} |" for name, words in SEARCHED.items())
     head = f"{HEAD}\n## What is searched\n\nA pin of the spec replaces a row.\n\n| | |\n|---|---|\n{ways}\n"
     told = f"Measured on {date.today():%Y-%m-%d} with Python {platform.python_version()}, one core, best of {RUNS}, catalog loaded."
-    return f"{head}\n## How long it takes\n\n{told} `make bench` renews this.\n\n{table(measured, peak_mb)}\n"
+    return f"{head}\n## How long it takes\n\n{told} `make bench` renews this.\n\n{shown(measured, peak_mb)}\n"
 
 
-def table(measured: list[Row], peak_mb: float) -> str:
-    rows_ = "\n".join(f"| {row.name} | {row.seconds:.3f} | {row.target_s or 0:.1f} | {row.note} |" for row in measured)
-    return f"| what | seconds | target | |\n|---|---:|---:|---|\n{rows_}\n| peak memory | {peak_mb:.0f} MB | 500 MB | |"
+def shown(measured: list[Row], peak_mb: float) -> str:
+    body = [(row.name, f"{row.seconds:.3f}", f"{row.target_s:.1f}", row.note) for row in measured]
+    return table(("what", "seconds", "target", ""), [*body, ("peak memory", f"{peak_mb:.0f} MB", f"{PEAK_MB} MB", "")])
 
 
 def main() -> int:
@@ -136,10 +125,10 @@ def main() -> int:
     asked = parser.parse_args()
     measured = list(rows(asked.specs))
     peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(table(measured, peak_mb))
+    print(shown(measured, peak_mb))
     if asked.write:
         (ROOT / "docs" / "search.md").write_text(page(measured, peak_mb), encoding="utf-8")
-    return int(any(row.target_s and row.seconds > row.target_s for row in measured) or peak_mb > 500)
+    return int(any(row.seconds > row.target_s for row in measured) or peak_mb > PEAK_MB)
 
 
 if __name__ == "__main__":

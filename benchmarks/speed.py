@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -94,7 +95,8 @@ def main() -> int:
     shown = table(measured)
     print(shown)
     if write:
-        head = f"Measured by `make bench` with Python {platform.python_version()} on {os.cpu_count()} cores; medians of {RUNS} warm runs.\n"
+        machine = f"Python {platform.python_version()} on {os.cpu_count()} cores"
+        head = f"Measured by `make bench` on {date.today():%Y-%m-%d} with {machine}; medians of {RUNS} warm runs.\n"
         (ROOT / "docs" / "bench.md").write_text(f"# Speed\n\n{head}\n{shown}\n", encoding="utf-8")
     missed = [row.name for row in measured if row.target_s and row.seconds > row.target_s]
     for name in missed:

@@ -45,9 +45,9 @@ def _row(name: str, held: Sequence[Point], s: Score, target: tuple[float | None,
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Markdown."""
-    out = ["| " + " | ".join(head) + " |", "| --- |" + " ---: |" * (len(head) - 1)]
-    return "\n".join([*out, *("| " + " | ".join(row) + " |" for row in rows)])
+    """Markdown, the first column to the left. A bar inside a cell becomes a slash."""
+    body = (" | ".join(cell.replace("|", "/") for cell in row) for row in rows)
+    return "\n".join([f"| {' | '.join(head)} |", "| --- |" + " ---: |" * (len(head) - 1), *(f"| {row} |" for row in body)])
 
 
 def out_of_memory(asked: Sequence[tuple[Band, float, bool]]) -> str:
@@ -63,7 +63,7 @@ def residuals(points: Sequence[Point]) -> str:
     rows = []
     for name in dict.fromkeys(t.name for r in rules() for t in r.tables):
         held = [p for p in points if p.table == name]
-        rows += [(name, c.replace("|", "/"), str(n), _percent(e), f"{ratio:.2f}") for c, n, e, ratio in worst(held)]
+        rows += [(name, c, str(n), _percent(e), f"{ratio:.2f}") for c, n, e, ratio in worst(held)]
     return table(("table", "cell", "rows", "mean error", "predicted / measured"), rows)
 
 

@@ -1,11 +1,12 @@
 """Errors of two sides on the rows that both answer, and gaps by reason. Numbers in, numbers out."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import mean, median
 from typing import Any
+
+from tables import table
 
 
 @dataclass(frozen=True)
@@ -40,12 +41,12 @@ class Line:
 def lines(rows: Sequence[Any], theirs: Mapping[tuple[str, str], float]) -> list[Line]:
     """A line for each table, in the order of the rows. theirs: predictions by row id and metric."""
     made = []
-    for table in dict.fromkeys(row.table for row in rows):
-        held = [row for row in rows if row.table == table]
+    for name in dict.fromkeys(row.table for row in rows):
+        held = [row for row in rows if row.table == name]
         both = [row for row in held if (row.id, row.metric) in theirs]
         made.append(
             Line(
-                table,
+                name,
                 len(held),
                 errors((row.measured, theirs[row.id, row.metric]) for row in both),
                 errors((row.measured, row.folds) for row in both),
@@ -89,20 +90,15 @@ def gaps_by_table(rows: Sequence[Any], gaps: Mapping[str, str]) -> list[tuple[st
     return [(t, why, n) for (t, why), n in sorted(counts.items(), key=lambda c: (order.index(c[0][0]), -c[1], c[0][1]))]
 
 
-def markdown(head: Sequence[str], body: Iterable[Sequence[str]]) -> str:
-    rows = [" | ".join(re.sub(r"\|", "/", cell) for cell in row) for row in body]
-    return "\n".join([f"| {' | '.join(head)} |", "| --- |" + " ---: |" * (len(head) - 1), *(f"| {row} |" for row in rows)])
-
-
 HEAD = (
     "rows", "scored", "both", "gaps", "its mean", "its median", "its bias", "our mean", "our median", "in sample: mean", "median",
     "our mean on its gaps",
 )  # fmt: skip
 
 
-def table(made: Iterable[Line]) -> str:
+def errors_table(made: Iterable[Line]) -> str:
     """In percent."""
-    return markdown(HEAD, (_cells(line) for line in made))
+    return table(HEAD, (_cells(line) for line in made))
 
 
 def _cells(line: Line) -> tuple[str, ...]:

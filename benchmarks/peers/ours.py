@@ -1,14 +1,14 @@
 """Our side: the scored rows, what we predict of them, and how long that takes. The one file here that knows rackwright."""
 
-import gc
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
 import fit
 import numpy as np
+from clock import best
 from rackwright.catalog import Catalog
 from rackwright.errors import RackwrightError
 from rackwright.estimator.case import stack
@@ -82,8 +82,8 @@ def seconds_per_1000(metrics: Sequence[str]) -> tuple[float, float]:
     given = [(model, runs(model), calibration().of(model.name, model.kind)) for model in models]
     wanted = {run.row_id for _, held, _ in given for run in held}
     configs = [r.config for r in readings() if r.row.id in wanted and r.config and _answers(r.config)][:TIMED_ROWS]
-    each = best(lambda: [estimate(config) for config in configs]) / max(len(configs), 1)
-    return 1000 * each, 1000 * best(lambda: [_values(*one) for one in given]) / sum(len(held) for _, held, _ in given)
+    each = best(lambda: [estimate(config) for config in configs], RUNS) / max(len(configs), 1)
+    return 1000 * each, 1000 * best(lambda: [_values(*one) for one in given], RUNS) / sum(len(held) for _, held, _ in given)
 
 
 def _answers(config: Any) -> bool:
@@ -94,24 +94,13 @@ def _answers(config: Any) -> bool:
     return True
 
 
-def best(work: Callable[[], Any], times: int = RUNS) -> float:
-    """Seconds of the fastest of so many calls."""
-    found = []
-    for _ in range(times):
-        gc.collect()
-        start = time.perf_counter()
-        work()
-        found.append(time.perf_counter() - start)
-    return min(found)
-
-
 def search(text: str) -> tuple[float, float, int, str]:
     """Seconds of `size` the first time and the best of RUNS, catalog loaded; layouts looked at; the first of its plan in words."""
     spec, catalog = read(text), Catalog.default()
     start = time.perf_counter()
     plan = size(spec, catalog, today=TODAY)
     cold = time.perf_counter() - start
-    seconds = best(lambda: size(spec, catalog, today=TODAY))
+    seconds = best(lambda: size(spec, catalog, today=TODAY), RUNS)
     first = plan.fits[0].candidate if plan.fits else None
     found = f"{first.nodes} x {first.machine}, {first.replicas} replicas of tensor {first.parallelism.tensor}" if first else "nothing fits"
     return cold, seconds, plan.considered, found

@@ -8,9 +8,10 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from peers.compare import answered, errors, fitted, gaps_by_table, lines, markdown, table
+from peers.compare import answered, errors, errors_table, fitted, gaps_by_table, lines
 from peers.install import Installed, Peer, ask, install, telling
 from peers.questions import Gap, asked
+from tables import table
 
 PROGRAM = Path(__file__).parents[2] / "benchmarks" / "peers.py"
 
@@ -56,7 +57,7 @@ def test_both_sides_are_judged_on_the_rows_that_both_answer():
     assert dense.folds.mean == pytest.approx(0.1)
     assert dense.alone.mean == pytest.approx(0.5)
     assert (first.theirs, first.folds, first.scored) == (None, None, 1)
-    assert "| TPOT dense | 2 | 1 | 1 | 20.0 | 20.0 | +20.0 | 10.0 |" in table([dense])
+    assert "| TPOT dense | 2 | 1 | 1 | 20.0 | 20.0 | +20.0 | 10.0 |" in errors_table([dense])
 
 
 def test_a_gap_is_counted_with_its_reason_and_no_number_is_a_gap():
@@ -92,7 +93,7 @@ def test_a_row_of_two_metrics_is_asked_once():
 
 
 def test_cells_cannot_break_the_table():
-    assert markdown(("a", "b"), [("x|y", "1")]).splitlines()[-1] == "| x/y | 1 |"
+    assert table(("a", "b"), [("x|y", "1")]).splitlines()[-1] == "| x/y | 1 |"
 
 
 STUB = """  File "/somewhere/wheel.py", line 251, in download
