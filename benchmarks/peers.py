@@ -20,6 +20,7 @@ from typing import Any
 from peers import ours, questions, searches
 from peers.compare import answered, errors, errors_table, fitted, gaps_by_table, lines, percent
 from peers.install import AISIMULATE, FAILURES, LLM_ANALYSIS, Installed, install
+from rackwright.files import write_text
 from tables import table
 
 ROOT = Path(__file__).parents[1]

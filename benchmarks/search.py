@@ -19,6 +19,7 @@ from pathlib import Path
 
 from clock import best
 from rackwright.catalog import Catalog
+from rackwright.files import write_text
 from rackwright.sizing.layouts import SEARCHED
 from rackwright.sizing.size import size
 from rackwright.spec.load import read
@@ -127,7 +128,7 @@ def main() -> int:
     peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(shown(measured, peak_mb))
     if asked.write:
-        (ROOT / "docs" / "search.md").write_text(page(measured, peak_mb), encoding="utf-8")
+        write_text(ROOT / "docs" / "search.md", page(measured, peak_mb))
     return int(any(row.seconds > row.target_s for row in measured) or peak_mb > PEAK_MB)
 
 

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
+from rackwright.files import write_text
+
 ROOT = Path(__file__).resolve().parents[1]
 RUNS = 5
 CLI = [sys.executable, "-m", "rackwright.cli"]
@@ -97,7 +99,7 @@ def main() -> int:
     if write:
         machine = f"Python {platform.python_version()} on {os.cpu_count()} cores"
         head = f"Measured by `make bench` on {date.today():%Y-%m-%d} with {machine}; medians of {RUNS} warm runs.\n"
-        (ROOT / "docs" / "bench.md").write_text(f"# Speed\n\n{head}\n{shown}\n", encoding="utf-8")
+        write_text(ROOT / "docs" / "bench.md", f"# Speed\n\n{head}\n{shown}\n")
     missed = [row.name for row in measured if row.target_s and row.seconds > row.target_s]
     for name in missed:
         print(f"target missed: {name}", file=sys.stderr)
