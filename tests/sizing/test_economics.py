@@ -1,6 +1,8 @@
 """What serving costs and earns: laws of cost over load, of replicas and of revenue, and what a spec makes of them."""
 
 import math
+import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import assume, given
@@ -180,6 +182,39 @@ def test_replicas_of_p95_are_those_of_the_plan():
     assert e
     assert plan.chosen
     assert e.p95_point.replicas == plan.chosen.candidate.replicas
+
+
+CHAT = serve(more="tpot: {target: 50 ms, percentile: 95}, ttft: {target: 1 s, percentile: 95}, max_context: 8192")
+
+
+def test_of_equal_servers_the_smaller_machines_come_first():
+    plan = size(spec_of(CHAT, GCP), today=TODAY)
+    equal = [f for f in plan.fits if f.usd_per_hour == plan.fits[0].usd_per_hour]
+    sizes = [f.candidate.accelerators_per_node for f in equal]
+    assert len(set(sizes)) > 1
+    assert sizes == sorted(sizes)
+
+
+def test_a_month_that_is_cheaper_in_smaller_steps_is_said():
+    """Two replicas at p95 and one most of the time: a machine of two is paid whole all the time."""
+    spec = spec_of(CHAT, GCP)
+    plan = size(spec, today=TODAY)
+    small, large = plan.fits[0], next(f for f in plan.fits if f.candidate.accelerators_per_node > 1)
+    assert small.usd_per_hour == large.usd_per_hour
+    best = economics_of(spec, plan, Catalog.default())
+    other = economics_of(spec, replace(plan, fits=(large, small)), Catalog.default())
+    assert best
+    assert other
+    assert (best.month.follows_usd or 0) < 0.7 * (other.month.follows_usd or 0)
+    assert best.month.fixed_usd == other.month.fixed_usd == pytest.approx(small.cost_usd and small.cost_usd.p50)
+    assert not any("smaller steps" in w for w in best.warnings)
+    assert any(small.candidate.label in w and "smaller steps" in w for w in other.warnings)
+    assert "paid whole" in dict(sentences(other))["machine"]
+
+
+def test_who_never_breaks_even_reads_what_full_machines_cost_and_earn():
+    e = found(serve(more="tpot: {target: 50 ms}, revenue: 0.01 USD / 1M tokens"))
+    assert re.search(r"even full machines cost [\d.]+ and earn 0.01 USD per million output tokens", dict(sentences(e))["revenue"])
 
 
 def test_scale_to_zero_says_what_it_saves_and_how_long_the_first_waits():

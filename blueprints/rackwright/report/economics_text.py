@@ -7,7 +7,7 @@ from rich.text import Text
 
 from rackwright.report.tables import ranked, say, table, title
 from rackwright.report.words import UNKNOWN, plural, short, span, usd
-from rackwright.sizing.economics import LoadPoint
+from rackwright.sizing.economics import LoadPoint, Returns
 from rackwright.sizing.price_performance import Row
 from rackwright.sizing.serving_economics import Economics
 
@@ -19,7 +19,9 @@ def show_economics(out: Console, e: Economics) -> None:
     """Load, month, revenue, and the same service on other accelerators."""
     title(out, e.spec, f"{e.model} on {e.machine}")
     out.print()
-    made = table("requests/s", "replicas", "full", "USD/h", f"USD per {SOLD[e.unit]}", right=("requests/s", "replicas", "full", "USD/h"))
+    made = table(
+        "requests/s", "replicas", "in use", "USD/h", f"USD per {SOLD[e.unit]}", right=("requests/s", "replicas", "in use", "USD/h")
+    )
     for row in loads(e):
         made.add_row(*row)
     out.print(made)
@@ -28,7 +30,7 @@ def show_economics(out: Console, e: Economics) -> None:
         say(out, label, words)
     out.print(Text("\nthe same service elsewhere, cheapest first, with replicas that are full (p10 to p90)\n", style="bold"))
     rows = [((cost, what, rate, hourly), words) for what, hourly, rate, cost, words in comparison(e)]
-    out.print(ranked(rows, (f"USD per {SOLD[e.unit]}", "accelerators", "requests/s", "USD/h")))
+    out.print(ranked(rows, (f"USD per {SOLD[e.unit]}", "accelerators", "requests/s at most", "USD/h")))
     if words := report_words(e):
         say(out, "reported", words)
     for words in e.warnings:
@@ -62,6 +64,8 @@ def sentences(e: Economics) -> Iterator[tuple[str, str]]:
     """(label, words)."""
     s, m = e.service, e.month
     yield "replica", f"answers {s.requests_per_s:,.3g} requests/s within the goals, a reserve kept; {_evidence(e)}"
+    if s.copies > 1:
+        yield "machine", f"holds {plural(s.copies, 'replica')} and is paid whole, however few of them run"
     yield (
         "traffic",
         (
@@ -69,7 +73,11 @@ def sentences(e: Economics) -> Iterator[tuple[str, str]]:
             f"{plural(e.p95_point.replicas, 'replica')}; {m.mean_replicas:,.1f} in the mean over all hours"
         ),
     )
-    yield "month", f"{usd(m.follows_usd, 0)} with replicas that follow the traffic, {usd(m.fixed_usd, 0)} with those of p95 all the time"
+    follows, fixed = usd(m.follows_usd, 0), usd(m.fixed_usd, 0)
+    words = (
+        f"{follows} for machines with replicas that follow the traffic, {fixed} with those of p95 all the time, which is the plan's price"
+    )
+    yield "month", words + "; what runs beside them is in the plan's bill"
     yield "zero", _zero(e)
     if e.revenue:
         yield "revenue", "; ".join(_revenue(e))
@@ -94,7 +102,7 @@ def _revenue(e: Economics) -> Iterator[str]:
     assert r is not None
     yield f"{usd(r.earned_usd_per_month, 0)} a month at mean traffic, margin {usd(r.margin_usd_per_month, 0)}"
     if r.break_even_requests_per_s is None:
-        never = "is not known" if e.service.usd_per_hour is None else "is never reached: a full replica costs more than it earns"
+        never = "is not known" if e.service.usd_per_hour is None else f"is never reached: {_loss(e, r)}"
         yield f"break-even {never}"
     else:
         yield f"break-even at {r.break_even_requests_per_s:,.3g} requests/s"
@@ -103,6 +111,12 @@ def _revenue(e: Economics) -> Iterator[str]:
     if r.investment_usd is not None:
         back = f"paid back after {r.pay_back_s / 86400:,.0f} days" if r.pay_back_s is not None else "never paid back at this traffic"
         yield f"{usd(r.investment_usd, 0)} invested: {back}"
+
+
+def _loss(e: Economics, r: Returns) -> str:
+    """What a machine that is always full costs and earns, in what is sold."""
+    cost, earned = unit_cost(e.full_point, e), r.usd_per_request * (1e6 / e.service.output_tokens if e.unit == "token" else 1.0)
+    return f"even full machines cost {price(cost)} and earn {price(earned)} USD per {SOLD[e.unit]}"
 
 
 def comparison(e: Economics) -> list[tuple[str, str, str, str, str]]:

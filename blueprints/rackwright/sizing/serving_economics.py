@@ -1,7 +1,7 @@
 """The economics of a serving spec: its chosen machines over load and over a month, its revenue, and the same service elsewhere."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -21,6 +21,10 @@ from rackwright.sizing.service_replica import Asked, replica
 from rackwright.spec.spec import Spec
 from rackwright.spec.workload import Serve
 
+LOOKED_AT = 8
+"""Fits of the plan, the best first, whose month is looked at beside the chosen one's."""
+WORTH_SAYING = 0.05
+"""Of a month's machines, below which a difference is not worth another order."""
 ESTIMATED = {"tensorrt-llm": "trtllm"}
 """Engines by the name the estimator reads, where it is another."""
 
@@ -83,7 +87,11 @@ def economics_of(spec: Spec, plan: SizingPlan, catalog: Catalog, a: Assumptions 
     p95 = fit.speed.requests_per_s or 0.0
     mean = w.mean_requests_per_second or p95 / TRADE.peak_to_mean
     full = s.requests_per_s * s.copies * s.least_machines
-    month = economics.month(s, mean, p95, w.idle, plan.facts.weights_bytes)
+
+    def month_of(other: Fit) -> Month:
+        return economics.month(_service(w, asked, other)[0], mean, p95, w.idle, plan.facts.weights_bytes)
+
+    month = month_of(fit)
     rows = comparison(asked, catalog, (*ACCELERATORS, fit.candidate.accelerator))
     return Economics(
         spec=spec.name,
@@ -104,7 +112,7 @@ def economics_of(spec: Spec, plan: SizingPlan, catalog: Catalog, a: Assumptions 
         report=_report(rows) if asked.architecture.kind == "diffusion" else None,
         assumptions=_assumed(w, asked, a),
         evidence=evidence,
-        warnings=tuple(_warnings(w, s, asked, p95)),
+        warnings=(*_cheaper(month, {f.candidate.label: month_of(f) for f in plan.fits[1:LOOKED_AT]}), *_warnings(w, s, asked, p95)),
     )
 
 
@@ -181,7 +189,16 @@ def _assumed(w: Serve, asked: Asked, a: Assumptions) -> tuple[Assumption, ...]:
     return (*shared, *own)
 
 
-def _warnings(w: Serve, s: Service, asked: Asked, p95: float):
+def _cheaper(chosen: Month, others: Mapping[str, Month]) -> Iterator[str]:
+    """What costs less where replicas follow the traffic: the plan is for p95, where machines of several replicas cost no more."""
+    least = min(((m.follows_usd, name) for name, m in others.items() if m.follows_usd is not None), default=None)
+    if least and chosen.follows_usd is not None and least[0] < chosen.follows_usd * (1 - WORTH_SAYING):
+        usd, name = least
+        saved = chosen.follows_usd - usd
+        yield f"{name} costs {usd:,.0f} USD a month with replicas that follow the traffic, {saved:,.0f} less: it is bought in smaller steps"
+
+
+def _warnings(w: Serve, s: Service, asked: Asked, p95: float) -> Iterator[str]:
     if s.usd_per_hour is None:
         yield "the price of these machines is not published: what they cost is not known"
     if w.max_replicas is not None and s.replicas(p95) > w.max_replicas:
