@@ -10,6 +10,7 @@ rows are scored is benchmarks/scoreable.toml; what is not still has its line, an
 import argparse
 import csv
 import datetime
+import io
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -21,6 +22,7 @@ from typing import Any
 import fit
 import numpy as np
 import regret
+from rackwright.errors import UserError
 from rackwright.estimator.band import band, inverse, plus, scaled
 from rackwright.estimator.case import stack
 from rackwright.estimator.coefficients import PRIOR_ONLY, Calibration, calibration
@@ -31,6 +33,8 @@ from rackwright.estimator.reading.scored import rule_of, unscored
 from rackwright.estimator.result import Band
 from rackwright.estimator.rows import DATA, Reading, Run, cell, readings, runs
 from rackwright.estimator.serving_case import ServingCase
+from rackwright.files import write_text
+from rackwright.problems import Problem
 from scoring import Point
 from tables import HEAD, LEGEND, out_of_memory, report, residuals, table
 
@@ -139,10 +143,12 @@ def _values(model: Model, cases: Sequence[Any], known: Calibration) -> np.ndarra
 
 
 def write(path: Path, made: Sequence[Line]) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        out = csv.writer(file, lineterminator="\n")
-        out.writerow(HEADER)
-        out.writerows(line.cells() for line in made)
+    """In one step: a reader never sees half of it. Raises UserError."""
+    text = io.StringIO()
+    out = csv.writer(text, lineterminator="\n")
+    out.writerow(HEADER)
+    out.writerows(line.cells() for line in made)
+    write_text(path, text.getvalue())
 
 
 def _ran_or_not(made: Sequence[Line]) -> list[tuple[Band, float, bool]]:
@@ -209,6 +215,18 @@ def page(date: str) -> str:
     return "\n".join(parts)
 
 
+def _checked(folder: Path) -> list[Line]:
+    """Lines of a folder that has some; what is not there is told. Raises UserError, BrokenCell, OSError."""
+    there = {path.name for path in folder.iterdir()}
+    gone = [f"{name}.csv" for name in METRICS if f"{name}.csv" not in there]
+    made = lines(folder)
+    if not made:
+        raise UserError([Problem("A-rows", f"no rows in {folder}", fix=f"expected {', '.join(f'{name}.csv' for name in METRICS)}")])
+    if gone:
+        print(f"accuracy: not in {folder}, so not scored: {', '.join(gone)}", file=sys.stderr)
+    return made
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ask.add_argument("--measured", type=Path, default=DATA, help="folder with the seven CSV files")
@@ -216,14 +234,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     ask.add_argument("--folds", action="store_true", help="refit without what is judged, and write docs/accuracy.md")
     ask.add_argument("--date", default=datetime.date.today().isoformat(), help="of the page")
     asked = ask.parse_args(argv)
-    made = lines(asked.measured)
-    if not made:
-        print(f"no rows in {asked.measured}: expected {', '.join(f'{name}.csv' for name in METRICS)}", file=sys.stderr)
+    try:
+        made = _checked(asked.measured)
+        if asked.predictions:
+            write(asked.predictions, made)
+    except (UserError, BrokenCell, OSError) as fault:
+        print(f"accuracy: {fault}", file=sys.stderr)
         return 2
-    if asked.predictions:
-        write(asked.predictions, made)
     if asked.folds:
-        PAGE.write_text(page(asked.date), encoding="utf-8")
+        write_text(PAGE, page(asked.date))
         print(PAGE.read_text(encoding="utf-8"))
         return 0
     print(table(HEAD, report(line.point() for line in made if line.scored)))

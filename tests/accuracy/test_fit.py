@@ -20,6 +20,19 @@ def test_the_same_rows_make_the_same_bytes():
     assert once == again
 
 
+def test_a_fit_that_stops_half_way_leaves_the_file(tmp_path, monkeypatch):
+    file = tmp_path / "coefficients.json"
+    file.write_text('{"models": {}}')
+    monkeypatch.setattr(fit, "FILE", file)
+    monkeypatch.setattr(fit, "document", lambda *_: {"not": object()})
+    with pytest.raises(TypeError):
+        fit.main([])
+    with pytest.raises(SystemExit, match="no model foo"):
+        fit.main(["foo"])
+    assert file.read_text() == '{"models": {}}'
+    assert list(tmp_path.iterdir()) == [file]
+
+
 def test_every_source_is_named_by_its_digest():
     assert set(fit.document([SMALL], {})["sources"]) == {path.name for path in DATA.glob("*.csv")}
 

@@ -118,6 +118,38 @@ def test_the_file_is_what_the_help_says(tmp_path, capsys):
     assert "1 lines" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("target", ["none/out.csv", "."])
+def test_predictions_that_cannot_be_written_are_a_reason_and_not_a_traceback(tmp_path, capsys, target):
+    (tmp_path / "inference_memory.csv").write_text(SMALL["inference_memory"], encoding="utf-8")
+    assert accuracy.main(["--measured", str(tmp_path), "--predictions", str(tmp_path / target)]) == 2
+    assert "cannot be written" in capsys.readouterr().err
+
+
+def test_files_that_are_not_there_are_told(tmp_path, capsys):
+    (tmp_path / "inference_memory.csv").write_text(SMALL["inference_memory"], encoding="utf-8")
+    assert accuracy.main(["--measured", str(tmp_path)]) == 0
+    assert "tpu_training.csv" in (said := capsys.readouterr().err)
+    assert "inference_memory.csv" not in said
+
+
+@pytest.mark.parametrize("what", ["a folder that is not there", "a folder for a file", "a file for the folder"])
+def test_a_folder_that_cannot_be_read_is_a_reason_and_not_a_traceback(tmp_path, capsys, what):
+    (tmp_path / "training_memory.csv").mkdir()
+    (tmp_path / "file").write_text("")
+    folders = {"a folder that is not there": "none", "a folder for a file": ".", "a file for the folder": "file"}
+    assert accuracy.main(["--measured", str(tmp_path / folders[what])]) == 2
+    assert capsys.readouterr().err.startswith("accuracy: ")
+
+
+def test_a_cell_of_any_length_leaves_the_others_scored(tmp_path):
+    text = SMALL["training_throughput"].replace(",thirty,", "," + "9" * 200_000 + ",")
+    (tmp_path / "training_throughput.csv").write_text(text, encoding="utf-8")
+    made = {(line.reading.row.id, line.metric): line for line in accuracy.lines(tmp_path)}
+    assert made["A1", "tokens_per_s_per_accel"].status == "ok"
+    assert made["A2", "tokens_per_s_per_accel"].status == "broken"
+    assert "layers" in made["A2", "tokens_per_s_per_accel"].reason
+
+
 def test_an_empty_folder_is_said_to_be_empty(tmp_path, capsys):
     assert accuracy.main(["--measured", str(tmp_path)]) == 2
     assert "training_throughput.csv" in capsys.readouterr().err

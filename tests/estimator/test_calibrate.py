@@ -7,7 +7,7 @@ from rackwright import UserError
 from rackwright.estimator.calibrate import PRIOR_RUNS, calibrate, check_target, load_calibration
 from rackwright.estimator.coefficients import calibration
 from rackwright.estimator.estimate import estimate
-from rackwright.estimator.reading.cells import read_file
+from rackwright.estimator.reading.cells import LONGEST_CELL, read_file
 from rackwright.estimator.rows import DATA
 
 from tests.estimator.configs import training_data
@@ -121,9 +121,11 @@ def test_only_a_calibration_is_written_over(tmp_path):
     check_target(tmp_path / "new.json", runs)
 
 
-def test_a_cell_longer_than_any_is_named_by_its_line(tmp_path):
+def test_a_cell_of_any_length_costs_only_its_row_and_one_without_end_is_named_by_its_line(tmp_path):
+    found = calibrate(written(tmp_path, faster(1.1), faster(1.1, "OWN2", notes="x" * 200_000), faster(1.1, "OWN3", layers="9" * 200_000)))
+    assert [run.row_id for run in found.runs] == ["OWN1", "OWN2"]
     with pytest.raises(UserError, match="line 2"):
-        calibrate(written(tmp_path, faster(1.1, notes="x" * 200_000)))
+        calibrate(written(tmp_path, faster(1.1, notes="x" * (LONGEST_CELL + 1))))
 
 
 def test_runs_of_which_nothing_is_learned_say_what_is(tmp_path):

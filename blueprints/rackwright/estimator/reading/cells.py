@@ -14,6 +14,8 @@ FILES = (
 BLANK = frozenset({"", "nan", "na", "n/a", "none", "null", "-", "--", "?", "unknown", "not stated", "not published"})
 LONG_NUMBER = re.compile(r"\d[\d,.]{4,}\d")
 """A number of more than five digits in prose is a reading, not a setting."""
+LONGEST_CELL = 2**24
+"""Bytes; a longer one is an unclosed quote."""
 
 
 class BrokenCell(ValueError):
@@ -76,8 +78,8 @@ def read(folder: Path) -> list[Row]:
 
 
 def read_file(path: Path, name: str = "") -> list[Row]:
-    """Cells beyond the header are dropped, missing ones are blank. A cell too long for any spreadsheet ends the file: raises BrokenCell,
-    with its line."""
+    """Cells beyond the header are dropped, missing ones are blank. Raises BrokenCell, with the line, where it is no CSV at all."""
+    csv.field_size_limit(LONGEST_CELL)
     with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
         lines = csv.reader(line.replace("\0", "") for line in file)
         try:
