@@ -61,11 +61,10 @@ def asked(rows: Iterable[Any], words: Callable[[Any], Question]) -> tuple[list[Q
 def training(row: Any, efficiency: float = 0.5) -> Question:
     """For llm-analysis. efficiency: share of peak FLOP/s; its own advice for training is 0.5."""
     case = row.case
-    _refuse(case, row.cells)
+    _refuse(case)
     n, experts = case.network, case.network.experts
-    ffn = (n.expert_ffn if experts else n.ffn) * (
-        1.5 if n.gated else 1
-    )  # it counts two matrices: three of a gated layer keep their weights
+    wide = 1.5 if n.gated else 1.0  # it counts two matrices: three of a gated layer keep their weights
+    ffn = (n.expert_ffn if experts else n.ffn) * wide
     return {
         "gpu": _of(CARDS, row.cells, "hardware", "accelerator not in its list"),
         "efficiency": efficiency,
@@ -88,7 +87,7 @@ def training(row: Any, efficiency: float = 0.5) -> Question:
     }  # fmt: skip
 
 
-def _refuse(case: Any, cells: Mapping[str, str]) -> None:
+def _refuse(case: Any) -> None:
     """Raises Gap for what llm-analysis cannot express."""
     n = case.network
     whole = all(float(x) == int(x) > 0 for x in (case.micro_batch, case.micro_batches, case.replicas))

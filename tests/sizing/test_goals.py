@@ -44,7 +44,9 @@ def test_cost_is_price_times_time():
 
 
 def test_intervals_are_in_order():
-    for f in plan(finetune(), BOTH, GCP).fits:
+    fits = plan(finetune(), BOTH, GCP).fits
+    assert fits
+    for f in fits:
         for i in (f.cost_usd, f.duration_s):
             assert i is None or i.p10 <= i.p50 <= i.p90
 

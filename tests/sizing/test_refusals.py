@@ -10,6 +10,7 @@ from tests.sizing.helpers import AWS, GCP, finetune, labels, lora, plan, rejecti
 
 
 def test_memory_is_asked_on_the_pessimistic_side():
+    assert lora().fits
     for f in lora().fits:
         assert f.memory.fill <= f.memory.max_fill
         assert f.memory.margin_bytes > 0
@@ -69,6 +70,7 @@ def test_the_organisation_sets_limits():
 
 def test_a_box_is_one_machine():
     p = plan(finetune(), AWS, more="blueprint: {kind: box}")
+    assert p.fits
     assert all(f.candidate.nodes == 1 for f in p.fits)
 
 

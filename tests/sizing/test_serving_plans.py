@@ -14,7 +14,9 @@ def test_replicas_follow_traffic():
 
 
 def test_no_replica_is_overrun():
-    for f in plan(serve(rate=200, more="max_context: 8192"), GCP).fits:
+    fits = plan(serve(rate=200, more="max_context: 8192"), GCP).fits
+    assert fits
+    for f in fits:
         assert f.speed.concurrency <= DEFAULT.max_sequences
         assert f.memory.fill <= f.memory.max_fill
 

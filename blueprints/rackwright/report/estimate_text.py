@@ -10,8 +10,8 @@ from rackwright.estimator.calibrate import Learning
 from rackwright.estimator.result import Band, Estimate, NearestRun
 from rackwright.report.tables import say, table
 from rackwright.report.words import span
+from rackwright.sizing.plan import GIB
 
-GIB = 2**30
 TERMS = {"kv": "cache", "reserved": "allocator"}
 
 

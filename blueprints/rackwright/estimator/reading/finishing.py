@@ -39,7 +39,7 @@ def finishing(row: Row, config: TrainingConfig) -> FinishCase:
     if audited:
         case = replace(case, virtual=float(max(1, min(INTERLEAVED, case.network.layers // case.pipeline))))
     trained = tokens / case.sequence
-    every, sequences, skipped = _evaluated(row, trained) if audited else (trained, 0, 0)
+    every, sequences, skipped = _evaluated(row) if audited else (trained, 0, 0)
     times = max(trained / every - skipped, 1.0) if sequences else 0.0
     return FinishCase(case, tokens, times, float(sequences), _year(row), float(audited))
 
@@ -84,7 +84,7 @@ def _card_layout(row: Row, config: TrainingConfig) -> dict[str, Any]:
     return {"hardware": config.hardware.model_copy(update={"count": count}), "layout": layout, "micro_batches": steps, "micro_batch": 1}
 
 
-def _evaluated(row: Row, trained: float) -> tuple[int, int, int]:
+def _evaluated(row: Row) -> tuple[int, int, int]:
     if row.lower("method") == "lora":
         return BENCHMARKS["lora"]
     size = row.number("params_b") or 0.0

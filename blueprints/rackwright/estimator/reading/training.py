@@ -66,7 +66,7 @@ def training(row: Row) -> tuple[TrainingConfig, Shape]:
         raise Unsupported("an inference run among the training rows: memory of a server, not of training")
     found = shape(row)
     sequence = row.count("seq_len") or SEQUENCE
-    split, batch = _split(row, sequence, found), _batch(row)
+    split, batch = _split(row, found), _batch(row)
     config = TrainingConfig.model_validate(
         {
             "id": row.id,
@@ -145,7 +145,7 @@ def _precision(row: Row) -> dict[str, Any]:
     return found
 
 
-def _split(row: Row, sequence: int, found: Shape) -> dict[str, Any]:
+def _split(row: Row, found: Shape) -> dict[str, Any]:
     """tensor, pipeline, ... and what is sharded. Where several are blank, the batch says how many accelerators hold one copy."""
     tensor, pipeline, context, data = (row.count(c) for c in ("tp", "pp", "cp", "dp"))
     accelerators = _count(row)
