@@ -1,0 +1,68 @@
+"""`rackwright estimate` and `calibrate`: broken lines beside good ones, files that are none, what is never written over."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+GOOD = {
+    "kind": "training", "model": "llama-3.1-8b", "hardware": {"accelerator": "H100-80GB", "count": 8},
+    "engine": {"name": "torchtitan"}, "sequence": 8192, "recompute": "selective",
+}  # fmt: skip
+LINES = {
+    "no JSON": "{",
+    "no object": "[]",
+    "a list of kinds": '{"kind": [1]}',
+    "nested without end": "[" * 100_000,
+    "a number of thousands of digits": '{"kind": ' + "9" * 5000 + "}",
+    "a list for a number": json.dumps(GOOD | {"model": {"layers": [1]}}),
+    "a lone half of a character": json.dumps(GOOD | {"model": "\ud800"}),
+    "a law broken": json.dumps(GOOD | {"micro_batches": 3, "global_batch": 8}),
+    "a key twice": '{"kind": "training", "kind": "serving"}',
+}
+
+
+@pytest.mark.parametrize("line", LINES.values(), ids=LINES)
+def test_a_broken_line_is_named_and_the_others_are_answered(rackwright, tmp_path, monkeypatch, line):
+    monkeypatch.chdir(tmp_path)
+    path = Path("runs.jsonl")
+    path.write_bytes(b"\xef\xbb\xbf" + "\r\n".join((json.dumps(GOOD), line, json.dumps(GOOD))).encode())
+    said = rackwright("estimate", path, "--json")
+    found = [json.loads(one) for one in said.out.splitlines()]
+    assert (said.status, [one["ok"] for one in found], found[1]["line"]) == (2, [True, False, True], 2)
+    said = rackwright("estimate", path)
+    assert (said.status, said.out.count("training: fits")) == (2, 2)
+    assert "runs.jsonl:2:1: error E-" in said.err
+    assert len(said.widest) <= 100
+
+
+@pytest.mark.parametrize("text", ["", "\n \n"])
+def test_a_file_without_lines_is_a_problem(rackwright, tmp_path, text):
+    path = tmp_path / "runs.jsonl"
+    path.write_text(text)
+    assert rackwright("estimate", path).status == 2
+    assert json.loads(rackwright("estimate", path, "--json").out)["problems"][0]["code"] == "E-json"
+
+
+def test_a_file_larger_than_a_spec_is_read(rackwright, tmp_path):
+    path = tmp_path / "runs.jsonl"
+    path.write_text(json.dumps(GOOD) + " " * 2_000_000)
+    assert rackwright("estimate", path).status == 0
+
+
+def test_runs_are_not_written_over(rackwright, tmp_path, monkeypatch):
+    from rackwright.estimator.reading.cells import read_file
+    from rackwright.estimator.rows import DATA
+
+    monkeypatch.chdir(tmp_path)
+    row, runs = read_file(DATA / "training_throughput.csv")[0].cells, tmp_path / "runs.csv"
+    with runs.open("w", newline="") as file:
+        csv.writer(file).writerows([row.keys(), row.values()])
+    before = runs.read_bytes()
+    refused = rackwright("calibrate", runs, "-o", runs)
+    assert (refused.status, runs.read_bytes()) == (2, before)
+    assert "E-calibration" in refused.err
+    first, again = (rackwright("calibrate", runs) for _ in range(2))
+    assert (first.status, first.out) == (0, again.out)
+    assert rackwright("calibrate", runs, "-o", "none/x.json").status == 2
