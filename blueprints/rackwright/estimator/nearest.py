@@ -3,10 +3,10 @@
 Distance: absolute logarithms of ratios (size, length, count, load) and steps for what differs in kind, weighted by WEIGHTS.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from math import log
+from math import inf, log
 from typing import Any
 
 import numpy as np
@@ -84,7 +84,7 @@ def nearest(config: Configuration, case: TrainingCase | ServingCase) -> tuple[Ne
 
 
 def _nearest(own: Likeness, metric: str, files: tuple[str, ...]) -> NearestRun | None:
-    found = min(_seen(metric, files), key=lambda s: (distance(own, s.likeness), s.row.id), default=None)
+    found = _closest(own, _seen(metric, files))
     if found is None:
         return None
     row = found.row
@@ -95,6 +95,20 @@ def _nearest(own: Likeness, metric: str, files: tuple[str, ...]) -> NearestRun |
         _predicted(row, metric), round(distance(own, found.likeness), 3), f"{row.text('source')} {row.text('source_path')}".strip(),
         tuple(_differences(own, found.likeness)),
     )  # fmt: skip
+
+
+def _closest(own: Likeness, known: Sequence[Seen]) -> Seen | None:
+    """Least distance, then least id. A row is left as soon as it is farther than the best so far."""
+    best, found = inf, None
+    for one in known:
+        far = 0.0
+        for name, weight in WEIGHTS.items():
+            far += weight * _step(name, own, one.likeness)
+            if far > best:
+                break
+        if found is None or (far, one.row.id) < (best, found.row.id):
+            best, found = far, one
+    return found
 
 
 def distance(a: Likeness, b: Likeness) -> float:
