@@ -86,7 +86,7 @@ def judge(offer: Offer, nodes: int, found: Outcome, goals: Goals, a: Assumptions
         refused = sorted(dict.fromkeys(refused), key=lambda r: -r.distance)
     candidate = offer.candidate(nodes, found.parallelism, found.precision, (found.replicas, found.max_replicas))
     if found.memory is None or any(r.limit not in SOFT or not offer.pinned for r in refused):
-        remedy = "; ".join(dict.fromkeys(r.remedy for r in refused if r.remedy))
+        remedy = refused[0].remedy if len(refused) == 1 else "; ".join(dict.fromkeys(r.remedy for r in refused if r.remedy))
         return Rejected(candidate, tuple(refused), remedy, cost.p50 if cost else None, run.finish.p50 if run.finish else None)
     binding = _binding(found.memory, cost, run.finish, goals)
     return Fit(

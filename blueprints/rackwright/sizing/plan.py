@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import cache
+from functools import cache, cached_property
 
 from pydantic import TypeAdapter
 
@@ -100,6 +100,10 @@ class Parallelism:
         return self.tensor * self.pipeline * self.context * self.data
 
     def __str__(self) -> str:
+        return self._words
+
+    @cached_property
+    def _words(self) -> str:
         parts = [("TP", self.tensor), ("PP", self.pipeline), ("CP", self.context), ("EP", self.expert), ("DP", self.data)]
         named = " ".join(f"{n}{v}" for n, v in parts if v > 1) or "one accelerator"
         named += f" VP{self.virtual}" if self.virtual > 1 else ""
