@@ -36,6 +36,6 @@ def classes(case: ServingCase) -> tuple[str, ...]:
 
 
 MODELS: tuple[Model, ...] = (
-    Model("decode", "tpot_ms", ("inference_throughput",), DecodeCoefficients, _tpot_ms, classes, lambda case: True),
-    Model("ttft", "ttft_ms", ("inference_throughput",), TtftCoefficients, _ttft_ms, classes, lambda case: True, loss_scale=0.3),
+    Model("decode", "tpot_ms", ("inference_throughput",), DecodeCoefficients, _tpot_ms, classes, lambda case: True, leeway=0.5),
+    Model("ttft", "ttft_ms", ("inference_throughput",), TtftCoefficients, _ttft_ms, classes, lambda case: True, loss_scale=0.3, leeway=0.5),
 )

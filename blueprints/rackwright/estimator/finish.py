@@ -155,6 +155,6 @@ def _applies(case: Any) -> bool:
 MODELS = (
     Model(
         "finish", metric="time_to_train_min", csv=("time_to_train",), kind=FinishCoefficients,
-        predict=time_to_train_min, classes=_classes, applies=_applies,
+        predict=time_to_train_min, classes=_classes, applies=_applies, leeway=0.5,
     ),
 )  # fmt: skip

@@ -178,5 +178,6 @@ MODELS = (
         classes=_classes,
         applies=lambda case: not case.adapter,
         loss_scale=0.1,
+        leeway=0.7,
     ),
 )

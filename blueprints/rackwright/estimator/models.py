@@ -24,6 +24,9 @@ class Model:
     applies: Callable[[Any], bool]
     loss_scale: float = 0.1
     """Residuals (log) beyond this count linearly, not squared."""
+    leeway: float = 1.0
+    """Of the spreads of its coefficients, what the fit may use. Below 1 where runs that no fold has seen the like of (a family, an engine,
+    later years left out) are missed by less, and grouped folds by no more, when the priors are held to."""
 
 
 def registry() -> tuple[Model, ...]:

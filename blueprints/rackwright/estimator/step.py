@@ -206,6 +206,6 @@ def applies(case: Any) -> bool:
 MODELS = (
     Model(
         "step", metric="tokens_per_s_per_accel", csv=("training_throughput",), kind=StepCoefficients,
-        predict=tokens_per_s_per_accelerator, classes=classes, applies=applies,
+        predict=tokens_per_s_per_accelerator, classes=classes, applies=applies, leeway=0.7,
     ),
 )  # fmt: skip
