@@ -46,9 +46,7 @@ Gemma 2 (arXiv 2408.00118), Olmo 3 and Command A (their config.json), Jamba (arX
 state-space layer counts as a window of 64."""
 UNTIED = re.compile(r"stablelm|phi-?[12]\b|phi-1[._]5")
 """Families with a head of their own whose names round the size down, so that a tied table would seem to fit (their config.json)."""
-PLAIN = re.compile(
-    r"falcon(?![-_ ]?(h|3|e|mamba))|starcoder2|phi-?[12]\b|phi-1[._]5|nemotron-?4|\bbert|pythia|persimmon|fairseq|galactica"
-)
+PLAIN = re.compile(r"falcon(?![-_ ]?(h|3|e|mamba))|starcoder2|phi-?[12]\b|phi-1[._]5|nemotron-?4|\bbert|pythia|persimmon|fairseq|galactica")
 """Models since then whose feed-forward nets have two matrices (their config.json)."""
 TIED = re.compile(r"command-?r|gemma|\baya\b|smollm")
 """Families without a head of their own."""
