@@ -1,0 +1,44 @@
+"""A plan for a trainer is the estimator's answer for the same configuration: memory on its pessimistic side, time at its median."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from rackwright.estimator.estimate import estimate
+from rackwright.estimator.read import configuration
+from rackwright.sizing.plan import Fit
+from rackwright.sizing.recipe import ADAPTERS, FULL
+
+from tests.sizing.helpers import AWS, finetune, plan
+
+SHARDS = ("none", "zero1", "zero2", "zero3")
+
+
+def alone(fits: tuple[Fit, ...], most: int = 5) -> Iterator[Fit]:
+    """One machine of each kind: the links of several are the catalog's here, and the vendor's reference server's there."""
+    kinds = {f.candidate.machine: f for f in reversed(fits) if f.candidate.nodes == 1}
+    yield from [kinds[name] for name in sorted(kinds)][:most]
+
+
+def same(fit: Fit, base: str, adapter: str) -> dict[str, Any]:
+    """The chosen way, as a line of `rackwright estimate`. A plan expects experts to be loaded as real routers load them."""
+    c, p = fit.candidate, fit.candidate.parallelism
+    layout = {"tensor": p.tensor, "pipeline": p.pipeline, "virtual": p.virtual, "context": p.context, "expert": p.expert, "data": p.data}
+    return {
+        "kind": "training", "model": base, "sequence": 4096, "micro_batch": p.micro_batch, "global_batch": 64, "recompute": p.recompute,
+        "routing": "real", "hardware": {"accelerator": c.accelerator, "count": c.accelerators, "per_node": c.accelerators_per_node},
+        "layout": {**layout, "shard": SHARDS[p.zero_stage]}, "engine": {"name": FULL if adapter == "none" else ADAPTERS},
+        **({} if adapter == "none" else {"adapter": {"type": adapter}}),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("base", "adapter"), [("llama-3.1-8b", "none"), ("llama-3.1-8b", "lora"), ("llama-3.1-70b", "qlora"), ("mixtral-8x7b", "qlora")]
+)
+def test_the_search_asks_the_estimators_formulas(base, adapter):
+    fits = list(alone(plan(finetune(base, adapter), AWS).fits))
+    assert fits
+    for fit in fits:
+        found = estimate(configuration(same(fit, base, adapter)))
+        assert fit.memory.total_bytes == pytest.approx(found.peak_memory_bytes.p90, rel=1e-3), fit.candidate.label
+        assert fit.speed.tokens_per_s == pytest.approx(found.tokens_per_s.p50, rel=1e-3), fit.candidate.label
