@@ -174,3 +174,19 @@ def test_every_field_has_its_case():
     fields = {f"{name}.{f}" for name, model in (*parts.items(), ("adapter", Adapter)) for f in model.model_fields}
     fields |= set(TrainingConfig.model_fields) - {*parts, "kind", "id"}
     assert fields - {case[0] for case in CASES} == set()
+
+
+@pytest.mark.parametrize(("changed", "said"), [
+    ({"layout": {"shard": "hsdp"}}, "--num-distributed-optimizer-instances 8"),
+    ({"layout": {"shard": "zero3"}}, "--data-parallel-sharding-strategy optim_grads_params --ckpt-format fsdp_dtensor"),
+    ({"layout": {"shard": "zero3"}}, "--use-distributed-optimizer --no-gradient-accumulation-fusion"),
+    ({"layout": {"shard": "zero2"}}, "--data-parallel-sharding-strategy optim_grads "),
+    ({"offload": ["activations"]}, "--fine-grained-activation-offloading --offload-modules attn_norm core_attn attn_proj mlp_norm"),
+    ({"offload": ["optimizer"]}, "--optimizer-cpu-offload --overlap-cpu-optimizer-d2h-h2d --use-precision-aware-optimizer"),
+])  # fmt: skip
+def test_megatron_is_told_all_that_a_choice_needs(changed, said):
+    assert said in estimate(training_data(**MEGATRON, **changed)).launch["megatron"]
+
+
+def test_a_schedule_that_megatron_lacks_has_no_command_of_it():
+    assert set(estimate(training_data(**{**PIPED, **w(PIPED, schedule="dualpipe")})).launch) == {"torchrun"}
