@@ -9,7 +9,7 @@ LARGEST_PARAMETERS = 3e9
 MEMORY_SHARE, COMPUTE_SHARE = 0.7, 0.3
 """Of nameplate bandwidth and of nameplate matrix peak; rackwright's choice 2026-11, not measured."""
 FREE_MEMORY = 0.8
-"""Of the machine's memory, for weights and cache."""
+"""Of the machine's memory, for weights and cache; rackwright's choice 2026-11."""
 
 
 @dataclass(frozen=True)
