@@ -8,10 +8,5 @@ def name(c: Candidate) -> str:
     return what if c.topology else f"{what} ({c.accelerators} x {c.accelerator})"
 
 
-def spread(c: Candidate) -> bool:
-    """Whether the job leaves one scale-up unit: one machine, or one TPU slice, whose hosts share one interconnect."""
-    return c.slices > 1 if c.topology else c.nodes > 1
-
-
 def usd(amount: float) -> str:
     return f"{amount:,.2f} USD" if amount < 100 else f"{amount:,.0f} USD"

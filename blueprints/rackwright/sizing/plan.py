@@ -178,6 +178,11 @@ class Candidate:
         return self.nodes * self.accelerators_per_node
 
     @property
+    def is_spread(self) -> bool:
+        """Whether the job leaves one scale-up unit: one machine, or one TPU slice, whose hosts share one interconnect."""
+        return self.slices > 1 if self.topology else self.nodes > 1
+
+    @property
     def label(self) -> str:
         """Unique among candidates of one plan: what, how many, where, how bought."""
         slices = f"{self.slices} x {self.accelerator} {self.topology} on {self.machine}"

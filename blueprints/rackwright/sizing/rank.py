@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from rackwright.sizing.naming import name, spread, usd
+from rackwright.sizing.naming import name, usd
 from rackwright.sizing.plan import Candidate, Fit, Interval, Rejected, SizingPlan, Speed
 
 HOUR = 3600.0
@@ -20,7 +20,7 @@ def ranked(fits: Iterable[Fit], order: dict[tuple, tuple[int, int]], optimize_fo
         cost = f.cost_usd.p50 / best_cost if f.cost_usd else float("inf")
         time = f.time_s / best_time
         score = {"cost": (cost, time), "time": (time, cost), "balanced": (cost * time, cost)}[optimize_for]
-        several = vertical_first and optimize_for != "time" and spread(f.candidate)
+        several = vertical_first and optimize_for != "time" and f.candidate.is_spread
         hourly = f.usd_per_hour if f.usd_per_hour is not None else float("inf")
         objective = tuple(round(s, 6) for s in score)
         borrowed = f.candidate.price_region != f.candidate.region  # the price of another place: behind the place that has its own

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from rackwright.sizing.naming import name, spread, usd
+from rackwright.sizing.naming import name, usd
 from rackwright.sizing.plan import Candidate, Fit, Limit, Rejected, Rejection
 
 HOUR = 3600.0
@@ -19,7 +19,7 @@ def scaling(fits: Sequence[Fit], rejected: Sequence[Rejected], serves: bool, opt
         return " ".join(_pinned(chosen, rejected))
     if serves:
         return " ".join((*_replicas(chosen), *_smaller(chosen, fits, rejected)))
-    if spread(chosen.candidate):
+    if chosen.candidate.is_spread:
         return " ".join((*_horizontal(chosen, fits, rejected, optimize_for), *_more(chosen, fits, rejected)))
     return " ".join((*_vertical(chosen, fits), *_smaller(chosen, fits, rejected), *_more(chosen, fits, rejected)))
 
@@ -52,7 +52,7 @@ def _vertical(chosen: Fit, fits: Sequence[Fit]) -> Iterator[str]:
     unit = "slice is enough: its hosts share one interconnect" if c.topology else "machine is enough"
     yield f"Vertical: one {unit}."
     yield f"{name(c)} takes {answer(chosen)} and fills {chosen.memory.fill * 100:.0f} % of its accelerator memory."
-    several = [(f.cost_usd.p50, rank, f) for rank, f in enumerate(fits, 1) if f.cost_usd and spread(f.candidate)]
+    several = [(f.cost_usd.p50, rank, f) for rank, f in enumerate(fits, 1) if f.cost_usd and f.candidate.is_spread]
     cost, rank, cheapest = min(several, key=lambda row: row[:2], default=(0.0, 0, chosen))
     if chosen.cost_usd and rank and cost < chosen.cost_usd.p50:
         other = f"rank {rank}, {name(cheapest.candidate)}, costs {usd(cost)} instead of {usd(chosen.cost_usd.p50)}"
@@ -62,7 +62,7 @@ def _vertical(chosen: Fit, fits: Sequence[Fit]) -> Iterator[str]:
 def _horizontal(chosen: Fit, fits: Sequence[Fit], rejected: Sequence[Rejected], optimize_for: str) -> Iterator[str]:
     c = chosen.candidate
     many = name(c) + ("" if c.fabric == "none" else f" over {c.fabric.upper()}")
-    single = next((f for f in fits if not spread(f.candidate)), None)
+    single = next((f for f in fits if not f.candidate.is_spread), None)
     if c.capacity_id:
         yield f"Horizontal: {c.capacity_id} holds {c.nodes} machines, and the job is spread over all of them."
     elif single is not None:
@@ -85,7 +85,7 @@ def _ask(single: Fit, optimize_for: str) -> str:
 
 def _alone(c: Candidate, rejected: Sequence[Rejected]) -> Iterator[str]:
     """The same machine alone, and the one that comes nearest alone."""
-    alone = [r for r in rejected if not spread(r.candidate) and r.candidate.capacity == c.capacity and _number(r)]
+    alone = [r for r in rejected if not r.candidate.is_spread and r.candidate.capacity == c.capacity and _number(r)]
     same = next((r for r in alone if r.candidate.machine == c.machine), None)
     near = next((r for r in alone if r.distance < float("inf")), None)
     for r in dict.fromkeys(filter(None, (same, near))):
@@ -101,7 +101,9 @@ def _smaller(chosen: Fit, fits: Sequence[Fit], rejected: Sequence[Rejected]) -> 
 
     def smaller(item: Fit | Rejected) -> bool:
         o = item.candidate
-        return o.capacity == c.capacity and not spread(o) and o.machine + o.topology != c.machine + c.topology and 0 < hourly(item) < below
+        return (
+            o.capacity == c.capacity and not o.is_spread and o.machine + o.topology != c.machine + c.topology and 0 < hourly(item) < below
+        )
 
     would = max(filter(smaller, fits), key=hourly, default=None)
     fails = max((r for r in rejected if smaller(r) and _number(r)), key=hourly, default=None)
