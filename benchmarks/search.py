@@ -3,8 +3,8 @@
     python benchmarks/search.py [--specs N] [--write]      --write renews docs/search.md
 
 The whole catalog: both clouds, every machine, every way of buying that a spec can ask for. The 1,000 specs differ in model, lengths, batch
-and goals and share one enumeration of machines. Nothing of an answer is kept between two questions. Seconds are of one core (CPU time of
-the process, which runs one thread), so that what else the machine does shows little.
+and goals and share one enumeration of machines. Nothing of an answer is kept between two questions. The many specs are timed by
+the processor (the search is one thread), so that what else the machine does shows little.
 """
 
 import argparse
@@ -111,7 +111,10 @@ def page(measured: list[Row], peak_mb: float) -> str:
     """docs/search.md."""
     ways = "\n".join(f"| {name} | {words} |" for name, words in SEARCHED.items())
     head = f"{HEAD}\n## What is searched\n\nA pin of the spec replaces a row.\n\n| | |\n|---|---|\n{ways}\n"
-    told = f"Measured on {date.today():%Y-%m-%d} with Python {platform.python_version()}, CPU seconds of one core, best of {RUNS}, catalog loaded."
+    told = (
+        f"Measured on {date.today():%Y-%m-%d} with Python {platform.python_version()}, one core, catalog loaded: best of {RUNS} by the "
+        "clock, the many specs by processor time."
+    )
     return f"{head}\n## How long it takes\n\n{told} `make bench` renews this.\n\n{shown(measured, peak_mb)}\n"
 
 
