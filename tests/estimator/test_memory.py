@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rackwright.estimator.case import TrainingCase
+from rackwright.estimator.coefficients import calibration
 from rackwright.estimator.memory import (
     MODELS,
     MemoryCoefficients,
-    allocated_bytes,
-    largest_context,
-    largest_micro_batch,
     outside_bytes,
     peak_bytes,
     training_memory,
 )
 from rackwright.estimator.network import Network
+from rackwright.estimator.predict import Training
 
 from tests.estimator.memory_cases import GIB, PRIOR, case, network
 
@@ -42,11 +42,9 @@ def test_priors_alone_come_within_a_tenth_of_published_peaks(gib, model, said):
     assert peak_bytes(case(model, **said), PRIOR) / GIB == pytest.approx(gib, rel=0.1)
 
 
-def test_allocated_is_what_is_left_without_the_reserve():
-    c = case()
-    terms = training_memory(c, PRIOR)
-    assert allocated_bytes(c, PRIOR) == terms.total - terms.reserved
-    assert terms.reserved == pytest.approx(PRIOR.reserved * allocated_bytes(c, PRIOR) + PRIOR.reserved_gib * GIB)
+def test_the_reserve_is_a_share_of_what_is_allocated_and_a_constant():
+    terms = training_memory(case(), PRIOR)
+    assert terms.reserved == pytest.approx(PRIOR.reserved * (terms.total - terms.reserved) + PRIOR.reserved_gib * GIB)
 
 
 cases = st.builds(
@@ -176,21 +174,26 @@ def test_many_layouts_at_once_are_the_single_ones(model):
         assert float(peak_bytes(case(model, tensor=t, pipeline=p, micro_batches=16.0), PRIOR)) == pytest.approx(value)
 
 
+def predicted(c: TrainingCase) -> Training:
+    """With the coefficients of this file's other tests."""
+    return replace(Training.of(c, calibration()), coefficients=PRIOR)
+
+
 def test_the_largest_micro_batch_fits_and_the_next_does_not():
     c, limit = case(shards=8.0, zero_stage=3.0), 60e9
-    most = largest_micro_batch(c, PRIOR, limit)
+    most = predicted(c).largest_micro_batch(limit)
     peaks = [float(peak_bytes(replace(c, micro_batch=float(b)), PRIOR)) for b in (most, most + 1)]
     assert peaks[0] <= limit < peaks[1]
-    assert largest_micro_batch(case("llama-3.1-70b"), PRIOR, limit) == 0
+    assert predicted(case("llama-3.1-70b")).largest_micro_batch(limit) == 0
 
 
 def test_the_largest_context_is_exact_and_a_multiple_of_the_context_group():
     c, limit = case(shards=8.0, zero_stage=3.0, recompute=2.0, context=8.0, micro_batch=4.0), 60e9
-    most = largest_context(c, PRIOR, limit)
+    most = predicted(c).largest_context(limit)
     peaks = [float(peak_bytes(replace(c, micro_batch=1.0, sequence=float(s)), PRIOR)) for s in (most, most + 8)]
     assert most % 8 == 0
     assert peaks[0] <= limit < peaks[1]
-    assert largest_context(case("llama-3.1-70b"), PRIOR, limit) == 0
+    assert predicted(case("llama-3.1-70b")).largest_context(limit) == 0
 
 
 def test_context_and_communicators_stand_outside_the_allocator():
@@ -203,7 +206,8 @@ def test_a_row_is_compared_with_what_it_read():
     c = case("llama-3.1-8b", pipeline=4.0, micro_batches=16.0)
     read = MODELS[0].predict
     assert read(c, PRIOR) == pytest.approx(peak_bytes(c, PRIOR) / GIB)
-    assert read(replace(c, measures_reserved=0.0), PRIOR) == pytest.approx(allocated_bytes(c, PRIOR) / GIB)
+    terms = training_memory(c, PRIOR)
+    assert read(replace(c, measures_reserved=0.0), PRIOR) == pytest.approx((terms.total - terms.reserved) / GIB)
     last = training_memory(c, PRIOR, stage=3.0).total
     assert read(replace(c, measured_stage=3.0), PRIOR) == pytest.approx(last / GIB)
     assert last < peak_bytes(c, PRIOR)

@@ -11,7 +11,6 @@ import numpy as np
 from rackwright.estimator.activations import in_flight_layers, layer_activation_bytes, whole_scores
 from rackwright.estimator.case import Num, TrainingCase, pick
 from rackwright.estimator.coefficients import fitted
-from rackwright.estimator.largest import largest
 from rackwright.estimator.models import Model
 from rackwright.estimator.rates import WIDE
 from rackwright.estimator.result import MemoryTerms
@@ -74,12 +73,6 @@ def peak_bytes(case: TrainingCase, k: MemoryCoefficients) -> Num:
     return training_memory(case, k).total
 
 
-def allocated_bytes(case: TrainingCase, k: MemoryCoefficients) -> Num:
-    """What tensors take at the peak (torch max_memory_allocated)."""
-    terms = training_memory(case, k)
-    return terms.total - terms.reserved
-
-
 def outside_bytes(case: TrainingCase) -> Num:
     """What the device holds beside the allocator: what must be left free, and what nvidia-smi shows on top."""
     groups = sum(np.greater(x, 1).astype(float) for x in (case.tensor, case.pipeline, case.context, case.expert, case.replicas))
@@ -89,18 +82,6 @@ def outside_bytes(case: TrainingCase) -> Num:
 def usable_bytes(case: TrainingCase) -> Num:
     """What the allocator may reserve: device memory as the driver reports it, less what stands outside the allocator."""
     return case.chip.memory_bytes * DRIVER_SHARE - outside_bytes(case)
-
-
-def largest_micro_batch(case: TrainingCase, k: MemoryCoefficients, limit_bytes: float) -> int:
-    """Sequences of the largest micro-batch whose peak is within limit_bytes; 0 when none is. One case, not arrays."""
-    return largest(lambda b: float(peak_bytes(replace(case, micro_batch=float(b)), k)) <= limit_bytes)
-
-
-def largest_context(case: TrainingCase, k: MemoryCoefficients, limit_bytes: float) -> int:
-    """Tokens of the longest sequence, at one per micro-batch, whose peak is within limit_bytes; 0 when none is. A multiple of the
-    context-parallel group. One case, not arrays."""
-    step = max(int(case.context), 1)
-    return largest(lambda x: float(peak_bytes(replace(case, micro_batch=1.0, sequence=float(x * step)), k)) <= limit_bytes) * step
 
 
 def _choose(condition: np.ndarray, yes: MemoryTerms, no: MemoryTerms) -> MemoryTerms:
