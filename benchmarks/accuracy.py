@@ -28,13 +28,14 @@ from rackwright.estimator.case import stack
 from rackwright.estimator.coefficients import PRIOR_ONLY, Calibration, calibration
 from rackwright.estimator.models import Model, registry
 from rackwright.estimator.reading.cells import BrokenCell
-from rackwright.estimator.reading.measured import GIB, METRICS, UNITS, measured
+from rackwright.estimator.reading.measured import METRICS, UNITS, measured
 from rackwright.estimator.reading.scored import rule_of, unscored
 from rackwright.estimator.result import Band
 from rackwright.estimator.rows import DATA, Reading, Run, cell, readings, runs
 from rackwright.estimator.serving_case import ServingCase
 from rackwright.files import write_text
 from rackwright.problems import Problem
+from rackwright.units import GIB
 from scoring import Point
 from tables import HEAD, LEGEND, out_of_memory, report, residuals, table
 

@@ -2,7 +2,8 @@
 
 import pytest
 from rackwright.estimator.reading.cells import BrokenCell, Row
-from rackwright.estimator.reading.measured import GIB, measured
+from rackwright.estimator.reading.measured import measured
+from rackwright.units import GIB
 
 
 def row(csv: str, **cells: str) -> Row:

@@ -9,7 +9,8 @@ import pytest
 from rackwright.catalog import tables
 from rackwright.catalog.read import DATA, Catalog
 from rackwright.catalog.rows import CapacityMode, Fabric
-from rackwright.catalog.table import DATE, GIB
+from rackwright.catalog.table import DATE
+from rackwright.units import GIB
 
 FILES = [
     *(t.file for t in vars(tables).values() if isinstance(t, tables.Table) and t.file not in ("prices.csv", "availability.csv")),

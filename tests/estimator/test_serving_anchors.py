@@ -5,7 +5,8 @@ from rackwright.estimator import serving_memory
 from rackwright.estimator.iteration import DecodeCoefficients, prefill_seconds, token_seconds
 from rackwright.estimator.rows import readings
 from rackwright.estimator.serving_case import ServingCase
-from rackwright.estimator.serving_memory import GIB, Pool, kv_tokens
+from rackwright.estimator.serving_memory import Pool, kv_tokens
+from rackwright.units import GIB
 
 from tests.estimator.serving import served
 

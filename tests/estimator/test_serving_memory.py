@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rackwright.estimator.case import stack
 from rackwright.estimator.serving_memory import (
-    GIB,
     Pool,
     activation_bytes,
     cache_bytes,
@@ -23,6 +22,7 @@ from rackwright.estimator.serving_memory import (
     static_peak_gib,
     weight_bytes,
 )
+from rackwright.units import GIB
 
 from tests.estimator.serving import served
 

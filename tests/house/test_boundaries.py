@@ -13,10 +13,10 @@ ROOT = Path(__file__).parents[2]
 PURE = ROOT / "blueprints" / "rackwright"
 PULUMI = ROOT / "components" / "rackwright_pulumi"
 ORDER = (
-    *("lazy", "problems", "errors", "files", "catalog", "spec", "estimator", "sizing", "compile", "rules", "cost"),
+    *("lazy", "units", "problems", "errors", "files", "catalog", "spec", "estimator", "sizing", "compile", "rules", "cost"),
     *("decision", "kept", "report", "terminal", "scaffold", "session", "cli"),
 )
-"""Rooms of the pure half; each may import those before it. `lazy` and `problems` know nothing of the others."""
+"""Rooms of the pure half; each may import those before it. `lazy`, `units` and `problems` know nothing of the others."""
 TIES = {"report": ("rackwright.terminal.WIDTH", "rackwright.terminal")}
 """To be cut: the width of a terminal is in `problems` too, and `terminal` imports the report's problem text."""
 JOINERS = {"args", "cli", "package", "program", "teardown"}

@@ -12,10 +12,11 @@ from rackwright.catalog import Catalog
 from rackwright.errors import UserError
 from rackwright.report.economics_text import sentences
 from rackwright.sizing import economics
-from rackwright.sizing.economics import HOUR, TRADE, Service
+from rackwright.sizing.economics import TRADE, Service
 from rackwright.sizing.serving_economics import Economics, economics_of
 from rackwright.spec.load import read
 from rackwright.spec.spec import Spec
+from rackwright.units import HOUR
 
 from tests.sizing.helpers import AWS, GCP, TODAY, finetune, serve
 

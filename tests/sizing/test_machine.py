@@ -8,12 +8,13 @@ from hypothesis import strategies as st
 from rackwright.catalog import Catalog
 from rackwright.report.machine_text import sentences
 from rackwright.sizing import machine, power
-from rackwright.sizing.machine import TIB, Tier
+from rackwright.sizing.machine import Tier
 from rackwright.sizing.machine_needs import Need
 from rackwright.sizing.needs import machine_needs, with_machine
 from rackwright.sizing.plan import Parallelism, SizingPlan
 from rackwright.spec.load import read
 from rackwright.spec.spec import Spec
+from rackwright.units import TIB
 
 from tests.sizing.helpers import AWS, GCP, finetune, plan, serve
 

@@ -10,7 +10,7 @@ from rackwright.errors import Bug, CatalogError
 
 Parse = Callable[[str], Any]
 Record = dict[str, Any]
-GIB, MIB, GB = 2**30, 2**20, 10**9
+MIB, GB = 2**20, 10**9
 DATE = re.compile(r"20\d\d(-\d\d(-\d\d)?)?")
 
 

@@ -3,7 +3,6 @@
 from rackwright.catalog.rows import CapacityMode, Fabric
 from rackwright.catalog.table import (
     GB,
-    GIB,
     Parse,
     Table,
     count,
@@ -19,6 +18,7 @@ from rackwright.catalog.table import (
     words,
     yes,
 )
+from rackwright.units import GIB
 
 GBPS = times(1e9 / 8)
 GB_S = times(1e9)

@@ -12,10 +12,11 @@ from rackwright.compile.place import place_want
 from rackwright.compile.pools import accelerator_pool, system_pool
 from rackwright.compile.releases import keda, monitoring
 from rackwright.compile.serving import PORT, WEIGHTS_PATH, Server, server_objects
-from rackwright.compile.storage import GIB, HUB, buckets, grants
+from rackwright.compile.storage import HUB, buckets, grants
 from rackwright.compile.training import cluster_want, namespaces, pins
 from rackwright.compile.versions import SERVER_IMAGES
 from rackwright.compile.wants import BucketWant, IdentityWant, KeyWant, Kind, ManifestWant, PlaceWant, PoolWant, StackPlan
+from rackwright.units import GIB
 
 ACCOUNT = "server"
 NODE_SHARE = 0.6

@@ -10,8 +10,8 @@ from rackwright.errors import UserError
 from rackwright.problems import At, Problem
 from rackwright.sizing.plan import StorageNeed
 from rackwright.spec.workload import TRAINING, Serve
+from rackwright.units import GIB
 
-GIB = 2**30
 MIB = 2**20
 TIB = 2**40
 SCHEMES = {"aws": "s3", "gcp": "gs"}

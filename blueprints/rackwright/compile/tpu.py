@@ -12,9 +12,10 @@ from rackwright.compile.place import place_want
 from rackwright.compile.pools import accelerator_pool, system_pool
 from rackwright.compile.queues import Quota, queues
 from rackwright.compile.releases import jobset, kueue
-from rackwright.compile.storage import GIB, buckets, grants
+from rackwright.compile.storage import buckets, grants
 from rackwright.compile.training import ACCOUNT, cluster_want, namespaces, pins, team_objects
 from rackwright.compile.wants import IdentityWant, KeyWant, Kind, PlaceWant, PoolWant, ReleaseWant, StackPlan
+from rackwright.units import GIB
 
 
 def tpu_plan(draft: Draft) -> StackPlan:

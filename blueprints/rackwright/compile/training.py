@@ -9,7 +9,7 @@ from rackwright.compile.place import place_want
 from rackwright.compile.pools import SYSTEM_IMAGES, accelerator_pool, system_pool
 from rackwright.compile.queues import Quota, aws_levels, queues
 from rackwright.compile.releases import NAMESPACES, efa_plugin, jobset, kueue, monitoring, nvidia_plugin
-from rackwright.compile.storage import GIB, buckets, grants, lustre
+from rackwright.compile.storage import buckets, grants, lustre
 from rackwright.compile.storage_objects import lustre_volume
 from rackwright.compile.versions import KUBERNETES, NODE_RELEASES
 from rackwright.compile.wants import (
@@ -25,6 +25,7 @@ from rackwright.compile.wants import (
     VersionPins,
 )
 from rackwright.spec.infra import PrivateAccess
+from rackwright.units import GIB
 
 ACCOUNT = "trainer"
 

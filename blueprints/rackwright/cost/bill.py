@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from rackwright.catalog.read import Catalog
 from rackwright.compile.wants import Kind, StackPlan
 from rackwright.cost import network, storage
-from rackwright.cost.line import HOURS_PER_MONTH, Line, hourly, monthly
+from rackwright.cost.line import Line, hourly, monthly
 from rackwright.cost.prices import fee_price, machine_price
 from rackwright.sizing.plan import Fit
 from rackwright.spec.spec import Spec
+from rackwright.units import MONTH_H
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Bill:
 
 def bill(stack: StackPlan, fit: Fit, spec: Spec, catalog: Catalog) -> Bill:
     """What a stack costs per hour and in all: the run for training and batch, a month of 730 h for serving or when no duration is known."""
-    hours = HOURS_PER_MONTH if fit.duration_s is None else fit.duration_s.p50 / 3600
+    hours = MONTH_H if fit.duration_s is None else fit.duration_s.p50 / 3600
     covers = "a month of 730 h" if fit.duration_s is None else f"a run of {hours:,.1f} h"
     return Bill(tuple(_lines(stack, fit, spec, catalog, hours)), hours, covers)
 

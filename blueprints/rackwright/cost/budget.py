@@ -2,10 +2,10 @@
 
 from rackwright.compile.wants import StackPlan
 from rackwright.cost.bill import Bill
-from rackwright.cost.line import HOURS_PER_MONTH
 from rackwright.problems import At, Level, Problem
 from rackwright.sizing.plan import Fit
 from rackwright.spec.spec import Spec
+from rackwright.units import MONTH_H
 
 ID = "V-111"
 AT = At() / "goals" / "max_cost"
@@ -20,7 +20,7 @@ def check_budget(bill: Bill, stack: StackPlan, fit: Fit, spec: Spec) -> list[Pro
         words = f"{bill.covers} costs {bill.total_usd:,.0f} USD with network, storage and control plane; the goal is {goal:,.0f}"
         return [Problem(ID, words, AT, "raise the goal, or choose a cheaper fit", Level.WARNING)]
     price, most = fit.candidate.price_usd_per_hour, sum(pool.nodes_max for pool in stack.pools if pool.role == "accelerator")
-    if price is not None and fit.duration_s is None and price * most * HOURS_PER_MONTH > goal:
-        words = f"a month at all {most} machines costs {price * most * HOURS_PER_MONTH:,.0f} USD; the goal is {goal:,.0f}"
+    if price is not None and fit.duration_s is None and price * most * MONTH_H > goal:
+        words = f"a month at all {most} machines costs {price * most * MONTH_H:,.0f} USD; the goal is {goal:,.0f}"
         return [Problem(ID, words, AT, "lower max_replicas, or raise the goal", Level.WARNING)]
     return []

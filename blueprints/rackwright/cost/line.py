@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-HOURS_PER_MONTH = 730.0
-GIB = 2**30
+from rackwright.units import MONTH_H
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,7 @@ def hourly(what: str, quantity: float, unit: str, price: Price, hours: float) ->
 
 def monthly(what: str, quantity: float, unit: str, price: Price, hours: float) -> Line:
     """A line whose price runs by the month of 730 h; shorter runs pay their part."""
-    rate = None if price.usd is None else price.usd * quantity / HOURS_PER_MONTH
+    rate = None if price.usd is None else price.usd * quantity / MONTH_H
     return _line(what, quantity, unit, price, rate, hours)
 
 

@@ -4,7 +4,8 @@ from rackwright.catalog import query
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import CapacityMode
 from rackwright.compile.wants import PlaceWant
-from rackwright.cost.line import GIB, Price
+from rackwright.cost.line import Price
+from rackwright.units import GIB
 
 
 def fee_price(catalog: Catalog, name: str, place: PlaceWant, per: str) -> Price:

@@ -4,11 +4,12 @@ from collections.abc import Iterator
 
 from rackwright.catalog.read import Catalog
 from rackwright.compile.wants import DiskWant, PlaceWant, StackPlan
-from rackwright.cost.line import GIB, Line, by_use, monthly
+from rackwright.cost.line import Line, by_use, monthly
 from rackwright.cost.prices import fee_price, volume_price
 from rackwright.sizing.plan import Fit
 from rackwright.spec.spec import Spec
 from rackwright.spec.workload import TRAINING
+from rackwright.units import GIB
 
 DISKS = {("aws", "balanced"): "ebs-gp3", ("gcp", "balanced"): "pd-balanced", ("gcp", "hyperdisk-balanced"): "hyperdisk-balanced"}
 OBJECTS = {"aws": "s3-standard", "gcp": "gcs-standard"}

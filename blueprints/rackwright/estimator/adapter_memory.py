@@ -16,8 +16,8 @@ from rackwright.estimator.models import Model
 from rackwright.estimator.rates import WIDE
 from rackwright.estimator.result import MemoryTerms
 from rackwright.estimator.states import gathered_bytes, resident, stage_parameters, state_bytes
+from rackwright.units import GIB
 
-GIB = 2**30
 TRAINERS = {"hf": 1.0, "litgpt": 1.0, "torchtune": 1.0, "unsloth": 1.0}
 """Families that speak of full fine-tuning here."""
 CHECKPOINT = 2.0

@@ -14,9 +14,9 @@ from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import FORMATS
 from rackwright.catalog.rows import Accelerator as Row
 from rackwright.estimator.case import Chip, Wires
+from rackwright.units import GIB
 
 DATA = Path(__file__).parent / "data" / "accelerators.csv"
-GIB = 2**30
 
 GENERATIONS = {
     "Volta": "volta", "Pascal": "volta", "Turing": "turing", "Ampere": "ampere", "Ada Lovelace": "ada", "Hopper": "hopper",

@@ -15,8 +15,8 @@ from rackwright.estimator.models import Model
 from rackwright.estimator.rates import WIDE
 from rackwright.estimator.result import MemoryTerms
 from rackwright.estimator.states import gathered_bytes, held_parameters, resident
+from rackwright.units import GIB
 
-GIB = 2**30
 CHECKPOINT = 2.0
 """Bytes per hidden unit: the input of a recomputed layer, 16 bit."""
 OFFLOADED_LAYERS = 2.0

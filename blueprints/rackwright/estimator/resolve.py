@@ -19,6 +19,7 @@ from rackwright.estimator.network import Network
 from rackwright.estimator.parameters import prefix_parameters, prompt_parameters
 from rackwright.estimator.serving_case import ServingCase
 from rackwright.problems import At, Problem
+from rackwright.units import GIB
 
 BYTES = {"fp32": 4.0, "tf32": 4.0, "bf16": 2.0, "fp16": 2.0, "fp8": 1.0, "mxfp8": 1.03125, "int8": 1.01, "fp4": 0.5625, "int4": 0.53}
 """Per weight of a matrix, scales included (mxfp8: one byte per 32; nvfp4: one per 16; int4: groups of 128); nf4: see nf4_bytes."""
@@ -234,7 +235,7 @@ def parts(h: HardwareConfig, numbers: str) -> tuple[Chip, Wires]:
         a = hardware.find(h.accelerator)
     except hardware.UnknownAccelerator as fault:
         raise UserError([Problem("E-accelerator", str(fault), At() / "hardware" / "accelerator")]) from None
-    memory = h.memory_gib * hardware.GIB if h.memory_gib else None
+    memory = h.memory_gib * GIB if h.memory_gib else None
     chip = hardware.chip(a, numbers, memory, h.power_watts)
     return chip, hardware.wires(a, h.per_node, h.scale_up_gb_s, h.scale_up_domain, h.scale_out_gb_s, h.count // h.slices)
 

@@ -12,6 +12,7 @@ import numpy as np
 from rackwright.estimator.case import Chip, pick
 from rackwright.estimator.network import Network
 from rackwright.estimator.result import MemoryTerms
+from rackwright.units import GIB
 
 Num = Any
 
@@ -42,7 +43,7 @@ RECOMPUTE_KEEPS = 0.2
 """Of those activations with full recompute; rackwright's choice 2026-11."""
 FORWARD_KEEPS = 0.1
 """Of those activations at once in a forward pass, which frees as it goes; rackwright's choice 2026-11."""
-FIXED_BYTES = 1.2 * 2**30
+FIXED_BYTES = 1.2 * GIB
 """Context and libraries of one process; vLLM start-up logs: 0.3 to 1.8 GiB outside torch."""
 
 

@@ -13,8 +13,8 @@ from rackwright.estimator.coefficients import fitted
 from rackwright.estimator.models import Model
 from rackwright.estimator.result import MemoryTerms
 from rackwright.estimator.serving_case import ServingCase
+from rackwright.units import GIB
 
-GIB = 2**30
 ACTIVATION_BYTES = 2.0
 """Activations are 16 bit whatever the weights are."""
 HIDDEN_COPIES, FFN_COPIES = 3.0, 3.0

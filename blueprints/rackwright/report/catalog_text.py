@@ -10,8 +10,8 @@ from rackwright.catalog import Catalog, models
 from rackwright.errors import UserError
 from rackwright.problems import Problem
 from rackwright.report.words import UNKNOWN, count, gib, money
-from rackwright.sizing.plan import GIB
 from rackwright.spec.shape import did_you_mean
+from rackwright.units import GIB
 
 
 @dataclass(frozen=True)

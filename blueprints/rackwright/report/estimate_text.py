@@ -10,7 +10,7 @@ from rackwright.estimator.calibrate import Learning
 from rackwright.estimator.result import Band, Estimate, NearestRun
 from rackwright.report.tables import say, table
 from rackwright.report.words import span
-from rackwright.sizing.plan import GIB
+from rackwright.units import GIB
 
 TERMS = {"kv": "cache", "reserved": "allocator"}
 

@@ -8,8 +8,9 @@ import vl_convert
 
 from rackwright.report.groups import Group, groups, runner_up
 from rackwright.report.words import TERMS, machines, short, span, usd
-from rackwright.sizing.plan import GIB, Fit, SizingPlan
+from rackwright.sizing.plan import Fit, SizingPlan
 from rackwright.spec.spec import Spec
+from rackwright.units import GIB
 
 alt: Any = altair  # its annotations do not know what its decorators add
 WIDE, NARROW = 940, 340

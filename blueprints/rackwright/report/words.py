@@ -1,6 +1,7 @@
 """Numbers as people read them. Unknown is said, never shown as zero."""
 
-from rackwright.sizing.plan import GIB, Candidate, Interval, Limit, Rejection
+from rackwright.sizing.plan import Candidate, Interval, Limit, Rejection
+from rackwright.units import GIB
 
 UNKNOWN = "not published"
 ALLOWED = {Limit.DEADLINE, Limit.BUDGET, Limit.TTFT, Limit.TPOT, Limit.ORGANISATION, Limit.RUN_LIMIT, Limit.BLUEPRINT}

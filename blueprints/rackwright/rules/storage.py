@@ -6,8 +6,8 @@ from rackwright.catalog.read import Catalog
 from rackwright.compile.wants import DiskWant, StackPlan
 from rackwright.problems import At, Level
 from rackwright.rules.registry import Broken, accelerators, pools, rule
+from rackwright.units import GIB
 
-GIB = 2**30
 LUSTRE_GUIDE = "https://docs.aws.amazon.com/fsx/latest/LustreGuide/ssd-storage.html"
 PERSISTENT_TIERS = (125, 250, 500, 1000)
 GP3_LEAST_IOPS, GP3_MOST_IOPS, GP3_MOST_MIB_S, GP3_IOPS_PER_MIB_S, GP3_IOPS_PER_GIB = 3000, 80000, 2000, 4, 500

@@ -5,7 +5,8 @@ from functools import partial
 
 from rackwright.estimator.finish import CHECKPOINT_PAUSE_S, FAILURE_HOURS, RESTART_S
 from rackwright.sizing.known import known, listed
-from rackwright.sizing.plan import GIB, Assumption
+from rackwright.sizing.plan import Assumption
+from rackwright.units import GIB, MONTH_H
 
 LLAMA3 = "Llama 3 report 2024, arXiv 2407.21783"
 OWN = "rackwright's choice 2026-11, not measured"
@@ -64,7 +65,7 @@ class Assumptions:
     )
     max_utilisation: float = _known(0.8, "of prefill time", f"{OWN}: queues explode above", scope="serving")
     user_request_interval_s: float = _known(60, "s between requests of one user", OWN, scope="serving")
-    month_h: float = _known(730, "h", "average month", scope="serving")
+    month_h: float = _known(MONTH_H, "h", "average month", scope="serving")
 
     def listed(self, *scopes: str) -> tuple[Assumption, ...]:
         """Those of the scopes and of every scope, in file order, as the plan prints them."""

@@ -11,9 +11,9 @@ from statistics import NormalDist
 
 from rackwright.sizing.known import known
 from rackwright.sizing.replicas import lognormal_sigma
+from rackwright.units import HOUR, MONTH_H
 
 OWN = "rackwright's choice 2026-11, not measured"
-HOUR = 3600.0
 QUANTILES = 199
 """Loads that a month's traffic is cut into, equally likely."""
 
@@ -22,7 +22,7 @@ QUANTILES = 199
 class Trade:
     """What this file does not compute but takes."""
 
-    month_h: float = known(730, "h", "average month")
+    month_h: float = known(MONTH_H, "h", "average month")
     peak_to_mean: float = known(2.5, "busiest hour over mean", f"{OWN}: where mean_requests_per_second is not given")
     boot_s: float = known(150, "s", f"{OWN}: a machine from request to ready node, drivers included")
     image_bytes: float = known(10e9, "bytes pulled", f"{OWN}: a serving image with CUDA, compressed")

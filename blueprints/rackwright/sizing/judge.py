@@ -8,13 +8,13 @@ from rackwright.sizing import storage
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.candidates import Offer
 from rackwright.sizing.outcome import Outcome, at_p80, interval
-from rackwright.sizing.plan import GIB, Fit, Goodput, Interval, Limit, Memory, Rejected, Rejection
+from rackwright.sizing.plan import Fit, Goodput, Interval, Limit, Memory, Rejected, Rejection
 from rackwright.sizing.rank import why
 from rackwright.spec.spec import Spec
+from rackwright.units import GIB, HOUR
 
 SOFT = {Limit.DEADLINE, Limit.BUDGET, Limit.TTFT, Limit.TPOT, Limit.THROUGHPUT, Limit.PRICE}
 """What a pin may overrule; everything else is certain failure or the organisation's word."""
-HOUR = 3600.0
 
 
 @dataclass(frozen=True)

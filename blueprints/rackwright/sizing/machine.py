@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from rackwright.sizing.known import known
 from rackwright.sizing.machine_needs import FileSystem
+from rackwright.units import TIB
 
 OWN = "rackwright's choice 2026-11, not measured"
-GIB, TIB = 2.0**30, 2.0**40
 
 
 @dataclass(frozen=True)

@@ -11,15 +11,16 @@ from rackwright.sizing import machine, power, storage
 from rackwright.sizing.assumptions import DEFAULT, Assumptions
 from rackwright.sizing.demand import architecture_of
 from rackwright.sizing.known import listed
-from rackwright.sizing.machine import BESIDE, GIB, Tier
+from rackwright.sizing.machine import BESIDE, Tier
 from rackwright.sizing.machine_needs import FileSystem, MachineNeeds, Need, Power
 from rackwright.sizing.plan import Assumption, Fit, SizingPlan
 from rackwright.spec.spec import Spec
 from rackwright.spec.workload import TRAINING, Custom, Finetune, Pretrain, Serve
+from rackwright.units import GIB
 
 SHARED = ("fsx-lustre-persistent2-", "managed-lustre-")
 """Classes that a blueprint can build or a guide names; scratch and previous generations are left out."""
-SSD_BYTES = 375 * 2**30
+SSD_BYTES = 375 * GIB
 """One local SSD of Google Cloud that is added by number (docs.cloud.google.com/compute/docs/disks/local-ssd)."""
 LINE_RATE = 1e-9
 """GB/s per byte/s."""

@@ -9,7 +9,6 @@ from pydantic import TypeAdapter
 from rackwright.sizing.machine_needs import MachineNeeds
 
 PLAN_VERSION = "sizing/1"
-GIB = 2**30
 
 
 class Limit(StrEnum):

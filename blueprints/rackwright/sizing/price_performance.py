@@ -12,10 +12,10 @@ from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import CapacityMode, Machine, Offering
 from rackwright.estimator.result import Band
 from rackwright.sizing import cpu
-from rackwright.sizing.economics import HOUR, cheapest_first, per_million
+from rackwright.sizing.economics import cheapest_first, per_million
 from rackwright.sizing.job import weight_bytes
-from rackwright.sizing.plan import GIB
 from rackwright.sizing.service_replica import Asked, Replica, most_running, replica
+from rackwright.units import GIB, HOUR
 
 ACCELERATORS = (
     "NVIDIA T4", "NVIDIA L4", "NVIDIA L40S", "NVIDIA A100 40GB SXM4", "NVIDIA A100 80GB SXM4", "NVIDIA H100 80GB SXM5",

@@ -4,8 +4,7 @@ from collections.abc import Iterable
 
 from rackwright.sizing.naming import name, usd
 from rackwright.sizing.plan import Candidate, Fit, Interval, Rejected, SizingPlan, Speed
-
-HOUR = 3600.0
+from rackwright.units import HOUR
 
 
 def ranked(fits: Iterable[Fit], order: dict[tuple, tuple[int, int]], optimize_for: str, vertical_first: bool) -> tuple[Fit, ...]:

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from rackwright.sizing.naming import name, usd
 from rackwright.sizing.plan import Candidate, Fit, Limit, Rejected, Rejection
+from rackwright.units import HOUR
 
-HOUR = 3600.0
 LEAST_GAIN = 0.95
 """Of the time, for more machines to be worth a word."""
 

@@ -8,10 +8,11 @@ from rackwright.sizing.demand import CustomJob, Job
 from rackwright.sizing.job import ServingJob, TrainingJob
 from rackwright.sizing.outcome import Outcome, Spread
 from rackwright.sizing.passes import answer_in_passes
-from rackwright.sizing.plan import GIB, Limit, Memory, Rejection
+from rackwright.sizing.plan import Limit, Memory, Rejection
 from rackwright.sizing.serve import best_batch, best_serving
 from rackwright.sizing.target import Machines, Target
 from rackwright.sizing.train import best_training
+from rackwright.units import GIB
 
 OWN_SPREAD = 1.2
 """p90 over median of what a user says of his own runs; rackwright's choice 2026-11."""

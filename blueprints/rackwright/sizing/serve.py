@@ -14,9 +14,10 @@ from rackwright.estimator.coefficients import Calibration
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.job import ServingJob
 from rackwright.sizing.outcome import Outcome
-from rackwright.sizing.plan import GIB, Limit, Memory, Rejection, Speed
+from rackwright.sizing.plan import Limit, Memory, Rejection, Speed
 from rackwright.sizing.replicas import MOST, Loaded, Service, distinct, service, spreads
 from rackwright.sizing.target import Machines, Target, rows_of
+from rackwright.units import GIB
 
 NEVER = 1e9
 """Farther off than anything that can be counted."""

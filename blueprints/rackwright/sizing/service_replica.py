@@ -16,7 +16,7 @@ from rackwright.estimator.predict import Serving
 from rackwright.estimator.resolve import serving_case
 from rackwright.estimator.result import Band, Estimate
 from rackwright.sizing.job import lora_overhead
-from rackwright.sizing.plan import GIB
+from rackwright.units import GIB
 
 MOST_RUNNING = 512
 """Requests at once in one replica that are looked at."""

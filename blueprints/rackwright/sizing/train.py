@@ -11,8 +11,9 @@ from rackwright.sizing.formulas import Seen, scaled
 from rackwright.sizing.job import TrainingJob
 from rackwright.sizing.layouts import Grid, Layouts, enumerate_layouts, why_none
 from rackwright.sizing.outcome import Outcome
-from rackwright.sizing.plan import GIB, Limit, Memory, Parallelism, Rejection, Speed
+from rackwright.sizing.plan import Limit, Memory, Parallelism, Rejection, Speed
 from rackwright.sizing.target import Machines, Target
+from rackwright.units import GIB
 
 
 def best_training(job: TrainingJob, machines: Machines, max_fill: float, c: Calibration) -> list[Outcome]:

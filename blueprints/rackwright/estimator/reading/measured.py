@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from rackwright.estimator.reading.cells import Row
+from rackwright.units import GIB
 
 METRICS = {
     "training_throughput": ("tokens_per_s_per_accel", "peak_memory_gib"),
@@ -18,7 +19,6 @@ UNITS = {
     "tokens_per_s_per_accel": "tokens/s", "peak_memory_gib": "GiB", "time_to_train_min": "min", "accel_hours": "h",
     "output_tok_s_per_accel": "tokens/s", "tpot_ms": "ms", "ttft_ms": "ms", "kv_tokens": "tokens",
 }  # fmt: skip
-GIB = 2.0**30
 DECIMAL_PUBLISHERS = ("Lightning AI",)
 """Their "GB (as printed)" is 10^9 bytes; everybody else's is GiB."""
 
