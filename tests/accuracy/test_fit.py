@@ -2,7 +2,7 @@
 
 import json
 import re
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import fit
 import numpy as np
@@ -84,3 +84,28 @@ def test_a_fit_explains_more_than_its_priors():
     value = np.log([run.measured for run in given])
     missed = [np.abs(np.log(SMALL.predict(case, k)) - value).mean() for k in (SMALL.kind(), fit.fit(SMALL, given))]
     assert missed[1] < missed[0]
+
+
+def test_an_engine_left_out_is_left_out_whole():
+    model = next(m for m in registry() if m.name == "memory")
+    given = runs(model)
+    for fold in fit.folds(model, given, "engine"):
+        assert len({fit.engine(run) for run in fold.held}) == 1
+        held = {run.row_id for run in fold.held}
+        assert fold.coefficients == fit.fit(model, [run for run in given if run.row_id not in held])
+
+
+def test_one_engine_alone_says_nothing_of_another():
+    given = runs(SMALL)
+    assert len({fit.engine(run) for run in given}) == 1
+    assert all(fold.coefficients != SMALL.kind() for fold in fit.judged(SMALL, given))
+
+
+def test_less_leeway_stays_nearer_the_priors():
+    prior, *_ = bounds(SMALL.kind)
+
+    def moved(leeway: float) -> float:
+        found = fit.fit(replace(SMALL, leeway=leeway), runs(SMALL))
+        return float(np.abs(np.log(np.array([getattr(found, f.name) for f in fields(SMALL.kind)]) / prior)).sum())
+
+    assert moved(0.2) < 0.5 * moved(1.0)

@@ -120,3 +120,10 @@ def test_narrow_heads_fill_attention_less():
     narrow = replace(c, network=replace(c.network, head_dim=64, heads=64))
     assert rates(narrow, K).attention == pytest.approx(rates(c, K).attention * (64 / 96) / (128 / 160))
     assert np.all(rates(c, K).narrow == rates(c, K).matrix)
+
+
+def test_attention_of_slow_matrices_is_no_faster_than_their_products():
+    """The lag of attention behind faster matrices, read backwards, must not make it faster than they are on a P100."""
+    chip = replace(case().chip, base_peak_flops=21e12, peak_flops=21e12)
+    found = rates(replace(case(), chip=chip), K)
+    assert float(found.attention) <= float(found.matrix) * 1.0001
