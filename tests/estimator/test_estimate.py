@@ -199,6 +199,13 @@ def test_flags_say_the_configuration():
         assert said in vllm
 
 
+def test_routing_that_nobody_states_is_said():
+    experts = {"model": "mixtral-8x7b", "hardware": {"accelerator": "H100", "count": 64}, "global_batch": 64}
+    assert any("routing" in words for words in estimate(training_data(**experts)).assumptions)
+    assert not any("routing" in words for words in estimate(training_data(**experts, routing="real")).assumptions)
+    assert not any("routing" in words for words in estimate(training_data()).assumptions)
+
+
 def test_the_nearest_run_is_named_with_what_differs():
     e = estimate(training_data())
     run = next(r for r in e.nearest if r.metric == "tokens_per_s_per_accel")

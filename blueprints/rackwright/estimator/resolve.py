@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from rackwright.catalog import models
 from rackwright.catalog.architecture import Architecture, ConfigError, from_fields
 from rackwright.errors import UserError
@@ -279,11 +281,13 @@ def assumed(config: TrainingConfig | ServingConfig, case: TrainingCase | Serving
         ("hardware.scale_out_gb_s", h.scale_out_gb_s, f"{float(wires.scale_out_bytes_per_s) / 1e9:g} GB/s per accelerator"),
     )
     left_out = (f"{name} not given: {value}" for name, given, value in taken if given is None)
-    return (*left_out, *_taken_for(config))
+    return (*left_out, *_taken_for(config, case))
 
 
-def _taken_for(config: TrainingConfig | ServingConfig) -> Iterator[str]:
-    """What is said, but not known as such."""
+def _taken_for(config: TrainingConfig | ServingConfig, case: TrainingCase | ServingCase) -> Iterator[str]:
+    """What is said, but not known as such; and the routing of experts, which a plan takes as real."""
+    if isinstance(config, TrainingConfig) and "routing" not in config.model_fields_set and np.any(case.network.experts):
+        yield f"routing not given: balanced, as benchmarks force it; real routing gives the fullest rank {REAL_IMBALANCE:g} times the mean"
     if engine(config.engine.name, "train" if isinstance(config, TrainingConfig) else "serve").family == "other":
         yield f"engine.name {config.engine.name[:60]!r} is not known: common defaults"
     a, numbers = hardware.find(config.hardware.accelerator), "numbers" if isinstance(config, TrainingConfig) else "weight_numbers"
