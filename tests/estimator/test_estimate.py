@@ -199,6 +199,11 @@ def test_flags_say_the_configuration():
         assert said in vllm
 
 
+def test_few_bits_hold_an_image_model_in_less():
+    whole, fewer = (estimate(PRIOR_ONLY["diffusion"] | {"numbers": n}).memory.weights for n in ("bf16", "int8"))
+    assert whole / 2 <= fewer < whole
+
+
 def test_routing_that_nobody_states_is_said():
     experts = {"model": "mixtral-8x7b", "hardware": {"accelerator": "H100", "count": 64}, "global_batch": 64}
     assert any("routing" in words for words in estimate(training_data(**experts)).assumptions)

@@ -14,13 +14,16 @@ from rackwright.estimator.laws import sample_problems
 from rackwright.estimator.memory import usable_bytes
 from rackwright.estimator.model import network_of
 from rackwright.estimator.nearest import nearest
+from rackwright.estimator.network import Network
 from rackwright.estimator.predict import Serving, Training
 from rackwright.estimator.read import configuration
-from rackwright.estimator.resolve import architecture_of, assumed, parts, refuse, serving_case, training_case
+from rackwright.estimator.resolve import BYTES, NF4, architecture_of, assumed, parts, refuse, serving_case, training_case
 from rackwright.estimator.result import Band, Estimate, MemoryTerms
 
 MAX_FILL = 0.92
 """Of accelerator memory, for samples: published runs above it fail on allocation (sizing.md section 4)."""
+ADAPTER_SHARE = 0.005
+"""Of the weights, what LoRA trains where no layer widths are known: rackwright's choice 2026-11."""
 PRIOR_WORDS = "prior only: no measured run of this kind on accelerators of this kind"
 
 
@@ -115,13 +118,10 @@ def _samples(config: SampleConfig, c: Calibration) -> Estimate:
     n = network_of(architecture_of(config.model))
     chip, _ = parts(config.hardware, config.numbers)
     refuse(sample_problems(config, n))
-    count, adapter = config.hardware.count, config.adapter is not None
-    trainable = 0.005 * n.total if adapter else n.trunk
-    if config.train:
-        memory = samples.training_memory(n, config.batch, trainable, recompute=config.recompute == "full")
-    else:
-        memory = samples.forward_memory(n, config.batch, 2.0 * n.total)
-    seconds = samples.pass_seconds(n, chip, config.batch, config.train, adapter, config.recompute == "full") * config.passes
+    memory = _sample_memory(config, n, config.batch)
+    seconds = (
+        samples.pass_seconds(n, chip, config.batch, config.train, config.adapter is not None, config.recompute == "full") * config.passes
+    )
     taken, peak = band(float(seconds), PRIOR_ONLY), band(float(memory.total), PRIOR_ONLY)
     limit = float(chip.memory_bytes) * MAX_FILL
     return Estimate(
@@ -132,24 +132,26 @@ def _samples(config: SampleConfig, c: Calibration) -> Estimate:
         capacity_bytes=float(chip.memory_bytes),
         fits=peak.p50 <= limit,
         step_s=taken,
-        samples_per_s=inverse(taken, config.batch * count),
+        samples_per_s=inverse(taken, config.batch * config.hardware.count),
         largest_micro_batch=_largest_batch(config, n, chip),
         evidence=PRIOR_WORDS,
         version=c.version,
     )
 
 
-def _largest_batch(config: SampleConfig, n: Any, chip: Chip) -> int:
+def _sample_memory(config: SampleConfig, n: Network, batch: float) -> MemoryTerms:
+    """Of one accelerator. What few bits cannot hold of the weights stays 16 bit."""
+    if config.train:
+        trainable = ADAPTER_SHARE * n.total if config.adapter else n.trunk
+        return samples.training_memory(n, batch, trainable, recompute=config.recompute == "full")
+    each = NF4[True] if config.numbers == "nf4" else BYTES[config.numbers]
+    return samples.forward_memory(n, batch, n.linear * each + (n.total - n.linear) * max(each, 2.0))
+
+
+def _largest_batch(config: SampleConfig, n: Network, chip: Chip) -> int:
     """Samples of the largest batch that fits one accelerator; 0 when none does."""
-
-    def total(batch: float) -> float:
-        if config.train:
-            trainable = 0.005 * n.total if config.adapter else n.trunk
-            return float(samples.training_memory(n, batch, trainable, recompute=config.recompute == "full").total)
-        return float(samples.forward_memory(n, batch, 2.0 * n.total).total)
-
-    each = total(1) - total(0)
-    return max(int((float(chip.memory_bytes) * MAX_FILL - total(0)) / each), 0) if each else 0
+    none, one = (float(_sample_memory(config, n, batch).total) for batch in (0.0, 1.0))
+    return max(int((float(chip.memory_bytes) * MAX_FILL - none) / (one - none)), 0) if one > none else 0
 
 
 def _evidence(b: Band) -> str:
