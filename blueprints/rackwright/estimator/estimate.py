@@ -119,10 +119,8 @@ def _samples(config: SampleConfig, c: Calibration) -> Estimate:
     chip, _ = parts(config.hardware, config.numbers)
     refuse(sample_problems(config, n))
     memory = _sample_memory(config, n, config.batch)
-    seconds = (
-        samples.pass_seconds(n, chip, config.batch, config.train, config.adapter is not None, config.recompute == "full") * config.passes
-    )
-    taken, peak = band(float(seconds), PRIOR_ONLY), band(float(memory.total), PRIOR_ONLY)
+    once = samples.pass_seconds(n, chip, config.batch, config.train, config.adapter is not None, config.recompute == "full")
+    taken, peak = band(float(once * config.passes), PRIOR_ONLY), band(float(memory.total), PRIOR_ONLY)
     limit = float(chip.memory_bytes) * MAX_FILL
     return Estimate(
         id=config.id,
