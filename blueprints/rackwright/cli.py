@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 from datetime import date, datetime
 from importlib.metadata import entry_points, version
+from itertools import repeat
 from pathlib import Path
 from typing import Annotated
 
@@ -200,19 +201,21 @@ def estimate(
     from rackwright.spec.source import read_file
 
     problems: list[Problem] = []
-    for answer in answers(read_file(file, LINES_BYTES), load_calibration(calibrated)):
+    text = read_file(file, LINES_BYTES)
+    shipped = answers(text, load_calibration(None)) if calibrated and not as_json else repeat(None)
+    for answer, ours in zip(answers(text, load_calibration(calibrated)), shipped, strict=False):
         problems += answer.problems[: MOST_SHOWN - len(problems)]
         if as_json:
             emit(json.dumps(answer.as_json(), ensure_ascii=False))
         elif answer.estimate:
-            show_estimate(console(), answer.estimate)
+            show_estimate(console(), answer.estimate, ours.estimate if ours else None)
     if problems:
         raise typer.Exit(BAD_INPUT) if as_json else UserError(problems, str(file))
 
 
 @app.command()
 def calibrate(
-    runs: Annotated[Path, typer.Argument(metavar="RUNS.csv", help="Your own runs, with the columns of the shipped files.")],
+    runs: Annotated[Path, typer.Argument(metavar="RUNS.csv", help="Your own runs; docs/estimate.md shows the columns.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Where the calibration goes.")] = Path("calibration.json"),
     as_json: AsJson = False,
 ) -> None:

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -66,3 +67,43 @@ def test_runs_are_not_written_over(rackwright, tmp_path, monkeypatch):
     first, again = (rackwright("calibrate", runs) for _ in range(2))
     assert (first.status, first.out) == (0, again.out)
     assert rackwright("calibrate", runs, "-o", "none/x.json").status == 2
+
+
+GUIDE = (Path(__file__).parents[2] / "docs" / "estimate.md").read_text(encoding="utf-8")
+
+
+def shown(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", GUIDE, re.DOTALL)
+
+
+def test_the_guide_is_followed_to_the_letter(rackwright, tmp_path, monkeypatch):
+    """Its configurations fit, its program holds, its own runs are learned from and move what is of their class, and nothing else."""
+    monkeypatch.chdir(tmp_path)
+    Path("runs.jsonl").write_text(shown("json")[0])
+    exec(compile(shown("python")[0], "docs/estimate.md", "exec"), {})
+    plain = rackwright("estimate", "runs.jsonl")
+    assert (plain.status, plain.out.count(": fits"), len(plain.widest) <= 100) == (0, 3, True)
+    assert "own runs" not in plain.out
+    for text, moved in zip(shown("csv"), (0, 1), strict=True):
+        Path("mine.csv").write_text(text)
+        learned = rackwright("calibrate", "mine.csv")
+        assert learned.status == 0
+        assert "not read" not in learned.out
+        mine = rackwright("estimate", "runs.jsonl", "--calibration", "calibration.json").out
+        assert (mine.count("own runs  without them"), mine.count("nothing changed")) == (moved, 3 - moved)
+
+
+def test_a_column_that_nothing_reads_is_named(rackwright, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("mine.csv").write_text(shown("csv")[0].replace("accel_count", "num_gpus"))
+    assert "not read  columns that no shipped file has: num_gpus" in rackwright("calibrate", "mine.csv").out
+    assert json.loads(rackwright("calibrate", "mine.csv", "--json").out)["unread"] == ["num_gpus"]
+
+
+def test_numbers_are_written_out_and_say_what_they_are_of(rackwright, tmp_path):
+    path = tmp_path / "runs.jsonl"
+    path.write_text(shown("json")[0])
+    out = rackwright("estimate", path).out
+    assert not re.search(r"\de\+\d", out)
+    assert "tokens/s per accelerator measured" in out
+    assert "context 0" not in out

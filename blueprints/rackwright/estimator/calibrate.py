@@ -18,7 +18,7 @@ from rackwright.estimator.models import Model, registry
 from rackwright.estimator.reading.cells import FILES, BrokenCell, Row, read_file
 from rackwright.estimator.reading.hardware import unknown
 from rackwright.estimator.reading.measured import METRICS, UNITS, measured
-from rackwright.estimator.rows import reading
+from rackwright.estimator.rows import DATA, reading
 from rackwright.problems import At, Mark, Problem
 
 PRIOR_RUNS = 2.0
@@ -58,6 +58,8 @@ class Learning:
     factors: dict[str, tuple[float, int]]
     runs: tuple[Learned, ...]
     problems: tuple[Problem, ...] = ()
+    unread: tuple[str, ...] = ()
+    """Columns that no shipped file has, so that nothing is learned from them."""
 
     def to_text(self) -> str:
         factors = {name: {"factor": factor, "runs": n} for name, (factor, n) in self.factors.items()}
@@ -69,6 +71,7 @@ class Learning:
             **json.loads(self.to_text()),
             "runs": [asdict(run) for run in self.runs],
             "problems": [p.as_json() for p in self.problems],
+            "unread": list(self.unread),
         }
 
 
@@ -98,7 +101,7 @@ def calibrate(path: Path) -> Learning:
         Learned(row.id, metric, UNITS[metric], value, predicted, predicted * factors[kind][0], kind)
         for row, metric, value, predicted, kind in near
     )
-    return Learning(c.version, dict(sorted(factors.items())), runs, tuple(problems))
+    return Learning(c.version, dict(sorted(factors.items())), runs, tuple(problems), _unknown_columns(rows))
 
 
 def load_calibration(path: Path | None) -> Calibration:
@@ -143,11 +146,16 @@ def _rows(path: Path) -> Sequence[Row]:
         rows = read_file(path)
     except (OSError, BrokenCell) as fault:
         reason = getattr(fault, "strerror", None) or str(fault)
-        raise UserError([Problem("E-runs", reason, fix="a CSV file with the columns of the shipped rows")], str(path)) from None
+        raise UserError([Problem("E-runs", reason, fix="a CSV file with the columns that docs/estimate.md shows")], str(path)) from None
     name = path.stem if path.stem in FILES else next((file for column, file in TELLING.items() if rows and column in rows[0].cells), "")
     if not name:
         raise UserError([_nothing(path)], str(path))
     return [replace(row, csv=name if path.stem in FILES else _kind(name, row)) for row in rows]
+
+
+def _unknown_columns(rows: Sequence[Row]) -> tuple[str, ...]:
+    known = {name for file in FILES for row in read_file(DATA / f"{file}.csv")[:1] for name in row.cells}
+    return tuple(name for name in rows[0].cells if name and name not in known)
 
 
 def _kind(name: str, row: Row) -> str:
