@@ -261,7 +261,7 @@ def test_numbers_that_differ_are_never_shown_as_the_same():
     p, candidate = both(), both().chosen.candidate
     missed = Rejected(candidate, (Rejection(Limit.DEADLINE, 168.4, 168.0, "h"),))
     far = replace(p.chosen, candidate=replace(candidate, machine="other", nodes=1), usd_per_hour=1e9)
-    assert "168.4 h needed, 168.0 there, less than 1 % off" in scaling((far,), (missed,), False, "cost")
+    assert "168.4 h needed, 168.0 allowed, less than 1 % off" in scaling((far,), (missed,), False, "cost")
 
 
 def test_an_unpriced_machine_alone_is_not_why_places_are_ordered():

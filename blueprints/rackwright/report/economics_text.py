@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.text import Text
 
 from rackwright.report.tables import ranked, say, table, title
-from rackwright.report.words import UNKNOWN, plural, short, span, usd
+from rackwright.report.words import UNKNOWN, plural, readable, short, span, usd
 from rackwright.sizing.economics import LoadPoint, Returns
 from rackwright.sizing.price_performance import Row
 from rackwright.sizing.serving_economics import Economics
@@ -35,7 +35,7 @@ def show_economics(out: Console, e: Economics) -> None:
         say(out, "reported", words)
     for words in e.warnings:
         say(out, "warning", words, "bold yellow")
-    say(out, "assumed", "; ".join(f"{i.name.replace('_', ' ')} {i.value} {i.unit}" for i in e.assumptions), "dim")
+    say(out, "assumed", "; ".join(f"{i.name} {i.value} {i.unit}" for i in map(readable, e.assumptions)), "dim")
 
 
 def loads(e: Economics) -> list[tuple[str, ...]]:

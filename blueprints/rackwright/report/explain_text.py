@@ -21,6 +21,7 @@ from rackwright.report.words import (
     machines,
     percent,
     plural,
+    readable,
     refusal,
     span,
     span_range,
@@ -55,8 +56,8 @@ def show_explanation(out: Console, plan: SizingPlan, whole: SizingPlan | None = 
     _show_rejected(out, plan)
     out.print(Text("\nassumed", style="bold"))
     made = table("assumption", "value", "source")
-    for item in plan.assumptions:
-        made.add_row(item.name.replace("_", " "), f"{item.value} {item.unit}".strip(), item.source)
+    for item in map(readable, plan.assumptions):
+        made.add_row(item.name, f"{item.value} {item.unit}".strip(), item.source)
     out.print(made)
 
 

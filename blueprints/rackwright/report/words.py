@@ -1,6 +1,8 @@
 """Numbers as people read them. Unknown is said, never shown as zero."""
 
-from rackwright.sizing.plan import Candidate, Interval, Limit, Rejection
+from dataclasses import replace
+
+from rackwright.sizing.plan import Assumption, Candidate, Interval, Limit, Rejection
 from rackwright.units import GIB
 
 UNKNOWN = "not published"
@@ -152,3 +154,18 @@ def _scaled(seconds: float, like: float) -> tuple[str, str]:
     whole = seconds == like and number == int(number)  # what somebody wrote: 24 h, not 24.0 h
     digits = 0 if whole or unit == "ms" or scale >= 100 else 1
     return f"{number:,.{digits}f}", unit
+
+
+def readable(item: Assumption) -> Assumption:
+    """`restart s`, `600 s` is restart; `6.44245e+09 bytes per node` is 6.44 GB per node."""
+    name, unit = item.name.replace("_", " "), item.unit
+    if name.endswith((" s", " h")) and unit[:1] == name[-1]:
+        name = name[:-2]
+    try:
+        number = float(item.value)
+    except ValueError:
+        return replace(item, name=name)
+    if unit.startswith("bytes") and number >= 1e6:
+        scale, short_unit = (1e9, "GB") if number >= 1e9 else (1e6, "MB")
+        return replace(item, name=name, value=f"{number / scale:.3g}", unit=short_unit + unit.removeprefix("bytes"))
+    return replace(item, name=name, value=f"{number:,.0f}" if number >= 1000 else item.value)

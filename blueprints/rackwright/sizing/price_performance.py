@@ -104,7 +104,7 @@ def _processors(asked: Asked, catalog: Catalog) -> Iterator[Row]:
     """The cheapest CPU machine that answers, or why none does."""
     n, name = asked.network, "CPU"
     if n.active > cpu.LARGEST_PARAMETERS:
-        reason = f"{n.active / 1e9:,.1f} billion active parameters, {cpu.LARGEST_PARAMETERS / 1e9:g} at most: an accelerator"
+        reason = f"{n.active / 1e9:,.1f} billion active parameters, a CPU serves {cpu.LARGEST_PARAMETERS / 1e9:g} at most"
         yield Row(Replica(name, 0, refused=reason), "", "", None, "", "", None, None)
         return
     found = []

@@ -147,13 +147,13 @@ def _lack(r: Rejected) -> str:
 
 
 def _said(x: Rejection) -> str:
-    """`deadline: 44.8 h needed, 24.0 there, 1.87 times off`."""
+    """`deadline: 44.8 h needed, 24.0 allowed, 1.87 times off`."""
     if x.need is None or x.have is None:
         return f"{x.limit}: {x.words}"
     whole = min(x.need, x.have) >= 100 or (x.need % 1, x.have % 1) == (0, 0)
     shown = [tuple(f"{v:,.{digits}f}" for v in (x.need, x.have)) for digits in range(0 if whole else 1, 4)]
     need, have = next((pair for pair in shown if pair[0] != pair[1]), shown[0])
-    return f"{x.limit}: {need} {x.unit} needed, {have} there{_far(x.distance)}"
+    return f"{x.limit}: {need} {x.unit} needed, {have} allowed{_far(x.distance)}"
 
 
 def _far(distance: float) -> str:
