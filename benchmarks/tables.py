@@ -11,9 +11,13 @@ HEAD = ("table", "n", "cover", "mean", "median", "cell mean", "cells", "target",
         "x1.5", "x2")  # fmt: skip
 
 LEGEND = (
-    "Errors are absolute, in percent of the reading; a scored row without a prediction counts 100. Cells are publisher x framework x "
-    "hardware; their mean may reach 1.5 times the target. Bias is the median of predicted / measured - 1. `> p90` is the share of "
-    "readings above the interval. Equal published submissions differ by 7 %."
+    "Errors are absolute, in percent of the reading; a scored row without a prediction counts 100. `n` readings, `cover` percent of them "
+    "predicted. Cells are publisher x framework x hardware; their mean may reach 1.5 times the target. Bias is the median of predicted / "
+    "measured - 1, in percent. `in p10-p90` is the share of readings within the interval, 80 when it is honest; `p90/p10` its usual width; "
+    "`> p90` the share above it, `> p90 + 5 %` clearly above; `x1.5` and `x2` the share predicted within that factor. A table that is "
+    "reported has no target. Grouped folds: the fit saw no run of the same kind of work, hardware and model. "
+    "TTFT: time to first token; TPOT: time per output token after it; MoE: mixture of experts; KV tokens: what the cache of a "
+    "server holds. Equal published submissions differ by 7 %."
 )
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 from rackwright.report import words
-from rackwright.sizing.plan import Interval, Limit, Rejection
+from rackwright.sizing.plan import Assumption, Interval, Limit, Rejection
 
 HOUR = 3600.0
 
@@ -99,3 +99,19 @@ def test_short_names(name, short):
 )
 def test_evidence(evidence, said):
     assert words.evidence(evidence) == said
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "unit", "said"),
+    [
+        ("restart_s", "600", "s", "restart 600 s"),
+        ("host_base_bytes", "6.44245e+09", "bytes per node", "host base bytes 6.44 GB per node"),
+        ("decode_bytes_per_s", "1e+07", "bytes of JPEG per second", "decode bytes per s 10 MB of JPEG per second"),
+        ("default_pretrain_batch_tokens", "4.1943e+06", "tokens", "default pretrain batch tokens 4,194,300 tokens"),
+        ("max_fill", "0.92", "of accelerator memory", "max fill 0.92 of accelerator memory"),
+        ("trainer", "megatron", "family", "trainer megatron family"),
+    ],
+)
+def test_assumptions_are_read_without_counting_zeros(name, value, unit, said):
+    item = words.readable(Assumption(name, value, unit, ""))
+    assert f"{item.name} {item.value} {item.unit}" == said
