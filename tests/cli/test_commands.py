@@ -255,3 +255,10 @@ def test_one_of_a_kind_of_the_catalog_means_the_kind(rackwright):
 
 def test_version(rackwright):
     assert rackwright("--version").out.startswith("rackwright ")
+
+
+def test_no_interval_is_promised_where_nothing_was_measured(rackwright):
+    said = " ".join(rackwright("plan", "stacks/chat-serve.yaml", *TODAY).out.split())
+    assert "no published run is near: allow a factor 2 either way" in said
+    assert "four times in five" not in said
+    assert "the ranges hold four times in five" in " ".join(rackwright("plan", "stacks/llama-70b-sft.yaml", *TODAY).out.split())

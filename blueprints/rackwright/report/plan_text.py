@@ -71,7 +71,8 @@ def _show_choice(out: Console, plan: SizingPlan, spec: Spec, chosen: Fit, ahead:
     show_frontier(out, plan, spec.goals)
     say(out, "tightest", tightest(limits(spec, chosen)))
     say(out, "prices", list_price("machine-hour", chosen.candidate))
-    say(out, "speed", f"{evidence(chosen.evidence)}; the ranges hold four times in five (p10 to p90)")
+    ranges = "; the ranges hold four times in five (p10 to p90)" if chosen.duration_s and chosen.evidence != "prior only" else ""
+    say(out, "speed", evidence(chosen.evidence) + ranges)
     for label, words in sentences(plan.machine):
         say(out, label, words)
     for words in quota_words(ahead):

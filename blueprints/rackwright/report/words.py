@@ -119,8 +119,9 @@ def accelerators(candidate: Candidate) -> str:
 def evidence(words: str) -> str:
     """What the predicted speed rests on, as a sentence's end: sizing says `measured (n=70)`, `vendor claim (n=20)` or `prior only`."""
     kind, _, number = words.removesuffix(")").partition(" (n=")
+    prior = "predicted from the hardware alone, no published run is near: allow a factor 2 either way"
     runs = {"measured": f"fitted to {number} measured runs", "vendor claim": f"fitted to {number} runs that vendors published"}
-    return runs.get(kind, "predicted from the hardware alone, no published run is near" if kind == "prior only" else words)
+    return runs.get(kind, prior if kind == "prior only" else words)
 
 
 def refusal(rejection: Rejection) -> str:
