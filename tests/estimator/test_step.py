@@ -1,5 +1,4 @@
 from dataclasses import fields, replace
-from time import perf_counter
 
 import numpy as np
 import pytest
@@ -214,15 +213,13 @@ def test_arrays_and_single_cases_agree():
     assert tokens_per_s_per_accelerator(stack(cases), K) == pytest.approx([rate(c) for c in cases])
 
 
-def test_a_hundred_thousand_layouts_take_a_tenth_of_a_second():
+def test_a_hundred_thousand_layouts_are_asked_at_once():
     c = case(count=64, model="llama-3.1-70b", layout={"tensor": 4, "pipeline": 4})
-    many = replace(c, tensor=np.full(100_000, 4.0), micro_batch=np.ones(100_000), micro_batches=np.full(100_000, 16.0))
-    times = []
-    for _ in range(5):
-        start = perf_counter()
-        step_seconds(many, K)
-        times.append(perf_counter() - start)
-    assert min(times) < 0.1
+    many = replace(c, tensor=np.full(100_000, 4.0), micro_batches=np.tile([8.0, 16.0], 50_000))
+    total = step_seconds(many, K).total
+    assert total.shape == (100_000,)
+    assert set(total[::2]) == {step_seconds(replace(c, micro_batches=8.0), K).total}
+    assert (total[1::2] > total[::2]).all()
 
 
 def test_a_network_known_by_its_totals_has_a_time_too():
