@@ -5,17 +5,8 @@ from datetime import date
 
 from rackwright.compile.compile import compile_plan
 from rackwright.compile.wants import StackPlan
-from rackwright.sizing.plan import (
-    Candidate,
-    Fit,
-    Interval,
-    Memory,
-    Parallelism,
-    SizingPlan,
-    Speed,
-    StorageNeed,
-    WorkloadFacts,
-)
+from rackwright.sizing.measures import Interval, Memory, Parallelism, Speed
+from rackwright.sizing.plan import Candidate, Fit, SizingPlan, StorageNeed, WorkloadFacts
 from rackwright.spec.spec import Spec
 
 TODAY = date(2026, 11, 21)

@@ -199,6 +199,19 @@ def test_flags_say_the_configuration():
         assert said in vllm
 
 
+@pytest.mark.parametrize("model", ["llama-3.1-8b", "mixtral-8x7b"])
+@pytest.mark.parametrize(("accelerator", "engine"), [("H100", "HF PEFT"), ("v6e", "MaxText")])
+def test_runs_of_pretraining_are_no_evidence_for_adapters(model, accelerator, engine):
+    """The time of an adapter run on a TPU once rested on 26 runs that trained every weight."""
+    hardware = {"accelerator": accelerator, "count": 64}
+    e = estimate(
+        training_data(model=model, hardware=hardware, engine={"name": engine}, adapter={"type": "lora"}, global_batch=64, recompute="full")
+    )
+    assert e.step_s
+    assert e.step_s.n == 0
+    assert e.step_s.p90 / e.step_s.p50 >= 2
+
+
 def test_few_bits_hold_an_image_model_in_less():
     whole, fewer = (estimate(PRIOR_ONLY["diffusion"] | {"numbers": n}).memory.weights for n in ("bf16", "int8"))
     assert whole / 2 <= fewer < whole

@@ -9,12 +9,10 @@ FOLDERS = ("blueprints", "components", "sim", "benchmarks", "tests")
 FILE_LINES, FUNCTION_LINES = 300, 40
 LARGE_FILES = {
     "blueprints/rackwright/compile/wants.py": "the StackPlan is one contract, read from top to bottom",
-    "blueprints/rackwright/sizing/plan.py": "the SizingPlan is one contract, read from top to bottom",
     "tests/components/aws/test_aws_base.py": "one promise of the AWS parts after the other",
 }
 LONG_FUNCTIONS = {
     "components/rackwright_pulumi/gcp/cluster.py:GcpCluster.__init__": "one resource with its forty settings, one a line",
-    "blueprints/rackwright/sizing/demand.py:_inference": "one record filled field by field",
     "tests/models/test_networks.py:sdxl": "the table of one network, layer by layer",
 }
 

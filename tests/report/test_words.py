@@ -2,7 +2,8 @@
 
 import pytest
 from rackwright.report import words
-from rackwright.sizing.plan import Assumption, Interval, Limit, Rejection
+from rackwright.sizing.measures import Interval, Limit, Rejection
+from rackwright.sizing.plan import Assumption
 
 HOUR = 3600.0
 

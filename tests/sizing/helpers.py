@@ -8,7 +8,8 @@ from rackwright.estimator import hardware
 from rackwright.estimator.case import Wires
 from rackwright.estimator.model import network_of
 from rackwright.estimator.network import Network
-from rackwright.sizing.plan import Limit, Rejection, SizingPlan
+from rackwright.sizing.measures import Limit, Rejection
+from rackwright.sizing.plan import SizingPlan
 from rackwright.sizing.size import size
 from rackwright.sizing.target import Target
 from rackwright.spec.load import read

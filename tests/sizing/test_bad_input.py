@@ -2,7 +2,7 @@
 
 import pytest
 from rackwright.errors import UserError
-from rackwright.sizing.plan import Limit
+from rackwright.sizing.measures import Limit
 from rackwright.spec.load import read
 
 from tests.sizing.helpers import AWS, finetune, plan, serve

@@ -8,8 +8,9 @@ import pytest
 from rackwright.catalog import Catalog
 from rackwright.sizing.assumptions import DEFAULT
 from rackwright.sizing.causes import causes
+from rackwright.sizing.measures import Limit, Rejection
 from rackwright.sizing.outcome import at_p80
-from rackwright.sizing.plan import Fit, Limit, Rejected, Rejection, SizingPlan
+from rackwright.sizing.plan import Fit, Rejected, SizingPlan
 from rackwright.sizing.scaling import scaling
 
 from tests.sizing.helpers import AWS, BOTH, GCP, block, finetune, plan, serve

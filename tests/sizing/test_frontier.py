@@ -6,8 +6,9 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rackwright.sizing.measures import Interval, Limit, Rejection
 from rackwright.sizing.picks import Role, picks
-from rackwright.sizing.plan import Fit, Interval, Limit, Rejection, SizingPlan
+from rackwright.sizing.plan import Fit, SizingPlan
 
 from tests import plans
 from tests.sizing.helpers import AWS, BOTH, finetune, plan, serve

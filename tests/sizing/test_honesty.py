@@ -2,7 +2,8 @@
 
 import pytest
 from rackwright.sizing.assumptions import DEFAULT
-from rackwright.sizing.plan import Limit, SizingPlan
+from rackwright.sizing.measures import Limit
+from rackwright.sizing.plan import SizingPlan
 
 from tests.sizing.helpers import AWS, BOTH, GCP, block, finetune, plan, serve
 
@@ -180,7 +181,7 @@ def test_several_cheaper_machines_are_named_although_one_comes_first():
     """Vertical before horizontal is the rule; that it costs something is said."""
     from dataclasses import replace
 
-    from rackwright.sizing.plan import Interval
+    from rackwright.sizing.measures import Interval
     from rackwright.sizing.scaling import scaling
 
     one = plan(finetune(adapter="qlora"), AWS).fits[0]

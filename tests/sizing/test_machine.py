@@ -10,8 +10,9 @@ from rackwright.report.machine_text import sentences
 from rackwright.sizing import machine, power
 from rackwright.sizing.machine import Tier
 from rackwright.sizing.machine_needs import Need
+from rackwright.sizing.measures import Parallelism
 from rackwright.sizing.needs import machine_needs, with_machine
-from rackwright.sizing.plan import Parallelism, SizingPlan
+from rackwright.sizing.plan import SizingPlan
 from rackwright.spec.load import read
 from rackwright.spec.spec import Spec
 from rackwright.units import TIB

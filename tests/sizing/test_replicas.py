@@ -12,8 +12,8 @@ from rackwright.estimator.first_token import first_token_seconds
 from rackwright.estimator.iteration import token_seconds
 from rackwright.sizing.assumptions import DEFAULT
 from rackwright.sizing.job import ServingJob, weight_bytes
+from rackwright.sizing.measures import Limit
 from rackwright.sizing.outcome import Outcome
-from rackwright.sizing.plan import Limit
 from rackwright.sizing.replicas import MOST, Service, lognormal_sigma, service
 from rackwright.sizing.serve import best_batch, best_serving
 from rackwright.sizing.target import Machines, Target

@@ -3,7 +3,8 @@
 import pytest
 from rackwright.errors import UserError
 from rackwright.sizing.assumptions import DEFAULT
-from rackwright.sizing.plan import Limit, Rejected, SizingPlan
+from rackwright.sizing.measures import Limit
+from rackwright.sizing.plan import Rejected, SizingPlan
 from rackwright.sizing.rank import nearest_misses
 
 from tests.sizing.helpers import AWS, BOTH, GCP, finetune, labels, lora, plan, serve

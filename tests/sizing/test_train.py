@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from rackwright.estimator import flops
-from rackwright.sizing.plan import Limit
+from rackwright.sizing.measures import Limit
 from rackwright.sizing.recipe import adapted, full
 
 from tests.sizing.helpers import network, servers

@@ -84,7 +84,9 @@ def _dcn_seconds(case: TrainingCase) -> Num:
 
 
 def _classes(case: TrainingCase) -> tuple[str, ...]:
-    """Runs of dense models say nothing of a mixture of experts, which with too few runs of its own is prior only."""
+    """Runs of dense models say nothing of a mixture of experts, which with too few runs of its own is prior only; nor of adapters."""
+    if case.adapter:
+        return ("not measured",)
     return ("moe",) if case.network.is_moe else ("dense", "all")
 
 

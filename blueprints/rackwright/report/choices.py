@@ -4,8 +4,9 @@ from typing import Any
 
 from rackwright.report.words import hours, machines, money, percent, plural, refusal, span, usd
 from rackwright.sizing.causes import Cause, causes
+from rackwright.sizing.measures import Limit
 from rackwright.sizing.picks import SHOWN, Pick, Role, picks
-from rackwright.sizing.plan import Fit, Limit, SizingPlan
+from rackwright.sizing.plan import Fit, SizingPlan
 from rackwright.spec.spec import Goals
 
 CAUSES_SHOWN = 6

@@ -27,7 +27,8 @@ from rackwright.report.words import (
     span_range,
     usd_range,
 )
-from rackwright.sizing.plan import Fit, Memory, Rejected, SizingPlan, Speed
+from rackwright.sizing.measures import Memory, Speed
+from rackwright.sizing.plan import Fit, Rejected, SizingPlan
 
 FITS_SHOWN, REJECTED_SHOWN = 3, 20
 

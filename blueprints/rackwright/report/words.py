@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from rackwright.sizing.plan import Assumption, Candidate, Interval, Limit, Rejection
+from rackwright.sizing.measures import Interval, Limit, Rejection
+from rackwright.sizing.plan import Assumption, Candidate
 from rackwright.units import GIB
 
 UNKNOWN = "not published"

@@ -10,7 +10,8 @@ from rackwright.catalog import query
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Accelerator, CapacityMode, Fabric, Machine, Offering, TpuSlice
 from rackwright.sizing.assumptions import Assumptions
-from rackwright.sizing.plan import Candidate, Limit, Parallelism, Rejection
+from rackwright.sizing.measures import Limit, Parallelism, Rejection
+from rackwright.sizing.plan import Candidate
 from rackwright.spec.infra import CapacityEntry, Place, UseBlock, UseReservation
 from rackwright.spec.residency import matches, stays_in
 from rackwright.spec.spec import Spec

@@ -4,7 +4,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rackwright.sizing.plan import Limit, Rejected, Rejection
+from rackwright.sizing.measures import Limit, Rejection
+from rackwright.sizing.plan import Rejected
 
 NUMBER = re.compile(r"\d[\d,.]*")
 

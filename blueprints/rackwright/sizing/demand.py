@@ -205,19 +205,23 @@ def _inference(w: Serve | Batch, architecture: Architecture, name: str, a: Assum
         loras=w.loras.count if serve and w.loras else 0,
         lora_rank=w.loras.rank if serve and w.loras else 16,
     )
-    facts = WorkloadFacts(
+    if serve and w.requests_per_second is None:
+        assumed.append(Assumption("requests_per_second", f"{_rate(w, a):.4g}", "requests/s", "users / user_request_interval_s"))
+    warnings = tuple(_inference_warnings(w, architecture, job, a))
+    return Demand(job, _inference_facts(w, name, job, longest), tuple(assumed), warnings)
+
+
+def _inference_facts(w: Serve | Batch, name: str, job: ServingJob, longest: int) -> WorkloadFacts:
+    return WorkloadFacts(
         name=w.name,
         kind=w.kind,
         model=name,
-        parameters=n.total,
-        active_parameters=n.active,
+        parameters=job.network.total,
+        active_parameters=job.network.active,
         sequence_length=longest,
-        tokens=0.0 if serve else w.requests * (w.input_tokens.mean + w.output_tokens.mean),
-        weights_bytes=_weights_size(w) or weight_bytes(n, architecture.weights_format if job.precision == "auto" else job.precision),
+        tokens=0.0 if isinstance(w, Serve) else w.requests * (w.input_tokens.mean + w.output_tokens.mean),
+        weights_bytes=_weights_size(w) or weight_bytes(job.network, job.native if job.precision == "auto" else job.precision),
     )
-    if serve and w.requests_per_second is None:
-        assumed.append(Assumption("requests_per_second", f"{_rate(w, a):.4g}", "requests/s", "users / user_request_interval_s"))
-    return Demand(job, facts, tuple(assumed), tuple(_inference_warnings(w, architecture, job, a)))
 
 
 def _weights_size(w: Pretrain | Finetune | Serve | Batch) -> float | None:

@@ -10,7 +10,7 @@ from rackwright.errors import Bug
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.candidates import Offer, needs_fabric, offers
 from rackwright.sizing.hardware import target
-from rackwright.sizing.plan import Limit
+from rackwright.sizing.measures import Limit
 from rackwright.sizing.target import Machines, Target
 from rackwright.spec.spec import Spec
 

@@ -57,9 +57,8 @@ def seen(job: TrainingJob, target: Target, c: Calibration) -> Seen:
     timing, kept = models(job, target.tpu)
     case = replace(blank(job), chip=target.chip, wires=target.wires)
     kin, classes = target.chip.kin, timing.classes(case)
-    unseen = job.recipe.is_adapter and job.network.is_moe  # no run of adapters on experts is published
     return Seen(
-        PRIOR_ONLY if unseen else c.residual(timing.name, classes, kin),
+        c.residual(timing.name, classes, kin),
         c.residual(kept.name, kept.classes(case)),
         c.factor(timing.name, classes, kin),
         c.factor(kept.name, kept.classes(case), kin),

@@ -5,7 +5,8 @@ from datetime import date
 
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import CapacityMode, Price
-from rackwright.sizing.plan import Candidate, Limit, Rejection, SizingPlan
+from rackwright.sizing.measures import Limit, Rejection
+from rackwright.sizing.plan import Candidate, SizingPlan
 from rackwright.sizing.rank import identity
 from rackwright.sizing.size import size
 from rackwright.spec.spec import Spec

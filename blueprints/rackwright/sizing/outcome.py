@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, field
 
 from rackwright.estimator.coefficients import PRIOR_ONLY, PRIOR_ONLY_FACTOR, Residuals
-from rackwright.sizing.plan import Interval, Memory, Parallelism, Rejection, Speed
+from rackwright.sizing.measures import Interval, Memory, Parallelism, Rejection, Speed
 
 Z80_OVER_Z90 = 0.6567
 """Standard normal quantiles 0.8416 / 1.2816."""

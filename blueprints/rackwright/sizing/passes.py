@@ -9,8 +9,8 @@ from dataclasses import replace
 from rackwright.estimator import samples
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.job import ServingJob, lora_overhead, weight_bytes
+from rackwright.sizing.measures import Limit, Memory, Rejection, Speed
 from rackwright.sizing.outcome import UNKNOWN, Outcome
-from rackwright.sizing.plan import Limit, Memory, Rejection, Speed
 from rackwright.sizing.serve import slow
 from rackwright.sizing.target import Target
 from rackwright.units import GIB

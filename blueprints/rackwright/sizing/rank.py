@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable
 
+from rackwright.sizing.measures import Interval, Speed
 from rackwright.sizing.naming import name, usd
-from rackwright.sizing.plan import Candidate, Fit, Interval, Rejected, SizingPlan, Speed
+from rackwright.sizing.plan import Candidate, Fit, Rejected, SizingPlan
 from rackwright.units import HOUR
 
 

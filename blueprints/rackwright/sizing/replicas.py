@@ -18,8 +18,8 @@ from rackwright.estimator.models import Model
 from rackwright.estimator.serving_case import ServingCase
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.job import ServingJob, linear_bytes
+from rackwright.sizing.measures import Parallelism
 from rackwright.sizing.outcome import Spread
-from rackwright.sizing.plan import Parallelism
 from rackwright.sizing.target import Machines, rows_of
 
 MOST = 1024

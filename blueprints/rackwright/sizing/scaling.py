@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from rackwright.sizing.measures import Limit, Rejection
 from rackwright.sizing.naming import name, usd
-from rackwright.sizing.plan import Candidate, Fit, Limit, Rejected, Rejection
+from rackwright.sizing.plan import Candidate, Fit, Rejected
 from rackwright.units import HOUR
 
 LEAST_GAIN = 0.95

@@ -6,9 +6,9 @@ from rackwright.estimator.coefficients import calibration
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.demand import CustomJob, Job
 from rackwright.sizing.job import ServingJob, TrainingJob
+from rackwright.sizing.measures import Limit, Memory, Rejection
 from rackwright.sizing.outcome import Outcome, Spread
 from rackwright.sizing.passes import answer_in_passes
-from rackwright.sizing.plan import Limit, Memory, Rejection
 from rackwright.sizing.serve import best_batch, best_serving
 from rackwright.sizing.target import Machines, Target
 from rackwright.sizing.train import best_training

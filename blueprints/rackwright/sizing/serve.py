@@ -13,8 +13,8 @@ from rackwright.estimator import decode, offline, serving_memory
 from rackwright.estimator.coefficients import Calibration
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.job import ServingJob
+from rackwright.sizing.measures import Limit, Memory, Rejection, Speed
 from rackwright.sizing.outcome import Outcome
-from rackwright.sizing.plan import Limit, Memory, Rejection, Speed
 from rackwright.sizing.replicas import MOST, Loaded, Service, distinct, service, spreads
 from rackwright.sizing.target import Machines, Target, rows_of
 from rackwright.units import GIB

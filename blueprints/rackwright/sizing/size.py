@@ -15,10 +15,11 @@ from rackwright.sizing.demand import Demand, read_demand
 from rackwright.sizing.fleet import fleet, pinned_nodes
 from rackwright.sizing.job import ServingJob, TrainingJob
 from rackwright.sizing.judge import Goals, judge
+from rackwright.sizing.measures import Limit, Rejection
 from rackwright.sizing.needs import with_machine
 from rackwright.sizing.outcome import Outcome
 from rackwright.sizing.pins import cost_of_pins
-from rackwright.sizing.plan import Assumption, Fit, Limit, Rejected, Rejection, SizingPlan, StorageNeed, WorkloadFacts
+from rackwright.sizing.plan import Assumption, Fit, Rejected, SizingPlan, StorageNeed, WorkloadFacts
 from rackwright.sizing.rank import by_distance, identity, ranked
 from rackwright.sizing.scaling import scaling
 from rackwright.sizing.search import search

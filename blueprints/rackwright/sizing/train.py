@@ -10,8 +10,8 @@ from rackwright.sizing.fastest import Space, Tries, fastest
 from rackwright.sizing.formulas import Seen, scaled
 from rackwright.sizing.job import TrainingJob
 from rackwright.sizing.layouts import Grid, Layouts, enumerate_layouts, why_none
+from rackwright.sizing.measures import Limit, Memory, Parallelism, Rejection, Speed
 from rackwright.sizing.outcome import Outcome
-from rackwright.sizing.plan import Limit, Memory, Parallelism, Rejection, Speed
 from rackwright.sizing.target import Machines, Target
 from rackwright.units import GIB
 
