@@ -4,9 +4,8 @@ Residuals of a class count as evidence only for accelerator generations that wer
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from types import ModuleType
-from typing import Any, TypeVar, cast
 
 from rackwright.estimator import adapter_memory, decode, first_token, memory, offline, serving_memory, step, tpu_step
 from rackwright.estimator.case import TrainingCase
@@ -14,23 +13,16 @@ from rackwright.estimator.coefficients import Calibration, Residuals
 from rackwright.estimator.flops import attention_flops
 from rackwright.estimator.largest import largest
 from rackwright.estimator.models import Model
-from rackwright.estimator.result import MemoryTerms, StepTerms
+from rackwright.estimator.result import MemoryTerms, StepTerms, times
 from rackwright.estimator.serving_case import ServingCase
 
 MANY = 1000
 """Samples of a micro-batch beyond which its longest is taken to grow no more."""
 
-T = TypeVar("T", StepTerms, MemoryTerms)
-
 
 def factor(model: Model, case: TrainingCase | ServingCase, c: Calibration) -> float:
     """What the user's own runs multiply a prediction with."""
     return c.factor(model.name, model.classes(case), str(case.chip.kin))
-
-
-def times(terms: T, by: float) -> T:
-    """Every term, so that they still sum to the prediction."""
-    return terms if by == 1 else type(terms)(*(getattr(terms, f.name) * by for f in fields(cast(Any, terms))))
 
 
 def seen(model: Model, case: TrainingCase | ServingCase, c: Calibration) -> Residuals:

@@ -1,7 +1,7 @@
 """What `estimate` answers. Bytes, seconds, rates; every headline as p10, p50, p90."""
 
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any
+from typing import Any, TypeVar
 
 Num = Any
 
@@ -63,6 +63,14 @@ class StepTerms:
     @property
     def total(self) -> Num:
         return sum(getattr(self, f.name) for f in fields(self) if not f.name.endswith("_total"))
+
+
+T = TypeVar("T", StepTerms, MemoryTerms)
+
+
+def times(terms: T, by: Num) -> T:
+    """Every term, so that they still sum to the prediction."""
+    return type(terms)(*(getattr(terms, f.name) * by for f in fields(terms)))
 
 
 @dataclass(frozen=True)

@@ -3,14 +3,14 @@
 Text goes by tokens (step.py or tpu_step.py, memory.py or adapter_memory.py of the estimator), images and the like by whole samples.
 """
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
 
 from rackwright.estimator import adapter_memory, memory, samples, step, tpu_step, wire
-from rackwright.estimator.case import Chip, Num, TrainingCase, Wires
+from rackwright.estimator.case import Chip, TrainingCase, Wires
 from rackwright.estimator.coefficients import PRIOR_ONLY, Calibration, Residuals
 from rackwright.estimator.models import Model
 from rackwright.estimator.result import MemoryTerms, StepTerms
@@ -115,8 +115,3 @@ def _sample_step(job: TrainingJob, case: TrainingCase, c: Calibration) -> StepTe
     sent = wire.spread_seconds(reduced + gathered, case.replicas, 1.0, case.wires)
     shown = wire.exposed(sent, c.of("step", step.StepCoefficients).data_hidden, m * plain)
     return StepTerms(compute=m * plain, recompute=m * full * again, data_exposed=shown, data_total=sent)
-
-
-def scaled(terms: Any, factor: Num) -> Any:
-    """Every term, so that they still sum to the prediction."""
-    return type(terms)(*(getattr(terms, f.name) * factor for f in fields(terms)))

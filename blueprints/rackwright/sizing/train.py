@@ -4,10 +4,10 @@ import numpy as np
 
 from rackwright.estimator.case import RECOMPUTE
 from rackwright.estimator.coefficients import Calibration
-from rackwright.estimator.result import MemoryTerms, StepTerms
+from rackwright.estimator.result import MemoryTerms, StepTerms, times
 from rackwright.sizing import formulas
 from rackwright.sizing.fastest import Space, Tries, fastest
-from rackwright.sizing.formulas import Seen, scaled
+from rackwright.sizing.formulas import Seen
 from rackwright.sizing.job import TrainingJob
 from rackwright.sizing.layouts import Grid, Layouts, enumerate_layouts, why_none
 from rackwright.sizing.measures import Limit, Memory, Parallelism, Rejection, Speed
@@ -51,8 +51,8 @@ def _told(space: Space, tries: Tries, fits: np.ndarray, evidence: list[Seen], ma
         return []
     job, machines, target = space.job, space.machines, tries.target
     said = [evidence[i] for i in target.tolist()]
-    step = scaled(space.step(tries), 1 / np.array([e.rate_factor for e in said]))
-    memory = scaled(space.memory(tries.row, tries.recompute), np.array([e.memory_factor for e in said]))
+    step = times(space.step(tries), 1 / np.array([e.rate_factor for e in said]))
+    memory = times(space.memory(tries.row, tries.recompute), np.array([e.memory_factor for e in said]))
     margin = np.array([e.pessimistic - 1 for e in said]) * memory.total
     held = _memories(memory, margin, machines.chip.memory_bytes[target], max_fill)
     columns = (
