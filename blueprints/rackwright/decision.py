@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -19,10 +20,24 @@ from rackwright.errors import UserError
 from rackwright.problems import Problem
 from rackwright.sizing.plan import Fit, SizingPlan
 from rackwright.spec import Spec
+from rackwright.spec.blueprint import Nodes, Safety
 
 DECISION_VERSION = "decision/1"
 NOT_SIZED = {"tags", "acknowledge", "secrets"}
 """Parts of a spec that sizing does not read."""
+LATER = {
+    "cidr": None,
+    "group": None,
+    "key": None,
+    "nodes": Nodes().model_dump(mode="json"),
+    "notify": [],
+    "permissions_boundary": None,
+    "role": None,
+    "roles": None,
+    "safety": Safety().model_dump(mode="json"),
+    "ssh_from": "nobody",
+}
+"""Keys that the first release did not have, with what they are when left out."""
 
 
 @dataclass(frozen=True)
@@ -117,11 +132,18 @@ def compiled(decision: Decision, spec: Spec, today: date) -> StackPlan:
 
 def spec_digest(spec: Spec) -> str:
     """Sixteen hex digits over what sizing reads of a spec."""
-    read = spec.model_dump(mode="json", exclude=NOT_SIZED)
+    read = _as_first_written(spec.model_dump(mode="json", exclude=NOT_SIZED))
     for workload in read["workloads"]:
         workload.pop("run", None)
         workload.pop("team", None)
     return hashlib.sha256(json.dumps(read, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _as_first_written(value: Any) -> Any:
+    """`value` without keys that came after the first release and say nothing, so that a release alone leaves a decision as it was."""
+    if isinstance(value, dict):
+        return {key: _as_first_written(item) for key, item in value.items() if key not in LATER or item != LATER[key]}
+    return [_as_first_written(item) for item in value] if isinstance(value, list) else value
 
 
 def plan_digest(plan: SizingPlan) -> str:

@@ -13,8 +13,8 @@ from rackwright.catalog import tables
 from rackwright.catalog.table import Table
 from rackwright.compile.compile import PATHS
 from rackwright.compile.wants import Kind
+from rackwright.spec.blueprint import Blueprint
 from rackwright.spec.checks import REGISTRY
-from rackwright.spec.infra import Blueprint
 from rackwright.spec.not_yet import TABLE
 from rackwright.spec.plan_rules import PLAN_RULES
 from rackwright.spec.spec import API_VERSION

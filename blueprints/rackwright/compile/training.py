@@ -24,7 +24,7 @@ from rackwright.compile.wants import (
     StackPlan,
     VersionPins,
 )
-from rackwright.spec.infra import PrivateAccess
+from rackwright.spec.blueprint import InsideAccess, PrivateAccess
 from rackwright.units import GIB
 
 ACCOUNT = "trainer"
@@ -64,7 +64,17 @@ def cluster_want(draft: Draft, gateway_api: bool = False) -> ClusterWant:
     """Private unless the spec names the ranges that may reach the API."""
     access = draft.spec.blueprint.api_access
     cidrs = access.cidrs if isinstance(access, PrivateAccess) else ()
-    return ClusterWant(draft.spec.name, KUBERNETES, private_api=not cidrs, api_cidrs=cidrs, gateway_api=gateway_api)
+    public = access == "public"
+    return ClusterWant(
+        draft.spec.name,
+        KUBERNETES,
+        private_api=not (cidrs or public),
+        api_cidrs=cidrs,
+        public_api=public,
+        runner_inside=isinstance(access, InsideAccess),
+        gateway_api=gateway_api,
+        audit_logs=draft.spec.blueprint.safety.audit_logs,
+    )
 
 
 def namespaces(draft: Draft, releases: tuple[ReleaseWant, ...], team_level: str) -> tuple[tuple[str, str], ...]:

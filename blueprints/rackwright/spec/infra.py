@@ -5,7 +5,6 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Discriminator, Field, Tag
 
 from rackwright.spec.base import MAPPING, PLAIN, Id, Moment, Part, PositiveInt, Text, plain_or_mapping
-from rackwright.spec.quantity import Duration
 
 Project = Annotated[str, Field(pattern=r"^[a-z][-a-z0-9:.]{4,61}[a-z0-9]$", description="lower-case letters, digits, dashes; 6 at least")]
 
@@ -20,6 +19,11 @@ class StackOutput(Part):
 
 
 IdOrOutput = Annotated[Annotated[Id, Tag(PLAIN)] | Annotated[StackOutput, Tag(MAPPING)], plain_or_mapping]
+
+
+Arn = Annotated[
+    str, Field(pattern=r"^arn:aws[a-z-]*:[a-z0-9-]+:[a-z0-9-]*:[0-9]*:\S+$", description="such as arn:aws:iam::123456789012:role/x")
+]
 
 
 class CapacityBlock(Part):
@@ -40,10 +44,12 @@ class CapacityBlock(Part):
 
 
 class Reservation(Part):
-    """Reserved capacity that exists already."""
+    """Reserved capacity that exists already: one reservation by id, or on AWS a group of them."""
 
-    id: Id
+    id: Id | None = None
     """Its name or id."""
+    group: Arn | None = None
+    """ARN of an AWS resource group of reservations, in place of an id."""
     instance: Id | None = None
     """Machine type it holds."""
     count: PositiveInt | None = None
@@ -93,13 +99,39 @@ class Capacity(Part):
     """Several pools are provisioned; the scheduler prefers the first."""
 
 
+class ExistingSubnet(Part):
+    """A subnet this stack does not own, with what is known of it: the more is said, the more is checked before any call."""
+
+    id: IdOrOutput
+    """Its id, or the output of another stack."""
+    zone: Id | None = None
+    """Availability zone it lies in."""
+    cidr: Text | None = None
+    """Its addresses, such as 10.0.64.0/18."""
+    use: Literal["all", "nodes", "control", "public"] = "all"
+    """What it is for: machines, the control plane, both, or nothing of ours (public)."""
+
+
+def _subnet_kind(value: object) -> str:
+    if not isinstance(value, (dict, BaseModel)):
+        return PLAIN
+    keys = value if isinstance(value, dict) else type(value).model_fields
+    return MAPPING if "stack" in keys and "id" not in keys else "<subnet>"
+
+
+SubnetEntry = Annotated[
+    Annotated[Id, Tag(PLAIN)] | Annotated[StackOutput, Tag(MAPPING)] | Annotated[ExistingSubnet, Tag("<subnet>")],
+    Discriminator(_subnet_kind),
+]
+
+
 class ExistingNetwork(Part):
     """A network this stack does not own."""
 
     vpc: IdOrOutput
     """Id of the network, or the output of another stack."""
-    subnets: tuple[IdOrOutput, ...] = ()
-    """Ids of its subnets."""
+    subnets: tuple[SubnetEntry, ...] = ()
+    """Its subnets: ids, outputs of another stack, or descriptions."""
 
 
 class Network(Part):
@@ -107,6 +139,19 @@ class Network(Part):
 
     existing: ExistingNetwork | None = None
     """Use this network."""
+    cidr: Text | None = None
+    """Addresses of the network that is made, such as 10.20.0.0/16; on AWS."""
+
+
+class Roles(Part):
+    """AWS roles that exist; those left out are made."""
+
+    cluster: IdOrOutput | None = None
+    """ARN of the EKS control plane's role."""
+    nodes: IdOrOutput | None = None
+    """ARN of the nodes' role."""
+    workload: IdOrOutput | None = None
+    """ARN of the role of the workload's pods; of a box, the name of its instance profile."""
 
 
 class Pin(Part):
@@ -129,6 +174,14 @@ class Place(Part):
     """AWS account; the provider refuses credentials of any other."""
     project: Project | None = None
     """Google Cloud project id."""
+    role: Arn | None = None
+    """AWS role that builds the stack; the provider assumes it."""
+    permissions_boundary: Arn | None = None
+    """IAM policy set as boundary on every role that is made."""
+    roles: Roles | None = None
+    """AWS roles to use in place of new ones."""
+    key: IdOrOutput | None = None
+    """ARN of a KMS key to use in place of a new one."""
     regions: tuple[Id, ...] = ()
     """Regions allowed; left out, every region of the catalog."""
     zones: tuple[Id, ...] = ()
@@ -156,27 +209,3 @@ class Infra(Part):
     @property
     def places(self) -> tuple[Place, ...]:
         return self.any_of or self.ordered
-
-
-class PrivateAccess(Part):
-    """The cluster's API endpoint, reachable from these networks only."""
-
-    cidrs: Annotated[tuple[Text, ...], Field(min_length=1)]
-    """Such as 203.0.113.0/24."""
-
-
-class Blueprint(Part):
-    """The shape of what is built; `auto` leaves it to sizing."""
-
-    kind: Literal["auto", "box", "training-cluster", "inference-fleet", "tpu-pod"] = "auto"
-    """One node; many on one fabric; replicas that follow traffic; TPU slices."""
-    cluster: Annotated[Annotated[Literal["new"], Tag(PLAIN)] | Annotated[StackOutput, Tag(MAPPING)], plain_or_mapping] = "new"
-    """A cluster of its own, or one that another stack exports."""
-    pools: Literal["auto"] = "auto"
-    """Node pools."""
-    api_access: Annotated[Annotated[Literal["private"], Tag(PLAIN)] | Annotated[PrivateAccess, Tag(MAPPING)], plain_or_mapping] = "private"
-    """Who reaches the cluster's API."""
-    storage: Literal["auto", "none", "lustre"] = "auto"
-    """Shared file system beside the machines."""
-    ttl: Duration | None = None
-    """How long the stack may live."""

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from rackwright.problems import At, Level
+from rackwright.spec.blueprint import Nodes, Safety
 from rackwright.spec.checks.places import modes
 from rackwright.spec.checks.registry import REGISTRY, Check, Context, Finding
 from rackwright.spec.workload import Batch, Custom, Finetune, Serve
@@ -67,6 +68,18 @@ def _measured(context: Context) -> list[At]:
     return [at / "measured" for at, workload in context.workloads if workload.measured is not None]
 
 
+def _blueprint(key: str, *usual: object) -> Callable[[Context], Iterable[At]]:
+    return lambda context: [] if getattr(context.spec.blueprint, key) in usual else [At() / "blueprint" / key]
+
+
+def _place(*keys: str) -> Callable[[Context], Iterable[At]]:
+    return lambda context: [at / key for at, place in context.places for key in keys if getattr(place, key) is not None]
+
+
+def _network_cidr(context: Context) -> list[At]:
+    return [at / "network" / "cidr" for at, place in context.places if place.network.cidr]
+
+
 TABLE = (
     NotYet("N-01", "kind custom", _set(Custom, "kind", "custom"), "describe it as finetune or serve, or pin its machines"),
     NotYet("N-02", "objective dpo or grpo", _set(Finetune, "objective", "dpo", "grpo"), "use sft"),
@@ -83,6 +96,14 @@ TABLE = (
     NotYet("N-11", "an engine other than vLLM", _engine, "use auto or vllm"),
     NotYet("N-12", "sizing from a measured run", _measured, "leave it out: published runs are used"),
     NotYet("N-13", "a file of own prices", _price_file, "say what your contract saves in pricing.discounts"),
+    NotYet("N-14", "blueprint.nodes", _blueprint("nodes", Nodes()), "leave it out"),
+    NotYet("N-15", "a switch of blueprint.safety", _blueprint("safety", Safety()), "leave it out"),
+    NotYet("N-16", "blueprint.notify", _blueprint("notify", ()), "leave it out"),
+    NotYet("N-17", "blueprint.ssh_from", _blueprint("ssh_from", "nobody"), "leave it out, and use Session Manager"),
+    NotYet("N-18", "roles and keys that exist", _place("role", "permissions_boundary", "roles", "key"), "leave it out: they are made"),
+    NotYet("N-19", "addresses of one's own", _network_cidr, "leave it out"),
+    NotYet("N-20", "pools of one's own", _blueprint("pools", "auto"), "leave it at auto"),
+    NotYet("N-21", "a described file system", _blueprint("storage", "auto", "none", "lustre"), "write `lustre`"),
 )
 
 

@@ -5,7 +5,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from rackwright.spec.base import Id, Name, Part, PositiveInt, Text
-from rackwright.spec.infra import Blueprint, Infra
+from rackwright.spec.blueprint import Blueprint
+from rackwright.spec.infra import Infra
 from rackwright.spec.quantity import Duration, Money, Percent
 from rackwright.spec.workload import TRAINING, Workload
 

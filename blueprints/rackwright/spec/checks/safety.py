@@ -6,8 +6,8 @@ from ipaddress import IPv4Network, IPv6Network, ip_network
 
 from rackwright.problems import SECRET, At, Level
 from rackwright.spec.base import quote
+from rackwright.spec.blueprint import PrivateAccess
 from rackwright.spec.checks.registry import REGISTRY, Context, Finding, check
-from rackwright.spec.infra import PrivateAccess
 from rackwright.spec.plan_rules import PLAN_RULES
 from rackwright.spec.shape import did_you_mean
 

@@ -1,0 +1,91 @@
+"""The whole plan."""
+
+from dataclasses import dataclass, field
+from functools import cache
+
+from pydantic import TypeAdapter
+
+from rackwright.compile.wants.cluster import AddonWant, ClusterWant, KarpenterWant, ManifestWant, ReleaseWant
+from rackwright.compile.wants.machines import BoxWant, PoolWant
+from rackwright.compile.wants.network import NetworkWant
+from rackwright.compile.wants.place import GuardWant, IdentityWant, KeyWant, PlaceWant
+from rackwright.compile.wants.refs import Kind
+from rackwright.compile.wants.storage import BucketWant, LustreWant
+
+STACK_PLAN_VERSION = "stack/1"
+LAYERS = ("base", "cluster", "operators", "workloads")
+"""base: network, key, buckets, file system, alarms. cluster: control plane, add-ons, pools, identities of pods. operators: Helm releases
+and their namespaces. workloads: team namespaces and manifests. A box is of base and workloads."""
+
+
+@dataclass(frozen=True)
+class FabricExpectation:
+    """What a job must see, so that falling back to TCP is loud: devices per node and the all-reduce bus bandwidth floor."""
+
+    fabric: str = "none"
+    interfaces_per_node: int = 0
+    node_bytes_per_s: float | None = None
+    busbw_floor_gb_s: float | None = None
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class VersionPins:
+    """What the decision fixes so that nothing floats: Kubernetes, images, add-ons, charts."""
+
+    kubernetes: str = ""
+    images: tuple[tuple[str, str], ...] = ()
+    charts: tuple[tuple[str, str], ...] = ()
+    addons: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class StackPlan:
+    """The compiled blueprint. Components read it and decide nothing."""
+
+    name: str
+    kind: Kind
+    place: PlaceWant
+    network: NetworkWant
+    key: KeyWant
+    tags: tuple[tuple[str, str], ...] = ()
+    buckets: tuple[BucketWant, ...] = ()
+    lustre: LustreWant | None = None
+    identities: tuple[IdentityWant, ...] = ()
+    box: BoxWant | None = None
+    cluster: ClusterWant | None = None
+    pools: tuple[PoolWant, ...] = ()
+    addons: tuple[AddonWant, ...] = ()
+    namespaces: tuple[tuple[str, str], ...] = ()
+    """(name, pod security level)"""
+    releases: tuple[ReleaseWant, ...] = ()
+    manifests: tuple[ManifestWant, ...] = ()
+    services: tuple[str, ...] = ()
+    """Cloud APIs that must be on (GCP), neutral names"""
+    expected_fabric: FabricExpectation = field(default_factory=FabricExpectation)
+    pins: VersionPins = field(default_factory=VersionPins)
+    expires_on: str = ""
+    karpenter: KarpenterWant | None = None
+    guard: GuardWant | None = None
+    protected: bool = True
+    """What holds data or the cluster refuses deletion until `rackwright:teardown`."""
+    layers: tuple[str, ...] = LAYERS
+    """Those this stack builds; what is below them comes from the stack `below` or exists."""
+    below: str = ""
+    """Name of the stack that exports the layers below."""
+    version: str = STACK_PLAN_VERSION
+
+    def pool(self, name: str) -> PoolWant:
+        return next(pool for pool in self.pools if pool.name == name)
+
+    def to_json(self) -> str:
+        return _adapter().dump_json(self, indent=2).decode()
+
+    @staticmethod
+    def from_json(text: str) -> "StackPlan":
+        return _adapter().validate_json(text)
+
+
+@cache
+def _adapter() -> TypeAdapter[StackPlan]:
+    return TypeAdapter(StackPlan)
