@@ -196,3 +196,20 @@ def test_a_node_group_holds_its_cluster_and_addons_go_with_it(aws, cloud):
     aws.delete(group)
     aws.delete(cluster)
     assert cloud.is_empty()
+
+
+def test_what_belongs_to_a_node_groups_scaling_group_goes_with_it(aws, cloud):
+    fixed = {"clusterName": "c", "nodeRoleArn": "r", "subnetIds": ["subnet-1"]}
+    nodes = aws.create(NODES, "gpu", fixed | {"scalingConfig": {"desiredSize": 0, "minSize": 0, "maxSize": 2}})
+    group = nodes.state["resources"][0]["autoscalingGroups"][0]["name"]
+    tag = {"key": "k8s.io/cluster-autoscaler/enabled", "value": "true", "propagateAtLaunch": False}
+    assert aws.create("aws:autoscaling/tag:Tag", "gpu-tag", {"autoscalingGroupName": group, "tag": tag}).id == f"{group},{tag['key']}"
+    aws.delete(nodes)
+    assert cloud.is_empty()
+
+
+def test_a_service_linked_role_exists_once_in_an_account(aws):
+    role = {"awsServiceName": "spot.amazonaws.com"}
+    assert aws.create("aws:iam/serviceLinkedRole:ServiceLinkedRole", "spot", role).state["arn"].endswith("/AWSServiceRoleFor_spot")
+    with pytest.raises(Refusal, match="has been taken in this account"):
+        aws.create("aws:iam/serviceLinkedRole:ServiceLinkedRole", "again", role)

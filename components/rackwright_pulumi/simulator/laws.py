@@ -83,8 +83,13 @@ TAKEN = {
     "aws:iam/openIdConnectProvider:OpenIdConnectProvider": "EntityAlreadyExists",
     "aws:iam/policy:Policy": "EntityAlreadyExists",
     "aws:iam/role:Role": "EntityAlreadyExists",
+    "aws:iam/serviceLinkedRole:ServiceLinkedRole": "InvalidInput: Service role name has been taken in this account",
     "aws:kms/alias:Alias": "AlreadyExistsException",
+    "aws:resourcegroups/group:Group": "BadRequestException",
     "aws:s3/bucket:Bucket": "BucketAlreadyExists",
+    "aws:scheduler/schedule:Schedule": "ConflictException",
+    "aws:scheduler/scheduleGroup:ScheduleGroup": "ConflictException",
+    "aws:sqs/queue:Queue": "QueueAlreadyExists",
     "aws:vpc/securityGroupEgressRule:SecurityGroupEgressRule": "InvalidPermission.Duplicate",
     "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule": "InvalidPermission.Duplicate",
 }

@@ -63,6 +63,12 @@ REFERENCES = (
     *_rows(True, "aws:ebs/volume:Volume", "aws:ec2/volumeAttachment:VolumeAttachment@volumeId"),
     *_rows(True, "aws:ec2/placementGroup:PlacementGroup", "aws:ec2/instance:Instance@placementGroup"),
     *_rows(True, "aws:cloudwatch/eventRule:EventRule", "aws:cloudwatch/eventTarget:EventTarget@rule"),
+    *_rows(False, NODES, "aws:autoscaling/tag:Tag@autoscalingGroupName", "aws:autoscaling/schedule:Schedule@autoscalingGroupName"),
+    *_rows(False, "aws:kms/key:Key", "aws:kms/alias:Alias@targetKeyId", "aws:kms/grant:Grant@keyId"),
+    *_rows(False, "aws:resourcegroups/group:Group", "aws:resourcegroups/resource:Resource@groupArn"),
+    *_rows(False, "aws:scheduler/scheduleGroup:ScheduleGroup", "aws:scheduler/schedule:Schedule@groupName"),
+    *_rows(False, "aws:sns/topic:Topic", "aws:sns/topicPolicy:TopicPolicy@arn", "aws:sns/topicSubscription:TopicSubscription@topic"),
+    *_rows(False, "aws:sqs/queue:Queue", "aws:sqs/queuePolicy:QueuePolicy@queueUrl"),
     *_rows(True, "aws:iam/policy:Policy", "aws:iam/rolePolicyAttachment:RolePolicyAttachment@policyArn"),
     *_rows(
         True,
@@ -93,6 +99,8 @@ REFERENCES = (
         False,
         "aws:s3/bucket:Bucket",
         "aws:s3/bucketPolicy:BucketPolicy@bucket",
+        "aws:s3/bucketLogging:BucketLogging@bucket",
+        "aws:s3/bucketObjectv2:BucketObjectv2@bucket",
         "aws:s3/bucketVersioning:BucketVersioning@bucket",
         "aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock@bucket",
         "aws:s3/bucketOwnershipControls:BucketOwnershipControls@bucket",
@@ -142,14 +150,18 @@ REFERENCES = (
 """Sources: the DependencyViolation and DeleteConflict errors of the EC2 and IAM API references, EKS ResourceInUseException,
 Compute Engine's resourceInUseByAnotherResource, and recipes F26."""
 
-ALSO = {"gcp:servicenetworking/connection:Connection": ("network",)}
+ALSO = {
+    NODES: ("resources.autoscalingGroups.name",),
+    "aws:kms/key:Key": ("keyId",),
+    "gcp:servicenetworking/connection:Connection": ("network",),
+}
 """Further state by which others name a type."""
 
 
 def handles(record: Record) -> frozenset[str]:
     """Everything other resources may call this one: id, ARN, name, self link."""
     keys = ("arn", "name", "selfLink", "allocationId", *ALSO.get(record.type, ()))
-    found = {record.id, *(opened(record.state.get(key)) for key in keys)}
+    found = [record.id, *(value for key in keys for value in at(opened(record.state), key))]
     return frozenset(value for value in found if isinstance(value, str))
 
 

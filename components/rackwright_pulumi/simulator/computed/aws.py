@@ -1,84 +1,15 @@
-"""Outputs the rest of Amazon's cloud computes: ids, ARNs, endpoints. EC2 has a file of its own."""
+"""Outputs the rest of Amazon's cloud computes: ids, ARNs, addresses. EC2 and EKS have files of their own."""
 
 import hashlib
 from typing import Any
 
-from rackwright_pulumi.simulator.asked import Asked, certificate, prune
+from rackwright_pulumi.simulator.asked import Asked, prune
+from rackwright_pulumi.simulator.computed import eks
 from rackwright_pulumi.simulator.computed.arns import arn, named
 from rackwright_pulumi.simulator.computed.ec2 import PREFIXES, ec2
 from rackwright_pulumi.simulator.names import place
 
 Outputs = dict[str, Any]
-
-
-def _cluster(asked: Asked) -> tuple[str, Outputs]:
-    name, region = named(asked), place(asked, "region")
-    short = asked.upper(32, "endpoint")
-    subnets = asked.get("vpcConfig.subnetIds", [])
-    vpc = asked.known("aws:ec2/subnet:Subnet", subnets[0] if subnets else "").get("vpcId") or f"vpc-0{asked.hex(16, 'vpc')}"
-    network = {
-        "endpointPublicAccess": True,
-        "endpointPrivateAccess": False,
-        "publicAccessCidrs": ["0.0.0.0/0"],
-        **asked.get("vpcConfig", {}),
-    }
-    return name, {
-        "name": name,
-        "arn": arn(asked, "eks", f"cluster/{name}"),
-        "endpoint": f"https://{short}.gr7.{region}.eks.amazonaws.com",
-        "certificateAuthority": {"data": certificate(asked)},
-        "identities": [{"oidcs": [{"issuer": f"https://oidc.eks.{region}.amazonaws.com/id/{short}"}]}],
-        "vpcConfig": {**network, "clusterSecurityGroupId": f"sg-0{asked.hex(16, 'cluster')}", "vpcId": vpc},
-        "kubernetesNetworkConfig": {"ipFamily": "ipv4", "serviceIpv4Cidr": "172.20.0.0/16", **asked.get("kubernetesNetworkConfig", {})},
-        "status": "ACTIVE",
-        "platformVersion": "eks.1",
-        "version": asked.get("version", "1.34"),
-        "createdAt": asked.context.now,
-    }
-
-
-def _node_group(asked: Asked) -> tuple[str, Outputs]:
-    cluster, name = asked.get("clusterName", ""), named(asked, "nodeGroupName")
-    return f"{cluster}:{name}", {
-        "nodeGroupName": name,
-        "arn": arn(asked, "eks", f"nodegroup/{cluster}/{name}/{asked.uuid()}"),
-        "resources": [{"autoscalingGroups": [{"name": f"eks-{name}-{asked.uuid('asg')}"}], "remoteAccessSecurityGroupId": ""}],
-        "status": "ACTIVE",
-        "amiType": "CUSTOM" if asked.get("launchTemplate") else "AL2023_x86_64_STANDARD",
-        "capacityType": "ON_DEMAND",
-        "version": "1.34",
-    }
-
-
-def _addon(asked: Asked) -> tuple[str, Outputs]:
-    cluster, name = asked.get("clusterName", ""), asked.get("addonName", "")
-    times = {"createdAt": asked.context.now, "modifiedAt": asked.context.now}
-    return f"{cluster}:{name}", {
-        "arn": arn(asked, "eks", f"addon/{cluster}/{name}/{asked.uuid()}"),
-        "addonVersion": "v1.0.0-eksbuild.1",
-        **times,
-    }
-
-
-def _access_entry(asked: Asked) -> tuple[str, Outputs]:
-    cluster, principal = asked.get("clusterName", ""), str(asked.get("principalArn", ""))
-    kind, _, name = principal.rpartition(":")[2].partition("/")
-    resource = f"access-entry/{cluster}/{kind}/{asked.context.account}/{name}/{asked.uuid()}"
-    times = {"createdAt": asked.context.now, "modifiedAt": asked.context.now}
-    return f"{cluster}:{principal}", {"accessEntryArn": arn(asked, "eks", resource), "type": "STANDARD", "userName": principal, **times}
-
-
-def _access_policy(asked: Asked) -> tuple[str, Outputs]:
-    parts = (asked.get("clusterName", ""), asked.get("principalArn", ""), asked.get("policyArn", ""))
-    return "#".join(parts), {"associatedAt": asked.context.now, "modifiedAt": asked.context.now}
-
-
-def _pod_identity(asked: Asked) -> tuple[str, Outputs]:
-    cluster, association = asked.get("clusterName", ""), f"a-{asked.hex(17)}"
-    return association, {
-        "associationId": association,
-        "associationArn": arn(asked, "eks", f"podidentityassociation/{cluster}/{association}"),
-    }
 
 
 def _iam(kind: str, mark: str, arn_output: str = "arn"):
@@ -219,22 +150,53 @@ def _target(asked: Asked) -> tuple[str, Outputs]:
     return f"{asked.get('rule', '')}-{target}", {"targetId": target, "eventBusName": "default"}
 
 
+def _timed(asked: Asked) -> tuple[str, Outputs]:
+    name, group = named(asked), asked.get("groupName", "default")
+    return f"{group}/{name}", {"name": name, "groupName": group, "arn": arn(asked, "scheduler", f"schedule/{group}/{name}")}
+
+
+def _service_role(asked: Asked) -> tuple[str, Outputs]:
+    service = str(asked.get("awsServiceName", ""))
+    name = f"AWSServiceRoleFor_{service.partition('.')[0]}"
+    own = arn(asked, "iam", f"role/aws-service-role/{service}/{name}", regional=False)
+    path = f"/aws-service-role/{service}/"
+    return own, {"arn": own, "name": name, "path": path, "uniqueId": f"AROA{asked.upper(17)}", "createDate": asked.context.now}
+
+
+def _grant(asked: Asked) -> tuple[str, Outputs]:
+    grant = asked.hex(64)
+    return f"{asked.get('keyId', '')}:{grant}", {"grantId": grant, "grantToken": asked.hex(64, "token")}
+
+
+def _member(asked: Asked) -> tuple[str, Outputs]:
+    group, resource = (str(asked.get(key, "")) for key in ("groupArn", "resourceArn"))
+    return f"{group.rpartition('/')[2]}_{resource.rpartition('/')[2]}", {"resourceType": "AWS::EC2::CapacityReservation"}
+
+
+def _object(asked: Asked) -> tuple[str, Outputs]:
+    bucket, key = str(asked.get("bucket", "")), asked.get("key", "")
+    return f"{bucket}/{key}", {"arn": arn(asked, "s3", f"{bucket}/{key}", regional=False, owned=False), "etag": asked.hex(32)}
+
+
 MAKERS = {
     "aws:autoscaling/schedule:Schedule": _schedule,
+    "aws:autoscaling/tag:Tag": lambda asked: (f"{asked.get('autoscalingGroupName', '')},{asked.get('tag.key', '')}", {}),
     "aws:budgets/budget:Budget": _budget,
     "aws:cloudwatch/eventRule:EventRule": _by_name("events", "rule/{name}"),
     "aws:cloudwatch/eventTarget:EventTarget": _target,
     "aws:cloudwatch/logGroup:LogGroup": _by_name("logs", "log-group:{name}"),
+    "aws:cloudwatch/logResourcePolicy:LogResourcePolicy": _joined("policyName"),
     "aws:cloudwatch/metricAlarm:MetricAlarm": _by_name("cloudwatch", "alarm:{name}"),
     "aws:ec2/placementGroup:PlacementGroup": _placement_group,
     "aws:ec2/route:Route": _route,
+    "aws:ec2/tag:Tag": _joined("resourceId", "key", separator=","),
     "aws:ec2/volumeAttachment:VolumeAttachment": lambda asked: (f"vai-{asked.digits(10)}", {}),
-    "aws:eks/accessEntry:AccessEntry": _access_entry,
-    "aws:eks/accessPolicyAssociation:AccessPolicyAssociation": _access_policy,
-    "aws:eks/addon:Addon": _addon,
-    "aws:eks/cluster:Cluster": _cluster,
-    "aws:eks/nodeGroup:NodeGroup": _node_group,
-    "aws:eks/podIdentityAssociation:PodIdentityAssociation": _pod_identity,
+    "aws:eks/accessEntry:AccessEntry": eks.access_entry,
+    "aws:eks/accessPolicyAssociation:AccessPolicyAssociation": eks.access_policy,
+    "aws:eks/addon:Addon": eks.addon,
+    "aws:eks/cluster:Cluster": eks.cluster,
+    "aws:eks/nodeGroup:NodeGroup": eks.node_group,
+    "aws:eks/podIdentityAssociation:PodIdentityAssociation": eks.pod_identity,
     "aws:fsx/dataRepositoryAssociation:DataRepositoryAssociation": _data_repository,
     "aws:fsx/lustreFileSystem:LustreFileSystem": _lustre,
     "aws:iam/instanceProfile:InstanceProfile": _iam("instance-profile", "AIPA"),
@@ -243,15 +205,23 @@ MAKERS = {
     "aws:iam/role:Role": _iam("role", "AROA"),
     "aws:iam/rolePolicy:RolePolicy": _role_policy,
     "aws:iam/rolePolicyAttachment:RolePolicyAttachment": _joined("role", "policyArn", separator="/"),
+    "aws:iam/serviceLinkedRole:ServiceLinkedRole": _service_role,
     "aws:kms/alias:Alias": _alias,
+    "aws:kms/grant:Grant": _grant,
     "aws:kms/key:Key": _key,
+    "aws:resourcegroups/group:Group": _by_name("resource-groups", "group/{name}"),
+    "aws:resourcegroups/resource:Resource": _member,
     "aws:s3/bucket:Bucket": _bucket,
     "aws:s3/bucketLifecycleConfiguration:BucketLifecycleConfiguration": _of_bucket,
+    "aws:s3/bucketLogging:BucketLogging": _of_bucket,
+    "aws:s3/bucketObjectv2:BucketObjectv2": _object,
     "aws:s3/bucketOwnershipControls:BucketOwnershipControls": _of_bucket,
     "aws:s3/bucketPolicy:BucketPolicy": _of_bucket,
     "aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock": _of_bucket,
     "aws:s3/bucketServerSideEncryptionConfiguration:BucketServerSideEncryptionConfiguration": _of_bucket,
     "aws:s3/bucketVersioning:BucketVersioning": _of_bucket,
+    "aws:scheduler/schedule:Schedule": _timed,
+    "aws:scheduler/scheduleGroup:ScheduleGroup": _by_name("scheduler", "schedule-group/{name}"),
     "aws:sns/topic:Topic": _topic,
     "aws:sns/topicPolicy:TopicPolicy": lambda asked: (str(asked.get("arn", "")), {"owner": asked.context.account}),
     "aws:sns/topicSubscription:TopicSubscription": _subscription,
