@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rackwright.compile.wants import StackPlan
@@ -13,9 +14,13 @@ from rackwright_pulumi.testing.record import record
 
 
 @pytest.fixture
-def graph_of() -> Callable[[StackPlan], Graph]:
-    """`graph_of(plan)`: every resource of a compiled plan, under its own provider."""
-    return lambda plan: record(lambda: declare(plan) and None, stack=plan.name)
+def graph_of() -> Callable[..., Graph]:
+    """`graph_of(plan)`: every resource of a compiled plan, under its own provider. Named arguments are those of `record`."""
+
+    def graph(plan: StackPlan, **given: Any) -> Graph:
+        return record(lambda: declare(plan) and None, stack=plan.name, **given)
+
+    return graph
 
 
 @pytest.fixture

@@ -14,10 +14,16 @@ from rackwright_pulumi.simulator.preview import foreseen
 from rackwright_pulumi.testing.graph import STACK_TYPE, Node, Secret, opened, revealed
 
 Invokes = Mapping[str, dict[str, Any] | Callable[[dict[str, Any]], dict[str, Any]]]
+StackOutputs = Mapping[str, Mapping[str, Any]]
+REFERENCE = "pulumi:pulumi:StackReference"
 
 
 class DuplicateResource(Exception):
     """Two resources of one type, parent and name. The real engine refuses them too; the stock mocks do not."""
+
+
+class UnknownStack(LookupError):
+    """A StackReference to a stack whose outputs nobody gave; the engine says `unknown stack` too."""
 
 
 class _NoMocks(mocks.Mocks):
@@ -33,9 +39,9 @@ class _NoMocks(mocks.Mocks):
 class GraphMonitor(mocks.MockMonitor):
     """Answers every registration with the outputs the simulated cloud would compute, and keeps the request."""
 
-    def __init__(self, context: Context, invokes: Invokes, preview: bool):
+    def __init__(self, context: Context, invokes: Invokes, preview: bool, stack_outputs: StackOutputs):
         super().__init__(_NoMocks())
-        self.context, self.known_invokes, self.preview = context, invokes, preview
+        self.context, self.known_invokes, self.preview, self.stack_outputs = context, invokes, preview, stack_outputs
         self.nodes: dict[str, Node] = {}
         self.invoked: list[tuple[str, dict[str, Any]]] = []
         self._lock = threading.Lock()  # calls come from executor threads
@@ -64,10 +70,22 @@ class GraphMonitor(mocks.MockMonitor):
         urn = self.make_urn(request.parent, request.type, request.name)
         inputs = opened(rpc.deserialize_properties(request.properties, keep_unknowns=True))
         node = Node(urn, request.type, request.name, request.parent, True, inputs, request.provider, options={"read": True}, id=request.id)
-        node.state = computed(node.type, node.name, urn, revealed(inputs), self._context(node))[1] | inputs
+        node.state = self._stack(inputs["name"]) if node.type == REFERENCE else self._read(node)
         with self._lock:
             self.nodes[urn] = node
         return resource_pb2.ReadResourceResponse(urn=urn, properties=_sync_await(rpc.serialize_properties(_closed(node.state), {})))
+
+    def _read(self, node: Node) -> dict[str, Any]:
+        return computed(node.type, node.name, node.urn, revealed(node.inputs), self._context(node))[1] | node.inputs
+
+    def _stack(self, name: str) -> dict[str, Any]:
+        """What a StackReference reads (pulumi: pkg/resource/deploy/builtins.go, readStackReference)."""
+        if name not in self.stack_outputs:
+            known = ", ".join(sorted(self.stack_outputs)) or "none"
+            raise UnknownStack(f"unknown stack {name!r}; known are {known}: pass stack_outputs={{{name!r}: {{...}}}}")
+        outputs = dict(self.stack_outputs[name])
+        secret = sorted(key for key, value in outputs.items() if isinstance(value, Secret))
+        return {"name": name, "outputs": outputs, "secretOutputNames": secret}
 
     def RegisterResourceOutputs(self, request):
         outputs = opened(rpc.deserialize_properties(request.outputs, keep_unknowns=True))

@@ -13,7 +13,7 @@ from pulumi.runtime import stack as runtime_stack
 
 from rackwright_pulumi.simulator.computed import Context
 from rackwright_pulumi.testing.graph import STACK_TYPE, Graph
-from rackwright_pulumi.testing.monitor import GraphMonitor, Invokes
+from rackwright_pulumi.testing.monitor import GraphMonitor, Invokes, StackOutputs
 
 Program = Callable[[], Awaitable[None] | None]
 STOCK_WAIT = runtime_stack.wait_for_rpcs
@@ -30,15 +30,18 @@ def record(
     preview: bool = False,
     context: Context | None = None,
     invokes: Invokes | None = None,
+    stack_outputs: StackOutputs | None = None,
 ) -> Graph:
     """The graph `program` declares, with the outputs a simulated cloud would compute.
 
     config: `project:key` to text, as Pulumi passes it; secrets: the keys of it that are secret.
     preview: computed outputs stay unknown, as in a first preview.
-    Raises what the program raised, and DuplicateResource where the engine would refuse two equal URNs.
+    stack_outputs: what other stacks export, by the name the program's StackReference says; `Secret(value)` for a secret one.
+    Raises what the program raised, DuplicateResource where the engine would refuse two equal URNs, and UnknownStack.
     Every call is isolated (own context variables, event loop and threads), so calls may run beside one another.
     """
-    monitor = GraphMonitor(context or Context(), {**_default_invokes(context or Context()), **(invokes or {})}, preview)
+    answers = {**_default_invokes(context or Context()), **(invokes or {})}
+    monitor = GraphMonitor(context or Context(), answers, preview, stack_outputs or {})
     run = contextvars.copy_context().run
     run(_run, program, monitor, project, stack, dict(config or {}), list(secrets), preview)
     root = next(node for node in monitor.nodes.values() if node.type == STACK_TYPE)
