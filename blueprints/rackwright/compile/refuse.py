@@ -4,13 +4,19 @@ from collections.abc import Iterator
 
 from rackwright.compile.draft import Draft
 from rackwright.compile.place import zone_of
+from rackwright.compile.versions import NO_BOX_IMAGE
 from rackwright.compile.wants import Kind
 from rackwright.problems import At, Problem
 from rackwright.spec.infra import StackOutput
 from rackwright.spec.workload import Serve
 
-MACHINES = {Kind.BOX: "gpu", Kind.TRAINING_CLUSTER: "gpu", Kind.INFERENCE_FLEET: "gpu", Kind.TPU_POD: "tpu"}
-"""Kind of machine each blueprint is made of."""
+MACHINES = {
+    Kind.BOX: ("gpu", "neuron", "cpu"),
+    Kind.TRAINING_CLUSTER: ("gpu",),
+    Kind.INFERENCE_FLEET: ("gpu",),
+    Kind.TPU_POD: ("tpu",),
+}
+"""Kinds of machine each blueprint is made of."""
 WORKLOAD = At() / "workloads" / 0
 
 
@@ -20,16 +26,34 @@ def refusals(draft: Draft, kind: Kind) -> list[Problem]:
 
 
 def _machine(draft: Draft, kind: Kind) -> Iterator[Problem]:
-    chosen = draft.candidate
-    if draft.machine.kind != MACHINES[kind]:
-        reason = f"a {kind} is made of {MACHINES[kind].upper()} machines, and {chosen.machine} is {draft.machine.kind}"
+    chosen, machine = draft.candidate, draft.machine
+    if machine.kind not in MACHINES[kind]:
+        able = " or ".join(name.upper() if len(name) == 3 else name.title() for name in MACHINES[kind])
+        reason = f"a {kind} is made of {able} machines, and {chosen.machine} is {machine.kind}"
         yield Problem("C-machine", reason, At() / "blueprint" / "kind", "leave it at auto, or choose another candidate")
-    if kind is Kind.BOX and chosen.nodes != 1:
-        reason = f"a box is one machine, and {chosen.label} has {chosen.nodes}"
-        yield Problem("C-nodes", reason, At() / "blueprint" / "kind", "leave it at auto, or pin a larger machine")
+    if kind is Kind.BOX:
+        yield from _one_machine(draft)
+    elif draft.spec.blueprint.ssh_from != "nobody":
+        reason = f"SSH opens on a box, and this is a {kind}"
+        yield Problem("C-ssh", reason, At() / "blueprint" / "ssh_from", "leave it out; a node is reached through Session Manager")
     if draft.spec.blueprint.storage == "lustre" and kind is not Kind.TRAINING_CLUSTER:
         fix = "leave it at auto: a bucket is used"
         yield Problem("C-storage", f"this release has no Lustre on a {kind}", At() / "blueprint" / "storage", fix)
+
+
+def _one_machine(draft: Draft) -> Iterator[Problem]:
+    """What makes a machine no box: more than one of it, no name to order it by, no image that starts it."""
+    chosen, machine = draft.candidate, draft.machine
+    if chosen.nodes != 1 or machine.unit_nodes != 1:
+        count = chosen.nodes * machine.unit_nodes
+        reason = f"a box is one machine, and {chosen.label} has {count}"
+        yield Problem("C-nodes", reason, At() / "blueprint" / "kind", "leave it at auto, or pin a larger machine")
+    if not machine.orderable:
+        inside = f"only inside {machine.unit_machine}" if machine.unit_machine else "no name to order it by is published"
+        yield Problem("C-machine", f"{machine.name} is not sold by itself: {inside}", WORKLOAD, "choose another candidate")
+    if machine.family in NO_BOX_IMAGE:
+        reason = f"no image starts {machine.name}: {NO_BOX_IMAGE[machine.family]}"
+        yield Problem("C-image", reason, At() / "blueprint" / "kind", "choose another candidate")
 
 
 def _workload(draft: Draft, kind: Kind) -> Iterator[Problem]:

@@ -36,8 +36,13 @@ def nothing_is_open_to_the_world(plan: StackPlan) -> Iterator[Broken]:
                 At() / "cluster" / "api_cidrs" / index, "name your own ranges in blueprint.api_access.cidrs", f"{cidr} is everyone"
             )
     for index, cidr in enumerate(plan.box.ingress if plan.box else ()):
+        at = At() / "box" / "ingress" / index
         if cidr in WHOLE_WORLD:
-            yield Broken(At() / "box" / "ingress" / index, "use Session Manager, which needs no open port", f"{cidr} is everyone")
+            fix = "name your own networks in blueprint.ssh_from, such as 203.0.113.0/24, or write `anywhere`"
+            yield Broken(at, fix, f"{cidr} is everyone")
+        elif cidr == "anywhere":
+            fix = "name your own networks, or use Session Manager, which needs no open port"
+            yield Broken(at, fix, "blueprint.ssh_from: anywhere opens SSH to every address that finds a way to the box", Level.WARNING)
 
 
 @rule("R-01", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html")

