@@ -146,5 +146,7 @@ def _fabric(layout: FabricLayout | None, otherwise: Fabric = Fabric.NONE) -> dic
         "efa_interfaces": layout.interfaces if layout.fabric is Fabric.EFA else 0,
         "efa_cards": layout.cards,
         "card0_efa": 0 in layout.cards,
+        "ip_cards": layout.ip_cards,
+        "gpudirect": layout.gpudirect,
         "extra_networks": layout.gvnic_networks + layout.rdma_subnets,
     }

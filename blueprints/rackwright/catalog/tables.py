@@ -132,6 +132,7 @@ FABRICS = Table(
         "interface_gbps": ("interface_bytes_per_s", maybe(GBPS)),
         **_same(many(count), "cards", "ip_cards"),
         **_same(words, "generation", "rdma", "network_profile", "device_mode", "first_interface"),
+        "gpudirect": ("gpudirect", maybe(yes)),
         **_same(count, "gvnic_networks", "rdma_subnets"),
         "mtu": ("mtu", maybe(count)),
         "gke_min_versions": ("gke_min_versions", many()),

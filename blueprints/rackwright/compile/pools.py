@@ -3,7 +3,8 @@
 from rackwright.catalog.rows import Fabric
 from rackwright.compile.capacity import bounds, capacity_want
 from rackwright.compile.draft import Draft
-from rackwright.compile.fabric import nic_layout
+from rackwright.compile.fabric import most_pods, nic_layout
+from rackwright.compile.hardware import machine_facts
 from rackwright.compile.wants import DiskWant, PlaceWant, PoolWant, TaintWant
 
 SYSTEM_MACHINES = {"aws": "m7i.2xlarge", "gcp": "e2-standard-8"}
@@ -31,7 +32,9 @@ def system_pool(place: PlaceWant) -> PoolWant:
         role="system",
         disk=DiskWant(100),
         labels=((ROLE_LABEL, "system"),),
+        max_pods=most_pods(machine_facts(SYSTEM_MACHINES["aws"]), (), prefixes=True) if place.cloud == "aws" else None,
         image=SYSTEM_IMAGES[place.cloud],
+        pod_prefixes=place.cloud == "aws",
     )
 
 
@@ -41,6 +44,8 @@ def accelerator_pool(draft: Draft, place: PlaceWant, name: str = "gpu", counts: 
     kind = "hyperdisk-balanced" if machine.name.startswith(HYPERDISK_ONLY) else "balanced"
     least, most, start = counts or bounds(draft, draft.candidate.nodes)
     capacity = capacity_want(draft)
+    aws = place.cloud == "aws"
+    nics = nic_layout(machine, draft.spec.blueprint.nodes.interfaces)
     return PoolWant(
         name=name,
         machine=machine.name,
@@ -58,12 +63,13 @@ def accelerator_pool(draft: Draft, place: PlaceWant, name: str = "gpu", counts: 
         labels=((ROLE_LABEL, "accelerator"),),
         taints=(TaintWant(RESOURCES[machine.kind], "present"),),
         fabric=str(machine.fabric),
-        nics=nic_layout(machine),
+        nics=nics,
         adjacent=machine.fabric is Fabric.EFA and most > 1 and capacity.mode not in RESERVED_MODES,
         local_nvme=bool(machine.local_nvme_bytes),
         local_ssd_count=(machine.local_nvme_count or 0) if place.cloud == "gcp" and machine.local_nvme_bytes else 0,
-        max_pods=MAX_PODS[machine.kind] if place.cloud == "gcp" else None,
+        max_pods=most_pods(machine, nics, prefixes=True) if aws else MAX_PODS[machine.kind],
         image=_image(draft),
+        pod_prefixes=aws,
     )
 
 

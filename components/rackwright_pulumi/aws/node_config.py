@@ -17,7 +17,12 @@ never gets ready (awslabs/amazon-eks-ami@81fec2e nodeadm/internal/util/merge.go,
 
 
 def node_config(want: PoolWant) -> str:
-    """Multipart user data with one NodeConfig, as JSON, which is YAML; empty where the defaults serve."""
+    """Multipart user data with one NodeConfig, as JSON, which is YAML; empty where the defaults serve.
+
+    With prefixes EKS itself tells its own images the same number of pods (docs.aws.amazon.com/eks/latest/userguide/
+    cni-increase-ip-addresses): saying it again would be another template, and that replaces every machine. On an image of one's own nothing
+    but this says it, and without prefixes EKS counts the slot of a fabric-only interface too.
+    """
     instance: dict[str, Any] = {}
     spec: dict[str, Any] = {}
     if want.local_nvme:
@@ -25,7 +30,7 @@ def node_config(want: PoolWant) -> str:
     if want.nics:
         limits = [{"type": kind, "soft": most, "hard": most} for kind, most in LIMITS.items()]
         spec["containerd"] = {"baseRuntimeSpec": {"process": {"rlimits": limits}}}
-    if want.max_pods:
+    if want.max_pods and (want.image_id or not want.pod_prefixes):
         spec["kubelet"] = {"config": {"maxPods": want.max_pods}}
     if instance:
         spec["instance"] = instance

@@ -27,6 +27,8 @@ class FabricExpectation:
     node_bytes_per_s: float | None = None
     busbw_floor_gb_s: float | None = None
     source: str = ""
+    note: str = ""
+    """What makes the fabric slower than its interfaces suggest"""
 
 
 @dataclass(frozen=True)
