@@ -68,7 +68,9 @@ def test_v15_and_v20_every_fabric_interface_is_used(name, variant):
     assert sum(nic.kind == "fabric" for nic in nic_layout(machine, variant)) == machine.efa_interfaces == len(machine.efa_cards)
 
 
-@pytest.mark.parametrize(("name", "count"), [("p5", 32), ("p5e", 32), ("p5en", 16), ("p6-b200", 8), ("p6-b300", 16), ("p4d", 4), ("trn2", 16)])
+@pytest.mark.parametrize(
+    ("name", "count"), [("p5", 32), ("p5e", 32), ("p5en", 16), ("p6-b200", 8), ("p6-b300", 16), ("p4d", 4), ("trn2", 16)]
+)
 def test_v20_counts(name, count):
     """Recipes V-20."""
     (machine,) = [row for row in Catalog.default().machines if row.name in (f"{name}.48xlarge", f"{name}.24xlarge")]

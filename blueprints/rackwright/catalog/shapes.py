@@ -89,10 +89,10 @@ class Machine:
     them is (vGPU); accelerator_memory_bytes: of one such device. network_bytes_per_s: all interfaces together, one direction, fabric
     included; network_is_peak: the vendor says "up to". fabric_interfaces: EFA devices or fabric NICs; fabric_bytes_per_s: theirs alone.
     network_cards, enis_per_card, ipv4_per_eni: EC2 limits; efa_cards: cards that carry EFA in the recommended layout; card0_efa: whether
-    card 0 does; ip_cards: those that get a further address for most IP bandwidth, empty where that is not published; gpudirect: False
-    where the fabric cannot reach device memory. extra_networks: GCP node networks besides the primary one. local_nvme_bytes: 0 is none, None not published;
-    local_nvme_choices: numbers of 375 GiB disks that may be added (GCP). scale_up_domain: accelerators one of these reaches over its
-    scale-up link, other nodes included. orderable: False when no API name is known or it is sold only inside a bigger unit, which then
+    card 0 does; ip_cards: those that get a further address for most IP bandwidth, empty where that is not published; gpudirect: False where
+    the fabric cannot reach device memory. extra_networks: GCP node networks besides the primary one. local_nvme_bytes: 0 is none, None not
+    published; local_nvme_choices: numbers of 375 GiB disks that may be added (GCP). scale_up_domain: accelerators one of these reaches over
+    its scale-up link, other nodes included. orderable: False when no API name is known or it is sold only inside a bigger unit, which then
     names it in `unit_machine` and holds `unit_nodes` of them. cpu_arch "" is not published.
     """
 
@@ -148,10 +148,10 @@ class Machine:
 class FabricLayout:
     """What a machine's fabric needs from the network.
 
-    AWS: `cards` carry one EFA each (at device 1 on card 0, device 0 elsewhere), `ip_cards` get a further ENA interface at device 1 for
-    most IP bandwidth; `gpudirect`: whether the fabric reads and writes device memory, None: not said for the type. GCP: `gvnic_networks` extra VPCs with one subnet each, `rdma_subnets` subnets of one RDMA VPC made with `network_profile`
-    (zonal: prefix it with `ZONE-`); `first_interface` is the pod interface of the first fabric NIC; `device_mode` that of the
-    GKENetworkParamSet.
+    AWS: `cards` carry one EFA each (at device 1 on card 0, device 0 elsewhere), `ip_cards` get a further ENA interface at device 1 for most
+    IP bandwidth; `gpudirect`: whether the fabric reads and writes device memory, None: not said for the type. GCP: `gvnic_networks` extra
+    VPCs with one subnet each, `rdma_subnets` subnets of one RDMA VPC made with `network_profile` (zonal: prefix it with `ZONE-`);
+    `first_interface` is the pod interface of the first fabric NIC; `device_mode` that of the GKENetworkParamSet.
     """
 
     machine: str

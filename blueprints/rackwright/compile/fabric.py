@@ -12,7 +12,7 @@ BUSBW_FLOORS = (("efa", 4e11, 300.0), ("tcpxo", 2e11, 250.0))
 """(fabric, least bytes per second of a node, GB/s of NCCL all-reduce bus bandwidth between two nodes) of GPU machines.
 Source: NVIDIA/aicr@bc05c6b recipes/overlays h100-eks and h100-gke (2026-03); newer machines of the same rate should not do worse."""
 PREFIX_ADDRESSES = 16
-"""Addresses of the /28 that prefix delegation puts in the place of one (docs.aws.amazon.com/eks/latest/userguide/cni-increase-ip-addresses)."""
+"""Addresses of the /28 that takes the place of one (docs.aws.amazon.com/eks/latest/userguide/cni-increase-ip-addresses.html)."""
 HOST_PODS = 2
 """kube-proxy and the pod network itself, which use the node's own address (awslabs/amazon-eks-ami@81fec2e nodeadm eni_max_pods.go)."""
 SMALL_NODE_VCPUS, SMALL_NODE_PODS, MOST_PODS = 30, 110, 250
