@@ -33,8 +33,14 @@ def nothing_is_open_to_the_world(plan: StackPlan) -> Iterator[Broken]:
     for index, cidr in enumerate(plan.cluster.api_cidrs if plan.cluster else ()):
         if cidr in WHOLE_WORLD:
             yield Broken(
-                At() / "cluster" / "api_cidrs" / index, "name your own ranges in blueprint.api_access.cidrs", f"{cidr} is everyone"
+                At() / "cluster" / "api_cidrs" / index,
+                "name your own ranges in blueprint.api_access.cidrs; to mean everyone, write api_access: public",
+                f"{cidr} is everyone",
             )
+    if plan.cluster and plan.cluster.public_api:
+        fix = "api_access: {cidrs: [203.0.113.0/24]} with your own networks"
+        words = "blueprint.api_access is public: 0.0.0.0/0 may call the API, and only IAM stands before it"
+        yield Broken(At() / "cluster" / "public_api", fix, words, Level.WARNING)
     for index, cidr in enumerate(plan.box.ingress if plan.box else ()):
         at = At() / "box" / "ingress" / index
         if cidr in WHOLE_WORLD:
@@ -55,12 +61,13 @@ def control_plane_spans_zones(plan: StackPlan) -> Iterator[Broken]:
         yield Broken(At() / "network" / "subnets", "add a control subnet in another zone", f"there are {len(zones)}")
 
 
-@rule("R-03", Level.WARNING, "https://docs.aws.amazon.com/eks/latest/userguide/cluster-endpoint.html")
+@rule("R-03", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/userguide/cluster-endpoint.html")
 def somebody_reaches_the_api(plan: StackPlan) -> Iterator[Broken]:
     """A private EKS API answers inside its network alone, so operators and queues can be installed from nowhere else."""
-    inside = bool(plan.releases or plan.manifests)
-    if plan.place.cloud == "aws" and plan.cluster and plan.cluster.private_api and inside:
-        fix = "name your networks in blueprint.api_access.cidrs, or run the update from a machine in that network"
+    inside = (plan.releases and "operators" in plan.layers) or (plan.manifests and "workloads" in plan.layers)
+    cluster = plan.cluster
+    if plan.place.cloud == "aws" and cluster and cluster.private_api and not cluster.runner_inside and inside:
+        fix = "blueprint.api_access: {cidrs: [203.0.113.0/24]} with your own networks, or {runner: inside} where the update runs in that one"
         yield Broken(At() / "cluster" / "private_api", fix)
 
 

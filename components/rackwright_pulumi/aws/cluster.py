@@ -22,6 +22,7 @@ from rackwright_pulumi.aws.kubeconfig import kubeconfig
 from rackwright_pulumi.aws.policies import service_trust
 from rackwright_pulumi.aws.roles import GrantedRole, granted_role
 from rackwright_pulumi.aws.tags import Kin
+from rackwright_pulumi.aws.vpc import ANYWHERE
 
 LOGS = ("api", "audit", "authenticator")
 NODE_POLICIES = ("AmazonEKSWorkerNodePolicy", "AmazonEC2ContainerRegistryPullOnly")
@@ -43,7 +44,7 @@ class AwsClusterArgs(TypedDict):
 class AwsCluster(pulumi.ComponentResource):
     """Control plane, its log group, the administrators' access entries and the role of the nodes.
 
-    The endpoint is private; it is public for the plan's CIDRs only, never for everybody.
+    The endpoint is private; it is public for the plan's CIDRs only, and for everybody only where the plan says so in as many words.
     """
 
     cluster_name: Output[str]
@@ -111,7 +112,7 @@ def _control_plane(kin: Kin, want: ClusterWant, args: AwsClusterArgs, role: Gran
         access_config=ClusterAccessConfigArgs(authentication_mode="API", bootstrap_cluster_creator_admin_permissions=nobody),
         vpc_config=_endpoints(want, args["subnet_ids"]),
         encryption_config=secrets,
-        enabled_cluster_log_types=list(LOGS),
+        enabled_cluster_log_types=list(LOGS) if want.audit_logs else [],
         upgrade_policy=ClusterUpgradePolicyArgs(support_type="STANDARD"),
         tags=kin.tagged("eks"),
         opts=kin.opts(
@@ -132,6 +133,6 @@ def _endpoints(want: ClusterWant, subnet_ids: Sequence[Input[str]]) -> ClusterVp
     return ClusterVpcConfigArgs(
         subnet_ids=subnet_ids,
         endpoint_private_access=True,
-        endpoint_public_access=bool(want.api_cidrs),
-        public_access_cidrs=list(want.api_cidrs) or None,
+        endpoint_public_access=want.public_api or bool(want.api_cidrs),
+        public_access_cidrs=[ANYWHERE] if want.public_api else list(want.api_cidrs) or None,
     )

@@ -1,0 +1,71 @@
+"""What every stack on AWS takes from the spec, whatever its blueprint: roles, keys and clusters that exist, and the switches of safety."""
+
+from dataclasses import replace
+
+from rackwright.compile.draft import Draft
+from rackwright.compile.wants import ClusterWant, Existing, FromStack, IdentityWant, KeyWant, NetworkWant, PlaceWant, StackPlan
+from rackwright.spec.blueprint import ExistingCluster
+from rackwright.spec.infra import Roles, StackOutput
+
+NO_ROLES = Roles()
+
+
+def common(draft: Draft, plan: StackPlan) -> StackPlan:
+    """`plan` of a path, with what all paths on AWS share; on another cloud as it is."""
+    if plan.place.cloud != "aws":
+        return plan
+    return replace(
+        plan,
+        place=_place(draft, plan.place),
+        network=_network(draft, plan.network),
+        key=_key(draft, plan.key),
+        identities=tuple(_identity(draft, want) for want in plan.identities),
+        cluster=_cluster(draft, plan.cluster) if plan.cluster else None,
+        protected=draft.spec.blueprint.safety.deletion_protection,
+    )
+
+
+def existing(value: str | StackOutput | None) -> Existing:
+    """An id of the spec, as it is or from another stack; the empty text where there is none."""
+    return FromStack(value.stack, value.output) if isinstance(value, StackOutput) else value or ""
+
+
+def existing_cluster(draft: Draft) -> Existing:
+    """Name of the cluster that is used in place of a new one; the empty text for a new one."""
+    chosen = draft.spec.blueprint.cluster
+    return "" if isinstance(chosen, str) else existing(chosen.name if isinstance(chosen, ExistingCluster) else chosen)
+
+
+def _place(draft: Draft, place: PlaceWant) -> PlaceWant:
+    return replace(place, role_arn=draft.place.role or "", boundary_arn=draft.place.permissions_boundary or "")
+
+
+def _network(draft: Draft, network: NetworkWant) -> NetworkWant:
+    """A network that exists has its own logs and endpoints, which are left alone."""
+    safety = draft.spec.blueprint.safety
+    if network.existing_id:
+        return network
+    return replace(
+        network,
+        flow_logs=network.flow_logs and safety.flow_logs,
+        private_endpoints=network.private_endpoints if safety.private_endpoints else (),
+    )
+
+
+def _key(draft: Draft, key: KeyWant) -> KeyWant:
+    return replace(key, existing_arn=existing(draft.place.key))
+
+
+def _identity(draft: Draft, want: IdentityWant) -> IdentityWant:
+    return replace(want, existing_arn=existing((draft.place.roles or NO_ROLES).workload))
+
+
+def _cluster(draft: Draft, want: ClusterWant) -> ClusterWant:
+    roles = draft.place.roles or NO_ROLES
+    return replace(
+        want,
+        existing=existing_cluster(draft),
+        control_role_arn=existing(roles.cluster),
+        node_role_arn=existing(roles.nodes),
+        audit_logs=draft.spec.blueprint.safety.audit_logs,
+    )
