@@ -11,6 +11,7 @@ from rackwright.compile.wants import CapacityWant, StackPlan
 from rackwright_pulumi.aws.addons import AwsAddons
 from rackwright_pulumi.aws.box import AwsBox
 from rackwright_pulumi.aws.cluster import AwsCluster
+from rackwright_pulumi.aws.guard import AwsGuard
 from rackwright_pulumi.aws.identity import AwsIdentity
 from rackwright_pulumi.aws.key import AwsKey
 from rackwright_pulumi.aws.network import AwsNetwork
@@ -28,7 +29,7 @@ BLUEPRINTS = {"box": (Box, plans.box_plan), "training": (TrainingCluster, plans.
 ADDON, NODE_GROUP, CLUSTER = "aws:eks/addon:Addon", "aws:eks/nodeGroup:NodeGroup", "aws:eks/cluster:Cluster"
 COMPONENTS = {
     f"rackwright:index:{kind.__name__}": kind
-    for kind in (AwsAddons, AwsBox, AwsCluster, AwsIdentity, AwsKey, AwsNetwork, AwsPool, AwsStorage, Box, TrainingCluster)
+    for kind in (AwsAddons, AwsBox, AwsCluster, AwsGuard, AwsIdentity, AwsKey, AwsNetwork, AwsPool, AwsStorage, Box, TrainingCluster)
 }
 PATH_LIMIT = 24
 """Steps of the longest way through the dependencies: network, cluster, pool, add-on, provider, namespace, releases, queue objects; a chain

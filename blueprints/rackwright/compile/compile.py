@@ -4,8 +4,10 @@ from collections.abc import Callable
 from datetime import date
 
 from rackwright.compile.box import box_plan
+from rackwright.compile.common import common
 from rackwright.compile.draft import Draft
 from rackwright.compile.fleet import fleet_plan
+from rackwright.compile.guard import guarded
 from rackwright.compile.pinned import pinned
 from rackwright.compile.refuse import refusals
 from rackwright.compile.tpu import tpu_plan
@@ -41,7 +43,7 @@ def compile_plan(
     refused = refusals(draft, kind)
     if refused:
         raise UserError(refused)
-    compiled = path(draft)
+    compiled = guarded(draft, common(draft, path(draft)))
     return pinned(compiled, pins) if pins else compiled
 
 

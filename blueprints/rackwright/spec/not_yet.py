@@ -72,6 +72,12 @@ def _blueprint(key: str, *usual: object) -> Callable[[Context], Iterable[At]]:
     return lambda context: [] if getattr(context.spec.blueprint, key) in usual else [At() / "blueprint" / key]
 
 
+def _elsewhere(key: str, *usual: object) -> Callable[[Context], Iterable[At]]:
+    """Set, while one of the places is not on AWS."""
+    said = _blueprint(key, *usual)
+    return lambda context: said(context) if any(place.cloud != "aws" for _, place in context.places) else []
+
+
 def _ssh(context: Context) -> list[At]:
     blueprint = context.spec.blueprint
     on_box = blueprint.kind in ("auto", "box") and any(place.cloud == "aws" for _, place in context.places)
@@ -104,7 +110,7 @@ TABLE = (
     NotYet("N-13", "a file of own prices", _price_file, "say what your contract saves in pricing.discounts"),
     NotYet("N-14", "blueprint.nodes", _blueprint("nodes", Nodes()), "leave it out"),
     NotYet("N-15", "a switch of blueprint.safety", _blueprint("safety", Safety()), "leave it out"),
-    NotYet("N-16", "blueprint.notify", _blueprint("notify", ()), "leave it out"),
+    NotYet("N-16", "blueprint.notify outside AWS", _elsewhere("notify", ()), "leave it out"),
     NotYet("N-17", "ssh_from of anything but a box", _ssh, "leave it out, and use Session Manager"),
     NotYet("N-18", "roles and keys that exist", _place("role", "permissions_boundary", "roles", "key"), "leave it out: they are made"),
     NotYet("N-19", "addresses of one's own", _network_cidr, "leave it out"),

@@ -74,6 +74,8 @@ def _statements(want: KeyWant, account: Input[str], region: str) -> list[Stateme
         statements += _by_role("LustreImports", account, LUSTRE_S3)
     if "logs" in want.serves:
         statements.append(_logs(account, region))
+    if "alarms" in want.serves:
+        statements.append(_alarms(account))
     return statements
 
 
@@ -107,3 +109,10 @@ def _logs(account: Input[str], region: str) -> Statement:
     """https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/encrypt-log-data-kms.html"""
     groups = {"ArnLike": {"kms:EncryptionContext:aws:logs:arn": Output.format("arn:aws:logs:{0}:{1}:log-group:*", region, account)}}
     return allow(USE, Sid="Logs", Principal={"Service": f"logs.{region}.amazonaws.com"}, Condition=groups)
+
+
+def _alarms(account: Input[str]) -> Statement:
+    """Whoever publishes to an encrypted topic needs its key: docs.aws.amazon.com/sns/latest/dg/sns-key-management.html"""
+    services = {"Service": ["budgets.amazonaws.com", "cloudwatch.amazonaws.com"]}
+    own = {"StringEquals": {"aws:SourceAccount": account}}
+    return allow(["kms:Decrypt", "kms:GenerateDataKey*"], Sid="Alarms", Principal=services, Condition=own)

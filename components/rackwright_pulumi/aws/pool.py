@@ -60,6 +60,7 @@ class AwsPool(pulumi.ComponentResource):
     """
 
     node_group_name: Output[str]
+    scaling_group_name: Output[str]
 
     def __init__(self, name: str, args: AwsPoolArgs, opts: ResourceOptions | None = None):
         super().__init__("rackwright:index:AwsPool", name, None, opts)
@@ -70,7 +71,8 @@ class AwsPool(pulumi.ComponentResource):
         if want.capacity.mode == "capacity-block":
             block_hours(kin, want, self.node_group)
         self.node_group_name = self.node_group.node_group_name
-        self.register_outputs({"nodeGroupName": self.node_group_name})
+        self.scaling_group_name = self.node_group.resources[0].autoscaling_groups[0].name
+        self.register_outputs({"nodeGroupName": self.node_group_name, "scalingGroupName": self.scaling_group_name})
 
 
 def _refuse(want: PoolWant, args: AwsPoolArgs) -> None:

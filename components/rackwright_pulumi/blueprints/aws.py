@@ -10,6 +10,7 @@ from rackwright.compile.wants import IdentityWant, StackPlan
 
 from rackwright_pulumi.aws.account import account_id
 from rackwright_pulumi.aws.cluster import AwsCluster
+from rackwright_pulumi.aws.guard import AwsGuard
 from rackwright_pulumi.aws.identity import AwsIdentity, AwsIdentityArgs
 from rackwright_pulumi.aws.key import AwsKey
 from rackwright_pulumi.aws.network import AwsNetwork
@@ -83,6 +84,24 @@ class AwsStack:
         if cluster:
             args |= {"cluster_name": cluster.cluster_name, "cluster_arn": cluster.cluster_arn}
         return AwsIdentity(child(self.name, "identity", want.key), args, self.below)
+
+    def guard(self, groups: Mapping[str, Input[str]] = MappingProxyType({})) -> AwsGuard | None:
+        """The plan's budget, idle alarm and reminders. groups: Auto Scaling group of each pool whose machines should not idle."""
+        if self.plan.guard is None:
+            return None
+        return AwsGuard(
+            child(self.name, "guard"),
+            {
+                "guard": self.plan.guard,
+                "stack": self.plan.name,
+                "account": self.account,
+                "region": self.region,
+                "kms_key_arn": self.key.key_arn,
+                "groups": groups,
+                "tags": self.tags,
+            },
+            self.below,
+        )
 
     def refs(
         self,

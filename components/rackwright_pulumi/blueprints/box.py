@@ -45,6 +45,7 @@ class Box(pulumi.ComponentResource):
         storage = stack.storage()
         machine = stack.identity(next(iter(plan.identities), NO_GRANTS), storage, secrets=args.get("secrets", {}))
         box = _machine(stack, want, machine, args)
+        stack.guard()
         self.instance_id, self.connect_command, self.bucket_names = box.instance_id, box.connect_command, storage.bucket_names
         self.register_outputs(self.stack_outputs())
 

@@ -75,6 +75,7 @@ def eks_parts(
         },
         ResourceOptions(parent=parent, provider=_provider(stack, cluster, [*cluster.admins, *system, *late.addons])),
     )
+    stack.guard({want.name: pools[want.name].scaling_group_name for want in plan.pools if want.role == "accelerator"})
     command = Output.format("aws eks update-kubeconfig --name {0} --region {1}", cluster.cluster_name, stack.region)
     return EksParts(storage, cluster, pools, layer, command)
 

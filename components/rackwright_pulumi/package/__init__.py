@@ -17,6 +17,7 @@ COMPONENTS = {
     "AwsIdentity": "aws.identity",
     "AwsBox": "aws.box",
     "AwsCluster": "aws.cluster",
+    "AwsGuard": "aws.guard",
     "AwsPool": "aws.pool",
     "AwsAddons": "aws.addons",
     "GcpNetwork": "gcp.network",

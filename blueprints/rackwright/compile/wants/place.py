@@ -61,7 +61,8 @@ class GuardWant:
 
     budget_usd_per_month: of everything tagged with the stack; None: no budget. alert_percents: of it, forecast included for the last.
     emails: who is told; without any the topic is still made, and whoever wants subscribes to it.
-    idle_minutes: accelerators' machines below idle_cpu_percent for so long; None: no idle alarm. expires_on: ISO date of the last reminder.
+    idle_minutes: accelerators' machines below idle_cpu_percent for so long; None: no idle alarm. expires_on: ISO date of the stack's end.
+    reminders: (days before it, moment in UTC such as 2026-12-05T08:00:00) still to come.
     """
 
     budget_usd_per_month: float | None = None
@@ -70,3 +71,4 @@ class GuardWant:
     idle_minutes: int | None = None
     idle_cpu_percent: float = 2.0
     expires_on: str = ""
+    reminders: tuple[tuple[int, str], ...] = ()

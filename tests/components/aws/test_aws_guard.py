@@ -1,0 +1,122 @@
+"""A topic, and what publishes to it."""
+
+import json
+import re
+from datetime import datetime
+
+from rackwright.compile.wants import GuardWant
+from rackwright_pulumi.aws.guard import AwsGuard
+from rackwright_pulumi.testing import record
+
+from tests.components.sdk import misfits, untagged
+
+KEY_ARN = "arn:aws:kms:us-east-1:123456789012:key/k"
+WANT = GuardWant(
+    budget_usd_per_month=5000.5,
+    emails=("a@example.com", "b@example.com"),
+    idle_minutes=60,
+    expires_on="2026-12-05",
+    reminders=((7, "2026-11-28T08:00:00"), (0, "2026-12-05T08:00:00")),
+)
+TOPIC, BUDGET, ALARM = "aws:sns/topic:Topic", "aws:budgets/budget:Budget", "aws:cloudwatch/metricAlarm:MetricAlarm"
+SCHEDULE = "aws:scheduler/schedule:Schedule"
+
+
+def guard(want=WANT, name="demo-guard", **more):
+    args = {
+        "guard": want,
+        "stack": "demo",
+        "account": "123456789012",
+        "region": "us-east-1",
+        "kms_key_arn": KEY_ARN,
+        "groups": {"gpu": "asg-1"},
+        "tags": {"owner": "test"},
+    }
+    return record(lambda: AwsGuard(name, args | more) and None)
+
+
+def statements(graph, type_token, field):
+    return json.loads(graph.one(type_token).inputs[field])["Statement"]
+
+
+def test_every_input_is_one_the_sdk_knows_and_everything_taggable_is_tagged():
+    graph = guard()
+    assert not misfits(graph)
+    assert not untagged(graph, "test")
+    assert not graph.unregistered()
+
+
+def test_b1_the_budget_counts_what_carries_the_stacks_tag():
+    graph = guard()
+    inputs = graph.one(BUDGET).inputs
+    assert (inputs["budgetType"], inputs["timeUnit"], inputs["limitAmount"], inputs["limitUnit"]) == ("COST", "MONTHLY", "5000.50", "USD")
+    assert inputs["costFilters"] == [{"name": "TagKeyValue", "values": ["user:rackwright-stack$demo"]}]
+    told = [(n["notificationType"], n["threshold"]) for n in inputs["notifications"]]
+    assert told == [("ACTUAL", 50), ("ACTUAL", 80), ("ACTUAL", 100), ("FORECASTED", 100)]
+    assert {tuple(n["subscriberSnsTopicArns"]) for n in inputs["notifications"]} == {(graph.one(TOPIC).state["arn"],)}
+
+
+def test_b1_the_budget_is_made_after_it_may_publish():
+    graph = guard()
+    assert graph.one("aws:sns/topicPolicy:TopicPolicy").urn in graph.one(BUDGET).depends_on
+
+
+def test_b1_without_a_budget_there_is_none():
+    graph = guard(GuardWant())
+    assert not graph.by_type(BUDGET)
+    assert not graph.by_type(ALARM)
+    assert not graph.by_type(SCHEDULE)
+
+
+def test_only_budgets_and_alarms_of_this_account_publish():
+    found = statements(guard(), "aws:sns/topicPolicy:TopicPolicy", "policy")
+    assert {s["Principal"]["Service"] for s in found} == {"budgets.amazonaws.com", "cloudwatch.amazonaws.com"}
+    assert all(s["Condition"] == {"StringEquals": {"aws:SourceAccount": "123456789012"}} for s in found)
+    assert all(s["Action"] == ["sns:Publish"] and s["Resource"] != "*" for s in found)
+
+
+def test_the_topic_is_encrypted_and_mails_whom_the_plan_names():
+    graph = guard()
+    assert graph.one(TOPIC).inputs["kmsMasterKeyId"] == KEY_ARN
+    mails = {n.inputs["endpoint"] for n in graph.by_type("aws:sns/topicSubscription:TopicSubscription")}
+    assert mails == set(WANT.emails)
+
+
+def test_b3_idle_machines_of_every_pool_are_told_of():
+    graph = guard(groups={"gpu": "asg-1", "more": "asg-2"})
+    alarms = {n.inputs["dimensions"]["AutoScalingGroupName"]: n.inputs for n in graph.by_type(ALARM)}
+    assert set(alarms) == {"asg-1", "asg-2"}
+    gpu = alarms["asg-1"]
+    assert gpu["alarmActions"] == [graph.one(TOPIC).state["arn"]]
+    assert (gpu["statistic"], gpu["evaluationPeriods"] * gpu["period"], gpu["threshold"]) == ("Maximum", 3600, 2)
+
+
+def test_an_alarm_never_looks_back_further_than_cloudwatch_does():
+    """A day: https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_PutMetricAlarm.html"""
+    from rackwright.compile.guard import IDLE_MINUTES
+
+    assert max(IDLE_MINUTES.values()) * 60 <= 86400
+
+
+def test_reminders_are_moments_the_scheduler_reads():
+    for node in guard().by_type(SCHEDULE):
+        (moment,) = re.fullmatch(r"at\((.{19})\)", node.inputs["scheduleExpression"]).groups()
+        assert datetime.fromisoformat(moment).tzinfo is None
+        assert node.inputs["flexibleTimeWindow"] == {"mode": "OFF"}
+        assert len(node.inputs["target"]["input"]) < 262144
+
+
+def test_reminders_publish_by_a_role_that_may_do_nothing_else():
+    graph = guard()
+    publish, use = statements(graph, "aws:iam/rolePolicy:RolePolicy", "policy")
+    assert (publish["Action"], publish["Resource"]) == (["sns:Publish"], graph.one(TOPIC).state["arn"])
+    assert use["Resource"] == KEY_ARN
+    (trust,) = statements(graph, "aws:iam/role:Role", "assumeRolePolicy")
+    assert trust["Condition"] == {"StringEquals": {"aws:SourceAccount": "123456789012"}}
+    rights = graph.one("aws:iam/rolePolicy:RolePolicy").urn
+    assert all(rights in n.depends_on for n in graph.by_type(SCHEDULE))
+
+
+def test_a_long_name_leaves_room_for_what_makes_it_unique():
+    schedule = guard(name="a" * 60).by_type(SCHEDULE)[0]
+    assert len(schedule.inputs["namePrefix"]) <= 64 - 26
