@@ -167,8 +167,8 @@ def test_look_ups_answer_or_say_that_they_do_not(aws):
     zones = aws.invoke("aws:index/getAvailabilityZones:getAvailabilityZones")
     assert zones["names"][:2] == ["us-east-1a", "us-east-1b"]
     assert aws.invoke("aws:index/getCallerIdentity:getCallerIdentity")["accountId"] == "123456789012"
-    with pytest.raises(Refusal, match="does not answer aws:ec2/getVpc:getVpc"):
-        aws.invoke("aws:ec2/getVpc:getVpc")
+    with pytest.raises(Refusal, match="does not answer aws:ec2/getVpcs:getVpcs"):
+        aws.invoke("aws:ec2/getVpcs:getVpcs")
 
 
 def test_messages_larger_than_grpcs_default_pass(aws):

@@ -4,8 +4,10 @@ from collections.abc import Callable, Mapping
 from hashlib import sha256
 from typing import Any
 
+from rackwright_pulumi.simulator.answers import Amazon
 from rackwright_pulumi.simulator.asked import Context
-from rackwright_pulumi.simulator.computed.arns import partition, zone_id
+from rackwright_pulumi.simulator.computed.arns import partition, zone_id, zones
+from rackwright_pulumi.simulator.store import Store
 
 Answer = Callable[[Mapping[str, Any]], dict[str, Any]]
 
@@ -13,14 +15,15 @@ AMI_ID = "ami-0123456789abcdef0"
 """The image every SSM parameter of an AMI points to."""
 
 
-def invokes(context: Context) -> dict[str, Answer]:
-    """Function token to its answer, for one provider's account and place."""
+def invokes(context: Context, store: Store | None = None) -> dict[str, Answer]:
+    """Function token to its answer, for one provider's account and place. An answer raises LookupError for what was deleted."""
     aws_region, gcp_region = context.region or "us-east-1", context.region or "us-central1"
     user = f"arn:{partition(aws_region)}:iam::{context.account}:root"
     caller = {"accountId": context.account, "arn": user, "id": context.account, "userId": context.account}
     client = {"project": context.project, "region": gcp_region, "zone": context.zone, "id": context.project, "accessToken": "simulated"}
     project = {"projectId": context.project, "name": context.project, "number": context.project_number, "id": f"projects/{context.project}"}
     return {
+        **Amazon(context, store).answers(),
         "aws:index/getCallerIdentity:getCallerIdentity": lambda args: caller,
         "aws:index/getRegion:getRegion": lambda args: {
             "region": aws_region,
@@ -45,8 +48,7 @@ def _partition(region: str) -> dict[str, Any]:
 
 
 def _zones(region: str) -> dict[str, Any]:
-    count = 6 if region == "us-east-1" else 3
-    names = [f"{region}{letter}" for letter in "abcdef"[:count]]
+    names = zones(region)
     return {"names": names, "zoneIds": [zone_id(name) for name in names], "groupNames": [region], "id": region, "region": region}
 
 

@@ -182,10 +182,13 @@ class SimulatedProvider(provider_pb2_grpc.ResourceProviderServicer):
         return EMPTY
 
     def Invoke(self, request, context):
-        answer = invokes(self._cloud().context).get(request.tok)
+        answer = invokes(self._cloud().context, self.store).get(request.tok)
         if answer is None:
             abort(context, f"the simulated {self.cloud} does not answer {request.tok}", grpc.StatusCode.NOT_FOUND)
-        values = {"return": to_struct(answer(opened(to_dict(request.args))))}  # a keyword of Python, hence no keyword argument
+        try:
+            values = {"return": to_struct(answer(opened(to_dict(request.args))))}  # a keyword of Python, hence no keyword argument
+        except LookupError as error:
+            abort(context, str(error), grpc.StatusCode.NOT_FOUND)
         return pb.InvokeResponse(**values)
 
     def _cloud(self) -> Cloud:

@@ -22,6 +22,11 @@ def named(asked: Asked, prop: str = "name") -> str:
     return str(asked.get(prop) or physical_name(asked) or asked.name)
 
 
+def zones(region: str) -> list[str]:
+    """Six in us-east-1, three elsewhere."""
+    return [f"{region}{letter}" for letter in "abcdef"[: 6 if region == "us-east-1" else 3]]
+
+
 def zone_id(zone: str) -> str:
     """``us-east-1b`` -> ``use1-az2``: the same in every simulated account."""
     region = zone[:-1]
