@@ -64,9 +64,13 @@ INPUTS = {
     "secretsKeyId": "The key that encrypts the cluster's secrets.",
     "diskKeyId": "The key that encrypts the nodes' disks.",
     "nodeAccount": "Service account of the nodes, by email.",
+    "guard": _PART.format("guard"),
+    "stack": "The plan's name, which is the value of the tag the budget counts by.",
+    "groups": "Auto Scaling groups whose machines should not idle, by the pool's name.",
     "workloadPool": "Workload identity pool of the cluster.",
 }
 OUTPUTS = {
+    "activateCommand": "Command by which the account that pays lets budgets count by the stack's tag; once for all stacks.",
     "bucketNames": "Names of buckets by their key in the plan.",
     "clusterArn": "ARN of the cluster.",
     "clusterId": "Id of the cluster.",
@@ -92,9 +96,11 @@ OUTPUTS = {
     "poolName": "Name of the node pool.",
     "project": "Id of the Google Cloud project.",
     "roleArn": "ARN of the role.",
+    "scalingGroupName": "Auto Scaling group of the node group's machines.",
     "securityGroupId": "Security group of the cluster.",
     "slices": "Each TPU slice: its pool, machine, topology, hosts, chips per host, zone.",
     "subnetIds": "Subnets, in the plan's order.",
+    "topicArn": "The topic that budget, alarms and reminders tell; subscribe to it what should hear them.",
     "vpcId": "Id of the network.",
 }
 ABOUT = {
