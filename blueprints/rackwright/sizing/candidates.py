@@ -16,8 +16,10 @@ from rackwright.spec.infra import CapacityEntry, Place, UseBlock, UseReservation
 from rackwright.spec.residency import matches, stays_in
 from rackwright.spec.spec import Spec
 
-SUPPORTED = {"gpu": ("NVIDIA",), "tpu": ("Google",)}
+SUPPORTED = {"gpu": ("NVIDIA",), "tpu": ("Google",), "neuron": ("AWS",)}
 """Machine kinds, and vendors of their accelerators, that this release has engines and blueprints for."""
+SERVES_ONLY = ("inf1", "inf2")
+"""Neuron families that no trainer is documented for (Neuron documentation 2.31, torch-neuronx training: Trn1, Trn2)."""
 
 
 @dataclass(frozen=True)
@@ -222,6 +224,27 @@ def _standing(offer: Offer, spec: Spec, place: Place) -> Iterator[Rejection]:
     if place.zones and zones and zones[0].startswith(region) and not set(zones) & set(place.zones):
         yield Rejection(Limit.CAPACITY, None, None, words=f"not in {', '.join(place.zones)}", remedy=f"zones: [{', '.join(zones[:3])}]")
     yield from _blueprint(offer, spec)
+    if machine.kind == "neuron":
+        yield from _neuron(offer, spec, place)
+
+
+def _neuron(offer: Offer, spec: Spec, place: Place) -> Iterator[Rejection]:
+    """Programs are compiled for these chips by their own SDK, and no run on them has calibrated the estimate: never chosen silently."""
+    machine = offer.machine
+    if machine.name not in _named(place):
+        words = "runs what the Neuron SDK compiled, which nobody asked for"
+        yield Rejection(Limit.BLUEPRINT, None, None, words=words, remedy=f"pin: {{instance: {machine.name}}}")
+    if spec.is_training and machine.family in SERVES_ONLY:
+        words = f"no trainer is documented for {offer.accelerator.name if offer.accelerator else machine.family}"
+        yield Rejection(Limit.BLUEPRINT, None, None, words=words, remedy="pin: {instance: trn1.32xlarge}")
+
+
+def _named(place: Place) -> set[str]:
+    """Machines the place asks for by name: pinned, or bought already."""
+    entries = (*place.capacity.ordered, *place.capacity.fallback)
+    blocks = {e.capacity_block.instance for e in entries if isinstance(e, UseBlock)}
+    reserved = {e.reservation.instance for e in entries if isinstance(e, UseReservation) and e.reservation.instance}
+    return blocks | reserved | ({place.pin.instance} if place.pin else set())
 
 
 def _blueprint(offer: Offer, spec: Spec) -> Iterator[Rejection]:

@@ -8,6 +8,10 @@ from rackwright.estimator import hardware
 from rackwright.estimator.case import Wires
 from rackwright.sizing.target import Target
 
+NEURON_FORMATS = ("bf16", "fp16", "tf32", "fp32")
+"""What the SDK computes in without the model being converted for it: its fp8 is cFP8 on Trainium1 and Inferentia2, MXFP8 on Trainium3
+(Neuron documentation 2.32, data types)."""
+
 
 def target(machine: Machine, accelerator: Accelerator, nodes: int, slice_chips: int = 0, slices: int = 0) -> Target:
     """slice_chips: of one TPU slice, 0 for GPUs. One machine alone leaves its network out, so that those which differ only there share
@@ -27,4 +31,5 @@ def target(machine: Machine, accelerator: Accelerator, nodes: int, slice_chips: 
         is_linked=float(linked is not None),
     )
     chip = replace(hardware.chip(found), memory_bytes=float(machine.accelerator_memory_bytes or found.memory_bytes))
-    return Target(accelerator.name, accelerator.vendor, chip, wires, nodes, count, found.flops, slices)
+    flops = tuple(f for f in found.flops if machine.kind != "neuron" or f[0] in NEURON_FORMATS)
+    return Target(accelerator.name, accelerator.vendor, chip, wires, nodes, count, flops, slices)

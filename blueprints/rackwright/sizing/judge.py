@@ -100,6 +100,8 @@ def judge(offer: Offer, nodes: int, found: Outcome, goals: Goals, a: Assumptions
 
 def _warnings(offer: Offer, nodes: int, found: Outcome, overruled: list[Rejection], cost: Interval | None, run: Run, goals: Goals):
     yield from (f"pinned although it breaks a goal: {r}" for r in overruled)
+    if offer.machine.kind == "neuron":
+        yield "the program must be made for the Neuron SDK; no run on it has calibrated this, so times are a prior, a factor 2 either way"
     yield from _idle(offer, nodes, found, run.duration)
     if run.wait:
         low, likely, high = (f"{s / HOUR:,.1f}" for s in (run.wait.p10, run.wait.p50, run.wait.p90))

@@ -38,13 +38,30 @@ def _train(job: TrainingJob, machines: Machines, a: Assumptions) -> list[Outcome
             kind = job.on_tpu() if tpu else job
             outcomes = best_training(kind, some.computing(job.precision), a.max_fill, calibration())
         found.update(zip(which.tolist(), outcomes, strict=True))
-    refused = {name: _precision(job.precision, t) for name, t in {t.accelerator: t for t in machines.targets}.items()}
+    kinds = {t.accelerator: t for t in machines.targets}
+    refused = {name: (*_precision(job.precision, t), *_untaught(job, t)) for name, t in kinds.items()}
     return _with([found[i] for i in range(len(machines.targets))], machines, refused)
 
 
 def _untrained(job: TrainingJob) -> Outcome:
     words, remedy = f"no run of {job.method} on TPU is published", "adapter: {type: none}, or a GPU"
     return Outcome(precision=job.precision, rejections=(Rejection(Limit.DATA, None, None, words=words, remedy=remedy),))
+
+
+def _untaught(job: TrainingJob, target: Target) -> tuple[Rejection, ...]:
+    """Neuron's trainers know language models, whole or by LoRA (NxD Training 1.2, 2025-04; optimum-neuron)."""
+    if not target.neuron or (job.method in ("full", "lora") and not job.sampled):
+        return ()
+    what = "images" if job.sampled else job.method
+    words, remedy = f"no trainer of {what} on {target.accelerator} is documented", "adapter: {type: lora}, or a GPU"
+    return (Rejection(Limit.DATA, None, None, words=words, remedy="a GPU" if job.sampled else remedy),)
+
+
+def _unserved(job: ServingJob, target: Target) -> tuple[Rejection, ...]:
+    """vLLM's Neuron plugin generates text; anything else is compiled by hand."""
+    if not target.neuron or job.generates:
+        return ()
+    return (Rejection(Limit.DATA, None, None, words=f"no engine for this model on {target.accelerator} is documented", remedy="a GPU"),)
 
 
 def _serve(job: ServingJob, machines: Machines, a: Assumptions) -> list[Outcome]:
@@ -56,7 +73,7 @@ def _serve(job: ServingJob, machines: Machines, a: Assumptions) -> list[Outcome]
     refused = {}
     for t, numbers in zip(machines.targets, formats, strict=True):
         products = () if job.products == "auto" else _precision(job.products, t)
-        refused[t.accelerator] = tuple(dict.fromkeys((*_precision(numbers, t, weights=True), *products)))
+        refused[t.accelerator] = tuple(dict.fromkeys((*_precision(numbers, t, weights=True), *products, *_unserved(job, t))))
     return _with(found, machines, refused)
 
 

@@ -36,6 +36,10 @@ class Target:
         return bool(self.chip.is_tpu)
 
     @property
+    def neuron(self) -> bool:
+        return self.vendor == "AWS"
+
+    @property
     def grid(self) -> Grid:
         """Tensor parallelism stays inside a machine and inside the scale-up domain; on TPU, whose published runs shard fully instead,
         on the chips of one host."""

@@ -119,6 +119,7 @@ def _too_big(memory: Memory, job: TrainingJob, target: Target) -> Rejection:
     larger = "a larger slice" if target.tpu else "more machines"
     more = larger if target.accelerators < job.batch else "an accelerator with more memory"
     adapters = {"full": "adapter: {type: lora} or qlora", "lora": "adapter: {type: qlora}"} if job.adaptable and not target.tpu else {}
+    adapters = {"full": "adapter: {type: lora}"} if adapters and target.neuron else adapters
     smaller = adapters.get(job.method, "" if job.sampled else "a shorter sequence")
     remedy = f"{smaller}, or {more}" if smaller else more
     words = "at any parallelism, on the pessimistic side"

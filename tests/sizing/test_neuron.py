@@ -1,0 +1,72 @@
+"""Trainium and Inferentia: looked at where they are named, from published peaks alone, refused with a reason elsewhere."""
+
+import pytest
+from rackwright.sizing.measures import Limit
+
+from tests.sizing.helpers import AWS, finetune, labels, lora, plan, rejection, serve
+
+
+def pinned(machine: str, region: str = "us-east-1", mode: str = "on-demand") -> str:
+    place = AWS.replace("us-east-1", region).replace("on-demand", mode)
+    return f"{place[:-1]}, pin: {{instance: {machine}}}}}"
+
+
+@pytest.mark.parametrize("machine", ["trn1.2xlarge", "trn1.32xlarge", "trn2.48xlarge", "inf2.48xlarge"])
+def test_nobody_gets_one_who_did_not_name_it(machine):
+    missed = next(r for r in lora().rejected if r.candidate.machine == machine)
+    said = next(x for x in missed.rejections if x.limit is Limit.BLUEPRINT)
+    assert "the Neuron SDK compiled" in said.words
+    assert said.remedy == f"pin: {{instance: {machine}}}"
+
+
+def test_named_it_is_offered_as_a_prior_a_factor_two_wide():
+    fit = plan(finetune(), pinned("trn1.32xlarge")).fits[0]
+    assert fit.candidate.label == "1 x trn1.32xlarge us-east-1 on-demand"
+    assert fit.evidence == "prior only"
+    assert fit.duration_s.p90 > 1.9 * fit.duration_s.p50
+    assert any("Neuron SDK" in words for words in fit.warnings)
+    assert fit.usd_per_hour == 21.5
+
+
+def test_a_block_of_it_names_it_too():
+    times = "start: 2026-11-20T11:30:00Z, end: 2026-11-27T11:30:00Z"
+    entry = f"{{capacity_block: {{id: cr-0123456789abcdef0, instance: trn2.48xlarge, count: 2, zone: us-east-2a, {times}}}}}"
+    place = AWS.replace("us-east-1", "us-east-2").replace("on-demand", entry)
+    assert labels(plan(finetune(), place)) == ["2 x trn2.48xlarge us-east-2 capacity-block cr-0123456789abcdef0"]
+
+
+def test_several_machines_work_on_one_job_over_efa():
+    assert "4 x trn1.32xlarge us-east-1 on-demand" in labels(plan(finetune(adapter="none"), pinned("trn1.32xlarge")))
+
+
+def test_inferentia_serves_and_does_not_train():
+    served = plan(serve(rate=1), pinned("inf2.xlarge"))
+    assert labels(served) == ["1 x inf2.xlarge us-east-1 on-demand"]
+    assert served.fits[0].candidate.precision == "bf16"
+    missed = rejection(plan(finetune(), pinned("inf2.xlarge")), "1 x inf2.xlarge us-east-1 on-demand", Limit.BLUEPRINT)
+    assert "no trainer is documented" in missed.words
+
+
+def test_what_no_trainer_or_engine_of_theirs_does_is_said():
+    qlora = rejection(plan(finetune(adapter="qlora"), pinned("trn1.32xlarge")), "1 x trn1.32xlarge us-east-1 on-demand", Limit.DATA)
+    assert qlora.words == "no trainer of qlora on AWS Trainium1 is documented"
+    drawn = plan(serve("flux.1-dev", rate=1), pinned("inf2.24xlarge")).rejected
+    said = [x.words for r in drawn if r.candidate.machine == "inf2.24xlarge" for x in r.rejections]
+    assert "no engine for this model on AWS Inferentia2 is documented" in said
+
+
+def test_a_chip_too_small_is_not_told_to_use_an_adapter_it_has_no_trainer_for():
+    small = rejection(plan(finetune(), pinned("trn1.2xlarge")), "1 x trn1.2xlarge us-east-1 on-demand", Limit.DEVICE_MEMORY)
+    assert small.distance < 1.1
+    assert "qlora" not in small.remedy
+
+
+def test_inferentia1_is_refused_for_what_is_not_published():
+    said = rejection(plan(serve(), pinned("inf1.6xlarge")), "1 x inf1.6xlarge us-east-1 on-demand", Limit.DATA)
+    assert said.words == "FLOP/s, memory bandwidth not published"
+
+
+def test_its_fp8_is_not_the_fp8_of_a_checkpoint():
+    """cFP8 and MXFP8 need a conversion of their own: weights in fp8 are refused, not computed at a peak they do not reach."""
+    missed = plan(serve(rate=1, more="quantization: fp8"), pinned("inf2.48xlarge")).rejected
+    assert any(x.limit is Limit.PRECISION for r in missed for x in r.rejections)
