@@ -1,4 +1,5 @@
-"""Every rule on plans that keep it and plans that break it, with the exact text. One file per rule in tests/cases/rules."""
+"""Every rule on plans that keep it and plans that break it, with the exact text. One file per rule in tests/cases/rules,
+with a document for every base it is tried on."""
 
 from pathlib import Path
 
@@ -19,13 +20,14 @@ def said(plan, code):
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_rule(file):
-    case, code = yaml.safe_load(file.read_text()), file.stem
-    base = BASES[case["plan"]]
-    assert said(base, code) == []
-    for change in case.get("holds", ()):
-        assert said(changed(base, change), code) == [], change
-    for row in case["breaks"]:
-        assert said(changed(base, row["change"]), code) == row["says"], row["change"]
+    code = file.stem
+    for case in yaml.safe_load_all(file.read_text()):
+        base = BASES[case["plan"]]
+        assert said(base, code) == []
+        for change in case.get("holds", ()):
+            assert said(changed(base, change), code) == [], change
+        for row in case["breaks"]:
+            assert said(changed(base, row["change"]), code) == row["says"], row["change"]
 
 
 def test_every_rule_has_a_case():

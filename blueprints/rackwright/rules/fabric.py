@@ -1,25 +1,23 @@
-"""Fabrics: interfaces where the machine has them, everything in one zone and close together."""
+"""Fabrics: interfaces where the machine has them, and addresses for the pods of machines that have many."""
 
 from collections import Counter
 from collections.abc import Iterator
 
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Fabric, Machine
-from rackwright.compile.wants import AddonWant, PoolWant, StackPlan
+from rackwright.compile.fabric import most_pods
+from rackwright.compile.wants import AddonWant, Kind, NicWant, PoolWant, StackPlan
 from rackwright.problems import At, Level
-from rackwright.rules.registry import Broken, accelerators, rule
+from rackwright.rules.registry import Broken, accelerators, pools, rule
 
 EFA_GUIDE = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-start.html"
 EFA_LAYOUT = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html"
 EFA_ONLY_POD_NETWORK = (1, 18, 5)
-RESERVED = ("capacity-block", "reservation")
-COMPACT_MOST = 1500
-LIST_AWS = (
-    "`aws ec2 describe-instance-type-offerings --location-type availability-zone "
-    "--filters Name=instance-type,Values={} --region {} --query InstanceTypeOfferings[].Location`"
-)
-LIST_GCP = '`gcloud compute machine-types list --filter="name={} AND zone~{}" --format="value(zone)"`'
-"""What lists the zones that sell a machine to this account."""
+ADDRESSES = "https://docs.aws.amazon.com/eks/latest/userguide/cni-increase-ip-addresses.html"
+FEW_PODS = 110
+"""What Kubernetes expects a node to hold (kubernetes.io/docs/setup/best-practices/cluster-large), and recipes V-27 warns below."""
+ALL_OR_NOTHING = ("p4d.", "p4de.", "p5.48xlarge", "p5e.", "p5en.", "p6-", "p6e-", "trn1.32xlarge", "trn1n.", "trn2.48xlarge", "trn2u.")
+"""Machines rented for their fabric: a job on part of it waits for the network (skypilot issue 8391: one of four interfaces, a quarter)."""
 
 
 def machine_of(pool: PoolWant) -> Machine | None:
@@ -31,8 +29,19 @@ def machine_has_the_fabric(plan: StackPlan) -> Iterator[Broken]:
     """Fabric interfaces are only for machines that have the fabric."""
     for at, pool in accelerators(plan):
         machine = machine_of(pool)
-        if pool.nics and machine and not machine.efa_interfaces:
+        if pool.nics and machine and machine.fabric is not Fabric.EFA:
             yield Broken(at / "nics", "leave the interfaces out, or pin a machine with EFA", f"{pool.machine} has none")
+
+
+@rule("R-80", Level.ERROR, EFA_LAYOUT)
+def interfaces_of_the_machine_are_known(plan: StackPlan) -> Iterator[Broken]:
+    """Which interface goes on which network card is AWS's to say, and not to be guessed where its pages are silent or disagree."""
+    for at, pool in accelerators(plan):
+        machine = machine_of(pool)
+        if machine and machine.fabric is Fabric.EFA and not machine.efa_cards:
+            words = machine.conflict or f"no page gives the interfaces of {pool.machine}"
+            known = ", ".join(_same_accelerator(machine)) or "another accelerator"
+            yield Broken(at / "machine", f"pin a machine whose interfaces are published: {known}", words)
 
 
 @rule("V-15", Level.ERROR, EFA_LAYOUT)
@@ -42,10 +51,32 @@ def fabric_interfaces_are_as_many_as_the_machine_has(plan: StackPlan) -> Iterato
         machine, asked = machine_of(pool), sum(nic.kind == "fabric" for nic in pool.nics)
         if not asked or machine is None or machine.efa_interfaces in (None, asked):
             continue
-        level = Level.ERROR if asked > (machine.efa_interfaces or 0) else Level.WARNING
+        less = asked < (machine.efa_interfaces or 0)
+        if less and _whole_fabric(plan, pool):
+            continue
+        level = Level.WARNING if less else Level.ERROR
         yield Broken(
             at / "nics", f"ask for {machine.efa_interfaces}", f"{pool.machine} has {machine.efa_interfaces}, {asked} are asked for", level
         )
+
+
+@rule("V-20", Level.ERROR, EFA_LAYOUT)
+def training_takes_the_whole_fabric(plan: StackPlan) -> Iterator[Broken]:
+    """Training on machines rented for their fabric takes all of it: p5 and p5e 32 interfaces, p5en, p6-b300 and trn2 16, p6-b200 8, p4d 4."""
+    for at, pool in accelerators(plan):
+        machine, asked = machine_of(pool), sum(nic.kind == "fabric" for nic in pool.nics)
+        if machine and machine.efa_cards and _whole_fabric(plan, pool) and asked < len(machine.efa_cards):
+            words = f"{pool.machine} has {len(machine.efa_cards)}, {asked} are asked for"
+            yield Broken(at / "nics", f"use the catalog's layout of {len(machine.efa_cards)}", words)
+
+
+def _whole_fabric(plan: StackPlan, pool: PoolWant) -> bool:
+    return plan.kind is Kind.TRAINING_CLUSTER and pool.machine.startswith(ALL_OR_NOTHING)
+
+
+def _same_accelerator(machine: Machine) -> list[str]:
+    rows = Catalog.default().machines
+    return [row.name for row in rows if row.efa_cards and row.orderable and row.accelerator == machine.accelerator]
 
 
 @rule("V-16", Level.ERROR, EFA_LAYOUT)
@@ -75,12 +106,15 @@ def interfaces_do_not_share_a_place(plan: StackPlan) -> Iterator[Broken]:
         yield from (Broken(at / "nics", "move one", f"card {c} device {d} is taken twice") for (c, d), n in places.items() if n > 1)
         cards = Counter(nic.card for nic in pool.nics if nic.kind == "fabric")
         yield from (Broken(at / "nics", "keep one", f"card {c} has {n} fabric interfaces") for c, n in cards.items() if n > 1)
-        if machine and machine.network_cards and machine.enis_per_card:
-            for index, nic in enumerate(pool.nics):
-                if nic.card >= machine.network_cards or nic.device >= machine.enis_per_card:
-                    yield Broken(
-                        at / "nics" / index, "use the catalog's layout", f"{pool.machine} has no card {nic.card} device {nic.device}"
-                    )
+        for index, nic in enumerate(pool.nics):
+            if machine and not _exists(machine, nic):
+                words = f"{pool.machine} has no card {nic.card} device {nic.device}"
+                yield Broken(at / "nics" / index, "use the catalog's layout", words)
+
+
+def _exists(machine: Machine, nic: NicWant) -> bool:
+    """Unknown counts refuse nothing."""
+    return nic.card < (machine.network_cards or nic.card + 1) and nic.device < (machine.enis_per_card or nic.device + 1)
 
 
 @rule("V-19", Level.ERROR, EFA_LAYOUT)
@@ -112,79 +146,42 @@ def pod_network_knows_fabric_only_interfaces(plan: StackPlan) -> Iterator[Broken
             yield Broken(at / "version", "pin a newer build", f"got {addon.version}")
 
 
-@rule("V-27", Level.WARNING, "https://docs.aws.amazon.com/eks/latest/userguide/cni-increase-ip-addresses.html")
+@rule("V-27", Level.WARNING, ADDRESSES)
 def pods_do_not_run_out_of_addresses(plan: StackPlan) -> Iterator[Broken]:
     """Pods take addresses from card 0 alone, which is few on EFA machines unless the pod network hands out prefixes."""
     for at, addon in _pod_network(plan):
-        env = dict(addon.values).get("env", {})
-        if env.get("ENABLE_PREFIX_DELEGATION") != "true" and any(pool.nics for _, pool in accelerators(plan)):
-            yield Broken(at / "values", "set ENABLE_PREFIX_DELEGATION to true")
+        few = [words for words in map(_few_pods, (pool for _, pool in accelerators(plan))) if words]
+        if few and not _hands_out_prefixes(addon):
+            yield Broken(at / "values", "set ENABLE_PREFIX_DELEGATION to true", "; ".join(few))
 
 
-@rule("V-28", Level.ERROR, "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/placement-strategies.html")
-def adjacent_machines_share_a_zone(plan: StackPlan) -> Iterator[Broken]:
-    """A cluster placement group holds machines of one zone."""
-    for at, pool in accelerators(plan):
-        if plan.place.cloud == "aws" and pool.adjacent and len(pool.zones) != 1:
-            yield Broken(at / "zones", "name one zone", f"{pool.name} has {len(pool.zones)}")
+@rule("R-82", Level.ERROR, ADDRESSES)
+def prefixes_that_are_counted_on_are_handed_out(plan: StackPlan) -> Iterator[Broken]:
+    """Where the number of pods of a machine counts on prefixes, the pod network hands them out, or pods start without an address."""
+    for at, addon in _pod_network(plan):
+        counting = [pool.name for _, pool in pools(plan) if pool.pod_prefixes]
+        if counting and not _hands_out_prefixes(addon):
+            yield Broken(at / "values", "set ENABLE_PREFIX_DELEGATION to true", f"{', '.join(counting)} count on them")
 
 
-@rule("V-29", Level.WARNING, "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa.html")
-def efa_machines_sit_close(plan: StackPlan) -> Iterator[Broken]:
-    """Machines that train together on EFA should share a placement group, unless a reservation already keeps them close."""
-    for at, pool in accelerators(plan):
-        if pool.nics and pool.nodes_max > 1 and not pool.adjacent and pool.capacity.mode not in RESERVED:
-            yield Broken(at / "adjacent", "set it to true")
+@rule("R-83", Level.ERROR, ADDRESSES)
+def pods_have_addresses(plan: StackPlan) -> Iterator[Broken]:
+    """A machine on EKS has no more pods than its interfaces on card 0 have addresses for, and than EKS lets a node group have."""
+    for at, pool in pools(plan):
+        machine = machine_of(pool)
+        most = most_pods(machine, pool.nics, pool.pod_prefixes) if machine and machine.cloud == "aws" else None
+        if most is not None and pool.max_pods is not None and pool.max_pods > most:
+            yield Broken(at / "max_pods", f"set it to {most}", f"{pool.machine} takes {most}, {pool.max_pods} are wanted")
 
 
-@rule("V-30", Level.ERROR)
-def the_zone_sells_the_machine(plan: StackPlan) -> Iterator[Broken]:
-    """The machine is sold in the zone it is wanted in."""
-    wanted = [(at / "zones", pool.machine, pool.zones) for at, pool in accelerators(plan)]
-    wanted += [(At() / "box" / "zone", plan.box.machine, (plan.box.zone,))] if plan.box else []
-    for at, machine, zones in wanted:
-        if plan.place.cloud == "gcp":
-            yield from _sold_by_google(plan, at, machine, zones)
-        elif plan.place.zone_assumed and not plan.network.existing_id:
-            yield _guessed(plan, at, machine)
+def _few_pods(pool: PoolWant) -> str:
+    machine = machine_of(pool)
+    most = most_pods(machine, pool.nics, prefixes=False) if machine and pool.nics else None
+    return f"{pool.machine} has room for {most}" if most is not None and most < FEW_PODS else ""
 
 
-def _sold_by_google(plan: StackPlan, at: At, machine: str, zones: tuple[str, ...]) -> Iterator[Broken]:
-    sold = [zone for row in Catalog.default().places_by_sku.get(machine, ()) for zone in row.zones]
-    if not sold and plan.place.zone_assumed:
-        words = f"which zones sell {machine} is not published here, and {plan.place.zone} is a guess"
-        yield Broken(at, f"name one in infra's zones: {LIST_GCP.format(machine, plan.place.region)}", words, Level.WARNING)
-    elif sold and not set(zones) <= set(sold):
-        here = sorted(zone for zone in sold if zone.startswith(plan.place.region)) or ["none in this region"]
-        yield Broken(at, f"zones that sell it: {', '.join(here)}", f"{machine} in {', '.join(zones)}")
-
-
-def _guessed(plan: StackPlan, at: At, machine: str) -> Broken:
-    """AWS publishes zone ids, which map to other names in every account: which letter sells the machine, only the account knows."""
-    rows = Catalog.default().places_by_sku.get(machine, ())
-    ids = ", ".join(zone for row in rows if row.region == plan.place.region for zone in row.zones)
-    words = f"{plan.place.zone} is a guess for {machine}" + (f", sold in {ids}: every account has other letters for these" if ids else "")
-    return Broken(at, f"name one in infra's zones: {LIST_AWS.format(machine, plan.place.region)}", words, Level.WARNING)
-
-
-@rule("V-31", Level.ERROR, "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa.html")
-def fabric_stays_in_one_zone(plan: StackPlan) -> Iterator[Broken]:
-    """A fabric never crosses zones, so all accelerators of a plan share one."""
-    zones = {zone for _, pool in accelerators(plan) if pool.fabric not in (Fabric.NONE, Fabric.TCP) for zone in pool.zones}
-    if len(zones) > 1:
-        yield Broken(At() / "pools", "use one zone", f"got {', '.join(sorted(zones))}")
-
-
-@rule("V-73", Level.ERROR, "https://cloud.google.com/kubernetes-engine/docs/how-to/compact-placement")
-def compact_placement_has_bounds(plan: StackPlan) -> Iterator[Broken]:
-    """GKE places machines compactly in one zone only, and 1,500 of them at most."""
-    if plan.place.cloud != "gcp":
-        return
-    for at, pool in accelerators(plan):
-        if pool.adjacent and len(pool.zones) != 1:
-            yield Broken(at / "zones", "name one zone", f"{pool.name} has {len(pool.zones)}")
-        if pool.adjacent and pool.nodes_max > COMPACT_MOST:
-            yield Broken(at / "nodes_max", "split it into several pools", f"{pool.name} has {pool.nodes_max}", Level.WARNING)
+def _hands_out_prefixes(addon: AddonWant) -> bool:
+    return dict(addon.values).get("env", {}).get("ENABLE_PREFIX_DELEGATION") == "true"
 
 
 def _pod_network(plan: StackPlan) -> Iterator[tuple[At, AddonWant]]:
