@@ -49,11 +49,19 @@ def declare(plan: StackPlan, *, teardown: bool = False, secrets: dict[str, pulum
 
 
 def provider(place: PlaceWant) -> pulumi.ProviderResource:
-    """The one explicit provider: a wrong account or project is refused before anything is created. Raises Unsupported."""
-    if place.cloud == "aws":
-        from pulumi_aws import Provider
+    """The one explicit provider: a wrong account or project is refused before anything is created. Raises Unsupported.
 
-        return Provider("aws", region=place.region, allowed_account_ids=[place.account] if place.account else None)
+    The account is checked after the role is assumed: it is the account the stack lives in.
+    """
+    if place.cloud == "aws":
+        from pulumi_aws import Provider, ProviderAssumeRoleArgs
+
+        return Provider(
+            "aws",
+            region=place.region,
+            allowed_account_ids=[place.account] if place.account else None,
+            assume_roles=[ProviderAssumeRoleArgs(role_arn=place.role_arn)] if place.role_arn else None,
+        )
     if place.cloud == "gcp":
         from pulumi_gcp import Provider
 

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 import pulumi
 from pulumi import Input, ResourceOptions
@@ -49,6 +49,7 @@ class AwsAddonsArgs(TypedDict):
     account: Input[str]
     kms_key_arn: Input[str]
     tags: Mapping[str, str]
+    boundary_arn: NotRequired[str | None]
 
 
 class AwsAddons(pulumi.ComponentResource):
@@ -60,7 +61,7 @@ class AwsAddons(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: AwsAddonsArgs, opts: ResourceOptions | None = None):
         super().__init__("rackwright:index:AwsAddons", name, None, opts)
-        kin, wants = Kin(self, name, args["tags"]), part(tuple[AddonWant, ...], args["addons"])
+        kin, wants = Kin(self, name, args["tags"], args.get("boundary_arn")), part(tuple[AddonWant, ...], args["addons"])
         self.addons = [_addon(kin, want, args, opts) for want in wants]
         self.register_outputs({"addons": [addon.addon_name for addon in self.addons]})
 

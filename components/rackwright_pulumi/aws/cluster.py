@@ -20,17 +20,22 @@ from rackwright_pulumi.args import PartInput, part
 from rackwright_pulumi.aws.access import admins
 from rackwright_pulumi.aws.kubeconfig import kubeconfig
 from rackwright_pulumi.aws.policies import service_trust
-from rackwright_pulumi.aws.roles import GrantedRole, granted_role
+from rackwright_pulumi.aws.roles import Acting, acting
 from rackwright_pulumi.aws.tags import Kin
 from rackwright_pulumi.aws.vpc import ANYWHERE
+from rackwright_pulumi.below import OtherStacks
 
+CONTROL_POLICIES = ("AmazonEKSClusterPolicy",)
 LOGS = ("api", "audit", "authenticator")
 NODE_POLICIES = ("AmazonEKSWorkerNodePolicy", "AmazonEC2ContainerRegistryPullOnly")
 """What a node itself needs; the pod network and the storage drivers have roles of their own."""
 
 
 class AwsClusterArgs(TypedDict):
-    """cluster: ClusterWant. subnet_ids: two zones or more. admin_arns: further administrators, known only at deployment."""
+    """cluster: ClusterWant. subnet_ids: two zones or more. admin_arns: further administrators, known only at deployment.
+
+    builder_arn: the role the provider assumes, which talks to the API.
+    """
 
     cluster: PartInput
     region: str
@@ -39,6 +44,8 @@ class AwsClusterArgs(TypedDict):
     tags: Mapping[str, str]
     teardown: bool
     admin_arns: NotRequired[Sequence[Input[str]]]
+    boundary_arn: NotRequired[str | None]
+    builder_arn: NotRequired[str]
 
 
 class AwsCluster(pulumi.ComponentResource):
@@ -51,6 +58,7 @@ class AwsCluster(pulumi.ComponentResource):
     cluster_id: Output[str]
     cluster_arn: Output[str]
     endpoint: Output[str]
+    certificate_authority: Output[str]
     oidc_issuer: Output[str]
     security_group_id: Output[str]
     node_role_arn: Output[str]
@@ -58,24 +66,28 @@ class AwsCluster(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: AwsClusterArgs, opts: ResourceOptions | None = None):
         super().__init__("rackwright:index:AwsCluster", name, None, opts)
-        want, kin = part(ClusterWant, args["cluster"]), Kin(self, name, args["tags"])
-        role = granted_role(kin, "control", service_trust("eks.amazonaws.com"), ["AmazonEKSClusterPolicy"])
-        cluster = _control_plane(kin, want, args, role)
+        want, kin = part(ClusterWant, args["cluster"]), Kin(self, name, args["tags"], args.get("boundary_arn"))
+        stacks = OtherStacks(self, name)
+        control = acting(kin, "control", service_trust("eks.amazonaws.com"), CONTROL_POLICIES, stacks.value(want.control_role_arn))
+        cluster = _control_plane(kin, want, args, control)
         self.admins = admins(kin, cluster.name, want.admins, args.get("admin_arns", ()))
-        nodes = granted_role(kin, "nodes", service_trust("ec2.amazonaws.com"), NODE_POLICIES)
+        nodes = acting(kin, "nodes", service_trust("ec2.amazonaws.com"), NODE_POLICIES, stacks.value(want.node_role_arn))
         self.node_rights = nodes.rights
         self.version = want.version
         self.cluster_name, self.cluster_id, self.cluster_arn, self.endpoint = cluster.name, cluster.id, cluster.arn, cluster.endpoint
         self.oidc_issuer = cluster.identities[0].oidcs[0].issuer
         self.security_group_id = _own_group(cluster)
-        self.node_role_arn = nodes.arn
-        self.kubeconfig = kubeconfig(cluster, args["region"])
+        self.node_role_arn = Output.from_input(nodes.arn)
+        self.certificate_authority = cluster.certificate_authority.data
+        builder = args.get("builder_arn", "")
+        self.kubeconfig = kubeconfig(cluster.name, cluster.endpoint, self.certificate_authority, args["region"], builder)
         self.register_outputs(
             {
                 "clusterName": self.cluster_name,
                 "clusterId": self.cluster_id,
                 "clusterArn": self.cluster_arn,
                 "endpoint": self.endpoint,
+                "certificateAuthority": self.certificate_authority,
                 "oidcIssuer": self.oidc_issuer,
                 "securityGroupId": self.security_group_id,
                 "nodeRoleArn": self.node_role_arn,
@@ -84,7 +96,7 @@ class AwsCluster(pulumi.ComponentResource):
         )
 
 
-def _control_plane(kin: Kin, want: ClusterWant, args: AwsClusterArgs, role: GrantedRole) -> Cluster:
+def _control_plane(kin: Kin, want: ClusterWant, args: AwsClusterArgs, role: Acting) -> Cluster:
     """The log group comes first: EKS would make its own, unencrypted and kept for ever.
 
     Where nobody is named as administrator the creator becomes one, or nothing inside could ever be deployed; EKS decides that once.

@@ -14,10 +14,11 @@ from rackwright_pulumi.args import PartInput, part
 from rackwright_pulumi.aws.policies import Statement, allow, bucket_access, key_access, pod_trust, service_trust
 from rackwright_pulumi.aws.roles import granted_role
 from rackwright_pulumi.aws.tags import Kin
+from rackwright_pulumi.below import OtherStacks
 
 
 class AwsIdentityArgs(TypedDict):
-    """identity: IdentityWant. bucket_arns and prefixes: by bucket key.
+    """identity: IdentityWant. bucket_arns and prefixes: by bucket key; what is granted must be there.
 
     cluster_name and cluster_arn: the cluster of the pods; without them the identity is a machine's, reached by Session Manager.
     secrets: values the machine may read, kept encrypted under `/<stack>/<name>`.
@@ -30,6 +31,7 @@ class AwsIdentityArgs(TypedDict):
     bucket_arns: Mapping[str, Input[str]]
     prefixes: Mapping[str, str]
     tags: Mapping[str, str]
+    boundary_arn: NotRequired[str | None]
     cluster_name: NotRequired[Input[str]]
     cluster_arn: NotRequired[Input[str]]
     secrets: NotRequired[Mapping[str, Input[str]]]
@@ -37,20 +39,25 @@ class AwsIdentityArgs(TypedDict):
 
 
 class AwsIdentity(pulumi.ComponentResource):
-    """The role and its rights: named buckets and prefixes, one key through the services that use it, nothing else."""
+    """The role and its rights: named buckets and prefixes, one key through the services that use it, nothing else.
+
+    A role that exists (of a machine: an instance profile) is bound and keeps its own rights.
+    """
 
     role_arn: Output[str]
+    """Empty for a machine whose instance profile exists: only its owner knows the role."""
     profile_name: Output[str]
     """Empty for pods."""
 
     def __init__(self, name: str, args: AwsIdentityArgs, opts: ResourceOptions | None = None):
         super().__init__("rackwright:index:AwsIdentity", name, None, opts)
-        want, kin = part(IdentityWant, args["identity"]), Kin(self, name, args["tags"])
+        want, kin = part(IdentityWant, args["identity"]), Kin(self, name, args["tags"], args.get("boundary_arn"))
         statements = [*_buckets(want, args), *_secrets(kin, args)]
+        given = OtherStacks(self, name).value(want.existing_arn)
         if "cluster_arn" in args:
-            self.role_arn, self.profile_name = _pods(kin, want, args, statements), Output.from_input("")
+            self.role_arn, self.profile_name = _pods(kin, want, args, statements, given), Output.from_input("")
         else:
-            self.role_arn, self.profile_name = _machine(kin, statements)
+            self.role_arn, self.profile_name = _machine(kin, statements, given)
         self.register_outputs({"roleArn": self.role_arn, "profileName": self.profile_name})
 
 
@@ -61,21 +68,24 @@ def _buckets(want: IdentityWant, args: AwsIdentityArgs) -> list[Statement]:
     return [statement for statements in found for statement in statements] + through_s3
 
 
-def _pods(kin: Kin, want: IdentityWant, args: AwsIdentityArgs, statements: list[Statement]) -> Output[str]:
-    role = granted_role(kin, "role", pod_trust(args["cluster_arn"], args["account"]), statements=statements)
+def _pods(kin: Kin, want: IdentityWant, args: AwsIdentityArgs, statements: list[Statement], given: Input[str]) -> Output[str]:
+    trust = pod_trust(args["cluster_arn"], args["account"])
+    role_arn = granted_role(kin, "role", trust, statements=statements).arn if given == "" else Output.from_input(given)
     PodIdentityAssociation(
         kin.name("pods"),
         cluster_name=args["cluster_name"],
         namespace=want.namespace,
         service_account=want.service_account,
-        role_arn=role.arn,
+        role_arn=role_arn,
         tags=kin.tagged("pods"),
         opts=kin.opts(),
     )
-    return role.arn
+    return role_arn
 
 
-def _machine(kin: Kin, statements: list[Statement]) -> tuple[Output[str], Output[str]]:
+def _machine(kin: Kin, statements: list[Statement], given: Input[str]) -> tuple[Output[str], Output[str]]:
+    if given != "":
+        return Output.from_input(""), Output.from_input(given)
     role = granted_role(kin, "role", service_trust("ec2.amazonaws.com"), ["AmazonSSMManagedInstanceCore"], statements)
     profile = InstanceProfile(
         kin.name("profile"), role=role.role.name, tags=kin.tagged("profile"), opts=kin.opts(depends_on=list(role.rights))

@@ -12,6 +12,7 @@ from rackwright.compile.wants import KeyWant
 from rackwright_pulumi.args import PartInput, part
 from rackwright_pulumi.aws.policies import Statement, allow, document
 from rackwright_pulumi.aws.tags import Kin
+from rackwright_pulumi.below import OtherStacks
 
 USE = ("kms:Encrypt", "kms:Decrypt", "kms:ReEncrypt*", "kms:GenerateDataKey*", "kms:DescribeKey")
 ADMINISTER = (
@@ -37,7 +38,7 @@ class AwsKeyArgs(TypedDict):
 
 
 class AwsKey(pulumi.ComponentResource):
-    """A rotating KMS key, its alias and a policy that keeps administration apart from use."""
+    """A rotating KMS key, its alias and a policy that keeps administration apart from use; or a key that exists, whose policy is its own."""
 
     key_arn: Output[str]
     key_id: Output[str]
@@ -45,19 +46,28 @@ class AwsKey(pulumi.ComponentResource):
     def __init__(self, name: str, args: AwsKeyArgs, opts: ResourceOptions | None = None):
         super().__init__("rackwright:index:AwsKey", name, None, opts)
         want, kin = part(KeyWant, args["key"]), Kin(self, name, args["tags"])
-        key = Key(
-            kin.name("key"),
-            description=f"Encrypts {', '.join(want.serves)} of {name}",
-            enable_key_rotation=True,
-            rotation_period_in_days=want.rotation_days,
-            deletion_window_in_days=want.deletion_window_days,
-            policy=document(*_statements(want, args["account"], args["region"])),
-            tags=kin.tagged("key"),
-            opts=kin.opts(protect=not args["teardown"]),
-        )
-        Alias(kin.name("alias"), name=f"alias/{name}", target_key_id=key.key_id, opts=kin.opts(delete_before_replace=True))
-        self.key_arn, self.key_id = key.arn, key.key_id
-        self.register_outputs({"keyArn": key.arn, "keyId": key.key_id})
+        if want.existing_arn:
+            self.key_arn = Output.from_input(OtherStacks(self, name).value(want.existing_arn))
+            self.key_id = self.key_arn.apply(lambda arn: arn.rpartition("/")[2])
+        else:
+            key = _key(kin, want, args)
+            self.key_arn, self.key_id = key.arn, key.key_id
+        self.register_outputs({"keyArn": self.key_arn, "keyId": self.key_id})
+
+
+def _key(kin: Kin, want: KeyWant, args: AwsKeyArgs) -> Key:
+    key = Key(
+        kin.name("key"),
+        description=f"Encrypts {', '.join(want.serves)} of {kin.stem}",
+        enable_key_rotation=True,
+        rotation_period_in_days=want.rotation_days,
+        deletion_window_in_days=want.deletion_window_days,
+        policy=document(*_statements(want, args["account"], args["region"])),
+        tags=kin.tagged("key"),
+        opts=kin.opts(protect=not args["teardown"]),
+    )
+    Alias(kin.name("alias"), name=f"alias/{kin.stem}", target_key_id=key.key_id, opts=kin.opts(delete_before_replace=True))
+    return key
 
 
 def _statements(want: KeyWant, account: Input[str], region: str) -> list[Statement]:

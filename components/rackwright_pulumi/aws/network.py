@@ -5,15 +5,16 @@ from typing import NotRequired, TypedDict
 
 import pulumi
 from pulumi import Input, Output, ResourceOptions
-from rackwright.compile.wants import NetworkWant, SubnetWant
+from rackwright.compile.wants import NetworkWant
 
 from rackwright_pulumi.args import PartInput, part
 from rackwright_pulumi.aws.endpoints import private_endpoints
 from rackwright_pulumi.aws.fabric import fabric_group
 from rackwright_pulumi.aws.flow_logs import flow_logs
+from rackwright_pulumi.aws.subnets import Subnetted, described
 from rackwright_pulumi.aws.tags import Kin
 from rackwright_pulumi.aws.vpc import Subnets, build_vpc
-from rackwright_pulumi.unsupported import Unsupported
+from rackwright_pulumi.below import OtherStacks
 
 
 class AwsNetworkArgs(TypedDict):
@@ -24,11 +25,12 @@ class AwsNetworkArgs(TypedDict):
     kms_key_arn: Input[str]
     tags: Mapping[str, str]
     teardown: bool
+    boundary_arn: NotRequired[str | None]
     vpc_id: NotRequired[Input[str]]
     subnet_ids: NotRequired[Sequence[Input[str]]]
 
 
-class AwsNetwork(pulumi.ComponentResource):
+class AwsNetwork(Subnetted, pulumi.ComponentResource):
     """VPC, subnets, NAT, endpoints and flow logs; where members of a fabric must reach one another, their security group.
 
     A network that exists is left as it is: only the fabric's security group is added to it.
@@ -40,11 +42,9 @@ class AwsNetwork(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: AwsNetworkArgs, opts: ResourceOptions | None = None):
         super().__init__("rackwright:index:AwsNetwork", name, None, opts)
-        want, kin = part(NetworkWant, args["network"]), Kin(self, name, args["tags"])
-        existing = args.get("vpc_id") or want.existing_id
-        if existing:
-            self.vpc_id = Output.from_input(existing)
-            self.subnets = _existing(want, args.get("subnet_ids") or want.existing_subnet_ids)
+        want, kin = part(NetworkWant, args["network"]), Kin(self, name, args["tags"], args.get("boundary_arn"))
+        if "vpc_id" in args or want.existing_id:
+            self.vpc_id, self.subnets = self._found(want, OtherStacks(self, name), args)
         else:
             self.vpc_id, self.subnets = self._create(want, kin, args)
         self.fabric_group_id = fabric_group(kin, self.vpc_id) if want.self_reachable else None
@@ -58,24 +58,7 @@ class AwsNetwork(pulumi.ComponentResource):
             flow_logs(kin, vpc.id, args["kms_key_arn"])
         return vpc.id, subnets
 
-    def machine_subnets(self, zones: Sequence[str]) -> list[Output[str]]:
-        """Where accelerators go: the `nodes` subnets of the zones. Raises Unsupported where there is none."""
-        found = [subnet_id for want, subnet_id in self.subnets if want.purpose == "nodes" and want.zone in (*zones, "")]
-        if not found:
-            there = ", ".join(sorted({want.zone for want, _ in self.subnets if want.purpose == "nodes"}))
-            raise Unsupported(f"machines in {', '.join(zones)} without a subnet there", "network.subnets", f"machines in {there}")
-        return found
-
-    def control_subnets(self, zones: Sequence[str] = ()) -> list[Output[str]]:
-        """Where the control plane and system machines go: the `control` subnets (of the zones), else the `nodes` ones."""
-        found = [s for want, s in self.subnets if want.purpose == "control" and (not zones or want.zone in (*zones, ""))]
-        return found or [subnet_id for want, subnet_id in self.subnets if want.purpose == "nodes"]
-
-
-def _existing(want: NetworkWant, ids: Sequence[Input[str]]) -> Subnets:
-    """The plan's subnets describe existing ones in order; undescribed, the first is the machines' and all are the control plane's."""
-    known = [Output.from_input(subnet_id) for subnet_id in ids]
-    if want.subnets:
-        return list(zip(want.subnets, known, strict=True))
-    control = [(SubnetWant(f"existing-{i}", "", zone="", purpose="control"), subnet_id) for i, subnet_id in enumerate(known)]
-    return [(SubnetWant("existing", "", zone=""), known[0]), *control]
+    def _found(self, want: NetworkWant, stacks: OtherStacks, args: AwsNetworkArgs) -> tuple[Output[str], Subnets]:
+        vpc_id = args["vpc_id"] if "vpc_id" in args else stacks.value(want.existing_id)
+        ids = args.get("subnet_ids") or [stacks.value(subnet_id) for subnet_id in want.existing_subnet_ids]
+        return Output.from_input(vpc_id), list(zip(described(want, len(ids)), map(Output.from_input, ids), strict=True))

@@ -16,6 +16,14 @@ ROLE_NAME_LIMIT = 64
 
 
 @dataclass(frozen=True)
+class Acting:
+    """A role that acts, made here or by somebody else; whoever assumes it waits for `rights`."""
+
+    arn: Input[str]
+    rights: tuple[Resource, ...] = ()
+
+
+@dataclass(frozen=True)
 class GrantedRole:
     """A role and what gives it its rights: IAM takes a moment, so whoever assumes the role waits for `rights`."""
 
@@ -32,6 +40,7 @@ def granted_role(kin: Kin, key: str, trust: Input[str], managed: Sequence[str] =
     role = Role(
         kin.name(key),
         assume_role_policy=trust,
+        permissions_boundary=kin.boundary,
         tags=kin.tagged(key),
         opts=kin.opts(),
         **fitting("name", kin.name(key), ROLE_NAME_LIMIT),
@@ -43,3 +52,11 @@ def granted_role(kin: Kin, key: str, trust: Input[str], managed: Sequence[str] =
     if statements:
         rights.append(RolePolicy(kin.name(key, "policy"), role=role.id, policy=document(*statements), opts=kin.opts()))
     return GrantedRole(role, tuple(rights))
+
+
+def acting(kin: Kin, key: str, trust: Input[str], managed: Sequence[str], existing: Input[str]) -> Acting:
+    """The role that exists, left as it is; a new one where `existing` is the empty text."""
+    if existing != "":
+        return Acting(existing)
+    made = granted_role(kin, key, trust, managed)
+    return Acting(made.arn, made.rights)

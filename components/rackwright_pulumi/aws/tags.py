@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pulumi import ComponentResource, ResourceOptions
+from pulumi import ComponentResource, Input, ResourceOptions
 from rackwright.compile.wants import StackPlan
 
 from rackwright_pulumi.naming import child, physical
@@ -27,6 +27,8 @@ class Kin:
     parent: ComponentResource
     stem: str
     tags: Mapping[str, str]
+    boundary: Input[str] | None = None
+    """Permissions boundary of every role"""
 
     def name(self, *parts: str | int) -> str:
         return child(self.stem, *parts)

@@ -1,0 +1,75 @@
+"""A cluster that somebody else owns: asked for what its pools and guests need, and left as it is."""
+
+from collections.abc import Mapping
+from typing import NotRequired, TypedDict
+
+import pulumi
+from pulumi import Input, InvokeOutputOptions, Output, Resource, ResourceOptions
+from pulumi_aws.eks.access_policy_association import AccessPolicyAssociation
+from pulumi_aws.eks.get_cluster import get_cluster_output
+from rackwright.compile.wants import ClusterWant
+
+from rackwright_pulumi.args import PartInput, part
+from rackwright_pulumi.aws.cluster import NODE_POLICIES
+from rackwright_pulumi.aws.kubeconfig import kubeconfig
+from rackwright_pulumi.aws.policies import service_trust
+from rackwright_pulumi.aws.roles import acting
+from rackwright_pulumi.aws.tags import Kin
+from rackwright_pulumi.below import OtherStacks
+
+
+class AwsExistingClusterArgs(TypedDict):
+    """cluster: ClusterWant whose `existing` names the cluster. builder_arn: the role the provider assumes, which talks to the API."""
+
+    cluster: PartInput
+    region: str
+    tags: Mapping[str, str]
+    boundary_arn: NotRequired[str | None]
+    builder_arn: NotRequired[str]
+
+
+class AwsExistingCluster(pulumi.ComponentResource):
+    """What AwsCluster gives, of a cluster that is looked up by name. Made here is only a role for the nodes that will join it.
+
+    The look-up decides nothing: neither counts nor versions come from it. Whoever runs the update must be an administrator already.
+    """
+
+    cluster_name: Output[str]
+    cluster_id: Output[str]
+    cluster_arn: Output[str]
+    endpoint: Output[str]
+    certificate_authority: Output[str]
+    oidc_issuer: Output[str]
+    security_group_id: Output[str]
+    node_role_arn: Output[str]
+    kubeconfig: Output[str]
+
+    def __init__(self, name: str, args: AwsExistingClusterArgs, opts: ResourceOptions | None = None):
+        super().__init__("rackwright:index:AwsExistingCluster", name, None, opts)
+        want, kin = part(ClusterWant, args["cluster"]), Kin(self, name, args["tags"], args.get("boundary_arn"))
+        stacks = OtherStacks(self, name)
+        nodes = acting(kin, "nodes", service_trust("ec2.amazonaws.com"), NODE_POLICIES, stacks.value(want.node_role_arn))
+        found = get_cluster_output(name=stacks.value(want.existing), opts=InvokeOutputOptions(parent=self))
+        self.version: str | None = None
+        self.admins: list[AccessPolicyAssociation] = []
+        self.node_rights: tuple[Resource, ...] = nodes.rights
+        self.cluster_name, self.cluster_id, self.cluster_arn = found.name, found.id, found.arn
+        self.endpoint, self.certificate_authority = found.endpoint, found.certificate_authorities[0].data
+        self.oidc_issuer = found.identities[0].oidcs[0].issuer
+        self.security_group_id = found.vpc_config.cluster_security_group_id
+        self.node_role_arn = Output.from_input(nodes.arn)
+        builder = args.get("builder_arn", "")
+        self.kubeconfig = kubeconfig(found.name, found.endpoint, self.certificate_authority, args["region"], builder)
+        self.register_outputs(
+            {
+                "clusterName": self.cluster_name,
+                "clusterId": self.cluster_id,
+                "clusterArn": self.cluster_arn,
+                "endpoint": self.endpoint,
+                "certificateAuthority": self.certificate_authority,
+                "oidcIssuer": self.oidc_issuer,
+                "securityGroupId": self.security_group_id,
+                "nodeRoleArn": self.node_role_arn,
+                "kubeconfig": self.kubeconfig,
+            }
+        )
