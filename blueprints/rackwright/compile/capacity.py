@@ -1,11 +1,12 @@
 """How machines are bought, with what each mode excludes: a block has hours, flex-start has no fixed count and a longest run."""
 
 import math
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
+from rackwright.compile.bought import bought
 from rackwright.compile.draft import Draft
-from rackwright.compile.place import block_of
 from rackwright.compile.wants import CapacityWant
+from rackwright.spec.infra import CapacityBlock, CapacityEntry, Reservation, held
 
 FLEX_LONGEST_RUN_S = 604800
 """Seconds; GKE flex-start nodes live 7 days at most (cluster-toolkit@1047080 gke-node-pool preconditions)."""
@@ -14,42 +15,62 @@ DRAIN_BEFORE_END = timedelta(minutes=40)
 (aws/karpenter-provider-aws designs/capacity-block-support.md)."""
 
 
-def capacity_want(draft: Draft) -> CapacityWant:
-    mode = draft.candidate.capacity
-    if mode == "capacity-block":
-        return _block(draft)
+def capacity_want(draft: Draft, entry: CapacityEntry | None = None) -> CapacityWant:
+    """How machines of `entry` are bought; without it those of the candidate."""
+    thing = held(entry or bought(draft))
+    if isinstance(thing, CapacityBlock):
+        return _block(thing)
+    if isinstance(thing, Reservation):
+        return _reservation(thing)
+    mode = str(entry or draft.candidate.capacity)
     if mode == "flex-start":
         return CapacityWant(mode, max_run_s=_flex_run_s(draft))
-    return CapacityWant(mode, reservation_id=draft.candidate.capacity_id)
+    return CapacityWant(mode, reservation_id="" if entry else draft.candidate.capacity_id)
 
 
-def bounds(draft: Draft, nodes: int) -> tuple[int, int, int]:
+def bounds(draft: Draft, nodes: int, want: CapacityWant | None = None) -> tuple[int, int, int]:
     """(least, most, at first) nodes of a pool of `nodes`. Fixed, but for modes that give machines only for a while."""
-    want = capacity_want(draft)
+    want = want or capacity_want(draft)
     if want.mode == "flex-start":
         return 0, nodes, 0
     if want.mode == "capacity-block":
-        return 0, nodes, nodes if _begun(want, draft) else 0
+        return 0, nodes, nodes if begun(want, draft) else 0
     return nodes, nodes, nodes
 
 
-def _block(draft: Draft) -> CapacityWant:
-    block = block_of(draft)
-    if block is None:
-        return CapacityWant("capacity-block", reservation_id=draft.candidate.capacity_id)
+def begun(want: CapacityWant, draft: Draft) -> bool:
+    """Whether the block's machines may be there all of today: a node group that asks for them outside its hours fails."""
+    if not want.starts_at:
+        return True
+    return _moment(want.starts_at).date() <= draft.today < _moment(want.drains_at).date()
+
+
+def _block(block: CapacityBlock) -> CapacityWant:
     return CapacityWant(
         "capacity-block",
         reservation_id=block.id,
         starts_at=block.start.isoformat(),
         ends_at=block.end.isoformat(),
         drains_at=(block.end - DRAIN_BEFORE_END).isoformat(),
+        machine=block.instance,
+        zone=block.zone,
+        count=block.count,
     )
 
 
-def _begun(want: CapacityWant, draft: Draft) -> bool:
-    if not want.starts_at:
-        return True
-    return datetime.fromisoformat(want.starts_at).date() <= draft.today < datetime.fromisoformat(want.drains_at).date()
+def _reservation(said: Reservation) -> CapacityWant:
+    return CapacityWant(
+        "reservation",
+        reservation_id=said.id or "",
+        group_arn=said.group or "",
+        machine=said.instance or "",
+        zone=said.zone or "",
+        count=said.count,
+    )
+
+
+def _moment(text: str) -> datetime:
+    return datetime.fromisoformat(text).astimezone(UTC)
 
 
 def _flex_run_s(draft: Draft) -> int:

@@ -2,9 +2,9 @@
 
 import re
 
+from rackwright.compile.bought import zone_said
 from rackwright.compile.draft import Draft
 from rackwright.compile.wants import PlaceWant
-from rackwright.spec.infra import CapacityBlock, UseBlock
 
 ORDINARY_ZONE = re.compile("-?[a-z]")
 """What follows the region: us-central1-b, us-east-1a. Google's AI zones (us-central1-ai1) need more set-up, so they come last."""
@@ -24,7 +24,8 @@ def place_want(draft: Draft) -> PlaceWant:
 
 
 def zone_of(draft: Draft) -> str:
-    """The block's own zone, else one the spec names, best one that sells the machine, else the first that does; "" when nobody says.
+    """Where the block or reservation lies, else one the spec names, best one that sells the machine, else the first that does; "" when
+    nobody says.
 
     The catalog has AWS zones as ids, which map to other names in every account, so they are not used.
     """
@@ -32,8 +33,7 @@ def zone_of(draft: Draft) -> str:
     sold = [zone for zone in draft.candidate.zones if zone.startswith(region)]
     sold.sort(key=lambda zone: not ORDINARY_ZONE.fullmatch(zone.removeprefix(region)))
     named = [zone for zone in draft.place.zones if zone.startswith(region)]
-    block = block_of(draft)
-    return block.zone if block else next(iter([*(z for z in named if z in sold), *named, *sold]), "")
+    return zone_said(draft) or next(iter([*(z for z in named if z in sold), *named, *sold]), "")
 
 
 def _first_zone(draft: Draft) -> str:
@@ -46,13 +46,6 @@ def control_zones(region: str, zone: str, allowed: tuple[str, ...] = ()) -> tupl
     """Two zones, the accelerators' own first, then those the spec allows: EKS wants its control plane in two."""
     zones = [region + letter for letter in _letters(region)]
     return tuple(dict.fromkeys([*(z for z in (zone, *allowed) if z in zones), *zones]))[:2]
-
-
-def block_of(draft: Draft) -> CapacityBlock | None:
-    """The capacity block of the spec the candidate was bought from, if any."""
-    entries = (*draft.place.capacity.ordered, *draft.place.capacity.fallback)
-    blocks = (entry.capacity_block for entry in entries if isinstance(entry, UseBlock))
-    return next((block for block in blocks if block.id == draft.candidate.capacity_id), None)
 
 
 def _letters(region: str) -> str:

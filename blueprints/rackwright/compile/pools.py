@@ -1,17 +1,25 @@
 """Pools of machines: the accelerators, and a small untainted system pool the operators run on."""
 
-from rackwright.catalog.rows import Fabric
-from rackwright.compile.capacity import bounds, capacity_want
+from collections import Counter
+from dataclasses import replace
+
+from rackwright.catalog.rows import Fabric, Machine
+from rackwright.compile.bought import bought
+from rackwright.compile.capacity import begun, bounds, capacity_want
 from rackwright.compile.draft import Draft
 from rackwright.compile.fabric import most_pods, nic_layout
 from rackwright.compile.hardware import machine_facts
-from rackwright.compile.wants import DiskWant, PlaceWant, PoolWant, TaintWant
+from rackwright.compile.wants import CapacityWant, DiskWant, PlaceWant, PoolWant, TaintWant
+from rackwright.spec.infra import CapacityEntry
 
 SYSTEM_MACHINES = {"aws": "m7i.2xlarge", "gcp": "e2-standard-8"}
 SYSTEM_IMAGES = {"aws": "al2023", "gcp": "cos"}
 SYSTEM_NODES = 2
 """Two, so that an operator's webhook survives one node's upgrade (recipes V-88)."""
 RESOURCES = {"gpu": "nvidia.com/gpu", "tpu": "google.com/tpu", "neuron": "aws.amazon.com/neuron"}
+IMAGES = {"aws": {"gpu": "al2023-nvidia", "neuron": "al2023-neuron"}, "gcp": {"gpu": "cos", "tpu": "cos"}}
+"""Cloud, then kind of machine, to the image family of its nodes."""
+POOL_NAMES = {"gpu": "gpu", "tpu": "slice", "neuron": "neuron"}
 MAX_PODS = {"gpu": 32, "tpu": 15}
 """GKE: what AI-Hypercomputer/xpk@367c838 gives its pools; each node reserves twice as many addresses."""
 RESERVED_MODES = ("capacity-block", "reservation")
@@ -19,6 +27,8 @@ RESERVED_MODES = ("capacity-block", "reservation")
 HYPERDISK_ONLY = ("ct6e-", "tpu7x-", "g4-", "a3-ultragpu-", "a4-", "a4x-")
 """Prefixes of machines that take no other boot disk (cloud.google.com/tpu/docs/setup-persistent-disk, cluster-toolkit@1047080 examples)."""
 ROLE_LABEL = "rackwright/role"
+POOL_LABEL = "rackwright/pool"
+"""On the nodes of pools that are one of several: what tells their flavors apart."""
 
 
 def system_pool(place: PlaceWant) -> PoolWant:
@@ -38,42 +48,93 @@ def system_pool(place: PlaceWant) -> PoolWant:
     )
 
 
+def accelerator_pools(draft: Draft, place: PlaceWant, counts: tuple[int, int, int] | None = None) -> tuple[PoolWant, ...]:
+    """The pools of the work: the sized one, or one per entry of `capacity.fallback` in its order. The sized one has its nodes; the others
+    start empty and grow as far when jobs wait for it. counts: as of `accelerator_pool`.
+    """
+    sized = accelerator_pool(draft, place, POOL_NAMES[draft.machine.kind], counts)
+    entries = draft.place.capacity.fallback
+    if len(entries) < 2:
+        return (sized,)
+    names = _fallback_names(sized.name, [capacity_want(draft, entry).mode for entry in entries], entries.index(bought(draft) or entries[0]))
+    pools = (sized if name == sized.name else _later(draft, sized, name, entry) for name, entry in zip(names, entries, strict=True))
+    return tuple(replace(pool, preference=order, labels=(*pool.labels, (POOL_LABEL, pool.name))) for order, pool in enumerate(pools))
+
+
+def _fallback_names(sized: str, modes: list[str], chosen: int) -> list[str]:
+    """`gpu` for the sized pool, else `gpu-spot`; a mode that comes again is counted: `gpu-reservation-2`."""
+    seen = Counter[str]()
+    names = []
+    for order, mode in enumerate(modes):
+        seen[mode] += order != chosen
+        number = f"-{seen[mode]}" if seen[mode] > 1 else ""
+        names.append(sized if order == chosen else f"{sized}-{mode}{number}")
+    return names
+
+
+def _later(draft: Draft, sized: PoolWant, name: str, entry: CapacityEntry) -> PoolWant:
+    """Machines like the sized ones, bought another way: as many at most, or as the reservation holds. A block has hours, and no scaler."""
+    capacity = capacity_want(draft, entry)
+    most = min(sized.nodes_max, capacity.count or sized.nodes_max)
+    block = capacity.mode == "capacity-block"
+    return replace(
+        sized,
+        name=name,
+        capacity=capacity,
+        nodes_min=0,
+        nodes_max=most,
+        nodes_start=most if block and begun(capacity, draft) else 0,
+        autoscaled=not block,
+        adjacent=_adjacent(draft, capacity, most),
+    )
+
+
 def accelerator_pool(draft: Draft, place: PlaceWant, name: str = "gpu", counts: tuple[int, int, int] | None = None) -> PoolWant:
     """counts: (least, most, at first) nodes; without it the fit's nodes in the bounds of the capacity mode."""
     machine = draft.machine
-    kind = "hyperdisk-balanced" if machine.name.startswith(HYPERDISK_ONLY) else "balanced"
     least, most, start = counts or bounds(draft, draft.candidate.nodes)
     capacity = capacity_want(draft)
+    return replace(
+        _shaped(draft, machine, place, name),
+        nodes_min=least,
+        nodes_max=most,
+        nodes_start=start,
+        capacity=capacity,
+        labels=((ROLE_LABEL, "accelerator"),),
+        adjacent=_adjacent(draft, capacity, most),
+    )
+
+
+def _shaped(draft: Draft, machine: Machine, place: PlaceWant, name: str) -> PoolWant:
+    """A pool of one machine of the catalog, whatever its number and however it is bought."""
     aws = place.cloud == "aws"
     nics = nic_layout(machine, draft.spec.blueprint.nodes.interfaces)
+    kind = "hyperdisk-balanced" if machine.name.startswith(HYPERDISK_ONLY) else "balanced"
     return PoolWant(
         name=name,
         machine=machine.name,
         zones=(place.zone,),
-        nodes_min=least,
-        nodes_max=most,
-        nodes_start=start,
+        nodes_min=1,
+        nodes_max=1,
+        nodes_start=1,
         accelerator=machine.accelerator or "",
         accelerator_label=machine.gke_accelerator_label,
         accelerator_count=machine.accelerator_count,
         resource=RESOURCES[machine.kind],
         cpu_arch=machine.cpu_arch or "x86_64",
-        capacity=capacity,
-        disk=DiskWant(200, iops=3000, throughput_mib_s=250) if place.cloud == "aws" else DiskWant(200, kind=kind),
-        labels=((ROLE_LABEL, "accelerator"),),
+        disk=DiskWant(200, iops=3000, throughput_mib_s=250) if aws else DiskWant(200, kind=kind),
         taints=(TaintWant(RESOURCES[machine.kind], "present"),),
         fabric=str(machine.fabric),
         nics=nics,
-        adjacent=machine.fabric is Fabric.EFA and most > 1 and capacity.mode not in RESERVED_MODES,
         local_nvme=bool(machine.local_nvme_bytes),
-        local_ssd_count=(machine.local_nvme_count or 0) if place.cloud == "gcp" and machine.local_nvme_bytes else 0,
+        local_ssd_count=0 if aws or not machine.local_nvme_bytes else machine.local_nvme_count or 0,
         max_pods=most_pods(machine, nics, prefixes=True) if aws else MAX_PODS[machine.kind],
-        image=_image(draft),
+        image=IMAGES[place.cloud][machine.kind],
         pod_prefixes=aws,
     )
 
 
-def _image(draft: Draft) -> str:
-    if draft.candidate.cloud == "gcp":
-        return "cos"
-    return {"gpu": "al2023-nvidia", "neuron": "al2023-neuron"}[draft.machine.kind]
+def _adjacent(draft: Draft, capacity: CapacityWant, most: int) -> bool:
+    """Whether the machines get a placement group: EFA machines that somebody may launch into one."""
+    wanted = draft.spec.blueprint.nodes.placement_group != "never"
+    return wanted and draft.machine.fabric is Fabric.EFA and most > 1 and capacity.mode not in RESERVED_MODES

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from rackwright.compile.manifests import Body, obj, priority_class
-from rackwright.compile.pools import ROLE_LABEL
+from rackwright.compile.pools import POOL_LABEL, ROLE_LABEL
 from rackwright.compile.wants import ManifestWant, PoolWant
 
 API = "kueue.x-k8s.io/v1beta2"
@@ -16,6 +16,8 @@ HUGE_PAGES_MIB = 5120
 """2 MiB pages an EFA pod asks for (EKS user guide, node-efa)."""
 PRIORITIES = (("normal", 100, "Ordinary jobs."), ("urgent", 1000, "Admitted before ordinary jobs."))
 CLUSTER_QUEUE = "accelerators"
+FLAVOR = "accelerator"
+"""The flavor of pools that are the only ones of their kind."""
 AFTER = ("kueue",)
 
 
@@ -32,17 +34,32 @@ class Quota:
     fabric_interfaces: int = 0
 
 
-def queues(pool: PoolWant, pools: int, quota: Quota, namespace: str, levels: tuple[str, ...] = ()) -> tuple[ManifestWant, ...]:
-    """`pools` alike pools (TPU slices) make one flavor. Jobs without a queue's name go to the team's queue, `default`."""
-    nodes = pool.nodes_max * pools
+def queues(pools: tuple[PoolWant, ...], quota: Quota, namespace: str, levels: tuple[str, ...] = ()) -> tuple[ManifestWant, ...]:
+    """Pools of the same machines. Those that carry their name as label get a flavor each, tried in order; the others (TPU slices) one.
+
+    Where there are several flavors, jobs are not placed by topology: Kueue looks for it on nodes that are there, so a pool that grows
+    when asked would never be asked, and a queue with flavors of both kinds sends plain jobs past those with a topology
+    (kubernetes-sigs/kueue@ff69552 pkg/scheduler/flavorassigner/tas_flavorassigner.go). Jobs without a queue's name go to the team's
+    queue, `default`.
+    """
+    alike = _alike(pools)
+    levels = levels if len(alike) == 1 else ()
     return (
         *([_topology(levels)] if levels else []),
-        _flavor(pool, bool(levels)),
-        _cluster_queue(_nominal(pool, nodes, quota), namespace),
+        *(_flavor(name, group[0], bool(levels)) for name, group in alike.items()),
+        _cluster_queue({name: _nominal(group, quota) for name, group in alike.items()}, namespace),
         _local_queue(namespace),
         *(_workload_priority(*row) for row in PRIORITIES),
         *(priority_class(f"job-{name}", value, words) for name, value, words in PRIORITIES),
     )
+
+
+def _alike(pools: tuple[PoolWant, ...]) -> dict[str, list[PoolWant]]:
+    """Flavor -> its pools, the preferred flavor first."""
+    alike: dict[str, list[PoolWant]] = {}
+    for pool in sorted(pools, key=lambda pool: pool.preference):
+        alike.setdefault(dict(pool.labels).get(POOL_LABEL, FLAVOR), []).append(pool)
+    return alike
 
 
 def _topology(levels: tuple[str, ...]) -> ManifestWant:
@@ -50,17 +67,22 @@ def _topology(levels: tuple[str, ...]) -> ManifestWant:
     return ManifestWant("queue.topology", obj(API, "Topology", "fabric", spec=spec), AFTER)
 
 
-def _flavor(pool: PoolWant, topology: bool) -> ManifestWant:
-    labels = {ROLE_LABEL: "accelerator"}
+def _flavor(name: str, pool: PoolWant, topology: bool) -> ManifestWant:
+    labels = {ROLE_LABEL: "accelerator"} if name == FLAVOR else {POOL_LABEL: name}
     if pool.topology:
         labels |= {"cloud.google.com/gke-tpu-accelerator": pool.accelerator_label, "cloud.google.com/gke-tpu-topology": pool.topology}
     tolerations = [{"key": t.key, "operator": "Equal", "value": t.value, "effect": t.effect} for t in pool.taints]
     spec: Body = {"nodeLabels": labels, "tolerations": tolerations} | ({"topologyName": "fabric"} if topology else {})
     after = (*AFTER, "queue.topology") if topology else AFTER
-    return ManifestWant("queue.flavor", obj(API, "ResourceFlavor", "accelerator", spec=spec), after)
+    return ManifestWant(_flavor_key(name), obj(API, "ResourceFlavor", name, spec=spec), after)
 
 
-def _nominal(pool: PoolWant, nodes: int, quota: Quota) -> dict[str, int | str]:
+def _flavor_key(name: str) -> str:
+    return "queue.flavor" if name == FLAVOR else f"queue.flavor.{name}"
+
+
+def _nominal(pools: list[PoolWant], quota: Quota) -> dict[str, int | str]:
+    nodes, pool = sum(pool.nodes_max for pool in pools), pools[0]
     nominal: dict[str, int | str] = {
         "cpu": quota.cpu * nodes,
         "memory": f"{quota.memory_gib * nodes}Gi",
@@ -71,15 +93,19 @@ def _nominal(pool: PoolWant, nodes: int, quota: Quota) -> dict[str, int | str]:
     return nominal
 
 
-def _cluster_queue(nominal: dict[str, int | str], namespace: str) -> ManifestWant:
-    flavor = {"name": "accelerator", "resources": [{"name": name, "nominalQuota": amount} for name, amount in nominal.items()]}
+def _cluster_queue(nominal: dict[str, dict[str, int | str]], namespace: str) -> ManifestWant:
+    """nominal: flavor -> resource -> amount, in the order they are tried: the next one before anybody is preempted."""
+    flavors = [{"name": name, "resources": [{"name": r, "nominalQuota": n} for r, n in row.items()]} for name, row in nominal.items()]
     spec: Body = {
         "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
         "queueingStrategy": "BestEffortFIFO",
         "preemption": {"withinClusterQueue": "LowerPriority"},
-        "resourceGroups": [{"coveredResources": list(nominal), "flavors": [flavor]}],
+        "resourceGroups": [{"coveredResources": list(next(iter(nominal.values()))), "flavors": flavors}],
     }
-    return ManifestWant("queue.cluster-queue", obj(API, "ClusterQueue", CLUSTER_QUEUE, spec=spec), (*AFTER, "queue.flavor"))
+    if len(nominal) > 1:
+        spec["flavorFungibility"] = {"whenCanBorrow": "TryNextFlavor", "whenCanPreempt": "TryNextFlavor"}
+    after = (*AFTER, *map(_flavor_key, nominal))
+    return ManifestWant("queue.cluster-queue", obj(API, "ClusterQueue", CLUSTER_QUEUE, spec=spec), after)
 
 
 def _local_queue(namespace: str) -> ManifestWant:

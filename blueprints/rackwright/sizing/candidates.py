@@ -12,7 +12,7 @@ from rackwright.catalog.rows import Accelerator, CapacityMode, Fabric, Machine, 
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.measures import Limit, Parallelism, Rejection
 from rackwright.sizing.plan import Candidate
-from rackwright.spec.infra import CapacityEntry, Place, UseBlock, UseReservation
+from rackwright.spec.infra import CapacityEntry, Place, UseBlock, UseReservation, held
 from rackwright.spec.residency import matches, stays_in
 from rackwright.spec.spec import Spec
 
@@ -80,7 +80,7 @@ def offers(spec: Spec, catalog: Catalog, a: Assumptions, today: date) -> Iterato
             rank = (index if spec.infra.ordered else 0, position)
             for found in _entry(entry, place, spec, catalog, today, a):
                 offer = replace(found, place=index, rank=rank, discount=_discount(spec, found.offering))
-                refused = (*offer.rejections, *_standing(offer, spec, place), *_pin(offer, place))
+                refused = (*offer.rejections, *_standing(offer, spec, place), *_fallback(offer, place), *_pin(offer, place))
                 yield replace(offer, rejections=refused, pinned=place.pin is not None and not _pin(offer, place))
 
 
@@ -162,7 +162,10 @@ def _not_sold(offering: Offering, catalog: Catalog) -> Iterator[Rejection]:
         return
     if machine.cloud == "kubernetes":
         return
-    if offering.capacity not in machine.capacity_modes:
+    mode = offering.capacity
+    if machine.cloud == "aws" and mode is CapacityMode.RESERVATION:
+        mode = CapacityMode.ON_DEMAND  # what is sold on demand can be reserved
+    if mode not in machine.capacity_modes:
         modes = ", ".join(m for m in machine.capacity_modes if not m.startswith("cud")) or "none published"
         yield Rejection(Limit.CAPACITY, None, None, words=f"not sold {offering.capacity}", remedy=f"capacity: {modes}")
     sold = sorted(p.region for p in catalog.places_by_sku.get(machine.name, ()))
@@ -197,20 +200,33 @@ def _block(entry: UseBlock, catalog: Catalog, today: date, a: Assumptions) -> It
 
 
 def _reservation(entry: UseReservation, place: Place, spec: Spec, catalog: Catalog) -> Iterator[Offer]:
-    """The reserved machines where they are named, else every machine that can be reserved; billed like on-demand."""
-    reserved = entry.reservation
-    if reserved.instance is None:
+    """The reserved machines where they or a pin name them, else every machine that can be reserved; billed like on-demand."""
+    said = entry.reservation
+    name, zones = said.id or said.group or "", (said.zone,) if said.zone else ()
+    instance = said.instance or (place.pin.instance if place.pin else None)
+    if instance is None:
         for offer in _mode(CapacityMode.RESERVATION, place, spec, catalog):
-            yield replace(offer, capacity_id=reserved.id)
+            yield replace(offer, capacity_id=name)
         return
-    machine = query.machine(catalog, reserved.instance)
+    machine = query.machine(catalog, instance)
     if machine is None:
         return
-    for region in place.regions or ((reserved.zone or "").rstrip("abcdefgh").rstrip("-"),):
-        offering = query.offer(catalog, machine, region, CapacityMode.RESERVATION, (reserved.zone,) if reserved.zone else ())
-        for offer in _shapes(offering, catalog, capacity_id=reserved.id):
-            allowed = tuple(r for r in offer.rejections if r.limit is not Limit.CAPACITY)
-            yield replace(offer, nodes=reserved.count if not offer.slice else offer.nodes, rejections=allowed)
+    regions = [r for r in place.regions if not said.zone or said.zone.startswith(r)] or [(said.zone or "").rstrip("abcdefgh").rstrip("-")]
+    for region in regions:
+        offering = query.offer(catalog, machine, region, CapacityMode.RESERVATION, zones)
+        for offer in _shapes(offering, catalog, capacity_id=name):
+            yield replace(offer, nodes=offer.nodes if offer.slice else said.count)
+
+
+def _fallback(offer: Offer, place: Place) -> Iterator[Rejection]:
+    """Pools of a fallback are alike and share a zone: what one entry names binds the others."""
+    things = [thing for thing in map(held, place.capacity.fallback) if thing]
+    machine = next((thing.instance for thing in things if thing.instance), offer.machine.name)
+    zone = next((thing.zone for thing in things if thing.zone), offer.offering.region)
+    if offer.machine.name != machine:
+        yield Rejection(Limit.CAPACITY, None, None, words=f"the fallback is for {machine}", remedy="capacity: ordered")
+    if not zone.startswith(offer.offering.region):
+        yield Rejection(Limit.CAPACITY, None, None, words=f"the fallback is in {zone}", remedy="capacity: ordered")
 
 
 def _standing(offer: Offer, spec: Spec, place: Place) -> Iterator[Rejection]:

@@ -90,6 +90,13 @@ CapacityEntry = Annotated[
 ]
 
 
+def held(entry: CapacityEntry | None) -> CapacityBlock | Reservation | None:
+    """What an entry names that exists already; None for a mode."""
+    if isinstance(entry, UseBlock):
+        return entry.capacity_block
+    return entry.reservation if isinstance(entry, UseReservation) else None
+
+
 class Capacity(Part):
     """How machines are obtained: exactly one of the two."""
 

@@ -78,7 +78,10 @@ def _root(kin: Kin, want: BoxWant, args: Mapping[str, Any]) -> InstanceRootBlock
 def _reservation(want: CapacityWant) -> InstanceCapacityReservationSpecificationArgs | None:
     if want.mode not in RESERVED:
         return None
-    target = InstanceCapacityReservationSpecificationCapacityReservationTargetArgs(capacity_reservation_id=want.reservation_id)
+    target = InstanceCapacityReservationSpecificationCapacityReservationTargetArgs(
+        capacity_reservation_id=want.reservation_id or None,
+        capacity_reservation_resource_group_arn=want.group_arn or None,
+    )
     return InstanceCapacityReservationSpecificationArgs(capacity_reservation_target=target)
 
 

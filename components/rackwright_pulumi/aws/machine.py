@@ -90,10 +90,13 @@ def _placement(kin: Kin, want: PoolWant) -> LaunchTemplatePlacementArgs | None:
 
 
 def _reservation(want: PoolWant) -> LaunchTemplateCapacityReservationSpecificationArgs | None:
+    """A target alone, without a preference: EC2 takes them together only as capacity-reservations-only (recipes V-35)."""
     if want.capacity.mode not in RESERVED:
         return None
-    block = want.capacity.reservation_id
-    target = LaunchTemplateCapacityReservationSpecificationCapacityReservationTargetArgs(capacity_reservation_id=block)
+    target = LaunchTemplateCapacityReservationSpecificationCapacityReservationTargetArgs(
+        capacity_reservation_id=want.capacity.reservation_id or None,
+        capacity_reservation_resource_group_arn=want.capacity.group_arn or None,
+    )
     return LaunchTemplateCapacityReservationSpecificationArgs(capacity_reservation_target=target)
 
 

@@ -1,0 +1,30 @@
+"""The entries of the spec that machines are bought by: the candidate's own, and beside it the others of a fallback."""
+
+from rackwright.compile.draft import Draft
+from rackwright.spec.blueprint import ExtraPool
+from rackwright.spec.infra import CapacityEntry, held
+
+
+def bought(draft: Draft) -> CapacityEntry | None:
+    """The entry the candidate came from; None where the spec has none such, as in a decision made for an earlier spec."""
+    capacity, chosen = draft.place.capacity, draft.candidate
+    names = (chosen.capacity_id,) if chosen.capacity_id else (chosen.capacity,)
+    return next((entry for entry in (*capacity.ordered, *capacity.fallback) if _name(entry) in names), None)
+
+
+def zone_said(draft: Draft) -> str:
+    """The zone in which what is bought lies, of a fallback or an extra pool any entry's: all share one zone. Empty when no entry says."""
+    entries = (bought(draft), *draft.place.capacity.fallback, *(pool.capacity for pool in extra_pools(draft)))
+    return next((thing.zone for thing in map(held, entries) if thing and thing.zone), "")
+
+
+def extra_pools(draft: Draft) -> tuple[ExtraPool, ...]:
+    pools = draft.spec.blueprint.pools
+    return () if pools == "auto" else pools
+
+
+def _name(entry: CapacityEntry) -> str:
+    thing = held(entry)
+    if thing is None:
+        return str(entry)
+    return thing.id or getattr(thing, "group", None) or ""
