@@ -16,6 +16,7 @@ NAMESPACES = (
     ("jobset-system", "restricted"),
     ("kueue-system", "restricted"),
     ("keda", "restricted"),
+    ("lws-system", "restricted"),
 )
 """Namespaces of releases and their pod security level; the node exporter of `monitoring` reads the host."""
 SYSTEM_NAMESPACES = ("kube-system", "monitoring", "jobset-system", "kueue-system")

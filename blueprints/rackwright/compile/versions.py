@@ -28,6 +28,14 @@ CHARTS = {
     ),
     "jobset": Chart("oci://registry.k8s.io/jobset/charts/jobset", "0.12.0", "", "kubernetes-sigs/jobset charts/jobset, tag 0.12.0"),
     "kueue": Chart("oci://registry.k8s.io/kueue/charts/kueue", "0.19.2", "", "kubernetes-sigs/kueue@ff69552 charts/kueue/README.md"),
+    "karpenter": Chart("oci://public.ecr.aws/karpenter/karpenter", "1.14.1", "", "aws/karpenter-provider-aws@1d92708 (2026-08-21)"),
+    "karpenter-crd": Chart(
+        "oci://public.ecr.aws/karpenter/karpenter-crd", "1.14.1", "", "aws/karpenter-provider-aws@1d92708 (2026-08-21)"
+    ),
+    "lws": Chart("oci://registry.k8s.io/lws/charts/lws", "0.10.0", "", "kubernetes-sigs/lws site/content/en/docs/installation"),
+    "cluster-autoscaler": Chart(
+        "cluster-autoscaler", "9.59.0", "https://kubernetes.github.io/autoscaler", "kubermatic/kubermatic#16253 (2026-08): runs 1.35.0"
+    ),
     "keda": Chart("keda", "2.20.2", "https://kedacore.github.io/charts", "kedacore/charts keda/Chart.yaml, seen 2026-11"),
 }
 
