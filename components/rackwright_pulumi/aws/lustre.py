@@ -1,6 +1,6 @@
 """FSx for Lustre with the buckets it shows."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,10 +10,12 @@ from pulumi_aws.ec2.security_group import SecurityGroup
 from pulumi_aws.fsx.data_repository_association import (
     DataRepositoryAssociation,
     DataRepositoryAssociationS3Args,
+    DataRepositoryAssociationS3AutoExportPolicyArgs,
     DataRepositoryAssociationS3AutoImportPolicyArgs,
 )
 from pulumi_aws.fsx.lustre_file_system import (
     LustreFileSystem,
+    LustreFileSystemDataReadCacheConfigurationArgs,
     LustreFileSystemLogConfigurationArgs,
     LustreFileSystemMetadataConfigurationArgs,
 )
@@ -28,15 +30,20 @@ PORTS = ((988, 988), (1018, 1023))
 """TCP between clients and servers and among servers: https://docs.aws.amazon.com/fsx/latest/LustreGuide/limit-access-security-groups.html"""
 VERSION = "2.15"
 LOG_DAYS = 90
+EVENTS = ["NEW", "CHANGED", "DELETED"]
+TIERED_METADATA_IOPS = 6000
+"""The least of the two that Intelligent-Tiering has:
+https://docs.aws.amazon.com/fsx/latest/APIReference/API_CreateFileSystemLustreMetadataConfiguration.html"""
 
 
 @dataclass(frozen=True)
 class Lustre:
-    """What a client needs to mount the file system."""
+    """What a client needs to mount the file system; group_id: the security group that lets clients in."""
 
     id: Output[str]
     dns_name: Output[str]
     mount_name: Output[str]
+    group_id: Output[str]
 
     @property
     def outputs(self) -> dict[str, Output[str]]:
@@ -47,13 +54,22 @@ def lustre(kin: Kin, want: LustreWant, args: Mapping[str, Any], buckets: Mapping
     """`args`: AwsStorageArgs. The file system waits for its own ways in and out, which FSx checks; those of the clients may come later."""
     group, way_out = closed_group(kin, "lustre", "Lustre servers and their clients", args["vpc_id"])
     own_ports = [way_out, *_open(kin, "lustre-self", group.id, group.id)]
-    for number, client in enumerate(args.get("client_group_ids", ())):
-        _open(kin, f"lustre-client-{number}", group.id, client)
-        _open(kin, f"lustre-reply-{number}", client, group.id)
+    admit(kin, group.id, args.get("client_group_ids", ()))
     system = _system(kin, want, args, group, own_ports)
     for path, key in want.imports:
-        _import(kin, system, path, buckets[key], key)
-    return Lustre(system.id, system.dns_name, system.mount_name)
+        follow = DataRepositoryAssociationS3AutoImportPolicyArgs(events=EVENTS)
+        _link(kin, system, path, buckets[key], key, DataRepositoryAssociationS3Args(auto_import_policy=follow))
+    for path, key in want.exports:
+        mirror = DataRepositoryAssociationS3AutoExportPolicyArgs(events=EVENTS)
+        _link(kin, system, path, buckets[key], key, DataRepositoryAssociationS3Args(auto_export_policy=mirror))
+    return Lustre(system.id, system.dns_name, system.mount_name, group.id)
+
+
+def admit(kin: Kin, group_id: Input[str], clients: Sequence[Input[str]]) -> None:
+    """Members of the clients' security groups may call the servers, and the servers them."""
+    for number, client in enumerate(clients):
+        _open(kin, f"lustre-client-{number}", group_id, client)
+        _open(kin, f"lustre-reply-{number}", client, group_id)
 
 
 def _open(kin: Kin, key: str, group: Input[str], source: Input[str]) -> list[Resource]:
@@ -75,8 +91,8 @@ def _open(kin: Kin, key: str, group: Input[str], source: Input[str]) -> list[Res
 def _system(kin: Kin, want: LustreWant, args: Mapping[str, Any], group: SecurityGroup, own_ports: list[Resource]) -> LustreFileSystem:
     """RDMA needs the fabric's group, which reaches itself on every protocol, beside the ports.
 
-    Backups exist only for a file system that is linked to no bucket:
-    https://docs.aws.amazon.com/fsx/latest/LustreGuide/using-backups-fsx.html
+    It also fixes the throughput for good: a change replaces the file system, which its protection refuses before any call. Backups exist
+    only for a file system that is linked to no bucket: https://docs.aws.amazon.com/fsx/latest/LustreGuide/using-backups-fsx.html
     """
     logs = LogGroup(
         kin.name("lustre-logs"),
@@ -86,31 +102,55 @@ def _system(kin: Kin, want: LustreWant, args: Mapping[str, Any], group: Security
         tags=kin.tagged("lustre-logs"),
         opts=kin.opts(delete_before_replace=True),
     )
+    linked = bool(want.imports or want.exports)
     return LustreFileSystem(
         kin.name("lustre"),
         deployment_type="PERSISTENT_2",
-        storage_type="SSD",
-        storage_capacity=want.capacity_gib,
-        per_unit_storage_throughput=want.throughput_mb_s_per_tib,
         file_system_type_version=VERSION,
         data_compression_type="LZ4",
-        metadata_configuration=LustreFileSystemMetadataConfigurationArgs(mode="AUTOMATIC"),
         efa_enabled=want.rdma,
         kms_key_id=args["kms_key_arn"],
         subnet_ids=args["subnet_ids"][0],
         security_group_ids=[group.id, *([args["fabric_group_id"]] if want.rdma else [])],
-        automatic_backup_retention_days=0 if want.imports else want.backup_days,
+        automatic_backup_retention_days=0 if linked else want.backup_days,
         copy_tags_to_backups=True,
-        skip_final_backup=bool(want.imports) or args["teardown"],
+        skip_final_backup=linked or args["teardown"],
         log_configuration=LustreFileSystemLogConfigurationArgs(level="WARN_ERROR", destination=logs.arn),
         tags=kin.tagged("lustre"),
-        opts=kin.opts(protect=not args["teardown"], depends_on=own_ports),
+        opts=kin.opts(
+            protect=not args["teardown"],
+            depends_on=own_ports,
+            replace_on_changes=["perUnitStorageThroughput"] if want.rdma else None,
+        ),
+        **KINDS[want.kind](want),
     )
 
 
-def _import(kin: Kin, system: LustreFileSystem, path: str, place: Place, key: str) -> None:
-    """Objects appear under `path`, and follow the bucket; nothing is written back."""
-    follow = DataRepositoryAssociationS3AutoImportPolicyArgs(events=["NEW", "CHANGED", "DELETED"])
+def _ssd(want: LustreWant) -> dict[str, Any]:
+    return {
+        "storage_type": "SSD",
+        "storage_capacity": want.capacity_gib,
+        "per_unit_storage_throughput": want.throughput_mb_s_per_tib,
+        "metadata_configuration": LustreFileSystemMetadataConfigurationArgs(mode="AUTOMATIC"),
+    }
+
+
+def _tiered(want: LustreWant) -> dict[str, Any]:
+    """Capacity is not said: it follows use."""
+    sizing = "USER_PROVISIONED" if want.cache_gib else "NO_CACHE"
+    return {
+        "storage_type": "INTELLIGENT_TIERING",
+        "throughput_capacity": want.throughput_mb_s,
+        "data_read_cache_configuration": LustreFileSystemDataReadCacheConfigurationArgs(sizing_mode=sizing, size=want.cache_gib or None),
+        "metadata_configuration": LustreFileSystemMetadataConfigurationArgs(mode="USER_PROVISIONED", iops=TIERED_METADATA_IOPS),
+    }
+
+
+KINDS = {"ssd": _ssd, "tiered": _tiered}
+
+
+def _link(kin: Kin, system: LustreFileSystem, path: str, place: Place, key: str, s3: DataRepositoryAssociationS3Args) -> None:
+    """Objects of the bucket appear under `path`; what happens later follows one way, as `s3` says."""
     DataRepositoryAssociation(
         kin.name("lustre", key),
         file_system_id=system.id,
@@ -118,7 +158,7 @@ def _import(kin: Kin, system: LustreFileSystem, path: str, place: Place, key: st
         data_repository_path=place.url,
         batch_import_meta_data_on_create=True,
         delete_data_in_filesystem=False,
-        s3=DataRepositoryAssociationS3Args(auto_import_policy=follow),
+        s3=s3,
         tags=kin.tagged("lustre", key),
         opts=kin.opts(),
     )

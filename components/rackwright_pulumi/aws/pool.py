@@ -39,11 +39,14 @@ WAIT = CustomTimeouts(create="40m", update="60m", delete="40m")
 
 
 class AwsPoolArgs(TypedDict):
-    """pool: PoolWant. subnet_ids: one for accelerators. release_version: of the image, else the newest at creation."""
+    """pool: PoolWant. subnet_ids: one for accelerators. release_version: of the image, else the newest at creation.
+
+    cluster_version: None: the version that the cluster has when the pool is made.
+    """
 
     pool: PartInput
     cluster_name: Input[str]
-    cluster_version: str
+    cluster_version: str | None
     cluster_group_id: Input[str]
     node_role_arn: Input[str]
     subnet_ids: Sequence[Input[str]]
