@@ -1,4 +1,5 @@
-"""A model server as Kubernetes objects: deployment, service, disruption budget, metrics, scaling. Knows no cloud."""
+"""A model server as Kubernetes objects: deployment (or what stands in its place), service, disruption budget, metrics, scaling. Knows no
+cloud."""
 
 import math
 from dataclasses import dataclass
@@ -22,16 +23,20 @@ BUSY = 0.8
 WAITING_PER_REPLICA = 4
 """Queued requests per replica at which another one is started."""
 USER_ID = 1000
+LEADER = {"leaderworkerset.sigs.k8s.io/worker-index": "0"}
+"""Label of the pod of a group that answers (kubernetes-sigs/lws 0.10.0 api/leaderworkerset/v1)."""
 LOAD_SECONDS = "rackwright/load-seconds"
 """Annotation: how long a cold server is expected to take until it answers."""
 
 
 @dataclass(frozen=True)
 class Server:
-    """What one replica is.
+    """What one replica is; accelerators, cpu and memory_gib are of each of its pods.
 
     weights_volume: the pod volume that carries the weights; concurrency: requests in flight it was sized for; secrets: variables whose
-    values come from the namespace's Secret; least, most, usual: replicas; weights_are_there: False while the bucket is still to be filled.
+    values come from the namespace's Secret; least, most, usual: replicas; weights_are_there: False while the bucket is still to be filled;
+    hosts: pods of a replica, each on a node of its own, of which the first answers; devices: what a pod asks for beside accelerators;
+    after: keys of what its nodes come from.
     """
 
     name: str
@@ -55,10 +60,18 @@ class Server:
     env: tuple[tuple[str, str], ...] = ()
     secrets: tuple[str, ...] = ()
     annotations: tuple[tuple[str, str], ...] = ()
+    hosts: int = 1
+    devices: tuple[tuple[str, str], ...] = ()
+    after: tuple[str, ...] = ()
 
     @property
     def labels(self) -> dict[str, str]:
         return {"app": self.name}
+
+    @property
+    def answering(self) -> dict[str, str]:
+        """Labels of the pods that take requests."""
+        return self.labels | (LEADER if self.hosts > 1 else {})
 
     @property
     def load_s(self) -> int:
@@ -66,30 +79,41 @@ class Server:
         return math.ceil(START_S + self.weights_bytes / LOAD_BYTES_PER_S)
 
 
-def server_objects(server: Server) -> tuple[ManifestWant, ...]:
-    return (_deployment(server), _service(server), _budget(server), _monitor(server), _scaler(server))
+def server_objects(server: Server, workload: ManifestWant | None = None) -> tuple[ManifestWant, ...]:
+    """workload: what runs the replicas, in place of a deployment."""
+    runs = workload or _deployment(server)
+    return (runs, _service(server), _budget(server), _monitor(server), _scaler(server, runs))
 
 
 def _deployment(server: Server) -> ManifestWant:
     """Without a replica count: the scaler owns it."""
-    wait_s = NODE_START_S + server.load_s if server.weights_are_there else 0
-    annotations = {**dict(server.annotations), LOAD_SECONDS: str(server.load_s)}
     spec = {
         "selector": {"matchLabels": server.labels},
-        "strategy": {"type": "RollingUpdate", "rollingUpdate": _rollout(server)},
-        "template": {"metadata": {"labels": server.labels, "annotations": annotations}, "spec": _pod(server)},
+        "strategy": {"type": "RollingUpdate", "rollingUpdate": rollout(server)},
+        "template": {"metadata": pod_metadata(server), "spec": pod(server, container(server))},
     }
-    return ManifestWant("serving.deployment", obj("apps/v1", "Deployment", server.name, server.namespace, spec), wait_s=wait_s)
+    body = obj("apps/v1", "Deployment", server.name, server.namespace, spec)
+    return ManifestWant("serving.deployment", body, server.after, wait_s=wait_s(server))
 
 
-def _rollout(server: Server) -> Body:
+def wait_s(server: Server) -> int:
+    """Seconds until the first replica answers; 0, not to be waited for, while its weights are missing."""
+    return NODE_START_S + server.load_s if server.weights_are_there else 0
+
+
+def pod_metadata(server: Server) -> Body:
+    return {"labels": server.labels, "annotations": {**dict(server.annotations), LOAD_SECONDS: str(server.load_s)}}
+
+
+def rollout(server: Server) -> Body:
     """A new replica first, where there may be a machine for it; a fleet of fixed size gives one up instead of waiting for ever."""
     if server.most > server.least:
         return {"maxSurge": 1, "maxUnavailable": 0}
     return {"maxSurge": 0, "maxUnavailable": 1}
 
 
-def _pod(server: Server) -> Body:
+def pod(server: Server, main: Body) -> Body:
+    """A pod of the server with its one container."""
     return {
         "serviceAccountName": server.account,
         "terminationGracePeriodSeconds": server.longest_request_s + DRAIN_S,
@@ -104,7 +128,7 @@ def _pod(server: Server) -> Body:
             }
         ],
         "securityContext": {"runAsNonRoot": True, "runAsUser": USER_ID, "fsGroup": USER_ID, "seccompProfile": {"type": "RuntimeDefault"}},
-        "containers": [_container(server)],
+        "containers": [main],
         "volumes": [
             server.weights_volume,
             {"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": f"{max(1, server.memory_gib // 4)}Gi"}},
@@ -113,27 +137,34 @@ def _pod(server: Server) -> Body:
     }
 
 
-def _container(server: Server) -> Body:
-    amounts = {"cpu": str(server.cpu), "memory": f"{server.memory_gib}Gi", server.resource: str(server.accelerators)}
-    secrets = [{"name": name, "valueFrom": {"secretKeyRef": {"name": SECRETS, "key": name}}} for name in server.secrets]
-    home = {"HOME": "/home/server", "USER": "server", "TORCHINDUCTOR_CACHE_DIR": "/home/server/inductor"}
-    failures = math.ceil(server.load_s / PROBE_PERIOD_S)
+def container(server: Server) -> Body:
+    """The server that answers; it is given up on only after its weights had time to load."""
     probe = {"httpGet": {"path": "/health", "port": "http"}}
-    return {
-        "name": "server",
-        "image": server.image,
-        "command": list(server.command),
-        "args": list(server.args),
-        "env": [{"name": name, "value": value} for name, value in (home | dict(server.env)).items()] + secrets,
+    failures = math.ceil(server.load_s / PROBE_PERIOD_S)
+    return process(server, server.args) | {
         "ports": [{"name": "http", "containerPort": PORT}],
-        "resources": {"requests": amounts, "limits": amounts},
-        "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
         "startupProbe": {**probe, "periodSeconds": PROBE_PERIOD_S, "failureThreshold": failures},
         "readinessProbe": {**probe, "periodSeconds": 5, "failureThreshold": 3},
         "livenessProbe": {**probe, "periodSeconds": 10, "failureThreshold": 6},
         "lifecycle": {"preStop": {"sleep": {"seconds": DRAIN_S}}},
+    }
+
+
+def process(server: Server, args: tuple[str, ...]) -> Body:
+    """A container that loads weights onto accelerators, whether it answers or helps the one that does."""
+    amounts = {"cpu": str(server.cpu), "memory": f"{server.memory_gib}Gi", server.resource: str(server.accelerators)} | dict(server.devices)
+    secrets = [{"name": name, "valueFrom": {"secretKeyRef": {"name": SECRETS, "key": name}}} for name in server.secrets]
+    home = {"HOME": "/home/server", "USER": "server", "TORCHINDUCTOR_CACHE_DIR": "/home/server/inductor"}
+    return {
+        "name": "server",
+        "image": server.image,
+        "command": list(server.command),
+        "args": list(args),
+        "env": [{"name": name, "value": value} for name, value in (home | dict(server.env)).items()] + secrets,
+        "resources": {"requests": amounts, "limits": amounts},
+        "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
         "volumeMounts": [
-            {"name": server.weights_volume["name"], "mountPath": WEIGHTS_PATH, "readOnly": "csi" in server.weights_volume},
+            {"name": server.weights_volume["name"], "mountPath": WEIGHTS_PATH, "readOnly": "emptyDir" not in server.weights_volume},
             {"name": "shm", "mountPath": "/dev/shm"},
             {"name": "home", "mountPath": "/home/server"},
         ],
@@ -141,7 +172,7 @@ def _container(server: Server) -> Body:
 
 
 def _service(server: Server) -> ManifestWant:
-    spec = {"selector": server.labels, "ports": [{"name": "http", "port": PORT, "targetPort": "http"}]}
+    spec = {"selector": server.answering, "ports": [{"name": "http", "port": PORT, "targetPort": "http"}]}
     body = obj("v1", "Service", server.name, server.namespace, spec, labels=server.labels)
     return ManifestWant("serving.service", body)
 
@@ -157,12 +188,12 @@ def _monitor(server: Server) -> ManifestWant:
     return ManifestWant("serving.monitor", body, ("kube-prometheus-stack",))
 
 
-def _scaler(server: Server) -> ManifestWant:
+def _scaler(server: Server, runs: ManifestWant) -> ManifestWant:
     """Two signals, the larger wins: requests that wait, and requests in flight against what a replica was sized for."""
     waiting = _sum("vllm:num_requests_waiting", server)
     in_flight = f"{waiting} + {_sum('vllm:num_requests_running', server)}"
     spec = {
-        "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": server.name},
+        "scaleTargetRef": {"apiVersion": runs.body["apiVersion"], "kind": runs.body["kind"], "name": server.name},
         "minReplicaCount": server.least,
         "maxReplicaCount": server.most,
         "pollingInterval": 15,
@@ -172,7 +203,7 @@ def _scaler(server: Server) -> ManifestWant:
         "triggers": [_trigger(waiting, WAITING_PER_REPLICA), _trigger(in_flight, max(1, int(server.concurrency * BUSY)))],
     }
     body = obj("keda.sh/v1alpha1", "ScaledObject", server.name, server.namespace, spec)
-    return ManifestWant("serving.scaler", body, ("keda", "serving.deployment"))
+    return ManifestWant("serving.scaler", body, ("keda", runs.key))
 
 
 def _sum(metric: str, server: Server) -> str:
