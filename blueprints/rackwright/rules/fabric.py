@@ -62,7 +62,7 @@ def fabric_interfaces_are_as_many_as_the_machine_has(plan: StackPlan) -> Iterato
 
 @rule("V-20", Level.ERROR, EFA_LAYOUT)
 def training_takes_the_whole_fabric(plan: StackPlan) -> Iterator[Broken]:
-    """Training on machines rented for their fabric takes all of it: p5 and p5e 32 interfaces, p5en, p6-b300 and trn2 16, p6-b200 8, p4d 4."""
+    """Training on machines rented for their fabric takes all of it: p5, p5e 32 interfaces, p5en, p6-b300, trn2 16, p6-b200 8, p4d 4."""
     for at, pool in accelerators(plan):
         machine, asked = machine_of(pool), sum(nic.kind == "fabric" for nic in pool.nics)
         if machine and machine.efa_cards and _whole_fabric(plan, pool) and asked < len(machine.efa_cards):

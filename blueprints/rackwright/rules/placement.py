@@ -1,7 +1,7 @@
 """Where machines stand: sold in the zone, close together where that helps, never apart where a fabric joins them."""
 
 from collections.abc import Iterator
-from os.path import commonprefix
+from itertools import takewhile
 
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Fabric, Machine
@@ -79,7 +79,12 @@ def _sold_elsewhere(plan: StackPlan, machine: str) -> list[str]:
     sold = {row.region for row in Catalog.default().places_by_sku.get(machine, ())}
     if plan.place.region in sold:
         return []
-    return sorted(sold, key=lambda region: (-len(commonprefix([region, plan.place.region])), region))[:NEAREST]
+    return sorted(sold, key=lambda region: (-_alike(region, plan.place.region), region))[:NEAREST]
+
+
+def _alike(one: str, other: str) -> int:
+    """Letters that two regions' names begin with: eu-west-2 is nearer to eu-west-3 than to eu-north-1."""
+    return len(list(takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))))
 
 
 def _sold_by_google(plan: StackPlan, at: At, machine: str, zones: tuple[str, ...]) -> Iterator[Broken]:
