@@ -16,7 +16,8 @@ Neutral names the fields below use (a component maps each to its cloud, and refu
     private_endpoints  object-store, registry, identity, compute, cluster, pod-identity, logs, machine-access, keys
     services           projects, compute, cluster, identity, keys, object-store, registry, logs, metrics
     add-ons            pod-network, kube-proxy, pod-identity, dns, block-storage, lustre, metrics, node-health;
-                       GKE: object-store-mount (GCS FUSE), whose version is "" because the cluster's own release carries it
+                       object-store-mount (Mountpoint for S3; on GKE GCS FUSE, whose version is "" because the cluster's own release
+                       carries it)
     pool image         al2023, al2023-nvidia, al2023-neuron, bottlerocket, bottlerocket-nvidia, bottlerocket-neuron,
                        ubuntu (EKS; with an image_id), cos (GKE)
     subnets            accelerator pools live in `nodes`; system pools in `control` where there is one, else in `nodes`

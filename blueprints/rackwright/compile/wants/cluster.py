@@ -37,6 +37,8 @@ class KarpenterWant:
     namespace: str = "kube-system"
     service_account: str = "karpenter"
     interruptions: bool = True
+    adjacent: tuple[str, ...] = ()
+    """Names of the placement groups its machines start in"""
 
 
 @dataclass(frozen=True)
