@@ -84,5 +84,6 @@ NO_BOX_IMAGE = {
 
 SERVER_IMAGES = {
     "vllm": "vllm/vllm-openai:v0.30.0@sha256:8a69ffad015f138d7170c4ddc429e230a3bc1c1719f67e14324749df200a4b90",
+    "vllm-efa": "public.ecr.aws/deep-learning-containers/vllm:0.28.0-gpu-py312-cu130-ubuntu24.04-ec2",
 }
 """Release of vllm-project/vllm with the digest several public deployments pin (2026-10)."""
