@@ -11,9 +11,9 @@ import pytest
 import rackwright_pulumi.simulator as simulator
 from rackwright_pulumi.simulator import catalog, laws
 from rackwright_pulumi.simulator.generate import DATA, covered
+from rackwright_pulumi.simulator.machines import ASKED
 from rackwright_pulumi.simulator.names import NAMES
 from rackwright_pulumi.simulator.references import REFERENCES
-from rackwright_pulumi.simulator.scarcity import ASKED
 
 PLACES = {"account", "region", "project", "zone", "location"}
 ROOT = Path(__file__).parents[2]

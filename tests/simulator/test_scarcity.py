@@ -1,7 +1,7 @@
 """Capacity per zone and quota per region, and what goes wrong on purpose."""
 
 import pytest
-from rackwright_pulumi.simulator.scarcity import Machines, quota_of, vcpus
+from rackwright_pulumi.simulator.machines import Machines, quota_of, vcpus
 
 from tests.simulator.client import Refusal
 

@@ -7,8 +7,8 @@ from typing import Any
 from rackwright_pulumi.simulator.asked import Asked, Context
 from rackwright_pulumi.simulator.computed import computed
 from rackwright_pulumi.simulator.computed.arns import zones
+from rackwright_pulumi.simulator.machines import vcpus
 from rackwright_pulumi.simulator.references import EKS, SUBNET, VPC
-from rackwright_pulumi.simulator.scarcity import vcpus
 from rackwright_pulumi.simulator.store import Store
 from rackwright_pulumi.simulator.values import opened
 

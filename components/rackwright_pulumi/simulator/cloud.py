@@ -51,6 +51,24 @@ class SimulatedCloud:
         self.store.set_knob("quota", value)
 
     @property
+    def reservations(self) -> Mapping[str, Mapping[str, Any]]:
+        """{reservation id: {type, zone, count, start, end, block, placement_group}}; what a row leaves out is not asked about."""
+        return self.store.knob("reservations", {})
+
+    @reservations.setter
+    def reservations(self, value: Mapping[str, Mapping[str, Any]]) -> None:
+        self.store.set_knob("reservations", value)
+
+    @property
+    def now(self) -> str:
+        """The time (ISO 8601) by which reservations have begun or ended; empty: no time passes."""
+        return self.store.knob("now", "")
+
+    @now.setter
+    def now(self, value: str) -> None:
+        self.store.set_knob("now", value)
+
+    @property
     def latency_s(self) -> float:
         """How long every create, read, update and delete takes."""
         return self.store.knob("latency_s", 0.0)

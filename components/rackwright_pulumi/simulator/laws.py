@@ -6,9 +6,11 @@ from typing import Any
 
 from rackwright_pulumi.simulator import clusters
 from rackwright_pulumi.simulator.computed import Asked
+from rackwright_pulumi.simulator.machines import template_of
 from rackwright_pulumi.simulator.names import place
-from rackwright_pulumi.simulator.references import EKS, GKE, SUBNET, VPC, holders, missing
-from rackwright_pulumi.simulator.scarcity import shortage
+from rackwright_pulumi.simulator.references import EKS, GKE, NODES, SUBNET, VPC, holders, missing
+from rackwright_pulumi.simulator.reservations import refuse_purchase
+from rackwright_pulumi.simulator.scarcity import FAILED, shortage
 from rackwright_pulumi.simulator.store import Record, Store
 from rackwright_pulumi.simulator.values import opened
 
@@ -17,7 +19,7 @@ RESERVED = frozenset({"gcp:kms/keyRing:KeyRing", "gcp:kms/cryptoKey:CryptoKey"})
 
 
 def refuse_create(store: Store, asked: Asked, where: str) -> str | None:
-    """The cloud's refusal to make a resource, None when it agrees. ``where`` is its place."""
+    """The cloud's refusal to make a resource, None when it agrees. ``where`` is its place. Machines are asked about apart."""
     if asked.token.startswith("kubernetes:"):
         return clusters.refuse_object(store, asked, where)
     gone = missing(store, asked.token, dict(asked.inputs))
@@ -26,6 +28,16 @@ def refuse_create(store: Store, asked: Asked, where: str) -> str | None:
         return f"{_short(parent)} {value!r}, named by {path}, does not exist: InvalidParameter, NotFound"
     if asked.token == SUBNET:
         return _subnet_range(store, asked)
+    return refuse_purchase(asked.inputs, template_of(store, asked.inputs)) if asked.token == NODES else None
+
+
+def refuse_update(store: Store, old: Record, asked: Asked) -> str | None:
+    """The cloud's refusal to change a resource. A node group that failed takes tags and nothing else."""
+    if opened(old.state).get("status") == FAILED:
+        changed = {key for key in {*old.inputs, *asked.inputs} if opened(old.inputs.get(key)) != asked.inputs.get(key)}
+        if changed - {"tags", "__defaults"}:
+            return f"ResourceInUseException: Nodegroup {old.id} cannot be updated as it is currently not in Active State"
+        return None
     return refuse_machines(store, asked)
 
 
@@ -51,6 +63,9 @@ def refuse_delete(store: Store, record: Record) -> str | None:
         return f"{code}: {_short(record.type)} {record.id} is in use by {_short(held.type)} {held.id} and cannot be deleted"
     return None
 
+
+FAILS_LATE = {NODES: {"status": FAILED}}
+"""What is made all the same when its machines are missing, and stays broken: EKS makes the group, waits for its machines and gives up."""
 
 PROTECTED = {
     EKS: ("deletionProtection", False),

@@ -10,6 +10,7 @@ from rackwright_pulumi.simulator import clusters, laws
 from rackwright_pulumi.simulator.computed import Asked, Context, computed
 from rackwright_pulumi.simulator.names import place, unique_key
 from rackwright_pulumi.simulator.references import followers, handles
+from rackwright_pulumi.simulator.scarcity import FAILED
 from rackwright_pulumi.simulator.store import Record, Store, Taken
 from rackwright_pulumi.simulator.values import holds_secret, opened, secret
 
@@ -37,15 +38,15 @@ class Cloud:
     cancelled: threading.Event
 
     def create(self, token: str, name: str, urn: str, inputs: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        """Make a resource: its id and state. Raises Refused, and HalfMade when a fault says partial."""
+        """Make a resource: its id and state. Raises Refused, and HalfMade when a fault says partial or machines never come."""
         with self._logged("create", token, name):
             fault = self._faults("create", token, name)
             with self.store.transaction():
-                record = self._make(token, name, urn, inputs)
+                record, lacking = self._make(token, name, urn, inputs)
                 self.store.bear(urn)
                 self._add(record)
-            if fault:
-                raise HalfMade(fault, record.id, record.state)
+            if fault or lacking:
+                raise HalfMade(fault or lacking, record.id, record.state)
         return record.id, record.state
 
     def _add(self, record: Record) -> None:
@@ -63,19 +64,21 @@ class Cloud:
             raise
         self.store.log(op, token, name)
 
-    def _make(self, token: str, name: str, urn: str, inputs: dict[str, Any]) -> Record:
+    def _make(self, token: str, name: str, urn: str, inputs: dict[str, Any]) -> tuple[Record, str]:
+        """The resource, and why it is broken; empty when it is whole."""
         where = self._place(token, opened(inputs))
         context = replace(self.context, generation=self.store.births(urn), known=self._known)
         asked = Asked(token, name, urn, opened(inputs), context)
         refusal = laws.refuse_create(self.store, asked, where)
-        if refusal:
-            raise Refused(refusal)
+        lacking = None if refusal else laws.refuse_machines(self.store, asked)
+        if refusal or (lacking and token not in laws.FAILS_LATE):
+            raise Refused(refusal or lacking)
         resource_id, outputs = computed(token, name, urn, asked.inputs, context)
-        state = _state(inputs, outputs)
+        state = _state(inputs, outputs) | (laws.FAILS_LATE[token] if lacking else {})
         taken = unique_key(replace(asked, inputs={**asked.inputs, **opened(state)}))
         if token.startswith("kubernetes:") and taken:
             taken = f"{where}|{taken}"
-        return Record(token, resource_id, where, urn, name, inputs, state, taken)
+        return Record(token, resource_id, where, urn, name, inputs, state, taken), lacking or ""
 
     def read(self, token: str, name: str, id_: str) -> Record | None:
         """The resource as the cloud has it, None when it is gone."""
@@ -105,10 +108,12 @@ class Cloud:
         generation = max(0, self.store.births(urn) - 1)
         context = replace(self.context, generation=generation, revision=old.revision + 1, known=self._known)
         asked = Asked(token, name, urn, opened(inputs), context)
-        refusal = laws.refuse_machines(self.store, asked)
+        refusal = laws.refuse_update(self.store, old, asked)
         if refusal:
             raise Refused(refusal)
         state = _state(inputs, computed(token, name, urn, asked.inputs, context)[1])
+        if old.state.get("status") == FAILED:
+            state["status"] = FAILED
         return replace(old, urn=urn, name=name, inputs=inputs, state=state, revision=old.revision + 1)
 
     def delete(self, token: str, name: str, id_: str) -> None:
