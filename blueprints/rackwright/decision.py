@@ -133,6 +133,8 @@ def compiled(decision: Decision, spec: Spec, today: date) -> StackPlan:
 def spec_digest(spec: Spec) -> str:
     """Sixteen hex digits over what sizing reads of a spec."""
     read = _as_first_written(spec.model_dump(mode="json", exclude=NOT_SIZED))
+    for place in (*read["infra"]["any_of"], *read["infra"]["ordered"]):
+        place["quotas"] = None
     for workload in read["workloads"]:
         workload.pop("run", None)
         workload.pop("team", None)

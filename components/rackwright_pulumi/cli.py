@@ -3,7 +3,7 @@
 import json
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rackwright.cli import AsJson, SpecPath, Today
@@ -12,6 +12,9 @@ from rackwright.problems import Problem
 from rackwright.session import Session
 from rackwright.terminal import console, emit, working
 
+if TYPE_CHECKING:
+    from rackwright_pulumi.testing.graph import Graph
+
 GRAPH_KEYS = {"type", "name", "urn", "inputs", "protect"}
 """What a graph read from a file must say of each resource."""
 
@@ -19,7 +22,7 @@ GRAPH_KEYS = {"type", "name", "urn", "inputs", "protect"}
 def register(app: typer.Typer) -> None:
     """Adds the commands to the application, once."""
     known = {command.callback for command in app.registered_commands}
-    for command in (graph, diff):
+    for command in (graph, diff, policy):
         if command not in known:
             app.command()(command)
 
@@ -49,12 +52,33 @@ def diff(
     emit(changes) if as_json else stack_text.show_diff(console(), changes)
 
 
+def policy(
+    spec: SpecPath,
+    preview: Annotated[bool, typer.Option("--preview", help="Only what `pulumi preview` and `pulumi refresh` need.")] = False,
+    today: Today = None,
+) -> None:
+    """Print what whoever runs the update must be allowed to do on AWS: IAM policies for the resources of the spec, each small enough."""
+    session = Session.of(spec, True, today)
+    place = session.stack(session.decision()).place
+    if place.cloud != "aws":
+        raise UserError([Problem("U-policy", f"the stack is on {place.cloud}; policies are written for AWS", fix="name a spec on aws")])
+    found = recorded(session, session.path.stem)
+    from rackwright_pulumi.deployer import policies
+
+    emit(policies(found, account=place.account or "*", region=place.region, preview=preview))
+
+
 def graph_of(session: Session, stack: str = "") -> dict[str, Any]:
     """The graph of a spec as plain JSON. stack: its name, the file's when left out; ids follow from it, as they do in a cloud.
 
     Raises UserError, and typer.Exit(1) when nothing meets the goals.
     """
     stack = stack or session.path.stem
+    return recorded(session, stack).as_json() | {"stack": stack, "planned_on": session.today.isoformat()}
+
+
+def recorded(session: Session, stack: str) -> "Graph":
+    """The graph itself. Raises as graph_of does."""
     stack_plan = session.stack(session.decision())
     try:
         from rackwright_pulumi.build import declare
@@ -64,10 +88,9 @@ def graph_of(session: Session, stack: str = "") -> dict[str, Any]:
     secrets: dict[str, Any] = dict.fromkeys(session.spec.secrets, "(secret)")
     with working("declaring resources", session.as_json):
         try:
-            found = record(lambda: declare(stack_plan, secrets=secrets) and None, stack=stack)
+            return record(lambda: declare(stack_plan, secrets=secrets) and None, stack=stack)
         except ModuleNotFoundError as missing:
             raise _not_installed(missing) from None
-    return found.as_json() | {"stack": stack, "planned_on": session.today.isoformat()}
 
 
 def _not_installed(missing: ModuleNotFoundError) -> UserError:

@@ -13,9 +13,10 @@ from rackwright.errors import UserError
 from rackwright.kept import kept
 from rackwright.problems import Level, Problem
 from rackwright.report.problems_text import rendered
-from rackwright.rules import check
+from rackwright.rules import check, check_quota
 from rackwright.sizing.size import size
 from rackwright.spec import Spec, load
+from rackwright.spec.quotas import known_quotas
 
 from rackwright_pulumi.teardown import BY_HAND, standing
 
@@ -90,7 +91,9 @@ def _decide(settings: Settings) -> Decided:
     costs = bill(plan, decision.fit, spec, Catalog.default())
     if not settings.teardown:
         rules = check(plan, [entry.rule for entry in spec.acknowledge])
-        _stop_on_errors([*rules, *check_budget(costs, plan, decision.fit, spec)], settings.spec_path)
+        chosen = decision.fit.candidate
+        short = check_quota(plan, known_quotas(spec, chosen.place, chosen.region))
+        _stop_on_errors([*rules, *short, *check_budget(costs, plan, decision.fit, spec)], settings.spec_path)
     return Decided(spec, decision, plan, costs, recorded)
 
 

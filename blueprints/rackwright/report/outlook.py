@@ -10,8 +10,9 @@ from rackwright.compile.wants import StackPlan
 from rackwright.cost import Bill, bill, check_budget
 from rackwright.errors import UserError
 from rackwright.problems import Level, Problem
-from rackwright.rules import QuotaNeed, check, quota_needs
+from rackwright.rules import QuotaNeed, check, check_quota, quota_needs
 from rackwright.sizing.plan import Fit, SizingPlan
+from rackwright.spec.quotas import known_quotas
 from rackwright.spec.spec import Spec
 
 
@@ -50,7 +51,8 @@ def outlook(spec: Spec, plan: SizingPlan, fit: Fit | None, today: date) -> Outlo
         return Outlook(problems=tuple(replace(problem, level=Level.WARNING) for problem in error.problems))
     costs = bill(stack, fit, spec, Catalog.default())
     acknowledged = [entry.rule for entry in spec.acknowledge]
-    return Outlook(stack, costs, quota_needs(stack), (*check(stack, acknowledged), *check_budget(costs, stack, fit, spec)))
+    granted = check_quota(stack, known_quotas(spec, fit.candidate.place, fit.candidate.region))
+    return Outlook(stack, costs, quota_needs(stack), (*check(stack, acknowledged), *granted, *check_budget(costs, stack, fit, spec)))
 
 
 def doubts(plan: SizingPlan, ahead: Outlook) -> list[tuple[Level, str]]:

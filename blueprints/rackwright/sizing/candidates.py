@@ -9,6 +9,7 @@ from typing import Any
 from rackwright.catalog import query
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Accelerator, CapacityMode, Fabric, Machine, Offering, TpuSlice
+from rackwright.sizing import cpu
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.measures import Limit, Parallelism, Rejection
 from rackwright.sizing.plan import Candidate
@@ -18,6 +19,8 @@ from rackwright.spec.spec import Spec
 
 SUPPORTED = {"gpu": ("NVIDIA",), "tpu": ("Google",), "neuron": ("AWS",)}
 """Machine kinds, and vendors of their accelerators, that this release has engines and blueprints for."""
+CPU = "CPU"
+"""What a candidate says in place of an accelerator."""
 SERVES_ONLY = ("inf1", "inf2")
 """Neuron families that no trainer is documented for (Neuron documentation 2.31, torch-neuronx training: Trn1, Trn2)."""
 
@@ -56,12 +59,17 @@ class Offer:
         made.__dict__.update(self._said, **told)
         return made
 
+    @property
+    def _device(self) -> str:
+        """A machine without accelerators counts as one device, its processors."""
+        return self.accelerator.name if self.accelerator else CPU if self.machine.kind == "cpu" else "none"
+
     @cached_property
     def _said(self) -> dict[str, Any]:
         o = self.offering
         blank = Candidate(
-            cloud=o.cloud, machine=self.machine.name, accelerator=self.accelerator.name if self.accelerator else "none",
-            accelerators_per_node=self.machine.accelerator_count, nodes=0, region=o.region, zones=o.zones, capacity=str(o.capacity),
+            cloud=o.cloud, machine=self.machine.name, accelerator=self._device,
+            accelerators_per_node=self.machine.accelerator_count or 1, nodes=0, region=o.region, zones=o.zones, capacity=str(o.capacity),
             fabric=str(self.machine.fabric), parallelism=Parallelism(), price_usd_per_hour=self.price_usd_per_hour,
             price_as_of=o.price_as_of, price_source=o.price_source, price_region=o.price_region or "", capacity_id=self.capacity_id,
             slices=self.slices, topology=self.slice.topology if self.slice else "", place=self.place, pinned=self.pinned,
@@ -111,10 +119,11 @@ def _mode(mode: CapacityMode, place: Place, spec: Spec, catalog: Catalog) -> Ite
     asked = (place.cloud, mode, "longest_run_s", "")
     longest = next((r.value for r in catalog.capacity_rules if (r.cloud, r.capacity, r.rule, r.family) == asked), None)
     by_machine: dict[str, list[Offering]] = {}
+    named = _named(place)
     for offering in query.offerings(catalog, place.cloud, place.regions, (mode,)):
         by_machine.setdefault(offering.machine.name, []).append(offering)
     for machine in catalog.machines:
-        if machine.cloud != place.cloud or not machine.accelerator_count:
+        if machine.cloud != place.cloud or not (machine.accelerator_count or machine.name in named):
             continue
         found = by_machine.get(machine.name, [])
         if not place.regions and len(found) > 1:
@@ -240,8 +249,21 @@ def _standing(offer: Offer, spec: Spec, place: Place) -> Iterator[Rejection]:
     if place.zones and zones and zones[0].startswith(region) and not set(zones) & set(place.zones):
         yield Rejection(Limit.CAPACITY, None, None, words=f"not in {', '.join(place.zones)}", remedy=f"zones: [{', '.join(zones[:3])}]")
     yield from _blueprint(offer, spec)
+    yield from _over_quota(offer, place)
     if machine.kind == "neuron":
         yield from _neuron(offer, spec, place)
+
+
+def _over_quota(offer: Offer, place: Place) -> Iterator[Rejection]:
+    """One machine already takes more than the account is granted; how many are taken is checked on the plan (V-115)."""
+    granted = place.quotas.get(offer.offering.region, {}) if isinstance(place.quotas, dict) else {}
+    machine, mode = offer.machine, offer.offering.capacity
+    code = {CapacityMode.SPOT: machine.quota_spot, CapacityMode.CAPACITY_BLOCK: machine.quota_capacity_block}.get(
+        mode, machine.quota_on_demand
+    )
+    least = (offer.nodes or 1) * (machine.vcpus or 0)
+    if code in granted and granted[code] < least:
+        yield Rejection(Limit.QUOTA, least, granted[code], "vCPU", remedy=f"ask for {least - granted[code]:g} more of {code}")
 
 
 def _neuron(offer: Offer, spec: Spec, place: Place) -> Iterator[Rejection]:
@@ -265,6 +287,9 @@ def _named(place: Place) -> set[str]:
 
 def _blueprint(offer: Offer, spec: Spec) -> Iterator[Rejection]:
     machine, accelerator = offer.machine, offer.accelerator
+    if machine.kind == "cpu" and machine.cloud == "aws":
+        yield from _processors(offer, spec)
+        return
     if accelerator is None or accelerator.vendor not in SUPPORTED.get(machine.kind, ()):
         yield Rejection(Limit.BLUEPRINT, None, None, words="no blueprint for this accelerator in this release")
         return
@@ -279,6 +304,16 @@ def _blueprint(offer: Offer, spec: Spec) -> Iterator[Rejection]:
     missing = [name for name, value in _needed(machine, accelerator).items() if not value]
     if missing:
         yield Rejection(Limit.DATA, None, None, words=f"{', '.join(missing)} not published")
+
+
+def _processors(offer: Offer, spec: Spec) -> Iterator[Rejection]:
+    """Machines without accelerators, looked at only where they are named: one box, of a family whose processor is known."""
+    if spec.blueprint.kind not in ("auto", "box"):
+        words = f"blueprint {spec.blueprint.kind} runs on accelerators"
+        yield Rejection(Limit.BLUEPRINT, None, None, words=words, remedy="blueprint.kind: box")
+    if offer.machine.family not in cpu.CORES:
+        words = f"what a vCPU of {offer.machine.family} computes is not published"
+        yield Rejection(Limit.DATA, None, None, words=words, remedy=f"pin: {{instance: m7i.4xlarge}}, or one of {', '.join(cpu.CORES)}")
 
 
 def _needed(machine: Machine, accelerator: Accelerator) -> dict[str, float | None]:

@@ -9,13 +9,14 @@ from rackwright.sizing.measures import Limit, Rejection
 from rackwright.sizing.plan import Candidate, SizingPlan
 from rackwright.sizing.rank import identity
 from rackwright.sizing.size import size
+from rackwright.spec.quotas import without_quotas
 from rackwright.spec.spec import Spec
 from rackwright.spec.workload import Serve
 
 
 def resize(spec: Spec, catalog: Catalog, chosen: Candidate, *, today: date) -> SizingPlan | tuple[Rejection, ...]:
     """The plan with the chosen machines alone, for the spec as it is now, at the price of the choice; else why they no longer do."""
-    plan = size(spec, _at_its_price(catalog, chosen, spec), today=today)
+    plan = size(without_quotas(spec), _at_its_price(catalog, chosen, spec), today=today)
     fit = next((fit for fit in plan.fits if same_machines(fit.candidate, chosen, spec)), None)
     if fit is not None:
         return replace(plan, fits=(fit,), rejected=())

@@ -161,6 +161,10 @@ class Roles(Part):
     """ARN of the role of the workload's pods; of a box, the name of its instance profile."""
 
 
+Quotas = dict[Id, dict[Id, Annotated[float, Field(ge=0)]]]
+"""Region -> quota code or metric -> what is granted and not taken by others, in the quota's own unit."""
+
+
 class Pin(Part):
     """Beats sizing, with a warning; never a rule that means certain failure."""
 
@@ -197,8 +201,9 @@ class Place(Part):
     """How machines are obtained here."""
     network: Network = Network()
     """Network to use."""
-    quotas: Text | None = None
-    """File of exported quotas."""
+    quotas: Annotated[Annotated[Text, Tag(PLAIN)] | Annotated[Quotas, Tag(MAPPING)], plain_or_mapping] | None = None
+    """What the account grants: a file that `rackwright lookup SPEC --write-quotas FILE` or `aws service-quotas list-service-quotas` wrote, or region:
+    {quota code: amount}."""
     inventory: Text | None = None
     """File that describes an existing Kubernetes cluster."""
     pin: Pin | None = None

@@ -12,6 +12,7 @@ from rackwright.errors import UserError
 from rackwright.problems import Level, Problem
 from rackwright.spec.draft import Draft
 from rackwright.spec.model import self_contained
+from rackwright.spec.quotas import with_quotas
 from rackwright.spec.source import LARGEST_BYTES, check_characters, read_file, too_large
 from rackwright.spec.spec import Spec
 from rackwright.spec.tree import Node, parse
@@ -69,7 +70,7 @@ def examine(text: str, source: str = "spec.yaml", catalog: Catalog | None = None
     found = tuple(sorted(draft.problems, key=_in_file_order))
     if spec is None or any(problem.level is Level.ERROR for problem in found):
         return Reading(None, found, draft.notes)
-    return Reading(self_contained(spec, folder), found, draft.notes)
+    return Reading(with_quotas(self_contained(spec, folder), folder), found, draft.notes)
 
 
 def _tree(text: str, source: str) -> tuple[Node, list[Problem]]:

@@ -20,10 +20,6 @@ class NotYet:
     instead: str
 
 
-def _mode(*names: str) -> Callable[[Context], Iterable[At]]:
-    return lambda context: [where for at, place in context.places for where, mode in modes(at, place) if mode in names]
-
-
 def _set(kind: type, key: str, *values: object) -> Callable[[Context], Iterable[At]]:
     return lambda context: [at / key for at, workload in context.each(kind) if getattr(workload, key) in values]
 
@@ -33,7 +29,17 @@ def _second_server(context: Context) -> list[At]:
 
 
 def _fallback(context: Context) -> list[At]:
-    return [at / "capacity" / "fallback" for at, place in context.places if place.capacity.fallback]
+    return [at / "capacity" / "fallback" for at, place in context.places if place.capacity.fallback and place.cloud != "aws"]
+
+
+def _reserved(context: Context) -> list[At]:
+    found = [(place.cloud, where, mode) for at, place in context.places for where, mode in modes(at, place)]
+    return [where for cloud, where, mode in found if mode == "calendar" or (mode == "reservation" and cloud != "aws")]
+
+
+def _pools(context: Context) -> list[At]:
+    elsewhere = context.spec.blueprint.pools != "auto" and any(place.cloud != "aws" for _, place in context.places)
+    return [At() / "blueprint" / "pools"] if elsewhere else []
 
 
 def _network_on_google(context: Context) -> list[At]:
@@ -57,7 +63,7 @@ def _price_file(context: Context) -> list[At]:
 
 
 def _quotas(context: Context) -> list[At]:
-    return [at / "quotas" for at, place in context.places if place.quotas]
+    return [at / "quotas" for at, place in context.places if place.quotas and place.cloud != "aws"]
 
 
 def _engine(context: Context) -> list[At]:
@@ -96,15 +102,13 @@ TABLE = (
     NotYet("N-01", "kind custom", _set(Custom, "kind", "custom"), "describe it as finetune or serve, or pin its machines"),
     NotYet("N-02", "objective dpo or grpo", _set(Finetune, "objective", "dpo", "grpo"), "use sft"),
     NotYet("N-03", "more than one serving workload", _second_server, "give each a stack of its own"),
-    NotYet("N-04", "capacity.fallback", _fallback, "use `ordered`"),
-    NotYet(
-        "N-05", "capacity from a reservation or the calendar", _mode("reservation", "calendar"), "use spot, on-demand, or a capacity_block"
-    ),
+    NotYet("N-04", "capacity.fallback outside AWS", _fallback, "use `ordered`"),
+    NotYet("N-05", "capacity of Google Cloud from a reservation or the calendar", _reserved, "use spot or on-demand"),
     NotYet("N-06", "an existing network on Google Cloud", _network_on_google, "leave network out: one is made"),
     NotYet("N-07", "a cluster that exists", _cluster, "use `new`"),
     NotYet("N-08", "a place on Kubernetes", _kubernetes, "use aws or gcp"),
     NotYet("N-09", "pricing.commitments", _commitments, "say what they save in pricing.discounts"),
-    NotYet("N-10", "reading exported quotas", _quotas, "leave it out: the plan lists the quotas it needs"),
+    NotYet("N-10", "quotas of Google Cloud", _quotas, "leave it out: the plan lists the quotas it needs"),
     NotYet("N-11", "an engine other than vLLM", _engine, "use auto or vllm"),
     NotYet("N-12", "sizing from a measured run", _measured, "leave it out: published runs are used"),
     NotYet("N-13", "a file of own prices", _price_file, "say what your contract saves in pricing.discounts"),
@@ -114,7 +118,7 @@ TABLE = (
     NotYet("N-17", "ssh_from of anything but a box", _ssh, "leave it out, and use Session Manager"),
     NotYet("N-18", "roles and keys that exist", _place("role", "permissions_boundary", "roles", "key"), "leave it out: they are made"),
     NotYet("N-19", "addresses of one's own", _network_cidr, "leave it out"),
-    NotYet("N-20", "pools of one's own", _blueprint("pools", "auto"), "leave it at auto"),
+    NotYet("N-20", "pools of one's own outside AWS", _pools, "leave it at auto"),
     NotYet("N-21", "a described file system", _blueprint("storage", "auto", "none", "lustre"), "write `lustre`"),
 )
 

@@ -1,0 +1,101 @@
+"""What the deployer may do: all that its stack takes, and nothing wider than AWS lets it be said."""
+
+import json
+from fnmatch import fnmatchcase
+
+import pytest
+from rackwright_pulumi import record
+from rackwright_pulumi.build import declare
+from rackwright_pulumi.deployer import MOST_CHARACTERS, Unknown, policies
+from rackwright_pulumi.deployer.tables import actions, calls, kinds
+from rackwright_pulumi.testing.graph import Graph, Node
+
+from tests import plans
+
+ACCOUNT, REGION = "123456789012", "us-east-1"
+AWS_PLANS = [name for name, build in plans.ALL.items() if build().place.cloud == "aws"]
+
+
+def graph(plan):
+    return record(lambda: declare(plan) and None, stack="test")
+
+
+def documents(name, **more):
+    return policies(graph(plans.ALL[name]()), account=ACCOUNT, region=REGION, **more)
+
+
+def statements(found, effect="Allow"):
+    return [statement for document in found for statement in document["Statement"] if statement["Effect"] == effect]
+
+
+def allows(found, action, arn):
+    return any(action in s["Action"] and any(fnmatchcase(arn, pattern) for pattern in s["Resource"]) for s in statements(found))
+
+
+@pytest.mark.parametrize("name", AWS_PLANS)
+def test_every_document_fits_and_nothing_is_wider_than_it_must_be(name):
+    found = documents(name)
+    for document in found:
+        assert len(json.dumps(document, separators=(",", ":"))) <= MOST_CHARACTERS
+    for statement in statements(found):
+        if statement["Resource"] == ["*"]:
+            assert all(not actions()[action].kinds for action in statement["Action"])
+        assert not any("*" in action for action in statement["Action"])
+
+
+@pytest.mark.parametrize("name", AWS_PLANS)
+def test_every_action_its_resources_take_is_there(name):
+    found, stack = documents(name), graph(plans.ALL[name]())
+    granted = {action for statement in statements(found) for action in statement["Action"]}
+    for node in stack.nodes.values():
+        if node.type.startswith("aws:"):
+            assert {a for field, names in calls()[node.type] if not field for a in names} <= granted, node.label
+
+
+def test_actions_are_on_the_stacks_own_names():
+    found = documents("training")
+    assert allows(found, "eks:DeleteCluster", f"arn:aws:eks:{REGION}:{ACCOUNT}:cluster/llama-70b-sft")
+    assert not allows(found, "eks:DeleteCluster", f"arn:aws:eks:{REGION}:{ACCOUNT}:cluster/another")
+    assert allows(found, "iam:DeleteRole", f"arn:aws:iam::{ACCOUNT}:role/llama-70b-sft-cluster-nodes-1a2b3c4")
+    assert not allows(found, "iam:DeleteRole", f"arn:aws:iam::{ACCOUNT}:role/administrator")
+    assert not allows(found, "ec2:DeleteVpc", f"arn:aws:ec2:eu-west-1:{ACCOUNT}:vpc/vpc-0abc")
+    assert allows(found, "s3:ListBucket", "arn:aws:s3:::team")
+
+
+def test_roles_are_passed_to_the_services_they_are_for():
+    passing = [s for s in statements(documents("training")) if "iam:PassRole" in s["Action"]]
+    assert [s["Action"] for s in passing] == [["iam:PassRole"]]
+    services = passing[0]["Condition"]["StringEquals"]["iam:PassedToService"]
+    assert {"eks.amazonaws.com", "ec2.amazonaws.com", "pods.eks.amazonaws.com", "vpc-flow-logs.amazonaws.com"} <= set(services)
+    assert all(arn.startswith(f"arn:aws:iam::{ACCOUNT}:role/llama-70b-sft-") for arn in passing[0]["Resource"])
+
+
+def test_only_the_stacks_policies_are_attached():
+    attach = next(s for s in statements(documents("training")) if "iam:AttachRolePolicy" in s["Action"])
+    assert "arn:aws:iam::aws:policy/AmazonEKSClusterPolicy" in attach["Condition"]["ArnEquals"]["iam:PolicyARN"]
+    assert "arn:aws:iam::aws:policy/AdministratorAccess" not in attach["Condition"]["ArnEquals"]["iam:PolicyARN"]
+
+
+def test_nothing_undoes_the_guards():
+    denied = {action for s in statements(documents("box"), "Deny") for action in s["Action"]}
+    assert {"iam:CreateUser", "iam:CreateAccessKey", "ec2:RunInstances"} <= denied
+
+
+def test_a_preview_needs_only_to_read():
+    found = documents("training", preview=True)
+    assert {actions()[a].access for s in statements(found) for a in s["Action"]} == {"Read", "List"}
+    assert allows(found, "eks:DescribeCluster", f"arn:aws:eks:{REGION}:{ACCOUNT}:cluster/llama-70b-sft")
+
+
+def test_a_type_nobody_described_is_said():
+    token = "aws:sqs/queueRedrivePolicy:QueueRedrivePolicy"
+    found = Graph({"urn": Node("urn", token, "extra", "", True, {})}, {})
+    with pytest.raises(Unknown, match="queueRedrivePolicy"):
+        policies(found, account=ACCOUNT, region=REGION)
+
+
+def test_the_tables_agree():
+    named = {action for rows in calls().values() for _, names in rows for action in names}
+    assert named == set(actions())
+    assert {kind for action in actions().values() for kind in action.kinds} <= set(kinds())
+    assert {kind.token for rows in kinds().values() for kind in rows} - {""} <= set(calls())

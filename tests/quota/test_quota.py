@@ -1,0 +1,128 @@
+"""What a plan takes of an account's quotas, and files of what an account grants."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from rackwright.errors import UserError
+from rackwright.rules import check_quota, quota_needs
+from rackwright.sizing.measures import Limit
+from rackwright.sizing.size import size
+from rackwright.spec import load
+from rackwright.spec.quotas import QuotaFileError, known_quotas, read_quotas
+
+from tests import plans
+
+P_VCPU, INTERFACES, ADDRESSES, LUSTRE, GP3, BLOCK_P5 = "L-417A185B", "L-DF5E4CA3", "L-0263D0A3", "L-8F1B9C74", "L-7A658B76", "L-DA6814F2"
+SPEC = """\
+api_version: rackwright/v1
+name: sft
+workloads:
+  - {name: sft, kind: finetune, model: {base: llama-3.1-8b}, data: {samples: 20000, tokens_per_sample: 512}, team: nlp}
+infra: {any_of: [{cloud: aws, account: "123456789012", regions: [us-east-1], zones: [us-east-1a], quotas: QUOTAS}]}
+blueprint: {ttl: 7d, api_access: {runner: inside}}
+tags: {owner: nlp, cost_centre: "1"}
+"""
+
+
+def needs(plan):
+    return {need.code: need for need in quota_needs(plan)}
+
+
+def training(**more):
+    return plans.compiled(plans.training_case(**more))
+
+
+def test_f29_a_training_cluster_counts_interfaces_addresses_disks_and_file_system():
+    plan = training(nodes=4)
+    found = needs(plan)
+    assert found[P_VCPU].amount == 4 * 192
+    assert found[INTERFACES].amount == 4 * 33 + 2 + 11 * 2  # machines, system machines, eleven endpoints in two zones
+    assert (found[ADDRESSES].amount, found[LUSTRE].amount) == (1, plan.lustre.capacity_gib)
+    assert found[GP3].amount == round((4 * 200 + 2 * 100) / 1024, 2)
+
+
+def test_q1_quota_is_counted_at_the_autoscaling_maximum():
+    plan = training(nodes=4)
+    wide = replace(plan, pools=tuple(replace(p, nodes_max=64, autoscaled=True) if p.role == "accelerator" else p for p in plan.pools))
+    assert needs(wide)[P_VCPU].amount == 64 * 192
+
+
+def test_what_exists_takes_nothing_again():
+    plan = training()
+    assert ADDRESSES not in needs(replace(plan, network=replace(plan.network, existing_id="vpc-0abc")))
+    assert LUSTRE not in needs(replace(plan, layers=("cluster", "operators", "workloads")))
+
+
+def test_q3_needed_and_available_are_said():
+    (problem,) = check_quota(training(nodes=4), {P_VCPU: 384})
+    assert problem.code == "V-115"
+    assert "p5.48xlarge needs 768 vCPU of quota L-417A185B in us-east-1; the account has 384" in problem.reason
+    assert problem.fix == "ask for 384 more, or choose another place"
+    assert check_quota(training(nodes=4), {P_VCPU: 768}) == []
+
+
+def test_a_capacity_block_takes_its_own_quota():
+    plan = training()
+    pools = tuple(replace(p, capacity=replace(p.capacity, mode="capacity-block")) if p.role == "accelerator" else p for p in plan.pools)
+    found = needs(replace(plan, pools=pools))
+    assert found[BLOCK_P5].amount == 4 * 192
+    assert P_VCPU not in found
+
+
+@pytest.fixture
+def quotas(tmp_path):
+    def write(document, name="quotas.json"):
+        path = tmp_path / name
+        path.write_text(document if isinstance(document, str) else json.dumps(document))
+        return path
+
+    return write
+
+
+def test_our_form_subtracts_what_others_use(quotas):
+    path = quotas({"account": "123456789012", "regions": {"us-east-1": {P_VCPU: {"value": 768, "used": 192, "name": "P"}}}})
+    assert read_quotas(path) == {"us-east-1": {P_VCPU: 576.0}}
+
+
+def test_what_the_cli_prints_is_read_as_it_is(quotas):
+    row = {"QuotaCode": P_VCPU, "Value": 96.0, "QuotaArn": f"arn:aws:servicequotas:us-west-2:123456789012:ec2/{P_VCPU}"}
+    other = {"QuotaCode": "L-1", "Value": 1.0, "QuotaArn": "arn:aws:servicequotas::123456789012:iam/L-1"}
+    assert read_quotas(quotas([{"Quotas": [row]}, {"Quotas": [other]}])) == {"us-west-2": {P_VCPU: 96.0}}
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[", "{}", "[]", '{"regions": {}}', '{"regions": {"us-east-1": {"L-1": {"value": -1}}}}', '{"Quotas": [{}]}', "7"]
+)
+def test_other_files_are_refused(quotas, text):
+    with pytest.raises(QuotaFileError, match="S-90"):
+        read_quotas(quotas(text))
+
+
+def test_a_missing_file_is_said_at_its_place(tmp_path):
+    path = tmp_path / "sft.yaml"
+    path.write_text(SPEC.replace("QUOTAS", "none.json"))
+    with pytest.raises(UserError) as refused:
+        load(path)
+    (problem,) = refused.value.problems
+    assert (problem.code, str(problem.at)) == ("S-90", "infra.any_of[0].quotas")
+
+
+def test_q1_machines_beyond_the_quota_are_rejected_with_their_distance(tmp_path, quotas):
+    path = tmp_path / "sft.yaml"
+    grants = {"us-east-1": {"L-DB2E81BA": {"value": 8}, P_VCPU: {"value": 0}}}
+    quotas({"regions": grants}, "quotas.json")
+    path.write_text(SPEC.replace("QUOTAS", "quotas.json"))
+    spec = load(path)
+    assert known_quotas(spec, 0, "us-east-1") == {"L-DB2E81BA": 8.0, P_VCPU: 0.0}
+    plan = size(spec, today=plans.TODAY)
+    short = {(miss.candidate.machine, r.need, r.have) for miss in plan.rejected for r in miss.rejections if r.limit is Limit.QUOTA}
+    assert ("p5.48xlarge", 192, 0.0) in short
+    assert all(need > have for _, need, have in short)
+    assert not any(fit.candidate.machine.startswith("p") for fit in plan.fits)
+
+
+def test_inline_quotas_need_no_file(tmp_path):
+    path = tmp_path / "sft.yaml"
+    path.write_text(SPEC.replace("QUOTAS", "{us-east-1: {L-417A185B: 768}}"))
+    assert known_quotas(load(path), 0, "us-east-1") == {P_VCPU: 768.0}
