@@ -3,6 +3,7 @@
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
+from random import Random
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -24,9 +25,9 @@ def dearer(factor: float) -> Catalog:
 
 
 @settings(max_examples=8, deadline=None)
-@given(st.sampled_from(list(WORK)), st.randoms())
-def test_the_order_of_the_catalog_changes_no_plan(kind, random):
-    catalog = Catalog.default()
+@given(st.sampled_from(list(WORK)), st.integers(0, 2**32))
+def test_the_order_of_the_catalog_changes_no_plan(kind, seed):
+    catalog, random = Catalog.default(), Random(seed)
 
     def shuffled(rows: tuple) -> tuple:
         return tuple(random.sample(rows, len(rows)))

@@ -96,7 +96,7 @@ def test_adapters_that_are_not_merged_cost_two_thin_matrices():
 def test_a_small_model_runs_on_processors_and_is_prior_only():
     row = compare(asked("qwen2.5-1.5b", tokens=(400, 100), tpot_s=0.2), CATALOG)[-1]
     assert row.replica.accelerator.startswith("CPU")
-    assert row.machine.startswith(("m7i.", "m7g."))
+    assert row.machine.startswith(("m7i.", "c7i.", "r7i.", "m7g."))
     assert row.replica.evidence.startswith("prior only")
     assert row.replica.tpot_s <= 0.2
     assert row.usd_per_million_tokens.p90 / row.usd_per_million_tokens.p50 == pytest.approx(2)

@@ -15,6 +15,7 @@ from rackwright.compile.training import training_plan
 from rackwright.compile.wants import Kind, StackPlan, VersionPins
 from rackwright.errors import UserError
 from rackwright.problems import At, Problem
+from rackwright.sizing.candidates import CPU
 from rackwright.sizing.plan import Fit, SizingPlan
 from rackwright.spec.spec import Spec
 
@@ -48,11 +49,14 @@ def compile_plan(
 
 
 def blueprint_of(spec: Spec, fit: Fit) -> Kind:
-    """The spec's own choice, else: TPU slices are a pod, serving is a fleet, one node is a box, several are a cluster."""
+    """The spec's own choice, else: slices are a pod, a machine without accelerators is a box, serving is a fleet, one node is a box,
+    several are a cluster."""
     if spec.blueprint.kind != "auto":
         return Kind(spec.blueprint.kind)
     if fit.candidate.topology:
         return Kind.TPU_POD
+    if fit.candidate.accelerator == CPU:
+        return Kind.BOX
     if spec.workload.kind == "serve":
         return Kind.INFERENCE_FLEET
     return Kind.BOX if fit.candidate.nodes == 1 else Kind.TRAINING_CLUSTER

@@ -57,8 +57,8 @@ def _one_machine(draft: Draft) -> Iterator[Problem]:
 
 
 def _workload(draft: Draft, kind: Kind) -> Iterator[Problem]:
-    serves = isinstance(draft.spec.workload, Serve)
-    if serves != (kind is Kind.INFERENCE_FLEET) and (serves or kind is Kind.INFERENCE_FLEET):
+    serves, fleet = isinstance(draft.spec.workload, Serve), kind is Kind.INFERENCE_FLEET
+    if serves != fleet and not (serves and kind is Kind.BOX):
         reason = f"a {kind} does not run a workload of kind {draft.spec.workload.kind}"
         yield Problem("C-workload", reason, At() / "blueprint" / "kind", "leave it at auto")
     if len(draft.spec.workloads) > 1:

@@ -21,12 +21,15 @@ class Core:
     source: str
 
 
+XEON_4 = Core(
+    2 * 307.2e9 / 192, 2048 * 2.6e9 / 2,
+    "48xlarge: 2 x Xeon Scalable gen. 4 of 48 cores; 8 channels DDR5-4800 each; AMX: 2,048 bf16 FLOP a cycle and core, 2.6 GHz",
+)  # fmt: skip
 CORES: Mapping[str, Core] = MappingProxyType(
     {
-        "m7i": Core(
-            2 * 307.2e9 / 192, 2048 * 2.6e9 / 2,
-            "m7i.48xlarge: 2 x Xeon Scalable gen. 4 of 48 cores; 8 channels DDR5-4800 each; AMX: 2,048 bf16 FLOP a cycle and core, 2.6 GHz",
-        ),
+        "m7i": XEON_4,
+        "c7i": XEON_4,
+        "r7i": XEON_4,
         "m7g": Core(
             307.2e9 / 64, 128 * 2.6e9,
             "Graviton3: 64 cores; 8 channels DDR5-4800; 2 x 256-bit SVE with BFMMLA: 128 bf16 FLOP a cycle and core, 2.6 GHz",

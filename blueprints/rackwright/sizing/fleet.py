@@ -65,7 +65,7 @@ def _fleet(same: _Same, a: Assumptions, today: date) -> Fleet:
     place: dict[Target, int] = {}
     asked = []
     for offer in offers(same.spec, same.catalog, a, today):
-        askable = not any(r.limit in UNASKABLE for r in offer.rejections)
+        askable = offer.accelerator is not None and not any(r.limit in UNASKABLE for r in offer.rejections)
         made = ((nodes, _target(offer, nodes)) for nodes in _counts(offer, same.spec, a)) if askable else ()
         asked.append(Asked(offer, tuple((nodes, place.setdefault(found, len(place))) for nodes, found in made)))
     return Fleet(tuple(asked), tuple(place))

@@ -102,6 +102,8 @@ def _warnings(offer: Offer, nodes: int, found: Outcome, overruled: list[Rejectio
     yield from (f"pinned although it breaks a goal: {r}" for r in overruled)
     if offer.machine.kind == "neuron":
         yield "the program must be made for the Neuron SDK; no run on it has calibrated this, so times are a prior, a factor 2 either way"
+    if offer.machine.kind == "cpu":
+        yield "processors alone: a roofline of their memory and matrix units, nothing measured, a factor 2 either way"
     yield from _idle(offer, nodes, found, run.duration)
     if run.wait:
         low, likely, high = (f"{s / HOUR:,.1f}" for s in (run.wait.p10, run.wait.p50, run.wait.p90))
@@ -131,7 +133,7 @@ def _run(offer: Offer, nodes: int, found: Outcome, goals: Goals, a: Assumptions)
     """Work, what checkpoints, faults and reclaims cost, and the start; each with its own spread, the wider the longer."""
     if found.work_s is None:
         return Run()
-    mode, each = offer.offering.capacity, offer.machine.accelerator_count
+    mode, each = offer.offering.capacity, offer.machine.accelerator_count or 1
     key = (nodes * each, nodes, mode == CapacityMode.SPOT) if goals.joined else (each, 1, mode == CapacityMode.SPOT)
     loss = goals.losses.get(key) or goals.losses.setdefault(key, _loss(*key, goals, a))
     work, band, start = found.work_s / a.goodput_routine, found.band, goals.start

@@ -8,11 +8,11 @@ from datetime import date
 
 from rackwright.catalog.read import Catalog
 from rackwright.estimator.coefficients import calibration
-from rackwright.sizing import storage
+from rackwright.sizing import cpu, processors, storage
 from rackwright.sizing.assumptions import DEFAULT, Assumptions
 from rackwright.sizing.candidates import Offer
 from rackwright.sizing.demand import Demand, read_demand
-from rackwright.sizing.fleet import fleet, pinned_nodes
+from rackwright.sizing.fleet import UNASKABLE, fleet, pinned_nodes
 from rackwright.sizing.job import ServingJob, TrainingJob
 from rackwright.sizing.judge import Goals, judge
 from rackwright.sizing.measures import Limit, Rejection
@@ -90,7 +90,7 @@ def _answers(
     for one in asked.asked:
         offer, dearest = one.offer, 0.0
         for nodes, target in one.counts or ((offer.nodes or 1, -1),):
-            nodes, outcome = (nodes, Outcome()) if target < 0 else _deployed(offer, nodes, found[target], spec, demand)
+            nodes, outcome = (nodes, _alone(offer, demand, a)) if target < 0 else _deployed(offer, nodes, found[target], spec, demand)
             answer = judge(offer, nodes, outcome, goals, a)
             yield offer, outcome.points, answer
             if isinstance(answer, Fit):
@@ -99,6 +99,14 @@ def _answers(
                 break
             else:
                 dearest = max(dearest, answer.cost_usd or 0.0)
+
+
+def _alone(offer: Offer, demand: Demand, a: Assumptions) -> Outcome:
+    """What needs no search: nothing can be said of a machine, or it has processors only."""
+    m, core = offer.machine, cpu.CORES.get(offer.machine.family)
+    if m.kind != "cpu" or core is None or not (m.vcpus and m.memory_bytes) or any(r.limit in UNASKABLE for r in offer.rejections):
+        return Outcome()
+    return processors.answer(demand.job, processors.Machine(core, m.vcpus, m.memory_bytes), a)
 
 
 def _deployed(offer: Offer, nodes: int, found: Outcome, spec: Spec, demand: Demand) -> tuple[int, Outcome]:

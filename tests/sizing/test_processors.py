@@ -1,0 +1,78 @@
+"""Machines without accelerators: looked at where they are named, their RAM checked, their speed a roofline and said to be one."""
+
+import pytest
+from rackwright.sizing.measures import Limit
+
+from tests.sizing.helpers import AWS, finetune, labels, lora, plan, rejection, serve
+
+SMALL = "qwen2.5-1.5b"
+
+
+def pinned(machine: str) -> str:
+    return f"{AWS[:-1]}, pin: {{instance: {machine}}}}}"
+
+
+def label(machine: str) -> str:
+    return f"1 x {machine} us-east-1 on-demand"
+
+
+@pytest.mark.parametrize("workload", [serve(SMALL, rate=0.2), finetune(SMALL), finetune(SMALL, "none")])
+def test_a_named_one_runs_a_small_model_at_its_price(workload):
+    fit = plan(workload, pinned("m7i.4xlarge")).fits[0]
+    assert fit.candidate.label == label("m7i.4xlarge")
+    assert fit.usd_per_hour == 0.8064
+    assert fit.evidence == "prior only"
+    assert any("roofline" in words for words in fit.warnings)
+    assert 0 < fit.memory.fill < 0.8
+
+
+def test_it_never_wins_where_nobody_named_it():
+    machines = {x.candidate.machine for p in (lora(), plan(serve(SMALL, rate=0.1))) for x in (*p.fits, *p.rejected)}
+    assert not [m for m in machines if m.startswith(("m7", "c7", "r7", "t3"))]
+
+
+def test_its_memory_is_its_ram():
+    small = rejection(plan(serve(rate=0.1), pinned("m7i.xlarge")), label("m7i.xlarge"), Limit.HOST_MEMORY)
+    assert (round(small.have, 1), small.unit) == (12.8, "GiB")
+    assert small.need > 15
+
+
+def test_a_model_too_slow_to_read_is_said_to_be():
+    fit = plan(serve(rate=0.1), pinned("r7i.4xlarge")).fits[0]
+    assert any("billion active parameters" in words for words in fit.warnings)
+
+
+def test_more_traffic_than_one_machine_takes_is_said():
+    fit = plan(serve(SMALL, rate=20), pinned("m7i.4xlarge")).fits[0]
+    assert fit.candidate.nodes == 1
+    assert any("throughput: needs 20.0 requests/s" in words for words in fit.warnings)
+
+
+def test_more_traffic_never_answers_sooner():
+    quiet, busy = (plan(serve(SMALL, rate=r), pinned("m7i.4xlarge")).fits[0].speed.tpot_s for r in (0.1, 1.0))
+    assert 0 < quiet < busy
+
+
+def test_a_goal_it_misses_is_a_goal_missed():
+    fit = plan(serve(SMALL, rate=0.1, more="tpot: {target: 1 ms, percentile: 95}"), pinned("m7i.4xlarge")).fits[0]
+    assert any(str(Limit.TPOT) in words for words in fit.warnings)
+
+
+def test_what_is_not_published_is_refused_with_what_is():
+    said = rejection(plan(serve(SMALL, rate=0.1), pinned("t3.large")), label("t3.large"), Limit.DATA)
+    assert "what a vCPU of t3 computes is not published" in said.words
+    assert "m7i" in said.remedy
+    qlora = rejection(plan(finetune(SMALL, "qlora"), pinned("m7i.4xlarge")), label("m7i.4xlarge"), Limit.DATA)
+    assert "no trainer of qlora" in qlora.words
+
+
+def test_a_batch_ends():
+    work = f"{{name: b, kind: batch, model: {{base: {SMALL}}}, requests: 10000, input_tokens: {{mean: 400}}, output_tokens: {{mean: 100}}}}"
+    found = plan(work, pinned("c7i.8xlarge"))
+    assert labels(found) == [label("c7i.8xlarge")]
+    assert found.fits[0].duration_s.p50 > 0
+
+
+def test_a_network_that_answers_in_passes_does_too():
+    fit = plan(serve("bert-base", rate=1), pinned("m7i.4xlarge")).fits[0]
+    assert 0 < fit.speed.ttft_s < 1
