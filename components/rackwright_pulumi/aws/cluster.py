@@ -68,10 +68,10 @@ class AwsCluster(pulumi.ComponentResource):
         super().__init__("rackwright:index:AwsCluster", name, None, opts)
         want, kin = part(ClusterWant, args["cluster"]), Kin(self, name, args["tags"], args.get("boundary_arn"))
         stacks = OtherStacks(self, name)
-        control = acting(kin, "control", service_trust("eks.amazonaws.com"), CONTROL_POLICIES, stacks.value(want.control_role_arn))
+        control = acting(kin, "control", service_trust("eks.amazonaws.com"), stacks.value(want.control_role_arn), CONTROL_POLICIES)
         cluster = _control_plane(kin, want, args, control)
         self.admins = admins(kin, cluster.name, want.admins, args.get("admin_arns", ()))
-        nodes = acting(kin, "nodes", service_trust("ec2.amazonaws.com"), NODE_POLICIES, stacks.value(want.node_role_arn))
+        nodes = acting(kin, "nodes", service_trust("ec2.amazonaws.com"), stacks.value(want.node_role_arn), NODE_POLICIES)
         self.node_rights = nodes.rights
         self.version = want.version
         self.cluster_name, self.cluster_id, self.cluster_arn, self.endpoint = cluster.name, cluster.id, cluster.arn, cluster.endpoint
@@ -79,6 +79,7 @@ class AwsCluster(pulumi.ComponentResource):
         self.security_group_id = _own_group(cluster)
         self.node_role_arn = Output.from_input(nodes.arn)
         self.certificate_authority = cluster.certificate_authority.data
+        self.service_cidr = cluster.kubernetes_network_config.service_ipv4_cidr
         builder = args.get("builder_arn", "")
         self.kubeconfig = kubeconfig(cluster.name, cluster.endpoint, self.certificate_authority, args["region"], builder)
         self.register_outputs(

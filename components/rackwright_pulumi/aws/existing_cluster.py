@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import NotRequired, TypedDict
 
 import pulumi
-from pulumi import Input, InvokeOutputOptions, Output, Resource, ResourceOptions
+from pulumi import InvokeOutputOptions, Output, Resource, ResourceOptions
 from pulumi_aws.eks.access_policy_association import AccessPolicyAssociation
 from pulumi_aws.eks.get_cluster import get_cluster_output
 from rackwright.compile.wants import ClusterWant
@@ -48,13 +48,14 @@ class AwsExistingCluster(pulumi.ComponentResource):
         super().__init__("rackwright:index:AwsExistingCluster", name, None, opts)
         want, kin = part(ClusterWant, args["cluster"]), Kin(self, name, args["tags"], args.get("boundary_arn"))
         stacks = OtherStacks(self, name)
-        nodes = acting(kin, "nodes", service_trust("ec2.amazonaws.com"), NODE_POLICIES, stacks.value(want.node_role_arn))
+        nodes = acting(kin, "nodes", service_trust("ec2.amazonaws.com"), stacks.value(want.node_role_arn), NODE_POLICIES)
         found = get_cluster_output(name=stacks.value(want.existing), opts=InvokeOutputOptions(parent=self))
         self.version: str | None = None
         self.admins: list[AccessPolicyAssociation] = []
         self.node_rights: tuple[Resource, ...] = nodes.rights
         self.cluster_name, self.cluster_id, self.cluster_arn = found.name, found.id, found.arn
         self.endpoint, self.certificate_authority = found.endpoint, found.certificate_authorities[0].data
+        self.service_cidr = found.kubernetes_network_configs[0].service_ipv4_cidr
         self.oidc_issuer = found.identities[0].oidcs[0].issuer
         self.security_group_id = found.vpc_config.cluster_security_group_id
         self.node_role_arn = Output.from_input(nodes.arn)

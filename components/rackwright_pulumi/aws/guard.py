@@ -1,7 +1,7 @@
 """What tells that money is being wasted: a budget, idle machines, the stack's last day."""
 
 from collections.abc import Mapping
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 import pulumi
 from pulumi import Input, Output, ResourceOptions
@@ -38,6 +38,7 @@ class AwsGuardArgs(TypedDict):
     kms_key_arn: Input[str]
     groups: Mapping[str, Input[str]]
     tags: Mapping[str, str]
+    boundary_arn: NotRequired[str | None]
 
 
 class AwsGuard(pulumi.ComponentResource):
@@ -52,7 +53,7 @@ class AwsGuard(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: AwsGuardArgs, opts: ResourceOptions | None = None):
         super().__init__("rackwright:index:AwsGuard", name, None, opts)
-        want, kin = part(GuardWant, args["guard"]), Kin(self, name, args["tags"])
+        want, kin = part(GuardWant, args["guard"]), Kin(self, name, args["tags"], args.get("boundary_arn"))
         topic = Topic(kin.name("topic"), kms_master_key_id=args["kms_key_arn"], tags=kin.tagged("topic"), opts=kin.opts())
         policy = TopicPolicy(kin.name("topic"), arn=topic.arn, policy=document(*_publishers(topic.arn, args)), opts=kin.opts())
         for number, address in enumerate(want.emails):

@@ -12,7 +12,7 @@ from rackwright.compile.wants import IdentityWant
 
 from rackwright_pulumi.args import PartInput, part
 from rackwright_pulumi.aws.policies import Statement, allow, bucket_access, key_access, pod_trust, service_trust
-from rackwright_pulumi.aws.roles import granted_role
+from rackwright_pulumi.aws.roles import acting, granted_role
 from rackwright_pulumi.aws.tags import Kin
 from rackwright_pulumi.below import OtherStacks
 
@@ -70,7 +70,7 @@ def _buckets(want: IdentityWant, args: AwsIdentityArgs) -> list[Statement]:
 
 def _pods(kin: Kin, want: IdentityWant, args: AwsIdentityArgs, statements: list[Statement], given: Input[str]) -> Output[str]:
     trust = pod_trust(args["cluster_arn"], args["account"])
-    role_arn = granted_role(kin, "role", trust, statements=statements).arn if given == "" else Output.from_input(given)
+    role_arn = Output.from_input(acting(kin, "role", trust, given, statements=statements).arn)
     PodIdentityAssociation(
         kin.name("pods"),
         cluster_name=args["cluster_name"],
@@ -84,7 +84,7 @@ def _pods(kin: Kin, want: IdentityWant, args: AwsIdentityArgs, statements: list[
 
 
 def _machine(kin: Kin, statements: list[Statement], given: Input[str]) -> tuple[Output[str], Output[str]]:
-    if given != "":
+    if given:
         return Output.from_input(""), Output.from_input(given)
     role = granted_role(kin, "role", service_trust("ec2.amazonaws.com"), ["AmazonSSMManagedInstanceCore"], statements)
     profile = InstanceProfile(

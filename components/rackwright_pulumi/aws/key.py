@@ -38,7 +38,7 @@ class AwsKeyArgs(TypedDict):
 
 
 class AwsKey(pulumi.ComponentResource):
-    """A rotating KMS key, its alias and a policy that keeps administration apart from use; or a key that exists, whose policy is its own."""
+    """A rotating KMS key, its alias and a policy that keeps administration apart from use; or a key that exists, with its own policy."""
 
     key_arn: Output[str]
     key_id: Output[str]

@@ -54,9 +54,11 @@ def granted_role(kin: Kin, key: str, trust: Input[str], managed: Sequence[str] =
     return GrantedRole(role, tuple(rights))
 
 
-def acting(kin: Kin, key: str, trust: Input[str], managed: Sequence[str], existing: Input[str]) -> Acting:
+def acting(
+    kin: Kin, key: str, trust: Input[str], existing: Input[str], managed: Sequence[str] = (), statements: Sequence[Statement] = ()
+) -> Acting:
     """The role that exists, left as it is; a new one where `existing` is the empty text."""
-    if existing != "":
+    if existing:
         return Acting(existing)
-    made = granted_role(kin, key, trust, managed)
+    made = granted_role(kin, key, trust, managed, statements)
     return Acting(made.arn, made.rights)

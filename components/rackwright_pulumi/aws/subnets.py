@@ -1,6 +1,7 @@
 """Which subnet is for what, in a network made here, found, or made by another stack."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from pulumi import Output
 from rackwright.compile.wants import NetworkWant, SubnetWant
@@ -16,7 +17,8 @@ CONTROL = ("control", "all")
 class Subnetted:
     """Has subnets, each with what the plan says of it."""
 
-    subnets: Subnets
+    if TYPE_CHECKING:  # no output of a component: the schema analyzer must not see it
+        subnets: Subnets
 
     def machine_subnets(self, zones: Sequence[str]) -> list[Output[str]]:
         """Where accelerators go: the `nodes` subnets of the zones. Raises Unsupported where there is none."""

@@ -6,49 +6,87 @@ from typing import Any
 
 import pulumi
 from pulumi import Input, Output, ResourceOptions
-from rackwright.compile.wants import IdentityWant, StackPlan
+from rackwright.compile.wants import IdentityWant, StackPlan, layers_below
 
 from rackwright_pulumi.aws.account import account_id
-from rackwright_pulumi.aws.cluster import AwsCluster
 from rackwright_pulumi.aws.guard import AwsGuard
 from rackwright_pulumi.aws.identity import AwsIdentity, AwsIdentityArgs
 from rackwright_pulumi.aws.key import AwsKey
+from rackwright_pulumi.aws.known import Cluster, Key, KnownKey, KnownNetwork, KnownStorage, Network, Storage, parts
+from rackwright_pulumi.aws.lustre import admit
 from rackwright_pulumi.aws.network import AwsNetwork
 from rackwright_pulumi.aws.storage import AwsStorage, AwsStorageArgs
-from rackwright_pulumi.aws.tags import stack_tags
+from rackwright_pulumi.aws.tags import Kin, stack_tags
+from rackwright_pulumi.below import Below
 from rackwright_pulumi.naming import child
 from rackwright_pulumi.unsupported import Unsupported
 
 
 class AwsStack:
-    """Builds the parts of one plan below `parent`, each a component. Raises Unsupported for another cloud."""
+    """Builds the layers of one plan that are this stack's, below `parent`, each part a component; the others are read from the stack below.
 
-    def __init__(self, parent: pulumi.Resource, name: str, plan: StackPlan, teardown: bool):
+    Raises Unsupported for another cloud.
+    """
+
+    def __init__(self, parent: pulumi.ComponentResource, name: str, plan: StackPlan, teardown: bool):
         if plan.place.cloud != "aws":
             raise Unsupported(f"{plan.kind} on {plan.place.cloud}", "place.cloud", "aws")
-        self.name, self.plan, self.teardown, self.parent = name, plan, teardown, parent
+        self.name, self.plan, self.parent = name, plan, parent
+        self.teardown = teardown or not plan.protected
+        self.draining = teardown
         self.region, self.tags, self.below = plan.place.region, stack_tags(plan), ResourceOptions(parent=parent)
+        self.boundary_arn = plan.place.boundary_arn or None
         self.account = account_id(plan.place, parent)
-        self.key = AwsKey(
-            child(name, "key"),
-            {"key": plan.key, "account": self.account, "region": self.region, "tags": self.tags, "teardown": teardown},
+        self.lower = Below(parent, name, plan.below, layers_below(plan)) if plan.below else None
+        self.key = self._key()
+        self.network = self._network()
+
+    def builds(self, *layers: str) -> bool:
+        """Whether any of the layers is this stack's."""
+        return bool({*layers} & {*self.plan.layers})
+
+    @property
+    def lower_layers(self) -> Below:
+        """Raises Unsupported where a part is neither built here nor named as another stack's."""
+        if self.lower is None:
+            raise Unsupported(
+                f"layers {', '.join(self.plan.layers)} on nothing", "below", "the name of the stack that has the layers below"
+            )
+        return self.lower
+
+    def _key(self) -> Key:
+        if not self.builds("base"):
+            return KnownKey.read(self.lower_layers)
+        return AwsKey(
+            child(self.name, "key"),
+            {"key": self.plan.key, "account": self.account, "region": self.region, "tags": self.tags, "teardown": self.teardown},
             self.below,
         )
-        self.network = AwsNetwork(
-            child(name, "network"),
+
+    def _network(self) -> Network:
+        if not self.builds("base"):
+            return KnownNetwork.read(self.lower_layers, self.plan.network)
+        return AwsNetwork(
+            child(self.name, "network"),
             {
-                "network": plan.network,
+                "network": self.plan.network,
                 "region": self.region,
                 "kms_key_arn": self.key.key_arn,
                 "tags": self.tags,
-                "teardown": teardown,
+                "teardown": self.teardown,
+                "boundary_arn": self.boundary_arn,
             },
             self.below,
         )
 
-    def storage(self, client_group_ids: Sequence[Input[str]] = ()) -> AwsStorage:
-        """Buckets and, where the plan has one, the file system in its zone."""
+    def storage(self, client_group_ids: Sequence[Input[str]] = ()) -> Storage:
+        """Buckets and, where the plan has one, the file system in its zone. One of the layers below lets the clients of this stack in."""
         lustre = self.plan.lustre
+        if not self.builds("base"):
+            known = KnownStorage.read(self.lower_layers, self.plan.buckets, lustre is not None)
+            if known.lustre and self.builds("cluster"):
+                admit(Kin(self.parent, child(self.name, "storage"), self.tags), known.lustre.group_id, client_group_ids)
+            return known
         args: AwsStorageArgs = {
             "buckets": self.plan.buckets,
             "lustre": lustre,
@@ -59,14 +97,15 @@ class AwsStack:
             "kms_key_arn": self.key.key_arn,
             "tags": self.tags,
             "teardown": self.teardown,
+            "delete_data": self.draining,
         }
         return AwsStorage(child(self.name, "storage"), args, self.below)
 
     def identity(
         self,
         want: IdentityWant,
-        storage: AwsStorage,
-        cluster: AwsCluster | None = None,
+        storage: Storage,
+        cluster: Cluster | None = None,
         secrets: Mapping[str, Input[str]] = MappingProxyType({}),
     ) -> AwsIdentity:
         """Of the pods of a cluster, or of a machine that may read `secrets`."""
@@ -80,6 +119,7 @@ class AwsStack:
             "secrets": secrets,
             "secrets_path": f"/{self.name}",
             "tags": self.tags,
+            "boundary_arn": self.boundary_arn,
         }
         if cluster:
             args |= {"cluster_name": cluster.cluster_name, "cluster_arn": cluster.cluster_arn}
@@ -99,15 +139,24 @@ class AwsStack:
                 "kms_key_arn": self.key.key_arn,
                 "groups": groups,
                 "tags": self.tags,
+                "boundary_arn": self.boundary_arn,
             },
             self.below,
         )
 
+    def parts(
+        self, storage: Storage, cluster: Cluster | None = None, roles: Mapping[str, Input[str]] = MappingProxyType({})
+    ) -> dict[str, Any]:
+        """What the stack exports for the layers above it."""
+        own = list(self.plan.layers)
+        layers = self.lower.value("layers").apply(lambda there: [*there, *own]) if self.lower else own
+        return parts(layers, self.key, self.network, storage, cluster, roles)
+
     def refs(
         self,
-        storage: AwsStorage,
-        cluster: AwsCluster,
-        roles: Mapping[str, Output[str]],
+        storage: Storage,
+        cluster: Cluster,
+        roles: Mapping[str, Input[str]],
         secrets: Mapping[str, Input[str]],
     ) -> dict[str, Input[Any]]:
         """Every name a plan may refer to (rackwright.compile.wants), and `secret.<name>`."""

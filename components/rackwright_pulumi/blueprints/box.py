@@ -10,7 +10,7 @@ from rackwright.compile.wants import BoxWant, IdentityWant, Kind, StackPlan
 
 from rackwright_pulumi.args import PlanInput, plan_of
 from rackwright_pulumi.aws.box import AwsBox
-from rackwright_pulumi.aws.identity import AwsIdentity
+from rackwright_pulumi.aws.known import Storage
 from rackwright_pulumi.blueprints.aws import AwsStack
 from rackwright_pulumi.naming import child
 from rackwright_pulumi.unsupported import Unsupported
@@ -33,25 +33,31 @@ class BoxArgs(TypedDict):
 class Box(pulumi.ComponentResource):
     """A private GPU machine on AWS with its data volume and buckets. Raises Unsupported for any other cloud."""
 
-    instance_id: Output[str]
-    connect_command: Output[str]
+    instance_id: Output[str] | None
+    connect_command: Output[str] | None
+    """Both None where the machine is another layer's."""
     bucket_names: Output[Mapping[str, str]]
 
     def __init__(self, name: str, args: BoxArgs, opts: ResourceOptions | None = None):
         super().__init__("rackwright:index:Box", name, None, opts)
         plan = plan_of(Kind.BOX, args["plan"])
         stack = AwsStack(self, name, plan, args.get("teardown", False))
-        want = _box(plan)
         storage = stack.storage()
-        machine = stack.identity(next(iter(plan.identities), NO_GRANTS), storage, secrets=args.get("secrets", {}))
-        box = _machine(stack, want, machine, args)
-        stack.guard()
-        self.instance_id, self.connect_command, self.bucket_names = box.instance_id, box.connect_command, storage.bucket_names
+        box = _machine(stack, _box(plan), storage, args) if stack.builds("workloads") else None
+        if stack.builds("base"):
+            stack.guard()
+        self.instance_id, self.connect_command = (box.instance_id, box.connect_command) if box else (None, None)
+        self.bucket_names, self._parts = storage.bucket_names, stack.parts(storage)
         self.register_outputs(self.stack_outputs())
 
     def stack_outputs(self) -> dict[str, Any]:
         """What a stack of this blueprint exports."""
-        return {"instanceId": self.instance_id, "connectCommand": self.connect_command, "bucketNames": self.bucket_names}
+        return {
+            "instanceId": self.instance_id,
+            "connectCommand": self.connect_command,
+            "bucketNames": self.bucket_names,
+            "parts": self._parts,
+        }
 
 
 def _box(plan: StackPlan) -> BoxWant:
@@ -61,8 +67,9 @@ def _box(plan: StackPlan) -> BoxWant:
     return replace(plan.box, image=dict(plan.pins.images).get(plan.box.image, plan.box.image))
 
 
-def _machine(stack: AwsStack, want: BoxWant, identity: AwsIdentity, args: BoxArgs) -> AwsBox:
+def _machine(stack: AwsStack, want: BoxWant, storage: Storage, args: BoxArgs) -> AwsBox:
     """Behind the network's way out and its private endpoints, in the zone of its capacity."""
+    identity = stack.identity(next(iter(stack.plan.identities), NO_GRANTS), storage, secrets=args.get("secrets", {}))
     return AwsBox(
         child(stack.name, "box"),
         {

@@ -1,7 +1,7 @@
 """What every blueprint on EKS is made of: cluster, pools, add-ons, identities of pods, and the layer inside."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pulumi
@@ -11,94 +11,144 @@ from rackwright.compile.wants import AddonWant, PoolWant, StackPlan
 
 from rackwright_pulumi.aws.addons import AwsAddons
 from rackwright_pulumi.aws.cluster import AwsCluster
+from rackwright_pulumi.aws.existing_cluster import AwsExistingCluster
+from rackwright_pulumi.aws.known import Cluster, KnownCluster, Storage
 from rackwright_pulumi.aws.pool import AwsPool
-from rackwright_pulumi.aws.storage import AwsStorage
 from rackwright_pulumi.blueprints.aws import AwsStack
 from rackwright_pulumi.kubernetes.workloads import KubernetesLayer
 from rackwright_pulumi.naming import child
+from rackwright_pulumi.refs import Known
 from rackwright_pulumi.unsupported import Unsupported
 
 
 @dataclass(frozen=True)
 class EksParts:
-    """The parts of one stack on EKS, each a component below the blueprint."""
+    """The parts of one stack on EKS, each a component below the blueprint; those of other stacks as far as they are known."""
 
-    storage: AwsStorage
-    cluster: AwsCluster
+    storage: Storage
+    cluster: Cluster | None
     pools: Mapping[str, AwsPool]
-    layer: KubernetesLayer
-    kubeconfig_command: Output[str]
+    layer: KubernetesLayer | None
+    kubeconfig_command: Output[str] | None
+    parts: Mapping[str, Any]
 
     @property
     def outputs(self) -> dict[str, Any]:
-        """What every blueprint on EKS registers."""
+        """What every blueprint on EKS registers. Without the cluster's layer nothing is known of a cluster."""
         return {
-            "clusterName": self.cluster.cluster_name,
-            "endpoint": self.cluster.endpoint,
-            "kubeconfig": self.cluster.kubeconfig,
+            "clusterName": self.cluster.cluster_name if self.cluster else None,
+            "endpoint": self.cluster.endpoint if self.cluster else None,
+            "kubeconfig": self.cluster.kubeconfig if self.cluster else None,
             "kubeconfigCommand": self.kubeconfig_command,
             "bucketNames": self.storage.bucket_names,
             "lustre": self.storage.lustre.outputs if self.storage.lustre else None,
+            "parts": self.parts,
         }
 
 
 def eks_parts(
-    parent: pulumi.Resource,
+    parent: pulumi.ComponentResource,
     name: str,
     plan: StackPlan,
     teardown: bool,
     secrets: Mapping[str, Input[str]],
     admin_arns: Sequence[Input[str]],
 ) -> EksParts:
-    """Builds all parts of `plan` below `parent`. Raises Unsupported for what EKS cannot be given here.
+    """Builds all parts of `plan` that are this stack's below `parent`. Raises Unsupported for what EKS cannot be given here.
 
     Order by data and by four waits the cloud needs: machines after the pod network, add-ons with pods after system machines, everything
     inside after add-ons and access; so is the reverse on destroy.
     """
     stack = AwsStack(parent, name, plan, teardown)
+    if not stack.builds("cluster", "operators", "workloads"):
+        storage = stack.storage()
+        stack.guard()
+        return EksParts(storage, None, {}, None, None, stack.parts(storage))
     cluster = _cluster(stack, admin_arns)
     storage = stack.storage([cluster.security_group_id])
+    pools, ready, roles = _machines(stack, cluster, storage)
+    layer = _inside(stack, cluster, [*cluster.admins, *ready], stack.refs(storage, cluster, roles, secrets))
+    command = Output.format("aws eks update-kubeconfig --name {0} --region {1}", cluster.cluster_name, stack.region)
+    return EksParts(storage, cluster, pools, layer, command, stack.parts(storage, cluster, roles))
+
+
+def _machines(
+    stack: AwsStack, cluster: Cluster, storage: Storage
+) -> tuple[Mapping[str, AwsPool], Sequence[Resource], Mapping[str, Input[str]]]:
+    """(pools, what must be ready before anything is put inside, roles of the pods), of this stack or of the one below."""
+    plan = stack.plan
+    if not stack.builds("cluster"):
+        return {}, (), {want.key: stack.lower_layers.value("identities", want.key) for want in plan.identities}
     base = _addons(stack, cluster, "base", [want for want in plan.addons if not want.needs_nodes], ())
     before = [*cluster.node_rights, *base.addons]
     pools = {want.name: _pool(stack, cluster, want, before) for want in plan.pools}
     system = [pools[want.name].node_group for want in plan.pools if want.role == "system"]
     late = _addons(stack, cluster, "late", [want for want in plan.addons if want.needs_nodes], system)
     roles = {want.key: stack.identity(want, storage, cluster).role_arn for want in plan.identities}
-    layer = KubernetesLayer(
-        child(name, "layer"),
-        {
-            "namespaces": plan.namespaces,
-            "releases": plan.releases,
-            "manifests": plan.manifests,
-            "refs": stack.refs(storage, cluster, roles, secrets),
-            "protect": not teardown,
-        },
-        ResourceOptions(parent=parent, provider=_provider(stack, cluster, [*cluster.admins, *system, *late.addons])),
-    )
     stack.guard({want.name: pools[want.name].scaling_group_name for want in plan.pools if want.role == "accelerator"})
-    command = Output.format("aws eks update-kubeconfig --name {0} --region {1}", cluster.cluster_name, stack.region)
-    return EksParts(storage, cluster, pools, layer, command)
+    return pools, [*system, *late.addons], roles
 
 
-def _cluster(stack: AwsStack, admin_arns: Sequence[Input[str]]) -> AwsCluster:
-    if stack.plan.cluster is None:
+def _inside(stack: AwsStack, cluster: Cluster, after: Sequence[Resource], refs: Known) -> KubernetesLayer | None:
+    """What this stack puts into the cluster. Names in `after` that another stack has put there are not waited for here."""
+    if not stack.builds("operators", "workloads"):
+        return None
+    plan = stack.plan
+    operators = {want.namespace for want in plan.releases}
+    releases = plan.releases if stack.builds("operators") else ()
+    manifests = plan.manifests if stack.builds("workloads") else ()
+    here = {*(want.name for want in releases), *(want.key for want in manifests)}
+    return KubernetesLayer(
+        child(stack.name, "layer"),
+        {
+            "namespaces": tuple(row for row in plan.namespaces if stack.builds("operators" if row[0] in operators else "workloads")),
+            "releases": releases,
+            "manifests": tuple(replace(want, after=tuple(key for key in want.after if key in here)) for want in manifests),
+            "refs": refs,
+            "protect": not stack.teardown,
+            "draining": stack.draining,
+        },
+        ResourceOptions(parent=stack.parent, provider=_provider(stack, cluster, after)),
+    )
+
+
+def _cluster(stack: AwsStack, admin_arns: Sequence[Input[str]]) -> Cluster:
+    """Made here, found by name, or of the stack below."""
+    want, place = stack.plan.cluster, stack.plan.place
+    if want is None:
         raise Unsupported(f"{stack.plan.kind} without a cluster", "cluster", "a plan with a cluster")
+    if not stack.builds("cluster"):
+        return KnownCluster.read(stack.lower_layers, place)
+    if want.existing:
+        return AwsExistingCluster(
+            child(stack.name, "cluster"),
+            {
+                "cluster": want,
+                "region": stack.region,
+                "tags": stack.tags,
+                "boundary_arn": stack.boundary_arn,
+                "builder_arn": place.role_arn,
+            },
+            stack.below,
+        )
     return AwsCluster(
         child(stack.name, "cluster"),
         {
-            "cluster": stack.plan.cluster,
+            "cluster": want,
             "region": stack.region,
             "subnet_ids": stack.network.control_subnets(),
             "kms_key_arn": stack.key.key_arn,
             "tags": stack.tags,
             "teardown": stack.teardown,
             "admin_arns": admin_arns,
+            "boundary_arn": stack.boundary_arn,
+            "builder_arn": place.role_arn,
         },
         stack.below,
     )
 
 
-def _pool(stack: AwsStack, cluster: AwsCluster, want: PoolWant, before: Sequence[Resource]) -> AwsPool:
+def _pool(stack: AwsStack, cluster: Cluster, want: PoolWant, before: Sequence[Resource]) -> AwsPool:
     network = stack.network
     subnets = network.control_subnets(want.zones) if want.role == "system" else network.machine_subnets(want.zones)
     return AwsPool(
@@ -113,13 +163,16 @@ def _pool(stack: AwsStack, cluster: AwsCluster, want: PoolWant, before: Sequence
             "subnet_ids": subnets,
             "kms_key_arn": stack.key.key_arn,
             "tags": stack.tags,
-            "release_version": dict(stack.plan.pins.images).get(want.image),
+            "release_version": dict(stack.plan.pins.images).get(want.image) if cluster.version else None,
+            "cluster_endpoint": cluster.endpoint,
+            "cluster_certificate": cluster.certificate_authority,
+            "service_cidr": cluster.service_cidr,
         },
         ResourceOptions(parent=stack.parent, depends_on=list(before)),
     )
 
 
-def _addons(stack: AwsStack, cluster: AwsCluster, key: str, wants: Sequence[AddonWant], after: Sequence[Resource]) -> AwsAddons:
+def _addons(stack: AwsStack, cluster: Cluster, key: str, wants: Sequence[AddonWant], after: Sequence[Resource]) -> AwsAddons:
     return AwsAddons(
         child(stack.name, "addons", key),
         {
@@ -129,12 +182,13 @@ def _addons(stack: AwsStack, cluster: AwsCluster, key: str, wants: Sequence[Addo
             "account": stack.account,
             "kms_key_arn": stack.key.key_arn,
             "tags": stack.tags,
+            "boundary_arn": stack.boundary_arn,
         },
         ResourceOptions(parent=stack.parent, depends_on=list(after)),
     )
 
 
-def _provider(stack: AwsStack, cluster: AwsCluster, after: Sequence[Resource]) -> Provider:
+def _provider(stack: AwsStack, cluster: Cluster, after: Sequence[Resource]) -> Provider:
     """The gate: whatever is inside the cluster comes after access, machines and add-ons, and goes before them."""
     return Provider(
         child(stack.name, "k8s"),

@@ -30,10 +30,11 @@ class TrainingCluster(pulumi.ComponentResource):
     Jobs are not part of it: they are submitted to its queues.
     """
 
-    cluster_name: Output[str]
-    endpoint: Output[str]
-    kubeconfig: Output[str]
-    kubeconfig_command: Output[str]
+    cluster_name: Output[str] | None
+    endpoint: Output[str] | None
+    kubeconfig: Output[str] | None
+    kubeconfig_command: Output[str] | None
+    """These four are None where the plan's layers stop below the cluster."""
     bucket_names: Output[Mapping[str, str]]
     expected_fabric: Mapping[str, Any]
 
@@ -41,8 +42,9 @@ class TrainingCluster(pulumi.ComponentResource):
         super().__init__("rackwright:index:TrainingCluster", name, None, opts)
         plan = plan_of(Kind.TRAINING_CLUSTER, args["plan"])
         parts = eks_parts(self, name, plan, args.get("teardown", False), args.get("secrets", {}), args.get("admin_arns", ()))
-        self.cluster_name, self.endpoint = parts.cluster.cluster_name, parts.cluster.endpoint
-        self.kubeconfig, self.kubeconfig_command = parts.cluster.kubeconfig, parts.kubeconfig_command
+        cluster = parts.cluster
+        self.cluster_name, self.endpoint = (cluster.cluster_name, cluster.endpoint) if cluster else (None, None)
+        self.kubeconfig, self.kubeconfig_command = cluster.kubeconfig if cluster else None, parts.kubeconfig_command
         self.bucket_names = parts.storage.bucket_names
         self.expected_fabric = fabric_output(plan.expected_fabric)
         self._outputs = {**parts.outputs, "expectedFabric": self.expected_fabric}

@@ -20,6 +20,7 @@ from pulumi_gcp.projects import Service
 from rackwright.compile.wants import NetworkWant, SubnetWant
 
 from rackwright_pulumi.args import PartInput, part
+from rackwright_pulumi.below import OtherStacks
 from rackwright_pulumi.gcp.labels import guard
 from rackwright_pulumi.naming import child
 
@@ -64,7 +65,9 @@ class GcpNetwork(pulumi.ComponentResource):
         want = part(NetworkWant, args["network"])
         self.project = _enabled(self, name, part(tuple[str, ...], args["services"]), args["project"])
         if want.existing_id:
-            self.network_id, self.subnet_ids = Output.from_input(want.existing_id), Output.from_input(list(want.existing_subnet_ids))
+            stacks = OtherStacks(self, name)
+            self.network_id = Output.from_input(stacks.value(want.existing_id))
+            self.subnet_ids = Output.all(*[stacks.value(subnet_id) for subnet_id in want.existing_subnet_ids])
         else:
             self._create(name, want, args["region"], args["teardown"])
         self.register_outputs({"project": self.project, "networkId": self.network_id, "subnetIds": self.subnet_ids})

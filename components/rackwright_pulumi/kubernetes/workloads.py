@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from graphlib import TopologicalSorter
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 import pulumi
 from pulumi import Input, Resource, ResourceOptions
@@ -19,7 +19,7 @@ from rackwright_pulumi.refs import Known, resolve
 class KubernetesLayerArgs(TypedDict):
     """namespaces: pairs (name, pod security level). refs: values of the Refs in releases and manifests.
 
-    protect: keep what holds data, and queues open.
+    protect: keep what holds data. draining: queues let their jobs go; left out, where nothing is protected.
     """
 
     namespaces: PartInput
@@ -27,13 +27,14 @@ class KubernetesLayerArgs(TypedDict):
     manifests: PartInput
     refs: Mapping[str, Input[Any]]
     protect: bool
+    draining: NotRequired[bool]
 
 
 class KubernetesLayer(pulumi.ComponentResource):
     """Namespaces, Helm releases and objects, each waiting for exactly what its `after` names and for its namespace.
 
     A namespace no release lives in comes after all of them, and so goes before them: what teams put there is let go by the operators that
-    hold it (Kueue's workloads have a finalizer), and a destroy does not hang. Without `protect` queues stop and drain, for the same reason.
+    hold it (Kueue's workloads have a finalizer), and a destroy does not hang. With `draining` queues stop and drain, for the same reason.
 
     Pass the cluster's provider in `opts`. An object whose webhook is served by a release names that release in `after`: a release counts
     as done when all its pods are ready, so no object meets a webhook that does not answer yet. A namespace without a release is a team's:
@@ -45,7 +46,7 @@ class KubernetesLayer(pulumi.ComponentResource):
         super().__init__("rackwright:index:KubernetesLayer", name, None, opts)
         releases = part(tuple[ReleaseWant, ...], args["releases"])
         manifests = part(tuple[ManifestWant, ...], args["manifests"])
-        site = _Site(self, name, args["refs"], args["protect"])
+        site = _Site(self, name, args["refs"], args["protect"], args.get("draining", not args["protect"]))
         spaces = dict(part(tuple[tuple[str, str], ...], args["namespaces"]))
         operators = {want.namespace for want in releases}
         ordered = _in_order([*releases, *manifests])
@@ -74,6 +75,7 @@ class _Site:
     name: str
     refs: Known
     protect: bool
+    draining: bool
     spaces: dict[str, Resource] = field(default_factory=dict)
     made: dict[str, Resource] = field(default_factory=dict)
 
@@ -92,7 +94,7 @@ class _Site:
         waits = self._waits(want.after, namespace_of(want.body))
         opts = ResourceOptions(parent=self.layer, depends_on=waits, protect=(self.protect and want.data) or None)
         body = resolve(want.body, self.refs)
-        return KubernetesObject(child(self.name, want.key), unawaited(body if self.protect else draining(body)), opts)
+        return KubernetesObject(child(self.name, want.key), unawaited(draining(body) if self.draining else body), opts)
 
     def _waits(self, after: Sequence[str], namespace: str) -> list[Resource]:
         return [self.made[key] for key in after] + ([self.spaces[namespace]] if namespace in self.spaces else [])

@@ -18,6 +18,14 @@ LAYERS = ("base", "cluster", "operators", "workloads")
 and their namespaces. workloads: team namespaces and manifests. A box is of base and workloads."""
 
 
+def layers_below(plan: "StackPlan") -> tuple[str, ...]:
+    """Layers that must be there already. Operators of a cluster that exists are taken to be there."""
+    lowest = min(LAYERS.index(layer) for layer in plan.layers)
+    known = ("operators",) if plan.cluster and plan.cluster.existing else ()
+    unused = ("cluster", "operators") if plan.kind is Kind.BOX else known
+    return tuple(layer for layer in LAYERS[:lowest] if layer not in unused)
+
+
 @dataclass(frozen=True)
 class FabricExpectation:
     """What a job must see, so that falling back to TCP is loud: devices per node and the all-reduce bus bandwidth floor."""
