@@ -15,7 +15,12 @@ GCP = {"cloud": "gcp", "project": "my-project", "regions": ["us-central1"]}
 
 
 def spec(name: str, workload: dict, place: dict, **more) -> Spec:
-    base = {"api_version": "rackwright/v1", "name": name, "workloads": [workload], "infra": {"any_of": [place]}, "tags": {"owner": "test"}}
+    """On AWS with what leaves no warning: a goal that a budget watches, and somebody who is told."""
+    tags = {"owner": "test", "cost-centre": "4711"}
+    base = {"api_version": "rackwright/v1", "name": name, "workloads": [workload], "infra": {"any_of": [place]}, "tags": tags}
+    if place["cloud"] == "aws":
+        base["goals"] = {"max_cost": "90000 USD"}
+        more["blueprint"] = {"notify": ["team@example.com"]} | more.get("blueprint", {})
     return Spec.model_validate(base | more)
 
 
@@ -97,6 +102,32 @@ def fleet_case(workload: dict | None = None, **more):
     return spec("chat-serve", chat, GCP), sizing(fleet, facts), fleet
 
 
+def eks_fleet_case(workload: dict | None = None, place: dict | None = None, blueprint: dict | None = None, facts: dict | None = None, **more):
+    """The chat of fleet_case on EKS: three replicas, each on a machine of its own that Karpenter makes."""
+    given, _, _ = fleet_case(workload)
+    chat = given.model_dump(mode="json", exclude_unset=True)["workloads"][0] | (workload or {})
+    l40s = candidate("g6e.xlarge", "NVIDIA L40S", 1, 3, **({"replicas": 3, "max_replicas": 8, "price_usd_per_hour": 1.861} | more))
+    fleet = fit(l40s, ttft_s=0.4, tpot_s=0.04, concurrency=24)
+    known = WorkloadFacts("chat", "serve", "llama-3.1-8b", 8e9, 8e9, **({"weights_bytes": 16e9} | (facts or {})))
+    shape = {"ttl": "14d", "api_access": {"cidrs": ["203.0.113.0/24"]}} | (blueprint or {})
+    return spec("chat-eks", chat, place or AWS, blueprint=shape), sizing(fleet, known), fleet
+
+
+def managed_fleet_case(**more):
+    """The same on a node group that the cluster autoscaler moves."""
+    return eks_fleet_case(blueprint={"nodes": {"provisioner": "managed"}}, **more)
+
+
+def wide_fleet_case(blueprint: dict | None = None, **more):
+    """Two replicas of a model that needs two machines each, on EFA."""
+    image = "registry.example/vllm-efa:1.0.0@sha256:" + "0" * 64
+    workload = {"model": {"base": "llama-3.1-405b"}, "min_replicas": 2, "max_replicas": 4, "run": {"image": image}}
+    chosen = {"fabric": "efa", "parallelism": Parallelism(tensor=8, pipeline=2), "replicas": 2, "max_replicas": 4} | more
+    spec_, plan, chosen_fit = eks_fleet_case(workload, blueprint=blueprint, facts={"weights_bytes": 810e9}, **chosen)
+    wide = replace(chosen_fit.candidate, machine="p5.48xlarge", accelerator="NVIDIA H100 80GB SXM5", accelerators_per_node=8, nodes=4)
+    return spec_, plan, replace(chosen_fit, candidate=wide)
+
+
 def tpu_case(slices: int = 1, nodes: int = 4, topology: str = "4x4", machine: str = "ct6e-standard-4t", **more):
     workload = {
         "name": "pretrain",
@@ -149,6 +180,23 @@ def box_plan() -> StackPlan:
 
 def training_plan() -> StackPlan:
     return compiled(training_case())
+
+
+def nodes_plan(machine: str = "p5.48xlarge", **nodes) -> StackPlan:
+    """The training cluster with `blueprint.nodes`."""
+    shape = {"ttl": "14d", "api_access": {"cidrs": ["203.0.113.0/24"]}, "nodes": nodes}
+    return compiled(training_case(machine=machine, blueprint=shape))
+
+
+OWN_AMI = "ami-0123456789abcdef0"
+NODES = {
+    "bottlerocket": lambda: nodes_plan(image="bottlerocket"),
+    "own-ami": lambda: nodes_plan(image={"ami": OWN_AMI, "family": "al2023"}),
+    "ubuntu": lambda: nodes_plan(image={"ami": OWN_AMI, "family": "ubuntu"}),
+    "dra": lambda: nodes_plan(devices="dra"),
+    "neuron": lambda: nodes_plan(machine="trn1n.32xlarge"),
+}
+"""Training clusters whose nodes are set up in other ways, by name."""
 
 
 def fleet_plan() -> StackPlan:

@@ -13,14 +13,16 @@ METRICS_SIZE = "30GB"
 """Of the 100 GiB of a system node's disk."""
 NAMESPACES = (
     ("monitoring", "privileged"),
+    ("gpu-operator", "privileged"),
     ("jobset-system", "restricted"),
     ("kueue-system", "restricted"),
     ("keda", "restricted"),
     ("lws-system", "restricted"),
 )
-"""Namespaces of releases and their pod security level; the node exporter of `monitoring` reads the host."""
+"""Namespaces of releases and their pod security level; the node exporter of `monitoring` reads the host, the GPU
+operator installs drivers on it."""
 SYSTEM_NAMESPACES = ("kube-system", "monitoring", "jobset-system", "kueue-system")
-"""Namespaces whose jobs Kueue must leave alone: an operator's own hook Job would wait for a queue for ever."""
+"""Namespaces whose jobs Kueue must always leave alone: an operator's own hook Job would wait for a queue for ever."""
 
 
 def release(name: str, namespace: str, values: dict[str, Any], after: tuple[str, ...] = ()) -> ReleaseWant:
@@ -45,32 +47,27 @@ def monitoring() -> ReleaseWant:
     return release(MONITORING, "monitoring", values)
 
 
-def efa_plugin(machine: str) -> ReleaseWant:
-    """Shows EFA interfaces to pods as vpc.amazonaws.com/efa, on the pool's machines only."""
-    values = {"tolerations": EVERYWHERE, "supportedInstanceLabels": {"values": [machine]}}
-    return release("aws-efa-k8s-device-plugin", "kube-system", values)
-
-
-def nvidia_plugin() -> ReleaseWant:
-    """Shows GPUs to pods and labels nodes with what they are; its own node feature discovery is the cluster's only one."""
-    return release("nvidia-device-plugin", "kube-system", {"gfd": {"enabled": True}, "tolerations": EVERYWHERE})
-
-
 def jobset() -> ReleaseWant:
     controller = {"replicas": 2, "nodeSelector": ON_SYSTEM, "podDisruptionBudget": {"enabled": True}}
     return release("jobset", "jobset-system", {"controller": controller})
 
 
-def kueue(after: tuple[str, ...]) -> ReleaseWant:
-    """Last of the operators: its webhook sees every Job of every chart and refuses them while it starts."""
+def kueue(releases: tuple[ReleaseWant, ...], claims: tuple[str, str] | None = None) -> ReleaseWant:
+    """Last of the operators, after `releases`: its webhook sees every Job of every chart and refuses them while it starts.
+
+    claims: (resource, device class): claims of the class count against the quota of the resource; Kueue refuses those of a class it has no
+    name for (kubernetes-sigs/kueue@ff69552 site/content/en/docs/tasks/manage/setup_dra.md).
+    """
     manager = {
         "replicas": 2,
         "nodeSelector": ON_SYSTEM,
         "podDisruptionBudget": {"enabled": True},
         "manager": {"resources": {"requests": {"cpu": "500m", "memory": "2Gi"}, "limits": {"cpu": "2", "memory": "2Gi"}}},
     }
-    values = {"controllerManager": manager, "managerConfig": {"controllerManagerConfigYaml": KUEUE_CONFIG}}
-    return release("kueue", "kueue-system", values, after)
+    spared = dict.fromkeys((*SYSTEM_NAMESPACES, *(r.namespace for r in releases)))
+    config = KUEUE_CONFIG.format(", ".join(spared), KUEUE_CLAIMS.format(*claims) if claims else "")
+    values = {"controllerManager": manager, "managerConfig": {"controllerManagerConfigYaml": config}}
+    return release("kueue", "kueue-system", values, tuple(r.name for r in releases))
 
 
 def keda() -> ReleaseWant:
@@ -83,7 +80,7 @@ def keda() -> ReleaseWant:
     return release("keda", "keda", values, (MONITORING,))
 
 
-KUEUE_CONFIG = f"""\
+KUEUE_CONFIG = """\
 apiVersion: config.kueue.x-k8s.io/v1beta2
 kind: Configuration
 health:
@@ -99,7 +96,7 @@ managedJobsNamespaceSelector:
   matchExpressions:
     - key: kubernetes.io/metadata.name
       operator: NotIn
-      values: [{", ".join(SYSTEM_NAMESPACES)}]
+      values: [{}]
 waitForPodsReady:
   timeout: 15m
   recoveryTimeout: 5m
@@ -109,8 +106,13 @@ waitForPodsReady:
     backoffLimitCount: 5
 resources:
   excludeResourcePrefixes: [ephemeral-storage]
-integrations:
+{}integrations:
   frameworks: [batch/job, jobset.x-k8s.io/jobset, leaderworkerset.x-k8s.io/leaderworkerset, pod]
 """
 """Kueue's own configuration file; a gang whose pods are not all ready in 15 minutes gives its machines back. What has no quota is left out
 of the reckoning: a job that reserves disk would otherwise never be admitted."""
+KUEUE_CLAIMS = """\
+  deviceClassMappings:
+    - name: {}
+      deviceClassNames: [{}]
+"""

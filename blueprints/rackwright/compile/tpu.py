@@ -38,7 +38,7 @@ def tpu_plan(draft: Draft) -> StackPlan:
         addons=gke_addons(),
         namespaces=namespaces(draft, releases, "privileged"),  # libtpu pins more memory than a pod may without SYS_RESOURCE
         releases=releases,
-        manifests=(*team_objects(draft), *queues(slices[0], len(slices), quota, draft.namespace)),
+        manifests=(*team_objects(draft), *queues(slices, quota, draft.namespace)),
         services=SERVICES,
         expected_fabric=expectation(draft.machine),
         pins=pins(releases),
@@ -60,4 +60,4 @@ def _slices(draft: Draft, place: PlaceWant) -> tuple[PoolWant, ...]:
 
 
 def _releases() -> tuple[ReleaseWant, ...]:
-    return (jobset(), kueue(after=("jobset",)))
+    return (jobset(), kueue((jobset(),)))

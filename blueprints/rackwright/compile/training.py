@@ -1,15 +1,18 @@
 """TrainingCluster on EKS with EFA: network, cluster, one pool in one zone, Lustre, operators and queues. Jobs stay outside."""
 
 from rackwright.compile.addons import eks_addons
+from rackwright.compile.devices import DRANET, EFA, EFA_CLASS, device_releases, efa_claim
 from rackwright.compile.draft import Draft
 from rackwright.compile.fabric import expectation
+from rackwright.compile.images import as_asked
+from rackwright.compile.lustre import lustre
 from rackwright.compile.manifests import allow_basics, allow_metrics, allow_within, default_deny, run_secrets, service_account
 from rackwright.compile.network import eks_network, existing_network
 from rackwright.compile.place import place_want
-from rackwright.compile.pools import SYSTEM_IMAGES, accelerator_pool, system_pool
+from rackwright.compile.pools import accelerator_pools, system_pool
 from rackwright.compile.queues import Quota, aws_levels, queues
-from rackwright.compile.releases import NAMESPACES, efa_plugin, jobset, kueue, monitoring, nvidia_plugin
-from rackwright.compile.storage import buckets, grants, lustre
+from rackwright.compile.releases import NAMESPACES, jobset, kueue, monitoring
+from rackwright.compile.storage import buckets, grants
 from rackwright.compile.storage_objects import lustre_volume
 from rackwright.compile.versions import KUBERNETES, NODE_RELEASES
 from rackwright.compile.wants import (
@@ -32,10 +35,11 @@ ACCOUNT = "trainer"
 
 def training_plan(draft: Draft) -> StackPlan:
     place = place_want(draft)
-    pool = accelerator_pool(draft, place)
+    pools = tuple(as_asked(draft, pool) for pool in accelerator_pools(draft, place))
+    pool, everything = pools[0], (system_pool(place), *pools)
     wanted = buckets(draft)
     file_system = lustre(draft, place.zone, wanted)
-    releases = _releases(pool)
+    releases = _releases(pools)
     addons = eks_addons(file_system is not None)
     volumes = lustre_volume(file_system, f"{draft.spec.name}-lustre", draft.namespace) if file_system else ()
     return StackPlan(
@@ -49,13 +53,13 @@ def training_plan(draft: Draft) -> StackPlan:
         lustre=file_system,
         identities=(IdentityWant("trainer", grants(wanted), draft.namespace, ACCOUNT),),
         cluster=cluster_want(draft),
-        pools=(system_pool(place), pool),
+        pools=everything,
         addons=addons,
         namespaces=namespaces(draft, releases, "privileged" if pool.nics else "baseline"),
         releases=releases,
-        manifests=(*team_objects(draft), *_queues(draft, pool), *volumes, allow_metrics(draft.namespace)),
+        manifests=(*team_objects(draft), *_queues(draft, pools), *_claims(draft, pools), *volumes, allow_metrics(draft.namespace)),
         expected_fabric=expectation(draft.machine),
-        pins=pins(releases, _node_images(pool), addons),
+        pins=pins(releases, node_images(everything), addons),
         expires_on=draft.expires_on,
     )
 
@@ -100,17 +104,24 @@ def pins(
     return VersionPins(KUBERNETES, images, tuple((r.name, r.version) for r in releases), named)
 
 
-def _node_images(pool: PoolWant) -> tuple[tuple[str, str], ...]:
-    return tuple((image, NODE_RELEASES[image]) for image in (SYSTEM_IMAGES["aws"], pool.image))
+def node_images(pools: tuple[PoolWant, ...]) -> tuple[tuple[str, str], ...]:
+    """Release of every image that EKS itself keeps; an image of one's own is its id."""
+    return tuple(dict.fromkeys((pool.image, NODE_RELEASES[pool.image]) for pool in pools if not pool.image_id))
 
 
-def _releases(pool: PoolWant) -> tuple[ReleaseWant, ...]:
-    first = (monitoring(), *([efa_plugin(pool.machine)] if pool.nics else []), nvidia_plugin(), jobset())
-    return (*first, kueue(after=tuple(r.name for r in first)))
+def _releases(pools: tuple[PoolWant, ...]) -> tuple[ReleaseWant, ...]:
+    first = (monitoring(), *device_releases(pools), jobset())
+    claims = (EFA, EFA_CLASS) if any(release.name == DRANET for release in first) else None
+    return (*first, kueue(first, claims))
 
 
-def _queues(draft: Draft, pool: PoolWant) -> tuple[ManifestWant, ...]:
+def _claims(draft: Draft, pools: tuple[PoolWant, ...]) -> tuple[ManifestWant, ...]:
+    """What jobs name to be given the fabric: pools of one cluster are alike, and one claim serves them all."""
+    return (efa_claim(pools[0], draft.namespace),) if pools[0].devices == "dra" else ()
+
+
+def _queues(draft: Draft, pools: tuple[PoolWant, ...]) -> tuple[ManifestWant, ...]:
     machine = draft.machine
-    fabric = (machine.efa_interfaces or 0) if pool.nics else 0
+    fabric = (machine.efa_interfaces or 0) if pools[0].nics else 0
     quota = Quota(machine.vcpus or 0, (machine.memory_bytes or 0) // GIB, fabric)
-    return queues(pool, 1, quota, draft.namespace, aws_levels(machine.name) if fabric else ())
+    return queues(pools, quota, draft.namespace, aws_levels(machine.name) if fabric else ())

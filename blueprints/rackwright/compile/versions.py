@@ -26,6 +26,17 @@ CHARTS = {
     "nvidia-device-plugin": Chart(
         "nvidia-device-plugin", "0.20.0", "https://nvidia.github.io/k8s-device-plugin", "NVIDIA/k8s-device-plugin, seen 2026-11"
     ),
+    "aws-dranet": Chart("aws-dranet", "1.0.0", "https://aws.github.io/eks-charts", "aws/eks-charts@5239609 (2026-08-03)"),
+    "gpu-operator": Chart("gpu-operator", "v26.3.3", "https://helm.ngc.nvidia.com/nvidia", "NVIDIA/gpu-operator, tag v26.3.3"),
+    "dcgm-exporter": Chart(
+        "dcgm-exporter",
+        "4.8.2",
+        "https://nvidia.github.io/dcgm-exporter/helm-charts",
+        "NVIDIA/dcgm-exporter@d5e5f51 deployment/Chart.yaml (2026-05-12)",
+    ),
+    "neuron-helm-chart": Chart(
+        "oci://public.ecr.aws/neuron/neuron-helm-chart", "1.9.0", "", "aws-neuron/neuron-helm-charts, release 1.9.0 (2026-07-10)"
+    ),
     "jobset": Chart("oci://registry.k8s.io/jobset/charts/jobset", "0.12.0", "", "kubernetes-sigs/jobset charts/jobset, tag 0.12.0"),
     "kueue": Chart("oci://registry.k8s.io/kueue/charts/kueue", "0.19.2", "", "kubernetes-sigs/kueue@ff69552 charts/kueue/README.md"),
     "karpenter": Chart("oci://public.ecr.aws/karpenter/karpenter", "1.14.1", "", "aws/karpenter-provider-aws@1d92708 (2026-08-21)"),
@@ -56,8 +67,15 @@ EKS_ADDONS = {
 """Builds for Kubernetes 1.35: AWS's own defaults as a public cluster definition measured them on 2026-08-04; node-health from
 zalando-incubator/kubernetes-on-aws pull request 10793 (2026-03). No build of the Lustre driver is known for 1.35, and EKS refuses one that
 does not exist: empty takes the default of the day the add-on is made, which EKS then keeps."""
-NODE_RELEASES = dict.fromkeys(("al2023", "al2023-nvidia", "al2023-neuron"), "1.35.6-20260728")
+AL2023_RELEASE = "1.35.6-20260728"
 """Release of the EKS node images, one number for every variant (awslabs/amazon-eks-ami; the recommended one of 2026-08-04)."""
+BOTTLEROCKET_RELEASE = "1.58.0-c5c37032"
+"""Version and commit, as EKS wants them: one number for every variant, of any Kubernetes. Images of Kubernetes 1.35 with it, NVIDIA's too,
+are listed by the public AMI catalogue since 2026-04-01; NVIDIA's driver in it is R580 (bottlerocket-os/bottlerocket, release 1.53.0)."""
+NODE_RELEASES = dict.fromkeys(("al2023", "al2023-nvidia", "al2023-neuron"), AL2023_RELEASE) | dict.fromkeys(
+    ("bottlerocket", "bottlerocket-nvidia", "bottlerocket-neuron"), BOTTLEROCKET_RELEASE
+)
+"""Ubuntu has none: EKS makes no image of it, and an image of one's own is its id."""
 
 BOX_IMAGES = {
     ("gpu", "x86_64"): "Deep Learning Base OSS Nvidia Driver GPU AMI (Ubuntu 24.04) 20260925",

@@ -16,47 +16,32 @@ ONE_OF_A_KIND = {
 EKS_VERSIONS = range(30, 37)
 """Minors of Kubernetes 1 with AMIs (awslabs/amazon-eks-ami@81fec2e CHANGELOG.md)."""
 OLDEST_NODES = 2
-FAMILY_IMAGES = {"nvidia.com/gpu": "nvidia", "aws.amazon.com/neuron": "neuron"}
+KARPENTER_FLOORS = {30: (0, 37), 31: (1, 0, 5), 32: (1, 2), 33: (1, 5), 34: (1, 6), 35: (1, 9), 36: (1, 13)}
+"""Minor of Kubernetes to the oldest Karpenter that knows it (aws/karpenter-provider-aws@1d92708 upgrading/compatibility.md)."""
+SELF_PLUGGED = "bottlerocket-nvidia"
+"""An image that runs NVIDIA's device plugin itself (docs.aws.amazon.com/eks/latest/userguide/ml-eks-k8s-device-plugin)."""
+PRIVILEGED = ("kube-prometheus-stack", "gpu-operator", "dcgm-exporter")
+"""Charts whose pods reach the node itself: its files, its kernel, its devices."""
 TPU = "google.com/tpu"
 """Its pods: cloud.google.com/kubernetes-engine/docs/how-to/tpus#privileged-mode."""
+MONITORING = "kube-prometheus-stack"
 KUEUE_LAST = "https://github.com/kubernetes-sigs/kueue/issues/7334"
-
-
-@rule("V-39", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/APIReference/API_Nodegroup.html")
-def image_fits_the_machine(plan: StackPlan) -> Iterator[Broken]:
-    """An EKS node's image has the accelerator's drivers, and is of the AL2023 family: AL2 images have ended."""
-    if plan.place.cloud != "aws":
-        return
-    for at, pool in pools(plan):
-        family = FAMILY_IMAGES.get(pool.resource, "")
-        wanted = f"al2023-{family}" if family else "al2023"
-        if pool.image != wanted:
-            yield Broken(at / "image", f"use {wanted}", f"{pool.name} has {pool.image!r}")
-
-
-@rule("V-45", Level.ERROR, "https://github.com/aws/eks-charts/tree/master/stable/aws-efa-k8s-device-plugin")
-def efa_plugin_knows_the_machine(plan: StackPlan) -> Iterator[Broken]:
-    """The EFA device plugin runs only on machine types its values list; elsewhere pods find no EFA."""
-    machines = {pool.machine for _, pool in accelerators(plan) if pool.nics}
-    found = [(i, r) for i, r in enumerate(plan.releases) if r.name == "aws-efa-k8s-device-plugin"]
-    if machines and not found:
-        yield Broken(At() / "releases", "add aws-efa-k8s-device-plugin", "it is not installed")
-    for index, release in found:
-        listed = release.values.get("supportedInstanceLabels", {}).get("values")
-        missing = sorted(machines - set(listed)) if listed is not None else []
-        if missing:
-            at = At() / "releases" / index / "values" / "supportedInstanceLabels" / "values"
-            yield Broken(at, f"add {', '.join(missing)}", f"it lists {', '.join(listed or ()) or 'none'}")
 
 
 @rule("V-47", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/userguide/kubernetes-versions.html")
 def kubernetes_is_supported(plan: StackPlan) -> Iterator[Broken]:
-    """EKS takes a minor version it has node images for."""
+    """EKS takes a minor version it has node images for, and Karpenter one that it knows."""
     if plan.cluster is None or plan.place.cloud != "aws":
         return
-    if _minor(plan.cluster.version) not in EKS_VERSIONS:
+    minor = _minor(plan.cluster.version)
+    if minor not in EKS_VERSIONS:
         words = f"got {plan.cluster.version!r}"
         yield Broken(At() / "cluster" / "version", f"1.{EKS_VERSIONS[0]} to 1.{EKS_VERSIONS[-1]}", words)
+    for index, release in enumerate(plan.releases):
+        floor = KARPENTER_FLOORS.get(minor) if release.name == "karpenter" else None
+        if floor and _version(release.version) < floor:
+            oldest = ".".join(map(str, floor))
+            yield Broken(At() / "releases" / index / "version", f"pin {oldest} or newer", f"Karpenter {release.version} on 1.{minor}")
 
 
 @rule("V-48", Level.ERROR, "https://kubernetes.io/releases/version-skew-policy/")
@@ -76,6 +61,8 @@ def one_of_each_operator(plan: StackPlan) -> Iterator[Broken]:
     """A cluster has one device plugin, one node feature discovery, one DCGM exporter and one external metrics adapter."""
     for what, names in ONE_OF_A_KIND.items():
         having = [release.name for release in plan.releases if release.name in names and _runs(release, what)]
+        if what == "device plugin":
+            having += sorted({pool.image for _, pool in accelerators(plan) if pool.image == SELF_PLUGGED})
         if len(having) > 1:
             yield Broken(At() / "releases", f"keep one {what}", f"{what}: {', '.join(having)}")
 
@@ -96,9 +83,23 @@ def devices_reach_memory(plan: StackPlan) -> Iterator[Broken]:
     if not any(pool.nics or pool.resource == TPU for _, pool in accelerators(plan)):
         return
     queued = {m.body["metadata"]["namespace"] for _, m in manifests(plan, "LocalQueue")}
-    for index, (name, level) in enumerate(plan.namespaces):
-        if name in queued and level != "privileged":
-            yield Broken(At() / "namespaces" / index, "set it to privileged", f"{name} is {level}")
+    yield from _closed(plan, queued)
+
+
+@rule("R-43", Level.ERROR, "https://kubernetes.io/docs/concepts/security/pod-security-standards/")
+def operators_reach_the_node(plan: StackPlan) -> Iterator[Broken]:
+    """Operators that install drivers or read a node's devices and files need a privileged namespace."""
+    yield from _closed(plan, {release.namespace for release in plan.releases if release.name in PRIVILEGED})
+
+
+@rule("R-40", Level.ERROR, "https://github.com/NVIDIA/dcgm-exporter")
+def monitors_come_after_monitoring(plan: StackPlan) -> Iterator[Broken]:
+    """A chart that makes a ServiceMonitor waits for the one that brings the kind, or its installation fails."""
+    for index, release in enumerate(plan.releases):
+        monitored = release.values.get("serviceMonitor", release.values.get("dcgmExporter", {}).get("serviceMonitor", {}))
+        makes = monitored.get("enabled", release.name == "dcgm-exporter")
+        if makes and MONITORING not in release.after:
+            yield Broken(At() / "releases" / index / "after", f"add {MONITORING}", f"{release.name} does not wait for it")
 
 
 @rule("R-02", Level.ERROR, KUEUE_LAST)
@@ -111,16 +112,27 @@ def kueue_comes_last(plan: StackPlan) -> Iterator[Broken]:
             yield Broken(At() / "releases" / index / "after", f"add {', '.join(missing)}", f"it does not wait for {', '.join(missing)}")
 
 
+def _closed(plan: StackPlan, names: set[str]) -> Iterator[Broken]:
+    """Namespaces of `names` that pod security does not leave open."""
+    for index, (name, level) in enumerate(plan.namespaces):
+        if name in names and level != "privileged":
+            yield Broken(At() / "namespaces" / index, "set it to privileged", f"{name} is {level}")
+
+
 def _minor(version: str) -> int:
     """`1.35` and `1.35.6-20260728` are 35; -1 when it is no version."""
     found = re.match(r"1\.(\d+)", version)
     return int(found[1]) if found else -1
 
 
+def _version(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", text.partition("-")[0]))
+
+
 def _runs(release: ReleaseWant, what: str) -> bool:
-    """The NVIDIA device plugin brings node feature discovery only with its own feature discovery on."""
-    if what != "node feature discovery":
-        return True
+    """Whether a chart's values leave that part of it on; NVIDIA's plugin brings node feature discovery only with its own discovery."""
     if release.name == "nvidia-device-plugin":
-        return bool(release.values.get("gfd", {}).get("enabled"))
-    return bool(release.values.get("nfd", {}).get("enabled", True))
+        part, usual = ("devicePlugin", True) if what == "device plugin" else ("gfd", False)
+    else:
+        part, usual = {"device plugin": "devicePlugin", "DCGM exporter": "dcgmExporter"}.get(what, "nfd"), True
+    return bool(release.values.get(part, {}).get("enabled", usual))

@@ -1,6 +1,5 @@
 """The template of a pool's machines: interfaces, disk, placement, purchase, first boot."""
 
-import base64
 from collections.abc import Mapping
 from typing import Any
 
@@ -21,13 +20,15 @@ from pulumi_aws.ec2.launch_template import (
 from pulumi_aws.ec2.placement_group import PlacementGroup
 from rackwright.compile.wants import DiskWant, NicWant, PoolWant
 
-from rackwright_pulumi.aws.node_config import node_config
+from rackwright_pulumi.aws.first_boot import family_of, user_data
 from rackwright_pulumi.aws.tags import Kin
 
 RESERVED = ("reservation", "capacity-block")
 """A reservation has its own place in the data centre: inside a placement group it is not found (eksctl#7949, terraform-aws-eks#3730)."""
-ROOT_DEVICE = "/dev/xvda"
-"""Of Amazon Linux 2023."""
+DATA_DEVICES = {"al2023": "/dev/xvda", "bottlerocket": "/dev/xvdb", "ubuntu": "/dev/sda1"}
+"""Family of image to the disk that containers write to. It is the root, but for Bottlerocket, whose root holds the system alone."""
+SYSTEM_DISK = DiskWant(4)
+"""Of Bottlerocket (aws/karpenter-provider-aws@1d92708 pkg/providers/amifamily/bottlerocket.go)."""
 TAGGED = ("instance", "volume", "network-interface")
 """Node groups hand their own tags to none of these."""
 INTERFACE_TYPES = {"ip": "interface", "fabric": "efa-only"}
@@ -38,19 +39,19 @@ def launch_template(kin: Kin, want: PoolWant, args: Mapping[str, Any]) -> Launch
 
     Machines keep the tags they were born with: a changed tag would be a new version of the template, and that replaces every machine.
     """
-    boot = node_config(want)
     return LaunchTemplate(
         kin.name("template"),
+        image_id=want.image_id or None,
         instance_type=want.machine,
         update_default_version=True,
-        block_device_mappings=[_disk(want.disk, args["kms_key_arn"])],
+        block_device_mappings=_disks(want, args["kms_key_arn"]),
         network_interfaces=[_interface(nic, args) for nic in want.nics] or None,
         metadata_options=LaunchTemplateMetadataOptionsArgs(http_endpoint="enabled", http_tokens="required", http_put_response_hop_limit=2),
         monitoring=LaunchTemplateMonitoringArgs(enabled=True),
         placement=_placement(kin, want),
         capacity_reservation_specification=_reservation(want),
         instance_market_options=_market(want),
-        user_data=base64.b64encode(boot.encode()).decode() if boot else None,
+        user_data=user_data(want, args),
         tag_specifications=[LaunchTemplateTagSpecificationArgs(resource_type=kind, tags=kin.tagged()) for kind in TAGGED],
         tags=kin.tagged("template"),
         opts=kin.opts(ignore_changes=["tagSpecifications"]),
@@ -69,7 +70,13 @@ def _interface(nic: NicWant, args: Mapping[str, Any]) -> LaunchTemplateNetworkIn
     )
 
 
-def _disk(want: DiskWant, kms_key_arn: Input[str]) -> LaunchTemplateBlockDeviceMappingArgs:
+def _disks(want: PoolWant, kms_key_arn: Input[str]) -> list[LaunchTemplateBlockDeviceMappingArgs]:
+    family = family_of(want)
+    system = [_disk("/dev/xvda", SYSTEM_DISK, kms_key_arn)] if family == "bottlerocket" else []
+    return [*system, _disk(DATA_DEVICES[family], want.disk, kms_key_arn)]
+
+
+def _disk(device: str, want: DiskWant, kms_key_arn: Input[str]) -> LaunchTemplateBlockDeviceMappingArgs:
     disk = LaunchTemplateBlockDeviceMappingEbsArgs(
         volume_size=want.size_gib,
         volume_type="gp3",
@@ -79,7 +86,7 @@ def _disk(want: DiskWant, kms_key_arn: Input[str]) -> LaunchTemplateBlockDeviceM
         kms_key_id=kms_key_arn,
         delete_on_termination="true",
     )
-    return LaunchTemplateBlockDeviceMappingArgs(device_name=ROOT_DEVICE, ebs=disk)
+    return LaunchTemplateBlockDeviceMappingArgs(device_name=device, ebs=disk)
 
 
 def _placement(kin: Kin, want: PoolWant) -> LaunchTemplatePlacementArgs | None:

@@ -7,6 +7,8 @@ from typing import Any
 
 from rackwright.compile.wants import PoolWant
 
+from rackwright_pulumi.aws.joining import Joining, kubelet_flags, says_pods
+
 LIMITS = {"RLIMIT_MEMLOCK": 2**50, "RLIMIT_NOFILE": 2**20}
 """Bytes a container may pin (RDMA pins what it moves, and the runtime's own limit is a few MiB: here more than any machine has), and files
 it may open (the image's own value, which a list of ours replaces whole).
@@ -16,27 +18,33 @@ never gets ready (awslabs/amazon-eks-ami@81fec2e nodeadm/internal/util/merge.go,
 """
 
 
-def node_config(want: PoolWant) -> str:
+def node_config(want: PoolWant, joining: Joining | None) -> str:
     """Multipart user data with one NodeConfig, as JSON, which is YAML; empty where the defaults serve.
 
-    With prefixes EKS itself tells its own images the same number of pods (docs.aws.amazon.com/eks/latest/userguide/
-    cni-increase-ip-addresses): saying it again would be another template, and that replaces every machine. On an image of one's own nothing
-    but this says it, and without prefixes EKS counts the slot of a fabric-only interface too.
+    joining: only on an image of one's own; EKS merges it into the user data of its images itself.
     """
-    instance: dict[str, Any] = {}
     spec: dict[str, Any] = {}
-    if want.local_nvme:
-        instance["localStorage"] = {"strategy": "RAID0"}
+    kubelet: dict[str, Any] = {"config": {"maxPods": want.max_pods}} if says_pods(want) else {}
     if want.nics:
         limits = [{"type": kind, "soft": most, "hard": most} for kind, most in LIMITS.items()]
         spec["containerd"] = {"baseRuntimeSpec": {"process": {"rlimits": limits}}}
-    if want.max_pods and (want.image_id or not want.pod_prefixes):
-        spec["kubelet"] = {"config": {"maxPods": want.max_pods}}
-    if instance:
-        spec["instance"] = instance
-    if not spec:
-        return ""
-    return _multipart({"apiVersion": "node.eks.aws/v1alpha1", "kind": "NodeConfig", "spec": spec})
+    if want.local_nvme:
+        spec["instance"] = {"localStorage": {"strategy": "RAID0"}}
+    if joining:
+        spec["cluster"] = _cluster(joining)
+        kubelet["flags"] = kubelet_flags(want)
+    if kubelet:
+        spec["kubelet"] = kubelet
+    return _multipart({"apiVersion": "node.eks.aws/v1alpha1", "kind": "NodeConfig", "spec": spec}) if spec else ""
+
+
+def _cluster(joining: Joining) -> dict[str, str]:
+    return {
+        "name": joining.name,
+        "apiServerEndpoint": joining.endpoint,
+        "certificateAuthority": joining.certificate,
+        "cidr": joining.service_cidr,
+    }
 
 
 def _multipart(config: dict[str, Any]) -> str:

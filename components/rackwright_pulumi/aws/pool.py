@@ -31,8 +31,14 @@ AMI_TYPES = {
     ("al2023-nvidia", "x86_64"): "AL2023_x86_64_NVIDIA",
     ("al2023-nvidia", "arm64"): "AL2023_ARM_64_NVIDIA",
     ("al2023-neuron", "x86_64"): "AL2023_x86_64_NEURON",
+    ("bottlerocket", "x86_64"): "BOTTLEROCKET_x86_64",
+    ("bottlerocket", "arm64"): "BOTTLEROCKET_ARM_64",
+    ("bottlerocket-nvidia", "x86_64"): "BOTTLEROCKET_x86_64_NVIDIA",
+    ("bottlerocket-nvidia", "arm64"): "BOTTLEROCKET_ARM_64_NVIDIA",
+    ("bottlerocket-neuron", "x86_64"): "BOTTLEROCKET_x86_64",
 }
-"""Image family and processor: https://docs.aws.amazon.com/eks/latest/APIReference/API_Nodegroup.html"""
+"""Image and processor: https://docs.aws.amazon.com/eks/latest/APIReference/API_Nodegroup.html. Bottlerocket's plain images have the Neuron
+driver (docs.aws.amazon.com/eks/latest/userguide/ml-eks-optimized-ami)."""
 EFFECTS = {"NoSchedule": "NO_SCHEDULE", "NoExecute": "NO_EXECUTE", "PreferNoSchedule": "PREFER_NO_SCHEDULE"}
 WAIT = CustomTimeouts(create="40m", update="60m", delete="40m")
 """Where capacity is missing a node group waits for it; this is how long before that is said."""
@@ -41,7 +47,8 @@ WAIT = CustomTimeouts(create="40m", update="60m", delete="40m")
 class AwsPoolArgs(TypedDict):
     """pool: PoolWant. subnet_ids: one for accelerators. release_version: of the image, else the newest at creation.
 
-    cluster_version: None: the version that the cluster has when the pool is made.
+    cluster_version: None: the version that the cluster has when the pool is made. cluster_endpoint, cluster_certificate (base64) and
+    service_cidr: what machines on an image of one's own are told.
     """
 
     pool: PartInput
@@ -54,6 +61,9 @@ class AwsPoolArgs(TypedDict):
     tags: Mapping[str, str]
     fabric_group_id: NotRequired[Input[str] | None]
     release_version: NotRequired[str | None]
+    cluster_endpoint: NotRequired[Input[str]]
+    cluster_certificate: NotRequired[Input[str]]
+    service_cidr: NotRequired[Input[str]]
 
 
 class AwsPool(pulumi.ComponentResource):
@@ -82,21 +92,25 @@ def _refuse(want: PoolWant, args: AwsPoolArgs) -> None:
     at = f"pools[{want.name}]"
     if want.capacity.mode not in CAPACITY_TYPES:
         raise Unsupported(want.capacity.mode, f"{at}.capacity.mode", ", ".join(CAPACITY_TYPES))
-    if (want.image, want.cpu_arch) not in AMI_TYPES:
+    if not want.image_id and (want.image, want.cpu_arch) not in AMI_TYPES:
         raise Unsupported(f"{want.image} on {want.cpu_arch}", f"{at}.image", ", ".join(" on ".join(pair) for pair in AMI_TYPES))
     if want.nics and not args.get("fabric_group_id"):
         raise Unsupported("a fabric whose members cannot reach one another", f"{at}.nics", "a network with self_reachable: true")
 
 
 def _node_group(kin: Kin, want: PoolWant, args: AwsPoolArgs, template: LaunchTemplate, opts: ResourceOptions | None) -> NodeGroup:
-    """The machine type is the template's: EKS wants it in one place only. The autoscaler owns the desired size where it may vary."""
+    """The machine type is the template's: EKS wants it in one place only. The autoscaler owns the desired size where it may vary.
+
+    With an image of one's own in the template EKS refuses to be told a type, a release or a version of Kubernetes.
+    """
+    own = bool(want.image_id)
     autoscaled = want.nodes_min < want.nodes_max
     return NodeGroup(
         kin.name("nodes"),
         cluster_name=args["cluster_name"],
-        version=args["cluster_version"],
-        ami_type=AMI_TYPES[want.image, want.cpu_arch],
-        release_version=args.get("release_version"),
+        version=None if own else args["cluster_version"],
+        ami_type=None if own else AMI_TYPES[want.image, want.cpu_arch],
+        release_version=None if own else args.get("release_version"),
         capacity_type=CAPACITY_TYPES[want.capacity.mode],
         node_role_arn=args["node_role_arn"],
         subnet_ids=args["subnet_ids"],

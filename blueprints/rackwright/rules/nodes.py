@@ -1,0 +1,157 @@
+"""Nodes of EKS: images that know the machine, first boots AWS takes, drivers that show devices to pods."""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from rackwright.compile.images import DRIVEN, UBUNTU, family_of, variant
+from rackwright.compile.wants import PoolWant, ReleaseWant, StackPlan
+from rackwright.problems import At, Level
+from rackwright.rules.registry import Broken, accelerators, pools, rule
+
+KINDS = {"nvidia.com/gpu": "gpu", "aws.amazon.com/neuron": "neuron"}
+FAMILIES = ("al2023", "bottlerocket")
+AMI = re.compile(r"ami-([0-9a-f]{8}|[0-9a-f]{17})")
+USER_DATA_BYTES = 16 * 1024
+"""Raw, before base64."""
+PLUGIN, DRANET = "aws-efa-k8s-device-plugin", "aws-dranet"
+DRANET_MINOR, DRA_MINOR = 35, 34
+"""The chart's own README against the EKS guide, which says 1.34: the later one holds."""
+ULTRA_SERVERS = ("p6e-", "u-p6e-")
+TEMPLATES = "https://docs.aws.amazon.com/eks/latest/userguide/launch-templates.html"
+ACCELERATED = "https://docs.aws.amazon.com/eks/latest/userguide/ml-eks-optimized-ami.html"
+EFA_DEVICES = "https://docs.aws.amazon.com/eks/latest/userguide/device-management-efa.html"
+
+
+@rule("V-37", Level.ERROR, TEMPLATES)
+def own_image_is_an_image(plan: StackPlan) -> Iterator[Broken]:
+    """An image of one's own is named by its id, and then nothing of EKS's images is: neither a type, nor a release, nor a first boot."""
+    for at, pool in _eks(plan):
+        if pool.image_id and not AMI.fullmatch(pool.image_id):
+            yield Broken(at / "image_id", "write ami- and 8 or 17 hexadecimal digits", f"got {pool.image_id!r}")
+        if pool.image_id and family_of(pool.image) not in (*FAMILIES, UBUNTU):
+            yield Broken(at / "image", f"name the family it is made from: {', '.join((*FAMILIES, UBUNTU))}", f"got {pool.image!r}")
+        if not pool.image_id and family_of(pool.image) == UBUNTU:
+            yield Broken(at / "image_id", "name Canonical's image for EKS in your region, or use al2023", f"EKS has no {UBUNTU} of its own")
+
+
+@rule("V-38", Level.ERROR, "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-add-user-data.html")
+def user_data_fits(plan: StackPlan) -> Iterator[Broken]:
+    """EC2 takes 16 KiB of user data, and runs a script only when it says what runs it."""
+    script = plan.box.setup_script if plan.box and plan.place.cloud == "aws" else ""
+    size, at = len(script.encode()), At() / "box" / "setup_script"
+    if size > USER_DATA_BYTES:
+        yield Broken(at, f"fetch what is more than {USER_DATA_BYTES:,} bytes from a bucket", f"it has {size:,} bytes")
+    if script and not script.startswith("#!"):
+        yield Broken(at, "begin with #!/bin/bash", f"it begins with {script.splitlines()[0][:20]!r}")
+
+
+@rule("V-39", Level.ERROR, ACCELERATED)
+def image_fits_the_machine(plan: StackPlan) -> Iterator[Broken]:
+    """An image of EKS has the drivers of some machines, for one kind of processor; AL2 images have ended."""
+    for at, pool in _eks(plan):
+        if family_of(pool.image) == UBUNTU:
+            continue
+        allowed = [variant(family, KINDS.get(pool.resource, "cpu")) for family in FAMILIES]
+        if pool.image not in allowed:
+            yield Broken(at / "image", f"use {' or '.join(allowed)}", f"{pool.name} has {pool.image!r}")
+        elif not _driven(pool, pool.image):
+            others = [image for image in allowed if _driven(pool, image)]
+            fix = f"use {others[0]}" if others else f"use another machine, or an image of your own; it knows {_known(pool)}"
+            yield Broken(at / "image", fix, f"{pool.image} has no drivers for {pool.machine} ({pool.cpu_arch})")
+
+
+@rule("V-44", Level.ERROR, EFA_DEVICES)
+def efa_is_shown_one_way(plan: StackPlan) -> Iterator[Broken]:
+    """EFA interfaces reach pods through the device plugin or the DRA driver, never both on a machine; the driver knows no Karpenter and no
+    Kubernetes before 1.35."""
+    claimed = [(at, pool) for at, pool in _eks(plan) if pool.nics and pool.devices == "dra"]
+    for at, pool in claimed:
+        if pool.provisioner == "karpenter":
+            yield Broken(at / "devices", "use plugin, or the provisioner managed", f"{pool.name} is Karpenter's")
+    minor = _minor(plan)
+    if claimed and minor is not None and minor < DRANET_MINOR:
+        yield Broken(At() / "cluster" / "version", f"use 1.{DRANET_MINOR}, or devices: plugin", f"got 1.{minor}")
+    both = sorted(_listed(plan, PLUGIN) & _listed(plan, DRANET))
+    if both:
+        yield Broken(At() / "releases", f"take them out of one list: {', '.join(both)}", f"{PLUGIN} and {DRANET} list {', '.join(both)}")
+
+
+@rule("V-45", Level.ERROR, "https://github.com/aws/eks-charts/tree/master/stable/aws-efa-k8s-device-plugin")
+def efa_driver_knows_the_machine(plan: StackPlan) -> Iterator[Broken]:
+    """The EFA device plugin, and the DRA driver, run only on machine types their values list; elsewhere pods find no EFA."""
+    for name, devices in ((PLUGIN, "plugin"), (DRANET, "dra")):
+        wanted = {pool.machine for _, pool in _eks(plan) if pool.nics and pool.devices == devices}
+        path = ("supportedInstanceLabels", "values")
+        yield from _unlisted(plan, name, wanted, path)
+
+
+@rule("V-46", Level.ERROR, "https://kubernetes.io/docs/concepts/scheduling-eviction/dynamic-resource-allocation/")
+def claims_are_known(plan: StackPlan) -> Iterator[Broken]:
+    """Devices are claimed in version 1 of their API, which Kubernetes 1.34 was the first to serve."""
+    minor = _minor(plan)
+    for index, manifest in enumerate(plan.manifests):
+        if manifest.body["apiVersion"] == "resource.k8s.io/v1" and minor is not None and minor < DRA_MINOR:
+            at = At() / "manifests" / index / "body" / "apiVersion"
+            yield Broken(at, f"use Kubernetes 1.{DRANET_MINOR}, or devices: plugin", f"the cluster is 1.{minor}")
+
+
+@rule("R-41", Level.ERROR, "https://github.com/aws-neuron/neuron-helm-charts")
+def neuron_plugin_knows_the_machine(plan: StackPlan) -> Iterator[Broken]:
+    """The Neuron device plugin runs only on machine types its values list; elsewhere pods find no Neuron device."""
+    wanted = {pool.machine for _, pool in _eks(plan) if KINDS.get(pool.resource) == "neuron"}
+    yield from _unlisted(plan, "neuron-helm-chart", wanted, ("neuronInstances",))
+
+
+@rule("R-42", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/userguide/ml-eks-nvidia-ultraserver.html")
+def ultra_servers_need_more(plan: StackPlan) -> Iterator[Broken]:
+    """GPUs of a GB200 UltraServer reach the other machines over NVLink only by compute domains of NVIDIA's DRA driver, which this release
+    does not install."""
+    for at, pool in _eks(plan):
+        if pool.machine.startswith(ULTRA_SERVERS):
+            yield Broken(at / "machine", "pin p6-b200.48xlarge or p6-b300.48xlarge", f"{pool.name} is made of {pool.machine}")
+
+
+def _eks(plan: StackPlan) -> Iterator[tuple[At, PoolWant]]:
+    yield from pools(plan) if plan.place.cloud == "aws" else ()
+
+
+def _driven(pool: PoolWant, image: str) -> bool:
+    """Whether the image has the machine's drivers; one's own image is one's own business, and plain machines need none."""
+    known = DRIVEN.get((image, pool.cpu_arch), ())
+    return bool(pool.image_id) or pool.resource not in KINDS or pool.machine.startswith(known)
+
+
+def _known(pool: PoolWant) -> str:
+    return ", ".join(prefix.rstrip(".") for prefix in DRIVEN.get((pool.image, pool.cpu_arch), ())) or f"no {pool.cpu_arch}"
+
+
+def _minor(plan: StackPlan) -> int | None:
+    found = re.match(r"1\.(\d+)", plan.cluster.version) if plan.cluster else None
+    return int(found[1]) if found else None
+
+
+def _listed(plan: StackPlan, name: str) -> set[str]:
+    """What the EFA driver's values list and the plan's machines are."""
+    machines = {pool.machine for _, pool in accelerators(plan)}
+    found = [release.values.get("supportedInstanceLabels", {}).get("values") for release in plan.releases if release.name == name]
+    return set().union(*(machines if listed is None else machines & set(listed) for listed in found))
+
+
+def _unlisted(plan: StackPlan, name: str, wanted: set[str], path: tuple[str, ...]) -> Iterator[Broken]:
+    """Machines the list at `path` of a chart's values lacks, and a chart that is not there; a chart without a list uses its own."""
+    charts = [(index, release) for index, release in enumerate(plan.releases) if release.name == name]
+    if wanted and not charts:
+        yield Broken(At() / "releases", f"add {name}", f"it is not installed, and {', '.join(sorted(wanted))} need it")
+    for index, chart in charts:
+        listed = _value(chart, path)
+        missing = sorted(wanted - set(listed)) if listed is not None else []
+        if missing:
+            at = At(("releases", index, "values", *path))
+            yield Broken(at, f"add {', '.join(missing)}", f"it lists {', '.join(listed or ()) or 'none'}")
+
+
+def _value(chart: ReleaseWant, path: tuple[str, ...]) -> Iterable[str] | None:
+    found = chart.values
+    for key in path:
+        found = found.get(key) if isinstance(found, dict) else None
+    return found

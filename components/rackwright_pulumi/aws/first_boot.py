@@ -1,0 +1,56 @@
+"""User data of a pool's machines, in the form that the family of their image reads."""
+
+import base64
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pulumi import Input, Output
+from rackwright.compile.wants import PoolWant
+
+from rackwright_pulumi.aws.bottlerocket import bottlerocket_settings
+from rackwright_pulumi.aws.joining import Joining
+from rackwright_pulumi.aws.node_config import node_config
+from rackwright_pulumi.aws.ubuntu import ubuntu_script
+from rackwright_pulumi.unsupported import Unsupported
+
+FORMS: dict[str, Callable[[PoolWant, Any], str]] = {
+    "al2023": node_config,
+    "bottlerocket": bottlerocket_settings,
+    "ubuntu": ubuntu_script,
+}
+"""Family to the writer of its user data. An image of EKS itself gets what EKS adds; one's own gets everything."""
+LIMIT_BYTES = 16 * 1024
+"""https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-add-user-data.html"""
+
+
+def family_of(want: PoolWant) -> str:
+    """The family of the pool's image. Raises Unsupported for one whose first boot is not known, and for EKS images that do not exist."""
+    family, at = want.image.partition("-")[0], f"pools[{want.name}].image"
+    if family not in FORMS:
+        raise Unsupported(want.image, at, ", ".join(FORMS))
+    if family == "ubuntu" and not want.image_id:
+        raise Unsupported("an image of Ubuntu that EKS makes", at, "a pool with image_id, or al2023")
+    return family
+
+
+def user_data(want: PoolWant, args: Mapping[str, Any]) -> Input[str] | None:
+    """Base64, or nothing where the defaults serve. `args`: AwsPoolArgs; an image of one's own needs its cluster.
+
+    Raises Unsupported when it is larger than EC2 takes, or the cluster is not described.
+    """
+    form = FORMS[family_of(want)]
+    if not want.image_id:
+        text = form(want, None)
+        return _encoded(want, text) if text else None
+    described = [args.get(key) for key in ("cluster_name", "cluster_endpoint", "cluster_certificate", "service_cidr")]
+    if None in described:
+        at = f"pools[{want.name}].image_id"
+        raise Unsupported("an image of one's own whose cluster is not described", at, "cluster_endpoint, cluster_certificate, service_cidr")
+    return Output.all(*described).apply(lambda known: _encoded(want, form(want, Joining(*known))))
+
+
+def _encoded(want: PoolWant, text: str) -> str:
+    raw = text.encode()
+    if len(raw) > LIMIT_BYTES:
+        raise Unsupported(f"{len(raw):,} bytes of user data", f"pools[{want.name}].labels", f"{LIMIT_BYTES:,} bytes or less")
+    return base64.b64encode(raw).decode()
