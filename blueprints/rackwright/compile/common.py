@@ -3,7 +3,17 @@
 from dataclasses import replace
 
 from rackwright.compile.draft import Draft
-from rackwright.compile.wants import ClusterWant, Existing, FromStack, IdentityWant, KeyWant, NetworkWant, PlaceWant, StackPlan
+from rackwright.compile.wants import (
+    ClusterWant,
+    Existing,
+    FromStack,
+    IdentityWant,
+    KeyWant,
+    ManifestWant,
+    NetworkWant,
+    PlaceWant,
+    StackPlan,
+)
 from rackwright.spec.blueprint import ExistingCluster
 from rackwright.spec.infra import Roles, StackOutput
 
@@ -21,6 +31,7 @@ def common(draft: Draft, plan: StackPlan) -> StackPlan:
         key=_key(draft, plan.key),
         identities=tuple(_identity(draft, want) for want in plan.identities),
         cluster=_cluster(draft, plan.cluster) if plan.cluster else None,
+        manifests=plan.manifests if draft.spec.blueprint.safety.network_policies else _without(plan.manifests, "NetworkPolicy"),
         protected=draft.spec.blueprint.safety.deletion_protection,
     )
 
@@ -69,3 +80,9 @@ def _cluster(draft: Draft, want: ClusterWant) -> ClusterWant:
         node_role_arn=existing(roles.nodes),
         audit_logs=draft.spec.blueprint.safety.audit_logs,
     )
+
+
+def _without(manifests: tuple[ManifestWant, ...], kind: str) -> tuple[ManifestWant, ...]:
+    """All of a kind left out, and waited for by nobody. Of policies all go: one that allows something denies the rest to its pods."""
+    gone = {want.key for want in manifests if want.body["kind"] == kind}
+    return tuple(replace(want, after=tuple(key for key in want.after if key not in gone)) for want in manifests if want.key not in gone)

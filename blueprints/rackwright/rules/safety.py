@@ -1,4 +1,4 @@
-"""What must not happen silently: secrets in plain text, machines that run on."""
+"""What must not happen silently: secrets in plain text, machines that run on, protections that are off."""
 
 import re
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from typing import Any
 
 from rackwright.compile.wants import Kind, StackPlan
 from rackwright.problems import At, Level
-from rackwright.rules.registry import Broken, rule
+from rackwright.rules.registry import Broken, manifests, pools, rule
 
 TOKENS = re.compile(
     r"AKIA[0-9A-Z]{16}"  # AWS access key
@@ -18,6 +18,99 @@ TOKENS = re.compile(
 SECRET_NAME = re.compile(r"(PASSWORD|SECRET|TOKEN|API_?KEY|ACCESS_?KEY|CREDENTIAL)S?$", re.IGNORECASE)
 NO_SECRET = re.compile(r"TOKENS$")
 """Counts of tokens (MAX_TOKENS) are no secrets."""
+
+
+ACTIVATE = "https://docs.aws.amazon.com/awsaccountbilling/latest/aboutv2/activating-tags.html"
+OWNED = {
+    "owner": ("owner",),
+    "cost centre": ("cost-centre", "cost_centre", "cost-center", "cost_center", "costcentre", "costcenter"),
+}
+"""What a bill and an orphan are traced by, and the keys it goes by, in lower case."""
+BUYING = ("CapacityBlockReservation", "FutureReservation", "CapacityReservation")
+
+
+@rule("R-30", Level.WARNING, ACTIVATE)
+def somebody_answers_for_it(plan: StackPlan) -> Iterator[Broken]:
+    """Whatever is left over is traced by its tags: an owner, and a cost centre where several pay."""
+    if plan.place.cloud != "aws":
+        return
+    keys = {key.lower() for key, _ in plan.tags}
+    for what, names in OWNED.items():
+        if not keys & {*names}:
+            yield Broken(At() / "tags", f"give the spec tags: {{{names[0]}: ...}}", f"there is no {what}")
+
+
+@rule("R-31", Level.WARNING, "https://docs.aws.amazon.com/vpc/latest/userguide/flow-logs.html")
+def traffic_is_logged(plan: StackPlan) -> Iterator[Broken]:
+    """Without flow logs nobody can say afterwards who talked to whom."""
+    if plan.place.cloud == "aws" and not plan.network.existing_id and not plan.network.flow_logs:
+        yield Broken(At() / "network" / "flow_logs", "leave blueprint.safety.flow_logs out")
+
+
+@rule("R-32", Level.WARNING, "https://docs.aws.amazon.com/eks/latest/userguide/control-plane-logs.html")
+def the_api_is_audited(plan: StackPlan) -> Iterator[Broken]:
+    """Without audit logs nobody can say afterwards who asked what of the cluster."""
+    if plan.place.cloud == "aws" and plan.cluster and not plan.cluster.existing and not plan.cluster.audit_logs:
+        yield Broken(At() / "cluster" / "audit_logs", "leave blueprint.safety.audit_logs out")
+
+
+@rule("R-33", Level.WARNING, "https://docs.aws.amazon.com/vpc/latest/privatelink/privatelink-access-aws-services.html")
+def services_are_reached_privately(plan: StackPlan) -> Iterator[Broken]:
+    """Without endpoints calls of AWS services leave the network, and every image and object is paid for at the NAT gateway."""
+    if plan.place.cloud == "aws" and not plan.network.existing_id and not plan.network.private_endpoints:
+        yield Broken(At() / "network" / "private_endpoints", "leave blueprint.safety.private_endpoints out")
+
+
+@rule("R-34", Level.WARNING, "https://kubernetes.io/docs/concepts/services-networking/network-policies/")
+def pods_are_kept_apart(plan: StackPlan) -> Iterator[Broken]:
+    """Without a policy that denies the rest, every pod of the cluster reaches every other."""
+    inside = plan.place.cloud == "aws" and plan.kind is not Kind.BOX and "workloads" in plan.layers
+    if inside and not [*manifests(plan, "NetworkPolicy")]:
+        yield Broken(At() / "manifests", "leave blueprint.safety.network_policies out")
+
+
+@rule("V-113", Level.WARNING, "https://www.pulumi.com/docs/iac/concepts/resources/options/protect/")
+def data_is_protected(plan: StackPlan) -> Iterator[Broken]:
+    """What holds data, and the cluster, should refuse to be deleted until a teardown."""
+    if not plan.protected:
+        yield Broken(At() / "protected", "leave blueprint.safety.deletion_protection out")
+
+
+@rule("R-35", Level.WARNING)
+def idle_machines_are_told_of(plan: StackPlan) -> Iterator[Broken]:
+    """Accelerators that do nothing cost what they cost when they work; somebody should hear of it."""
+    managed = any(pool.role == "accelerator" and pool.provisioner == "managed" for pool in plan.pools)
+    if plan.guard and managed and plan.guard.idle_minutes is None:
+        yield Broken(At() / "guard" / "idle_minutes", "leave blueprint.safety.idle_alarm out")
+
+
+@rule("R-36", Level.WARNING, ACTIVATE)
+def somebody_is_told(plan: StackPlan) -> Iterator[Broken]:
+    """A budget, an alarm and a reminder are worth as much as the people they reach."""
+    guard = plan.guard
+    if guard and not guard.emails and (guard.budget_usd_per_month is not None or guard.idle_minutes is not None or guard.reminders):
+        yield Broken(At() / "guard" / "emails", "give blueprint.notify an address, or subscribe to the topic")
+
+
+@rule("R-37", Level.WARNING)
+def a_budget_watches(plan: StackPlan) -> Iterator[Broken]:
+    """Without a goal for the cost there is no budget whose alarm says that more is spent than was meant."""
+    if plan.guard and plan.guard.budget_usd_per_month is None:
+        yield Broken(At() / "guard" / "budget_usd_per_month", "give the spec goals.max_cost")
+
+
+@rule("V-110", Level.ERROR, "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-blocks-purchase.html")
+def nothing_is_bought_by_the_way(plan: StackPlan) -> Iterator[Broken]:
+    """Capacity is bought by a person, never by an update: a block or reservation is used by its id."""
+    for at, pool in pools(plan):
+        bought = pool.capacity.mode in ("capacity-block", "reservation", "calendar")
+        if plan.place.cloud == "aws" and bought and not (pool.capacity.reservation_id or pool.capacity.group_arn):
+            yield Broken(at / "capacity", "name the block or reservation that you have", f"{pool.capacity.mode} without an id")
+    box = plan.box
+    if plan.place.cloud == "aws" and box and box.capacity.mode in ("capacity-block", "reservation") and not box.capacity.reservation_id:
+        yield Broken(At() / "box" / "capacity", "name the block or reservation that you have", f"{box.capacity.mode} without an id")
+    for at, manifest in manifests(plan, *BUYING):
+        yield Broken(at / "kind", "leave it out", manifest.body["kind"])
 
 
 @rule("V-112", Level.WARNING)

@@ -1,15 +1,13 @@
 """Disks, file systems and buckets: sizes and speeds that are sold."""
 
+import re
 from collections.abc import Iterator
 
 from rackwright.catalog.read import Catalog
 from rackwright.compile.wants import DiskWant, StackPlan
 from rackwright.problems import At, Level
 from rackwright.rules.registry import Broken, accelerators, pools, rule
-from rackwright.units import GIB
 
-LUSTRE_GUIDE = "https://docs.aws.amazon.com/fsx/latest/LustreGuide/ssd-storage.html"
-PERSISTENT_TIERS = (125, 250, 500, 1000)
 GP3_LEAST_IOPS, GP3_MOST_IOPS, GP3_MOST_MIB_S, GP3_IOPS_PER_MIB_S, GP3_IOPS_PER_GIB = 3000, 80000, 2000, 4, 500
 GP3_MOST_GIB = 64 * 1024
 """gp3, AWS EBS documentation of 2025-09."""
@@ -28,7 +26,20 @@ def disks_are_sold_so(plan: StackPlan) -> Iterator[Broken]:
         if not GP3_LEAST_IOPS <= iops <= most_iops:
             yield Broken(at / "iops", f"between {GP3_LEAST_IOPS} and {most_iops}", f"got {iops} on {disk.size_gib} GiB")
         if mib_s > min(GP3_MOST_MIB_S, iops / GP3_IOPS_PER_MIB_S):
-            yield Broken(at / "throughput_mib_s", "raise iops, or ask for less", f"{mib_s} MiB/s with {iops} IOPS")
+            fix = f"take {min(GP3_MOST_MIB_S, iops // GP3_IOPS_PER_MIB_S)}, or raise iops to {mib_s * GP3_IOPS_PER_MIB_S}"
+            yield Broken(at / "throughput_mib_s", fix, f"{mib_s} MiB/s with {iops} IOPS")
+
+
+@rule("V-42", Level.WARNING, "https://docs.aws.amazon.com/autoscaling/ec2/userguide/key-policy-requirements-EBS-encryption.html")
+def disks_can_be_decrypted(plan: StackPlan) -> Iterator[Broken]:
+    """Machines of an Auto Scaling group die with Client.InternalError unless its service role may use the key of their disks."""
+    if plan.place.cloud != "aws" or not plan.pools:
+        return
+    if plan.key.existing_arn:
+        fix = "let AWSServiceRoleForAutoScaling use it and make grants, then acknowledge this"
+        yield Broken(At() / "key" / "existing_arn", fix, "the policy of a key that exists is not seen here")
+    elif "disks" not in plan.key.serves:
+        yield Broken(At() / "key" / "serves", "add disks", "the key serves no disks", Level.ERROR)
 
 
 @rule("V-43", Level.ERROR)
@@ -42,43 +53,14 @@ def local_disks_exist(plan: StackPlan) -> Iterator[Broken]:
             yield Broken(at / "local_nvme", "set it to false", f"{name} has none")
 
 
-@rule("V-49", Level.ERROR, LUSTRE_GUIDE)
-def lustre_tier_is_sold(plan: StackPlan) -> Iterator[Broken]:
-    """A persistent Lustre file system on SSD comes with 125, 250, 500 or 1,000 MB/s per TiB."""
-    if plan.lustre and plan.place.cloud == "aws" and plan.lustre.throughput_mb_s_per_tib not in PERSISTENT_TIERS:
-        at = At() / "lustre" / "throughput_mb_s_per_tib"
-        yield Broken(at, "choose one of them", f"got {plan.lustre.throughput_mb_s_per_tib}")
-
-
-@rule("V-50", Level.ERROR, LUSTRE_GUIDE)
-def lustre_size_is_sold(plan: StackPlan) -> Iterator[Broken]:
-    """A Lustre file system on SSD has 1,200 GiB, 2,400 GiB or a multiple of 2,400 GiB."""
-    if plan.lustre is None or plan.place.cloud != "aws" or plan.lustre.rdma:
-        return
-    size = plan.lustre.capacity_gib
-    if size != 1200 and (size <= 0 or size % 2400):
-        yield Broken(At() / "lustre" / "capacity_gib", f"take {max(1, -(-size // 2400)) * 2400}", f"got {size}")
-
-
-@rule("V-51", Level.ERROR, "https://docs.aws.amazon.com/fsx/latest/LustreGuide/efa-file-systems.html")
-def lustre_over_efa(plan: StackPlan) -> Iterator[Broken]:
-    """A file system on EFA needs clients with EFA, and grows in steps of one server."""
-    if plan.lustre is None or not plan.lustre.rdma:
-        return
-    if not any(pool.nics for _, pool in accelerators(plan)):
-        yield Broken(At() / "lustre" / "rdma", "set it to false", "no pool has EFA")
-    tier = Catalog.default().volume_by_name.get(f"fsx-lustre-persistent2-{plan.lustre.throughput_mb_s_per_tib}-efa")
-    if tier and tier.allowed_bytes(plan.lustre.capacity_gib * GIB) != plan.lustre.capacity_gib * GIB:
-        words = f"{plan.lustre.capacity_gib} GiB is no multiple of {(tier.step_bytes or 0) // GIB}"
-        yield Broken(At() / "lustre" / "capacity_gib", "round it up", words)
-
-
-@rule("V-52", Level.ERROR, "https://docs.aws.amazon.com/fsx/latest/LustreGuide/performance.html")
-def lustre_is_where_the_machines_are(plan: StackPlan) -> Iterator[Broken]:
-    """The file system is in the accelerators' zone; crossing zones costs money and time on every read."""
-    for at, pool in accelerators(plan):
-        if plan.lustre and plan.lustre.zone not in pool.zones:
-            yield Broken(At() / "lustre" / "zone", f"use {pool.zones[0]}", f"{plan.lustre.zone}, while {at} is in {', '.join(pool.zones)}")
+@rule("V-58", Level.WARNING, "https://aws.amazon.com/s3/pricing/#Data_transfer")
+def checkpoints_are_near(plan: StackPlan) -> Iterator[Broken]:
+    """Checkpoints that cross regions are paid for by the byte and come late; an existing bucket's region is known by its name alone."""
+    for index, bucket in enumerate(plan.buckets):
+        said = _region_said(bucket.existing_name, plan.place.cloud) if bucket.key == "checkpoints" else ""
+        if said and said != plan.place.region:
+            words = f"{bucket.existing_name} seems to lie in {said}, and the machines are in {plan.place.region}"
+            yield Broken(At() / "buckets" / index / "existing_name", f"name a bucket in {plan.place.region}, or leave it out", words)
 
 
 @rule("V-57", Level.ERROR, "https://cloud.google.com/storage/docs/hns-overview")
@@ -106,3 +88,9 @@ def _disks(plan: StackPlan) -> Iterator[tuple[At, DiskWant]]:
     if plan.box and plan.box.data:
         yield At() / "box" / "data", plan.box.data
     yield from ((at / "disk", pool.disk) for at, pool in pools(plan))
+
+
+def _region_said(bucket: str, cloud: str) -> str:
+    """The region that a bucket's name has as a word of its own; empty where it has none."""
+    regions = {row.region for row in Catalog.default().availability if row.cloud == cloud}
+    return next((region for region in regions if re.search(rf"(?<![a-z0-9]){region}(?![a-z0-9])", bucket)), "")

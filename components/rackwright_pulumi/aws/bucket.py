@@ -8,7 +8,9 @@ from pulumi_aws.s3.bucket_lifecycle_configuration import (
     BucketLifecycleConfiguration,
     BucketLifecycleConfigurationRuleAbortIncompleteMultipartUploadArgs,
     BucketLifecycleConfigurationRuleArgs,
+    BucketLifecycleConfigurationRuleExpirationArgs,
     BucketLifecycleConfigurationRuleFilterArgs,
+    BucketLifecycleConfigurationRuleNoncurrentVersionExpirationArgs,
 )
 from pulumi_aws.s3.bucket_policy import BucketPolicy
 from pulumi_aws.s3.bucket_public_access_block import BucketPublicAccessBlock
@@ -39,13 +41,13 @@ class Place:
         return Output.concat("s3://", self.name, f"/{self.prefix}" if self.prefix else "")
 
 
-def bucket(kin: Kin, want: BucketWant, kms_key_arn: Input[str], protect: bool) -> Place:
+def bucket(kin: Kin, want: BucketWant, kms_key_arn: Input[str], protect: bool, delete_data: bool) -> Place:
     """An existing bucket is used as it is; a new one starts private, versioned and encrypted."""
     if want.existing_name:
         return Place(Output.from_input(want.existing_name), Output.from_input(f"arn:aws:s3:::{want.existing_name}"), want.prefix)
     made = Bucket(
         kin.name(want.key),
-        force_destroy=not protect,
+        force_destroy=delete_data,
         tags=kin.tagged(want.key),
         opts=kin.opts(protect=protect),
         **fitting("bucket", kin.name(want.key), NAME_LIMIT),
@@ -82,11 +84,20 @@ def _encryption(kin: Kin, want: BucketWant, made: Bucket, kms_key_arn: Input[str
 
 
 def _lifecycle(kin: Kin, want: BucketWant, made: Bucket) -> None:
+    """Nothing that is current is ever removed. A delete marker without versions behind it only slows listings down."""
+    everything = BucketLifecycleConfigurationRuleFilterArgs(prefix="")
     abort = BucketLifecycleConfigurationRuleAbortIncompleteMultipartUploadArgs(days_after_initiation=want.abort_upload_days)
-    rule = BucketLifecycleConfigurationRuleArgs(
-        id="abort-uploads",
-        status="Enabled",
-        filter=BucketLifecycleConfigurationRuleFilterArgs(prefix=""),
-        abort_incomplete_multipart_upload=abort,
-    )
-    BucketLifecycleConfiguration(kin.name(want.key, "lifecycle"), bucket=made.bucket, rules=[rule], opts=kin.opts())
+    rules = [
+        BucketLifecycleConfigurationRuleArgs(
+            id="abort-uploads", status="Enabled", filter=everything, abort_incomplete_multipart_upload=abort
+        )
+    ]
+    if want.versioned:
+        old = BucketLifecycleConfigurationRuleNoncurrentVersionExpirationArgs(noncurrent_days=want.old_versions_days)
+        markers = BucketLifecycleConfigurationRuleExpirationArgs(expired_object_delete_marker=True)
+        rules.append(
+            BucketLifecycleConfigurationRuleArgs(
+                id="old-versions", status="Enabled", filter=everything, noncurrent_version_expiration=old, expiration=markers
+            )
+        )
+    BucketLifecycleConfiguration(kin.name(want.key, "lifecycle"), bucket=made.bucket, rules=rules, opts=kin.opts())

@@ -114,7 +114,7 @@ def _system(kin: Kin, want: LustreWant, args: Mapping[str, Any], group: Security
         security_group_ids=[group.id, *([args["fabric_group_id"]] if want.rdma else [])],
         automatic_backup_retention_days=0 if linked else want.backup_days,
         copy_tags_to_backups=True,
-        skip_final_backup=linked or args["teardown"],
+        skip_final_backup=linked or args.get("delete_data", args["teardown"]),
         log_configuration=LustreFileSystemLogConfigurationArgs(level="WARN_ERROR", destination=logs.arn),
         tags=kin.tagged("lustre"),
         opts=kin.opts(

@@ -16,13 +16,15 @@ from rackwright_pulumi.aws.tags import Kin
 class AwsStorageArgs(TypedDict):
     """buckets: tuple of BucketWant. lustre: LustreWant, with the network it lives in (the first subnet) and its clients' security groups.
 
-    fabric_group_id: the fabric's own group, for a file system that speaks RDMA.
+    fabric_group_id: the fabric's own group, for a file system that speaks RDMA. teardown lifts the protection, and lets full buckets and
+    the file system go without a last backup; delete_data says the latter apart.
     """
 
     buckets: PartInput
     kms_key_arn: Input[str]
     tags: Mapping[str, str]
     teardown: bool
+    delete_data: NotRequired[bool]
     lustre: NotRequired[PartInput | None]
     vpc_id: NotRequired[Input[str]]
     subnet_ids: NotRequired[Sequence[Input[str]]]
@@ -40,7 +42,8 @@ class AwsStorage(pulumi.ComponentResource):
         super().__init__("rackwright:index:AwsStorage", name, None, opts)
         kin = Kin(self, name, args["tags"])
         wants = part(tuple[BucketWant, ...], args["buckets"])
-        self.buckets: dict[str, Place] = {want.key: bucket(kin, want, args["kms_key_arn"], not args["teardown"]) for want in wants}
+        protect, delete_data = not args["teardown"], args.get("delete_data", args["teardown"])
+        self.buckets: dict[str, Place] = {want.key: bucket(kin, want, args["kms_key_arn"], protect, delete_data) for want in wants}
         self.bucket_names = Output.all(**{key: place.name for key, place in self.buckets.items()})
         want = part(LustreWant, args.get("lustre"))
         self.lustre = lustre(kin, want, args, self.buckets) if want else None

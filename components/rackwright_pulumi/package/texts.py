@@ -65,6 +65,7 @@ INPUTS = {
     "diskKeyId": "The key that encrypts the nodes' disks.",
     "nodeAccount": "Service account of the nodes, by email.",
     "guard": _PART.format("guard"),
+    "deleteData": "Whether full buckets may be deleted, and the file system without a last backup; as `teardown` when left out.",
     "stack": "The plan's name, which is the value of the tag the budget counts by.",
     "groups": "Auto Scaling groups whose machines should not idle, by the pool's name.",
     "workloadPool": "Workload identity pool of the cluster.",

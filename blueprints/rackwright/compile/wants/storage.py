@@ -13,6 +13,8 @@ class BucketWant:
     versioned: bool = True
     hierarchical: bool = False
     abort_upload_days: int = 7
+    old_versions_days: int = 30
+    """Versions that were replaced or deleted are kept so long; their number would grow with every checkpoint."""
 
 
 @dataclass(frozen=True)
