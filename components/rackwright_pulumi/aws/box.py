@@ -88,7 +88,7 @@ def _data_volume(kin: Kin, want: DiskWant, zone: str, args: AwsBoxArgs, machine:
         encrypted=True,
         kms_key_id=args["kms_key_arn"],
         tags=kin.tagged("data"),
-        opts=kin.opts(protect=not args["teardown"]),
+        opts=kin.opts(protect=not args["teardown"], retain_on_delete=not args["teardown"]),
     )
     VolumeAttachment(
         kin.name("data"),
