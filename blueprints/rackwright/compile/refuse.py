@@ -7,12 +7,13 @@ from rackwright.compile.place import zone_of
 from rackwright.compile.versions import NO_BOX_IMAGE
 from rackwright.compile.wants import Kind
 from rackwright.problems import At, Problem
+from rackwright.spec.blueprint import Nodes
 from rackwright.spec.infra import StackOutput
 from rackwright.spec.workload import Serve
 
 MACHINES = {
     Kind.BOX: ("gpu", "neuron", "cpu"),
-    Kind.TRAINING_CLUSTER: ("gpu",),
+    Kind.TRAINING_CLUSTER: ("gpu", "neuron"),
     Kind.INFERENCE_FLEET: ("gpu",),
     Kind.TPU_POD: ("tpu",),
 }
@@ -22,7 +23,7 @@ WORKLOAD = At() / "workloads" / 0
 
 def refusals(draft: Draft, kind: Kind) -> list[Problem]:
     """Every reason why `kind` cannot be built from the draft; empty when it can."""
-    return [*_machine(draft, kind), *_workload(draft, kind), *_fleet(draft, kind), *_network(draft, kind)]
+    return [*_machine(draft, kind), *_workload(draft, kind), *_fleet(draft, kind), *_nodes(draft, kind), *_network(draft, kind)]
 
 
 def _machine(draft: Draft, kind: Kind) -> Iterator[Problem]:
@@ -36,7 +37,7 @@ def _machine(draft: Draft, kind: Kind) -> Iterator[Problem]:
     elif draft.spec.blueprint.ssh_from != "nobody":
         reason = f"SSH opens on a box, and this is a {kind}"
         yield Problem("C-ssh", reason, At() / "blueprint" / "ssh_from", "leave it out; a node is reached through Session Manager")
-    if draft.spec.blueprint.storage == "lustre" and kind is not Kind.TRAINING_CLUSTER:
+    if draft.spec.blueprint.storage not in ("auto", "none") and kind is not Kind.TRAINING_CLUSTER:
         fix = "leave it at auto: a bucket is used"
         yield Problem("C-storage", f"this release has no Lustre on a {kind}", At() / "blueprint" / "storage", fix)
 
@@ -72,11 +73,22 @@ def _fleet(draft: Draft, kind: Kind) -> Iterator[Problem]:
     if workload.scale_to_zero or workload.min_replicas == 0:
         reason = "a fleet at zero replicas needs a signal from something that stays up, and the server's own queue vanishes with its pods"
         yield Problem("V-92", reason, WORKLOAD / "scale_to_zero", "leave min_replicas at 1 or more")
-    if draft.candidate.parallelism.accelerators > draft.candidate.accelerators_per_node:
+    if draft.candidate.cloud != "aws" and draft.candidate.parallelism.accelerators > draft.candidate.accelerators_per_node:
         reason = f"this release serves replicas that fit one machine, and one needs {draft.candidate.parallelism.accelerators} accelerators"
         yield Problem("C-wide-replica", reason, WORKLOAD, "pin a machine with as many, or quantize the weights")
     if workload.engine not in ("auto", "vllm"):
         yield Problem("C-engine", f"this release runs vLLM, not {workload.engine}", WORKLOAD / "engine", "leave it at auto")
+
+
+def _nodes(draft: Draft, kind: Kind) -> Iterator[Problem]:
+    nodes, at, machine = draft.spec.blueprint.nodes, At() / "blueprint" / "nodes", draft.machine
+    if kind is Kind.BOX and nodes != Nodes():
+        yield Problem("C-node-setup", "a box is no node of a cluster, and has an image of its own", at, "leave it out, or ask for a cluster")
+    if kind is Kind.TRAINING_CLUSTER and nodes.provisioner == "karpenter":
+        reason = "machines that train together start together, in node groups: Karpenter makes them one by one"
+        yield Problem("C-provisioner", reason, at / "provisioner", "leave it at auto")
+    if kind is not Kind.BOX and nodes.devices == "dra" and not machine.efa_interfaces:
+        yield Problem("C-devices", f"{machine.name} has no EFA interfaces to claim", at / "devices", "leave it at plugin")
 
 
 def _network(draft: Draft, kind: Kind) -> Iterator[Problem]:

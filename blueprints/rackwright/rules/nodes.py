@@ -111,6 +111,14 @@ def ultra_servers_need_more(plan: StackPlan) -> Iterator[Broken]:
             yield Broken(at / "machine", "pin p6-b200.48xlarge or p6-b300.48xlarge", f"{pool.name} is made of {pool.machine}")
 
 
+@rule("R-44", Level.ERROR, "https://karpenter.sh/docs/concepts/nodeclasses/")
+def karpenter_starts_from_al2023(plan: StackPlan) -> Iterator[Broken]:
+    """Disks and first boot of Karpenter's machines are written for AL2023 in this release; other families read neither."""
+    for at, pool in _eks(plan):
+        if pool.provisioner == "karpenter" and family_of(pool.image) != "al2023":
+            yield Broken(at / "image", "use the family al2023, or the provisioner managed", f"{pool.name} has {pool.image!r}")
+
+
 def _eks(plan: StackPlan) -> Iterator[tuple[At, PoolWant]]:
     yield from pools(plan) if plan.place.cloud == "aws" else ()
 

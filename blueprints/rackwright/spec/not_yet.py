@@ -112,14 +112,14 @@ TABLE = (
     NotYet("N-11", "an engine other than vLLM", _engine, "use auto or vllm"),
     NotYet("N-12", "sizing from a measured run", _measured, "leave it out: published runs are used"),
     NotYet("N-13", "a file of own prices", _price_file, "say what your contract saves in pricing.discounts"),
-    NotYet("N-14", "blueprint.nodes", _blueprint("nodes", Nodes()), "leave it out"),
-    NotYet("N-15", "a switch of blueprint.safety", _blueprint("safety", Safety()), "leave it out"),
+    NotYet("N-14", "blueprint.nodes outside AWS", _elsewhere("nodes", Nodes()), "leave it out"),
+    NotYet("N-15", "a switch of blueprint.safety outside AWS", _elsewhere("safety", Safety()), "leave it out"),
     NotYet("N-16", "blueprint.notify outside AWS", _elsewhere("notify", ()), "leave it out"),
     NotYet("N-17", "ssh_from of anything but a box", _ssh, "leave it out, and use Session Manager"),
     NotYet("N-18", "roles and keys that exist", _place("role", "permissions_boundary", "roles", "key"), "leave it out: they are made"),
     NotYet("N-19", "addresses of one's own", _network_cidr, "leave it out"),
     NotYet("N-20", "pools of one's own outside AWS", _pools, "leave it at auto"),
-    NotYet("N-21", "a described file system", _blueprint("storage", "auto", "none", "lustre"), "write `lustre`"),
+    NotYet("N-21", "a described file system outside AWS", _elsewhere("storage", "auto", "none", "lustre"), "write `lustre`"),
 )
 
 
