@@ -70,5 +70,8 @@ def provider(place: PlaceWant) -> pulumi.ProviderResource:
 
 
 def _secrets(decided: Decided) -> dict[str, pulumi.Input[str]]:
+    """Only workloads read secrets, so a stack of other layers needs none in its configuration."""
+    if "workloads" not in decided.plan.layers:
+        return {}
     config = pulumi.Config("rackwright")
     return {name: config.require_secret(entry.config) for name, entry in decided.spec.secrets.items()}

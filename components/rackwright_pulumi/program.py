@@ -1,12 +1,13 @@
 """What the Pulumi program is asked to do: config and decision, before anything is built."""
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 
 import pulumi
 from rackwright.catalog import Catalog
-from rackwright.compile.wants import StackPlan
+from rackwright.compile.wants import LAYERS, StackPlan
 from rackwright.cost import Bill, bill, check_budget
 from rackwright.decision import Decision, choose, compiled, decision_path, read_decision, renewal
 from rackwright.errors import UserError
@@ -23,18 +24,24 @@ from rackwright_pulumi.teardown import BY_HAND, standing
 
 @dataclass(frozen=True)
 class Settings:
-    """Config of one stack. teardown lifts every protection; simulated: the providers are the simulated cloud's; today: the clock."""
+    """Config of one stack. teardown lifts every protection; simulated: the providers are the simulated cloud's; today: the clock.
+
+    layers: those this stack builds, none named: the plan's own; below: the stack that exports those under them.
+    """
 
     spec_path: Path
     today: date
     teardown: bool = False
     simulated: bool = False
     preview: bool = False
+    layers: tuple[str, ...] = ()
+    below: str = ""
 
     @staticmethod
     def from_config(root: Path) -> "Settings":
         """`rackwright:spec` (default stacks/<stack>.yaml), `rackwright:teardown`, `rackwright:simulated`, `rackwright:today`.
 
+        `rackwright:layers` ("operators,workloads", or a list) and `rackwright:below` ("organization/project/stack") for a stack of some layers.
         Raises pulumi.RunError on a value that cannot be read.
         """
         config = pulumi.Config("rackwright")
@@ -44,6 +51,8 @@ class Settings:
             teardown=config.get_bool("teardown") or False,
             simulated=config.get_bool("simulated") or False,
             preview=pulumi.runtime.is_dry_run(),
+            layers=_layers(config.get("layers")),
+            below=config.get("below") or "",
         )
 
 
@@ -52,6 +61,15 @@ def _day(text: str | None) -> date:
         return date.fromisoformat(text) if text else date.today()
     except ValueError:
         raise pulumi.RunError(f"rackwright:today is {text!r}; write a date such as 2026-11-21, or leave it out") from None
+
+
+def _layers(text: str | None) -> tuple[str, ...]:
+    """Names in a list of JSON, which Pulumi makes of a list in its file, or between commas; in their own order whatever the text's."""
+    named = {name for name in re.split(r'[\s,\[\]"]+', text or "") if name}
+    unknown = named - set(LAYERS)
+    if unknown:
+        raise pulumi.RunError(f"rackwright:layers names {', '.join(sorted(unknown))}; layers are {', '.join(LAYERS)}")
+    return tuple(layer for layer in LAYERS if layer in named)
 
 
 @dataclass(frozen=True)
@@ -88,6 +106,7 @@ def _decide(settings: Settings) -> Decided:
     path = decision_path(settings.spec_path)
     decision, recorded = standing(spec, path, settings.today) if settings.teardown else _decision(spec, path, settings)
     plan = compiled(decision, spec, settings.today)
+    plan = replace(plan, layers=settings.layers or plan.layers, below=settings.below)
     costs = bill(plan, decision.fit, spec, Catalog.default())
     if not settings.teardown:
         rules = check(plan, [entry.rule for entry in spec.acknowledge])

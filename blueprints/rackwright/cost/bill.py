@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rackwright.catalog.read import Catalog
-from rackwright.compile.wants import Kind, StackPlan
+from rackwright.compile.wants import Kind, StackPlan, machine_layer
 from rackwright.cost import network, storage
 from rackwright.cost.line import Line, hourly, monthly
 from rackwright.cost.prices import fee_price, machine_price
@@ -48,12 +48,16 @@ def bill(stack: StackPlan, fit: Fit, spec: Spec, catalog: Catalog) -> Bill:
 
 
 def _lines(stack: StackPlan, fit: Fit, spec: Spec, catalog: Catalog, hours: float) -> Iterator[Line]:
-    yield _accelerators(fit)
-    yield from _system(stack, spec, catalog, hours)
-    yield from _control_plane(stack, catalog, hours)
-    yield from network.lines(stack, fit, catalog, hours)
+    """Only of the layers this stack builds, and of what does not exist already."""
+    if machine_layer(stack) in stack.layers:
+        yield _accelerators(fit)
+        yield from _system(stack, spec, catalog, hours)
+        yield from _control_plane(stack, catalog, hours)
+    if "base" in stack.layers:
+        yield from network.lines(stack, fit, catalog, hours)
     yield from storage.lines(stack, fit, spec, catalog, hours)
-    yield monthly("encryption key", 1, "key", fee_price(catalog, "kms-key", stack.place, "month"), hours)
+    if "base" in stack.layers and not stack.key.existing_arn:
+        yield monthly("encryption key", 1, "key", fee_price(catalog, "kms-key", stack.place, "month"), hours)
 
 
 def _accelerators(fit: Fit) -> Line:
@@ -83,6 +87,6 @@ def _system(stack: StackPlan, spec: Spec, catalog: Catalog, hours: float) -> Ite
 
 
 def _control_plane(stack: StackPlan, catalog: Catalog, hours: float) -> Iterator[Line]:
-    if stack.kind is not Kind.BOX:
+    if stack.kind is not Kind.BOX and not (stack.cluster and stack.cluster.existing):
         name = {"aws": "eks-cluster", "gcp": "gke-cluster"}[stack.place.cloud]
         yield hourly("Kubernetes control plane", 1, "cluster", fee_price(catalog, name, stack.place, "hour"), hours)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from rackwright.catalog.read import Catalog
-from rackwright.compile.wants import DiskWant, PlaceWant, StackPlan
+from rackwright.compile.wants import DiskWant, PlaceWant, StackPlan, machine_layer
 from rackwright.cost.line import Line, by_use, monthly
 from rackwright.cost.prices import fee_price, volume_price
 from rackwright.sizing.plan import Fit
@@ -18,17 +18,19 @@ GP3_FREE_IOPS, GP3_FREE_MIB_S = 3000, 125
 
 
 def lines(stack: StackPlan, fit: Fit, spec: Spec, catalog: Catalog, hours: float) -> Iterator[Line]:
-    if stack.lustre:
+    base, machines = "base" in stack.layers, machine_layer(stack) in stack.layers
+    if stack.lustre and base:
         name = f"fsx-lustre-persistent2-{stack.lustre.throughput_mb_s_per_tib}{'-efa' if stack.lustre.rdma else ''}"
         what = f"Lustre file system, {stack.lustre.throughput_mb_s_per_tib} MB/s per TiB"
         yield monthly(what, stack.lustre.capacity_gib, "GiB", volume_price(catalog, name, stack.place), hours)
-    if stack.box:
+    if stack.box and machines:
         yield from _disk("root disk", stack.box.root, 1, stack.place, catalog, hours)
         yield from _disk("data disk", stack.box.data, 1, stack.place, catalog, hours) if stack.box.data else ()
-    for pool in stack.pools:
+    for pool in stack.pools if machines else ():
         nodes = pool.nodes_start if pool.role == "system" else fit.candidate.nodes // max(1, fit.candidate.slices)
         yield from _disk(f"disks of {pool.name}", pool.disk, nodes, stack.place, catalog, hours)
-    yield from _buckets(stack, spec, catalog, hours)
+    if base:
+        yield from _buckets(stack, spec, catalog, hours)
 
 
 def _disk(what: str, disk: DiskWant, count: int, place: PlaceWant, catalog: Catalog, hours: float) -> Iterator[Line]:

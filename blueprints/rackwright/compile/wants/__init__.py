@@ -28,7 +28,16 @@ from rackwright.compile.wants.cluster import AddonWant, ClusterWant, KarpenterWa
 from rackwright.compile.wants.machines import BoxWant, CapacityWant, NicWant, PoolWant, TaintWant
 from rackwright.compile.wants.network import NetworkWant, SubnetWant
 from rackwright.compile.wants.place import Grant, GuardWant, IdentityWant, KeyWant, PlaceWant
-from rackwright.compile.wants.plan import LAYERS, STACK_PLAN_VERSION, FabricExpectation, StackPlan, VersionPins, layers_below
+from rackwright.compile.wants.plan import (
+    LAYERS,
+    STACK_PLAN_VERSION,
+    FabricExpectation,
+    StackPlan,
+    VersionPins,
+    layers_below,
+    machine_layer,
+    used_layers,
+)
 from rackwright.compile.wants.refs import REFS, Existing, FromStack, Kind, format_refs, ref
 from rackwright.compile.wants.storage import BucketWant, DiskWant, LustreWant
 
@@ -64,5 +73,7 @@ __all__ = [
     "VersionPins",
     "format_refs",
     "layers_below",
+    "machine_layer",
     "ref",
+    "used_layers",
 ]

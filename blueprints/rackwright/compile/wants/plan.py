@@ -20,10 +20,19 @@ and their namespaces. workloads: team namespaces and manifests. A box is of base
 
 def layers_below(plan: "StackPlan") -> tuple[str, ...]:
     """Layers that must be there already. Operators of a cluster that exists are taken to be there."""
-    lowest = min(LAYERS.index(layer) for layer in plan.layers)
+    lowest = min(LAYERS.index(layer) for layer in plan.layers if layer in used_layers(plan))
     known = ("operators",) if plan.cluster and plan.cluster.existing else ()
-    unused = ("cluster", "operators") if plan.kind is Kind.BOX else known
-    return tuple(layer for layer in LAYERS[:lowest] if layer not in unused)
+    return tuple(layer for layer in LAYERS[:lowest] if layer in used_layers(plan) and layer not in known)
+
+
+def used_layers(plan: "StackPlan") -> tuple[str, ...]:
+    """Layers that its blueprint has."""
+    return ("base", "workloads") if plan.kind is Kind.BOX else LAYERS
+
+
+def machine_layer(plan: "StackPlan") -> str:
+    """The layer that holds the machines."""
+    return "workloads" if plan.kind is Kind.BOX else "cluster"
 
 
 @dataclass(frozen=True)
