@@ -40,7 +40,7 @@ class Amazon:
             "aws:ec2/getSubnets:getSubnets": self.subnets,
             "aws:ec2/getVpc:getVpc": lambda args: self.one(VPC, args),
             "aws:eks/getAddonVersion:getAddonVersion": addon_version,
-            "aws:eks/getCluster:getCluster": lambda args: self.one(EKS, args | {"id": args["name"]}),
+            "aws:eks/getCluster:getCluster": lambda args: self.one(EKS, {"id": args["name"]}),
             "aws:eks/getClusterVersions:getClusterVersions": cluster_versions,
             "aws:servicequotas/getServiceQuota:getServiceQuota": self.quota,
         }

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rackwright_pulumi.simulator.computed import Context
+from rackwright_pulumi.simulator.controllers import controlled, orphaned
 from rackwright_pulumi.simulator.plugins import write_plugins
 from rackwright_pulumi.simulator.provider import SimulatedProvider
 from rackwright_pulumi.simulator.server import STATE_VARIABLE
@@ -120,7 +121,15 @@ class SimulatedCloud:
 
     def resources(self, type: str = "*") -> list[Record]:
         """What programs made and did not delete, oldest first; by shell pattern on the type token."""
-        return [r for r in self.store.all(type) if not r.foreseen]
+        return [r for r in self.store.all(type) if not r.foreseen and not controlled(r)]
+
+    def controlled(self, type: str = "*") -> list[Record]:
+        """What controllers inside clusters made: machines of Karpenter, load balancers, network interfaces."""
+        return [r for r in self.store.all(type) if controlled(r)]
+
+    def leftovers(self) -> list[Record]:
+        """Of those, what was made for something that is gone: nobody will delete it, and its subnet cannot be deleted."""
+        return [r for r in self.controlled() if orphaned(self.store, r)]
 
     def resource(self, type: str, name: str) -> Record:
         """The one resource of this type and logical name. Raises LookupError when there are none or several."""
@@ -130,8 +139,8 @@ class SimulatedCloud:
         return found[0]
 
     def is_empty(self) -> bool:
-        """Whether nothing any program made is left."""
-        return not self.resources()
+        """Whether nothing is left that any program, or a controller in a program's cluster, made."""
+        return not self.resources() and not self.controlled()
 
     def exists(self, type: str, id: str, place: str = "", **state: Any) -> None:
         """Put something there that no program made: a network to adopt, a bucket somebody else owns."""

@@ -4,7 +4,7 @@ import ipaddress
 from collections.abc import Mapping
 from typing import Any
 
-from rackwright_pulumi.simulator import clusters
+from rackwright_pulumi.simulator import clusters, controllers
 from rackwright_pulumi.simulator.computed import Asked
 from rackwright_pulumi.simulator.machines import template_of
 from rackwright_pulumi.simulator.names import place
@@ -48,6 +48,8 @@ def refuse_machines(store: Store, asked: Asked) -> str | None:
 
 def refuse_delete(store: Store, record: Record) -> str | None:
     """The cloud's refusal to delete a resource, None when it agrees."""
+    if record.type.startswith("kubernetes:"):
+        return controllers.refuse_delete(store, record) or None
     inputs = opened(record.inputs)
     protected = PROTECTED.get(record.type)
     if protected and inputs.get(protected[0], protected[1]):
@@ -100,6 +102,7 @@ TAKEN = {
     "aws:iam/role:Role": "EntityAlreadyExists",
     "aws:iam/serviceLinkedRole:ServiceLinkedRole": "InvalidInput: Service role name has been taken in this account",
     "aws:kms/alias:Alias": "AlreadyExistsException",
+    "aws:lb/loadBalancer:LoadBalancer": "DuplicateLoadBalancerName",
     "aws:resourcegroups/group:Group": "BadRequestException",
     "aws:s3/bucket:Bucket": "BucketAlreadyExists",
     "aws:scheduler/schedule:Schedule": "ConflictException",

@@ -49,6 +49,7 @@ NAMES: dict[str, Name] = {
     "aws:iam/rolePolicy:RolePolicy": Name("name", 128, (*ACCOUNT, "role", "name")),
     "aws:iam/serviceLinkedRole:ServiceLinkedRole": Name(unique=(*ACCOUNT, "awsServiceName", "customSuffix")),
     "aws:kms/alias:Alias": Name("name", 256, (*REGION, "name"), prefix="alias/"),
+    "aws:lb/loadBalancer:LoadBalancer": Name("name", 32, (*REGION, "name")),
     "aws:resourcegroups/group:Group": Name("name", 300, (*REGION, "name")),
     "aws:s3/bucket:Bucket": Name("bucket", 63, ("bucket",), lower=True),
     "aws:scheduler/schedule:Schedule": Name("name", 64, (*REGION, "groupName", "name")),

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rackwright_pulumi.simulator import clusters, laws
+from rackwright_pulumi.simulator import clusters, controllers, laws
 from rackwright_pulumi.simulator.computed import Asked, Context, computed
 from rackwright_pulumi.simulator.names import place, unique_key
 from rackwright_pulumi.simulator.references import followers, handles
@@ -45,6 +45,7 @@ class Cloud:
                 record, lacking = self._make(token, name, urn, inputs)
                 self.store.bear(urn)
                 self._add(record)
+                controllers.react(self.store, record)
             if fault or lacking:
                 raise HalfMade(fault or lacking, record.id, record.state)
         return record.id, record.state
@@ -127,6 +128,7 @@ class Cloud:
                     raise Refused(refusal)
                 if record:
                     self._remove(record)
+                    controllers.clear(self.store, record)
 
     def _remove(self, record: Record) -> None:
         for follower in list(followers(self.store, record)):

@@ -11,6 +11,7 @@ VPC, SUBNET, GROUP = "aws:ec2/vpc:Vpc", "aws:ec2/subnet:Subnet", "aws:ec2/securi
 EKS, NODES, ROLE = "aws:eks/cluster:Cluster", "aws:eks/nodeGroup:NodeGroup", "aws:iam/role:Role"
 NETWORK, SUBNETWORK, GKE = "gcp:compute/network:Network", "gcp:compute/subnetwork:Subnetwork", "gcp:container/cluster:Cluster"
 POOL = "gcp:container/nodePool:NodePool"
+TEMPLATE, PLACEMENT = "aws:ec2/launchTemplate:LaunchTemplate", "aws:ec2/placementGroup:PlacementGroup"
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,9 @@ REFERENCES = (
         True,
         SUBNET,
         "aws:ec2/natGateway:NatGateway@subnetId",
+        "aws:ec2/networkInterface:NetworkInterface@subnetId",
         "aws:ec2/instance:Instance@subnetId",
+        "aws:lb/loadBalancer:LoadBalancer@subnets",
         "aws:ec2/vpcEndpoint:VpcEndpoint@subnetIds",
         "aws:fsx/lustreFileSystem:LustreFileSystem@subnetIds",
         f"{EKS}@vpcConfig.subnetIds",
@@ -52,6 +55,8 @@ REFERENCES = (
         True,
         GROUP,
         "aws:ec2/instance:Instance@vpcSecurityGroupIds",
+        "aws:ec2/networkInterface:NetworkInterface@securityGroups",
+        "aws:lb/loadBalancer:LoadBalancer@securityGroups",
         "aws:ec2/vpcEndpoint:VpcEndpoint@securityGroupIds",
         "aws:fsx/lustreFileSystem:LustreFileSystem@securityGroupIds",
         "aws:vpc/securityGroupEgressRule:SecurityGroupEgressRule@referencedSecurityGroupId",
@@ -61,7 +66,7 @@ REFERENCES = (
     *_rows(True, "aws:ec2/eip:Eip", "aws:ec2/natGateway:NatGateway@allocationId"),
     *_rows(True, "aws:ec2/routeTable:RouteTable", "aws:ec2/routeTableAssociation:RouteTableAssociation@routeTableId"),
     *_rows(True, "aws:ebs/volume:Volume", "aws:ec2/volumeAttachment:VolumeAttachment@volumeId"),
-    *_rows(True, "aws:ec2/placementGroup:PlacementGroup", "aws:ec2/instance:Instance@placementGroup"),
+    *_rows(True, PLACEMENT, "aws:ec2/instance:Instance@placementGroup"),
     *_rows(True, "aws:cloudwatch/eventRule:EventRule", "aws:cloudwatch/eventTarget:EventTarget@rule"),
     *_rows(False, NODES, "aws:autoscaling/tag:Tag@autoscalingGroupName", "aws:autoscaling/schedule:Schedule@autoscalingGroupName"),
     *_rows(False, "aws:kms/key:Key", "aws:kms/alias:Alias@targetKeyId", "aws:kms/grant:Grant@keyId"),
@@ -168,6 +173,18 @@ def handles(record: Record) -> frozenset[str]:
 def holders(store: Store, parent: Record) -> Iterator[Record]:
     """What stands in the way of deleting ``parent``."""
     yield from _children(store, parent, holds=True)
+    if parent.type in (GROUP, PLACEMENT):
+        yield from _of_templates(store, parent)
+
+
+def _of_templates(store: Store, parent: Record) -> Iterator[Record]:
+    """Node groups whose machines are in the security or placement group that their template names."""
+    names = handles(parent)
+    for nodes in store.all(NODES):
+        template = store.find(TEMPLATE, str((opened(nodes.inputs).get("launchTemplate") or {}).get("id")))
+        paths = ("networkInterfaces.securityGroups", "vpcSecurityGroupIds", "placement.groupName", "placement.groupId")
+        if template and names.intersection(v for path in paths for v in at(opened(template.inputs), path)):
+            yield nodes
 
 
 def followers(store: Store, parent: Record) -> Iterator[Record]:

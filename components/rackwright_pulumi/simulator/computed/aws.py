@@ -168,6 +168,12 @@ def _grant(asked: Asked) -> tuple[str, Outputs]:
     return f"{asked.get('keyId', '')}:{grant}", {"grantId": grant, "grantToken": asked.hex(64, "token")}
 
 
+def _balancer(asked: Asked) -> tuple[str, Outputs]:
+    name, kind = named(asked), "net" if asked.get("loadBalancerType") == "network" else "app"
+    own = arn(asked, "elasticloadbalancing", f"loadbalancer/{kind}/{name}/{asked.hex(16)}")
+    return own, {"name": name, "arn": own, "dnsName": f"{name}-{asked.hex(10)}.elb.{place(asked, 'region')}.amazonaws.com"}
+
+
 def _member(asked: Asked) -> tuple[str, Outputs]:
     group, resource = (str(asked.get(key, "")) for key in ("groupArn", "resourceArn"))
     return f"{group.rpartition('/')[2]}_{resource.rpartition('/')[2]}", {"resourceType": "AWS::EC2::CapacityReservation"}
@@ -209,6 +215,7 @@ MAKERS = {
     "aws:kms/alias:Alias": _alias,
     "aws:kms/grant:Grant": _grant,
     "aws:kms/key:Key": _key,
+    "aws:lb/loadBalancer:LoadBalancer": _balancer,
     "aws:resourcegroups/group:Group": _by_name("resource-groups", "group/{name}"),
     "aws:resourcegroups/resource:Resource": _member,
     "aws:s3/bucket:Bucket": _bucket,

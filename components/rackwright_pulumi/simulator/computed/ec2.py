@@ -19,6 +19,7 @@ PREFIXES = {
     "aws:ec2/internetGateway:InternetGateway": ("igw", "internet-gateway"),
     "aws:ec2/launchTemplate:LaunchTemplate": ("lt", "launch-template"),
     "aws:ec2/natGateway:NatGateway": ("nat", "natgateway"),
+    "aws:ec2/networkInterface:NetworkInterface": ("eni", "network-interface"),
     "aws:ec2/routeTable:RouteTable": ("rtb", "route-table"),
     "aws:ec2/routeTableAssociation:RouteTableAssociation": ("rtbassoc", "route-table-association"),
     "aws:ec2/securityGroup:SecurityGroup": ("sg", "security-group"),
