@@ -13,6 +13,8 @@ from rackwright.session import Session
 from rackwright.terminal import console, emit, working
 
 if TYPE_CHECKING:
+    from rackwright.compile.wants import StackPlan
+
     from rackwright_pulumi.testing.graph import Graph
 
 GRAPH_KEYS = {"type", "name", "urn", "inputs", "protect"}
@@ -22,7 +24,7 @@ GRAPH_KEYS = {"type", "name", "urn", "inputs", "protect"}
 def register(app: typer.Typer) -> None:
     """Adds the commands to the application, once."""
     known = {command.callback for command in app.registered_commands}
-    for command in (graph, diff, policy):
+    for command in (graph, diff, policy, lookup):
         if command not in known:
             app.command()(command)
 
@@ -59,13 +61,44 @@ def policy(
 ) -> None:
     """Print what whoever runs the update must be allowed to do on AWS: IAM policies for the resources of the spec, each small enough."""
     session = Session.of(spec, True, today)
-    place = session.stack(session.decision()).place
-    if place.cloud != "aws":
-        raise UserError([Problem("U-policy", f"the stack is on {place.cloud}; policies are written for AWS", fix="name a spec on aws")])
+    place = _on_aws(session).place
     found = recorded(session, session.path.stem)
     from rackwright_pulumi.deployer import policies
 
     emit(policies(found, account=place.account or "*", region=place.region, preview=preview))
+
+
+def lookup(
+    spec: SpecPath,
+    profile: Annotated[str | None, typer.Option(help="Profile of the AWS configuration; left out, the environment's credentials.")] = None,
+    quotas: Annotated[
+        Path | None, typer.Option("--write-quotas", help="Also write what the account grants, for the spec's `quotas`.")
+    ] = None,
+    as_json: AsJson = False,
+    today: Today = None,
+) -> None:
+    """Ask the AWS account whether machine types, zones, images, add-ons and quotas are as the plan has them. Reads, and changes nothing."""
+    session = Session.of(spec, as_json, today)
+    plan = _on_aws(session)
+    from rackwright_pulumi.lookup import Account, command, look_up
+
+    account = Account.of(plan.place.region, profile)
+    if quotas:
+        command.write_quotas(quotas, plan, account, session.today)
+    with working("asking the account", as_json):
+        found = look_up(plan, account)
+    if as_json:
+        emit(command.as_json(found))
+    else:
+        for line in command.as_lines(found):
+            console().print(line, highlight=False, markup=False)
+
+
+def _on_aws(session: Session) -> "StackPlan":
+    plan = session.stack(session.decision())
+    if plan.place.cloud != "aws":
+        raise UserError([Problem("U-aws", f"the stack is on {plan.place.cloud}, and this command is for AWS", fix="name a spec on aws")])
+    return plan
 
 
 def graph_of(session: Session, stack: str = "") -> dict[str, Any]:

@@ -17,5 +17,5 @@ def test_a_preview_reads_only(rackwright):
 def test_a_stack_elsewhere_is_refused(rackwright):
     said = rackwright("policy", STACKS / "gemma-pretrain.yaml")
     assert said.status == 2
-    assert "U-policy" in said.err
+    assert "U-aws" in said.err
     assert "the stack is on gcp" in said.err

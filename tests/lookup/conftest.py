@@ -1,0 +1,71 @@
+"""An account that answers: moto for what it knows, recorded answers for the rest, each held to the service's own model."""
+
+import json
+from datetime import datetime
+from pathlib import Path
+
+import boto3
+import pytest
+from botocore.stub import Stubber
+from moto import mock_aws
+from rackwright_pulumi.lookup import Account
+
+CASES = Path(__file__).parents[1] / "cases" / "lookup"
+REGION = "us-east-1"
+
+
+@pytest.fixture
+def account(monkeypatch):
+    """moto's account 123456789012. Credentials are moto's own; nothing leaves this process."""
+    for name, value in {"AWS_ACCESS_KEY_ID": "testing", "AWS_SECRET_ACCESS_KEY": "testing", "AWS_DEFAULT_REGION": REGION}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("AWS_PROFILE", raising=False)
+    with mock_aws():
+        yield Account(boto3.Session(region_name=REGION), REGION)
+
+
+@pytest.fixture
+def nobody(monkeypatch):
+    """An environment without credentials."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("AWS_CONFIG_FILE", "/dev/null")
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/dev/null")
+    return Account.of(REGION)
+
+
+@pytest.fixture
+def answering(account):
+    """`answering("eks", "eks.json")`: the account with that service's answers from a file, as often as they are asked for."""
+
+    def answer(service: str, file: str, times: int = 1) -> Account:
+        client = boto3.client(service, region_name=REGION)
+        stub = Stubber(client)
+        for _ in range(times):
+            for call, response in json.loads((CASES / file).read_text(), object_hook=_dates).items():
+                stub.add_response(call, response)
+        stub.activate()
+        account._clients[service] = client
+        return account
+
+    return answer
+
+
+def _dates(row):
+    return row | {"EndDate": datetime.fromisoformat(row["EndDate"])} if "EndDate" in row else row
+
+
+@pytest.fixture
+def refusing(account):
+    """`refusing("eks", "describe_cluster_versions")`: the account without that permission."""
+
+    def refuse(service: str, call: str) -> Account:
+        client = boto3.client(service, region_name=REGION)
+        stub = Stubber(client)
+        stub.add_client_error(call, "AccessDeniedException", "not authorized to perform it")
+        stub.activate()
+        account._clients[service] = client
+        return account
+
+    return refuse

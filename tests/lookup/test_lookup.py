@@ -1,0 +1,132 @@
+"""An account's answers next to our tables: differences are warnings, silences are said, nothing changes."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from rackwright.catalog.read import Catalog
+from rackwright.errors import UserError
+from rackwright.problems import At, Level
+from rackwright.spec.quotas import read_quotas
+from rackwright_pulumi.lookup import NotAnswered, ask, command, look_up
+from rackwright_pulumi.lookup.machine import differences
+
+from tests import plans
+
+TRAINING = plans.compiled(plans.training_case())
+BOX = plans.compiled(plans.box_case())
+
+
+def machine(name):
+    return Catalog.default().machine_by_name[name]
+
+
+@pytest.mark.parametrize(
+    "name", ["p4d.24xlarge", "p5.48xlarge", "p5en.48xlarge", "g6e.48xlarge", "trn1.32xlarge", "inf2.48xlarge", "g5.xlarge"]
+)
+def test_our_tables_agree_with_ec2s_own_dump(account, name):
+    assert list(differences(machine(name), account.instance_type(name))) == []
+
+
+def test_a_fact_that_differs_is_said_with_both_values(account):
+    wrong = replace(machine("p5.48xlarge"), efa_interfaces=31, network_cards=None)
+    assert list(differences(wrong, account.instance_type("p5.48xlarge"))) == [("EFA interfaces", 31, 32)]
+
+
+def test_zones_are_compared_as_the_account_names_them(account):
+    sold = account.zones_selling("p4d.24xlarge")
+    assert sold
+    assert all(zone.startswith("us-east-1") for zone in sold)
+    assert list(ask._zones(At(), "p4d.24xlarge", (sold[0],), account)) == []
+    (problem,) = ask._zones(At(), "p4d.24xlarge", ("us-east-1z",), account)
+    assert problem.fix == f"name one in infra's zones: {', '.join(sold)}"
+
+
+def test_another_account_is_noticed(account):
+    assert list(ask._account(TRAINING, account)) == []
+    other = replace(TRAINING, place=replace(TRAINING.place, account="999999999999"))
+    (problem,) = ask._account(other, account)
+    assert "123456789012" in problem.reason
+
+
+def test_a_version_eks_supports_no_longer(answering):
+    account = answering("eks", "eks.json")
+    old = replace(TRAINING, cluster=replace(TRAINING.cluster, version="1.30"))
+    (problem,) = ask._kubernetes(old, account)
+    assert problem.reason == "Kubernetes 1.30 is extended support"
+    assert problem.fix == "in standard support: 1.35, 1.36"
+
+
+def test_an_addon_build_eks_does_not_have(answering):
+    account = answering("eks", "eks.json")
+    account.cluster_versions()
+    index = next(i for i, addon in enumerate(TRAINING.addons) if addon.name == "pod-network")
+    newer = tuple(replace(a, version="v9.9.9") if i == index else a for i, a in enumerate(TRAINING.addons))
+    (problem,) = ask._addon(replace(TRAINING, addons=newer), index, account)
+    assert problem.reason == "EKS has no vpc-cni v9.9.9 for 1.35"
+    assert problem.fix == "EKS has v1.22.3-eksbuild.1, v1.21.1-eksbuild.1, v1.20.4-eksbuild.2"
+
+
+def test_a_newer_node_image_is_said_and_not_taken(answering):
+    account = answering("ssm", "ssm.json")
+    (problem,) = ask._node_image(TRAINING, "al2023-nvidia", "1.35.6-20260728", account)
+    assert "AWS recommends release 1.35.9-20261112" in problem.reason
+
+
+def test_a_reservation_that_is_not_as_its_owner_said(answering):
+    account = answering("ec2", "reservation.json")
+    capacity = TRAINING.pool("gpu").capacity
+    said = replace(capacity, mode="reservation", reservation_id="cr-0123456789abcdef0", machine="p5.48xlarge", zone="us-east-1a", count=4)
+    reasons = [problem.reason for problem in ask._reservation(At(), said, account)]
+    assert reasons == [
+        "cr-0123456789abcdef0 is of machine p5en.48xlarge, not p5.48xlarge",
+        "cr-0123456789abcdef0 is of zone us-east-1b, not us-east-1a",
+        "cr-0123456789abcdef0 is of count 2, not 4",
+    ]
+
+
+def test_every_difference_is_a_warning_and_the_plan_stays(account):
+    before = TRAINING.to_json()
+    found = look_up(TRAINING, account)
+    assert {problem.level for problem in found.problems} <= {Level.WARNING}
+    assert TRAINING.to_json() == before
+    assert "facts of p5.48xlarge" in found.agreed
+
+
+def test_one_silence_hides_no_other_answer(refusing):
+    found = look_up(TRAINING, refusing("eks", "describe_cluster_versions"))
+    assert ("Kubernetes 1.35", "AccessDeniedException: not authorized to perform it") in found.unasked
+    assert "account" in found.agreed
+
+
+@pytest.mark.parametrize("plan", [TRAINING, BOX], ids=["training", "box"])
+def test_without_credentials_everything_is_said_to_be_unchecked(nobody, plan):
+    found = look_up(plan, nobody)
+    assert (found.problems, found.agreed) == ((), ())
+    assert {why for _, why in found.unasked} == {"there are no AWS credentials (AWS_PROFILE, or `aws sso login`)"}
+    assert "nothing was changed" in command.as_lines(found)[-1]
+
+
+def test_what_nobody_sells_here_is_not_answered(account):
+    with pytest.raises(NotAnswered):
+        account.instance_type("p99.metal")
+    with pytest.raises(NotAnswered, match="there is none in this region"):
+        account.image("no such image")
+
+
+def test_written_quotas_are_read_back_as_the_specs_own(account, tmp_path):
+    path = tmp_path / "quotas.json"
+    account.quotas = lambda service: {"vpc": {"L-F678F1CE": ("VPCs per Region", 5.0)}}.get(service, {})
+    assert command.write_quotas(path, TRAINING, account, plans.TODAY) == 1
+    assert read_quotas(path) == {"us-east-1": {"L-F678F1CE": 5.0}}
+    west = replace(TRAINING, place=replace(TRAINING.place, region="us-west-2"))
+    command.write_quotas(path, west, account, plans.TODAY)
+    assert set(read_quotas(path)) == {"us-east-1", "us-west-2"}
+    path.write_text("not quotas")
+    with pytest.raises(UserError, match="left as it is"):
+        command.write_quotas(path, TRAINING, account, plans.TODAY)
+    assert path.read_text() == "not quotas"
+
+
+def test_answers_are_plain_data_too(nobody):
+    assert json.loads(json.dumps(command.as_json(look_up(BOX, nobody))))["not_checked"]
