@@ -6,7 +6,7 @@ from typing import Any
 
 from rackwright.compile.wants import Kind, StackPlan
 from rackwright.problems import At, Level
-from rackwright.rules.registry import Broken, manifests, pools, rule
+from rackwright.rules.registry import Broken, manifests, rule
 
 TOKENS = re.compile(
     r"AKIA[0-9A-Z]{16}"  # AWS access key
@@ -23,10 +23,9 @@ NO_SECRET = re.compile(r"TOKENS$")
 ACTIVATE = "https://docs.aws.amazon.com/awsaccountbilling/latest/aboutv2/activating-tags.html"
 OWNED = {
     "owner": ("owner",),
-    "cost centre": ("cost-centre", "cost_centre", "cost-center", "cost_center", "costcentre", "costcenter"),
+    "cost centre": ("cost_centre", "cost-centre", "cost-center", "cost_center", "costcentre", "costcenter"),
 }
 """What a bill and an orphan are traced by, and the keys it goes by, in lower case."""
-BUYING = ("CapacityBlockReservation", "FutureReservation", "CapacityReservation")
 
 
 @rule("R-30", Level.WARNING, ACTIVATE)
@@ -97,20 +96,6 @@ def a_budget_watches(plan: StackPlan) -> Iterator[Broken]:
     """Without a goal for the cost there is no budget whose alarm says that more is spent than was meant."""
     if plan.guard and plan.guard.budget_usd_per_month is None:
         yield Broken(At() / "guard" / "budget_usd_per_month", "give the spec goals.max_cost")
-
-
-@rule("V-110", Level.ERROR, "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-blocks-purchase.html")
-def nothing_is_bought_by_the_way(plan: StackPlan) -> Iterator[Broken]:
-    """Capacity is bought by a person, never by an update: a block or reservation is used by its id."""
-    for at, pool in pools(plan):
-        bought = pool.capacity.mode in ("capacity-block", "reservation", "calendar")
-        if plan.place.cloud == "aws" and bought and not (pool.capacity.reservation_id or pool.capacity.group_arn):
-            yield Broken(at / "capacity", "name the block or reservation that you have", f"{pool.capacity.mode} without an id")
-    box = plan.box
-    if plan.place.cloud == "aws" and box and box.capacity.mode in ("capacity-block", "reservation") and not box.capacity.reservation_id:
-        yield Broken(At() / "box" / "capacity", "name the block or reservation that you have", f"{box.capacity.mode} without an id")
-    for at, manifest in manifests(plan, *BUYING):
-        yield Broken(at / "kind", "leave it out", manifest.body["kind"])
 
 
 @rule("V-112", Level.WARNING)

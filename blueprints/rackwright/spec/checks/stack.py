@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from rackwright.problems import At
 from rackwright.spec.base import quote
+from rackwright.spec.blueprint import LustreStorage
 from rackwright.spec.checks.registry import Context, Finding, check
 from rackwright.spec.workload import Serve
 
@@ -63,6 +64,14 @@ def shape_suits_kind(context: Context) -> Iterator[Finding]:
     if kind != "auto" and first.kind not in SHAPES[kind]:
         able = [shape for shape, kinds in SHAPES.items() if first.kind in kinds]
         yield Finding(At() / "blueprint" / "kind", f"a {first.kind} workload runs on {', '.join(able)}, or leave it at auto")
+
+
+@check("V-54", link="https://docs.aws.amazon.com/fsx/latest/LustreGuide/managing-throughput-capacity.html")
+def tiers_have_no_throughput_per_tib(context: Context) -> Iterator[Finding]:
+    """A file system of Intelligent-Tiering buys throughput by the server, not by its size."""
+    storage = context.spec.blueprint.storage
+    if isinstance(storage, LustreStorage) and storage.lustre.tiering == "intelligent" and storage.lustre.throughput is not None:
+        yield Finding(At() / "blueprint" / "storage" / "lustre" / "throughput", "leave it out: servers are counted from the run")
 
 
 @check("S-07")
