@@ -6,6 +6,7 @@ from datetime import date
 from rackwright.compile.box import box_plan
 from rackwright.compile.common import common
 from rackwright.compile.draft import Draft
+from rackwright.compile.eks_fleet import eks_fleet_plan
 from rackwright.compile.fleet import fleet_plan
 from rackwright.compile.guard import guarded
 from rackwright.compile.pinned import pinned
@@ -22,6 +23,7 @@ from rackwright.spec.spec import Spec
 PATHS: dict[tuple[Kind, str], Callable[[Draft], StackPlan]] = {
     (Kind.BOX, "aws"): box_plan,
     (Kind.TRAINING_CLUSTER, "aws"): training_plan,
+    (Kind.INFERENCE_FLEET, "aws"): eks_fleet_plan,
     (Kind.INFERENCE_FLEET, "gcp"): fleet_plan,
     (Kind.TPU_POD, "gcp"): tpu_plan,
 }

@@ -1,6 +1,7 @@
 """TrainingCluster on EKS with EFA: network, cluster, one pool in one zone, Lustre, operators and queues. Jobs stay outside."""
 
 from rackwright.compile.addons import eks_addons
+from rackwright.compile.autoscaler import cluster_autoscaler
 from rackwright.compile.devices import DRANET, EFA, EFA_CLASS, device_releases, efa_claim
 from rackwright.compile.draft import Draft
 from rackwright.compile.fabric import expectation
@@ -110,7 +111,8 @@ def node_images(pools: tuple[PoolWant, ...]) -> tuple[tuple[str, str], ...]:
 
 
 def _releases(pools: tuple[PoolWant, ...]) -> tuple[ReleaseWant, ...]:
-    first = (monitoring(), *device_releases(pools), jobset())
+    moved = [pool for pool in pools if pool.autoscaled]
+    first = (monitoring(), *device_releases(pools), jobset(), *([cluster_autoscaler(moved)] if moved else []))
     claims = (EFA, EFA_CLASS) if any(release.name == DRANET for release in first) else None
     return (*first, kueue(first, claims))
 

@@ -36,6 +36,7 @@ MANAGED = {
     "lustre": Managed("aws-fsx-csi-driver"),
     "metrics": Managed("metrics-server"),
     "node-health": Managed("eks-node-monitoring-agent"),
+    "object-store-mount": Managed("aws-mountpoint-s3-csi-driver"),
 }
 """Neutral name to add-on."""
 

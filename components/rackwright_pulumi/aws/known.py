@@ -10,6 +10,7 @@ from rackwright.compile.wants import BucketWant, NetworkWant, PlaceWant
 from rackwright_pulumi.aws.bucket import Place
 from rackwright_pulumi.aws.cluster import AwsCluster
 from rackwright_pulumi.aws.existing_cluster import AwsExistingCluster
+from rackwright_pulumi.aws.karpenter import AwsKarpenter
 from rackwright_pulumi.aws.key import AwsKey
 from rackwright_pulumi.aws.kubeconfig import kubeconfig
 from rackwright_pulumi.aws.lustre import Lustre
@@ -132,6 +133,23 @@ class KnownCluster:
         )
 
 
+@dataclass(frozen=True)
+class KnownKarpenter:
+    """Karpenter's queue and the role of its machines, of the layers below."""
+
+    queue_name: Output[str]
+    node_role_name: Output[str]
+
+    @staticmethod
+    def written(karpenter: "Karpenter") -> dict[str, Any]:
+        return {"queueName": karpenter.queue_name, "nodeRoleName": karpenter.node_role_name}
+
+    @staticmethod
+    def read(below: Below) -> "KnownKarpenter":
+        return KnownKarpenter(below.value("karpenter", "queueName"), below.value("karpenter", "nodeRoleName"))
+
+
+Karpenter = AwsKarpenter | KnownKarpenter
 Key = AwsKey | KnownKey
 Network = AwsNetwork | KnownNetwork
 Storage = AwsStorage | KnownStorage
@@ -139,10 +157,17 @@ Cluster = AwsCluster | AwsExistingCluster | KnownCluster
 
 
 def parts(
-    layers: Input[Sequence[str]], key: Key, network: Network, storage: Storage, cluster: Cluster | None, roles: Mapping[str, Input[str]]
+    layers: Input[Sequence[str]],
+    key: Key,
+    network: Network,
+    storage: Storage,
+    cluster: Cluster | None,
+    roles: Mapping[str, Input[str]],
+    karpenter: Karpenter | None = None,
 ) -> dict[str, Any]:
     """What a stack exports for the layers above it, with what it was handed from below."""
     return {
+        **({"karpenter": KnownKarpenter.written(karpenter)} if karpenter else {}),
         "layers": layers,
         "key": KnownKey.written(key),
         "network": KnownNetwork.written(network),

@@ -12,7 +12,7 @@ from rackwright_pulumi.aws.account import account_id
 from rackwright_pulumi.aws.guard import AwsGuard
 from rackwright_pulumi.aws.identity import AwsIdentity, AwsIdentityArgs
 from rackwright_pulumi.aws.key import AwsKey
-from rackwright_pulumi.aws.known import Cluster, Key, KnownKey, KnownNetwork, KnownStorage, Network, Storage, parts
+from rackwright_pulumi.aws.known import Cluster, Karpenter, Key, KnownKey, KnownNetwork, KnownStorage, Network, Storage, parts
 from rackwright_pulumi.aws.lustre import admit
 from rackwright_pulumi.aws.network import AwsNetwork
 from rackwright_pulumi.aws.storage import AwsStorage, AwsStorageArgs
@@ -144,13 +144,23 @@ class AwsStack:
             self.below,
         )
 
+    def _machine_network(self) -> dict[str, Input[Any]]:
+        """Where the accelerators' machines are, for whoever makes them from inside the cluster."""
+        zones = [zone for want in self.plan.pools if want.role == "accelerator" for zone in want.zones]
+        known: dict[str, Input[Any]] = {"network.machine_subnet_id": self.network.machine_subnets(zones)[0]} if zones else {}
+        return known | ({"network.fabric_group_id": self.network.fabric_group_id} if self.network.fabric_group_id else {})
+
     def parts(
-        self, storage: Storage, cluster: Cluster | None = None, roles: Mapping[str, Input[str]] = MappingProxyType({})
+        self,
+        storage: Storage,
+        cluster: Cluster | None = None,
+        roles: Mapping[str, Input[str]] = MappingProxyType({}),
+        karpenter: Karpenter | None = None,
     ) -> dict[str, Any]:
         """What the stack exports for the layers above it."""
         own = list(self.plan.layers)
         layers = self.lower.value("layers").apply(lambda there: [*there, *own]) if self.lower else own
-        return parts(layers, self.key, self.network, storage, cluster, roles)
+        return parts(layers, self.key, self.network, storage, cluster, roles, karpenter)
 
     def refs(
         self,
@@ -158,15 +168,18 @@ class AwsStack:
         cluster: Cluster,
         roles: Mapping[str, Input[str]],
         secrets: Mapping[str, Input[str]],
+        karpenter: Karpenter | None = None,
     ) -> dict[str, Input[Any]]:
         """Every name a plan may refer to (rackwright.compile.wants), and `secret.<name>`."""
         known: dict[str, Input[Any]] = {
             "cluster.name": cluster.cluster_name,
             "cluster.endpoint": cluster.endpoint,
             "cluster.oidc_issuer": cluster.oidc_issuer,
+            "cluster.security_group_id": cluster.security_group_id,
             "network.id": self.network.vpc_id,
             "network.subnet_ids": self.network.subnet_ids,
             "key.id": self.key.key_id,
+            "key.arn": self.key.key_arn,
             "place.account": self.account,
             "place.project": self.account,
             "place.region": self.region,
@@ -176,5 +189,7 @@ class AwsStack:
         if storage.lustre:
             lustre = storage.lustre
             known |= {"lustre.id": lustre.id, "lustre.dns_name": lustre.dns_name, "lustre.mount_name": lustre.mount_name}
-        known |= {f"identity.{key}.principal": arn for key, arn in roles.items()}
+        if karpenter:
+            known |= {"karpenter.queue_name": karpenter.queue_name, "karpenter.node_role_name": karpenter.node_role_name}
+        known |= self._machine_network() | {f"identity.{key}.principal": arn for key, arn in roles.items()}
         return known | {f"secret.{key}": Output.secret(value) for key, value in secrets.items()}

@@ -10,9 +10,11 @@ from pulumi_kubernetes import Provider
 from rackwright.compile.wants import AddonWant, PoolWant, StackPlan
 
 from rackwright_pulumi.aws.addons import AwsAddons
+from rackwright_pulumi.aws.autoscaling import AwsAutoscaler
 from rackwright_pulumi.aws.cluster import AwsCluster
 from rackwright_pulumi.aws.existing_cluster import AwsExistingCluster
-from rackwright_pulumi.aws.known import Cluster, KnownCluster, Storage
+from rackwright_pulumi.aws.karpenter import AwsKarpenter
+from rackwright_pulumi.aws.known import Cluster, Karpenter, KnownCluster, KnownKarpenter, Storage
 from rackwright_pulumi.aws.pool import AwsPool
 from rackwright_pulumi.blueprints.aws import AwsStack
 from rackwright_pulumi.kubernetes.workloads import KubernetesLayer
@@ -66,27 +68,76 @@ def eks_parts(
         return EksParts(storage, None, {}, None, None, stack.parts(storage))
     cluster = _cluster(stack, admin_arns)
     storage = stack.storage([cluster.security_group_id])
+    karpenter, news = _karpenter(stack, cluster)
     pools, ready, roles = _machines(stack, cluster, storage)
-    layer = _inside(stack, cluster, [*cluster.admins, *ready], stack.refs(storage, cluster, roles, secrets))
+    layer = _inside(stack, cluster, [*cluster.admins, *news, *ready], stack.refs(storage, cluster, roles, secrets, karpenter))
     command = Output.format("aws eks update-kubeconfig --name {0} --region {1}", cluster.cluster_name, stack.region)
-    return EksParts(storage, cluster, pools, layer, command, stack.parts(storage, cluster, roles))
+    return EksParts(storage, cluster, pools, layer, command, stack.parts(storage, cluster, roles, karpenter))
 
 
 def _machines(
     stack: AwsStack, cluster: Cluster, storage: Storage
 ) -> tuple[Mapping[str, AwsPool], Sequence[Resource], Mapping[str, Input[str]]]:
-    """(pools, what must be ready before anything is put inside, roles of the pods), of this stack or of the one below."""
+    """(node groups by pool, what must be ready before anything is put inside, roles of the pods), of this stack or of the one below.
+
+    Pools of Karpenter's are objects inside the cluster.
+    """
     plan = stack.plan
+    groups = [want for want in plan.pools if want.provisioner == "managed"]
     if not stack.builds("cluster"):
         return {}, (), {want.key: stack.lower_layers.value("identities", want.key) for want in plan.identities}
     base = _addons(stack, cluster, "base", [want for want in plan.addons if not want.needs_nodes], ())
     before = [*cluster.node_rights, *base.addons]
-    pools = {want.name: _pool(stack, cluster, want, before) for want in plan.pools}
-    system = [pools[want.name].node_group for want in plan.pools if want.role == "system"]
+    pools = {want.name: _pool(stack, cluster, want, before) for want in groups}
+    system = [pools[want.name].node_group for want in groups if want.role == "system"]
     late = _addons(stack, cluster, "late", [want for want in plan.addons if want.needs_nodes], system)
     roles = {want.key: stack.identity(want, storage, cluster).role_arn for want in plan.identities}
-    stack.guard({want.name: pools[want.name].scaling_group_name for want in plan.pools if want.role == "accelerator"})
-    return pools, [*system, *late.addons], roles
+    stack.guard({want.name: pools[want.name].scaling_group_name for want in groups if want.role == "accelerator"})
+    return pools, [*system, *late.addons, *_autoscaler(stack, cluster, pools)], roles
+
+
+def _karpenter(stack: AwsStack, cluster: Cluster) -> tuple[Karpenter | None, Sequence[Resource]]:
+    """What Karpenter needs outside the cluster, and what of it must be ready before Karpenter and gone after its machines."""
+    if stack.plan.karpenter is None:
+        return None, ()
+    if not stack.builds("cluster"):
+        return KnownKarpenter.read(stack.lower_layers), ()
+    made = AwsKarpenter(
+        child(stack.name, "karpenter"),
+        {
+            "karpenter": stack.plan.karpenter,
+            "cluster_name": cluster.cluster_name,
+            "cluster_arn": cluster.cluster_arn,
+            "account": stack.account,
+            "region": stack.region,
+            "kms_key_arn": stack.key.key_arn,
+            "tags": stack.tags,
+            "boundary_arn": stack.boundary_arn,
+        },
+        stack.below,
+    )
+    return made, made.ready
+
+
+def _autoscaler(stack: AwsStack, cluster: Cluster, pools: Mapping[str, AwsPool]) -> Sequence[Resource]:
+    moved = tuple(want for want in stack.plan.pools if want.autoscaled and want.name in pools)
+    if not moved:
+        return ()
+    made = AwsAutoscaler(
+        child(stack.name, "autoscaler"),
+        {
+            "pools": moved,
+            "group_names": {want.name: pools[want.name].scaling_group_name for want in moved},
+            "cluster_name": cluster.cluster_name,
+            "cluster_arn": cluster.cluster_arn,
+            "account": stack.account,
+            "region": stack.region,
+            "tags": stack.tags,
+            "boundary_arn": stack.boundary_arn,
+        },
+        stack.below,
+    )
+    return made.ready
 
 
 def _inside(stack: AwsStack, cluster: Cluster, after: Sequence[Resource], refs: Known) -> KubernetesLayer | None:
