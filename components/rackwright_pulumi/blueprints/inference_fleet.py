@@ -1,31 +1,31 @@
 """InferenceFleet: replicas of a model that follow their traffic."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NotRequired, TypedDict
 
 import pulumi
 from pulumi import Input, Output, ResourceOptions
-from rackwright.compile.wants import Kind
+from rackwright.compile.wants import Kind, StackPlan
 
 from rackwright_pulumi.args import PlanInput, plan_of
-from rackwright_pulumi.blueprints.gke import GkeParts
 from rackwright_pulumi.outputs import fabric_output
 
 
 class InferenceFleetArgs(TypedDict):
     """plan: a StackPlan of kind inference-fleet. teardown: lift every protection. secrets: by the name manifests use.
 
-    project_number: of the GCP project; looked up when absent.
+    admin_arns: on EKS, administrators beside the plan's, known only at deployment. project_number: of the GCP project; looked up when absent.
     """
 
     plan: PlanInput
     teardown: NotRequired[bool]
     secrets: NotRequired[Mapping[str, Input[str]]]
+    admin_arns: NotRequired[Sequence[Input[str]]]
     project_number: NotRequired[Input[str]]
 
 
 class InferenceFleet(pulumi.ComponentResource):
-    """A GKE cluster whose accelerator pools and replicas grow and shrink with load, behind a gateway.
+    """A cluster whose accelerators and replicas grow and shrink with load: on GKE behind a gateway, on EKS behind an internal load balancer.
 
     Raises Unsupported for any other cloud.
     """
@@ -36,25 +36,21 @@ class InferenceFleet(pulumi.ComponentResource):
     kubeconfig_command: Output[str]
     bucket_names: Output[Mapping[str, str]]
     service_endpoint: Output[str]
-    """Address of the gateway; empty until the cloud has given it one."""
+    """Address of the gateway or load balancer; empty until the cloud has given it one."""
     weights_url: Output[str]
     """Where the servers read the model's weights, to be put there when the bucket is new; empty where they download them."""
     expected_fabric: Mapping[str, Any]
 
     def __init__(self, name: str, args: InferenceFleetArgs, opts: ResourceOptions | None = None):
         super().__init__("rackwright:index:InferenceFleet", name, None, opts)
-        parts = GkeParts(self, name, plan_of(Kind.INFERENCE_FLEET, args["plan"]), args)
-        self.cluster_name, self.endpoint = parts.cluster.cluster_name, parts.cluster.endpoint
-        self.kubeconfig, self.kubeconfig_command = parts.cluster.kubeconfig, parts.cluster.kubeconfig_command
-        self.bucket_names = parts.bucket_names
-        self.service_endpoint, self.weights_url = _gateway_address(parts), _weights(parts)
-        self.expected_fabric = fabric_output(parts.plan.expected_fabric)
-        self._outputs = {
-            **parts.outputs,
-            "serviceEndpoint": self.service_endpoint,
-            "weightsUrl": self.weights_url,
-            "expectedFabric": self.expected_fabric,
-        }
+        plan = plan_of(Kind.INFERENCE_FLEET, args["plan"])
+        outputs = (_on_eks if plan.place.cloud == "aws" else _on_gke)(self, name, plan, args)
+        self.cluster_name, self.endpoint = outputs["clusterName"], outputs["endpoint"]
+        self.kubeconfig, self.kubeconfig_command = outputs["kubeconfig"], outputs["kubeconfigCommand"]
+        self.bucket_names = outputs["bucketNames"]
+        self.service_endpoint, self.weights_url = outputs["serviceEndpoint"], outputs["weightsUrl"]
+        self.expected_fabric = fabric_output(plan.expected_fabric)
+        self._outputs = {**outputs, "expectedFabric": self.expected_fabric}
         self.register_outputs(self._outputs)
 
     def stack_outputs(self) -> dict[str, Any]:
@@ -62,16 +58,41 @@ class InferenceFleet(pulumi.ComponentResource):
         return self._outputs
 
 
-def _weights(parts: GkeParts) -> Output[str]:
-    folders = [want.prefix for want in parts.plan.buckets if want.key == "weights"]
-    return Output.format("gs://{0}/{1}", parts.storage.bucket_names["weights"], folders[0]) if folders else Output.from_input("")
+def _on_gke(parent: pulumi.ComponentResource, name: str, plan: StackPlan, args: InferenceFleetArgs) -> dict[str, Any]:
+    from rackwright_pulumi.blueprints.gke import GkeParts
+
+    parts = GkeParts(parent, name, plan, args)
+    gateways = [parts.layer.objects[want.key].status for want in plan.manifests if want.body["kind"] == "Gateway"]
+    address = gateways[0].apply(_gateway_address) if gateways else Output.from_input("")
+    return {**parts.outputs, "serviceEndpoint": address, "weightsUrl": _weights(plan, "gs", parts.storage.bucket_names)}
 
 
-def _gateway_address(parts: GkeParts) -> Output[str]:
-    gateways = [parts.layer.objects[want.key].status for want in parts.plan.manifests if want.body["kind"] == "Gateway"]
-    return gateways[0].apply(_first_address) if gateways else Output.from_input("")
+def _on_eks(parent: pulumi.ComponentResource, name: str, plan: StackPlan, args: InferenceFleetArgs) -> dict[str, Any]:
+    from rackwright_pulumi.blueprints.eks import eks_parts
+
+    parts = eks_parts(parent, name, plan, args.get("teardown", False), args.get("secrets", {}), args.get("admin_arns", ()))
+    made = parts.layer.objects if parts.layer else {}
+    entrances = [made[want.key].status for want in plan.manifests if want.key in made and _balanced(want.body)]
+    address = entrances[0].apply(_balancer_address) if entrances else Output.from_input("")
+    names = {key: place.name for key, place in parts.storage.buckets.items()}
+    outputs = {key: value for key, value in parts.outputs.items() if key != "lustre"}
+    return {**outputs, "serviceEndpoint": address, "weightsUrl": _weights(plan, "s3", names)}
 
 
-def _first_address(status: Mapping[str, Any] | None) -> str:
+def _balanced(body: Mapping[str, Any]) -> bool:
+    return body["kind"] == "Service" and body["spec"].get("type") == "LoadBalancer"
+
+
+def _weights(plan: StackPlan, scheme: str, names: Mapping[str, Input[str]]) -> Output[str]:
+    folders = [want.prefix for want in plan.buckets if want.key == "weights"]
+    return Output.format("{0}://{1}/{2}", scheme, names["weights"], folders[0]) if folders else Output.from_input("")
+
+
+def _gateway_address(status: Mapping[str, Any] | None) -> str:
     addresses = (status or {}).get("addresses") or []
     return addresses[0]["value"] if addresses else ""
+
+
+def _balancer_address(status: Mapping[str, Any] | None) -> str:
+    addresses = ((status or {}).get("loadBalancer") or {}).get("ingress") or []
+    return addresses[0].get("hostname") or addresses[0].get("ip") or "" if addresses else ""

@@ -1,0 +1,77 @@
+"""What is Amazon's own in serving: the bucket as a volume, and an internal load balancer."""
+
+from rackwright.compile.manifests import Body, obj
+from rackwright.compile.serving import PORT, USER_ID, Server
+from rackwright.compile.wants import AddonWant, BucketWant, ManifestWant, NetworkWant, ref
+
+ENTRANCE_PORT = 80
+INSIDE = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10")
+"""Private addresses (RFC 1918, RFC 6598): who may call where the network exists already and nobody says its addresses."""
+MOUNT = AddonWant("object-store-mount", "", needs_nodes=True, values=(("node", {"tolerateAllTaints": True}),))
+"""Mountpoint for S3, kept by AWS; no build of it is known for this Kubernetes, so EKS takes its own default. Weights are files to whatever
+server reads them, with the rights of its own pods; a download before the start would hold them twice, on a disk that must be paid for."""
+CLAIM = "weights"
+
+
+def weights_objects(bucket: BucketWant, stack: str, namespace: str, region: str) -> tuple[ManifestWant, ...]:
+    """The bucket's folder as a read-only volume, mounted with the rights of the pod that reads it.
+
+    Size is a formality. https://github.com/awslabs/mountpoint-s3-csi-driver/blob/main/docs/CONFIGURATION.md
+    """
+    size = {"storage": "1Ti"}
+    options = ["read-only", f"region {region}", f"uid={USER_ID}", f"gid={USER_ID}", "allow-other", "metadata-ttl indefinite"]
+    options += [f"prefix {bucket.prefix}/"] if bucket.prefix else []
+    name = f"{stack}-{CLAIM}"
+    volume: Body = {
+        "capacity": size,
+        "accessModes": ["ReadOnlyMany"],
+        "persistentVolumeReclaimPolicy": "Retain",
+        "storageClassName": "",
+        "volumeMode": "Filesystem",
+        "mountOptions": options,
+        "claimRef": {"name": CLAIM, "namespace": namespace},
+        "csi": {
+            "driver": "s3.csi.aws.com",
+            "volumeHandle": name,
+            "volumeAttributes": {"bucketName": ref(f"bucket.{bucket.key}.name"), "authenticationSource": "pod"},
+        },
+    }
+    claim = {"accessModes": ["ReadOnlyMany"], "storageClassName": "", "volumeName": name, "resources": {"requests": size}}
+    return (
+        ManifestWant("storage.weights.volume", obj("v1", "PersistentVolume", name, spec=volume)),
+        ManifestWant("storage.weights.claim", obj("v1", "PersistentVolumeClaim", CLAIM, namespace, claim), ("storage.weights.volume",)),
+    )
+
+
+def weights_volume() -> Body:
+    """The pod volume of the claim above."""
+    return {"name": "weights", "persistentVolumeClaim": {"claimName": CLAIM, "readOnly": True}}
+
+
+def callers(network: NetworkWant) -> tuple[str, ...]:
+    """Whose requests are answered: the network's own addresses, never everybody's."""
+    return (network.cidr,) if network.cidr else INSIDE
+
+
+def entrance(server: Server, cidrs: tuple[str, ...]) -> ManifestWant:
+    """A network load balancer inside the network, made by EKS's own controller: it goes when this service does, and before its subnet.
+
+    Every node takes requests and hands them on: a machine that has just come serves at once, while the load balancer needs minutes to know
+    it. Subnets are named, since the controller finds by tags only, which a network that exists may lack.
+    https://cloud-provider-aws.sigs.k8s.io/service_controller/
+    """
+    annotation = "service.beta.kubernetes.io/aws-load-balancer"
+    annotations = {
+        f"{annotation}-type": "nlb",
+        f"{annotation}-internal": "true",
+        f"{annotation}-subnets": ref("network.machine_subnet_id"),
+    }
+    spec = {
+        "type": "LoadBalancer",
+        "externalTrafficPolicy": "Cluster",
+        "loadBalancerSourceRanges": list(cidrs),
+        "selector": server.answering,
+        "ports": [{"name": "http", "port": ENTRANCE_PORT, "targetPort": PORT}],
+    }
+    body = obj("v1", "Service", f"{server.name}-entrance", server.namespace, spec, annotations=annotations)
+    return ManifestWant("serving.entrance", body)

@@ -1,0 +1,108 @@
+"""What the cluster autoscaler needs outside its cluster: a role, and node groups that say what their machines would be."""
+
+from collections.abc import Mapping
+from typing import NotRequired, TypedDict
+
+import pulumi
+from pulumi import Input, Output, Resource, ResourceOptions
+from pulumi_aws.autoscaling.tag import Tag, TagTagArgs
+from pulumi_aws.eks.pod_identity_association import PodIdentityAssociation
+from pulumi_aws.iam.role_policy import RolePolicy
+from rackwright.compile.wants import PoolWant
+
+from rackwright_pulumi.args import PartInput, part
+from rackwright_pulumi.aws.policies import Statement, allow, document, pod_trust
+from rackwright_pulumi.aws.roles import granted_role
+from rackwright_pulumi.aws.tags import Kin
+
+NAMESPACE, ACCOUNT = "kube-system", "cluster-autoscaler"
+SEEN = (
+    "autoscaling:DescribeAutoScalingGroups", "autoscaling:DescribeAutoScalingInstances", "autoscaling:DescribeLaunchConfigurations",
+    "autoscaling:DescribeScalingActivities", "autoscaling:DescribeTags", "ec2:DescribeImages", "ec2:DescribeInstanceTypes",
+    "ec2:DescribeLaunchTemplateVersions", "ec2:GetInstanceTypesFromInstanceRequirements",
+)  # fmt: skip
+"""None of these can be limited to a resource (kubernetes/autoscaler@604ab45 cluster-autoscaler/cloudprovider/aws/README.md)."""
+TEMPLATE = "k8s.io/cluster-autoscaler/node-template"
+FABRIC, HUGE_PAGES, HUGE_PAGES_MIB = "vpc.amazonaws.com/efa", "hugepages-2Mi", 5120
+"""The image of an EFA machine sets as many 2 MiB pages aside (EKS user guide, node-efa)."""
+
+
+class AwsAutoscalerArgs(TypedDict):
+    """pools: tuple of PoolWant, those that move. group_names: their Auto Scaling groups, by pool."""
+
+    pools: PartInput
+    group_names: Mapping[str, Input[str]]
+    cluster_name: Input[str]
+    cluster_arn: Input[str]
+    account: Input[str]
+    region: str
+    tags: Mapping[str, str]
+    boundary_arn: NotRequired[str | None]
+
+
+class AwsAutoscaler(pulumi.ComponentResource):
+    """Rights over the node groups of one cluster, and tags that tell what a machine of an empty group would be.
+
+    EKS itself tags its groups as found by the autoscaler; what pods wait for (accelerators, EFA interfaces, labels, taints) it does not.
+    ```python
+    AwsAutoscaler("fleet", {"pools": (pool,), "group_names": {"gpu": made.scaling_group_name}, "cluster_name": cluster.name,
+        "cluster_arn": cluster.arn, "account": "123456789012", "region": "us-east-1", "tags": {"owner": "serving"}})
+    ```
+    """
+
+    role_arn: Output[str]
+
+    def __init__(self, name: str, args: AwsAutoscalerArgs, opts: ResourceOptions | None = None):
+        super().__init__("rackwright:index:AwsAutoscaler", name, None, opts)
+        kin = Kin(self, name, args["tags"], args.get("boundary_arn"))
+        role = granted_role(kin, "role", pod_trust(args["cluster_arn"], args["account"]))
+        policy = Output.from_input(args["cluster_name"]).apply(lambda cluster: document(*_rights(cluster, args)))
+        rights = RolePolicy(kin.name("role", "policy"), role=role.role.id, policy=policy, opts=kin.opts())
+        pods = PodIdentityAssociation(
+            kin.name("pods"),
+            cluster_name=args["cluster_name"],
+            namespace=NAMESPACE,
+            service_account=ACCOUNT,
+            role_arn=role.arn,
+            tags=kin.tagged("pods"),
+            opts=kin.opts(),
+        )
+        wants = part(tuple[PoolWant, ...], args["pools"])
+        told = [_tag(kin, want, key, value, args) for want in wants for key, value in template_tags(want).items()]
+        self.ready: list[Resource] = [rights, pods, *told]
+        self.role_arn = role.arn
+        self.register_outputs({"roleArn": self.role_arn})
+
+
+def template_tags(want: PoolWant) -> dict[str, str]:
+    """What a machine of the pool offers and is marked with, as the autoscaler reads it of an empty group."""
+    fabric = sum(nic.kind == "fabric" for nic in want.nics)
+    offers = {want.resource: str(want.accelerator_count)} if want.resource else {}
+    if fabric:
+        offers |= {FABRIC: str(fabric), HUGE_PAGES: f"{HUGE_PAGES_MIB}Mi"}
+    return {
+        **{f"{TEMPLATE}/resources/{key}": value for key, value in offers.items()},
+        **{f"{TEMPLATE}/label/{key}": value for key, value in want.labels},
+        **{f"{TEMPLATE}/taint/{taint.key}": f"{taint.value}:{taint.effect}" for taint in want.taints},
+    }
+
+
+def _tag(kin: Kin, want: PoolWant, key: str, value: str, args: AwsAutoscalerArgs) -> Tag:
+    return Tag(
+        kin.name("tag", want.name, key.removeprefix(f"{TEMPLATE}/").replace("/", "-")),
+        autoscaling_group_name=args["group_names"][want.name],
+        tag=TagTagArgs(key=key, value=value, propagate_at_launch=False),
+        opts=kin.opts(),
+    )
+
+
+def _rights(cluster: str, args: AwsAutoscalerArgs) -> list[Statement]:
+    """To groups that EKS tagged as this cluster's; the others it may only look at."""
+    own = {"StringEquals": {f"aws:ResourceTag/k8s.io/cluster-autoscaler/{cluster}": "owned"}}
+    group = Output.format("arn:aws:eks:{0}:{1}:nodegroup/{2}/*", args["region"], args["account"], cluster)
+    moved = Output.format("arn:aws:autoscaling:{0}:{1}:autoScalingGroup:*", args["region"], args["account"])
+    return [
+        allow(SEEN, Condition={"StringEquals": {"aws:RequestedRegion": args["region"]}}),
+        allow(["eks:DescribeNodegroup"], group),
+        allow(["autoscaling:SetDesiredCapacity", "autoscaling:TerminateInstanceInAutoScalingGroup"], moved, Condition=own),
+    ]

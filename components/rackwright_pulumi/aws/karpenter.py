@@ -1,0 +1,160 @@
+"""What Karpenter needs outside its cluster: a role for its machines, one for itself, and news of machines that are about to go."""
+
+import json
+from collections.abc import Mapping
+from typing import NotRequired, TypedDict
+
+import pulumi
+from pulumi import Input, Output, Resource, ResourceOptions
+from pulumi_aws.cloudwatch.event_rule import EventRule
+from pulumi_aws.cloudwatch.event_target import EventTarget
+from pulumi_aws.ec2.placement_group import PlacementGroup
+from pulumi_aws.eks.access_entry import AccessEntry
+from pulumi_aws.eks.pod_identity_association import PodIdentityAssociation
+from pulumi_aws.iam.role_policy import RolePolicy
+from pulumi_aws.sqs.queue import Queue
+from pulumi_aws.sqs.queue_policy import QueuePolicy
+from rackwright.compile.wants import KarpenterWant
+
+from rackwright_pulumi.args import PartInput, part
+from rackwright_pulumi.aws.karpenter_policy import controller_rights
+from rackwright_pulumi.aws.policies import allow, document, pod_trust, service_trust
+from rackwright_pulumi.aws.roles import GrantedRole, granted_role
+from rackwright_pulumi.aws.tags import Kin
+
+NODE_POLICIES = ("AmazonEKSWorkerNodePolicy", "AmazonEC2ContainerRegistryPullOnly", "AmazonEKS_CNI_Policy", "AmazonSSMManagedInstanceCore")
+"""Those of Karpenter's own documentation: a machine pulls images and joins, gives its pods addresses until the pod network has its own
+role, and can be looked into without SSH."""
+EVENTS = {
+    "spot": ("aws.ec2", "EC2 Spot Instance Interruption Warning"),
+    "rebalance": ("aws.ec2", "EC2 Instance Rebalance Recommendation"),
+    "state": ("aws.ec2", "EC2 Instance State-change Notification"),
+    "reservation": ("aws.ec2", "EC2 Capacity Reservation Instance Interruption Warning"),
+    "health": ("aws.health", "AWS Health Event"),
+}
+"""News that Karpenter reads (aws/karpenter-provider-aws@1d92708, cloudformation.yaml)."""
+NEWS_KEPT_S = 300
+"""Seconds; a spot machine has two minutes left when it is told of."""
+
+
+class AwsKarpenterArgs(TypedDict):
+    """karpenter: KarpenterWant. cluster_name and cluster_arn: its cluster. kms_key_arn: what its machines' disks are encrypted with."""
+
+    karpenter: PartInput
+    cluster_name: Input[str]
+    cluster_arn: Input[str]
+    account: Input[str]
+    region: str
+    kms_key_arn: Input[str]
+    tags: Mapping[str, str]
+    boundary_arn: NotRequired[str | None]
+
+
+class AwsKarpenter(pulumi.ComponentResource):
+    """Roles, access, queue and events for Karpenter in one cluster; itself, its NodePools and its machines are inside the cluster.
+
+    Whatever is inside waits for `ready` and goes before it: a machine whose access or whose Karpenter is gone stays, and is paid for.
+    ```python
+    AwsKarpenter("fleet", {"karpenter": KarpenterWant(), "cluster_name": cluster.name, "cluster_arn": cluster.arn,
+        "account": "123456789012", "region": "us-east-1", "kms_key_arn": key.arn, "tags": {"owner": "serving"}})
+    ```
+    """
+
+    node_role_name: Output[str]
+    node_role_arn: Output[str]
+    queue_name: Output[str]
+    """Empty where Karpenter is not told of interruptions."""
+
+    def __init__(self, name: str, args: AwsKarpenterArgs, opts: ResourceOptions | None = None):
+        super().__init__("rackwright:index:AwsKarpenter", name, None, opts)
+        want, kin = part(KarpenterWant, args["karpenter"]), Kin(self, name, args["tags"], args.get("boundary_arn"))
+        nodes = granted_role(kin, "nodes", service_trust("ec2.amazonaws.com"), NODE_POLICIES)
+        queue, news = _news(kin) if want.interruptions else (None, [])
+        groups = [_adjacent(kin, group) for group in want.adjacent]
+        self.ready: list[Resource] = [*nodes.rights, _entry(kin, nodes, args), *_controller(kin, want, nodes, queue, args), *news, *groups]
+        self.node_role_name, self.node_role_arn = nodes.role.name, nodes.arn
+        self.queue_name = queue.name if queue else Output.from_input("")
+        self.register_outputs(
+            {"nodeRoleName": self.node_role_name, "nodeRoleArn": self.node_role_arn, "queueName": self.queue_name}
+        )
+
+
+def _entry(kin: Kin, nodes: GrantedRole, args: AwsKarpenterArgs) -> AccessEntry:
+    """Node groups enter their role by themselves, Karpenter does not: without this its machines never join (ai-on-eks#111).
+
+    Bound to the role's inner id, so it goes before its successor comes (terraform-aws-eks#3329).
+    """
+    return AccessEntry(
+        kin.name("entry"),
+        cluster_name=args["cluster_name"],
+        principal_arn=nodes.arn,
+        type="EC2_LINUX",
+        tags=kin.tagged("entry"),
+        opts=kin.opts(delete_before_replace=True),
+    )
+
+
+def _controller(kin: Kin, want: KarpenterWant, nodes: GrantedRole, queue: Queue | None, args: AwsKarpenterArgs) -> list[Resource]:
+    role = granted_role(kin, "controller", pod_trust(args["cluster_arn"], args["account"]))
+    queue_arn = queue.arn if queue else None
+    policy = Output.from_input(args["cluster_name"]).apply(
+        lambda cluster: document(
+            *controller_rights(cluster, args["region"], args["account"], nodes.arn, queue_arn, args["kms_key_arn"])
+        )
+    )
+    rights = RolePolicy(kin.name("controller", "policy"), role=role.role.id, policy=policy, opts=kin.opts())
+    pods = PodIdentityAssociation(
+        kin.name("pods"),
+        cluster_name=args["cluster_name"],
+        namespace=want.namespace,
+        service_account=want.service_account,
+        role_arn=role.arn,
+        tags=kin.tagged("pods"),
+        opts=kin.opts(),
+    )
+    return [rights, pods]
+
+
+def _news(kin: Kin) -> tuple[Queue, list[Resource]]:
+    """The queue, and what brings news into it."""
+    queue = Queue(
+        kin.name("news"),
+        message_retention_seconds=NEWS_KEPT_S,
+        sqs_managed_sse_enabled=True,
+        tags=kin.tagged("news"),
+        opts=kin.opts(),
+    )
+    senders = {"Service": ["events.amazonaws.com", "sqs.amazonaws.com"]}
+    closed = {
+        "Sid": "TlsOnly",
+        "Effect": "Deny",
+        "Principal": "*",
+        "Action": "sqs:*",
+        "Resource": queue.arn,
+        "Condition": {"Bool": {"aws:SecureTransport": "false"}},
+    }
+    policy = document(allow(["sqs:SendMessage"], queue.arn, Principal=senders), closed)
+    door = QueuePolicy(kin.name("news"), queue_url=queue.url, policy=policy, opts=kin.opts())
+    return queue, [door, *(_event(kin, key, source, kind, queue) for key, (source, kind) in EVENTS.items())]
+
+
+def _event(kin: Kin, key: str, source: str, kind: str, queue: Queue) -> EventTarget:
+    rule = EventRule(
+        kin.name("on", key),
+        description=f"{kind}, for Karpenter",
+        event_pattern=json.dumps({"source": [source], "detail-type": [kind]}),
+        tags=kin.tagged("on", key),
+        opts=kin.opts(),
+    )
+    return EventTarget(kin.name("on", key), rule=rule.name, arn=queue.arn, opts=kin.opts())
+
+
+def _adjacent(kin: Kin, group: str) -> PlacementGroup:
+    """Under the name Karpenter looks for."""
+    return PlacementGroup(
+        kin.name("adjacent", group),
+        name=group,
+        strategy="cluster",
+        tags=kin.tagged("adjacent", group),
+        opts=kin.opts(delete_before_replace=True),
+    )
