@@ -20,6 +20,7 @@ from rackwright_pulumi.aws.storage import AwsStorage
 from rackwright_pulumi.blueprints.box import Box
 from rackwright_pulumi.blueprints.training_cluster import TrainingCluster
 from rackwright_pulumi.testing import Graph, record
+from rackwright_pulumi.testing.diff import compare
 from rackwright_pulumi.unsupported import Unsupported
 
 from tests import plans
@@ -171,7 +172,18 @@ def test_512_nodes_are_as_many_resources_as_two():
     assert few.nodes.keys() == many.nodes.keys()
 
 
-def test_f2_add_ons_with_pods_come_after_the_system_machines_and_the_pod_network_before():
+def test_u2_adding_an_administrator_replaces_nothing():
+    """pulumi-eks 877, 980 and 1086: a further user replaced node groups, and the mapping was rewritten at every update."""
+    one, two = (["arn:aws:iam::123456789012:role/a"], ["arn:aws:iam::123456789012:role/a", "arn:aws:iam::123456789012:role/b"])
+    before, after = (graph_of("training", admin_arns=arns).as_json() for arns in (one, two))
+    assert {(c.operation, c.type) for c in compare(before, after)} == {
+        ("create", "aws:eks/accessEntry:AccessEntry"),
+        ("create", "aws:eks/accessPolicyAssociation:AccessPolicyAssociation"),
+    }
+    assert compare(before, graph_of("training", admin_arns=one).as_json()) == []
+
+
+def test_f2_coredns_and_other_add_ons_with_pods_come_after_the_system_machines_and_the_pod_network_before():
     graph = standard("training")
     system = graph.one(NODE_GROUP, "llama-70b-sft-pool-system-nodes")
     named = {node.inputs["addonName"]: node for node in graph.by_type(ADDON)}

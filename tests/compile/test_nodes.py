@@ -1,0 +1,131 @@
+"""How the machines of a training cluster are set up: image, drivers, and the one way devices reach pods."""
+
+import pytest
+import yaml
+from rackwright.compile.compile import compile_plan
+from rackwright.compile.wants import StackPlan
+from rackwright.errors import UserError
+from rackwright.rules import check
+from rackwright.spec.blueprint import Nodes
+
+from tests import plans
+
+MULTI_NODE = (
+    *("p4d.24xlarge", "p4de.24xlarge", "p5.4xlarge", "p5.48xlarge", "p5e.48xlarge", "p5en.48xlarge", "p6-b200.48xlarge"),
+    *("p6-b300.48xlarge", "g5.48xlarge", "g6.48xlarge", "g6e.48xlarge", "g7e.48xlarge"),
+    *("trn1.32xlarge", "trn1n.32xlarge", "trn2.48xlarge", "trn2u.48xlarge", "inf2.48xlarge"),
+)
+ELSEWHERE = ("V-30", "V-112")
+"""Rules about where a machine is sold and when a stack ends."""
+
+
+def release(plan: StackPlan, name: str):
+    return next(r for r in plan.releases if r.name == name)
+
+
+def names(plan: StackPlan) -> list[str]:
+    return [r.name for r in plan.releases]
+
+
+@pytest.mark.parametrize("machine", MULTI_NODE)
+@pytest.mark.parametrize("nodes", [{}, {"image": "bottlerocket"}, {"image": {"ami": plans.OWN_AMI, "family": "al2023"}}])
+def test_every_multi_node_machine_is_set_up_in_every_family_without_a_broken_rule(machine, nodes):
+    broken = [str(p) for p in check(plans.nodes_plan(machine, **nodes)) if p.code not in ELSEWHERE]
+    assert broken == []
+
+
+def test_f4_efa_works_out_of_the_box_on_the_smallest_machine_that_has_it():
+    """dstack 3069: p5.4xlarge got an image without EFA. Here the image has it, and the plugin runs on exactly that machine."""
+    plan = plans.nodes_plan("p5.4xlarge")
+    assert plan.pool("gpu").image == "al2023-nvidia"
+    assert [nic.kind for nic in plan.pool("gpu").nics] == ["ip", "fabric"]
+    assert release(plan, "aws-efa-k8s-device-plugin").values["supportedInstanceLabels"] == {"values": ["p5.4xlarge"]}
+
+
+@pytest.mark.parametrize("machine", [m for m in MULTI_NODE if m != "inf2.48xlarge"])
+def test_f6_the_efa_driver_lists_the_machines_that_have_efa(machine):
+    """sagemaker-hyperpod-cli 367 and 318: the wrong list, and jobs that asked for no EFA. Jobs here are admitted with all they can ask."""
+    plan = plans.nodes_plan(machine)
+    assert release(plan, "aws-efa-k8s-device-plugin").values["supportedInstanceLabels"]["values"] == [machine]
+    queue = next(m.body for m in plan.manifests if m.key == "queue.cluster-queue")
+    quota = {r["name"]: r["nominalQuota"] for r in queue["spec"]["resourceGroups"][0]["flavors"][0]["resources"]}
+    fabric = sum(nic.kind == "fabric" for nic in plan.pools[1].nics)
+    assert quota["vpc.amazonaws.com/efa"] == fabric * plan.pools[1].nodes_max
+
+
+def test_a_release_is_pinned_for_every_image_of_eks_and_none_for_ones_own():
+    assert dict(plans.nodes_plan(image="bottlerocket").pins.images) == {
+        "al2023": "1.35.6-20260728",
+        "bottlerocket-nvidia": "1.58.0-c5c37032",
+    }
+    assert dict(plans.NODES["own-ami"]().pins.images) == {"al2023": "1.35.6-20260728"}
+
+
+def test_bottlerocket_brings_its_own_device_plugin():
+    values = release(plans.NODES["bottlerocket"](), "nvidia-device-plugin").values
+    assert (values["devicePlugin"], values["gfd"]) == ({"enabled": False}, {"enabled": True})
+    assert release(plans.NODES["bottlerocket"](), "dcgm-exporter").values["securityContext"]["privileged"]
+
+
+def test_ubuntu_leaves_everything_to_the_operator():
+    plan = plans.NODES["ubuntu"]()
+    assert names(plan) == ["kube-prometheus-stack", "aws-efa-k8s-device-plugin", "gpu-operator", "jobset", "kueue"]
+    assert ("gpu-operator", "privileged") in plan.namespaces
+    assert not plan.pool("gpu").local_nvme
+
+
+def test_f22_the_operators_validator_is_given_a_variable():
+    values = release(plans.NODES["ubuntu"](), "gpu-operator").values
+    assert values["validator"] == {"plugin": {"env": [{"name": "WITH_WORKLOAD", "value": "false"}]}}
+    assert values["driver"]["upgradePolicy"] == {"autoUpgrade": False}
+
+
+def test_kueue_leaves_the_jobs_of_every_operator_alone():
+    config = yaml.safe_load(release(plans.NODES["ubuntu"](), "kueue").values["managerConfig"]["controllerManagerConfigYaml"])
+    (spared,) = config["managedJobsNamespaceSelector"]["matchExpressions"]
+    assert "gpu-operator" in spared["values"]
+
+
+def test_f31_metrics_wait_for_the_chart_that_knows_monitors():
+    assert release(plans.training_plan(), "dcgm-exporter").after == ("kube-prometheus-stack",)
+
+
+def test_claimed_interfaces_are_counted_like_plugged_ones():
+    plan = plans.NODES["dra"]()
+    assert "aws-efa-k8s-device-plugin" not in names(plan)
+    (claim,) = (m for m in plan.manifests if m.body["kind"] == "ResourceClaimTemplate")
+    assert claim.body["metadata"] == {"name": "efa", "namespace": "team-nlp"}
+    (request,) = claim.body["spec"]["spec"]["devices"]["requests"]
+    assert request["exactly"] == {"deviceClassName": "efa.networking.k8s.aws", "allocationMode": "ExactCount", "count": 32}
+    config = yaml.safe_load(release(plan, "kueue").values["managerConfig"]["controllerManagerConfigYaml"])
+    mapping = {"name": "vpc.amazonaws.com/efa", "deviceClassNames": ["efa.networking.k8s.aws"]}
+    assert config["resources"]["deviceClassMappings"] == [mapping]
+
+
+def test_neuron_machines_are_shown_by_their_own_plugin():
+    plan = plans.nodes_plan("trn2.48xlarge")
+    pool = plan.pool("neuron")
+    assert (pool.image, pool.resource, pool.accelerator_count) == ("al2023-neuron", "aws.amazon.com/neuron", 16)
+    assert [(t.key, t.effect) for t in pool.taints] == [("aws.amazon.com/neuron", "NoSchedule")]
+    assert release(plan, "neuron-helm-chart").values == {"neuronInstances": ["trn2.48xlarge"], "npd": {"enabled": False}}
+    assert not {"nvidia-device-plugin", "dcgm-exporter"} & set(names(plan))
+
+
+def box_on_bottlerocket():
+    spec, sizing, fit = plans.box_case()
+    nodes = Nodes(image="bottlerocket")
+    return spec.model_copy(update={"blueprint": spec.blueprint.model_copy(update={"nodes": nodes})}), sizing, fit
+
+
+@pytest.mark.parametrize(
+    ("case", "code"),
+    [
+        (plans.training_case(blueprint={"nodes": {"provisioner": "karpenter"}}), "C-provisioner"),
+        (box_on_bottlerocket(), "C-node-setup"),
+        (plans.training_case(machine="g5g.16xlarge", blueprint={"nodes": {"devices": "dra"}}), "C-devices"),
+    ],
+)
+def test_what_cannot_be_set_up_is_refused(case, code):
+    with pytest.raises(UserError) as refused:
+        compile_plan(*case, today=plans.TODAY)
+    assert code in {problem.code for problem in refused.value.problems}
