@@ -7,7 +7,7 @@ while the recorded machines still satisfy it.
 import hashlib
 import json
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import date, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -125,9 +125,9 @@ def renewal(path: Path, word: str = "renew") -> str:
     return f"{word} it with `rackwright choose {shown}`"
 
 
-def compiled(decision: Decision, spec: Spec, today: date) -> StackPlan:
+def compiled(decision: Decision, spec: Spec, today: date, now: datetime | None = None) -> StackPlan:
     """The recorded machines with the recorded versions and expiry, whatever the catalog says now."""
-    return compile_plan(spec, decision.plan, decision.fit, today=today, pins=decision.pins, expires_on=decision.expires_on)
+    return compile_plan(spec, decision.plan, decision.fit, today=today, pins=decision.pins, expires_on=decision.expires_on, now=now)
 
 
 def spec_digest(spec: Spec) -> str:

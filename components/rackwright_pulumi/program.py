@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pulumi
@@ -51,6 +51,7 @@ class Settings:
             teardown=config.get_bool("teardown") or False,
             simulated=config.get_bool("simulated") or False,
             preview=pulumi.runtime.is_dry_run(),
+            now=None if config.get("today") else datetime.now(UTC),
             layers=_layers(config.get("layers")),
             below=config.get("below") or "",
         )
@@ -105,7 +106,7 @@ def _decide(settings: Settings) -> Decided:
     spec = load(settings.spec_path)
     path = decision_path(settings.spec_path)
     decision, recorded = standing(spec, path, settings.today) if settings.teardown else _decision(spec, path, settings)
-    plan = compiled(decision, spec, settings.today)
+    plan = compiled(decision, spec, settings.today, settings.now)
     plan = replace(plan, layers=settings.layers or plan.layers, below=settings.below)
     costs = bill(plan, decision.fit, spec, Catalog.default())
     if not settings.teardown:

@@ -4,7 +4,7 @@ import json
 from fnmatch import fnmatch
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from rackwright.compile.wants import REFS, StackPlan
 from rackwright.problems import Level
@@ -96,6 +96,7 @@ def test_team_namespaces_are_closed_by_default(name):
 )
 @settings(max_examples=60, deadline=None)
 def test_any_efa_cluster_keeps_every_rule(nodes, machine, mode, zone):
+    assume(mode != "capacity-block" or machine != "g6e.48xlarge")  # of which no block is sold
     block = "cr-0123456789abcdef0" if mode == "capacity-block" else ""
     plan = plans.compiled(plans.training_case(nodes, machine, capacity=mode, capacity_id=block, zones=(zone,)))
     assert [p for p in check(plan) if p.level is Level.ERROR] == []

@@ -14,11 +14,12 @@ def bought(draft: Draft) -> CapacityEntry | None:
 
 def zone_said(draft: Draft) -> str:
     """The zone in which what is bought lies, of a fallback or an extra pool any entry's: all share one zone. Empty when no entry says."""
-    entries = (bought(draft), *draft.place.capacity.fallback, *(pool.capacity for pool in extra_pools(draft)))
+    entries = (bought(draft), *draft.place.capacity.fallback, *(pool.capacity for pool in pools_listed(draft)))
     return next((thing.zone for thing in map(held, entries) if thing and thing.zone), "")
 
 
-def extra_pools(draft: Draft) -> tuple[ExtraPool, ...]:
+def pools_listed(draft: Draft) -> tuple[ExtraPool, ...]:
+    """The pools the spec lists beside the sized one."""
     pools = draft.spec.blueprint.pools
     return () if pools == "auto" else pools
 

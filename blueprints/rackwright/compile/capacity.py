@@ -1,7 +1,7 @@
 """How machines are bought, with what each mode excludes: a block has hours, flex-start has no fixed count and a longest run."""
 
 import math
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from rackwright.compile.bought import bought
 from rackwright.compile.draft import Draft
@@ -19,7 +19,7 @@ def capacity_want(draft: Draft, entry: CapacityEntry | None = None) -> CapacityW
     """How machines of `entry` are bought; without it those of the candidate."""
     thing = held(entry or bought(draft))
     if isinstance(thing, CapacityBlock):
-        return _block(thing)
+        return _block(thing, draft.moment)
     if isinstance(thing, Reservation):
         return _reservation(thing)
     mode = str(entry or draft.candidate.capacity)
@@ -39,19 +39,21 @@ def bounds(draft: Draft, nodes: int, want: CapacityWant | None = None) -> tuple[
 
 
 def begun(want: CapacityWant, draft: Draft) -> bool:
-    """Whether the block's machines may be there all of today: a node group that asks for them outside its hours fails."""
-    if not want.starts_at:
+    """Whether the block's machines may be there: a node group that asks for them outside its hours fails."""
+    if not want.ends_at:
         return True
-    return _moment(want.starts_at).date() <= draft.today < _moment(want.drains_at).date()
+    return bool(want.drains_at) and datetime.fromisoformat(want.starts_at) <= draft.moment
 
 
-def _block(block: CapacityBlock) -> CapacityWant:
+def _block(block: CapacityBlock, now: datetime) -> CapacityWant:
+    """Without drains_at the block has ended: nothing is scheduled, and the pool is empty."""
+    drains = block.end - DRAIN_BEFORE_END
     return CapacityWant(
         "capacity-block",
         reservation_id=block.id,
         starts_at=block.start.isoformat(),
         ends_at=block.end.isoformat(),
-        drains_at=(block.end - DRAIN_BEFORE_END).isoformat(),
+        drains_at=drains.isoformat() if now < drains else "",
         machine=block.instance,
         zone=block.zone,
         count=block.count,
@@ -67,10 +69,6 @@ def _reservation(said: Reservation) -> CapacityWant:
         zone=said.zone or "",
         count=said.count,
     )
-
-
-def _moment(text: str) -> datetime:
-    return datetime.fromisoformat(text).astimezone(UTC)
 
 
 def _flex_run_s(draft: Draft) -> int:

@@ -1,7 +1,7 @@
 """One fit, one StackPlan: every count, name, zone and version of the stack, decided here and nowhere after."""
 
 from collections.abc import Callable
-from datetime import date
+from datetime import date, datetime
 
 from rackwright.compile.box import box_plan
 from rackwright.compile.common import common
@@ -31,9 +31,16 @@ PATHS: dict[tuple[Kind, str], Callable[[Draft], StackPlan]] = {
 
 
 def compile_plan(
-    spec: Spec, plan: SizingPlan, fit: Fit, *, today: date, pins: VersionPins | None = None, expires_on: str | None = None
+    spec: Spec,
+    plan: SizingPlan,
+    fit: Fit,
+    *,
+    today: date,
+    pins: VersionPins | None = None,
+    expires_on: str | None = None,
+    now: datetime | None = None,
 ) -> StackPlan:
-    """The stack of one fit. `today` dates the time to live and says whether a capacity block has begun.
+    """The stack of one fit. `today` dates the time to live; `now`, else noon of today, says whether a capacity block has begun.
 
     pins, expires_on: what a decision recorded; they beat this release's versions and the time to live counted from `today`.
     Raises UserError when this release has no path for the blueprint on that cloud, or the spec asks for something the path cannot do.
@@ -42,7 +49,7 @@ def compile_plan(
     path = PATHS.get((kind, fit.candidate.cloud))
     if path is None:
         raise UserError([_no_path(kind, fit.candidate.cloud)])
-    draft = Draft(spec, plan, fit, today, expires_on)
+    draft = Draft(spec, plan, fit, today, expires_on, now)
     refused = refusals(draft, kind)
     if refused:
         raise UserError(refused)

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from functools import cached_property
 
 from rackwright.catalog.rows import Machine
@@ -23,6 +23,13 @@ class Draft:
     fit: Fit
     today: date
     recorded_expiry: str | None = None
+    now: datetime | None = None
+    """The clock, where it is known to more than a day."""
+
+    @property
+    def moment(self) -> datetime:
+        """Now, or noon of the day: AWS starts and ends capacity blocks before noon, UTC."""
+        return self.now or datetime.combine(self.today, time(12), UTC)
 
     @property
     def candidate(self) -> Candidate:

@@ -4,12 +4,13 @@ from collections import Counter
 from dataclasses import replace
 
 from rackwright.catalog.rows import Fabric, Machine
-from rackwright.compile.bought import bought
+from rackwright.compile.bought import bought, pools_listed
 from rackwright.compile.capacity import begun, bounds, capacity_want
 from rackwright.compile.draft import Draft
 from rackwright.compile.fabric import most_pods, nic_layout
 from rackwright.compile.hardware import machine_facts
 from rackwright.compile.wants import CapacityWant, DiskWant, PlaceWant, PoolWant, TaintWant
+from rackwright.spec.blueprint import ExtraPool
 from rackwright.spec.infra import CapacityEntry
 
 SYSTEM_MACHINES = {"aws": "m7i.2xlarge", "gcp": "e2-standard-8"}
@@ -85,7 +86,32 @@ def _later(draft: Draft, sized: PoolWant, name: str, entry: CapacityEntry) -> Po
         nodes_max=most,
         nodes_start=most if block and begun(capacity, draft) else 0,
         autoscaled=not block,
-        adjacent=_adjacent(draft, capacity, most),
+        adjacent=_adjacent(draft, draft.machine, capacity, most),
+    )
+
+
+def extra_pools(draft: Draft, place: PlaceWant) -> tuple[PoolWant, ...]:
+    """The pools the spec lists beside the sized one, in its zone. They grow from their least to their most when jobs of their queue wait.
+
+    Machines without accelerators are not tainted: what needs no accelerator may run there.
+    """
+    return tuple(_extra(draft, place, pool) for pool in pools_listed(draft))
+
+
+def _extra(draft: Draft, place: PlaceWant, said: ExtraPool) -> PoolWant:
+    machine, capacity = machine_facts(said.instance), capacity_want(draft, said.capacity)
+    least, most, start = (
+        bounds(draft, said.nodes, capacity) if capacity.mode == "capacity-block" else (said.at_least, said.nodes, said.at_least)
+    )
+    return replace(
+        _shaped(draft, machine, place, said.name),
+        nodes_min=least,
+        nodes_max=most,
+        nodes_start=start,
+        capacity=capacity,
+        autoscaled=least < most and capacity.mode != "capacity-block",
+        labels=((POOL_LABEL, said.name),),
+        adjacent=_adjacent(draft, machine, capacity, most),
     )
 
 
@@ -101,7 +127,7 @@ def accelerator_pool(draft: Draft, place: PlaceWant, name: str = "gpu", counts: 
         nodes_start=start,
         capacity=capacity,
         labels=((ROLE_LABEL, "accelerator"),),
-        adjacent=_adjacent(draft, capacity, most),
+        adjacent=_adjacent(draft, draft.machine, capacity, most),
     )
 
 
@@ -120,21 +146,22 @@ def _shaped(draft: Draft, machine: Machine, place: PlaceWant, name: str) -> Pool
         accelerator=machine.accelerator or "",
         accelerator_label=machine.gke_accelerator_label,
         accelerator_count=machine.accelerator_count,
-        resource=RESOURCES[machine.kind],
+        role="accelerator" if machine.accelerator_count else "system",
+        resource=RESOURCES.get(machine.kind, ""),
         cpu_arch=machine.cpu_arch or "x86_64",
         disk=DiskWant(200, iops=3000, throughput_mib_s=250) if aws else DiskWant(200, kind=kind),
-        taints=(TaintWant(RESOURCES[machine.kind], "present"),),
+        taints=(TaintWant(RESOURCES[machine.kind], "present"),) if machine.kind in RESOURCES else (),
         fabric=str(machine.fabric),
         nics=nics,
         local_nvme=bool(machine.local_nvme_bytes),
         local_ssd_count=0 if aws or not machine.local_nvme_bytes else machine.local_nvme_count or 0,
         max_pods=most_pods(machine, nics, prefixes=True) if aws else MAX_PODS[machine.kind],
-        image=IMAGES[place.cloud][machine.kind],
+        image=IMAGES[place.cloud].get(machine.kind, SYSTEM_IMAGES[place.cloud]),
         pod_prefixes=aws,
     )
 
 
-def _adjacent(draft: Draft, capacity: CapacityWant, most: int) -> bool:
+def _adjacent(draft: Draft, machine: Machine, capacity: CapacityWant, most: int) -> bool:
     """Whether the machines get a placement group: EFA machines that somebody may launch into one."""
     wanted = draft.spec.blueprint.nodes.placement_group != "never"
-    return wanted and draft.machine.fabric is Fabric.EFA and most > 1 and capacity.mode not in RESERVED_MODES
+    return wanted and machine.fabric is Fabric.EFA and most > 1 and capacity.mode not in RESERVED_MODES

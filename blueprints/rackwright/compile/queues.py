@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass
 
+from rackwright.compile.hardware import machine_facts
 from rackwright.compile.manifests import Body, obj, priority_class
 from rackwright.compile.pools import POOL_LABEL, ROLE_LABEL
 from rackwright.compile.wants import ManifestWant, PoolWant
+from rackwright.units import GIB
 
 API = "kueue.x-k8s.io/v1beta2"
 AWS_LEVELS = (*(f"topology.k8s.aws/network-node-layer-{layer}" for layer in (1, 2, 3)), "kubernetes.io/hostname")
@@ -15,9 +17,10 @@ AWS_LAYERED = ("p", "trn")
 HUGE_PAGES_MIB = 5120
 """2 MiB pages an EFA pod asks for (EKS user guide, node-efa)."""
 PRIORITIES = (("normal", 100, "Ordinary jobs."), ("urgent", 1000, "Admitted before ordinary jobs."))
-CLUSTER_QUEUE = "accelerators"
+CLUSTER_QUEUE, DEFAULT_QUEUE = "accelerators", "default"
 FLAVOR = "accelerator"
 """The flavor of pools that are the only ones of their kind."""
+USUAL = (CLUSTER_QUEUE, DEFAULT_QUEUE, FLAVOR)
 AFTER = ("kueue",)
 
 
@@ -54,6 +57,22 @@ def queues(pools: tuple[PoolWant, ...], quota: Quota, namespace: str, levels: tu
     )
 
 
+def extra_queues(pools: tuple[PoolWant, ...], namespace: str) -> tuple[ManifestWant, ...]:
+    """For each pool a queue of its name, of that pool alone: jobs go there by naming it, and none does by itself."""
+    return tuple(manifest for pool in pools for manifest in _extra(pool, namespace))
+
+
+def _extra(pool: PoolWant, namespace: str) -> tuple[ManifestWant, ...]:
+    machine = machine_facts(pool.machine)
+    fabric = sum(nic.kind == "fabric" for nic in pool.nics) if pool.devices == "plugin" else 0
+    quota = Quota(machine.vcpus or 0, (machine.memory_bytes or 0) // GIB, fabric)
+    return (
+        _flavor(pool.name, pool, topology=False),
+        _cluster_queue({pool.name: _nominal([pool], quota)}, namespace, pool.name),
+        _local_queue(namespace, pool.name, pool.name),
+    )
+
+
 def _alike(pools: tuple[PoolWant, ...]) -> dict[str, list[PoolWant]]:
     """Flavor -> its pools, the preferred flavor first."""
     alike: dict[str, list[PoolWant]] = {}
@@ -74,26 +93,25 @@ def _flavor(name: str, pool: PoolWant, topology: bool) -> ManifestWant:
     tolerations = [{"key": t.key, "operator": "Equal", "value": t.value, "effect": t.effect} for t in pool.taints]
     spec: Body = {"nodeLabels": labels, "tolerations": tolerations} | ({"topologyName": "fabric"} if topology else {})
     after = (*AFTER, "queue.topology") if topology else AFTER
-    return ManifestWant(_flavor_key(name), obj(API, "ResourceFlavor", name, spec=spec), after)
+    return ManifestWant(_key("flavor", name), obj(API, "ResourceFlavor", name, spec=spec), after)
 
 
-def _flavor_key(name: str) -> str:
-    return "queue.flavor" if name == FLAVOR else f"queue.flavor.{name}"
+def _key(kind: str, name: str) -> str:
+    """`queue.cluster-queue` of the sized pools, `queue.cluster-queue.debug` of others."""
+    return f"queue.{kind}" if name in USUAL else f"queue.{kind}.{name}"
 
 
 def _nominal(pools: list[PoolWant], quota: Quota) -> dict[str, int | str]:
     nodes, pool = sum(pool.nodes_max for pool in pools), pools[0]
-    nominal: dict[str, int | str] = {
-        "cpu": quota.cpu * nodes,
-        "memory": f"{quota.memory_gib * nodes}Gi",
-        pool.resource: pool.accelerator_count * nodes,
-    }
+    nominal: dict[str, int | str] = {"cpu": quota.cpu * nodes, "memory": f"{quota.memory_gib * nodes}Gi"}
+    if pool.resource:
+        nominal[pool.resource] = pool.accelerator_count * nodes
     if quota.fabric_interfaces:
         nominal |= {"vpc.amazonaws.com/efa": quota.fabric_interfaces * nodes, "hugepages-2Mi": f"{HUGE_PAGES_MIB * nodes}Mi"}
     return nominal
 
 
-def _cluster_queue(nominal: dict[str, dict[str, int | str]], namespace: str) -> ManifestWant:
+def _cluster_queue(nominal: dict[str, dict[str, int | str]], namespace: str, name: str = CLUSTER_QUEUE) -> ManifestWant:
     """nominal: flavor -> resource -> amount, in the order they are tried: the next one before anybody is preempted."""
     flavors = [{"name": name, "resources": [{"name": r, "nominalQuota": n} for r, n in row.items()]} for name, row in nominal.items()]
     spec: Body = {
@@ -104,13 +122,13 @@ def _cluster_queue(nominal: dict[str, dict[str, int | str]], namespace: str) -> 
     }
     if len(nominal) > 1:
         spec["flavorFungibility"] = {"whenCanBorrow": "TryNextFlavor", "whenCanPreempt": "TryNextFlavor"}
-    after = (*AFTER, *map(_flavor_key, nominal))
-    return ManifestWant("queue.cluster-queue", obj(API, "ClusterQueue", CLUSTER_QUEUE, spec=spec), after)
+    after = (*AFTER, *(_key("flavor", flavor) for flavor in nominal))
+    return ManifestWant(_key("cluster-queue", name), obj(API, "ClusterQueue", name, spec=spec), after)
 
 
-def _local_queue(namespace: str) -> ManifestWant:
-    body = obj(API, "LocalQueue", "default", namespace, {"clusterQueue": CLUSTER_QUEUE})
-    return ManifestWant("queue.local-queue", body, (*AFTER, "queue.cluster-queue"))
+def _local_queue(namespace: str, name: str = DEFAULT_QUEUE, cluster_queue: str = CLUSTER_QUEUE) -> ManifestWant:
+    body = obj(API, "LocalQueue", name, namespace, {"clusterQueue": cluster_queue})
+    return ManifestWant(_key("local-queue", name), body, (*AFTER, _key("cluster-queue", cluster_queue)))
 
 
 def _workload_priority(name: str, value: int, words: str) -> ManifestWant:

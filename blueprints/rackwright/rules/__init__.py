@@ -1,8 +1,24 @@
 """Rules a StackPlan must keep, checked before any cloud is asked. `check(plan)` runs all of them."""
 
-from rackwright.rules import box, capacity, fabric, kubernetes, lustre, naming, network, nodes, placement, queues, safety, serving, storage, tpu
+from rackwright.rules import (
+    box,
+    capacity,
+    fabric,
+    kubernetes,
+    lustre,
+    naming,
+    network,
+    nodes,
+    placement,
+    queues,
+    reservations,
+    safety,
+    serving,
+    storage,
+    tpu,
+)
 from rackwright.rules.quota import QuotaNeed, check_quota, quota_needs
 from rackwright.rules.registry import RULES, Rule, check
 
-AREAS = (box, capacity, fabric, kubernetes, lustre, naming, network, nodes, placement, queues, safety, serving, storage, tpu)
+AREAS = (box, capacity, fabric, kubernetes, lustre, naming, network, nodes, placement, queues, reservations, safety, serving, storage, tpu)
 __all__ = ["RULES", "QuotaNeed", "Rule", "check", "check_quota", "quota_needs"]

@@ -1,61 +1,36 @@
 """How machines are bought: what each mode needs and excludes."""
 
 from collections.abc import Iterator
-from datetime import datetime, timedelta
 
 from rackwright.compile.wants import CapacityWant, StackPlan
 from rackwright.problems import At, Level
 from rackwright.rules.registry import Broken, accelerators, pools, rule
 
-BLOCKS = "https://docs.aws.amazon.com/eks/latest/userguide/capacity-blocks-mng.html"
 FLEX = "https://cloud.google.com/kubernetes-engine/docs/concepts/dws"
 CLOUD_OF = {"capacity-block": "aws", "flex-start": "gcp", "calendar": "gcp"}
 NEEDS_RESERVATION = ("capacity-block", "reservation", "calendar")
 FLEX_LONGEST_RUN_S = 604800
 FLEX_COMPACT = ("a3-ultragpu-", "a4-highgpu-", "h4d-")
-RECLAIM = timedelta(minutes=30)
 
 
 @rule("V-32", Level.ERROR, "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-capacity-reservations.html")
 def one_way_to_buy(plan: StackPlan) -> Iterator[Broken]:
     """On-demand, spot and flex-start machines name no reservation, and a mode belongs to a cloud that has it."""
-    for at, want in _wants(plan):
-        if want.reservation_id and want.mode not in NEEDS_RESERVATION:
-            yield Broken(at / "reservation_id", "leave it out, or buy from the reservation", f"{want.mode} names {want.reservation_id}")
+    for at, want in wants(plan):
+        for field in ("reservation_id", "group_arn"):
+            if (named := getattr(want, field)) and want.mode not in NEEDS_RESERVATION:
+                yield Broken(at / field, "leave it out, or buy from the reservation", f"{want.mode} names {named}")
+        if want.reservation_id and want.group_arn:
+            yield Broken(at / "group_arn", f"leave it out, and keep {want.reservation_id}", "a reservation and a group are named")
         if CLOUD_OF.get(want.mode, plan.place.cloud) != plan.place.cloud:
             yield Broken(at / "mode", "use on-demand, spot or a reservation", f"{plan.place.cloud} has no {want.mode}")
-
-
-@rule("V-33", Level.ERROR, BLOCKS)
-def block_is_named_and_in_one_zone(plan: StackPlan) -> Iterator[Broken]:
-    """A capacity block is named by its id, and machines bought from it sit in its one zone."""
-    for at, want in _wants(plan):
-        if want.mode == "capacity-block" and not want.reservation_id:
-            yield Broken(at / "reservation_id", "give the block's cr- id; rackwright never buys one")
-    for at, pool in accelerators(plan):
-        if pool.capacity.mode == "capacity-block" and len(pool.zones) != 1:
-            yield Broken(at / "zones", "name the block's zone", f"{pool.name} has {len(pool.zones)}")
-
-
-@rule("V-34", Level.WARNING, BLOCKS)
-def block_drains_before_its_end(plan: StackPlan) -> Iterator[Broken]:
-    """The cloud reclaims a block's machines from 30 minutes before its end, so the pool can be empty and is drained earlier."""
-    for at, pool in accelerators(plan):
-        want = pool.capacity
-        if want.mode != "capacity-block":
-            continue
-        if pool.nodes_min:
-            yield Broken(at / "nodes_min", "set it to 0", f"it is {pool.nodes_min}")
-        late = not want.drains_at or _time(want.drains_at) > _time(want.ends_at) - RECLAIM if want.ends_at else False
-        if late:
-            yield Broken(at / "capacity" / "drains_at", "drain 40 minutes before the end", f"drains at {want.drains_at or 'no time'}")
 
 
 @rule("V-67", Level.ERROR, "https://cloud.google.com/kubernetes-engine/docs/how-to/consuming-reservations")
 def reservation_is_named(plan: StackPlan) -> Iterator[Broken]:
     """Capacity that is reserved is named, one reservation and one zone."""
-    for at, want in _wants(plan):
-        if want.mode in ("reservation", "calendar") and not want.reservation_id:
+    for at, want in wants(plan):
+        if want.mode in ("reservation", "calendar") and not (want.reservation_id or want.group_arn):
             yield Broken(at / "reservation_id", "give the reservation's name", f"{want.mode} without one")
 
 
@@ -90,11 +65,7 @@ def bounds_are_in_order(plan: StackPlan) -> Iterator[Broken]:
             yield Broken(at / "nodes_start", "put them in order", words)
 
 
-def _wants(plan: StackPlan) -> Iterator[tuple[At, CapacityWant]]:
+def wants(plan: StackPlan) -> Iterator[tuple[At, CapacityWant]]:
     if plan.box:
         yield At() / "box" / "capacity", plan.box.capacity
     yield from ((at / "capacity", pool.capacity) for at, pool in pools(plan))
-
-
-def _time(text: str) -> datetime:
-    return datetime.fromisoformat(text)

@@ -2,16 +2,19 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
-from rackwright.compile.wants import StackPlan
+from rackwright.compile.wants import PoolWant, StackPlan
 from rackwright.problems import Level
-from rackwright.rules.registry import Broken, accelerators, manifests, rule
+from rackwright.rules.registry import Broken, accelerators, manifests, pools, rule
 
 KUEUE = "https://kueue.sigs.k8s.io/docs/concepts/"
 KINDS = ("Topology", "ResourceFlavor", "ClusterQueue", "LocalQueue", "WorkloadPriorityClass")
 OLD_FIELDS = {"cohort": "cohortName", "admissionChecks": "admissionChecksStrategy"}
 MOST_LEVELS, MOST_TAINTS, MOST_GROUPS, MOST_RESOURCES = 16, 8, 16, 64
 HOST = "kubernetes.io/hostname"
+EFA = "vpc.amazonaws.com/efa"
+OWN, POOL = "rackwright/", "rackwright/pool"
 
 
 @rule("V-82", Level.ERROR, "https://kueue.sigs.k8s.io/docs/reference/kueue.v1beta2/")
@@ -71,10 +74,35 @@ def quotas_are_complete(plan: StackPlan) -> Iterator[Broken]:
 @rule("V-86", Level.ERROR, KUEUE + "cluster_queue/")
 def everything_a_job_asks_for_has_a_quota(plan: StackPlan) -> Iterator[Broken]:
     """Kueue admits a job only when every resource it asks for has a quota: CPU, memory, accelerators and fabric interfaces."""
-    asked = {"cpu", "memory"} | {pool.resource for _, pool in accelerators(plan)}
-    asked |= {"vpc.amazonaws.com/efa"} if any(pool.nics for _, pool in accelerators(plan)) else set()
     for at, manifest in manifests(plan, "ClusterQueue"):
-        covered = {name for group in manifest.body["spec"]["resourceGroups"] for name in group["coveredResources"]}
+        groups = manifest.body["spec"]["resourceGroups"]
+        covered = {name for group in groups for name in group["coveredResources"]}
+        served = _served(plan, {flavor["name"] for group in groups for flavor in group["flavors"]})
+        asked = {"cpu", "memory"} | {pool.resource for pool in served if pool.resource}
+        asked |= {EFA} if any(pool.nics and pool.devices == "plugin" for pool in served) else set()
         missing = sorted(asked - covered)
         if missing:
             yield Broken(at / "spec" / "resourceGroups", f"cover {', '.join(missing)}", f"no quota for {', '.join(missing)}")
+
+
+@rule("R-14", Level.ERROR, KUEUE + "resource_flavor/")
+def every_pool_has_a_flavor(plan: StackPlan) -> Iterator[Broken]:
+    """Where there are queues, each pool of accelerators is reached by a flavor, and no flavor of one pool reaches another's machines."""
+    flavors = [manifest.body for _, manifest in manifests(plan, "ResourceFlavor")]
+    for at, pool in accelerators(plan) if flavors else ():
+        reached = [body["metadata"]["name"] for body in flavors if _selects(body, pool)]
+        if len(reached) != 1:
+            own = f"label its nodes with {POOL}: {pool.name} and give it a flavor of that label"
+            yield Broken(at / "labels", own, f"{pool.name} is reached by {', '.join(reached) or 'none'}")
+
+
+def _served(plan: StackPlan, flavors: set[str]) -> list[PoolWant]:
+    """The pools whose nodes these flavors select."""
+    bodies = [manifest.body for _, manifest in manifests(plan, "ResourceFlavor") if manifest.body["metadata"]["name"] in flavors]
+    return [pool for _, pool in pools(plan) if any(_selects(body, pool) for body in bodies)]
+
+
+def _selects(flavor: dict[str, Any], pool: PoolWant) -> bool:
+    """By our own labels: those the cloud gives a node are not in the plan."""
+    wanted = {key: value for key, value in flavor["spec"].get("nodeLabels", {}).items() if key.startswith(OWN)}
+    return wanted.items() <= dict(pool.labels).items()

@@ -10,9 +10,10 @@ from rackwright_pulumi.aws.tags import Kin
 
 
 def block_hours(kin: Kin, want: PoolWant, nodes: NodeGroup) -> None:
-    """Filling is scheduled only for a pool that starts smaller: AWS refuses a time that has passed."""
+    """Filling is scheduled only before the start, where the pool starts smaller, and nothing after the end, which has no time to drain:
+    AWS refuses a time that has passed, and forgets a schedule that ran."""
     hours = want.capacity
-    if hours.starts_at and want.nodes_start < want.nodes_max:
+    if hours.starts_at and hours.drains_at and want.nodes_start < want.nodes_max:
         _size(kin, nodes, "fill", hours.starts_at, want, want.nodes_max)
     if hours.drains_at:
         _size(kin, nodes, "drain", hours.drains_at, want, 0)

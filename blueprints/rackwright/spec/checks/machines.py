@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from rackwright.problems import At
 from rackwright.spec.base import quote
-from rackwright.spec.checks.places import blocks, modes
+from rackwright.spec.checks.places import BLOCKS, blocks, modes, things
 from rackwright.spec.checks.registry import Context, Finding, check
 from rackwright.spec.infra import Place
 from rackwright.spec.residency import matches, stays_in
@@ -94,7 +94,7 @@ def topology_is_a_slice(context: Context) -> Iterator[Finding]:
             yield Finding(at / "pin" / "nodes", f"a {pin.topology} slice has {hosts} hosts", "nodes and topology disagree")
 
 
-@check("S-56")
+@check("S-56", link=BLOCKS)
 def blocks_are_sold_for_the_type(context: Context) -> Iterator[Finding]:
     """Capacity blocks must be sold for the instance type."""
     for at, _, block in blocks(context):
@@ -111,6 +111,7 @@ def machines_are_sold_that_way(context: Context) -> Iterator[Finding]:
         machine = context.catalog.machine_by_name.get(place.pin.instance) if place.pin else None
         asked = {mode.replace("_", "-") for _, mode in modes(at, place)}
         sold = {str(mode) for mode in machine.capacity_modes} - LONG_TERM if machine else set()
+        sold |= {"reservation"} if place.cloud == "aws" and "on-demand" in sold else set()
         if machine and machine.cloud == place.cloud and sold and asked and not asked & sold:
             fix = f"it is sold as {', '.join(sorted(sold))}"
             yield Finding(at / "pin" / "instance", fix, f"{quote(machine.name)} is not sold as {', '.join(sorted(asked))}")
@@ -135,8 +136,9 @@ def named_machines(context: Context) -> Iterator[tuple[At, Place, str]]:
     for at, place in context.places:
         if place.pin:
             yield at / "pin" / "instance", place, place.pin.instance
-    for at, place, block in blocks(context):
-        yield at / "instance", place, block.instance
+    for at, place, thing in things(context):
+        if thing.instance:
+            yield at / "instance", place, thing.instance
 
 
 def allowed_by_limits(context: Context, place: Place) -> list[str]:

@@ -6,9 +6,10 @@ from itertools import chain
 from rackwright.problems import At, Level
 from rackwright.spec.base import quote
 from rackwright.spec.checks.registry import Context, Finding, check
-from rackwright.spec.infra import CapacityBlock, CapacityEntry, Place, UseBlock, UseReservation
+from rackwright.spec.infra import CapacityBlock, CapacityEntry, Place, Reservation, UseBlock, UseReservation, held
 from rackwright.spec.residency import matches
 
+BLOCKS = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-capacity-blocks.html"
 OWN_FIELDS = {"account": "aws", "project": "gcp", "inventory": "kubernetes"}
 SELLERS = {
     "on-demand": ("aws", "gcp"),
@@ -27,18 +28,32 @@ def entries(at: At, place: Place) -> Iterator[tuple[At, CapacityEntry]]:
     return ((at / "capacity" / key / i, entry) for key, listed in lists for i, entry in enumerate(listed))
 
 
+def mode_of(entry: CapacityEntry) -> str:
+    """The mode an entry is, which is also its key where it names something."""
+    return "capacity_block" if isinstance(entry, UseBlock) else "reservation" if isinstance(entry, UseReservation) else entry
+
+
 def modes(at: At, place: Place) -> Iterator[tuple[At, str]]:
     """Every capacity entry of a place with the name of its mode."""
-    for where, entry in entries(at, place):
-        yield where, "capacity_block" if isinstance(entry, UseBlock) else "reservation" if isinstance(entry, UseReservation) else entry
+    return ((where, mode_of(entry)) for where, entry in entries(at, place))
+
+
+def things(context: Context) -> Iterator[tuple[At, Place, CapacityBlock | Reservation]]:
+    """Every block and reservation that a place may use, with that place."""
+    for at, place in context.places:
+        for where, entry in entries(at, place):
+            if thing := held(entry):
+                yield where / mode_of(entry), place, thing
 
 
 def blocks(context: Context) -> Iterator[tuple[At, Place, CapacityBlock]]:
-    """Every capacity block of the spec with its place."""
-    for at, place in context.places:
-        for where, entry in entries(at, place):
-            if isinstance(entry, UseBlock):
-                yield where / "capacity_block", place, entry.capacity_block
+    """Every capacity block of the spec with its place; those of extra pools with the first place on AWS."""
+    yield from ((at, place, thing) for at, place, thing in things(context) if isinstance(thing, CapacityBlock))
+    pools = context.spec.blueprint.pools
+    on_aws = next((place for _, place in context.places if place.cloud == "aws"), None)
+    for i, pool in enumerate(() if pools == "auto" else pools):
+        if on_aws and isinstance(pool.capacity, UseBlock):
+            yield At() / "blueprint" / "pools" / i / "capacity" / "capacity_block", on_aws, pool.capacity.capacity_block
 
 
 @check("S-40")
@@ -93,31 +108,32 @@ def zones_lie_in_the_regions(context: Context) -> Iterator[Finding]:
     """Zones must lie in the regions of their place."""
     for at, place in context.places:
         named = ((at / "zones" / i, zone) for i, zone in enumerate(place.zones))
-        of_blocks = ((where / "zone", block.zone) for where, other, block in blocks(context) if other is place)
-        for where, zone in chain(named, of_blocks):
+        of_things = ((where / "zone", thing.zone) for where, other, thing in things(context) if other is place and thing.zone)
+        for where, zone in chain(named, of_things):
             if place.regions and not any(zone.startswith(region) and zone != region for region in place.regions):
-                yield Finding(where, f"regions are {', '.join(place.regions)}")
+                yield Finding(where, f"regions are {', '.join(place.regions)}", link=BLOCKS if "capacity" in where.steps else "")
 
 
-@check("S-46")
+@check("S-46", link=BLOCKS)
 def block_lies_in_the_zones(context: Context) -> Iterator[Finding]:
-    """A capacity block must lie in one of the zones of its place."""
-    for at, place, block in blocks(context):
-        if place.zones and block.zone not in place.zones:
-            yield Finding(at / "zone", f"add {quote(block.zone)} to zones, or leave zones out")
+    """A capacity block or reservation must lie in one of the zones of its place."""
+    for at, place, thing in things(context):
+        if place.zones and thing.zone and thing.zone not in place.zones:
+            yield Finding(at / "zone", f"add {quote(thing.zone)} to zones, or leave zones out")
 
 
-@check("S-47")
-def pin_agrees_with_its_blocks(context: Context) -> Iterator[Finding]:
+@check("S-47", link=BLOCKS)
+def pin_agrees_with_what_is_bought(context: Context) -> Iterator[Finding]:
     """A pin must agree with the capacity it is to run in."""
     for at, place in context.places:
-        held = [block for _, other, block in blocks(context) if other is place]
-        if place.pin is None or len(held) < len(place.capacity.ordered + place.capacity.fallback) or not held:
-            continue
-        if place.pin.instance not in {block.instance for block in held}:
-            yield Finding(at / "pin" / "instance", f"the capacity blocks hold {', '.join(block.instance for block in held)}")
-        elif place.pin.nodes and place.pin.nodes > (most := max(b.count for b in held if b.instance == place.pin.instance)):
-            yield Finding(at / "pin" / "nodes", f"the capacity block holds {most}")
+        bought = [(where, thing) for where, other, thing in things(context) if other is place and place.pin]
+        for where, thing in bought:
+            if place.pin and thing.instance and thing.instance != place.pin.instance:
+                yield Finding(where / "instance", f"the pin is {place.pin.instance}: pin {thing.instance}, or leave the entry out")
+        counts = [thing.count for _, thing in bought if place.pin and thing.instance in (None, place.pin.instance)]
+        every = len(counts) == len(place.capacity.ordered + place.capacity.fallback)
+        if place.pin and place.pin.nodes and every and None not in counts and place.pin.nodes > (most := max(c or 0 for c in counts)):
+            yield Finding(at / "pin" / "nodes", f"{most}, which it holds", f"{place.pin.nodes} machines are more than what is bought holds")
 
 
 @check("S-48")
