@@ -13,10 +13,19 @@ from rackwright.compile.fabric import most_pods
 from rackwright.compile.images import as_asked
 from rackwright.compile.karpenter import adjacent_group, karpenter_image, karpenter_pool, karpenter_releases, pool_key
 from rackwright.compile.lws import group, lws
-from rackwright.compile.manifests import allow, allow_basics, allow_within, default_deny, from_blocks, from_namespace, run_secrets, service_account
+from rackwright.compile.manifests import (
+    allow,
+    allow_basics,
+    allow_within,
+    default_deny,
+    from_blocks,
+    from_namespace,
+    run_secrets,
+    service_account,
+)
 from rackwright.compile.network import eks_network, existing_network
 from rackwright.compile.place import place_want
-from rackwright.compile.pools import accelerator_pools, system_pool
+from rackwright.compile.pools import accelerator_pools, extra_pools, system_pool
 from rackwright.compile.queues import HUGE_PAGES_MIB
 from rackwright.compile.releases import keda, monitoring
 from rackwright.compile.replica import ACCOUNT, IMAGE_GIB, cache_gib, hosts_of, hub_weights, node_bounds, replicas_per_node, server_of
@@ -53,9 +62,10 @@ def eks_fleet_plan(draft: Draft) -> StackPlan:
     adjacent = tuple(adjacent_group(draft.spec.name, pool) for pool in made if pool.adjacent)
     karpenter = KarpenterWant(adjacent=adjacent) if made else None
     server = _server(draft, wanted, pools)
-    releases, addons = _releases(pools, karpenter, server.hosts > 1), (*eks_addons(False), *([MOUNT] if wanted else []))
+    extras = tuple(as_asked(draft, pool) for pool in extra_pools(draft, place))
+    releases, addons = _releases((*pools, *extras), karpenter, server.hosts > 1), (*eks_addons(False), *([MOUNT] if wanted else []))
     network = existing_network(draft.place.network, pools[0].fabric) or eks_network(place, pools[0].fabric)
-    kept = (system_pool(place), *(pool for pool in pools if not made))
+    kept = (system_pool(place), *(pool for pool in pools if not made), *extras)
     images = (*node_images(kept), *(((IMAGE_PIN, karpenter_image(made[0])),) if made else ()), ("server", server.image))
     return StackPlan(
         name=draft.spec.name,
@@ -67,7 +77,7 @@ def eks_fleet_plan(draft: Draft) -> StackPlan:
         buckets=wanted,
         identities=(IdentityWant("server", grants(wanted), draft.namespace, ACCOUNT),),
         cluster=cluster_want(draft),
-        pools=(system_pool(place), *pools),
+        pools=(system_pool(place), *pools, *extras),
         addons=addons,
         namespaces=namespaces(draft, releases, "privileged" if pools[0].nics else "restricted"),
         releases=releases,

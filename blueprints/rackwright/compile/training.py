@@ -10,8 +10,8 @@ from rackwright.compile.lustre import lustre
 from rackwright.compile.manifests import allow_basics, allow_metrics, allow_within, default_deny, run_secrets, service_account
 from rackwright.compile.network import eks_network, existing_network
 from rackwright.compile.place import place_want
-from rackwright.compile.pools import accelerator_pools, system_pool
-from rackwright.compile.queues import Quota, aws_levels, queues
+from rackwright.compile.pools import accelerator_pools, extra_pools, system_pool
+from rackwright.compile.queues import Quota, aws_levels, extra_queues, queues
 from rackwright.compile.releases import NAMESPACES, jobset, kueue, monitoring
 from rackwright.compile.storage import buckets, grants
 from rackwright.compile.storage_objects import lustre_volume
@@ -37,10 +37,11 @@ ACCOUNT = "trainer"
 def training_plan(draft: Draft) -> StackPlan:
     place = place_want(draft)
     pools = tuple(as_asked(draft, pool) for pool in accelerator_pools(draft, place))
-    pool, everything = pools[0], (system_pool(place), *pools)
+    extras = tuple(as_asked(draft, pool) for pool in extra_pools(draft, place))
+    pool, everything = pools[0], (system_pool(place), *pools, *extras)
     wanted = buckets(draft)
     file_system = lustre(draft, place.zone, wanted)
-    releases = _releases(pools)
+    releases = _releases((*pools, *extras))
     addons = eks_addons(file_system is not None)
     volumes = lustre_volume(file_system, f"{draft.spec.name}-lustre", draft.namespace) if file_system else ()
     return StackPlan(
@@ -58,7 +59,14 @@ def training_plan(draft: Draft) -> StackPlan:
         addons=addons,
         namespaces=namespaces(draft, releases, "privileged" if pool.nics else "baseline"),
         releases=releases,
-        manifests=(*team_objects(draft), *_queues(draft, pools), *_claims(draft, pools), *volumes, allow_metrics(draft.namespace)),
+        manifests=(
+            *team_objects(draft),
+            *_queues(draft, pools),
+            *extra_queues(extras, draft.namespace),
+            *_claims(draft, pools),
+            *volumes,
+            allow_metrics(draft.namespace),
+        ),
         expected_fabric=expectation(draft.machine),
         pins=pins(releases, node_images(everything), addons),
         expires_on=draft.expires_on,
