@@ -4,7 +4,7 @@ import base64
 from collections.abc import Mapping
 from typing import Any
 
-from pulumi import CustomTimeouts, InvokeOutputOptions, Output
+from pulumi import CustomTimeouts, Input, InvokeOutputOptions
 from pulumi_aws.ec2.get_ami import GetAmiFilterArgs, get_ami_output
 from pulumi_aws.ec2.instance import (
     Instance,
@@ -56,8 +56,10 @@ def instance(kin: Kin, want: BoxWant, args: Mapping[str, Any], group: SecurityGr
     )
 
 
-def _image(kin: Kin, name: str) -> Output[str]:
-    """The id of Amazon's image of exactly this name, in the region of the provider: names are dated and never reused."""
+def _image(kin: Kin, name: str) -> Input[str]:
+    """An id as it is, else the id of Amazon's image of exactly this name, in the region of the provider: names are dated, never reused."""
+    if name.startswith("ami-"):
+        return name
     named = GetAmiFilterArgs(name="name", values=[name])
     return get_ami_output(owners=["amazon"], filters=[named], opts=InvokeOutputOptions(parent=kin.parent)).id
 
