@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from rackwright.compile.addons import eks_addons
 from rackwright.compile.autoscaler import cluster_autoscaler
-from rackwright.compile.devices import EFA, device_releases
+from rackwright.compile.devices import EFA, EFA_CLAIM, device_releases, efa_claim
 from rackwright.compile.draft import Draft
 from rackwright.compile.eks_serving import MOUNT, callers, entrance, weights_objects, weights_volume
-from rackwright.compile.fabric import most_pods
-from rackwright.compile.images import as_asked
+from rackwright.compile.fabric import expectation, most_pods
+from rackwright.compile.images import as_asked, family_of
 from rackwright.compile.karpenter import adjacent_group, karpenter_image, karpenter_pool, karpenter_releases, pool_key
 from rackwright.compile.lws import group, lws
 from rackwright.compile.manifests import (
@@ -35,6 +35,7 @@ from rackwright.compile.training import cluster_want, namespaces, node_images, p
 from rackwright.compile.versions import SERVER_IMAGES
 from rackwright.compile.wants import (
     BucketWant,
+    FabricExpectation,
     IdentityWant,
     KarpenterWant,
     KeyWant,
@@ -85,9 +86,11 @@ def eks_fleet_plan(draft: Draft) -> StackPlan:
             *(manifest for pool in made for manifest in karpenter_pool(pool, draft.spec.name, draft.tags)),
             *_policies(draft, server, callers(network)),
             *(weights_objects(wanted[0], draft.spec.name, draft.namespace, place.region) if wanted else ()),
+            *((efa_claim(pools[0], draft.namespace),) if server.claim else ()),
             *server_objects(server, group(server) if server.hosts > 1 else None),
             entrance(server, callers(network)),
         ),
+        expected_fabric=expectation(draft.machine) if pools[0].nics else FabricExpectation(),
         pins=pins(releases, images, addons),
         expires_on=draft.expires_on,
         karpenter=karpenter,
@@ -96,10 +99,17 @@ def eks_fleet_plan(draft: Draft) -> StackPlan:
 
 def _pools(draft: Draft, place: PlaceWant) -> tuple[PoolWant, ...]:
     """Replicas within a machine need no fabric, and leave its interfaces out; the others are moved by the autoscaler or made by Karpenter."""
-    managed = draft.spec.blueprint.nodes.provisioner == "managed"
     pools = (as_asked(draft, pool) for pool in accelerator_pools(draft, place, node_bounds(draft)))
     shaped = (pool if hosts_of(draft) > 1 else _alone(draft, pool) for pool in pools)
-    return tuple(_grown(draft, pool, "managed" if managed else "karpenter") for pool in shaped)
+    return tuple(_grown(draft, pool, _provisioner(draft, pool)) for pool in shaped)
+
+
+def _provisioner(draft: Draft, pool: PoolWant) -> str:
+    """Karpenter, unless asked otherwise, or asked for what it cannot start: other images than AL2023, interfaces that are claimed,
+    reservations by group."""
+    asked = draft.spec.blueprint.nodes.provisioner
+    able = family_of(pool.image) == "al2023" and pool.devices == "plugin" and not pool.capacity.group_arn
+    return asked if asked != "auto" else "karpenter" if able else "managed"
 
 
 def _alone(draft: Draft, pool: PoolWant) -> PoolWant:
@@ -126,11 +136,13 @@ def _server(draft: Draft, wanted: tuple[BucketWant, ...], pools: Sequence[PoolWa
 def _on_fabric(draft: Draft, server: Server, pool: PoolWant) -> Server:
     """Pods ask for every EFA interface of their machine: one that did not would talk over TCP and say nothing, and an empty pool would grow
     machines without. The usual image has no EFA; AWS's own has."""
-    asked = (EFA, str(sum(nic.kind == "fabric" for nic in pool.nics)))
+    asked = ((EFA, str(sum(nic.kind == "fabric" for nic in pool.nics))),) if pool.devices == "plugin" else ()
     image = draft.serve.run.image or SERVER_IMAGES["vllm-efa"]
     small = pool.provisioner == "karpenter"
     env = FABRIC_ENV | (SMALL_PAGES if small else {}) | dict(server.env)
-    return replace(server, image=image, env=tuple(env.items()), devices=(asked,) if small else (asked, (HUGE_PAGES, f"{HUGE_PAGES_MIB}Mi")))
+    pages = () if small else ((HUGE_PAGES, f"{HUGE_PAGES_MIB}Mi"),)
+    claim = "" if asked else EFA_CLAIM
+    return replace(server, image=image, env=tuple(env.items()), devices=(*asked, *pages), claim=claim, pins_memory=True)
 
 
 def _releases(pools: Sequence[PoolWant], karpenter: KarpenterWant | None, wide: bool) -> tuple[ReleaseWant, ...]:

@@ -23,8 +23,6 @@ OLDEST = "720h"
 """Machines are replaced after 30 days, Karpenter's own default: a kernel gets its fixes with a new image."""
 DRAINS_FOR = "1h"
 """What the last pods of a machine get; beyond it a budget that cannot be kept holds the machine, and its bill, for ever."""
-GONE_WITHIN_S = 3600
-"""The same for whoever waits for the machines of a pool to go."""
 MEMLOCK_BYTES = 2**50
 """As in the node groups' own first boot (rackwright_pulumi/aws/node_config.py): more than any machine has, and not infinity."""
 
@@ -92,7 +90,7 @@ def _node_pool(pool: PoolWant) -> ManifestWant:
         "template": {"metadata": {"labels": dict(pool.labels)}, "spec": machine},
     }
     body = obj("karpenter.sh/v1", "NodePool", pool.name, spec=spec)
-    return ManifestWant(pool_key(pool), body, (CONTROLLER, _class_key(pool)), wait_s=GONE_WITHIN_S)
+    return ManifestWant(pool_key(pool), body, (CONTROLLER, _class_key(pool)))
 
 
 def _is(label: str, *values: str) -> Body:

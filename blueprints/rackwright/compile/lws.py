@@ -1,6 +1,6 @@
 """Replicas that span machines: the LeaderWorkerSet operator, and a group of pods of which the first answers."""
 
-from rackwright.compile.manifests import obj
+from rackwright.compile.manifests import Body, obj
 from rackwright.compile.releases import ON_SYSTEM, release
 from rackwright.compile.serving import Server, container, pod, pod_metadata, process, rollout, wait_s
 from rackwright.compile.versions import CHARTS
@@ -44,7 +44,9 @@ def group(server: Server) -> ManifestWant:
     return ManifestWant("serving.group", body, ("lws", *server.after), wait_s=wait_s(server))
 
 
-def _template(server: Server, main: dict) -> dict:
-    rights = main["securityContext"] | ({"capabilities": MEMORY_LOCK} if server.devices else {})
-    shared = main | {"env": [POD_ADDRESS, *main["env"]], "securityContext": rights}
-    return {"metadata": pod_metadata(server), "spec": pod(server, shared)}
+def _template(server: Server, main: Body) -> Body:
+    rights = main["securityContext"] | ({"capabilities": MEMORY_LOCK} if server.pins_memory else {})
+    claims = {"claims": [{"name": server.claim}]} if server.claim else {}
+    shared = {"env": [POD_ADDRESS, *main["env"]], "securityContext": rights, "resources": main["resources"] | claims}
+    claimed = {"resourceClaims": [{"name": server.claim, "resourceClaimTemplateName": server.claim}]} if server.claim else {}
+    return {"metadata": pod_metadata(server), "spec": pod(server, main | shared) | claimed}

@@ -53,7 +53,7 @@ def hub_weights(draft: Draft) -> tuple[Body, str]:
 
 
 def server_of(draft: Draft, wanted: tuple[BucketWant, ...], pool: PoolWant, volume: Body, model: str) -> Server:
-    """volume, model: where the weights are, and what to serve. Raises nothing: what cannot be served is refused before."""
+    """volume, model: where the weights are, and what to serve."""
     workload, machine, per_node, hosts = draft.serve, draft.machine, replicas_per_node(draft), hosts_of(draft)
     return Server(
         name=workload.name,

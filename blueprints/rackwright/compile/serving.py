@@ -36,7 +36,7 @@ class Server:
     weights_volume: the pod volume that carries the weights; concurrency: requests in flight it was sized for; secrets: variables whose
     values come from the namespace's Secret; least, most, usual: replicas; weights_are_there: False while the bucket is still to be filled;
     hosts: pods of a replica, each on a node of its own, of which the first answers; devices: what a pod asks for beside accelerators;
-    after: keys of what its nodes come from.
+    claim: template of a claim of devices, in their place; pins_memory: for RDMA; after: keys of what its nodes come from.
     """
 
     name: str
@@ -62,6 +62,8 @@ class Server:
     annotations: tuple[tuple[str, str], ...] = ()
     hosts: int = 1
     devices: tuple[tuple[str, str], ...] = ()
+    claim: str = ""
+    pins_memory: bool = False
     after: tuple[str, ...] = ()
 
     @property

@@ -50,7 +50,8 @@ class Ways:
 
 
 def ways(job: ServingJob, machines: Machines) -> Ways:
-    """Inside one machine. Tensor parallelism keeps key and value heads whole or copied evenly; stages are powers of two."""
+    """Inside one machine, unless stages are pinned: then online replicas of whole machines too. Tensor parallelism keeps key and value heads
+    whole or copied evenly; stages are powers of two."""
     by_size = {size: _layouts(job, size) for size in {t.per_node for t in machines.targets}}
     rows = [(i, *layout) for i, t in enumerate(machines.targets) for layout in by_size[t.per_node]]
     target, tensor, pipeline = np.array(rows, dtype=float).reshape(-1, 3).T
@@ -66,7 +67,8 @@ def _layouts(job: ServingJob, per_node: int) -> list[tuple[int, int]]:
 
     tensors = [t for t in range(1, per_node + 1) if fits(t) and job.tensor in (None, t)]
     stages = [job.pipeline] if job.pipeline else [1 << i for i in range(per_node.bit_length()) if 1 << i <= max(n.layers, 1)]
-    return [(t, p) for t in tensors for p in stages if per_node % (t * p) == 0]
+    wide = bool(job.pipeline) and not job.ends and stages[0] <= max(n.layers, 1)
+    return [(t, p) for t in tensors for p in stages if per_node % (t * p) == 0 or (wide and t == per_node)]
 
 
 @dataclass(frozen=True, eq=False)

@@ -74,9 +74,7 @@ class AwsKarpenter(pulumi.ComponentResource):
         self.ready: list[Resource] = [*nodes.rights, _entry(kin, nodes, args), *_controller(kin, want, nodes, queue, args), *news, *groups]
         self.node_role_name, self.node_role_arn = nodes.role.name, nodes.arn
         self.queue_name = queue.name if queue else Output.from_input("")
-        self.register_outputs(
-            {"nodeRoleName": self.node_role_name, "nodeRoleArn": self.node_role_arn, "queueName": self.queue_name}
-        )
+        self.register_outputs({"nodeRoleName": self.node_role_name, "nodeRoleArn": self.node_role_arn, "queueName": self.queue_name})
 
 
 def _entry(kin: Kin, nodes: GrantedRole, args: AwsKarpenterArgs) -> AccessEntry:
@@ -98,9 +96,7 @@ def _controller(kin: Kin, want: KarpenterWant, nodes: GrantedRole, queue: Queue 
     role = granted_role(kin, "controller", pod_trust(args["cluster_arn"], args["account"]))
     queue_arn = queue.arn if queue else None
     policy = Output.from_input(args["cluster_name"]).apply(
-        lambda cluster: document(
-            *controller_rights(cluster, args["region"], args["account"], nodes.arn, queue_arn, args["kms_key_arn"])
-        )
+        lambda cluster: document(*controller_rights(cluster, args["region"], args["account"], nodes.arn, queue_arn, args["kms_key_arn"]))
     )
     rights = RolePolicy(kin.name("controller", "policy"), role=role.role.id, policy=policy, opts=kin.opts())
     pods = PodIdentityAssociation(

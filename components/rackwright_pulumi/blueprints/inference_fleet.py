@@ -14,7 +14,7 @@ from rackwright_pulumi.outputs import fabric_output
 class InferenceFleetArgs(TypedDict):
     """plan: a StackPlan of kind inference-fleet. teardown: lift every protection. secrets: by the name manifests use.
 
-    admin_arns: on EKS, administrators beside the plan's, known only at deployment. project_number: of the GCP project; looked up when absent.
+    admin_arns: on EKS, administrators beside the plan's, known only at deployment. project_number: of the GCP project, else looked up.
     """
 
     plan: PlanInput
@@ -25,7 +25,7 @@ class InferenceFleetArgs(TypedDict):
 
 
 class InferenceFleet(pulumi.ComponentResource):
-    """A cluster whose accelerators and replicas grow and shrink with load: on GKE behind a gateway, on EKS behind an internal load balancer.
+    """A cluster whose accelerators and replicas follow their load: on GKE behind a gateway, on EKS behind an internal load balancer.
 
     Raises Unsupported for any other cloud.
     """

@@ -4,12 +4,16 @@ from collections.abc import Mapping
 from typing import Any
 
 import pulumi
-from pulumi import Output, ResourceOptions
+from pulumi import CustomTimeouts, Output, ResourceOptions
 
 NAMESPACE_LABEL = "pod-security.kubernetes.io"
 SERVERS = ("Deployment", "StatefulSet", "Service")
 """Kinds that are ready only when a model server is: that needs weights, which may come after the stack, and longer than the ten minutes
 the provider waits for them (documentation of pulumi_kubernetes.apps.v1.Deployment)."""
+
+DRAINED = ("NodePool",)
+"""Kinds that go only after their machines: each is drained first, for as long as the object says."""
+DRAINS_WITHIN = CustomTimeouts(delete="75m")
 
 
 class KubernetesObject(pulumi.CustomResource):
@@ -23,7 +27,8 @@ class KubernetesObject(pulumi.CustomResource):
 
     def __init__(self, name: str, body: Mapping[str, Any], opts: ResourceOptions | None = None):
         hidden = ["data", "stringData"] if body["kind"] == "Secret" else []
-        opts = ResourceOptions.merge(opts, ResourceOptions(additional_secret_outputs=hidden))
+        timeouts = DRAINS_WITHIN if body["kind"] in DRAINED else None
+        opts = ResourceOptions.merge(opts, ResourceOptions(additional_secret_outputs=hidden, custom_timeouts=timeouts))
         super().__init__(token(body["apiVersion"], body["kind"]), name, {**body, "status": None}, opts)
 
 
