@@ -29,7 +29,7 @@ def test_b1_a_run_of_three_months_spends_a_third_of_its_goal_in_each():
 
 
 def test_without_a_goal_there_is_no_budget():
-    assert guard_of(plans.training_case()).budget_usd_per_month is None
+    assert with_goal(plans.training_case(), None).budget_usd_per_month is None
 
 
 def test_a_large_and_a_small_machine_are_idle_below_different_loads():

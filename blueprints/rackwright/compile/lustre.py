@@ -16,6 +16,8 @@ TIERED_STEP_MB_S = 4000
 """Intelligent-Tiering buys throughput by the server (docs.aws.amazon.com/fsx/latest/LustreGuide/managing-throughput-capacity.html)."""
 CACHE_LEAST_GIB, CACHE_MOST_GIB = 32, 131072
 """SSD read cache per server (docs.aws.amazon.com/fsx/latest/APIReference/API_LustreReadCacheConfiguration.html)."""
+TIERED_METADATA_IOPS = (6000, 12000)
+"""docs.aws.amazon.com/fsx/latest/APIReference/API_CreateFileSystemLustreMetadataConfiguration.html"""
 TCP_CLIENT_BYTES_PER_S = 12.5e9
 """What one machine takes from the file system over ENA (100 Gbit/s); more needs the file system on EFA (FSx performance guide)."""
 HEADROOM = 1.2
@@ -91,5 +93,6 @@ def _tiered(draft: Draft, said: Lustre, zone: str, rdma: bool) -> LustreWant:
         backup_days=0,
         kind="tiered",
         throughput_mb_s=servers * TIERED_STEP_MB_S,
+        metadata_iops=TIERED_METADATA_IOPS[0],
         cache_gib=min(max(cache_gib, servers * CACHE_LEAST_GIB), servers * CACHE_MOST_GIB),
     )

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from rackwright.catalog.read import Catalog
-from rackwright.compile.wants import DiskWant, PlaceWant, StackPlan, machine_layer
-from rackwright.cost.line import Line, by_use, monthly
+from rackwright.compile.wants import DiskWant, LustreWant, PlaceWant, StackPlan, machine_layer
+from rackwright.cost.line import Line, Price, by_use, monthly
 from rackwright.cost.prices import fee_price, volume_price
 from rackwright.sizing.plan import Fit
 from rackwright.spec.spec import Spec
@@ -20,9 +20,7 @@ GP3_FREE_IOPS, GP3_FREE_MIB_S = 3000, 125
 def lines(stack: StackPlan, fit: Fit, spec: Spec, catalog: Catalog, hours: float) -> Iterator[Line]:
     base, machines = "base" in stack.layers, machine_layer(stack) in stack.layers
     if stack.lustre and base:
-        name = f"fsx-lustre-persistent2-{stack.lustre.throughput_mb_s_per_tib}{'-efa' if stack.lustre.rdma else ''}"
-        what = f"Lustre file system, {stack.lustre.throughput_mb_s_per_tib} MB/s per TiB"
-        yield monthly(what, stack.lustre.capacity_gib, "GiB", volume_price(catalog, name, stack.place), hours)
+        yield from (_tiered if stack.lustre.kind == "tiered" else _ssd)(stack.lustre, stack.place, catalog, hours)
     if stack.box and machines:
         yield from _disk("root disk", stack.box.root, 1, stack.place, catalog, hours)
         yield from _disk("data disk", stack.box.data, 1, stack.place, catalog, hours) if stack.box.data else ()
@@ -31,6 +29,25 @@ def lines(stack: StackPlan, fit: Fit, spec: Spec, catalog: Catalog, hours: float
         yield from _disk(f"disks of {pool.name}", pool.disk, nodes, stack.place, catalog, hours)
     if base:
         yield from _buckets(stack, spec, catalog, hours)
+
+
+def _ssd(want: LustreWant, place: PlaceWant, catalog: Catalog, hours: float) -> Iterator[Line]:
+    name = f"fsx-lustre-persistent2-{want.throughput_mb_s_per_tib}{'-efa' if want.rdma else ''}"
+    what = f"Lustre file system, {want.throughput_mb_s_per_tib} MB/s per TiB"
+    yield monthly(what, want.capacity_gib, "GiB", volume_price(catalog, name, place), hours)
+
+
+def _tiered(want: LustreWant, place: PlaceWant, catalog: Catalog, hours: float) -> Iterator[Line]:
+    """The data as if all of it were read often, which is the dearest tier; servers, cache and metadata as they are bought."""
+    what = "Lustre file system in tiers"
+    yield monthly(f"{what}: data", want.capacity_gib, "GiB", volume_price(catalog, "fsx-lustre-intelligent-tiering", place), hours)
+    for part, fee, count, unit in (
+        ("throughput", "tiered-throughput", want.throughput_mb_s, "MB/s"),
+        ("cache", "tiered-cache", want.cache_gib, "GiB"),
+        ("metadata", "metadata-iops", want.metadata_iops, "IOPS"),
+    ):
+        yield monthly(f"{what}: {part}", count or 0, unit, fee_price(catalog, f"fsx-lustre-{fee}", place, f"{unit}-month"), hours)
+    yield by_use(f"{what}: requests", "request", Price(None, "request"))
 
 
 def _disk(what: str, disk: DiskWant, count: int, place: PlaceWant, catalog: Catalog, hours: float) -> Iterator[Line]:

@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from rackwright.compile.wants import CapacityWant, PoolWant, StackPlan
+from rackwright.compile.wants import CapacityWant, LustreWant, PoolWant, StackPlan
 from rackwright.report.tables import say, table, title
 from rackwright.report.words import plural
 
@@ -37,7 +37,7 @@ def _wanted(plan: StackPlan) -> Iterator[tuple[str, str]]:
     if plan.box:
         yield "box", f"{plan.box.machine}, {_capacity(plan.box.capacity)}, image {plan.box.image}, root disk {plan.box.root.size_gib} GiB"
     if plan.lustre:
-        yield "file system", f"Lustre {plan.lustre.capacity_gib:,} GiB at {plan.lustre.throughput_mb_s_per_tib} MB/s per TiB"
+        yield "file system", _lustre(plan.lustre)
     for bucket in plan.buckets:
         yield "bucket", f"{bucket.key}: {bucket.existing_name or 'new'}"
     for identity in plan.identities:
@@ -49,6 +49,13 @@ def _wanted(plan: StackPlan) -> Iterator[tuple[str, str]]:
         yield "release", f"{release.namespace}/{release.name} {release.version}"
     for manifest in plan.manifests:
         yield "object", f"{manifest.body['kind']} {manifest.body['metadata']['name']}"
+
+
+def _lustre(want: LustreWant) -> str:
+    efa = " over EFA" if want.rdma else ""
+    if want.kind == "tiered":
+        return f"Lustre in tiers at {want.throughput_mb_s:,} MB/s{efa}, {want.cache_gib:,} GiB of cache, {want.capacity_gib:,} GiB expected"
+    return f"Lustre {want.capacity_gib:,} GiB at {want.throughput_mb_s_per_tib} MB/s per TiB{efa}"
 
 
 def _api(plan: StackPlan) -> str:
@@ -65,7 +72,7 @@ def _pool(pool: PoolWant) -> str:
 
 
 def _capacity(capacity: CapacityWant) -> str:
-    return " ".join(filter(None, [capacity.mode, capacity.reservation_id]))
+    return " ".join(filter(None, [capacity.mode, capacity.reservation_id or capacity.group_arn]))
 
 
 def _fabric(plan: StackPlan) -> str:

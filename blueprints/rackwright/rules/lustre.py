@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from rackwright.catalog.read import Catalog
-from rackwright.compile.lustre import CACHE_LEAST_GIB, CACHE_MOST_GIB, SSD_TIERS, TIERED_STEP_MB_S
+from rackwright.compile.lustre import CACHE_LEAST_GIB, CACHE_MOST_GIB, SSD_TIERS, TIERED_METADATA_IOPS, TIERED_STEP_MB_S
 from rackwright.compile.wants import LustreWant, StackPlan
 from rackwright.problems import At, Level
 from rackwright.rules.registry import Broken, accelerators, rule
@@ -87,7 +87,8 @@ def lustre_is_linked_as_it_can_be(plan: StackPlan) -> Iterator[Broken]:
 
 @rule("V-54", Level.ERROR, GUIDE + "managing-throughput-capacity.html")
 def tiered_lustre_is_sold(plan: StackPlan) -> Iterator[Broken]:
-    """A file system of Intelligent-Tiering has a multiple of 4,000 MB/s, 2,000,000 at most, and 32 to 131,072 GiB of cache for each."""
+    """A file system of Intelligent-Tiering has a multiple of 4,000 MB/s, 2,000,000 at most, 32 to 131,072 GiB of cache for each, and 6,000 or
+    12,000 metadata IOPS."""
     want = _ours(plan, "tiered")
     if want is None:
         return
@@ -99,6 +100,8 @@ def tiered_lustre_is_sold(plan: StackPlan) -> Iterator[Broken]:
     elif want.cache_gib and not servers * CACHE_LEAST_GIB <= want.cache_gib <= servers * CACHE_MOST_GIB:
         fix = f"between {servers * CACHE_LEAST_GIB} and {servers * CACHE_MOST_GIB}"
         yield Broken(AT / "cache_gib", fix, f"got {want.cache_gib} at {asked} MB/s")
+    if want.metadata_iops not in TIERED_METADATA_IOPS:
+        yield Broken(AT / "metadata_iops", _take(*TIERED_METADATA_IOPS), f"got {want.metadata_iops}")
 
 
 def _around(got: int, sold: tuple[int, ...]) -> tuple[int, ...]:

@@ -31,9 +31,6 @@ PORTS = ((988, 988), (1018, 1023))
 VERSION = "2.15"
 LOG_DAYS = 90
 EVENTS = ["NEW", "CHANGED", "DELETED"]
-TIERED_METADATA_IOPS = 6000
-"""The least of the two that Intelligent-Tiering has:
-https://docs.aws.amazon.com/fsx/latest/APIReference/API_CreateFileSystemLustreMetadataConfiguration.html"""
 
 
 @dataclass(frozen=True)
@@ -142,7 +139,7 @@ def _tiered(want: LustreWant) -> dict[str, Any]:
         "storage_type": "INTELLIGENT_TIERING",
         "throughput_capacity": want.throughput_mb_s,
         "data_read_cache_configuration": LustreFileSystemDataReadCacheConfigurationArgs(sizing_mode=sizing, size=want.cache_gib or None),
-        "metadata_configuration": LustreFileSystemMetadataConfigurationArgs(mode="USER_PROVISIONED", iops=TIERED_METADATA_IOPS),
+        "metadata_configuration": LustreFileSystemMetadataConfigurationArgs(mode="USER_PROVISIONED", iops=want.metadata_iops),
     }
 
 

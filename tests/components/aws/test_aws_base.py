@@ -10,6 +10,7 @@ from rackwright_pulumi.aws.key import AwsKey
 from rackwright_pulumi.aws.network import AwsNetwork
 from rackwright_pulumi.aws.storage import AwsStorage
 from rackwright_pulumi.testing import record
+from rackwright_pulumi.testing.diff import compare
 from rackwright_pulumi.unsupported import Unsupported
 
 from tests.components.sdk import misfits, untagged
@@ -24,6 +25,7 @@ SUBNETS = (
 NETWORK = NetworkWant("10.0.0.0/16", SUBNETS, private_endpoints=("object-store", "registry", "keys"), fabric="efa", self_reachable=True)
 BUCKETS = (BucketWant("data", "team", "sft", versioned=False), BucketWant("checkpoints"))
 LUSTRE = LustreWant(4800, 500, "us-east-1a", imports=(("/data", "data"),))
+TIERED = LustreWant(4000, 0, "us-east-1a", rdma=True, backup_days=0, kind="tiered", throughput_mb_s=8000, cache_gib=640, metadata_iops=6000)
 RULE = "aws:vpc/securityGroup{}Rule:SecurityGroup{}Rule"
 INGRESS, EGRESS = RULE.format("Ingress", "Ingress"), RULE.format("Egress", "Egress")
 
@@ -63,6 +65,8 @@ ALL = {
     "network": network,
     "storage": lambda: storage(lustre=LUSTRE),
     "rdma": lambda: storage(lustre=replace(LUSTRE, rdma=True, imports=())),
+    "exports": lambda: storage(lustre=replace(LUSTRE, exports=(("/checkpoints", "checkpoints"),))),
+    "tiered": lambda: storage(lustre=TIERED),
     "key": key,
     "pods": lambda: identity(**POD),
     "machine": lambda: identity(secrets={"hf-token": "x"}),
@@ -220,10 +224,21 @@ class TestBuckets:
             assert rule["bucketKeyEnabled"] is True
             assert rule["applyServerSideEncryptionByDefault"] == {"sseAlgorithm": "aws:kms", "kmsMasterKeyId": KEY_ARN}
 
-    def test_uploads_that_never_end_are_cleaned_up_and_nothing_else_is(self):
-        (rule,) = storage().one("aws:s3/bucketLifecycleConfiguration:BucketLifecycleConfiguration").inputs["rules"]
-        assert rule["abortIncompleteMultipartUpload"] == {"daysAfterInitiation": 7}
-        assert "expiration" not in rule
+    def test_uploads_that_never_end_and_versions_that_are_over_are_cleaned_up_and_nothing_else_is(self):
+        uploads, old = storage().one("aws:s3/bucketLifecycleConfiguration:BucketLifecycleConfiguration").inputs["rules"]
+        assert uploads["abortIncompleteMultipartUpload"] == {"daysAfterInitiation": 7}
+        assert "expiration" not in uploads
+        assert old["noncurrentVersionExpiration"] == {"noncurrentDays": 30}
+        assert old["expiration"] == {"expiredObjectDeleteMarker": True}
+
+    def test_a_bucket_without_versions_has_none_to_expire(self):
+        graph = storage((BucketWant("data", versioned=False),))
+        assert len(graph.one("aws:s3/bucketLifecycleConfiguration:BucketLifecycleConfiguration").inputs["rules"]) == 1
+
+    def test_protection_that_is_off_deletes_no_objects(self):
+        """Only a teardown empties a bucket: what is left unprotected is still full, and S3 refuses to delete it."""
+        bucket = storage(teardown=True, delete_data=False).one("aws:s3/bucket:Bucket")
+        assert (bucket.protect, bucket.inputs["forceDestroy"]) == (False, False)
 
     def test_objects_are_deleted_only_by_a_teardown(self):
         assert storage().one("aws:s3/bucket:Bucket").inputs["forceDestroy"] is False
@@ -279,6 +294,35 @@ class TestLustre:
         inputs = storage(lustre=LUSTRE).one("aws:fsx/dataRepositoryAssociation:DataRepositoryAssociation").inputs
         assert (inputs["fileSystemPath"], inputs["dataRepositoryPath"]) == ("/data", "s3://team/sft")
         assert inputs["s3"] == {"autoImportPolicy": {"events": ["NEW", "CHANGED", "DELETED"]}}
+
+    def test_l1_what_is_written_comes_back_to_its_bucket(self):
+        both = replace(LUSTRE, exports=(("/checkpoints", "checkpoints"),))
+        graph = storage(lustre=both)
+        out = graph.one("aws:fsx/dataRepositoryAssociation:DataRepositoryAssociation", "demo-storage-lustre-checkpoints").inputs
+        assert out["fileSystemPath"] == "/checkpoints"
+        assert out["s3"] == {"autoExportPolicy": {"events": ["NEW", "CHANGED", "DELETED"]}}
+        assert out["dataRepositoryPath"].startswith("s3://demo-storage-checkpoints-")
+        assert graph.one("aws:fsx/lustreFileSystem:LustreFileSystem").inputs["automaticBackupRetentionDays"] == 0
+
+    def test_v54_tiers_buy_servers_cache_and_metadata_and_no_capacity(self):
+        inputs = storage(lustre=TIERED).one("aws:fsx/lustreFileSystem:LustreFileSystem").inputs
+        assert (inputs["storageType"], inputs["throughputCapacity"], inputs["efaEnabled"]) == ("INTELLIGENT_TIERING", 8000, True)
+        assert inputs["dataReadCacheConfiguration"] == {"sizingMode": "USER_PROVISIONED", "size": 640}
+        assert inputs["metadataConfiguration"] == {"mode": "USER_PROVISIONED", "iops": 6000}
+        assert not {"storageCapacity", "perUnitStorageThroughput"} & set(inputs)
+        without = storage(lustre=replace(TIERED, cache_gib=0)).one("aws:fsx/lustreFileSystem:LustreFileSystem").inputs
+        assert without["dataReadCacheConfiguration"] == {"sizingMode": "NO_CACHE"}
+
+    def test_f30_another_throughput_over_efa_is_a_replacement_that_protection_stops(self):
+        """FSx fixes the throughput of a file system on EFA when it makes it; without EFA the throughput just changes."""
+
+        def change(rdma: bool):
+            before, after = (storage(lustre=replace(LUSTRE, rdma=rdma, throughput_mb_s_per_tib=tier)).as_json() for tier in (500, 1000))
+            (found,) = [c for c in compare(before, after) if c.type == "aws:fsx/lustreFileSystem:LustreFileSystem"]
+            return found.operation, found.protected, found.because
+
+        assert change(rdma=True) == ("replace", True, ("perUnitStorageThroughput",))
+        assert change(rdma=False) == ("update", True, ("perUnitStorageThroughput",))
 
     def test_v51_rdma_needs_metadata_and_the_fabrics_group(self):
         inputs = ALL["rdma"]().one("aws:fsx/lustreFileSystem:LustreFileSystem").inputs

@@ -34,6 +34,8 @@ class LustreWant:
     """ssd | tiered (FSx for Lustre Intelligent-Tiering)"""
     throughput_mb_s: int | None = None
     cache_gib: int = 0
+    metadata_iops: int | None = None
+    """None: as many as come with the capacity."""
     exports: tuple[tuple[str, str], ...] = ()
     """(path in the file system, bucket key) that is written back"""
     existing_id: str = ""

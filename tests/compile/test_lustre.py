@@ -1,0 +1,109 @@
+"""The file system: what the spec says of it, and sizing for the rest."""
+
+import pytest
+from rackwright.catalog.read import Catalog
+from rackwright.compile.compile import compile_plan
+from rackwright.cost import bill
+from rackwright.errors import UserError
+from rackwright.rules import check
+from rackwright.units import GIB
+
+from tests import plans
+
+
+def described(need: tuple[float, float] = (4e12, 8e9), case=plans.training_case, **lustre):
+    spec, sizing, fit = case(blueprint={"ttl": "14d", "storage": {"lustre": lustre}})
+    return compile_plan(spec, plans.with_storage(sizing, *need), fit, today=plans.TODAY)
+
+
+def lustre_problems(plan):
+    return [problem for problem in check(plan) if str(problem.at).startswith("lustre")]
+
+
+def test_nothing_said_is_as_the_word_alone():
+    assert described().lustre == plans.training_plan().lustre
+
+
+def test_a_size_that_is_written_is_taken_at_the_slowest_tier_that_sustains_the_run():
+    """8 GB/s from 19,200 GiB are 427 MB/s per TiB."""
+    want = described(capacity="19200 GiB").lustre
+    assert (want.capacity_gib, want.throughput_mb_s_per_tib) == (19200, 500)
+
+
+def test_a_speed_that_is_written_is_taken_at_the_smallest_size():
+    want = described(throughput=1000).lustre
+    assert (want.capacity_gib, want.throughput_mb_s_per_tib) == (9600, 1000)
+
+
+def test_both_are_taken_as_they_are():
+    want = described(capacity="2400 GiB", throughput=125).lustre
+    assert (want.capacity_gib, want.throughput_mb_s_per_tib) == (2400, 125)
+
+
+@pytest.mark.parametrize(
+    ("lustre", "code", "fix"),
+    [
+        ({"capacity": "5000 GiB"}, "V-50", "take 4800 or 7200"),
+        ({"capacity": "1 TiB"}, "V-50", "take 1200"),
+        ({"capacity": "30000 GiB", "throughput": 250, "efa": True}, "V-51", "take 19200 or 38400"),
+    ],
+)
+def test_sizes_between_steps_are_refused_with_the_nearest_that_are_sold(lustre, code, fix):
+    (problem,) = lustre_problems(described(**lustre))
+    assert (problem.code, problem.fix) == (code, fix)
+    assert problem.link.startswith("https://docs.aws.amazon.com/fsx/")
+
+
+def test_efa_is_what_is_said_else_what_the_run_needs():
+    over = (4e12, 60e9)
+    assert described(over).lustre.rdma
+    assert not described(over, efa=False).lustre.rdma
+    assert described(efa=True).lustre.rdma
+    assert lustre_problems(described(efa=True)) == []
+
+
+def test_l1_checkpoints_are_written_back_to_a_bucket_of_ours_and_never_to_one_that_exists():
+    spec, sizing, fit = plans.training_case()
+    workload = spec.workload.model_copy(update={"checkpoint": spec.workload.checkpoint.model_copy(update={"uri": None})})
+    ours = compile_plan(spec.model_copy(update={"workloads": (workload,)}), sizing, fit, today=plans.TODAY)
+    assert ours.lustre.exports == (("/checkpoints", "checkpoints"),)
+    assert plans.training_plan().lustre.exports == ()
+
+
+class TestTiers:
+    def test_servers_follow_the_run_and_the_cache_its_dataset(self):
+        want = described((4e12, 9e9), tiering="intelligent").lustre
+        assert (want.kind, want.throughput_mb_s, want.metadata_iops) == ("tiered", 12000, 6000)
+        assert want.cache_gib == 3 * 32
+        assert want.capacity_gib == 3726
+
+    def test_what_is_compiled_is_sold(self):
+        assert lustre_problems(described(tiering="intelligent")) == []
+        assert lustre_problems(described(tiering="intelligent", efa=True)) == []
+
+    def test_no_bucket_is_linked_because_fsx_refuses_it(self):
+        want = described(tiering="intelligent").lustre
+        assert (want.imports, want.exports, want.backup_days) == ((), (), 0)
+
+    def test_the_bill_names_what_is_bought_and_what_only_use_tells(self):
+        plan = described(tiering="intelligent", capacity="10000 GiB")
+        spec, _, fit = plans.training_case()
+        found = {line.what: line for line in bill(plan, fit, spec, Catalog.default()).lines if "tiers" in line.what}
+        a_month = {what.partition(": ")[2]: (line.hourly_usd or 0) * 730 for what, line in found.items()}
+        assert a_month["data"] == pytest.approx(230)
+        assert a_month["throughput"] == pytest.approx(8000 * 0.52)
+        assert a_month["metadata"] == pytest.approx(330)
+        assert found["Lustre file system in tiers: requests"].unit_price_usd is None
+
+    def test_a_dataset_is_kept_in_the_cache(self):
+        spec, sizing, fit = plans.training_case(blueprint={"storage": {"lustre": {"tiering": "intelligent"}}})
+        facts = plans.replace(sizing.facts, dataset_bytes=5000 * GIB)
+        want = compile_plan(spec, plans.replace(sizing, facts=facts), fit, today=plans.TODAY).lustre
+        assert want.cache_gib == 5000
+
+
+def test_a_box_has_no_file_system_however_it_is_described():
+    spec, sizing, fit = plans.box_case()
+    shape = plans.training_case(blueprint={"storage": {"lustre": {"capacity": "1200 GiB"}}})[0].blueprint
+    with pytest.raises(UserError, match="no Lustre on a box"):
+        compile_plan(spec.model_copy(update={"blueprint": shape}), sizing, fit, today=plans.TODAY)

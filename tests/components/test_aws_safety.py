@@ -1,0 +1,101 @@
+"""Safety on AWS as a whole: what is tagged, what is protected, and that each switch switches something."""
+
+from functools import cache
+
+import pytest
+from rackwright.compile.wants import StackPlan
+from rackwright.rules import check
+from rackwright.spec.blueprint import Safety
+from rackwright_pulumi.build import declare
+from rackwright_pulumi.simulator import catalog
+from rackwright_pulumi.testing import Graph, record
+
+from tests import plans
+
+CASES = {"box": plans.box_case, "training": plans.training_case}
+DATA = {
+    "aws:ebs/volume:Volume",
+    "aws:eks/cluster:Cluster",
+    "aws:fsx/lustreFileSystem:LustreFileSystem",
+    "aws:kms/key:Key",
+    "aws:s3/bucket:Bucket",
+}
+"""What cannot be made again from the spec alone: data, the key that reads it, and the cluster whose objects are nowhere else."""
+WANTED = {"owner", "cost-centre", "rackwright-stack", "expires-on", "Name"}
+TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
+
+
+def plan_of(name: str, own_buckets: bool = True, **safety: bool) -> StackPlan:
+    """A plan with the switches, and with buckets of its own where its spec names some that exist."""
+    spec, sizing, fit = CASES[name]()
+    workload = spec.workload
+    if own_buckets:
+        data, checkpoint = (part.model_copy(update={"uri": None}) for part in (workload.data, workload.checkpoint))
+        workload = workload.model_copy(update={"data": data, "checkpoint": checkpoint})
+    shape = spec.blueprint.model_copy(update={"safety": Safety(**safety)})
+    return plans.compiled((spec.model_copy(update={"blueprint": shape, "workloads": (workload,)}), sizing, fit))
+
+
+@cache
+def graph_of(name: str, teardown: bool = False, off: str = "") -> Graph:
+    plan = plan_of(name, **({off: False} if off else {}))
+    return record(lambda: declare(plan, teardown=teardown) and None)
+
+
+def taggable(graph: Graph):
+    return [n for n in graph.nodes.values() if n.type.startswith("aws:") and "tags" in catalog.facts(n.type).inputs]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_everything_taggable_says_whose_it_is_who_pays_and_until_when(name):
+    graph = graph_of(name)
+    assert len(taggable(graph)) > 20
+    assert [n.label for n in taggable(graph) if not set(n.inputs.get("tags", {})) >= WANTED] == []
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_machines_their_disks_and_interfaces_are_born_with_the_tags(name):
+    """AWS makes these itself, so they are tagged by whoever asks for them."""
+    graph = graph_of(name)
+    for template in graph.by_type(TEMPLATE):
+        kinds = {spec["resourceType"]: spec["tags"] for spec in template.inputs["tagSpecifications"]}
+        assert set(kinds) == {"instance", "volume", "network-interface"}
+        assert all(set(tags) >= WANTED - {"Name"} for tags in kinds.values())
+    for machine in graph.by_type("aws:ec2/instance:Instance"):
+        assert set(machine.inputs["rootBlockDevice"]["tags"]) >= WANTED
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_holds_data_is_protected_and_only_a_teardown_lifts_that(name):
+    graph, torn = graph_of(name), graph_of(name, teardown=True)
+    held = {n.urn for n in graph.nodes.values() if n.type in DATA}
+    assert held
+    assert held <= {n.urn for n in graph.nodes.values() if n.protect}
+    assert not [n.label for n in torn.nodes.values() if n.protect]
+
+
+def test_an_object_that_holds_data_is_protected_inside_the_cluster_too():
+    graph = graph_of("training")
+    claims = [n for n in graph.nodes.values() if n.type.endswith((":PersistentVolume", ":PersistentVolumeClaim"))]
+    assert {n.protect for n in claims} == {True}
+
+
+@pytest.mark.parametrize("switch", Safety.model_fields)
+def test_each_switch_changes_the_graph_and_is_warned_of(switch):
+    """A switch that is accepted and changes nothing would be a promise that nobody keeps."""
+    assert graph_of("training", off=switch).as_json() != graph_of("training").as_json()
+    (warning,) = check(plan_of("training", **{switch: False}))
+    assert warning.fix == f"leave blueprint.safety.{switch} out"
+    assert check(plan_of("training", **{switch: False}), acknowledged=[warning.code]) == []
+
+
+@pytest.mark.parametrize("switch", ["flow_logs", "private_endpoints", "deletion_protection", "idle_alarm"])
+def test_a_box_has_its_switches(switch):
+    assert graph_of("box", off=switch).as_json() != graph_of("box").as_json()
+    assert len(check(plan_of("box", **{switch: False}))) == 1
+
+
+def test_protection_that_is_off_leaves_data_where_it_is():
+    graph = graph_of("training", off="deletion_protection")
+    assert not [n.label for n in graph.nodes.values() if n.protect]
+    assert {n.inputs["forceDestroy"] for n in graph.by_type("aws:s3/bucket:Bucket")} == {False}
