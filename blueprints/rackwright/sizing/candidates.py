@@ -11,6 +11,7 @@ from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Accelerator, CapacityMode, Fabric, Machine, Offering, TpuSlice
 from rackwright.sizing import cpu
 from rackwright.sizing.assumptions import Assumptions
+from rackwright.sizing.ended import ENDED, refuse_ended, utc
 from rackwright.sizing.measures import Limit, Parallelism, Rejection
 from rackwright.sizing.plan import Candidate
 from rackwright.spec.infra import CapacityEntry, Place, UseBlock, UseReservation, held
@@ -78,7 +79,11 @@ class Offer:
 
 
 def offers(spec: Spec, catalog: Catalog, a: Assumptions, today: date) -> Iterator[Offer]:
-    """In order of place, capacity entry, catalog, region. A place that names no regions offers the cheapest one of each machine."""
+    """In order of place, capacity entry, catalog, region. A place that names no regions offers the cheapest one of each machine.
+
+    Raises UserError where capacity blocks are all there is and each of them has ended.
+    """
+    refuse_ended(spec, today)
     for index, place in enumerate(spec.infra.places):
         if place.cloud == "kubernetes":
             yield from _owned(index, place, spec, catalog)
@@ -198,12 +203,11 @@ def _block(entry: UseBlock, catalog: Catalog, today: date, a: Assumptions) -> It
         return
     region = block.zone.rstrip("abcdefgh")
     offering = query.offer(catalog, machine, region, CapacityMode.CAPACITY_BLOCK, (block.zone,))
-    start, end = (t if t.tzinfo else t.replace(tzinfo=UTC) for t in (block.start, block.end))
     now = datetime(today.year, today.month, today.day, tzinfo=UTC)
-    window_s = (end - max(start, now)).total_seconds() - a.capacity_block_drain_s
-    ended = Rejection(Limit.CAPACITY, None, None, words=f"the block ended {end:%Y-%m-%d %H:%M}", remedy="a later block")
-    over = () if window_s > 0 else (ended,)
-    paid = (end - start).total_seconds()
+    window_s = (block.end - max(block.start, now)).total_seconds() - a.capacity_block_drain_s
+    words = f"the block ended {utc(block.end)} ({ENDED})"
+    over = () if window_s > 0 else (Rejection(Limit.CAPACITY, None, None, words=words, remedy="a later block"),)
+    paid = (block.end - block.start).total_seconds()
     for offer in _shapes(offering, catalog, capacity_id=block.id, nodes=block.count, window_s=max(window_s, 0.0), prepaid_s=paid):
         yield replace(offer, nodes=block.count, rejections=(*offer.rejections, *over))
 

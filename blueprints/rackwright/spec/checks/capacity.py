@@ -141,7 +141,6 @@ def pools_are_bought_as_they_are_sold(context: Context) -> Iterator[Finding]:
     """A pool's capacity must be sold by AWS, for its machine, in the zone of the accelerators."""
     for at, pool in extra_pools(context):
         thing, where, mode = held(pool.capacity), at / "capacity", mode_of(pool.capacity)
-        machine = context.catalog.machine_by_name.get(pool.instance)
         if "aws" not in SELLERS[mode]:
             yield Finding(
                 where, f"aws sells {', '.join(m for m, clouds in SELLERS.items() if 'aws' in clouds)}", f"aws does not sell {mode}"
@@ -151,8 +150,6 @@ def pools_are_bought_as_they_are_sold(context: Context) -> Iterator[Finding]:
         where = where / mode
         if thing.instance and thing.instance != pool.instance:
             yield Finding(where / "instance", pool.instance, f"the pool is of {pool.instance}", link=_link(thing))
-        if isinstance(thing, CapacityBlock) and machine and not machine.capacity_block:
-            yield Finding(at / "instance", "use on-demand or spot", f"no capacity block is sold for {pool.instance}", link=BLOCKS)
         for _, place in context.places:
             named = {other.zone for _, its, other in things(context) if its is place and other.zone} or set(place.zones)
             if thing.zone and named and thing.zone not in named:
