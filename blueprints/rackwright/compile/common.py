@@ -2,11 +2,13 @@
 
 from dataclasses import replace
 
+from rackwright.compile.addresses import laid_out, needed, widened
 from rackwright.compile.draft import Draft
+from rackwright.compile.guest import guest
+from rackwright.compile.network import existing
 from rackwright.compile.wants import (
     ClusterWant,
     Existing,
-    FromStack,
     IdentityWant,
     KeyWant,
     ManifestWant,
@@ -15,7 +17,7 @@ from rackwright.compile.wants import (
     StackPlan,
 )
 from rackwright.spec.blueprint import ExistingCluster
-from rackwright.spec.infra import Roles, StackOutput
+from rackwright.spec.infra import Roles
 
 NO_ROLES = Roles()
 
@@ -24,21 +26,21 @@ def common(draft: Draft, plan: StackPlan) -> StackPlan:
     """`plan` of a path, with what all paths on AWS share; on another cloud as it is."""
     if plan.place.cloud != "aws":
         return plan
+    dressed = _dressed(draft, plan)
+    return guest(dressed) if existing_cluster(draft) and plan.cluster else dressed
+
+
+def _dressed(draft: Draft, plan: StackPlan) -> StackPlan:
     return replace(
         plan,
         place=_place(draft, plan.place),
-        network=_network(draft, plan.network),
+        network=_network(draft, plan),
         key=_key(draft, plan.key),
         identities=tuple(_identity(draft, want) for want in plan.identities),
         cluster=_cluster(draft, plan.cluster) if plan.cluster else None,
         manifests=plan.manifests if draft.spec.blueprint.safety.network_policies else _without(plan.manifests, "NetworkPolicy"),
         protected=draft.spec.blueprint.safety.deletion_protection,
     )
-
-
-def existing(value: str | StackOutput | None) -> Existing:
-    """An id of the spec, as it is or from another stack; the empty text where there is none."""
-    return FromStack(value.stack, value.output) if isinstance(value, StackOutput) else value or ""
 
 
 def existing_cluster(draft: Draft) -> Existing:
@@ -51,13 +53,13 @@ def _place(draft: Draft, place: PlaceWant) -> PlaceWant:
     return replace(place, role_arn=draft.place.role or "", boundary_arn=draft.place.permissions_boundary or "")
 
 
-def _network(draft: Draft, network: NetworkWant) -> NetworkWant:
-    """A network that exists has its own logs and endpoints, which are left alone."""
-    safety = draft.spec.blueprint.safety
+def _network(draft: Draft, plan: StackPlan) -> NetworkWant:
+    """A network that exists has its own addresses, logs and endpoints, which are left alone."""
+    safety, network, cidr = draft.spec.blueprint.safety, plan.network, draft.place.network.cidr
     if network.existing_id:
         return network
     return replace(
-        network,
+        laid_out(network, cidr) if cidr else widened(network, needed(plan)),
         flow_logs=network.flow_logs and safety.flow_logs,
         private_endpoints=network.private_endpoints if safety.private_endpoints else (),
     )

@@ -1,9 +1,9 @@
 """Address plans. Private by default; the accelerators sit in one zone, in a subnet that does not run out."""
 
-from rackwright.compile.wants import NetworkWant, PlaceWant, SubnetWant
-from rackwright.spec.infra import Network
+from rackwright.compile.addresses import AWS_CIDR
+from rackwright.compile.wants import Existing, FromStack, NetworkWant, PlaceWant, SubnetWant
+from rackwright.spec.infra import ExistingSubnet, Network, StackOutput, SubnetEntry
 
-AWS_CIDR = "10.0.0.0/16"
 BOX_ENDPOINTS = ("object-store", "registry", "identity", "logs", "machine-access", "keys")
 EKS_ENDPOINTS = (*BOX_ENDPOINTS, "compute", "cluster", "pod-identity")
 GCP_CIDR = "192.168.0.0/16"
@@ -22,20 +22,44 @@ def box_network(place: PlaceWant) -> NetworkWant:
 
 
 def existing_network(network: Network, fabric: str = "none") -> NetworkWant | None:
-    """A network that exists: used as it is, nothing is added but the fabric's security group. None when the spec names none."""
+    """A network that exists: used as it is, nothing is added but the fabric's security group. None when the spec names none.
+
+    Subnets are described as soon as the spec says anything of one; without, the first is the machines'.
+    """
     if network.existing is None:
         return None
-    ids = tuple(map(str, network.existing.subnets))
+    entries = [_entry(entry) for entry in network.existing.subnets]
+    said = any(entry.zone or entry.cidr or entry.use != "all" for entry in entries)
     return NetworkWant(
         cidr="",
-        subnets=(),
+        subnets=tuple(_described(i, entry) for i, entry in enumerate(entries)) if said else (),
         nat=False,
         flow_logs=False,
         fabric=fabric,
         self_reachable=fabric == "efa",
-        existing_id=str(network.existing.vpc),
-        existing_subnet_ids=ids,
+        existing_id=existing(network.existing.vpc),
+        existing_subnet_ids=tuple(existing(entry.id) for entry in entries),
     )
+
+
+def zones_of(network: Network, *uses: str) -> tuple[str, ...]:
+    """Zones of the existing subnets that are for any of the uses, as far as the spec says."""
+    entries = [_entry(entry) for entry in network.existing.subnets] if network.existing else []
+    return tuple(dict.fromkeys(entry.zone for entry in entries if entry.zone and entry.use in uses))
+
+
+def existing(value: str | StackOutput | None) -> Existing:
+    """An id of the spec, as it is or from another stack; the empty text where there is none."""
+    return FromStack(value.stack, value.output) if isinstance(value, StackOutput) else value or ""
+
+
+def _entry(entry: SubnetEntry) -> ExistingSubnet:
+    return entry if isinstance(entry, ExistingSubnet) else ExistingSubnet(id=entry)
+
+
+def _described(index: int, entry: ExistingSubnet) -> SubnetWant:
+    public = entry.use == "public"
+    return SubnetWant(f"existing-{index}", entry.cidr or "", entry.zone or "", public=public, purpose="nat" if public else entry.use)
 
 
 def eks_network(place: PlaceWant, fabric: str) -> NetworkWant:

@@ -4,8 +4,11 @@ import re
 
 from rackwright.compile.bought import zone_said
 from rackwright.compile.draft import Draft
+from rackwright.compile.network import zones_of
 from rackwright.compile.wants import PlaceWant
 
+MACHINES, CONTROL = ("nodes", "all"), ("control", "all")
+"""Uses of existing subnets"""
 ORDINARY_ZONE = re.compile("-?[a-z]")
 """What follows the region: us-central1-b, us-east-1a. Google's AI zones (us-central1-ai1) need more set-up, so they come last."""
 AWS_ZONE_LETTERS = {"us-east-1": "abcdf", "ap-northeast-1": "acd", "ca-central-1": "abd", "us-west-1": "ab"}
@@ -16,7 +19,7 @@ Source: docs.aws.amazon.com/eks/latest/userguide/network-reqs.html; moto 5.2.5 z
 def place_want(draft: Draft) -> PlaceWant:
     cloud, region = draft.candidate.cloud, draft.candidate.region
     zone = zone_of(draft)
-    control = control_zones(region, zone or _first_zone(draft), draft.place.zones) if cloud == "aws" else ()
+    control = _control(draft, zone or _first_zone(draft)) if cloud == "aws" else ()
     account = (draft.place.account if cloud == "aws" else draft.place.project) or ""
     return PlaceWant(
         cloud=cloud, region=region, zone=zone or _first_zone(draft), control_zones=control, account=account, zone_assumed=not zone
@@ -25,7 +28,7 @@ def place_want(draft: Draft) -> PlaceWant:
 
 def zone_of(draft: Draft) -> str:
     """Where the block or reservation lies, else one the spec names, best one that sells the machine, else the first that does; "" when
-    nobody says.
+    nobody says. Of a network that exists a zone that has a subnet for machines comes first.
 
     The catalog has AWS zones as ids, which map to other names in every account, so they are not used.
     """
@@ -33,13 +36,21 @@ def zone_of(draft: Draft) -> str:
     sold = [zone for zone in draft.candidate.zones if zone.startswith(region)]
     sold.sort(key=lambda zone: not ORDINARY_ZONE.fullmatch(zone.removeprefix(region)))
     named = [zone for zone in draft.place.zones if zone.startswith(region)]
-    return zone_said(draft) or next(iter([*(z for z in named if z in sold), *named, *sold]), "")
+    held = zones_of(draft.place.network, *MACHINES)
+    ranked = [*(z for z in named if z in sold), *named, *held, *sold]
+    return zone_said(draft) or next(iter([*(z for z in ranked if z in held), *ranked]), "")
 
 
 def _first_zone(draft: Draft) -> str:
     """The region's first zone: a guess, which rule V-30 says aloud."""
     region = draft.candidate.region
     return region + ("-" if draft.candidate.cloud == "gcp" else "") + _letters(region)[0]
+
+
+def _control(draft: Draft, zone: str) -> tuple[str, ...]:
+    """Zones of the subnets that are said to be for the control plane, the accelerators' own first; else two of the region."""
+    held = zones_of(draft.place.network, *CONTROL)
+    return tuple(sorted(held, key=lambda z: z != zone)) or control_zones(draft.candidate.region, zone, draft.place.zones)
 
 
 def control_zones(region: str, zone: str, allowed: tuple[str, ...] = ()) -> tuple[str, ...]:

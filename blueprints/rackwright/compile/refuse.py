@@ -1,14 +1,16 @@
 """What a path of this release cannot build, said before anything is compiled, each with what can be done instead."""
 
 from collections.abc import Iterator
+from ipaddress import IPv4Network
 
+from rackwright.compile.addresses import LARGEST
+from rackwright.compile.capacity import begun, capacity_want
 from rackwright.compile.draft import Draft
 from rackwright.compile.place import zone_of
 from rackwright.compile.versions import NO_BOX_IMAGE
 from rackwright.compile.wants import Kind
 from rackwright.problems import At, Problem
 from rackwright.spec.blueprint import Nodes
-from rackwright.spec.infra import StackOutput
 from rackwright.spec.workload import Serve
 
 MACHINES = {
@@ -18,12 +20,23 @@ MACHINES = {
     Kind.TPU_POD: ("tpu",),
 }
 """Kinds of machine each blueprint is made of."""
+LEAST_BOX_PREFIX, LEAST_CLUSTER_PREFIX = 27, 23
+"""A box is a /28 beside a public one; a cluster's machines share their zone with its control plane's interfaces, endpoints and operators,
+some forty addresses, a /26 of the quarter that control-1 is of the lower half."""
+VPC_SIZES = "https://docs.aws.amazon.com/vpc/latest/userguide/vpc-cidr-blocks.html"
 WORKLOAD = At() / "workloads" / 0
 
 
 def refusals(draft: Draft, kind: Kind) -> list[Problem]:
     """Every reason why `kind` cannot be built from the draft; empty when it can."""
-    return [*_machine(draft, kind), *_workload(draft, kind), *_fleet(draft, kind), *_nodes(draft, kind), *_network(draft, kind)]
+    return [
+        *_machine(draft, kind),
+        *_workload(draft, kind),
+        *_fleet(draft, kind),
+        *_nodes(draft, kind),
+        *_network(draft, kind),
+        *_existing(draft, kind),
+    ]
 
 
 def _machine(draft: Draft, kind: Kind) -> Iterator[Problem]:
@@ -49,6 +62,17 @@ def _one_machine(draft: Draft) -> Iterator[Problem]:
         count = chosen.nodes * machine.unit_nodes
         reason = f"a box is one machine, and {chosen.label} has {count}"
         yield Problem("C-nodes", reason, At() / "blueprint" / "kind", "leave it at auto, or pin a larger machine")
+    if len(draft.place.capacity.fallback) > 1:
+        at = At() / "infra" / ("any_of" if draft.spec.infra.any_of else "ordered") / chosen.place / "capacity" / "fallback"
+        yield Problem("C-fallback", "a box is one machine, bought one way", at, "write `ordered`: the first entry that fits is taken")
+    want = capacity_want(draft)
+    if want.drains_at and not begun(want, draft):
+        reason = f"a box starts at once, and the machines of {want.reservation_id} are there from {want.starts_at}"
+        yield Problem(
+            "C-block", reason, At() / "blueprint" / "kind", "build it then, or as a training-cluster, whose pool fills at the start"
+        )
+    if draft.spec.blueprint.pools != "auto":
+        yield Problem("C-pools", "a box has no pools", At() / "blueprint" / "pools", "leave it at auto")
     if not machine.orderable:
         inside = f"only inside {machine.unit_machine}" if machine.unit_machine else "no name to order it by is published"
         yield Problem("C-machine", f"{machine.name} is not sold by itself: {inside}", WORKLOAD, "choose another candidate")
@@ -83,7 +107,9 @@ def _fleet(draft: Draft, kind: Kind) -> Iterator[Problem]:
 def _nodes(draft: Draft, kind: Kind) -> Iterator[Problem]:
     nodes, at, machine = draft.spec.blueprint.nodes, At() / "blueprint" / "nodes", draft.machine
     if kind is Kind.BOX and nodes != Nodes():
-        yield Problem("C-node-setup", "a box is no node of a cluster, and has an image of its own", at, "leave it out, or ask for a cluster")
+        yield Problem(
+            "C-node-setup", "a box is no node of a cluster, and has an image of its own", at, "leave it out, or ask for a cluster"
+        )
     if kind is Kind.TRAINING_CLUSTER and nodes.provisioner == "karpenter":
         reason = "machines that train together start together, in node groups: Karpenter makes them one by one"
         yield Problem("C-provisioner", reason, at / "provisioner", "leave it at auto")
@@ -92,14 +118,38 @@ def _nodes(draft: Draft, kind: Kind) -> Iterator[Problem]:
 
 
 def _network(draft: Draft, kind: Kind) -> Iterator[Problem]:
-    network = draft.place.network.existing
     order = "any_of" if draft.spec.infra.any_of else "ordered"
     place = At() / "infra" / order / draft.candidate.place
-    at = place / "network" / "existing"
-    if network and any(isinstance(value, StackOutput) for value in (network.vpc, *network.subnets)):
-        yield Problem("C-stack-output", "this release takes existing networks by id", at, "write vpc-... and subnet-...")
-    if network and not network.subnets:
-        yield Problem("C-subnets", "an existing network needs its subnets", at / "subnets", "name at least one")
-    if network and kind is Kind.BOX and not zone_of(draft):
+    network = draft.place.network
+    if network.existing and not network.existing.subnets:
+        yield Problem("C-subnets", "an existing network needs its subnets", place / "network" / "existing" / "subnets", "name at least one")
+    if network.existing and kind is Kind.BOX and not zone_of(draft):
         reason = "a box's data volume is made in the zone of its subnet, which only you know"
         yield Problem("C-zone", reason, place / "zones", "name the zone of the first subnet")
+    if network.existing and network.cidr:
+        yield Problem("C-cidr", "a network that exists has its addresses", place / "network" / "cidr", "leave it out")
+    elif network.cidr:
+        yield from _addresses(network.cidr, kind, place / "network" / "cidr")
+
+
+def _addresses(cidr: str, kind: Kind, at: At) -> Iterator[Problem]:
+    """https://docs.aws.amazon.com/vpc/latest/userguide/vpc-cidr-blocks.html"""
+    whole, least = IPv4Network(cidr), LEAST_BOX_PREFIX if kind is Kind.BOX else LEAST_CLUSTER_PREFIX
+    if whole.prefixlen < LARGEST:
+        fix = f"{next(whole.subnets(new_prefix=LARGEST))} is the largest of it that AWS makes"
+        yield Problem("C-cidr", f"a network of AWS is a /{LARGEST} at most, and {cidr} is larger", at, fix, link=VPC_SIZES)
+    if whole.prefixlen > least:
+        fix = f"{whole.supernet(new_prefix=least)} is the smallest around it that does"
+        yield Problem("C-cidr", f"{cidr} does not hold the subnets of a {kind}", at, fix, link=VPC_SIZES)
+
+
+def _existing(draft: Draft, kind: Kind) -> Iterator[Problem]:
+    """What exists and is named where nothing would use it."""
+    order = "any_of" if draft.spec.infra.any_of else "ordered"
+    roles, at = draft.place.roles, At() / "infra" / order / draft.candidate.place / "roles"
+    own_cluster = draft.spec.blueprint.cluster == "new"
+    if kind is Kind.BOX and not own_cluster:
+        yield Problem("C-cluster", "a box has no cluster", At() / "blueprint" / "cluster", "leave it out, or set kind: training-cluster")
+    for name, used in (("cluster", kind is not Kind.BOX and own_cluster), ("nodes", kind is not Kind.BOX)):
+        if roles and getattr(roles, name) is not None and not used:
+            yield Problem("C-roles", f"nothing here takes the role of the {name}", at / name, "leave it out")

@@ -46,10 +46,6 @@ def _network_on_google(context: Context) -> list[At]:
     return [at / "network" / "existing" for at, place in context.places if place.cloud == "gcp" and place.network.existing]
 
 
-def _cluster(context: Context) -> list[At]:
-    return [At() / "blueprint" / "cluster"] if context.spec.blueprint.cluster != "new" else []
-
-
 def _kubernetes(context: Context) -> list[At]:
     return [at / "cloud" for at, place in context.places if place.cloud == "kubernetes"]
 
@@ -91,11 +87,17 @@ def _ssh(context: Context) -> list[At]:
 
 
 def _place(*keys: str) -> Callable[[Context], Iterable[At]]:
-    return lambda context: [at / key for at, place in context.places for key in keys if getattr(place, key) is not None]
+    """Set, of a place that is not on AWS."""
+
+    def find(context: Context) -> list[At]:
+        away = [(at, place) for at, place in context.places if place.cloud != "aws"]
+        return [at / key for at, place in away for key in keys if getattr(place, key) is not None]
+
+    return find
 
 
 def _network_cidr(context: Context) -> list[At]:
-    return [at / "network" / "cidr" for at, place in context.places if place.network.cidr]
+    return [at / "network" / "cidr" for at, place in context.places if place.cloud != "aws" and place.network.cidr]
 
 
 TABLE = (
@@ -105,7 +107,7 @@ TABLE = (
     NotYet("N-04", "capacity.fallback outside AWS", _fallback, "use `ordered`"),
     NotYet("N-05", "capacity of Google Cloud from a reservation or the calendar", _reserved, "use spot or on-demand"),
     NotYet("N-06", "an existing network on Google Cloud", _network_on_google, "leave network out: one is made"),
-    NotYet("N-07", "a cluster that exists", _cluster, "use `new`"),
+    NotYet("N-07", "a cluster that exists, outside AWS", _elsewhere("cluster", "new"), "use `new`"),
     NotYet("N-08", "a place on Kubernetes", _kubernetes, "use aws or gcp"),
     NotYet("N-09", "pricing.commitments", _commitments, "say what they save in pricing.discounts"),
     NotYet("N-10", "quotas of Google Cloud", _quotas, "leave it out: the plan lists the quotas it needs"),
@@ -116,8 +118,13 @@ TABLE = (
     NotYet("N-15", "a switch of blueprint.safety outside AWS", _elsewhere("safety", Safety()), "leave it out"),
     NotYet("N-16", "blueprint.notify outside AWS", _elsewhere("notify", ()), "leave it out"),
     NotYet("N-17", "ssh_from of anything but a box", _ssh, "leave it out, and use Session Manager"),
-    NotYet("N-18", "roles and keys that exist", _place("role", "permissions_boundary", "roles", "key"), "leave it out: they are made"),
-    NotYet("N-19", "addresses of one's own", _network_cidr, "leave it out"),
+    NotYet(
+        "N-18",
+        "roles and keys that exist outside AWS",
+        _place("role", "permissions_boundary", "roles", "key"),
+        "leave it out: they are made",
+    ),
+    NotYet("N-19", "addresses of one's own outside AWS", _network_cidr, "leave it out"),
     NotYet("N-20", "pools of one's own outside AWS", _pools, "leave it at auto"),
     NotYet("N-21", "a described file system outside AWS", _elsewhere("storage", "auto", "none", "lustre"), "write `lustre`"),
 )

@@ -9,6 +9,7 @@ from rackwright.problems import SECRET, At, Level
 from rackwright.spec.base import quote
 from rackwright.spec.blueprint import PrivateAccess
 from rackwright.spec.checks.registry import REGISTRY, Context, Finding, check
+from rackwright.spec.infra import ExistingSubnet
 from rackwright.spec.plan_rules import PLAN_RULES
 from rackwright.spec.shape import did_you_mean
 
@@ -88,6 +89,9 @@ def networks_can_be_read(context: Context) -> Iterator[Finding]:
     for at, network in _cidrs(context):
         if network is None:
             yield Finding(at, "such as 203.0.113.0/24, host bits zero")
+    for at, network in _addresses(context):
+        if network is None:
+            yield Finding(at, "such as 10.20.0.0/16, host bits zero")
 
 
 @check("S-61")
@@ -140,6 +144,17 @@ def _cidrs(context: Context) -> Iterator[tuple[At, IPv4Network | IPv6Network | N
         yield At() / "blueprint" / "api_access" / "cidrs" / i, _read(text, ip_network)
     for i, text in enumerate(() if isinstance(ssh, str) else ssh):
         yield At() / "blueprint" / "ssh_from" / i, _read(text, IPv4Network)
+
+
+def _addresses(context: Context) -> Iterator[tuple[At, IPv4Network | None]]:
+    """Every range of a place's network; None for one that cannot be read."""
+    for at, place in context.places:
+        here, known = at / "network", place.network.existing
+        if place.network.cidr:
+            yield here / "cidr", _read(place.network.cidr, IPv4Network)
+        for i, subnet in enumerate(known.subnets if known else ()):
+            if isinstance(subnet, ExistingSubnet) and subnet.cidr:
+                yield here / "existing" / "subnets" / i / "cidr", _read(subnet.cidr, IPv4Network)
 
 
 def _read(text: str, parse: Callable[[str], Any]) -> Any:

@@ -1,0 +1,25 @@
+"""Ids of what the compiler refuses, each in one sentence; where it is said there is also what to do instead. A test holds the list."""
+
+REFUSALS = {
+    "C-bucket-cloud": "data lies in another cloud's object store",
+    "C-cidr": "addresses that AWS cannot make a network of, or that an existing one has already",
+    "C-cluster": "a box is put into a cluster",
+    "C-devices": "dynamic resource allocation is asked for on a machine without EFA",
+    "C-engine": "a model server this release does not run",
+    "C-image": "no machine image with drivers for the accelerator is known",
+    "C-interfaces": "a layout of network interfaces that is not published for the machine",
+    "C-machine": "the machine is not what the blueprint is made of, or is not sold by itself",
+    "C-many": "more than one workload in one stack",
+    "C-no-path": "the blueprint is not built on that cloud",
+    "C-node-setup": "a box is set up as a node",
+    "C-nodes": "a box of more than one machine",
+    "C-provisioner": "nobody makes such machines for that blueprint",
+    "C-roles": "a role is named that nothing would take",
+    "C-ssh": "SSH to nodes of a cluster",
+    "C-storage": "a shared file system where none is built",
+    "C-subnets": "an existing network without its subnets",
+    "C-unsupported": "a component is given a plan it cannot build",
+    "C-wide-replica": "a replica over more machines than the blueprint can join",
+    "C-workload": "a kind of workload the blueprint does not run",
+    "C-zone": "a box in an existing network whose zone nobody named",
+}
