@@ -19,6 +19,8 @@ from rackwright.spec.not_yet import TABLE
 from rackwright.spec.plan_rules import PLAN_RULES
 from rackwright.spec.spec import API_VERSION
 from rackwright_pulumi.build import BLUEPRINTS
+from rackwright_pulumi.laws import LAWS, Law
+from rackwright_pulumi.laws.registry import order
 
 ROOT = Path(__file__).parents[2]
 PURE = ROOT / "blueprints" / "rackwright"
@@ -35,13 +37,25 @@ Checks on the spec itself are in [spec.md](spec.md). A test writes and holds thi
 BUDGET = "| V-111 | warning | the whole bill, or a month at the largest size, should keep goals.max_cost |"
 
 
+RESOURCES_HEAD = """
+## On resources
+
+Checked on the resources of a recorded program, whoever declared them: `rackwright_pulumi.laws.broken(graph)`
+([how](components.md#laws)). Ids that both tables have are one law, of a plan and of what is made from it.
+
+| Id | Level | Law |
+|---|---|---|
+"""
+
+
 def rules_page() -> str:
-    def row(rule: rules.Rule) -> str:
+    def row(rule: rules.Rule | Law) -> str:
         law = f"[{rule.reason}]({rule.link})" if rule.link else rule.reason
         return f"| {rule.code} | {rule.level} | {law} |"
 
     rows = {rule.code: row(rule) for rule in rules.RULES} | {"V-111": BUDGET}
-    return HEAD + "\n".join(rows[code] for code in sorted(rows, key=lambda code: (code[0], int(code[2:])))) + "\n"
+    on_plans = HEAD + "\n".join(rows[code] for code in sorted(rows, key=lambda code: (code[0], int(code[2:])))) + "\n"
+    return on_plans + RESOURCES_HEAD + "\n".join(row(law) for law in sorted(LAWS, key=lambda law: order(law.code))) + "\n"
 
 
 def test_every_rule_is_documented():

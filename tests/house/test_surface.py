@@ -10,7 +10,14 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 GUIDE = ROOT / "docs" / "python.md"
-PACKAGES = ("rackwright", "rackwright.spec", "rackwright_pulumi", "rackwright_pulumi.testing", "rackwright_pulumi.simulator")
+PACKAGES = (
+    "rackwright",
+    "rackwright.spec",
+    "rackwright_pulumi",
+    "rackwright_pulumi.laws",
+    "rackwright_pulumi.testing",
+    "rackwright_pulumi.simulator",
+)
 LAZY = ("rackwright", "rackwright_pulumi", "rackwright_pulumi.simulator")
 
 

@@ -1,6 +1,6 @@
 """Fixtures for the tests of your own project: `pytest_plugins = ["rackwright_pulumi.testing.fixtures"]` in its conftest.py."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +8,7 @@ import pytest
 from rackwright.compile.wants import StackPlan
 
 from rackwright_pulumi.build import declare
+from rackwright_pulumi.laws import broken
 from rackwright_pulumi.simulator import SimulatedCloud
 from rackwright_pulumi.testing.graph import Graph
 from rackwright_pulumi.testing.record import record
@@ -27,3 +28,14 @@ def graph_of() -> Callable[..., Graph]:
 def simulated_cloud(tmp_path: Path) -> SimulatedCloud:
     """An empty AWS, Google Cloud and Kubernetes of this test's own."""
     return SimulatedCloud(tmp_path / "cloud.sqlite")
+
+
+@pytest.fixture
+def lawful() -> Callable[..., None]:
+    """`lawful(graph)` fails with every law of AWS and EKS that a recorded program breaks; `acknowledged` leaves warnings out by id."""
+
+    def hold(graph: Graph, acknowledged: Iterable[str] = ()) -> None:
+        found = broken(graph, acknowledged)
+        assert not found, "\n".join(map(str, found))
+
+    return hold

@@ -1,0 +1,153 @@
+"""What our own components declare keeps every law; and a graph that is broken on purpose does not (field.md, section 3)."""
+
+from dataclasses import replace
+
+import pytest
+from rackwright.catalog.read import Catalog
+from rackwright.catalog.rows import Fabric
+from rackwright_pulumi.build import declare
+from rackwright_pulumi.laws import broken
+from rackwright_pulumi.laws.interfaces import CARD_0_IS_ENA
+from rackwright_pulumi.laws.view import NODE_GROUP, TEMPLATE
+from rackwright_pulumi.testing import record
+
+from tests import plans
+
+pytest_plugins = ["rackwright_pulumi.testing.fixtures"]
+BLOCK = {
+    "id": "cr-0123456789abcdef0",
+    "instance": "p5.48xlarge",
+    "count": 4,
+    "zone": "us-east-1a",
+    "start": "2026-12-01T11:30:00Z",
+    "end": "2026-12-08T11:30:00Z",
+}
+EGRESS = "aws:vpc/securityGroupEgressRule:SecurityGroupEgressRule"
+INGRESS = "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule"
+
+
+def recorded(plan):
+    return record(lambda: declare(plan) and None, stack=plan.name)
+
+
+def block_plan():
+    place = plans.AWS | {"capacity": {"ordered": [{"capacity_block": BLOCK}]}}
+    return plans.compiled(plans.training_case(place=place, capacity="capacity-block", capacity_id=BLOCK["id"]))
+
+
+def on(machine, **nodes):
+    blueprint = {"ttl": "14d", "api_access": {"cidrs": ["203.0.113.0/24"]}} | ({"nodes": nodes} if nodes else {})
+    return plans.compiled(plans.training_case(machine=machine, blueprint=blueprint))
+
+
+def codes(graph):
+    return sorted({problem.code for problem in broken(graph)})
+
+
+@pytest.fixture
+def training():
+    return recorded(plans.training_plan())
+
+
+@pytest.mark.parametrize("name", plans.ALL)
+def test_every_blueprint_keeps_every_law(name):
+    assert list(map(str, broken(recorded(plans.ALL[name]())))) == []
+
+
+@pytest.mark.parametrize(
+    "machine", ["p4d.24xlarge", "p5en.48xlarge", "p6-b200.48xlarge", "p6-b300.48xlarge", "g6e.48xlarge", "g6.48xlarge"]
+)
+def test_every_kind_of_layout_keeps_every_law(machine):
+    assert list(map(str, broken(recorded(on(machine))))) == []
+
+
+@pytest.mark.parametrize("machine", ["p4d.24xlarge", "p5.48xlarge", "p6-b200.48xlarge", "p6-b300.48xlarge"])
+def test_the_layout_for_most_bandwidth_keeps_every_law(machine):
+    graph = recorded(on(machine, interfaces="most-bandwidth"))
+    template = graph.one(TEMPLATE, "llama-70b-sft-pool-gpu-template")
+    assert sum(nic["interfaceType"] == "interface" for nic in template.inputs["networkInterfaces"]) > 1
+    assert list(map(str, broken(graph))) == []
+
+
+def test_a_capacity_block_keeps_every_law():
+    assert list(map(str, broken(recorded(block_plan())))) == []
+
+
+def test_c1_no_placement_group_keeps_a_reservation_from_being_found():
+    """eksctl 7949, terraform-aws-eks 3730: 16 machines reserved, 11 obtained."""
+    graph = recorded(block_plan())
+    assert not graph.by_type("aws:ec2/placementGroup:PlacementGroup")
+    assert all("placement" not in template.inputs for template in graph.by_type(TEMPLATE))
+
+
+def test_f1_every_fabric_interface_is_used(training):
+    """skypilot 8391: one interface of four, a quarter of the bandwidth; and nothing said so."""
+    nics = training.one(TEMPLATE, "llama-70b-sft-pool-gpu-template").inputs["networkInterfaces"]
+    assert sum(nic["interfaceType"] == "efa-only" for nic in nics) == 32
+    assert len({nic["networkCardIndex"] for nic in nics if nic["interfaceType"] == "efa-only"}) == 32
+
+
+@pytest.mark.parametrize("way", [EGRESS, INGRESS])
+def test_f5_a_missing_rule_of_the_fabrics_group_is_said(training, way):
+    """awsome-distributed-ai PR 259: groups whose members reach one another in one direction only."""
+    for urn, node in list(training.nodes.items()):
+        if node.type == way and node.inputs.get("referencedSecurityGroupId") == node.inputs["securityGroupId"] and "fabric" in node.name:
+            del training.nodes[urn]
+    assert codes(training) == ["V-21"]
+
+
+def test_f5_a_group_that_exists_is_not_called_incomplete(training):
+    """parallelcluster 3590: a validator that refuses what it has not read. What the program does not make, it does not judge."""
+    template = training.one(TEMPLATE, "llama-70b-sft-pool-gpu-template")
+    own = next(node.id for node in training.nodes.values() if node.name == "llama-70b-sft-network-fabric")
+    for nic in template.inputs["networkInterfaces"]:
+        nic["securityGroups"] = ["sg-that-exists" if group == own else group for group in nic["securityGroups"]]
+    assert broken(training) == []
+
+
+def test_f8_machines_boot_with_their_fabric_and_their_place(training):
+    """karpenter 3127, 3324: EFA and placement groups came years after machines. Ours have both before the first machine starts."""
+    template = training.one(TEMPLATE, "llama-70b-sft-pool-gpu-template")
+    group = training.one("aws:ec2/placementGroup:PlacementGroup")
+    nodes = training.one(NODE_GROUP, "llama-70b-sft-pool-gpu-nodes")
+    assert template.inputs["placement"]["groupName"] == group.id
+    assert group.urn in template.depends_on
+    assert template.urn in nodes.depends_on
+
+
+def test_v40_and_v41_are_seen_on_a_graph_that_is_broken(training):
+    template = training.one(TEMPLATE, "llama-70b-sft-pool-gpu-template")
+    template.inputs["metadataOptions"]["httpTokens"] = "optional"
+    template.inputs["blockDeviceMappings"][0]["ebs"]["encrypted"] = "false"
+    assert codes(training) == ["V-40", "V-41"]
+
+
+def test_a_warning_is_acknowledged_by_its_id_and_an_error_never(training):
+    for urn in [urn for urn, node in training.nodes.items() if node.type.endswith(":RouteTableAssociation")]:
+        del training.nodes[urn]
+    key = next(node for node in training.nodes.values() if node.type == "aws:kms/key:Key")
+    key.inputs["policy"] = None
+    template = training.one(TEMPLATE, "llama-70b-sft-pool-gpu-template")
+    template.inputs["metadataOptions"]["httpTokens"] = "optional"
+    assert [problem.code for problem in broken(training)] == ["V-40", "V-42", "V-42"]
+    assert [problem.code for problem in broken(training, acknowledged=["V-40", "V-42"])] == ["V-40"]
+
+
+def test_the_types_without_efa_on_card_0_are_those_of_the_catalog():
+    rows = [m for m in Catalog.default().machines if m.fabric is Fabric.EFA and m.efa_cards]
+    assert {m.name for m in rows if not m.card0_efa} == {m.name for m in rows if m.name.startswith(CARD_0_IS_ENA)}
+
+
+def test_the_fixture_says_every_broken_law(lawful, training):
+    lawful(training)
+    training.one(TEMPLATE, "llama-70b-sft-pool-gpu-template").inputs["metadataOptions"]["httpTokens"] = "optional"
+    with pytest.raises(AssertionError, match="V-40"):
+        lawful(training)
+
+
+def test_more_machines_make_no_other_problem():
+    """2 to 1,024 machines are the same resources."""
+    plan = plans.training_plan()
+    gpu = replace(plan.pool("gpu"), nodes_max=1024)
+    many = replace(plan, pools=tuple(gpu if pool.name == "gpu" else pool for pool in plan.pools))
+    assert broken(recorded(many)) == []
