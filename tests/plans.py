@@ -102,7 +102,9 @@ def fleet_case(workload: dict | None = None, **more):
     return spec("chat-serve", chat, GCP), sizing(fleet, facts), fleet
 
 
-def eks_fleet_case(workload: dict | None = None, place: dict | None = None, blueprint: dict | None = None, facts: dict | None = None, **more):
+def eks_fleet_case(
+    workload: dict | None = None, place: dict | None = None, blueprint: dict | None = None, facts: dict | None = None, **more
+):
     """The chat of fleet_case on EKS: three replicas, each on a machine of its own that Karpenter makes."""
     given, _, _ = fleet_case(workload)
     chat = given.model_dump(mode="json", exclude_unset=True)["workloads"][0] | (workload or {})
@@ -182,9 +184,9 @@ def training_plan() -> StackPlan:
     return compiled(training_case())
 
 
-def nodes_plan(machine: str = "p5.48xlarge", **nodes) -> StackPlan:
+def nodes_plan(machine: str = "p5.48xlarge", storage: str = "auto", **nodes) -> StackPlan:
     """The training cluster with `blueprint.nodes`."""
-    shape = {"ttl": "14d", "api_access": {"cidrs": ["203.0.113.0/24"]}, "nodes": nodes}
+    shape = {"ttl": "14d", "api_access": {"cidrs": ["203.0.113.0/24"]}, "nodes": nodes, "storage": storage}
     return compiled(training_case(machine=machine, blueprint=shape))
 
 
@@ -192,7 +194,7 @@ OWN_AMI = "ami-0123456789abcdef0"
 NODES = {
     "bottlerocket": lambda: nodes_plan(image="bottlerocket"),
     "own-ami": lambda: nodes_plan(image={"ami": OWN_AMI, "family": "al2023"}),
-    "ubuntu": lambda: nodes_plan(image={"ami": OWN_AMI, "family": "ubuntu"}),
+    "ubuntu": lambda: nodes_plan(image={"ami": OWN_AMI, "family": "ubuntu"}, storage="none"),
     "dra": lambda: nodes_plan(devices="dra"),
     "neuron": lambda: nodes_plan(machine="trn1n.32xlarge"),
 }

@@ -102,6 +102,34 @@ def test_claimed_interfaces_are_counted_like_plugged_ones():
     assert config["resources"]["deviceClassMappings"] == [mapping]
 
 
+def beside(family: str, **extra) -> StackPlan:
+    """The training cluster on an image of one's own, with another pool."""
+    shape = {
+        "nodes": {"image": {"ami": plans.OWN_AMI, "family": family}},
+        "pools": [{"name": "extra", "nodes": 2} | extra],
+        "storage": "none",
+    }
+    return plans.compiled(plans.training_case(blueprint=shape))
+
+
+def test_an_image_of_ones_own_is_for_machines_like_the_sized_one():
+    pools = {p.name: (p.image, p.image_id) for p in beside("ubuntu", instance="m7i.4xlarge").pools}
+    assert pools == {"system": ("al2023", ""), "gpu": ("ubuntu", plans.OWN_AMI), "extra": ("al2023", "")}
+    assert beside("ubuntu", instance="g6e.48xlarge").pool("extra").image_id == plans.OWN_AMI
+
+
+def test_claims_of_other_machines_have_their_own_number():
+    shape = {"nodes": {"devices": "dra"}, "pools": [{"name": "extra", "instance": "p4d.24xlarge", "nodes": 2}]}
+    plan = plans.compiled(plans.training_case(blueprint=shape))
+    claims = {
+        m.body["metadata"]["name"]: m.body["spec"]["spec"]["devices"]["requests"][0]["exactly"]["count"]
+        for m in plan.manifests
+        if m.body["kind"] == "ResourceClaimTemplate"
+    }
+    assert claims == {"efa": 32, "efa-4": 4}
+    assert release(plan, "aws-dranet").values["supportedInstanceLabels"]["values"] == ["p4d.24xlarge", "p5.48xlarge"]
+
+
 def test_neuron_machines_are_shown_by_their_own_plugin():
     plan = plans.nodes_plan("trn2.48xlarge")
     pool = plan.pool("neuron")

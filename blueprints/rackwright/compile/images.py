@@ -22,19 +22,23 @@ DRIVEN = {
     ("bottlerocket-neuron", "x86_64"): NEURON,
 }
 """Image and processor to the prefixes of machines it has drivers for (docs.aws.amazon.com/eks/latest/userguide/ml-eks-optimized-ami, a copy
-of 2026-08). G7 is none of them: it wants NVIDIA's 595 (bottlerocket-custom-variant, the same guide)."""
+of 2026-08; an older page of it, launch-node-bottlerocket, has no Bottlerocket on Inferentia yet). G7 is none of
+them: it wants NVIDIA's 595 (bottlerocket-custom-variant, the same guide)."""
 
 
 def as_asked(draft: Draft, pool: PoolWant) -> PoolWant:
-    """`pool` of accelerators on EKS with the image, and the way to its fabric interfaces, that the spec asks for.
+    """`pool` on EKS with the image, and the way to its fabric interfaces, that the spec asks for.
 
-    Ubuntu's own set-up of a node leaves local disks alone, so there they are no place for what pods write.
+    An image of one's own is for machines like the sized one: others start from EKS's of the family. Ubuntu's set-up of a node leaves local
+    disks alone, so there they are no place for what pods write.
     """
-    nodes = draft.spec.blueprint.nodes
+    nodes, machine = draft.spec.blueprint.nodes, machine_facts(pool.machine)
     family, own = (nodes.image.family, nodes.image.ami) if isinstance(nodes.image, OwnImage) else (nodes.image, "")
+    if own and (machine.kind, machine.cpu_arch) != (draft.machine.kind, draft.machine.cpu_arch):
+        family, own = ("al2023" if family == UBUNTU else family), ""
     return replace(
         pool,
-        image=variant(family, machine_facts(pool.machine).kind),
+        image=variant(family, machine.kind),
         image_id=own,
         devices=nodes.devices if pool.nics else pool.devices,
         local_nvme=pool.local_nvme and family != UBUNTU,

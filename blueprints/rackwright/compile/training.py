@@ -2,7 +2,7 @@
 
 from rackwright.compile.addons import eks_addons
 from rackwright.compile.autoscaler import cluster_autoscaler
-from rackwright.compile.devices import DRANET, EFA, EFA_CLASS, device_releases, efa_claim
+from rackwright.compile.devices import DRANET, EFA, EFA_CLASS, device_releases, efa_claims
 from rackwright.compile.draft import Draft
 from rackwright.compile.fabric import expectation
 from rackwright.compile.images import as_asked
@@ -63,7 +63,7 @@ def training_plan(draft: Draft) -> StackPlan:
             *team_objects(draft),
             *_queues(draft, pools),
             *extra_queues(extras, draft.namespace),
-            *_claims(draft, pools),
+            *efa_claims((*pools, *extras), draft.namespace),
             *volumes,
             allow_metrics(draft.namespace),
         ),
@@ -123,11 +123,6 @@ def _releases(pools: tuple[PoolWant, ...]) -> tuple[ReleaseWant, ...]:
     first = (monitoring(), *device_releases(pools), jobset(), *([cluster_autoscaler(moved)] if moved else []))
     claims = (EFA, EFA_CLASS) if any(release.name == DRANET for release in first) else None
     return (*first, kueue(first, claims))
-
-
-def _claims(draft: Draft, pools: tuple[PoolWant, ...]) -> tuple[ManifestWant, ...]:
-    """What jobs name to be given the fabric: pools of one cluster are alike, and one claim serves them all."""
-    return (efa_claim(pools[0], draft.namespace),) if pools[0].devices == "dra" else ()
 
 
 def _queues(draft: Draft, pools: tuple[PoolWant, ...]) -> tuple[ManifestWant, ...]:

@@ -119,6 +119,25 @@ def karpenter_starts_from_al2023(plan: StackPlan) -> Iterator[Broken]:
             yield Broken(at / "image", "use the family al2023, or the provisioner managed", f"{pool.name} has {pool.image!r}")
 
 
+@rule("R-45", Level.ERROR, "https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/amazon-eks.html")
+def gpus_have_one_stack(plan: StackPlan) -> Iterator[Broken]:
+    """NVIDIA's operator, AWS's images and Bottlerocket each bring GPU software their own way, so GPU pools share a family of images."""
+    gpus = [(at, pool) for at, pool in _eks(plan) if KINDS.get(pool.resource) == "gpu"]
+    first = family_of(gpus[0][1].image) if gpus else ""
+    for at, pool in gpus[1:]:
+        if family_of(pool.image) != first:
+            yield Broken(at / "image", f"use the family {first}", f"{pool.name} has {pool.image!r}")
+
+
+@rule("R-46", Level.WARNING, "https://docs.aws.amazon.com/fsx/latest/LustreGuide/install-lustre-client.html")
+def ubuntu_needs_a_lustre_client(plan: StackPlan) -> Iterator[Broken]:
+    """Ubuntu mounts a Lustre file system only with Amazon's client modules for its kernel, which its image for EKS does not have."""
+    for at, pool in _eks(plan):
+        if plan.lustre and family_of(pool.image) == UBUNTU:
+            fix = "put lustre-client-modules-aws into it and acknowledge this, or use al2023"
+            yield Broken(at / "image_id", fix, f"{pool.name} starts from {pool.image_id}")
+
+
 def _eks(plan: StackPlan) -> Iterator[tuple[At, PoolWant]]:
     yield from pools(plan) if plan.place.cloud == "aws" else ()
 
