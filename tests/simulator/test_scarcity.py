@@ -22,9 +22,11 @@ def test_no_more_machines_than_the_zone_has(aws, cloud, nodes):
     cloud.capacity = {"p5.48xlarge": {"us-east-1a": 4}}
     with pytest.raises(Refusal, match=r"InsufficientInstanceCapacity.*p5\.48xlarge.*us-east-1a"):
         aws.create(NODES, "big", nodes(5))
+    cloud.lose(NODES, "big")
     first = aws.create(NODES, "one", nodes(3))
     with pytest.raises(Refusal, match="InsufficientInstanceCapacity"):
         aws.create(NODES, "two", nodes(2))
+    cloud.lose(NODES, "two")
     assert aws.update(first, nodes(4)).state["scalingConfig"]["desiredSize"] == 4
     with pytest.raises(Refusal, match="InsufficientInstanceCapacity"):
         aws.update(first, nodes(5))

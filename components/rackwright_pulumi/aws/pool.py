@@ -40,6 +40,8 @@ AMI_TYPES = {
 """Image and processor: https://docs.aws.amazon.com/eks/latest/APIReference/API_Nodegroup.html. Bottlerocket's plain images have the Neuron
 driver (docs.aws.amazon.com/eks/latest/userguide/ml-eks-optimized-ami)."""
 EFFECTS = {"NoSchedule": "NO_SCHEDULE", "NoExecute": "NO_EXECUTE", "PreferNoSchedule": "PREFER_NO_SCHEDULE"}
+HALF_MADE = "#initerror"
+"""What the engine calls a resource that was made and did not come up (pulumi: pkg/resource/deploy/step_generator.go)."""
 WAIT = CustomTimeouts(create="40m", update="60m", delete="40m")
 """Where capacity is missing a node group waits for it; this is how long before that is said."""
 
@@ -102,6 +104,9 @@ def _node_group(kin: Kin, want: PoolWant, args: AwsPoolArgs, template: LaunchTem
     """The machine type is the template's: EKS wants it in one place only. The autoscaler owns the desired size where it may vary.
 
     With an image of one's own in the template EKS refuses to be told a type, a release or a version of Kubernetes.
+
+    A group whose machines never came stays CREATE_FAILED for ever, and the update that follows would call it done: the engine is told to
+    make it anew. Of accelerators there is one set: what is replaced lets go of them first.
     """
     own = bool(want.image_id)
     autoscaled = want.nodes_min < want.nodes_max
@@ -125,6 +130,8 @@ def _node_group(kin: Kin, want: PoolWant, args: AwsPoolArgs, template: LaunchTem
             depends_on=waits(opts),
             custom_timeouts=WAIT,
             ignore_changes=["scalingConfig.desiredSize"] if autoscaled else None,
+            replace_on_changes=[HALF_MADE],
+            delete_before_replace=True if want.role == "accelerator" else None,
         ),
         **fitting("node_group_name", kin.name("nodes"), NAME_LIMIT),
     )

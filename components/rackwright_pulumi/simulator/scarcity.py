@@ -42,9 +42,9 @@ def shortage(store: Store, token: str, urn: str, inputs: Mapping[str, Any], regi
 
 
 def _running(store: Store, urn: str, region: str) -> Iterator[Machines]:
-    """Of everything but this resource; a node group that failed runs none."""
+    """Of everything but this resource, and of a node group that failed: its scaling group goes on asking for them."""
     for record in (r for type_ in ASKED for r in store.all(type_)):
-        if record.urn != urn and opened(record.state).get("status") != FAILED:
+        if record.urn != urn or opened(record.state).get("status") == FAILED:
             yield from asked(store, record.type, record.inputs, region)
 
 

@@ -1,0 +1,75 @@
+"""AWS plans on the real engine: one file holds the plan, and writing another plan there is the edit."""
+
+import json
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from rackwright.compile.wants import StackPlan
+from rackwright_pulumi.simulator import Engine, SimulatedCloud
+
+from tests import plans
+
+NODES, CLUSTER, TEMPLATE = "aws:eks/nodeGroup:NodeGroup", "aws:eks/cluster:Cluster", "aws:ec2/launchTemplate:LaunchTemplate"
+INSTANCE, FILESYSTEM = "aws:ec2/instance:Instance", "aws:fsx/lustreFileSystem:LustreFileSystem"
+PROGRAM = Path(__file__).parent / "programs" / "plan"
+CASES = {"box": plans.box_case, "training": plans.training_case, "fleet": plans.eks_fleet_case, "managed-fleet": plans.managed_fleet_case}
+"""One of each blueprint on AWS: a box, managed groups behind queues, machines of Karpenter, groups of the cluster autoscaler."""
+
+
+@dataclass
+class Stack:
+    """One plan, its engine and the cloud it is in."""
+
+    plan: StackPlan
+    cloud: SimulatedCloud
+    work: Path
+    engine: Engine = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.work.mkdir(parents=True, exist_ok=True)
+        self.write(self.plan)
+        config = {"rackwright:plan": str(self.path), "pulumi:disable-default-providers": '["*"]'}
+        self.engine = Engine(PROGRAM, self.cloud, self.work / "engine", stack="dev", project="rackwright", config=config)
+        self.engine.prepare()
+
+    @property
+    def path(self) -> Path:
+        return self.work / "plan.json"
+
+    def write(self, plan: StackPlan) -> None:
+        self.plan = plan
+        self.path.write_text(plan.to_json(), encoding="utf-8")
+
+    def would(self, plan: StackPlan) -> dict[str, Counter[str]]:
+        """What an update to another plan would do: operation -> type -> how many."""
+        self.write(plan)
+        found: dict[str, Counter[str]] = {}
+        for step in self.engine.preview()["steps"]:
+            kind = step["urn"].split("::")[2].rpartition("$")[2]
+            found.setdefault(step["op"], Counter())[kind] += 1
+        return found
+
+    def teardown(self) -> None:
+        """As people take a stack down: once with the protections lifted, then away."""
+        self.engine.run("config", "set", "rackwright:teardown", "true")
+        self.engine.up()
+        self.engine.destroy()
+
+    def state(self) -> dict[str, Any]:
+        """The engine's own record: URN -> resource."""
+        exported = json.loads(self.engine.run("stack", "export", "--stack", self.engine.stack))
+        return {resource["urn"]: resource for resource in exported["deployment"].get("resources", [])}
+
+
+def edited(plan: StackPlan) -> StackPlan:
+    """What people change in a running stack: a tag, who is told, who may call the API, an admin, how far it may grow."""
+    more: dict[str, Any] = {"tags": (*plan.tags, ("project", "atlas"))}
+    if plan.guard:
+        more["guard"] = replace(plan.guard, emails=("night@example.com",), budget_usd_per_month=123.0)
+    if plan.cluster:
+        roles = (*plan.cluster.admins, "arn:aws:iam::123456789012:role/second")
+        more["cluster"] = replace(plan.cluster, api_cidrs=(*plan.cluster.api_cidrs, "198.51.100.0/24"), admins=roles)
+        more["pools"] = tuple(replace(pool, nodes_max=pool.nodes_max + 1) for pool in plan.pools)
+    return replace(plan, **more)
