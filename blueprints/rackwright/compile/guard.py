@@ -22,12 +22,14 @@ def guarded(draft: Draft, plan: StackPlan) -> StackPlan:
     """The plan with its guard, on AWS; its topic is encrypted, so the key serves alarms too. A box that must not be told idle stays on."""
     if plan.place.cloud != "aws":
         return plan
-    stays_on = plan.box and not draft.spec.blueprint.safety.idle_alarm
+    box = plan.box
+    if box and not draft.spec.blueprint.safety.idle_alarm:
+        box = replace(box, idle_stop_minutes=None)
     return replace(
         plan,
         guard=guard_want(draft, plan.kind),
         key=replace(plan.key, serves=(*plan.key.serves, "alarms")),
-        box=replace(plan.box, idle_stop_minutes=None) if stays_on else plan.box,
+        box=box,
     )
 
 
