@@ -102,6 +102,13 @@ def fleet_case(workload: dict | None = None, **more):
     return spec("chat-serve", chat, GCP), sizing(fleet, facts), fleet
 
 
+FALLBACK = [
+    {"reservation": {"id": "cr-0123456789abcdef0", "instance": "g6e.xlarge", "count": 2, "zone": "us-east-1a"}},
+    "on-demand",
+    "spot",
+]
+
+
 def eks_fleet_case(
     workload: dict | None = None, place: dict | None = None, blueprint: dict | None = None, facts: dict | None = None, **more
 ):
@@ -203,6 +210,15 @@ NODES = {
 
 def fleet_plan() -> StackPlan:
     return compiled(fleet_case())
+
+
+FLEETS = {
+    "fleet-eks": lambda: compiled(eks_fleet_case()),
+    "fleet-managed": lambda: compiled(managed_fleet_case()),
+    "fleet-wide": lambda: compiled(wide_fleet_case()),
+    "fleet-fallback": lambda: compiled(eks_fleet_case(place=AWS | {"capacity": {"fallback": FALLBACK}})),
+}
+"""Fleets on EKS, by name: by Karpenter, by node groups, of replicas on two machines each, and bought in three ways."""
 
 
 def tpu_plan() -> StackPlan:

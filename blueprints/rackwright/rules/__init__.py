@@ -10,6 +10,7 @@ from rackwright.rules import (
     network,
     nodes,
     placement,
+    provisioning,
     queues,
     reservations,
     safety,
@@ -20,5 +21,22 @@ from rackwright.rules import (
 from rackwright.rules.quota import QuotaNeed, check_quota, quota_needs
 from rackwright.rules.registry import RULES, Rule, check
 
-AREAS = (box, capacity, fabric, kubernetes, lustre, naming, network, nodes, placement, queues, reservations, safety, serving, storage, tpu)
+AREAS = (
+    box,
+    capacity,
+    fabric,
+    kubernetes,
+    lustre,
+    naming,
+    network,
+    nodes,
+    placement,
+    provisioning,
+    queues,
+    reservations,
+    safety,
+    serving,
+    storage,
+    tpu,
+)
 __all__ = ["RULES", "QuotaNeed", "Rule", "check", "check_quota", "quota_needs"]

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from rackwright.compile.wants import StackPlan
 from rackwright.problems import At, Level
-from rackwright.rules.registry import Broken, manifests, pools, rule
+from rackwright.rules.registry import Broken, pod_templates, pools, rule
 
 GKE_NAME = re.compile(r"[a-z]([-a-z0-9]{0,38}[a-z0-9])?")
 EKS_NAME = re.compile(r"[0-9A-Za-z][A-Za-z0-9_-]{0,99}")
@@ -117,10 +117,9 @@ def versions_are_pinned(plan: StackPlan) -> Iterator[Broken]:
             yield Broken(At() / "releases" / index / "version", "give the full version", f"{release.name} has {release.version!r}")
     if plan.box and not re.search(r"\d{8}$|^ami-", plan.box.image):
         yield Broken(At() / "box" / "image", "name a dated image", f"got {plan.box.image!r}")
-    for at, manifest in manifests(plan, "Deployment"):
-        for index, container in enumerate(manifest.body["spec"]["template"]["spec"]["containers"]):
-            place = at / "spec" / "template" / "spec" / "containers" / index / "image"
-            yield from _image(place, container["image"])
+    for at, _, template in pod_templates(plan):
+        for index, container in enumerate(template["spec"]["containers"]):
+            yield from _image(at / "spec" / "containers" / index / "image", container["image"])
 
 
 def _image(at: At, image: str) -> Iterator[Broken]:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from rackwright.compile.wants import ManifestWant, PoolWant, StackPlan
 from rackwright.problems import At, Level, Problem
@@ -74,6 +75,17 @@ def manifests(plan: StackPlan, *kinds: str) -> Iterator[tuple[At, ManifestWant]]
     for index, manifest in enumerate(plan.manifests):
         if manifest.body["kind"] in kinds:
             yield At() / "manifests" / index / "body", manifest
+
+
+def pod_templates(plan: StackPlan) -> Iterator[tuple[At, ManifestWant, dict[str, Any]]]:
+    """Templates of the pods of servers, with their places: one of a deployment, two of a group of leader and workers."""
+    for at, manifest in manifests(plan, "Deployment"):
+        yield at / "spec" / "template", manifest, manifest.body["spec"]["template"]
+    for at, manifest in manifests(plan, "LeaderWorkerSet"):
+        group = manifest.body["spec"]["leaderWorkerTemplate"]
+        for key in ("leaderTemplate", "workerTemplate"):
+            if key in group:
+                yield at / "spec" / "leaderWorkerTemplate" / key, manifest, group[key]
 
 
 def _number(code: str) -> int:
