@@ -11,6 +11,8 @@ MOUNT = AddonWant("object-store-mount", "", needs_nodes=True, values=(("node", {
 """Mountpoint for S3, kept by AWS; no build of it is known for this Kubernetes, so EKS takes its own default. Weights are files to whatever
 server reads them, with the rights of its own pods; a download before the start would hold them twice, on a disk that must be paid for."""
 CLAIM = "weights"
+BALANCER = "service.beta.kubernetes.io/aws-load-balancer"
+"""How annotations that ask for a load balancer begin."""
 
 
 def weights_objects(bucket: BucketWant, stack: str, namespace: str, region: str) -> tuple[ManifestWant, ...]:
@@ -60,11 +62,10 @@ def entrance(server: Server, cidrs: tuple[str, ...]) -> ManifestWant:
     it. Subnets are named, since the controller finds by tags only, which a network that exists may lack.
     https://cloud-provider-aws.sigs.k8s.io/service_controller/
     """
-    annotation = "service.beta.kubernetes.io/aws-load-balancer"
     annotations = {
-        f"{annotation}-type": "nlb",
-        f"{annotation}-internal": "true",
-        f"{annotation}-subnets": ref("network.machine_subnet_id"),
+        f"{BALANCER}-type": "nlb",
+        f"{BALANCER}-internal": "true",
+        f"{BALANCER}-subnets": ref("network.machine_subnet_id"),
     }
     spec = {
         "type": "LoadBalancer",

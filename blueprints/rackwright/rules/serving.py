@@ -1,13 +1,58 @@
-"""Serving objects: scaling that can wake up, probes that wait, budgets that let nodes be upgraded."""
+"""Serving objects: groups whose parts add up, scaling that can wake up, probes that wait, budgets that let nodes be upgraded, an entrance
+that is not everybody's."""
 
+import re
 from collections.abc import Iterator
+from math import prod
 
-from rackwright.compile.serving import LOAD_SECONDS
+from rackwright.compile.devices import EFA
+from rackwright.compile.eks_serving import BALANCER
+from rackwright.compile.pools import RESOURCES
+from rackwright.compile.serving import LOAD_SECONDS, PORT
 from rackwright.compile.wants import StackPlan
-from rackwright.problems import Level
-from rackwright.rules.registry import Broken, manifests, rule
+from rackwright.problems import At, Level
+from rackwright.rules.registry import Broken, accelerators, manifests, pod_templates, rule
 
 KEDA = "https://keda.sh/docs/latest/reference/scaledobject-spec/"
+LWS = "https://lws.sigs.k8s.io/docs/concepts/"
+POOLS = "https://gateway-api-inference-extension.sigs.k8s.io/api-types/inferencepool/"
+BALANCERS = "https://docs.aws.amazon.com/eks/latest/userguide/network-load-balancing.html"
+EVERYBODY = re.compile(r".+/0")
+MOST_PODS = 2**31 - 1
+MOST_PORTS = 8
+PARALLEL = ("tensor-parallel-size", "pipeline-parallel-size", "data-parallel-size")
+"""Arguments of vLLM whose product is the accelerators of a replica."""
+
+
+@rule("V-90", Level.ERROR, LWS)
+def groups_add_up(plan: StackPlan) -> Iterator[Broken]:
+    """A LeaderWorkerSet has pods in its groups, which its subgroups divide, the leader among them or left out."""
+    for at, manifest in manifests(plan, "LeaderWorkerSet"):
+        spec = manifest.body["spec"]
+        template = spec["leaderWorkerTemplate"]
+        size, sub = template.get("size", 1), template.get("subGroupPolicy", {})
+        place = at / "spec" / "leaderWorkerTemplate"
+        if size < 1 or size * spec.get("replicas", 1) > MOST_PODS:
+            yield Broken(place / "size", "set it to the machines of a replica", f"got {size}")
+        share = sub.get("subGroupSize")
+        alone = sub.get("subGroupPolicyType") == "LeaderExcluded"
+        if share and not (share <= size and ((size - 1) % share == 0 or (not alone and size % share == 0))):
+            yield Broken(place / "subGroupPolicy" / "subGroupSize", f"use a divisor of {size - 1 if alone else size}", f"got {share}")
+
+
+@rule("V-91", Level.ERROR, "https://docs.vllm.ai/en/stable/serving/parallelism_scaling/")
+def replicas_have_what_the_engine_splits(plan: StackPlan) -> Iterator[Broken]:
+    """The accelerators of all pods of a replica are those the engine splits the model over."""
+    for at, manifest, template in pod_templates(plan):
+        group = manifest.body["spec"].get("leaderWorkerTemplate", {})
+        for index, container in enumerate(template["spec"]["containers"]):
+            given = [a.removeprefix("--").split("=", 1) for a in container.get("args", []) if a.startswith("--") and "=" in a]
+            wanted = prod(int(value) for name, value in given if name in PARALLEL)
+            limits = container["resources"]["limits"]
+            have = group.get("size", 1) * sum(int(limits.get(resource, 0)) for resource in RESOURCES.values())
+            if any(name in PARALLEL for name, _ in given) and wanted != have:
+                words = f"{manifest.body['kind']} {manifest.body['metadata']['name']} has {have}, its arguments split over {wanted}"
+                yield Broken(at / "spec" / "containers" / index / "args", f"ask for {wanted}", words)
 
 
 @rule("V-92", Level.ERROR, KEDA)
@@ -38,6 +83,25 @@ def one_scaler_per_target(plan: StackPlan) -> Iterator[Broken]:
         seen.setdefault(key, manifest.key)
 
 
+@rule("V-94", Level.ERROR, POOLS)
+def inference_pools_find_their_pods(plan: StackPlan) -> Iterator[Broken]:
+    """An InferencePool has one to eight ports, each once, says what happens when nobody picks an endpoint, and selects pods there are."""
+    labels = [template["metadata"]["labels"] for _, _, template in pod_templates(plan)]
+    for at, manifest in manifests(plan, "InferencePool"):
+        spec = manifest.body["spec"]
+        ports = [port["number"] for port in spec.get("targetPorts", [])]
+        if not 1 <= len(ports) <= MOST_PORTS or len({*ports}) < len(ports):
+            yield Broken(at / "spec" / "targetPorts", f"name {PORT}", f"got {ports}")
+        picker = spec.get("endpointPickerRef", {})
+        if not picker.get("port"):
+            yield Broken(at / "spec" / "endpointPickerRef" / "port", "name the picker's port", "there is none")
+        if not picker.get("failureMode"):
+            yield Broken(at / "spec" / "endpointPickerRef" / "failureMode", "say FailOpen or FailClose", "chart and API differ in theirs")
+        selector = spec.get("selector", {}).get("matchLabels", {})
+        if not any(selector.items() <= found.items() for found in labels):
+            yield Broken(at / "spec" / "selector", "select the server's pods", f"no pods have {selector}")
+
+
 @rule("V-95", Level.WARNING, "https://kubernetes.io/docs/tasks/run-application/configure-pdb/")
 def budgets_let_nodes_go(plan: StackPlan) -> Iterator[Broken]:
     """A disruption budget that allows no disruption keeps nodes from being upgraded."""
@@ -52,12 +116,47 @@ def budgets_let_nodes_go(plan: StackPlan) -> Iterator[Broken]:
 @rule("V-96", Level.ERROR, "https://kubernetes.io/docs/concepts/configuration/liveness-readiness-startup-probes/")
 def startup_waits_for_the_weights(plan: StackPlan) -> Iterator[Broken]:
     """The start-up probe waits at least as long as loading is expected to take, or the server is killed for ever."""
-    for at, manifest in manifests(plan, "Deployment"):
-        template = manifest.body["spec"]["template"]
+    for at, _, template in pod_templates(plan):
         load_s = float(template["metadata"].get("annotations", {}).get(LOAD_SECONDS, 0))
         for index, container in enumerate(template["spec"]["containers"]):
             probe = container.get("startupProbe")
             waits_s = probe.get("failureThreshold", 3) * probe.get("periodSeconds", 10) if probe else 0
-            if waits_s < load_s:
-                place = at / "spec" / "template" / "spec" / "containers" / index / "startupProbe"
+            if container.get("ports") and waits_s < load_s:
+                place = at / "spec" / "containers" / index / "startupProbe"
                 yield Broken(place, "raise failureThreshold", f"it waits {waits_s} s, loading takes {load_s:.0f} s")
+
+
+@rule("R-52", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/userguide/node-efa.html")
+def parts_of_a_replica_are_on_the_fabric(plan: StackPlan) -> Iterator[Broken]:
+    """Pods of a replica that spans EFA machines ask for EFA and may lock memory, which only a privileged namespace allows; else they talk
+    over TCP, and nobody says so."""
+    if not any(pool.nics for _, pool in accelerators(plan)):
+        return
+    spaces = {manifest.body["metadata"]["namespace"] for _, manifest, _ in pod_templates(plan)}
+    for index, (name, level) in enumerate(plan.namespaces):
+        if name in spaces and level != "privileged":
+            yield Broken(At() / "namespaces" / index, "set it to privileged", f"{name} is {level}")
+    for at, manifest, template in pod_templates(plan):
+        for index, container in enumerate(template["spec"]["containers"]):
+            place = at / "spec" / "containers" / index
+            if not (container["resources"]["limits"].get(EFA) or container["resources"].get("claims")):
+                yield Broken(place / "resources", f"ask for {EFA}", f"{manifest.body['kind']} {manifest.body['metadata']['name']} does not")
+            if "IPC_LOCK" not in container["securityContext"]["capabilities"].get("add", []):
+                yield Broken(place / "securityContext" / "capabilities", "add IPC_LOCK", "memory cannot be pinned")
+
+
+@rule("R-53", Level.ERROR, BALANCERS)
+def the_entrance_is_inside(plan: StackPlan) -> Iterator[Broken]:
+    """A load balancer of a fleet is internal, in subnets that are named, and answers ranges of addresses, never everybody."""
+    for at, manifest in manifests(plan, "Service"):
+        spec, notes = manifest.body["spec"], manifest.body["metadata"].get("annotations", {})
+        if spec.get("type") != "LoadBalancer":
+            continue
+        ranges = spec.get("loadBalancerSourceRanges", [])
+        if not ranges or any(EVERYBODY.fullmatch(cidr) for cidr in ranges):
+            fix = f"name {plan.network.cidr or 'the addresses of the network'}"
+            yield Broken(at / "spec" / "loadBalancerSourceRanges", fix, f"it answers {', '.join(ranges) or 'everybody'}")
+        if plan.place.cloud == "aws" and notes.get(f"{BALANCER}-internal") != "true":
+            yield Broken(at / "metadata" / "annotations", f'set {BALANCER}-internal to "true"', "it is on the internet")
+        if plan.place.cloud == "aws" and not notes.get(f"{BALANCER}-subnets"):
+            yield Broken(at / "metadata" / "annotations", f"set {BALANCER}-subnets", "EKS would look for subnets by tags")
