@@ -11,7 +11,9 @@ from tests import plans
 from tests.rules.changes import changed
 
 FILES = sorted((Path(__file__).parents[1] / "cases" / "rules").glob("*.yaml"))
-BASES = {name: build() for name, build in (plans.ALL | plans.NODES | plans.FLEETS).items()} | {"tpu-2": plans.compiled(plans.tpu_case(slices=2))}
+BASES = {name: build() for name, build in (plans.ALL | plans.NODES | plans.FLEETS).items()} | {
+    "tpu-2": plans.compiled(plans.tpu_case(slices=2))
+}
 
 
 def said(plan, code):
