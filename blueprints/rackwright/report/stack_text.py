@@ -7,9 +7,9 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from rackwright.compile.wants import CapacityWant, LustreWant, PoolWant, StackPlan
+from rackwright.compile.wants import CapacityWant, GuardWant, LustreWant, PoolWant, StackPlan
 from rackwright.report.tables import say, table, title
-from rackwright.report.words import plural
+from rackwright.report.words import plural, usd
 
 INK = {"replace": "bold red", "delete": "bold red", "create": "green", "update": "yellow"}
 
@@ -36,8 +36,12 @@ def _wanted(plan: StackPlan) -> Iterator[tuple[str, str]]:
         yield "pool", _pool(pool)
     if plan.box:
         yield "box", f"{plan.box.machine}, {_capacity(plan.box.capacity)}, image {plan.box.image}, root disk {plan.box.root.size_gib} GiB"
+        if plan.box.ingress:
+            yield "ssh", f"from {', '.join(plan.box.ingress)}, by a way into the network: the box has no public address"
     if plan.lustre:
         yield "file system", _lustre(plan.lustre)
+    if plan.guard:
+        yield "guard", _guard(plan.guard)
     for bucket in plan.buckets:
         yield "bucket", f"{bucket.key}: {bucket.existing_name or 'new'}"
     for identity in plan.identities:
@@ -49,6 +53,14 @@ def _wanted(plan: StackPlan) -> Iterator[tuple[str, str]]:
         yield "release", f"{release.namespace}/{release.name} {release.version}"
     for manifest in plan.manifests:
         yield "object", f"{manifest.body['kind']} {manifest.body['metadata']['name']}"
+
+
+def _guard(want: GuardWant) -> str:
+    budget = want.budget_usd_per_month
+    parts = ["no budget" if budget is None else f"budget {usd(budget, 0)} a month"]
+    parts += [f"told after {want.idle_minutes} idle minutes"] if want.idle_minutes else []
+    parts += [f"{plural(len(want.reminders), 'reminder')} of {want.expires_on}"] if want.reminders else []
+    return ", ".join([*parts, f"mail to {', '.join(want.emails) or 'nobody'}"])
 
 
 def _lustre(want: LustreWant) -> str:

@@ -89,7 +89,7 @@ def judge(offer: Offer, nodes: int, found: Outcome, goals: Goals, a: Assumptions
     if found.memory is None or any(r.limit not in SOFT or not offer.pinned for r in refused):
         remedy = refused[0].remedy if len(refused) == 1 else "; ".join(dict.fromkeys(r.remedy for r in refused if r.remedy))
         return Rejected(candidate, tuple(refused), remedy, cost.p50 if cost else None, run.finish.p50 if run.finish else None)
-    binding = _binding(found.memory, cost, run.finish, goals)
+    binding = _binding(found.memory, "accelerator memory" if offer.accelerator else "memory", cost, run.finish, goals)
     return Fit(
         candidate=candidate, memory=found.memory, speed=found.speed, cost_usd=cost, usd_per_hour=hourly, duration_s=run.duration,
         binding=binding, why=why(candidate, found.speed, run.duration, cost, binding),
@@ -240,9 +240,9 @@ def p80(i: Interval) -> float:
     return at_p80(i.p50, i.p90 / i.p50) if i.p50 > 0 else i.p50
 
 
-def _binding(memory: Memory, cost: Interval | None, finish: Interval | None, goals: Goals) -> str:
+def _binding(memory: Memory, whose: str, cost: Interval | None, finish: Interval | None, goals: Goals) -> str:
     """The limit with least head-room, in words."""
-    used, words = memory.fill / memory.max_fill, f"{memory.fill:.0%} of accelerator memory, {memory.max_fill:.0%} allowed"
+    used, words = memory.fill / memory.max_fill, f"{memory.fill:.0%} of {whose}, {memory.max_fill:.0%} allowed"
     for name, need, limit in (("deadline", finish, goals.max_duration_s), ("budget", cost, goals.max_cost_usd)):
         if need and limit and p80(need) / limit > used:
             used = p80(need) / limit

@@ -18,6 +18,8 @@ from rackwright.units import GIB
 
 LAYER_BYTES = 34.0
 """Kept for backward per token, hidden unit and layer, attention recomputed (Korthikanti et al. 2022, arXiv 2205.05198, section 4)."""
+TRAINING_SHARE = 0.5
+"""Of what products of a forward pass reach: backward reads and writes more per product; rackwright's choice 2026-11, not measured."""
 SIXTEEN = ("bf16", "fp16")
 
 
@@ -59,7 +61,7 @@ def _trained(job: TrainingJob, machine: Machine) -> Outcome:
         r.optimizer_bytes * r.trainable, activations_bytes=float(kept) * r.activation_scale,
     )  # fmt: skip
     states = memory.weights_bytes + memory.gradients_bytes + memory.optimizer_bytes
-    step = float(job.flops_per_sequence * job.batch / machine.flops + 2 * states / machine.bytes_per_s)
+    step = float(job.flops_per_sequence * job.batch / (machine.flops * TRAINING_SHARE) + 2 * states / machine.bytes_per_s)
     speed = Speed(None if job.sampled else job.batch * job.sequence / step, job.batch / step, step)
     refused = (*_too_small(memory), *_too_much(n.active), *_format(job.precision, (*SIXTEEN, "fp32")))
     return Outcome(memory=memory, speed=speed, work_s=step * job.steps, precision=job.precision, nodes=1, rejections=refused)

@@ -162,7 +162,7 @@ class Blueprint(Part):
         Annotated[Literal["nobody", "anywhere"], Tag(PLAIN)] | Annotated[tuple[Text, ...], Tag("<list>")],
         Discriminator(lambda value: "<list>" if isinstance(value, (list, tuple)) else PLAIN),
     ] = "nobody"
-    """Networks that may open SSH to a box; Session Manager needs none."""
+    """Networks that may open SSH to a box, which has no public address: peered ones, a VPN. Session Manager needs none."""
     storage: Storage = "auto"
     """Shared file system beside the machines."""
     safety: Safety = Safety()
