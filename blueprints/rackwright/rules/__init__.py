@@ -3,6 +3,7 @@
 from rackwright.rules import (
     box,
     capacity,
+    existing,
     fabric,
     kubernetes,
     lustre,
@@ -24,6 +25,7 @@ from rackwright.rules.registry import RULES, Rule, check
 AREAS = (
     box,
     capacity,
+    existing,
     fabric,
     kubernetes,
     lustre,

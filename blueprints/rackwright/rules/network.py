@@ -4,27 +4,35 @@ from collections.abc import Iterator
 from ipaddress import ip_network
 from itertools import combinations
 
+from rackwright.compile.addresses import MACHINES, needed, smallest
 from rackwright.compile.wants import StackPlan, SubnetWant
 from rackwright.problems import At, Level
 from rackwright.rules.registry import Broken, pools, rule
 
+CONTROL = ("control", "all")
+"""Purposes of subnets that take the control plane's interfaces"""
 WHOLE_WORLD = ("0.0.0.0/0", "::/0")
 RESERVED_ADDRESSES = {"aws": 5, "gcp": 4}
 """A subnet's addresses the cloud keeps."""
 
 
-@rule("V-62", Level.ERROR, "https://cloud.google.com/vpc/docs/subnets")
+@rule("V-62", Level.ERROR, "https://docs.aws.amazon.com/vpc/latest/userguide/subnet-sizing.html")
 def subnets_fit(plan: StackPlan) -> Iterator[Broken]:
     """Subnets and their secondary ranges do not overlap, and the accelerators' subnet has an address for every node."""
     ranges = list(_ranges(plan))
     for (at, name, one), (_, other_name, other) in combinations(ranges, 2):
         if ip_network(one).overlaps(ip_network(other)):
             yield Broken(at, "move one of them", f"{name} {one} overlaps {other_name} {other}")
-    nodes = sum(pool.nodes_max for _, pool in pools(plan) if pool.role == "accelerator")
-    for index, subnet in enumerate(plan.network.subnets):
-        free = _addresses(subnet) - RESERVED_ADDRESSES[plan.place.cloud]
-        if subnet.purpose == "nodes" and free < nodes:
-            yield Broken(At() / "network" / "subnets" / index / "cidr", "give it a larger range", f"{free} addresses for {nodes} nodes")
+    nodes = sum(pool.nodes_max for _, pool in pools(plan) if pool.role == "accelerator") or 1
+    need = needed(plan) if plan.place.cloud == "aws" else nodes
+    takes = f", which take {need}" if need > nodes else ""
+    for index, subnet in _of_machines(plan):
+        free = ip_network(subnet.cidr).num_addresses - RESERVED_ADDRESSES[plan.place.cloud]
+        if free < need:
+            at = At() / "network" / "subnets" / index / "cidr"
+            yield Broken(
+                at, f"a /{smallest(need)} is the smallest that fits", f"{subnet.cidr} has {free} addresses for {nodes} nodes{takes}"
+            )
 
 
 @rule("V-80", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/userguide/cluster-endpoint.html")
@@ -37,7 +45,7 @@ def nothing_is_open_to_the_world(plan: StackPlan) -> Iterator[Broken]:
                 "name your own ranges in blueprint.api_access.cidrs; to mean everyone, write api_access: public",
                 f"{cidr} is everyone",
             )
-    if plan.cluster and plan.cluster.public_api:
+    if plan.cluster and plan.cluster.public_api and not plan.cluster.existing:
         fix = "api_access: {cidrs: [203.0.113.0/24]} with your own networks"
         words = "blueprint.api_access is public: 0.0.0.0/0 may call the API, and only IAM stands before it"
         yield Broken(At() / "cluster" / "public_api", fix, words, Level.WARNING)
@@ -54,11 +62,14 @@ def nothing_is_open_to_the_world(plan: StackPlan) -> Iterator[Broken]:
 @rule("R-01", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html")
 def control_plane_spans_zones(plan: StackPlan) -> Iterator[Broken]:
     """EKS needs its control plane's subnets in two zones at least."""
-    if plan.place.cloud != "aws" or plan.cluster is None or plan.network.existing_id:
+    described = plan.network.subnets or not plan.network.existing_id
+    if plan.place.cloud != "aws" or plan.cluster is None or plan.cluster.existing or not described:
         return
-    zones = {s.zone for s in plan.network.subnets if s.purpose == "control"}
-    if len(zones) < 2:
-        yield Broken(At() / "network" / "subnets", "add a control subnet in another zone", f"there are {len(zones)}")
+    private = [subnet for subnet in plan.network.subnets if not subnet.public]
+    zones = {subnet.zone for subnet in private if subnet.purpose in CONTROL} or {subnet.zone for subnet in private}
+    if len(zones) < 2 and "" not in zones:
+        other = next((zone for zone in plan.place.control_zones if zone not in zones), "another zone")
+        yield Broken(At() / "network" / "subnets", f"add a control subnet in {other}", f"there are {len(zones)}")
 
 
 @rule("R-03", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/userguide/cluster-endpoint.html")
@@ -66,17 +77,26 @@ def somebody_reaches_the_api(plan: StackPlan) -> Iterator[Broken]:
     """A private EKS API answers inside its network alone, so operators and queues can be installed from nowhere else."""
     inside = (plan.releases and "operators" in plan.layers) or (plan.manifests and "workloads" in plan.layers)
     cluster = plan.cluster
-    if plan.place.cloud == "aws" and cluster and cluster.private_api and not cluster.runner_inside and inside:
-        fix = "blueprint.api_access: {cidrs: [203.0.113.0/24]} with your own networks, or {runner: inside} where the update runs in that one"
+    if plan.place.cloud != "aws" or cluster is None or not cluster.private_api or cluster.runner_inside or not inside:
+        return
+    fix = "blueprint.api_access: {cidrs: [203.0.113.0/24]} with your own networks, or {runner: inside} where the update runs in that one"
+    if cluster.existing:
+        yield Broken(At() / "cluster" / "private_api", fix, "who may call a cluster that exists is not known", Level.WARNING)
+    else:
         yield Broken(At() / "cluster" / "private_api", fix)
 
 
 def _ranges(plan: StackPlan) -> Iterator[tuple[At, str, str]]:
     for index, subnet in enumerate(plan.network.subnets):
         at = At() / "network" / "subnets" / index
-        yield at / "cidr", subnet.name, subnet.cidr
+        if subnet.cidr:
+            yield at / "cidr", subnet.name, subnet.cidr
         yield from ((at / "secondary", f"{subnet.name}/{name}", cidr) for name, cidr in subnet.secondary)
 
 
-def _addresses(subnet: SubnetWant) -> int:
-    return ip_network(subnet.cidr).num_addresses
+def _of_machines(plan: StackPlan) -> Iterator[tuple[int, SubnetWant]]:
+    """Subnets with a known range that the accelerators live in: of this network all, of one that exists those of their zone."""
+    for index, subnet in enumerate(plan.network.subnets):
+        here = not plan.network.existing_id or subnet.zone in (plan.place.zone, "")
+        if subnet.cidr and subnet.purpose in MACHINES and here:
+            yield index, subnet
