@@ -93,3 +93,16 @@ def test_fleet_at_its_largest_is_held_to_the_goal():
     tight = spec.model_copy(update={"goals": spec.goals.model_copy(update={"max_cost": 3000.0})})
     found = check_budget(billed(CASES["fleet"]), plans.fleet_plan(), fit, tight)
     assert found[0].reason.startswith("a month at all 8 machines costs 5,842 USD")
+
+
+def test_pools_beside_the_sized_one_are_paid_at_the_size_they_start_with():
+    place = plans.AWS | {"capacity": {"fallback": ["on-demand", "spot"]}}
+    pools = [
+        {"name": "debug", "instance": "g6e.12xlarge", "nodes": 2, "at_least": 1},
+        {"name": "cpu", "instance": "m7i.4xlarge", "nodes": 4},
+    ]
+    found = {line.what: line.quantity for line in billed(plans.training_case(place=place, blueprint={"ttl": "14d", "pools": pools})).lines}
+    assert found["p5.48xlarge, on-demand"] == 4
+    assert found["pool debug, g6e.12xlarge, on-demand"] == 1
+    assert not [what for what in found if "pool cpu" in what or "gpu-spot" in what]
+    assert found["disks of gpu"] == 800

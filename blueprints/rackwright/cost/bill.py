@@ -4,13 +4,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rackwright.catalog.read import Catalog
+from rackwright.catalog.rows import CapacityMode
 from rackwright.compile.wants import Kind, StackPlan, machine_layer
 from rackwright.cost import network, storage
+from rackwright.cost.counts import is_sized
 from rackwright.cost.line import Line, hourly, monthly
 from rackwright.cost.prices import fee_price, machine_price
 from rackwright.sizing.plan import Fit
 from rackwright.spec.spec import Spec
 from rackwright.units import MONTH_H
+
+SYSTEM = "system"
+"""Name of the pool that operators run on."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +56,7 @@ def _lines(stack: StackPlan, fit: Fit, spec: Spec, catalog: Catalog, hours: floa
     """Only of the layers this stack builds, and of what does not exist already."""
     if machine_layer(stack) in stack.layers:
         yield _accelerators(fit)
-        yield from _system(stack, spec, catalog, hours)
+        yield from _others(stack, fit, spec, catalog, hours)
         yield from _control_plane(stack, catalog, hours)
     if "base" in stack.layers:
         yield from network.lines(stack, fit, catalog, hours)
@@ -78,12 +83,14 @@ def _accelerators(fit: Fit) -> Line:
     )
 
 
-def _system(stack: StackPlan, spec: Spec, catalog: Catalog, hours: float) -> Iterator[Line]:
+def _others(stack: StackPlan, fit: Fit, spec: Spec, catalog: Catalog, hours: float) -> Iterator[Line]:
+    """Pools beside the sized one, at the size they start with; what may grow later is in no bill."""
     discount = spec.pricing.discounts.get(stack.place.cloud, 0.0)
     for pool in stack.pools:
-        if pool.role == "system":
-            price = machine_price(catalog, pool.machine, stack.place.region, discount)
-            yield hourly(f"system nodes, {pool.machine}", pool.nodes_start, "machines", price, hours)
+        if pool.nodes_start and not is_sized(pool, fit):
+            what = f"system nodes, {pool.machine}" if pool.name == SYSTEM else f"pool {pool.name}, {pool.machine}, {pool.capacity.mode}"
+            price = machine_price(catalog, pool.machine, stack.place.region, discount, CapacityMode(pool.capacity.mode))
+            yield hourly(what, pool.nodes_start, "machines", price, hours)
 
 
 def _control_plane(stack: StackPlan, catalog: Catalog, hours: float) -> Iterator[Line]:

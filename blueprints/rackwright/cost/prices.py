@@ -15,13 +15,14 @@ def fee_price(catalog: Catalog, name: str, place: PlaceWant, per: str) -> Price:
     return Price(fee.usd, per, fee.as_of, fee.source, _other(fee.region, place.region))
 
 
-def machine_price(catalog: Catalog, name: str, region: str, discount: float) -> Price:
-    """On-demand, less the contract's discount."""
+def machine_price(catalog: Catalog, name: str, region: str, discount: float, mode: CapacityMode = CapacityMode.ON_DEMAND) -> Price:
+    """List price less the contract's discount, which spot and blocks, priced by the market, do not have."""
     machine = query.machine(catalog, name)
-    offer = query.offer(catalog, machine, region, CapacityMode.ON_DEMAND) if machine else None
+    offer = query.offer(catalog, machine, region, mode) if machine else None
     if offer is None or offer.price_usd_per_hour is None:
         return Price(None, "hour")
-    usd = offer.price_usd_per_hour * (1 - discount)
+    market = mode in (CapacityMode.SPOT, CapacityMode.CAPACITY_BLOCK)
+    usd = offer.price_usd_per_hour * (1 - (0.0 if market else discount))
     return Price(usd, "hour", offer.price_as_of, offer.price_source, _other(offer.price_region, region))
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from rackwright.catalog.read import Catalog
 from rackwright.compile.wants import DiskWant, LustreWant, PlaceWant, StackPlan, machine_layer
+from rackwright.cost.counts import nodes_at_start
 from rackwright.cost.line import Line, Price, by_use, monthly
 from rackwright.cost.prices import fee_price, volume_price
 from rackwright.sizing.plan import Fit
@@ -25,8 +26,8 @@ def lines(stack: StackPlan, fit: Fit, spec: Spec, catalog: Catalog, hours: float
         yield from _disk("root disk", stack.box.root, 1, stack.place, catalog, hours)
         yield from _disk("data disk", stack.box.data, 1, stack.place, catalog, hours) if stack.box.data else ()
     for pool in stack.pools if machines else ():
-        nodes = pool.nodes_start if pool.role == "system" else fit.candidate.nodes // max(1, fit.candidate.slices)
-        yield from _disk(f"disks of {pool.name}", pool.disk, nodes, stack.place, catalog, hours)
+        if nodes := nodes_at_start(pool, fit):
+            yield from _disk(f"disks of {pool.name}", pool.disk, nodes, stack.place, catalog, hours)
     if base:
         yield from _buckets(stack, spec, catalog, hours)
 
