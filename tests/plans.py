@@ -127,10 +127,13 @@ def managed_fleet_case(**more):
     return eks_fleet_case(blueprint={"nodes": {"provisioner": "managed"}}, **more)
 
 
-def wide_fleet_case(blueprint: dict | None = None, **more):
+EFA_IMAGE = "registry.example/vllm-efa:1.0.0@sha256:" + "0" * 64
+
+
+def wide_fleet_case(blueprint: dict | None = None, image: str | None = EFA_IMAGE, **more):
     """Two replicas of a model that needs two machines each, on EFA."""
-    image = "registry.example/vllm-efa:1.0.0@sha256:" + "0" * 64
-    workload = {"model": {"base": "llama-3.1-405b"}, "min_replicas": 2, "max_replicas": 4, "run": {"image": image}}
+    run = {"run": {"image": image}} if image else {}
+    workload = {"model": {"base": "llama-3.1-405b"}, "min_replicas": 2, "max_replicas": 4} | run
     chosen = {"fabric": "efa", "parallelism": Parallelism(tensor=8, pipeline=2), "replicas": 2, "max_replicas": 4} | more
     spec_, plan, chosen_fit = eks_fleet_case(workload, blueprint=blueprint, facts={"weights_bytes": 810e9}, **chosen)
     wide = replace(chosen_fit.candidate, machine="p5.48xlarge", accelerator="NVIDIA H100 80GB SXM5", accelerators_per_node=8, nodes=4)
