@@ -71,7 +71,9 @@ def test_what_holds_data_is_protected_and_only_a_teardown_lifts_that(name):
     held = {n.urn for n in graph.nodes.values() if n.type in DATA}
     assert held
     assert held <= {n.urn for n in graph.nodes.values() if n.protect}
-    assert not [n.label for n in torn.nodes.values() if n.protect]
+    kept = {n.urn for n in graph.nodes.values() if n.options.get("retainOnDelete")}
+    assert held - {n.urn for n in graph.by_type("aws:eks/cluster:Cluster")} <= kept
+    assert not [n.label for n in torn.nodes.values() if n.protect or n.options.get("retainOnDelete")]
 
 
 def test_an_object_that_holds_data_is_protected_inside_the_cluster_too():

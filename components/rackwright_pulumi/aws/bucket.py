@@ -49,7 +49,7 @@ def bucket(kin: Kin, want: BucketWant, kms_key_arn: Input[str], protect: bool, d
         kin.name(want.key),
         force_destroy=delete_data,
         tags=kin.tagged(want.key),
-        opts=kin.opts(protect=protect),
+        opts=kin.opts(protect=protect, retain_on_delete=protect),
         **fitting("bucket", kin.name(want.key), NAME_LIMIT),
     )
     _privacy(kin, want, made)

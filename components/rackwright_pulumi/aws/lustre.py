@@ -116,6 +116,7 @@ def _system(kin: Kin, want: LustreWant, args: Mapping[str, Any], group: Security
         tags=kin.tagged("lustre"),
         opts=kin.opts(
             protect=not args["teardown"],
+            retain_on_delete=not args["teardown"],
             depends_on=own_ports,
             replace_on_changes=["perUnitStorageThroughput"] if want.rdma else None,
         ),
