@@ -15,7 +15,7 @@ NVIDIA_X86 = ("g4dn", "g5.", "g6.", "g6e", "g6f", "gr6.", "gr6f", "g7e", "p3", "
 NEURON = ("inf1", "inf2", "trn1", "trn2")
 DRIVEN = {
     ("al2023-nvidia", "x86_64"): NVIDIA_X86,
-    ("al2023-nvidia", "arm64"): ("g5g", "p6e-gb200", "p6e-gb300"),
+    ("al2023-nvidia", "arm64"): ("g5g", "p6e-gb200", "p6e-gb300", "u-p6e-gb200"),
     ("al2023-neuron", "x86_64"): NEURON,
     ("bottlerocket-nvidia", "x86_64"): NVIDIA_X86,
     ("bottlerocket-nvidia", "arm64"): ("g5g",),
