@@ -24,6 +24,7 @@ BLOCK = {
 }
 EGRESS = "aws:vpc/securityGroupEgressRule:SecurityGroupEgressRule"
 INGRESS = "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule"
+PLANS = plans.ALL | plans.NODES | plans.FLEETS
 
 
 def recorded(plan):
@@ -49,9 +50,9 @@ def training():
     return recorded(plans.training_plan())
 
 
-@pytest.mark.parametrize("name", plans.ALL)
+@pytest.mark.parametrize("name", PLANS)
 def test_every_blueprint_keeps_every_law(name):
-    assert list(map(str, broken(recorded(plans.ALL[name]())))) == []
+    assert list(map(str, broken(recorded(PLANS[name]())))) == []
 
 
 @pytest.mark.parametrize(
@@ -113,6 +114,21 @@ def test_f8_machines_boot_with_their_fabric_and_their_place(training):
     assert template.inputs["placement"]["groupName"] == group.id
     assert group.urn in template.depends_on
     assert template.urn in nodes.depends_on
+
+
+def test_karpenters_machines_are_let_in():
+    """Recipes F5: without the entry they start, are paid for, and never join."""
+    graph = recorded(plans.FLEETS["fleet-eks"]())
+    for entry in [node for node in graph.by_type("aws:eks/accessEntry:AccessEntry") if node.inputs.get("type") == "EC2_LINUX"]:
+        del graph.nodes[entry.urn]
+    assert set(codes(graph)) == {"F5"}
+
+
+def test_dns_that_waits_for_nothing_is_said(training):
+    """Recipes F2."""
+    dns = next(node for node in training.by_type("aws:eks/addon:Addon") if node.inputs["addonName"] == "coredns")
+    dns.depends_on = [urn for urn in dns.depends_on if "NodeGroup" not in urn]
+    assert codes(training) == ["F2"]
 
 
 def test_v40_and_v41_are_seen_on_a_graph_that_is_broken(training):
