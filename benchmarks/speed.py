@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
+import aws
 from rackwright.files import write_text
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -50,6 +51,7 @@ def rows() -> Iterator[Row]:
         if not stack.name.startswith("Pulumi."):
             yield Row(f"rackwright plan {stack.name}", timed([*CLI, "plan", str(stack)]), 1.5)
     yield Row("rackwright graph llama-70b-sft.yaml (EKS)", timed([*CLI, "graph", "stacks/llama-70b-sft.yaml", "--json"]), 4.0)
+    yield from (Row(*row) for row in aws.rows())
     yield from engine_rows()
 
 

@@ -1,0 +1,34 @@
+"""A stack of many machines is as many resources as one of few."""
+
+from collections import Counter
+
+import pytest
+from rackwright_pulumi.build import declare
+from rackwright_pulumi.testing import record
+
+from tests import plans
+
+FEW, MANY = 2, 1024
+
+
+def counted(case) -> Counter[str]:
+    plan = plans.compiled(case)
+    return Counter(node.type for node in record(lambda: declare(plan) and None, stack=plan.name).nodes.values())
+
+
+def fleet(replicas: int, **blueprint):
+    spec, sizing, fit = plans.eks_fleet_case(blueprint=blueprint)
+    return spec, sizing, plans.with_replicas(fit, replicas, replicas)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        lambda nodes: plans.training_case(nodes),
+        lambda nodes: fleet(nodes),
+        lambda nodes: fleet(nodes, nodes={"provisioner": "managed"}),
+    ],
+    ids=["training", "fleet", "managed-fleet"],
+)
+def test_two_machines_are_as_many_resources_as_a_thousand(case):
+    assert counted(case(FEW)) == counted(case(MANY))
