@@ -1,0 +1,275 @@
+"""InferenceFleet on EKS, sentence by sentence: who makes the machines, how a replica spans them, how weights and requests come in."""
+
+import json
+from dataclasses import replace
+
+import pytest
+import yaml
+from rackwright.compile.compile import compile_plan
+from rackwright.compile.wants import StackPlan, VersionPins
+from rackwright.errors import UserError
+from rackwright.rules import check
+
+from tests import plans
+from tests.compile.contracts import chart_values, errors_of, needs_contracts, unknown_paths
+
+PLANS = {name: build() for name, build in plans.FLEETS.items()}
+NOT_KEPT = {"cluster-autoscaler"}
+"""Charts whose own values are not among the contracts."""
+
+
+def manifest(plan: StackPlan, key: str) -> dict:
+    return next(m.body for m in plan.manifests if m.key == key)
+
+
+def after(plan: StackPlan, key: str) -> tuple[str, ...]:
+    return next(m.after for m in plan.manifests if m.key == key)
+
+
+def release(plan: StackPlan, name: str):
+    return next(r for r in plan.releases if r.name == name)
+
+
+def parts(plan: StackPlan) -> tuple[dict, dict]:
+    """Leader and worker of a group: their containers."""
+    group = manifest(plan, "serving.group")["spec"]["leaderWorkerTemplate"]
+    return tuple(group[key]["spec"]["containers"][0] for key in ("leaderTemplate", "workerTemplate"))
+
+
+def filled(value):
+    """The object with a literal for every ref: an id that fits every pattern a CRD has for ids."""
+    if isinstance(value, dict):
+        ids = {"network.machine_subnet_id": "subnet-0a", "cluster.security_group_id": "sg-0a", "network.fabric_group_id": "sg-0b"}
+        return (
+            ids.get(value.get("$ref", ""), "literal") if "$ref" in value or "$format" in value else {k: filled(v) for k, v in value.items()}
+        )
+    return [filled(v) for v in value] if isinstance(value, list) else value
+
+
+@needs_contracts
+@pytest.mark.parametrize("name", PLANS)
+def test_every_chart_value_exists_in_the_chart(name):
+    for wanted in PLANS[name].releases:
+        if wanted.name not in NOT_KEPT:
+            values = chart_values(wanted.chart.rpartition("/")[2], wanted.version)
+            found = unknown_paths(wanted.values, values)
+            assert [path for path in found if not path.startswith("nodeSelector.")] == [], wanted.name
+
+
+@needs_contracts
+@pytest.mark.parametrize("name", PLANS)
+def test_every_custom_resource_fits_its_crd(name):
+    found = {(body["kind"], str(errors)) for body in (filled(m.body) for m in PLANS[name].manifests) if (errors := errors_of(body))}
+    assert not found
+    known = {m.body["kind"] for m in PLANS[name].manifests if errors_of(filled(m.body)) is not None}
+    machines = {"NodePool", "EC2NodeClass"} if PLANS[name].karpenter else set()
+    assert known >= machines | {"ScaledObject", "ServiceMonitor"}
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_fleets_keep_every_rule(name):
+    assert check(PLANS[name]) == []
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_a_fleet_survives_json(name):
+    assert StackPlan.from_json(PLANS[name].to_json()) == PLANS[name]
+
+
+def test_karpenter_serves_unless_it_is_asked_for_what_it_cannot_start():
+    def provisioner(case) -> str:
+        return plans.compiled(case).pool("gpu").provisioner
+
+    assert provisioner(plans.eks_fleet_case()) == "karpenter"
+    assert provisioner(plans.eks_fleet_case(blueprint={"nodes": {"image": "bottlerocket"}})) == "managed"
+    assert provisioner(plans.wide_fleet_case(blueprint={"nodes": {"devices": "dra"}})) == "managed"
+    group = {"reservation": {"group": "arn:aws:resource-groups:us-east-1:123456789012:group/gpus", "instance": "g6e.xlarge", "count": 8}}
+    held = plans.eks_fleet_case(place=plans.AWS | {"capacity": {"ordered": [group]}}, capacity="reservation")
+    held = (*held[:2], replace(held[2], candidate=replace(held[2].candidate, capacity_id=group["reservation"]["group"])))
+    assert provisioner(held) == "managed"
+
+
+def test_karpenters_image_is_the_decisions():
+    """A newer rackwright must not roll the machines of a running fleet."""
+    plan = PLANS["fleet-eks"]
+    assert ("karpenter", "al2023@v20260728") in plan.pins.images
+    older = VersionPins(images=(("karpenter", "al2023@v20260101"),))
+    pinned = compile_plan(*plans.eks_fleet_case(), today=plans.TODAY, pins=older)
+    assert manifest(pinned, "nodes.gpu.class")["spec"]["amiSelectorTerms"] == [{"alias": "al2023@v20260101"}]
+
+
+def test_machines_are_bounded_by_the_most_replicas_and_go_when_empty():
+    spec = manifest(PLANS["fleet-eks"], "nodes.gpu.pool")["spec"]
+    assert spec["limits"] == {"nvidia.com/gpu": "8"}
+    assert (spec["disruption"]["consolidationPolicy"], spec["disruption"]["budgets"]) == ("WhenEmpty", [{"nodes": "1"}])
+    assert spec["template"]["spec"]["taints"] == [{"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}]
+    asked = {r["key"]: r["values"] for r in spec["template"]["spec"]["requirements"]}
+    assert asked["node.kubernetes.io/instance-type"] == ["g6e.xlarge"]
+    assert (asked["topology.kubernetes.io/zone"], asked["kubernetes.io/arch"]) == (["us-east-1a"], ["amd64"])
+
+
+def test_machines_are_found_by_id_encrypted_by_the_stacks_key_and_closed_to_old_metadata():
+    spec = manifest(PLANS["fleet-eks"], "nodes.gpu.class")["spec"]
+    assert spec["subnetSelectorTerms"] == [{"id": {"$ref": "network.machine_subnet_id"}}]
+    assert spec["securityGroupSelectorTerms"] == [{"id": {"$ref": "cluster.security_group_id"}}]
+    disk = spec["blockDeviceMappings"][0]["ebs"]
+    assert (disk["encrypted"], disk["kmsKeyID"]) == (True, {"$ref": "key.arn"})
+    assert spec["metadataOptions"]["httpTokens"] == "required"
+    assert spec["tags"]["owner"] == "test"
+    assert spec["instanceStorePolicy"] == "RAID0"
+    assert "networkInterfaces" not in spec, "a replica within one machine needs no fabric"
+
+
+def test_capacity_is_bought_in_the_order_the_spec_says():
+    plan = PLANS["fleet-fallback"]
+    pools = [m.body for m in plan.manifests if m.body["kind"] == "NodePool"]
+    types = [next(r["values"][0] for r in p["spec"]["template"]["spec"]["requirements"] if "capacity-type" in r["key"]) for p in pools]
+    assert types == ["reserved", "on-demand", "spot"]
+    weights = [p["spec"]["weight"] for p in pools]
+    assert weights == sorted(weights, reverse=True)
+    assert len({*weights}) == 3
+    held = [m.body["spec"].get("capacityReservationSelectorTerms") for m in plan.manifests if m.body["kind"] == "EC2NodeClass"]
+    assert held == [[{"id": "cr-0123456789abcdef0"}], None, None]
+    assert pools[0]["spec"]["limits"] == {"nvidia.com/gpu": "2"}, "no more than the reservation holds"
+
+
+def test_the_server_waits_for_its_machines_and_its_weights():
+    assert {*after(PLANS["fleet-eks"], "serving.deployment")} == {"nodes.gpu.pool", "storage.weights.claim"}
+    assert after(PLANS["fleet-eks"], "nodes.gpu.pool") == ("karpenter", "nodes.gpu.class")
+    assert release(PLANS["fleet-eks"], "karpenter").after == ("karpenter-crd",)
+
+
+def test_karpenter_stays_off_its_own_machines():
+    chosen = release(PLANS["fleet-eks"], "karpenter").values["nodeSelector"]
+    made = manifest(PLANS["fleet-eks"], "nodes.gpu.pool")["spec"]["template"]["metadata"]["labels"]
+    assert not chosen.items() <= made.items()
+
+
+def test_weights_are_read_from_the_bucket_with_the_pods_own_rights():
+    case = plans.eks_fleet_case({"model": {"base": "llama-3.1-8b", "weights": {"uri": "s3://models/llama"}}})
+    plan = plans.compiled(case)
+    volume = manifest(plan, "storage.weights.volume")["spec"]
+    assert volume["csi"]["volumeAttributes"] == {"bucketName": {"$ref": "bucket.weights.name"}, "authenticationSource": "pod"}
+    assert {"read-only", "region us-east-1", "prefix llama/"} <= {*volume["mountOptions"]}
+    assert any(addon.name == "object-store-mount" for addon in plan.addons)
+    mount = manifest(plan, "serving.deployment")["spec"]["template"]["spec"]["containers"][0]["volumeMounts"][0]
+    assert mount == {"name": "weights", "mountPath": "/weights", "readOnly": True}
+
+
+def test_a_model_of_the_hub_has_room_on_a_disk_where_the_machine_has_none():
+    workload = {"model": {"base": "llama-3.1-8b", "weights": {"uri": "hf://meta-llama/Llama-3.1-8B"}}}
+    spec, sizing, fit = plans.eks_fleet_case(workload, facts={"weights_bytes": 200e9})
+    plan = plans.compiled((spec, sizing, fit))
+    assert plan.pool("gpu").disk.size_gib == 200, "its local NVMe holds them"
+    assert not [m for m in plan.manifests if m.key.startswith("storage")]
+    diskless = plans.compiled((spec, sizing, plans.on_machine(fit, "p6-b200.48xlarge", 8)))
+    assert diskless.pool("gpu").local_nvme or diskless.pool("gpu").disk.size_gib > 300
+
+
+def test_requests_come_in_by_an_internal_load_balancer_from_the_network_alone():
+    body = manifest(PLANS["fleet-eks"], "serving.entrance")
+    assert body["spec"]["loadBalancerSourceRanges"] == ["10.0.0.0/16"]
+    assert body["metadata"]["annotations"]["service.beta.kubernetes.io/aws-load-balancer-internal"] == "true"
+    policy = manifest(PLANS["fleet-eks"], "policy.team-chat.allow-entrance")["spec"]["ingress"]
+    assert policy[0]["from"] == [{"ipBlock": {"cidr": "10.0.0.0/16"}}]
+    assert "app" not in body["metadata"].get("labels", {}), "metrics would be read twice"
+
+
+def test_a_network_of_unknown_addresses_answers_private_ones():
+    place = plans.AWS | {"network": {"existing": {"vpc": "vpc-0abc", "subnets": ["subnet-0abc", "subnet-0def"]}}}
+    ranges = manifest(plans.compiled(plans.eks_fleet_case(place=place)), "serving.entrance")["spec"]["loadBalancerSourceRanges"]
+    assert "10.0.0.0/8" in ranges
+    assert not [cidr for cidr in ranges if cidr.endswith("/0")]
+
+
+def test_a_replica_of_two_machines_is_one_group_whose_leader_answers():
+    plan = PLANS["fleet-wide"]
+    group = manifest(plan, "serving.group")["spec"]
+    assert (group["leaderWorkerTemplate"]["size"], group["leaderWorkerTemplate"]["restartPolicy"]) == (2, "RecreateGroupOnPodRestart")
+    assert group["startupPolicy"] == "LeaderCreated"
+    assert "replicas" not in group, "the scaler owns it"
+    assert manifest(plan, "serving.service")["spec"]["selector"]["leaderworkerset.sigs.k8s.io/worker-index"] == "0"
+    target = manifest(plan, "serving.scaler")["spec"]["scaleTargetRef"]
+    assert (target["kind"], target["apiVersion"]) == ("LeaderWorkerSet", "leaderworkerset.x-k8s.io/v1")
+    assert (plan.pool("gpu").nodes_min, plan.pool("gpu").nodes_max) == (4, 8)
+
+
+def test_workers_join_the_leader_and_answer_nobody():
+    leader, worker = parts(PLANS["fleet-wide"])
+    shared = {"--tensor-parallel-size=8", "--pipeline-parallel-size=2", "--nnodes=$(LWS_GROUP_SIZE)", "--master-addr=$(LWS_LEADER_ADDRESS)"}
+    assert shared <= {*leader["args"]} & {*worker["args"]}
+    assert ("--node-rank=0" in leader["args"], "--headless" in leader["args"]) == (True, False)
+    assert {"--node-rank=$(LWS_WORKER_INDEX)", "--headless"} <= {*worker["args"]}
+    assert "startupProbe" in leader
+    assert not {"ports", "startupProbe", "readinessProbe", "livenessProbe"} & {*worker}
+
+
+def test_f2_scale_from_zero_efa_request():
+    """Pods ask for every EFA interface of a machine that is not there yet, so that it comes with them (skypilot#10055)."""
+    plan = PLANS["fleet-wide"]
+    fabric = sum(nic.kind == "fabric" for nic in plan.pool("gpu").nics)
+    for part in parts(plan):
+        assert part["resources"]["limits"]["vpc.amazonaws.com/efa"] == str(fabric) == "32"
+        assert {"name": "FI_PROVIDER", "value": "efa"} in part["env"]
+        assert part["securityContext"]["capabilities"]["add"] == ["IPC_LOCK"]
+    assert dict(plan.namespaces)["team-chat"] == "privileged"
+    assert plan.expected_fabric.interfaces_per_node == 32
+
+
+def test_f8_karpenter_starts_efa_machines_with_all_interfaces_in_one_place():
+    """No interface is left to its guess, and no pod asks for what it does not know before a machine has joined."""
+    plan = PLANS["fleet-wide"]
+    spec = manifest(plan, "nodes.gpu.class")["spec"]
+    nics = spec["networkInterfaces"]
+    assert [n["interfaceType"] for n in nics[:2]] == ["interface", "efa-only"]
+    assert sum(n["interfaceType"] == "efa-only" for n in nics) == 32
+    assert {"id": {"$ref": "network.fabric_group_id"}} in spec["securityGroupSelectorTerms"]
+    assert spec["placementGroupSelector"] == {"name": "chat-eks-gpu"}
+    assert plan.karpenter.adjacent == ("chat-eks-gpu",)
+    limits = yaml.safe_load(spec["userData"])["spec"]["containerd"]["baseRuntimeSpec"]["process"]["rlimits"]
+    assert limits[0]["type"] == "RLIMIT_MEMLOCK"
+    for part in parts(plan):
+        assert "hugepages-2Mi" not in part["resources"]["limits"]
+        assert {"name": "FI_EFA_USE_HUGE_PAGE", "value": "0"} in part["env"]
+
+
+def test_karpenters_machines_pin_as_much_memory_as_node_groups_do():
+    from rackwright_pulumi.aws.node_config import LIMITS
+
+    text = manifest(PLANS["fleet-wide"], "nodes.gpu.class")["spec"]["userData"]
+    limits = json.loads(text)["spec"]["containerd"]["baseRuntimeSpec"]["process"]["rlimits"]
+    assert {limit["type"]: limit["hard"] for limit in limits} == LIMITS
+
+
+def test_replicas_on_node_groups_ask_for_huge_pages_or_claim_their_interfaces():
+    plan = plans.compiled(plans.wide_fleet_case(blueprint={"nodes": {"provisioner": "managed"}}))
+    assert all(part["resources"]["limits"]["hugepages-2Mi"] == "5120Mi" for part in parts(plan))
+    claimed = plans.compiled(plans.wide_fleet_case(blueprint={"nodes": {"devices": "dra"}}))
+    spec = manifest(claimed, "serving.group")["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]
+    assert spec["resourceClaims"] == [{"name": "efa", "resourceClaimTemplateName": "efa"}]
+    assert spec["containers"][0]["resources"]["claims"] == [{"name": "efa"}]
+    assert "vpc.amazonaws.com/efa" not in spec["containers"][0]["resources"]["limits"]
+    assert any(m.body["kind"] == "ResourceClaimTemplate" for m in claimed.manifests)
+
+
+def test_the_usual_image_of_wide_replicas_has_efa():
+    plan = plans.compiled(plans.wide_fleet_case(image=None))
+    assert parts(plan)[0]["image"].startswith("public.ecr.aws/deep-learning-containers/vllm:")
+    assert [(p.code, str(p.level)) for p in check(plan)] == [("V-13", "warning")] * 2, "AWS publishes no digest that is known here"
+
+
+def test_the_autoscaler_grows_the_preferred_pool_first():
+    case = plans.eks_fleet_case(
+        place=plans.AWS | {"capacity": {"fallback": ["on-demand", "spot"]}}, blueprint={"nodes": {"provisioner": "managed"}}
+    )
+    values = release(plans.compiled(case), "cluster-autoscaler").values
+    assert values["extraArgs"]["expander"].startswith("priority")
+    order = yaml.safe_load(values["expanderPriorities"])
+    assert order == {100: [".*-pool-gpu-nodes-.*"], 99: [".*-pool-gpu-spot-nodes-.*"]}
+    assert "expanderPriorities" not in release(PLANS["fleet-managed"], "cluster-autoscaler").values
+
+
+def test_neuron_machines_are_refused_with_a_reason():
+    spec, sizing, fit = plans.eks_fleet_case()
+    with pytest.raises(UserError, match=r"inf2\.xlarge is neuron"):
+        plans.compiled((spec, sizing, plans.on_machine(fit, "inf2.xlarge")))
