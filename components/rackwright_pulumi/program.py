@@ -36,6 +36,8 @@ class Settings:
     preview: bool = False
     layers: tuple[str, ...] = ()
     below: str = ""
+    now: datetime | None = None
+    """The moment, where the day is not set by hand."""
 
     @staticmethod
     def from_config(root: Path) -> "Settings":
