@@ -1,6 +1,5 @@
 """A stack in a cluster that exists: it makes nothing of the cluster's own, and its names and labels are no other stack's there."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -12,20 +11,27 @@ CLUSTER_WIDE = (
     "StorageClass", "DeviceClass", "ClusterRole", "ClusterRoleBinding",
 )  # fmt: skip
 """Kinds without a namespace that plans have; volumes carry the stack's name anyway."""
-REFERENCES = ("topologyName", "clusterQueue", "priorityClassName", "storageClassName", "deviceClassName")
-"""Fields that name an object of such a kind by its name alone"""
-PRIORITY_LABEL = "kueue.x-k8s.io/priority-class"
+REFERENCES = (
+    "topologyName", "clusterQueue", "priorityClassName", "storageClassName", "deviceClassName", "kueue.x-k8s.io/priority-class",
+)  # fmt: skip
+"""Fields that hold the name of such an object"""
+NAMED = ("flavors", "nodeClassRef")
+"""Fields that hold references with a `name`"""
 
 
 def guest(plan: StackPlan) -> StackPlan:
     """The plan for a cluster that somebody else owns, who keeps its add-ons, its system machines and its operators."""
+    operators = {release.namespace for release in plan.releases}
+    spaces = {name: f"{plan.name}-{name}" for name, _ in plan.namespaces if name not in operators}
     return replace(
         plan,
         layers=tuple(layer for layer in LAYERS if layer != "operators"),
         key=replace(plan.key, serves=tuple(service for service in plan.key.serves if service != "cluster")),
         addons=(),
         pools=tuple(_pool(pool, plan.name) for pool in plan.pools if pool.role != "system"),
-        manifests=_renamed(plan.manifests, plan.name),
+        identities=tuple(replace(want, namespace=spaces.get(want.namespace, want.namespace)) for want in plan.identities),
+        namespaces=tuple((spaces.get(name, name), level) for name, level in plan.namespaces),
+        manifests=_renamed(plan.manifests, plan.name, spaces),
     )
 
 
@@ -39,29 +45,24 @@ def _pool(pool: PoolWant, stack: str) -> PoolWant:
     return replace(pool, labels=tuple(labels))
 
 
-def _renamed(manifests: tuple[ManifestWant, ...], stack: str) -> tuple[ManifestWant, ...]:
-    """Objects without a namespace take the stack's name before their own, wherever they are named."""
-    names = {want.body["metadata"]["name"] for want in manifests if want.body["kind"] in CLUSTER_WIDE}
+def _renamed(manifests: tuple[ManifestWant, ...], stack: str, spaces: dict[str, str]) -> tuple[ManifestWant, ...]:
+    """Objects without a namespace, and namespaces, take the stack's name before their own, wherever they are named."""
+    wide = {want.body["metadata"]["name"] for want in manifests if want.body["kind"] in CLUSTER_WIDE}
 
     def name(old: Any) -> Any:
-        return f"{stack}-{old}" if old in names else old
+        return f"{stack}-{old}" if old in wide else old
 
-    return tuple(replace(want, body=_own(_walk(want.body, stack, name), name)) for want in manifests)
+    def walk(value: Any, key: str = "") -> Any:
+        if isinstance(value, dict):
+            return {k: name(v) if k == "name" and key in NAMED else walk(v, k) for k, v in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [walk(item, key) for item in value]
+        if key == ROLE_LABEL and value == "accelerator":
+            return role_of(stack)
+        return name(value) if key in REFERENCES else spaces.get(value, value) if isinstance(value, str) else value
 
+    def own(body: dict[str, Any]) -> dict[str, Any]:
+        named = body["kind"] in CLUSTER_WIDE
+        return {**body, "metadata": {**body["metadata"], "name": name(body["metadata"]["name"])}} if named else body
 
-def _own(body: dict[str, Any], name: Callable[[Any], Any]) -> dict[str, Any]:
-    if body["kind"] not in CLUSTER_WIDE:
-        return body
-    return {**body, "metadata": {**body["metadata"], "name": name(body["metadata"]["name"])}}
-
-
-def _walk(value: Any, stack: str, name: Callable[[Any], Any], key: str = "") -> Any:
-    """`value` with every reference renamed and the role label of this stack's machines."""
-    if isinstance(value, dict):
-        known = {"flavors": ("name",), "nodeClassRef": ("name",)}.get(key, ())
-        return {k: name(v) if k in known else _walk(v, stack, name, k) for k, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_walk(item, stack, name, key) for item in value]
-    if key == ROLE_LABEL and value == "accelerator":
-        return role_of(stack)
-    return name(value) if key in (*REFERENCES, PRIORITY_LABEL) else value
+    return tuple(replace(want, body=own(walk(want.body))) for want in manifests)

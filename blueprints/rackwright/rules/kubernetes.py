@@ -70,7 +70,8 @@ def one_of_each_operator(plan: StackPlan) -> Iterator[Broken]:
 @rule("V-88", Level.ERROR)
 def operators_have_nodes(plan: StackPlan) -> Iterator[Broken]:
     """Operators run on two untainted nodes without accelerators, so that one node's upgrade does not take their webhooks away."""
-    if not plan.releases:
+    theirs = plan.cluster and plan.cluster.existing and "operators" not in plan.layers
+    if not plan.releases or theirs:
         return
     fit = [pool for _, pool in pools(plan) if pool.role == "system" and not pool.taints and pool.nodes_min >= 2]
     if not fit:

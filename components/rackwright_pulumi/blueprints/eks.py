@@ -64,7 +64,6 @@ def eks_parts(
     stack = AwsStack(parent, name, plan, teardown)
     if not stack.builds("cluster", "operators", "workloads"):
         storage = stack.storage()
-        stack.guard()
         return EksParts(storage, None, {}, None, None, stack.parts(storage))
     cluster = _cluster(stack, admin_arns)
     storage = stack.storage([cluster.security_group_id])

@@ -14,8 +14,8 @@ from rackwright.compile.wants.storage import BucketWant, LustreWant
 
 STACK_PLAN_VERSION = "stack/1"
 LAYERS = ("base", "cluster", "operators", "workloads")
-"""base: network, key, buckets, file system, alarms. cluster: control plane, add-ons, pools, identities of pods. operators: Helm releases
-and their namespaces. workloads: team namespaces and manifests. A box is of base and workloads."""
+"""base: network, key, buckets, file system. cluster: control plane, add-ons, pools, alarms, identities of pods. operators: Helm releases
+and their namespaces. workloads: team namespaces and manifests. A box is of base (with its alarms) and workloads."""
 
 
 def layers_below(plan: "StackPlan") -> tuple[str, ...]:

@@ -1,0 +1,115 @@
+"""Each layer of an AWS stack alone, on what the stack below exports: together they are the one stack."""
+
+from collections import Counter
+from dataclasses import replace
+
+import pulumi
+import pytest
+from rackwright_pulumi import declare
+from rackwright_pulumi.testing import Graph, UnknownStack, record
+from rackwright_pulumi.unsupported import Unsupported
+
+from tests import plans
+
+SPLITS = {
+    "training": [("base",), ("cluster",), ("operators", "workloads")],
+    "training in four": [("base",), ("cluster",), ("operators",), ("workloads",)],
+    "training in two": [("base", "cluster"), ("operators", "workloads")],
+    "box": [("base",), ("workloads",)],
+}
+NOT_SPLIT = ("pulumi:providers:", "pulumi:pulumi:StackReference")
+
+
+def graph_of(plan, stack_outputs=None, preview=False) -> Graph:
+    def program():
+        for key, value in declare(plan).stack_outputs().items():
+            pulumi.export(key, value)
+
+    return record(program, stack_outputs=stack_outputs or {}, preview=preview)
+
+
+def resources(graph: Graph) -> Counter:
+    return Counter(n.type for n in graph.nodes.values() if n.custom and not n.type.startswith(NOT_SPLIT))
+
+
+def stacked(plan, split) -> list[Graph]:
+    """One graph per stack, each on the outputs of those before it."""
+    graphs, outputs, below = [], {}, ""
+    for layers in split:
+        graphs.append(graph_of(replace(plan, layers=layers, below=below), outputs))
+        below = f"organization/ml/{'-'.join(layers)}"
+        outputs[below] = graphs[-1].outputs
+    return graphs
+
+
+@pytest.mark.parametrize("case", SPLITS)
+def test_the_layers_together_are_the_one_stack(case):
+    plan = plans.ALL[case.partition(" ")[0]]()
+    parts = [resources(graph) for graph in stacked(plan, SPLITS[case])]
+    assert sum(parts, Counter()) == resources(graph_of(plan))
+    assert all(parts)
+
+
+def test_every_layer_passes_on_what_it_stands_on():
+    graphs = stacked(plans.training_plan(), SPLITS["training"])
+    base, cluster, top = (graph.outputs["parts"] for graph in graphs)
+    assert base["layers"] == ["base"]
+    assert top["layers"] == ["base", "cluster", "operators", "workloads"]
+    assert base["key"] == cluster["key"] == top["key"]
+    assert set(base["network"]["subnets"]) == {"public", "control-1", "control-2", "nodes"}
+    assert cluster["cluster"] == top["cluster"]
+    assert cluster["cluster"]["nodeRoleArn"].startswith("arn:aws:iam::")
+    assert set(top["identities"]) == {"trainer"}
+
+
+def test_machines_of_another_stack_live_in_the_subnets_and_the_fabric_of_the_base():
+    base, cluster, _ = stacked(plans.training_plan(), SPLITS["training"])
+    gpu = next(n for n in cluster.by_type("aws:eks/nodeGroup:NodeGroup") if "gpu" in n.name)
+    assert gpu.inputs["subnetIds"] == [base.outputs["parts"]["network"]["subnets"]["nodes"]]
+    nics = cluster.one("aws:ec2/launchTemplate:LaunchTemplate", "llama-70b-sft-pool-gpu-template").inputs["networkInterfaces"]
+    assert all(base.outputs["parts"]["network"]["fabricGroupId"] in nic["securityGroups"] for nic in nics)
+
+
+def test_a_base_alone_knows_no_cluster():
+    graph = graph_of(replace(plans.training_plan(), layers=("base",)))
+    assert graph.outputs.get("clusterName") is None
+    assert not [node for node in graph.nodes.values() if "eks" in node.type or node.type.startswith("kubernetes:")]
+
+
+def test_a_stack_below_that_is_not_there_is_named():
+    plan = replace(plans.training_plan(), layers=("cluster",), below="organization/ml/base")
+    with pytest.raises(UnknownStack, match="organization/ml/base"):
+        graph_of(plan)
+
+
+@pytest.mark.parametrize("preview", [False, True])
+@pytest.mark.parametrize(
+    ("outputs", "words"),
+    [
+        ({}, r"stack organization/ml/base has no output parts.*deploy it"),
+        ({"parts": {"layers": ["base"]}}, r"lacks the layers cluster \(its output parts\.layers is base\): deploy them first"),
+        ({"parts": {"layers": ["base", "cluster"]}}, r"stack organization/ml/base has no output parts\."),
+    ],
+)
+def test_an_output_that_is_not_there_is_named_with_its_stack(outputs, words, preview):
+    plan = replace(plans.training_plan(), layers=("operators", "workloads"), below="organization/ml/base")
+    with pytest.raises(pulumi.RunError, match=words):
+        graph_of(plan, {"organization/ml/base": outputs}, preview)
+
+
+def test_layers_on_nothing_are_refused_by_the_component_too():
+    with pytest.raises(Unsupported, match="operators on nothing"):
+        graph_of(replace(plans.training_plan(), layers=("operators",)))
+
+
+def test_another_cloud_builds_all_layers_in_one_stack():
+    with pytest.raises(Unsupported, match="alone on gcp"):
+        graph_of(replace(plans.fleet_plan(), layers=("base",)))
+
+
+def test_without_protection_nothing_is_protected_and_queues_stay_open():
+    plan = replace(plans.training_plan(), protected=False)
+    graph = graph_of(plan)
+    assert not [node.label for node in graph.nodes.values() if node.protect]
+    (queue,) = (n for n in graph.nodes.values() if n.type.endswith(":ClusterQueue"))
+    assert "stopPolicy" not in queue.inputs["spec"]
