@@ -44,10 +44,20 @@ class AwsAutoscaler(pulumi.ComponentResource):
     """Rights over the node groups of one cluster, and tags that tell what a machine of an empty group would be.
 
     EKS itself tags its groups as found by the autoscaler; what pods wait for (accelerators, EFA interfaces, labels, taints) it does not.
-    ```python
-    AwsAutoscaler("fleet", {"pools": (pool,), "group_names": {"gpu": made.scaling_group_name}, "cluster_name": cluster.name,
-        "cluster_arn": cluster.arn, "account": "123456789012", "region": "us-east-1", "tags": {"owner": "serving"}})
-    ```
+
+        pool = PoolWant("gpu", "g6e.xlarge", ("us-east-1a",), 0, 8, 0, resource="nvidia.com/gpu", accelerator_count=1)
+        AwsAutoscaler(
+            "fleet",
+            {
+                "pools": (pool,),
+                "group_names": {"gpu": "eks-gpu-0123"},
+                "cluster_name": "serving",
+                "cluster_arn": "arn:aws:eks:us-east-1:123456789012:cluster/serving",
+                "account": "123456789012",
+                "region": "us-east-1",
+                "tags": {"owner": "serving"},
+            },
+        )
     """
 
     role_arn: Output[str]

@@ -54,10 +54,19 @@ class AwsKarpenter(pulumi.ComponentResource):
     """Roles, access, queue and events for Karpenter in one cluster; itself, its NodePools and its machines are inside the cluster.
 
     Whatever is inside waits for `ready` and goes before it: a machine whose access or whose Karpenter is gone stays, and is paid for.
-    ```python
-    AwsKarpenter("fleet", {"karpenter": KarpenterWant(), "cluster_name": cluster.name, "cluster_arn": cluster.arn,
-        "account": "123456789012", "region": "us-east-1", "kms_key_arn": key.arn, "tags": {"owner": "serving"}})
-    ```
+
+        AwsKarpenter(
+            "fleet",
+            {
+                "karpenter": KarpenterWant(),
+                "cluster_name": "serving",
+                "cluster_arn": "arn:aws:eks:us-east-1:123456789012:cluster/serving",
+                "account": "123456789012",
+                "region": "us-east-1",
+                "kms_key_arn": "arn:aws:kms:us-east-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab",
+                "tags": {"owner": "serving"},
+            },
+        )
     """
 
     node_role_name: Output[str]
