@@ -12,7 +12,12 @@ from rackwright_pulumi.testing import Graph, record
 
 from tests import plans
 
-CASES = {"box": plans.box_case, "training": plans.training_case}
+CASES = {
+    "box": plans.box_case,
+    "training": plans.training_case,
+    "fleet": plans.eks_fleet_case,
+    "managed-fleet": plans.managed_fleet_case,
+}
 DATA = {
     "aws:ebs/volume:Volume",
     "aws:eks/cluster:Cluster",
@@ -25,14 +30,14 @@ WANTED = {"owner", "cost-centre", "rackwright-stack", "expires-on", "Name"}
 TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
 
 
-def plan_of(name: str, own_buckets: bool = True, **safety: bool) -> StackPlan:
-    """A plan with the switches, and with buckets of its own where its spec names some that exist."""
+def plan_of(name: str, **safety: bool) -> StackPlan:
+    """A plan with the switches, a last day, and buckets of its own where its spec names some that exist."""
     spec, sizing, fit = CASES[name]()
     workload = spec.workload
-    if own_buckets:
+    if spec.is_training:
         data, checkpoint = (part.model_copy(update={"uri": None}) for part in (workload.data, workload.checkpoint))
         workload = workload.model_copy(update={"data": data, "checkpoint": checkpoint})
-    shape = spec.blueprint.model_copy(update={"safety": Safety(**safety)})
+    shape = spec.blueprint.model_copy(update={"safety": Safety(**safety), "ttl": 14 * 86400.0})
     return plans.compiled((spec.model_copy(update={"blueprint": shape, "workloads": (workload,)}), sizing, fit))
 
 
@@ -61,6 +66,8 @@ def test_machines_their_disks_and_interfaces_are_born_with_the_tags(name):
         kinds = {spec["resourceType"]: spec["tags"] for spec in template.inputs["tagSpecifications"]}
         assert set(kinds) == {"instance", "volume", "network-interface"}
         assert all(set(tags) >= WANTED - {"Name"} for tags in kinds.values())
+    for made in (n for n in graph.nodes.values() if n.type.endswith(":EC2NodeClass")):
+        assert set(made.inputs["spec"]["tags"]) >= WANTED - {"Name"}
     for machine in graph.by_type("aws:ec2/instance:Instance"):
         assert set(machine.inputs["rootBlockDevice"]["tags"]) >= WANTED
 
