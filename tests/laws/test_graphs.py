@@ -161,6 +161,12 @@ def test_the_fixture_says_every_broken_law(lawful, training):
         lawful(training)
 
 
+@pytest.mark.parametrize("name", PLANS)
+def test_what_a_preview_does_not_know_refuses_nothing(name):
+    plan = PLANS[name]()
+    assert broken(record(lambda: declare(plan) and None, stack=plan.name, preview=True)) == []
+
+
 def test_more_machines_make_no_other_problem():
     """2 to 1,024 machines are the same resources."""
     plan = plans.training_plan()

@@ -51,6 +51,8 @@ def eks_lets_its_own_nodes_in(view: View) -> Iterator[Fault]:
     entries = [(node, (view.inputs(node).get("clusterName"), view.inputs(node).get("principalArn"))) for node in view.of(ENTRY)]
     counts = Counter(pair for _, pair in entries)
     for node, pair in entries:
+        if None in pair:
+            continue
         if pair in managed:
             yield Fault(node, (), "leave it out", "its role is a managed node group's")
         elif counts[pair] > 1:

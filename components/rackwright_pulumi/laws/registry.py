@@ -35,6 +35,8 @@ class Law:
 
     def problems(self, view: View) -> Iterator[Problem]:
         for fault in self.check(view):
+            if fault.path and fault.path[0] in fault.node.unknown_inputs:
+                continue
             reason = f"{self.reason}; {fault.words}" if fault.words else self.reason
             yield Problem(self.code, reason, At((fault.node.label, *fault.path)), fault.fix, self.level, self.link)
 

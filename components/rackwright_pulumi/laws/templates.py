@@ -118,7 +118,7 @@ def the_type_is_said_once(view: View) -> Iterator[Fault]:
         said = view.inputs(template).get("instanceType") if template else None
         if said and listed:
             yield Fault(group, ("instanceTypes",), f"leave it out: the template says {said}")
-        if template and not said and not listed:
+        if template and not said and not listed and "instanceType" not in template.unknown_inputs:
             yield Fault(group, ("instanceTypes",), "name one, or EKS takes t3.medium")
 
 
@@ -133,7 +133,7 @@ def an_image_of_ones_own_boots_itself(view: View) -> Iterator[Fault]:
             yield Fault(group, ("amiType",), "leave it out", f"it is {inputs['amiType']}")
         if inputs.get("releaseVersion"):
             yield Fault(group, ("releaseVersion",), "leave it out", f"it is {inputs['releaseVersion']}")
-        if not view.inputs(template).get("userData") and "userData" not in template.unknown_inputs:
+        if not view.inputs(template).get("userData"):
             yield Fault(template, ("userData",), "write the whole of it: EKS adds nothing to an image it does not know")
 
 

@@ -134,7 +134,7 @@ def policies_are_policies(view: View) -> Iterator[Fault]:
     for token, (key, most) in POLICIES.items():
         for node in view.of(token):
             text = view.inputs(node).get(key)
-            if not isinstance(text, str) or key in node.unknown_inputs:
+            if not isinstance(text, str):
                 continue
             for fix, words in _no_policy(text, key):
                 yield Fault(node, (key,), fix, words)

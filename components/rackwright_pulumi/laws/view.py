@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
+from pulumi.output import Unknown
+
 from rackwright_pulumi.testing.graph import Graph, Node, revealed
 
 TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
@@ -25,7 +27,7 @@ RELEASE = "kubernetes:helm.sh/v3:Release"
 
 
 class View:
-    """inputs: with secrets opened, for they are looked at and never printed."""
+    """inputs: with secrets opened, for they are looked at and never printed; what a preview does not know yet is None."""
 
     def __init__(self, graph: Graph):
         self.graph = graph
@@ -38,7 +40,7 @@ class View:
 
     def inputs(self, node: Node) -> dict[str, Any]:
         if node.urn not in self._inputs:
-            self._inputs[node.urn] = revealed(node.inputs)
+            self._inputs[node.urn] = _known(revealed(node.inputs))
         return self._inputs[node.urn]
 
     def find(self, token: str, called: Any) -> Node | None:
@@ -89,6 +91,14 @@ class View:
                 if isinstance(called, str) and called:
                     named.setdefault((node.type, called), node)
         return named
+
+
+def _known(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _known(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_known(item) for item in value]
+    return None if isinstance(value, Unknown) else value
 
 
 def interfaces(template: dict[str, Any]) -> list[dict[str, Any]]:
