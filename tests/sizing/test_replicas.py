@@ -115,6 +115,15 @@ def test_pinned_ways_are_obeyed():
     assert none.rejections[0].limit is Limit.GEOMETRY
 
 
+def test_pinned_stages_may_span_machines():
+    """405B in 16 bits is larger than eight H100; sizing by itself keeps a replica on one machine."""
+    (found,) = best(job("llama-3.1-405b", 1.0, None, None, tensor=8, pipeline=2), H100)
+    assert not found.rejections
+    assert (found.parallelism.tensor, found.parallelism.pipeline, found.nodes) == (8, 2, 2 * found.replicas)
+    (none,) = best(job("llama-3.1-405b", 1.0, None, None, tensor=4, pipeline=4), H100)
+    assert none.rejections, "a part of a machine is no stage of a wide replica"
+
+
 def test_nothing_holds_the_model():
     (found,) = best(job("llama-3.1-405b"), H100)
     (only,) = found.rejections
