@@ -1,6 +1,5 @@
 """AWS plans on the real engine: one file holds the plan, and writing another plan there is the edit."""
 
-import json
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -8,14 +7,18 @@ from typing import Any
 
 from rackwright.compile.wants import StackPlan
 from rackwright_pulumi.simulator import Engine, SimulatedCloud
+from rackwright_pulumi.simulator.controllers import BALANCER, INSTANCE, INTERFACE
 
 from tests import plans
 
-NODES, CLUSTER, TEMPLATE = "aws:eks/nodeGroup:NodeGroup", "aws:eks/cluster:Cluster", "aws:ec2/launchTemplate:LaunchTemplate"
-INSTANCE, FILESYSTEM = "aws:ec2/instance:Instance", "aws:fsx/lustreFileSystem:LustreFileSystem"
+NODES, CLUSTER = "aws:eks/nodeGroup:NodeGroup", "aws:eks/cluster:Cluster"
+FILESYSTEM = "aws:fsx/lustreFileSystem:LustreFileSystem"
 PROGRAM = Path(__file__).parent / "programs" / "plan"
 CASES = {"box": plans.box_case, "training": plans.training_case, "fleet": plans.eks_fleet_case, "managed-fleet": plans.managed_fleet_case}
 """One of each blueprint on AWS: a box, managed groups behind queues, machines of Karpenter, groups of the cluster autoscaler."""
+
+CONTROLLED = {"fleet": {INSTANCE, BALANCER, INTERFACE}, "managed-fleet": {BALANCER, INTERFACE}}
+"""What controllers in the cluster make while the stack stands; nothing elsewhere."""
 
 
 @dataclass
@@ -56,11 +59,6 @@ class Stack:
         self.engine.run("config", "set", "rackwright:teardown", "true")
         self.engine.up()
         self.engine.destroy()
-
-    def state(self) -> dict[str, Any]:
-        """The engine's own record: URN -> resource."""
-        exported = json.loads(self.engine.run("stack", "export", "--stack", self.engine.stack))
-        return {resource["urn"]: resource for resource in exported["deployment"].get("resources", [])}
 
 
 def edited(plan: StackPlan) -> StackPlan:

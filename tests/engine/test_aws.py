@@ -4,7 +4,7 @@ import pytest
 from rackwright_pulumi.simulator import EngineFailure
 
 from tests import plans
-from tests.engine.aws_stacks import CASES, CLUSTER, FILESYSTEM, INSTANCE, NODES, Stack, edited
+from tests.engine.aws_stacks import CASES, CLUSTER, CONTROLLED, FILESYSTEM, INSTANCE, NODES, Stack, edited
 
 pytestmark = pytest.mark.slow
 REPLACING = {"replace", "create-replacement", "delete-replaced", "delete"}
@@ -27,9 +27,11 @@ def test_u1_u2_l1_l2_made_kept_edited_and_taken_down(case, stack, cloud):
     assert replaced <= {"aws:sns/topicSubscription:TopicSubscription"}, replaced  # its address is what it is
     assert made.engine.up().get("update", 0) >= 1
     assert {r.urn: r.id for r in cloud.resources() if r.urn in machines} == machines
-    assert cloud.leftovers() == []
+    assert {r.type for r in cloud.controlled()} == CONTROLLED.get(case, set())
+    standing = len(cloud.resources())
     with pytest.raises(EngineFailure, match="protected"):
-        made.engine.destroy()
+        made.engine.run("destroy", "--stack", made.engine.stack, "--yes")
+    assert len(cloud.resources()) == standing
     made.teardown()
     assert cloud.leftovers() == []
     assert cloud.is_empty(), [r.type for r in (*cloud.resources(), *cloud.controlled())]
