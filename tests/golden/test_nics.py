@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Fabric
-from rackwright.compile.fabric import FEWEST_ADDRESSES, MOST_BANDWIDTH, most_pods, nic_layout
+from rackwright.compile.fabric import FEWEST_ADDRESSES, MOST_BANDWIDTH, expectation, most_pods, nic_layout
 from rackwright.compile.hardware import machine_facts
 from rackwright.errors import UserError
 
@@ -97,6 +97,12 @@ def test_the_most_bandwidth_of_a_p5_is_eight_addresses():
     """docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html: an address on every fourth card."""
     nics = nic_layout(machine_facts("p5.48xlarge"), MOST_BANDWIDTH)
     assert [(nic.card, nic.device) for nic in nics if nic.kind == "ip"] == [(0, 0), *((card, 1) for card in range(4, 32, 4))]
+
+
+def test_a_p5_4xlarge_is_said_to_have_no_gpudirect():
+    """dstack 3069: EFA is there, and what is sent still passes through host memory."""
+    assert expectation(machine_facts("p5.4xlarge")).note
+    assert not expectation(machine_facts("p5.48xlarge")).note
 
 
 def test_where_sources_disagree_there_is_no_layout():

@@ -93,7 +93,8 @@ def _fabric(plan: StackPlan) -> str:
         return ""
     floor = f", all-reduce at {expected.busbw_floor_gb_s:g} GB/s or more" if expected.busbw_floor_gb_s else ""
     interfaces = f", {expected.interfaces_per_node} interfaces per node" if expected.interfaces_per_node else ""
-    return f"{expected.fabric.upper()}{interfaces}{floor}"
+    note = f" ({expected.note})" if expected.note else ""
+    return f"{expected.fabric.upper()}{interfaces}{floor}{note}"
 
 
 def show_graph(out: Console, graph: dict[str, Any]) -> None:
