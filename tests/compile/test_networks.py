@@ -1,0 +1,147 @@
+"""Addresses on AWS: the usual layout stays as it is, others are cut alike, and what does not fit is refused with what would."""
+
+from ipaddress import ip_network
+
+import pytest
+from rackwright.compile.addresses import AWS_CIDR, smallest
+from rackwright.compile.wants import FromStack
+from rackwright.errors import UserError
+from rackwright.rules import check
+
+from tests import plans
+
+INSIDE = {"api_access": {"runner": "inside"}, "ttl": "14d"}
+
+
+def training(nodes: int = 4, network: dict | None = None, **blueprint):
+    place = plans.AWS | ({"network": network} if network else {})
+    return plans.compiled(plans.training_case(nodes, place=place, blueprint=INSIDE | blueprint))
+
+
+def ranges(plan) -> dict[str, str]:
+    return {subnet.name: subnet.cidr for subnet in plan.network.subnets}
+
+
+def said(plan, code: str) -> list[str]:
+    return [str(problem) for problem in check(plan) if problem.code == code]
+
+
+def existing(*subnets) -> dict:
+    return {"existing": {"vpc": "vpc-1", "subnets": list(subnets)}}
+
+
+def test_the_usual_layout_is_that_of_the_first_release():
+    usual = {"public": "10.0.0.0/24", "control-1": "10.0.16.0/20", "control-2": "10.0.32.0/20", "nodes": "10.0.64.0/18"}
+    assert ranges(training()) == ranges(training(900)) == usual
+    assert ranges(plans.box_plan()) == {"public": "10.0.0.0/24", "private": "10.0.16.0/20"}
+
+
+def test_more_nodes_than_the_usual_subnet_holds_get_the_upper_half():
+    big = training(1024)
+    assert ranges(big)["nodes"] == "10.0.128.0/17"
+    assert {name: cidr for name, cidr in ranges(big).items() if name != "nodes"} == {
+        name: cidr for name, cidr in ranges(training()).items() if name != "nodes"
+    }
+    assert not said(big, "V-62")
+
+
+@pytest.mark.parametrize("cidr", ["10.20.0.0/16", "172.16.0.0/20", "192.168.4.0/23"])
+def test_addresses_of_ones_own_hold_every_subnet_apart(cidr):
+    plan = training(network={"cidr": cidr})
+    found = [ip_network(each) for each in ranges(plan).values()]
+    assert plan.network.cidr == cidr
+    assert all(each.subnet_of(ip_network(cidr)) and each.prefixlen <= 28 for each in found)
+    assert not any(a.overlaps(b) for i, a in enumerate(found) for b in found[:i])
+    assert not said(plan, "V-62")
+
+
+@pytest.mark.parametrize(
+    ("cidr", "words"),
+    [
+        ("10.0.0.0/8", r"10\.0\.0\.0/16 is the largest"),
+        ("10.20.4.0/24", r"10\.20\.4\.0/23 is the smallest around it that does"),
+        ("10.20.4.240/28", r"10\.20\.4\.0/23 is the smallest"),
+    ],
+)
+def test_a_range_that_makes_no_network_is_refused_with_the_nearest(cidr, words):
+    with pytest.raises(UserError, match=words):
+        training(network={"cidr": cidr})
+
+
+def test_a_range_too_small_for_the_nodes_names_the_smallest_that_fits():
+    (words,) = said(training(64, network={"cidr": "10.20.0.0/22"}), "V-62")
+    assert "10.20.2.0/23 has 507 addresses for 64 nodes, which take 1088; a /21 is the smallest that fits" in words
+
+
+def test_a_28_for_64_nodes_is_refused_and_a_21_is_not():
+    control = [{"id": f"subnet-{zone}", "zone": f"us-east-1{zone}", "use": "control"} for zone in "ab"]
+    nodes = {"id": "subnet-n", "zone": "us-east-1a", "use": "nodes"}
+    (words,) = said(training(64, existing(*control, nodes | {"cidr": "10.9.0.0/28"})), "V-62")
+    assert "10.9.0.0/28 has 11 addresses for 64 nodes, which take 1088; a /21 is the smallest that fits" in words
+    assert not said(training(64, existing(*control, nodes | {"cidr": "10.9.0.0/21"})), "V-62")
+
+
+@pytest.mark.parametrize(("addresses", "prefix"), [(1, 28), (11, 28), (12, 27), (27, 27), (251, 24), (252, 23)])
+def test_the_smallest_subnet_keeps_what_aws_keeps(addresses, prefix):
+    assert smallest(addresses) == prefix
+
+
+def test_subnets_that_only_have_ids_stay_undescribed():
+    plan = training(network=existing("subnet-1", {"stack": "organization/net/prod", "output": "gpu"}))
+    assert plan.network.subnets == ()
+    assert plan.network.existing_subnet_ids == ("subnet-1", FromStack("organization/net/prod", "gpu"))
+
+
+def test_machines_go_where_a_subnet_for_them_is():
+    plan = training(network=existing({"id": "s-1", "zone": "us-east-1c"}, {"id": "s-2", "zone": "us-east-1d"}))
+    assert plan.place.zone == "us-east-1c"
+    assert plan.place.control_zones == ("us-east-1c", "us-east-1d")
+    assert plan.pool("gpu").zones == ("us-east-1c",)
+
+
+def test_no_private_subnet_is_refused():
+    (words,) = said(training(network=existing({"id": "s-1", "zone": "us-east-1a", "use": "public"})), "R-23")
+    assert "none that is for machines; describe a private one" in words
+
+
+def test_no_subnet_in_the_zone_of_the_machines_is_refused_with_those_there_are():
+    place = plans.AWS | {
+        "zones": ["us-east-1a"],
+        "network": existing({"id": "s-1", "zone": "us-east-1b"}, {"id": "s-2", "zone": "us-east-1d"}),
+    }
+    block = {"id": "cr-0123456789abcdef0", "instance": "p5.48xlarge", "count": 4, "zone": "us-east-1a"}
+    place |= {"capacity": {"ordered": [{"capacity_block": block | {"start": "2026-12-01T11:30:00Z", "end": "2026-12-08T11:30:00Z"}}]}}
+    case = plans.training_case(place=place, blueprint=INSIDE, capacity="capacity-block", capacity_id=block["id"])
+    (words,) = said(plans.compiled(case), "R-23")
+    assert "no subnet for machines is in us-east-1a; describe one in us-east-1a, or have the machines in us-east-1b or us-east-1d" in words
+
+
+def test_a_control_plane_in_one_zone_is_refused():
+    (words,) = said(training(network=existing({"id": "s-1", "zone": "us-east-1a"})), "R-01")
+    assert "there are 1" in words
+
+
+def test_a_network_that_exists_has_its_addresses():
+    with pytest.raises(UserError, match="a network that exists has its addresses"):
+        training(network=existing("subnet-1") | {"cidr": AWS_CIDR})
+
+
+@pytest.mark.parametrize(
+    ("switch", "gone"), [("flow_logs", lambda n: not n.flow_logs), ("private_endpoints", lambda n: n.private_endpoints == ())]
+)
+def test_a_switch_of_safety_reaches_the_network(switch, gone):
+    assert not gone(training().network)
+    assert gone(training(safety={switch: False}).network)
+
+
+def test_roles_that_nothing_would_take_are_refused():
+    place = plans.AWS | {"roles": {"cluster": "arn:aws:iam::123456789012:role/control"}}
+    with pytest.raises(UserError, match="nothing here takes the role of the cluster"):
+        plans.compiled(plans.training_case(place=place, blueprint={"cluster": {"name": "shared"}}))
+
+
+@pytest.mark.parametrize("access", ["private", "public", {"runner": "inside"}, {"cidrs": ["203.0.113.0/24"]}])
+def test_who_reaches_the_api_is_said_or_refused(access):
+    found = {problem.code: problem.level for problem in check(training(api_access=access))}
+    assert (found.get("R-03") == "error") == (access == "private")
+    assert (found.get("V-80") == "warning") == (access == "public")

@@ -1,0 +1,51 @@
+"""What must be there before, and is taken down after; what is replaced under a fixed name."""
+
+import pulumi
+from rackwright_pulumi import declare
+from rackwright_pulumi.testing import Graph, record
+
+from tests import plans
+from tests.components.test_aws_blueprints import all_before
+
+
+def graph() -> Graph:
+    def program():
+        for key, value in declare(plans.training_plan()).stack_outputs().items():
+            pulumi.export(key, value)
+
+    return record(program)
+
+
+def test_l1_security_groups_go_after_what_uses_them():
+    """A group that a network interface still holds cannot be deleted: whoever is a member depends on it, so destroy takes it first."""
+    made = graph()
+    groups = {node.id: node.urn for node in made.by_type("aws:ec2/securityGroup:SecurityGroup")}
+    users = {"LaunchTemplate", "LustreFileSystem", "VpcEndpoint"}
+    holders = [node for node in made.nodes.values() if node.type.rpartition(":")[2] in users]
+    members = [(node, group) for node in holders for group in _texts(node.inputs) if group in groups]
+    assert {node.type.rpartition(":")[2] for node, _ in members} == users
+    assert not [node.label for node, group in members if groups[group] not in all_before(made, node.urn)]
+
+
+def test_l1_machines_go_before_the_groups_of_their_template():
+    made = graph()
+    groups = {node.urn for node in made.by_type("aws:ec2/securityGroup:SecurityGroup") if node.name.endswith("fabric")}
+    pool = made.one("aws:eks/nodeGroup:NodeGroup", "llama-70b-sft-pool-gpu-nodes")
+    assert groups
+    assert groups <= all_before(made, pool.urn)
+
+
+def test_u1_what_has_a_fixed_name_makes_room_before_its_successor():
+    """AWS refuses a second of the name, which leaves an update half done."""
+    types = ("aws:eks/cluster:Cluster", "aws:cloudwatch/logGroup:LogGroup", "aws:kms/alias:Alias", "aws:eks/accessEntry:AccessEntry")
+    fixed = [node for node in graph().nodes.values() if node.type in types and (node.inputs.get("name") or node.inputs.get("principalArn"))]
+    assert {node.type for node in fixed} >= set(types[:3])
+    assert not [node.label for node in fixed if not node.options.get("deleteBeforeReplace")]
+
+
+def _texts(value) -> list[str]:
+    if isinstance(value, dict):
+        return [text for item in value.values() for text in _texts(item)]
+    if isinstance(value, list):
+        return [text for item in value for text in _texts(item)]
+    return [value] if isinstance(value, str) else []
