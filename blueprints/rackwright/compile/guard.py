@@ -38,7 +38,7 @@ def guard_want(draft: Draft, kind: Kind) -> GuardWant:
     switched_on = draft.spec.blueprint.safety.idle_alarm
     return GuardWant(
         budget_usd_per_month=budget_usd_per_month(draft),
-        emails=draft.spec.blueprint.notify,
+        emails=tuple(dict.fromkeys(draft.spec.blueprint.notify)),
         idle_minutes=IDLE_MINUTES.get(kind) if switched_on else None,
         idle_cpu_percent=max(IDLE_LEAST_PERCENT, round(100 * IDLE_CORES / (draft.machine.vcpus or 1), 2)),
         expires_on=draft.expires_on,

@@ -87,8 +87,8 @@ def lustre_is_linked_as_it_can_be(plan: StackPlan) -> Iterator[Broken]:
 
 @rule("V-54", Level.ERROR, GUIDE + "managing-throughput-capacity.html")
 def tiered_lustre_is_sold(plan: StackPlan) -> Iterator[Broken]:
-    """A file system of Intelligent-Tiering has a multiple of 4,000 MB/s, 2,000,000 at most, 32 to 131,072 GiB of cache for each, and 6,000 or
-    12,000 metadata IOPS."""
+    """A file system of Intelligent-Tiering has a multiple of 4,000 MB/s, 2,000,000 at most, 32 to 131,072 GiB of cache for each,
+    and 6,000 or 12,000 metadata IOPS."""
     want = _ours(plan, "tiered")
     if want is None:
         return

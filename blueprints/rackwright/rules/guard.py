@@ -1,0 +1,97 @@
+"""What must not happen silently: machines that run on, money nobody watches, protections that are off."""
+
+from collections.abc import Iterator
+
+from rackwright.compile.wants import Kind, StackPlan
+from rackwright.problems import At, Level
+from rackwright.rules.registry import Broken, manifests, rule
+
+ACTIVATE = "https://docs.aws.amazon.com/awsaccountbilling/latest/aboutv2/activating-tags.html"
+OWNED = {
+    "owner": ("owner",),
+    "cost centre": ("cost_centre", "cost-centre", "cost-center", "cost_center", "costcentre", "costcenter"),
+}
+"""What a bill and an orphan are traced by, and the keys it goes by, in lower case."""
+
+
+@rule("R-30", Level.WARNING, ACTIVATE)
+def somebody_answers_for_it(plan: StackPlan) -> Iterator[Broken]:
+    """Whatever is left over is traced by its tags: an owner, and a cost centre where several pay."""
+    if plan.place.cloud != "aws":
+        return
+    keys = {key.lower() for key, _ in plan.tags}
+    for what, names in OWNED.items():
+        if not keys & {*names}:
+            yield Broken(At() / "tags", f"give the spec tags: {{{names[0]}: ...}}", f"there is no {what}")
+
+
+@rule("R-31", Level.WARNING, "https://docs.aws.amazon.com/vpc/latest/userguide/flow-logs.html")
+def traffic_is_logged(plan: StackPlan) -> Iterator[Broken]:
+    """Without flow logs nobody can say afterwards who talked to whom."""
+    if _own_network(plan) and not plan.network.flow_logs:
+        yield Broken(At() / "network" / "flow_logs", "leave blueprint.safety.flow_logs out")
+
+
+@rule("R-32", Level.WARNING, "https://docs.aws.amazon.com/eks/latest/userguide/control-plane-logs.html")
+def the_api_is_audited(plan: StackPlan) -> Iterator[Broken]:
+    """Without audit logs nobody can say afterwards who asked what of the cluster."""
+    if plan.place.cloud == "aws" and plan.cluster and not plan.cluster.existing and not plan.cluster.audit_logs:
+        yield Broken(At() / "cluster" / "audit_logs", "leave blueprint.safety.audit_logs out")
+
+
+@rule("R-33", Level.WARNING, "https://docs.aws.amazon.com/vpc/latest/privatelink/privatelink-access-aws-services.html")
+def services_are_reached_privately(plan: StackPlan) -> Iterator[Broken]:
+    """Without endpoints calls of AWS services leave the network, and every image and object is paid for at the NAT gateway."""
+    if _own_network(plan) and not plan.network.private_endpoints:
+        yield Broken(At() / "network" / "private_endpoints", "leave blueprint.safety.private_endpoints out")
+
+
+@rule("R-34", Level.WARNING, "https://kubernetes.io/docs/concepts/services-networking/network-policies/")
+def pods_are_kept_apart(plan: StackPlan) -> Iterator[Broken]:
+    """Without a policy that denies the rest, every pod of the cluster reaches every other."""
+    inside = plan.place.cloud == "aws" and plan.kind is not Kind.BOX and "workloads" in plan.layers
+    if inside and not [*manifests(plan, "NetworkPolicy")]:
+        yield Broken(At() / "manifests", "leave blueprint.safety.network_policies out")
+
+
+@rule("V-113", Level.WARNING, "https://www.pulumi.com/docs/iac/concepts/resources/options/protect/")
+def data_is_protected(plan: StackPlan) -> Iterator[Broken]:
+    """What holds data, and the cluster, should refuse to be deleted until a teardown."""
+    if not plan.protected:
+        yield Broken(At() / "protected", "leave blueprint.safety.deletion_protection out")
+
+
+@rule("R-35", Level.WARNING)
+def idle_machines_are_told_of(plan: StackPlan) -> Iterator[Broken]:
+    """Accelerators that do nothing cost what they cost when they work; somebody should hear of it."""
+    managed = any(pool.role == "accelerator" and pool.provisioner == "managed" for pool in plan.pools)
+    if plan.guard and managed and plan.guard.idle_minutes is None:
+        yield Broken(At() / "guard" / "idle_minutes", "leave blueprint.safety.idle_alarm out")
+
+
+@rule("R-36", Level.WARNING, "https://docs.aws.amazon.com/sns/latest/dg/sns-email-notifications.html")
+def somebody_is_told(plan: StackPlan) -> Iterator[Broken]:
+    """A budget, an alarm and a reminder are worth as much as the people they reach."""
+    guard = plan.guard
+    if guard and not guard.emails and (guard.budget_usd_per_month is not None or guard.idle_minutes is not None or guard.reminders):
+        yield Broken(At() / "guard" / "emails", "give blueprint.notify an address, or subscribe to the topic")
+
+
+@rule("R-37", Level.WARNING)
+def a_budget_watches(plan: StackPlan) -> Iterator[Broken]:
+    """Without a goal for the cost there is no budget whose alarm says that more is spent than was meant."""
+    if plan.guard and plan.guard.budget_usd_per_month is None:
+        yield Broken(At() / "guard" / "budget_usd_per_month", "give the spec goals.max_cost")
+
+
+@rule("V-112", Level.WARNING)
+def machines_do_not_run_on(plan: StackPlan) -> Iterator[Broken]:
+    """A machine with accelerators that nobody uses should stop by itself, and a stack that only trains should have an end."""
+    if plan.box and not plan.box.idle_stop_minutes:
+        yield Broken(At() / "box" / "idle_stop_minutes", "give minutes", "the box has no idle stop")
+    if not plan.expires_on and plan.kind is not Kind.INFERENCE_FLEET:
+        yield Broken(At() / "expires_on", "give the spec a blueprint.ttl", "the stack has no date to be gone by")
+
+
+def _own_network(plan: StackPlan) -> bool:
+    return plan.place.cloud == "aws" and not plan.network.existing_id
