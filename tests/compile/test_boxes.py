@@ -13,7 +13,7 @@ from rackwright.compile.wants import Kind, StackPlan
 from rackwright.errors import UserError
 from rackwright.problems import Level
 from rackwright.rules import check
-from rackwright.sizing.candidates import CPU
+from rackwright.sizing.offer import CPU
 from rackwright.spec.load import examine
 
 from tests import plans

@@ -16,7 +16,7 @@ from rackwright.compile.training import training_plan
 from rackwright.compile.wants import Kind, StackPlan, VersionPins
 from rackwright.errors import UserError
 from rackwright.problems import At, Problem
-from rackwright.sizing.candidates import CPU
+from rackwright.sizing.offer import CPU
 from rackwright.sizing.plan import Fit, SizingPlan
 from rackwright.spec.spec import Spec
 

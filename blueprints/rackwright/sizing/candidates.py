@@ -1,81 +1,20 @@
 """Every machine of the catalog in every place and capacity mode the spec looks at, each with what already speaks against it."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, date, datetime
-from functools import cached_property
-from typing import Any
 
 from rackwright.catalog import query
 from rackwright.catalog.read import Catalog
-from rackwright.catalog.rows import Accelerator, CapacityMode, Fabric, Machine, Offering, TpuSlice
-from rackwright.sizing import cpu
+from rackwright.catalog.rows import CapacityMode, Machine, Offering
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.ended import ENDED, refuse_ended, utc
-from rackwright.sizing.measures import Limit, Parallelism, Rejection
-from rackwright.sizing.plan import Candidate
-from rackwright.spec.infra import CapacityEntry, Place, UseBlock, UseReservation, held
+from rackwright.sizing.measures import Limit, Rejection
+from rackwright.sizing.offer import Offer
+from rackwright.sizing.standing import against_the_pin, fallback, machines_named, standing
+from rackwright.spec.infra import CapacityEntry, Place, UseBlock, UseReservation
 from rackwright.spec.residency import matches, stays_in
 from rackwright.spec.spec import Spec
-
-SUPPORTED = {"gpu": ("NVIDIA",), "tpu": ("Google",), "neuron": ("AWS",)}
-"""Machine kinds, and vendors of their accelerators, that this release has engines and blueprints for."""
-CPU = "CPU"
-"""What a candidate says in place of an accelerator."""
-SERVES_ONLY = ("inf1", "inf2")
-"""Neuron families that no trainer is documented for (Neuron documentation 2.31, torch-neuronx training: Trn1, Trn2)."""
-
-
-@dataclass(frozen=True)
-class Offer:
-    """One machine in one place, bought in one way; nodes come later. rank: of the place, then of the capacity entry.
-
-    accelerator None: the catalog names none. window_s: seconds a block or a mode gives at most; prepaid_s: seconds paid whatever is used.
-    """
-
-    machine: Machine
-    accelerator: Accelerator | None
-    offering: Offering
-    place: int
-    rank: tuple[int, int]
-    slice: TpuSlice | None = None
-    slices: int = 0
-    capacity_id: str = ""
-    nodes: int | None = None
-    window_s: float | None = None
-    prepaid_s: float | None = None
-    pinned: bool = False
-    discount: float = 0.0
-    rejections: tuple[Rejection, ...] = ()
-
-    @property
-    def price_usd_per_hour(self) -> float | None:
-        listed = self.offering.price_usd_per_hour
-        return None if listed is None else listed * (1 - self.discount)
-
-    def candidate(self, nodes: int, parallelism: Parallelism, precision: str, replicas: tuple[int, int] = (1, 1)) -> Candidate:
-        """Made by the thousand: what the offer says is filled in once, the rest on a copy."""
-        made = object.__new__(Candidate)
-        told = {"nodes": nodes, "parallelism": parallelism, "precision": precision, "replicas": replicas[0], "max_replicas": replicas[1]}
-        made.__dict__.update(self._said, **told)
-        return made
-
-    @property
-    def _device(self) -> str:
-        """A machine without accelerators counts as one device, its processors."""
-        return self.accelerator.name if self.accelerator else CPU if self.machine.kind == "cpu" else "none"
-
-    @cached_property
-    def _said(self) -> dict[str, Any]:
-        o = self.offering
-        blank = Candidate(
-            cloud=o.cloud, machine=self.machine.name, accelerator=self._device,
-            accelerators_per_node=self.machine.accelerator_count or 1, nodes=0, region=o.region, zones=o.zones, capacity=str(o.capacity),
-            fabric=str(self.machine.fabric), parallelism=Parallelism(), price_usd_per_hour=self.price_usd_per_hour,
-            price_as_of=o.price_as_of, price_source=o.price_source, price_region=o.price_region or "", capacity_id=self.capacity_id,
-            slices=self.slices, topology=self.slice.topology if self.slice else "", place=self.place, pinned=self.pinned,
-        )  # fmt: skip
-        return dict(vars(blank))
 
 
 def offers(spec: Spec, catalog: Catalog, a: Assumptions, today: date) -> Iterator[Offer]:
@@ -93,8 +32,8 @@ def offers(spec: Spec, catalog: Catalog, a: Assumptions, today: date) -> Iterato
             rank = (index if spec.infra.ordered else 0, position)
             for found in _entry(entry, place, spec, catalog, today, a):
                 offer = replace(found, place=index, rank=rank, discount=_discount(spec, found.offering))
-                refused = (*offer.rejections, *_standing(offer, spec, place), *_fallback(offer, place), *_pin(offer, place))
-                yield replace(offer, rejections=refused, pinned=place.pin is not None and not _pin(offer, place))
+                refused = (*offer.rejections, *standing(offer, spec, place), *fallback(offer, place), *against_the_pin(offer, place))
+                yield replace(offer, rejections=refused, pinned=place.pin is not None and not against_the_pin(offer, place))
 
 
 def _owned(index: int, place: Place, spec: Spec, catalog: Catalog) -> Iterator[Offer]:
@@ -103,7 +42,7 @@ def _owned(index: int, place: Place, spec: Spec, catalog: Catalog) -> Iterator[O
     if machine is not None:
         for offer in _shapes(query.offer(catalog, machine, "", CapacityMode.ON_DEMAND), catalog):
             offer = replace(offer, place=index, rank=(index if spec.infra.ordered else 0, 0), pinned=True)
-            yield replace(offer, rejections=(*offer.rejections, *_standing(offer, spec, place)))
+            yield replace(offer, rejections=(*offer.rejections, *standing(offer, spec, place)))
 
 
 def _discount(spec: Spec, offering: Offering) -> float:
@@ -124,7 +63,7 @@ def _mode(mode: CapacityMode, place: Place, spec: Spec, catalog: Catalog) -> Ite
     asked = (place.cloud, mode, "longest_run_s", "")
     longest = next((r.value for r in catalog.capacity_rules if (r.cloud, r.capacity, r.rule, r.family) == asked), None)
     by_machine: dict[str, list[Offering]] = {}
-    named = _named(place)
+    named = machines_named(place)
     for offering in query.offerings(catalog, place.cloud, place.regions, (mode,)):
         by_machine.setdefault(offering.machine.name, []).append(offering)
     for machine in catalog.machines:
@@ -229,116 +168,3 @@ def _reservation(entry: UseReservation, place: Place, spec: Spec, catalog: Catal
         offering = query.offer(catalog, machine, region, CapacityMode.RESERVATION, zones)
         for offer in _shapes(offering, catalog, capacity_id=name):
             yield replace(offer, nodes=offer.nodes if offer.slice else said.count)
-
-
-def _fallback(offer: Offer, place: Place) -> Iterator[Rejection]:
-    """Pools of a fallback are alike and share a zone: what one entry names binds the others."""
-    things = [thing for thing in map(held, place.capacity.fallback) if thing]
-    machine = next((thing.instance for thing in things if thing.instance), offer.machine.name)
-    zone = next((thing.zone for thing in things if thing.zone), offer.offering.region)
-    if offer.machine.name != machine:
-        yield Rejection(Limit.CAPACITY, None, None, words=f"the fallback is for {machine}", remedy="capacity: ordered")
-    if not zone.startswith(offer.offering.region):
-        yield Rejection(Limit.CAPACITY, None, None, words=f"the fallback is in {zone}", remedy="capacity: ordered")
-
-
-def _standing(offer: Offer, spec: Spec, place: Place) -> Iterator[Rejection]:
-    """What no search changes: the organisation's regions, residency, zones, and whether this release knows the accelerator at all."""
-    region, machine = offer.offering.region, offer.machine
-    if region and not matches(region, spec.limits.regions):
-        yield Rejection(Limit.ORGANISATION, None, None, words=f"limits.regions allows {', '.join(spec.limits.regions)}")
-    if not stays_in(machine.cloud, region, spec.limits.residency):
-        yield Rejection(Limit.RESIDENCY, None, None, words=f"{region} is outside {spec.limits.residency}")
-    zones = offer.offering.zones
-    if place.zones and zones and zones[0].startswith(region) and not set(zones) & set(place.zones):
-        yield Rejection(Limit.CAPACITY, None, None, words=f"not in {', '.join(place.zones)}", remedy=f"zones: [{', '.join(zones[:3])}]")
-    yield from _blueprint(offer, spec)
-    yield from _over_quota(offer, place)
-    if machine.kind == "neuron":
-        yield from _neuron(offer, spec, place)
-
-
-def _over_quota(offer: Offer, place: Place) -> Iterator[Rejection]:
-    """One machine already takes more than the account is granted; how many are taken is checked on the plan (V-115)."""
-    granted = place.quotas.get(offer.offering.region, {}) if isinstance(place.quotas, dict) else {}
-    machine, mode = offer.machine, offer.offering.capacity
-    code = {CapacityMode.SPOT: machine.quota_spot, CapacityMode.CAPACITY_BLOCK: machine.quota_capacity_block}.get(
-        mode, machine.quota_on_demand
-    )
-    least = (offer.nodes or 1) * (machine.vcpus or 0)
-    if code in granted and granted[code] < least:
-        yield Rejection(Limit.QUOTA, least, granted[code], "vCPU", remedy=f"ask for {least - granted[code]:g} more of {code}")
-
-
-def _neuron(offer: Offer, spec: Spec, place: Place) -> Iterator[Rejection]:
-    """Programs are compiled for these chips by their own SDK, and no run on them has calibrated the estimate: never chosen silently."""
-    machine = offer.machine
-    if machine.name not in _named(place):
-        words = "runs what the Neuron SDK compiled, which nobody asked for"
-        yield Rejection(Limit.BLUEPRINT, None, None, words=words, remedy=f"pin: {{instance: {machine.name}}}")
-    if spec.is_training and machine.family in SERVES_ONLY:
-        words = f"no trainer is documented for {offer.accelerator.name if offer.accelerator else machine.family}"
-        yield Rejection(Limit.BLUEPRINT, None, None, words=words, remedy="pin: {instance: trn1.32xlarge}")
-
-
-def _named(place: Place) -> set[str]:
-    """Machines the place asks for by name: pinned, or bought already."""
-    entries = (*place.capacity.ordered, *place.capacity.fallback)
-    blocks = {e.capacity_block.instance for e in entries if isinstance(e, UseBlock)}
-    reserved = {e.reservation.instance for e in entries if isinstance(e, UseReservation) and e.reservation.instance}
-    return blocks | reserved | ({place.pin.instance} if place.pin else set())
-
-
-def _blueprint(offer: Offer, spec: Spec) -> Iterator[Rejection]:
-    machine, accelerator = offer.machine, offer.accelerator
-    if machine.kind == "cpu" and machine.cloud == "aws":
-        yield from _processors(offer, spec)
-        return
-    if accelerator is None or accelerator.vendor not in SUPPORTED.get(machine.kind, ()):
-        yield Rejection(Limit.BLUEPRINT, None, None, words="no blueprint for this accelerator in this release")
-        return
-    tpu, serves, kind = machine.kind == "tpu", not spec.is_training, spec.blueprint.kind
-    if tpu and serves:
-        yield Rejection(Limit.BLUEPRINT, None, None, words="serving on TPU is not in this release")
-    elif (kind == "tpu-pod") != tpu and kind != "auto":
-        runs_on = "TPU" if kind == "tpu-pod" else "GPU"
-        yield Rejection(Limit.BLUEPRINT, None, None, words=f"blueprint {kind} runs on {runs_on}", remedy="blueprint.kind: auto")
-    if machine.accelerator_fraction < 1:
-        yield Rejection(Limit.DATA, None, None, words="a share of a device: what it computes is not published")
-    missing = [name for name, value in _needed(machine, accelerator).items() if not value]
-    if missing:
-        yield Rejection(Limit.DATA, None, None, words=f"{', '.join(missing)} not published")
-
-
-def _processors(offer: Offer, spec: Spec) -> Iterator[Rejection]:
-    """Machines without accelerators, looked at only where they are named: one box, of a family whose processor is known."""
-    if spec.blueprint.kind not in ("auto", "box"):
-        words = f"blueprint {spec.blueprint.kind} runs on accelerators"
-        yield Rejection(Limit.BLUEPRINT, None, None, words=words, remedy="blueprint.kind: box")
-    if offer.machine.family not in cpu.CORES:
-        words = f"what a vCPU of {offer.machine.family} computes is not published"
-        yield Rejection(Limit.DATA, None, None, words=words, remedy=f"pin: {{instance: m7i.4xlarge}}, or one of {', '.join(cpu.CORES)}")
-
-
-def _needed(machine: Machine, accelerator: Accelerator) -> dict[str, float | None]:
-    return {
-        "FLOP/s": accelerator.bf16_flops or accelerator.fp16_flops,
-        "memory bandwidth": accelerator.memory_bandwidth_bytes_per_s,
-        "memory": machine.accelerator_memory_bytes or accelerator.memory_bytes,
-    }
-
-
-def _pin(offer: Offer, place: Place) -> tuple[Rejection, ...]:
-    pin = place.pin
-    if pin is None:
-        return ()
-    topology = offer.slice.topology if offer.slice else None
-    if offer.machine.name == pin.instance and pin.topology in (None, topology):
-        return ()
-    wanted = " ".join(filter(None, (pin.instance, pin.topology)))
-    return (Rejection(Limit.PIN, None, None, words=f"the place is pinned to {wanted}", remedy="drop the pin"),)
-
-
-def needs_fabric(offer: Offer) -> bool:
-    """Whether several of these machines have no documented way to work on one job."""
-    return offer.machine.fabric is Fabric.NONE

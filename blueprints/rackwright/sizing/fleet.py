@@ -8,9 +8,10 @@ from functools import cached_property, lru_cache
 from rackwright.catalog.read import Catalog
 from rackwright.errors import Bug
 from rackwright.sizing.assumptions import Assumptions
-from rackwright.sizing.candidates import Offer, needs_fabric, offers
+from rackwright.sizing.candidates import offers
 from rackwright.sizing.hardware import target
 from rackwright.sizing.measures import Limit
+from rackwright.sizing.offer import Offer, needs_fabric
 from rackwright.sizing.target import Machines, Target
 from rackwright.spec.spec import Spec
 

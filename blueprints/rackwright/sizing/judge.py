@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from rackwright.catalog.rows import CapacityMode, Fabric
 from rackwright.sizing import storage
 from rackwright.sizing.assumptions import Assumptions
-from rackwright.sizing.candidates import Offer
 from rackwright.sizing.measures import Goodput, Interval, Limit, Memory, Rejection
+from rackwright.sizing.offer import Offer
 from rackwright.sizing.outcome import Outcome, at_p80, interval
 from rackwright.sizing.plan import Fit, Rejected
 from rackwright.sizing.rank import why

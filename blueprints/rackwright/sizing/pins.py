@@ -5,11 +5,11 @@ from datetime import date
 
 from rackwright.catalog.read import Catalog
 from rackwright.sizing.assumptions import Assumptions
-from rackwright.sizing.candidates import Offer
 from rackwright.sizing.demand import Demand, read_demand
 from rackwright.sizing.fleet import fleet
 from rackwright.sizing.job import ServingJob
 from rackwright.sizing.judge import Goals, judge
+from rackwright.sizing.offer import Offer
 from rackwright.sizing.plan import Candidate, Fit
 from rackwright.sizing.rank import identity
 from rackwright.sizing.scaling import against, answer

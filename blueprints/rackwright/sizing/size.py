@@ -10,13 +10,13 @@ from rackwright.catalog.read import Catalog
 from rackwright.estimator.coefficients import calibration
 from rackwright.sizing import cpu, processors, storage
 from rackwright.sizing.assumptions import DEFAULT, Assumptions
-from rackwright.sizing.candidates import Offer
 from rackwright.sizing.demand import Demand, read_demand
 from rackwright.sizing.fleet import UNASKABLE, fleet, pinned_nodes
 from rackwright.sizing.job import ServingJob, TrainingJob
 from rackwright.sizing.judge import Goals, judge
 from rackwright.sizing.measures import Limit, Rejection
 from rackwright.sizing.needs import with_machine
+from rackwright.sizing.offer import Offer
 from rackwright.sizing.outcome import Outcome
 from rackwright.sizing.pins import cost_of_pins
 from rackwright.sizing.plan import Assumption, Fit, Rejected, SizingPlan, StorageNeed, WorkloadFacts
