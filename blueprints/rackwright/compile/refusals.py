@@ -1,11 +1,13 @@
 """Ids of what the compiler refuses, each in one sentence; where it is said there is also what to do instead. A test holds the list."""
 
 REFUSALS = {
+    "C-block": "a box before the hours of its capacity block",
     "C-bucket-cloud": "data lies in another cloud's object store",
     "C-cidr": "addresses that AWS cannot make a network of, or that an existing one has already",
     "C-cluster": "a box is put into a cluster",
     "C-devices": "dynamic resource allocation is asked for on a machine without EFA",
     "C-engine": "a model server this release does not run",
+    "C-fallback": "several ways to buy the one machine of a box",
     "C-image": "no machine image with drivers for the accelerator is known",
     "C-interfaces": "a layout of network interfaces that is not published for the machine",
     "C-machine": "the machine is not what the blueprint is made of, or is not sold by itself",
@@ -13,6 +15,7 @@ REFUSALS = {
     "C-no-path": "the blueprint is not built on that cloud",
     "C-node-setup": "a box is set up as a node",
     "C-nodes": "a box of more than one machine",
+    "C-pools": "pools beside a box",
     "C-provisioner": "nobody makes such machines for that blueprint",
     "C-roles": "a role is named that nothing would take",
     "C-ssh": "SSH to nodes of a cluster",

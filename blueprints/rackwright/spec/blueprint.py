@@ -111,7 +111,7 @@ class ExtraPool(Part):
     """A pool beside the one that sizing chose."""
 
     name: Name
-    """Its name."""
+    """Its name, and that of its queue."""
     instance: Id
     """Instance type."""
     nodes: PositiveInt

@@ -279,39 +279,3 @@ def test_long_names_leave_room_for_what_makes_them_unique():
     prefix = record(program).one(NODE_GROUP).inputs["nodeGroupNamePrefix"]
     assert len(prefix) == 37
     assert "nodeGroupNamePrefix" not in nodes(gpu())
-
-
-def test_v35_a_target_comes_without_a_preference():
-    """EC2 takes a preference beside a target only as capacity-reservations-only; the target alone says as much."""
-    for want in (CapacityWant("reservation", "cr-1"), CapacityWant("reservation", group_arn="arn:aws:resource-groups:x"), BLOCK):
-        specification = template(gpu(capacity=want, nodes_min=0))["capacityReservationSpecification"]
-        assert specification.keys() == {"capacityReservationTarget"}
-        assert len(specification["capacityReservationTarget"]) == 1
-
-
-def test_v36_the_type_is_in_the_template_and_nowhere_else_however_machines_are_bought():
-    for want in (CapacityWant("on-demand"), CapacityWant("spot"), CapacityWant("reservation", "cr-1"), BLOCK):
-        graph = graph_of(gpu(capacity=want, nodes_min=0))
-        assert graph.one(TEMPLATE).inputs["instanceType"] == "p5.48xlarge"
-        assert "instanceTypes" not in graph.one(NODE_GROUP).inputs
-
-
-def test_v32_spot_machines_in_a_placement_group_end_and_do_not_sleep():
-    """A node group terminates them: a template with an interruption behaviour of its own is refused, so there is none."""
-    graph = graph_of(gpu(capacity=CapacityWant("spot")))
-    assert graph.by_type(PLACEMENT)
-    assert "instanceMarketOptions" not in graph.one(TEMPLATE).inputs
-
-
-def test_a_block_that_has_ended_schedules_nothing_and_is_empty():
-    ended = replace(BLOCK, drains_at="")
-    graph = graph_of(gpu(capacity=ended, nodes_min=0, nodes_start=0))
-    assert not graph.by_type(SCHEDULE)
-    assert graph.one(NODE_GROUP).inputs["scalingConfig"] == {"minSize": 0, "maxSize": 4, "desiredSize": 0}
-
-
-def test_a_node_group_of_a_block_is_upgraded_while_it_is_empty_and_keeps_its_size():
-    """AWS wants desired 0 before an update of a block's node group: before the start it is, and an update never sets another size."""
-    node_group = graph_of(gpu(capacity=BLOCK, nodes_min=0, nodes_start=0)).one(NODE_GROUP)
-    assert node_group.inputs["scalingConfig"]["desiredSize"] == 0
-    assert node_group.options["ignoreChanges"] == ["scalingConfig.desiredSize"]
