@@ -84,6 +84,14 @@ def a_budget_watches(plan: StackPlan) -> Iterator[Broken]:
         yield Broken(At() / "guard" / "budget_usd_per_month", "give the spec goals.max_cost")
 
 
+@rule("R-38", Level.WARNING, "https://docs.aws.amazon.com/sns/latest/dg/sns-key-management.html")
+def alarms_may_use_the_key(plan: StackPlan) -> Iterator[Broken]:
+    """A topic is encrypted, and whoever may not use its key tells nobody, without an error."""
+    if plan.guard and plan.key.existing_arn:
+        fix = "let budgets.amazonaws.com and cloudwatch.amazonaws.com use it, then acknowledge this"
+        yield Broken(At() / "key" / "existing_arn", fix, "the policy of a key that exists is not seen here")
+
+
 @rule("V-112", Level.WARNING)
 def machines_do_not_run_on(plan: StackPlan) -> Iterator[Broken]:
     """A machine with accelerators that nobody uses should stop by itself, and a stack that only trains should have an end."""
