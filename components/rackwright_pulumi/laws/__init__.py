@@ -3,8 +3,8 @@
 Rules look at a plan of ours; laws look at resources, whoever declared them, and need no cloud.
 """
 
-from rackwright_pulumi.laws import cluster, groups, interfaces, storage, templates, texts
+from rackwright_pulumi.laws import cluster, groups, interfaces, sizes, storage, templates, texts
 from rackwright_pulumi.laws.registry import LAWS, Law, broken
 
-AREAS = (cluster, groups, interfaces, storage, templates, texts)
+AREAS = (cluster, groups, interfaces, sizes, storage, templates, texts)
 __all__ = ["LAWS", "Law", "broken"]

@@ -188,9 +188,9 @@ def metadata_wants_a_token(view: View) -> Iterator[Fault]:
 
 
 @law("V-41", Level.ERROR, "https://docs.aws.amazon.com/ebs/latest/userguide/ebs-encryption.html")
-def disks_are_encrypted(view: View) -> Iterator[Fault]:
+def every_disk_is_encrypted(view: View) -> Iterator[Fault]:
     """Every disk a program asks for is encrypted, and a gp3 disk has four IOPS for every MiB/s."""
-    for node, path, disk in _disks(view):
+    for node, path, disk in disks(view):
         if not yes(disk.get("encrypted")):
             yield Fault(node, (*path, "encrypted"), "set it to true")
         iops, throughput = disk.get("iops") or FREE_IOPS, disk.get("throughput") or 0
@@ -201,7 +201,8 @@ def disks_are_encrypted(view: View) -> Iterator[Fault]:
             yield Fault(template, ("blockDeviceMappings",), "describe the root disk", "it says nothing of the root disk")
 
 
-def _disks(view: View) -> Iterator[tuple[Node, tuple[str | int, ...], Mapping[str, Any]]]:
+def disks(view: View) -> Iterator[tuple[Node, tuple[str | int, ...], Mapping[str, Any]]]:
+    """Every disk of a template or a machine, and every volume, with its place in the inputs."""
     for node in view.of(TEMPLATE):
         for index, mapping in enumerate(view.inputs(node).get("blockDeviceMappings") or ()):
             if mapping.get("ebs"):
