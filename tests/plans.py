@@ -176,7 +176,9 @@ def with_secret(given: Spec, plan: SizingPlan, chosen: Fit):
 
 
 def _units(data: dict) -> dict:
-    """Parsed seconds written with their unit again."""
+    """Parsed seconds and money written with their unit again."""
+    if "max_cost" in data.get("goals", {}):
+        data["goals"]["max_cost"] = f"{data['goals']['max_cost']:.0f} USD"
     if "ttl" in data.get("blueprint", {}):
         data["blueprint"]["ttl"] = f"{data['blueprint']['ttl']:.0f} s"
     return data

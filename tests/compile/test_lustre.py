@@ -70,6 +70,16 @@ def test_l1_checkpoints_are_written_back_to_a_bucket_of_ours_and_never_to_one_th
     assert plans.training_plan().lustre.exports == ()
 
 
+def test_backups_are_billed_by_use_where_there_are_any():
+    """FSx makes none of a file system that is linked to a bucket."""
+    spec, _, fit = plans.training_case()
+    linked = plans.training_plan()
+    alone = plans.replace(linked, lustre=plans.replace(linked.lustre, imports=()))
+    backups = [[line for line in bill(plan, fit, spec, Catalog.default()).lines if "backups" in line.what] for plan in (linked, alone)]
+    assert backups[0] == []
+    assert (backups[1][0].quantity, backups[1][0].unit_price_usd) == (None, 0.05)
+
+
 class TestTiers:
     def test_servers_follow_the_run_and_the_cache_its_dataset(self):
         want = described((4e12, 9e9), tiering="intelligent").lustre

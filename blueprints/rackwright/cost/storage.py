@@ -36,6 +36,8 @@ def _ssd(want: LustreWant, place: PlaceWant, catalog: Catalog, hours: float) -> 
     name = f"fsx-lustre-persistent2-{want.throughput_mb_s_per_tib}{'-efa' if want.rdma else ''}"
     what = f"Lustre file system, {want.throughput_mb_s_per_tib} MB/s per TiB"
     yield monthly(what, want.capacity_gib, "GiB", volume_price(catalog, name, place), hours)
+    if want.backup_days and not (want.imports or want.exports):
+        yield by_use("backups of the file system", "GiB", fee_price(catalog, "fsx-lustre-backup", place, "GiB-month"))
 
 
 def _tiered(want: LustreWant, place: PlaceWant, catalog: Catalog, hours: float) -> Iterator[Line]:
