@@ -33,7 +33,7 @@ class AwsBoxArgs(TypedDict):
     profile_name: Input[str]
     kms_key_arn: Input[str]
     tags: Mapping[str, str]
-    teardown: bool
+    teardown: NotRequired[bool]
     image_id: NotRequired[Input[str] | None]
 
 
@@ -88,7 +88,7 @@ def _data_volume(kin: Kin, want: DiskWant, zone: str, args: AwsBoxArgs, machine:
         encrypted=True,
         kms_key_id=args["kms_key_arn"],
         tags=kin.tagged("data"),
-        opts=kin.opts(protect=not args["teardown"], retain_on_delete=not args["teardown"]),
+        opts=kin.opts(protect=not args.get("teardown"), retain_on_delete=not args.get("teardown")),
     )
     VolumeAttachment(
         kin.name("data"),

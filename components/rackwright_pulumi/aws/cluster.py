@@ -42,7 +42,7 @@ class AwsClusterArgs(TypedDict):
     subnet_ids: Sequence[Input[str]]
     kms_key_arn: Input[str]
     tags: Mapping[str, str]
-    teardown: bool
+    teardown: NotRequired[bool]
     admin_arns: NotRequired[Sequence[Input[str]]]
     boundary_arn: NotRequired[str | None]
     builder_arn: NotRequired[str]
@@ -121,7 +121,7 @@ def _control_plane(kin: Kin, want: ClusterWant, args: AwsClusterArgs, role: Acti
         role_arn=role.arn,
         version=want.version,
         bootstrap_self_managed_addons=False,
-        deletion_protection=not args["teardown"],
+        deletion_protection=not args.get("teardown"),
         access_config=ClusterAccessConfigArgs(authentication_mode="API", bootstrap_cluster_creator_admin_permissions=nobody),
         vpc_config=_endpoints(want, args["subnet_ids"]),
         encryption_config=secrets,
@@ -129,7 +129,7 @@ def _control_plane(kin: Kin, want: ClusterWant, args: AwsClusterArgs, role: Acti
         upgrade_policy=ClusterUpgradePolicyArgs(support_type="STANDARD"),
         tags=kin.tagged("eks"),
         opts=kin.opts(
-            protect=not args["teardown"],
+            protect=not args.get("teardown"),
             delete_before_replace=True,
             depends_on=[logs, *role.rights],
             ignore_changes=["accessConfig.bootstrapClusterCreatorAdminPermissions"],

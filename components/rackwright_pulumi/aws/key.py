@@ -1,7 +1,7 @@
 """The stack's own encryption key."""
 
 from collections.abc import Mapping, Sequence
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 import pulumi
 from pulumi import Input, Output, ResourceOptions
@@ -34,7 +34,7 @@ class AwsKeyArgs(TypedDict):
     account: Input[str]
     region: str
     tags: Mapping[str, str]
-    teardown: bool
+    teardown: NotRequired[bool]
 
 
 class AwsKey(pulumi.ComponentResource):
@@ -64,7 +64,7 @@ def _key(kin: Kin, want: KeyWant, args: AwsKeyArgs) -> Key:
         deletion_window_in_days=want.deletion_window_days,
         policy=document(*_statements(want, args["account"], args["region"])),
         tags=kin.tagged("key"),
-        opts=kin.opts(protect=not args["teardown"], retain_on_delete=not args["teardown"]),
+        opts=kin.opts(protect=not args.get("teardown"), retain_on_delete=not args.get("teardown")),
     )
     Alias(kin.name("alias"), name=f"alias/{kin.stem}", target_key_id=key.key_id, opts=kin.opts(delete_before_replace=True))
     return key

@@ -24,7 +24,7 @@ class AwsNetworkArgs(TypedDict):
     region: str
     kms_key_arn: Input[str]
     tags: Mapping[str, str]
-    teardown: bool
+    teardown: NotRequired[bool]
     boundary_arn: NotRequired[str | None]
     vpc_id: NotRequired[Input[str]]
     subnet_ids: NotRequired[Sequence[Input[str]]]
@@ -52,7 +52,7 @@ class AwsNetwork(Subnetted, pulumi.ComponentResource):
         self.register_outputs({"vpcId": self.vpc_id, "subnetIds": self.subnet_ids, "fabricGroupId": self.fabric_group_id})
 
     def _create(self, want: NetworkWant, kin: Kin, args: AwsNetworkArgs) -> tuple[Output[str], Subnets]:
-        vpc, subnets, private_table = build_vpc(kin, want, not args["teardown"])
+        vpc, subnets, private_table = build_vpc(kin, want, not args.get("teardown"))
         private_endpoints(kin, want, args["region"], vpc.id, private_table.id, subnets)
         if want.flow_logs:
             flow_logs(kin, vpc.id, args["kms_key_arn"])

@@ -49,13 +49,13 @@ WAIT = CustomTimeouts(create="40m", update="60m", delete="40m")
 class AwsPoolArgs(TypedDict):
     """pool: PoolWant. subnet_ids: one for accelerators. release_version: of the image, else the newest at creation.
 
-    cluster_version: None: the version that the cluster has when the pool is made. cluster_endpoint, cluster_certificate (base64) and
+    cluster_version: left out: the version that the cluster has when the pool is made. cluster_endpoint, cluster_certificate (base64) and
     service_cidr: what machines on an image of one's own are told.
     """
 
     pool: PartInput
     cluster_name: Input[str]
-    cluster_version: str | None
+    cluster_version: NotRequired[str | None]
     cluster_group_id: Input[str]
     node_role_arn: Input[str]
     subnet_ids: Sequence[Input[str]]
@@ -113,7 +113,7 @@ def _node_group(kin: Kin, want: PoolWant, args: AwsPoolArgs, template: LaunchTem
     return NodeGroup(
         kin.name("nodes"),
         cluster_name=args["cluster_name"],
-        version=None if own else args["cluster_version"],
+        version=None if own else args.get("cluster_version"),
         ami_type=None if own else AMI_TYPES[want.image, want.cpu_arch],
         release_version=None if own else args.get("release_version"),
         capacity_type=CAPACITY_TYPES[want.capacity.mode],

@@ -23,7 +23,7 @@ class AwsStorageArgs(TypedDict):
     buckets: PartInput
     kms_key_arn: Input[str]
     tags: Mapping[str, str]
-    teardown: bool
+    teardown: NotRequired[bool]
     delete_data: NotRequired[bool]
     lustre: NotRequired[PartInput | None]
     vpc_id: NotRequired[Input[str]]
@@ -42,7 +42,7 @@ class AwsStorage(pulumi.ComponentResource):
         super().__init__("rackwright:index:AwsStorage", name, None, opts)
         kin = Kin(self, name, args["tags"])
         wants = part(tuple[BucketWant, ...], args["buckets"])
-        protect, delete_data = not args["teardown"], args.get("delete_data", args["teardown"])
+        protect, delete_data = not args.get("teardown"), args.get("delete_data", args.get("teardown", False))
         self.buckets: dict[str, Place] = {want.key: bucket(kin, want, args["kms_key_arn"], protect, delete_data) for want in wants}
         self.bucket_names = Output.all(**{key: place.name for key, place in self.buckets.items()})
         want = part(LustreWant, args.get("lustre"))

@@ -3,9 +3,7 @@
 import json
 import re
 from datetime import datetime
-from pathlib import Path
 
-import pytest
 from rackwright.compile.wants import GuardWant
 from rackwright_pulumi.aws.guard import AwsGuard
 from rackwright_pulumi.testing import record
@@ -122,12 +120,3 @@ def test_reminders_publish_by_a_role_that_may_do_nothing_else():
 def test_a_long_name_leaves_room_for_what_makes_it_unique():
     schedule = guard(name="a" * 60).by_type(SCHEDULE)[0]
     assert len(schedule.inputs["namePrefix"]) <= 64 - 26
-
-
-@pytest.mark.parametrize("number", [0, 1])
-def test_the_guides_examples_run(number):
-    guide = Path(__file__).parents[3] / "docs" / "guard.md"
-    example = re.findall(r"```python\n(.*?)```", guide.read_text(encoding="utf-8"), re.DOTALL)[number]
-    assert len(example.splitlines()) <= 20
-    graph = record(lambda: exec(compile(example, guide.name, "exec"), {}))
-    assert not misfits(graph)
