@@ -43,7 +43,7 @@ class Settings:
     def from_config(root: Path) -> "Settings":
         """`rackwright:spec` (default stacks/<stack>.yaml), `rackwright:teardown`, `rackwright:simulated`, `rackwright:today`.
 
-        `rackwright:layers` ("operators,workloads", or a list) and `rackwright:below` ("organization/project/stack") for a stack of some layers.
+        `rackwright:layers` ("operators,workloads", or a list) and `rackwright:below` ("organization/project/stack"): only some layers.
         Raises pulumi.RunError on a value that cannot be read.
         """
         config = pulumi.Config("rackwright")

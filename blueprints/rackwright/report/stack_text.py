@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from rackwright.compile.wants import CapacityWant, GuardWant, LustreWant, PoolWant, StackPlan
+from rackwright.compile.wants import LAYERS, CapacityWant, ClusterWant, GuardWant, LustreWant, PoolWant, StackPlan
 from rackwright.report.tables import say, table, title
 from rackwright.report.words import plural, usd
 
@@ -26,12 +26,16 @@ def show_stack(out: Console, plan: StackPlan) -> None:
 
 
 def _wanted(plan: StackPlan) -> Iterator[tuple[str, str]]:
-    subnets = ", ".join(f"{s.name} {s.cidr} {s.zone}".strip() for s in plan.network.subnets)
-    yield "network", plan.network.existing_id or f"{plan.network.cidr}: {subnets}"
+    if plan.layers != LAYERS:
+        yield "layers", ", ".join(plan.layers) + (f" on stack {plan.below}" if plan.below else "")
+    subnets = ", ".join(" ".join(filter(None, (s.name, s.cidr, s.zone))) for s in plan.network.subnets)
+    yield "network", f"{plan.network.existing_id or plan.network.cidr}{': ' if subnets else ''}{subnets}"
+    if plan.key.existing_arn:
+        yield "key", f"{plan.key.existing_arn}, which exists"
     if plan.network.private_endpoints:
         yield "endpoints", ", ".join(plan.network.private_endpoints)
     if plan.cluster:
-        yield "cluster", f"{plan.cluster.name}, Kubernetes {plan.cluster.version}, {_api(plan)}"
+        yield "cluster", _cluster(plan.cluster)
     for pool in plan.pools:
         yield "pool", _pool(pool)
     if plan.box:
@@ -50,7 +54,8 @@ def _wanted(plan: StackPlan) -> Iterator[tuple[str, str]]:
     for addon in plan.addons:
         yield "add-on", f"{addon.name} {addon.version}".strip()
     for release in plan.releases:
-        yield "release", f"{release.namespace}/{release.name} {release.version}"
+        expected = "" if "operators" in plan.layers else ", expected"
+        yield "release", f"{release.namespace}/{release.name} {release.version}{expected}"
     for manifest in plan.manifests:
         yield "object", f"{manifest.body['kind']} {manifest.body['metadata']['name']}"
 
@@ -70,10 +75,12 @@ def _lustre(want: LustreWant) -> str:
     return f"Lustre {want.capacity_gib:,} GiB at {want.throughput_mb_s_per_tib} MB/s per TiB{efa}"
 
 
-def _api(plan: StackPlan) -> str:
-    assert plan.cluster
-    cidrs = ", ".join(plan.cluster.api_cidrs)
-    return f"API open to {cidrs}" if cidrs else "API private" if plan.cluster.private_api else "API open to everyone"
+def _cluster(want: ClusterWant) -> str:
+    if want.existing:
+        return f"{want.existing}, which exists"
+    cidrs = ", ".join(want.api_cidrs)
+    api = f"API open to {cidrs}" if cidrs else "API private" if want.private_api else "API open to everyone"
+    return f"{want.name}, Kubernetes {want.version}, {api}"
 
 
 def _pool(pool: PoolWant) -> str:

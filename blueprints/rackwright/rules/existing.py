@@ -50,8 +50,8 @@ def guests_live_in_the_clusters_network(plan: StackPlan) -> Iterator[Broken]:
 def guests_expect_operators(plan: StackPlan) -> Iterator[Broken]:
     """A cluster that exists keeps its own operators and add-ons, and nothing here installs or checks them."""
     if plan.cluster and plan.cluster.existing and "operators" not in plan.layers:
-        charts = ", ".join(f"{release.name} {release.version}" for release in plan.releases)
-        expected = f"eks-pod-identity-agent and a pod network; {charts}" if charts else "eks-pod-identity-agent and a pod network"
+        addons = ["eks-pod-identity-agent", "a pod network"] + (["aws-fsx-csi-driver"] if plan.lustre else [])
+        expected = ", ".join([*addons, *(f"{release.name} {release.version}" for release in plan.releases)])
         yield Broken(At() / "cluster" / "existing", "see that they are there, then acknowledge R-22", f"expected are {expected}")
 
 

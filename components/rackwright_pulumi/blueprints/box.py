@@ -31,7 +31,7 @@ class BoxArgs(TypedDict):
 
 
 class Box(pulumi.ComponentResource):
-    """A private machine on AWS (GPU, Neuron or processors alone) with its data volume and buckets. Raises Unsupported for any other cloud."""
+    """A private machine on AWS (GPU, Neuron or processors alone), its data volume and buckets. Raises Unsupported for any other cloud."""
 
     instance_id: Output[str] | None
     connect_command: Output[str] | None

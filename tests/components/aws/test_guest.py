@@ -139,12 +139,9 @@ class TestGuest:
         assert identity.namespace in dict(plan.namespaces)
 
     def test_two_of_them_share_a_cluster(self):
-        one, two = guest(), guest()
+        one = guest()
         two = plans.compiled(_renamed(plans.training_case(place=PLACE, blueprint=GUEST), "other"))
-        objects = [
-            {(m.body["kind"], m.body["metadata"].get("namespace"), m.body["metadata"]["name"]) for m in p.manifests} for p in (one, two)
-        ]
-        assert not objects[0] & objects[1]
+        assert not _objects(one) & _objects(two)
         assert not set(dict(one.namespaces)) & set(dict(two.namespaces)) - {r.namespace for r in one.releases}
 
     def test_a_cluster_may_be_named_by_another_stack(self):
@@ -161,6 +158,11 @@ class TestGuest:
 
     def test_in_a_network_of_its_own_it_is_refused(self):
         assert "R-21" in {problem.code for problem in check(guest(PLACE | {"network": {}}))}
+
+
+def _objects(plan) -> set[tuple[str, str, str]]:
+    named = ((want.body["kind"], want.body["metadata"]) for want in plan.manifests)
+    return {(kind, metadata.get("namespace", ""), metadata["name"]) for kind, metadata in named}
 
 
 def _renamed(case, name):

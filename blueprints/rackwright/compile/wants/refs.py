@@ -46,6 +46,9 @@ class FromStack:
     stack: str
     output: str
 
+    def __str__(self) -> str:
+        return f"{self.output} of stack {self.stack}"
+
 
 Existing = str | FromStack
 """An id as it is, or another stack's output; the empty text: nothing exists, one is made."""

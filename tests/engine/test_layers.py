@@ -1,0 +1,36 @@
+"""Layers in stacks of their own, on the real engine's own references between stacks."""
+
+from dataclasses import replace
+
+import pytest
+from rackwright_pulumi.simulator import EngineFailure
+
+from tests import plans
+from tests.engine.aws_stacks import Stack
+
+pytestmark = pytest.mark.slow
+LAYERS = {"base": ("base",), "cluster": ("cluster",), "top": ("operators", "workloads")}
+
+
+def test_three_stacks_stand_on_one_another_and_go_in_reverse(cloud, tmp_path):
+    plan, below, stacks = plans.training_plan(), "", []
+    for name, layers in LAYERS.items():
+        stacks.append(Stack(replace(plan, layers=layers, below=below), cloud, tmp_path, name))
+        stacks[-1].engine.up()
+        below = f"organization/rackwright/{name}"
+    for stack in stacks:
+        stack.engine.up(expect_no_changes=True)
+    base, cluster, top = stacks
+    with pytest.raises(EngineFailure, match=r"DependencyViolation|in use by|protected"):
+        base.teardown()
+    top.teardown()
+    cluster.teardown()
+    base.engine.up()  # what went before it was refused
+    base.engine.destroy()
+    assert cloud.is_empty()
+
+
+def test_a_stack_without_the_one_below_is_told_so(cloud, tmp_path):
+    stack = Stack(replace(plans.training_plan(), layers=("cluster",), below="organization/rackwright/base"), cloud, tmp_path, "cluster")
+    with pytest.raises(EngineFailure, match="unknown stack"):
+        stack.engine.up()
