@@ -23,23 +23,24 @@ CONTROLLED = {"fleet": {INSTANCE, BALANCER, INTERFACE}, "managed-fleet": {BALANC
 
 @dataclass
 class Stack:
-    """One plan, its engine and the cloud it is in."""
+    """One plan, its engine and the cloud it is in. Stacks with the same `work` share a backend and read one another."""
 
     plan: StackPlan
     cloud: SimulatedCloud
     work: Path
+    name: str = "dev"
     engine: Engine = field(init=False)
 
     def __post_init__(self) -> None:
         self.work.mkdir(parents=True, exist_ok=True)
         self.write(self.plan)
         config = {"rackwright:plan": str(self.path), "pulumi:disable-default-providers": '["*"]'}
-        self.engine = Engine(PROGRAM, self.cloud, self.work / "engine", stack="dev", project="rackwright", config=config)
+        self.engine = Engine(PROGRAM, self.cloud, self.work / "engine", stack=self.name, project="rackwright", config=config)
         self.engine.prepare()
 
     @property
     def path(self) -> Path:
-        return self.work / "plan.json"
+        return self.work / f"{self.name}.json"
 
     def write(self, plan: StackPlan) -> None:
         self.plan = plan
@@ -56,7 +57,7 @@ class Stack:
 
     def teardown(self) -> None:
         """As people take a stack down: once with the protections lifted, then away."""
-        self.engine.run("config", "set", "rackwright:teardown", "true")
+        self.engine.run("config", "set", "--stack", self.name, "rackwright:teardown", "true")
         self.engine.up()
         self.engine.destroy()
 

@@ -1,4 +1,4 @@
-"""The product's own program on the real engine: one stack of each cloud through its whole life."""
+"""The product's own program on the real engine: every example through its whole life."""
 
 import time
 from pathlib import Path
@@ -7,12 +7,13 @@ import pytest
 from rackwright_pulumi.simulator import Engine, EngineFailure
 
 ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = sorted(path.stem for path in (ROOT / "stacks").glob("*.yaml") if not path.name.startswith("Pulumi."))
 UP_LIMIT_S = 60.0
 """Three times the 20 s an EKS stack may take on an idle machine of two cores: tests run beside one another."""
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("stack", ["llama-70b-sft", "chat-serve"])
+@pytest.mark.parametrize("stack", EXAMPLES)
 def test_a_stack_is_made_kept_protected_and_taken_down(stack, cloud, tmp_path):
     config = {"rackwright:simulated": "true", "rackwright:today": "2026-11-01", "pulumi:disable-default-providers": '["*"]'}
     engine = Engine(ROOT, cloud, tmp_path / "work", stack=stack, project="rackwright", config=config)
@@ -21,8 +22,10 @@ def test_a_stack_is_made_kept_protected_and_taken_down(stack, cloud, tmp_path):
     made = engine.up()["create"]
     assert time.perf_counter() - start < UP_LIMIT_S
     assert engine.up(expect_no_changes=True) == {"same": made}
+    standing = len(cloud.resources())
     with pytest.raises(EngineFailure, match="protected"):
-        engine.destroy()
+        engine.run("destroy", "--stack", stack, "--yes")
+    assert len(cloud.resources()) == standing
     engine.run("config", "set", "rackwright:teardown", "true")
     engine.up()
     engine.destroy()
