@@ -68,9 +68,9 @@ def test_the_provider_assumes_the_role_and_refuses_every_other_account():
     assert f'"--role-arn", "{ACCOUNT}:role/deployer"' in inside.inputs["kubeconfig"].value
 
 
-@pytest.mark.parametrize("plan", [owner, lambda: plans.box_plan()], ids=["cluster", "box"])
-def test_every_role_that_is_made_has_the_boundary(plan):
-    plan = plan()
+@pytest.mark.parametrize("case", [plans.training_case, plans.box_case, plans.eks_fleet_case, plans.managed_fleet_case])
+def test_every_role_that_is_made_has_the_boundary(case):
+    plan = plans.compiled(case())
     plan = replace(plan, place=replace(plan.place, boundary_arn=f"{ACCOUNT}:policy/boundary"))
     roles = graph_of(plan).by_type("aws:iam/role:Role")
     assert roles

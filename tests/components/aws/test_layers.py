@@ -16,6 +16,14 @@ SPLITS = {
     "training in four": [("base",), ("cluster",), ("operators",), ("workloads",)],
     "training in two": [("base", "cluster"), ("operators", "workloads")],
     "box": [("base",), ("workloads",)],
+    "fleet of Karpenter": [("base",), ("cluster",), ("operators",), ("workloads",)],
+    "fleet of groups": [("base", "cluster"), ("operators", "workloads")],
+}
+CASES = {
+    "training": plans.training_case,
+    "box": plans.box_case,
+    "fleet of Karpenter": plans.eks_fleet_case,
+    "fleet of groups": plans.managed_fleet_case,
 }
 NOT_SPLIT = ("pulumi:providers:", "pulumi:pulumi:StackReference")
 
@@ -44,7 +52,7 @@ def stacked(plan, split) -> list[Graph]:
 
 @pytest.mark.parametrize("case", SPLITS)
 def test_the_layers_together_are_the_one_stack(case):
-    plan = plans.ALL[case.partition(" ")[0]]()
+    plan = plans.compiled(CASES[case.partition(" in ")[0]]())
     parts = [resources(graph) for graph in stacked(plan, SPLITS[case])]
     assert sum(parts, Counter()) == resources(graph_of(plan))
     assert all(parts)
