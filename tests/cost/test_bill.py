@@ -95,6 +95,12 @@ def test_fleet_at_its_largest_is_held_to_the_goal():
     assert found[0].reason.startswith("a month at all 8 machines costs 5,842 USD")
 
 
+def test_a_fleet_on_aws_pays_for_its_load_balancer():
+    line = next(line for line in billed(plans.eks_fleet_case()).lines if line.what == "internal load balancer")
+    assert (line.quantity, line.unit_price_usd) == (1, 0.0225)
+    assert line.total_usd == pytest.approx(16.43, abs=0.01)
+
+
 def test_pools_beside_the_sized_one_are_paid_at_the_size_they_start_with():
     place = plans.AWS | {"capacity": {"fallback": ["on-demand", "spot"]}}
     pools = [
