@@ -28,7 +28,8 @@ def _aws(stack: StackPlan, fit: Fit, catalog: Catalog, hours: float) -> Iterator
         yield hourly("private endpoints to AWS services", count * zones, "endpoints x zones", price, hours)
     if stack.kind is Kind.INFERENCE_FLEET:
         yield hourly("internal load balancer", 1, "load balancer", fee_price(catalog, "network-load-balancer", stack.place, "hour"), hours)
-        yield by_use("traffic through it", "LCU-hour", fee_price(catalog, "network-load-balancer-lcu", stack.place, "LCU-hour"))
+        unit = fee_price(catalog, "network-load-balancer-lcu", stack.place, "LCU-hour")
+        yield by_use("traffic through the load balancer", "LCU-hour", unit)
     yield by_use("logs", "GiB", fee_price(catalog, "logs-ingest", stack.place, "GiB"))
 
 
