@@ -70,7 +70,9 @@ def _key(draft: Draft, key: KeyWant) -> KeyWant:
 
 
 def _identity(draft: Draft, want: IdentityWant) -> IdentityWant:
-    return replace(want, existing_arn=existing((draft.place.roles or NO_ROLES).workload))
+    """A role of one's own is the workload's; operators have theirs."""
+    workloads = want.namespace in ("", draft.namespace)
+    return replace(want, existing_arn=existing((draft.place.roles or NO_ROLES).workload)) if workloads else want
 
 
 def _cluster(draft: Draft, want: ClusterWant) -> ClusterWant:

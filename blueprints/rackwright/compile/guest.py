@@ -1,5 +1,6 @@
 """A stack in a cluster that exists: it makes nothing of the cluster's own, and its names and labels are no other stack's there."""
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -46,7 +47,8 @@ def _pool(pool: PoolWant, stack: str) -> PoolWant:
 
 
 def _renamed(manifests: tuple[ManifestWant, ...], stack: str, spaces: dict[str, str]) -> tuple[ManifestWant, ...]:
-    """Objects without a namespace, and namespaces, take the stack's name before their own, wherever they are named."""
+    """Objects without a namespace, and namespaces, take the stack's name before their own, wherever they are named, queries included."""
+    within = [(re.compile(rf"(?<![-\w]){re.escape(old)}(?![-\w])"), new) for old, new in spaces.items()]
     wide = {want.body["metadata"]["name"] for want in manifests if want.body["kind"] in CLUSTER_WIDE}
 
     def name(old: Any) -> Any:
@@ -59,7 +61,11 @@ def _renamed(manifests: tuple[ManifestWant, ...], stack: str, spaces: dict[str, 
             return [walk(item, key) for item in value]
         if key == ROLE_LABEL and value == "accelerator":
             return role_of(stack)
-        return name(value) if key in REFERENCES else spaces.get(value, value) if isinstance(value, str) else value
+        if key in REFERENCES or not isinstance(value, str):
+            return name(value)
+        for old, new in within:
+            value = old.sub(new, value)
+        return value
 
     def own(body: dict[str, Any]) -> dict[str, Any]:
         named = body["kind"] in CLUSTER_WIDE

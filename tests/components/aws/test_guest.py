@@ -125,6 +125,19 @@ class TestGuest:
         assert not {"version", "releaseVersion"} & pool.inputs.keys()
         assert graph.outputs["endpoint"] == "https://shared.example"
 
+    def test_a_fleet_is_moved_by_the_clusters_own_autoscaler(self):
+        blueprint = {"cluster": {"name": "shared"}, "nodes": {"provisioner": "managed"}, "api_access": {"runner": "inside"}}
+        plan = plans.compiled(plans.eks_fleet_case(place=PLACE, blueprint=blueprint))
+        graph = graph_of(plan)
+        assert not [node.name for node in graph.nodes.values() if "autoscaler" in node.name]
+        assert "cluster-autoscaler" in next(p.reason for p in check(plan) if p.code == "R-22")
+        scaler = next(want.body for want in plan.manifests if want.body["kind"] == "ScaledObject")
+        assert 'namespace="chat-eks-team-chat"' in scaler["spec"]["triggers"][0]["metadata"]["query"]
+
+    def test_karpenter_on_it_is_refused(self):
+        plan = plans.compiled(plans.eks_fleet_case(place=PLACE, blueprint={"cluster": {"name": "shared"}}))
+        assert "R-27" in {problem.code for problem in check(plan)}
+
     def test_its_names_and_labels_are_its_own(self):
         plan = guest()
         for want in plan.manifests:

@@ -1,0 +1,52 @@
+"""Two stacks in one network and one cluster on the real engine: the second stands on the first's outputs, and goes without a trace."""
+
+import pytest
+from rackwright.compile.wants import StackPlan
+from rackwright_pulumi.simulator import Engine
+
+from tests import plans
+from tests.engine.aws_stacks import NODES, PROGRAM
+
+pytestmark = pytest.mark.slow
+OWNER = "organization/rackwright/owner"
+
+
+def host_plan() -> StackPlan:
+    access = {"cidrs": ["203.0.113.0/24"]}
+    return plans.compiled(plans.training_case(blueprint={"api_access": access, "ttl": "14d", "storage": "none"}))
+
+
+def guest_plan() -> StackPlan:
+    """One more training stack, whose cluster, network and key are the owner's."""
+
+    def parts(path: str) -> dict[str, str]:
+        return {"stack": OWNER, "output": f"parts.{path}"}
+
+    subnets = [{"id": parts("network.subnets.nodes"), "zone": "us-east-1a", "use": "nodes"}]
+    network = {"existing": {"vpc": parts("network.vpcId"), "subnets": subnets}}
+    blueprint = {"cluster": parts("cluster.name"), "api_access": {"runner": "inside"}, "ttl": "14d", "storage": "none"}
+    spec, sizing, chosen = plans.training_case(place=plans.AWS | {"network": network, "key": parts("key.arn")}, blueprint=blueprint)
+    return plans.compiled((spec.model_copy(update={"name": "guest"}), sizing, chosen))
+
+
+def test_a_guest_comes_and_goes_and_its_host_never_changes(cloud, tmp_path):
+    def engine(stack: str, plan: StackPlan) -> Engine:
+        path = tmp_path / f"{stack}.json"
+        path.write_text(plan.to_json(), encoding="utf-8")
+        config = {"rackwright:plan": str(path), "pulumi:disable-default-providers": '["*"]'}
+        made = Engine(PROGRAM, cloud, tmp_path / "work", stack=stack, project="rackwright", config=config)
+        made.prepare()
+        return made
+
+    owner, guest = engine("owner", host_plan()), engine("guest", guest_plan())
+    owner.up()
+    standing = {resource.urn for resource in cloud.resources()}
+    guest.up()
+    assert {r.inputs["clusterName"] for r in cloud.resources(NODES)} == {"llama-70b-sft"}
+    for each in (owner, guest):
+        each.up(expect_no_changes=True)
+    guest.run("config", "set", "--stack", "guest", "rackwright:teardown", "true")
+    guest.up()
+    guest.destroy()
+    assert {resource.urn for resource in cloud.resources()} == standing
+    owner.up(expect_no_changes=True)
