@@ -1,10 +1,15 @@
 """The documents are run: their programs build, their commands exist, their links lead somewhere."""
 
+import inspect
 import re
+import shlex
 from pathlib import Path
 
 import pytest
+import yaml
+from rackwright.spec import examine
 from rackwright_pulumi import record
+from rackwright_pulumi.program import Settings
 from typer.main import get_command
 
 ROOT = Path(__file__).parents[2]
@@ -58,6 +63,45 @@ def test_every_command_has_help_and_a_place_in_the_readme():
     for name, command in get_command(app).commands.items():
         assert command.help, f"{name} has no help"
         assert f"rackwright {name}" in readme, f"README.md does not mention `rackwright {name}`"
+
+
+def _said(page: Path) -> list[list[str]]:
+    """Words of every command that a page tells to type: lines of consoles, and texts in code marks."""
+    text = page.read_text(encoding="utf-8")
+    typed = [line.removeprefix("$ ") for block in blocks(page, "console") for line in block.splitlines()]
+    typed += re.findall(r"(?<!`)`(rackwright [^`]+)`(?!`)", text.replace("\n", " "))
+    return [shlex.split(part, comments=True) for line in typed for part in re.split(r"[|;]|&&", line) if "rackwright " in part]
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_commands_and_options_that_pages_tell_to_type_exist(path):
+    from rackwright.cli import app
+
+    _commands()
+    commands = get_command(app).commands
+    for words in _said(path):
+        if words[0] == "rackwright" and not words[1].startswith("-"):
+            assert words[1] in commands, " ".join(words)
+            options = {option for parameter in commands[words[1]].params for option in parameter.opts} | {"--help"}
+            assert {word for word in words if word.startswith("-")} <= options, " ".join(words)
+
+
+def test_settings_that_pages_name_are_read():
+    read = set(re.findall(r'config\.get\w*\("(\w+)"\)', inspect.getsource(Settings)))
+    named = {key for path in DOCUMENTS for key in re.findall(r"rackwright:([a-z]\w*)\b(?!:)", path.read_text(encoding="utf-8"))} - {"index"}
+    assert {"spec", "teardown", "layers", "below"} <= named <= read
+
+
+@pytest.mark.parametrize(("page", "number"), [("aws", 0), ("aws", 1), ("aws", 2), ("guard", 0)])
+def test_parts_of_a_spec_that_guides_show_are_read(page, number):
+    spec = yaml.safe_load((ROOT / "stacks" / "llama-70b-sft.yaml").read_text(encoding="utf-8"))
+    shown = yaml.safe_load(blocks(ROOT / "docs" / f"{page}.md", "yaml")[number])
+    found = examine(yaml.safe_dump(spec | shown | {"blueprint": spec["blueprint"] | shown.get("blueprint", {})}))
+    assert [problem for problem in found.problems if problem.level == "error"] == []
+
+
+def test_the_laws_shown_for_ones_own_programs_hold():
+    exec(compile(blocks(ROOT / "docs" / "aws.md", "python")[-1], "docs/aws.md", "exec"), {})
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
