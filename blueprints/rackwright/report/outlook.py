@@ -64,15 +64,19 @@ def doubts(plan: SizingPlan, ahead: Outlook) -> list[tuple[Level, str]]:
 
 
 def quota_words(ahead: Outlook) -> list[str]:
-    """What each quota is called, how much is taken, what the cloud gives by default; the account's own value is never known here."""
-    rows = {row.code: row for row in Catalog.default().quotas}
-    words = []
+    """What each quota is called, how much is taken, what the cloud gives by default; those within it in one sentence."""
+    rows = {row.code: row for row in Catalog.default().quotas if row.code}
+    words, within = [], []
     for need in ahead.quotas:
         row = rows.get(need.code)
-        default = f"{row.default:,g}" if row and row.default is not None else "not published"
-        name = f"{row.family}, {need.code}" if row and row.family else need.code
-        words.append(f"{need.amount:,g} {need.unit} in {need.region} for {need.machine} ({name}; default {default}, check your account)")
-    return words
+        default = row.default if row else None
+        if default is not None and need.amount <= default:
+            within.append(f"{row.family if row else need.code} {need.amount:,g} of {default:,g}")
+            continue
+        name = ", ".join(filter(None, [row.family if row else "", need.code or "code not published"]))
+        usual = "not published" if default is None else f"{default:,g}"
+        words.append(f"{need.amount:,g} {need.unit} in {need.region} for {need.machine} ({name}; default {usual}, check your account)")
+    return [*words, *([f"within the cloud's defaults: {', '.join(within)}"] if within else [])]
 
 
 def bill_json(costs: Bill) -> dict[str, Any]:

@@ -1,0 +1,59 @@
+"""docs/matrix.md: what every AWS machine can be used for, from the compiler itself."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+
+from tests.matrix import matrix
+
+HEAD = """\
+# What each AWS machine can be used for
+
+Written by the compiler: every blueprint on every machine of the catalog, bought in every way, in every region that sells it. {plans:,} of
+{cells:,} combinations are plans. The others are refused by the rules named: [rules.md](rules.md) says their law, `C-` ids are the compiler's
+own. A test holds this page, and that there is no third outcome.
+"""
+YES = "yes"
+
+
+def written() -> str:
+    found = [cell for machine in matrix.machines() for cell in matrix.cells(machine)]
+    parts = [HEAD.format(plans=sum(cell.plan is not None for cell in found), cells=len(found))]
+    parts += [_section(shape, [cell for cell in found if cell.shape == shape]) for shape in matrix.SHAPES]
+    return "\n".join(parts)
+
+
+def _section(shape: str, cells: list[matrix.Cell]) -> str:
+    """One row per group of machines that fare alike."""
+    fates: dict[str, tuple[str, ...]] = {}
+    for name in dict.fromkeys(cell.machine for cell in cells):
+        fates[name] = tuple(_fate(c for c in cells if c.machine == name and c.mode == mode) for mode in matrix.MODES)
+    groups = defaultdict(list)
+    for name, fate in fates.items():
+        groups[fate].append(name)
+    rows = [f"| {_names(names)} | {' | '.join(fate)} |" for fate, names in groups.items()]
+    head = f"| Machine | {' | '.join(matrix.MODES)} |\n|---{'|---' * len(matrix.MODES)}|"
+    return f"## {shape[0].upper()}{shape[1:]}\n\n{head}\n" + "\n".join(rows) + "\n"
+
+
+def _fate(cells: Iterable[matrix.Cell]) -> str:
+    """One word where all regions agree, else how many of each."""
+    found = Counter(YES if cell.plan else ", ".join(cell.codes) for cell in cells)
+    if len(found) == 1:
+        return next(iter(found))
+    return "; ".join(f"{fate} in {count} regions" for fate, count in found.most_common())
+
+
+def _names(names: list[str]) -> str:
+    """Sizes of a family behind its name."""
+    families = defaultdict(list)
+    for name in names:
+        family, _, size = name.partition(".")
+        families[family].append(size)
+    return ", ".join(map(_sized, families.items()))
+
+
+def _sized(entry: tuple[str, list[str]]) -> str:
+    family, sizes = entry
+    if sizes == [""]:
+        return family
+    return f"{family}.{sizes[0]}" if len(sizes) == 1 else f"{family}.{{{', '.join(sizes)}}}"

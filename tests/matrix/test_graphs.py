@@ -1,0 +1,42 @@
+"""Resource graphs of a pairwise cover of the matrix keep every law of AWS, whatever the machine, the blueprint and the way to buy."""
+
+import pytest
+from rackwright_pulumi import record
+from rackwright_pulumi.build import declare
+from rackwright_pulumi.laws import broken
+
+from tests.matrix.cover import pairwise
+
+COVER = pairwise()
+
+
+def name(cell):
+    return f"{cell.shape}-{cell.machine}-{cell.mode}".replace(" ", "-").replace(",", "")
+
+
+def graph_of(cell):
+    return record(lambda: declare(cell.plan) and None, stack="matrix")
+
+
+@pytest.mark.parametrize("cell", COVER, ids=name)
+def test_graph_keeps_every_law(cell):
+    graph = graph_of(cell)
+    assert [str(problem) for problem in broken(graph)] == []
+    assert graph.unregistered() == []
+
+
+@pytest.mark.parametrize("cell", COVER[::10], ids=name)
+def test_a_preview_declares_what_an_update_declares(cell):
+    first = record(lambda: declare(cell.plan) and None, stack="matrix", preview=True)
+    assert set(first.nodes) == set(graph_of(cell).nodes)
+
+
+def test_the_cover_has_every_blueprint_and_mode():
+    assert {cell.shape for cell in COVER} == {
+        "box",
+        "training cluster",
+        "fleet, Karpenter",
+        "fleet, node groups",
+        "fleet, two machines a replica",
+    }
+    assert len({cell.mode for cell in COVER}) == 5

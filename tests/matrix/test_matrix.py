@@ -1,0 +1,51 @@
+"""The whole matrix: a plan or a rule's refusal, no third outcome. docs/matrix.md is what came of it.
+
+RACKWRIGHT_RENEW=matrix pytest tests/matrix writes the page.
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+from rackwright.compile.refusals import REFUSALS
+from rackwright.rules import RULES
+
+from tests.matrix import matrix, page
+
+PAGE = Path(__file__).parents[2] / "docs" / "matrix.md"
+MACHINES = matrix.machines()
+SOLD_AS = {"reservation": "on-demand", "reservation group": "on-demand", "capacity block": "capacity-block"}
+"""Mode of the matrix -> mode a machine is sold in: reservations are of on-demand machines."""
+
+
+@pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
+def test_every_combination_is_a_plan_or_a_refusal_with_an_id(machine):
+    known = {rule.code for rule in RULES} | set(REFUSALS)
+    for cell in matrix.cells(machine):
+        assert cell.plan or cell.codes, cell
+        assert set(cell.codes) <= known, cell
+
+
+@pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
+def test_no_plan_buys_what_is_not_sold_that_way(machine):
+    sold = {str(mode) for mode in machine.capacity_modes}
+    for cell in matrix.cells(machine):
+        if cell.plan and machine.accelerator_count:
+            assert SOLD_AS.get(cell.mode, cell.mode) in sold, cell
+
+
+def test_every_accelerator_machine_that_is_sold_has_a_blueprint_or_a_reason():
+    unused = {
+        machine.name: {cell.outcome for cell in matrix.cells(machine)}
+        for machine in MACHINES
+        if machine.accelerator_count and not any(cell.plan for cell in matrix.cells(machine))
+    }
+    assert all("plan" not in outcomes for outcomes in unused.values())
+    assert {name.partition(".")[0] for name in unused} <= {"g4ad", "inf1", "dl1", "dl2q", "u-p6e-gb200x36", "u-p6e-gb200x72", "p6e-gb200"}
+
+
+def test_the_page_is_what_came_of_it():
+    text = page.written()
+    if os.environ.get("RACKWRIGHT_RENEW") == "matrix":
+        PAGE.write_text(text, encoding="utf-8")
+    assert PAGE.read_text(encoding="utf-8") == text, "renew with RACKWRIGHT_RENEW=matrix pytest tests/matrix, and read the difference"
