@@ -119,7 +119,7 @@ def _karpenter(stack: AwsStack, cluster: Cluster) -> tuple[Karpenter | None, Seq
 
 
 def _autoscaler(stack: AwsStack, cluster: Cluster, pools: Mapping[str, AwsPool]) -> Sequence[Resource]:
-    """Of a cluster that exists its own autoscaler moves the pool: EKS tags the group, and a second identity of its pods would be refused."""
+    """Of a cluster that exists its own autoscaler moves the pool: EKS tags the group, and would refuse its pods a second identity."""
     moved = tuple(want for want in stack.plan.pools if want.autoscaled and want.name in pools)
     if not moved or isinstance(cluster, AwsExistingCluster):
         return ()
