@@ -19,8 +19,17 @@ ORDER = (
 """Rooms of the pure half; each may import those before it. `lazy`, `units` and `problems` know nothing of the others."""
 TIES = {"report": ("rackwright.terminal.WIDTH", "rackwright.terminal")}
 """To be cut: the width of a terminal is in `problems` too, and `terminal` imports the report's problem text."""
-JOINERS = {"args", "cli", "package", "program", "teardown"}
+JOINERS = {"args", "cli", "lookup", "package", "program", "teardown"}
 """Beside the component rooms, the only modules of the Pulumi half that may look into the pure one."""
+MAY_SEE = {
+    "deployer": ("rackwright.errors", "rackwright_pulumi.deployer", "rackwright_pulumi.testing"),
+    "laws": ("rackwright.problems", "rackwright_pulumi.laws", "rackwright_pulumi.testing"),
+    "lookup": (
+        *("rackwright.catalog", "rackwright.compile.wants", "rackwright.errors", "rackwright.problems", "rackwright.rules"),
+        *("rackwright_pulumi.lookup", "rackwright_pulumi.aws"),
+    ),
+}
+"""Room beside the components -> all it may import of ours: policies and laws read graphs, look-ups hold an account against the tables."""
 LOADED = "print([m for m in sys.modules if m.startswith('pulumi')])"
 CLAIM = re.compile(r"numbers in, numbers out|arrays in|formulas alone|knows neither catalog", re.IGNORECASE)
 """What a file of formulas says of itself in its docstring; saying it binds."""
@@ -137,6 +146,20 @@ def test_only_the_joints_look_into_the_pure_half():
         if inside(name, "rackwright") and not inside(name, *shared)
     }
     assert looking - rooms <= JOINERS
+
+
+@pytest.mark.parametrize("room", MAY_SEE)
+def test_what_reads_graphs_and_accounts_knows_neither_specs_nor_sizing(room):
+    ours = {name for path in files(PULUMI / room) for name in imports(path) if inside(name, "rackwright", "rackwright_pulumi")}
+    assert ours
+    assert not {name for name in ours if not inside(name, *MAY_SEE[room])}
+
+
+def test_a_plan_and_its_graph_need_no_boto3():
+    """The extra `lookup` is for one command."""
+    names = {path.relative_to(PULUMI).parts[0] for path in files(PULUMI) for name in imports(path) if inside(name, "boto3", "botocore")}
+    assert names == {"lookup"}
+    assert not [name for path in files(PURE) for name in imports(path) if inside(name, "boto3", "botocore")]
 
 
 @pytest.mark.parametrize("folder", ["aws", "gcp", "kubernetes", "blueprints"])

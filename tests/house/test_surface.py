@@ -14,7 +14,9 @@ PACKAGES = (
     "rackwright",
     "rackwright.spec",
     "rackwright_pulumi",
+    "rackwright_pulumi.deployer",
     "rackwright_pulumi.laws",
+    "rackwright_pulumi.lookup",
     "rackwright_pulumi.testing",
     "rackwright_pulumi.simulator",
 )
