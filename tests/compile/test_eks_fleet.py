@@ -175,6 +175,13 @@ def test_requests_come_in_by_an_internal_load_balancer_from_the_network_alone():
     assert "app" not in body["metadata"].get("labels", {}), "metrics would be read twice"
 
 
+def test_a_network_of_ones_own_addresses_answers_those():
+    plan = plans.compiled(plans.eks_fleet_case(place=plans.AWS | {"network": {"cidr": "10.40.0.0/16"}}))
+    assert plan.network.cidr == "10.40.0.0/16"
+    assert manifest(plan, "serving.entrance")["spec"]["loadBalancerSourceRanges"] == ["10.40.0.0/16"]
+    assert manifest(plan, "policy.team-chat.allow-entrance")["spec"]["ingress"][0]["from"] == [{"ipBlock": {"cidr": "10.40.0.0/16"}}]
+
+
 def test_a_network_of_unknown_addresses_answers_private_ones():
     place = plans.AWS | {"network": {"existing": {"vpc": "vpc-0abc", "subnets": ["subnet-0abc", "subnet-0def"]}}}
     ranges = manifest(plans.compiled(plans.eks_fleet_case(place=place)), "serving.entrance")["spec"]["loadBalancerSourceRanges"]

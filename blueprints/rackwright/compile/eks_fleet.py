@@ -65,8 +65,9 @@ def eks_fleet_plan(draft: Draft) -> StackPlan:
     server = _server(draft, wanted, pools)
     extras = tuple(as_asked(draft, pool) for pool in extra_pools(draft, place))
     releases, addons = _releases((*pools, *extras), karpenter, server.hosts > 1), (*eks_addons(False), *([MOUNT] if wanted else []))
+    everything = (system_pool(place), *pools, *extras)
     network = existing_network(draft.place.network, pools[0].fabric) or eks_network(place, pools[0].fabric)
-    kept = (system_pool(place), *(pool for pool in pools if not made), *extras)
+    kept = tuple(pool for pool in everything if pool.provisioner == "managed")
     images = (*node_images(kept), *(((IMAGE_PIN, karpenter_image(made[0])),) if made else ()), ("server", server.image))
     return StackPlan(
         name=draft.spec.name,
@@ -78,17 +79,17 @@ def eks_fleet_plan(draft: Draft) -> StackPlan:
         buckets=wanted,
         identities=(IdentityWant("server", grants(wanted), draft.namespace, ACCOUNT),),
         cluster=cluster_want(draft),
-        pools=(system_pool(place), *pools, *extras),
+        pools=everything,
         addons=addons,
         namespaces=namespaces(draft, releases, "privileged" if pools[0].nics else "restricted"),
         releases=releases,
         manifests=(
             *(manifest for pool in made for manifest in karpenter_pool(pool, draft.spec.name, draft.tags)),
-            *_policies(draft, server, callers(network)),
+            *_policies(draft, server, callers(draft, network)),
             *(weights_objects(wanted[0], draft.spec.name, draft.namespace, place.region) if wanted else ()),
             *((efa_claim(pools[0], draft.namespace),) if server.claim else ()),
             *server_objects(server, group(server) if server.hosts > 1 else None),
-            entrance(server, callers(network)),
+            entrance(server, callers(draft, network)),
         ),
         expected_fabric=expectation(draft.machine) if pools[0].nics else FabricExpectation(),
         pins=pins(releases, images, addons),
@@ -98,17 +99,18 @@ def eks_fleet_plan(draft: Draft) -> StackPlan:
 
 
 def _pools(draft: Draft, place: PlaceWant) -> tuple[PoolWant, ...]:
-    """Replicas within a machine need no fabric, and leave its interfaces out; the others are moved by the autoscaler or made by Karpenter."""
+    """Replicas within a machine need no fabric, and leave its interfaces out."""
     pools = (as_asked(draft, pool) for pool in accelerator_pools(draft, place, node_bounds(draft)))
-    shaped = (pool if hosts_of(draft) > 1 else _alone(draft, pool) for pool in pools)
-    return tuple(_grown(draft, pool, _provisioner(draft, pool)) for pool in shaped)
+    shaped = [pool if hosts_of(draft) > 1 else _alone(draft, pool) for pool in pools]
+    provisioner = _provisioner(draft, shaped)
+    return tuple(_grown(draft, pool, provisioner) for pool in shaped)
 
 
-def _provisioner(draft: Draft, pool: PoolWant) -> str:
-    """Karpenter, unless asked otherwise, or asked for what it cannot start: other images than AL2023, interfaces that are claimed,
-    reservations by group."""
+def _provisioner(draft: Draft, pools: Sequence[PoolWant]) -> str:
+    """One for all pools: Karpenter, unless asked otherwise, or asked for what it cannot start: other images than AL2023, interfaces that
+    are claimed, reservations by group."""
     asked = draft.spec.blueprint.nodes.provisioner
-    able = family_of(pool.image) == "al2023" and pool.devices == "plugin" and not pool.capacity.group_arn
+    able = all(family_of(p.image) == "al2023" and p.devices == "plugin" and not p.capacity.group_arn for p in pools)
     return asked if asked != "auto" else "karpenter" if able else "managed"
 
 

@@ -1,5 +1,6 @@
 """What is Amazon's own in serving: the bucket as a volume, and an internal load balancer."""
 
+from rackwright.compile.draft import Draft
 from rackwright.compile.manifests import Body, obj
 from rackwright.compile.serving import PORT, USER_ID, Server
 from rackwright.compile.wants import AddonWant, BucketWant, ManifestWant, NetworkWant, ref
@@ -50,9 +51,11 @@ def weights_volume() -> Body:
     return {"name": "weights", "persistentVolumeClaim": {"claimName": CLAIM, "readOnly": True}}
 
 
-def callers(network: NetworkWant) -> tuple[str, ...]:
-    """Whose requests are answered: the network's own addresses, never everybody's."""
-    return (network.cidr,) if network.cidr else INSIDE
+def callers(draft: Draft, network: NetworkWant) -> tuple[str, ...]:
+    """Whose requests are answered: the addresses of the network, as the spec says them or as usual, never everybody's."""
+    if network.existing_id:
+        return INSIDE
+    return (draft.place.network.cidr or network.cidr,)
 
 
 def entrance(server: Server, cidrs: tuple[str, ...]) -> ManifestWant:
