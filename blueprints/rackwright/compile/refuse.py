@@ -5,6 +5,7 @@ from ipaddress import IPv4Network
 
 from rackwright.compile.addresses import LARGEST
 from rackwright.compile.capacity import begun, capacity_want
+from rackwright.compile.common import existing_cluster
 from rackwright.compile.draft import Draft
 from rackwright.compile.place import zone_of
 from rackwright.compile.versions import NO_BOX_IMAGE
@@ -113,6 +114,9 @@ def _nodes(draft: Draft, kind: Kind) -> Iterator[Problem]:
     if kind is Kind.TRAINING_CLUSTER and nodes.provisioner == "karpenter":
         reason = "machines that train together start together, in node groups: Karpenter makes them one by one"
         yield Problem("C-provisioner", reason, at / "provisioner", "leave it at auto")
+    if kind is Kind.INFERENCE_FLEET and nodes.provisioner == "karpenter" and existing_cluster(draft):
+        reason = "on a cluster that exists Karpenter is its owner's, and may not hand out a role of this stack's"
+        yield Problem("C-provisioner", reason, at / "provisioner", "leave it at auto: node groups are added to it")
     if kind is not Kind.BOX and nodes.devices == "dra" and not machine.efa_interfaces:
         yield Problem("C-devices", f"{machine.name} has no EFA interfaces to claim", at / "devices", "leave it at plugin")
 
