@@ -40,9 +40,7 @@ CHARTS = {
     "jobset": Chart("oci://registry.k8s.io/jobset/charts/jobset", "0.12.0", "", "kubernetes-sigs/jobset charts/jobset, tag 0.12.0"),
     "kueue": Chart("oci://registry.k8s.io/kueue/charts/kueue", "0.19.2", "", "kubernetes-sigs/kueue@ff69552 charts/kueue/README.md"),
     "karpenter": Chart("oci://public.ecr.aws/karpenter/karpenter", "1.14.1", "", "aws/karpenter-provider-aws@1d92708 (2026-08-21)"),
-    "karpenter-crd": Chart(
-        "oci://public.ecr.aws/karpenter/karpenter-crd", "1.14.1", "", "aws/karpenter-provider-aws@1d92708 (2026-08-21)"
-    ),
+    "karpenter-crd": Chart("oci://public.ecr.aws/karpenter/karpenter-crd", "1.14.1", "", "aws/karpenter-provider-aws@1d92708 (2026-08-21)"),
     "lws": Chart("oci://registry.k8s.io/lws/charts/lws", "0.10.0", "", "kubernetes-sigs/lws site/content/en/docs/installation"),
     "cluster-autoscaler": Chart(
         "cluster-autoscaler", "9.59.0", "https://kubernetes.github.io/autoscaler", "kubermatic/kubermatic#16253 (2026-08): runs 1.35.0"
@@ -104,4 +102,5 @@ SERVER_IMAGES = {
     "vllm": "vllm/vllm-openai:v0.30.0@sha256:8a69ffad015f138d7170c4ddc429e230a3bc1c1719f67e14324749df200a4b90",
     "vllm-efa": "public.ecr.aws/deep-learning-containers/vllm:0.28.0-gpu-py312-cu130-ubuntu24.04-ec2",
 }
-"""Release of vllm-project/vllm with the digest several public deployments pin (2026-10)."""
+"""Release of vllm-project/vllm with the digest several public deployments pin (2026-10); AWS's own build of it with EFA and aws-ofi-nccl
+(aws/deep-learning-containers docs/releasenotes/vllm), of which no digest is known: rule V-13 says so."""
