@@ -280,3 +280,13 @@ def test_neuron_machines_are_refused_with_a_reason():
     spec, sizing, fit = plans.eks_fleet_case()
     with pytest.raises(UserError, match=r"inf2\.xlarge is neuron"):
         plans.compiled((spec, sizing, plans.on_machine(fit, "inf2.xlarge")))
+
+
+def test_on_a_cluster_of_somebody_else_machines_are_node_groups():
+    """Its Karpenter is the owner's: it may not hand out a role of this stack's, and a second identity of its pods is refused."""
+    guest = {"cluster": {"name": "shared"}}
+    plan = plans.compiled(plans.eks_fleet_case(blueprint=guest))
+    assert {pool.provisioner for pool in plan.pools} == {"managed"}
+    assert plan.karpenter is None
+    with pytest.raises(UserError, match="C-provisioner"):
+        plans.compiled(plans.eks_fleet_case(blueprint=guest | {"nodes": {"provisioner": "karpenter"}}))

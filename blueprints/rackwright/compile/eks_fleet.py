@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from rackwright.compile.addons import eks_addons
 from rackwright.compile.autoscaler import cluster_autoscaler
+from rackwright.compile.common import existing_cluster
 from rackwright.compile.devices import EFA, EFA_CLAIM, device_releases, efa_claim
 from rackwright.compile.draft import Draft
 from rackwright.compile.eks_serving import MOUNT, callers, entrance, weights_objects, weights_volume
@@ -108,9 +109,10 @@ def _pools(draft: Draft, place: PlaceWant) -> tuple[PoolWant, ...]:
 
 def _provisioner(draft: Draft, pools: Sequence[PoolWant]) -> str:
     """One for all pools: Karpenter, unless asked otherwise, or asked for what it cannot start: other images than AL2023, interfaces that
-    are claimed, reservations by group."""
+    are claimed, reservations by group. On a cluster of somebody else's Karpenter is theirs."""
     asked = draft.spec.blueprint.nodes.provisioner
-    able = all(family_of(p.image) == "al2023" and p.devices == "plugin" and not p.capacity.group_arn for p in pools)
+    started = (family_of(p.image) == "al2023" and p.devices == "plugin" and not p.capacity.group_arn for p in pools)
+    able = not existing_cluster(draft) and all(started)
     return asked if asked != "auto" else "karpenter" if able else "managed"
 
 

@@ -50,8 +50,8 @@ class Ways:
 
 
 def ways(job: ServingJob, machines: Machines) -> Ways:
-    """Inside one machine, unless stages are pinned: then online replicas of whole machines too. Tensor parallelism keeps key and value heads
-    whole or copied evenly; stages are powers of two."""
+    """Inside one machine, unless stages are pinned: then online replicas of whole machines too. Tensor parallelism keeps key and value
+    heads whole or copied evenly; stages are powers of two."""
     by_size = {size: _layouts(job, size) for size in {t.per_node for t in machines.targets}}
     rows = [(i, *layout) for i, t in enumerate(machines.targets) for layout in by_size[t.per_node]]
     target, tensor, pipeline = np.array(rows, dtype=float).reshape(-1, 3).T
