@@ -56,7 +56,7 @@ def fresh(plan: Path) -> float:
 
 
 def beside(plan: StackPlan) -> tuple[float, float, int]:
-    """(seconds of ours, of the flat program, resources): medians of runs in turn in one process, everything imported."""
+    """(processor seconds of ours, of the flat program, resources): medians of runs in turn in one process, everything imported."""
     from flat import flat_program
     from rackwright_pulumi.build import declare
     from rackwright_pulumi.testing.record import record
@@ -69,8 +69,8 @@ def beside(plan: StackPlan) -> tuple[float, float, int]:
         raise SystemExit("the flat program does not make the same resources")
     ours, theirs = [], []
     for _ in range(RUNS):
-        ours.append(_clock(lambda: record(lambda: declare(plan) and None, stack=plan.name)))
-        theirs.append(_clock(lambda: record(flat.declare, stack=plan.name)))
+        ours.append(_clock(lambda: record(lambda: declare(plan) and None, stack=plan.name), time.process_time))
+        theirs.append(_clock(lambda: record(flat.declare, stack=plan.name), time.process_time))
     return median(ours), median(theirs), len(wanted)
 
 
@@ -80,11 +80,11 @@ def _module(text: str) -> ModuleType:
     return module
 
 
-def _clock(work: Callable[[], object]) -> float:
+def _clock(work: Callable[[], object], now: Callable[[], float] = time.perf_counter) -> float:
     gc.collect()
-    start = time.perf_counter()
+    start = now()
     work()
-    return time.perf_counter() - start
+    return now() - start
 
 
 def rows() -> Iterator[tuple[str, float, float | None]]:
@@ -96,8 +96,8 @@ def rows() -> Iterator[tuple[str, float, float | None]]:
         ours, theirs, count = beside(plan)
         name = f"EKS, {sum(pool.role == 'accelerator' for pool in plan.pools)} accelerator pools, FSx, operators ({count} resources)"
         yield f"graph of the largest AWS stack in a fresh process: {name}", fresh(path), TARGET_S
-        yield "the same, everything imported", ours, TARGET_RATIO * theirs
-        yield f"the same resources as flat SDK calls; the target above is {TARGET_RATIO} times this", theirs, None
+        yield "the same, everything imported, processor time", ours, TARGET_RATIO * theirs
+        yield f"the same resources as flat SDK calls, processor time; the target above is {TARGET_RATIO} times this", theirs, None
 
 
 if __name__ == "__main__":
