@@ -70,7 +70,8 @@ def eks_parts(
     karpenter, news = _karpenter(stack, cluster)
     pools, ready, roles = _machines(stack, cluster, storage)
     layer = _inside(stack, cluster, [*cluster.admins, *news, *ready], stack.refs(storage, cluster, roles, secrets, karpenter))
-    command = Output.format("aws eks update-kubeconfig --name {0} --region {1}", cluster.cluster_name, stack.region)
+    assuming = f" --role-arn {plan.place.role_arn}" if plan.place.role_arn else ""
+    command = Output.format("aws eks update-kubeconfig --name {0} --region {1}{2}", cluster.cluster_name, stack.region, assuming)
     return EksParts(storage, cluster, pools, layer, command, stack.parts(storage, cluster, roles, karpenter))
 
 

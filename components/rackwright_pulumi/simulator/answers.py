@@ -40,7 +40,7 @@ class Amazon:
             "aws:ec2/getSubnets:getSubnets": self.subnets,
             "aws:ec2/getVpc:getVpc": lambda args: self.one(VPC, args),
             "aws:eks/getAddonVersion:getAddonVersion": addon_version,
-            "aws:eks/getCluster:getCluster": lambda args: self.one(EKS, {"id": args["name"]}),
+            "aws:eks/getCluster:getCluster": self.cluster,
             "aws:eks/getClusterVersions:getClusterVersions": cluster_versions,
             "aws:servicequotas/getServiceQuota:getServiceQuota": self.quota,
         }
@@ -51,6 +51,12 @@ class Amazon:
 
     def _knob(self, name: str) -> dict[str, Any]:
         return self.store.knob(name, {}) if self.store else {}
+
+    def cluster(self, args: Args) -> dict[str, Any]:
+        """The look-up has lists where the resource has one object (aws.eks.GetClusterResult of pulumi-aws 7.51)."""
+        state = self.one(EKS, {"id": args["name"]})
+        single = {"certificateAuthorities": "certificateAuthority", "kubernetesNetworkConfigs": "kubernetesNetworkConfig"}
+        return state | {many: [state[one]] for many, one in single.items() if state.get(one) is not None}
 
     def one(self, token: str, args: Args) -> dict[str, Any]:
         """A resource by id, or by the filters ``vpc-id``, ``availability-zone`` and ``tag:``."""
