@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pulumi
 import pytest
+from rackwright.errors import UserError
 from rackwright.rules import check
 from rackwright.spec.infra import Roles
 from rackwright_pulumi import declare
@@ -135,8 +136,9 @@ class TestGuest:
         assert 'namespace="chat-eks-team-chat"' in scaler["spec"]["triggers"][0]["metadata"]["query"]
 
     def test_karpenter_on_it_is_refused(self):
-        plan = plans.compiled(plans.eks_fleet_case(place=PLACE, blueprint={"cluster": {"name": "shared"}}))
-        assert "R-27" in {problem.code for problem in check(plan)}
+        blueprint = {"cluster": {"name": "shared"}, "nodes": {"provisioner": "karpenter"}}
+        with pytest.raises(UserError, match="Karpenter is its owner's"):
+            plans.compiled(plans.eks_fleet_case(place=PLACE, blueprint=blueprint))
 
     def test_its_names_and_labels_are_its_own(self):
         plan = guest()
