@@ -290,3 +290,20 @@ def test_on_a_cluster_of_somebody_else_machines_are_node_groups():
     assert plan.karpenter is None
     with pytest.raises(UserError, match="C-provisioner"):
         plans.compiled(plans.eks_fleet_case(blueprint=guest | {"nodes": {"provisioner": "karpenter"}}))
+
+
+@pytest.mark.parametrize(("provisioner", "start"), [("karpenter", 1), ("managed", 8)])
+def test_a_blocks_machines_come_and_go_with_its_hours(provisioner, start):
+    """Node groups are filled and emptied by a schedule, Karpenter drains by itself; neither may insist on a machine."""
+    hours = {"start": "2026-11-20T11:30:00Z", "end": "2026-12-04T11:30:00Z"}
+    block = {"id": "cr-0123456789abcdef0", "instance": "p5.48xlarge", "count": 8, "zone": "us-east-1a"} | hours
+    place = plans.AWS | {"capacity": {"ordered": [{"capacity_block": block}]}}
+    spec, sizing, fit = plans.eks_fleet_case(place=place, blueprint={"nodes": {"provisioner": provisioner}})
+    bought = plans.on_machine(fit, "p5.48xlarge", 1)
+    bought = replace(bought, candidate=replace(bought.candidate, capacity="capacity-block", capacity_id=block["id"]))
+    plan = plans.compiled((spec, sizing, bought))
+    pool = plan.pool("gpu")
+    assert (pool.nodes_min, pool.nodes_start, pool.nodes_max, pool.autoscaled) == (0, start, 8, False)
+    assert [problem.code for problem in check(plan)] == []
+    kinds = {m.body["kind"] for m in plan.manifests}
+    assert ("NodePool" in kinds) is (provisioner == "karpenter")

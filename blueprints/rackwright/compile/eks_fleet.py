@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from rackwright.compile.addons import eks_addons
 from rackwright.compile.autoscaler import cluster_autoscaler
+from rackwright.compile.capacity import begun
 from rackwright.compile.common import existing_cluster
 from rackwright.compile.devices import EFA, EFA_CLAIM, device_releases, efa_claim
 from rackwright.compile.draft import Draft
@@ -122,12 +123,15 @@ def _alone(draft: Draft, pool: PoolWant) -> PoolWant:
 
 
 def _grown(draft: Draft, pool: PoolWant, provisioner: str) -> PoolWant:
-    """A downloaded model needs room on the node's own disk where there is no local one."""
+    """A downloaded model needs room on the node's own disk where there is no local one. A block's machines come and go with its hours."""
     downloads = not pool.local_nvme and not buckets(draft)
     size_gib = IMAGE_GIB + replicas_per_node(draft) * cache_gib(draft) if downloads else 0
     disk = replace(pool.disk, size_gib=max(pool.disk.size_gib, size_gib))
-    moves = provisioner == "managed" and pool.nodes_min < pool.nodes_max and pool.capacity.mode != "capacity-block"
-    return replace(pool, disk=disk, provisioner=provisioner, autoscaled=moves)
+    grown = replace(pool, disk=disk, provisioner=provisioner)
+    if pool.capacity.mode == "capacity-block":
+        there = pool.nodes_max if provisioner == "managed" else pool.nodes_start
+        return replace(grown, nodes_min=0, nodes_start=there if begun(pool.capacity, draft) else 0, autoscaled=False)
+    return replace(grown, autoscaled=provisioner == "managed" and pool.nodes_min < pool.nodes_max)
 
 
 def _server(draft: Draft, wanted: tuple[BucketWant, ...], pools: Sequence[PoolWant]) -> Server:
