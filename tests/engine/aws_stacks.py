@@ -7,7 +7,7 @@ from typing import Any
 
 from rackwright.compile.wants import StackPlan
 from rackwright_pulumi.simulator import Engine, SimulatedCloud
-from rackwright_pulumi.simulator.controllers import BALANCER, INSTANCE, INTERFACE
+from rackwright_pulumi.simulator.inside import BALANCER, INSTANCE, INTERFACE
 
 from tests import plans
 

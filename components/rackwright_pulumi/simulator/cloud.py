@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rackwright_pulumi.simulator.computed import Context
-from rackwright_pulumi.simulator.controllers import controlled, orphaned
+from rackwright_pulumi.simulator.inside import controlled, orphaned
 from rackwright_pulumi.simulator.plugins import write_plugins
 from rackwright_pulumi.simulator.provider import SimulatedProvider
 from rackwright_pulumi.simulator.server import STATE_VARIABLE
