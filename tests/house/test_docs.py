@@ -7,8 +7,12 @@ from pathlib import Path
 
 import pytest
 import yaml
+from rackwright.rules import RULES
 from rackwright.spec import examine
+from rackwright.spec.checks import REGISTRY
+from rackwright.spec.plan_rules import PLAN_RULES
 from rackwright_pulumi import record
+from rackwright_pulumi.laws import LAWS
 from rackwright_pulumi.program import Settings
 from typer.main import get_command
 
@@ -84,6 +88,12 @@ def test_commands_and_options_that_pages_tell_to_type_exist(path):
             assert words[1] in commands, " ".join(words)
             options = {option for parameter in commands[words[1]].params for option in parameter.opts} | {"--help"}
             assert {word for word in words if word.startswith("-")} <= options, " ".join(words)
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_rules_that_pages_name_exist(path):
+    known = {rule.code for rule in RULES} | {law.code for law in LAWS} | set(REGISTRY.checks) | set(PLAN_RULES) | {"V-115"}
+    assert set(re.findall(r"\b[FLNRSV]-\d{2,3}\b", path.read_text(encoding="utf-8"))) <= known
 
 
 def test_settings_that_pages_name_are_read():
