@@ -218,8 +218,8 @@ def test_a_project_number_that_is_given_is_not_looked_up():
 
 
 def test_another_cloud_is_refused_with_what_there_is():
-    with pytest.raises(Unsupported, match=r"place.cloud: inference-fleet on aws .* instead: gcp"):
-        graph_of("fleet", replace(plans.fleet_plan(), place=replace(plans.fleet_plan().place, cloud="aws")))
+    with pytest.raises(Unsupported, match=r"place.cloud: inference-fleet on kubernetes .* instead: aws or gcp"):
+        graph_of("fleet", replace(plans.fleet_plan(), place=replace(plans.fleet_plan().place, cloud="kubernetes")))
 
 
 @pytest.mark.parametrize("blueprint", BLUEPRINTS)

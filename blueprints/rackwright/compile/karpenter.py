@@ -100,7 +100,7 @@ def _is(label: str, *values: str) -> Body:
 def _node_class(pool: PoolWant, stack: str, tags: tuple[tuple[str, str], ...]) -> ManifestWant:
     """Everything by id, nothing by tags that somebody else may carry too; the disk on the stack's own key."""
     groups = ["cluster.security_group_id", *(["network.fabric_group_id"] if pool.nics else [])]
-    disk = {"volumeType": "gp3", "volumeSize": f"{pool.disk.size_gib}Gi", "encrypted": True, "kmsKeyID": ref("key.arn")}
+    disk: Body = {"volumeType": "gp3", "volumeSize": f"{pool.disk.size_gib}Gi", "encrypted": True, "kmsKeyID": ref("key.arn")}
     disk |= {"iops": pool.disk.iops, "throughput": pool.disk.throughput_mib_s, "deleteOnTermination": True}
     spec: Body = {
         "role": ref("karpenter.node_role_name"),

@@ -9,6 +9,7 @@ from rackwright.compile.wants import Kind, StackPlan
 
 from rackwright_pulumi.args import PlanInput, plan_of
 from rackwright_pulumi.outputs import fabric_output
+from rackwright_pulumi.unsupported import Unsupported
 
 
 class InferenceFleetArgs(TypedDict):
@@ -44,7 +45,9 @@ class InferenceFleet(pulumi.ComponentResource):
     def __init__(self, name: str, args: InferenceFleetArgs, opts: ResourceOptions | None = None):
         super().__init__("rackwright:index:InferenceFleet", name, None, opts)
         plan = plan_of(Kind.INFERENCE_FLEET, args["plan"])
-        outputs = (_on_eks if plan.place.cloud == "aws" else _on_gke)(self, name, plan, args)
+        if plan.place.cloud not in CLOUDS:
+            raise Unsupported(f"{plan.kind} on {plan.place.cloud}", "place.cloud", " or ".join(CLOUDS))
+        outputs = CLOUDS[plan.place.cloud](self, name, plan, args)
         self.cluster_name, self.endpoint = outputs["clusterName"], outputs["endpoint"]
         self.kubeconfig, self.kubeconfig_command = outputs["kubeconfig"], outputs["kubeconfigCommand"]
         self.bucket_names = outputs["bucketNames"]
@@ -77,6 +80,10 @@ def _on_eks(parent: pulumi.ComponentResource, name: str, plan: StackPlan, args: 
     names = {key: place.name for key, place in parts.storage.buckets.items()}
     outputs = {key: value for key, value in parts.outputs.items() if key != "lustre"}
     return {**outputs, "serviceEndpoint": address, "weightsUrl": _weights(plan, "s3", names)}
+
+
+CLOUDS = {"aws": _on_eks, "gcp": _on_gke}
+"""What the blueprint is made of, each importing its own cloud's SDK alone."""
 
 
 def _balanced(body: Mapping[str, Any]) -> bool:
