@@ -28,5 +28,13 @@ def cluster_autoscaler(pools: Sequence[PoolWant]) -> ReleaseWant:
     }
     if len(pools) > 1:
         arguments["expander"] = "priority,least-waste"
-        values["expanderPriorities"] = "".join(f"{HIGHEST - pool.preference}:\n  - .*-pool-{pool.name}-nodes-.*\n" for pool in pools)
+        values["expanderPriorities"] = _priorities(pools)
     return release(AUTOSCALER, "kube-system", values)
+
+
+def _priorities(pools: Sequence[PoolWant]) -> str:
+    """One key per preference: pools that stand first among their own kind share it, and YAML reads only the last of two equal keys."""
+    names: dict[int, list[str]] = {}
+    for pool in pools:
+        names.setdefault(HIGHEST - pool.preference, []).append(f"  - .*-pool-{pool.name}-nodes-.*\n")
+    return "".join(f"{priority}:\n{''.join(patterns)}" for priority, patterns in names.items())
