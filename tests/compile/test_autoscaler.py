@@ -1,6 +1,7 @@
 """The cluster autoscaler's order of pools, as it reads it."""
 
 import yaml
+
 from tests.plans import compiled, training_case
 
 
