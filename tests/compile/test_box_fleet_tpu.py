@@ -10,16 +10,13 @@ from rackwright.errors import UserError
 from rackwright.rules import check
 
 from tests import plans
+from tests.compile.found import manifest
 
 
 def refused(case) -> list[str]:
     with pytest.raises(UserError) as error:
         plans.compiled(case)
     return [problem.code for problem in error.value.problems]
-
-
-def manifest(plan, key):
-    return next(m.body for m in plan.manifests if m.key == key)
 
 
 def container(plan):

@@ -1,6 +1,5 @@
-"""InferenceFleet on EKS, sentence by sentence: who makes the machines, how a replica spans them, how weights and requests come in."""
+"""InferenceFleet on EKS, sentence by sentence: who makes the machines, how weights and requests come in."""
 
-import json
 from dataclasses import replace
 
 import pytest
@@ -12,28 +11,11 @@ from rackwright.rules import check
 
 from tests import plans
 from tests.compile.contracts import chart_values, errors_of, needs_contracts, unknown_paths
+from tests.compile.found import after, manifest, release
 
 PLANS = {name: build() for name, build in plans.FLEETS.items()}
 NOT_KEPT = {"cluster-autoscaler"}
 """Charts whose own values are not among the contracts."""
-
-
-def manifest(plan: StackPlan, key: str) -> dict:
-    return next(m.body for m in plan.manifests if m.key == key)
-
-
-def after(plan: StackPlan, key: str) -> tuple[str, ...]:
-    return next(m.after for m in plan.manifests if m.key == key)
-
-
-def release(plan: StackPlan, name: str):
-    return next(r for r in plan.releases if r.name == name)
-
-
-def parts(plan: StackPlan) -> tuple[dict, dict]:
-    """Leader and worker of a group: their containers."""
-    group = manifest(plan, "serving.group")["spec"]["leaderWorkerTemplate"]
-    return tuple(group[key]["spec"]["containers"][0] for key in ("leaderTemplate", "workerTemplate"))
 
 
 def filled(value):
@@ -187,82 +169,6 @@ def test_a_network_of_unknown_addresses_answers_private_ones():
     ranges = manifest(plans.compiled(plans.eks_fleet_case(place=place)), "serving.entrance")["spec"]["loadBalancerSourceRanges"]
     assert "10.0.0.0/8" in ranges
     assert not [cidr for cidr in ranges if cidr.endswith("/0")]
-
-
-def test_a_replica_of_two_machines_is_one_group_whose_leader_answers():
-    plan = PLANS["fleet-wide"]
-    group = manifest(plan, "serving.group")["spec"]
-    assert (group["leaderWorkerTemplate"]["size"], group["leaderWorkerTemplate"]["restartPolicy"]) == (2, "RecreateGroupOnPodRestart")
-    assert group["startupPolicy"] == "LeaderCreated"
-    assert "replicas" not in group, "the scaler owns it"
-    assert manifest(plan, "serving.service")["spec"]["selector"]["leaderworkerset.sigs.k8s.io/worker-index"] == "0"
-    target = manifest(plan, "serving.scaler")["spec"]["scaleTargetRef"]
-    assert (target["kind"], target["apiVersion"]) == ("LeaderWorkerSet", "leaderworkerset.x-k8s.io/v1")
-    assert (plan.pool("gpu").nodes_min, plan.pool("gpu").nodes_max) == (4, 8)
-
-
-def test_workers_join_the_leader_and_answer_nobody():
-    leader, worker = parts(PLANS["fleet-wide"])
-    shared = {"--tensor-parallel-size=8", "--pipeline-parallel-size=2", "--nnodes=$(LWS_GROUP_SIZE)", "--master-addr=$(LWS_LEADER_ADDRESS)"}
-    assert shared <= {*leader["args"]} & {*worker["args"]}
-    assert ("--node-rank=0" in leader["args"], "--headless" in leader["args"]) == (True, False)
-    assert {"--node-rank=$(LWS_WORKER_INDEX)", "--headless"} <= {*worker["args"]}
-    assert "startupProbe" in leader
-    assert not {"ports", "startupProbe", "readinessProbe", "livenessProbe"} & {*worker}
-
-
-def test_f2_scale_from_zero_efa_request():
-    """Pods ask for every EFA interface of a machine that is not there yet, so that it comes with them (skypilot#10055)."""
-    plan = PLANS["fleet-wide"]
-    fabric = sum(nic.kind == "fabric" for nic in plan.pool("gpu").nics)
-    for part in parts(plan):
-        assert part["resources"]["limits"]["vpc.amazonaws.com/efa"] == str(fabric) == "32"
-        assert {"name": "FI_PROVIDER", "value": "efa"} in part["env"]
-        assert part["securityContext"]["capabilities"]["add"] == ["IPC_LOCK"]
-    assert dict(plan.namespaces)["team-chat"] == "privileged"
-    assert plan.expected_fabric.interfaces_per_node == 32
-
-
-def test_f8_karpenter_starts_efa_machines_with_all_interfaces_in_one_place():
-    """No interface is left to its guess, and no pod asks for what it does not know before a machine has joined."""
-    plan = PLANS["fleet-wide"]
-    spec = manifest(plan, "nodes.gpu.class")["spec"]
-    nics = spec["networkInterfaces"]
-    assert [n["interfaceType"] for n in nics[:2]] == ["interface", "efa-only"]
-    assert sum(n["interfaceType"] == "efa-only" for n in nics) == 32
-    assert {"id": {"$ref": "network.fabric_group_id"}} in spec["securityGroupSelectorTerms"]
-    assert spec["placementGroupSelector"] == {"name": "chat-eks-gpu"}
-    assert plan.karpenter.adjacent == ("chat-eks-gpu",)
-    limits = yaml.safe_load(spec["userData"])["spec"]["containerd"]["baseRuntimeSpec"]["process"]["rlimits"]
-    assert limits[0]["type"] == "RLIMIT_MEMLOCK"
-    for part in parts(plan):
-        assert "hugepages-2Mi" not in part["resources"]["limits"]
-        assert {"name": "FI_EFA_USE_HUGE_PAGE", "value": "0"} in part["env"]
-
-
-def test_karpenters_machines_pin_as_much_memory_as_node_groups_do():
-    from rackwright_pulumi.aws.node_config import LIMITS
-
-    text = manifest(PLANS["fleet-wide"], "nodes.gpu.class")["spec"]["userData"]
-    limits = json.loads(text)["spec"]["containerd"]["baseRuntimeSpec"]["process"]["rlimits"]
-    assert {limit["type"]: limit["hard"] for limit in limits} == LIMITS
-
-
-def test_replicas_on_node_groups_ask_for_huge_pages_or_claim_their_interfaces():
-    plan = plans.compiled(plans.wide_fleet_case(blueprint={"nodes": {"provisioner": "managed"}}))
-    assert all(part["resources"]["limits"]["hugepages-2Mi"] == "5120Mi" for part in parts(plan))
-    claimed = plans.compiled(plans.wide_fleet_case(blueprint={"nodes": {"devices": "dra"}}))
-    spec = manifest(claimed, "serving.group")["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]
-    assert spec["resourceClaims"] == [{"name": "efa", "resourceClaimTemplateName": "efa"}]
-    assert spec["containers"][0]["resources"]["claims"] == [{"name": "efa"}]
-    assert "vpc.amazonaws.com/efa" not in spec["containers"][0]["resources"]["limits"]
-    assert any(m.body["kind"] == "ResourceClaimTemplate" for m in claimed.manifests)
-
-
-def test_the_usual_image_of_wide_replicas_has_efa():
-    plan = plans.compiled(plans.wide_fleet_case(image=None))
-    assert parts(plan)[0]["image"].startswith("public.ecr.aws/deep-learning-containers/vllm:")
-    assert [(p.code, str(p.level)) for p in check(plan)] == [("V-13", "warning")] * 2, "AWS publishes no digest that is known here"
 
 
 def test_the_autoscaler_grows_the_preferred_pool_first():

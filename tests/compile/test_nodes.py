@@ -9,6 +9,7 @@ from rackwright.rules import check
 from rackwright.spec.blueprint import Nodes
 
 from tests import plans
+from tests.compile.found import release
 
 MULTI_NODE = (
     *("p4d.24xlarge", "p4de.24xlarge", "p5.4xlarge", "p5.48xlarge", "p5e.48xlarge", "p5en.48xlarge", "p6-b200.48xlarge"),
@@ -17,10 +18,6 @@ MULTI_NODE = (
 )
 ELSEWHERE = ("V-30", "V-112")
 """Rules about where a machine is sold and when a stack ends."""
-
-
-def release(plan: StackPlan, name: str):
-    return next(r for r in plan.releases if r.name == name)
 
 
 def names(plan: StackPlan) -> list[str]:

@@ -25,6 +25,7 @@ from rackwright_pulumi.unsupported import Unsupported
 
 from tests import plans
 from tests.components.sdk import misfits, untagged
+from tests.components.waits import all_before, longest_path
 
 BLUEPRINTS = {"box": (Box, plans.box_plan), "training": (TrainingCluster, plans.training_plan)}
 ADDON, NODE_GROUP, CLUSTER = "aws:eks/addon:Addon", "aws:eks/nodeGroup:NodeGroup", "aws:eks/cluster:Cluster"
@@ -58,31 +59,6 @@ def standard(blueprint: str) -> Graph:
 @pytest.fixture(params=BLUEPRINTS)
 def graph(request) -> Graph:
     return standard(request.param)
-
-
-def before(graph: Graph, urn: str) -> set[str]:
-    node = graph.nodes[urn]
-    provider = node.provider.rpartition("::")[0]
-    return {*node.depends_on, *(u for urns in node.property_dependencies.values() for u in urns)} | ({provider} & graph.nodes.keys())
-
-
-def longest_path(graph: Graph) -> int:
-    @cache
-    def length(urn: str) -> int:
-        return 1 + max(map(length, before(graph, urn)), default=0)
-
-    return max(map(length, graph.nodes))
-
-
-def all_before(graph: Graph, urn: str) -> set[str]:
-    """Everything that is made before, and unmade after, a resource."""
-    found: set[str] = set()
-    todo = [urn]
-    while todo:
-        new = before(graph, todo.pop()) - found
-        found |= new
-        todo += new
-    return found
 
 
 def test_every_component_registers_outputs(graph):
@@ -225,7 +201,7 @@ def test_f26_whatever_is_inside_goes_before_access_machines_add_ons_and_the_way_
     graph = standard("training")
     release = graph.one("kubernetes:helm.sh/v3:Release", "llama-70b-sft-layer-kueue")
     types = {graph.nodes[urn].type.rpartition(":")[2] for urn in all_before(graph, release.urn)}
-    assert types >= {"Provider", "Addon", "NodeGroup", "Cluster", "RouteTableAssociation", "NatGateway"} - {"Provider"}
+    assert types >= {"Addon", "NodeGroup", "Cluster", "RouteTableAssociation", "NatGateway"}
     assert "aws:ec2/natGateway:NatGateway" in {graph.nodes[urn].type for urn in all_before(graph, graph.by_type(NODE_GROUP)[0].urn)}
 
 

@@ -14,6 +14,7 @@ from rackwright_pulumi.testing import Graph, record
 
 from tests import plans
 from tests.components.sdk import misfits, untagged
+from tests.components.waits import all_before
 
 RELEASE, POOL, CLASS = (
     "kubernetes:helm.sh/v3:Release",
@@ -36,20 +37,6 @@ def graph_of(name: str, preview: bool = False) -> Graph:
 @pytest.fixture(params=plans.FLEETS)
 def graph(request) -> Graph:
     return graph_of(request.param)
-
-
-def before(graph: Graph, urn: str) -> set[str]:
-    """What a resource waits for, through components and its provider: on destroy all of it goes later."""
-    seen, left = set(), [urn]
-    while left:
-        node = graph.nodes.get(left.pop())
-        if node is None:
-            continue
-        provider = node.provider.rpartition("::")[0]
-        found = {*node.depends_on, *(u for urns in node.property_dependencies.values() for u in urns), provider} - seen
-        seen |= found
-        left += found
-    return seen & graph.nodes.keys()
 
 
 def labels(graph: Graph, urns: set[str]) -> set[str]:
@@ -115,7 +102,7 @@ def test_the_node_class_names_the_role_subnet_and_groups_that_are_there():
 def test_l2_machines_go_before_karpenter_its_rights_and_the_cluster():
     """karpenter-provider-aws#1382 and #5727: nodes survived their cluster; terraform-aws-eks#3005: the access entry went first."""
     graph = graph_of("fleet-eks")
-    later = labels(graph, before(graph, graph.one(POOL).urn))
+    later = labels(graph, all_before(graph, graph.one(POOL).urn))
     for name in ("chat-eks-layer-karpenter", "chat-eks-layer-karpenter-crd"):
         assert graph.one(RELEASE, name).label in later
     types = {
@@ -129,7 +116,7 @@ def test_l2_machines_go_before_karpenter_its_rights_and_the_cluster():
         "aws:ec2/natGateway:NatGateway": "chat-eks-network-nat",
     }
     assert {graph.one(*item).label for item in types.items()} <= later
-    assert all(f"chat-eks-karpenter-nodes-{policy}" in {graph.nodes[u].name for u in before(graph, graph.one(POOL).urn)}
+    assert all(f"chat-eks-karpenter-nodes-{policy}" in {graph.nodes[u].name for u in all_before(graph, graph.one(POOL).urn)}
                for policy in ("AmazonEKSWorkerNodePolicy", "AmazonSSMManagedInstanceCore"))  # fmt: skip
     assert graph.one(CLASS).label in later
     server = graph.one("kubernetes:apps/v1:Deployment")
@@ -138,7 +125,7 @@ def test_l2_machines_go_before_karpenter_its_rights_and_the_cluster():
 
 def test_l2_a_placement_group_outlives_the_machines_in_it():
     graph = graph_of("fleet-wide")
-    assert graph.one("aws:ec2/placementGroup:PlacementGroup").urn in before(graph, graph.one(POOL).urn)
+    assert graph.one("aws:ec2/placementGroup:PlacementGroup").urn in all_before(graph, graph.one(POOL).urn)
 
 
 def test_l1_the_load_balancer_goes_before_its_subnet_and_the_cluster():
@@ -146,7 +133,7 @@ def test_l1_the_load_balancer_goes_before_its_subnet_and_the_cluster():
     for name in plans.FLEETS:
         graph = graph_of(name)
         entrance = graph.one("kubernetes:core/v1:Service", "chat-eks-layer-serving.entrance")
-        later = {graph.nodes[urn].type.rpartition(":")[2] for urn in before(graph, entrance.urn)}
+        later = {graph.nodes[urn].type.rpartition(":")[2] for urn in all_before(graph, entrance.urn)}
         assert {"Cluster", "Subnet", "RouteTableAssociation", "NodeGroup"} <= later
         note = "service.beta.kubernetes.io/aws-load-balancer-subnets"
         subnet = graph.one("aws:ec2/subnet:Subnet", "chat-eks-network-subnet-nodes")

@@ -15,6 +15,7 @@ from rackwright_pulumi.testing import Graph, record
 from rackwright_pulumi.unsupported import Unsupported
 
 from tests import plans
+from tests.components.waits import longest_path
 
 BLUEPRINTS = {"fleet": (InferenceFleet, plans.fleet_plan), "tpu": (TpuPod, plans.tpu_plan)}
 NODE_POOL, RELEASE = "gcp:container/nodePool:NodePool", "kubernetes:helm.sh/v3:Release"
@@ -51,17 +52,6 @@ def standard(blueprint: str) -> Graph:
 @pytest.fixture(params=BLUEPRINTS)
 def graph(request) -> Graph:
     return standard(request.param)
-
-
-def longest_path(graph: Graph) -> int:
-    @cache
-    def length(urn: str) -> int:
-        node = graph.nodes[urn]
-        before = {*node.depends_on, *(u for urns in node.property_dependencies.values() for u in urns)}
-        provider = node.provider.rpartition("::")[0]
-        return 1 + max(map(length, before | ({provider} if provider in graph.nodes else set())), default=0)
-
-    return max(map(length, graph.nodes))
 
 
 def test_a_new_project_can_be_asked_for_its_number_and_given_roles(graph):

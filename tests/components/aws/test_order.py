@@ -5,7 +5,7 @@ from rackwright_pulumi import declare
 from rackwright_pulumi.testing import Graph, record
 
 from tests import plans
-from tests.components.test_aws_blueprints import all_before
+from tests.components.waits import all_before
 
 
 def graph() -> Graph:

@@ -1,0 +1,15 @@
+"""Finding a part of a compiled plan by its name."""
+
+from rackwright.compile.wants import ReleaseWant, StackPlan
+
+
+def manifest(plan: StackPlan, key: str) -> dict:
+    return next(m.body for m in plan.manifests if m.key == key)
+
+
+def after(plan: StackPlan, key: str) -> tuple[str, ...]:
+    return next(m.after for m in plan.manifests if m.key == key)
+
+
+def release(plan: StackPlan, name: str) -> ReleaseWant:
+    return next(r for r in plan.releases if r.name == name)
