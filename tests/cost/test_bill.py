@@ -95,6 +95,29 @@ def test_fleet_at_its_largest_is_held_to_the_goal():
     assert found[0].reason.startswith("a month at all 8 machines costs 5,842 USD")
 
 
+def test_pools_of_a_fallback_are_alternatives_and_not_counted_one_by_one():
+    spec, sizing, fit = plans.eks_fleet_case(place=plans.AWS | {"capacity": {"fallback": ["on-demand", "spot"]}})
+    tight = spec.model_copy(update={"goals": spec.goals.model_copy(update={"max_cost": 7000.0})})
+    stack = plans.compiled((tight, sizing, fit))
+    assert [pool.nodes_max for pool in stack.pools if pool.role == "accelerator"] == [8, 8]
+    found = check_budget(bill(stack, fit, tight, CATALOG), stack, fit, tight)
+    assert [problem.reason for problem in found] == ["a month at all 8 machines costs 10,868 USD; the goal is 7,000"]
+
+
+def test_what_watches_and_the_address_of_the_gateway_are_paid_for():
+    found = {line.what: line for line in billed(CASES["training"]).lines}
+    assert found["detailed metrics of machines"].quantity == 7 * (4 + 2)
+    assert found["alarms on idle machines"].quantity == 1
+    assert found["public IPv4 address of the NAT gateway"].unit_price_usd == 0.005
+    assert "alarms on idle machines" not in [line.what for line in billed(plans.eks_fleet_case()).lines]  # Karpenter removes idle ones
+
+
+def test_machines_of_pools_that_start_empty_and_their_disks_cost_nothing():
+    place = plans.AWS | {"capacity": {"fallback": ["on-demand", "spot"]}}
+    found = billed(plans.eks_fleet_case(place=place))
+    assert not [line.what for line in found.lines if "gpu-spot" in line.what]
+
+
 def test_a_fleet_on_aws_pays_for_its_load_balancer():
     line = next(line for line in billed(plans.eks_fleet_case()).lines if line.what == "internal load balancer")
     assert (line.quantity, line.unit_price_usd) == (1, 0.0225)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import CapacityMode
 from rackwright.compile.wants import Kind, StackPlan, machine_layer
-from rackwright.cost import network, storage
+from rackwright.cost import network, storage, watch
 from rackwright.cost.counts import is_sized
 from rackwright.cost.line import Line, hourly, monthly
 from rackwright.cost.prices import fee_price, machine_price
@@ -61,6 +61,7 @@ def _lines(stack: StackPlan, fit: Fit, spec: Spec, catalog: Catalog, hours: floa
     if "base" in stack.layers:
         yield from network.lines(stack, fit, catalog, hours)
     yield from storage.lines(stack, fit, spec, catalog, hours)
+    yield from watch.lines(stack, fit, catalog, hours)
     if "base" in stack.layers and not stack.key.existing_arn:
         yield monthly("encryption key", 1, "key", fee_price(catalog, "kms-key", stack.place, "month"), hours)
 

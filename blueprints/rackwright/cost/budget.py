@@ -13,14 +13,17 @@ AT = At() / "goals" / "max_cost"
 
 
 def check_budget(bill: Bill, stack: StackPlan, fit: Fit, spec: Spec) -> list[Problem]:
-    """V-111, as warnings: the whole bill is over the goal, or would be with every machine the pools may grow to. Acknowledged: none."""
+    """V-111, as warnings: the whole bill is over the goal, or would be with every machine the work may ask for. Acknowledged: none.
+
+    Pools of a fallback are alternatives: together they have as many machines as the replicas ask for, which is what the largest may have.
+    """
     goal = spec.goals.max_cost
     if goal is None or any(entry.rule == ID for entry in spec.acknowledge):
         return []
     if bill.total_usd > goal:
         words = f"{bill.covers} costs {bill.total_usd:,.0f} USD with network, storage and control plane; the goal is {goal:,.0f}"
         return [Problem(ID, words, AT, "raise the goal, or choose a cheaper fit", Level.WARNING)]
-    price, most = fit.candidate.price_usd_per_hour, sum(pool.nodes_max for pool in stack.pools if does_the_work(pool))
+    price, most = fit.candidate.price_usd_per_hour, max((pool.nodes_max for pool in stack.pools if does_the_work(pool)), default=0)
     if price is not None and fit.duration_s is None and price * most * MONTH_H > goal:
         words = f"a month at all {most} machines costs {price * most * MONTH_H:,.0f} USD; the goal is {goal:,.0f}"
         return [Problem(ID, words, AT, "lower max_replicas, or raise the goal", Level.WARNING)]
