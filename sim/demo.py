@@ -1,4 +1,4 @@
-"""`make demo`: four workloads from spec to resource graph, and with the Pulumi CLI through a whole life on a simulated cloud."""
+"""`make demo`: five workloads from spec to resource graph, and with the Pulumi CLI through a whole life on a simulated cloud."""
 
 import json
 import os
@@ -27,7 +27,7 @@ from rich.console import Console
 ROOT = Path(__file__).resolve().parents[1]
 OUT = ROOT / ".cache" / "demo"
 CLI = ROOT / ".cache" / "pulumi"
-STACKS = ("mistral-7b-qlora", "llama-70b-sft", "chat-serve", "gemma-pretrain")
+STACKS = ("mistral-7b-qlora", "llama-70b-sft", "chat-serve", "chat-eks", "gemma-pretrain")
 INSTALLER = ("get.pulumi.com", 443)
 CONNECT_S = 5.0
 HOW = "install it (https://www.pulumi.com/docs/install) and run `make demo` again"

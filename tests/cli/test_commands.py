@@ -8,7 +8,7 @@ import pytest
 from rackwright.problems import Problem
 
 ROOT = Path(__file__).parents[2]
-STACKS = ("chat-serve", "gemma-pretrain", "llama-70b-sft", "mistral-7b-qlora")
+STACKS = ("chat-eks", "chat-serve", "gemma-pretrain", "llama-70b-sft", "mistral-7b-qlora")
 TODAY = ("--today", "2026-11-21")
 SPEC_COMMANDS = ("validate", "plan", "explain", "compile")
 

@@ -34,6 +34,7 @@ Checks on the spec itself are in [spec.md](spec.md). A test writes and holds thi
 | Id | Level | Law |
 |---|---|---|
 """
+QUOTA = "| V-115 | error | what the stack takes at its largest is granted, where the spec's `quotas` say what the account has |"
 BUDGET = "| V-111 | warning | the whole bill, or a month at the largest size, should keep goals.max_cost |"
 
 
@@ -53,7 +54,7 @@ def rules_page() -> str:
         law = f"[{rule.reason}]({rule.link})" if rule.link else rule.reason
         return f"| {rule.code} | {rule.level} | {law} |"
 
-    rows = {rule.code: row(rule) for rule in rules.RULES} | {"V-111": BUDGET}
+    rows = {rule.code: row(rule) for rule in rules.RULES} | {"V-111": BUDGET, "V-115": QUOTA}
     on_plans = HEAD + "\n".join(rows[code] for code in sorted(rows, key=lambda code: (code[0], int(code[2:])))) + "\n"
     return on_plans + RESOURCES_HEAD + "\n".join(row(law) for law in sorted(LAWS, key=lambda law: order(law.code))) + "\n"
 

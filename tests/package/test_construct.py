@@ -162,4 +162,4 @@ def test_a_nested_output_crosses(plugin):
     }
     with Deployment(plugin) as deployment:
         outputs = deployment.construct("AwsStorage", "store", {**stored, **network}, deployment.provider("aws", {}))
-    assert set(outputs["lustre"]) == {"id", "dnsName", "mountName"}
+    assert set(outputs["lustre"]) == {"id", "dnsName", "mountName", "groupId"}

@@ -17,7 +17,7 @@ from rackwright.spec.spec import Spec
 pytestmark = pytest.mark.xdist_group("report")  # plans and pages are made once
 ROOT = Path(__file__).parents[2]
 TODAY = date(2026, 11, 21)
-STACKS = ("chat-serve", "gemma-pretrain", "llama-70b-sft", "mistral-7b-qlora")
+STACKS = ("chat-eks", "chat-serve", "gemma-pretrain", "llama-70b-sft", "mistral-7b-qlora")
 VOID = {"meta", "br", "img", "input", "hr", "link", "col", "source", "wbr", "area", "base", "embed", "track"}
 ASKS = {"src", "href", "xlink:href", "srcset", "action", "data", "poster", "background"}
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>|`*[x](http://evil.example)"

@@ -3,6 +3,7 @@
 import json
 import threading
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from pulumi.runtime import mocks, rpc, settings
@@ -39,7 +40,7 @@ class _NoMocks(mocks.Mocks):
 class GraphMonitor(mocks.MockMonitor):
     """Answers every registration with the outputs the simulated cloud would compute, and keeps the request."""
 
-    def __init__(self, context: Context, invokes: Invokes, preview: bool, stack_outputs: StackOutputs):
+    def __init__(self, context: Context, invokes: Invokes, preview: bool, stack_outputs: StackOutputs = MappingProxyType({})):
         super().__init__(_NoMocks())
         self.context, self.known_invokes, self.preview, self.stack_outputs = context, invokes, preview, stack_outputs
         self.nodes: dict[str, Node] = {}
