@@ -1,5 +1,7 @@
 """The file system: what the spec says of it, and sizing for the rest."""
 
+from functools import partial
+
 import pytest
 from rackwright.catalog.read import Catalog
 from rackwright.compile.compile import compile_plan
@@ -60,6 +62,34 @@ def test_efa_is_what_is_said_else_what_the_run_needs():
     assert not described(over, efa=False).lustre.rdma
     assert described(efa=True).lustre.rdma
     assert lustre_problems(described(efa=True)) == []
+
+
+@pytest.mark.parametrize(
+    ("nodes", "machine", "interfaces"),
+    [(4, "p5.48xlarge", 8), (4, "p5en.48xlarge", 8), (4, "p6-b300.48xlarge", 16), (4, "g6e.48xlarge", 2), (256, "p5.48xlarge", 4)],
+)
+def test_machines_read_over_as_many_interfaces_as_fsx_uses_and_a_file_system_takes(nodes, machine, interfaces):
+    """1,024 connections of all machines together."""
+    case = partial(plans.training_case, nodes=nodes, machine=machine)
+    assert described(efa=True, case=case).pool("gpu").lustre_interfaces == interfaces
+
+
+def test_over_tcp_no_machine_has_any():
+    assert plans.training_plan().pool("gpu").lustre_interfaces == 0
+
+
+@pytest.mark.parametrize("machine", ["p4d.24xlarge", "trn2.48xlarge"])
+def test_machines_whose_efa_lustre_does_not_speak_are_given_no_such_file_system_and_refused_one_that_is_asked_for(machine):
+    case = partial(plans.training_case, machine=machine)
+    assert not described((4e12, 60e9), case=case).lustre.rdma
+    (problem,) = lustre_problems(described(efa=True, case=case))
+    assert (problem.code, problem.fix) == ("V-51", "set it to false")
+
+
+def test_bottlerocket_reads_over_tcp():
+    nodes = {"nodes": {"image": "bottlerocket"}}
+    spec, sizing, fit = plans.training_case(blueprint={"ttl": "14d", "storage": "lustre"} | nodes)
+    assert not compile_plan(spec, plans.with_storage(sizing, 4e12, 60e9), fit, today=plans.TODAY).lustre.rdma
 
 
 def test_l1_checkpoints_are_written_back_to_a_bucket_of_ours_and_never_to_one_that_exists():

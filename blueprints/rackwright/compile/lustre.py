@@ -2,12 +2,13 @@
 
 import math
 
-from rackwright.catalog.rows import Fabric, Volume
+from rackwright.catalog.rows import Volume
 from rackwright.compile.draft import Draft
 from rackwright.compile.hardware import volume_facts
+from rackwright.compile.lustre_clients import reads_over_efa
 from rackwright.compile.wants import BucketWant, LustreWant
 from rackwright.sizing.plan import StorageNeed
-from rackwright.spec.blueprint import Lustre, LustreStorage
+from rackwright.spec.blueprint import Lustre, LustreStorage, OwnImage
 from rackwright.units import GIB, TIB
 
 SSD_TIERS = (125, 250, 500, 1000)
@@ -36,8 +37,11 @@ def lustre(draft: Draft, zone: str, wanted: tuple[BucketWant, ...]) -> LustreWan
 
 
 def _needs_rdma(draft: Draft) -> bool:
+    """Where the machines can: others would pay for it and read over TCP all the same."""
     most_over_tcp = TCP_CLIENT_BYTES_PER_S * draft.candidate.nodes
-    return draft.machine.fabric is Fabric.EFA and draft.sizing.storage.throughput_bytes_per_s > most_over_tcp
+    image = draft.spec.blueprint.nodes.image
+    able = reads_over_efa(draft.machine, image.family if isinstance(image, OwnImage) else image)
+    return able and draft.sizing.storage.throughput_bytes_per_s > most_over_tcp
 
 
 def _ssd(draft: Draft, said: Lustre, zone: str, rdma: bool, wanted: tuple[BucketWant, ...]) -> LustreWant:

@@ -7,6 +7,7 @@ from rackwright.compile.draft import Draft
 from rackwright.compile.fabric import expectation
 from rackwright.compile.images import as_asked
 from rackwright.compile.lustre import lustre
+from rackwright.compile.lustre_clients import lustre_clients
 from rackwright.compile.manifests import allow_basics, allow_metrics, allow_within, default_deny, run_secrets, service_account
 from rackwright.compile.network import eks_network, existing_network
 from rackwright.compile.place import place_want
@@ -36,11 +37,13 @@ ACCOUNT = "trainer"
 
 def training_plan(draft: Draft) -> StackPlan:
     place = place_want(draft)
-    pools = tuple(as_asked(draft, pool) for pool in accelerator_pools(draft, place))
-    extras = tuple(as_asked(draft, pool) for pool in extra_pools(draft, place))
-    pool, everything = pools[0], (system_pool(place), *pools, *extras)
     wanted = buckets(draft)
     file_system = lustre(draft, place.zone, wanted)
+    sized = tuple(as_asked(draft, pool) for pool in accelerator_pools(draft, place))
+    listed = tuple(as_asked(draft, pool) for pool in extra_pools(draft, place))
+    clients = lustre_clients(file_system, (*sized, *listed))
+    pools, extras = clients[: len(sized)], clients[len(sized) :]
+    pool, everything = pools[0], (system_pool(place), *clients)
     releases = _releases((*pools, *extras))
     addons = eks_addons(file_system is not None)
     volumes = lustre_volume(file_system, f"{draft.spec.name}-lustre", draft.namespace) if file_system else ()

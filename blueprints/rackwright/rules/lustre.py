@@ -45,11 +45,11 @@ def lustre_size_is_sold(plan: StackPlan) -> Iterator[Broken]:
 
 @rule("V-51", Level.ERROR, GUIDE + "efa-file-systems.html")
 def lustre_over_efa(plan: StackPlan) -> Iterator[Broken]:
-    """A file system on EFA needs clients with EFA, and grows in steps of one server."""
+    """A file system on EFA needs clients that speak it (AL2023 on Nitro v4 or newer, not Trainium2), and grows in steps of one server."""
     if plan.lustre is None or not plan.lustre.rdma:
         return
-    if not any(pool.nics for _, pool in accelerators(plan)):
-        yield Broken(AT / "rdma", "set it to false", "no pool has EFA")
+    if not any(pool.lustre_interfaces for _, pool in accelerators(plan)):
+        yield Broken(AT / "rdma", "set it to false", "the machines of no pool do")
     tier = Catalog.default().volume_by_name.get(f"fsx-lustre-persistent2-{plan.lustre.throughput_mb_s_per_tib}-efa")
     step = (tier.step_bytes or 0) // GIB if tier else 0
     size = plan.lustre.capacity_gib

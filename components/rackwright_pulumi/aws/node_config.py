@@ -8,6 +8,7 @@ from typing import Any
 from rackwright.compile.wants import PoolWant
 
 from rackwright_pulumi.aws.joining import Joining, kubelet_flags, says_pods
+from rackwright_pulumi.aws.lustre_client import lustre_over_efa
 
 LIMITS = {"RLIMIT_MEMLOCK": 2**50, "RLIMIT_NOFILE": 2**20}
 """Bytes a container may pin (RDMA pins what it moves, and the runtime's own limit is a few MiB: here more than any machine has), and files
@@ -19,7 +20,7 @@ never gets ready (awslabs/amazon-eks-ami@81fec2e nodeadm/internal/util/merge.go,
 
 
 def node_config(want: PoolWant, joining: Joining | None) -> str:
-    """Multipart user data with one NodeConfig, as JSON, which is YAML; empty where the defaults serve.
+    """Multipart user data with one NodeConfig, as JSON, which is YAML, and a script where Lustre needs one; empty where the defaults serve.
 
     joining: only on an image of one's own; EKS merges it into the user data of its images itself.
     """
@@ -35,7 +36,10 @@ def node_config(want: PoolWant, joining: Joining | None) -> str:
         kubelet["flags"] = kubelet_flags(want)
     if kubelet:
         spec["kubelet"] = kubelet
-    return _multipart({"apiVersion": "node.eks.aws/v1alpha1", "kind": "NodeConfig", "spec": spec}) if spec else ""
+    if not spec:
+        return ""
+    script = lustre_over_efa(want.lustre_interfaces) if want.lustre_interfaces else ""
+    return _multipart({"apiVersion": "node.eks.aws/v1alpha1", "kind": "NodeConfig", "spec": spec}, script)
 
 
 def _cluster(joining: Joining) -> dict[str, str]:
@@ -47,10 +51,16 @@ def _cluster(joining: Joining) -> dict[str, str]:
     }
 
 
-def _multipart(config: dict[str, Any]) -> str:
+def _multipart(config: dict[str, Any], script: str) -> str:
     """A fixed boundary: a random one would be a new template version at every update."""
     message = MIMEMultipart(boundary="rackwright")
-    body = MIMEBase("application", "node.eks.aws")
-    body.set_payload(json.dumps(config, indent=1, sort_keys=True))
-    message.attach(body)
+    message.attach(_part("application", "node.eks.aws", json.dumps(config, indent=1, sort_keys=True)))
+    if script:
+        message.attach(_part("text", "x-shellscript", script))
     return message.as_string()
+
+
+def _part(kind: str, form: str, text: str) -> MIMEBase:
+    body = MIMEBase(kind, form)
+    body.set_payload(text)
+    return body

@@ -114,5 +114,7 @@ class PoolWant:
     """How fabric interfaces reach pods: plugin | dra"""
     pod_prefixes: bool = False
     """Pods take addresses from prefixes, which max_pods counts on"""
+    lustre_interfaces: int = 0
+    """Fabric interfaces over which a machine reads the Lustre file system; 0: over TCP."""
     serves: tuple[str, ...] = ()
     """Names of the workloads it is for; empty: all"""
