@@ -1,6 +1,6 @@
 """StackPlan -> Pulumi resources: one provider, one blueprint, the stack's outputs."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pulumi
 from rackwright.compile.wants import Kind, PlaceWant, StackPlan
@@ -8,8 +8,10 @@ from rackwright.errors import UserError
 
 import rackwright_pulumi
 from rackwright_pulumi.outputs import fabric_output
-from rackwright_pulumi.program import Decided, Settings, run_error
 from rackwright_pulumi.unsupported import Unsupported
+
+if TYPE_CHECKING:
+    from rackwright_pulumi.program import Decided, Settings
 
 BLUEPRINTS = {
     Kind.BOX: "Box",
@@ -20,7 +22,7 @@ BLUEPRINTS = {
 """Public names of the package, which imports each cloud's SDK only when its blueprint is asked for."""
 
 
-def build(decided: Decided, settings: Settings) -> dict[str, Any]:
+def build(decided: "Decided", settings: "Settings") -> dict[str, Any]:
     """Declares every resource of the decided plan and returns the stack's outputs by name.
 
     Raises pulumi.RunError, which Pulumi prints without a traceback, for what this release cannot build.
@@ -28,6 +30,8 @@ def build(decided: Decided, settings: Settings) -> dict[str, Any]:
     try:
         blueprint = declare(decided.plan, teardown=settings.teardown, secrets=_secrets(decided))
     except UserError as error:
+        from rackwright_pulumi.program import run_error  # brings sizing along, which declaring does not need
+
         raise run_error(error) from None
     candidate, bill = decided.decision.fit.candidate, decided.bill
     return blueprint.stack_outputs() | {
@@ -69,7 +73,7 @@ def provider(place: PlaceWant) -> pulumi.ProviderResource:
     raise Unsupported(f"a provider for {place.cloud}", "place.cloud", "aws or gcp")
 
 
-def _secrets(decided: Decided) -> dict[str, pulumi.Input[str]]:
+def _secrets(decided: "Decided") -> dict[str, pulumi.Input[str]]:
     """Only workloads read secrets, so a stack of other layers needs none in its configuration."""
     if "workloads" not in decided.plan.layers:
         return {}
