@@ -1,6 +1,6 @@
 """Which machines read a Lustre file system over EFA, and over how many of their interfaces.
 
-https://docs.aws.amazon.com/fsx/latest/LustreGuide/configure-efa-clients.html (a copy of 2026): Amazon Linux 2023, and machines on Nitro v4 or
+https://docs.aws.amazon.com/fsx/latest/LustreGuide/configure-efa-clients.html (2026): Amazon Linux 2023, and machines on Nitro v4 or
 newer but Trainium2.
 """
 
