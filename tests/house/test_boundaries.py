@@ -163,6 +163,18 @@ def test_a_plan_and_its_graph_need_no_boto3():
 
 
 @pytest.mark.parametrize("folder", ["aws", "gcp", "kubernetes", "blueprints"])
+def test_a_components_arguments_stay_in_its_module(folder):
+    """Whoever else builds a part of it is given what the part needs, by name: a bag of arguments hides what is read."""
+    for path in files(PULUMI / folder):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        own = {node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+        taken = [
+            arg.annotation for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) for arg in node.args.args if arg.arg == "args"
+        ]
+        assert not [ast.unparse(kind) for kind in taken if kind and ast.unparse(kind) not in own], path.name
+
+
+@pytest.mark.parametrize("folder", ["aws", "gcp", "kubernetes", "blueprints"])
 def test_component_modules_keep_their_annotations_eager(folder):
     """`from __future__ import annotations` crashes Pulumi's schema inference (pulumi/pulumi, provider analyzer)."""
     assert not [path.name for path in files(PULUMI / folder) if "__future__" in imports(path)]

@@ -15,7 +15,7 @@ from rackwright.compile.wants import BoxWant, DiskWant
 
 from rackwright_pulumi.args import PartInput, part
 from rackwright_pulumi.aws.fabric import closed_group
-from rackwright_pulumi.aws.instance import instance
+from rackwright_pulumi.aws.instance import Site, instance
 from rackwright_pulumi.aws.tags import Kin
 
 EVERYONE = {"anywhere": "0.0.0.0/0"}
@@ -49,7 +49,8 @@ class AwsBox(pulumi.ComponentResource):
     def __init__(self, name: str, args: AwsBoxArgs, opts: ResourceOptions | None = None):
         super().__init__("rackwright:index:AwsBox", name, None, opts)
         want, kin = part(BoxWant, args["box"]), Kin(self, name, args["tags"])
-        machine = instance(kin, want, args, _group(kin, want, args["vpc_id"]))
+        site = Site(args["subnet_id"], _group(kin, want, args["vpc_id"]).id, args["profile_name"], args["kms_key_arn"])
+        machine = instance(kin, want, site, args.get("image_id"), args.get("teardown", False))
         if want.data:
             _data_volume(kin, want.data, want.zone, args, machine)
         if want.idle_stop_minutes:

@@ -1,7 +1,7 @@
 """User data of a pool's machines, in the form that the family of their image reads."""
 
 import base64
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from pulumi import Input, Output
@@ -33,8 +33,8 @@ def family_of(want: PoolWant) -> str:
     return family
 
 
-def user_data(want: PoolWant, args: Mapping[str, Any]) -> Input[str] | None:
-    """Base64, or nothing where the defaults serve. `args`: AwsPoolArgs; an image of one's own needs its cluster.
+def user_data(want: PoolWant, cluster: Output[Joining] | None) -> Input[str] | None:
+    """Base64, or nothing where the defaults serve. cluster: what an image of one's own must be told; None where it is not described.
 
     Raises Unsupported when it is larger than EC2 takes, or the cluster is not described.
     """
@@ -42,11 +42,10 @@ def user_data(want: PoolWant, args: Mapping[str, Any]) -> Input[str] | None:
     if not want.image_id:
         text = form(want, None)
         return _encoded(want, text) if text else None
-    described = [args.get(key) for key in ("cluster_name", "cluster_endpoint", "cluster_certificate", "service_cidr")]
-    if None in described:
+    if cluster is None:
         at = f"pools[{want.name}].image_id"
         raise Unsupported("an image of one's own whose cluster is not described", at, "cluster_endpoint, cluster_certificate, service_cidr")
-    return Output.all(*described).apply(lambda known: _encoded(want, form(want, Joining(*known))))
+    return cluster.apply(lambda known: _encoded(want, form(want, known)))
 
 
 def _encoded(want: PoolWant, text: str) -> str:

@@ -1,8 +1,7 @@
 """The machine of a box."""
 
 import base64
-from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
 
 from pulumi import CustomTimeouts, Input, InvokeOutputOptions
 from pulumi_aws.ec2.get_ami import GetAmiFilterArgs, get_ami_output
@@ -15,7 +14,6 @@ from pulumi_aws.ec2.instance import (
     InstanceMetadataOptionsArgs,
     InstanceRootBlockDeviceArgs,
 )
-from pulumi_aws.ec2.security_group import SecurityGroup
 from rackwright.compile.wants import BoxWant, CapacityWant
 
 from rackwright_pulumi.aws.tags import Kin
@@ -27,8 +25,18 @@ RESERVED = ("reservation", "capacity-block")
 MODES = ("on-demand", "spot", *RESERVED)
 
 
-def instance(kin: Kin, want: BoxWant, args: Mapping[str, Any], group: SecurityGroup) -> Instance:
-    """`args`: AwsBoxArgs. Its metadata answers containers too (two hops), with tokens only.
+@dataclass(frozen=True)
+class Site:
+    """Where a machine starts, as whom, and with whose key."""
+
+    subnet_id: Input[str]
+    group_id: Input[str]
+    profile_name: Input[str]
+    kms_key_arn: Input[str]
+
+
+def instance(kin: Kin, want: BoxWant, site: Site, image_id: Input[str] | None, teardown: bool) -> Instance:
+    """Its metadata answers containers too (two hops), with tokens only. image_id: in place of the one the plan names.
 
     A newer image or first-boot script is for the next machine: neither an edit nor a release of ours replaces a running one, whose root
     disk is somebody's home. EC2 has no termination protection for spot machines. Raises Unsupported for capacity EC2 does not have.
@@ -37,17 +45,17 @@ def instance(kin: Kin, want: BoxWant, args: Mapping[str, Any], group: SecurityGr
         raise Unsupported(want.capacity.mode, "box.capacity.mode", ", ".join(MODES))
     return Instance(
         kin.name("machine"),
-        ami=args.get("image_id") or _image(kin, want.image),
+        ami=_image(kin, want.image) if image_id is None else image_id,
         instance_type=want.machine,
-        subnet_id=args["subnet_id"],
-        vpc_security_group_ids=[group.id],
+        subnet_id=site.subnet_id,
+        vpc_security_group_ids=[site.group_id],
         associate_public_ip_address=False,
-        iam_instance_profile=args["profile_name"],
+        iam_instance_profile=site.profile_name,
         metadata_options=InstanceMetadataOptionsArgs(http_endpoint="enabled", http_tokens="required", http_put_response_hop_limit=2),
-        root_block_device=_root(kin, want, args),
+        root_block_device=_root(kin, want, site.kms_key_arn),
         user_data_base64=base64.b64encode(want.setup_script.encode()).decode() if want.setup_script else None,
-        disable_api_termination=not args.get("teardown") and want.capacity.mode != "spot",
-        force_destroy=args.get("teardown", False),
+        disable_api_termination=not teardown and want.capacity.mode != "spot",
+        force_destroy=teardown,
         monitoring=True,
         capacity_reservation_specification=_reservation(want.capacity),
         instance_market_options=_market(want.capacity),
@@ -64,14 +72,14 @@ def _image(kin: Kin, name: str) -> Input[str]:
     return get_ami_output(owners=["amazon"], filters=[named], opts=InvokeOutputOptions(parent=kin.parent)).id
 
 
-def _root(kin: Kin, want: BoxWant, args: Mapping[str, Any]) -> InstanceRootBlockDeviceArgs:
+def _root(kin: Kin, want: BoxWant, kms_key_arn: Input[str]) -> InstanceRootBlockDeviceArgs:
     return InstanceRootBlockDeviceArgs(
         volume_size=want.root.size_gib,
         volume_type="gp3",
         iops=want.root.iops,
         throughput=want.root.throughput_mib_s,
         encrypted=True,
-        kms_key_id=args["kms_key_arn"],
+        kms_key_id=kms_key_arn,
         delete_on_termination=True,
         tags=kin.tagged("root"),
     )

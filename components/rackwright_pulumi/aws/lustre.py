@@ -47,12 +47,25 @@ class Lustre:
         return {"id": self.id, "dnsName": self.dns_name, "mountName": self.mount_name}
 
 
-def lustre(kin: Kin, want: LustreWant, args: Mapping[str, Any], buckets: Mapping[str, Place]) -> Lustre:
-    """`args`: AwsStorageArgs. The file system waits for its own ways in and out, which FSx checks; those of the clients may come later."""
-    group, way_out = closed_group(kin, "lustre", "Lustre servers and their clients", args["vpc_id"])
+@dataclass(frozen=True)
+class Site:
+    """Where a file system stands, whom it lets in, with whose key, and what keeps it. fabric_group_id: for one that speaks RDMA."""
+
+    vpc_id: Input[str]
+    subnet_id: Input[str]
+    fabric_group_id: Input[str] | None
+    client_group_ids: Sequence[Input[str]]
+    kms_key_arn: Input[str]
+    protect: bool
+    delete_data: bool
+
+
+def lustre(kin: Kin, want: LustreWant, site: Site, buckets: Mapping[str, Place]) -> Lustre:
+    """The file system waits for its own ways in and out, which FSx checks; those of the clients may come later."""
+    group, way_out = closed_group(kin, "lustre", "Lustre servers and their clients", site.vpc_id)
     own_ports = [way_out, *_open(kin, "lustre-self", group.id, group.id)]
-    admit(kin, group.id, args.get("client_group_ids", ()))
-    system = _system(kin, want, args, group, own_ports)
+    admit(kin, group.id, site.client_group_ids)
+    system = _system(kin, want, site, group, own_ports)
     for path, key in want.imports:
         follow = DataRepositoryAssociationS3AutoImportPolicyArgs(events=EVENTS)
         _link(kin, system, path, buckets[key], key, DataRepositoryAssociationS3Args(auto_import_policy=follow))
@@ -85,7 +98,7 @@ def _open(kin: Kin, key: str, group: Input[str], source: Input[str]) -> list[Res
     ]
 
 
-def _system(kin: Kin, want: LustreWant, args: Mapping[str, Any], group: SecurityGroup, own_ports: list[Resource]) -> LustreFileSystem:
+def _system(kin: Kin, want: LustreWant, site: Site, group: SecurityGroup, own_ports: list[Resource]) -> LustreFileSystem:
     """RDMA needs the fabric's group, which reaches itself on every protocol, beside the ports.
 
     It also fixes the throughput for good: a change replaces the file system, which its protection refuses before any call. Backups exist
@@ -94,7 +107,7 @@ def _system(kin: Kin, want: LustreWant, args: Mapping[str, Any], group: Security
     logs = LogGroup(
         kin.name("lustre-logs"),
         name=f"/aws/fsx/{kin.name('lustre')}",  # FSx writes only to groups of this prefix
-        kms_key_id=args["kms_key_arn"],
+        kms_key_id=site.kms_key_arn,
         retention_in_days=LOG_DAYS,
         tags=kin.tagged("lustre-logs"),
         opts=kin.opts(delete_before_replace=True),
@@ -106,17 +119,17 @@ def _system(kin: Kin, want: LustreWant, args: Mapping[str, Any], group: Security
         file_system_type_version=VERSION,
         data_compression_type="LZ4",
         efa_enabled=want.rdma,
-        kms_key_id=args["kms_key_arn"],
-        subnet_ids=args["subnet_ids"][0],
-        security_group_ids=[group.id, *([args["fabric_group_id"]] if want.rdma else [])],
+        kms_key_id=site.kms_key_arn,
+        subnet_ids=site.subnet_id,
+        security_group_ids=[group.id, *([site.fabric_group_id] if want.rdma and site.fabric_group_id is not None else [])],
         automatic_backup_retention_days=0 if linked else want.backup_days,
         copy_tags_to_backups=True,
-        skip_final_backup=linked or args.get("delete_data", args.get("teardown", False)),
+        skip_final_backup=linked or site.delete_data,
         log_configuration=LustreFileSystemLogConfigurationArgs(level="WARN_ERROR", destination=logs.arn),
         tags=kin.tagged("lustre"),
         opts=kin.opts(
-            protect=not args.get("teardown"),
-            retain_on_delete=not args.get("teardown"),
+            protect=site.protect,
+            retain_on_delete=site.protect,
             depends_on=own_ports,
             replace_on_changes=["perUnitStorageThroughput"] if want.rdma else None,
         ),

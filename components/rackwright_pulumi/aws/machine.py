@@ -1,9 +1,8 @@
 """The template of a pool's machines: interfaces, disk, placement, purchase, first boot."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Sequence
 
-from pulumi import Input
+from pulumi import Input, Output
 from pulumi_aws.ec2.launch_template import (
     LaunchTemplate,
     LaunchTemplateBlockDeviceMappingArgs,
@@ -21,6 +20,7 @@ from pulumi_aws.ec2.placement_group import PlacementGroup
 from rackwright.compile.wants import DiskWant, NicWant, PoolWant
 
 from rackwright_pulumi.aws.first_boot import family_of, user_data
+from rackwright_pulumi.aws.joining import Joining
 from rackwright_pulumi.aws.tags import Kin
 
 RESERVED = ("reservation", "capacity-block")
@@ -34,8 +34,10 @@ TAGGED = ("instance", "volume", "network-interface")
 INTERFACE_TYPES = {"ip": "interface", "fabric": "efa-only"}
 
 
-def launch_template(kin: Kin, want: PoolWant, args: Mapping[str, Any]) -> LaunchTemplate:
-    """`args`: AwsPoolArgs. Without fabric interfaces EKS itself attaches the cluster's security group.
+def launch_template(
+    kin: Kin, want: PoolWant, group_ids: Sequence[Input[str]], kms_key_arn: Input[str], cluster: Output[Joining] | None
+) -> LaunchTemplate:
+    """group_ids: of machines with fabric interfaces; without, EKS itself attaches the cluster's. cluster: for an image of one's own.
 
     Machines keep the tags they were born with: a changed tag would be a new version of the template, and that replaces every machine.
     """
@@ -44,21 +46,21 @@ def launch_template(kin: Kin, want: PoolWant, args: Mapping[str, Any]) -> Launch
         image_id=want.image_id or None,
         instance_type=want.machine,
         update_default_version=True,
-        block_device_mappings=_disks(want, args["kms_key_arn"]),
-        network_interfaces=[_interface(nic, args) for nic in want.nics] or None,
+        block_device_mappings=_disks(want, kms_key_arn),
+        network_interfaces=[_interface(nic, group_ids) for nic in want.nics] or None,
         metadata_options=LaunchTemplateMetadataOptionsArgs(http_endpoint="enabled", http_tokens="required", http_put_response_hop_limit=2),
         monitoring=LaunchTemplateMonitoringArgs(enabled=True),
         placement=_placement(kin, want),
         capacity_reservation_specification=_reservation(want),
         instance_market_options=_market(want),
-        user_data=user_data(want, args),
+        user_data=user_data(want, cluster),
         tag_specifications=[LaunchTemplateTagSpecificationArgs(resource_type=kind, tags=kin.tagged()) for kind in TAGGED],
         tags=kin.tagged("template"),
         opts=kin.opts(ignore_changes=["tagSpecifications"]),
     )
 
 
-def _interface(nic: NicWant, args: Mapping[str, Any]) -> LaunchTemplateNetworkInterfaceArgs:
+def _interface(nic: NicWant, group_ids: Sequence[Input[str]]) -> LaunchTemplateNetworkInterfaceArgs:
     """Groups stand on every interface, never beside them (terraform-provider-aws#4570), and replace the cluster's own: it is named too."""
     return LaunchTemplateNetworkInterfaceArgs(
         network_card_index=nic.card,
@@ -66,7 +68,7 @@ def _interface(nic: NicWant, args: Mapping[str, Any]) -> LaunchTemplateNetworkIn
         interface_type=INTERFACE_TYPES[nic.kind],
         associate_public_ip_address="false" if (nic.card, nic.device) == (0, 0) else None,
         delete_on_termination="true",
-        security_groups=[args["fabric_group_id"], args["cluster_group_id"]],
+        security_groups=group_ids,
     )
 
 

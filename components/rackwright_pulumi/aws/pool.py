@@ -18,6 +18,7 @@ from rackwright.compile.wants import PoolWant
 
 from rackwright_pulumi.args import PartInput, part
 from rackwright_pulumi.aws.block_hours import block_hours
+from rackwright_pulumi.aws.joining import Joining
 from rackwright_pulumi.aws.machine import launch_template
 from rackwright_pulumi.aws.tags import Kin, fitting, waits
 from rackwright_pulumi.unsupported import Unsupported
@@ -81,7 +82,7 @@ class AwsPool(pulumi.ComponentResource):
         super().__init__("rackwright:index:AwsPool", name, None, opts)
         want, kin = part(PoolWant, args["pool"]), Kin(self, name, args["tags"])
         _refuse(want, args)
-        template = launch_template(kin, want, args)
+        template = launch_template(kin, want, _groups(args), args["kms_key_arn"], _joining(args) if want.image_id else None)
         self.node_group = _node_group(kin, want, args, template, opts)
         if want.capacity.mode == "capacity-block":
             block_hours(kin, want, self.node_group)
@@ -98,6 +99,19 @@ def _refuse(want: PoolWant, args: AwsPoolArgs) -> None:
         raise Unsupported(f"{want.image} on {want.cpu_arch}", f"{at}.image", ", ".join(" on ".join(pair) for pair in AMI_TYPES))
     if want.nics and not args.get("fabric_group_id"):
         raise Unsupported("a fabric whose members cannot reach one another", f"{at}.nics", "a network with self_reachable: true")
+
+
+def _groups(args: AwsPoolArgs) -> list[Input[str]]:
+    fabric = args.get("fabric_group_id")
+    return [*([fabric] if fabric is not None else []), args["cluster_group_id"]]
+
+
+def _joining(args: AwsPoolArgs) -> Output[Joining] | None:
+    """The cluster as its nodes see it; None where it is not described."""
+    endpoint, certificate, cidr = args.get("cluster_endpoint"), args.get("cluster_certificate"), args.get("service_cidr")
+    if endpoint is None or certificate is None or cidr is None:
+        return None
+    return Output.all(args["cluster_name"], endpoint, certificate, cidr).apply(lambda known: Joining(*known))
 
 
 def _node_group(kin: Kin, want: PoolWant, args: AwsPoolArgs, template: LaunchTemplate, opts: ResourceOptions | None) -> NodeGroup:

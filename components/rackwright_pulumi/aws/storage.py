@@ -9,8 +9,9 @@ from rackwright.compile.wants import BucketWant, LustreWant
 
 from rackwright_pulumi.args import PartInput, part
 from rackwright_pulumi.aws.bucket import Place, bucket
-from rackwright_pulumi.aws.lustre import Lustre, lustre
+from rackwright_pulumi.aws.lustre import Lustre, Site, lustre
 from rackwright_pulumi.aws.tags import Kin
+from rackwright_pulumi.unsupported import Unsupported
 
 
 class AwsStorageArgs(TypedDict):
@@ -46,5 +47,21 @@ class AwsStorage(pulumi.ComponentResource):
         self.buckets: dict[str, Place] = {want.key: bucket(kin, want, args["kms_key_arn"], protect, delete_data) for want in wants}
         self.bucket_names = Output.all(**{key: place.name for key, place in self.buckets.items()})
         want = part(LustreWant, args.get("lustre"))
-        self.lustre = lustre(kin, want, args, self.buckets) if want else None
+        self.lustre = lustre(kin, want, _site(args, protect, delete_data), self.buckets) if want else None
         self.register_outputs({"bucketNames": self.bucket_names, "lustre": self.lustre.outputs if self.lustre else None})
+
+
+def _site(args: AwsStorageArgs, protect: bool, delete_data: bool) -> Site:
+    """Raises Unsupported where the network of the file system is not given."""
+    vpc_id, subnet_ids = args.get("vpc_id"), args.get("subnet_ids")
+    if vpc_id is None or subnet_ids is None:
+        raise Unsupported("a file system without a network", "lustre", "vpc_id and subnet_ids")
+    return Site(
+        vpc_id=vpc_id,
+        subnet_id=subnet_ids[0],
+        fabric_group_id=args.get("fabric_group_id"),
+        client_group_ids=args.get("client_group_ids", ()),
+        kms_key_arn=args["kms_key_arn"],
+        protect=protect,
+        delete_data=delete_data,
+    )

@@ -26,19 +26,27 @@ class GkeParts:
     Raises Unsupported for what this release does not give GKE.
     """
 
-    def __init__(self, parent: pulumi.Resource, name: str, plan: StackPlan, args: Mapping[str, Any]):
+    def __init__(
+        self,
+        parent: pulumi.Resource,
+        name: str,
+        plan: StackPlan,
+        teardown: bool,
+        secrets: Mapping[str, Input[str]],
+        project_number: Input[str] | None,
+    ):
         self.plan = plan
-        site = _Site(parent, name, plan, args.get("teardown", False), ResourceOptions(parent=parent))
+        site = _Site(parent, name, plan, teardown, ResourceOptions(parent=parent))
         site.check()
         self.network = site.network()
-        number = args.get("project_number") or site.project_number(self.network.project)
+        number = project_number or site.project_number(self.network.project)
         self.storage = site.storage(self.network, number)
         self.bucket_names: Output[Mapping[str, str]] = Output.all(**self.storage.bucket_names)
         nodes = GcpNodeIdentity(child(name, "identity"), {"project": self.network.project}, site.below)
         self.cluster = site.cluster(self.network, self.storage, nodes)
         self.pools = {want.name: site.pool(want, self.storage, self.cluster, nodes) for want in self.plan.pools}
         grants = site.grants(self.storage, self.cluster, number)
-        secrets = {f"secret.{key}": Output.secret(value) for key, value in args.get("secrets", {}).items()}
+        secrets = {f"secret.{key}": Output.secret(value) for key, value in secrets.items()}
         self.layer = site.layer(self.cluster, self.pools, self._refs(grants) | secrets)
 
     @property

@@ -64,7 +64,7 @@ class InferenceFleet(pulumi.ComponentResource):
 def _on_gke(parent: pulumi.ComponentResource, name: str, plan: StackPlan, args: InferenceFleetArgs) -> dict[str, Any]:
     from rackwright_pulumi.blueprints.gke import GkeParts
 
-    parts = GkeParts(parent, name, plan, args)
+    parts = GkeParts(parent, name, plan, args.get("teardown", False), args.get("secrets", {}), args.get("project_number"))
     gateways = [parts.layer.objects[want.key].status for want in plan.manifests if want.body["kind"] == "Gateway"]
     address = gateways[0].apply(_gateway_address) if gateways else Output.from_input("")
     return {**parts.outputs, "serviceEndpoint": address, "weightsUrl": _weights(plan, "gs", parts.storage.bucket_names)}

@@ -37,7 +37,8 @@ class TpuPod(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: TpuPodArgs, opts: ResourceOptions | None = None):
         super().__init__("rackwright:index:TpuPod", name, None, opts)
-        parts = GkeParts(self, name, plan_of(Kind.TPU_POD, args["plan"]), args)
+        plan = plan_of(Kind.TPU_POD, args["plan"])
+        parts = GkeParts(self, name, plan, args.get("teardown", False), args.get("secrets", {}), args.get("project_number"))
         self.cluster_name, self.endpoint = parts.cluster.cluster_name, parts.cluster.endpoint
         self.kubeconfig, self.kubeconfig_command = parts.cluster.kubeconfig, parts.cluster.kubeconfig_command
         self.bucket_names = parts.bucket_names

@@ -1,6 +1,6 @@
 """One AWS account in one region, as plain data. Every method reads; what the account does not answer raises NotAnswered with the reason."""
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
@@ -98,7 +98,7 @@ class Account:
 
 
 @contextmanager
-def _answering() -> Iterator[None]:
+def _answering() -> Generator[None]:
     """botocore's failures in our words."""
     from botocore import exceptions
 
