@@ -56,7 +56,7 @@ def flex_start_is_rarely_compact(plan: StackPlan) -> Iterator[Broken]:
             yield Broken(at / "adjacent", "set it to false", f"{pool.machine} cannot")
 
 
-@rule("V-74", Level.ERROR)
+@rule("V-74", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/APIReference/API_NodegroupScalingConfig.html")
 def bounds_are_in_order(plan: StackPlan) -> Iterator[Broken]:
     """A pool starts between its least and its most nodes, and may have one."""
     for at, pool in pools(plan):

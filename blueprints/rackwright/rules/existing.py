@@ -12,7 +12,7 @@ ARN = re.compile(r"arn:aws[a-z-]*:(?P<service>[a-z0-9]+):(?P<region>[a-z0-9-]*):
 SUBNETS = At() / "network" / "subnets"
 
 
-@rule("R-20", Level.ERROR)
+@rule("R-20", Level.ERROR, "https://www.pulumi.com/docs/iac/concepts/stacks/")
 def layers_stand_on_something(plan: StackPlan) -> Iterator[Broken]:
     """A stack builds layers that follow one another, and names the stack that has those below them."""
     at, used = At() / "layers", used_layers(plan)
@@ -46,7 +46,7 @@ def guests_live_in_the_clusters_network(plan: StackPlan) -> Iterator[Broken]:
         yield Broken(At() / "network" / "existing_id", fix, "the cluster exists, and the network would be new")
 
 
-@rule("R-22", Level.WARNING)
+@rule("R-22", Level.WARNING, "https://docs.aws.amazon.com/eks/latest/userguide/eks-add-ons.html")
 def guests_expect_operators(plan: StackPlan) -> Iterator[Broken]:
     """A cluster that exists keeps its own operators and add-ons, and nothing here installs or checks them."""
     if plan.cluster and plan.cluster.existing and "operators" not in plan.layers:
@@ -109,7 +109,7 @@ def _belongs(at: At, arn: str, kind: str, account: str, region: str) -> Iterator
         yield Broken(at, f"name one of {region}; a key serves its own region alone", f"{arn} is in {known['region']}")
 
 
-@rule("R-27", Level.ERROR)
+@rule("R-27", Level.ERROR, "https://karpenter.sh/docs/reference/settings/")
 def karpenter_of_a_guest_is_not_ours(plan: StackPlan) -> Iterator[Broken]:
     """The Karpenter of a cluster that exists has a role and a queue of its own, which this stack does not know."""
     if plan.cluster and plan.cluster.existing and plan.karpenter:

@@ -61,7 +61,7 @@ def data_is_protected(plan: StackPlan) -> Iterator[Broken]:
         yield Broken(At() / "protected", "leave blueprint.safety.deletion_protection out")
 
 
-@rule("R-35", Level.WARNING)
+@rule("R-35", Level.WARNING, "https://docs.aws.amazon.com/autoscaling/ec2/userguide/ec2-auto-scaling-cloudwatch-monitoring.html")
 def idle_machines_are_told_of(plan: StackPlan) -> Iterator[Broken]:
     """Accelerators that do nothing cost what they cost when they work; somebody should hear of it."""
     managed = any(pool.role == "accelerator" and pool.provisioner == "managed" for pool in plan.pools)
@@ -77,7 +77,7 @@ def somebody_is_told(plan: StackPlan) -> Iterator[Broken]:
         yield Broken(At() / "guard" / "emails", "give blueprint.notify an address, or subscribe to the topic")
 
 
-@rule("R-37", Level.WARNING)
+@rule("R-37", Level.WARNING, "https://docs.aws.amazon.com/cost-management/latest/userguide/budgets-managing-costs.html")
 def a_budget_watches(plan: StackPlan) -> Iterator[Broken]:
     """Without a goal for the cost there is no budget whose alarm says that more is spent than was meant."""
     if plan.guard and plan.guard.budget_usd_per_month is None:
@@ -92,7 +92,7 @@ def alarms_may_use_the_key(plan: StackPlan) -> Iterator[Broken]:
         yield Broken(At() / "key" / "existing_arn", fix, "the policy of a key that exists is not seen here")
 
 
-@rule("V-112", Level.WARNING)
+@rule("V-112", Level.WARNING, "https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/UsingAlarmActions.html")
 def machines_do_not_run_on(plan: StackPlan) -> Iterator[Broken]:
     """A machine with accelerators that nobody uses should stop by itself, and a stack that only trains should have an end."""
     if plan.box and not plan.box.idle_stop_minutes:

@@ -56,7 +56,7 @@ def nodes_are_not_ahead(plan: StackPlan) -> Iterator[Broken]:
             yield Broken(At() / "pins" / "images" / image, f"pin a release for {plan.cluster.version}", words)
 
 
-@rule("V-87", Level.ERROR)
+@rule("V-87", Level.ERROR, "https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/amazon-eks.html")
 def one_of_each_operator(plan: StackPlan) -> Iterator[Broken]:
     """A cluster has one device plugin, one node feature discovery, one DCGM exporter and one external metrics adapter."""
     for what, names in ONE_OF_A_KIND.items():
@@ -67,7 +67,7 @@ def one_of_each_operator(plan: StackPlan) -> Iterator[Broken]:
             yield Broken(At() / "releases", f"keep one {what}", f"{what}: {', '.join(having)}")
 
 
-@rule("V-88", Level.ERROR)
+@rule("V-88", Level.ERROR, "https://kubernetes.io/docs/concepts/cluster-administration/admission-webhooks-good-practices/")
 def operators_have_nodes(plan: StackPlan) -> Iterator[Broken]:
     """Operators run on two untainted nodes without accelerators, so that one node's upgrade does not take their webhooks away."""
     theirs = plan.cluster and plan.cluster.existing and "operators" not in plan.layers

@@ -20,7 +20,7 @@ NO_SECRET = re.compile(r"TOKENS$")
 """Counts of tokens (MAX_TOKENS) are no secrets."""
 
 
-@rule("V-114", Level.ERROR)
+@rule("V-114", Level.ERROR, "https://www.pulumi.com/docs/iac/concepts/secrets/")
 def no_secret_in_plain_text(plan: StackPlan) -> Iterator[Broken]:
     """Secrets are references; in a script, a chart's values or an object everyone with read access would see them."""
     places: list[tuple[At, Any]] = [(At() / "releases" / i / "values", r.values) for i, r in enumerate(plan.releases)]

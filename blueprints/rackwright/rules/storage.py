@@ -42,7 +42,7 @@ def disks_can_be_decrypted(plan: StackPlan) -> Iterator[Broken]:
         yield Broken(At() / "key" / "serves", "add disks", "the key serves no disks", Level.ERROR)
 
 
-@rule("V-43", Level.ERROR)
+@rule("V-43", Level.ERROR, "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instance-store-volumes.html")
 def local_disks_exist(plan: StackPlan) -> Iterator[Broken]:
     """Local NVMe is joined only on machines that have some."""
     wanted = [(at, p.machine) for at, p in accelerators(plan) if p.local_nvme]

@@ -9,7 +9,7 @@ Outputs. The names a plan may refer to:
     lustre.id, lustre.dns_name, lustre.mount_name            key.id, key.arn
     network.id, network.subnet_ids                           place.account, place.project, place.region
     network.machine_subnet_id, network.fabric_group_id       secret.<name of the spec's secrets>
-    karpenter.queue_name, karpenter.node_role_name, karpenter.instance_profile
+    karpenter.queue_name, karpenter.node_role_name
 
 Neutral names the fields below use (a component maps each to its cloud, and refuses one it does not know):
 

@@ -17,7 +17,6 @@ REFS = (
     "identity.*.principal",
     "karpenter.queue_name",
     "karpenter.node_role_name",
-    "karpenter.instance_profile",
     "network.id",
     "network.subnet_ids",
     "network.machine_subnet_id",
