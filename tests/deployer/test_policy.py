@@ -70,6 +70,18 @@ def test_roles_are_passed_to_the_services_they_are_for():
     assert all(arn.startswith(f"arn:aws:iam::{ACCOUNT}:role/llama-70b-sft-") for arn in passing[0]["Resource"])
 
 
+def test_eks_is_handed_roles_that_somebody_else_made():
+    """Of a guest's stack no role is for EKS itself, which is still handed the nodes'."""
+    node = Node("urn", "aws:eks/nodeGroup:NodeGroup", "nodes", "", True, {"nodeRoleArn": f"arn:aws:iam::{ACCOUNT}:role/theirs"})
+    passing = [s for s in statements(policies(Graph({"urn": node}, {}), account=ACCOUNT, region=REGION)) if "iam:PassRole" in s["Action"]]
+    assert passing[0]["Resource"] == [f"arn:aws:iam::{ACCOUNT}:role/theirs"]
+    assert passing[0]["Condition"]["StringEquals"]["iam:PassedToService"] == ["eks.amazonaws.com"]
+
+
+def test_a_file_systems_groups_are_looked_up_by_fsx_in_the_callers_name():
+    assert allows(documents("training"), "ec2:GetSecurityGroupsForVpc", "*")
+
+
 def test_only_the_stacks_policies_are_attached():
     attach = next(s for s in statements(documents("training")) if "iam:AttachRolePolicy" in s["Action"])
     assert "arn:aws:iam::aws:policy/AmazonEKSClusterPolicy" in attach["Condition"]["ArnEquals"]["iam:PolicyARN"]

@@ -27,6 +27,12 @@ SERVICE_LINKED = {
 """Services that make a role of their own in the account the first time:
 https://docs.aws.amazon.com/IAM/latest/UserGuide/using-service-linked-roles.html"""
 SPOT = "spot.amazonaws.com"
+PASSED_TO = {
+    "aws:eks/cluster:Cluster": "eks.amazonaws.com",
+    "aws:eks/nodeGroup:NodeGroup": "eks.amazonaws.com",
+    "aws:eks/podIdentityAssociation:PodIdentityAssociation": "pods.eks.amazonaws.com",
+}
+"""Services that are handed a role, whoever made it; EKS is handed that of the nodes too, which EC2 assumes."""
 Statement = dict[str, Any]
 
 
@@ -89,8 +95,8 @@ class _Stack:
         return sorted(made | {arn for arn in given if not any(_covers(pattern, arn) for pattern in made)})
 
     def trusted(self) -> list[str]:
-        """Services the stack's roles are for."""
-        found: set[str] = set()
+        """Services the stack's roles are for, and those its resources hand a role to."""
+        found = {PASSED_TO[node.type] for node in self.nodes if node.type in PASSED_TO}
         for node in self.nodes:
             if node.type == "aws:iam/role:Role":
                 for statement in json.loads(revealed(node.inputs["assumeRolePolicy"]))["Statement"]:

