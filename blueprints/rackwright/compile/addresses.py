@@ -15,8 +15,8 @@ PREFIX = 16
 (aws/amazon-vpc-cni-k8s docs/prefix-and-ip-target.md)."""
 LARGEST, SMALLEST = 16, 28
 """Prefix lengths of a VPC and of its subnets: https://docs.aws.amazon.com/vpc/latest/userguide/vpc-cidr-blocks.html"""
-MACHINES = ("nodes", "all")
-"""Purposes of subnets that accelerators' machines live in"""
+MACHINES, CONTROL = ("nodes", "all"), ("control", "all")
+"""Purposes of subnets that accelerators' machines live in, and that take the control plane's interfaces."""
 
 
 def node_addresses(pool: PoolWant, prefixes: bool) -> int:

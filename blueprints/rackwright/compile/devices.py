@@ -4,19 +4,20 @@ from collections.abc import Iterable, Sequence
 
 from rackwright.compile.images import UBUNTU, family_of
 from rackwright.compile.manifests import obj
+from rackwright.compile.pools import RESOURCES
 from rackwright.compile.releases import EVERYWHERE, MONITORING, release
 from rackwright.compile.wants import ManifestWant, PoolWant, ReleaseWant
 
 EFA, EFA_CLASS, EFA_CLAIM = "vpc.amazonaws.com/efa", "efa.networking.k8s.aws", "efa"
 """The resource of the device plugin, the class of the DRA driver (aws/eks-charts@5239609 stable/aws-dranet), and our template for pods."""
-GPU, NEURON = "nvidia.com/gpu", "aws.amazon.com/neuron"
-DRANET = "aws-dranet"
+GPU, NEURON = RESOURCES["gpu"], RESOURCES["neuron"]
+PLUGIN, DRANET = "aws-efa-k8s-device-plugin", "aws-dranet"
 
 
 def device_releases(pools: Sequence[PoolWant]) -> tuple[ReleaseWant, ...]:
     """Charts for the accelerators of `pools`, each on its own machines only. All GPU pools have images of one family."""
     claimed, plugged = (_machines(p for p in pools if p.nics and (p.devices == "dra") is dra) for dra in (True, False))
-    fabric = (*([_listed(DRANET, claimed)] if claimed else []), *([_listed("aws-efa-k8s-device-plugin", plugged)] if plugged else []))
+    fabric = (*([_listed(DRANET, claimed)] if claimed else []), *([_listed(PLUGIN, plugged)] if plugged else []))
     gpus = [pool for pool in pools if pool.resource == GPU]
     neurons = _machines(pool for pool in pools if pool.resource == NEURON)
     return (*fabric, *(_gpu_stack(gpus) if gpus else ()), *([_neuron(neurons)] if neurons else []))

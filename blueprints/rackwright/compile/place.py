@@ -2,13 +2,12 @@
 
 import re
 
+from rackwright.compile.addresses import CONTROL, MACHINES
 from rackwright.compile.bought import zone_said
 from rackwright.compile.draft import Draft
 from rackwright.compile.network import zones_of
 from rackwright.compile.wants import PlaceWant
 
-MACHINES, CONTROL = ("nodes", "all"), ("control", "all")
-"""Uses of existing subnets"""
 ORDINARY_ZONE = re.compile("-?[a-z]")
 """What follows the region: us-central1-b, us-east-1a. Google's AI zones (us-central1-ai1) need more set-up, so they come last."""
 AWS_ZONE_LETTERS = {"us-east-1": "abcdf", "ap-northeast-1": "acd", "ca-central-1": "abd", "us-west-1": "ab"}

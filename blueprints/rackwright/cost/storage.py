@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from rackwright.catalog.read import Catalog
+from rackwright.compile.storage import GP3_FREE_IOPS, GP3_FREE_MIB_S
 from rackwright.compile.wants import DiskWant, LustreWant, PlaceWant, StackPlan, machine_layer
 from rackwright.cost.counts import nodes_at_start
 from rackwright.cost.line import Line, Price, by_use, monthly
@@ -14,8 +15,6 @@ from rackwright.units import GIB
 
 DISKS = {("aws", "balanced"): "ebs-gp3", ("gcp", "balanced"): "pd-balanced", ("gcp", "hyperdisk-balanced"): "hyperdisk-balanced"}
 OBJECTS = {"aws": "s3-standard", "gcp": "gcs-standard"}
-GP3_FREE_IOPS, GP3_FREE_MIB_S = 3000, 125
-"""Included in the price of a gp3 volume (AWS EBS documentation)."""
 
 
 def lines(stack: StackPlan, fit: Fit, spec: Spec, catalog: Catalog, hours: float) -> Iterator[Line]:

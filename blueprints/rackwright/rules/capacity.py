@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from rackwright.compile.capacity import FLEX_LONGEST_RUN_S
 from rackwright.compile.wants import CapacityWant, StackPlan
 from rackwright.problems import At, Level
 from rackwright.rules.registry import Broken, accelerators, pools, rule
@@ -9,7 +10,6 @@ from rackwright.rules.registry import Broken, accelerators, pools, rule
 FLEX = "https://cloud.google.com/kubernetes-engine/docs/concepts/dws"
 CLOUD_OF = {"capacity-block": "aws", "flex-start": "gcp", "calendar": "gcp"}
 NEEDS_RESERVATION = ("capacity-block", "reservation", "calendar")
-FLEX_LONGEST_RUN_S = 604800
 FLEX_COMPACT = ("a3-ultragpu-", "a4-highgpu-", "h4d-")
 
 

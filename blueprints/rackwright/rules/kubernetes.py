@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterator
 
+from rackwright.compile.pools import RESOURCES
+from rackwright.compile.releases import MONITORING
 from rackwright.compile.wants import ReleaseWant, StackPlan
 from rackwright.problems import At, Level
 from rackwright.rules.registry import Broken, accelerators, manifests, pools, rule
@@ -20,11 +22,8 @@ KARPENTER_FLOORS = {30: (0, 37), 31: (1, 0, 5), 32: (1, 2), 33: (1, 5), 34: (1, 
 """Minor of Kubernetes to the oldest Karpenter that knows it (aws/karpenter-provider-aws@1d92708 upgrading/compatibility.md)."""
 SELF_PLUGGED = "bottlerocket-nvidia"
 """An image that runs NVIDIA's device plugin itself (docs.aws.amazon.com/eks/latest/userguide/ml-eks-k8s-device-plugin)."""
-PRIVILEGED = ("kube-prometheus-stack", "gpu-operator", "dcgm-exporter")
+PRIVILEGED = (MONITORING, "gpu-operator", "dcgm-exporter")
 """Charts whose pods reach the node itself: its files, its kernel, its devices."""
-TPU = "google.com/tpu"
-"""Its pods: cloud.google.com/kubernetes-engine/docs/how-to/tpus#privileged-mode."""
-MONITORING = "kube-prometheus-stack"
 KUEUE_LAST = "https://github.com/kubernetes-sigs/kueue/issues/7334"
 
 
@@ -81,7 +80,7 @@ def operators_have_nodes(plan: StackPlan) -> Iterator[Broken]:
 @rule("V-89", Level.ERROR, "https://kubernetes.io/docs/concepts/security/pod-security-standards/")
 def devices_reach_memory(plan: StackPlan) -> Iterator[Broken]:
     """Pods on EFA lock memory (IPC_LOCK) and pods on TPUs raise that limit (SYS_RESOURCE), which a baseline namespace forbids."""
-    if not any(pool.nics or pool.resource == TPU for _, pool in accelerators(plan)):
+    if not any(pool.nics or pool.resource == RESOURCES["tpu"] for _, pool in accelerators(plan)):
         return
     queued = {m.body["metadata"]["namespace"] for _, m in manifests(plan, "LocalQueue")}
     yield from _closed(plan, queued)

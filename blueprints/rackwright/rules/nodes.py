@@ -3,17 +3,17 @@
 import re
 from collections.abc import Iterable, Iterator
 
+from rackwright.compile.devices import DRANET, GPU, NEURON, PLUGIN
 from rackwright.compile.images import DRIVEN, UBUNTU, family_of, variant
 from rackwright.compile.wants import PoolWant, ReleaseWant, StackPlan
 from rackwright.problems import At, Level
 from rackwright.rules.registry import Broken, accelerators, pools, rule
 
-KINDS = {"nvidia.com/gpu": "gpu", "aws.amazon.com/neuron": "neuron"}
+KINDS = {GPU: "gpu", NEURON: "neuron"}
 FAMILIES = ("al2023", "bottlerocket")
 AMI = re.compile(r"ami-([0-9a-f]{8}|[0-9a-f]{17})")
 USER_DATA_BYTES = 16 * 1024
 """Raw, before base64."""
-PLUGIN, DRANET = "aws-efa-k8s-device-plugin", "aws-dranet"
 DRANET_MINOR, DRA_MINOR = 35, 34
 """The chart's own README against the EKS guide, which says 1.34: the later one holds."""
 ULTRA_SERVERS = ("p6e-", "u-p6e-")

@@ -5,12 +5,12 @@ from itertools import takewhile
 
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Fabric, Machine
+from rackwright.compile.pools import RESERVED_MODES
 from rackwright.compile.wants import StackPlan
 from rackwright.problems import At, Level
 from rackwright.rules.registry import Broken, accelerators, rule
 
 GROUPS = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/placement-strategies.html"
-RESERVED = ("capacity-block", "reservation")
 NOT_IN_GROUPS = ("t2.", "t3.", "t3a.", "t4g.", "mac")
 """Burstable and Mac instances stand in no cluster placement group, nor do those named -flex (AWS's page of placement strategies)."""
 COMPACT_MOST = 1500
@@ -47,7 +47,7 @@ def _known_to_refuse(machine: Machine | None) -> bool:
 def reserved_machines_have_their_place(plan: StackPlan) -> Iterator[Broken]:
     """Machines of a capacity block or a reservation stand where they were reserved, and a placement group of one's own is not there."""
     for at, pool in accelerators(plan):
-        if plan.place.cloud == "aws" and pool.adjacent and pool.capacity.mode in RESERVED:
+        if plan.place.cloud == "aws" and pool.adjacent and pool.capacity.mode in RESERVED_MODES:
             words = f"{pool.name} is bought from a {pool.capacity.mode.replace('-', ' ')}"
             yield Broken(at / "adjacent", "set it to false: a block is close together already", words)
 
@@ -56,7 +56,7 @@ def reserved_machines_have_their_place(plan: StackPlan) -> Iterator[Broken]:
 def efa_machines_sit_close(plan: StackPlan) -> Iterator[Broken]:
     """Machines that train together on EFA should share a placement group, unless a reservation already keeps them close."""
     for at, pool in accelerators(plan):
-        if pool.nics and pool.nodes_max > 1 and not pool.adjacent and pool.capacity.mode not in RESERVED:
+        if pool.nics and pool.nodes_max > 1 and not pool.adjacent and pool.capacity.mode not in RESERVED_MODES:
             yield Broken(at / "adjacent", "set it to true")
 
 

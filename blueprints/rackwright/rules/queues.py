@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from rackwright.compile.devices import EFA
+from rackwright.compile.pools import POOL_LABEL
 from rackwright.compile.wants import PoolWant, StackPlan
 from rackwright.problems import Level
 from rackwright.rules.registry import Broken, accelerators, manifests, pools, rule
@@ -13,8 +15,7 @@ KINDS = ("Topology", "ResourceFlavor", "ClusterQueue", "LocalQueue", "WorkloadPr
 OLD_FIELDS = {"cohort": "cohortName", "admissionChecks": "admissionChecksStrategy"}
 MOST_LEVELS, MOST_TAINTS, MOST_GROUPS, MOST_RESOURCES = 16, 8, 16, 64
 HOST = "kubernetes.io/hostname"
-EFA = "vpc.amazonaws.com/efa"
-OWN, POOL = "rackwright/", "rackwright/pool"
+OWN = "rackwright/"
 
 
 @rule("V-82", Level.ERROR, "https://kueue.sigs.k8s.io/docs/reference/kueue.v1beta2/")
@@ -92,7 +93,7 @@ def every_pool_has_a_flavor(plan: StackPlan) -> Iterator[Broken]:
     for at, pool in accelerators(plan) if flavors else ():
         reached = [body["metadata"]["name"] for body in flavors if _selects(body, pool)]
         if len(reached) != 1:
-            own = f"label its nodes with {POOL}: {pool.name} and give it a flavor of that label"
+            own = f"label its nodes with {POOL_LABEL}: {pool.name} and give it a flavor of that label"
             yield Broken(at / "labels", own, f"{pool.name} is reached by {', '.join(reached) or 'none'}")
 
 

@@ -1,6 +1,5 @@
 """Machines that were bought before: what a block or a reservation holds, and when."""
 
-import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
@@ -9,11 +8,11 @@ from rackwright.compile.wants import CapacityWant, StackPlan
 from rackwright.problems import At, Level
 from rackwright.rules.capacity import wants
 from rackwright.rules.registry import Broken, accelerators, manifests, pools, rule
+from rackwright.spec.checks.capacity import RESERVATION_ID
 
 BLOCKS = "https://docs.aws.amazon.com/eks/latest/userguide/capacity-blocks-mng.html"
 RESERVATIONS = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-reservations-using.html"
 RECLAIM, MARGIN = timedelta(minutes=30), timedelta(minutes=10)
-CR_ID = re.compile("cr-[0-9a-f]{17}")
 BUYS = ("CapacityReservation", "CapacityReservationFleet", "CapacityBlockReservation", "FutureReservation", "Reservation")
 """Kinds with which controllers (ACK, Crossplane, Config Connector) buy machines ahead."""
 
@@ -75,7 +74,7 @@ def reservations_are_named_as_the_cloud_names_them(plan: StackPlan) -> Iterator[
     if plan.place.cloud != "aws":
         return
     for at, want in wants(plan):
-        if want.reservation_id and not CR_ID.fullmatch(want.reservation_id):
+        if want.reservation_id and not RESERVATION_ID.fullmatch(want.reservation_id):
             yield Broken(at / "reservation_id", "such as cr-0123456789abcdef0", f"got {want.reservation_id}")
         if want.group_arn and f":resource-groups:{plan.place.region}:" not in want.group_arn:
             account = plan.place.account or "123456789012"

@@ -4,11 +4,12 @@ import re
 from collections.abc import Iterator
 
 from rackwright.catalog.read import Catalog
+from rackwright.compile.storage import GP3_FREE_IOPS, GP3_IOPS_PER_MIB_S, GP3_MOST_MIB_S
 from rackwright.compile.wants import DiskWant, StackPlan
 from rackwright.problems import At, Level
 from rackwright.rules.registry import Broken, accelerators, pools, rule
 
-GP3_LEAST_IOPS, GP3_MOST_IOPS, GP3_MOST_MIB_S, GP3_IOPS_PER_MIB_S, GP3_IOPS_PER_GIB = 3000, 80000, 2000, 4, 500
+GP3_MOST_IOPS, GP3_IOPS_PER_GIB = 80000, 500
 GP3_MOST_GIB = 64 * 1024
 """gp3, AWS EBS documentation of 2025-09."""
 
@@ -21,10 +22,10 @@ def disks_are_sold_so(plan: StackPlan) -> Iterator[Broken]:
     for at, disk in _disks(plan):
         if disk.size_gib > GP3_MOST_GIB:
             yield Broken(at / "size_gib", "keep the data in a bucket, or on Lustre", f"got {disk.size_gib} GiB")
-        iops, mib_s = disk.iops or GP3_LEAST_IOPS, disk.throughput_mib_s or 0
-        most_iops = max(GP3_LEAST_IOPS, min(GP3_MOST_IOPS, GP3_IOPS_PER_GIB * disk.size_gib))
-        if not GP3_LEAST_IOPS <= iops <= most_iops:
-            yield Broken(at / "iops", f"between {GP3_LEAST_IOPS} and {most_iops}", f"got {iops} on {disk.size_gib} GiB")
+        iops, mib_s = disk.iops or GP3_FREE_IOPS, disk.throughput_mib_s or 0
+        most_iops = max(GP3_FREE_IOPS, min(GP3_MOST_IOPS, GP3_IOPS_PER_GIB * disk.size_gib))
+        if not GP3_FREE_IOPS <= iops <= most_iops:
+            yield Broken(at / "iops", f"between {GP3_FREE_IOPS} and {most_iops}", f"got {iops} on {disk.size_gib} GiB")
         if mib_s > min(GP3_MOST_MIB_S, iops / GP3_IOPS_PER_MIB_S):
             fix = f"take {min(GP3_MOST_MIB_S, iops // GP3_IOPS_PER_MIB_S)}, or raise iops to {mib_s * GP3_IOPS_PER_MIB_S}"
             yield Broken(at / "throughput_mib_s", fix, f"{mib_s} MiB/s with {iops} IOPS")

@@ -16,12 +16,12 @@ from pulumi_aws.ec2.instance import (
 )
 from rackwright.compile.wants import BoxWant, CapacityWant
 
+from rackwright_pulumi.aws.machine import RESERVED
 from rackwright_pulumi.aws.tags import Kin
 from rackwright_pulumi.unsupported import Unsupported
 
 WAIT = CustomTimeouts(create="20m", delete="30m")
 """Where capacity is missing AWS says so within this time."""
-RESERVED = ("reservation", "capacity-block")
 MODES = ("on-demand", "spot", *RESERVED)
 
 
