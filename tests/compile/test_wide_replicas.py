@@ -30,6 +30,14 @@ def test_a_replica_of_two_machines_is_one_group_whose_leader_answers():
     assert (plan.pool("gpu").nodes_min, plan.pool("gpu").nodes_max) == (4, 8)
 
 
+def test_no_service_has_the_groups_name():
+    """LeaderWorkerSet finds its leaders by a headless service of that name, makes it only where there is none, and has no DNS without."""
+    services = {want.body["metadata"]["name"] for want in WIDE.manifests if want.body["kind"] == "Service"}
+    assert manifest(WIDE, "serving.group")["metadata"]["name"] not in services
+    (queries,) = {q["metadata"]["query"].partition("service=")[2][:14] for q in manifest(WIDE, "serving.scaler")["spec"]["triggers"]}
+    assert queries.startswith(f'"{manifest(WIDE, "serving.service")["metadata"]["name"]}"')
+
+
 def test_workers_join_the_leader_and_answer_nobody():
     leader, worker = parts(WIDE)
     shared = {"--tensor-parallel-size=8", "--pipeline-parallel-size=2", "--nnodes=$(LWS_GROUP_SIZE)", "--master-addr=$(LWS_LEADER_ADDRESS)"}

@@ -76,6 +76,12 @@ class Server:
         return self.labels | (LEADER if self.hosts > 1 else {})
 
     @property
+    def service(self) -> str:
+        """A group's own name is taken: under it the operator puts the headless service by which a leader is found, and takes whatever
+        service it finds there for it (kubernetes-sigs/lws@060ab4d pkg/utils/controller/controller_utils.go)."""
+        return f"{self.name}-leader" if self.hosts > 1 else self.name
+
+    @property
     def load_s(self) -> int:
         """Seconds until a cold server answers: image, compilation and graph capture, then the weights."""
         return math.ceil(START_S + self.weights_bytes / LOAD_BYTES_PER_S)
@@ -175,7 +181,7 @@ def process(server: Server, args: tuple[str, ...]) -> Body:
 
 def _service(server: Server) -> ManifestWant:
     spec = {"selector": server.answering, "ports": [{"name": "http", "port": PORT, "targetPort": "http"}]}
-    body = obj("v1", "Service", server.name, server.namespace, spec, labels=server.labels)
+    body = obj("v1", "Service", server.service, server.namespace, spec, labels=server.labels)
     return ManifestWant("serving.service", body)
 
 
@@ -209,7 +215,7 @@ def _scaler(server: Server, runs: ManifestWant) -> ManifestWant:
 
 
 def _sum(metric: str, server: Server) -> str:
-    return f'sum({metric}{{namespace="{server.namespace}",service="{server.name}"}})'
+    return f'sum({metric}{{namespace="{server.namespace}",service="{server.service}"}})'
 
 
 def _trigger(query: str, threshold: int) -> Body:
