@@ -13,7 +13,8 @@ from rackwright_pulumi.testing.graph import Graph, Node
 from tests import plans
 
 ACCOUNT, REGION = "123456789012", "us-east-1"
-AWS_PLANS = [name for name, build in plans.ALL.items() if build().place.cloud == "aws"]
+PLANS = plans.ALL | plans.NODES | plans.FLEETS
+AWS_PLANS = [name for name, build in PLANS.items() if build().place.cloud == "aws"]
 
 
 def graph(plan):
@@ -21,7 +22,7 @@ def graph(plan):
 
 
 def documents(name, **more):
-    return policies(graph(plans.ALL[name]()), account=ACCOUNT, region=REGION, **more)
+    return policies(graph(PLANS[name]()), account=ACCOUNT, region=REGION, **more)
 
 
 def statements(found, effect="Allow"):
@@ -45,7 +46,7 @@ def test_every_document_fits_and_nothing_is_wider_than_it_must_be(name):
 
 @pytest.mark.parametrize("name", AWS_PLANS)
 def test_every_action_its_resources_take_is_there(name):
-    found, stack = documents(name), graph(plans.ALL[name]())
+    found, stack = documents(name), graph(PLANS[name]())
     granted = {action for statement in statements(found) for action in statement["Action"]}
     for node in stack.nodes.values():
         if node.type.startswith("aws:"):
