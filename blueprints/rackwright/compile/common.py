@@ -82,7 +82,6 @@ def _cluster(draft: Draft, want: ClusterWant) -> ClusterWant:
         existing=existing_cluster(draft),
         control_role_arn=existing(roles.cluster),
         node_role_arn=existing(roles.nodes),
-        audit_logs=draft.spec.blueprint.safety.audit_logs,
     )
 
 

@@ -7,7 +7,7 @@ from rackwright.compile.box import box_plan
 from rackwright.compile.common import common
 from rackwright.compile.draft import Draft
 from rackwright.compile.eks_fleet import eks_fleet_plan
-from rackwright.compile.fleet import fleet_plan
+from rackwright.compile.gke_fleet import gke_fleet_plan
 from rackwright.compile.guard import guarded
 from rackwright.compile.pinned import pinned
 from rackwright.compile.refuse import refusals
@@ -24,7 +24,7 @@ PATHS: dict[tuple[Kind, str], Callable[[Draft], StackPlan]] = {
     (Kind.BOX, "aws"): box_plan,
     (Kind.TRAINING_CLUSTER, "aws"): training_plan,
     (Kind.INFERENCE_FLEET, "aws"): eks_fleet_plan,
-    (Kind.INFERENCE_FLEET, "gcp"): fleet_plan,
+    (Kind.INFERENCE_FLEET, "gcp"): gke_fleet_plan,
     (Kind.TPU_POD, "gcp"): tpu_plan,
 }
 """The paths this release compiles: blueprint and cloud."""

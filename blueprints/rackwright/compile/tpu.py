@@ -4,16 +4,16 @@ from dataclasses import replace
 
 from rackwright.compile.addons import gke_addons
 from rackwright.compile.capacity import bounds
+from rackwright.compile.cluster import GKE_SERVICES, cluster_want, namespaces, pins
 from rackwright.compile.draft import Draft
 from rackwright.compile.fabric import expectation
-from rackwright.compile.gke import SERVICES
 from rackwright.compile.network import gke_network
 from rackwright.compile.place import place_want
 from rackwright.compile.pools import accelerator_pool, system_pool
 from rackwright.compile.queues import Quota, queues
 from rackwright.compile.releases import jobset, kueue
 from rackwright.compile.storage import buckets, grants
-from rackwright.compile.training import ACCOUNT, cluster_want, namespaces, pins, team_objects
+from rackwright.compile.training import ACCOUNT, team_objects
 from rackwright.compile.wants import IdentityWant, KeyWant, Kind, PlaceWant, PoolWant, ReleaseWant, StackPlan
 from rackwright.units import GIB
 
@@ -39,7 +39,7 @@ def tpu_plan(draft: Draft) -> StackPlan:
         namespaces=namespaces(draft, releases, "privileged"),  # libtpu pins more memory than a pod may without SYS_RESOURCE
         releases=releases,
         manifests=(*team_objects(draft), *queues(slices, quota, draft.namespace)),
-        services=SERVICES,
+        services=GKE_SERVICES,
         expected_fabric=expectation(draft.machine),
         pins=pins(releases),
         expires_on=draft.expires_on,

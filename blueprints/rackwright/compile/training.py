@@ -2,6 +2,7 @@
 
 from rackwright.compile.addons import eks_addons
 from rackwright.compile.autoscaler import cluster_autoscaler
+from rackwright.compile.cluster import cluster_want, namespaces, node_images, pins
 from rackwright.compile.devices import DRANET, EFA, EFA_CLASS, device_releases, efa_claims
 from rackwright.compile.draft import Draft
 from rackwright.compile.fabric import expectation
@@ -13,13 +14,10 @@ from rackwright.compile.network import eks_network, existing_network
 from rackwright.compile.place import place_want
 from rackwright.compile.pools import accelerator_pools, extra_pools, system_pool
 from rackwright.compile.queues import Quota, aws_levels, extra_queues, queues
-from rackwright.compile.releases import NAMESPACES, jobset, kueue, monitoring
+from rackwright.compile.releases import jobset, kueue, monitoring
 from rackwright.compile.storage import buckets, grants
 from rackwright.compile.storage_objects import lustre_volume
-from rackwright.compile.versions import KUBERNETES, NODE_RELEASES
 from rackwright.compile.wants import (
-    AddonWant,
-    ClusterWant,
     IdentityWant,
     KeyWant,
     Kind,
@@ -27,9 +25,7 @@ from rackwright.compile.wants import (
     PoolWant,
     ReleaseWant,
     StackPlan,
-    VersionPins,
 )
-from rackwright.spec.blueprint import InsideAccess, PrivateAccess
 from rackwright.units import GIB
 
 ACCOUNT = "trainer"
@@ -76,49 +72,11 @@ def training_plan(draft: Draft) -> StackPlan:
     )
 
 
-def cluster_want(draft: Draft, gateway_api: bool = False) -> ClusterWant:
-    """Private unless the spec names the ranges that may reach the API."""
-    access = draft.spec.blueprint.api_access
-    cidrs = access.cidrs if isinstance(access, PrivateAccess) else ()
-    public = access == "public"
-    return ClusterWant(
-        draft.spec.name,
-        KUBERNETES,
-        private_api=not (cidrs or public),
-        api_cidrs=cidrs,
-        public_api=public,
-        runner_inside=isinstance(access, InsideAccess),
-        gateway_api=gateway_api,
-        audit_logs=draft.spec.blueprint.safety.audit_logs,
-    )
-
-
-def namespaces(draft: Draft, releases: tuple[ReleaseWant, ...], team_level: str) -> tuple[tuple[str, str], ...]:
-    """The team's, and those of the releases; kube-system exists already."""
-    used = {release.namespace for release in releases}
-    return ((draft.namespace, team_level), *(row for row in NAMESPACES if row[0] in used))
-
-
 def team_objects(draft: Draft) -> tuple[ManifestWant, ...]:
     """Account, closed network but for what jobs need, and the secrets the spec names."""
     namespace = draft.namespace
     policies = (default_deny(namespace), allow_basics(namespace, draft.candidate.cloud), allow_within(namespace))
     return (service_account(namespace, ACCOUNT), *policies, *run_secrets(draft.spec.workload.run, namespace))
-
-
-def pins(
-    releases: tuple[ReleaseWant, ...],
-    images: tuple[tuple[str, str], ...] = (),
-    addons: tuple[AddonWant, ...] = (),
-) -> VersionPins:
-    """What the decision records; add-ons whose version the cluster carries have none to pin."""
-    named = tuple((a.name, a.version) for a in addons if a.version)
-    return VersionPins(KUBERNETES, images, tuple((r.name, r.version) for r in releases), named)
-
-
-def node_images(pools: tuple[PoolWant, ...]) -> tuple[tuple[str, str], ...]:
-    """Release of every image that EKS itself keeps; an image of one's own is its id."""
-    return tuple(dict.fromkeys((pool.image, NODE_RELEASES[pool.image]) for pool in pools if not pool.image_id))
 
 
 def _releases(pools: tuple[PoolWant, ...]) -> tuple[ReleaseWant, ...]:

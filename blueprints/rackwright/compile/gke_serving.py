@@ -1,4 +1,4 @@
-"""What is Google's own: cloud APIs, the bucket as a volume, the internal gateway and its policies."""
+"""What is Google's own in serving: the bucket as a volume, the internal gateway and its policies."""
 
 import math
 
@@ -6,8 +6,6 @@ from rackwright.compile.manifests import Body, obj
 from rackwright.compile.serving import PORT, Server
 from rackwright.compile.wants import ManifestWant, ref
 
-SERVICES = ("projects", "compute", "cluster", "identity", "keys", "object-store", "registry", "logs", "metrics")
-"""Cloud APIs that must be on. `projects` (Cloud Resource Manager) answers for the project's number and roles; a new project has it off."""
 HEALTH_CHECKERS = ("35.191.0.0/16", "130.211.0.0/22")
 """Where Google's health checks come from (cloud.google.com/load-balancing/docs/health-check-concepts)."""
 GATEWAY_CLASS = "gke-l7-rilb"

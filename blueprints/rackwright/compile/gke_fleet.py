@@ -3,8 +3,9 @@
 from dataclasses import replace
 
 from rackwright.compile.addons import gke_addons
+from rackwright.compile.cluster import GKE_SERVICES, cluster_want, namespaces, pins
 from rackwright.compile.draft import Draft
-from rackwright.compile.gke import HEALTH_CHECKERS, SERVICES, boot_disk_gib, fuse_annotations, gateway_objects, weights_volume
+from rackwright.compile.gke_serving import HEALTH_CHECKERS, boot_disk_gib, fuse_annotations, gateway_objects, weights_volume
 from rackwright.compile.manifests import allow, allow_basics, default_deny, from_blocks, from_namespace, run_secrets, service_account
 from rackwright.compile.network import GCP_PROXY, gke_network
 from rackwright.compile.place import place_want
@@ -13,11 +14,10 @@ from rackwright.compile.releases import keda, monitoring
 from rackwright.compile.replica import ACCOUNT, IMAGE_GIB, cache_gib, hub_weights, node_bounds, replicas_per_node, server_of
 from rackwright.compile.serving import PORT, WEIGHTS_PATH, Server, server_objects
 from rackwright.compile.storage import buckets, grants
-from rackwright.compile.training import cluster_want, namespaces, pins
 from rackwright.compile.wants import BucketWant, IdentityWant, KeyWant, Kind, ManifestWant, PlaceWant, PoolWant, StackPlan
 
 
-def fleet_plan(draft: Draft) -> StackPlan:
+def gke_fleet_plan(draft: Draft) -> StackPlan:
     place = place_want(draft)
     wanted = buckets(draft)
     pool = _pool(draft, place)
@@ -38,7 +38,7 @@ def fleet_plan(draft: Draft) -> StackPlan:
         namespaces=namespaces(draft, releases, "restricted"),
         releases=releases,
         manifests=(*_policies(draft), *server_objects(server), *gateway_objects(server)),
-        services=SERVICES,
+        services=GKE_SERVICES,
         pins=pins(releases, (("server", server.image),)),
         expires_on=draft.expires_on,
     )
