@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import date
 
 from rackwright.compile.compile import compile_plan
+from rackwright.compile.hardware import machine_facts
 from rackwright.compile.wants import StackPlan
 from rackwright.sizing.measures import Interval, Memory, Parallelism, Speed
 from rackwright.sizing.plan import Candidate, Fit, SizingPlan, StorageNeed, WorkloadFacts
@@ -140,6 +141,18 @@ def wide_fleet_case(blueprint: dict | None = None, image: str | None = EFA_IMAGE
     return spec_, plan, replace(chosen_fit, candidate=wide)
 
 
+NEURON_IMAGE = "registry.example/vllm-neuron:1.0.0@sha256:" + "0" * 64
+
+
+def neuron_fleet_case(machine: str = "inf2.48xlarge", blueprint: dict | None = None, workload: dict | None = None, **more):
+    """Three replicas of the chat on one machine of Inferentia2, each on a device of its own; more: of the candidate."""
+    row = machine_facts(machine)
+    asked = {"run": {"image": NEURON_IMAGE}} | (workload or {})
+    chosen = {"machine": machine, "accelerator": row.accelerator, "accelerators_per_node": row.accelerator_count, "nodes": 1} | more
+    spec_, plan, chosen_fit = eks_fleet_case(asked, blueprint=blueprint)
+    return spec_, plan, replace(chosen_fit, candidate=replace(chosen_fit.candidate, **chosen))
+
+
 def tpu_case(slices: int = 1, nodes: int = 4, topology: str = "4x4", machine: str = "ct6e-standard-4t", **more):
     workload = {
         "name": "pretrain",
@@ -221,9 +234,11 @@ FLEETS = {
     "fleet-eks": lambda: compiled(eks_fleet_case()),
     "fleet-managed": lambda: compiled(managed_fleet_case()),
     "fleet-wide": lambda: compiled(wide_fleet_case()),
+    "fleet-neuron": lambda: compiled(neuron_fleet_case()),
+    "fleet-neuron-managed": lambda: compiled(neuron_fleet_case(blueprint={"nodes": {"provisioner": "managed"}})),
     "fleet-fallback": lambda: compiled(eks_fleet_case(place=AWS | {"capacity": {"fallback": FALLBACK}})),
 }
-"""Fleets on EKS, by name: by Karpenter, by node groups, of replicas on two machines each, and bought in three ways."""
+"""Fleets on EKS, by name: by Karpenter, by node groups, of replicas on two machines each, on Inferentia2, and bought in three ways."""
 
 
 def tpu_plan() -> StackPlan:

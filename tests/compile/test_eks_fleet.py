@@ -14,7 +14,7 @@ from tests.compile.contracts import chart_values, errors_of, needs_contracts, un
 from tests.compile.found import after, manifest, release
 
 PLANS = {name: build() for name, build in plans.FLEETS.items()}
-NOT_KEPT = {"cluster-autoscaler"}
+NOT_KEPT = {"cluster-autoscaler", "neuron-helm-chart"}
 """Charts whose own values are not among the contracts."""
 
 
@@ -180,12 +180,6 @@ def test_the_autoscaler_grows_the_preferred_pool_first():
     order = yaml.safe_load(values["expanderPriorities"])
     assert order == {100: [".*-pool-gpu-nodes-.*"], 99: [".*-pool-gpu-spot-nodes-.*"]}
     assert "expanderPriorities" not in release(PLANS["fleet-managed"], "cluster-autoscaler").values
-
-
-def test_neuron_machines_are_refused_with_a_reason():
-    spec, sizing, fit = plans.eks_fleet_case()
-    with pytest.raises(UserError, match=r"inf2\.xlarge is neuron"):
-        plans.compiled((spec, sizing, plans.on_machine(fit, "inf2.xlarge")))
 
 
 def test_on_a_cluster_of_somebody_else_machines_are_node_groups():

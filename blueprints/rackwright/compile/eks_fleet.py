@@ -7,6 +7,7 @@ from dataclasses import replace
 from rackwright.compile.addons import eks_addons
 from rackwright.compile.autoscaler import cluster_autoscaler
 from rackwright.compile.capacity import begun
+from rackwright.compile.cluster import cluster_want, namespaces, node_images, pins
 from rackwright.compile.common import existing_cluster
 from rackwright.compile.devices import EFA, EFA_CLAIM, device_releases, efa_claim
 from rackwright.compile.draft import Draft
@@ -26,6 +27,7 @@ from rackwright.compile.manifests import (
     service_account,
 )
 from rackwright.compile.network import eks_network, existing_network
+from rackwright.compile.neuron import on_neuron
 from rackwright.compile.place import place_want
 from rackwright.compile.pools import accelerator_pools, extra_pools, system_pool
 from rackwright.compile.queues import HUGE_PAGES_MIB
@@ -33,7 +35,6 @@ from rackwright.compile.releases import keda, monitoring
 from rackwright.compile.replica import ACCOUNT, IMAGE_GIB, cache_gib, hosts_of, hub_weights, node_bounds, replicas_per_node, server_of
 from rackwright.compile.serving import PORT, WEIGHTS_PATH, Server, server_objects
 from rackwright.compile.storage import buckets, grants
-from rackwright.compile.training import cluster_want, namespaces, node_images, pins
 from rackwright.compile.versions import SERVER_IMAGES
 from rackwright.compile.wants import (
     BucketWant,
@@ -83,7 +84,7 @@ def eks_fleet_plan(draft: Draft) -> StackPlan:
         cluster=cluster_want(draft),
         pools=everything,
         addons=addons,
-        namespaces=namespaces(draft, releases, "privileged" if pools[0].nics else "restricted"),
+        namespaces=namespaces(draft, releases, _level(server)),
         releases=releases,
         manifests=(
             *(manifest for pool in made for manifest in karpenter_pool(pool, draft.spec.name, draft.tags)),
@@ -134,10 +135,16 @@ def _grown(draft: Draft, pool: PoolWant, provisioner: str) -> PoolWant:
     return replace(grown, autoscaled=provisioner == "managed" and pool.nodes_min < pool.nodes_max)
 
 
+def _level(server: Server) -> str:
+    """How far the namespace's pods may go: memory for RDMA is locked in a privileged one only, root is none of a restricted one's users."""
+    return "privileged" if server.pins_memory else "baseline" if server.as_root else "restricted"
+
+
 def _server(draft: Draft, wanted: tuple[BucketWant, ...], pools: Sequence[PoolWant]) -> Server:
     volume, model = (weights_volume(), WEIGHTS_PATH) if wanted else hub_weights(draft)
     after = tuple(pool_key(pool) for pool in pools if pool.provisioner == "karpenter")
     server = replace(server_of(draft, wanted, pools[0], volume, model), after=(*after, *(("storage.weights.claim",) if wanted else ())))
+    server = on_neuron(draft, server) if draft.machine.kind == "neuron" else server
     return _on_fabric(draft, server, pools[0]) if pools[0].nics else server
 
 

@@ -7,6 +7,7 @@ from rackwright.compile.addresses import LARGEST
 from rackwright.compile.capacity import begun, capacity_want
 from rackwright.compile.common import existing_cluster
 from rackwright.compile.draft import Draft
+from rackwright.compile.neuron import neuron_refusals
 from rackwright.compile.place import zone_of
 from rackwright.compile.versions import NO_BOX_IMAGE
 from rackwright.compile.wants import Kind
@@ -17,7 +18,7 @@ from rackwright.spec.workload import Serve
 MACHINES = {
     Kind.BOX: ("gpu", "neuron", "cpu"),
     Kind.TRAINING_CLUSTER: ("gpu", "neuron"),
-    Kind.INFERENCE_FLEET: ("gpu",),
+    Kind.INFERENCE_FLEET: ("gpu", "neuron"),
     Kind.TPU_POD: ("tpu",),
 }
 """Kinds of machine each blueprint is made of."""
@@ -103,6 +104,8 @@ def _fleet(draft: Draft, kind: Kind) -> Iterator[Problem]:
         yield Problem("C-wide-replica", reason, WORKLOAD, "pin a machine with as many, or quantize the weights")
     if workload.engine not in ("auto", "vllm"):
         yield Problem("C-engine", f"this release runs vLLM, not {workload.engine}", WORKLOAD / "engine", "leave it at auto")
+    if draft.machine.kind == "neuron":
+        yield from neuron_refusals(draft)
 
 
 def _nodes(draft: Draft, kind: Kind) -> Iterator[Problem]:

@@ -42,8 +42,14 @@ def node_bounds(draft: Draft) -> tuple[int, int, int]:
 
 
 def cache_gib(draft: Draft) -> int:
-    """GiB of the node's disk one replica's weights take, with the tokenizer and what lies beside them."""
-    return math.ceil(CACHE_SHARE * draft.sizing.facts.weights_bytes / GIB)
+    """GiB of the node's disk one replica's weights take, with the tokenizer and what lies beside them; on Neuron a downloaded model is
+    written once more, at 32 bit (vllm-project/vllm-neuron@a5ef7c8, model loader)."""
+    return math.ceil(CACHE_SHARE * (3 if draft.machine.kind == "neuron" else 1) * draft.sizing.facts.weights_bytes / GIB)
+
+
+def pod_memory_gib(draft: Draft) -> int:
+    """GiB of its machine's memory a pod of a replica asks for."""
+    return max(1, int((draft.machine.memory_bytes or 0) * NODE_SHARE / replicas_per_node(draft) / GIB))
 
 
 def hub_weights(draft: Draft) -> tuple[Body, str]:
@@ -65,7 +71,7 @@ def server_of(draft: Draft, wanted: tuple[BucketWant, ...], pool: PoolWant, volu
         resource=pool.resource,
         accelerators=draft.candidate.parallelism.accelerators // hosts,
         cpu=max(1, int((machine.vcpus or 1) * NODE_SHARE / per_node)),
-        memory_gib=max(1, int((machine.memory_bytes or 0) * NODE_SHARE / per_node / GIB)),
+        memory_gib=pod_memory_gib(draft),
         weights_bytes=draft.sizing.facts.weights_bytes,
         weights_volume=volume,
         weights_are_there=all(bucket.existing_name for bucket in wanted),

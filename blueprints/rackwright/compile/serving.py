@@ -23,6 +23,8 @@ BUSY = 0.8
 WAITING_PER_REPLICA = 4
 """Queued requests per replica at which another one is started."""
 USER_ID = 1000
+HOME = "/home/server"
+"""Where a server may write."""
 LEADER = {"leaderworkerset.sigs.k8s.io/worker-index": "0"}
 """Label of the pod of a group that answers (kubernetes-sigs/lws 0.10.0 api/leaderworkerset/v1)."""
 LOAD_SECONDS = "rackwright/load-seconds"
@@ -36,7 +38,8 @@ class Server:
     weights_volume: the pod volume that carries the weights; concurrency: requests in flight it was sized for; secrets: variables whose
     values come from the namespace's Secret; least, most, usual: replicas; weights_are_there: False while the bucket is still to be filled;
     hosts: pods of a replica, each on a node of its own, of which the first answers; devices: what a pod asks for beside accelerators;
-    claim: template of a claim of devices, in their place; pins_memory: for RDMA; after: keys of what its nodes come from.
+    claim: template of a claim of devices, in their place; pins_memory: for RDMA; after: keys of what its nodes come from; compile_s:
+    seconds its engine compiles the model before it answers; as_root: as the image's own user; folder: where it starts.
     """
 
     name: str
@@ -65,6 +68,9 @@ class Server:
     claim: str = ""
     pins_memory: bool = False
     after: tuple[str, ...] = ()
+    compile_s: int = 0
+    as_root: bool = False
+    folder: str = ""
 
     @property
     def labels(self) -> dict[str, str]:
@@ -84,7 +90,7 @@ class Server:
     @property
     def load_s(self) -> int:
         """Seconds until a cold server answers: image, compilation and graph capture, then the weights."""
-        return math.ceil(START_S + self.weights_bytes / LOAD_BYTES_PER_S)
+        return math.ceil(START_S + self.compile_s + self.weights_bytes / LOAD_BYTES_PER_S)
 
 
 def server_objects(server: Server, workload: ManifestWant | None = None) -> tuple[ManifestWant, ...]:
@@ -122,6 +128,7 @@ def rollout(server: Server) -> Body:
 
 def pod(server: Server, main: Body) -> Body:
     """A pod of the server with its one container."""
+    user = {"runAsUser": 0} if server.as_root else {"runAsNonRoot": True, "runAsUser": USER_ID}
     return {
         "serviceAccountName": server.account,
         "terminationGracePeriodSeconds": server.longest_request_s + DRAIN_S,
@@ -135,7 +142,7 @@ def pod(server: Server, main: Body) -> Body:
                 "labelSelector": {"matchLabels": server.labels},
             }
         ],
-        "securityContext": {"runAsNonRoot": True, "runAsUser": USER_ID, "fsGroup": USER_ID, "seccompProfile": {"type": "RuntimeDefault"}},
+        "securityContext": user | {"fsGroup": USER_ID, "seccompProfile": {"type": "RuntimeDefault"}},
         "containers": [main],
         "volumes": [
             server.weights_volume,
@@ -162,7 +169,7 @@ def process(server: Server, args: tuple[str, ...]) -> Body:
     """A container that loads weights onto accelerators, whether it answers or helps the one that does."""
     amounts = {"cpu": str(server.cpu), "memory": f"{server.memory_gib}Gi", server.resource: str(server.accelerators)} | dict(server.devices)
     secrets = [{"name": name, "valueFrom": {"secretKeyRef": {"name": SECRETS, "key": name}}} for name in server.secrets]
-    home = {"HOME": "/home/server", "USER": "server", "TORCHINDUCTOR_CACHE_DIR": "/home/server/inductor"}
+    home = {"HOME": HOME, "USER": "server", "TORCHINDUCTOR_CACHE_DIR": f"{HOME}/inductor"}
     return {
         "name": "server",
         "image": server.image,
@@ -170,13 +177,13 @@ def process(server: Server, args: tuple[str, ...]) -> Body:
         "args": list(args),
         "env": [{"name": name, "value": value} for name, value in (home | dict(server.env)).items()] + secrets,
         "resources": {"requests": amounts, "limits": amounts},
-        "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
+        "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["NET_RAW"] if server.as_root else ["ALL"]}},
         "volumeMounts": [
             {"name": server.weights_volume["name"], "mountPath": WEIGHTS_PATH, "readOnly": "emptyDir" not in server.weights_volume},
             {"name": "shm", "mountPath": "/dev/shm"},
-            {"name": "home", "mountPath": "/home/server"},
+            {"name": "home", "mountPath": HOME},
         ],
-    }
+    } | ({"workingDir": server.folder} if server.folder else {})
 
 
 def _service(server: Server) -> ManifestWant:

@@ -101,6 +101,10 @@ NO_BOX_IMAGE = {
 SERVER_IMAGES = {
     "vllm": "vllm/vllm-openai:v0.30.0@sha256:8a69ffad015f138d7170c4ddc429e230a3bc1c1719f67e14324749df200a4b90",
     "vllm-efa": "public.ecr.aws/deep-learning-containers/vllm:0.28.0-gpu-py312-cu130-ubuntu24.04-ec2",
+    "vllm-neuron": "public.ecr.aws/neuron/pytorch-inference-vllm-neuronx:0.16.0-neuronx-py312-sdk2.31.1-ubuntu24.04",
 }
 """Release of vllm-project/vllm with the digest several public deployments pin (2026-10); AWS's own build of it with EFA and aws-ofi-nccl
-(aws/deep-learning-containers docs/releasenotes/vllm), of which no digest is known: rule V-13 says so."""
+(aws/deep-learning-containers docs/releasenotes/vllm); AWS's for Neuron, the last that serves on Inferentia2 and Trainium1 too: later ones
+are for Trainium2 and 3, a beta (aws-neuron/deep-learning-containers@2be9ed1 README.md). Its runtime, 2.33, is the one the driver of
+AL2023's images, 2.29, asks for (Neuron documentation, release notes of the runtime; awslabs/amazon-eks-ami@81fec2e CHANGELOG.md). No digest
+of AWS's is known: rule V-13 says so."""

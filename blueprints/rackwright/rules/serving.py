@@ -3,10 +3,11 @@ that is not everybody's."""
 
 import re
 from collections.abc import Iterator
-from math import prod
+from math import ceil, prod
 
 from rackwright.compile.devices import EFA
 from rackwright.compile.eks_serving import BALANCER
+from rackwright.compile.neuron import CORES
 from rackwright.compile.pools import RESOURCES
 from rackwright.compile.serving import LOAD_SECONDS, PORT
 from rackwright.compile.wants import StackPlan
@@ -44,15 +45,23 @@ def groups_add_up(plan: StackPlan) -> Iterator[Broken]:
 def replicas_have_what_the_engine_splits(plan: StackPlan) -> Iterator[Broken]:
     """The accelerators of all pods of a replica are those the engine splits the model over."""
     for at, manifest, template in pod_templates(plan):
-        group = manifest.body["spec"].get("leaderWorkerTemplate", {})
+        size = manifest.body["spec"].get("leaderWorkerTemplate", {}).get("size", 1)
         for index, container in enumerate(template["spec"]["containers"]):
             given = [a.removeprefix("--").split("=", 1) for a in container.get("args", []) if a.startswith("--") and "=" in a]
-            wanted = prod(int(value) for name, value in given if name in PARALLEL)
-            limits = container["resources"]["limits"]
-            have = group.get("size", 1) * sum(int(limits.get(resource, 0)) for resource in RESOURCES.values())
-            if any(name in PARALLEL for name, _ in given) and wanted != have:
-                words = f"{manifest.body['kind']} {manifest.body['metadata']['name']} has {have}, its arguments split over {wanted}"
-                yield Broken(at / "spec" / "containers" / index / "args", f"ask for {wanted}", words)
+            wanted, limits = prod(int(value) for name, value in given if name in PARALLEL), container["resources"]["limits"]
+            have, cores = size * sum(int(limits.get(resource, 0)) for resource in RESOURCES.values()), _cores(plan, limits)
+            enough = wanted <= have * cores if cores else wanted == have
+            if any(name in PARALLEL for name, _ in given) and not enough:
+                held, split = (f"{have} of {cores} cores", f"{wanted} cores") if cores else (have, wanted)
+                words = f"{manifest.body['kind']} {manifest.body['metadata']['name']} has {held}, its arguments split over {split}"
+                yield Broken(at / "spec" / "containers" / index / "args", f"ask for {ceil(wanted / (cores or 1))}", words)
+
+
+def _cores(plan: StackPlan, limits: dict[str, str]) -> int:
+    """Of each Neuron device a pod asks for: an engine splits over them, and need not use them all. 0 for a pod that asks for none."""
+    neuron = RESOURCES["neuron"]
+    devices = [pool.accelerator for _, pool in accelerators(plan) if pool.resource == neuron]
+    return min((CORES.get(name, 0) for name in devices), default=0) if neuron in limits else 0
 
 
 @rule("V-92", Level.ERROR, KEDA)

@@ -51,9 +51,16 @@ class Ways:
 
 def ways(job: ServingJob, machines: Machines) -> Ways:
     """Inside one machine, unless stages are pinned: then online replicas of whole machines too. Tensor parallelism keeps key and value
-    heads whole or copied evenly; stages are powers of two."""
+    heads whole or copied evenly; stages are powers of two. On Neuron one device or all of a machine, unless pinned: what a pod is given
+    (https://awsdocs-neuron.readthedocs-hosted.com/en/latest/deploy/infrastructure/scheduler.html)."""
+    pinned = job.tensor or job.pipeline
     by_size = {size: _layouts(job, size) for size in {t.per_node for t in machines.targets}}
-    rows = [(i, *layout) for i, t in enumerate(machines.targets) for layout in by_size[t.per_node]]
+    rows = [
+        (i, *way)
+        for i, t in enumerate(machines.targets)
+        for way in by_size[t.per_node]
+        if pinned or not t.neuron or way in ((1, 1), (t.per_node, 1))
+    ]
     target, tensor, pipeline = np.array(rows, dtype=float).reshape(-1, 3).T
     return Ways(target.astype(int), tensor, pipeline)
 

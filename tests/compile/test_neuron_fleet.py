@@ -1,0 +1,165 @@
+"""InferenceFleet on Inferentia2 and Trainium: how devices become cores, what is compiled for how long, and what is refused."""
+
+from dataclasses import replace
+
+import pytest
+from rackwright.compile.neuron import COMPILE_S, CORES
+from rackwright.compile.versions import SERVER_IMAGES
+from rackwright.compile.wants import StackPlan
+from rackwright.errors import UserError
+from rackwright.rules import check, quota_needs
+from rackwright.sizing.measures import Parallelism
+
+from tests import plans
+from tests.compile.found import after, manifest, release
+
+PLAN = plans.FLEETS["fleet-neuron"]()
+INF_VCPU = "L-1945791B"
+
+
+def fleet(
+    machine: str = "inf2.48xlarge",
+    tensor: int = 1,
+    model: str = "llama-3.1-8b",
+    kv_tokens: int | None = None,
+    uri: str = "s3://models/weights",
+    **workload,
+) -> StackPlan:
+    """With the usual image, unless `run` is given."""
+    asked = {"run": {}, "model": {"base": model, "weights": {"uri": uri}}} | workload
+    spec, sizing, fit = plans.neuron_fleet_case(machine, workload=asked, parallelism=Parallelism(tensor=tensor), nodes=3)
+    sizing = replace(sizing, facts=replace(sizing.facts, model=model))
+    return plans.compiled((spec, sizing, replace(fit, speed=replace(fit.speed, kv_tokens=kv_tokens))))
+
+
+def server(plan: StackPlan) -> dict:
+    return manifest(plan, "serving.deployment")["spec"]["template"]["spec"]["containers"][0]
+
+
+def said(plan: StackPlan) -> dict[str, str]:
+    return {name: value for name, _, value in (argument.removeprefix("--").partition("=") for argument in server(plan)["args"])}
+
+
+@pytest.mark.parametrize(
+    ("machine", "devices", "cores"),
+    [
+        ("inf2.8xlarge", 1, 2), ("inf2.48xlarge", 1, 2), ("trn1.32xlarge", 16, 32), ("trn1n.32xlarge", 16, 32),
+        ("trn2.3xlarge", 1, 4), ("trn2.48xlarge", 1, 4), ("trn2.48xlarge", 16, 64), ("trn2u.48xlarge", 16, 64),
+    ],
+)  # fmt: skip
+def test_pods_ask_for_devices_and_the_engine_splits_over_their_cores(machine, devices, cores):
+    model = "llama-3.1-70b" if devices > 1 else "llama-3.1-8b"
+    plan = fleet(machine, devices, model)
+    assert server(plan)["resources"]["limits"]["aws.amazon.com/neuron"] == str(devices)
+    assert said(plan)["tensor-parallel-size"] == str(cores)
+    assert not {"V-91", "V-39", "R-41"} & {problem.code for problem in check(plan)}
+
+
+def test_replicas_share_a_machine_device_by_device():
+    pool = plans.compiled(plans.neuron_fleet_case(max_replicas=30)).pool("neuron")
+    assert (pool.nodes_min, pool.nodes_max) == (1, 3)
+
+
+def test_karpenter_starts_the_machines_from_the_image_with_their_driver():
+    pool, made = manifest(PLAN, "nodes.neuron.pool")["spec"], manifest(PLAN, "nodes.neuron.class")["spec"]
+    assert made["amiSelectorTerms"] == [{"alias": "al2023@v20260728"}]
+    assert pool["limits"] == {"aws.amazon.com/neuron": "12"}
+    assert pool["template"]["spec"]["taints"] == [{"key": "aws.amazon.com/neuron", "value": "present", "effect": "NoSchedule"}]
+    assert after(PLAN, "serving.deployment")[0] == "nodes.neuron.pool"
+
+
+def test_node_groups_do_too():
+    pool = plans.FLEETS["fleet-neuron-managed"]().pool("neuron")
+    assert (pool.provisioner, pool.image, pool.autoscaled) == ("managed", "al2023-neuron", False)
+
+
+def test_the_device_plugin_comes_for_the_machines_and_no_gpu_software_does():
+    assert release(PLAN, "neuron-helm-chart").values["neuronInstances"] == ["inf2.48xlarge"]
+    assert not {"nvidia-device-plugin", "dcgm-exporter"} & {r.name for r in PLAN.releases}
+
+
+def test_compiled_programs_lie_where_the_server_may_write_and_have_time_to_be_made():
+    """Weights of a bucket are mounted read-only, and beside them is where NxD Inference would write."""
+    plan = fleet()
+    main = server(plan)
+    env = {row["name"]: row["value"] for row in main["env"]}
+    home = next(mount["mountPath"] for mount in main["volumeMounts"] if mount["name"] == "home")
+    assert {env["NEURON_COMPILED_ARTIFACTS"], env["NEURON_COMPILE_CACHE_URL"]} == {f"{home}/neuron/artifacts", f"{home}/neuron/cache"}
+    assert main["workingDir"] == home
+    waits_s = main["startupProbe"]["failureThreshold"] * main["startupProbe"]["periodSeconds"]
+    assert waits_s >= COMPILE_S
+    assert int(env["VLLM_ENGINE_READY_TIMEOUT_S"]) >= COMPILE_S
+    assert next(m.wait_s for m in plan.manifests if m.key == "serving.deployment") > waits_s
+
+
+def test_an_own_place_for_compiled_programs_is_taken():
+    env = {"NEURON_COMPILED_ARTIFACTS": "/weights/compiled"}
+    main = server(fleet(run={"env": env}))
+    assert {row["name"]: row["value"] for row in main["env"]}["NEURON_COMPILED_ARTIFACTS"] == "/weights/compiled"
+
+
+def test_the_pod_is_its_images_root_in_a_namespace_that_allows_it():
+    pod = manifest(PLAN, "serving.deployment")["spec"]["template"]["spec"]
+    assert pod["securityContext"]["runAsUser"] == 0
+    assert "runAsNonRoot" not in pod["securityContext"]
+    assert dict(PLAN.namespaces)["team-chat"] == "baseline"
+    assert dict(plans.FLEETS["fleet-eks"]().namespaces)["team-chat"] == "restricted"
+
+
+def test_one_block_of_the_cache_is_a_request_of_full_length():
+    few = fleet(kv_tokens=50_000)
+    assert (said(few)["max-num-seqs"], said(few)["num-gpu-blocks-override"], said(few)["max-model-len"]) == ("6", "6", "8192")
+    threshold = manifest(few, "serving.scaler")["spec"]["triggers"][1]["metadata"]["threshold"]
+    assert threshold == "4", "a replica is full at what it takes, not at what sizing hoped for"
+    assert said(fleet(kv_tokens=500_000))["max-num-seqs"] == "24"
+
+
+def test_the_usual_image_has_no_digest_and_the_rule_says_so():
+    plan = fleet()
+    assert server(plan)["image"] == SERVER_IMAGES["vllm-neuron"]
+    assert [p.code for p in check(plan)] == ["V-13"]
+
+
+def test_arguments_of_ones_own_are_taken_whatever_the_cores():
+    own = ["--tensor-parallel-size=4"]
+    assert server(fleet("trn1.32xlarge", 16, run={"args": own}))["args"] == own
+
+
+def test_every_chip_has_its_cores():
+    """A new one is refused until its cores and degrees are known."""
+    assert set(CORES) == {"AWS Inferentia2", "AWS Trainium1", "AWS Trainium2"}
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"machine": "inf1.6xlarge"}, "C-machine at blueprint.kind: AWS's vLLM for Neuron runs on AWS Inferentia2"),
+        ({"machine": "inf2.48xlarge", "tensor": 24}, "C-wide-replica"),
+        ({"machine": "inf2.48xlarge", "tensor": 4}, "one device or all 12 of inf2.48xlarge, and this one has 4"),
+        ({"machine": "inf2.24xlarge", "tensor": 6}, "over 1, 2, 4, 8, 24 cores, and 6 devices have 12"),
+        ({"machine": "inf2.48xlarge", "tensor": 12}, "llama-3.1-8b has 32 heads, which 24 cores do not share evenly"),
+        ({"model": "gemma-2-9b"}, "not documented to serve gemma-2-9b"),
+        ({"model": "qwen3-30b-a3b"}, "not documented to serve qwen3-30b-a3b"),
+        ({"machine": "inf2.xlarge"}, "a replica on inf2.xlarge gets 9 GiB of 30"),
+        ({"machine": "trn1.32xlarge"}, "a replica on trn1.32xlarge gets 19 GiB of 30"),
+        ({"kv_tokens": 4000}, "the cache holds 4,000 tokens, less than one request of 8,192; set it to 4000 or less"),
+        ({"max_context": None}, "C-neuron-model at workloads[0].max_context"),
+        ({"kv_dtype": "fp8"}, "C-neuron-model at workloads[0].kv_dtype"),
+        ({"model": "qwen2.5-1.5b", "uri": "hf://Qwen/Qwen2.5-1.5B"}, "put its files into a bucket"),
+    ],
+)
+def test_what_is_not_documented_is_refused(given, words):
+    with pytest.raises(UserError) as found:
+        fleet(**given)
+    assert words in str(found.value)
+
+
+def test_bottlerockets_driver_is_not_known_to_fit_the_usual_image():
+    shape = {"nodes": {"image": "bottlerocket"}}
+    with pytest.raises(UserError, match="C-image"):
+        plans.compiled(plans.neuron_fleet_case(blueprint=shape, workload={"run": {}}))
+    assert plans.compiled(plans.neuron_fleet_case(blueprint=shape)).pool("neuron").provisioner == "managed"
+
+
+def test_its_processors_are_counted_in_the_quota_of_its_family():
+    assert {need.code: need.amount for need in quota_needs(PLAN)}[INF_VCPU] == 192
