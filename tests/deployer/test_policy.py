@@ -79,6 +79,16 @@ def test_eks_is_handed_roles_that_somebody_else_made():
     assert passing[0]["Condition"]["StringEquals"]["iam:PassedToService"] == ["eks.amazonaws.com"]
 
 
+@pytest.mark.parametrize(("name", "stopped"), [("box", True), ("training", False)])
+def test_an_alarm_that_stops_a_machine_may_make_the_role_it_stops_it_by(name, stopped):
+    made = [
+        s["Condition"]["StringEquals"]["iam:AWSServiceName"]
+        for s in statements(documents(name))
+        if s["Action"] == ["iam:CreateServiceLinkedRole"]
+    ]
+    assert any("events.amazonaws.com" in services for services in made) is stopped
+
+
 def test_a_file_systems_groups_are_looked_up_by_fsx_in_the_callers_name():
     assert allows(documents("training"), "ec2:GetSecurityGroupsForVpc", "*")
 

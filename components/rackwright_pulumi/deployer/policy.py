@@ -27,6 +27,8 @@ SERVICE_LINKED = {
 """Services that make a role of their own in the account the first time:
 https://docs.aws.amazon.com/IAM/latest/UserGuide/using-service-linked-roles.html"""
 SPOT = "spot.amazonaws.com"
+STOPPING = "events.amazonaws.com"
+"""Stops or ends the machine of an alarm: docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_PutMetricAlarm.html"""
 PASSED_TO = {
     "aws:eks/cluster:Cluster": "eks.amazonaws.com",
     "aws:eks/nodeGroup:NodeGroup": "eks.amazonaws.com",
@@ -167,6 +169,8 @@ def _roles(stack: _Stack, passes: bool) -> Iterator[Statement]:
         for node in stack.nodes
         if node.inputs.get("capacityType") == "SPOT" or "spot" in _texts(node.inputs.get("instanceMarketOptions"))
     }
+    if any(text.startswith("arn:aws:automate:") for node in stack.nodes for text in _texts(node.inputs.get("alarmActions"))):
+        services.add(STOPPING)
     if services:
         yield {
             "Effect": "Allow",
