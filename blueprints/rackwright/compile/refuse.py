@@ -129,7 +129,10 @@ def _network(draft: Draft, kind: Kind) -> Iterator[Problem]:
     place = At() / "infra" / order / draft.candidate.place
     network = draft.place.network
     if network.existing and not network.existing.subnets:
-        yield Problem("C-subnets", "an existing network needs its subnets", place / "network" / "existing" / "subnets", "name at least one")
+        at, reason = place / "network" / "existing" / "subnets", "an existing network needs its subnets"
+        fix = "describe the private ones: {id: subnet-..., zone: ..., use: nodes}" if draft.place.cloud == "aws" else "name at least one"
+        link = "https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html" if draft.place.cloud == "aws" else ""
+        yield Problem("C-subnets", reason, at, fix, link=link)
     if network.existing and kind is Kind.BOX and not zone_of(draft):
         reason = "a box's data volume is made in the zone of its subnet, which only you know"
         yield Problem("C-zone", reason, place / "zones", "name the zone of the first subnet")

@@ -8,6 +8,7 @@ from rackwright.problems import At, Level
 from rackwright.rules.registry import Broken, pod_templates, pools, rule
 
 GKE_NAME = re.compile(r"[a-z]([-a-z0-9]{0,38}[a-z0-9])?")
+EKS_MOST = 100
 EKS_NAME = re.compile(r"[0-9A-Za-z][A-Za-z0-9_-]{0,99}")
 DNS_LABEL = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
 OBJECT_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
@@ -48,6 +49,11 @@ def eks_names(plan: StackPlan) -> Iterator[Broken]:
         return
     if not EKS_NAME.fullmatch(plan.cluster.name):
         yield Broken(At() / "cluster" / "name", "shorten the spec's name", f"got {plan.cluster.name!r}")
+    existing = plan.cluster.existing
+    if isinstance(existing, str) and existing and not EKS_NAME.fullmatch(existing):
+        near = "".join(re.findall(r"[A-Za-z0-9_-]", existing)).lstrip("-_")[:EKS_MOST]
+        fix = f"such as {near}; `aws eks list-clusters` lists them" if near else "`aws eks list-clusters` lists them"
+        yield Broken(At() / "cluster" / "existing", fix, f"{existing!r} has {len(existing)} characters")
     for at, pool in pools(plan):
         if len(pool.name) > NODE_GROUP_MOST or not EKS_NAME.fullmatch(pool.name):
             yield Broken(at / "name", "shorten the pool's name", f"got {pool.name!r}")
@@ -109,7 +115,7 @@ def tags_fit(plan: StackPlan) -> Iterator[Broken]:
             yield Broken(At() / "tags" / key, "rename it", f"got {key!r}: {value!r}")
 
 
-@rule("V-13", Level.ERROR)
+@rule("V-13", Level.ERROR, "https://kubernetes.io/docs/concepts/containers/images/")
 def versions_are_pinned(plan: StackPlan) -> Iterator[Broken]:
     """Charts, machine images and container images are pinned, so that a later release never changes a running cluster."""
     for index, release in enumerate(plan.releases):

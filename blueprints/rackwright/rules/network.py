@@ -22,7 +22,7 @@ def subnets_fit(plan: StackPlan) -> Iterator[Broken]:
     ranges = list(_ranges(plan))
     for (at, name, one), (_, other_name, other) in combinations(ranges, 2):
         if ip_network(one).overlaps(ip_network(other)):
-            yield Broken(at, "move one of them", f"{name} {one} overlaps {other_name} {other}")
+            yield Broken(at, f"such as {_after(one, other)} for {other_name}", f"{name} {one} overlaps {other_name} {other}")
     nodes = sum(pool.nodes_max for _, pool in pools(plan) if pool.role == "accelerator") or 1
     need = needed(plan) if plan.place.cloud == "aws" else nodes
     takes = f", which take {need}" if need > nodes else ""
@@ -68,8 +68,9 @@ def control_plane_spans_zones(plan: StackPlan) -> Iterator[Broken]:
     private = [subnet for subnet in plan.network.subnets if not subnet.public]
     zones = {subnet.zone for subnet in private if subnet.purpose in CONTROL} or {subnet.zone for subnet in private}
     if len(zones) < 2 and "" not in zones:
-        other = next((zone for zone in plan.place.control_zones if zone not in zones), "another zone")
-        yield Broken(At() / "network" / "subnets", f"add a control subnet in {other}", f"there are {len(zones)}")
+        others = [zone for zone in plan.place.control_zones if zone not in zones][: 2 - len(zones)] or ["another zone"]
+        fix = f"add a private control subnet in {' and one in '.join(others)}"
+        yield Broken(At() / "network" / "subnets", fix, f"there are {len(zones)}")
 
 
 @rule("R-03", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/userguide/cluster-endpoint.html")
@@ -84,6 +85,14 @@ def somebody_reaches_the_api(plan: StackPlan) -> Iterator[Broken]:
         yield Broken(At() / "cluster" / "private_api", fix, "who may call a cluster that exists is not known", Level.WARNING)
     else:
         yield Broken(At() / "cluster" / "private_api", fix)
+
+
+def _after(one: str, other: str) -> str:
+    """The first range of the size of `other` after `one`."""
+    first, moved = ip_network(one), ip_network(other)
+    size = moved.num_addresses
+    start = -(-(int(first.network_address) + first.num_addresses) // size) * size
+    return f"{type(first.network_address)(start)}/{moved.prefixlen}"
 
 
 def _ranges(plan: StackPlan) -> Iterator[tuple[At, str, str]]:

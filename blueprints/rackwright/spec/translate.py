@@ -1,6 +1,6 @@
 """What pydantic found wrong -> problems in the user's words, at the user's path."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rackwright.problems import At, Problem
@@ -109,6 +109,8 @@ def _unknown_key(error: Error, at: At, data: object) -> Said:
 def _right_place(key: str, parent: At, kind: str | None, present: object) -> str:
     """The key that was meant, or the place where this key is known."""
     known = [name for name in keys_at(parent, kind) if not isinstance(present, dict) or name not in present]
+    if "capacity" in parent.steps and isinstance(present, dict) and (forms := {"capacity_block", "reservation"} & set(present)):
+        return f"leave it out: what is bought by `{min(forms)}` is bought in no other way; another way is another entry"
     if kind and (others := [other for other in KINDS if key in keys_at(parent, other)]):
         return f"it is a key of {' and '.join(others)} workloads"
     if near := MEANT[key] if MEANT.get(key) in known else nearest(key, known):
@@ -136,11 +138,18 @@ def _no_kind(error: Error, at: At, data: object) -> Said:
 def _choice(error: Error, at: At, data: object) -> Said:
     choices, got = choices_at(at), error["input"]
     extra = {"api_access": " or {cidrs: [...]}", "cluster": " or {stack: ..., output: ...}"}.get(str(at.steps[-1]), "")
-    near = nearest(got, choices)
+    near = _nearest_number(got, choices) or nearest(got, choices)
     fix = f"did you mean `{near}`?" if near else f"one of {', '.join(choices)}{extra}"
     if got is True or got is False:
         fix += f"; `{quote(got)}` is true or false in YAML, quote it where the word is meant"
     return "S-choice", f"{quote(got)} is not allowed here", fix
+
+
+def _nearest_number(got: object, choices: Sequence[str]) -> str:
+    """Of choices that are numbers, the one that a number lies nearest to."""
+    if isinstance(got, bool) or not isinstance(got, (int, float)) or not choices or not all(choice.isdigit() for choice in choices):
+        return ""
+    return min(choices, key=lambda choice: abs(int(choice) - got))
 
 
 def _own(error: Error, at: At, data: object) -> Said:

@@ -4,12 +4,14 @@ from collections.abc import Iterator
 
 from rackwright.problems import At
 from rackwright.spec.base import quote
-from rackwright.spec.checks.places import BLOCKS, blocks, modes, things
+from rackwright.spec.checks.places import BLOCKS, REGIONS, blocks, modes, things
 from rackwright.spec.checks.registry import Context, Finding, check
 from rackwright.spec.infra import Place
 from rackwright.spec.residency import matches, stays_in
 from rackwright.spec.shape import did_you_mean
 
+SOLD_IN = {"aws": "https://docs.aws.amazon.com/ec2/latest/instancetypes/ec2-instance-regions.html", "gcp": REGIONS["gcp"]}
+SOLD_AS = {"aws": "https://docs.aws.amazon.com/ec2/latest/instancetypes/instance-types.html"}
 LONG_TERM = {"cud-1y", "cud-3y"}
 """Prices, not ways to obtain a machine."""
 
@@ -68,7 +70,9 @@ def machines_are_sold_there(context: Context) -> Iterator[Finding]:
         sold = [row.region for row in context.catalog.places_by_sku.get(name, ()) if row.cloud == place.cloud]
         known = [region for region in place.regions if region in context.regions.get(place.cloud, [])]
         if sold and known and not set(sold) & set(known):
-            yield Finding(at, f"sold in {', '.join(sorted(sold)[:6])}", f"{quote(name)} is sold in none of {', '.join(known)}")
+            near = sorted(sold, key=lambda region: (region.split("-")[0] != known[0].split("-")[0], region))
+            words = f"{quote(name)} is sold in none of {', '.join(known)}"
+            yield Finding(at, f"sold in {', '.join(near[:6])}", words, link=SOLD_IN.get(place.cloud, ""))
             continue
         zones = [zone for row in context.catalog.places_by_sku.get(name, ()) for zone in row.zones]
         if place.cloud == "gcp" and zones and place.zones and not set(zones) & set(place.zones):
@@ -114,7 +118,8 @@ def machines_are_sold_that_way(context: Context) -> Iterator[Finding]:
         sold |= {"reservation"} if place.cloud == "aws" and "on-demand" in sold else set()
         if machine and machine.cloud == place.cloud and sold and asked and not asked & sold:
             fix = f"it is sold as {', '.join(sorted(sold))}"
-            yield Finding(at / "pin" / "instance", fix, f"{quote(machine.name)} is not sold as {', '.join(sorted(asked))}")
+            words = f"{quote(machine.name)} is not sold as {', '.join(sorted(asked))}"
+            yield Finding(at / "pin" / "instance", fix, words, link=SOLD_AS.get(place.cloud, ""))
 
 
 @check("S-58")

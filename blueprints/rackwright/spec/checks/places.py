@@ -1,15 +1,22 @@
-"""S-40..S-49: one place, without asking the catalog."""
+"""S-40..S-49, S-91: one place, without asking the catalog."""
 
+import re
 from collections.abc import Iterator
+from datetime import timedelta
 from itertools import chain
 
 from rackwright.problems import At, Level
 from rackwright.spec.base import quote
 from rackwright.spec.checks.registry import Context, Finding, check
-from rackwright.spec.infra import CapacityBlock, CapacityEntry, Place, Reservation, UseBlock, UseReservation, held
+from rackwright.spec.infra import CapacityBlock, CapacityEntry, ExistingSubnet, Place, Reservation, UseBlock, UseReservation, held
 from rackwright.spec.residency import matches
 
 BLOCKS = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-capacity-blocks.html"
+REGIONS = {
+    "aws": "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/using-regions-availability-zones.html",
+    "gcp": "https://cloud.google.com/compute/docs/regions-zones",
+}
+VPC_ID, SUBNET_ID = re.compile(r"vpc-([0-9a-f]{8}|[0-9a-f]{17})"), re.compile(r"subnet-([0-9a-f]{8}|[0-9a-f]{17})")
 OWN_FIELDS = {"account": "aws", "project": "gcp", "inventory": "kubernetes"}
 SELLERS = {
     "on-demand": ("aws", "gcp"),
@@ -95,12 +102,13 @@ def mode_is_sold(context: Context) -> Iterator[Finding]:
                 yield Finding(where, f"{place.cloud} sells {sold}", f"{place.cloud} does not sell {mode}")
 
 
-@check("S-44")
+@check("S-44", link=BLOCKS)
 def block_has_a_length(context: Context) -> Iterator[Finding]:
     """A capacity block must end after it starts."""
     for at, _, block in blocks(context):
         if block.end <= block.start:
-            yield Finding(at / "end", f"it starts {block.start.isoformat()}")
+            near = block.start + timedelta(days=1, minutes=-30)
+            yield Finding(at / "end", f"it starts {block.start.isoformat()}: a day of it ends {near.isoformat()}; your order tells")
 
 
 @check("S-45")
@@ -109,9 +117,22 @@ def zones_lie_in_the_regions(context: Context) -> Iterator[Finding]:
     for at, place in context.places:
         named = ((at / "zones" / i, zone) for i, zone in enumerate(place.zones))
         of_things = ((where / "zone", thing.zone) for where, other, thing in things(context) if other is place and thing.zone)
-        for where, zone in chain(named, of_things):
+        for where, zone in chain(named, of_things, _of_subnets(at, place)):
             if place.regions and not any(zone.startswith(region) and zone != region for region in place.regions):
-                yield Finding(where, f"regions are {', '.join(place.regions)}", link=BLOCKS if "capacity" in where.steps else "")
+                link = BLOCKS if "capacity" in where.steps else REGIONS.get(place.cloud, "")
+                yield Finding(where, f"regions are {', '.join(place.regions)}: such as {_near_zone(zone, place)}", link=link)
+
+
+def _of_subnets(at: At, place: Place) -> Iterator[tuple[At, str]]:
+    listed = place.network.existing.subnets if place.network.existing else ()
+    where = at / "network" / "existing" / "subnets"
+    return ((where / i / "zone", subnet.zone) for i, subnet in enumerate(listed) if isinstance(subnet, ExistingSubnet) and subnet.zone)
+
+
+def _near_zone(zone: str, place: Place) -> str:
+    """The same letter in the first region of the place."""
+    letter = zone[-1] if zone[-1:].isalpha() else "a"
+    return place.regions[0] + (letter if place.cloud == "aws" else f"-{letter}")
 
 
 @check("S-46", link=BLOCKS)
@@ -134,6 +155,34 @@ def pin_agrees_with_what_is_bought(context: Context) -> Iterator[Finding]:
         every = len(counts) == len(place.capacity.ordered + place.capacity.fallback)
         if place.pin and place.pin.nodes and every and None not in counts and place.pin.nodes > (most := max(c or 0 for c in counts)):
             yield Finding(at / "pin" / "nodes", f"{most}, which it holds", f"{place.pin.nodes} machines are more than what is bought holds")
+
+
+@check("S-91", link="https://docs.aws.amazon.com/vpc/latest/userguide/resource-ids.html")
+def networks_are_named_by_their_ids(context: Context) -> Iterator[Finding]:
+    """On AWS a network is named by its id, vpc- and 8 or 17 hexadecimal digits, and each of its subnets once by its own, subnet-."""
+    for at, place in context.places:
+        there, known = place.network.existing, set[str]()
+        if place.cloud != "aws" or there is None:
+            continue
+        where = at / "network" / "existing"
+        if isinstance(there.vpc, str) and not VPC_ID.fullmatch(there.vpc):
+            yield Finding(where / "vpc", "such as vpc-0123456789abcdef0; `aws ec2 describe-vpcs` lists them", _no_id(there.vpc, "network"))
+        for i, subnet in enumerate(there.subnets):
+            described = isinstance(subnet, ExistingSubnet)
+            given, place_of = subnet.id if isinstance(subnet, ExistingSubnet) else subnet, where / "subnets" / i
+            if not isinstance(given, str):
+                continue
+            place_of = place_of / "id" if described else place_of
+            if not SUBNET_ID.fullmatch(given):
+                lists = "`aws ec2 describe-subnets` lists them"
+                yield Finding(place_of, f"such as subnet-0123456789abcdef0; {lists}", _no_id(given, "subnet"))
+            elif given in known:
+                yield Finding(place_of, "leave the second out", f"{quote(given)} is there twice")
+            known.add(given)
+
+
+def _no_id(text: str, what: str) -> str:
+    return f"{quote(text)} is no id of a {what}"
 
 
 @check("S-48")
