@@ -1,13 +1,36 @@
 """The cluster autoscaler's order of pools, as it reads it."""
 
-import yaml
+import re
 
-from tests.plans import compiled, training_case
+import pytest
+import yaml
+from rackwright.compile.compile import compile_plan
+from rackwright_pulumi import record
+from rackwright_pulumi.build import declare
+
+from tests import plans
+
+EXTRAS = [{"name": name, "instance": "g6e.xlarge", "nodes": 3, "at_least": 0} for name in ("debug", "small")]
+FALLBACK = plans.AWS | {"capacity": {"fallback": plans.FALLBACK}}
+
+
+def priorities(plan):
+    return yaml.safe_load(next(release.values["expanderPriorities"] for release in plan.releases if release.name == "cluster-autoscaler"))
 
 
 def test_pools_that_stand_first_share_a_priority():
     """One priority written twice is a YAML map of which only the last half is read: the others would grow by chance."""
-    extras = [{"name": name, "instance": "g6e.xlarge", "nodes": 3, "at_least": 0} for name in ("debug", "small")]
-    plan = compiled(training_case(blueprint={"pools": extras}))
-    text = next(release.values["expanderPriorities"] for release in plan.releases if release.name == "cluster-autoscaler")
-    assert yaml.safe_load(text) == {100: [".*-pool-debug-nodes-.*", ".*-pool-small-nodes-.*"]}
+    plan = plans.compiled(plans.training_case(blueprint={"pools": EXTRAS}))
+    assert priorities(plan) == {100: [".*-pool-debug-nodes-.*", ".*-pool-small-nodes-.*"]}
+
+
+@pytest.mark.parametrize("stack", ["chat", "a-name-of-forty-characters-which-is-most"])
+def test_each_group_is_found_by_the_priority_of_its_pool_alone(stack):
+    """EKS names the scaling group after the node group, whose long name is cut."""
+    spec, sizing, fit = plans.eks_fleet_case(place=FALLBACK, blueprint={"ttl": "14d", "nodes": {"provisioner": "managed"}})
+    plan = compile_plan(spec.model_copy(update={"name": stack}), sizing, fit, today=plans.TODAY)
+    groups = [n for n in record(lambda: declare(plan) and None, stack="test").nodes.values() if n.type == "aws:eks/nodeGroup:NodeGroup"]
+    names = {node.name: f"eks-{node.inputs.get('nodeGroupNamePrefix') or node.name + '-'}1a2b3c4-uuid" for node in groups}
+    for priority, patterns in priorities(plan).items():
+        found = {logical for logical, name in names.items() for pattern in patterns if re.match(pattern, name)}
+        assert found == {f"{stack}-pool-{pool.name}-nodes" for pool in plan.pools if pool.autoscaled and 100 - pool.preference == priority}

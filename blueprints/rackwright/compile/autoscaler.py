@@ -1,5 +1,6 @@
 """The cluster autoscaler: moves managed node groups between their bounds, the preferred pool first."""
 
+import hashlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,9 +10,11 @@ from rackwright.compile.wants import PoolWant, ReleaseWant, ref
 AUTOSCALER = "cluster-autoscaler"
 HIGHEST = 100
 """Priority of the pool that grows first; each one after it has one less."""
+NAME_MOST, PREFIX_MOST = 55, 36
+"""Characters of a node group's name before the engine's own eight; a longer name is cut to a prefix (rackwright_pulumi/naming.py)."""
 
 
-def cluster_autoscaler(pools: Sequence[PoolWant]) -> ReleaseWant:
+def cluster_autoscaler(pools: Sequence[PoolWant], stack: str) -> ReleaseWant:
     """Two of them, one at work. A machine's local disk holds nothing that is missed, and an empty machine goes after ten minutes.
 
     Priorities are a text of the chart, since their keys are numbers; EKS names a scaling group after its node group.
@@ -28,13 +31,21 @@ def cluster_autoscaler(pools: Sequence[PoolWant]) -> ReleaseWant:
     }
     if len(pools) > 1:
         arguments["expander"] = "priority,least-waste"
-        values["expanderPriorities"] = _priorities(pools)
+        values["expanderPriorities"] = _priorities(pools, stack)
     return release(AUTOSCALER, "kube-system", values)
 
 
-def _priorities(pools: Sequence[PoolWant]) -> str:
+def _priorities(pools: Sequence[PoolWant], stack: str) -> str:
     """One key per preference: pools that stand first among their own kind share it, and YAML reads only the last of two equal keys."""
     names: dict[int, list[str]] = {}
     for pool in pools:
-        names.setdefault(HIGHEST - pool.preference, []).append(f"  - .*-pool-{pool.name}-nodes-.*\n")
+        names.setdefault(HIGHEST - pool.preference, []).append(f"  - {_pattern(pool, stack)}\n")
     return "".join(f"{priority}:\n{''.join(patterns)}" for priority, patterns in names.items())
+
+
+def _pattern(pool: PoolWant, stack: str) -> str:
+    """Of a pool that matches none the autoscaler says nothing, and grows whichever wastes least."""
+    name = f"{stack}-pool-{pool.name}-nodes"
+    if len(name) <= NAME_MOST:
+        return f".*-pool-{pool.name}-nodes-.*"
+    return f".*{name[: PREFIX_MOST - 7].rstrip('-')}-{hashlib.sha256(name.encode()).hexdigest()[:6]}-.*"

@@ -67,7 +67,7 @@ def eks_fleet_plan(draft: Draft) -> StackPlan:
     karpenter = KarpenterWant(adjacent=adjacent) if made else None
     server = _server(draft, wanted, pools)
     extras = tuple(as_asked(draft, pool) for pool in extra_pools(draft, place))
-    releases, addons = _releases((*pools, *extras), karpenter, server.hosts > 1), (*eks_addons(False), *([MOUNT] if wanted else []))
+    releases, addons = _releases(draft, (*pools, *extras), karpenter, server.hosts > 1), (*eks_addons(False), *([MOUNT] if wanted else []))
     everything = (system_pool(place), *pools, *extras)
     network = existing_network(draft.place.network, pools[0].fabric) or eks_network(place, pools[0].fabric)
     kept = tuple(pool for pool in everything if pool.provisioner == "managed")
@@ -160,7 +160,7 @@ def _on_fabric(draft: Draft, server: Server, pool: PoolWant) -> Server:
     return replace(server, image=image, env=tuple(env.items()), devices=(*asked, *pages), claim=claim, pins_memory=True)
 
 
-def _releases(pools: Sequence[PoolWant], karpenter: KarpenterWant | None, wide: bool) -> tuple[ReleaseWant, ...]:
+def _releases(draft: Draft, pools: Sequence[PoolWant], karpenter: KarpenterWant | None, wide: bool) -> tuple[ReleaseWant, ...]:
     moved = [pool for pool in pools if pool.autoscaled]
     return (
         monitoring(),
@@ -168,7 +168,7 @@ def _releases(pools: Sequence[PoolWant], karpenter: KarpenterWant | None, wide: 
         keda(),
         *([lws()] if wide else []),
         *(karpenter_releases(karpenter) if karpenter else ()),
-        *([cluster_autoscaler(moved)] if moved else []),
+        *([cluster_autoscaler(moved, draft.spec.name)] if moved else []),
     )
 
 

@@ -40,7 +40,7 @@ def training_plan(draft: Draft) -> StackPlan:
     clients = lustre_clients(file_system, (*sized, *listed))
     pools, extras = clients[: len(sized)], clients[len(sized) :]
     pool, everything = pools[0], (system_pool(place), *clients)
-    releases = _releases((*pools, *extras))
+    releases = _releases(draft, clients)
     addons = eks_addons(file_system is not None)
     volumes = lustre_volume(file_system, f"{draft.spec.name}-lustre", draft.namespace) if file_system else ()
     return StackPlan(
@@ -79,9 +79,9 @@ def team_objects(draft: Draft) -> tuple[ManifestWant, ...]:
     return (service_account(namespace, ACCOUNT), *policies, *run_secrets(draft.spec.workload.run, namespace))
 
 
-def _releases(pools: tuple[PoolWant, ...]) -> tuple[ReleaseWant, ...]:
+def _releases(draft: Draft, pools: tuple[PoolWant, ...]) -> tuple[ReleaseWant, ...]:
     moved = [pool for pool in pools if pool.autoscaled]
-    first = (monitoring(), *device_releases(pools), jobset(), *([cluster_autoscaler(moved)] if moved else []))
+    first = (monitoring(), *device_releases(pools), jobset(), *([cluster_autoscaler(moved, draft.spec.name)] if moved else []))
     claims = (EFA, EFA_CLASS) if any(release.name == DRANET for release in first) else None
     return (*first, kueue(first, claims))
 
