@@ -62,7 +62,10 @@ def bounds_are_in_order(plan: StackPlan) -> Iterator[Broken]:
     for at, pool in pools(plan):
         if not 0 <= pool.nodes_min <= pool.nodes_start <= pool.nodes_max or pool.nodes_max < 1:
             words = f"{pool.name}: least {pool.nodes_min}, at first {pool.nodes_start}, most {pool.nodes_max}"
-            yield Broken(at / "nodes_start", "put them in order", words)
+            most = max(pool.nodes_max, 1)
+            least = min(max(pool.nodes_min, 0), most)
+            fix = f"such as {least}, {min(max(pool.nodes_start, least), most)}, {most}"
+            yield Broken(at / "nodes_start", fix, words)
 
 
 def wants(plan: StackPlan) -> Iterator[tuple[At, CapacityWant]]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Fabric, Machine
 from rackwright.compile.fabric import most_pods
+from rackwright.compile.versions import EKS_ADDONS
 from rackwright.compile.wants import AddonWant, Kind, NicWant, PoolWant, StackPlan
 from rackwright.problems import At, Level
 from rackwright.rules.registry import Broken, accelerators, pools, rule
@@ -143,7 +144,7 @@ def pod_network_knows_fabric_only_interfaces(plan: StackPlan) -> Iterator[Broken
         return
     for at, addon in _pod_network(plan):
         if _version(addon.version) < EFA_ONLY_POD_NETWORK:
-            yield Broken(at / "version", "pin a newer build", f"got {addon.version}")
+            yield Broken(at / "version", f"pin {EKS_ADDONS['pod-network']}", f"got {addon.version}")
 
 
 @rule("V-27", Level.WARNING, ADDRESSES)

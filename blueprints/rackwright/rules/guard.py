@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from rackwright.compile.box import IDLE_STOP_MINUTES
 from rackwright.compile.wants import Kind, StackPlan
 from rackwright.problems import At, Level
 from rackwright.rules.registry import Broken, manifests, rule
@@ -96,7 +97,8 @@ def alarms_may_use_the_key(plan: StackPlan) -> Iterator[Broken]:
 def machines_do_not_run_on(plan: StackPlan) -> Iterator[Broken]:
     """A machine with accelerators that nobody uses should stop by itself, and a stack that only trains should have an end."""
     if plan.box and not plan.box.idle_stop_minutes:
-        yield Broken(At() / "box" / "idle_stop_minutes", "give minutes", "the box has no idle stop")
+        fix = f"leave blueprint.safety.idle_alarm out, and it stops after {IDLE_STOP_MINUTES} minutes"
+        yield Broken(At() / "box" / "idle_stop_minutes", fix, "the box has no idle stop")
     if not plan.expires_on and plan.kind is not Kind.INFERENCE_FLEET:
         yield Broken(At() / "expires_on", "give the spec a blueprint.ttl", "the stack has no date to be gone by")
 

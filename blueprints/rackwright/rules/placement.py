@@ -110,7 +110,7 @@ def fabric_stays_in_one_zone(plan: StackPlan) -> Iterator[Broken]:
     """A fabric never crosses zones, so all accelerators of a plan share one."""
     zones = {zone for _, pool in accelerators(plan) if pool.fabric not in (Fabric.NONE, Fabric.TCP) for zone in pool.zones}
     if len(zones) > 1:
-        yield Broken(At() / "pools", "use one zone", f"got {', '.join(sorted(zones))}")
+        yield Broken(At() / "pools", f"use {plan.place.zone} for all", f"got {', '.join(sorted(zones))}")
 
 
 @rule("V-73", Level.ERROR, "https://cloud.google.com/kubernetes-engine/docs/how-to/compact-placement")

@@ -17,9 +17,11 @@ INTERFACES = ("interface", "efa-only")
 def karpenter_is_bounded_and_pinned(plan: StackPlan) -> Iterator[Broken]:
     """Karpenter's pools have limits, their images do not move, their interfaces begin with an ordinary one, and their own machines never
     run the controller that made them."""
+    most = {pool.name: f"{pool.resource}: {pool.accelerator_count * pool.nodes_max}" for _, pool in accelerators(plan)}
     for at, manifest in manifests(plan, "NodePool"):
         if not manifest.body["spec"].get("limits"):
-            yield Broken(at / "spec" / "limits", "limit the accelerators to those of the most replicas", "there is none")
+            fix = f"such as {most.get(manifest.body['metadata']['name'], 'the accelerators of the most replicas')}"
+            yield Broken(at / "spec" / "limits", fix, "there is none")
     for at, manifest in manifests(plan, "EC2NodeClass"):
         yield from _image(at / "spec" / "amiSelectorTerms", manifest.body["spec"].get("amiSelectorTerms", []))
         yield from _interfaces(at / "spec" / "networkInterfaces", manifest.body["spec"].get("networkInterfaces", []))
@@ -50,7 +52,7 @@ def _one_zone(plan: StackPlan) -> Iterator[Broken]:
         zones = [r["values"] for r in made["requirements"] if r["key"] == "topology.kubernetes.io/zone"]
         if made["nodeClassRef"]["name"] in grouped and (not zones or len(zones[0]) != 1):
             place = at / "spec" / "template" / "spec" / "requirements"
-            yield Broken(place, "name one zone", f"{manifest.body['metadata']['name']} starts in a placement group")
+            yield Broken(place, f"name {plan.place.zone} alone", f"{manifest.body['metadata']['name']} starts in a placement group")
 
 
 def _off_its_own(plan: StackPlan) -> Iterator[Broken]:

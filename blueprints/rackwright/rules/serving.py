@@ -71,9 +71,9 @@ def scaling_can_wake_up(plan: StackPlan) -> Iterator[Broken]:
         spec = manifest.body["spec"]
         least, most, idle = spec.get("minReplicaCount", 0), spec["maxReplicaCount"], spec.get("idleReplicaCount")
         if least > most:
-            yield Broken(at / "spec" / "minReplicaCount", "lower it", f"least {least}, most {most}")
+            yield Broken(at / "spec" / "minReplicaCount", f"set it to {most}", f"least {least}, most {most}")
         if idle is not None and idle >= least:
-            yield Broken(at / "spec" / "idleReplicaCount", "set it below minReplicaCount", f"idle {idle}, least {least}")
+            yield Broken(at / "spec" / "idleReplicaCount", "leave it out", f"idle {idle}, least {least}")
         own = all("vllm:" in str(t.get("metadata", {}).get("query", "")) for t in spec["triggers"])
         if (least == 0 or idle == 0) and own:
             words = "every trigger reads the server's own metrics, which vanish with its pods"
@@ -131,8 +131,8 @@ def startup_waits_for_the_weights(plan: StackPlan) -> Iterator[Broken]:
             probe = container.get("startupProbe")
             waits_s = probe.get("failureThreshold", 3) * probe.get("periodSeconds", 10) if probe else 0
             if container.get("ports") and waits_s < load_s:
-                place = at / "spec" / "containers" / index / "startupProbe"
-                yield Broken(place, "raise failureThreshold", f"it waits {waits_s} s, loading takes {load_s:.0f} s")
+                place, enough = at / "spec" / "containers" / index / "startupProbe", ceil(load_s / (probe or {}).get("periodSeconds", 10))
+                yield Broken(place, f"set failureThreshold to {enough}", f"it waits {waits_s} s, loading takes {load_s:.0f} s")
 
 
 @rule("R-52", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/userguide/node-efa.html")

@@ -21,7 +21,7 @@ def disks_are_sold_so(plan: StackPlan) -> Iterator[Broken]:
         return
     for at, disk in _disks(plan):
         if disk.size_gib > GP3_MOST_GIB:
-            yield Broken(at / "size_gib", "keep the data in a bucket, or on Lustre", f"got {disk.size_gib} GiB")
+            yield Broken(at / "size_gib", f"{GP3_MOST_GIB} is the largest; keep more in a bucket, or on Lustre", f"got {disk.size_gib} GiB")
         iops, mib_s = disk.iops or GP3_FREE_IOPS, disk.throughput_mib_s or 0
         most_iops = max(GP3_FREE_IOPS, min(GP3_MOST_IOPS, GP3_IOPS_PER_GIB * disk.size_gib))
         if not GP3_FREE_IOPS <= iops <= most_iops:
