@@ -3,7 +3,9 @@
 from datetime import UTC, date, datetime
 
 import pytest
+from rackwright.compile.capacity import capacity_want
 from rackwright.compile.compile import compile_plan
+from rackwright.compile.draft import Draft
 from rackwright.errors import UserError
 from rackwright.rules import check
 from rackwright.sizing.size import size
@@ -56,6 +58,14 @@ def graph_of(plan):
     graph = record(lambda: declare(plan))
     assert not misfits(graph)
     return graph
+
+
+@pytest.mark.parametrize(("machine", "drains"), [("p5.48xlarge", "10:20"), ("p6e-gb200.36xlarge", "09:50"), ("trn2u.48xlarge", "09:50")])
+def test_f32_machines_leave_before_ec2_reclaims_them(machine, drains):
+    """EC2 ends machines 30 minutes before a block does, those of an UltraServer 60 minutes (capacity vanishes mid-run, recipes F32)."""
+    spec, sizing, fit = case("ordered", {"capacity_block": BLOCK["capacity_block"] | {"instance": machine}}, mode="capacity-block", name=CR)
+    want = capacity_want(Draft(spec, sizing, fit, date(2026, 11, 21)))
+    assert want.drains_at == f"2026-12-08T{drains}:00+00:00"
 
 
 def pool_inputs(graph, type_: str, pool: str = "gpu") -> dict:

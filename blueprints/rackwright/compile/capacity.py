@@ -10,9 +10,11 @@ from rackwright.spec.infra import CapacityBlock, CapacityEntry, Reservation, hel
 
 FLEX_LONGEST_RUN_S = 604800
 """Seconds; GKE flex-start nodes live 7 days at most (cluster-toolkit@1047080 gke-node-pool preconditions)."""
-DRAIN_BEFORE_END = timedelta(minutes=40)
-"""EC2 reclaims a block's machines from 30 minutes before its end; draining starts 10 minutes earlier
-(aws/karpenter-provider-aws designs/capacity-block-support.md)."""
+DRAIN_BEFORE_END, DRAIN_ULTRA_BEFORE_END = timedelta(minutes=40), timedelta(minutes=70)
+"""EC2 reclaims a block's machines from 30 minutes before its end, those of an UltraServer from 60; draining starts 10 minutes earlier
+(aws/karpenter-provider-aws@1d92708 website/content/en/preview/tasks/odcrs.md)."""
+ULTRA_SERVERS = ("p6e-", "trn2u.", "u-")
+"""Prefixes of machines sold as parts of an UltraServer."""
 
 
 def capacity_want(draft: Draft, entry: CapacityEntry | None = None) -> CapacityWant:
@@ -47,7 +49,7 @@ def begun(want: CapacityWant, draft: Draft) -> bool:
 
 def _block(block: CapacityBlock, now: datetime) -> CapacityWant:
     """Without drains_at the block has ended: nothing is scheduled, and the pool is empty."""
-    drains = block.end - DRAIN_BEFORE_END
+    drains = block.end - (DRAIN_ULTRA_BEFORE_END if block.instance.startswith(ULTRA_SERVERS) else DRAIN_BEFORE_END)
     return CapacityWant(
         "capacity-block",
         reservation_id=block.id,

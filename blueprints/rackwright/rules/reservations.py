@@ -49,7 +49,7 @@ def block_drains_before_its_end(plan: StackPlan) -> Iterator[Broken]:
 
 @rule("R-10", Level.ERROR, BLOCKS)
 def block_has_not_ended(plan: StackPlan) -> Iterator[Broken]:
-    """Machines are bought from a capacity block before it ends: its last 40 minutes are for leaving them."""
+    """Machines are bought from a capacity block before it ends: its last 40 minutes (70 of an UltraServer) are for leaving them."""
     for at, want in wants(plan):
         if want.mode == "capacity-block" and want.ends_at and not want.drains_at:
             fix = "name a later block, or another mode, in the place's capacity; to take the stack down set rackwright:teardown"

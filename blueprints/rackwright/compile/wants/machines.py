@@ -9,7 +9,8 @@ from rackwright.compile.wants.storage import DiskWant
 class CapacityWant:
     """mode: on-demand | spot | capacity-block | reservation | flex-start | calendar. times are ISO 8601.
 
-    drains_at: when a capacity block's machines must be empty, 40 min before its end (the cloud reclaims them from 30 min before).
+    drains_at: when a capacity block's machines must be empty, 40 min before its end, 70 where they are parts of an
+    UltraServer (the cloud reclaims them from 30 and 60 min before).
     """
 
     mode: str = "on-demand"
