@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 import pytest
+import rackwright.compile as compiler
 import rackwright.rules as rules
 from rackwright.catalog import tables
 from rackwright.catalog.table import Table
@@ -75,6 +76,12 @@ def test_a_spec_may_acknowledge_every_rule():
 def test_every_area_of_rules_is_run():
     areas = {module.__name__.rpartition(".")[2] for module in rules.AREAS}
     assert areas == {path.stem for path in (PURE / "rules").glob("*.py")} - {"__init__", "registry", "quota", "quota_aws"}
+
+
+def test_every_file_of_the_compiler_is_on_its_map():
+    """The docstring of the room says where a newcomer finds things."""
+    named = set(re.findall(r"\w+", compiler.__doc__ or ""))
+    assert not {path.stem for path in (PURE / "compile").iterdir() if path.suffix != ".sh" and not path.name.startswith("_")} - named
 
 
 def test_every_file_of_checks_is_registered():

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
-from rackwright.compile.refusals import REFUSALS
+from rackwright.compile.refusal_ids import REFUSALS
 from rackwright.rules import RULES
 
 from tests.matrix import matrix, page

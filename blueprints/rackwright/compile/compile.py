@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from datetime import date, datetime
 
+from rackwright.compile.aws import on_aws
 from rackwright.compile.box import box_plan
-from rackwright.compile.common import common
 from rackwright.compile.draft import Draft
 from rackwright.compile.eks_fleet import eks_fleet_plan
 from rackwright.compile.gke_fleet import gke_fleet_plan
@@ -53,7 +53,7 @@ def compile_plan(
     refused = refusals(draft, kind)
     if refused:
         raise UserError(refused)
-    compiled = guarded(draft, common(draft, path(draft)))
+    compiled = guarded(draft, on_aws(draft, path(draft)))
     return pinned(compiled, pins) if pins else compiled
 
 

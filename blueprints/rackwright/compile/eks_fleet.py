@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from rackwright.compile.addons import eks_addons
 from rackwright.compile.autoscaler import cluster_autoscaler
+from rackwright.compile.aws import existing_cluster
 from rackwright.compile.capacity import begun
 from rackwright.compile.cluster import cluster_want, namespaces, node_images, pins
-from rackwright.compile.common import existing_cluster
 from rackwright.compile.devices import EFA, EFA_CLAIM, device_releases, efa_claim
 from rackwright.compile.draft import Draft
 from rackwright.compile.eks_serving import MOUNT, callers, entrance, weights_objects, weights_volume

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from ipaddress import IPv4Network
 
 from rackwright.compile.addresses import LARGEST
+from rackwright.compile.aws import existing_cluster
 from rackwright.compile.capacity import begun, capacity_want
-from rackwright.compile.common import existing_cluster
 from rackwright.compile.draft import Draft
 from rackwright.compile.neuron import neuron_refusals
 from rackwright.compile.place import zone_of

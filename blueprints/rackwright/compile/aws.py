@@ -22,7 +22,7 @@ from rackwright.spec.infra import Roles
 NO_ROLES = Roles()
 
 
-def common(draft: Draft, plan: StackPlan) -> StackPlan:
+def on_aws(draft: Draft, plan: StackPlan) -> StackPlan:
     """`plan` of a path, with what all paths on AWS share; on another cloud as it is."""
     if plan.place.cloud != "aws":
         return plan
