@@ -24,8 +24,9 @@ def kept(decision: Decision, spec: Spec, catalog: Catalog, path: Path, today: da
     """
     if decision.spec != spec.name:
         return decision, [_renamed(decision, spec, path)]
+    ended = _ended(decision, path, today)
     if decision.spec_digest == spec_digest(spec) and not decision.by_hand:
-        return decision, []
+        return decision, ended
     chosen, fix = decision.fit.candidate, f"{renewal(path)}, or take the edit back"
     again = resize(spec, catalog, chosen, today=today)
     if not isinstance(again, SizingPlan):
@@ -36,7 +37,7 @@ def kept(decision: Decision, spec: Spec, catalog: Catalog, path: Path, today: da
     if moved:
         reason = f"what runs in {moved[0]} would have to move to {moved[1]}: that deletes and makes everything again"
         return decision, [Problem("D-moved", reason, fix=fix)]
-    return new, [_edited(decision, path)]
+    return new, [_edited(decision, path), *ended]
 
 
 def _merged(old: SizingPlan, new: SizingPlan) -> SizingPlan:
@@ -59,6 +60,15 @@ def _moved(was: PlaceWant | None, now: PlaceWant) -> tuple[str, str] | None:
 
 def _where(place: PlaceWant, parts: list[str]) -> str:
     return ", ".join(f"{part} {getattr(place, part)}" for part in parts)
+
+
+def _ended(decision: Decision, path: Path, today: date) -> list[Problem]:
+    """Nothing deletes a stack whose time is over, and whoever updates it should hear that it still costs."""
+    if not decision.expires_on or today < date.fromisoformat(decision.expires_on):
+        return []
+    reason = f"the stack was to be gone on {decision.expires_on}, and nothing removes it: its machines go on costing"
+    fix = f"take it down with `pulumi config set rackwright:teardown true`, `pulumi up` and `pulumi destroy`, or {renewal(path)} from today"
+    return [Problem("D-ended", reason, level=Level.WARNING, fix=fix)]
 
 
 def _renamed(decision: Decision, spec: Spec, path: Path) -> Problem:

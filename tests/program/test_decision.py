@@ -69,6 +69,16 @@ def test_a_new_price_list_changes_nothing(box):
     assert problems(box, edited(box, goals__max_duration="23h"), dear) == [], "sized again, at the recorded price"
 
 
+def test_a_stack_past_its_time_is_told_of_whatever_else_is_edited(box):
+    decision = read_decision(decision_path(box))
+    assert decision
+    for spec in (load(box), edited(box, goals__max_duration="23h")):
+        early, late = (kept(decision, spec, Catalog.default(), decision_path(box), date(2026, 11, day))[1] for day in (27, 28))
+        assert "D-ended" not in [problem.code for problem in early]
+        told = next(problem for problem in late if problem.code == "D-ended")
+        assert (str(told.level), "2026-11-28" in told.reason, "rackwright:teardown" in told.fix) == ("warning", True, True)
+
+
 def test_tags_team_and_image_do_not_invalidate_it(box):
     image = "registry.example/x@sha256:" + "0" * 64
     spec = edited(box, tags={"owner": "somebody-else"}, workloads__0__team="other", workloads__0__run={"image": image})
