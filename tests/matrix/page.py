@@ -8,8 +8,10 @@ from tests.matrix import matrix
 HEAD = """\
 # What each AWS machine can be used for
 
-Written by the compiler: every blueprint on every machine of the catalog, bought in every way, in every region that sells it. {plans:,} of
-{cells:,} combinations are plans. The others are refused by the rules named: [rules.md](rules.md) says their law, `C-` ids are the compiler's
+Written by the compiler: every blueprint on every machine of the catalog, bought in every way, in every region that \
+sells it. {plans:,} of
+{cells:,} combinations are plans. The others are refused by the rules named: [rules.md](rules.md) says their law, \
+`C-` ids are the compiler's
 own. A test holds this page, and that there is no third outcome.
 """
 YES = "yes"

@@ -5,7 +5,7 @@ the way there        compile (the steps), draft (what all read), refuse and refu
 one per blueprint    box, training, eks_fleet, gke_fleet, tpu
 place and network    place, network, addresses
 machines             bought and capacity (how they are paid), pools, images, fabric, hardware (the catalog's facts)
-storage              storage (buckets, a box's disk), lustre, storage_objects (as pods see it)
+storage              storage (buckets, a box's disk), lustre, lustre_clients (who reads it how), storage_objects (as pods see it)
 the cluster          cluster, addons, releases and versions, devices (drivers), karpenter, autoscaler, lws
 inside it            manifests (the usual objects), queues, replica and serving (a model's server), neuron, eks_serving, gke_serving
 money                guard

@@ -202,8 +202,8 @@ class Place(Part):
     network: Network = Network()
     """Network to use."""
     quotas: Annotated[Annotated[Text, Tag(PLAIN)] | Annotated[Quotas, Tag(MAPPING)], plain_or_mapping] | None = None
-    """What the account grants: a file that `rackwright lookup SPEC --write-quotas FILE` or `aws service-quotas list-service-quotas` wrote, or region:
-    {quota code: amount}."""
+    """What the account grants: a file that `rackwright lookup SPEC --write-quotas FILE` or `aws service-quotas list-service-quotas`
+    wrote, or region: {quota code: amount}."""
     inventory: Text | None = None
     """File that describes an existing Kubernetes cluster."""
     pin: Pin | None = None
