@@ -1,6 +1,7 @@
 """Capacity per zone and quota per region, and what goes wrong on purpose."""
 
 import pytest
+from rackwright.catalog.read import Catalog
 from rackwright_pulumi.simulator.machines import Machines, quota_of, vcpus
 
 from tests.simulator.client import Refusal
@@ -68,6 +69,15 @@ def test_google_says_it_in_its_own_words(gcp, cloud):
 )
 def test_each_machine_counts_against_its_quota(machines, quota):
     assert quota_of(machines) == quota
+
+
+@pytest.mark.parametrize("spot", [False, True])
+def test_its_quotas_are_those_of_the_catalog(spot):
+    """The simulator knows no catalog, so that it may serve other programs: the two tables are held to one another here."""
+    rows = [row for row in Catalog.default().machines if "." in row.name and (row.quota_spot if spot else row.quota_on_demand)]
+    assert len(rows) > 50
+    wanted = {row.name: (row.quota_spot if spot else row.quota_on_demand, row.vcpus) for row in rows}
+    assert {name: quota_of(Machines(name, "us-east-1a", 1, spot)) for name in wanted} == wanted
 
 
 def test_vcpus_follow_from_the_size():

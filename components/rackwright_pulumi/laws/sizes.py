@@ -80,4 +80,6 @@ def node_groups_have_bounds_in_order(view: View) -> Iterator[Fault]:
         scaling = view.inputs(node).get("scalingConfig") or {}
         sizes = [scaling[key] for key in ("minSize", "desiredSize", "maxSize") if scaling.get(key) is not None]
         if sizes != sorted(sizes) or any(size < 0 for size in sizes) or scaling.get("maxSize") == 0:
-            yield Fault(node, ("scalingConfig",), "put least, desired and most in order", f"got {', '.join(map(str, sizes))}")
+            near = sorted(max(size, 0) for size in sizes)
+            fix = f"such as {', '.join(map(str, [*near[:-1], max(near[-1], 1)]))}"
+            yield Fault(node, ("scalingConfig",), fix, f"got {', '.join(map(str, sizes))}")

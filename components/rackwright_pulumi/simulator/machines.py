@@ -8,10 +8,29 @@ from typing import Any
 from rackwright_pulumi.simulator.store import Store
 from rackwright_pulumi.simulator.values import at, opened
 
-ON_DEMAND = {"p": "L-417A185B", "g": "L-DB2E81BA", "vt": "L-DB2E81BA", "trn": "L-2C3B7624", "inf": "L-1945791B", "dl": "L-6E869C2A"}
-SPOT = {"p5": "L-C4BD4855", "p": "L-7212CCBC", "g": "L-3819A6DF", "vt": "L-3819A6DF", "trn": "L-6B0D517C", "inf": "L-B5D1601B"}
+ON_DEMAND = {
+    "p": "L-417A185B",
+    "g": "L-DB2E81BA",
+    "gr": "L-DB2E81BA",
+    "vt": "L-DB2E81BA",
+    "trn": "L-2C3B7624",
+    "inf": "L-1945791B",
+    "dl": "L-6E869C2A",
+}
+SPOT = {
+    "p5": "L-C4BD4855",
+    "p": "L-7212CCBC",
+    "g": "L-3819A6DF",
+    "gr": "L-3819A6DF",
+    "vt": "L-3819A6DF",
+    "trn": "L-6B0D517C",
+    "inf": "L-B5D1601B",
+    "dl": "L-85EED4F7",
+}
 STANDARD, STANDARD_SPOT = "L-1216C47A", "L-34B43A08"
 """AWS service quotas in vCPU per account and region (AWS EC2 instance type quotas page, 2026)."""
+METAL = {"g4dn.metal": 96, "g5g.metal": 64}
+"""vCPU of types whose size does not say it."""
 GPU_METRIC = {
     "nvidia-tesla-t4": "NVIDIA_T4_GPUS",
     "nvidia-l4": "NVIDIA_L4_GPUS",
@@ -53,6 +72,8 @@ class Machines:
 
 def vcpus(instance_type: str) -> int:
     """vCPU of an EC2 type from its size: ``large`` 2, ``xlarge`` 4, ``48xlarge`` 192 (EC2's naming rule; other sizes count 2)."""
+    if instance_type in METAL:
+        return METAL[instance_type]
     size = instance_type.partition(".")[2]
     match = re.fullmatch(r"(\d*)xlarge", size)
     return 4 * int(match.group(1) or 1) if match else 2
