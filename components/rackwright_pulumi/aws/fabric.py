@@ -14,9 +14,12 @@ def fabric_group(kin: Kin, vpc_id: Input[str]) -> Output[str]:
 
     EFA is matched only by rules that name the group itself, inbound and outbound; 0.0.0.0/0 does not count:
     https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-start.html
+
+    Its id is taken from the two rules: FSx looks for both when it makes a file system on EFA, and refuses where they are still to come
+    (docs.aws.amazon.com/fsx/latest/LustreGuide/cannot-create-fs.html).
     """
     group, _ = closed_group(kin, "fabric", "Members of the fabric reach one another on every protocol", vpc_id)
-    for rule, direction in ((SecurityGroupIngressRule, "in"), (SecurityGroupEgressRule, "out")):
+    rules = [
         rule(
             kin.name("fabric-self", direction),
             security_group_id=group.id,
@@ -25,7 +28,9 @@ def fabric_group(kin: Kin, vpc_id: Input[str]) -> Output[str]:
             tags=kin.tagged("fabric-self", direction),
             opts=kin.opts(),
         )
-    return group.id
+        for rule, direction in ((SecurityGroupIngressRule, "in"), (SecurityGroupEgressRule, "out"))
+    ]
+    return Output.all(*(rule.security_group_id for rule in rules)).apply(lambda ids: ids[0])
 
 
 def closed_group(kin: Kin, key: str, description: str, vpc_id: Input[str]) -> tuple[SecurityGroup, SecurityGroupEgressRule]:

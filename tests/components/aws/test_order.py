@@ -43,6 +43,14 @@ def test_u1_what_has_a_fixed_name_makes_room_before_its_successor():
     assert not [node.label for node in fixed if not node.options.get("deleteBeforeReplace")]
 
 
+def test_v51_a_file_system_on_efa_waits_for_the_groups_rules():
+    """FSx refuses a group that does not yet let its members reach one another, and in a network that exists nothing else takes time."""
+    case = plans.training_case(blueprint={"ttl": "14d", "storage": {"lustre": {"efa": True}}})
+    made = record(lambda: declare(plans.compiled(case)) and None)
+    found = {made.nodes[urn].name for urn in all_before(made, made.one("aws:fsx/lustreFileSystem:LustreFileSystem").urn)}
+    assert {"llama-70b-sft-network-fabric-self-in", "llama-70b-sft-network-fabric-self-out"} <= found
+
+
 def _texts(value) -> list[str]:
     if isinstance(value, dict):
         return [text for item in value.values() for text in _texts(item)]
