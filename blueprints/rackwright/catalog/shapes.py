@@ -209,10 +209,6 @@ class TpuSlice:
     source: str
     as_of: str
 
-    @property
-    def hbm_bytes(self) -> int:
-        return self.chips * self.hbm_bytes_per_chip
-
 
 @dataclass(frozen=True, slots=True)
 class Server:

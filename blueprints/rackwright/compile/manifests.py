@@ -93,8 +93,3 @@ def from_namespace(name: str, *ports: int) -> Body:
 def from_blocks(cidrs: tuple[str, ...], *ports: int) -> Body:
     """An ingress rule: these address ranges, on these ports."""
     return {"from": [_block(c) for c in cidrs], "ports": [_port(p) for p in ports]}
-
-
-def to_namespace(name: str, *ports: int) -> Body:
-    """An egress rule: any pod of a namespace, on these ports."""
-    return {"to": [_namespace(name)], "ports": [_port(p) for p in ports]}

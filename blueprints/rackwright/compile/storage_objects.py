@@ -3,7 +3,6 @@
 from rackwright.compile.manifests import obj
 from rackwright.compile.wants import LustreWant, ManifestWant, ref
 
-VOLUME = "lustre"
 CLAIM = "lustre"
 
 

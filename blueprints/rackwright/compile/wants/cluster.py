@@ -8,6 +8,8 @@ from rackwright.compile.wants.refs import Existing
 
 @dataclass(frozen=True)
 class ClusterWant:
+    """The control plane: its version, who reaches its API, and whose it is. admins: ARNs of roles that may do everything in it."""
+
     name: str
     version: str
     private_api: bool = True

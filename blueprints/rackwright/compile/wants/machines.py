@@ -63,6 +63,8 @@ class NicWant:
 
 @dataclass(frozen=True)
 class TaintWant:
+    """Keeps pods that do not tolerate it off the nodes of a pool; effects are Kubernetes's own."""
+
     key: str
     value: str
     effect: str = "NoSchedule"

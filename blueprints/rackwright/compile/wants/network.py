@@ -7,6 +7,8 @@ from rackwright.compile.wants.refs import Existing
 
 @dataclass(frozen=True)
 class SubnetWant:
+    """A range of a network in one zone; cidr and zone are empty where an existing subnet's are not said."""
+
     name: str
     cidr: str
     zone: str

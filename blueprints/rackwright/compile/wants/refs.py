@@ -32,6 +32,8 @@ REFS = (
 
 
 class Kind(StrEnum):
+    """Blueprints, as the spec calls them."""
+
     BOX = "box"
     TRAINING_CLUSTER = "training-cluster"
     INFERENCE_FLEET = "inference-fleet"
@@ -54,8 +56,10 @@ Existing = str | FromStack
 
 
 def ref(name: str) -> dict[str, str]:
+    """The whole of a value; a name of REFS."""
     return {"$ref": name}
 
 
 def format_refs(template: str, *names: str) -> dict[str, Any]:
+    """A text with values in it: `{0}` in the template is the first name's."""
     return {"$format": template, "$refs": list(names)}

@@ -43,6 +43,8 @@ class LustreWant:
 
 @dataclass(frozen=True)
 class DiskWant:
+    """One disk of a machine, encrypted. iops and throughput None: what comes with the size."""
+
     size_gib: int
     iops: int | None = None
     throughput_mib_s: int | None = None
