@@ -114,10 +114,11 @@ def _zone(region: str) -> str:
 
 
 def _on(fit: Fit, shape: str, machine: Machine, mode: str, region: str) -> Fit:
-    """The fit on this machine, as many as the shape takes."""
+    """The fit on this machine, as many as the shape takes, split over its accelerators; over one on Neuron, where not every number goes."""
     count = machine.accelerator_count
     nodes = 1 if shape == "box" else 2
     wide = shape.endswith("two machines a replica")
+    tensor = 1 if machine.kind == "neuron" and not wide else max(1, count)
     chosen = replace(
         fit.candidate,
         machine=machine.name,
@@ -129,7 +130,7 @@ def _on(fit: Fit, shape: str, machine: Machine, mode: str, region: str) -> Fit:
         capacity=CANDIDATE.get(mode, mode),
         capacity_id="" if mode in ("on-demand", "spot") else GROUP.format(region=region) if mode == "reservation group" else RESERVATION,
         fabric=str(machine.fabric),
-        parallelism=Parallelism(tensor=max(1, count), pipeline=2 if wide else 1, data=nodes if shape == "training cluster" else 1),
+        parallelism=Parallelism(tensor=tensor, pipeline=2 if wide else 1, data=nodes if shape == "training cluster" else 1),
         replicas=1 if wide else nodes,
         max_replicas=2,
     )
