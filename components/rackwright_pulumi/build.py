@@ -45,10 +45,16 @@ def build(decided: "Decided", settings: "Settings") -> dict[str, Any]:
 def declare(plan: StackPlan, *, teardown: bool = False, secrets: dict[str, pulumi.Input[str]] | None = None) -> Any:
     """The blueprint component of a plan under one pinned provider. secrets: by the name manifests use.
 
-    Raises Unsupported where no provider or component of this release can build the plan.
+    Raises Unsupported where no provider or component of this release can build the plan, and pulumi.RunError where a teardown would take
+    the network away below a cluster.
     """
     kind = getattr(rackwright_pulumi, BLUEPRINTS[plan.kind])
-    options = pulumi.ResourceOptions(providers=[provider(plan.place)])
+    own = provider(plan.place)
+    if teardown and plan.place.cloud == "aws":
+        from rackwright_pulumi.aws.above import refuse_under_a_cluster
+
+        refuse_under_a_cluster(plan, own)
+    options = pulumi.ResourceOptions(providers=[own])
     return kind(plan.name, {"plan": plan, "teardown": teardown, "secrets": secrets or {}}, options)
 
 

@@ -21,12 +21,15 @@ def test_three_stacks_stand_on_one_another_and_go_in_reverse(cloud, tmp_path):
     for stack in stacks:
         stack.engine.up(expect_no_changes=True)
     base, cluster, top = stacks
-    with pytest.raises(EngineFailure, match=r"DependencyViolation|in use by|protected"):
+    standing = {resource.urn for resource in cloud.resources()}
+    with pytest.raises(EngineFailure, match="cluster llama-70b-sft still stands on this stack"):
         base.teardown()
+    with pytest.raises(EngineFailure, match="protected"):  # nor were the protections lifted on the way
+        base.engine.run("destroy", "--stack", base.name, "--yes")
+    assert {resource.urn for resource in cloud.resources()} == standing
     top.teardown()
     cluster.teardown()
-    base.engine.up()  # what went before it was refused
-    base.engine.destroy()
+    base.teardown()
     assert cloud.is_empty()
 
 

@@ -42,6 +42,7 @@ class Amazon:
             "aws:eks/getAddonVersion:getAddonVersion": addon_version,
             "aws:eks/getCluster:getCluster": self.cluster,
             "aws:eks/getClusterVersions:getClusterVersions": cluster_versions,
+            "aws:eks/getClusters:getClusters": self.clusters,
             "aws:servicequotas/getServiceQuota:getServiceQuota": self.quota,
         }
 
@@ -57,6 +58,11 @@ class Amazon:
         state = self.one(EKS, {"id": args["name"]})
         single = {"certificateAuthorities": "certificateAuthority", "kubernetesNetworkConfigs": "kubernetesNetworkConfig"}
         return state | {many: [state[one]] for many, one in single.items() if state.get(one) is not None}
+
+    def clusters(self, args: Args) -> dict[str, Any]:
+        """Names of those in the cloud."""
+        names = [opened(r.state).get("name") or r.id for r in (self.store.all(EKS) if self.store else [])]
+        return {"names": names, "id": self.region}
 
     def one(self, token: str, args: Args) -> dict[str, Any]:
         """A resource by id, or by the filters ``vpc-id``, ``availability-zone`` and ``tag:``."""
