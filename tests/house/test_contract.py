@@ -61,3 +61,35 @@ def test_every_name_a_plan_may_refer_to_is_known_to_a_blueprint():
 @pytest.mark.parametrize("law", [*RULES, *LAWS], ids=lambda law: law.code)
 def test_every_law_names_the_page_that_says_it(law):
     assert re.match(r"https://\S+$", law.link) or law.code in ON_NO_PAGE
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("rackwright.compile.queues:HUGE_PAGES_MIB", "rackwright_pulumi.aws.autoscaling:HUGE_PAGES_MIB"),
+        ("rackwright.compile.devices:EFA", "rackwright_pulumi.aws.autoscaling:FABRIC"),
+        ("rackwright.compile.eks_fleet:HUGE_PAGES", "rackwright_pulumi.aws.autoscaling:HUGE_PAGES"),
+        ("rackwright.compile.autoscaler:AUTOSCALER", "rackwright_pulumi.aws.autoscaling:ACCOUNT"),
+        ("rackwright.compile.addresses:MACHINES", "rackwright_pulumi.aws.subnets:MACHINES"),
+        ("rackwright.compile.addresses:CONTROL", "rackwright_pulumi.aws.subnets:CONTROL"),
+        ("rackwright.compile.karpenter:INTERFACES", "rackwright_pulumi.aws.machine:INTERFACE_TYPES"),
+        ("rackwright.compile.karpenter:MEMLOCK_BYTES", "rackwright_pulumi.aws.node_config:LIMITS.RLIMIT_MEMLOCK"),
+        ("rackwright.compile.pools:HYPERDISK_ONLY", "rackwright_pulumi.gcp.pool:HYPERDISK_ONLY"),
+        ("rackwright.compile.capacity:FLEX_LONGEST_RUN_S", "rackwright_pulumi.gcp.pool:FLEX_LONGEST_RUN_S"),
+        ("rackwright.rules.nodes:USER_DATA_BYTES", "rackwright_pulumi.aws.first_boot:LIMIT_BYTES"),
+        ("rackwright.rules.nodes:USER_DATA_BYTES", "rackwright_pulumi.laws.templates:USER_DATA_BYTES"),
+        ("rackwright.compile.storage:GP3_FREE_IOPS", "rackwright_pulumi.laws.templates:FREE_IOPS"),
+        ("rackwright.rules.lustre:STEP_GIB", "rackwright_pulumi.laws.sizes:STEP_GIB"),
+        ("rackwright.compile.lustre:TIERED_STEP_MB_S", "rackwright_pulumi.laws.sizes:TIERED_STEP_MB_S"),
+    ],
+)
+def test_facts_that_both_halves_need_are_the_same(one, other):
+    """Neither may read the other's: a component knows the plan alone, a law the resources alone."""
+    assert _fact(one) == _fact(other)
+
+
+def _fact(path: str):
+    module, _, name = path.partition(":")
+    name, _, key = name.partition(".")
+    found = getattr(importlib.import_module(module), name)
+    return found[key] if key else found

@@ -25,20 +25,19 @@ def device_releases(pools: Sequence[PoolWant]) -> tuple[ReleaseWant, ...]:
 
 def efa_claims(pools: Sequence[PoolWant], namespace: str) -> tuple[ManifestWant, ...]:
     """What pods name to be given the fabric: `efa`, and `efa-4` where further pools have machines with another number of interfaces."""
-    different = {_interfaces(pool): pool for pool in reversed(pools) if pool.devices == "dra"}
+    different = {pool.fabric_interfaces: pool for pool in reversed(pools) if pool.devices == "dra"}
     names = (EFA_CLAIM if pool is pools[0] else f"{EFA_CLAIM}-{count}" for count, pool in different.items())
     return tuple(efa_claim(pool, namespace, name) for name, pool in zip(names, different.values(), strict=True))
 
 
 def efa_claim(pool: PoolWant, namespace: str, name: str = EFA_CLAIM) -> ManifestWant:
     """All EFA interfaces of a node for one pod, to be named in its resourceClaims. Kueue counts exact numbers only."""
-    request = {"name": EFA_CLAIM, "exactly": {"deviceClassName": EFA_CLASS, "allocationMode": "ExactCount", "count": _interfaces(pool)}}
+    request = {
+        "name": EFA_CLAIM,
+        "exactly": {"deviceClassName": EFA_CLASS, "allocationMode": "ExactCount", "count": pool.fabric_interfaces},
+    }
     body = obj("resource.k8s.io/v1", "ResourceClaimTemplate", name, namespace, {"spec": {"devices": {"requests": [request]}}})
     return ManifestWant(f"claim.{namespace}.{name}", body, (DRANET,))
-
-
-def _interfaces(pool: PoolWant) -> int:
-    return sum(nic.kind == "fabric" for nic in pool.nics)
 
 
 def _listed(name: str, machines: list[str]) -> ReleaseWant:

@@ -151,7 +151,7 @@ def _server(draft: Draft, wanted: tuple[BucketWant, ...], pools: Sequence[PoolWa
 def _on_fabric(draft: Draft, server: Server, pool: PoolWant) -> Server:
     """Pods ask for every EFA interface of their machine: one that did not would talk over TCP and say nothing, and an empty pool would grow
     machines without. The usual image has no EFA; AWS's own has."""
-    asked = ((EFA, str(sum(nic.kind == "fabric" for nic in pool.nics))),) if pool.devices == "plugin" else ()
+    asked = ((EFA, str(pool.fabric_interfaces)),) if pool.devices == "plugin" else ()
     image = draft.serve.run.image or SERVER_IMAGES["vllm-efa"]
     small = pool.provisioner == "karpenter"
     env = FABRIC_ENV | (SMALL_PAGES if small else {}) | dict(server.env)

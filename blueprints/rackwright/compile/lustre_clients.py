@@ -37,7 +37,7 @@ def lustre_clients(want: LustreWant | None, pools: Sequence[PoolWant]) -> tuple[
 
 
 def _usual(pool: PoolWant) -> int:
-    machine, fabric = machine_facts(pool.machine), sum(nic.kind == "fabric" for nic in pool.nics)
+    machine, fabric = machine_facts(pool.machine), pool.fabric_interfaces
     if not fabric or not reads_over_efa(machine, pool.image):
         return 0
     return min(fabric, next((count for prefix, count in INTERFACES.items() if pool.machine.startswith(prefix)), FEW))

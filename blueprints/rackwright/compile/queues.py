@@ -64,7 +64,7 @@ def extra_queues(pools: tuple[PoolWant, ...], namespace: str) -> tuple[ManifestW
 
 def _extra(pool: PoolWant, namespace: str) -> tuple[ManifestWant, ...]:
     machine = machine_facts(pool.machine)
-    fabric = sum(nic.kind == "fabric" for nic in pool.nics) if pool.devices == "plugin" else 0
+    fabric = pool.fabric_interfaces if pool.devices == "plugin" else 0
     quota = Quota(machine.vcpus or 0, (machine.memory_bytes or 0) // GIB, fabric)
     return (
         _flavor(pool.name, pool, topology=False),

@@ -49,7 +49,7 @@ def interfaces_of_the_machine_are_known(plan: StackPlan) -> Iterator[Broken]:
 def fabric_interfaces_are_as_many_as_the_machine_has(plan: StackPlan) -> Iterator[Broken]:
     """A machine takes as many fabric interfaces as it has, and a training job wants all of them."""
     for at, pool in accelerators(plan):
-        machine, asked = machine_of(pool), sum(nic.kind == "fabric" for nic in pool.nics)
+        machine, asked = machine_of(pool), pool.fabric_interfaces
         if not asked or machine is None or machine.efa_interfaces in (None, asked):
             continue
         less = asked < (machine.efa_interfaces or 0)
@@ -65,7 +65,7 @@ def fabric_interfaces_are_as_many_as_the_machine_has(plan: StackPlan) -> Iterato
 def training_takes_the_whole_fabric(plan: StackPlan) -> Iterator[Broken]:
     """Training on machines rented for their fabric takes all of it: p5, p5e 32 interfaces, p5en, p6-b300, trn2 16, p6-b200 8, p4d 4."""
     for at, pool in accelerators(plan):
-        machine, asked = machine_of(pool), sum(nic.kind == "fabric" for nic in pool.nics)
+        machine, asked = machine_of(pool), pool.fabric_interfaces
         if machine and machine.efa_cards and _whole_fabric(plan, pool) and asked < len(machine.efa_cards):
             words = f"{pool.machine} has {len(machine.efa_cards)}, {asked} are asked for"
             yield Broken(at / "nics", f"use the catalog's layout of {len(machine.efa_cards)}", words)

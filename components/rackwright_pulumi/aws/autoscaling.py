@@ -86,10 +86,9 @@ class AwsAutoscaler(pulumi.ComponentResource):
 
 def template_tags(want: PoolWant) -> dict[str, str]:
     """What a machine of the pool offers and is marked with, as the autoscaler reads it of an empty group."""
-    fabric = sum(nic.kind == "fabric" for nic in want.nics)
     offers = {want.resource: str(want.accelerator_count)} if want.resource else {}
-    if fabric:
-        offers |= {FABRIC: str(fabric), HUGE_PAGES: f"{HUGE_PAGES_MIB}Mi"}
+    if want.fabric_interfaces:
+        offers |= {FABRIC: str(want.fabric_interfaces), HUGE_PAGES: f"{HUGE_PAGES_MIB}Mi"}
     return {
         **{f"{TEMPLATE}/resources/{key}": value for key, value in offers.items()},
         **{f"{TEMPLATE}/label/{key}": value for key, value in want.labels},

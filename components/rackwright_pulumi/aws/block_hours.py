@@ -14,20 +14,22 @@ def block_hours(kin: Kin, want: PoolWant, nodes: NodeGroup) -> None:
     AWS refuses a time that has passed, and forgets a schedule that ran."""
     hours = want.capacity
     if hours.starts_at and hours.drains_at and want.nodes_start < want.nodes_max:
-        _size(kin, nodes, "fill", hours.starts_at, want, want.nodes_max)
+        _size(kin, nodes, "fill", hours.starts_at, (want.nodes_min, want.nodes_max, want.nodes_max))
     if hours.drains_at:
-        _size(kin, nodes, "drain", hours.drains_at, want, 0)
+        _size(kin, nodes, "drain", hours.drains_at, (0, 0, want.nodes_max))
 
 
-def _size(kin: Kin, nodes: NodeGroup, key: str, at: str, want: PoolWant, size: int) -> None:
+def _size(kin: Kin, nodes: NodeGroup, key: str, at: str, sizes: tuple[int, int, int]) -> None:
+    """sizes: least, wanted, most."""
+    least, wanted, most = sizes
     Schedule(
         kin.name(key),
         scheduled_action_name=kin.name(key),
         autoscaling_group_name=nodes.resources[0].autoscaling_groups[0].name,
         start_time=_utc(at),
-        min_size=min(size, want.nodes_min),
-        max_size=want.nodes_max,
-        desired_capacity=size,
+        min_size=least,
+        max_size=most,
+        desired_capacity=wanted,
         opts=kin.opts(delete_before_replace=True),
     )
 

@@ -121,3 +121,8 @@ class PoolWant:
     """Fabric interfaces over which a machine reads the Lustre file system; 0: over TCP."""
     serves: tuple[str, ...] = ()
     """Names of the workloads it is for; empty: all"""
+
+    @property
+    def fabric_interfaces(self) -> int:
+        """Interfaces of one machine that are the fabric's."""
+        return sum(nic.kind == "fabric" for nic in self.nics)
