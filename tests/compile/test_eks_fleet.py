@@ -207,3 +207,11 @@ def test_a_blocks_machines_come_and_go_with_its_hours(provisioner, start):
     assert [problem.code for problem in check(plan)] == []
     kinds = {m.body["kind"] for m in plan.manifests}
     assert ("NodePool" in kinds) is (provisioner == "karpenter")
+
+
+def test_u5_a_changed_tag_replaces_no_busy_machine():
+    plan = plans.FLEETS["fleet-eks"]()
+    pools = [manifest.body for manifest in plan.manifests if manifest.body["kind"] == "NodePool"]
+    assert pools
+    for pool in pools:
+        assert {"nodes": "0", "reasons": ["Drifted"]} in pool["spec"]["disruption"]["budgets"]

@@ -17,6 +17,9 @@ ARCHES = {"x86_64": "amd64", "arm64": "arm64"}
 INTERFACES = {"ip": "interface", "fabric": "efa-only"}
 HEAVIEST = 100
 """Weight of the pool that is filled first, the highest there is; each one after it has one less."""
+BUDGETS = [{"nodes": "1"}, {"nodes": "0", "reasons": ["Drifted"]}]
+"""One machine at a time; none because its class changed: another tag, such as a later expiry, would replace every busy machine
+(karpenter-provider-aws issue 8297). A new image reaches machines as they end."""
 EMPTY_FOR = "10m"
 """How long a machine stays without pods: longer than the gap between one replica going and the next one coming."""
 OLDEST = "720h"
@@ -86,7 +89,7 @@ def _node_pool(pool: PoolWant) -> ManifestWant:
     spec = {
         "weight": max(1, HEAVIEST - pool.preference),
         "limits": {pool.resource: str(pool.accelerator_count * pool.nodes_max)},
-        "disruption": {"consolidationPolicy": "WhenEmpty", "consolidateAfter": EMPTY_FOR, "budgets": [{"nodes": "1"}]},
+        "disruption": {"consolidationPolicy": "WhenEmpty", "consolidateAfter": EMPTY_FOR, "budgets": BUDGETS},
         "template": {"metadata": {"labels": dict(pool.labels)}, "spec": machine},
     }
     body = obj("karpenter.sh/v1", "NodePool", pool.name, spec=spec)
