@@ -83,7 +83,10 @@ def test_karpenters_image_is_the_decisions():
 def test_machines_are_bounded_by_the_most_replicas_and_go_when_empty():
     spec = manifest(PLANS["fleet-eks"], "nodes.gpu.pool")["spec"]
     assert spec["limits"] == {"nvidia.com/gpu": "8"}
-    assert (spec["disruption"]["consolidationPolicy"], spec["disruption"]["budgets"]) == ("WhenEmpty", [{"nodes": "1"}])
+    assert (spec["disruption"]["consolidationPolicy"], spec["disruption"]["budgets"]) == (
+        "WhenEmpty",
+        [{"nodes": "1"}, {"nodes": "0", "reasons": ["Drifted"]}],
+    )
     assert spec["template"]["spec"]["taints"] == [{"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}]
     asked = {r["key"]: r["values"] for r in spec["template"]["spec"]["requirements"]}
     assert asked["node.kubernetes.io/instance-type"] == ["g6e.xlarge"]
