@@ -7,6 +7,7 @@ from rackwright.compile.wants import Kind, PlaceWant, StackPlan
 from rackwright.errors import UserError
 
 import rackwright_pulumi
+from rackwright_pulumi.lock import DeletionLock
 from rackwright_pulumi.outputs import fabric_output
 from rackwright_pulumi.unsupported import Unsupported
 
@@ -33,6 +34,7 @@ def build(decided: "Decided", settings: "Settings") -> dict[str, Any]:
         from rackwright_pulumi.program import run_error  # brings sizing along, which declaring does not need
 
         raise run_error(error) from None
+    DeletionLock(f"{decided.plan.name}-lock", blueprint, locked=decided.plan.protected and not settings.teardown)
     candidate, bill = decided.decision.fit.candidate, decided.bill
     return blueprint.stack_outputs() | {
         "plan": {"chosen": candidate.label, "parallelism": str(candidate.parallelism), "recorded": decided.recorded},
