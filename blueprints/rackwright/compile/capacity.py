@@ -17,6 +17,11 @@ ULTRA_SERVERS = ("p6e-", "trn2u.", "u-")
 """Prefixes of machines sold as parts of an UltraServer."""
 
 
+def drain_before_end(machine: str) -> timedelta:
+    """How long before a block's end its machines must begin to empty: 10 minutes before EC2 reclaims them."""
+    return DRAIN_ULTRA_BEFORE_END if machine.startswith(ULTRA_SERVERS) else DRAIN_BEFORE_END
+
+
 def capacity_want(draft: Draft, entry: CapacityEntry | None = None) -> CapacityWant:
     """How machines of `entry` are bought; without it those of the candidate."""
     thing = held(entry or bought(draft))
@@ -49,7 +54,7 @@ def begun(want: CapacityWant, draft: Draft) -> bool:
 
 def _block(block: CapacityBlock, now: datetime) -> CapacityWant:
     """Without drains_at the block has ended: nothing is scheduled, and the pool is empty."""
-    drains = block.end - (DRAIN_ULTRA_BEFORE_END if block.instance.startswith(ULTRA_SERVERS) else DRAIN_BEFORE_END)
+    drains = block.end - drain_before_end(block.instance)
     return CapacityWant(
         "capacity-block",
         reservation_id=block.id,

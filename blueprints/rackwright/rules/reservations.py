@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 from rackwright.catalog.read import Catalog
+from rackwright.compile.capacity import drain_before_end
 from rackwright.compile.wants import CapacityWant, StackPlan
 from rackwright.problems import At, Level
 from rackwright.rules.capacity import wants
@@ -12,7 +13,8 @@ from rackwright.spec.checks.capacity import RESERVATION_ID
 
 BLOCKS = "https://docs.aws.amazon.com/eks/latest/userguide/capacity-blocks-mng.html"
 RESERVATIONS = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-reservations-using.html"
-RECLAIM, MARGIN = timedelta(minutes=30), timedelta(minutes=10)
+MARGIN = timedelta(minutes=10)
+"""Between the drain and the reclaim."""
 BUYS = ("CapacityReservation", "CapacityReservationFleet", "CapacityBlockReservation", "FutureReservation", "Reservation")
 """Kinds with which controllers (ACK, Crossplane, Config Connector) buy machines ahead."""
 
@@ -35,14 +37,15 @@ def block_is_named_and_in_one_zone(plan: StackPlan) -> Iterator[Broken]:
 
 @rule("V-34", Level.WARNING, BLOCKS)
 def block_drains_before_its_end(plan: StackPlan) -> Iterator[Broken]:
-    """The cloud reclaims a block's machines from 30 minutes before its end, so the pool can be empty and is drained earlier."""
+    """The cloud reclaims a block's machines from 30 minutes before its end (60 of an UltraServer), so the pool can be empty and is
+    drained earlier."""
     for at, pool in accelerators(plan):
         want = pool.capacity
         if want.mode != "capacity-block":
             continue
         if pool.nodes_min:
             yield Broken(at / "nodes_min", "set it to 0", f"it is {pool.nodes_min}")
-        latest = _time(want.ends_at) - RECLAIM if want.ends_at else None
+        latest = _time(want.ends_at) - drain_before_end(pool.machine) + MARGIN if want.ends_at else None
         if latest and want.drains_at and _time(want.drains_at) > latest:
             yield Broken(at / "capacity" / "drains_at", f"drain at {_utc(latest - MARGIN)}", f"drains at {want.drains_at}")
 
