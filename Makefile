@@ -60,7 +60,7 @@ goldens: $(STAMP) ## rewrite tests/golden/*.json from the code; read the differe
 
 plugins: $(STAMP) ## plugin folders of the simulated clouds for sim/
 	@mkdir -p .cache/sim/stacks
-	@$(PY) -m rackwright_pulumi.simulator.plugins .cache/sim/plugins .cache/sim/cloud.sqlite
+	@$(PY) -m rackwright_pulumi.simulator.provider.plugins .cache/sim/plugins .cache/sim/cloud.sqlite
 
 clean:          ## remove what the targets made
 	@rm -rf $(VENV) .cache dist .pytest_cache .ruff_cache .hypothesis

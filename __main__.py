@@ -7,8 +7,8 @@ ROOT = Path(__file__).resolve().parent
 sys.path[:0] = [str(ROOT / "blueprints"), str(ROOT / "components")]
 
 import pulumi  # noqa: E402
-from rackwright_pulumi.build import build  # noqa: E402
 from rackwright_pulumi.program import Settings, decide  # noqa: E402
+from rackwright_pulumi.program.build import build  # noqa: E402
 
 settings = Settings.from_config(ROOT)
 decided = decide(settings)

@@ -22,19 +22,20 @@ from typing import Any
 import fit
 import numpy as np
 import regret
-from rackwright.errors import UserError
-from rackwright.estimator.band import band, inverse, plus, scaled
+from rackwright.diagnostics.errors import UserError
+from rackwright.diagnostics.problem import Problem
+from rackwright.estimator.calibration.coefficients import PRIOR_ONLY, Calibration, calibration
+from rackwright.estimator.calibration.fitted_models import FittedModel
+from rackwright.estimator.calibration.interval import band, inverse, plus, scaled
+from rackwright.estimator.calibration.registry import registry
 from rackwright.estimator.case import stack
-from rackwright.estimator.coefficients import PRIOR_ONLY, Calibration, calibration
-from rackwright.estimator.models import Model, registry
-from rackwright.estimator.reading.cells import BrokenCell
-from rackwright.estimator.reading.measured import METRICS, UNITS, measured
-from rackwright.estimator.reading.scored import rule_of, unscored
+from rackwright.estimator.dataset.columns.cells import BrokenCell
+from rackwright.estimator.dataset.columns.measured import METRICS, UNITS, measured
+from rackwright.estimator.dataset.columns.scoring import rule_of, unscored
+from rackwright.estimator.dataset.runs import DATA, MeasuredRun, RowReading, cell, readings, runs
 from rackwright.estimator.result import Band
-from rackwright.estimator.rows import DATA, Reading, Run, cell, readings, runs
-from rackwright.estimator.serving_case import ServingCase
+from rackwright.estimator.serving.case import ServingCase
 from rackwright.files import write_text
-from rackwright.problems import Problem
 from rackwright.units import GIB
 from scoring import Point
 from tables import HEAD, LEGEND, out_of_memory, report, residuals, table
@@ -50,7 +51,7 @@ PREDICTED_AS = {"accel_hours": "time_to_train_min"}
 class Line:
     """One metric of one row. scored: the name of its table, "" when it does not count."""
 
-    reading: Reading
+    reading: RowReading
     metric: str
     measured: float | None
     predicted: Band | None
@@ -77,7 +78,7 @@ def lines(folder: Path, known: Calibration | None = None) -> list[Line]:
     return [_line(r, metric, predicted.get((i, metric)), files[r.row.csv]) for i, r in enumerate(found) for metric in METRICS[r.row.csv]]
 
 
-def _line(r: Reading, metric: str, predicted: Band | None, others: Sequence[Any]) -> Line:
+def _line(r: RowReading, metric: str, predicted: Band | None, others: Sequence[Any]) -> Line:
     status = r.status if r.status != "ok" else "ok" if predicted else "unsupported"
     reason = r.reason or ("" if predicted else f"no model speaks of {metric} of this run")
     try:
@@ -90,7 +91,7 @@ def _line(r: Reading, metric: str, predicted: Band | None, others: Sequence[Any]
     return Line(r, metric, value, predicted, status, said, scored)
 
 
-def _predictions(found: Sequence[Reading], known: Calibration) -> dict[tuple[int, str], Band]:
+def _predictions(found: Sequence[RowReading], known: Calibration) -> dict[tuple[int, str], Band]:
     """By place of the row and metric: p10, p50, p90. Every model once, over all its rows."""
     work: dict[tuple[str, str], list[int]] = {}
     models = registry()
@@ -111,7 +112,7 @@ def _predictions(found: Sequence[Reading], known: Calibration) -> dict[tuple[int
     return made
 
 
-def _online(found: Sequence[Reading], made: dict[tuple[int, str], Band]) -> None:
+def _online(found: Sequence[RowReading], made: dict[tuple[int, str], Band]) -> None:
     """Output of rows that are not offline follows from their load and latency."""
     for i, r in enumerate(found):
         case, key = r.case, (i, "output_tok_s_per_accel")
@@ -129,7 +130,7 @@ def _kin(metric: str, case: Any) -> str:
     return "" if metric in ("peak_memory_gib", "kv_tokens") else str(getattr(case, "step", case).chip.kin)
 
 
-def _model(models: Sequence[Model], metric: str, r: Reading) -> Model | None:
+def _model(models: Sequence[FittedModel], metric: str, r: RowReading) -> FittedModel | None:
     """Of the metric: one that was fitted on the row's file before one of a file of the same kind."""
     serving, case = r.row.csv.startswith("inference"), r.of(metric)
     alike = [m for m in models if m.metric == metric and any(f.startswith("inference") == serving for f in m.csv)]
@@ -137,7 +138,7 @@ def _model(models: Sequence[Model], metric: str, r: Reading) -> Model | None:
     return fitting[0] if fitting else None
 
 
-def _values(model: Model, cases: Sequence[Any], known: Calibration) -> np.ndarray:
+def _values(model: FittedModel, cases: Sequence[Any], known: Calibration) -> np.ndarray:
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         return np.broadcast_to(model.predict(stack(cases), known.of(model.name, model.kind)), len(cases))
@@ -163,7 +164,7 @@ def _ran_or_not(made: Sequence[Line]) -> list[tuple[Band, float, bool]]:
     ]  # fmt: skip
 
 
-def folded(key: str | Callable[[Run], str], only: Callable[[Model], bool] = lambda _: True) -> list[Point]:
+def folded(key: str | Callable[[MeasuredRun], str], only: Callable[[FittedModel], bool] = lambda _: True) -> list[Point]:
     """Predictions of refits that never saw what they predict. The interval of a fold comes from the residuals of other runs."""
     points: list[Point] = []
     for model in (m for m in registry() if only(m)):
@@ -177,17 +178,17 @@ def folded(key: str | Callable[[Run], str], only: Callable[[Model], bool] = lamb
 
 
 @cache
-def _judged(model: Model) -> list[fit.Fold]:
+def _judged(model: FittedModel) -> list[fit.Fold]:
     return fit.judged(model, runs(model))
 
 
-def _values_of(model: Model, fold: fit.Fold) -> np.ndarray:
+def _values_of(model: FittedModel, fold: fit.Fold) -> np.ndarray:
     cases = [run.case for run in fold.held]
     with np.errstate(all="ignore"):
         return np.broadcast_to(model.predict(stack(cases), fold.coefficients), len(cases))
 
 
-def serving_cell(run: Run) -> str:
+def serving_cell(run: MeasuredRun) -> str:
     """hardware x model x TP x backend."""
     return f"{run.accelerator} {run.case.network.total:g} {run.case.tensor:g} {run.case.engine}"
 

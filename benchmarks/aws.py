@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import median
 from types import ModuleType
 
-from rackwright.compile.wants import StackPlan
+from rackwright.stackplan import StackPlan
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "blueprints"), str(ROOT / "components"), str(ROOT / "benchmarks")]
@@ -58,7 +58,7 @@ def fresh(plan: Path) -> float:
 def beside(plan: StackPlan) -> tuple[float, float, int]:
     """(processor seconds of ours, of the flat program, resources): medians of runs in turn in one process, everything imported."""
     from flat import flat_program
-    from rackwright_pulumi.build import declare
+    from rackwright_pulumi.program.build import declare
     from rackwright_pulumi.testing.record import record
 
     graph = record(lambda: declare(plan) and None, stack=plan.name)

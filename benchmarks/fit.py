@@ -16,10 +16,11 @@ from operator import attrgetter
 from typing import Any
 
 import numpy as np
+from rackwright.estimator.calibration.coefficients import FILE, MOST, Residuals, bounds
+from rackwright.estimator.calibration.fitted_models import FittedModel
+from rackwright.estimator.calibration.registry import registry
 from rackwright.estimator.case import stack
-from rackwright.estimator.coefficients import FILE, MOST, Residuals, bounds
-from rackwright.estimator.models import Model, registry
-from rackwright.estimator.rows import DATA, Run, runs
+from rackwright.estimator.dataset.runs import DATA, MeasuredRun, runs
 from rackwright.files import write_text
 from scipy.optimize import least_squares
 
@@ -43,10 +44,10 @@ class Fold:
     """Coefficients and what they are judged on."""
 
     coefficients: Any
-    held: Sequence[Run]
+    held: Sequence[MeasuredRun]
 
 
-def fit(model: Model, given: Sequence[Run]) -> Any:
+def fit(model: FittedModel, given: Sequence[MeasuredRun]) -> Any:
     """The coefficients that fit `given`, rounded to DIGITS significant digits; the priors where there is nothing to fit."""
     if not given:
         return model.kind()
@@ -65,7 +66,7 @@ def fit(model: Model, given: Sequence[Run]) -> Any:
     return _named(model, np.clip(_rounded(found.x), low, high))
 
 
-def folds(model: Model, given: Sequence[Run], key: str | Callable[[Run], str] = "group") -> list[Fold]:
+def folds(model: FittedModel, given: Sequence[MeasuredRun], key: str | Callable[[MeasuredRun], str] = "group") -> list[Fold]:
     """Refits that each leave out a fifth of the groups (or of what a function of the run names), or one value of a label of WHOLE."""
     label = engine if key == "engine" else attrgetter(key) if isinstance(key, str) else key
     bins = [label(run) if key in WHOLE else _fold(label(run)) for run in given]
@@ -76,18 +77,18 @@ def folds(model: Model, given: Sequence[Run], key: str | Callable[[Run], str] = 
     return made
 
 
-def judged(model: Model, given: Sequence[Run]) -> list[Fold]:
+def judged(model: FittedModel, given: Sequence[MeasuredRun]) -> list[Fold]:
     """Every fold that speaks for the intervals; runs of one engine alone say nothing of another."""
     keys = [key for key in JUDGED_BY if key != "engine" or len(set(map(engine, given))) > 1]
     return [fold for key in keys for fold in folds(model, given, key)]
 
 
-def engine(run: Run) -> str:
+def engine(run: MeasuredRun) -> str:
     """Family of the trainer or server."""
     return str(getattr(run.case, "step", run.case).engine)
 
 
-def residuals(model: Model, made: Sequence[Fold], without: Container[str] = ()) -> dict[str, Residuals]:
+def residuals(model: FittedModel, made: Sequence[Fold], without: Container[str] = ()) -> dict[str, Residuals]:
     """By class: runs, and p10, p50, p90 of measured / predicted outside the fit. without: rows that are left out."""
     found: dict[str, dict[str, list[float]]] = {}
     shares = MEMORY_SHARES if model.metric == "peak_memory_gib" else SHARES
@@ -100,7 +101,7 @@ def residuals(model: Model, made: Sequence[Fold], without: Container[str] = ()) 
     return {name: _quantiles(by_run, shares) for name, by_run in sorted(found.items()) if len(by_run) >= LEAST_RUNS or name == "all"}
 
 
-def document(models: Sequence[Model], kept: dict[str, Any]) -> dict[str, Any]:
+def document(models: Sequence[FittedModel], kept: dict[str, Any]) -> dict[str, Any]:
     """What goes into the file."""
     sections = dict(kept.get("models", {}))
     for model in models:
@@ -131,7 +132,7 @@ def main(wanted: Sequence[str]) -> None:
     write_text(FILE, json.dumps(document(chosen, kept), indent=1) + "\n")
 
 
-def _named(model: Model, x: np.ndarray) -> Any:
+def _named(model: FittedModel, x: np.ndarray) -> Any:
     return model.kind(**{f.name: float(v) for f, v in zip(fields(model.kind), x, strict=True)})
 
 
@@ -139,7 +140,7 @@ def _rounded(x: np.ndarray) -> np.ndarray:
     return np.array([float(f"{v:.{DIGITS}g}") for v in x])
 
 
-def _weights(given: Sequence[Run]) -> np.ndarray:
+def _weights(given: Sequence[MeasuredRun]) -> np.ndarray:
     cells = [run.cell for run in given]
     return np.array([cells.count(cell) ** -0.25 for cell in cells])
 
@@ -157,7 +158,7 @@ def _quantiles(by_run: Mapping[str, Sequence[float]], shares: Sequence[float]) -
     return Residuals(len(by_run), *(float(f"{v:.{DIGITS}g}") for v in np.quantile(ratios, shares)))
 
 
-def _described(model: Model, k: Any) -> dict[str, Any]:
+def _described(model: FittedModel, k: Any) -> dict[str, Any]:
     return {
         f.name: {"value": getattr(k, f.name), "prior": f.default, "low": f.metadata["low"], "high": f.metadata["high"],
                  "unit": f.metadata["unit"], "says": f.metadata["says"]}

@@ -7,7 +7,7 @@ from pprint import pformat
 from typing import Any
 
 from pulumi import _types
-from rackwright_pulumi.simulator.catalog import custom, find
+from rackwright_pulumi.simulator.schema.facts import custom, find
 from rackwright_pulumi.testing import Graph, Node, Secret
 
 HEAD = """import pulumi

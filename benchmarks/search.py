@@ -21,7 +21,7 @@ from pathlib import Path
 from clock import best
 from rackwright.catalog import Catalog
 from rackwright.files import write_text
-from rackwright.sizing.layouts import SEARCHED
+from rackwright.sizing.search.layouts import SEARCHED
 from rackwright.sizing.size import size
 from rackwright.spec.load import read
 from rackwright.spec.spec import Spec

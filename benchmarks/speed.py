@@ -21,7 +21,7 @@ from rackwright.files import write_text
 
 ROOT = Path(__file__).resolve().parents[1]
 RUNS = 5
-CLI = [sys.executable, "-m", "rackwright.cli"]
+CLI = [sys.executable, "-m", "rackwright.cli.main"]
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from rackwright.estimator.reading.scored import rules
+from rackwright.estimator.dataset.columns.scoring import rules
 from rackwright.estimator.result import Band
 from scoring import Point, Score, confusion, score, within, worst
 

@@ -12,14 +12,14 @@ from pathlib import Path
 
 from rackwright import bill, compile_plan, load, size
 from rackwright.catalog import Catalog
+from rackwright.cli.terminal import console
 from rackwright.report import write_report
-from rackwright.report.outlook import outlook
-from rackwright.report.plan_text import show_plan
-from rackwright.report.words import plural, usd
-from rackwright.rules import check
-from rackwright.terminal import console
+from rackwright.report.formatting import plural, usd
+from rackwright.report.terminal.plan import show_plan
+from rackwright.validation.stack import check
+from rackwright.workflow.stack_preview import stack_preview
 from rackwright_pulumi import record
-from rackwright_pulumi.build import declare
+from rackwright_pulumi.program.build import declare
 from rackwright_pulumi.simulator import SimulatedCloud
 from rackwright_pulumi.simulator.engine import Engine, EngineFailure, installed
 from rich.console import Console
@@ -50,7 +50,7 @@ def plan_stack(name: str, today: date) -> None:
     out.rule(name)
     spec = load(ROOT / "stacks" / f"{name}.yaml")
     plan = size(spec, today=today)
-    show_plan(console(), plan, spec, outlook(spec, plan, plan.chosen, today), 3, Path("stacks") / f"{name}.yaml")
+    show_plan(console(), plan, spec, stack_preview(spec, plan, plan.chosen, today), 3, Path("stacks") / f"{name}.yaml")
     stack = compile_plan(spec, plan, plan.fits[0], today=today)
     costs = bill(stack, plan.fits[0], spec, Catalog.default())
     graph = record(lambda: declare(stack) and None, stack=name)

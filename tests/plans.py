@@ -4,11 +4,11 @@ from dataclasses import replace
 from datetime import date
 
 from rackwright.compile.compile import compile_plan
-from rackwright.compile.hardware import machine_facts
-from rackwright.compile.wants import StackPlan
-from rackwright.sizing.measures import Interval, Memory, Parallelism, Speed
+from rackwright.compile.nodes.machine_facts import machine_facts
+from rackwright.sizing.metrics import Interval, Memory, ParallelLayout, Speed
 from rackwright.sizing.plan import Candidate, Fit, SizingPlan, StorageNeed, WorkloadFacts
 from rackwright.spec.spec import Spec
+from rackwright.stackplan import StackPlan
 
 TODAY = date(2026, 11, 21)
 AWS = {"cloud": "aws", "account": "123456789012", "regions": ["us-east-1"]}
@@ -44,7 +44,7 @@ def candidate(machine: str, accelerator: str, count: int, nodes: int, **more) ->
         "zones": ("us-east-1a",) if aws else ("us-central1-b",),
         "capacity": "on-demand",
         "fabric": "none",
-        "parallelism": Parallelism(),
+        "parallelism": ParallelLayout(),
         "price_usd_per_hour": 10.0,
         "price_as_of": "2026-07-20",
         "price_source": "test",
@@ -76,7 +76,7 @@ def training_case(nodes: int = 4, machine: str = "p5.48xlarge", place: dict | No
         "checkpoint": {"uri": "s3://team-ckpt/runs"},
         "team": "nlp",
     }
-    chosen = {"fabric": "efa", "price_usd_per_hour": 55.04, "parallelism": Parallelism(tensor=8, data=nodes, zero_stage=3)} | more
+    chosen = {"fabric": "efa", "price_usd_per_hour": 55.04, "parallelism": ParallelLayout(tensor=8, data=nodes, zero_stage=3)} | more
     cluster = fit(candidate(machine, "NVIDIA H100 80GB SXM5", 8, nodes, **chosen), 20)
     facts = WorkloadFacts("sft", "finetune", "llama-3.1-70b", 70.6e9, 70.6e9, checkpoint_bytes=988e9)
     need = StorageNeed(4e12, 8e9, "four checkpoints in a minute each")
@@ -135,7 +135,7 @@ def wide_fleet_case(blueprint: dict | None = None, image: str | None = EFA_IMAGE
     """Two replicas of a model that needs two machines each, on EFA."""
     run = {"run": {"image": image}} if image else {}
     workload = {"model": {"base": "llama-3.1-405b"}, "min_replicas": 2, "max_replicas": 4} | run
-    chosen = {"fabric": "efa", "parallelism": Parallelism(tensor=8, pipeline=2), "replicas": 2, "max_replicas": 4} | more
+    chosen = {"fabric": "efa", "parallelism": ParallelLayout(tensor=8, pipeline=2), "replicas": 2, "max_replicas": 4} | more
     spec_, plan, chosen_fit = eks_fleet_case(workload, blueprint=blueprint, facts={"weights_bytes": 810e9}, **chosen)
     wide = replace(chosen_fit.candidate, machine="p5.48xlarge", accelerator="NVIDIA H100 80GB SXM5", accelerators_per_node=8, nodes=4)
     return spec_, plan, replace(chosen_fit, candidate=wide)

@@ -10,12 +10,13 @@ import fit
 import numpy as np
 from clock import best
 from rackwright.catalog import Catalog
-from rackwright.errors import RackwrightError
+from rackwright.diagnostics.errors import RackwrightError
+from rackwright.estimator.calibration.coefficients import calibration
+from rackwright.estimator.calibration.fitted_models import FittedModel
+from rackwright.estimator.calibration.registry import registry
 from rackwright.estimator.case import stack
-from rackwright.estimator.coefficients import calibration
+from rackwright.estimator.dataset.runs import MeasuredRun, readings, runs
 from rackwright.estimator.estimate import estimate
-from rackwright.estimator.models import Model, registry
-from rackwright.estimator.rows import Run, readings, runs
 from rackwright.sizing.size import size
 from rackwright.spec.load import read
 
@@ -51,7 +52,7 @@ def rows(metrics: Sequence[str]) -> list[Row]:
     return [row for model in registry() if model.metric in metrics for row in _of(model, cells)]
 
 
-def _of(model: Model, cells: dict[str, dict[str, str]]) -> list[Row]:
+def _of(model: FittedModel, cells: dict[str, dict[str, str]]) -> list[Row]:
     given, kept = runs(model), calibration().of(model.name, model.kind)
     shipped = dict(zip((run.row_id for run in given), _values(model, given, kept), strict=True)) if given else {}
     return [
@@ -71,7 +72,7 @@ def _of(model: Model, cells: dict[str, dict[str, str]]) -> list[Row]:
     ]
 
 
-def _values(model: Model, given: Sequence[Run], coefficients: Any) -> np.ndarray:
+def _values(model: FittedModel, given: Sequence[MeasuredRun], coefficients: Any) -> np.ndarray:
     with np.errstate(all="ignore"):
         return np.broadcast_to(model.predict(stack([run.case for run in given]), coefficients), len(given))
 

@@ -40,7 +40,7 @@ def our_process(python: str, root: Path, text: str) -> float:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "peers.yaml"
         file.write_text(text, encoding="utf-8")
-        return process([python, "-m", "rackwright.cli", "plan", str(file)], PROCESSES, root)
+        return process([python, "-m", "rackwright.cli.main", "plan", str(file)], PROCESSES, root)
 
 
 def process(command: Sequence[str], times: int, folder: Path) -> float:

@@ -17,17 +17,17 @@ from rackwright.lazy import on_first_use
 if TYPE_CHECKING:
     from rackwright.catalog import Catalog
     from rackwright.compile.compile import compile_plan
-    from rackwright.compile.wants import StackPlan
     from rackwright.cost.bill import bill
-    from rackwright.errors import UserError
+    from rackwright.diagnostics.errors import UserError
+    from rackwright.diagnostics.problem import Problem
     from rackwright.estimator.estimate import estimate
     from rackwright.estimator.result import Estimate
-    from rackwright.problems import Problem
-    from rackwright.rules import check
     from rackwright.sizing.plan import SizingPlan
     from rackwright.sizing.size import size
     from rackwright.spec.load import load, read
     from rackwright.spec.spec import Spec
+    from rackwright.stackplan import StackPlan
+    from rackwright.validation.stack import check
 
 __all__ = [
     "Catalog",
@@ -50,13 +50,13 @@ __getattr__ = on_first_use(
     {
         "Catalog": "rackwright.catalog",
         "Estimate": "rackwright.estimator.result",
-        "Problem": "rackwright.problems",
+        "Problem": "rackwright.diagnostics.problem",
         "SizingPlan": "rackwright.sizing.plan",
         "Spec": "rackwright.spec.spec",
-        "StackPlan": "rackwright.compile.wants",
-        "UserError": "rackwright.errors",
+        "StackPlan": "rackwright.stackplan",
+        "UserError": "rackwright.diagnostics.errors",
         "bill": "rackwright.cost.bill",
-        "check": "rackwright.rules",
+        "check": "rackwright.validation.stack",
         "compile_plan": "rackwright.compile.compile",
         "estimate": "rackwright.estimator.estimate",
         "load": "rackwright.spec.load",

@@ -3,7 +3,7 @@
 
 def main() -> None:
     try:
-        from rackwright.cli import main as start
+        from rackwright.cli.main import main as start
     except KeyboardInterrupt:
         raise SystemExit(130) from None
     start()

@@ -4,8 +4,8 @@ import os
 import tempfile
 from pathlib import Path
 
-from rackwright.errors import UserError
-from rackwright.problems import Problem
+from rackwright.diagnostics.errors import UserError
+from rackwright.diagnostics.problem import Problem
 
 READABLE = 0o644
 """A temporary file is its owner's alone; what is committed or shown is not."""

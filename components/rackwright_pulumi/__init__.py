@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rackwright_pulumi.blueprints.inference_fleet import InferenceFleet
     from rackwright_pulumi.blueprints.tpu_pod import TpuPod
     from rackwright_pulumi.blueprints.training_cluster import TrainingCluster
-    from rackwright_pulumi.build import declare
+    from rackwright_pulumi.program.build import declare
     from rackwright_pulumi.simulator import SimulatedCloud
     from rackwright_pulumi.testing import record
     from rackwright_pulumi.unsupported import Unsupported
@@ -29,7 +29,7 @@ __getattr__ = on_first_use(
         "TpuPod": "rackwright_pulumi.blueprints.tpu_pod",
         "TrainingCluster": "rackwright_pulumi.blueprints.training_cluster",
         "Unsupported": "rackwright_pulumi.unsupported",
-        "declare": "rackwright_pulumi.build",
+        "declare": "rackwright_pulumi.program.build",
         "record": "rackwright_pulumi.testing",
     },
 )

@@ -7,9 +7,9 @@ nulls and turns integers into floats. The schema analyzer must see `str`, a type
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pydantic import TypeAdapter, ValidationError
-from rackwright.compile.wants import LAYERS, STACK_PLAN_VERSION, Kind, StackPlan
-from rackwright.errors import UserError
-from rackwright.problems import At, Problem
+from rackwright.diagnostics.errors import UserError
+from rackwright.diagnostics.problem import At, Problem
+from rackwright.stackplan import LAYERS, STACK_PLAN_VERSION, BlueprintKind, StackPlan
 
 from rackwright_pulumi.unsupported import Unsupported
 
@@ -49,7 +49,7 @@ def part(kind: type[T], value: object) -> T:
     return made
 
 
-def plan_of(kind: Kind, value: object) -> StackPlan:
+def plan_of(kind: BlueprintKind, value: object) -> StackPlan:
     """A StackPlan of that kind. Raises WrongPart as `part` does, and Unsupported for a plan of another blueprint."""
     plan = part(StackPlan, value)
     if plan.kind is not kind:

@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rackwright.cli import AsJson, SpecPath, Today
-from rackwright.errors import UserError
-from rackwright.problems import Problem
-from rackwright.session import Session
-from rackwright.terminal import console, emit, working
+from rackwright.cli.main import AsJson, SpecPath, Today
+from rackwright.cli.terminal import console, emit, working
+from rackwright.diagnostics.errors import UserError
+from rackwright.diagnostics.problem import Problem
+from rackwright.workflow.session import Session
 
 if TYPE_CHECKING:
-    from rackwright.compile.wants import StackPlan
+    from rackwright.stackplan import StackPlan
 
     from rackwright_pulumi.testing.graph import Graph
 
@@ -31,7 +31,7 @@ def register(app: typer.Typer) -> None:
 
 def graph(spec: SpecPath, as_json: AsJson = False, today: Today = None) -> None:
     """Print every resource the spec compiles to. Of the recorded choice, else the first; no cloud and no Pulumi CLI."""
-    from rackwright.report import stack_text
+    from rackwright.report.terminal import stack as stack_text
 
     found = graph_of(Session.of(spec, as_json, today))
     emit(found) if as_json else stack_text.show_graph(console(), found)
@@ -44,7 +44,7 @@ def diff(
     today: Today = None,
 ) -> None:
     """Name what an update would change. What it creates, changes, replaces and deletes, without the Pulumi CLI."""
-    from rackwright.report import stack_text
+    from rackwright.report.terminal import stack as stack_text
 
     from rackwright_pulumi.testing.diff import compare
 
@@ -114,7 +114,7 @@ def recorded(session: Session, stack: str) -> "Graph":
     """The graph itself. Raises as graph_of does."""
     stack_plan = session.stack(session.decision())
     try:
-        from rackwright_pulumi.build import declare
+        from rackwright_pulumi.program.build import declare
         from rackwright_pulumi.testing import record
     except ModuleNotFoundError as missing:
         raise _not_installed(missing) from None

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from rackwright.compile.wants import FabricExpectation
+from rackwright.stackplan import FabricExpectation
 
 
 def fabric_output(expected: FabricExpectation) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """What a component cannot build, said with its place in the plan and what to do instead."""
 
-from rackwright.errors import UserError
-from rackwright.problems import At, Problem
+from rackwright.diagnostics.errors import UserError
+from rackwright.diagnostics.problem import At, Problem
 
 
 class Unsupported(UserError):

@@ -7,10 +7,10 @@ from dataclasses import fields, replace
 import fit
 import numpy as np
 import pytest
-from rackwright.estimator.coefficients import MOST, bounds
-from rackwright.estimator.models import registry
-from rackwright.estimator.reading.shape import FAMILIES
-from rackwright.estimator.rows import DATA, readings, runs
+from rackwright.estimator.calibration.coefficients import MOST, bounds
+from rackwright.estimator.calibration.registry import registry
+from rackwright.estimator.dataset.columns.architecture import FAMILIES
+from rackwright.estimator.dataset.runs import DATA, readings, runs
 
 SMALL = next(m for m in registry() if m.name == "tpu_step")
 

@@ -1,13 +1,13 @@
 """What a row measured: the first present reading, in the units of the bench."""
 
 import pytest
-from rackwright.estimator.reading.cells import BrokenCell, Row
-from rackwright.estimator.reading.measured import measured
+from rackwright.estimator.dataset.columns.cells import BrokenCell, PrintedRow
+from rackwright.estimator.dataset.columns.measured import measured
 from rackwright.units import GIB
 
 
-def row(csv: str, **cells: str) -> Row:
-    return Row(csv, 2, {"row_id": "X1", **cells})
+def row(csv: str, **cells: str) -> PrintedRow:
+    return PrintedRow(csv, 2, {"row_id": "X1", **cells})
 
 
 @pytest.mark.parametrize(

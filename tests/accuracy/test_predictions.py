@@ -7,8 +7,8 @@ from pathlib import Path
 
 import accuracy
 import pytest
-from rackwright.estimator.reading.measured import METRICS
-from rackwright.estimator.rows import DATA, readings
+from rackwright.estimator.dataset.columns.measured import METRICS
+from rackwright.estimator.dataset.runs import DATA, readings
 
 OUTCOMES = {
     "tokens_per_s_per_gpu", "tokens_per_s_total", "samples_per_s_total", "tokens_per_s", "samples_per_s", "tokens_per_s_per_chip",

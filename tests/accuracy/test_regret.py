@@ -5,12 +5,12 @@ from types import SimpleNamespace
 
 import pytest
 import regret
-from rackwright.estimator.rows import Run, scored
+from rackwright.estimator.dataset.runs import MeasuredRun, scored
 
 
-def run(row: str, rate: float, group: str = "g", sequence: int = 4096) -> Run:
+def run(row: str, rate: float, group: str = "g", sequence: int = 4096) -> MeasuredRun:
     case = SimpleNamespace(sequence=sequence)
-    return Run("training_throughput", row, "tokens_per_s_per_accel", rate, case, "cell", group, "H100", "llama")
+    return MeasuredRun("training_throughput", row, "tokens_per_s_per_accel", rate, case, "cell", group, "H100", "llama")
 
 
 def test_regret_is_best_over_chosen():

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from rackwright.estimator.reading.cells import Row
-from rackwright.estimator.reading.scored import FILE, rule_of, rules, unscored
+from rackwright.estimator.dataset.columns.cells import PrintedRow
+from rackwright.estimator.dataset.columns.scoring import FILE, rule_of, rules, unscored
 
 BASE = {
     "training_throughput": {"seq_len": "2048", "heads": "32", "tokens_per_s_per_gpu": "1000", "pp": "1", "model": "Llama-3-8B"},
@@ -62,8 +62,8 @@ KEPT = [
 ]
 
 
-def row(csv: str, **cells: str) -> Row:
-    return Row(csv, 2, {"row_id": "X1", **BASE[csv], **cells})
+def row(csv: str, **cells: str) -> PrintedRow:
+    return PrintedRow(csv, 2, {"row_id": "X1", **BASE[csv], **cells})
 
 
 @pytest.mark.parametrize("csv", BASE)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rackwright.cli import app, run
+from rackwright.cli.main import app, run
 from rackwright_pulumi.cli import register
 
 ROOT = Path(__file__).parents[2]

@@ -53,8 +53,8 @@ def test_a_file_larger_than_a_spec_is_read(rackwright, tmp_path):
 
 
 def test_runs_are_not_written_over(rackwright, tmp_path, monkeypatch):
-    from rackwright.estimator.reading.cells import read_file
-    from rackwright.estimator.rows import DATA
+    from rackwright.estimator.dataset.columns.cells import read_file
+    from rackwright.estimator.dataset.runs import DATA
 
     monkeypatch.chdir(tmp_path)
     row, runs = read_file(DATA / "training_throughput.csv")[0].cells, tmp_path / "runs.csv"

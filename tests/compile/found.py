@@ -1,6 +1,6 @@
 """Finding a part of a compiled plan by its name."""
 
-from rackwright.compile.wants import ReleaseWant, StackPlan
+from rackwright.stackplan import ReleasePlan, StackPlan
 
 
 def manifest(plan: StackPlan, key: str) -> dict:
@@ -11,5 +11,5 @@ def after(plan: StackPlan, key: str) -> tuple[str, ...]:
     return next(m.after for m in plan.manifests if m.key == key)
 
 
-def release(plan: StackPlan, name: str) -> ReleaseWant:
+def release(plan: StackPlan, name: str) -> ReleasePlan:
     return next(r for r in plan.releases if r.name == name)

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from rackwright.compile.wants import StackPlan
+from rackwright.stackplan import StackPlan
 
 from tests import plans
 

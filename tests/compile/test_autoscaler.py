@@ -6,7 +6,7 @@ import pytest
 import yaml
 from rackwright.compile.compile import compile_plan
 from rackwright_pulumi import record
-from rackwright_pulumi.build import declare
+from rackwright_pulumi.program.build import declare
 
 from tests import plans
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 from rackwright.compile.compile import compile_plan
-from rackwright.compile.hardware import machine_facts
-from rackwright.errors import UserError
-from rackwright.rules import check
+from rackwright.compile.nodes.machine_facts import machine_facts
+from rackwright.diagnostics.errors import UserError
+from rackwright.validation.stack import check
 
 from tests import plans
 from tests.compile.found import manifest
@@ -189,7 +189,7 @@ def test_google_ai_zones_come_last():
 def test_what_no_path_builds_is_said():
     assert refused(plans.fleet_case({"min_replicas": 0, "scale_to_zero": True})) == ["V-92"]
     assert refused(plans.fleet_case({"engine": "sglang"})) == ["C-engine"]
-    assert refused(plans.fleet_case(parallelism=plans.Parallelism(tensor=2))) == ["C-wide-replica"]
+    assert refused(plans.fleet_case(parallelism=plans.ParallelLayout(tensor=2))) == ["C-wide-replica"]
     assert refused(plans.training_case(place=plans.GCP, cloud="gcp")) == ["C-no-path"]
     assert refused(plans.training_case(blueprint={"kind": "box"})) == ["C-nodes"]
     assert refused(plans.tpu_case(machine="g2-standard-12")) == ["C-machine"]

@@ -8,13 +8,13 @@ import pytest
 from rackwright.catalog import Catalog
 from rackwright.catalog.rows import CapacityMode
 from rackwright.compile.compile import compile_plan
-from rackwright.compile.versions import BOX_IMAGES
-from rackwright.compile.wants import Kind, StackPlan
-from rackwright.errors import UserError
-from rackwright.problems import Level
-from rackwright.rules import check
-from rackwright.sizing.offer import CPU
+from rackwright.compile.operators.versions import BOX_IMAGES
+from rackwright.diagnostics.errors import UserError
+from rackwright.diagnostics.problem import Level
+from rackwright.sizing.offers.offer import CPU
 from rackwright.spec.load import examine
+from rackwright.stackplan import BlueprintKind, StackPlan
+from rackwright.validation.stack import check
 
 from tests import plans
 
@@ -55,7 +55,7 @@ def test_every_machine_in_every_mode_is_a_plan_or_a_refusal(machine, mode):
 
 
 def _broken(plan: StackPlan, machine: str, mode: str) -> list[str]:
-    assert (plan.kind, plan.box.machine, plan.box.capacity.mode) == (Kind.BOX, machine, mode)
+    assert (plan.kind, plan.box.machine, plan.box.capacity.mode) == (BlueprintKind.BOX, machine, mode)
     assert plan.box.capacity.reservation_id == (BLOCK if mode in ("capacity-block", "reservation") else "")
     sold = {CapacityMode.RESERVATION, *MACHINES[machine].capacity_modes}
     return [str(problem) for problem in check(plan) if problem.level is Level.ERROR and mode in sold]
@@ -176,4 +176,4 @@ def test_a_box_serves_with_its_weights_in_reach():
 
 
 def test_processors_that_serve_are_a_box_unasked():
-    assert serving("m7i.4xlarge", "auto").kind is Kind.BOX
+    assert serving("m7i.4xlarge", "auto").kind is BlueprintKind.BOX

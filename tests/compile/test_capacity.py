@@ -3,14 +3,14 @@
 from datetime import UTC, date, datetime
 
 import pytest
-from rackwright.compile.capacity import capacity_want
 from rackwright.compile.compile import compile_plan
-from rackwright.compile.draft import Draft
-from rackwright.errors import UserError
-from rackwright.rules import check
+from rackwright.compile.compile_context import CompileContext
+from rackwright.compile.nodes.capacity import capacity_plan
+from rackwright.diagnostics.errors import UserError
 from rackwright.sizing.size import size
 from rackwright.spec.spec import Spec
-from rackwright_pulumi.build import declare
+from rackwright.validation.stack import check
+from rackwright_pulumi.program.build import declare
 from rackwright_pulumi.testing import record
 
 from tests import plans
@@ -64,7 +64,7 @@ def graph_of(plan):
 def test_f32_machines_leave_before_ec2_reclaims_them(machine, drains):
     """EC2 ends machines 30 minutes before a block does, those of an UltraServer 60 minutes (capacity vanishes mid-run, recipes F32)."""
     spec, sizing, fit = case("ordered", {"capacity_block": BLOCK["capacity_block"] | {"instance": machine}}, mode="capacity-block", name=CR)
-    want = capacity_want(Draft(spec, sizing, fit, date(2026, 11, 21)))
+    want = capacity_plan(CompileContext(spec, sizing, fit, date(2026, 11, 21)))
     assert want.drains_at == f"2026-12-08T{drains}:00+00:00"
 
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 import yaml
 from rackwright.compile.compile import compile_plan
-from rackwright.compile.wants import StackPlan, VersionPins
-from rackwright.errors import UserError
-from rackwright.rules import check
+from rackwright.diagnostics.errors import UserError
+from rackwright.stackplan import StackPlan, VersionPins
+from rackwright.validation.stack import check
 
 from tests import plans
 from tests.compile.contracts import chart_values, errors_of, needs_contracts, unknown_paths

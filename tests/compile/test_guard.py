@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 from rackwright.compile.compile import compile_plan
-from rackwright.compile.guard import reminders
+from rackwright.compile.cost_alerts import reminders
 
 from tests import plans
 

@@ -6,9 +6,9 @@ from fnmatch import fnmatch
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from rackwright.compile.wants import REFS, StackPlan
-from rackwright.problems import Level
-from rackwright.rules import check
+from rackwright.diagnostics.problem import Level
+from rackwright.stackplan import REFS, StackPlan
+from rackwright.validation.stack import check
 
 from tests import plans
 

@@ -6,9 +6,9 @@ import pytest
 from rackwright.catalog.read import Catalog
 from rackwright.compile.compile import compile_plan
 from rackwright.cost import bill
-from rackwright.errors import UserError
-from rackwright.rules import check
+from rackwright.diagnostics.errors import UserError
 from rackwright.units import GIB
+from rackwright.validation.stack import check
 
 from tests import plans
 

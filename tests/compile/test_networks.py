@@ -3,10 +3,10 @@
 from ipaddress import ip_network
 
 import pytest
-from rackwright.compile.addresses import AWS_CIDR, smallest
-from rackwright.compile.wants import FromStack
-from rackwright.errors import UserError
-from rackwright.rules import check
+from rackwright.compile.network.addresses import AWS_CIDR, smallest
+from rackwright.diagnostics.errors import UserError
+from rackwright.stackplan import FromStack
+from rackwright.validation.stack import check
 
 from tests import plans
 

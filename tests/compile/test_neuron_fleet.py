@@ -3,12 +3,12 @@
 from dataclasses import replace
 
 import pytest
-from rackwright.compile.neuron import COMPILE_S, CORES
-from rackwright.compile.versions import SERVER_IMAGES
-from rackwright.compile.wants import StackPlan
-from rackwright.errors import UserError
-from rackwright.rules import check, quota_needs
-from rackwright.sizing.measures import Parallelism
+from rackwright.compile.operators.versions import SERVER_IMAGES
+from rackwright.compile.serving.neuron import COMPILE_S, CORES
+from rackwright.diagnostics.errors import UserError
+from rackwright.sizing.metrics import ParallelLayout
+from rackwright.stackplan import StackPlan
+from rackwright.validation.stack import check, quota_needs
 
 from tests import plans
 from tests.compile.found import after, manifest, release
@@ -27,7 +27,7 @@ def fleet(
 ) -> StackPlan:
     """With the usual image, unless `run` is given."""
     asked = {"run": {}, "model": {"base": model, "weights": {"uri": uri}}} | workload
-    spec, sizing, fit = plans.neuron_fleet_case(machine, workload=asked, parallelism=Parallelism(tensor=tensor), nodes=3)
+    spec, sizing, fit = plans.neuron_fleet_case(machine, workload=asked, parallelism=ParallelLayout(tensor=tensor), nodes=3)
     sizing = replace(sizing, facts=replace(sizing.facts, model=model))
     return plans.compiled((spec, sizing, replace(fit, speed=replace(fit.speed, kv_tokens=kv_tokens))))
 

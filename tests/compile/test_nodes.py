@@ -3,10 +3,10 @@
 import pytest
 import yaml
 from rackwright.compile.compile import compile_plan
-from rackwright.compile.wants import StackPlan
-from rackwright.errors import UserError
-from rackwright.rules import check
+from rackwright.diagnostics.errors import UserError
 from rackwright.spec.blueprint import Nodes
+from rackwright.stackplan import StackPlan
+from rackwright.validation.stack import check
 
 from tests import plans
 from tests.compile.found import release

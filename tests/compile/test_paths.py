@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from rackwright.compile.wants import StackPlan
+from rackwright.stackplan import StackPlan
 
 from tests import plans
 from tests.compile.renew import FOLDER, shown

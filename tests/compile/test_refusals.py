@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from rackwright.compile.refusal_ids import REFUSALS
+from rackwright.compile.unsupported_ids import REFUSALS
 
 ROOT = Path(__file__).parents[2]
 SAID = re.compile(r'"(C-[a-z-]+)"')

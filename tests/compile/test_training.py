@@ -5,7 +5,7 @@ from datetime import date, datetime
 import pytest
 import yaml
 from rackwright.compile.compile import compile_plan
-from rackwright.compile.wants import Kind
+from rackwright.stackplan import BlueprintKind
 
 from tests import plans
 
@@ -165,5 +165,5 @@ def test_expiry_counts_from_today_or_is_what_was_recorded():
 
 
 def test_several_nodes_make_a_cluster_and_one_makes_a_box():
-    assert plans.training_plan().kind is Kind.TRAINING_CLUSTER
-    assert plans.box_plan().kind is Kind.BOX
+    assert plans.training_plan().kind is BlueprintKind.TRAINING_CLUSTER
+    assert plans.box_plan().kind is BlueprintKind.BOX

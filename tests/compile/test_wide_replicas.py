@@ -3,8 +3,8 @@
 import json
 
 import yaml
-from rackwright.compile.wants import StackPlan
-from rackwright.rules import check
+from rackwright.stackplan import StackPlan
+from rackwright.validation.stack import check
 
 from tests import plans
 from tests.compile.found import manifest
@@ -78,7 +78,7 @@ def test_f8_karpenter_starts_efa_machines_with_all_interfaces_in_one_place():
 
 
 def test_karpenters_machines_pin_as_much_memory_as_node_groups_do():
-    from rackwright_pulumi.aws.node_config import LIMITS
+    from rackwright_pulumi.aws.pool.al2023 import LIMITS
 
     text = manifest(WIDE, "nodes.gpu.class")["spec"]["userData"]
     limits = json.loads(text)["spec"]["containerd"]["baseRuntimeSpec"]["process"]["rlimits"]

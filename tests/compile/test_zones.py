@@ -1,8 +1,8 @@
 """Which zone the machines go to, and that nobody takes a guess for a fact."""
 
 import pytest
-from rackwright.errors import UserError
-from rackwright.rules import check
+from rackwright.diagnostics.errors import UserError
+from rackwright.validation.stack import check
 
 from tests import plans
 

@@ -5,7 +5,7 @@ from rackwright_pulumi.testing import Graph
 
 def misfits(graph: Graph) -> list[str]:
     """Inputs the SDK's own types do not know, or miss."""
-    from rackwright_pulumi.simulator.check import check
+    from rackwright_pulumi.simulator.schema.check import check
 
     custom = [node for node in graph.nodes.values() if node.custom and not node.type.startswith("pulumi:")]
     return [f"{node.label}: {failure}" for node in custom for failure in check(node.type, node.inputs)]
@@ -13,7 +13,7 @@ def misfits(graph: Graph) -> list[str]:
 
 def untagged(graph: Graph, owner: str) -> list[str]:
     """AWS resources whose type takes tags and that lack the owner or a name."""
-    from rackwright_pulumi.simulator import catalog
+    from rackwright_pulumi.simulator.schema import facts
 
-    taggable = [n for n in graph.nodes.values() if n.type.startswith("aws:") and "tags" in catalog.facts(n.type).inputs]
+    taggable = [n for n in graph.nodes.values() if n.type.startswith("aws:") and "tags" in facts.facts(n.type).inputs]
     return [n.label for n in taggable if n.inputs.get("tags", {}).get("owner") != owner or not n.inputs["tags"].get("Name")]

@@ -7,16 +7,16 @@ import pulumi
 import pytest
 from pulumi.provider.experimental.analyzer import Analyzer
 from pulumi_aws import Provider
-from rackwright.compile.wants import CapacityWant, StackPlan
+from rackwright.stackplan import CapacityPlan, StackPlan
 from rackwright_pulumi.aws.addons import AwsAddons
-from rackwright_pulumi.aws.box import AwsBox
-from rackwright_pulumi.aws.cluster import AwsCluster
-from rackwright_pulumi.aws.guard import AwsGuard
-from rackwright_pulumi.aws.identity import AwsIdentity
+from rackwright_pulumi.aws.box.box import AwsBox
+from rackwright_pulumi.aws.cluster.cluster import AwsCluster
+from rackwright_pulumi.aws.cost_alerts import AwsGuard
+from rackwright_pulumi.aws.identity.identity import AwsIdentity
 from rackwright_pulumi.aws.key import AwsKey
-from rackwright_pulumi.aws.network import AwsNetwork
-from rackwright_pulumi.aws.pool import AwsPool
-from rackwright_pulumi.aws.storage import AwsStorage
+from rackwright_pulumi.aws.network.network import AwsNetwork
+from rackwright_pulumi.aws.pool.pool import AwsPool
+from rackwright_pulumi.aws.storage.storage import AwsStorage
 from rackwright_pulumi.blueprints.box import Box
 from rackwright_pulumi.blueprints.training_cluster import TrainingCluster
 from rackwright_pulumi.testing import Graph, record
@@ -235,7 +235,7 @@ def test_the_volume_inside_names_the_file_system_outside():
 
 def test_c1_a_capacity_block_reaches_the_template():
     plan = plans.training_plan()
-    block = CapacityWant("capacity-block", "cr-0123456789abcdef0")
+    block = CapacityPlan("capacity-block", "cr-0123456789abcdef0")
     pools = tuple(replace(p, capacity=block, nodes_min=0) if p.role == "accelerator" else p for p in plan.pools)
     graph = graph_of("training", replace(plan, pools=pools))
     assert not graph.by_type("aws:ec2/placementGroup:PlacementGroup")

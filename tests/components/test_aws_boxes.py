@@ -6,12 +6,12 @@ from functools import cache
 
 import pytest
 from rackwright.compile.compile import compile_plan
-from rackwright.compile.wants import StackPlan, VersionPins
-from rackwright.problems import Level
-from rackwright.rules import check
+from rackwright.diagnostics.problem import Level
 from rackwright.sizing.size import size
 from rackwright.spec.load import read
-from rackwright_pulumi.build import declare
+from rackwright.stackplan import StackPlan, VersionPins
+from rackwright.validation.stack import check
+from rackwright_pulumi.program.build import declare
 from rackwright_pulumi.testing import Graph, record
 
 from tests import plans

@@ -3,11 +3,11 @@
 from functools import cache
 
 import pytest
-from rackwright.compile.wants import StackPlan
-from rackwright.rules import check
 from rackwright.spec.blueprint import Safety
-from rackwright_pulumi.build import declare
-from rackwright_pulumi.simulator import catalog
+from rackwright.stackplan import StackPlan
+from rackwright.validation.stack import check
+from rackwright_pulumi.program.build import declare
+from rackwright_pulumi.simulator.schema import facts
 from rackwright_pulumi.testing import Graph, record
 
 from tests import plans
@@ -48,7 +48,7 @@ def graph_of(name: str, teardown: bool = False, off: str = "") -> Graph:
 
 
 def taggable(graph: Graph):
-    return [n for n in graph.nodes.values() if n.type.startswith("aws:") and "tags" in catalog.facts(n.type).inputs]
+    return [n for n in graph.nodes.values() if n.type.startswith("aws:") and "tags" in facts.facts(n.type).inputs]
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -9,7 +9,7 @@ from pulumi.provider.experimental.analyzer import Analyzer
 from rackwright_pulumi.aws.autoscaling import AwsAutoscaler
 from rackwright_pulumi.aws.karpenter import AwsKarpenter
 from rackwright_pulumi.blueprints.inference_fleet import InferenceFleet
-from rackwright_pulumi.build import declare
+from rackwright_pulumi.program.build import declare
 from rackwright_pulumi.testing import Graph, record
 
 from tests import plans

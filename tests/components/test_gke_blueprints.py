@@ -6,11 +6,11 @@ from functools import cache
 import pulumi
 import pytest
 from pulumi_gcp import Provider
-from rackwright.compile.wants import StackPlan
-from rackwright.rules import check
+from rackwright.stackplan import StackPlan
+from rackwright.validation.stack import check
 from rackwright_pulumi.blueprints.inference_fleet import InferenceFleet
 from rackwright_pulumi.blueprints.tpu_pod import TpuPod
-from rackwright_pulumi.build import declare
+from rackwright_pulumi.program.build import declare
 from rackwright_pulumi.testing import Graph, record
 from rackwright_pulumi.unsupported import Unsupported
 

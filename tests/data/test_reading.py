@@ -5,7 +5,7 @@ import time
 
 import pytest
 from rackwright.catalog.read import DATA, Catalog, load
-from rackwright.errors import CatalogError, UserError
+from rackwright.diagnostics.errors import CatalogError, UserError
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ from fnmatch import fnmatchcase
 
 import pytest
 from rackwright_pulumi import record
-from rackwright_pulumi.build import declare
 from rackwright_pulumi.deployer import MOST_CHARACTERS, Unknown, policies
 from rackwright_pulumi.deployer.tables import actions, calls, kinds
+from rackwright_pulumi.program.build import declare
 from rackwright_pulumi.testing.graph import Graph, Node
 
 from tests import plans

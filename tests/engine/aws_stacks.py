@@ -5,9 +5,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from rackwright.compile.wants import StackPlan
+from rackwright.stackplan import StackPlan
 from rackwright_pulumi.simulator import Engine, SimulatedCloud
-from rackwright_pulumi.simulator.inside import BALANCER, INSTANCE, INTERFACE
+from rackwright_pulumi.simulator.clusters.cluster_view import BALANCER, INSTANCE, INTERFACE
 
 from tests import plans
 

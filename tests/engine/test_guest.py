@@ -1,7 +1,7 @@
 """Two stacks in one network and one cluster on the real engine: the second stands on the first's outputs, and goes without a trace."""
 
 import pytest
-from rackwright.compile.wants import StackPlan
+from rackwright.stackplan import StackPlan
 from rackwright_pulumi.simulator import Engine
 
 from tests import plans

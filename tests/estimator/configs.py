@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from rackwright.estimator.config import Configuration
-from rackwright.estimator.read import configuration
+from rackwright.estimator.config.configuration import Configuration
+from rackwright.estimator.config.jsonl import configuration
 
 
 def training_data(**changed: Any) -> dict[str, Any]:

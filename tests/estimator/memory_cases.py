@@ -3,11 +3,11 @@
 from functools import cache
 from typing import Any
 
-from rackwright.catalog import models
+from rackwright.catalog.models import library
 from rackwright.estimator.case import Chip, TrainingCase, Wires
-from rackwright.estimator.memory import MemoryCoefficients
-from rackwright.estimator.model import network_of
-from rackwright.estimator.network import Network
+from rackwright.estimator.model.dimensions import ModelDimensions
+from rackwright.estimator.model.from_architecture import network_of
+from rackwright.estimator.training.memory import MemoryCoefficients
 
 GIB = 2**30
 PRIOR = MemoryCoefficients()
@@ -16,13 +16,13 @@ WIRES = Wires(450e9, 50e9, 8.0, 8.0)
 
 
 @cache
-def network(name: str) -> Network:
-    row = models.find(name)
+def network(name: str) -> ModelDimensions:
+    row = library.find(name)
     assert row is not None
     return network_of(row.architecture)
 
 
-def case(model: str | Network = "llama-3.1-8b", **said: Any) -> TrainingCase:
+def case(model: str | ModelDimensions = "llama-3.1-8b", **said: Any) -> TrainingCase:
     """One sequence of 4,096 on one accelerator unless said; replicas and shards follow `shards`."""
     n = network(model) if isinstance(model, str) else model
     fixed = {"accelerators": 1.0, "sequence": 4096.0, "micro_batch": 1.0, "micro_batches": 1.0, "compiled": 1.0}

@@ -4,19 +4,20 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from rackwright.catalog import models
-from rackwright.estimator import adapter_memory, rows
-from rackwright.estimator.adapter_memory import AdapterCoefficients, peak_bytes, speaks_of
-from rackwright.estimator.adapter_memory import adapter_memory as terms_of
-from rackwright.estimator.adapters import adapter_inputs
+from rackwright.catalog.models import library
+from rackwright.estimator.calibration.coefficients import bounds
 from rackwright.estimator.case import Chip, TrainingCase, Wires, stack
-from rackwright.estimator.coefficients import bounds
-from rackwright.estimator.count import count
-from rackwright.estimator.model import network_of
+from rackwright.estimator.dataset import runs
+from rackwright.estimator.model.adapters import adapter_inputs
+from rackwright.estimator.model.from_architecture import network_of
+from rackwright.estimator.model.parameter_count import count
+from rackwright.estimator.training import adapter_memory
+from rackwright.estimator.training.adapter_memory import AdapterCoefficients, peak_bytes, speaks_of
+from rackwright.estimator.training.adapter_memory import adapter_memory as terms_of
 
 GIB = 2**30
 K = AdapterCoefficients()
-LLAMA = models.find("llama-2-7b").architecture
+LLAMA = library.find("llama-2-7b").architecture
 NF4 = 0.5 + 4 / 64
 
 
@@ -57,7 +58,7 @@ def test_k_bit_preparation_casts_the_rest_to_fp32_and_autocast_copies_the_head()
 
 def test_old_bitsandbytes_kept_inputs_of_frozen_matrices():
     """0.43.2 saves 10.1 GB per sequence of 1,024 tokens of a 70B model, its maintainers say; that is 2 bytes per input, at least."""
-    big = network_of(models.find("llama-2-70b").architecture)
+    big = network_of(library.find("llama-2-70b").architecture)
     one = case(network=big, sequence=1024.0, recompute=0.0, adapter_inputs=0.0, frozen_bytes=NF4)
     k = replace(K, input_bytes=2.0)
     kept = terms_of(replace(one, keeps_frozen_inputs=1.0), k).activations - terms_of(one, k).activations
@@ -73,7 +74,7 @@ def test_adapters_keep_each_distinct_input_once():
 
 
 def test_experts_that_a_token_does_not_visit_keep_nothing():
-    a = models.find("mixtral-8x7b").architecture
+    a = library.find("mixtral-8x7b").architecture
     routed = adapter_inputs(count(a).layers, "down")
     assert routed == pytest.approx(a.experts_per_token * a.expert_ffn)
 
@@ -152,7 +153,7 @@ def test_every_coefficient_starts_within_its_bounds_and_moves_some_peak():
 ])  # fmt: skip
 def test_the_longest_context_unsloth_publishes_for_a_card_is_about_what_fits_it(engine, tokens, limit_gib):
     """QLoRA of Llama-3.1-8B, rank 32 (Unsloth, 2025-11): where the frontier lies, which no fit has seen."""
-    a = models.find("llama-3.1-8b").architecture
+    a = library.find("llama-3.1-8b").architecture
     hf = engine == "hf"
     one = case(
         network=network_of(a), engine=engine, sequence=float(tokens), frozen_bytes=NF4 if hf else 0.516, trainable=84e6,
@@ -164,12 +165,12 @@ def test_the_longest_context_unsloth_publishes_for_a_card_is_about_what_fits_it(
 
 @pytest.mark.parametrize(("row_id", "within"), [("FM0013", 0.1), ("FM0143", 0.1), ("FM0197", 0.2), ("FM0329", 0.1), ("FM0208", 0.2)])
 def test_published_peaks_with_priors_alone(row_id, within):
-    run = next(r for r in rows.scored("peak_memory_gib") if r.row_id == row_id)
+    run = next(r for r in runs.scored("peak_memory_gib") if r.row_id == row_id)
     assert float(adapter_memory.MODELS[0].predict(run.case, K)) == pytest.approx(run.measured, rel=within)
 
 
 def reading(row_id):
-    return next(r for r in rows.readings() if r.row.id == row_id).case
+    return next(r for r in runs.readings() if r.row.id == row_id).case
 
 
 @pytest.mark.parametrize(("row_id", "field", "value"), [

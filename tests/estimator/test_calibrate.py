@@ -4,11 +4,11 @@ import json
 
 import pytest
 from rackwright import UserError
-from rackwright.estimator.calibrate import PRIOR_RUNS, calibrate, check_target, load_calibration
-from rackwright.estimator.coefficients import calibration
+from rackwright.estimator.calibration.calibrate import PRIOR_RUNS, calibrate, check_target, load_calibration
+from rackwright.estimator.calibration.coefficients import calibration
+from rackwright.estimator.dataset.columns.cells import LONGEST_CELL, read_file
+from rackwright.estimator.dataset.runs import DATA
 from rackwright.estimator.estimate import estimate
-from rackwright.estimator.reading.cells import LONGEST_CELL, read_file
-from rackwright.estimator.rows import DATA
 
 from tests.estimator.configs import training_data
 

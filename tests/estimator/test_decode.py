@@ -7,10 +7,17 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rackwright.estimator import iteration, offline
 from rackwright.estimator.case import stack
-from rackwright.estimator.decode import MODELS, DecodeCoefficients, decode_seconds, iteration_seconds, prefill_seconds, requests_running
-from rackwright.estimator.iteration import before_first, token_seconds
+from rackwright.estimator.serving import iteration, throughput
+from rackwright.estimator.serving.decode import (
+    MODELS,
+    DecodeCoefficients,
+    decode_seconds,
+    iteration_seconds,
+    prefill_seconds,
+    requests_running,
+)
+from rackwright.estimator.serving.iteration import before_first, token_seconds
 
 from tests.estimator.serving import served
 
@@ -199,6 +206,6 @@ def test_the_models_stay_within_their_share_of_coefficients():
 )
 def test_every_constant_matters(monkeypatch, name, case):
     before = decode_seconds(case, K)
-    home = iteration if name in vars(iteration) else offline
+    home = iteration if name in vars(iteration) else throughput
     monkeypatch.setattr(home, name, getattr(home, name) * 1.5)
     assert abs(decode_seconds(case, K) / before - 1) > 1e-3

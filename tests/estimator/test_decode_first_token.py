@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rackwright.estimator.case import stack
-from rackwright.estimator.first_token import TtftCoefficients, first_token_seconds
-from rackwright.estimator.iteration import DecodeCoefficients, iteration_seconds, prefill_seconds, requests_running, token_seconds
+from rackwright.estimator.serving.first_token import TtftCoefficients, first_token_seconds
+from rackwright.estimator.serving.iteration import DecodeCoefficients, iteration_seconds, prefill_seconds, requests_running, token_seconds
 
 from tests.estimator.serving import served
 

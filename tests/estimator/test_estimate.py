@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rackwright.estimator.coefficients import calibration
+from rackwright.estimator.calibration.coefficients import calibration
 from rackwright.estimator.estimate import estimate
 from rackwright.estimator.result import Band, Estimate
 

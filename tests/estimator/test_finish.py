@@ -2,16 +2,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from rackwright.estimator import finish, hardware
+from rackwright.estimator.calibration.coefficients import calibration
 from rackwright.estimator.case import TrainingCase, stack
-from rackwright.estimator.coefficients import calibration
-from rackwright.estimator.config import TrainingConfig
-from rackwright.estimator.finish import FinishCase, FinishCoefficients, evaluation_seconds, goodput, run_seconds, step_seconds
-from rackwright.estimator.reading.cells import Row, Unsupported
-from rackwright.estimator.reading.finishing import finishing
-from rackwright.estimator.reading.training import training
-from rackwright.estimator.resolve import training_case
+from rackwright.estimator.config import accelerators
+from rackwright.estimator.config.configuration import TrainingConfig
+from rackwright.estimator.config.resolve import training_case
+from rackwright.estimator.dataset.columns.cells import PrintedRow, UnsupportedRow
+from rackwright.estimator.dataset.columns.time_to_train import finishing
+from rackwright.estimator.dataset.columns.training import training
 from rackwright.estimator.result import Band
+from rackwright.estimator.training import run_time
+from rackwright.estimator.training.run_time import FinishCase, FinishCoefficients, evaluation_seconds, goodput, run_seconds, step_seconds
 
 K = calibration().of("finish", FinishCoefficients)
 TEXTS = {
@@ -29,7 +30,7 @@ PRETRAIN_405B = {
 
 
 def run(**cells: str) -> FinishCase:
-    row = Row("time_to_train", 2, TEXTS | cells)
+    row = PrintedRow("time_to_train", 2, TEXTS | cells)
     return finishing(row, training(row)[0])
 
 
@@ -77,12 +78,12 @@ def test_evaluations_of_a_benchmark_worked_by_hand():
 )
 def test_published_times_are_met_by_hardware_count_and_batch_alone(cells, minutes, within):
     """Medians of equal submissions to MLPerf Training 4.0 to 5.1."""
-    assert float(finish.time_to_train_min(run(**cells), K)) == pytest.approx(minutes, rel=within)
+    assert float(run_time.time_to_train_min(run(**cells), K)) == pytest.approx(minutes, rel=within)
 
 
 def test_time_is_linear_in_tokens():
     case = dense()
-    one, two = (float(run_seconds(FinishCase(case, t), 1.0)) - finish.STARTUP_S for t in (1e12, 2e12))
+    one, two = (float(run_seconds(FinishCase(case, t), 1.0)) - run_time.STARTUP_S for t in (1e12, 2e12))
     assert two == pytest.approx(2 * one)
 
 
@@ -128,8 +129,8 @@ def test_a_pipeline_waits_for_its_bubble():
 
 def test_software_of_narrow_formats_gets_faster_and_that_of_16_bit_has_settled():
     narrow = dense(numbers="fp8")
-    assert seconds(narrow, year=2024.5) > seconds(narrow, year=2025.5) > seconds(narrow, year=finish.LATEST_YEAR)
-    assert seconds(narrow, year=2030.0) == seconds(narrow, year=finish.LATEST_YEAR)
+    assert seconds(narrow, year=2024.5) > seconds(narrow, year=2025.5) > seconds(narrow, year=run_time.LATEST_YEAR)
+    assert seconds(narrow, year=2030.0) == seconds(narrow, year=run_time.LATEST_YEAR)
     assert seconds(dense(), year=2024.5) == seconds(dense(), year=2025.5)
 
 
@@ -143,26 +144,26 @@ def test_goodput_falls_with_scale_and_meets_the_one_published_anchor():
 
 def test_an_estimate_holds_startup_evaluation_and_an_interval():
     case = dense()
-    made = finish.finish(case, 1e12, Band(0.9, 1.0, 1.2, 40), 10)
+    made = run_time.finish(case, 1e12, Band(0.9, 1.0, 1.2, 40), 10)
     band = made["time_to_train_s"]
     assert band.p10 < band.p50 < band.p90
     assert made["startup_s"] == 300
     assert made["evaluation_s"] == 10 * 5760 / 8 / case.micro_batches / 3
     steps = 1e12 / case.step_tokens
     assert band.p50 == pytest.approx(steps / goodput(8) + made["evaluation_s"] + 300)
-    assert finish.finish(case, 1e12, Band(1, 1, 1))["evaluation_s"] == 0
+    assert run_time.finish(case, 1e12, Band(1, 1, 1))["evaluation_s"] == 0
 
 
 @pytest.mark.parametrize(("name", "share"), [("MI300X", 668.4 / 1300), ("MI350X", 1565 / 2500), ("H200 NVL", 794.5 / 989), ("L40S", 0.8)])
 def test_a_product_reaches_what_was_measured_on_the_accelerator_or_its_kin(name, share):
     """MI350X: CDNA 4's; H200 NVL: Hopper's; L40S: nobody measured an Ada."""
-    assert hardware.chip(hardware.find(name)).sustained_share == pytest.approx(share, rel=0.002)
+    assert accelerators.chip(accelerators.find(name)).sustained_share == pytest.approx(share, rel=0.002)
 
 
 def test_many_runs_at_once_are_each_alone():
     runs = [run(), run(**PRETRAIN_405B), FinishCase(dense(), 1e12)]
-    together = finish.time_to_train_min(stack(runs), K)
-    assert np.allclose(together, [float(finish.time_to_train_min(r, K)) for r in runs])
+    together = run_time.time_to_train_min(stack(runs), K)
+    assert np.allclose(together, [float(run_time.time_to_train_min(r, K)) for r in runs])
 
 
 @pytest.mark.parametrize(
@@ -199,13 +200,13 @@ def test_a_card_without_count_and_batch_gets_what_is_usual_at_its_size():
 
 
 def test_a_run_without_tokens_says_so():
-    with pytest.raises(Unsupported, match="tokens"):
+    with pytest.raises(UnsupportedRow, match="tokens"):
         run(tokens_total="", samples_to_target="")
     assert run(tokens_total="").tokens == 3072 * 8192
 
 
 def test_what_cards_print_takes_no_interval_from_audited_runs():
-    (model,) = finish.MODELS
+    (model,) = run_time.MODELS
     assert model.classes(run()) == ("adapters", "all")
     assert model.classes(run(**PRETRAIN_405B)) == ("pretraining", "all")
     assert model.classes(run(metric_kind="published wall-clock")) == ("published",)

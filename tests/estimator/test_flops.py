@@ -1,13 +1,13 @@
 """FLOPs against the published forms."""
 
 import pytest
-from rackwright.catalog import models
-from rackwright.estimator import flops
-from rackwright.estimator.model import network_of
+from rackwright.catalog.models import library
+from rackwright.estimator.model import flops
+from rackwright.estimator.model.from_architecture import network_of
 
 
 def network(name: str):
-    return network_of(models.find(name).architecture)
+    return network_of(library.find(name).architecture)
 
 
 def test_dense_training_is_six_n_and_causal_attention():

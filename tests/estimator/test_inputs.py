@@ -1,8 +1,8 @@
 """Every field of a training configuration changes the estimate the way physics says, or is refused with its path."""
 
 import pytest
-from rackwright.errors import UserError
-from rackwright.estimator.config import Adapter, EngineConfig, HardwareConfig, TrainingConfig, TrainingLayout
+from rackwright.diagnostics.errors import UserError
+from rackwright.estimator.config.configuration import AdapterConfig, EngineConfig, HardwareConfig, TrainingConfig, TrainingLayout
 from rackwright.estimator.estimate import estimate
 
 from tests.estimator.configs import training_data
@@ -171,7 +171,7 @@ def test_what_excludes_itself_or_would_be_ignored_is_refused_with_its_path(path,
 
 def test_every_field_has_its_case():
     parts = {"hardware": HardwareConfig, "engine": EngineConfig, "layout": TrainingLayout}
-    fields = {f"{name}.{f}" for name, model in (*parts.items(), ("adapter", Adapter)) for f in model.model_fields}
+    fields = {f"{name}.{f}" for name, model in (*parts.items(), ("adapter", AdapterConfig)) for f in model.model_fields}
     fields |= set(TrainingConfig.model_fields) - {*parts, "kind", "id"}
     assert fields - {case[0] for case in CASES} == set()
 

@@ -6,22 +6,16 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rackwright.estimator.calibration.coefficients import calibration
 from rackwright.estimator.case import TrainingCase
-from rackwright.estimator.coefficients import calibration
-from rackwright.estimator.memory import (
-    MODELS,
-    MemoryCoefficients,
-    outside_bytes,
-    peak_bytes,
-    training_memory,
-)
-from rackwright.estimator.network import Network
+from rackwright.estimator.model.dimensions import ModelDimensions
 from rackwright.estimator.predict import Training
+from rackwright.estimator.training.memory import MODELS, MemoryCoefficients, outside_bytes, peak_bytes, training_memory
 
 from tests.estimator.memory_cases import GIB, PRIOR, case, network
 
 FSDP = {"engine": "torchtitan", "zero_stage": 3.0, "weight_bytes": 4.0, "optimizer_bytes": 8.0}
-PLAYBOOK = Network(
+PLAYBOOK = ModelDimensions(
     layers=32, hidden=4096, heads=32, kv_heads=32, head_dim=128, ffn=14336, vocab=131072, trunk=8.859e9, total=8.859e9,
     embedding=536.9e6, head=536.9e6, largest_block=243.3e6,
 )  # fmt: skip

@@ -4,13 +4,20 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from rackwright.estimator.activations import attention_bytes, ffn_bytes, in_flight_layers, layer_activation_bytes, score_bytes, whole_scores
-from rackwright.estimator.network import Network
+from rackwright.estimator.model.dimensions import ModelDimensions
+from rackwright.estimator.training.activations import (
+    attention_bytes,
+    ffn_bytes,
+    in_flight_layers,
+    layer_activation_bytes,
+    score_bytes,
+    whole_scores,
+)
 
 from tests.estimator.memory_cases import case, network
 
-GPT = Network(layers=96, hidden=12288, heads=96, kv_heads=96, head_dim=128, ffn=4 * 12288, gated=False)
-LLAMA_2 = Network(layers=32, hidden=4096, heads=32, kv_heads=32, head_dim=128, ffn=11008)
+GPT = ModelDimensions(layers=96, hidden=12288, heads=96, kv_heads=96, head_dim=128, ffn=4 * 12288, gated=False)
+LLAMA_2 = ModelDimensions(layers=32, hidden=4096, heads=32, kv_heads=32, head_dim=128, ffn=11008)
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from rackwright.estimator import rows
 from rackwright.estimator.case import stack
-from rackwright.estimator.memory import MODELS
-from rackwright.estimator.reading.cells import Row, read_file
+from rackwright.estimator.dataset import runs as rows
+from rackwright.estimator.dataset.columns.cells import PrintedRow, read_file
+from rackwright.estimator.training.memory import MODELS
 
 from tests.estimator.memory_cases import PRIOR
 
@@ -14,7 +14,7 @@ ROWS = {row.id: row for row in read_file(rows.DATA / "training_memory.csv")}
 
 def read(row_id: str, **cells: str):
     row = ROWS[row_id]
-    found = rows.reading(Row(row.csv, row.line, row.cells | cells))
+    found = rows.reading(PrintedRow(row.csv, row.line, row.cells | cells))
     assert found.case is not None, found.reason
     return found.case
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from rackwright.estimator.states import expert_shards, gathered_bytes, resident, stage_layers, stage_parameters, state_bytes
+from rackwright.estimator.training.states import expert_shards, gathered_bytes, resident, stage_layers, stage_parameters, state_bytes
 
 from tests.estimator.memory_cases import case, network
 

@@ -1,11 +1,11 @@
 """The nearest measured run: itself first, what differs in words, from the rows that ship with the engine."""
 
 import pytest
-from rackwright.estimator import nearest as room
-from rackwright.estimator import rows
-from rackwright.estimator.config import ADAPTER
-from rackwright.estimator.nearest import distance, nearest
-from rackwright.estimator.resolve import serving_case, training_case
+from rackwright.estimator.config.configuration import ADAPTER
+from rackwright.estimator.config.resolve import serving_case, training_case
+from rackwright.estimator.dataset import nearest_runs as room
+from rackwright.estimator.dataset import runs
+from rackwright.estimator.dataset.nearest_runs import distance, nearest
 
 TRAINED = {"kind": "training", "model": "llama-3.1-8b", "engine": {"name": "torchtitan"}, "sequence": 8192}
 SERVED = {"kind": "serving", "model": "llama-3.1-70b", "engine": {"name": "vllm"}, "input_tokens": 1024, "output_tokens": 1024,
@@ -38,7 +38,7 @@ def test_each_kind_of_work_asks_for_its_own_metrics():
 
 def test_adapters_are_near_adapters():
     run = runs_near(TRAINED | {"adapter": {"type": "lora"}})["peak_memory_gib"]
-    found = next(r.row for r in rows.readings() if r.row.id == run.row_id)
+    found = next(r.row for r in runs.readings() if r.row.id == run.row_id)
     assert found.text("method") == "lora"
 
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rackwright.estimator import offline
 from rackwright.estimator.case import stack
-from rackwright.estimator.offline import (
+from rackwright.estimator.serving import throughput
+from rackwright.estimator.serving.throughput import (
     Offline,
     closed_loop_tokens_per_s,
     cycle,
@@ -155,7 +155,7 @@ DECODE = replace(PREFILL, replicas=1.0, concurrency=64.0)
 def test_the_slower_pool_sets_the_rate_of_a_pair():
     bound = disaggregated(PREFILL, DECODE, lambda _: 1.0, lambda _: 0.01)
     assert bound.busier == "prefill"
-    assert bound.requests_per_s == pytest.approx(2 / 1.0 * (1 - offline.HAND_OVER_LOSS))
+    assert bound.requests_per_s == pytest.approx(2 / 1.0 * (1 - throughput.HAND_OVER_LOSS))
     free = disaggregated(PREFILL, DECODE, lambda _: 0.01, lambda _: 0.02)
     assert free.busier == "decode"
     assert free.output_tokens_per_s == pytest.approx(64 * 500 / (499 * 0.02 + free.hand_over_s) * 0.92)

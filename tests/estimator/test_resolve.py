@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 from rackwright import UserError
+from rackwright.estimator.config.jsonl import MOST_PROBLEMS, configuration, read_lines
 from rackwright.estimator.estimate import estimate
-from rackwright.estimator.read import MOST_PROBLEMS, configuration, read_lines
 
 from tests.estimator.configs import serving_data, training_data
 

@@ -1,12 +1,12 @@
 """A printed row becomes the configuration it describes; architectures come from the catalog, the columns, or the totals."""
 
 import pytest
-from rackwright.estimator import rows
-from rackwright.estimator.count import count
-from rackwright.estimator.reading.cells import Row, Unsupported
-from rackwright.estimator.reading.hardware import hardware
-from rackwright.estimator.reading.shape import family, shape
-from rackwright.estimator.reading.training import recompute, training
+from rackwright.estimator.dataset import runs
+from rackwright.estimator.dataset.columns.architecture import family, shape
+from rackwright.estimator.dataset.columns.cells import PrintedRow, UnsupportedRow
+from rackwright.estimator.dataset.columns.hardware import hardware
+from rackwright.estimator.dataset.columns.training import recompute, training
+from rackwright.estimator.model.parameter_count import count
 
 LLAMA = {"model": "Llama-3.1-8B", "params_b": "8.03", "layers": "32", "hidden": "4096", "heads": "32", "kv_heads": "8", "head_dim": "128",
          "ffn": "14336", "vocab": "128256"}  # fmt: skip
@@ -15,8 +15,8 @@ RUN = LLAMA | {"hardware": "H100-80GB", "accel_count": "64", "framework": "torch
 SERVED = LLAMA | {"hardware": "H100-80GB", "accel_count": "8", "framework": "vllm 0.12.0", "precision": "fp8", "isl": "1024", "osl": "128"}
 
 
-def row(csv: str = "training_throughput", base: dict[str, str] = RUN, **cells: str) -> Row:
-    return Row(csv, 2, {"row_id": "X1", **base, **cells})
+def row(csv: str = "training_throughput", base: dict[str, str] = RUN, **cells: str) -> PrintedRow:
+    return PrintedRow(csv, 2, {"row_id": "X1", **base, **cells})
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def row(csv: str = "training_throughput", base: dict[str, str] = RUN, **cells: s
     ],
 )  # fmt: skip
 def test_names_are_found_however_they_are_printed(name, found):
-    assert shape(Row("x", 2, {"model": name})).model == found
+    assert shape(PrintedRow("x", 2, {"model": name})).model == found
 
 
 def test_columns_that_contradict_the_name_win():
@@ -42,13 +42,13 @@ def test_another_vocabulary_is_kept():
 
 
 def test_a_name_alone_is_not_believed_against_its_size():
-    assert count(shape(Row("x", 2, {"model": "GPT-2 style 13B"})).architecture).total == pytest.approx(13e9, rel=0.02)
+    assert count(shape(PrintedRow("x", 2, {"model": "GPT-2 style 13B"})).architecture).total == pytest.approx(13e9, rel=0.02)
 
 
 def test_columns_alone_can_be_a_model_of_the_catalog():
     """Latent attention is in no column."""
     known = {"layers": "61", "hidden": "7168", "heads": "64", "n_experts": "384", "top_k": "8", "moe_ffn": "2048", "vocab": "163840"}
-    assert shape(Row("x", 2, {"model": "moonshotai/Kimi-K2.5", **known})).architecture.kv_lora_rank == 512
+    assert shape(PrintedRow("x", 2, {"model": "moonshotai/Kimi-K2.5", **known})).architecture.kv_lora_rank == 512
 
 
 @pytest.mark.parametrize(
@@ -60,14 +60,14 @@ def test_columns_alone_can_be_a_model_of_the_catalog():
     ],
 )
 def test_the_published_total_says_what_no_column_does(cells, total, gated, tied):
-    found = shape(Row("x", 2, {"model": "Somebody's", **cells})).architecture
+    found = shape(PrintedRow("x", 2, {"model": "Somebody's", **cells})).architecture
     assert count(found).total == pytest.approx(total * 1e9, rel=0.01)
     assert (found.gated_ffn, found.tied_embeddings) == (gated, tied)
 
 
 @pytest.mark.parametrize("name", ["Brand-New-7B", "Brand-New 700M", "New-MoE-100B-A12B"])
 def test_a_size_is_enough_and_is_said_to_be_assumed(name):
-    found = shape(Row("x", 2, {"model": name}))
+    found = shape(PrintedRow("x", 2, {"model": name}))
     size = {"Brand-New-7B": 7e9, "Brand-New 700M": 0.7e9, "New-MoE-100B-A12B": 100e9}[name]
     assert count(found.architecture).total == pytest.approx(size, rel=0.03)
     assert any("hidden" in said for said in found.assumed)
@@ -76,14 +76,14 @@ def test_a_size_is_enough_and_is_said_to_be_assumed(name):
 def test_experts_take_what_total_and_active_leave():
     cells = {"model": "New-30B-A3B", "layers": "48", "hidden": "2048", "heads": "32", "kv_heads": "4", "head_dim": "128",
              "n_experts": "128", "top_k": "8", "vocab": "151936"}  # fmt: skip
-    total = count(shape(Row("x", 2, cells)).architecture)
+    total = count(shape(PrintedRow("x", 2, cells)).architecture)
     assert total.total == pytest.approx(30e9, rel=0.03)
     assert total.active == pytest.approx(3e9, rel=0.25)
 
 
 def test_nothing_known_is_unsupported():
-    with pytest.raises(Unsupported, match="neither layers and hidden nor params_b"):
-        shape(Row("x", 2, {"model": "Mystery"}))
+    with pytest.raises(UnsupportedRow, match="neither layers and hidden nor params_b"):
+        shape(PrintedRow("x", 2, {"model": "Mystery"}))
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_families(name, found):
      ("RTX4090 (A100 with capped memory)", "RTX4090"), ("", "none")],
 )  # fmt: skip
 def test_accelerators_without_memory_and_power(name, found):
-    assert rows.accelerator(name) == found
+    assert runs.accelerator(name) == found
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_networks(said, each):
     ],
 )
 def test_serving_layouts(cells, layout):
-    case = rows.reading(row("inference_throughput", SERVED, **cells)).case
+    case = runs.reading(row("inference_throughput", SERVED, **cells)).case
     assert case is not None
     assert (case.tensor, case.attention_data, case.replicas) == layout
 
@@ -205,14 +205,14 @@ def test_serving_layouts(cells, layout):
      ({"request_rate_per_s": "inf", "tp": "8"}, float("inf")), ({"request_rate_per_s": "4", "tp": "8"}, float("inf"))],
 )  # fmt: skip
 def test_requests_in_flight(cells, each):
-    case = rows.reading(row("inference_throughput", SERVED, **cells)).case
+    case = runs.reading(row("inference_throughput", SERVED, **cells)).case
     assert case is not None
     assert case.concurrency == each
 
 
 @pytest.mark.parametrize("cells", [{"layers": "many"}, {"hidden": "-1"}, {"accel_count": "1.5"}, {"seq_len": "1e400"}])
 def test_broken_cells_are_named(cells):
-    found = rows.reading(row(**cells))
+    found = runs.reading(row(**cells))
     assert found.status == "broken"
     assert f"X1 {next(iter(cells))}" in found.reason
 
@@ -221,10 +221,10 @@ def test_broken_cells_are_named(cells):
     "cells", [{"hardware": "Abacus"}, {"params_b": "1e30", "layers": "", "hidden": ""}, {"seq_len": "1e30"}, {"heads": "7"}, {"tp": "3"}]
 )
 def test_nonsense_never_raises(cells):
-    assert rows.reading(row(**cells)).status in ("ok", "unsupported", "broken")
+    assert runs.reading(row(**cells)).status in ("ok", "unsupported", "broken")
 
 
 def test_nearly_every_row_of_the_repository_is_described():
-    found = rows.readings()
+    found = runs.readings()
     assert sum(r.status == "ok" for r in found) >= 0.95 * len(found)
     assert not [r.row.id for r in found if r.status == "broken"]

@@ -1,20 +1,20 @@
 """Rows as other publications print them: names, formats, shards and sizes that no row of the repository spells that way."""
 
 import pytest
-from rackwright.estimator import hardware
-from rackwright.estimator.count import count
-from rackwright.estimator.engines import engine
-from rackwright.estimator.reading.cells import Row
-from rackwright.estimator.reading.serving import serving
-from rackwright.estimator.reading.shape import shape
-from rackwright.estimator.reading.training import recompute, training
+from rackwright.estimator.config import accelerators
+from rackwright.estimator.config.engines import engine
+from rackwright.estimator.dataset.columns.architecture import shape
+from rackwright.estimator.dataset.columns.cells import PrintedRow
+from rackwright.estimator.dataset.columns.serving import serving
+from rackwright.estimator.dataset.columns.training import recompute, training
+from rackwright.estimator.model.parameter_count import count
 
 SMALL = {"row_id": "X1", "model": "Some-8B", "params_b": "8", "layers": "32", "hidden": "4096", "heads": "32", "kv_heads": "8",
          "hardware": "H100", "accel_count": "8", "seq_len": "4096", "micro_batch": "1"}  # fmt: skip
 
 
-def row(csv: str, **cells: str) -> Row:
-    return Row(csv, 2, SMALL | cells)
+def row(csv: str, **cells: str) -> PrintedRow:
+    return PrintedRow(csv, 2, SMALL | cells)
 
 
 @pytest.mark.parametrize(
@@ -34,15 +34,15 @@ def row(csv: str, **cells: str) -> Row:
      ("RTX4090 (A100 with capped memory)", "NVIDIA GeForce RTX 4090", 24)],
 )  # fmt: skip
 def test_accelerators_however_they_are_printed(printed, name, gib):
-    found = hardware.find(printed)
+    found = accelerators.find(printed)
     assert found.name == name
     assert found.memory_bytes / 2**30 == pytest.approx(gib, rel=0.01)
 
 
 @pytest.mark.parametrize("printed", ["Xeon", "TPU v4i", "A100X", "M2 Ultra", "", "8x"])
 def test_what_nobody_knows_is_not_taken_for_something_else(printed):
-    with pytest.raises(hardware.UnknownAccelerator):
-        hardware.find(printed)
+    with pytest.raises(accelerators.UnknownAccelerator):
+        accelerators.find(printed)
 
 
 @pytest.mark.parametrize(
@@ -112,5 +112,5 @@ def test_adapters_by_method_or_kind(cells, kind):
     ],
 )  # fmt: skip
 def test_sizes_where_no_total_is_printed(cells, billions):
-    found = shape(Row("x", 2, {"row_id": "X1", **cells}))
+    found = shape(PrintedRow("x", 2, {"row_id": "X1", **cells}))
     assert count(found.architecture).total / 1e9 == pytest.approx(billions, rel=0.12)

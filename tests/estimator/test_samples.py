@@ -5,10 +5,11 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rackwright.catalog import models
-from rackwright.estimator import hardware, samples
+from rackwright.catalog.models import library
+from rackwright.estimator import samples
+from rackwright.estimator.config import accelerators
 from rackwright.estimator.estimate import estimate
-from rackwright.estimator.model import network_of
+from rackwright.estimator.model.from_architecture import network_of
 
 REPORTED = {"T4": 8.0, "L4": 3.0}
 """A TPU chip over each, an SDXL + LoRA service: a published field report that names neither date nor TPU generation."""
@@ -30,26 +31,26 @@ def test_the_reported_ratio_of_a_tpu_lies_inside_our_factor_two(card, ratio):
 
 def test_a_card_of_70_watts_does_not_keep_up_its_peak():
     """T4: 65 TFLOP/s at 70 W would be more per watt than an A100 of the next process node; V100 pays for 29."""
-    t4, v100_per_watt = hardware.chip(hardware.find("T4")), 125e12 / 300
+    t4, v100_per_watt = accelerators.chip(accelerators.find("T4")), 125e12 / 300
     assert samples.sustained_flops(t4) == pytest.approx(70 * v100_per_watt)
     assert samples.sustained_flops(t4) < 0.5 * t4.peak_flops
 
 
 def test_power_that_is_not_published_limits_nothing():
-    v5e = hardware.chip(hardware.find("TPU v5e"))
+    v5e = accelerators.chip(accelerators.find("TPU v5e"))
     assert samples.sustained_flops(v5e) == pytest.approx(0.9 * 197e12)
 
 
 def test_half_the_width_costs_half_the_energy():
-    l4 = hardware.find("L4")
-    assert samples.sustained_flops(hardware.chip(l4, "fp8")) == pytest.approx(2 * samples.sustained_flops(hardware.chip(l4)))
+    l4 = accelerators.find("L4")
+    assert samples.sustained_flops(accelerators.chip(l4, "fp8")) == pytest.approx(2 * samples.sustained_flops(accelerators.chip(l4)))
 
 
 @given(st.sampled_from(["T4", "L4", "A100-80GB", "H100", "TPU v6e"]), st.floats(1.01, 4), st.sampled_from(["peak", "bandwidth", "watts"]))
 def test_more_never_slows_a_pass(name, more, what):
-    row = models.find("sdxl")
+    row = library.find("sdxl")
     assert row
-    n, chip = network_of(row.architecture), hardware.chip(hardware.find(name))
+    n, chip = network_of(row.architecture), accelerators.chip(accelerators.find(name))
     changed = {
         "peak": {"peak_flops": chip.peak_flops * more, "base_peak_flops": chip.base_peak_flops * more},
         "bandwidth": {"bandwidth_bytes_per_s": chip.bandwidth_bytes_per_s * more},
@@ -60,8 +61,8 @@ def test_more_never_slows_a_pass(name, more, what):
 
 @given(st.integers(1, 64))
 def test_a_batch_never_takes_less_than_a_smaller_one_nor_more_than_it_alone_often(batch):
-    row = models.find("sdxl")
+    row = library.find("sdxl")
     assert row
-    n, chip = network_of(row.architecture), hardware.chip(hardware.find("L4"))
+    n, chip = network_of(row.architecture), accelerators.chip(accelerators.find("L4"))
     one, many = samples.pass_seconds(n, chip, 1), samples.pass_seconds(n, chip, batch)
     assert one <= many <= batch * one * (1 + 1e-9)

@@ -1,11 +1,11 @@
 """What logs and tables of servers print to the digit: bytes of a cached token, tokens of a pool, milliseconds of a prompt."""
 
 import pytest
-from rackwright.estimator import serving_memory
-from rackwright.estimator.iteration import DecodeCoefficients, prefill_seconds, token_seconds
-from rackwright.estimator.rows import readings
-from rackwright.estimator.serving_case import ServingCase
-from rackwright.estimator.serving_memory import Pool, kv_tokens
+from rackwright.estimator.dataset.runs import readings
+from rackwright.estimator.serving import memory
+from rackwright.estimator.serving.case import ServingCase
+from rackwright.estimator.serving.iteration import DecodeCoefficients, prefill_seconds, token_seconds
+from rackwright.estimator.serving.memory import CacheCoefficients, kv_tokens
 from rackwright.units import GIB
 
 from tests.estimator.serving import served
@@ -25,8 +25,8 @@ K = DecodeCoefficients()
     ids=["SGLang prints", "vLLM by the formula", "vLLM prints, in whole blocks", "vLLM on 24 GiB", "a whole context"],
 )
 def test_tokens_of_a_pool_are_what_a_server_prints(monkeypatch, model, tensor, engine, gib, printed, off):
-    monkeypatch.setattr(serving_memory, "cache_bytes", lambda case, k: gib * GIB)
-    assert kv_tokens(served(model, "H100-80GB", engine=engine, tensor=tensor), Pool()) == pytest.approx(printed, rel=off)
+    monkeypatch.setattr(memory, "cache_bytes", lambda case, k: gib * GIB)
+    assert kv_tokens(served(model, "H100-80GB", engine=engine, tensor=tensor), CacheCoefficients()) == pytest.approx(printed, rel=off)
 
 
 def fastertransformer() -> ServingCase:

@@ -3,8 +3,8 @@
 import math
 
 import pytest
-from rackwright.errors import UserError
-from rackwright.estimator.config import HardwareConfig, ServingConfig, ServingLayout
+from rackwright.diagnostics.errors import UserError
+from rackwright.estimator.config.configuration import HardwareConfig, ServingConfig, ServingLayout
 from rackwright.estimator.estimate import estimate
 from rackwright.estimator.result import Estimate
 

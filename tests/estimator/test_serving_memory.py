@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rackwright.estimator.case import stack
-from rackwright.estimator.serving_memory import (
-    Pool,
+from rackwright.estimator.serving.memory import (
+    CacheCoefficients,
     activation_bytes,
     cache_bytes,
     fits,
@@ -26,7 +26,7 @@ from rackwright.units import GIB
 
 from tests.estimator.serving import served
 
-K = Pool()
+K = CacheCoefficients()
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,14 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pytest
-from rackwright.estimator import rows
+from rackwright.estimator.calibration.coefficients import PRIOR_ONLY, calibration
 from rackwright.estimator.case import TrainingCase, stack
-from rackwright.estimator.coefficients import PRIOR_ONLY, calibration
-from rackwright.estimator.config import TrainingConfig
-from rackwright.estimator.kernels import expert_hidden, padded, work
-from rackwright.estimator.rates import immaturity, rates
-from rackwright.estimator.resolve import training_case
-from rackwright.estimator.step import MODELS, StepCoefficients, classes, step_seconds, tokens_per_s_per_accelerator
+from rackwright.estimator.config.configuration import TrainingConfig
+from rackwright.estimator.config.resolve import training_case
+from rackwright.estimator.dataset import runs as rows
+from rackwright.estimator.training.kernels import expert_hidden, padded, work
+from rackwright.estimator.training.step import MODELS, StepCoefficients, classes, step_seconds, tokens_per_s_per_accelerator
+from rackwright.estimator.training.sustained_rates import immaturity, rates
 
 K = StepCoefficients()
 BASE = {

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
-from rackwright.estimator import wire
 from rackwright.estimator.case import Wires
+from rackwright.estimator.training import communication
 
 WIRES = Wires(scale_up_bytes_per_s=450e9, scale_out_bytes_per_s=50e9, domain=8.0, per_node=8.0)
 GB = 1e9
@@ -10,57 +10,57 @@ GB = 1e9
 def test_volumes_worked_by_hand():
     """Two sequences of 4,096 tokens, 8,192 wide."""
     tokens, hidden = 8192.0, 8192.0
-    assert wire.tensor_bytes(8, tokens, hidden) == 8 * 7 / 8 * tokens * hidden * 2
-    assert wire.tensor_bytes(8, tokens, hidden, passes=3) == 1.5 * wire.tensor_bytes(8, tokens, hidden)
-    assert wire.context_bytes(4, tokens, 1024) == 6 * 3 / 4 * tokens * 1024 * 2
-    assert wire.pipeline_bytes(4, tokens, hidden) == 2 * tokens * hidden * 2
-    assert wire.reduce_bytes(16, 1e9, 4.0) == 15 / 16 * 6e9
-    assert wire.gather_bytes(16, 1e9) == 15 / 16 * 6e9
+    assert communication.tensor_bytes(8, tokens, hidden) == 8 * 7 / 8 * tokens * hidden * 2
+    assert communication.tensor_bytes(8, tokens, hidden, passes=3) == 1.5 * communication.tensor_bytes(8, tokens, hidden)
+    assert communication.context_bytes(4, tokens, 1024) == 6 * 3 / 4 * tokens * 1024 * 2
+    assert communication.pipeline_bytes(4, tokens, hidden) == 2 * tokens * hidden * 2
+    assert communication.reduce_bytes(16, 1e9, 4.0) == 15 / 16 * 6e9
+    assert communication.gather_bytes(16, 1e9) == 15 / 16 * 6e9
 
 
 def test_one_accelerator_sends_nothing():
-    assert wire.tensor_bytes(1, 4096, 8192) == 0
-    assert wire.context_bytes(1, 4096, 1024) == 0
-    assert wire.pipeline_bytes(1, 4096, 8192) == 0
-    assert wire.reduce_bytes(1, 1e9, 4.0) == wire.gather_bytes(1, 1e9) == 0
-    assert wire.expert_bytes(1, 4096, 8192, 8, 8) == (0, 0)
-    assert wire.ring_latency_s(1) == 0
+    assert communication.tensor_bytes(1, 4096, 8192) == 0
+    assert communication.context_bytes(1, 4096, 1024) == 0
+    assert communication.pipeline_bytes(1, 4096, 8192) == 0
+    assert communication.reduce_bytes(1, 1e9, 4.0) == communication.gather_bytes(1, 1e9) == 0
+    assert communication.expert_bytes(1, 4096, 8192, 8, 8) == (0, 0)
+    assert communication.ring_latency_s(1) == 0
 
 
 def test_experts_of_one_domain_leave_the_network_alone():
-    inside, outside = wire.expert_bytes(8, 4096.0, 7168.0, 8, 8.0)
+    inside, outside = communication.expert_bytes(8, 4096.0, 7168.0, 8, 8.0)
     assert inside == 4 * 4096 * 7168 * 2 * 8 * 7 / 8
     assert outside == 0
 
 
 def test_a_token_crosses_the_network_once_for_each_node_that_has_an_expert_of_it():
     """Eight experts over eight nodes reach 5.25 nodes in the mean, seven eighths of them other ones."""
-    _, outside = wire.expert_bytes(64, 4096.0, 7168.0, 8, 8.0)
+    _, outside = communication.expert_bytes(64, 4096.0, 7168.0, 8, 8.0)
     assert outside / (4 * 4096 * 7168 * 2) == pytest.approx(8 * (1 - (7 / 8) ** 8) * 7 / 8)
 
 
 def test_a_group_larger_than_its_domain_goes_over_the_network():
-    assert wire.group_seconds(36 * GB, 8, WIRES) == pytest.approx(0.1)
-    assert wire.group_seconds(36 * GB, 16, WIRES) == pytest.approx(0.9)
+    assert communication.group_seconds(36 * GB, 8, WIRES) == pytest.approx(0.1)
+    assert communication.group_seconds(36 * GB, 16, WIRES) == pytest.approx(0.9)
 
 
 def test_every_nic_of_a_node_carries_its_part_of_a_ring():
     """One shard: eight NICs share it, and the links inside are slower. Eight shards: one NIC each."""
-    assert wire.spread_seconds(36 * GB, 64, 1, WIRES) == pytest.approx(36 / 8 / 50 / 0.8)
-    assert wire.spread_seconds(36 * GB, 8, 8, WIRES) == pytest.approx(36 / 50 / 0.8)
-    assert wire.spread_seconds(36 * GB, 8, 1, WIRES) == pytest.approx(36 / 450 / 0.8)
+    assert communication.spread_seconds(36 * GB, 64, 1, WIRES) == pytest.approx(36 / 8 / 50 / 0.8)
+    assert communication.spread_seconds(36 * GB, 8, 8, WIRES) == pytest.approx(36 / 50 / 0.8)
+    assert communication.spread_seconds(36 * GB, 8, 1, WIRES) == pytest.approx(36 / 450 / 0.8)
 
 
 def test_what_cannot_hide_shows_and_so_does_what_is_longer_than_the_work():
-    assert wire.exposed(1.0, 0.9, 100.0) == pytest.approx(0.1)
-    assert wire.exposed(10.0, 0.9, 1.0) == pytest.approx(9.1)
-    assert np.all(wire.exposed(np.linspace(0, 10, 50), 0.9, 5.0) >= 0)
+    assert communication.exposed(1.0, 0.9, 100.0) == pytest.approx(0.1)
+    assert communication.exposed(10.0, 0.9, 1.0) == pytest.approx(9.1)
+    assert np.all(communication.exposed(np.linspace(0, 10, 50), 0.9, 5.0) >= 0)
 
 
 def test_latency_of_a_small_all_reduce_is_two_rounds_of_the_ring():
-    assert wire.ring_latency_s(8) == pytest.approx(42e-6)
+    assert communication.ring_latency_s(8) == pytest.approx(42e-6)
 
 
 def test_a_ring_that_leaves_its_domain_pays_a_network_hop_for_each_domain():
-    assert wire.ring_latency_s(16, 8.0) == pytest.approx(2 * (14 * 3e-6 + 2 * 10e-6))
-    assert wire.ring_latency_s(8, 8.0) == wire.ring_latency_s(8)
+    assert communication.ring_latency_s(16, 8.0) == pytest.approx(2 * (14 * 3e-6 + 2 * 10e-6))
+    assert communication.ring_latency_s(8, 8.0) == communication.ring_latency_s(8)

@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from rackwright.estimator.case import TrainingCase
-from rackwright.estimator.config import TrainingConfig
-from rackwright.estimator.kernels import padded, work
-from rackwright.estimator.rates import rates
-from rackwright.estimator.resolve import training_case
-from rackwright.estimator.step import StepCoefficients, step_seconds
+from rackwright.estimator.config.configuration import TrainingConfig
+from rackwright.estimator.config.resolve import training_case
+from rackwright.estimator.training.kernels import padded, work
+from rackwright.estimator.training.step import StepCoefficients, step_seconds
+from rackwright.estimator.training.sustained_rates import rates
 
 K = StepCoefficients()
 HBM = 3.35e12

@@ -2,11 +2,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from rackwright.estimator.calibration.coefficients import calibration
 from rackwright.estimator.case import TrainingCase, stack
-from rackwright.estimator.coefficients import calibration
-from rackwright.estimator.config import TrainingConfig
-from rackwright.estimator.resolve import training_case
-from rackwright.estimator.tpu_step import MODELS, TpuCoefficients, step_seconds, tokens_per_s_per_accelerator
+from rackwright.estimator.config.configuration import TrainingConfig
+from rackwright.estimator.config.resolve import training_case
+from rackwright.estimator.training.tpu_step import MODELS, TpuCoefficients, step_seconds, tokens_per_s_per_accelerator
 
 K = calibration().of("tpu_step", TpuCoefficients)
 

@@ -9,9 +9,9 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-from rackwright.cli import Session
-from rackwright_pulumi.build import declare
+from rackwright.cli.main import Session
 from rackwright_pulumi.cli import graph_of
+from rackwright_pulumi.program.build import declare
 from rackwright_pulumi.testing import record
 from rackwright_pulumi.testing.diff import compare
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Fabric
-from rackwright.compile.fabric import FEWEST_ADDRESSES, MOST_BANDWIDTH, expectation, most_pods, nic_layout
-from rackwright.compile.hardware import machine_facts
-from rackwright.errors import UserError
+from rackwright.compile.nodes.fabric import FEWEST_ADDRESSES, MOST_BANDWIDTH, expectation, most_pods, nic_layout
+from rackwright.compile.nodes.machine_facts import machine_facts
+from rackwright.diagnostics.errors import UserError
 
 GOLDEN = Path(__file__).parent / "nics"
 TYPES = sorted(m.name for m in Catalog.default().machines if m.fabric is Fabric.EFA and m.fabric_interfaces)

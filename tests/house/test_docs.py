@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 import yaml
-from rackwright.rules import RULES
 from rackwright.spec import examine
-from rackwright.spec.checks import REGISTRY
-from rackwright.spec.plan_rules import PLAN_RULES
+from rackwright.validation.acknowledgeable import PLAN_RULES
+from rackwright.validation.spec import RULES as SPEC_RULES
+from rackwright.validation.stack import RULES
 from rackwright_pulumi import record
-from rackwright_pulumi.laws import LAWS
-from rackwright_pulumi.program import Settings
+from rackwright_pulumi.policies import RESOURCE_RULES
+from rackwright_pulumi.program.settings import Settings
 from typer.main import get_command
 
 ROOT = Path(__file__).parents[2]
@@ -50,7 +50,7 @@ def test_the_test_shown_beside_it_passes(program, monkeypatch):
 
 
 def _commands() -> list[str]:
-    from rackwright.cli import app
+    from rackwright.cli.main import app
     from rackwright_pulumi.cli import register
 
     if not any(command.callback and command.callback.__name__ == "graph" for command in app.registered_commands):
@@ -59,7 +59,7 @@ def _commands() -> list[str]:
 
 
 def test_every_command_has_help_and_a_place_in_the_readme():
-    from rackwright.cli import app
+    from rackwright.cli.main import app
 
     names = _commands()
     assert {"new", "validate", "plan", "explain", "choose", "graph", "report", "schema", "catalog", "compile", "diff"} <= set(names)
@@ -79,7 +79,7 @@ def _said(page: Path) -> list[list[str]]:
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_commands_and_options_that_pages_tell_to_type_exist(path):
-    from rackwright.cli import app
+    from rackwright.cli.main import app
 
     _commands()
     commands = get_command(app).commands
@@ -92,7 +92,7 @@ def test_commands_and_options_that_pages_tell_to_type_exist(path):
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_rules_that_pages_name_exist(path):
-    known = {rule.code for rule in RULES} | {law.code for law in LAWS} | set(REGISTRY.checks) | set(PLAN_RULES) | {"V-115"}
+    known = {rule.code for rule in RULES} | {law.code for law in RESOURCE_RULES} | set(SPEC_RULES.rules) | set(PLAN_RULES) | {"V-115"}
     assert set(re.findall(r"\b[FLNRSV]-\d{2,3}\b", path.read_text(encoding="utf-8"))) <= known
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from rackwright import load
-from rackwright.cli import run
+from rackwright.cli.main import run
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"

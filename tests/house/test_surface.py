@@ -15,7 +15,7 @@ PACKAGES = (
     "rackwright.spec",
     "rackwright_pulumi",
     "rackwright_pulumi.deployer",
-    "rackwright_pulumi.laws",
+    "rackwright_pulumi.policies",
     "rackwright_pulumi.lookup",
     "rackwright_pulumi.testing",
     "rackwright_pulumi.simulator",

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
-from rackwright_pulumi.laws import AREAS, LAWS, broken
+from rackwright_pulumi.policies import AREAS, RESOURCE_RULES, broken
 from rackwright_pulumi.testing import Graph, Node
 
 FOLDER = Path(__file__).parents[1] / "cases" / "laws"
@@ -80,11 +80,11 @@ def test_law(file):
 
 
 def test_every_law_has_a_case():
-    assert {law.code for law in LAWS} == {file.stem for file in FILES}
+    assert {law.code for law in RESOURCE_RULES} == {file.stem for file in FILES}
 
 
 def test_law_ids_are_unique():
-    codes = [law.code for law in LAWS]
+    codes = [law.code for law in RESOURCE_RULES]
     assert len(codes) == len(set(codes))
 
 
@@ -93,11 +93,11 @@ def test_every_area_is_read():
     assert {module.__name__.rpartition(".")[2] for module in AREAS} == {p.stem for p in folder.glob("*.py")} - {
         "__init__",
         "registry",
-        "view",
+        "graph_view",
     }
 
 
-@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.code)
+@pytest.mark.parametrize("law", list(RESOURCE_RULES), ids=lambda law: law.code)
 def test_a_law_says_why_and_where_it_is_written(law):
     assert law.reason
     assert not law.reason.endswith(".")

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Fabric
-from rackwright_pulumi.build import declare
-from rackwright_pulumi.laws import broken
-from rackwright_pulumi.laws.interfaces import CARD_0_IS_ENA
-from rackwright_pulumi.laws.view import NODE_GROUP, TEMPLATE
+from rackwright_pulumi.policies import broken
+from rackwright_pulumi.policies.graph_view import NODE_GROUP, TEMPLATE
+from rackwright_pulumi.policies.network_interfaces import CARD_0_IS_ENA
+from rackwright_pulumi.program.build import declare
 from rackwright_pulumi.testing import record
 
 from tests import plans

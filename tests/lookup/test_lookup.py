@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 from rackwright.catalog.read import Catalog
-from rackwright.errors import UserError
-from rackwright.problems import At, Level
+from rackwright.diagnostics.errors import UserError
+from rackwright.diagnostics.problem import At, Level
 from rackwright.spec.quotas import read_quotas
-from rackwright_pulumi.lookup import NotAnswered, ask, command, look_up
+from rackwright_pulumi.lookup import NotAnswered, command, compare, look_up
 from rackwright_pulumi.lookup.machine import differences
 
 from tests import plans
@@ -37,22 +37,22 @@ def test_zones_are_compared_as_the_account_names_them(account):
     sold = account.zones_selling("p4d.24xlarge")
     assert sold
     assert all(zone.startswith("us-east-1") for zone in sold)
-    assert list(ask._zones(At(), "p4d.24xlarge", (sold[0],), account)) == []
-    (problem,) = ask._zones(At(), "p4d.24xlarge", ("us-east-1z",), account)
+    assert list(compare._zones(At(), "p4d.24xlarge", (sold[0],), account)) == []
+    (problem,) = compare._zones(At(), "p4d.24xlarge", ("us-east-1z",), account)
     assert problem.fix == f"name one in infra's zones: {', '.join(sold)}"
 
 
 def test_another_account_is_noticed(account):
-    assert list(ask._account(TRAINING, account)) == []
+    assert list(compare._account(TRAINING, account)) == []
     other = replace(TRAINING, place=replace(TRAINING.place, account="999999999999"))
-    (problem,) = ask._account(other, account)
+    (problem,) = compare._account(other, account)
     assert "123456789012" in problem.reason
 
 
 def test_a_version_eks_supports_no_longer(answering):
     account = answering("eks", "eks.json")
     old = replace(TRAINING, cluster=replace(TRAINING.cluster, version="1.30"))
-    (problem,) = ask._kubernetes(old, account)
+    (problem,) = compare._kubernetes(old, account)
     assert problem.reason == "Kubernetes 1.30 is extended support"
     assert problem.fix == "in standard support: 1.35, 1.36"
 
@@ -62,14 +62,14 @@ def test_an_addon_build_eks_does_not_have(answering):
     account.cluster_versions()
     index = next(i for i, addon in enumerate(TRAINING.addons) if addon.name == "pod-network")
     newer = tuple(replace(a, version="v9.9.9") if i == index else a for i, a in enumerate(TRAINING.addons))
-    (problem,) = ask._addon(replace(TRAINING, addons=newer), index, account)
+    (problem,) = compare._addon(replace(TRAINING, addons=newer), index, account)
     assert problem.reason == "EKS has no vpc-cni v9.9.9 for 1.35"
     assert problem.fix == "EKS has v1.22.3-eksbuild.1, v1.21.1-eksbuild.1, v1.20.4-eksbuild.2"
 
 
 def test_a_newer_node_image_is_said_and_not_taken(answering):
     account = answering("ssm", "ssm.json")
-    (problem,) = ask._node_image(TRAINING, "al2023-nvidia", "1.35.6-20260728", account)
+    (problem,) = compare._node_image(TRAINING, "al2023-nvidia", "1.35.6-20260728", account)
     assert "AWS recommends release 1.35.9-20261112" in problem.reason
 
 
@@ -77,7 +77,7 @@ def test_a_reservation_that_is_not_as_its_owner_said(answering):
     account = answering("ec2", "reservation.json")
     capacity = TRAINING.pool("gpu").capacity
     said = replace(capacity, mode="reservation", reservation_id="cr-0123456789abcdef0", machine="p5.48xlarge", zone="us-east-1a", count=4)
-    reasons = [problem.reason for problem in ask._reservation(At(), said, account)]
+    reasons = [problem.reason for problem in compare._reservation(At(), said, account)]
     assert reasons == [
         "cr-0123456789abcdef0 is of machine p5en.48xlarge, not p5.48xlarge",
         "cr-0123456789abcdef0 is of zone us-east-1b, not us-east-1a",

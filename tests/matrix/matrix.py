@@ -7,14 +7,14 @@ from functools import cache
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Machine
 from rackwright.compile import compile_plan
-from rackwright.compile.place import AWS_ZONE_LETTERS
-from rackwright.compile.wants import StackPlan
-from rackwright.errors import UserError
-from rackwright.problems import Level
-from rackwright.rules import check
-from rackwright.sizing.measures import Parallelism
+from rackwright.compile.network.place import AWS_ZONE_LETTERS
+from rackwright.diagnostics.errors import UserError
+from rackwright.diagnostics.problem import Level
+from rackwright.sizing.metrics import ParallelLayout
 from rackwright.sizing.plan import Fit, SizingPlan
 from rackwright.spec.spec import Spec
+from rackwright.stackplan import StackPlan
+from rackwright.validation.stack import check
 
 from tests import plans
 
@@ -130,7 +130,7 @@ def _on(fit: Fit, shape: str, machine: Machine, mode: str, region: str) -> Fit:
         capacity=CANDIDATE.get(mode, mode),
         capacity_id="" if mode in ("on-demand", "spot") else GROUP.format(region=region) if mode == "reservation group" else RESERVATION,
         fabric=str(machine.fabric),
-        parallelism=Parallelism(tensor=tensor, pipeline=2 if wide else 1, data=nodes if shape == "training cluster" else 1),
+        parallelism=ParallelLayout(tensor=tensor, pipeline=2 if wide else 1, data=nodes if shape == "training cluster" else 1),
         replicas=1 if wide else nodes,
         max_replicas=2,
     )

@@ -2,8 +2,8 @@
 
 import pytest
 from rackwright_pulumi import record
-from rackwright_pulumi.build import declare
-from rackwright_pulumi.laws import broken
+from rackwright_pulumi.policies import broken
+from rackwright_pulumi.program.build import declare
 
 from tests.matrix.cover import pairwise
 

@@ -7,8 +7,8 @@ import os
 from pathlib import Path
 
 import pytest
-from rackwright.compile.refusal_ids import REFUSALS
-from rackwright.rules import RULES
+from rackwright.compile.unsupported_ids import REFUSALS
+from rackwright.validation.stack import RULES
 
 from tests.matrix import matrix, page
 

@@ -5,8 +5,8 @@ from contextlib import suppress
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rackwright.catalog.architecture import FIELDS, ConfigError, from_fields
-from rackwright.estimator.count import count
+from rackwright.catalog.models.architecture import FIELDS, ConfigError, from_fields
+from rackwright.estimator.model.parameter_count import count
 
 SMALL = {"layers": 4, "hidden": 512, "heads": 8, "ffn": 2048, "vocab": 32000}
 

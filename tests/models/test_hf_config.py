@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rackwright.catalog import models
-from rackwright.catalog.hf_config import ConfigError, read_hf_config, supported_types
-from rackwright.estimator.count import count
+from rackwright.catalog.models import library
+from rackwright.catalog.models.hf_config import ConfigError, read_hf_config, supported_types
+from rackwright.estimator.model.parameter_count import count
 
 CONFIGS = sorted((Path(__file__).parent / "configs").glob("*.json"))
 LLAMA = json.loads((Path(__file__).parent / "configs" / "llama-3.1-70b.json").read_text())
@@ -17,7 +17,7 @@ LLAMA = json.loads((Path(__file__).parent / "configs" / "llama-3.1-70b.json").re
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
 def test_config_gives_the_architecture_of_the_row(path):
-    expected = models.find(path.stem).architecture
+    expected = library.find(path.stem).architecture
     read = read_hf_config(path)
     assert {k: v for k, v in vars(read).items() if v != getattr(expected, k) and not k.startswith("sample")} == {}
 
@@ -31,7 +31,7 @@ def test_every_supported_type_has_a_config():
 def test_vit_counts_its_classes():
     labels = {str(i): f"class {i}" for i in range(1000)}
     config = {"model_type": "vit", "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12, "intermediate_size": 3072}
-    read, row = read_hf_config(config | {"id2label": labels}), models.find("vit-b-16").architecture
+    read, row = read_hf_config(config | {"id2label": labels}), library.find("vit-b-16").architecture
     assert (read.head_parameters, read.stem_parameters, read.sample_tokens) == (row.head_parameters, row.stem_parameters, 197)
 
 

@@ -4,10 +4,10 @@ import re
 import time
 
 import pytest
-from rackwright.catalog import models
-from rackwright.estimator.count import count
+from rackwright.catalog.models import library
+from rackwright.estimator.model.parameter_count import count
 
-ROWS = models.rows()
+ROWS = library.rows()
 COUNTED = [row for row in ROWS if row.architecture.parameter_count is None]
 MIXTURES = [row for row in ROWS if row.architecture.is_moe]
 KNOWN_TOTALS = {
@@ -44,7 +44,7 @@ def test_formula_agrees_with_the_published_total(row):
 
 @pytest.mark.parametrize("name", KNOWN_TOTALS)
 def test_formula_gives_the_checkpoint_to_the_last_parameter(name):
-    assert count(models.find(name).architecture).total == KNOWN_TOTALS[name]
+    assert count(library.find(name).architecture).total == KNOWN_TOTALS[name]
 
 
 @pytest.mark.parametrize("row", MIXTURES, ids=by_name)
@@ -55,7 +55,7 @@ def test_active_parameters_agree_with_the_publisher(row):
 
 
 def test_deepseek_v3_main_model_and_its_extra_module():
-    parts = count(models.find("deepseek-v3").architecture)
+    parts = count(library.find("deepseek-v3").architecture)
     assert parts.total == pytest.approx(671.03e9, rel=1e-4)
     assert parts.total + parts.mtp + parts.embedding + parts.head == pytest.approx(684.53e9, rel=1e-4)
     assert 11.5e9 < parts.mtp < 11.7e9
@@ -75,14 +75,14 @@ def test_deepseek_v3_main_model_and_its_extra_module():
     ],
 )
 def test_which_layers_see_the_whole_context(name, whole, local):
-    a = models.find(name).architecture
+    a = library.find(name).architecture
     assert (a.global_layers, a.local_layers) == (whole, local)
 
 
 def test_every_other_layer_of_maverick_has_experts():
-    a = models.find("llama-4-maverick").architecture
+    a = library.find("llama-4-maverick").architecture
     assert [a.is_moe_layer(i) for i in range(4)] == [False, True, False, True]
-    assert models.find("deepseek-v3").architecture.moe_layers == 58
+    assert library.find("deepseek-v3").architecture.moe_layers == 58
 
 
 def test_names_and_aliases_name_one_model_each():
@@ -109,19 +109,19 @@ def test_a_diffusion_row_says_what_one_sample_costs(row):
 
 
 def test_models_are_found_by_name_and_alias_whatever_the_case():
-    assert models.find("meta-llama/llama-3.1-70b").name == "llama-3.1-70b"
-    assert models.find(" Mistral-7B ").name == "mistral-7b"
-    assert models.find("llama-9") is None
+    assert library.find("meta-llama/llama-3.1-70b").name == "llama-3.1-70b"
+    assert library.find(" Mistral-7B ").name == "mistral-7b"
+    assert library.find("llama-9") is None
 
 
 def test_a_misspelt_name_gets_the_nearest_ones():
-    assert models.nearest("lama-3.1-70b")[0] == "llama-3.1-70b"
-    assert models.nearest("Qwen2.5_7B")[0] == "qwen2.5-7b"
-    assert models.nearest("zzzzzzzz") == ()
+    assert library.nearest("lama-3.1-70b")[0] == "llama-3.1-70b"
+    assert library.nearest("Qwen2.5_7B")[0] == "qwen2.5-7b"
+    assert library.nearest("zzzzzzzz") == ()
 
 
 def test_reading_all_rows_takes_milliseconds():
-    models.rows.cache_clear()
+    library.rows.cache_clear()
     start = time.perf_counter()
-    models.rows()
+    library.rows()
     assert time.perf_counter() - start < 0.1, "budget 0.03 s on a quiet machine"

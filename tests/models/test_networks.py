@@ -4,8 +4,8 @@ Each walk counts matrices and convolutions once for parameters and once for oper
 """
 
 import pytest
-from rackwright.catalog import models
-from rackwright.estimator.count import count
+from rackwright.catalog.models import library
+from rackwright.estimator.model.parameter_count import count
 
 
 class Walk:
@@ -162,19 +162,19 @@ WALKS = {
 
 @pytest.mark.parametrize("name", WALKS)
 def test_parameters_of_the_row_are_those_of_its_layers(name):
-    a, walk = models.find(name).architecture, WALKS[name]
+    a, walk = library.find(name).architecture, WALKS[name]
     assert count(a).trunk == walk.parameters
     assert a.linear_parameter_count in (None, walk.linear)
 
 
 @pytest.mark.parametrize("name", WALKS)
 def test_operations_of_the_row_are_those_of_its_layers(name):
-    assert models.find(name).architecture.flops_per_sample == pytest.approx(WALKS[name].flops, rel=0.002)
+    assert library.find(name).architecture.flops_per_sample == pytest.approx(WALKS[name].flops, rel=0.002)
 
 
 @pytest.mark.parametrize("name", ["vit-b-16", "vit-l-16"])
 def test_operations_of_a_vision_transformer_follow_from_its_shape(name):
-    a = models.find(name).architecture
+    a = library.find(name).architecture
     patch_values, classes = 16 * 16 * 3, 1000
     projections = count(a).linear * a.sample_tokens + (a.sample_tokens - 1) * patch_values * a.hidden + classes * a.hidden
     attention = 2 * a.layers * a.hidden * a.sample_tokens**2

@@ -3,10 +3,17 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rackwright.catalog import models
-from rackwright.catalog.architecture import from_fields
-from rackwright.estimator.count import count
-from rackwright.estimator.parameters import ffn_matrices, gqa_matrices, lora_parameters, mla_matrices, prefix_parameters, prompt_parameters
+from rackwright.catalog.models import library
+from rackwright.catalog.models.architecture import from_fields
+from rackwright.estimator.model.layer_parameters import (
+    ffn_matrices,
+    gqa_matrices,
+    lora_parameters,
+    mla_matrices,
+    prefix_parameters,
+    prompt_parameters,
+)
+from rackwright.estimator.model.parameter_count import count
 
 SHAPES = st.fixed_dictionaries(
     {
@@ -30,7 +37,7 @@ SHAPES = st.fixed_dictionaries(
     ("model", "rank", "expected"), [("llama-2-7b", 8, 4_194_304), ("llama-2-13b", 8, 6_553_600), ("llama-3.2-3b", 32, 9_175_040)]
 )
 def test_lora_on_queries_and_values_is_what_litgpt_and_peft_print(model, rank, expected):
-    assert lora_parameters(count(models.find(model).architecture).layers, rank, "qv") == expected
+    assert lora_parameters(count(library.find(model).architecture).layers, rank, "qv") == expected
 
 
 def test_prompt_tuning_is_what_peft_prints():
@@ -42,7 +49,7 @@ def test_prefix_tuning_holds_a_key_and_a_value_per_layer():
 
 
 def test_wider_targets_train_more():
-    layers = count(models.find("deepseek-v2-lite").architecture).layers
+    layers = count(library.find("deepseek-v2-lite").architecture).layers
     qv, attention, everything = (lora_parameters(layers, 16, t) for t in ("qv", "attention", "all-linear"))
     assert 0 < qv < attention < everything
 
@@ -67,7 +74,7 @@ def test_a_layer_without_width_has_no_matrices():
 
 
 def test_the_largest_block_of_a_mixture_is_a_layer_with_experts():
-    parts = count(models.find("deepseek-v3").architecture)
+    parts = count(library.find("deepseek-v3").architecture)
     assert parts.largest_block == parts.layers[-1].total > 15 * parts.layers[0].total
     assert parts.routed == 58 * 256 * 3 * 7168 * 2048
 

@@ -9,9 +9,9 @@ from typing import Any
 import pulumi
 import pytest
 from pydantic_core import to_json
-from rackwright.compile.wants import StackPlan
-from rackwright_pulumi.build import declare
-from rackwright_pulumi.package import COMPONENTS, kind
+from rackwright.stackplan import StackPlan
+from rackwright_pulumi.package.served import COMPONENTS, kind
+from rackwright_pulumi.program.build import declare
 from rackwright_pulumi.testing import Graph, record
 
 from tests import plans

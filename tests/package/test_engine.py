@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from rackwright_pulumi.build import declare
+from rackwright_pulumi.program.build import declare
 from rackwright_pulumi.simulator import SimulatedCloud
 from rackwright_pulumi.simulator.engine import Engine, installed
 from rackwright_pulumi.testing import record

@@ -25,7 +25,7 @@ CASES = {
     "a wrong type": ("TrainingCluster", {"plan": pool(nodes_max="four")}, {"plan.pools[0].nodes_max": "valid integer"}),
     "a field of a later release": ("TrainingCluster", {"plan": pool(spread=2)}, {"plan.pools[0].spread": "Unexpected"}),
     "a plan of another version": ("TrainingCluster", {"plan": changed(version="stack/9")}, {"plan.version": "reads stack/1, not stack/9"}),
-    "a part of the plan": ("AwsNetwork", {"network": '{"subnets": []}', **REST}, {"network.cidr": "Field required (NetworkWant)"}),
+    "a part of the plan": ("AwsNetwork", {"network": '{"subnets": []}', **REST}, {"network.cidr": "Field required (NetworkPlan)"}),
     "a map in place of a text": ("TrainingCluster", {"plan": {"name": "llama"}}, {"plan": "write it as JSON in one text"}),
     "an output": (
         "TrainingCluster",

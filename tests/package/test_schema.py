@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from google.protobuf import empty_pb2
 from pulumi.runtime.proto import provider_pb2
-from rackwright_pulumi.package import COMPONENTS, kind
+from rackwright_pulumi.package.served import COMPONENTS, kind
 from rackwright_pulumi.package.texts import INPUTS, OUTPUTS
 
 from tests.package.toy import ROOT
@@ -48,7 +48,7 @@ def test_every_component_of_every_folder_is_served_under_its_own_name(schema):
 
 
 def components_folder(room: str) -> list[Path]:
-    return sorted((ROOT / "components" / "rackwright_pulumi" / room).glob("*.py"))
+    return sorted((ROOT / "components" / "rackwright_pulumi" / room).rglob("*.py"))
 
 
 def test_the_committed_schema_is_the_one_that_is_served(schema):

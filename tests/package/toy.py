@@ -26,7 +26,7 @@ from pulumi.runtime.proto import (
     status_pb2,
 )
 from rackwright_pulumi.simulator.computed import Context
-from rackwright_pulumi.simulator.invokes import invokes
+from rackwright_pulumi.simulator.lookups.invokes import invokes
 from rackwright_pulumi.testing.graph import STACK_TYPE, Graph
 from rackwright_pulumi.testing.monitor import GraphMonitor
 

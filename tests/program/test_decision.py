@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 import yaml
 from rackwright.catalog import Catalog
-from rackwright.decision import choose, compiled, decision_path, read_decision
-from rackwright.errors import UserError
-from rackwright.kept import kept
-from rackwright.problems import Level
+from rackwright.diagnostics.errors import UserError
+from rackwright.diagnostics.problem import Level
 from rackwright.sizing.size import size
 from rackwright.spec import load
+from rackwright.workflow.decision import choose, compiled, decision_path, read_decision
+from rackwright.workflow.revalidation import revalidate
 
 ROOT = Path(__file__).parents[2]
 TODAY = date(2026, 11, 21)
@@ -46,7 +46,7 @@ def edited(path: Path, **changes):
 def settled(path: Path, spec, catalog: Catalog | None = None):
     decision = read_decision(decision_path(path))
     assert decision
-    return kept(decision, spec, catalog or Catalog.default(), decision_path(path), TODAY)
+    return revalidate(decision, spec, catalog or Catalog.default(), decision_path(path), TODAY)
 
 
 def problems(path: Path, spec, catalog: Catalog | None = None) -> list[str]:
@@ -73,7 +73,7 @@ def test_a_stack_past_its_time_is_told_of_whatever_else_is_edited(box):
     decision = read_decision(decision_path(box))
     assert decision
     for spec in (load(box), edited(box, goals__max_duration="23h")):
-        early, late = (kept(decision, spec, Catalog.default(), decision_path(box), date(2026, 11, day))[1] for day in (27, 28))
+        early, late = (revalidate(decision, spec, Catalog.default(), decision_path(box), date(2026, 11, day))[1] for day in (27, 28))
         assert "D-ended" not in [problem.code for problem in early]
         told = next(problem for problem in late if problem.code == "D-ended")
         assert (str(told.level), "2026-11-28" in told.reason, "rackwright:teardown" in told.fix) == ("warning", True, True)

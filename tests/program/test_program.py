@@ -27,9 +27,9 @@ def run(project: Path, preview: bool = False, stack: str = "box", **config):
 def decide(project: Path) -> None:
     from datetime import date
 
-    from rackwright.decision import choose, decision_path
     from rackwright.sizing.size import size
     from rackwright.spec import load
+    from rackwright.workflow.decision import choose, decision_path
 
     path = project / "stacks" / "box.yaml"
     spec = load(path)

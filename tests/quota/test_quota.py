@@ -4,12 +4,12 @@ import json
 from dataclasses import replace
 
 import pytest
-from rackwright.errors import UserError
-from rackwright.rules import check_quota, quota_needs
-from rackwright.sizing.measures import Limit
+from rackwright.diagnostics.errors import UserError
+from rackwright.sizing.metrics import Limit
 from rackwright.sizing.size import size
 from rackwright.spec import load
 from rackwright.spec.quotas import QuotaFileError, known_quotas, read_quotas
+from rackwright.validation.stack import check_quota, quota_needs
 
 from tests import plans
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from rackwright import load, size
 from rackwright.report import render_report
-from rackwright.report.choices import cause_rows, cause_words, choices_json, frontier_rows, frontier_words, goodput_words, off
-from rackwright.report.outlook import Outlook
+from rackwright.report.alternatives import cause_rows, cause_words, choices_json, frontier_rows, frontier_words, goodput_words, off
 from rackwright.report.plan_json import explanation_json, plan_json
-from rackwright.report.plan_text import show_frontier
+from rackwright.report.terminal.plan import show_frontier
 from rackwright.sizing.plan import SizingPlan
 from rackwright.spec.spec import Spec
+from rackwright.workflow.stack_preview import StackPreview
 from rich.console import Console
 
 pytestmark = pytest.mark.xdist_group("report")
@@ -57,7 +57,7 @@ def test_it_fits_a_terminal():
 
 def test_json_has_every_point_and_every_cause_and_a_plan_is_still_read_from_it():
     _, plan = planned("gemma-pretrain")
-    shown = plan_json(plan, Outlook())
+    shown = plan_json(plan, StackPreview())
     assert {p["rank"] for p in shown["frontier"] if p["on_frontier"]} == {plan.fits.index(f) + 1 for f in plan.frontier}
     assert sum(c["candidates"] for c in shown["why_not"]) == len(plan.rejected)
     assert json.loads(json.dumps(shown, allow_nan=False)) == shown
@@ -68,7 +68,7 @@ def test_json_has_every_point_and_every_cause_and_a_plan_is_still_read_from_it()
 @pytest.mark.parametrize("suffix", [".html", ".md"])
 def test_the_page_has_the_frontier_and_the_causes(suffix):
     spec, plan = planned("gemma-pretrain")
-    page = render_report(spec, plan, suffix, TODAY, Outlook())
+    page = render_report(spec, plan, suffix, TODAY, StackPreview())
     for words in ("cannot be beaten on cost and time at once", "cheapest within 168 h"):
         assert words in page
     counts = {row[0] for row in cause_rows(plan)}

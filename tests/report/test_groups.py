@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from rackwright.report.groups import cheapest, groups, region, runner_up
-from rackwright.sizing.measures import Limit, Rejection
+from rackwright.sizing.metrics import Limit, Rejection
 from rackwright.sizing.plan import Rejected
 
 from tests import plans

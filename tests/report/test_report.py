@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from rackwright import load, size
 from rackwright.report import render_report
-from rackwright.report.outlook import Outlook, outlook
 from rackwright.sizing.plan import SizingPlan
 from rackwright.spec.spec import Spec
+from rackwright.workflow.stack_preview import StackPreview, stack_preview
 
 pytestmark = pytest.mark.xdist_group("report")  # plans and pages are made once
 ROOT = Path(__file__).parents[2]
@@ -66,10 +66,10 @@ class Page(HTMLParser):
 
 
 @cache
-def planned(stack: str) -> tuple[Spec, SizingPlan, Outlook]:
+def planned(stack: str) -> tuple[Spec, SizingPlan, StackPreview]:
     spec = load(ROOT / "stacks" / f"{stack}.yaml")
     plan = size(spec, today=TODAY)
-    return spec, plan, outlook(spec, plan, plan.chosen, TODAY)
+    return spec, plan, stack_preview(spec, plan, plan.chosen, TODAY)
 
 
 @cache
@@ -234,7 +234,7 @@ def test_markdown_tables_have_one_width_and_a_blank_line_before_them(stack):
 
 
 def test_without_the_plotting_extra_the_page_says_so(monkeypatch):
-    from rackwright.report import write
+    from rackwright.report.document import write
 
     monkeypatch.setattr(write, "find_spec", lambda name: None)
     page = Page(render_report(*planned("mistral-7b-qlora")[:2], ".html", TODAY))
@@ -265,7 +265,7 @@ def test_a_spec_without_limits_has_a_report(stack):
 def test_what_this_release_cannot_build_is_a_warning_beside_the_numbers():
     spec, plan, _ = planned("chat-serve")
     boxed = spec.model_copy(update={"blueprint": spec.blueprint.model_copy(update={"kind": "training-cluster"})})
-    ahead = outlook(boxed, plan, plan.chosen, TODAY)
+    ahead = stack_preview(boxed, plan, plan.chosen, TODAY)
     assert ahead.stack is None
     assert ahead.bill is None
     assert [(problem.code, str(problem.level)) for problem in ahead.problems] == [("C-no-path", "warning")]

@@ -1,8 +1,8 @@
 """Numbers as people read them."""
 
 import pytest
-from rackwright.report import words
-from rackwright.sizing.measures import Interval, Limit, Rejection
+from rackwright.report import formatting
+from rackwright.sizing.metrics import Interval, Limit, Rejection
 from rackwright.sizing.plan import Assumption
 
 HOUR = 3600.0
@@ -23,21 +23,21 @@ HOUR = 3600.0
     ],
 )
 def test_span(seconds, said):
-    assert words.span(seconds) == said
+    assert formatting.span(seconds) == said
 
 
 @pytest.mark.parametrize(("value", "said"), [(999.886e6, "1B"), (8.03e9, "8.03B"), (999.4e6, "999M"), (250e3, "250k"), (17, "17")])
 def test_counts_have_three_digits_and_no_exponent(value, said):
-    assert words.count(value) == said
+    assert formatting.count(value) == said
 
 
 def test_a_range_stays_in_one_unit():
-    assert words.span_range(Interval(0.66 * HOUR, 1.1 * HOUR, 55.2 * HOUR)) == "1.1 h (0.7 to 55.2)"
+    assert formatting.span_range(Interval(0.66 * HOUR, 1.1 * HOUR, 55.2 * HOUR)) == "1.1 h (0.7 to 55.2)"
 
 
 def test_days_beside_hours_from_three_days_on():
-    assert words.hours(71 * HOUR) == "71 h"
-    assert words.hours(168 * HOUR) == "168 h (7 days)"
+    assert formatting.hours(71 * HOUR) == "71 h"
+    assert formatting.hours(168 * HOUR) == "168 h (7 days)"
 
 
 @pytest.mark.parametrize(
@@ -50,13 +50,13 @@ def test_days_beside_hours_from_three_days_on():
     ],
 )
 def test_money_in_a_range_has_one_precision(interval, said):
-    assert words.usd_range(interval) == said
+    assert formatting.usd_range(interval) == said
 
 
 def test_unknown_money_is_never_zero():
-    assert words.usd(None) == "not published"
-    assert words.money(None, 2) == "not published"
-    assert words.gib(None) == "not published"
+    assert formatting.usd(None) == "not published"
+    assert formatting.money(None, 2) == "not published"
+    assert formatting.gib(None) == "not published"
 
 
 @pytest.mark.parametrize(
@@ -73,12 +73,12 @@ def test_unknown_money_is_never_zero():
     ],
 )
 def test_refusal(rejection, said):
-    assert words.refusal(rejection) == said
+    assert formatting.refusal(rejection) == said
 
 
 def test_a_near_miss_is_told_from_its_limit():
     """`needs 48.0 h, allowed 48.0 h` would read as a bug."""
-    assert words.refusal(Rejection(Limit.DEADLINE, 48.02, 48.0, "h")) == "deadline: needs 48.02 h, allowed 48.00 h"
+    assert formatting.refusal(Rejection(Limit.DEADLINE, 48.02, 48.0, "h")) == "deadline: needs 48.02 h, allowed 48.00 h"
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_a_near_miss_is_told_from_its_limit():
     [("NVIDIA H100 80GB SXM5", "H100 80GB SXM5"), ("TPU v6e (Trillium)", "TPU v6e"), ("NVIDIA B300 SXM (Blackwell Ultra)", "B300 SXM")],
 )
 def test_short_names(name, short):
-    assert words.short(name) == short
+    assert formatting.short(name) == short
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_short_names(name, short):
     ],
 )
 def test_evidence(evidence, said):
-    assert words.evidence(evidence) == said
+    assert formatting.evidence(evidence) == said
 
 
 @pytest.mark.parametrize(
@@ -114,5 +114,5 @@ def test_evidence(evidence, said):
     ],
 )
 def test_assumptions_are_read_without_counting_zeros(name, value, unit, said):
-    item = words.readable(Assumption(name, value, unit, ""))
+    item = formatting.readable(Assumption(name, value, unit, ""))
     assert f"{item.name} {item.value} {item.unit}" == said

@@ -4,7 +4,7 @@ import json
 import re
 from typing import Any
 
-from rackwright.compile.wants import StackPlan
+from rackwright.stackplan import StackPlan
 
 STEP = re.compile(r"([^.\[\]]+)|\[([^\]]*)\]")
 

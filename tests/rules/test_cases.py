@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from rackwright.rules import RULES, check
+from rackwright.validation.stack import RULES, check
 
 from tests import plans
 from tests.rules.changes import changed

@@ -11,8 +11,8 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from rackwright.errors import UserError
-from rackwright.scaffold import scaffold
+from rackwright.cli.scaffold import scaffold
+from rackwright.diagnostics.errors import UserError
 
 pytestmark = pytest.mark.xdist_group("wheel")  # it is built once
 ROOT = Path(__file__).parents[2]
@@ -57,7 +57,7 @@ def test_below_a_file_nothing_can_be_made(tmp_path):
 def test_the_program_is_the_repository_s_own():
     """Two programs that drift apart would be two products."""
     ours = (ROOT / "__main__.py").read_text().partition("settings = ")[2]
-    theirs = (ROOT / "blueprints" / "rackwright" / "scaffold" / "template" / "main.py").read_text().partition("settings = ")[2]
+    theirs = (ROOT / "blueprints" / "rackwright" / "cli" / "scaffold" / "template" / "main.py").read_text().partition("settings = ")[2]
     assert theirs.replace("Path(__file__).resolve().parent", "ROOT") == ours
 
 
@@ -78,7 +78,7 @@ def test_the_requirement_is_one_that_pip_can_get(record, requirement, tmp_path, 
         def read_text(self, name):
             return record
 
-    monkeypatch.setattr("rackwright.scaffold.distribution", lambda name: Installed())
+    monkeypatch.setattr("rackwright.cli.scaffold.distribution", lambda name: Installed())
     scaffold(tmp_path, TODAY)
     assert requirement in (tmp_path / "requirements.txt").read_text()
 

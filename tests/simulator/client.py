@@ -7,8 +7,8 @@ import grpc
 from pulumi.runtime.proto import plugin_pb2, provider_pb2_grpc, status_pb2
 from pulumi.runtime.proto import provider_pb2 as pb
 from rackwright_pulumi.simulator import SimulatedCloud
-from rackwright_pulumi.simulator.server import serve
-from rackwright_pulumi.simulator.wire import MAX_MESSAGE_BYTES, to_dict, to_struct
+from rackwright_pulumi.simulator.provider.protobuf import MAX_MESSAGE_BYTES, to_dict, to_struct
+from rackwright_pulumi.simulator.provider.server import serve
 
 
 @dataclass

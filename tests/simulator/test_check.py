@@ -1,8 +1,8 @@
 """Inputs the clouds would refuse, before anything is created."""
 
 import pytest
-from rackwright_pulumi.simulator.check import check
-from rackwright_pulumi.simulator.values import UNKNOWN, secret
+from rackwright_pulumi.simulator.provider.values import UNKNOWN, secret
+from rackwright_pulumi.simulator.schema.check import check
 
 from tests.simulator.client import Refusal
 

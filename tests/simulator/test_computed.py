@@ -4,9 +4,9 @@ import json
 import re
 
 import pytest
-from rackwright_pulumi.simulator import catalog
 from rackwright_pulumi.simulator.computed import Context, computed
-from rackwright_pulumi.simulator.invokes import invokes
+from rackwright_pulumi.simulator.lookups.invokes import invokes
+from rackwright_pulumi.simulator.schema import facts as catalog
 
 EVERY = [token for cloud in catalog.CLOUDS for token in catalog.covered(cloud)]
 ROLE = "arn:aws:iam::123456789012:role/r"

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 import rackwright_pulumi.simulator as simulator
-from rackwright_pulumi.simulator import catalog, laws
-from rackwright_pulumi.simulator.generate import DATA, covered
-from rackwright_pulumi.simulator.machines import ASKED
-from rackwright_pulumi.simulator.names import NAMES
-from rackwright_pulumi.simulator.references import REFERENCES
+from rackwright_pulumi.simulator.limits import refusals
+from rackwright_pulumi.simulator.limits.machines import ASKED
+from rackwright_pulumi.simulator.schema import facts as catalog
+from rackwright_pulumi.simulator.schema.generate import DATA, covered
+from rackwright_pulumi.simulator.schema.names import NAMES
+from rackwright_pulumi.simulator.schema.references import REFERENCES
 
 PLACES = {"account", "region", "project", "zone", "location"}
 ROOT = Path(__file__).parents[2]
@@ -24,13 +25,13 @@ GUIDE = ROOT / "docs" / "simulator.md"
 @pytest.mark.parametrize("cloud", catalog.CLOUDS)
 def test_the_committed_facts_are_those_of_the_installed_sdk(cloud):
     """In a process of its own: the SDK loads its modules on first use, and one that another test touched half-way stays half loaded."""
-    code = f"import json; from rackwright_pulumi.simulator.generate import sdk_facts; print(json.dumps(sdk_facts({cloud!r})))"
+    code = f"import json; from rackwright_pulumi.simulator.schema.generate import sdk_facts; print(json.dumps(sdk_facts({cloud!r})))"
     path = os.pathsep.join(str(ROOT / half) for half in ("blueprints", "components"))
     printed = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ | {"PYTHONPATH": path}
     )
     kept = json.loads((DATA / f"types.{cloud}.json").read_text(encoding="utf-8"))
-    assert json.loads(printed.stdout) == kept, "run python -m rackwright_pulumi.simulator.generate"
+    assert json.loads(printed.stdout) == kept, "run python -m rackwright_pulumi.simulator.schema.generate"
 
 
 def test_the_list_of_types_has_no_doubles():
@@ -54,7 +55,7 @@ def test_references_are_about_inputs_that_exist():
             known = facts.object(known[part])
 
 
-@pytest.mark.parametrize("table", [laws.PROTECTED, dict.fromkeys(laws.RESERVED), laws.TAKEN, ASKED])
+@pytest.mark.parametrize("table", [refusals.PROTECTED, dict.fromkeys(refusals.RESERVED), refusals.TAKEN, ASKED])
 def test_tables_are_about_types_that_are_covered(table):
     assert all(catalog.find(token) for token in table)
 

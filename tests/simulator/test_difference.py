@@ -1,8 +1,9 @@
 """Which change replaces which resource."""
 
 import pytest
-from rackwright_pulumi.simulator import catalog, differences
-from rackwright_pulumi.simulator.difference import AUTONAMED
+from rackwright_pulumi.simulator import differences
+from rackwright_pulumi.simulator.schema import facts as catalog
+from rackwright_pulumi.simulator.schema.difference import AUTONAMED
 
 INSTANCE, CLUSTER, NODES = "aws:ec2/instance:Instance", "aws:eks/cluster:Cluster", "aws:eks/nodeGroup:NodeGroup"
 LUSTRE, RULE = "aws:fsx/lustreFileSystem:LustreFileSystem", "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule"

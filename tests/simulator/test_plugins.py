@@ -9,8 +9,8 @@ import pytest
 from google.protobuf import empty_pb2
 from pulumi.runtime.proto import provider_pb2_grpc
 from rackwright_pulumi.simulator import SimulatedCloud, write_plugins
-from rackwright_pulumi.simulator.catalog import CLOUDS, sdk_version
-from rackwright_pulumi.simulator.server import STATE_VARIABLE, serve
+from rackwright_pulumi.simulator.provider.server import STATE_VARIABLE, serve
+from rackwright_pulumi.simulator.schema.facts import CLOUDS, sdk_version
 
 
 def test_each_plugin_starts_and_says_its_port_alone(tmp_path):

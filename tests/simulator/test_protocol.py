@@ -6,11 +6,11 @@ from functools import reduce
 import pytest
 from google.protobuf import empty_pb2
 from pulumi.runtime.proto import provider_pb2 as pb
-from rackwright_pulumi.simulator import catalog
 from rackwright_pulumi.simulator.computed import Context, computed
-from rackwright_pulumi.simulator.preview import FILLED, foreseen
-from rackwright_pulumi.simulator.values import UNKNOWN, at, secret
-from rackwright_pulumi.simulator.wire import to_struct
+from rackwright_pulumi.simulator.provider.preview import FILLED, foreseen
+from rackwright_pulumi.simulator.provider.protobuf import to_struct
+from rackwright_pulumi.simulator.provider.values import UNKNOWN, at, secret
+from rackwright_pulumi.simulator.schema import facts
 
 from tests.simulator.client import Refusal, kubeconfig
 
@@ -41,7 +41,7 @@ def test_a_preview_knows_inputs_and_nothing_computed(aws):
 @pytest.mark.parametrize(("token", "path"), [(token, path) for token, paths in FILLED.items() for path in paths])
 def test_fields_the_cloud_fills_in_are_unknown_in_a_preview_and_there_afterwards(token, path):
     top, *inner = path.split(".")
-    given = [{}] if catalog.facts(token).inputs[top].startswith("[") else {}
+    given = [{}] if facts.facts(token).inputs[top].startswith("[") else {}
     assert at(foreseen(token, {top: given}), f"{top}.{inner[0]}") == [UNKNOWN]
     assert at(computed(token, "n", f"urn:pulumi:s::p::{token}::n", {top: given}, Context())[1], path)
 

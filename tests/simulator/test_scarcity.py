@@ -2,7 +2,7 @@
 
 import pytest
 from rackwright.catalog.read import Catalog
-from rackwright_pulumi.simulator.machines import Machines, quota_of, vcpus
+from rackwright_pulumi.simulator.limits.machines import MachineRequest, quota_of, vcpus
 
 from tests.simulator.client import Refusal
 
@@ -56,15 +56,15 @@ def test_google_says_it_in_its_own_words(gcp, cloud):
 @pytest.mark.parametrize(
     ("machines", "quota"),
     [
-        (Machines("p5.48xlarge", "us-east-1a", 1), ("L-417A185B", 192)),
-        (Machines("p5.48xlarge", "us-east-1a", 1, spot=True), ("L-C4BD4855", 192)),
-        (Machines("p4d.24xlarge", "us-east-1a", 1, spot=True), ("L-7212CCBC", 96)),
-        (Machines("g6e.xlarge", "us-east-1a", 1), ("L-DB2E81BA", 4)),
-        (Machines("trn1.32xlarge", "us-east-1a", 1), ("L-2C3B7624", 128)),
-        (Machines("m7i.large", "us-east-1a", 1), ("L-1216C47A", 2)),
-        (Machines("g2-standard-48", "us-central1-a", 1, True, "nvidia-l4", 4), ("PREEMPTIBLE_NVIDIA_L4_GPUS", 4)),
-        (Machines("ct6e-standard-4t", "us-central1-a", 1), ("TPU-V6E-per-project-region", 4)),
-        (Machines("e2-standard-16", "us-central1-a", 1), None),
+        (MachineRequest("p5.48xlarge", "us-east-1a", 1), ("L-417A185B", 192)),
+        (MachineRequest("p5.48xlarge", "us-east-1a", 1, spot=True), ("L-C4BD4855", 192)),
+        (MachineRequest("p4d.24xlarge", "us-east-1a", 1, spot=True), ("L-7212CCBC", 96)),
+        (MachineRequest("g6e.xlarge", "us-east-1a", 1), ("L-DB2E81BA", 4)),
+        (MachineRequest("trn1.32xlarge", "us-east-1a", 1), ("L-2C3B7624", 128)),
+        (MachineRequest("m7i.large", "us-east-1a", 1), ("L-1216C47A", 2)),
+        (MachineRequest("g2-standard-48", "us-central1-a", 1, True, "nvidia-l4", 4), ("PREEMPTIBLE_NVIDIA_L4_GPUS", 4)),
+        (MachineRequest("ct6e-standard-4t", "us-central1-a", 1), ("TPU-V6E-per-project-region", 4)),
+        (MachineRequest("e2-standard-16", "us-central1-a", 1), None),
     ],
 )
 def test_each_machine_counts_against_its_quota(machines, quota):
@@ -77,7 +77,7 @@ def test_its_quotas_are_those_of_the_catalog(spot):
     rows = [row for row in Catalog.default().machines if "." in row.name and (row.quota_spot if spot else row.quota_on_demand)]
     assert len(rows) > 50
     wanted = {row.name: (row.quota_spot if spot else row.quota_on_demand, row.vcpus) for row in rows}
-    assert {name: quota_of(Machines(name, "us-east-1a", 1, spot)) for name in wanted} == wanted
+    assert {name: quota_of(MachineRequest(name, "us-east-1a", 1, spot)) for name in wanted} == wanted
 
 
 def test_vcpus_follow_from_the_size():

@@ -13,7 +13,7 @@ WRITER = textwrap.dedent(
     """
     import sys, threading
     from rackwright_pulumi.simulator.computed import Context
-    from rackwright_pulumi.simulator.operations import Cloud, Refused
+    from rackwright_pulumi.simulator.provider.operations import Cloud, Refused
     from rackwright_pulumi.simulator.store import Store
 
     path, me = sys.argv[1], sys.argv[2]

@@ -3,15 +3,16 @@
 from datetime import UTC, datetime, timedelta
 from functools import cache
 
-from rackwright.catalog import Catalog, models
-from rackwright.estimator import hardware
+from rackwright.catalog import Catalog
+from rackwright.catalog.models import library
 from rackwright.estimator.case import Wires
-from rackwright.estimator.model import network_of
-from rackwright.estimator.network import Network
-from rackwright.sizing.measures import Limit, Rejection
+from rackwright.estimator.config import accelerators
+from rackwright.estimator.model.dimensions import ModelDimensions
+from rackwright.estimator.model.from_architecture import network_of
+from rackwright.sizing.metrics import Limit, Rejection
 from rackwright.sizing.plan import SizingPlan
+from rackwright.sizing.search.target import Target
 from rackwright.sizing.size import size
-from rackwright.sizing.target import Target
 from rackwright.spec.load import read
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
@@ -21,18 +22,18 @@ BOTH = AWS.replace("[on-demand]", "[on-demand, spot]")
 GCP = "{cloud: gcp, project: my-project, regions: [us-central1], capacity: {ordered: [on-demand]}}"
 
 
-def network(name: str) -> Network:
-    row = models.find(name)
+def network(name: str) -> ModelDimensions:
+    row = library.find(name)
     assert row is not None, name
     return network_of(row.architecture)
 
 
 def servers(nodes: int, accelerator: str = "NVIDIA H100 80GB SXM5", per_node: int = 8, node_bytes_per_s: float = 400e9) -> Target:
     """Machines that no catalog sells."""
-    a = hardware.find(accelerator)
+    a = accelerators.find(accelerator)
     inside = a.scale_up_bytes_per_s or a.host_bytes_per_s
     wires = Wires(inside, node_bytes_per_s / per_node, float(per_node), float(per_node), float(bool(a.scale_up_bytes_per_s)))
-    return Target(a.name, "NVIDIA", hardware.chip(a), wires, nodes, per_node, a.flops)
+    return Target(a.name, "NVIDIA", accelerators.chip(a), wires, nodes, per_node, a.flops)
 
 
 def finetune(base: str = "llama-3.1-8b", adapter: str = "lora", more: str = "") -> str:

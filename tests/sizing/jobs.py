@@ -4,16 +4,16 @@ from dataclasses import replace
 
 import numpy as np
 from hypothesis import strategies as st
-from rackwright.estimator import flops
-from rackwright.estimator.coefficients import calibration
+from rackwright.estimator.calibration.coefficients import calibration
+from rackwright.estimator.model import flops
 from rackwright.sizing.assumptions import DEFAULT
-from rackwright.sizing.fastest import Space
 from rackwright.sizing.job import TrainingJob
-from rackwright.sizing.layouts import Pins, enumerate_layouts
-from rackwright.sizing.outcome import Outcome
-from rackwright.sizing.recipe import adapted, full
-from rackwright.sizing.target import Machines, Target
-from rackwright.sizing.train import best_training
+from rackwright.sizing.search.branch_and_bound import Space
+from rackwright.sizing.search.layouts import Pins, enumerate_layouts
+from rackwright.sizing.search.outcome import Outcome
+from rackwright.sizing.search.target import Target, TargetArrays
+from rackwright.sizing.search.training import best_training
+from rackwright.sizing.training_recipe import adapted, full
 
 from tests.sizing.helpers import network, servers
 
@@ -37,10 +37,10 @@ def with_wires(t: Target, **wires: float) -> Target:
 
 
 def best(j: TrainingJob, *targets: Target) -> list[Outcome]:
-    return best_training(j, Machines.of(targets), DEFAULT.max_fill, calibration())
+    return best_training(j, TargetArrays.of(targets), DEFAULT.max_fill, calibration())
 
 
-def space(j: TrainingJob, machines: Machines) -> Space:
+def space(j: TrainingJob, machines: TargetArrays) -> Space:
     """Room as wide as memory: what fits is asked of the median."""
     layouts = enumerate_layouts(j.shape, machines.grids, j.pins)
     return Space(j, machines, layouts, calibration(), np.asarray(machines.chip.memory_bytes, dtype=float))

@@ -1,8 +1,8 @@
 """What nobody can size is refused with a path and a reason, before anything is searched; what no machine can do is said of each."""
 
 import pytest
-from rackwright.errors import UserError
-from rackwright.sizing.measures import Limit
+from rackwright.diagnostics.errors import UserError
+from rackwright.sizing.metrics import Limit
 from rackwright.spec.load import read
 
 from tests.sizing.helpers import AWS, finetune, plan, serve

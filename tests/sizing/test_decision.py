@@ -7,11 +7,11 @@ from itertools import pairwise
 import pytest
 from rackwright.catalog import Catalog
 from rackwright.sizing.assumptions import DEFAULT
-from rackwright.sizing.causes import causes
-from rackwright.sizing.measures import Limit, Rejection
-from rackwright.sizing.outcome import at_p80
+from rackwright.sizing.metrics import Limit, Rejection
 from rackwright.sizing.plan import Fit, Rejected, SizingPlan
-from rackwright.sizing.scaling import scaling
+from rackwright.sizing.search.outcome import at_p80
+from rackwright.sizing.selection.rationale import rationale
+from rackwright.sizing.selection.rejection_summary import rejection_summary
 
 from tests.sizing.helpers import AWS, BOTH, GCP, block, finetune, plan, serve
 
@@ -194,7 +194,7 @@ def many() -> SizingPlan:
 
 def test_every_candidate_is_counted_once_under_what_it_is_farthest_from():
     p = many()
-    found = causes(p.rejected)
+    found = rejection_summary(p.rejected)
     assert sum(c.count for c in found) == len(p.rejected)
     assert len(found) < len(p.rejected) / 20, "thousands share a cause"
     for cause in found:
@@ -206,7 +206,7 @@ def test_every_candidate_is_counted_once_under_what_it_is_farthest_from():
 
 
 def test_near_causes_come_first():
-    distances = [c.distance for c in causes(many().rejected)]
+    distances = [c.distance for c in rejection_summary(many().rejected)]
     assert distances == sorted(distances)
     assert distances[0] < 2
 
@@ -214,7 +214,7 @@ def test_near_causes_come_first():
 def test_causes_that_differ_in_numbers_alone_are_one():
     candidate = both().chosen.candidate
     said = ("2 of them have no fabric", "4 of them have no fabric", "no bf16 on it")
-    found = causes([Rejected(candidate, (Rejection(Limit.FABRIC, None, None, words=words),)) for words in said])
+    found = rejection_summary([Rejected(candidate, (Rejection(Limit.FABRIC, None, None, words=words),)) for words in said])
     assert [(c.count, c.rejection.words) for c in found] == [(2, "2 of them have no fabric"), (1, "no bf16 on it")]
 
 
@@ -262,13 +262,13 @@ def test_numbers_that_differ_are_never_shown_as_the_same():
     p, candidate = both(), both().chosen.candidate
     missed = Rejected(candidate, (Rejection(Limit.DEADLINE, 168.4, 168.0, "h"),))
     far = replace(p.chosen, candidate=replace(candidate, machine="other", nodes=1), usd_per_hour=1e9)
-    assert "168.4 h needed, 168.0 allowed, less than 1 % off" in scaling((far,), (missed,), False, "cost")
+    assert "168.4 h needed, 168.0 allowed, less than 1 % off" in rationale((far,), (missed,), False, "cost")
 
 
 def test_an_unpriced_machine_alone_is_not_why_places_are_ordered():
     many = next(f for f in both().fits if f.candidate.nodes > 1)
     one = replace(many, candidate=replace(many.candidate, nodes=1), cost_usd=None)
-    assert "would do, because what is not priced comes last" in scaling((many, one), (), False, "cost")
+    assert "would do, because what is not priced comes last" in rationale((many, one), (), False, "cost")
 
 
 def test_a_server_says_that_no_replica_spans_machines_and_how_many_there_are():

@@ -9,11 +9,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from rackwright import size
 from rackwright.catalog import Catalog
-from rackwright.errors import UserError
-from rackwright.report.economics_text import sentences
-from rackwright.sizing import economics
-from rackwright.sizing.economics import TRADE, Service
-from rackwright.sizing.serving_economics import Economics, economics_of
+from rackwright.diagnostics.errors import UserError
+from rackwright.report.terminal.economics import sentences
+from rackwright.sizing.economics import formulas
+from rackwright.sizing.economics.formulas import TRADE, ServiceCost
+from rackwright.sizing.economics.serving import Economics, economics_of
 from rackwright.spec.load import read
 from rackwright.spec.spec import Spec
 from rackwright.units import HOUR
@@ -21,7 +21,7 @@ from rackwright.units import HOUR
 from tests.sizing.helpers import AWS, GCP, TODAY, finetune, serve
 
 PRICES, RATES = st.floats(0.1, 100), st.floats(0.01, 100)
-SERVICES = st.builds(Service, RATES, PRICES, st.floats(1, 2000), st.integers(0, 3), st.sampled_from([1, 2, 8]))
+SERVICES = st.builds(ServiceCost, RATES, PRICES, st.floats(1, 2000), st.integers(0, 3), st.sampled_from([1, 2, 8]))
 PLENTY = st.floats(0.001, 1000)
 
 
@@ -41,12 +41,12 @@ def test_cost_per_token_falls_with_load_until_the_machines_are_full(s, share, mo
     full = s.requests_per_s * s.copies * s.least_machines
     low, high = full * share, min(full * share * more, full)
     assume(high > low * 1.001)
-    assert s.usd_per_million_tokens(low) > s.usd_per_million_tokens(high) >= economics.per_million(s.full_usd_per_request, s.output_tokens)
+    assert s.usd_per_million_tokens(low) > s.usd_per_million_tokens(high) >= formulas.per_million(s.full_usd_per_request, s.output_tokens)
 
 
 @given(SERVICES, PLENTY)
 def test_it_never_costs_less_than_full_machines(s, rate):
-    whole = Service(s.requests_per_s, s.usd_per_hour, s.output_tokens, 1, s.copies)
+    whole = ServiceCost(s.requests_per_s, s.usd_per_hour, s.output_tokens, 1, s.copies)
     assert s.usd_per_request(rate) >= whole.usd_per_hour / (HOUR * s.requests_per_s * s.copies) * (1 - 1e-9)
 
 
@@ -58,9 +58,9 @@ def test_replicas_never_fall_as_traffic_grows(s, rate, more):
 
 @given(SERVICES, PLENTY, st.floats(1.01, 10))
 def test_cost_grows_with_price(s, rate, dearer):
-    more = Service(s.requests_per_s, s.usd_per_hour * dearer, s.output_tokens, s.least, s.copies)
+    more = ServiceCost(s.requests_per_s, s.usd_per_hour * dearer, s.output_tokens, s.least, s.copies)
     assert more.usd_per_request(rate) > s.usd_per_request(rate)
-    low, high = (economics.month(x, rate, rate, 0.2, 1e9) for x in (s, more))
+    low, high = (formulas.month(x, rate, rate, 0.2, 1e9) for x in (s, more))
     assert high.follows_usd >= low.follows_usd
 
 
@@ -73,84 +73,84 @@ def test_what_a_token_costs_times_tokens_is_what_the_machines_cost(s, rate):
 @given(SERVICES, st.floats(1.001, 100))
 def test_at_break_even_what_is_earned_is_what_the_machines_cost(s, generous):
     earned = s.full_usd_per_request * generous
-    rate = economics.break_even_requests_per_s(s, earned)
+    rate = formulas.break_even_requests_per_s(s, earned)
     assert rate is not None
     assert rate * HOUR * earned == pytest.approx(s.usd_an_hour(rate))
 
 
 @given(SERVICES, st.floats(0.01, 0.999))
 def test_who_earns_less_than_a_full_replica_costs_never_breaks_even(s, share):
-    assert economics.break_even_requests_per_s(s, s.full_usd_per_request * share) is None
+    assert formulas.break_even_requests_per_s(s, s.full_usd_per_request * share) is None
 
 
 @given(SERVICES, PLENTY, st.floats(0, 0.9))
 def test_scale_to_zero_never_costs_more_than_one_kept_warm(s, mean, idle):
-    m = economics.month(s, mean, mean * 2, idle, 1e9)
+    m = formulas.month(s, mean, mean * 2, idle, 1e9)
     assert m.follows_usd <= m.kept_warm_usd * (1 + 1e-9)
 
 
 @given(PLENTY, st.floats(1, 20), st.floats(0, 0.9))
 def test_loads_of_a_month_keep_their_mean_and_stay_below_the_busiest(mean, peak, idle):
-    loads = economics.busy_loads(mean, mean * peak, idle)
+    loads = formulas.busy_loads(mean, mean * peak, idle)
     busy = min(mean / (1 - idle), mean * peak)
     assert max(loads) <= mean * peak * (1 + 1e-9)
     assert sum(loads) / len(loads) == pytest.approx(busy, rel=1e-3)
 
 
 def test_nobody_asks_and_nothing_runs_costs_nothing_and_has_no_cost_per_request():
-    s = Service(1.0, 4.0, 100.0, least=0)
+    s = ServiceCost(1.0, 4.0, 100.0, least=0)
     assert s.usd_an_hour(0) == 0
     assert s.usd_per_request(0) is None
-    assert economics.month(s, 0, 0, 0, 1e9).follows_usd == 0
+    assert formulas.month(s, 0, 0, 0, 1e9).follows_usd == 0
 
 
 def test_one_gpu_of_four_dollars_at_a_thousand_tokens_a_second():
     """4 USD / 3.6 million tokens."""
-    s = Service(10.0, 4.0, 100.0)
+    s = ServiceCost(10.0, 4.0, 100.0)
     assert s.usd_per_million_tokens(10) == pytest.approx(4 / 3.6)
     assert s.usd_per_million_tokens(5) == pytest.approx(8 / 3.6)
     assert s.usd_per_million_tokens(10.01) == pytest.approx(8 / 3.6036)
-    assert economics.month(s, 5, 10, 0, 0).follows_usd == pytest.approx(4 * 730)
+    assert formulas.month(s, 5, 10, 0, 0).follows_usd == pytest.approx(4 * 730)
 
 
 def test_a_machine_is_paid_whole_whatever_runs_on_it():
-    s = Service(1.0, 8.0, copies=8)
+    s = ServiceCost(1.0, 8.0, copies=8)
     assert s.usd_an_hour(1) == s.usd_an_hour(8) == 8
     assert s.usd_an_hour(8.5) == 16
 
 
 def test_a_price_that_is_not_published_makes_no_cost():
-    s = Service(1.0, None, 100.0)
+    s = ServiceCost(1.0, None, 100.0)
     assert (s.usd_an_hour(1), s.usd_per_request(1), s.usd_per_million_tokens(1), s.full_usd_per_request) == (None,) * 4
-    assert economics.month(s, 1, 2, 0, 0).follows_usd is None
-    made = economics.returns(s, 1.0, 1, None, 1000)
+    assert formulas.month(s, 1, 2, 0, 0).follows_usd is None
+    made = formulas.returns(s, 1.0, 1, None, 1000)
     assert made
     assert (made.margin_usd_per_month, made.break_even_requests_per_s, made.pay_back_s, made.pays_month_s) == (None,) * 4
 
 
 def test_no_revenue_no_pay_back():
-    assert economics.returns(Service(1.0, 4.0), None, 1, 2920, 1000) is None
+    assert formulas.returns(ServiceCost(1.0, 4.0), None, 1, 2920, 1000) is None
 
 
 def test_a_loss_is_never_paid_back_and_a_margin_is():
-    s = Service(1.0, 4.0)
+    s = ServiceCost(1.0, 4.0)
     month_s = TRADE.month_h * HOUR
-    loss = economics.returns(s, 0.0001, 1, 2920, 1000)
+    loss = formulas.returns(s, 0.0001, 1, 2920, 1000)
     assert loss
     assert loss.margin_usd_per_month < 0
     assert (loss.pay_back_s, loss.pays_month_s) == (None, None)
-    gain = economics.returns(s, 2 * 2920 / month_s, 1, 2920, 2920)
+    gain = formulas.returns(s, 2 * 2920 / month_s, 1, 2920, 2920)
     assert gain
     assert gain.pay_back_s == pytest.approx(month_s)
     assert gain.pays_month_s == pytest.approx(month_s / 2)
 
 
 def test_a_cold_start_reads_the_weights():
-    assert economics.cold_start_s(140e9) - economics.cold_start_s(0) == pytest.approx(140)
+    assert formulas.cold_start_s(140e9) - formulas.cold_start_s(0) == pytest.approx(140)
 
 
 def test_the_curve_runs_through_both_sides_of_every_step():
-    points = economics.curve(Service(1.0, 4.0, 100.0), 3.0)
+    points = formulas.curve(ServiceCost(1.0, 4.0, 100.0), 3.0)
     assert [p.requests_per_s for p in points] == sorted(p.requests_per_s for p in points)
     assert {p.replicas for p in points} == {1, 2, 3}
     assert any(math.isclose(p.share, 1) for p in points)

@@ -6,9 +6,9 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rackwright.sizing.measures import Interval, Limit, Rejection
-from rackwright.sizing.picks import Role, picks
+from rackwright.sizing.metrics import Interval, Limit, Rejection
 from rackwright.sizing.plan import Fit, SizingPlan
+from rackwright.sizing.selection.frontier import Role, frontier
 
 from tests import plans
 from tests.sizing.helpers import AWS, BOTH, finetune, plan, serve
@@ -90,8 +90,8 @@ def test_waiting_in_a_queue_is_time_and_costs_nothing():
 
 def test_the_cheapest_and_the_fastest_are_named_beside_the_choice_with_what_they_give_up():
     chosen, cheap, fast = made(100.0, 10.0), made(80.0, 12.0, nodes=2), made(150.0, 4.0, nodes=4)
-    found = {role: pick for pick in picks(of(chosen, cheap, fast)) for role in pick.roles}
-    assert [p.rank for p in picks(of(chosen, cheap, fast))] == [2, 1, 3]
+    found = {role: pick for pick in frontier(of(chosen, cheap, fast)) for role in pick.roles}
+    assert [p.rank for p in frontier(of(chosen, cheap, fast))] == [2, 1, 3]
     assert found[Role.CHEAPEST].against == "20 % more time for 20 % less money"
     assert found[Role.FASTEST].against == "60 % less time for 50 % more money"
     assert found[Role.CHOSEN].against == ""
@@ -99,21 +99,21 @@ def test_the_cheapest_and_the_fastest_are_named_beside_the_choice_with_what_they
 
 
 def test_a_choice_off_the_frontier_is_shown_among_it():
-    found = picks(of(made(100.0, 10.0), made(50.0, 5.0, nodes=2)))
+    found = frontier(of(made(100.0, 10.0), made(50.0, 5.0, nodes=2)))
     assert [(p.rank, p.roles) for p in found] == [(2, (Role.CHEAPEST, Role.FASTEST)), (1, (Role.CHOSEN,))]
     assert found[0].against == "50 % less time for 50 % less money"
 
 
 def test_few_points_keep_the_ends_and_the_choice():
     fits = [made(100.0 + i, 100.0 / (1 + i)) for i in range(40)]
-    found = picks(of(*reversed(fits)), 5)
+    found = frontier(of(*reversed(fits)), 5)
     assert len(found) == 5
     assert {role for p in found for role in p.roles} == set(Role)
-    assert len(picks(of(*fits))) == 40
+    assert len(frontier(of(*fits))) == 40
 
 
 def test_nothing_fits_has_no_frontier():
-    assert of().frontier == () == picks(of())
+    assert of().frontier == () == frontier(of())
 
 
 @pytest.mark.parametrize("job", [finetune(), serve(more="tpot: {target: 50 ms}")])

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rackwright.sizing.assumptions import DEFAULT
-from rackwright.sizing.measures import Interval, Limit
-from rackwright.sizing.outcome import at_p80
+from rackwright.sizing.metrics import Interval, Limit
 from rackwright.sizing.plan import Fit
+from rackwright.sizing.search.outcome import at_p80
 
 from tests.sizing.helpers import AWS, BOTH, GCP, block, finetune, labels, lora, plan, rejection, serve
 

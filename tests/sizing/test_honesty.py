@@ -2,7 +2,7 @@
 
 import pytest
 from rackwright.sizing.assumptions import DEFAULT
-from rackwright.sizing.measures import Limit
+from rackwright.sizing.metrics import Limit
 from rackwright.sizing.plan import SizingPlan
 
 from tests.sizing.helpers import AWS, BOTH, GCP, block, finetune, plan, serve
@@ -181,14 +181,14 @@ def test_several_cheaper_machines_are_named_although_one_comes_first():
     """Vertical before horizontal is the rule; that it costs something is said."""
     from dataclasses import replace
 
-    from rackwright.sizing.measures import Interval
-    from rackwright.sizing.scaling import scaling
+    from rackwright.sizing.metrics import Interval
+    from rackwright.sizing.selection.rationale import rationale
 
     one = plan(finetune(adapter="qlora"), AWS).fits[0]
     two = replace(one, candidate=replace(one.candidate, nodes=2), cost_usd=Interval(1.0, 2.0, 3.0))
-    assert "rank 2, 2 x" in scaling((one, two), (), False, "cost")
+    assert "rank 2, 2 x" in rationale((one, two), (), False, "cost")
     dear = replace(two, cost_usd=Interval(900.0, 1000.0, 1100.0))
-    assert "would only add a network" in scaling((one, dear), (), False, "cost")
+    assert "would only add a network" in rationale((one, dear), (), False, "cost")
 
 
 def test_of_two_places_the_one_with_a_price_of_its_own_comes_first():

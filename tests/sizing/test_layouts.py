@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rackwright.sizing.layouts import SEARCHED, Grid, Layouts, Pins, Shape, contexts, enumerate_layouts, why_none
+from rackwright.sizing.search.layouts import SEARCHED, Grid, JobShape, Layouts, Pins, contexts, enumerate_layouts, why_none
 
-LLAMA = Shape(layers=32, heads=32, kv_heads=8, experts=0, contexts=(1,), batch=64)
-DEEPSEEK = Shape(layers=61, heads=128, kv_heads=128, experts=256, contexts=(1,), batch=1024)
+LLAMA = JobShape(layers=32, heads=32, kv_heads=8, experts=0, contexts=(1,), batch=64)
+DEEPSEEK = JobShape(layers=61, heads=128, kv_heads=128, experts=256, contexts=(1,), batch=1024)
 NODES = Grid(16, 8, 8)
 
 
-def layouts(s: Shape, g: Grid = NODES, **pins) -> Layouts:
+def layouts(s: JobShape, g: Grid = NODES, **pins) -> Layouts:
     return enumerate_layouts(s, (g,), Pins(**pins))
 
 
@@ -24,7 +24,7 @@ def rows(w: Layouts) -> set[tuple[int, ...]]:
     return {tuple(int(x) for x in row) for row in zip(*(getattr(w, n) for n in names), strict=True)}
 
 
-def allowed(s: Shape, g: Grid, row: tuple[int, ...]) -> bool:
+def allowed(s: JobShape, g: Grid, row: tuple[int, ...]) -> bool:
     """The laws, one layout at a time and in plain words of arithmetic."""
     t, p, v, c, x, z, shards, b = row
     if g.accelerators % (t * p * c) or s.heads % t or t > g.width or (s.kv_heads % t and t % s.kv_heads):
@@ -56,7 +56,7 @@ def allowed(s: Shape, g: Grid, row: tuple[int, ...]) -> bool:
     st.sampled_from([8, 48]),
 )
 def test_what_is_enumerated_is_all_that_the_laws_allow(accelerators, node, layers, experts, sequence, batch):
-    s, g = Shape(layers, 24, 8, experts, contexts(layers, sequence), batch), Grid(accelerators, min(accelerators, node), node)
+    s, g = JobShape(layers, 24, 8, experts, contexts(layers, sequence), batch), Grid(accelerators, min(accelerators, node), node)
     powers = [1, 2, 4, 8, 16, 32, 64]
     longest = max(sequence // 8192, 1)
     shards = sorted({accelerators // d for d in range(1, accelerators + 1) if accelerators % d == 0} | {1, 2, 4, 8})
@@ -75,7 +75,7 @@ def test_what_is_enumerated_is_all_that_the_laws_allow(accelerators, node, layer
 
 @given(st.sampled_from([1, 2, 4, 8, 16, 64]), st.sampled_from([8, 32, 96]), st.sampled_from([4096, 65536]))
 def test_every_layout_fills_the_accelerators_and_the_batch(accelerators, batch, sequence):
-    w = layouts(Shape(32, 32, 8, 8, contexts(32, sequence), batch), Grid(accelerators, min(accelerators, 8), 8))
+    w = layouts(JobShape(32, 32, 8, 8, contexts(32, sequence), batch), Grid(accelerators, min(accelerators, 8), 8))
     assert np.all(w.tensor * w.pipeline * w.context * w.replicas == accelerators)
     assert np.all(w.replicas * w.micro_batch * w.micro_batches == batch)
 
@@ -142,14 +142,14 @@ def test_pins_leave_only_what_they_say():
 
 
 def test_a_pinned_number_need_not_be_a_power_of_two():
-    s = Shape(layers=36, heads=24, kv_heads=6, experts=0, contexts=contexts(36, 3000, 3), batch=36)
+    s = JobShape(layers=36, heads=24, kv_heads=6, experts=0, contexts=contexts(36, 3000, 3), batch=36)
     w = layouts(s, Grid(18, 6, 6), tensor=3, context=3, micro_batch=6)
     assert len(w)
     assert (set(w.tensor), set(w.context), set(w.micro_batch)) == ({3}, {3}, {6})
 
 
 def test_slices_share_state_only_inside():
-    w = layouts(Shape(42, 16, 8, 0, (1,), 256), Grid(64, 32, 4, slices=2, tpu=True))
+    w = layouts(JobShape(42, 16, 8, 0, (1,), 256), Grid(64, 32, 4, slices=2, tpu=True))
     assert len(w)
     assert np.all(w.shards * 2 == w.replicas)
     assert (set(w.pipeline), set(w.zero_stage)) == ({1}, {3})
@@ -163,7 +163,7 @@ def test_slices_share_state_only_inside():
         (LLAMA, Grid(64, 8, 8), Pins(pipeline=64), "pipeline parallel 64"),
         (LLAMA, NODES, Pins(expert=3), "expert parallel the experts"),
         (replace(LLAMA, contexts=contexts(32, 4096, 3)), NODES, Pins(context=3), "context parallel must divide the sequence"),
-        (Shape(31, 31, 31, 0, (1,), 8), Grid(512, 1, 1), Pins(), "a batch of 8 sequences"),
+        (JobShape(31, 31, 31, 0, (1,), 8), Grid(512, 1, 1), Pins(), "a batch of 8 sequences"),
     ],
 )
 def test_no_layout_has_a_reason(shape, grid, pins, words):

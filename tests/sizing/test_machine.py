@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rackwright.catalog import Catalog
-from rackwright.report.machine_text import sentences
-from rackwright.sizing import machine, power
-from rackwright.sizing.machine import Tier
-from rackwright.sizing.machine_needs import Need
-from rackwright.sizing.measures import Parallelism
-from rackwright.sizing.needs import machine_needs, with_machine
+from rackwright.report.terminal.node import sentences
+from rackwright.sizing.metrics import ParallelLayout
+from rackwright.sizing.node import formulas, power
+from rackwright.sizing.node.formulas import Tier
+from rackwright.sizing.node.node_requirements import machine_needs, with_machine
+from rackwright.sizing.node.requirements import Need
 from rackwright.sizing.plan import SizingPlan
 from rackwright.spec.load import read
 from rackwright.spec.spec import Spec
@@ -62,43 +62,43 @@ def test_power_grows_with_accelerators(count, tdp, linked):
 
 
 def test_one_copy_of_the_model_exchanges_nothing():
-    assert machine.exchange_bytes(70e9, nodes=4, nodes_per_copy=4, gathers=0) == 0
-    assert machine.exchange_bytes(70e9, nodes=1, nodes_per_copy=1, gathers=8) == 0
+    assert formulas.exchange_bytes(70e9, nodes=4, nodes_per_copy=4, gathers=0) == 0
+    assert formulas.exchange_bytes(70e9, nodes=1, nodes_per_copy=1, gathers=8) == 0
 
 
 def test_exchange_is_twice_the_gradients_and_three_times_per_gather():
-    assert machine.exchange_bytes(1e9, 2, 1, 0) == pytest.approx(0.5 * 2e9 * 2)
-    assert machine.exchange_bytes(1e9, 2, 1, 4) == pytest.approx(0.5 * 2e9 * 3 * 4)
+    assert formulas.exchange_bytes(1e9, 2, 1, 0) == pytest.approx(0.5 * 2e9 * 2)
+    assert formulas.exchange_bytes(1e9, 2, 1, 4) == pytest.approx(0.5 * 2e9 * 3 * 4)
 
 
 @given(st.floats(0, 1e5), st.floats(1e3, 1e7), st.integers(1, 16))
 def test_processors_grow_with_images_and_their_size(images, size, accelerators):
-    one = machine.training_vcpus(accelerators, images, size, 0)
-    assert machine.training_vcpus(accelerators, images * 2, size, 0) >= one
-    assert machine.training_vcpus(accelerators, images, size * 2, 0) >= one
+    one = formulas.training_vcpus(accelerators, images, size, 0)
+    assert formulas.training_vcpus(accelerators, images * 2, size, 0) >= one
+    assert formulas.training_vcpus(accelerators, images, size * 2, 0) >= one
     assert one >= 2 * accelerators
 
 
 def test_a_vcpu_decodes_about_ninety_imagenet_files_a_second():
-    idle = machine.training_vcpus(8, 0, 110e3, 0)
-    assert machine.training_vcpus(8, 9090, 110e3, 0) - idle == pytest.approx(100, abs=1)
+    idle = formulas.training_vcpus(8, 0, 110e3, 0)
+    assert formulas.training_vcpus(8, 9090, 110e3, 0) - idle == pytest.approx(100, abs=1)
 
 
 @given(st.floats(1e9, 1e13), st.floats(1e6, 1e11))
 def test_a_tier_holds_and_sustains_what_is_asked(capacity, rate):
-    bought = machine.tier_bytes(capacity, rate, 250e6)
+    bought = formulas.tier_bytes(capacity, rate, 250e6)
     assert bought >= capacity
     assert bought / TIB * 250e6 >= rate * (1 - 1e-9)
 
 
 def test_the_cheapest_tier_wins_and_one_without_a_price_is_last_but_named():
     fast, slow, unknown = Tier("fast", 5e12, 1e9, 2e-9), Tier("slow", 40e12, 1e8, 1e-10), Tier("unknown", 1e12, 1e9, None)
-    found = machine.cheapest_tier([unknown, fast, slow], "asked")
+    found = formulas.cheapest_tier([unknown, fast, slow], "asked")
     assert found
     assert found.tier == "slow"
     assert "unknown does with 1.0 TB, its price is not published" in found.words
-    assert machine.cheapest_tier([unknown], "").usd_per_month is None  # ty: ignore[possibly-missing-attribute]
-    assert machine.cheapest_tier([Tier("full", None, 1e9, 1e-10)], "") is None
+    assert formulas.cheapest_tier([unknown], "").usd_per_month is None  # ty: ignore[possibly-missing-attribute]
+    assert formulas.cheapest_tier([Tier("full", None, 1e9, 1e-10)], "") is None
 
 
 def test_unknown_is_neither_short_nor_enough():
@@ -138,7 +138,7 @@ def test_a_server_of_ones_own_is_checked_against_its_power_supplies():
     found = sized(finetune("llama-3.1-8b"), AWS)
     assert found.chosen
     mine = replace(found.chosen.candidate, cloud="kubernetes", machine="xe9680-h100", accelerator="NVIDIA H100 80GB SXM5", nodes=2,
-                   accelerators_per_node=8, parallelism=Parallelism(data=16))  # fmt: skip
+                   accelerators_per_node=8, parallelism=ParallelLayout(data=16))  # fmt: skip
     moved = replace(found, fits=(replace(found.chosen, candidate=mine),), machine=None)
     needs = machine_needs(moved, spec_of(finetune("llama-3.1-8b")), Catalog.default())
     assert needs
@@ -184,15 +184,15 @@ def test_a_missing_local_disk_is_no_fault_a_network_disk_takes_its_place():
 def test_one_copy_over_all_nodes_sends_no_gradients_and_four_copies_do():
     found = sized(finetune("llama-3.1-70b", "none"), P5)
 
-    def words(parallelism: Parallelism) -> str:
+    def words(parallelism: ParallelLayout) -> str:
         fit = replace(found.fits[0], candidate=replace(found.fits[0].candidate, parallelism=parallelism))
         needs = machine_needs(replace(found, fits=(fit,)), spec_of(finetune("llama-3.1-70b", "none"), P5), Catalog.default())
         assert needs
         return next(n.words for n in needs.needs if n.name == "network")
 
-    assert "gradients" not in words(Parallelism(tensor=8, pipeline=4))
-    assert "stages of one copy" in words(Parallelism(tensor=8, pipeline=4))
-    assert "gradients" in words(Parallelism(tensor=8, data=4))
+    assert "gradients" not in words(ParallelLayout(tensor=8, pipeline=4))
+    assert "stages of one copy" in words(ParallelLayout(tensor=8, pipeline=4))
+    assert "gradients" in words(ParallelLayout(tensor=8, data=4))
 
 
 def test_images_of_unstated_size_are_taken_for_jpegs():

@@ -1,7 +1,7 @@
 """Trainium and Inferentia: looked at where they are named, from published peaks alone, refused with a reason elsewhere."""
 
 import pytest
-from rackwright.sizing.measures import Limit
+from rackwright.sizing.metrics import Limit
 
 from tests.sizing.helpers import AWS, finetune, labels, lora, plan, rejection, serve
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from rackwright.catalog import Catalog
 from rackwright.sizing.assumptions import DEFAULT
-from rackwright.sizing.pins import cost_of_pins
+from rackwright.sizing.evaluation.pin_cost import cost_of_pins
 from rackwright.sizing.size import size
 from rackwright.spec.load import read
 

@@ -5,28 +5,29 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rackwright.catalog import Catalog, models, query
+from rackwright.catalog import Catalog, query
+from rackwright.catalog.models import library
 from rackwright.catalog.rows import CapacityMode, Machine
-from rackwright.sizing import cpu
-from rackwright.sizing.price_performance import Row, best_replica, cheapest, compare
-from rackwright.sizing.service_replica import Asked, most_running, replica
-from rackwright.sizing.serving_economics import REPORTED, asked_of
+from rackwright.sizing.economics.comparison import ComparisonRow, best_replica, cheapest, compare
+from rackwright.sizing.economics.replica import ServiceRequest, most_running, replica
+from rackwright.sizing.economics.serving import REPORTED, asked_of
+from rackwright.sizing.search import cpu_roofline
 from rackwright.spec.workload import Serve
 
 CATALOG = Catalog.default()
 
 
-def asked(name: str, **more) -> Asked:
-    row = models.find(name)
+def asked(name: str, **more) -> ServiceRequest:
+    row = library.find(name)
     assert row
-    return Asked(row.name, row.architecture, **more)
+    return ServiceRequest(row.name, row.architecture, **more)
 
 
 CHAT = asked("llama-3.1-8b", tokens=(800, 200), ttft_s=1.0, tpot_s=0.05, max_context=8192)
 IMAGES = asked("sdxl", passes=50, loras=8, lora_rank=32)
 
 
-def by_name(rows: tuple[Row, ...]) -> dict[str, Row]:
+def by_name(rows: tuple[ComparisonRow, ...]) -> dict[str, ComparisonRow]:
     return {r.replica.accelerator: r for r in rows}
 
 
@@ -104,14 +105,14 @@ def test_a_small_model_runs_on_processors_and_is_prior_only():
 
 def test_a_processor_reads_the_weights_for_every_token():
     """3 GB at 0.7 of 16 x 3.2 GB/s."""
-    rate = cpu.generate(cpu.CORES["m7i"], 16, 1.5e9, 3e9, 0.0, (1, 100), 1)
+    rate = cpu_roofline.generate(cpu_roofline.CORES["m7i"], 16, 1.5e9, 3e9, 0.0, (1, 100), 1)
     assert rate.tpot_s == pytest.approx(3e9 / (0.7 * 16 * 3.2e9), rel=0.02)
 
 
 @given(st.integers(1, 64), st.integers(1, 64))
 def test_processors_more_at_once_answer_no_fewer_and_no_faster(some, more):
-    core = cpu.CORES["m7i"]
-    low, high = (cpu.generate(core, 16, 1.5e9, 3e9, 1e7, (100, 100), n) for n in (some, some + more))
+    core = cpu_roofline.CORES["m7i"]
+    low, high = (cpu_roofline.generate(core, 16, 1.5e9, 3e9, 1e7, (100, 100), n) for n in (some, some + more))
     assert high.requests_per_s >= low.requests_per_s * (1 - 1e-9)
     assert high.tpot_s >= low.tpot_s
 

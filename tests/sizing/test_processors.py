@@ -1,7 +1,7 @@
 """Machines without accelerators: looked at where they are named, their RAM checked, their speed a roofline and said to be one."""
 
 import pytest
-from rackwright.sizing.measures import Limit
+from rackwright.sizing.metrics import Limit
 
 from tests.sizing.helpers import AWS, finetune, labels, lora, plan, rejection, serve
 

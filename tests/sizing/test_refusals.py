@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from rackwright.catalog import Catalog
-from rackwright.sizing.measures import Limit
+from rackwright.sizing.metrics import Limit
 
 from tests.sizing.helpers import AWS, GCP, finetune, labels, lora, plan, rejection, serve
 

@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rackwright.estimator.coefficients import calibration
-from rackwright.estimator.first_token import first_token_seconds
-from rackwright.estimator.iteration import token_seconds
+from rackwright.estimator.calibration.coefficients import calibration
+from rackwright.estimator.serving.first_token import first_token_seconds
+from rackwright.estimator.serving.iteration import token_seconds
 from rackwright.sizing.assumptions import DEFAULT
 from rackwright.sizing.job import ServingJob, weight_bytes
-from rackwright.sizing.measures import Limit
-from rackwright.sizing.outcome import Outcome
-from rackwright.sizing.replicas import MOST, Service, lognormal_sigma, service
-from rackwright.sizing.serve import best_batch, best_serving
-from rackwright.sizing.target import Machines, Target
+from rackwright.sizing.metrics import Limit
+from rackwright.sizing.search.outcome import Outcome
+from rackwright.sizing.search.replicas import MOST, ServingLayouts, lognormal_sigma, service
+from rackwright.sizing.search.serving import best_batch, best_serving
+from rackwright.sizing.search.target import Target, TargetArrays
 
 from tests.sizing.helpers import network, servers
 from tests.sizing.jobs import with_memory, with_wires
@@ -33,16 +33,16 @@ def job(model: str = "llama-3.1-8b", rate: float = 20.0, ttft: float | None = 2.
     )
 
 
-def of(j: ServingJob, *targets: Target) -> Service:
-    return service(j, Machines.of(targets), ["bf16"] * len(targets), DEFAULT, calibration())
+def of(j: ServingJob, *targets: Target) -> ServingLayouts:
+    return service(j, TargetArrays.of(targets), ["bf16"] * len(targets), DEFAULT, calibration())
 
 
-def every_way(s: Service) -> np.ndarray:
+def every_way(s: ServingLayouts) -> np.ndarray:
     return np.ones(len(s.ways.target), dtype=bool)
 
 
 def best(j: ServingJob, *targets: Target) -> list[Outcome]:
-    return best_serving(j, Machines.of(targets), ["bf16"] * len(targets), DEFAULT, calibration())
+    return best_serving(j, TargetArrays.of(targets), ["bf16"] * len(targets), DEFAULT, calibration())
 
 
 jobs = st.builds(
@@ -147,7 +147,7 @@ def test_a_cache_that_grows_carries_more():
 @cache
 def batch(factor: float = 1.0) -> list[Outcome]:
     j = replace(job(ttft=None, tpot=None, rate=0.0), requests=1e6 * factor)
-    return best_batch(j, Machines.of([servers(1), servers(2)]), ["bf16"] * 2, DEFAULT, calibration())
+    return best_batch(j, TargetArrays.of([servers(1), servers(2)]), ["bf16"] * 2, DEFAULT, calibration())
 
 
 def test_a_batch_takes_half_the_time_on_twice_the_machines():

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rackwright.sizing import formulas
-from rackwright.sizing.fastest import Space, Tries, fastest
-from rackwright.sizing.target import Machines
+from rackwright.sizing.search import training_estimates
+from rackwright.sizing.search.branch_and_bound import Space, Tries, fastest
+from rackwright.sizing.search.target import TargetArrays
 
 from tests.sizing.helpers import servers
 from tests.sizing.jobs import ACCELERATORS, best, job, jobs, space, targets, with_memory, with_wires
@@ -35,7 +35,7 @@ def everything(s: Space, i: int) -> tuple[np.ndarray, np.ndarray]:
 @settings(max_examples=60, deadline=None)
 @given(jobs, st.lists(targets, min_size=1, max_size=4))
 def test_the_best_is_what_trying_everything_finds(j, several):
-    s = space(j, Machines.of(several))
+    s = space(j, TargetArrays.of(several))
     chosen, fits = fastest(s)
     reached = np.flatnonzero(chosen.row >= 0)
     found = chosen.take(reached)
@@ -57,7 +57,7 @@ def test_the_best_is_what_trying_everything_finds(j, several):
 @given(jobs, targets)
 def test_no_step_is_faster_than_its_bound(j, target):
     """What pruning rests on."""
-    s = space(j, Machines.of([target]))
+    s = space(j, TargetArrays.of([target]))
     rows = np.arange(len(s.layouts))
     for code in (0, 1, 2):
         tries = Tries(np.zeros(len(rows), dtype=int), rows, np.full(len(rows), code))
@@ -69,7 +69,7 @@ def test_no_step_is_faster_than_its_bound(j, target):
 def test_sharing_the_optimizer_is_never_slower_or_larger(j, target):
     """Why the search leaves stage 0 out where there is anybody to share with."""
     plain = replace(j, pins=replace(j.pins, zero=0, pipeline=1))
-    s = space(plain, Machines.of([target]))
+    s = space(plain, TargetArrays.of([target]))
     rows, none = np.arange(len(s.layouts)), np.zeros(len(s.layouts), dtype=int)
     shared = replace(s, layouts=replace(s.layouts, zero_stage=np.ones(len(rows))))
     tries = Tries(none, rows, none)
@@ -81,7 +81,7 @@ def test_sharing_the_optimizer_is_never_slower_or_larger(j, target):
 @given(jobs, targets)
 def test_selective_recompute_is_what_none_is(j, target):
     """Why it is not searched: with FlashAttention the trainers that a plan assumes have nothing to select."""
-    s = space(j, Machines.of([target]))
+    s = space(j, TargetArrays.of([target]))
     rows, none = np.arange(len(s.layouts)), np.zeros(len(s.layouts), dtype=int)
     for one, other in (
         (s.memory(rows, none), s.memory(rows, none + 1)),
@@ -92,8 +92,8 @@ def test_selective_recompute_is_what_none_is(j, target):
 
 def test_pruning_leaves_most_out(monkeypatch):
     """Else the bound is for nothing."""
-    timed, step = [], formulas.step_terms
-    monkeypatch.setattr(formulas, "step_terms", lambda j, case, c: timed.append(np.size(case.recompute)) or step(j, case, c))
+    timed, step = [], training_estimates.step_terms
+    monkeypatch.setattr(training_estimates, "step_terms", lambda j, case, c: timed.append(np.size(case.recompute)) or step(j, case, c))
     found = best(job("deepseek-v3", 1024), *(servers(n) for n in (64, 128, 256)))
     assert sum(timed) < sum(o.points for o in found) / 4
 

@@ -4,16 +4,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from rackwright.estimator.coefficients import Residuals, calibration
-from rackwright.estimator.config import EngineConfig, HardwareConfig, ServingConfig, ServingLayout
+from rackwright.estimator.calibration.coefficients import Residuals, calibration
+from rackwright.estimator.config.configuration import EngineConfig, HardwareConfig, ServingConfig, ServingLayout
 from rackwright.estimator.estimate import estimate
 from rackwright.estimator.result import Estimate
-from rackwright.estimator.serving_memory import kv_tokens
+from rackwright.estimator.serving.memory import kv_tokens
 from rackwright.sizing.assumptions import DEFAULT
 from rackwright.sizing.job import ServingJob
 from rackwright.sizing.plan import Fit
-from rackwright.sizing.replicas import Service, service
-from rackwright.sizing.target import Machines
+from rackwright.sizing.search.replicas import ServingLayouts, service
+from rackwright.sizing.search.target import TargetArrays
 
 from tests.sizing.helpers import AWS, GCP, network, plan, serve, servers
 
@@ -39,8 +39,8 @@ def config(model: str, accelerator: str, tensor: int, replicas: int = 1, pipelin
     )  # fmt: skip
 
 
-def of(j: ServingJob, accelerator: str) -> Service:
-    return service(j, Machines.of([servers(1, accelerator)]), ["bf16"], DEFAULT, SURE)
+def of(j: ServingJob, accelerator: str) -> ServingLayouts:
+    return service(j, TargetArrays.of([servers(1, accelerator)]), ["bf16"], DEFAULT, SURE)
 
 
 @pytest.mark.parametrize("replicas", [1, 3])

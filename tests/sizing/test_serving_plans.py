@@ -1,7 +1,7 @@
 """Plans of services: replicas follow traffic, latency and limits."""
 
 from rackwright.sizing.assumptions import DEFAULT
-from rackwright.sizing.measures import Limit
+from rackwright.sizing.metrics import Limit
 
 from tests.sizing.helpers import GCP, plan, serve
 

@@ -1,11 +1,11 @@
 """What a plan promises: one answer, in order, with its reasons."""
 
 import pytest
-from rackwright.errors import UserError
+from rackwright.diagnostics.errors import UserError
 from rackwright.sizing.assumptions import DEFAULT
-from rackwright.sizing.measures import Limit
+from rackwright.sizing.metrics import Limit
 from rackwright.sizing.plan import Rejected, SizingPlan
-from rackwright.sizing.rank import nearest_misses
+from rackwright.sizing.selection.ranking import nearest_misses
 
 from tests.sizing.helpers import AWS, BOTH, GCP, finetune, labels, lora, plan, serve
 

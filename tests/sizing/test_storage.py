@@ -5,71 +5,71 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rackwright.sizing import storage
 from rackwright.sizing.assumptions import DEFAULT
+from rackwright.sizing.evaluation import checkpoints
 
 
 def test_bloom_writes_about_what_it_wrote():
     """2.3 TB for 176 billion parameters."""
-    assert storage.checkpoint_bytes(176e9, DEFAULT) == pytest.approx(2.3e12, rel=0.1)
+    assert checkpoints.checkpoint_bytes(176e9, DEFAULT) == pytest.approx(2.3e12, rel=0.1)
 
 
 def test_llama_3_fails_every_three_hours_on_16384_gpus():
-    assert storage.time_between_failures_s(16384, 2048, False, DEFAULT) == pytest.approx(3.1 * 3600, rel=0.02)
+    assert checkpoints.time_between_failures_s(16384, 2048, False, DEFAULT) == pytest.approx(3.1 * 3600, rel=0.02)
 
 
 def test_interval_is_youngs():
-    assert storage.best_interval_s(60, 100 * 3600, DEFAULT) == pytest.approx(math.sqrt(2 * 60 * 360000))
+    assert checkpoints.best_interval_s(60, 100 * 3600, DEFAULT) == pytest.approx(math.sqrt(2 * 60 * 360000))
 
 
 def test_interval_stays_sensible():
-    assert storage.best_interval_s(60, 1e9, DEFAULT) == DEFAULT.checkpoint_max_interval_s
-    assert storage.best_interval_s(1, 60, DEFAULT) == DEFAULT.checkpoint_min_interval_s
+    assert checkpoints.best_interval_s(60, 1e9, DEFAULT) == DEFAULT.checkpoint_max_interval_s
+    assert checkpoints.best_interval_s(1, 60, DEFAULT) == DEFAULT.checkpoint_min_interval_s
 
 
 def test_a_given_interval_shortens_the_window_to_two_percent():
-    assert storage.plan_checkpoints(1e12, 1e6, 600.0, DEFAULT).write_s == 12
-    assert storage.plan_checkpoints(1e12, 1e6, 3600.0, DEFAULT).write_s == 60
-    assert storage.plan_checkpoints(980e9, 1e6, None, DEFAULT).throughput_bytes_per_s == pytest.approx(16.3e9, rel=0.01)
+    assert checkpoints.plan_checkpoints(1e12, 1e6, 600.0, DEFAULT).write_s == 12
+    assert checkpoints.plan_checkpoints(1e12, 1e6, 3600.0, DEFAULT).write_s == 60
+    assert checkpoints.plan_checkpoints(980e9, 1e6, None, DEFAULT).throughput_bytes_per_s == pytest.approx(16.3e9, rel=0.01)
 
 
 @given(st.floats(1, 600), st.floats(3600, 1e7), st.floats(600, 20000))
 def test_youngs_interval_loses_least(write_s, between_s, other_s):
     best = math.sqrt(2 * write_s * between_s)
-    at = storage.Interruptions(between_s, DEFAULT.restart_s)
-    if storage.lost_share(best, write_s, at) < storage.MOST_LOST:
-        assert storage.lost_share(best, write_s, at) <= storage.lost_share(other_s, write_s, at) + 1e-9
+    at = checkpoints.Interruptions(between_s, DEFAULT.restart_s)
+    if checkpoints.lost_share(best, write_s, at) < checkpoints.MOST_LOST:
+        assert checkpoints.lost_share(best, write_s, at) <= checkpoints.lost_share(other_s, write_s, at) + 1e-9
 
 
 def test_reclaims_add_to_faults():
-    assert storage.time_between_failures_s(8, 1, True, DEFAULT) < storage.time_between_failures_s(8, 1, False, DEFAULT)
+    assert checkpoints.time_between_failures_s(8, 1, True, DEFAULT) < checkpoints.time_between_failures_s(8, 1, False, DEFAULT)
 
 
 def test_a_run_at_the_scale_of_llama_3_keeps_over_nine_tenths():
     """arXiv 2407.21783: more than 90 % effective time on 16,384 GPUs."""
-    at = storage.interruptions(16384, 2048, False, DEFAULT)
-    every = storage.best_interval_s(DEFAULT.checkpoint_pause_s, at.between_s, DEFAULT)
-    assert 0.90 < 1 - storage.lost_share(every, DEFAULT.checkpoint_pause_s, at) < 0.92
+    at = checkpoints.interruptions(16384, 2048, False, DEFAULT)
+    every = checkpoints.best_interval_s(DEFAULT.checkpoint_pause_s, at.between_s, DEFAULT)
+    assert 0.90 < 1 - checkpoints.lost_share(every, DEFAULT.checkpoint_pause_s, at) < 0.92
 
 
 @given(st.integers(1, 4000), st.integers(1, 4000))
 def test_more_accelerators_are_interrupted_more_and_save_more_often(one, other):
-    few, many = (storage.interruptions(8 * n, n, False, DEFAULT) for n in sorted((one, other)))
+    few, many = (checkpoints.interruptions(8 * n, n, False, DEFAULT) for n in sorted((one, other)))
     pause_s = DEFAULT.checkpoint_pause_s
-    intervals = [storage.best_interval_s(pause_s, at.between_s, DEFAULT) for at in (few, many)]
+    intervals = [checkpoints.best_interval_s(pause_s, at.between_s, DEFAULT) for at in (few, many)]
     assert intervals[0] >= intervals[1]
-    losses = [storage.lost_share(every, pause_s, at) for every, at in zip(intervals, (few, many), strict=True)]
+    losses = [checkpoints.lost_share(every, pause_s, at) for every, at in zip(intervals, (few, many), strict=True)]
     assert losses[0] <= losses[1]
 
 
 def test_a_reclaim_takes_longer_to_come_back_from_than_a_fault():
-    firm, spot = (storage.interruptions(64, 8, spot, DEFAULT).restart_s for spot in (False, True))
+    firm, spot = (checkpoints.interruptions(64, 8, spot, DEFAULT).restart_s for spot in (False, True))
     assert (firm, DEFAULT.reclaim_restart_s) == (DEFAULT.restart_s, pytest.approx(spot, rel=0.01))
 
 
 def test_without_checkpoints_a_restart_is_all_that_is_lost():
-    assert storage.lost_share(0.0, 10, storage.Interruptions(6000, 600)) == pytest.approx(0.1)
+    assert checkpoints.lost_share(0.0, 10, checkpoints.Interruptions(6000, 600)) == pytest.approx(0.1)
 
 
 def test_capacity_holds_the_kept_the_new_and_the_data():
-    assert storage.capacity_bytes(100, 3, 50, 20) == 470
+    assert checkpoints.capacity_bytes(100, 3, 50, 20) == 470

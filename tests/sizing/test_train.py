@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 import pytest
-from rackwright.estimator import flops
-from rackwright.sizing.measures import Limit
-from rackwright.sizing.recipe import adapted, full
+from rackwright.estimator.model import flops
+from rackwright.sizing.metrics import Limit
+from rackwright.sizing.training_recipe import adapted, full
 
 from tests.sizing.helpers import network, servers
 from tests.sizing.jobs import best, job, with_memory, with_wires

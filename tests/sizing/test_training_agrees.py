@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from rackwright.estimator.config.jsonl import configuration
 from rackwright.estimator.estimate import estimate
-from rackwright.estimator.read import configuration
 from rackwright.sizing.plan import Fit
-from rackwright.sizing.recipe import ADAPTERS, FULL
+from rackwright.sizing.training_recipe import ADAPTERS, FULL
 
 from tests.sizing.helpers import AWS, finetune, plan
 

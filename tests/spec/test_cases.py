@@ -8,10 +8,10 @@ import re
 from pathlib import Path
 
 import pytest
-from rackwright.problems import WIDTH, render
+from rackwright.diagnostics.problem import WIDTH, render
 from rackwright.spec import examine_file
-from rackwright.spec.checks import REGISTRY
-from rackwright.spec.translate import CODES
+from rackwright.spec.reading.schema_errors import CODES
+from rackwright.validation.spec import RULES as SPEC_RULES
 
 CASES = Path(__file__).parents[1] / "cases" / "spec"
 FOLDERS = sorted(folder for folder in CASES.iterdir() if folder.is_dir())
@@ -40,5 +40,5 @@ def test_printed_lines_fit_the_terminal(folder):
 def test_every_check_and_code_has_a_case():
     said = "".join((folder / "expected.txt").read_text(encoding="utf-8") for folder in FOLDERS)
     shown = set(re.findall(r"(?:error|warning) ([SVN]-[a-z0-9-]+)", said))
-    assert {*REGISTRY.checks, *CODES} - shown - NEEDS_MORE_THAN_A_FILE == set()
-    assert shown - {*REGISTRY.checks, *CODES} == set()
+    assert {*SPEC_RULES.rules, *CODES} - shown - NEEDS_MORE_THAN_A_FILE == set()
+    assert shown - {*SPEC_RULES.rules, *CODES} == set()

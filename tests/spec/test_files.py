@@ -5,10 +5,10 @@ import time
 
 import pytest
 import rackwright
-from rackwright.errors import UserError
+from rackwright.diagnostics.errors import UserError
 from rackwright.spec import examine, examine_file, load, read
-from rackwright.spec import source as source_module
-from rackwright.spec import tree as tree_module
+from rackwright.spec.reading import source as source_module
+from rackwright.spec.reading import tree as tree_module
 
 FINE = """\
 api_version: rackwright/v1

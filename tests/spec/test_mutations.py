@@ -12,13 +12,13 @@ import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from rackwright.errors import UserError
-from rackwright.problems import BREAK, WIDTH, Level, render
+from rackwright.diagnostics.errors import UserError
+from rackwright.diagnostics.problem import BREAK, WIDTH, Level, render
 from rackwright.spec import examine, read
-from rackwright.spec.checks import REGISTRY
+from rackwright.spec.reading.schema_errors import CODES
+from rackwright.spec.reading.tree import parse
 from rackwright.spec.schema import spec_schema
-from rackwright.spec.translate import CODES
-from rackwright.spec.tree import parse
+from rackwright.validation.spec import RULES as SPEC_RULES
 
 ROOT = Path(__file__).parents[2]
 FILES = [
@@ -40,7 +40,7 @@ def hold(text: str) -> None:
     assert (reading.spec is None) == bool(errors)
     lines = len(BREAK.split(text))
     for problem in reading.problems:
-        assert problem.code in CODES or problem.code in REGISTRY.checks
+        assert problem.code in CODES or problem.code in SPEC_RULES.rules
         assert problem.mark or problem.code == "S-empty"
         assert problem.mark is None or 1 <= problem.mark.line <= lines
         assert problem.reason

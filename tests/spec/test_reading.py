@@ -4,18 +4,18 @@ import json
 from dataclasses import asdict
 
 import pytest
-from rackwright.catalog import models
-from rackwright.catalog.hf_config import read_hf_config
-from rackwright.errors import UserError
-from rackwright.problems import At, Level, Mark, Problem, render
+from rackwright.catalog.models import library
+from rackwright.catalog.models.hf_config import read_hf_config
+from rackwright.cli.terminal import failure
+from rackwright.diagnostics.errors import UserError
+from rackwright.diagnostics.problem import At, Level, Mark, Problem, render
 from rackwright.spec import examine, load, read
-from rackwright.spec.migrate import Step, migrate, version_problem
 from rackwright.spec.model import architecture_of
+from rackwright.spec.reading.migrate import Step, migrate, version_problem
+from rackwright.spec.reading.model_fields import did_you_mean, homes, nearest
 from rackwright.spec.residency import TERRITORIES, stays_in
-from rackwright.spec.shape import did_you_mean, homes, nearest
 from rackwright.spec.spec import API_VERSION
 from rackwright.spec.workload import Model
-from rackwright.terminal import failure
 
 FINE = """\
 api_version: rackwright/v1
@@ -175,9 +175,9 @@ def test_a_config_json_beside_the_spec_becomes_part_of_it(tmp_path, monkeypatch)
     assert load("stacks/demo.yaml") == spec
 
 
-@pytest.mark.parametrize("name", models.names())
+@pytest.mark.parametrize("name", library.names())
 def test_an_architecture_can_be_written_out_and_read_back(name):
-    architecture = models.find(name).architecture
+    architecture = library.find(name).architecture
     fields = {key: value for key, value in asdict(architecture).items() if value is not None}
     assert architecture_of(Model(architecture=fields)) == architecture
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from rackwright.report.reference.spec_page import rewritten
 from rackwright.spec import examine, schema
-from rackwright.spec.reference import rewritten
+from rackwright.spec.reading.tree import parse
 from rackwright.spec.schema import models, sentences, spec_schema
-from rackwright.spec.tree import parse
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = jsonschema.Draft202012Validator(spec_schema())

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from rackwright_pulumi.build import declare
+from rackwright_pulumi.program.build import declare
 from rackwright_pulumi.testing import record
 from rackwright_pulumi.testing.diff import compare
 

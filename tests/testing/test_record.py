@@ -168,7 +168,7 @@ def test_runs_beside_one_another_leave_pulumi_as_it_was():
 def test_the_blueprint_of_another_cloud_says_what_can_be_built():
     from dataclasses import replace
 
-    from rackwright_pulumi.build import declare
+    from rackwright_pulumi.program.build import declare
     from rackwright_pulumi.unsupported import Unsupported
 
     from tests.plans import box_plan

@@ -3,7 +3,7 @@
 from collections import Counter
 
 import pytest
-from rackwright_pulumi.build import declare
+from rackwright_pulumi.program.build import declare
 from rackwright_pulumi.testing import record
 
 from tests import plans

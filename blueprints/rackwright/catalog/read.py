@@ -7,7 +7,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from rackwright.catalog import machines, tables
+from rackwright.catalog import columns as tables
+from rackwright.catalog import records as machines
+from rackwright.catalog.csv_table import Record, Table
 from rackwright.catalog.rows import (
     Accelerator,
     Availability,
@@ -22,9 +24,8 @@ from rackwright.catalog.rows import (
     TpuSlice,
     Volume,
 )
-from rackwright.catalog.table import Record, Table
-from rackwright.errors import CatalogError, UserError
-from rackwright.problems import Mark, Problem
+from rackwright.diagnostics.errors import CatalogError, UserError
+from rackwright.diagnostics.problem import Mark, Problem
 
 DATA = Path(__file__).parent / "data"
 CLOUDS = ("aws", "gcp")

@@ -4,8 +4,8 @@ Unknown is None and shows as "not published"; it is never zero. Bytes, bytes per
 GiB, GB, Gbps and TFLOPS live only in the data files, in their column names. Every row names its source and the date of that source.
 """
 
-from rackwright.catalog.sales import Availability, CapacityRule, Fee, Offering, Price, Quota, StoragePrice, Volume
-from rackwright.catalog.shapes import FORMATS, Accelerator, CapacityMode, Fabric, FabricLayout, Machine, Server, TpuSlice
+from rackwright.catalog.hardware import FORMATS, Accelerator, CapacityMode, Fabric, FabricLayout, Machine, Server, TpuSlice
+from rackwright.catalog.offerings import Availability, CapacityRule, Fee, Offering, Price, Quota, StoragePrice, Volume
 
 __all__ = [
     "FORMATS",

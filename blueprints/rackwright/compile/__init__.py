@@ -1,27 +1,20 @@
-"""From a fit to a StackPlan. `compile_plan` is imported on first use, so that components reading only the wants load nothing else.
+"""From a fit to a StackPlan. `compile_plan` is imported on first use.
 
-what comes out       wants/
-the way there        compile (the steps), draft (what all read), refuse and refusal_ids, pinned (a decision's versions), aws, guest
-one per blueprint    box, training, eks_fleet, gke_fleet, tpu
-place and network    place, network, addresses
-machines             bought and capacity (how they are paid), pools, images, fabric, hardware (the catalog's facts)
-storage              storage (buckets, a box's disk), lustre, lustre_clients (who reads it how), storage_objects (as pods see it)
-the cluster          cluster, addons, releases and versions, devices (drivers), karpenter, autoscaler, lws
-inside it            manifests (the usual objects), queues, replica and serving (a model's server), neuron, eks_serving, gke_serving
-money                guard
+compile            one fit to one StackPlan: blueprint, parts, options, version pins
+compile_context    what every part reads: spec, sizing plan, fit, machine, place
+blueprints         one module per blueprint and cloud
+network, nodes, storage, serving, operators      the parts of a stack
+kubernetes         Kubernetes objects, those of one cloud's controllers in kubernetes/<cloud>/
+existing_cluster, aws_options, cost_alerts, version_pins      what is applied to every StackPlan after its blueprint
+unsupported, unsupported_ids      what this release cannot build
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from rackwright.lazy import on_first_use
 
 if TYPE_CHECKING:
     from rackwright.compile.compile import compile_plan
 
 __all__ = ["compile_plan"]
-
-
-def __getattr__(name: str) -> Any:
-    if name == "compile_plan":
-        from rackwright.compile.compile import compile_plan
-
-        return compile_plan
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = on_first_use(__name__, {"compile_plan": "rackwright.compile.compile"})

@@ -3,29 +3,29 @@
 from collections.abc import Callable
 from datetime import date, datetime
 
-from rackwright.compile.aws import on_aws
-from rackwright.compile.box import box_plan
-from rackwright.compile.draft import Draft
-from rackwright.compile.eks_fleet import eks_fleet_plan
-from rackwright.compile.gke_fleet import gke_fleet_plan
-from rackwright.compile.guard import guarded
-from rackwright.compile.pinned import pinned
-from rackwright.compile.refuse import refusals
-from rackwright.compile.tpu import tpu_plan
-from rackwright.compile.training import training_plan
-from rackwright.compile.wants import Kind, StackPlan, VersionPins
-from rackwright.errors import UserError
-from rackwright.problems import At, Problem
-from rackwright.sizing.offer import CPU
+from rackwright.compile.aws_options import apply_aws_options
+from rackwright.compile.blueprints.box import box_plan
+from rackwright.compile.blueprints.inference_fleet_eks import eks_fleet_plan
+from rackwright.compile.blueprints.inference_fleet_gke import gke_fleet_plan
+from rackwright.compile.blueprints.tpu_pod import tpu_plan
+from rackwright.compile.blueprints.training_cluster import training_plan
+from rackwright.compile.compile_context import CompileContext
+from rackwright.compile.cost_alerts import with_cost_alerts
+from rackwright.compile.unsupported import unsupported_problems
+from rackwright.compile.version_pins import with_version_pins
+from rackwright.diagnostics.errors import UserError
+from rackwright.diagnostics.problem import At, Problem
+from rackwright.sizing.offers.offer import CPU
 from rackwright.sizing.plan import Fit, SizingPlan
 from rackwright.spec.spec import Spec
+from rackwright.stackplan import BlueprintKind, StackPlan, VersionPins
 
-PATHS: dict[tuple[Kind, str], Callable[[Draft], StackPlan]] = {
-    (Kind.BOX, "aws"): box_plan,
-    (Kind.TRAINING_CLUSTER, "aws"): training_plan,
-    (Kind.INFERENCE_FLEET, "aws"): eks_fleet_plan,
-    (Kind.INFERENCE_FLEET, "gcp"): gke_fleet_plan,
-    (Kind.TPU_POD, "gcp"): tpu_plan,
+PATHS: dict[tuple[BlueprintKind, str], Callable[[CompileContext], StackPlan]] = {
+    (BlueprintKind.BOX, "aws"): box_plan,
+    (BlueprintKind.TRAINING_CLUSTER, "aws"): training_plan,
+    (BlueprintKind.INFERENCE_FLEET, "aws"): eks_fleet_plan,
+    (BlueprintKind.INFERENCE_FLEET, "gcp"): gke_fleet_plan,
+    (BlueprintKind.TPU_POD, "gcp"): tpu_plan,
 }
 """The paths this release compiles: blueprint and cloud."""
 
@@ -49,29 +49,29 @@ def compile_plan(
     path = PATHS.get((kind, fit.candidate.cloud))
     if path is None:
         raise UserError([_no_path(kind, fit.candidate.cloud)])
-    draft = Draft(spec, plan, fit, today, expires_on, now)
-    refused = refusals(draft, kind)
+    context = CompileContext(spec, plan, fit, today, expires_on, now)
+    refused = unsupported_problems(context, kind)
     if refused:
         raise UserError(refused)
-    compiled = guarded(draft, on_aws(draft, path(draft)))
-    return pinned(compiled, pins) if pins else compiled
+    compiled = with_cost_alerts(context, apply_aws_options(context, path(context)))
+    return with_version_pins(compiled, pins) if pins else compiled
 
 
-def blueprint_of(spec: Spec, fit: Fit) -> Kind:
+def blueprint_of(spec: Spec, fit: Fit) -> BlueprintKind:
     """The spec's own choice, else: slices are a pod, a machine without accelerators is a box, serving is a fleet, one node is a box,
     several are a cluster."""
     if spec.blueprint.kind != "auto":
-        return Kind(spec.blueprint.kind)
+        return BlueprintKind(spec.blueprint.kind)
     if fit.candidate.topology:
-        return Kind.TPU_POD
+        return BlueprintKind.TPU_POD
     if fit.candidate.accelerator == CPU:
-        return Kind.BOX
+        return BlueprintKind.BOX
     if spec.workload.kind == "serve":
-        return Kind.INFERENCE_FLEET
-    return Kind.BOX if fit.candidate.nodes == 1 else Kind.TRAINING_CLUSTER
+        return BlueprintKind.INFERENCE_FLEET
+    return BlueprintKind.BOX if fit.candidate.nodes == 1 else BlueprintKind.TRAINING_CLUSTER
 
 
-def _no_path(kind: Kind, cloud: str) -> Problem:
+def _no_path(kind: BlueprintKind, cloud: str) -> Problem:
     known = ", ".join(f"{k} on {c}" for k, c in PATHS)
     return Problem(
         code="C-no-path",

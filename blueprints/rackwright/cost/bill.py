@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import CapacityMode
-from rackwright.compile.wants import Kind, StackPlan, machine_layer
-from rackwright.cost import network, storage, watch
-from rackwright.cost.counts import is_sized
-from rackwright.cost.line import Line, hourly, monthly
+from rackwright.cost import monitoring, network, storage
+from rackwright.cost.bill_line import BillLine, hourly, monthly
+from rackwright.cost.node_counts import is_sized
 from rackwright.cost.prices import fee_price, machine_price
 from rackwright.sizing.plan import Fit
 from rackwright.spec.spec import Spec
+from rackwright.stackplan import BlueprintKind, StackPlan, machine_layer
 from rackwright.units import MONTH_H
 
 SYSTEM = "system"
@@ -22,7 +22,7 @@ SYSTEM = "system"
 class Bill:
     """hours: of the run, or 730 for serving; covers says which in words. Sums leave out what `unknown` and `by_use` name."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[BillLine, ...]
     hours: float
     covers: str
 
@@ -52,7 +52,7 @@ def bill(stack: StackPlan, fit: Fit, spec: Spec, catalog: Catalog) -> Bill:
     return Bill(tuple(_lines(stack, fit, spec, catalog, hours)), hours, covers)
 
 
-def _lines(stack: StackPlan, fit: Fit, spec: Spec, catalog: Catalog, hours: float) -> Iterator[Line]:
+def _lines(stack: StackPlan, fit: Fit, spec: Spec, catalog: Catalog, hours: float) -> Iterator[BillLine]:
     """Only of the layers this stack builds, and of what does not exist already."""
     if machine_layer(stack) in stack.layers:
         yield _accelerators(fit)
@@ -61,16 +61,16 @@ def _lines(stack: StackPlan, fit: Fit, spec: Spec, catalog: Catalog, hours: floa
     if "base" in stack.layers:
         yield from network.lines(stack, fit, catalog, hours)
     yield from storage.lines(stack, fit, spec, catalog, hours)
-    yield from watch.lines(stack, fit, catalog, hours)
+    yield from monitoring.lines(stack, fit, catalog, hours)
     if "base" in stack.layers and not stack.key.existing_arn:
         yield monthly("encryption key", 1, "key", fee_price(catalog, "kms-key", stack.place, "month"), hours)
 
 
-def _accelerators(fit: Fit) -> Line:
+def _accelerators(fit: Fit) -> BillLine:
     """The machines sizing chose, at the price and for the time it reckoned with; serving at its usual number of replicas."""
     chosen = fit.candidate
     priced = chosen.price_usd_per_hour is not None
-    return Line(
+    return BillLine(
         what=f"{chosen.machine}, {chosen.capacity}",
         quantity=chosen.nodes,
         unit="machines" if chosen.nodes > 1 else "machine",
@@ -84,7 +84,7 @@ def _accelerators(fit: Fit) -> Line:
     )
 
 
-def _others(stack: StackPlan, fit: Fit, spec: Spec, catalog: Catalog, hours: float) -> Iterator[Line]:
+def _others(stack: StackPlan, fit: Fit, spec: Spec, catalog: Catalog, hours: float) -> Iterator[BillLine]:
     """Pools beside the sized one, at the size they start with; what may grow later is in no bill."""
     discount = spec.pricing.discounts.get(stack.place.cloud, 0.0)
     for pool in stack.pools:
@@ -94,7 +94,7 @@ def _others(stack: StackPlan, fit: Fit, spec: Spec, catalog: Catalog, hours: flo
             yield hourly(what, pool.nodes_start, "machines", price, hours)
 
 
-def _control_plane(stack: StackPlan, catalog: Catalog, hours: float) -> Iterator[Line]:
-    if stack.kind is not Kind.BOX and not (stack.cluster and stack.cluster.existing):
+def _control_plane(stack: StackPlan, catalog: Catalog, hours: float) -> Iterator[BillLine]:
+    if stack.kind is not BlueprintKind.BOX and not (stack.cluster and stack.cluster.existing):
         name = {"aws": "eks-cluster", "gcp": "gke-cluster"}[stack.place.cloud]
         yield hourly("Kubernetes control plane", 1, "cluster", fee_price(catalog, name, stack.place, "hour"), hours)

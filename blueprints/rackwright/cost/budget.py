@@ -1,11 +1,11 @@
 """The bill against the goals: sizing judged the machines alone, the bill has the rest and the largest size."""
 
-from rackwright.compile.wants import StackPlan
 from rackwright.cost.bill import Bill
-from rackwright.cost.counts import does_the_work
-from rackwright.problems import At, Level, Problem
+from rackwright.cost.node_counts import does_the_work
+from rackwright.diagnostics.problem import At, Level, Problem
 from rackwright.sizing.plan import Fit
 from rackwright.spec.spec import Spec
+from rackwright.stackplan import StackPlan
 from rackwright.units import MONTH_H
 
 ID = "V-111"

@@ -3,20 +3,20 @@
 from collections.abc import Iterator
 
 from rackwright.catalog.read import Catalog
-from rackwright.compile.wants import Kind, StackPlan
-from rackwright.cost.line import Line, Price, by_use, hourly
+from rackwright.cost.bill_line import BillLine, UnitPrice, by_use, hourly
 from rackwright.cost.prices import fee_price
 from rackwright.sizing.plan import Fit
+from rackwright.stackplan import BlueprintKind, StackPlan
 
 INTERFACES = {"object-store": 0, "registry": 2, "machine-access": 3}
 """Paid interface endpoints behind a neutral name; one where it is not listed, none for the object store's gateway endpoint."""
 
 
-def lines(stack: StackPlan, fit: Fit, catalog: Catalog, hours: float) -> Iterator[Line]:
+def lines(stack: StackPlan, fit: Fit, catalog: Catalog, hours: float) -> Iterator[BillLine]:
     yield from (_aws if stack.place.cloud == "aws" else _gcp)(stack, fit, catalog, hours)
 
 
-def _aws(stack: StackPlan, fit: Fit, catalog: Catalog, hours: float) -> Iterator[Line]:
+def _aws(stack: StackPlan, fit: Fit, catalog: Catalog, hours: float) -> Iterator[BillLine]:
     if stack.network.nat:
         yield hourly("NAT gateway", 1, "gateway", fee_price(catalog, "nat-gateway", stack.place, "hour"), hours)
         yield hourly("public IPv4 address of the NAT gateway", 1, "address", fee_price(catalog, "public-ipv4", stack.place, "hour"), hours)
@@ -26,17 +26,17 @@ def _aws(stack: StackPlan, fit: Fit, catalog: Catalog, hours: float) -> Iterator
     if count:
         price = fee_price(catalog, "vpc-endpoint", stack.place, "hour")
         yield hourly("private endpoints to AWS services", count * zones, "endpoints x zones", price, hours)
-    if stack.kind is Kind.INFERENCE_FLEET:
+    if stack.kind is BlueprintKind.INFERENCE_FLEET:
         yield hourly("internal load balancer", 1, "load balancer", fee_price(catalog, "network-load-balancer", stack.place, "hour"), hours)
         unit = fee_price(catalog, "network-load-balancer-lcu", stack.place, "LCU-hour")
         yield by_use("traffic through the load balancer", "LCU-hour", unit)
     yield by_use("logs", "GiB", fee_price(catalog, "logs-ingest", stack.place, "GiB"))
 
 
-def _gcp(stack: StackPlan, fit: Fit, catalog: Catalog, hours: float) -> Iterator[Line]:
+def _gcp(stack: StackPlan, fit: Fit, catalog: Catalog, hours: float) -> Iterator[BillLine]:
     machines = fit.candidate.nodes + sum(pool.nodes_start for pool in stack.pools if pool.role == "system")
     yield hourly("Cloud NAT", machines, "machines", fee_price(catalog, "cloud-nat-vm", stack.place, "hour"), hours)
     yield by_use("traffic through Cloud NAT", "GiB", fee_price(catalog, "cloud-nat-data", stack.place, "GiB"))
-    if stack.kind is Kind.INFERENCE_FLEET:
+    if stack.kind is BlueprintKind.INFERENCE_FLEET:
         yield hourly("internal load balancer", 1, "forwarding rule", fee_price(catalog, "forwarding-rule", stack.place, "hour"), hours)
-    yield by_use("logs and metrics", "GiB", Price(None, "GiB"))
+    yield by_use("logs and metrics", "GiB", UnitPrice(None, "GiB"))

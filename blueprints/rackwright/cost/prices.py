@@ -3,36 +3,36 @@
 from rackwright.catalog import query
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import CapacityMode
-from rackwright.compile.wants import PlaceWant
-from rackwright.cost.line import Price
+from rackwright.cost.bill_line import UnitPrice
+from rackwright.stackplan import PlacePlan
 from rackwright.units import GIB
 
 
-def fee_price(catalog: Catalog, name: str, place: PlaceWant, per: str) -> Price:
+def fee_price(catalog: Catalog, name: str, place: PlacePlan, per: str) -> UnitPrice:
     fee = catalog.fee(name, place.cloud, place.region)
     if fee is None:
-        return Price(None, per)
-    return Price(fee.usd, per, fee.as_of, fee.source, _other(fee.region, place.region))
+        return UnitPrice(None, per)
+    return UnitPrice(fee.usd, per, fee.as_of, fee.source, _other(fee.region, place.region))
 
 
-def machine_price(catalog: Catalog, name: str, region: str, discount: float, mode: CapacityMode = CapacityMode.ON_DEMAND) -> Price:
+def machine_price(catalog: Catalog, name: str, region: str, discount: float, mode: CapacityMode = CapacityMode.ON_DEMAND) -> UnitPrice:
     """List price less the contract's discount, which spot and blocks, priced by the market, do not have."""
     machine = query.machine(catalog, name)
     offer = query.offer(catalog, machine, region, mode) if machine else None
     if offer is None or offer.price_usd_per_hour is None:
-        return Price(None, "hour")
+        return UnitPrice(None, "hour")
     market = mode in (CapacityMode.SPOT, CapacityMode.CAPACITY_BLOCK)
     usd = offer.price_usd_per_hour * (1 - (0.0 if market else discount))
-    return Price(usd, "hour", offer.price_as_of, offer.price_source, _other(offer.price_region, region))
+    return UnitPrice(usd, "hour", offer.price_as_of, offer.price_source, _other(offer.price_region, region))
 
 
-def volume_price(catalog: Catalog, name: str, place: PlaceWant) -> Price:
+def volume_price(catalog: Catalog, name: str, place: PlacePlan) -> UnitPrice:
     """Per GiB and month: the row of the region, else the one whose region the catalog says it is."""
     own = [row for row in catalog.storage_prices if row.volume == name and row.region == place.region]
     rows = own or [row for row in catalog.storage_prices if row.volume == name]
     if not rows:
-        return Price(None, "GiB-month")
-    return Price(rows[0].usd_per_byte_month * GIB, "GiB-month", rows[0].as_of, rows[0].source, _other(rows[0].region, place.region))
+        return UnitPrice(None, "GiB-month")
+    return UnitPrice(rows[0].usd_per_byte_month * GIB, "GiB-month", rows[0].as_of, rows[0].source, _other(rows[0].region, place.region))
 
 
 def _other(region: str | None, wanted: str) -> str:

@@ -3,21 +3,21 @@
 from collections.abc import Iterator
 
 from rackwright.catalog.read import Catalog
-from rackwright.compile.storage import GP3_FREE_IOPS, GP3_FREE_MIB_S
-from rackwright.compile.wants import DiskWant, LustreWant, PlaceWant, StackPlan, machine_layer
-from rackwright.cost.counts import nodes_at_start
-from rackwright.cost.line import Line, Price, by_use, monthly
+from rackwright.compile.storage.buckets import GP3_FREE_IOPS, GP3_FREE_MIB_S
+from rackwright.cost.bill_line import BillLine, UnitPrice, by_use, monthly
+from rackwright.cost.node_counts import nodes_at_start
 from rackwright.cost.prices import fee_price, volume_price
 from rackwright.sizing.plan import Fit
 from rackwright.spec.spec import Spec
 from rackwright.spec.workload import TRAINING
+from rackwright.stackplan import DiskPlan, LustrePlan, PlacePlan, StackPlan, machine_layer
 from rackwright.units import GIB
 
 DISKS = {("aws", "balanced"): "ebs-gp3", ("gcp", "balanced"): "pd-balanced", ("gcp", "hyperdisk-balanced"): "hyperdisk-balanced"}
 OBJECTS = {"aws": "s3-standard", "gcp": "gcs-standard"}
 
 
-def lines(stack: StackPlan, fit: Fit, spec: Spec, catalog: Catalog, hours: float) -> Iterator[Line]:
+def lines(stack: StackPlan, fit: Fit, spec: Spec, catalog: Catalog, hours: float) -> Iterator[BillLine]:
     base, machines = "base" in stack.layers, machine_layer(stack) in stack.layers
     if stack.lustre and base:
         yield from (_tiered if stack.lustre.kind == "tiered" else _ssd)(stack.lustre, stack.place, catalog, hours)
@@ -31,28 +31,28 @@ def lines(stack: StackPlan, fit: Fit, spec: Spec, catalog: Catalog, hours: float
         yield from _buckets(stack, spec, catalog, hours)
 
 
-def _ssd(want: LustreWant, place: PlaceWant, catalog: Catalog, hours: float) -> Iterator[Line]:
-    name = f"fsx-lustre-persistent2-{want.throughput_mb_s_per_tib}{'-efa' if want.rdma else ''}"
-    what = f"Lustre file system, {want.throughput_mb_s_per_tib} MB/s per TiB"
-    yield monthly(what, want.capacity_gib, "GiB", volume_price(catalog, name, place), hours)
-    if want.backup_days and not (want.imports or want.exports):
+def _ssd(plan: LustrePlan, place: PlacePlan, catalog: Catalog, hours: float) -> Iterator[BillLine]:
+    name = f"fsx-lustre-persistent2-{plan.throughput_mb_s_per_tib}{'-efa' if plan.rdma else ''}"
+    what = f"Lustre file system, {plan.throughput_mb_s_per_tib} MB/s per TiB"
+    yield monthly(what, plan.capacity_gib, "GiB", volume_price(catalog, name, place), hours)
+    if plan.backup_days and not (plan.imports or plan.exports):
         yield by_use("backups of the file system", "GiB", fee_price(catalog, "fsx-lustre-backup", place, "GiB-month"))
 
 
-def _tiered(want: LustreWant, place: PlaceWant, catalog: Catalog, hours: float) -> Iterator[Line]:
+def _tiered(plan: LustrePlan, place: PlacePlan, catalog: Catalog, hours: float) -> Iterator[BillLine]:
     """The data as if all of it were read often, which is the dearest tier; servers, cache and metadata as they are bought."""
     what = "Lustre file system in tiers"
-    yield monthly(f"{what}: data", want.capacity_gib, "GiB", volume_price(catalog, "fsx-lustre-intelligent-tiering", place), hours)
+    yield monthly(f"{what}: data", plan.capacity_gib, "GiB", volume_price(catalog, "fsx-lustre-intelligent-tiering", place), hours)
     for part, fee, count, unit in (
-        ("throughput", "tiered-throughput", want.throughput_mb_s, "MB/s"),
-        ("cache", "tiered-cache", want.cache_gib, "GiB"),
-        ("metadata", "metadata-iops", want.metadata_iops, "IOPS"),
+        ("throughput", "tiered-throughput", plan.throughput_mb_s, "MB/s"),
+        ("cache", "tiered-cache", plan.cache_gib, "GiB"),
+        ("metadata", "metadata-iops", plan.metadata_iops, "IOPS"),
     ):
         yield monthly(f"{what}: {part}", count or 0, unit, fee_price(catalog, f"fsx-lustre-{fee}", place, f"{unit}-month"), hours)
-    yield by_use(f"{what}: requests", "request", Price(None, "request"))
+    yield by_use(f"{what}: requests", "request", UnitPrice(None, "request"))
 
 
-def _disk(what: str, disk: DiskWant, count: int, place: PlaceWant, catalog: Catalog, hours: float) -> Iterator[Line]:
+def _disk(what: str, disk: DiskPlan, count: int, place: PlacePlan, catalog: Catalog, hours: float) -> Iterator[BillLine]:
     yield monthly(what, disk.size_gib * count, "GiB", volume_price(catalog, DISKS[place.cloud, disk.kind], place), hours)
     if place.cloud != "aws":
         return
@@ -64,7 +64,7 @@ def _disk(what: str, disk: DiskWant, count: int, place: PlaceWant, catalog: Cata
         yield monthly(f"{what}: throughput", more_mib_s, "MiB/s", fee_price(catalog, "ebs-gp3-throughput", place, "MiB/s-month"), hours)
 
 
-def _buckets(stack: StackPlan, spec: Spec, catalog: Catalog, hours: float) -> Iterator[Line]:
+def _buckets(stack: StackPlan, spec: Spec, catalog: Catalog, hours: float) -> Iterator[BillLine]:
     """Buckets the stack makes: by the size the spec states, else by use. What exists already is paid for elsewhere."""
     workload, sizes = spec.workload, dict[str, float | None]()
     if isinstance(workload, TRAINING):

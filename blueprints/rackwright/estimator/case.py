@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from rackwright.estimator.network import Network
+from rackwright.estimator.model.dimensions import ModelDimensions
 
 Num = Any
 """float or numpy array of floats."""
@@ -67,7 +67,7 @@ class TrainingCase:
     4 adapters). *_bytes: per parameter of what is trained; frozen_bytes: per parameter of a frozen matrix; trainable: trained parameters.
     """
 
-    network: Network
+    network: ModelDimensions
     chip: Chip
     wires: Wires
     accelerators: Num

@@ -4,21 +4,21 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
 from typing import Any
 
-from rackwright.estimator import launch, samples
-from rackwright.estimator.band import band, inverse, scaled
+from rackwright.estimator import launch_flags, samples
+from rackwright.estimator.calibration.coefficients import PRIOR_ONLY, Calibration, calibration
+from rackwright.estimator.calibration.interval import band, inverse, scaled
 from rackwright.estimator.case import Chip
-from rackwright.estimator.coefficients import PRIOR_ONLY, Calibration, calibration
-from rackwright.estimator.config import Configuration, SampleConfig, ServingConfig, TrainingConfig
-from rackwright.estimator.finish import finish
-from rackwright.estimator.laws import sample_problems
-from rackwright.estimator.memory import usable_bytes
-from rackwright.estimator.model import network_of
-from rackwright.estimator.nearest import nearest
-from rackwright.estimator.network import Network
+from rackwright.estimator.config.configuration import Configuration, SampleConfig, ServingConfig, TrainingConfig
+from rackwright.estimator.config.constraints import sample_problems
+from rackwright.estimator.config.jsonl import configuration
+from rackwright.estimator.config.resolve import BYTES, NF4, architecture_of, assumed, parts, refuse, serving_case, training_case
+from rackwright.estimator.dataset.nearest_runs import nearest
+from rackwright.estimator.model.dimensions import ModelDimensions
+from rackwright.estimator.model.from_architecture import network_of
 from rackwright.estimator.predict import Serving, Training
-from rackwright.estimator.read import configuration
-from rackwright.estimator.resolve import BYTES, NF4, architecture_of, assumed, parts, refuse, serving_case, training_case
 from rackwright.estimator.result import Band, Estimate, MemoryTerms
+from rackwright.estimator.training.memory import usable_bytes
+from rackwright.estimator.training.run_time import finish
 
 MAX_FILL = 0.92
 """Of accelerator memory, for samples: published runs above it fail on allocation (sizing.md section 4)."""
@@ -65,7 +65,7 @@ def _training(config: TrainingConfig, c: Calibration) -> Estimate:
         mfu=float(found.model_flops / (step_s.p50 * config.hardware.count * case.chip.base_peak_flops)),
         largest_micro_batch=found.largest_micro_batch(room),
         largest_context=found.largest_context(room),
-        launch=launch.training_flags(config, architecture_of(config.model), int(case.wires.per_node), bool(case.chip.is_tpu)),
+        launch=launch_flags.training_flags(config, architecture_of(config.model), int(case.wires.per_node), bool(case.chip.is_tpu)),
         nearest=nearest(config, case),
         assumptions=assumed(config, case),
         evidence=_evidence(step_s),
@@ -97,7 +97,7 @@ def _serving(config: ServingConfig, c: Calibration) -> Estimate:
         concurrency=found.running * float(found.case.replicas),
         kv_tokens=band(found.kv_tokens, found.kv_seen),
         largest_context=int(found.largest_context),
-        launch=launch.serving_flags(config),
+        launch=launch_flags.serving_flags(config),
         nearest=nearest(config, case),
         assumptions=assumed(config, case),
         evidence=_evidence(band(1.0, found.tpot_seen)),
@@ -137,7 +137,7 @@ def _samples(config: SampleConfig, c: Calibration) -> Estimate:
     )
 
 
-def _sample_memory(config: SampleConfig, n: Network, batch: float) -> MemoryTerms:
+def _sample_memory(config: SampleConfig, n: ModelDimensions, batch: float) -> MemoryTerms:
     """Of one accelerator. What few bits cannot hold of the weights stays 16 bit."""
     if config.train:
         trainable = ADAPTER_SHARE * n.total if config.adapter else n.trunk
@@ -146,7 +146,7 @@ def _sample_memory(config: SampleConfig, n: Network, batch: float) -> MemoryTerm
     return samples.forward_memory(n, batch, n.linear * each + (n.total - n.linear) * max(each, 2.0))
 
 
-def _largest_batch(config: SampleConfig, n: Network, chip: Chip) -> int:
+def _largest_batch(config: SampleConfig, n: ModelDimensions, chip: Chip) -> int:
     """Samples of the largest batch that fits one accelerator; 0 when none does."""
     none, one = (float(_sample_memory(config, n, batch).total) for batch in (0.0, 1.0))
     return max(int((float(chip.memory_bytes) * MAX_FILL - none) / (one - none)), 0) if one > none else 0

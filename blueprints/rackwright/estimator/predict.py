@@ -7,25 +7,27 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from types import ModuleType
 
-from rackwright.estimator import adapter_memory, decode, first_token, memory, offline, serving_memory, step, tpu_step
+from rackwright.estimator.calibration.coefficients import Calibration, Residuals
+from rackwright.estimator.calibration.fitted_models import FittedModel
 from rackwright.estimator.case import TrainingCase
-from rackwright.estimator.coefficients import Calibration, Residuals
-from rackwright.estimator.flops import attention_flops
-from rackwright.estimator.largest import largest
-from rackwright.estimator.models import Model
+from rackwright.estimator.model.flops import attention_flops
 from rackwright.estimator.result import MemoryTerms, StepTerms, times
-from rackwright.estimator.serving_case import ServingCase
+from rackwright.estimator.serving import decode, first_token, throughput
+from rackwright.estimator.serving import memory as serving_memory
+from rackwright.estimator.serving.bisection import largest
+from rackwright.estimator.serving.case import ServingCase
+from rackwright.estimator.training import adapter_memory, memory, step, tpu_step
 
 MANY = 1000
 """Samples of a micro-batch beyond which its longest is taken to grow no more."""
 
 
-def factor(model: Model, case: TrainingCase | ServingCase, c: Calibration) -> float:
+def factor(model: FittedModel, case: TrainingCase | ServingCase, c: Calibration) -> float:
     """What the user's own runs multiply a prediction with."""
     return c.factor(model.name, model.classes(case), str(case.chip.kin))
 
 
-def seen(model: Model, case: TrainingCase | ServingCase, c: Calibration) -> Residuals:
+def seen(model: FittedModel, case: TrainingCase | ServingCase, c: Calibration) -> Residuals:
     """Residuals of the case's class in that model."""
     return c.residual(model.name, model.classes(case), str(case.chip.kin))
 
@@ -113,7 +115,7 @@ class Serving:
     @classmethod
     def of(cls, case: ServingCase, c: Calibration) -> "Serving":
         tpot, ttft = decode.MODELS
-        rate, kv = offline.MODELS[0], serving_memory.MODELS[0]
+        rate, kv = throughput.MODELS[0], serving_memory.MODELS[0]
         k, first = c.of(tpot.name, tpot.kind), c.of(ttft.name, ttft.kind)
         pool, most = c.of(kv.name, kv.kind), c.of(rate.name, rate.kind)
         is_offline = case.concurrency == float("inf") and not case.rate
@@ -123,15 +125,15 @@ class Serving:
         first_s = float(first_token.first_token_seconds(loaded, decode.DecodeCoefficients(), first, running)) * factor(ttft, case, c)
         carries = True
         if is_offline:
-            output = float(offline.offline_tokens_per_s(case, most)) * factor(rate, case, c)
+            output = float(throughput.offline_tokens_per_s(case, most)) * factor(rate, case, c)
         elif case.open_loop:
             prompt_s = float(decode.prefill_seconds(case, k))
-            full = float(offline.running(case))
+            full = float(throughput.running(case))
             stay_s = prompt_s + float(case.output) * float(decode.decode_seconds(replace(case, open_loop=0.0), k))
             carries = float(case.rate) * prompt_s <= first_token.BUSIEST and float(case.rate) * stay_s <= full
             output = float(case.output) * min(float(case.rate), full / stay_s)
         else:
-            output = float(offline.closed_loop_tokens_per_s(case, first_s, token_s))
+            output = float(throughput.closed_loop_tokens_per_s(case, first_s, token_s))
         latency = seen(tpot, case, c)
         return cls(
             case, serving_memory.serving_memory(case, pool), serving_memory.holds(case, pool, _longest(case)), carries, is_offline,
@@ -148,7 +150,7 @@ class Serving:
         k, pool = c.of(tpot.name, tpot.kind), c.of(kv.name, kv.kind)
         answers = replace(decoding, cached_share=1.0)
         full = replace(answers, open_loop=0.0)
-        pair = offline.disaggregated(prefill, full, lambda x: decode.prefill_seconds(x, k), lambda x: decode.decode_seconds(x, k))
+        pair = throughput.disaggregated(prefill, full, lambda x: decode.prefill_seconds(x, k), lambda x: decode.decode_seconds(x, k))
         rate, token_s, first_s = float(pair.requests_per_s), float(pair.tpot_s), float(pair.ttft_s)
         offered, running = float(decoding.rate * decoding.replicas), float(decode.requests_running(answers, k))
         carries = not decoding.open_loop or offered <= rate

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rackwright.estimator.case import Chip, pick
-from rackwright.estimator.network import Network
+from rackwright.estimator.model.dimensions import ModelDimensions
 from rackwright.estimator.result import MemoryTerms
 from rackwright.units import GIB
 
@@ -54,7 +54,7 @@ def sustained_flops(chip: Chip) -> Num:
     return np.minimum(chip.peak_flops * share, paid)
 
 
-def pass_seconds(n: Network, chip: Chip, batch: Num, backward: bool = False, adapter: bool = False, recompute: bool = False) -> Num:
+def pass_seconds(n: ModelDimensions, chip: Chip, batch: Num, backward: bool = False, adapter: bool = False, recompute: bool = False) -> Num:
     """One pass of a batch: forward, or forward and backward (3 x; 2 x with a frozen base; one forward more with recompute)."""
     times = (2.0 if adapter else 3.0) + recompute if backward else 1.0
     flops, rate = batch * n.flops_per_sample * times, sustained_flops(chip)
@@ -63,18 +63,18 @@ def pass_seconds(n: Network, chip: Chip, batch: Num, backward: bool = False, ada
     return computing + moved / (chip.bandwidth_bytes_per_s * BANDWIDTH)
 
 
-def activation_bytes(n: Network, batch: Num) -> Num:
+def activation_bytes(n: ModelDimensions, batch: Num) -> Num:
     """Kept for backward, nothing recomputed."""
     each = np.where(np.greater(n.layers, 0) | np.greater(n.sample_tokens, 0), TRANSFORMER_BYTES_PER_FLOP, CONVOLUTION_BYTES_PER_FLOP)
     return batch * n.flops_per_sample * each
 
 
-def forward_memory(n: Network, batch: Num, weight_bytes: Num) -> MemoryTerms:
+def forward_memory(n: ModelDimensions, batch: Num, weight_bytes: Num) -> MemoryTerms:
     """weight_bytes: of all weights together, as they are held."""
     return MemoryTerms(weights=weight_bytes, activations=FORWARD_KEEPS * activation_bytes(n, batch), fixed=FIXED_BYTES)
 
 
-def training_memory(n: Network, batch: Num, trainable: Num, shards: Num = 1.0, recompute: bool = False) -> MemoryTerms:
+def training_memory(n: ModelDimensions, batch: Num, trainable: Num, shards: Num = 1.0, recompute: bool = False) -> MemoryTerms:
     """16-bit weights and gradients, fp32 master and Adam; with an adapter the base is held in 16 bit and not trained."""
     frozen = 2.0 * (n.total - np.minimum(trainable, n.trunk))
     kept = RECOMPUTE_KEEPS if recompute else 1.0

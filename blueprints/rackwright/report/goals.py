@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from rackwright.cost import Bill
-from rackwright.report.words import hours, percent, span, span_range, usd, usd_range
+from rackwright.report.formatting import hours, percent, span, span_range, usd, usd_range
 from rackwright.sizing.plan import Fit
 from rackwright.spec.spec import Spec
 

@@ -4,21 +4,21 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from rackwright.problems import Problem
-from rackwright.report.choices import choices_json
-from rackwright.report.outlook import Outlook
-from rackwright.report.words import machines, refusal
+from rackwright.diagnostics.problem import Problem
+from rackwright.report.alternatives import choices_json
+from rackwright.report.formatting import machines, refusal
 from rackwright.sizing.plan import SizingPlan
-from rackwright.sizing.rank import nearest_misses
+from rackwright.sizing.selection.ranking import nearest_misses
+from rackwright.workflow.stack_preview import StackPreview
 
 
-def plan_json(plan: SizingPlan, ahead: Outlook, warnings: Sequence[Problem] = ()) -> dict[str, Any]:
+def plan_json(plan: SizingPlan, preview: StackPreview, warnings: Sequence[Problem] = ()) -> dict[str, Any]:
     """Plain data that `SizingPlan.from_json` also reads.
 
     Additions: feasible, frontier, why_not, nearest_misses, bill, quota, problems (spec's first).
     """
     shown = json.loads(plan.to_json())
-    beside = ahead.as_json()
+    beside = preview.as_json()
     beside["problems"] = [problem.as_json() for problem in warnings] + beside["problems"]
     misses = [
         {

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from functools import partial
 
-from rackwright.estimator.finish import CHECKPOINT_PAUSE_S, FAILURE_HOURS, RESTART_S
-from rackwright.sizing.known import known, listed
+from rackwright.estimator.training.run_time import CHECKPOINT_PAUSE_S, FAILURE_HOURS, RESTART_S
+from rackwright.sizing.assumption_fields import known, listed
 from rackwright.sizing.plan import Assumption
 from rackwright.units import GIB, MONTH_H
 

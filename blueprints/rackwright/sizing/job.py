@@ -3,10 +3,10 @@
 from dataclasses import dataclass, field, replace
 
 from rackwright.estimator.case import RECOMPUTE
-from rackwright.estimator.network import Network
-from rackwright.estimator.resolve import BYTES, NF4
-from rackwright.sizing.layouts import Pins, Shape, contexts
-from rackwright.sizing.recipe import Recipe
+from rackwright.estimator.config.resolve import BYTES, NF4
+from rackwright.estimator.model.dimensions import ModelDimensions
+from rackwright.sizing.search.layouts import JobShape, Pins, contexts
+from rackwright.sizing.training_recipe import Recipe
 
 LORA_WIDTH = 1280
 """Of the matrices adapters sit on, where no layer widths are known: the wider half of SDXL's U-Net (its published config.json)."""
@@ -14,13 +14,13 @@ KEPT_BYTES = 2.0, 4.0
 """Per weight that no 8 or 4 bit format holds: at least 16 bit, at most 32."""
 
 
-def weight_bytes(n: Network, numbers: str) -> float:
+def weight_bytes(n: ModelDimensions, numbers: str) -> float:
     """Of all weights, scales included."""
     each = linear_bytes(numbers)
     return n.linear * each + (n.total - n.linear) * min(max(each, KEPT_BYTES[0]), KEPT_BYTES[1])
 
 
-def lora_overhead(n: Network, loras: int, rank: int) -> float:
+def lora_overhead(n: ModelDimensions, loras: int, rank: int) -> float:
     """Share of FLOPs that adapters add where they are not merged, and of the weights that each holds: two thin matrices of rank r beside
     one of width h are 2 r / h of it (Hu et al. 2021, arXiv 2106.09685)."""
     return 2.0 * rank / (n.hidden or LORA_WIDTH) if loras else 0.0
@@ -38,7 +38,7 @@ class TrainingJob:
     flops_per_sequence: model FLOPs of one sequence, forward and backward; adaptable: may take an adapter.
     """
 
-    network: Network
+    network: ModelDimensions
     recipe: Recipe
     method: str
     sequence: int
@@ -60,13 +60,13 @@ class TrainingJob:
         return self.sequences / self.batch
 
     @property
-    def shape(self) -> Shape:
+    def shape(self) -> JobShape:
         """Samples are spread over replicas alone: of such networks only totals are known."""
         n = self.network
         if self.sampled:
-            return Shape(0, 1, 0, 0, (1,), self.batch, self.recipe.is_adapter)
+            return JobShape(0, 1, 0, 0, (1,), self.batch, self.recipe.is_adapter)
         ways = contexts(n.layers, self.sequence, self.pins.context)
-        return Shape(n.layers, n.heads, n.kv_heads, n.experts, ways, self.batch, self.recipe.is_adapter)
+        return JobShape(n.layers, n.heads, n.kv_heads, n.experts, ways, self.batch, self.recipe.is_adapter)
 
     @property
     def recomputes(self) -> tuple[int, ...]:
@@ -84,7 +84,7 @@ class ServingJob:
     for `native`, the format they are published in; products: of the arithmetic, where that was said; engine: family; loras: adapters of
     rank `lora_rank` served beside the base."""
 
-    network: Network
+    network: ModelDimensions
     generates: bool
     precision: str
     kv_element: float

@@ -5,8 +5,8 @@ from functools import cache
 
 from pydantic import TypeAdapter
 
-from rackwright.sizing.machine_needs import MachineNeeds
-from rackwright.sizing.measures import Goodput, Interval, Memory, Parallelism, Rejection, Speed
+from rackwright.sizing.metrics import Goodput, Interval, Memory, ParallelLayout, Rejection, Speed
+from rackwright.sizing.node.requirements import MachineNeeds
 
 PLAN_VERSION = "sizing/1"
 
@@ -28,7 +28,7 @@ class Candidate:
     zones: tuple[str, ...]
     capacity: str
     fabric: str
-    parallelism: Parallelism
+    parallelism: ParallelLayout
     price_usd_per_hour: float | None
     price_as_of: str = ""
     price_source: str = ""

@@ -7,22 +7,23 @@ from dataclasses import replace
 from datetime import date
 
 from rackwright.catalog.read import Catalog
-from rackwright.estimator.coefficients import calibration
-from rackwright.sizing import cpu, processors, storage
+from rackwright.estimator.calibration.coefficients import calibration
 from rackwright.sizing.assumptions import DEFAULT, Assumptions
-from rackwright.sizing.demand import Demand, read_demand
-from rackwright.sizing.fleet import UNASKABLE, fleet, pinned_nodes
+from rackwright.sizing.evaluation import checkpoints
+from rackwright.sizing.evaluation.evaluate import GoalLimits, evaluate
+from rackwright.sizing.evaluation.pin_cost import cost_of_pins
 from rackwright.sizing.job import ServingJob, TrainingJob
-from rackwright.sizing.judge import Goals, judge
-from rackwright.sizing.measures import Limit, Rejection
-from rackwright.sizing.needs import with_machine
-from rackwright.sizing.offer import Offer
-from rackwright.sizing.outcome import Outcome
-from rackwright.sizing.pins import cost_of_pins
+from rackwright.sizing.metrics import Limit, Rejection
+from rackwright.sizing.node.node_requirements import with_machine
+from rackwright.sizing.offers.node_counts import UNASKABLE, fleet, pinned_nodes
+from rackwright.sizing.offers.offer import Offer
 from rackwright.sizing.plan import Assumption, Fit, Rejected, SizingPlan, StorageNeed, WorkloadFacts
-from rackwright.sizing.rank import by_distance, identity, ranked
-from rackwright.sizing.scaling import scaling
-from rackwright.sizing.search import search
+from rackwright.sizing.search import cpu_only, cpu_roofline
+from rackwright.sizing.search.outcome import Outcome
+from rackwright.sizing.search.search import search
+from rackwright.sizing.selection.ranking import by_distance, identity, ranked
+from rackwright.sizing.selection.rationale import rationale
+from rackwright.sizing.workload_inputs import Demand, read_demand
 from rackwright.spec.spec import Spec
 from rackwright.spec.workload import TRAINING, Serve
 
@@ -48,7 +49,7 @@ def size(spec: Spec, catalog: Catalog | None = None, *, today: date | None = Non
     """
     catalog, a, today = catalog or Catalog.default(), assumptions, today or date.today()
     demand = read_demand(spec.workload, a)
-    goals = Goals.of(spec, a)
+    goals = GoalLimits.of(spec, a)
     fits: dict[tuple, Fit] = {}
     rejected: dict[tuple, Rejected] = {}
     order: dict[tuple, tuple[int, int]] = {}
@@ -73,7 +74,7 @@ def size(spec: Spec, catalog: Catalog | None = None, *, today: date | None = Non
         rejected=misses,
         assumptions=(*demand.assumed, *_calibration(best), *a.listed(scope)),
         catalog_digest=catalog.digest,
-        scaling=scaling(best, misses, serves, spec.goals.optimize_for),
+        scaling=rationale(best, misses, serves, spec.goals.optimize_for),
         storage=need,
         warnings=(*demand.warnings, *_warnings(spec, best, misses, a), *cost_of_pins(spec, next(iter(best), None), catalog, a, today)),
         considered=points,
@@ -82,7 +83,7 @@ def size(spec: Spec, catalog: Catalog | None = None, *, today: date | None = Non
 
 
 def _answers(
-    spec: Spec, catalog: Catalog, demand: Demand, goals: Goals, a: Assumptions, today: date
+    spec: Spec, catalog: Catalog, demand: Demand, goals: GoalLimits, a: Assumptions, today: date
 ) -> Iterator[tuple[Offer, int, Fit | Rejected]]:
     """Every candidate judged, with the number of layouts looked at; larger counts of a machine are left out once they cannot help."""
     asked = fleet(spec, catalog, a, today)
@@ -91,7 +92,7 @@ def _answers(
         offer, dearest = one.offer, 0.0
         for nodes, target in one.counts or ((offer.nodes or 1, -1),):
             nodes, outcome = (nodes, _alone(offer, demand, a)) if target < 0 else _deployed(offer, nodes, found[target], spec, demand)
-            answer = judge(offer, nodes, outcome, goals, a)
+            answer = evaluate(offer, nodes, outcome, goals, a)
             yield offer, outcome.points, answer
             if isinstance(answer, Fit):
                 dearest = max(dearest, answer.cost_usd.p50 if answer.cost_usd else 0.0)
@@ -103,10 +104,10 @@ def _answers(
 
 def _alone(offer: Offer, demand: Demand, a: Assumptions) -> Outcome:
     """What needs no search: nothing can be said of a machine, or it has processors only."""
-    m, core = offer.machine, cpu.CORES.get(offer.machine.family)
+    m, core = offer.machine, cpu_roofline.CORES.get(offer.machine.family)
     if m.kind != "cpu" or core is None or not (m.vcpus and m.memory_bytes) or any(r.limit in UNASKABLE for r in offer.rejections):
         return Outcome()
-    return processors.answer(demand.job, processors.Machine(core, m.vcpus, m.memory_bytes), a)
+    return cpu_only.answer(demand.job, cpu_only.CpuMachine(core, m.vcpus, m.memory_bytes), a)
 
 
 def _deployed(offer: Offer, nodes: int, found: Outcome, spec: Spec, demand: Demand) -> tuple[int, Outcome]:
@@ -139,19 +140,19 @@ def _calibration(fits: tuple[Fit, ...]) -> Iterator[Assumption]:
         yield Assumption("calibration", calibration().version, fits[0].evidence, "fit of published runs, data/measured of the estimator")
 
 
-def _storage(demand: Demand, fits: tuple[Fit, ...], goals: Goals, spec: Spec, a: Assumptions) -> tuple[WorkloadFacts, StorageNeed]:
+def _storage(demand: Demand, fits: tuple[Fit, ...], goals: GoalLimits, spec: Spec, a: Assumptions) -> tuple[WorkloadFacts, StorageNeed]:
     """Checkpoint plan and file-system need of the chosen fit."""
     facts, chosen = demand.facts, fits[0] if fits else None
     if not isinstance(demand.job, TrainingJob):
         return facts, StorageNeed(facts.weights_bytes, 0.0, "weights, read once per replica")
     count, nodes = (chosen.candidate.accelerators, chosen.candidate.nodes) if chosen else (1, 1)
-    between = storage.time_between_failures_s(count, nodes, bool(chosen and chosen.candidate.capacity == "spot"), a)
-    plan = storage.plan_checkpoints(facts.checkpoint_bytes, between, goals.checkpoint_interval_s, a)
+    between = checkpoints.time_between_failures_s(count, nodes, bool(chosen and chosen.candidate.capacity == "spot"), a)
+    plan = checkpoints.plan_checkpoints(facts.checkpoint_bytes, between, goals.checkpoint_interval_s, a)
     rate = (chosen.speed.tokens_per_s or 0.0) if chosen else 0.0
-    read = storage.read_bytes_per_s(rate, facts.dataset_bytes, facts.tokens, a)
+    read = checkpoints.read_bytes_per_s(rate, facts.dataset_bytes, facts.tokens, a)
     keep = spec.workload.checkpoint.keep if isinstance(spec.workload, TRAINING) else 1
     reason = f"{keep} checkpoints of {plan.bytes / 1e9:,.1f} GB and one being written in {plan.write_s:.0f} s, dataset, weights"
-    capacity = storage.capacity_bytes(plan.bytes, keep, facts.dataset_bytes, facts.weights_bytes)
+    capacity = checkpoints.capacity_bytes(plan.bytes, keep, facts.dataset_bytes, facts.weights_bytes)
     return replace(facts, checkpoint_interval_s=plan.interval_s), StorageNeed(capacity, max(plan.throughput_bytes_per_s, read), reason)
 
 

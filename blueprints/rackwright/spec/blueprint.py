@@ -56,7 +56,7 @@ ClusterChoice = Annotated[
 ]
 
 
-class Lustre(Part):
+class LustreOptions(Part):
     """A file system with what sizing would have chosen; what is left out sizing chooses."""
 
     capacity: Size | None = None
@@ -72,7 +72,7 @@ class Lustre(Part):
 class LustreStorage(Part):
     """A Lustre file system, described."""
 
-    lustre: Lustre
+    lustre: LustreOptions
     """What it is to be."""
 
 

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rackwright.catalog import Catalog
-from rackwright.errors import UserError
-from rackwright.problems import Level, Problem
-from rackwright.spec.draft import Draft
+from rackwright.diagnostics.errors import UserError
+from rackwright.diagnostics.problem import Level, Problem
 from rackwright.spec.model import self_contained
 from rackwright.spec.quotas import with_quotas
-from rackwright.spec.source import LARGEST_BYTES, check_characters, read_file, too_large
+from rackwright.spec.reading.source import LARGEST_BYTES, check_characters, read_file, too_large
+from rackwright.spec.reading.spec_parser import SpecParser
+from rackwright.spec.reading.tree import YamlNode, parse
 from rackwright.spec.spec import Spec
-from rackwright.spec.tree import Node, parse
 
 
 @dataclass(frozen=True)
@@ -63,17 +63,17 @@ def examine(text: str, source: str = "spec.yaml", catalog: Catalog | None = None
     if not isinstance(tree.value, dict):
         problem = Problem("S-type", "a spec is a mapping: keys with values", fix="start with `api_version: rackwright/v1`", mark=tree.mark)
         return Reading(None, (*problems, problem))
-    draft = Draft(tree, problems)
-    spec, folder = draft.validate(), Path(source).parent
+    parser = SpecParser(tree, problems)
+    spec, folder = parser.validate(), Path(source).parent
     if spec is not None:
-        draft.check(spec, folder, catalog)
-    found = tuple(sorted(draft.problems, key=_in_file_order))
+        parser.check(spec, folder, catalog)
+    found = tuple(sorted(parser.problems, key=_in_file_order))
     if spec is None or any(problem.level is Level.ERROR for problem in found):
-        return Reading(None, found, draft.notes)
-    return Reading(with_quotas(self_contained(spec, folder), folder), found, draft.notes)
+        return Reading(None, found, parser.notes)
+    return Reading(with_quotas(self_contained(spec, folder), folder), found, parser.notes)
 
 
-def _tree(text: str, source: str) -> tuple[Node, list[Problem]]:
+def _tree(text: str, source: str) -> tuple[YamlNode, list[Problem]]:
     if len(text) > LARGEST_BYTES:
         raise too_large(len(text.encode("utf-8", "replace")), source)
     check_characters(text, source)

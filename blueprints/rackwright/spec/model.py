@@ -3,9 +3,9 @@
 from dataclasses import asdict
 from pathlib import Path
 
-from rackwright.catalog.architecture import Architecture, from_fields
-from rackwright.catalog.hf_config import read_hf_config
-from rackwright.catalog.models import find
+from rackwright.catalog.models.architecture import Architecture, from_fields
+from rackwright.catalog.models.hf_config import read_hf_config
+from rackwright.catalog.models.library import find
 from rackwright.spec.spec import Spec
 from rackwright.spec.workload import Model, Workload
 

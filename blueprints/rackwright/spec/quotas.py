@@ -9,8 +9,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from rackwright.errors import UserError
-from rackwright.problems import Problem
+from rackwright.diagnostics.errors import UserError
+from rackwright.diagnostics.problem import Problem
 from rackwright.spec.infra import Place, Quotas
 from rackwright.spec.spec import Spec
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from rackwright.spec.shape import all_models
+from rackwright.spec.reading.model_fields import all_models
 from rackwright.spec.spec import API_VERSION, Spec
 
 SCHEMA_ID = f"urn:{API_VERSION.replace('/', ':')}:spec"

@@ -8,12 +8,12 @@ from typing import NotRequired, TypedDict
 import pulumi
 from pulumi import Input, ResourceOptions
 from pulumi_aws.eks.addon import Addon, AddonPodIdentityAssociationArgs
-from rackwright.compile.wants import AddonWant
+from rackwright.stackplan import AddonPlan
 
 from rackwright_pulumi.args import PartInput, part
-from rackwright_pulumi.aws.policies import allow, pod_trust
-from rackwright_pulumi.aws.roles import GrantedRole, granted_role
-from rackwright_pulumi.aws.tags import Kin, waits
+from rackwright_pulumi.aws.identity.policy_documents import allow, pod_trust
+from rackwright_pulumi.aws.identity.roles import GrantedRole, granted_role
+from rackwright_pulumi.aws.tags import ChildContext, waits
 from rackwright_pulumi.unsupported import Unsupported
 
 
@@ -42,7 +42,7 @@ MANAGED = {
 
 
 class AwsAddonsArgs(TypedDict):
-    """addons: tuple of AddonWant."""
+    """addons: tuple of AddonPlan."""
 
     addons: PartInput
     cluster_name: Input[str]
@@ -62,33 +62,33 @@ class AwsAddons(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: AwsAddonsArgs, opts: ResourceOptions | None = None):
         super().__init__("rackwright:index:AwsAddons", name, None, opts)
-        kin, wants = Kin(self, name, args["tags"], args.get("boundary_arn")), part(tuple[AddonWant, ...], args["addons"])
-        self.addons = [_addon(kin, want, args, opts) for want in wants]
+        child, wants = ChildContext(self, name, args["tags"], args.get("boundary_arn")), part(tuple[AddonPlan, ...], args["addons"])
+        self.addons = [_addon(child, plan, args, opts) for plan in wants]
         self.register_outputs({"addons": [addon.addon_name for addon in self.addons]})
 
 
-def _addon(kin: Kin, want: AddonWant, args: AwsAddonsArgs, opts: ResourceOptions | None) -> Addon:
+def _addon(child: ChildContext, plan: AddonPlan, args: AwsAddonsArgs, opts: ResourceOptions | None) -> Addon:
     """Raises Unsupported on a name EKS has no add-on for."""
-    if want.name not in MANAGED:
-        raise Unsupported(want.name, f"addons[{want.name}]", ", ".join(sorted(MANAGED)))
-    managed = MANAGED[want.name]
-    role = _role(kin, want, managed, args) if managed.policy else None
+    if plan.name not in MANAGED:
+        raise Unsupported(plan.name, f"addons[{plan.name}]", ", ".join(sorted(MANAGED)))
+    managed = MANAGED[plan.name]
+    role = _role(child, plan, managed, args) if managed.policy else None
     identity = AddonPodIdentityAssociationArgs(role_arn=role.arn, service_account=managed.service_account) if role else None
     return Addon(
-        kin.name(want.name),
+        child.name(plan.name),
         addon_name=managed.name,
-        addon_version=want.version or None,
+        addon_version=plan.version or None,
         cluster_name=args["cluster_name"],
-        configuration_values=json.dumps(dict(want.values), sort_keys=True) if want.values else None,
+        configuration_values=json.dumps(dict(plan.values), sort_keys=True) if plan.values else None,
         pod_identity_associations=[identity] if identity else None,
         resolve_conflicts_on_create="OVERWRITE",
         resolve_conflicts_on_update="OVERWRITE",
-        tags=kin.tagged(want.name),
-        opts=ResourceOptions.merge(kin.opts(depends_on=waits(opts)), ResourceOptions(depends_on=list(role.rights) if role else None)),
+        tags=child.tagged(plan.name),
+        opts=ResourceOptions.merge(child.opts(depends_on=waits(opts)), ResourceOptions(depends_on=list(role.rights) if role else None)),
     )
 
 
-def _role(kin: Kin, want: AddonWant, managed: Managed, args: AwsAddonsArgs) -> GrantedRole:
+def _role(child: ChildContext, plan: AddonPlan, managed: Managed, args: AwsAddonsArgs) -> GrantedRole:
     """The add-on waits for its rights and is gone before them: it hands back network interfaces and volumes until the end of a destroy.
 
     https://docs.aws.amazon.com/eks/latest/userguide/ebs-csi.html (encrypted volumes need the key and grants on it)
@@ -97,4 +97,4 @@ def _role(kin: Kin, want: AddonWant, managed: Managed, args: AwsAddonsArgs) -> G
     grants = allow(["kms:CreateGrant"], key, Condition={"Bool": {"kms:GrantIsForAWSResource": "true"}})
     use = allow(["kms:Encrypt", "kms:Decrypt", "kms:ReEncrypt*", "kms:GenerateDataKey*", "kms:DescribeKey"], key)
     trust = pod_trust(args["cluster_arn"], args["account"])
-    return granted_role(kin, want.name, trust, [managed.policy], [grants, use] if managed.disks else [])
+    return granted_role(child, plan.name, trust, [managed.policy], [grants, use] if managed.disks else [])

@@ -8,12 +8,12 @@ from pulumi import Input, Output, Resource, ResourceOptions
 from pulumi_aws.autoscaling.tag import Tag, TagTagArgs
 from pulumi_aws.eks.pod_identity_association import PodIdentityAssociation
 from pulumi_aws.iam.role_policy import RolePolicy
-from rackwright.compile.wants import PoolWant
+from rackwright.stackplan import PoolPlan
 
 from rackwright_pulumi.args import PartInput, part
-from rackwright_pulumi.aws.policies import Statement, allow, document, pod_trust
-from rackwright_pulumi.aws.roles import granted_role
-from rackwright_pulumi.aws.tags import Kin
+from rackwright_pulumi.aws.identity.policy_documents import Statement, allow, document, pod_trust
+from rackwright_pulumi.aws.identity.roles import granted_role
+from rackwright_pulumi.aws.tags import ChildContext
 
 NAMESPACE, ACCOUNT = "kube-system", "cluster-autoscaler"
 SEEN = (
@@ -28,7 +28,7 @@ FABRIC, HUGE_PAGES, HUGE_PAGES_MIB = "vpc.amazonaws.com/efa", "hugepages-2Mi", 5
 
 
 class AwsAutoscalerArgs(TypedDict):
-    """pools: tuple of PoolWant, those that move. group_names: their Auto Scaling groups, by pool."""
+    """pools: tuple of PoolPlan, those that move. group_names: their Auto Scaling groups, by pool."""
 
     pools: PartInput
     group_names: Mapping[str, Input[str]]
@@ -45,7 +45,7 @@ class AwsAutoscaler(pulumi.ComponentResource):
 
     EKS itself tags its groups as found by the autoscaler; what pods wait for (accelerators, EFA interfaces, labels, taints) it does not.
 
-        pool = PoolWant("gpu", "g6e.xlarge", ("us-east-1a",), 0, 8, 0, resource="nvidia.com/gpu", accelerator_count=1)
+        pool = PoolPlan("gpu", "g6e.xlarge", ("us-east-1a",), 0, 8, 0, resource="nvidia.com/gpu", accelerator_count=1)
         AwsAutoscaler(
             "fleet",
             {
@@ -64,44 +64,44 @@ class AwsAutoscaler(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: AwsAutoscalerArgs, opts: ResourceOptions | None = None):
         super().__init__("rackwright:index:AwsAutoscaler", name, None, opts)
-        kin = Kin(self, name, args["tags"], args.get("boundary_arn"))
-        role = granted_role(kin, "role", pod_trust(args["cluster_arn"], args["account"]))
+        child = ChildContext(self, name, args["tags"], args.get("boundary_arn"))
+        role = granted_role(child, "role", pod_trust(args["cluster_arn"], args["account"]))
         policy = Output.from_input(args["cluster_name"]).apply(lambda cluster: document(*_rights(cluster, args)))
-        rights = RolePolicy(kin.name("role", "policy"), role=role.role.id, policy=policy, opts=kin.opts())
+        rights = RolePolicy(child.name("role", "policy"), role=role.role.id, policy=policy, opts=child.opts())
         pods = PodIdentityAssociation(
-            kin.name("pods"),
+            child.name("pods"),
             cluster_name=args["cluster_name"],
             namespace=NAMESPACE,
             service_account=ACCOUNT,
             role_arn=role.arn,
-            tags=kin.tagged("pods"),
-            opts=kin.opts(),
+            tags=child.tagged("pods"),
+            opts=child.opts(),
         )
-        wants = part(tuple[PoolWant, ...], args["pools"])
-        told = [_tag(kin, want, key, value, args) for want in wants for key, value in template_tags(want).items()]
+        wants = part(tuple[PoolPlan, ...], args["pools"])
+        told = [_tag(child, plan, key, value, args) for plan in wants for key, value in template_tags(plan).items()]
         self.ready: list[Resource] = [rights, pods, *told]
         self.role_arn = role.arn
         self.register_outputs({"roleArn": self.role_arn})
 
 
-def template_tags(want: PoolWant) -> dict[str, str]:
+def template_tags(plan: PoolPlan) -> dict[str, str]:
     """What a machine of the pool offers and is marked with, as the autoscaler reads it of an empty group."""
-    offers = {want.resource: str(want.accelerator_count)} if want.resource else {}
-    if want.fabric_interfaces:
-        offers |= {FABRIC: str(want.fabric_interfaces), HUGE_PAGES: f"{HUGE_PAGES_MIB}Mi"}
+    offers = {plan.resource: str(plan.accelerator_count)} if plan.resource else {}
+    if plan.fabric_interfaces:
+        offers |= {FABRIC: str(plan.fabric_interfaces), HUGE_PAGES: f"{HUGE_PAGES_MIB}Mi"}
     return {
         **{f"{TEMPLATE}/resources/{key}": value for key, value in offers.items()},
-        **{f"{TEMPLATE}/label/{key}": value for key, value in want.labels},
-        **{f"{TEMPLATE}/taint/{taint.key}": f"{taint.value}:{taint.effect}" for taint in want.taints},
+        **{f"{TEMPLATE}/label/{key}": value for key, value in plan.labels},
+        **{f"{TEMPLATE}/taint/{taint.key}": f"{taint.value}:{taint.effect}" for taint in plan.taints},
     }
 
 
-def _tag(kin: Kin, want: PoolWant, key: str, value: str, args: AwsAutoscalerArgs) -> Tag:
+def _tag(child: ChildContext, plan: PoolPlan, key: str, value: str, args: AwsAutoscalerArgs) -> Tag:
     return Tag(
-        kin.name("tag", want.name, key.removeprefix(f"{TEMPLATE}/").replace("/", "-")),
-        autoscaling_group_name=args["group_names"][want.name],
+        child.name("tag", plan.name, key.removeprefix(f"{TEMPLATE}/").replace("/", "-")),
+        autoscaling_group_name=args["group_names"][plan.name],
         tag=TagTagArgs(key=key, value=value, propagate_at_launch=False),
-        opts=kin.opts(),
+        opts=child.opts(),
     )
 
 

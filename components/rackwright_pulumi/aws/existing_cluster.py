@@ -7,19 +7,19 @@ import pulumi
 from pulumi import InvokeOutputOptions, Output, Resource, ResourceOptions
 from pulumi_aws.eks.access_policy_association import AccessPolicyAssociation
 from pulumi_aws.eks.get_cluster import get_cluster_output
-from rackwright.compile.wants import ClusterWant
+from rackwright.stackplan import ClusterPlan
 
 from rackwright_pulumi.args import PartInput, part
-from rackwright_pulumi.aws.cluster import NODE_POLICIES
-from rackwright_pulumi.aws.kubeconfig import kubeconfig
-from rackwright_pulumi.aws.policies import service_trust
-from rackwright_pulumi.aws.roles import acting
-from rackwright_pulumi.aws.tags import Kin
-from rackwright_pulumi.below import OtherStacks
+from rackwright_pulumi.aws.cluster.cluster import NODE_POLICIES
+from rackwright_pulumi.aws.cluster.kubeconfig import kubeconfig
+from rackwright_pulumi.aws.identity.policy_documents import service_trust
+from rackwright_pulumi.aws.identity.roles import acting
+from rackwright_pulumi.aws.tags import ChildContext
+from rackwright_pulumi.upstream import OtherStacks
 
 
 class AwsExistingClusterArgs(TypedDict):
-    """cluster: ClusterWant whose `existing` names the cluster. builder_arn: the role the provider assumes, which talks to the API."""
+    """cluster: ClusterPlan whose `existing` names the cluster. builder_arn: the role the provider assumes, which talks to the API."""
 
     cluster: PartInput
     region: str
@@ -46,10 +46,10 @@ class AwsExistingCluster(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: AwsExistingClusterArgs, opts: ResourceOptions | None = None):
         super().__init__("rackwright:index:AwsExistingCluster", name, None, opts)
-        want, kin = part(ClusterWant, args["cluster"]), Kin(self, name, args["tags"], args.get("boundary_arn"))
+        plan, child = part(ClusterPlan, args["cluster"]), ChildContext(self, name, args["tags"], args.get("boundary_arn"))
         stacks = OtherStacks(self, name)
-        nodes = acting(kin, "nodes", service_trust("ec2.amazonaws.com"), stacks.value(want.node_role_arn), NODE_POLICIES)
-        found = get_cluster_output(name=stacks.value(want.existing), opts=InvokeOutputOptions(parent=self))
+        nodes = acting(child, "nodes", service_trust("ec2.amazonaws.com"), stacks.value(plan.node_role_arn), NODE_POLICIES)
+        found = get_cluster_output(name=stacks.value(plan.existing), opts=InvokeOutputOptions(parent=self))
         self.version: str | None = None
         self.admins: list[AccessPolicyAssociation] = []
         self.node_rights: tuple[Resource, ...] = nodes.rights

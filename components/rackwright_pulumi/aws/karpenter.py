@@ -14,13 +14,13 @@ from pulumi_aws.eks.pod_identity_association import PodIdentityAssociation
 from pulumi_aws.iam.role_policy import RolePolicy
 from pulumi_aws.sqs.queue import Queue
 from pulumi_aws.sqs.queue_policy import QueuePolicy
-from rackwright.compile.wants import KarpenterWant
+from rackwright.stackplan import KarpenterPlan
 
 from rackwright_pulumi.args import PartInput, part
+from rackwright_pulumi.aws.identity.policy_documents import allow, document, pod_trust, service_trust
+from rackwright_pulumi.aws.identity.roles import GrantedRole, granted_role
 from rackwright_pulumi.aws.karpenter_policy import controller_rights
-from rackwright_pulumi.aws.policies import allow, document, pod_trust, service_trust
-from rackwright_pulumi.aws.roles import GrantedRole, granted_role
-from rackwright_pulumi.aws.tags import Kin
+from rackwright_pulumi.aws.tags import ChildContext
 
 NODE_POLICIES = ("AmazonEKSWorkerNodePolicy", "AmazonEC2ContainerRegistryPullOnly", "AmazonEKS_CNI_Policy", "AmazonSSMManagedInstanceCore")
 """Those of Karpenter's own documentation: a machine pulls images and joins, gives its pods addresses until the pod network has its own
@@ -38,7 +38,7 @@ NEWS_KEPT_S = 300
 
 
 class AwsKarpenterArgs(TypedDict):
-    """karpenter: KarpenterWant. cluster_name and cluster_arn: its cluster. kms_key_arn: what its machines' disks are encrypted with."""
+    """karpenter: KarpenterPlan. cluster_name and cluster_arn: its cluster. kms_key_arn: what its machines' disks are encrypted with."""
 
     karpenter: PartInput
     cluster_name: Input[str]
@@ -58,7 +58,7 @@ class AwsKarpenter(pulumi.ComponentResource):
         AwsKarpenter(
             "fleet",
             {
-                "karpenter": KarpenterWant(),
+                "karpenter": KarpenterPlan(),
                 "cluster_name": "serving",
                 "cluster_arn": "arn:aws:eks:us-east-1:123456789012:cluster/serving",
                 "account": "123456789012",
@@ -76,58 +76,66 @@ class AwsKarpenter(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: AwsKarpenterArgs, opts: ResourceOptions | None = None):
         super().__init__("rackwright:index:AwsKarpenter", name, None, opts)
-        want, kin = part(KarpenterWant, args["karpenter"]), Kin(self, name, args["tags"], args.get("boundary_arn"))
-        nodes = granted_role(kin, "nodes", service_trust("ec2.amazonaws.com"), NODE_POLICIES)
-        queue, news = _news(kin) if want.interruptions else (None, [])
-        groups = [_adjacent(kin, group) for group in want.adjacent]
-        self.ready: list[Resource] = [*nodes.rights, _entry(kin, nodes, args), *_controller(kin, want, nodes, queue, args), *news, *groups]
+        plan, child = part(KarpenterPlan, args["karpenter"]), ChildContext(self, name, args["tags"], args.get("boundary_arn"))
+        nodes = granted_role(child, "nodes", service_trust("ec2.amazonaws.com"), NODE_POLICIES)
+        queue, news = _news(child) if plan.interruptions else (None, [])
+        groups = [_adjacent(child, group) for group in plan.adjacent]
+        self.ready: list[Resource] = [
+            *nodes.rights,
+            _entry(child, nodes, args),
+            *_controller(child, plan, nodes, queue, args),
+            *news,
+            *groups,
+        ]
         self.node_role_name, self.node_role_arn = nodes.role.name, nodes.arn
         self.queue_name = queue.name if queue else Output.from_input("")
         self.register_outputs({"nodeRoleName": self.node_role_name, "nodeRoleArn": self.node_role_arn, "queueName": self.queue_name})
 
 
-def _entry(kin: Kin, nodes: GrantedRole, args: AwsKarpenterArgs) -> AccessEntry:
+def _entry(child: ChildContext, nodes: GrantedRole, args: AwsKarpenterArgs) -> AccessEntry:
     """Node groups enter their role by themselves, Karpenter does not: without this its machines never join (ai-on-eks#111).
 
     Bound to the role's inner id, so it goes before its successor comes (terraform-aws-eks#3329).
     """
     return AccessEntry(
-        kin.name("entry"),
+        child.name("entry"),
         cluster_name=args["cluster_name"],
         principal_arn=nodes.arn,
         type="EC2_LINUX",
-        tags=kin.tagged("entry"),
-        opts=kin.opts(delete_before_replace=True),
+        tags=child.tagged("entry"),
+        opts=child.opts(delete_before_replace=True),
     )
 
 
-def _controller(kin: Kin, want: KarpenterWant, nodes: GrantedRole, queue: Queue | None, args: AwsKarpenterArgs) -> list[Resource]:
-    role = granted_role(kin, "controller", pod_trust(args["cluster_arn"], args["account"]))
+def _controller(
+    child: ChildContext, plan: KarpenterPlan, nodes: GrantedRole, queue: Queue | None, args: AwsKarpenterArgs
+) -> list[Resource]:
+    role = granted_role(child, "controller", pod_trust(args["cluster_arn"], args["account"]))
     queue_arn = queue.arn if queue else None
     policy = Output.from_input(args["cluster_name"]).apply(
         lambda cluster: document(*controller_rights(cluster, args["region"], args["account"], nodes.arn, queue_arn, args["kms_key_arn"]))
     )
-    rights = RolePolicy(kin.name("controller", "policy"), role=role.role.id, policy=policy, opts=kin.opts())
+    rights = RolePolicy(child.name("controller", "policy"), role=role.role.id, policy=policy, opts=child.opts())
     pods = PodIdentityAssociation(
-        kin.name("pods"),
+        child.name("pods"),
         cluster_name=args["cluster_name"],
-        namespace=want.namespace,
-        service_account=want.service_account,
+        namespace=plan.namespace,
+        service_account=plan.service_account,
         role_arn=role.arn,
-        tags=kin.tagged("pods"),
-        opts=kin.opts(),
+        tags=child.tagged("pods"),
+        opts=child.opts(),
     )
     return [rights, pods]
 
 
-def _news(kin: Kin) -> tuple[Queue, list[Resource]]:
+def _news(child: ChildContext) -> tuple[Queue, list[Resource]]:
     """The queue, and what brings news into it."""
     queue = Queue(
-        kin.name("news"),
+        child.name("news"),
         message_retention_seconds=NEWS_KEPT_S,
         sqs_managed_sse_enabled=True,
-        tags=kin.tagged("news"),
-        opts=kin.opts(),
+        tags=child.tagged("news"),
+        opts=child.opts(),
     )
     senders = {"Service": ["events.amazonaws.com", "sqs.amazonaws.com"]}
     closed = {
@@ -139,27 +147,27 @@ def _news(kin: Kin) -> tuple[Queue, list[Resource]]:
         "Condition": {"Bool": {"aws:SecureTransport": "false"}},
     }
     policy = document(allow(["sqs:SendMessage"], queue.arn, Principal=senders), closed)
-    door = QueuePolicy(kin.name("news"), queue_url=queue.url, policy=policy, opts=kin.opts())
-    return queue, [door, *(_event(kin, key, source, kind, queue) for key, (source, kind) in EVENTS.items())]
+    door = QueuePolicy(child.name("news"), queue_url=queue.url, policy=policy, opts=child.opts())
+    return queue, [door, *(_event(child, key, source, kind, queue) for key, (source, kind) in EVENTS.items())]
 
 
-def _event(kin: Kin, key: str, source: str, kind: str, queue: Queue) -> EventTarget:
+def _event(child: ChildContext, key: str, source: str, kind: str, queue: Queue) -> EventTarget:
     rule = EventRule(
-        kin.name("on", key),
+        child.name("on", key),
         description=f"{kind}, for Karpenter",
         event_pattern=json.dumps({"source": [source], "detail-type": [kind]}),
-        tags=kin.tagged("on", key),
-        opts=kin.opts(),
+        tags=child.tagged("on", key),
+        opts=child.opts(),
     )
-    return EventTarget(kin.name("on", key), rule=rule.name, arn=queue.arn, opts=kin.opts())
+    return EventTarget(child.name("on", key), rule=rule.name, arn=queue.arn, opts=child.opts())
 
 
-def _adjacent(kin: Kin, group: str) -> PlacementGroup:
+def _adjacent(child: ChildContext, group: str) -> PlacementGroup:
     """Under the name Karpenter looks for."""
     return PlacementGroup(
-        kin.name("adjacent", group),
+        child.name("adjacent", group),
         name=group,
         strategy="cluster",
-        tags=kin.tagged("adjacent", group),
-        opts=kin.opts(delete_before_replace=True),
+        tags=child.tagged("adjacent", group),
+        opts=child.opts(delete_before_replace=True),
     )

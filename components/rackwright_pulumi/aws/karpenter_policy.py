@@ -9,7 +9,7 @@ from typing import Any
 
 from pulumi import Input, Output
 
-from rackwright_pulumi.aws.policies import Statement, allow
+from rackwright_pulumi.aws.identity.policy_documents import Statement, allow
 
 LAUNCH = ("ec2:RunInstances", "ec2:CreateFleet")
 SHARED = ("image", "snapshot", "security-group", "subnet", "capacity-reservation", "placement-group")

@@ -7,12 +7,12 @@ import pulumi
 from pulumi import Input, Output, ResourceOptions
 from pulumi_aws.kms.alias import Alias
 from pulumi_aws.kms.key import Key
-from rackwright.compile.wants import KeyWant
+from rackwright.stackplan import KeyPlan
 
 from rackwright_pulumi.args import PartInput, part
-from rackwright_pulumi.aws.policies import Statement, allow, document
-from rackwright_pulumi.aws.tags import Kin
-from rackwright_pulumi.below import OtherStacks
+from rackwright_pulumi.aws.identity.policy_documents import Statement, allow, document
+from rackwright_pulumi.aws.tags import ChildContext
+from rackwright_pulumi.upstream import OtherStacks
 
 USE = ("kms:Encrypt", "kms:Decrypt", "kms:ReEncrypt*", "kms:GenerateDataKey*", "kms:DescribeKey")
 ADMINISTER = (
@@ -28,7 +28,7 @@ LUSTRE_S3 = ("aws-service-role/s3.data-source.lustre.fsx.amazonaws.com/AWSServic
 
 
 class AwsKeyArgs(TypedDict):
-    """key: KeyWant. account: the account whose IAM policies decide who uses the key."""
+    """key: KeyPlan. account: the account whose IAM policies decide who uses the key."""
 
     key: PartInput
     account: Input[str]
@@ -45,56 +45,56 @@ class AwsKey(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: AwsKeyArgs, opts: ResourceOptions | None = None):
         super().__init__("rackwright:index:AwsKey", name, None, opts)
-        want, kin = part(KeyWant, args["key"]), Kin(self, name, args["tags"])
-        if want.existing_arn:
-            self.key_arn = Output.from_input(OtherStacks(self, name).value(want.existing_arn))
+        plan, child = part(KeyPlan, args["key"]), ChildContext(self, name, args["tags"])
+        if plan.existing_arn:
+            self.key_arn = Output.from_input(OtherStacks(self, name).value(plan.existing_arn))
             self.key_id = self.key_arn.apply(lambda arn: arn.rpartition("/")[2])
         else:
-            key = _key(kin, want, args)
+            key = _key(child, plan, args)
             self.key_arn, self.key_id = key.arn, key.key_id
         self.register_outputs({"keyArn": self.key_arn, "keyId": self.key_id})
 
 
-def _key(kin: Kin, want: KeyWant, args: AwsKeyArgs) -> Key:
+def _key(child: ChildContext, plan: KeyPlan, args: AwsKeyArgs) -> Key:
     key = Key(
-        kin.name("key"),
-        description=f"Encrypts {', '.join(want.serves)} of {kin.stem}",
+        child.name("key"),
+        description=f"Encrypts {', '.join(plan.serves)} of {child.stem}",
         enable_key_rotation=True,
-        rotation_period_in_days=want.rotation_days,
-        deletion_window_in_days=want.deletion_window_days,
-        policy=document(*_statements(want, args["account"], args["region"])),
-        tags=kin.tagged("key"),
-        opts=kin.opts(protect=not args.get("teardown"), retain_on_delete=not args.get("teardown")),
+        rotation_period_in_days=plan.rotation_days,
+        deletion_window_in_days=plan.deletion_window_days,
+        policy=document(*_statements(plan, args["account"], args["region"])),
+        tags=child.tagged("key"),
+        opts=child.opts(protect=not args.get("teardown"), retain_on_delete=not args.get("teardown")),
     )
-    Alias(kin.name("alias"), name=f"alias/{kin.stem}", target_key_id=key.key_id, opts=kin.opts(delete_before_replace=True))
+    Alias(child.name("alias"), name=f"alias/{child.stem}", target_key_id=key.key_id, opts=child.opts(delete_before_replace=True))
     return key
 
 
-def _statements(want: KeyWant, account: Input[str], region: str) -> list[Statement]:
+def _statements(plan: KeyPlan, account: Input[str], region: str) -> list[Statement]:
     owner = {"AWS": Output.format("arn:aws:iam::{0}:root", account)}
     services = {"Bool": {"kms:GrantIsForAWSResource": "true"}}
     statements = [
         allow(ADMINISTER, Sid="Administer", Principal=owner),
         allow(USE, Sid="UseByIamPolicy", Principal=owner),
-        _granting(want, owner, services),
+        _granting(plan, owner, services),
     ]
-    if "disks" in want.serves:
+    if "disks" in plan.serves:
         statements += _by_role("Launchers", account, LAUNCHERS, services)
-    if "filesystem" in want.serves:
+    if "filesystem" in plan.serves:
         statements += _by_role("LustreImports", account, LUSTRE_S3)
-    if "logs" in want.serves:
+    if "logs" in plan.serves:
         statements.append(_logs(account, region))
-    if "alarms" in want.serves:
+    if "alarms" in plan.serves:
         statements.append(_alarms(account))
     return statements
 
 
-def _granting(want: KeyWant, owner: Statement, services: Statement) -> Statement:
+def _granting(plan: KeyPlan, owner: Statement, services: Statement) -> Statement:
     """Services hold the key by grants made for whoever asks them. EKS refuses a key that limits grants to services:
 
     CreateCluster does not support that condition (https://docs.aws.amazon.com/eks/latest/userguide/enable-kms.html).
     """
-    if "cluster" in want.serves:
+    if "cluster" in plan.serves:
         return allow(["kms:CreateGrant"], Sid="GrantByIamPolicy", Principal=owner)
     return allow(["kms:CreateGrant"], Sid="GrantToServices", Principal=owner, Condition=services)
 

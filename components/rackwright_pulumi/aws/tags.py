@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pulumi import ComponentResource, Input, ResourceOptions
-from rackwright.compile.wants import StackPlan
+from rackwright.stackplan import StackPlan
 
 from rackwright_pulumi.naming import child, physical
 
@@ -21,7 +21,7 @@ def stack_tags(plan: StackPlan) -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class Kin:
+class ChildContext:
     """Names, tags and options of a component's children."""
 
     parent: ComponentResource

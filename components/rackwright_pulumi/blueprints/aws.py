@@ -6,20 +6,20 @@ from typing import Any
 
 import pulumi
 from pulumi import Input, Output, ResourceOptions
-from rackwright.compile.wants import IdentityWant, StackPlan, layers_below
+from rackwright.stackplan import IdentityPlan, StackPlan, layers_below
 
-from rackwright_pulumi.aws.account import account_id
-from rackwright_pulumi.aws.guard import AwsGuard
-from rackwright_pulumi.aws.identity import AwsIdentity, AwsIdentityArgs
+from rackwright_pulumi.aws.cost_alerts import AwsGuard
+from rackwright_pulumi.aws.exports import Cluster, ExportedKey, ExportedNetwork, ExportedStorage, Karpenter, Key, Network, Storage, parts
+from rackwright_pulumi.aws.identity.account import account_id
+from rackwright_pulumi.aws.identity.identity import AwsIdentity, AwsIdentityArgs
 from rackwright_pulumi.aws.key import AwsKey
-from rackwright_pulumi.aws.known import Cluster, Karpenter, Key, KnownKey, KnownNetwork, KnownStorage, Network, Storage, parts
-from rackwright_pulumi.aws.lustre import admit
-from rackwright_pulumi.aws.network import AwsNetwork
-from rackwright_pulumi.aws.storage import AwsStorage, AwsStorageArgs
-from rackwright_pulumi.aws.tags import Kin, stack_tags
-from rackwright_pulumi.below import Below
+from rackwright_pulumi.aws.network.network import AwsNetwork
+from rackwright_pulumi.aws.storage.lustre import admit
+from rackwright_pulumi.aws.storage.storage import AwsStorage, AwsStorageArgs
+from rackwright_pulumi.aws.tags import ChildContext, stack_tags
 from rackwright_pulumi.naming import child
 from rackwright_pulumi.unsupported import Unsupported
+from rackwright_pulumi.upstream import Upstream
 
 
 class AwsStack:
@@ -37,7 +37,7 @@ class AwsStack:
         self.region, self.tags, self.below = plan.place.region, stack_tags(plan), ResourceOptions(parent=parent)
         self.boundary_arn = plan.place.boundary_arn or None
         self.account = account_id(plan.place, parent)
-        self.lower = Below(parent, name, plan.below, layers_below(plan)) if plan.below else None
+        self.lower = Upstream(parent, name, plan.below, layers_below(plan)) if plan.below else None
         self.key = self._key()
         self.network = self._network()
 
@@ -46,7 +46,7 @@ class AwsStack:
         return bool({*layers} & {*self.plan.layers})
 
     @property
-    def lower_layers(self) -> Below:
+    def lower_layers(self) -> Upstream:
         """Raises Unsupported where a part is neither built here nor named as another stack's."""
         if self.lower is None:
             raise Unsupported(
@@ -56,7 +56,7 @@ class AwsStack:
 
     def _key(self) -> Key:
         if not self.builds("base"):
-            return KnownKey.read(self.lower_layers)
+            return ExportedKey.read(self.lower_layers)
         return AwsKey(
             child(self.name, "key"),
             {"key": self.plan.key, "account": self.account, "region": self.region, "tags": self.tags, "teardown": self.teardown},
@@ -65,7 +65,7 @@ class AwsStack:
 
     def _network(self) -> Network:
         if not self.builds("base"):
-            return KnownNetwork.read(self.lower_layers, self.plan.network)
+            return ExportedNetwork.read(self.lower_layers, self.plan.network)
         return AwsNetwork(
             child(self.name, "network"),
             {
@@ -83,9 +83,9 @@ class AwsStack:
         """Buckets and, where the plan has one, the file system in its zone. One of the layers below lets the clients of this stack in."""
         lustre = self.plan.lustre
         if not self.builds("base"):
-            known = KnownStorage.read(self.lower_layers, self.plan.buckets, lustre is not None)
+            known = ExportedStorage.read(self.lower_layers, self.plan.buckets, lustre is not None)
             if known.lustre and self.builds("cluster"):
-                admit(Kin(self.parent, child(self.name, "storage"), self.tags), known.lustre.group_id, client_group_ids)
+                admit(ChildContext(self.parent, child(self.name, "storage"), self.tags), known.lustre.group_id, client_group_ids)
             return known
         args: AwsStorageArgs = {
             "buckets": self.plan.buckets,
@@ -103,14 +103,14 @@ class AwsStack:
 
     def identity(
         self,
-        want: IdentityWant,
+        plan: IdentityPlan,
         storage: Storage,
         cluster: Cluster | None = None,
         secrets: Mapping[str, Input[str]] = MappingProxyType({}),
     ) -> AwsIdentity:
         """Of the pods of a cluster, or of a machine that may read `secrets`."""
         args: AwsIdentityArgs = {
-            "identity": want,
+            "identity": plan,
             "region": self.region,
             "account": self.account,
             "kms_key_arn": self.key.key_arn,
@@ -123,7 +123,7 @@ class AwsStack:
         }
         if cluster:
             args |= {"cluster_name": cluster.cluster_name, "cluster_arn": cluster.cluster_arn}
-        return AwsIdentity(child(self.name, "identity", want.key), args, self.below)
+        return AwsIdentity(child(self.name, "identity", plan.key), args, self.below)
 
     def guard(self, groups: Mapping[str, Input[str]] = MappingProxyType({})) -> AwsGuard | None:
         """The plan's budget, idle alarm and reminders. groups: Auto Scaling group of each pool whose machines should not idle."""
@@ -146,7 +146,7 @@ class AwsStack:
 
     def _machine_network(self) -> dict[str, Input[Any]]:
         """Where the accelerators' machines are, for whoever makes them from inside the cluster."""
-        zones = [zone for want in self.plan.pools if want.role == "accelerator" for zone in want.zones]
+        zones = [zone for plan in self.plan.pools if plan.role == "accelerator" for zone in plan.zones]
         known: dict[str, Input[Any]] = {"network.machine_subnet_id": self.network.machine_subnets(zones)[0]} if zones else {}
         return known | ({"network.fabric_group_id": self.network.fabric_group_id} if self.network.fabric_group_id else {})
 
@@ -170,7 +170,7 @@ class AwsStack:
         secrets: Mapping[str, Input[str]],
         karpenter: Karpenter | None = None,
     ) -> dict[str, Input[Any]]:
-        """Every name a plan may refer to (rackwright.compile.wants), and `secret.<name>`."""
+        """Every name a plan may refer to (rackwright.stackplan), and `secret.<name>`."""
         known: dict[str, Input[Any]] = {
             "cluster.name": cluster.cluster_name,
             "cluster.endpoint": cluster.endpoint,

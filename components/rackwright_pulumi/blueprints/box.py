@@ -6,16 +6,16 @@ from typing import Any, NotRequired, TypedDict
 
 import pulumi
 from pulumi import Input, Output, ResourceOptions
-from rackwright.compile.wants import BoxWant, IdentityWant, Kind, StackPlan
+from rackwright.stackplan import BlueprintKind, BoxPlan, IdentityPlan, StackPlan
 
 from rackwright_pulumi.args import PlanInput, plan_of
-from rackwright_pulumi.aws.box import AwsBox
-from rackwright_pulumi.aws.known import Storage
+from rackwright_pulumi.aws.box.box import AwsBox
+from rackwright_pulumi.aws.exports import Storage
 from rackwright_pulumi.blueprints.aws import AwsStack
 from rackwright_pulumi.naming import child
 from rackwright_pulumi.unsupported import Unsupported
 
-NO_GRANTS = IdentityWant("box")
+NO_GRANTS = IdentityPlan("box")
 
 
 class BoxArgs(TypedDict):
@@ -40,7 +40,7 @@ class Box(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: BoxArgs, opts: ResourceOptions | None = None):
         super().__init__("rackwright:index:Box", name, None, opts)
-        plan = plan_of(Kind.BOX, args["plan"])
+        plan = plan_of(BlueprintKind.BOX, args["plan"])
         stack = AwsStack(self, name, plan, args.get("teardown", False))
         storage = stack.storage()
         box = _machine(stack, _box(plan), storage, args) if stack.builds("workloads") else None
@@ -60,23 +60,23 @@ class Box(pulumi.ComponentResource):
         }
 
 
-def _box(plan: StackPlan) -> BoxWant:
+def _box(plan: StackPlan) -> BoxPlan:
     """The machine with its image's pinned name."""
     if plan.box is None:
         raise Unsupported(f"a box from a plan of {plan.kind}", "box", "the blueprint of that kind")
     return replace(plan.box, image=dict(plan.pins.images).get(plan.box.image, plan.box.image))
 
 
-def _machine(stack: AwsStack, want: BoxWant, storage: Storage, args: BoxArgs) -> AwsBox:
+def _machine(stack: AwsStack, plan: BoxPlan, storage: Storage, args: BoxArgs) -> AwsBox:
     """Behind the network's way out and its private endpoints, in the zone of its capacity."""
     identity = stack.identity(next(iter(stack.plan.identities), NO_GRANTS), storage, secrets=args.get("secrets", {}))
     return AwsBox(
         child(stack.name, "box"),
         {
-            "box": want,
+            "box": plan,
             "region": stack.region,
             "vpc_id": stack.network.vpc_id,
-            "subnet_id": stack.network.machine_subnets([want.zone])[0],
+            "subnet_id": stack.network.machine_subnets([plan.zone])[0],
             "profile_name": identity.profile_name,
             "kms_key_arn": stack.key.key_arn,
             "tags": stack.tags,

@@ -7,15 +7,15 @@ from typing import Any
 import pulumi
 from pulumi import Input, Output, Resource, ResourceOptions
 from pulumi_kubernetes import Provider
-from rackwright.compile.wants import AddonWant, PoolWant, StackPlan
+from rackwright.stackplan import AddonPlan, PoolPlan, StackPlan
 
 from rackwright_pulumi.aws.addons import AwsAddons
 from rackwright_pulumi.aws.autoscaling import AwsAutoscaler
-from rackwright_pulumi.aws.cluster import AwsCluster
+from rackwright_pulumi.aws.cluster.cluster import AwsCluster
 from rackwright_pulumi.aws.existing_cluster import AwsExistingCluster
+from rackwright_pulumi.aws.exports import Cluster, ExportedCluster, ExportedKarpenter, Karpenter, Storage
 from rackwright_pulumi.aws.karpenter import AwsKarpenter
-from rackwright_pulumi.aws.known import Cluster, Karpenter, KnownCluster, KnownKarpenter, Storage
-from rackwright_pulumi.aws.pool import AwsPool
+from rackwright_pulumi.aws.pool.pool import AwsPool
 from rackwright_pulumi.blueprints.aws import AwsStack
 from rackwright_pulumi.kubernetes.workloads import KubernetesLayer
 from rackwright_pulumi.naming import child
@@ -101,7 +101,7 @@ def _karpenter(stack: AwsStack, cluster: Cluster) -> tuple[Karpenter | None, Seq
     if stack.plan.karpenter is None:
         return None, ()
     if not stack.builds("cluster"):
-        return KnownKarpenter.read(stack.lower_layers), ()
+        return ExportedKarpenter.read(stack.lower_layers), ()
     made = AwsKarpenter(
         child(stack.name, "karpenter"),
         {
@@ -121,14 +121,14 @@ def _karpenter(stack: AwsStack, cluster: Cluster) -> tuple[Karpenter | None, Seq
 
 def _autoscaler(stack: AwsStack, cluster: Cluster, pools: Mapping[str, AwsPool]) -> Sequence[Resource]:
     """Of a cluster that exists its own autoscaler moves the pool: EKS tags the group, and would refuse its pods a second identity."""
-    moved = tuple(want for want in stack.plan.pools if want.autoscaled and want.name in pools)
+    moved = tuple(plan for plan in stack.plan.pools if plan.autoscaled and plan.name in pools)
     if not moved or isinstance(cluster, AwsExistingCluster):
         return ()
     made = AwsAutoscaler(
         child(stack.name, "autoscaler"),
         {
             "pools": moved,
-            "group_names": {want.name: pools[want.name].scaling_group_name for want in moved},
+            "group_names": {plan.name: pools[plan.name].scaling_group_name for plan in moved},
             "cluster_name": cluster.cluster_name,
             "cluster_arn": cluster.cluster_arn,
             "account": stack.account,
@@ -166,16 +166,16 @@ def _inside(stack: AwsStack, cluster: Cluster, after: Sequence[Resource], refs: 
 
 def _cluster(stack: AwsStack, admin_arns: Sequence[Input[str]]) -> Cluster:
     """Made here, found by name, or of the stack below."""
-    want, place = stack.plan.cluster, stack.plan.place
-    if want is None:
+    plan, place = stack.plan.cluster, stack.plan.place
+    if plan is None:
         raise Unsupported(f"{stack.plan.kind} without a cluster", "cluster", "a plan with a cluster")
     if not stack.builds("cluster"):
-        return KnownCluster.read(stack.lower_layers, place)
-    if want.existing:
+        return ExportedCluster.read(stack.lower_layers, place)
+    if plan.existing:
         return AwsExistingCluster(
             child(stack.name, "cluster"),
             {
-                "cluster": want,
+                "cluster": plan,
                 "region": stack.region,
                 "tags": stack.tags,
                 "boundary_arn": stack.boundary_arn,
@@ -186,7 +186,7 @@ def _cluster(stack: AwsStack, admin_arns: Sequence[Input[str]]) -> Cluster:
     return AwsCluster(
         child(stack.name, "cluster"),
         {
-            "cluster": want,
+            "cluster": plan,
             "region": stack.region,
             "subnet_ids": stack.network.control_subnets(),
             "kms_key_arn": stack.key.key_arn,
@@ -200,13 +200,13 @@ def _cluster(stack: AwsStack, admin_arns: Sequence[Input[str]]) -> Cluster:
     )
 
 
-def _pool(stack: AwsStack, cluster: Cluster, want: PoolWant, before: Sequence[Resource]) -> AwsPool:
+def _pool(stack: AwsStack, cluster: Cluster, plan: PoolPlan, before: Sequence[Resource]) -> AwsPool:
     network = stack.network
-    subnets = network.control_subnets(want.zones) if want.role == "system" else network.machine_subnets(want.zones)
+    subnets = network.control_subnets(plan.zones) if plan.role == "system" else network.machine_subnets(plan.zones)
     return AwsPool(
-        child(stack.name, "pool", want.name),
+        child(stack.name, "pool", plan.name),
         {
-            "pool": want,
+            "pool": plan,
             "cluster_name": cluster.cluster_name,
             "cluster_version": cluster.version,
             "cluster_group_id": cluster.security_group_id,
@@ -215,7 +215,7 @@ def _pool(stack: AwsStack, cluster: Cluster, want: PoolWant, before: Sequence[Re
             "subnet_ids": subnets,
             "kms_key_arn": stack.key.key_arn,
             "tags": stack.tags,
-            "release_version": dict(stack.plan.pins.images).get(want.image) if cluster.version else None,
+            "release_version": dict(stack.plan.pins.images).get(plan.image) if cluster.version else None,
             "cluster_endpoint": cluster.endpoint,
             "cluster_certificate": cluster.certificate_authority,
             "service_cidr": cluster.service_cidr,
@@ -224,7 +224,7 @@ def _pool(stack: AwsStack, cluster: Cluster, want: PoolWant, before: Sequence[Re
     )
 
 
-def _addons(stack: AwsStack, cluster: Cluster, key: str, wants: Sequence[AddonWant], after: Sequence[Resource]) -> AwsAddons:
+def _addons(stack: AwsStack, cluster: Cluster, key: str, wants: Sequence[AddonPlan], after: Sequence[Resource]) -> AwsAddons:
     return AwsAddons(
         child(stack.name, "addons", key),
         {

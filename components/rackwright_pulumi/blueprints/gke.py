@@ -8,7 +8,7 @@ import pulumi
 from pulumi import Input, InvokeOutputOptions, Output, ResourceOptions
 from pulumi_gcp.organizations import get_project_output
 from pulumi_kubernetes import Provider
-from rackwright.compile.wants import PoolWant, StackPlan
+from rackwright.stackplan import PoolPlan, StackPlan
 
 from rackwright_pulumi.gcp.cluster import GcpCluster
 from rackwright_pulumi.gcp.identity import GcpNodeIdentity, GcpWorkloadIdentity
@@ -61,7 +61,7 @@ class GkeParts:
         }
 
     def _refs(self, grants: GcpWorkloadIdentity) -> dict[str, Input[Any]]:
-        """Every name a plan may refer to: rackwright.compile.wants."""
+        """Every name a plan may refer to: rackwright.stackplan."""
         names = self.storage.bucket_names
         return {
             "cluster.name": self.cluster.cluster_name,
@@ -149,11 +149,11 @@ class _Site:
             self.below,
         )
 
-    def pool(self, want: PoolWant, storage: GcpStorage, cluster: GcpCluster, nodes: GcpNodeIdentity) -> GcpPool:
+    def pool(self, plan: PoolPlan, storage: GcpStorage, cluster: GcpCluster, nodes: GcpNodeIdentity) -> GcpPool:
         return GcpPool(
-            child(self.name, want.name),
+            child(self.name, plan.name),
             {
-                "pool": want,
+                "pool": plan,
                 "tags": self.plan.tags,
                 "project": cluster.project,
                 "region": self.plan.place.region,
@@ -184,7 +184,7 @@ class _Site:
             cluster_identifier=cluster.cluster_id,
             enable_server_side_apply=True,
             opts=ResourceOptions(
-                parent=self.parent, depends_on=[pools[want.name].node_pool for want in self.plan.pools if want.role == "system"]
+                parent=self.parent, depends_on=[pools[plan.name].node_pool for plan in self.plan.pools if plan.role == "system"]
             ),
         )
         return KubernetesLayer(

@@ -5,7 +5,7 @@ from typing import Any, NotRequired, TypedDict
 
 import pulumi
 from pulumi import Input, Output, ResourceOptions
-from rackwright.compile.wants import Kind, StackPlan
+from rackwright.stackplan import BlueprintKind, StackPlan
 
 from rackwright_pulumi.args import PlanInput, plan_of
 from rackwright_pulumi.outputs import fabric_output
@@ -44,7 +44,7 @@ class InferenceFleet(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: InferenceFleetArgs, opts: ResourceOptions | None = None):
         super().__init__("rackwright:index:InferenceFleet", name, None, opts)
-        plan = plan_of(Kind.INFERENCE_FLEET, args["plan"])
+        plan = plan_of(BlueprintKind.INFERENCE_FLEET, args["plan"])
         if plan.place.cloud not in CLOUDS:
             raise Unsupported(f"{plan.kind} on {plan.place.cloud}", "place.cloud", " or ".join(CLOUDS))
         outputs = CLOUDS[plan.place.cloud](self, name, plan, args)

@@ -5,7 +5,7 @@ from typing import Any, NotRequired, TypedDict
 
 import pulumi
 from pulumi import Input, Output, ResourceOptions
-from rackwright.compile.wants import Kind, PoolWant
+from rackwright.stackplan import BlueprintKind, PoolPlan
 
 from rackwright_pulumi.args import PlanInput, plan_of
 from rackwright_pulumi.blueprints.gke import GkeParts
@@ -37,7 +37,7 @@ class TpuPod(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: TpuPodArgs, opts: ResourceOptions | None = None):
         super().__init__("rackwright:index:TpuPod", name, None, opts)
-        plan = plan_of(Kind.TPU_POD, args["plan"])
+        plan = plan_of(BlueprintKind.TPU_POD, args["plan"])
         parts = GkeParts(self, name, plan, args.get("teardown", False), args.get("secrets", {}), args.get("project_number"))
         self.cluster_name, self.endpoint = parts.cluster.cluster_name, parts.cluster.endpoint
         self.kubeconfig, self.kubeconfig_command = parts.cluster.kubeconfig, parts.cluster.kubeconfig_command
@@ -52,12 +52,12 @@ class TpuPod(pulumi.ComponentResource):
         return self._outputs
 
 
-def _slice(want: PoolWant, pool: Output[str]) -> dict[str, Any]:
+def _slice(plan: PoolPlan, pool: Output[str]) -> dict[str, Any]:
     return {
         "pool": pool,
-        "machine": want.machine,
-        "topology": want.topology,
-        "hosts": want.nodes_max,
-        "chipsPerHost": want.accelerator_count,
-        "zone": want.zones[0],
+        "machine": plan.machine,
+        "topology": plan.topology,
+        "hosts": plan.nodes_max,
+        "chipsPerHost": plan.accelerator_count,
+        "zone": plan.zones[0],
     }

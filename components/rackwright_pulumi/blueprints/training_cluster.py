@@ -5,7 +5,7 @@ from typing import Any, NotRequired, TypedDict
 
 import pulumi
 from pulumi import Input, Output, ResourceOptions
-from rackwright.compile.wants import Kind
+from rackwright.stackplan import BlueprintKind
 
 from rackwright_pulumi.args import PlanInput, plan_of
 from rackwright_pulumi.blueprints.eks import eks_parts
@@ -40,7 +40,7 @@ class TrainingCluster(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: TrainingClusterArgs, opts: ResourceOptions | None = None):
         super().__init__("rackwright:index:TrainingCluster", name, None, opts)
-        plan = plan_of(Kind.TRAINING_CLUSTER, args["plan"])
+        plan = plan_of(BlueprintKind.TRAINING_CLUSTER, args["plan"])
         parts = eks_parts(self, name, plan, args.get("teardown", False), args.get("secrets", {}), args.get("admin_arns", ()))
         cluster = parts.cluster
         self.cluster_name, self.endpoint = (cluster.cluster_name, cluster.endpoint) if cluster else (None, None)

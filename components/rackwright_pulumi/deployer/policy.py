@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from rackwright.errors import Bug
+from rackwright.diagnostics.errors import Bug
 
-from rackwright_pulumi.deployer.tables import Kind, actions, calls, kinds
+from rackwright_pulumi.deployer.tables import ResourceKind, actions, calls, kinds
 from rackwright_pulumi.testing.graph import Graph, Node, revealed
 
 MOST_CHARACTERS = 6144
@@ -78,7 +78,7 @@ class _Stack:
         found = {arn for kind in about for arn in self._of(kind)} or {kind.arn.format(name="*", **self.place) for kind in about}
         return tuple(sorted(found)) or ("*",)
 
-    def _of(self, kind: Kind) -> Iterator[str]:
+    def _of(self, kind: ResourceKind) -> Iterator[str]:
         makers = [node for node in self.nodes if node.type == kind.token]
         if "{name}" not in kind.arn:
             yield from [kind.arn.format(**self.place)] if makers or not kind.token else []

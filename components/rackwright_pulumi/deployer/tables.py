@@ -25,7 +25,7 @@ class Action:
 
 
 @dataclass(frozen=True)
-class Kind:
+class ResourceKind:
     """token: the type that makes resources of this kind, "" where others' are meant too; field: of its inputs, which fills {name}."""
 
     name: str
@@ -49,10 +49,10 @@ def actions() -> dict[str, Action]:
 
 
 @cache
-def kinds() -> dict[str, tuple[Kind, ...]]:
+def kinds() -> dict[str, tuple[ResourceKind, ...]]:
     found = defaultdict(list)
     for row in _rows("kinds"):
-        found[row["kind"]].append(Kind(row["kind"], row["token"], row["property"], row["arn"]))
+        found[row["kind"]].append(ResourceKind(row["kind"], row["token"], row["property"], row["arn"]))
     return {name: tuple(rows) for name, rows in found.items()}
 
 

@@ -40,7 +40,7 @@ from pulumi_gcp.container import (
     ClusterSecurityPostureConfigArgs,
     ClusterWorkloadIdentityConfigArgs,
 )
-from rackwright.compile.wants import AddonWant, ClusterWant
+from rackwright.stackplan import AddonPlan, ClusterPlan
 
 from rackwright_pulumi.args import PartInput, part
 from rackwright_pulumi.gcp.labels import gcp_labels, guard
@@ -80,7 +80,7 @@ users:
 
 
 class GcpClusterArgs(TypedDict):
-    """cluster: a ClusterWant. addons: AddonWants. zones: of the nodes. pods_range, services_range: secondary ranges of the subnet."""
+    """cluster: a ClusterPlan. addons: AddonWants. zones: of the nodes. pods_range, services_range: secondary ranges of the subnet."""
 
     cluster: PartInput
     addons: PartInput
@@ -116,15 +116,15 @@ class GcpCluster(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: GcpClusterArgs, opts: ResourceOptions | None = None):
         super().__init__("rackwright:index:GcpCluster", name, None, opts)
-        want = part(ClusterWant, args["cluster"])
+        plan = part(ClusterPlan, args["cluster"])
         pool = Output.concat(args["project"], ".svc.id.goog")
         cluster = Cluster(
             child(name, "gke"),
-            name=want.name,
+            name=plan.name,
             project=args["project"],
             location=args["region"],
             node_locations=args["zones"],
-            min_master_version=want.version,
+            min_master_version=plan.version,
             release_channel=ClusterReleaseChannelArgs(channel="REGULAR"),
             maintenance_policy=_maintenance(),
             remove_default_node_pool=True,
@@ -134,13 +134,13 @@ class GcpCluster(pulumi.ComponentResource):
             subnetwork=args["subnet_id"],
             networking_mode="VPC_NATIVE",
             datapath_provider="ADVANCED_DATAPATH",
-            enable_multi_networking=want.multi_network,
+            enable_multi_networking=plan.multi_network,
             ip_allocation_policy=ClusterIpAllocationPolicyArgs(
                 cluster_secondary_range_name=args["pods_range"], services_secondary_range_name=args["services_range"]
             ),
-            private_cluster_config=ClusterPrivateClusterConfigArgs(enable_private_nodes=True, enable_private_endpoint=not want.api_cidrs),
-            control_plane_endpoints_config=_endpoints(want),
-            master_authorized_networks_config=_authorized(want),
+            private_cluster_config=ClusterPrivateClusterConfigArgs(enable_private_nodes=True, enable_private_endpoint=not plan.api_cidrs),
+            control_plane_endpoints_config=_endpoints(plan),
+            master_authorized_networks_config=_authorized(plan),
             master_auth=ClusterMasterAuthArgs(
                 client_certificate_config=ClusterMasterAuthClientCertificateConfigArgs(issue_client_certificate=False)
             ),
@@ -148,9 +148,9 @@ class GcpCluster(pulumi.ComponentResource):
             database_encryption=ClusterDatabaseEncryptionArgs(state="ENCRYPTED", key_name=args["secrets_key_id"]),
             enable_shielded_nodes=True,
             security_posture_config=ClusterSecurityPostureConfigArgs(mode="BASIC"),
-            addons_config=_addons(part(tuple[AddonWant, ...], args["addons"])),
-            gateway_api_config=ClusterGatewayApiConfigArgs(channel="CHANNEL_STANDARD") if want.gateway_api else None,
-            cluster_autoscaling=_autoprovision(want, args) if want.autoprovision else None,
+            addons_config=_addons(part(tuple[AddonPlan, ...], args["addons"])),
+            gateway_api_config=ClusterGatewayApiConfigArgs(channel="CHANNEL_STANDARD") if plan.gateway_api else None,
+            cluster_autoscaling=_autoprovision(plan, args) if plan.autoprovision else None,
             monitoring_config=ClusterMonitoringConfigArgs(
                 enable_components=METRICS, managed_prometheus=ClusterMonitoringConfigManagedPrometheusArgs(enabled=True)
             ),
@@ -209,24 +209,24 @@ def _first_node(args: GcpClusterArgs) -> ClusterNodeConfigArgs:
     )
 
 
-def _endpoints(want: ClusterWant) -> ClusterControlPlaneEndpointsConfigArgs:
+def _endpoints(plan: ClusterPlan) -> ClusterControlPlaneEndpointsConfigArgs:
     dns = ClusterControlPlaneEndpointsConfigDnsEndpointConfigArgs(allow_external_traffic=True)
-    addresses = ClusterControlPlaneEndpointsConfigIpEndpointsConfigArgs(enabled=bool(want.api_cidrs))
+    addresses = ClusterControlPlaneEndpointsConfigIpEndpointsConfigArgs(enabled=bool(plan.api_cidrs))
     return ClusterControlPlaneEndpointsConfigArgs(dns_endpoint_config=dns, ip_endpoints_config=addresses)
 
 
-def _authorized(want: ClusterWant) -> ClusterMasterAuthorizedNetworksConfigArgs | None:
-    if not want.api_cidrs:
+def _authorized(plan: ClusterPlan) -> ClusterMasterAuthorizedNetworksConfigArgs | None:
+    if not plan.api_cidrs:
         return None
-    blocks = [ClusterMasterAuthorizedNetworksConfigCidrBlockArgs(cidr_block=cidr) for cidr in want.api_cidrs]
+    blocks = [ClusterMasterAuthorizedNetworksConfigCidrBlockArgs(cidr_block=cidr) for cidr in plan.api_cidrs]
     return ClusterMasterAuthorizedNetworksConfigArgs(cidr_blocks=blocks, gcp_public_cidrs_access_enabled=False)
 
 
-def _addons(wants: tuple[AddonWant, ...]) -> ClusterAddonsConfigArgs:
+def _addons(wants: tuple[AddonPlan, ...]) -> ClusterAddonsConfigArgs:
     """Disks and load balancing are always there; the rest as wanted. Raises Unsupported for an add-on GKE has no switch for here."""
-    for want in wants:
-        if want.name != "object-store-mount":
-            raise Unsupported(f"add-on {want.name} on GKE", "addons", "object-store-mount, or a Helm release")
+    for plan in wants:
+        if plan.name != "object-store-mount":
+            raise Unsupported(f"add-on {plan.name} on GKE", "addons", "object-store-mount, or a Helm release")
     mount = ClusterAddonsConfigGcsFuseCsiDriverConfigArgs(enabled=True) if wants else None
     return ClusterAddonsConfigArgs(
         http_load_balancing=ClusterAddonsConfigHttpLoadBalancingArgs(disabled=False),
@@ -235,7 +235,7 @@ def _addons(wants: tuple[AddonWant, ...]) -> ClusterAddonsConfigArgs:
     )
 
 
-def _autoprovision(want: ClusterWant, args: GcpClusterArgs) -> ClusterClusterAutoscalingArgs:
+def _autoprovision(plan: ClusterPlan, args: GcpClusterArgs) -> ClusterClusterAutoscalingArgs:
     """Pools made on demand, within the plan's limits, as safe as those of the plan."""
     defaults = ClusterClusterAutoscalingAutoProvisioningDefaultsArgs(
         service_account=args["node_account"],
@@ -246,5 +246,5 @@ def _autoprovision(want: ClusterWant, args: GcpClusterArgs) -> ClusterClusterAut
         ),
         management=ClusterClusterAutoscalingAutoProvisioningDefaultsManagementArgs(auto_repair=True, auto_upgrade=True),
     )
-    limits = [ClusterClusterAutoscalingResourceLimitArgs(resource_type=kind, maximum=most) for kind, most in want.autoprovision]
+    limits = [ClusterClusterAutoscalingResourceLimitArgs(resource_type=kind, maximum=most) for kind, most in plan.autoprovision]
     return ClusterClusterAutoscalingArgs(enabled=True, resource_limits=limits, auto_provisioning_defaults=defaults)

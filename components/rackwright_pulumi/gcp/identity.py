@@ -8,7 +8,7 @@ from pulumi import Input, Output, ResourceOptions
 from pulumi_gcp.projects import IAMMember
 from pulumi_gcp.serviceaccount import Account
 from pulumi_gcp.storage import BucketIAMMember
-from rackwright.compile.wants import IdentityWant
+from rackwright.stackplan import IdentityPlan
 
 from rackwright_pulumi.args import PartInput, part
 from rackwright_pulumi.naming import child, physical
@@ -68,29 +68,29 @@ class GcpWorkloadIdentity(pulumi.ComponentResource):
     """
 
     principals: Mapping[str, Output[str]]
-    """By key of the IdentityWant."""
+    """By key of the IdentityPlan."""
 
     def __init__(self, name: str, args: GcpWorkloadIdentityArgs, opts: ResourceOptions | None = None):
         super().__init__("rackwright:index:GcpWorkloadIdentity", name, None, opts)
-        identities = part(tuple[IdentityWant, ...], args["identities"])
-        self.principals = {want.key: _principal(want, args["project_number"], args["workload_pool"]) for want in identities}
-        for want in identities:
-            for grant in want.grants:
+        identities = part(tuple[IdentityPlan, ...], args["identities"])
+        self.principals = {plan.key: _principal(plan, args["project_number"], args["workload_pool"]) for plan in identities}
+        for plan in identities:
+            for grant in plan.grants:
                 BucketIAMMember(
-                    child(name, want.key, grant.bucket, grant.access),
+                    child(name, plan.key, grant.bucket, grant.access),
                     bucket=args["bucket_names"][grant.bucket],
                     role=BUCKET_ROLES[grant.access],
-                    member=self.principals[want.key],
+                    member=self.principals[plan.key],
                     opts=ResourceOptions(parent=self),
                 )
         self.register_outputs({"principals": dict(self.principals)})
 
 
-def _principal(want: IdentityWant, project_number: Input[str], pool: Input[str]) -> Output[str]:
+def _principal(plan: IdentityPlan, project_number: Input[str], pool: Input[str]) -> Output[str]:
     return Output.format(
         "principal://iam.googleapis.com/projects/{0}/locations/global/workloadIdentityPools/{1}/subject/ns/{2}/sa/{3}",
         project_number,
         pool,
-        want.namespace,
-        want.service_account,
+        plan.namespace,
+        plan.service_account,
     )

@@ -17,12 +17,12 @@ from pulumi_gcp.compute import (
     SubnetworkSecondaryIpRangeArgs,
 )
 from pulumi_gcp.projects import Service
-from rackwright.compile.wants import NetworkWant, SubnetWant
+from rackwright.stackplan import NetworkPlan, SubnetPlan
 
 from rackwright_pulumi.args import PartInput, part
-from rackwright_pulumi.below import OtherStacks
 from rackwright_pulumi.gcp.labels import guard
 from rackwright_pulumi.naming import child
+from rackwright_pulumi.upstream import OtherStacks
 
 SERVICES = {
     "projects": "cloudresourcemanager",
@@ -42,7 +42,7 @@ FLOW_SAMPLING = 0.5
 
 
 class GcpNetworkArgs(TypedDict):
-    """network: a NetworkWant. services: neutral names of cloud APIs. project: "" for the provider's."""
+    """network: a NetworkPlan. services: neutral names of cloud APIs. project: "" for the provider's."""
 
     network: PartInput
     services: PartInput
@@ -62,30 +62,30 @@ class GcpNetwork(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: GcpNetworkArgs, opts: ResourceOptions | None = None):
         super().__init__("rackwright:index:GcpNetwork", name, None, opts)
-        want = part(NetworkWant, args["network"])
+        plan = part(NetworkPlan, args["network"])
         self.project = _enabled(self, name, part(tuple[str, ...], args["services"]), args["project"])
-        if want.existing_id:
+        if plan.existing_id:
             stacks = OtherStacks(self, name)
-            self.network_id = Output.from_input(stacks.value(want.existing_id))
-            self.subnet_ids = Output.all(*[stacks.value(subnet_id) for subnet_id in want.existing_subnet_ids])
+            self.network_id = Output.from_input(stacks.value(plan.existing_id))
+            self.subnet_ids = Output.all(*[stacks.value(subnet_id) for subnet_id in plan.existing_subnet_ids])
         else:
-            self._create(name, want, args["region"], args["teardown"])
+            self._create(name, plan, args["region"], args["teardown"])
         self.register_outputs({"project": self.project, "networkId": self.network_id, "subnetIds": self.subnet_ids})
 
-    def _create(self, name: str, want: NetworkWant, region: str, teardown: bool) -> None:
+    def _create(self, name: str, plan: NetworkPlan, region: str, teardown: bool) -> None:
         child_of = ResourceOptions(parent=self)
         network = Network(
             child(name, "vpc"),
             project=self.project,
             auto_create_subnetworks=False,
             routing_mode="REGIONAL",
-            mtu=want.mtu,
+            mtu=plan.mtu,
             deletion_policy=guard(teardown),
             opts=ResourceOptions(parent=self, protect=not teardown),
         )
-        nodes = [subnet for subnet in want.subnets if subnet.purpose != "proxy"]
-        made = [self._subnet(name, subnet, network.id, region, want.flow_logs) for subnet in nodes]
-        for subnet in want.subnets:
+        nodes = [subnet for subnet in plan.subnets if subnet.purpose != "proxy"]
+        made = [self._subnet(name, subnet, network.id, region, plan.flow_logs) for subnet in nodes]
+        for subnet in plan.subnets:
             if subnet.purpose == "proxy":
                 self._proxy(name, subnet, network.id, region)
         Firewall(
@@ -96,32 +96,32 @@ class GcpNetwork(pulumi.ComponentResource):
             allows=[FirewallAllowArgs(protocol=protocol) for protocol in PROTOCOLS],
             opts=child_of,
         )
-        if want.nat:
+        if plan.nat:
             self._nat(name, network.id, region)
         self.network_id, self.subnet_ids = network.id, Output.all(*[subnet.id for subnet in made])
 
-    def _subnet(self, name: str, want: SubnetWant, network_id: Input[str], region: str, flow_logs: bool) -> Subnetwork:
+    def _subnet(self, name: str, plan: SubnetPlan, network_id: Input[str], region: str, flow_logs: bool) -> Subnetwork:
         logs = SubnetworkLogConfigArgs(flow_sampling=FLOW_SAMPLING, metadata="INCLUDE_ALL_METADATA") if flow_logs else None
         return Subnetwork(
-            child(name, "subnet", want.name),
+            child(name, "subnet", plan.name),
             project=self.project,
             network=network_id,
             region=region,
-            ip_cidr_range=want.cidr,
+            ip_cidr_range=plan.cidr,
             private_ip_google_access=True,
-            secondary_ip_ranges=[SubnetworkSecondaryIpRangeArgs(range_name=key, ip_cidr_range=cidr) for key, cidr in want.secondary],
+            secondary_ip_ranges=[SubnetworkSecondaryIpRangeArgs(range_name=key, ip_cidr_range=cidr) for key, cidr in plan.secondary],
             log_config=logs,
             opts=ResourceOptions(parent=self),
         )
 
-    def _proxy(self, name: str, want: SubnetWant, network_id: Input[str], region: str) -> None:
+    def _proxy(self, name: str, plan: SubnetPlan, network_id: Input[str], region: str) -> None:
         """Of regional load balancers; takes neither logs nor private access: cloud.google.com/load-balancing/docs/proxy-only-subnets."""
         Subnetwork(
-            child(name, "subnet", want.name),
+            child(name, "subnet", plan.name),
             project=self.project,
             network=network_id,
             region=region,
-            ip_cidr_range=want.cidr,
+            ip_cidr_range=plan.cidr,
             purpose="REGIONAL_MANAGED_PROXY",
             role="ACTIVE",
             opts=ResourceOptions(parent=self),

@@ -22,7 +22,7 @@ from pulumi_gcp.container import (
     NodePoolPlacementPolicyArgs,
     NodePoolUpgradeSettingsArgs,
 )
-from rackwright.compile.wants import CapacityWant, PoolWant
+from rackwright.stackplan import CapacityPlan, PoolPlan
 
 from rackwright_pulumi.args import PartInput, part
 from rackwright_pulumi.gcp.labels import gcp_labels
@@ -43,7 +43,7 @@ CREATE_WITHIN = "60m"
 
 
 class GcpPoolArgs(TypedDict):
-    """pool: a PoolWant. tags: pairs."""
+    """pool: a PoolPlan. tags: pairs."""
 
     pool: PartInput
     tags: PartInput
@@ -61,24 +61,24 @@ class GcpPool(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: GcpPoolArgs, opts: ResourceOptions | None = None):
         super().__init__("rackwright:index:GcpPool", name, None, opts)
-        want = part(PoolWant, args["pool"])
-        if want.capacity.mode not in MODES:
-            raise Unsupported(f"capacity mode {want.capacity.mode} on GKE", f"pools[{want.name}].capacity.mode", ", ".join(MODES))
-        flex = want.capacity.mode == "flex-start"
+        plan = part(PoolPlan, args["pool"])
+        if plan.capacity.mode not in MODES:
+            raise Unsupported(f"capacity mode {plan.capacity.mode} on GKE", f"pools[{plan.name}].capacity.mode", ", ".join(MODES))
+        flex = plan.capacity.mode == "flex-start"
         self.node_pool = NodePool(
             child(name, "pool"),
-            name=want.name,
+            name=plan.name,
             project=args["project"],
             location=args["region"],
             cluster=args["cluster_name"],
-            node_locations=list(want.zones),
-            max_pods_per_node=want.max_pods,
+            node_locations=list(plan.zones),
+            max_pods_per_node=plan.max_pods,
             management=NodePoolManagementArgs(auto_repair=not flex, auto_upgrade=True),
-            upgrade_settings=None if flex else _upgrades(want),
+            upgrade_settings=None if flex else _upgrades(plan),
             network_config=NodePoolNetworkConfigArgs(enable_private_nodes=True),
-            placement_policy=self._placement(name, want, args),
-            node_config=_node(want, args),
-            **_size(want),
+            placement_policy=self._placement(name, plan, args),
+            node_config=_node(plan, args),
+            **_size(plan),
             opts=ResourceOptions(
                 parent=self,
                 delete_before_replace=True,  # the name is fixed, and accelerators are seldom there twice
@@ -90,101 +90,101 @@ class GcpPool(pulumi.ComponentResource):
         self.pool_name = self.node_pool.name
         self.register_outputs({"poolName": self.pool_name})
 
-    def _placement(self, name: str, want: PoolWant, args: GcpPoolArgs) -> NodePoolPlacementPolicyArgs | None:
+    def _placement(self, name: str, plan: PoolPlan, args: GcpPoolArgs) -> NodePoolPlacementPolicyArgs | None:
         """A slice of several hosts is shaped here; one host is its own shape and refuses a topology (xpk issues 595, 822)."""
-        if want.resource != TPU:
-            return NodePoolPlacementPolicyArgs(type="COMPACT") if want.adjacent else None
-        if not want.multi_host:
+        if plan.resource != TPU:
+            return NodePoolPlacementPolicyArgs(type="COMPACT") if plan.adjacent else None
+        if not plan.multi_host:
             return None
-        if not want.machine.startswith(WORKLOAD_POLICY_MACHINES):
-            return NodePoolPlacementPolicyArgs(type="COMPACT", tpu_topology=want.topology)
+        if not plan.machine.startswith(WORKLOAD_POLICY_MACHINES):
+            return NodePoolPlacementPolicyArgs(type="COMPACT", tpu_topology=plan.topology)
         policy = ResourcePolicy(
             child(name, "shape"),
             project=args["project"],
             region=args["region"],
-            workload_policy=ResourcePolicyWorkloadPolicyArgs(type="HIGH_THROUGHPUT", accelerator_topology=want.topology),
+            workload_policy=ResourcePolicyWorkloadPolicyArgs(type="HIGH_THROUGHPUT", accelerator_topology=plan.topology),
             opts=ResourceOptions(parent=self),
         )
         return NodePoolPlacementPolicyArgs(type="COMPACT", policy_name=policy.name)
 
 
-def _size(want: PoolWant) -> dict[str, Any]:
+def _size(plan: PoolPlan) -> dict[str, Any]:
     """Either a fixed count or bounds. GKE counts both per zone, but for the bounds called total.
 
     A fixed pool in several zones has equal bounds. TPU pools take the per-zone form, which in one zone is the total: the provider refuses
     the other with flex-start (cluster-toolkit@1047080 gke-node-pool). Flex-start begins with nothing: nodes come when pods ask.
     """
-    if want.capacity.mode == "flex-start":
-        return {"initial_node_count": 0, "autoscaling": _bounds(want, 0)}
-    if want.nodes_min == want.nodes_max and len(want.zones) == 1:
-        return {"node_count": want.nodes_max}
-    start = want.nodes_start if len(want.zones) == 1 else 1
-    return {"initial_node_count": start, "autoscaling": _bounds(want, want.nodes_min)}
+    if plan.capacity.mode == "flex-start":
+        return {"initial_node_count": 0, "autoscaling": _bounds(plan, 0)}
+    if plan.nodes_min == plan.nodes_max and len(plan.zones) == 1:
+        return {"node_count": plan.nodes_max}
+    start = plan.nodes_start if len(plan.zones) == 1 else 1
+    return {"initial_node_count": start, "autoscaling": _bounds(plan, plan.nodes_min)}
 
 
-def _bounds(want: PoolWant, least: int) -> NodePoolAutoscalingArgs:
-    policy = "BALANCED" if want.role == "system" else "ANY"
-    if want.resource == TPU:
-        return NodePoolAutoscalingArgs(min_node_count=least, max_node_count=want.nodes_max, location_policy=policy)
-    return NodePoolAutoscalingArgs(total_min_node_count=least, total_max_node_count=want.nodes_max, location_policy=policy)
+def _bounds(plan: PoolPlan, least: int) -> NodePoolAutoscalingArgs:
+    policy = "BALANCED" if plan.role == "system" else "ANY"
+    if plan.resource == TPU:
+        return NodePoolAutoscalingArgs(min_node_count=least, max_node_count=plan.nodes_max, location_policy=policy)
+    return NodePoolAutoscalingArgs(total_min_node_count=least, total_max_node_count=plan.nodes_max, location_policy=policy)
 
 
-def _upgrades(want: PoolWant) -> NodePoolUpgradeSettingsArgs:
+def _upgrades(plan: PoolPlan) -> NodePoolUpgradeSettingsArgs:
     """Accelerators are replaced in place: there is seldom a spare one. System nodes get a spare first."""
-    if want.role == "system":
+    if plan.role == "system":
         return NodePoolUpgradeSettingsArgs(strategy="SURGE", max_surge=1, max_unavailable=0)
     return NodePoolUpgradeSettingsArgs(strategy="SURGE", max_surge=0, max_unavailable=1)
 
 
-def _node(want: PoolWant, args: GcpPoolArgs) -> NodePoolNodeConfigArgs:
-    ssd = NodePoolNodeConfigEphemeralStorageLocalSsdConfigArgs(local_ssd_count=want.local_ssd_count) if want.local_ssd_count else None
+def _node(plan: PoolPlan, args: GcpPoolArgs) -> NodePoolNodeConfigArgs:
+    ssd = NodePoolNodeConfigEphemeralStorageLocalSsdConfigArgs(local_ssd_count=plan.local_ssd_count) if plan.local_ssd_count else None
     return NodePoolNodeConfigArgs(
-        machine_type=want.machine,
-        image_type=IMAGES[want.image],
-        disk_type=_disk_type(want),
-        disk_size_gb=want.disk.size_gib,
+        machine_type=plan.machine,
+        image_type=IMAGES[plan.image],
+        disk_type=_disk_type(plan),
+        disk_size_gb=plan.disk.size_gib,
         boot_disk_kms_key=args["disk_key_id"],
         ephemeral_storage_local_ssd_config=ssd,
-        guest_accelerators=_accelerators(want),
+        guest_accelerators=_accelerators(plan),
         gvnic=NodePoolNodeConfigGvnicArgs(enabled=True),
         service_account=args["node_account"],
         oauth_scopes=["https://www.googleapis.com/auth/cloud-platform"],
         metadata={"disable-legacy-endpoints": "true"},
         workload_metadata_config=NodePoolNodeConfigWorkloadMetadataConfigArgs(mode="GKE_METADATA"),
         shielded_instance_config=NodePoolNodeConfigShieldedInstanceConfigArgs(enable_secure_boot=True, enable_integrity_monitoring=True),
-        labels=dict(want.labels),
-        taints=[NodePoolNodeConfigTaintArgs(key=taint.key, value=taint.value, effect=EFFECTS[taint.effect]) for taint in want.taints],
+        labels=dict(plan.labels),
+        taints=[NodePoolNodeConfigTaintArgs(key=taint.key, value=taint.value, effect=EFFECTS[taint.effect]) for taint in plan.taints],
         resource_labels=gcp_labels(part(tuple[tuple[str, str], ...], args["tags"])),
-        **_capacity(want.capacity),
+        **_capacity(plan.capacity),
     )
 
 
-def _disk_type(want: PoolWant) -> str:
-    hyperdisk = want.disk.kind == "hyperdisk-balanced" or want.machine.startswith(HYPERDISK_ONLY)
+def _disk_type(plan: PoolPlan) -> str:
+    hyperdisk = plan.disk.kind == "hyperdisk-balanced" or plan.machine.startswith(HYPERDISK_ONLY)
     return "hyperdisk-balanced" if hyperdisk else "pd-balanced"
 
 
-def _accelerators(want: PoolWant) -> list[NodePoolNodeConfigGuestAcceleratorArgs] | None:
-    if want.resource != GPU:
+def _accelerators(plan: PoolPlan) -> list[NodePoolNodeConfigGuestAcceleratorArgs] | None:
+    if plan.resource != GPU:
         return None
     driver = NodePoolNodeConfigGuestAcceleratorGpuDriverInstallationConfigArgs(gpu_driver_version="LATEST")
     return [
         NodePoolNodeConfigGuestAcceleratorArgs(
-            type=want.accelerator_label, count=want.accelerator_count, gpu_driver_installation_config=driver
+            type=plan.accelerator_label, count=plan.accelerator_count, gpu_driver_installation_config=driver
         )
     ]
 
 
-def _capacity(want: CapacityWant) -> dict[str, Any]:
+def _capacity(plan: CapacityPlan) -> dict[str, Any]:
     """How the machines are bought; only a reservation may be consumed, and only the one named."""
-    if want.mode in ("reservation", "calendar"):
+    if plan.mode in ("reservation", "calendar"):
         affinity = NodePoolNodeConfigReservationAffinityArgs(
-            consume_reservation_type="SPECIFIC_RESERVATION", key="compute.googleapis.com/reservation-name", values=[want.reservation_id]
+            consume_reservation_type="SPECIFIC_RESERVATION", key="compute.googleapis.com/reservation-name", values=[plan.reservation_id]
         )
         return {"reservation_affinity": affinity}
     none = {"reservation_affinity": NodePoolNodeConfigReservationAffinityArgs(consume_reservation_type="NO_RESERVATION")}
-    if want.mode == "spot":
+    if plan.mode == "spot":
         return {**none, "spot": True}
-    if want.mode == "flex-start":
-        return {**none, "flex_start": True, "max_run_duration": f"{want.max_run_s or FLEX_LONGEST_RUN_S}s"}
+    if plan.mode == "flex-start":
+        return {**none, "flex_start": True, "max_run_duration": f"{plan.max_run_s or FLEX_LONGEST_RUN_S}s"}
     return none

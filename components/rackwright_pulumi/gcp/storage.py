@@ -17,7 +17,7 @@ from pulumi_gcp.storage import (
     BucketVersioningArgs,
     get_project_service_account_output,
 )
-from rackwright.compile.wants import BucketWant, KeyWant
+from rackwright.stackplan import BucketPlan, KeyPlan
 
 from rackwright_pulumi.args import PartInput, part
 from rackwright_pulumi.gcp.labels import gcp_labels, guard
@@ -32,7 +32,7 @@ AGENTS = {"disks": "compute-system", "cluster": "container-engine-robot"}
 
 
 class GcpStorageArgs(TypedDict):
-    """key: a KeyWant. buckets: BucketWants. tags: pairs. project_number: of the project, in digits."""
+    """key: a KeyPlan. buckets: BucketWants. tags: pairs. project_number: of the project, in digits."""
 
     key: PartInput
     buckets: PartInput
@@ -55,29 +55,29 @@ class GcpStorage(pulumi.ComponentResource):
     key_for: Mapping[str, Output[str]]
     """The key's id by what it serves (`disks`, `buckets`, `cluster`), known once the service agent may use it."""
     bucket_names: Mapping[str, Output[str]]
-    """By key of the BucketWant."""
+    """By key of the BucketPlan."""
 
     def __init__(self, name: str, args: GcpStorageArgs, opts: ResourceOptions | None = None):
         super().__init__("rackwright:index:GcpStorage", name, None, opts)
-        want = part(KeyWant, args["key"])
-        key = self._key(name, want, args)
+        plan = part(KeyPlan, args["key"])
+        key = self._key(name, plan, args)
         self.key_id = key.id
-        self.key_for = {use: self._grant(name, use, key, args) for use in want.serves if use in (*AGENTS, "buckets")}
+        self.key_for = {use: self._grant(name, use, key, args) for use in plan.serves if use in (*AGENTS, "buckets")}
         self.bucket_names = {
             bucket.key: Output.from_input(bucket.existing_name) if bucket.existing_name else self._bucket(name, bucket, args)
-            for bucket in part(tuple[BucketWant, ...], args["buckets"])
+            for bucket in part(tuple[BucketPlan, ...], args["buckets"])
         }
         self.register_outputs({"keyId": key.id, "bucketNames": dict(self.bucket_names)})
 
-    def _key(self, name: str, want: KeyWant, args: GcpStorageArgs) -> CryptoKey:
+    def _key(self, name: str, plan: KeyPlan, args: GcpStorageArgs) -> CryptoKey:
         kept = ResourceOptions(parent=self, protect=not args["teardown"])
         ring = KeyRing(child(name, "ring"), project=args["project"], location=args["region"], opts=kept)
         return CryptoKey(
             child(name, "key"),
             key_ring=ring.id,
             purpose="ENCRYPT_DECRYPT",
-            rotation_period=f"{want.rotation_days * DAY_S}s",
-            destroy_scheduled_duration=f"{want.deletion_window_days * DAY_S}s",
+            rotation_period=f"{plan.rotation_days * DAY_S}s",
+            destroy_scheduled_duration=f"{plan.deletion_window_days * DAY_S}s",
             labels=gcp_labels(part(tuple[tuple[str, str], ...], args["tags"])),
             deletion_policy=guard(args["teardown"]),
             opts=kept,
@@ -99,21 +99,21 @@ class GcpStorage(pulumi.ComponentResource):
             return get_project_service_account_output(project=args["project"], opts=InvokeOutputOptions(parent=self)).email_address
         return Output.concat("service-", args["project_number"], f"@{AGENTS[use]}.iam.gserviceaccount.com")
 
-    def _bucket(self, name: str, want: BucketWant, args: GcpStorageArgs) -> Output[str]:
+    def _bucket(self, name: str, plan: BucketPlan, args: GcpStorageArgs) -> Output[str]:
         """A hierarchical bucket keeps no versions; soft deletion covers both kinds (cloud.google.com/storage/docs/hns-overview)."""
         abort = BucketLifecycleRuleArgs(
             action=BucketLifecycleRuleActionArgs(type="AbortIncompleteMultipartUpload"),
-            condition=BucketLifecycleRuleConditionArgs(age=want.abort_upload_days),
+            condition=BucketLifecycleRuleConditionArgs(age=plan.abort_upload_days),
         )
         return Bucket(
-            child(name, want.key),
+            child(name, plan.key),
             project=args["project"],
             location=args["region"],
             uniform_bucket_level_access=True,
             public_access_prevention="enforced",
             encryption=BucketEncryptionArgs(default_kms_key_name=self.key_for["buckets"]),
-            versioning=None if want.hierarchical else BucketVersioningArgs(enabled=want.versioned),
-            hierarchical_namespace=BucketHierarchicalNamespaceArgs(enabled=True) if want.hierarchical else None,
+            versioning=None if plan.hierarchical else BucketVersioningArgs(enabled=plan.versioned),
+            hierarchical_namespace=BucketHierarchicalNamespaceArgs(enabled=True) if plan.hierarchical else None,
             soft_delete_policy=BucketSoftDeletePolicyArgs(retention_duration_seconds=UNDELETE_S),
             lifecycle_rules=[abort],
             labels=gcp_labels(part(tuple[tuple[str, str], ...], args["tags"])),

@@ -7,7 +7,7 @@ from typing import Any, NotRequired, TypedDict
 
 import pulumi
 from pulumi import Input, Resource, ResourceOptions
-from rackwright.compile.wants import ManifestWant, ReleaseWant
+from rackwright.stackplan import ManifestPlan, ReleasePlan
 
 from rackwright_pulumi.args import PartInput, part
 from rackwright_pulumi.kubernetes.objects import KubernetesObject, draining, namespace_body, namespace_of, unawaited
@@ -44,26 +44,26 @@ class KubernetesLayer(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: KubernetesLayerArgs, opts: ResourceOptions | None = None):
         super().__init__("rackwright:index:KubernetesLayer", name, None, opts)
-        releases = part(tuple[ReleaseWant, ...], args["releases"])
-        manifests = part(tuple[ManifestWant, ...], args["manifests"])
+        releases = part(tuple[ReleasePlan, ...], args["releases"])
+        manifests = part(tuple[ManifestPlan, ...], args["manifests"])
         site = _Site(self, name, args["refs"], args["protect"], args.get("draining", not args["protect"]))
         spaces = dict(part(tuple[tuple[str, str], ...], args["namespaces"]))
-        operators = {want.namespace for want in releases}
+        operators = {plan.namespace for plan in releases}
         ordered = _in_order([*releases, *manifests])
         site.namespaces({space: level for space, level in spaces.items() if space in operators})
-        for want in ordered:
-            if isinstance(want, ReleaseWant):
-                site.made[want.name] = site.release(want)
+        for plan in ordered:
+            if isinstance(plan, ReleasePlan):
+                site.made[plan.name] = site.release(plan)
         site.namespaces({space: level for space, level in spaces.items() if space not in operators}, keep=True)
-        for want in ordered:
-            if isinstance(want, ManifestWant):
-                site.made[want.key] = site.object(want)
+        for plan in ordered:
+            if isinstance(plan, ManifestPlan):
+                site.made[plan.key] = site.object(plan)
         self._objects = {key: made for key, made in site.made.items() if isinstance(made, KubernetesObject)}
-        self.register_outputs({"releases": [want.name for want in releases], "objects": [want.key for want in manifests]})
+        self.register_outputs({"releases": [plan.name for plan in releases], "objects": [plan.key for plan in manifests]})
 
     @property
     def objects(self) -> Mapping[str, KubernetesObject]:
-        """By key of the ManifestWant. No output of the component: it has no one type to give another language."""
+        """By key of the ManifestPlan. No output of the component: it has no one type to give another language."""
         return self._objects
 
 
@@ -86,27 +86,27 @@ class _Site:
             opts = ResourceOptions(parent=self.layer, depends_on=list(self.made.values()), protect=protect)
             self.spaces[space] = KubernetesObject(child(self.name, "ns", space), namespace_body(space, level), opts)
 
-    def release(self, want: ReleaseWant) -> Resource:
-        opts = ResourceOptions(parent=self.layer, depends_on=self._waits(want.after, want.namespace))
-        return helm_release(child(self.name, want.name), want, resolve(want.values, self.refs), opts)
+    def release(self, plan: ReleasePlan) -> Resource:
+        opts = ResourceOptions(parent=self.layer, depends_on=self._waits(plan.after, plan.namespace))
+        return helm_release(child(self.name, plan.name), plan, resolve(plan.values, self.refs), opts)
 
-    def object(self, want: ManifestWant) -> Resource:
-        waits = self._waits(want.after, namespace_of(want.body))
-        opts = ResourceOptions(parent=self.layer, depends_on=waits, protect=(self.protect and want.data) or None)
-        body = resolve(want.body, self.refs)
-        return KubernetesObject(child(self.name, want.key), unawaited(draining(body) if self.draining else body), opts)
+    def object(self, plan: ManifestPlan) -> Resource:
+        waits = self._waits(plan.after, namespace_of(plan.body))
+        opts = ResourceOptions(parent=self.layer, depends_on=waits, protect=(self.protect and plan.data) or None)
+        body = resolve(plan.body, self.refs)
+        return KubernetesObject(child(self.name, plan.key), unawaited(draining(body) if self.draining else body), opts)
 
     def _waits(self, after: Sequence[str], namespace: str) -> list[Resource]:
         return [self.made[key] for key in after] + ([self.spaces[namespace]] if namespace in self.spaces else [])
 
 
-def _key(want: ReleaseWant | ManifestWant) -> str:
-    return want.name if isinstance(want, ReleaseWant) else want.key
+def _key(plan: ReleasePlan | ManifestPlan) -> str:
+    return plan.name if isinstance(plan, ReleasePlan) else plan.key
 
 
-def _in_order(wants: Sequence[ReleaseWant | ManifestWant]) -> list[ReleaseWant | ManifestWant]:
+def _in_order(wants: Sequence[ReleasePlan | ManifestPlan]) -> list[ReleasePlan | ManifestPlan]:
     """Each after what it waits for."""
-    by_key = {_key(want): want for want in wants}
+    by_key = {_key(plan): plan for plan in wants}
     if len(by_key) < len(wants):
         raise ValueError("two releases or manifests share a key")
-    return [by_key[key] for key in TopologicalSorter({key: want.after for key, want in by_key.items()}).static_order()]
+    return [by_key[key] for key in TopologicalSorter({key: plan.after for key, plan in by_key.items()}).static_order()]

@@ -6,6 +6,6 @@ gives warnings where the account's answer differs from our tables, and what coul
 """
 
 from rackwright_pulumi.lookup.account import Account, NotAnswered
-from rackwright_pulumi.lookup.ask import Answers, look_up
+from rackwright_pulumi.lookup.compare import Answers, look_up
 
 __all__ = ["Account", "Answers", "NotAnswered", "look_up"]

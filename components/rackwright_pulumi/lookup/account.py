@@ -4,8 +4,8 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
-from rackwright.errors import UserError
-from rackwright.problems import Problem
+from rackwright.diagnostics.errors import UserError
+from rackwright.diagnostics.problem import Problem
 
 NO_CREDENTIALS = "there are no AWS credentials (AWS_PROFILE, or `aws sso login`)"
 ATTEMPTS, SECONDS = 3, 10

@@ -4,12 +4,12 @@ import json
 from datetime import date
 from pathlib import Path
 
-from rackwright.compile.wants import StackPlan
-from rackwright.errors import UserError
-from rackwright.problems import Problem
+from rackwright.diagnostics.errors import UserError
+from rackwright.diagnostics.problem import Problem
+from rackwright.stackplan import StackPlan
 
 from rackwright_pulumi.lookup.account import Account, NotAnswered
-from rackwright_pulumi.lookup.ask import SERVICES, Answers
+from rackwright_pulumi.lookup.compare import SERVICES, Answers
 
 
 def as_lines(found: Answers) -> list[str]:

@@ -19,10 +19,10 @@ from pulumi import InputPropertiesError, InputPropertyErrorDetails
 from pulumi.provider.experimental.analyzer import ComponentDefinition, PropertyType
 from pulumi.provider.experimental.component import ComponentProvider
 from pulumi.provider.server import ComponentInitError
-from rackwright.problems import Problem
+from rackwright.diagnostics.problem import Problem
 
 from rackwright_pulumi.args import WrongPart
-from rackwright_pulumi.package import COMPONENTS, kind
+from rackwright_pulumi.package.served import COMPONENTS, kind
 from rackwright_pulumi.package.texts import described
 from rackwright_pulumi.unsupported import Unsupported
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from rackwright.lazy import on_first_use
 
 if TYPE_CHECKING:
-    from rackwright_pulumi.simulator.check import Failure
     from rackwright_pulumi.simulator.cloud import SimulatedCloud
     from rackwright_pulumi.simulator.computed import Context
-    from rackwright_pulumi.simulator.difference import Differences, differences
     from rackwright_pulumi.simulator.engine import Engine, EngineFailure
-    from rackwright_pulumi.simulator.plugins import write_plugins
-    from rackwright_pulumi.simulator.provider import SimulatedProvider
+    from rackwright_pulumi.simulator.provider.plugins import write_plugins
+    from rackwright_pulumi.simulator.provider.provider import SimulatedProvider
+    from rackwright_pulumi.simulator.schema.check import Failure
+    from rackwright_pulumi.simulator.schema.difference import Differences, differences
     from rackwright_pulumi.simulator.store import Fault, Record
 
 __all__ = [
@@ -36,15 +36,15 @@ __getattr__ = on_first_use(
     __name__,
     {
         "Context": "rackwright_pulumi.simulator.computed",
-        "Differences": "rackwright_pulumi.simulator.difference",
+        "Differences": "rackwright_pulumi.simulator.schema.difference",
         "Engine": "rackwright_pulumi.simulator.engine",
         "EngineFailure": "rackwright_pulumi.simulator.engine",
-        "Failure": "rackwright_pulumi.simulator.check",
+        "Failure": "rackwright_pulumi.simulator.schema.check",
         "Fault": "rackwright_pulumi.simulator.store",
         "Record": "rackwright_pulumi.simulator.store",
         "SimulatedCloud": "rackwright_pulumi.simulator.cloud",
-        "SimulatedProvider": "rackwright_pulumi.simulator.provider",
-        "differences": "rackwright_pulumi.simulator.difference",
-        "write_plugins": "rackwright_pulumi.simulator.plugins",
+        "SimulatedProvider": "rackwright_pulumi.simulator.provider.provider",
+        "differences": "rackwright_pulumi.simulator.schema.difference",
+        "write_plugins": "rackwright_pulumi.simulator.provider.plugins",
     },
 )

@@ -6,13 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from rackwright_pulumi.simulator.clusters.cluster_view import controlled, orphaned
 from rackwright_pulumi.simulator.computed import Context
-from rackwright_pulumi.simulator.inside import controlled, orphaned
-from rackwright_pulumi.simulator.plugins import write_plugins
-from rackwright_pulumi.simulator.provider import SimulatedProvider
-from rackwright_pulumi.simulator.server import STATE_VARIABLE
+from rackwright_pulumi.simulator.provider.plugins import write_plugins
+from rackwright_pulumi.simulator.provider.provider import SimulatedProvider
+from rackwright_pulumi.simulator.provider.server import STATE_VARIABLE
+from rackwright_pulumi.simulator.provider.values import opened
 from rackwright_pulumi.simulator.store import Fault, Record, Store
-from rackwright_pulumi.simulator.values import opened
 
 
 class SimulatedCloud:

@@ -4,13 +4,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from rackwright_pulumi.simulator.difference import Differences, differences
+from rackwright_pulumi.simulator.schema.difference import Differences, differences
 
 ORDER = ("replace", "delete", "create", "update")
 
 
 @dataclass(frozen=True)
-class Change:
+class GraphChange:
     """operation: create | update | replace | delete; because: paths that differ (for a replacement, those that force it)."""
 
     operation: str
@@ -24,14 +24,14 @@ class Change:
         return asdict(self) | {"because": list(self.because)}
 
 
-def compare(old: dict[str, Any], new: dict[str, Any]) -> list[Change]:
+def compare(old: dict[str, Any], new: dict[str, Any]) -> list[GraphChange]:
     """Changes from graph `old` to graph `new` (as `rackwright graph --json` prints them), the gravest first."""
     before = {node["urn"]: node for node in old["resources"]}
     after = {node["urn"]: node for node in new["resources"]}
     return sorted(_changes(before, after), key=lambda change: (ORDER.index(change.operation), change.urn))
 
 
-def _changes(before: dict[str, Any], after: dict[str, Any]) -> Iterator[Change]:
+def _changes(before: dict[str, Any], after: dict[str, Any]) -> Iterator[GraphChange]:
     renamed = {alias: urn for urn, node in after.items() for alias in node.get("options", {}).get("aliases", ())}
     for urn, node in before.items():
         now = after.get(urn) or after.get(renamed.get(urn, ""))
@@ -50,5 +50,5 @@ def _forcing(found: Differences, asked: Sequence[str]) -> tuple[str, ...]:
     return tuple(c.path for c in found.changes if c.replaces or any(c.path == path or c.path.startswith(f"{path}.") for path in asked))
 
 
-def _change(operation: str, node: dict[str, Any], because: tuple[str, ...] = ()) -> Change:
-    return Change(operation, node["type"], node["name"], node["urn"], because, node["protect"])
+def _change(operation: str, node: dict[str, Any], because: tuple[str, ...] = ()) -> GraphChange:
+    return GraphChange(operation, node["type"], node["name"], node["urn"], because, node["protect"])

@@ -1,14 +1,14 @@
 """Fixtures for the tests of your own project: `pytest_plugins = ["rackwright_pulumi.testing.fixtures"]` in its conftest.py."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
 import pytest
-from rackwright.compile.wants import StackPlan
+from rackwright.stackplan import StackPlan
 
-from rackwright_pulumi.build import declare
-from rackwright_pulumi.laws import broken
+from rackwright_pulumi.policies import broken
+from rackwright_pulumi.program.build import declare
 from rackwright_pulumi.simulator import SimulatedCloud
 from rackwright_pulumi.testing.graph import Graph
 from rackwright_pulumi.testing.record import record
@@ -34,7 +34,7 @@ def simulated_cloud(tmp_path: Path) -> SimulatedCloud:
 def lawful() -> Callable[..., None]:
     """`lawful(graph)` fails with every law of AWS and EKS that a recorded program breaks; `acknowledged` leaves warnings out by id."""
 
-    def hold(graph: Graph, acknowledged: Iterable[str] = ()) -> None:
+    def hold(graph: Graph, acknowledged: Collection[str] = ()) -> None:
         found = broken(graph, acknowledged)
         assert not found, "\n".join(map(str, found))
 

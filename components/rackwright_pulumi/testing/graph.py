@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from rackwright_pulumi.simulator.values import SECRET, SIGNATURE
+from rackwright_pulumi.simulator.provider.values import SECRET, SIGNATURE
 
 SECRET_TEXT = "[secret]"
 STACK_TYPE = "pulumi:pulumi:Stack"

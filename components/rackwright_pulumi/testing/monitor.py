@@ -11,7 +11,7 @@ from pulumi.runtime.proto import resource_pb2
 from pulumi.runtime.sync_await import _ensure_event_loop, _sync_await
 
 from rackwright_pulumi.simulator.computed import Context, computed
-from rackwright_pulumi.simulator.preview import foreseen
+from rackwright_pulumi.simulator.provider.preview import foreseen
 from rackwright_pulumi.testing.graph import STACK_TYPE, Node, Secret, opened, revealed
 
 Invokes = Mapping[str, dict[str, Any] | Callable[[dict[str, Any]], dict[str, Any]]]

@@ -120,6 +120,6 @@ async def _drain(await_all_outstanding_tasks: bool = True) -> None:
 
 
 def _default_invokes(context: Context) -> Invokes:
-    from rackwright_pulumi.simulator.invokes import invokes
+    from rackwright_pulumi.simulator.lookups.invokes import invokes
 
     return invokes(context)

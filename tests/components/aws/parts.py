@@ -3,24 +3,24 @@
 import json
 from dataclasses import replace
 
-from rackwright.compile.wants import BucketWant, Grant, IdentityWant, KeyWant, LustreWant, NetworkWant, SubnetWant
-from rackwright_pulumi.aws.identity import AwsIdentity
+from rackwright.stackplan import BucketPlan, Grant, IdentityPlan, KeyPlan, LustrePlan, NetworkPlan, SubnetPlan
+from rackwright_pulumi.aws.identity.identity import AwsIdentity
 from rackwright_pulumi.aws.key import AwsKey
-from rackwright_pulumi.aws.network import AwsNetwork
-from rackwright_pulumi.aws.storage import AwsStorage
+from rackwright_pulumi.aws.network.network import AwsNetwork
+from rackwright_pulumi.aws.storage.storage import AwsStorage
 from rackwright_pulumi.testing import record
 
 KEY_ARN = "arn:aws:kms:us-east-1:123456789012:key/k"
 SUBNETS = (
-    SubnetWant("public", "10.0.0.0/24", "us-east-1a", public=True, purpose="nat"),
-    SubnetWant("control-1", "10.0.16.0/20", "us-east-1a", purpose="control"),
-    SubnetWant("control-2", "10.0.32.0/20", "us-east-1b", purpose="control"),
-    SubnetWant("nodes", "10.0.64.0/18", "us-east-1a"),
+    SubnetPlan("public", "10.0.0.0/24", "us-east-1a", public=True, purpose="nat"),
+    SubnetPlan("control-1", "10.0.16.0/20", "us-east-1a", purpose="control"),
+    SubnetPlan("control-2", "10.0.32.0/20", "us-east-1b", purpose="control"),
+    SubnetPlan("nodes", "10.0.64.0/18", "us-east-1a"),
 )
-NETWORK = NetworkWant("10.0.0.0/16", SUBNETS, private_endpoints=("object-store", "registry", "keys"), fabric="efa", self_reachable=True)
-BUCKETS = (BucketWant("data", "team", "sft", versioned=False), BucketWant("checkpoints"))
-LUSTRE = LustreWant(4800, 500, "us-east-1a", imports=(("/data", "data"),))
-TIERED = LustreWant(4000, 0, "us-east-1a", rdma=True, backup_days=0, kind="tiered", throughput_mb_s=8000, cache_gib=640, metadata_iops=6000)
+NETWORK = NetworkPlan("10.0.0.0/16", SUBNETS, private_endpoints=("object-store", "registry", "keys"), fabric="efa", self_reachable=True)
+BUCKETS = (BucketPlan("data", "team", "sft", versioned=False), BucketPlan("checkpoints"))
+LUSTRE = LustrePlan(4800, 500, "us-east-1a", imports=(("/data", "data"),))
+TIERED = LustrePlan(4000, 0, "us-east-1a", rdma=True, backup_days=0, kind="tiered", throughput_mb_s=8000, cache_gib=640, metadata_iops=6000)
 RULE = "aws:vpc/securityGroup{}Rule:SecurityGroup{}Rule"
 INGRESS, EGRESS = RULE.format("Ingress", "Ingress"), RULE.format("Egress", "Egress")
 
@@ -37,12 +37,12 @@ def storage(buckets=BUCKETS, lustre=None, **more):
 
 
 def key(want=None, **more):
-    args = {"key": want or KeyWant(), "account": "123456789012", "region": "us-east-1", "tags": {"owner": "test"}, "teardown": False}
+    args = {"key": want or KeyPlan(), "account": "123456789012", "region": "us-east-1", "tags": {"owner": "test"}, "teardown": False}
     return record(lambda: AwsKey("demo-key", args | more) and None)
 
 
 def identity(**more):
-    want = IdentityWant("trainer", (Grant("data"), Grant("checkpoints", "write")), "team-nlp", "trainer")
+    want = IdentityPlan("trainer", (Grant("data"), Grant("checkpoints", "write")), "team-nlp", "trainer")
     args = {
         "identity": want,
         "region": "us-east-1",

@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pulumi
 import pytest
-from rackwright.compile.wants import ClusterWant, FromStack, Grant, IdentityWant, KeyWant, NetworkWant, SubnetWant
-from rackwright_pulumi.aws.cluster import AwsCluster
+from rackwright.stackplan import ClusterPlan, FromStack, Grant, IdentityPlan, KeyPlan, NetworkPlan, SubnetPlan
+from rackwright_pulumi.aws.cluster.cluster import AwsCluster
 from rackwright_pulumi.aws.existing_cluster import AwsExistingCluster
-from rackwright_pulumi.aws.identity import AwsIdentity
+from rackwright_pulumi.aws.identity.identity import AwsIdentity
 from rackwright_pulumi.aws.key import AwsKey
-from rackwright_pulumi.aws.network import AwsNetwork
+from rackwright_pulumi.aws.network.network import AwsNetwork
 from rackwright_pulumi.testing import record
 
 from tests.components.aws.test_guest import SHARED
@@ -21,19 +21,19 @@ KEY_ARN = "arn:aws:kms:us-east-1:123456789012:key/1234abcd"
 
 
 def key():
-    args = {"key": KeyWant(), "account": "123456789012", "region": "us-east-1", "tags": TAGS, "teardown": False}
+    args = {"key": KeyPlan(), "account": "123456789012", "region": "us-east-1", "tags": TAGS, "teardown": False}
     made = AwsKey("shared-key", args)
     pulumi.export("key_arn", made.key_arn)
 
 
 def network():
     subnets = (
-        SubnetWant("public", "10.8.0.0/24", "us-east-1a", public=True, purpose="nat"),
-        SubnetWant("control-1", "10.8.16.0/20", "us-east-1a", purpose="control"),
-        SubnetWant("control-2", "10.8.32.0/20", "us-east-1b", purpose="control"),
-        SubnetWant("nodes", "10.8.64.0/18", "us-east-1a"),
+        SubnetPlan("public", "10.8.0.0/24", "us-east-1a", public=True, purpose="nat"),
+        SubnetPlan("control-1", "10.8.16.0/20", "us-east-1a", purpose="control"),
+        SubnetPlan("control-2", "10.8.32.0/20", "us-east-1b", purpose="control"),
+        SubnetPlan("nodes", "10.8.64.0/18", "us-east-1a"),
     )
-    want = NetworkWant("10.8.0.0/16", subnets, private_endpoints=("object-store", "registry"), fabric="efa", self_reachable=True)
+    want = NetworkPlan("10.8.0.0/16", subnets, private_endpoints=("object-store", "registry"), fabric="efa", self_reachable=True)
     made = AwsNetwork("shared", {"network": want, "region": "us-east-1", "kms_key_arn": KEY_ARN, "tags": TAGS, "teardown": False})
     pulumi.export("vpc", made.vpc_id)
     pulumi.export("gpu_subnets", made.machine_subnets(["us-east-1a"]))
@@ -41,13 +41,13 @@ def network():
 
 
 def found_network():
-    want = NetworkWant("", (), existing_id=FromStack("organization/net/prod", "vpc"), existing_subnet_ids=("subnet-1", "subnet-2"))
+    want = NetworkPlan("", (), existing_id=FromStack("organization/net/prod", "vpc"), existing_subnet_ids=("subnet-1", "subnet-2"))
     made = AwsNetwork("found", {"network": want, "region": "us-east-1", "kms_key_arn": KEY_ARN, "tags": TAGS, "teardown": False})
     pulumi.export("vpc", made.vpc_id)
 
 
 def identity():
-    want = IdentityWant("trainer", (Grant("data"), Grant("checkpoints", "write")), namespace="team-nlp", service_account="trainer")
+    want = IdentityPlan("trainer", (Grant("data"), Grant("checkpoints", "write")), namespace="team-nlp", service_account="trainer")
     args = {
         "identity": want,
         "region": "us-east-1",
@@ -63,7 +63,7 @@ def identity():
 
 
 def cluster():
-    want = ClusterWant("shared", "1.35", private_api=False, api_cidrs=("203.0.113.0/24",), admins=("arn:aws:iam::123456789012:role/Sre",))
+    want = ClusterPlan("shared", "1.35", private_api=False, api_cidrs=("203.0.113.0/24",), admins=("arn:aws:iam::123456789012:role/Sre",))
     args = {
         "cluster": want,
         "region": "us-east-1",
@@ -79,7 +79,7 @@ def cluster():
 
 
 def existing_cluster():
-    want = ClusterWant("guest", "", existing="shared")
+    want = ClusterPlan("guest", "", existing="shared")
     made = AwsExistingCluster("guest", {"cluster": want, "region": "us-east-1", "tags": TAGS})
     pulumi.export("kubeconfig", made.kubeconfig)
     pulumi.export("node_role", made.node_role_arn)
@@ -115,7 +115,7 @@ def test_an_example_is_under_twenty_lines(program):
 
 
 def test_a_public_endpoint_is_open_to_everybody_only_in_as_many_words():
-    want = ClusterWant("shared", "1.35")
+    want = ClusterPlan("shared", "1.35")
     args = {"region": "us-east-1", "subnet_ids": ["a", "b"], "kms_key_arn": KEY_ARN, "tags": TAGS, "teardown": False}
 
     def access(**more):
@@ -131,6 +131,6 @@ def test_a_public_endpoint_is_open_to_everybody_only_in_as_many_words():
 def test_audit_logs_are_on_and_have_a_switch():
     args = {"region": "us-east-1", "subnet_ids": ["a", "b"], "kms_key_arn": KEY_ARN, "tags": TAGS, "teardown": False}
     for on, logs in ((True, ["api", "audit", "authenticator"]), (False, [])):
-        want = replace(ClusterWant("shared", "1.35"), audit_logs=on)
+        want = replace(ClusterPlan("shared", "1.35"), audit_logs=on)
         graph = record(lambda want=want: AwsCluster("shared", args | {"cluster": want}) and None)
         assert graph.one("aws:eks/cluster:Cluster").inputs["enabledClusterLogTypes"] == logs

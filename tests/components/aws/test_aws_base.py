@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from rackwright.compile.wants import KeyWant
+from rackwright.stackplan import KeyPlan
 
 from tests.components.aws.parts import (
     ALL,
@@ -47,7 +47,7 @@ class TestKey:
             (("disks",), "GrantToServices", {"Bool": {"kms:GrantIsForAWSResource": "true"}}),
             (("cluster",), "GrantByIamPolicy", None),
         ):
-            granting = [s for s in policy(key(KeyWant(serves=serves)), "aws:kms/key:Key") if s["Principal"] != {"AWS": "*"}]
+            granting = [s for s in policy(key(KeyPlan(serves=serves)), "aws:kms/key:Key") if s["Principal"] != {"AWS": "*"}]
             found = [(s["Sid"], s.get("Condition")) for s in granting if {"kms:CreateGrant", "kms:Create*", "kms:*"} & {*s["Action"]}]
             assert found == [(sid, condition)]
 
@@ -67,7 +67,7 @@ class TestKey:
         assert logs["Condition"] == {"ArnLike": {"kms:EncryptionContext:aws:logs:arn": group}}
 
     def test_it_serves_only_what_the_plan_names(self):
-        sids = {s["Sid"] for s in policy(key(KeyWant(serves=("buckets",))), "aws:kms/key:Key")}
+        sids = {s["Sid"] for s in policy(key(KeyPlan(serves=("buckets",))), "aws:kms/key:Key")}
         assert sids == {"Administer", "UseByIamPolicy", "GrantToServices"}
 
     def test_it_is_protected_until_a_teardown(self):

@@ -4,21 +4,21 @@ import base64
 from dataclasses import replace
 
 import pytest
-from rackwright.compile.wants import BoxWant, CapacityWant, DiskWant
-from rackwright_pulumi.aws.box import AwsBox
+from rackwright.stackplan import BoxPlan, CapacityPlan, DiskPlan
+from rackwright_pulumi.aws.box.box import AwsBox
 from rackwright_pulumi.testing import record
 from rackwright_pulumi.unsupported import Unsupported
 
 from tests.components.sdk import misfits
 
 INSTANCE, VOLUME, ALARM = "aws:ec2/instance:Instance", "aws:ebs/volume:Volume", "aws:cloudwatch/metricAlarm:MetricAlarm"
-WANT = BoxWant(
+WANT = BoxPlan(
     machine="g6e.2xlarge",
     zone="us-east-1a",
     image="Deep Learning Image 20260925",
-    root=DiskWant(200, iops=3000, throughput_mib_s=125),
-    data=DiskWant(500, iops=4000, throughput_mib_s=250),
-    capacity=CapacityWant(),
+    root=DiskPlan(200, iops=3000, throughput_mib_s=125),
+    data=DiskPlan(500, iops=4000, throughput_mib_s=250),
+    capacity=CapacityPlan(),
     setup_script="#!/bin/bash\necho ready\n",
 )
 AMI = {"aws:ec2/getAmi:getAmi": {"id": "ami-0123456789abcdef0", "architecture": "x86_64"}}
@@ -98,7 +98,7 @@ def test_idle_for_an_hour_stops_it():
 
 
 def test_a_spot_box_ends_where_it_cannot_stop():
-    graph = graph_of(replace(WANT, capacity=CapacityWant("spot")))
+    graph = graph_of(replace(WANT, capacity=CapacityPlan("spot")))
     assert graph.one(ALARM).inputs["alarmActions"] == ["arn:aws:automate:us-east-1:ec2:terminate"]
     inputs = graph.one(INSTANCE).inputs
     assert inputs["instanceMarketOptions"]["marketType"] == "spot"
@@ -106,7 +106,7 @@ def test_a_spot_box_ends_where_it_cannot_stop():
 
 
 def test_a_capacity_block_is_named_as_market_and_target():
-    inputs = machine(replace(WANT, capacity=CapacityWant("capacity-block", "cr-1")))
+    inputs = machine(replace(WANT, capacity=CapacityPlan("capacity-block", "cr-1")))
     assert inputs["instanceMarketOptions"] == {"marketType": "capacity-block"}
     assert inputs["capacityReservationSpecification"] == {"capacityReservationTarget": {"capacityReservationId": "cr-1"}}
 
@@ -143,11 +143,11 @@ def test_it_says_how_to_get_in():
 
 def test_capacity_ec2_does_not_have_is_refused():
     with pytest.raises(Unsupported, match=r"box.capacity.mode: flex-start cannot"):
-        graph_of(replace(WANT, capacity=CapacityWant("flex-start")))
+        graph_of(replace(WANT, capacity=CapacityPlan("flex-start")))
 
 
 @pytest.mark.parametrize("mode", ["on-demand", "spot", "reservation", "capacity-block"])
 def test_every_input_is_one_the_sdk_knows(mode):
-    graph = graph_of(replace(WANT, capacity=CapacityWant(mode, "cr-1"), ingress=("10.1.0.0/16",)))
+    graph = graph_of(replace(WANT, capacity=CapacityPlan(mode, "cr-1"), ingress=("10.1.0.0/16",)))
     assert not misfits(graph)
     assert not graph.unregistered()

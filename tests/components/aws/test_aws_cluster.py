@@ -4,9 +4,9 @@ import json
 from dataclasses import replace
 
 import pytest
-from rackwright.compile.wants import AddonWant, ClusterWant
+from rackwright.stackplan import AddonPlan, ClusterPlan
 from rackwright_pulumi.aws.addons import AwsAddons
-from rackwright_pulumi.aws.cluster import AwsCluster
+from rackwright_pulumi.aws.cluster.cluster import AwsCluster
 from rackwright_pulumi.testing import record
 from rackwright_pulumi.testing.graph import revealed
 from rackwright_pulumi.unsupported import Unsupported
@@ -14,7 +14,7 @@ from rackwright_pulumi.unsupported import Unsupported
 from tests.components.sdk import misfits
 
 CLUSTER = "aws:eks/cluster:Cluster"
-WANT = ClusterWant("demo", "1.35", admins=("arn:aws:iam::123456789012:role/platform/Deployer",))
+WANT = ClusterPlan("demo", "1.35", admins=("arn:aws:iam::123456789012:role/platform/Deployer",))
 KEY_ARN = "arn:aws:kms:us-east-1:123456789012:key/k"
 
 
@@ -30,7 +30,7 @@ def cluster(want=WANT, **more):
     return record(lambda: AwsCluster("demo-cluster", args | more) and None)
 
 
-def addons(*wants: AddonWant):
+def addons(*wants: AddonPlan):
     args = {
         "addons": wants,
         "cluster_name": "demo",
@@ -138,7 +138,7 @@ def test_the_kubeconfig_asks_for_a_token_at_each_call():
 
 
 def test_pinned_add_ons_carry_their_values_and_their_own_roles():
-    graph = addons(AddonWant("pod-network", "v1.21.1-eksbuild.3", values=(("env", {"ENABLE_PREFIX_DELEGATION": "true"}),)))
+    graph = addons(AddonPlan("pod-network", "v1.21.1-eksbuild.3", values=(("env", {"ENABLE_PREFIX_DELEGATION": "true"}),)))
     inputs = graph.one("aws:eks/addon:Addon").inputs
     assert (inputs["addonName"], inputs["addonVersion"]) == ("vpc-cni", "v1.21.1-eksbuild.3")
     assert json.loads(inputs["configurationValues"]) == {"env": {"ENABLE_PREFIX_DELEGATION": "true"}}
@@ -148,25 +148,25 @@ def test_pinned_add_ons_carry_their_values_and_their_own_roles():
 
 
 def test_an_add_on_without_a_version_leaves_it_to_eks():
-    assert "addonVersion" not in addons(AddonWant("lustre", "")).one("aws:eks/addon:Addon").inputs
+    assert "addonVersion" not in addons(AddonPlan("lustre", "")).one("aws:eks/addon:Addon").inputs
 
 
 @pytest.mark.parametrize("name", ["pod-network", "block-storage"])
 def test_f26_an_add_on_keeps_its_rights_until_it_is_gone(name):
     """A pod network that has lost its rights leaves interfaces behind, and no subnet with one can be deleted."""
-    graph = addons(AddonWant(name, "v1"))
+    graph = addons(AddonPlan(name, "v1"))
     rights = {n.urn for n in graph.nodes.values() if n.type.startswith("aws:iam/rolePolicy")}
     assert rights
     assert rights <= set(graph.one("aws:eks/addon:Addon").depends_on)
 
 
 def test_the_disk_driver_reaches_only_volumes_it_made():
-    (attached,) = addons(AddonWant("block-storage", "v1")).by_type("aws:iam/rolePolicyAttachment:RolePolicyAttachment")
+    (attached,) = addons(AddonPlan("block-storage", "v1")).by_type("aws:iam/rolePolicyAttachment:RolePolicyAttachment")
     assert attached.inputs["policyArn"] == "arn:aws:iam::aws:policy/AmazonEBSCSIDriverPolicyV2"
 
 
 def test_the_disk_driver_may_use_the_key():
-    graph = addons(AddonWant("block-storage", "v1"))
+    graph = addons(AddonPlan("block-storage", "v1"))
     statements = json.loads(graph.one("aws:iam/rolePolicy:RolePolicy").inputs["policy"])["Statement"]
     assert {s["Resource"] for s in statements} == {KEY_ARN}
     assert any("kms:CreateGrant" in s["Action"] and "Condition" in s for s in statements)
@@ -174,11 +174,11 @@ def test_the_disk_driver_may_use_the_key():
 
 def test_an_add_on_eks_does_not_have_is_refused_by_name():
     with pytest.raises(Unsupported, match=r"addons\[teleport\]: teleport cannot be built .* instead: block-storage, dns, "):
-        addons(AddonWant("teleport", "v1"))
+        addons(AddonPlan("teleport", "v1"))
 
 
 @pytest.mark.parametrize(
-    "make", [cluster, lambda: addons(AddonWant("block-storage", "v1"), AddonWant("dns", "v1"))], ids=["cluster", "addons"]
+    "make", [cluster, lambda: addons(AddonPlan("block-storage", "v1"), AddonPlan("dns", "v1"))], ids=["cluster", "addons"]
 )
 def test_every_input_is_one_the_sdk_knows(make):
     graph = make()

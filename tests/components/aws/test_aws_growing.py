@@ -5,7 +5,7 @@ import textwrap
 from dataclasses import replace
 
 import pytest
-from rackwright.compile.wants import KarpenterWant, NicWant, PoolWant, TaintWant
+from rackwright.stackplan import KarpenterPlan, NicPlan, PoolPlan, TaintPlan
 from rackwright_pulumi.aws.autoscaling import AwsAutoscaler, template_tags
 from rackwright_pulumi.aws.karpenter import AwsKarpenter
 from rackwright_pulumi.testing import record
@@ -22,7 +22,7 @@ ARGS = {
 }
 
 
-def karpenter(want: KarpenterWant | str):
+def karpenter(want: KarpenterPlan | str):
     return record(lambda: AwsKarpenter("fleet", ARGS | {"karpenter": want}) and None)
 
 
@@ -36,13 +36,13 @@ def example(kind: type) -> str:
 def test_the_example_in_the_documentation_runs(kind):
     code = example(kind)
     assert len(code.strip().splitlines()) < 20
-    graph = record(lambda: exec(code, {k.__name__: k for k in (AwsKarpenter, AwsAutoscaler, KarpenterWant, PoolWant)}))
+    graph = record(lambda: exec(code, {k.__name__: k for k in (AwsKarpenter, AwsAutoscaler, KarpenterPlan, PoolPlan)}))
     assert not misfits(graph)
     assert graph.by_type(f"rackwright:index:{kind.__name__}")
 
 
 def test_names_do_not_change():
-    names = {node.name for node in karpenter(KarpenterWant()).nodes.values() if node.custom}
+    names = {node.name for node in karpenter(KarpenterPlan()).nodes.values() if node.custom}
     assert {
         "fleet-nodes",
         "fleet-controller",
@@ -55,7 +55,7 @@ def test_names_do_not_change():
 
 
 def test_without_news_there_is_no_queue():
-    graph = karpenter(KarpenterWant(interruptions=False))
+    graph = karpenter(KarpenterPlan(interruptions=False))
     assert not graph.by_type("aws:sqs/queue:Queue")
     assert not graph.by_type("aws:cloudwatch/eventRule:EventRule")
     assert graph.one("rackwright:index:AwsKarpenter").outputs["queueName"] == ""
@@ -63,20 +63,20 @@ def test_without_news_there_is_no_queue():
 
 
 def test_the_want_crosses_as_json():
-    assert karpenter('{"interruptions": false}').nodes.keys() == karpenter(KarpenterWant(interruptions=False)).nodes.keys()
+    assert karpenter('{"interruptions": false}').nodes.keys() == karpenter(KarpenterPlan(interruptions=False)).nodes.keys()
 
 
 def test_placement_groups_have_the_name_that_is_looked_for():
-    graph = karpenter(KarpenterWant(adjacent=("wide-gpu",)))
+    graph = karpenter(KarpenterPlan(adjacent=("wide-gpu",)))
     assert graph.one("aws:ec2/placementGroup:PlacementGroup").inputs["name"] == "wide-gpu"
 
 
 def test_an_empty_group_tells_what_pods_wait_for():
-    pool = PoolWant("gpu", "g6e.xlarge", ("us-east-1a",), 0, 8, 0, resource="nvidia.com/gpu", accelerator_count=1)
+    pool = PoolPlan("gpu", "g6e.xlarge", ("us-east-1a",), 0, 8, 0, resource="nvidia.com/gpu", accelerator_count=1)
     prefix = "k8s.io/cluster-autoscaler/node-template"
     assert template_tags(pool) == {f"{prefix}/resources/nvidia.com/gpu": "1"}
-    taint = TaintWant("nvidia.com/gpu", "present")
-    wide = replace(pool, nics=(NicWant(0, 0, "ip"), NicWant(0, 1, "fabric")), taints=(taint,), labels=(("a/b", "c"),))
+    taint = TaintPlan("nvidia.com/gpu", "present")
+    wide = replace(pool, nics=(NicPlan(0, 0, "ip"), NicPlan(0, 1, "fabric")), taints=(taint,), labels=(("a/b", "c"),))
     assert template_tags(wide) == {
         f"{prefix}/resources/nvidia.com/gpu": "1",
         f"{prefix}/resources/vpc.amazonaws.com/efa": "1",

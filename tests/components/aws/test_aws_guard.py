@@ -4,14 +4,14 @@ import json
 import re
 from datetime import datetime
 
-from rackwright.compile.wants import GuardWant
-from rackwright_pulumi.aws.guard import AwsGuard
+from rackwright.stackplan import CostAlertsPlan
+from rackwright_pulumi.aws.cost_alerts import AwsGuard
 from rackwright_pulumi.testing import record
 
 from tests.components.sdk import misfits, untagged
 
 KEY_ARN = "arn:aws:kms:us-east-1:123456789012:key/k"
-WANT = GuardWant(
+WANT = CostAlertsPlan(
     budget_usd_per_month=5000.5,
     emails=("a@example.com", "b@example.com"),
     idle_minutes=60,
@@ -62,7 +62,7 @@ def test_b1_the_budget_is_made_after_it_may_publish():
 
 
 def test_b1_without_a_budget_there_is_none():
-    graph = guard(GuardWant())
+    graph = guard(CostAlertsPlan())
     assert not graph.by_type(BUDGET)
     assert not graph.by_type(ALARM)
     assert not graph.by_type(SCHEDULE)
@@ -93,7 +93,7 @@ def test_b3_idle_machines_of_every_pool_are_told_of():
 
 def test_an_alarm_never_looks_back_further_than_cloudwatch_does():
     """A day: https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_PutMetricAlarm.html"""
-    from rackwright.compile.guard import IDLE_MINUTES
+    from rackwright.compile.cost_alerts import IDLE_MINUTES
 
     assert max(IDLE_MINUTES.values()) * 60 <= 86400
 

@@ -8,7 +8,7 @@ import tomllib
 from dataclasses import replace
 
 import pytest
-from rackwright.compile.wants import PoolWant, TaintWant
+from rackwright.stackplan import PoolPlan, TaintPlan
 from rackwright_pulumi.testing import Graph
 from rackwright_pulumi.unsupported import Unsupported
 
@@ -25,23 +25,23 @@ CLUSTER = {
 KEY = "arn:aws:kms:us-east-1:123456789012:key/k"
 
 
-def pool(image: str, image_id: str = "", **more) -> PoolWant:
+def pool(image: str, image_id: str = "", **more) -> PoolPlan:
     return replace(gpu(), image=image, image_id=image_id, **more)
 
 
-def built(want: PoolWant) -> Graph:
+def built(want: PoolPlan) -> Graph:
     return graph_of(want, **CLUSTER)
 
 
-def boot(want: PoolWant) -> str:
+def boot(want: PoolPlan) -> str:
     return base64.b64decode(built(want).one(TEMPLATE).inputs["userData"]).decode()
 
 
-def settings(want: PoolWant) -> dict:
+def settings(want: PoolPlan) -> dict:
     return tomllib.loads(boot(want))["settings"]
 
 
-def node_config(want: PoolWant) -> dict:
+def node_config(want: PoolPlan) -> dict:
     (part,) = email.message_from_string(boot(want)).get_payload()
     return json.loads(part.get_payload())["spec"]
 
@@ -110,7 +110,7 @@ def test_bottlerocket_without_anything_to_say_says_nothing():
 
 
 def test_bottlerocket_of_ones_own_is_told_everything():
-    want = pool("bottlerocket-nvidia", AMI, local_nvme=False, max_pods=110, taints=(TaintWant("nvidia.com/gpu", "present"),))
+    want = pool("bottlerocket-nvidia", AMI, local_nvme=False, max_pods=110, taints=(TaintPlan("nvidia.com/gpu", "present"),))
     assert settings(want)["kubernetes"] == {
         "cluster-name": "demo",
         "api-server": CLUSTER["cluster_endpoint"],

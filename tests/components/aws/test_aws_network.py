@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 import pytest
-from rackwright.compile.wants import NetworkWant
-from rackwright_pulumi.aws.network import AwsNetwork
+from rackwright.stackplan import NetworkPlan
+from rackwright_pulumi.aws.network.network import AwsNetwork
 from rackwright_pulumi.testing import record
 from rackwright_pulumi.unsupported import Unsupported
 
@@ -76,7 +76,7 @@ class TestNetwork:
         assert not [n for n in network(teardown=True).nodes.values() if n.protect]
 
     def test_a_network_that_exists_only_gains_the_fabrics_group(self):
-        want = NetworkWant("", (), self_reachable=True, existing_id="vpc-0abc", existing_subnet_ids=("subnet-0a", "subnet-0b"))
+        want = NetworkPlan("", (), self_reachable=True, existing_id="vpc-0abc", existing_subnet_ids=("subnet-0a", "subnet-0b"))
         graph = network(want)
         assert {n.type.rpartition(":")[2] for n in graph.nodes.values() if n.custom} == {
             "SecurityGroup",
@@ -102,7 +102,7 @@ class TestNetwork:
         chosen = {}
 
         def program():
-            want = NetworkWant("", (), existing_id="vpc-0abc", existing_subnet_ids=("subnet-0a", "subnet-0b"))
+            want = NetworkPlan("", (), existing_id="vpc-0abc", existing_subnet_ids=("subnet-0a", "subnet-0b"))
             args = {"network": want, "region": "us-east-1", "kms_key_arn": KEY_ARN, "tags": {}, "teardown": False}
             made = AwsNetwork("demo-network", args)
             chosen.update(machines=len(made.machine_subnets(["us-east-1a"])), control=len(made.control_subnets()))

@@ -6,10 +6,10 @@ import json
 from dataclasses import replace
 
 import pytest
-from rackwright.compile.fabric import nic_layout
-from rackwright.compile.hardware import machine_facts
-from rackwright.compile.wants import CapacityWant, DiskWant, PoolWant, TaintWant
-from rackwright_pulumi.aws.pool import AwsPool
+from rackwright.compile.nodes.fabric import nic_layout
+from rackwright.compile.nodes.machine_facts import machine_facts
+from rackwright.stackplan import CapacityPlan, DiskPlan, PoolPlan, TaintPlan
+from rackwright_pulumi.aws.pool.pool import AwsPool
 from rackwright_pulumi.testing import record
 from rackwright_pulumi.unsupported import Unsupported
 
@@ -17,23 +17,23 @@ from tests.components.sdk import misfits
 
 NODE_GROUP, TEMPLATE = "aws:eks/nodeGroup:NodeGroup", "aws:ec2/launchTemplate:LaunchTemplate"
 PLACEMENT, SCHEDULE = "aws:ec2/placementGroup:PlacementGroup", "aws:autoscaling/schedule:Schedule"
-BLOCK = CapacityWant(
+BLOCK = CapacityPlan(
     "capacity-block", "cr-0123456789abcdef0", "2026-12-01T12:30:00+01:00", "2026-12-08T11:30:00Z", drains_at="2026-12-08T10:50:00Z"
 )
-SYSTEM = PoolWant("system", "m7i.2xlarge", ("us-east-1a", "us-east-1b"), 2, 2, 2, role="system", image="al2023")
+SYSTEM = PoolPlan("system", "m7i.2xlarge", ("us-east-1a", "us-east-1b"), 2, 2, 2, role="system", image="al2023")
 
 
-def gpu(machine: str = "p5.48xlarge", **more) -> PoolWant:
-    want = PoolWant(
+def gpu(machine: str = "p5.48xlarge", **more) -> PoolPlan:
+    want = PoolPlan(
         name="gpu",
         machine=machine,
         zones=("us-east-1a",),
         nodes_min=4,
         nodes_max=4,
         nodes_start=4,
-        disk=DiskWant(200, iops=3000, throughput_mib_s=250),
+        disk=DiskPlan(200, iops=3000, throughput_mib_s=250),
         labels=(("rackwright/role", "accelerator"),),
-        taints=(TaintWant("nvidia.com/gpu", "present"),),
+        taints=(TaintPlan("nvidia.com/gpu", "present"),),
         fabric="efa",
         nics=nic_layout(machine_facts(machine)),
         adjacent=True,
@@ -139,7 +139,7 @@ def test_a_block_that_has_begun_is_not_scheduled_in_the_past():
 
 
 def test_c1_a_reservation_is_on_demand_and_has_no_placement_group():
-    graph = graph_of(gpu(capacity=CapacityWant("reservation", "cr-1")))
+    graph = graph_of(gpu(capacity=CapacityPlan("reservation", "cr-1")))
     assert graph.one(TEMPLATE).inputs["capacityReservationSpecification"]["capacityReservationTarget"] == {"capacityReservationId": "cr-1"}
     assert "instanceMarketOptions" not in graph.one(TEMPLATE).inputs
     assert graph.one(NODE_GROUP).inputs["capacityType"] == "ON_DEMAND"
@@ -147,7 +147,7 @@ def test_c1_a_reservation_is_on_demand_and_has_no_placement_group():
 
 
 def test_spot_is_the_node_groups_and_not_the_templates():
-    want = gpu(capacity=CapacityWant("spot"))
+    want = gpu(capacity=CapacityPlan("spot"))
     assert nodes(want)["capacityType"] == "SPOT"
     assert "instanceMarketOptions" not in template(want)
 
@@ -233,7 +233,7 @@ def test_as_many_resources_for_two_nodes_as_for_512():
 
 @pytest.mark.parametrize(
     "want",
-    [SYSTEM, gpu(), gpu("p6-b300.48xlarge"), gpu(capacity=BLOCK, nodes_min=0), gpu(capacity=CapacityWant("spot"), nodes_min=0)],
+    [SYSTEM, gpu(), gpu("p6-b300.48xlarge"), gpu(capacity=BLOCK, nodes_min=0), gpu(capacity=CapacityPlan("spot"), nodes_min=0)],
     ids=["system", "p5", "p6-b300", "block", "spot"],
 )
 def test_every_input_is_one_the_sdk_knows(want):
@@ -245,13 +245,13 @@ def test_every_input_is_one_the_sdk_knows(want):
 def test_a_part_may_come_as_json():
     from pydantic import TypeAdapter
 
-    assert graph_of(TypeAdapter(PoolWant).dump_json(gpu()).decode()).as_json() == graph_of(gpu()).as_json()
+    assert graph_of(TypeAdapter(PoolPlan).dump_json(gpu()).decode()).as_json() == graph_of(gpu()).as_json()
 
 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"capacity": CapacityWant("flex-start")}, r"pools\[gpu\].capacity.mode: flex-start cannot .* instead: on-demand, "),
+        ({"capacity": CapacityPlan("flex-start")}, r"pools\[gpu\].capacity.mode: flex-start cannot .* instead: on-demand, "),
         ({"image": "cos"}, r"pools\[gpu\].image: cos on x86_64 cannot .* instead: al2023 on x86_64, "),
     ],
 )

@@ -2,21 +2,21 @@
 
 from dataclasses import replace
 
-from rackwright.compile.wants import CapacityWant
+from rackwright.stackplan import CapacityPlan
 
 from tests.components.aws.test_aws_pool import BLOCK, NODE_GROUP, PLACEMENT, SCHEDULE, TEMPLATE, gpu, graph_of, template
 
 
 def test_v35_a_target_comes_without_a_preference():
     """EC2 takes a preference beside a target only as capacity-reservations-only; the target alone says as much."""
-    for want in (CapacityWant("reservation", "cr-1"), CapacityWant("reservation", group_arn="arn:aws:resource-groups:x"), BLOCK):
+    for want in (CapacityPlan("reservation", "cr-1"), CapacityPlan("reservation", group_arn="arn:aws:resource-groups:x"), BLOCK):
         specification = template(gpu(capacity=want, nodes_min=0))["capacityReservationSpecification"]
         assert specification.keys() == {"capacityReservationTarget"}
         assert len(specification["capacityReservationTarget"]) == 1
 
 
 def test_v36_the_type_is_in_the_template_and_nowhere_else_however_machines_are_bought():
-    for want in (CapacityWant("on-demand"), CapacityWant("spot"), CapacityWant("reservation", "cr-1"), BLOCK):
+    for want in (CapacityPlan("on-demand"), CapacityPlan("spot"), CapacityPlan("reservation", "cr-1"), BLOCK):
         graph = graph_of(gpu(capacity=want, nodes_min=0))
         assert graph.one(TEMPLATE).inputs["instanceType"] == "p5.48xlarge"
         assert "instanceTypes" not in graph.one(NODE_GROUP).inputs
@@ -24,7 +24,7 @@ def test_v36_the_type_is_in_the_template_and_nowhere_else_however_machines_are_b
 
 def test_v32_spot_machines_in_a_placement_group_end_and_do_not_sleep():
     """A node group terminates them: a template with an interruption behaviour of its own is refused, so there is none."""
-    graph = graph_of(gpu(capacity=CapacityWant("spot")))
+    graph = graph_of(gpu(capacity=CapacityPlan("spot")))
     assert graph.by_type(PLACEMENT)
     assert "instanceMarketOptions" not in graph.one(TEMPLATE).inputs
 

@@ -3,8 +3,8 @@
 import json
 from dataclasses import replace
 
-from rackwright.compile.wants import BucketWant
-from rackwright_pulumi.aws.storage import AwsStorage
+from rackwright.stackplan import BucketPlan
+from rackwright_pulumi.aws.storage.storage import AwsStorage
 from rackwright_pulumi.testing import record
 from rackwright_pulumi.testing.diff import compare
 
@@ -25,7 +25,7 @@ class TestBuckets:
         assert graph.one("rackwright:index:AwsStorage").outputs["bucketNames"]["data"] == "team"
 
     def test_every_bucket_is_closed_encrypted_versioned_and_reached_by_tls_only(self):
-        graph = storage((BucketWant("a"), BucketWant("b")))
+        graph = storage((BucketPlan("a"), BucketPlan("b")))
         buckets = {n.id for n in graph.by_type("aws:s3/bucket:Bucket")}
         blocks = graph.by_type("aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock")
         flags = ("blockPublicAcls", "blockPublicPolicy", "ignorePublicAcls", "restrictPublicBuckets")
@@ -52,7 +52,7 @@ class TestBuckets:
         assert old["expiration"] == {"expiredObjectDeleteMarker": True}
 
     def test_a_bucket_without_versions_has_none_to_expire(self):
-        graph = storage((BucketWant("data", versioned=False),))
+        graph = storage((BucketPlan("data", versioned=False),))
         assert len(graph.one("aws:s3/bucketLifecycleConfiguration:BucketLifecycleConfiguration").inputs["rules"]) == 1
 
     def test_protection_that_is_off_deletes_no_objects(self):
@@ -72,7 +72,7 @@ class TestBuckets:
     def test_a_long_name_leaves_room_for_what_makes_it_unique(self):
         long = record(
             lambda: (
-                AwsStorage("a" * 50, {"buckets": (BucketWant("checkpoints"),), "kms_key_arn": KEY_ARN, "tags": {}, "teardown": True})
+                AwsStorage("a" * 50, {"buckets": (BucketPlan("checkpoints"),), "kms_key_arn": KEY_ARN, "tags": {}, "teardown": True})
                 and None
             )
         )

@@ -9,7 +9,7 @@ from pathlib import Path
 import pulumi
 import pytest
 import rackwright_pulumi.aws as aws
-from rackwright_pulumi.laws import broken
+from rackwright_pulumi.policies import broken
 from rackwright_pulumi.testing import record
 
 from tests.components.aws.test_guest import SHARED
@@ -54,7 +54,7 @@ def graph_of(source: str):
 
 
 def test_every_component_has_a_section_with_an_example():
-    modules = [importlib.import_module(f"{aws.__name__}.{module.name}") for module in pkgutil.iter_modules(aws.__path__)]
+    modules = [importlib.import_module(module.name) for module in pkgutil.walk_packages(aws.__path__, f"{aws.__name__}.")]
     own = {
         name
         for module in modules

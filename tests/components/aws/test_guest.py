@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pulumi
 import pytest
-from rackwright.errors import UserError
-from rackwright.rules import check
+from rackwright.diagnostics.errors import UserError
 from rackwright.spec.infra import Roles
+from rackwright.validation.stack import check
 from rackwright_pulumi import declare
 from rackwright_pulumi.testing import record
 

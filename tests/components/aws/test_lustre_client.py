@@ -9,7 +9,7 @@ import subprocess
 from dataclasses import replace
 
 import pytest
-from rackwright_pulumi.aws.lustre_client import lustre_over_efa
+from rackwright_pulumi.aws.pool.lustre_client import lustre_over_efa
 
 from tests.components.aws.test_aws_pool import TEMPLATE, gpu, graph_of
 

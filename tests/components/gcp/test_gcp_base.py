@@ -3,22 +3,22 @@
 from dataclasses import replace
 
 import pytest
-from rackwright.compile.wants import BucketWant, Grant, IdentityWant, KeyWant, NetworkWant, SubnetWant
+from rackwright.stackplan import BucketPlan, Grant, IdentityPlan, KeyPlan, NetworkPlan, SubnetPlan
 from rackwright_pulumi.gcp.identity import GcpNodeIdentity, GcpWorkloadIdentity
 from rackwright_pulumi.gcp.labels import gcp_labels
 from rackwright_pulumi.gcp.network import GcpNetwork
 from rackwright_pulumi.gcp.storage import GcpStorage
 from rackwright_pulumi.testing import record
 
-NETWORK = NetworkWant(
+NETWORK = NetworkPlan(
     "192.168.0.0/16",
     (
-        SubnetWant("nodes", "192.168.0.0/18", "us-central1-b", secondary=(("pods", "10.4.0.0/14"), ("services", "10.0.32.0/20"))),
-        SubnetWant("proxy", "192.168.64.0/23", "us-central1-b", purpose="proxy"),
+        SubnetPlan("nodes", "192.168.0.0/18", "us-central1-b", secondary=(("pods", "10.4.0.0/14"), ("services", "10.0.32.0/20"))),
+        SubnetPlan("proxy", "192.168.64.0/23", "us-central1-b", purpose="proxy"),
     ),
     mtu=8896,
 )
-BUCKETS = (BucketWant("checkpoints", hierarchical=True, versioned=False), BucketWant("data"), BucketWant("weights", existing_name="theirs"))
+BUCKETS = (BucketPlan("checkpoints", hierarchical=True, versioned=False), BucketPlan("data"), BucketPlan("weights", existing_name="theirs"))
 SUBNETWORK = "gcp:compute/subnetwork:Subnetwork"
 
 
@@ -29,7 +29,7 @@ def network(want=NETWORK, teardown=False, services=("compute", "keys")):
 
 def storage(teardown=False, buckets=BUCKETS):
     args = {
-        "key": KeyWant(),
+        "key": KeyPlan(),
         "buckets": buckets,
         "tags": (("owner", "nlp"),),
         "project": "my-project",
@@ -42,7 +42,7 @@ def storage(teardown=False, buckets=BUCKETS):
 
 def workload_identity(access="read"):
     args = {
-        "identities": (IdentityWant("trainer", (Grant("data", access),), "team-nlp", "trainer"),),
+        "identities": (IdentityPlan("trainer", (Grant("data", access),), "team-nlp", "trainer"),),
         "project_number": "123456789012",
         "workload_pool": "my-project.svc.id.goog",
         "bucket_names": {"data": "b-data"},
@@ -82,7 +82,7 @@ def test_apis_stay_on_and_come_before_what_calls_them():
 
 
 def test_an_existing_network_is_used_and_nothing_is_added_to_it():
-    graph = network(NetworkWant("", (), existing_id="projects/p/global/networks/theirs", existing_subnet_ids=("s-1",)))
+    graph = network(NetworkPlan("", (), existing_id="projects/p/global/networks/theirs", existing_subnet_ids=("s-1",)))
     assert {node.type for node in graph.nodes.values() if node.custom} == {"gcp:projects/service:Service"}
     component = graph.one("rackwright:index:GcpNetwork")
     assert component.outputs == {"project": "my-project", "networkId": "projects/p/global/networks/theirs", "subnetIds": ["s-1"]}

@@ -3,13 +3,13 @@
 from dataclasses import replace
 
 import pytest
-from rackwright.compile.wants import AddonWant, ClusterWant
+from rackwright.stackplan import AddonPlan, ClusterPlan
 from rackwright_pulumi.gcp.cluster import GcpCluster
 from rackwright_pulumi.testing import record
 from rackwright_pulumi.unsupported import Unsupported
 
-WANT = ClusterWant("demo", "1.35")
-MOUNT = (AddonWant("object-store-mount", ""),)
+WANT = ClusterPlan("demo", "1.35")
+MOUNT = (AddonPlan("object-store-mount", ""),)
 
 
 def graph_of(want=WANT, teardown=False, addons=MOUNT):
@@ -114,7 +114,7 @@ def test_an_add_on_gke_has_no_switch_for_is_refused():
     assert cluster(addons=MOUNT)["addonsConfig"]["gcsFuseCsiDriverConfig"] == {"enabled": True}
     assert "gcsFuseCsiDriverConfig" not in cluster(addons=())["addonsConfig"]
     with pytest.raises(Unsupported, match="node-health"):
-        cluster(addons=(AddonWant("node-health", "v1"),))
+        cluster(addons=(AddonPlan("node-health", "v1"),))
 
 
 def test_the_kubeconfig_command_signs_in_through_the_cloud():

@@ -3,12 +3,12 @@
 from dataclasses import replace
 
 import pytest
-from rackwright.compile.wants import CapacityWant, DiskWant, PoolWant, TaintWant
+from rackwright.stackplan import CapacityPlan, DiskPlan, PoolPlan, TaintPlan
 from rackwright_pulumi.gcp.pool import GcpPool
 from rackwright_pulumi.testing import record
 from rackwright_pulumi.unsupported import Unsupported
 
-L4 = PoolWant(
+L4 = PoolPlan(
     name="gpu",
     machine="g2-standard-12",
     zones=("us-central1-b",),
@@ -20,7 +20,7 @@ L4 = PoolWant(
     accelerator_count=1,
     resource="nvidia.com/gpu",
     labels=(("rackwright/role", "accelerator"),),
-    taints=(TaintWant("nvidia.com/gpu", "present"),),
+    taints=(TaintPlan("nvidia.com/gpu", "present"),),
     max_pods=32,
     image="cos",
 )
@@ -36,10 +36,10 @@ SLICE = replace(
     resource="google.com/tpu",
     topology="4x4",
     multi_host=True,
-    taints=(TaintWant("google.com/tpu", "present"),),
+    taints=(TaintPlan("google.com/tpu", "present"),),
     max_pods=15,
 )
-SYSTEM = PoolWant("system", "e2-standard-16", ("us-central1-b",), 2, 2, 2, role="system", image="cos")
+SYSTEM = PoolPlan("system", "e2-standard-16", ("us-central1-b",), 2, 2, 2, role="system", image="cos")
 
 
 def graph_of(want):
@@ -63,7 +63,7 @@ def pool(want):
 
 
 def flex(want):
-    return pool(replace(want, capacity=CapacityWant("flex-start", max_run_s=3600)))
+    return pool(replace(want, capacity=CapacityPlan("flex-start", max_run_s=3600)))
 
 
 def test_a_fixed_slice_has_one_node_per_host_and_its_topology():
@@ -106,14 +106,14 @@ def test_flex_start_has_no_count_no_repair_no_reservation(want):
 
 
 def test_spot_uses_no_reservation():
-    node = pool(replace(L4, capacity=CapacityWant("spot")))["nodeConfig"]
+    node = pool(replace(L4, capacity=CapacityPlan("spot")))["nodeConfig"]
     assert node["spot"] is True
     assert node["reservationAffinity"] == {"consumeReservationType": "NO_RESERVATION"}
     assert "flexStart" not in node
 
 
 def test_a_reservation_is_named_and_is_the_only_one():
-    node = pool(replace(L4, capacity=CapacityWant("reservation", reservation_id="projects/p/reservations/r")))["nodeConfig"]
+    node = pool(replace(L4, capacity=CapacityPlan("reservation", reservation_id="projects/p/reservations/r")))["nodeConfig"]
     assert node["reservationAffinity"] == {
         "consumeReservationType": "SPECIFIC_RESERVATION",
         "key": "compute.googleapis.com/reservation-name",
@@ -123,7 +123,7 @@ def test_a_reservation_is_named_and_is_the_only_one():
 
 def test_a_mode_of_another_cloud_is_refused_with_what_there_is():
     with pytest.raises(Unsupported, match=r"pools\[gpu\].capacity.mode: .*capacity-block.*on-demand, spot"):
-        pool(replace(L4, capacity=CapacityWant("capacity-block")))
+        pool(replace(L4, capacity=CapacityPlan("capacity-block")))
 
 
 def test_a_gpu_pool_scales_between_totals():
@@ -171,7 +171,7 @@ def test_taints_labels_and_cloud_labels_arrive_in_the_clouds_words():
     ],
 )
 def test_the_boot_disk_is_one_the_machine_takes(machine, kind, disk):
-    assert pool(replace(L4, machine=machine, disk=DiskWant(100, kind=kind)))["nodeConfig"]["diskType"] == disk
+    assert pool(replace(L4, machine=machine, disk=DiskPlan(100, kind=kind)))["nodeConfig"]["diskType"] == disk
 
 
 def test_local_disks_are_used_only_when_the_plan_counts_them():

@@ -5,15 +5,15 @@ import graphlib
 import pulumi
 import pytest
 from pulumi_kubernetes import Provider
-from rackwright.compile.wants import ManifestWant, ReleaseWant, format_refs, ref
+from rackwright.stackplan import ManifestPlan, ReleasePlan, format_refs, ref
 from rackwright_pulumi.kubernetes.workloads import KubernetesLayer
 from rackwright_pulumi.testing import record
 
 KUEUE = "oci://registry.k8s.io/kueue/charts/kueue"
 RELEASES = (
-    ReleaseWant("kueue", "kueue-system", KUEUE, "0.19.2", after=("jobset",), values={"bucket": ref("bucket.data.name")}),
-    ReleaseWant("jobset", "jobset-system", "oci://registry.k8s.io/jobset/charts/jobset", "0.12.0", timeout_s=600),
-    ReleaseWant("keda", "keda", "keda", "2.20.2", repository="https://kedacore.github.io/charts"),
+    ReleasePlan("kueue", "kueue-system", KUEUE, "0.19.2", after=("jobset",), values={"bucket": ref("bucket.data.name")}),
+    ReleasePlan("jobset", "jobset-system", "oci://registry.k8s.io/jobset/charts/jobset", "0.12.0", timeout_s=600),
+    ReleasePlan("keda", "keda", "keda", "2.20.2", repository="https://kedacore.github.io/charts"),
 )
 
 
@@ -23,11 +23,11 @@ def body(api, kind, name, namespace="", **rest):
 
 
 MANIFESTS = (
-    ManifestWant("queue.cluster", body("kueue.x-k8s.io/v1beta2", "ClusterQueue", "all", spec={"cohortName": "c"}), after=("kueue",)),
-    ManifestWant("queue.local", body("kueue.x-k8s.io/v1beta2", "LocalQueue", "nlp", "nlp", spec={}), after=("kueue", "queue.cluster")),
-    ManifestWant("queue.high", body("kueue.x-k8s.io/v1beta2", "WorkloadPriorityClass", "high", value=1000), after=("kueue",)),
-    ManifestWant("shared", body("v1", "PersistentVolumeClaim", "shared", "nlp", spec={"volumeName": ref("lustre.id")}), data=True),
-    ManifestWant("token", body("v1", "Secret", "token", "nlp", stringData={"t": format_refs("{0}/{1}", "secret.t", "lustre.id")})),
+    ManifestPlan("queue.cluster", body("kueue.x-k8s.io/v1beta2", "ClusterQueue", "all", spec={"cohortName": "c"}), after=("kueue",)),
+    ManifestPlan("queue.local", body("kueue.x-k8s.io/v1beta2", "LocalQueue", "nlp", "nlp", spec={}), after=("kueue", "queue.cluster")),
+    ManifestPlan("queue.high", body("kueue.x-k8s.io/v1beta2", "WorkloadPriorityClass", "high", value=1000), after=("kueue",)),
+    ManifestPlan("shared", body("v1", "PersistentVolumeClaim", "shared", "nlp", spec={"volumeName": ref("lustre.id")}), data=True),
+    ManifestPlan("token", body("v1", "Secret", "token", "nlp", stringData={"t": format_refs("{0}/{1}", "secret.t", "lustre.id")})),
 )
 NAMESPACES = (("nlp", "baseline"), ("kueue-system", "privileged"), ("jobset-system", "privileged"), ("keda", "restricted"))
 
@@ -84,7 +84,7 @@ def test_a_manifest_reaches_the_cluster_as_it_is_written(graph):
 
 @pytest.mark.parametrize(("kind", "api", "marked"), [("Deployment", "apps/v1", True), ("Service", "v1", True), ("Job", "batch/v1", False)])
 def test_an_update_never_waits_for_a_server_whose_weights_are_not_there_yet(kind, api, marked):
-    graph = layer((), (ManifestWant("server", body(api, kind, "chat", "nlp", spec={})),))
+    graph = layer((), (ManifestPlan("server", body(api, kind, "chat", "nlp", spec={})),))
     (node,) = [node for node in graph.nodes.values() if node.name == "sft-layer-server"]
     annotations = node.inputs["metadata"].get("annotations", {})
     assert annotations == ({"pulumi.com/skipAwait": "true"} if marked else {})
@@ -128,9 +128,9 @@ def test_everything_uses_the_provider_given(graph):
 @pytest.mark.parametrize(
     ("releases", "error"),
     [
-        ((ReleaseWant("a", "x", "c", "1", after=("b",)),), KeyError),
-        ((ReleaseWant("a", "x", "c", "1", after=("b",)), ReleaseWant("b", "x", "c", "1", after=("a",))), graphlib.CycleError),
-        ((ReleaseWant("a", "x", "c", "1"), ReleaseWant("a", "y", "c", "1")), ValueError),
+        ((ReleasePlan("a", "x", "c", "1", after=("b",)),), KeyError),
+        ((ReleasePlan("a", "x", "c", "1", after=("b",)), ReleasePlan("b", "x", "c", "1", after=("a",))), graphlib.CycleError),
+        ((ReleasePlan("a", "x", "c", "1"), ReleasePlan("a", "y", "c", "1")), ValueError),
     ],
 )
 def test_a_plan_that_cannot_be_ordered_is_refused(releases, error):

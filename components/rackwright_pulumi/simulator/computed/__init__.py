@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from rackwright_pulumi.simulator import catalog
-from rackwright_pulumi.simulator.asked import Asked, Context
 from rackwright_pulumi.simulator.computed import aws, gcp, kubernetes
+from rackwright_pulumi.simulator.computed.context import Context, ResourceRequest
+from rackwright_pulumi.simulator.schema import facts as catalog
 
-__all__ = ["Asked", "Context", "computed"]
+__all__ = ["Context", "ResourceRequest", "computed"]
 
 EMPTY = {"str": "", "int": 0, "num": 0.0, "bool": False}
 
@@ -19,7 +19,7 @@ def computed(token: str, name: str, urn: str, inputs: Mapping[str, Any], context
     objects to which the cloud adds fields (``vpcConfig`` gains a security group): these come whole.
     Equal arguments give equal values. A type that is not covered gets an id and no outputs.
     """
-    asked = Asked(token, name, urn, inputs, context)
+    asked = ResourceRequest(token, name, urn, inputs, context)
     cloud = token.partition(":")[0]
     if cloud == "kubernetes":
         resource_id, outputs = kubernetes.manifest(asked)

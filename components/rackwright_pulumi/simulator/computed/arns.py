@@ -1,7 +1,7 @@
 """How Amazon's cloud writes names: ARNs, partitions, zones."""
 
-from rackwright_pulumi.simulator.asked import Asked
-from rackwright_pulumi.simulator.names import physical_name, place
+from rackwright_pulumi.simulator.computed.context import ResourceRequest
+from rackwright_pulumi.simulator.schema.names import physical_name, place
 
 ZONE_IDS = {"us-east-1": "use1", "us-east-2": "use2", "us-west-1": "usw1", "us-west-2": "usw2", "eu-west-1": "euw1", "eu-central-1": "euc1"}
 
@@ -11,13 +11,13 @@ def partition(region: str) -> str:
     return {"cn": "aws-cn", "us-gov": "aws-us-gov"}.get(region.rpartition("-")[0].rpartition("-")[0], "aws")
 
 
-def arn(asked: Asked, service: str, resource: str, regional: bool = True, owned: bool = True) -> str:
+def arn(asked: ResourceRequest, service: str, resource: str, regional: bool = True, owned: bool = True) -> str:
     """An ARN in the resource's own partition, region and account."""
     region = place(asked, "region")
     return f"arn:{partition(region)}:{service}:{region if regional else ''}:{asked.context.account if owned else ''}:{resource}"
 
 
-def named(asked: Asked, prop: str = "name") -> str:
+def named(asked: ResourceRequest, prop: str = "name") -> str:
     """The physical name: given, or what the provider would have filled in."""
     return str(asked.get(prop) or physical_name(asked) or asked.name)
 

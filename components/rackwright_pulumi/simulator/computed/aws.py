@@ -3,17 +3,17 @@
 import hashlib
 from typing import Any
 
-from rackwright_pulumi.simulator.asked import Asked, prune
 from rackwright_pulumi.simulator.computed import eks
 from rackwright_pulumi.simulator.computed.arns import arn, named
+from rackwright_pulumi.simulator.computed.context import ResourceRequest, prune
 from rackwright_pulumi.simulator.computed.ec2 import PREFIXES, ec2
-from rackwright_pulumi.simulator.names import place
+from rackwright_pulumi.simulator.schema.names import place
 
 Outputs = dict[str, Any]
 
 
 def _iam(kind: str, mark: str, arn_output: str = "arn"):
-    def make(asked: Asked) -> tuple[str, Outputs]:
+    def make(asked: ResourceRequest) -> tuple[str, Outputs]:
         name = named(asked)
         path = asked.get("path", "/")
         own = arn(asked, "iam", f"{kind}{path}{name}", regional=False)
@@ -24,17 +24,17 @@ def _iam(kind: str, mark: str, arn_output: str = "arn"):
     return make
 
 
-def _oidc(asked: Asked) -> tuple[str, Outputs]:
+def _oidc(asked: ResourceRequest) -> tuple[str, Outputs]:
     own = arn(asked, "iam", f"oidc-provider/{str(asked.get('url', '')).removeprefix('https://')}", regional=False)
     return own, {"arn": own, "thumbprintLists": asked.get("thumbprintLists", [asked.hex(40)])}
 
 
-def _role_policy(asked: Asked) -> tuple[str, Outputs]:
+def _role_policy(asked: ResourceRequest) -> tuple[str, Outputs]:
     name = named(asked)
     return f"{asked.get('role', '')}:{name}", {"name": name}
 
 
-def _bucket(asked: Asked) -> tuple[str, Outputs]:
+def _bucket(asked: ResourceRequest) -> tuple[str, Outputs]:
     name, region = named(asked, "bucket"), place(asked, "region")
     return name, {
         "bucket": name,
@@ -46,7 +46,7 @@ def _bucket(asked: Asked) -> tuple[str, Outputs]:
     }
 
 
-def _lustre(asked: Asked) -> tuple[str, Outputs]:
+def _lustre(asked: ResourceRequest) -> tuple[str, Outputs]:
     resource_id, region = f"fs-0{asked.hex(16)}", place(asked, "region")
     subnets = asked.get("subnetIds")
     vpc = asked.known("aws:ec2/subnet:Subnet", subnets if isinstance(subnets, str) else "").get("vpcId")
@@ -61,7 +61,7 @@ def _lustre(asked: Asked) -> tuple[str, Outputs]:
     }
 
 
-def _data_repository(asked: Asked) -> tuple[str, Outputs]:
+def _data_repository(asked: ResourceRequest) -> tuple[str, Outputs]:
     association = f"dra-0{asked.hex(16)}"
     return association, {
         "associationId": association,
@@ -69,12 +69,12 @@ def _data_repository(asked: Asked) -> tuple[str, Outputs]:
     }
 
 
-def _key(asked: Asked) -> tuple[str, Outputs]:
+def _key(asked: ResourceRequest) -> tuple[str, Outputs]:
     key_id = asked.uuid()
     return key_id, {"keyId": key_id, "arn": arn(asked, "kms", f"key/{key_id}"), "keyUsage": "ENCRYPT_DECRYPT", "isEnabled": True}
 
 
-def _alias(asked: Asked) -> tuple[str, Outputs]:
+def _alias(asked: ResourceRequest) -> tuple[str, Outputs]:
     name, target = named(asked), str(asked.get("targetKeyId", ""))
     return name, {
         "name": name,
@@ -83,13 +83,13 @@ def _alias(asked: Asked) -> tuple[str, Outputs]:
     }
 
 
-def _queue(asked: Asked) -> tuple[str, Outputs]:
+def _queue(asked: ResourceRequest) -> tuple[str, Outputs]:
     name = named(asked)
     url = f"https://sqs.{place(asked, 'region')}.amazonaws.com/{asked.context.account}/{name}"
     return url, {"name": name, "url": url, "arn": arn(asked, "sqs", name)}
 
 
-def _topic(asked: Asked) -> tuple[str, Outputs]:
+def _topic(asked: ResourceRequest) -> tuple[str, Outputs]:
     name = named(asked)
     own = arn(asked, "sns", name)
     return own, {"name": name, "arn": own, "owner": asked.context.account}
@@ -98,7 +98,7 @@ def _topic(asked: Asked) -> tuple[str, Outputs]:
 def _by_name(service: str, resource: str):
     """Id is the name, ARN ``arn:aws:service:region:account:resource``."""
 
-    def make(asked: Asked) -> tuple[str, Outputs]:
+    def make(asked: ResourceRequest) -> tuple[str, Outputs]:
         name = named(asked)
         return name, {"name": name, "arn": arn(asked, service, resource.format(name=name))}
 
@@ -110,33 +110,33 @@ def _joined(*inputs: str, separator: str = "-"):
     return lambda asked: (separator.join(str(asked.get(i, "")) for i in inputs), {})
 
 
-def _of_bucket(asked: Asked) -> tuple[str, Outputs]:
+def _of_bucket(asked: ResourceRequest) -> tuple[str, Outputs]:
     return str(asked.get("bucket", "")), {}
 
 
-def _placement_group(asked: Asked) -> tuple[str, Outputs]:
+def _placement_group(asked: ResourceRequest) -> tuple[str, Outputs]:
     name = named(asked)
     return name, {"name": name, "placementGroupId": f"pg-0{asked.hex(16)}", "arn": arn(asked, "ec2", f"placement-group/{name}")}
 
 
-def _route(asked: Asked) -> tuple[str, Outputs]:
+def _route(asked: ResourceRequest) -> tuple[str, Outputs]:
     target = asked.get("destinationCidrBlock") or asked.get("destinationIpv6CidrBlock") or asked.get("destinationPrefixListId", "")
     number = int(hashlib.sha256(str(target).encode()).hexdigest()[:8], 16)
     return f"r-{asked.get('routeTableId', '')}{number}", {"state": "active", "origin": "CreateRoute"}
 
 
-def _subscription(asked: Asked) -> tuple[str, Outputs]:
+def _subscription(asked: ResourceRequest) -> tuple[str, Outputs]:
     own = f"{asked.get('topic', '')}:{asked.uuid()}"
     return own, {"arn": own, "ownerId": asked.context.account, "pendingConfirmation": asked.get("protocol") == "email"}
 
 
-def _schedule(asked: Asked) -> tuple[str, Outputs]:
+def _schedule(asked: ResourceRequest) -> tuple[str, Outputs]:
     group, name = asked.get("autoscalingGroupName", ""), asked.get("scheduledActionName", "")
     own = arn(asked, "autoscaling", f"scheduledUpdateGroupAction:{asked.uuid()}:autoScalingGroupName/{group}:scheduledActionName/{name}")
     return name, {"arn": own, "minSize": 0, "maxSize": 0, "desiredCapacity": 0}
 
 
-def _budget(asked: Asked) -> tuple[str, Outputs]:
+def _budget(asked: ResourceRequest) -> tuple[str, Outputs]:
     name = named(asked)
     return f"{asked.context.account}:{name}", {
         "name": name,
@@ -145,17 +145,17 @@ def _budget(asked: Asked) -> tuple[str, Outputs]:
     }
 
 
-def _target(asked: Asked) -> tuple[str, Outputs]:
+def _target(asked: ResourceRequest) -> tuple[str, Outputs]:
     target = asked.get("targetId") or f"{asked.name}-{asked.hex(7)}"
     return f"{asked.get('rule', '')}-{target}", {"targetId": target, "eventBusName": "default"}
 
 
-def _timed(asked: Asked) -> tuple[str, Outputs]:
+def _timed(asked: ResourceRequest) -> tuple[str, Outputs]:
     name, group = named(asked), asked.get("groupName", "default")
     return f"{group}/{name}", {"name": name, "groupName": group, "arn": arn(asked, "scheduler", f"schedule/{group}/{name}")}
 
 
-def _service_role(asked: Asked) -> tuple[str, Outputs]:
+def _service_role(asked: ResourceRequest) -> tuple[str, Outputs]:
     service = str(asked.get("awsServiceName", ""))
     name = f"AWSServiceRoleFor_{service.partition('.')[0]}"
     own = arn(asked, "iam", f"role/aws-service-role/{service}/{name}", regional=False)
@@ -163,23 +163,23 @@ def _service_role(asked: Asked) -> tuple[str, Outputs]:
     return own, {"arn": own, "name": name, "path": path, "uniqueId": f"AROA{asked.upper(17)}", "createDate": asked.context.now}
 
 
-def _grant(asked: Asked) -> tuple[str, Outputs]:
+def _grant(asked: ResourceRequest) -> tuple[str, Outputs]:
     grant = asked.hex(64)
     return f"{asked.get('keyId', '')}:{grant}", {"grantId": grant, "grantToken": asked.hex(64, "token")}
 
 
-def _balancer(asked: Asked) -> tuple[str, Outputs]:
+def _balancer(asked: ResourceRequest) -> tuple[str, Outputs]:
     name, kind = named(asked), "net" if asked.get("loadBalancerType") == "network" else "app"
     own = arn(asked, "elasticloadbalancing", f"loadbalancer/{kind}/{name}/{asked.hex(16)}")
     return own, {"name": name, "arn": own, "dnsName": f"{name}-{asked.hex(10)}.elb.{place(asked, 'region')}.amazonaws.com"}
 
 
-def _member(asked: Asked) -> tuple[str, Outputs]:
+def _member(asked: ResourceRequest) -> tuple[str, Outputs]:
     group, resource = (str(asked.get(key, "")) for key in ("groupArn", "resourceArn"))
     return f"{group.rpartition('/')[2]}_{resource.rpartition('/')[2]}", {"resourceType": "AWS::EC2::CapacityReservation"}
 
 
-def _object(asked: Asked) -> tuple[str, Outputs]:
+def _object(asked: ResourceRequest) -> tuple[str, Outputs]:
     bucket, key = str(asked.get("bucket", "")), asked.get("key", "")
     return f"{bucket}/{key}", {"arn": arn(asked, "s3", f"{bucket}/{key}", regional=False, owned=False), "etag": asked.hex(32)}
 
@@ -243,7 +243,7 @@ MAKERS = {
 """Type token to the function that gives its id and outputs."""
 
 
-def tagged(asked: Asked, outputs: Outputs) -> Outputs:
+def tagged(asked: ResourceRequest, outputs: Outputs) -> Outputs:
     """``tagsAll`` is the provider's default tags under the resource's own; ``region`` is where it lives."""
     tags = {**(asked.context.default_tags or {}), **asked.get("tags", {})}
     return prune({"region": place(asked, "region"), "tagsAll": tags, **outputs})

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from rackwright_pulumi.simulator.asked import Asked
 from rackwright_pulumi.simulator.computed.arns import arn, named, zone_id
-from rackwright_pulumi.simulator.names import place
+from rackwright_pulumi.simulator.computed.context import ResourceRequest
+from rackwright_pulumi.simulator.schema.names import place
 
 Outputs = dict[str, Any]
 
@@ -32,7 +32,7 @@ PREFIXES = {
 """EC2's resources: id prefix and resource part of the ARN."""
 
 
-def ec2(asked: Asked) -> tuple[str, Outputs]:
+def ec2(asked: ResourceRequest) -> tuple[str, Outputs]:
     """Everything of EC2: ``vpc-0123456789abcdef0`` and its ARN, with what else the type has."""
     prefix, kind = PREFIXES[asked.token]
     resource_id = f"{prefix}-0{asked.hex(16)}"
@@ -40,7 +40,7 @@ def ec2(asked: Asked) -> tuple[str, Outputs]:
     return resource_id, {"arn": arn(asked, "ec2", f"{kind}/{resource_id}"), "ownerId": asked.context.account, **extra}
 
 
-def _vpc(asked: Asked, resource_id: str) -> Outputs:
+def _vpc(asked: ResourceRequest, resource_id: str) -> Outputs:
     main = f"rtb-0{asked.hex(16, 'main')}"
     return {
         "defaultNetworkAclId": f"acl-0{asked.hex(16, 'acl')}",
@@ -54,12 +54,12 @@ def _vpc(asked: Asked, resource_id: str) -> Outputs:
     }
 
 
-def _subnet(asked: Asked, resource_id: str) -> Outputs:
+def _subnet(asked: ResourceRequest, resource_id: str) -> Outputs:
     zone = asked.get("availabilityZone") or place(asked, "region") + "a"
     return {"availabilityZone": zone, "availabilityZoneId": zone_id(zone), "mapPublicIpOnLaunch": False}
 
 
-def _eip(asked: Asked, resource_id: str) -> Outputs:
+def _eip(asked: ResourceRequest, resource_id: str) -> Outputs:
     address = f"203.0.113.{int(asked.hex(4), 16) % 254 + 1}"
     host = address.replace(".", "-")
     return {
@@ -72,7 +72,7 @@ def _eip(asked: Asked, resource_id: str) -> Outputs:
     }
 
 
-def _nat(asked: Asked, resource_id: str) -> Outputs:
+def _nat(asked: ResourceRequest, resource_id: str) -> Outputs:
     return {
         "publicIp": f"203.0.113.{int(asked.hex(4), 16) % 254 + 1}",
         "privateIp": _private_ip(asked),
@@ -81,7 +81,7 @@ def _nat(asked: Asked, resource_id: str) -> Outputs:
     }
 
 
-def _instance(asked: Asked, resource_id: str) -> Outputs:
+def _instance(asked: ResourceRequest, resource_id: str) -> Outputs:
     region, private = place(asked, "region"), _private_ip(asked)
     subnet = asked.known("aws:ec2/subnet:Subnet", asked.get("subnetId", ""))
     return {
@@ -97,18 +97,18 @@ def _instance(asked: Asked, resource_id: str) -> Outputs:
     }
 
 
-def _private_ip(asked: Asked) -> str:
+def _private_ip(asked: ResourceRequest) -> str:
     h = asked.hex(6, "ip")
     return f"10.{int(h[:2], 16)}.{int(h[2:4], 16)}.{int(h[4:], 16) % 250 + 4}"
 
 
-def _launch_template(asked: Asked, resource_id: str) -> Outputs:
+def _launch_template(asked: ResourceRequest, resource_id: str) -> Outputs:
     latest = asked.context.revision
     default = latest if asked.get("updateDefaultVersion") else 1
     return {"name": named(asked), "latestVersion": latest, "defaultVersion": asked.get("defaultVersion", default)}
 
 
-def _endpoint(asked: Asked, resource_id: str) -> Outputs:
+def _endpoint(asked: ResourceRequest, resource_id: str) -> Outputs:
     service = str(asked.get("serviceName", "")).rpartition(".")[2]
     dns = f"{resource_id}-{asked.hex(8)}.{service}.{place(asked, 'region')}.vpce.amazonaws.com"
     gateway = asked.get("vpcEndpointType", "Gateway") == "Gateway"
@@ -121,7 +121,7 @@ def _endpoint(asked: Asked, resource_id: str) -> Outputs:
     }
 
 
-def _capacity(asked: Asked, resource_id: str) -> Outputs:
+def _capacity(asked: ResourceRequest, resource_id: str) -> Outputs:
     offered = {
         "instanceCount": 1,
         "instanceType": "p5.48xlarge",

@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from rackwright_pulumi.simulator.asked import Asked, certificate
 from rackwright_pulumi.simulator.computed.arns import arn, named
-from rackwright_pulumi.simulator.names import place
+from rackwright_pulumi.simulator.computed.context import ResourceRequest, certificate
+from rackwright_pulumi.simulator.schema.names import place
 
 Outputs = dict[str, Any]
 
 
-def cluster(asked: Asked) -> tuple[str, Outputs]:
+def cluster(asked: ResourceRequest) -> tuple[str, Outputs]:
     name, region = named(asked), place(asked, "region")
     short = asked.upper(32, "endpoint")
     subnets = asked.get("vpcConfig.subnetIds", [])
@@ -35,7 +35,7 @@ def cluster(asked: Asked) -> tuple[str, Outputs]:
     }
 
 
-def node_group(asked: Asked) -> tuple[str, Outputs]:
+def node_group(asked: ResourceRequest) -> tuple[str, Outputs]:
     cluster, name = asked.get("clusterName", ""), named(asked, "nodeGroupName")
     return f"{cluster}:{name}", {
         "nodeGroupName": name,
@@ -48,7 +48,7 @@ def node_group(asked: Asked) -> tuple[str, Outputs]:
     }
 
 
-def addon(asked: Asked) -> tuple[str, Outputs]:
+def addon(asked: ResourceRequest) -> tuple[str, Outputs]:
     cluster, name = asked.get("clusterName", ""), asked.get("addonName", "")
     times = {"createdAt": asked.context.now, "modifiedAt": asked.context.now}
     return f"{cluster}:{name}", {
@@ -58,7 +58,7 @@ def addon(asked: Asked) -> tuple[str, Outputs]:
     }
 
 
-def access_entry(asked: Asked) -> tuple[str, Outputs]:
+def access_entry(asked: ResourceRequest) -> tuple[str, Outputs]:
     cluster, principal = asked.get("clusterName", ""), str(asked.get("principalArn", ""))
     kind, _, name = principal.rpartition(":")[2].partition("/")
     resource = f"access-entry/{cluster}/{kind}/{asked.context.account}/{name}/{asked.uuid()}"
@@ -66,12 +66,12 @@ def access_entry(asked: Asked) -> tuple[str, Outputs]:
     return f"{cluster}:{principal}", {"accessEntryArn": arn(asked, "eks", resource), "type": "STANDARD", "userName": principal, **times}
 
 
-def access_policy(asked: Asked) -> tuple[str, Outputs]:
+def access_policy(asked: ResourceRequest) -> tuple[str, Outputs]:
     parts = (asked.get("clusterName", ""), asked.get("principalArn", ""), asked.get("policyArn", ""))
     return "#".join(parts), {"associatedAt": asked.context.now, "modifiedAt": asked.context.now}
 
 
-def pod_identity(asked: Asked) -> tuple[str, Outputs]:
+def pod_identity(asked: ResourceRequest) -> tuple[str, Outputs]:
     cluster, association = asked.get("clusterName", ""), f"a-{asked.hex(17)}"
     return association, {
         "associationId": association,

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from rackwright_pulumi.simulator.asked import Asked, certificate, prune
-from rackwright_pulumi.simulator.names import physical_name, place
+from rackwright_pulumi.simulator.computed.context import ResourceRequest, certificate, prune
+from rackwright_pulumi.simulator.schema.names import physical_name, place
 
 Outputs = dict[str, Any]
 API = "https://www.googleapis.com"
@@ -37,24 +37,24 @@ LOCATED = {
 """Everything else that has a full resource name: which input names it, and its collection."""
 
 
-def project(asked: Asked) -> str:
+def project(asked: ResourceRequest) -> str:
     """The resource's own project, else the provider's."""
     return str(asked.get("project") or asked.context.project)
 
 
-def named(asked: Asked, prop: str = "name") -> str:
+def named(asked: ResourceRequest, prop: str = "name") -> str:
     """The physical name: given, or what the provider would have filled in."""
     return str(asked.get(prop) or physical_name(asked) or asked.name)
 
 
-def full_name(asked: Asked, collection: str, name: str) -> str:
+def full_name(asked: ResourceRequest, collection: str, name: str) -> str:
     """``projects/<project>/<collection>/<name>`` with the places filled in."""
     manager = str(asked.get("instanceGroupManager", "")).rpartition("/")[2]
     where = {k: place(asked, k) for k in ("region", "zone", "location")} | {"instanceGroupManager": manager}
     return f"projects/{project(asked)}/{collection.format(**where)}/{name}"
 
 
-def compute(asked: Asked) -> tuple[str, Outputs]:
+def compute(asked: ResourceRequest) -> tuple[str, Outputs]:
     """Compute Engine: id, self link and what else the type has."""
     name = named(asked)
     resource_id = full_name(asked, COMPUTE[asked.token], name)
@@ -63,16 +63,16 @@ def compute(asked: Asked) -> tuple[str, Outputs]:
     return resource_id, {"name": name, "selfLink": link, "creationTimestamp": asked.context.now, **extra}
 
 
-def _network(asked: Asked, link: str) -> Outputs:
+def _network(asked: ResourceRequest, link: str) -> Outputs:
     return {"networkId": asked.digits(19), "numericId": asked.digits(19), "mtu": 1460, "routingMode": "REGIONAL"}
 
 
-def _subnetwork(asked: Asked, link: str) -> Outputs:
+def _subnetwork(asked: ResourceRequest, link: str) -> Outputs:
     gateway = str(asked.get("ipCidrRange", "10.0.0.0/20")).rpartition(".")[0] + ".1"
     return {"gatewayAddress": gateway, "subnetworkId": int(asked.digits(15)), "fingerprint": asked.hex(11), "purpose": "PRIVATE"}
 
 
-def _vm(asked: Asked, link: str) -> Outputs:
+def _vm(asked: ResourceRequest, link: str) -> Outputs:
     nics = [
         {"networkIp": f"10.128.0.{int(asked.hex(4, str(i)), 16) % 250 + 2}", "name": f"nic{i}", **nic}
         for i, nic in enumerate(asked.get("networkInterfaces", []))
@@ -80,7 +80,7 @@ def _vm(asked: Asked, link: str) -> Outputs:
     return {"instanceId": asked.digits(19), "currentStatus": "RUNNING", "cpuPlatform": "Intel Sapphire Rapids", "networkInterfaces": nics}
 
 
-def _manager(asked: Asked, link: str) -> Outputs:
+def _manager(asked: ResourceRequest, link: str) -> Outputs:
     return {"instanceGroup": link.replace("instanceGroupManagers", "instanceGroups"), "instanceGroupManagerId": int(asked.digits(15))}
 
 
@@ -101,12 +101,12 @@ COMPUTE_EXTRA = {
 }
 
 
-def _public_ip(asked: Asked) -> str:
+def _public_ip(asked: ResourceRequest) -> str:
     h = asked.hex(6, "public")
     return f"34.{int(h[:2], 16)}.{int(h[2:4], 16)}.{int(h[4:], 16)}"
 
 
-def located(asked: Asked) -> tuple[str, Outputs]:
+def located(asked: ResourceRequest) -> tuple[str, Outputs]:
     """A resource with a full name below a location."""
     prop, collection = LOCATED[asked.token]
     name = named(asked, prop)
@@ -116,17 +116,17 @@ def located(asked: Asked) -> tuple[str, Outputs]:
     return resource_id, {**own, "createTime": asked.context.now, "updateTime": asked.context.now, **extra}
 
 
-def _repository(asked: Asked, name: str) -> Outputs:
+def _repository(asked: ResourceRequest, name: str) -> Outputs:
     repository = named(asked, "repositoryId")
     return {"name": repository, "registryUri": f"{place(asked, 'location')}-docker.pkg.dev/{project(asked)}/{repository}"}
 
 
-def _filestore(asked: Asked, name: str) -> Outputs:
+def _filestore(asked: ResourceRequest, name: str) -> Outputs:
     networks = [{"ipAddresses": [f"10.0.0.{int(asked.hex(4), 16) % 250 + 2}"], **n} for n in asked.get("networks", [])]
     return {"networks": networks, "etag": asked.hex(16)}
 
 
-def _tpu(asked: Asked, name: str) -> Outputs:
+def _tpu(asked: ResourceRequest, name: str) -> Outputs:
     endpoint = {"ipAddress": f"10.128.0.{int(asked.hex(4), 16) % 250 + 2}", "port": 8470}
     return {"state": "READY", "health": "HEALTHY", "apiVersion": "V2", "networkEndpoints": [endpoint]}
 
@@ -147,7 +147,7 @@ LOCATED_EXTRA = {
 }
 
 
-def _cluster(asked: Asked) -> tuple[str, Outputs]:
+def _cluster(asked: ResourceRequest) -> tuple[str, Outputs]:
     name, where = named(asked), place(asked, "location")
     resource_id = full_name(asked, "locations/{location}/clusters", name)
     region = where if where.count("-") == 1 else where.rpartition("-")[0]
@@ -169,7 +169,7 @@ def _cluster(asked: Asked) -> tuple[str, Outputs]:
     }
 
 
-def _node_pool(asked: Asked) -> tuple[str, Outputs]:
+def _node_pool(asked: ResourceRequest) -> tuple[str, Outputs]:
     name, cluster = named(asked), str(asked.get("cluster", ""))
     parent = cluster if "/" in cluster else full_name(asked, "locations/{location}/clusters", cluster)
     zones = asked.get("nodeLocations") or [place(asked, "zone")]
@@ -185,7 +185,7 @@ def _node_pool(asked: Asked) -> tuple[str, Outputs]:
     }
 
 
-def _account(asked: Asked) -> tuple[str, Outputs]:
+def _account(asked: ResourceRequest) -> tuple[str, Outputs]:
     email = f"{named(asked, 'accountId')}@{project(asked)}.iam.gserviceaccount.com"
     name = f"projects/{project(asked)}/serviceAccounts/{email}"
     return name, {
@@ -197,7 +197,7 @@ def _account(asked: Asked) -> tuple[str, Outputs]:
     }
 
 
-def _bucket(asked: Asked) -> tuple[str, Outputs]:
+def _bucket(asked: ResourceRequest) -> tuple[str, Outputs]:
     name = named(asked)
     return name, {
         "name": name,
@@ -210,7 +210,7 @@ def _bucket(asked: Asked) -> tuple[str, Outputs]:
     }
 
 
-def _crypto_key(asked: Asked) -> tuple[str, Outputs]:
+def _crypto_key(asked: ResourceRequest) -> tuple[str, Outputs]:
     name = named(asked)
     resource_id = f"{asked.get('keyRing', '')}/cryptoKeys/{name}"
     return resource_id, {
@@ -221,7 +221,7 @@ def _crypto_key(asked: Asked) -> tuple[str, Outputs]:
 
 
 def _member(scope: str, template: str = "{0}"):
-    def make(asked: Asked) -> tuple[str, Outputs]:
+    def make(asked: ResourceRequest) -> tuple[str, Outputs]:
         return "/".join([template.format(asked.get(scope, "")), asked.get("role", ""), asked.get("member", "")]), {
             "etag": f"Bw{asked.hex(8)}="
         }
@@ -229,17 +229,17 @@ def _member(scope: str, template: str = "{0}"):
     return make
 
 
-def _connection(asked: Asked) -> tuple[str, Outputs]:
+def _connection(asked: ResourceRequest) -> tuple[str, Outputs]:
     service = str(asked.get("service", ""))
     return f"{asked.get('network', '')}:{service}".replace("/", "%2F"), {"peering": service.replace(".", "-")}
 
 
-def _nat(asked: Asked) -> tuple[str, Outputs]:
+def _nat(asked: ResourceRequest) -> tuple[str, Outputs]:
     router = str(asked.get("router", "")).rpartition("/")[2]
     return f"{project(asked)}/{place(asked, 'region')}/{router}/{named(asked)}", {"name": named(asked), "natIpAllocateOption": "AUTO_ONLY"}
 
 
-def _cache(asked: Asked) -> tuple[str, Outputs]:
+def _cache(asked: ResourceRequest) -> tuple[str, Outputs]:
     zone = place(asked, "zone")
     return f"{asked.get('bucket', '')}/{zone}", {"anywhereCacheId": zone, "state": "running", "createTime": asked.context.now}
 
@@ -247,14 +247,14 @@ def _cache(asked: Asked) -> tuple[str, Outputs]:
 def _numbered(collection: str):
     """``projects/<project>/<collection>/<number>``, as Cloud Monitoring names things."""
 
-    def make(asked: Asked) -> tuple[str, Outputs]:
+    def make(asked: ResourceRequest) -> tuple[str, Outputs]:
         name = f"projects/{project(asked)}/{collection}/{asked.digits(19)}"
         return name, {"name": name}
 
     return make
 
 
-def _budget(asked: Asked) -> tuple[str, Outputs]:
+def _budget(asked: ResourceRequest) -> tuple[str, Outputs]:
     budget = asked.uuid()
     return f"billingAccounts/{asked.get('billingAccount', '')}/budgets/{budget}", {"name": budget}
 
@@ -286,7 +286,7 @@ MAKERS = {
 """Type token to the function that gives its id and outputs."""
 
 
-def tagged(asked: Asked, outputs: Outputs) -> Outputs:
+def tagged(asked: ResourceRequest, outputs: Outputs) -> Outputs:
     """Places and the two label outputs every resource of this SDK has, when its type has them."""
     own = asked.get("labels") or asked.get("resourceLabels") or {}
     labels = {**(asked.context.default_tags or {}), **own, "goog-pulumi-provisioned": "true"}

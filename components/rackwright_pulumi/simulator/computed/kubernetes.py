@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from rackwright_pulumi.simulator.asked import Asked, autoname, slug
+from rackwright_pulumi.simulator.computed.context import ResourceRequest, autoname, slug
 
 Outputs = dict[str, Any]
 
@@ -16,7 +16,7 @@ CLUSTER_SCOPED = frozenset(
 """Kinds without a namespace, custom ones included (recipes sections 5 and 6)."""
 
 
-def release(asked: Asked) -> tuple[str, Outputs]:
+def release(asked: ResourceRequest) -> tuple[str, Outputs]:
     """A Helm release: ``namespace/name`` and the status Helm reports."""
     name, namespace = object_name(asked), asked.get("namespace") or "default"
     status = {
@@ -31,13 +31,13 @@ def release(asked: Asked) -> tuple[str, Outputs]:
     return f"{namespace}/{name}", {"name": name, "namespace": namespace, "status": status, "resourceNames": {}}
 
 
-def object_name(asked: Asked) -> str:
+def object_name(asked: ResourceRequest) -> str:
     """The object's name: given, or the logical name with eight random-looking digits as the provider makes them."""
     given = asked.get("metadata.name") or (asked.get("name") if asked.token.endswith(":Release") else None)
     return str(given or autoname(slug(asked.name), asked.urn, 53 if asked.token.endswith(":Release") else 63, suffix=asked.hex(8, "name")))
 
 
-def manifest(asked: Asked) -> tuple[str, Outputs]:
+def manifest(asked: ResourceRequest) -> tuple[str, Outputs]:
     """Any other object: ``namespace/name``, or the name alone where the kind has no namespace."""
     if asked.token.endswith(":Release"):
         return release(asked)
@@ -57,12 +57,12 @@ def manifest(asked: Asked) -> tuple[str, Outputs]:
     return (f"{namespace}/{name}" if namespaced else name), outputs
 
 
-def _rolled_out(asked: Asked) -> Outputs:
+def _rolled_out(asked: ResourceRequest) -> Outputs:
     replicas = asked.get("spec.replicas", 1)
     return {"replicas": replicas, "readyReplicas": replicas, "availableReplicas": replicas, "updatedReplicas": replicas}
 
 
-def _service(asked: Asked) -> Outputs:
+def _service(asked: ResourceRequest) -> Outputs:
     if asked.get("spec.type") != "LoadBalancer":
         return {"loadBalancer": {}}
     return {"loadBalancer": {"ingress": [{"ip": f"198.51.100.{int(asked.hex(4), 16) % 254 + 1}"}]}}

@@ -7,8 +7,8 @@ ROOT = Path(__file__).resolve().parents[4]
 sys.path[:0] = [str(ROOT / "blueprints"), str(ROOT / "components")]
 
 import pulumi  # noqa: E402
-from rackwright.compile.wants import StackPlan  # noqa: E402
-from rackwright_pulumi.build import declare  # noqa: E402
+from rackwright.stackplan import StackPlan  # noqa: E402
+from rackwright_pulumi.program.build import declare  # noqa: E402
 
 config = pulumi.Config("rackwright")
 plan = StackPlan.from_json(Path(config.require("plan")).read_text(encoding="utf-8"))

@@ -1,0 +1,142 @@
+"""Strict reading of one CSV table: known columns, readable cells, one row per key, and every fault with its file and line."""
+
+import csv
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rackwright.diagnostics.errors import Bug, CatalogError
+
+Parse = Callable[[str], Any]
+Record = dict[str, Any]
+MIB, GB = 2**20, 10**9
+DATE = re.compile(r"20\d\d(-\d\d(-\d\d)?)?")
+
+
+def text(cell: str) -> str:
+    """A cell that must not be blank."""
+    if not cell:
+        raise ValueError("is blank")
+    return cell
+
+
+def words(cell: str) -> str:
+    return cell
+
+
+def date(cell: str) -> str:
+    """YYYY, YYYY-MM or YYYY-MM-DD: as precise as the source."""
+    if not DATE.fullmatch(cell):
+        raise ValueError(f"{cell!r} is no date (YYYY-MM-DD)")
+    return cell
+
+
+def number(cell: str) -> float:
+    value = float(cell)
+    if not 0 <= value < float("inf"):
+        raise ValueError(f"{cell!r} is negative or infinite")
+    return value
+
+
+def count(cell: str) -> int:
+    value = int(cell)
+    if value < 0:
+        raise ValueError(f"{cell!r} is negative")
+    return value
+
+
+def positive(cell: str) -> float:
+    value = number(cell)
+    if not value:
+        raise ValueError("is zero; unknown is blank")
+    return value
+
+
+def times(factor: float) -> Parse:
+    return lambda cell: positive(cell) * factor
+
+
+def size(unit_bytes: int) -> Parse:
+    """Bytes from GiB or GB; zero is allowed and means none."""
+    return lambda cell: round(number(cell) * unit_bytes)
+
+
+def yes(cell: str) -> bool:
+    if cell not in ("yes", "no"):
+        raise ValueError(f"{cell!r} is neither yes nor no")
+    return cell == "yes"
+
+
+def one_of(*choices: str) -> Parse:
+    def parse(cell: str) -> str:
+        if cell not in choices:
+            raise ValueError(f"{cell!r} is none of {', '.join(choices)}")
+        return cell
+
+    return parse
+
+
+def maybe(parse: Parse) -> Parse:
+    return lambda cell: parse(cell) if cell else None
+
+
+def many(parse: Parse = text) -> Parse:
+    """Values separated by blanks."""
+    return lambda cell: tuple(parse(part) for part in cell.split())
+
+
+@dataclass(frozen=True)
+class Table:
+    """One file. columns: column -> (name of the value, parser); key: columns that identify a row."""
+
+    file: str
+    key: tuple[str, ...]
+    columns: dict[str, tuple[str, Parse]]
+
+    def read(self, content: str, name: str = "") -> list[Record]:
+        """Records in file order. Raises CatalogError with file and line for the first fault."""
+        file = name or self.file
+        lines = csv.reader(content.splitlines(), strict=True)
+        cells_of_rows = _unquoted(lines, file)
+        header = next(cells_of_rows, [])
+        self._check_header(header, file)
+        names, parsers = zip(*(self.columns[column] for column in header), strict=True)
+        places = [header.index(column) for column in self.key]
+        seen: dict[tuple[str, ...], int] = {}
+        records = []
+        for cells in cells_of_rows:
+            line = lines.line_num
+            if len(cells) != len(header):
+                raise CatalogError(f"{len(cells)} cells, the header has {len(header)}", file, line)
+            key = tuple([cells[place] for place in places])
+            if seen.setdefault(key, line) != line:
+                raise CatalogError(f"{' '.join(key)} is already on line {seen[key]}", file, line)
+            try:
+                records.append(dict(zip(names, [parse(cell) for parse, cell in zip(parsers, cells, strict=True)], strict=True)))
+            except ValueError:
+                raise CatalogError(_fault(parsers, header, cells), file, line) from None
+        return records
+
+    def _check_header(self, header: Sequence[str], file: str) -> None:
+        unknown, missing = set(header) - set(self.columns), set(self.columns) - set(header)
+        said = [f"{what} {', '.join(sorted(names))}" for what, names in (("unknown column", unknown), ("no column", missing)) if names]
+        if said or len(header) != len(self.columns):
+            raise CatalogError("; ".join(said) or "a column appears twice", file, 1)
+
+
+def _unquoted(lines: Any, file: str) -> Iterator[list[str]]:
+    try:
+        yield from lines
+    except csv.Error as fault:
+        raise CatalogError(str(fault), file, lines.line_num) from None
+
+
+def _fault(parsers: Sequence[Parse], header: Sequence[str], cells: Sequence[str]) -> str:
+    """The first cell that cannot be read, and why."""
+    for parse, column, cell in zip(parsers, header, cells, strict=True):
+        try:
+            parse(cell)
+        except ValueError as fault:
+            return f"{column}: {fault}"
+    raise Bug("a record failed although each of its cells reads")

@@ -1,0 +1,1 @@
+"""Model architectures: the catalog's models, and readers of Hugging Face configurations."""

@@ -1,0 +1,64 @@
+"""Reads a Hugging Face `config.json`. What each model type means is in hf_types.py."""
+
+import json
+from collections.abc import Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from rackwright.catalog.models.architecture import Architecture, ConfigError, from_fields
+from rackwright.catalog.models.hf_fields import Fields
+from rackwright.catalog.models.hf_types import READERS
+
+WEIGHTS_FORMATS = {"fp8": "fp8", "mxfp4": "fp4"}
+"""`quant_method` of checkpoints that are published in few bits; other methods are made of 16-bit weights afterwards."""
+
+__all__ = ["ConfigError", "read_hf_config", "supported_types"]
+
+LARGEST_FILE_BYTES = 4 * 2**20
+"""A config.json has some kilobytes; a larger file is something else."""
+
+
+def supported_types() -> tuple[str, ...]:
+    return tuple(sorted(READERS))
+
+
+def read_hf_config(source: str | Path | Mapping[str, Any]) -> Architecture:
+    """The architecture a `config.json` describes; `source` is its path or its content.
+
+    Raises ConfigError, which names the field that is missing or wrong, the file that cannot be read, or the unknown model type.
+    """
+    config = source if isinstance(source, Mapping) else _load(Path(source))
+    model_type = config.get("model_type")
+    if not isinstance(model_type, str):
+        raise ConfigError("model_type is missing: is this the config.json of a transformers model?", field="model_type")
+    if model_type not in READERS:
+        near = get_close_matches(model_type, READERS, n=1)
+        hint = f"; nearest is {near[0]}" if near else ""
+        known = ", ".join(supported_types())
+        raise ConfigError(
+            f"model_type {model_type!r} is not read{hint}; write the architecture out, or use one of {known}", field="model_type"
+        )
+    return from_fields(READERS[model_type](Fields(config)) | _weights_format(config))
+
+
+def _weights_format(config: Mapping[str, Any]) -> dict[str, str]:
+    said = config.get("quantization_config")
+    method = said.get("quant_method") if isinstance(said, Mapping) else None
+    return {"weights_format": WEIGHTS_FORMATS[method]} if isinstance(method, str) and method in WEIGHTS_FORMATS else {}
+
+
+def _load(path: Path) -> Mapping[str, Any]:
+    try:
+        if path.stat().st_size > LARGEST_FILE_BYTES:
+            raise ConfigError(f"{path} has more than {LARGEST_FILE_BYTES // 2**20} MiB: not a config.json")
+        config = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, ConfigError):
+            raise
+        raise ConfigError(f"{path} is not JSON: {error}") from error
+    if not isinstance(config, dict):
+        raise ConfigError(f"{path} holds no JSON object")
+    return config

@@ -1,0 +1,161 @@
+"""Price, place and limit of what the shapes describe; storage tiers and flat fees. Unknown is None, never zero."""
+
+from dataclasses import dataclass
+
+from rackwright.catalog.hardware import CapacityMode, Machine
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """A list price. unit: `node` or `chip`; region None: the source prints one price and names no region."""
+
+    sku: str
+    cloud: str
+    region: str | None
+    capacity: CapacityMode
+    usd_per_hour: float
+    unit: str
+    notes: str
+    source: str
+    as_of: str
+
+
+@dataclass(frozen=True, slots=True)
+class Availability:
+    """Where a machine is sold. zones: GCP zone names or AWS zone ids (`use1-az4`; names differ per account); empty: not published."""
+
+    sku: str
+    cloud: str
+    region: str
+    zones: tuple[str, ...]
+    notes: str
+    source: str
+    as_of: str
+
+
+@dataclass(frozen=True, slots=True)
+class Volume:
+    """A storage tier. kind: lustre, block, object, file, cache or local.
+
+    *_bytes_per_s_per_tib: sustained rate bought with each TiB (2^40 bytes); max_*: of one file system or volume; sizes allowed: min_bytes,
+    second_bytes when set, then multiples of step_bytes, of large_step_bytes above large_step_above_bytes.
+    price_*: of the reference region, None when not published; vendors' "GB-month" is 2^30 bytes (730 h).
+    """
+
+    name: str
+    cloud: str
+    kind: str
+    tier: str
+    read_bytes_per_s_per_tib: float | None
+    write_bytes_per_s_per_tib: float | None
+    burst_bytes_per_s_per_tib: float | None
+    max_read_bytes_per_s: float | None
+    max_write_bytes_per_s: float | None
+    max_iops: float | None
+    min_bytes: int | None
+    second_bytes: int | None
+    step_bytes: int | None
+    max_bytes: int | None
+    large_step_bytes: int | None
+    large_step_above_bytes: int | None
+    rdma: bool
+    deprecated: bool
+    rules: str
+    conflict: str
+    source: str
+    as_of: str
+    price_usd_per_byte_month: float | None = None
+    price_region: str | None = None
+    price_as_of: str = ""
+    price_source: str = ""
+    price_notes: str = ""
+
+    def allowed_bytes(self, need_bytes: float) -> int | None:
+        """The smallest size sold that holds `need_bytes`; None when even the largest does not, or sizes are not published."""
+        if self.min_bytes is None:
+            return None
+        size = next((s for s in (self.min_bytes, self.second_bytes) if s and s >= need_bytes), None) or self._stepped(need_bytes)
+        return size if self.max_bytes is None or size <= self.max_bytes else None
+
+    def _stepped(self, need_bytes: float) -> int:
+        large = self.large_step_above_bytes is not None and need_bytes > self.large_step_above_bytes
+        step = (self.large_step_bytes if large else self.step_bytes) or 1
+        return int(-(-need_bytes // step)) * step
+
+
+@dataclass(frozen=True, slots=True)
+class StoragePrice:
+    """Price of a volume's capacity in one region."""
+
+    volume: str
+    cloud: str
+    region: str | None
+    usd_per_byte_month: float
+    notes: str
+    source: str
+    as_of: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fee:
+    """What a stack pays besides machines and capacity. per: hour, month, gib, vm-hour, gib-month, iops-month, mbps-month ..."""
+
+    name: str
+    cloud: str
+    region: str | None
+    usd: float
+    per: str
+    notes: str
+    source: str
+    as_of: str
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """A limit one asks for. code: AWS quota code or GCP metric; capacity None: not tied to a mode; default None: not published."""
+
+    cloud: str
+    code: str
+    family: str
+    capacity: CapacityMode | None
+    scope: str
+    unit: str
+    default: float | None
+    adjustable: bool | None
+    notes: str
+    source: str
+    as_of: str
+
+
+@dataclass(frozen=True, slots=True)
+class CapacityRule:
+    """A number a capacity mode imposes. rule names carry the unit: `longest_run_s`, `most_nodes`, `drain_before_end_s`."""
+
+    cloud: str
+    capacity: CapacityMode
+    family: str
+    rule: str
+    value: float
+    notes: str
+    source: str
+    as_of: str
+
+
+@dataclass(frozen=True, slots=True)
+class Offering:
+    """A machine in a place, bought in one way. For TPUs the machine is one host.
+
+    price_usd_per_hour: one node, None when not published; price_is_reference: another region's or mode's price, `price_words` says whose.
+    """
+
+    machine: Machine
+    cloud: str
+    region: str
+    zones: tuple[str, ...]
+    capacity: CapacityMode
+    price_usd_per_hour: float | None = None
+    price_region: str | None = None
+    price_as_of: str = ""
+    price_source: str = ""
+    price_is_reference: bool = False
+    price_words: str = ""

@@ -1,0 +1,11 @@
+"""The command line: `main` has the commands, `terminal` what they share."""
+
+from typing import TYPE_CHECKING
+
+from rackwright.lazy import on_first_use
+
+if TYPE_CHECKING:
+    from rackwright.cli.main import app, run
+
+__all__ = ["app", "run"]
+__getattr__ = on_first_use(__name__, {"app": "rackwright.cli.main", "run": "rackwright.cli.main"})

@@ -1,0 +1,1 @@
+"""One module per blueprint and cloud: which parts a StackPlan is made of."""

@@ -1,0 +1,80 @@
+"""InferenceFleet on GKE: replicas on an autoscaled pool, behind an internal gateway, scaled on the server's own queue."""
+
+from dataclasses import replace
+
+from rackwright.compile.compile_context import CompileContext
+from rackwright.compile.kubernetes.cluster import GKE_SERVICES, cluster_plan, namespaces, pins
+from rackwright.compile.kubernetes.gcp.serving import HEALTH_CHECKERS, boot_disk_gib, fuse_annotations, gateway_objects, weights_volume
+from rackwright.compile.kubernetes.manifests import (
+    allow,
+    allow_basics,
+    default_deny,
+    from_blocks,
+    from_namespace,
+    run_secrets,
+    service_account,
+)
+from rackwright.compile.network.address_plan import GCP_PROXY, gke_network
+from rackwright.compile.network.place import place_plan
+from rackwright.compile.nodes.pools import accelerator_pool, system_pool
+from rackwright.compile.operators.addons import gke_addons
+from rackwright.compile.operators.helm_releases import keda, monitoring
+from rackwright.compile.serving.model_server import PORT, WEIGHTS_PATH, ModelServer, server_objects
+from rackwright.compile.serving.replica import ACCOUNT, IMAGE_GIB, cache_gib, hub_weights, node_bounds, replicas_per_node, server_of
+from rackwright.compile.storage.buckets import buckets, grants
+from rackwright.stackplan import BlueprintKind, BucketPlan, IdentityPlan, KeyPlan, ManifestPlan, PlacePlan, PoolPlan, StackPlan
+
+
+def gke_fleet_plan(context: CompileContext) -> StackPlan:
+    place = place_plan(context)
+    wanted = buckets(context)
+    pool = _pool(context, place)
+    server = _server(context, wanted, pool)
+    releases = (monitoring(), keda())
+    return StackPlan(
+        name=context.spec.name,
+        kind=BlueprintKind.INFERENCE_FLEET,
+        place=place,
+        network=gke_network(place, "none", proxy=True),
+        key=KeyPlan(),
+        tags=context.tags,
+        buckets=wanted,
+        identities=(IdentityPlan("server", grants(wanted), context.namespace, ACCOUNT),),
+        cluster=cluster_plan(context, gateway_api=True),
+        pools=(system_pool(place), pool),
+        addons=gke_addons(),
+        namespaces=namespaces(context, releases, "restricted"),
+        releases=releases,
+        manifests=(*_policies(context), *server_objects(server), *gateway_objects(server)),
+        services=GKE_SERVICES,
+        pins=pins(releases, (("server", server.image),)),
+        expires_on=context.expires_on,
+    )
+
+
+def _pool(context: CompileContext, place: PlacePlan) -> PoolPlan:
+    """Disks hold the weights of each replica. Replicas need no fabric."""
+    pool = accelerator_pool(context, place, "gpu", node_bounds(context))
+    disk = replace(pool.disk, size_gib=IMAGE_GIB + boot_disk_gib(replicas_per_node(context) * cache_gib(context)))
+    return replace(pool, disk=disk, fabric="none", adjacent=False)
+
+
+def _server(context: CompileContext, wanted: tuple[BucketPlan, ...], pool: PoolPlan) -> ModelServer:
+    """Serves the bucket's folder, or a repository of the hub."""
+    if not wanted:
+        return server_of(context, wanted, pool, *hub_weights(context))
+    server = server_of(context, wanted, pool, weights_volume(wanted[0].key, wanted[0].prefix), WEIGHTS_PATH)
+    return replace(server, annotations=fuse_annotations(cache_gib(context)))
+
+
+def _policies(context: CompileContext) -> tuple[ManifestPlan, ...]:
+    """Account, secrets, and a network closed but for the gateway's proxies and health checks and the metrics reader."""
+    namespace = context.namespace
+    gateway = from_blocks((GCP_PROXY, *HEALTH_CHECKERS), PORT)
+    return (
+        service_account(namespace, ACCOUNT),
+        *run_secrets(context.spec.workload.run, namespace),
+        default_deny(namespace),
+        allow_basics(namespace, context.candidate.cloud),
+        allow(namespace, "allow-gateway", ingress=[gateway, from_namespace("monitoring", PORT)]),
+    )

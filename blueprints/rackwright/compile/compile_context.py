@@ -1,0 +1,70 @@
+"""What every area of the compiler reads: the question (spec), the answer (plan, fit), the machine's facts and the clock."""
+
+import math
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from functools import cached_property
+
+from rackwright.catalog.rows import Machine
+from rackwright.compile.nodes.machine_facts import machine_facts
+from rackwright.diagnostics.errors import Bug
+from rackwright.sizing.plan import Candidate, Fit, SizingPlan
+from rackwright.spec.infra import Place
+from rackwright.spec.spec import Spec
+from rackwright.spec.workload import Serve
+
+DAY_S = 86400
+
+
+@dataclass(frozen=True)
+class CompileContext:
+    spec: Spec
+    sizing: SizingPlan
+    fit: Fit
+    today: date
+    recorded_expiry: str | None = None
+    now: datetime | None = None
+    """The clock, where it is known to more than a day."""
+
+    @property
+    def moment(self) -> datetime:
+        """Now, or noon of the day: AWS starts and ends capacity blocks before noon, UTC."""
+        return self.now or datetime.combine(self.today, time(12), UTC)
+
+    @property
+    def candidate(self) -> Candidate:
+        return self.fit.candidate
+
+    @property
+    def place(self) -> Place:
+        """The entry of `infra` the candidate came from."""
+        return self.spec.infra.places[self.candidate.place]
+
+    @cached_property
+    def machine(self) -> Machine:
+        return machine_facts(self.candidate.machine)
+
+    @property
+    def serve(self) -> Serve:
+        """The serving workload. Raises Bug on a spec that trains: the paths are chosen by kind."""
+        if not isinstance(self.spec.workload, Serve):
+            raise Bug(f"a fleet for a workload of kind {self.spec.workload.kind}")
+        return self.spec.workload
+
+    @property
+    def namespace(self) -> str:
+        """Namespace of the team: never `default`, which every cluster already has."""
+        return f"team-{self.spec.workload.team}"
+
+    @property
+    def expires_on(self) -> str:
+        """ISO date the stack should be gone by; empty without a time to live."""
+        if self.recorded_expiry is not None:
+            return self.recorded_expiry
+        ttl = self.spec.blueprint.ttl
+        return "" if ttl is None else (self.today + timedelta(days=math.ceil(ttl / DAY_S))).isoformat()
+
+    @property
+    def tags(self) -> tuple[tuple[str, str], ...]:
+        own = {"rackwright-stack": self.spec.name} | ({"expires-on": self.expires_on} if self.expires_on else {})
+        return tuple(sorted((self.spec.tags | own).items()))

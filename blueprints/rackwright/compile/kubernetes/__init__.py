@@ -1,0 +1,1 @@
+"""Kubernetes objects as data; objects of one cloud's controllers are in aws/ and gcp/."""

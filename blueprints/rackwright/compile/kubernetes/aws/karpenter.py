@@ -1,0 +1,142 @@
+"""Karpenter: its releases, and per pool the class of machines it makes and the rules by which it makes and removes them."""
+
+import json
+from typing import Any
+
+from rackwright.compile.kubernetes.manifests import Body, obj
+from rackwright.compile.nodes.images import family_of
+from rackwright.compile.nodes.pools import RESERVED_MODES
+from rackwright.compile.operators.helm_releases import ON_SYSTEM, release
+from rackwright.compile.operators.versions import NODE_RELEASES
+from rackwright.stackplan import KarpenterPlan, ManifestPlan, PoolPlan, ReleasePlan, ref
+
+CRDS, CONTROLLER = "karpenter-crd", "karpenter"
+CAPACITY_TYPES = {"on-demand": "on-demand", "spot": "spot", "reservation": "reserved", "capacity-block": "reserved"}
+"""Capacity mode to Karpenter's (https://karpenter.sh/docs/concepts/nodepools/#capacity-type)."""
+ARCHES = {"x86_64": "amd64", "arm64": "arm64"}
+INTERFACES = {"ip": "interface", "fabric": "efa-only"}
+HEAVIEST = 100
+"""Weight of the pool that is filled first, the highest there is; each one after it has one less."""
+BUDGETS = [{"nodes": "1"}, {"nodes": "0", "reasons": ["Drifted"]}]
+"""One machine at a time; none because its class changed: another tag, such as a later expiry, would replace every busy machine
+(karpenter-provider-aws issue 8297). A new image reaches machines as they end."""
+EMPTY_FOR = "10m"
+"""How long a machine stays without pods: longer than the gap between one replica going and the next one coming."""
+OLDEST = "720h"
+"""Machines are replaced after 30 days, Karpenter's own default: a kernel gets its fixes with a new image."""
+DRAINS_FOR = "1h"
+"""What the last pods of a machine get; beyond it a budget that cannot be kept holds the machine, and its bill, for ever."""
+MEMLOCK_BYTES = 2**50
+"""As in the node groups' own first boot (rackwright_pulumi/aws/pool/al2023.py): more than any machine has, and not infinity."""
+
+
+def karpenter_image(pool: PoolPlan) -> str:
+    """The image as Karpenter names it: an id of one's own, or a family and its release, of which it takes the variant that has the
+    machine's drivers (AL2023 is released by date, Bottlerocket by version)."""
+    family = family_of(pool.image)
+    return pool.image_id or f"{family}@v{NODE_RELEASES[pool.image].rpartition('-')[2]}"
+
+
+def karpenter_releases(plan: KarpenterPlan) -> tuple[ReleasePlan, ...]:
+    """The CRDs are a release of their own, since Helm never updates those of a chart. The controller stays off the machines it makes."""
+    values: dict[str, Any] = {
+        "serviceAccount": {"name": plan.service_account},
+        "nodeSelector": ON_SYSTEM,
+        "controller": {"resources": {"requests": {"cpu": "500m", "memory": "1Gi"}, "limits": {"memory": "1Gi"}}},
+        "settings": {"clusterName": ref("cluster.name"), "eksControlPlane": True}
+        | ({"interruptionQueue": ref("karpenter.queue_name")} if plan.interruptions else {}),
+    }
+    return release(CRDS, plan.namespace, {}), release(CONTROLLER, plan.namespace, values, (CRDS,))
+
+
+def karpenter_pool(pool: PoolPlan, stack: str, tags: tuple[tuple[str, str], ...]) -> tuple[ManifestPlan, ...]:
+    """A NodePool and the EC2NodeClass of its machines, both named as the pool.
+
+    On destroy the NodePool goes first, with its machines, while the controller and its rights are still there.
+    """
+    return _node_class(pool, stack, tags), _node_pool(pool)
+
+
+def adjacent_group(stack: str, pool: PoolPlan) -> str:
+    """Name of the placement group a pool's machines start in: Karpenter finds one by name, and makes none."""
+    return f"{stack}-{pool.name}"
+
+
+def pool_key(pool: PoolPlan) -> str:
+    """Key of what the pool's machines come from."""
+    return f"nodes.{pool.name}.pool"
+
+
+def _class_key(pool: PoolPlan) -> str:
+    return f"nodes.{pool.name}.class"
+
+
+def _node_pool(pool: PoolPlan) -> ManifestPlan:
+    """Bounded by the most accelerators the pool may have; empty machines go, busy ones are left alone."""
+    machine = {
+        "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": pool.name},
+        "requirements": [
+            _is("node.kubernetes.io/instance-type", pool.machine),
+            _is("karpenter.sh/capacity-type", CAPACITY_TYPES[pool.capacity.mode]),
+            _is("topology.kubernetes.io/zone", *pool.zones),
+            _is("kubernetes.io/arch", ARCHES[pool.cpu_arch]),
+            _is("kubernetes.io/os", "linux"),
+        ],
+        "taints": [{"key": t.key, "value": t.value, "effect": t.effect} for t in pool.taints],
+        "expireAfter": OLDEST,
+        "terminationGracePeriod": DRAINS_FOR,
+    }
+    spec = {
+        "weight": max(1, HEAVIEST - pool.preference),
+        "limits": {pool.resource: str(pool.accelerator_count * pool.nodes_max)},
+        "disruption": {"consolidationPolicy": "WhenEmpty", "consolidateAfter": EMPTY_FOR, "budgets": BUDGETS},
+        "template": {"metadata": {"labels": dict(pool.labels)}, "spec": machine},
+    }
+    body = obj("karpenter.sh/v1", "NodePool", pool.name, spec=spec)
+    return ManifestPlan(pool_key(pool), body, (CONTROLLER, _class_key(pool)))
+
+
+def _is(label: str, *values: str) -> Body:
+    return {"key": label, "operator": "In", "values": list(values)}
+
+
+def _node_class(pool: PoolPlan, stack: str, tags: tuple[tuple[str, str], ...]) -> ManifestPlan:
+    """Everything by id, nothing by tags that somebody else may carry too; the disk on the stack's own key."""
+    groups = ["cluster.security_group_id", *(["network.fabric_group_id"] if pool.nics else [])]
+    disk: Body = {"volumeType": "gp3", "volumeSize": f"{pool.disk.size_gib}Gi", "encrypted": True, "kmsKeyID": ref("key.arn")}
+    disk |= {"iops": pool.disk.iops, "throughput": pool.disk.throughput_mib_s, "deleteOnTermination": True}
+    spec: Body = {
+        "role": ref("karpenter.node_role_name"),
+        "amiSelectorTerms": [{"id" if pool.image_id else "alias": karpenter_image(pool)}],
+        "subnetSelectorTerms": [{"id": ref("network.machine_subnet_id")}],
+        "securityGroupSelectorTerms": [{"id": ref(group)} for group in groups],
+        "blockDeviceMappings": [{"deviceName": "/dev/xvda", "rootVolume": True, "ebs": {k: v for k, v in disk.items() if v is not None}}],
+        "metadataOptions": {"httpEndpoint": "enabled", "httpTokens": "required", "httpPutResponseHopLimit": 2},
+        "detailedMonitoring": True,
+        "tags": dict(tags) | {"Name": f"{stack}-{pool.name}"},
+    }
+    if pool.image_id:
+        spec["amiFamily"] = "AL2023"
+    if pool.local_nvme:
+        spec["instanceStorePolicy"] = "RAID0"
+    if pool.max_pods:
+        spec["kubelet"] = {"maxPods": pool.max_pods}
+    if pool.nics:
+        spec |= {"networkInterfaces": _interfaces(pool), "userData": _first_boot()}
+    if pool.adjacent:
+        spec["placementGroupSelector"] = {"name": adjacent_group(stack, pool)}
+    if pool.capacity.mode in RESERVED_MODES:
+        spec["capacityReservationSelectorTerms"] = [{"id": pool.capacity.reservation_id}]
+    return ManifestPlan(_class_key(pool), obj("karpenter.k8s.aws/v1", "EC2NodeClass", pool.name, spec=spec), (CONTROLLER,))
+
+
+def _interfaces(pool: PoolPlan) -> list[Body]:
+    return [{"networkCardIndex": n.card, "deviceIndex": n.device, "interfaceType": INTERFACES[n.kind]} for n in pool.nics]
+
+
+def _first_boot() -> str:
+    """A NodeConfig that lets containers pin memory, as JSON, which is YAML; Karpenter puts it before its own."""
+    limit = {"type": "RLIMIT_MEMLOCK", "soft": MEMLOCK_BYTES, "hard": MEMLOCK_BYTES}
+    files = {"type": "RLIMIT_NOFILE", "soft": 2**20, "hard": 2**20}
+    spec = {"containerd": {"baseRuntimeSpec": {"process": {"rlimits": [limit, files]}}}}
+    return json.dumps({"apiVersion": "node.eks.aws/v1alpha1", "kind": "NodeConfig", "spec": spec}, indent=1, sort_keys=True)

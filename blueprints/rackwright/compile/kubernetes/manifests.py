@@ -1,0 +1,95 @@
+"""Kubernetes objects as data: pure builders of bodies. Of clouds they know only where a pod asks who it is."""
+
+from typing import Any
+
+from rackwright.spec.workload import Run
+from rackwright.stackplan import ManifestPlan, ref
+
+Body = dict[str, Any]
+SECRETS = "run-secrets"
+IDENTITY = {"aws": (("169.254.170.23/32", 80),), "gcp": (("169.254.169.254/32", 80), ("169.254.169.252/32", 988))}
+"""Where pods get their identity, address and port: the Pod Identity agent of EKS, GKE's metadata server behind both of its names. Not EC2's
+metadata, which would hand a pod the role of its node."""
+NODE_DNS = ("169.254.20.10/32", "169.254.169.254/32")
+"""Name servers outside kube-system: NodeLocal DNSCache and Cloud DNS (cloud.google.com/kubernetes-engine/docs/how-to/network-policy)."""
+
+
+def obj(api: str, kind: str, name: str, namespace: str = "", spec: Body | None = None, **more: Any) -> Body:
+    """An object's body; `more` holds top-level fields besides spec, and labels or annotations."""
+    meta: Body = {"name": name} | ({"namespace": namespace} if namespace else {})
+    meta |= {key: more.pop(key) for key in ("labels", "annotations") if more.get(key)}
+    return {"apiVersion": api, "kind": kind, "metadata": meta} | ({"spec": spec} if spec is not None else {}) | more
+
+
+def service_account(namespace: str, name: str) -> ManifestPlan:
+    """An account of its own, whose API token no pod gets unasked; the cloud identity is bound to it outside."""
+    body = obj("v1", "ServiceAccount", name, namespace, automountServiceAccountToken=False)
+    return ManifestPlan(f"account.{namespace}.{name}", body)
+
+
+def run_secrets(run: Run, namespace: str) -> tuple[ManifestPlan, ...]:
+    """The secrets a spec's run names, as one Secret whose keys are the variables; values stay references until the cloud is asked."""
+    if not run.secrets:
+        return ()
+    values = {variable: ref(f"secret.{source.secret}") for variable, source in run.secrets.items()}
+    return (ManifestPlan(f"secret.{namespace}", obj("v1", "Secret", SECRETS, namespace, type="Opaque", stringData=values)),)
+
+
+def default_deny(namespace: str) -> ManifestPlan:
+    spec = {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
+    return ManifestPlan(f"policy.{namespace}.deny", obj("networking.k8s.io/v1", "NetworkPolicy", "default-deny", namespace, spec))
+
+
+def allow(namespace: str, name: str, ingress: list[Body] | None = None, egress: list[Body] | None = None) -> ManifestPlan:
+    """A policy that opens what is listed, for all pods of the namespace."""
+    spec: Body = {"podSelector": {}, "policyTypes": []}
+    for direction, rules in (("Ingress", ingress), ("Egress", egress)):
+        if rules is not None:
+            spec["policyTypes"].append(direction)
+            spec[direction.lower()] = rules
+    return ManifestPlan(f"policy.{namespace}.{name}", obj("networking.k8s.io/v1", "NetworkPolicy", name, namespace, spec))
+
+
+def allow_basics(namespace: str, cloud: str) -> ManifestPlan:
+    """DNS, the cloud's identity endpoint, and HTTPS out: object store, registry and cloud APIs."""
+    dns = {"to": [_namespace("kube-system"), *map(_block, NODE_DNS)], "ports": [_port(53, "UDP"), _port(53)]}
+    identity = [{"to": [_block(cidr)], "ports": [_port(port)]} for cidr, port in IDENTITY[cloud]]
+    return allow(namespace, "allow-basics", egress=[dns, *identity, {"ports": [_port(443)]}])
+
+
+def allow_metrics(namespace: str) -> ManifestPlan:
+    """Prometheus reads whatever port a job shows its metrics on."""
+    return allow(namespace, "allow-metrics", ingress=[{"from": [_namespace("monitoring")]}])
+
+
+def allow_within(namespace: str) -> ManifestPlan:
+    """Pods of a job talk to one another on every port: rendezvous, NCCL's TCP start, collectives that fall back."""
+    peers = [{"podSelector": {}}]
+    return allow(namespace, "allow-within", ingress=[{"from": peers}], egress=[{"to": peers}])
+
+
+def priority_class(name: str, value: int, words: str) -> ManifestPlan:
+    body = obj("scheduling.k8s.io/v1", "PriorityClass", name, value=value, description=words, preemptionPolicy="Never", globalDefault=False)
+    return ManifestPlan(f"priority.{name}", body)
+
+
+def _namespace(name: str) -> Body:
+    return {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": name}}}
+
+
+def _block(cidr: str) -> Body:
+    return {"ipBlock": {"cidr": cidr}}
+
+
+def _port(port: int, protocol: str = "TCP") -> Body:
+    return {"port": port, "protocol": protocol}
+
+
+def from_namespace(name: str, *ports: int) -> Body:
+    """An ingress rule: any pod of a namespace, on these ports."""
+    return {"from": [_namespace(name)], "ports": [_port(p) for p in ports]}
+
+
+def from_blocks(cidrs: tuple[str, ...], *ports: int) -> Body:
+    """An ingress rule: these address ranges, on these ports."""
+    return {"from": [_block(c) for c in cidrs], "ports": [_port(p) for p in ports]}

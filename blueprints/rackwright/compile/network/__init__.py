@@ -1,0 +1,1 @@
+"""Zones, address ranges and subnets."""

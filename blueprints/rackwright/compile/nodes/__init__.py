@@ -1,0 +1,1 @@
+"""Pools of machines: capacity, images, network interfaces."""

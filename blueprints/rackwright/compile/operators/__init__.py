@@ -1,0 +1,1 @@
+"""Cluster add-ons, Helm releases, drivers and queues, with their pinned versions."""

@@ -1,0 +1,118 @@
+"""Helm releases, in the order they are installed. Values are only those that differ from the chart's own."""
+
+from typing import Any
+
+from rackwright.compile.nodes.pools import ROLE_LABEL
+from rackwright.compile.operators.versions import CHARTS
+from rackwright.stackplan import ReleasePlan
+
+EVERYWHERE = [{"operator": "Exists"}]
+ON_SYSTEM = {ROLE_LABEL: "system"}
+MONITORING = "kube-prometheus-stack"
+METRICS_SIZE = "30GB"
+"""Of the 100 GiB of a system node's disk."""
+NAMESPACES = (
+    ("monitoring", "privileged"),
+    ("gpu-operator", "privileged"),
+    ("jobset-system", "restricted"),
+    ("kueue-system", "restricted"),
+    ("keda", "restricted"),
+    ("lws-system", "restricted"),
+)
+"""Namespaces of releases and their pod security level; the node exporter of `monitoring` reads the host, the GPU
+operator installs drivers on it."""
+SYSTEM_NAMESPACES = ("kube-system", "monitoring", "jobset-system", "kueue-system")
+"""Namespaces whose jobs Kueue must always leave alone: an operator's own hook Job would wait for a queue for ever."""
+
+
+def release(name: str, namespace: str, values: dict[str, Any], after: tuple[str, ...] = ()) -> ReleasePlan:
+    chart = CHARTS[name]
+    return ReleasePlan(name, namespace, chart.chart, chart.version, chart.repository, values, after)
+
+
+def monitoring() -> ReleasePlan:
+    """Metrics of everything: monitors of any namespace and release are read. Control-plane scrapes are off: the cloud hides those ports.
+
+    They lie on the node's own disk, so what they may take of it is bounded: a full disk would evict every operator.
+    """
+    hidden = ("kubeControllerManager", "kubeScheduler", "kubeEtcd", "kubeProxy", "coreDns")
+    found = {f"{kind}SelectorNilUsesHelmValues": False for kind in ("serviceMonitor", "podMonitor", "rule")}
+    values = {name: {"enabled": False} for name in hidden} | {
+        "prometheus": {"prometheusSpec": {**found, "retention": "15d", "retentionSize": METRICS_SIZE, "nodeSelector": ON_SYSTEM}},
+        "alertmanager": {"alertmanagerSpec": {"nodeSelector": ON_SYSTEM}},
+        "prometheusOperator": {"nodeSelector": ON_SYSTEM},
+        "grafana": {"enabled": False},
+        "fullnameOverride": "monitoring",
+    }
+    return release(MONITORING, "monitoring", values)
+
+
+def jobset() -> ReleasePlan:
+    controller = {"replicas": 2, "nodeSelector": ON_SYSTEM, "podDisruptionBudget": {"enabled": True}}
+    return release("jobset", "jobset-system", {"controller": controller})
+
+
+def kueue(releases: tuple[ReleasePlan, ...], claims: tuple[str, str] | None = None) -> ReleasePlan:
+    """Last of the operators, after `releases`: its webhook sees every Job of every chart and refuses them while it starts.
+
+    claims: (resource, device class): claims of the class count against the quota of the resource; Kueue refuses those of a class it has no
+    name for (kubernetes-sigs/kueue@ff69552 site/content/en/docs/tasks/manage/setup_dra.md).
+    """
+    manager = {
+        "replicas": 2,
+        "nodeSelector": ON_SYSTEM,
+        "podDisruptionBudget": {"enabled": True},
+        "manager": {"resources": {"requests": {"cpu": "500m", "memory": "2Gi"}, "limits": {"cpu": "2", "memory": "2Gi"}}},
+    }
+    spared = dict.fromkeys((*SYSTEM_NAMESPACES, *(r.namespace for r in releases)))
+    config = KUEUE_CONFIG.format(", ".join(spared), KUEUE_CLAIMS.format(*claims) if claims else "")
+    values = {"controllerManager": manager, "managerConfig": {"controllerManagerConfigYaml": config}}
+    return release("kueue", "kueue-system", values, tuple(r.name for r in releases))
+
+
+def keda() -> ReleasePlan:
+    values = {
+        "operator": {"replicaCount": 2},
+        "metricsServer": {"replicaCount": 2},
+        "nodeSelector": ON_SYSTEM,
+        "podDisruptionBudget": {"operator": {"maxUnavailable": 1}, "metricServer": {"maxUnavailable": 1}},
+    }
+    return release("keda", "keda", values, (MONITORING,))
+
+
+KUEUE_CONFIG = """\
+apiVersion: config.kueue.x-k8s.io/v1beta2
+kind: Configuration
+health:
+  healthProbeBindAddress: :8081
+metrics:
+  bindAddress: :8443
+webhook:
+  port: 9443
+leaderElection:
+  leaderElect: true
+  resourceName: c1f6bfd2.kueue.x-k8s.io
+managedJobsNamespaceSelector:
+  matchExpressions:
+    - key: kubernetes.io/metadata.name
+      operator: NotIn
+      values: [{}]
+waitForPodsReady:
+  timeout: 15m
+  recoveryTimeout: 5m
+  blockAdmission: false
+  requeuingStrategy:
+    timestamp: Eviction
+    backoffLimitCount: 5
+resources:
+  excludeResourcePrefixes: [ephemeral-storage]
+{}integrations:
+  frameworks: [batch/job, jobset.x-k8s.io/jobset, leaderworkerset.x-k8s.io/leaderworkerset, pod]
+"""
+"""Kueue's own configuration file; a gang whose pods are not all ready in 15 minutes gives its machines back. What has no quota is left out
+of the reckoning: a job that reserves disk would otherwise never be admitted."""
+KUEUE_CLAIMS = """\
+  deviceClassMappings:
+    - name: {}
+      deviceClassNames: [{}]
+"""

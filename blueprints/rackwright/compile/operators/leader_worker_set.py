@@ -1,0 +1,52 @@
+"""Replicas that span machines: the LeaderWorkerSet operator, and a group of pods of which the first answers."""
+
+from rackwright.compile.kubernetes.manifests import Body, obj
+from rackwright.compile.operators.helm_releases import ON_SYSTEM, release
+from rackwright.compile.operators.versions import CHARTS
+from rackwright.compile.serving.model_server import ModelServer, container, pod, pod_metadata, process, rollout, wait_s
+from rackwright.stackplan import ManifestPlan, ReleasePlan
+
+API = "leaderworkerset.x-k8s.io/v1"
+POD_ADDRESS = {"name": "VLLM_HOST_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}
+"""The address a process of vLLM gives the others; it cannot tell which of a pod's is meant."""
+MEMORY_LOCK = {"drop": ["ALL"], "add": ["IPC_LOCK"]}
+"""RDMA pins what it moves."""
+
+
+def leader_worker_set_release() -> ReleasePlan:
+    """Two controllers, of the image of its own release: the chart's sources name a branch."""
+    manager = {"manager": {"tag": f"v{CHARTS['lws'].version}", "pullPolicy": "IfNotPresent"}}
+    return release("lws", "lws-system", {"replicaCount": 2, "nodeSelector": ON_SYSTEM, "image": manager})
+
+
+def group(server: ModelServer) -> ManifestPlan:
+    """A LeaderWorkerSet without a replica count: the scaler owns it.
+
+    One pod lost is the group lost: its processes wait for one another, so all start anew. The operator tells each pod its number and the
+    leader's name, which Kubernetes puts into the arguments; vLLM needs no Ray for this
+    (https://docs.vllm.ai/en/stable/serving/parallelism_scaling/, https://lws.sigs.k8s.io/docs/reference/labels-annotations-and-environment-variables/).
+    """
+    joined = ("--distributed-executor-backend=mp", "--nnodes=$(LWS_GROUP_SIZE)", "--master-addr=$(LWS_LEADER_ADDRESS)")
+    leader = container(server) | {"args": [*server.args, *joined, "--node-rank=0"]}
+    worker = process(server, (*server.args, *joined, "--node-rank=$(LWS_WORKER_INDEX)", "--headless"))
+    spec = {
+        "startupPolicy": "LeaderCreated",
+        "networkConfig": {"subdomainPolicy": "Shared"},
+        "rolloutStrategy": {"type": "RollingUpdate", "rollingUpdateConfiguration": rollout(server)},
+        "leaderWorkerTemplate": {
+            "size": server.hosts,
+            "restartPolicy": "RecreateGroupOnPodRestart",
+            "leaderTemplate": _template(server, leader),
+            "workerTemplate": _template(server, worker),
+        },
+    }
+    body = obj(API, "LeaderWorkerSet", server.name, server.namespace, spec)
+    return ManifestPlan("serving.group", body, ("lws", *server.after), wait_s=wait_s(server))
+
+
+def _template(server: ModelServer, main: Body) -> Body:
+    rights = main["securityContext"] | ({"capabilities": MEMORY_LOCK} if server.pins_memory else {})
+    claims = {"claims": [{"name": server.claim}]} if server.claim else {}
+    shared = {"env": [POD_ADDRESS, *main["env"]], "securityContext": rights, "resources": main["resources"] | claims}
+    claimed = {"resourceClaims": [{"name": server.claim, "resourceClaimTemplateName": server.claim}]} if server.claim else {}
+    return {"metadata": pod_metadata(server), "spec": pod(server, main | shared) | claimed}

@@ -1,0 +1,135 @@
+"""Kueue objects, API v1beta2 only: topology, flavor, cluster queue with a quota for every resource a job asks for, a queue per team."""
+
+from dataclasses import dataclass
+
+from rackwright.compile.kubernetes.manifests import Body, obj, priority_class
+from rackwright.compile.nodes.machine_facts import machine_facts
+from rackwright.compile.nodes.pools import POOL_LABEL, ROLE_LABEL
+from rackwright.stackplan import ManifestPlan, PoolPlan
+from rackwright.units import GIB
+
+API = "kueue.x-k8s.io/v1beta2"
+AWS_LEVELS = (*(f"topology.k8s.aws/network-node-layer-{layer}" for layer in (1, 2, 3)), "kubernetes.io/hostname")
+"""Spine to leaf, then the node (labels of cloud-provider-aws; NVIDIA/topograph docs). Host name comes last (recipes V-83)."""
+AWS_LAYERED = ("p", "trn")
+"""Prefixes of machines whose place in the network EC2 tells; on others a queue that wants the layers would wait for ever
+(docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-instance-topology.html)."""
+HUGE_PAGES_MIB = 5120
+"""2 MiB pages an EFA pod asks for (EKS user guide, node-efa)."""
+PRIORITIES = (("normal", 100, "Ordinary jobs."), ("urgent", 1000, "Admitted before ordinary jobs."))
+CLUSTER_QUEUE, DEFAULT_QUEUE = "accelerators", "default"
+FLAVOR = "accelerator"
+"""The flavor of pools that are the only ones of their kind."""
+USUAL = (CLUSTER_QUEUE, DEFAULT_QUEUE, FLAVOR)
+AFTER = ("kueue",)
+
+
+def aws_levels(machine: str) -> tuple[str, ...]:
+    return AWS_LEVELS if machine.startswith(AWS_LAYERED) else AWS_LEVELS[-1:]
+
+
+@dataclass(frozen=True)
+class QueueQuota:
+    """What one node offers jobs."""
+
+    cpu: int
+    memory_gib: int
+    fabric_interfaces: int = 0
+
+
+def queues(pools: tuple[PoolPlan, ...], quota: QueueQuota, namespace: str, levels: tuple[str, ...] = ()) -> tuple[ManifestPlan, ...]:
+    """Pools of the same machines. Those that carry their name as label get a flavor each, tried in order; the others (TPU slices) one.
+
+    Where there are several flavors, jobs are not placed by topology: Kueue looks for it on nodes that are there, so a pool that grows
+    when asked would never be asked, and a queue with flavors of both kinds sends plain jobs past those with a topology
+    (kubernetes-sigs/kueue@ff69552 pkg/scheduler/flavorassigner/tas_flavorassigner.go). Jobs without a queue's name go to the team's
+    queue, `default`.
+    """
+    alike = _alike(pools)
+    levels = levels if len(alike) == 1 else ()
+    return (
+        *([_topology(levels)] if levels else []),
+        *(_flavor(name, group[0], bool(levels)) for name, group in alike.items()),
+        _cluster_queue({name: _nominal(group, quota) for name, group in alike.items()}, namespace),
+        _local_queue(namespace),
+        *(_workload_priority(*row) for row in PRIORITIES),
+        *(priority_class(f"job-{name}", value, words) for name, value, words in PRIORITIES),
+    )
+
+
+def extra_queues(pools: tuple[PoolPlan, ...], namespace: str) -> tuple[ManifestPlan, ...]:
+    """For each pool a queue of its name, of that pool alone: jobs go there by naming it, and none does by itself."""
+    return tuple(manifest for pool in pools for manifest in _extra(pool, namespace))
+
+
+def _extra(pool: PoolPlan, namespace: str) -> tuple[ManifestPlan, ...]:
+    machine = machine_facts(pool.machine)
+    fabric = pool.fabric_interfaces if pool.devices == "plugin" else 0
+    quota = QueueQuota(machine.vcpus or 0, (machine.memory_bytes or 0) // GIB, fabric)
+    return (
+        _flavor(pool.name, pool, topology=False),
+        _cluster_queue({pool.name: _nominal([pool], quota)}, namespace, pool.name),
+        _local_queue(namespace, pool.name, pool.name),
+    )
+
+
+def _alike(pools: tuple[PoolPlan, ...]) -> dict[str, list[PoolPlan]]:
+    """Flavor -> its pools, the preferred flavor first."""
+    alike: dict[str, list[PoolPlan]] = {}
+    for pool in sorted(pools, key=lambda pool: pool.preference):
+        alike.setdefault(dict(pool.labels).get(POOL_LABEL, FLAVOR), []).append(pool)
+    return alike
+
+
+def _topology(levels: tuple[str, ...]) -> ManifestPlan:
+    spec = {"levels": [{"nodeLabel": label} for label in levels]}
+    return ManifestPlan("queue.topology", obj(API, "Topology", "fabric", spec=spec), AFTER)
+
+
+def _flavor(name: str, pool: PoolPlan, topology: bool) -> ManifestPlan:
+    labels = {ROLE_LABEL: "accelerator"} if name == FLAVOR else {POOL_LABEL: name}
+    if pool.topology:
+        labels |= {"cloud.google.com/gke-tpu-accelerator": pool.accelerator_label, "cloud.google.com/gke-tpu-topology": pool.topology}
+    tolerations = [{"key": t.key, "operator": "Equal", "value": t.value, "effect": t.effect} for t in pool.taints]
+    spec: Body = {"nodeLabels": labels, "tolerations": tolerations} | ({"topologyName": "fabric"} if topology else {})
+    after = (*AFTER, "queue.topology") if topology else AFTER
+    return ManifestPlan(_key("flavor", name), obj(API, "ResourceFlavor", name, spec=spec), after)
+
+
+def _key(kind: str, name: str) -> str:
+    """`queue.cluster-queue` of the sized pools, `queue.cluster-queue.debug` of others."""
+    return f"queue.{kind}" if name in USUAL else f"queue.{kind}.{name}"
+
+
+def _nominal(pools: list[PoolPlan], quota: QueueQuota) -> dict[str, int | str]:
+    nodes, pool = sum(pool.nodes_max for pool in pools), pools[0]
+    nominal: dict[str, int | str] = {"cpu": quota.cpu * nodes, "memory": f"{quota.memory_gib * nodes}Gi"}
+    if pool.resource:
+        nominal[pool.resource] = pool.accelerator_count * nodes
+    if quota.fabric_interfaces:
+        nominal |= {"vpc.amazonaws.com/efa": quota.fabric_interfaces * nodes, "hugepages-2Mi": f"{HUGE_PAGES_MIB * nodes}Mi"}
+    return nominal
+
+
+def _cluster_queue(nominal: dict[str, dict[str, int | str]], namespace: str, name: str = CLUSTER_QUEUE) -> ManifestPlan:
+    """nominal: flavor -> resource -> amount, in the order they are tried: the next one before anybody is preempted."""
+    flavors = [{"name": name, "resources": [{"name": r, "nominalQuota": n} for r, n in row.items()]} for name, row in nominal.items()]
+    spec: Body = {
+        "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
+        "queueingStrategy": "BestEffortFIFO",
+        "preemption": {"withinClusterQueue": "LowerPriority"},
+        "resourceGroups": [{"coveredResources": list(next(iter(nominal.values()))), "flavors": flavors}],
+    }
+    if len(nominal) > 1:
+        spec["flavorFungibility"] = {"whenCanBorrow": "TryNextFlavor", "whenCanPreempt": "TryNextFlavor"}
+    after = (*AFTER, *(_key("flavor", flavor) for flavor in nominal))
+    return ManifestPlan(_key("cluster-queue", name), obj(API, "ClusterQueue", name, spec=spec), after)
+
+
+def _local_queue(namespace: str, name: str = DEFAULT_QUEUE, cluster_queue: str = CLUSTER_QUEUE) -> ManifestPlan:
+    body = obj(API, "LocalQueue", name, namespace, {"clusterQueue": cluster_queue})
+    return ManifestPlan(_key("local-queue", name), body, (*AFTER, _key("cluster-queue", cluster_queue)))
+
+
+def _workload_priority(name: str, value: int, words: str) -> ManifestPlan:
+    return ManifestPlan(f"queue.priority.{name}", obj(API, "WorkloadPriorityClass", name, value=value, description=words), AFTER)

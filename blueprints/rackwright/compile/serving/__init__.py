@@ -1,0 +1,1 @@
+"""Model servers: replicas, containers, and what a Neuron server needs."""

@@ -1,0 +1,233 @@
+"""A model server as Kubernetes objects: deployment (or what stands in its place), service, disruption budget, metrics, scaling. Knows no
+cloud."""
+
+import math
+from dataclasses import dataclass
+
+from rackwright.compile.kubernetes.manifests import SECRETS, Body, obj
+from rackwright.compile.nodes.pools import ROLE_LABEL
+from rackwright.stackplan import ManifestPlan
+
+PORT = 8000
+METRICS_SERVER = "http://monitoring-prometheus.monitoring:9090"
+WEIGHTS_PATH = "/weights"
+LOAD_BYTES_PER_S = 1e8
+"""How fast weights are assumed to arrive on a cold node, where a boot disk of 140 MiB/s (the least of pd-balanced and hyperdisk-balanced)
+caches them while they are read; the start-up probe allows for it, nothing else does."""
+START_S, PROBE_PERIOD_S, NODE_START_S = 600, 10, 600
+"""Seconds for image, compilation and graph capture besides the weights; seconds between probes; seconds until a machine joins."""
+DRAIN_S = 15
+"""Seconds between a pod leaving the endpoints and its server being told to stop."""
+BUSY = 0.8
+"""A replica counts as full at this part of the concurrency it was sized for."""
+WAITING_PER_REPLICA = 4
+"""Queued requests per replica at which another one is started."""
+USER_ID = 1000
+HOME = "/home/server"
+"""Where a server may write."""
+LEADER = {"leaderworkerset.sigs.k8s.io/worker-index": "0"}
+"""Label of the pod of a group that answers (kubernetes-sigs/lws 0.10.0 api/leaderworkerset/v1)."""
+LOAD_SECONDS = "rackwright/load-seconds"
+"""Annotation: how long a cold server is expected to take until it answers."""
+
+
+@dataclass(frozen=True)
+class ModelServer:
+    """What one replica is; accelerators, cpu and memory_gib are of each of its pods.
+
+    weights_volume: the pod volume that carries the weights; concurrency: requests in flight it was sized for; secrets: variables whose
+    values come from the namespace's Secret; least, most, usual: replicas; weights_are_there: False while the bucket is still to be filled;
+    hosts: pods of a replica, each on a node of its own, of which the first answers; devices: what a pod asks for beside accelerators;
+    claim: template of a claim of devices, in their place; pins_memory: for RDMA; after: keys of what its nodes come from; compile_s:
+    seconds its engine compiles the model before it answers; as_root: as the image's own user; folder: where it starts.
+    """
+
+    name: str
+    namespace: str
+    account: str
+    image: str
+    command: tuple[str, ...]
+    args: tuple[str, ...]
+    resource: str
+    accelerators: int
+    cpu: int
+    memory_gib: int
+    weights_bytes: float
+    weights_volume: Body
+    concurrency: int
+    longest_request_s: int
+    least: int
+    most: int
+    usual: int
+    weights_are_there: bool = True
+    env: tuple[tuple[str, str], ...] = ()
+    secrets: tuple[str, ...] = ()
+    annotations: tuple[tuple[str, str], ...] = ()
+    hosts: int = 1
+    devices: tuple[tuple[str, str], ...] = ()
+    claim: str = ""
+    pins_memory: bool = False
+    after: tuple[str, ...] = ()
+    compile_s: int = 0
+    as_root: bool = False
+    folder: str = ""
+
+    @property
+    def labels(self) -> dict[str, str]:
+        return {"app": self.name}
+
+    @property
+    def answering(self) -> dict[str, str]:
+        """Labels of the pods that take requests."""
+        return self.labels | (LEADER if self.hosts > 1 else {})
+
+    @property
+    def service(self) -> str:
+        """A group's own name is taken: under it the operator puts the headless service by which a leader is found, and takes whatever
+        service it finds there for it (kubernetes-sigs/lws@060ab4d pkg/utils/controller/controller_utils.go)."""
+        return f"{self.name}-leader" if self.hosts > 1 else self.name
+
+    @property
+    def load_s(self) -> int:
+        """Seconds until a cold server answers: image, compilation and graph capture, then the weights."""
+        return math.ceil(START_S + self.compile_s + self.weights_bytes / LOAD_BYTES_PER_S)
+
+
+def server_objects(server: ModelServer, workload: ManifestPlan | None = None) -> tuple[ManifestPlan, ...]:
+    """workload: what runs the replicas, in place of a deployment."""
+    runs = workload or _deployment(server)
+    return (runs, _service(server), _budget(server), _monitor(server), _scaler(server, runs))
+
+
+def _deployment(server: ModelServer) -> ManifestPlan:
+    """Without a replica count: the scaler owns it."""
+    spec = {
+        "selector": {"matchLabels": server.labels},
+        "strategy": {"type": "RollingUpdate", "rollingUpdate": rollout(server)},
+        "template": {"metadata": pod_metadata(server), "spec": pod(server, container(server))},
+    }
+    body = obj("apps/v1", "Deployment", server.name, server.namespace, spec)
+    return ManifestPlan("serving.deployment", body, server.after, wait_s=wait_s(server))
+
+
+def wait_s(server: ModelServer) -> int:
+    """Seconds until the first replica answers; 0, not to be waited for, while its weights are missing."""
+    return NODE_START_S + server.load_s if server.weights_are_there else 0
+
+
+def pod_metadata(server: ModelServer) -> Body:
+    return {"labels": server.labels, "annotations": {**dict(server.annotations), LOAD_SECONDS: str(server.load_s)}}
+
+
+def rollout(server: ModelServer) -> Body:
+    """A new replica first, where there may be a machine for it; a fleet of fixed size gives one up instead of waiting for ever."""
+    if server.most > server.least:
+        return {"maxSurge": 1, "maxUnavailable": 0}
+    return {"maxSurge": 0, "maxUnavailable": 1}
+
+
+def pod(server: ModelServer, main: Body) -> Body:
+    """A pod of the server with its one container."""
+    user = {"runAsUser": 0} if server.as_root else {"runAsNonRoot": True, "runAsUser": USER_ID}
+    return {
+        "serviceAccountName": server.account,
+        "terminationGracePeriodSeconds": server.longest_request_s + DRAIN_S,
+        "nodeSelector": {ROLE_LABEL: "accelerator"},
+        "tolerations": [{"key": server.resource, "operator": "Exists", "effect": "NoSchedule"}],
+        "topologySpreadConstraints": [
+            {
+                "maxSkew": 1,
+                "topologyKey": "kubernetes.io/hostname",
+                "whenUnsatisfiable": "ScheduleAnyway",
+                "labelSelector": {"matchLabels": server.labels},
+            }
+        ],
+        "securityContext": user | {"fsGroup": USER_ID, "seccompProfile": {"type": "RuntimeDefault"}},
+        "containers": [main],
+        "volumes": [
+            server.weights_volume,
+            {"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": f"{max(1, server.memory_gib // 4)}Gi"}},
+            {"name": "home", "emptyDir": {}},
+        ],
+    }
+
+
+def container(server: ModelServer) -> Body:
+    """The server that answers; it is given up on only after its weights had time to load."""
+    probe = {"httpGet": {"path": "/health", "port": "http"}}
+    failures = math.ceil(server.load_s / PROBE_PERIOD_S)
+    return process(server, server.args) | {
+        "ports": [{"name": "http", "containerPort": PORT}],
+        "startupProbe": {**probe, "periodSeconds": PROBE_PERIOD_S, "failureThreshold": failures},
+        "readinessProbe": {**probe, "periodSeconds": 5, "failureThreshold": 3},
+        "livenessProbe": {**probe, "periodSeconds": 10, "failureThreshold": 6},
+        "lifecycle": {"preStop": {"sleep": {"seconds": DRAIN_S}}},
+    }
+
+
+def process(server: ModelServer, args: tuple[str, ...]) -> Body:
+    """A container that loads weights onto accelerators, whether it answers or helps the one that does."""
+    amounts = {"cpu": str(server.cpu), "memory": f"{server.memory_gib}Gi", server.resource: str(server.accelerators)} | dict(server.devices)
+    secrets = [{"name": name, "valueFrom": {"secretKeyRef": {"name": SECRETS, "key": name}}} for name in server.secrets]
+    home = {"HOME": HOME, "USER": "server", "TORCHINDUCTOR_CACHE_DIR": f"{HOME}/inductor"}
+    return {
+        "name": "server",
+        "image": server.image,
+        "command": list(server.command),
+        "args": list(args),
+        "env": [{"name": name, "value": value} for name, value in (home | dict(server.env)).items()] + secrets,
+        "resources": {"requests": amounts, "limits": amounts},
+        "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["NET_RAW"] if server.as_root else ["ALL"]}},
+        "volumeMounts": [
+            {"name": server.weights_volume["name"], "mountPath": WEIGHTS_PATH, "readOnly": "emptyDir" not in server.weights_volume},
+            {"name": "shm", "mountPath": "/dev/shm"},
+            {"name": "home", "mountPath": HOME},
+        ],
+    } | ({"workingDir": server.folder} if server.folder else {})
+
+
+def _service(server: ModelServer) -> ManifestPlan:
+    spec = {"selector": server.answering, "ports": [{"name": "http", "port": PORT, "targetPort": "http"}]}
+    body = obj("v1", "Service", server.service, server.namespace, spec, labels=server.labels)
+    return ManifestPlan("serving.service", body)
+
+
+def _budget(server: ModelServer) -> ManifestPlan:
+    spec = {"maxUnavailable": 1, "unhealthyPodEvictionPolicy": "AlwaysAllow", "selector": {"matchLabels": server.labels}}
+    return ManifestPlan("serving.budget", obj("policy/v1", "PodDisruptionBudget", server.name, server.namespace, spec))
+
+
+def _monitor(server: ModelServer) -> ManifestPlan:
+    spec = {"selector": {"matchLabels": server.labels}, "endpoints": [{"port": "http", "path": "/metrics", "interval": "15s"}]}
+    body = obj("monitoring.coreos.com/v1", "ServiceMonitor", server.name, server.namespace, spec)
+    return ManifestPlan("serving.monitor", body, ("kube-prometheus-stack",))
+
+
+def _scaler(server: ModelServer, runs: ManifestPlan) -> ManifestPlan:
+    """Two signals, the larger wins: requests that wait, and requests in flight against what a replica was sized for."""
+    waiting = _sum("vllm:num_requests_waiting", server)
+    in_flight = f"{waiting} + {_sum('vllm:num_requests_running', server)}"
+    spec = {
+        "scaleTargetRef": {"apiVersion": runs.body["apiVersion"], "kind": runs.body["kind"], "name": server.name},
+        "minReplicaCount": server.least,
+        "maxReplicaCount": server.most,
+        "pollingInterval": 15,
+        "cooldownPeriod": 300,
+        "fallback": {"failureThreshold": 3, "replicas": server.usual},
+        "advanced": {"horizontalPodAutoscalerConfig": {"behavior": {"scaleDown": {"stabilizationWindowSeconds": 300}}}},
+        "triggers": [_trigger(waiting, WAITING_PER_REPLICA), _trigger(in_flight, max(1, int(server.concurrency * BUSY)))],
+    }
+    body = obj("keda.sh/v1alpha1", "ScaledObject", server.name, server.namespace, spec)
+    return ManifestPlan("serving.scaler", body, ("keda", runs.key))
+
+
+def _sum(metric: str, server: ModelServer) -> str:
+    return f'sum({metric}{{namespace="{server.namespace}",service="{server.service}"}})'
+
+
+def _trigger(query: str, threshold: int) -> Body:
+    return {
+        "type": "prometheus",
+        "metricType": "AverageValue",
+        "metadata": {"serverAddress": METRICS_SERVER, "query": query, "threshold": str(threshold)},
+    }

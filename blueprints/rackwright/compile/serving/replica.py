@@ -1,0 +1,109 @@
+"""One replica of a served model, from the fit: how much of a machine, or how many machines; with which arguments; for how long."""
+
+import math
+
+from rackwright.compile.compile_context import CompileContext
+from rackwright.compile.kubernetes.manifests import Body
+from rackwright.compile.operators.versions import SERVER_IMAGES
+from rackwright.compile.serving.model_server import PORT, WEIGHTS_PATH, ModelServer
+from rackwright.compile.storage.buckets import HUB
+from rackwright.stackplan import BucketPlan, PoolPlan
+from rackwright.units import GIB
+
+ACCOUNT = "server"
+NODE_SHARE = 0.6
+"""Part of a node's CPU and memory its replicas may ask for together; the rest is the node's own, that of what mounts the weights, and the
+agents'."""
+IMAGE_GIB = 100
+"""Of a node's disk, for the server's image twice (an update pulls the next one), logs and compiled kernels."""
+CACHE_SHARE = 1.1
+SLOWEST = 4
+"""The longest request is allowed this many times its expected duration."""
+LEAST_PATIENCE_S = 120
+QUANTIZATIONS = {"fp8": "fp8", "nf4": "bitsandbytes"}
+"""Formats vLLM makes from 16-bit weights while it loads them; weights in another format say so themselves."""
+
+
+def hosts_of(context: CompileContext) -> int:
+    """Machines one replica needs."""
+    return math.ceil(context.candidate.parallelism.accelerators / context.candidate.accelerators_per_node)
+
+
+def replicas_per_node(context: CompileContext) -> int:
+    """1 where a replica needs several nodes."""
+    return max(1, context.candidate.accelerators_per_node // context.candidate.parallelism.accelerators)
+
+
+def node_bounds(context: CompileContext) -> tuple[int, int, int]:
+    """(least, most, at first) machines: as many as the least and the most replicas need."""
+    hosts, per_node = hosts_of(context), replicas_per_node(context)
+    least = hosts * math.ceil(context.serve.min_replicas / per_node)
+    return least, hosts * math.ceil(context.candidate.max_replicas / per_node), least
+
+
+def cache_gib(context: CompileContext) -> int:
+    """GiB of the node's disk one replica's weights take, with the tokenizer and what lies beside them; on Neuron a downloaded model is
+    written once more, at 32 bit (vllm-project/vllm-neuron@a5ef7c8, model loader)."""
+    return math.ceil(CACHE_SHARE * (3 if context.machine.kind == "neuron" else 1) * context.sizing.facts.weights_bytes / GIB)
+
+
+def pod_memory_gib(context: CompileContext) -> int:
+    """GiB of its machine's memory a pod of a replica asks for."""
+    return max(1, int((context.machine.memory_bytes or 0) * NODE_SHARE / replicas_per_node(context) / GIB))
+
+
+def hub_weights(context: CompileContext) -> tuple[Body, str]:
+    """(volume, what to serve) of a repository of the hub that is downloaded to the node."""
+    uri = context.serve.model.weights.uri if context.serve.model.weights else ""
+    return {"name": "weights", "emptyDir": {}}, uri.removeprefix(HUB)
+
+
+def server_of(context: CompileContext, wanted: tuple[BucketPlan, ...], pool: PoolPlan, volume: Body, model: str) -> ModelServer:
+    """volume, model: where the weights are, and what to serve."""
+    workload, machine, per_node, hosts = context.serve, context.machine, replicas_per_node(context), hosts_of(context)
+    return ModelServer(
+        name=workload.name,
+        namespace=context.namespace,
+        account=ACCOUNT,
+        image=workload.run.image or SERVER_IMAGES["vllm"],
+        command=workload.run.command or ("vllm", "serve", model),
+        args=workload.run.args or _arguments(context),
+        resource=pool.resource,
+        accelerators=context.candidate.parallelism.accelerators // hosts,
+        cpu=max(1, int((machine.vcpus or 1) * NODE_SHARE / per_node)),
+        memory_gib=pod_memory_gib(context),
+        weights_bytes=context.sizing.facts.weights_bytes,
+        weights_volume=volume,
+        weights_are_there=all(bucket.existing_name for bucket in wanted),
+        concurrency=context.fit.speed.concurrency or 1,
+        longest_request_s=_longest_request_s(context),
+        least=workload.min_replicas,
+        most=context.candidate.max_replicas,
+        usual=context.candidate.replicas,
+        env=tuple((({} if wanted else {"HF_HOME": WEIGHTS_PATH}) | workload.run.env).items()),
+        secrets=tuple(workload.run.secrets),
+        hosts=hosts,
+    )
+
+
+def _arguments(context: CompileContext) -> tuple[str, ...]:
+    workload, parallelism = context.serve, context.candidate.parallelism
+    chosen = {
+        "served-model-name": context.sizing.facts.model,
+        "port": PORT,
+        "tensor-parallel-size": parallelism.tensor,
+        "pipeline-parallel-size": parallelism.pipeline if parallelism.pipeline > 1 else None,
+        "max-model-len": workload.max_context or context.sizing.facts.sequence_length or None,
+        "max-num-seqs": context.fit.speed.concurrency,
+        "gpu-memory-utilization": f"{context.fit.memory.max_fill:g}",
+        "quantization": QUANTIZATIONS.get(context.candidate.precision),
+        "kv-cache-dtype": "fp8" if workload.kv_dtype == "fp8" else None,
+    }
+    return tuple(f"--{name}={value}" for name, value in chosen.items() if value is not None)
+
+
+def _longest_request_s(context: CompileContext) -> int:
+    """Seconds; the p95 answer at the speed sizing found, several times over."""
+    tokens = context.serve.output_tokens
+    usual_s = (tokens.p95 or tokens.mean) * (context.fit.speed.tpot_s or 0.05) + (context.fit.speed.ttft_s or 1)
+    return max(LEAST_PATIENCE_S, math.ceil(SLOWEST * usual_s))

@@ -1,0 +1,1 @@
+"""Buckets, box disks and the shared file system."""

@@ -1,0 +1,68 @@
+"""One line of a bill. A price that is not published stays None and is named in the total, never counted as zero."""
+
+from dataclasses import dataclass
+
+from rackwright.units import MONTH_H
+
+
+@dataclass(frozen=True)
+class BillLine:
+    """quantity None: by use, so that only the price is known. unit_price_usd None: not published.
+
+    unit says what is counted, per how the price runs (`hour`, `month`, `GiB`); hourly_usd and total_usd are None where either is unknown.
+    """
+
+    what: str
+    quantity: float | None
+    unit: str
+    unit_price_usd: float | None
+    per: str
+    price_date: str
+    source: str
+    hourly_usd: float | None
+    total_usd: float | None
+    price_region: str = ""
+
+    @property
+    def quantity_words(self) -> str:
+        return f"by {self.unit}" if self.quantity is None else f"{self.quantity:,g} {self.unit}"
+
+    @property
+    def price_words(self) -> str:
+        if self.unit_price_usd is None:
+            return "not published"
+        region = f" ({self.price_region})" if self.price_region else ""
+        return f"{self.unit_price_usd:,.5g} USD / {self.per}{region}"
+
+
+@dataclass(frozen=True)
+class UnitPrice:
+    """A unit price with where it comes from; region: set when it is another place's. usd None: not published."""
+
+    usd: float | None
+    per: str
+    date: str = ""
+    source: str = ""
+    region: str = ""
+
+
+def hourly(what: str, quantity: float, unit: str, price: UnitPrice, hours: float) -> BillLine:
+    """A line whose price runs by the hour."""
+    rate = None if price.usd is None else price.usd * quantity
+    return _line(what, quantity, unit, price, rate, hours)
+
+
+def monthly(what: str, quantity: float, unit: str, price: UnitPrice, hours: float) -> BillLine:
+    """A line whose price runs by the month of 730 h; shorter runs pay their part."""
+    rate = None if price.usd is None else price.usd * quantity / MONTH_H
+    return _line(what, quantity, unit, price, rate, hours)
+
+
+def by_use(what: str, unit: str, price: UnitPrice) -> BillLine:
+    """A line of which only the price is known."""
+    return BillLine(what, None, unit, price.usd, price.per, price.date, price.source, None, None, price.region)
+
+
+def _line(what: str, quantity: float, unit: str, price: UnitPrice, rate: float | None, hours: float) -> BillLine:
+    total = None if rate is None else rate * hours
+    return BillLine(what, quantity, unit, price.usd, price.per, price.date, price.source, rate, total, price.region)

@@ -1,0 +1,1 @@
+"""Problems, the exceptions that carry them, and how they are shown."""

@@ -1,0 +1,13 @@
+"""Every fitted model of the estimator."""
+
+from rackwright.estimator.calibration.fitted_models import FittedModel
+from rackwright.estimator.serving import decode, throughput
+from rackwright.estimator.serving import memory as serving_memory
+from rackwright.estimator.training import adapter_memory, memory, run_time, step, tpu_step
+
+MODULES = (step, tpu_step, run_time, memory, adapter_memory, decode, throughput, serving_memory)
+
+
+def registry() -> tuple[FittedModel, ...]:
+    """Every model, in the order of data/coefficients.json."""
+    return tuple(model for module in MODULES for model in module.MODELS)

@@ -1,0 +1,1 @@
+"""A pinned configuration: its fields, constraints, defaults, and the numbers the formulas take."""

@@ -1,0 +1,1 @@
+"""The measured runs that ship with the estimator."""

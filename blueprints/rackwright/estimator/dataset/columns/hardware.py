@@ -1,0 +1,88 @@
+"""The hardware columns of a row: accelerator, count, nodes, and what is said of the links."""
+
+import re
+from typing import Any
+
+from rackwright.estimator.config import accelerators as known
+from rackwright.estimator.dataset.columns.cells import PrintedRow
+
+GBIT = {"hdr": 200.0, "ndr": 400.0, "xdr": 800.0, "edr": 100.0}
+"""Gb/s per port of InfiniBand's generations. Source: IBTA roadmap."""
+
+NVLINK_GB_S = 25.0
+"""Of one NVLink 3 link (A100) and direction. Source: NVIDIA A100 whitepaper, 600 GB/s over 12 links, both directions."""
+
+
+def hardware(row: PrintedRow) -> dict[str, Any]:
+    """Fields of config.HardwareConfig. Raises BrokenCell."""
+    accelerators, nodes = row.count("accel_count") or product_of(row), row.count("nodes")
+    links = row.lower("interconnect")
+    tpu = row.csv == "tpu_training" or "tpu" in row.lower("hardware")
+    per_node = accelerators // nodes if nodes and accelerators % nodes == 0 and not tpu else None
+    size = re.search(r"with (\d+(?:\.\d+)?) gib", row.lower("hardware"))
+    watts = re.search(r"power limit (\d+) w", row.notes)
+    found = {
+        "accelerator": _name(row),
+        "count": accelerators,
+        "per_node": per_node,
+        "memory_gib": float(size.group(1)) if size else None,
+        "power_watts": float(watts.group(1)) if watts and "w" not in row.lower("hardware") else None,
+        "scale_up_gb_s": _scale_up(links),
+        "scale_up_domain": 72 if "nvl72" in links else None,
+        "scale_out_gb_s": _scale_out(links, per_node or 8),
+        "slices": nodes if tpu and nodes and accelerators % nodes == 0 else None,
+    }
+    return {k: v for k, v in found.items() if v is not None}
+
+
+def unknown(row: PrintedRow) -> str:
+    """Why nothing can be said of this accelerator's speed; "" when it is known. Memory of a run does not depend on it."""
+    try:
+        known.find(_printed(row))
+    except known.UnknownAccelerator as fault:
+        return str(fault)
+    return ""
+
+
+def _name(row: PrintedRow) -> str:
+    """As printed; where nobody knows it, a GPU of the printed size, 80 GB where that is blank."""
+    return f"GPU-{row.number('accel_mem_gb') or 80:g}GB" if unknown(row) else _printed(row)
+
+
+def _printed(row: PrintedRow) -> str:
+    """With the memory size where the name leaves it out."""
+    name, size = row.text("hardware"), row.number("accel_mem_gb")
+    if size and not re.search(r"\d\s*gi?b", name.lower()) and re.fullmatch(r"[A-Za-z]+\d+", name):
+        return f"{name}-{size:g}GB"
+    return name or "not said"
+
+
+def product_of(row: PrintedRow) -> int:
+    """Accelerators that the parallel columns make; where the copies are not said, as many as the experts are spread over."""
+    made = 1
+    for column in ("tp", "pp", "cp", "attention_dp"):
+        made *= row.count(column) or 1
+    return made * (row.count("dp") or row.count("ep") or 1)
+
+
+def _scale_up(said: str) -> float | None:
+    """GB/s per accelerator and direction of "NVLink 4-link/GPU"; blank: as the vendor builds it."""
+    found = re.search(r"nvlink (\d+)-link", said)
+    return int(found.group(1)) * NVLINK_GB_S if found else None
+
+
+def _scale_out(said: str, per_node: int) -> float | None:
+    """GB/s per accelerator and direction, from "4x OmniPath 100 Gb/s", "RoCE 1600 Gb/s per node", "8x HDR IB", "400 Gb/s per GPU"."""
+    per_each = re.search(r"(\d+)\s*gb/s per gpu", said)
+    if per_each:
+        return float(per_each.group(1)) / 8
+    per_box = re.search(r"(\d+)\s*gb/s per node", said)
+    if per_box:
+        return float(per_box.group(1)) / 8 / per_node
+    for part in re.split(r"[;+,]", said):
+        cards = re.search(r"(\d+)\s*x\s", part)
+        speed = re.search(r"(\d+)\s*gb(?:/s|e|it)", part) or next((g for g in GBIT if re.search(rf"\b{g}\b", part)), None)
+        if cards and speed and not re.search(r"nvlink|nvswitch|storage|management|xgmi", part):
+            rate = GBIT[speed] if isinstance(speed, str) else float(speed.group(1))
+            return int(cards.group(1)) * rate / 8 / per_node if rate >= 25 else None
+    return None

@@ -1,0 +1,80 @@
+"""What a row measured, in the units of the accuracy bench. Readings alone: nothing here reaches a prediction."""
+
+from collections.abc import Callable
+
+from rackwright.estimator.dataset.columns.cells import PrintedRow
+from rackwright.units import GIB
+
+METRICS = {
+    "training_throughput": ("tokens_per_s_per_accel", "peak_memory_gib"),
+    "training_memory": ("peak_memory_gib", "tokens_per_s_per_accel"),
+    "finetune_memory": ("peak_memory_gib", "tokens_per_s_per_accel"),
+    "tpu_training": ("tokens_per_s_per_accel",),
+    "time_to_train": ("time_to_train_min", "accel_hours", "tokens_per_s_per_accel"),
+    "inference_throughput": ("output_tok_s_per_accel", "tpot_ms", "ttft_ms"),
+    "inference_memory": ("kv_tokens",),
+}
+"""What every row of a file is asked; the first is the file's own."""
+UNITS = {
+    "tokens_per_s_per_accel": "tokens/s", "peak_memory_gib": "GiB", "time_to_train_min": "min", "accel_hours": "h",
+    "output_tok_s_per_accel": "tokens/s", "tpot_ms": "ms", "ttft_ms": "ms", "kv_tokens": "tokens",
+}  # fmt: skip
+DECIMAL_PUBLISHERS = ("Lightning AI",)
+"""Their "GB (as printed)" is 10^9 bytes; everybody else's is GiB."""
+
+
+def measured(row: PrintedRow, metric: str) -> float | None:
+    """The reading, None when there is none. Raises BrokenCell."""
+    value = READINGS[metric](row)
+    return value if value else None
+
+
+def _tokens(row: PrintedRow) -> float | None:
+    """The first present: printed per accelerator; total / count; global batch x sequence / step time / count. Samples, TFLOP/s and MFU
+    are never converted."""
+    each = next((v for c in ("tokens_per_s_per_gpu", "tokens_per_s_per_chip", "tokens_per_s_per_accel") if (v := row.number(c))), None)
+    count = row.count("accel_count")
+    total = row.number("tokens_per_s_total")
+    if each or not count:
+        return each
+    if total:
+        return total / count
+    batch, length, step = row.number("global_batch"), row.number("seq_len"), row.number("step_time_s")
+    if batch and length and step:
+        return batch * length / step / count
+    return None
+
+
+def _memory(row: PrintedRow) -> float | None:
+    if row.csv == "training_throughput":
+        return row.number("peak_mem_gib")
+    printed, unit = row.number("mem_printed"), row.lower("mem_unit")
+    if printed is None or "limit" in unit or not row.lower("mem_scope").startswith("per accelerator"):
+        return None
+    if "bytes" in unit:
+        return printed / GIB
+    if unit.startswith("mb"):
+        return printed / 1024
+    decimal = unit.startswith("gb") and row.text("publisher") in DECIMAL_PUBLISHERS
+    return printed * 1e9 / GIB if decimal else printed
+
+
+def _served(row: PrintedRow) -> float | None:
+    each, total, count = row.number("output_tok_s_per_accel"), row.number("output_tok_s_total"), row.count("accel_count")
+    return each or (total / count if total and count else None)
+
+
+def _hours(row: PrintedRow) -> float | None:
+    """Only where the time to train is absent."""
+    return None if row.number("time_to_train_min") else row.number("accel_hours")
+
+
+def _column(name: str) -> Callable[[PrintedRow], float | None]:
+    return lambda row: row.number(name)
+
+
+READINGS: dict[str, Callable[[PrintedRow], float | None]] = {
+    "tokens_per_s_per_accel": _tokens, "peak_memory_gib": _memory, "time_to_train_min": _column("time_to_train_min"),
+    "accel_hours": _hours, "output_tok_s_per_accel": _served, "tpot_ms": _column("tpot_ms"), "ttft_ms": _column("ttft_ms"),
+    "kv_tokens": _column("kv_tokens"),
+}  # fmt: skip

@@ -1,0 +1,130 @@
+"""Which rows are scored: data/scoreable.toml, read and asked. Its header explains the conditions."""
+
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from rackwright.estimator.dataset.columns.cells import BrokenCell, PrintedRow
+from rackwright.estimator.dataset.columns.measured import measured
+
+FILE = Path(__file__).parents[2] / "data" / "scoreable.toml"
+
+
+@dataclass(frozen=True)
+class ScoringTable:
+    """One line of the printed tables. Targets in percent, None: reported only."""
+
+    name: str
+    when: Mapping[str, Any] = field(default_factory=dict)
+    grouped: float | None = None
+    family: float | None = None
+    median: float | None = None
+    cells: float | None = None
+    within: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ScoringRule:
+    csv: str
+    metric: str
+    tables: tuple[ScoringTable, ...]
+    needs: Mapping[str, Any] = field(default_factory=dict)
+    excludes: tuple[Mapping[str, Any], ...] = ()
+
+    def table(self, row: PrintedRow) -> ScoringTable:
+        return next(t for t in self.tables if not any(why(row) for why in _asked(t.when, (), "")))
+
+
+@cache
+def rules(file: Path = FILE) -> tuple[ScoringRule, ...]:
+    """Every rule, in the order of the file."""
+    raw = tomllib.loads(file.read_text(encoding="utf-8"))["rule"]
+    return tuple(
+        ScoringRule(
+            r["csv"], r["metric"], tuple(ScoringTable(**t) for t in r["tables"]), r.get("needs", {}), tuple(r.get("excludes", ()))
+        )
+        for r in raw
+    )  # fmt: skip
+
+
+def rule_of(csv: str, metric: str) -> ScoringRule | None:
+    return next((r for r in rules() if (r.csv, r.metric) == (csv, metric)), None)
+
+
+def unscored(row: PrintedRow, metric: str, others: Sequence[PrintedRow] = ()) -> str | None:
+    """Why a row is not scored in a metric; None when it is. others: the rows of its file, for what compares rows. Raises BrokenCell."""
+    rule = rule_of(row.csv, metric)
+    if rule is None:
+        return f"{metric} of {row.csv} is reported only"
+    if measured(row, metric) is None:
+        return "no reading"
+    missed = next((reason for why in _asked(rule.needs, others, metric) if (reason := why(row))), None)
+    if missed:
+        return missed
+    for exclusion in rule.excludes:
+        if not any(why(row) for why in _asked(exclusion, others, metric)):
+            return "excluded: " + ", ".join(f"{k} {v}" for k, v in exclusion.items())
+    return None
+
+
+def _asked(conditions: Mapping[str, Any], others: Sequence[PrintedRow], metric: str) -> list[Callable[[PrintedRow], str | None]]:
+    """One question for each condition; each answers why not."""
+    made: list[Callable[[PrintedRow], str | None]] = []
+    for kind, value in conditions.items():
+        if kind == "outlier":
+            made.append(lambda row, value=value: _outlier(row, value, others, metric))
+        elif isinstance(value, Mapping):
+            made += [lambda row, kind=kind, c=column, v=wanted: TESTS[kind](row, c, v) for column, wanted in value.items()]
+        else:
+            made += [lambda row, kind=kind, c=column: TESTS[kind](row, c, None) for column in value]
+    return made
+
+
+def _said(row: PrintedRow, column: str, wanted: Sequence[str]) -> str | None:
+    text = row.cells.get(column, "").lower()
+    return next((w for w in wanted if w.lower() in text), None)
+
+
+def _compare(row: PrintedRow, column: str, holds: Callable[[float], bool], rule: str) -> str | None:
+    value = row.number(column)
+    return None if value is not None and holds(value) else f"{column} is not {rule}"
+
+
+def _product(row: PrintedRow, column: str, factors: Sequence[str]) -> str | None:
+    made = 1.0
+    for factor in factors:
+        value = row.number(factor)
+        made *= max(value, 1.0) if value else 1.0 if factor == "attention_dp" else float("nan")
+    return None if row.number(column) == made else f"{column} is not {' x '.join(factors)}"
+
+
+def _outlier(row: PrintedRow, rule: Mapping[str, Any], others: Sequence[PrintedRow], metric: str) -> str | None:
+    """None, so excluded, when the reading is an outlier."""
+    alike = [v for o in others if all(o.text(c) == row.text(c) for c in rule["alike"]) if (v := _reading(o, metric))]
+    value = measured(row, metric)
+    return None if alike and value and value > rule["times"] * median(alike) else "near its equals"
+
+
+def _reading(row: PrintedRow, metric: str) -> float | None:
+    try:
+        return measured(row, metric)
+    except BrokenCell:
+        return None
+
+
+TESTS: dict[str, Callable[[PrintedRow, str, Any], str | None]] = {
+    "present": lambda row, c, _: f"{c} is blank" if row.cells.get(c, "").strip().lower() in ("", "nan") else None,
+    "blank": lambda row, c, _: f"{c} is given" if row.text(c) else None,
+    "above": lambda row, c, v: _compare(row, c, lambda x: x > v, f"above {v}"),
+    "at_least": lambda row, c, v: _compare(row, c, lambda x: x >= v, f"at least {v}"),
+    "at_most": lambda row, c, v: _compare(row, c, lambda x: x <= v, f"at most {v}"),
+    "contains": lambda row, c, v: None if _said(row, c, v) else f"{c} is not {' or '.join(v)}",
+    "lacks": lambda row, c, v: f"{c}: {found}" if (found := _said(row, c, v)) else None,
+    "is": lambda row, c, v: None if row.lower(c) in v else f"{c} is not {' or '.join(v)}",
+    "is_not": lambda row, c, v: f"{c} is {row.text(c)}" if row.lower(c) in v else None,
+    "product": _product,
+}

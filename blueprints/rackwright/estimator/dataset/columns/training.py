@@ -1,0 +1,272 @@
+"""Rows of the training and fine-tuning files as configurations. Blank parallel columns follow from the others, or stay out."""
+
+import re
+from typing import Any
+
+from rackwright.estimator.config.configuration import TrainingConfig
+from rackwright.estimator.dataset.columns.architecture import RowArchitecture, shape
+from rackwright.estimator.dataset.columns.cells import PrintedRow, UnsupportedRow
+from rackwright.estimator.dataset.columns.hardware import hardware, product_of
+from rackwright.estimator.model.layer_parameters import Block
+from rackwright.estimator.model.parameter_count import count
+
+SEQUENCE = 2048
+"""Where a row leaves the length out: the length of most published runs."""
+TPU_TOKENS = 32768
+"""Tokens per chip and step where a TPU row leaves the batch out: the published recipes lie between 8,192 and 65,536."""
+STEP_TOKENS = 2**21
+"""Of a pretraining step where a row leaves the batch out: GPT-3, LLaMA and their like trained on 1.5 to 4 million tokens a step."""
+NUMBERS = (
+    ("fp32", ("fp32", "float32")), ("mxfp8", ("mxfp8", "fp8-mx", "finer-grained", "mx 1x32", "rowwise")),
+    ("fp4", ("nvfp4", "mxfp4", "fp4")), ("fp8", ("fp8",)), ("bf16", ("bf16", "bfloat16")),
+    ("fp16", ("fp16", "float16", "half")), ("tf32", ("tf32",)), ("int4", ("int4", "w4a", "4bit", "4-bit", "awq", "gptq", "q4_")),
+    ("int8", ("int8", "w8a", "8bit", "8-bit", "q8_")),
+)  # fmt: skip
+"""Format -> the words that mean it; the first that is found."""
+FROZEN = (("nf4", ("nf4", "bnb-4bit", "bnb 4bit", "bitsandbytes 4")), ("fp4", ("fp4",)), ("int8", ("int8", "8bit", "8-bit")),
+          ("int4", ("int4", "int2", "4bit", "4-bit", "gptq", "awq")))  # fmt: skip
+FULL = re.compile(
+    r"full|block|uniform|yes|true|on\b|1\b|enabled|(gradient|activation)[ _]checkpointing|checkpointing|every layer|all layers"
+)
+"""Of a recompute cell; all else is selective."""
+MODULES = (("norms", "layernorm"), ("mlp", " mlp"), ("act", "moe_act"), ("up", "up_proj"))
+"""Part -> the word that means it in "selective ([layernorm mla_up_proj mlp moe_act])"."""
+OFFLOADS = (("optimizer", ("optim",)), ("activations", ("activation",)), ("parameters", ("param", "weight")))
+SHARDS = (
+    ("zero0", "none"), ("zero1", "zero1"), ("zero2", "zero2"), ("zero3", "zero3"), ("shardgrad", "zero2"), ("grad+opt", "zero2"),
+    ("hybrid", "hsdp"), ("hsdp", "hsdp"), ("fsdp", "fsdp"), ("fullshard", "fsdp"), ("fullyshard", "fsdp"), ("distributedoptim", "zero1"),
+    ("distoptim", "zero1"),
+)  # fmt: skip
+"""Words, without what stands between letters, and what they mean; the first that is found."""
+ADAPTERS = (
+    "lora",
+    "qlora",
+    "peft-other",
+    "adapter",
+    "adapter-v2",
+    "prompt-tuning",
+    "p-tuning",
+    "prefix-tuning",
+    "dora",
+    "qdora",
+    "llamapro",
+)
+SOFT = re.compile(r"prompt|p[_-]tuning|prefix|cartridge")
+"""Methods that train vectors in front of the sequence, not matrices."""
+MATRICES = {"q_proj": "q", "k_proj": "k", "v_proj": "v", "o_proj": "o", "gate_proj": "gate", "up_proj": "up", "down_proj": "down",
+            "c_attn": "q,k,v", "query_key_value": "q,k,v", "self_attn": "q,k,v,o"}  # fmt: skip
+
+UNPRINTED_RANK = (("torchtune", 8), ("deepspeed", 64))
+"""Defaults of torchtune's recipes, and of the DeepSpeed scripts that model publishers ship (Qwen's finetune.py)."""
+
+
+def training(row: PrintedRow) -> tuple[TrainingConfig, RowArchitecture]:
+    """The configuration a row describes. Raises Unsupported, BrokenCell, or pydantic's ValidationError."""
+    if row.lower("method") == "inference":
+        raise UnsupportedRow("an inference run among the training rows: memory of a server, not of training")
+    found = shape(row)
+    sequence = row.count("seq_len") or SEQUENCE
+    split, batch = _split(row, found), _batch(row)
+    config = TrainingConfig.model_validate(
+        {
+            "id": row.id,
+            "model": found.model,
+            "hardware": hardware(row),
+            "engine": engine(row),
+            "sequence": sequence,
+            "layout": split,
+            "numbers": numbers(row) or "bf16",
+            "tokens": row.number("tokens_total"),
+            "recompute": recompute(row),
+            **batch(split),
+            **_precision(row),
+            **_adapter(row, found),
+        }
+    )
+    return config, found
+
+
+def numbers(row: PrintedRow) -> str | None:
+    """Format the matrices multiply in; None when the row does not say."""
+    return next((name for name, words in NUMBERS if any(w in row.lower("precision") for w in words)), None)
+
+
+def engine(row: PrintedRow) -> dict[str, Any]:
+    notes = f"{row.notes} {row.lower('framework')}"
+    off = re.search(r"(?<!no )\beager\b|flash-?attention off", notes)
+    return {
+        "name": row.text("framework") or "pytorch",
+        "release": row.text("as_of"),
+        "compiled": True if "compile" in notes or "liger" in notes else False if re.search(r"\beager\b", notes) else None,
+        "attention": "flash" if re.search(r"flash-?attention(-2)?( on)?\b(?! off)", notes) else "eager" if off and "off" in notes else None,
+        "loss": "fused"
+        if re.search(r"liger|chunked cross|loss_fusion|fused cross|fused linear", f"{notes} {row.lower('model')}")
+        else None,
+    }
+
+
+def recompute(row: PrintedRow) -> str:
+    """none, selective or full; blank is none. TPU policies: minimal and those that offload or save projections are selective."""
+    said = row.lower("recompute")
+    if re.match(r"(none|no|off|false|disabled|without|0)\b", said) or not said:
+        return "none"
+    return "full" if FULL.match(said) else "selective"
+
+
+def read_off(row: PrintedRow, pipeline: float) -> dict[str, float]:
+    """Fields of a TrainingCase that say how the peak was read, and which modules selective recompute names.
+
+    Megatron's own tests log on the last rank: the last stage. What is said to be allocated or active leaves out the allocator's reserve.
+    """
+    kind, named = row.lower("mem_kind"), row.lower("recompute") if "[" in row.lower("recompute") else ""
+    allocated = re.search(r"allocated|active|breakdown|activation memory", kind) and "reserved" not in kind
+    return {
+        "measures_reserved": float(not allocated),
+        "measured_stage": pipeline - 1 if "logging rank" in row.lower("mem_scope") else -1.0,
+        **{f"recompute_{part}": float(word in named) for part, word in MODULES},
+    }
+
+
+def _precision(row: PrintedRow) -> dict[str, Any]:
+    said, optimizer, notes = row.lower("precision"), row.lower("optimizer"), row.notes
+    eight = "adamw-8bit" if re.search(r"8[-_]?bit", optimizer) else None
+    state = eight or next((name for name in ("muon", "sgd") if name in optimizer), "adamw")
+    offload = row.lower("offload")
+    found: dict[str, Any] = {
+        "optimizer": state,
+        "optimizer_in_backward": "backward" in optimizer,
+        "weight_numbers": "fp32" if "mixed" in said or "fp32 weights" in notes else None,
+        "gradient_numbers": "bf16" if "mode pure" in notes else None,
+        "offload": [part for part, words in OFFLOADS if any(w in offload for w in words)],
+        "routing": "balanced",
+    }
+    if "qkv_proj_offloaded" in row.lower("recompute"):
+        found["offload"] = ["activations"]
+    return found
+
+
+def _split(row: PrintedRow, found: RowArchitecture) -> dict[str, Any]:
+    """tensor, pipeline, ... and what is sharded. Where several are blank, the batch says how many accelerators hold one copy."""
+    tensor, pipeline, context, data = (row.count(c) for c in ("tp", "pp", "cp", "dp"))
+    accelerators = _count(row)
+    if row.csv == "tpu_training":
+        tensor, context = _tpu_split(row, accelerators, tensor)
+    elif tensor is None and pipeline is None and context is None:
+        tensor, pipeline = _unsaid(row, accelerators, data)
+    split = (tensor or 1) * (pipeline or 1) * (context or 1)
+    said = row.lower("shard")
+    group = re.search(r"group (\d+)", said) or re.search(r"fsdp(\d+)", said)
+    layout = {
+        "tensor": tensor, "pipeline": pipeline, "context": context, "virtual": row.count("vp"),
+        "expert": row.count("ep") or _unsaid_experts(row, found, accelerators // split),
+        "data": data if data and data * split == accelerators else max(accelerators // split, 1),
+        "shard": _shard(said, row), "shard_group": int(group.group(1)) if group and int(group.group(1)) > 1 else None,
+        "sequence_parallel": True if "sequence parallel" in f"{row.notes} {row.lower('recompute')}" else None,
+    }  # fmt: skip
+    return {k: v for k, v in layout.items() if v is not None}
+
+
+def _shard(said: str, row: PrintedRow) -> str | None:
+    if not said:
+        return "none" if "not sharded" in row.lower("optimizer") else "fsdp" if row.csv == "tpu_training" else None
+    bare = re.sub(r"[\s_-]|stage", "", said)
+    stage = next((stage for word, stage in SHARDS if word in bare), None)
+    if stage:
+        return "fsdp" if stage == "zero3" and "fsdp" in said else stage
+    megatron = re.search(r"megatron|nemo", row.lower("framework"))
+    return None if said == "ddp" and megatron else "none"
+
+
+def _tpu_split(row: PrintedRow, accelerators: int, tensor: int | None) -> tuple[int | None, int | None]:
+    """A batch smaller than the chips is spread over them by context."""
+    printed = re.search(r"x tp(\d+)", row.lower("shard"))
+    tensor = tensor or (int(printed.group(1)) if printed else None)
+    batch = row.count("global_batch")
+    replicas = accelerators // (tensor or 1)
+    return tensor, replicas // batch if batch and batch < replicas and replicas % batch == 0 else row.count("cp")
+
+
+def _unsaid(row: PrintedRow, accelerators: int, data: int | None) -> tuple[int | None, int | None]:
+    """Tensor and pipeline of one copy, from the batch: global batch = copies x accumulation x micro-batch; up to 8 accelerators tensor."""
+    batch, steps = row.count("global_batch"), row.count("grad_accum")
+    copies = data or (batch // (steps * (row.count("micro_batch") or 1)) if batch and steps else None)
+    one = accelerators // copies if copies and accelerators % copies == 0 else 1
+    tensor = next(t for t in (8, 4, 2, 1) if one % t == 0)
+    return (tensor, one // tensor) if one > 1 else (None, None)
+
+
+def _unsaid_experts(row: PrintedRow, found: RowArchitecture, replicas: int) -> int | None:
+    """NeMo Automodel spreads experts over all replicas, as its printed rows do; others do not unless they say so."""
+    experts = found.architecture.experts
+    return min(replicas, experts) or None if experts and "automodel" in row.lower("framework") else None
+
+
+def _batch(row: PrintedRow):
+    """A function of the layout: micro-batch and micro-batches of one copy."""
+    whole, micro, steps = row.count("global_batch"), row.count("micro_batch"), row.count("grad_accum")
+    if micro and "local batch fed" in row.notes:
+        micro, steps, whole = 1, micro, None
+    per_chip = row.number("per_device_batch")
+
+    def fill(split: dict[str, Any]) -> dict[str, Any]:
+        copies = split["data"]
+        if row.csv == "tpu_training":
+            each = per_chip * split.get("tensor", 1) * split.get("context", 1) if per_chip else None
+            usual = TPU_TOKENS / (row.count("seq_len") or SEQUENCE) * split.get("tensor", 1)
+            return {"micro_batch": max(round(each or (whole / copies if whole else usual)), 1), "micro_batches": 1}
+        each = micro or (max(round(whole / copies / steps), 1) if whole and steps else 1)
+        unsaid = max(round(STEP_TOKENS / (copies * each * (row.count("seq_len") or SEQUENCE))), 1)
+        count_ = max(round(whole / copies / each), 1) if whole else steps or (unsaid if row.csv == "training_throughput" else None)
+        return {"micro_batch": each, "global_batch": whole, "micro_batches": count_}
+
+    return fill
+
+
+def _count(row: PrintedRow) -> int:
+    said = row.count("accel_count")
+    if said:
+        return said
+    return product_of(row)
+
+
+def _adapter(row: PrintedRow, found: RowArchitecture) -> dict[str, Any]:
+    method, kind, quantised = row.lower("method"), row.lower("peft_type"), row.lower("quantization")
+    base = next((n for n, words in FROZEN if any(w in quantised for w in words)), None)
+    adapted = method in ADAPTERS or "lora" in f"{method} {kind}" or bool(SOFT.search(kind))
+    if not adapted or kind.startswith("full"):
+        return {}
+    base = base or ("nf4" if re.search(r"\bqd?o?lora", f"{method} {kind}") else None)
+    soft = bool(SOFT.search(f"{method} {kind}"))
+    trained = row.count("trainable_params")
+    virtual = round(trained / found.architecture.hidden) if soft and trained and found.architecture.hidden else 0
+    adapter = {
+        "type": ("prompt" if "prompt" in f"{method} {kind}" else "p-tuning") if soft else "qlora" if base else "lora",
+        "rank": _rank(row),
+        "targets": _targets(row.lower("peft_targets")),
+        "virtual_tokens": virtual if 0 < virtual <= 1000 else 0,
+        "parameters": trained or _with_embeddings(row, found),
+    }
+    return {"adapter": adapter, "base_numbers": base, "double_quantised": base == "nf4" and ("dq" in quantised or "bnb" not in quantised)}
+
+
+def _rank(row: PrintedRow) -> int:
+    """Printed, else what the trainer's scripts take by default."""
+    framework = row.lower("framework")
+    return row.count("peft_rank") or next((rank for name, rank in UNPRINTED_RANK if name in framework), 16)
+
+
+def _targets(said: str) -> str:
+    if not said or "linear" in said or said.startswith("all"):
+        return "all-linear"
+    names = [MATRICES.get(part, part) for part in re.findall(r"[a-z_]+", said)]
+    wanted = sorted({n for name in names for n in name.split(",")} & set("qkvo") | {n for n in names if n in ("gate", "up", "down")})
+    return ",".join(wanted) or "all-linear"
+
+
+def _with_embeddings(row: PrintedRow, found: RowArchitecture) -> float | None:
+    """Trained parameters when table and head are trained beside the adapters."""
+    if "embeddings and output head" not in row.lower("peft_targets"):
+        return None
+    layers: tuple[Block, ...] = count(found.architecture).layers
+    rank = _rank(row)
+    return float(2 * found.architecture.vocab * found.architecture.hidden + sum(m.adapter(rank) for b in layers for m in b.matrices))

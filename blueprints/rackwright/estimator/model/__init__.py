@@ -1,0 +1,1 @@
+"""Model dimensions, parameter counts and floating-point operations."""

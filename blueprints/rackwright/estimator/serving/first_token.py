@@ -1,0 +1,55 @@
+"""Seconds to the first token of one replica under a steady load. Formulas alone: knows neither catalog nor spec.
+
+One's own prompt, the iteration it joins, and a wait. Arrivals at random (open loop) wait for half an iteration and for the prompts in
+front (M/D/1). In a closed loop a request returns as another leaves, so requests come in bunches: the wait then grows with the depth of
+the model, some prompts, and a share of all others' (read off published runs, which do not tell the causes apart). Requests beyond what
+the cache holds queue for a place.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rackwright.estimator.calibration.coefficients import fitted
+from rackwright.estimator.case import Num
+from rackwright.estimator.serving.case import ServingCase
+from rackwright.estimator.serving.iteration import (
+    DecodeCoefficients,
+    before_first,
+    iteration_seconds,
+    prefill_seconds,
+    requests_running,
+    token_seconds,
+)
+
+BUSIEST = 0.8
+"""Share of time spent on prompts, above which an open loop's queue is taken never to settle: rackwright's choice 2026-11."""
+
+
+@dataclass(frozen=True)
+class TtftCoefficients:
+    fixed_ms: float = fitted(5.0, 0.0, 100.0, "of a request: network, tokeniser, detokeniser", "ms", 1.0)
+    layer_ms: float = fitted(2.0, 0.0, 20.0, "closed loop: wait per layer, twice where it has experts, whatever the load", "ms", 0.7)
+    vllm: float = fitted(0.5, 0.1, 2.0, "that wait in vLLM, which mixes prompts into iterations", "x", 0.6)
+    bunch: float = fitted(0.7, 0.0, 4.0, "closed loop: prompts of others that come at the same time", "prompts", 0.7)
+    others: float = fitted(0.07, 0.0, 0.5, "closed loop: share of all others' prompts in front of one's own", "", 0.7)
+
+
+def first_token_seconds(case: ServingCase, k_decode: DecodeCoefficients, k: TtftCoefficients, running: Num | None = None) -> Num:
+    """Mean, from sending a request to its first token. running: requests in flight, where the caller has asked already."""
+    batch = requests_running(case, k_decode) if running is None else running
+    prompt = prefill_seconds(case, k_decode)
+    token = token_seconds(case, k_decode, batch)
+    in_step = np.maximum(before_first(case, batch), k.others * np.not_equal(case.engine, "sglang"))
+    depth = k.layer_ms * 1e-3 * (case.network.layers + case.network.moe_layers) * np.where(np.equal(case.engine, "vllm"), k.vllm, 1.0)
+    closed = (1 - 1 / batch) * (depth + k.bunch * prompt) + in_step * (batch - 1) * prompt
+    busy = np.minimum(case.rate * prompt, BUSIEST)
+    arriving = token / 2 + prompt * busy / (2 * (1 - busy))
+    own = k.fixed_ms * 1e-3 + iteration_seconds(case, k_decode, batch) + prompt
+    return own + np.where(np.greater(case.open_loop, 0), arriving, closed) + _queue_s(case, batch, token)
+
+
+def _queue_s(case: ServingCase, batch: Num, token: Num) -> Num:
+    """Closed loop, more requests than places: each leaves after its stay, and that many stand in line."""
+    waiting = np.where(np.isfinite(case.concurrency), np.maximum(case.concurrency - batch, 0), 0.0)
+    return waiting / batch * case.output * token

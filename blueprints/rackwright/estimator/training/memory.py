@@ -1,0 +1,164 @@
+"""Memory of pretraining and full fine-tuning, by term and pipeline stage. Numbers or arrays in, bytes out.
+
+Sources of the forms: states.py and activations.py; at the peak either the logits of the last stage or the backward pass of one layer
+stands on top of what is kept. The allocator's reserve comes last. Outside all of it the driver takes its context and NCCL its buffers.
+"""
+
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+
+from rackwright.estimator.calibration.coefficients import fitted
+from rackwright.estimator.calibration.fitted_models import FittedModel
+from rackwright.estimator.case import Num, TrainingCase, pick
+from rackwright.estimator.result import MemoryTerms
+from rackwright.estimator.training.activations import in_flight_layers, layer_activation_bytes, whole_scores
+from rackwright.estimator.training.states import gathered_bytes, held_parameters, resident
+from rackwright.estimator.training.sustained_rates import WIDE
+from rackwright.units import GIB
+
+CHECKPOINT = 2.0
+"""Bytes per hidden unit: the input of a recomputed layer, 16 bit."""
+OFFLOADED_LAYERS = 2.0
+"""Layers on the device while activations go to the host: the one in use and the one on its way."""
+FUSED_LOGITS = 0.06
+"""Of whole logits, what a chunked loss holds: one chunk of 16 (Liger and torchtune cut into 8 to 32)."""
+OPERATOR_SELECTIVE = {"torchtitan": 1.0, "fsdp": 1.0}
+"""Trainers whose selective recompute keeps every second matrix product; the others mean attention and named modules."""
+PARALLEL_LOSS = {"megatron": 1.0, "megatron-deepspeed": 1.0, "nanotron": 1.0}
+"""Trainers whose loss works in place on its part of the vocabulary."""
+GATHERED_AGAIN = {"megatron": 0.0, "megatron-deepspeed": 0.0}
+"""Trainers that gather the inputs of split matrices again in the backward pass (arXiv 2205.05198, section 4.2.2)."""
+FROZEN_BYTES = 2.0
+"""Per parameter of a tower beside the stack, which training leaves as it is, 16 bit."""
+WORKSPACE_BYTES = 0.2 * GIB
+"""What libraries take of the allocator: cuBLAS and Transformer Engine workspaces of 32 to 64 MiB each, buckets of the optimizer."""
+CONTEXT_BYTES = 0.6 * GIB
+"""Driver context and kernels, outside the allocator: 0.5 to 0.8 GiB (sizing.md section 4)."""
+DRIVER_SHARE = 0.985
+"""Of a catalog's memory, what a process finds: 79.15 GiB of 80 (A100, H100), less a margin: rackwright's choice 2026-11."""
+COMMUNICATOR_BYTES = 0.3 * GIB
+"""NCCL buffers of one group, outside the allocator: 0.3 to 0.4 GiB for large ones (sizing.md section 4)."""
+
+
+@dataclass(frozen=True)
+class MemoryCoefficients:
+    """Fitted on published peaks; every prior is what the formula alone would say."""
+
+    reserved_gib: float = fitted(1.0, 0.0, 3.0, "allocator's reserve, whatever the model", "GiB")
+    reserved: float = fitted(0.05, 0.0, 0.3, "allocator's reserve and fragments over what tensors take", "share", 1.0)
+    logit_bytes: float = fitted(14.0, 6.0, 24.0, "per logit: 16 bit, fp32 copy, log-softmax, its gradient", "bytes", 0.2)
+    split_logit_bytes: float = fitted(18.0, 10.0, 28.0, "the same where PyTorch splits the vocabulary: one more fp32 copy", "bytes", 0.2)
+    parallel_logit_bytes: float = fitted(10.0, 4.0, 16.0, "per logit of a loss that works in place on a split vocabulary", "bytes", 0.2)
+    eager: float = fitted(1.0, 0.0, 2.0, "share of the unfused gate's activation that is kept", "share", 0.5)
+    backward: float = fitted(1.0, 0.0, 3.0, "gradients in flight in the backward pass of a layer, over what the layer keeps", "share")
+    selective: float = fitted(0.42, 0.2, 1.0, "of a layer, what operator-wise selective recompute keeps", "share", 0.3)
+    units: float = fitted(3.0, 1.0, 8.0, "blocks that FSDP holds whole: in use, on the way, gradients", "blocks")
+    gathered: float = fitted(
+        1.0, 0.0, 1.5, "share of inputs kept whole under sequence parallelism by who does not gather them again", "share"
+    )
+    dispatch: float = fitted(4.0, 2.0, 8.0, "per hidden unit and chosen expert: copies sent, permuted and returned", "bytes", 0.5)
+
+
+def training_memory(case: TrainingCase, k: MemoryCoefficients, *, stage: Num | None = None) -> MemoryTerms:
+    """Terms, in bytes, that sum to `peak_bytes`. stage: that pipeline stage, 0 first; None: the fullest of first and last."""
+    if stage is not None:
+        return _reserved(_terms(case, k, stage), k)
+    first, last = (_terms(case, k, at) for at in (0.0, np.maximum(case.pipeline, 1) - 1))
+    return _reserved(_choose(np.asarray(first.total >= last.total), first, last), k)
+
+
+def peak_bytes(case: TrainingCase, k: MemoryCoefficients) -> Num:
+    """What the allocator reserves at the peak (torch max_memory_reserved) on the fullest accelerator."""
+    return training_memory(case, k).total
+
+
+def outside_bytes(case: TrainingCase) -> Num:
+    """What the device holds beside the allocator: what must be left free, and what nvidia-smi shows on top."""
+    groups = sum(np.greater(x, 1).astype(float) for x in (case.tensor, case.pipeline, case.context, case.expert, case.replicas))
+    return CONTEXT_BYTES + COMMUNICATOR_BYTES * groups
+
+
+def usable_bytes(case: TrainingCase) -> Num:
+    """What the allocator may reserve: device memory as the driver reports it, less what stands outside the allocator."""
+    return case.chip.memory_bytes * DRIVER_SHARE - outside_bytes(case)
+
+
+def _choose(condition: np.ndarray, yes: MemoryTerms, no: MemoryTerms) -> MemoryTerms:
+    return MemoryTerms(*(np.where(condition, getattr(yes, f.name), getattr(no, f.name)) for f in fields(MemoryTerms)))
+
+
+def _reserved(terms: MemoryTerms, k: MemoryCoefficients) -> MemoryTerms:
+    return replace(terms, reserved=terms.total * k.reserved + k.reserved_gib * GIB)
+
+
+def _terms(case: TrainingCase, k: MemoryCoefficients, stage: Num) -> MemoryTerms:
+    """Of one stage, before the allocator's reserve."""
+    here = held_parameters(case, stage)
+    state = resident(case, here)
+    kept, passing = _activations(case, k, in_flight_layers(case, here.layers, stage))
+    logits = np.where(np.equal(stage, np.maximum(case.pipeline, 1) - 1), _logits(case, k), 0.0)
+    wide = pick(case.numbers, WIDE, 1.0)
+    tower = FROZEN_BYTES * case.network.tower / case.tensor * np.equal(stage, 0)
+    return MemoryTerms(
+        weights=state.weights + gathered_bytes(case, k.units) + tower / np.where(np.greater_equal(case.zero_stage, 3), case.shards, 1),
+        gradients=state.gradients,
+        optimizer=state.optimizer,
+        activations=wide * (kept + passing),
+        head=wide * np.maximum(logits - passing, 0.0),
+        fixed=WORKSPACE_BYTES,
+    )
+
+
+def _activations(case: TrainingCase, k: MemoryCoefficients, layers: Num) -> tuple[Num, Num]:
+    """What waits for the backward pass of so many layers, and what the backward pass of one layer adds."""
+    plain, tokens = _layer(case, k), case.tokens / case.context
+    whole = plain + whole_scores(case)
+    split = np.where(np.greater(case.sequence_parallel, 0), case.tensor, 1.0)
+    by_operator = np.where(np.greater(pick(case.engine, OPERATOR_SELECTIVE, 0.0), 0), k.selective, 1.0)
+    least = np.where(np.equal(case.recompute, 2), CHECKPOINT * case.network.hidden / split, by_operator * plain)
+    again = np.where(np.greater(case.recompute, 0), whole - least, 0.0)
+    layers = np.where(np.greater(case.offload_activations, 0), np.minimum(layers, OFFLOADED_LAYERS), layers)
+    return tokens * (whole - case.recompute_share * again) * layers, tokens * (again + k.backward * plain)
+
+
+def _layer(case: TrainingCase, k: MemoryCoefficients) -> Num:
+    return layer_activation_bytes(
+        case.network, case.tensor, sequence_parallel=case.sequence_parallel, dropout=case.dropout, eager=k.eager * (1 - case.compiled),
+        norms=case.recompute_norms, mlp=case.recompute_mlp, act=case.recompute_act, up=case.recompute_up,
+        expert_tensor=case.expert_tensor, imbalance=case.moe_imbalance, dispatch=k.dispatch,
+        gathered=k.gathered * pick(case.engine, GATHERED_AGAIN, 1.0),
+    )  # fmt: skip
+
+
+def _logits(case: TrainingCase, k: MemoryCoefficients) -> Num:
+    torch = np.where(np.greater(case.tensor, 1), k.split_logit_bytes, k.logit_bytes)
+    each = np.where(np.greater(pick(case.engine, PARALLEL_LOSS, 0.0), 0), k.parallel_logit_bytes, torch)
+    held = np.where(np.greater(case.fused_loss, 0), FUSED_LOGITS, 1.0)
+    return case.tokens / case.context * case.network.vocab / case.tensor * each * held
+
+
+def _measured(case: TrainingCase, k: MemoryCoefficients) -> Num:
+    """GiB, of the stage and kind that a published row read."""
+    fullest, there = training_memory(case, k), training_memory(case, k, stage=np.maximum(case.measured_stage, 0.0))
+    terms = _choose(np.asarray(np.less(case.measured_stage, 0)), fullest, there)
+    return (terms.total - terms.reserved * (1 - case.measures_reserved)) / GIB
+
+
+def _classes(case: TrainingCase) -> tuple[str, ...]:
+    return "moe" if case.network.is_moe else "dense", "all"
+
+
+MODELS = (
+    FittedModel(
+        name="memory",
+        metric="peak_memory_gib",
+        csv=("training_memory",),
+        kind=MemoryCoefficients,
+        predict=_measured,
+        classes=_classes,
+        applies=lambda case: not case.adapter,
+        loss_scale=0.1,
+        leeway=0.7,
+    ),
+)

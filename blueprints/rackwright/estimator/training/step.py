@@ -1,0 +1,215 @@
+"""Time of one training step on GPUs, by term: work of kernels.py, traffic of wire.py, and what a pipeline makes of both.
+
+T = m * slowest stage + (all stages - slowest) / v + what of gradients and updates does not hide. Sources: Narayanan et al. 2021 (arXiv
+2104.04473) for the bubble over v chunks, with the head on the last stage; overlap as in sizing.md section 8. The TPU's step is
+tpu_step.py. Knows neither catalog nor spec.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rackwright.estimator.calibration.coefficients import fitted
+from rackwright.estimator.calibration.fitted_models import FittedModel
+from rackwright.estimator.case import Num, TrainingCase, pick
+from rackwright.estimator.result import StepTerms
+from rackwright.estimator.training import communication
+from rackwright.estimator.training.activations import layer_activation_bytes
+from rackwright.estimator.training.kernels import expert_hidden, work
+
+STATE_PASSES = 2.0
+"""Of the optimizer's state in an update: read and written; the gradient is read once and the weight written once."""
+HOST_UPDATE_BYTES_PER_S = 25e9
+"""Of host memory per accelerator while Adam runs there: 200 GB/s of a two-socket server over 8."""
+PIPELINE_EXPOSED = 0.5
+"""Of traffic between stages: sends overlap with the next micro-batch's work, receives are waited for. Fitted at 0.45 to 0.5, then fixed."""
+FILL = {"zero-bubble": 1 / 3, "dualpipe": 1 / 3}
+"""Of 1F1B's fill and drain, what schedules leave that put off the gradients of the weights: (p - 1)(F + B - 2W) of (p - 1)(F + B), and
+(p/2 - 1)(F&B + B - 3W), with forward : backward : weights 1 : 2 : 1 (arXiv 2401.10241; arXiv 2412.19437, table 2)."""
+CONTEXT_EXPOSED = 0.3
+"""Of the ring's traffic: each step hides behind attention to the block at hand (arXiv 2310.01889), the first does not."""
+BACKWARD = 2 / 3
+"""Of a micro-batch's time: gradients are ready to be sent during this part of the last one."""
+FLAT = {"deepspeed": 1.0}
+"""Trainers whose ZeRO-3 gathers matrix by matrix (deepspeedai/DeepSpeed#5047): messages too small for rings over all NICs of a node, so
+that each accelerator's own NIC carries the whole. GPT-3 on 384 to 1,536 A100 (arXiv 2104.04473, table 2) takes 49 s a step at 768 and at
+1,536 alike, which is 1,048 GB at 21 GB/s of a 25 GB/s NIC."""
+GATHERS = 3.0
+"""Of a layer and micro-batch under ZeRO-3: forward, backward, and its gradient scattered."""
+MASTER_BYTES = 4.0
+"""Of a weight that is its own master: read as well as written in an update."""
+WEIGHT_READS = 2.0
+"""Of weights that rest on the host, a micro-batch: forward and backward."""
+NODE = 8.0
+"""Accelerators up to which no straggler is waited for."""
+MEASURED = ("ampere", "hopper", "blackwell")
+"""Generations of which published runs print a rate; of others the step is prior only."""
+
+
+@dataclass(frozen=True)
+class StepCoefficients:
+    """Shares are of Chip.sustained_share, so that 1 is what a large product alone reaches."""
+
+    matrix_share: float = fitted(0.8, 0.3, 1.0, "of the sustained matrix rate, products within a model", spread=0.1)
+    power_exponent: float = fitted(0.5, 0.0, 1.0, "of the power cap over nameplate power in that rate", spread=0.4)
+    tuned_gain: float = fitted(1.2, 0.9, 1.5, "of kernels made for the generation, Hopper and later, over general ones", spread=0.12)
+    narrow_share: float = fitted(0.85, 0.2, 1.0, "of the added speed of FP8 and FP4 that products keep", spread=0.15)
+    attention_share: float = fitted(0.55, 0.1, 1.0, "of the sustained rate that attention reaches on A100", spread=0.15)
+    triton_share: float = fitted(0.6, 0.2, 1.0, "of that, the first FlashAttention in Triton", spread=0.2)
+    attention_lag: float = fitted(0.45, 0.0, 1.0, "exponent by which attention falls behind faster matrices", spread=0.3)
+    tuned_attention_share: float = fitted(0.45, 0.1, 0.9, "of the sustained rate, attention made for the generation", spread=0.12)
+    head_half: float = fitted(32.0, 0.0, 256.0, "head width at which attention reaches half its rate", "numbers")
+    eager_passes: float = fitted(1.2, 0.1, 5.0, "over the byte count of norms and activations, kernel by kernel", spread=0.3)
+    fused_passes: float = fitted(0.6, 0.05, 5.0, "the same fused or compiled", spread=0.4)
+    operand_passes: float = fitted(0.7, 0.0, 3.0, "over the byte count of the operands of products", spread=0.4)
+    loss_passes: float = fitted(1.3, 0.0, 5.0, "over the byte count of logits and loss", spread=0.4)
+    layer_s: float = fitted(1e-4, 0.0, 2e-3, "of a layer and micro-batch, whatever its size: launches and gaps", "s", spread=0.8)
+    expert_share: float = fitted(0.8, 0.3, 1.2, "of the product rate, grouped products of wide experts", spread=0.2)
+    expert_half: float = fitted(600.0, 0.0, 5000.0, "width or tokens of an expert at which they reach half that", spread=0.8)
+    dispatch_passes: float = fitted(1.5, 0.0, 6.0, "over the byte count of sorting tokens to experts and back")
+    expert_layer_s: float = fitted(5e-4, 0.0, 5e-3, "of a layer with experts and micro-batch: routing, sizes read back", "s", spread=0.6)
+    expert_gain_per_year: float = fitted(0.5, 0.0, 1.5, "by which software for experts gets faster each year", "1/year", spread=0.6)
+    expert_exposed: float = fitted(0.2, 0.05, 1.0, "of all-to-all traffic that is waited for", spread=0.4)
+    tensor_exposed: float = fitted(0.7, 0.0, 1.5, "of tensor-parallel traffic that is waited for", spread=0.4)
+    data_hidden: float = fitted(0.88, 0.5, 1.0, "of gradient and weight traffic that can hide behind work", spread=0.1)
+    straggler: float = fitted(0.01, 0.0, 0.1, "added to a step each time the nodes double: waiting for the slowest", spread=1.0)
+
+
+def step_seconds(case: TrainingCase, k: StepCoefficients) -> StepTerms:
+    """Seconds of one optimizer step by term, on GPUs. Totals of communication count what overlaps too."""
+    w, m, stages = work(case, k), case.micro_batches, case.pipeline
+    tensor, context, expert, between = _micro_batch_traffic(case)
+    layers = w.layers + w.again + k.tensor_exposed * tensor + CONTEXT_EXPOSED * context + k.expert_exposed * expert
+    slowest = _slowest_stage(case, layers, w.head)
+    whole = layers + w.head
+    data, data_exposed = _data_seconds(case, whole / stages, k)
+    optimizer, offload = _update_seconds(case, whole / stages, k)
+    share = m / stages
+    bubble = m * slowest + (whole - slowest) / case.virtual * pick(case.schedule, FILL, 1.0) - share * whole
+    between_exposed = m * PIPELINE_EXPOSED * between
+    all_but_waiting = share * whole + bubble + between_exposed + data_exposed + optimizer + offload
+    straggling = k.straggler * np.log2(np.maximum(case.accelerators / NODE, 1)) * all_but_waiting
+    return StepTerms(
+        compute=share * (w.layers + w.head),
+        recompute=share * w.again,
+        bubble=bubble,
+        optimizer=optimizer,
+        offload=offload,
+        tensor_exposed=share * k.tensor_exposed * tensor,
+        context_exposed=share * CONTEXT_EXPOSED * context,
+        expert_exposed=share * k.expert_exposed * expert,
+        pipeline_exposed=between_exposed,
+        data_exposed=data_exposed + straggling,
+        tensor_total=share * tensor,
+        context_total=share * context,
+        expert_total=share * expert,
+        pipeline_total=m * between,
+        data_total=data,
+    )
+
+
+def tokens_per_s_per_accelerator(case: TrainingCase, k: StepCoefficients) -> Num:
+    return case.step_tokens / case.accelerators / step_seconds(case, k).total
+
+
+def _slowest_stage(case: TrainingCase, layers_s: Num, head_s: Num) -> Num:
+    """The last stage carries the head. Where the stages do not divide the layers it has what is left over."""
+    each = np.ceil(case.network.layers / case.pipeline)
+    last = np.maximum(case.network.layers - (case.pipeline - 1) * each, 0)
+    one = layers_s / np.maximum(case.network.layers, 1)
+    return np.where(np.greater(case.pipeline, 1), np.maximum(one * each, one * last + head_s), layers_s + head_s)
+
+
+def _micro_batch_traffic(case: TrainingCase) -> tuple[Num, Num, Num, Num]:
+    """Seconds on the wire of one micro-batch: tensor, context and expert over all stages, and over one boundary between stages."""
+    n, tensor, wires = case.network, case.tensor, case.wires
+    tokens = case.tokens / case.context
+    passes = 2 + np.equal(case.recompute, 2) * case.recompute_share
+    latency = 2 * passes * communication.ring_latency_s(tensor, wires.domain)
+    kv_width = np.where(np.greater(n.kv_rank, 0), n.kv_rank + n.rope_dim, n.kv_heads * n.head_dim / tensor)
+    split = np.where(np.greater(case.sequence_parallel, 0), tensor, 1.0)
+    experts = communication.expert_bytes(case.expert, tokens / tensor, expert_hidden(n), n.top_k, wires.domain)
+    boundary = communication.pipeline_bytes(case.pipeline, tokens / split, n.hidden) * case.virtual
+    return (
+        n.layers * (communication.group_seconds(communication.tensor_bytes(tensor, tokens, n.hidden, passes), tensor, wires) + latency),
+        communication.group_seconds(communication.context_bytes(case.context, tokens, kv_width) * n.layers, case.context * tensor, wires),
+        communication.expert_seconds(experts, wires) * n.moe_layers * case.moe_imbalance,
+        communication.group_seconds(boundary, case.accelerators, wires),
+    )
+
+
+def _data_seconds(case: TrainingCase, micro_batch_s: Num, k: StepCoefficients) -> tuple[Num, Num]:
+    """Of one step over data-parallel copies: on the wire, and waited for."""
+    n, group = case.network, case.replicas * case.context
+    dense = (n.trunk - n.routed) / (case.tensor * case.pipeline)
+    sets = np.maximum(group * case.tensor / (case.expert * case.expert_tensor), 1)
+    experts = n.routed / (case.pipeline * case.expert * case.expert_tensor)
+    trained = np.where(np.greater(case.adapter, 0), case.trainable / np.maximum(n.trunk, 1), 1.0)
+    reduced = trained * (
+        communication.reduce_bytes(group, dense, case.gradient_bytes) + communication.reduce_bytes(sets, experts, case.gradient_bytes)
+    )
+    inside = np.minimum(sets, case.shards)
+    gathered = communication.gather_bytes(case.shards, dense) + communication.gather_bytes(inside, experts)
+    across = communication.reduce_bytes(group / case.shards, dense / case.shards, case.gradient_bytes) * trained
+    window = micro_batch_s * np.where(np.greater(case.virtual, 1), np.minimum(case.micro_batches, case.pipeline), BACKWARD)
+    sharded = np.greater_equal(case.zero_stage, 3)
+    once = communication.spread_seconds(np.where(sharded, across, reduced), group, case.tensor, case.wires)
+    copies = np.where(np.greater(pick(case.engine, FLAT, 0.0), 0), case.wires.per_node, case.tensor)
+    calls = GATHERS * n.layers / case.pipeline * communication.ring_latency_s(case.shards, case.wires.domain) / 2
+    each = np.where(sharded, communication.spread_seconds(gathered, case.shards, copies, case.wires) + calls, 0.0)
+    shown = case.micro_batches * communication.exposed(each, k.data_hidden, micro_batch_s) + communication.exposed(
+        once, k.data_hidden, window
+    )
+    return case.micro_batches * each + once, shown
+
+
+def _update_seconds(case: TrainingCase, micro_batch_s: Num, k: StepCoefficients) -> tuple[Num, Num]:
+    """The optimizer's pass over its shard, and what of going to the host and back is waited for: gradients and weights of an optimizer
+    there wholly, what a micro-batch sends by what its work does not hide."""
+    n = case.network
+    held = (n.trunk - n.routed) / (case.tensor * case.pipeline) + n.routed / (case.pipeline * case.expert * case.expert_tensor)
+    trained = np.where(np.greater(case.adapter, 0), case.trainable / (case.tensor * case.pipeline), held)
+    shard = trained / np.where(np.greater_equal(case.zero_stage, 1), case.shards, 1.0)
+    away = np.greater(case.offload_optimizer, 0)
+    crossing = shard * (case.gradient_bytes + communication.BYTES) / case.chip.host_bytes_per_s
+    kept = np.where(np.greater(case.offload_activations, 0), 2 * _offloaded_bytes(case), 0.0)
+    resting = held * communication.BYTES / np.where(np.greater_equal(case.zero_stage, 3), case.shards, 1.0)
+    kept = kept + np.where(np.greater(case.offload_parameters, 0), WEIGHT_READS * resting, 0.0)
+    waited = case.micro_batches * communication.exposed(kept / case.chip.host_bytes_per_s, k.data_hidden, micro_batch_s)
+    weight = case.weight_bytes * np.where(np.greater_equal(case.weight_bytes, MASTER_BYTES), STATE_PASSES, 1.0)
+    update = shard * (STATE_PASSES * case.optimizer_bytes + case.gradient_bytes + weight)
+    return (
+        np.where(away, update / HOST_UPDATE_BYTES_PER_S, update / case.chip.bandwidth_bytes_per_s),
+        np.where(away, crossing, 0.0) + waited,
+    )
+
+
+def _offloaded_bytes(case: TrainingCase) -> Num:
+    """Of one micro-batch: inputs of the recomputed layers, everything kept of the others."""
+    n, split = case.network, np.where(np.greater(case.sequence_parallel, 0), case.tensor, 1.0)
+    whole = layer_activation_bytes(n, case.tensor, sequence_parallel=case.sequence_parallel, imbalance=case.moe_imbalance)
+    again = np.where(np.equal(case.recompute, 2), case.recompute_share, 0.0)
+    each = again * communication.BYTES * n.hidden / split + (1 - again) * whole
+    return case.tokens / case.context * each * n.layers / case.pipeline
+
+
+def classes(case: TrainingCase) -> tuple[str, ...]:
+    """Residual classes: experts and narrow formats miss by more than the rest. No run measures adapters or other generations."""
+    if case.adapter or case.chip.generation not in MEASURED:
+        return ("not measured",)
+    if case.network.is_moe:
+        return ("moe", "all")
+    return (*(("dense narrow",) if case.chip.peak_flops > case.chip.base_peak_flops else ()), "dense", "all")
+
+
+def applies(case: Any) -> bool:
+    return not case.chip.is_tpu
+
+
+MODELS = (
+    FittedModel(
+        "step", metric="tokens_per_s_per_accel", csv=("training_throughput",), kind=StepCoefficients,
+        predict=tokens_per_s_per_accelerator, classes=classes, applies=applies, leeway=0.7,
+    ),
+)  # fmt: skip

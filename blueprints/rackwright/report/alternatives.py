@@ -1,0 +1,133 @@
+"""What else could be chosen and what could not, in words: the frontier of cost and time, and the causes that rejections share."""
+
+from typing import Any
+
+from rackwright.report.formatting import hours, machines, money, percent, plural, refusal, span, usd
+from rackwright.sizing.metrics import Limit
+from rackwright.sizing.plan import Fit, SizingPlan
+from rackwright.sizing.selection.frontier import SHOWN, FrontierPoint, Role, frontier
+from rackwright.sizing.selection.rejection_summary import Cause, rejection_summary
+from rackwright.spec.spec import Goals
+
+CAUSES_SHOWN = 6
+FRONTIER = ("rank", "machines", "time", "USD", "memory free", "against the choice")
+CAUSES = ("candidates", "why not", "nearest", "off by")
+
+
+def frontier_rows(plan: SizingPlan, goals: Goals | None = None, most: int | None = SHOWN) -> list[tuple[str, ...]]:
+    """Cells of FRONTIER, cheapest first."""
+    return [_row(pick, goals or Goals()) for pick in frontier(plan, most)]
+
+
+def frontier_words(plan: SizingPlan, goals: Goals | None = None) -> str:
+    """The frontier in a sentence where it is no more than the choice."""
+    found = frontier(plan)
+    if len(found) != 1 or not plan.frontier:
+        return "" if plan.frontier or not plan.fits else "no price is published for what fits, so nothing can be compared"
+    return (
+        f"#{found[0].rank} is {' and '.join(_role(role, goals or Goals()) for role in found[0].roles[1:])}: nothing else beats it on either"
+    )
+
+
+def _row(pick: FrontierPoint, goals: Goals) -> tuple[str, ...]:
+    c, cost = pick.fit.candidate, pick.fit.cost_usd
+    said = "; ".join(filter(None, [", ".join(_role(role, goals) for role in pick.roles), pick.against]))
+    bought = "" if c.capacity == "on-demand" else f", {c.capacity}"
+    return (f"#{pick.rank}", machines(c) + bought, time_words(pick.fit), money(cost.p50 if cost else None), percent(pick.headroom), said)
+
+
+def time_words(fit: Fit) -> str:
+    """The likely time: of the run, or to the first token and for each after it."""
+    if fit.finish_s:
+        return span(fit.finish_s.p50)
+    return span(fit.speed.ttft_s) + (f", {span(fit.speed.tpot_s)} each" if fit.speed.tpot_s else "")
+
+
+def _role(role: Role, goals: Goals) -> str:
+    if role is Role.CHEAPEST and goals.max_duration:
+        return f"cheapest within {hours(goals.max_duration)}"
+    if role is Role.FASTEST and goals.max_cost:
+        return f"fastest within {usd(goals.max_cost, 0)}"
+    return str(role)
+
+
+def cause_rows(plan: SizingPlan, most: int | None = None) -> list[tuple[str, ...]]:
+    """Cells of CAUSES, nearest first."""
+    return [_cause(cause) for cause in rejection_summary(plan.rejected)[:most]]
+
+
+def _cause(cause: Cause) -> tuple[str, ...]:
+    where = cause.nearest.candidate
+    alone = f", {cause.alone:,} of them on nothing else" if 0 < cause.alone < cause.count else ""
+    return (
+        f"{cause.count:,}",
+        refusal(cause.rejection) + alone,
+        f"{machines(where)}, {where.region}, {where.capacity}",
+        off(cause.distance),
+    )
+
+
+def cause_words(plan: SizingPlan) -> str:
+    """`329 on deadline (nearest 3 % off), 99 on number format`: the most frequent limits."""
+    by_limit: dict[Limit, list[Cause]] = {}
+    for cause in rejection_summary(plan.rejected):
+        by_limit.setdefault(cause.limit, []).append(cause)
+    counted = sorted(((sum(c.count for c in same), limit, same[0].distance) for limit, same in by_limit.items()), key=lambda row: -row[0])
+    said = [f"{n:,} on {limit}" + (f" (nearest {off(far)} off)" if off(far) else "") for n, limit, far in counted[:CAUSES_SHOWN]]
+    rest = sum(n for n, *_ in counted[CAUSES_SHOWN:])
+    return ", ".join([*said, *([f"{rest:,} on others"] if rest else [])])
+
+
+def off(distance: float) -> str:
+    """`3 %`, `2.2 times`; nothing where no amount helps."""
+    if distance == float("inf"):
+        return ""
+    if distance >= 2:
+        return f"{distance:,.1f} times"
+    return f"{(distance - 1) * 100:.0f} %" if distance >= 1.005 else "less than 1 %"
+
+
+def goodput_words(fit: Fit) -> str:
+    """`95 % of the paid time is work; about 0.3 interruptions, a checkpoint every 2.1 h`."""
+    it = fit.goodput
+    if it is None:
+        return ""
+    saved = f", a checkpoint every {span(it.checkpoint_interval_s)}" if it.checkpoint_interval_s else ""
+    often = f"about {it.interruptions:.1f} interruptions" if it.interruptions >= 0.05 else "hardly an interruption"
+    return f"{percent(it.share)} of the run is work; {often} expected{saved}"
+
+
+def choices_json(plan: SizingPlan) -> dict[str, Any]:
+    """frontier: every point with its roles; why_not: every cause with its nearest candidate. distance None: no amount helps."""
+    front = [
+        {
+            "rank": pick.rank,
+            "candidate": pick.fit.candidate.label,
+            "roles": [str(role) for role in pick.roles],
+            "on_frontier": any(pick.fit is fit for fit in plan.frontier),
+            "cost_usd": pick.fit.cost_usd.p50 if pick.fit.cost_usd else None,
+            "time_s": pick.fit.time_s,
+            "memory_headroom": pick.headroom,
+            "against_chosen": pick.against,
+        }
+        for pick in frontier(plan)
+    ]
+    why_not = [
+        {
+            "limit": str(cause.limit),
+            "candidates": cause.count,
+            "alone": cause.alone,
+            "nearest": cause.nearest.candidate.label,
+            "why": refusal(cause.rejection),
+            "need": cause.rejection.need,
+            "have": cause.rejection.have,
+            "unit": cause.rejection.unit,
+            "distance": cause.distance if cause.distance != float("inf") else None,
+        }
+        for cause in rejection_summary(plan.rejected)
+    ]
+    return {"frontier": front, "why_not": why_not}
+
+
+def rejected_words(plan: SizingPlan) -> str:
+    return f"{plural(len(plan.rejected), 'candidate')}: {cause_words(plan)}" if plan.rejected else ""

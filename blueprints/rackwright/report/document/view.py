@@ -1,0 +1,229 @@
+"""What a report says, once; HTML and Markdown only lay it out. Reads plan, stack and bill; computes no new number."""
+
+from dataclasses import dataclass
+from datetime import date
+
+from rackwright.cost import Bill
+from rackwright.report.alternatives import cause_rows, frontier_rows, goodput_words
+from rackwright.report.document.sections import EconomicsSection, MachineSection, economics_section, machine_section
+from rackwright.report.formatting import (
+    UNKNOWN,
+    accelerators,
+    evidence,
+    gib,
+    hours,
+    list_price,
+    machines,
+    money,
+    percent,
+    plural,
+    readable,
+    refusal,
+    span,
+    span_range,
+    usd,
+    usd_range,
+)
+from rackwright.report.goals import Goal, asked, limits, tightest
+from rackwright.report.groups import cheapest, groups, region, runner_up
+from rackwright.report.terminal.plan import by_use, cents, each, facts, no_price, remedy, where_of
+from rackwright.sizing.economics.serving import Economics
+from rackwright.sizing.plan import Assumption, Candidate, Fit, Rejected, SizingPlan
+from rackwright.sizing.selection.ranking import nearest_misses
+from rackwright.spec.spec import Spec
+from rackwright.workflow.stack_preview import StackPreview, doubts, quota_words
+
+REJECTIONS_SHOWN = 40
+RANKS_SHOWN = 10
+FRONTIER_SHOWN = 8
+
+
+@dataclass(frozen=True)
+class Card:
+    """One candidate on page one: role, what and where, then (name, words) lines."""
+
+    role: str
+    what: str
+    where: tuple[str, str]
+    lines: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class BillRow:
+    what: str
+    quantity: str
+    each: str
+    dated: str
+    hourly: str
+    total: str
+
+
+@dataclass(frozen=True)
+class BillView:
+    covers: str
+    rows: tuple[BillRow, ...]
+    hourly: str
+    total: str
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ReportView:
+    title: str
+    verdict: str
+    under: str
+    workload: str
+    asked: str
+    cards: tuple[Card, ...]
+    goals: tuple[Goal, ...]
+    assumed: tuple[tuple[str, str], ...]
+    reason: str
+    frontier: tuple[tuple[str, ...], ...]
+    causes: tuple[tuple[str, ...], ...]
+    warnings: tuple[tuple[str, str], ...]
+    bill: BillView | None
+    misses: tuple[tuple[str, str, str, str], ...]
+    rejections: tuple[tuple[str, str, str, str], ...]
+    rejected_count: int
+    assumptions: tuple[Assumption, ...]
+    ranking: tuple[tuple[str, ...], ...]
+    fits_count: int
+    serving: bool
+    feasible: bool
+    made_on: str
+    catalog_digest: str
+    machine: MachineSection | None
+    economics: EconomicsSection | None
+
+
+def view(spec: Spec, plan: SizingPlan, preview: StackPreview, today: date, economics: Economics | None = None) -> ReportView:
+    """ahead: what the chosen fit leads to; empty where there is none. economics: of a chosen fit that serves."""
+    chosen = plan.chosen
+    return ReportView(
+        title=plan.spec,
+        verdict=_verdict(plan),
+        under=_under(plan, preview.bill),
+        workload=facts(plan),
+        asked=asked(spec),
+        cards=_cards(spec, plan),
+        goals=limits(spec, chosen, preview.bill) if chosen else (),
+        assumed=_assumed(chosen, preview) if chosen else (),
+        reason=plan.scaling,
+        frontier=tuple(frontier_rows(plan, spec.goals, FRONTIER_SHOWN)),
+        causes=tuple(cause_rows(plan)),
+        warnings=tuple((str(level), words) for level, words in doubts(plan, preview)),
+        bill=_bill(preview.bill) if preview.bill else None,
+        misses=tuple(_rejection(miss) for miss in nearest_misses(plan)) if not chosen else (),
+        rejections=tuple(_rejection(item) for item in plan.rejected[:REJECTIONS_SHOWN]),
+        rejected_count=len(plan.rejected),
+        assumptions=tuple(map(readable, plan.assumptions)),
+        ranking=tuple(_rank(group.rank, group.fit, group.elsewhere) for group in groups(plan.fits)[:RANKS_SHOWN]),
+        fits_count=len(plan.fits),
+        serving=_serves(chosen),
+        feasible=chosen is not None,
+        made_on=today.isoformat(),
+        catalog_digest=plan.catalog_digest,
+        machine=machine_section(plan.machine),
+        economics=economics_section(economics),
+    )
+
+
+def _serves(fit: Fit | None) -> bool:
+    return fit is not None and fit.duration_s is None
+
+
+def _verdict(plan: SizingPlan) -> str:
+    chosen = plan.chosen
+    if chosen is None:
+        return "Nothing meets every goal."
+    return f"{machines(chosen.candidate)} in {region(chosen.candidate)}, {chosen.candidate.capacity}"
+
+
+def _under(plan: SizingPlan, bill: Bill | None) -> str:
+    """The sentence under the verdict: how long and how much in all."""
+    chosen = plan.chosen
+    if chosen is None:
+        return f"{plan.considered:,} ways to run it were looked at; what comes nearest, and what would make it fit, is below."
+    total = usd(bill.total_usd, 0) if bill else usd(chosen.cost_usd.p50 if chosen.cost_usd else None, 0)
+    whole = "everything in the bill" if bill else "machines alone"
+    if chosen.duration_s is None:
+        return f"About {total} a month, {whole}, at {plural(chosen.candidate.replicas, 'replica')}."
+    return f"About {hours(chosen.time_s)} and {total}, {whole}."
+
+
+def time_of(fit: Fit) -> str:
+    if fit.finish_s is not None:
+        return span_range(fit.finish_s) + (f", of it {span(fit.wait_s.p50)} wait" if fit.wait_s else "")
+    return f"first token {span(fit.speed.ttft_s)}, then {span(fit.speed.tpot_s)} each"
+
+
+def _cards(spec: Spec, plan: SizingPlan) -> tuple[Card, ...]:
+    cards = [_card("Chosen", plan.chosen, spec)] if plan.chosen else []
+    if second := runner_up(plan.fits):
+        cards.append(_card(f"Runner-up (rank {second[0]})", second[1], spec))
+    if miss := cheapest(plan.rejected):
+        cards.append(_refused(miss))
+    return tuple(cards)
+
+
+def _card(role: str, fit: Fit, spec: Spec) -> Card:
+    lines = (
+        ("Latency" if fit.duration_s is None else "Time", time_of(fit)),
+        ("Machines cost", usd_range(fit.cost_usd) + (" a month" if fit.duration_s is None and fit.cost_usd else "")),
+        ("While running", f"{usd(fit.usd_per_hour, 2)} per hour" if fit.usd_per_hour is not None else UNKNOWN),
+        ("Memory filled", f"{percent(fit.memory.fill)} of {gib(fit.memory.capacity_bytes)} each"),
+        ("Spread", _spread(fit.candidate)),
+        ("Goodput", goodput_words(fit)),
+        ("Tightest limit", tightest(limits(spec, fit))),
+    )
+    return Card(role, machines(fit.candidate), _place(fit.candidate), tuple(line for line in lines if line[1]))
+
+
+def _refused(miss: Rejected) -> Card:
+    lines = (
+        ("Time", span(miss.duration_s) if miss.duration_s else ""),
+        ("Machines cost", usd(miss.cost_usd)),
+        ("Why not", "; ".join(map(refusal, miss.rejections))),
+        ("It would fit with", remedy(miss)),
+    )
+    return Card("Cheapest rejected", machines(miss.candidate), _place(miss.candidate), tuple(line for line in lines if line[1]))
+
+
+def _place(candidate: Candidate) -> tuple[str, str]:
+    return accelerators(candidate), f"{region(candidate)}, {candidate.capacity}"
+
+
+def _spread(candidate: Candidate) -> str:
+    copies = f"{plural(candidate.replicas, 'replica')} (up to {candidate.max_replicas}) of " if candidate.max_replicas > 1 else ""
+    fabric = f" over {candidate.fabric.upper()}" if candidate.nodes > 1 and candidate.fabric != "none" else ""
+    return f"{copies}{candidate.parallelism}{fabric}, {candidate.precision}"
+
+
+def _assumed(fit: Fit, preview: StackPreview) -> tuple[tuple[str, str], ...]:
+    chosen = fit.candidate
+    price, source = list_price("machine and hour", chosen), chosen.price_source or UNKNOWN
+    quota = [("Quota", words) for words in quota_words(preview)] or [("Quota", f"{UNKNOWN} for {chosen.machine}")]
+    return (*quota, ("Price", price), ("Price read from", source), ("Speed", evidence(fit.evidence)))
+
+
+def _bill(bill: Bill) -> BillView:
+    rows = tuple(
+        BillRow(line.what, line.quantity_words, each(line), line.price_date or UNKNOWN, cents(line.hourly_usd), cents(line.total_usd))
+        for line in bill.lines
+        if line.total_usd is not None
+    )
+    used = ", ".join(f"{line.what} ({line.price_words})" for line in by_use(bill))
+    missing = no_price(bill)
+    notes = (f"By use, not in the sum: {used}." if used else "", f"{missing[0].upper()}{missing[1:]}." if missing else "")
+    return BillView(bill.covers, rows, cents(bill.hourly_usd), cents(bill.total_usd), tuple(filter(None, notes)))
+
+
+def _rejection(item: Rejected) -> tuple[str, str, str, str]:
+    return machines(item.candidate), where_of(item), "; ".join(map(refusal, item.rejections)), remedy(item)
+
+
+def _rank(rank: int, fit: Fit, elsewhere: str) -> tuple[str, ...]:
+    chosen = fit.candidate
+    where = ", ".join(filter(None, [f"{region(chosen)}, {chosen.capacity}", elsewhere]))
+    costs = (money(fit.cost_usd.p50) if fit.cost_usd else UNKNOWN, money(fit.usd_per_hour, 2))
+    return (str(rank), machines(chosen), accelerators(chosen), where, percent(fit.memory.fill), time_of(fit), *costs)

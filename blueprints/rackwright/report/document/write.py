@@ -1,0 +1,71 @@
+"""Write a report file: HTML that needs nothing else, or Markdown for a pull request."""
+
+from datetime import date
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from rackwright.catalog import Catalog
+from rackwright.diagnostics.errors import UserError
+from rackwright.diagnostics.problem import Problem
+from rackwright.files import write_text
+from rackwright.report.document.view import view
+from rackwright.sizing.economics.serving import Economics, economics_of
+from rackwright.sizing.plan import SizingPlan
+from rackwright.spec.spec import Spec
+from rackwright.spec.workload import Serve
+from rackwright.workflow.stack_preview import StackPreview, stack_preview
+
+FORMS = {".html": "report.html.j2", ".md": "report.md.j2"}
+
+
+def check_target(target: Path) -> None:
+    """Raises UserError for an ending that is neither .html nor .md, before anything is worked out."""
+    if target.suffix not in FORMS:
+        raise UserError([Problem("R-form", f"{target}: a report ends in {' or '.join(FORMS)}", fix="name it report.html")])
+
+
+def write_report(spec: Spec, plan: SizingPlan, target: Path, today: date, preview: StackPreview | None = None) -> None:
+    """Renders the report of a plan to `target`, in one step. Raises UserError where that cannot be done."""
+    check_target(target)
+    write_text(target, render_report(spec, plan, target.suffix, today, preview))
+
+
+def render_report(spec: Spec, plan: SizingPlan, suffix: str, today: date, preview: StackPreview | None = None) -> str:
+    """The report as text; suffix: `.html` or `.md`; ahead: what the chosen fit leads to, worked out here when left out."""
+    economics = economics_of(spec, plan, Catalog.default()) if isinstance(spec.workload, Serve) else None
+    shown = view(spec, plan, preview or stack_preview(spec, plan, plan.chosen, today), today, economics)
+    jinja = Environment(
+        loader=PackageLoader("rackwright.report.document"),
+        undefined=StrictUndefined,
+        autoescape=suffix == ".html",
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    jinja.filters["md"] = markdown
+    return jinja.get_template(FORMS[suffix]).render(v=shown, plots=_plots(spec, plan, economics) if suffix == ".html" else {})
+
+
+def markdown(text: object) -> str:
+    """Text inside a Markdown cell or line: no table, no HTML, no link of a stranger's making."""
+    shown = " ".join(str(text).split())
+    for character in "\\`*_[]<>|#":
+        shown = shown.replace(character, f"\\{character}")
+    return shown
+
+
+def _plots(spec: Spec, plan: SizingPlan, economics: Economics | None) -> dict[str, Any]:
+    """SVG by name and width, and the legend of the memory; empty where the extra `report` is not installed, which the page says."""
+    if find_spec("altair") is None or find_spec("vl_convert") is None:
+        return {}
+    from rackwright.report.document import load_plot, plots
+
+    widths = {"wide": plots.WIDE, "narrow": plots.NARROW}
+    return {
+        "scatter": {name: plots.scatter(spec, plan, width) for name, width in widths.items()},
+        "memory": {name: plots.memory_bars(plan, width) for name, width in widths.items()},
+        "load": {name: load_plot.cost_over_load(economics, width) for name, width in widths.items()} if economics else {},
+        "legend": plots.legend(plan),
+    }

@@ -1,0 +1,173 @@
+"""Numbers as people read them. Unknown is said, never shown as zero."""
+
+from dataclasses import replace
+
+from rackwright.sizing.metrics import Interval, Limit, Rejection
+from rackwright.sizing.plan import Assumption, Candidate
+from rackwright.units import GIB
+
+UNKNOWN = "not published"
+ALLOWED = {Limit.DEADLINE, Limit.BUDGET, Limit.TTFT, Limit.TPOT, Limit.ORGANISATION, Limit.RUN_LIMIT, Limit.BLUEPRINT}
+"""Limits that somebody set; what a candidate is measured against there is allowed, elsewhere it is had."""
+TERMS = {
+    "weights": "weights",
+    "gradients": "gradients",
+    "optimizer": "optimizer state",
+    "activations": "activations",
+    "head": "logits and loss",
+    "kv": "KV cache",
+    "fixed": "runtime and buffers",
+    "margin": "allocator's reserve and doubt",
+}
+"""Terms of `Memory` in the order they are shown, and what they are called."""
+
+
+def usd(value: float | None, digits: int | None = None) -> str:
+    """`98.32 USD`, `2,915 USD`; cents below 100."""
+    return UNKNOWN if value is None else f"{money(value, digits)} USD"
+
+
+def money(value: float | None, digits: int | None = None) -> str:
+    """The number of US dollars alone, for a column that says so."""
+    if value is None:
+        return UNKNOWN
+    return f"{value:,.{_places(value) if digits is None else digits}f}"
+
+
+def money_range(interval: Interval | None) -> str:
+    """`2,915 (2,655 to 3,494)`; one number where all three are the same."""
+    if interval is None:
+        return UNKNOWN
+    places = _places(interval.p50)
+    low, likely, high = (money(v, places) for v in (interval.p10, interval.p50, interval.p90))
+    return likely if low == high else f"{likely} ({low} to {high})"
+
+
+def usd_range(interval: Interval | None) -> str:
+    return (
+        UNKNOWN
+        if interval is None
+        else f"{money_range(interval).replace(' (', ' USD (', 1)}" + (" USD" if "(" not in money_range(interval) else "")
+    )
+
+
+def span(seconds: float | None) -> str:
+    """`38 s`, `12 min`, `27.7 h`. Hours are not turned into days: prices run by the hour."""
+    return UNKNOWN if seconds is None else "{} {}".format(*_scaled(seconds, seconds))
+
+
+def hours(seconds: float) -> str:
+    """`168 h (7 days)`: from three days on, a manager thinks in days."""
+    days = f"{seconds / 86400:.1f}".removesuffix(".0")
+    return span(seconds) + (f" ({days} days)" if seconds >= 72 * 3600 else "")
+
+
+def span_range(interval: Interval | None) -> str:
+    """The likely value, with the range that holds four times in five, all in one unit: `27.7 h (14.0 to 55.2)`."""
+    if interval is None:
+        return UNKNOWN
+    likely, unit = _scaled(interval.p50, interval.p50)
+    low, high = (_scaled(v, interval.p50)[0] for v in (interval.p10, interval.p90))
+    return f"{likely} {unit}" if low == high else f"{likely} {unit} ({low} to {high})"
+
+
+def gib(value: float | None) -> str:
+    return UNKNOWN if value is None else f"{value / GIB:,.1f} GiB"
+
+
+def list_price(per: str, candidate: Candidate) -> str:
+    """`55.04 USD per machine-hour, us-east-1, list price of 2026-07-20`; `per` names the unit."""
+    if candidate.price_usd_per_hour is None:
+        return f"{UNKNOWN} for these machines"
+    where = candidate.price_region or "region not named"
+    return f"{usd(candidate.price_usd_per_hour, 2)} per {per}, {where}, list price of {candidate.price_as_of}"
+
+
+def percent(fraction: float) -> str:
+    return f"{fraction * 100:,.0f} %"
+
+
+def count(value: float) -> str:
+    """`8.03B`, `250k`."""
+    for unit, size in (("T", 1e12), ("B", 1e9), ("M", 1e6), ("k", 1e3)):
+        if value >= 0.9995 * size:  # 999.9 million is said as a billion
+            return f"{value / size:,.3g}{unit}"
+    return f"{value:,.0f}"
+
+
+def plural(number: int, one: str) -> str:
+    return f"{number:,} {one}" if number == 1 else f"{number:,} {one}s"
+
+
+def short(accelerator: str) -> str:
+    """An accelerator without its maker and its generation's name: `H100 80GB SXM5`, `TPU v6e`."""
+    return accelerator.split(" (")[0].removeprefix("NVIDIA ").removesuffix(" Server Edition")
+
+
+def machines(candidate: Candidate) -> str:
+    """`4 x p5.48xlarge`, `1 x TPU v6e 4x8`."""
+    if candidate.topology:
+        return f"{candidate.slices} x {short(candidate.accelerator)} {candidate.topology}"
+    return f"{candidate.nodes} x {candidate.machine}"
+
+
+def accelerators(candidate: Candidate) -> str:
+    """`32 x H100 80GB SXM5`; for a slice also the machines that hold it."""
+    what = f"{candidate.accelerators} x {short(candidate.accelerator)}"
+    return f"{what} on {candidate.nodes} x {candidate.machine}" if candidate.topology else what
+
+
+def evidence(words: str) -> str:
+    """What the predicted speed rests on, as a sentence's end: sizing says `measured (n=70)`, `vendor claim (n=20)` or `prior only`."""
+    kind, _, number = words.removesuffix(")").partition(" (n=")
+    prior = "predicted from the hardware alone, no published run is near: allow a factor 2 either way"
+    runs = {"measured": f"fitted to {number} measured runs", "vendor claim": f"fitted to {number} runs that vendors published"}
+    return runs.get(kind, prior if kind == "prior only" else words)
+
+
+def refusal(rejection: Rejection) -> str:
+    """`deadline: needs 30.0 h, allowed 24.0 h (p80 of the estimate)`."""
+    if rejection.need is None or rejection.have is None:
+        return f"{rejection.limit}: {rejection.words}"
+    need, have = _apart(rejection.need, rejection.have)
+    verb = "allowed" if rejection.limit in ALLOWED else "has"
+    said = rejection.words.removeprefix(f"{rejection.unit} ") if rejection.unit else rejection.words
+    words = f" ({said})" if said else ""
+    return f"{rejection.limit}: needs {need} {rejection.unit}".rstrip() + f", {verb} {have} {rejection.unit}".rstrip() + words
+
+
+def _apart(need: float, have: float) -> tuple[str, str]:
+    """Both numbers with as few decimals as tell them apart."""
+    for digits in range(0 if min(need, have) >= 100 or (need == int(need) and have == int(have)) else 1, 4):
+        shown = f"{need:,.{digits}f}", f"{have:,.{digits}f}"
+        if shown[0] != shown[1]:
+            return shown
+    return f"{need:,g}", f"{have:,g}"
+
+
+def _places(value: float) -> int:
+    return 2 if abs(value) < 100 else 0
+
+
+def _scaled(seconds: float, like: float) -> tuple[str, str]:
+    """The number in the unit that suits `like` seconds."""
+    unit, size = next(((u, s) for u, s in (("h", 3600.0), ("min", 60.0), ("s", 1.0)) if like >= s), ("ms", 0.001))
+    number, scale = seconds / size, like / size
+    whole = seconds == like and number == int(number)  # what somebody wrote: 24 h, not 24.0 h
+    digits = 0 if whole or unit == "ms" or scale >= 100 else 1
+    return f"{number:,.{digits}f}", unit
+
+
+def readable(item: Assumption) -> Assumption:
+    """`restart s`, `600 s` is restart; `6.44245e+09 bytes per node` is 6.44 GB per node."""
+    name, unit = item.name.replace("_", " "), item.unit
+    if name.endswith((" s", " h")) and unit[:1] == name[-1]:
+        name = name[:-2]
+    try:
+        number = float(item.value)
+    except ValueError:
+        return replace(item, name=name)
+    if unit.startswith("bytes") and number >= 1e6:
+        scale, short_unit = (1e9, "GB") if number >= 1e9 else (1e6, "MB")
+        return replace(item, name=name, value=f"{number / scale:.3g}", unit=short_unit + unit.removeprefix("bytes"))
+    return replace(item, name=name, value=f"{number:,.0f}" if number >= 1000 else item.value)

@@ -1,0 +1,129 @@
+"""An estimate on a terminal: memory by term, time by term, rates with their interval, flags, and the nearest measured run."""
+
+from dataclasses import asdict
+from math import floor, log10
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from rackwright.estimator.calibration.calibrate import Learning
+from rackwright.estimator.result import Band, Estimate, NearestRun
+from rackwright.report.formatting import span
+from rackwright.report.terminal.tables import say, table
+from rackwright.units import GIB
+
+TERMS = {"kv": "cache", "reserved": "allocator"}
+METRICS = {
+    "tokens_per_s_per_accel": "tokens/s per accelerator", "output_tok_s_per_accel": "tokens/s out per accelerator",
+    "peak_memory_gib": "GiB", "ttft_ms": "ms to the first token", "tpot_ms": "ms per token", "kv_tokens": "tokens of cache",
+    "time_to_train_min": "min to train", "accel_hours": "accelerator-hours",
+}  # fmt: skip
+"""What a measured run's number is of."""
+
+
+def show_estimate(out: Console, e: Estimate, shipped: Estimate | None = None) -> None:
+    """`shipped`: the same without the user's own calibration, where there is one."""
+    fits = "does not fit" if not e.fits else "fits" if e.peak_memory_bytes.p90 <= e.capacity_bytes else "fits, though not at p90"
+    out.print(Text(f"\n{e.id or e.kind}: {fits}", style="bold").append("   median (p10 to p90)", style="not bold"))
+    for name, b, unit, scale in _headlines(e):
+        likely, low, high = _figures(b, scale)
+        say(out, name, f"{likely} {unit}" + (f"  ({low} to {high})" if low != high else ""))
+    if e.time_to_train_s:
+        t = e.time_to_train_s
+        say(out, "to train", f"{span(t.p50)}  ({span(t.p10)} to {span(t.p90)}), start-up and evaluation included")
+    say(out, "evidence", e.evidence)
+    if shipped:
+        say(out, "own runs", _changed(e, shipped))
+    for words in e.warnings:
+        say(out, "warning", words, "bold yellow")
+    out.print(_memory(e))
+    if e.step:
+        out.print(_step(e))
+    if e.largest_micro_batch is not None:
+        context = f", context {e.largest_context:,} tokens" if e.largest_context else ""
+        say(out, "largest", f"micro-batch {e.largest_micro_batch:,}{context}")
+    for run in e.nearest:
+        say(out, "nearest", _nearest(run))
+    for launcher, flags in e.launch.items():
+        say(out, launcher, flags)
+    for words in e.assumptions:
+        say(out, "assumed", words)
+
+
+def _headlines(e: Estimate) -> list[tuple[str, Band, str, float]]:
+    found: list[tuple[str, Band | None, str, float]] = [
+        ("memory", e.peak_memory_bytes, f"GiB of {e.capacity_bytes / GIB:,.1f}", GIB),
+        ("step", e.step_s, "s", 1.0),
+        ("rate", e.tokens_per_s, "tokens/s", 1.0),
+        ("", e.tokens_per_s_per_accelerator, "tokens/s per accelerator", 1.0),
+        ("samples", e.samples_per_s, "per second", 1.0),
+        ("first", e.ttft_s, "ms to the first token", 1e-3),
+        ("next", e.tpot_s, "ms per token", 1e-3),
+        ("output", e.output_tokens_per_s, "tokens/s out", 1.0),
+        ("", e.output_tokens_per_s_per_accelerator, "tokens/s out per accelerator", 1.0),
+        ("requests", e.requests_per_s, "per second", 1.0),
+        ("cache", e.kv_tokens, "tokens per replica", 1.0),
+    ]
+    return [(name, b, unit, scale) for name, b, unit, scale in found if b is not None]
+
+
+def _figures(b: Band, scale: float) -> tuple[str, ...]:
+    """p50, p10, p90: three digits of p50 and as many places of the others; thousands whole, with four digits."""
+    places = max(0, 2 - floor(log10(b.p50 / scale))) if b.p50 else 0
+    return tuple(f"{float(f'{v:.4g}') if v >= 1000 else v:,.{places}f}" for v in (b.p50 / scale, b.p10 / scale, b.p90 / scale))
+
+
+def _changed(e: Estimate, shipped: Estimate) -> str:
+    """What the headlines that moved were without the calibration."""
+    pairs = zip(_headlines(e), _headlines(shipped), strict=True)
+    moved = [f"{name} {_figures(was, scale)[0]} {unit}".strip() for (name, b, *_), (_, was, unit, scale) in pairs if b != was]
+    return f"without them {', '.join(moved)}" if moved else "none of this class on accelerators of this generation: nothing changed"
+
+
+def _memory(e: Estimate) -> Any:
+    terms = [TERMS.get(name, name) for name in asdict(e.memory)]
+    made = table("GiB each", *terms, "total", right=(*terms, "total"))
+    stages = e.memory_stages if len(e.memory_stages) > 1 else ()
+    for name, terms in (("fullest", e.memory), *((f"stage {i}", t) for i, t in enumerate(stages))):
+        made.add_row(name, *(f"{value / GIB:,.1f}" for value in asdict(terms).values()), f"{terms.total / GIB:,.1f}")
+    return made
+
+
+def _step(e: Estimate) -> Any:
+    made = table("step time", "seconds", "share", right=("seconds", "share"))
+    terms = {name: value for name, value in asdict(e.step).items() if not name.endswith("_total") and value} if e.step else {}
+    for name, value in sorted(terms.items(), key=lambda item: -item[1]):
+        share = 100 * value / e.step.total if e.step else 0.0
+        made.add_row(_term(name), f"{value:,.4f}", f"{share:.0f} %" if share >= 0.5 else "< 1 %")
+    return made
+
+
+def _term(name: str) -> str:
+    """`tensor_exposed` is what the step still waits for."""
+    return f"wait for {name.removesuffix('_exposed')} traffic" if name.endswith("_exposed") else name
+
+
+def _nearest(run: NearestRun) -> str:
+    differs = f"; differs in {', '.join(run.differs)}" if run.differs else ""
+    value = f"{_number(run.measured)} {METRICS.get(run.metric, run.unit)} measured"
+    return f"{run.row_id}: {run.model} on {run.hardware}, {run.engine}: {value}{differs} ({run.source})"
+
+
+def _number(value: float) -> str:
+    return f"{float(f'{value:.4g}'):,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def show_calibration(out: Console, made: Learning, path: str) -> None:
+    """What was predicted, what was measured, what changes."""
+    runs = table("run", "metric", "measured", "predicted", "now", right=("measured", "predicted", "now"))
+    for run in made.runs:
+        runs.add_row(run.row_id, METRICS.get(run.metric, run.unit), *(_number(v) for v in (run.measured, run.before, run.after)))
+    out.print(runs)
+    for kind, (factor, n) in made.factors.items():
+        say(out, "learned", f"{kind}: x {factor:g} from {n} run{'s' if n > 1 else ''}")
+    if made.unread:
+        say(out, "not read", f"columns that no shipped file has: {', '.join(made.unread)}", "bold yellow")
+    for problem in made.problems:
+        say(out, "left out", problem.reason, "bold yellow")
+    say(out, "written", f"{path}; rackwright estimate FILE.jsonl --calibration {path}")

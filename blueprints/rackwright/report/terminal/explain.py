@@ -1,0 +1,155 @@
+"""Every number behind a choice and behind each refusal, on a terminal."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from rackwright.report.alternatives import CAUSES, cause_rows, goodput_words
+from rackwright.report.formatting import (
+    TERMS,
+    accelerators,
+    count,
+    evidence,
+    gib,
+    list_price,
+    machines,
+    percent,
+    plural,
+    readable,
+    refusal,
+    span,
+    span_range,
+    usd_range,
+)
+from rackwright.report.terminal.node import needs_table, sentences
+from rackwright.report.terminal.plan import facts, remedy, show_frontier, where_of
+from rackwright.report.terminal.tables import say, table, title
+from rackwright.sizing.metrics import Memory, Speed
+from rackwright.sizing.plan import Fit, Rejected, SizingPlan
+
+FITS_SHOWN, REJECTED_SHOWN = 3, 20
+
+
+def about(plan: SizingPlan, name: str) -> SizingPlan:
+    """The plan narrowed to candidates with `name` in machine, accelerator or label; to the chosen one when empty."""
+    if not name:
+        return replace(plan, fits=plan.fits[:1])
+    wanted = name.lower()
+
+    def named(item: Fit | Rejected) -> bool:
+        return wanted in f"{item.candidate.machine} {item.candidate.accelerator} {item.candidate.label}".lower()
+
+    return replace(plan, fits=tuple(filter(named, plan.fits)), rejected=tuple(filter(named, plan.rejected)))
+
+
+def show_explanation(out: Console, plan: SizingPlan, whole: SizingPlan | None = None) -> None:
+    """plan: what is asked about; whole: all that it was taken from, for the frontier."""
+    title(out, plan.spec, facts(plan))
+    say(out, "why", plan.scaling)
+    if whole and whole.fits:
+        show_frontier(out, whole)
+    for fit in plan.fits[:FITS_SHOWN]:
+        _show_fit(out, fit)
+    _show_machine(out, plan)
+    _show_rejected(out, plan)
+    out.print(Text("\nassumed", style="bold"))
+    made = table("assumption", "value", "source")
+    for item in map(readable, plan.assumptions):
+        made.add_row(item.name, f"{item.value} {item.unit}".strip(), item.source)
+    out.print(made)
+
+
+def _show_fit(out: Console, fit: Fit) -> None:
+    out.print(Text(f"\nfits: {machines(fit.candidate)}, {accelerators(fit.candidate)}, {where_of(fit)}", style="bold"))
+    say(out, "spread", f"{fit.candidate.parallelism}, {fit.candidate.precision}")
+    say(out, "time", span_range(fit.duration_s) if fit.duration_s else "")
+    say(out, "wait", span_range(fit.wait_s) if fit.wait_s else "")
+    say(out, "goodput", goodput_words(fit))
+    say(
+        out,
+        "machines",
+        usd_range(fit.cost_usd) + ("" if fit.duration_s else " a month") if fit.cost_usd else "price not published",
+    )
+    say(out, "prices", list_price("machine-hour", fit.candidate))
+    say(out, "tightest", fit.binding)
+    say(out, "speed", evidence(fit.evidence))
+    for words in fit.warnings:
+        say(out, "warning", words, "bold yellow")
+    out.print(_memory(fit.memory))
+    out.print(_speed(fit.speed))
+
+
+def _show_machine(out: Console, plan: SizingPlan) -> None:
+    if plan.machine is None:
+        return
+    out.print(Text("\nthe rest of the chosen machine", style="bold"))
+    out.print(needs_table(plan.machine))
+    for label, words in sentences(plan.machine):
+        if label != "node":
+            say(out, label, words)
+
+
+def _show_rejected(out: Console, plan: SizingPlan) -> None:
+    if not plan.rejected:
+        return
+    out.print(Text(f"\nwhy not: {plural(len(plan.rejected), 'candidate')} by what they are farthest from", style="bold"))
+    made = table(*CAUSES, right=("candidates", "off by"))
+    for row in cause_rows(plan):
+        made.add_row(*row)
+    out.print(made)
+    lines = list(_places(plan.rejected).items())
+    more = f", the nearest {REJECTED_SHOWN} of {len(lines):,} kinds" if len(lines) > REJECTED_SHOWN else ""
+    out.print(Text(f"\nrejected: {plural(len(plan.rejected), 'candidate')}{more}", style="bold"))
+    made = table("machines", "where", "limits broken, worst first", "what would make it fit", whole=("machines",))
+    for (what, why, fix), places in lines[:REJECTED_SHOWN]:
+        where = places[0] if len(places) == 1 else f"{places[0]} and {len(places) - 1} more"
+        made.add_row(what, where, why, fix)
+    out.print(made)
+
+
+def _places(rejected: Sequence[Rejected]) -> dict[tuple[str, str, str], list[str]]:
+    """Where each kind of miss occurs: machines, reasons and remedy that are the same are one line."""
+    found: dict[tuple[str, str, str], list[str]] = {}
+    for miss in rejected:
+        key = machines(miss.candidate), "\n".join(map(refusal, miss.rejections)), remedy(miss)
+        found.setdefault(key, []).append(where_of(miss))
+    return found
+
+
+def _memory(memory: Memory) -> Table:
+    made = table("memory per accelerator", "GiB", right=("GiB",))
+    for term, words in TERMS.items():
+        if held := getattr(memory, f"{term}_bytes"):
+            made.add_row(words, _gib(held))
+    made.add_row(f"in all, {percent(memory.fill)} of the device, {percent(memory.max_fill)} allowed", _gib(memory.total_bytes))
+    made.add_row("device", _gib(memory.capacity_bytes))
+    return made
+
+
+def _gib(value: float) -> str:
+    return gib(value).removesuffix(" GiB")
+
+
+def _speed(speed: Speed) -> Table:
+    made = table("speed", "value", right=("value",))
+    rows = [
+        ("tokens/s", speed.tokens_per_s and count(speed.tokens_per_s)),
+        ("samples/s", speed.samples_per_s and f"{speed.samples_per_s:,.1f}"),
+        ("step", speed.step_s and span(speed.step_s)),
+        ("of it compute", speed.compute_s and span(speed.compute_s)),
+        ("of it communication that is not hidden", speed.communication_s and span(speed.communication_s)),
+        ("of it pipeline bubble", speed.bubble_s and span(speed.bubble_s)),
+        ("model FLOPs utilisation", speed.mfu and percent(speed.mfu)),
+        ("time to first token", speed.ttft_s and span(speed.ttft_s)),
+        ("time per output token", speed.tpot_s and span(speed.tpot_s)),
+        ("requests/s carried", speed.requests_per_s and f"{speed.requests_per_s:,g}"),
+        ("requests at once per replica", speed.concurrency and str(speed.concurrency)),
+        ("tokens that the KV cache holds", speed.kv_tokens and count(speed.kv_tokens)),
+    ]
+    for name, value in rows:
+        if value:
+            made.add_row(name, str(value))
+    return made

@@ -1,0 +1,136 @@
+"""StackPlans, resource graphs and differences on a terminal."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from rackwright.report.formatting import plural, usd
+from rackwright.report.terminal.tables import say, table, title
+from rackwright.stackplan import LAYERS, CapacityPlan, ClusterPlan, CostAlertsPlan, LustrePlan, PoolPlan, StackPlan
+
+INK = {"replace": "bold red", "delete": "bold red", "create": "green", "update": "yellow"}
+
+
+def show_stack(out: Console, plan: StackPlan) -> None:
+    """Everything that is wanted, one line each."""
+    where = f"{plan.place.cloud} {plan.place.account}, {plan.place.zone or plan.place.region}".replace(" ,", ",")
+    title(out, plan.name, f"{plan.kind} on {where}", f"until {plan.expires_on}" if plan.expires_on else "")
+    made = table("wanted", "what")
+    for kind, words in _wanted(plan):
+        made.add_row(kind, words)
+    out.print(made)
+    say(out, "fabric", _fabric(plan))
+
+
+def _wanted(plan: StackPlan) -> Iterator[tuple[str, str]]:
+    if plan.layers != LAYERS:
+        yield "layers", ", ".join(plan.layers) + (f" on stack {plan.below}" if plan.below else "")
+    subnets = ", ".join(" ".join(filter(None, (s.name, s.cidr, s.zone))) for s in plan.network.subnets)
+    yield "network", f"{plan.network.existing_id or plan.network.cidr}{': ' if subnets else ''}{subnets}"
+    if plan.key.existing_arn:
+        yield "key", f"{plan.key.existing_arn}, which exists"
+    if plan.network.private_endpoints:
+        yield "endpoints", ", ".join(plan.network.private_endpoints)
+    if plan.cluster:
+        yield "cluster", _cluster(plan.cluster)
+    for pool in plan.pools:
+        yield "pool", _pool(pool)
+    if plan.box:
+        yield "box", f"{plan.box.machine}, {_capacity(plan.box.capacity)}, image {plan.box.image}, root disk {plan.box.root.size_gib} GiB"
+        if plan.box.ingress:
+            yield "ssh", f"from {', '.join(plan.box.ingress)}, by a way into the network: the box has no public address"
+    if plan.lustre:
+        yield "file system", _lustre(plan.lustre)
+    if plan.guard:
+        yield "guard", _guard(plan.guard)
+    for bucket in plan.buckets:
+        yield "bucket", f"{bucket.key}: {bucket.existing_name or 'new'}"
+    for identity in plan.identities:
+        grants = ", ".join(f"{grant.access} {grant.bucket}" for grant in identity.grants)
+        yield "identity", f"{identity.key}{f': {grants}' if grants else ''}"
+    for addon in plan.addons:
+        yield "add-on", f"{addon.name} {addon.version}".strip()
+    for release in plan.releases:
+        expected = "" if "operators" in plan.layers else ", expected"
+        yield "release", f"{release.namespace}/{release.name} {release.version}{expected}"
+    for manifest in plan.manifests:
+        yield "object", f"{manifest.body['kind']} {manifest.body['metadata']['name']}"
+
+
+def _guard(plan: CostAlertsPlan) -> str:
+    budget = plan.budget_usd_per_month
+    parts = ["no budget" if budget is None else f"budget {usd(budget, 0)} a month"]
+    parts += [f"told after {plan.idle_minutes} idle minutes"] if plan.idle_minutes else []
+    parts += [f"{plural(len(plan.reminders), 'reminder')} of {plan.expires_on}"] if plan.reminders else []
+    return ", ".join([*parts, f"mail to {', '.join(plan.emails) or 'nobody'}"])
+
+
+def _lustre(plan: LustrePlan) -> str:
+    efa = " over EFA" if plan.rdma else ""
+    if plan.kind == "tiered":
+        return f"Lustre in tiers at {plan.throughput_mb_s:,} MB/s{efa}, {plan.cache_gib:,} GiB of cache, {plan.capacity_gib:,} GiB expected"
+    return f"Lustre {plan.capacity_gib:,} GiB at {plan.throughput_mb_s_per_tib} MB/s per TiB{efa}"
+
+
+def _cluster(plan: ClusterPlan) -> str:
+    if plan.existing:
+        return f"{plan.existing}, which exists"
+    cidrs = ", ".join(plan.api_cidrs)
+    api = f"API open to {cidrs}" if cidrs else "API private" if plan.private_api else "API open to everyone"
+    return f"{plan.name}, Kubernetes {plan.version}, {api}"
+
+
+def _pool(pool: PoolPlan) -> str:
+    nodes = f"{pool.nodes_max}" if pool.nodes_min == pool.nodes_max else f"{pool.nodes_min} to {pool.nodes_max}"
+    fabric = pool.fabric.upper() if pool.fabric != "none" else ""
+    parts = [f"{pool.name}: {nodes} x {pool.machine}", pool.topology, _capacity(pool.capacity), fabric, ", ".join(pool.zones)]
+    return ", ".join(filter(None, parts))
+
+
+def _capacity(capacity: CapacityPlan) -> str:
+    return " ".join(filter(None, [capacity.mode, capacity.reservation_id or capacity.group_arn]))
+
+
+def _fabric(plan: StackPlan) -> str:
+    expected = plan.expected_fabric
+    if expected.fabric == "none":
+        return ""
+    floor = f", all-reduce at {expected.busbw_floor_gb_s:g} GB/s or more" if expected.busbw_floor_gb_s else ""
+    interfaces = f", {expected.interfaces_per_node} interfaces per node" if expected.interfaces_per_node else ""
+    note = f" ({expected.note})" if expected.note else ""
+    return f"{expected.fabric.upper()}{interfaces}{floor}{note}"
+
+
+def show_graph(out: Console, graph: dict[str, Any]) -> None:
+    """Resources by type; what is protected is marked."""
+    resources = graph["resources"]
+    kept = sum(node["protect"] for node in resources)
+    title(out, graph.get("stack", "graph"), plural(len(resources), "resource"), f"{kept} protected")
+    made = table("type", "name", "protected")
+    for node in sorted(resources, key=lambda node: (node["type"], node["name"])):
+        made.add_row(_token(node["type"]), node["name"], "yes" if node["protect"] else "")
+    out.print(made)
+
+
+def show_diff(out: Console, changes: list[dict[str, Any]]) -> None:
+    """The gravest first; a replacement of what is protected is said."""
+    if not changes:
+        out.print("no changes")
+        return
+    tally = Counter(change["operation"] for change in changes)
+    out.print(", ".join(f"{number} to {operation}" for operation, number in sorted(tally.items())))
+    made = table("operation", "resource", "because of")
+    for change in changes:
+        stops = " (protected: refused)" if change["protected"] and change["operation"] in ("replace", "delete") else ""
+        operation = Text(change["operation"], style=INK[change["operation"]])
+        made.add_row(operation, f"{_token(change['type'])} {change['name']}", ", ".join(change["because"]) + stops)
+    out.print(made)
+
+
+def _token(token: str) -> str:
+    """A type as people write it: `aws:ec2/vpc`, not `aws:ec2/vpc:Vpc`; others as they are."""
+    place, _, name = token.rpartition(":")
+    return place if place.rpartition("/")[2].lower() == name.lower() else token

@@ -1,0 +1,1 @@
+"""Cost and revenue of serving."""

@@ -1,0 +1,163 @@
+"""The numbers that are said of one candidate: limits it failed, intervals, how it is spread, memory, speed, goodput. Frozen."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+
+
+class Limit(StrEnum):
+    """The question a candidate failed."""
+
+    DEVICE_MEMORY = "accelerator memory"
+    HOST_MEMORY = "host memory"
+    GEOMETRY = "parallelism geometry"
+    PRECISION = "number format"
+    DEADLINE = "deadline"
+    BUDGET = "budget"
+    TTFT = "time to first token"
+    TPOT = "time per output token"
+    THROUGHPUT = "throughput"
+    CAPACITY = "capacity"
+    REGION = "region"
+    RESIDENCY = "residency"
+    ORGANISATION = "organisation limit"
+    QUOTA = "quota"
+    RUN_LIMIT = "longest run of the capacity mode"
+    PRICE = "price"
+    FABRIC = "fabric"
+    DATA = "published data"
+    BLUEPRINT = "blueprint"
+    PIN = "pin"
+
+
+@dataclass(frozen=True)
+class Rejection:
+    """Why not, and by how much. `need` and `have` are in `unit`; None means the fact is not a number or not published."""
+
+    limit: Limit
+    need: float | None
+    have: float | None
+    unit: str = ""
+    words: str = ""
+    remedy: str = ""
+
+    @property
+    def distance(self) -> float:
+        """How many times off; 1.2 is 20 % short, inf when no amount helps."""
+        if self.need is None or not self.have:
+            return float("inf")
+        ratio = self.need / self.have
+        return ratio if ratio >= 1 else 1 / ratio if ratio else float("inf")
+
+    def __str__(self) -> str:
+        if self.need is None or self.have is None:
+            return f"{self.limit}: {self.words}"
+        return f"{self.limit}: needs {self.need:,.1f} {self.unit}, has {self.have:,.1f}" + (f" ({self.words})" if self.words else "")
+
+
+@dataclass(frozen=True)
+class Interval:
+    """p10, p50 and p90 of one answer."""
+
+    p10: float
+    p50: float
+    p90: float
+
+    def times(self, factor: float) -> "Interval":
+        return Interval(self.p10 * factor, self.p50 * factor, self.p90 * factor)
+
+    def plus(self, other: "Interval | None") -> "Interval":
+        """Both late or both early: the widest the sum can be."""
+        return Interval(self.p10 + other.p10, self.p50 + other.p50, self.p90 + other.p90) if other else self
+
+
+@dataclass(frozen=True)
+class ParallelLayout:
+    """How one copy of the job is spread. `data` counts replicas of the model; zero_stage 3 is FSDP, with a shard_group HSDP: so many
+    accelerators share the weights, 0 for all; virtual: stages each device holds of an interleaved pipeline."""
+
+    tensor: int = 1
+    pipeline: int = 1
+    context: int = 1
+    expert: int = 1
+    data: int = 1
+    zero_stage: int = 0
+    micro_batch: int = 1
+    gradient_accumulation: int = 1
+    recompute: str = "none"
+    virtual: int = 1
+    shard_group: int = 0
+
+    @property
+    def accelerators(self) -> int:
+        return self.tensor * self.pipeline * self.context * self.data
+
+    def __str__(self) -> str:
+        return self._words
+
+    @cached_property
+    def _words(self) -> str:
+        parts = [("TP", self.tensor), ("PP", self.pipeline), ("CP", self.context), ("EP", self.expert), ("DP", self.data)]
+        named = " ".join(f"{n}{v}" for n, v in parts if v > 1) or "one accelerator"
+        named += f" VP{self.virtual}" if self.virtual > 1 else ""
+        recompute = f" recompute {self.recompute}" if self.recompute != "none" else ""
+        sharded = f" HSDP-{self.shard_group}" if self.shard_group else f" ZeRO-{self.zero_stage}" if self.zero_stage else ""
+        return named + sharded + recompute
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Bytes on the fullest accelerator, by term; `capacity_bytes` is what the device has, `max_fill` the part sizing may use."""
+
+    capacity_bytes: float
+    max_fill: float
+    weights_bytes: float = 0.0
+    gradients_bytes: float = 0.0
+    optimizer_bytes: float = 0.0
+    activations_bytes: float = 0.0
+    head_bytes: float = 0.0
+    kv_bytes: float = 0.0
+    fixed_bytes: float = 0.0
+    margin_bytes: float = 0.0
+
+    @property
+    def total_bytes(self) -> float:
+        states = self.weights_bytes + self.gradients_bytes + self.optimizer_bytes
+        return states + self.activations_bytes + self.head_bytes + self.kv_bytes + self.fixed_bytes + self.margin_bytes
+
+    @property
+    def fill(self) -> float:
+        return self.total_bytes / self.capacity_bytes
+
+    @property
+    def headroom(self) -> float:
+        """Part of what may be filled that stays free, on the pessimistic side of the estimate."""
+        return 1 - self.fill / self.max_fill
+
+
+@dataclass(frozen=True)
+class Speed:
+    """Seconds and rates. Training fills step_*, serving ttft/tpot; the others stay None."""
+
+    tokens_per_s: float | None = None
+    samples_per_s: float | None = None
+    step_s: float | None = None
+    compute_s: float | None = None
+    communication_s: float | None = None
+    bubble_s: float | None = None
+    mfu: float | None = None
+    ttft_s: float | None = None
+    tpot_s: float | None = None
+    concurrency: int | None = None
+    requests_per_s: float | None = None
+    kv_tokens: int | None = None
+
+
+@dataclass(frozen=True)
+class Goodput:
+    """Of a run. share: of the paid time that is work; interruptions: faults and reclaims to expect; checkpoint_interval_s: seconds
+    between two checkpoints, 0 where none is written."""
+
+    share: float
+    interruptions: float = 0.0
+    checkpoint_interval_s: float = 0.0

@@ -1,0 +1,1 @@
+"""What each node needs besides its accelerators."""

@@ -1,0 +1,1 @@
+"""Machines in the places and capacity modes that the spec allows."""

@@ -1,0 +1,170 @@
+"""Every machine of the catalog in every place and capacity mode the spec looks at, each with what already speaks against it."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, date, datetime
+
+from rackwright.catalog import query
+from rackwright.catalog.read import Catalog
+from rackwright.catalog.rows import CapacityMode, Machine, Offering
+from rackwright.sizing.assumptions import Assumptions
+from rackwright.sizing.metrics import Limit, Rejection
+from rackwright.sizing.offers.eligibility import against_the_pin, fallback, machines_named, standing
+from rackwright.sizing.offers.expired_blocks import ENDED, refuse_ended, utc
+from rackwright.sizing.offers.offer import Offer
+from rackwright.spec.infra import CapacityEntry, Place, UseBlock, UseReservation
+from rackwright.spec.residency import matches, stays_in
+from rackwright.spec.spec import Spec
+
+
+def offers(spec: Spec, catalog: Catalog, a: Assumptions, today: date) -> Iterator[Offer]:
+    """In order of place, capacity entry, catalog, region. A place that names no regions offers the cheapest one of each machine.
+
+    Raises UserError where capacity blocks are all there is and each of them has ended.
+    """
+    refuse_ended(spec, today)
+    for index, place in enumerate(spec.infra.places):
+        if place.cloud == "kubernetes":
+            yield from _owned(index, place, spec, catalog)
+            continue
+        entries = place.capacity.ordered or place.capacity.fallback
+        for position, entry in enumerate(entries):
+            rank = (index if spec.infra.ordered else 0, position)
+            for found in _entry(entry, place, spec, catalog, today, a):
+                offer = replace(found, place=index, rank=rank, discount=_discount(spec, found.offering))
+                refused = (*offer.rejections, *standing(offer, spec, place), *fallback(offer, place), *against_the_pin(offer, place))
+                yield replace(offer, rejections=refused, pinned=place.pin is not None and not against_the_pin(offer, place))
+
+
+def _owned(index: int, place: Place, spec: Spec, catalog: Catalog) -> Iterator[Offer]:
+    """An existing cluster: only what is pinned, as its inventory is not read yet."""
+    machine = query.machine(catalog, place.pin.instance) if place.pin else None
+    if machine is not None:
+        for offer in _shapes(query.offer(catalog, machine, "", CapacityMode.ON_DEMAND), catalog):
+            offer = replace(offer, place=index, rank=(index if spec.infra.ordered else 0, 0), pinned=True)
+            yield replace(offer, rejections=(*offer.rejections, *standing(offer, spec, place)))
+
+
+def _discount(spec: Spec, offering: Offering) -> float:
+    """The contract's share off list prices; spot and blocks are priced by the market."""
+    market = offering.capacity in (CapacityMode.SPOT, CapacityMode.CAPACITY_BLOCK)
+    return 0.0 if market else spec.pricing.discounts.get(offering.cloud, 0.0)
+
+
+def _entry(entry: CapacityEntry, place: Place, spec: Spec, catalog: Catalog, today: date, a: Assumptions) -> Iterator[Offer]:
+    if isinstance(entry, UseBlock):
+        return _block(entry, catalog, today, a)
+    if isinstance(entry, UseReservation):
+        return _reservation(entry, place, spec, catalog)
+    return _mode(CapacityMode(entry), place, spec, catalog)
+
+
+def _mode(mode: CapacityMode, place: Place, spec: Spec, catalog: Catalog) -> Iterator[Offer]:
+    asked = (place.cloud, mode, "longest_run_s", "")
+    longest = next((r.value for r in catalog.capacity_rules if (r.cloud, r.capacity, r.rule, r.family) == asked), None)
+    by_machine: dict[str, list[Offering]] = {}
+    named = machines_named(place)
+    for offering in query.offerings(catalog, place.cloud, place.regions, (mode,)):
+        by_machine.setdefault(offering.machine.name, []).append(offering)
+    for machine in catalog.machines:
+        if machine.cloud != place.cloud or not (machine.accelerator_count or machine.name in named):
+            continue
+        found = by_machine.get(machine.name, [])
+        if not place.regions and len(found) > 1:
+            found = [min(found, key=lambda o: (not _allowed(o, spec), *_cheapness(o)))]
+        for offering in (*found, *_absent(machine, mode, place, found)):
+            yield from _shapes(offering, catalog, window_s=longest)
+
+
+def _allowed(o: Offering, spec: Spec) -> bool:
+    return matches(o.region, spec.limits.regions) and stays_in(o.cloud, o.region, spec.limits.residency)
+
+
+def _cheapness(o: Offering) -> tuple:
+    return (o.price_is_reference, o.price_usd_per_hour or float("inf"), o.region not in query.REFERENCE_REGIONS, o.region)
+
+
+def _absent(machine: Machine, mode: CapacityMode, place: Place, found: list[Offering]) -> Iterator[Offering]:
+    """Regions the place names where this machine cannot be had: kept, so that the plan can say so."""
+    asked = place.regions or (() if found else ("any region",))
+    for region in (r for r in asked if not any(matches(o.region, (r,)) for o in found)):
+        yield Offering(machine, machine.cloud, region, (), mode)
+
+
+def _shapes(offering: Offering, catalog: Catalog, **more) -> Iterator[Offer]:
+    """A GPU machine as it is; a TPU host as every slice that is built from it, and two of the largest."""
+    machine = offering.machine
+    accelerator = query.accelerator(catalog, machine.accelerator) if machine.accelerator else None
+    base = Offer(machine, accelerator, offering, 0, (0, 0), rejections=tuple(_not_sold(offering, catalog)), **more)
+    if machine.kind != "tpu":
+        yield base
+        return
+    listed = [s for s in query.slices(catalog, machine.name) if s.listed]
+    for piece in listed:
+        yield replace(base, slice=piece, slices=1, nodes=piece.hosts)
+    if listed and listed[-1].multi_host:
+        refusal = Rejection(Limit.DATA, None, None, words="bandwidth between slices is not published", remedy="one slice")
+        yield replace(base, slice=listed[-1], slices=2, nodes=2 * listed[-1].hosts, rejections=(*base.rejections, refusal))
+
+
+def _not_sold(offering: Offering, catalog: Catalog) -> Iterator[Rejection]:
+    machine = offering.machine
+    if not machine.orderable:
+        inside = f"only inside {machine.unit_machine}" if machine.unit_machine else "no name to order it by is published"
+        yield Rejection(Limit.CAPACITY, None, None, words=f"not sold by itself: {inside}")
+        return
+    if machine.cloud == "kubernetes":
+        return
+    mode = offering.capacity
+    if machine.cloud == "aws" and mode is CapacityMode.RESERVATION:
+        mode = CapacityMode.ON_DEMAND  # what is sold on demand can be reserved
+    if mode not in machine.capacity_modes:
+        modes = ", ".join(m for m in machine.capacity_modes if not m.startswith("cud")) or "none published"
+        yield Rejection(Limit.CAPACITY, None, None, words=f"not sold {offering.capacity}", remedy=f"capacity: {modes}")
+    sold = sorted(p.region for p in catalog.places_by_sku.get(machine.name, ()))
+    if not sold:
+        yield Rejection(Limit.REGION, None, None, words="where it is sold is not published")
+    elif offering.region not in sold:
+        remedy = f"regions: [{', '.join(_near(offering.region, sold))}]"
+        yield Rejection(Limit.REGION, None, None, words=f"not sold in {offering.region}", remedy=remedy)
+
+
+def _near(region: str, sold: list[str]) -> list[str]:
+    """Up to three regions, those of the same part of the world first."""
+    return sorted(sold, key=lambda r: (r.split("-")[0] != region.split("-")[0], r))[:3]
+
+
+def _block(entry: UseBlock, catalog: Catalog, today: date, a: Assumptions) -> Iterator[Offer]:
+    """The block's own machines, paid for the whole window; the last half hour of it is lost."""
+    block = entry.capacity_block
+    machine = query.machine(catalog, block.instance)
+    if machine is None:
+        return
+    region = block.zone.rstrip("abcdefgh")
+    offering = query.offer(catalog, machine, region, CapacityMode.CAPACITY_BLOCK, (block.zone,))
+    now = datetime(today.year, today.month, today.day, tzinfo=UTC)
+    window_s = (block.end - max(block.start, now)).total_seconds() - a.capacity_block_drain_s
+    words = f"the block ended {utc(block.end)} ({ENDED})"
+    over = () if window_s > 0 else (Rejection(Limit.CAPACITY, None, None, words=words, remedy="a later block"),)
+    paid = (block.end - block.start).total_seconds()
+    for offer in _shapes(offering, catalog, capacity_id=block.id, nodes=block.count, window_s=max(window_s, 0.0), prepaid_s=paid):
+        yield replace(offer, nodes=block.count, rejections=(*offer.rejections, *over))
+
+
+def _reservation(entry: UseReservation, place: Place, spec: Spec, catalog: Catalog) -> Iterator[Offer]:
+    """The reserved machines where they or a pin name them, else every machine that can be reserved; billed like on-demand."""
+    said = entry.reservation
+    name, zones = said.id or said.group or "", (said.zone,) if said.zone else ()
+    instance = said.instance or (place.pin.instance if place.pin else None)
+    if instance is None:
+        for offer in _mode(CapacityMode.RESERVATION, place, spec, catalog):
+            yield replace(offer, capacity_id=name)
+        return
+    machine = query.machine(catalog, instance)
+    if machine is None:
+        return
+    regions = [r for r in place.regions if not said.zone or said.zone.startswith(r)] or [(said.zone or "").rstrip("abcdefgh").rstrip("-")]
+    for region in regions:
+        offering = query.offer(catalog, machine, region, CapacityMode.RESERVATION, zones)
+        for offer in _shapes(offering, catalog, capacity_id=name):
+            yield replace(offer, nodes=offer.nodes if offer.slice else said.count)

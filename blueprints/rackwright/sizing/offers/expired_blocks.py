@@ -1,0 +1,40 @@
+"""Capacity blocks whose time is over: where nothing else is named there is nothing to search."""
+
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, time
+
+from rackwright.diagnostics.errors import UserError
+from rackwright.diagnostics.problem import At, Problem
+from rackwright.spec.infra import CapacityBlock, CapacityEntry, Infra, held
+from rackwright.spec.spec import Spec
+
+ENDED = "R-10"
+"""The rule on plans that says the same."""
+BLOCKS = "https://docs.aws.amazon.com/eks/latest/userguide/capacity-blocks-mng.html"
+OFFERINGS = "`aws ec2 describe-capacity-block-offerings` lists what is sold"
+
+
+def refuse_ended(spec: Spec, today: date) -> None:
+    """Raises UserError when every entry of every place is a block that has ended before `today`."""
+    entries = list(_entries(spec.infra))
+    now = datetime.combine(today, time(), UTC)
+    blocks = [(at, thing) for at, entry in entries if isinstance(thing := held(entry), CapacityBlock) and thing.end <= now]
+    if blocks and len(blocks) == len(entries):
+        raise UserError([_ended(block, at, today) for at, block in blocks])
+
+
+def utc(moment: datetime) -> str:
+    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def _entries(infra: Infra) -> Iterator[tuple[At, CapacityEntry]]:
+    for index, place in enumerate(infra.places):
+        at = At() / "infra" / ("any_of" if infra.any_of else "ordered") / index / "capacity"
+        for key, listed in (("ordered", place.capacity.ordered), ("fallback", place.capacity.fallback)):
+            yield from ((at / key / position, entry) for position, entry in enumerate(listed))
+
+
+def _ended(block: CapacityBlock, at: At, today: date) -> Problem:
+    reason = f"machines are bought from a capacity block before it ends; {block.id} ended {utc(block.end)}"
+    fix = f"name a block that ends after {today.isoformat()}, or on-demand; {OFFERINGS}"
+    return Problem(ENDED, reason, at / "capacity_block" / "end", fix, link=BLOCKS)

@@ -1,0 +1,69 @@
+"""One machine in one place, bought in one way, before it is known how many of them."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from rackwright.catalog.rows import Accelerator, Fabric, Machine, Offering, TpuSlice
+from rackwright.sizing.metrics import ParallelLayout, Rejection
+from rackwright.sizing.plan import Candidate
+
+CPU = "CPU"
+"""What a candidate says in place of an accelerator."""
+
+
+@dataclass(frozen=True)
+class Offer:
+    """One machine in one place, bought in one way; nodes come later. rank: of the place, then of the capacity entry.
+
+    accelerator None: the catalog names none. window_s: seconds a block or a mode gives at most; prepaid_s: seconds paid whatever is used.
+    """
+
+    machine: Machine
+    accelerator: Accelerator | None
+    offering: Offering
+    place: int
+    rank: tuple[int, int]
+    slice: TpuSlice | None = None
+    slices: int = 0
+    capacity_id: str = ""
+    nodes: int | None = None
+    window_s: float | None = None
+    prepaid_s: float | None = None
+    pinned: bool = False
+    discount: float = 0.0
+    rejections: tuple[Rejection, ...] = ()
+
+    @property
+    def price_usd_per_hour(self) -> float | None:
+        listed = self.offering.price_usd_per_hour
+        return None if listed is None else listed * (1 - self.discount)
+
+    def candidate(self, nodes: int, parallelism: ParallelLayout, precision: str, replicas: tuple[int, int] = (1, 1)) -> Candidate:
+        """Made by the thousand: what the offer says is filled in once, the rest on a copy."""
+        made = object.__new__(Candidate)
+        told = {"nodes": nodes, "parallelism": parallelism, "precision": precision, "replicas": replicas[0], "max_replicas": replicas[1]}
+        made.__dict__.update(self._said, **told)
+        return made
+
+    @property
+    def _device(self) -> str:
+        """A machine without accelerators counts as one device, its processors."""
+        return self.accelerator.name if self.accelerator else CPU if self.machine.kind == "cpu" else "none"
+
+    @cached_property
+    def _said(self) -> dict[str, Any]:
+        o = self.offering
+        blank = Candidate(
+            cloud=o.cloud, machine=self.machine.name, accelerator=self._device,
+            accelerators_per_node=self.machine.accelerator_count or 1, nodes=0, region=o.region, zones=o.zones, capacity=str(o.capacity),
+            fabric=str(self.machine.fabric), parallelism=ParallelLayout(), price_usd_per_hour=self.price_usd_per_hour,
+            price_as_of=o.price_as_of, price_source=o.price_source, price_region=o.price_region or "", capacity_id=self.capacity_id,
+            slices=self.slices, topology=self.slice.topology if self.slice else "", place=self.place, pinned=self.pinned,
+        )  # fmt: skip
+        return dict(vars(blank))
+
+
+def needs_fabric(offer: Offer) -> bool:
+    """Whether several of these machines have no documented way to work on one job."""
+    return offer.machine.fabric is Fabric.NONE

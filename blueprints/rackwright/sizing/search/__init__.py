@@ -1,0 +1,1 @@
+"""The best parallelism, batch and replica count for each machine."""

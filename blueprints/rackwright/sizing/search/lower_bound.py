@@ -1,0 +1,77 @@
+"""A time that no layout goes below on a machine: what its kernels compute, move and share on the links nothing can hide, and the bubble.
+
+Cheap because it takes apart what depends on the layout (asked of the estimator's kernels once per layout, on two machines that do not
+exist) and what depends on the machine (its rates). Gradients, experts' traffic and updates are left out. Arrays in, arrays out.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from rackwright.estimator.calibration.coefficients import Calibration
+from rackwright.estimator.case import Chip, TrainingCase, Wires
+from rackwright.estimator.model.flops import attention_flops
+from rackwright.estimator.training import communication, kernels
+from rackwright.estimator.training.step import StepCoefficients
+from rackwright.estimator.training.sustained_rates import rates
+
+COMPUTING = Chip("any", np.inf, np.inf, 1.0, 1.0)
+"""1 FLOP/s over endless bandwidth: its seconds are products and attention; launches vanish beside them."""
+MOVING = Chip("any", np.inf, 1.0, 1e30, 1e30)
+"""1 byte/s and endless FLOP/s: its seconds are bytes."""
+SLACK = 1 - 1e-5
+"""For what does not quite vanish."""
+
+
+@dataclass(frozen=True, eq=False)
+class LowerBound:
+    """Of layouts, in rows; of recompute, in the first axis of three. flops: products, bytes: of memory, sent: over the scale-up link,
+    attention: FLOPs; of one micro-batch over all stages. *_rate: of targets, per second."""
+
+    case: TrainingCase
+    flops: np.ndarray
+    attention: np.ndarray
+    bytes: np.ndarray
+    sent: np.ndarray
+    head_flops: np.ndarray
+    head_bytes: np.ndarray
+    narrow_rate: np.ndarray
+    matrix_rate: np.ndarray
+    attention_rate: np.ndarray
+    memory_rate: np.ndarray
+    link_rate: np.ndarray
+    launches_s: float
+
+    def seconds(self, target: np.ndarray, row: np.ndarray, recompute: np.ndarray) -> np.ndarray:
+        """Of one step of each try."""
+        w = self.case
+        p, m, v = (np.asarray(x, dtype=float)[row] for x in (w.pipeline, w.micro_batches, w.virtual))
+        layers = self.flops[recompute, row] / self.narrow_rate[target] + self.attention[recompute, row] / self.attention_rate[target]
+        layers += self.bytes[recompute, row] / self.memory_rate[target] + self.sent[recompute, row] / self.link_rate[target]
+        layers += self.launches_s
+        head = self.head_flops[row] / self.matrix_rate[target] + self.head_bytes[row] / self.memory_rate[target]
+        count = max(w.network.layers, 1)
+        each = np.ceil(count / p)
+        last = np.maximum(count - (p - 1) * each, 0)
+        slowest = np.where(p > 1, np.maximum(layers * (each / count), layers * (last / count) + head), layers + head)
+        return SLACK * (m * slowest + (layers + head - slowest) / v)
+
+
+def bound(case: TrainingCase, chip: Chip, wires: Wires, c: Calibration) -> LowerBound:
+    """case: layouts, on no chip; chip, wires: of the targets."""
+    n, k, shape = case.network, c.of("step", StepCoefficients), np.shape(case.tensor)
+    computing, moving = (replace(case, chip=one) for one in (COMPUTING, MOVING))
+    slow, thin, r = rates(computing, k), rates(moving, k), rates(replace(case, chip=chip), k)
+    full = np.array([0.0, 0.0, 1.0])[:, None]
+    work = [[kernels.work(replace(some, recompute=float(code)), k) for code in range(3)] for some in (computing, moving)]
+    computed, moved = (np.array([np.broadcast_to(w.layers + w.again, shape) for w in some]) for some in work)
+    tokens = case.tokens / case.context
+    attention = tokens / case.tensor * attention_flops(n, case.sequence) * (1 + full / 3)
+    sent = k.tensor_exposed * communication.tensor_bytes(case.tensor, tokens, n.hidden, 2 + full) * n.layers / communication.LINK_EFFICIENCY
+    return LowerBound(
+        case=case, flops=(computed - attention / slow.attention) * slow.narrow, attention=attention, bytes=moved * thin.memory, sent=sent,
+        head_flops=np.broadcast_to(work[0][0].head * slow.matrix, shape), head_bytes=np.broadcast_to(work[1][0].head * thin.memory, shape),
+        narrow_rate=r.narrow, matrix_rate=r.matrix, attention_rate=r.attention, memory_rate=r.memory,
+        link_rate=np.maximum(wires.scale_up_bytes_per_s, wires.scale_out_bytes_per_s),
+        launches_s=n.layers * k.layer_s + n.moe_layers * k.expert_layer_s,
+    )  # fmt: skip

@@ -1,0 +1,75 @@
+"""What the search found for one machine and count, before goals, prices and places are asked. Plain numbers."""
+
+import math
+from dataclasses import dataclass, field
+
+from rackwright.estimator.calibration.coefficients import PRIOR_ONLY, PRIOR_ONLY_FACTOR, Residuals
+from rackwright.sizing.metrics import Interval, Memory, ParallelLayout, Rejection, Speed
+
+Z80_OVER_Z90 = 0.6567
+"""Standard normal quantiles 0.8416 / 1.2816."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """p10 and p90 of a time over its median, and the measured runs that say so; 0: prior only, and then at least a factor 2."""
+
+    low: float = 1.0
+    high: float = 1.0
+    runs: int = 0
+
+    @staticmethod
+    def of_time(seen: Residuals) -> "Spread":
+        """seen: quantiles of measured over predicted times."""
+        least = 1.0 if seen.n else PRIOR_ONLY_FACTOR
+        return Spread(min(seen.p10, 1 / least), max(seen.p90, least), seen.n)
+
+    @staticmethod
+    def of_rate(seen: Residuals) -> "Spread":
+        """seen: quantiles of measured over predicted rates; a time is longer where a rate is lower."""
+        least = 1.0 if seen.n else PRIOR_ONLY_FACTOR
+        return Spread(1 / max(seen.p90, least), 1 / min(seen.p10, 1 / least), seen.n)
+
+    @property
+    def words(self) -> str:
+        return f"measured (n={self.runs})" if self.runs else "prior only"
+
+    @property
+    def p80(self) -> float:
+        """The 80th percentile over the median."""
+        return at_p80(1.0, self.high)
+
+
+UNKNOWN = Spread.of_time(PRIOR_ONLY)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The best way found, or the nearest miss with its rejections.
+
+    work_s: median seconds of pure work (training, batch), None for serving; band: of it; points: ways that were looked at.
+    """
+
+    parallelism: ParallelLayout = field(default_factory=ParallelLayout)
+    memory: Memory | None = None
+    speed: Speed = field(default_factory=Speed)
+    work_s: float | None = None
+    band: Spread = UNKNOWN
+    evidence: str = "prior only"
+    precision: str = "bf16"
+    nodes: int = 0
+    replicas: int = 1
+    max_replicas: int = 1
+    rejections: tuple[Rejection, ...] = ()
+    points: int = 1
+
+
+def at_p80(median: float, band: float) -> float:
+    """The 80th percentile when p90 is `band` times the median and errors are lognormal."""
+    return median * math.exp(math.log(band) * Z80_OVER_Z90)
+
+
+def interval(median: float, band: "Spread | float") -> Interval:
+    """band: a spread, or a factor that p90 and p10 lie off alike."""
+    s = band if isinstance(band, Spread) else Spread(1 / band, band)
+    return Interval(median * s.low, median, median * s.high)

@@ -1,0 +1,118 @@
+"""Memory, time and evidence of training layouts, as the search asks for them: its only door to the estimator. Arrays in, arrays out.
+
+Text goes by tokens (step.py or tpu_step.py, memory.py or adapter_memory.py of the estimator), images and the like by whole samples.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, cast
+
+import numpy as np
+
+from rackwright.estimator import samples
+from rackwright.estimator.calibration.coefficients import PRIOR_ONLY, Calibration, Residuals
+from rackwright.estimator.calibration.fitted_models import FittedModel
+from rackwright.estimator.case import Chip, TrainingCase, Wires
+from rackwright.estimator.result import MemoryTerms, StepTerms
+from rackwright.estimator.training import adapter_memory, communication, memory, step, tpu_step
+from rackwright.estimator.training.states import state_bytes
+from rackwright.sizing.job import TrainingJob
+from rackwright.sizing.search.outcome import Spread, at_p80
+from rackwright.sizing.search.target import Target
+
+ANY_CHIP = Chip("any", np.inf, 1.0, 1.0, 1.0)
+ANY_WIRES = Wires(1.0, 1.0, 1.0, 1.0)
+"""Memory asks what is on the accelerator, not which one it is."""
+
+
+@dataclass(frozen=True)
+class Residuals:
+    """Residuals of the class of a case, in time and in memory; factors: what the user's own runs multiply rate and memory with."""
+
+    step: Residuals
+    memory: Residuals
+    rate_factor: float = 1.0
+    memory_factor: float = 1.0
+
+    @cached_property
+    def spread(self) -> Spread:
+        """Of a time."""
+        return Spread.of_rate(self.step)
+
+    @property
+    def pessimistic(self) -> float:
+        """What the median of memory is multiplied with to decide: p90 where runs were measured, p80 of the guess where none was."""
+        return max(self.memory.p90, 1.0) if self.memory.n else at_p80(1.0, self.memory.p90)
+
+
+def models(job: TrainingJob, is_tpu: bool) -> tuple[FittedModel, FittedModel]:
+    """That speak of step and memory of text."""
+    room = adapter_memory if job.recipe.is_adapter else memory
+    return (tpu_step if is_tpu else step).MODELS[0], room.MODELS[0]
+
+
+def seen(job: TrainingJob, target: Target, c: Calibration) -> Residuals:
+    """Of one kind of accelerator."""
+    if job.sampled:
+        return Residuals(PRIOR_ONLY, PRIOR_ONLY)
+    timing, kept = models(job, target.tpu)
+    case = replace(blank(job), chip=target.chip, wires=target.wires)
+    kin, classes = target.chip.kin, timing.classes(case)
+    return Residuals(
+        c.residual(timing.name, classes, kin),
+        c.residual(kept.name, kept.classes(case)),
+        c.factor(timing.name, classes, kin),
+        c.factor(kept.name, kept.classes(case), kin),
+    )
+
+
+def blank(job: TrainingJob) -> TrainingCase:
+    """What all layouts of the job have in common."""
+    r, n = job.recipe, job.network
+    return TrainingCase(
+        network=n, chip=ANY_CHIP, wires=ANY_WIRES, accelerators=1.0, sequence=float(job.sequence), micro_batch=1.0, micro_batches=1.0,
+        passes=r.passes, adapter=float(r.is_adapter), trainable=r.trainable, weight_bytes=r.weight_bytes, gradient_bytes=r.gradient_bytes,
+        optimizer_bytes=r.optimizer_bytes, frozen_bytes=r.frozen_bytes, frozen_other_bytes=r.frozen_other_bytes,
+        virtual_tokens=r.virtual_tokens, adapter_inputs=r.adapter_inputs, mean_length=job.mean_length, moe_imbalance=job.imbalance,
+        numbers=r.numbers, engine=r.family, compiled=r.compiled,
+    )  # fmt: skip
+
+
+def memory_terms(job: TrainingJob, case: TrainingCase, c: Calibration) -> MemoryTerms:
+    """Bytes on the fullest accelerator, median."""
+    if job.sampled:
+        return _sample_memory(job, case)
+    model = models(job, False)[1]
+    room = adapter_memory.adapter_memory if job.recipe.is_adapter else memory.training_memory
+    return room(case, c.of(model.name, model.kind))
+
+
+def step_terms(job: TrainingJob, case: TrainingCase, c: Calibration) -> StepTerms:
+    """Seconds of one optimizer step, median; case.chip is all GPU or all TPU."""
+    if job.sampled:
+        return _sample_step(job, case, c)
+    is_tpu = bool(np.any(case.chip.is_tpu))
+    model = models(job, is_tpu)[0]
+    return (tpu_step if is_tpu else step).step_seconds(case, c.of(model.name, model.kind))
+
+
+def _sample_memory(job: TrainingJob, case: TrainingCase) -> MemoryTerms:
+    n, r = job.network, job.recipe
+    state = state_bytes(r.trainable, case.shards, case.zero_stage, (r.weight_bytes, r.gradient_bytes, r.optimizer_bytes))
+    held = r.frozen_bytes * n.linear + r.frozen_other_bytes * (n.trunk - n.linear) if r.is_adapter else 0.0
+    frozen = held / np.where(np.equal(case.zero_stage, 3), case.shards, 1) + 2.0 * n.tower
+    kept = np.where(np.equal(case.recompute, 2), samples.RECOMPUTE_KEEPS, 1.0) * r.activation_scale
+    activations = samples.activation_bytes(n, case.micro_batch) * kept
+    return MemoryTerms(frozen + state.weights, state.gradients, state.optimizer, activations, fixed=samples.FIXED_BYTES)
+
+
+def _sample_step(job: TrainingJob, case: TrainingCase, c: Calibration) -> StepTerms:
+    n, r, m = job.network, job.recipe, case.micro_batches
+    full = np.equal(case.recompute, 2)
+    plain = samples.pass_seconds(n, case.chip, case.micro_batch, True, r.is_adapter)
+    again = samples.pass_seconds(n, case.chip, case.micro_batch, True, r.is_adapter, cast(Any, 1.0)) - plain
+    reduced = communication.reduce_bytes(case.replicas, r.trainable, r.gradient_bytes)
+    gathered = np.equal(case.zero_stage, 3) * m * communication.gather_bytes(case.shards, n.trunk)
+    sent = communication.spread_seconds(reduced + gathered, case.replicas, 1.0, case.wires)
+    shown = communication.exposed(sent, c.of("step", step.StepCoefficients).data_hidden, m * plain)
+    return StepTerms(compute=m * plain, recompute=m * full * again, data_exposed=shown, data_total=sent)

@@ -1,0 +1,1 @@
+"""Ranking, Pareto frontier, rationale and revalidation of a recorded choice."""

@@ -1,0 +1,58 @@
+"""The frontier as a person reads it: few of its points, what each is best at, and what it gives up against the chosen fit."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from rackwright.sizing.plan import Fit, SizingPlan
+from rackwright.sizing.selection.rationale import against
+
+SHOWN = 5
+
+
+class Role(StrEnum):
+    """What a point of the frontier is named for. Every fit meets the deadline and the budget; so the cheapest of them is the cheapest
+    that meets the deadline, and the fastest the fastest within the budget."""
+
+    CHOSEN = "chosen"
+    CHEAPEST = "cheapest"
+    FASTEST = "fastest"
+
+
+@dataclass(frozen=True)
+class FrontierPoint:
+    """rank: in the plan, from 1; headroom: part of the allowed accelerator memory that stays free; against: the chosen fit, in words."""
+
+    rank: int
+    fit: Fit
+    roles: tuple[Role, ...]
+    headroom: float
+    against: str
+
+
+def frontier(plan: SizingPlan, most: int | None = None) -> tuple[FrontierPoint, ...]:
+    """Points of the frontier and the chosen fit, cheapest first; `most` leaves out those between others. The chosen fit may lie off the
+    frontier: one machine comes before many, and places and capacity modes have an order."""
+    chosen = plan.chosen
+    if chosen is None:
+        return ()
+    front = plan.frontier
+    named = {Role.CHOSEN: chosen, **({Role.CHEAPEST: front[0], Role.FASTEST: front[-1]} if front else {})}
+    ranks = {id(fit): rank for rank, fit in enumerate(plan.fits, 1)}
+    shown = {id(fit): fit for fit in (*named.values(), *_between(front, most))}
+    rows = sorted(shown.values(), key=lambda f: (f.cost_usd is None, f.cost_usd.p50 if f.cost_usd else 0.0, ranks[id(f)]))
+    return tuple(_pick(fit, ranks[id(fit)], tuple(role for role, which in named.items() if which is fit), chosen) for fit in rows)
+
+
+def _pick(fit: Fit, rank: int, roles: tuple[Role, ...], chosen: Fit) -> FrontierPoint:
+    return FrontierPoint(rank, fit, roles, fit.memory.headroom, "" if fit is chosen else against(fit, chosen))
+
+
+def _between(front: Sequence[Fit], most: int | None) -> Sequence[Fit]:
+    """At most so many points, spread over the logarithm of time."""
+    if most is None or len(front) <= most:
+        return front
+    first, last = math.log(front[0].time_s), math.log(front[-1].time_s)
+    wanted = (first + (last - first) * i / (most - 1) for i in range(most))
+    return [min(front, key=lambda f: abs(math.log(f.time_s) - at)) for at in wanted]

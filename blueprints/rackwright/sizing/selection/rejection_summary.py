@@ -1,0 +1,46 @@
+"""Why not, when thousands of candidates share a cause: one line each, with how many, the nearest of them and its distance."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rackwright.sizing.metrics import Limit, Rejection
+from rackwright.sizing.plan import Rejected
+
+NUMBER = re.compile(r"\d[\d,.]*")
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Candidates are counted once, under the limit they are farthest from. count: of them; alone: those that nothing else speaks
+    against; nearest: the one that misses least; rejection: its word on this limit."""
+
+    limit: Limit
+    count: int
+    alone: int
+    nearest: Rejected
+    rejection: Rejection
+
+    @property
+    def distance(self) -> float:
+        return self.rejection.distance
+
+
+def rejection_summary(rejected: Sequence[Rejected]) -> tuple[Cause, ...]:
+    """Nearest first, and of those that no amount helps the most frequent first. `rejected`: in the order of the plan."""
+    found: dict[tuple[Limit, str], list[Rejected]] = {}
+    for miss in rejected:
+        found.setdefault(_cause(miss.rejections[0]), []).append(miss)
+    made = [_counted(misses) for misses in found.values()]
+    return tuple(sorted(made, key=lambda c: (c.distance, -c.count, c.limit, c.rejection.words)))
+
+
+def _cause(worst: Rejection) -> tuple[Limit, str]:
+    """Limits with numbers share a cause whatever the numbers; others share it when they say the same of other numbers."""
+    return worst.limit, "" if worst.need is not None else NUMBER.sub("#", worst.words)
+
+
+def _counted(misses: Sequence[Rejected]) -> Cause:
+    nearest = min(misses, key=lambda r: (r.rejections[0].distance, len(r.rejections)))
+    worst = nearest.rejections[0]
+    return Cause(worst.limit, len(misses), sum(len(r.rejections) == 1 for r in misses), nearest, worst)

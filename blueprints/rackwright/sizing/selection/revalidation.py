@@ -1,0 +1,47 @@
+"""Does a candidate chosen earlier still do? Asked when a spec was edited after the choice."""
+
+from dataclasses import replace
+from datetime import date
+
+from rackwright.catalog.read import Catalog
+from rackwright.catalog.rows import CapacityMode, Price
+from rackwright.sizing.metrics import Limit, Rejection
+from rackwright.sizing.plan import Candidate, SizingPlan
+from rackwright.sizing.selection.ranking import identity
+from rackwright.sizing.size import size
+from rackwright.spec.quotas import without_quotas
+from rackwright.spec.spec import Spec
+from rackwright.spec.workload import Serve
+
+
+def resize(spec: Spec, catalog: Catalog, chosen: Candidate, *, today: date) -> SizingPlan | tuple[Rejection, ...]:
+    """The plan with the chosen machines alone, for the spec as it is now, at the price of the choice; else why they no longer do."""
+    plan = size(without_quotas(spec), _at_its_price(catalog, chosen, spec), today=today)
+    fit = next((fit for fit in plan.fits if same_machines(fit.candidate, chosen, spec)), None)
+    if fit is not None:
+        return replace(plan, fits=(fit,), rejected=())
+    missed = next((miss for miss in plan.rejected if same_machines(miss.candidate, chosen, spec)), None)
+    if missed is not None:
+        return missed.rejections
+    place = f"{chosen.cloud} {chosen.region} {chosen.capacity}".strip()
+    return (Rejection(Limit.PIN, None, None, words=f"the spec no longer looks for {chosen.nodes} x {chosen.machine} in {place}"),)
+
+
+def same_machines(one: Candidate, other: Candidate, spec: Spec) -> bool:
+    """Same machines, however the search now spreads the job over them. A fleet's number follows its traffic, so only the kind counts."""
+    alike = {"nodes": 0} if isinstance(spec.workload, Serve) else {}
+    return identity(replace(one, **alike)) == identity(replace(other, **alike))
+
+
+def _at_its_price(catalog: Catalog, chosen: Candidate, spec: Spec) -> Catalog:
+    if chosen.price_usd_per_hour is None or chosen.capacity not in set(CapacityMode):
+        return catalog
+    machine = catalog.machine_by_name.get(chosen.machine)
+    sku = machine.accelerator if machine and machine.kind == "tpu" and machine.accelerator else chosen.machine
+    mode = CapacityMode(chosen.capacity)
+    market = mode in (CapacityMode.SPOT, CapacityMode.CAPACITY_BLOCK)
+    discount = 0.0 if market else spec.pricing.discounts.get(chosen.cloud, 0.0)
+    listed = chosen.price_usd_per_hour / (1 - discount) if discount < 1 else 0.0
+    paid = Price(sku, chosen.cloud, chosen.region, mode, listed, "node", "price of the decision", chosen.price_source, chosen.price_as_of)
+    others = (p for p in catalog.prices if (p.sku, p.capacity, p.region) != (sku, mode, chosen.region))
+    return replace(catalog, prices=(*others, paid))

@@ -1,0 +1,262 @@
+"""From what the user wrote to numbers: the only place where the spec's workload and the model catalog meet the formulas."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from rackwright.catalog.models import library
+from rackwright.catalog.models.architecture import Architecture, ConfigError, from_fields
+from rackwright.diagnostics.errors import UserError
+from rackwright.diagnostics.problem import At, Problem
+from rackwright.estimator.config.engines import engine
+from rackwright.estimator.config.resolve import BYTES, NF4, REAL_IMBALANCE
+from rackwright.estimator.model.adapters import adapter_inputs
+from rackwright.estimator.model.dimensions import ModelDimensions
+from rackwright.estimator.model.flops import PASSES, training_flops_per_token
+from rackwright.estimator.model.from_architecture import network_of
+from rackwright.estimator.model.layer_parameters import lora_parameters, prefix_parameters
+from rackwright.estimator.model.parameter_count import count
+from rackwright.sizing.assumptions import Assumptions
+from rackwright.sizing.evaluation.checkpoints import checkpoint_bytes
+from rackwright.sizing.job import ServingJob, TrainingJob, weight_bytes
+from rackwright.sizing.plan import Assumption, WorkloadFacts
+from rackwright.sizing.search.layouts import Pins
+from rackwright.sizing.training_recipe import Recipe, adapted, full
+from rackwright.spec.workload import Adapter, Batch, Custom, Finetune, Model, Pretrain, Serve, Workload
+
+
+@dataclass(frozen=True)
+class CustomJob:
+    """A workload described by its own measured numbers."""
+
+    accelerator_memory_bytes: float
+    accelerators: int
+    duration_s: float | None
+    precision: str = "bf16"
+
+
+Job = TrainingJob | ServingJob | CustomJob
+
+
+@dataclass(frozen=True)
+class Demand:
+    """The first workload in numbers, what it came to, and what had to be assumed to get there."""
+
+    job: Job
+    facts: WorkloadFacts
+    assumed: tuple[Assumption, ...] = ()
+    warnings: tuple[str, ...] = field(default=())
+
+
+def read_demand(workload: Workload, a: Assumptions) -> Demand:
+    """Raises UserError when the model is not in the catalog or its description is wrong."""
+    if isinstance(workload, Custom):
+        facts = WorkloadFacts(workload.name, workload.kind, workload.model.base or "custom", 0.0, 0.0)
+        return Demand(CustomJob(workload.accelerator_memory, workload.accelerators, workload.duration), facts)
+    architecture, name = architecture_of(workload.model)
+    if isinstance(workload, (Serve, Batch)):
+        return _inference(workload, architecture, name, a)
+    return _training(workload, architecture, name, a)
+
+
+def architecture_of(model: Model) -> tuple[Architecture, str]:
+    """The architecture and the name to show: from the catalog, or written out, as reading a spec leaves a config.json."""
+    at = At() / "workloads" / 0 / "model"
+    if model.base is not None:
+        row = library.find(model.base)
+        if row is None:
+            near = ", ".join(library.nearest(model.base))
+            reason = f"{model.base!r} is not in the model catalog"
+            raise UserError([Problem("S-model", reason, at / "base", f"nearest: {near}" if near else "")])
+        return row.architecture, row.name
+    if model.config is not None:
+        raise UserError([Problem("S-model", "a config.json is read by rackwright.load, from the spec's folder", at / "config")])
+    try:
+        return from_fields(model.architecture or {}), "custom architecture"
+    except ConfigError as fault:
+        raise UserError([Problem("S-model", str(fault), at / "architecture")]) from None
+
+
+def _training(w: Pretrain | Finetune, architecture: Architecture, name: str, a: Assumptions) -> Demand:
+    n = network_of(architecture)
+    sampled = architecture.kind not in ("llm", "encoder") and n.flops_per_sample > 0
+    adapter = w.adapter if isinstance(w, Finetune) else None
+    method = adapter.type if adapter and adapter.type != "none" else "full"
+    assumed: list[Assumption] = []
+    sequence = n.sample_tokens or 1 if sampled else _sequence(w, n, a, assumed)
+    batch = w.global_batch_size or _batch(w, sequence, a, assumed)
+    sequences = max(_sequences(w, sequence, sampled, a), 1.0)
+    recipe = _recipe(w, method, architecture, n, a)
+    positions = sequence + recipe.virtual_tokens * (not sampled)
+    flops = PASSES[method] / 2 * n.flops_per_sample if sampled else training_flops_per_token(n, positions, method) * positions
+    assumed.append(Assumption("trainer", recipe.family, "family", "not asked for: kernels and states as of this family; on TPU maxtext"))
+    if n.is_moe:
+        words = "a trained router is not even: rackwright's choice 2026-11, not measured"
+        assumed.append(Assumption("moe_imbalance", f"{REAL_IMBALANCE:g}", "tokens of the fullest expert over the mean", words))
+    job = TrainingJob(
+        network=n, recipe=recipe, method=method, sequence=sequence, flops_per_sequence=flops, batch=batch, sequences=sequences,
+        pins=Pins(**w.parallelism.model_dump()), sampled=sampled, mean_length=0.0 if w.data.packed else w.data.tokens_per_sample or 0.0,
+        imbalance=REAL_IMBALANCE if n.is_moe else 1.0, adaptable=adapter is not None,
+    )  # fmt: skip
+    facts = WorkloadFacts(
+        name=w.name,
+        kind=w.kind,
+        model=name,
+        parameters=n.total,
+        active_parameters=n.active,
+        trainable_parameters=recipe.trainable,
+        tokens=0.0 if sampled else sequences * sequence,
+        sequence_length=0 if sampled else sequence,
+        global_batch_size=batch,
+        weights_bytes=_weights_size(w) or 2.0 * n.total,
+        checkpoint_bytes=checkpoint_bytes(recipe.trainable, a),
+        dataset_bytes=w.data.size or 0.0,
+    )
+    return Demand(job, facts, tuple(assumed), _training_warnings(n, 0 if sampled else sequence))
+
+
+def _training_warnings(n: ModelDimensions, sequence: int) -> tuple[str, ...]:
+    if not n.max_context or sequence <= n.max_context:
+        return ()
+    return (f"sequence length {sequence:,} is more than the {n.max_context:,} positions the model was made for",)
+
+
+def _trainable(architecture: Architecture, adapter: Adapter, n: ModelDimensions, a: Assumptions) -> float:
+    if adapter.type == "none":
+        return n.trunk
+    if adapter.type == "p-tuning":
+        return float(prefix_parameters(architecture.layers, architecture.kv_heads, architecture.head_dim, adapter.virtual_tokens)) or 1.0
+    layers = count(architecture).layers
+    return float(lora_parameters(layers, adapter.rank, adapter.targets)) or a.adapter_share * n.total
+
+
+def _recipe(w: Pretrain | Finetune, method: str, architecture: Architecture, n: ModelDimensions, a: Assumptions) -> Recipe:
+    numbers = _training_precision(w)
+    if method == "full" or not isinstance(w, Finetune):
+        return full(n.trunk, numbers, w.optimizer)
+    frozen = NF4[True] if method == "qlora" else BYTES[numbers] if numbers == "fp32" else 2.0
+    inputs = adapter_inputs(count(architecture).layers, w.adapter.targets) if method != "p-tuning" else 0.0
+    tokens = float(w.adapter.virtual_tokens) if method == "p-tuning" else 0.0
+    return adapted(_trainable(architecture, w.adapter, n, a), frozen, numbers, inputs, tokens)
+
+
+def _training_precision(w: Pretrain | Finetune) -> str:
+    """bf16 unless said; nf4 names the base of QLoRA, whose arithmetic is bf16."""
+    qlora = isinstance(w, Finetune) and w.adapter.type == "qlora"
+    return "bf16" if w.precision == "auto" or (qlora and w.precision in ("nf4", "fp4", "int8")) else w.precision
+
+
+def _sequence(w: Pretrain | Finetune, n: ModelDimensions, a: Assumptions, assumed: list[Assumption]) -> int:
+    if w.sequence_length:
+        return w.sequence_length
+    value = int(min(a.default_sequence_length, n.max_context or a.default_sequence_length))
+    assumed.append(Assumption("sequence_length", str(value), "tokens", "not given; rackwright's default, at most what the model allows"))
+    return value
+
+
+def _batch(w: Pretrain | Finetune, sequence: int, a: Assumptions, assumed: list[Assumption]) -> int:
+    if isinstance(w, Pretrain):
+        value = 1 << max(round(a.default_pretrain_batch_tokens / sequence).bit_length() - 1, 0)
+    else:
+        value = a.default_finetune_batch
+    assumed.append(Assumption("global_batch_size", str(value), "sequences", "not given; see default_*_batch"))
+    return value
+
+
+def _sequences(w: Pretrain | Finetune, sequence: int, sampled: bool, a: Assumptions) -> float:
+    """Sequences the run sees, epochs included. Unpacked samples take a slot each, padded to the longest of a batch."""
+    d = w.data
+    if sampled:
+        return (d.samples or d.tokens or 0.0) * d.epochs
+    if d.tokens is not None:
+        return d.tokens * d.epochs / sequence
+    tokens = (d.samples or 0.0) * (d.tokens_per_sample or sequence) * d.epochs
+    return tokens / sequence if d.packed else max(tokens / sequence, (d.samples or 0.0) * d.epochs * a.unpacked_slot)
+
+
+def _inference(w: Serve | Batch, architecture: Architecture, name: str, a: Assumptions) -> Demand:
+    n = network_of(architecture)
+    generates = architecture.kind == "llm" and n.layers > 0
+    serve = isinstance(w, Serve)
+    assumed: list[Assumption] = []
+    longest = w.max_context or _longest(w, n, generates, a, assumed)
+    passes = a.denoising_passes if architecture.kind == "diffusion" else 1.0
+    job = ServingJob(
+        network=n,
+        generates=generates,
+        precision=_first_said(w.quantization, w.precision),
+        products=w.precision,
+        native=architecture.weights_format,
+        passes=passes,
+        kv_element=1.0 if w.kv_dtype == "fp8" else 2.0,
+        engine=engine("vllm" if w.engine == "auto" else w.engine, "serve").family,
+        input_tokens=w.input_tokens.mean,
+        input_p95=max(w.input_tokens.p95 or w.input_tokens.mean, w.input_tokens.mean),
+        output_tokens=w.output_tokens.mean,
+        longest=max(longest, 1),
+        cached_share=w.prefix_cache_hit_rate,
+        rate=_rate(w, a) if serve else 0.0,
+        requests=0.0 if serve else w.requests,
+        ttft=(w.ttft.target, w.ttft.percentile) if serve and w.ttft else None,
+        tpot=(w.tpot.target, w.tpot.percentile) if serve and w.tpot else None,
+        min_replicas=w.min_replicas if serve else 1,
+        max_replicas=w.max_replicas if serve else None,
+        tensor=w.parallelism.tensor,
+        pipeline=w.parallelism.pipeline,
+        loras=w.loras.count if serve and w.loras else 0,
+        lora_rank=w.loras.rank if serve and w.loras else 16,
+    )
+    if serve and w.requests_per_second is None:
+        assumed.append(Assumption("requests_per_second", f"{_rate(w, a):.4g}", "requests/s", "users / user_request_interval_s"))
+    warnings = tuple(_inference_warnings(w, architecture, job, a))
+    return Demand(job, _inference_facts(w, name, job, longest), tuple(assumed), warnings)
+
+
+def _inference_facts(w: Serve | Batch, name: str, job: ServingJob, longest: int) -> WorkloadFacts:
+    return WorkloadFacts(
+        name=w.name,
+        kind=w.kind,
+        model=name,
+        parameters=job.network.total,
+        active_parameters=job.network.active,
+        sequence_length=longest,
+        tokens=0.0 if isinstance(w, Serve) else w.requests * (w.input_tokens.mean + w.output_tokens.mean),
+        weights_bytes=_weights_size(w) or weight_bytes(job.network, job.native if job.precision == "auto" else job.precision),
+    )
+
+
+def _weights_size(w: Pretrain | Finetune | Serve | Batch) -> float | None:
+    """Bytes of the weights' files, where the user said."""
+    return w.model.weights.size if w.model.weights else None
+
+
+def _longest(w: Serve | Batch, n: ModelDimensions, generates: bool, a: Assumptions, assumed: list[Assumption]) -> int:
+    """Tokens of the longest request that is answered, when max_context does not say."""
+    usual = sum(tokens.p95 or tokens.mean for tokens in (w.input_tokens, w.output_tokens))
+    value = max(int(min(usual * a.request_margin, n.max_context or usual * a.request_margin)), 1) if generates else max(int(usual), 1)
+    if generates:
+        assumed.append(Assumption("max_context", str(value), "tokens", "not given; request_margin x p95 of input and output"))
+    return value
+
+
+def _inference_warnings(w: Serve | Batch, architecture: Architecture, job: ServingJob, a: Assumptions) -> Iterator[str]:
+    n = job.network
+    if job.generates and n.max_context and job.longest > n.max_context:
+        yield f"requests of {job.longest:,} tokens are longer than the {n.max_context:,} positions the model was made for"
+    if isinstance(w, Serve) and not (w.ttft or w.tpot):
+        yield "no latency goal (ttft, tpot): the cheapest machines win, however slowly they answer"
+    if job.generates and n.is_moe:
+        yield "published decode runs of models with experts scatter by 40 % and more around the formulas: measure one replica first"
+    if architecture.kind == "diffusion":
+        yield f"one request is one image of {a.denoising_passes:g} passes of the network; encoding text and decoding images is not counted"
+    if architecture.kind == "speech":
+        yield "one request is one pass over its audio; writing the text, token by token, is not counted"
+
+
+def _first_said(*precisions: str) -> str:
+    return next((p for p in precisions if p != "auto"), "auto")
+
+
+def _rate(w: Serve, a: Assumptions) -> float:
+    if w.requests_per_second is not None:
+        return w.requests_per_second
+    return (w.users or 1.0) / a.user_request_interval_s

@@ -1,0 +1,256 @@
+"""What pydantic found wrong -> problems in the user's words, at the user's path."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from rackwright.diagnostics.problem import At, Problem
+from rackwright.spec.base import quote
+from rackwright.spec.reading.model_fields import KEY, at_of, choices_at, description_at, did_you_mean, homes, keys_at, nearest
+
+Error = Mapping[str, Any]
+KINDS = ("pretrain", "finetune", "serve", "batch", "custom")
+MEANT = {
+    "deadline": "max_duration",
+    "budget": "max_cost",
+    "batch_size": "global_batch_size",
+    "seq_len": "sequence_length",
+    "max_seq_length": "sequence_length",
+    "context_length": "max_context",
+    "max_model_len": "max_context",
+    "r": "rank",
+    "target_modules": "targets",
+    "instance_type": "pin",
+}
+"""What other tools call a key, by our name for it."""
+MEANT_KINDS = {method: f"write `kind: finetune` with `adapter: {{type: {method}}}`" for method in ("lora", "qlora", "p-tuning")}
+MEANT_KINDS |= {
+    "inference": "did you mean `serve`?",
+    "training": "did you mean `pretrain` or `finetune`?",
+    "sft": "did you mean `finetune`?",
+}
+FIRST_KEYS = ("mean", "target", "ordered", "base", "type")
+"""Keys that a value written alone was meant for."""
+Said = tuple[str, str, str]
+"""Code, reason, fix."""
+
+CODES = {
+    "S-file": "the file cannot be opened",
+    "S-size": "the file is larger than a spec ever is",
+    "S-encoding": "the file is not UTF-8, or holds control characters",
+    "S-empty": "the file holds nothing",
+    "S-syntax": "the file is not YAML",
+    "S-documents": "the file holds more than one YAML document",
+    "S-depth": "the file is nested deeper than a spec ever is",
+    "S-too-many": "the file holds more values than a spec ever has, aliases written out",
+    "S-alias": "an alias names nothing, or itself",
+    "S-tag": "a YAML tag, which is not read",
+    "S-merge": "a YAML merge key, which is not read",
+    "S-key": "a key that is no plain text",
+    "S-duplicate-key": "a key that stands twice",
+    "S-null": "a key without a value",
+    "S-version": "an api_version that this release does not read",
+    "S-unknown-key": "a key that the place does not have",
+    "S-missing": "a key that must be there",
+    "S-type": "another kind of value is needed",
+    "S-unit": "a quantity without a unit, or with one that does not fit",
+    "S-range": "a number out of range",
+    "S-choice": "a word that is not among those allowed",
+    "S-pattern": "a text of the wrong form",
+    "S-date": "no date with time and zone",
+}
+"""Every code of the reader. Checks across fields have ids of their own."""
+
+TYPES = {
+    "string_type": "text",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "bool_type": "true or false",
+    "tuple_type": "a list",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "model_attributes_type": "a mapping",
+    "float_type": "a number",
+}
+RANGES = {"greater_than": ("more than", "gt"), "greater_than_equal": ("at least", "ge"), "less_than": ("less than", "lt")}
+RANGES |= {"less_than_equal": ("at most", "le")}
+
+
+def is_echo(error: Error, data: object) -> bool:
+    """Whether the error only repeats others: a list counts as empty when all of its items are wrong."""
+    return error["type"] == "too_short" and bool(value_at(data, at_of(error)))
+
+
+def problem_of(error: Error, data: object) -> Problem:
+    """One pydantic error as a problem without mark. `data`: what was validated."""
+    at = at_of(error)
+    kind = str(error["type"])
+    say = SAYERS.get(kind) or (_type if kind in TYPES else _range if kind in RANGES else _other)
+    code, reason, fix = say(error, at, data)
+    return Problem(code, reason, at=at / "kind" if kind.startswith("union_tag") else at, fix=fix)
+
+
+def wrong_kind(got: object, at: At) -> Problem:
+    """A workload's kind that is none."""
+    return Problem("S-choice", f"{quote(got)} is no kind of workload", at=at, fix=MEANT_KINDS.get(str(got), "") or did_you_mean(got, KINDS))
+
+
+def is_about_key(error: Error) -> bool:
+    """Whether the caret belongs under the key, not under its value."""
+    return error["type"] == "extra_forbidden" or error["loc"][-1:] == (KEY,)
+
+
+def _unknown_key(error: Error, at: At, data: object) -> Said:
+    key, parent = at.steps[-1], At(at.steps[:-1])
+    kind = _kind(data, at)
+    what = f"a {kind} workload" if kind else f"`{parent}`" if parent.steps else "a spec"
+    return "S-unknown-key", f"{quote(key)} is not a key of {what}", _right_place(str(key), parent, kind, value_at(data, parent))
+
+
+def _right_place(key: str, parent: At, kind: str | None, present: object) -> str:
+    """The key that was meant, or the place where this key is known."""
+    known = [name for name in keys_at(parent, kind) if not isinstance(present, dict) or name not in present]
+    if "capacity" in parent.steps and isinstance(present, dict) and (forms := {"capacity_block", "reservation"} & set(present)):
+        return f"leave it out: what is bought by `{min(forms)}` is bought in no other way; another way is another entry"
+    if kind and (others := [other for other in KINDS if key in keys_at(parent, other)]):
+        return f"it is a key of {' and '.join(others)} workloads"
+    if near := MEANT[key] if MEANT.get(key) in known else nearest(key, known):
+        return f"did you mean `{near}`?"
+    if places := homes().get(key):
+        return "it belongs " + " or ".join(f"in `{place}`" if place else "at the top of the file" for place in places[:2])
+    return f"known here: {', '.join(known)}" if known else ""
+
+
+def _missing(error: Error, at: At, data: object) -> Said:
+    present = value_at(data, At(at.steps[:-1]))
+    known = keys_at(At(at.steps[:-1]))
+    unknown = [key for key in present if key not in known] if isinstance(present, dict) else []
+    typo = nearest(at.steps[-1], unknown)
+    return "S-missing", f"`{at.steps[-1]}` is missing", f"is `{typo}` meant to be it?" if typo else _example(at)
+
+
+def _no_kind(error: Error, at: At, data: object) -> Said:
+    if error["type"] == "union_tag_not_found":
+        return "S-missing", "`kind` is missing", "kind is one of " + ", ".join(KINDS)
+    problem = wrong_kind(value_at(data, at / "kind"), at)
+    return problem.code, problem.reason, problem.fix
+
+
+def _choice(error: Error, at: At, data: object) -> Said:
+    choices, got = choices_at(at), error["input"]
+    extra = {"api_access": " or {cidrs: [...]}", "cluster": " or {stack: ..., output: ...}"}.get(str(at.steps[-1]), "")
+    near = _nearest_number(got, choices) or nearest(got, choices)
+    fix = f"did you mean `{near}`?" if near else f"one of {', '.join(choices)}{extra}"
+    if got is True or got is False:
+        fix += f"; `{quote(got)}` is true or false in YAML, quote it where the word is meant"
+    return "S-choice", f"{quote(got)} is not allowed here", fix
+
+
+def _nearest_number(got: object, choices: Sequence[str]) -> str:
+    """Of choices that are numbers, the one that a number lies nearest to."""
+    if isinstance(got, bool) or not isinstance(got, (int, float)) or not choices or not all(choice.isdigit() for choice in choices):
+        return ""
+    return min(choices, key=lambda choice: abs(int(choice) - got))
+
+
+def _own(error: Error, at: At, data: object) -> Said:
+    """Raised by our own validators, which say it all."""
+    context = error.get("ctx", {})
+    fix, choices = context.get("fix", ""), [choice for choice in choices_at(at) if choice == "auto"]
+    if isinstance(error["input"], dict):
+        near = nearest(next(iter(error["input"]), ""), ("capacity_block", "reservation"))
+        fix = f"did you mean `{near}`?" if near else fix
+    return str(error["type"]), context.get("reason", error["msg"]), fix + (", or auto" if fix and choices else "")
+
+
+def _type(error: Error, at: At, data: object) -> Said:
+    got = error["input"]
+    fix = ""
+    if error["type"] == "string_type" and isinstance(got, (int, float)):
+        fix = "put it in quotes"
+    elif error["type"] == "tuple_type" and isinstance(got, (str, int, float, dict)):
+        fix = f"write a list: [{quote(got).strip('`')}]" if not isinstance(got, dict) else "write a list: one item a line, each with `- `"
+    elif error["type"] == "bool_type" and str(got).lower() in ("yes", "on", "no", "off"):
+        fix = f"write {'true' if str(got).lower() in ('yes', 'on') else 'false'}"
+    elif error["type"] in ("model_type", "dict_type", "model_attributes_type") and (keys := keys_at(at, _kind(data, at))):
+        fix = _alone(keys[0], got) + f"keys are {', '.join(keys)}"
+    return "S-type", f"{TYPES[error['type']]} is needed, got {quote(got)}", fix
+
+
+def _alone(first: str, got: object) -> str:
+    """How a value that stands alone is written in the mapping it belongs to, where that is plain."""
+    if first not in FIRST_KEYS or not isinstance(got, (str, int, float)):
+        return ""
+    value = quote(got).strip("`")
+    return f"write `{{{first}: {f'[{value}]' if first == 'ordered' else value}}}`; "
+
+
+def _range(error: Error, at: At, data: object) -> Said:
+    words, bound = RANGES[error["type"]]
+    return "S-range", f"must be {words} {error['ctx'][bound]:,}, got {quote(error['input'])}", ""
+
+
+def _length(error: Error, at: At, data: object) -> Said:
+    if error["type"] == "string_too_long":
+        return "S-pattern", f"the text is longer than {error['ctx']['max_length']} characters", ""
+    return "S-range", "must not be empty", ""
+
+
+def _pattern(error: Error, at: At, data: object) -> Said:
+    looks = "letters, digits, underscores" if error["loc"][-1] == KEY else description_at(at)
+    return "S-pattern", f"{quote(error['input'])} has not the form that is needed here", looks
+
+
+def _other(error: Error, at: At, data: object) -> Said:
+    """A kind of error that no table above knows: pydantic's own sentence."""
+    return "S-type", str(error["msg"]), ""
+
+
+SAYERS: dict[str, Callable[[Error, At, object], Said]] = {
+    "extra_forbidden": _unknown_key,
+    "missing": _missing,
+    "union_tag_not_found": _no_kind,
+    "union_tag_invalid": _no_kind,
+    "literal_error": _choice,
+    "string_pattern_mismatch": _pattern,
+    "string_too_short": _length,
+    "string_too_long": _length,
+    "too_short": _length,
+}
+SAYERS |= dict.fromkeys(("S-unit", "S-range", "S-type", "S-date", "S-choice"), _own)
+
+
+def _example(at: At) -> str:
+    name = str(at.steps[-1])
+    return EXAMPLES.get(name) or (f"one of {', '.join(choices)}" if (choices := choices_at(at)) else "")
+
+
+EXAMPLES = {
+    "api_version": "api_version: rackwright/v1",
+    "name": "name: a-short-name",
+    "workloads": "workloads: [{name: ..., kind: finetune, ...}]",
+    "infra": "infra: {any_of: [{cloud: aws, regions: [us-east-1]}]}",
+    "model": "model: {base: llama-3.1-8b}",
+    "data": "data: {samples: 10000, tokens_per_sample: 500}",
+    "input_tokens": "input_tokens: {mean: 800}",
+    "output_tokens": "output_tokens: {mean: 200}",
+}
+
+
+def _kind(data: object, at: At) -> str | None:
+    """Kind of the workload that `at` is a direct part of."""
+    if len(at.steps) > 3 or at.steps[:1] != ("workloads",) or len(at.steps) < 2:
+        return None
+    kind = value_at(data, At(at.steps[:2]) / "kind")
+    return str(kind) if kind in KINDS else None
+
+
+def value_at(data: object, at: At) -> object:
+    """What stands at `at` in plain data; None where nothing does."""
+    for step in at.steps:
+        if isinstance(data, Mapping):
+            data = data.get(str(step))
+        elif isinstance(data, list) and isinstance(step, int) and step < len(data):
+            data = data[step]
+        else:
+            return None
+    return data

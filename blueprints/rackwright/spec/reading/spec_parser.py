@@ -1,0 +1,143 @@
+"""A parsed file on its way to a Spec. What is broken is taken out, so that the checks across fields still see the rest."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from rackwright.catalog import Catalog
+from rackwright.diagnostics.problem import At, Problem
+from rackwright.spec.reading.migrate import migrate, version_problem
+from rackwright.spec.reading.model_fields import at_of, keys_at, nearest
+from rackwright.spec.reading.schema_errors import KINDS, is_about_key, is_echo, problem_of, value_at, wrong_kind
+from rackwright.spec.reading.tree import YamlNode
+from rackwright.spec.spec import API_VERSION, Spec
+from rackwright.validation.spec import SpecContext, problems_of
+
+FREE = ("architecture", "measured", "commitments")
+"""Mappings whose content is not the schema's: an empty value is allowed there."""
+STAND_INS = {"api_version": API_VERSION, "name": "unnamed"}
+_MODEL, _TEXT = {"base": "llama-3.1-8b"}, {"mean": 1}
+STAND_IN_WORKLOADS: dict[str, dict[str, Any]] = {
+    "pretrain": {"model": _MODEL, "data": {"tokens": 1e9}},
+    "finetune": {"model": _MODEL, "data": {"tokens": 1e9}},
+    "serve": {"model": _MODEL, "requests_per_second": 1, "input_tokens": _TEXT, "output_tokens": _TEXT},
+    "batch": {"model": _MODEL, "requests": 1, "input_tokens": _TEXT, "output_tokens": _TEXT},
+    "custom": {"accelerator_memory": "1 GB"},
+}
+"""In place of what is broken, which is a problem already, so that the checks still run on the rest."""
+REPAIRS = 6
+"""Times that broken places are taken out before giving up."""
+
+
+class SpecParser:
+    """`problems` grows from stage to stage; `broken` are the places taken out."""
+
+    def __init__(self, tree: YamlNode, problems: list[Problem]):
+        self.tree = tree
+        self.problems = problems
+        self.broken: list[At] = [problem.at for problem in problems]
+        self.told: set[At] = set(self.broken)
+        self.notes: tuple[str, ...] = ()
+
+    def validate(self) -> Spec | None:
+        """The spec, or what is left of it without its broken places; None when too little is left."""
+        data, self.notes = migrate(self._without_nulls(self.tree, At()))
+        if problem := version_problem(data):
+            self._add(problem)
+            data["api_version"] = API_VERSION
+        self._guess_kinds(data.get("workloads"))
+        for attempt in range(REPAIRS):
+            try:
+                return Spec.model_validate(data)
+            except ValidationError as failure:
+                errors = [e for e in failure.errors(include_url=False) if not is_echo(e, data)]
+            for error in errors if attempt == 0 else ():
+                self._report(error, data)
+            if not sum(self._repair(data, error) for error in errors):
+                return None
+        return None
+
+    def check(self, spec: Spec, folder: Path, catalog: Catalog | None) -> None:
+        """Adds what the checks across fields find, where it is not a mere consequence of a broken place."""
+        for problem, about_key in problems_of(SpecContext(spec, folder, catalog)):
+            if not any(_related(problem.at, at) for at in self.broken):
+                self._add(problem, about_key)
+
+    def _without_nulls(self, node: YamlNode, at: At) -> Any:
+        """Plain data; a key without a value is a problem and left out."""
+        if isinstance(node.value, list):
+            return [self._without_nulls(item, at / i) for i, item in enumerate(node.value)]
+        if not isinstance(node.value, dict):
+            return node.value
+        kept = {}
+        for key, inner in node.value.items():
+            if inner.value is None:
+                self._add(Problem("S-null", f"`{key}` has no value", at=at / key, fix="give it one, or leave the key out"), about_key=True)
+                self.broken.append(at / key)
+            else:
+                kept[key] = inner.plain() if key in FREE else self._without_nulls(inner, at / key)
+        return kept
+
+    def _report(self, error: Mapping[str, Any], data: object) -> None:
+        problem = problem_of(error, data)
+        if problem.at not in self.told:
+            self._add(problem, is_about_key(error))
+
+    def _add(self, problem: Problem, about_key: bool = False) -> None:
+        self.told.add(problem.at)
+        self.problems.append(problem.with_mark(self.tree.nearest(problem.at, about_key)))
+
+    def _guess_kinds(self, workloads: object) -> None:
+        """A misspelt kind is a problem; the workload is then read as what was meant."""
+        for i, workload in enumerate(workloads if isinstance(workloads, list) else ()):
+            kind = workload.get("kind") if isinstance(workload, dict) else None
+            if isinstance(kind, str) and kind not in KINDS and (near := nearest(kind, KINDS)):
+                self._add(wrong_kind(kind, At() / "workloads" / i / "kind"))
+                workload["kind"] = near
+
+    def _repair(self, data: dict, error: Mapping[str, Any]) -> bool:
+        """Takes out the entry that the error is about, or that encloses it, or puts a stand-in there; whether anything could be done."""
+        at = _entry_of(error)
+        holder = value_at(data, At(at.steps[:-1]))
+        if not at.steps or not (_take_out(holder, at.steps[-1]) if isinstance(holder, dict) else _replace(holder, at.steps)):
+            return False
+        if error["type"] != "extra_forbidden" or nearest(at.steps[-1], keys_at(At(at.steps[:-1]))):
+            self.broken.append(at)
+        return True
+
+
+def _entry_of(error: Mapping[str, Any]) -> At:
+    """The smallest thing without which the file would not have the error: a mapping's entry, or a whole workload."""
+    steps = list(at_of(error).steps)
+    if error["type"] == "missing" and steps[-1] not in STAND_INS:
+        steps.pop()
+    while len(steps) > 2 and isinstance(steps[-1], int):
+        steps.pop()
+    return At(tuple(steps))
+
+
+def _take_out(holder: dict, key: str | int) -> bool:
+    if key in STAND_INS and holder.get(key) != STAND_INS[key]:
+        holder[key] = STAND_INS[key]
+        return True
+    return holder.pop(key, None) is not None
+
+
+def _replace(holder: Any, steps: tuple[str | int, ...]) -> bool:
+    """A stand-in of the same kind in place of a broken workload."""
+    index = steps[-1]
+    broken = holder[index] if isinstance(holder, list) and steps[0] == "workloads" and isinstance(index, int) else None
+    kind = broken.get("kind") if isinstance(broken, dict) else None
+    if not isinstance(kind, str) or kind not in STAND_IN_WORKLOADS:
+        return False
+    holder[index] = {"kind": kind, "name": "unnamed"} | STAND_IN_WORKLOADS[kind]
+    return holder[index] != broken
+
+
+def _related(one: At, other: At) -> bool:
+    """Whether one place holds the other, or both are entries of the same mapping."""
+    shared = min(len(one.steps), len(other.steps))
+    siblings = one.steps[:-1] == other.steps[:-1] and all(isinstance(at.steps[-1], str) for at in (one, other) if at.steps)
+    return siblings or one.steps[:shared] == other.steps[:shared]

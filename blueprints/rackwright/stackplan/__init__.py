@@ -1,0 +1,79 @@
+"""The StackPlan: what is wanted, in nobody's field names. Plain frozen data, JSON both ways; every count is here.
+
+A `Ref` stands for a value only the cloud knows. Inside manifests and Helm values it is a dict `{"$ref": "lustre.dns_name"}`; a text
+with several is `{"$format": "...{0}...", "$refs": ["bucket.data.name"]}`. Components resolve them to
+Outputs. The names a plan may refer to:
+
+    cluster.name, cluster.endpoint, cluster.oidc_issuer      bucket.<key>.name, bucket.<key>.url
+    cluster.security_group_id                                identity.<key>.principal
+    lustre.id, lustre.dns_name, lustre.mount_name            key.id, key.arn
+    network.id, network.subnet_ids                           place.account, place.project, place.region
+    network.machine_subnet_id, network.fabric_group_id       secret.<name of the spec's secrets>
+    karpenter.queue_name, karpenter.node_role_name
+
+Neutral names the fields below use (a component maps each to its cloud, and refuses one it does not know):
+
+    private_endpoints  object-store, registry, identity, compute, cluster, pod-identity, logs, machine-access, keys
+    services           projects, compute, cluster, identity, keys, object-store, registry, logs, metrics
+    add-ons            pod-network, kube-proxy, pod-identity, dns, block-storage, lustre, metrics, node-health;
+                       object-store-mount (Mountpoint for S3; on GKE GCS FUSE, whose version is "" because the cluster's own release
+                       carries it)
+    pool image         al2023, al2023-nvidia, al2023-neuron, bottlerocket, bottlerocket-nvidia, bottlerocket-neuron,
+                       ubuntu (EKS; with an image_id), cos (GKE)
+    subnets            accelerator pools live in `nodes`; system pools in `control` where there is one, else in `nodes`
+    capacity-block     the pool starts at nodes_start; where starts_at or drains_at are set the component schedules nodes_max and 0
+"""
+
+from rackwright.stackplan.cluster import AddonPlan, ClusterPlan, KarpenterPlan, ManifestPlan, ReleasePlan
+from rackwright.stackplan.network import NetworkPlan, SubnetPlan
+from rackwright.stackplan.nodes import BoxPlan, CapacityPlan, NicPlan, PoolPlan, TaintPlan
+from rackwright.stackplan.place import CostAlertsPlan, Grant, IdentityPlan, KeyPlan, PlacePlan
+from rackwright.stackplan.plan import (
+    LAYERS,
+    STACK_PLAN_VERSION,
+    FabricExpectation,
+    StackPlan,
+    VersionPins,
+    layers_below,
+    machine_layer,
+    used_layers,
+)
+from rackwright.stackplan.refs import REFS, BlueprintKind, Existing, FromStack, format_refs, ref
+from rackwright.stackplan.storage import BucketPlan, DiskPlan, LustrePlan
+
+__all__ = [
+    "LAYERS",
+    "REFS",
+    "STACK_PLAN_VERSION",
+    "AddonPlan",
+    "BlueprintKind",
+    "BoxPlan",
+    "BucketPlan",
+    "CapacityPlan",
+    "ClusterPlan",
+    "CostAlertsPlan",
+    "DiskPlan",
+    "Existing",
+    "FabricExpectation",
+    "FromStack",
+    "Grant",
+    "IdentityPlan",
+    "KarpenterPlan",
+    "KeyPlan",
+    "LustrePlan",
+    "ManifestPlan",
+    "NetworkPlan",
+    "NicPlan",
+    "PlacePlan",
+    "PoolPlan",
+    "ReleasePlan",
+    "StackPlan",
+    "SubnetPlan",
+    "TaintPlan",
+    "VersionPins",
+    "format_refs",
+    "layers_below",
+    "machine_layer",
+    "ref",
+    "used_layers",
+]

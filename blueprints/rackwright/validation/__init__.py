@@ -1,0 +1,1 @@
+"""Rules over the spec (spec/) and over the compiled stack (stack/)."""

@@ -1,0 +1,165 @@
+"""What must not leave the machine, or open a door: tags, secrets, networks. V-ids are those of the rule list; S-60.. are the spec's own."""
+
+import re
+from collections.abc import Callable, Iterator
+from ipaddress import IPv4Network, IPv6Network, ip_network
+from typing import Any
+
+from rackwright.diagnostics.problem import SECRET, At, Level
+from rackwright.diagnostics.rule import Violation
+from rackwright.spec.base import quote
+from rackwright.spec.blueprint import PrivateAccess
+from rackwright.spec.infra import ExistingSubnet
+from rackwright.spec.reading.model_fields import did_you_mean
+from rackwright.validation.acknowledgeable import PLAN_RULES
+from rackwright.validation.spec.registry import RULES, SpecContext, rule
+
+OWN_TAGS = 8
+"""Tags that a stack adds itself (owner of the name, run, expiry and so on): room is kept for them."""
+SECRET_NAME = re.compile(r"(^|_)(TOKEN|SECRET|SECRET_KEY|PASSWORD|PASSWD|API_?KEY|ACCESS_KEY|PRIVATE_KEY|CREDENTIALS?)$", re.IGNORECASE)
+HARMLESS = re.compile(r"|true|false|[0-9]+|[./~$].*")
+"""Values that are no secret whatever their name: switches, numbers, paths, references to other variables."""
+
+
+def _unfit_for_aws(key: str, value: str) -> str:
+    """Why AWS refuses a tag, "" when it does not."""
+    if key.lower().startswith("aws:"):
+        return "keys that start with aws: are the cloud's own"
+    if not 0 < len(key) <= 128 or len(value) > 256:
+        return "a key has 1 to 128 characters, a value 256 at most"
+    return "" if re.fullmatch(r"[\w\s.:/=+@-]*", key + value) else "letters, digits, spaces and _ . : / = + - @ only"
+
+
+def _unfit_for_gcp(key: str, value: str) -> str:
+    if not re.fullmatch(r"[a-z][a-z0-9_-]{0,62}", key):
+        return "a key is lower-case letters, digits, - and _, a letter first, 63 at most"
+    return "" if re.fullmatch(r"[a-z0-9_-]{0,63}", value) else "a value is lower-case letters, digits, - and _, 63 at most"
+
+
+TAG_RULES: dict[str, tuple[int, Callable[[str, str], str], str]] = {
+    "aws": (50, _unfit_for_aws, "https://docs.aws.amazon.com/tag-editor/latest/userguide/tagging.html"),
+    "gcp": (64, _unfit_for_gcp, "https://cloud.google.com/compute/docs/labeling-resources"),
+}
+"""Cloud -> most tags of a resource, why a tag is refused, source. Kubernetes labels are made by the stack, not from tags."""
+
+
+@rule("V-12")
+def tags_fit_the_clouds(context: SpecContext) -> Iterator[Violation]:
+    """Tags must fit the rules of every cloud in use."""
+    tags, clouds = context.spec.tags, {place.cloud for _, place in context.places}
+    for cloud, (most, unfit, link) in TAG_RULES.items():
+        if cloud not in clouds:
+            continue
+        if len(tags) > most - OWN_TAGS:
+            fix = f"{most - OWN_TAGS} at most: {cloud} takes {most}, {OWN_TAGS} are the stack's own"
+            yield Violation(At() / "tags", fix, link=link)
+        for key, value in tags.items():
+            if why := unfit(key, value):
+                yield Violation(At() / "tags" / key, f"{cloud}: {why}", about_key=True, link=link)
+
+
+@rule("V-80")
+def nothing_is_open_by_a_range(context: SpecContext) -> Iterator[Violation]:
+    """Neither the cluster's API nor a box's SSH must be open to the whole internet by a range."""
+    for at, network in _cidrs(context):
+        if network is not None and network.prefixlen == 0:
+            word = "anywhere" if "ssh_from" in at.steps else "public"
+            yield Violation(at, f"name your own networks, such as 203.0.113.0/24, or write `{word}`")
+
+
+@rule("V-114")
+def no_plaintext_secrets(context: SpecContext) -> Iterator[Violation]:
+    """A secret must be referred to, never written down: this file is committed."""
+    for at, workload in context.workloads:
+        for name, value in workload.run.env.items():
+            if SECRET.search(value) or (SECRET_NAME.search(name) and not HARMLESS.fullmatch(value)):
+                fix = f"run.secrets: {{{name}: {{secret: NAME}}}}, secrets: {{NAME: {{config: KEY}}}}; and revoke this one"
+                yield Violation(at / "run" / "env" / name, fix)
+        for key in ("command", "args"):
+            for i, word in enumerate(getattr(workload.run, key)):
+                if SECRET.search(word):
+                    yield Violation(at / "run" / key / i, "pass it in run.secrets, and revoke this one")
+    for key, value in context.spec.tags.items():
+        if SECRET.search(value):
+            yield Violation(At() / "tags" / key, "leave it out, and revoke it")
+
+
+@rule("S-60")
+def networks_can_be_read(context: SpecContext) -> Iterator[Violation]:
+    """A network must be written in CIDR form."""
+    for at, network in _cidrs(context):
+        if network is None:
+            yield Violation(at, "such as 203.0.113.0/24, host bits zero")
+    for at, network in _addresses(context):
+        if network is None:
+            yield Violation(at, "such as 10.20.0.0/16, host bits zero")
+
+
+@rule("S-61")
+def secrets_are_declared(context: SpecContext) -> Iterator[Violation]:
+    """A secret that a workload uses must be declared in `secrets`."""
+    declared = context.spec.secrets
+    for at, workload in context.workloads:
+        for name, ref in workload.run.secrets.items():
+            if ref.secret not in declared:
+                fix = did_you_mean(ref.secret, declared) if declared else f"add secrets: {{{ref.secret}: {{config: KEY}}}}"
+                yield Violation(at / "run" / "secrets" / name / "secret", fix, f"{quote(ref.secret)} is not in `secrets`")
+
+
+@rule("S-62")
+def variable_is_set_once(context: SpecContext) -> Iterator[Violation]:
+    """A variable must come from env or from secrets, not from both."""
+    for at, workload in context.workloads:
+        for name in workload.run.secrets:
+            if name in workload.run.env:
+                yield Violation(at / "run" / "env" / name, "leave it out of env", about_key=True)
+
+
+@rule("S-63")
+def acknowledged_rules_exist(context: SpecContext) -> Iterator[Violation]:
+    """An acknowledged rule must exist, and be acknowledged once."""
+    known = [*RULES.rules, *PLAN_RULES]
+    seen: set[str] = set()
+    for i, entry in enumerate(context.spec.acknowledge):
+        at = At() / "acknowledge" / i / "rule"
+        if entry.rule not in known:
+            yield Violation(at, did_you_mean(entry.rule, known), f"{quote(entry.rule)} is no rule")
+        elif entry.rule in seen:
+            yield Violation(at, "leave the second out")
+        seen.add(entry.rule)
+
+
+@rule("S-64", Level.WARNING)
+def secrets_are_used(context: SpecContext) -> Iterator[Violation]:
+    """A secret that is declared should be used by a workload."""
+    used = {ref.secret for _, workload in context.workloads for ref in workload.run.secrets.values()}
+    for name in context.spec.secrets:
+        if name not in used:
+            yield Violation(At() / "secrets" / name, "use it in run.secrets, or leave it out", about_key=True)
+
+
+def _cidrs(context: SpecContext) -> Iterator[tuple[At, IPv4Network | IPv6Network | None]]:
+    """Every network of api_access and ssh_from; None for one that cannot be read. SSH opens for IPv4 alone."""
+    access, ssh = context.spec.blueprint.api_access, context.spec.blueprint.ssh_from
+    for i, text in enumerate(access.cidrs if isinstance(access, PrivateAccess) else ()):
+        yield At() / "blueprint" / "api_access" / "cidrs" / i, _read(text, ip_network)
+    for i, text in enumerate(() if isinstance(ssh, str) else ssh):
+        yield At() / "blueprint" / "ssh_from" / i, _read(text, IPv4Network)
+
+
+def _addresses(context: SpecContext) -> Iterator[tuple[At, IPv4Network | None]]:
+    """Every range of a place's network; None for one that cannot be read."""
+    for at, place in context.places:
+        here, known = at / "network", place.network.existing
+        if place.network.cidr:
+            yield here / "cidr", _read(place.network.cidr, IPv4Network)
+        for i, subnet in enumerate(known.subnets if known else ()):
+            if isinstance(subnet, ExistingSubnet) and subnet.cidr:
+                yield here / "existing" / "subnets" / i / "cidr", _read(subnet.cidr, IPv4Network)
+
+
+def _read(text: str, parse: Callable[[str], Any]) -> Any:
+    try:
+        return parse(text)
+    except ValueError:
+        return None

@@ -1,0 +1,142 @@
+"""What the format has and this release does not build. To build one: take its row out."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from rackwright.diagnostics.problem import At, Level
+from rackwright.diagnostics.rule import Rule, Violation
+from rackwright.spec.blueprint import Nodes, Safety
+from rackwright.spec.workload import Batch, Custom, Finetune, Serve
+from rackwright.validation.spec.places import modes
+from rackwright.validation.spec.registry import RULES, SpecContext
+
+
+@dataclass(frozen=True)
+class NotYet:
+    """`what` is not built; `where` finds its uses; `instead`: what can be done today."""
+
+    id: str
+    what: str
+    where: Callable[[SpecContext], Iterable[At]]
+    instead: str
+
+
+def _set(kind: type, key: str, *values: object) -> Callable[[SpecContext], Iterable[At]]:
+    return lambda context: [at / key for at, workload in context.each(kind) if getattr(workload, key) in values]
+
+
+def _second_server(context: SpecContext) -> list[At]:
+    return [at / "kind" for at, _ in list(context.each(Serve))[1:]]
+
+
+def _fallback(context: SpecContext) -> list[At]:
+    return [at / "capacity" / "fallback" for at, place in context.places if place.capacity.fallback and place.cloud != "aws"]
+
+
+def _reserved(context: SpecContext) -> list[At]:
+    found = [(place.cloud, where, mode) for at, place in context.places for where, mode in modes(at, place)]
+    return [where for cloud, where, mode in found if mode == "calendar" or (mode == "reservation" and cloud != "aws")]
+
+
+def _pools(context: SpecContext) -> list[At]:
+    elsewhere = context.spec.blueprint.pools != "auto" and any(place.cloud != "aws" for _, place in context.places)
+    return [At() / "blueprint" / "pools"] if elsewhere else []
+
+
+def _network_on_google(context: SpecContext) -> list[At]:
+    return [at / "network" / "existing" for at, place in context.places if place.cloud == "gcp" and place.network.existing]
+
+
+def _kubernetes(context: SpecContext) -> list[At]:
+    return [at / "cloud" for at, place in context.places if place.cloud == "kubernetes"]
+
+
+def _commitments(context: SpecContext) -> list[At]:
+    return [At() / "pricing" / "commitments"] if context.spec.pricing.commitments else []
+
+
+def _price_file(context: SpecContext) -> list[At]:
+    return [At() / "pricing" / "file"] if context.spec.pricing.file is not None else []
+
+
+def _quotas(context: SpecContext) -> list[At]:
+    return [at / "quotas" for at, place in context.places if place.quotas and place.cloud != "aws"]
+
+
+def _engine(context: SpecContext) -> list[At]:
+    return [at / "engine" for at, workload in context.each(Serve, Batch) if workload.engine in ("sglang", "tensorrt-llm")]
+
+
+def _measured(context: SpecContext) -> list[At]:
+    return [at / "measured" for at, workload in context.workloads if workload.measured is not None]
+
+
+def _blueprint(key: str, *usual: object) -> Callable[[SpecContext], Iterable[At]]:
+    return lambda context: [] if getattr(context.spec.blueprint, key) in usual else [At() / "blueprint" / key]
+
+
+def _elsewhere(key: str, *usual: object) -> Callable[[SpecContext], Iterable[At]]:
+    """Set, while one of the places is not on AWS."""
+    said = _blueprint(key, *usual)
+    return lambda context: said(context) if any(place.cloud != "aws" for _, place in context.places) else []
+
+
+def _ssh(context: SpecContext) -> list[At]:
+    blueprint = context.spec.blueprint
+    on_box = blueprint.kind in ("auto", "box") and any(place.cloud == "aws" for _, place in context.places)
+    return [] if blueprint.ssh_from == "nobody" or on_box else [At() / "blueprint" / "ssh_from"]
+
+
+def _place(*keys: str) -> Callable[[SpecContext], Iterable[At]]:
+    """Set, of a place that is not on AWS."""
+
+    def find(context: SpecContext) -> list[At]:
+        away = [(at, place) for at, place in context.places if place.cloud != "aws"]
+        return [at / key for at, place in away for key in keys if getattr(place, key) is not None]
+
+    return find
+
+
+def _network_cidr(context: SpecContext) -> list[At]:
+    return [at / "network" / "cidr" for at, place in context.places if place.cloud != "aws" and place.network.cidr]
+
+
+TABLE = (
+    NotYet("N-01", "kind custom", _set(Custom, "kind", "custom"), "describe it as finetune or serve, or pin its machines"),
+    NotYet("N-02", "objective dpo or grpo", _set(Finetune, "objective", "dpo", "grpo"), "use sft"),
+    NotYet("N-03", "more than one serving workload", _second_server, "give each a stack of its own"),
+    NotYet("N-04", "capacity.fallback outside AWS", _fallback, "use `ordered`"),
+    NotYet("N-05", "capacity of Google Cloud from a reservation or the calendar", _reserved, "use spot or on-demand"),
+    NotYet("N-06", "an existing network on Google Cloud", _network_on_google, "leave network out: one is made"),
+    NotYet("N-07", "a cluster that exists, outside AWS", _elsewhere("cluster", "new"), "use `new`"),
+    NotYet("N-08", "a place on Kubernetes", _kubernetes, "use aws or gcp"),
+    NotYet("N-09", "pricing.commitments", _commitments, "say what they save in pricing.discounts"),
+    NotYet("N-10", "quotas of Google Cloud", _quotas, "leave it out: the plan lists the quotas it needs"),
+    NotYet("N-11", "an engine other than vLLM", _engine, "use auto or vllm"),
+    NotYet("N-12", "sizing from a measured run", _measured, "leave it out: published runs are used"),
+    NotYet("N-13", "a file of own prices", _price_file, "say what your contract saves in pricing.discounts"),
+    NotYet("N-14", "blueprint.nodes outside AWS", _elsewhere("nodes", Nodes()), "leave it out"),
+    NotYet("N-15", "a switch of blueprint.safety outside AWS", _elsewhere("safety", Safety()), "leave it out"),
+    NotYet("N-16", "blueprint.notify outside AWS", _elsewhere("notify", ()), "leave it out"),
+    NotYet("N-17", "ssh_from of anything but a box", _ssh, "leave it out, and use Session Manager"),
+    NotYet(
+        "N-18",
+        "roles and keys that exist outside AWS",
+        _place("role", "permissions_boundary", "roles", "key"),
+        "leave it out: they are made",
+    ),
+    NotYet("N-19", "addresses of one's own outside AWS", _network_cidr, "leave it out"),
+    NotYet("N-20", "pools of one's own outside AWS", _pools, "leave it at auto"),
+    NotYet("N-21", "a described file system outside AWS", _elsewhere("storage", "auto", "none", "lustre"), "write `lustre`"),
+)
+
+
+def _as_rule(row: NotYet) -> Rule[SpecContext]:
+    def find(context: SpecContext) -> Iterator[Violation]:
+        return (Violation(at, row.instead) for at in row.where(context))
+
+    return Rule(row.id, Level.ERROR, "", f"{row.what} is not built in this release", find)
+
+
+for row in TABLE:
+    RULES.add(_as_rule(row))

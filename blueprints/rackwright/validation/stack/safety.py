@@ -1,0 +1,52 @@
+"""Secrets in plain text."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from rackwright.diagnostics.problem import At, Level
+from rackwright.diagnostics.rule import Violation
+from rackwright.stackplan import StackPlan
+from rackwright.validation.stack.registry import rule
+
+TOKENS = re.compile(
+    r"AKIA[0-9A-Z]{16}"  # AWS access key
+    r"|hf_[A-Za-z0-9]{30,}"  # Hugging Face
+    r"|ghp_[A-Za-z0-9]{36}"  # GitHub
+    r"|sk-[A-Za-z0-9_-]{32,}"  # model providers
+    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----"
+)
+SECRET_NAME = re.compile(r"(PASSWORD|SECRET|TOKEN|API_?KEY|ACCESS_?KEY|CREDENTIAL)S?$", re.IGNORECASE)
+NO_SECRET = re.compile(r"TOKENS$")
+"""Counts of tokens (MAX_TOKENS) are no secrets."""
+
+
+@rule("V-114", Level.ERROR, "https://www.pulumi.com/docs/iac/concepts/secrets/")
+def no_secret_in_plain_text(plan: StackPlan) -> Iterator[Violation]:
+    """Secrets are references; in a script, a chart's values or an object everyone with read access would see them."""
+    places: list[tuple[At, Any]] = [(At() / "releases" / i / "values", r.values) for i, r in enumerate(plan.releases)]
+    places += [(At() / "manifests" / i / "body", m.body) for i, m in enumerate(plan.manifests)]
+    places += [(At() / "box" / "setup_script", plan.box.setup_script)] if plan.box else []
+    for at, value in places:
+        yield from (Violation(place, "name it in the spec's secrets and refer to it") for place in _secrets(at, value))
+
+
+def _secrets(at: At, value: Any) -> Iterator[At]:
+    if isinstance(value, dict):
+        if _is_secret_variable(value):
+            yield at / "value"
+            return
+        for key, item in value.items():
+            yield from _secrets(at / key, item)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _secrets(at / index, item)
+    elif isinstance(value, str) and TOKENS.search(value):
+        yield at
+
+
+def _is_secret_variable(value: dict[str, Any]) -> bool:
+    """An environment variable whose name says secret and whose value is written out."""
+    name, text = value.get("name"), value.get("value")
+    secret = isinstance(name, str) and SECRET_NAME.search(name) and not NO_SECRET.search(name)
+    return bool(secret and isinstance(text, str) and text)

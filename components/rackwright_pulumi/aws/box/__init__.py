@@ -1,0 +1,11 @@
+"""One EC2 instance with its disks."""
+
+from typing import TYPE_CHECKING
+
+from rackwright.lazy import on_first_use
+
+if TYPE_CHECKING:
+    from rackwright_pulumi.aws.box.box import AwsBox, AwsBoxArgs
+
+__all__ = ["AwsBox", "AwsBoxArgs"]
+__getattr__ = on_first_use(__name__, dict.fromkeys(__all__, "rackwright_pulumi.aws.box.box"))

@@ -1,0 +1,11 @@
+"""EKS cluster and its kubeconfig."""
+
+from typing import TYPE_CHECKING
+
+from rackwright.lazy import on_first_use
+
+if TYPE_CHECKING:
+    from rackwright_pulumi.aws.cluster.cluster import AwsCluster, AwsClusterArgs
+
+__all__ = ["AwsCluster", "AwsClusterArgs"]
+__getattr__ = on_first_use(__name__, dict.fromkeys(__all__, "rackwright_pulumi.aws.cluster.cluster"))

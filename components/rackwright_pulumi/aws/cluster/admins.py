@@ -1,0 +1,40 @@
+"""Who may administer a cluster."""
+
+import re
+from collections.abc import Sequence
+
+from pulumi import Input, Output
+from pulumi_aws.eks.access_entry import AccessEntry
+from pulumi_aws.eks.access_policy_association import AccessPolicyAssociation, AccessPolicyAssociationAccessScopeArgs
+
+from rackwright_pulumi.aws.tags import ChildContext
+
+ADMIN = "arn:aws:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy"
+
+
+def admins(
+    child: ChildContext, cluster_name: Output[str], arns: Sequence[str], live: Sequence[Input[str]]
+) -> list[AccessPolicyAssociation]:
+    """One access entry per administrator. `live` ARNs are numbered, since their text is known only at deployment."""
+    named = [("-".join(re.split("[:/]+", arn)[3:]), arn) for arn in arns]
+    return [_admin(child, cluster_name, key, arn) for key, arn in (*named, *((f"live-{i}", arn) for i, arn in enumerate(live)))]
+
+
+def _admin(child: ChildContext, cluster_name: Output[str], key: str, arn: Input[str]) -> AccessPolicyAssociation:
+    """An entry is bound to the principal's inner id, so it goes before its successor comes (terraform-aws-eks#3329)."""
+    entry = AccessEntry(
+        child.name("admin", key),
+        cluster_name=cluster_name,
+        principal_arn=arn,
+        type="STANDARD",
+        tags=child.tagged("admin", key),
+        opts=child.opts(delete_before_replace=True),
+    )
+    return AccessPolicyAssociation(
+        child.name("admin", key),
+        cluster_name=cluster_name,
+        principal_arn=entry.principal_arn,
+        policy_arn=ADMIN,
+        access_scope=AccessPolicyAssociationAccessScopeArgs(type="cluster"),
+        opts=child.opts(delete_before_replace=True),
+    )

@@ -1,0 +1,151 @@
+"""An EKS control plane with private access, and the roles of what will join it."""
+
+from collections.abc import Mapping, Sequence
+from typing import NotRequired, TypedDict
+
+import pulumi
+from pulumi import Input, Output, ResourceOptions
+from pulumi_aws.cloudwatch.log_group import LogGroup
+from pulumi_aws.eks.cluster import (
+    Cluster,
+    ClusterAccessConfigArgs,
+    ClusterEncryptionConfigArgs,
+    ClusterEncryptionConfigProviderArgs,
+    ClusterUpgradePolicyArgs,
+    ClusterVpcConfigArgs,
+)
+from rackwright.stackplan import ClusterPlan
+
+from rackwright_pulumi.args import PartInput, part
+from rackwright_pulumi.aws.cluster.admins import admins
+from rackwright_pulumi.aws.cluster.kubeconfig import kubeconfig
+from rackwright_pulumi.aws.identity.policy_documents import service_trust
+from rackwright_pulumi.aws.identity.roles import Acting, acting
+from rackwright_pulumi.aws.network.vpc import ANYWHERE
+from rackwright_pulumi.aws.tags import ChildContext
+from rackwright_pulumi.upstream import OtherStacks
+
+CONTROL_POLICIES = ("AmazonEKSClusterPolicy",)
+LOGS = ("api", "audit", "authenticator")
+NODE_POLICIES = ("AmazonEKSWorkerNodePolicy", "AmazonEC2ContainerRegistryPullOnly")
+"""What a node itself needs; the pod network and the storage drivers have roles of their own."""
+
+
+class AwsClusterArgs(TypedDict):
+    """cluster: ClusterPlan. subnet_ids: two zones or more. admin_arns: further administrators, known only at deployment.
+
+    builder_arn: the role the provider assumes, which talks to the API.
+    """
+
+    cluster: PartInput
+    region: str
+    subnet_ids: Sequence[Input[str]]
+    kms_key_arn: Input[str]
+    tags: Mapping[str, str]
+    teardown: NotRequired[bool]
+    admin_arns: NotRequired[Sequence[Input[str]]]
+    boundary_arn: NotRequired[str | None]
+    builder_arn: NotRequired[str]
+
+
+class AwsCluster(pulumi.ComponentResource):
+    """Control plane, its log group, the administrators' access entries and the role of the nodes.
+
+    The endpoint is private; it is public for the plan's CIDRs only, and for everybody only where the plan says so in as many words.
+    """
+
+    cluster_name: Output[str]
+    cluster_id: Output[str]
+    cluster_arn: Output[str]
+    endpoint: Output[str]
+    certificate_authority: Output[str]
+    oidc_issuer: Output[str]
+    security_group_id: Output[str]
+    node_role_arn: Output[str]
+    kubeconfig: Output[str]
+
+    def __init__(self, name: str, args: AwsClusterArgs, opts: ResourceOptions | None = None):
+        super().__init__("rackwright:index:AwsCluster", name, None, opts)
+        plan, child = part(ClusterPlan, args["cluster"]), ChildContext(self, name, args["tags"], args.get("boundary_arn"))
+        stacks = OtherStacks(self, name)
+        control = acting(child, "control", service_trust("eks.amazonaws.com"), stacks.value(plan.control_role_arn), CONTROL_POLICIES)
+        cluster = _control_plane(child, plan, args, control)
+        self.admins = admins(child, cluster.name, plan.admins, args.get("admin_arns", ()))
+        nodes = acting(child, "nodes", service_trust("ec2.amazonaws.com"), stacks.value(plan.node_role_arn), NODE_POLICIES)
+        self.node_rights = nodes.rights
+        self.version = plan.version
+        self.cluster_name, self.cluster_id, self.cluster_arn, self.endpoint = cluster.name, cluster.id, cluster.arn, cluster.endpoint
+        self.oidc_issuer = cluster.identities[0].oidcs[0].issuer
+        self.security_group_id = _own_group(cluster)
+        self.node_role_arn = Output.from_input(nodes.arn)
+        self.certificate_authority = cluster.certificate_authority.data
+        self.service_cidr = cluster.kubernetes_network_config.service_ipv4_cidr
+        builder = args.get("builder_arn", "")
+        self.kubeconfig = kubeconfig(cluster.name, cluster.endpoint, self.certificate_authority, args["region"], builder)
+        self.register_outputs(
+            {
+                "clusterName": self.cluster_name,
+                "clusterId": self.cluster_id,
+                "clusterArn": self.cluster_arn,
+                "endpoint": self.endpoint,
+                "certificateAuthority": self.certificate_authority,
+                "oidcIssuer": self.oidc_issuer,
+                "securityGroupId": self.security_group_id,
+                "nodeRoleArn": self.node_role_arn,
+                "kubeconfig": self.kubeconfig,
+            }
+        )
+
+
+def _control_plane(child: ChildContext, plan: ClusterPlan, args: AwsClusterArgs, role: Acting) -> Cluster:
+    """The log group comes first: EKS would make its own, unencrypted and kept for ever.
+
+    Where nobody is named as administrator the creator becomes one, or nothing inside could ever be deployed; EKS decides that once.
+    """
+    logs = LogGroup(
+        child.name("logs"),
+        name=f"/aws/eks/{plan.name}/cluster",
+        kms_key_id=args["kms_key_arn"],
+        retention_in_days=plan.log_retention_days,
+        tags=child.tagged("logs"),
+        opts=child.opts(delete_before_replace=True),
+    )
+    secrets = ClusterEncryptionConfigArgs(
+        provider=ClusterEncryptionConfigProviderArgs(key_arn=args["kms_key_arn"]),
+        resources=["secrets"],
+    )
+    nobody = not (plan.admins or args.get("admin_arns"))
+    return Cluster(
+        child.name("eks"),
+        name=plan.name,
+        role_arn=role.arn,
+        version=plan.version,
+        bootstrap_self_managed_addons=False,
+        deletion_protection=not args.get("teardown"),
+        access_config=ClusterAccessConfigArgs(authentication_mode="API", bootstrap_cluster_creator_admin_permissions=nobody),
+        vpc_config=_endpoints(plan, args["subnet_ids"]),
+        encryption_config=secrets,
+        enabled_cluster_log_types=list(LOGS) if plan.audit_logs else [],
+        upgrade_policy=ClusterUpgradePolicyArgs(support_type="STANDARD"),
+        tags=child.tagged("eks"),
+        opts=child.opts(
+            protect=not args.get("teardown"),
+            delete_before_replace=True,
+            depends_on=[logs, *role.rights],
+            ignore_changes=["accessConfig.bootstrapClusterCreatorAdminPermissions"],
+        ),
+    )
+
+
+def _own_group(cluster: Cluster) -> Output[str]:
+    """The group EKS makes. A preview knows the object it stands in and not the group: the endpoint says whether there is a cluster yet."""
+    return Output.all(cluster.endpoint, cluster.vpc_config.cluster_security_group_id).apply(lambda known: known[1])
+
+
+def _endpoints(plan: ClusterPlan, subnet_ids: Sequence[Input[str]]) -> ClusterVpcConfigArgs:
+    return ClusterVpcConfigArgs(
+        subnet_ids=subnet_ids,
+        endpoint_private_access=True,
+        endpoint_public_access=plan.public_api or bool(plan.api_cidrs),
+        public_access_cidrs=[ANYWHERE] if plan.public_api else list(plan.api_cidrs) or None,
+    )

@@ -1,0 +1,157 @@
+"""What tells that money is being wasted: a budget, idle machines, the stack's last day."""
+
+from collections.abc import Mapping
+from typing import NotRequired, TypedDict
+
+import pulumi
+from pulumi import Input, Output, ResourceOptions
+from pulumi_aws.budgets.budget import Budget, BudgetCostFilterArgs, BudgetNotificationArgs
+from pulumi_aws.cloudwatch.metric_alarm import MetricAlarm
+from pulumi_aws.scheduler.schedule import Schedule, ScheduleFlexibleTimeWindowArgs, ScheduleTargetArgs
+from pulumi_aws.sns.topic import Topic
+from pulumi_aws.sns.topic_policy import TopicPolicy
+from pulumi_aws.sns.topic_subscription import TopicSubscription
+from rackwright.stackplan import CostAlertsPlan
+
+from rackwright_pulumi.args import PartInput, part
+from rackwright_pulumi.aws.identity.policy_documents import Statement, allow, document, key_access
+from rackwright_pulumi.aws.identity.roles import granted_role
+from rackwright_pulumi.aws.tags import ChildContext, fitting
+
+STACK_TAG = "rackwright-stack"
+SCHEDULE_NAME_LIMIT = 64
+ALARM_PERIOD_S = 60
+"""Of the detailed metrics that every machine of a pool sends."""
+ACTIVATE = f"aws ce update-cost-allocation-tags-status --cost-allocation-tags-status TagKey={STACK_TAG},Status=Active"
+
+
+class AwsGuardArgs(TypedDict):
+    """guard: CostAlertsPlan. stack: value of the tag that the budget counts by.
+
+    groups: Auto Scaling group of each pool that should not idle.
+
+    kms_key_arn: encrypts the topic; its policy must let budgets and alarms use it (KeyPlan.serves has `alarms`).
+    """
+
+    guard: PartInput
+    stack: str
+    account: Input[str]
+    region: str
+    kms_key_arn: Input[str]
+    groups: Mapping[str, Input[str]]
+    tags: Mapping[str, str]
+    boundary_arn: NotRequired[str | None]
+
+
+class AwsGuard(pulumi.ComponentResource):
+    """One topic that mails whom the plan names, and what publishes to it. It tells and never deletes.
+
+    Each address must confirm its subscription, and a budget by tag sees costs only once the payer's account has made the tag one for cost
+    allocation, which `activate_command` does: https://docs.aws.amazon.com/awsaccountbilling/latest/aboutv2/activating-tags.html
+    """
+
+    topic_arn: Output[str]
+    activate_command: Output[str]
+
+    def __init__(self, name: str, args: AwsGuardArgs, opts: ResourceOptions | None = None):
+        super().__init__("rackwright:index:AwsGuard", name, None, opts)
+        plan, child = part(CostAlertsPlan, args["guard"]), ChildContext(self, name, args["tags"], args.get("boundary_arn"))
+        topic = Topic(child.name("topic"), kms_master_key_id=args["kms_key_arn"], tags=child.tagged("topic"), opts=child.opts())
+        policy = TopicPolicy(child.name("topic"), arn=topic.arn, policy=document(*_publishers(topic.arn, args)), opts=child.opts())
+        for number, address in enumerate(plan.emails):
+            TopicSubscription(child.name("mail", number), topic=topic.arn, protocol="email", endpoint=address, opts=child.opts())
+        if plan.budget_usd_per_month is not None:
+            _budget(child, plan, args["stack"], topic, policy)
+        for pool, group in args["groups"].items() if plan.idle_minutes else ():
+            _idle(child, plan, pool, group, topic)
+        if plan.reminders:
+            _reminders(child, plan, args, topic)
+        self.topic_arn, self.activate_command = topic.arn, Output.from_input(ACTIVATE)
+        self.register_outputs({"topicArn": self.topic_arn, "activateCommand": self.activate_command})
+
+
+def _publishers(topic_arn: Input[str], args: AwsGuardArgs) -> list[Statement]:
+    """Budgets and alarms of this account alone; reminders publish by a role.
+
+    https://docs.aws.amazon.com/cost-management/latest/userguide/budgets-sns-policy.html
+    """
+    own = {"StringEquals": {"aws:SourceAccount": args["account"]}}
+    services = {"Budgets": "budgets.amazonaws.com", "Alarms": "cloudwatch.amazonaws.com"}
+    return [allow(["sns:Publish"], topic_arn, Sid=sid, Principal={"Service": name}, Condition=own) for sid, name in services.items()]
+
+
+def _budget(child: ChildContext, plan: CostAlertsPlan, stack: str, topic: Topic, policy: TopicPolicy) -> None:
+    """A budget checks that it may publish to its topic when it is made. User-defined tags are filtered as `user:<key>$<value>`:
+
+    https://docs.aws.amazon.com/aws-cost-management/latest/APIReference/API_budgets_Budget.html
+    """
+    told = [("ACTUAL", percent) for percent in plan.alert_percents] + [("FORECASTED", plan.alert_percents[-1])]
+    Budget(
+        child.name("budget"),
+        budget_type="COST",
+        time_unit="MONTHLY",
+        limit_amount=f"{plan.budget_usd_per_month:.2f}",
+        limit_unit="USD",
+        cost_filters=[BudgetCostFilterArgs(name="TagKeyValue", values=[f"user:{STACK_TAG}${stack}"])],
+        notifications=[
+            BudgetNotificationArgs(
+                notification_type=kind,
+                comparison_operator="GREATER_THAN",
+                threshold=percent,
+                threshold_type="PERCENTAGE",
+                subscriber_sns_topic_arns=[topic.arn],
+            )
+            for kind, percent in told
+        ],
+        tags=child.tagged("budget"),
+        opts=child.opts(depends_on=[policy]),
+    )
+
+
+def _idle(child: ChildContext, plan: CostAlertsPlan, pool: str, group: Input[str], topic: Topic) -> None:
+    """The busiest machine of the group in its busiest minute; a group without machines has no data and costs nothing."""
+    MetricAlarm(
+        child.name("idle", pool),
+        alarm_description=f"The machines of {pool} have done nothing for {plan.idle_minutes} minutes",
+        namespace="AWS/EC2",
+        metric_name="CPUUtilization",
+        dimensions={"AutoScalingGroupName": group},
+        statistic="Maximum",
+        period=ALARM_PERIOD_S,
+        evaluation_periods=plan.idle_minutes,
+        comparison_operator="LessThanThreshold",
+        threshold=plan.idle_cpu_percent,
+        treat_missing_data="notBreaching",
+        alarm_actions=[topic.arn],
+        tags=child.tagged("idle", pool),
+        opts=child.opts(),
+    )
+
+
+def _reminders(child: ChildContext, plan: CostAlertsPlan, args: AwsGuardArgs, topic: Topic) -> None:
+    """https://docs.aws.amazon.com/scheduler/latest/UserGuide/schedule-types.html, one-time schedules."""
+    trust = document(
+        {
+            "Effect": "Allow",
+            "Principal": {"Service": "scheduler.amazonaws.com"},
+            "Action": "sts:AssumeRole",
+            "Condition": {"StringEquals": {"aws:SourceAccount": args["account"]}},
+        }
+    )
+    rights = [allow(["sns:Publish"], topic.arn), key_access(args["kms_key_arn"], "sns", args["region"])]
+    publisher = granted_role(child, "reminder", trust, statements=rights)
+    for days, moment in plan.reminders:
+        Schedule(
+            child.name("reminder", days),
+            description=f"Says that {args['stack']} ends on {plan.expires_on}",
+            schedule_expression=f"at({moment})",
+            schedule_expression_timezone="UTC",
+            flexible_time_window=ScheduleFlexibleTimeWindowArgs(mode="OFF"),
+            target=ScheduleTargetArgs(
+                arn=topic.arn,
+                role_arn=publisher.arn,
+                input=f"The stack {args['stack']} should be gone by {plan.expires_on}. Take it down, or give blueprint.ttl more time.",
+            ),
+            opts=child.opts(depends_on=list(publisher.rights)),
+            **fitting("name", child.name("reminder", days), SCHEDULE_NAME_LIMIT),
+        )

@@ -1,0 +1,11 @@
+"""IAM roles of workloads and services."""
+
+from typing import TYPE_CHECKING
+
+from rackwright.lazy import on_first_use
+
+if TYPE_CHECKING:
+    from rackwright_pulumi.aws.identity.identity import AwsIdentity, AwsIdentityArgs
+
+__all__ = ["AwsIdentity", "AwsIdentityArgs"]
+__getattr__ = on_first_use(__name__, dict.fromkeys(__all__, "rackwright_pulumi.aws.identity.identity"))

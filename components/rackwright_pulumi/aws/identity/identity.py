@@ -1,0 +1,116 @@
+"""A workload's identity without static keys: a role for pods, or for one machine."""
+
+from collections.abc import Mapping
+from typing import NotRequired, TypedDict
+
+import pulumi
+from pulumi import Input, Output, ResourceOptions
+from pulumi_aws.eks.pod_identity_association import PodIdentityAssociation
+from pulumi_aws.iam.instance_profile import InstanceProfile
+from pulumi_aws.ssm.parameter import Parameter
+from rackwright.stackplan import IdentityPlan
+
+from rackwright_pulumi.args import PartInput, part
+from rackwright_pulumi.aws.identity.policy_documents import Statement, allow, bucket_access, key_access, pod_trust, service_trust
+from rackwright_pulumi.aws.identity.roles import acting, granted_role
+from rackwright_pulumi.aws.tags import ChildContext
+from rackwright_pulumi.upstream import OtherStacks
+
+
+class AwsIdentityArgs(TypedDict):
+    """identity: IdentityPlan. bucket_arns and prefixes: by bucket key; what is granted must be there.
+
+    cluster_name and cluster_arn: the cluster of the pods; without them the identity is a machine's, reached by Session Manager.
+    secrets: values the machine may read, kept encrypted under `/<stack>/<name>`.
+    """
+
+    identity: PartInput
+    region: str
+    account: Input[str]
+    kms_key_arn: Input[str]
+    bucket_arns: Mapping[str, Input[str]]
+    prefixes: Mapping[str, str]
+    tags: Mapping[str, str]
+    boundary_arn: NotRequired[str | None]
+    cluster_name: NotRequired[Input[str]]
+    cluster_arn: NotRequired[Input[str]]
+    secrets: NotRequired[Mapping[str, Input[str]]]
+    secrets_path: NotRequired[str]
+
+
+class AwsIdentity(pulumi.ComponentResource):
+    """The role and its rights: named buckets and prefixes, one key through the services that use it, nothing else.
+
+    A role that exists (of a machine: an instance profile) is bound and keeps its own rights.
+    """
+
+    role_arn: Output[str]
+    """Empty for a machine whose instance profile exists: only its owner knows the role."""
+    profile_name: Output[str]
+    """Empty for pods."""
+
+    def __init__(self, name: str, args: AwsIdentityArgs, opts: ResourceOptions | None = None):
+        super().__init__("rackwright:index:AwsIdentity", name, None, opts)
+        plan, child = part(IdentityPlan, args["identity"]), ChildContext(self, name, args["tags"], args.get("boundary_arn"))
+        statements = [*_buckets(plan, args), *_secrets(child, args)]
+        given = OtherStacks(self, name).value(plan.existing_arn)
+        if "cluster_arn" in args:
+            self.role_arn, self.profile_name = _pods(child, plan, args, statements, given), Output.from_input("")
+        else:
+            self.role_arn, self.profile_name = _machine(child, statements, given)
+        self.register_outputs({"roleArn": self.role_arn, "profileName": self.profile_name})
+
+
+def _buckets(plan: IdentityPlan, args: AwsIdentityArgs) -> list[Statement]:
+    keys = args["bucket_arns"]
+    found = [bucket_access(keys[g.bucket], args["prefixes"].get(g.bucket, ""), g.access == "write") for g in plan.grants]
+    through_s3 = [key_access(args["kms_key_arn"], "s3", args["region"])] if plan.grants else []
+    return [statement for statements in found for statement in statements] + through_s3
+
+
+def _pods(child: ChildContext, plan: IdentityPlan, args: AwsIdentityArgs, statements: list[Statement], given: Input[str]) -> Output[str]:
+    trust = pod_trust(args["cluster_arn"], args["account"])
+    role_arn = Output.from_input(acting(child, "role", trust, given, statements=statements).arn)
+    PodIdentityAssociation(
+        child.name("pods"),
+        cluster_name=args["cluster_name"],
+        namespace=plan.namespace,
+        service_account=plan.service_account,
+        role_arn=role_arn,
+        tags=child.tagged("pods"),
+        opts=child.opts(),
+    )
+    return role_arn
+
+
+def _machine(child: ChildContext, statements: list[Statement], given: Input[str]) -> tuple[Output[str], Output[str]]:
+    if given:
+        return Output.from_input(""), Output.from_input(given)
+    role = granted_role(child, "role", service_trust("ec2.amazonaws.com"), ["AmazonSSMManagedInstanceCore"], statements)
+    profile = InstanceProfile(
+        child.name("profile"), role=role.role.name, tags=child.tagged("profile"), opts=child.opts(depends_on=list(role.rights))
+    )
+    return role.arn, profile.name
+
+
+def _secrets(child: ChildContext, args: AwsIdentityArgs) -> list[Statement]:
+    secrets = args.get("secrets", {})
+    stored = [_secret(child, args, key, value) for key, value in secrets.items()]
+    if not stored:
+        return []
+    return [
+        allow(["ssm:GetParameter", "ssm:GetParameters"], [parameter.arn for parameter in stored]),
+        key_access(args["kms_key_arn"], "ssm", args["region"]),
+    ]
+
+
+def _secret(child: ChildContext, args: AwsIdentityArgs, key: str, value: Input[str]) -> Parameter:
+    return Parameter(
+        child.name("secret", key),
+        name=f"{args.get('secrets_path', '/' + child.stem)}/{key}",
+        type="SecureString",
+        key_id=args["kms_key_arn"],
+        value=Output.secret(value),
+        tags=child.tagged("secret", key),
+        opts=child.opts(delete_before_replace=True),
+    )

@@ -1,0 +1,11 @@
+"""VPC, subnets, endpoints and security groups."""
+
+from typing import TYPE_CHECKING
+
+from rackwright.lazy import on_first_use
+
+if TYPE_CHECKING:
+    from rackwright_pulumi.aws.network.network import AwsNetwork, AwsNetworkArgs
+
+__all__ = ["AwsNetwork", "AwsNetworkArgs"]
+__getattr__ = on_first_use(__name__, dict.fromkeys(__all__, "rackwright_pulumi.aws.network.network"))

@@ -1,0 +1,64 @@
+"""The network of a stack: private subnets behind one NAT gateway, endpoints, flow logs; or one that exists already."""
+
+from collections.abc import Mapping, Sequence
+from typing import NotRequired, TypedDict
+
+import pulumi
+from pulumi import Input, Output, ResourceOptions
+from rackwright.stackplan import NetworkPlan
+
+from rackwright_pulumi.args import PartInput, part
+from rackwright_pulumi.aws.network.endpoints import private_endpoints
+from rackwright_pulumi.aws.network.flow_logs import flow_logs
+from rackwright_pulumi.aws.network.security_groups import fabric_group
+from rackwright_pulumi.aws.network.subnets import Subnetted, described
+from rackwright_pulumi.aws.network.vpc import Subnets, build_vpc
+from rackwright_pulumi.aws.tags import ChildContext
+from rackwright_pulumi.upstream import OtherStacks
+
+
+class AwsNetworkArgs(TypedDict):
+    """network: NetworkPlan. vpc_id and subnet_ids: a network that exists, in place of the ids in the plan; subnets in the plan's order."""
+
+    network: PartInput
+    region: str
+    kms_key_arn: Input[str]
+    tags: Mapping[str, str]
+    teardown: NotRequired[bool]
+    boundary_arn: NotRequired[str | None]
+    vpc_id: NotRequired[Input[str]]
+    subnet_ids: NotRequired[Sequence[Input[str]]]
+
+
+class AwsNetwork(Subnetted, pulumi.ComponentResource):
+    """VPC, subnets, NAT, endpoints and flow logs; where members of a fabric must reach one another, their security group.
+
+    A network that exists is left as it is: only the fabric's security group is added to it.
+    """
+
+    vpc_id: Output[str]
+    subnet_ids: Output[Sequence[str]]
+    fabric_group_id: Output[str] | None
+
+    def __init__(self, name: str, args: AwsNetworkArgs, opts: ResourceOptions | None = None):
+        super().__init__("rackwright:index:AwsNetwork", name, None, opts)
+        plan, child = part(NetworkPlan, args["network"]), ChildContext(self, name, args["tags"], args.get("boundary_arn"))
+        if "vpc_id" in args or plan.existing_id:
+            self.vpc_id, self.subnets = self._found(plan, OtherStacks(self, name), args)
+        else:
+            self.vpc_id, self.subnets = self._create(plan, child, args)
+        self.fabric_group_id = fabric_group(child, self.vpc_id) if plan.self_reachable else None
+        self.subnet_ids = Output.all(*dict.fromkeys(subnet_id for _, subnet_id in self.subnets))
+        self.register_outputs({"vpcId": self.vpc_id, "subnetIds": self.subnet_ids, "fabricGroupId": self.fabric_group_id})
+
+    def _create(self, plan: NetworkPlan, child: ChildContext, args: AwsNetworkArgs) -> tuple[Output[str], Subnets]:
+        vpc, subnets, private_table = build_vpc(child, plan, not args.get("teardown"))
+        private_endpoints(child, plan, args["region"], vpc.id, private_table.id, subnets)
+        if plan.flow_logs:
+            flow_logs(child, vpc.id, args["kms_key_arn"])
+        return vpc.id, subnets
+
+    def _found(self, plan: NetworkPlan, stacks: OtherStacks, args: AwsNetworkArgs) -> tuple[Output[str], Subnets]:
+        vpc_id = args["vpc_id"] if "vpc_id" in args else stacks.value(plan.existing_id)
+        ids = args.get("subnet_ids") or [stacks.value(subnet_id) for subnet_id in plan.existing_subnet_ids]
+        return Output.from_input(vpc_id), list(zip(described(plan, len(ids)), map(Output.from_input, ids), strict=True))

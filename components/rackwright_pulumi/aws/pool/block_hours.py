@@ -1,0 +1,41 @@
+"""A capacity block's machines exist for its hours only: the pool is filled at their start and emptied before their end."""
+
+from datetime import UTC, datetime
+
+from pulumi_aws.autoscaling.schedule import Schedule
+from pulumi_aws.eks.node_group import NodeGroup
+from rackwright.stackplan import PoolPlan
+
+from rackwright_pulumi.aws.tags import ChildContext
+
+
+def block_hours(child: ChildContext, plan: PoolPlan, nodes: NodeGroup) -> None:
+    """Filling is scheduled only before the start, where the pool starts smaller, and nothing after the end, which has no time to drain:
+    AWS refuses a time that has passed, and forgets a schedule that ran."""
+    hours = plan.capacity
+    if hours.starts_at and hours.drains_at and plan.nodes_start < plan.nodes_max:
+        _size(child, nodes, "fill", hours.starts_at, (plan.nodes_min, plan.nodes_max, plan.nodes_max))
+    if hours.drains_at:
+        _size(child, nodes, "drain", hours.drains_at, (0, 0, plan.nodes_max))
+
+
+def _size(child: ChildContext, nodes: NodeGroup, key: str, at: str, sizes: tuple[int, int, int]) -> None:
+    """sizes: least, wanted, most."""
+    least, wanted, most = sizes
+    Schedule(
+        child.name(key),
+        scheduled_action_name=child.name(key),
+        autoscaling_group_name=nodes.resources[0].autoscaling_groups[0].name,
+        start_time=_utc(at),
+        min_size=least,
+        max_size=most,
+        desired_capacity=wanted,
+        opts=child.opts(delete_before_replace=True),
+    )
+
+
+def _utc(at: str) -> str:
+    """ISO 8601 as the scheduler wants it; a time without zone is UTC."""
+    moment = datetime.fromisoformat(at)
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

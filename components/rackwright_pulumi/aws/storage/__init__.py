@@ -1,0 +1,11 @@
+"""Buckets and the shared file system."""
+
+from typing import TYPE_CHECKING
+
+from rackwright.lazy import on_first_use
+
+if TYPE_CHECKING:
+    from rackwright_pulumi.aws.storage.storage import AwsStorage, AwsStorageArgs
+
+__all__ = ["AwsStorage", "AwsStorageArgs"]
+__getattr__ = on_first_use(__name__, dict.fromkeys(__all__, "rackwright_pulumi.aws.storage.storage"))

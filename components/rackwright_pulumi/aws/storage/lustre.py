@@ -1,0 +1,179 @@
+"""FSx for Lustre with the buckets it shows."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pulumi import Input, Output, Resource
+from pulumi_aws.cloudwatch.log_group import LogGroup
+from pulumi_aws.ec2.security_group import SecurityGroup
+from pulumi_aws.fsx.data_repository_association import (
+    DataRepositoryAssociation,
+    DataRepositoryAssociationS3Args,
+    DataRepositoryAssociationS3AutoExportPolicyArgs,
+    DataRepositoryAssociationS3AutoImportPolicyArgs,
+)
+from pulumi_aws.fsx.lustre_file_system import (
+    LustreFileSystem,
+    LustreFileSystemDataReadCacheConfigurationArgs,
+    LustreFileSystemLogConfigurationArgs,
+    LustreFileSystemMetadataConfigurationArgs,
+)
+from pulumi_aws.vpc.security_group_ingress_rule import SecurityGroupIngressRule
+from rackwright.stackplan import LustrePlan
+
+from rackwright_pulumi.aws.network.security_groups import closed_group
+from rackwright_pulumi.aws.storage.bucket import BucketSite
+from rackwright_pulumi.aws.tags import ChildContext
+
+PORTS = ((988, 988), (1018, 1023))
+"""TCP between clients and servers and among servers: https://docs.aws.amazon.com/fsx/latest/LustreGuide/limit-access-security-groups.html"""
+VERSION = "2.15"
+LOG_DAYS = 90
+EVENTS = ["NEW", "CHANGED", "DELETED"]
+
+
+@dataclass(frozen=True)
+class Lustre:
+    """What a client needs to mount the file system; group_id: the security group that lets clients in."""
+
+    id: Output[str]
+    dns_name: Output[str]
+    mount_name: Output[str]
+    group_id: Output[str]
+
+    @property
+    def outputs(self) -> dict[str, Output[str]]:
+        return {"id": self.id, "dnsName": self.dns_name, "mountName": self.mount_name}
+
+
+@dataclass(frozen=True)
+class FileSystemSite:
+    """Where a file system stands, whom it lets in, with whose key, and what keeps it. fabric_group_id: for one that speaks RDMA."""
+
+    vpc_id: Input[str]
+    subnet_id: Input[str]
+    fabric_group_id: Input[str] | None
+    client_group_ids: Sequence[Input[str]]
+    kms_key_arn: Input[str]
+    protect: bool
+    delete_data: bool
+
+
+def lustre(child: ChildContext, plan: LustrePlan, site: FileSystemSite, buckets: Mapping[str, BucketSite]) -> Lustre:
+    """The file system waits for its own ways in and out, which FSx checks; those of the clients may come later."""
+    group, way_out = closed_group(child, "lustre", "Lustre servers and their clients", site.vpc_id)
+    own_ports = [way_out, *_open(child, "lustre-self", group.id, group.id)]
+    admit(child, group.id, site.client_group_ids)
+    system = _system(child, plan, site, group, own_ports)
+    for path, key in plan.imports:
+        follow = DataRepositoryAssociationS3AutoImportPolicyArgs(events=EVENTS)
+        _link(child, system, path, buckets[key], key, DataRepositoryAssociationS3Args(auto_import_policy=follow))
+    for path, key in plan.exports:
+        mirror = DataRepositoryAssociationS3AutoExportPolicyArgs(events=EVENTS)
+        _link(child, system, path, buckets[key], key, DataRepositoryAssociationS3Args(auto_export_policy=mirror))
+    return Lustre(system.id, system.dns_name, system.mount_name, group.id)
+
+
+def admit(child: ChildContext, group_id: Input[str], clients: Sequence[Input[str]]) -> None:
+    """Members of the clients' security groups may call the servers, and the servers them."""
+    for number, client in enumerate(clients):
+        _open(child, f"lustre-client-{number}", group_id, client)
+        _open(child, f"lustre-reply-{number}", client, group_id)
+
+
+def _open(child: ChildContext, key: str, group: Input[str], source: Input[str]) -> list[Resource]:
+    return [
+        SecurityGroupIngressRule(
+            child.name(key, first),
+            security_group_id=group,
+            referenced_security_group_id=source,
+            ip_protocol="tcp",
+            from_port=first,
+            to_port=last,
+            tags=child.tagged(key, first),
+            opts=child.opts(),
+        )
+        for first, last in PORTS
+    ]
+
+
+def _system(
+    child: ChildContext, plan: LustrePlan, site: FileSystemSite, group: SecurityGroup, own_ports: list[Resource]
+) -> LustreFileSystem:
+    """RDMA needs the fabric's group, which reaches itself on every protocol, beside the ports.
+
+    It also fixes the throughput for good: a change replaces the file system, which its protection refuses before any call. Backups exist
+    only for a file system that is linked to no bucket: https://docs.aws.amazon.com/fsx/latest/LustreGuide/using-backups-fsx.html
+    """
+    logs = LogGroup(
+        child.name("lustre-logs"),
+        name=f"/aws/fsx/{child.name('lustre')}",  # FSx writes only to groups of this prefix
+        kms_key_id=site.kms_key_arn,
+        retention_in_days=LOG_DAYS,
+        tags=child.tagged("lustre-logs"),
+        opts=child.opts(delete_before_replace=True),
+    )
+    linked = bool(plan.imports or plan.exports)
+    return LustreFileSystem(
+        child.name("lustre"),
+        deployment_type="PERSISTENT_2",
+        file_system_type_version=VERSION,
+        data_compression_type="LZ4",
+        efa_enabled=plan.rdma,
+        kms_key_id=site.kms_key_arn,
+        subnet_ids=site.subnet_id,
+        security_group_ids=[group.id, *([site.fabric_group_id] if plan.rdma and site.fabric_group_id is not None else [])],
+        automatic_backup_retention_days=0 if linked else plan.backup_days,
+        copy_tags_to_backups=True,
+        skip_final_backup=linked or site.delete_data,
+        log_configuration=LustreFileSystemLogConfigurationArgs(level="WARN_ERROR", destination=logs.arn),
+        tags=child.tagged("lustre"),
+        opts=child.opts(
+            protect=site.protect,
+            retain_on_delete=site.protect,
+            depends_on=own_ports,
+            replace_on_changes=["perUnitStorageThroughput"] if plan.rdma else None,
+        ),
+        **KINDS[plan.kind](plan),
+    )
+
+
+def _ssd(plan: LustrePlan) -> dict[str, Any]:
+    return {
+        "storage_type": "SSD",
+        "storage_capacity": plan.capacity_gib,
+        "per_unit_storage_throughput": plan.throughput_mb_s_per_tib,
+        "metadata_configuration": LustreFileSystemMetadataConfigurationArgs(mode="AUTOMATIC"),
+    }
+
+
+def _tiered(plan: LustrePlan) -> dict[str, Any]:
+    """Capacity is not said: it follows use."""
+    sizing = "USER_PROVISIONED" if plan.cache_gib else "NO_CACHE"
+    return {
+        "storage_type": "INTELLIGENT_TIERING",
+        "throughput_capacity": plan.throughput_mb_s,
+        "data_read_cache_configuration": LustreFileSystemDataReadCacheConfigurationArgs(sizing_mode=sizing, size=plan.cache_gib or None),
+        "metadata_configuration": LustreFileSystemMetadataConfigurationArgs(mode="USER_PROVISIONED", iops=plan.metadata_iops),
+    }
+
+
+KINDS = {"ssd": _ssd, "tiered": _tiered}
+
+
+def _link(
+    child: ChildContext, system: LustreFileSystem, path: str, place: BucketSite, key: str, s3: DataRepositoryAssociationS3Args
+) -> None:
+    """Objects of the bucket appear under `path`; what happens later follows one way, as `s3` says."""
+    DataRepositoryAssociation(
+        child.name("lustre", key),
+        file_system_id=system.id,
+        file_system_path=path,
+        data_repository_path=place.url,
+        batch_import_meta_data_on_create=True,
+        delete_data_in_filesystem=False,
+        s3=s3,
+        tags=child.tagged("lustre", key),
+        opts=child.opts(),
+    )

@@ -1,0 +1,38 @@
+"""Which component classes are served to other languages."""
+
+import importlib
+from typing import Any
+
+COMPONENTS = {
+    "Box": "blueprints.box",
+    "TrainingCluster": "blueprints.training_cluster",
+    "InferenceFleet": "blueprints.inference_fleet",
+    "TpuPod": "blueprints.tpu_pod",
+    "AwsKey": "aws.key",
+    "AwsNetwork": "aws.network.network",
+    "AwsStorage": "aws.storage.storage",
+    "AwsIdentity": "aws.identity.identity",
+    "AwsBox": "aws.box.box",
+    "AwsCluster": "aws.cluster.cluster",
+    "AwsExistingCluster": "aws.existing_cluster",
+    "AwsGuard": "aws.cost_alerts",
+    "AwsPool": "aws.pool.pool",
+    "AwsKarpenter": "aws.karpenter",
+    "AwsAutoscaler": "aws.autoscaling",
+    "AwsAddons": "aws.addons",
+    "GcpNetwork": "gcp.network",
+    "GcpStorage": "gcp.storage",
+    "GcpNodeIdentity": "gcp.identity",
+    "GcpWorkloadIdentity": "gcp.identity",
+    "GcpCluster": "gcp.cluster",
+    "GcpPool": "gcp.pool",
+    "KubernetesLayer": "kubernetes.workloads",
+}
+"""Everything that is served, as `rackwright:index:<class>`, and the module it lives in."""
+
+
+def kind(name: str) -> Any:
+    """The component class of a name, imported. Raises LookupError on a name that is not served."""
+    if name not in COMPONENTS:
+        raise LookupError(f"no component {name!r}; there are {', '.join(COMPONENTS)}")
+    return getattr(importlib.import_module(f"rackwright_pulumi.{COMPONENTS[name]}"), name)

@@ -1,0 +1,1 @@
+"""Simulated Kubernetes clusters and their controllers."""

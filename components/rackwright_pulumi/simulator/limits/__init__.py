@@ -1,0 +1,1 @@
+"""What the simulated clouds refuse: quotas, capacity, reservations, conflicts."""

@@ -1,0 +1,70 @@
+"""What the simulated clouds answer to the few look-ups a program may do. Everything else is refused with its name."""
+
+from collections.abc import Callable, Mapping
+from hashlib import sha256
+from typing import Any
+
+from rackwright_pulumi.simulator.computed.arns import partition, zone_id, zones
+from rackwright_pulumi.simulator.computed.context import Context
+from rackwright_pulumi.simulator.lookups.aws import Amazon
+from rackwright_pulumi.simulator.store import Store
+
+Answer = Callable[[Mapping[str, Any]], dict[str, Any]]
+
+AMI_ID = "ami-0123456789abcdef0"
+"""The image every SSM parameter of an AMI points to."""
+
+
+def invokes(context: Context, store: Store | None = None) -> dict[str, Answer]:
+    """Function token to its answer, for one provider's account and place. An answer raises LookupError for what was deleted."""
+    aws_region, gcp_region = context.region or "us-east-1", context.region or "us-central1"
+    user = f"arn:{partition(aws_region)}:iam::{context.account}:root"
+    caller = {"accountId": context.account, "arn": user, "id": context.account, "userId": context.account}
+    client = {"project": context.project, "region": gcp_region, "zone": context.zone, "id": context.project, "accessToken": "simulated"}
+    project = {"projectId": context.project, "name": context.project, "number": context.project_number, "id": f"projects/{context.project}"}
+    return {
+        **Amazon(context, store).answers(),
+        "aws:index/getCallerIdentity:getCallerIdentity": lambda args: caller,
+        "aws:index/getRegion:getRegion": lambda args: {
+            "region": aws_region,
+            "name": aws_region,
+            "id": aws_region,
+            "description": aws_region,
+        },
+        "aws:index/getPartition:getPartition": lambda args: _partition(aws_region),
+        "aws:index/getAvailabilityZones:getAvailabilityZones": lambda args: _zones(args.get("region") or aws_region),
+        "aws:ec2/getAmi:getAmi": _image,
+        "aws:ssm/getParameter:getParameter": _parameter,
+        "gcp:organizations/getClientConfig:getClientConfig": lambda args: client,
+        "gcp:organizations/getProject:getProject": lambda args: project,
+        "gcp:storage/getProjectServiceAccount:getProjectServiceAccount": lambda args: _agent(context, "gs-project-accounts.iam"),
+        "gcp:compute/getZones:getZones": lambda args: {"names": [f"{gcp_region}-{z}" for z in "abc"], "id": gcp_region},
+    }
+
+
+def _partition(region: str) -> dict[str, Any]:
+    name = partition(region)
+    return {"partition": name, "dnsSuffix": "amazonaws.com.cn" if name == "aws-cn" else "amazonaws.com", "id": name}
+
+
+def _zones(region: str) -> dict[str, Any]:
+    names = zones(region)
+    return {"names": names, "zoneIds": [zone_id(name) for name in names], "groupNames": [region], "id": region, "region": region}
+
+
+def _image(args: Mapping[str, Any]) -> dict[str, Any]:
+    """The image of that exact name; every name has one."""
+    name = next((value for f in args.get("filters") or () if f["name"] == "name" for value in f["values"]), "image")
+    found = {"id": f"ami-0{sha256(name.encode()).hexdigest()[:16]}", "name": name, "state": "available"}
+    return found | {"imageId": found["id"], "arch": "arm64" if "ARM64" in name else "x86_64", "ownerId": "898082745236"}
+
+
+def _parameter(args: Mapping[str, Any]) -> dict[str, Any]:
+    name = str(args.get("name"))
+    value = AMI_ID if "ami" in name or "image" in name else "simulated"
+    return {"name": name, "value": value, "insecureValue": value, "type": "String", "version": 1, "id": name, "arn": name}
+
+
+def _agent(context: Context, domain: str) -> dict[str, Any]:
+    email = f"service-{context.project_number}@{domain}.gserviceaccount.com"
+    return {"emailAddress": email, "member": f"serviceAccount:{email}", "id": email, "project": context.project}

@@ -1,0 +1,1 @@
+"""The provider protocol over one simulated cloud."""

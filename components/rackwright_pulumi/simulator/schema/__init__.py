@@ -1,0 +1,1 @@
+"""Facts about resource types: inputs, replacements, names, references."""

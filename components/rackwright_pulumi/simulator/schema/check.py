@@ -1,0 +1,118 @@
+"""Inputs against what the SDK declares: missing, misspelt, of the wrong kind, names the cloud would refuse."""
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rackwright_pulumi.simulator.provider.values import SIGNATURE, UNKNOWN, opened
+from rackwright_pulumi.simulator.schema import facts as catalog
+from rackwright_pulumi.simulator.schema.names import NAMES
+
+WORDS = {"str": "a string", "int": "a whole number", "num": "a number", "bool": "true or false"}
+QUANTITIES = frozenset({"limits", "requests", "hard", "capacity", "default", "defaultRequest", "min", "max", "overhead"})
+"""Kubernetes maps whose values may be numbers although the SDK calls them strings."""
+DNS_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
+"""RFC 1123 subdomain: the name of nearly every Kubernetes object."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """One input the cloud would refuse; ``property`` is its path."""
+
+    property: str
+    reason: str
+
+
+def check(token: str, inputs: Mapping[str, Any]) -> list[Failure]:
+    """Everything wrong with the inputs of one resource; empty when the cloud would take them. Unknown values pass.
+
+    Raises KeyError for a type that is not covered; Kubernetes' custom resources are covered by any type with a group.
+    """
+    plain = opened(dict(inputs))
+    if catalog.custom(token):
+        return list(_metadata(plain))
+    facts = catalog.facts(token)
+    failures = list(_object(facts, facts.inputs, facts.required, plain, ""))
+    rule = NAMES.get(token)
+    if rule and rule.property and len(str(plain.get(rule.property) or "")) > rule.limit:
+        failures.append(Failure(rule.property, f"{rule.property} is longer than the {rule.limit} characters the cloud allows"))
+    if facts.cloud == "kubernetes" and "metadata" in facts.inputs:
+        failures += _metadata(plain)
+    return failures
+
+
+def _object(
+    facts: catalog.Facts, known: Mapping[str, str], required: tuple[str, ...], given: Mapping[str, Any], path: str
+) -> Iterator[Failure]:
+    for name in required:
+        if given.get(name) is None:
+            yield Failure(path + name, f"Missing required property '{path + name}' of {facts.token}")
+    for name, value in given.items():
+        if name.startswith("__") or value is None:
+            continue
+        if name not in known:
+            yield Failure(path + name, f"'{path + name}' is not a property of {facts.token}{_nearest(name, known)}")
+        else:
+            yield from _value(facts, known[name], value, path + name)
+
+
+def _nearest(name: str, known: Mapping[str, str]) -> str:
+    close = difflib.get_close_matches(name, known, 1)
+    return f"; did you mean '{close[0]}'?" if close else ""
+
+
+def _value(facts: catalog.Facts, kind: str, value: Any, path: str) -> Iterator[Failure]:
+    if kind == "any" or value in (UNKNOWN, None) or (isinstance(value, dict) and SIGNATURE in value):
+        return
+    if kind.startswith("["):
+        yield from _list(facts, kind, value, path)
+    elif kind.startswith(("{", "#")):
+        yield from _map(facts, kind, value, path)
+    elif not _is_plain(facts.cloud, kind, value, path):
+        yield Failure(path, f"'{path}' must be {WORDS[kind]}, not {_said(value)}")
+
+
+def _list(facts: catalog.Facts, kind: str, value: Any, path: str) -> Iterator[Failure]:
+    if not isinstance(value, list):
+        yield Failure(path, f"'{path}' must be a list, not {_said(value)}")
+        return
+    for i, item in enumerate(value):
+        yield from _value(facts, kind[1:-1], item, f"{path}[{i}]")
+
+
+def _map(facts: catalog.Facts, kind: str, value: Any, path: str) -> Iterator[Failure]:
+    if not isinstance(value, dict):
+        yield Failure(path, f"'{path}' must be an object, not {_said(value)}")
+    elif kind.startswith("#"):
+        declared = facts.objects[kind[1:]]
+        yield from _object(facts, declared["inputs"], tuple(declared["required"]), value, f"{path}.")
+    else:
+        for key, item in value.items():
+            yield from _value(facts, kind[1:-1], item, f"{path}.{key}")
+
+
+def _is_plain(cloud: str, kind: str, value: Any, path: str) -> bool:
+    """Google's and Amazon's providers turn one scalar into another where it reads as such; Kubernetes does not."""
+    if isinstance(value, dict | list):
+        return False
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if kind == "str":
+        return isinstance(value, str) or cloud != "kubernetes" or (number and bool(QUANTITIES & set(path.split("."))))
+    if kind == "bool":
+        return isinstance(value, bool) or (cloud != "kubernetes" and value in ("true", "false"))
+    if isinstance(value, str) and cloud != "kubernetes":
+        return re.fullmatch(r"-?\d+" if kind == "int" else r"-?\d+(\.\d+)?", value) is not None
+    return number and (kind == "num" or float(value).is_integer())
+
+
+def _said(value: Any) -> str:
+    names = ((bool, "true or false"), (str, "a string"), (list, "a list"), (dict, "an object"))
+    return next((said for kind, said in names if isinstance(value, kind)), str(value))
+
+
+def _metadata(plain: Mapping[str, Any]) -> Iterator[Failure]:
+    name = (plain.get("metadata") or {}).get("name") if isinstance(plain.get("metadata"), dict) else None
+    if name not in (None, UNKNOWN) and not (len(name) <= 253 and DNS_NAME.fullmatch(name.replace(":", "-"))):
+        yield Failure("metadata.name", f"Invalid value {name!r}: lower-case letters, digits, '-' and '.', at most 253 (RFC 1123)")

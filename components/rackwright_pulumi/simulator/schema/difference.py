@@ -1,0 +1,178 @@
+"""What changes between two sets of inputs, and whether the cloud must replace the resource for it."""
+
+import ipaddress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rackwright_pulumi.simulator.provider.values import opened
+from rackwright_pulumi.simulator.schema import facts as catalog
+from rackwright_pulumi.simulator.schema.names import NAMES
+
+AUTONAMED = "pulumi.com/autonamed"
+"""The annotation with which the Kubernetes provider marks names it made itself."""
+Inputs = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class InputChange:
+    """One changed value: its path as Pulumi writes it (``nodeConfig.taints[0].key``) and whether it forces a replacement."""
+
+    path: str
+    kind: str
+    """``add``, ``update`` or ``delete``."""
+    replaces: bool
+
+    @property
+    def property(self) -> str:
+        """The top-level input."""
+        return self.path.partition(".")[0].partition("[")[0]
+
+
+@dataclass(frozen=True)
+class Differences:
+    """All changes, sorted by path."""
+
+    changes: tuple[InputChange, ...]
+    delete_before_replace: bool = False
+
+    @property
+    def replaces(self) -> tuple[str, ...]:
+        """Paths that force a replacement."""
+        return tuple(c.path for c in self.changes if c.replaces)
+
+    def __bool__(self) -> bool:
+        return bool(self.changes)
+
+
+def differences(token: str, old: Inputs, new: Inputs, ignore: Sequence[str] = ()) -> Differences:
+    """Compare two sets of inputs (wire names, secrets in envelopes or not) of one resource.
+
+    ignore: property paths as in ``ResourceOptions.ignore_changes``, ``[*]`` standing for every position.
+    An empty list or object equals one that is left out. Unknown new values count as changes.
+    """
+    before, after = opened(dict(old)), opened(dict(new))
+    facts = catalog.find(token) or catalog.Facts(token, {}, (), {}, {}, catalog.KUBERNETES_IDENTITY)
+    forced = CONDITIONS.get(token, lambda old, new: ())(before, after)
+    found = [
+        InputChange(c.path, c.kind, c.replaces or c.property in forced)
+        for name in sorted(before.keys() | after.keys())
+        if not name.startswith("__")
+        for c in _walk(facts, name, before.get(name), after.get(name))
+        if not _ignored(c.path, ignore)
+    ]
+    replaced = any(c.replaces for c in found)
+    return Differences(tuple(found), replaced and _keeps_given_name(token, before, after))
+
+
+def _walk(facts: catalog.Facts, path: str, old: Any, new: Any) -> Iterator[InputChange]:
+    old, new = (None if v in ([], {}) else v for v in (old, new))
+    if old == new or (_bare(path) in facts.sets and _same_members(old, new)):
+        return
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in sorted(old.keys() | new.keys()):
+            yield from _walk(facts, f"{path}.{key}" if _plain_key(key) else f'{path}["{key}"]', old.get(key), new.get(key))
+    elif isinstance(old, list) and isinstance(new, list):
+        for i in range(max(len(old), len(new))):
+            yield from _walk(facts, f"{path}[{i}]", _item(old, i), _item(new, i))
+    else:
+        kind = "add" if old is None else "delete" if new is None else "update"
+        yield InputChange(path, kind, _replaces(facts, _bare(path), old, new))
+
+
+def _replaces(facts: catalog.Facts, path: str, old: Any, new: Any) -> bool:
+    parents = path.split(".")
+    if any(".".join(parents[:n]) in facts.replace for n in range(1, len(parents) + 1)):
+        return True
+    one_side = old if new is None else new if old is None else None
+    if one_side is None:
+        return False
+    return path in facts.replace_blocks or any(_replaces(facts, leaf, value, None) for leaf, value in _leaves(path, one_side))
+
+
+def _leaves(path: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield f"{path}.{key}", inner
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _leaves(path, inner)
+
+
+def _bare(path: str) -> str:
+    """Without list positions and quoted map keys."""
+    while "[" in path:
+        head, _, rest = path.partition("[")
+        path = head + rest.partition("]")[2]
+    return path
+
+
+def _plain_key(key: str) -> bool:
+    return not any(c in key for c in './["')
+
+
+def _item(values: list[Any], i: int) -> Any:
+    return values[i] if i < len(values) else None
+
+
+def _same_members(old: Any, new: Any) -> bool:
+    return isinstance(old, list) and isinstance(new, list) and sorted(map(repr, old)) == sorted(map(repr, new))
+
+
+def _ignored(path: str, ignore: Sequence[str]) -> bool:
+    for pattern in ignore:
+        own = _bare(path) if "[*]" in pattern else path
+        wanted = _bare(pattern) if "[*]" in pattern else pattern
+        if own == wanted or own.startswith((wanted + ".", wanted + "[")):
+            return True
+    return False
+
+
+def _keeps_given_name(token: str, old: Inputs, new: Inputs) -> bool:
+    """The providers delete first when the program fixed the physical name and does not change it: two cannot exist at once."""
+    if token.startswith("kubernetes:"):
+        before, after = old.get("metadata") or {}, new.get("metadata") or {}
+        given = after.get("name") and not (after.get("annotations") or {}).get(AUTONAMED)
+        return bool(given) and all(before.get(k) == after.get(k) for k in ("name", "namespace"))
+    rule = NAMES.get(token)
+    name = rule.property if rule else ""
+    return bool(name) and name not in new.get("__defaults", ()) and new.get(name) is not None and old.get(name) == new.get(name)
+
+
+def _instance(old: Inputs, new: Inputs) -> tuple[str, ...]:
+    """User data restarts the machine, unless userDataReplaceOnChange asks for a new one."""
+    return ("userData", "userDataBase64") if new.get("userDataReplaceOnChange") else ()
+
+
+def _lustre(old: Inputs, new: Inputs) -> tuple[str, ...]:
+    """Capacity only grows, never on SCRATCH_1; EFA freezes the throughput tier (recipes 3.1.7, V-51)."""
+    shrinks = (new.get("storageCapacity") or 0) < (old.get("storageCapacity") or 0) or new.get("deploymentType") == "SCRATCH_1"
+    return (*(("storageCapacity",) if shrinks else ()), *(("perUnitStorageThroughput",) if new.get("efaEnabled") else ()))
+
+
+def _eks_cluster(old: Inputs, new: Inputs) -> tuple[str, ...]:
+    """Envelope encryption can be switched on, never off."""
+    return ("encryptionConfig",) if old.get("encryptionConfig") and not new.get("encryptionConfig") else ()
+
+
+def _subnetwork(old: Inputs, new: Inputs) -> tuple[str, ...]:
+    """A range may be widened in place."""
+    try:
+        wider = ipaddress.ip_network(old["ipCidrRange"]).subnet_of(ipaddress.ip_network(new["ipCidrRange"]))  # ty: ignore[invalid-argument-type]
+    except (KeyError, ValueError, TypeError):
+        wider = False
+    return () if wider else ("ipCidrRange",)
+
+
+def _disk(old: Inputs, new: Inputs) -> tuple[str, ...]:
+    return ("size",) if (new.get("size") or 0) < (old.get("size") or 0) else ()
+
+
+CONDITIONS: dict[str, Callable[[Inputs, Inputs], tuple[str, ...]]] = {
+    "aws:ec2/instance:Instance": _instance,
+    "aws:eks/cluster:Cluster": _eks_cluster,
+    "aws:fsx/lustreFileSystem:LustreFileSystem": _lustre,
+    "gcp:compute/disk:Disk": _disk,
+    "gcp:compute/subnetwork:Subnetwork": _subnetwork,
+}
+"""Replacements that depend on the values (CustomizeDiff in the Terraform providers): inputs that then force one."""
