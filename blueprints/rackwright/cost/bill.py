@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import CapacityMode
+from rackwright.clouds import profile
 from rackwright.cost import monitoring, network, storage
 from rackwright.cost.bill_line import BillLine, hourly, monthly
 from rackwright.cost.node_counts import is_sized
@@ -96,5 +97,5 @@ def _others(stack: StackPlan, fit: Fit, spec: Spec, catalog: Catalog, hours: flo
 
 def _control_plane(stack: StackPlan, catalog: Catalog, hours: float) -> Iterator[BillLine]:
     if stack.kind is not BlueprintKind.BOX and not (stack.cluster and stack.cluster.existing):
-        name = {"aws": "eks-cluster", "gcp": "gke-cluster"}[stack.place.cloud]
+        name = profile(stack.place.cloud).fees["control_plane"]
         yield hourly("Kubernetes control plane", 1, "cluster", fee_price(catalog, name, stack.place, "hour"), hours)

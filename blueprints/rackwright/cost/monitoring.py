@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from rackwright.catalog.read import Catalog
+from rackwright.clouds import profile
 from rackwright.cost.bill_line import BillLine, monthly
 from rackwright.cost.node_counts import nodes_at_start
 from rackwright.cost.prices import fee_price
@@ -14,13 +15,14 @@ METRICS = 7
 
 
 def lines(stack: StackPlan, fit: Fit, catalog: Catalog, hours: float) -> Iterator[BillLine]:
-    if stack.place.cloud != "aws" or machine_layer(stack) not in stack.layers:
+    fees = profile(stack.place.cloud).fees
+    if "machine_metric" not in fees or machine_layer(stack) not in stack.layers:
         return
     machines = 1 if stack.box else sum(nodes_at_start(pool, fit) for pool in stack.pools)
-    price = fee_price(catalog, "detailed-metric", stack.place, "metric-month")
+    price = fee_price(catalog, fees["machine_metric"], stack.place, "metric-month")
     yield monthly("detailed metrics of machines", METRICS * machines, "metrics", price, hours)
     if alarms := _alarms(stack):
-        price = fee_price(catalog, "metric-alarm", stack.place, "alarm-month")
+        price = fee_price(catalog, fees["alarm"], stack.place, "alarm-month")
         yield monthly("alarms on idle machines", alarms, "alarms", price, hours)
 
 

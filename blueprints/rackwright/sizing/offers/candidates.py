@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime
 from rackwright.catalog import query
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import CapacityMode, Machine, Offering
+from rackwright.clouds import profile
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.metrics import Limit, Rejection
 from rackwright.sizing.offers.eligibility import against_the_pin, fallback, machines_named, standing
@@ -24,7 +25,7 @@ def offers(spec: Spec, catalog: Catalog, a: Assumptions, today: date) -> Iterato
     """
     refuse_ended(spec, today)
     for index, place in enumerate(spec.infra.places):
-        if place.cloud == "kubernetes":
+        if profile(place.cloud).is_owned:
             yield from _owned(index, place, spec, catalog)
             continue
         entries = place.capacity.ordered or place.capacity.fallback
@@ -113,10 +114,10 @@ def _not_sold(offering: Offering, catalog: Catalog) -> Iterator[Rejection]:
         inside = f"only inside {machine.unit_machine}" if machine.unit_machine else "no name to order it by is published"
         yield Rejection(Limit.CAPACITY, None, None, words=f"not sold by itself: {inside}")
         return
-    if machine.cloud == "kubernetes":
+    if profile(machine.cloud).is_owned:
         return
     mode = offering.capacity
-    if machine.cloud == "aws" and mode is CapacityMode.RESERVATION:
+    if mode is CapacityMode.RESERVATION and profile(machine.cloud).reserves_on_demand:
         mode = CapacityMode.ON_DEMAND  # what is sold on demand can be reserved
     if mode not in machine.capacity_modes:
         modes = ", ".join(m for m in machine.capacity_modes if not m.startswith("cud")) or "none published"

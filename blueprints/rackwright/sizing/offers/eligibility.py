@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from rackwright.catalog.rows import Accelerator, CapacityMode, Machine
+from rackwright.clouds import profile
 from rackwright.sizing.metrics import Limit, Rejection
 from rackwright.sizing.offers.offer import Offer
 from rackwright.sizing.search import cpu_roofline
@@ -76,7 +77,7 @@ def machines_named(place: Place) -> set[str]:
 
 def _blueprint(offer: Offer, spec: Spec) -> Iterator[Rejection]:
     machine, accelerator = offer.machine, offer.accelerator
-    if machine.kind == "cpu" and machine.cloud == "aws":
+    if machine.kind == "cpu" and "box" in profile(machine.cloud).blueprints:
         yield from _processors(offer, spec)
         return
     if accelerator is None or accelerator.vendor not in SUPPORTED.get(machine.kind, ()):
