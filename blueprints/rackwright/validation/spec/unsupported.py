@@ -27,7 +27,7 @@ def _set(kind: type, key: str, *values: object) -> Callable[[SpecContext], Itera
     return lambda context: [at / key for at, workload in context.each(kind) if getattr(workload, key) in values]
 
 
-def _without(context: SpecContext, option: str) -> list[tuple[At, Place]]:
+def _lacking(context: SpecContext, option: str) -> list[tuple[At, Place]]:
     """Places on clouds for which this release does not build the option."""
     return [(at, place) for at, place in context.places if not supports(place.cloud, option)]
 
@@ -37,7 +37,7 @@ def _second_server(context: SpecContext) -> list[At]:
 
 
 def _fallback(context: SpecContext) -> list[At]:
-    return [at / "capacity" / "fallback" for at, place in _without(context, "capacity.fallback") if place.capacity.fallback]
+    return [at / "capacity" / "fallback" for at, place in _lacking(context, "capacity.fallback") if place.capacity.fallback]
 
 
 def _reserved(context: SpecContext) -> list[At]:
@@ -46,11 +46,11 @@ def _reserved(context: SpecContext) -> list[At]:
 
 
 def _pools(context: SpecContext) -> list[At]:
-    return [At() / "blueprint" / "pools"] if context.spec.blueprint.pools != "auto" and _without(context, "blueprint.pools") else []
+    return [At() / "blueprint" / "pools"] if context.spec.blueprint.pools != "auto" and _lacking(context, "blueprint.pools") else []
 
 
 def _network_on_google(context: SpecContext) -> list[At]:
-    return [at / "network" / "existing" for at, place in _without(context, "network.existing") if place.network.existing]
+    return [at / "network" / "existing" for at, place in _lacking(context, "network.existing") if place.network.existing]
 
 
 def _kubernetes(context: SpecContext) -> list[At]:
@@ -66,7 +66,7 @@ def _price_file(context: SpecContext) -> list[At]:
 
 
 def _quotas(context: SpecContext) -> list[At]:
-    return [at / "quotas" for at, place in _without(context, "quotas") if place.quotas]
+    return [at / "quotas" for at, place in _lacking(context, "quotas") if place.quotas]
 
 
 def _engine(context: SpecContext) -> list[At]:
@@ -84,7 +84,7 @@ def _blueprint(key: str, *usual: object) -> Callable[[SpecContext], Iterable[At]
 def _elsewhere(key: str, *usual: object) -> Callable[[SpecContext], Iterable[At]]:
     """Set, while one of the places is on a cloud that lacks it."""
     said = _blueprint(key, *usual)
-    return lambda context: said(context) if _without(context, f"blueprint.{key}") else []
+    return lambda context: said(context) if _lacking(context, f"blueprint.{key}") else []
 
 
 def _ssh(context: SpecContext) -> list[At]:
@@ -101,7 +101,7 @@ def _place(*keys: str) -> Callable[[SpecContext], Iterable[At]]:
 
 
 def _network_cidr(context: SpecContext) -> list[At]:
-    return [at / "network" / "cidr" for at, place in _without(context, "network.cidr") if place.network.cidr]
+    return [at / "network" / "cidr" for at, place in _lacking(context, "network.cidr") if place.network.cidr]
 
 
 TABLE = (
