@@ -11,6 +11,7 @@ from rackwright import load, size
 from rackwright.report import render_report
 from rackwright.report.alternatives import cause_rows, cause_words, choices_json, frontier_rows, frontier_words, goodput_words, off
 from rackwright.report.plan_json import explanation_json, plan_json
+from rackwright.report.plan_text import with_text
 from rackwright.report.terminal.plan import show_frontier
 from rackwright.sizing.plan import SizingPlan
 from rackwright.spec.spec import Spec
@@ -61,7 +62,7 @@ def test_json_has_every_point_and_every_cause_and_a_plan_is_still_read_from_it()
     assert {p["rank"] for p in shown["frontier"] if p["on_frontier"]} == {plan.fits.index(f) + 1 for f in plan.frontier}
     assert sum(c["candidates"] for c in shown["why_not"]) == len(plan.rejected)
     assert json.loads(json.dumps(shown, allow_nan=False)) == shown
-    assert SizingPlan.from_json(json.dumps(shown)) == plan
+    assert SizingPlan.from_json(json.dumps(shown)) == with_text(plan)
     assert explanation_json(plan, plan)["frontier"] == choices_json(plan)["frontier"]
 
 

@@ -198,7 +198,8 @@ def hostile() -> tuple[Spec, SizingPlan]:
     assert plan.chosen
     fit = replace(plan.chosen, warnings=(HOSTILE,), candidate=replace(plan.chosen.candidate, capacity_id=HOSTILE, price_source=HOSTILE))
     named = replace(plan, spec=HOSTILE, facts=replace(plan.facts, model=HOSTILE), scaling=HOSTILE, fits=(fit, *plan.fits[1:]))
-    return spec, replace(named, rejected=(replace(plan.rejected[0], remedy=HOSTILE), *plan.rejected[1:]))
+    worst = replace(plan.rejected[0].rejections[0], subject=HOSTILE, remedies=(HOSTILE,))
+    return spec, replace(named, rejected=(replace(plan.rejected[0], rejections=(worst,)), *plan.rejected[1:]))
 
 
 def test_no_name_becomes_markup():

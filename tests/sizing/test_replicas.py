@@ -12,7 +12,7 @@ from rackwright.estimator.serving.first_token import first_token_seconds
 from rackwright.estimator.serving.iteration import token_seconds
 from rackwright.sizing.assumptions import DEFAULT
 from rackwright.sizing.job import ServingJob, weight_bytes
-from rackwright.sizing.metrics import Limit
+from rackwright.sizing.rejection import Limit
 from rackwright.sizing.search.outcome import Outcome
 from rackwright.sizing.search.replicas import MOST, ServingLayouts, lognormal_sigma, service
 from rackwright.sizing.search.serving import best_batch, best_serving

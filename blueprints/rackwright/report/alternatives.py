@@ -2,9 +2,11 @@
 
 from typing import Any
 
-from rackwright.report.formatting import hours, machines, money, percent, plural, refusal, span, usd
-from rackwright.sizing.metrics import Limit
+from rackwright.report.formatting import hours, machines, money, percent, plural, span, usd
+from rackwright.report.rationale import compared_with
+from rackwright.report.rejections import rejection_text
 from rackwright.sizing.plan import Fit, SizingPlan
+from rackwright.sizing.rejection import Limit
 from rackwright.sizing.selection.frontier import SHOWN, FrontierPoint, Role, frontier
 from rackwright.sizing.selection.rejection_summary import Cause, rejection_summary
 from rackwright.spec.spec import Goals
@@ -16,7 +18,7 @@ CAUSES = ("candidates", "why not", "nearest", "off by")
 
 def frontier_rows(plan: SizingPlan, goals: Goals | None = None, most: int | None = SHOWN) -> list[tuple[str, ...]]:
     """Cells of FRONTIER, cheapest first."""
-    return [_row(pick, goals or Goals()) for pick in frontier(plan, most)]
+    return [_row(point, plan, goals or Goals()) for point in frontier(plan, most)]
 
 
 def frontier_words(plan: SizingPlan, goals: Goals | None = None) -> str:
@@ -29,11 +31,15 @@ def frontier_words(plan: SizingPlan, goals: Goals | None = None) -> str:
     )
 
 
-def _row(pick: FrontierPoint, goals: Goals) -> tuple[str, ...]:
+def _row(pick: FrontierPoint, plan: SizingPlan, goals: Goals) -> tuple[str, ...]:
     c, cost = pick.fit.candidate, pick.fit.cost_usd
-    said = "; ".join(filter(None, [", ".join(_role(role, goals) for role in pick.roles), pick.against]))
+    said = "; ".join(filter(None, [", ".join(_role(role, goals) for role in pick.roles), _against(pick, plan)]))
     bought = "" if c.capacity == "on-demand" else f", {c.capacity}"
     return (f"#{pick.rank}", machines(c) + bought, time_words(pick.fit), money(cost.p50 if cost else None), percent(pick.headroom), said)
+
+
+def _against(point: FrontierPoint, plan: SizingPlan) -> str:
+    return compared_with(point.fit, plan.fits[0]) if point.fit is not plan.fits[0] else ""
 
 
 def time_words(fit: Fit) -> str:
@@ -61,7 +67,7 @@ def _cause(cause: Cause) -> tuple[str, ...]:
     alone = f", {cause.alone:,} of them on nothing else" if 0 < cause.alone < cause.count else ""
     return (
         f"{cause.count:,}",
-        refusal(cause.rejection) + alone,
+        rejection_text(cause.rejection) + alone,
         f"{machines(where)}, {where.region}, {where.capacity}",
         off(cause.distance),
     )
@@ -108,7 +114,7 @@ def choices_json(plan: SizingPlan) -> dict[str, Any]:
             "cost_usd": pick.fit.cost_usd.p50 if pick.fit.cost_usd else None,
             "time_s": pick.fit.time_s,
             "memory_headroom": pick.headroom,
-            "against_chosen": pick.against,
+            "against_chosen": _against(pick, plan),
         }
         for pick in frontier(plan)
     ]
@@ -118,7 +124,7 @@ def choices_json(plan: SizingPlan) -> dict[str, Any]:
             "candidates": cause.count,
             "alone": cause.alone,
             "nearest": cause.nearest.candidate.label,
-            "why": refusal(cause.rejection),
+            "why": rejection_text(cause.rejection),
             "need": cause.rejection.need,
             "have": cause.rejection.have,
             "unit": cause.rejection.unit,

@@ -2,13 +2,11 @@
 
 from dataclasses import replace
 
-from rackwright.sizing.metrics import Interval, Limit, Rejection
+from rackwright.sizing.metrics import Interval
 from rackwright.sizing.plan import Assumption, Candidate
 from rackwright.units import GIB
 
 UNKNOWN = "not published"
-ALLOWED = {Limit.DEADLINE, Limit.BUDGET, Limit.TTFT, Limit.TPOT, Limit.ORGANISATION, Limit.RUN_LIMIT, Limit.BLUEPRINT}
-"""Limits that somebody set; what a candidate is measured against there is allowed, elsewhere it is had."""
 TERMS = {
     "weights": "weights",
     "gradients": "gradients",
@@ -17,7 +15,7 @@ TERMS = {
     "head": "logits and loss",
     "kv": "KV cache",
     "fixed": "runtime and buffers",
-    "margin": "allocator's reserve and doubt",
+    "margin": "allocator reserve and safety margin",
 }
 """Terms of `Memory` in the order they are shown, and what they are called."""
 
@@ -125,18 +123,7 @@ def evidence(words: str) -> str:
     return runs.get(kind, prior if kind == "prior only" else words)
 
 
-def refusal(rejection: Rejection) -> str:
-    """`deadline: needs 30.0 h, allowed 24.0 h (p80 of the estimate)`."""
-    if rejection.need is None or rejection.have is None:
-        return f"{rejection.limit}: {rejection.words}"
-    need, have = _apart(rejection.need, rejection.have)
-    verb = "allowed" if rejection.limit in ALLOWED else "has"
-    said = rejection.words.removeprefix(f"{rejection.unit} ") if rejection.unit else rejection.words
-    words = f" ({said})" if said else ""
-    return f"{rejection.limit}: needs {need} {rejection.unit}".rstrip() + f", {verb} {have} {rejection.unit}".rstrip() + words
-
-
-def _apart(need: float, have: float) -> tuple[str, str]:
+def tell_apart(need: float, have: float) -> tuple[str, str]:
     """Both numbers with as few decimals as tell them apart."""
     for digits in range(0 if min(need, have) >= 100 or (need == int(need) and have == int(have)) else 1, 4):
         shown = f"{need:,.{digits}f}", f"{have:,.{digits}f}"

@@ -1,58 +1,7 @@
-"""The numbers that are said of one candidate: limits it failed, intervals, how it is spread, memory, speed, goodput. Frozen."""
+"""Metrics of one candidate: intervals, parallel layout, memory, speed, goodput."""
 
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cached_property
-
-
-class Limit(StrEnum):
-    """The question a candidate failed."""
-
-    DEVICE_MEMORY = "accelerator memory"
-    HOST_MEMORY = "host memory"
-    GEOMETRY = "parallelism geometry"
-    PRECISION = "number format"
-    DEADLINE = "deadline"
-    BUDGET = "budget"
-    TTFT = "time to first token"
-    TPOT = "time per output token"
-    THROUGHPUT = "throughput"
-    CAPACITY = "capacity"
-    REGION = "region"
-    RESIDENCY = "residency"
-    ORGANISATION = "organisation limit"
-    QUOTA = "quota"
-    RUN_LIMIT = "longest run of the capacity mode"
-    PRICE = "price"
-    FABRIC = "fabric"
-    DATA = "published data"
-    BLUEPRINT = "blueprint"
-    PIN = "pin"
-
-
-@dataclass(frozen=True)
-class Rejection:
-    """Why not, and by how much. `need` and `have` are in `unit`; None means the fact is not a number or not published."""
-
-    limit: Limit
-    need: float | None
-    have: float | None
-    unit: str = ""
-    words: str = ""
-    remedy: str = ""
-
-    @property
-    def distance(self) -> float:
-        """How many times off; 1.2 is 20 % short, inf when no amount helps."""
-        if self.need is None or not self.have:
-            return float("inf")
-        ratio = self.need / self.have
-        return ratio if ratio >= 1 else 1 / ratio if ratio else float("inf")
-
-    def __str__(self) -> str:
-        if self.need is None or self.have is None:
-            return f"{self.limit}: {self.words}"
-        return f"{self.limit}: needs {self.need:,.1f} {self.unit}, has {self.have:,.1f}" + (f" ({self.words})" if self.words else "")
 
 
 @dataclass(frozen=True)

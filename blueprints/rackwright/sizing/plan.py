@@ -5,8 +5,9 @@ from functools import cache
 
 from pydantic import TypeAdapter
 
-from rackwright.sizing.metrics import Goodput, Interval, Memory, ParallelLayout, Rejection, Speed
+from rackwright.sizing.metrics import Goodput, Interval, Memory, ParallelLayout, Speed
 from rackwright.sizing.node.requirements import MachineNeeds
+from rackwright.sizing.rejection import Rejection
 
 PLAN_VERSION = "sizing/1"
 
@@ -92,11 +93,10 @@ class Fit:
 
 @dataclass(frozen=True)
 class Rejected:
-    """A candidate and every limit it breaks, worst first; `fit` keeps its numbers where they could be computed."""
+    """A candidate and every constraint it fails, worst first; cost and duration are None where they could not be computed."""
 
     candidate: Candidate
     rejections: tuple[Rejection, ...]
-    remedy: str = ""
     cost_usd: float | None = None
     duration_s: float | None = None
 
@@ -154,12 +154,15 @@ class SizingPlan:
     assumptions: tuple[Assumption, ...]
     catalog_digest: str
     scaling: str = ""
-    """Why one machine, or why many: vertical before horizontal."""
+    """Why one machine or several, as text. Sizing leaves it empty; `report.plan_text` fills it where a plan is shown or recorded."""
     storage: StorageNeed = field(default_factory=StorageNeed)
     warnings: tuple[str, ...] = ()
     considered: int = 0
     version: str = PLAN_VERSION
     machine: MachineNeeds | None = None
+    optimize_for: str = "cost"
+    unpinned: Fit | None = None
+    """The chosen machines without the parallelism that the workload pins; None where it pins none, or nothing fits."""
 
     @property
     def chosen(self) -> Fit | None:

@@ -18,7 +18,6 @@ from rackwright.report.formatting import (
     percent,
     plural,
     readable,
-    refusal,
     span,
     span_range,
     usd,
@@ -26,7 +25,9 @@ from rackwright.report.formatting import (
 )
 from rackwright.report.goals import Goal, asked, limits, tightest
 from rackwright.report.groups import cheapest, groups, region, runner_up
-from rackwright.report.terminal.plan import by_use, cents, each, facts, no_price, remedy, where_of
+from rackwright.report.plan_text import with_text
+from rackwright.report.rejections import candidate_remedy, rejection_text
+from rackwright.report.terminal.plan import by_use, cents, each, facts, no_price, where_of
 from rackwright.sizing.economics.serving import Economics
 from rackwright.sizing.plan import Assumption, Candidate, Fit, Rejected, SizingPlan
 from rackwright.sizing.selection.ranking import nearest_misses
@@ -98,6 +99,7 @@ class ReportView:
 
 def view(spec: Spec, plan: SizingPlan, preview: StackPreview, today: date, economics: Economics | None = None) -> ReportView:
     """ahead: what the chosen fit leads to; empty where there is none. economics: of a chosen fit that serves."""
+    plan = with_text(plan)
     chosen = plan.chosen
     return ReportView(
         title=plan.spec,
@@ -183,8 +185,8 @@ def _refused(miss: Rejected) -> Card:
     lines = (
         ("Time", span(miss.duration_s) if miss.duration_s else ""),
         ("Machines cost", usd(miss.cost_usd)),
-        ("Why not", "; ".join(map(refusal, miss.rejections))),
-        ("It would fit with", remedy(miss)),
+        ("Why not", "; ".join(map(rejection_text, miss.rejections))),
+        ("It would fit with", candidate_remedy(miss)),
     )
     return Card("Cheapest rejected", machines(miss.candidate), _place(miss.candidate), tuple(line for line in lines if line[1]))
 
@@ -219,7 +221,7 @@ def _bill(bill: Bill) -> BillView:
 
 
 def _rejection(item: Rejected) -> tuple[str, str, str, str]:
-    return machines(item.candidate), where_of(item), "; ".join(map(refusal, item.rejections)), remedy(item)
+    return machines(item.candidate), where_of(item), "; ".join(map(rejection_text, item.rejections)), candidate_remedy(item)
 
 
 def _rank(rank: int, fit: Fit, elsewhere: str) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Every number behind a choice and behind each refusal, on a terminal."""
+"""Every number behind a choice and behind each rejection_text, on a terminal."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -19,13 +19,14 @@ from rackwright.report.formatting import (
     percent,
     plural,
     readable,
-    refusal,
     span,
     span_range,
     usd_range,
 )
+from rackwright.report.plan_text import with_text
+from rackwright.report.rejections import candidate_remedy, rejection_text
 from rackwright.report.terminal.node import needs_table, sentences
-from rackwright.report.terminal.plan import facts, remedy, show_frontier, where_of
+from rackwright.report.terminal.plan import facts, show_frontier, where_of
 from rackwright.report.terminal.tables import say, table, title
 from rackwright.sizing.metrics import Memory, Speed
 from rackwright.sizing.plan import Fit, Rejected, SizingPlan
@@ -47,6 +48,7 @@ def about(plan: SizingPlan, name: str) -> SizingPlan:
 
 def show_explanation(out: Console, plan: SizingPlan, whole: SizingPlan | None = None) -> None:
     """plan: what is asked about; whole: all that it was taken from, for the frontier."""
+    plan = with_text(plan)
     title(out, plan.spec, facts(plan))
     say(out, "why", plan.scaling)
     if whole and whole.fits:
@@ -114,7 +116,7 @@ def _places(rejected: Sequence[Rejected]) -> dict[tuple[str, str, str], list[str
     """Where each kind of miss occurs: machines, reasons and remedy that are the same are one line."""
     found: dict[tuple[str, str, str], list[str]] = {}
     for miss in rejected:
-        key = machines(miss.candidate), "\n".join(map(refusal, miss.rejections)), remedy(miss)
+        key = machines(miss.candidate), "\n".join(map(rejection_text, miss.rejections)), candidate_remedy(miss)
         found.setdefault(key, []).append(where_of(miss))
     return found
 

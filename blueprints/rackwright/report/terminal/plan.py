@@ -18,12 +18,13 @@ from rackwright.report.formatting import (
     money_range,
     percent,
     plural,
-    refusal,
     span,
     span_range,
 )
 from rackwright.report.goals import asked, limits, tightest
 from rackwright.report.groups import Group, groups, region
+from rackwright.report.plan_text import with_text
+from rackwright.report.rejections import candidate_remedy, rejection_text
 from rackwright.report.terminal.node import sentences
 from rackwright.report.terminal.tables import ranked, say, table, title
 from rackwright.sizing.plan import Candidate, Fit, Rejected, SizingPlan
@@ -36,6 +37,7 @@ MISSES = 3
 
 def show_plan(out: Console, plan: SizingPlan, spec: Spec, preview: StackPreview, top: int, path: Path) -> None:
     """Everything an engineer reads before `choose`. With no fit: the nearest misses and what would make each feasible."""
+    plan = with_text(plan)
     title(out, plan.spec, facts(plan))
     say(out, "goals", asked(spec))
     if plan.chosen:
@@ -158,14 +160,9 @@ def show_misses(out: Console, plan: SizingPlan) -> None:
     out.print("the nearest:" if plan.fits else "The nearest misses:")
     made = table("machines", "where", "why not", "what would make it fit", whole=("machines",))
     for miss in near:
-        made.add_row(machines(miss.candidate), where_of(miss), "\n".join(map(refusal, miss.rejections)), remedy(miss))
+        made.add_row(machines(miss.candidate), where_of(miss), "\n".join(map(rejection_text, miss.rejections)), candidate_remedy(miss))
     out.print(made)
 
 
 def where_of(item: Fit | Rejected) -> str:
     return ", ".join(filter(None, [item.candidate.region, item.candidate.capacity]))
-
-
-def remedy(miss: Rejected) -> str:
-    """What would make it feasible: the candidate's own remedy, else that of every limit it breaks."""
-    return miss.remedy or "; ".join(dict.fromkeys(r.remedy for r in miss.rejections if r.remedy)) or "nothing that a spec can say"

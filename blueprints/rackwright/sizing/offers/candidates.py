@@ -9,10 +9,10 @@ from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import CapacityMode, Machine, Offering
 from rackwright.clouds import profile
 from rackwright.sizing.assumptions import Assumptions
-from rackwright.sizing.metrics import Limit, Rejection
 from rackwright.sizing.offers.eligibility import against_the_pin, fallback, machines_named, standing
-from rackwright.sizing.offers.expired_blocks import ENDED, refuse_ended, utc
+from rackwright.sizing.offers.expired_blocks import refuse_ended, utc
 from rackwright.sizing.offers.offer import Offer
+from rackwright.sizing.rejection import Limit, Reason, Rejection
 from rackwright.spec.infra import CapacityEntry, Place, UseBlock, UseReservation
 from rackwright.spec.residency import matches, stays_in
 from rackwright.spec.spec import Spec
@@ -104,15 +104,14 @@ def _shapes(offering: Offering, catalog: Catalog, **more) -> Iterator[Offer]:
     for piece in listed:
         yield replace(base, slice=piece, slices=1, nodes=piece.hosts)
     if listed and listed[-1].multi_host:
-        refusal = Rejection(Limit.DATA, None, None, words="bandwidth between slices is not published", remedy="one slice")
+        refusal = Rejection(Limit.DATA, reason=Reason.SLICE_BANDWIDTH)
         yield replace(base, slice=listed[-1], slices=2, nodes=2 * listed[-1].hosts, rejections=(*base.rejections, refusal))
 
 
 def _not_sold(offering: Offering, catalog: Catalog) -> Iterator[Rejection]:
     machine = offering.machine
     if not machine.orderable:
-        inside = f"only inside {machine.unit_machine}" if machine.unit_machine else "no name to order it by is published"
-        yield Rejection(Limit.CAPACITY, None, None, words=f"not sold by itself: {inside}")
+        yield Rejection(Limit.CAPACITY, reason=Reason.NOT_ORDERABLE, subject=machine.unit_machine or "")
         return
     if profile(machine.cloud).is_owned:
         return
@@ -120,14 +119,14 @@ def _not_sold(offering: Offering, catalog: Catalog) -> Iterator[Rejection]:
     if mode is CapacityMode.RESERVATION and profile(machine.cloud).reserves_on_demand:
         mode = CapacityMode.ON_DEMAND  # what is sold on demand can be reserved
     if mode not in machine.capacity_modes:
-        modes = ", ".join(m for m in machine.capacity_modes if not m.startswith("cud")) or "none published"
-        yield Rejection(Limit.CAPACITY, None, None, words=f"not sold {offering.capacity}", remedy=f"capacity: {modes}")
+        modes = tuple(str(m) for m in machine.capacity_modes if not m.startswith("cud")) or ("none published",)
+        yield Rejection(Limit.CAPACITY, reason=Reason.CAPACITY_MODE, subject=str(offering.capacity), remedies=modes)
     sold = sorted(p.region for p in catalog.places_by_sku.get(machine.name, ()))
     if not sold:
-        yield Rejection(Limit.REGION, None, None, words="where it is sold is not published")
+        yield Rejection(Limit.REGION, reason=Reason.REGIONS_UNKNOWN)
     elif offering.region not in sold:
-        remedy = f"regions: [{', '.join(_near(offering.region, sold))}]"
-        yield Rejection(Limit.REGION, None, None, words=f"not sold in {offering.region}", remedy=remedy)
+        near = tuple(_near(offering.region, sold))
+        yield Rejection(Limit.REGION, reason=Reason.REGION_NOT_OFFERED, subject=offering.region, remedies=near)
 
 
 def _near(region: str, sold: list[str]) -> list[str]:
@@ -145,8 +144,7 @@ def _block(entry: UseBlock, catalog: Catalog, today: date, a: Assumptions) -> It
     offering = query.offer(catalog, machine, region, CapacityMode.CAPACITY_BLOCK, (block.zone,))
     now = datetime(today.year, today.month, today.day, tzinfo=UTC)
     window_s = (block.end - max(block.start, now)).total_seconds() - a.capacity_block_drain_s
-    words = f"the block ended {utc(block.end)} ({ENDED})"
-    over = () if window_s > 0 else (Rejection(Limit.CAPACITY, None, None, words=words, remedy="a later block"),)
+    over = () if window_s > 0 else (Rejection(Limit.CAPACITY, reason=Reason.BLOCK_ENDED, subject=utc(block.end)),)
     paid = (block.end - block.start).total_seconds()
     for offer in _shapes(offering, catalog, capacity_id=block.id, nodes=block.count, window_s=max(window_s, 0.0), prepaid_s=paid):
         yield replace(offer, nodes=block.count, rejections=(*offer.rejections, *over))

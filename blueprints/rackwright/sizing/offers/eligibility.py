@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from rackwright.catalog.rows import Accelerator, CapacityMode, Machine
 from rackwright.clouds import profile
-from rackwright.sizing.metrics import Limit, Rejection
 from rackwright.sizing.offers.offer import Offer
+from rackwright.sizing.rejection import Limit, Reason, Rejection
 from rackwright.sizing.search import cpu_roofline
 from rackwright.spec.infra import Place, UseBlock, UseReservation, held
 from rackwright.spec.residency import matches, stays_in
@@ -23,21 +23,21 @@ def fallback(offer: Offer, place: Place) -> Iterator[Rejection]:
     machine = next((thing.instance for thing in things if thing.instance), offer.machine.name)
     zone = next((thing.zone for thing in things if thing.zone), offer.offering.region)
     if offer.machine.name != machine:
-        yield Rejection(Limit.CAPACITY, None, None, words=f"the fallback is for {machine}", remedy="capacity: ordered")
+        yield Rejection(Limit.CAPACITY, reason=Reason.FALLBACK_MACHINE, subject=machine)
     if not zone.startswith(offer.offering.region):
-        yield Rejection(Limit.CAPACITY, None, None, words=f"the fallback is in {zone}", remedy="capacity: ordered")
+        yield Rejection(Limit.CAPACITY, reason=Reason.FALLBACK_ZONE, subject=zone)
 
 
 def standing(offer: Offer, spec: Spec, place: Place) -> Iterator[Rejection]:
     """What no search changes: the organisation's regions, residency, zones, and whether this release knows the accelerator at all."""
     region, machine = offer.offering.region, offer.machine
     if region and not matches(region, spec.limits.regions):
-        yield Rejection(Limit.ORGANISATION, None, None, words=f"limits.regions allows {', '.join(spec.limits.regions)}")
+        yield Rejection(Limit.ORGANISATION, reason=Reason.REGION_NOT_ALLOWED, subject=", ".join(spec.limits.regions))
     if not stays_in(machine.cloud, region, spec.limits.residency):
-        yield Rejection(Limit.RESIDENCY, None, None, words=f"{region} is outside {spec.limits.residency}")
+        yield Rejection(Limit.RESIDENCY, reason=Reason.RESIDENCY, subject=region, detail=str(spec.limits.residency))
     zones = offer.offering.zones
     if place.zones and zones and zones[0].startswith(region) and not set(zones) & set(place.zones):
-        yield Rejection(Limit.CAPACITY, None, None, words=f"not in {', '.join(place.zones)}", remedy=f"zones: [{', '.join(zones[:3])}]")
+        yield Rejection(Limit.CAPACITY, reason=Reason.ZONE, subject=", ".join(place.zones), remedies=tuple(zones[:3]))
     yield from _blueprint(offer, spec)
     yield from _over_quota(offer, place)
     if machine.kind == "neuron":
@@ -53,18 +53,17 @@ def _over_quota(offer: Offer, place: Place) -> Iterator[Rejection]:
     )
     least = (offer.nodes or 1) * (machine.vcpus or 0)
     if code in granted and granted[code] < least:
-        yield Rejection(Limit.QUOTA, least, granted[code], "vCPU", remedy=f"ask for {least - granted[code]:g} more of {code}")
+        yield Rejection(Limit.QUOTA, least, granted[code], "vCPU", Reason.VCPU_QUOTA, code)
 
 
 def _neuron(offer: Offer, spec: Spec, place: Place) -> Iterator[Rejection]:
     """Programs are compiled for these chips by their own SDK, and no run on them has calibrated the estimate: never chosen silently."""
     machine = offer.machine
     if machine.name not in machines_named(place):
-        words = "runs what the Neuron SDK compiled, which nobody asked for"
-        yield Rejection(Limit.BLUEPRINT, None, None, words=words, remedy=f"pin: {{instance: {machine.name}}}")
+        yield Rejection(Limit.BLUEPRINT, reason=Reason.NEURON_NOT_PINNED, remedies=(machine.name,))
     if spec.is_training and machine.family in SERVES_ONLY:
-        words = f"no trainer is documented for {offer.accelerator.name if offer.accelerator else machine.family}"
-        yield Rejection(Limit.BLUEPRINT, None, None, words=words, remedy="pin: {instance: trn1.32xlarge}")
+        name = offer.accelerator.name if offer.accelerator else machine.family
+        yield Rejection(Limit.BLUEPRINT, reason=Reason.NEURON_SERVES_ONLY, subject=name)
 
 
 def machines_named(place: Place) -> set[str]:
@@ -81,31 +80,27 @@ def _blueprint(offer: Offer, spec: Spec) -> Iterator[Rejection]:
         yield from _processors(offer, spec)
         return
     if accelerator is None or accelerator.vendor not in SUPPORTED.get(machine.kind, ()):
-        yield Rejection(Limit.BLUEPRINT, None, None, words="no blueprint for this accelerator in this release")
+        yield Rejection(Limit.BLUEPRINT, reason=Reason.ACCELERATOR_FAMILY)
         return
     tpu, serves, kind = machine.kind == "tpu", not spec.is_training, spec.blueprint.kind
     if tpu and serves:
-        yield Rejection(Limit.BLUEPRINT, None, None, words="serving on TPU is not in this release")
+        yield Rejection(Limit.BLUEPRINT, reason=Reason.TPU_SERVING)
     elif (kind == "tpu-pod") != tpu and kind != "auto":
-        runs_on = "TPU" if kind == "tpu-pod" else "GPU"
-        yield Rejection(Limit.BLUEPRINT, None, None, words=f"blueprint {kind} runs on {runs_on}", remedy="blueprint.kind: auto")
+        device = "TPU" if kind == "tpu-pod" else "GPU"
+        yield Rejection(Limit.BLUEPRINT, reason=Reason.BLUEPRINT_DEVICE, subject=kind, detail=device)
     if machine.accelerator_fraction < 1:
-        yield Rejection(Limit.DATA, None, None, words="a share of a device: what it computes is not published")
+        yield Rejection(Limit.DATA, reason=Reason.DEVICE_SHARE)
     missing = [name for name, value in _needed(machine, accelerator).items() if not value]
     if missing:
-        yield Rejection(Limit.DATA, None, None, words=f"{', '.join(missing)} not published")
+        yield Rejection(Limit.DATA, reason=Reason.UNPUBLISHED, subject=", ".join(missing))
 
 
 def _processors(offer: Offer, spec: Spec) -> Iterator[Rejection]:
     """Machines without accelerators, looked at only where they are named: one box, of a family whose processor is known."""
     if spec.blueprint.kind not in ("auto", "box"):
-        words = f"blueprint {spec.blueprint.kind} runs on accelerators"
-        yield Rejection(Limit.BLUEPRINT, None, None, words=words, remedy="blueprint.kind: box")
+        yield Rejection(Limit.BLUEPRINT, reason=Reason.BLUEPRINT_ON_CPU, subject=spec.blueprint.kind)
     if offer.machine.family not in cpu_roofline.CORES:
-        words = f"what a vCPU of {offer.machine.family} computes is not published"
-        yield Rejection(
-            Limit.DATA, None, None, words=words, remedy=f"pin: {{instance: m7i.4xlarge}}, or one of {', '.join(cpu_roofline.CORES)}"
-        )
+        yield Rejection(Limit.DATA, reason=Reason.CPU_FAMILY, subject=offer.machine.family, remedies=tuple(cpu_roofline.CORES))
 
 
 def _needed(machine: Machine, accelerator: Accelerator) -> dict[str, float | None]:
@@ -124,4 +119,4 @@ def against_the_pin(offer: Offer, place: Place) -> tuple[Rejection, ...]:
     if offer.machine.name == pin.instance and pin.topology in (None, topology):
         return ()
     wanted = " ".join(filter(None, (pin.instance, pin.topology)))
-    return (Rejection(Limit.PIN, None, None, words=f"the place is pinned to {wanted}", remedy="drop the pin"),)
+    return (Rejection(Limit.PIN, reason=Reason.PINNED_ELSEWHERE, subject=wanted),)

@@ -8,10 +8,10 @@ from functools import cached_property, lru_cache
 from rackwright.catalog.read import Catalog
 from rackwright.diagnostics.errors import Bug
 from rackwright.sizing.assumptions import Assumptions
-from rackwright.sizing.metrics import Limit
 from rackwright.sizing.offers.candidates import offers
 from rackwright.sizing.offers.offer import Offer, needs_fabric
 from rackwright.sizing.offers.targets import target
+from rackwright.sizing.rejection import Limit
 from rackwright.sizing.search.target import Target, TargetArrays
 from rackwright.spec.spec import Spec
 

@@ -5,8 +5,9 @@ from functools import cached_property
 from typing import Any
 
 from rackwright.catalog.rows import Accelerator, Fabric, Machine, Offering, TpuSlice
-from rackwright.sizing.metrics import ParallelLayout, Rejection
+from rackwright.sizing.metrics import ParallelLayout
 from rackwright.sizing.plan import Candidate
+from rackwright.sizing.rejection import Rejection
 
 CPU = "CPU"
 """What a candidate says in place of an accelerator."""

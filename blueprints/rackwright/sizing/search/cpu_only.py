@@ -9,7 +9,8 @@ from rackwright.estimator import samples
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.economics.replica import most_running
 from rackwright.sizing.job import ServingJob, TrainingJob, weight_bytes
-from rackwright.sizing.metrics import Limit, Memory, Rejection, Speed
+from rackwright.sizing.metrics import Memory, Speed
+from rackwright.sizing.rejection import Limit, Reason, Rejection
 from rackwright.sizing.search import cpu_roofline
 from rackwright.sizing.search.outcome import UNKNOWN, Outcome
 from rackwright.sizing.search.serving import slow
@@ -46,14 +47,13 @@ def answer(job: Job, machine: CpuMachine, a: Assumptions) -> Outcome:
         return _trained(job, machine)
     if isinstance(job, ServingJob):
         return _text(job, machine, a) if job.generates else _passes(job, machine, a)
-    return Outcome(rejections=(Rejection(Limit.DATA, None, None, words="numbers of accelerators say nothing of processors"),))
+    return Outcome(rejections=(Rejection(Limit.DATA, reason=Reason.CUSTOM_ON_CPU),))
 
 
 def _trained(job: TrainingJob, machine: CpuMachine) -> Outcome:
     n, r = job.network, job.recipe
     if job.method not in ("full", "lora"):
-        words = f"no trainer of {job.method} on processors is documented"
-        return Outcome(rejections=(Rejection(Limit.DATA, None, None, words=words, remedy="adapter: {type: lora}"),))
+        return Outcome(rejections=(Rejection(Limit.DATA, reason=Reason.CPU_METHOD, detail=job.method),))
     kept = samples.activation_bytes(n, 1.0) if job.sampled else LAYER_BYTES * job.sequence * n.hidden * n.layers
     frozen = r.frozen_bytes * n.total if r.is_adapter else 0.0
     memory = Memory(
@@ -116,7 +116,7 @@ def _served(found: Outcome, job: ServingJob, rate: float, waits: tuple[float, fl
         job.rate * job.output_tokens if job.generates else None, None if job.generates else rate, ttft_s=waits[0], tpot_s=waits[1],
         concurrency=running, requests_per_s=job.rate,
     )  # fmt: skip
-    many = Rejection(Limit.THROUGHPUT, job.rate, able, "requests/s", "one machine, on the pessimistic side", "a larger machine, or a GPU")
+    many = Rejection(Limit.THROUGHPUT, job.rate, able, "requests/s", Reason.CPU_ENGINE_RATE)
     over = (many,) if job.rate > able else ()
     return replace(found, speed=speed, rejections=(*found.rejections, *over), max_replicas=1)
 
@@ -134,18 +134,17 @@ def _too_small(memory: Memory) -> tuple[Rejection, ...]:
     if memory.fill <= memory.max_fill:
         return ()
     need, have = memory.total_bytes / GIB, memory.capacity_bytes * memory.max_fill / GIB
-    return (Rejection(Limit.HOST_MEMORY, need, have, "GiB", "the model beside the system", "a larger size of the same family"),)
+    return (Rejection(Limit.HOST_MEMORY, need, have, "GiB", Reason.CPU_MEMORY),)
 
 
 def _too_much(active: float) -> tuple[Rejection, ...]:
     most = cpu_roofline.LARGEST_PARAMETERS
     if active <= most:
         return ()
-    words = "above it a processor writes slower than people read"
-    return (Rejection(Limit.THROUGHPUT, active / 1e9, most / 1e9, "billion active parameters", words, "a GPU"),)
+    return (Rejection(Limit.THROUGHPUT, active / 1e9, most / 1e9, "billion active parameters", Reason.CPU_MODEL_SIZE),)
 
 
 def _format(numbers: str, known: tuple[str, ...]) -> tuple[Rejection, ...]:
     if numbers in known:
         return ()
-    return (Rejection(Limit.PRECISION, None, None, words=f"no estimate of {numbers} on processors", remedy="precision: bf16"),)
+    return (Rejection(Limit.PRECISION, reason=Reason.CPU_FORMAT, detail=numbers),)

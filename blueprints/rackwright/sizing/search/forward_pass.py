@@ -9,7 +9,8 @@ from dataclasses import replace
 from rackwright.estimator import samples
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.job import ServingJob, lora_overhead, weight_bytes
-from rackwright.sizing.metrics import Limit, Memory, Rejection, Speed
+from rackwright.sizing.metrics import Memory, Speed
+from rackwright.sizing.rejection import Limit, Reason, Rejection, Remedy
 from rackwright.sizing.search.outcome import UNKNOWN, Outcome
 from rackwright.sizing.search.serving import slow
 from rackwright.sizing.search.target import Target
@@ -46,7 +47,7 @@ def _online(job: ServingJob, target: Target, found: Outcome, seconds: float, a: 
     if job.ttft and latency > job.ttft[0]:
         refused.append(slow(Limit.TTFT, latency, job.ttft[0], "ttft"))
     if job.max_replicas is not None and count > job.max_replicas:
-        refused.append(Rejection(Limit.THROUGHPUT, count, job.max_replicas, "replicas", remedy=f"max_replicas: {count}"))
+        refused.append(Rejection(Limit.THROUGHPUT, count, job.max_replicas, "replicas", Reason.REPLICA_LIMIT))
     speed = Speed(samples_per_s=1 / seconds, ttft_s=latency, concurrency=1, requests_per_s=job.rate)
     return replace(
         found, speed=speed, nodes=math.ceil(count / target.per_node), replicas=count, max_replicas=max(count, job.max_replicas or count),
@@ -58,5 +59,5 @@ def _too_big(memory: Memory, target: Target) -> tuple[Rejection, ...]:
     have = memory.capacity_bytes * memory.max_fill
     if memory.total_bytes <= have:
         return ()
-    remedy = (f"quantization: {target.few_bits}, or " if target.few_bits else "") + "an accelerator with more memory"
-    return (Rejection(Limit.DEVICE_MEMORY, memory.total_bytes / GIB, have / GIB, "GiB per accelerator", remedy=remedy),)
+    remedies = (f"quantization: {target.few_bits}", Remedy.LARGER_ACCELERATOR) if target.few_bits else (Remedy.LARGER_ACCELERATOR,)
+    return (Rejection(Limit.DEVICE_MEMORY, memory.total_bytes / GIB, have / GIB, "GiB per accelerator", remedies=remedies),)

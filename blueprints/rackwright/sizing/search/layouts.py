@@ -8,6 +8,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from rackwright.sizing.rejection import Reason
+
 SEARCHED = {
     "tensor": "powers of two that divide the query heads and keep key and value heads whole, inside one node and one scale-up domain",
     "pipeline": "divisors of the count up to 64 that leave no stage empty, uneven stages included; none for TPU and adapters",
@@ -217,16 +219,15 @@ def _micro(t: _Table, s: JobShape, pins: Pins) -> _Table:
     return t.where((v == 1) | ((p > 1) & (s.layers % (p * v) == 0) & (t["micro_batches"] % p == 0)))
 
 
-def why_none(s: JobShape, g: Grid, pins: Pins) -> str:
-    """The rule that leaves no layout, in words. Without pins there is always a way but for the batch."""
+def why_none(s: JobShape, g: Grid, pins: Pins) -> Reason:
+    """The rule that leaves no layout. Without pins only the batch can."""
     if pins.tensor or pins.pipeline or pins.context or pins.expert:
         tensor = _tensor(_start((g,)), s, pins)
         if not len(tensor["grid"]):
-            return f"tensor parallel {pins.tensor} must divide {s.heads} heads and stay within {g.width} linked accelerators"
+            return Reason.TENSOR_PIN
         pipeline = _pipeline(tensor, s, pins)
         if not len(pipeline["grid"]):
-            ways = f"must fill its stages from {s.layers} layers and divide {g.accelerators} accelerators"
-            return f"pipeline parallel {pins.pipeline} {ways}; none for TPU, adapters"
+            return Reason.PIPELINE_PIN
         if not len(_context(pipeline, s, pins)["grid"]) or (pins.expert and pins.expert > 1 and (not s.experts or s.experts % pins.expert)):
-            return "context parallel must divide the sequence and expert parallel the experts"
-    return f"a batch of {s.batch} sequences cannot be shared by the replicas of {g.accelerators} accelerators"
+            return Reason.CONTEXT_OR_EXPERT
+    return Reason.BATCH_NOT_DIVISIBLE

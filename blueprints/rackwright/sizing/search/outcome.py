@@ -4,7 +4,8 @@ import math
 from dataclasses import dataclass, field
 
 from rackwright.estimator.calibration.coefficients import PRIOR_ONLY, PRIOR_ONLY_FACTOR, Residuals
-from rackwright.sizing.metrics import Interval, Memory, ParallelLayout, Rejection, Speed
+from rackwright.sizing.metrics import Interval, Memory, ParallelLayout, Speed
+from rackwright.sizing.rejection import Rejection
 
 Z80_OVER_Z90 = 0.6567
 """Standard normal quantiles 0.8416 / 1.2816."""

@@ -5,7 +5,8 @@ from dataclasses import replace
 from rackwright.estimator.calibration.coefficients import calibration
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.job import ServingJob, TrainingJob
-from rackwright.sizing.metrics import Limit, Memory, Rejection
+from rackwright.sizing.metrics import Memory
+from rackwright.sizing.rejection import Limit, Reason, Rejection, Remedy
 from rackwright.sizing.search.forward_pass import answer_in_passes
 from rackwright.sizing.search.outcome import Outcome, Spread
 from rackwright.sizing.search.serving import best_batch, best_serving
@@ -44,24 +45,22 @@ def _train(job: TrainingJob, machines: TargetArrays, a: Assumptions) -> list[Out
 
 
 def _untrained(job: TrainingJob) -> Outcome:
-    words, remedy = f"no run of {job.method} on TPU is published", "adapter: {type: none}, or a GPU"
-    return Outcome(precision=job.precision, rejections=(Rejection(Limit.DATA, None, None, words=words, remedy=remedy),))
+    return Outcome(precision=job.precision, rejections=(Rejection(Limit.DATA, reason=Reason.TPU_ADAPTER, subject=job.method),))
 
 
 def _untaught(job: TrainingJob, target: Target) -> tuple[Rejection, ...]:
     """Neuron's trainers know language models, whole or by LoRA (NxD Training 1.2, 2025-04; optimum-neuron)."""
     if not target.neuron or (job.method in ("full", "lora") and not job.sampled):
         return ()
-    what = "images" if job.sampled else job.method
-    words, remedy = f"no trainer of {what} on {target.accelerator} is documented", "adapter: {type: lora}, or a GPU"
-    return (Rejection(Limit.DATA, None, None, words=words, remedy="a GPU" if job.sampled else remedy),)
+    what, remedies = ("images", (Remedy.GPU,)) if job.sampled else (job.method, ("adapter: {type: lora}", Remedy.GPU))
+    return (Rejection(Limit.DATA, reason=Reason.NEURON_METHOD, subject=target.accelerator, detail=what, remedies=remedies),)
 
 
 def _unserved(job: ServingJob, target: Target) -> tuple[Rejection, ...]:
     """vLLM's Neuron plugin generates text; anything else is compiled by hand."""
     if not target.neuron or job.generates:
         return ()
-    return (Rejection(Limit.DATA, None, None, words=f"no engine for this model on {target.accelerator} is documented", remedy="a GPU"),)
+    return (Rejection(Limit.DATA, reason=Reason.NEURON_ENGINE, subject=target.accelerator),)
 
 
 def _serve(job: ServingJob, machines: TargetArrays, a: Assumptions) -> list[Outcome]:
@@ -101,8 +100,8 @@ def _precision(precision: str, target: Target, weights: bool = False) -> tuple[R
         return ()
     if weights and precision == "fp4" and "bf16" in peaks:
         return ()
-    remedy = "precision: fp16" if precision == "bf16" else "precision: bf16, or a newer accelerator"
-    return (Rejection(Limit.PRECISION, None, None, words=f"no {precision} on {target.accelerator}", remedy=remedy),)
+    remedies = ("precision: fp16",) if precision == "bf16" else ("precision: bf16", Remedy.NEWER_ACCELERATOR)
+    return (Rejection(Limit.PRECISION, reason=Reason.FORMAT, subject=target.accelerator, detail=precision, remedies=remedies),)
 
 
 def _custom(job: CustomJob, target: Target, a: Assumptions) -> Outcome:
@@ -114,7 +113,8 @@ def _custom(job: CustomJob, target: Target, a: Assumptions) -> Outcome:
         need = job.accelerator_memory_bytes / GIB
         refused.append(Rejection(Limit.DEVICE_MEMORY, need, have * a.max_fill / GIB, "GiB per accelerator"))
     if target.accelerators < job.accelerators:
-        refused.append(Rejection(Limit.THROUGHPUT, job.accelerators, target.accelerators, "accelerators", remedy="more machines"))
+        more = (Remedy.MORE_MACHINES,)
+        refused.append(Rejection(Limit.THROUGHPUT, job.accelerators, target.accelerators, "accelerators", remedies=more))
     own = Spread(1 / OWN_SPREAD, OWN_SPREAD)
     return Outcome(
         memory=memory, work_s=job.duration_s, band=own, evidence="your own numbers", nodes=target.nodes, rejections=tuple(refused)

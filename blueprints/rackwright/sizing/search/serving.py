@@ -14,7 +14,8 @@ from rackwright.estimator.serving import decode, throughput
 from rackwright.estimator.serving import memory as serving_memory
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.job import ServingJob
-from rackwright.sizing.metrics import Limit, Memory, Rejection, Speed
+from rackwright.sizing.metrics import Memory, Speed
+from rackwright.sizing.rejection import Limit, Reason, Rejection, Remedy
 from rackwright.sizing.search.outcome import Outcome
 from rackwright.sizing.search.replicas import MOST, Loaded, ServingLayouts, distinct, service, spreads
 from rackwright.sizing.search.target import Target, TargetArrays, rows_of
@@ -158,15 +159,14 @@ def _deployed(job: ServingJob, found: Outcome, seen: Loaded, row: int, count: in
 def _too_many(job: ServingJob, count: int) -> tuple[Rejection, ...]:
     if job.max_replicas is None or count <= job.max_replicas:
         return ()
-    words = "the traffic needs more replicas than max_replicas allows"
-    return (Rejection(Limit.THROUGHPUT, count, job.max_replicas, "replicas", words, f"max_replicas: {count}"),)
+    return (Rejection(Limit.THROUGHPUT, count, job.max_replicas, "replicas", Reason.REPLICA_LIMIT),)
 
 
 def _too_small(s: ServingLayouts, held: Held, row: int, target: Target) -> Rejection:
     have, fewer = float(held.budget[row]), target.few_bits and float(np.broadcast_to(s.case.linear_bytes, s.ways.target.shape)[row]) > WIDE
-    remedy = (f"quantization: {target.few_bits}, or " if fewer else "") + "an accelerator with more memory"
-    words = "weights and one request of full length"
-    return Rejection(Limit.DEVICE_MEMORY, float(held.distance[row]) * have / GIB, have / GIB, "GiB per accelerator", words, remedy)
+    remedies = (f"quantization: {target.few_bits}", Remedy.LARGER_ACCELERATOR) if fewer else (Remedy.LARGER_ACCELERATOR,)
+    need = float(held.distance[row]) * have / GIB
+    return Rejection(Limit.DEVICE_MEMORY, need, have / GIB, "GiB per accelerator", Reason.REPLICA_MEMORY, remedies=remedies)
 
 
 def _too_slow(job: ServingJob, seen: Loaded, row: int) -> tuple[Rejection, ...]:
@@ -179,15 +179,16 @@ def _too_slow(job: ServingJob, seen: Loaded, row: int) -> tuple[Rejection, ...]:
         )
         if goal and seconds[row] > goal[0]
     ]
-    many = Rejection(Limit.THROUGHPUT, None, None, words=f"more than {MOST} replicas", remedy="a larger accelerator")
+    many = Rejection(Limit.THROUGHPUT, reason=Reason.REPLICAS_SEARCHED, subject=str(MOST))
     return tuple(said) or (many,)
 
 
 def slow(limit: Limit, seconds: float, goal_s: float, key: str) -> Rejection:
-    remedy = f"{key}.target: {math.ceil(seconds * 1000)} ms, or quantization: fp8 where the accelerator has it"
-    return Rejection(limit, seconds * 1000, goal_s * 1000, "ms", "one replica without other traffic", remedy)
+    """key: of the goal in the spec, ttft or tpot."""
+    return Rejection(limit, seconds * 1000, goal_s * 1000, "ms", Reason.IDLE_LATENCY, detail=key)
 
 
 def _no_way(job: ServingJob, target: Target) -> Outcome:
-    words = f"tensor parallel {job.tensor} must divide {job.network.heads} heads and {target.per_node} accelerators of a node"
-    return Outcome(rejections=(Rejection(Limit.GEOMETRY, None, None, words=words, remedy="leave parallelism.tensor out"),))
+    tensor, heads = str(job.tensor), str(job.network.heads)
+    pin = Rejection(Limit.GEOMETRY, reason=Reason.REPLICA_TENSOR, subject=tensor, detail=heads, amount=target.per_node)
+    return Outcome(rejections=(pin,))

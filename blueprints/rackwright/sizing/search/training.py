@@ -6,7 +6,8 @@ from rackwright.estimator.calibration.coefficients import Calibration
 from rackwright.estimator.case import RECOMPUTE
 from rackwright.estimator.result import MemoryTerms, StepTerms, times
 from rackwright.sizing.job import TrainingJob
-from rackwright.sizing.metrics import Limit, Memory, ParallelLayout, Rejection, Speed
+from rackwright.sizing.metrics import Memory, ParallelLayout, Speed
+from rackwright.sizing.rejection import Limit, Reason, Rejection, Remedy
 from rackwright.sizing.search import training_estimates
 from rackwright.sizing.search.branch_and_bound import Space, Tries, fastest
 from rackwright.sizing.search.layouts import Grid, Layouts, enumerate_layouts, why_none
@@ -105,22 +106,25 @@ def _parallelisms(w: Layouts, recompute: np.ndarray) -> list[ParallelLayout]:
 
 def _no_layout(job: TrainingJob, g: Grid) -> Rejection:
     """A batch that cannot be shared has a number: replicas that there are against sequences."""
-    words = why_none(job.shape, g, job.pins)
-    if words.startswith("a batch") and g.accelerators > job.batch:
-        remedy = "raise global_batch_size, or take fewer accelerators"
-        return Rejection(Limit.GEOMETRY, g.accelerators, job.batch, "sequences", words, remedy)
-    remedy = "change the batch size, the number of machines or the pinned parallelism"
-    return Rejection(Limit.GEOMETRY, None, None, words=words, remedy=remedy)
+    s, reason = job.shape, why_none(job.shape, g, job.pins)
+    if reason is Reason.BATCH_NOT_DIVISIBLE and g.accelerators > job.batch:
+        return Rejection(Limit.GEOMETRY, g.accelerators, job.batch, "sequences", Reason.BATCH_TOO_SMALL)
+    facts: dict[Reason, tuple[object, object, float | None]] = {
+        Reason.TENSOR_PIN: (job.pins.tensor, s.heads, g.width),
+        Reason.PIPELINE_PIN: (job.pins.pipeline, g.accelerators, s.layers),
+        Reason.BATCH_NOT_DIVISIBLE: (s.batch, g.accelerators, None),
+    }
+    subject, detail, amount = facts.get(reason, ("", "", None))
+    return Rejection(Limit.GEOMETRY, reason=reason, subject=str(subject), detail=str(detail), amount=amount)
 
 
 def _too_big(memory: Memory, job: TrainingJob, target: Target) -> Rejection:
     """Adapters are for fine-tuning on GPUs; beyond one accelerator per sequence more machines share nothing further."""
     need, have = memory.total_bytes / GIB, memory.capacity_bytes * memory.max_fill / GIB
-    larger = "a larger slice" if target.tpu else "more machines"
-    more = larger if target.accelerators < job.batch else "an accelerator with more memory"
+    larger = Remedy.LARGER_SLICE if target.tpu else Remedy.MORE_MACHINES
+    more = larger if target.accelerators < job.batch else Remedy.LARGER_ACCELERATOR
     adapters = {"full": "adapter: {type: lora} or qlora", "lora": "adapter: {type: qlora}"} if job.adaptable and not target.tpu else {}
     adapters = {"full": "adapter: {type: lora}"} if adapters and target.neuron else adapters
-    smaller = adapters.get(job.method, "" if job.sampled else "a shorter sequence")
-    remedy = f"{smaller}, or {more}" if smaller else more
-    words = "at any parallelism, on the pessimistic side"
-    return Rejection(Limit.DEVICE_MEMORY, need, have, "GiB per accelerator", words, remedy)
+    smaller = adapters.get(job.method, "" if job.sampled else Remedy.SHORTER_SEQUENCE)
+    remedies = (smaller, more) if smaller else (more,)
+    return Rejection(Limit.DEVICE_MEMORY, need, have, "GiB per accelerator", Reason.TRAINING_MEMORY, remedies=remedies)

@@ -1,4 +1,4 @@
-"""The frontier as a person reads it: few of its points, what each is best at, and what it gives up against the chosen fit."""
+"""Points of the Pareto frontier of cost and time that a plan shows, with the role of each."""
 
 import math
 from collections.abc import Sequence
@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from rackwright.sizing.plan import Fit, SizingPlan
-from rackwright.sizing.selection.rationale import against
 
 SHOWN = 5
 
@@ -22,13 +21,12 @@ class Role(StrEnum):
 
 @dataclass(frozen=True)
 class FrontierPoint:
-    """rank: in the plan, from 1; headroom: part of the allowed accelerator memory that stays free; against: the chosen fit, in words."""
+    """rank: in the plan, from 1; headroom: share of the allowed accelerator memory that stays free."""
 
     rank: int
     fit: Fit
     roles: tuple[Role, ...]
     headroom: float
-    against: str
 
 
 def frontier(plan: SizingPlan, most: int | None = None) -> tuple[FrontierPoint, ...]:
@@ -42,11 +40,7 @@ def frontier(plan: SizingPlan, most: int | None = None) -> tuple[FrontierPoint, 
     ranks = {id(fit): rank for rank, fit in enumerate(plan.fits, 1)}
     shown = {id(fit): fit for fit in (*named.values(), *_between(front, most))}
     rows = sorted(shown.values(), key=lambda f: (f.cost_usd is None, f.cost_usd.p50 if f.cost_usd else 0.0, ranks[id(f)]))
-    return tuple(_pick(fit, ranks[id(fit)], tuple(role for role, which in named.items() if which is fit), chosen) for fit in rows)
-
-
-def _pick(fit: Fit, rank: int, roles: tuple[Role, ...], chosen: Fit) -> FrontierPoint:
-    return FrontierPoint(rank, fit, roles, fit.memory.headroom, "" if fit is chosen else against(fit, chosen))
+    return tuple(FrontierPoint(ranks[id(f)], f, tuple(role for role, fit in named.items() if fit is f), f.memory.headroom) for f in rows)
 
 
 def _between(front: Sequence[Fit], most: int | None) -> Sequence[Fit]:

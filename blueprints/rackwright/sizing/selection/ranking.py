@@ -2,10 +2,7 @@
 
 from collections.abc import Iterable
 
-from rackwright.sizing.metrics import Interval, Speed
 from rackwright.sizing.plan import Candidate, Fit, Rejected, SizingPlan
-from rackwright.sizing.selection.naming import name, usd
-from rackwright.units import HOUR
 
 
 def ranked(fits: Iterable[Fit], order: dict[tuple, tuple[int, int]], optimize_for: str, vertical_first: bool) -> tuple[Fit, ...]:
@@ -52,18 +49,3 @@ def nearest_misses(plan: SizingPlan, n: int = 3) -> tuple[Rejected, ...]:
     for miss in plan.rejected:
         first.setdefault(miss.candidate.machine + miss.candidate.topology, miss)
     return tuple(first.values())[:n]
-
-
-def why(c: Candidate, speed: Speed, duration: Interval | None, cost: Interval | None, binding: str) -> str:
-    """One sentence: what, how spread, how long, how much, what is tightest."""
-    parts = [f"{name(c)} in {c.region or 'your cluster'}, {c.capacity}"]
-    if duration:
-        parts.append(f"{c.parallelism}: {duration.p50 / HOUR:.1f} h ({duration.p10 / HOUR:.1f} to {duration.p90 / HOUR:.1f})")
-    elif speed.tpot_s:
-        replicas = f"{c.replicas} replicas" if c.replicas > 1 else "1 replica"
-        parts.append(f"{replicas} of {c.parallelism}: first token {speed.ttft_s:.2f} s, then {speed.tpot_s * 1000:.0f} ms per token")
-    elif speed.ttft_s:
-        parts.append(f"{c.replicas} {'replicas' if c.replicas > 1 else 'replica'}: an answer in {speed.ttft_s:.2f} s")
-    if cost:
-        parts.append(usd(cost.p50) + ("" if duration else " a month"))
-    return "; ".join([*parts, f"tightest: {binding}"])

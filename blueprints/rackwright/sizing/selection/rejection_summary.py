@@ -1,11 +1,11 @@
-"""Why not, when thousands of candidates share a cause: one line each, with how many, the nearest of them and its distance."""
+"""Rejected candidates grouped by their worst constraint, with the nearest candidate of each group."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rackwright.sizing.metrics import Limit, Rejection
 from rackwright.sizing.plan import Rejected
+from rackwright.sizing.rejection import Limit, Rejection
 
 NUMBER = re.compile(r"\d[\d,.]*")
 
@@ -28,16 +28,18 @@ class Cause:
 
 def rejection_summary(rejected: Sequence[Rejected]) -> tuple[Cause, ...]:
     """Nearest first, and of those that no amount helps the most frequent first. `rejected`: in the order of the plan."""
-    found: dict[tuple[Limit, str], list[Rejected]] = {}
+    found: dict[tuple[str, ...], list[Rejected]] = {}
     for miss in rejected:
         found.setdefault(_cause(miss.rejections[0]), []).append(miss)
     made = [_counted(misses) for misses in found.values()]
-    return tuple(sorted(made, key=lambda c: (c.distance, -c.count, c.limit, c.rejection.words)))
+    return tuple(sorted(made, key=lambda c: (c.distance, -c.count, c.limit, c.rejection.reason, c.rejection.subject, c.rejection.detail)))
 
 
-def _cause(worst: Rejection) -> tuple[Limit, str]:
-    """Limits with numbers share a cause whatever the numbers; others share it when they say the same of other numbers."""
-    return worst.limit, "" if worst.need is not None else NUMBER.sub("#", worst.words)
+def _cause(worst: Rejection) -> tuple[str, ...]:
+    """Constraints with numbers share a cause whatever the numbers; others share it when their names differ in digits alone."""
+    if worst.need is not None:
+        return (worst.limit,)
+    return worst.limit, worst.reason, NUMBER.sub("#", worst.subject), NUMBER.sub("#", worst.detail)
 
 
 def _counted(misses: Sequence[Rejected]) -> Cause:

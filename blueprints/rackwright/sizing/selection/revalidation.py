@@ -5,8 +5,8 @@ from datetime import date
 
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import CapacityMode, Price
-from rackwright.sizing.metrics import Limit, Rejection
 from rackwright.sizing.plan import Candidate, SizingPlan
+from rackwright.sizing.rejection import Limit, Reason, Rejection
 from rackwright.sizing.selection.ranking import identity
 from rackwright.sizing.size import size
 from rackwright.spec.quotas import without_quotas
@@ -24,7 +24,8 @@ def resize(spec: Spec, catalog: Catalog, chosen: Candidate, *, today: date) -> S
     if missed is not None:
         return missed.rejections
     place = f"{chosen.cloud} {chosen.region} {chosen.capacity}".strip()
-    return (Rejection(Limit.PIN, None, None, words=f"the spec no longer looks for {chosen.nodes} x {chosen.machine} in {place}"),)
+    machines = f"{chosen.nodes} x {chosen.machine}"
+    return (Rejection(Limit.PIN, reason=Reason.NOT_IN_SPEC, subject=machines, detail=place),)
 
 
 def same_machines(one: Candidate, other: Candidate, spec: Spec) -> bool:
