@@ -70,7 +70,7 @@ def test_json_has_every_point_and_every_cause_and_a_plan_is_still_read_from_it()
 def test_the_page_has_the_frontier_and_the_causes(suffix):
     spec, plan = planned("gemma-pretrain")
     page = render_report(spec, plan, suffix, TODAY, StackPreview())
-    for words in ("cannot be beaten on cost and time at once", "cheapest within 168 h"):
+    for words in ("Cost/time Pareto frontier", "cheapest within 168 h"):
         assert words in page
     counts = {row[0] for row in cause_rows(plan)}
     assert all(f">{n}<" in page if suffix == ".html" else f"| {n} |" in page for n in counts)
@@ -83,7 +83,7 @@ def test_distances_are_said_as_people_say_them():
 def test_goodput_says_what_is_lost_and_how_often_it_is_saved():
     _, plan = planned("gemma-pretrain")
     spot = next(f for f in plan.fits if f.candidate.capacity == "spot")
-    assert "of the run is work; about " in goodput_words(spot)
+    assert "of the run is productive; about " in goodput_words(spot)
     assert "a checkpoint every 1 h" in goodput_words(spot)
     assert goodput_words(planned("chat-serve")[1].chosen) == ""
 

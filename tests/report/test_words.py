@@ -118,8 +118,8 @@ def test_short_names(name, short):
     ("evidence", "said"),
     [
         ("measured (n=70)", "fitted to 70 measured runs"),
-        ("vendor claim (n=20)", "fitted to 20 runs that vendors published"),
-        ("prior only", "predicted from the hardware alone, no published run is near: allow a factor 2 either way"),
+        ("vendor claim (n=20)", "fitted to 20 runs published by vendors"),
+        ("prior only", "predicted from the hardware alone, without a comparable published run; allow a factor 2 either way"),
         ("something new", "something new"),
     ],
 )

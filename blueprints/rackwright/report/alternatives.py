@@ -1,4 +1,4 @@
-"""What else could be chosen and what could not, in words: the frontier of cost and time, and the causes that rejections share."""
+"""Alternatives to the choice: the Pareto frontier of cost and time, and the rejected candidates by worst constraint."""
 
 from typing import Any
 
@@ -12,8 +12,8 @@ from rackwright.sizing.selection.rejection_summary import Cause, rejection_summa
 from rackwright.spec.spec import Goals
 
 CAUSES_SHOWN = 6
-FRONTIER = ("rank", "machines", "time", "USD", "memory free", "against the choice")
-CAUSES = ("candidates", "why not", "nearest", "off by")
+FRONTIER = ("rank", "machines", "time", "USD", "memory free", "compared with the choice")
+CAUSES = ("candidates", "worst constraint", "nearest candidate", "distance")
 
 
 def frontier_rows(plan: SizingPlan, goals: Goals | None = None, most: int | None = SHOWN) -> list[tuple[str, ...]]:
@@ -22,13 +22,12 @@ def frontier_rows(plan: SizingPlan, goals: Goals | None = None, most: int | None
 
 
 def frontier_words(plan: SizingPlan, goals: Goals | None = None) -> str:
-    """The frontier in a sentence where it is no more than the choice."""
+    """The frontier as a sentence where the choice is its only point."""
     found = frontier(plan)
     if len(found) != 1 or not plan.frontier:
-        return "" if plan.frontier or not plan.fits else "no price is published for what fits, so nothing can be compared"
-    return (
-        f"#{found[0].rank} is {' and '.join(_role(role, goals or Goals()) for role in found[0].roles[1:])}: nothing else beats it on either"
-    )
+        return "" if plan.frontier or not plan.fits else "no candidate that fits has a published price"
+    roles = " and ".join(_role(role, goals or Goals()) for role in found[0].roles[1:])
+    return f"#{found[0].rank} is {roles}; no other candidate is cheaper or faster"
 
 
 def _row(pick: FrontierPoint, plan: SizingPlan, goals: Goals) -> tuple[str, ...]:
@@ -43,7 +42,7 @@ def _against(point: FrontierPoint, plan: SizingPlan) -> str:
 
 
 def time_words(fit: Fit) -> str:
-    """The likely time: of the run, or to the first token and for each after it."""
+    """Median time of the run, or to the first token and per token after it."""
     if fit.finish_s:
         return span(fit.finish_s.p50)
     return span(fit.speed.ttft_s) + (f", {span(fit.speed.tpot_s)} each" if fit.speed.tpot_s else "")
@@ -64,7 +63,7 @@ def cause_rows(plan: SizingPlan, most: int | None = None) -> list[tuple[str, ...
 
 def _cause(cause: Cause) -> tuple[str, ...]:
     where = cause.nearest.candidate
-    alone = f", {cause.alone:,} of them on nothing else" if 0 < cause.alone < cause.count else ""
+    alone = f", {cause.alone:,} of them on this constraint alone" if 0 < cause.alone < cause.count else ""
     return (
         f"{cause.count:,}",
         rejection_text(cause.rejection) + alone,
@@ -81,7 +80,7 @@ def cause_words(plan: SizingPlan) -> str:
     counted = sorted(((sum(c.count for c in same), limit, same[0].distance) for limit, same in by_limit.items()), key=lambda row: -row[0])
     said = [f"{n:,} on {limit}" + (f" (nearest {off(far)} off)" if off(far) else "") for n, limit, far in counted[:CAUSES_SHOWN]]
     rest = sum(n for n, *_ in counted[CAUSES_SHOWN:])
-    return ", ".join([*said, *([f"{rest:,} on others"] if rest else [])])
+    return ", ".join([*said, *([f"{rest:,} on other constraints"] if rest else [])])
 
 
 def off(distance: float) -> str:
@@ -94,13 +93,13 @@ def off(distance: float) -> str:
 
 
 def goodput_words(fit: Fit) -> str:
-    """`95 % of the paid time is work; about 0.3 interruptions, a checkpoint every 2.1 h`."""
+    """`95 % of the run is productive; about 0.3 interruptions expected, a checkpoint every 2.1 h`."""
     it = fit.goodput
     if it is None:
         return ""
     saved = f", a checkpoint every {span(it.checkpoint_interval_s)}" if it.checkpoint_interval_s else ""
-    often = f"about {it.interruptions:.1f} interruptions" if it.interruptions >= 0.05 else "hardly an interruption"
-    return f"{percent(it.share)} of the run is work; {often} expected{saved}"
+    often = f"about {it.interruptions:.1f} interruptions" if it.interruptions >= 0.05 else "fewer than 0.05 interruptions"
+    return f"{percent(it.share)} of the run is productive; {often} expected{saved}"
 
 
 def choices_json(plan: SizingPlan) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Numbers as people read them. Unknown is said, never shown as zero."""
+"""Numbers as text. An unknown number is `not published`, never zero."""
 
 from dataclasses import replace
 
@@ -26,7 +26,7 @@ def usd(value: float | None, digits: int | None = None) -> str:
 
 
 def money(value: float | None, digits: int | None = None) -> str:
-    """The number of US dollars alone, for a column that says so."""
+    """US dollars without the unit, for a column whose title names it."""
     if value is None:
         return UNKNOWN
     return f"{value:,.{_places(value) if digits is None else digits}f}"
@@ -55,7 +55,7 @@ def span(seconds: float | None) -> str:
 
 
 def hours(seconds: float) -> str:
-    """`168 h (7 days)`: from three days on, a manager thinks in days."""
+    """`168 h (7 days)`; days are added from three days on."""
     days = f"{seconds / 86400:.1f}".removesuffix(".0")
     return span(seconds) + (f" ({days} days)" if seconds >= 72 * 3600 else "")
 
@@ -88,7 +88,7 @@ def percent(fraction: float) -> str:
 def count(value: float) -> str:
     """`8.03B`, `250k`."""
     for unit, size in (("T", 1e12), ("B", 1e9), ("M", 1e6), ("k", 1e3)):
-        if value >= 0.9995 * size:  # 999.9 million is said as a billion
+        if value >= 0.9995 * size:  # 999.9 million rounds to a billion
             return f"{value / size:,.3g}{unit}"
     return f"{value:,.0f}"
 
@@ -116,15 +116,15 @@ def accelerators(candidate: Candidate) -> str:
 
 
 def evidence(words: str) -> str:
-    """What the predicted speed rests on, as a sentence's end: sizing says `measured (n=70)`, `vendor claim (n=20)` or `prior only`."""
+    """Evidence behind a predicted speed; `words` is `measured (n=70)`, `vendor claim (n=20)` or `prior only`."""
     kind, _, number = words.removesuffix(")").partition(" (n=")
-    prior = "predicted from the hardware alone, no published run is near: allow a factor 2 either way"
-    runs = {"measured": f"fitted to {number} measured runs", "vendor claim": f"fitted to {number} runs that vendors published"}
+    prior = "predicted from the hardware alone, without a comparable published run; allow a factor 2 either way"
+    runs = {"measured": f"fitted to {number} measured runs", "vendor claim": f"fitted to {number} runs published by vendors"}
     return runs.get(kind, prior if kind == "prior only" else words)
 
 
 def tell_apart(need: float, have: float) -> tuple[str, str]:
-    """Both numbers with as few decimals as tell them apart."""
+    """Both numbers with the fewest decimals that show them as different."""
     for digits in range(0 if min(need, have) >= 100 or (need == int(need) and have == int(have)) else 1, 4):
         shown = f"{need:,.{digits}f}", f"{have:,.{digits}f}"
         if shown[0] != shown[1]:
@@ -140,7 +140,7 @@ def _scaled(seconds: float, like: float) -> tuple[str, str]:
     """The number in the unit that suits `like` seconds."""
     unit, size = next(((u, s) for u, s in (("h", 3600.0), ("min", 60.0), ("s", 1.0)) if like >= s), ("ms", 0.001))
     number, scale = seconds / size, like / size
-    whole = seconds == like and number == int(number)  # what somebody wrote: 24 h, not 24.0 h
+    whole = seconds == like and number == int(number)  # a value of the spec: 24 h, not 24.0 h
     digits = 0 if whole or unit == "ms" or scale >= 100 else 1
     return f"{number:,.{digits}f}", unit
 

@@ -133,7 +133,7 @@ def remedy(rejection: Rejection) -> str:
     """`max_duration: 45h`; empty where no change of the spec helps."""
     if template := REMEDIES.get(rejection.reason):
         return _filled(template, rejection)
-    return ", or ".join(CHANGES.get(change, change) for change in rejection.remedies)  # ty: ignore
+    return ", or ".join(CHANGES.get(change, change) for change in rejection.remedies)
 
 
 def _filled(template: str, r: Rejection) -> str:

@@ -1,4 +1,4 @@
-"""Serving economics on a terminal, and the same words for a report. Computes no number."""
+"""Serving economics as text, for terminal and report. Computes no number."""
 
 from collections.abc import Iterator
 
@@ -19,18 +19,17 @@ def show_economics(out: Console, e: Economics) -> None:
     """Load, month, revenue, and the same service on other accelerators."""
     title(out, e.spec, f"{e.model} on {e.machine}")
     out.print()
-    made = table(
-        "requests/s", "replicas", "in use", "USD/h", f"USD per {SOLD[e.unit]}", right=("requests/s", "replicas", "in use", "USD/h")
-    )
+    numbers = ("requests/s", "replicas", "utilisation", "USD/h")
+    made = table(*numbers, f"USD per {SOLD[e.unit]}", right=numbers)
     for row in loads(e):
         made.add_row(*row)
     out.print(made)
     out.print()
     for label, words in sentences(e):
         say(out, label, words)
-    out.print(Text("\nthe same service elsewhere, cheapest first, with replicas that are full (p10 to p90)\n", style="bold"))
+    out.print(Text("\nThe same service on other accelerators at full utilisation, cheapest first (p10 to p90)\n", style="bold"))
     rows = [((cost, what, rate, hourly), words) for what, hourly, rate, cost, words in comparison(e)]
-    out.print(ranked(rows, (f"USD per {SOLD[e.unit]}", "accelerators", "requests/s at most", "USD/h")))
+    out.print(ranked(rows, (f"USD per {SOLD[e.unit]}", "accelerators", "max requests/s", "USD/h")))
     if words := report_words(e):
         say(out, "reported", words)
     for words in e.warnings:
@@ -63,37 +62,35 @@ def unit_cost(p: LoadPoint, e: Economics) -> float | None:
 def sentences(e: Economics) -> Iterator[tuple[str, str]]:
     """(label, words)."""
     s, m = e.service, e.month
-    yield "replica", f"answers {s.requests_per_s:,.3g} requests/s within the goals, a reserve kept; {_evidence(e)}"
+    yield "replica", f"{s.requests_per_s:,.3g} requests/s within the latency goals, reserve included; {_evidence(e)}"
     if s.copies > 1:
-        yield "machine", f"holds {plural(s.copies, 'replica')} and is paid whole, however few of them run"
+        yield "machine", f"holds {plural(s.copies, 'replica')}; its full price is paid even if fewer run"
     yield (
         "traffic",
         (
             f"mean {e.mean_requests_per_s:,.3g}/s: {plural(e.mean_point.replicas, 'replica')}; p95 {e.p95_requests_per_s:,.3g}/s: "
-            f"{plural(e.p95_point.replicas, 'replica')}; {m.mean_replicas:,.1f} in the mean over all hours"
+            f"{plural(e.p95_point.replicas, 'replica')}; {m.mean_replicas:,.1f} on average over all hours"
         ),
     )
     follows, fixed = usd(m.follows_usd, 0), usd(m.fixed_usd, 0)
-    words = (
-        f"{follows} for machines with replicas that follow the traffic, {fixed} with those of p95 all the time, which is the plan's price"
-    )
-    yield "month", words + "; what runs beside them is in the plan's bill"
+    words = f"machines cost {follows} with autoscaling, {fixed} with the replicas of p95 all the time (price of the plan)"
+    yield "month", words + "; further costs are in the bill of the plan"
     yield "zero", _zero(e)
     if e.revenue:
         yield "revenue", "; ".join(_revenue(e))
 
 
 def _evidence(e: Economics) -> str:
-    return "prior only, a factor 2 either way" if e.evidence.startswith("prior") else e.evidence
+    return "prior only: allow a factor 2 either way" if e.evidence.startswith("prior") else e.evidence
 
 
 def _zero(e: Economics) -> str:
     m, start = e.month, span(e.month.cold_start_s)
     if e.service.least:
-        return f"never fewer than {plural(e.service.least, 'replica')}; a cold start would take {start}"
+        return f"at least {plural(e.service.least, 'replica')} at all times; a cold start would take {start}"
     saved = None if m.kept_warm_usd is None or m.follows_usd is None else m.kept_warm_usd - m.follows_usd
-    words = f"{usd(saved, 0)} a month less than one kept warm" if saved is not None else f"savings {UNKNOWN}"
-    hint = "" if e.idle_share else ", as no idle hours are stated (idle)"
+    words = f"{usd(saved, 0)} a month less than one warm replica" if saved is not None else f"savings {UNKNOWN}"
+    hint = "" if e.idle_share else " (idle is not set)"
     return f"scales to zero: {words}{hint}; the first request after a pause waits {start}"
 
 
@@ -102,21 +99,21 @@ def _revenue(e: Economics) -> Iterator[str]:
     assert r is not None
     yield f"{usd(r.earned_usd_per_month, 0)} a month at mean traffic, margin {usd(r.margin_usd_per_month, 0)}"
     if r.break_even_requests_per_s is None:
-        never = "is not known" if e.service.usd_per_hour is None else f"is never reached: {_loss(e, r)}"
+        never = "is unknown" if e.service.usd_per_hour is None else f"is not possible: {_loss(e, r)}"
         yield f"break-even {never}"
     else:
         yield f"break-even at {r.break_even_requests_per_s:,.3g} requests/s"
     if r.pays_month_s is not None:
-        yield f"a month's machines are paid after {span(r.pays_month_s)} of it"
+        yield f"the revenue of {span(r.pays_month_s)} covers the machines of a month"
     if r.investment_usd is not None:
-        back = f"paid back after {r.pay_back_s / 86400:,.0f} days" if r.pay_back_s is not None else "never paid back at this traffic"
+        back = f"paid back after {r.pay_back_s / 86400:,.0f} days" if r.pay_back_s is not None else "not paid back at this traffic"
         yield f"{usd(r.investment_usd, 0)} invested: {back}"
 
 
 def _loss(e: Economics, r: Returns) -> str:
     """What a machine that is always full costs and earns, in what is sold."""
     cost, earned = unit_cost(e.full_point, e), r.usd_per_request * (1e6 / e.service.output_tokens if e.unit == "token" else 1.0)
-    return f"even full machines cost {price(cost)} and earn {price(earned)} USD per {SOLD[e.unit]}"
+    return f"full machines cost {price(cost)} and earn {price(earned)} USD per {SOLD[e.unit]}"
 
 
 def comparison(e: Economics) -> list[tuple[str, str, str, str, str]]:
@@ -128,7 +125,7 @@ def _elsewhere(row: ComparisonRow, e: Economics) -> tuple[str, str, str, str, st
     r = row.replica
     what = f"{r.accelerators} x {short(r.accelerator)}" if r.accelerators else r.accelerator
     if r.requests_per_s is None:
-        return what, "-", "-", "does not run", r.refused
+        return what, "-", "-", "not possible", r.refused
     cost = row.usd_per_million_tokens if e.unit == "token" else row.usd_per_request
     words = f"{price(cost.p50)} ({price(cost.p10)} to {price(cost.p90)})" if cost else "unpriced"
     first = f"first token {span(r.ttft_s)}, then {span(r.tpot_s)}" if r.tpot_s else f"{span(r.ttft_s)} each"
@@ -142,8 +139,8 @@ def report_words(e: Economics) -> str:
     if e.report is None:
         return ""
     said = ", ".join(f"{ratio:g} x {short(name)}" for name, ratio in e.report.ratios)
-    ours = ", ".join(f"{ratio:.1f} x {short(name)}" if ratio else f"{short(name)}: does not run" for name, ratio in e.report.ours)
-    return f"one TPU is {said} ({e.report.source}, {e.report.as_of}); ours, images/s of a {e.report.tpu}, prior only: {ours}"
+    ours = ", ".join(f"{ratio:.1f} x {short(name)}" if ratio else f"{short(name)}: not possible" for name, ratio in e.report.ours)
+    return f"one TPU equals {said} ({e.report.source}, {e.report.as_of}); estimate for a {e.report.tpu} in images/s, prior only: {ours}"
 
 
 def price(value: float | None) -> str:

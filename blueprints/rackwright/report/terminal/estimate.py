@@ -24,7 +24,7 @@ METRICS = {
 
 def show_estimate(out: Console, e: Estimate, shipped: Estimate | None = None) -> None:
     """`shipped`: the same without the user's own calibration, where there is one."""
-    fits = "does not fit" if not e.fits else "fits" if e.peak_memory_bytes.p90 <= e.capacity_bytes else "fits, though not at p90"
+    fits = "does not fit" if not e.fits else "fits" if e.peak_memory_bytes.p90 <= e.capacity_bytes else "fits at p50, not at p90"
     out.print(Text(f"\n{e.id or e.kind}: {fits}", style="bold").append("   median (p10 to p90)", style="not bold"))
     for name, b, unit, scale in _headlines(e):
         likely, low, high = _figures(b, scale)
@@ -58,8 +58,8 @@ def _headlines(e: Estimate) -> list[tuple[str, Band, str, float]]:
         ("rate", e.tokens_per_s, "tokens/s", 1.0),
         ("", e.tokens_per_s_per_accelerator, "tokens/s per accelerator", 1.0),
         ("samples", e.samples_per_s, "per second", 1.0),
-        ("first", e.ttft_s, "ms to the first token", 1e-3),
-        ("next", e.tpot_s, "ms per token", 1e-3),
+        ("TTFT", e.ttft_s, "ms to the first token", 1e-3),
+        ("TPOT", e.tpot_s, "ms per token", 1e-3),
         ("output", e.output_tokens_per_s, "tokens/s out", 1.0),
         ("", e.output_tokens_per_s_per_accelerator, "tokens/s out per accelerator", 1.0),
         ("requests", e.requests_per_s, "per second", 1.0),
@@ -78,7 +78,7 @@ def _changed(e: Estimate, shipped: Estimate) -> str:
     """What the headlines that moved were without the calibration."""
     pairs = zip(_headlines(e), _headlines(shipped), strict=True)
     moved = [f"{name} {_figures(was, scale)[0]} {unit}".strip() for (name, b, *_), (_, was, unit, scale) in pairs if b != was]
-    return f"without them {', '.join(moved)}" if moved else "none of this class on accelerators of this generation: nothing changed"
+    return f"without them {', '.join(moved)}" if moved else "no run of this class on this accelerator generation; unchanged"
 
 
 def _memory(e: Estimate) -> Any:
@@ -100,8 +100,8 @@ def _step(e: Estimate) -> Any:
 
 
 def _term(name: str) -> str:
-    """`tensor_exposed` is what the step still waits for."""
-    return f"wait for {name.removesuffix('_exposed')} traffic" if name.endswith("_exposed") else name
+    """`tensor_exposed` becomes `exposed tensor communication`."""
+    return f"exposed {name.removesuffix('_exposed')} communication" if name.endswith("_exposed") else name
 
 
 def _nearest(run: NearestRun) -> str:
@@ -123,7 +123,7 @@ def show_calibration(out: Console, made: Learning, path: str) -> None:
     for kind, (factor, n) in made.factors.items():
         say(out, "learned", f"{kind}: x {factor:g} from {n} run{'s' if n > 1 else ''}")
     if made.unread:
-        say(out, "not read", f"columns that no shipped file has: {', '.join(made.unread)}", "bold yellow")
+        say(out, "not read", f"unknown columns: {', '.join(made.unread)}", "bold yellow")
     for problem in made.problems:
         say(out, "left out", problem.reason, "bold yellow")
     say(out, "written", f"{path}; rackwright estimate FILE.jsonl --calibration {path}")

@@ -1,4 +1,4 @@
-"""The rest of the machine in words: what a node must have beside accelerators, where data lies, what it draws. Computes nothing."""
+"""Node requirements as text: host memory, CPUs, disks, network, file system, power. Computes no number."""
 
 from collections.abc import Iterator
 
@@ -33,7 +33,7 @@ def rows(found: MachineNeeds) -> list[tuple[str, str, str, str]]:
 
 
 def needs_table(found: MachineNeeds) -> Table:
-    made = table("each node needs", "need", "has", "for", right=("need", "has"))
+    made = table("per node", "needed", "available", "reason", right=("needed", "available"))
     for row in rows(found):
         made.add_row(*row)
     return made
@@ -67,12 +67,12 @@ def _data(found: MachineNeeds) -> Iterator[str]:
 def _of(n: Need) -> str:
     """`host memory 268 of 2,048 GiB`."""
     if n.have is None:
-        return f"{n.name} {amount(n.need)} {n.unit} (has: {UNKNOWN})"
+        return f"{n.name} {amount(n.need)} {n.unit} (available: {UNKNOWN})"
     return f"{n.name} {amount(n.need)} of {amount(n.have)} {n.unit}"
 
 
 def _why(n: Need) -> str:
-    missing = f"; too little: {n.instead}" if n.is_short and n.instead else "; too little" if n.is_short else ""
+    missing = f"; too small: {n.instead}" if n.is_short and n.instead else "; too small" if n.is_short else ""
     return n.words + missing
 
 

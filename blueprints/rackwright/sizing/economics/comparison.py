@@ -104,7 +104,7 @@ def _processors(asked: ServiceRequest, catalog: Catalog) -> Iterator[ComparisonR
     """The cheapest CPU machine that answers, or why none does."""
     n, name = asked.network, "CPU"
     if n.active > cpu_roofline.LARGEST_PARAMETERS:
-        reason = f"{n.active / 1e9:,.1f} billion active parameters, a CPU serves {cpu_roofline.LARGEST_PARAMETERS / 1e9:g} at most"
+        reason = f"{n.active / 1e9:,.1f} billion active parameters, CPUs serve at most {cpu_roofline.LARGEST_PARAMETERS / 1e9:g} billion"
         yield ComparisonRow(Replica(name, 0, refused=reason), "", "", None, "", "", None, None)
         return
     found = []

@@ -42,7 +42,7 @@ class FieldReport:
 
 
 REPORTED = (("NVIDIA T4", 8.0), ("NVIDIA L4", 3.0))
-REPORT_SOURCE = "a published field report of an SDXL + LoRA service, as quoted to us: the TPU's generation is not said"
+REPORT_SOURCE = "published field report of an SDXL + LoRA service; the TPU generation is not stated"
 REPORT_TPU = "TPU v5e"
 """The chip ours are given for."""
 
@@ -147,7 +147,7 @@ def asked_of(w: Serve, a: Assumptions = DEFAULT) -> ServiceRequest:
 def _serving(spec: Spec) -> Serve:
     w = spec.workload
     if not isinstance(w, Serve):
-        reason = f"economics is about serving, this is a {w.kind} workload"
+        reason = f"economics needs a serve workload, this is a {w.kind} workload"
         raise UserError(
             [Problem("E-kind", reason, At() / "workloads" / 0 / "kind", "kind: serve; `rackwright plan` costs a run")], spec.name
         )
@@ -195,19 +195,19 @@ def _cheaper(chosen: Month, others: Mapping[str, Month]) -> Iterator[str]:
     if least and chosen.follows_usd is not None and least[0] < chosen.follows_usd * (1 - WORTH_SAYING):
         usd, name = least
         saved = chosen.follows_usd - usd
-        yield f"{name} costs {usd:,.0f} USD a month with replicas that follow the traffic, {saved:,.0f} less: it is bought in smaller steps"
+        yield f"{name} costs {usd:,.0f} USD a month with autoscaling, {saved:,.0f} USD less, because it scales in smaller steps"
 
 
 def _warnings(w: Serve, s: ServiceCost, asked: ServiceRequest, p95: float) -> Iterator[str]:
     if s.usd_per_hour is None:
-        yield "the price of these machines is not published: what they cost is not known"
+        yield "The price of these machines is not published, so their cost is unknown"
     if w.max_replicas is not None and s.replicas(p95) > w.max_replicas:
-        yield f"p95 traffic needs {s.replicas(p95)} replicas, max_replicas allows {w.max_replicas}"
+        yield f"Traffic at p95 needs {s.replicas(p95)} replicas, max_replicas allows {w.max_replicas}"
     if w.revenue is not None and not asked.generates:
-        yield "revenue is per token and nothing here writes tokens: say revenue_per_request"
+        yield "revenue is per token, but this model generates no tokens: set revenue_per_request"
     if w.revenue is None and w.revenue_per_request is None:
-        yield "no revenue is stated: no break-even and no pay-back time"
+        yield "No revenue is set, so break-even and pay-back time are not computed"
     elif w.investment is None:
-        yield "no investment is stated: no pay-back time"
+        yield "No investment is set, so the pay-back time is not computed"
     if w.idle and not w.scale_to_zero:
-        yield "replicas run on in the idle hours: scale_to_zero with min_replicas 0 ends that"
+        yield "Replicas keep running in idle hours: set scale_to_zero with min_replicas 0 to stop them"
