@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import CapacityMode
 from rackwright.clouds import profile
-from rackwright.cost import monitoring, network, storage
+from rackwright.cost import network, storage
 from rackwright.cost.bill_line import BillLine, hourly, monthly
-from rackwright.cost.node_counts import is_sized
+from rackwright.cost.node_counts import is_sized, nodes_at_start
 from rackwright.cost.prices import fee_price, machine_price
 from rackwright.sizing.plan import Fit
 from rackwright.spec.spec import Spec
@@ -17,6 +17,8 @@ from rackwright.units import MONTH_H
 
 SYSTEM = "system"
 """Name of the pool that operators run on."""
+METRICS_PER_MACHINE = 7
+"""Of a machine with detailed monitoring that are charged (infracost's aws instance_test)."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ def _lines(stack: StackPlan, fit: Fit, spec: Spec, catalog: Catalog, hours: floa
     if "base" in stack.layers:
         yield from network.lines(stack, fit, catalog, hours)
     yield from storage.lines(stack, fit, spec, catalog, hours)
-    yield from monitoring.lines(stack, fit, catalog, hours)
+    yield from _monitoring(stack, fit, catalog, hours)
     if "base" in stack.layers and not stack.key.existing_arn:
         yield monthly("encryption key", 1, "key", fee_price(catalog, "kms-key", stack.place, "month"), hours)
 
@@ -99,3 +101,23 @@ def _control_plane(stack: StackPlan, catalog: Catalog, hours: float) -> Iterator
     if stack.kind is not BlueprintKind.BOX and not (stack.cluster and stack.cluster.existing):
         name = profile(stack.place.cloud).fees["control_plane"]
         yield hourly("Kubernetes control plane", 1, "cluster", fee_price(catalog, name, stack.place, "hour"), hours)
+
+
+def _monitoring(stack: StackPlan, fit: Fit, catalog: Catalog, hours: float) -> Iterator[BillLine]:
+    """Monitoring where the cloud charges for it: detailed metrics of every machine, alarms on idle ones. Mail, schedules and budgets cost cents."""
+    fees = profile(stack.place.cloud).fees
+    if "machine_metric" not in fees or machine_layer(stack) not in stack.layers:
+        return
+    machines = 1 if stack.box else sum(nodes_at_start(pool, fit) for pool in stack.pools)
+    price = fee_price(catalog, fees["machine_metric"], stack.place, "metric-month")
+    yield monthly("detailed metrics of machines", METRICS_PER_MACHINE * machines, "metrics", price, hours)
+    if alarms := _alarms(stack):
+        price = fee_price(catalog, fees["alarm"], stack.place, "alarm-month")
+        yield monthly("alarms on idle machines", alarms, "alarms", price, hours)
+
+
+def _alarms(stack: StackPlan) -> int:
+    if stack.box:
+        return int(bool(stack.box.idle_stop_minutes))
+    watched = [pool for pool in stack.pools if pool.role == "accelerator" and pool.provisioner == "managed"]
+    return len(watched) if stack.guard and stack.guard.idle_minutes else 0

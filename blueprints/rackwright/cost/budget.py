@@ -23,8 +23,8 @@ def check_budget(bill: Bill, stack: StackPlan, fit: Fit, spec: Spec) -> list[Pro
     if bill.total_usd > goal:
         words = f"{bill.covers} costs {bill.total_usd:,.0f} USD with network, storage and control plane; the goal is {goal:,.0f}"
         return [Problem(ID, words, AT, "raise the goal, or choose a cheaper fit", Level.WARNING)]
-    price, most = fit.candidate.price_usd_per_hour, max((pool.nodes_max for pool in stack.pools if does_the_work(pool)), default=0)
-    if price is not None and fit.duration_s is None and price * most * MONTH_H > goal:
-        words = f"a month at all {most} machines costs {price * most * MONTH_H:,.0f} USD; the goal is {goal:,.0f}"
+    price, max_nodes = fit.candidate.price_usd_per_hour, max((pool.nodes_max for pool in stack.pools if does_the_work(pool)), default=0)
+    if price is not None and fit.duration_s is None and price * max_nodes * MONTH_H > goal:
+        words = f"a month at all {max_nodes} machines costs {price * max_nodes * MONTH_H:,.0f} USD; the goal is {goal:,.0f}"
         return [Problem(ID, words, AT, "lower max_replicas, or raise the goal", Level.WARNING)]
     return []

@@ -52,5 +52,5 @@ def limits(spec: Spec, fit: Fit, bill: Bill | None = None) -> tuple[Goal, ...]:
 
 def tightest(goals: tuple[Goal, ...]) -> str:
     """The limit with the least head-room at p90."""
-    least = max(goals, key=lambda goal: goal.worst)
-    return f"{least.name.lower()}: {least.expected} of {least.limit}"
+    worst = max(goals, key=lambda goal: goal.worst)
+    return f"{worst.name.lower()}: {worst.expected} of {worst.limit}"

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rackwright.diagnostics.problem import Problem
-from rackwright.report.alternatives import choices_json
+from rackwright.report.alternatives import alternatives_json
 from rackwright.report.formatting import machines
 from rackwright.report.plan_text import with_text
 from rackwright.report.rejections import explanation, joined_remedies, rejection_text, remedy
@@ -32,12 +32,12 @@ def plan_json(plan: SizingPlan, preview: StackPreview, warnings: Sequence[Proble
         }
         for miss in nearest_misses(plan)
     ]
-    return {**shown, **further, "feasible": bool(plan.fits), **choices_json(plan), "nearest_misses": misses}
+    return {**shown, **further, "feasible": bool(plan.fits), **alternatives_json(plan), "nearest_misses": misses}
 
 
 def explanation_json(part: SizingPlan, whole: SizingPlan) -> dict[str, Any]:
     """The requested part of a plan, with the frontier of the whole plan and the rejection summary of the part."""
-    return {**_plan(part), **choices_json(whole), "why_not": choices_json(part)["why_not"]}
+    return {**_plan(part), **alternatives_json(whole), "why_not": alternatives_json(part)["why_not"]}
 
 
 def _plan(plan: SizingPlan) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from rackwright.estimator.case import RECOMPUTE
 from rackwright.estimator.config.resolve import BYTES, NF4
 from rackwright.estimator.model.dimensions import ModelDimensions
-from rackwright.sizing.search.layouts import JobShape, Pins, contexts
+from rackwright.sizing.search.layouts import JobShape, PinnedLayout, context_ways
 from rackwright.sizing.training_recipe import Recipe
 
 LORA_WIDTH = 1280
@@ -45,7 +45,7 @@ class TrainingJob:
     flops_per_sequence: float
     batch: int
     sequences: float
-    pins: Pins = field(default_factory=Pins)
+    pins: PinnedLayout = field(default_factory=PinnedLayout)
     sampled: bool = False
     mean_length: float = 0.0
     imbalance: float = 1.0
@@ -65,7 +65,7 @@ class TrainingJob:
         n = self.network
         if self.sampled:
             return JobShape(0, 1, 0, 0, (1,), self.batch, self.recipe.is_adapter)
-        ways = contexts(n.layers, self.sequence, self.pins.context)
+        ways = context_ways(n.layers, self.sequence, self.pins.context)
         return JobShape(n.layers, n.heads, n.kv_heads, n.experts, ways, self.batch, self.recipe.is_adapter)
 
     @property

@@ -6,7 +6,7 @@ from functools import cache
 from pydantic import TypeAdapter
 
 from rackwright.sizing.metrics import Goodput, Interval, Memory, ParallelLayout, Speed
-from rackwright.sizing.node.requirements import MachineNeeds
+from rackwright.sizing.node.requirements import NodeRequirements
 from rackwright.sizing.rejection import Rejection
 
 PLAN_VERSION = "sizing/1"
@@ -159,7 +159,7 @@ class SizingPlan:
     warnings: tuple[str, ...] = ()
     considered: int = 0
     version: str = PLAN_VERSION
-    machine: MachineNeeds | None = None
+    machine: NodeRequirements | None = None
     optimize_for: str = "cost"
     unpinned: Fit | None = None
     """The chosen machines without the parallelism that the workload pins; None where it pins none, or nothing fits."""
@@ -172,8 +172,8 @@ class SizingPlan:
     def frontier(self) -> tuple[Fit, ...]:
         """Fits that none beats on cost and on time at once, cheapest first. Those without a price cannot be compared; those that break
         a goal for a pin are left out where others break none."""
-        kept = [f for f in self.fits if not f.overruled] or list(self.fits)
-        priced = [(f.cost_usd.p50, f.time_s, rank, f) for rank, f in enumerate(kept) if f.cost_usd]
+        comparable = [f for f in self.fits if not f.overruled] or list(self.fits)
+        priced = [(f.cost_usd.p50, f.time_s, rank, f) for rank, f in enumerate(comparable) if f.cost_usd]
         found: list[Fit] = []
         best = float("inf")
         for _, time_s, _, fit in sorted(priced, key=lambda row: row[:3]):

@@ -13,8 +13,8 @@ from rackwright.sizing.evaluation import checkpoints
 from rackwright.sizing.evaluation.evaluate import GoalLimits, evaluate
 from rackwright.sizing.evaluation.pin_cost import without_pinned_parallelism
 from rackwright.sizing.job import ServingJob, TrainingJob
-from rackwright.sizing.node.node_requirements import with_machine
-from rackwright.sizing.offers.node_counts import UNASKABLE, fleet, pinned_nodes
+from rackwright.sizing.node.node_requirements import with_node_requirements
+from rackwright.sizing.offers.node_counts import UNSEARCHABLE, pinned_nodes, searchable_fleet
 from rackwright.sizing.offers.offer import Offer
 from rackwright.sizing.plan import Assumption, Fit, Rejected, SizingPlan, StorageNeed, WorkloadFacts
 from rackwright.sizing.rejection import Limit, Reason, Rejection
@@ -53,7 +53,7 @@ def size(spec: Spec, catalog: Catalog | None = None, *, today: date | None = Non
     rejected: dict[tuple, Rejected] = {}
     order: dict[tuple, tuple[int, int]] = {}
     points = 0
-    for offer, looked_at, answer in _answers(spec, catalog, inputs, goals, a, today):
+    for offer, looked_at, answer in _evaluations(spec, catalog, inputs, goals, a, today):
         points += looked_at
         key = identity(answer.candidate)
         order.setdefault(key, offer.rank)
@@ -79,38 +79,40 @@ def size(spec: Spec, catalog: Catalog | None = None, *, today: date | None = Non
         optimize_for=spec.goals.optimize_for,
         unpinned=without_pinned_parallelism(spec, best[0], catalog, a, today) if best else None,
     )
-    return with_machine(made, spec, catalog, a)
+    return with_node_requirements(made, spec, catalog, a)
 
 
-def _answers(
+def _evaluations(
     spec: Spec, catalog: Catalog, inputs: WorkloadInputs, goals: GoalLimits, a: Assumptions, today: date
 ) -> Iterator[tuple[Offer, int, Fit | Rejected]]:
     """Every evaluated candidate with the number of layouts searched; larger counts of a machine are skipped once they cannot help."""
-    asked = fleet(spec, catalog, a, today)
-    found = search(inputs.job, asked.machines, a) if asked.targets else []
-    for one in asked.asked:
-        offer, dearest = one.offer, 0.0
-        for nodes, target in one.counts or ((offer.nodes or 1, -1),):
-            nodes, outcome = (nodes, _alone(offer, inputs, a)) if target < 0 else _deployed(offer, nodes, found[target], spec, inputs)
+    fleet = searchable_fleet(spec, catalog, a, today)
+    found = search(inputs.job, fleet.machines, a) if fleet.targets else []
+    for entry in fleet.entries:
+        offer, dearest = entry.offer, 0.0
+        for nodes, target in entry.counts or ((offer.nodes or 1, -1),):
+            nodes, outcome = (
+                (nodes, _cpu_outcome(offer, inputs, a)) if target < 0 else _deployed_nodes(offer, nodes, found[target], spec, inputs)
+            )
             answer = evaluate(offer, nodes, outcome, goals, a)
             yield offer, outcome.points, answer
             if isinstance(answer, Fit):
                 dearest = max(dearest, answer.cost_usd.p50 if answer.cost_usd else 0.0)
-            elif _hopeless(answer, dearest):
+            elif _more_cannot_help(answer, dearest):
                 break
             else:
                 dearest = max(dearest, answer.cost_usd or 0.0)
 
 
-def _alone(offer: Offer, inputs: WorkloadInputs, a: Assumptions) -> Outcome:
+def _cpu_outcome(offer: Offer, inputs: WorkloadInputs, a: Assumptions) -> Outcome:
     """What needs no search: nothing can be said of a machine, or it has processors only."""
     m, core = offer.machine, cpu_roofline.CORES.get(offer.machine.family)
-    if m.kind != "cpu" or core is None or not (m.vcpus and m.memory_bytes) or any(r.limit in UNASKABLE for r in offer.rejections):
+    if m.kind != "cpu" or core is None or not (m.vcpus and m.memory_bytes) or any(r.limit in UNSEARCHABLE for r in offer.rejections):
         return Outcome()
-    return cpu_only.answer(inputs.job, cpu_only.CpuMachine(core, m.vcpus, m.memory_bytes), a)
+    return cpu_only.evaluate_cpu(inputs.job, cpu_only.CpuMachine(core, m.vcpus, m.memory_bytes), a)
 
 
-def _deployed(offer: Offer, nodes: int, found: Outcome, spec: Spec, inputs: WorkloadInputs) -> tuple[int, Outcome]:
+def _deployed_nodes(offer: Offer, nodes: int, found: Outcome, spec: Spec, inputs: WorkloadInputs) -> tuple[int, Outcome]:
     """Number of machines: the requested count, for a server the count its replicas need, or the pinned count."""
     if not isinstance(inputs.job, ServingJob) or inputs.job.ends:
         return nodes, found
@@ -125,7 +127,7 @@ COUNT_INDEPENDENT = {Limit.ORGANISATION, Limit.PRECISION}
 """Constraints that more machines do not change: the organisation's limit is exceeded already, or the number format is not supported."""
 
 
-def _hopeless(miss: Rejected, dearest_usd: float) -> bool:
+def _more_cannot_help(miss: Rejected, dearest_usd: float) -> bool:
     """Whether more of the same machines cannot help: COUNT_INDEPENDENT, more machines than sequences, or over budget although memory
     suffices and the smaller count was not more expensive; larger counts only add traffic."""
     limits = {r.limit for r in miss.rejections}

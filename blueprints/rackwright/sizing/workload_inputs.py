@@ -19,7 +19,7 @@ from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.evaluation.checkpoints import checkpoint_bytes
 from rackwright.sizing.job import ServingJob, TrainingJob, weight_bytes
 from rackwright.sizing.plan import Assumption, WorkloadFacts
-from rackwright.sizing.search.layouts import Pins
+from rackwright.sizing.search.layouts import PinnedLayout
 from rackwright.sizing.training_recipe import Recipe, adapted, full
 from rackwright.spec.workload import Adapter, Batch, Custom, Finetune, Model, Pretrain, Serve, Workload
 
@@ -94,8 +94,9 @@ def _training(w: Pretrain | Finetune, architecture: Architecture, name: str, a: 
         assumed.append(Assumption("moe_imbalance", f"{REAL_IMBALANCE:g}", "tokens of the fullest expert over the mean", words))
     job = TrainingJob(
         network=n, recipe=recipe, method=method, sequence=sequence, flops_per_sequence=flops, batch=batch, sequences=sequences,
-        pins=Pins(**w.parallelism.model_dump()), sampled=sampled, mean_length=0.0 if w.data.packed else w.data.tokens_per_sample or 0.0,
-        imbalance=REAL_IMBALANCE if n.is_moe else 1.0, adaptable=adapter is not None,
+        pins=PinnedLayout(**w.parallelism.model_dump()), sampled=sampled,
+        mean_length=0.0 if w.data.packed else w.data.tokens_per_sample or 0.0, imbalance=REAL_IMBALANCE if n.is_moe else 1.0,
+        adaptable=adapter is not None,
     )  # fmt: skip
     facts = WorkloadFacts(
         name=w.name,

@@ -21,10 +21,8 @@ def cost_over_load(e: Economics, width: int) -> str:
     marks = [{"x": p.requests_per_s, "y": cost, "label": f"{name}: {price(cost)}"} for name, p in named if (cost := unit_cost(p, e))]
     earned = _earned(e)
     values = [p["y"] for p in points] + ([earned] if earned else [])
-    x = alt.X("x:Q", title="requests per second", scale=alt.Scale(type="log", domain=[points[0]["x"], points[-1]["x"] * 1.3], nice=False))
-    y = alt.Y(
-        "y:Q", title=f"USD per {SOLD[e.unit]}", scale=alt.Scale(type="log", domain=[min(values) / 1.6, max(values) * 1.2], nice=False)
-    )
+    x = alt.X("x:Q", title="requests per second", scale=_scale(points[0]["x"], points[-1]["x"] * 1.3))
+    y = alt.Y("y:Q", title=f"USD per {SOLD[e.unit]}", scale=_scale(min(values) / 1.6, max(values) * 1.2))
     layers = [alt.Chart(alt.Data(values=points)).mark_line(color=CHOSEN, strokeWidth=2).encode(x=x, y=y)]
     if earned:
         line = alt.Chart(alt.Data(values=[{"y": earned, "words": f"earned: {price(earned)}"}]))

@@ -30,7 +30,7 @@ def scatter(spec: Spec, plan: SizingPlan, width: int) -> str:
     serving = plan.chosen is not None and plan.chosen.duration_s is None
     points = _points(plan, serving)
     limits = _limits(spec, serving)
-    refused = [] if serving else _refused(plan, points, limits)
+    refused = [] if serving else _rejected_points(plan, points, limits)
     if not points and not refused:
         return ""
     x = alt.X("x:Q", title="time per output token, ms" if serving else "hours", scale=_scale([*points, *refused], "x", limits))
@@ -85,7 +85,7 @@ def _name(fit: Fit) -> str:
     return machines(fit.candidate) if fit.candidate.topology else f"{fit.candidate.accelerators} x {short(fit.candidate.accelerator)}"
 
 
-def _refused(plan: SizingPlan, points: list[Point], limits: dict[str, tuple[float, str]]) -> list[Point]:
+def _rejected_points(plan: SizingPlan, points: list[Point], limits: dict[str, tuple[float, str]]) -> list[Point]:
     """The misses that have a time and a cost and are near enough, one for each shape."""
     timed = {(machines(r.candidate), r.candidate.capacity): r for r in reversed(plan.rejected) if r.cost_usd and r.duration_s}
     found: list[Point] = [{"x": (r.duration_s or 0.0) / 3600, "y": r.cost_usd} for r in timed.values()]

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from rackwright.report.terminal import economics, node
 from rackwright.sizing.economics.serving import Economics
-from rackwright.sizing.node.requirements import MachineNeeds
+from rackwright.sizing.node.requirements import NodeRequirements
 
 
 @dataclass(frozen=True)
@@ -27,17 +27,17 @@ class EconomicsSection:
     notes: tuple[str, ...]
 
 
-def machine_section(found: MachineNeeds | None) -> MachineSection | None:
+def machine_section(found: NodeRequirements | None) -> MachineSection | None:
     if found is None:
         return None
-    lines = tuple((label.capitalize(), words) for label, words in node.sentences(found) if label != "node")
+    lines = tuple((label.capitalize(), words) for label, words in node.requirement_lines(found) if label != "node")
     return MachineSection(tuple(node.rows(found)), lines)
 
 
 def economics_section(e: Economics | None) -> EconomicsSection | None:
     if e is None:
         return None
-    lines = tuple((label.capitalize(), words) for label, words in economics.sentences(e))
+    lines = tuple((label.capitalize(), words) for label, words in economics.economics_lines(e))
     elsewhere = tuple(economics.comparison(e))
     sold = economics.SOLD[e.unit]
-    return EconomicsSection(sold, tuple(economics.loads(e)), lines, elsewhere, economics.report_words(e), e.warnings)
+    return EconomicsSection(sold, tuple(economics.loads(e)), lines, elsewhere, economics.field_report_text(e), e.warnings)

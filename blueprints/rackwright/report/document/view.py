@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from rackwright.cost import Bill
-from rackwright.report.alternatives import cause_rows, frontier_rows, goodput_words
+from rackwright.report.alternatives import frontier_rows, goodput_text, rejection_rows
 from rackwright.report.document.sections import EconomicsSection, MachineSection, economics_section, machine_section
 from rackwright.report.formatting import (
     UNKNOWN,
@@ -74,7 +74,7 @@ class ReportView:
     verdict: str
     under: str
     workload: str
-    asked: str
+    requested: str
     cards: tuple[Card, ...]
     goals: tuple[Goal, ...]
     assumed: tuple[tuple[str, str], ...]
@@ -104,15 +104,15 @@ def view(spec: Spec, plan: SizingPlan, preview: StackPreview, today: date, econo
     return ReportView(
         title=plan.spec,
         verdict=_verdict(plan),
-        under=_under(plan, preview.bill),
+        under=_subtitle(plan, preview.bill),
         workload=facts(plan),
-        asked=requested_goals(spec),
+        requested=requested_goals(spec),
         cards=_cards(spec, plan),
         goals=limits(spec, chosen, preview.bill) if chosen else (),
         assumed=_assumed(chosen, preview) if chosen else (),
         reason=plan.scaling,
         frontier=tuple(frontier_rows(plan, spec.goals, FRONTIER_SHOWN)),
-        causes=tuple(cause_rows(plan)),
+        causes=tuple(rejection_rows(plan)),
         warnings=tuple((str(level), words) for level, words in doubts(plan, preview)),
         bill=_bill(preview.bill) if preview.bill else None,
         misses=tuple(_rejection(miss) for miss in nearest_misses(plan)) if not chosen else (),
@@ -141,7 +141,7 @@ def _verdict(plan: SizingPlan) -> str:
     return f"{machines(chosen.candidate)} in {region(chosen.candidate)}, {chosen.candidate.capacity}"
 
 
-def _under(plan: SizingPlan, bill: Bill | None) -> str:
+def _subtitle(plan: SizingPlan, bill: Bill | None) -> str:
     """The sentence below the verdict: duration and total cost."""
     chosen = plan.chosen
     if chosen is None:
@@ -164,7 +164,7 @@ def _cards(spec: Spec, plan: SizingPlan) -> tuple[Card, ...]:
     if second := runner_up(plan.fits):
         cards.append(_card(f"Runner-up (rank {second[0]})", second[1], spec))
     if miss := cheapest(plan.rejected):
-        cards.append(_refused(miss))
+        cards.append(_rejected_card(miss))
     return tuple(cards)
 
 
@@ -175,13 +175,13 @@ def _card(role: str, fit: Fit, spec: Spec) -> Card:
         ("Hourly cost", f"{usd(fit.usd_per_hour, 2)} per hour" if fit.usd_per_hour is not None else UNKNOWN),
         ("Memory filled", f"{percent(fit.memory.fill)} of {gib(fit.memory.capacity_bytes)} each"),
         ("Parallel layout", _spread(fit.candidate)),
-        ("Goodput", goodput_words(fit)),
+        ("Goodput", goodput_text(fit)),
         ("Tightest constraint", tightest(limits(spec, fit))),
     )
     return Card(role, machines(fit.candidate), _place(fit.candidate), tuple(line for line in lines if line[1]))
 
 
-def _refused(miss: Rejected) -> Card:
+def _rejected_card(miss: Rejected) -> Card:
     lines = (
         ("Time", span(miss.duration_s) if miss.duration_s else ""),
         ("Machines cost", usd(miss.cost_usd)),

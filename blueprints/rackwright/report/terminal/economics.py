@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.text import Text
 
 from rackwright.report.formatting import UNKNOWN, plural, readable, short, span, usd
-from rackwright.report.terminal.tables import ranked, say, table, title
+from rackwright.report.terminal.tables import print_labelled, ranked, table, title
 from rackwright.sizing.economics.comparison import ComparisonRow
 from rackwright.sizing.economics.formulas import LoadPoint, Returns
 from rackwright.sizing.economics.serving import Economics
@@ -25,16 +25,16 @@ def show_economics(out: Console, e: Economics) -> None:
         made.add_row(*row)
     out.print(made)
     out.print()
-    for label, words in sentences(e):
-        say(out, label, words)
+    for label, words in economics_lines(e):
+        print_labelled(out, label, words)
     out.print(Text("\nThe same service on other accelerators at full utilisation, cheapest first (p10 to p90)\n", style="bold"))
     rows = [((cost, what, rate, hourly), words) for what, hourly, rate, cost, words in comparison(e)]
     out.print(ranked(rows, (f"USD per {SOLD[e.unit]}", "accelerators", "max requests/s", "USD/h")))
-    if words := report_words(e):
-        say(out, "reported", words)
+    if words := field_report_text(e):
+        print_labelled(out, "reported", words)
     for words in e.warnings:
-        say(out, "warning", words, "bold yellow")
-    say(out, "assumed", "; ".join(f"{i.name} {i.value} {i.unit}" for i in map(readable, e.assumptions)), "dim")
+        print_labelled(out, "warning", words, "bold yellow")
+    print_labelled(out, "assumed", "; ".join(f"{i.name} {i.value} {i.unit}" for i in map(readable, e.assumptions)), "dim")
 
 
 def loads(e: Economics) -> list[tuple[str, ...]]:
@@ -59,7 +59,7 @@ def unit_cost(p: LoadPoint, e: Economics) -> float | None:
     return p.usd_per_million_tokens if e.unit == "token" else p.usd_per_request
 
 
-def sentences(e: Economics) -> Iterator[tuple[str, str]]:
+def economics_lines(e: Economics) -> Iterator[tuple[str, str]]:
     """(label, words)."""
     s, m = e.service, e.month
     yield "replica", f"{s.requests_per_s:,.3g} requests/s within the latency goals, reserve included; {_evidence(e)}"
@@ -75,7 +75,7 @@ def sentences(e: Economics) -> Iterator[tuple[str, str]]:
     follows, fixed = usd(m.follows_usd, 0), usd(m.fixed_usd, 0)
     words = f"machines cost {follows} with autoscaling, {fixed} with the replicas of p95 all the time (price of the plan)"
     yield "month", words + "; further costs are in the bill of the plan"
-    yield "zero", _zero(e)
+    yield "zero", _scale_to_zero(e)
     if e.revenue:
         yield "revenue", "; ".join(_revenue(e))
 
@@ -84,7 +84,7 @@ def _evidence(e: Economics) -> str:
     return "prior only: allow a factor 2 either way" if e.evidence.startswith("prior") else e.evidence
 
 
-def _zero(e: Economics) -> str:
+def _scale_to_zero(e: Economics) -> str:
     m, start = e.month, span(e.month.cold_start_s)
     if e.service.least:
         return f"at least {plural(e.service.least, 'replica')} at all times; a cold start would take {start}"
@@ -99,7 +99,7 @@ def _revenue(e: Economics) -> Iterator[str]:
     assert r is not None
     yield f"{usd(r.earned_usd_per_month, 0)} a month at mean traffic, margin {usd(r.margin_usd_per_month, 0)}"
     if r.break_even_requests_per_s is None:
-        never = "is unknown" if e.service.usd_per_hour is None else f"is not possible: {_loss(e, r)}"
+        never = "is unknown" if e.service.usd_per_hour is None else f"is not possible: {_full_cost(e, r)}"
         yield f"break-even {never}"
     else:
         yield f"break-even at {r.break_even_requests_per_s:,.3g} requests/s"
@@ -110,7 +110,7 @@ def _revenue(e: Economics) -> Iterator[str]:
         yield f"{usd(r.investment_usd, 0)} invested: {back}"
 
 
-def _loss(e: Economics, r: Returns) -> str:
+def _full_cost(e: Economics, r: Returns) -> str:
     """What a machine that is always full costs and earns, in what is sold."""
     cost, earned = unit_cost(e.full_point, e), r.usd_per_request * (1e6 / e.service.output_tokens if e.unit == "token" else 1.0)
     return f"full machines cost {price(cost)} and earn {price(earned)} USD per {SOLD[e.unit]}"
@@ -118,10 +118,10 @@ def _loss(e: Economics, r: Returns) -> str:
 
 def comparison(e: Economics) -> list[tuple[str, str, str, str, str]]:
     """(accelerators, USD per hour, requests per second, USD per unit, words) of each."""
-    return [_elsewhere(row, e) for row in e.comparison]
+    return [_comparison_row(row, e) for row in e.comparison]
 
 
-def _elsewhere(row: ComparisonRow, e: Economics) -> tuple[str, str, str, str, str]:
+def _comparison_row(row: ComparisonRow, e: Economics) -> tuple[str, str, str, str, str]:
     r = row.replica
     what = f"{r.accelerators} x {short(r.accelerator)}" if r.accelerators else r.accelerator
     if r.requests_per_s is None:
@@ -134,13 +134,13 @@ def _elsewhere(row: ComparisonRow, e: Economics) -> tuple[str, str, str, str, st
     return what, usd(row.usd_per_hour, 2).removesuffix(" USD"), f"{r.requests_per_s.p50:,.3g}", words, f"{dated}; {first}; {kind}"
 
 
-def report_words(e: Economics) -> str:
+def field_report_text(e: Economics) -> str:
     """The published ratio beside ours; "" where there is none."""
     if e.report is None:
         return ""
-    said = ", ".join(f"{ratio:g} x {short(name)}" for name, ratio in e.report.ratios)
+    parts = ", ".join(f"{ratio:g} x {short(name)}" for name, ratio in e.report.ratios)
     ours = ", ".join(f"{ratio:.1f} x {short(name)}" if ratio else f"{short(name)}: not possible" for name, ratio in e.report.ours)
-    return f"one TPU equals {said} ({e.report.source}, {e.report.as_of}); estimate for a {e.report.tpu} in images/s, prior only: {ours}"
+    return f"one TPU equals {parts} ({e.report.source}, {e.report.as_of}); estimate for a {e.report.tpu} in images/s, prior only: {ours}"
 
 
 def price(value: float | None) -> str:

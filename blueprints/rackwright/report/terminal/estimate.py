@@ -10,7 +10,7 @@ from rich.text import Text
 from rackwright.estimator.calibration.calibrate import Learning
 from rackwright.estimator.result import Band, Estimate, NearestRun
 from rackwright.report.formatting import span
-from rackwright.report.terminal.tables import say, table
+from rackwright.report.terminal.tables import print_labelled, table
 from rackwright.units import GIB
 
 TERMS = {"kv": "cache", "reserved": "allocator"}
@@ -28,27 +28,27 @@ def show_estimate(out: Console, e: Estimate, shipped: Estimate | None = None) ->
     out.print(Text(f"\n{e.id or e.kind}: {fits}", style="bold").append("   median (p10 to p90)", style="not bold"))
     for name, b, unit, scale in _headlines(e):
         likely, low, high = _figures(b, scale)
-        say(out, name, f"{likely} {unit}" + (f"  ({low} to {high})" if low != high else ""))
+        print_labelled(out, name, f"{likely} {unit}" + (f"  ({low} to {high})" if low != high else ""))
     if e.time_to_train_s:
         t = e.time_to_train_s
-        say(out, "to train", f"{span(t.p50)}  ({span(t.p10)} to {span(t.p90)}), start-up and evaluation included")
-    say(out, "evidence", e.evidence)
+        print_labelled(out, "to train", f"{span(t.p50)}  ({span(t.p10)} to {span(t.p90)}), start-up and evaluation included")
+    print_labelled(out, "evidence", e.evidence)
     if shipped:
-        say(out, "own runs", _changed(e, shipped))
+        print_labelled(out, "own runs", _changed(e, shipped))
     for words in e.warnings:
-        say(out, "warning", words, "bold yellow")
+        print_labelled(out, "warning", words, "bold yellow")
     out.print(_memory(e))
     if e.step:
         out.print(_step(e))
     if e.largest_micro_batch is not None:
         context = f", context {e.largest_context:,} tokens" if e.largest_context else ""
-        say(out, "largest", f"micro-batch {e.largest_micro_batch:,}{context}")
+        print_labelled(out, "largest", f"micro-batch {e.largest_micro_batch:,}{context}")
     for run in e.nearest:
-        say(out, "nearest", _nearest(run))
+        print_labelled(out, "nearest", _nearest(run))
     for launcher, flags in e.launch.items():
-        say(out, launcher, flags)
+        print_labelled(out, launcher, flags)
     for words in e.assumptions:
-        say(out, "assumed", words)
+        print_labelled(out, "assumed", words)
 
 
 def _headlines(e: Estimate) -> list[tuple[str, Band, str, float]]:
@@ -121,9 +121,9 @@ def show_calibration(out: Console, made: Learning, path: str) -> None:
         runs.add_row(run.row_id, METRICS.get(run.metric, run.unit), *(_number(v) for v in (run.measured, run.before, run.after)))
     out.print(runs)
     for kind, (factor, n) in made.factors.items():
-        say(out, "learned", f"{kind}: x {factor:g} from {n} run{'s' if n > 1 else ''}")
+        print_labelled(out, "learned", f"{kind}: x {factor:g} from {n} run{'s' if n > 1 else ''}")
     if made.unread:
-        say(out, "not read", f"unknown columns: {', '.join(made.unread)}", "bold yellow")
+        print_labelled(out, "not read", f"unknown columns: {', '.join(made.unread)}", "bold yellow")
     for problem in made.problems:
-        say(out, "left out", problem.reason, "bold yellow")
-    say(out, "written", f"{path}; rackwright estimate FILE.jsonl --calibration {path}")
+        print_labelled(out, "left out", problem.reason, "bold yellow")
+    print_labelled(out, "written", f"{path}; rackwright estimate FILE.jsonl --calibration {path}")

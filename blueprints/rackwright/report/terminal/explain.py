@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from rackwright.report.alternatives import CAUSES, cause_rows, goodput_words
+from rackwright.report.alternatives import GROUPS, goodput_text, rejection_rows
 from rackwright.report.formatting import (
     TERMS,
     accelerators,
@@ -25,9 +25,9 @@ from rackwright.report.formatting import (
 )
 from rackwright.report.plan_text import with_text
 from rackwright.report.rejections import candidate_remedy, rejection_text
-from rackwright.report.terminal.node import needs_table, sentences
+from rackwright.report.terminal.node import needs_table, requirement_lines
 from rackwright.report.terminal.plan import facts, show_frontier, where_of
-from rackwright.report.terminal.tables import say, table, title
+from rackwright.report.terminal.tables import print_labelled, table, title
 from rackwright.sizing.metrics import Memory, Speed
 from rackwright.sizing.plan import Fit, Rejected, SizingPlan
 
@@ -38,10 +38,10 @@ def about(plan: SizingPlan, name: str) -> SizingPlan:
     """The plan narrowed to candidates with `name` in machine, accelerator or label; to the chosen one when empty."""
     if not name:
         return replace(plan, fits=plan.fits[:1])
-    wanted = name.lower()
+    requested = name.lower()
 
     def named(item: Fit | Rejected) -> bool:
-        return wanted in f"{item.candidate.machine} {item.candidate.accelerator} {item.candidate.label}".lower()
+        return requested in f"{item.candidate.machine} {item.candidate.accelerator} {item.candidate.label}".lower()
 
     return replace(plan, fits=tuple(filter(named, plan.fits)), rejected=tuple(filter(named, plan.rejected)))
 
@@ -50,7 +50,7 @@ def show_explanation(out: Console, plan: SizingPlan, whole: SizingPlan | None = 
     """plan: the requested part; whole: the plan it was taken from, for the frontier."""
     plan = with_text(plan)
     title(out, plan.spec, facts(plan))
-    say(out, "why", plan.scaling)
+    print_labelled(out, "why", plan.scaling)
     if whole and whole.fits:
         show_frontier(out, whole)
     for fit in plan.fits[:FITS_SHOWN]:
@@ -66,20 +66,20 @@ def show_explanation(out: Console, plan: SizingPlan, whole: SizingPlan | None = 
 
 def _show_fit(out: Console, fit: Fit) -> None:
     out.print(Text(f"\nCandidate: {machines(fit.candidate)}, {accelerators(fit.candidate)}, {where_of(fit)}", style="bold"))
-    say(out, "layout", f"{fit.candidate.parallelism}, {fit.candidate.precision}")
-    say(out, "time", span_range(fit.duration_s) if fit.duration_s else "")
-    say(out, "queue", span_range(fit.wait_s) if fit.wait_s else "")
-    say(out, "goodput", goodput_words(fit))
-    say(
+    print_labelled(out, "layout", f"{fit.candidate.parallelism}, {fit.candidate.precision}")
+    print_labelled(out, "time", span_range(fit.duration_s) if fit.duration_s else "")
+    print_labelled(out, "queue", span_range(fit.wait_s) if fit.wait_s else "")
+    print_labelled(out, "goodput", goodput_text(fit))
+    print_labelled(
         out,
         "cost",
         usd_range(fit.cost_usd) + ("" if fit.duration_s else " a month") if fit.cost_usd else "price not published",
     )
-    say(out, "price", list_price("machine-hour", fit.candidate))
-    say(out, "tightest", fit.binding)
-    say(out, "evidence", evidence(fit.evidence))
+    print_labelled(out, "price", list_price("machine-hour", fit.candidate))
+    print_labelled(out, "tightest", fit.binding)
+    print_labelled(out, "evidence", evidence(fit.evidence))
     for words in fit.warnings:
-        say(out, "warning", words, "bold yellow")
+        print_labelled(out, "warning", words, "bold yellow")
     out.print(_memory(fit.memory))
     out.print(_speed(fit.speed))
 
@@ -89,17 +89,17 @@ def _show_machine(out: Console, plan: SizingPlan) -> None:
         return
     out.print(Text("\nRequirements of one node of the first choice", style="bold"))
     out.print(needs_table(plan.machine))
-    for label, words in sentences(plan.machine):
+    for label, words in requirement_lines(plan.machine):
         if label != "node":
-            say(out, label, words)
+            print_labelled(out, label, words)
 
 
 def _show_rejected(out: Console, plan: SizingPlan) -> None:
     if not plan.rejected:
         return
     out.print(Text(f"\nRejected: {plural(len(plan.rejected), 'candidate')} by worst constraint", style="bold"))
-    made = table(*CAUSES, right=("candidates", "distance"))
-    for row in cause_rows(plan):
+    made = table(*GROUPS, right=("candidates", "distance"))
+    for row in rejection_rows(plan):
         made.add_row(*row)
     out.print(made)
     lines = list(_places(plan.rejected).items())

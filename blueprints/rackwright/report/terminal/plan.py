@@ -7,7 +7,7 @@ from rich.text import Text
 
 from rackwright.cost import Bill, BillLine
 from rackwright.diagnostics.problem import Level
-from rackwright.report.alternatives import FRONTIER, frontier_rows, frontier_words, rejected_words
+from rackwright.report.alternatives import FRONTIER, frontier_rows, frontier_text, rejected_text
 from rackwright.report.formatting import (
     accelerators,
     count,
@@ -25,7 +25,7 @@ from rackwright.report.goals import limits, requested_goals, tightest
 from rackwright.report.groups import Group, groups, region
 from rackwright.report.plan_text import with_text
 from rackwright.report.rejections import candidate_remedy, rejection_text
-from rackwright.report.terminal.tables import ranked, say, table, title
+from rackwright.report.terminal.tables import print_labelled, ranked, table, title
 from rackwright.sizing.plan import Candidate, Fit, Rejected, SizingPlan
 from rackwright.sizing.selection.ranking import nearest_misses
 from rackwright.spec.spec import Goals, Spec
@@ -38,17 +38,17 @@ def show_plan(out: Console, plan: SizingPlan, spec: Spec, preview: StackPreview,
     """What an engineer reads before `choose`; without a fit the nearest rejected candidates and their remedies."""
     plan = with_text(plan)
     title(out, plan.spec, facts(plan))
-    say(out, "goals", requested_goals(spec))
+    print_labelled(out, "goals", requested_goals(spec))
     if plan.chosen:
         _show_choice(out, plan, spec, plan.chosen, preview, top)
     else:
         out.print(Text(f"\nNo candidate meets every goal; {plan.considered:,} configurations were evaluated.", style="bold"))
     show_misses(out, plan)
     for level, words in doubts(plan, preview):
-        say(out, level, words, "bold red" if level is Level.ERROR else "bold yellow")
+        print_labelled(out, level, words, "bold red" if level is Level.ERROR else "bold yellow")
     if plan.chosen and not preview.errors:
         record = f"rackwright choose {path} records #1 for `pulumi up`; " if preview.stack else ""
-        say(out, "next", f"{record}rackwright explain {path} shows every number")
+        print_labelled(out, "next", f"{record}rackwright explain {path} shows every number")
 
 
 def facts(plan: SizingPlan) -> str:
@@ -68,22 +68,22 @@ def _show_choice(out: Console, plan: SizingPlan, spec: Spec, chosen: Fit, previe
     if len(lines) > top:
         out.print(Text(f"    {len(lines) - top} more candidates: --top {len(lines)}", style="dim"))
     out.print()
-    say(out, "why", plan.scaling)
+    print_labelled(out, "why", plan.scaling)
     show_frontier(out, plan, spec.goals)
-    say(out, "tightest", tightest(limits(spec, chosen)))
-    say(out, "prices", list_price("machine-hour", chosen.candidate))
+    print_labelled(out, "tightest", tightest(limits(spec, chosen)))
+    print_labelled(out, "prices", list_price("machine-hour", chosen.candidate))
     ranges = "; ranges are p10 to p90" if chosen.duration_s and chosen.evidence != "prior only" else ""
-    say(out, "evidence", evidence(chosen.evidence) + ranges)
+    print_labelled(out, "evidence", evidence(chosen.evidence) + ranges)
     for words in quota_words(preview):
-        say(out, "quota", words)
+        print_labelled(out, "quota", words)
     if preview.bill:
         show_bill(out, preview.bill)
 
 
 def show_frontier(out: Console, plan: SizingPlan, goals: Goals | None = None) -> None:
     """The Pareto frontier as a table, or as a sentence where the choice is its only point."""
-    if words := frontier_words(plan, goals):
-        say(out, "frontier", words)
+    if words := frontier_text(plan, goals):
+        print_labelled(out, "frontier", words)
         return
     out.print(Text("\nCost/time Pareto frontier, machines only", style="bold"))
     made = table(*FRONTIER, right=("time", "USD", "memory free"), whole=("rank",))
@@ -123,8 +123,8 @@ def show_bill(out: Console, bill: Bill) -> None:
             made.add_row(line.what, line.quantity_words, each(line), line.price_date, cents(line.hourly_usd), cents(line.total_usd))
     made.add_row(*(Text(cell, style="bold") for cell in ("total", "", "", "", cents(bill.hourly_usd), cents(bill.total_usd))))
     out.print(made)
-    say(out, "by usage", "; ".join(f"{line.what} ({line.price_words})" for line in by_use(bill)), "dim")
-    say(out, "unpriced", no_price(bill), "bold yellow")
+    print_labelled(out, "by usage", "; ".join(f"{line.what} ({line.price_words})" for line in by_use(bill)), "dim")
+    print_labelled(out, "unpriced", no_price(bill), "bold yellow")
 
 
 def each(line: BillLine) -> str:
@@ -153,7 +153,7 @@ def show_misses(out: Console, plan: SizingPlan) -> None:
     if not near:
         return
     out.print()
-    say(out, "rejected", rejected_words(plan))
+    print_labelled(out, "rejected", rejected_text(plan))
     made = table("nearest rejected", "place", "failed constraints", "would fit with", whole=("nearest rejected",))
     for miss in near:
         made.add_row(machines(miss.candidate), where_of(miss), "\n".join(map(rejection_text, miss.rejections)), candidate_remedy(miss))

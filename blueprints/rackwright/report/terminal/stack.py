@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from rackwright.report.formatting import plural, usd
-from rackwright.report.terminal.tables import say, table, title
+from rackwright.report.terminal.tables import print_labelled, table, title
 from rackwright.stackplan import LAYERS, CapacityPlan, ClusterPlan, CostAlertsPlan, LustrePlan, PoolPlan, StackPlan
 
 INK = {"replace": "bold red", "delete": "bold red", "create": "green", "update": "yellow"}
@@ -22,7 +22,7 @@ def show_stack(out: Console, plan: StackPlan) -> None:
     for kind, words in _wanted(plan):
         made.add_row(kind, words)
     out.print(made)
-    say(out, "fabric", _fabric(plan))
+    print_labelled(out, "fabric", _fabric(plan))
 
 
 def _wanted(plan: StackPlan) -> Iterator[tuple[str, str]]:

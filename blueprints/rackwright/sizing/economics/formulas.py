@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
 
-from rackwright.sizing.assumption_fields import known
+from rackwright.sizing.assumptions import assumed
 from rackwright.sizing.search.replicas import lognormal_sigma
 from rackwright.units import HOUR, MONTH_H
 
@@ -19,19 +19,19 @@ QUANTILES = 199
 
 
 @dataclass(frozen=True)
-class Trade:
+class TrafficAssumptions:
     """What this file does not compute but takes."""
 
-    month_h: float = known(MONTH_H, "h", "average month")
-    peak_to_mean: float = known(2.5, "busiest hour over mean", f"{OWN}: where mean_requests_per_second is not given")
-    boot_s: float = known(150, "s", f"{OWN}: a machine from request to ready node, drivers included")
-    image_bytes: float = known(10e9, "bytes pulled", f"{OWN}: a serving image with CUDA, compressed")
-    pull_bytes_per_s: float = known(250e6, "bytes/s", f"{OWN}: pull and unpack of a container image")
-    weights_bytes_per_s: float = known(1e9, "bytes/s", f"{OWN}: weights from a bucket into the accelerator, one node")
-    engine_s: float = known(60, "s", f"{OWN}: an engine compiles, captures graphs, warms up")
+    month_h: float = assumed(MONTH_H, "h", "average month")
+    peak_to_mean: float = assumed(2.5, "busiest hour over mean", f"{OWN}: where mean_requests_per_second is not given")
+    boot_s: float = assumed(150, "s", f"{OWN}: a machine from request to ready node, drivers included")
+    image_bytes: float = assumed(10e9, "bytes pulled", f"{OWN}: a serving image with CUDA, compressed")
+    pull_bytes_per_s: float = assumed(250e6, "bytes/s", f"{OWN}: pull and unpack of a container image")
+    weights_bytes_per_s: float = assumed(1e9, "bytes/s", f"{OWN}: weights from a bucket into the accelerator, one node")
+    engine_s: float = assumed(60, "s", f"{OWN}: an engine compiles, captures graphs, warms up")
 
 
-TRADE = Trade()
+TRAFFIC_ASSUMPTIONS = TrafficAssumptions()
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def busy_loads(mean: float, p95: float, idle_share: float) -> tuple[float, ...]:
     return tuple(min(high * x, p95) for x in shape)
 
 
-def cold_start_s(weights_bytes: float, t: Trade = TRADE) -> float:
+def cold_start_s(weights_bytes: float, t: TrafficAssumptions = TRAFFIC_ASSUMPTIONS) -> float:
     """From no machine at all to the first answer."""
     return t.boot_s + t.image_bytes / t.pull_bytes_per_s + weights_bytes / t.weights_bytes_per_s + t.engine_s
 
@@ -142,7 +142,9 @@ class Month:
     cold_start_s: float
 
 
-def month(s: ServiceCost, mean: float, p95: float, idle_share: float, weights_bytes: float, t: Trade = TRADE) -> Month:
+def month(
+    s: ServiceCost, mean: float, p95: float, idle_share: float, weights_bytes: float, t: TrafficAssumptions = TRAFFIC_ASSUMPTIONS
+) -> Month:
     """idle_share: of the hours nobody asks; weights_bytes: read at a cold start."""
     loads = busy_loads(mean, p95, idle_share)
     idle = idle_share if loads else 1.0
@@ -189,7 +191,12 @@ def break_even_requests_per_s(s: ServiceCost, earned_usd_per_request: float) -> 
 
 
 def returns(
-    s: ServiceCost, earned_usd_per_request: float | None, mean: float, cost_usd: float | None, investment: float | None, t: Trade = TRADE
+    s: ServiceCost,
+    earned_usd_per_request: float | None,
+    mean: float,
+    cost_usd: float | None,
+    investment: float | None,
+    t: TrafficAssumptions = TRAFFIC_ASSUMPTIONS,
 ) -> Returns | None:
     """cost_usd: machines of a month at that mean traffic; None without a revenue."""
     if earned_usd_per_request is None:

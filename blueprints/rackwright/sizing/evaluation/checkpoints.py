@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from rackwright.sizing.assumptions import Assumptions
 
-MOST_LOST = 0.95
+MAX_LOST_SHARE = 0.95
 """Of the time; a job that is interrupted more often than it saves would never end."""
 
 
@@ -66,7 +66,7 @@ def lost_share(interval_s: float, pause_s: float, at: Interruptions) -> float:
     """Part of the time lost to pauses for checkpoints, to work since the last one, and to restarts; interval_s 0: nothing is written,
     and nothing but the restart is lost."""
     pauses = pause_s / interval_s if interval_s else 0.0
-    return min(pauses + (interval_s / 2 + at.restart_s) / at.between_s, MOST_LOST)
+    return min(pauses + (interval_s / 2 + at.restart_s) / at.between_s, MAX_LOST_SHARE)
 
 
 def read_bytes_per_s(tokens_per_s: float, dataset_bytes: float, dataset_tokens: float, a: Assumptions) -> float:

@@ -14,7 +14,7 @@ from rackwright.sizing.search.outcome import Outcome, at_p80, interval
 from rackwright.spec.spec import Spec
 from rackwright.units import GIB, HOUR
 
-SOFT = {Limit.DEADLINE, Limit.BUDGET, Limit.TTFT, Limit.TPOT, Limit.THROUGHPUT, Limit.PRICE}
+OVERRULABLE = {Limit.DEADLINE, Limit.BUDGET, Limit.TTFT, Limit.TPOT, Limit.THROUGHPUT, Limit.PRICE}
 """Constraints that a pin overrules. The others mean certain failure, or are limits of the organisation."""
 
 
@@ -79,32 +79,34 @@ class RunTimes:
         return self.duration.plus(self.wait) if self.duration and self.wait else self.duration
 
 
-def evaluate(offer: Offer, nodes: int, found: Outcome, goals: GoalLimits, a: Assumptions) -> Fit | Rejected:
+def evaluate(offer: Offer, nodes: int, outcome: Outcome, goals: GoalLimits, a: Assumptions) -> Fit | Rejected:
     """A Fit where every constraint holds or a pin overrules those that fail, else a Rejected with every failed constraint."""
-    run, price = _run(offer, nodes, found, goals, a), offer.price_usd_per_hour
+    run, price = _run_times(offer, nodes, outcome, goals, a), offer.price_usd_per_hour
     hourly = None if price is None else price * nodes
     cost = _cost(offer, hourly, run.duration, goals)
-    refused = [*offer.rejections, *found.rejections]
-    refused += (r for r in (*_place(offer, nodes, goals, a), *_time(offer, run, goals), _money(cost, goals)) if r)
-    if len(refused) > 1:
-        refused = sorted(dict.fromkeys(refused), key=lambda r: -r.distance)
-    candidate = offer.candidate(nodes, found.parallelism, found.precision, (found.replicas, found.max_replicas))
-    if found.memory is None or any(r.limit not in SOFT or not offer.pinned for r in refused):
-        return Rejected(candidate, tuple(refused), cost.p50 if cost else None, run.finish.p50 if run.finish else None)
-    binding = _binding(found.memory, "accelerator memory" if offer.accelerator else "memory", cost, run.finish, goals)
+    rejections = [*offer.rejections, *outcome.rejections]
+    rejections += (
+        r for r in (*_machine_constraints(offer, nodes, goals, a), *_time_constraints(offer, run, goals), _budget(cost, goals)) if r
+    )
+    if len(rejections) > 1:
+        rejections = sorted(dict.fromkeys(rejections), key=lambda r: -r.distance)
+    candidate = offer.candidate(nodes, outcome.parallelism, outcome.precision, (outcome.replicas, outcome.max_replicas))
+    if outcome.memory is None or any(r.limit not in OVERRULABLE or not offer.pinned for r in rejections):
+        return Rejected(candidate, tuple(rejections), cost.p50 if cost else None, run.finish.p50 if run.finish else None)
+    binding = _binding(outcome.memory, "accelerator memory" if offer.accelerator else "memory", cost, run.finish, goals)
     return Fit(
-        candidate=candidate, memory=found.memory, speed=found.speed, cost_usd=cost, usd_per_hour=hourly, duration_s=run.duration,
-        binding=binding, warnings=tuple(_warnings(offer, nodes, found, cost, run, goals)), evidence=found.evidence,
-        goodput=run.goodput, wait_s=run.wait, overruled=tuple(refused),
+        candidate=candidate, memory=outcome.memory, speed=outcome.speed, cost_usd=cost, usd_per_hour=hourly, duration_s=run.duration,
+        binding=binding, warnings=tuple(_warnings(offer, nodes, outcome, cost, run, goals)), evidence=outcome.evidence,
+        goodput=run.goodput, wait_s=run.wait, overruled=tuple(rejections),
     )  # fmt: skip
 
 
-def _warnings(offer: Offer, nodes: int, found: Outcome, cost: Interval | None, run: RunTimes, goals: GoalLimits) -> Iterator[str]:
+def _warnings(offer: Offer, nodes: int, outcome: Outcome, cost: Interval | None, run: RunTimes, goals: GoalLimits) -> Iterator[str]:
     if offer.machine.kind == "neuron":
         yield "The model must be compiled with the Neuron SDK. No measured run calibrates this estimate: allow a factor 2 either way"
     if offer.machine.kind == "cpu":
         yield "CPU only: the estimate is a roofline of memory and matrix units without measured runs; allow a factor 2 either way"
-    yield from _idle(offer, nodes, found, run.duration)
+    yield from _idle(offer, nodes, outcome, run.duration)
     if run.wait:
         low, likely, high = (f"{s / HOUR:,.1f}" for s in (run.wait.p10, run.wait.p50, run.wait.p90))
         yield f"The queue time of flex-start is not published; {likely} h are assumed ({low} to {high})"
@@ -118,10 +120,10 @@ def _warnings(offer: Offer, nodes: int, found: Outcome, cost: Interval | None, r
         yield f"{offer.machine.name}: {offer.offering.price_words}"
 
 
-def _idle(offer: Offer, nodes: int, found: Outcome, duration: Interval | None) -> Iterator[str]:
+def _idle(offer: Offer, nodes: int, outcome: Outcome, duration: Interval | None) -> Iterator[str]:
     """Warnings about accelerators and hours that are paid for but not used."""
-    bought, used = nodes * offer.machine.accelerator_count, found.replicas * found.parallelism.accelerators
-    if found.work_s is None and found.speed.requests_per_s and used <= bought / 2:
+    bought, used = nodes * offer.machine.accelerator_count, outcome.replicas * outcome.parallelism.accelerators
+    if outcome.work_s is None and outcome.speed.requests_per_s and used <= bought / 2:
         yield f"{bought - used} of {bought} accelerators are paid for but idle"
     if offer.prepaid_s is not None and duration is not None and duration.p90 < offer.prepaid_s / 2:
         paid, price = offer.prepaid_s / HOUR, offer.price_usd_per_hour
@@ -129,14 +131,14 @@ def _idle(offer: Offer, nodes: int, found: Outcome, duration: Interval | None) -
         yield f"The capacity block is paid for {paid:,.0f} h and the run takes about {duration.p50 / HOUR:,.1f} h{idle}"
 
 
-def _run(offer: Offer, nodes: int, found: Outcome, goals: GoalLimits, a: Assumptions) -> RunTimes:
+def _run_times(offer: Offer, nodes: int, outcome: Outcome, goals: GoalLimits, a: Assumptions) -> RunTimes:
     """Work, start-up, and time lost to checkpoints, faults and reclaims, each with its own interval."""
-    if found.work_s is None:
+    if outcome.work_s is None:
         return RunTimes()
     mode, each = offer.offering.capacity, offer.machine.accelerator_count or 1
     key = (nodes * each, nodes, mode == CapacityMode.SPOT) if goals.is_joined else (each, 1, mode == CapacityMode.SPOT)
-    loss = goals.losses.get(key) or goals.losses.setdefault(key, _loss(*key, goals, a))
-    work, band, start = found.work_s / a.goodput_routine, found.band, goals.start
+    loss = goals.losses.get(key) or goals.losses.setdefault(key, _interruption_loss(*key, goals, a))
+    work, band, start = outcome.work_s / a.goodput_routine, outcome.band, goals.start
     middle = work / (1 - loss.mid)
     duration = Interval(work * band.low / (1 - loss.low) + start.p10, middle + start.p50, work * band.high / (1 - loss.high) + start.p90)
     alone = 1 if goals.is_joined else nodes
@@ -144,12 +146,12 @@ def _run(offer: Offer, nodes: int, found: Outcome, goals: GoalLimits, a: Assumpt
     return RunTimes(duration, goals.queue if mode == CapacityMode.FLEX_START else None, goodput)
 
 
-def _loss(accelerators: int, nodes: int, spot: bool, goals: GoalLimits, a: Assumptions) -> InterruptionLoss:
+def _interruption_loss(accelerators: int, nodes: int, spot: bool, goals: GoalLimits, a: Assumptions) -> InterruptionLoss:
     """Time lost to interruptions; machines that do not work on one job write no checkpoints and fail independently."""
     at = checkpoints.interruptions(accelerators, nodes, spot, a)
     every = (goals.checkpoint_interval_s or checkpoints.best_interval_s(a.checkpoint_pause_s, at.between_s, a)) if goals.is_joined else 0.0
     mid = checkpoints.lost_share(every, a.checkpoint_pause_s, at)
-    return InterruptionLoss(mid / a.interruption_band, mid, min(mid * a.interruption_band, checkpoints.MOST_LOST), at.between_s, every)
+    return InterruptionLoss(mid / a.interruption_band, mid, min(mid * a.interruption_band, checkpoints.MAX_LOST_SHARE), at.between_s, every)
 
 
 def _cost(offer: Offer, hourly: float | None, duration: Interval | None, goals: GoalLimits) -> Interval | None:
@@ -163,56 +165,56 @@ def _cost(offer: Offer, hourly: float | None, duration: Interval | None, goals: 
     return duration.times(hourly / HOUR) if duration else None
 
 
-def _place(offer: Offer, nodes: int, goals: GoalLimits, a: Assumptions) -> tuple[Rejection | None, ...]:
+def _machine_constraints(offer: Offer, nodes: int, goals: GoalLimits, a: Assumptions) -> tuple[Rejection | None, ...]:
     """Counts, fabric and host memory."""
     m = offer.machine
     return (
-        _too_many(nodes * m.accelerator_count, goals.max_accelerators),
+        _accelerator_limit(nodes * m.accelerator_count, goals.max_accelerators),
         Rejection(Limit.FABRIC, reason=Reason.NO_FABRIC) if nodes > 1 and goals.is_joined and m.fabric is Fabric.NONE else None,
         Rejection(Limit.BLUEPRINT, nodes, 1, "machines", Reason.BOX_IS_ONE_MACHINE) if nodes > 1 and goals.single_node else None,
-        _small_host(m.memory_bytes, a.host_base_bytes + a.host_per_accelerator_bytes * m.accelerator_count),
+        _host_memory(m.memory_bytes, a.host_base_bytes + a.host_per_accelerator_bytes * m.accelerator_count),
         Rejection(Limit.CAPACITY, nodes, offer.nodes, "machines", Reason.CAPACITY_COUNT, offer.capacity_id or "TPU slice")
         if offer.nodes is not None and nodes > offer.nodes
         else None,
     )
 
 
-def _too_many(accelerators: int, most: int | None) -> Rejection | None:
-    if most is None or accelerators <= most:
+def _accelerator_limit(accelerators: int, maximum: int | None) -> Rejection | None:
+    if maximum is None or accelerators <= maximum:
         return None
-    return Rejection(Limit.ORGANISATION, accelerators, most, "accelerators", Reason.ACCELERATOR_LIMIT)
+    return Rejection(Limit.ORGANISATION, accelerators, maximum, "accelerators", Reason.ACCELERATOR_LIMIT)
 
 
-def _small_host(have: int | None, need: float) -> Rejection | None:
+def _host_memory(have: int | None, need: float) -> Rejection | None:
     if have is None or have >= need:
         return None
     return Rejection(Limit.HOST_MEMORY, need / GIB, have / GIB, "GiB per node", Reason.HOST_MEMORY)
 
 
-def _time(offer: Offer, run: RunTimes, goals: GoalLimits) -> tuple[Rejection | None, ...]:
+def _time_constraints(offer: Offer, run: RunTimes, goals: GoalLimits) -> tuple[Rejection | None, ...]:
     """The deadline, queue time included, and the longest run of the capacity mode, both at p80."""
     deadline, window = goals.max_duration_s, offer.window_s
     if run.duration is None or run.finish is None or (deadline is None and window is None):
         return ()
     need, finish = p80(run.duration), p80(run.finish)
     return (
-        _late(finish, deadline, run.wait) if deadline is not None and finish > deadline else None,
-        _cut_off(offer, need, window) if window is not None and need > window else None,
+        _deadline(finish, deadline, run.wait) if deadline is not None and finish > deadline else None,
+        _run_limit(offer, need, window) if window is not None and need > window else None,
     )
 
 
-def _late(need: float, deadline: float, wait: Interval | None) -> Rejection:
+def _deadline(need: float, deadline: float, wait: Interval | None) -> Rejection:
     unit, seconds = ("h", HOUR) if deadline >= HOUR else ("min", 60.0)
     waited = p80(wait) / seconds if wait else None
     return Rejection(Limit.DEADLINE, need / seconds, deadline / seconds, unit, Reason.DEADLINE, amount=waited)
 
 
-def _cut_off(offer: Offer, need: float, window: float) -> Rejection:
+def _run_limit(offer: Offer, need: float, window: float) -> Rejection:
     reason = Reason.BLOCK_TOO_SHORT if offer.prepaid_s else Reason.MODE_TOO_SHORT
     return Rejection(Limit.RUN_LIMIT, need / HOUR, window / HOUR, "h", reason, str(offer.offering.capacity))
 
 
-def _money(cost: Interval | None, goals: GoalLimits) -> Rejection | None:
+def _budget(cost: Interval | None, goals: GoalLimits) -> Rejection | None:
     """The cost goal; a candidate without a published price is not rejected for it but ranks last."""
     if goals.max_cost_usd is None or cost is None:
         return None

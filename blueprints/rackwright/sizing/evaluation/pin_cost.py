@@ -7,7 +7,7 @@ from rackwright.catalog.read import Catalog
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.evaluation.evaluate import GoalLimits, evaluate
 from rackwright.sizing.job import ServingJob
-from rackwright.sizing.offers.node_counts import fleet
+from rackwright.sizing.offers.node_counts import searchable_fleet
 from rackwright.sizing.offers.offer import Offer
 from rackwright.sizing.plan import Candidate, Fit
 from rackwright.sizing.search.search import search
@@ -41,12 +41,12 @@ def without_pinned_parallelism(spec: Spec, fit: Fit, catalog: Catalog, a: Assump
 def _same_machines(
     spec: Spec, chosen: Candidate, inputs: WorkloadInputs, catalog: Catalog, a: Assumptions, today: date
 ) -> Iterator[tuple[Offer, Target]]:
-    machines = fleet(spec, catalog, a, today)
-    for one in machines.asked:
-        for nodes, target in one.counts:
-            made = one.offer.candidate(chosen.nodes if _serves(inputs) else nodes, chosen.parallelism, chosen.precision)
+    fleet = searchable_fleet(spec, catalog, a, today)
+    for entry in fleet.entries:
+        for nodes, target in entry.counts:
+            made = entry.offer.candidate(chosen.nodes if _serves(inputs) else nodes, chosen.parallelism, chosen.precision)
             if identity(made) == identity(chosen):
-                yield one.offer, machines.targets[target]
+                yield entry.offer, fleet.targets[target]
 
 
 def _serves(inputs: WorkloadInputs) -> bool:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Need:
+class NodeRequirement:
     """One thing a node must have. need, have: in `unit`; None: cannot be told, not published. words: how `need` comes about; instead:
     what takes its place where a node has too little, so that this is no fault."""
 
@@ -54,11 +54,11 @@ class Power:
 
 
 @dataclass(frozen=True)
-class MachineNeeds:
+class NodeRequirements:
     """Per node where not said. dataset_*, checkpoint_*: of the whole run; checkpoint_write_s: the window one may take."""
 
     nodes: int
-    needs: tuple[Need, ...]
+    needs: tuple[NodeRequirement, ...]
     dataset_read_bytes_per_s: float | None = None
     checkpoint_bytes: float | None = None
     checkpoint_write_s: float | None = None
@@ -69,6 +69,6 @@ class MachineNeeds:
     """The same accelerators in servers of one's own, where the catalog knows such a server; None too when the fit is already there."""
 
     @property
-    def short(self) -> tuple[Need, ...]:
+    def short(self) -> tuple[NodeRequirement, ...]:
         """What a node has too little of, and nothing takes the place of."""
         return tuple(n for n in self.needs if n.is_short and not n.instead)

@@ -9,8 +9,8 @@ from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import CapacityMode, Machine, Offering
 from rackwright.clouds import profile
 from rackwright.sizing.assumptions import Assumptions
-from rackwright.sizing.offers.eligibility import against_the_pin, fallback, machines_named, standing
-from rackwright.sizing.offers.expired_blocks import refuse_ended, utc
+from rackwright.sizing.offers.eligibility import fallback_rejections, ineligibilities, machines_named, pin_rejections
+from rackwright.sizing.offers.expired_blocks import check_expired_blocks, utc
 from rackwright.sizing.offers.offer import Offer
 from rackwright.sizing.rejection import Limit, Reason, Rejection
 from rackwright.spec.infra import CapacityEntry, Place, UseBlock, UseReservation
@@ -23,27 +23,32 @@ def offers(spec: Spec, catalog: Catalog, a: Assumptions, today: date) -> Iterato
 
     Raises UserError where capacity blocks are all there is and each of them has ended.
     """
-    refuse_ended(spec, today)
+    check_expired_blocks(spec, today)
     for index, place in enumerate(spec.infra.places):
         if profile(place.cloud).is_owned:
-            yield from _owned(index, place, spec, catalog)
+            yield from _existing_cluster(index, place, spec, catalog)
             continue
         entries = place.capacity.ordered or place.capacity.fallback
         for position, entry in enumerate(entries):
             rank = (index if spec.infra.ordered else 0, position)
             for found in _entry(entry, place, spec, catalog, today, a):
                 offer = replace(found, place=index, rank=rank, discount=_discount(spec, found.offering))
-                refused = (*offer.rejections, *standing(offer, spec, place), *fallback(offer, place), *against_the_pin(offer, place))
-                yield replace(offer, rejections=refused, pinned=place.pin is not None and not against_the_pin(offer, place))
+                refused = (
+                    *offer.rejections,
+                    *ineligibilities(offer, spec, place),
+                    *fallback_rejections(offer, place),
+                    *pin_rejections(offer, place),
+                )
+                yield replace(offer, rejections=refused, pinned=place.pin is not None and not pin_rejections(offer, place))
 
 
-def _owned(index: int, place: Place, spec: Spec, catalog: Catalog) -> Iterator[Offer]:
+def _existing_cluster(index: int, place: Place, spec: Spec, catalog: Catalog) -> Iterator[Offer]:
     """An existing cluster: only what is pinned, as its inventory is not read yet."""
     machine = query.machine(catalog, place.pin.instance) if place.pin else None
     if machine is not None:
         for offer in _shapes(query.offer(catalog, machine, "", CapacityMode.ON_DEMAND), catalog):
             offer = replace(offer, place=index, rank=(index if spec.infra.ordered else 0, 0), pinned=True)
-            yield replace(offer, rejections=(*offer.rejections, *standing(offer, spec, place)))
+            yield replace(offer, rejections=(*offer.rejections, *ineligibilities(offer, spec, place)))
 
 
 def _discount(spec: Spec, offering: Offering) -> float:
@@ -61,8 +66,8 @@ def _entry(entry: CapacityEntry, place: Place, spec: Spec, catalog: Catalog, tod
 
 
 def _mode(mode: CapacityMode, place: Place, spec: Spec, catalog: Catalog) -> Iterator[Offer]:
-    asked = (place.cloud, mode, "longest_run_s", "")
-    longest = next((r.value for r in catalog.capacity_rules if (r.cloud, r.capacity, r.rule, r.family) == asked), None)
+    requested = (place.cloud, mode, "longest_run_s", "")
+    longest = next((r.value for r in catalog.capacity_rules if (r.cloud, r.capacity, r.rule, r.family) == requested), None)
     by_machine: dict[str, list[Offering]] = {}
     named = machines_named(place)
     for offering in query.offerings(catalog, place.cloud, place.regions, (mode,)):
@@ -72,8 +77,8 @@ def _mode(mode: CapacityMode, place: Place, spec: Spec, catalog: Catalog) -> Ite
             continue
         found = by_machine.get(machine.name, [])
         if not place.regions and len(found) > 1:
-            found = [min(found, key=lambda o: (not _allowed(o, spec), *_cheapness(o)))]
-        for offering in (*found, *_absent(machine, mode, place, found)):
+            found = [min(found, key=lambda o: (not _allowed(o, spec), *_price_order(o)))]
+        for offering in (*found, *_missing_regions(machine, mode, place, found)):
             yield from _shapes(offering, catalog, window_s=longest)
 
 
@@ -81,14 +86,14 @@ def _allowed(o: Offering, spec: Spec) -> bool:
     return matches(o.region, spec.limits.regions) and stays_in(o.cloud, o.region, spec.limits.residency)
 
 
-def _cheapness(o: Offering) -> tuple:
+def _price_order(o: Offering) -> tuple:
     return (o.price_is_reference, o.price_usd_per_hour or float("inf"), o.region not in query.REFERENCE_REGIONS, o.region)
 
 
-def _absent(machine: Machine, mode: CapacityMode, place: Place, found: list[Offering]) -> Iterator[Offering]:
+def _missing_regions(machine: Machine, mode: CapacityMode, place: Place, found: list[Offering]) -> Iterator[Offering]:
     """Regions the place names where this machine cannot be had: kept, so that the plan can say so."""
-    asked = place.regions or (() if found else ("any region",))
-    for region in (r for r in asked if not any(matches(o.region, (r,)) for o in found)):
+    requested = place.regions or (() if found else ("any region",))
+    for region in (r for r in requested if not any(matches(o.region, (r,)) for o in found)):
         yield Offering(machine, machine.cloud, region, (), mode)
 
 
@@ -96,7 +101,7 @@ def _shapes(offering: Offering, catalog: Catalog, **more) -> Iterator[Offer]:
     """A GPU machine as it is; a TPU host as every slice that is built from it, and two of the largest."""
     machine = offering.machine
     accelerator = query.accelerator(catalog, machine.accelerator) if machine.accelerator else None
-    base = Offer(machine, accelerator, offering, 0, (0, 0), rejections=tuple(_not_sold(offering, catalog)), **more)
+    base = Offer(machine, accelerator, offering, 0, (0, 0), rejections=tuple(_unavailable(offering, catalog)), **more)
     if machine.kind != "tpu":
         yield base
         return
@@ -108,7 +113,7 @@ def _shapes(offering: Offering, catalog: Catalog, **more) -> Iterator[Offer]:
         yield replace(base, slice=listed[-1], slices=2, nodes=2 * listed[-1].hosts, rejections=(*base.rejections, refusal))
 
 
-def _not_sold(offering: Offering, catalog: Catalog) -> Iterator[Rejection]:
+def _unavailable(offering: Offering, catalog: Catalog) -> Iterator[Rejection]:
     machine = offering.machine
     if not machine.orderable:
         yield Rejection(Limit.CAPACITY, reason=Reason.NOT_ORDERABLE, subject=machine.unit_machine or "")
@@ -152,9 +157,9 @@ def _block(entry: UseBlock, catalog: Catalog, today: date, a: Assumptions) -> It
 
 def _reservation(entry: UseReservation, place: Place, spec: Spec, catalog: Catalog) -> Iterator[Offer]:
     """The reserved machines where they or a pin name them, else every machine that can be reserved; billed like on-demand."""
-    said = entry.reservation
-    name, zones = said.id or said.group or "", (said.zone,) if said.zone else ()
-    instance = said.instance or (place.pin.instance if place.pin else None)
+    reservation = entry.reservation
+    name, zones = reservation.id or reservation.group or "", (reservation.zone,) if reservation.zone else ()
+    instance = reservation.instance or (place.pin.instance if place.pin else None)
     if instance is None:
         for offer in _mode(CapacityMode.RESERVATION, place, spec, catalog):
             yield replace(offer, capacity_id=name)
@@ -162,8 +167,10 @@ def _reservation(entry: UseReservation, place: Place, spec: Spec, catalog: Catal
     machine = query.machine(catalog, instance)
     if machine is None:
         return
-    regions = [r for r in place.regions if not said.zone or said.zone.startswith(r)] or [(said.zone or "").rstrip("abcdefgh").rstrip("-")]
+    regions = [r for r in place.regions if not reservation.zone or reservation.zone.startswith(r)] or [
+        (reservation.zone or "").rstrip("abcdefgh").rstrip("-")
+    ]
     for region in regions:
         offering = query.offer(catalog, machine, region, CapacityMode.RESERVATION, zones)
         for offer in _shapes(offering, catalog, capacity_id=name):
-            yield replace(offer, nodes=offer.nodes if offer.slice else said.count)
+            yield replace(offer, nodes=offer.nodes if offer.slice else reservation.count)

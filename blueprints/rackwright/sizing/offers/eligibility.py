@@ -17,18 +17,18 @@ SERVES_ONLY = ("inf1", "inf2")
 """Neuron families that no trainer is documented for (Neuron documentation 2.31, torch-neuronx training: Trn1, Trn2)."""
 
 
-def fallback(offer: Offer, place: Place) -> Iterator[Rejection]:
+def fallback_rejections(offer: Offer, place: Place) -> Iterator[Rejection]:
     """Pools of a fallback are alike and share a zone: what one entry names binds the others."""
-    things = [thing for thing in map(held, place.capacity.fallback) if thing]
-    machine = next((thing.instance for thing in things if thing.instance), offer.machine.name)
-    zone = next((thing.zone for thing in things if thing.zone), offer.offering.region)
+    entries = [thing for thing in map(held, place.capacity.fallback) if thing]
+    machine = next((thing.instance for thing in entries if thing.instance), offer.machine.name)
+    zone = next((thing.zone for thing in entries if thing.zone), offer.offering.region)
     if offer.machine.name != machine:
         yield Rejection(Limit.CAPACITY, reason=Reason.FALLBACK_MACHINE, subject=machine)
     if not zone.startswith(offer.offering.region):
         yield Rejection(Limit.CAPACITY, reason=Reason.FALLBACK_ZONE, subject=zone)
 
 
-def standing(offer: Offer, spec: Spec, place: Place) -> Iterator[Rejection]:
+def ineligibilities(offer: Offer, spec: Spec, place: Place) -> Iterator[Rejection]:
     """What no search changes: the organisation's regions, residency, zones, and whether this release knows the accelerator at all."""
     region, machine = offer.offering.region, offer.machine
     if region and not matches(region, spec.limits.regions):
@@ -39,21 +39,21 @@ def standing(offer: Offer, spec: Spec, place: Place) -> Iterator[Rejection]:
     if place.zones and zones and zones[0].startswith(region) and not set(zones) & set(place.zones):
         yield Rejection(Limit.CAPACITY, reason=Reason.ZONE, subject=", ".join(place.zones), remedies=tuple(zones[:3]))
     yield from _blueprint(offer, spec)
-    yield from _over_quota(offer, place)
+    yield from _quota(offer, place)
     if machine.kind == "neuron":
         yield from _neuron(offer, spec, place)
 
 
-def _over_quota(offer: Offer, place: Place) -> Iterator[Rejection]:
+def _quota(offer: Offer, place: Place) -> Iterator[Rejection]:
     """One machine already takes more than the account is granted; how many are taken is checked on the plan (V-115)."""
     granted = place.quotas.get(offer.offering.region, {}) if isinstance(place.quotas, dict) else {}
     machine, mode = offer.machine, offer.offering.capacity
     code = {CapacityMode.SPOT: machine.quota_spot, CapacityMode.CAPACITY_BLOCK: machine.quota_capacity_block}.get(
         mode, machine.quota_on_demand
     )
-    least = (offer.nodes or 1) * (machine.vcpus or 0)
-    if code in granted and granted[code] < least:
-        yield Rejection(Limit.QUOTA, least, granted[code], "vCPU", Reason.VCPU_QUOTA, code)
+    needed = (offer.nodes or 1) * (machine.vcpus or 0)
+    if code in granted and granted[code] < needed:
+        yield Rejection(Limit.QUOTA, needed, granted[code], "vCPU", Reason.VCPU_QUOTA, code)
 
 
 def _neuron(offer: Offer, spec: Spec, place: Place) -> Iterator[Rejection]:
@@ -90,7 +90,7 @@ def _blueprint(offer: Offer, spec: Spec) -> Iterator[Rejection]:
         yield Rejection(Limit.BLUEPRINT, reason=Reason.BLUEPRINT_DEVICE, subject=kind, detail=device)
     if machine.accelerator_fraction < 1:
         yield Rejection(Limit.DATA, reason=Reason.DEVICE_SHARE)
-    missing = [name for name, value in _needed(machine, accelerator).items() if not value]
+    missing = [name for name, value in _required_facts(machine, accelerator).items() if not value]
     if missing:
         yield Rejection(Limit.DATA, reason=Reason.UNPUBLISHED, subject=", ".join(missing))
 
@@ -103,7 +103,7 @@ def _processors(offer: Offer, spec: Spec) -> Iterator[Rejection]:
         yield Rejection(Limit.DATA, reason=Reason.CPU_FAMILY, subject=offer.machine.family, remedies=tuple(cpu_roofline.CORES))
 
 
-def _needed(machine: Machine, accelerator: Accelerator) -> dict[str, float | None]:
+def _required_facts(machine: Machine, accelerator: Accelerator) -> dict[str, float | None]:
     return {
         "FLOP/s": accelerator.bf16_flops or accelerator.fp16_flops,
         "memory bandwidth": accelerator.memory_bandwidth_bytes_per_s,
@@ -111,7 +111,7 @@ def _needed(machine: Machine, accelerator: Accelerator) -> dict[str, float | Non
     }
 
 
-def against_the_pin(offer: Offer, place: Place) -> tuple[Rejection, ...]:
+def pin_rejections(offer: Offer, place: Place) -> tuple[Rejection, ...]:
     pin = place.pin
     if pin is None:
         return ()

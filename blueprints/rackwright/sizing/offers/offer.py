@@ -43,8 +43,8 @@ class Offer:
     def candidate(self, nodes: int, parallelism: ParallelLayout, precision: str, replicas: tuple[int, int] = (1, 1)) -> Candidate:
         """Made by the thousand: what the offer says is filled in once, the rest on a copy."""
         made = object.__new__(Candidate)
-        told = {"nodes": nodes, "parallelism": parallelism, "precision": precision, "replicas": replicas[0], "max_replicas": replicas[1]}
-        made.__dict__.update(self._said, **told)
+        varying = {"nodes": nodes, "parallelism": parallelism, "precision": precision, "replicas": replicas[0], "max_replicas": replicas[1]}
+        made.__dict__.update(self._common_fields, **varying)
         return made
 
     @property
@@ -53,7 +53,7 @@ class Offer:
         return self.accelerator.name if self.accelerator else CPU if self.machine.kind == "cpu" else "none"
 
     @cached_property
-    def _said(self) -> dict[str, Any]:
+    def _common_fields(self) -> dict[str, Any]:
         o = self.offering
         blank = Candidate(
             cloud=o.cloud, machine=self.machine.name, accelerator=self._device,

@@ -23,14 +23,14 @@ SEARCHED = {
 }
 """What the search goes through, and in which steps. A pin of the spec replaces a row."""
 
-LONG = 8192
+MIN_CONTEXT_TOKENS = 8192
 """Tokens that stay on each accelerator at least: below, context parallelism costs more traffic than it saves memory."""
-WIDEST = 64
+MAX_WAYS = 64
 """Tensor or pipeline ways at most."""
-WIDEST_ZERO3 = 512
+MAX_ZERO3_WAYS = 512
 """Accelerators that gather weights from one another over all of a job: published runs that kept their rate end here (Composer, MPT-70B on
 512 H100); GPT-3 on 768 and 1,536 A100 fell to 88 and 44 TFLOP/s (arXiv 2104.04473, table 2). Beyond: inside each node, or pinned."""
-HSDP = 4
+HSDP_CODE = 4
 """Code of ZeRO-3 inside each node among the choices of `zero`."""
 
 
@@ -61,7 +61,7 @@ class JobShape:
 
 
 @dataclass(frozen=True)
-class Pins:
+class PinnedLayout:
     """What the user fixed; None is searched."""
 
     tensor: int | None = None
@@ -126,14 +126,14 @@ def _powers(limit: int) -> list[int]:
     return [1 << i for i in range(max(limit, 1).bit_length()) if 1 << i <= limit]
 
 
-def contexts(layers: int, sequence: int, pin: int | None = None) -> tuple[int, ...]:
+def context_ways(layers: int, sequence: int, pin: int | None = None) -> tuple[int, ...]:
     """Those that divide the sequence, and unless pinned are worth it."""
-    asked = [pin] if pin else _powers(max(sequence // LONG, 1)) if layers else [1]
+    asked = [pin] if pin else _powers(max(sequence // MIN_CONTEXT_TOKENS, 1)) if layers else [1]
     return tuple(c for c in asked if sequence % c == 0)
 
 
 @lru_cache(maxsize=128)
-def enumerate_layouts(s: JobShape, grids: tuple[Grid, ...], pins: Pins) -> Layouts:
+def enumerate_layouts(s: JobShape, grids: tuple[Grid, ...], pins: PinnedLayout) -> Layouts:
     """All of them, in a fixed order; a grid that geometry leaves without any has no rows (`why_none` says which rule)."""
     table = _micro(
         _zero(_expert(_copies(_context(_pipeline(_tensor(_start(grids), s, pins), s, pins), s, pins), s), s, pins), pins), s, pins
@@ -149,10 +149,10 @@ def _start(grids: tuple[Grid, ...]) -> _Table:
     return _Table({"grid": np.arange(len(grids)), **columns})
 
 
-def _tensor(t: _Table, s: JobShape, pins: Pins) -> _Table:
+def _tensor(t: _Table, s: JobShape, pins: PinnedLayout) -> _Table:
     """Divides the query heads, keeps key and value heads whole or copied evenly."""
     heads = s.heads or 1
-    t = t.cross("tensor", [w for w in _powers(WIDEST) if heads % w == 0 and _whole(s.kv_heads, w)], pins.tensor)
+    t = t.cross("tensor", [w for w in _powers(MAX_WAYS) if heads % w == 0 and _whole(s.kv_heads, w)], pins.tensor)
     whole = heads % t["tensor"] == 0
     if s.kv_heads:
         whole &= (s.kv_heads % t["tensor"] == 0) | (t["tensor"] % s.kv_heads == 0)
@@ -163,17 +163,17 @@ def _whole(kv_heads: int, width: int) -> bool:
     return not kv_heads or kv_heads % width == 0 or width % kv_heads == 0
 
 
-def _pipeline(t: _Table, s: JobShape, pins: Pins) -> _Table:
+def _pipeline(t: _Table, s: JobShape, pins: PinnedLayout) -> _Table:
     """Stages hold ceil(layers / stages) layers, the last one what is left, and that is never nothing."""
-    most = 1 if s.adapter or not s.layers else min(s.layers, WIDEST)
-    t = t.cross("pipeline", list(range(1, most + 1)), pins.pipeline)
+    maximum = 1 if s.adapter or not s.layers else min(s.layers, MAX_WAYS)
+    t = t.cross("pipeline", list(range(1, maximum + 1)), pins.pipeline)
     p = t["pipeline"]
     filled = (p - 1) * np.ceil(s.layers / p) < s.layers if s.layers else p == 1
     alone = (t["tpu"] == 0) & (not s.adapter)
     return t.where(filled & (alone | (p == 1)) & (t["accelerators"] % (t["tensor"] * p) == 0))
 
 
-def _context(t: _Table, s: JobShape, pins: Pins) -> _Table:
+def _context(t: _Table, s: JobShape, pins: PinnedLayout) -> _Table:
     """On TPU only where it is pinned."""
     t = t.cross("context", list(s.contexts))
     c = t["context"]
@@ -187,30 +187,30 @@ def _copies(t: _Table, s: JobShape) -> _Table:
     return t.where((s.batch % t["replicas"] == 0) & (t["replicas"] % t["slices"] == 0))
 
 
-def _expert(t: _Table, s: JobShape, pins: Pins) -> _Table:
+def _expert(t: _Table, s: JobShape, pins: PinnedLayout) -> _Table:
     t = t.cross("expert", [x for x in _powers(s.experts) if s.experts % x == 0] if s.experts else [1], pins.expert)
     x = t["expert"]
     return t.where((x == 1) | (((s.experts or 0.5) % x == 0) & (t["accelerators"] / t["pipeline"] % x == 0)))
 
 
-def _zero(t: _Table, pins: Pins) -> _Table:
+def _zero(t: _Table, pins: PinnedLayout) -> _Table:
     """0 holds more than 1 and is no faster, so it is taken where there are no others to share with, or where it is pinned."""
-    t = t.cross("zero", [0, 1, 2, 3, HSDP])
+    t = t.cross("zero", [0, 1, 2, 3, HSDP_CODE])
     z, sharing = t["zero"], t["replicas"] * t["context"] / t["slices"]
     node = np.maximum(t["node"] / (t["tensor"] * t["pipeline"]), 1.0)
     stage = np.minimum(z, 3)
     alone, piped, tpu = sharing == 1, t["pipeline"] > 1, t["tpu"] > 0
-    known = (z != 3) | (sharing <= WIDEST_ZERO3) | (pins.zero == 3)
-    inside = (z < HSDP) | ((node > 1) & (node < sharing) & (sharing % node == 0))
+    known = (z != 3) | (sharing <= MAX_ZERO3_WAYS) | (pins.zero == 3)
+    inside = (z < HSDP_CODE) | ((node > 1) & (node < sharing) & (sharing % node == 0))
     shared = known & inside & ((z > 0) | (pins.zero == 0))
     allowed = np.where(tpu, z == 3, np.where(alone, z == 0, np.where(piped, z == 1, shared)))
     if pins.zero is not None:
         allowed = (allowed & ((stage == pins.zero) | alone)) if pins.zero < 3 else (allowed & (stage == 3)) | (alone & (z == 0) & ~tpu)
-    t = t.add("zero_stage", stage).add("shards", np.where(z == HSDP, node, sharing))
+    t = t.add("zero_stage", stage).add("shards", np.where(z == HSDP_CODE, node, sharing))
     return t.where(allowed.astype(bool))
 
 
-def _micro(t: _Table, s: JobShape, pins: Pins) -> _Table:
+def _micro(t: _Table, s: JobShape, pins: PinnedLayout) -> _Table:
     t = t.cross("micro_batch", _powers(min(s.batch, 64)), pins.micro_batch)
     t = t.add("micro_batches", s.batch / t["replicas"] / t["micro_batch"])
     t = t.where(t["micro_batches"] % 1 == 0)
@@ -219,7 +219,7 @@ def _micro(t: _Table, s: JobShape, pins: Pins) -> _Table:
     return t.where((v == 1) | ((p > 1) & (s.layers % (p * v) == 0) & (t["micro_batches"] % p == 0)))
 
 
-def why_none(s: JobShape, g: Grid, pins: Pins) -> Reason:
+def why_none(s: JobShape, g: Grid, pins: PinnedLayout) -> Reason:
     """The rule that leaves no layout. Without pins only the batch can."""
     if pins.tensor or pins.pipeline or pins.context or pins.expert:
         tensor = _tensor(_start((g,)), s, pins)

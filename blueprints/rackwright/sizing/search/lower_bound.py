@@ -15,9 +15,9 @@ from rackwright.estimator.training import communication, kernels
 from rackwright.estimator.training.step import StepCoefficients
 from rackwright.estimator.training.sustained_rates import rates
 
-COMPUTING = Chip("any", np.inf, np.inf, 1.0, 1.0)
+COMPUTE_ONLY = Chip("any", np.inf, np.inf, 1.0, 1.0)
 """1 FLOP/s over endless bandwidth: its seconds are products and attention; launches vanish beside them."""
-MOVING = Chip("any", np.inf, 1.0, 1e30, 1e30)
+MEMORY_ONLY = Chip("any", np.inf, 1.0, 1e30, 1e30)
 """1 byte/s and endless FLOP/s: its seconds are bytes."""
 SLACK = 1 - 1e-5
 """For what does not quite vanish."""
@@ -57,10 +57,10 @@ class LowerBound:
         return SLACK * (m * slowest + (layers + head - slowest) / v)
 
 
-def bound(case: TrainingCase, chip: Chip, wires: Wires, c: Calibration) -> LowerBound:
+def lower_bound(case: TrainingCase, chip: Chip, wires: Wires, c: Calibration) -> LowerBound:
     """case: layouts, on no chip; chip, wires: of the targets."""
     n, k, shape = case.network, c.of("step", StepCoefficients), np.shape(case.tensor)
-    computing, moving = (replace(case, chip=one) for one in (COMPUTING, MOVING))
+    computing, moving = (replace(case, chip=one) for one in (COMPUTE_ONLY, MEMORY_ONLY))
     slow, thin, r = rates(computing, k), rates(moving, k), rates(replace(case, chip=chip), k)
     full = np.array([0.0, 0.0, 1.0])[:, None]
     work = [[kernels.work(replace(some, recompute=float(code)), k) for code in range(3)] for some in (computing, moving)]

@@ -22,14 +22,14 @@ class Spread:
     @staticmethod
     def of_time(seen: Residuals) -> "Spread":
         """seen: quantiles of measured over predicted times."""
-        least = 1.0 if seen.n else PRIOR_ONLY_FACTOR
-        return Spread(min(seen.p10, 1 / least), max(seen.p90, least), seen.n)
+        minimum = 1.0 if seen.n else PRIOR_ONLY_FACTOR
+        return Spread(min(seen.p10, 1 / minimum), max(seen.p90, minimum), seen.n)
 
     @staticmethod
     def of_rate(seen: Residuals) -> "Spread":
         """seen: quantiles of measured over predicted rates; a time is longer where a rate is lower."""
-        least = 1.0 if seen.n else PRIOR_ONLY_FACTOR
-        return Spread(1 / max(seen.p90, least), 1 / min(seen.p10, 1 / least), seen.n)
+        minimum = 1.0 if seen.n else PRIOR_ONLY_FACTOR
+        return Spread(1 / max(seen.p90, minimum), 1 / min(seen.p10, 1 / minimum), seen.n)
 
     @property
     def words(self) -> str:

@@ -7,7 +7,7 @@ from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.job import ServingJob, TrainingJob
 from rackwright.sizing.metrics import Memory
 from rackwright.sizing.rejection import Limit, Reason, Rejection, Remedy
-from rackwright.sizing.search.forward_pass import answer_in_passes
+from rackwright.sizing.search.forward_pass import forward_pass_outcome
 from rackwright.sizing.search.outcome import Outcome, Spread
 from rackwright.sizing.search.serving import best_batch, best_serving
 from rackwright.sizing.search.target import Target, TargetArrays
@@ -15,7 +15,7 @@ from rackwright.sizing.search.training import best_training
 from rackwright.sizing.workload_inputs import CustomJob, Job
 from rackwright.units import GIB
 
-OWN_SPREAD = 1.2
+CUSTOM_SPREAD = 1.2
 """p90 over median of what a user says of his own runs; rackwright's choice 2026-11."""
 
 
@@ -34,21 +34,21 @@ def _train(job: TrainingJob, machines: TargetArrays, a: Assumptions) -> list[Out
     for which, some in machines.kinds:
         tpu = some.targets[0].tpu
         if tpu and job.recipe.is_adapter:
-            outcomes = [_untrained(job)] * len(which)
+            outcomes = [_tpu_adapter(job)] * len(which)
         else:
             kind = job.on_tpu() if tpu else job
             outcomes = best_training(kind, some.computing(job.precision), a.max_fill, calibration())
         found.update(zip(which.tolist(), outcomes, strict=True))
     kinds = {t.accelerator: t for t in machines.targets}
-    refused = {name: (*_precision(job.precision, t), *_untaught(job, t)) for name, t in kinds.items()}
-    return _with([found[i] for i in range(len(machines.targets))], machines, refused)
+    rejections = {name: (*_precision(job.precision, t), *_neuron_training(job, t)) for name, t in kinds.items()}
+    return _with_rejections([found[i] for i in range(len(machines.targets))], machines, rejections)
 
 
-def _untrained(job: TrainingJob) -> Outcome:
+def _tpu_adapter(job: TrainingJob) -> Outcome:
     return Outcome(precision=job.precision, rejections=(Rejection(Limit.DATA, reason=Reason.TPU_ADAPTER, subject=job.method),))
 
 
-def _untaught(job: TrainingJob, target: Target) -> tuple[Rejection, ...]:
+def _neuron_training(job: TrainingJob, target: Target) -> tuple[Rejection, ...]:
     """Neuron's trainers know language models, whole or by LoRA (NxD Training 1.2, 2025-04; optimum-neuron)."""
     if not target.neuron or (job.method in ("full", "lora") and not job.sampled):
         return ()
@@ -56,7 +56,7 @@ def _untaught(job: TrainingJob, target: Target) -> tuple[Rejection, ...]:
     return (Rejection(Limit.DATA, reason=Reason.NEURON_METHOD, subject=target.accelerator, detail=what, remedies=remedies),)
 
 
-def _unserved(job: ServingJob, target: Target) -> tuple[Rejection, ...]:
+def _neuron_serving(job: ServingJob, target: Target) -> tuple[Rejection, ...]:
     """vLLM's Neuron plugin generates text; anything else is compiled by hand."""
     if not target.neuron or job.generates:
         return ()
@@ -68,12 +68,12 @@ def _serve(job: ServingJob, machines: TargetArrays, a: Assumptions) -> list[Outc
     if job.generates:
         found = (best_batch if job.ends else best_serving)(job, machines, formats, a, calibration())
     else:
-        found = [answer_in_passes(job, t, numbers, a) for t, numbers in zip(machines.targets, formats, strict=True)]
-    refused = {}
+        found = [forward_pass_outcome(job, t, numbers, a) for t, numbers in zip(machines.targets, formats, strict=True)]
+    rejections = {}
     for t, numbers in zip(machines.targets, formats, strict=True):
         products = () if job.products == "auto" else _precision(job.products, t)
-        refused[t.accelerator] = tuple(dict.fromkeys((*_precision(numbers, t, weights=True), *products, *_unserved(job, t))))
-    return _with(found, machines, refused)
+        rejections[t.accelerator] = tuple(dict.fromkeys((*_precision(numbers, t, weights=True), *products, *_neuron_serving(job, t))))
+    return _with_rejections(found, machines, rejections)
 
 
 def _format(job: ServingJob, target: Target) -> str:
@@ -84,10 +84,10 @@ def _format(job: ServingJob, target: Target) -> str:
     return sixteen if job.native == "bf16" or _precision(job.native, target, weights=True) else job.native
 
 
-def _with(found: list[Outcome], machines: TargetArrays, refused: dict[str, tuple[Rejection, ...]]) -> list[Outcome]:
+def _with_rejections(found: list[Outcome], machines: TargetArrays, rejections: dict[str, tuple[Rejection, ...]]) -> list[Outcome]:
     """What the accelerator cannot do, beside what else speaks against it."""
     return [
-        replace(o, rejections=(*o.rejections, *more)) if (more := refused[t.accelerator]) else o
+        replace(o, rejections=(*o.rejections, *more)) if (more := rejections[t.accelerator]) else o
         for o, t in zip(found, machines.targets, strict=True)
     ]
 
@@ -108,14 +108,14 @@ def _custom(job: CustomJob, target: Target, a: Assumptions) -> Outcome:
     """The user's own numbers: memory per accelerator, how many, how long."""
     have = target.chip.memory_bytes
     memory = Memory(have, a.max_fill, weights_bytes=job.accelerator_memory_bytes)
-    refused = []
+    rejections = []
     if memory.fill > a.max_fill:
         need = job.accelerator_memory_bytes / GIB
-        refused.append(Rejection(Limit.DEVICE_MEMORY, need, have * a.max_fill / GIB, "GiB per accelerator"))
+        rejections.append(Rejection(Limit.DEVICE_MEMORY, need, have * a.max_fill / GIB, "GiB per accelerator"))
     if target.accelerators < job.accelerators:
         more = (Remedy.MORE_MACHINES,)
-        refused.append(Rejection(Limit.THROUGHPUT, job.accelerators, target.accelerators, "accelerators", remedies=more))
-    own = Spread(1 / OWN_SPREAD, OWN_SPREAD)
+        rejections.append(Rejection(Limit.THROUGHPUT, job.accelerators, target.accelerators, "accelerators", remedies=more))
+    own = Spread(1 / CUSTOM_SPREAD, CUSTOM_SPREAD)
     return Outcome(
-        memory=memory, work_s=job.duration_s, band=own, evidence="your own numbers", nodes=target.nodes, rejections=tuple(refused)
+        memory=memory, work_s=job.duration_s, band=own, evidence="your own numbers", nodes=target.nodes, rejections=tuple(rejections)
     )

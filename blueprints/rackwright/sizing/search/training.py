@@ -9,7 +9,7 @@ from rackwright.sizing.job import TrainingJob
 from rackwright.sizing.metrics import Memory, ParallelLayout, Speed
 from rackwright.sizing.rejection import Limit, Reason, Rejection, Remedy
 from rackwright.sizing.search import training_estimates
-from rackwright.sizing.search.branch_and_bound import Space, Tries, fastest
+from rackwright.sizing.search.branch_and_bound import LayoutTrials, SearchSpace, fastest_layouts
 from rackwright.sizing.search.layouts import Grid, Layouts, enumerate_layouts, why_none
 from rackwright.sizing.search.outcome import Outcome
 from rackwright.sizing.search.target import Target, TargetArrays
@@ -22,59 +22,62 @@ def best_training(job: TrainingJob, machines: TargetArrays, max_fill: float, c: 
 
     machines: all GPU or all TPU. Memory fits when its p90 is within max_fill of what the accelerator has.
     """
-    evidence = _evidence(job, machines, c)
+    evidence = _residuals(job, machines, c)
     pessimistic = np.array([e.pessimistic * e.memory_factor for e in evidence])
     layouts = enumerate_layouts(job.shape, machines.grids, job.pins)
-    space = Space(job, machines, layouts, c, machines.chip.memory_bytes * max_fill / pessimistic)
-    chosen, fits = fastest(space)
+    space = SearchSpace(job, machines, layouts, c, machines.chip.memory_bytes * max_fill / pessimistic)
+    chosen, fits = fastest_layouts(space)
     reached = np.flatnonzero(chosen.row >= 0)
-    told = dict(zip(reached.tolist(), _told(space, chosen.take(reached), fits[reached], evidence, max_fill), strict=True))
+    outcomes = dict(zip(reached.tolist(), _outcomes(space, chosen.take(reached), fits[reached], evidence, max_fill), strict=True))
     empty = set(machines.grid[chosen.row < 0].tolist())
     none = {g: Outcome(precision=job.precision, rejections=(_no_layout(job, machines.grids[g]),)) for g in empty}
-    return [told.get(i) or none[grid] for i, grid in enumerate(machines.grid.tolist())]
+    return [outcomes.get(i) or none[grid] for i, grid in enumerate(machines.grid.tolist())]
 
 
-def _evidence(job: TrainingJob, machines: TargetArrays, c: Calibration) -> list[Residuals]:
+def _residuals(job: TrainingJob, machines: TargetArrays, c: Calibration) -> list[Residuals]:
     """Asked once of each accelerator."""
     by_chip: dict[tuple, Residuals] = {}
     made = []
     for t in machines.targets:
         key = (t.accelerator, t.chip.memory_bytes)
         if key not in by_chip:
-            by_chip[key] = training_estimates.seen(job, t, c)
+            by_chip[key] = training_estimates.residuals_of(job, t, c)
         made.append(by_chip[key])
     return made
 
 
-def _told(space: Space, tries: Tries, fits: np.ndarray, evidence: list[Residuals], max_fill: float) -> list[Outcome]:
+def _outcomes(space: SearchSpace, trials: LayoutTrials, fits: np.ndarray, evidence: list[Residuals], max_fill: float) -> list[Outcome]:
     """Outcomes in full."""
-    if not len(tries.row):
+    if not len(trials.row):
         return []
-    job, machines, target = space.job, space.machines, tries.target
-    said = [evidence[i] for i in target.tolist()]
-    step = times(space.step(tries), 1 / np.array([e.rate_factor for e in said]))
-    memory = times(space.memory(tries.row, tries.recompute), np.array([e.memory_factor for e in said]))
-    margin = np.array([e.pessimistic - 1 for e in said]) * memory.total
+    job, machines, target = space.job, space.machines, trials.target
+    residuals = [evidence[i] for i in target.tolist()]
+    step = times(space.step(trials), 1 / np.array([e.rate_factor for e in residuals]))
+    memory = times(space.memory(trials.row, trials.recompute), np.array([e.memory_factor for e in residuals]))
+    margin = np.array([e.pessimistic - 1 for e in residuals]) * memory.total
     held = _memories(memory, margin, machines.chip.memory_bytes[target], max_fill)
     columns = (
-        _parallelisms(space.layouts.take(tries.row), tries.recompute),
+        _parallelisms(space.layouts.take(trials.row), trials.recompute),
         held,
         _speeds(space, target, step),
-        said,
+        residuals,
         machines.nodes[target].astype(int).tolist(),
         (np.diff(space.layouts.starts)[machines.grid[target]] * len(job.recomputes)).tolist(),
-        [() if ok else (_too_big(m, job, machines.targets[i]),) for m, ok, i in zip(held, fits.tolist(), target.tolist(), strict=True)],
+        [
+            () if ok else (_memory_rejection(m, job, machines.targets[i]),)
+            for m, ok, i in zip(held, fits.tolist(), target.tolist(), strict=True)
+        ],
     )
     return [
         Outcome(
             part, memory, speed, (speed.step_s or 0.0) * job.steps, seen.spread, seen.spread.words, job.precision, nodes, points=points,
-            rejections=refused,
+            rejections=rejections,
         )
-        for part, memory, speed, seen, nodes, points, refused in zip(*columns, strict=True)
+        for part, memory, speed, seen, nodes, points, rejections in zip(*columns, strict=True)
     ]  # fmt: skip
 
 
-def _speeds(space: Space, target: np.ndarray, step: StepTerms) -> list[Speed]:
+def _speeds(space: SearchSpace, target: np.ndarray, step: StepTerms) -> list[Speed]:
     job, machines = space.job, space.machines
     total = np.broadcast_to(step.total, target.shape)
     waiting = step.tensor_exposed + step.context_exposed + step.expert_exposed + step.pipeline_exposed + step.data_exposed
@@ -118,7 +121,7 @@ def _no_layout(job: TrainingJob, g: Grid) -> Rejection:
     return Rejection(Limit.GEOMETRY, reason=reason, subject=str(subject), detail=str(detail), amount=amount)
 
 
-def _too_big(memory: Memory, job: TrainingJob, target: Target) -> Rejection:
+def _memory_rejection(memory: Memory, job: TrainingJob, target: Target) -> Rejection:
     """Adapters are for fine-tuning on GPUs; beyond one accelerator per sequence more machines share nothing further."""
     need, have = memory.total_bytes / GIB, memory.capacity_bytes * memory.max_fill / GIB
     larger = Remedy.LARGER_SLICE if target.tpu else Remedy.MORE_MACHINES

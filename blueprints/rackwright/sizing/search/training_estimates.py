@@ -45,28 +45,28 @@ class Residuals:
         return max(self.memory.p90, 1.0) if self.memory.n else at_p80(1.0, self.memory.p90)
 
 
-def models(job: TrainingJob, is_tpu: bool) -> tuple[FittedModel, FittedModel]:
+def fitted_models(job: TrainingJob, is_tpu: bool) -> tuple[FittedModel, FittedModel]:
     """That speak of step and memory of text."""
     room = adapter_memory if job.recipe.is_adapter else memory
     return (tpu_step if is_tpu else step).MODELS[0], room.MODELS[0]
 
 
-def seen(job: TrainingJob, target: Target, c: Calibration) -> Residuals:
+def residuals_of(job: TrainingJob, target: Target, c: Calibration) -> Residuals:
     """Of one kind of accelerator."""
     if job.sampled:
         return Residuals(PRIOR_ONLY, PRIOR_ONLY)
-    timing, kept = models(job, target.tpu)
-    case = replace(blank(job), chip=target.chip, wires=target.wires)
-    kin, classes = target.chip.kin, timing.classes(case)
+    timing, memory_model = fitted_models(job, target.tpu)
+    case = replace(base_case(job), chip=target.chip, wires=target.wires)
+    generation, classes = target.chip.kin, timing.classes(case)
     return Residuals(
-        c.residual(timing.name, classes, kin),
-        c.residual(kept.name, kept.classes(case)),
-        c.factor(timing.name, classes, kin),
-        c.factor(kept.name, kept.classes(case), kin),
+        c.residual(timing.name, classes, generation),
+        c.residual(memory_model.name, memory_model.classes(case)),
+        c.factor(timing.name, classes, generation),
+        c.factor(memory_model.name, memory_model.classes(case), generation),
     )
 
 
-def blank(job: TrainingJob) -> TrainingCase:
+def base_case(job: TrainingJob) -> TrainingCase:
     """What all layouts of the job have in common."""
     r, n = job.recipe, job.network
     return TrainingCase(
@@ -82,7 +82,7 @@ def memory_terms(job: TrainingJob, case: TrainingCase, c: Calibration) -> Memory
     """Bytes on the fullest accelerator, median."""
     if job.sampled:
         return _sample_memory(job, case)
-    model = models(job, False)[1]
+    model = fitted_models(job, False)[1]
     room = adapter_memory.adapter_memory if job.recipe.is_adapter else memory.training_memory
     return room(case, c.of(model.name, model.kind))
 
@@ -92,17 +92,17 @@ def step_terms(job: TrainingJob, case: TrainingCase, c: Calibration) -> StepTerm
     if job.sampled:
         return _sample_step(job, case, c)
     is_tpu = bool(np.any(case.chip.is_tpu))
-    model = models(job, is_tpu)[0]
+    model = fitted_models(job, is_tpu)[0]
     return (tpu_step if is_tpu else step).step_seconds(case, c.of(model.name, model.kind))
 
 
 def _sample_memory(job: TrainingJob, case: TrainingCase) -> MemoryTerms:
     n, r = job.network, job.recipe
     state = state_bytes(r.trainable, case.shards, case.zero_stage, (r.weight_bytes, r.gradient_bytes, r.optimizer_bytes))
-    held = r.frozen_bytes * n.linear + r.frozen_other_bytes * (n.trunk - n.linear) if r.is_adapter else 0.0
-    frozen = held / np.where(np.equal(case.zero_stage, 3), case.shards, 1) + 2.0 * n.tower
-    kept = np.where(np.equal(case.recompute, 2), samples.RECOMPUTE_KEEPS, 1.0) * r.activation_scale
-    activations = samples.activation_bytes(n, case.micro_batch) * kept
+    frozen_bytes = r.frozen_bytes * n.linear + r.frozen_other_bytes * (n.trunk - n.linear) if r.is_adapter else 0.0
+    frozen = frozen_bytes / np.where(np.equal(case.zero_stage, 3), case.shards, 1) + 2.0 * n.tower
+    memory_model = np.where(np.equal(case.recompute, 2), samples.RECOMPUTE_KEEPS, 1.0) * r.activation_scale
+    activations = samples.activation_bytes(n, case.micro_batch) * memory_model
     return MemoryTerms(frozen + state.weights, state.gradients, state.optimizer, activations, fixed=samples.FIXED_BYTES)
 
 

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from rackwright.sizing.plan import Fit, SizingPlan
 
-SHOWN = 5
+MAX_POINTS = 5
 
 
 class Role(StrEnum):
@@ -29,7 +29,7 @@ class FrontierPoint:
     headroom: float
 
 
-def frontier(plan: SizingPlan, most: int | None = None) -> tuple[FrontierPoint, ...]:
+def frontier(plan: SizingPlan, max_points: int | None = None) -> tuple[FrontierPoint, ...]:
     """Points of the frontier and the chosen fit, cheapest first; `most` leaves out those between others. The chosen fit may lie off the
     frontier: one machine comes before many, and places and capacity modes have an order."""
     chosen = plan.chosen
@@ -38,15 +38,15 @@ def frontier(plan: SizingPlan, most: int | None = None) -> tuple[FrontierPoint, 
     front = plan.frontier
     named = {Role.CHOSEN: chosen, **({Role.CHEAPEST: front[0], Role.FASTEST: front[-1]} if front else {})}
     ranks = {id(fit): rank for rank, fit in enumerate(plan.fits, 1)}
-    shown = {id(fit): fit for fit in (*named.values(), *_between(front, most))}
+    shown = {id(fit): fit for fit in (*named.values(), *_between(front, max_points))}
     rows = sorted(shown.values(), key=lambda f: (f.cost_usd is None, f.cost_usd.p50 if f.cost_usd else 0.0, ranks[id(f)]))
     return tuple(FrontierPoint(ranks[id(f)], f, tuple(role for role, fit in named.items() if fit is f), f.memory.headroom) for f in rows)
 
 
-def _between(front: Sequence[Fit], most: int | None) -> Sequence[Fit]:
+def _between(front: Sequence[Fit], max_points: int | None) -> Sequence[Fit]:
     """At most so many points, spread over the logarithm of time."""
-    if most is None or len(front) <= most:
+    if max_points is None or len(front) <= max_points:
         return front
     first, last = math.log(front[0].time_s), math.log(front[-1].time_s)
-    wanted = (first + (last - first) * i / (most - 1) for i in range(most))
+    wanted = (first + (last - first) * i / (max_points - 1) for i in range(max_points))
     return [min(front, key=lambda f: abs(math.log(f.time_s) - at)) for at in wanted]

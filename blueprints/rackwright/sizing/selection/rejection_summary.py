@@ -11,7 +11,7 @@ NUMBER = re.compile(r"\d[\d,.]*")
 
 
 @dataclass(frozen=True)
-class Cause:
+class RejectionGroup:
     """Candidates are counted once, under the limit they are farthest from. count: of them; alone: those that nothing else speaks
     against; nearest: the one that misses least; rejection: its word on this limit."""
 
@@ -26,23 +26,23 @@ class Cause:
         return self.rejection.distance
 
 
-def rejection_summary(rejected: Sequence[Rejected]) -> tuple[Cause, ...]:
+def rejection_summary(rejected: Sequence[Rejected]) -> tuple[RejectionGroup, ...]:
     """Nearest first, and of those that no amount helps the most frequent first. `rejected`: in the order of the plan."""
     found: dict[tuple[str, ...], list[Rejected]] = {}
     for miss in rejected:
-        found.setdefault(_cause(miss.rejections[0]), []).append(miss)
-    made = [_counted(misses) for misses in found.values()]
+        found.setdefault(_group_key(miss.rejections[0]), []).append(miss)
+    made = [_group(misses) for misses in found.values()]
     return tuple(sorted(made, key=lambda c: (c.distance, -c.count, c.limit, c.rejection.reason, c.rejection.subject, c.rejection.detail)))
 
 
-def _cause(worst: Rejection) -> tuple[str, ...]:
+def _group_key(worst: Rejection) -> tuple[str, ...]:
     """Constraints with numbers share a cause whatever the numbers; others share it when their names differ in digits alone."""
     if worst.need is not None:
         return (worst.limit,)
     return worst.limit, worst.reason, NUMBER.sub("#", worst.subject), NUMBER.sub("#", worst.detail)
 
 
-def _counted(misses: Sequence[Rejected]) -> Cause:
+def _group(misses: Sequence[Rejected]) -> RejectionGroup:
     nearest = min(misses, key=lambda r: (r.rejections[0].distance, len(r.rejections)))
     worst = nearest.rejections[0]
-    return Cause(worst.limit, len(misses), sum(len(r.rejections) == 1 for r in misses), nearest, worst)
+    return RejectionGroup(worst.limit, len(misses), sum(len(r.rejections) == 1 for r in misses), nearest, worst)
