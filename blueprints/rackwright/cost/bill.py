@@ -1,4 +1,4 @@
-"""The whole bill of a stack: machines, control plane, network, file system, disks, keys. Prices with their date and source."""
+"""Bill of a stack: machines, control plane, network, file system, disks, keys, with date and source of each price."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ from rackwright.stackplan import BlueprintKind, StackPlan, machine_layer
 from rackwright.units import MONTH_H
 
 SYSTEM = "system"
-"""Name of the pool that operators run on."""
+"""Name of the pool that runs operators."""
 METRICS_PER_MACHINE = 7
-"""Of a machine with detailed monitoring that are charged (infracost's aws instance_test)."""
+"""Charged metrics of a machine with detailed monitoring (infracost's aws instance_test)."""
 
 
 @dataclass(frozen=True)
 class Bill:
-    """hours: of the run, or 730 for serving; covers says which in words. Sums leave out what `unknown` and `by_use` name."""
+    """Bill of a stack. hours: of the run, or 730 for serving. covers: the same as text. Totals exclude `unknown` and `by_use` lines."""
 
     lines: tuple[BillLine, ...]
     hours: float
@@ -44,19 +44,19 @@ class Bill:
 
     @property
     def by_use(self) -> tuple[str, ...]:
-        """Lines whose quantity only use will tell."""
+        """Lines whose quantity depends on usage."""
         return tuple(line.what for line in self.lines if line.quantity is None)
 
 
 def bill(stack: StackPlan, fit: Fit, spec: Spec, catalog: Catalog) -> Bill:
-    """What a stack costs per hour and in all: the run for training and batch, a month of 730 h for serving or when no duration is known."""
+    """Cost per hour and in total: of the run for training and batch, of a month of 730 h for serving or an unknown duration."""
     hours = MONTH_H if fit.duration_s is None else fit.duration_s.p50 / 3600
     covers = "a month of 730 h" if fit.duration_s is None else f"a run of {hours:,.1f} h"
     return Bill(tuple(_lines(stack, fit, spec, catalog, hours)), hours, covers)
 
 
 def _lines(stack: StackPlan, fit: Fit, spec: Spec, catalog: Catalog, hours: float) -> Iterator[BillLine]:
-    """Only of the layers this stack builds, and of what does not exist already."""
+    """Lines of the layers that this stack builds, without existing resources."""
     if machine_layer(stack) in stack.layers:
         yield _accelerators(fit)
         yield from _others(stack, fit, spec, catalog, hours)
@@ -70,7 +70,7 @@ def _lines(stack: StackPlan, fit: Fit, spec: Spec, catalog: Catalog, hours: floa
 
 
 def _accelerators(fit: Fit) -> BillLine:
-    """The machines sizing chose, at the price and for the time it reckoned with; serving at its usual number of replicas."""
+    """The sized machines at the price and time of the fit; serving at its usual number of replicas."""
     chosen = fit.candidate
     priced = chosen.price_usd_per_hour is not None
     return BillLine(
@@ -88,7 +88,7 @@ def _accelerators(fit: Fit) -> BillLine:
 
 
 def _others(stack: StackPlan, fit: Fit, spec: Spec, catalog: Catalog, hours: float) -> Iterator[BillLine]:
-    """Pools beside the sized one, at the size they start with; what may grow later is in no bill."""
+    """Other pools at their initial size."""
     discount = spec.pricing.discounts.get(stack.place.cloud, 0.0)
     for pool in stack.pools:
         if pool.nodes_start and not is_sized(pool, fit):

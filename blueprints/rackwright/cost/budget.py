@@ -1,4 +1,4 @@
-"""The bill against the goals: sizing judged the machines alone, the bill has the rest and the largest size."""
+"""Check of the bill against goals.max_cost. Sizing evaluates machines only; the bill includes the other costs and the largest size."""
 
 from rackwright.cost.bill import Bill
 from rackwright.cost.node_counts import does_the_work
@@ -13,9 +13,9 @@ AT = At() / "goals" / "max_cost"
 
 
 def check_budget(bill: Bill, stack: StackPlan, fit: Fit, spec: Spec) -> list[Problem]:
-    """V-111, as warnings: the whole bill is over the goal, or would be with every machine the work may ask for. Acknowledged: none.
+    """V-111 as warnings: the bill exceeds the goal, or would with the maximum number of machines. None when acknowledged.
 
-    Pools of a fallback are alternatives: together they have as many machines as the replicas ask for, which is what the largest may have.
+    Pools of a fallback are alternatives: together they have at most as many machines as the replicas need.
     """
     goal = spec.goals.max_cost
     if goal is None or any(entry.rule == ID for entry in spec.acknowledge):

@@ -1,4 +1,4 @@
-"""What the network costs: NAT, public address, endpoints, load balancer. Traffic is by use."""
+"""Network cost: NAT, public address, endpoints, load balancer. Traffic depends on usage."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from rackwright.sizing.plan import Fit
 from rackwright.stackplan import BlueprintKind, StackPlan
 
 INTERFACES = {"object-store": 0, "registry": 2, "machine-access": 3}
-"""Paid interface endpoints behind a neutral name; one where it is not listed, none for the object store's gateway endpoint."""
+"""Paid interface endpoints per neutral name, 1 where not listed; the gateway endpoint of the object store is free."""
 
 
 def lines(stack: StackPlan, fit: Fit, catalog: Catalog, hours: float) -> Iterator[BillLine]:

@@ -1,4 +1,4 @@
-"""What storage costs: the shared file system, disks with what is bought beyond their base, buckets by use."""
+"""Storage cost: shared file system, disks with their additional IOPS and throughput, buckets by usage."""
 
 from collections.abc import Iterator
 
@@ -38,7 +38,7 @@ def _ssd(plan: LustrePlan, place: PlacePlan, catalog: Catalog, hours: float) -> 
 
 
 def _tiered(plan: LustrePlan, place: PlacePlan, catalog: Catalog, hours: float) -> Iterator[BillLine]:
-    """The data as if all of it were read often, which is the dearest tier; servers, cache and metadata as they are bought."""
+    """Tiered file system with all data in the most expensive tier, and the provisioned servers, cache and metadata."""
     what = "Lustre file system in tiers"
     yield monthly(f"{what}: data", plan.capacity_gib, "GiB", volume_price(catalog, "fsx-lustre-intelligent-tiering", place), hours)
     for part, fee, count, unit in (
@@ -66,7 +66,7 @@ def _disk(what: str, disk: DiskPlan, count: int, place: PlacePlan, catalog: Cata
 
 
 def _buckets(stack: StackPlan, spec: Spec, catalog: Catalog, hours: float) -> Iterator[BillLine]:
-    """Buckets the stack makes: by the size the spec states, else by use. What exists already is paid for elsewhere."""
+    """New buckets, by the size in the spec or by usage."""
     workload, sizes = spec.workload, dict[str, float | None]()
     if isinstance(workload, TRAINING):
         sizes["data"] = workload.data.size

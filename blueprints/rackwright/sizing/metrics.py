@@ -6,7 +6,7 @@ from functools import cached_property
 
 @dataclass(frozen=True)
 class Interval:
-    """p10, p50 and p90 of one answer."""
+    """Quantiles p10, p50 and p90 of a value."""
 
     p10: float
     p50: float
@@ -22,8 +22,11 @@ class Interval:
 
 @dataclass(frozen=True)
 class ParallelLayout:
-    """How one copy of the job is spread. `data` counts replicas of the model; zero_stage 3 is FSDP, with a shard_group HSDP: so many
-    accelerators share the weights, 0 for all; virtual: stages each device holds of an interleaved pipeline."""
+    """Parallel layout of one copy of the job.
+
+    data: replicas of the model. zero_stage 3: FSDP. shard_group: accelerators that share the weights (HSDP), 0 for all.
+    virtual: stages per device of an interleaved pipeline.
+    """
 
     tensor: int = 1
     pipeline: int = 1
@@ -56,7 +59,7 @@ class ParallelLayout:
 
 @dataclass(frozen=True)
 class Memory:
-    """Bytes on the fullest accelerator, by term; `capacity_bytes` is what the device has, `max_fill` the part sizing may use."""
+    """Bytes on the fullest accelerator by term. capacity_bytes: of the device. max_fill: share of it that sizing may use."""
 
     capacity_bytes: float
     max_fill: float
@@ -86,7 +89,7 @@ class Memory:
 
 @dataclass(frozen=True)
 class Speed:
-    """Seconds and rates. Training fills step_*, serving ttft/tpot; the others stay None."""
+    """Times and rates. Training sets step_*, serving sets ttft and tpot; the others are None."""
 
     tokens_per_s: float | None = None
     samples_per_s: float | None = None
@@ -104,8 +107,10 @@ class Speed:
 
 @dataclass(frozen=True)
 class Goodput:
-    """Of a run. share: of the paid time that is work; interruptions: faults and reclaims to expect; checkpoint_interval_s: seconds
-    between two checkpoints, 0 where none is written."""
+    """Goodput of a run.
+
+    share: productive share of the paid time. interruptions: expected faults and reclaims. checkpoint_interval_s: 0 where none is written.
+    """
 
     share: float
     interruptions: float = 0.0

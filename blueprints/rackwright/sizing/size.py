@@ -105,7 +105,7 @@ def _evaluations(
 
 
 def _cpu_outcome(offer: Offer, inputs: WorkloadInputs, a: Assumptions) -> Outcome:
-    """What needs no search: nothing can be said of a machine, or it has processors only."""
+    """Outcome without a search: the machine has CPUs only, or its facts are not published."""
     m, core = offer.machine, cpu_roofline.CORES.get(offer.machine.family)
     if m.kind != "cpu" or core is None or not (m.vcpus and m.memory_bytes) or any(r.limit in UNSEARCHABLE for r in offer.rejections):
         return Outcome()

@@ -26,7 +26,7 @@ from rackwright.spec.workload import Adapter, Batch, Custom, Finetune, Model, Pr
 
 @dataclass(frozen=True)
 class CustomJob:
-    """A workload described by its own measured numbers."""
+    """A workload described by the user's measured numbers."""
 
     accelerator_memory_bytes: float
     accelerators: int
@@ -164,7 +164,7 @@ def _batch(w: Pretrain | Finetune, sequence: int, a: Assumptions, assumed: list[
 
 
 def _sequences(w: Pretrain | Finetune, sequence: int, sampled: bool, a: Assumptions) -> float:
-    """Sequences the run sees, epochs included. Unpacked samples take a slot each, padded to the longest of a batch."""
+    """Sequences of the run, epochs included. Unpacked samples take one slot each, padded to the longest of a batch."""
     d = w.data
     if sampled:
         return (d.samples or d.tokens or 0.0) * d.epochs

@@ -1,6 +1,6 @@
-"""One service on many accelerators side by side: what a replica answers within the goals, and what that costs. List prices, on demand.
+"""One service on many accelerators: rate of a replica within the latency goals and its cost, at on-demand list prices.
 
-Every rate is the estimator's. Joins it to the cheapest published price of each accelerator, wherever that is.
+Rates come from the estimator, prices are the lowest published price of each accelerator in any region.
 """
 
 import math
@@ -25,8 +25,10 @@ ACCELERATORS = (
 
 @dataclass(frozen=True)
 class ComparisonRow:
-    """A replica at its price. usd_per_hour: of the replica, its share of the machine; usd_per_request, usd_per_million_tokens: of one
-    that is always as full as is planned with; None: no price is published, or it does not run."""
+    """A replica and its price; None where no price is published or the replica is not possible.
+
+    usd_per_hour: of the replica, its share of the machine. usd_per_request, usd_per_million_tokens: at the planned utilisation.
+    """
 
     replica: Replica
     machine: str
@@ -43,7 +45,7 @@ class ComparisonRow:
 
 
 def compare(request: ServiceRequest, catalog: Catalog, accelerators: Sequence[str] = ACCELERATORS) -> tuple[ComparisonRow, ...]:
-    """The cheapest first; those without a price after them; those it does not run on last."""
+    """Cheapest first, then rows without a price, then accelerators on which the service is not possible."""
     rows = [_row(best_replica(request, name, catalog), name, request, catalog) for name in accelerators]
     rows += list(_cpu_rows(request, catalog))
     priced = cheapest_first([r.usd_per_request.p50 if r.usd_per_request else None for r in rows])
@@ -59,7 +61,7 @@ def _row(made: Replica, name: str, request: ServiceRequest, catalog: Catalog) ->
 
 
 def priced(made: Replica, found: Offering, usd: float, request: ServiceRequest) -> ComparisonRow:
-    """usd: of the replica and hour."""
+    """usd: per hour, of the replica."""
     rate, out = made.requests_per_s, request.tokens[1] if request.generates else 0.0
     each = None if rate is None else _inverse(rate, usd / HOUR / request.reserve)
     tokens = None if each is None or not out else Band(*(per_million(v, out) or 0.0 for v in (each.p10, each.p50, each.p90)), each.n)
@@ -71,7 +73,7 @@ def _inverse(rate: Band, amount: float) -> Band:
 
 
 def cheapest(catalog: Catalog, fits: Callable[[Machine], bool], count: int = 1) -> Offering | None:
-    """The on-demand machine whose share for `count` accelerators costs least in any region; None where none is sold with so many."""
+    """The on-demand offering with the lowest price for `count` accelerators in any region; None where no machine has that many."""
     found = [o for m in catalog.machines if fits(m) and m.accelerator_count >= count for o in _on_sale(catalog, m)]
 
     def share(o: Offering) -> float:
@@ -81,7 +83,7 @@ def cheapest(catalog: Catalog, fits: Callable[[Machine], bool], count: int = 1) 
 
 
 def _on_sale(catalog: Catalog, m: Machine) -> list[Offering]:
-    """Once per published price; once without, where there is none."""
+    """Offerings of the machine, one per published price; one without a price where none is published."""
     mode = CapacityMode.ON_DEMAND
     if not m.orderable or m.cloud == "kubernetes" or mode not in m.capacity_modes:
         return []
@@ -91,7 +93,7 @@ def _on_sale(catalog: Catalog, m: Machine) -> list[Offering]:
 
 
 def best_replica(request: ServiceRequest, accelerator: str, catalog: Catalog) -> Replica:
-    """The fewest accelerators, as machines are sold, that hold the model and keep the goals."""
+    """The replica with the fewest accelerators that holds the model and meets the goals."""
     sold = {m.accelerator_count for m in catalog.machines if m.accelerator == accelerator and m.orderable} or {1}
     found = replica(request, accelerator)
     for width in (2, 4, 8):
@@ -101,7 +103,7 @@ def best_replica(request: ServiceRequest, accelerator: str, catalog: Catalog) ->
 
 
 def _cpu_rows(request: ServiceRequest, catalog: Catalog) -> Iterator[ComparisonRow]:
-    """The cheapest CPU machine that answers, or why none does."""
+    """The cheapest CPU machine that serves the model, or the reason why none can."""
     n, name = request.network, "CPU"
     if n.active > cpu_roofline.LARGEST_PARAMETERS:
         reason = f"{n.active / 1e9:,.1f} billion active parameters, CPUs serve at most {cpu_roofline.LARGEST_PARAMETERS / 1e9:g} billion"
@@ -118,7 +120,7 @@ def _cpu_rows(request: ServiceRequest, catalog: Catalog) -> Iterator[ComparisonR
 
 
 def _cpu_replica(request: ServiceRequest, core: cpu_roofline.Core, m: Machine) -> Replica:
-    """A whole machine; a factor 2 either way."""
+    """Replica on a whole CPU machine; the estimate holds within a factor 2 either way."""
     n, vcpus, name = request.network, m.vcpus or 0, f"CPU, {m.vcpus} vCPU of {m.family}"
     weights = weight_bytes(n, request.numbers)
     room = (m.memory_bytes or 0) * cpu_roofline.FREE_MEMORY - weights

@@ -1,4 +1,4 @@
-"""One replica of a service on an accelerator: what it answers within the goals, by the estimator. Knows neither prices nor machines."""
+"""Rate of one replica of a service on an accelerator, by the estimator. Knows neither prices nor machines."""
 
 import math
 from collections.abc import Callable
@@ -19,13 +19,16 @@ from rackwright.sizing.job import lora_overhead
 from rackwright.units import GIB
 
 MAX_CONCURRENCY = 512
-"""Requests at once in one replica that are looked at."""
+"""Upper limit of concurrent requests per replica."""
 
 
 @dataclass(frozen=True)
 class ServiceRequest:
-    """The service in numbers. passes: of the network per request, where nothing is generated; tpot_s, ttft_s: goals, None for none;
-    reserve: share of a replica's rate that is planned with; max_sequences: requests at once that an engine allows."""
+    """A service in numbers.
+
+    passes: network passes per request, where nothing is generated. tpot_s, ttft_s: goals or None. reserve: share of the rate of a
+    replica that is planned with. max_sequences: concurrent requests that an engine allows.
+    """
 
     model: str | dict[str, Any]
     architecture: Architecture
@@ -59,8 +62,11 @@ class ServiceRequest:
 
 @dataclass(frozen=True)
 class Replica:
-    """One copy on so many accelerators. requests_per_s: its most within the goals, before the reserve; concurrency: requests at once then;
-    refused: why it cannot run there, and then there are no numbers."""
+    """A replica on a number of accelerators.
+
+    requests_per_s: highest rate within the goals, before the reserve. concurrency: concurrent requests at that rate.
+    refused: why the replica is not possible; then it has no numbers.
+    """
 
     accelerator: str
     accelerators: int
@@ -73,7 +79,7 @@ class Replica:
 
 
 def replica(request: ServiceRequest, accelerator: str, tensor: int = 1, pipeline: int = 1) -> Replica:
-    """One copy laid out so; `refused` where the estimator refuses it, the model does not fit, or it is too slow."""
+    """A replica with this layout; `refused` where the estimator rejects it, the model does not fit, or it misses a latency goal."""
     try:
         return _generating_replica(request, accelerator, tensor, pipeline) if request.generates else _sampled_replica(request, accelerator)
     except UserError as error:
@@ -135,13 +141,13 @@ def _config(request: ServiceRequest, accelerator: str, tensor: int, pipeline: in
 
 
 def _meets_goals(request: ServiceRequest, at: Serving) -> bool:
-    """Whether all of the requests run at once, and as fast as is asked, in the median."""
+    """Whether all requests run concurrently and the medians meet the latency goals."""
     running = at.running >= at.case.concurrency * 0.999
     return running and at.tpot_s <= (request.tpot_s or math.inf) and at.ttft_s <= (request.ttft_s or math.inf)
 
 
 def max_concurrency(keeps: Callable[[int], bool]) -> int:
-    """The largest number of requests at once that keeps the goals; 0 for none. More never makes any of them faster."""
+    """Highest number of concurrent requests that meets the goals; 0 for none."""
     low = 0
     high = next((1 << i for i in range(MAX_CONCURRENCY.bit_length()) if not keeps(1 << i)), MAX_CONCURRENCY + 1)
     low = high // 2 if high <= MAX_CONCURRENCY else MAX_CONCURRENCY

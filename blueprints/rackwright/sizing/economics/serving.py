@@ -1,4 +1,4 @@
-"""The economics of a serving spec: its chosen machines over load and over a month, its revenue, and the same service elsewhere."""
+"""Economics of a serving spec: cost over load and over a month, revenue, and the same service on other accelerators."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,16 +21,16 @@ from rackwright.spec.spec import Spec
 from rackwright.spec.workload import Serve
 
 MONTHS_COMPARED = 8
-"""Fits of the plan, the best first, whose month is looked at beside the chosen one's."""
+"""Number of fits whose month is compared with that of the chosen one."""
 MIN_SAVING = 0.05
-"""Of a month's machines, below which a difference is not worth another order."""
+"""Share of the monthly cost below which a saving is not reported."""
 ESTIMATOR_ENGINES = {"tensorrt-llm": "trtllm"}
-"""Engines by the name the estimator reads, where it is another."""
+"""Names of engines in the estimator, where they differ."""
 
 
 @dataclass(frozen=True)
 class FieldReport:
-    """What somebody measured of a like service: one TPU chip is so many of each card."""
+    """Published measurement of a similar service: how many cards of each kind equal one TPU chip."""
 
     service: str
     ratios: tuple[tuple[str, float], ...]
@@ -43,13 +43,16 @@ class FieldReport:
 REPORTED = (("NVIDIA T4", 8.0), ("NVIDIA L4", 3.0))
 REPORT_SOURCE = "published field report of an SDXL + LoRA service; the TPU generation is not stated"
 REPORT_TPU = "TPU v5e"
-"""The chip ours are given for."""
+"""TPU generation of our own estimate."""
 
 
 @dataclass(frozen=True)
 class Economics:
-    """unit: what the service sells, a token, an image or a request; mean, p95: requests per second; mean_point, p95_point, full_point: at
-    those loads, and at the most one machine's replicas answer; curve: over load; revenue None: none is stated."""
+    """Economics of the chosen machines.
+
+    unit: what the service sells. mean, p95: requests/s. mean_point, p95_point, full_point: cost at these loads and at the highest load of
+    the minimum machines. curve: cost over load. revenue: None where the spec states none.
+    """
 
     spec: str
     model: str
@@ -72,12 +75,12 @@ class Economics:
     warnings: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
-        """Plain data; what is unknown is null."""
+        """Plain data with null for unknown values."""
         return TypeAdapter(Economics).dump_python(self, mode="json")
 
 
 def economics_of(spec: Spec, plan: SizingPlan, catalog: Catalog, a: Assumptions = DEFAULT) -> Economics | None:
-    """Of the chosen fit; None where nothing fits. Raises UserError for a workload that does not serve."""
+    """Economics of the chosen fit; None where nothing fits. Raises UserError for a workload that does not serve."""
     w, fit = _serving(spec), plan.chosen
     if fit is None:
         return None
@@ -116,12 +119,12 @@ def economics_of(spec: Spec, plan: SizingPlan, catalog: Catalog, a: Assumptions 
 
 
 def comparison(request: ServiceRequest, catalog: Catalog, accelerators: Sequence[str] = ACCELERATORS) -> tuple[ComparisonRow, ...]:
-    """Each accelerator once."""
+    """Comparison on each accelerator, once."""
     return compare(request, catalog, tuple(dict.fromkeys(accelerators)))
 
 
 def service_request(w: Serve, a: Assumptions = DEFAULT) -> ServiceRequest:
-    """The service that a workload describes, in the estimator's numbers."""
+    """The service of a workload in the numbers of the estimator."""
     architecture, name = architecture_of(w.model)
     first: Any = next((p for p in (w.quantization, w.precision) if p != "auto"), architecture.weights_format)
     return ServiceRequest(
@@ -154,7 +157,7 @@ def _serving(spec: Spec) -> Serve:
 
 
 def _service(w: Serve, request: ServiceRequest, fit: Fit) -> tuple[ServiceCost, str]:
-    """The estimator's rate of a replica, held to what the plan says of so many replicas: that they are enough, and one fewer is not."""
+    """Rate of a replica by the estimator, bounded so that the planned replicas are sufficient and one fewer is not."""
     c, p = fit.candidate, fit.candidate.parallelism
     found = replica(request, c.accelerator, p.tensor, p.pipeline)
     peak, rate = fit.speed.requests_per_s or 0.0, found.requests_per_s.p50 * request.reserve if found.requests_per_s else 0.0
@@ -168,7 +171,7 @@ def _service(w: Serve, request: ServiceRequest, fit: Fit) -> tuple[ServiceCost, 
 
 
 def _revenue_per_request(w: Serve, request: ServiceRequest) -> float | None:
-    """Per request; None without a stated revenue."""
+    """Revenue per request; None where the spec states none."""
     if w.revenue_per_request is not None:
         return w.revenue_per_request
     return w.revenue * w.output_tokens.mean if w.revenue is not None and request.generates else None
@@ -193,7 +196,7 @@ def _assumptions(w: Serve, request: ServiceRequest, a: Assumptions) -> tuple[Ass
 
 
 def _cheaper(chosen: Month, others: Mapping[str, Month]) -> Iterator[str]:
-    """What costs less where replicas follow the traffic: the plan is for p95, where machines of several replicas cost no more."""
+    """A fit that costs less with autoscaling. The plan is sized for p95, where machines with several replicas cost no more."""
     least = min(((m.follows_usd, name) for name, m in others.items() if m.follows_usd is not None), default=None)
     if least and chosen.follows_usd is not None and least[0] < chosen.follows_usd * (1 - MIN_SAVING):
         usd, name = least

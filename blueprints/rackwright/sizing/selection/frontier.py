@@ -11,8 +11,7 @@ MAX_POINTS = 5
 
 
 class Role(StrEnum):
-    """What a point of the frontier is named for. Every fit meets the deadline and the budget; so the cheapest of them is the cheapest
-    that meets the deadline, and the fastest the fastest within the budget."""
+    """Role of a point of the frontier. Every fit meets the deadline and the budget, so the cheapest is the cheapest within the deadline."""
 
     CHOSEN = "chosen"
     CHEAPEST = "cheapest"
@@ -21,7 +20,7 @@ class Role(StrEnum):
 
 @dataclass(frozen=True)
 class FrontierPoint:
-    """rank: in the plan, from 1; headroom: share of the allowed accelerator memory that stays free."""
+    """A point of the frontier. rank: in the plan, from 1. headroom: free share of the allowed accelerator memory."""
 
     rank: int
     fit: Fit
@@ -30,8 +29,11 @@ class FrontierPoint:
 
 
 def frontier(plan: SizingPlan, max_points: int | None = None) -> tuple[FrontierPoint, ...]:
-    """Points of the frontier and the chosen fit, cheapest first; `most` leaves out those between others. The chosen fit may lie off the
-    frontier: one machine comes before many, and places and capacity modes have an order."""
+    """Points of the frontier and the chosen fit, cheapest first.
+
+    max_points: points between the roles are left out beyond it. The chosen fit may be off the frontier, because single machines rank
+    before several and places and capacity modes are ordered.
+    """
     chosen = plan.chosen
     if chosen is None:
         return ()
@@ -44,7 +46,7 @@ def frontier(plan: SizingPlan, max_points: int | None = None) -> tuple[FrontierP
 
 
 def _between(front: Sequence[Fit], max_points: int | None) -> Sequence[Fit]:
-    """At most so many points, spread over the logarithm of time."""
+    """At most `max_points` points, spread evenly over the logarithm of time."""
     if max_points is None or len(front) <= max_points:
         return front
     first, last = math.log(front[0].time_s), math.log(front[-1].time_s)

@@ -12,8 +12,11 @@ NUMBER = re.compile(r"\d[\d,.]*")
 
 @dataclass(frozen=True)
 class RejectionGroup:
-    """Candidates are counted once, under the limit they are farthest from. count: of them; alone: those that nothing else speaks
-    against; nearest: the one that misses least; rejection: its word on this limit."""
+    """A group of rejected candidates, each counted once under its worst constraint.
+
+    count: candidates. alone: candidates that fail only this constraint. nearest: the candidate with the smallest distance.
+    rejection: its rejection by this constraint.
+    """
 
     limit: Limit
     count: int
@@ -27,7 +30,7 @@ class RejectionGroup:
 
 
 def rejection_summary(rejected: Sequence[Rejected]) -> tuple[RejectionGroup, ...]:
-    """Nearest first, and of those that no amount helps the most frequent first. `rejected`: in the order of the plan."""
+    """Groups by distance; those without a distance by count. `rejected` is in the order of the plan."""
     found: dict[tuple[str, ...], list[Rejected]] = {}
     for miss in rejected:
         found.setdefault(_group_key(miss.rejections[0]), []).append(miss)
@@ -36,7 +39,7 @@ def rejection_summary(rejected: Sequence[Rejected]) -> tuple[RejectionGroup, ...
 
 
 def _group_key(worst: Rejection) -> tuple[str, ...]:
-    """Constraints with numbers share a cause whatever the numbers; others share it when their names differ in digits alone."""
+    """Rejections with numbers share a group per constraint; others share one when their names differ in digits only."""
     if worst.need is not None:
         return (worst.limit,)
     return worst.limit, worst.reason, NUMBER.sub("#", worst.subject), NUMBER.sub("#", worst.detail)

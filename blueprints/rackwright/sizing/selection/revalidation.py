@@ -1,4 +1,4 @@
-"""Does a candidate chosen earlier still do? Asked when a spec was edited after the choice."""
+"""Revalidation of a recorded candidate after the spec was edited."""
 
 from dataclasses import replace
 from datetime import date
@@ -15,7 +15,7 @@ from rackwright.spec.workload import Serve
 
 
 def resize(spec: Spec, catalog: Catalog, chosen: Candidate, *, today: date) -> SizingPlan | tuple[Rejection, ...]:
-    """The plan with the chosen machines alone, for the spec as it is now, at the price of the choice; else why they no longer do."""
+    """The plan with the recorded machines only, at their recorded price, for the current spec; else the rejections."""
     plan = size(without_quotas(spec), _at_its_price(catalog, chosen, spec), today=today)
     fit = next((fit for fit in plan.fits if same_machines(fit.candidate, chosen, spec)), None)
     if fit is not None:
@@ -29,7 +29,7 @@ def resize(spec: Spec, catalog: Catalog, chosen: Candidate, *, today: date) -> S
 
 
 def same_machines(one: Candidate, other: Candidate, spec: Spec) -> bool:
-    """Same machines, however the search now spreads the job over them. A fleet's number follows its traffic, so only the kind counts."""
+    """Whether both are the same machines in any parallel layout. For a server only the kind counts, since its number follows traffic."""
     alike = {"nodes": 0} if isinstance(spec.workload, Serve) else {}
     return identity(replace(one, **alike)) == identity(replace(other, **alike))
 
