@@ -172,7 +172,7 @@ def test_a_spec_without_revenue_says_so():
     e = found(serve(more="tpot: {target: 50 ms}"))
     assert e.revenue is None
     assert e.mean_requests_per_s == pytest.approx(10 / TRAFFIC_ASSUMPTIONS.peak_to_mean)
-    assert "no revenue is stated: no break-even and no pay-back time" in e.warnings
+    assert "No revenue is set, so break-even and pay-back time are not computed" in e.warnings
     assert "peak_to_mean" in {i.name for i in e.assumptions}
 
 
@@ -210,22 +210,22 @@ def test_a_month_that_is_cheaper_in_smaller_steps_is_said():
     assert best.month.fixed_usd == other.month.fixed_usd == pytest.approx(small.cost_usd and small.cost_usd.p50)
     assert not any("smaller steps" in w for w in best.warnings)
     assert any(small.candidate.label in w and "smaller steps" in w for w in other.warnings)
-    assert "paid whole" in dict(economics_lines(other))["machine"]
+    assert "its full price is paid" in dict(economics_lines(other))["machine"]
 
 
 def test_who_never_breaks_even_reads_what_full_machines_cost_and_earn():
     e = found(serve(more="tpot: {target: 50 ms}, revenue: 0.01 USD / 1M tokens"))
-    assert re.search(r"even full machines cost [\d.]+ and earn 0.01 USD per million output tokens", dict(economics_lines(e))["revenue"])
+    assert re.search(r"full machines cost [\d.]+ and earn 0.01 USD per million output tokens", dict(economics_lines(e))["revenue"])
 
 
 def test_scale_to_zero_says_what_it_saves_and_how_long_the_first_waits():
     more = "tpot: {target: 50 ms}, min_replicas: 0, scale_to_zero: true, idle: 40 %"
     words = dict(economics_lines(found(serve(rate=1, more=more))))["zero"]
     assert words.startswith("scales to zero: ")
-    assert "a month less than one kept warm" in words
+    assert "a month less than one warm replica" in words
     assert " min" in words
 
 
 def test_training_has_no_serving_economics():
-    with pytest.raises(UserError, match="economics is about serving, this is a finetune workload"):
+    with pytest.raises(UserError, match="economics needs a serve workload, this is a finetune workload"):
         found(finetune())

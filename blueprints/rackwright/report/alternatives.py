@@ -57,7 +57,7 @@ def _role(role: Role, goals: Goals) -> str:
 
 
 def rejection_rows(plan: SizingPlan, maximum: int | None = None) -> list[tuple[str, ...]]:
-    """Cells of CAUSES, nearest first."""
+    """Cells of GROUPS, nearest first."""
     return [_rejection_row(cause) for cause in rejection_summary(plan.rejected)[:maximum]]
 
 
@@ -73,7 +73,7 @@ def _rejection_row(cause: RejectionGroup) -> tuple[str, ...]:
 
 
 def rejection_counts(plan: SizingPlan) -> str:
-    """`329 on deadline (nearest 3 % off), 99 on number format`: the most frequent limits."""
+    """`329 on deadline (nearest 3 % off), 99 on number format`: the constraints that reject most candidates."""
     by_limit: dict[Limit, list[RejectionGroup]] = {}
     for cause in rejection_summary(plan.rejected):
         by_limit.setdefault(cause.limit, []).append(cause)
@@ -106,7 +106,7 @@ def goodput_text(fit: Fit) -> str:
 
 
 def alternatives_json(plan: SizingPlan) -> dict[str, Any]:
-    """frontier: every point with its roles; why_not: every cause with its nearest candidate. distance None: no amount helps."""
+    """frontier: points with their roles. why_not: groups of rejections with the nearest candidate. distance: None where no amount helps."""
     front = [
         {
             "rank": pick.rank,

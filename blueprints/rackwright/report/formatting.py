@@ -17,7 +17,7 @@ TERMS = {
     "fixed": "runtime and buffers",
     "margin": "allocator reserve and safety margin",
 }
-"""Terms of `Memory` in the order they are shown, and what they are called."""
+"""Display names of the terms of `Memory`, in order."""
 
 
 def usd(value: float | None, digits: int | None = None) -> str:
@@ -50,7 +50,7 @@ def usd_range(interval: Interval | None) -> str:
 
 
 def span(seconds: float | None) -> str:
-    """`38 s`, `12 min`, `27.7 h`. Hours are not turned into days: prices run by the hour."""
+    """`38 s`, `12 min`, `27.7 h`. Hours are not converted to days, because prices are per hour."""
     return UNKNOWN if seconds is None else "{} {}".format(*_scaled(seconds, seconds))
 
 
@@ -61,7 +61,7 @@ def hours(seconds: float) -> str:
 
 
 def span_range(interval: Interval | None) -> str:
-    """The likely value, with the range that holds four times in five, all in one unit: `27.7 h (14.0 to 55.2)`."""
+    """Median with p10 and p90 in one unit: `27.7 h (14.0 to 55.2)`."""
     if interval is None:
         return UNKNOWN
     likely, unit = _scaled(interval.p50, interval.p50)
@@ -98,7 +98,7 @@ def plural(number: int, one: str) -> str:
 
 
 def short(accelerator: str) -> str:
-    """An accelerator without its maker and its generation's name: `H100 80GB SXM5`, `TPU v6e`."""
+    """Accelerator name without vendor and generation: `H100 80GB SXM5`, `TPU v6e`."""
     return accelerator.split(" (")[0].removeprefix("NVIDIA ").removesuffix(" Server Edition")
 
 
@@ -146,7 +146,7 @@ def _scaled(seconds: float, like: float) -> tuple[str, str]:
 
 
 def readable(item: Assumption) -> Assumption:
-    """`restart s`, `600 s` is restart; `6.44245e+09 bytes per node` is 6.44 GB per node."""
+    """`restart s`, `600 s` becomes restart; `6.44245e+09 bytes per node` becomes 6.44 GB per node."""
     name, unit = item.name.replace("_", " "), item.unit
     if name.endswith((" s", " h")) and unit[:1] == name[-1]:
         name = name[:-2]

@@ -8,7 +8,7 @@ from rackwright.sizing.plan import Fit, Rejected
 from rackwright.sizing.rejection import Limit, Reason, Rejection, Remedy
 
 CONFIGURED = {Limit.DEADLINE, Limit.BUDGET, Limit.TTFT, Limit.TPOT, Limit.ORGANISATION, Limit.RUN_LIMIT, Limit.BLUEPRINT}
-"""Constraints that somebody set: the second number is `allowed`. For the others it is what the candidate `has`."""
+"""Constraints set in the spec: the second number is `allowed`. For others it is what the candidate `has`."""
 EXPLANATIONS = {
     Reason.ACCELERATOR_FAMILY: "no blueprint supports this accelerator in this release",
     Reason.BATCH_NOT_DIVISIBLE: "a batch of {subject} sequences cannot be divided over the replicas of {detail} accelerators",
@@ -65,7 +65,7 @@ EXPLANATIONS = {
     Reason.VCPU_QUOTA: "quota {subject}",
     Reason.ZONE: "not offered in zone {subject}",
 }
-"""The failed condition; beside numbers, where the first of them comes from."""
+"""Failed condition per reason; for rejections with numbers a note on their origin."""
 GEOMETRY = "change the batch size, the number of machines or the pinned parallelism"
 REMEDIES = {
     Reason.ACCELERATOR_LIMIT: "limits.accelerators: {need:.0f}",

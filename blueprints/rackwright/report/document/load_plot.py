@@ -12,8 +12,10 @@ alt: Any = altair  # its annotations do not know what its decorators add
 
 
 def cost_over_load(e: Economics, width: int) -> str:
-    """US dollars per unit sold against requests per second, both logarithmic; each saw tooth is one more machine. Marks: mean (above
-    the line) and p95 traffic (below it); dashed: what is earned. "" without a price."""
+    """Cost per unit sold over requests per second, both logarithmic; "" without a price. Each step is one more machine.
+
+    Marks: mean and p95 traffic. Dashed line: revenue.
+    """
     points = [{"x": p.requests_per_s, "y": cost} for p in e.curve if (cost := unit_cost(p, e))]
     if not points:
         return ""
@@ -42,7 +44,7 @@ def _scale(low: float, high: float) -> Any:
 
 
 def _earned(e: Economics) -> float | None:
-    """Per unit sold."""
+    """Revenue per unit sold."""
     if e.revenue is None:
         return None
     return e.revenue.usd_per_request / e.service.output_tokens * 1e6 if e.unit == "token" else e.revenue.usd_per_request

@@ -1,4 +1,4 @@
-"""Two sections of a report: the rest of the machine, and serving economics. Words only; the numbers are the plan's and the economics'."""
+"""Sections of a report: node requirements and serving economics, as text."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from rackwright.sizing.node.requirements import NodeRequirements
 
 @dataclass(frozen=True)
 class MachineSection:
-    """rows: what, need, have, why of one node; lines: (label, words)."""
+    """Node requirements. rows: name, needed, available, reason. lines: (label, text)."""
 
     rows: tuple[tuple[str, ...], ...]
     lines: tuple[tuple[str, str], ...]
@@ -17,7 +17,7 @@ class MachineSection:
 
 @dataclass(frozen=True)
 class EconomicsSection:
-    """sold: the unit in words; loads: cells of the load table; elsewhere: cells of each accelerator."""
+    """Serving economics. sold: the unit as text. loads: cells of the load table. elsewhere: cells per accelerator."""
 
     sold: str
     loads: tuple[tuple[str, ...], ...]

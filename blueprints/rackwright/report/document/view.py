@@ -98,7 +98,7 @@ class ReportView:
 
 
 def view(spec: Spec, plan: SizingPlan, preview: StackPreview, today: date, economics: Economics | None = None) -> ReportView:
-    """ahead: what the chosen fit leads to; empty where there is none. economics: of a chosen fit that serves."""
+    """Contents of a report. preview: stack and bill of the chosen fit. economics: of a chosen fit that serves."""
     plan = with_text(plan)
     chosen = plan.chosen
     return ReportView(

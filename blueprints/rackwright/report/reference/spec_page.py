@@ -52,7 +52,7 @@ def _about(model: type) -> str:
 
 
 def _form(field: dict[str, Any]) -> str:
-    """What may stand there, in few words."""
+    """Accepted form of a value, in few words."""
     if "$ref" in field:
         name = field["$ref"].rpartition("/")[2]
         return f"[{name}](#{name.lower()})"

@@ -1,4 +1,4 @@
-"""The catalog on a terminal: what can be bought, what can be run, where the facts come from."""
+"""The catalog on a terminal: machines, accelerators, models, prices, with their dates."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
@@ -17,7 +17,7 @@ from rackwright.units import GIB
 
 @dataclass(frozen=True)
 class CatalogRow:
-    """A row as shown (`cells`) and whole."""
+    """A row: displayed cells and all data."""
 
     cells: tuple[str, ...]
     whole: Any

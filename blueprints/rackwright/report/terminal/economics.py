@@ -38,7 +38,7 @@ def show_economics(out: Console, e: Economics) -> None:
 
 
 def loads(e: Economics) -> list[tuple[str, ...]]:
-    """Named loads and some between, lowest first."""
+    """Load table: named loads and some between, lowest first."""
     full, one = e.full_point.requests_per_s, e.full_point
     shares = [min(e.curve, key=lambda p: abs(p.requests_per_s - full * s)) for s in (0.05, 0.25, 0.5)]
     named = [(e.mean_point, "mean"), (e.p95_point, "p95"), (one, "full")] + [(p, "") for p in shares]
@@ -60,7 +60,7 @@ def unit_cost(p: LoadPoint, e: Economics) -> float | None:
 
 
 def economics_lines(e: Economics) -> Iterator[tuple[str, str]]:
-    """(label, words)."""
+    """(label, text) per line."""
     s, m = e.service, e.month
     yield "replica", f"{s.requests_per_s:,.3g} requests/s within the latency goals, reserve included; {_evidence(e)}"
     if s.copies > 1:
@@ -111,13 +111,13 @@ def _revenue(e: Economics) -> Iterator[str]:
 
 
 def _full_cost(e: Economics, r: Returns) -> str:
-    """What a machine that is always full costs and earns, in what is sold."""
+    """Cost and revenue per unit at full utilisation."""
     cost, earned = unit_cost(e.full_point, e), r.usd_per_request * (1e6 / e.service.output_tokens if e.unit == "token" else 1.0)
     return f"full machines cost {price(cost)} and earn {price(earned)} USD per {SOLD[e.unit]}"
 
 
 def comparison(e: Economics) -> list[tuple[str, str, str, str, str]]:
-    """(accelerators, USD per hour, requests per second, USD per unit, words) of each."""
+    """(accelerators, USD per hour, requests per second, USD per unit, details) per accelerator."""
     return [_comparison_row(row, e) for row in e.comparison]
 
 
@@ -135,7 +135,7 @@ def _comparison_row(row: ComparisonRow, e: Economics) -> tuple[str, str, str, st
 
 
 def field_report_text(e: Economics) -> str:
-    """The published ratio beside ours; "" where there is none."""
+    """The published ratio beside the estimate; "" where there is none."""
     if e.report is None:
         return ""
     parts = ", ".join(f"{ratio:g} x {short(name)}" for name, ratio in e.report.ratios)
@@ -144,7 +144,7 @@ def field_report_text(e: Economics) -> str:
 
 
 def price(value: float | None) -> str:
-    """Three figures of a small amount; cents from 1 USD."""
+    """Three significant digits below 1 USD, else cents."""
     if value is None:
         return UNKNOWN
     return f"{value:,.2f}" if value >= 1 else f"{value:.3g}"

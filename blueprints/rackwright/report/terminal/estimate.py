@@ -19,7 +19,7 @@ METRICS = {
     "peak_memory_gib": "GiB", "ttft_ms": "ms to the first token", "tpot_ms": "ms per token", "kv_tokens": "tokens of cache",
     "time_to_train_min": "min to train", "accel_hours": "accelerator-hours",
 }  # fmt: skip
-"""What a measured run's number is of."""
+"""Units of measured metrics."""
 
 
 def show_estimate(out: Console, e: Estimate, shipped: Estimate | None = None) -> None:
@@ -69,13 +69,13 @@ def _headlines(e: Estimate) -> list[tuple[str, Band, str, float]]:
 
 
 def _figures(b: Band, scale: float) -> tuple[str, ...]:
-    """p50, p10, p90: three digits of p50 and as many places of the others; thousands whole, with four digits."""
+    """p50, p10, p90 with the decimals of three digits of p50; values from 1,000 as whole numbers with four digits."""
     places = max(0, 2 - floor(log10(b.p50 / scale))) if b.p50 else 0
     return tuple(f"{float(f'{v:.4g}') if v >= 1000 else v:,.{places}f}" for v in (b.p50 / scale, b.p10 / scale, b.p90 / scale))
 
 
 def _changed(e: Estimate, shipped: Estimate) -> str:
-    """What the headlines that moved were without the calibration."""
+    """Headline values without the user's calibration, where they differ."""
     pairs = zip(_headlines(e), _headlines(shipped), strict=True)
     moved = [f"{name} {_figures(was, scale)[0]} {unit}".strip() for (name, b, *_), (_, was, unit, scale) in pairs if b != was]
     return f"without them {', '.join(moved)}" if moved else "no run of this class on this accelerator generation; unchanged"
@@ -115,7 +115,7 @@ def _number(value: float) -> str:
 
 
 def show_calibration(out: Console, made: Learning, path: str) -> None:
-    """What was predicted, what was measured, what changes."""
+    """Measured runs with their prediction before and after calibration."""
     runs = table("run", "metric", "measured", "predicted", "now", right=("measured", "predicted", "now"))
     for run in made.runs:
         runs.add_row(run.row_id, METRICS.get(run.metric, run.unit), *(_number(v) for v in (run.measured, run.before, run.after)))

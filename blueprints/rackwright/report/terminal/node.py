@@ -12,7 +12,7 @@ UNITS = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
 
 def requirement_lines(found: NodeRequirements | None) -> Iterator[tuple[str, str]]:
-    """(label, words): node, data, power; nothing for a plan without a fit."""
+    """(label, text): node, data, power; nothing for a plan without a fit."""
     if found is None:
         return
     yield "node", "each needs " + ", ".join(map(_of, found.needs))
@@ -25,7 +25,7 @@ def requirement_lines(found: NodeRequirements | None) -> Iterator[tuple[str, str
 
 
 def rows(found: NodeRequirements) -> list[tuple[str, str, str, str]]:
-    """(what, need, have, how it comes about) of each need."""
+    """(name, needed, available, reason) per requirement."""
     return [
         (n.name, f"{amount(n.need)} {n.unit}", f"{amount(n.have)} {n.unit}" if n.have is not None else UNKNOWN, _why(n))
         for n in found.needs
@@ -77,7 +77,7 @@ def _why(n: NodeRequirement) -> str:
 
 
 def amount(value: float | None) -> str:
-    """Three figures, whole numbers from 100."""
+    """Three significant digits, whole numbers from 100."""
     if value is None:
         return UNKNOWN
     return f"{value:,.0f}" if value >= 100 or value == int(value) else f"{value:.3g}"

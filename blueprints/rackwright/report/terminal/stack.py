@@ -131,6 +131,6 @@ def show_diff(out: Console, changes: list[dict[str, Any]]) -> None:
 
 
 def _token(token: str) -> str:
-    """A type as people write it: `aws:ec2/vpc`, not `aws:ec2/vpc:Vpc`; others as they are."""
+    """A type token without its repetition: `aws:ec2/vpc` for `aws:ec2/vpc:Vpc`."""
     place, _, name = token.rpartition(":")
     return place if place.rpartition("/")[2].lower() == name.lower() else token

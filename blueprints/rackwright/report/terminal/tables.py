@@ -11,7 +11,7 @@ from rich.text import Text
 from rackwright.cli.terminal import WIDTH
 
 LABEL = 9
-"""Columns that a label before a sentence takes."""
+"""Width of a label."""
 
 
 def table(*columns: str, right: Iterable[str] = (), whole: Iterable[str] = ()) -> Table:

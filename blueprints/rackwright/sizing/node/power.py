@@ -1,4 +1,4 @@
-"""Power, heat and space of machines one owns. Numbers in, numbers out: knows neither catalog nor spec."""
+"""Power, heat and space of nodes. Numbers in, numbers out: knows neither catalog nor spec."""
 
 import re
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ BTU_PER_HOUR_PER_TON = 12_000.0
 
 @dataclass(frozen=True)
 class PowerAssumptions:
-    """What this file does not compute but takes."""
+    """Assumptions about power."""
 
     host_watts: float = assumed(1000, "W per node", "two CPUs of 350 W, memory, disks: rackwright's choice 2026-11, not measured")
     linked_factor: float = assumed(
@@ -30,14 +30,14 @@ POWER_ASSUMPTIONS = PowerAssumptions()
 
 
 def node_watts(accelerators: int, tdp_watts: float, is_linked: bool, f: PowerAssumptions = POWER_ASSUMPTIONS) -> float:
-    """One node at full load, switches, NICs and fans included. is_linked: accelerators on switches of their own, as on an HGX board."""
+    """Watts of one node at full load with switches, NICs and fans. is_linked: accelerators share switches, as on an HGX board."""
     return f.host_watts + accelerators * tdp_watts * (f.linked_factor if is_linked else f.plain_factor)
 
 
 def power(
     nodes: int, watts: float, rack_units: int | None, run_s: float | None, words: str, f: PowerAssumptions = POWER_ASSUMPTIONS
 ) -> Power:
-    """watts: of one node; rack_units: of one node; run_s: how long it runs."""
+    """Power of a run. watts, rack_units: of one node. run_s: duration of the run, None for a server."""
     it, whole = nodes * watts, nodes * watts * f.pue
     heat = btu_per_hour(it)
     return Power(
@@ -57,6 +57,6 @@ def btu_per_hour(watts: float) -> float:
 
 
 def rack_units(form_factor: str) -> int | None:
-    """`6U, air` is 6; None where it does not say."""
+    """Rack units of `6U, air`; None where the text has none."""
     found = re.match(r"(\d+)U\b", form_factor)
     return int(found[1]) if found else None

@@ -1,4 +1,4 @@
-"""Every machine of the catalog in every place and capacity mode the spec looks at, each with what already speaks against it."""
+"""Offers: every machine of the catalog in every place and capacity mode of the spec, with its rejections so far."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -19,9 +19,9 @@ from rackwright.spec.spec import Spec
 
 
 def offers(spec: Spec, catalog: Catalog, a: Assumptions, today: date) -> Iterator[Offer]:
-    """In order of place, capacity entry, catalog, region. A place that names no regions offers the cheapest one of each machine.
+    """Offers by place, capacity entry, catalog and region. A place without regions uses the cheapest region of each machine.
 
-    Raises UserError where capacity blocks are all there is and each of them has ended.
+    Raises UserError when every capacity entry is a capacity block that has ended.
     """
     check_expired_blocks(spec, today)
     for index, place in enumerate(spec.infra.places):
@@ -43,7 +43,7 @@ def offers(spec: Spec, catalog: Catalog, a: Assumptions, today: date) -> Iterato
 
 
 def _existing_cluster(index: int, place: Place, spec: Spec, catalog: Catalog) -> Iterator[Offer]:
-    """An existing cluster: only what is pinned, as its inventory is not read yet."""
+    """Offers of an existing cluster: only the pinned machine, because its inventory is not read."""
     machine = query.machine(catalog, place.pin.instance) if place.pin else None
     if machine is not None:
         for offer in _shapes(query.offer(catalog, machine, "", CapacityMode.ON_DEMAND), catalog):
@@ -52,7 +52,7 @@ def _existing_cluster(index: int, place: Place, spec: Spec, catalog: Catalog) ->
 
 
 def _discount(spec: Spec, offering: Offering) -> float:
-    """The contract's share off list prices; spot and blocks are priced by the market."""
+    """Contract discount on list prices; none for spot and capacity blocks, whose prices the market sets."""
     market = offering.capacity in (CapacityMode.SPOT, CapacityMode.CAPACITY_BLOCK)
     return 0.0 if market else spec.pricing.discounts.get(offering.cloud, 0.0)
 
@@ -91,14 +91,14 @@ def _price_order(o: Offering) -> tuple:
 
 
 def _missing_regions(machine: Machine, mode: CapacityMode, place: Place, found: list[Offering]) -> Iterator[Offering]:
-    """Regions the place names where this machine cannot be had: kept, so that the plan can say so."""
+    """Offerings without zones for requested regions that do not offer the machine, kept for their rejection."""
     requested = place.regions or (() if found else ("any region",))
     for region in (r for r in requested if not any(matches(o.region, (r,)) for o in found)):
         yield Offering(machine, machine.cloud, region, (), mode)
 
 
 def _shapes(offering: Offering, catalog: Catalog, **more) -> Iterator[Offer]:
-    """A GPU machine as it is; a TPU host as every slice that is built from it, and two of the largest."""
+    """One offer per GPU machine, one per TPU slice of a host type, and one of two slices of the largest."""
     machine = offering.machine
     accelerator = query.accelerator(catalog, machine.accelerator) if machine.accelerator else None
     base = Offer(machine, accelerator, offering, 0, (0, 0), rejections=tuple(_unavailable(offering, catalog)), **more)
@@ -135,12 +135,12 @@ def _unavailable(offering: Offering, catalog: Catalog) -> Iterator[Rejection]:
 
 
 def _near(region: str, sold: list[str]) -> list[str]:
-    """Up to three regions, those of the same part of the world first."""
+    """Up to three regions, nearest geography first."""
     return sorted(sold, key=lambda r: (r.split("-")[0] != region.split("-")[0], r))[:3]
 
 
 def _block(entry: UseBlock, catalog: Catalog, today: date, a: Assumptions) -> Iterator[Offer]:
-    """The block's own machines, paid for the whole window; the last half hour of it is lost."""
+    """Offers of a capacity block, paid for its whole window; its last 30 minutes cannot be used."""
     block = entry.capacity_block
     machine = query.machine(catalog, block.instance)
     if machine is None:
@@ -156,7 +156,7 @@ def _block(entry: UseBlock, catalog: Catalog, today: date, a: Assumptions) -> It
 
 
 def _reservation(entry: UseReservation, place: Place, spec: Spec, catalog: Catalog) -> Iterator[Offer]:
-    """The reserved machines where they or a pin name them, else every machine that can be reserved; billed like on-demand."""
+    """Offers of a reservation: the named machines, else every machine that can be reserved; billed like on-demand."""
     reservation = entry.reservation
     name, zones = reservation.id or reservation.group or "", (reservation.zone,) if reservation.zone else ()
     instance = reservation.instance or (place.pin.instance if place.pin else None)

@@ -1,4 +1,4 @@
-"""What speaks against an offer whatever is searched: the spec's limits, the zones, the blueprint, the accelerator, the pin."""
+"""Constraints that do not depend on the parallelism search: limits of the spec, zones, blueprint, accelerator, pin."""
 
 from collections.abc import Iterator
 
@@ -12,13 +12,13 @@ from rackwright.spec.residency import matches, stays_in
 from rackwright.spec.spec import Spec
 
 SUPPORTED = {"gpu": ("NVIDIA",), "tpu": ("Google",), "neuron": ("AWS",)}
-"""Machine kinds, and vendors of their accelerators, that this release has engines and blueprints for."""
+"""Supported accelerator vendors per machine kind."""
 SERVES_ONLY = ("inf1", "inf2")
-"""Neuron families that no trainer is documented for (Neuron documentation 2.31, torch-neuronx training: Trn1, Trn2)."""
+"""Neuron families without a documented trainer (Neuron documentation 2.31, torch-neuronx training: Trn1, Trn2)."""
 
 
 def fallback_rejections(offer: Offer, place: Place) -> Iterator[Rejection]:
-    """Pools of a fallback are alike and share a zone: what one entry names binds the others."""
+    """Pools of a fallback use one machine and one zone: an entry that names them binds the others."""
     entries = [thing for thing in map(held, place.capacity.fallback) if thing]
     machine = next((thing.instance for thing in entries if thing.instance), offer.machine.name)
     zone = next((thing.zone for thing in entries if thing.zone), offer.offering.region)
@@ -29,7 +29,7 @@ def fallback_rejections(offer: Offer, place: Place) -> Iterator[Rejection]:
 
 
 def ineligibilities(offer: Offer, spec: Spec, place: Place) -> Iterator[Rejection]:
-    """What no search changes: the organisation's regions, residency, zones, and whether this release knows the accelerator at all."""
+    """Limits of the organisation, residency, zones, blueprint, quota, and Neuron."""
     region, machine = offer.offering.region, offer.machine
     if region and not matches(region, spec.limits.regions):
         yield Rejection(Limit.ORGANISATION, reason=Reason.REGION_NOT_ALLOWED, subject=", ".join(spec.limits.regions))
@@ -45,7 +45,7 @@ def ineligibilities(offer: Offer, spec: Spec, place: Place) -> Iterator[Rejectio
 
 
 def _quota(offer: Offer, place: Place) -> Iterator[Rejection]:
-    """One machine already takes more than the account is granted; how many are taken is checked on the plan (V-115)."""
+    """A quota smaller than one machine; the quota of the whole stack is checked by rule V-115."""
     granted = place.quotas.get(offer.offering.region, {}) if isinstance(place.quotas, dict) else {}
     machine, mode = offer.machine, offer.offering.capacity
     code = {CapacityMode.SPOT: machine.quota_spot, CapacityMode.CAPACITY_BLOCK: machine.quota_capacity_block}.get(
@@ -57,7 +57,7 @@ def _quota(offer: Offer, place: Place) -> Iterator[Rejection]:
 
 
 def _neuron(offer: Offer, spec: Spec, place: Place) -> Iterator[Rejection]:
-    """Programs are compiled for these chips by their own SDK, and no run on them has calibrated the estimate: never chosen silently."""
+    """Neuron instances must be named, because models are compiled for them and no measured run calibrates the estimate."""
     machine = offer.machine
     if machine.name not in machines_named(place):
         yield Rejection(Limit.BLUEPRINT, reason=Reason.NEURON_NOT_PINNED, remedies=(machine.name,))
@@ -67,7 +67,7 @@ def _neuron(offer: Offer, spec: Spec, place: Place) -> Iterator[Rejection]:
 
 
 def machines_named(place: Place) -> set[str]:
-    """Machines the place asks for by name: pinned, or bought already."""
+    """Machines that the place names: pinned, in a block, or in a reservation."""
     entries = (*place.capacity.ordered, *place.capacity.fallback)
     blocks = {e.capacity_block.instance for e in entries if isinstance(e, UseBlock)}
     reserved = {e.reservation.instance for e in entries if isinstance(e, UseReservation) and e.reservation.instance}
@@ -96,7 +96,7 @@ def _blueprint(offer: Offer, spec: Spec) -> Iterator[Rejection]:
 
 
 def _processors(offer: Offer, spec: Spec) -> Iterator[Rejection]:
-    """Machines without accelerators, looked at only where they are named: one box, of a family whose processor is known."""
+    """CPU machines, considered only when pinned: one box, of a family with known compute rate."""
     if spec.blueprint.kind not in ("auto", "box"):
         yield Rejection(Limit.BLUEPRINT, reason=Reason.BLUEPRINT_ON_CPU, subject=spec.blueprint.kind)
     if offer.machine.family not in cpu_roofline.CORES:

@@ -1,4 +1,4 @@
-"""Capacity blocks whose time is over: where nothing else is named there is nothing to search."""
+"""Check for capacity blocks that have ended."""
 
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, time
@@ -9,7 +9,7 @@ from rackwright.spec.infra import CapacityBlock, CapacityEntry, Infra, held
 from rackwright.spec.spec import Spec
 
 EXPIRED_BLOCK_RULE = "R-10"
-"""The rule on plans that says the same."""
+"""The stack rule for the same condition."""
 BLOCKS_LINK = "https://docs.aws.amazon.com/eks/latest/userguide/capacity-blocks-mng.html"
 OFFERINGS = "`aws ec2 describe-capacity-block-offerings` lists what is sold"
 

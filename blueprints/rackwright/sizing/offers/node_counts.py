@@ -1,4 +1,4 @@
-"""Every offer with the numbers of machines worth asking about: made once for catalog, places and limits, shared by all that is asked."""
+"""Offers with the numbers of machines to search, computed once per catalog, places and limits."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -18,15 +18,16 @@ from rackwright.sizing.search.target import Target, TargetArrays
 from rackwright.spec.spec import Spec
 
 UNSEARCHABLE = {Limit.DATA, Limit.BLUEPRINT, Limit.REGION, Limit.CAPACITY}
-"""Offers refused for these are not searched: there is nothing to compute with, or nothing to buy."""
+"""Constraints whose offers are not searched, because their numbers are unknown or they cannot be ordered."""
 NEURON_FORMATS = ("bf16", "fp16", "tf32", "fp32")
-"""What the SDK computes in without the model being converted for it: its fp8 is cFP8 on Trainium1 and Inferentia2, MXFP8 on Trainium3
-(Neuron documentation 2.32, data types)."""
+"""Formats that the Neuron SDK computes in without model conversion: its fp8 is cFP8 on Trainium1 and Inferentia2, MXFP8 on
+Trainium3 (Neuron documentation 2.32, data types).
+"""
 
 
 @dataclass(frozen=True)
 class NodeCounts:
-    """One offer and the counts asked about: (machines, index of the target). Nothing is asked of one that nothing can be said of."""
+    """An offer and its counts to search: (machines, index of the target); empty where the offer is not searched."""
 
     offer: Offer
     counts: tuple[tuple[int, int], ...] = ()
@@ -34,20 +35,20 @@ class NodeCounts:
 
 @dataclass(frozen=True, eq=False)
 class Fleet:
-    """asked: in the order of offers; targets: the different ones, none where nothing can be asked of any offer."""
+    """entries: in the order of the offers. targets: the distinct ones."""
 
     entries: tuple[NodeCounts, ...]
     targets: tuple[Target, ...]
 
     @cached_property
     def machines(self) -> TargetArrays:
-        """As arrays; there must be targets."""
+        """Targets as arrays; requires at least one."""
         return TargetArrays.of(self.targets)
 
 
 @dataclass(frozen=True, eq=False)
 class _FleetKey:
-    """A catalog and a spec that are the same when they are the same object, or say the same of offers."""
+    """Cache key: the same catalog object, and the same parts of the spec that offers depend on."""
 
     catalog: Catalog
     spec: Spec
@@ -61,7 +62,7 @@ class _FleetKey:
 
 
 def searchable_fleet(spec: Spec, catalog: Catalog, a: Assumptions, today: date) -> Fleet:
-    """Reads of the spec its places, limits, discounts, blueprint and kind of workload, and nothing else."""
+    """Offers and targets of a spec; depends on places, limits, discounts, blueprint and kind of workload only."""
     digest = spec.model_dump_json(include={"infra", "limits", "pricing", "blueprint"}) + spec.workload.kind
     return _fleet(_FleetKey(catalog, spec, digest), a, today)
 
@@ -89,9 +90,11 @@ def pinned_nodes(offer: Offer, spec: Spec) -> int | None:
 
 
 def _counts(offer: Offer, spec: Spec, a: Assumptions) -> Iterator[int]:
-    """What a slice, block or pin fixes; else powers of two up to the first over the organisation's limit, and the limit itself. A
-    server's machine is asked alone. Machines without a fabric are asked twice for one job: alone, and as a pair that cannot work
-    together."""
+    """Numbers of machines to search.
+
+    A slice, block or pin fixes the number. Else powers of two up to the first above the limit, and the limit. A server uses one machine.
+    Machines without a fabric get 1, and 2 to record why more are not possible.
+    """
     kind = spec.workload.kind
     fixed = 1 if kind == "serve" else pinned_nodes(offer, spec) or offer.nodes
     if fixed:
@@ -108,8 +111,10 @@ def _counts(offer: Offer, spec: Spec, a: Assumptions) -> Iterator[int]:
 
 
 def target(machine: Machine, accelerator: Accelerator, nodes: int, slice_chips: int = 0, slices: int = 0) -> Target:
-    """slice_chips: of one TPU slice, 0 for GPUs. One machine alone leaves its network out, so that those which differ only there share
-    one search."""
+    """Search target of a machine. slice_chips: of one TPU slice, 0 for GPUs.
+
+    A single machine has no network, so that machines that differ only in their network share one search.
+    """
     found = accelerators.of(accelerator)
     if found is None:
         raise Bug(f"{accelerator.name} has gaps and was not refused")

@@ -1,6 +1,6 @@
-"""Of every layout of every machine at once the fastest that fits: memory first, a lower bound of time next, the full step last.
+"""The fastest layout that fits on each target: memory first, then a lower bound of time, then the full step.
 
-Knows neither catalog nor spec; formulas.py says what memory and time are.
+Knows neither catalog nor spec; `training_estimates` computes memory and time.
 """
 
 from dataclasses import dataclass, replace
@@ -18,16 +18,16 @@ from rackwright.sizing.search.lower_bound import LowerBound, lower_bound
 from rackwright.sizing.search.target import TargetArrays, rows_of
 
 CHUNK = 4096
-"""Tries timed at once: their columns stay in the processor's cache, and memory stays bounded."""
+"""Trials timed together, so that their columns fit into the CPU cache."""
 NEAR_BOUND = 1.05
-"""Of the lowest bound of a machine, up to which tries are timed first."""
+"""Factor on the lowest bound of a target, up to which trials are timed first."""
 RELATIVE_TOLERANCE = 1e-6
-"""Times that differ by less are equal; then the smaller memory decides."""
+"""Relative difference below which times are equal; then the smaller memory wins."""
 
 
 @dataclass(frozen=True, eq=False)
 class LayoutTrials:
-    """Layouts tried on targets, with a recompute each: indexes of equal length. row -1: geometry allows none."""
+    """Layouts on targets with a recompute code: indexes of equal length. row: -1 where geometry allows no layout."""
 
     target: np.ndarray
     row: np.ndarray
@@ -39,7 +39,7 @@ class LayoutTrials:
 
 @dataclass(frozen=True, eq=False)
 class SearchSpace:
-    """Everything that may be tried, and what decides. room_bytes: of each target, that the median of memory may take."""
+    """Everything to search. room_bytes: per target, upper limit of the median of memory."""
 
     job: TrainingJob
     machines: TargetArrays
@@ -61,7 +61,7 @@ class SearchSpace:
         return training_estimates.step_terms(self.job, case, self.calibrated)
 
     def seconds(self, trials: LayoutTrials) -> np.ndarray:
-        """Of a step."""
+        """Seconds of a step."""
         count = len(trials.row)
         if not count:
             return np.zeros(0)
@@ -70,19 +70,19 @@ class SearchSpace:
 
     @cached_property
     def _bound(self) -> LowerBound | None:
-        """None where nothing so simple is known: then nothing is ruled out."""
+        """The lower bound, None where there is none; then no trial is skipped."""
         if self.job.sampled or bool(np.any(self.machines.chip.is_tpu)):
             return None
         case = training_cases(self.job, self.layouts, np.zeros(len(self.layouts)))
         return lower_bound(case, self.machines.chip, self.machines.wires, self.calibrated)
 
     def bound_s(self, trials: LayoutTrials) -> np.ndarray:
-        """Seconds of a step that no try goes below."""
+        """Lower bound of the seconds of a step."""
         return self._bound.seconds(trials.target, trials.row, trials.recompute) if self._bound else np.zeros(len(trials.row))
 
 
 def training_cases(job: TrainingJob, w: Layouts, recompute: np.ndarray) -> TrainingCase:
-    """Rows of layouts as the formulas see them, on no accelerator in particular."""
+    """Training cases of layout rows, on no accelerator in particular."""
     return replace(
         training_estimates.base_case(job), accelerators=w.tensor * w.pipeline * w.context * w.replicas, micro_batch=w.micro_batch,
         micro_batches=w.micro_batches, tensor=w.tensor, pipeline=w.pipeline, virtual=w.virtual, context=w.context, expert=w.expert,
@@ -92,7 +92,7 @@ def training_cases(job: TrainingJob, w: Layouts, recompute: np.ndarray) -> Train
 
 
 def fastest_layouts(space: SearchSpace) -> tuple[LayoutTrials, np.ndarray]:
-    """One try per target, in order, and whether it fits: the fastest that does; where none does the smallest."""
+    """One trial per target, in order, and whether it fits: the fastest that fits, else the one with the least memory."""
     codes = np.array(space.job.recomputes)
     rows = np.arange(len(space.layouts))
     needs = np.array([np.broadcast_to(space.memory(rows, np.full(len(rows), code)).total, rows.shape) for code in codes])
@@ -107,7 +107,7 @@ def fastest_layouts(space: SearchSpace) -> tuple[LayoutTrials, np.ndarray]:
 
 
 def _fitting_trials(space: SearchSpace, needs: np.ndarray, codes: np.ndarray) -> LayoutTrials:
-    """Every target with every layout of its grid and every recompute, where memory suffices."""
+    """Trials of every target, layout and recompute that fit in memory."""
     m, starts = space.machines, space.layouts.starts
     first, count = starts[m.grid], np.diff(starts)[m.grid]
     target = np.repeat(np.arange(len(count)), count)
@@ -119,7 +119,7 @@ def _fitting_trials(space: SearchSpace, needs: np.ndarray, codes: np.ndarray) ->
 
 
 def _smallest_per_target(space: SearchSpace, needs: np.ndarray, codes: np.ndarray) -> LayoutTrials:
-    """Of least memory at any recompute."""
+    """Per target the trial with the least memory."""
     starts, minimum = space.layouts.starts, needs.min(axis=0)
     spans = zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)
     by_grid = np.array([start + int(np.argmin(minimum[start:end])) if end > start else -1 for start, end in spans])
@@ -129,8 +129,10 @@ def _smallest_per_target(space: SearchSpace, needs: np.ndarray, codes: np.ndarra
 
 
 def _fastest_per_target(space: SearchSpace, trials: LayoutTrials) -> np.ndarray:
-    """Indexes of the fastest tries of each target that has any, equals included. Of each target the tries of the lowest bounds are timed
-    first; what cannot be faster than the best of them is left out, the rest is timed."""
+    """Indexes of the fastest trials per target, ties included.
+
+    Trials with the lowest bounds are timed first; trials whose bound exceeds the best time are skipped.
+    """
     bound = space.bound_s(trials)
     low = _minimum_per_target(trials.target, bound, len(space.room_bytes))[trials.target] * NEAR_BOUND
     near = np.flatnonzero(bound <= low)
@@ -143,13 +145,13 @@ def _fastest_per_target(space: SearchSpace, trials: LayoutTrials) -> np.ndarray:
 
 
 def _minimum_per_target(target: np.ndarray, key: np.ndarray, count: int) -> np.ndarray:
-    """Of each of `count` targets, inf where it has none."""
+    """Minimum per target, inf without a trial."""
     minimum = np.full(count, np.inf)
     np.minimum.at(minimum, target, key)
     return minimum
 
 
 def _argmin_per_target(target: np.ndarray, key: np.ndarray) -> np.ndarray:
-    """Index of the least key of each target, the first of equals."""
+    """Index of the minimum per target, the first of ties."""
     equal = np.flatnonzero(key == _minimum_per_target(target, key, int(target.max()) + 1)[target])
     return equal[np.unique(target[equal], return_index=True)[1]]

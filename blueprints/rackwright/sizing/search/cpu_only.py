@@ -1,6 +1,6 @@
-"""A small model on a machine without accelerators, in the words of a plan: memory against its RAM, a roofline for its speed.
+"""Small models on CPU machines: memory against RAM, a roofline for speed.
 
-Prior only, a factor 2 either way: no run is published that the formulas could be fitted to. Knows neither catalog nor spec.
+Prior only, within a factor 2 either way: no published run calibrates it. Knows neither catalog nor spec.
 """
 
 from dataclasses import dataclass, replace
@@ -18,15 +18,15 @@ from rackwright.sizing.workload_inputs import Job
 from rackwright.units import GIB
 
 LAYER_BYTES = 34.0
-"""Kept for backward per token, hidden unit and layer, attention recomputed (Korthikanti et al. 2022, arXiv 2205.05198, section 4)."""
+"""Bytes kept for backward per token, hidden unit and layer, attention recomputed (Korthikanti et al. 2022, arXiv 2205.05198, section 4)."""
 TRAINING_SHARE = 0.5
-"""Of what products of a forward pass reach: backward reads and writes more per product; rackwright's choice 2026-11, not measured."""
+"""Share of the forward rate in training: backward reads and writes more per product; rackwright's choice 2026-11, not measured."""
 SIXTEEN = ("bf16", "fp16")
 
 
 @dataclass(frozen=True)
 class CpuMachine:
-    """vcpus, memory_bytes: of the whole machine."""
+    """A CPU machine. vcpus, memory_bytes: of the whole machine."""
 
     core: cpu_roofline.Core
     vcpus: int
@@ -42,7 +42,7 @@ class CpuMachine:
 
 
 def evaluate_cpu(job: Job, machine: CpuMachine, a: Assumptions) -> Outcome:
-    """Of one machine: several of them are a cluster, which nothing here speaks of."""
+    """Outcome on one machine; several CPU machines are not supported."""
     if isinstance(job, TrainingJob):
         return _training(job, machine)
     if isinstance(job, ServingJob):
@@ -106,7 +106,7 @@ def _forward_passes(job: ServingJob, machine: CpuMachine, a: Assumptions) -> Out
 
 
 def _with_traffic(found: Outcome, job: ServingJob, rate: float, waits: tuple[float, float | None], running: int, a: Assumptions) -> Outcome:
-    """A batch runs flat out; a service keeps the share free that its traffic's peaks take, on the pessimistic side."""
+    """A batch uses the full rate; a service keeps a reserve for traffic peaks, at p80."""
     if job.ends:
         tokens = rate * job.output_tokens if job.generates else None
         speed = Speed(tokens, None if job.generates else rate, tpot_s=waits[1], concurrency=running, requests_per_s=rate)

@@ -1,4 +1,4 @@
-"""Networks that answer in whole forward passes (diffusion, vision, encoders): replicas of one accelerator each. No run is published.
+"""Networks that respond in whole forward passes (diffusion, vision, encoders), one accelerator per replica. No run is published.
 
 Latency is that of an M/M/1 queue on each replica. Knows neither catalog nor spec.
 """
@@ -18,7 +18,7 @@ from rackwright.units import GIB
 
 
 def forward_pass_outcome(job: ServingJob, target: Target, numbers: str, a: Assumptions) -> Outcome:
-    """One request at a time per accelerator; numbers: of the weights, which are also multiplied in."""
+    """One concurrent request per accelerator. numbers: format of weights and products."""
     n = replace(job.network, flops_per_sample=job.network.flops_per_sample or 2.0 * job.network.matmul * job.input_tokens)
     chip = replace(target.chip, peak_flops=target.peak(numbers))
     thin = lora_overhead(n, job.loras, job.lora_rank)

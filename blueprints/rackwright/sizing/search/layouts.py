@@ -1,6 +1,6 @@
-"""Every way to spread one job over accelerators that the model's geometry allows: all counts at once, as arrays. Numbers in, numbers out.
+"""Parallel layouts that the geometry of a model allows, for all numbers of accelerators as arrays. Numbers in, numbers out.
 
-What is searched is SEARCHED, in words; recompute is no column: the search tries each on every row.
+SEARCHED describes the dimensions; recompute is no column, because the search tries each value on every row.
 """
 
 from dataclasses import dataclass, fields
@@ -19,25 +19,28 @@ SEARCHED = {
     "zero": "1, 2, 3 (to 512 ways) over all replicas, 3 in each node (HSDP); 1 beside a pipeline, 3 on TPU, 0 where nothing can be shared",
     "micro_batch": "powers of two up to 64 that divide the sequences of a replica",
     "recompute": "none, full; selective where pinned (under FlashAttention it is what none is)",
-    "precision": "as the spec says; auto is bf16 for training, and for serving the format the weights are published in",
+    "precision": "as set in the spec; auto is bf16 for training, and for serving the format the weights are published in",
 }
-"""What the search goes through, and in which steps. A pin of the spec replaces a row."""
+"""Dimensions of the search. A pin of the spec replaces a row."""
 
 MIN_CONTEXT_TOKENS = 8192
-"""Tokens that stay on each accelerator at least: below, context parallelism costs more traffic than it saves memory."""
+"""Minimum tokens per accelerator; below it context parallelism costs more traffic than it saves memory."""
 MAX_WAYS = 64
-"""Tensor or pipeline ways at most."""
+"""Maximum tensor or pipeline ways."""
 MAX_ZERO3_WAYS = 512
-"""Accelerators that gather weights from one another over all of a job: published runs that kept their rate end here (Composer, MPT-70B on
-512 H100); GPT-3 on 768 and 1,536 A100 fell to 88 and 44 TFLOP/s (arXiv 2104.04473, table 2). Beyond: inside each node, or pinned."""
+"""Maximum accelerators that gather weights from one another: published runs that kept their rate end here (Composer, MPT-70B on 512 H100);
+GPT-3 on 768 and 1,536 A100 fell to 88 and 44 TFLOP/s (arXiv 2104.04473, table 2). Beyond: inside each node, or pinned.
+"""
 HSDP_CODE = 4
 """Code of ZeRO-3 inside each node among the choices of `zero`."""
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Accelerators as geometry sees them; machines with equal grids share their layouts. width: that tensor parallelism may use;
-    node: accelerators of one; slices: TPU slices, between which only whole replicas are spread."""
+    """Accelerators for geometry; machines with equal grids share their layouts.
+
+    width: accelerators for tensor parallelism. node: accelerators of a node. slices: TPU slices; replicas do not span them.
+    """
 
     accelerators: int
     width: int
@@ -48,8 +51,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class JobShape:
-    """What geometry knows of the job; jobs of equal shape share their layouts. contexts: ways that may share a sequence; batch: sequences
-    per optimizer step."""
+    """Job for geometry; jobs of equal shape share their layouts. contexts: context ways. batch: sequences per optimizer step."""
 
     layers: int
     heads: int
@@ -62,7 +64,7 @@ class JobShape:
 
 @dataclass(frozen=True)
 class PinnedLayout:
-    """What the user fixed; None is searched."""
+    """Pinned values of the spec; None is searched."""
 
     tensor: int | None = None
     pipeline: int | None = None
@@ -75,8 +77,10 @@ class PinnedLayout:
 
 @dataclass(frozen=True, eq=False)
 class Layouts:
-    """Columns of equal length, one row per way, those of a grid together and in order; shards: accelerators that share what the ZeRO
-    stage splits; starts: first row of each grid, and the end."""
+    """Layouts as columns of equal length, grouped by grid.
+
+    shards: accelerators that share what the ZeRO stage splits. starts: first row of each grid, and the end.
+    """
 
     grid: np.ndarray
     tensor: np.ndarray
@@ -95,12 +99,12 @@ class Layouts:
         return len(self.tensor)
 
     def take(self, rows: np.ndarray) -> "Layouts":
-        """Those rows; starts no longer mean anything."""
+        """The given rows; `starts` is not updated."""
         return Layouts(**{f.name: getattr(self, f.name)[rows] for f in fields(self) if f.name != "starts"}, starts=self.starts)
 
 
 class _Table:
-    """Rows that grow one dimension at a time."""
+    """A table that grows by one dimension at a time."""
 
     def __init__(self, columns: dict[str, np.ndarray]):
         self.columns = columns
@@ -127,14 +131,14 @@ def _powers(limit: int) -> list[int]:
 
 
 def context_ways(layers: int, sequence: int, pin: int | None = None) -> tuple[int, ...]:
-    """Those that divide the sequence, and unless pinned are worth it."""
+    """Context ways that divide the sequence and leave enough tokens, or the pinned one."""
     asked = [pin] if pin else _powers(max(sequence // MIN_CONTEXT_TOKENS, 1)) if layers else [1]
     return tuple(c for c in asked if sequence % c == 0)
 
 
 @lru_cache(maxsize=128)
 def enumerate_layouts(s: JobShape, grids: tuple[Grid, ...], pins: PinnedLayout) -> Layouts:
-    """All of them, in a fixed order; a grid that geometry leaves without any has no rows (`why_none` says which rule)."""
+    """All layouts in a fixed order; a grid without layouts has no rows (`why_none` returns the reason)."""
     table = _micro(
         _zero(_expert(_copies(_context(_pipeline(_tensor(_start(grids), s, pins), s, pins), s, pins), s), s, pins), pins), s, pins
     )
@@ -150,7 +154,7 @@ def _start(grids: tuple[Grid, ...]) -> _Table:
 
 
 def _tensor(t: _Table, s: JobShape, pins: PinnedLayout) -> _Table:
-    """Divides the query heads, keeps key and value heads whole or copied evenly."""
+    """Tensor ways divide the query heads and keep key and value heads whole or evenly copied."""
     heads = s.heads or 1
     t = t.cross("tensor", [w for w in _powers(MAX_WAYS) if heads % w == 0 and _whole(s.kv_heads, w)], pins.tensor)
     whole = heads % t["tensor"] == 0
@@ -164,7 +168,7 @@ def _whole(kv_heads: int, width: int) -> bool:
 
 
 def _pipeline(t: _Table, s: JobShape, pins: PinnedLayout) -> _Table:
-    """Stages hold ceil(layers / stages) layers, the last one what is left, and that is never nothing."""
+    """Stages hold ceil(layers / stages) layers; the last one holds the rest and is never empty."""
     maximum = 1 if s.adapter or not s.layers else min(s.layers, MAX_WAYS)
     t = t.cross("pipeline", list(range(1, maximum + 1)), pins.pipeline)
     p = t["pipeline"]
@@ -182,7 +186,7 @@ def _context(t: _Table, s: JobShape, pins: PinnedLayout) -> _Table:
 
 
 def _copies(t: _Table, s: JobShape) -> _Table:
-    """Replicas share the batch evenly, and never lie across slices."""
+    """Replicas divide the batch evenly and do not span slices."""
     t = t.add("replicas", t["accelerators"] / (t["tensor"] * t["pipeline"] * t["context"]))
     return t.where((s.batch % t["replicas"] == 0) & (t["replicas"] % t["slices"] == 0))
 
@@ -194,7 +198,7 @@ def _expert(t: _Table, s: JobShape, pins: PinnedLayout) -> _Table:
 
 
 def _zero(t: _Table, pins: PinnedLayout) -> _Table:
-    """0 holds more than 1 and is no faster, so it is taken where there are no others to share with, or where it is pinned."""
+    """Stage 0 needs more memory than 1 and is not faster: it is used where nothing can be shared, or where it is pinned."""
     t = t.cross("zero", [0, 1, 2, 3, HSDP_CODE])
     z, sharing = t["zero"], t["replicas"] * t["context"] / t["slices"]
     node = np.maximum(t["node"] / (t["tensor"] * t["pipeline"]), 1.0)

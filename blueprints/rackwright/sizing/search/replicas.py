@@ -23,19 +23,19 @@ from rackwright.sizing.search.outcome import Spread
 from rackwright.sizing.search.target import TargetArrays, rows_of
 
 MAX_REPLICAS = 1024
-"""Replicas that are looked at, at most."""
+"""Maximum number of replicas searched."""
 MIN_PERCENTILE = 95
-"""Share of the time, in per cent, in which a replica has room for the requests that run, whatever latency is asked for."""
+"""Minimum percentile of time in which a replica has memory for its running requests."""
 TRIALS_PER_ROUND = 10
-"""Numbers of replicas tried at once."""
+"""Replica counts tried per round."""
 PRIOR = DecodeCoefficients()
-"""Beside which the first token's coefficients were fitted: the estimator asks it the same way."""
+"""Decode coefficients that the first-token model was fitted with; the estimator uses the same."""
 NORMAL = {50: 0.0, 90: 1.282, 95: 1.645, 99: 2.326}
 
 
 @dataclass(frozen=True, eq=False)
 class ReplicaShapes:
-    """One replica on a target: accelerators that share each layer, and stages."""
+    """Shape of a replica on a target: tensor ways and pipeline stages."""
 
     target: np.ndarray
     tensor: np.ndarray
@@ -80,7 +80,7 @@ def _layouts(job: ServingJob, per_node: int) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True, eq=False)
 class ReplicaLoad:
-    """What each way sees: seconds at the percentiles asked for, on the pessimistic side; running: requests, at their peak."""
+    """Load of each replica shape: seconds at the requested percentiles, pessimistic; running: peak concurrent requests."""
 
     ttft_s: np.ndarray
     tpot_s: np.ndarray
@@ -91,8 +91,10 @@ class ReplicaLoad:
 
 @dataclass(frozen=True, eq=False)
 class ServingLayouts:
-    """Every way, with what is known of its memory and of its latency. *_slow: pessimistic over median
-    time; cache_share: of the cache, what is there on the pessimistic side."""
+    """Every replica shape with its memory and latency models.
+
+    *_slow: pessimistic over median time. cache_share: pessimistic share of the cache.
+    """
 
     job: ServingJob
     ways: ReplicaShapes
@@ -115,7 +117,7 @@ class ServingLayouts:
         )  # fmt: skip
 
     def loaded(self, replicas: Num, max_utilisation: float) -> ReplicaLoad:
-        """With the traffic spread evenly over so many replicas of each way."""
+        """Load with the traffic spread evenly over the replicas."""
         job, k = self.job, self.decode
         case = replace(self.case, rate=job.rate / replicas)
         mean = requests_running(case, k)
@@ -130,7 +132,7 @@ class ServingLayouts:
         return ReplicaLoad(ttft, tpot, peak, carries, ok)
 
     def _tail(self, case: ServingCase, prompt: Num, percentile: int) -> Num:
-        """What the percentile waits and reads longer than the mean."""
+        """Additional seconds of the percentile over the mean."""
         job, busy = self.job, np.minimum(case.rate * prompt, 1 - 1e-6)
         scatter = math.exp(lognormal_sigma(job.input_tokens, job.input_p95) ** 2)
         mean = prompt * busy / (2 * (1 - busy))
@@ -139,8 +141,7 @@ class ServingLayouts:
         return np.maximum(late - mean, 0.0) + own
 
     def fewest(self, max_utilisation: float, among: np.ndarray) -> np.ndarray:
-        """Replicas of each way that meet the goals, 0 where MOST do not, or that are not `among` those to look at. By tenths: more
-        replicas never see more load."""
+        """Minimum replicas of each shape that meet the goals; 0 where MAX_REPLICAS do not, or outside `among`. Search by tenths."""
         count = len(self.ways.target)
         low, high, never = np.zeros(count, dtype=int), np.full(count, MAX_REPLICAS), np.ones(count, dtype=bool)
         searched = np.flatnonzero(among)
@@ -155,8 +156,7 @@ class ServingLayouts:
 
 
 def distinct_shapes(s: ServingLayouts, machines: TargetArrays) -> tuple[np.ndarray, np.ndarray]:
-    """Ways that differ in what latency and cache depend on, and which of them each way is: one accelerator of a machine of eight is as
-    good as one of a machine of two."""
+    """Shapes that differ in latency or cache, and the index of each shape among them."""
     names = {name: i for i, name in enumerate(dict.fromkeys(t.accelerator for t in machines.targets))}
     chip, wires = s.case.chip, s.case.wires
     named = np.array([names[t.accelerator] for t in machines.targets])[s.ways.target]
@@ -171,7 +171,7 @@ def distinct_shapes(s: ServingLayouts, machines: TargetArrays) -> tuple[np.ndarr
 
 
 def serving_layouts(job: ServingJob, machines: TargetArrays, formats: list[str], a: Assumptions, c: Calibration) -> ServingLayouts:
-    """formats: of the weights, per target, which are also what the matrices multiply in."""
+    """Layouts of a service. formats: of weights and products, per target."""
     w = replica_shapes(job, machines)
     chip = replace(machines.chip, peak_flops=np.array([t.peak(f) for t, f in zip(machines.targets, formats, strict=True)]))
     held = np.array([linear_bytes(f) for f in formats])
@@ -191,8 +191,7 @@ def serving_layouts(job: ServingJob, machines: TargetArrays, formats: list[str],
 def interval_factors(
     model: FittedModel, job: ServingJob, machines: TargetArrays, c: Calibration, is_rate: bool = False, is_cache: bool = False
 ) -> list[tuple[Spread, float]]:
-    """Of each target, with what the user's own runs multiply the prediction with; asked once of each accelerator. A cache is counted,
-    so that its runs speak of every generation."""
+    """Spread per target and the factor of the user's own runs. Cache predictions use the runs of every accelerator generation."""
     by_chip: dict[str, tuple[Spread, float]] = {}
     for t in machines.targets:
         if t.accelerator not in by_chip:
@@ -205,7 +204,7 @@ def interval_factors(
 
 
 def _peak(running: Num, percentile: float) -> Num:
-    """Requests in flight that are exceeded in only (100 - percentile) % of the time: Poisson occupancy of an infinite server."""
+    """Concurrent requests that are exceeded in (100 - percentile) % of the time: Poisson occupancy of an infinite server."""
     return running + NORMAL[int(percentile)] * np.sqrt(np.maximum(running, 0.0))
 
 

@@ -1,4 +1,4 @@
-"""The best way to run one job on each of a fleet's targets. Joins what was asked to the rooms that know numbers only."""
+"""Search of the best outcome for a job on each target."""
 
 from dataclasses import replace
 
@@ -16,7 +16,7 @@ from rackwright.sizing.workload_inputs import CustomJob, Job
 from rackwright.units import GIB
 
 CUSTOM_SPREAD = 1.2
-"""p90 over median of what a user says of his own runs; rackwright's choice 2026-11."""
+"""p90 over median of the user's own numbers; rackwright's choice 2026-11."""
 
 
 def search(job: Job, machines: TargetArrays, a: Assumptions) -> list[Outcome]:
@@ -29,7 +29,7 @@ def search(job: Job, machines: TargetArrays, a: Assumptions) -> list[Outcome]:
 
 
 def _train(job: TrainingJob, machines: TargetArrays, a: Assumptions) -> list[Outcome]:
-    """GPUs and TPUs apart; what the accelerator cannot compute is said beside what it would take."""
+    """Training outcomes; GPUs and TPUs separately, with the rejections of each accelerator."""
     found: dict[int, Outcome] = {}
     for which, some in machines.kinds:
         tpu = some.targets[0].tpu
@@ -49,7 +49,7 @@ def _tpu_adapter(job: TrainingJob) -> Outcome:
 
 
 def _neuron_training(job: TrainingJob, target: Target) -> tuple[Rejection, ...]:
-    """Neuron's trainers know language models, whole or by LoRA (NxD Training 1.2, 2025-04; optimum-neuron)."""
+    """Neuron trainers support language models, in full or with LoRA (NxD Training 1.2, 2025-04; optimum-neuron)."""
     if not target.neuron or (job.method in ("full", "lora") and not job.sampled):
         return ()
     what, remedies = ("images", (Remedy.GPU,)) if job.sampled else (job.method, ("adapter: {type: lora}", Remedy.GPU))
@@ -57,7 +57,7 @@ def _neuron_training(job: TrainingJob, target: Target) -> tuple[Rejection, ...]:
 
 
 def _neuron_serving(job: ServingJob, target: Target) -> tuple[Rejection, ...]:
-    """vLLM's Neuron plugin generates text; anything else is compiled by hand."""
+    """vLLM's Neuron plugin supports text generation only."""
     if not target.neuron or job.generates:
         return ()
     return (Rejection(Limit.DATA, reason=Reason.NEURON_ENGINE, subject=target.accelerator),)
@@ -77,7 +77,7 @@ def _serve(job: ServingJob, machines: TargetArrays, a: Assumptions) -> list[Outc
 
 
 def _format(job: ServingJob, target: Target) -> str:
-    """Weights in the format they are published in, unless said, where the accelerator computes in it; else in 16 bit."""
+    """Weight format: the requested one, else the published one where the accelerator supports it, else 16 bit."""
     if job.precision != "auto":
         return job.precision
     sixteen = "bf16" if "bf16" in dict(target.flops) else "fp16"
@@ -85,7 +85,7 @@ def _format(job: ServingJob, target: Target) -> str:
 
 
 def _with_rejections(found: list[Outcome], machines: TargetArrays, rejections: dict[str, tuple[Rejection, ...]]) -> list[Outcome]:
-    """What the accelerator cannot do, beside what else speaks against it."""
+    """Outcomes with the rejections of their accelerator added."""
     return [
         replace(o, rejections=(*o.rejections, *more)) if (more := rejections[t.accelerator]) else o
         for o, t in zip(found, machines.targets, strict=True)
@@ -93,8 +93,10 @@ def _with_rejections(found: list[Outcome], machines: TargetArrays, rejections: d
 
 
 def _precision(precision: str, target: Target, weights: bool = False) -> tuple[Rejection, ...]:
-    """Number formats the accelerator has no arithmetic for; nf4 is computed in 16 bit, everything has fp32. Weights in fp4 are
-    multiplied in 16 bit where there is no fp4 (vLLM's Marlin kernels, from NVIDIA Ampere on: those with bf16)."""
+    """Rejection of an unsupported number format; nf4 is computed in 16 bit, every accelerator has fp32.
+
+    fp4 weights are multiplied in 16 bit without fp4 support (vLLM's Marlin kernels, from NVIDIA Ampere on: those with bf16).
+    """
     peaks = dict(target.flops)
     if precision in ("nf4", "fp32") or precision in peaks:
         return ()
@@ -105,7 +107,7 @@ def _precision(precision: str, target: Target, weights: bool = False) -> tuple[R
 
 
 def _custom(job: CustomJob, target: Target, a: Assumptions) -> Outcome:
-    """The user's own numbers: memory per accelerator, how many, how long."""
+    """Outcome of the user's own numbers: memory per accelerator, accelerators, duration."""
     have = target.chip.memory_bytes
     memory = Memory(have, a.max_fill, weights_bytes=job.accelerator_memory_bytes)
     rejections = []

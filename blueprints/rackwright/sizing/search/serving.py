@@ -1,7 +1,7 @@
-"""The cheapest way to answer requests on each of many machines, in the words of a plan. Knows neither catalog nor spec.
+"""Serving on each target. Knows neither catalog nor spec.
 
-Online: the fewest replicas that meet the goals, over every way to lay one out. A batch: the way with the highest rate. Networks that
-answer in whole passes are in passes.py.
+Online: the fewest replicas that meet the goals, over all replica shapes. Batch: the shape with the highest rate. Networks without
+generation are in `forward_pass`.
 """
 
 import math
@@ -22,13 +22,13 @@ from rackwright.sizing.search.target import Target, TargetArrays, rows_of
 from rackwright.units import GIB
 
 UNREACHABLE = 1e9
-"""Farther off than anything that can be counted."""
+"""Distance beyond any computed one."""
 WIDE_WEIGHT_BYTES = 1.5
-"""Bytes per weight, above which fewer bits help."""
+"""Bytes per weight above which quantization is a remedy."""
 
 
 def best_serving(job: ServingJob, machines: TargetArrays, formats: list[str], a: Assumptions, c: Calibration) -> list[Outcome]:
-    """For each target the fewest machines, of equals the fewest accelerators; where no way meets the goals the nearest.
+    """Per target the fewest machines, then the fewest accelerators; the nearest shape where none meets the goals.
 
     formats: of the weights, per target.
     """
@@ -70,7 +70,7 @@ def best_serving(job: ServingJob, machines: TargetArrays, formats: list[str], a:
 
 
 def best_batch(job: ServingJob, machines: TargetArrays, formats: list[str], a: Assumptions, c: Calibration) -> list[Outcome]:
-    """Every machine of a target at once, each replica with its share of the requests: the way that is done first."""
+    """All machines of a target at once; the shape with the highest rate."""
     s, model = serving_layouts(job, machines, formats, a, c), throughput.MODELS[0]
     replicas = machines.accelerators[s.ways.target] / s.ways.width
     case, memory = replace(s.case, requests=np.ceil(job.requests / replicas)), _replica_memory(s)
@@ -103,8 +103,10 @@ def best_batch(job: ServingJob, machines: TargetArrays, formats: list[str], a: A
 
 @dataclass(frozen=True, eq=False)
 class ReplicaMemory:
-    """Bytes on the fullest accelerator of each way. longest: one request of full length, on the pessimistic side; mean: one request
-    half way through its answer; budget: what the engine may take."""
+    """Bytes on the fullest accelerator of each shape.
+
+    longest: one request of full length, pessimistic. mean: one request at half of its response. budget: limit of the engine.
+    """
 
     weights: np.ndarray
     activations: np.ndarray
@@ -115,11 +117,11 @@ class ReplicaMemory:
 
     @property
     def distance(self) -> np.ndarray:
-        """Need over have; more than 1 does not start, or refuses its longest request."""
+        """Ratio of needed to available memory; above 1 the engine does not start or refuses its longest request."""
         return (self.weights + self.activations + self.fixed + self.longest) / self.budget
 
     def memory(self, row: int, target: Target, a: Assumptions, running: float = 0.0) -> Memory:
-        """With so many requests in flight, at least the longest one; as many as there is room for where that is less."""
+        """Memory with `running` concurrent requests, at least the longest request, at most the available memory."""
         weights, activations, fixed, longest, mean, budget = (
             float(x[row]) for x in (self.weights, self.activations, self.fixed, self.longest, self.mean, self.budget)
         )
@@ -139,7 +141,7 @@ def _replica_memory(s: ServingLayouts) -> ReplicaMemory:
 
 
 def _shortfalls(job: ServingJob, memory: ReplicaMemory, enough: np.ndarray, count: np.ndarray, load: ReplicaLoad) -> np.ndarray:
-    """How many times off the worst limit is; 0 where all are met. Ways that do not even start come last."""
+    """Distance of the worst constraint; 0 where all are met. Shapes that do not start come last."""
     slow = np.maximum(load.tpot_s / (job.tpot[0] if job.tpot else np.inf), load.ttft_s / (job.ttft[0] if job.ttft else np.inf))
     over = count / job.max_replicas if job.max_replicas else np.zeros(len(count))
     late = np.where(slow > 1, np.minimum(slow, UNREACHABLE), UNREACHABLE)
@@ -147,7 +149,7 @@ def _shortfalls(job: ServingJob, memory: ReplicaMemory, enough: np.ndarray, coun
 
 
 def _best(s: ServingLayouts, missed: np.ndarray, score: np.ndarray, accelerators: np.ndarray) -> dict[int, int]:
-    """Row of each target that has one: the least missed, then the least score, then the fewest accelerators and stages."""
+    """Row per target: the smallest shortfall, then the lowest score, then the fewest accelerators and stages."""
     order = np.lexsort((s.ways.tensor, s.ways.pipeline, accelerators, score, missed, s.ways.target))[::-1]
     return dict(zip(s.ways.target[order].tolist(), order.tolist(), strict=True))
 
@@ -178,7 +180,7 @@ def _memory_rejection(s: ServingLayouts, memory: ReplicaMemory, row: int, target
 
 
 def _latency_rejections(job: ServingJob, load: ReplicaLoad, row: int) -> tuple[Rejection, ...]:
-    """Limits that no number of replicas meets: an idle one is too slow already."""
+    """Latency constraints that no number of replicas meets."""
     rejections = [
         latency_rejection(limit, float(seconds[row]), goal[0], key)
         for limit, seconds, goal, key in (
@@ -192,7 +194,7 @@ def _latency_rejections(job: ServingJob, load: ReplicaLoad, row: int) -> tuple[R
 
 
 def latency_rejection(limit: Limit, seconds: float, goal_s: float, key: str) -> Rejection:
-    """key: of the goal in the spec, ttft or tpot."""
+    """Rejection of the latency of an idle replica. key: of the goal in the spec, ttft or tpot."""
     return Rejection(limit, seconds * 1000, goal_s * 1000, "ms", Reason.IDLE_LATENCY, detail=key)
 
 

@@ -1,4 +1,4 @@
-"""The best way to train on each of many machines, in the words of a plan. Knows neither catalog nor spec."""
+"""Training on each target. Knows neither catalog nor spec."""
 
 import numpy as np
 
@@ -18,9 +18,9 @@ from rackwright.units import GIB
 
 
 def best_training(job: TrainingJob, machines: TargetArrays, max_fill: float, c: Calibration) -> list[Outcome]:
-    """For each target the fastest layout that fits in memory; where none does, the smallest one with its rejection.
+    """Per target the fastest layout that fits in memory, else the smallest with its rejection.
 
-    machines: all GPU or all TPU. Memory fits when its p90 is within max_fill of what the accelerator has.
+    machines: all GPU or all TPU. Memory fits when its p90 is within max_fill of the accelerator.
     """
     evidence = _residuals(job, machines, c)
     pessimistic = np.array([e.pessimistic * e.memory_factor for e in evidence])
@@ -35,7 +35,7 @@ def best_training(job: TrainingJob, machines: TargetArrays, max_fill: float, c: 
 
 
 def _residuals(job: TrainingJob, machines: TargetArrays, c: Calibration) -> list[Residuals]:
-    """Asked once of each accelerator."""
+    """Residuals per target, computed once per accelerator."""
     by_chip: dict[tuple, Residuals] = {}
     made = []
     for t in machines.targets:
@@ -47,7 +47,7 @@ def _residuals(job: TrainingJob, machines: TargetArrays, c: Calibration) -> list
 
 
 def _outcomes(space: SearchSpace, trials: LayoutTrials, fits: np.ndarray, evidence: list[Residuals], max_fill: float) -> list[Outcome]:
-    """Outcomes in full."""
+    """Outcomes of the chosen trials."""
     if not len(trials.row):
         return []
     job, machines, target = space.job, space.machines, trials.target
@@ -92,14 +92,14 @@ def _speeds(space: SearchSpace, target: np.ndarray, step: StepTerms) -> list[Spe
 
 
 def _memories(t: MemoryTerms, margin: np.ndarray, capacity: np.ndarray, max_fill: float) -> list[Memory]:
-    """The allocator's reserve, and what lies between the estimate and its pessimistic side, are one margin."""
+    """Memory by term; allocator reserve and safety margin are one term."""
     terms = (t.weights, t.gradients, t.optimizer, t.activations, t.head, t.fixed, t.reserved + margin)
     rows = zip(capacity.tolist(), *(np.broadcast_to(term, capacity.shape).tolist() for term in terms), strict=True)
     return [Memory(have, max_fill, w, g, o, act, head, 0.0, fixed, rest) for have, w, g, o, act, head, fixed, rest in rows]
 
 
 def _parallelisms(w: Layouts, recompute: np.ndarray) -> list[ParallelLayout]:
-    """shard_group: only where fewer than all replicas share the weights."""
+    """Parallel layouts of rows. shard_group: set where fewer than all replicas share the weights."""
     group = np.where((w.zero_stage == 3) & (w.shards < w.replicas * w.context), w.shards, 0)
     columns = (w.tensor, w.pipeline, w.context, w.expert, w.replicas, w.zero_stage, w.micro_batch, w.micro_batches)
     whole = [c.astype(int).tolist() for c in (*columns, w.virtual, group)]
@@ -108,7 +108,7 @@ def _parallelisms(w: Layouts, recompute: np.ndarray) -> list[ParallelLayout]:
 
 
 def _no_layout(job: TrainingJob, g: Grid) -> Rejection:
-    """A batch that cannot be shared has a number: replicas that there are against sequences."""
+    """Rejection of a grid without layouts; with numbers where accelerators exceed the sequences of a batch."""
     s, reason = job.shape, why_none(job.shape, g, job.pins)
     if reason is Reason.BATCH_NOT_DIVISIBLE and g.accelerators > job.batch:
         return Rejection(Limit.GEOMETRY, g.accelerators, job.batch, "sequences", Reason.BATCH_TOO_SMALL)
@@ -122,7 +122,7 @@ def _no_layout(job: TrainingJob, g: Grid) -> Rejection:
 
 
 def _memory_rejection(memory: Memory, job: TrainingJob, target: Target) -> Rejection:
-    """Adapters are for fine-tuning on GPUs; beyond one accelerator per sequence more machines share nothing further."""
+    """Rejection of the smallest layout. Adapters apply to fine-tuning on GPUs; beyond one accelerator per sequence more do not help."""
     need, have = memory.total_bytes / GIB, memory.capacity_bytes * memory.max_fill / GIB
     larger = Remedy.LARGER_SLICE if target.tpu else Remedy.MORE_MACHINES
     more = larger if target.accelerators < job.batch else Remedy.LARGER_ACCELERATOR

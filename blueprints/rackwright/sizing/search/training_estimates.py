@@ -1,6 +1,6 @@
-"""Memory, time and evidence of training layouts, as the search asks for them: its only door to the estimator. Arrays in, arrays out.
+"""Memory, time and evidence of training layouts from the estimator. Arrays in, arrays out.
 
-Text goes by tokens (step.py or tpu_step.py, memory.py or adapter_memory.py of the estimator), images and the like by whole samples.
+Text is counted in tokens, images and other networks in whole samples.
 """
 
 from dataclasses import dataclass, replace
@@ -22,12 +22,12 @@ from rackwright.sizing.search.target import Target
 
 ANY_CHIP = Chip("any", np.inf, 1.0, 1.0, 1.0)
 ANY_WIRES = Wires(1.0, 1.0, 1.0, 1.0)
-"""Memory asks what is on the accelerator, not which one it is."""
+"""Memory depends on the layout, not on the accelerator."""
 
 
 @dataclass(frozen=True)
 class Residuals:
-    """Residuals of the class of a case, in time and in memory; factors: what the user's own runs multiply rate and memory with."""
+    """Residuals of time and memory for a class of cases; factors from the user's own runs."""
 
     step: Residuals
     memory: Residuals
@@ -36,23 +36,23 @@ class Residuals:
 
     @cached_property
     def spread(self) -> Spread:
-        """Of a time."""
+        """Spread of the step time."""
         return Spread.of_rate(self.step)
 
     @property
     def pessimistic(self) -> float:
-        """What the median of memory is multiplied with to decide: p90 where runs were measured, p80 of the guess where none was."""
+        """Factor on the median of memory: p90 of measured runs, p80 of the prior."""
         return max(self.memory.p90, 1.0) if self.memory.n else at_p80(1.0, self.memory.p90)
 
 
 def fitted_models(job: TrainingJob, is_tpu: bool) -> tuple[FittedModel, FittedModel]:
-    """That speak of step and memory of text."""
+    """Fitted models of step time and memory for text."""
     room = adapter_memory if job.recipe.is_adapter else memory
     return (tpu_step if is_tpu else step).MODELS[0], room.MODELS[0]
 
 
 def residuals_of(job: TrainingJob, target: Target, c: Calibration) -> Residuals:
-    """Of one kind of accelerator."""
+    """Residuals of one kind of accelerator."""
     if job.sampled:
         return Residuals(PRIOR_ONLY, PRIOR_ONLY)
     timing, memory_model = fitted_models(job, target.tpu)
@@ -67,7 +67,7 @@ def residuals_of(job: TrainingJob, target: Target, c: Calibration) -> Residuals:
 
 
 def base_case(job: TrainingJob) -> TrainingCase:
-    """What all layouts of the job have in common."""
+    """The training case that all layouts of the job share."""
     r, n = job.recipe, job.network
     return TrainingCase(
         network=n, chip=ANY_CHIP, wires=ANY_WIRES, accelerators=1.0, sequence=float(job.sequence), micro_batch=1.0, micro_batches=1.0,
