@@ -25,6 +25,7 @@ def check_budget(bill: Bill, stack: StackPlan, fit: Fit, spec: Spec) -> list[Pro
         return [Problem(ID, words, AT, "raise the goal, or choose a cheaper fit", Level.WARNING)]
     price, max_nodes = fit.candidate.price_usd_per_hour, max((pool.nodes_max for pool in stack.pools if does_the_work(pool)), default=0)
     if price is not None and fit.duration_s is None and price * max_nodes * MONTH_H > goal:
-        words = f"a month with the maximum of {max_nodes} machines costs {price * max_nodes * MONTH_H:,.0f} USD; goals.max_cost is {goal:,.0f} USD"
+        usd = price * max_nodes * MONTH_H
+        words = f"a month with the maximum of {max_nodes} machines costs {usd:,.0f} USD; goals.max_cost is {goal:,.0f} USD"
         return [Problem(ID, words, AT, "lower max_replicas, or raise the goal", Level.WARNING)]
     return []
