@@ -3,7 +3,7 @@
 import pytest
 from rackwright.diagnostics.errors import UserError
 from rackwright.sizing.metrics import Limit
-from rackwright.spec.load import read
+from rackwright.spec import read
 
 from tests.sizing.helpers import AWS, finetune, plan, serve
 

@@ -13,7 +13,7 @@ from rackwright.sizing.node.formulas import Tier
 from rackwright.sizing.node.node_requirements import machine_needs, with_machine
 from rackwright.sizing.node.requirements import Need
 from rackwright.sizing.plan import SizingPlan
-from rackwright.spec.load import read
+from rackwright.spec import read
 from rackwright.spec.spec import Spec
 from rackwright.units import TIB
 

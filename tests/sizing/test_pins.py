@@ -7,7 +7,7 @@ from rackwright.catalog import Catalog
 from rackwright.sizing.assumptions import DEFAULT
 from rackwright.sizing.evaluation.pin_cost import cost_of_pins
 from rackwright.sizing.size import size
-from rackwright.spec.load import read
+from rackwright.spec import read
 
 from tests.sizing.helpers import AWS, GCP, finetune, serve
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from rackwright.sizing.plan import SizingPlan
 from rackwright.sizing.size import size
-from rackwright.spec.load import load
+from rackwright.spec import load
 
 from tests.sizing.helpers import TODAY
 

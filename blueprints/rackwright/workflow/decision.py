@@ -80,14 +80,17 @@ def decision_path(spec_path: Path) -> Path:
     return spec_path.with_suffix(".decision.json")
 
 
-def choose(spec: Spec, plan: SizingPlan, rank: int, today: date) -> Decision:
-    """The decision for the `rank`-th fit, counted from 1. Raises UserError when there is no such rank, or it cannot be built."""
+def fit_of_rank(plan: SizingPlan, rank: int) -> Fit:
+    """The `rank`-th fit, counted from 1. Raises UserError when the plan has no such rank."""
     if not 1 <= rank <= len(plan.fits):
         have = f"ranks 1 to {len(plan.fits)}" if plan.fits else "no candidate that meets every goal"
         raise UserError([Problem("D-rank", f"there is no rank {rank}: the plan has {have}", fix="run `rackwright plan` to see the ranks")])
-    fit = plan.fits[rank - 1]
-    stack = compile_plan(spec, plan, fit, today=today)
-    kept = replace(plan, fits=(fit,), rejected=())
+    return plan.fits[rank - 1]
+
+
+def record(spec: Spec, plan: SizingPlan, rank: int, stack: StackPlan, today: date) -> Decision:
+    """The decision for a rank of a plan. stack: what the fit of that rank compiles to, with the versions to keep."""
+    kept = replace(plan, fits=(fit_of_rank(plan, rank),), rejected=())
     made = Decision(spec.name, spec_digest(spec), today.isoformat(), rank, kept, stack.pins, stack.expires_on)
     return replace(made, place=stack.place, plan_digest=plan_digest(kept))
 

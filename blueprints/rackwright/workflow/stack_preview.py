@@ -1,19 +1,14 @@
 """What a choice leads to: the stack, its whole bill, the quota it takes, and every rule that speaks against it."""
 
-from dataclasses import dataclass, replace
-from datetime import date
+from dataclasses import dataclass
 from typing import Any
 
 from rackwright.catalog import Catalog
-from rackwright.compile.compile import compile_plan
-from rackwright.cost import Bill, bill, check_budget
-from rackwright.diagnostics.errors import UserError
+from rackwright.cost import Bill
 from rackwright.diagnostics.problem import Level, Problem
-from rackwright.sizing.plan import Fit, SizingPlan
-from rackwright.spec.quotas import known_quotas
-from rackwright.spec.spec import Spec
+from rackwright.sizing.plan import SizingPlan
 from rackwright.stackplan import StackPlan
-from rackwright.validation.stack import QuotaNeed, check, check_quota, quota_needs
+from rackwright.validation.stack import QuotaNeed
 
 
 @dataclass(frozen=True)
@@ -39,20 +34,6 @@ class StackPreview:
             "quota": [{"code": q.code, "region": q.region, "amount": q.amount, "unit": q.unit, "machine": q.machine} for q in self.quotas],
             "problems": [problem.as_json() for problem in self.problems],
         }
-
-
-def stack_preview(spec: Spec, plan: SizingPlan, fit: Fit | None, today: date) -> StackPreview:
-    """The stack of one fit, priced and checked. Never raises UserError: what cannot be built is a warning, a broken rule an error."""
-    if fit is None:
-        return StackPreview()
-    try:
-        stack = compile_plan(spec, plan, fit, today=today)
-    except UserError as error:
-        return StackPreview(problems=tuple(replace(problem, level=Level.WARNING) for problem in error.problems))
-    costs = bill(stack, fit, spec, Catalog.default())
-    acknowledged = [entry.rule for entry in spec.acknowledge]
-    granted = check_quota(stack, known_quotas(spec, fit.candidate.place, fit.candidate.region))
-    return StackPreview(stack, costs, quota_needs(stack), (*check(stack, acknowledged), *granted, *check_budget(costs, stack, fit, spec)))
 
 
 def doubts(plan: SizingPlan, preview: StackPreview) -> list[tuple[Level, str]]:
