@@ -119,6 +119,7 @@ def test_sections_stand_in_the_order_a_manager_reads():
         "What is expected, and the limits",
         "Why this shape",
         "Quota and prices this rests on",
+        "Before you build",
         "Cost and time of every candidate",
         "Memory of one accelerator",
         "The bill",
@@ -269,7 +270,8 @@ def test_what_this_release_cannot_build_is_a_warning_beside_the_numbers():
     ahead = Pipeline.of_spec(boxed, TODAY, plan=plan).preview()
     assert ahead.stack is None
     assert ahead.bill is None
-    assert [(problem.code, str(problem.level)) for problem in ahead.problems] == [("C-no-path", "warning")]
+    assert [(problem.code, str(problem.stage)) for problem in ahead.before_you_build] == [("C-no-path", "build")]
+    assert ahead.errors == ()
     text = Page(render_report(boxed, plan, ".html", TODAY, ahead)).text
     assert "this release cannot build a training-cluster on gcp" in text
     assert "machines alone" in text, "the sum is not of everything"

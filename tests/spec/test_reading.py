@@ -92,6 +92,7 @@ def test_json_has_everything_a_tool_needs():
                 "reason": "wrong",
                 "fix": "do it",
                 "link": "https://example.com",
+                "stage": "plan",
             }
         ],
     }

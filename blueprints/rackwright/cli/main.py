@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from rackwright.cli.session import Session
-from rackwright.cli.terminal import BAD_INPUT, NOT_FEASIBLE, emit, failure, guarded, working
+from rackwright.cli.terminal import BAD_INPUT, NOT_FEASIBLE, emit, failure, guarded, tell, working
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Problem
 from rackwright.report.terminal.console import console
@@ -54,10 +54,11 @@ def options(
 def validate(spec: SpecPath, as_json: AsJson = False) -> None:
     """Check a spec. Every problem is shown at once, each with its place and what to do."""
     session = Session.of(spec, as_json, None)
-    found = session.reading
+    found = session.pipeline.reading
     if as_json:
         emit(failure(found.problems, str(spec)) | {"ok": True, "notes": list(found.notes)})
     else:
+        tell(found.warnings, str(spec))
         for note in found.notes:
             emit(f"{spec}: {note}")
         emit(f"{spec}: no errors")

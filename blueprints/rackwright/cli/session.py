@@ -1,6 +1,6 @@
 """One spec on its way through the pipeline, as a command prints it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from functools import cached_property
 from pathlib import Path
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from rackwright.cli.terminal import NOT_FEASIBLE, emit, tell, working
+from rackwright.diagnostics.problem import Level, Stage
 from rackwright.workflow.pipeline import Decided, Pipeline
 
 if TYPE_CHECKING:
@@ -39,10 +40,10 @@ class Session:
 
     @cached_property
     def reading(self) -> "Reading":
-        """The parsed file, its warnings told. Raises UserError with every problem of it."""
+        """The parsed file; its warnings are printed, except what only building needs. Raises UserError with every problem of it."""
         found = self.pipeline.reading
         if not self.as_json:
-            tell(found.warnings, str(self.path))
+            tell([problem for problem in found.warnings if problem.stage is Stage.PLAN], str(self.path))
         return found
 
     @cached_property
@@ -96,5 +97,5 @@ class Session:
     def _told(self, decided: Decided) -> Decided:
         if not self.as_json:
             tell(decided.edits, str(self.path))
-            tell(decided.problems, self.spec.name)
+            tell([replace(problem, level=Level.WARNING) for problem in decided.problems], self.spec.name)
         return decided

@@ -29,6 +29,13 @@ class Level(StrEnum):
     WARNING = "warning"
 
 
+class Stage(StrEnum):
+    """What a violated rule stops. A plan is shown when only building is stopped: it lists the violation under `before you build`."""
+
+    PLAN = "plan"
+    BUILD = "build"
+
+
 @dataclass(frozen=True)
 class At:
     """A place in a spec or a plan: `At() / "workloads" / 0 / "model"` prints as `workloads[0].model`."""
@@ -58,7 +65,7 @@ class Problem:
     """One thing that is wrong or doubtful.
 
     code: rule id (`V-21`) or reader's code (`S-unknown-key`); reason: the law, in one sentence; fix: what to do;
-    link: the law's own text; mark: set when the place was found in the user's file.
+    link: the law's own text; mark: set when the place was found in the user's file; stage: what the problem stops.
     """
 
     code: str
@@ -68,9 +75,15 @@ class Problem:
     level: Level = Level.ERROR
     link: str = ""
     mark: Mark | None = None
+    stage: Stage = Stage.PLAN
 
     def with_mark(self, mark: Mark | None) -> "Problem":
         return replace(self, mark=mark)
+
+    @property
+    def advice(self) -> str:
+        """Reason and fix in one sentence."""
+        return SECRET.sub("(hidden)", "; ".join(filter(None, (self.reason, self.fix))))
 
     def as_json(self) -> dict:
         """Plain data, as `--json` prints it; tokens that tell their issuer are hidden."""
@@ -83,6 +96,7 @@ class Problem:
             "reason": SECRET.sub("(hidden)", self.reason),
             "fix": SECRET.sub("(hidden)", self.fix),
             "link": self.link,
+            "stage": str(self.stage),
         }
 
     def __str__(self) -> str:

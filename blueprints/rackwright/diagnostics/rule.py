@@ -12,19 +12,11 @@ def efa_group_allows_itself(plan: StackPlan) -> Iterator[Violation]:
 import re
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Generic, TypeVar
 
-from rackwright.diagnostics.problem import At, Level, Problem
+from rackwright.diagnostics.problem import At, Level, Problem, Stage
 
 Subject = TypeVar("Subject")
-
-
-class Stage(StrEnum):
-    """What a violated rule stops. A plan is shown when only building is stopped: it lists the violation under `before you build`."""
-
-    PLAN = "plan"
-    BUILD = "build"
 
 
 @dataclass(frozen=True)
@@ -32,7 +24,8 @@ class Violation:
     """One place where a rule does not hold.
 
     at: path in the subject. fix: what to do, with a value that works. message: the failed condition with its value; where it is empty the
-    rule's own sentence is printed, followed by `detail`. level and link replace the rule's. about_key: the key is wrong, not its value.
+    rule's own sentence is printed, followed by `detail`. level, link and stage replace the rule's. about_key: the key is wrong, not its
+    value.
     """
 
     at: At
@@ -42,6 +35,7 @@ class Violation:
     level: Level | None = None
     link: str = ""
     about_key: bool = False
+    stage: Stage | None = None
 
 
 @dataclass(frozen=True)
@@ -57,7 +51,8 @@ class Rule(Generic[Subject]):
 
     def problem(self, violation: Violation) -> Problem:
         message = violation.message or "; ".join(filter(None, (self.reason, violation.detail)))
-        return Problem(self.code, message, violation.at, violation.fix, violation.level or self.level, violation.link or self.link)
+        level, link, stage = violation.level or self.level, violation.link or self.link, violation.stage or self.stage
+        return Problem(self.code, message, violation.at, violation.fix, level, link, stage=stage)
 
     def problems(self, subject: Subject) -> Iterator[Problem]:
         yield from map(self.problem, self.check(subject))

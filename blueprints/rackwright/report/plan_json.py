@@ -15,11 +15,11 @@ from rackwright.workflow.stack_preview import StackPreview
 def plan_json(plan: SizingPlan, preview: StackPreview, warnings: Sequence[Problem] = ()) -> dict[str, Any]:
     """Plain data that `SizingPlan.from_json` also reads.
 
-    Additions: feasible, frontier, why_not, nearest_misses, bill, quota, problems (spec's first).
+    Additions: feasible, frontier, why_not, nearest_misses, bill, quota, problems (spec's first), before_you_build.
     """
     shown = json.loads(plan.to_json())
     beside = preview.as_json()
-    beside["problems"] = [problem.as_json() for problem in warnings] + beside["problems"]
+    beside["problems"] = [problem.as_json() for problem in dict.fromkeys((*warnings, *preview.problems))]
     misses = [
         {
             "candidate": miss.candidate.label,

@@ -3,6 +3,7 @@
 The only module that joins these stages. Commands, the Pulumi program, the report and the teardown read its results and print them.
 """
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from functools import cached_property
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from rackwright.catalog import Catalog
 from rackwright.diagnostics.errors import UserError
-from rackwright.diagnostics.problem import Level, Problem
+from rackwright.diagnostics.problem import At, Level, Problem, Stage
 from rackwright.spec.reading.read_spec import Reading
 from rackwright.spec.reading.source import read_file
 from rackwright.spec.spec import Spec
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
 class Decided:
     """A decision with the stack it compiles to, priced and checked.
 
-    recorded: whether the decision was read from its file; edits: warnings about changes of the spec since; problems: warnings of the stack.
+    recorded: whether the decision was read from its file; edits: warnings about changes of the spec since;
+    problems: of the stack, those that only building needs as they are, every other one a warning.
     """
 
     spec: Spec
@@ -39,6 +41,13 @@ class Decided:
     recorded: bool
     problems: tuple[Problem, ...] = ()
     edits: tuple[Problem, ...] = ()
+
+    @property
+    def before_you_build(self) -> tuple[Problem, ...]:
+        """Open items that must be settled before an update, warnings included."""
+        from rackwright.workflow.stack_preview import open_items
+
+        return open_items(self.problems)
 
 
 @dataclass
@@ -56,12 +65,14 @@ class Pipeline:
     text: str | None = None
     layers: tuple[str, ...] = ()
     below: str = ""
+    is_configured: Callable[[str], bool] | None = None
+    """Whether the stack's configuration has a key, where it can be read."""
 
     @staticmethod
     def of_spec(spec: Spec, today: date, catalog: Catalog | None = None, plan: "SizingPlan | None" = None) -> "Pipeline":
         """A pipeline that starts at a parsed spec, or at its plan, and reads no file."""
         made = Pipeline(Path(f"{spec.name}.yaml"), today, own_catalog=catalog)
-        vars(made).update({"spec": spec, "recorded": None} | ({"plan": plan} if plan else {}))
+        vars(made).update({"spec": spec, "reading": Reading(spec, ()), "recorded": None} | ({"plan": plan} if plan else {}))
         return made
 
     @cached_property
@@ -108,7 +119,7 @@ class Pipeline:
         try:
             stack = compile_plan(self.spec, self.plan, fit, today=self.today, now=self.now)
         except UserError as error:
-            return StackPreview(problems=tuple(replace(problem, level=Level.WARNING) for problem in error.problems), recorded=other)
+            return StackPreview(problems=tuple(replace(problem, stage=Stage.BUILD) for problem in error.problems), recorded=other)
         return replace(self._outcome(stack, fit), recorded=other)
 
     def choose(self, rank: int | None = None) -> Decided:
@@ -116,11 +127,13 @@ class Pipeline:
 
         Raises UserError when no fit has the rank, this release cannot build it, or a rule refuses the stack.
         """
+        from rackwright.workflow.decision import with_open_items
+
         if not self.plan.fits:
             raise UserError([self._nothing_fits()], str(self.path))
-        rank = (self._recorded_rank() or 1) if rank is None else rank
-        decision, stack = self._choice(rank)
-        return self._decided(decision, stack, recorded=False)
+        decision, stack = self._choice((self._recorded_rank() or 1) if rank is None else rank)
+        made = self._decided(decision, stack, recorded=False)
+        return replace(made, decision=with_open_items(decision, made.before_you_build))
 
     def decision_of(self, rank: int) -> "Decision":
         """The decision for a rank, without checks. Raises UserError when no fit has the rank, or this release cannot build it."""
@@ -176,7 +189,21 @@ class Pipeline:
         costs = bill(stack, fit, self.spec, self.catalog)
         rules = check(stack, [entry.rule for entry in self.spec.acknowledge])
         quota = check_quota(stack, known_quotas(self.spec, fit.candidate.place, fit.candidate.region))
-        return StackPreview(stack, costs, quota_needs(stack), (*rules, *quota, *check_budget(costs, stack, fit, self.spec)))
+        budget = check_budget(costs, stack, fit, self.spec)
+        return StackPreview(stack, costs, quota_needs(stack), (*rules, *quota, *budget, *self._open_in_spec(), *self._secrets(stack)))
+
+    def _open_in_spec(self) -> Iterator[Problem]:
+        """Warnings of the spec about what only building needs."""
+        return (problem for problem in self.reading.warnings if problem.stage is Stage.BUILD)
+
+    def _secrets(self, stack: "StackPlan") -> Iterator[Problem]:
+        """Secrets that the stack's configuration must hold: a warning where the configuration is not known, an error where it lacks one."""
+        for name, secret in self.spec.secrets.items() if "workloads" in stack.layers else ():
+            if self.is_configured is None or not self.is_configured(secret.config):
+                reason = f"Secret {name} is read from the stack's configuration key rackwright:{secret.config}, which must be set"
+                fix = f"run `pulumi config set --secret rackwright:{secret.config}`"
+                level = Level.ERROR if self.is_configured else Level.WARNING
+                yield Problem("D-secret", reason, At() / "secrets" / name, fix, level, stage=Stage.BUILD)
 
     def _layered(self, stack: "StackPlan") -> "StackPlan":
         return replace(stack, layers=self.layers or stack.layers, below=self.below) if self.layers or self.below else stack

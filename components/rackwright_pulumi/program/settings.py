@@ -8,7 +8,7 @@ from pathlib import Path
 import pulumi
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.excerpt import rendered
-from rackwright.diagnostics.problem import Problem
+from rackwright.diagnostics.problem import Level, Problem
 from rackwright.stackplan import LAYERS
 from rackwright.workflow.decision import decision_path, renewal
 from rackwright.workflow.pipeline import Decided, Pipeline
@@ -76,7 +76,15 @@ def decide(settings: Settings) -> Decided:
     Outside the simulator an update needs the decision file, and one that the spec still agrees with; a preview shows what would be
     chosen. With teardown neither matters. Raises pulumi.RunError, which Pulumi prints without a traceback, with every problem.
     """
-    pipeline = Pipeline(settings.spec_path, settings.today, settings.now, layers=settings.layers, below=settings.below)
+    config = pulumi.Config("rackwright")
+    pipeline = Pipeline(
+        settings.spec_path,
+        settings.today,
+        settings.now,
+        layers=settings.layers,
+        below=settings.below,
+        is_configured=lambda key: config.get_secret(key) is not None,
+    )
     try:
         decided = decide_for_teardown(pipeline) if settings.teardown else _decide(pipeline, settings)
     except UserError as error:
@@ -93,8 +101,11 @@ def run_error(error: UserError, hint: str = "") -> pulumi.RunError:
 
 
 def _decide(pipeline: Pipeline, settings: Settings) -> Decided:
-    """Raises UserError where an update would build something that is not recorded."""
+    """Raises UserError where an update would build what is not recorded, or what still has an open item of level error."""
     decided = pipeline.decide()
+    unsettled = [problem for problem in decided.before_you_build if problem.level is Level.ERROR]
+    if unsettled and not settings.preview:
+        raise UserError(unsettled, str(settings.spec_path))
     if decided.recorded:
         return decided
     path = decision_path(settings.spec_path)

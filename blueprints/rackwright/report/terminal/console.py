@@ -2,10 +2,11 @@
 
 from typing import TYPE_CHECKING
 
-from rackwright.diagnostics.problem import WIDTH
-
 if TYPE_CHECKING:
     from rich.console import Console
+
+WIDTH = 100
+"""Columns that every table and sentence fits in."""
 
 
 def console() -> "Console":

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from rackwright.diagnostics.problem import WIDTH
+from rackwright.report.terminal.console import WIDTH
 
 LABEL = 9
 """Columns that a label before a sentence takes."""

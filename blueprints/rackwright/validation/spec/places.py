@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 from itertools import chain
 
-from rackwright.diagnostics.problem import At, Level
+from rackwright.diagnostics.problem import At, Level, Stage
 from rackwright.diagnostics.rule import Violation
 from rackwright.spec.base import quote
 from rackwright.spec.infra import CapacityBlock, CapacityEntry, ExistingSubnet, Place, Reservation, UseBlock, UseReservation, held
@@ -85,7 +85,7 @@ def owned_machines_are_described(context: SpecContext) -> Iterator[Violation]:
                     yield Violation(at / key, "leave it out: the inventory says what there is", about_key=True)
 
 
-@rule("S-42", Level.WARNING)
+@rule("S-42", Level.WARNING, stage=Stage.BUILD)
 def project_is_named(context: SpecContext) -> Iterator[Violation]:
     """Without a project, Google Cloud's default of whoever runs the update is used."""
     for at, place in context.places:

@@ -6,7 +6,7 @@ from itertools import takewhile
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Fabric, Machine
 from rackwright.compile.nodes.pools import RESERVED_MODES
-from rackwright.diagnostics.problem import At, Level
+from rackwright.diagnostics.problem import At, Level, Stage
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import StackPlan
 from rackwright.validation.stack.registry import accelerators, rule
@@ -94,7 +94,8 @@ def _sold_by_google(plan: StackPlan, at: At, machine: str, zones: tuple[str, ...
     sold = [zone for row in Catalog.default().places_by_sku.get(machine, ()) for zone in row.zones]
     if not sold and plan.place.zone_assumed:
         words = f"which zones sell {machine} is not published here, and {plan.place.zone} is a guess"
-        yield Violation(at, f"name one in infra's zones: {LIST_GCP.format(machine, plan.place.region)}", detail=words, level=Level.WARNING)
+        fix = f"name one in infra's zones: {LIST_GCP.format(machine, plan.place.region)}"
+        yield Violation(at, fix, detail=words, level=Level.WARNING, stage=Stage.BUILD)
     elif sold and not set(zones) <= set(sold):
         here = sorted(zone for zone in sold if zone.startswith(plan.place.region)) or ["none in this region"]
         yield Violation(at, f"zones that sell it: {', '.join(here)}", detail=f"{machine} in {', '.join(zones)}")
@@ -105,7 +106,8 @@ def _guessed(plan: StackPlan, at: At, machine: str) -> Violation:
     rows = Catalog.default().places_by_sku.get(machine, ())
     ids = ", ".join(zone for row in rows if row.region == plan.place.region for zone in row.zones)
     words = f"{plan.place.zone} is a guess for {machine}" + (f", sold in {ids}: every account has other letters for these" if ids else "")
-    return Violation(at, f"name one in infra's zones: {LIST_AWS.format(machine, plan.place.region)}", detail=words, level=Level.WARNING)
+    fix = f"name one in infra's zones: {LIST_AWS.format(machine, plan.place.region)}"
+    return Violation(at, fix, detail=words, level=Level.WARNING, stage=Stage.BUILD)
 
 
 @rule("V-31", Level.ERROR, "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa.html")
