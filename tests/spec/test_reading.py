@@ -8,7 +8,8 @@ from rackwright.catalog.models import library
 from rackwright.catalog.models.hf_config import read_hf_config
 from rackwright.cli.terminal import failure
 from rackwright.diagnostics.errors import UserError
-from rackwright.diagnostics.problem import At, Level, Mark, Problem, render
+from rackwright.diagnostics.problem import At, Level, Mark, Problem
+from rackwright.diagnostics.render import render
 from rackwright.spec import examine, load, read
 from rackwright.spec.model import architecture_of
 from rackwright.spec.reading.migrate import Step, migrate, version_problem

@@ -47,7 +47,7 @@ def emit(value: Any) -> None:
 
 def tell(problems: Sequence[Problem], source: str = "") -> None:
     """Warnings, on standard error, so that a pipe stays clean."""
-    from rackwright.diagnostics.excerpt import rendered
+    from rackwright.diagnostics.render import rendered
 
     if problems:
         sys.stderr.write(rendered(UserError(problems, source or "rackwright"), color=_colored()))

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pulumi
 from rackwright.diagnostics.errors import UserError
-from rackwright.diagnostics.excerpt import rendered
 from rackwright.diagnostics.problem import Level, Problem
+from rackwright.diagnostics.render import rendered
 from rackwright.stackplan import LAYERS
 from rackwright.workflow.decision import decision_path, renewal
 from rackwright.workflow.pipeline import Decided, Pipeline

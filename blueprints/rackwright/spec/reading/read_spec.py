@@ -5,11 +5,12 @@ left whole, so that one look at the list is enough.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Level, Problem
+from rackwright.diagnostics.redaction import Redaction
 from rackwright.spec.model import self_contained
 from rackwright.spec.quotas import with_quotas
 from rackwright.spec.reading.source import LARGEST_BYTES, check_characters, too_large
@@ -40,6 +41,11 @@ def read_spec(text: str, source: str, rules: SpecRules) -> Reading:
 
     rules: evaluated over the parsed spec; each problem comes with whether the key is wrong rather than its value.
     """
+    reading = _read(text, source, rules)
+    return replace(reading, problems=Redaction(text).problems(reading.problems)) if reading.problems else reading
+
+
+def _read(text: str, source: str, rules: SpecRules) -> Reading:
     try:
         tree, problems = _tree(text.removeprefix("\ufeff"), source)
     except UserError as error:

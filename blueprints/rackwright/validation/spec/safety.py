@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterator
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Any
 
-from rackwright.diagnostics.problem import SECRET, At, Level
+from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
+from rackwright.diagnostics.secrets import TOKEN
 from rackwright.spec.base import quote
 from rackwright.spec.blueprint import PrivateAccess
 from rackwright.spec.infra import ExistingSubnet
@@ -72,15 +73,15 @@ def no_plaintext_secrets(context: SpecContext) -> Iterator[Violation]:
     """A secret must be referred to, never written down: this file is committed."""
     for at, workload in context.workloads:
         for name, value in workload.run.env.items():
-            if SECRET.search(value) or (SECRET_NAME.search(name) and not HARMLESS.fullmatch(value)):
+            if TOKEN.search(value) or (SECRET_NAME.search(name) and not HARMLESS.fullmatch(value)):
                 fix = f"run.secrets: {{{name}: {{secret: NAME}}}}, secrets: {{NAME: {{config: KEY}}}}; and revoke this one"
                 yield Violation(at / "run" / "env" / name, fix)
         for key in ("command", "args"):
             for i, word in enumerate(getattr(workload.run, key)):
-                if SECRET.search(word):
+                if TOKEN.search(word):
                     yield Violation(at / "run" / key / i, "pass it in run.secrets, and revoke this one")
     for key, value in context.spec.tags.items():
-        if SECRET.search(value):
+        if TOKEN.search(value):
             yield Violation(At() / "tags" / key, "leave it out, and revoke it")
 
 
