@@ -97,5 +97,5 @@ class Session:
     def _told(self, decided: Decided) -> Decided:
         if not self.as_json:
             tell(decided.edits, str(self.path))
-            tell([replace(problem, level=Level.WARNING) for problem in decided.problems], self.spec.name)
+            tell([replace(problem, level=Level.WARNING) for problem in decided.problems], str(self.path))
         return decided

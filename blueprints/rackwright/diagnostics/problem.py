@@ -6,6 +6,8 @@ from enum import StrEnum
 
 from rackwright.diagnostics.secrets import without_tokens
 
+WIDTH = 100
+"""Terminal columns of every printed line, except the user's own file name."""
 TAB = " " * 4
 BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 """Line breaks as YAML counts them."""

@@ -5,11 +5,9 @@ from pathlib import Path
 from textwrap import wrap
 
 from rackwright.diagnostics.errors import UserError
-from rackwright.diagnostics.problem import Level, Mark, Problem, visible
+from rackwright.diagnostics.problem import WIDTH, Level, Mark, Problem, visible
 from rackwright.diagnostics.redaction import Redaction
 
-WIDTH = 100
-"""Terminal columns of every printed line, except the user's own file name."""
 MAX_FILE_BYTES = 1_000_000
 """Lines of a larger file are not quoted."""
 MAX_QUOTED_CHARACTERS = 2000

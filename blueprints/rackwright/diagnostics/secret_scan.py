@@ -10,7 +10,8 @@ from rackwright.diagnostics.secrets import is_secret_name, is_secret_text
 
 MAX_EVENTS = 100_000
 """Events of a longer file are not read; its lines are searched instead."""
-MAX_OPEN_ANCHORS = 50
+MAX_DEPTH = 100
+"""Open collections; deeper files are searched by lines."""
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 INDENT = re.compile(r"[ \t]*")
 STARTS_IN_LINE = re.compile(
@@ -71,7 +72,7 @@ class _EventScan:
             loader = LOADER(text)
             for _ in range(MAX_EVENTS):
                 event = loader.get_event()
-                if isinstance(event, yaml.StreamEndEvent) or len(self.open_anchors) > MAX_OPEN_ANCHORS:
+                if isinstance(event, yaml.StreamEndEvent) or len(self.frames) > MAX_DEPTH:
                     return isinstance(event, yaml.StreamEndEvent)
                 self._take(event)
         except (yaml.YAMLError, ValueError):

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from difflib import SequenceMatcher
+from functools import lru_cache
 
 HIDDEN = "(hidden)"
 TOKEN = re.compile(
@@ -22,11 +23,12 @@ NEAR_SECRETS = 0.8
 """Share of letters that a misspelt `secrets` has in common with it."""
 
 
+@lru_cache(1000)
 def is_secret_name(name: str, in_env: bool = False) -> bool:
     """Whether the value of this key is hidden. in_env: the key names an environment variable, so any word of it counts."""
     if (in_env or VARIABLE.fullmatch(name)) and WORD.search(name):
         return True
-    near = len(name) <= 12 and SequenceMatcher(None, name.lower(), "secrets").ratio() >= NEAR_SECRETS
+    near = name[:1] in ("s", "S") and len(name) <= 12 and SequenceMatcher(None, name.lower(), "secrets").ratio() >= NEAR_SECRETS
     return near or LAST_WORD.search(name) is not None
 
 

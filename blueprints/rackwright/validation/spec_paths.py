@@ -119,8 +119,8 @@ ORIGINS = {
     "guard.reminders": "blueprint.ttl",
     "protected": "blueprint.safety.deletion_protection",
 }
-"""Path of a stack, indexes as `*` -> path of the spec. The longest prefix of a path decides, and `[*]` takes its index. {place} is the chosen
-entry of infra. Buckets are found by their key; pools that `blueprint.pools` lists are `extra_pools`."""
+"""Path of a stack, indexes as `*` -> path of the spec. The longest prefix of a path decides, and `[*]` takes its index. {place} is the
+chosen entry of infra. Buckets are found by their key; pools that `blueprint.pools` lists are `extra_pools`."""
 CAPACITY_KEYS = {"reservation_id": "id", "group_arn": "group", "machine": "instance", "zone": "zone", "count": "count"}
 CAPACITY_KEYS |= {"starts_at": "start", "ends_at": "end", "drains_at": "end"}
 """Field of a CapacityPlan -> key of the block or reservation."""
@@ -129,8 +129,8 @@ CAPACITY_KEYS |= {"starts_at": "start", "ends_at": "end", "drains_at": "end"}
 def in_spec(problems: Iterable[Problem], spec: Spec, place: int, stack: StackPlan | None = None, text: str = "") -> tuple[Problem, ...]:
     """The problems with paths of the spec, and line and column where `text` has them. Secrets of the text are hidden.
 
-    place: index of the chosen infra entry. stack: what was compiled, None where compilation failed. text: content of the spec file, "" for a
-    spec that was not read from a file. A path of the stack remains as `stack_at`. A path of the spec only gets its line and column.
+    place: index of the chosen infra entry. stack: what was compiled, None where compilation failed. text: content of the spec file, ""
+    for a spec that was not read from a file. A path of the stack remains as `stack_at`. A path of the spec only gets its line and column.
     """
     problems = tuple(problems)
     if not problems:

@@ -3,7 +3,8 @@
 The only module that joins these stages. Commands, the Pulumi program, the report and the teardown read its results and print them.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from functools import cached_property
@@ -72,14 +73,24 @@ class Pipeline:
     def of_spec(spec: Spec, today: date, catalog: Catalog | None = None, plan: "SizingPlan | None" = None) -> "Pipeline":
         """A pipeline that starts at a parsed spec, or at its plan, and reads no file."""
         made = Pipeline(Path(f"{spec.name}.yaml"), today, own_catalog=catalog)
-        vars(made).update({"spec": spec, "reading": Reading(spec, ()), "recorded": None} | ({"plan": plan} if plan else {}))
+        parsed = {"content": "", "spec": spec, "reading": Reading(spec, ()), "recorded": None}
+        vars(made).update(parsed | ({"plan": plan} if plan else {}))
         return made
+
+    @cached_property
+    def content(self) -> str:
+        """Text of the spec file; empty for a spec that was not read from a file."""
+        return read_file(self.path) if self.text is None else self.text
+
+    @property
+    def source(self) -> str:
+        """What messages name as the source of the spec."""
+        return str(self.path) if self.content else self.spec.name
 
     @cached_property
     def reading(self) -> Reading:
         """The parsed file. Raises UserError with every problem of it."""
-        text = read_file(self.path) if self.text is None else self.text
-        found = examine(text, str(self.path), self.own_catalog)
+        found = examine(self.content, str(self.path), self.own_catalog)
         if found.spec is None:
             raise UserError(found.problems, str(self.path))
         return found
@@ -94,7 +105,8 @@ class Pipeline:
     def plan(self) -> "SizingPlan":
         from rackwright.sizing.size import size
 
-        return size(self.spec, self.catalog, today=self.today)
+        with self._located():
+            return size(self.spec, self.catalog, today=self.today)
 
     @property
     def catalog(self) -> Catalog:
@@ -117,7 +129,8 @@ class Pipeline:
         if fit is None:
             return StackPreview(recorded=other)
         try:
-            stack = compile_plan(self.spec, self.plan, fit, today=self.today, now=self.now)
+            with self._located(fit.candidate.place):
+                stack = compile_plan(self.spec, self.plan, fit, today=self.today, now=self.now)
         except UserError as error:
             return StackPreview(problems=tuple(replace(problem, stage=Stage.BUILD) for problem in error.problems), recorded=other)
         return replace(self._outcome(stack, fit), recorded=other)
@@ -143,7 +156,9 @@ class Pipeline:
         from rackwright.compile.compile import compile_plan
         from rackwright.workflow.decision import fit_of_rank, record
 
-        stack = compile_plan(self.spec, self.plan, fit_of_rank(self.plan, rank), today=self.today, now=self.now)
+        fit = fit_of_rank(self.plan, rank)
+        with self._located(fit.candidate.place):
+            stack = compile_plan(self.spec, self.plan, fit, today=self.today, now=self.now)
         return record(self.spec, self.plan, rank, stack, self.today), stack
 
     def decide(self) -> Decided:
@@ -159,8 +174,9 @@ class Pipeline:
         now, found = revalidate(self.recorded, self.spec, self.catalog, decision_path(self.path), self.today)
         if any(problem.level is Level.ERROR for problem in found):
             raise UserError(found, str(self.path))
-        made = self._decided(now, compiled(now, self.spec, self.today, self.now), recorded=True)
-        return replace(made, edits=tuple(found))
+        with self._located(now.fit.candidate.place):
+            stack = compiled(now, self.spec, self.today, self.now)
+        return replace(self._decided(now, stack, recorded=True), edits=tuple(found))
 
     def unchecked(self, decision: "Decision", recorded: bool) -> Decided:
         """The stack of a decision, priced and not checked: a teardown must not fail on rules."""
@@ -173,7 +189,7 @@ class Pipeline:
     def _decided(self, decision: "Decision", stack: "StackPlan", recorded: bool) -> Decided:
         outcome = self._outcome(stack, decision.fit)
         if outcome.errors:
-            raise UserError(outcome.problems, self.spec.name)
+            raise UserError(outcome.problems, self.source)
         assert outcome.stack, "only a compiled stack has an outcome"
         assert outcome.bill, "a compiled stack has a bill"
         return Decided(self.spec, decision, outcome.stack, outcome.bill, recorded, outcome.problems)
@@ -182,6 +198,7 @@ class Pipeline:
         """A compiled stack with its bill, quotas and every problem: the same for every command."""
         from rackwright.cost import bill, check_budget
         from rackwright.spec.quotas import known_quotas
+        from rackwright.validation.spec_paths import in_spec
         from rackwright.validation.stack import check, check_quota, quota_needs
         from rackwright.workflow.stack_preview import StackPreview
 
@@ -190,7 +207,8 @@ class Pipeline:
         rules = check(stack, [entry.rule for entry in self.spec.acknowledge])
         quota = check_quota(stack, known_quotas(self.spec, fit.candidate.place, fit.candidate.region))
         budget = check_budget(costs, stack, fit, self.spec)
-        return StackPreview(stack, costs, quota_needs(stack), (*rules, *quota, *budget, *self._open_in_spec(), *self._secrets(stack)))
+        found = (*rules, *quota, *budget, *self._open_in_spec(), *self._secrets(stack))
+        return StackPreview(stack, costs, quota_needs(stack), in_spec(found, self.spec, fit.candidate.place, stack, self.content))
 
     def _open_in_spec(self) -> Iterator[Problem]:
         """Warnings of the spec about what only building needs."""
@@ -204,6 +222,16 @@ class Pipeline:
                 fix = f"run `pulumi config set --secret rackwright:{secret.config}`"
                 level = Level.ERROR if self.is_configured else Level.WARNING
                 yield Problem("D-secret", reason, At() / "secrets" / name, fix, level, stage=Stage.BUILD)
+
+    @contextmanager
+    def _located(self, place: int = 0) -> Generator[None]:
+        """Adds line and column of the spec to the problems of a UserError. place: index of the chosen infra entry."""
+        from rackwright.validation.spec_paths import in_spec
+
+        try:
+            yield
+        except UserError as error:
+            raise UserError(in_spec(error.problems, self.spec, place, text=self.content), error.source or self.source) from None
 
     def _layered(self, stack: "StackPlan") -> "StackPlan":
         return replace(stack, layers=self.layers or stack.layers, below=self.below) if self.layers or self.below else stack
