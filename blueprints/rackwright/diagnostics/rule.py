@@ -40,7 +40,10 @@ class Violation:
 
 @dataclass(frozen=True)
 class Rule(Generic[Subject]):
-    """A constraint with its id. reason: the constraint in one sentence; stage: what its violation stops."""
+    """A constraint with its id. reason: the constraint in one sentence; stage: what its violation stops.
+
+    invariant: no input can break it, only a bug of this program.
+    """
 
     code: str
     level: Level
@@ -48,6 +51,7 @@ class Rule(Generic[Subject]):
     reason: str
     check: Callable[[Subject], Iterator[Violation]]
     stage: Stage = Stage.PLAN
+    invariant: bool = False
 
     def problem(self, violation: Violation) -> Problem:
         message = violation.message or "; ".join(filter(None, (self.reason, violation.detail)))
@@ -77,12 +81,12 @@ class RuleSet(Generic[Subject]):
         self.rules[rule.code] = rule
 
     def rule(
-        self, code: str, level: Level = Level.ERROR, link: str = "", stage: Stage = Stage.PLAN
+        self, code: str, level: Level = Level.ERROR, link: str = "", stage: Stage = Stage.PLAN, invariant: bool = False
     ) -> Callable[[Callable[[Subject], Iterator[Violation]]], Callable[[Subject], Iterator[Violation]]]:
         """Registers a function. Its docstring is the rule's reason: one sentence, printed without its full stop."""
 
         def register(check: Callable[[Subject], Iterator[Violation]]) -> Callable[[Subject], Iterator[Violation]]:
-            self.add(Rule(code, level, link, " ".join((check.__doc__ or "").split()).rstrip("."), check, stage))
+            self.add(Rule(code, level, link, " ".join((check.__doc__ or "").split()).rstrip("."), check, stage, invariant))
             return check
 
         return register

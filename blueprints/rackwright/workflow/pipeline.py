@@ -199,12 +199,13 @@ class Pipeline:
         from rackwright.cost import bill, check_budget
         from rackwright.spec.quotas import known_quotas
         from rackwright.validation.spec_paths import in_spec
-        from rackwright.validation.stack import check, check_quota, quota_needs
+        from rackwright.validation.stack import check, check_quota, quota_needs, refuse_broken_invariants
         from rackwright.workflow.stack_preview import StackPreview
 
         stack = self._layered(stack)
         costs = bill(stack, fit, self.spec, self.catalog)
         rules = check(stack, [entry.rule for entry in self.spec.acknowledge])
+        refuse_broken_invariants(rules)
         quota = check_quota(stack, known_quotas(self.spec, fit.candidate.place, fit.candidate.region))
         budget = check_budget(costs, stack, fit, self.spec)
         found = (*rules, *quota, *budget, *self._open_in_spec(), *self._secrets(stack))

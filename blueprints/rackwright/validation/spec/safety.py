@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Any
 
+from rackwright.diagnostics.codes import ACKNOWLEDGEABLE
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.diagnostics.secrets import TOKEN
@@ -12,7 +13,6 @@ from rackwright.spec.base import quote
 from rackwright.spec.blueprint import PrivateAccess
 from rackwright.spec.infra import ExistingSubnet
 from rackwright.spec.reading.model_fields import did_you_mean
-from rackwright.validation.acknowledgeable import PLAN_RULES
 from rackwright.validation.spec.registry import RULES, SpecContext, rule
 
 OWN_TAGS = 8
@@ -119,7 +119,11 @@ def variable_is_set_once(context: SpecContext) -> Iterator[Violation]:
 @rule("S-63")
 def acknowledged_rules_exist(context: SpecContext) -> Iterator[Violation]:
     """An acknowledged rule must exist, and be acknowledged once."""
-    known = [*RULES.rules, *PLAN_RULES]
+    if not context.spec.acknowledge:
+        return
+    from rackwright.validation.stack import RULES as STACK_RULES  # imported here: most specs acknowledge nothing
+
+    known = [*RULES.rules, *STACK_RULES.rules, *ACKNOWLEDGEABLE]
     seen: set[str] = set()
     for i, entry in enumerate(context.spec.acknowledge):
         at = At() / "acknowledge" / i / "rule"

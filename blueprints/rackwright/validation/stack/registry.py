@@ -1,8 +1,9 @@
 """The rules over a StackPlan, and iterators over its parts with their paths."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
+from rackwright.diagnostics.errors import Bug
 from rackwright.diagnostics.problem import At, Level, Problem
 from rackwright.diagnostics.rule import RuleSet, rule_number
 from rackwright.stackplan import ManifestPlan, PoolPlan, StackPlan
@@ -15,6 +16,14 @@ def check(plan: StackPlan, acknowledged: Collection[str] = ()) -> list[Problem]:
     """Every problem of a plan, errors first, then by id. A warning whose id is acknowledged is left out; an error never is."""
     found = RULES.problems(plan, acknowledged)
     return sorted(found, key=lambda p: (p.level is not Level.ERROR, rule_number(p.code), p.at.steps != (), str(p.at)))
+
+
+def refuse_broken_invariants(problems: Iterable[Problem]) -> None:
+    """Raises Bug where the compiler broke a rule that no spec can break."""
+    broken = [p for p in problems if p.level is Level.ERROR and p.code in RULES.rules and RULES.rules[p.code].invariant]
+    if broken:
+        found = "; ".join(f"{p.code} at {p.at}: {p.reason}" for p in broken)
+        raise Bug(f"the compiled stack breaks a rule that no spec can break, {found}")
 
 
 def pools(plan: StackPlan) -> Iterator[tuple[At, PoolPlan]]:
