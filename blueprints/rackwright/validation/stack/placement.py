@@ -25,7 +25,7 @@ NEAREST = 3
 """Regions that are named when the machine is not sold in the one that is asked."""
 
 
-@rule("V-28", Level.ERROR, GROUPS)
+@rule("V-28", Level.ERROR, GROUPS, invariant=True)
 def a_placement_group_takes_the_machines(plan: StackPlan) -> Iterator[Violation]:
     """A cluster placement group holds machines of one type and one zone, and none that are burstable."""
     if plan.place.cloud != "aws":
@@ -46,7 +46,7 @@ def _known_to_refuse(machine: Machine | None) -> bool:
     return bool(machine and machine.placement and "cluster" not in machine.placement.split())
 
 
-@rule("R-81", Level.ERROR, "https://github.com/eksctl-io/eksctl/issues/7949")
+@rule("R-81", Level.ERROR, "https://github.com/eksctl-io/eksctl/issues/7949", invariant=True)
 def reserved_machines_have_their_place(plan: StackPlan) -> Iterator[Violation]:
     """Machines of a capacity block or a reservation stand where they were reserved, and a placement group of one's own is not there."""
     for at, pool in accelerators(plan):
