@@ -135,4 +135,9 @@ def test_names_are_still_printed():
     printed = everything_printed(text)
     assert "HF_TOKEN" in printed
     assert "did you mean `hf-token`?" in printed
-    assert "hf-tokn" not in printed
+    assert "`hf-tokn` is not" in printed
+
+
+@pytest.mark.parametrize("value", ["wandb-5f1c", "aBcDeFgHiJkL", "correct horse", "x", "Tr0ub4dor", "supercalifragilisticexpialidocious"])
+def test_a_reference_that_is_no_name_is_hidden(value):
+    assert f"`{value}`" not in everything_printed(spec(f"secrets: {{HF_TOKEN: {{secret: {value}}}}}"))

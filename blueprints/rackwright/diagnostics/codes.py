@@ -39,6 +39,7 @@ CODES = {
     "D-no-fit": "no machine meets every goal",
     "D-other": "the decision was recorded for another stack name",
     "D-rank": "the plan has no such rank",
+    "D-secret": "a secret of the spec that the stack's configuration must hold",
     "D-stale": "the recorded machines no longer satisfy the spec",
     "D-teardown": "a teardown without a readable spec or decision",
     "D-unreadable": "the decision file cannot be read by this release",

@@ -25,6 +25,11 @@ MEMBER_NAME = re.compile(r"[A-Za-z_]{1,12}")
 """A key inside the entry of a secret that can be printed: `secret`, `config`, or one that is misspelt."""
 
 
+REFERENCE_KEYS = ("secret", "config")
+REFERENCE = re.compile(r"(?=.{2,32}$)(?:[A-Za-z][a-z]+|[A-Z]{2,})(?:[-_.:]?(?:[A-Za-z][a-z]+|[A-Z]{2,})){0,4}[-_]?\d{0,2}")
+"""A name made of words, as hf-token or hfToken. The name in `{secret: NAME}` and `{config: KEY}` is printed where it has this form."""
+
+
 @dataclass
 class SecretSpans:
     """values: texts that are never printed; names: keys of the file, which are; cuts: line (0-based) -> first hidden column of it."""
@@ -125,11 +130,17 @@ class _EventScan:
             for anchor in (*self.open_anchors, *filter(None, [event.anchor])):
                 self.anchored.setdefault(anchor, []).append(event)
             secret = secret or is_secret_text(event.value)
-        if secret:
+        if secret and not self._is_reference(name, event):
             self._hide(event, key)
         if frame:
             text = event.value if isinstance(event, yaml.ScalarEvent) else ""
             frame.option = not frame.mapping and text.startswith("-") and "=" not in text and OPTION.search(text) is not None
+
+    def _is_reference(self, name: str, event: Any) -> bool:
+        """Whether the scalar is the name in `{secret: NAME}` or `{config: KEY}` inside the entry of a secret."""
+        inside = len(self.frames) > 1 and self.frames[-2].secret and self.frames[-1].mapping
+        named = inside and name in REFERENCE_KEYS and isinstance(event, yaml.ScalarEvent) and REFERENCE.fullmatch(event.value)
+        return bool(named) and not is_secret_text(event.value)
 
     def _hide(self, event: Any, key: Any = None) -> None:
         if isinstance(event, yaml.AliasEvent):
