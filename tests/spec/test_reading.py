@@ -41,7 +41,7 @@ def test_an_older_version_is_rewritten_step_by_step_with_notes():
 
 def test_an_unknown_version_lists_what_is_read():
     problem = version_problem({"api_version": "v3"}, STEPS)
-    assert problem.fix == "this release reads rackwright/v1, rackwright/v0alpha, rackwright/v0"
+    assert problem.fix == "use rackwright/v1, rackwright/v0alpha, rackwright/v0"
     assert version_problem({"api_version": "rackwright/v0"}, STEPS) is None
 
 

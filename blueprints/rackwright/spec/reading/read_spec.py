@@ -51,7 +51,9 @@ def _read(text: str, source: str, rules: SpecRules) -> Reading:
     except UserError as error:
         return Reading(None, error.problems)
     if not isinstance(tree.value, dict):
-        problem = Problem("S-type", "a spec is a mapping: keys with values", fix="start with `api_version: rackwright/v1`", mark=tree.mark)
+        problem = Problem(
+            "S-type", "A spec must be a mapping of keys to values", fix="start with `api_version: rackwright/v1`", mark=tree.mark
+        )
         return Reading(None, (*problems, problem))
     parser = SpecParser(tree, problems)
     spec, folder = parser.validate(), Path(source).parent

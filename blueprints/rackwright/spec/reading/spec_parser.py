@@ -71,7 +71,7 @@ class SpecParser:
         kept = {}
         for key, inner in node.value.items():
             if inner.value is None:
-                self._add(Problem("S-null", f"`{key}` has no value", at=at / key, fix="give it one, or leave the key out"), about_key=True)
+                self._add(Problem("S-null", f"`{key}` has no value", at=at / key, fix="set a value, or remove the key"), about_key=True)
                 self.broken.append(at / key)
             else:
                 kept[key] = inner.plain() if key in FREE else self._without_nulls(inner, at / key)
