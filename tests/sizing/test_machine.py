@@ -13,7 +13,7 @@ from rackwright.sizing.node.formulas import Tier
 from rackwright.sizing.node.node_requirements import node_requirements, with_node_requirements
 from rackwright.sizing.node.requirements import NodeRequirement
 from rackwright.sizing.plan import SizingPlan
-from rackwright.spec.load import read
+from rackwright.spec import read
 from rackwright.spec.spec import Spec
 from rackwright.units import TIB
 

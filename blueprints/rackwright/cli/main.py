@@ -11,10 +11,11 @@ from typing import Annotated
 
 import typer
 
-from rackwright.cli.terminal import BAD_INPUT, NOT_FEASIBLE, console, emit, failure, guarded, working
+from rackwright.cli.session import Session
+from rackwright.cli.terminal import BAD_INPUT, NOT_FEASIBLE, emit, failure, guarded, tell, working
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Problem
-from rackwright.workflow.session import Session
+from rackwright.report.terminal.console import console
 
 app = typer.Typer(
     name="rackwright",
@@ -53,10 +54,11 @@ def options(
 def validate(spec: SpecPath, as_json: AsJson = False) -> None:
     """Check a spec. Every problem is shown at once, each with its place and what to do."""
     session = Session.of(spec, as_json, None)
-    found = session.reading
+    found = session.pipeline.reading
     if as_json:
         emit(failure(found.problems, str(spec)) | {"ok": True, "notes": list(found.notes)})
     else:
+        tell(found.warnings, str(spec))
         for note in found.notes:
             emit(f"{spec}: {note}")
         emit(f"{spec}: no errors")
@@ -71,9 +73,8 @@ def plan(
 ) -> None:
     """Size the workload. Ranked machines with time, cost and memory, the whole bill, and what the nearest misses lack."""
     session = Session.of(spec, as_json, today)
-    preview = session.outlook(session.plan.chosen)
-    session.show_plan(preview, top)
-    _leave(session, bool(preview.errors))
+    session.show_plan(top)
+    _leave(session)
 
 
 @app.command()
@@ -110,8 +111,7 @@ def choose(
     from rackwright.workflow.decision import decision_path
 
     session = Session.of(spec, as_json, today)
-    made = session.choose(rank)
-    session.stack(made)
+    made = session.choose(rank).decision
     path = decision_path(spec)
     write_text(path, made.to_json())
     emit(made.to_json()) if as_json else emit(f"{path}: rank {made.rank}, {made.fit.candidate.label}")
@@ -123,7 +123,7 @@ def compile_command(spec: SpecPath, as_json: AsJson = False, today: Today = None
     from rackwright.report.terminal import stack
 
     session = Session.of(spec, as_json, today)
-    compiled = session.stack(session.decision())
+    compiled = session.stack()
     emit(compiled.to_json()) if as_json else stack.show_stack(console(), compiled)
 
 
@@ -140,24 +140,23 @@ def report(
     session = Session.of(spec, as_json, today)
     target = output or Path(f"{spec.stem}.html")
     check_target(target)
-    preview = session.outlook(session.plan.chosen)
+    preview = session.preview
     with working("drawing the report", as_json):
         write_report(session.spec, session.plan, target, session.today, preview)
     emit({"ok": True, "report": str(target), "feasible": bool(session.plan.fits)}) if as_json else emit(f"wrote {target}")
-    _leave(session, bool(preview.errors))
+    _leave(session)
 
 
 @app.command()
 def economics(spec: SpecPath, as_json: AsJson = False, today: Today = None) -> None:
     """Say what serving costs and earns. Cost over load, a month, break-even, and the same service on other accelerators."""
-    from rackwright.catalog import Catalog
     from rackwright.report.terminal.economics import show_economics
     from rackwright.sizing.economics.serving import economics_of
 
     session = Session.of(spec, as_json, today)
-    found = economics_of(session.spec, session.plan, Catalog.default())
+    found = economics_of(session.spec, session.plan, session.pipeline.catalog)
     if found is None:
-        session.show_plan(session.outlook(None), 1)
+        session.show_plan(1)
         raise typer.Exit(NOT_FEASIBLE)
     emit(found.as_json()) if as_json else show_economics(console(), found)
 
@@ -245,11 +244,11 @@ def new(directory: Annotated[Path, typer.Argument(metavar="DIR", help="A new or 
         emit(f"wrote {len(written)} files to {directory}\nnext: rackwright plan {directory / 'stacks' / 'dev.yaml'}")
 
 
-def _leave(session: Session, broken: bool) -> None:
-    """The exit status of a plan that was shown."""
+def _leave(session: Session) -> None:
+    """Ends with the exit status of a plan that was shown."""
     if not session.plan.fits:
         raise typer.Exit(NOT_FEASIBLE)
-    if broken:
+    if session.preview.errors:
         raise typer.Exit(BAD_INPUT)
 
 

@@ -82,6 +82,7 @@ class ReportView:
     frontier: tuple[tuple[str, ...], ...]
     causes: tuple[tuple[str, ...], ...]
     warnings: tuple[tuple[str, str], ...]
+    before_you_build: tuple[tuple[str, str], ...]
     bill: BillView | None
     misses: tuple[tuple[str, str, str, str], ...]
     rejections: tuple[tuple[str, str, str, str], ...]
@@ -114,6 +115,7 @@ def view(spec: Spec, plan: SizingPlan, preview: StackPreview, today: date, econo
         frontier=tuple(frontier_rows(plan, spec.goals, FRONTIER_SHOWN)),
         causes=tuple(rejection_rows(plan)),
         warnings=tuple((str(level), words) for level, words in doubts(plan, preview)),
+        before_you_build=tuple((problem.code, problem.advice) for problem in preview.before_you_build),
         bill=_bill(preview.bill) if preview.bill else None,
         misses=tuple(_rejection(miss) for miss in nearest_misses(plan)) if not chosen else (),
         rejections=tuple(_rejection(item) for item in plan.rejected[:REJECTIONS_SHOWN]),

@@ -46,6 +46,11 @@ def show_plan(out: Console, plan: SizingPlan, spec: Spec, preview: StackPreview,
     show_misses(out, plan)
     for level, words in doubts(plan, preview):
         print_labelled(out, level, words, "bold red" if level is Level.ERROR else "bold yellow")
+    if preview.before_you_build:
+        out.print(Text("\nBefore you build", style="bold"))
+        for problem in preview.before_you_build:
+            print_labelled(out, problem.code, problem.advice)
+        out.print()
     if plan.chosen and not preview.errors:
         record = f"rackwright choose {path} records #1 for `pulumi up`; " if preview.stack else ""
         print_labelled(out, "next", f"{record}rackwright explain {path} shows every number")
