@@ -1,7 +1,7 @@
 """From spec and catalog to a SizingPlan: the one public function of this room."""
 
 import gc
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date
@@ -27,6 +27,9 @@ from rackwright.sizing.workload_inputs import Demand, read_demand
 from rackwright.spec.spec import Spec
 from rackwright.spec.workload import TRAINING, Serve
 
+Order = Callable[[SizingPlan], tuple[Fit, ...]]
+"""Plan -> its fits in another order of rank."""
+
 
 @contextmanager
 def _collector_at_rest() -> Generator[None]:
@@ -41,38 +44,34 @@ def _collector_at_rest() -> Generator[None]:
 
 
 @_collector_at_rest()
-def size(spec: Spec, catalog: Catalog | None = None, *, today: date | None = None, assumptions: Assumptions = DEFAULT) -> SizingPlan:
+def size(
+    spec: Spec,
+    catalog: Catalog | None = None,
+    *,
+    today: date | None = None,
+    assumptions: Assumptions = DEFAULT,
+    rerank: Order | None = None,
+) -> SizingPlan:
     """Every way to run the first workload of the spec, ranked, and every way that does not do, with its reasons.
 
     Never fails for a valid spec: when nothing fits, `fits` is empty. Raises UserError when the model is unknown.
-    today: the date a capacity block is looked at; the real one when left out.
+    today: the date a capacity block is looked at; the real one when left out. rerank: the fits of a plan in another order of rank.
     """
     catalog, a, today = catalog or Catalog.default(), assumptions, today or date.today()
     demand = read_demand(spec.workload, a)
     goals = GoalLimits.of(spec, a)
-    fits: dict[tuple, Fit] = {}
-    rejected: dict[tuple, Rejected] = {}
-    order: dict[tuple, tuple[int, int]] = {}
-    points = 0
-    for offer, looked_at, answer in _answers(spec, catalog, demand, goals, a, today):
-        points += looked_at
-        key = identity(answer.candidate)
-        order.setdefault(key, offer.rank)
-        if isinstance(answer, Fit):
-            fits.setdefault(key, answer)
-        else:
-            rejected.setdefault(key, answer)
+    fits, rejected, order, points = _collected(_answers(spec, catalog, demand, goals, a, today))
     serves = isinstance(demand.job, ServingJob) and not demand.job.ends
-    scope = "serving" if isinstance(demand.job, ServingJob) else "training"
     best = ranked(fits.values(), order, spec.goals.optimize_for, vertical_first=not serves)
     misses = by_distance(r for k, r in rejected.items() if k not in fits)
+    best = rerank(SizingPlan(spec.name, demand.facts, best, (), (), catalog.digest)) if rerank else best
     facts, need = _storage(demand, best, goals, spec, a)
     made = SizingPlan(
         spec=spec.name,
         facts=facts,
         fits=best,
         rejected=misses,
-        assumptions=(*demand.assumed, *_calibration(best), *a.listed(scope)),
+        assumptions=(*demand.assumed, *_calibration(best), *a.listed("serving" if isinstance(demand.job, ServingJob) else "training")),
         catalog_digest=catalog.digest,
         scaling=rationale(best, misses, serves, spec.goals.optimize_for),
         storage=need,
@@ -80,6 +79,25 @@ def size(spec: Spec, catalog: Catalog | None = None, *, today: date | None = Non
         considered=points,
     )
     return with_machine(made, spec, catalog, a)
+
+
+def _collected(
+    answers: Iterator[tuple[Offer, int, Fit | Rejected]],
+) -> tuple[dict[tuple, Fit], dict[tuple, Rejected], dict[tuple, tuple[int, int]], int]:
+    """Fits and rejections by identity, ranks of offers, and the number of layouts searched. The first of two equal ones is kept."""
+    fits: dict[tuple, Fit] = {}
+    rejected: dict[tuple, Rejected] = {}
+    order: dict[tuple, tuple[int, int]] = {}
+    points = 0
+    for offer, looked_at, answer in answers:
+        points += looked_at
+        key = identity(answer.candidate)
+        order.setdefault(key, offer.rank)
+        if isinstance(answer, Fit):
+            fits.setdefault(key, answer)
+        else:
+            rejected.setdefault(key, answer)
+    return fits, rejected, order, points
 
 
 def _answers(

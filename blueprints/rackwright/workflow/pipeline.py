@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rackwright.sizing.plan import Fit, SizingPlan
     from rackwright.stackplan import StackPlan
     from rackwright.workflow.decision import Decision
+    from rackwright.workflow.size import Buildability
     from rackwright.workflow.stack_preview import StackPreview
 
 
@@ -94,7 +95,13 @@ class Pipeline:
     def plan(self) -> "SizingPlan":
         from rackwright.sizing.size import size
 
-        return size(self.spec, self.catalog, today=self.today)
+        return size(self.spec, self.catalog, today=self.today, rerank=self.buildability.ordered)
+
+    @cached_property
+    def buildability(self) -> "Buildability":
+        from rackwright.workflow.size import Buildability
+
+        return Buildability(self.spec, self.today, self.now)
 
     @property
     def catalog(self) -> Catalog:
@@ -113,14 +120,14 @@ class Pipeline:
         from rackwright.workflow.stack_preview import StackPreview
 
         fit = fit or self.plan.chosen
-        other = self._recorded_instead(fit)
+        empty = StackPreview(recorded=self._recorded_instead(fit), not_buildable=self.buildability.reasons(self.plan))
         if fit is None:
-            return StackPreview(recorded=other)
+            return empty
         try:
             stack = compile_plan(self.spec, self.plan, fit, today=self.today, now=self.now)
         except UserError as error:
-            return StackPreview(problems=tuple(replace(problem, stage=Stage.BUILD) for problem in error.problems), recorded=other)
-        return replace(self._outcome(stack, fit), recorded=other)
+            return replace(empty, problems=tuple(replace(problem, stage=Stage.BUILD) for problem in error.problems))
+        return replace(self._outcome(stack, fit), recorded=empty.recorded, not_buildable=empty.not_buildable)
 
     def choose(self, rank: int | None = None) -> Decided:
         """The stack of a rank, counted from 1; when None of the recorded machines where they still fit, else of the first rank.

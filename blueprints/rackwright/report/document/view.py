@@ -25,7 +25,7 @@ from rackwright.report.formatting import (
     usd_range,
 )
 from rackwright.report.goals import Goal, asked, limits, tightest
-from rackwright.report.groups import cheapest, groups, region, runner_up
+from rackwright.report.groups import Group, cheapest, groups, region, runner_up
 from rackwright.report.terminal.plan import by_use, cents, each, facts, no_price, remedy, where_of
 from rackwright.sizing.economics.serving import Economics
 from rackwright.sizing.plan import Assumption, Candidate, Fit, Rejected, SizingPlan
@@ -119,7 +119,7 @@ def view(spec: Spec, plan: SizingPlan, preview: StackPreview, today: date, econo
         rejections=tuple(_rejection(item) for item in plan.rejected[:REJECTIONS_SHOWN]),
         rejected_count=len(plan.rejected),
         assumptions=tuple(map(readable, plan.assumptions)),
-        ranking=tuple(_rank(group.rank, group.fit, group.elsewhere) for group in groups(plan.fits)[:RANKS_SHOWN]),
+        ranking=tuple(_rank(group, preview.refusal(group.rank)) for group in groups(plan.fits)[:RANKS_SHOWN]),
         fits_count=len(plan.fits),
         serving=_serves(chosen),
         feasible=chosen is not None,
@@ -224,8 +224,8 @@ def _rejection(item: Rejected) -> tuple[str, str, str, str]:
     return machines(item.candidate), where_of(item), "; ".join(map(refusal, item.rejections)), remedy(item)
 
 
-def _rank(rank: int, fit: Fit, elsewhere: str) -> tuple[str, ...]:
-    chosen = fit.candidate
-    where = ", ".join(filter(None, [f"{region(chosen)}, {chosen.capacity}", elsewhere]))
+def _rank(group: Group, refusal: str) -> tuple[str, ...]:
+    fit, chosen = group.fit, group.fit.candidate
+    where = ", ".join(filter(None, [f"{region(chosen)}, {chosen.capacity}", group.elsewhere, refusal]))
     costs = (money(fit.cost_usd.p50) if fit.cost_usd else UNKNOWN, money(fit.usd_per_hour, 2))
-    return (str(rank), machines(chosen), accelerators(chosen), where, percent(fit.memory.fill), time_of(fit), *costs)
+    return (str(group.rank), machines(chosen), accelerators(chosen), where, percent(fit.memory.fill), time_of(fit), *costs)
