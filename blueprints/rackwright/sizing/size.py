@@ -18,7 +18,7 @@ from rackwright.sizing.node.node_requirements import with_machine
 from rackwright.sizing.offers.node_counts import UNASKABLE, fleet, pinned_nodes
 from rackwright.sizing.offers.offer import Offer
 from rackwright.sizing.plan import Assumption, Fit, Rejected, SizingPlan, StorageNeed, WorkloadFacts
-from rackwright.sizing.search import cpu_only, cpu_roofline
+from rackwright.sizing.search import cpu_roofline
 from rackwright.sizing.search.outcome import Outcome
 from rackwright.sizing.search.search import search
 from rackwright.sizing.selection.ranking import by_distance, identity, ranked
@@ -125,6 +125,8 @@ def _alone(offer: Offer, demand: Demand, a: Assumptions) -> Outcome:
     m, core = offer.machine, cpu_roofline.CORES.get(offer.machine.family)
     if m.kind != "cpu" or core is None or not (m.vcpus and m.memory_bytes) or any(r.limit in UNASKABLE for r in offer.rejections):
         return Outcome()
+    from rackwright.sizing.search import cpu_only
+
     return cpu_only.answer(demand.job, cpu_only.CpuMachine(core, m.vcpus, m.memory_bytes), a)
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from rackwright.estimator import samples
 from rackwright.sizing.assumptions import Assumptions
-from rackwright.sizing.economics.replica import most_running
 from rackwright.sizing.job import ServingJob, TrainingJob, weight_bytes
 from rackwright.sizing.metrics import Limit, Memory, Rejection, Speed
 from rackwright.sizing.search import cpu_roofline
@@ -80,6 +79,8 @@ def _text(job: ServingJob, machine: CpuMachine, a: Assumptions) -> Outcome:
         r = at(running)
         slow_enough = (job.tpot and r.tpot_s > job.tpot[0]) or (job.ttft and r.ttft_s > job.ttft[0])
         return not slow_enough and running * cache <= room
+
+    from rackwright.sizing.economics.replica import most_running  # imports the whole estimator
 
     most = most_running(keeps)
     enough = (r for r in range(1, most) if not job.ends and at(r).requests_per_s * a.max_utilisation / UNKNOWN.p80 >= job.rate)

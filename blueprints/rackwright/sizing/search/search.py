@@ -6,11 +6,8 @@ from rackwright.estimator.calibration.coefficients import calibration
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.job import ServingJob, TrainingJob
 from rackwright.sizing.metrics import Limit, Memory, Rejection
-from rackwright.sizing.search.forward_pass import answer_in_passes
 from rackwright.sizing.search.outcome import Outcome, Spread
-from rackwright.sizing.search.serving import best_batch, best_serving
 from rackwright.sizing.search.target import Target, TargetArrays
-from rackwright.sizing.search.training import best_training
 from rackwright.sizing.workload_inputs import CustomJob, Job
 from rackwright.units import GIB
 
@@ -29,6 +26,8 @@ def search(job: Job, machines: TargetArrays, a: Assumptions) -> list[Outcome]:
 
 def _train(job: TrainingJob, machines: TargetArrays, a: Assumptions) -> list[Outcome]:
     """GPUs and TPUs apart; what the accelerator cannot compute is said beside what it would take."""
+    from rackwright.sizing.search.training import best_training
+
     found: dict[int, Outcome] = {}
     for which, some in machines.kinds:
         tpu = some.targets[0].tpu
@@ -67,8 +66,12 @@ def _unserved(job: ServingJob, target: Target) -> tuple[Rejection, ...]:
 def _serve(job: ServingJob, machines: TargetArrays, a: Assumptions) -> list[Outcome]:
     formats = [_format(job, t) for t in machines.targets]
     if job.generates:
+        from rackwright.sizing.search.serving import best_batch, best_serving
+
         found = (best_batch if job.ends else best_serving)(job, machines, formats, a, calibration())
     else:
+        from rackwright.sizing.search.forward_pass import answer_in_passes
+
         found = [answer_in_passes(job, t, numbers, a) for t, numbers in zip(machines.targets, formats, strict=True)]
     refused = {}
     for t, numbers in zip(machines.targets, formats, strict=True):
