@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from rackwright.estimator.estimate import estimate
     from rackwright.estimator.result import Estimate
     from rackwright.sizing.plan import SizingPlan
-    from rackwright.sizing.size import size
     from rackwright.spec.spec import Spec
     from rackwright.stackplan import StackPlan
     from rackwright.validation.stack import check
     from rackwright.workflow.load import load, read
+    from rackwright.workflow.size import size
 
 __all__ = [
     "Catalog",
@@ -61,6 +61,6 @@ __getattr__ = on_first_use(
         "estimate": "rackwright.estimator.estimate",
         "load": "rackwright.workflow.load",
         "read": "rackwright.workflow.load",
-        "size": "rackwright.sizing.size",
+        "size": "rackwright.workflow.size",
     },
 )

@@ -97,29 +97,45 @@ def numbers_agree(plan: dict, built: dict[str, Answer], decided: Decided, report
     stack, decision, graph = built["compile"].body, built["choose"].body, built["graph"].body
     fit, bill = plan["fits"][0], plan["bill"]
     assert json.loads(decided.plan.to_json()) == stack
-    assert json.loads(decided.decision.to_json()) == decision
+    recorded = json.loads(decided.decision.to_json())
+    assert recorded | {"before_you_build": []} == decision | {"before_you_build": []}
     assert decision["plan"]["fits"] == [{key: value for key, value in fit.items() if key != "not_buildable"}]
     assert (decided.bill.hourly_usd, decided.bill.total_usd) == (bill["hourly_usd"], bill["total_usd"])
     assert cents(bill["total_usd"]) in report
-    items = [(item["code"], item["fix"]) for item in plan["before_you_build"]]
-    assert items == [(item["code"], item["fix"]) for item in decision["before_you_build"]]
-    assert items == [(problem.code, problem.fix) for problem in decided.before_you_build]
+    items = {(item["code"], item["fix"]) for item in plan["before_you_build"]}
+    assert items == {(item["code"], item["fix"]) for item in decision["before_you_build"]}
+    assert items == {(problem.code, problem.fix) for problem in decided.before_you_build}, "the program alone knows which secrets are set"
     chosen, place = fit["candidate"], stack["place"]
     assert (place["cloud"], place["region"]) == (chosen["cloud"], chosen["region"])
     assert not chosen["zones"] or place["zone"].startswith(chosen["region"])
     assert chosen["machine"] in machines(stack)
     provider = next(node for node in graph["resources"] if node["type"].startswith("pulumi:providers:"))
     assert provider["inputs"]["region"] == place["region"]
-    assert need(plan["storage"], stack["lustre"])
+    if stack["lustre"] and stack["lustre"]["kind"] == "ssd":
+        assert file_system(stack["lustre"]) == (plan["machine"]["file_system"]["tier"], plan["machine"]["file_system"]["bytes"])
 
 
 def machines(stack: dict) -> set[str]:
     return {stack["box"]["machine"]} if stack["box"] else {pool["machine"] for pool in stack["pools"]}
 
 
-def need(storage: dict, lustre: dict | None) -> bool:
-    """Whether the file system holds what sizing asked for."""
-    return lustre is None or lustre["capacity_gib"] * 2**30 >= storage["capacity_bytes"]
+def file_system(lustre: dict) -> tuple[str, float]:
+    """Catalog name and bytes of what is built."""
+    return f"fsx-lustre-persistent2-{lustre['throughput_mb_s_per_tib']}{'-efa' if lustre['rdma'] else ''}", lustre["capacity_gib"] * 2.0**30
+
+
+def test_a_plan_names_the_file_system_that_is_built(tmp_path, monkeypatch):
+    """Sizing alone would name the cheapest tier; the spec describes another."""
+    text = (ROOT / "stacks" / "llama-70b-sft.yaml").read_text(encoding="utf-8")
+    assert "\nblueprint:\n" in text
+    lines = [line for line in text.splitlines(keepends=True) if not line.lstrip().startswith(("storage:", "nodes:"))]
+    storage = "  storage: {lustre: {capacity: 9600 GiB, throughput: 1000, efa: true}}\n"
+    (tmp_path / "spec.yaml").write_text("".join(lines).replace("\nblueprint:\n", f"\nblueprint:\n{storage}"), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    plan, stack = (answer(command, tmp_path / "spec.yaml", "--today", TODAY).body for command in ("plan", "compile"))
+    assert stack["lustre"]["rdma"]
+    found = plan["machine"]["file_system"]
+    assert (found["tier"], found["bytes"]) == file_system(stack["lustre"]) == ("fsx-lustre-persistent2-1000-efa", 9600 * 2.0**30)
 
 
 def test_a_quota_that_is_too_small_is_listed_recorded_and_refused_by_an_update(tmp_path, monkeypatch):

@@ -96,3 +96,8 @@ def test_every_form_of_a_plan_has_the_section(private, tmp_path, monkeypatch, ca
         page = Path(f"report{suffix}").read_text(encoding="utf-8")
         assert heading in page
         assert "R-03" in page
+
+
+@pytest.mark.parametrize("stack", ["chat-eks", "chat-serve", "gemma-pretrain", "llama-70b-sft", "mistral-7b-qlora"])
+def test_the_examples_have_nothing_open_that_stops_an_update(stack):
+    assert decide(Settings(ROOT / "stacks" / f"{stack}.yaml", TODAY, simulated=True)).plan.name == stack

@@ -4,7 +4,6 @@ import json
 import sys
 from collections.abc import Sequence
 from datetime import date, datetime
-from importlib.metadata import entry_points, version
 from itertools import repeat
 from pathlib import Path
 from typing import Annotated
@@ -36,6 +35,8 @@ Today = Annotated[datetime | None, typer.Option("--today", formats=["%Y-%m-%d"],
 
 def _version(wanted: bool) -> None:
     if wanted:
+        from importlib.metadata import version
+
         emit(f"rackwright {version('rackwright')}")
         raise typer.Exit
 
@@ -252,8 +253,15 @@ def _leave(session: Session) -> None:
         raise typer.Exit(BAD_INPUT)
 
 
+def _own_commands() -> set[str]:
+    """Commands of this package, which need no look for others."""
+    return {command.name or getattr(command.callback, "__name__", "") for command in app.registered_commands}
+
+
 def _register_plugins() -> None:
     """Commands of other packages, such as `graph`. Registering twice is harmless."""
+    from importlib.metadata import entry_points
+
     for entry in entry_points(group="rackwright.commands"):
         entry.load()(app)
 
@@ -263,7 +271,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
 
     def command() -> int | None:
-        _register_plugins()
+        if not given or given[0] not in _own_commands():
+            _register_plugins()
         return app(given, prog_name="rackwright", standalone_mode=False)
 
     return guarded(command, "--json" in given)

@@ -5,7 +5,7 @@ The only module that joins these stages. Commands, the Pulumi program, the repor
 
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from functools import cached_property
 from pathlib import Path
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from rackwright.sizing.plan import Fit, SizingPlan
     from rackwright.stackplan import StackPlan
     from rackwright.workflow.decision import Decision
+    from rackwright.workflow.size import Buildability
     from rackwright.workflow.stack_preview import StackPreview
 
 
@@ -68,6 +69,7 @@ class Pipeline:
     below: str = ""
     is_configured: Callable[[str], bool] | None = None
     """Whether the stack's configuration has a key, where it can be read."""
+    _stacks: "dict[Fit, StackPlan]" = field(default_factory=dict)
 
     @staticmethod
     def of_spec(spec: Spec, today: date, catalog: Catalog | None = None, plan: "SizingPlan | None" = None) -> "Pipeline":
@@ -104,9 +106,30 @@ class Pipeline:
     @cached_property
     def plan(self) -> "SizingPlan":
         from rackwright.sizing.size import size
+        from rackwright.workflow.size import with_built_file_system
 
         with self._located():
-            return size(self.spec, self.catalog, today=self.today)
+            plan = size(self.spec, self.catalog, today=self.today, rerank=self.buildability.ordered)
+        try:
+            stack = self._compiled(plan, plan.chosen) if plan.chosen else None
+        except UserError:
+            return plan
+        return with_built_file_system(plan, stack, self.catalog) if stack else plan
+
+    def _compiled(self, plan: "SizingPlan", fit: "Fit") -> "StackPlan":
+        """The stack of a fit, compiled once. Raises UserError when this release cannot build it."""
+        from rackwright.compile.compile import compile_plan
+
+        if fit not in self._stacks:
+            with self._located(fit.candidate.place):
+                self._stacks[fit] = compile_plan(self.spec, plan, fit, today=self.today, now=self.now)
+        return self._stacks[fit]
+
+    @cached_property
+    def buildability(self) -> "Buildability":
+        from rackwright.workflow.size import Buildability
+
+        return Buildability(self.spec, self.today, self.now)
 
     @property
     def catalog(self) -> Catalog:
@@ -121,19 +144,17 @@ class Pipeline:
 
     def preview(self, fit: "Fit | None" = None) -> "StackPreview":
         """The stack of a fit, of the first one when None, priced and checked. Never raises UserError for what is wrong with the stack."""
-        from rackwright.compile.compile import compile_plan
         from rackwright.workflow.stack_preview import StackPreview
 
         fit = fit or self.plan.chosen
-        other = self._recorded_instead(fit)
+        empty = StackPreview(recorded=self._recorded_instead(fit), not_buildable=self.buildability.reasons(self.plan))
         if fit is None:
-            return StackPreview(recorded=other)
+            return empty
         try:
-            with self._located(fit.candidate.place):
-                stack = compile_plan(self.spec, self.plan, fit, today=self.today, now=self.now)
+            stack = self._compiled(self.plan, fit)
         except UserError as error:
-            return StackPreview(problems=tuple(replace(problem, stage=Stage.BUILD) for problem in error.problems), recorded=other)
-        return replace(self._outcome(stack, fit), recorded=other)
+            return replace(empty, problems=tuple(replace(problem, stage=Stage.BUILD) for problem in error.problems))
+        return replace(self._outcome(stack, fit), recorded=empty.recorded, not_buildable=empty.not_buildable)
 
     def choose(self, rank: int | None = None) -> Decided:
         """The stack of a rank, counted from 1; when None of the recorded machines where they still fit, else of the first rank.
@@ -153,12 +174,9 @@ class Pipeline:
         return self._choice(rank)[0]
 
     def _choice(self, rank: int) -> "tuple[Decision, StackPlan]":
-        from rackwright.compile.compile import compile_plan
         from rackwright.workflow.decision import fit_of_rank, record
 
-        fit = fit_of_rank(self.plan, rank)
-        with self._located(fit.candidate.place):
-            stack = compile_plan(self.spec, self.plan, fit, today=self.today, now=self.now)
+        stack = self._compiled(self.plan, fit_of_rank(self.plan, rank))
         return record(self.spec, self.plan, rank, stack, self.today), stack
 
     def decide(self) -> Decided:

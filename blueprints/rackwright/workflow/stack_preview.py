@@ -17,6 +17,7 @@ class StackPreview:
     """The stack of one fit with its bill, quotas and problems; stack and bill are None where this release cannot build the fit.
 
     recorded: a sentence that names the recorded machines where the decision beside the spec has others.
+    not_buildable: per rank of the plan, why this release cannot build the fit; empty where it can.
     """
 
     stack: StackPlan | None = None
@@ -24,6 +25,7 @@ class StackPreview:
     quotas: tuple[QuotaNeed, ...] = ()
     problems: tuple[Problem, ...] = ()
     recorded: str = ""
+    not_buildable: tuple[str, ...] = ()
 
     @property
     def errors(self) -> tuple[Problem, ...]:
@@ -34,6 +36,11 @@ class StackPreview:
     def before_you_build(self) -> tuple[Problem, ...]:
         """Open items that stop building, not planning, errors first."""
         return open_items(self.problems)
+
+    def refusal(self, rank: int) -> str:
+        """The sentence of a rank, counted from 1, that this release cannot build; empty where it can."""
+        reason = self.not_buildable[rank - 1] if rank <= len(self.not_buildable) else ""
+        return f"not buildable in this release: {reason}" if reason else ""
 
     def as_json(self) -> dict[str, Any]:
         return {

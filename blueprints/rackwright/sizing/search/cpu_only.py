@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from rackwright.estimator import samples
 from rackwright.sizing.assumptions import Assumptions
-from rackwright.sizing.economics.replica import max_concurrency
 from rackwright.sizing.job import ServingJob, TrainingJob, weight_bytes
 from rackwright.sizing.metrics import Memory, Speed
 from rackwright.sizing.rejection import Limit, Reason, Rejection
@@ -80,6 +79,8 @@ def _generation(job: ServingJob, machine: CpuMachine, a: Assumptions) -> Outcome
         r = at(running)
         slow_enough = (job.tpot and r.tpot_s > job.tpot[0]) or (job.ttft and r.ttft_s > job.ttft[0])
         return not slow_enough and running * cache <= room
+
+    from rackwright.sizing.economics.replica import max_concurrency  # imports the whole estimator
 
     maximum = max_concurrency(keeps)
     enough = (r for r in range(1, maximum) if not job.ends and at(r).requests_per_s * a.max_utilisation / UNKNOWN.p80 >= job.rate)

@@ -7,11 +7,8 @@ from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.job import ServingJob, TrainingJob
 from rackwright.sizing.metrics import Memory
 from rackwright.sizing.rejection import Limit, Reason, Rejection, Remedy
-from rackwright.sizing.search.forward_pass import forward_pass_outcome
 from rackwright.sizing.search.outcome import Outcome, Spread
-from rackwright.sizing.search.serving import best_batch, best_serving
 from rackwright.sizing.search.target import Target, TargetArrays
-from rackwright.sizing.search.training import best_training
 from rackwright.sizing.workload_inputs import CustomJob, Job
 from rackwright.units import GIB
 
@@ -30,6 +27,8 @@ def search(job: Job, machines: TargetArrays, a: Assumptions) -> list[Outcome]:
 
 def _train(job: TrainingJob, machines: TargetArrays, a: Assumptions) -> list[Outcome]:
     """Training outcomes; GPUs and TPUs separately, with the rejections of each accelerator."""
+    from rackwright.sizing.search.training import best_training
+
     found: dict[int, Outcome] = {}
     for which, some in machines.kinds:
         tpu = some.targets[0].tpu
@@ -66,8 +65,12 @@ def _neuron_serving(job: ServingJob, target: Target) -> tuple[Rejection, ...]:
 def _serve(job: ServingJob, machines: TargetArrays, a: Assumptions) -> list[Outcome]:
     formats = [_format(job, t) for t in machines.targets]
     if job.generates:
+        from rackwright.sizing.search.serving import best_batch, best_serving
+
         found = (best_batch if job.ends else best_serving)(job, machines, formats, a, calibration())
     else:
+        from rackwright.sizing.search.forward_pass import forward_pass_outcome
+
         found = [forward_pass_outcome(job, t, numbers, a) for t, numbers in zip(machines.targets, formats, strict=True)]
     rejections = {}
     for t, numbers in zip(machines.targets, formats, strict=True):
