@@ -93,8 +93,8 @@ def test_an_edit_the_machines_still_satisfy_keeps_it(box):
     [
         ({"goals__max_duration": "2h"}, "deadline"),
         ({"goals__max_cost": "2 USD"}, "budget"),
-        ({"infra__any_of__0__regions": ["eu-west-1"]}, "no longer looks for"),
-        ({"infra__any_of__0__capacity": {"ordered": ["spot"]}}, "no longer looks for"),
+        ({"infra__any_of__0__regions": ["eu-west-1"]}, "no longer selects"),
+        ({"infra__any_of__0__capacity": {"ordered": ["spot"]}}, "no longer selects"),
         ({"workloads__0__adapter": {"type": "none"}, "workloads__0__model": {"base": "llama-3.1-70b"}}, "accelerator memory"),
     ],
 )

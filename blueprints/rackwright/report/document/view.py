@@ -123,17 +123,13 @@ def view(spec: Spec, plan: SizingPlan, preview: StackPreview, today: date, econo
         assumptions=tuple(map(readable, plan.assumptions)),
         ranking=tuple(_rank(group, preview.refusal(group.rank)) for group in groups(plan.fits)[:RANKS_SHOWN]),
         fits_count=len(plan.fits),
-        serving=_serves(chosen),
+        serving=chosen is not None and chosen.duration_s is None,
         feasible=chosen is not None,
         made_on=today.isoformat(),
         catalog_digest=plan.catalog_digest,
         machine=machine_section(plan.machine),
         economics=economics_section(economics),
     )
-
-
-def _serves(fit: Fit | None) -> bool:
-    return fit is not None and fit.duration_s is None
 
 
 def _verdict(plan: SizingPlan) -> str:

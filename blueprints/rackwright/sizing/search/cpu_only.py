@@ -53,11 +53,11 @@ def _training(job: TrainingJob, machine: CpuMachine) -> Outcome:
     n, r = job.network, job.recipe
     if job.method not in ("full", "lora"):
         return Outcome(rejections=(Rejection(Limit.DATA, reason=Reason.CPU_METHOD, detail=job.method),))
-    kept = samples.activation_bytes(n, 1.0) if job.sampled else LAYER_BYTES * job.sequence * n.hidden * n.layers
+    activations = samples.activation_bytes(n, 1.0) if job.sampled else LAYER_BYTES * job.sequence * n.hidden * n.layers
     frozen = r.frozen_bytes * n.total if r.is_adapter else 0.0
     memory = Memory(
         machine.memory_bytes, cpu_roofline.FREE_MEMORY, frozen + r.weight_bytes * r.trainable, r.gradient_bytes * r.trainable,
-        r.optimizer_bytes * r.trainable, activations_bytes=float(kept) * r.activation_scale,
+        r.optimizer_bytes * r.trainable, activations_bytes=float(activations) * r.activation_scale,
     )  # fmt: skip
     states = memory.weights_bytes + memory.gradients_bytes + memory.optimizer_bytes
     step = float(job.flops_per_sequence * job.batch / (machine.flops * TRAINING_SHARE) + 2 * states / machine.bytes_per_s)

@@ -33,7 +33,8 @@ def _train(job: TrainingJob, machines: TargetArrays, a: Assumptions) -> list[Out
     for which, some in machines.kinds:
         tpu = some.targets[0].tpu
         if tpu and job.recipe.is_adapter:
-            outcomes = [_tpu_adapter(job)] * len(which)
+            rejection = Rejection(Limit.DATA, reason=Reason.TPU_ADAPTER, subject=job.method)
+            outcomes = [Outcome(precision=job.precision, rejections=(rejection,))] * len(which)
         else:
             kind = job.on_tpu() if tpu else job
             outcomes = best_training(kind, some.computing(job.precision), a.max_fill, calibration())
@@ -41,10 +42,6 @@ def _train(job: TrainingJob, machines: TargetArrays, a: Assumptions) -> list[Out
     kinds = {t.accelerator: t for t in machines.targets}
     rejections = {name: (*_precision(job.precision, t), *_neuron_training(job, t)) for name, t in kinds.items()}
     return _with_rejections([found[i] for i in range(len(machines.targets))], machines, rejections)
-
-
-def _tpu_adapter(job: TrainingJob) -> Outcome:
-    return Outcome(precision=job.precision, rejections=(Rejection(Limit.DATA, reason=Reason.TPU_ADAPTER, subject=job.method),))
 
 
 def _neuron_training(job: TrainingJob, target: Target) -> tuple[Rejection, ...]:
