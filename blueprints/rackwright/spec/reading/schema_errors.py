@@ -9,7 +9,7 @@ from rackwright.spec.reading.model_fields import KEY, at_of, choices_at, descrip
 
 Error = Mapping[str, Any]
 KINDS = ("pretrain", "finetune", "serve", "batch", "custom")
-MEANT = {
+OTHER_KEYS = {
     "deadline": "max_duration",
     "budget": "max_cost",
     "batch_size": "global_batch_size",
@@ -22,15 +22,15 @@ MEANT = {
     "instance_type": "pin",
 }
 """Key of another tool -> our key."""
-MEANT_KINDS = {method: f"write `kind: finetune` with `adapter: {{type: {method}}}`" for method in ("lora", "qlora", "p-tuning")}
-MEANT_KINDS |= {
+OTHER_KINDS = {method: f"write `kind: finetune` with `adapter: {{type: {method}}}`" for method in ("lora", "qlora", "p-tuning")}
+OTHER_KINDS |= {
     "inference": "did you mean `serve`?",
     "training": "did you mean `pretrain` or `finetune`?",
     "sft": "did you mean `finetune`?",
 }
 FIRST_KEYS = ("mean", "target", "ordered", "base", "type")
 """Keys that a value without its mapping belongs to."""
-Said = tuple[str, str, str]
+Message = tuple[str, str, str]
 """Code, reason, fix."""
 
 CODES = {
@@ -91,15 +91,15 @@ def problem_of(error: Error, data: object) -> Problem:
     """One pydantic error as a problem without mark. `data`: what was validated."""
     at = at_of(error)
     kind = str(error["type"])
-    say = SAYERS.get(kind) or (_type if kind in TYPES else _range if kind in RANGES else _other)
-    code, reason, fix = say(error, at, data)
+    formatter = FORMATTERS.get(kind) or (_type if kind in TYPES else _range if kind in RANGES else _other)
+    code, reason, fix = formatter(error, at, data)
     return Problem(code, reason, at=at / "kind" if kind.startswith("union_tag") else at, fix=fix)
 
 
 def wrong_kind(got: object, at: At) -> Problem:
     """An unknown kind of workload."""
     return Problem(
-        "S-choice", f"{quote(got)} is not a kind of workload", at=at, fix=MEANT_KINDS.get(str(got), "") or did_you_mean(got, KINDS)
+        "S-choice", f"{quote(got)} is not a kind of workload", at=at, fix=OTHER_KINDS.get(str(got), "") or did_you_mean(got, KINDS)
     )
 
 
@@ -108,7 +108,7 @@ def is_about_key(error: Error) -> bool:
     return error["type"] == "extra_forbidden" or error["loc"][-1:] == (KEY,)
 
 
-def _unknown_key(error: Error, at: At, data: object) -> Said:
+def _unknown_key(error: Error, at: At, data: object) -> Message:
     key, parent = at.steps[-1], At(at.steps[:-1])
     kind = _kind(data, at)
     what = f"a {kind} workload" if kind else f"`{parent}`" if parent.steps else "a spec"
@@ -122,14 +122,14 @@ def _right_place(key: str, parent: At, kind: str | None, present: object) -> str
         return f"leave it out: an entry with `{min(forms)}` has no other key; list another mode as a separate entry"
     if kind and (others := [other for other in KINDS if key in keys_at(parent, other)]):
         return f"it is valid for {' and '.join(others)} workloads"
-    if near := MEANT[key] if MEANT.get(key) in known else nearest(key, known):
+    if near := OTHER_KEYS[key] if OTHER_KEYS.get(key) in known else nearest(key, known):
         return f"did you mean `{near}`?"
     if places := homes().get(key):
         return "move it " + " or ".join(f"into `{place}`" if place else "to the top level of the file" for place in places[:2])
     return f"valid keys: {', '.join(known)}" if known else ""
 
 
-def _missing(error: Error, at: At, data: object) -> Said:
+def _missing(error: Error, at: At, data: object) -> Message:
     present = value_at(data, At(at.steps[:-1]))
     known = keys_at(At(at.steps[:-1]))
     unknown = [key for key in present if key not in known] if isinstance(present, dict) else []
@@ -137,14 +137,14 @@ def _missing(error: Error, at: At, data: object) -> Said:
     return "S-missing", f"`{at.steps[-1]}` is missing", f"rename `{typo}`" if typo else _example(at)
 
 
-def _no_kind(error: Error, at: At, data: object) -> Said:
+def _no_kind(error: Error, at: At, data: object) -> Message:
     if error["type"] == "union_tag_not_found":
         return "S-missing", "`kind` is missing", "kind is one of " + ", ".join(KINDS)
     problem = wrong_kind(value_at(data, at / "kind"), at)
     return problem.code, problem.reason, problem.fix
 
 
-def _choice(error: Error, at: At, data: object) -> Said:
+def _choice(error: Error, at: At, data: object) -> Message:
     choices, got = choices_at(at), error["input"]
     extra = {"api_access": " or {cidrs: [...]}", "cluster": " or {stack: ..., output: ...}"}.get(str(at.steps[-1]), "")
     near = _nearest_number(got, choices) or nearest(got, choices)
@@ -161,7 +161,7 @@ def _nearest_number(got: object, choices: Sequence[str]) -> str:
     return min(choices, key=lambda choice: abs(int(choice) - got))
 
 
-def _own(error: Error, at: At, data: object) -> Said:
+def _own_validator(error: Error, at: At, data: object) -> Message:
     """Raised by our own validators, with code, reason and fix."""
     context = error.get("ctx", {})
     fix, choices = context.get("fix", ""), [choice for choice in choices_at(at) if choice == "auto"]
@@ -171,7 +171,7 @@ def _own(error: Error, at: At, data: object) -> Said:
     return str(error["type"]), context.get("reason", error["msg"]), fix + (", or auto" if fix and choices else "")
 
 
-def _type(error: Error, at: At, data: object) -> Said:
+def _type(error: Error, at: At, data: object) -> Message:
     got = error["input"]
     fix = ""
     if error["type"] == "string_type" and isinstance(got, (int, float)):
@@ -193,28 +193,28 @@ def _alone(first: str, got: object) -> str:
     return f"write `{{{first}: {f'[{value}]' if first == 'ordered' else value}}}`; "
 
 
-def _range(error: Error, at: At, data: object) -> Said:
+def _range(error: Error, at: At, data: object) -> Message:
     words, bound = RANGES[error["type"]]
     return "S-range", f"The value must be {words} {error['ctx'][bound]:,}, got {quote(error['input'])}", ""
 
 
-def _length(error: Error, at: At, data: object) -> Said:
+def _length(error: Error, at: At, data: object) -> Message:
     if error["type"] == "string_too_long":
         return "S-pattern", f"The text is longer than {error['ctx']['max_length']} characters", ""
     return "S-range", "The value must not be empty", ""
 
 
-def _pattern(error: Error, at: At, data: object) -> Said:
+def _pattern(error: Error, at: At, data: object) -> Message:
     looks = "letters, digits, underscores" if error["loc"][-1] == KEY else description_at(at)
     return "S-pattern", f"{quote(error['input'])} does not match the expected format", looks
 
 
-def _other(error: Error, at: At, data: object) -> Said:
+def _other(error: Error, at: At, data: object) -> Message:
     """A kind of error that no table above knows: pydantic's own sentence."""
     return "S-type", str(error["msg"]), ""
 
 
-SAYERS: dict[str, Callable[[Error, At, object], Said]] = {
+FORMATTERS: dict[str, Callable[[Error, At, object], Message]] = {
     "extra_forbidden": _unknown_key,
     "missing": _missing,
     "union_tag_not_found": _no_kind,
@@ -225,7 +225,7 @@ SAYERS: dict[str, Callable[[Error, At, object], Said]] = {
     "string_too_long": _length,
     "too_short": _length,
 }
-SAYERS |= dict.fromkeys(("S-unit", "S-range", "S-type", "S-date", "S-choice"), _own)
+FORMATTERS |= dict.fromkeys(("S-unit", "S-range", "S-type", "S-date", "S-choice"), _own_validator)
 
 
 def _example(at: At) -> str:

@@ -35,7 +35,7 @@ class SpecParser:
         self.tree = tree
         self.problems = problems
         self.broken: list[At] = [problem.at for problem in problems]
-        self.told: set[At] = set(self.broken)
+        self.reported: set[At] = set(self.broken)
         self.notes: tuple[str, ...] = ()
 
     def validate(self) -> Spec | None:
@@ -51,7 +51,7 @@ class SpecParser:
             except ValidationError as failure:
                 errors = [e for e in failure.errors(include_url=False) if not is_echo(e, data)]
             for error in errors if attempt == 0 else ():
-                self._report(error, data)
+                self._add_error(error, data)
             if not sum(self._repair(data, error) for error in errors):
                 return None
         return None
@@ -77,13 +77,13 @@ class SpecParser:
                 kept[key] = inner.plain() if key in FREE else self._without_nulls(inner, at / key)
         return kept
 
-    def _report(self, error: Mapping[str, Any], data: object) -> None:
+    def _add_error(self, error: Mapping[str, Any], data: object) -> None:
         problem = problem_of(error, data)
-        if problem.at not in self.told:
+        if problem.at not in self.reported:
             self._add(problem, is_about_key(error))
 
     def _add(self, problem: Problem, about_key: bool = False) -> None:
-        self.told.add(problem.at)
+        self.reported.add(problem.at)
         self.problems.append(problem.with_mark(self.tree.nearest(problem.at, about_key)))
 
     def _guess_kinds(self, workloads: object) -> None:
