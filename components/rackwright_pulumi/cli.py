@@ -15,7 +15,7 @@ from rackwright.workflow.session import Session
 if TYPE_CHECKING:
     from rackwright.stackplan import StackPlan
 
-    from rackwright_pulumi.testing.graph import Graph
+    from rackwright_pulumi.resource_graph import Graph
 
 GRAPH_KEYS = {"type", "name", "urn", "inputs", "protect"}
 """What a graph read from a file must say of each resource."""

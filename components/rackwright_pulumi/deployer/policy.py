@@ -9,7 +9,7 @@ from typing import Any
 from rackwright.diagnostics.errors import Bug
 
 from rackwright_pulumi.deployer.tables import ResourceKind, actions, calls, kinds
-from rackwright_pulumi.testing.graph import Graph, Node, revealed
+from rackwright_pulumi.resource_graph import Graph, Node, revealed
 
 MOST_CHARACTERS = 6144
 """Of a managed policy, white space not counted: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html"""

@@ -20,7 +20,7 @@ from rackwright_pulumi.policies.graph_view import (
     is_fabric,
 )
 from rackwright_pulumi.policies.registry import rule, violation
-from rackwright_pulumi.testing.graph import Node
+from rackwright_pulumi.resource_graph import Node
 
 ENTRIES = "https://docs.aws.amazon.com/eks/latest/userguide/creating-access-entries.html"
 FARGATE = "aws:eks/fargateProfile:FargateProfile"

@@ -6,7 +6,7 @@ from typing import Any
 
 from pulumi.output import Unknown
 
-from rackwright_pulumi.testing.graph import Graph, Node, revealed
+from rackwright_pulumi.resource_graph import Graph, Node, revealed
 
 TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
 NODE_GROUP = "aws:eks/nodeGroup:NodeGroup"

@@ -11,7 +11,7 @@ from rackwright.diagnostics.rule import Violation
 
 from rackwright_pulumi.policies.graph_view import INSTANCE, NODE_GROUP, TEMPLATE, GraphView, interfaces, yes
 from rackwright_pulumi.policies.registry import rule, violation
-from rackwright_pulumi.testing.graph import Node
+from rackwright_pulumi.resource_graph import Node
 
 TEMPLATES = "https://docs.aws.amazon.com/eks/latest/userguide/launch-templates.html"
 BLOCKS = "https://docs.aws.amazon.com/eks/latest/userguide/capacity-blocks-mng.html"

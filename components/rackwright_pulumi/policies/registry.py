@@ -6,7 +6,7 @@ from rackwright.diagnostics.problem import At, Level, Problem
 from rackwright.diagnostics.rule import RuleSet, Violation, rule_number
 
 from rackwright_pulumi.policies.graph_view import GraphView
-from rackwright_pulumi.testing.graph import Graph, Node
+from rackwright_pulumi.resource_graph import Graph, Node
 
 RESOURCE_RULES: RuleSet[GraphView] = RuleSet()
 rule = RESOURCE_RULES.rule

@@ -8,7 +8,7 @@ from rackwright.diagnostics.rule import Violation
 
 from rackwright_pulumi.policies.graph_view import EGRESS, GROUP, INGRESS, LUSTRE, OLD_RULE, TEMPLATE, GraphView, interfaces, is_fabric
 from rackwright_pulumi.policies.registry import rule, violation
-from rackwright_pulumi.testing.graph import Node
+from rackwright_pulumi.resource_graph import Node
 
 LUSTRE_PORTS = (988, 1018, 1023)
 """LNET's own port, and the first and last it answers from (docs.aws.amazon.com/fsx/latest/LustreGuide/limit-access-security-groups)."""

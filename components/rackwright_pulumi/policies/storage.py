@@ -9,7 +9,7 @@ from rackwright.diagnostics.rule import Violation
 
 from rackwright_pulumi.policies.graph_view import KEY, LUSTRE, GraphView, interfaces, is_fabric
 from rackwright_pulumi.policies.registry import rule, violation
-from rackwright_pulumi.testing.graph import Node
+from rackwright_pulumi.resource_graph import Node
 
 GRANT = "aws:kms/grant:Grant"
 SCALING_ROLE = "AWSServiceRoleForAutoScaling"

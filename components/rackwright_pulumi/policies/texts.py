@@ -11,7 +11,7 @@ from rackwright.diagnostics.rule import Violation
 
 from rackwright_pulumi.policies.graph_view import SUBNET, VPC, GraphView
 from rackwright_pulumi.policies.registry import rule, violation
-from rackwright_pulumi.testing.graph import Node
+from rackwright_pulumi.resource_graph import Node
 
 ARN = re.compile(r"arn:aws[a-z-]*:([a-z0-9-]+:[a-z0-9-]*:(\d{12}|aws)?:\S+|automate:[a-z0-9-]+:ec2:(stop|terminate|reboot|recover))")
 """The second form is an alarm's action on its machine (CloudWatch, PutMetricAlarm)."""

@@ -9,8 +9,8 @@ from rackwright.stackplan import StackPlan
 
 from rackwright_pulumi.policies import broken
 from rackwright_pulumi.program.build import declare
+from rackwright_pulumi.resource_graph import Graph
 from rackwright_pulumi.simulator import SimulatedCloud
-from rackwright_pulumi.testing.graph import Graph
 from rackwright_pulumi.testing.record import record
 
 

@@ -10,9 +10,9 @@ from pulumi.runtime import mocks, rpc, settings
 from pulumi.runtime.proto import resource_pb2
 from pulumi.runtime.sync_await import _ensure_event_loop, _sync_await
 
+from rackwright_pulumi.resource_graph import STACK_TYPE, Node, Secret, opened, revealed
 from rackwright_pulumi.simulator.computed import Context, computed
 from rackwright_pulumi.simulator.provider.preview import foreseen
-from rackwright_pulumi.testing.graph import STACK_TYPE, Node, Secret, opened, revealed
 
 Invokes = Mapping[str, dict[str, Any] | Callable[[dict[str, Any]], dict[str, Any]]]
 StackOutputs = Mapping[str, Mapping[str, Any]]

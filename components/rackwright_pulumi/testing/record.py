@@ -11,8 +11,8 @@ from pulumi.runtime import config as runtime_config
 from pulumi.runtime import mocks, settings
 from pulumi.runtime import stack as runtime_stack
 
+from rackwright_pulumi.resource_graph import STACK_TYPE, Graph
 from rackwright_pulumi.simulator.computed import Context
-from rackwright_pulumi.testing.graph import STACK_TYPE, Graph
 from rackwright_pulumi.testing.monitor import GraphMonitor, Invokes, StackOutputs
 
 Program = Callable[[], Awaitable[None] | None]

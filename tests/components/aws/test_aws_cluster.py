@@ -7,8 +7,8 @@ import pytest
 from rackwright.stackplan import AddonPlan, ClusterPlan
 from rackwright_pulumi.aws.addons import AwsAddons
 from rackwright_pulumi.aws.cluster.cluster import AwsCluster
+from rackwright_pulumi.resource_graph import revealed
 from rackwright_pulumi.testing import record
-from rackwright_pulumi.testing.graph import revealed
 from rackwright_pulumi.unsupported import Unsupported
 
 from tests.components.sdk import misfits
