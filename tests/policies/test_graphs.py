@@ -1,4 +1,4 @@
-"""What our own components declare keeps every law; and a graph that is broken on purpose does not (field.md, section 3)."""
+"""Graphs of the components violate no rule, and graphs with a deliberate fault do."""
 
 from dataclasses import replace
 
@@ -51,54 +51,58 @@ def training():
 
 
 @pytest.mark.parametrize("name", PLANS)
-def test_every_blueprint_keeps_every_law(name):
+def test_every_blueprint_satisfies_every_rule(name):
     assert list(map(str, broken(recorded(PLANS[name]())))) == []
 
 
 @pytest.mark.parametrize(
     "machine", ["p4d.24xlarge", "p5en.48xlarge", "p6-b200.48xlarge", "p6-b300.48xlarge", "g6e.48xlarge", "g6.48xlarge"]
 )
-def test_every_kind_of_layout_keeps_every_law(machine):
+def test_every_interface_layout_satisfies_every_rule(machine):
     assert list(map(str, broken(recorded(on(machine))))) == []
 
 
 @pytest.mark.parametrize("machine", ["p4d.24xlarge", "p5.48xlarge", "p6-b200.48xlarge", "p6-b300.48xlarge"])
-def test_the_layout_for_most_bandwidth_keeps_every_law(machine):
+def test_the_most_bandwidth_layout_satisfies_every_rule(machine):
     graph = recorded(on(machine, interfaces="most-bandwidth"))
     template = graph.one(TEMPLATE, "llama-70b-sft-pool-gpu-template")
     assert sum(nic["interfaceType"] == "interface" for nic in template.inputs["networkInterfaces"]) > 1
     assert list(map(str, broken(graph))) == []
 
 
-def test_a_capacity_block_keeps_every_law():
+def test_a_capacity_block_satisfies_every_rule():
     assert list(map(str, broken(recorded(block_plan())))) == []
 
 
-def test_c1_no_placement_group_keeps_a_reservation_from_being_found():
-    """eksctl 7949, terraform-aws-eks 3730: 16 machines reserved, 11 obtained."""
+def test_a_reservation_is_used_without_a_placement_group():
+    """https://github.com/eksctl-io/eksctl/issues/7949: of 16 reserved machines, 11 were obtained."""
     graph = recorded(block_plan())
     assert not graph.by_type("aws:ec2/placementGroup:PlacementGroup")
     assert all("placement" not in template.inputs for template in graph.by_type(TEMPLATE))
 
 
-def test_f1_every_fabric_interface_is_used(training):
-    """skypilot 8391: one interface of four, a quarter of the bandwidth; and nothing said so."""
+def test_every_fabric_interface_is_used(training):
+    """https://github.com/skypilot-org/skypilot/issues/8391: one interface of four was used, without an error."""
     nics = training.one(TEMPLATE, "llama-70b-sft-pool-gpu-template").inputs["networkInterfaces"]
     assert sum(nic["interfaceType"] == "efa-only" for nic in nics) == 32
     assert len({nic["networkCardIndex"] for nic in nics if nic["interfaceType"] == "efa-only"}) == 32
 
 
-@pytest.mark.parametrize("way", [EGRESS, INGRESS])
-def test_f5_a_missing_rule_of_the_fabrics_group_is_said(training, way):
-    """awsome-distributed-ai PR 259: groups whose members reach one another in one direction only."""
+@pytest.mark.parametrize("direction", [EGRESS, INGRESS])
+def test_a_missing_rule_of_the_fabric_group_is_reported(training, direction):
+    """https://github.com/aws-samples/awsome-distributed-ai/pull/259: the group allowed one direction only."""
     for urn, node in list(training.nodes.items()):
-        if node.type == way and node.inputs.get("referencedSecurityGroupId") == node.inputs["securityGroupId"] and "fabric" in node.name:
+        if (
+            node.type == direction
+            and node.inputs.get("referencedSecurityGroupId") == node.inputs["securityGroupId"]
+            and "fabric" in node.name
+        ):
             del training.nodes[urn]
     assert codes(training) == ["V-21"]
 
 
-def test_f5_a_group_that_exists_is_not_called_incomplete(training):
-    """parallelcluster 3590: a validator that refuses what it has not read. What the program does not make, it does not judge."""
+def test_an_existing_group_is_not_checked(training):
+    """https://github.com/aws/aws-parallelcluster/issues/3590: a validator rejected a group whose rules it had not read."""
     template = training.one(TEMPLATE, "llama-70b-sft-pool-gpu-template")
     own = next(node.id for node in training.nodes.values() if node.name == "llama-70b-sft-network-fabric")
     for nic in template.inputs["networkInterfaces"]:
@@ -106,8 +110,8 @@ def test_f5_a_group_that_exists_is_not_called_incomplete(training):
     assert broken(training) == []
 
 
-def test_f8_machines_boot_with_their_fabric_and_their_place(training):
-    """karpenter 3127, 3324: EFA and placement groups came years after machines. Ours have both before the first machine starts."""
+def test_machines_start_with_fabric_and_placement_group(training):
+    """EFA and placement group are part of the launch template, so the first machine has both."""
     template = training.one(TEMPLATE, "llama-70b-sft-pool-gpu-template")
     group = training.one("aws:ec2/placementGroup:PlacementGroup")
     nodes = training.one(NODE_GROUP, "llama-70b-sft-pool-gpu-nodes")
@@ -116,29 +120,28 @@ def test_f8_machines_boot_with_their_fabric_and_their_place(training):
     assert template.urn in nodes.depends_on
 
 
-def test_karpenters_machines_are_let_in():
-    """Recipes F5: without the entry they start, are paid for, and never join."""
+def test_a_missing_access_entry_of_karpenter_is_reported():
+    """Without the entry, machines start, cost money and never join."""
     graph = recorded(plans.FLEETS["fleet-eks"]())
     for entry in [node for node in graph.by_type("aws:eks/accessEntry:AccessEntry") if node.inputs.get("type") == "EC2_LINUX"]:
         del graph.nodes[entry.urn]
     assert set(codes(graph)) == {"F5"}
 
 
-def test_dns_that_waits_for_nothing_is_said(training):
-    """Recipes F2."""
+def test_coredns_without_a_node_group_is_reported(training):
     dns = next(node for node in training.by_type("aws:eks/addon:Addon") if node.inputs["addonName"] == "coredns")
     dns.depends_on = [urn for urn in dns.depends_on if "NodeGroup" not in urn]
     assert codes(training) == ["F2"]
 
 
-def test_v40_and_v41_are_seen_on_a_graph_that_is_broken(training):
+def test_metadata_options_and_encryption_are_checked(training):
     template = training.one(TEMPLATE, "llama-70b-sft-pool-gpu-template")
     template.inputs["metadataOptions"]["httpTokens"] = "optional"
     template.inputs["blockDeviceMappings"][0]["ebs"]["encrypted"] = "false"
     assert codes(training) == ["V-40", "V-41"]
 
 
-def test_a_warning_is_acknowledged_by_its_id_and_an_error_never(training):
+def test_only_warnings_can_be_acknowledged(training):
     for urn in [urn for urn, node in training.nodes.items() if node.type.endswith(":RouteTableAssociation")]:
         del training.nodes[urn]
     key = next(node for node in training.nodes.values() if node.type == "aws:kms/key:Key")
@@ -149,12 +152,12 @@ def test_a_warning_is_acknowledged_by_its_id_and_an_error_never(training):
     assert [problem.code for problem in broken(training, acknowledged=["V-40", "V-42"])] == ["V-40"]
 
 
-def test_the_types_without_efa_on_card_0_are_those_of_the_catalog():
+def test_types_without_efa_on_card_0_match_the_catalog():
     rows = [m for m in Catalog.default().machines if m.fabric is Fabric.EFA and m.efa_cards]
     assert {m.name for m in rows if not m.card0_efa} == {m.name for m in rows if m.name.startswith(CARD_0_IS_ENA)}
 
 
-def test_the_fixture_says_every_broken_law(lawful, training):
+def test_the_lawful_fixture_reports_violations(lawful, training):
     lawful(training)
     training.one(TEMPLATE, "llama-70b-sft-pool-gpu-template").inputs["metadataOptions"]["httpTokens"] = "optional"
     with pytest.raises(AssertionError, match="V-40"):
@@ -162,13 +165,13 @@ def test_the_fixture_says_every_broken_law(lawful, training):
 
 
 @pytest.mark.parametrize("name", PLANS)
-def test_what_a_preview_does_not_know_refuses_nothing(name):
+def test_unknown_values_of_a_preview_violate_no_rule(name):
     plan = PLANS[name]()
     assert broken(record(lambda: declare(plan) and None, stack=plan.name, preview=True)) == []
 
 
-def test_more_machines_make_no_other_problem():
-    """2 to 1,024 machines are the same resources."""
+def test_1024_machines_violate_no_rule():
+    """2 and 1,024 machines have the same resources."""
     plan = plans.training_plan()
     gpu = replace(plan.pool("gpu"), nodes_max=1024)
     many = replace(plan, pools=tuple(gpu if pool.name == "gpu" else pool for pool in plan.pools))
