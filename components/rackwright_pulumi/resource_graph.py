@@ -54,12 +54,12 @@ class Node:
             "name": self.name,
             "urn": self.urn,
             "parent": self.parent,
-            "inputs": masked(self.inputs),
+            "inputs": mask_secrets(self.inputs),
             "dependsOn": self.depends_on,
             "propertyDependencies": {key: urns for key, urns in sorted(self.property_dependencies.items()) if urns},
             "protect": self.protect,
         }
-        optional = {"provider": self.provider, "options": self.options, "outputs": masked(self.outputs)}
+        optional = {"provider": self.provider, "options": self.options, "outputs": mask_secrets(self.outputs)}
         return shown | {key: value for key, value in optional.items() if value}
 
 
@@ -91,36 +91,36 @@ class Graph:
 
     def as_json(self) -> dict[str, Any]:
         ordered = sorted(self.nodes.values(), key=lambda node: node.urn)
-        return {"resources": [node.as_json() for node in ordered], "outputs": masked(self.outputs)}
+        return {"resources": [node.as_json() for node in ordered], "outputs": mask_secrets(self.outputs)}
 
 
-def opened(value: Any) -> Any:
+def from_wire(value: Any) -> Any:
     """Wire form to plain values: secrets become `Secret`, whole floats become int as the engine prints them."""
     if isinstance(value, dict):
         if value.get(SIGNATURE) == SECRET:
-            return Secret(opened(value.get("value")))
-        return {key: opened(item) for key, item in value.items()}
+            return Secret(from_wire(value.get("value")))
+        return {key: from_wire(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [opened(item) for item in value]
+        return [from_wire(item) for item in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def revealed(value: Any) -> Any:
+def unwrap_secrets(value: Any) -> Any:
     """Plain values with secrets opened: for whoever computes outputs from inputs."""
     if isinstance(value, Secret):
-        return revealed(value.value)
+        return unwrap_secrets(value.value)
     if isinstance(value, dict):
-        return {key: revealed(item) for key, item in value.items()}
-    return [revealed(item) for item in value] if isinstance(value, list) else value
+        return {key: unwrap_secrets(item) for key, item in value.items()}
+    return [unwrap_secrets(item) for item in value] if isinstance(value, list) else value
 
 
-def masked(value: Any) -> Any:
+def mask_secrets(value: Any) -> Any:
     """Plain JSON with every secret masked."""
     if isinstance(value, Secret):
         return SECRET_TEXT
     if isinstance(value, dict):
-        return {key: masked(value[key]) for key in sorted(value)}
-    return [masked(item) for item in value] if isinstance(value, list) else value
+        return {key: mask_secrets(value[key]) for key in sorted(value)}
+    return [mask_secrets(item) for item in value] if isinstance(value, list) else value
 
 
 def _holds_secret(value: Any) -> bool:

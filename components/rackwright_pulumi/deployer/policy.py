@@ -9,7 +9,7 @@ from typing import Any
 from rackwright.diagnostics.errors import Bug
 
 from rackwright_pulumi.deployer.tables import ResourceKind, actions, calls, kinds
-from rackwright_pulumi.resource_graph import Graph, Node, revealed
+from rackwright_pulumi.resource_graph import Graph, Node, unwrap_secrets
 
 MOST_CHARACTERS = 6144
 """Of a managed policy, white space not counted: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html"""
@@ -101,7 +101,7 @@ class _Stack:
         found = {PASSED_TO[node.type] for node in self.nodes if node.type in PASSED_TO}
         for node in self.nodes:
             if node.type == "aws:iam/role:Role":
-                for statement in json.loads(revealed(node.inputs["assumeRolePolicy"]))["Statement"]:
+                for statement in json.loads(unwrap_secrets(node.inputs["assumeRolePolicy"]))["Statement"]:
                     service = statement["Principal"].get("Service", [])
                     found.update([service] if isinstance(service, str) else service)
         return sorted(found)

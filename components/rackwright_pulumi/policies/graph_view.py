@@ -6,7 +6,7 @@ from typing import Any
 
 from pulumi.output import Unknown
 
-from rackwright_pulumi.resource_graph import Graph, Node, revealed
+from rackwright_pulumi.resource_graph import Graph, Node, unwrap_secrets
 
 TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
 NODE_GROUP = "aws:eks/nodeGroup:NodeGroup"
@@ -41,7 +41,7 @@ class GraphView:
 
     def inputs(self, node: Node) -> dict[str, Any]:
         if node.urn not in self._inputs:
-            self._inputs[node.urn] = _without_unknowns(revealed(node.inputs))
+            self._inputs[node.urn] = _without_unknowns(unwrap_secrets(node.inputs))
         return self._inputs[node.urn]
 
     def find(self, token: str, reference: Any) -> Node | None:

@@ -10,9 +10,9 @@ from pulumi.runtime import mocks, rpc, settings
 from pulumi.runtime.proto import resource_pb2
 from pulumi.runtime.sync_await import _ensure_event_loop, _sync_await
 
-from rackwright_pulumi.resource_graph import STACK_TYPE, Node, Secret, opened, revealed
+from rackwright_pulumi.resource_graph import STACK_TYPE, Node, Secret, from_wire, unwrap_secrets
 from rackwright_pulumi.simulator.computed import Context, computed
-from rackwright_pulumi.simulator.provider.preview import foreseen
+from rackwright_pulumi.simulator.provider.preview import preview_state
 
 Invokes = Mapping[str, dict[str, Any] | Callable[[dict[str, Any]], dict[str, Any]]]
 StackOutputs = Mapping[str, Mapping[str, Any]]
@@ -63,21 +63,21 @@ class GraphMonitor(mocks.MockMonitor):
                 raise DuplicateResource(f"duplicate resource: {node.urn}")
             self.nodes[node.urn] = node
         self.resources[node.urn] = mocks.MockMonitor.ResourceRegistration(node.urn, node.id, node.state)
-        state = _sync_await(rpc.serialize_properties(_closed(node.state), {}))
+        state = _sync_await(rpc.serialize_properties(_to_wire(node.state), {}))
         return resource_pb2.RegisterResourceResponse(urn=node.urn, id=node.id, object=state)
 
     def ReadResource(self, request):
         _ensure_event_loop()
         urn = self.make_urn(request.parent, request.type, request.name)
-        inputs = opened(rpc.deserialize_properties(request.properties, keep_unknowns=True))
+        inputs = from_wire(rpc.deserialize_properties(request.properties, keep_unknowns=True))
         node = Node(urn, request.type, request.name, request.parent, True, inputs, request.provider, options={"read": True}, id=request.id)
         node.state = self._stack(inputs["name"]) if node.type == REFERENCE else self._read(node)
         with self._lock:
             self.nodes[urn] = node
-        return resource_pb2.ReadResourceResponse(urn=urn, properties=_sync_await(rpc.serialize_properties(_closed(node.state), {})))
+        return resource_pb2.ReadResourceResponse(urn=urn, properties=_sync_await(rpc.serialize_properties(_to_wire(node.state), {})))
 
     def _read(self, node: Node) -> dict[str, Any]:
-        return computed(node.type, node.name, node.urn, revealed(node.inputs), self._context(node))[1] | node.inputs
+        return computed(node.type, node.name, node.urn, unwrap_secrets(node.inputs), self._context(node))[1] | node.inputs
 
     def _stack(self, name: str) -> dict[str, Any]:
         """What a StackReference reads (pulumi: pkg/resource/deploy/builtins.go, readStackReference)."""
@@ -89,7 +89,7 @@ class GraphMonitor(mocks.MockMonitor):
         return {"name": name, "outputs": outputs, "secretOutputNames": secret}
 
     def RegisterResourceOutputs(self, request):
-        outputs = opened(rpc.deserialize_properties(request.outputs, keep_unknowns=True))
+        outputs = from_wire(rpc.deserialize_properties(request.outputs, keep_unknowns=True))
         with self._lock:
             node = self.nodes[request.urn]
             node.outputs = outputs
@@ -98,7 +98,7 @@ class GraphMonitor(mocks.MockMonitor):
 
     def Invoke(self, request):
         _ensure_event_loop()
-        args = revealed(opened(rpc.deserialize_properties(request.args, keep_unknowns=True)))
+        args = unwrap_secrets(from_wire(rpc.deserialize_properties(request.args, keep_unknowns=True)))
         with self._lock:
             self.invoked.append((request.tok, args))
         answer = self.known_invokes.get(request.tok)
@@ -117,7 +117,7 @@ class GraphMonitor(mocks.MockMonitor):
             name=request.name,
             parent=request.parent,
             custom=request.custom,
-            inputs={key: opened(value) for key, value in raw.items()},
+            inputs={key: from_wire(value) for key, value in raw.items()},
             provider=request.provider,
             depends_on=sorted(request.dependencies),
             property_dependencies={key: sorted(value.urns) for key, value in request.propertyDependencies.items()},
@@ -130,13 +130,13 @@ class GraphMonitor(mocks.MockMonitor):
         if not node.custom:
             return "", {}
         if self.preview:
-            return "", foreseen(node.type, node.inputs)
-        resource_id, outputs = computed(node.type, node.name, node.urn, revealed(node.inputs), self._context(node))
-        return resource_id, _completed(node.inputs, outputs)
+            return "", preview_state(node.type, node.inputs)
+        resource_id, outputs = computed(node.type, node.name, node.urn, unwrap_secrets(node.inputs), self._context(node))
+        return resource_id, _with_cloud_fields(node.inputs, outputs)
 
     def _context(self, node: Node) -> Context:
         provider = self.nodes.get(node.provider.rpartition("::")[0])
-        return self.context.narrowed(_provider_inputs(revealed(provider.inputs))) if provider else self.context
+        return self.context.for_provider(_provider_inputs(unwrap_secrets(provider.inputs))) if provider else self.context
 
 
 def _options(request) -> dict[str, Any]:
@@ -156,10 +156,10 @@ def _options(request) -> dict[str, Any]:
     return {key: value for key, value in found.items() if value}
 
 
-def _completed(given: dict[str, Any], answered: dict[str, Any]) -> dict[str, Any]:
+def _with_cloud_fields(given: dict[str, Any], answered: dict[str, Any]) -> dict[str, Any]:
     """What was given, and inside its objects what the cloud adds (vpcConfig gains a security group), at any depth."""
     nested = {
-        key: _completed(value, answered[key])
+        key: _with_cloud_fields(value, answered[key])
         for key, value in given.items()
         if isinstance(value, dict) and isinstance(answered.get(key), dict)
     }
@@ -171,13 +171,13 @@ def _provider_inputs(inputs: dict[str, Any]) -> dict[str, Any]:
     return {key: json.loads(value) if isinstance(value, str) and value[:1] in ("[", "{") else value for key, value in inputs.items()}
 
 
-def _closed(value: Any) -> Any:
+def _to_wire(value: Any) -> Any:
     """Plain values to what the SDK serializes: `Secret` becomes its wire envelope again."""
     if isinstance(value, Secret):
-        return {rpc._special_sig_key: rpc._special_secret_sig, "value": _closed(value.value)}
+        return {rpc._special_sig_key: rpc._special_secret_sig, "value": _to_wire(value.value)}
     if isinstance(value, dict):
-        return {key: _closed(item) for key, item in value.items()}
-    return [_closed(item) for item in value] if isinstance(value, list) else value
+        return {key: _to_wire(item) for key, item in value.items()}
+    return [_to_wire(item) for item in value] if isinstance(value, list) else value
 
 
 def _holds_unknown(value: Any) -> bool:

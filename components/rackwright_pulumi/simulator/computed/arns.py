@@ -1,4 +1,4 @@
-"""How Amazon's cloud writes names: ARNs, partitions, zones."""
+"""ARNs, partitions and zones of AWS."""
 
 from rackwright_pulumi.simulator.computed.context import ResourceRequest
 from rackwright_pulumi.simulator.schema.names import physical_name, place
@@ -11,24 +11,24 @@ def partition(region: str) -> str:
     return {"cn": "aws-cn", "us-gov": "aws-us-gov"}.get(region.rpartition("-")[0].rpartition("-")[0], "aws")
 
 
-def arn(asked: ResourceRequest, service: str, resource: str, regional: bool = True, owned: bool = True) -> str:
-    """An ARN in the resource's own partition, region and account."""
-    region = place(asked, "region")
-    return f"arn:{partition(region)}:{service}:{region if regional else ''}:{asked.context.account if owned else ''}:{resource}"
+def arn(request: ResourceRequest, service: str, resource: str, regional: bool = True, owned: bool = True) -> str:
+    """An ARN in the resource's partition, region and account."""
+    region = place(request, "region")
+    return f"arn:{partition(region)}:{service}:{region if regional else ''}:{request.context.account if owned else ''}:{resource}"
 
 
-def named(asked: ResourceRequest, prop: str = "name") -> str:
-    """The physical name: given, or what the provider would have filled in."""
-    return str(asked.get(prop) or physical_name(asked) or asked.name)
+def resource_name(request: ResourceRequest, prop: str = "name") -> str:
+    """The physical name: the input, or the provider's generated name."""
+    return str(request.get(prop) or physical_name(request) or request.name)
 
 
 def zones(region: str) -> list[str]:
-    """Six in us-east-1, three elsewhere."""
+    """Zones of a region: 6 in us-east-1, 3 in others."""
     return [f"{region}{letter}" for letter in "abcdef"[: 6 if region == "us-east-1" else 3]]
 
 
 def zone_id(zone: str) -> str:
-    """``us-east-1b`` -> ``use1-az2``: the same in every simulated account."""
+    """``us-east-1b`` to ``use1-az2``, equal in every simulated account."""
     region = zone[:-1]
     short = ZONE_IDS.get(region) or "".join(part[:1] if not part.isdigit() else part for part in region.split("-"))
     return f"{short}-az{ord(zone[-1]) - ord('a') + 1}"
