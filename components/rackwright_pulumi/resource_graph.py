@@ -1,4 +1,4 @@
-"""A program's resource graph as data: what the engine would be asked to build."""
+"""The resource graph of a Pulumi program as data."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +11,7 @@ STACK_TYPE = "pulumi:pulumi:Stack"
 
 @dataclass(frozen=True)
 class Secret:
-    """A secret input; its text is not printed."""
+    """A secret input; its value is not printed."""
 
     value: Any
 
@@ -21,7 +21,7 @@ class Secret:
 
 @dataclass
 class Node:
-    """One resource. `inputs` are plain values (a secret is `Secret(value)`); `options` only those that were set."""
+    """One resource. inputs: plain values (a secret is `Secret(value)`); options: those that the program set."""
 
     urn: str
     type: str
@@ -38,7 +38,7 @@ class Node:
     id: str = ""
     state: dict[str, Any] = field(default_factory=dict)
     outputs: dict[str, Any] = field(default_factory=dict)
-    """What the component registered."""
+    """Outputs that a component registered."""
 
     @property
     def secret_inputs(self) -> set[str]:
@@ -65,7 +65,7 @@ class Node:
 
 @dataclass
 class Graph:
-    """Every resource but the stack itself, by URN, in the order of URNs."""
+    """All resources except the stack, by URN, sorted."""
 
     nodes: dict[str, Node]
     outputs: dict[str, Any]
@@ -75,18 +75,18 @@ class Graph:
         return [node for node in self.nodes.values() if node.type == type_token]
 
     def one(self, type_token: str, name: str | None = None) -> Node:
-        """The only resource of a type (and name). Raises LookupError saying what there is instead."""
+        """The only resource of a type (and name). Raises LookupError, with the existing resources, if the number of matches is not 1."""
         found = [node for node in self.by_type(type_token) if name in (None, node.name)]
         if len(found) != 1:
-            there = ", ".join(sorted(node.label for node in self.nodes.values() if node.type == type_token)) or "none of that type"
-            raise LookupError(f"wanted one {type_token} {name or ''}, found {len(found)}: {there}")
+            existing = ", ".join(sorted(node.label for node in self.nodes.values() if node.type == type_token)) or "none of that type"
+            raise LookupError(f"found {len(found)} resources {type_token} {name or ''} instead of 1; existing: {existing}")
         return found[0]
 
     def children(self, urn: str) -> list[Node]:
         return [node for node in self.nodes.values() if node.parent == urn]
 
     def unregistered(self) -> list[Node]:
-        """Components that never called register_outputs."""
+        """Components that did not call register_outputs."""
         return [node for node in self.nodes.values() if not node.custom and "registered" not in node.options]
 
     def as_json(self) -> dict[str, Any]:
@@ -95,7 +95,7 @@ class Graph:
 
 
 def from_wire(value: Any) -> Any:
-    """Wire form to plain values: secrets become `Secret`, whole floats become int as the engine prints them."""
+    """Convert wire values to plain values: secrets become `Secret`, whole floats become int."""
     if isinstance(value, dict):
         if value.get(SIGNATURE) == SECRET:
             return Secret(from_wire(value.get("value")))
@@ -106,7 +106,7 @@ def from_wire(value: Any) -> Any:
 
 
 def unwrap_secrets(value: Any) -> Any:
-    """Plain values with secrets opened: for whoever computes outputs from inputs."""
+    """Plain values with every `Secret` replaced by its value."""
     if isinstance(value, Secret):
         return unwrap_secrets(value.value)
     if isinstance(value, dict):
@@ -115,7 +115,7 @@ def unwrap_secrets(value: Any) -> Any:
 
 
 def mask_secrets(value: Any) -> Any:
-    """Plain JSON with every secret masked."""
+    """JSON values with every secret masked."""
     if isinstance(value, Secret):
         return SECRET_TEXT
     if isinstance(value, dict):

@@ -54,9 +54,9 @@ def declare(plan: StackPlan, *, teardown: bool = False, secrets: dict[str, pulum
     component = getattr(import_module(f"rackwright_pulumi.blueprints.{module}"), name)
     own = provider(plan.place)
     if teardown and plan.place.cloud == "aws":
-        from rackwright_pulumi.aws.downstream import refuse_under_a_cluster
+        from rackwright_pulumi.aws.downstream import refuse_if_cluster_uses_network
 
-        refuse_under_a_cluster(plan, own)
+        refuse_if_cluster_uses_network(plan, own)
     options = pulumi.ResourceOptions(providers=[own])
     return component(plan.name, {"plan": plan, "teardown": teardown, "secrets": secrets or {}}, options)
 

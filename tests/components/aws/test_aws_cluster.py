@@ -173,7 +173,7 @@ def test_the_disk_driver_may_use_the_key():
 
 
 def test_an_add_on_eks_does_not_have_is_refused_by_name():
-    with pytest.raises(Unsupported, match=r"addons\[teleport\]: teleport cannot be built .* instead: block-storage, dns, "):
+    with pytest.raises(Unsupported, match=r"addons\[teleport\]: teleport is not supported .* instead: block-storage, dns, "):
         addons(AddonPlan("teleport", "v1"))
 
 

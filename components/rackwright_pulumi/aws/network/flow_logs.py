@@ -1,4 +1,4 @@
-"""Who talked to whom in the network, kept encrypted."""
+"""Encrypted VPC flow logs."""
 
 from pulumi import Input, Output
 from pulumi_aws.cloudwatch.log_group import LogGroup
@@ -8,16 +8,18 @@ from rackwright_pulumi.aws.identity.policy_documents import allow, service_trust
 from rackwright_pulumi.aws.identity.roles import granted_role
 from rackwright_pulumi.aws.tags import ChildContext
 
-KEPT_DAYS = 90
+RETENTION_DAYS = 90
 
 
 def flow_logs(child: ChildContext, vpc_id: Output[str], kms_key_arn: Input[str]) -> None:
     group = LogGroup(
-        child.name("flows"), kms_key_id=kms_key_arn, retention_in_days=KEPT_DAYS, tags=child.tagged("flows"), opts=child.opts()
+        child.name("flows"), kms_key_id=kms_key_arn, retention_in_days=RETENTION_DAYS, tags=child.tagged("flows"), opts=child.opts()
     )
-    writing = allow(["logs:CreateLogStream", "logs:PutLogEvents", "logs:DescribeLogStreams"], Output.concat(group.arn, ":*"))
-    looking = allow(["logs:DescribeLogGroups"])  # takes no single group: docs.aws.amazon.com/vpc/latest/userguide/flow-logs-iam-role.html
-    writer = granted_role(child, "flows-writer", service_trust("vpc-flow-logs.amazonaws.com"), statements=[writing, looking])
+    write = allow(["logs:CreateLogStream", "logs:PutLogEvents", "logs:DescribeLogStreams"], Output.concat(group.arn, ":*"))
+    describe = allow(
+        ["logs:DescribeLogGroups"]
+    )  # no single group: https://docs.aws.amazon.com/vpc/latest/userguide/flow-logs-iam-role.html
+    writer = granted_role(child, "flows-writer", service_trust("vpc-flow-logs.amazonaws.com"), statements=[write, describe])
     FlowLog(
         child.name("flows"),
         vpc_id=vpc_id,

@@ -1,4 +1,4 @@
-"""The network of a stack: private subnets behind one NAT gateway, endpoints, flow logs; or one that exists already."""
+"""The network of a stack: private subnets with one NAT gateway, endpoints and flow logs; or an existing network."""
 
 from collections.abc import Mapping, Sequence
 from typing import NotRequired, TypedDict
@@ -11,14 +11,14 @@ from rackwright_pulumi.args import PartInput, part
 from rackwright_pulumi.aws.network.endpoints import private_endpoints
 from rackwright_pulumi.aws.network.flow_logs import flow_logs
 from rackwright_pulumi.aws.network.security_groups import fabric_group
-from rackwright_pulumi.aws.network.subnets import Subnetted, described
+from rackwright_pulumi.aws.network.subnets import HasSubnets, subnet_plans
 from rackwright_pulumi.aws.network.vpc import Subnets, build_vpc
 from rackwright_pulumi.aws.tags import ChildContext
-from rackwright_pulumi.upstream import OtherStacks
+from rackwright_pulumi.upstream import StackReferences
 
 
 class AwsNetworkArgs(TypedDict):
-    """network: NetworkPlan. vpc_id and subnet_ids: a network that exists, in place of the ids in the plan; subnets in the plan's order."""
+    """network: NetworkPlan. vpc_id and subnet_ids: an existing network instead of the ids in the plan, subnets in the plan's order."""
 
     network: PartInput
     region: str
@@ -30,10 +30,10 @@ class AwsNetworkArgs(TypedDict):
     subnet_ids: NotRequired[Sequence[Input[str]]]
 
 
-class AwsNetwork(Subnetted, pulumi.ComponentResource):
-    """VPC, subnets, NAT, endpoints and flow logs; where members of a fabric must reach one another, their security group.
+class AwsNetwork(HasSubnets, pulumi.ComponentResource):
+    """VPC, subnets, NAT gateway, endpoints, flow logs, and the security group of EFA interfaces.
 
-    A network that exists is left as it is: only the fabric's security group is added to it.
+    An existing network is not changed; only the security group of EFA interfaces is added to it.
     """
 
     vpc_id: Output[str]
@@ -44,7 +44,7 @@ class AwsNetwork(Subnetted, pulumi.ComponentResource):
         super().__init__("rackwright:index:AwsNetwork", name, None, opts)
         plan, child = part(NetworkPlan, args["network"]), ChildContext(self, name, args["tags"], args.get("boundary_arn"))
         if "vpc_id" in args or plan.existing_id:
-            self.vpc_id, self.subnets = self._found(plan, OtherStacks(self, name), args)
+            self.vpc_id, self.subnets = self._existing(plan, StackReferences(self, name), args)
         else:
             self.vpc_id, self.subnets = self._create(plan, child, args)
         self.fabric_group_id = fabric_group(child, self.vpc_id) if plan.self_reachable else None
@@ -58,7 +58,7 @@ class AwsNetwork(Subnetted, pulumi.ComponentResource):
             flow_logs(child, vpc.id, args["kms_key_arn"])
         return vpc.id, subnets
 
-    def _found(self, plan: NetworkPlan, stacks: OtherStacks, args: AwsNetworkArgs) -> tuple[Output[str], Subnets]:
+    def _existing(self, plan: NetworkPlan, stacks: StackReferences, args: AwsNetworkArgs) -> tuple[Output[str], Subnets]:
         vpc_id = args["vpc_id"] if "vpc_id" in args else stacks.value(plan.existing_id)
         ids = args.get("subnet_ids") or [stacks.value(subnet_id) for subnet_id in plan.existing_subnet_ids]
-        return Output.from_input(vpc_id), list(zip(described(plan, len(ids)), map(Output.from_input, ids), strict=True))
+        return Output.from_input(vpc_id), list(zip(subnet_plans(plan, len(ids)), map(Output.from_input, ids), strict=True))
