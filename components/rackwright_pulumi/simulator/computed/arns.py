@@ -1,7 +1,7 @@
 """ARNs, partitions and zones of AWS."""
 
 from rackwright_pulumi.simulator.computed.context import ResourceRequest
-from rackwright_pulumi.simulator.schema.names import physical_name, place
+from rackwright_pulumi.simulator.schema.names import place
 
 ZONE_IDS = {"us-east-1": "use1", "us-east-2": "use2", "us-west-1": "usw1", "us-west-2": "usw2", "eu-west-1": "euw1", "eu-central-1": "euc1"}
 
@@ -15,11 +15,6 @@ def arn(request: ResourceRequest, service: str, resource: str, regional: bool = 
     """An ARN in the resource's partition, region and account."""
     region = place(request, "region")
     return f"arn:{partition(region)}:{service}:{region if regional else ''}:{request.context.account if owned else ''}:{resource}"
-
-
-def resource_name(request: ResourceRequest, prop: str = "name") -> str:
-    """The physical name: the input, or the provider's generated name."""
-    return str(request.get(prop) or physical_name(request) or request.name)
 
 
 def zones(region: str) -> list[str]:

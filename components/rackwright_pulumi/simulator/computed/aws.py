@@ -4,10 +4,10 @@ import hashlib
 from typing import Any
 
 from rackwright_pulumi.simulator.computed import eks
-from rackwright_pulumi.simulator.computed.arns import arn, resource_name
+from rackwright_pulumi.simulator.computed.arns import arn
 from rackwright_pulumi.simulator.computed.context import ResourceRequest, without_none
 from rackwright_pulumi.simulator.computed.ec2 import PREFIXES, ec2
-from rackwright_pulumi.simulator.schema.names import place
+from rackwright_pulumi.simulator.schema.names import place, resource_name
 
 Outputs = dict[str, Any]
 

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from rackwright_pulumi.simulator.computed.arns import arn, resource_name, zone_id
+from rackwright_pulumi.simulator.computed.arns import arn, zone_id
 from rackwright_pulumi.simulator.computed.context import ResourceRequest
-from rackwright_pulumi.simulator.schema.names import place
+from rackwright_pulumi.simulator.schema.names import place, resource_name
 
 Outputs = dict[str, Any]
 

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from rackwright_pulumi.simulator.computed.arns import arn, resource_name
+from rackwright_pulumi.simulator.computed.arns import arn
 from rackwright_pulumi.simulator.computed.context import ResourceRequest, certificate
-from rackwright_pulumi.simulator.schema.names import place
+from rackwright_pulumi.simulator.schema.names import place, resource_name
 
 Outputs = dict[str, Any]
 

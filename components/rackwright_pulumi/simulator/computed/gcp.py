@@ -3,7 +3,7 @@
 from typing import Any
 
 from rackwright_pulumi.simulator.computed.context import ResourceRequest, certificate, without_none
-from rackwright_pulumi.simulator.schema.names import physical_name, place
+from rackwright_pulumi.simulator.schema.names import place, resource_name
 
 Outputs = dict[str, Any]
 API = "https://www.googleapis.com"
@@ -40,11 +40,6 @@ LOCATED = {
 def project(request: ResourceRequest) -> str:
     """The resource's project, else the provider's."""
     return str(request.get("project") or request.context.project)
-
-
-def resource_name(request: ResourceRequest, prop: str = "name") -> str:
-    """The physical name: the input, or the provider's generated name."""
-    return str(request.get(prop) or physical_name(request) or request.name)
 
 
 def full_name(request: ResourceRequest, collection: str, name: str) -> str:
@@ -226,9 +221,8 @@ def _crypto_key(request: ResourceRequest) -> tuple[str, Outputs]:
 
 def _member(scope: str, template: str = "{0}"):
     def make(request: ResourceRequest) -> tuple[str, Outputs]:
-        return "/".join([template.format(request.get(scope, "")), request.get("role", ""), request.get("member", "")]), {
-            "etag": f"Bw{request.hex(8)}="
-        }
+        parts = [template.format(request.get(scope, "")), request.get("role", ""), request.get("member", "")]
+        return "/".join(parts), {"etag": f"Bw{request.hex(8)}="}
 
     return make
 

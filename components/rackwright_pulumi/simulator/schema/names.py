@@ -107,6 +107,11 @@ def physical_name(request: ResourceRequest, suffix: str | None = None) -> str | 
     return rule.prefix + autoname(base, request.urn, rule.limit - len(rule.prefix), suffix=suffix)
 
 
+def resource_name(request: ResourceRequest, prop: str = "name") -> str:
+    """The physical name: the input, or the provider's generated name."""
+    return str(request.get(prop) or physical_name(request) or request.name)
+
+
 def unique_key(request: ResourceRequest) -> str | None:
     """Key that is unique among the resources of a cloud; None if the name may repeat."""
     if request.token.startswith("kubernetes:"):
