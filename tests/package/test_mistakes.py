@@ -40,7 +40,7 @@ CASES = {
     "a text in place of true": ("TrainingCluster", {"plan": PLAN, "teardown": "true"}, {"teardown": "must be true or false"}),
     "a misspelt input": ("TrainingCluster", {"plan": PLAN, "admin_arns": []}, {"admin_arns": "its inputs are adminArns, plan"}),
     "no plan": ("TpuPod", {}, {"plan": "Missing required input 'plan'"}),
-    "a plan for another component": ("TpuPod", {"plan": PLAN}, {"plan.kind": "instead: the component for training-cluster"}),
+    "a plan for another component": ("TpuPod", {"plan": PLAN}, {"plan.kind": "instead: use the component for training-cluster"}),
 }
 
 
@@ -60,7 +60,7 @@ def test_of_many_mistakes_five_are_named_and_the_rest_counted(plugin):
     assert [path for path in refused.value.problems if path.startswith("plan.pools[0].")] == [
         f"plan.pools[0].{field}" for field in ("name", "machine", "zones", "nodes_min", "nodes_max")
     ]
-    assert refused.value.problems["plan"].startswith("7 more like these")
+    assert refused.value.problems["plan"].startswith("7 more problems")
 
 
 def test_a_refusal_prints_no_value_of_the_plan(plugin):
