@@ -1,8 +1,8 @@
-"""Pulumi components that build what rackwright plans.
+"""Pulumi components for the plans of rackwright.
 
     from rackwright_pulumi import TrainingCluster
 
-Importing this package imports no cloud SDK; the first use of a name does.
+Importing this package does not import a cloud SDK; the first use of a name does.
 """
 
 from typing import TYPE_CHECKING

@@ -1,7 +1,7 @@
-"""Plan parts as component arguments.
+"""Parts of a StackPlan as component arguments.
 
-In this process a part is its dataclass; over the wire, from another language, it is one JSON string, because the plugin protocol drops
-nulls and turns integers into floats. The schema analyzer must see `str`, a type checker sees both.
+In Python a part is its dataclass. From other languages it is one JSON string, because the plugin protocol drops nulls and converts
+integers to floats. The schema analyzer must see `str`; a type checker sees both.
 """
 
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -15,8 +15,8 @@ from rackwright.stackplan import LAYERS, STACK_PLAN_VERSION, BlueprintKind, Stac
 from rackwright_pulumi.unsupported import Unsupported
 
 T = TypeVar("T")
-SHOWN = 5
-"""Mistakes named one by one; one wrong field in forty pools is one mistake to its author."""
+MAX_SHOWN = 5
+"""Problems listed in full, because one wrong field repeats in every pool."""
 
 if TYPE_CHECKING:
     PlanInput = StackPlan | str
@@ -27,7 +27,7 @@ else:
 
 
 class WrongPart(UserError):
-    """`text` is not the JSON of the part it was given for. Its problems name places, never the values found there."""
+    """`text` is not valid JSON of its part. The problems have paths, but no values."""
 
     def __init__(self, text: str, problems: list[Problem]):
         self.text = text
@@ -35,35 +35,37 @@ class WrongPart(UserError):
 
 
 def part(kind: type[T], value: object) -> T:
-    """The dataclass, whether given as itself or as its JSON.
+    """The dataclass, from itself or from its JSON.
 
-    Raises WrongPart on JSON of another shape, with fields this release does not know, or of another version of the plan.
+    Raises WrongPart for JSON with missing or unknown fields, or of another version of the plan.
     """
     if not isinstance(value, str):
         return cast(T, value)
     try:
-        made = TypeAdapter(kind).validate_json(value, extra="forbid")
+        found = TypeAdapter(kind).validate_json(value, extra="forbid")
     except ValidationError as error:
         raise WrongPart(value, _problems(error)) from None
-    if isinstance(made, StackPlan) and made.version != STACK_PLAN_VERSION:
-        raise WrongPart(value, [_problem(At() / "version", f"this release reads {STACK_PLAN_VERSION}, not {made.version}")])
-    return made
+    if isinstance(found, StackPlan) and found.version != STACK_PLAN_VERSION:
+        raise WrongPart(
+            value, [_problem(At() / "version", f"version {found.version} is not supported; this release reads {STACK_PLAN_VERSION}")]
+        )
+    return found
 
 
 def plan_of(kind: BlueprintKind, value: object) -> StackPlan:
-    """A StackPlan of that kind. Raises WrongPart as `part` does, and Unsupported for a plan of another blueprint."""
+    """A StackPlan of one kind. Raises WrongPart like `part`, and Unsupported for a plan of another kind."""
     plan = part(StackPlan, value)
     if plan.kind is not kind:
-        raise Unsupported(f"a plan of kind {plan.kind} by the component for {kind}", "kind", f"the component for {plan.kind}")
+        raise Unsupported(f"a plan of kind {plan.kind} with the component for {kind}", "kind", f"use the component for {plan.kind}")
     if not supports(plan.place.cloud, "layers") and (plan.layers != LAYERS or plan.below):
-        raise Unsupported(f"layers {', '.join(plan.layers)} alone on {plan.place.cloud}", "layers", "all of them in one stack")
+        raise Unsupported(f"layers {', '.join(plan.layers)} alone on {plan.place.cloud}", "layers", "build all layers in one stack")
     return plan
 
 
 def _problems(error: ValidationError) -> list[Problem]:
     found = [_problem(At(tuple(item["loc"])), f"{item['msg']} ({error.title})") for item in error.errors(include_url=False)]
-    return found if len(found) <= SHOWN else [*found[:SHOWN], _problem(At(), f"{len(found) - SHOWN} more like these")]
+    return found if len(found) <= MAX_SHOWN else [*found[:MAX_SHOWN], _problem(At(), f"{len(found) - MAX_SHOWN} more problems")]
 
 
 def _problem(at: At, reason: str) -> Problem:
-    return Problem("P-part", reason, at, fix="pass the text that `rackwright compile SPEC --json` of the same release prints")
+    return Problem("P-part", reason, at, fix="pass the output of `rackwright compile SPEC --json` of the same release")

@@ -1,4 +1,4 @@
-"""Former place of `rackwright_pulumi.program.build`, kept for programs written by earlier releases of `rackwright new`."""
+"""Former name of `rackwright_pulumi.program.build`, used by programs that `rackwright new` of earlier releases wrote."""
 
 from rackwright_pulumi.program.build import build, declare
 

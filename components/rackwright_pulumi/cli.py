@@ -17,7 +17,7 @@ from rackwright.report.terminal.console import console
 if TYPE_CHECKING:
     from rackwright.stackplan import StackPlan
 
-    from rackwright_pulumi.testing.graph import Graph
+    from rackwright_pulumi.resource_graph import Graph
 
 GRAPH_KEYS = {"type", "name", "urn", "inputs", "protect"}
 """What a graph read from a file must say of each resource."""

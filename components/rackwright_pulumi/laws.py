@@ -1,4 +1,4 @@
-"""Former name of `rackwright_pulumi.policies`, with the former names of its contents."""
+"""Former name of `rackwright_pulumi.policies` and its contents."""
 
 from rackwright.diagnostics.rule import Rule as Law
 

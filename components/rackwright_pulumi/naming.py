@@ -1,18 +1,18 @@
-"""Names are identity: every logical and physical name is made here, and tests pin them literally.
+"""Logical and physical names. A name identifies a resource, so tests compare all of them literally.
 
-Changing a name needs an alias and a changelog line.
+Changing a name requires an alias and a changelog entry.
 """
 
 import hashlib
 
 
 def child(parent: str, *parts: str | int) -> str:
-    """Logical name of a child: `child("llama", "net", 1)` is `llama-net-1`. Never shortened, never hashed."""
+    """Logical name of a child: `child("llama", "net", 1)` is `llama-net-1`; it is not shortened or hashed."""
     return "-".join([parent, *map(str, parts)])
 
 
 def physical(name: str, limit: int) -> str:
-    """A fixed name the cloud needs, cut to `limit` with a hash that keeps two long names apart."""
+    """A fixed physical name, cut to `limit` characters with a hash that distinguishes long names."""
     if len(name) <= limit:
         return name
     return f"{name[: limit - 7].rstrip('-')}-{hashlib.sha256(name.encode()).hexdigest()[:6]}"

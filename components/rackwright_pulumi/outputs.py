@@ -1,4 +1,4 @@
-"""Stack outputs that several blueprints share, in the camelCase of exported names."""
+"""Stack outputs that several blueprints share, in camelCase."""
 
 from typing import Any
 
@@ -6,9 +6,9 @@ from rackwright.stackplan import FabricExpectation
 
 
 def fabric_output(expected: FabricExpectation) -> dict[str, Any]:
-    """What a job must see of the fabric; None is not published, and there is a note only where something is to be known."""
-    noted = {"note": expected.note} if expected.note else {}
-    return noted | {
+    """The fabric that a job must find. None means not published; the note is present only if it has a text."""
+    note = {"note": expected.note} if expected.note else {}
+    return note | {
         "fabric": expected.fabric,
         "interfacesPerNode": expected.interfaces_per_node,
         "nodeBytesPerS": expected.node_bytes_per_s,

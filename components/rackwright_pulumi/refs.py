@@ -1,30 +1,30 @@
-"""Refs of a StackPlan become Outputs here, and nowhere else."""
+"""Resolve the Refs of a StackPlan to Outputs."""
 
 from collections.abc import Mapping
 from typing import Any
 
 import pulumi
 
-Known = Mapping[str, pulumi.Input[Any]]
+RefValues = Mapping[str, pulumi.Input[Any]]
 
 
-def resolve(value: Any, known: Known) -> Any:
-    """`value` with every `{"$ref": name}` and `{"$format": ..., "$refs": [...]}` replaced from `known`.
+def resolve(value: Any, values: RefValues) -> Any:
+    """`value` with every `{"$ref": name}` and `{"$format": ..., "$refs": [...]}` replaced from `values`.
 
-    Raises KeyError naming the ref and what is known, when the blueprint does not provide it.
+    Raises KeyError, with the available refs, for a ref without a value.
     """
     if isinstance(value, Mapping):
         if "$ref" in value:
-            return _look_up(value["$ref"], known)
+            return _value_of(value["$ref"], values)
         if "$format" in value:
-            return pulumi.Output.format(value["$format"], *[_look_up(name, known) for name in value["$refs"]])
-        return {key: resolve(item, known) for key, item in value.items()}
+            return pulumi.Output.format(value["$format"], *[_value_of(name, values) for name in value["$refs"]])
+        return {key: resolve(item, values) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [resolve(item, known) for item in value]
+        return [resolve(item, values) for item in value]
     return value
 
 
-def _look_up(name: str, known: Known) -> Any:
-    if name not in known:
-        raise KeyError(f"ref {name!r} is not provided here; known: {', '.join(sorted(known))}")
-    return known[name]
+def _value_of(name: str, values: RefValues) -> Any:
+    if name not in values:
+        raise KeyError(f"ref {name!r} has no value; available: {', '.join(sorted(values))}")
+    return values[name]

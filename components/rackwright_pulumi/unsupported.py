@@ -1,15 +1,15 @@
-"""What a component cannot build, said with its place in the plan and what to do instead."""
+"""The error for parts of a plan that a component cannot build."""
 
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import At, Problem
 
 
 class Unsupported(UserError):
-    """The plan asks for something this release builds elsewhere or not at all.
+    """Part of the plan is not supported by the component in this release.
 
-    place: path in the StackPlan (`box`, `pools[slice-0].capacity.mode`); instead: what can be built.
+    place: path in the StackPlan (`box`, `pools[slice-0].capacity.mode`); instead: supported alternatives.
     """
 
     def __init__(self, what: str, place: str, instead: str):
         self.what, self.place, self.instead = what, place, instead
-        super().__init__([Problem("C-unsupported", f"{what} cannot be built in this release", At((place,)), f"instead: {instead}")])
+        super().__init__([Problem("C-unsupported", f"{what} is not supported in this release", At((place,)), f"instead: {instead}")])

@@ -8,7 +8,7 @@ from rackwright_pulumi import record
 from rackwright_pulumi.deployer import MOST_CHARACTERS, Unknown, policies
 from rackwright_pulumi.deployer.tables import actions, calls, kinds
 from rackwright_pulumi.program.build import declare
-from rackwright_pulumi.testing.graph import Graph, Node
+from rackwright_pulumi.resource_graph import Graph, Node
 
 from tests import plans
 

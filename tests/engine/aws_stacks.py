@@ -7,7 +7,7 @@ from typing import Any
 
 from rackwright.stackplan import StackPlan
 from rackwright_pulumi.simulator import Engine, SimulatedCloud
-from rackwright_pulumi.simulator.clusters.cluster_view import BALANCER, INSTANCE, INTERFACE
+from rackwright_pulumi.simulator.clusters.cluster_view import INSTANCE, INTERFACE, LOAD_BALANCER
 
 from tests import plans
 
@@ -17,7 +17,7 @@ PROGRAM = Path(__file__).parent / "programs" / "plan"
 CASES = {"box": plans.box_case, "training": plans.training_case, "fleet": plans.eks_fleet_case, "managed-fleet": plans.managed_fleet_case}
 """One of each blueprint on AWS: a box, managed groups behind queues, machines of Karpenter, groups of the cluster autoscaler."""
 
-CONTROLLED = {"fleet": {INSTANCE, BALANCER, INTERFACE}, "managed-fleet": {BALANCER, INTERFACE}}
+CONTROLLED = {"fleet": {INSTANCE, LOAD_BALANCER, INTERFACE}, "managed-fleet": {LOAD_BALANCER, INTERFACE}}
 """What controllers in the cluster make while the stack stands; nothing elsewhere."""
 
 

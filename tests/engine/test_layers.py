@@ -22,7 +22,7 @@ def test_three_stacks_stand_on_one_another_and_go_in_reverse(cloud, tmp_path):
         stack.engine.up(expect_no_changes=True)
     base, cluster, top = stacks
     standing = {resource.urn for resource in cloud.resources()}
-    with pytest.raises(EngineFailure, match="cluster llama-70b-sft still stands on this stack"):
+    with pytest.raises(EngineFailure, match="Cluster llama-70b-sft uses the network and files of this stack"):
         base.teardown()
     with pytest.raises(EngineFailure, match="protected"):  # nor were the protections lifted on the way
         base.engine.run("destroy", "--stack", base.name, "--yes")

@@ -20,8 +20,8 @@ ORDER = (
 JOINERS = {"args", "cli", "lookup", "package", "program", "build"}
 """Beside the component packages, the only modules of the Pulumi half that may look into the pure one."""
 MAY_SEE = {
-    "deployer": ("rackwright.diagnostics", "rackwright_pulumi.deployer", "rackwright_pulumi.testing"),
-    "policies": ("rackwright.diagnostics", "rackwright_pulumi.policies", "rackwright_pulumi.testing"),
+    "deployer": ("rackwright.diagnostics", "rackwright_pulumi.deployer", "rackwright_pulumi.resource_graph"),
+    "policies": ("rackwright.diagnostics", "rackwright_pulumi.policies", "rackwright_pulumi.resource_graph"),
     "lookup": (
         *("rackwright.catalog", "rackwright.stackplan", "rackwright.diagnostics", "rackwright.validation"),
         *("rackwright_pulumi.lookup", "rackwright_pulumi.aws"),
@@ -221,6 +221,17 @@ def test_no_import_cycles():
         name: {found for found in imports(path) if found in modules and not (name.startswith(f"{found}.") or name == found)}
         for name, path in modules.items()
     }
+    assert cycles(graph) == []
+
+
+def test_no_cycles_between_the_packages_of_the_pulumi_half():
+    packages = {path.stem for path in PULUMI.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()} - {"__init__"}
+    graph: dict[str, set[str]] = {name: set() for name in packages}
+    for path in files(PULUMI):
+        package = path.relative_to(PULUMI).parts[0].removesuffix(".py")
+        imported = {name.split(".")[1] for name in imports(path) if name.startswith("rackwright_pulumi.")}
+        graph.get(package, set()).update((imported & packages) - {package})
+    assert graph["policies"] == {"resource_graph"}
     assert cycles(graph) == []
 
 

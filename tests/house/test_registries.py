@@ -57,8 +57,8 @@ Problems that no rule finds. Codes of the reader are in [spec.md](spec.md).
 RESOURCES_HEAD = """
 ## On resources
 
-Checked on the resources of a recorded program, whoever declared them: `rackwright_pulumi.policies.broken(graph)`
-([how](components.md#laws)). Ids that both tables have are one law, of a plan and of what is made from it.
+Checked on the recorded resources of any Pulumi program: `rackwright_pulumi.policies.broken(graph)`
+([example](components.md#policies)). An id in both tables is one constraint, checked on the plan and on its resources.
 
 | Id | Level | Law |
 |---|---|---|

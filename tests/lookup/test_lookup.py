@@ -9,7 +9,7 @@ from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import At, Level
 from rackwright.spec.quotas import read_quotas
 from rackwright_pulumi.lookup import NotAnswered, command, compare, look_up
-from rackwright_pulumi.lookup.machine import differences
+from rackwright_pulumi.lookup.compare import differences
 
 from tests import plans
 
@@ -39,7 +39,7 @@ def test_zones_are_compared_as_the_account_names_them(account):
     assert all(zone.startswith("us-east-1") for zone in sold)
     assert list(compare._zones(At(), "p4d.24xlarge", (sold[0],), account)) == []
     (problem,) = compare._zones(At(), "p4d.24xlarge", ("us-east-1z",), account)
-    assert problem.fix == f"name one in infra's zones: {', '.join(sold)}"
+    assert problem.fix == f"set infra zones to one of {', '.join(sold)}"
 
 
 def test_another_account_is_noticed(account):
@@ -54,7 +54,7 @@ def test_a_version_eks_supports_no_longer(answering):
     old = replace(TRAINING, cluster=replace(TRAINING.cluster, version="1.30"))
     (problem,) = compare._kubernetes(old, account)
     assert problem.reason == "Kubernetes 1.30 is extended support"
-    assert problem.fix == "in standard support: 1.35, 1.36"
+    assert problem.fix == "use a version in standard support: 1.35, 1.36"
 
 
 def test_an_addon_build_eks_does_not_have(answering):
@@ -63,14 +63,14 @@ def test_an_addon_build_eks_does_not_have(answering):
     index = next(i for i, addon in enumerate(TRAINING.addons) if addon.name == "pod-network")
     newer = tuple(replace(a, version="v9.9.9") if i == index else a for i, a in enumerate(TRAINING.addons))
     (problem,) = compare._addon(replace(TRAINING, addons=newer), index, account)
-    assert problem.reason == "EKS has no vpc-cni v9.9.9 for 1.35"
-    assert problem.fix == "EKS has v1.22.3-eksbuild.1, v1.21.1-eksbuild.1, v1.20.4-eksbuild.2"
+    assert problem.reason == "EKS does not offer vpc-cni v9.9.9 for Kubernetes 1.35"
+    assert problem.fix == "use one of v1.22.3-eksbuild.1, v1.21.1-eksbuild.1, v1.20.4-eksbuild.2"
 
 
 def test_a_newer_node_image_is_said_and_not_taken(answering):
     account = answering("ssm", "ssm.json")
     (problem,) = compare._node_image(TRAINING, "al2023-nvidia", "1.35.6-20260728", account)
-    assert "AWS recommends release 1.35.9-20261112" in problem.reason
+    assert "AWS recommends 1.35.9-20261112" in problem.reason
 
 
 def test_a_reservation_that_is_not_as_its_owner_said(answering):
@@ -79,9 +79,9 @@ def test_a_reservation_that_is_not_as_its_owner_said(answering):
     said = replace(capacity, mode="reservation", reservation_id="cr-0123456789abcdef0", machine="p5.48xlarge", zone="us-east-1a", count=4)
     reasons = [problem.reason for problem in compare._reservation(At(), said, account)]
     assert reasons == [
-        "cr-0123456789abcdef0 is of machine p5en.48xlarge, not p5.48xlarge",
-        "cr-0123456789abcdef0 is of zone us-east-1b, not us-east-1a",
-        "cr-0123456789abcdef0 is of count 2, not 4",
+        "cr-0123456789abcdef0 has machine p5en.48xlarge, not p5.48xlarge",
+        "cr-0123456789abcdef0 has zone us-east-1b, not us-east-1a",
+        "cr-0123456789abcdef0 has count 2, not 4",
     ]
 
 
@@ -103,14 +103,14 @@ def test_one_silence_hides_no_other_answer(refusing):
 def test_without_credentials_everything_is_said_to_be_unchecked(nobody, plan):
     found = look_up(plan, nobody)
     assert (found.problems, found.agreed) == ((), ())
-    assert {why for _, why in found.unasked} == {"there are no AWS credentials (AWS_PROFILE, or `aws sso login`)"}
-    assert "nothing was changed" in command.as_lines(found)[-1]
+    assert {why for _, why in found.unasked} == {"no AWS credentials found; set AWS_PROFILE, or run `aws sso login`"}
+    assert command.as_lines(found)[-1].endswith(f"{len(found.unasked)} not checked")
 
 
 def test_what_nobody_sells_here_is_not_answered(account):
     with pytest.raises(NotAnswered):
         account.instance_type("p99.metal")
-    with pytest.raises(NotAnswered, match="there is none in this region"):
+    with pytest.raises(NotAnswered, match="not found in this region"):
         account.image("no such image")
 
 
@@ -123,7 +123,7 @@ def test_written_quotas_are_read_back_as_the_specs_own(account, tmp_path):
     command.write_quotas(path, west, account, plans.TODAY)
     assert set(read_quotas(path)) == {"us-east-1", "us-west-2"}
     path.write_text("not quotas")
-    with pytest.raises(UserError, match="left as it is"):
+    with pytest.raises(UserError, match="was not changed"):
         command.write_quotas(path, TRAINING, account, plans.TODAY)
     assert path.read_text() == "not quotas"
 

@@ -10,7 +10,7 @@ import pulumi
 import pytest
 from pydantic_core import to_json
 from rackwright.stackplan import StackPlan
-from rackwright_pulumi.package.served import COMPONENTS, kind
+from rackwright_pulumi.package.served import COMPONENTS, component_class
 from rackwright_pulumi.program.build import declare
 from rackwright_pulumi.testing import Graph, record
 
@@ -100,7 +100,7 @@ def parts(plan: StackPlan, monkeypatch) -> tuple[Graph, list[Part]]:
         pulumi.Output.from_input(dict(args)).apply(lambda known: found.append((type(self).__name__, name, known)))
         build(self, name, args, opts)
 
-    for component in map(kind, COMPONENTS):
+    for component in map(component_class, COMPONENTS):
         monkeypatch.setattr(component, "__init__", partialmethod(partial(watched, component.__init__)))
     whole = record(lambda: declare(plan) and None)
     monkeypatch.undo()

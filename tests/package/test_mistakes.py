@@ -24,9 +24,13 @@ CASES = {
     "not JSON": ("TrainingCluster", {"plan": "llama: yes"}, {"plan": "Invalid JSON"}),
     "a wrong type": ("TrainingCluster", {"plan": pool(nodes_max="four")}, {"plan.pools[0].nodes_max": "valid integer"}),
     "a field of a later release": ("TrainingCluster", {"plan": pool(spread=2)}, {"plan.pools[0].spread": "Unexpected"}),
-    "a plan of another version": ("TrainingCluster", {"plan": changed(version="stack/9")}, {"plan.version": "reads stack/1, not stack/9"}),
+    "a plan of another version": (
+        "TrainingCluster",
+        {"plan": changed(version="stack/9")},
+        {"plan.version": "this release reads stack/1"},
+    ),
     "a part of the plan": ("AwsNetwork", {"network": '{"subnets": []}', **REST}, {"network.cidr": "Field required (NetworkPlan)"}),
-    "a map in place of a text": ("TrainingCluster", {"plan": {"name": "llama"}}, {"plan": "write it as JSON in one text"}),
+    "a map in place of a text": ("TrainingCluster", {"plan": {"name": "llama"}}, {"plan": "pass it as one JSON string"}),
     "an output": (
         "TrainingCluster",
         {"plan": output(PLAN, "urn:pulumi:test::rackwright::a:b:C::d")},
@@ -34,9 +38,9 @@ CASES = {
     ),
     "an unknown": ("TrainingCluster", {"plan": UNKNOWN}, {"plan": "known before the deployment"}),
     "a text in place of true": ("TrainingCluster", {"plan": PLAN, "teardown": "true"}, {"teardown": "must be true or false"}),
-    "a misspelt input": ("TrainingCluster", {"plan": PLAN, "admin_arns": []}, {"admin_arns": "it has adminArns, plan"}),
+    "a misspelt input": ("TrainingCluster", {"plan": PLAN, "admin_arns": []}, {"admin_arns": "its inputs are adminArns, plan"}),
     "no plan": ("TpuPod", {}, {"plan": "Missing required input 'plan'"}),
-    "a plan for another component": ("TpuPod", {"plan": PLAN}, {"plan.kind": "instead: the component for training-cluster"}),
+    "a plan for another component": ("TpuPod", {"plan": PLAN}, {"plan.kind": "instead: use the component for training-cluster"}),
 }
 
 
@@ -56,7 +60,7 @@ def test_of_many_mistakes_five_are_named_and_the_rest_counted(plugin):
     assert [path for path in refused.value.problems if path.startswith("plan.pools[0].")] == [
         f"plan.pools[0].{field}" for field in ("name", "machine", "zones", "nodes_min", "nodes_max")
     ]
-    assert refused.value.problems["plan"].startswith("7 more like these")
+    assert refused.value.problems["plan"].startswith("7 more problems")
 
 
 def test_a_refusal_prints_no_value_of_the_plan(plugin):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from google.protobuf import empty_pb2
 from pulumi.runtime.proto import provider_pb2
-from rackwright_pulumi.package.served import COMPONENTS, kind
+from rackwright_pulumi.package.served import COMPONENTS, component_class
 from rackwright_pulumi.package.texts import INPUTS, OUTPUTS
 
 from tests.package.toy import ROOT
@@ -65,7 +65,7 @@ def test_a_blueprint_asks_for_the_plan_alone(schema):
 
 def test_what_the_arguments_leave_open_is_not_required(schema):
     for name in COMPONENTS:
-        args, served = kind(name).__init__.__annotations__["args"], schema["resources"][f"rackwright:index:{name}"]
+        args, served = component_class(name).__init__.__annotations__["args"], schema["resources"][f"rackwright:index:{name}"]
         optional = {key for key, hint in args.__annotations__.items() if key in args.__optional_keys__ or "None" in str(hint)}
         snake = {re.sub(r"(?<!^)([A-Z])", r"_\1", key).lower() for key in served["requiredInputs"]}
         assert snake == set(args.__annotations__) - optional, name

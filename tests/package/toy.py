@@ -25,9 +25,9 @@ from pulumi.runtime.proto import (
     resource_pb2_grpc,
     status_pb2,
 )
+from rackwright_pulumi.resource_graph import STACK_TYPE, Graph
 from rackwright_pulumi.simulator.computed import Context
 from rackwright_pulumi.simulator.lookups.invokes import invokes
-from rackwright_pulumi.testing.graph import STACK_TYPE, Graph
 from rackwright_pulumi.testing.monitor import GraphMonitor
 
 ROOT = Path(__file__).parents[2]

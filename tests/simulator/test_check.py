@@ -1,7 +1,7 @@
 """Inputs the clouds would refuse, before anything is created."""
 
 import pytest
-from rackwright_pulumi.simulator.provider.values import UNKNOWN, secret
+from rackwright_pulumi.simulator.provider.values import UNKNOWN, wrap_secret
 from rackwright_pulumi.simulator.schema.check import check
 
 from tests.simulator.client import Refusal
@@ -49,7 +49,7 @@ SPEC = {"selector": {"matchLabels": {"a": "b"}}, "template": {"metadata": {"labe
         (
             "aws:iam/role:Role",
             {"assumeRolePolicy": "{}", "name": "x" * 65},
-            {"name": "name is longer than the 64 characters the cloud allows"},
+            {"name": "name exceeds 64 characters, the limit of the cloud"},
         ),
         (CONFIG, {"data": {"port": 80}}, {"data.port": "'data.port' must be a string, not 80"}),
         (
@@ -68,7 +68,7 @@ def test_what_is_wrong_is_said_with_its_place(token, inputs, wrong):
     ("token", "inputs"),
     [
         (SUBNET, {"vpcId": UNKNOWN}),
-        (SUBNET, {"vpcId": secret("v"), "mapPublicIpOnLaunch": "false", "__defaults": []}),
+        (SUBNET, {"vpcId": wrap_secret("v"), "mapPublicIpOnLaunch": "false", "__defaults": []}),
         (CLUSTER, {"roleArn": "r", "vpcConfig": UNKNOWN}),
         (BUCKET, {"location": "US", "name": None}),
         (DEPLOYMENT, {"spec": SPEC}),
@@ -86,7 +86,7 @@ def test_the_provider_reports_every_failure_at_once(aws):
 
 
 def test_an_unknown_type_is_named_and_taken_only_when_asked(aws, cloud):
-    with pytest.raises(Refusal, match="aws:rds/instance:Instance is not a type the simulated aws knows"):
+    with pytest.raises(Refusal, match="aws:rds/instance:Instance is not a resource type of the simulated aws"):
         aws.create("aws:rds/instance:Instance", "db", {})
     cloud.permissive = True
     assert aws.create("aws:rds/instance:Instance", "db", {"engine": "x"}).state == {"engine": "x"}

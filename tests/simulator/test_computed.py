@@ -95,7 +95,7 @@ def test_a_type_nobody_knows_gets_an_id_alone():
 
 def test_an_explicit_provider_narrows_the_context():
     pinned = {"region": "us-west-2", "allowedAccountIds": ["1"], "defaultTags": {"tags": {"a": "b"}}}
-    context = Context().narrowed(pinned)
+    context = Context().for_provider(pinned)
     assert (context.region, context.account, context.default_tags) == ("us-west-2", "1", {"a": "b"})
 
 

@@ -95,7 +95,7 @@ def test_l2_karpenter_ends_its_machines_before_it_goes(aws, cloud, karpenter):
 @pytest.mark.parametrize("first", ["identity", "entry", "cni", "system"])
 def test_l2_without_what_karpenter_needs_its_machines_stay(aws, karpenter, first):
     aws.delete(karpenter[first])
-    with pytest.raises(Refusal, match="Karpenter cannot end its machines without"):
+    with pytest.raises(Refusal, match="Karpenter cannot terminate its machines without"):
         karpenter["inside"].delete(karpenter["pool"])
 
 

@@ -7,9 +7,9 @@ import pytest
 from google.protobuf import empty_pb2
 from pulumi.runtime.proto import provider_pb2 as pb
 from rackwright_pulumi.simulator.computed import Context, computed
-from rackwright_pulumi.simulator.provider.preview import FILLED, foreseen
+from rackwright_pulumi.simulator.provider.preview import CLOUD_FIELDS, preview_state
 from rackwright_pulumi.simulator.provider.protobuf import to_struct
-from rackwright_pulumi.simulator.provider.values import UNKNOWN, at, secret
+from rackwright_pulumi.simulator.provider.values import UNKNOWN, values_at, wrap_secret
 from rackwright_pulumi.simulator.schema import facts
 
 from tests.simulator.client import Refusal, kubeconfig
@@ -33,24 +33,24 @@ def test_a_resource_lives_changes_and_dies(aws):
 
 
 def test_a_preview_knows_inputs_and_nothing_computed(aws):
-    foreseen = aws.preview(VPC, "net", {"cidrBlock": "10.0.0.0/16"})
-    assert foreseen["cidrBlock"] == "10.0.0.0/16"
-    assert foreseen["arn"] == foreseen["defaultSecurityGroupId"] == UNKNOWN
+    preview_state = aws.preview(VPC, "net", {"cidrBlock": "10.0.0.0/16"})
+    assert preview_state["cidrBlock"] == "10.0.0.0/16"
+    assert preview_state["arn"] == preview_state["defaultSecurityGroupId"] == UNKNOWN
 
 
-@pytest.mark.parametrize(("token", "path"), [(token, path) for token, paths in FILLED.items() for path in paths])
+@pytest.mark.parametrize(("token", "path"), [(token, path) for token, paths in CLOUD_FIELDS.items() for path in paths])
 def test_fields_the_cloud_fills_in_are_unknown_in_a_preview_and_there_afterwards(token, path):
     top, *inner = path.split(".")
     given = [{}] if facts.facts(token).inputs[top].startswith("[") else {}
-    assert at(foreseen(token, {top: given}), f"{top}.{inner[0]}") == [UNKNOWN]
-    assert at(computed(token, "n", f"urn:pulumi:s::p::{token}::n", {top: given}, Context())[1], path)
+    assert values_at(preview_state(token, {top: given}), f"{top}.{inner[0]}") == [UNKNOWN]
+    assert values_at(computed(token, "n", f"urn:pulumi:s::p::{token}::n", {top: given}, Context())[1], path)
 
 
 def test_a_preview_of_an_update_keeps_what_stays(aws):
     made = aws.create(TEMPLATE, "gpu", {"instanceType": "p5.48xlarge", "updateDefaultVersion": True})
-    foreseen = aws.update(made, {"instanceType": "p5en.48xlarge", "updateDefaultVersion": True}, preview=True).state
-    assert foreseen["arn"] == made.state["arn"]
-    assert foreseen["latestVersion"] == UNKNOWN
+    preview_state = aws.update(made, {"instanceType": "p5en.48xlarge", "updateDefaultVersion": True}, preview=True).state
+    assert preview_state["arn"] == made.state["arn"]
+    assert preview_state["latestVersion"] == UNKNOWN
     assert aws.update(made, {"instanceType": "p5en.48xlarge", "updateDefaultVersion": True}).state["latestVersion"] == 2
 
 
@@ -74,7 +74,7 @@ def test_a_preview_of_an_update_keeps_what_stays(aws):
 def test_a_preview_of_an_edited_object_keeps_what_the_cloud_had_filled_in(token, given, edited, path):
     """Without it, changing who may reach an EKS endpoint fails in preview: its rules lose the cluster's security group."""
     old = computed(token, "it", f"urn:pulumi:s::p::{token}::it", given, Context())[1]
-    found = reduce(lambda value, key: value[key], path, foreseen(token, edited, {**given, **old}))
+    found = reduce(lambda value, key: value[key], path, preview_state(token, edited, {**given, **old}))
     assert found == reduce(lambda value, key: value[key], path, {**given, **old})
 
 
@@ -107,9 +107,9 @@ def test_a_fixed_name_is_deleted_before_its_replacement(aws):
 
 
 def test_secrets_stay_in_their_envelopes(aws):
-    made = aws.create("aws:ssm/parameter:Parameter", "token", {"type": "SecureString", "value": secret("hunter2")})
-    assert made.state["value"] == secret("hunter2")
-    assert aws.read(made)["value"] == secret("hunter2")
+    made = aws.create("aws:ssm/parameter:Parameter", "token", {"type": "SecureString", "value": wrap_secret("hunter2")})
+    assert made.state["value"] == wrap_secret("hunter2")
+    assert aws.read(made)["value"] == wrap_secret("hunter2")
 
 
 def test_a_replacement_gets_new_ids_and_a_fresh_cloud_the_same_ones(aws, cloud):
@@ -167,7 +167,7 @@ def test_look_ups_answer_or_say_that_they_do_not(aws):
     zones = aws.invoke("aws:index/getAvailabilityZones:getAvailabilityZones")
     assert zones["names"][:2] == ["us-east-1a", "us-east-1b"]
     assert aws.invoke("aws:index/getCallerIdentity:getCallerIdentity")["accountId"] == "123456789012"
-    with pytest.raises(Refusal, match="does not answer aws:ec2/getVpcs:getVpcs"):
+    with pytest.raises(Refusal, match="aws:ec2/getVpcs:getVpcs is not supported"):
         aws.invoke("aws:ec2/getVpcs:getVpcs")
 
 

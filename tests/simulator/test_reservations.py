@@ -44,7 +44,7 @@ def test_a_reservation_is_of_one_type_and_zone(cloud, nodes, asked, reason):
 
 def test_c1_a_reservation_made_outside_a_placement_group_serves_nobody_in_it(cloud, nodes):
     cloud.reservations = {"cr-1": ROW}
-    with pytest.raises(Refusal, match="was not made in placement group near"):
+    with pytest.raises(Refusal, match="was not created in placement group near"):
         nodes(1, placement={"groupName": "near"})
     cloud.reservations = {"cr-1": ROW | {"placement_group": "near"}}
     nodes(1, placement={"groupName": "near"})
@@ -104,6 +104,6 @@ def test_an_instance_asks_its_reservation_too(aws, cloud):
     cloud.reservations = {"cr-1": BLOCK}
     target = {"capacityReservationTarget": {"capacityReservationId": "cr-1"}}
     box = {"ami": "ami-1", "instanceType": "p5.48xlarge", "availabilityZone": "us-east-1a", "capacityReservationSpecification": target}
-    with pytest.raises(Refusal, match="cr-1 is a capacity block; its market type must say so"):
+    with pytest.raises(Refusal, match="cr-1 is a capacity block, and the market type does not match"):
         aws.create(INSTANCE, "box", box)
     aws.create(INSTANCE, "box", box | {"instanceMarketOptions": {"marketType": "capacity-block"}})

@@ -1,4 +1,4 @@
-"""One file, many writers."""
+"""One cloud file with several writers."""
 
 import subprocess
 import sys
@@ -7,13 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from rackwright_pulumi.simulator import SimulatedCloud
-from rackwright_pulumi.simulator.store import Fault, Record, Store, Taken
+from rackwright_pulumi.simulator.store import Fault, NameTaken, Record, Store
 
 WRITER = textwrap.dedent(
     """
     import sys, threading
     from rackwright_pulumi.simulator.computed import Context
-    from rackwright_pulumi.simulator.provider.operations import Cloud, Refused
+    from rackwright_pulumi.simulator.provider.operations import Cloud, CloudError
     from rackwright_pulumi.simulator.store import Store
 
     path, me = sys.argv[1], sys.argv[2]
@@ -24,18 +24,18 @@ WRITER = textwrap.dedent(
         try:
             cloud.create("aws:iam/role:Role", f"{me}-{i}", f"urn:pulumi:s::p::aws:iam/role:Role::{me}-{i}", {"name": f"role-{i}"})
             won += 1
-        except Refused:
+        except CloudError:
             pass
     print(won)
     """
 )
 
 
-def record(name: str, taken: str | None = None) -> Record:
-    return Record("t", name, "here", f"urn::{name}", name, {}, {}, taken)
+def record(name: str, unique_key: str | None = None) -> Record:
+    return Record("t", name, "here", f"urn::{name}", name, {}, {}, unique_key)
 
 
-def test_three_processes_lose_nothing_and_share_no_name(tmp_path):
+def test_three_processes_write_without_losses_and_share_no_name(tmp_path):
     path = tmp_path / "cloud.sqlite"
     cloud = SimulatedCloud(path)
     started = [subprocess.Popen([sys.executable, "-c", WRITER, path, str(i)], stdout=subprocess.PIPE, text=True) for i in range(3)]
@@ -53,21 +53,21 @@ def test_a_fault_is_counted_once_among_threads(tmp_path):
     assert sum(struck) == 5
 
 
-def test_what_fails_leaves_nothing_behind(tmp_path):
+def test_a_failed_transaction_is_rolled_back(tmp_path):
     store = Store(tmp_path / "cloud.sqlite")
-    store.add(record("a", taken="name"))
+    store.add(record("a", unique_key="name"))
 
     def both():
         with store.transaction():
             store.add(record("b"))
-            store.add(record("c", taken="name"))
+            store.add(record("c", unique_key="name"))
 
-    with pytest.raises(Taken):
+    with pytest.raises(NameTaken):
         both()
     assert [r.id for r in store.all()] == ["a"]
 
 
-def test_the_knobs_outlive_the_process(tmp_path):
+def test_settings_are_stored_in_the_file(tmp_path):
     SimulatedCloud(tmp_path / "cloud.sqlite").quota = {"L-417A185B": 192}
     again = SimulatedCloud(tmp_path / "cloud.sqlite")
     assert again.quota == {"L-417A185B": 192}
@@ -75,7 +75,7 @@ def test_the_knobs_outlive_the_process(tmp_path):
     assert SimulatedCloud(tmp_path / "cloud.sqlite").quota == {}
 
 
-def test_what_exists_already_is_read_and_never_counted(aws, cloud):
+def test_an_external_resource_can_be_read_and_is_not_counted(aws, cloud):
     cloud.exists("aws:ec2/vpc:Vpc", "vpc-0abc", cidrBlock="10.0.0.0/16")
     from tests.simulator.client import Made
 

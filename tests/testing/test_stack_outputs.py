@@ -23,7 +23,7 @@ def test_a_stack_reference_reads_what_is_given(preview):
 
 
 def test_an_unknown_stack_is_named():
-    with pytest.raises(UnknownStack, match="unknown stack 'organization/ml/base'; known are other"):
+    with pytest.raises(UnknownStack, match="stack 'organization/ml/base' has no configured outputs"):
         record(reading, stack_outputs={"other": {}})
 
 

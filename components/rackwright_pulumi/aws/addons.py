@@ -1,4 +1,4 @@
-"""Add-ons that AWS keeps inside a cluster."""
+"""EKS add-ons."""
 
 import json
 from collections.abc import Mapping
@@ -13,13 +13,13 @@ from rackwright.stackplan import AddonPlan
 from rackwright_pulumi.args import PartInput, part
 from rackwright_pulumi.aws.identity.policy_documents import allow, pod_trust
 from rackwright_pulumi.aws.identity.roles import GrantedRole, granted_role
-from rackwright_pulumi.aws.tags import ChildContext, waits
+from rackwright_pulumi.aws.tags import ChildContext, depends_on_of
 from rackwright_pulumi.unsupported import Unsupported
 
 
 @dataclass(frozen=True)
 class Managed:
-    """An EKS add-on. policy: AWS's own policy for its service account; disks: it makes encrypted volumes."""
+    """An EKS add-on. policy: AWS managed policy of its service account; disks: whether it creates encrypted volumes."""
 
     name: str
     service_account: str = ""
@@ -38,7 +38,7 @@ MANAGED = {
     "node-health": Managed("eks-node-monitoring-agent"),
     "object-store-mount": Managed("aws-mountpoint-s3-csi-driver"),
 }
-"""Neutral name to add-on."""
+"""Name in the plan to add-on."""
 
 
 class AwsAddonsArgs(TypedDict):
@@ -54,21 +54,21 @@ class AwsAddonsArgs(TypedDict):
 
 
 class AwsAddons(pulumi.ComponentResource):
-    """Add-ons of one moment: before there are nodes, or after. What `depends_on` names, every add-on waits for.
+    """Add-ons before or after the first nodes; each depends on the component's `depends_on`.
 
-    Those with pods that are not on every node (dns, metrics, drivers) stay degraded until they fail where there is no node yet
-    (pulumi-eks#1819, terraform-aws-eks#3001).
+    Add-ons with Deployments (dns, metrics, drivers) are degraded and then fail without nodes
+    (https://github.com/pulumi/pulumi-eks/issues/1819).
     """
 
     def __init__(self, name: str, args: AwsAddonsArgs, opts: ResourceOptions | None = None):
         super().__init__("rackwright:index:AwsAddons", name, None, opts)
-        child, wants = ChildContext(self, name, args["tags"], args.get("boundary_arn")), part(tuple[AddonPlan, ...], args["addons"])
-        self.addons = [_addon(child, plan, args, opts) for plan in wants]
+        child, plans = ChildContext(self, name, args["tags"], args.get("boundary_arn")), part(tuple[AddonPlan, ...], args["addons"])
+        self.addons = [_addon(child, plan, args, opts) for plan in plans]
         self.register_outputs({"addons": [addon.addon_name for addon in self.addons]})
 
 
 def _addon(child: ChildContext, plan: AddonPlan, args: AwsAddonsArgs, opts: ResourceOptions | None) -> Addon:
-    """Raises Unsupported on a name EKS has no add-on for."""
+    """Raises Unsupported for an unknown add-on."""
     if plan.name not in MANAGED:
         raise Unsupported(plan.name, f"addons[{plan.name}]", ", ".join(sorted(MANAGED)))
     managed = MANAGED[plan.name]
@@ -84,12 +84,14 @@ def _addon(child: ChildContext, plan: AddonPlan, args: AwsAddonsArgs, opts: Reso
         resolve_conflicts_on_create="OVERWRITE",
         resolve_conflicts_on_update="OVERWRITE",
         tags=child.tagged(plan.name),
-        opts=ResourceOptions.merge(child.opts(depends_on=waits(opts)), ResourceOptions(depends_on=list(role.rights) if role else None)),
+        opts=ResourceOptions.merge(
+            child.opts(depends_on=depends_on_of(opts)), ResourceOptions(depends_on=list(role.rights) if role else None)
+        ),
     )
 
 
 def _role(child: ChildContext, plan: AddonPlan, managed: Managed, args: AwsAddonsArgs) -> GrantedRole:
-    """The add-on waits for its rights and is gone before them: it hands back network interfaces and volumes until the end of a destroy.
+    """The add-on depends on its permissions, because it releases network interfaces and volumes until the end of a destroy.
 
     https://docs.aws.amazon.com/eks/latest/userguide/ebs-csi.html (encrypted volumes need the key and grants on it)
     """

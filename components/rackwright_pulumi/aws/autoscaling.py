@@ -1,4 +1,4 @@
-"""What the cluster autoscaler needs outside its cluster: a role, and node groups that say what their machines would be."""
+"""AWS resources of the cluster autoscaler: its role, and node group tags that describe the machines of empty groups."""
 
 from collections.abc import Mapping
 from typing import NotRequired, TypedDict
@@ -16,19 +16,19 @@ from rackwright_pulumi.aws.identity.roles import granted_role
 from rackwright_pulumi.aws.tags import ChildContext
 
 NAMESPACE, ACCOUNT = "kube-system", "cluster-autoscaler"
-SEEN = (
+READ_ACTIONS = (
     "autoscaling:DescribeAutoScalingGroups", "autoscaling:DescribeAutoScalingInstances", "autoscaling:DescribeLaunchConfigurations",
     "autoscaling:DescribeScalingActivities", "autoscaling:DescribeTags", "ec2:DescribeImages", "ec2:DescribeInstanceTypes",
     "ec2:DescribeLaunchTemplateVersions", "ec2:GetInstanceTypesFromInstanceRequirements",
 )  # fmt: skip
-"""None of these can be limited to a resource (kubernetes/autoscaler@604ab45 cluster-autoscaler/cloudprovider/aws/README.md)."""
+"""Read actions without resource-level permissions (kubernetes/autoscaler@604ab45 cluster-autoscaler/cloudprovider/aws/README.md)."""
 TEMPLATE = "k8s.io/cluster-autoscaler/node-template"
 FABRIC, HUGE_PAGES, HUGE_PAGES_MIB = "vpc.amazonaws.com/efa", "hugepages-2Mi", 5120
-"""The image of an EFA machine sets as many 2 MiB pages aside (EKS user guide, node-efa)."""
+"""2 MiB pages that EKS images reserve on EFA machines: https://docs.aws.amazon.com/eks/latest/userguide/node-efa.html"""
 
 
 class AwsAutoscalerArgs(TypedDict):
-    """pools: tuple of PoolPlan, those that move. group_names: their Auto Scaling groups, by pool."""
+    """pools: tuple of PoolPlan, with a variable size. group_names: their Auto Scaling groups, by pool."""
 
     pools: PartInput
     group_names: Mapping[str, Input[str]]
@@ -41,9 +41,9 @@ class AwsAutoscalerArgs(TypedDict):
 
 
 class AwsAutoscaler(pulumi.ComponentResource):
-    """Rights over the node groups of one cluster, and tags that tell what a machine of an empty group would be.
+    """Permissions for the node groups of one cluster, and tags that describe the machines of empty groups.
 
-    EKS itself tags its groups as found by the autoscaler; what pods wait for (accelerators, EFA interfaces, labels, taints) it does not.
+    EKS sets the discovery tags of its groups, but no tags for accelerators, EFA interfaces, labels and taints.
 
         pool = PoolPlan("gpu", "g6e.xlarge", ("us-east-1a",), 0, 8, 0, resource="nvidia.com/gpu", accelerator_count=1)
         AwsAutoscaler(
@@ -77,20 +77,20 @@ class AwsAutoscaler(pulumi.ComponentResource):
             tags=child.tagged("pods"),
             opts=child.opts(),
         )
-        wants = part(tuple[PoolPlan, ...], args["pools"])
-        told = [_tag(child, plan, key, value, args) for plan in wants for key, value in template_tags(plan).items()]
-        self.ready: list[Resource] = [rights, pods, *told]
+        plans = part(tuple[PoolPlan, ...], args["pools"])
+        tags = [_tag(child, plan, key, value, args) for plan in plans for key, value in template_tags(plan).items()]
+        self.ready: list[Resource] = [rights, pods, *tags]
         self.role_arn = role.arn
         self.register_outputs({"roleArn": self.role_arn})
 
 
 def template_tags(plan: PoolPlan) -> dict[str, str]:
-    """What a machine of the pool offers and is marked with, as the autoscaler reads it of an empty group."""
-    offers = {plan.resource: str(plan.accelerator_count)} if plan.resource else {}
+    """Tags with the resources, labels and taints of a pool's machines, which the autoscaler reads for empty groups."""
+    resources = {plan.resource: str(plan.accelerator_count)} if plan.resource else {}
     if plan.fabric_interfaces:
-        offers |= {FABRIC: str(plan.fabric_interfaces), HUGE_PAGES: f"{HUGE_PAGES_MIB}Mi"}
+        resources |= {FABRIC: str(plan.fabric_interfaces), HUGE_PAGES: f"{HUGE_PAGES_MIB}Mi"}
     return {
-        **{f"{TEMPLATE}/resources/{key}": value for key, value in offers.items()},
+        **{f"{TEMPLATE}/resources/{key}": value for key, value in resources.items()},
         **{f"{TEMPLATE}/label/{key}": value for key, value in plan.labels},
         **{f"{TEMPLATE}/taint/{taint.key}": f"{taint.value}:{taint.effect}" for taint in plan.taints},
     }
@@ -106,12 +106,12 @@ def _tag(child: ChildContext, plan: PoolPlan, key: str, value: str, args: AwsAut
 
 
 def _rights(cluster: str, args: AwsAutoscalerArgs) -> list[Statement]:
-    """To groups that EKS tagged as this cluster's; the others it may only look at."""
+    """Statements: scaling of groups with this cluster's tag; read access to all groups."""
     own = {"StringEquals": {f"aws:ResourceTag/k8s.io/cluster-autoscaler/{cluster}": "owned"}}
     group = Output.format("arn:aws:eks:{0}:{1}:nodegroup/{2}/*", args["region"], args["account"], cluster)
-    moved = Output.format("arn:aws:autoscaling:{0}:{1}:autoScalingGroup:*", args["region"], args["account"])
+    scaling_groups = Output.format("arn:aws:autoscaling:{0}:{1}:autoScalingGroup:*", args["region"], args["account"])
     return [
-        allow(SEEN, Condition={"StringEquals": {"aws:RequestedRegion": args["region"]}}),
+        allow(READ_ACTIONS, Condition={"StringEquals": {"aws:RequestedRegion": args["region"]}}),
         allow(["eks:DescribeNodegroup"], group),
-        allow(["autoscaling:SetDesiredCapacity", "autoscaling:TerminateInstanceInAutoScalingGroup"], moved, Condition=own),
+        allow(["autoscaling:SetDesiredCapacity", "autoscaling:TerminateInstanceInAutoScalingGroup"], scaling_groups, Condition=own),
     ]

@@ -1,4 +1,4 @@
-"""What tells that money is being wasted: a budget, idle machines, the stack's last day."""
+"""Cost alerts: budget, idle machines, and expiry of the stack."""
 
 from collections.abc import Mapping
 from typing import NotRequired, TypedDict
@@ -16,21 +16,19 @@ from rackwright.stackplan import CostAlertsPlan
 from rackwright_pulumi.args import PartInput, part
 from rackwright_pulumi.aws.identity.policy_documents import Statement, allow, document, key_access
 from rackwright_pulumi.aws.identity.roles import granted_role
-from rackwright_pulumi.aws.tags import ChildContext, fitting
+from rackwright_pulumi.aws.tags import ChildContext, name_or_prefix
 
 STACK_TAG = "rackwright-stack"
 SCHEDULE_NAME_LIMIT = 64
 ALARM_PERIOD_S = 60
-"""Of the detailed metrics that every machine of a pool sends."""
+"""Period of EC2 detailed monitoring."""
 ACTIVATE = f"aws ce update-cost-allocation-tags-status --cost-allocation-tags-status TagKey={STACK_TAG},Status=Active"
 
 
 class AwsGuardArgs(TypedDict):
-    """guard: CostAlertsPlan. stack: value of the tag that the budget counts by.
+    """guard: CostAlertsPlan. stack: value of the budget's tag filter. groups: Auto Scaling group by pool, for idle alarms.
 
-    groups: Auto Scaling group of each pool that should not idle.
-
-    kms_key_arn: encrypts the topic; its policy must let budgets and alarms use it (KeyPlan.serves has `alarms`).
+    kms_key_arn: encrypts the topic; its policy must allow budgets and alarms (`alarms` in KeyPlan.serves).
     """
 
     guard: PartInput
@@ -44,10 +42,10 @@ class AwsGuardArgs(TypedDict):
 
 
 class AwsGuard(pulumi.ComponentResource):
-    """One topic that mails whom the plan names, and what publishes to it. It tells and never deletes.
+    """An SNS topic with email subscriptions, and its budget, alarms and reminders. It sends alerts and deletes nothing.
 
-    Each address must confirm its subscription, and a budget by tag sees costs only once the payer's account has made the tag one for cost
-    allocation, which `activate_command` does: https://docs.aws.amazon.com/awsaccountbilling/latest/aboutv2/activating-tags.html
+    Each address must confirm its subscription. The budget counts costs only after the payer account activated the tag for cost
+    allocation, with `activate_command`: https://docs.aws.amazon.com/awsaccountbilling/latest/aboutv2/activating-tags.html
     """
 
     topic_arn: Output[str]
@@ -71,7 +69,7 @@ class AwsGuard(pulumi.ComponentResource):
 
 
 def _publishers(topic_arn: Input[str], args: AwsGuardArgs) -> list[Statement]:
-    """Budgets and alarms of this account alone; reminders publish by a role.
+    """Allow budgets and alarms of this account to publish; reminders use a role.
 
     https://docs.aws.amazon.com/cost-management/latest/userguide/budgets-sns-policy.html
     """
@@ -81,11 +79,11 @@ def _publishers(topic_arn: Input[str], args: AwsGuardArgs) -> list[Statement]:
 
 
 def _budget(child: ChildContext, plan: CostAlertsPlan, stack: str, topic: Topic, policy: TopicPolicy) -> None:
-    """A budget checks that it may publish to its topic when it is made. User-defined tags are filtered as `user:<key>$<value>`:
+    """The budget depends on the topic policy, because AWS checks it at creation. Filter of user-defined tags: `user:<key>$<value>`.
 
     https://docs.aws.amazon.com/aws-cost-management/latest/APIReference/API_budgets_Budget.html
     """
-    told = [("ACTUAL", percent) for percent in plan.alert_percents] + [("FORECASTED", plan.alert_percents[-1])]
+    notifications = [("ACTUAL", percent) for percent in plan.alert_percents] + [("FORECASTED", plan.alert_percents[-1])]
     Budget(
         child.name("budget"),
         budget_type="COST",
@@ -101,7 +99,7 @@ def _budget(child: ChildContext, plan: CostAlertsPlan, stack: str, topic: Topic,
                 threshold_type="PERCENTAGE",
                 subscriber_sns_topic_arns=[topic.arn],
             )
-            for kind, percent in told
+            for kind, percent in notifications
         ],
         tags=child.tagged("budget"),
         opts=child.opts(depends_on=[policy]),
@@ -109,7 +107,7 @@ def _budget(child: ChildContext, plan: CostAlertsPlan, stack: str, topic: Topic,
 
 
 def _idle(child: ChildContext, plan: CostAlertsPlan, pool: str, group: Input[str], topic: Topic) -> None:
-    """The busiest machine of the group in its busiest minute; a group without machines has no data and costs nothing."""
+    """Alarm on the maximum CPU use over all machines of the group; a group without machines has no data and no alarm."""
     MetricAlarm(
         child.name("idle", pool),
         alarm_description=f"The machines of {pool} have done nothing for {plan.idle_minutes} minutes",
@@ -129,7 +127,7 @@ def _idle(child: ChildContext, plan: CostAlertsPlan, pool: str, group: Input[str
 
 
 def _reminders(child: ChildContext, plan: CostAlertsPlan, args: AwsGuardArgs, topic: Topic) -> None:
-    """https://docs.aws.amazon.com/scheduler/latest/UserGuide/schedule-types.html, one-time schedules."""
+    """One-time schedules: https://docs.aws.amazon.com/scheduler/latest/UserGuide/schedule-types.html"""
     trust = document(
         {
             "Effect": "Allow",
@@ -153,5 +151,5 @@ def _reminders(child: ChildContext, plan: CostAlertsPlan, args: AwsGuardArgs, to
                 input=f"The stack {args['stack']} should be gone by {plan.expires_on}. Take it down, or give blueprint.ttl more time.",
             ),
             opts=child.opts(depends_on=list(publisher.rights)),
-            **fitting("name", child.name("reminder", days), SCHEDULE_NAME_LIMIT),
+            **name_or_prefix("name", child.name("reminder", days), SCHEDULE_NAME_LIMIT),
         )

@@ -1,4 +1,4 @@
-"""A cluster that somebody else owns: asked for what its pools and guests need, and left as it is."""
+"""An existing EKS cluster: read by name, not changed."""
 
 from collections.abc import Mapping
 from typing import NotRequired, TypedDict
@@ -13,13 +13,13 @@ from rackwright_pulumi.args import PartInput, part
 from rackwright_pulumi.aws.cluster.cluster import NODE_POLICIES
 from rackwright_pulumi.aws.cluster.kubeconfig import kubeconfig
 from rackwright_pulumi.aws.identity.policy_documents import service_trust
-from rackwright_pulumi.aws.identity.roles import acting
+from rackwright_pulumi.aws.identity.roles import service_role
 from rackwright_pulumi.aws.tags import ChildContext
-from rackwright_pulumi.upstream import OtherStacks
+from rackwright_pulumi.upstream import StackReferences
 
 
 class AwsExistingClusterArgs(TypedDict):
-    """cluster: ClusterPlan whose `existing` names the cluster. builder_arn: the role the provider assumes, which talks to the API."""
+    """cluster: ClusterPlan whose `existing` names the cluster. builder_arn: the role that the provider assumes, used to call the API."""
 
     cluster: PartInput
     region: str
@@ -29,9 +29,9 @@ class AwsExistingClusterArgs(TypedDict):
 
 
 class AwsExistingCluster(pulumi.ComponentResource):
-    """What AwsCluster gives, of a cluster that is looked up by name. Made here is only a role for the nodes that will join it.
+    """The outputs of AwsCluster for a cluster that is looked up by name. Creates only the role of nodes that join it.
 
-    The look-up decides nothing: neither counts nor versions come from it. Whoever runs the update must be an administrator already.
+    Counts and versions never come from the look-up. The caller of the update must be an administrator of the cluster.
     """
 
     cluster_name: Output[str]
@@ -47,8 +47,8 @@ class AwsExistingCluster(pulumi.ComponentResource):
     def __init__(self, name: str, args: AwsExistingClusterArgs, opts: ResourceOptions | None = None):
         super().__init__("rackwright:index:AwsExistingCluster", name, None, opts)
         plan, child = part(ClusterPlan, args["cluster"]), ChildContext(self, name, args["tags"], args.get("boundary_arn"))
-        stacks = OtherStacks(self, name)
-        nodes = acting(child, "nodes", service_trust("ec2.amazonaws.com"), stacks.value(plan.node_role_arn), NODE_POLICIES)
+        stacks = StackReferences(self, name)
+        nodes = service_role(child, "nodes", service_trust("ec2.amazonaws.com"), stacks.value(plan.node_role_arn), NODE_POLICIES)
         found = get_cluster_output(name=stacks.value(plan.existing), opts=InvokeOutputOptions(parent=self))
         self.version: str | None = None
         self.admins: list[AccessPolicyAssociation] = []

@@ -1,4 +1,4 @@
-"""The parts of one stack as another stack exports them: what is written stands beside what is read."""
+"""Values that a stack exports for downstream stacks: `to_outputs` writes them, `from_upstream` reads them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ from rackwright_pulumi.aws.existing_cluster import AwsExistingCluster
 from rackwright_pulumi.aws.karpenter import AwsKarpenter
 from rackwright_pulumi.aws.key import AwsKey
 from rackwright_pulumi.aws.network.network import AwsNetwork
-from rackwright_pulumi.aws.network.subnets import Subnetted, described
+from rackwright_pulumi.aws.network.subnets import HasSubnets, subnet_plans
 from rackwright_pulumi.aws.network.vpc import Subnets
-from rackwright_pulumi.aws.storage.bucket import BucketSite
+from rackwright_pulumi.aws.storage.bucket import BucketLocation
 from rackwright_pulumi.aws.storage.lustre import Lustre
 from rackwright_pulumi.aws.storage.storage import AwsStorage
 from rackwright_pulumi.upstream import Upstream
@@ -23,23 +23,23 @@ from rackwright_pulumi.upstream import Upstream
 
 @dataclass(frozen=True)
 class ExportedKey:
-    """A key of the layers below."""
+    """The key of an upstream stack."""
 
     key_arn: Output[str]
     key_id: Output[str]
 
     @staticmethod
-    def written(key: "Key") -> dict[str, Any]:
+    def to_outputs(key: "Key") -> dict[str, Any]:
         return {"arn": key.key_arn, "id": key.key_id}
 
     @staticmethod
-    def read(below: Upstream) -> "ExportedKey":
-        return ExportedKey(below.value("key", "arn"), below.value("key", "id"))
+    def from_upstream(upstream: Upstream) -> "ExportedKey":
+        return ExportedKey(upstream.value("key", "arn"), upstream.value("key", "id"))
 
 
 @dataclass
-class ExportedNetwork(Subnetted):
-    """A network of the layers below."""
+class ExportedNetwork(HasSubnets):
+    """The network of an upstream stack."""
 
     vpc_id: Output[str]
     subnets: Subnets
@@ -47,46 +47,48 @@ class ExportedNetwork(Subnetted):
     fabric_group_id: Output[str] | None
 
     @staticmethod
-    def written(network: "Network") -> dict[str, Any]:
+    def to_outputs(network: "Network") -> dict[str, Any]:
         subnets = {plan.name: subnet_id for plan, subnet_id in network.subnets}
         return {"vpcId": network.vpc_id, "subnets": subnets, "fabricGroupId": network.fabric_group_id}
 
     @staticmethod
-    def read(below: Upstream, plan: NetworkPlan) -> "ExportedNetwork":
-        names = described(plan, len(plan.existing_subnet_ids))
-        subnets: Subnets = [(subnet, below.value("network", "subnets", subnet.name)) for subnet in names]
-        fabric = below.value("network", "fabricGroupId") if plan.self_reachable else None
-        return ExportedNetwork(below.value("network", "vpcId"), subnets, Output.all(*[subnet_id for _, subnet_id in subnets]), fabric)
+    def from_upstream(upstream: Upstream, plan: NetworkPlan) -> "ExportedNetwork":
+        names = subnet_plans(plan, len(plan.existing_subnet_ids))
+        subnets: Subnets = [(subnet, upstream.value("network", "subnets", subnet.name)) for subnet in names]
+        fabric = upstream.value("network", "fabricGroupId") if plan.self_reachable else None
+        return ExportedNetwork(upstream.value("network", "vpcId"), subnets, Output.all(*[subnet_id for _, subnet_id in subnets]), fabric)
 
 
 @dataclass(frozen=True)
 class ExportedStorage:
-    """Buckets and file system of the layers below."""
+    """Buckets and file system of an upstream stack."""
 
-    buckets: Mapping[str, BucketSite]
+    buckets: Mapping[str, BucketLocation]
     bucket_names: Output[Mapping[str, str]]
     lustre: Lustre | None
 
     @staticmethod
-    def written(storage: "Storage") -> dict[str, Any]:
-        buckets = {key: {"name": place.name, "arn": place.arn, "url": place.url} for key, place in storage.buckets.items()}
+    def to_outputs(storage: "Storage") -> dict[str, Any]:
+        buckets = {key: {"name": bucket.name, "arn": bucket.arn, "url": bucket.url} for key, bucket in storage.buckets.items()}
         lustre = storage.lustre.outputs | {"groupId": storage.lustre.group_id} if storage.lustre else None
         return {"buckets": buckets, "lustre": lustre}
 
     @staticmethod
-    def read(below: Upstream, wants: Sequence[BucketPlan], lustre: bool) -> "ExportedStorage":
-        def place(plan: BucketPlan) -> BucketSite:
-            at = ("storage", "buckets", plan.key)
-            return BucketSite(below.value(*at, "name"), below.value(*at, "arn"), plan.prefix)
+    def from_upstream(upstream: Upstream, plans: Sequence[BucketPlan], lustre: bool) -> "ExportedStorage":
+        def location(plan: BucketPlan) -> BucketLocation:
+            path = ("storage", "buckets", plan.key)
+            return BucketLocation(upstream.value(*path, "name"), upstream.value(*path, "arn"), plan.prefix)
 
-        buckets = {plan.key: place(plan) for plan in wants}
-        system = Lustre(*(below.value("storage", "lustre", key) for key in ("id", "dnsName", "mountName", "groupId"))) if lustre else None
+        buckets = {plan.key: location(plan) for plan in plans}
+        system = (
+            Lustre(*(upstream.value("storage", "lustre", key) for key in ("id", "dnsName", "mountName", "groupId"))) if lustre else None
+        )
         return ExportedStorage(buckets, Output.all(**{key: bucket.name for key, bucket in buckets.items()}), system)
 
 
 @dataclass(frozen=True)
 class ExportedCluster:
-    """A cluster of the layers below. Its nodes' rights and administrators were waited for there."""
+    """The cluster of an upstream stack, which waited for node permissions and administrators."""
 
     cluster_name: Output[str]
     cluster_id: Output[str]
@@ -103,7 +105,7 @@ class ExportedCluster:
     node_rights: Sequence[Resource] = ()
 
     @staticmethod
-    def written(cluster: "Cluster") -> dict[str, Any]:
+    def to_outputs(cluster: "Cluster") -> dict[str, Any]:
         return {
             "name": cluster.cluster_name,
             "arn": cluster.cluster_arn,
@@ -116,37 +118,37 @@ class ExportedCluster:
         }
 
     @staticmethod
-    def read(below: Upstream, place: PlacePlan) -> "ExportedCluster":
-        name, endpoint = below.value("cluster", "name"), below.value("cluster", "endpoint")
-        authority = below.value("cluster", "certificateAuthority")
+    def from_upstream(upstream: Upstream, place: PlacePlan) -> "ExportedCluster":
+        name, endpoint = upstream.value("cluster", "name"), upstream.value("cluster", "endpoint")
+        authority = upstream.value("cluster", "certificateAuthority")
         return ExportedCluster(
             cluster_name=name,
             cluster_id=name,
-            cluster_arn=below.value("cluster", "arn"),
+            cluster_arn=upstream.value("cluster", "arn"),
             endpoint=endpoint,
             certificate_authority=authority,
-            oidc_issuer=below.value("cluster", "oidcIssuer"),
-            security_group_id=below.value("cluster", "securityGroupId"),
-            service_cidr=below.value("cluster", "serviceCidr"),
-            node_role_arn=below.value("cluster", "nodeRoleArn"),
+            oidc_issuer=upstream.value("cluster", "oidcIssuer"),
+            security_group_id=upstream.value("cluster", "securityGroupId"),
+            service_cidr=upstream.value("cluster", "serviceCidr"),
+            node_role_arn=upstream.value("cluster", "nodeRoleArn"),
             kubeconfig=kubeconfig(name, endpoint, authority, place.region, place.role_arn),
         )
 
 
 @dataclass(frozen=True)
 class ExportedKarpenter:
-    """Karpenter's queue and the role of its machines, of the layers below."""
+    """Karpenter's queue and node role of an upstream stack."""
 
     queue_name: Output[str]
     node_role_name: Output[str]
 
     @staticmethod
-    def written(karpenter: "Karpenter") -> dict[str, Any]:
+    def to_outputs(karpenter: "Karpenter") -> dict[str, Any]:
         return {"queueName": karpenter.queue_name, "nodeRoleName": karpenter.node_role_name}
 
     @staticmethod
-    def read(below: Upstream) -> "ExportedKarpenter":
-        return ExportedKarpenter(below.value("karpenter", "queueName"), below.value("karpenter", "nodeRoleName"))
+    def from_upstream(upstream: Upstream) -> "ExportedKarpenter":
+        return ExportedKarpenter(upstream.value("karpenter", "queueName"), upstream.value("karpenter", "nodeRoleName"))
 
 
 Karpenter = AwsKarpenter | ExportedKarpenter
@@ -156,7 +158,7 @@ Storage = AwsStorage | ExportedStorage
 Cluster = AwsCluster | AwsExistingCluster | ExportedCluster
 
 
-def parts(
+def exported_parts(
     layers: Input[Sequence[str]],
     key: Key,
     network: Network,
@@ -165,13 +167,13 @@ def parts(
     roles: Mapping[str, Input[str]],
     karpenter: Karpenter | None = None,
 ) -> dict[str, Any]:
-    """What a stack exports for the layers above it, with what it was handed from below."""
+    """The values that a stack exports for downstream stacks, including those from its upstream stack."""
     return {
-        **({"karpenter": ExportedKarpenter.written(karpenter)} if karpenter else {}),
+        **({"karpenter": ExportedKarpenter.to_outputs(karpenter)} if karpenter else {}),
         "layers": layers,
-        "key": ExportedKey.written(key),
-        "network": ExportedNetwork.written(network),
-        "storage": ExportedStorage.written(storage),
-        "cluster": ExportedCluster.written(cluster) if cluster else None,
+        "key": ExportedKey.to_outputs(key),
+        "network": ExportedNetwork.to_outputs(network),
+        "storage": ExportedStorage.to_outputs(storage),
+        "cluster": ExportedCluster.to_outputs(cluster) if cluster else None,
         "identities": dict(roles),
     }

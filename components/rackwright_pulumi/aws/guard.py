@@ -1,4 +1,4 @@
-"""Former place of `rackwright_pulumi.aws.cost_alerts`."""
+"""Former name of `rackwright_pulumi.aws.cost_alerts`."""
 
 from rackwright_pulumi.aws.cost_alerts import AwsGuard, AwsGuardArgs
 

@@ -1,4 +1,4 @@
-"""What Karpenter needs outside its cluster: a role for its machines, one for itself, and news of machines that are about to go."""
+"""AWS resources of Karpenter: node role, controller role, and queue of interruption events."""
 
 import json
 from collections.abc import Mapping
@@ -19,12 +19,12 @@ from rackwright.stackplan import KarpenterPlan
 from rackwright_pulumi.args import PartInput, part
 from rackwright_pulumi.aws.identity.policy_documents import allow, document, pod_trust, service_trust
 from rackwright_pulumi.aws.identity.roles import GrantedRole, granted_role
-from rackwright_pulumi.aws.karpenter_policy import controller_rights
+from rackwright_pulumi.aws.karpenter_policy import controller_statements
 from rackwright_pulumi.aws.tags import ChildContext
 
 NODE_POLICIES = ("AmazonEKSWorkerNodePolicy", "AmazonEC2ContainerRegistryPullOnly", "AmazonEKS_CNI_Policy", "AmazonSSMManagedInstanceCore")
-"""Those of Karpenter's own documentation: a machine pulls images and joins, gives its pods addresses until the pod network has its own
-role, and can be looked into without SSH."""
+"""From Karpenter's documentation: pull images, join the cluster, assign pod addresses until the pod network has its role, and
+Session Manager."""
 EVENTS = {
     "spot": ("aws.ec2", "EC2 Spot Instance Interruption Warning"),
     "rebalance": ("aws.ec2", "EC2 Instance Rebalance Recommendation"),
@@ -32,13 +32,13 @@ EVENTS = {
     "reservation": ("aws.ec2", "EC2 Capacity Reservation Instance Interruption Warning"),
     "health": ("aws.health", "AWS Health Event"),
 }
-"""News that Karpenter reads (aws/karpenter-provider-aws@1d92708, cloudformation.yaml)."""
-NEWS_KEPT_S = 300
-"""Seconds; a spot machine has two minutes left when it is told of."""
+"""Events that Karpenter reads (aws/karpenter-provider-aws@1d92708, cloudformation.yaml)."""
+EVENT_RETENTION_S = 300
+"""A spot interruption warning is sent 2 minutes before the interruption."""
 
 
 class AwsKarpenterArgs(TypedDict):
-    """karpenter: KarpenterPlan. cluster_name and cluster_arn: its cluster. kms_key_arn: what its machines' disks are encrypted with."""
+    """karpenter: KarpenterPlan. cluster_name and cluster_arn: its cluster. kms_key_arn: encrypts the disks of its machines."""
 
     karpenter: PartInput
     cluster_name: Input[str]
@@ -51,9 +51,9 @@ class AwsKarpenterArgs(TypedDict):
 
 
 class AwsKarpenter(pulumi.ComponentResource):
-    """Roles, access, queue and events for Karpenter in one cluster; itself, its NodePools and its machines are inside the cluster.
+    """Roles, access entry, queue and events of Karpenter. Karpenter, its NodePools and its machines are in the cluster.
 
-    Whatever is inside waits for `ready` and goes before it: a machine whose access or whose Karpenter is gone stays, and is paid for.
+    Objects in the cluster depend on `ready`: without access entry or Karpenter, a machine is not terminated and keeps costing money.
 
         AwsKarpenter(
             "fleet",
@@ -72,19 +72,19 @@ class AwsKarpenter(pulumi.ComponentResource):
     node_role_name: Output[str]
     node_role_arn: Output[str]
     queue_name: Output[str]
-    """Empty where Karpenter is not told of interruptions."""
+    """Empty without interruption events."""
 
     def __init__(self, name: str, args: AwsKarpenterArgs, opts: ResourceOptions | None = None):
         super().__init__("rackwright:index:AwsKarpenter", name, None, opts)
         plan, child = part(KarpenterPlan, args["karpenter"]), ChildContext(self, name, args["tags"], args.get("boundary_arn"))
         nodes = granted_role(child, "nodes", service_trust("ec2.amazonaws.com"), NODE_POLICIES)
-        queue, news = _news(child) if plan.interruptions else (None, [])
+        queue, events = _event_queue(child) if plan.interruptions else (None, [])
         groups = [_adjacent(child, group) for group in plan.adjacent]
         self.ready: list[Resource] = [
             *nodes.rights,
             _entry(child, nodes, args),
             *_controller(child, plan, nodes, queue, args),
-            *news,
+            *events,
             *groups,
         ]
         self.node_role_name, self.node_role_arn = nodes.role.name, nodes.arn
@@ -93,9 +93,10 @@ class AwsKarpenter(pulumi.ComponentResource):
 
 
 def _entry(child: ChildContext, nodes: GrantedRole, args: AwsKarpenterArgs) -> AccessEntry:
-    """Node groups enter their role by themselves, Karpenter does not: without this its machines never join (ai-on-eks#111).
+    """EKS creates the access entry of node groups, but not of Karpenter; without it, machines do not join.
 
-    Bound to the role's inner id, so it goes before its successor comes (terraform-aws-eks#3329).
+    The entry is bound to the role's unique id, so it is deleted before its replacement is created
+    (https://github.com/terraform-aws-modules/terraform-aws-eks/issues/3329).
     """
     return AccessEntry(
         child.name("entry"),
@@ -113,7 +114,9 @@ def _controller(
     role = granted_role(child, "controller", pod_trust(args["cluster_arn"], args["account"]))
     queue_arn = queue.arn if queue else None
     policy = Output.from_input(args["cluster_name"]).apply(
-        lambda cluster: document(*controller_rights(cluster, args["region"], args["account"], nodes.arn, queue_arn, args["kms_key_arn"]))
+        lambda cluster: document(
+            *controller_statements(cluster, args["region"], args["account"], nodes.arn, queue_arn, args["kms_key_arn"])
+        )
     )
     rights = RolePolicy(child.name("controller", "policy"), role=role.role.id, policy=policy, opts=child.opts())
     pods = PodIdentityAssociation(
@@ -128,17 +131,17 @@ def _controller(
     return [rights, pods]
 
 
-def _news(child: ChildContext) -> tuple[Queue, list[Resource]]:
-    """The queue, and what brings news into it."""
+def _event_queue(child: ChildContext) -> tuple[Queue, list[Resource]]:
+    """The queue, and the rules that send events to it."""
     queue = Queue(
         child.name("news"),
-        message_retention_seconds=NEWS_KEPT_S,
+        message_retention_seconds=EVENT_RETENTION_S,
         sqs_managed_sse_enabled=True,
         tags=child.tagged("news"),
         opts=child.opts(),
     )
     senders = {"Service": ["events.amazonaws.com", "sqs.amazonaws.com"]}
-    closed = {
+    tls_only = {
         "Sid": "TlsOnly",
         "Effect": "Deny",
         "Principal": "*",
@@ -146,9 +149,9 @@ def _news(child: ChildContext) -> tuple[Queue, list[Resource]]:
         "Resource": queue.arn,
         "Condition": {"Bool": {"aws:SecureTransport": "false"}},
     }
-    policy = document(allow(["sqs:SendMessage"], queue.arn, Principal=senders), closed)
-    door = QueuePolicy(child.name("news"), queue_url=queue.url, policy=policy, opts=child.opts())
-    return queue, [door, *(_event(child, key, source, kind, queue) for key, (source, kind) in EVENTS.items())]
+    policy = document(allow(["sqs:SendMessage"], queue.arn, Principal=senders), tls_only)
+    queue_policy = QueuePolicy(child.name("news"), queue_url=queue.url, policy=policy, opts=child.opts())
+    return queue, [queue_policy, *(_event(child, key, source, kind, queue) for key, (source, kind) in EVENTS.items())]
 
 
 def _event(child: ChildContext, key: str, source: str, kind: str, queue: Queue) -> EventTarget:
@@ -163,7 +166,7 @@ def _event(child: ChildContext, key: str, source: str, kind: str, queue: Queue) 
 
 
 def _adjacent(child: ChildContext, group: str) -> PlacementGroup:
-    """Under the name Karpenter looks for."""
+    """Placement group with the name that Karpenter looks up."""
     return PlacementGroup(
         child.name("adjacent", group),
         name=group,

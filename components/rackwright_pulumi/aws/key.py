@@ -1,4 +1,4 @@
-"""The stack's own encryption key."""
+"""The stack's KMS key."""
 
 from collections.abc import Mapping, Sequence
 from typing import NotRequired, TypedDict
@@ -12,14 +12,14 @@ from rackwright.stackplan import KeyPlan
 from rackwright_pulumi.args import PartInput, part
 from rackwright_pulumi.aws.identity.policy_documents import Statement, allow, document
 from rackwright_pulumi.aws.tags import ChildContext
-from rackwright_pulumi.upstream import OtherStacks
+from rackwright_pulumi.upstream import StackReferences
 
 USE = ("kms:Encrypt", "kms:Decrypt", "kms:ReEncrypt*", "kms:GenerateDataKey*", "kms:DescribeKey")
 ADMINISTER = (
     "kms:CreateAlias", "kms:Describe*", "kms:Enable*", "kms:List*", "kms:Put*", "kms:Update*", "kms:Revoke*", "kms:Disable*", "kms:Get*",
     "kms:Delete*", "kms:TagResource", "kms:UntagResource", "kms:ScheduleKeyDeletion", "kms:CancelKeyDeletion", "kms:RotateKeyOnDemand",
 )  # fmt: skip
-"""Not `kms:Create*`, which would hold CreateGrant: that has statements of its own."""
+"""Without `kms:Create*`, because CreateGrant has separate statements."""
 LAUNCHERS = (
     "aws-service-role/autoscaling.amazonaws.com/AWSServiceRoleForAutoScaling",
     "aws-service-role/spot.amazonaws.com/AWSServiceRoleForEC2Spot",
@@ -28,7 +28,7 @@ LUSTRE_S3 = ("aws-service-role/s3.data-source.lustre.fsx.amazonaws.com/AWSServic
 
 
 class AwsKeyArgs(TypedDict):
-    """key: KeyPlan. account: the account whose IAM policies decide who uses the key."""
+    """key: KeyPlan. account: the account whose IAM policies control the key."""
 
     key: PartInput
     account: Input[str]
@@ -38,7 +38,7 @@ class AwsKeyArgs(TypedDict):
 
 
 class AwsKey(pulumi.ComponentResource):
-    """A rotating KMS key, its alias and a policy that keeps administration apart from use; or a key that exists, with its own policy."""
+    """A KMS key with rotation, alias, and a policy that separates administration from use; or an existing key with its own policy."""
 
     key_arn: Output[str]
     key_id: Output[str]
@@ -47,7 +47,7 @@ class AwsKey(pulumi.ComponentResource):
         super().__init__("rackwright:index:AwsKey", name, None, opts)
         plan, child = part(KeyPlan, args["key"]), ChildContext(self, name, args["tags"])
         if plan.existing_arn:
-            self.key_arn = Output.from_input(OtherStacks(self, name).value(plan.existing_arn))
+            self.key_arn = Output.from_input(StackReferences(self, name).value(plan.existing_arn))
             self.key_id = self.key_arn.apply(lambda arn: arn.rpartition("/")[2])
         else:
             key = _key(child, plan, args)
@@ -90,9 +90,9 @@ def _statements(plan: KeyPlan, account: Input[str], region: str) -> list[Stateme
 
 
 def _granting(plan: KeyPlan, owner: Statement, services: Statement) -> Statement:
-    """Services hold the key by grants made for whoever asks them. EKS refuses a key that limits grants to services:
+    """Services use the key through grants. Grants are limited to services, except with EKS: CreateCluster rejects that condition.
 
-    CreateCluster does not support that condition (https://docs.aws.amazon.com/eks/latest/userguide/enable-kms.html).
+    https://docs.aws.amazon.com/eks/latest/userguide/enable-kms.html
     """
     if "cluster" in plan.serves:
         return allow(["kms:CreateGrant"], Sid="GrantByIamPolicy", Principal=owner)
@@ -100,12 +100,12 @@ def _granting(plan: KeyPlan, owner: Statement, services: Statement) -> Statement
 
 
 def _by_role(sid: str, account: Input[str], roles: Sequence[str], grants: dict | None = None) -> list[Statement]:
-    """Service-linked roles are matched by name in a condition: as principals they would have to exist already.
+    """Service-linked roles are matched by ARN in a condition, because a principal must exist.
 
-    Machines of an auto scaling group or of spot capacity die with Client.InternalError when its role cannot use the key of their disks:
+    Instances of Auto Scaling or spot capacity fail with Client.InternalError if the service's role cannot use the key of their disks:
     https://docs.aws.amazon.com/autoscaling/ec2/userguide/key-policy-requirements-EBS-encryption.html
     https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/service-linked-roles-spot-instance-requests.html
-    A file system reads encrypted buckets by a role of its own:
+    A Lustre file system reads encrypted buckets with a service-linked role:
     https://docs.aws.amazon.com/fsx/latest/LustreGuide/s3-server-side-encryption-support.html
     """
     named = {"ArnLike": {"aws:PrincipalArn": [Output.format("arn:aws:iam::{0}:role/{1}", account, role) for role in roles]}}
@@ -122,7 +122,7 @@ def _logs(account: Input[str], region: str) -> Statement:
 
 
 def _alarms(account: Input[str]) -> Statement:
-    """Whoever publishes to an encrypted topic needs its key: docs.aws.amazon.com/sns/latest/dg/sns-key-management.html"""
+    """Publishers to an encrypted topic need its key: https://docs.aws.amazon.com/sns/latest/dg/sns-key-management.html"""
     services = {"Service": ["budgets.amazonaws.com", "cloudwatch.amazonaws.com"]}
     own = {"StringEquals": {"aws:SourceAccount": account}}
     return allow(["kms:Decrypt", "kms:GenerateDataKey*"], Sid="Alarms", Principal=services, Condition=own)

@@ -1,4 +1,4 @@
-"""What the children of one component share: the parent, the stem of their names, the tags."""
+"""Parent, name prefix and tags of a component's children."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ from rackwright.stackplan import StackPlan
 from rackwright_pulumi.naming import child, physical
 
 ENGINE_SUFFIX = 8
-"""Characters the engine adds to make a physical name unique."""
+"""Characters that the engine appends to a physical name."""
 PREFIX_LIMIT = 36
-"""AWS adds 26 characters to a prefix: within the 63 of a bucket and a node group, and the 64 of a role, with a dash between."""
+"""AWS appends 26 characters to a prefix and a dash: within 63 of a bucket or node group, and 64 of a role."""
 
 
 def stack_tags(plan: StackPlan) -> dict[str, str]:
-    """The plan's tags with the day the stack should be gone by, where it has one."""
+    """The plan's tags, and the expiry date if it has one."""
     return dict(plan.tags) | ({"expires-on": plan.expires_on} if plan.expires_on else {})
 
 
@@ -28,24 +28,24 @@ class ChildContext:
     stem: str
     tags: Mapping[str, str]
     boundary: Input[str] | None = None
-    """Permissions boundary of every role"""
+    """ARN of the permissions boundary of every role."""
 
     def name(self, *parts: str | int) -> str:
         return child(self.stem, *parts)
 
     def tagged(self, *parts: str | int) -> dict[str, str]:
-        """The stack's tags and the `Name` that consoles show."""
+        """The stack's tags, and `Name` for the console."""
         return {**self.tags, "Name": self.name(*parts)}
 
     def opts(self, **more: Any) -> ResourceOptions:
         return ResourceOptions(parent=self.parent, **more)
 
 
-def waits(opts: ResourceOptions | None) -> Any:
-    """What a component was told to wait for. Pulumi does not hand it to children; a component does, where order matters to the cloud."""
+def depends_on_of(opts: ResourceOptions | None) -> Any:
+    """The `depends_on` of a component. Pulumi does not pass it to children; components do where the cloud requires the order."""
     return opts.depends_on if opts else None
 
 
-def fitting(field: str, name: str, limit: int) -> dict[str, Any]:
-    """Nothing where the engine's own physical name fits into `limit`; else a shorter prefix of `field`, which AWS makes unique."""
+def name_or_prefix(field: str, name: str, limit: int) -> dict[str, Any]:
+    """Empty if the engine's physical name fits into `limit`; else a short prefix argument, to which AWS appends a unique suffix."""
     return {} if len(name) + ENGINE_SUFFIX <= limit else {f"{field}_prefix": physical(name, PREFIX_LIMIT) + "-"}

@@ -1,21 +1,30 @@
-"""What every blueprint on AWS starts from: key, network, storage, identities."""
+"""Parts of every blueprint on AWS: key, network, storage, identities, cost alerts."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 import pulumi
-from pulumi import Input, Output, ResourceOptions
-from rackwright.stackplan import IdentityPlan, StackPlan, layers_below
+from pulumi import Input, InvokeOutputOptions, Output, ResourceOptions
+from rackwright.stackplan import IdentityPlan, PlacePlan, StackPlan, layers_below
 
 from rackwright_pulumi.aws import CLOUD
 from rackwright_pulumi.aws.cost_alerts import AwsGuard
-from rackwright_pulumi.aws.exports import Cluster, ExportedKey, ExportedNetwork, ExportedStorage, Karpenter, Key, Network, Storage, parts
-from rackwright_pulumi.aws.identity.account import account_id
+from rackwright_pulumi.aws.exports import (
+    Cluster,
+    ExportedKey,
+    ExportedNetwork,
+    ExportedStorage,
+    Karpenter,
+    Key,
+    Network,
+    Storage,
+    exported_parts,
+)
 from rackwright_pulumi.aws.identity.identity import AwsIdentity, AwsIdentityArgs
 from rackwright_pulumi.aws.key import AwsKey
 from rackwright_pulumi.aws.network.network import AwsNetwork
-from rackwright_pulumi.aws.storage.lustre import admit
+from rackwright_pulumi.aws.storage.lustre import allow_clients
 from rackwright_pulumi.aws.storage.storage import AwsStorage, AwsStorageArgs
 from rackwright_pulumi.aws.tags import ChildContext, stack_tags
 from rackwright_pulumi.naming import child
@@ -24,7 +33,7 @@ from rackwright_pulumi.upstream import Upstream
 
 
 class AwsStack:
-    """Builds the layers of one plan that are this stack's, below `parent`, each part a component; the others are read from the stack below.
+    """Builds the plan's layers of this stack as child components of `parent`; reads other layers from the upstream stack.
 
     Raises Unsupported for another cloud.
     """
@@ -35,38 +44,40 @@ class AwsStack:
         self.name, self.plan, self.parent = name, plan, parent
         self.teardown = teardown or not plan.protected
         self.draining = teardown
-        self.region, self.tags, self.below = plan.place.region, stack_tags(plan), ResourceOptions(parent=parent)
+        self.region, self.tags, self.child_opts = plan.place.region, stack_tags(plan), ResourceOptions(parent=parent)
         self.boundary_arn = plan.place.boundary_arn or None
-        self.account = account_id(plan.place, parent)
-        self.lower = Upstream(parent, name, plan.below, layers_below(plan)) if plan.below else None
+        self.account = _account_id(plan.place, parent)
+        self.upstream = Upstream(parent, name, plan.below, layers_below(plan)) if plan.below else None
         self.key = self._key()
         self.network = self._network()
 
     def builds(self, *layers: str) -> bool:
-        """Whether any of the layers is this stack's."""
+        """Whether this stack builds any of the layers."""
         return bool({*layers} & {*self.plan.layers})
 
     @property
-    def lower_layers(self) -> Upstream:
-        """Raises Unsupported where a part is neither built here nor named as another stack's."""
-        if self.lower is None:
+    def required_upstream(self) -> Upstream:
+        """The upstream stack. Raises Unsupported without one."""
+        if self.upstream is None:
             raise Unsupported(
-                f"layers {', '.join(self.plan.layers)} on nothing", "below", "the name of the stack that has the layers below"
+                f"layers {', '.join(self.plan.layers)} without an upstream stack",
+                "below",
+                "set rackwright:below to the stack with the earlier layers",
             )
-        return self.lower
+        return self.upstream
 
     def _key(self) -> Key:
         if not self.builds("base"):
-            return ExportedKey.read(self.lower_layers)
+            return ExportedKey.from_upstream(self.required_upstream)
         return AwsKey(
             child(self.name, "key"),
             {"key": self.plan.key, "account": self.account, "region": self.region, "tags": self.tags, "teardown": self.teardown},
-            self.below,
+            self.child_opts,
         )
 
     def _network(self) -> Network:
         if not self.builds("base"):
-            return ExportedNetwork.read(self.lower_layers, self.plan.network)
+            return ExportedNetwork.from_upstream(self.required_upstream, self.plan.network)
         return AwsNetwork(
             child(self.name, "network"),
             {
@@ -77,17 +88,17 @@ class AwsStack:
                 "teardown": self.teardown,
                 "boundary_arn": self.boundary_arn,
             },
-            self.below,
+            self.child_opts,
         )
 
     def storage(self, client_group_ids: Sequence[Input[str]] = ()) -> Storage:
-        """Buckets and, where the plan has one, the file system in its zone. One of the layers below lets the clients of this stack in."""
+        """Buckets and the plan's file system. An upstream file system gets rules for the clients of this stack."""
         lustre = self.plan.lustre
         if not self.builds("base"):
-            known = ExportedStorage.read(self.lower_layers, self.plan.buckets, lustre is not None)
-            if known.lustre and self.builds("cluster"):
-                admit(ChildContext(self.parent, child(self.name, "storage"), self.tags), known.lustre.group_id, client_group_ids)
-            return known
+            exported = ExportedStorage.from_upstream(self.required_upstream, self.plan.buckets, lustre is not None)
+            if exported.lustre and self.builds("cluster"):
+                allow_clients(ChildContext(self.parent, child(self.name, "storage"), self.tags), exported.lustre.group_id, client_group_ids)
+            return exported
         args: AwsStorageArgs = {
             "buckets": self.plan.buckets,
             "lustre": lustre,
@@ -100,7 +111,7 @@ class AwsStack:
             "teardown": self.teardown,
             "delete_data": self.draining,
         }
-        return AwsStorage(child(self.name, "storage"), args, self.below)
+        return AwsStorage(child(self.name, "storage"), args, self.child_opts)
 
     def identity(
         self,
@@ -109,14 +120,14 @@ class AwsStack:
         cluster: Cluster | None = None,
         secrets: Mapping[str, Input[str]] = MappingProxyType({}),
     ) -> AwsIdentity:
-        """Of the pods of a cluster, or of a machine that may read `secrets`."""
+        """Identity of the pods of a cluster, or of a machine that may read `secrets`."""
         args: AwsIdentityArgs = {
             "identity": plan,
             "region": self.region,
             "account": self.account,
             "kms_key_arn": self.key.key_arn,
-            "bucket_arns": {key: place.arn for key, place in storage.buckets.items()},
-            "prefixes": {key: place.prefix for key, place in storage.buckets.items()},
+            "bucket_arns": {key: bucket.arn for key, bucket in storage.buckets.items()},
+            "prefixes": {key: bucket.prefix for key, bucket in storage.buckets.items()},
             "secrets": secrets,
             "secrets_path": f"/{self.name}",
             "tags": self.tags,
@@ -124,10 +135,10 @@ class AwsStack:
         }
         if cluster:
             args |= {"cluster_name": cluster.cluster_name, "cluster_arn": cluster.cluster_arn}
-        return AwsIdentity(child(self.name, "identity", plan.key), args, self.below)
+        return AwsIdentity(child(self.name, "identity", plan.key), args, self.child_opts)
 
     def guard(self, groups: Mapping[str, Input[str]] = MappingProxyType({})) -> AwsGuard | None:
-        """The plan's budget, idle alarm and reminders. groups: Auto Scaling group of each pool whose machines should not idle."""
+        """The plan's cost alerts. groups: Auto Scaling group by pool, for idle alarms."""
         if self.plan.guard is None:
             return None
         return AwsGuard(
@@ -142,14 +153,14 @@ class AwsStack:
                 "tags": self.tags,
                 "boundary_arn": self.boundary_arn,
             },
-            self.below,
+            self.child_opts,
         )
 
     def _machine_network(self) -> dict[str, Input[Any]]:
-        """Where the accelerators' machines are, for whoever makes them from inside the cluster."""
+        """Ref values of the accelerators' network, for machines created from within the cluster."""
         zones = [zone for plan in self.plan.pools if plan.role == "accelerator" for zone in plan.zones]
-        known: dict[str, Input[Any]] = {"network.machine_subnet_id": self.network.machine_subnets(zones)[0]} if zones else {}
-        return known | ({"network.fabric_group_id": self.network.fabric_group_id} if self.network.fabric_group_id else {})
+        values: dict[str, Input[Any]] = {"network.machine_subnet_id": self.network.machine_subnets(zones)[0]} if zones else {}
+        return values | ({"network.fabric_group_id": self.network.fabric_group_id} if self.network.fabric_group_id else {})
 
     def parts(
         self,
@@ -158,10 +169,10 @@ class AwsStack:
         roles: Mapping[str, Input[str]] = MappingProxyType({}),
         karpenter: Karpenter | None = None,
     ) -> dict[str, Any]:
-        """What the stack exports for the layers above it."""
+        """Values that the stack exports for downstream stacks."""
         own = list(self.plan.layers)
-        layers = self.lower.value("layers").apply(lambda there: [*there, *own]) if self.lower else own
-        return parts(layers, self.key, self.network, storage, cluster, roles, karpenter)
+        layers = self.upstream.value("layers").apply(lambda layers: [*layers, *own]) if self.upstream else own
+        return exported_parts(layers, self.key, self.network, storage, cluster, roles, karpenter)
 
     def refs(
         self,
@@ -171,8 +182,8 @@ class AwsStack:
         secrets: Mapping[str, Input[str]],
         karpenter: Karpenter | None = None,
     ) -> dict[str, Input[Any]]:
-        """Every name a plan may refer to (rackwright.stackplan), and `secret.<name>`."""
-        known: dict[str, Input[Any]] = {
+        """Values of all Refs of a plan (rackwright.stackplan), and of `secret.<name>`."""
+        values: dict[str, Input[Any]] = {
             "cluster.name": cluster.cluster_name,
             "cluster.endpoint": cluster.endpoint,
             "cluster.oidc_issuer": cluster.oidc_issuer,
@@ -185,12 +196,21 @@ class AwsStack:
             "place.project": self.account,
             "place.region": self.region,
         }
-        for key, place in storage.buckets.items():
-            known |= {f"bucket.{key}.name": place.name, f"bucket.{key}.url": place.url}
+        for key, bucket in storage.buckets.items():
+            values |= {f"bucket.{key}.name": bucket.name, f"bucket.{key}.url": bucket.url}
         if storage.lustre:
             lustre = storage.lustre
-            known |= {"lustre.id": lustre.id, "lustre.dns_name": lustre.dns_name, "lustre.mount_name": lustre.mount_name}
+            values |= {"lustre.id": lustre.id, "lustre.dns_name": lustre.dns_name, "lustre.mount_name": lustre.mount_name}
         if karpenter:
-            known |= {"karpenter.queue_name": karpenter.queue_name, "karpenter.node_role_name": karpenter.node_role_name}
-        known |= self._machine_network() | {f"identity.{key}.principal": arn for key, arn in roles.items()}
-        return known | {f"secret.{key}": Output.secret(value) for key, value in secrets.items()}
+            values |= {"karpenter.queue_name": karpenter.queue_name, "karpenter.node_role_name": karpenter.node_role_name}
+        values |= self._machine_network() | {f"identity.{key}.principal": arn for key, arn in roles.items()}
+        return values | {f"secret.{key}": Output.secret(value) for key, value in secrets.items()}
+
+
+def _account_id(place: PlacePlan, parent: pulumi.Resource) -> Output[str]:
+    """The plan's account, or the account of the credentials of the parent's provider."""
+    if place.account:
+        return Output.from_input(place.account)
+    from pulumi_aws.get_caller_identity import get_caller_identity_output
+
+    return get_caller_identity_output(opts=InvokeOutputOptions(parent=parent)).account_id

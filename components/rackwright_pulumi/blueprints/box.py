@@ -19,9 +19,9 @@ NO_GRANTS = IdentityPlan("box")
 
 
 class BoxArgs(TypedDict):
-    """plan: a StackPlan of kind box. teardown: lift every protection. secrets: what the machine may read, under `/<stack>/<name>`.
+    """plan: a StackPlan of kind box. teardown: remove every protection. secrets: readable by the machine as `/<stack>/<name>`.
 
-    image_id: a machine image in place of the one the plan names.
+    image_id: a machine image instead of the plan's.
     """
 
     plan: PlanInput
@@ -35,7 +35,7 @@ class Box(pulumi.ComponentResource):
 
     instance_id: Output[str] | None
     connect_command: Output[str] | None
-    """Both None where the machine is another layer's."""
+    """Both are None if the workloads layer belongs to another stack."""
     bucket_names: Output[Mapping[str, str]]
 
     def __init__(self, name: str, args: BoxArgs, opts: ResourceOptions | None = None):
@@ -51,7 +51,7 @@ class Box(pulumi.ComponentResource):
         self.register_outputs(self.stack_outputs())
 
     def stack_outputs(self) -> dict[str, Any]:
-        """What a stack of this blueprint exports."""
+        """Outputs of a stack with this blueprint."""
         return {
             "instanceId": self.instance_id,
             "connectCommand": self.connect_command,
@@ -61,14 +61,14 @@ class Box(pulumi.ComponentResource):
 
 
 def _box(plan: StackPlan) -> BoxPlan:
-    """The machine with its image's pinned name."""
+    """The plan's box with its pinned image name."""
     if plan.box is None:
-        raise Unsupported(f"a box from a plan of {plan.kind}", "box", "the blueprint of that kind")
+        raise Unsupported(f"a plan of {plan.kind} without a box", "box", f"use the blueprint {plan.kind}")
     return replace(plan.box, image=dict(plan.pins.images).get(plan.box.image, plan.box.image))
 
 
 def _machine(stack: AwsStack, plan: BoxPlan, storage: Storage, args: BoxArgs) -> AwsBox:
-    """Behind the network's way out and its private endpoints, in the zone of its capacity."""
+    """The instance, in a subnet of its zone."""
     identity = stack.identity(next(iter(stack.plan.identities), NO_GRANTS), storage, secrets=args.get("secrets", {}))
     return AwsBox(
         child(stack.name, "box"),
@@ -83,5 +83,5 @@ def _machine(stack: AwsStack, plan: BoxPlan, storage: Storage, args: BoxArgs) ->
             "teardown": stack.teardown,
             "image_id": args.get("image_id"),
         },
-        stack.below,
+        stack.child_opts,
     )

@@ -1,4 +1,4 @@
-"""What every blueprint on EKS is made of: cluster, pools, add-ons, identities of pods, and the layer inside."""
+"""Parts of every blueprint on EKS: cluster, pools, add-ons, pod identities, and Kubernetes objects."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,13 +19,13 @@ from rackwright_pulumi.aws.pool.pool import AwsPool
 from rackwright_pulumi.blueprints.aws import AwsStack
 from rackwright_pulumi.kubernetes.workloads import KubernetesLayer
 from rackwright_pulumi.naming import child
-from rackwright_pulumi.refs import Known
+from rackwright_pulumi.refs import RefValues
 from rackwright_pulumi.unsupported import Unsupported
 
 
 @dataclass(frozen=True)
 class EksParts:
-    """The parts of one stack on EKS, each a component below the blueprint; those of other stacks as far as they are known."""
+    """Components of one stack on EKS, and exported values of upstream stacks."""
 
     storage: Storage
     cluster: Cluster | None
@@ -36,7 +36,7 @@ class EksParts:
 
     @property
     def outputs(self) -> dict[str, Any]:
-        """What every blueprint on EKS registers. Without the cluster's layer nothing is known of a cluster."""
+        """Outputs of every blueprint on EKS. Cluster outputs are None without a cluster layer."""
         return {
             "clusterName": self.cluster.cluster_name if self.cluster else None,
             "endpoint": self.cluster.endpoint if self.cluster else None,
@@ -56,10 +56,10 @@ def eks_parts(
     secrets: Mapping[str, Input[str]],
     admin_arns: Sequence[Input[str]],
 ) -> EksParts:
-    """Builds all parts of `plan` that are this stack's below `parent`. Raises Unsupported for what EKS cannot be given here.
+    """Build the plan's parts of this stack as children of `parent`. Raises Unsupported for parts that EKS does not support.
 
-    Order by data and by four waits the cloud needs: machines after the pod network, add-ons with pods after system machines, everything
-    inside after add-ons and access; so is the reverse on destroy.
+    Explicit dependencies: machines on the pod network, add-ons with Deployments on system machines, Kubernetes objects on add-ons and on
+    access entries.
     """
     stack = AwsStack(parent, name, plan, teardown)
     if not stack.builds("cluster", "operators", "workloads"):
@@ -67,42 +67,43 @@ def eks_parts(
         return EksParts(storage, None, {}, None, None, stack.parts(storage))
     cluster = _cluster(stack, admin_arns)
     storage = stack.storage([cluster.security_group_id])
-    karpenter, news = _karpenter(stack, cluster)
+    karpenter, karpenter_ready = _karpenter(stack, cluster)
     pools, ready, roles = _machines(stack, cluster, storage)
-    layer = _inside(stack, cluster, [*cluster.admins, *news, *ready], stack.refs(storage, cluster, roles, secrets, karpenter))
-    assuming = f" --role-arn {plan.place.role_arn}" if plan.place.role_arn else ""
-    command = Output.format("aws eks update-kubeconfig --name {0} --region {1}{2}", cluster.cluster_name, stack.region, assuming)
+    refs = stack.refs(storage, cluster, roles, secrets, karpenter)
+    layer = _kubernetes_layer(stack, cluster, [*cluster.admins, *karpenter_ready, *ready], refs)
+    role = f" --role-arn {plan.place.role_arn}" if plan.place.role_arn else ""
+    command = Output.format("aws eks update-kubeconfig --name {0} --region {1}{2}", cluster.cluster_name, stack.region, role)
     return EksParts(storage, cluster, pools, layer, command, stack.parts(storage, cluster, roles, karpenter))
 
 
 def _machines(
     stack: AwsStack, cluster: Cluster, storage: Storage
 ) -> tuple[Mapping[str, AwsPool], Sequence[Resource], Mapping[str, Input[str]]]:
-    """(node groups by pool, what must be ready before anything is put inside, roles of the pods), of this stack or of the one below.
+    """(node groups by pool, dependencies of Kubernetes objects, pod roles), of this stack or its upstream stack.
 
-    Pools of Karpenter's are objects inside the cluster.
+    Karpenter's pools are Kubernetes objects.
     """
     plan = stack.plan
-    groups = [want for want in plan.pools if want.provisioner == "managed"]
+    managed = [pool for pool in plan.pools if pool.provisioner == "managed"]
     if not stack.builds("cluster"):
-        return {}, (), {want.key: stack.lower_layers.value("identities", want.key) for want in plan.identities}
-    base = _addons(stack, cluster, "base", [want for want in plan.addons if not want.needs_nodes], ())
+        return {}, (), {each.key: stack.required_upstream.value("identities", each.key) for each in plan.identities}
+    base = _addons(stack, cluster, "base", [addon for addon in plan.addons if not addon.needs_nodes], ())
     before = [*cluster.node_rights, *base.addons]
-    pools = {want.name: _pool(stack, cluster, want, before) for want in groups}
-    system = [pools[want.name].node_group for want in groups if want.role == "system"]
-    late = _addons(stack, cluster, "late", [want for want in plan.addons if want.needs_nodes], system)
-    roles = {want.key: stack.identity(want, storage, cluster).role_arn for want in plan.identities}
-    stack.guard({want.name: pools[want.name].scaling_group_name for want in groups if want.role == "accelerator"})
+    pools = {pool.name: _pool(stack, cluster, pool, before) for pool in managed}
+    system = [pools[pool.name].node_group for pool in managed if pool.role == "system"]
+    late = _addons(stack, cluster, "late", [addon for addon in plan.addons if addon.needs_nodes], system)
+    roles = {each.key: stack.identity(each, storage, cluster).role_arn for each in plan.identities}
+    stack.guard({pool.name: pools[pool.name].scaling_group_name for pool in managed if pool.role == "accelerator"})
     return pools, [*system, *late.addons, *_autoscaler(stack, cluster, pools)], roles
 
 
 def _karpenter(stack: AwsStack, cluster: Cluster) -> tuple[Karpenter | None, Sequence[Resource]]:
-    """What Karpenter needs outside the cluster, and what of it must be ready before Karpenter and gone after its machines."""
+    """AWS resources of Karpenter, and those that Kubernetes objects depend on."""
     if stack.plan.karpenter is None:
         return None, ()
     if not stack.builds("cluster"):
-        return ExportedKarpenter.read(stack.lower_layers), ()
-    made = AwsKarpenter(
+        return ExportedKarpenter.from_upstream(stack.required_upstream), ()
+    karpenter = AwsKarpenter(
         child(stack.name, "karpenter"),
         {
             "karpenter": stack.plan.karpenter,
@@ -114,21 +115,21 @@ def _karpenter(stack: AwsStack, cluster: Cluster) -> tuple[Karpenter | None, Seq
             "tags": stack.tags,
             "boundary_arn": stack.boundary_arn,
         },
-        stack.below,
+        stack.child_opts,
     )
-    return made, made.ready
+    return karpenter, karpenter.ready
 
 
 def _autoscaler(stack: AwsStack, cluster: Cluster, pools: Mapping[str, AwsPool]) -> Sequence[Resource]:
-    """Of a cluster that exists its own autoscaler moves the pool: EKS tags the group, and would refuse its pods a second identity."""
-    moved = tuple(plan for plan in stack.plan.pools if plan.autoscaled and plan.name in pools)
-    if not moved or isinstance(cluster, AwsExistingCluster):
+    """The autoscaler's role and tags. An existing cluster uses its own autoscaler, because EKS rejects a second pod identity."""
+    autoscaled = tuple(plan for plan in stack.plan.pools if plan.autoscaled and plan.name in pools)
+    if not autoscaled or isinstance(cluster, AwsExistingCluster):
         return ()
-    made = AwsAutoscaler(
+    autoscaler = AwsAutoscaler(
         child(stack.name, "autoscaler"),
         {
-            "pools": moved,
-            "group_names": {plan.name: pools[plan.name].scaling_group_name for plan in moved},
+            "pools": autoscaled,
+            "group_names": {plan.name: pools[plan.name].scaling_group_name for plan in autoscaled},
             "cluster_name": cluster.cluster_name,
             "cluster_arn": cluster.cluster_arn,
             "account": stack.account,
@@ -136,26 +137,26 @@ def _autoscaler(stack: AwsStack, cluster: Cluster, pools: Mapping[str, AwsPool])
             "tags": stack.tags,
             "boundary_arn": stack.boundary_arn,
         },
-        stack.below,
+        stack.child_opts,
     )
-    return made.ready
+    return autoscaler.ready
 
 
-def _inside(stack: AwsStack, cluster: Cluster, after: Sequence[Resource], refs: Known) -> KubernetesLayer | None:
-    """What this stack puts into the cluster. Names in `after` that another stack has put there are not waited for here."""
+def _kubernetes_layer(stack: AwsStack, cluster: Cluster, after: Sequence[Resource], refs: RefValues) -> KubernetesLayer | None:
+    """Kubernetes objects of this stack. Names in `after` of objects of other stacks are removed."""
     if not stack.builds("operators", "workloads"):
         return None
     plan = stack.plan
-    operators = {want.namespace for want in plan.releases}
+    operators = {release.namespace for release in plan.releases}
     releases = plan.releases if stack.builds("operators") else ()
     manifests = plan.manifests if stack.builds("workloads") else ()
-    here = {*(want.name for want in releases), *(want.key for want in manifests)}
+    own = {*(release.name for release in releases), *(manifest.key for manifest in manifests)}
     return KubernetesLayer(
         child(stack.name, "layer"),
         {
             "namespaces": tuple(row for row in plan.namespaces if stack.builds("operators" if row[0] in operators else "workloads")),
             "releases": releases,
-            "manifests": tuple(replace(want, after=tuple(key for key in want.after if key in here)) for want in manifests),
+            "manifests": tuple(replace(manifest, after=tuple(key for key in manifest.after if key in own)) for manifest in manifests),
             "refs": refs,
             "protect": not stack.teardown,
             "draining": stack.draining,
@@ -165,12 +166,12 @@ def _inside(stack: AwsStack, cluster: Cluster, after: Sequence[Resource], refs: 
 
 
 def _cluster(stack: AwsStack, admin_arns: Sequence[Input[str]]) -> Cluster:
-    """Made here, found by name, or of the stack below."""
+    """A new cluster, an existing one, or the upstream stack's."""
     plan, place = stack.plan.cluster, stack.plan.place
     if plan is None:
         raise Unsupported(f"{stack.plan.kind} without a cluster", "cluster", "a plan with a cluster")
     if not stack.builds("cluster"):
-        return ExportedCluster.read(stack.lower_layers, place)
+        return ExportedCluster.from_upstream(stack.required_upstream, place)
     if plan.existing:
         return AwsExistingCluster(
             child(stack.name, "cluster"),
@@ -181,7 +182,7 @@ def _cluster(stack: AwsStack, admin_arns: Sequence[Input[str]]) -> Cluster:
                 "boundary_arn": stack.boundary_arn,
                 "builder_arn": place.role_arn,
             },
-            stack.below,
+            stack.child_opts,
         )
     return AwsCluster(
         child(stack.name, "cluster"),
@@ -196,7 +197,7 @@ def _cluster(stack: AwsStack, admin_arns: Sequence[Input[str]]) -> Cluster:
             "boundary_arn": stack.boundary_arn,
             "builder_arn": place.role_arn,
         },
-        stack.below,
+        stack.child_opts,
     )
 
 
@@ -224,11 +225,11 @@ def _pool(stack: AwsStack, cluster: Cluster, plan: PoolPlan, before: Sequence[Re
     )
 
 
-def _addons(stack: AwsStack, cluster: Cluster, key: str, wants: Sequence[AddonPlan], after: Sequence[Resource]) -> AwsAddons:
+def _addons(stack: AwsStack, cluster: Cluster, key: str, plans: Sequence[AddonPlan], after: Sequence[Resource]) -> AwsAddons:
     return AwsAddons(
         child(stack.name, "addons", key),
         {
-            "addons": tuple(wants),
+            "addons": tuple(plans),
             "cluster_name": cluster.cluster_name,
             "cluster_arn": cluster.cluster_arn,
             "account": stack.account,
@@ -241,7 +242,7 @@ def _addons(stack: AwsStack, cluster: Cluster, key: str, wants: Sequence[AddonPl
 
 
 def _provider(stack: AwsStack, cluster: Cluster, after: Sequence[Resource]) -> Provider:
-    """The gate: whatever is inside the cluster comes after access, machines and add-ons, and goes before them."""
+    """The cluster's provider. Through it, Kubernetes objects depend on access entries, machines and add-ons."""
     return Provider(
         child(stack.name, "k8s"),
         kubeconfig=cluster.kubeconfig,

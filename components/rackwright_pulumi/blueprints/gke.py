@@ -1,4 +1,4 @@
-"""What every blueprint on GKE is made of: network, key and buckets, cluster, pools, identities, and the layer inside."""
+"""Parts of every blueprint on GKE: network, key, buckets, cluster, pools, identities, and Kubernetes objects."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,10 +22,7 @@ from rackwright_pulumi.unsupported import Unsupported
 
 
 class GkeParts:
-    """Builds every part of a StackPlan below a blueprint, each a component that also stands alone.
-
-    Raises Unsupported for what this release does not give GKE.
-    """
+    """Builds the parts of a StackPlan as child components of a blueprint. Raises Unsupported for parts that GKE does not support."""
 
     def __init__(
         self,
@@ -37,22 +34,22 @@ class GkeParts:
         project_number: Input[str] | None,
     ):
         self.plan = plan
-        site = _Site(parent, name, plan, teardown, ResourceOptions(parent=parent))
-        site.check()
-        self.network = site.network()
-        number = project_number or site.project_number(self.network.project)
-        self.storage = site.storage(self.network, number)
+        builder = _GkeBuilder(parent, name, plan, teardown, ResourceOptions(parent=parent))
+        builder.check()
+        self.network = builder.network()
+        number = project_number or builder.project_number(self.network.project)
+        self.storage = builder.storage(self.network, number)
         self.bucket_names: Output[Mapping[str, str]] = Output.all(**self.storage.bucket_names)
-        nodes = GcpNodeIdentity(child(name, "identity"), {"project": self.network.project}, site.below)
-        self.cluster = site.cluster(self.network, self.storage, nodes)
-        self.pools = {want.name: site.pool(want, self.storage, self.cluster, nodes) for want in self.plan.pools}
-        grants = site.grants(self.storage, self.cluster, number)
+        nodes = GcpNodeIdentity(child(name, "identity"), {"project": self.network.project}, builder.child_opts)
+        self.cluster = builder.cluster(self.network, self.storage, nodes)
+        self.pools = {pool.name: builder.pool(pool, self.storage, self.cluster, nodes) for pool in self.plan.pools}
+        grants = builder.grants(self.storage, self.cluster, number)
         secrets = {f"secret.{key}": Output.secret(value) for key, value in secrets.items()}
-        self.layer = site.layer(self.cluster, self.pools, self._refs(grants) | secrets)
+        self.layer = builder.layer(self.cluster, self.pools, self._refs(grants) | secrets)
 
     @property
     def outputs(self) -> dict[str, Any]:
-        """What every blueprint on GKE registers."""
+        """Outputs of every blueprint on GKE."""
         return {
             "clusterName": self.cluster.cluster_name,
             "endpoint": self.cluster.endpoint,
@@ -62,7 +59,7 @@ class GkeParts:
         }
 
     def _refs(self, grants: GcpWorkloadIdentity) -> dict[str, Input[Any]]:
-        """Every name a plan may refer to: rackwright.stackplan."""
+        """Values of all Refs of a plan (rackwright.stackplan)."""
         names = self.storage.bucket_names
         return {
             "cluster.name": self.cluster.cluster_name,
@@ -81,14 +78,14 @@ class GkeParts:
 
 
 @dataclass(frozen=True)
-class _Site:
-    """Whose children the parts are, and under which names."""
+class _GkeBuilder:
+    """Creates each part with the parent, name and options of its blueprint."""
 
     parent: pulumi.Resource
     name: str
     plan: StackPlan
     teardown: bool
-    below: ResourceOptions
+    child_opts: ResourceOptions
 
     def check(self) -> None:
         if self.plan.place.cloud != CLOUD:
@@ -106,7 +103,7 @@ class _Site:
                 "region": self.plan.place.region,
                 "teardown": self.teardown,
             },
-            self.below,
+            self.child_opts,
         )
 
     def project_number(self, project: Input[str]) -> Output[str]:
@@ -124,11 +121,11 @@ class _Site:
                 "region": self.plan.place.region,
                 "teardown": self.teardown,
             },
-            self.below,
+            self.child_opts,
         )
 
     def cluster(self, network: GcpNetwork, storage: GcpStorage, nodes: GcpNodeIdentity) -> GcpCluster:
-        ranges = {key: key for subnet in self.plan.network.subnets for key, _ in subnet.secondary}  # GKE makes its own where there are none
+        ranges = {key: key for subnet in self.plan.network.subnets for key, _ in subnet.secondary}  # GKE creates its own without any
         return GcpCluster(
             child(self.name, "cluster"),
             {
@@ -147,7 +144,7 @@ class _Site:
                 "node_account": nodes.email,
                 "teardown": self.teardown,
             },
-            self.below,
+            self.child_opts,
         )
 
     def pool(self, plan: PoolPlan, storage: GcpStorage, cluster: GcpCluster, nodes: GcpNodeIdentity) -> GcpPool:
@@ -162,7 +159,7 @@ class _Site:
                 "node_account": nodes.email,
                 "disk_key_id": storage.key_for["disks"],
             },
-            self.below,
+            self.child_opts,
         )
 
     def grants(self, storage: GcpStorage, cluster: GcpCluster, number: Input[str]) -> GcpWorkloadIdentity:
@@ -174,11 +171,11 @@ class _Site:
                 "workload_pool": cluster.workload_pool,
                 "bucket_names": storage.bucket_names,
             },
-            self.below,
+            self.child_opts,
         )
 
     def layer(self, cluster: GcpCluster, pools: Mapping[str, GcpPool], refs: Mapping[str, Input[Any]]) -> KubernetesLayer:
-        """Nothing goes into the cluster before the system nodes are there, and nothing of it outlives them."""
+        """Kubernetes objects, which depend on the system nodes."""
         provider = Provider(
             child(self.name, "k8s"),
             kubeconfig=cluster.kubeconfig,

@@ -1,4 +1,4 @@
-"""InferenceFleet: replicas of a model that follow their traffic."""
+"""InferenceFleet: autoscaled replicas of a model."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NotRequired, TypedDict
@@ -15,7 +15,7 @@ from rackwright_pulumi.unsupported import Unsupported
 
 
 class InferenceFleetArgs(TypedDict):
-    """plan: a StackPlan of kind inference-fleet. teardown: lift every protection. secrets: by the name manifests use.
+    """plan: a StackPlan of kind inference-fleet. teardown: remove every protection. secrets: by their name in manifests.
 
     admin_arns: on EKS, administrators beside the plan's, known only at deployment. project_number: of the GCP project, else looked up.
     """
@@ -39,9 +39,9 @@ class InferenceFleet(pulumi.ComponentResource):
     kubeconfig_command: Output[str]
     bucket_names: Output[Mapping[str, str]]
     service_endpoint: Output[str]
-    """Address of the gateway or load balancer; empty until the cloud has given it one."""
+    """Address of the gateway or load balancer; empty until it has one."""
     weights_url: Output[str]
-    """Where the servers read the model's weights, to be put there when the bucket is new; empty where they download them."""
+    """URL of the model's weights in a bucket; upload them to a new bucket. Empty if the servers download them."""
     expected_fabric: Mapping[str, Any]
 
     def __init__(self, name: str, args: InferenceFleetArgs, opts: ResourceOptions | None = None):
@@ -59,7 +59,7 @@ class InferenceFleet(pulumi.ComponentResource):
         self.register_outputs(self._outputs)
 
     def stack_outputs(self) -> dict[str, Any]:
-        """What a stack of this blueprint exports."""
+        """Outputs of a stack with this blueprint."""
         return self._outputs
 
 
@@ -67,7 +67,7 @@ def _on_gke(parent: pulumi.ComponentResource, name: str, plan: StackPlan, args: 
     from rackwright_pulumi.blueprints.gke import GkeParts
 
     parts = GkeParts(parent, name, plan, args.get("teardown", False), args.get("secrets", {}), args.get("project_number"))
-    gateways = [parts.layer.objects[want.key].status for want in plan.manifests if want.body["kind"] == "Gateway"]
+    gateways = [parts.layer.objects[manifest.key].status for manifest in plan.manifests if manifest.body["kind"] == "Gateway"]
     address = gateways[0].apply(_gateway_address) if gateways else Output.from_input("")
     return {**parts.outputs, "serviceEndpoint": address, "weightsUrl": _weights(plan, "gs", parts.storage.bucket_names)}
 
@@ -76,24 +76,24 @@ def _on_eks(parent: pulumi.ComponentResource, name: str, plan: StackPlan, args: 
     from rackwright_pulumi.blueprints.eks import eks_parts
 
     parts = eks_parts(parent, name, plan, args.get("teardown", False), args.get("secrets", {}), args.get("admin_arns", ()))
-    made = parts.layer.objects if parts.layer else {}
-    entrances = [made[want.key].status for want in plan.manifests if want.key in made and _balanced(want.body)]
-    address = entrances[0].apply(_balancer_address) if entrances else Output.from_input("")
-    names = {key: place.name for key, place in parts.storage.buckets.items()}
+    objects = parts.layer.objects if parts.layer else {}
+    services = [objects[each.key].status for each in plan.manifests if each.key in objects and _is_load_balancer(each.body)]
+    address = services[0].apply(_balancer_address) if services else Output.from_input("")
+    names = {key: bucket.name for key, bucket in parts.storage.buckets.items()}
     outputs = {key: value for key, value in parts.outputs.items() if key != "lustre"}
     return {**outputs, "serviceEndpoint": address, "weightsUrl": _weights(plan, "s3", names)}
 
 
 CLOUDS = {AWS: _on_eks, GCP: _on_gke}
-"""What the blueprint is made of, each importing its own cloud's SDK alone."""
+"""Cloud to the function that builds its parts; each imports only its cloud's SDK."""
 
 
-def _balanced(body: Mapping[str, Any]) -> bool:
+def _is_load_balancer(body: Mapping[str, Any]) -> bool:
     return body["kind"] == "Service" and body["spec"].get("type") == "LoadBalancer"
 
 
 def _weights(plan: StackPlan, scheme: str, names: Mapping[str, Input[str]]) -> Output[str]:
-    folders = [want.prefix for want in plan.buckets if want.key == "weights"]
+    folders = [bucket.prefix for bucket in plan.buckets if bucket.key == "weights"]
     return Output.format("{0}://{1}/{2}", scheme, names["weights"], folders[0]) if folders else Output.from_input("")
 
 

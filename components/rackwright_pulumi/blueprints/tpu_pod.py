@@ -1,4 +1,4 @@
-"""TpuPod: whole TPU slices, one node pool each, that jobs ask for through queues."""
+"""TpuPod: TPU slices, one node pool each, with job queues."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NotRequired, TypedDict
@@ -13,9 +13,9 @@ from rackwright_pulumi.outputs import fabric_output
 
 
 class TpuPodArgs(TypedDict):
-    """plan: a StackPlan of kind tpu-pod. teardown: lift every protection. secrets: by the name manifests use.
+    """plan: a StackPlan of kind tpu-pod. teardown: remove every protection. secrets: by their name in manifests.
 
-    project_number: of the GCP project; looked up when absent.
+    project_number: of the GCP project; looked up by default.
     """
 
     plan: PlanInput
@@ -42,13 +42,13 @@ class TpuPod(pulumi.ComponentResource):
         self.cluster_name, self.endpoint = parts.cluster.cluster_name, parts.cluster.endpoint
         self.kubeconfig, self.kubeconfig_command = parts.cluster.kubeconfig, parts.cluster.kubeconfig_command
         self.bucket_names = parts.bucket_names
-        self.slices = [_slice(want, parts.pools[want.name].pool_name) for want in parts.plan.pools if want.role != "system"]
+        self.slices = [_slice(plan, parts.pools[plan.name].pool_name) for plan in parts.plan.pools if plan.role != "system"]
         self.expected_fabric = fabric_output(parts.plan.expected_fabric)
         self._outputs = {**parts.outputs, "slices": self.slices, "expectedFabric": self.expected_fabric}
         self.register_outputs(self._outputs)
 
     def stack_outputs(self) -> dict[str, Any]:
-        """What a stack of this blueprint exports."""
+        """Outputs of a stack with this blueprint."""
         return self._outputs
 
 

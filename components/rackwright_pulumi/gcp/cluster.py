@@ -1,4 +1,4 @@
-"""A GKE cluster nobody reaches by address: private nodes, the API behind the cloud's own sign-in, every secret under our key."""
+"""GKE cluster with private nodes, a DNS endpoint with IAM access, and encrypted secrets."""
 
 from typing import TypedDict
 
@@ -50,7 +50,7 @@ from rackwright_pulumi.unsupported import Unsupported
 METRICS = ["SYSTEM_COMPONENTS", "STORAGE", "POD", "DEPLOYMENT", "STATEFULSET", "DAEMONSET", "HPA", "CADVISOR", "KUBELET", "DCGM"]
 LOGS = ["SYSTEM_COMPONENTS", "WORKLOADS"]
 FREEZE_FROM = "2026-01-01T00:00:00Z"
-"""Start of the exclusion that keeps minor versions and nodes as the decision pins them; any past instant does."""
+"""Start of the maintenance exclusion that keeps pinned minor versions and nodes; any time in the past."""
 CREATE_WITHIN = "45m"
 
 KUBECONFIG = """\
@@ -76,11 +76,11 @@ users:
       interactiveMode: IfAvailable
       installHint: gcloud components install gke-gcloud-auth-plugin
 """
-"""The DNS endpoint has a certificate that every client trusts, so no authority is written here."""
+"""Without a certificate authority, because clients trust the certificate of the DNS endpoint."""
 
 
 class GcpClusterArgs(TypedDict):
-    """cluster: a ClusterPlan. addons: AddonWants. zones: of the nodes. pods_range, services_range: secondary ranges of the subnet."""
+    """cluster: a ClusterPlan. addons: tuple of AddonPlan. zones: of the nodes. pods_range, services_range: subnet ranges."""
 
     cluster: PartInput
     addons: PartInput
@@ -99,9 +99,9 @@ class GcpClusterArgs(TypedDict):
 
 
 class GcpCluster(pulumi.ComponentResource):
-    """A regional control plane with Dataplane V2, workload identity and managed metrics. Pools are components of their own.
+    """A regional control plane with Dataplane V2, workload identity and managed metrics. Pools are separate components.
 
-    The API is reached through its DNS endpoint, where the cloud checks who asks; its addresses answer `api_cidrs` alone.
+    The API is accessed through its DNS endpoint with IAM; the IP endpoint accepts only `api_cidrs`.
     https://cloud.google.com/kubernetes-engine/docs/concepts/network-isolation
     """
 
@@ -110,7 +110,7 @@ class GcpCluster(pulumi.ComponentResource):
     project: Output[str]
     endpoint: Output[str]
     workload_pool: Output[str]
-    """Known once the cluster has brought it into being: a grant to it before then is refused."""
+    """Known after the cluster created it; earlier grants to it fail."""
     kubeconfig: Output[str]
     kubeconfig_command: Output[str]
 
@@ -163,7 +163,7 @@ class GcpCluster(pulumi.ComponentResource):
                 parent=self,
                 protect=not args["teardown"],
                 delete_before_replace=True,  # the name is fixed
-                ignore_changes=["nodeConfig"],  # describes the default pool, which is gone
+                ignore_changes=["nodeConfig"],  # describes the deleted default pool
                 custom_timeouts=CustomTimeouts(create=CREATE_WITHIN),
             ),
         )
@@ -181,13 +181,13 @@ class GcpCluster(pulumi.ComponentResource):
 
 
 def _dns_endpoint(cluster: Cluster) -> Output[str]:
-    """Unknown until the cluster is there: the object around it is an input too, so a preview knows that one without its endpoint."""
+    """The DNS endpoint, unknown until the cluster exists; a preview knows its parent object, which is also an input."""
     endpoint = cluster.control_plane_endpoints_config.dns_endpoint_config.endpoint
-    return Output.all(cluster.id, endpoint).apply(lambda known: known[1])
+    return Output.all(cluster.id, endpoint).apply(lambda values: values[1])
 
 
 def _maintenance() -> ClusterMaintenancePolicyArgs:
-    """Patches of the control plane in a weekend window; minor versions and nodes only when the decision says so."""
+    """Control plane patches in a weekend window; no automatic upgrades of minor versions and nodes."""
     options = ClusterMaintenancePolicyMaintenanceExclusionExclusionOptionsArgs(
         scope="NO_MINOR_OR_NODE_UPGRADES", end_time_behavior="UNTIL_END_OF_SUPPORT"
     )
@@ -201,7 +201,7 @@ def _maintenance() -> ClusterMaintenancePolicyArgs:
 
 
 def _first_node(args: GcpClusterArgs) -> ClusterNodeConfigArgs:
-    """The default pool lives for minutes, but an organisation's policy looks at it too."""
+    """Node config of the temporary default pool, which organization policies also check."""
     return ClusterNodeConfigArgs(
         service_account=args["node_account"],
         boot_disk_kms_key=args["disk_key_id"],
@@ -222,12 +222,12 @@ def _authorized(plan: ClusterPlan) -> ClusterMasterAuthorizedNetworksConfigArgs 
     return ClusterMasterAuthorizedNetworksConfigArgs(cidr_blocks=blocks, gcp_public_cidrs_access_enabled=False)
 
 
-def _addons(wants: tuple[AddonPlan, ...]) -> ClusterAddonsConfigArgs:
-    """Disks and load balancing are always there; the rest as wanted. Raises Unsupported for an add-on GKE has no switch for here."""
-    for plan in wants:
+def _addons(plans: tuple[AddonPlan, ...]) -> ClusterAddonsConfigArgs:
+    """Disks, load balancing and the plan's add-ons. Raises Unsupported for an unknown add-on."""
+    for plan in plans:
         if plan.name != "object-store-mount":
             raise Unsupported(f"add-on {plan.name} on GKE", "addons", "object-store-mount, or a Helm release")
-    mount = ClusterAddonsConfigGcsFuseCsiDriverConfigArgs(enabled=True) if wants else None
+    mount = ClusterAddonsConfigGcsFuseCsiDriverConfigArgs(enabled=True) if plans else None
     return ClusterAddonsConfigArgs(
         http_load_balancing=ClusterAddonsConfigHttpLoadBalancingArgs(disabled=False),
         gce_persistent_disk_csi_driver_config=ClusterAddonsConfigGcePersistentDiskCsiDriverConfigArgs(enabled=True),
@@ -236,7 +236,7 @@ def _addons(wants: tuple[AddonPlan, ...]) -> ClusterAddonsConfigArgs:
 
 
 def _autoprovision(plan: ClusterPlan, args: GcpClusterArgs) -> ClusterClusterAutoscalingArgs:
-    """Pools made on demand, within the plan's limits, as safe as those of the plan."""
+    """Node auto-provisioning within the plan's limits, with the security settings of the plan's pools."""
     defaults = ClusterClusterAutoscalingAutoProvisioningDefaultsArgs(
         service_account=args["node_account"],
         boot_disk_kms_key=args["disk_key_id"],
@@ -246,5 +246,5 @@ def _autoprovision(plan: ClusterPlan, args: GcpClusterArgs) -> ClusterClusterAut
         ),
         management=ClusterClusterAutoscalingAutoProvisioningDefaultsManagementArgs(auto_repair=True, auto_upgrade=True),
     )
-    limits = [ClusterClusterAutoscalingResourceLimitArgs(resource_type=kind, maximum=most) for kind, most in plan.autoprovision]
+    limits = [ClusterClusterAutoscalingResourceLimitArgs(resource_type=kind, maximum=maximum) for kind, maximum in plan.autoprovision]
     return ClusterClusterAutoscalingArgs(enabled=True, resource_limits=limits, auto_provisioning_defaults=defaults)

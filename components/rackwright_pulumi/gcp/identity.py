@@ -1,4 +1,4 @@
-"""Who the nodes are, and what each workload may read: no key file anywhere."""
+"""Service account of the nodes, and bucket access of workloads, without key files."""
 
 from collections.abc import Mapping
 from typing import TypedDict
@@ -14,10 +14,10 @@ from rackwright_pulumi.args import PartInput, part
 from rackwright_pulumi.naming import child, physical
 
 NODE_ROLES = {"node": "roles/container.defaultNodeServiceAccount", "registry": "roles/artifactregistry.reader"}
-"""The least a GKE node works with: cloud.google.com/kubernetes-engine/docs/how-to/hardening-your-cluster#use_least_privilege_sa."""
+"""Minimum roles of a GKE node: https://cloud.google.com/kubernetes-engine/docs/how-to/hardening-your-cluster#use_least_privilege_sa"""
 BUCKET_ROLES = {"read": "roles/storage.objectViewer", "write": "roles/storage.objectUser"}
 ACCOUNT_ID_LENGTH = 30
-"""Characters of a service account's id: cloud.google.com/iam/docs/service-accounts-create."""
+"""Characters of a service account id: https://cloud.google.com/iam/docs/service-accounts-create"""
 
 
 class GcpNodeIdentityArgs(TypedDict):
@@ -25,7 +25,7 @@ class GcpNodeIdentityArgs(TypedDict):
 
 
 class GcpNodeIdentity(pulumi.ComponentResource):
-    """The service account of the nodes: logs, metrics, images; no bucket, no project-wide reading."""
+    """Service account of the nodes, with access to logs, metrics and images only."""
 
     email: Output[str]
 
@@ -53,7 +53,7 @@ class GcpNodeIdentity(pulumi.ComponentResource):
 
 
 class GcpWorkloadIdentityArgs(TypedDict):
-    """identities: IdentityWants. workload_pool: of the cluster, which brings it into being. bucket_names: by bucket key."""
+    """identities: tuple of IdentityPlan. workload_pool: output of the cluster. bucket_names: by bucket key."""
 
     identities: PartInput
     project_number: Input[str]
@@ -62,7 +62,7 @@ class GcpWorkloadIdentityArgs(TypedDict):
 
 
 class GcpWorkloadIdentity(pulumi.ComponentResource):
-    """Kubernetes service accounts as themselves on named buckets: the principal is the account, there is no second one to impersonate.
+    """Bucket access of Kubernetes service accounts as IAM principals, without impersonation of a Google service account.
 
     https://cloud.google.com/kubernetes-engine/docs/how-to/workload-identity
     """

@@ -1,4 +1,4 @@
-"""A private network: nodes without public addresses, one way out, and the cloud APIs it needs switched on."""
+"""Private network: nodes without public addresses, Cloud NAT, and enabled cloud APIs."""
 
 from collections.abc import Sequence
 from typing import TypedDict
@@ -22,7 +22,7 @@ from rackwright.stackplan import NetworkPlan, SubnetPlan
 from rackwright_pulumi.args import PartInput, part
 from rackwright_pulumi.gcp.labels import guard
 from rackwright_pulumi.naming import child
-from rackwright_pulumi.upstream import OtherStacks
+from rackwright_pulumi.upstream import StackReferences
 
 SERVICES = {
     "projects": "cloudresourcemanager",
@@ -35,14 +35,14 @@ SERVICES = {
     "logs": "logging",
     "metrics": "monitoring",
 }
-"""Neutral name to the API's own."""
+"""Name in the plan to the API."""
 PROTOCOLS = ("tcp", "udp", "icmp")
 FLOW_SAMPLING = 0.5
-"""Share of flows logged: the default of cloud.google.com/vpc/docs/flow-logs, written out so that it does not drift."""
+"""Share of logged flows, explicit against drift; the default of https://cloud.google.com/vpc/docs/flow-logs"""
 
 
 class GcpNetworkArgs(TypedDict):
-    """network: a NetworkPlan. services: neutral names of cloud APIs. project: "" for the provider's."""
+    """network: a NetworkPlan. services: names of cloud APIs in the plan. project: "" for the provider's."""
 
     network: PartInput
     services: PartInput
@@ -52,10 +52,10 @@ class GcpNetworkArgs(TypedDict):
 
 
 class GcpNetwork(pulumi.ComponentResource):
-    """APIs, network, subnets, what may talk to what, and NAT. An existing network is used as it is and only its APIs are switched on."""
+    """APIs, network, subnets, firewall and Cloud NAT. An existing network is not changed; only the APIs are enabled."""
 
     project: Output[str]
-    """The project's id, known once every API is on: give it to whatever calls one."""
+    """The project id, known after all APIs are enabled; pass it to resources that use an API."""
     network_id: Output[str]
     subnet_ids: Output[Sequence[str]]
     """Of node subnets, in the plan's order."""
@@ -65,7 +65,7 @@ class GcpNetwork(pulumi.ComponentResource):
         plan = part(NetworkPlan, args["network"])
         self.project = _enabled(self, name, part(tuple[str, ...], args["services"]), args["project"])
         if plan.existing_id:
-            stacks = OtherStacks(self, name)
+            stacks = StackReferences(self, name)
             self.network_id = Output.from_input(stacks.value(plan.existing_id))
             self.subnet_ids = Output.all(*[stacks.value(subnet_id) for subnet_id in plan.existing_subnet_ids])
         else:
@@ -84,7 +84,7 @@ class GcpNetwork(pulumi.ComponentResource):
             opts=ResourceOptions(parent=self, protect=not teardown),
         )
         nodes = [subnet for subnet in plan.subnets if subnet.purpose != "proxy"]
-        made = [self._subnet(name, subnet, network.id, region, plan.flow_logs) for subnet in nodes]
+        node_subnets = [self._subnet(name, subnet, network.id, region, plan.flow_logs) for subnet in nodes]
         for subnet in plan.subnets:
             if subnet.purpose == "proxy":
                 self._proxy(name, subnet, network.id, region)
@@ -98,7 +98,7 @@ class GcpNetwork(pulumi.ComponentResource):
         )
         if plan.nat:
             self._nat(name, network.id, region)
-        self.network_id, self.subnet_ids = network.id, Output.all(*[subnet.id for subnet in made])
+        self.network_id, self.subnet_ids = network.id, Output.all(*[subnet.id for subnet in node_subnets])
 
     def _subnet(self, name: str, plan: SubnetPlan, network_id: Input[str], region: str, flow_logs: bool) -> Subnetwork:
         logs = SubnetworkLogConfigArgs(flow_sampling=FLOW_SAMPLING, metadata="INCLUDE_ALL_METADATA") if flow_logs else None
@@ -115,7 +115,8 @@ class GcpNetwork(pulumi.ComponentResource):
         )
 
     def _proxy(self, name: str, plan: SubnetPlan, network_id: Input[str], region: str) -> None:
-        """Of regional load balancers; takes neither logs nor private access: cloud.google.com/load-balancing/docs/proxy-only-subnets."""
+        """Proxy-only subnet of regional load balancers, without logs and private access:
+        https://cloud.google.com/load-balancing/docs/proxy-only-subnets"""
         Subnetwork(
             child(name, "subnet", plan.name),
             project=self.project,
@@ -142,8 +143,8 @@ class GcpNetwork(pulumi.ComponentResource):
 
 
 def _enabled(parent: GcpNetwork, name: str, services: Sequence[str], project: str) -> Output[str]:
-    """Switches the APIs on, and leaves them on at the end: other stacks of the project use them. Returns the project's id."""
-    made = [
+    """Enable the APIs. They stay enabled after a destroy, because other stacks of the project use them. Returns the project id."""
+    apis = [
         Service(
             child(name, "api", service),
             project=project or None,
@@ -153,4 +154,4 @@ def _enabled(parent: GcpNetwork, name: str, services: Sequence[str], project: st
         )
         for service in services
     ]
-    return Output.all(*[service.project for service in made]).apply(lambda ids: ids[0] if ids else project)
+    return Output.all(*[service.project for service in apis]).apply(lambda ids: ids[0] if ids else project)

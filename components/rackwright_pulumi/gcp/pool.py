@@ -1,4 +1,4 @@
-"""A node pool of one shape: system nodes, GPUs that scale, or one whole TPU slice."""
+"""GKE node pool: system nodes, GPU nodes, or one TPU slice."""
 
 from typing import Any, TypedDict
 
@@ -32,14 +32,14 @@ from rackwright_pulumi.unsupported import Unsupported
 MODES = ("on-demand", "spot", "reservation", "calendar", "flex-start")
 IMAGES = {"cos": "COS_CONTAINERD", "": "COS_CONTAINERD"}
 HYPERDISK_ONLY = ("ct6e-", "tpu7x-", "g4-", "a3-ultragpu-", "a4-", "a4x-")
-"""Prefixes of machines that take no pd-balanced: cloud.google.com/tpu/docs/setup-persistent-disk, cluster-toolkit@1047080 examples."""
+"""Prefixes of machines without pd-balanced: https://cloud.google.com/tpu/docs/setup-persistent-disk, cluster-toolkit@1047080 examples."""
 EFFECTS = {"NoSchedule": "NO_SCHEDULE", "PreferNoSchedule": "PREFER_NO_SCHEDULE", "NoExecute": "NO_EXECUTE"}
 GPU, TPU = "nvidia.com/gpu", "google.com/tpu"
 WORKLOAD_POLICY_MACHINES = ("tpu7x-",)
-"""Prefixes of machines whose slices are shaped by a resource policy instead of `tpu_topology` (AI-Hypercomputer/xpk@367c838)."""
+"""Prefixes of machines whose slice topology is a resource policy instead of `tpu_topology` (AI-Hypercomputer/xpk@367c838)."""
 FLEX_LONGEST_RUN_S = 604_800
 CREATE_WITHIN = "60m"
-"""A stockout ends in an error, not in a wait without end."""
+"""Timeout of a node pool without capacity."""
 
 
 class GcpPoolArgs(TypedDict):
@@ -55,7 +55,7 @@ class GcpPoolArgs(TypedDict):
 
 
 class GcpPool(pulumi.ComponentResource):
-    """One `NodePool`, with the resource policy of its slice where the machine wants one. Nodes are private, shielded, and name no key."""
+    """One `NodePool`, with a resource policy if its machine requires one. Nodes are private and shielded."""
 
     pool_name: Output[str]
 
@@ -81,9 +81,9 @@ class GcpPool(pulumi.ComponentResource):
             **_size(plan),
             opts=ResourceOptions(
                 parent=self,
-                delete_before_replace=True,  # the name is fixed, and accelerators are seldom there twice
-                ignore_changes=["initialNodeCount"],  # where the pool began; changing it would replace the pool
-                replace_on_changes=["placementPolicy.tpuTopology"],  # GKE cannot reshape a slice; the provider does not say so
+                delete_before_replace=True,  # the name is fixed, and the capacity exists once
+                ignore_changes=["initialNodeCount"],  # initial size; a change replaces the pool
+                replace_on_changes=["placementPolicy.tpuTopology"],  # GKE cannot change it, and the provider does not replace on it
                 custom_timeouts=CustomTimeouts(create=CREATE_WITHIN),
             ),
         )
@@ -91,7 +91,7 @@ class GcpPool(pulumi.ComponentResource):
         self.register_outputs({"poolName": self.pool_name})
 
     def _placement(self, name: str, plan: PoolPlan, args: GcpPoolArgs) -> NodePoolPlacementPolicyArgs | None:
-        """A slice of several hosts is shaped here; one host is its own shape and refuses a topology (xpk issues 595, 822)."""
+        """Topology of a multi-host slice; a single host accepts none (https://github.com/AI-Hypercomputer/xpk/issues/595)."""
         if plan.resource != TPU:
             return NodePoolPlacementPolicyArgs(type="COMPACT") if plan.adjacent else None
         if not plan.multi_host:
@@ -109,10 +109,10 @@ class GcpPool(pulumi.ComponentResource):
 
 
 def _size(plan: PoolPlan) -> dict[str, Any]:
-    """Either a fixed count or bounds. GKE counts both per zone, but for the bounds called total.
+    """A fixed count or autoscaling bounds. GKE counts both per zone, except for the bounds named total.
 
-    A fixed pool in several zones has equal bounds. TPU pools take the per-zone form, which in one zone is the total: the provider refuses
-    the other with flex-start (cluster-toolkit@1047080 gke-node-pool). Flex-start begins with nothing: nodes come when pods ask.
+    A fixed pool in several zones has equal bounds. TPU pools use bounds per zone, equal to the total in one zone, because the provider
+    rejects total bounds with flex-start (cluster-toolkit@1047080 gke-node-pool). Flex-start pools start with 0 nodes.
     """
     if plan.capacity.mode == "flex-start":
         return {"initial_node_count": 0, "autoscaling": _bounds(plan, 0)}
@@ -122,15 +122,15 @@ def _size(plan: PoolPlan) -> dict[str, Any]:
     return {"initial_node_count": start, "autoscaling": _bounds(plan, plan.nodes_min)}
 
 
-def _bounds(plan: PoolPlan, least: int) -> NodePoolAutoscalingArgs:
+def _bounds(plan: PoolPlan, minimum: int) -> NodePoolAutoscalingArgs:
     policy = "BALANCED" if plan.role == "system" else "ANY"
     if plan.resource == TPU:
-        return NodePoolAutoscalingArgs(min_node_count=least, max_node_count=plan.nodes_max, location_policy=policy)
-    return NodePoolAutoscalingArgs(total_min_node_count=least, total_max_node_count=plan.nodes_max, location_policy=policy)
+        return NodePoolAutoscalingArgs(min_node_count=minimum, max_node_count=plan.nodes_max, location_policy=policy)
+    return NodePoolAutoscalingArgs(total_min_node_count=minimum, total_max_node_count=plan.nodes_max, location_policy=policy)
 
 
 def _upgrades(plan: PoolPlan) -> NodePoolUpgradeSettingsArgs:
-    """Accelerators are replaced in place: there is seldom a spare one. System nodes get a spare first."""
+    """Accelerator nodes are upgraded without surge, because spare capacity is rare. System nodes are upgraded with one surge node."""
     if plan.role == "system":
         return NodePoolUpgradeSettingsArgs(strategy="SURGE", max_surge=1, max_unavailable=0)
     return NodePoolUpgradeSettingsArgs(strategy="SURGE", max_surge=0, max_unavailable=1)
@@ -176,7 +176,7 @@ def _accelerators(plan: PoolPlan) -> list[NodePoolNodeConfigGuestAcceleratorArgs
 
 
 def _capacity(plan: CapacityPlan) -> dict[str, Any]:
-    """How the machines are bought; only a reservation may be consumed, and only the one named."""
+    """Capacity mode. A pool consumes only the reservation in the plan."""
     if plan.mode in ("reservation", "calendar"):
         affinity = NodePoolNodeConfigReservationAffinityArgs(
             consume_reservation_type="SPECIFIC_RESERVATION", key="compute.googleapis.com/reservation-name", values=[plan.reservation_id]

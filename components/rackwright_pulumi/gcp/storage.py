@@ -1,4 +1,4 @@
-"""The key everything is encrypted with, and the buckets: private, uniform, encrypted, never emptied by accident."""
+"""KMS key and private, encrypted buckets."""
 
 from collections.abc import Mapping
 from typing import TypedDict
@@ -25,14 +25,14 @@ from rackwright_pulumi.naming import child
 
 DAY_S = 86_400
 UNDELETE_S = 7 * DAY_S
-"""Seconds a deleted object can be brought back: the default of cloud.google.com/storage/docs/soft-delete, written out."""
+"""Seconds in which a deleted object can be restored; the default of https://cloud.google.com/storage/docs/soft-delete"""
 USE_KEY = "roles/cloudkms.cryptoKeyEncrypterDecrypter"
 AGENTS = {"disks": "compute-system", "cluster": "container-engine-robot"}
-"""What a key serves, to the service agent that uses it, there since its API is on: cloud.google.com/iam/docs/service-agents."""
+"""Purpose of a key to the service agent that uses it: https://cloud.google.com/iam/docs/service-agents"""
 
 
 class GcpStorageArgs(TypedDict):
-    """key: a KeyPlan. buckets: BucketWants. tags: pairs. project_number: of the project, in digits."""
+    """key: a KeyPlan. buckets: tuple of BucketPlan. tags: pairs. project_number: of the project, in digits."""
 
     key: PartInput
     buckets: PartInput
@@ -44,16 +44,16 @@ class GcpStorageArgs(TypedDict):
 
 
 class GcpStorage(pulumi.ComponentResource):
-    """Key ring, key, who may use it, buckets.
+    """Key ring, key, key permissions and buckets.
 
-    A key ring can never be deleted, and a key only loses its versions: destroying drops both from the state and leaves their names taken.
-    So the engine gives both a name with a random end, and a stack built again gets a new ring.
+    Key rings and keys cannot be deleted: a destroy removes them from the state, and their names stay in use. Therefore the engine appends a
+    random suffix to both names.
     https://cloud.google.com/kms/docs/resource-hierarchy
     """
 
     key_id: Output[str]
     key_for: Mapping[str, Output[str]]
-    """The key's id by what it serves (`disks`, `buckets`, `cluster`), known once the service agent may use it."""
+    """The key id by purpose (`disks`, `buckets`, `cluster`), known after the service agent may use the key."""
     bucket_names: Mapping[str, Output[str]]
     """By key of the BucketPlan."""
 
@@ -94,13 +94,13 @@ class GcpStorage(pulumi.ComponentResource):
         return Output.all(key.id, grant.id).apply(lambda ids: ids[0])
 
     def _agent(self, use: str, args: GcpStorageArgs) -> Input[str]:
-        """Cloud Storage makes its agent when it is first asked who that is: cloud.google.com/storage/docs/projects#service-agents."""
+        """Cloud Storage creates its service agent at the first look-up: https://cloud.google.com/storage/docs/projects#service-agents"""
         if use == "buckets":
             return get_project_service_account_output(project=args["project"], opts=InvokeOutputOptions(parent=self)).email_address
         return Output.concat("service-", args["project_number"], f"@{AGENTS[use]}.iam.gserviceaccount.com")
 
     def _bucket(self, name: str, plan: BucketPlan, args: GcpStorageArgs) -> Output[str]:
-        """A hierarchical bucket keeps no versions; soft deletion covers both kinds (cloud.google.com/storage/docs/hns-overview)."""
+        """A hierarchical bucket has no versions; soft deletion covers both kinds (https://cloud.google.com/storage/docs/hns-overview)."""
         abort = BucketLifecycleRuleArgs(
             action=BucketLifecycleRuleActionArgs(type="AbortIncompleteMultipartUpload"),
             condition=BucketLifecycleRuleConditionArgs(age=plan.abort_upload_days),

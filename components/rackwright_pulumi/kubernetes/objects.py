@@ -1,4 +1,4 @@
-"""Kubernetes objects as the plan writes them: no field is renamed or dropped on the way; servers are marked as not waited for."""
+"""Kubernetes objects with the plan's manifests, without renamed or dropped fields."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,32 +8,31 @@ from pulumi import CustomTimeouts, Output, ResourceOptions
 
 NAMESPACE_LABEL = "pod-security.kubernetes.io"
 SERVERS = ("Deployment", "StatefulSet", "Service")
-"""Kinds that are ready only when a model server is: that needs weights, which may come after the stack, and longer than the ten minutes
-the provider waits for them (documentation of pulumi_kubernetes.apps.v1.Deployment)."""
-
+"""Kinds of model servers: updates do not wait for them, because weights may arrive after the stack, and loading may exceed the provider's
+timeout of 10 minutes (documentation of pulumi_kubernetes.apps.v1.Deployment)."""
 DRAINED = ("NodePool",)
-"""Kinds that go only after their machines: each is drained first, for as long as the object says."""
-DRAINS_WITHIN = CustomTimeouts(delete="75m")
+"""Kinds whose deletion waits until their machines are drained."""
+DRAIN_TIMEOUT = CustomTimeouts(delete="75m")
 
 
 class KubernetesObject(pulumi.CustomResource):
-    """One object of any kind, built in or custom; `body` is the manifest itself, with Outputs where only the cloud knows.
+    """One object of any kind, built in or custom. body: the manifest, with Outputs for values of the cloud.
 
-    The SDK's own classes rename keys (`matchLabels` to `match_labels` and back) and its CustomResource keeps only `metadata` and `spec`,
-    which loses the `value` of a WorkloadPriorityClass. The provider takes the manifest as it is.
+    The SDK's classes rename keys (`matchLabels` to `match_labels` and back), and its CustomResource keeps only `metadata` and `spec`, which
+    loses the `value` of a WorkloadPriorityClass. The provider accepts the manifest without changes.
     """
 
     status: Output[Any]
 
     def __init__(self, name: str, body: Mapping[str, Any], opts: ResourceOptions | None = None):
         hidden = ["data", "stringData"] if body["kind"] == "Secret" else []
-        timeouts = DRAINS_WITHIN if body["kind"] in DRAINED else None
+        timeouts = DRAIN_TIMEOUT if body["kind"] in DRAINED else None
         opts = ResourceOptions.merge(opts, ResourceOptions(additional_secret_outputs=hidden, custom_timeouts=timeouts))
         super().__init__(token(body["apiVersion"], body["kind"]), name, {**body, "status": None}, opts)
 
 
 def token(api_version: str, kind: str) -> str:
-    """Pulumi type of a kind: `v1` is `core/v1`, every other group names itself."""
+    """Pulumi type token of a kind: `core/v1` for `v1`, the API version for other groups."""
     return f"kubernetes:{'core/v1' if api_version == 'v1' else api_version}:{kind}"
 
 
@@ -43,8 +42,8 @@ def namespace_body(name: str, level: str) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
 
 
-def unawaited(body: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Servers with the provider's mark that their readiness is no part of the update; anything else as it is."""
+def without_await(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Server objects with the provider's skipAwait annotation; other objects without changes."""
     if body["kind"] not in SERVERS:
         return body
     metadata = body["metadata"]
@@ -53,7 +52,7 @@ def unawaited(body: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def draining(body: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A cluster queue that admits nothing more and lets its jobs go; anything else as it is. Kueue keeps a queue that has running jobs."""
+    """A ClusterQueue that admits no jobs and drains, because Kueue does not delete one with running jobs; other objects without changes."""
     if body["kind"] != "ClusterQueue":
         return body
     return {**body, "spec": {**body["spec"], "stopPolicy": "HoldAndDrain"}}

@@ -1,8 +1,8 @@
-"""Asks an AWS account whether what a plan takes for granted is so. Read only, optional, and it changes nothing that is pinned.
+"""Compare the assumptions of a plan with an AWS account. Optional and read-only.
 
     found = look_up(plan, Account.of("us-east-1"))
 
-gives warnings where the account's answer differs from our tables, and what could not be asked with the reason.
+returns a warning for every difference from the catalog, and the checks that were not possible, with the reason.
 """
 
 from rackwright_pulumi.lookup.account import Account, NotAnswered

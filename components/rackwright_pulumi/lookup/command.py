@@ -13,14 +13,14 @@ from rackwright_pulumi.lookup.compare import SERVICES, Answers
 
 
 def as_lines(found: Answers) -> list[str]:
-    """What is said on a terminal: differences first, then what was not checked and why, then what agrees."""
+    """Terminal output: differences first, then checks that were not possible with the reason, then confirmed checks."""
     lines = [f"{p.level} {p.code}: {p.at}\n    {p.reason}\n    fix: {p.fix}" for p in found.problems]
     by_reason: dict[str, list[str]] = {}
-    for what, why in found.unasked:
-        by_reason.setdefault(why, []).append(what)
-    lines += [f"not checked: {', '.join(whats)}\n    {why}" for why, whats in by_reason.items()]
+    for name, reason in found.unasked:
+        by_reason.setdefault(reason, []).append(name)
+    lines += [f"not checked: {', '.join(names)}\n    {reason}" for reason, names in by_reason.items()]
     lines += [f"agrees: {', '.join(found.agreed)}"] if found.agreed else []
-    return [*lines, f"{len(found.problems)} differences, {len(found.agreed)} agree, {len(found.unasked)} not checked; nothing was changed"]
+    return [*lines, f"{len(found.problems)} differences, {len(found.agreed)} agree, {len(found.unasked)} not checked"]
 
 
 def as_json(found: Answers) -> dict[str, object]:
@@ -32,20 +32,18 @@ def as_json(found: Answers) -> dict[str, object]:
 
 
 def write_quotas(path: Path, plan: StackPlan, account: Account, today: date) -> int:
-    """Writes what the account grants in the plan's region, in the form a spec's `quotas` reads; quotas of other regions in it stay.
+    """Write the account's quotas in the plan's region to a file for a spec's `quotas`, and keep those of other regions.
 
-    Returns how many were written. Raises UserError when the account does not answer, or the file is of something else.
+    Returns the number of quotas. Raises UserError if a call fails, or if the file has another format.
     """
     try:
         rows = {code: {"value": value, "name": name} for service in SERVICES for code, (name, value) in account.quotas(service).items()}
-    except NotAnswered as silence:
-        raise UserError(
-            [Problem("K-09", f"quotas cannot be read: {silence}", fix="use credentials that may list service quotas")]
-        ) from None
+    except NotAnswered as error:
+        raise UserError([Problem("K-09", f"Cannot read the quotas: {error}", fix="use credentials that can list service quotas")]) from None
     old = _old(path)
     regions = {**old.get("regions", {}), plan.place.region: dict(sorted(rows.items()))}
-    written = {"account": plan.place.account, "exported_on": today.isoformat(), "regions": regions}
-    path.write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
+    document = {"account": plan.place.account, "exported_on": today.isoformat(), "regions": regions}
+    path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     return len(rows)
 
 
@@ -56,4 +54,4 @@ def _old(path: Path) -> dict[str, dict]:
         found = json.loads(path.read_bytes())
         return found if isinstance(found["regions"], dict) else {}
     except (ValueError, KeyError, TypeError):
-        raise UserError([Problem("K-09", "the file is not one of quotas, and is left as it is", fix="name another")], str(path)) from None
+        raise UserError([Problem("K-09", "The file has no quotas, and was not changed", fix="use another file name")], str(path)) from None

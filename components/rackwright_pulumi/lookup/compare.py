@@ -1,8 +1,9 @@
-"""The questions, and the answers next to our tables. Every difference is a warning: what is pinned stays pinned."""
+"""Checks that compare a plan and the catalog with an AWS account. Every difference is a warning; pinned values do not change."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Machine
@@ -12,54 +13,51 @@ from rackwright.validation.stack import check_quota
 
 from rackwright_pulumi.aws.addons import MANAGED
 from rackwright_pulumi.lookup.account import Account, NotAnswered
-from rackwright_pulumi.lookup.machine import differences
 
+MIB, GB = 2**20, 10**9
 SERVICES = ("ec2", "vpc", "eks", "fsx", "ebs")
-"""Services whose quotas a plan takes."""
+"""Services whose quotas a plan uses."""
 IMAGE_PARAMETERS = {
     "al2023": "/aws/service/eks/optimized-ami/{minor}/amazon-linux-2023/x86_64/standard/recommended/release_version",
     "al2023-nvidia": "/aws/service/eks/optimized-ami/{minor}/amazon-linux-2023/x86_64/nvidia/recommended/release_version",
     "al2023-neuron": "/aws/service/eks/optimized-ami/{minor}/amazon-linux-2023/x86_64/neuron/recommended/release_version",
 }
-"""Where AWS says which release of a node image it recommends: https://docs.aws.amazon.com/eks/latest/userguide/retrieve-ami-id.html"""
+"""SSM parameters of the recommended release of a node image: https://docs.aws.amazon.com/eks/latest/userguide/retrieve-ami-id.html"""
 
 
 @dataclass(frozen=True)
 class Answers:
-    """problems: where the account differs from the plan; agreed: what it confirmed; unasked: (what, why it was not checked)."""
+    """problems: where the account differs from the plan; agreed: confirmed checks; unasked: (check, reason why it was not possible)."""
 
     problems: tuple[Problem, ...] = ()
     agreed: tuple[str, ...] = ()
     unasked: tuple[tuple[str, str], ...] = ()
 
 
-Question = Callable[[StackPlan, Account], Iterator[Problem]]
-
-
 def look_up(plan: StackPlan, account: Account) -> Answers:
-    """Every question of QUESTIONS, and one per thing it is about. Never raises for what the account does not answer."""
+    """Run all checks. A check that the account does not answer is listed in `unasked`, and does not raise."""
     problems: list[Problem] = []
     agreed: list[str] = []
     unasked: list[tuple[str, str]] = []
-    for what, ask in _questions(plan):
+    for name, check in _checks(plan):
         try:
-            found = list(ask(account))
-        except NotAnswered as silence:
-            unasked.append((what, str(silence)))
+            found = list(check(account))
+        except NotAnswered as error:
+            unasked.append((name, str(error)))
             continue
         problems += [replace(problem, level=Level.WARNING) for problem in found]
-        agreed += [] if found else [what]
+        agreed += [] if found else [name]
     return Answers(tuple(problems), tuple(agreed), tuple(unasked))
 
 
-def _questions(plan: StackPlan) -> Iterator[tuple[str, Callable[[Account], Iterator[Problem]]]]:
-    """(what is asked, the question): one each, so that one silence hides no other answer."""
+def _checks(plan: StackPlan) -> Iterator[tuple[str, Callable[[Account], Iterator[Problem]]]]:
+    """(name, check) pairs, one per resource, so that a failed call affects one check only."""
     yield "account", lambda account: _account(plan, account)
     for at, name, zones in _machines(plan):
         yield f"facts of {name}", lambda account, at=at, name=name: _facts(at, name, account)
-        yield f"zones that sell {name}", lambda account, at=at, name=name, zones=zones: _zones(at, name, zones, account)
-    for at, want in _reserved(plan):
-        yield f"reservation {want.reservation_id}", lambda account, at=at, want=want: _reservation(at, want, account)
+        yield f"zones that offer {name}", lambda account, at=at, name=name, zones=zones: _zones(at, name, zones, account)
+    for at, capacity in _reserved(plan):
+        yield f"reservation {capacity.reservation_id}", lambda account, at=at, plan=capacity: _reservation(at, plan, account)
     if plan.box and not plan.box.image.startswith("ami-"):
         yield f"image {plan.box.image}", lambda account: _box_image(plan, account)
     if plan.cluster and not plan.cluster.existing:
@@ -74,7 +72,7 @@ def _questions(plan: StackPlan) -> Iterator[tuple[str, Callable[[Account], Itera
 
 
 def granted(account: Account) -> dict[str, float]:
-    """Quota code -> value, over every service a plan takes from."""
+    """Quota code to value, for all SERVICES."""
     return {code: value for service in SERVICES for code, (_, value) in account.quotas(service).items()}
 
 
@@ -89,48 +87,78 @@ def _machines(plan: StackPlan) -> Iterator[tuple[At, str, tuple[str, ...]]]:
 
 
 def _reserved(plan: StackPlan) -> Iterator[tuple[At, CapacityPlan]]:
-    wants = [(At() / "box" / "capacity", plan.box.capacity)] if plan.box else []
-    wants += [(At() / "pools" / index / "capacity", pool.capacity) for index, pool in enumerate(plan.pools)]
-    yield from ((at, want) for at, want in wants if want.reservation_id)
+    capacities = [(At() / "box" / "capacity", plan.box.capacity)] if plan.box else []
+    capacities += [(At() / "pools" / index / "capacity", pool.capacity) for index, pool in enumerate(plan.pools)]
+    yield from ((at, plan) for at, plan in capacities if plan.reservation_id)
 
 
 def _account(plan: StackPlan, account: Account) -> Iterator[Problem]:
     number = account.number()
     if plan.place.account and number != plan.place.account:
-        fix = f"use credentials of {plan.place.account}: the provider refuses others"
-        yield Problem("K-01", f"these credentials are of account {number}", At() / "place" / "account", fix)
+        fix = f"use credentials of account {plan.place.account}; the provider rejects others"
+        yield Problem("K-01", f"The credentials belong to account {number}, not {plan.place.account}", At() / "place" / "account", fix)
 
 
 def _facts(at: At, name: str, account: Account) -> Iterator[Problem]:
     machine: Machine | None = Catalog.default().machine_by_name.get(name)
     if machine is None:
-        raise NotAnswered("our tables do not have it")
+        raise NotAnswered("the catalog does not have it")
     for field, ours, theirs in differences(machine, account.instance_type(name)):
-        fix = "tell us, and pin another machine until it is mended: layouts and sizes come from our tables"
-        yield Problem("K-02", f"{name}: our tables say {field} {ours}, AWS says {theirs}", at / "machine", fix)
+        fix = "report the difference, and pin another instance type until the catalog is corrected"
+        yield Problem("K-02", f"{name}: {field} is {ours} in the catalog and {theirs} in AWS", at / "machine", fix)
+
+
+def differences(ours: Machine, theirs: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+    """(field, catalog value, EC2's value) where both are known and differ. theirs: an entry of DescribeInstanceTypes."""
+    network = theirs.get("NetworkInfo", {})
+    for field, our_value, their_value in (
+        ("vCPUs", ours.vcpus, theirs.get("VCpuInfo", {}).get("DefaultVCpus")),
+        ("memory (MiB)", ours.memory_bytes and ours.memory_bytes // MIB, theirs.get("MemoryInfo", {}).get("SizeInMiB")),
+        ("network cards", ours.network_cards, network.get("MaximumNetworkCards")),
+        ("EFA interfaces", ours.efa_interfaces, network.get("EfaInfo", {}).get("MaximumEfaInterfaces", 0) if network else None),
+        ("addresses per interface", ours.ipv4_per_eni, network.get("Ipv4AddressesPerInterface")),
+        ("accelerators", ours.accelerator_count, _accelerators(theirs)),
+        (
+            "local disks (GB)",
+            ours.local_nvme_bytes and round(ours.local_nvme_bytes / GB),
+            theirs.get("InstanceStorageInfo", {}).get("TotalSizeInGB"),
+        ),
+    ):
+        if our_value is not None and their_value is not None and our_value != their_value:
+            yield field, our_value, their_value
+
+
+def _accelerators(theirs: dict[str, Any]) -> int | None:
+    """Number of GPUs, Neuron devices or other accelerators; None if EC2 lists none."""
+    for info, rows in (("GpuInfo", "Gpus"), ("NeuronInfo", "NeuronDevices"), ("InferenceAcceleratorInfo", "Accelerators")):
+        if info in theirs:
+            return sum(row.get("Count", 0) for row in theirs[info].get(rows, []))
+    return None
 
 
 def _zones(at: At, name: str, zones: tuple[str, ...], account: Account) -> Iterator[Problem]:
     sold = account.zones_selling(name)
     missing = [zone for zone in zones if zone not in sold]
     if missing:
-        fix = f"name one in infra's zones: {', '.join(sold)}" if sold else "name another region, or another machine"
-        yield Problem("K-03", f"{name} is not sold in {', '.join(missing)}", at / "zones", fix)
+        fix = f"set infra zones to one of {', '.join(sold)}" if sold else "use another region or another instance type"
+        yield Problem("K-03", f"{name} is not offered in {', '.join(missing)}", at / "zones", fix)
 
 
 def _reservation(at: At, plan: CapacityPlan, account: Account) -> Iterator[Problem]:
-    """What its owner said of it, against what it is."""
+    """Compare the plan's facts of a reservation with the reservation."""
     found = account.reservation(plan.reservation_id)
     facts = [("machine", plan.machine, found["InstanceType"]), ("zone", plan.zone, found["AvailabilityZone"])]
     facts += [("count", str(plan.count), str(found["TotalInstanceCount"]))] if plan.count else []
     for field, ours, theirs in facts:
         if ours and ours != theirs:
-            yield Problem("K-04", f"{plan.reservation_id} is of {field} {theirs}, not {ours}", at / field, f"write {theirs}")
+            yield Problem("K-04", f"{plan.reservation_id} has {field} {theirs}, not {ours}", at / field, f"set it to {theirs}")
     if found["State"] not in ("active", "scheduled", "payment-pending", "pending"):
-        yield Problem("K-04", f"{plan.reservation_id} is {found['State']}", at / "reservation_id", "name one that is active or scheduled")
+        fix = "use a reservation that is active or scheduled"
+        yield Problem("K-04", f"{plan.reservation_id} is {found['State']}", at / "reservation_id", fix)
     ends = found.get("EndDate")
     if ends and plan.ends_at and abs((ends - datetime.fromisoformat(plan.ends_at)).total_seconds()) > 60:
-        yield Problem("K-04", f"{plan.reservation_id} ends {ends.isoformat()}", at / "ends_at", f"write {ends.isoformat()}")
+        reason = f"{plan.reservation_id} ends at {ends.isoformat()}, not {plan.ends_at}"
+        yield Problem("K-04", reason, at / "ends_at", f"set it to {ends.isoformat()}")
 
 
 def _box_image(plan: StackPlan, account: Account) -> Iterator[Problem]:
@@ -146,34 +174,33 @@ def _box_image(plan: StackPlan, account: Account) -> Iterator[Problem]:
 def _kubernetes(plan: StackPlan, account: Account) -> Iterator[Problem]:
     assert plan.cluster is not None
     versions = account.cluster_versions()
-    status, standard = (
-        versions.get(plan.cluster.version, "unknown to EKS"),
-        sorted(v for v, s in versions.items() if s == "STANDARD_SUPPORT"),
-    )
+    status = versions.get(plan.cluster.version, "unknown to EKS")
+    standard = sorted(version for version, support in versions.items() if support == "STANDARD_SUPPORT")
     if status != "STANDARD_SUPPORT":
-        fix = f"in standard support: {', '.join(standard)}" if standard else "see the EKS release calendar"
+        fix = f"use a version in standard support: {', '.join(standard)}" if standard else "see the EKS release calendar"
         yield Problem("K-06", f"Kubernetes {plan.cluster.version} is {status.lower().replace('_', ' ')}", At() / "cluster" / "version", fix)
 
 
 def _addon(plan: StackPlan, index: int, account: Account) -> Iterator[Problem]:
     assert plan.cluster is not None
-    want = plan.addons[index]
-    name = MANAGED[want.name].name
+    version = plan.addons[index].version
+    name = MANAGED[plan.addons[index].name].name
     builds = account.addon_versions(name, plan.cluster.version)
-    if want.version not in builds:
-        fix = f"EKS has {', '.join(builds[:3])}" if builds else f"EKS has none for {plan.cluster.version}"
-        yield Problem("K-07", f"EKS has no {name} {want.version} for {plan.cluster.version}", At() / "addons" / index / "version", fix)
+    if version not in builds:
+        fix = f"use one of {', '.join(builds[:3])}" if builds else f"remove it; EKS has no version for {plan.cluster.version}"
+        reason = f"EKS does not offer {name} {version} for Kubernetes {plan.cluster.version}"
+        yield Problem("K-07", reason, At() / "addons" / index / "version", fix)
 
 
 def _node_image(plan: StackPlan, image: str, release: str, account: Account) -> Iterator[Problem]:
-    """An older release than the recommended one is no fault, and is said."""
+    """Report an older release than the recommended one."""
     assert plan.cluster is not None
     newest = account.parameter(IMAGE_PARAMETERS[image].format(minor=plan.cluster.version))
     if release != newest:
         at = At() / "pins" / "images" / image
         yield Problem(
             "K-08",
-            f"AWS recommends release {newest} of {image}, {release} is pinned",
+            f"Release {release} of {image} is pinned, and AWS recommends {newest}",
             at,
-            "a new decision may pin it; nothing moves by itself",
+            "renew the decision with `rackwright choose` to pin it",
         )

@@ -1,4 +1,4 @@
-"""`python -m rackwright_pulumi.package` prints the schema that other languages' SDKs are made from."""
+"""`python -m rackwright_pulumi.package` prints the schema for the SDKs of other languages."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Which component classes are served to other languages."""
+"""Component classes of the package."""
 
 import importlib
 from typing import Any
@@ -28,11 +28,11 @@ COMPONENTS = {
     "GcpPool": "gcp.pool",
     "KubernetesLayer": "kubernetes.workloads",
 }
-"""Everything that is served, as `rackwright:index:<class>`, and the module it lives in."""
+"""Component class (token `rackwright:index:<class>`) to its module."""
 
 
-def kind(name: str) -> Any:
-    """The component class of a name, imported. Raises LookupError on a name that is not served."""
+def component_class(name: str) -> Any:
+    """Import the component class of a name. Raises LookupError for an unknown name."""
     if name not in COMPONENTS:
-        raise LookupError(f"no component {name!r}; there are {', '.join(COMPONENTS)}")
+        raise LookupError(f"no component {name!r}; components: {', '.join(COMPONENTS)}")
     return getattr(importlib.import_module(f"rackwright_pulumi.{COMPONENTS[name]}"), name)

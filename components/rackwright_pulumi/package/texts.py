@@ -1,6 +1,6 @@
-"""What inputs and outputs are, in one line each, by the name other languages see: the schema analyzer finds none in the argument types.
+"""Descriptions of inputs and outputs by their name in other languages, which the schema analyzer cannot find in the argument types.
 
-A text that holds for one component alone has the component's name before it.
+A key with a component's name applies to that component only.
 """
 
 import inspect
@@ -8,16 +8,16 @@ from typing import Any
 
 _PART = "JSON text of the plan's `{}`"
 INPUTS = {
-    "plan": "What to build: the whole text that `rackwright compile SPEC --json` prints, as one string.",
-    "teardown": "True lifts every protection, so that the stack can be destroyed.",
-    "secrets": "Values of the secrets the plan names, by that name; each may be an output and is kept as a secret.",
-    "adminArns": "IAM principals that administer the cluster beside those of the plan.",
-    "imageId": "A machine image (AMI) in place of the one the plan names.",
-    "projectNumber": "Number of the Google Cloud project, in digits; the blueprints look it up when it is left out.",
-    "account": "The AWS account, twelve digits.",
-    "region": "Region of everything in the plan.",
+    "plan": "The plan: the output of `rackwright compile SPEC --json`, as one string.",
+    "teardown": "Removes every protection, so that the stack can be destroyed.",
+    "secrets": "Values of the plan's secrets by name; each may be an output, and is stored as a secret.",
+    "adminArns": "ARNs of further IAM principals that administer the cluster.",
+    "imageId": "A machine image (AMI) instead of the plan's.",
+    "projectNumber": "Number of the Google Cloud project; blueprints look it up by default.",
+    "account": "AWS account id (12 digits).",
+    "region": "Region of the resources.",
     "project": "Id of the Google Cloud project.",
-    "GcpNetwork.project": 'Id of the Google Cloud project; "" for the provider\'s own.',
+    "GcpNetwork.project": 'Id of the Google Cloud project; "" for the provider\'s.',
     "tags": "Tags of every resource, by key.",
     "GcpStorage.tags": _PART.format("tags"),
     "GcpCluster.tags": _PART.format("tags"),
@@ -26,7 +26,7 @@ INPUTS = {
     "services": _PART.format("services"),
     "key": _PART.format("key"),
     "buckets": _PART.format("buckets"),
-    "lustre": _PART.format("lustre") + "; left out where it is null.",
+    "lustre": _PART.format("lustre") + "; omit it if it is null.",
     "identity": _PART.format("identities[i]"),
     "identities": _PART.format("identities"),
     "box": _PART.format("box"),
@@ -36,95 +36,95 @@ INPUTS = {
     "namespaces": _PART.format("namespaces"),
     "releases": _PART.format("releases"),
     "manifests": _PART.format("manifests"),
-    "refs": "Values of the Refs in releases and manifests, by the Ref's name such as `cluster.name`.",
-    "protect": "False lifts the protection of objects that hold data.",
-    "vpcId": "The network the parts are in.",
-    "AwsNetwork.vpcId": "A network that exists, in place of the one in the plan; nothing but the fabric's security group is added to it.",
-    "subnetId": "Subnet of the machines.",
-    "subnetIds": "Subnets, one by one.",
-    "AwsNetwork.subnetIds": "Subnets of the network that exists, in the plan's order.",
-    "fabricGroupId": "Security group whose members reach one another on every protocol.",
+    "refs": "Values of the Refs in releases and manifests, by name, such as `cluster.name`.",
+    "protect": "Whether objects that hold data are protected.",
+    "vpcId": "Id of the network.",
+    "AwsNetwork.vpcId": "Id of an existing network instead of the plan's; only the security group of EFA interfaces is added to it.",
+    "subnetId": "Id of the machines' subnet.",
+    "subnetIds": "Ids of the subnets.",
+    "AwsNetwork.subnetIds": "Ids of the existing network's subnets, in the plan's order.",
+    "fabricGroupId": "Security group of EFA interfaces, which allows all traffic between its members.",
     "clientGroupIds": "Security groups of the machines that mount the file system.",
-    "kmsKeyArn": "The key that encrypts.",
+    "kmsKeyArn": "ARN of the KMS key.",
     "profileName": "Instance profile of the machine.",
     "bucketArns": "ARNs of buckets by their key in the plan.",
     "bucketNames": "Names of buckets by their key in the plan.",
-    "prefixes": "Prefix inside each bucket by the bucket's key; empty for all of it.",
-    "secretsPath": "Where the secrets are kept: `/<stack>`.",
+    "prefixes": "Prefixes by bucket key in the plan; empty for the whole bucket.",
+    "secretsPath": "Path of the secrets in the parameter store, such as `/<stack>`.",
     "clusterName": "Name of the cluster.",
     "clusterArn": "ARN of the cluster.",
     "clusterVersion": "Kubernetes version of the cluster.",
     "clusterGroupId": "Security group of the cluster.",
     "nodeRoleArn": "Role of the nodes.",
-    "releaseVersion": "Release of the node image; the newest at creation when it is left out.",
-    "networkId": "The network the parts are in.",
+    "releaseVersion": "Release of the node image; default: the newest at creation.",
+    "networkId": "Id of the network.",
     "zones": "Zones of the nodes.",
     "podsRange": "Name of the subnet's range for pods.",
     "servicesRange": "Name of the subnet's range for services.",
-    "secretsKeyId": "The key that encrypts the cluster's secrets.",
-    "diskKeyId": "The key that encrypts the nodes' disks.",
-    "nodeAccount": "Service account of the nodes, by email.",
+    "secretsKeyId": "Id of the KMS key of the cluster's secrets.",
+    "diskKeyId": "Id of the KMS key of the nodes' disks.",
+    "nodeAccount": "Email of the nodes' service account.",
     "guard": _PART.format("guard"),
-    "deleteData": "Whether full buckets may be deleted, and the file system without a last backup; as `teardown` when left out.",
-    "stack": "The plan's name, which is the value of the tag the budget counts by.",
-    "groups": "Auto Scaling groups whose machines should not idle, by the pool's name.",
+    "deleteData": "Whether buckets with objects are deleted, and the file system without a final backup; default: `teardown`.",
+    "stack": "Name of the plan, the value of the budget's tag filter.",
+    "groups": "Auto Scaling groups with idle alarms, by pool name.",
     "workloadPool": "Workload identity pool of the cluster.",
-    "boundaryArn": "IAM policy that bounds every role that is made.",
-    "builderArn": "Role that builds the stack, by which the kubeconfig asks for its token.",
-    "clusterEndpoint": "Address of the Kubernetes API, for images of one's own.",
-    "clusterCertificate": "Certificate authority of the cluster, base64, for images of one's own.",
-    "serviceCidr": "Addresses of the cluster's services, for images of one's own.",
+    "boundaryArn": "ARN of the permissions boundary of every new role.",
+    "builderArn": "ARN of the role that the provider assumes; the kubeconfig assumes it for the token.",
+    "clusterEndpoint": "Address of the Kubernetes API, for custom images.",
+    "clusterCertificate": "Certificate authority of the cluster (base64), for custom images.",
+    "serviceCidr": "Service address range of the cluster, for custom images.",
     "karpenter": _PART.format("karpenter"),
     "pools": _PART.format("pools"),
-    "groupNames": "Auto Scaling groups the autoscaler moves, by the pool's name.",
-    "draining": "True where the stack is taken down: queues stop and let their jobs go first.",
+    "groupNames": "Auto Scaling groups of autoscaled pools, by pool name.",
+    "draining": "Whether the stack is torn down: queues stop admitting jobs and drain.",
 }
 OUTPUTS = {
-    "activateCommand": "Command by which the account that pays lets budgets count by the stack's tag; once for all stacks.",
+    "activateCommand": "Command that activates the stack tag for cost allocation; run it once in the payer account.",
     "bucketNames": "Names of buckets by their key in the plan.",
-    "certificateAuthority": "Certificate authority of the cluster, base64.",
+    "certificateAuthority": "Certificate authority of the cluster (base64).",
     "clusterArn": "ARN of the cluster.",
     "clusterId": "Id of the cluster.",
     "clusterName": "Name of the cluster.",
-    "connectCommand": "Command that opens a session on the machine, without a port or a key.",
-    "dnsName": "Name under which clients mount the file system.",
-    "email": "The service account, by email.",
+    "connectCommand": "Command that opens a Session Manager session on the machine.",
+    "dnsName": "DNS name of the file system.",
+    "email": "Email of the service account.",
     "endpoint": "Address of the Kubernetes API.",
-    "expectedFabric": "What a job must see of the fabric: kind, interfaces per node, bandwidth; null is not published.",
-    "fabricGroupId": "Security group whose members reach one another on every protocol; left out where nothing needs it.",
+    "expectedFabric": "Fabric that a job must find: kind, interfaces per node, bandwidth; null means not published.",
+    "fabricGroupId": "Security group of EFA interfaces; not set without EFA.",
     "groupId": "Security group of the file system.",
     "id": "Id of the file system.",
     "instanceId": "Id of the machine.",
     "keyArn": "ARN of the key.",
     "keyId": "Id of the key.",
-    "kubeconfig": "Kubeconfig that asks the cloud's own command for a token; a secret.",
-    "kubeconfigCommand": "Command that writes the kubeconfig of a person.",
-    "lustre": "What a client needs to mount the file system; left out where the plan has none.",
-    "mountName": "Name of the mount.",
+    "kubeconfig": "Kubeconfig that gets its token from the cloud's CLI; a secret.",
+    "kubeconfigCommand": "Command that writes a user's kubeconfig.",
+    "lustre": "Values to mount the file system; not set without one.",
+    "mountName": "Mount name of the file system.",
     "networkId": "Id of the network.",
     "nodeGroupName": "Name of the node group.",
     "nodeRoleArn": "Role of the nodes.",
-    "nodeRoleName": "Name of the role of the machines that Karpenter makes.",
-    "oidcIssuer": "Address of the cluster's token issuer.",
+    "nodeRoleName": "Name of the role of Karpenter's machines.",
+    "oidcIssuer": "URL of the cluster's OIDC issuer.",
     "poolName": "Name of the node pool.",
     "project": "Id of the Google Cloud project.",
     "roleArn": "ARN of the role.",
     "scalingGroupName": "Auto Scaling group of the node group's machines.",
     "securityGroupId": "Security group of the cluster.",
-    "slices": "Each TPU slice: its pool, machine, topology, hosts, chips per host, zone.",
-    "subnetIds": "Subnets, in the plan's order.",
-    "topicArn": "The topic that budget, alarms and reminders tell; subscribe to it what should hear them.",
+    "slices": "TPU slices: pool, machine, topology, hosts, chips per host, zone.",
+    "subnetIds": "Ids of the subnets, in the plan's order.",
+    "topicArn": "ARN of the SNS topic of budget, alarms and reminders.",
     "vpcId": "Id of the network.",
 }
 ABOUT = {
-    "description": "Infrastructure for AI workloads: the machines, networks, storage and operators that rackwright plans.",
+    "description": "Infrastructure for AI workloads: machines, networks, storage and operators from rackwright plans.",
     "license": "Apache-2.0",
     "keywords": ["pulumi", "kind/component", "category/infrastructure", "gpu", "tpu", "training", "inference"],
 }
 
 
-def described(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema with descriptions, and the default of the one input that has one."""
+def with_descriptions(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema with descriptions, and the default of `teardown`."""
     for token, resource in schema["resources"].items():
         kind = token.rpartition(":")[2]
         resource["description"] = inspect.cleandoc(resource["description"])
@@ -134,14 +134,14 @@ def described(schema: dict[str, Any]) -> dict[str, Any]:
                 prop["default"] = False
         for key, prop in resource["properties"].items():
             _describe(prop, OUTPUTS.get(key))
-    for kept in schema["types"].values():
-        for key, prop in kept["properties"].items():
+    for type_ in schema["types"].values():
+        for key, prop in type_["properties"].items():
             _describe(prop, OUTPUTS.get(key))
     return {**schema, **ABOUT}
 
 
 def _describe(prop: dict[str, Any], text: str | None) -> None:
-    """A property's own text stays; the analyzer repeats it on the items, where it says nothing."""
+    """Set a property's description if it has none, and remove the analyzer's copies on its items."""
     if text:
         prop.setdefault("description", text)
     for inner in ("items", "additionalProperties"):

@@ -1,6 +1,6 @@
-"""Laws of AWS and of what runs on EKS, over a recorded resource graph: `broken(graph)` says which ones a program breaks.
+"""Rules of AWS and EKS over a recorded resource graph: `broken(graph)` returns every violation.
 
-Rules look at a plan of ours; laws look at resources, whoever declared them, and need no cloud.
+The rules read resources of any Pulumi program, with or without rackwright's components, and call no cloud.
 """
 
 from rackwright_pulumi.policies import cluster, launch_templates, network_interfaces, security_groups, sizes, storage, texts

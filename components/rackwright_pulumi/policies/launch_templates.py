@@ -1,4 +1,4 @@
-"""Launch templates and machines: what EKS lets a node group's template say, how it buys, how it boots, how it is closed."""
+"""Launch templates and instances: fields EKS reserves, capacity, user data, metadata service, encryption."""
 
 import base64
 import binascii
@@ -9,203 +9,231 @@ from typing import Any
 from rackwright.diagnostics.problem import Level
 from rackwright.diagnostics.rule import Violation
 
-from rackwright_pulumi.policies.graph_view import INSTANCE, NODE_GROUP, TEMPLATE, GraphView, interfaces, yes
+from rackwright_pulumi.policies.graph_view import INSTANCE, NODE_GROUP, TEMPLATE, GraphView, interfaces, is_true
 from rackwright_pulumi.policies.registry import rule, violation
-from rackwright_pulumi.testing.graph import Node
+from rackwright_pulumi.resource_graph import Node
 
 TEMPLATES = "https://docs.aws.amazon.com/eks/latest/userguide/launch-templates.html"
 BLOCKS = "https://docs.aws.amazon.com/eks/latest/userguide/capacity-blocks-mng.html"
+RESERVATIONS = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-reservations-using.html"
+RESERVATION_SPECIFICATION = (
+    "https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_LaunchTemplateCapacityReservationSpecificationRequest.html"
+)
 USER_DATA = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/user-data.html"
+METADATA = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/configuring-instance-metadata-service.html"
 USER_DATA_BYTES = 16384
-"""Before base64 (AWS's page of user data)."""
-MOST_TYPES = 20
-"""Instance types of a node group (API_CreateNodegroup)."""
-ONLY = "capacity-reservations-only"
+"""Before base64 encoding (USER_DATA)."""
+MAX_INSTANCE_TYPES = 20
+"""Of a node group: https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateNodegroup.html"""
+RESERVATIONS_ONLY = "capacity-reservations-only"
 IOPS_PER_MIB_S = 4
-"""gp3: a quarter MiB/s per IOPS at most (docs.aws.amazon.com/ebs/latest/userguide/general-purpose.html)."""
+"""A gp3 volume needs 4 IOPS per MiB/s: https://docs.aws.amazon.com/ebs/latest/userguide/general-purpose.html"""
 FREE_IOPS = 3000
+"""IOPS of a gp3 volume that sets none; included in its price."""
 
 
 @rule("V-23", Level.ERROR, TEMPLATES)
-def a_node_groups_template_leaves_to_eks_what_is_eks_s(view: GraphView) -> Iterator[Violation]:
-    """A node group's template names no subnet, no instance profile, no hibernation, no shutdown behaviour and no spot request."""
+def template_omits_the_fields_of_eks(view: GraphView) -> Iterator[Violation]:
+    """The launch template of a node group must not set a subnet, instance profile, hibernation, shutdown behavior or spot request."""
     for _, template in view.pools():
-        inputs = view.inputs(template)
-        for index, nic in enumerate(interfaces(inputs)):
-            if nic.get("subnetId"):
-                yield violation(template, ("networkInterfaces", index, "subnetId"), "name it in the node group's subnet_ids")
-        if inputs.get("iamInstanceProfile"):
-            yield violation(template, ("iamInstanceProfile",), "name the role in the node group's node_role_arn")
-        if (inputs.get("hibernationOptions") or {}).get("configured"):
-            yield violation(template, ("hibernationOptions",), "leave it out")
-        if inputs.get("instanceInitiatedShutdownBehavior") == "stop":
-            yield violation(template, ("instanceInitiatedShutdownBehavior",), "leave it out")
-        market = inputs.get("instanceMarketOptions") or {}
-        if market.get("spotOptions") or market.get("marketType") == "spot":
-            yield violation(template, ("instanceMarketOptions",), "set the node group's capacity_type to SPOT")
+        for path, fix in _reserved_fields(view.inputs(template)):
+            yield violation(template, path, f"{path[-1]} is set, which EKS does not accept in the template of a node group", fix)
 
 
-@rule("V-32", Level.ERROR, "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-reservations-using.html")
-def one_way_to_buy(view: GraphView) -> Iterator[Violation]:
-    """Spot machines use no reservation, and in a placement group they end: they neither stop nor hibernate."""
+def _reserved_fields(template: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    for index, nic in enumerate(interfaces(dict(template))):
+        if nic.get("subnetId"):
+            yield ("networkInterfaces", index, "subnetId"), "set the node group's subnet_ids instead"
+    if template.get("iamInstanceProfile"):
+        yield ("iamInstanceProfile",), "set the node group's node_role_arn instead"
+    if (template.get("hibernationOptions") or {}).get("configured"):
+        yield ("hibernationOptions",), "remove it"
+    if template.get("instanceInitiatedShutdownBehavior") == "stop":
+        yield ("instanceInitiatedShutdownBehavior",), "remove it"
+    market = template.get("instanceMarketOptions") or {}
+    if market.get("spotOptions") or market.get("marketType") == "spot":
+        yield ("instanceMarketOptions",), "set the node group's capacity_type to SPOT instead"
+
+
+@rule("V-32", Level.ERROR, RESERVATIONS)
+def spot_uses_no_reservation(view: GraphView) -> Iterator[Violation]:
+    """Spot instances cannot use a capacity reservation, and in a placement group they can only terminate, not stop or hibernate."""
+    message = "Spot instances cannot use the capacity reservation that the template targets"
     for group, template in view.pools():
         if view.inputs(group).get("capacityType") == "SPOT" and _target(view.inputs(template)):
-            yield violation(template, ("capacityReservationSpecification",), "leave it out, or set capacity_type to ON_DEMAND")
+            yield violation(template, ("capacityReservationSpecification",), message, "remove it, or set capacity_type to ON_DEMAND")
     for template in view.of(TEMPLATE):
         inputs = view.inputs(template)
         market = inputs.get("instanceMarketOptions") or {}
-        ends = (market.get("spotOptions") or {}).get("instanceInterruptionBehavior", "terminate") == "terminate"
+        behavior = (market.get("spotOptions") or {}).get("instanceInterruptionBehavior", "terminate")
         if market.get("marketType") == "spot" and _target(inputs):
-            yield violation(template, ("instanceMarketOptions", "marketType"), "leave it out, or leave the reservation out")
-        if not ends and (inputs.get("placement") or {}).get("groupName"):
-            yield violation(template, ("instanceMarketOptions", "spotOptions", "instanceInterruptionBehavior"), "set it to terminate")
+            yield violation(template, ("instanceMarketOptions", "marketType"), message, "remove it, or remove the reservation")
+        if behavior != "terminate" and (inputs.get("placement") or {}).get("groupName"):
+            path = ("instanceMarketOptions", "spotOptions", "instanceInterruptionBehavior")
+            yield violation(template, path, f"Spot instances in a placement group cannot {behavior}", "set it to terminate")
 
 
 @rule("V-33", Level.ERROR, BLOCKS)
-def a_block_is_asked_for_in_four_places(view: GraphView) -> Iterator[Violation]:
-    """Machines of a capacity block need capacity_type CAPACITY_BLOCK on the node group, and on its template the market type
-    capacity-block, the block's id and the instance type; and subnets of the block's one zone."""
+def capacity_block_is_complete(view: GraphView) -> Iterator[Violation]:
+    """A node group on a capacity block needs capacity_type CAPACITY_BLOCK, subnets of one zone, and a launch template with market type
+    capacity-block, the block's id and the instance type."""
     for group in view.of(NODE_GROUP):
         template, inputs = view.template(group), view.inputs(group)
-        asked = view.inputs(template) if template else {}
-        bought = inputs.get("capacityType") == "CAPACITY_BLOCK"
-        if not (bought or _of_a_block(asked)):
+        template_inputs = view.inputs(template) if template else {}
+        is_block = inputs.get("capacityType") == "CAPACITY_BLOCK"
+        if not (is_block or _is_block_market(template_inputs)):
             continue
-        if not bought:
-            yield violation(group, ("capacityType",), "set it to CAPACITY_BLOCK")
+        if not is_block:
+            message = f"capacity_type is {inputs.get('capacityType') or 'not set'}, and the template's market type is capacity-block"
+            yield violation(group, ("capacityType",), message, "set it to CAPACITY_BLOCK")
         if template is None:
-            yield violation(group, ("launchTemplate",), "give it one that names the block")
+            message = "A node group on a capacity block has no launch template of this program"
+            yield violation(group, ("launchTemplate",), message, "set a template with the block's id")
         else:
-            yield from _asks_for_the_block(template, asked)
+            yield from _incomplete_block_template(template, template_inputs)
         if len(zones := view.zones(inputs.get("subnetIds"))) > 1:
-            yield violation(group, ("subnetIds",), "name one subnet, in the block's zone", f"they are in {', '.join(sorted(zones))}")
+            message = f"The subnets are in {', '.join(sorted(zones))}, and a capacity block is in one zone"
+            yield violation(group, ("subnetIds",), message, "keep one subnet, in the block's zone")
 
 
-def _of_a_block(template: Mapping[str, Any]) -> bool:
+def _is_block_market(template: Mapping[str, Any]) -> bool:
     return (template.get("instanceMarketOptions") or {}).get("marketType") == "capacity-block"
 
 
-def _asks_for_the_block(template: Node, asked: Mapping[str, Any]) -> Iterator[Violation]:
-    if not _of_a_block(asked):
-        yield violation(template, ("instanceMarketOptions", "marketType"), "set it to capacity-block")
-    if not (_target(asked) or {}).get("capacityReservationId"):
+def _incomplete_block_template(template: Node, inputs: Mapping[str, Any]) -> Iterator[Violation]:
+    if not _is_block_market(inputs):
+        message = "The market type is not capacity-block, and the node group uses a capacity block"
+        yield violation(template, ("instanceMarketOptions", "marketType"), message, "set it to capacity-block")
+    if not (_target(inputs) or {}).get("capacityReservationId"):
         path = ("capacityReservationSpecification", "capacityReservationTarget", "capacityReservationId")
-        yield violation(template, path, "give the block's cr- id")
-    if not asked.get("instanceType"):
-        yield violation(template, ("instanceType",), "name the block's type here, and not in the node group's instance_types")
+        yield violation(template, path, "The id of the capacity block is not set", "set it to the block's cr- id")
+    if not inputs.get("instanceType"):
+        message = "The instance type of the capacity block is not set in the template"
+        yield violation(template, ("instanceType",), message, "set it here, and not in the node group's instance_types")
 
 
-@rule(
-    "V-35",
-    Level.ERROR,
-    "https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_LaunchTemplateCapacityReservationSpecificationRequest.html",
-)
-def a_target_stands_alone(view: GraphView) -> Iterator[Violation]:
-    """A template that names a reservation leaves the preference out, or says capacity-reservations-only."""
+@rule("V-35", Level.ERROR, RESERVATION_SPECIFICATION)
+def reservation_target_has_no_preference(view: GraphView) -> Iterator[Violation]:
+    """A launch template that targets a capacity reservation sets no preference, or capacity-reservations-only."""
     for template in view.of(TEMPLATE):
-        wanted = (view.inputs(template).get("capacityReservationSpecification") or {}).get("capacityReservationPreference")
-        if _target(view.inputs(template)) and wanted not in (None, ONLY):
+        preference = (view.inputs(template).get("capacityReservationSpecification") or {}).get("capacityReservationPreference")
+        if _target(view.inputs(template)) and preference not in (None, RESERVATIONS_ONLY):
             path = ("capacityReservationSpecification", "capacityReservationPreference")
-            yield violation(template, path, f"leave it out, or set it to {ONLY}", f"it is {wanted}")
+            message = f"Preference {preference} cannot be combined with a reservation target"
+            yield violation(template, path, message, f"remove it, or set it to {RESERVATIONS_ONLY}")
 
 
 @rule("V-36", Level.ERROR, TEMPLATES)
-def the_type_is_said_once(view: GraphView) -> Iterator[Violation]:
-    """The instance type stands in the template or in the node group's list of 20 at most, in one of them."""
+def instance_type_is_set_once(view: GraphView) -> Iterator[Violation]:
+    """The instance type is set either in the launch template or in the node group's instance_types, which has at most 20 entries."""
     for group in view.of(NODE_GROUP):
         template, listed = view.template(group), view.inputs(group).get("instanceTypes") or []
-        if len(listed) > MOST_TYPES:
-            yield violation(group, ("instanceTypes",), f"keep {MOST_TYPES}", f"there are {len(listed)}")
-        said = view.inputs(template).get("instanceType") if template else None
-        if said and listed:
-            yield violation(group, ("instanceTypes",), f"leave it out: the template says {said}")
-        if template and not said and not listed and "instanceType" not in template.unknown_inputs:
-            yield violation(group, ("instanceTypes",), "name one, or EKS takes t3.medium")
+        if len(listed) > MAX_INSTANCE_TYPES:
+            message = f"{len(listed)} instance types exceed {MAX_INSTANCE_TYPES}, the limit of a node group"
+            yield violation(group, ("instanceTypes",), message, f"keep {MAX_INSTANCE_TYPES}")
+        in_template = view.inputs(template).get("instanceType") if template else None
+        if in_template and listed:
+            message = f"instance_types is set, and the launch template sets {in_template}"
+            yield violation(group, ("instanceTypes",), message, "remove it")
+        if template and not in_template and not listed and "instanceType" not in template.unknown_inputs:
+            message = "No instance type is set, so EKS uses t3.medium"
+            yield violation(group, ("instanceTypes",), message, "set it here or in the launch template")
 
 
 @rule("V-37", Level.ERROR, TEMPLATES)
-def an_image_of_ones_own_boots_itself(view: GraphView) -> Iterator[Violation]:
-    """With an image of one's own a node group names no image type and no release, and the template's user data joins the cluster."""
+def custom_image_has_user_data(view: GraphView) -> Iterator[Violation]:
+    """With an image id in the launch template, a node group sets no ami_type and no release_version, and user data joins the cluster."""
     for group, template in view.pools():
         inputs = view.inputs(group)
-        if not view.inputs(template).get("imageId"):
+        image = view.inputs(template).get("imageId")
+        if not image:
             continue
         if inputs.get("amiType") not in (None, "CUSTOM"):
-            yield violation(group, ("amiType",), "leave it out", f"it is {inputs['amiType']}")
+            message = f"ami_type {inputs['amiType']} cannot be combined with image {image} of the launch template"
+            yield violation(group, ("amiType",), message, "remove it")
         if inputs.get("releaseVersion"):
-            yield violation(group, ("releaseVersion",), "leave it out", f"it is {inputs['releaseVersion']}")
+            message = f"release_version {inputs['releaseVersion']} cannot be combined with image {image} of the launch template"
+            yield violation(group, ("releaseVersion",), message, "remove it")
         if not view.inputs(template).get("userData"):
-            yield violation(template, ("userData",), "write the whole of it: EKS adds nothing to an image it does not know")
+            message = f"User data is not set, and EKS adds none to image {image}, so nodes do not join the cluster"
+            yield violation(template, ("userData",), message, "set the complete user data")
 
 
 @rule("V-38", Level.ERROR, USER_DATA)
-def user_data_is_what_the_image_reads(view: GraphView) -> Iterator[Violation]:
-    """User data is base64 of 16 KiB at most before encoding: MIME parts on Amazon Linux 2023, TOML on Bottlerocket."""
+def user_data_has_the_format_of_the_image(view: GraphView) -> Iterator[Violation]:
+    """User data is base64 of at most 16,384 bytes: a MIME multipart document on Amazon Linux 2023, TOML on Bottlerocket."""
     families = {template.urn: str(view.inputs(group).get("amiType")) for group, template in view.pools()}
     for node in view.of(TEMPLATE, INSTANCE):
         inputs = view.inputs(node)
         key = "userData" if node.type == TEMPLATE else "userDataBase64"
         if inputs.get(key):
-            yield from (violation(node, (key,), fix, words) for fix, words in _unread(inputs[key], families.get(node.urn, "")))
+            yield from (violation(node, (key,), *wrong) for wrong in _wrong_format(inputs[key], families.get(node.urn, "")))
         plain = inputs.get("userData") if node.type == INSTANCE else None
-        if plain and len(plain.encode()) > USER_DATA_BYTES:
-            words = f"{len(plain.encode()):,} bytes"
-            yield violation(node, ("userData",), f"keep {USER_DATA_BYTES:,} bytes, and fetch the rest from a bucket", words)
+        if plain:
+            yield from (violation(node, ("userData",), *wrong) for wrong in _too_long(plain.encode()))
 
 
-def _unread(text: str, family: str) -> Iterator[tuple[str, str]]:
+def _wrong_format(text: str, family: str) -> Iterator[tuple[str, str]]:
+    """Messages and fixes. family: the node group's amiType, or empty."""
     try:
         raw = base64.b64decode(text, validate=True)
         boot = raw.decode()
     except (binascii.Error, ValueError):
-        yield "encode it", "it is no base64 of text"
+        yield "User data is not base64 of text", "encode it in base64"
         return
-    if len(raw) > USER_DATA_BYTES:
-        yield f"keep {USER_DATA_BYTES:,} bytes, and fetch the rest from a bucket", f"{len(raw):,} bytes"
+    yield from _too_long(raw)
     if family.startswith("AL2023") and "multipart/mixed" not in boot.split("\n\n")[0]:
-        yield "wrap it in MIME parts", f"{family} is given no multipart/mixed"
-    if family.startswith("BOTTLEROCKET") and not _toml(boot):
-        yield "write TOML", f"{family} is given none"
+        yield f"User data of {family} is not a multipart/mixed document", "wrap it in a MIME multipart document"
+    if family.startswith("BOTTLEROCKET") and not _is_toml(boot):
+        yield f"User data of {family} is not TOML", "write it as TOML"
 
 
-def _toml(text: str) -> bool:
+def _too_long(raw: bytes) -> Iterator[tuple[str, str]]:
+    if len(raw) > USER_DATA_BYTES:
+        message = f"User data has {len(raw):,} bytes, which exceeds {USER_DATA_BYTES:,}"
+        yield message, f"keep {USER_DATA_BYTES:,} bytes, and download the rest from a bucket"
+
+
+def _is_toml(text: str) -> bool:
     try:
         return bool(tomllib.loads(text))
     except tomllib.TOMLDecodeError:
         return False
 
 
-@rule("V-40", Level.ERROR, "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/configuring-instance-metadata-service.html")
-def metadata_wants_a_token(view: GraphView) -> Iterator[Violation]:
-    """The metadata service wants a token (IMDSv2), and on EKS nodes answers two hops away, where pods are."""
-    nodes = {template.urn for _, template in view.pools()}
+@rule("V-40", Level.ERROR, METADATA)
+def metadata_service_requires_tokens(view: GraphView) -> Iterator[Violation]:
+    """The instance metadata service must require tokens (IMDSv2), and on EKS nodes allow two hops, so that pods reach it."""
+    node_templates = {template.urn for _, template in view.pools()}
     for node in view.of(TEMPLATE, INSTANCE):
         options = view.inputs(node).get("metadataOptions") or {}
-        if options.get("httpTokens") != "required" and options.get("httpEndpoint") != "disabled":
-            yield violation(
-                node, ("metadataOptions", "httpTokens"), "set it to required", f"it is {options.get('httpTokens') or 'left out'}"
-            )
-        if node.urn in nodes and options.get("httpPutResponseHopLimit") != 2:
-            words = f"it is {options.get('httpPutResponseHopLimit') or 'left out'}"
-            yield violation(node, ("metadataOptions", "httpPutResponseHopLimit"), "set it to 2", words)
+        tokens, hops = options.get("httpTokens"), options.get("httpPutResponseHopLimit")
+        if tokens != "required" and options.get("httpEndpoint") != "disabled":
+            message = f"http_tokens is {tokens or 'not set'}, so the metadata service accepts requests without a token (IMDSv1)"
+            yield violation(node, ("metadataOptions", "httpTokens"), message, "set it to required")
+        if node.urn in node_templates and hops != 2:
+            message = f"The hop limit is {hops or 'not set'}, and pods are two hops from the metadata service"
+            yield violation(node, ("metadataOptions", "httpPutResponseHopLimit"), message, "set it to 2")
 
 
 @rule("V-41", Level.ERROR, "https://docs.aws.amazon.com/ebs/latest/userguide/ebs-encryption.html")
-def every_disk_is_encrypted(view: GraphView) -> Iterator[Violation]:
-    """Every disk a program asks for is encrypted, and a gp3 disk has four IOPS for every MiB/s."""
+def disks_are_encrypted(view: GraphView) -> Iterator[Violation]:
+    """Every disk must be encrypted, and a gp3 disk needs 4 IOPS per MiB/s of throughput."""
     for node, path, disk in disks(view):
-        if not yes(disk.get("encrypted")):
-            yield violation(node, (*path, "encrypted"), "set it to true")
+        if not is_true(disk.get("encrypted")):
+            yield violation(node, (*path, "encrypted"), "The disk is not encrypted", "set it to true")
         iops, throughput = disk.get("iops") or FREE_IOPS, disk.get("throughput") or 0
         if throughput * IOPS_PER_MIB_S > iops:
-            yield violation(node, (*path, "throughput"), f"set it to {iops // IOPS_PER_MIB_S}", f"{throughput} MiB/s on {iops} IOPS")
+            message = f"{throughput:,} MiB/s needs {throughput * IOPS_PER_MIB_S:,} IOPS, and the disk has {iops:,}"
+            yield violation(node, (*path, "throughput"), message, f"set it to {iops // IOPS_PER_MIB_S}")
     for _, template in view.pools():
         if not view.inputs(template).get("blockDeviceMappings"):
-            yield violation(template, ("blockDeviceMappings",), "describe the root disk", "it says nothing of the root disk")
+            message = "The root disk is not configured, so it may be unencrypted"
+            yield violation(template, ("blockDeviceMappings",), message, "add the root disk with encrypted set to true")
 
 
 def disks(view: GraphView) -> Iterator[tuple[Node, tuple[str | int, ...], Mapping[str, Any]]]:
-    """Every disk of a template or a machine, and every volume, with its place in the inputs."""
+    """Every disk of a launch template or instance and every volume: (resource, path in its inputs, disk)."""
     for node in view.of(TEMPLATE):
         for index, mapping in enumerate(view.inputs(node).get("blockDeviceMappings") or ()):
             if mapping.get("ebs"):

@@ -1,4 +1,4 @@
-"""Network interfaces of launch templates: where they sit, what they carry, which groups stand on them."""
+"""Network interfaces of launch templates: card and device indexes, EFA, addresses, security groups."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -7,12 +7,12 @@ from typing import Any
 from rackwright.diagnostics.problem import Level
 from rackwright.diagnostics.rule import Violation
 
-from rackwright_pulumi.policies.graph_view import CLUSTER, TEMPLATE, GraphView, interfaces, is_fabric, place, yes
+from rackwright_pulumi.policies.graph_view import CLUSTER, TEMPLATE, GraphView, card_and_device, interfaces, is_fabric, is_true
 from rackwright_pulumi.policies.registry import rule, violation
 
 LAYOUT = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html"
 CARD_0_IS_ENA = ("p6-b300.", "p6e-gb200.")
-"""Prefixes of types whose card 0 carries no EFA (AWS's page of EFA layouts, 2026-08)."""
+"""Prefixes of instance types whose card 0 has no EFA (LAYOUT, 2026-08)."""
 ADDRESS_FIELDS = (
     *("ipv4AddressCount", "ipv4Addresses", "ipv4PrefixCount", "ipv4Prefixes", "privateIpAddress"),
     *("ipv6AddressCount", "ipv6Addresses", "ipv6PrefixCount", "ipv6Prefixes", "associatePublicIpAddress"),
@@ -20,73 +20,77 @@ ADDRESS_FIELDS = (
 
 
 @rule("V-16", Level.ERROR, LAYOUT)
-def first_interface_carries_addresses(view: GraphView) -> Iterator[Violation]:
-    """The interface at card 0, device 0 carries addresses; it is never efa-only."""
+def first_interface_has_addresses(view: GraphView) -> Iterator[Violation]:
+    """The interface at card 0, device 0 needs IP addresses, so it must not be efa-only."""
     for node in view.of(TEMPLATE):
         for index, nic in enumerate(interfaces(view.inputs(node))):
-            if place(nic) == (0, 0) and nic.get("interfaceType") == "efa-only":
-                yield violation(node, ("networkInterfaces", index, "interfaceType"), "set it to interface")
+            if card_and_device(nic) == (0, 0) and nic.get("interfaceType") == "efa-only":
+                message = "The interface at card 0, device 0 is efa-only and has no IP address"
+                yield violation(node, ("networkInterfaces", index, "interfaceType"), message, "set it to interface")
 
 
 @rule("V-17", Level.ERROR, LAYOUT)
 def one_primary_interface(view: GraphView) -> Iterator[Violation]:
-    """Exactly one interface sits at card 0, device 0."""
+    """A launch template must have exactly one interface at card 0, device 0."""
     for node in view.of(TEMPLATE):
         nics = interfaces(view.inputs(node))
-        found = sum(place(nic) == (0, 0) for nic in nics)
-        if nics and found != 1:
-            yield violation(node, ("networkInterfaces",), "put one of type interface there", f"there are {found}")
+        count = sum(card_and_device(nic) == (0, 0) for nic in nics)
+        if nics and count != 1:
+            message = f"{count} interfaces are at card 0, device 0, instead of 1"
+            yield violation(node, ("networkInterfaces",), message, "put one interface of type interface there")
 
 
 @rule("V-18", Level.ERROR, LAYOUT)
-def interfaces_do_not_share_a_place(view: GraphView) -> Iterator[Violation]:
-    """No two interfaces share card and device, and a card carries one EFA at most."""
+def interfaces_have_distinct_places(view: GraphView) -> Iterator[Violation]:
+    """Two interfaces must not share card and device, and a card takes one EFA interface."""
     for node in view.of(TEMPLATE):
         nics = interfaces(view.inputs(node))
-        taken = Counter(place(nic) for nic in nics)
-        fabric = Counter(place(nic)[0] for nic in nics if is_fabric(nic))
-        for (card, device), count in taken.items():
+        for (card, device), count in Counter(map(card_and_device, nics)).items():
             if count > 1:
-                yield violation(node, ("networkInterfaces",), "move one", f"card {card} device {device} is taken {count} times")
-        for card, count in fabric.items():
+                message = f"{count} interfaces are at card {card}, device {device}"
+                yield violation(node, ("networkInterfaces",), message, "give each its own deviceIndex")
+        for card, count in Counter(card_and_device(nic)[0] for nic in nics if is_fabric(nic)).items():
             if count > 1:
-                yield violation(node, ("networkInterfaces",), "keep one", f"card {card} has {count} EFA interfaces")
+                yield violation(node, ("networkInterfaces",), f"Card {card} has {count} EFA interfaces", "keep one EFA interface per card")
 
 
 @rule("V-19", Level.ERROR, LAYOUT)
-def card_zero_may_lack_the_fabric(view: GraphView) -> Iterator[Violation]:
-    """p6-b300 and p6e-gb200 carry no EFA on card 0."""
+def card_0_of_some_types_has_no_efa(view: GraphView) -> Iterator[Violation]:
+    """Card 0 of p6-b300 and p6e-gb200 has no EFA."""
     for node in view.of(TEMPLATE):
-        machine = str(view.inputs(node).get("instanceType"))
+        instance_type = str(view.inputs(node).get("instanceType"))
         for index, nic in enumerate(interfaces(view.inputs(node))):
-            if machine.startswith(CARD_0_IS_ENA) and is_fabric(nic) and place(nic)[0] == 0:
-                yield violation(node, ("networkInterfaces", index), "start EFA at card 1", machine)
+            if instance_type.startswith(CARD_0_IS_ENA) and is_fabric(nic) and card_and_device(nic)[0] == 0:
+                message = f"An EFA interface is on card 0, which has no EFA on {instance_type}"
+                yield violation(node, ("networkInterfaces", index), message, "start EFA at card 1")
 
 
 @rule("V-22", Level.ERROR, "https://github.com/hashicorp/terraform-provider-aws/issues/4570")
-def groups_stand_on_interfaces(view: GraphView) -> Iterator[Violation]:
-    """Security groups stand on every interface of a template, or beside a template without interfaces, never both."""
+def security_groups_are_on_interfaces(view: GraphView) -> Iterator[Violation]:
+    """A launch template with network interfaces sets security groups on every interface, and none on the template itself."""
     for node in view.of(TEMPLATE):
         inputs = view.inputs(node)
         nics = interfaces(inputs)
         for key in ("vpcSecurityGroupIds", "securityGroupNames"):
             if nics and inputs.get(key):
-                yield violation(node, (key,), "move them to each of networkInterfaces")
+                message = f"{key} is set beside {len(nics)} networkInterfaces; EC2 accepts one or the other"
+                yield violation(node, (key,), message, "move them to each of networkInterfaces")
         for index, nic in enumerate(nics):
             if not nic.get("securityGroups") and not nic.get("networkInterfaceId"):
-                yield violation(node, ("networkInterfaces", index, "securityGroups"), "name one at least", "it has none")
+                message = "The interface has no security group"
+                yield violation(node, ("networkInterfaces", index, "securityGroups"), message, "add the ids of its security groups")
 
 
 @rule("V-24", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/userguide/launch-templates.html")
-def the_clusters_group_is_named(view: GraphView) -> Iterator[Violation]:
-    """Groups of one's own replace the one EKS attaches, so that the cluster's own group is named among them."""
+def cluster_security_group_is_attached(view: GraphView) -> Iterator[Violation]:
+    """EKS attaches the cluster's security group only to launch templates without security groups; others must include it."""
     for group, template in view.pools():
         cluster = view.find(CLUSTER, view.inputs(group).get("clusterName"))
-        own = (cluster.state.get("vpcConfig") or {}).get("clusterSecurityGroupId") if cluster else None
-        inputs = view.inputs(template)
-        lacking = [path for path, groups in _groups(inputs) if groups and own not in groups]
-        if own and lacking:
-            yield violation(template, lacking[0], f"add {own}, the cluster's vpcConfig.clusterSecurityGroupId")
+        required = (cluster.state.get("vpcConfig") or {}).get("clusterSecurityGroupId") if cluster else None
+        without = [path for path, groups in _groups(view.inputs(template)) if groups and required not in groups]
+        if required and without:
+            message = f"The cluster's security group {required} is missing, so nodes cannot reach the control plane"
+            yield violation(template, without[0], message, f"add {required}, the cluster's vpcConfig.clusterSecurityGroupId")
 
 
 def _groups(template: dict[str, Any]) -> Iterator[tuple[tuple[str | int, ...], list[str]]]:
@@ -96,20 +100,22 @@ def _groups(template: dict[str, Any]) -> Iterator[tuple[tuple[str | int, ...], l
 
 
 @rule("V-25", Level.ERROR, "https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceNetworkInterfaceSpecification.html")
-def public_addresses_want_one_interface(view: GraphView) -> Iterator[Violation]:
-    """AWS gives a public address at launch only to a machine with one interface."""
+def public_address_needs_one_interface(view: GraphView) -> Iterator[Violation]:
+    """EC2 assigns a public address at launch only to an instance with one network interface."""
     for node in view.of(TEMPLATE):
         nics = interfaces(view.inputs(node))
         for index, nic in enumerate(nics):
-            if len(nics) > 1 and yes(nic.get("associatePublicIpAddress")):
-                yield violation(node, ("networkInterfaces", index, "associatePublicIpAddress"), "set it to false and go out by NAT")
+            if len(nics) > 1 and is_true(nic.get("associatePublicIpAddress")):
+                message = f"A public address is requested on an instance with {len(nics)} interfaces"
+                path = ("networkInterfaces", index, "associatePublicIpAddress")
+                yield violation(node, path, message, "set it to false and use a NAT gateway")
 
 
 @rule("V-26", Level.ERROR, LAYOUT)
-def fabric_only_interfaces_have_no_addresses(view: GraphView) -> Iterator[Violation]:
-    """An efa-only interface has no addresses and no prefixes."""
+def efa_only_interface_has_no_addresses(view: GraphView) -> Iterator[Violation]:
+    """An efa-only interface takes no IP addresses and no prefixes."""
     for node in view.of(TEMPLATE):
         for index, nic in enumerate(interfaces(view.inputs(node))):
             for key in ADDRESS_FIELDS:
                 if nic.get("interfaceType") == "efa-only" and nic.get(key):
-                    yield violation(node, ("networkInterfaces", index, key), "leave it out")
+                    yield violation(node, ("networkInterfaces", index, key), f"{key} is set on an efa-only interface", "remove it")

@@ -1,4 +1,4 @@
-"""The rules over a recorded resource graph."""
+"""Registry of the rules over a recorded resource graph."""
 
 from collections.abc import Collection
 
@@ -6,28 +6,27 @@ from rackwright.diagnostics.problem import At, Level, Problem
 from rackwright.diagnostics.rule import RuleSet, Violation, rule_number
 
 from rackwright_pulumi.policies.graph_view import GraphView
-from rackwright_pulumi.testing.graph import Graph, Node
+from rackwright_pulumi.resource_graph import Graph, Node
 
 RESOURCE_RULES: RuleSet[GraphView] = RuleSet()
 rule = RESOURCE_RULES.rule
 
 
-def violation(node: Node, path: tuple[str | int, ...], fix: str, detail: str = "") -> Violation:
-    """A resource that breaks a rule. path: of the input; detail: what is there, when the rule's own sentence does not say it."""
-    return Violation(At((node.label, *path)), fix, detail=detail)
+def violation(node: Node, path: tuple[str | int, ...], message: str, fix: str) -> Violation:
+    """A resource that violates a rule. path: of the input, () for the whole resource; message: the failed condition with its value."""
+    return Violation(At((node.label, *path)), fix, message)
 
 
 def broken(graph: Graph, acknowledged: Collection[str] = ()) -> list[Problem]:
-    """Every problem of a recorded program, errors first, then by id and resource. An acknowledged warning is left out, an error never is.
+    """Every problem of a recorded program: errors first, then by id and resource. Acknowledged warnings are left out, errors never.
 
-    An input that the program only learns from the cloud (an existing group, an id that is looked up) breaks no rule.
+    Inputs whose value is unknown until deployment (the id of an existing group, a looked-up id) violate no rule.
     """
-    view = GraphView(graph)
     unknown = {(node.label, key) for node in graph.nodes.values() for key in node.unknown_inputs}
-    found = [p for p in RESOURCE_RULES.problems(view, acknowledged) if p.at.steps[:2] not in unknown]
+    found = [p for p in RESOURCE_RULES.problems(GraphView(graph), acknowledged) if p.at.steps[:2] not in unknown]
     return sorted(found, key=lambda p: (p.level is not Level.ERROR, *order(p.code), str(p.at)))
 
 
 def order(code: str) -> tuple[str, int]:
-    """F2 before F10, L-01 before L-02."""
+    """Sort key of rule ids: F2 before F10, F26 before L-01."""
     return code[0], rule_number(code)

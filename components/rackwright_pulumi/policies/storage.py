@@ -1,4 +1,4 @@
-"""File systems, and the key that encrypts machines' disks."""
+"""Lustre file systems, and the KMS key of node disks."""
 
 import json
 from collections.abc import Iterator
@@ -9,63 +9,65 @@ from rackwright.diagnostics.rule import Violation
 
 from rackwright_pulumi.policies.graph_view import KEY, LUSTRE, GraphView, interfaces, is_fabric
 from rackwright_pulumi.policies.registry import rule, violation
-from rackwright_pulumi.testing.graph import Node
+from rackwright_pulumi.resource_graph import Node
 
 GRANT = "aws:kms/grant:Grant"
 SCALING_ROLE = "AWSServiceRoleForAutoScaling"
-CREATES_GRANTS = ("kms:CreateGrant", "kms:*", "*")
+GRANT_ACTIONS = ("kms:CreateGrant", "kms:*", "*")
 
 
 @rule("V-52", Level.ERROR, "https://docs.aws.amazon.com/fsx/latest/LustreGuide/performance.html")
-def the_file_system_is_beside_the_machines(view: GraphView) -> Iterator[Violation]:
-    """A Lustre file system has one subnet, in the zone of the machines on the fabric."""
-    machines: set[str] = set()
+def lustre_is_in_the_zone_of_the_fabric(view: GraphView) -> Iterator[Violation]:
+    """A Lustre file system has exactly one subnet, in the zone of the node groups with EFA."""
+    fabric_zones: set[str] = set()
     for group, template in view.pools():
         if any(map(is_fabric, interfaces(view.inputs(template)))):
-            machines |= view.zones(view.inputs(group).get("subnetIds"))
+            fabric_zones |= view.zones(view.inputs(group).get("subnetIds"))
     for node in view.of(LUSTRE):
         subnet = view.inputs(node).get("subnetIds")
         if not isinstance(subnet, str):
-            yield violation(node, ("subnetIds",), "give one id, as text", f"it is {'a list' if subnet else 'left out'}")
-        elif machines and (zones := view.zones(subnet)) and not zones <= machines:
-            yield violation(node, ("subnetIds",), f"name a subnet of {min(machines)}", f"it is in {min(zones)}")
+            message = "subnet_ids is a list, and must be one id" if subnet else "No subnet is set"
+            yield violation(node, ("subnetIds",), message, "set it to one subnet id, as text")
+        elif fabric_zones and (zones := view.zones(subnet)) and not zones <= fabric_zones:
+            message = f"The file system is in {min(zones)}, and the node groups with EFA are in {', '.join(sorted(fabric_zones))}"
+            yield violation(node, ("subnetIds",), message, f"set it to a subnet in {min(fabric_zones)}")
 
 
 @rule("V-53", Level.ERROR, "https://docs.aws.amazon.com/fsx/latest/LustreGuide/create-dra-linked-data-repo.html")
-def new_file_systems_link_buckets_by_associations(view: GraphView) -> Iterator[Violation]:
-    """A PERSISTENT_2 file system takes no import_path and no export_path: a DataRepositoryAssociation links it to a bucket."""
+def persistent_2_links_buckets_by_association(view: GraphView) -> Iterator[Violation]:
+    """A PERSISTENT_2 file system takes no import_path and no export_path; a DataRepositoryAssociation links it to a bucket."""
     for node in view.of(LUSTRE):
         for key in ("importPath", "exportPath"):
             if view.inputs(node).get("deploymentType") == "PERSISTENT_2" and view.inputs(node).get(key):
-                yield violation(node, (key,), "leave it out, and add a DataRepositoryAssociation")
+                message = f"{key} is set, which FSx does not accept on PERSISTENT_2"
+                yield violation(node, (key,), message, "remove it, and add a DataRepositoryAssociation")
 
 
 @rule("V-42", Level.WARNING, "https://docs.aws.amazon.com/autoscaling/ec2/userguide/key-policy-requirements-EBS-encryption.html")
-def node_groups_may_use_the_disks_key(view: GraphView) -> Iterator[Violation]:
-    """A key of one's own on the disks of a node group lets AWSServiceRoleForAutoScaling use it and make grants, or its machines end as
-    they start."""
+def autoscaling_may_use_the_disk_key(view: GraphView) -> Iterator[Violation]:
+    """A customer-managed key of node disks must let AWSServiceRoleForAutoScaling use it and create grants, or instances stop at launch."""
     for _, template in view.pools():
         for index, mapping in enumerate(view.inputs(template).get("blockDeviceMappings") or ()):
             key = view.find(KEY, (mapping.get("ebs") or {}).get("kmsKeyId"))
-            if key and not _granted(view, key):
-                fix = f"let {SCALING_ROLE} use it and call kms:CreateGrant in the policy of {key.name}"
-                yield violation(template, ("blockDeviceMappings", index, "ebs", "kmsKeyId"), fix)
+            if key and not _is_granted(view, key):
+                message = f"The policy of key {key.name} does not let {SCALING_ROLE} create grants, so instances stop at launch"
+                fix = f"let {SCALING_ROLE} use the key and call kms:CreateGrant"
+                yield violation(template, ("blockDeviceMappings", index, "ebs", "kmsKeyId"), message, fix)
 
 
-def _granted(view: GraphView, key: Node) -> bool:
-    names = (key.id, key.state.get("arn"))
+def _is_granted(view: GraphView, key: Node) -> bool:
     grants = (view.inputs(node) for node in view.of(GRANT))
-    if any(SCALING_ROLE in str(grant.get("granteePrincipal")) for grant in grants if grant.get("keyId") in names):
+    if any(SCALING_ROLE in str(grant.get("granteePrincipal")) for grant in grants if grant.get("keyId") in (key.id, key.state.get("arn"))):
         return True
-    return any(_may_grant(statement) for statement in _statements(view.inputs(key).get("policy")))
+    return any(map(_allows_grants, _statements(view.inputs(key).get("policy"))))
 
 
-def _may_grant(statement: dict[str, Any]) -> bool:
-    """Written as a principal, or as a condition on who asks."""
+def _allows_grants(statement: dict[str, Any]) -> bool:
+    """Whether a statement allows the role, as its principal or in a condition."""
     actions = statement.get("Action")
-    who = json.dumps([statement.get("Principal"), statement.get("Condition")])
-    allowed = statement.get("Effect") == "Allow" and SCALING_ROLE in who
-    return allowed and any(action in CREATES_GRANTS for action in ([actions] if isinstance(actions, str) else actions or ()))
+    callers = json.dumps([statement.get("Principal"), statement.get("Condition")])
+    allowed = statement.get("Effect") == "Allow" and SCALING_ROLE in callers
+    return allowed and any(action in GRANT_ACTIONS for action in ([actions] if isinstance(actions, str) else actions or ()))
 
 
 def _statements(policy: Any) -> list[dict[str, Any]]:

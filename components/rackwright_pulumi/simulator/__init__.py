@@ -1,8 +1,8 @@
-"""A simulated AWS, Google Cloud and Kubernetes that speaks Pulumi's provider protocol. docs/simulator.md is the guide.
+"""A simulated AWS, Google Cloud and Kubernetes behind Pulumi's provider protocol. Guide: docs/simulator.md.
 
     from rackwright_pulumi.simulator import SimulatedCloud
 
-Names are imported on first use: the plugins and the graph recorder each need a few of these modules, and `-m` must find its own fresh.
+Names are imported on first use: plugins and graph recorder need few of these modules, and `python -m` must not find its module imported.
 """
 
 from typing import TYPE_CHECKING

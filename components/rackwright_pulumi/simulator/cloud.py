@@ -1,4 +1,4 @@
-"""A simulated cloud as its user sees it: one file, some knobs, and what is in it."""
+"""A simulated cloud: one file, its settings and its resources."""
 
 import os
 from collections.abc import Mapping
@@ -6,23 +6,23 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rackwright_pulumi.simulator.clusters.cluster_view import controlled, orphaned
+from rackwright_pulumi.simulator.clusters.cluster_view import is_controlled, is_orphaned
 from rackwright_pulumi.simulator.computed import Context
 from rackwright_pulumi.simulator.provider.plugins import write_plugins
 from rackwright_pulumi.simulator.provider.provider import SimulatedProvider
 from rackwright_pulumi.simulator.provider.server import STATE_VARIABLE
-from rackwright_pulumi.simulator.provider.values import opened
+from rackwright_pulumi.simulator.provider.values import unwrap_secrets
 from rackwright_pulumi.simulator.store import Fault, Record, Store
 
 
 class SimulatedCloud:
-    """Amazon, Google and every Kubernetes cluster made in them, in one SQLite file.
+    """AWS, Google Cloud and their Kubernetes clusters in one SQLite file.
 
         cloud = SimulatedCloud(tmp_path / "cloud.sqlite")
         cloud.capacity = {"p5.48xlarge": {"us-east-1a": 4}}
-        cloud.fault("aws:eks/nodeGroup:NodeGroup", op="create", error="no luck", times=1)
+        cloud.fault("aws:eks/nodeGroup:NodeGroup", op="create", error="InternalFailure", times=1)
 
-    The file may be opened by any number of processes at once. The knobs are kept in it, so they reach running plugins too.
+    Several processes may open the file at once. It also holds the settings, so that they apply to running plugins.
     """
 
     def __init__(self, path: Path | str):
@@ -35,73 +35,73 @@ class SimulatedCloud:
 
     @property
     def capacity(self) -> Mapping[str, Mapping[str, int]]:
-        """{machine type: {zone: machines there are}}; what is not named is unlimited."""
-        return self.store.knob("capacity", {})
+        """Available machines as {machine type: {zone: count}}; types and zones not listed are unlimited."""
+        return self.store.setting("capacity", {})
 
     @capacity.setter
     def capacity(self, value: Mapping[str, Mapping[str, int]]) -> None:
-        self.store.set_knob("capacity", value)
+        self.store.set_setting("capacity", value)
 
     @property
     def quota(self) -> Mapping[str, int]:
-        """{AWS quota code or Google metric: vCPU, GPUs or chips granted per region}; what is not named is unlimited."""
-        return self.store.knob("quota", {})
+        """{AWS quota code or Google metric: vCPU, GPUs or chips per region}; quotas not listed are unlimited."""
+        return self.store.setting("quota", {})
 
     @quota.setter
     def quota(self, value: Mapping[str, int]) -> None:
-        self.store.set_knob("quota", value)
+        self.store.set_setting("quota", value)
 
     @property
     def reservations(self) -> Mapping[str, Mapping[str, Any]]:
-        """{reservation id: {type, zone, count, start, end, block, placement_group}}; what a row leaves out is not asked about."""
-        return self.store.knob("reservations", {})
+        """{reservation id: {type, zone, count, start, end, block, placement_group}}; fields not set are not checked."""
+        return self.store.setting("reservations", {})
 
     @reservations.setter
     def reservations(self, value: Mapping[str, Mapping[str, Any]]) -> None:
-        self.store.set_knob("reservations", value)
+        self.store.set_setting("reservations", value)
 
     @property
     def now(self) -> str:
-        """The time (ISO 8601) by which reservations have begun or ended; empty: no time passes."""
-        return self.store.knob("now", "")
+        """Current time (ISO 8601) for the start and end of reservations; empty disables the check."""
+        return self.store.setting("now", "")
 
     @now.setter
     def now(self, value: str) -> None:
-        self.store.set_knob("now", value)
+        self.store.set_setting("now", value)
 
     @property
     def latency_s(self) -> float:
-        """How long every create, read, update and delete takes."""
-        return self.store.knob("latency_s", 0.0)
+        """Duration of every create, read, update and delete."""
+        return self.store.setting("latency_s", 0.0)
 
     @latency_s.setter
     def latency_s(self, value: float) -> None:
-        self.store.set_knob("latency_s", value)
+        self.store.set_setting("latency_s", value)
 
     @property
     def runner(self) -> str:
-        """Where Pulumi runs: ``inside`` the network, or ``outside``, from where private endpoints do not answer."""
-        return self.store.knob("runner", "inside")
+        """Where Pulumi runs: ``inside`` the network, or ``outside``, where private endpoints are unreachable."""
+        return self.store.setting("runner", "inside")
 
     @runner.setter
     def runner(self, value: str) -> None:
         if value not in ("inside", "outside"):
-            raise ValueError(f"runner is inside or outside, not {value!r}")
-        self.store.set_knob("runner", value)
+            raise ValueError(f"runner {value!r} is not supported; use 'inside' or 'outside'")
+        self.store.set_setting("runner", value)
 
     @property
     def permissive(self) -> bool:
-        """Whether types the simulator does not know are taken unchecked instead of refused."""
-        return self.store.knob("permissive", False)
+        """Whether unsupported resource types are accepted without checks instead of rejected."""
+        return self.store.setting("permissive", False)
 
     @permissive.setter
     def permissive(self, value: bool) -> None:
-        self.store.set_knob("permissive", value)
+        self.store.set_setting("permissive", value)
 
     def identity(self, account: str = Context.account, project: str = Context.project) -> None:
-        """The AWS account and Google project of providers that pin none."""
-        self.store.set_knob("account", account)
-        self.store.set_knob("project", project)
+        """Set the AWS account and Google project of providers that set none."""
+        self.store.set_setting("account", account)
+        self.store.set_setting("project", project)
 
     def fault(
         self,
@@ -113,64 +113,64 @@ class SimulatedCloud:
         partial: bool = False,
         delay_s: float = 0.0,
     ) -> None:
-        """Make matching calls fail or wait; ``Fault`` says what each argument means."""
+        """Make matching calls fail or wait; ``Fault`` documents the arguments."""
         self.store.add_fault(Fault(type, name, op, error, times, partial, delay_s))
 
     def clear_faults(self) -> None:
         self.store.clear("fault")
 
     def resources(self, type: str = "*") -> list[Record]:
-        """What programs made and did not delete, oldest first; by shell pattern on the type token."""
-        return [r for r in self.store.all(type) if not r.foreseen and not controlled(r)]
+        """Resources of programs, oldest first, by shell pattern on the type token."""
+        return [r for r in self.store.all(type) if not r.external and not is_controlled(r)]
 
     def controlled(self, type: str = "*") -> list[Record]:
-        """What controllers inside clusters made: machines of Karpenter, load balancers, network interfaces."""
-        return [r for r in self.store.all(type) if controlled(r)]
+        """Resources of controllers in clusters: machines of Karpenter, load balancers, network interfaces."""
+        return [r for r in self.store.all(type) if is_controlled(r)]
 
     def leftovers(self) -> list[Record]:
-        """Of those, what was made for something that is gone: nobody will delete it, and its subnet cannot be deleted."""
-        return [r for r in self.controlled() if orphaned(self.store, r)]
+        """Controller resources whose owner was deleted. They remain, and block the deletion of their subnet."""
+        return [r for r in self.controlled() if is_orphaned(self.store, r)]
 
     def resource(self, type: str, name: str) -> Record:
-        """The one resource of this type and logical name. Raises LookupError when there are none or several."""
+        """The resource of this type and logical name. Raises LookupError if the number of matches is not 1."""
         found = [r for r in self.resources(type) if r.name == name]
         if len(found) != 1:
             raise LookupError(f"{len(found)} resources of type {type} are named {name}")
         return found[0]
 
     def is_empty(self) -> bool:
-        """Whether nothing is left that any program, or a controller in a program's cluster, made."""
+        """Whether no resource of a program or of a controller is left."""
         return not self.resources() and not self.controlled()
 
     def exists(self, type: str, id: str, place: str = "", **state: Any) -> None:
-        """Put something there that no program made: a network to adopt, a bucket somebody else owns."""
-        self.store.add(Record(type, id, place, f"urn:pulumi:outside::outside::{type}::{id}", id, state, state, foreseen=True))
+        """Add a resource outside of any stack, such as an existing network or a bucket of another owner."""
+        self.store.add(Record(type, id, place, f"urn:pulumi:outside::outside::{type}::{id}", id, state, state, external=True))
 
     def drift(self, type: str, name: str, **changes: Any) -> None:
-        """Change a resource behind Pulumi's back, as from the console; ``pulumi refresh`` then sees it."""
+        """Change a resource outside of Pulumi, as in the console; ``pulumi refresh`` detects it."""
         record = self.resource(type, name)
-        inputs, state = ({**opened(kept), **changes} for kept in (record.inputs, record.state))
+        inputs, state = ({**unwrap_secrets(values), **changes} for values in (record.inputs, record.state))
         self.store.change(replace(record, inputs=inputs, state=state))
 
     def lose(self, type: str, name: str) -> None:
-        """Delete a resource behind Pulumi's back."""
+        """Delete a resource outside of Pulumi."""
         record = self.resource(type, name)
         self.store.remove(record, (record.id,))
 
     def fill(self, bucket: str) -> None:
         """Put an object into a bucket, so that it cannot be deleted."""
-        self.store.set_knob("filled", sorted({*self.store.knob("filled", []), bucket}))
+        self.store.set_setting("filled", sorted({*self.store.setting("filled", []), bucket}))
 
     def calls(self) -> list[tuple[str, str, str, str]]:
-        """Every create, update and delete so far: operation, type, logical name, error."""
+        """All creates, updates and deletes: operation, type, logical name, error."""
         return self.store.calls()
 
     def reset(self) -> None:
-        """Empty the cloud and forget every knob."""
+        """Delete all resources and settings."""
         self.store.clear()
 
     def provider(self, cloud: str) -> SimulatedProvider:
-        """A provider of this cloud for use in this process; ``server.serve`` puts it on a port."""
+        """A provider for use in this process; ``server.serve`` starts it on a port."""
         return SimulatedProvider(cloud, self.store)
 
     def plugins(self, folder: Path) -> dict[str, Path]:
@@ -178,7 +178,7 @@ class SimulatedCloud:
         return write_plugins(folder, self.path)
 
     def environment(self, state: Path, base: Mapping[str, str] | None = None) -> dict[str, str]:
-        """What the ``pulumi`` CLI needs to run against this cloud and nothing else: backend in ``state``, no network, no prompts."""
+        """Environment of the ``pulumi`` CLI for this cloud only: backend in ``state``, no network, no prompts."""
         home, backend = Path(state).resolve() / "home", Path(state).resolve() / "backend"
         for folder in (home, backend):
             folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Run the real Pulumi engine against a simulated cloud: a project that names the simulated plugins, and the commands on it."""
+"""Run the Pulumi engine against a simulated cloud: a project with the simulated plugins, and the CLI commands on it."""
 
 import json
 import shutil
@@ -14,11 +14,11 @@ import yaml
 from rackwright_pulumi.simulator.cloud import SimulatedCloud
 
 LIMIT_S = 300.0
-"""After this long a command of the CLI is given up."""
+"""Timeout of one CLI command."""
 
 
 class EngineFailure(Exception):
-    """A command of the CLI failed; the message is what it printed."""
+    """A command of the CLI failed; the message is its output."""
 
 
 def installed() -> bool:
@@ -30,9 +30,9 @@ def installed() -> bool:
 class Engine:
     """One stack of one program on a simulated cloud, with its backend, plugins and stack file below ``work``.
 
-    program: the folder with ``__main__.py``; it is read where it is and nothing is written into it.
+    program: the folder with ``__main__.py``; nothing is written into it.
     python: the interpreter of a virtual environment that has pulumi and the SDKs.
-    config: ``key`` or ``namespace:key`` to text, as ``pulumi config set`` takes them.
+    config: ``key`` or ``namespace:key`` to text, as for ``pulumi config set``.
     """
 
     program: Path
@@ -44,7 +44,7 @@ class Engine:
     config: Mapping[str, str] = field(default_factory=dict)
 
     def prepare(self) -> None:
-        """Write the project and its plugins, and create the stack. Raises EngineFailure without the CLI."""
+        """Write the project and its plugins, and create the stack. Raises EngineFailure if the CLI is missing."""
         if not installed():
             raise EngineFailure("the pulumi CLI is not on PATH")
         self.work = Path(self.work).resolve()
@@ -64,7 +64,7 @@ class Engine:
             self.run("config", "set", "--stack", self.stack, key, value)
 
     def run(self, *command: str) -> str:
-        """One command of the CLI; what it printed. Raises EngineFailure."""
+        """Run one command of the CLI and return its output. Raises EngineFailure."""
         done = subprocess.run(
             ["pulumi", *command, "--non-interactive", "--color", "never"],
             cwd=self.work,
@@ -79,21 +79,21 @@ class Engine:
         return done.stdout
 
     def up(self, expect_no_changes: bool = False) -> dict[str, int]:
-        """Create or update; operation -> how many, such as ``{"create": 12}``."""
+        """Create or update the stack. Returns counts by operation, such as ``{"create": 12}``."""
         self.run("up", "--stack", self.stack, "--yes", "--skip-preview", *(["--expect-no-changes"] if expect_no_changes else []))
         return self.last_changes()
 
     def preview(self) -> dict[str, Any]:
-        """What an update would do: the CLI's JSON with ``steps`` and ``changeSummary``."""
+        """Preview an update: the CLI's JSON with ``steps`` and ``changeSummary``."""
         return json.loads(self.run("preview", "--stack", self.stack, "--json"))
 
     def refresh(self) -> dict[str, int]:
-        """Read everything back from the cloud."""
+        """Read the state of every resource from the cloud."""
         self.run("refresh", "--stack", self.stack, "--yes", "--skip-preview")
         return self.last_changes()
 
     def destroy(self) -> dict[str, int]:
-        """Delete everything of the stack."""
+        """Delete all resources of the stack."""
         self.run("destroy", "--stack", self.stack, "--yes", "--skip-preview")
         return self.last_changes()
 
@@ -102,6 +102,6 @@ class Engine:
         return json.loads(self.run("stack", "output", "--stack", self.stack, "--json"))
 
     def last_changes(self) -> dict[str, int]:
-        """Operation counts of the last update."""
+        """Counts by operation of the last update."""
         history = json.loads(self.run("stack", "history", "--stack", self.stack, "--json", "--page-size", "1"))
         return history[0].get("resourceChanges") or {}

@@ -1,4 +1,4 @@
-"""The state of one simulated cloud: one SQLite file, safe across threads and across the three provider processes."""
+"""State of one simulated cloud in one SQLite file, safe across threads and across the three provider processes."""
 
 import fnmatch
 import json
@@ -22,16 +22,18 @@ CREATE TABLE IF NOT EXISTS knob (name TEXT PRIMARY KEY, value TEXT);
 CREATE TABLE IF NOT EXISTS call (seq INTEGER PRIMARY KEY AUTOINCREMENT, op TEXT, type TEXT, name TEXT, error TEXT);
 """
 WAIT_S = 30.0
-"""How long a process waits for another one's write before it gives up."""
+"""Seconds a process waits for a write of another process before it fails."""
+COLUMNS = {"unique_key": "taken", "external": "foreseen"}
+"""Fields of Record whose column has another name: cloud files of earlier releases stay readable."""
 
 
-class Taken(Exception):
-    """Another living resource has this name."""
+class NameTaken(Exception):
+    """Another resource has this name."""
 
 
 @dataclass(frozen=True)
 class Record:
-    """One resource as the cloud keeps it. ``place`` is the account and region, the project or the cluster it lives in."""
+    """One resource in the simulated cloud. place: its account and region, project or cluster."""
 
     type: str
     id: str
@@ -40,16 +42,16 @@ class Record:
     name: str
     inputs: dict[str, Any]
     state: dict[str, Any]
-    taken: str | None = None
-    """What no other living resource may have; None where names may repeat."""
+    unique_key: str | None = None
+    """A key that no other resource may have; None if names may repeat."""
     revision: int = 1
-    foreseen: bool = False
-    """Put there by a test or an operator before any program ran: not a resource of a stack."""
+    external: bool = False
+    """Created by a test, outside of any stack."""
 
 
 @dataclass(frozen=True)
 class Fault:
-    """What goes wrong, for which calls: shell patterns on the type token and the logical name."""
+    """A failure or delay of matching calls: shell patterns for the type token and the logical name."""
 
     type: str = "*"
     name: str = "*"
@@ -58,9 +60,9 @@ class Fault:
     error: str = ""
     """The message of the failure; empty for a delay alone."""
     times: int | None = None
-    """How often; None for always."""
+    """Number of calls that fail; None for all."""
     partial: bool = False
-    """The resource is made all the same, and stays broken until it is updated or replaced."""
+    """The resource is created, and stays failed until it is updated or replaced."""
     delay_s: float = 0.0
 
     def applies(self, op: str, type_: str, name: str) -> bool:
@@ -70,7 +72,7 @@ class Fault:
 
 @dataclass
 class Store:
-    """One cloud's file. Every method is one transaction unless it runs inside ``transaction()``."""
+    """One cloud file. Every method is one transaction unless it runs inside ``transaction()``."""
 
     path: Path
     _local: threading.local = field(default_factory=threading.local, repr=False)
@@ -100,7 +102,7 @@ class Store:
 
     @contextmanager
     def transaction(self) -> Generator[None]:
-        """All or nothing, and no other process writes in between."""
+        """An exclusive write transaction; rolled back on any exception."""
         self._db.execute("BEGIN IMMEDIATE")
         try:
             yield
@@ -110,66 +112,65 @@ class Store:
         self._db.execute("COMMIT")
 
     def add(self, record: Record) -> None:
-        """Insert. Raises Taken when another living resource has the name or the id; where names may repeat, the newer stays."""
-        if record.taken and self._db.execute("SELECT 1 FROM reserved WHERE taken = ?", [record.taken]).fetchone():
-            raise Taken(record.taken)
-        if record.taken is None:
+        """Insert. Raises NameTaken if another resource has the key or the id; without a key, the record replaces one with the same id."""
+        if record.unique_key and self._db.execute("SELECT 1 FROM reserved WHERE taken = ?", [record.unique_key]).fetchone():
+            raise NameTaken(record.unique_key)
+        if record.unique_key is None:
             self._db.execute("DELETE FROM resource WHERE type = ? AND id = ? AND place = ?", [record.type, record.id, record.place])
-        row = asdict(record) | {"inputs": json.dumps(record.inputs), "state": json.dumps(record.state)}
+        row = _row(record)
         try:
             self._db.execute(f"INSERT INTO resource ({', '.join(row)}) VALUES ({', '.join(f':{c}' for c in row)})", row)
         except sqlite3.IntegrityError as error:
-            raise Taken(record.taken or record.id) from error
+            raise NameTaken(record.unique_key or record.id) from error
 
     def change(self, record: Record) -> None:
-        """Overwrite what has the same type, id and place."""
-        row = asdict(record) | {"inputs": json.dumps(record.inputs), "state": json.dumps(record.state)}
+        """Overwrite the record with the same type, id and place."""
         update = "urn = :urn, name = :name, inputs = :inputs, state = :state, revision = :revision"
-        self._db.execute(f"UPDATE resource SET {update} WHERE type = :type AND id = :id AND place = :place", row)
+        self._db.execute(f"UPDATE resource SET {update} WHERE type = :type AND id = :id AND place = :place", _row(record))
 
     def find(self, type_: str, id_: str, place: str | None = None) -> Record | None:
-        """One resource; without a place, the first with that id anywhere."""
+        """One resource; without a place, the first with that id in any place."""
         where = "type = ? AND id = ?" + ("" if place is None else " AND place = ?")
         rows = self._records(where, [type_, id_] + ([] if place is None else [place]))
         return rows[0] if rows else None
 
     def all(self, type_: str = "*") -> list[Record]:
-        """Living resources in the order they were made, by shell pattern on the type."""
+        """Resources in order of creation, by shell pattern on the type."""
         return self._records("type GLOB ?", [type_])
 
-    def inside(self, place: str) -> list[Record]:
-        """Everything in one place, such as a cluster."""
+    def in_place(self, place: str) -> list[Record]:
+        """All resources in one place, such as a cluster."""
         return self._records("place = ?", [place])
 
     def _records(self, where: str, values: list[Any]) -> list[Record]:
         rows = self._db.execute(f"SELECT * FROM resource WHERE {where} ORDER BY seq", values).fetchall()
         return [_record(row) for row in rows]
 
-    def remove(self, record: Record, handles: tuple[str, ...] = (), reserve: bool = False) -> None:
-        """Delete; remember the handles as those of something that was there; keep the name taken when asked."""
+    def remove(self, record: Record, identifiers: tuple[str, ...] = (), keep_name: bool = False) -> None:
+        """Delete a resource and record its identifiers as deleted. keep_name: its unique key stays reserved."""
         self._db.execute("DELETE FROM resource WHERE type = ? AND id = ? AND place = ?", [record.type, record.id, record.place])
-        self._db.executemany("INSERT OR IGNORE INTO gone VALUES (?, ?)", [(record.type, handle) for handle in handles])
-        if reserve and record.taken:
-            self._db.execute("INSERT OR IGNORE INTO reserved VALUES (?)", [record.taken])
+        self._db.executemany("INSERT OR IGNORE INTO gone VALUES (?, ?)", [(record.type, identifier) for identifier in identifiers])
+        if keep_name and record.unique_key:
+            self._db.execute("INSERT OR IGNORE INTO reserved VALUES (?)", [record.unique_key])
 
-    def is_gone(self, type_: str, handle: str) -> bool:
-        """Whether something of this type once answered to this id, ARN or name and was deleted."""
-        return self._db.execute("SELECT 1 FROM gone WHERE type = ? AND handle = ?", [type_, handle]).fetchone() is not None
+    def was_deleted(self, type_: str, identifier: str) -> bool:
+        """Whether a resource of this type with this id, ARN or name was deleted."""
+        return self._db.execute("SELECT 1 FROM gone WHERE type = ? AND handle = ?", [type_, identifier]).fetchone() is not None
 
-    def births(self, urn: str) -> int:
-        """How many times this URN was created."""
+    def creations(self, urn: str) -> int:
+        """Number of times this URN was created."""
         row = self._db.execute("SELECT times FROM born WHERE urn = ?", [urn]).fetchone()
         return row["times"] if row else 0
 
-    def bear(self, urn: str) -> None:
-        """Count one more creation of this URN."""
+    def count_creation(self, urn: str) -> None:
+        """Add 1 to the creations of this URN."""
         self._db.execute("INSERT INTO born VALUES (?, 1) ON CONFLICT (urn) DO UPDATE SET times = times + 1", [urn])
 
     def add_fault(self, fault: Fault) -> None:
         self._db.execute("INSERT INTO fault (fault, hits) VALUES (?, 0)", [json.dumps(asdict(fault))])
 
     def next_faults(self, op: str, type_: str, name: str) -> list[Fault]:
-        """The faults that apply to this call, counted as hit: only as often as each says, however many processes ask."""
+        """The faults that apply to this call; each is counted, and applies at most ``times`` times across all processes."""
         if not self._db.execute("SELECT 1 FROM fault LIMIT 1").fetchone():
             return []
         hit = []
@@ -181,11 +182,11 @@ class Store:
                     hit.append(fault)
         return hit
 
-    def knob(self, name: str, default: Any = None) -> Any:
+    def setting(self, name: str, default: Any = None) -> Any:
         row = self._db.execute("SELECT value FROM knob WHERE name = ?", [name]).fetchone()
         return json.loads(row["value"]) if row else default
 
-    def set_knob(self, name: str, value: Any) -> None:
+    def set_setting(self, name: str, value: Any) -> None:
         self._db.execute("INSERT OR REPLACE INTO knob VALUES (?, ?)", [name, json.dumps(value)])
 
     def log(self, op: str, type_: str, name: str, error: str = "") -> None:
@@ -199,6 +200,11 @@ class Store:
         """Empty these tables, or all."""
         for table in tables or ("resource", "born", "gone", "reserved", "fault", "knob", "call"):
             self._db.execute(f"DELETE FROM {table}")
+
+
+def _row(record: Record) -> dict[str, Any]:
+    values = asdict(record) | {"inputs": json.dumps(record.inputs), "state": json.dumps(record.state)}
+    return {COLUMNS.get(key, key): value for key, value in values.items()}
 
 
 def _record(row: sqlite3.Row) -> Record:

@@ -1,6 +1,6 @@
-"""Test your own Pulumi programs: record a program's resource graph without CLI, cloud or network."""
+"""Test Pulumi programs: record the resource graph of a program without CLI, cloud or network."""
 
-from rackwright_pulumi.testing.graph import Graph, Node, Secret
+from rackwright_pulumi.resource_graph import Graph, Node, Secret
 from rackwright_pulumi.testing.monitor import DuplicateResource, UnknownStack
 from rackwright_pulumi.testing.record import record
 

@@ -1,4 +1,4 @@
-"""What an update would do, from two graphs: the engine's rule with the simulated cloud's replace-on-change fields."""
+"""Changes between two graphs, by the engine's rules and the replacing inputs of the simulated clouds."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -11,7 +11,7 @@ ORDER = ("replace", "delete", "create", "update")
 
 @dataclass(frozen=True)
 class GraphChange:
-    """operation: create | update | replace | delete; because: paths that differ (for a replacement, those that force it)."""
+    """operation: create | update | replace | delete; because: paths that differ; for a replacement, those that force it."""
 
     operation: str
     type: str
@@ -25,7 +25,7 @@ class GraphChange:
 
 
 def compare(old: dict[str, Any], new: dict[str, Any]) -> list[GraphChange]:
-    """Changes from graph `old` to graph `new` (as `rackwright graph --json` prints them), the gravest first."""
+    """Changes from graph `old` to graph `new` (the format of `rackwright graph --json`): replacements first."""
     before = {node["urn"]: node for node in old["resources"]}
     after = {node["urn"]: node for node in new["resources"]}
     return sorted(_changes(before, after), key=lambda change: (ORDER.index(change.operation), change.urn))
@@ -45,9 +45,11 @@ def _changes(before: dict[str, Any], after: dict[str, Any]) -> Iterator[GraphCha
             yield _change("create", node)
 
 
-def _forcing(found: Differences, asked: Sequence[str]) -> tuple[str, ...]:
-    """Paths the cloud replaces on, and those the program asked to (`replace_on_changes`)."""
-    return tuple(c.path for c in found.changes if c.replaces or any(c.path == path or c.path.startswith(f"{path}.") for path in asked))
+def _forcing(found: Differences, replace_on_changes: Sequence[str]) -> tuple[str, ...]:
+    """Paths that force a replacement: by the cloud, or by the program's `replace_on_changes`."""
+    return tuple(
+        c.path for c in found.changes if c.replaces or any(c.path == path or c.path.startswith(f"{path}.") for path in replace_on_changes)
+    )
 
 
 def _change(operation: str, node: dict[str, Any], because: tuple[str, ...] = ()) -> GraphChange:

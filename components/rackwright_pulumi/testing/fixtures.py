@@ -1,4 +1,4 @@
-"""Fixtures for the tests of your own project: `pytest_plugins = ["rackwright_pulumi.testing.fixtures"]` in its conftest.py."""
+"""Pytest fixtures for your project: add `pytest_plugins = ["rackwright_pulumi.testing.fixtures"]` to conftest.py."""
 
 from collections.abc import Callable, Collection
 from pathlib import Path
@@ -9,33 +9,33 @@ from rackwright.stackplan import StackPlan
 
 from rackwright_pulumi.policies import broken
 from rackwright_pulumi.program.build import declare
+from rackwright_pulumi.resource_graph import Graph
 from rackwright_pulumi.simulator import SimulatedCloud
-from rackwright_pulumi.testing.graph import Graph
 from rackwright_pulumi.testing.record import record
 
 
 @pytest.fixture
 def graph_of() -> Callable[..., Graph]:
-    """`graph_of(plan)`: every resource of a compiled plan, under its own provider. Named arguments are those of `record`."""
+    """`graph_of(plan)` returns the resource graph of a compiled plan. Keyword arguments are those of `record`."""
 
-    def graph(plan: StackPlan, **given: Any) -> Graph:
-        return record(lambda: declare(plan) and None, stack=plan.name, **given)
+    def graph(plan: StackPlan, **options: Any) -> Graph:
+        return record(lambda: declare(plan) and None, stack=plan.name, **options)
 
     return graph
 
 
 @pytest.fixture
 def simulated_cloud(tmp_path: Path) -> SimulatedCloud:
-    """An empty AWS, Google Cloud and Kubernetes of this test's own."""
+    """An empty simulated AWS, Google Cloud and Kubernetes for one test."""
     return SimulatedCloud(tmp_path / "cloud.sqlite")
 
 
 @pytest.fixture
 def lawful() -> Callable[..., None]:
-    """`lawful(graph)` fails with every law of AWS and EKS that a recorded program breaks; `acknowledged` leaves warnings out by id."""
+    """`lawful(graph)` fails with every violated rule of AWS and EKS; `acknowledged` lists ids of warnings to leave out."""
 
-    def hold(graph: Graph, acknowledged: Collection[str] = ()) -> None:
+    def check(graph: Graph, acknowledged: Collection[str] = ()) -> None:
         found = broken(graph, acknowledged)
         assert not found, "\n".join(map(str, found))
 
-    return hold
+    return check

@@ -1,4 +1,4 @@
-"""A resource monitor that records. The mocks API shows type, name and inputs; the request underneath has everything else."""
+"""A resource monitor that records requests. The mocks API only has type, name and inputs; the request has the options too."""
 
 import json
 import threading
@@ -10,9 +10,9 @@ from pulumi.runtime import mocks, rpc, settings
 from pulumi.runtime.proto import resource_pb2
 from pulumi.runtime.sync_await import _ensure_event_loop, _sync_await
 
+from rackwright_pulumi.resource_graph import STACK_TYPE, Node, Secret, from_wire, unwrap_secrets
 from rackwright_pulumi.simulator.computed import Context, computed
-from rackwright_pulumi.simulator.provider.preview import foreseen
-from rackwright_pulumi.testing.graph import STACK_TYPE, Node, Secret, opened, revealed
+from rackwright_pulumi.simulator.provider.preview import preview_state
 
 Invokes = Mapping[str, dict[str, Any] | Callable[[dict[str, Any]], dict[str, Any]]]
 StackOutputs = Mapping[str, Mapping[str, Any]]
@@ -20,15 +20,15 @@ REFERENCE = "pulumi:pulumi:StackReference"
 
 
 class DuplicateResource(Exception):
-    """Two resources of one type, parent and name. The real engine refuses them too; the stock mocks do not."""
+    """Two resources of one type, parent and name. The engine rejects them as well; Pulumi's mocks do not."""
 
 
 class UnknownStack(LookupError):
-    """A StackReference to a stack whose outputs nobody gave; the engine says `unknown stack` too."""
+    """A StackReference to a stack without configured outputs; the engine fails with `unknown stack` as well."""
 
 
 class _NoMocks(mocks.Mocks):
-    """The base class wants one; every method that would ask it is overridden below."""
+    """Required by the base class; all methods that call it are overridden."""
 
     def new_resource(self, args):  # pragma: no cover
         raise NotImplementedError
@@ -38,7 +38,7 @@ class _NoMocks(mocks.Mocks):
 
 
 class GraphMonitor(mocks.MockMonitor):
-    """Answers every registration with the outputs the simulated cloud would compute, and keeps the request."""
+    """Returns the outputs of the simulated cloud for every registration, and records the request."""
 
     def __init__(self, context: Context, invokes: Invokes, preview: bool, stack_outputs: StackOutputs = MappingProxyType({})):
         super().__init__(_NoMocks())
@@ -48,7 +48,7 @@ class GraphMonitor(mocks.MockMonitor):
         self._lock = threading.Lock()  # calls come from executor threads
 
     def make_urn(self, parent: str, type_: str, name: str) -> str:
-        """As the engine writes it: the whole chain of parents' types without the stack's (pulumi: resource/urn/urn.go)."""
+        """The engine's URN: types of all parents except the stack (pulumi: resource/urn/urn.go)."""
         chain = parent.split("::")[2] if parent else STACK_TYPE
         qualified = type_ if chain == STACK_TYPE else f"{chain}${type_}"
         return f"urn:pulumi:{settings.get_stack()}::{settings.get_project()}::{qualified}::{name}"
@@ -63,33 +63,33 @@ class GraphMonitor(mocks.MockMonitor):
                 raise DuplicateResource(f"duplicate resource: {node.urn}")
             self.nodes[node.urn] = node
         self.resources[node.urn] = mocks.MockMonitor.ResourceRegistration(node.urn, node.id, node.state)
-        state = _sync_await(rpc.serialize_properties(_closed(node.state), {}))
+        state = _sync_await(rpc.serialize_properties(_to_wire(node.state), {}))
         return resource_pb2.RegisterResourceResponse(urn=node.urn, id=node.id, object=state)
 
     def ReadResource(self, request):
         _ensure_event_loop()
         urn = self.make_urn(request.parent, request.type, request.name)
-        inputs = opened(rpc.deserialize_properties(request.properties, keep_unknowns=True))
+        inputs = from_wire(rpc.deserialize_properties(request.properties, keep_unknowns=True))
         node = Node(urn, request.type, request.name, request.parent, True, inputs, request.provider, options={"read": True}, id=request.id)
         node.state = self._stack(inputs["name"]) if node.type == REFERENCE else self._read(node)
         with self._lock:
             self.nodes[urn] = node
-        return resource_pb2.ReadResourceResponse(urn=urn, properties=_sync_await(rpc.serialize_properties(_closed(node.state), {})))
+        return resource_pb2.ReadResourceResponse(urn=urn, properties=_sync_await(rpc.serialize_properties(_to_wire(node.state), {})))
 
     def _read(self, node: Node) -> dict[str, Any]:
-        return computed(node.type, node.name, node.urn, revealed(node.inputs), self._context(node))[1] | node.inputs
+        return computed(node.type, node.name, node.urn, unwrap_secrets(node.inputs), self._context(node))[1] | node.inputs
 
     def _stack(self, name: str) -> dict[str, Any]:
-        """What a StackReference reads (pulumi: pkg/resource/deploy/builtins.go, readStackReference)."""
+        """State of a StackReference (pulumi: pkg/resource/deploy/builtins.go, readStackReference)."""
         if name not in self.stack_outputs:
             known = ", ".join(sorted(self.stack_outputs)) or "none"
-            raise UnknownStack(f"unknown stack {name!r}; known are {known}: pass stack_outputs={{{name!r}: {{...}}}}")
+            raise UnknownStack(f"stack {name!r} has no configured outputs (configured: {known}); pass stack_outputs={{{name!r}: {{...}}}}")
         outputs = dict(self.stack_outputs[name])
         secret = sorted(key for key, value in outputs.items() if isinstance(value, Secret))
         return {"name": name, "outputs": outputs, "secretOutputNames": secret}
 
     def RegisterResourceOutputs(self, request):
-        outputs = opened(rpc.deserialize_properties(request.outputs, keep_unknowns=True))
+        outputs = from_wire(rpc.deserialize_properties(request.outputs, keep_unknowns=True))
         with self._lock:
             node = self.nodes[request.urn]
             node.outputs = outputs
@@ -98,13 +98,13 @@ class GraphMonitor(mocks.MockMonitor):
 
     def Invoke(self, request):
         _ensure_event_loop()
-        args = revealed(opened(rpc.deserialize_properties(request.args, keep_unknowns=True)))
+        args = unwrap_secrets(from_wire(rpc.deserialize_properties(request.args, keep_unknowns=True)))
         with self._lock:
             self.invoked.append((request.tok, args))
-        answer = self.known_invokes.get(request.tok)
-        if answer is None:
-            raise KeyError(f"the program calls {request.tok}({args}); pass invokes={{{request.tok!r}: ...}} to say what it answers")
-        values: Any = answer(args) if callable(answer) else answer
+        result = self.known_invokes.get(request.tok)
+        if result is None:
+            raise KeyError(f"function {request.tok}({args}) has no configured result; pass invokes={{{request.tok!r}: ...}}")
+        values: Any = result(args) if callable(result) else result
         response = resource_pb2.ResourceInvokeResponse()
         getattr(response, "return").CopyFrom(_sync_await(rpc.serialize_properties(values, {})))
         return response
@@ -117,7 +117,7 @@ class GraphMonitor(mocks.MockMonitor):
             name=request.name,
             parent=request.parent,
             custom=request.custom,
-            inputs={key: opened(value) for key, value in raw.items()},
+            inputs={key: from_wire(value) for key, value in raw.items()},
             provider=request.provider,
             depends_on=sorted(request.dependencies),
             property_dependencies={key: sorted(value.urns) for key, value in request.propertyDependencies.items()},
@@ -130,13 +130,13 @@ class GraphMonitor(mocks.MockMonitor):
         if not node.custom:
             return "", {}
         if self.preview:
-            return "", foreseen(node.type, node.inputs)
-        resource_id, outputs = computed(node.type, node.name, node.urn, revealed(node.inputs), self._context(node))
-        return resource_id, _completed(node.inputs, outputs)
+            return "", preview_state(node.type, node.inputs)
+        resource_id, outputs = computed(node.type, node.name, node.urn, unwrap_secrets(node.inputs), self._context(node))
+        return resource_id, _with_cloud_fields(node.inputs, outputs)
 
     def _context(self, node: Node) -> Context:
         provider = self.nodes.get(node.provider.rpartition("::")[0])
-        return self.context.narrowed(_provider_inputs(revealed(provider.inputs))) if provider else self.context
+        return self.context.for_provider(_provider_inputs(unwrap_secrets(provider.inputs))) if provider else self.context
 
 
 def _options(request) -> dict[str, Any]:
@@ -156,28 +156,28 @@ def _options(request) -> dict[str, Any]:
     return {key: value for key, value in found.items() if value}
 
 
-def _completed(given: dict[str, Any], answered: dict[str, Any]) -> dict[str, Any]:
-    """What was given, and inside its objects what the cloud adds (vpcConfig gains a security group), at any depth."""
+def _with_cloud_fields(given: dict[str, Any], computed_: dict[str, Any]) -> dict[str, Any]:
+    """Inputs with the fields that the cloud adds to their objects at any depth (vpcConfig gets a security group)."""
     nested = {
-        key: _completed(value, answered[key])
+        key: _with_cloud_fields(value, computed_[key])
         for key, value in given.items()
-        if isinstance(value, dict) and isinstance(answered.get(key), dict)
+        if isinstance(value, dict) and isinstance(computed_.get(key), dict)
     }
-    return {**answered, **given, **nested}
+    return {**computed_, **given, **nested}
 
 
 def _provider_inputs(inputs: dict[str, Any]) -> dict[str, Any]:
-    """A provider's lists and objects travel as JSON text."""
+    """Provider inputs with lists and objects decoded from JSON text."""
     return {key: json.loads(value) if isinstance(value, str) and value[:1] in ("[", "{") else value for key, value in inputs.items()}
 
 
-def _closed(value: Any) -> Any:
-    """Plain values to what the SDK serializes: `Secret` becomes its wire envelope again."""
+def _to_wire(value: Any) -> Any:
+    """Convert plain values to wire values: `Secret` becomes its envelope."""
     if isinstance(value, Secret):
-        return {rpc._special_sig_key: rpc._special_secret_sig, "value": _closed(value.value)}
+        return {rpc._special_sig_key: rpc._special_secret_sig, "value": _to_wire(value.value)}
     if isinstance(value, dict):
-        return {key: _closed(item) for key, item in value.items()}
-    return [_closed(item) for item in value] if isinstance(value, list) else value
+        return {key: _to_wire(item) for key, item in value.items()}
+    return [_to_wire(item) for item in value] if isinstance(value, list) else value
 
 
 def _holds_unknown(value: Any) -> bool:

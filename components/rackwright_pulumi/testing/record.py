@@ -1,4 +1,4 @@
-"""Run a whole Pulumi program in this process and get its resource graph. No CLI, no plugin, no network."""
+"""Run a Pulumi program in this process and record its resource graph, without CLI, plugins and network."""
 
 import asyncio
 import contextvars
@@ -11,13 +11,13 @@ from pulumi.runtime import config as runtime_config
 from pulumi.runtime import mocks, settings
 from pulumi.runtime import stack as runtime_stack
 
+from rackwright_pulumi.resource_graph import STACK_TYPE, Graph
 from rackwright_pulumi.simulator.computed import Context
-from rackwright_pulumi.testing.graph import STACK_TYPE, Graph
 from rackwright_pulumi.testing.monitor import GraphMonitor, Invokes, StackOutputs
 
 Program = Callable[[], Awaitable[None] | None]
 STOCK_WAIT = runtime_stack.wait_for_rpcs
-"""Taken once, so that runs beside one another never put each other's replacement back for good."""
+"""Pulumi's function, saved once so that concurrent runs restore it and not each other's replacement."""
 
 
 def record(
@@ -32,16 +32,16 @@ def record(
     invokes: Invokes | None = None,
     stack_outputs: StackOutputs | None = None,
 ) -> Graph:
-    """The graph `program` declares, with the outputs a simulated cloud would compute.
+    """The resource graph of a program, with the outputs of a simulated cloud.
 
-    config: `project:key` to text, as Pulumi passes it; secrets: the keys of it that are secret.
-    preview: computed outputs stay unknown, as in a first preview.
-    stack_outputs: what other stacks export, by the name the program's StackReference says; `Secret(value)` for a secret one.
-    Raises what the program raised, DuplicateResource where the engine would refuse two equal URNs, and UnknownStack.
-    Every call is isolated (own context variables, event loop and threads), so calls may run beside one another.
+    config: `project:key` to text; secrets: the secret keys of config.
+    preview: computed outputs are unknown, as in a first preview.
+    stack_outputs: outputs of other stacks by the name in the StackReference; `Secret(value)` for a secret output.
+    Raises the program's exception, DuplicateResource for two equal URNs, and UnknownStack.
+    Every call has its own context variables, event loop and threads, so calls may run concurrently.
     """
-    answers = {**_default_invokes(context or Context()), **(invokes or {})}
-    monitor = GraphMonitor(context or Context(), answers, preview, stack_outputs or {})
+    functions = {**_default_invokes(context or Context()), **(invokes or {})}
+    monitor = GraphMonitor(context or Context(), functions, preview, stack_outputs or {})
     run = contextvars.copy_context().run
     run(_run, program, monitor, project, stack, dict(config or {}), list(secrets), preview)
     root = next(node for node in monitor.nodes.values() if node.type == STACK_TYPE)
@@ -53,10 +53,10 @@ def record(
 
 def _run(program: Program, monitor: GraphMonitor, project: str, stack_name: str, values: dict, secret: list, preview: bool) -> None:
     collecting = gc.isenabled()
-    gc.disable()  # every future lives until the end: collecting in between doubles the time
+    gc.disable()  # every future lives until the end, so collections only double the time
     loop = asyncio.new_event_loop()
     loop.set_default_executor(ThreadPoolExecutor(4))
-    loop.set_exception_handler(lambda *_: None)  # one failed apply poisons every output; the first failure is raised anyway
+    loop.set_exception_handler(lambda *_: None)  # one failed apply fails every output; the first failure is raised
     asyncio.set_event_loop(loop)
     try:
         settings.ROOT.set(None)
@@ -98,7 +98,7 @@ async def _in_stack(program: Program) -> None:
 
 
 async def _drain(await_all_outstanding_tasks: bool = True) -> None:
-    """The contract of pulumi.runtime.stack.wait_for_rpcs at linear cost: the stock loop rescans all pending outputs at each one."""
+    """pulumi.runtime.stack.wait_for_rpcs in linear time: the original scans all pending outputs once per output."""
     manager = settings._get_rpc_manager()
     while True:
         while manager.rpcs:

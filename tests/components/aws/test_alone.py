@@ -13,7 +13,7 @@ from rackwright_pulumi.aws.key import AwsKey
 from rackwright_pulumi.aws.network.network import AwsNetwork
 from rackwright_pulumi.testing import record
 
-from tests.components.aws.test_guest import SHARED
+from tests.components.aws.test_existing_cluster import SHARED
 from tests.components.sdk import misfits, untagged
 
 TAGS = {"owner": "platform"}

@@ -142,7 +142,7 @@ def test_it_says_how_to_get_in():
 
 
 def test_capacity_ec2_does_not_have_is_refused():
-    with pytest.raises(Unsupported, match=r"box.capacity.mode: flex-start cannot"):
+    with pytest.raises(Unsupported, match=r"box.capacity.mode: flex-start is not supported"):
         graph_of(replace(WANT, capacity=CapacityPlan("flex-start")))
 
 

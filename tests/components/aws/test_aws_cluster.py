@@ -7,8 +7,8 @@ import pytest
 from rackwright.stackplan import AddonPlan, ClusterPlan
 from rackwright_pulumi.aws.addons import AwsAddons
 from rackwright_pulumi.aws.cluster.cluster import AwsCluster
+from rackwright_pulumi.resource_graph import unwrap_secrets
 from rackwright_pulumi.testing import record
-from rackwright_pulumi.testing.graph import revealed
 from rackwright_pulumi.unsupported import Unsupported
 
 from tests.components.sdk import misfits
@@ -130,7 +130,7 @@ def test_the_kubeconfig_asks_for_a_token_at_each_call():
 
     exported = record(program).outputs["kubeconfig"]
     assert repr(exported) == "[secret]"
-    config = json.loads(revealed(exported))
+    config = json.loads(unwrap_secrets(exported))
     call = config["users"][0]["user"]["exec"]
     assert [call["command"], *call["args"][:4]] == ["aws", "eks", "get-token", "--cluster-name", "demo"]
     assert config["clusters"][0]["cluster"]["server"].startswith("https://")
@@ -173,7 +173,7 @@ def test_the_disk_driver_may_use_the_key():
 
 
 def test_an_add_on_eks_does_not_have_is_refused_by_name():
-    with pytest.raises(Unsupported, match=r"addons\[teleport\]: teleport cannot be built .* instead: block-storage, dns, "):
+    with pytest.raises(Unsupported, match=r"addons\[teleport\]: teleport is not supported .* instead: block-storage, dns, "):
         addons(AddonPlan("teleport", "v1"))
 
 

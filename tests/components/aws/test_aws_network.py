@@ -63,7 +63,7 @@ class TestNetwork:
         assert public.id not in kms["subnetIds"]
 
     def test_an_endpoint_aws_does_not_have_is_refused_by_name(self):
-        with pytest.raises(Unsupported, match=r"private_endpoints: teleport cannot be built .* instead: cluster, compute, "):
+        with pytest.raises(Unsupported, match=r"private_endpoints: teleport is not supported .* instead: cluster, compute, "):
             network(replace(NETWORK, private_endpoints=("teleport",)))
 
     def test_all_traffic_is_logged_encrypted(self):
@@ -95,7 +95,7 @@ class TestNetwork:
             args = {"network": NETWORK, "region": "us-east-1", "kms_key_arn": KEY_ARN, "tags": {}, "teardown": False}
             AwsNetwork("demo-network", args).machine_subnets(["us-east-1f"])
 
-        with pytest.raises(Unsupported, match=r"machines in us-east-1f without a subnet there .* instead: machines in us-east-1a"):
+        with pytest.raises(Unsupported, match=r"a pool in us-east-1f without a subnet in that zone .* instead: machines in us-east-1a"):
             record(program)
 
     def test_existing_subnets_serve_machines_first_and_all_serve_the_control_plane(self):

@@ -251,8 +251,8 @@ def test_a_part_may_come_as_json():
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"capacity": CapacityPlan("flex-start")}, r"pools\[gpu\].capacity.mode: flex-start cannot .* instead: on-demand, "),
-        ({"image": "cos"}, r"pools\[gpu\].image: cos on x86_64 cannot .* instead: al2023 on x86_64, "),
+        ({"capacity": CapacityPlan("flex-start")}, r"pools\[gpu\].capacity.mode: flex-start is not supported .* instead: on-demand, "),
+        ({"image": "cos"}, r"pools\[gpu\].image: cos on x86_64 is not supported .* instead: al2023 on x86_64, "),
     ],
 )
 def test_what_eks_does_not_have_is_refused_by_name(change, said):
@@ -262,7 +262,7 @@ def test_what_eks_does_not_have_is_refused_by_name(change, said):
 
 
 def test_f8_a_fabric_without_its_security_group_is_refused():
-    with pytest.raises(Unsupported, match=r"a fabric whose members cannot reach one another .* self_reachable: true"):
+    with pytest.raises(Unsupported, match=r"a pool with EFA without fabric_group_id .* self_reachable: true"):
         graph_of(gpu(), fabric_group_id=None)
 
 

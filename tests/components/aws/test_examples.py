@@ -12,7 +12,7 @@ import rackwright_pulumi.aws as aws
 from rackwright_pulumi.policies import broken
 from rackwright_pulumi.testing import record
 
-from tests.components.aws.test_guest import SHARED
+from tests.components.aws.test_existing_cluster import SHARED
 from tests.components.sdk import misfits, untagged
 
 GUIDE = Path(__file__).parents[3] / "docs" / "aws.md"

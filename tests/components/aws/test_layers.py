@@ -94,7 +94,7 @@ def test_a_stack_below_that_is_not_there_is_named():
 @pytest.mark.parametrize(
     ("outputs", "words"),
     [
-        ({}, r"stack organization/ml/base has no output parts.*deploy it"),
+        ({}, r"stack organization/ml/base has no output parts.*deploy the stack"),
         ({"parts": {"layers": ["base"]}}, r"lacks the layers cluster \(its output parts\.layers is base\): deploy them first"),
         ({"parts": {"layers": ["base", "cluster"]}}, r"stack organization/ml/base has no output parts\."),
     ],
@@ -106,7 +106,7 @@ def test_an_output_that_is_not_there_is_named_with_its_stack(outputs, words, pre
 
 
 def test_layers_on_nothing_are_refused_by_the_component_too():
-    with pytest.raises(Unsupported, match="operators on nothing"):
+    with pytest.raises(Unsupported, match="operators without an upstream stack"):
         graph_of(replace(plans.training_plan(), layers=("operators",)))
 
 

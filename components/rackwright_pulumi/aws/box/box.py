@@ -1,4 +1,4 @@
-"""One machine, scaled up: private, encrypted, reached through Session Manager, stopped when idle."""
+"""One EC2 instance: private, encrypted, accessed through Session Manager, stopped when idle."""
 
 from collections.abc import Mapping
 from typing import NotRequired, TypedDict
@@ -14,8 +14,8 @@ from pulumi_aws.vpc.security_group_ingress_rule import SecurityGroupIngressRule
 from rackwright.stackplan import BoxPlan, DiskPlan
 
 from rackwright_pulumi.args import PartInput, part
-from rackwright_pulumi.aws.box.instance import InstanceSite, instance
-from rackwright_pulumi.aws.network.security_groups import closed_group
+from rackwright_pulumi.aws.box.instance import InstanceSettings, instance
+from rackwright_pulumi.aws.network.security_groups import egress_only_group
 from rackwright_pulumi.aws.tags import ChildContext
 
 EVERYONE = {"anywhere": "0.0.0.0/0"}
@@ -24,7 +24,7 @@ ALARM_PERIOD_S = 60
 
 
 class AwsBoxArgs(TypedDict):
-    """box: BoxPlan. image_id: an AMI in place of the one the plan names."""
+    """box: BoxPlan. image_id: an AMI instead of the plan's image."""
 
     box: PartInput
     region: str
@@ -38,9 +38,9 @@ class AwsBoxArgs(TypedDict):
 
 
 class AwsBox(pulumi.ComponentResource):
-    """Security group, machine, data volume and the alarm that stops an idle machine.
+    """Security group, instance, data volume, and the alarm that stops an idle instance.
 
-    The data volume outlives the machine; a new image or first-boot script never replaces a running machine (`pulumi up --replace` does).
+    The data volume persists. A new image or setup script does not replace a running instance; use `pulumi up --replace` for that.
     """
 
     instance_id: Output[str]
@@ -49,8 +49,8 @@ class AwsBox(pulumi.ComponentResource):
     def __init__(self, name: str, args: AwsBoxArgs, opts: ResourceOptions | None = None):
         super().__init__("rackwright:index:AwsBox", name, None, opts)
         plan, child = part(BoxPlan, args["box"]), ChildContext(self, name, args["tags"])
-        site = InstanceSite(args["subnet_id"], _group(child, plan, args["vpc_id"]).id, args["profile_name"], args["kms_key_arn"])
-        machine = instance(child, plan, site, args.get("image_id"), args.get("teardown", False))
+        settings = InstanceSettings(args["subnet_id"], _group(child, plan, args["vpc_id"]).id, args["profile_name"], args["kms_key_arn"])
+        machine = instance(child, plan, settings, args.get("image_id"), args.get("teardown", False))
         if plan.data:
             _data_volume(child, plan.data, plan.zone, args, machine)
         if plan.idle_stop_minutes:
@@ -61,9 +61,9 @@ class AwsBox(pulumi.ComponentResource):
 
 
 def _group(child: ChildContext, plan: BoxPlan, vpc_id: Input[str]) -> SecurityGroup:
-    """Session Manager needs no open port; SSH opens for the plan's networks alone. The machine has no public address, so it answers peered
-    networks, VPNs and tunnels."""
-    group, _ = closed_group(child, "closed", "Nothing calls the machine; it calls out", vpc_id)
+    """SSH is open for the plan's networks only; Session Manager needs no open port. The instance has no public address, so the networks
+    must be peered or connected by VPN."""
+    group, _ = egress_only_group(child, "closed", "Nothing calls the machine; it calls out", vpc_id)
     for number, cidr in enumerate(plan.ingress):
         SecurityGroupIngressRule(
             child.name("ssh", number),
@@ -102,7 +102,7 @@ def _data_volume(child: ChildContext, plan: DiskPlan, zone: str, args: AwsBoxArg
 
 
 def _idle_stop(child: ChildContext, plan: BoxPlan, region: str, machine: Instance) -> None:
-    """A spot machine cannot be stopped by an alarm, only ended."""
+    """Alarm that stops an idle instance, or terminates a spot instance, which alarms cannot stop."""
     action = "terminate" if plan.capacity.mode == "spot" else "stop"
     MetricAlarm(
         child.name("idle"),

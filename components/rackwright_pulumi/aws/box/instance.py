@@ -1,4 +1,4 @@
-"""The machine of a box."""
+"""The EC2 instance of a box."""
 
 import base64
 from dataclasses import dataclass
@@ -20,14 +20,14 @@ from rackwright_pulumi.aws.pool.launch_template import RESERVED
 from rackwright_pulumi.aws.tags import ChildContext
 from rackwright_pulumi.unsupported import Unsupported
 
-WAIT = CustomTimeouts(create="20m", delete="30m")
-"""Where capacity is missing AWS says so within this time."""
+TIMEOUTS = CustomTimeouts(create="20m", delete="30m")
+"""AWS reports missing capacity within this time."""
 MODES = ("on-demand", "spot", *RESERVED)
 
 
 @dataclass(frozen=True)
-class InstanceSite:
-    """Where a machine starts, as whom, and with whose key."""
+class InstanceSettings:
+    """Subnet, security group, instance profile and key of an instance."""
 
     subnet_id: Input[str]
     group_id: Input[str]
@@ -35,11 +35,11 @@ class InstanceSite:
     kms_key_arn: Input[str]
 
 
-def instance(child: ChildContext, plan: BoxPlan, site: InstanceSite, image_id: Input[str] | None, teardown: bool) -> Instance:
-    """Its metadata answers containers too (two hops), with tokens only. image_id: in place of the one the plan names.
+def instance(child: ChildContext, plan: BoxPlan, settings: InstanceSettings, image_id: Input[str] | None, teardown: bool) -> Instance:
+    """Create the instance. image_id: instead of the plan's image. The metadata service requires tokens and allows 2 hops, for containers.
 
-    A newer image or first-boot script is for the next machine: neither an edit nor a release of ours replaces a running one, whose root
-    disk is somebody's home. EC2 has no termination protection for spot machines. Raises Unsupported for capacity EC2 does not have.
+    Changes of image and setup script are ignored, because a replacement loses the root disk. EC2 has no termination protection for spot
+    instances. Raises Unsupported for capacity modes that EC2 does not offer.
     """
     if plan.capacity.mode not in MODES:
         raise Unsupported(plan.capacity.mode, "box.capacity.mode", ", ".join(MODES))
@@ -47,12 +47,12 @@ def instance(child: ChildContext, plan: BoxPlan, site: InstanceSite, image_id: I
         child.name("machine"),
         ami=_image(child, plan.image) if image_id is None else image_id,
         instance_type=plan.machine,
-        subnet_id=site.subnet_id,
-        vpc_security_group_ids=[site.group_id],
+        subnet_id=settings.subnet_id,
+        vpc_security_group_ids=[settings.group_id],
         associate_public_ip_address=False,
-        iam_instance_profile=site.profile_name,
+        iam_instance_profile=settings.profile_name,
         metadata_options=InstanceMetadataOptionsArgs(http_endpoint="enabled", http_tokens="required", http_put_response_hop_limit=2),
-        root_block_device=_root(child, plan, site.kms_key_arn),
+        root_block_device=_root(child, plan, settings.kms_key_arn),
         user_data_base64=base64.b64encode(plan.setup_script.encode()).decode() if plan.setup_script else None,
         disable_api_termination=not teardown and plan.capacity.mode != "spot",
         force_destroy=teardown,
@@ -60,16 +60,16 @@ def instance(child: ChildContext, plan: BoxPlan, site: InstanceSite, image_id: I
         capacity_reservation_specification=_reservation(plan.capacity),
         instance_market_options=_market(plan.capacity),
         tags=child.tagged("machine"),
-        opts=child.opts(ignore_changes=["ami", "userDataBase64"], delete_before_replace=True, custom_timeouts=WAIT),
+        opts=child.opts(ignore_changes=["ami", "userDataBase64"], delete_before_replace=True, custom_timeouts=TIMEOUTS),
     )
 
 
 def _image(child: ChildContext, name: str) -> Input[str]:
-    """An id as it is, else the id of Amazon's image of exactly this name, in the region of the provider: names are dated, never reused."""
+    """The image id: `name` itself if it is an id, else the id of Amazon's image with this name. Names have a date and are not reused."""
     if name.startswith("ami-"):
         return name
-    named = GetAmiFilterArgs(name="name", values=[name])
-    return get_ami_output(owners=["amazon"], filters=[named], opts=InvokeOutputOptions(parent=child.parent)).id
+    by_name = GetAmiFilterArgs(name="name", values=[name])
+    return get_ami_output(owners=["amazon"], filters=[by_name], opts=InvokeOutputOptions(parent=child.parent)).id
 
 
 def _root(child: ChildContext, plan: BoxPlan, kms_key_arn: Input[str]) -> InstanceRootBlockDeviceArgs:

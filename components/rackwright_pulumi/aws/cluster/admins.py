@@ -1,4 +1,4 @@
-"""Who may administer a cluster."""
+"""Access entries of cluster administrators."""
 
 import re
 from collections.abc import Sequence
@@ -15,13 +15,14 @@ ADMIN = "arn:aws:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy"
 def admins(
     child: ChildContext, cluster_name: Output[str], arns: Sequence[str], live: Sequence[Input[str]]
 ) -> list[AccessPolicyAssociation]:
-    """One access entry per administrator. `live` ARNs are numbered, since their text is known only at deployment."""
-    named = [("-".join(re.split("[:/]+", arn)[3:]), arn) for arn in arns]
-    return [_admin(child, cluster_name, key, arn) for key, arn in (*named, *((f"live-{i}", arn) for i, arn in enumerate(live)))]
+    """One access entry per administrator. live: ARNs known only at deployment, so their names are numbered."""
+    known = [("-".join(re.split("[:/]+", arn)[3:]), arn) for arn in arns]
+    return [_admin(child, cluster_name, key, arn) for key, arn in (*known, *((f"live-{i}", arn) for i, arn in enumerate(live)))]
 
 
 def _admin(child: ChildContext, cluster_name: Output[str], key: str, arn: Input[str]) -> AccessPolicyAssociation:
-    """An entry is bound to the principal's inner id, so it goes before its successor comes (terraform-aws-eks#3329)."""
+    """The entry is bound to the principal's unique id, so it is deleted before its replacement is created
+    (https://github.com/terraform-aws-modules/terraform-aws-eks/issues/3329)."""
     entry = AccessEntry(
         child.name("admin", key),
         cluster_name=cluster_name,

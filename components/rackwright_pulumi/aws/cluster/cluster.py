@@ -1,4 +1,4 @@
-"""An EKS control plane with private access, and the roles of what will join it."""
+"""EKS control plane with a private endpoint, its administrators, and the role of its nodes."""
 
 from collections.abc import Mapping, Sequence
 from typing import NotRequired, TypedDict
@@ -20,21 +20,21 @@ from rackwright_pulumi.args import PartInput, part
 from rackwright_pulumi.aws.cluster.admins import admins
 from rackwright_pulumi.aws.cluster.kubeconfig import kubeconfig
 from rackwright_pulumi.aws.identity.policy_documents import service_trust
-from rackwright_pulumi.aws.identity.roles import Acting, acting
+from rackwright_pulumi.aws.identity.roles import ServiceRole, service_role
 from rackwright_pulumi.aws.network.vpc import ANYWHERE
 from rackwright_pulumi.aws.tags import ChildContext
-from rackwright_pulumi.upstream import OtherStacks
+from rackwright_pulumi.upstream import StackReferences
 
 CONTROL_POLICIES = ("AmazonEKSClusterPolicy",)
 LOGS = ("api", "audit", "authenticator")
 NODE_POLICIES = ("AmazonEKSWorkerNodePolicy", "AmazonEC2ContainerRegistryPullOnly")
-"""What a node itself needs; the pod network and the storage drivers have roles of their own."""
+"""Policies of nodes; the pod network and storage drivers have separate roles."""
 
 
 class AwsClusterArgs(TypedDict):
-    """cluster: ClusterPlan. subnet_ids: two zones or more. admin_arns: further administrators, known only at deployment.
+    """cluster: ClusterPlan. subnet_ids: in 2 or more zones. admin_arns: further administrators, known only at deployment.
 
-    builder_arn: the role the provider assumes, which talks to the API.
+    builder_arn: the role that the provider assumes, used to call the API.
     """
 
     cluster: PartInput
@@ -49,9 +49,9 @@ class AwsClusterArgs(TypedDict):
 
 
 class AwsCluster(pulumi.ComponentResource):
-    """Control plane, its log group, the administrators' access entries and the role of the nodes.
+    """Control plane, log group, access entries of administrators, and node role.
 
-    The endpoint is private; it is public for the plan's CIDRs only, and for everybody only where the plan says so in as many words.
+    The endpoint is private. It is public for the plan's CIDRs only, or for all addresses if the plan sets public_api.
     """
 
     cluster_name: Output[str]
@@ -67,11 +67,11 @@ class AwsCluster(pulumi.ComponentResource):
     def __init__(self, name: str, args: AwsClusterArgs, opts: ResourceOptions | None = None):
         super().__init__("rackwright:index:AwsCluster", name, None, opts)
         plan, child = part(ClusterPlan, args["cluster"]), ChildContext(self, name, args["tags"], args.get("boundary_arn"))
-        stacks = OtherStacks(self, name)
-        control = acting(child, "control", service_trust("eks.amazonaws.com"), stacks.value(plan.control_role_arn), CONTROL_POLICIES)
+        stacks = StackReferences(self, name)
+        control = service_role(child, "control", service_trust("eks.amazonaws.com"), stacks.value(plan.control_role_arn), CONTROL_POLICIES)
         cluster = _control_plane(child, plan, args, control)
         self.admins = admins(child, cluster.name, plan.admins, args.get("admin_arns", ()))
-        nodes = acting(child, "nodes", service_trust("ec2.amazonaws.com"), stacks.value(plan.node_role_arn), NODE_POLICIES)
+        nodes = service_role(child, "nodes", service_trust("ec2.amazonaws.com"), stacks.value(plan.node_role_arn), NODE_POLICIES)
         self.node_rights = nodes.rights
         self.version = plan.version
         self.cluster_name, self.cluster_id, self.cluster_arn, self.endpoint = cluster.name, cluster.id, cluster.arn, cluster.endpoint
@@ -97,10 +97,10 @@ class AwsCluster(pulumi.ComponentResource):
         )
 
 
-def _control_plane(child: ChildContext, plan: ClusterPlan, args: AwsClusterArgs, role: Acting) -> Cluster:
-    """The log group comes first: EKS would make its own, unencrypted and kept for ever.
+def _control_plane(child: ChildContext, plan: ClusterPlan, args: AwsClusterArgs, role: ServiceRole) -> Cluster:
+    """Create the log group first, because EKS would create one without encryption and retention.
 
-    Where nobody is named as administrator the creator becomes one, or nothing inside could ever be deployed; EKS decides that once.
+    Without administrators in the plan, the creator becomes one. EKS decides this at creation only, so later changes are ignored.
     """
     logs = LogGroup(
         child.name("logs"),
@@ -110,11 +110,11 @@ def _control_plane(child: ChildContext, plan: ClusterPlan, args: AwsClusterArgs,
         tags=child.tagged("logs"),
         opts=child.opts(delete_before_replace=True),
     )
-    secrets = ClusterEncryptionConfigArgs(
+    encryption = ClusterEncryptionConfigArgs(
         provider=ClusterEncryptionConfigProviderArgs(key_arn=args["kms_key_arn"]),
         resources=["secrets"],
     )
-    nobody = not (plan.admins or args.get("admin_arns"))
+    no_admins = not (plan.admins or args.get("admin_arns"))
     return Cluster(
         child.name("eks"),
         name=plan.name,
@@ -122,9 +122,9 @@ def _control_plane(child: ChildContext, plan: ClusterPlan, args: AwsClusterArgs,
         version=plan.version,
         bootstrap_self_managed_addons=False,
         deletion_protection=not args.get("teardown"),
-        access_config=ClusterAccessConfigArgs(authentication_mode="API", bootstrap_cluster_creator_admin_permissions=nobody),
+        access_config=ClusterAccessConfigArgs(authentication_mode="API", bootstrap_cluster_creator_admin_permissions=no_admins),
         vpc_config=_endpoints(plan, args["subnet_ids"]),
-        encryption_config=secrets,
+        encryption_config=encryption,
         enabled_cluster_log_types=list(LOGS) if plan.audit_logs else [],
         upgrade_policy=ClusterUpgradePolicyArgs(support_type="STANDARD"),
         tags=child.tagged("eks"),
@@ -138,8 +138,8 @@ def _control_plane(child: ChildContext, plan: ClusterPlan, args: AwsClusterArgs,
 
 
 def _own_group(cluster: Cluster) -> Output[str]:
-    """The group EKS makes. A preview knows the object it stands in and not the group: the endpoint says whether there is a cluster yet."""
-    return Output.all(cluster.endpoint, cluster.vpc_config.cluster_security_group_id).apply(lambda known: known[1])
+    """The cluster's security group. In a preview its parent object is known and the group is not, so the value depends on the endpoint."""
+    return Output.all(cluster.endpoint, cluster.vpc_config.cluster_security_group_id).apply(lambda values: values[1])
 
 
 def _endpoints(plan: ClusterPlan, subnet_ids: Sequence[Input[str]]) -> ClusterVpcConfigArgs:

@@ -1,12 +1,12 @@
-"""How to talk to a cluster."""
+"""Kubeconfig of an EKS cluster."""
 
 from pulumi import Input, Output
 
 
 def kubeconfig(name: Input[str], endpoint: Input[str], authority: Input[str], region: str, role_arn: str = "") -> Output[str]:
-    """A secret file without credentials: the AWS CLI is asked for a token at each call, so it must be where Pulumi runs.
+    """A kubeconfig without credentials, as a secret. It calls the AWS CLI for a token, so Pulumi's machine needs the CLI.
 
-    role_arn: the role that built the cluster, which whoever runs the update assumes for the call.
+    role_arn: the role that created the cluster, assumed for the call.
     """
     role = ["--role-arn", role_arn] if role_arn else []
     call = {
@@ -15,12 +15,12 @@ def kubeconfig(name: Input[str], endpoint: Input[str], authority: Input[str], re
         "args": ["eks", "get-token", "--cluster-name", name, "--region", region, "--output", "json", *role],
         "interactiveMode": "Never",
     }
-    there = {"server": endpoint, "certificate-authority-data": authority}
+    cluster = {"server": endpoint, "certificate-authority-data": authority}
     config = Output.json_dumps(
         {
             "apiVersion": "v1",
             "kind": "Config",
-            "clusters": [{"name": "cluster", "cluster": there}],
+            "clusters": [{"name": "cluster", "cluster": cluster}],
             "users": [{"name": "deployer", "user": {"exec": call}}],
             "contexts": [{"name": "main", "context": {"cluster": "cluster", "user": "deployer"}}],
             "current-context": "main",

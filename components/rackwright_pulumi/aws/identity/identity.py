@@ -1,4 +1,4 @@
-"""A workload's identity without static keys: a role for pods, or for one machine."""
+"""IAM role of a workload: for pods, or for one machine."""
 
 from collections.abc import Mapping
 from typing import NotRequired, TypedDict
@@ -12,16 +12,16 @@ from rackwright.stackplan import IdentityPlan
 
 from rackwright_pulumi.args import PartInput, part
 from rackwright_pulumi.aws.identity.policy_documents import Statement, allow, bucket_access, key_access, pod_trust, service_trust
-from rackwright_pulumi.aws.identity.roles import acting, granted_role
+from rackwright_pulumi.aws.identity.roles import granted_role, service_role
 from rackwright_pulumi.aws.tags import ChildContext
-from rackwright_pulumi.upstream import OtherStacks
+from rackwright_pulumi.upstream import StackReferences
 
 
 class AwsIdentityArgs(TypedDict):
-    """identity: IdentityPlan. bucket_arns and prefixes: by bucket key; what is granted must be there.
+    """identity: IdentityPlan. bucket_arns and prefixes: by bucket key, with an entry for every granted bucket.
 
-    cluster_name and cluster_arn: the cluster of the pods; without them the identity is a machine's, reached by Session Manager.
-    secrets: values the machine may read, kept encrypted under `/<stack>/<name>`.
+    cluster_name and cluster_arn: the cluster of the pods; without them the identity is for a machine with Session Manager.
+    secrets: values that the machine may read, stored encrypted as `/<stack>/<name>`.
     """
 
     identity: PartInput
@@ -39,13 +39,13 @@ class AwsIdentityArgs(TypedDict):
 
 
 class AwsIdentity(pulumi.ComponentResource):
-    """The role and its rights: named buckets and prefixes, one key through the services that use it, nothing else.
+    """A role with permissions for the granted buckets and prefixes, and for one key through the services that use it.
 
-    A role that exists (of a machine: an instance profile) is bound and keeps its own rights.
+    An existing role (for a machine: instance profile) is used with its own permissions.
     """
 
     role_arn: Output[str]
-    """Empty for a machine whose instance profile exists: only its owner knows the role."""
+    """Empty for an existing instance profile, whose role is not known."""
     profile_name: Output[str]
     """Empty for pods."""
 
@@ -53,11 +53,11 @@ class AwsIdentity(pulumi.ComponentResource):
         super().__init__("rackwright:index:AwsIdentity", name, None, opts)
         plan, child = part(IdentityPlan, args["identity"]), ChildContext(self, name, args["tags"], args.get("boundary_arn"))
         statements = [*_buckets(plan, args), *_secrets(child, args)]
-        given = OtherStacks(self, name).value(plan.existing_arn)
+        existing = StackReferences(self, name).value(plan.existing_arn)
         if "cluster_arn" in args:
-            self.role_arn, self.profile_name = _pods(child, plan, args, statements, given), Output.from_input("")
+            self.role_arn, self.profile_name = _pods(child, plan, args, statements, existing), Output.from_input("")
         else:
-            self.role_arn, self.profile_name = _machine(child, statements, given)
+            self.role_arn, self.profile_name = _machine(child, statements, existing)
         self.register_outputs({"roleArn": self.role_arn, "profileName": self.profile_name})
 
 
@@ -68,9 +68,9 @@ def _buckets(plan: IdentityPlan, args: AwsIdentityArgs) -> list[Statement]:
     return [statement for statements in found for statement in statements] + through_s3
 
 
-def _pods(child: ChildContext, plan: IdentityPlan, args: AwsIdentityArgs, statements: list[Statement], given: Input[str]) -> Output[str]:
+def _pods(child: ChildContext, plan: IdentityPlan, args: AwsIdentityArgs, statements: list[Statement], existing: Input[str]) -> Output[str]:
     trust = pod_trust(args["cluster_arn"], args["account"])
-    role_arn = Output.from_input(acting(child, "role", trust, given, statements=statements).arn)
+    role_arn = Output.from_input(service_role(child, "role", trust, existing, statements=statements).arn)
     PodIdentityAssociation(
         child.name("pods"),
         cluster_name=args["cluster_name"],
@@ -83,9 +83,9 @@ def _pods(child: ChildContext, plan: IdentityPlan, args: AwsIdentityArgs, statem
     return role_arn
 
 
-def _machine(child: ChildContext, statements: list[Statement], given: Input[str]) -> tuple[Output[str], Output[str]]:
-    if given:
-        return Output.from_input(""), Output.from_input(given)
+def _machine(child: ChildContext, statements: list[Statement], existing: Input[str]) -> tuple[Output[str], Output[str]]:
+    if existing:
+        return Output.from_input(""), Output.from_input(existing)
     role = granted_role(child, "role", service_trust("ec2.amazonaws.com"), ["AmazonSSMManagedInstanceCore"], statements)
     profile = InstanceProfile(
         child.name("profile"), role=role.role.name, tags=child.tagged("profile"), opts=child.opts(depends_on=list(role.rights))

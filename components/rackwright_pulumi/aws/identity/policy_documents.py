@@ -1,4 +1,4 @@
-"""IAM and KMS statements as data. Least privilege: every statement names its resource or the service that may use it."""
+"""IAM and KMS policy statements. Every statement has a resource, or the service that may use it."""
 
 import json
 from collections.abc import Sequence
@@ -20,13 +20,13 @@ def allow(actions: Sequence[str], resources: Any = "*", **more: Any) -> Statemen
 
 
 def service_trust(service: str) -> str:
-    """A role that one AWS service assumes."""
+    """Trust policy for one AWS service."""
     statement = {"Effect": "Allow", "Principal": {"Service": service}, "Action": "sts:AssumeRole"}
     return json.dumps({"Version": "2012-10-17", "Statement": [statement]})
 
 
 def pod_trust(cluster_arn: Input[str], account: Input[str]) -> Output[str]:
-    """A role that pods of one cluster assume through EKS Pod Identity.
+    """Trust policy for pods of one cluster through EKS Pod Identity.
 
     https://docs.aws.amazon.com/eks/latest/userguide/pod-id-role.html
     """
@@ -40,7 +40,7 @@ def pod_trust(cluster_arn: Input[str], account: Input[str]) -> Output[str]:
 
 
 def bucket_access(bucket_arn: Input[str], prefix: str, write: bool) -> list[Statement]:
-    """List and read below `prefix`; `write` adds upload, never deletion."""
+    """List and read below `prefix`; `write` adds uploads, but no deletion."""
     below = f"{prefix}/*" if prefix else "*"
     actions = ["s3:GetObject"] + (["s3:PutObject", "s3:AbortMultipartUpload"] if write else [])
     condition = {"StringLike": {"s3:prefix": [below, prefix]}} if prefix else {}
@@ -55,7 +55,7 @@ def key_access(key_arn: Input[str], service: str, region: str) -> Statement:
 
 
 def tls_only(bucket_arn: Input[str]) -> Output[str]:
-    """A bucket policy that refuses every request without TLS."""
+    """A bucket policy that denies requests without TLS."""
     deny = {
         "Sid": "TlsOnly",
         "Effect": "Deny",

@@ -9,15 +9,15 @@ from pulumi_aws.iam.role_policy import RolePolicy
 from pulumi_aws.iam.role_policy_attachment import RolePolicyAttachment
 
 from rackwright_pulumi.aws.identity.policy_documents import Statement, document
-from rackwright_pulumi.aws.tags import ChildContext, fitting
+from rackwright_pulumi.aws.tags import ChildContext, name_or_prefix
 
 MANAGED = "arn:aws:iam::aws:policy/"
 ROLE_NAME_LIMIT = 64
 
 
 @dataclass(frozen=True)
-class Acting:
-    """A role that acts, made here or by somebody else; whoever assumes it waits for `rights`."""
+class ServiceRole:
+    """A new or existing role. Resources that use it depend on `rights`."""
 
     arn: Input[str]
     rights: tuple[Resource, ...] = ()
@@ -25,7 +25,7 @@ class Acting:
 
 @dataclass(frozen=True)
 class GrantedRole:
-    """A role and what gives it its rights: IAM takes a moment, so whoever assumes the role waits for `rights`."""
+    """A role and its policies. IAM is eventually consistent, so resources that use the role depend on `rights`."""
 
     role: Role
     rights: tuple[Resource, ...]
@@ -38,14 +38,14 @@ class GrantedRole:
 def granted_role(
     child: ChildContext, key: str, trust: Input[str], managed: Sequence[str] = (), statements: Sequence[Statement] = ()
 ) -> GrantedRole:
-    """managed: names of AWS's own policies; statements: the role's inline policy."""
+    """Create a role. managed: names of AWS managed policies; statements: the inline policy."""
     role = Role(
         child.name(key),
         assume_role_policy=trust,
         permissions_boundary=child.boundary,
         tags=child.tagged(key),
         opts=child.opts(),
-        **fitting("name", child.name(key), ROLE_NAME_LIMIT),
+        **name_or_prefix("name", child.name(key), ROLE_NAME_LIMIT),
     )
     rights: list[Resource] = [
         RolePolicyAttachment(child.name(key, policy.rpartition("/")[2]), role=role.name, policy_arn=MANAGED + policy, opts=child.opts())
@@ -56,16 +56,16 @@ def granted_role(
     return GrantedRole(role, tuple(rights))
 
 
-def acting(
+def service_role(
     child: ChildContext,
     key: str,
     trust: Input[str],
     existing: Input[str],
     managed: Sequence[str] = (),
     statements: Sequence[Statement] = (),
-) -> Acting:
-    """The role that exists, left as it is; a new one where `existing` is the empty text."""
+) -> ServiceRole:
+    """The existing role, or a new one if `existing` is empty."""
     if existing:
-        return Acting(existing)
-    made = granted_role(child, key, trust, managed, statements)
-    return Acting(made.arn, made.rights)
+        return ServiceRole(existing)
+    granted = granted_role(child, key, trust, managed, statements)
+    return ServiceRole(granted.arn, granted.rights)

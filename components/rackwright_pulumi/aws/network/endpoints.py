@@ -1,4 +1,4 @@
-"""Private ways to AWS's own services."""
+"""VPC endpoints of AWS services."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ from rackwright_pulumi.aws.tags import ChildContext
 from rackwright_pulumi.unsupported import Unsupported
 
 GATEWAYS = {"object-store": "s3"}
-"""Neutral name to the service reached through the route table, free of charge."""
+"""Name in the plan to the service of a gateway endpoint, free of charge."""
 INTERFACES = {
     "registry": ("ecr.api", "ecr.dkr"),
     "identity": ("sts",),
@@ -24,13 +24,13 @@ INTERFACES = {
     "machine-access": ("ssm", "ssmmessages", "ec2messages"),
     "keys": ("kms",),
 }
-"""Neutral name to the services reached through an interface in the subnets."""
+"""Name in the plan to the services of interface endpoints."""
 
 
 def private_endpoints(
     child: ChildContext, plan: NetworkPlan, region: str, vpc_id: Output[str], table_id: Output[str], subnets: Subnets
 ) -> None:
-    """One endpoint per service. Raises Unsupported on a name AWS has no service for."""
+    """Create one endpoint per service. Raises Unsupported for an unknown name."""
     unknown = set(plan.private_endpoints) - {*GATEWAYS, *INTERFACES}
     if unknown:
         raise Unsupported(", ".join(sorted(unknown)), "network.private_endpoints", ", ".join(sorted({*GATEWAYS, *INTERFACES})))
@@ -52,7 +52,7 @@ def private_endpoints(
 def _interfaces(
     child: ChildContext, plan: NetworkPlan, region: str, vpc_id: Output[str], services: Sequence[str], subnets: Subnets
 ) -> None:
-    """AWS takes one subnet per zone."""
+    """Create interface endpoints; AWS accepts one subnet per zone."""
     one_per_zone = {subnet.zone: subnet_id for subnet, subnet_id in reversed(subnets) if not subnet.public}
     group = SecurityGroup(
         child.name("endpoints"),

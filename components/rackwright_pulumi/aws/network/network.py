@@ -1,24 +1,29 @@
-"""The network of a stack: private subnets behind one NAT gateway, endpoints, flow logs; or one that exists already."""
+"""The network of a stack: private subnets with one NAT gateway, endpoints and flow logs; or an existing network."""
 
 from collections.abc import Mapping, Sequence
 from typing import NotRequired, TypedDict
 
 import pulumi
 from pulumi import Input, Output, ResourceOptions
+from pulumi_aws.cloudwatch.log_group import LogGroup
+from pulumi_aws.ec2.flow_log import FlowLog
 from rackwright.stackplan import NetworkPlan
 
 from rackwright_pulumi.args import PartInput, part
+from rackwright_pulumi.aws.identity.policy_documents import allow, service_trust
+from rackwright_pulumi.aws.identity.roles import granted_role
 from rackwright_pulumi.aws.network.endpoints import private_endpoints
-from rackwright_pulumi.aws.network.flow_logs import flow_logs
 from rackwright_pulumi.aws.network.security_groups import fabric_group
-from rackwright_pulumi.aws.network.subnets import Subnetted, described
+from rackwright_pulumi.aws.network.subnets import HasSubnets, subnet_plans
 from rackwright_pulumi.aws.network.vpc import Subnets, build_vpc
 from rackwright_pulumi.aws.tags import ChildContext
-from rackwright_pulumi.upstream import OtherStacks
+from rackwright_pulumi.upstream import StackReferences
+
+FLOW_LOG_DAYS = 90
 
 
 class AwsNetworkArgs(TypedDict):
-    """network: NetworkPlan. vpc_id and subnet_ids: a network that exists, in place of the ids in the plan; subnets in the plan's order."""
+    """network: NetworkPlan. vpc_id and subnet_ids: an existing network instead of the ids in the plan, subnets in the plan's order."""
 
     network: PartInput
     region: str
@@ -30,10 +35,10 @@ class AwsNetworkArgs(TypedDict):
     subnet_ids: NotRequired[Sequence[Input[str]]]
 
 
-class AwsNetwork(Subnetted, pulumi.ComponentResource):
-    """VPC, subnets, NAT, endpoints and flow logs; where members of a fabric must reach one another, their security group.
+class AwsNetwork(HasSubnets, pulumi.ComponentResource):
+    """VPC, subnets, NAT gateway, endpoints, flow logs, and the security group of EFA interfaces.
 
-    A network that exists is left as it is: only the fabric's security group is added to it.
+    An existing network is not changed; only the security group of EFA interfaces is added to it.
     """
 
     vpc_id: Output[str]
@@ -44,7 +49,7 @@ class AwsNetwork(Subnetted, pulumi.ComponentResource):
         super().__init__("rackwright:index:AwsNetwork", name, None, opts)
         plan, child = part(NetworkPlan, args["network"]), ChildContext(self, name, args["tags"], args.get("boundary_arn"))
         if "vpc_id" in args or plan.existing_id:
-            self.vpc_id, self.subnets = self._found(plan, OtherStacks(self, name), args)
+            self.vpc_id, self.subnets = self._existing(plan, StackReferences(self, name), args)
         else:
             self.vpc_id, self.subnets = self._create(plan, child, args)
         self.fabric_group_id = fabric_group(child, self.vpc_id) if plan.self_reachable else None
@@ -55,10 +60,32 @@ class AwsNetwork(Subnetted, pulumi.ComponentResource):
         vpc, subnets, private_table = build_vpc(child, plan, not args.get("teardown"))
         private_endpoints(child, plan, args["region"], vpc.id, private_table.id, subnets)
         if plan.flow_logs:
-            flow_logs(child, vpc.id, args["kms_key_arn"])
+            _flow_logs(child, vpc.id, args["kms_key_arn"])
         return vpc.id, subnets
 
-    def _found(self, plan: NetworkPlan, stacks: OtherStacks, args: AwsNetworkArgs) -> tuple[Output[str], Subnets]:
+    def _existing(self, plan: NetworkPlan, stacks: StackReferences, args: AwsNetworkArgs) -> tuple[Output[str], Subnets]:
         vpc_id = args["vpc_id"] if "vpc_id" in args else stacks.value(plan.existing_id)
         ids = args.get("subnet_ids") or [stacks.value(subnet_id) for subnet_id in plan.existing_subnet_ids]
-        return Output.from_input(vpc_id), list(zip(described(plan, len(ids)), map(Output.from_input, ids), strict=True))
+        return Output.from_input(vpc_id), list(zip(subnet_plans(plan, len(ids)), map(Output.from_input, ids), strict=True))
+
+
+def _flow_logs(child: ChildContext, vpc_id: Output[str], kms_key_arn: Input[str]) -> None:
+    """VPC flow logs in an encrypted log group."""
+    group = LogGroup(
+        child.name("flows"), kms_key_id=kms_key_arn, retention_in_days=FLOW_LOG_DAYS, tags=child.tagged("flows"), opts=child.opts()
+    )
+    write = allow(["logs:CreateLogStream", "logs:PutLogEvents", "logs:DescribeLogStreams"], Output.concat(group.arn, ":*"))
+    describe = allow(
+        ["logs:DescribeLogGroups"]
+    )  # no single group: https://docs.aws.amazon.com/vpc/latest/userguide/flow-logs-iam-role.html
+    writer = granted_role(child, "flows-writer", service_trust("vpc-flow-logs.amazonaws.com"), statements=[write, describe])
+    FlowLog(
+        child.name("flows"),
+        vpc_id=vpc_id,
+        traffic_type="ALL",
+        log_destination_type="cloud-watch-logs",
+        log_destination=group.arn,
+        iam_role_arn=writer.arn,
+        tags=child.tagged("flows"),
+        opts=child.opts(depends_on=list(writer.rights)),
+    )

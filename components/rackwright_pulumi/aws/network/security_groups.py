@@ -1,4 +1,4 @@
-"""Security of a fabric, and of machines that nothing may call."""
+"""Security groups of EFA interfaces, and of machines without inbound traffic."""
 
 from pulumi import Input, Output
 from pulumi_aws.ec2.security_group import SecurityGroup
@@ -10,15 +10,15 @@ from rackwright_pulumi.aws.tags import ChildContext
 
 
 def fabric_group(child: ChildContext, vpc_id: Input[str]) -> Output[str]:
-    """A group whose members reach one another on every protocol.
+    """Security group whose members can reach each other on every protocol.
 
-    EFA is matched only by rules that name the group itself, inbound and outbound; 0.0.0.0/0 does not count:
+    EFA traffic matches only rules that reference the group itself, inbound and outbound, not 0.0.0.0/0:
     https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-start.html
 
-    Its id is taken from the two rules: FSx looks for both when it makes a file system on EFA, and refuses where they are still to come
-    (docs.aws.amazon.com/fsx/latest/LustreGuide/cannot-create-fs.html).
+    The id comes from the two rules, because FSx checks both when it creates a file system with EFA:
+    https://docs.aws.amazon.com/fsx/latest/LustreGuide/cannot-create-fs.html
     """
-    group, _ = closed_group(child, "fabric", "Members of the fabric reach one another on every protocol", vpc_id)
+    group, _ = egress_only_group(child, "fabric", "Members of the fabric reach one another on every protocol", vpc_id)
     rules = [
         rule(
             child.name("fabric-self", direction),
@@ -33,8 +33,8 @@ def fabric_group(child: ChildContext, vpc_id: Input[str]) -> Output[str]:
     return Output.all(*(rule.security_group_id for rule in rules)).apply(lambda ids: ids[0])
 
 
-def closed_group(child: ChildContext, key: str, description: str, vpc_id: Input[str]) -> tuple[SecurityGroup, SecurityGroupEgressRule]:
-    """A group that nothing may call and that may call out (images, packages, AWS's services), with the rule that lets it."""
+def egress_only_group(child: ChildContext, key: str, description: str, vpc_id: Input[str]) -> tuple[SecurityGroup, SecurityGroupEgressRule]:
+    """A group without inbound rules, and its outbound rule (for images, packages and AWS services)."""
     group = SecurityGroup(
         child.name(key),
         description=description,
@@ -43,7 +43,7 @@ def closed_group(child: ChildContext, key: str, description: str, vpc_id: Input[
         tags=child.tagged(key),
         opts=child.opts(),
     )
-    way_out = SecurityGroupEgressRule(
+    egress = SecurityGroupEgressRule(
         child.name(key, "out"),
         security_group_id=group.id,
         cidr_ipv4=ANYWHERE,
@@ -51,4 +51,4 @@ def closed_group(child: ChildContext, key: str, description: str, vpc_id: Input[
         tags=child.tagged(key, "out"),
         opts=child.opts(),
     )
-    return group, way_out
+    return group, egress

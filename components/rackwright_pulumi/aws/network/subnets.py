@@ -1,4 +1,4 @@
-"""Which subnet is for what, in a network made here, found, or made by another stack."""
+"""Purpose of each subnet in a new network, an existing one, or one of an upstream stack."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -14,28 +14,28 @@ CONTROL = ("control", "all")
 """Purposes of subnets; `all` serves both."""
 
 
-class Subnetted:
-    """Has subnets, each with what the plan says of it."""
+class HasSubnets:
+    """A network with subnets and their plans."""
 
-    if TYPE_CHECKING:  # no output of a component: the schema analyzer must not see it
+    if TYPE_CHECKING:  # not a component output: the schema analyzer must not see it
         subnets: Subnets
 
     def machine_subnets(self, zones: Sequence[str]) -> list[Output[str]]:
-        """Where accelerators go: the `nodes` subnets of the zones. Raises Unsupported where there is none."""
+        """Subnets of accelerators: purpose `nodes`, in the zones. Raises Unsupported without one."""
         found = [subnet_id for plan, subnet_id in self.subnets if plan.purpose in MACHINES and plan.zone in (*zones, "")]
         if not found:
-            there = ", ".join(sorted({plan.zone for plan, _ in self.subnets if plan.purpose in MACHINES}))
-            raise Unsupported(f"machines in {', '.join(zones)} without a subnet there", "network.subnets", f"machines in {there}")
+            available = ", ".join(sorted({plan.zone for plan, _ in self.subnets if plan.purpose in MACHINES}))
+            raise Unsupported(f"a pool in {', '.join(zones)} without a subnet in that zone", "network.subnets", f"machines in {available}")
         return found
 
     def control_subnets(self, zones: Sequence[str] = ()) -> list[Output[str]]:
-        """Where the control plane and system machines go: the `control` subnets (of the zones), else the `nodes` ones."""
+        """Subnets of control plane and system machines: purpose `control` (in the zones), else `nodes`."""
         found = [s for plan, s in self.subnets if plan.purpose in CONTROL and (not zones or plan.zone in (*zones, ""))]
         return found or [subnet_id for plan, subnet_id in self.subnets if plan.purpose in MACHINES]
 
 
-def described(plan: NetworkPlan, existing: int) -> list[SubnetPlan]:
-    """What the plan says of its subnets. Of `existing` ones it may say nothing: the first is the machines', all are the control plane's."""
+def subnet_plans(plan: NetworkPlan, existing: int) -> list[SubnetPlan]:
+    """Plans of all subnets. Without plans for `existing` subnets, machines use the first, and the control plane all."""
     if plan.subnets:
         return list(plan.subnets)
     return [SubnetPlan(f"existing-{i}", "", zone="", purpose="control" if i else "all") for i in range(existing)]

@@ -1,4 +1,4 @@
-"""VPC, subnets and the ways out."""
+"""VPC, subnets, internet gateway, NAT gateway and route tables."""
 
 from typing import cast
 
@@ -23,8 +23,8 @@ Subnets = list[tuple[SubnetPlan, Output[str]]]
 def build_vpc(child: ChildContext, plan: NetworkPlan, protect: bool) -> tuple[Vpc, Subnets, RouteTable]:
     """The VPC, its subnets and the private route table.
 
-    A subnet's id is taken from its association with a route table that is complete: whoever uses the subnet has a way out from the
-    start and until the end of a destroy, and no gateway goes before its last user.
+    A subnet's id comes from its association with a complete route table: resources in the subnet have routes from creation until
+    the end of a destroy, and no gateway is deleted before its last user.
     """
     vpc = Vpc(
         child.name("vpc"),

@@ -1,4 +1,4 @@
-"""A capacity block's machines exist for its hours only: the pool is filled at their start and emptied before their end."""
+"""Scheduled scaling of a pool on a capacity block: fill at its start, drain before its end."""
 
 from datetime import UTC, datetime
 
@@ -10,8 +10,10 @@ from rackwright_pulumi.aws.tags import ChildContext
 
 
 def block_hours(child: ChildContext, plan: PoolPlan, nodes: NodeGroup) -> None:
-    """Filling is scheduled only before the start, where the pool starts smaller, and nothing after the end, which has no time to drain:
-    AWS refuses a time that has passed, and forgets a schedule that ran."""
+    """Schedule filling only if the block has not started and the pool starts smaller, and draining only if time for it is left.
+
+    AWS rejects times in the past, and deletes a schedule after it ran.
+    """
     hours = plan.capacity
     if hours.starts_at and hours.drains_at and plan.nodes_start < plan.nodes_max:
         _size(child, nodes, "fill", hours.starts_at, (plan.nodes_min, plan.nodes_max, plan.nodes_max))
@@ -20,22 +22,22 @@ def block_hours(child: ChildContext, plan: PoolPlan, nodes: NodeGroup) -> None:
 
 
 def _size(child: ChildContext, nodes: NodeGroup, key: str, at: str, sizes: tuple[int, int, int]) -> None:
-    """sizes: least, wanted, most."""
-    least, wanted, most = sizes
+    """sizes: minimum, desired, maximum."""
+    minimum, desired, maximum = sizes
     Schedule(
         child.name(key),
         scheduled_action_name=child.name(key),
         autoscaling_group_name=nodes.resources[0].autoscaling_groups[0].name,
         start_time=_utc(at),
-        min_size=least,
-        max_size=most,
-        desired_capacity=wanted,
+        min_size=minimum,
+        max_size=maximum,
+        desired_capacity=desired,
         opts=child.opts(delete_before_replace=True),
     )
 
 
 def _utc(at: str) -> str:
-    """ISO 8601 as the scheduler wants it; a time without zone is UTC."""
+    """ISO 8601 in UTC, the format of the scheduler; a time without zone is UTC."""
     moment = datetime.fromisoformat(at)
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,6 +1,7 @@
-"""First boot of a Bottlerocket node: https://bottlerocket.dev/en/os/latest/api/settings/
+"""User data of Bottlerocket: https://bottlerocket.dev/en/os/latest/api/settings/
 
-Huge pages and the limit of pinned memory are not said here: Bottlerocket sets both where it finds EFA (bottlerocket-core-kit#141).
+Huge pages and locked memory are not set here, because Bottlerocket sets both on machines with EFA
+(https://github.com/bottlerocket-os/bottlerocket-core-kit/pull/141).
 """
 
 import json
@@ -9,7 +10,7 @@ from typing import Any
 
 from rackwright.stackplan import PoolPlan
 
-from rackwright_pulumi.aws.pool.node_bootstrap import Joining, says_pods
+from rackwright_pulumi.aws.pool.node_bootstrap import ClusterJoinInfo, sets_max_pods
 
 LOCAL_DISKS = {
     "commands": [
@@ -19,19 +20,19 @@ LOCAL_DISKS = {
     "essential": True,
     "mode": "always",
 }
-"""Local disks as one striped volume for what pods write: https://bottlerocket.dev/en/os/1.38.x/concepts/bootstrap-commands"""
+"""Local disks as one striped volume for pod data: https://bottlerocket.dev/en/os/1.38.x/concepts/bootstrap-commands"""
 
 
-def bottlerocket_settings(plan: PoolPlan, joining: Joining | None) -> str:
-    """Settings in TOML; empty where the defaults serve. joining: as for `node_config`."""
-    kubernetes: dict[str, Any] = {"max-pods": plan.max_pods} if says_pods(plan) else {}
+def bottlerocket_settings(plan: PoolPlan, cluster: ClusterJoinInfo | None) -> str:
+    """Settings in TOML; empty if the defaults suffice. cluster: only for custom images."""
+    kubernetes: dict[str, Any] = {"max-pods": plan.max_pods} if sets_max_pods(plan) else {}
     tables: dict[str, Mapping[str, Any]] = {}
-    if joining:
+    if cluster:
         kubernetes |= {
-            "cluster-name": joining.name,
-            "api-server": joining.endpoint,
-            "cluster-certificate": joining.certificate,
-            "cluster-dns-ip": joining.dns_address,
+            "cluster-name": cluster.name,
+            "api-server": cluster.endpoint,
+            "cluster-certificate": cluster.certificate,
+            "cluster-dns-ip": cluster.dns_address,
         }
         tables["kubernetes.node-labels"] = dict(plan.labels)
         tables["kubernetes.node-taints"] = {taint.key: [f"{taint.value}:{taint.effect}"] for taint in plan.taints}
@@ -41,6 +42,6 @@ def bottlerocket_settings(plan: PoolPlan, joining: Joining | None) -> str:
 
 
 def _table(name: str, values: Mapping[str, Any]) -> str:
-    """Keys are quoted, because a label's dots would make tables of it; TOML's texts, lists and booleans are JSON's."""
+    """A TOML table. Keys are quoted, because labels have dots; strings, lists and booleans have the syntax of JSON."""
     lines = (f"{json.dumps(key)} = {json.dumps(value)}" for key, value in values.items())
     return "\n".join((f"[settings.{name}]", *lines, ""))

@@ -1,4 +1,4 @@
-"""The template of a pool's machines: interfaces, disk, placement, purchase, first boot."""
+"""Launch template of a pool: interfaces, disks, placement, capacity, user data."""
 
 from collections.abc import Sequence
 
@@ -19,27 +19,27 @@ from pulumi_aws.ec2.launch_template import (
 from pulumi_aws.ec2.placement_group import PlacementGroup
 from rackwright.stackplan import DiskPlan, NicPlan, PoolPlan
 
-from rackwright_pulumi.aws.pool.node_bootstrap import Joining
+from rackwright_pulumi.aws.pool.node_bootstrap import ClusterJoinInfo
 from rackwright_pulumi.aws.pool.user_data import family_of, user_data
 from rackwright_pulumi.aws.tags import ChildContext
 
 RESERVED = ("reservation", "capacity-block")
-"""A reservation has its own place in the data centre: inside a placement group it is not found (eksctl#7949, terraform-aws-eks#3730)."""
+"""Modes without a placement group: in one, EC2 does not find the reservation (https://github.com/eksctl-io/eksctl/issues/7949)."""
 DATA_DEVICES = {"al2023": "/dev/xvda", "bottlerocket": "/dev/xvdb", "ubuntu": "/dev/sda1"}
-"""Family of image to the disk that containers write to. It is the root, but for Bottlerocket, whose root holds the system alone."""
+"""Image family to the disk of containers: the root disk, except on Bottlerocket, whose root disk has only the system."""
 SYSTEM_DISK = DiskPlan(4)
-"""Of Bottlerocket (aws/karpenter-provider-aws@1d92708 pkg/providers/amifamily/bottlerocket.go)."""
+"""System disk of Bottlerocket (aws/karpenter-provider-aws@1d92708 pkg/providers/amifamily/bottlerocket.go)."""
 TAGGED = ("instance", "volume", "network-interface")
-"""Node groups hand their own tags to none of these."""
+"""Resource types that do not get the tags of a node group."""
 INTERFACE_TYPES = {"ip": "interface", "fabric": "efa-only"}
 
 
 def launch_template(
-    child: ChildContext, plan: PoolPlan, group_ids: Sequence[Input[str]], kms_key_arn: Input[str], cluster: Output[Joining] | None
+    child: ChildContext, plan: PoolPlan, group_ids: Sequence[Input[str]], kms_key_arn: Input[str], cluster: Output[ClusterJoinInfo] | None
 ) -> LaunchTemplate:
-    """group_ids: of machines with fabric interfaces; without, EKS itself attaches the cluster's. cluster: for an image of one's own.
+    """group_ids: for pools with network interfaces; EKS attaches the cluster's group to others. cluster: for custom images.
 
-    Machines keep the tags they were born with: a changed tag would be a new version of the template, and that replaces every machine.
+    Tag changes are ignored, because a new version of the template replaces every machine.
     """
     return LaunchTemplate(
         child.name("template"),
@@ -61,7 +61,8 @@ def launch_template(
 
 
 def _interface(nic: NicPlan, group_ids: Sequence[Input[str]]) -> LaunchTemplateNetworkInterfaceArgs:
-    """Groups stand on every interface, never beside them (terraform-provider-aws#4570), and replace the cluster's own: it is named too."""
+    """Security groups are set on every interface, not on the template
+    (https://github.com/hashicorp/terraform-provider-aws/issues/4570), and include the cluster's group."""
     return LaunchTemplateNetworkInterfaceArgs(
         network_card_index=nic.card,
         device_index=nic.device,
@@ -99,7 +100,7 @@ def _placement(child: ChildContext, plan: PoolPlan) -> LaunchTemplatePlacementAr
 
 
 def _reservation(plan: PoolPlan) -> LaunchTemplateCapacityReservationSpecificationArgs | None:
-    """A target alone, without a preference: EC2 takes them together only as capacity-reservations-only (recipes V-35)."""
+    """A target without a preference: EC2 accepts both only with capacity-reservations-only (rule V-35)."""
     if plan.capacity.mode not in RESERVED:
         return None
     target = LaunchTemplateCapacityReservationSpecificationCapacityReservationTargetArgs(
@@ -110,5 +111,5 @@ def _reservation(plan: PoolPlan) -> LaunchTemplateCapacityReservationSpecificati
 
 
 def _market(plan: PoolPlan) -> LaunchTemplateInstanceMarketOptionsArgs | None:
-    """A spot pool says so on its node group instead."""
+    """Market options of a capacity block; spot is set on the node group."""
     return LaunchTemplateInstanceMarketOptionsArgs(market_type="capacity-block") if plan.capacity.mode == "capacity-block" else None

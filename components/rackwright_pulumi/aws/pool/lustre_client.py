@@ -1,13 +1,12 @@
-"""How an AL2023 node comes to read Lustre over EFA: https://docs.aws.amazon.com/fsx/latest/LustreGuide/configure-efa-clients.html
+"""Script that mounts Lustre over EFA on Amazon Linux 2023: https://docs.aws.amazon.com/fsx/latest/LustreGuide/configure-efa-clients.html
 
-Nothing in the cluster does this: a client without it mounts the same file system over TCP and says nothing. The node therefore says by a
-label what it has become, whatever went wrong.
+Without it, a client mounts the file system over TCP without an error. Therefore the script sets a node label with the result.
 """
 
 LABEL = "rackwright/lustre"
-"""On the node: `efa`, or `tcp` where the set-up failed (its reason is in /var/log/cloud-init-output.log)."""
+"""Node label: `efa`, or `tcp` if the set-up failed (see /var/log/cloud-init-output.log)."""
 PEER_CREDITS = 32
-"""The guide's own, for interfaces that are added by hand."""
+"""Value of the FSx guide for manually added interfaces."""
 SCRIPT = """\
 #!/bin/bash
 set -euo pipefail
@@ -39,10 +38,10 @@ lnetctl udsp add --src efa --priority 0
 modprobe lustre
 over=efa
 """
-"""At each boot, before the node joins (nodeadm starts after cloud-init, and reads /etc/eks/nodeadm.d after the user data). Interfaces lie
-evenly among those there are, so that no processor's bus carries them all."""
+"""Runs at every boot, before the node joins (nodeadm starts after cloud-init, and reads /etc/eks/nodeadm.d after the user data). The
+interfaces are spread evenly over all EFA interfaces, so that both processors' buses are used."""
 
 
 def lustre_over_efa(interfaces: int) -> str:
-    """The script for as many interfaces."""
+    """The script for this number of EFA interfaces."""
     return SCRIPT.format(label=LABEL, count=interfaces, credits=PEER_CREDITS)

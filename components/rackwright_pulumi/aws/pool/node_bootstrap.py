@@ -1,4 +1,4 @@
-"""What a node on an image of one's own must be told, because EKS tells only its own images."""
+"""Bootstrap data of nodes with a custom image; EKS adds it only to its own images."""
 
 import ipaddress
 from dataclasses import dataclass
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from rackwright.stackplan import PoolPlan
 
 CLUSTER_DNS = 10
-"""EKS gives the cluster's name server the tenth address of the services (docs.aws.amazon.com/eks/latest/userguide/launch-workers.html)."""
+"""The cluster DNS has the tenth address of the service range: https://docs.aws.amazon.com/eks/latest/userguide/launch-workers.html"""
 
 
 @dataclass(frozen=True)
-class Joining:
-    """A cluster as its nodes see it. certificate: base64."""
+class ClusterJoinInfo:
+    """Cluster data that a node needs to join. certificate: base64."""
 
     name: str
     endpoint: str
@@ -24,17 +24,17 @@ class Joining:
 
 
 def kubelet_flags(plan: PoolPlan) -> list[str]:
-    """Labels and taints of the pool, which such a node gives itself."""
+    """Kubelet flags for the labels and taints of the pool."""
     labels = ",".join(f"{key}={value}" for key, value in plan.labels)
     taints = ",".join(f"{t.key}={t.value}:{t.effect}" for t in plan.taints)
     return [f"--node-labels={labels}", *([f"--register-with-taints={taints}"] if taints else [])]
 
 
-def says_pods(plan: PoolPlan) -> bool:
-    """Whether the first boot sets the number of pods.
+def sets_max_pods(plan: PoolPlan) -> bool:
+    """Whether user data sets the maximum number of pods.
 
-    With prefixes EKS itself tells its own images the same number (docs.aws.amazon.com/eks/latest/userguide/cni-increase-ip-addresses):
-    saying it again would be another template, and that replaces every machine. On an image of one's own nothing but this says it, and
-    without prefixes EKS counts the slot of a fabric-only interface too.
+    With prefix delegation, EKS sets the same number on its images
+    (https://docs.aws.amazon.com/eks/latest/userguide/cni-increase-ip-addresses.html), so user data omits it: a new launch template would
+    replace every machine. Custom images need it, and without prefixes EKS also counts efa-only interfaces.
     """
     return bool(plan.max_pods) and bool(plan.image_id or not plan.pod_prefixes)

@@ -1,4 +1,4 @@
-"""A pool of machines: a managed node group of EKS and the template of its machines."""
+"""Node pool: an EKS managed node group and its launch template."""
 
 from collections.abc import Mapping, Sequence
 from typing import NotRequired, TypedDict
@@ -19,13 +19,13 @@ from rackwright.stackplan import PoolPlan
 from rackwright_pulumi.args import PartInput, part
 from rackwright_pulumi.aws.pool.block_hours import block_hours
 from rackwright_pulumi.aws.pool.launch_template import launch_template
-from rackwright_pulumi.aws.pool.node_bootstrap import Joining
-from rackwright_pulumi.aws.tags import ChildContext, fitting, waits
+from rackwright_pulumi.aws.pool.node_bootstrap import ClusterJoinInfo
+from rackwright_pulumi.aws.tags import ChildContext, depends_on_of, name_or_prefix
 from rackwright_pulumi.unsupported import Unsupported
 
 NAME_LIMIT = 63
 CAPACITY_TYPES = {"on-demand": "ON_DEMAND", "reservation": "ON_DEMAND", "spot": "SPOT", "capacity-block": "CAPACITY_BLOCK"}
-"""Capacity mode to the node group's."""
+"""Capacity mode to the capacity type of a node group."""
 AMI_TYPES = {
     ("al2023", "x86_64"): "AL2023_x86_64_STANDARD",
     ("al2023", "arm64"): "AL2023_ARM_64_STANDARD",
@@ -41,17 +41,17 @@ AMI_TYPES = {
 """Image and processor: https://docs.aws.amazon.com/eks/latest/APIReference/API_Nodegroup.html. Bottlerocket's plain images have the Neuron
 driver (docs.aws.amazon.com/eks/latest/userguide/ml-eks-optimized-ami)."""
 EFFECTS = {"NoSchedule": "NO_SCHEDULE", "NoExecute": "NO_EXECUTE", "PreferNoSchedule": "PREFER_NO_SCHEDULE"}
-HALF_MADE = "#initerror"
-"""What the engine calls a resource that was made and did not come up (pulumi: pkg/resource/deploy/step_generator.go)."""
-WAIT = CustomTimeouts(create="40m", update="60m", delete="40m")
-"""Where capacity is missing a node group waits for it; this is how long before that is said."""
+INITIALIZATION_FAILED = "#initerror"
+"""Property path of the engine for a failed initialization (pulumi: pkg/resource/deploy/step_generator.go)."""
+TIMEOUTS = CustomTimeouts(create="40m", update="60m", delete="40m")
+"""A node group without capacity waits this long before it fails."""
 
 
 class AwsPoolArgs(TypedDict):
-    """pool: PoolPlan. subnet_ids: one for accelerators. release_version: of the image, else the newest at creation.
+    """pool: PoolPlan. subnet_ids: one for accelerators. release_version: of the image; default: the newest at creation.
 
-    cluster_version: left out: the version that the cluster has when the pool is made. cluster_endpoint, cluster_certificate (base64) and
-    service_cidr: what machines on an image of one's own are told.
+    cluster_version: default: the cluster's version at creation. cluster_endpoint, cluster_certificate (base64) and service_cidr: required
+    for custom images.
     """
 
     pool: PartInput
@@ -70,9 +70,9 @@ class AwsPoolArgs(TypedDict):
 
 
 class AwsPool(pulumi.ComponentResource):
-    """Placement group, launch template and node group: as many resources for two nodes as for five hundred.
+    """Placement group, launch template and node group. The number of resources does not depend on the number of nodes.
 
-    The node group waits for what `depends_on` names. Raises Unsupported for capacity, images and fabrics EKS does not have.
+    The node group depends on the component's `depends_on`. Raises Unsupported for capacity modes and images that EKS lacks.
     """
 
     node_group_name: Output[str]
@@ -81,8 +81,8 @@ class AwsPool(pulumi.ComponentResource):
     def __init__(self, name: str, args: AwsPoolArgs, opts: ResourceOptions | None = None):
         super().__init__("rackwright:index:AwsPool", name, None, opts)
         plan, child = part(PoolPlan, args["pool"]), ChildContext(self, name, args["tags"])
-        _refuse(plan, args)
-        template = launch_template(child, plan, _groups(args), args["kms_key_arn"], _joining(args) if plan.image_id else None)
+        _check_supported(plan, args)
+        template = launch_template(child, plan, _groups(args), args["kms_key_arn"], _join_info(args) if plan.image_id else None)
         self.node_group = _node_group(child, plan, args, template, opts)
         if plan.capacity.mode == "capacity-block":
             block_hours(child, plan, self.node_group)
@@ -91,14 +91,14 @@ class AwsPool(pulumi.ComponentResource):
         self.register_outputs({"nodeGroupName": self.node_group_name, "scalingGroupName": self.scaling_group_name})
 
 
-def _refuse(plan: PoolPlan, args: AwsPoolArgs) -> None:
+def _check_supported(plan: PoolPlan, args: AwsPoolArgs) -> None:
     at = f"pools[{plan.name}]"
     if plan.capacity.mode not in CAPACITY_TYPES:
         raise Unsupported(plan.capacity.mode, f"{at}.capacity.mode", ", ".join(CAPACITY_TYPES))
     if not plan.image_id and (plan.image, plan.cpu_arch) not in AMI_TYPES:
         raise Unsupported(f"{plan.image} on {plan.cpu_arch}", f"{at}.image", ", ".join(" on ".join(pair) for pair in AMI_TYPES))
     if plan.nics and not args.get("fabric_group_id"):
-        raise Unsupported("a fabric whose members cannot reach one another", f"{at}.nics", "a network with self_reachable: true")
+        raise Unsupported("a pool with EFA without fabric_group_id", f"{at}.nics", "a network with self_reachable: true")
 
 
 def _groups(args: AwsPoolArgs) -> list[Input[str]]:
@@ -106,32 +106,32 @@ def _groups(args: AwsPoolArgs) -> list[Input[str]]:
     return [*([fabric] if fabric is not None else []), args["cluster_group_id"]]
 
 
-def _joining(args: AwsPoolArgs) -> Output[Joining] | None:
-    """The cluster as its nodes see it; None where it is not described."""
+def _join_info(args: AwsPoolArgs) -> Output[ClusterJoinInfo] | None:
+    """Cluster data for user data; None if an argument is missing."""
     endpoint, certificate, cidr = args.get("cluster_endpoint"), args.get("cluster_certificate"), args.get("service_cidr")
     if endpoint is None or certificate is None or cidr is None:
         return None
-    return Output.all(args["cluster_name"], endpoint, certificate, cidr).apply(lambda known: Joining(*known))
+    return Output.all(args["cluster_name"], endpoint, certificate, cidr).apply(lambda values: ClusterJoinInfo(*values))
 
 
 def _node_group(
     child: ChildContext, plan: PoolPlan, args: AwsPoolArgs, template: LaunchTemplate, opts: ResourceOptions | None
 ) -> NodeGroup:
-    """The machine type is the template's: EKS wants it in one place only. The autoscaler owns the desired size where it may vary.
+    """The instance type is in the template, because EKS accepts it in one place only. The autoscaler owns a variable desired size.
 
-    With an image of one's own in the template EKS refuses to be told a type, a release or a version of Kubernetes.
+    With a custom image, EKS accepts no AMI type, release version or Kubernetes version on the node group.
 
-    A group whose machines never came stays CREATE_FAILED for ever, and the update that follows would call it done: the engine is told to
-    make it anew. Of accelerators there is one set: what is replaced lets go of them first.
+    A node group without machines stays CREATE_FAILED, and a later update succeeds without effect; therefore the engine replaces it.
+    Accelerator pools are deleted before their replacement is created, because the capacity exists once.
     """
-    own = bool(plan.image_id)
+    custom_image = bool(plan.image_id)
     autoscaled = plan.nodes_min < plan.nodes_max
     return NodeGroup(
         child.name("nodes"),
         cluster_name=args["cluster_name"],
-        version=None if own else args.get("cluster_version"),
-        ami_type=None if own else AMI_TYPES[plan.image, plan.cpu_arch],
-        release_version=None if own else args.get("release_version"),
+        version=None if custom_image else args.get("cluster_version"),
+        ami_type=None if custom_image else AMI_TYPES[plan.image, plan.cpu_arch],
+        release_version=None if custom_image else args.get("release_version"),
         capacity_type=CAPACITY_TYPES[plan.capacity.mode],
         node_role_arn=args["node_role_arn"],
         subnet_ids=args["subnet_ids"],
@@ -143,11 +143,11 @@ def _node_group(
         taints=[NodeGroupTaintArgs(key=t.key, value=t.value, effect=EFFECTS[t.effect]) for t in plan.taints],
         tags=child.tagged("nodes"),
         opts=child.opts(
-            depends_on=waits(opts),
-            custom_timeouts=WAIT,
+            depends_on=depends_on_of(opts),
+            custom_timeouts=TIMEOUTS,
             ignore_changes=["scalingConfig.desiredSize"] if autoscaled else None,
-            replace_on_changes=[HALF_MADE],
+            replace_on_changes=[INITIALIZATION_FAILED],
             delete_before_replace=True if plan.role == "accelerator" else None,
         ),
-        **fitting("node_group_name", child.name("nodes"), NAME_LIMIT),
+        **name_or_prefix("node_group_name", child.name("nodes"), NAME_LIMIT),
     )

@@ -1,16 +1,16 @@
-"""First boot of Canonical's Ubuntu for EKS: its /etc/eks/bootstrap.sh takes the options Amazon Linux 2 once had.
+"""User data of Canonical's Ubuntu for EKS, whose /etc/eks/bootstrap.sh has the options of Amazon Linux 2.
 
-So eksctl starts them, up to Ubuntu 26.04 (eksctl-io/eksctl@99984ad pkg/nodebootstrap/assets/scripts/bootstrap.ubuntu.sh).
+Source: eksctl, for releases up to Ubuntu 26.04 (eksctl-io/eksctl@99984ad pkg/nodebootstrap/assets/scripts/bootstrap.ubuntu.sh).
 """
 
 import shlex
 
 from rackwright.stackplan import PoolPlan
 
-from rackwright_pulumi.aws.pool.node_bootstrap import Joining, kubelet_flags, says_pods
+from rackwright_pulumi.aws.pool.node_bootstrap import ClusterJoinInfo, kubelet_flags, sets_max_pods
 
 HUGE_PAGES = 5128
-"""Pages of 2 MiB that EKS's own images set aside on EFA machines, and libfabric wants (EKS user guide, node-efa)."""
+"""2 MiB pages for libfabric, the number of EKS images: https://docs.aws.amazon.com/eks/latest/userguide/node-efa.html"""
 FABRIC = f"""\
 sysctl -w vm.nr_hugepages={HUGE_PAGES}
 mkdir -p /etc/systemd/system/containerd.service.d
@@ -18,18 +18,18 @@ printf '[Service]\\nLimitMEMLOCK=infinity\\n' > /etc/systemd/system/containerd.s
 systemctl daemon-reload
 systemctl restart containerd
 """
-"""Before the kubelet counts huge pages, and before a container inherits the runtime's limit of pinned memory."""
+"""Runs before the kubelet counts huge pages and before containers inherit the runtime's limit of locked memory."""
 
 
-def ubuntu_script(plan: PoolPlan, joining: Joining) -> str:
-    pods = ["--use-max-pods", "false"] if says_pods(plan) else []
+def ubuntu_script(plan: PoolPlan, cluster: ClusterJoinInfo) -> str:
+    pods = ["--use-max-pods", "false"] if sets_max_pods(plan) else []
     flags = [*kubelet_flags(plan), *([f"--max-pods={plan.max_pods}"] if pods else [])]
     command = [
         "/etc/eks/bootstrap.sh",
-        joining.name,
-        *("--apiserver-endpoint", joining.endpoint),
-        *("--b64-cluster-ca", joining.certificate),
-        *("--dns-cluster-ip", joining.dns_address),
+        cluster.name,
+        *("--apiserver-endpoint", cluster.endpoint),
+        *("--b64-cluster-ca", cluster.certificate),
+        *("--dns-cluster-ip", cluster.dns_address),
         *pods,
         *("--kubelet-extra-args", " ".join(flags)),
     ]

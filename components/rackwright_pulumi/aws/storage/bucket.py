@@ -1,4 +1,4 @@
-"""A bucket with everything that keeps it private and encrypted."""
+"""A private, encrypted, versioned bucket."""
 
 from dataclasses import dataclass
 
@@ -23,14 +23,14 @@ from pulumi_aws.s3.bucket_versioning import BucketVersioning, BucketVersioningVe
 from rackwright.stackplan import BucketPlan
 
 from rackwright_pulumi.aws.identity.policy_documents import tls_only
-from rackwright_pulumi.aws.tags import ChildContext, fitting
+from rackwright_pulumi.aws.tags import ChildContext, name_or_prefix
 
 NAME_LIMIT = 63
 
 
 @dataclass(frozen=True)
-class BucketSite:
-    """Where objects of one key live: bucket and prefix."""
+class BucketLocation:
+    """Bucket and prefix of one key."""
 
     name: Output[str]
     arn: Output[str]
@@ -41,50 +41,50 @@ class BucketSite:
         return Output.concat("s3://", self.name, f"/{self.prefix}" if self.prefix else "")
 
 
-def bucket(child: ChildContext, plan: BucketPlan, kms_key_arn: Input[str], protect: bool, delete_data: bool) -> BucketSite:
-    """An existing bucket is used as it is; a new one starts private, versioned and encrypted."""
+def bucket(child: ChildContext, plan: BucketPlan, kms_key_arn: Input[str], protect: bool, delete_data: bool) -> BucketLocation:
+    """An existing bucket without changes, or a new one that is private, encrypted and, by the plan, versioned."""
     if plan.existing_name:
-        return BucketSite(Output.from_input(plan.existing_name), Output.from_input(f"arn:aws:s3:::{plan.existing_name}"), plan.prefix)
-    made = Bucket(
+        return BucketLocation(Output.from_input(plan.existing_name), Output.from_input(f"arn:aws:s3:::{plan.existing_name}"), plan.prefix)
+    new = Bucket(
         child.name(plan.key),
         force_destroy=delete_data,
         tags=child.tagged(plan.key),
         opts=child.opts(protect=protect, retain_on_delete=protect),
-        **fitting("bucket", child.name(plan.key), NAME_LIMIT),
+        **name_or_prefix("bucket", child.name(plan.key), NAME_LIMIT),
     )
-    _privacy(child, plan, made)
-    _encryption(child, plan, made, kms_key_arn)
+    _privacy(child, plan, new)
+    _encryption(child, plan, new, kms_key_arn)
     if plan.versioned:
         enabled = BucketVersioningVersioningConfigurationArgs(status="Enabled")
-        BucketVersioning(child.name(plan.key, "versions"), bucket=made.bucket, versioning_configuration=enabled, opts=child.opts())
-    _lifecycle(child, plan, made)
-    return BucketSite(made.bucket, made.arn, plan.prefix)
+        BucketVersioning(child.name(plan.key, "versions"), bucket=new.bucket, versioning_configuration=enabled, opts=child.opts())
+    _lifecycle(child, plan, new)
+    return BucketLocation(new.bucket, new.arn, plan.prefix)
 
 
-def _privacy(child: ChildContext, plan: BucketPlan, made: Bucket) -> None:
+def _privacy(child: ChildContext, plan: BucketPlan, new: Bucket) -> None:
     block = BucketPublicAccessBlock(
         child.name(plan.key, "private"),
-        bucket=made.bucket,
+        bucket=new.bucket,
         block_public_acls=True,
         block_public_policy=True,
         ignore_public_acls=True,
         restrict_public_buckets=True,
         opts=child.opts(),
     )
-    # S3 refuses two changes of a bucket's access settings at the same time (OperationAborted).
-    BucketPolicy(child.name(plan.key, "tls"), bucket=made.bucket, policy=tls_only(made.arn), opts=child.opts(depends_on=[block]))
+    # S3 rejects concurrent changes of a bucket's access settings (OperationAborted).
+    BucketPolicy(child.name(plan.key, "tls"), bucket=new.bucket, policy=tls_only(new.arn), opts=child.opts(depends_on=[block]))
 
 
-def _encryption(child: ChildContext, plan: BucketPlan, made: Bucket, kms_key_arn: Input[str]) -> None:
+def _encryption(child: ChildContext, plan: BucketPlan, new: Bucket, kms_key_arn: Input[str]) -> None:
     by_key = BucketServerSideEncryptionConfigurationRuleApplyServerSideEncryptionByDefaultArgs(
         sse_algorithm="aws:kms", kms_master_key_id=kms_key_arn
     )
     rule = BucketServerSideEncryptionConfigurationRuleArgs(apply_server_side_encryption_by_default=by_key, bucket_key_enabled=True)
-    BucketServerSideEncryptionConfiguration(child.name(plan.key, "encryption"), bucket=made.bucket, rules=[rule], opts=child.opts())
+    BucketServerSideEncryptionConfiguration(child.name(plan.key, "encryption"), bucket=new.bucket, rules=[rule], opts=child.opts())
 
 
-def _lifecycle(child: ChildContext, plan: BucketPlan, made: Bucket) -> None:
-    """Nothing that is current is ever removed. A delete marker without versions behind it only slows listings down."""
+def _lifecycle(child: ChildContext, plan: BucketPlan, new: Bucket) -> None:
+    """Delete old versions, unfinished uploads and delete markers without versions; current objects are never deleted."""
     everything = BucketLifecycleConfigurationRuleFilterArgs(prefix="")
     abort = BucketLifecycleConfigurationRuleAbortIncompleteMultipartUploadArgs(days_after_initiation=plan.abort_upload_days)
     rules = [
@@ -100,4 +100,4 @@ def _lifecycle(child: ChildContext, plan: BucketPlan, made: Bucket) -> None:
                 id="old-versions", status="Enabled", filter=everything, noncurrent_version_expiration=old, expiration=markers
             )
         )
-    BucketLifecycleConfiguration(child.name(plan.key, "lifecycle"), bucket=made.bucket, rules=rules, opts=child.opts())
+    BucketLifecycleConfiguration(child.name(plan.key, "lifecycle"), bucket=new.bucket, rules=rules, opts=child.opts())

@@ -1,4 +1,4 @@
-"""FSx for Lustre with the buckets it shows."""
+"""FSx for Lustre file system and its bucket links."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,8 +22,8 @@ from pulumi_aws.fsx.lustre_file_system import (
 from pulumi_aws.vpc.security_group_ingress_rule import SecurityGroupIngressRule
 from rackwright.stackplan import LustrePlan
 
-from rackwright_pulumi.aws.network.security_groups import closed_group
-from rackwright_pulumi.aws.storage.bucket import BucketSite
+from rackwright_pulumi.aws.network.security_groups import egress_only_group
+from rackwright_pulumi.aws.storage.bucket import BucketLocation
 from rackwright_pulumi.aws.tags import ChildContext
 
 PORTS = ((988, 988), (1018, 1023))
@@ -35,7 +35,7 @@ EVENTS = ["NEW", "CHANGED", "DELETED"]
 
 @dataclass(frozen=True)
 class Lustre:
-    """What a client needs to mount the file system; group_id: the security group that lets clients in."""
+    """Values that a client needs to mount the file system. group_id: its security group."""
 
     id: Output[str]
     dns_name: Output[str]
@@ -48,8 +48,8 @@ class Lustre:
 
 
 @dataclass(frozen=True)
-class FileSystemSite:
-    """Where a file system stands, whom it lets in, with whose key, and what keeps it. fabric_group_id: for one that speaks RDMA."""
+class FileSystemSettings:
+    """Network, clients, key and protection of a file system. fabric_group_id: for a file system with EFA."""
 
     vpc_id: Input[str]
     subnet_id: Input[str]
@@ -60,23 +60,23 @@ class FileSystemSite:
     delete_data: bool
 
 
-def lustre(child: ChildContext, plan: LustrePlan, site: FileSystemSite, buckets: Mapping[str, BucketSite]) -> Lustre:
-    """The file system waits for its own ways in and out, which FSx checks; those of the clients may come later."""
-    group, way_out = closed_group(child, "lustre", "Lustre servers and their clients", site.vpc_id)
-    own_ports = [way_out, *_open(child, "lustre-self", group.id, group.id)]
-    admit(child, group.id, site.client_group_ids)
-    system = _system(child, plan, site, group, own_ports)
+def lustre(child: ChildContext, plan: LustrePlan, settings: FileSystemSettings, buckets: Mapping[str, BucketLocation]) -> Lustre:
+    """Create the file system. It depends on its security group rules, which FSx checks, but not on those of the clients."""
+    group, egress = egress_only_group(child, "lustre", "Lustre servers and their clients", settings.vpc_id)
+    own_rules = [egress, *_open(child, "lustre-self", group.id, group.id)]
+    allow_clients(child, group.id, settings.client_group_ids)
+    system = _system(child, plan, settings, group, own_rules)
     for path, key in plan.imports:
-        follow = DataRepositoryAssociationS3AutoImportPolicyArgs(events=EVENTS)
-        _link(child, system, path, buckets[key], key, DataRepositoryAssociationS3Args(auto_import_policy=follow))
+        auto_import = DataRepositoryAssociationS3AutoImportPolicyArgs(events=EVENTS)
+        _link(child, system, path, buckets[key], key, DataRepositoryAssociationS3Args(auto_import_policy=auto_import))
     for path, key in plan.exports:
-        mirror = DataRepositoryAssociationS3AutoExportPolicyArgs(events=EVENTS)
-        _link(child, system, path, buckets[key], key, DataRepositoryAssociationS3Args(auto_export_policy=mirror))
+        auto_export = DataRepositoryAssociationS3AutoExportPolicyArgs(events=EVENTS)
+        _link(child, system, path, buckets[key], key, DataRepositoryAssociationS3Args(auto_export_policy=auto_export))
     return Lustre(system.id, system.dns_name, system.mount_name, group.id)
 
 
-def admit(child: ChildContext, group_id: Input[str], clients: Sequence[Input[str]]) -> None:
-    """Members of the clients' security groups may call the servers, and the servers them."""
+def allow_clients(child: ChildContext, group_id: Input[str], clients: Sequence[Input[str]]) -> None:
+    """Allow Lustre traffic between the file system and the clients' security groups, in both directions."""
     for number, client in enumerate(clients):
         _open(child, f"lustre-client-{number}", group_id, client)
         _open(child, f"lustre-reply-{number}", client, group_id)
@@ -99,17 +99,17 @@ def _open(child: ChildContext, key: str, group: Input[str], source: Input[str]) 
 
 
 def _system(
-    child: ChildContext, plan: LustrePlan, site: FileSystemSite, group: SecurityGroup, own_ports: list[Resource]
+    child: ChildContext, plan: LustrePlan, settings: FileSystemSettings, group: SecurityGroup, own_rules: list[Resource]
 ) -> LustreFileSystem:
-    """RDMA needs the fabric's group, which reaches itself on every protocol, beside the ports.
+    """EFA needs the security group of EFA interfaces, in addition to the ports.
 
-    It also fixes the throughput for good: a change replaces the file system, which its protection refuses before any call. Backups exist
-    only for a file system that is linked to no bucket: https://docs.aws.amazon.com/fsx/latest/LustreGuide/using-backups-fsx.html
+    With EFA, a change of throughput replaces the file system, which its protection prevents. Backups exist only for a file system
+    without links to buckets: https://docs.aws.amazon.com/fsx/latest/LustreGuide/using-backups-fsx.html
     """
     logs = LogGroup(
         child.name("lustre-logs"),
-        name=f"/aws/fsx/{child.name('lustre')}",  # FSx writes only to groups of this prefix
-        kms_key_id=site.kms_key_arn,
+        name=f"/aws/fsx/{child.name('lustre')}",  # FSx requires this prefix
+        kms_key_id=settings.kms_key_arn,
         retention_in_days=LOG_DAYS,
         tags=child.tagged("lustre-logs"),
         opts=child.opts(delete_before_replace=True),
@@ -121,18 +121,18 @@ def _system(
         file_system_type_version=VERSION,
         data_compression_type="LZ4",
         efa_enabled=plan.rdma,
-        kms_key_id=site.kms_key_arn,
-        subnet_ids=site.subnet_id,
-        security_group_ids=[group.id, *([site.fabric_group_id] if plan.rdma and site.fabric_group_id is not None else [])],
+        kms_key_id=settings.kms_key_arn,
+        subnet_ids=settings.subnet_id,
+        security_group_ids=[group.id, *([settings.fabric_group_id] if plan.rdma and settings.fabric_group_id is not None else [])],
         automatic_backup_retention_days=0 if linked else plan.backup_days,
         copy_tags_to_backups=True,
-        skip_final_backup=linked or site.delete_data,
+        skip_final_backup=linked or settings.delete_data,
         log_configuration=LustreFileSystemLogConfigurationArgs(level="WARN_ERROR", destination=logs.arn),
         tags=child.tagged("lustre"),
         opts=child.opts(
-            protect=site.protect,
-            retain_on_delete=site.protect,
-            depends_on=own_ports,
+            protect=settings.protect,
+            retain_on_delete=settings.protect,
+            depends_on=own_rules,
             replace_on_changes=["perUnitStorageThroughput"] if plan.rdma else None,
         ),
         **KINDS[plan.kind](plan),
@@ -149,7 +149,7 @@ def _ssd(plan: LustrePlan) -> dict[str, Any]:
 
 
 def _tiered(plan: LustrePlan) -> dict[str, Any]:
-    """Capacity is not said: it follows use."""
+    """A tiered file system has no capacity setting; its capacity follows use."""
     sizing = "USER_PROVISIONED" if plan.cache_gib else "NO_CACHE"
     return {
         "storage_type": "INTELLIGENT_TIERING",
@@ -163,14 +163,14 @@ KINDS = {"ssd": _ssd, "tiered": _tiered}
 
 
 def _link(
-    child: ChildContext, system: LustreFileSystem, path: str, place: BucketSite, key: str, s3: DataRepositoryAssociationS3Args
+    child: ChildContext, system: LustreFileSystem, path: str, bucket: BucketLocation, key: str, s3: DataRepositoryAssociationS3Args
 ) -> None:
-    """Objects of the bucket appear under `path`; what happens later follows one way, as `s3` says."""
+    """Link a bucket to `path`; s3: import or export policy of later changes."""
     DataRepositoryAssociation(
         child.name("lustre", key),
         file_system_id=system.id,
         file_system_path=path,
-        data_repository_path=place.url,
+        data_repository_path=bucket.url,
         batch_import_meta_data_on_create=True,
         delete_data_in_filesystem=False,
         s3=s3,

@@ -1,4 +1,4 @@
-"""Well-formed values for what only the cloud knows: one pure function, used by the simulated providers and by the graph recorder."""
+"""Computed outputs of resources: one pure function for the simulated providers and the graph recorder."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,21 +13,21 @@ EMPTY = {"str": "", "int": 0, "num": 0.0, "bool": False}
 
 
 def computed(token: str, name: str, urn: str, inputs: Mapping[str, Any], context: Context) -> tuple[str, dict[str, Any]]:
-    """The id of a resource and the outputs its cloud would compute.
+    """The id of a resource and the outputs that its cloud computes.
 
-    inputs: plain values in the SDK's wire names, secrets opened, nothing unknown. Outputs that repeat an input are left out, except
-    objects to which the cloud adds fields (``vpcConfig`` gains a security group): these come whole.
-    Equal arguments give equal values. A type that is not covered gets an id and no outputs.
+    inputs: plain values by wire name, without secret envelopes and unknown values. Outputs equal to an input are omitted, except objects
+    to which the cloud adds fields (``vpcConfig`` gets a security group); these are complete.
+    Equal arguments give equal values. An unsupported type has an id and no outputs.
     """
-    asked = ResourceRequest(token, name, urn, inputs, context)
+    request = ResourceRequest(token, name, urn, inputs, context)
     cloud = token.partition(":")[0]
     if cloud == "kubernetes":
-        resource_id, outputs = kubernetes.manifest(asked)
+        resource_id, outputs = kubernetes.manifest(request)
     elif cloud in MAKERS and token in MAKERS[cloud].MAKERS:
-        resource_id, outputs = MAKERS[cloud].MAKERS[token](asked)
-        outputs = MAKERS[cloud].tagged(asked, outputs)
+        resource_id, outputs = MAKERS[cloud].MAKERS[token](request)
+        outputs = MAKERS[cloud].add_tags(request, outputs)
     else:
-        return asked.uuid(), {}
+        return request.uuid(), {}
     return resource_id, _declared(token, inputs, outputs)
 
 
@@ -35,7 +35,7 @@ MAKERS = {cloud.__name__.rpartition(".")[2]: cloud for cloud in (aws, gcp)}
 
 
 def _declared(token: str, inputs: Mapping[str, Any], outputs: dict[str, Any]) -> dict[str, Any]:
-    """Only outputs the type has, without echoes of the inputs; those nothing is known of are empty, as the providers leave them."""
+    """Outputs that the type declares and that differ from the inputs. Others are empty, as in the providers."""
     facts = catalog.find(token)
     if facts is None:
         return outputs

@@ -1,4 +1,4 @@
-"""What every computed value is made from: who asks, in which account and place, and digits derived from the URN."""
+"""Inputs of computed values: the resource, its account and region, and digits derived from its URN."""
 
 import base64
 import hashlib
@@ -7,16 +7,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-Known = Callable[[str, str], Mapping[str, Any] | None]
-"""Asks the cloud for another resource's state by type token and id; None when it is not there."""
+FindState = Callable[[str, str], Mapping[str, Any] | None]
+"""Finds another resource's state by type token and id; None if it does not exist."""
 
 CLOCK = "2026-01-01T00:00:00Z"
-"""The time every creation is stamped with: the clock is an argument, and repeated runs agree."""
+"""Default creation time, constant so that repeated runs are equal."""
 
 
 @dataclass(frozen=True)
 class Context:
-    """Where a resource is made. Empty fields mean the cloud's own default (us-east-1, us-central1)."""
+    """Account and location of a resource. Empty fields use the cloud's default (us-east-1, us-central1)."""
 
     account: str = "123456789012"
     region: str = ""
@@ -24,14 +24,14 @@ class Context:
     zone: str = ""
     default_tags: Mapping[str, str] | None = None
     generation: int = 0
-    """How many times this URN was created before in this cloud: a replacement gets new ids."""
+    """Earlier creations of this URN in the cloud: a replacement has new ids."""
     revision: int = 1
-    """1 when created, one more at each update."""
+    """1 after creation, plus 1 per update."""
     now: str = CLOCK
-    known: Known | None = None
+    find_state: FindState | None = None
 
-    def narrowed(self, provider: Mapping[str, Any]) -> "Context":
-        """This context as an explicit provider's inputs pin it: region, zone, project, allowedAccountIds, defaultTags."""
+    def for_provider(self, provider: Mapping[str, Any]) -> "Context":
+        """This context with the inputs of an explicit provider: region, zone, project, allowedAccountIds, defaultTags."""
         accounts = provider.get("allowedAccountIds") or [self.account]
         tags = (provider.get("defaultTags") or {}).get("tags") or provider.get("defaultLabels") or self.default_tags
         return replace(
@@ -45,13 +45,13 @@ class Context:
 
     @property
     def project_number(self) -> str:
-        """Twelve digits that belong to the project's name."""
+        """12 digits derived from the project's name."""
         return digits(self.project, 12)
 
 
 @dataclass(frozen=True)
 class ResourceRequest:
-    """One resource whose outputs are wanted; inputs are plain (secrets opened, nothing unknown)."""
+    """One resource to compute outputs of; inputs are plain (no secret envelopes, no unknown values)."""
 
     token: str
     name: str
@@ -67,7 +67,7 @@ class ResourceRequest:
         return default if found is None else found
 
     def hex(self, length: int, salt: str = "") -> str:
-        """Lower-case hexadecimal digits that belong to this URN, generation and salt."""
+        """Lower-case hexadecimal digits derived from URN, generation and salt."""
         return hashlib.sha256(f"{self.urn}#{self.context.generation}#{salt}".encode()).hexdigest()[:length]
 
     def digits(self, length: int, salt: str = "") -> str:
@@ -75,17 +75,17 @@ class ResourceRequest:
         return digits(f"{self.urn}#{self.context.generation}#{salt}", length)
 
     def upper(self, length: int, salt: str = "") -> str:
-        """Upper-case letters and digits, as IAM's unique ids are written."""
+        """Upper-case letters and digits, the format of IAM's unique ids."""
         return self.hex(length, salt).upper()
 
     def uuid(self, salt: str = "") -> str:
-        """A version 4 UUID that belongs to this URN."""
+        """A version 4 UUID derived from the URN."""
         h = self.hex(32, salt)
         return f"{h[:8]}-{h[8:12]}-4{h[13:16]}-a{h[17:20]}-{h[20:]}"
 
-    def known(self, token: str, resource_id: str) -> Mapping[str, Any]:
-        """Another resource's state, empty when it is not known here."""
-        found = self.context.known(token, resource_id) if self.context.known and isinstance(resource_id, str) else None
+    def state_of(self, token: str, resource_id: str) -> Mapping[str, Any]:
+        """Another resource's state, empty if it does not exist."""
+        found = self.context.find_state(token, resource_id) if self.context.find_state and isinstance(resource_id, str) else None
         return found or {}
 
 
@@ -96,23 +96,23 @@ def digits(text: str, length: int) -> str:
 
 
 def autoname(name: str, urn: str, limit: int, separator: str = "-", suffix: str | None = None) -> str:
-    """A physical name as the engine proposes them: the logical name, a dash and seven hexadecimal digits, cut to the limit."""
+    """A physical name in the engine's form: logical name, dash and 7 hexadecimal digits, cut to the limit."""
     tail = separator + (suffix or hashlib.sha1(urn.encode()).hexdigest()[:7])
     return name[: limit - len(tail)] + tail
 
 
-def slug(name: str) -> str:
-    """Lower case with dashes, as Google's and S3's names must be."""
+def lower_case_name(name: str) -> str:
+    """Lower case with dashes, as Google Cloud and S3 require."""
     return re.sub(r"[^a-z0-9-]", "-", name.lower())
 
 
-def prune(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Without the entries that are None."""
+def without_none(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values that are not None."""
     return {k: v for k, v in values.items() if v is not None}
 
 
-def certificate(asked: ResourceRequest) -> str:
-    """Base64 of a PEM-shaped text: as long and as well formed as a kubeconfig needs it, and no real certificate."""
-    body = base64.b64encode(hashlib.sha512(asked.hex(64, "ca").encode()).digest() * 8).decode()
+def certificate(request: ResourceRequest) -> str:
+    """Base64 of a text in PEM format, valid in a kubeconfig; not a real certificate."""
+    body = base64.b64encode(hashlib.sha512(request.hex(64, "ca").encode()).digest() * 8).decode()
     lines = "\n".join(body[i : i + 64] for i in range(0, len(body), 64))
     return base64.b64encode(f"-----BEGIN CERTIFICATE-----\n{lines}\n-----END CERTIFICATE-----\n".encode()).decode()

@@ -1,10 +1,10 @@
-"""Outputs EC2 computes. Every resource has an id such as ``vpc-0123456789abcdef0`` and an ARN; some have more."""
+"""Outputs of EC2. Every resource has an id such as ``vpc-0123456789abcdef0`` and an ARN."""
 
 from typing import Any
 
-from rackwright_pulumi.simulator.computed.arns import arn, named, zone_id
+from rackwright_pulumi.simulator.computed.arns import arn, zone_id
 from rackwright_pulumi.simulator.computed.context import ResourceRequest
-from rackwright_pulumi.simulator.schema.names import place
+from rackwright_pulumi.simulator.schema.names import place, resource_name
 
 Outputs = dict[str, Any]
 
@@ -29,38 +29,38 @@ PREFIXES = {
     "aws:vpc/securityGroupEgressRule:SecurityGroupEgressRule": ("sgr", "security-group-rule"),
     "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule": ("sgr", "security-group-rule"),
 }
-"""EC2's resources: id prefix and resource part of the ARN."""
+"""EC2 types: id prefix, and resource part of the ARN."""
 
 
-def ec2(asked: ResourceRequest) -> tuple[str, Outputs]:
-    """Everything of EC2: ``vpc-0123456789abcdef0`` and its ARN, with what else the type has."""
-    prefix, kind = PREFIXES[asked.token]
-    resource_id = f"{prefix}-0{asked.hex(16)}"
-    extra = EC2_EXTRA.get(asked.token, lambda asked, resource_id: {})(asked, resource_id)
-    return resource_id, {"arn": arn(asked, "ec2", f"{kind}/{resource_id}"), "ownerId": asked.context.account, **extra}
+def ec2(request: ResourceRequest) -> tuple[str, Outputs]:
+    """Id, ARN and further outputs of an EC2 resource."""
+    prefix, kind = PREFIXES[request.token]
+    resource_id = f"{prefix}-0{request.hex(16)}"
+    extra = EC2_EXTRA.get(request.token, lambda request, resource_id: {})(request, resource_id)
+    return resource_id, {"arn": arn(request, "ec2", f"{kind}/{resource_id}"), "ownerId": request.context.account, **extra}
 
 
-def _vpc(asked: ResourceRequest, resource_id: str) -> Outputs:
-    main = f"rtb-0{asked.hex(16, 'main')}"
+def _vpc(request: ResourceRequest, resource_id: str) -> Outputs:
+    main = f"rtb-0{request.hex(16, 'main')}"
     return {
-        "defaultNetworkAclId": f"acl-0{asked.hex(16, 'acl')}",
+        "defaultNetworkAclId": f"acl-0{request.hex(16, 'acl')}",
         "defaultRouteTableId": main,
         "mainRouteTableId": main,
-        "defaultSecurityGroupId": f"sg-0{asked.hex(16, 'default')}",
-        "dhcpOptionsId": f"dopt-0{asked.hex(16, 'dhcp')}",
+        "defaultSecurityGroupId": f"sg-0{request.hex(16, 'default')}",
+        "dhcpOptionsId": f"dopt-0{request.hex(16, 'dhcp')}",
         "instanceTenancy": "default",
         "enableDnsSupport": True,
         "enableDnsHostnames": False,
     }
 
 
-def _subnet(asked: ResourceRequest, resource_id: str) -> Outputs:
-    zone = asked.get("availabilityZone") or place(asked, "region") + "a"
+def _subnet(request: ResourceRequest, resource_id: str) -> Outputs:
+    zone = request.get("availabilityZone") or place(request, "region") + "a"
     return {"availabilityZone": zone, "availabilityZoneId": zone_id(zone), "mapPublicIpOnLaunch": False}
 
 
-def _eip(asked: ResourceRequest, resource_id: str) -> Outputs:
-    address = f"203.0.113.{int(asked.hex(4), 16) % 254 + 1}"
+def _eip(request: ResourceRequest, resource_id: str) -> Outputs:
+    address = f"203.0.113.{int(request.hex(4), 16) % 254 + 1}"
     host = address.replace(".", "-")
     return {
         "allocationId": resource_id,
@@ -68,22 +68,22 @@ def _eip(asked: ResourceRequest, resource_id: str) -> Outputs:
         "publicDns": f"ec2-{host}.compute-1.amazonaws.com",
         "domain": "vpc",
         "publicIpv4Pool": "amazon",
-        "networkBorderGroup": place(asked, "region"),
+        "networkBorderGroup": place(request, "region"),
     }
 
 
-def _nat(asked: ResourceRequest, resource_id: str) -> Outputs:
+def _nat(request: ResourceRequest, resource_id: str) -> Outputs:
     return {
-        "publicIp": f"203.0.113.{int(asked.hex(4), 16) % 254 + 1}",
-        "privateIp": _private_ip(asked),
-        "networkInterfaceId": f"eni-0{asked.hex(16, 'eni')}",
+        "publicIp": f"203.0.113.{int(request.hex(4), 16) % 254 + 1}",
+        "privateIp": _private_ip(request),
+        "networkInterfaceId": f"eni-0{request.hex(16, 'eni')}",
         "connectivityType": "public",
     }
 
 
-def _instance(asked: ResourceRequest, resource_id: str) -> Outputs:
-    region, private = place(asked, "region"), _private_ip(asked)
-    subnet = asked.known("aws:ec2/subnet:Subnet", asked.get("subnetId", ""))
+def _instance(request: ResourceRequest, resource_id: str) -> Outputs:
+    region, private = place(request, "region"), _private_ip(request)
+    subnet = request.state_of("aws:ec2/subnet:Subnet", request.get("subnetId", ""))
     return {
         "instanceState": "running",
         "availabilityZone": subnet.get("availabilityZone") or f"{region}a",
@@ -91,62 +91,66 @@ def _instance(asked: ResourceRequest, resource_id: str) -> Outputs:
         "privateDns": f"ip-{private.replace('.', '-')}.ec2.internal"
         if region == "us-east-1"
         else f"ip-{private.replace('.', '-')}.{region}.compute.internal",
-        "publicIp": f"203.0.113.{int(asked.hex(4), 16) % 254 + 1}" if asked.get("associatePublicIpAddress") else "",
-        "primaryNetworkInterfaceId": f"eni-0{asked.hex(16, 'eni')}",
-        "rootBlockDevice": {**asked.get("rootBlockDevice", {}), "volumeId": f"vol-0{asked.hex(16, 'root')}", "deviceName": "/dev/sda1"},
+        "publicIp": f"203.0.113.{int(request.hex(4), 16) % 254 + 1}" if request.get("associatePublicIpAddress") else "",
+        "primaryNetworkInterfaceId": f"eni-0{request.hex(16, 'eni')}",
+        "rootBlockDevice": {**request.get("rootBlockDevice", {}), "volumeId": f"vol-0{request.hex(16, 'root')}", "deviceName": "/dev/sda1"},
     }
 
 
-def _private_ip(asked: ResourceRequest) -> str:
-    h = asked.hex(6, "ip")
+def _private_ip(request: ResourceRequest) -> str:
+    h = request.hex(6, "ip")
     return f"10.{int(h[:2], 16)}.{int(h[2:4], 16)}.{int(h[4:], 16) % 250 + 4}"
 
 
-def _launch_template(asked: ResourceRequest, resource_id: str) -> Outputs:
-    latest = asked.context.revision
-    default = latest if asked.get("updateDefaultVersion") else 1
-    return {"name": named(asked), "latestVersion": latest, "defaultVersion": asked.get("defaultVersion", default)}
+def _launch_template(request: ResourceRequest, resource_id: str) -> Outputs:
+    latest = request.context.revision
+    default = latest if request.get("updateDefaultVersion") else 1
+    return {"name": resource_name(request), "latestVersion": latest, "defaultVersion": request.get("defaultVersion", default)}
 
 
-def _endpoint(asked: ResourceRequest, resource_id: str) -> Outputs:
-    service = str(asked.get("serviceName", "")).rpartition(".")[2]
-    dns = f"{resource_id}-{asked.hex(8)}.{service}.{place(asked, 'region')}.vpce.amazonaws.com"
-    gateway = asked.get("vpcEndpointType", "Gateway") == "Gateway"
+def _endpoint(request: ResourceRequest, resource_id: str) -> Outputs:
+    service = str(request.get("serviceName", "")).rpartition(".")[2]
+    dns = f"{resource_id}-{request.hex(8)}.{service}.{place(request, 'region')}.vpce.amazonaws.com"
+    gateway = request.get("vpcEndpointType", "Gateway") == "Gateway"
     return {
         "state": "available",
         "vpcEndpointType": "Gateway",
-        "prefixListId": f"pl-{asked.hex(8)}" if gateway else "",
-        "networkInterfaceIds": [] if gateway else [f"eni-0{asked.hex(16, s)}" for s in asked.get("subnetIds", [])],
+        "prefixListId": f"pl-{request.hex(8)}" if gateway else "",
+        "networkInterfaceIds": [] if gateway else [f"eni-0{request.hex(16, s)}" for s in request.get("subnetIds", [])],
         "dnsEntries": [] if gateway else [{"dnsName": dns, "hostedZoneId": "Z7HUB22UULQXV"}],
     }
 
 
-def _capacity(asked: ResourceRequest, resource_id: str) -> Outputs:
+def _capacity(request: ResourceRequest, resource_id: str) -> Outputs:
     offered = {
         "instanceCount": 1,
         "instanceType": "p5.48xlarge",
-        "availabilityZone": place(asked, "region") + "a",
+        "availabilityZone": place(request, "region") + "a",
         "endDateType": "limited",
     }
     dates = {
-        "createdDate": asked.context.now,
-        "startDate": asked.context.now,
+        "createdDate": request.context.now,
+        "startDate": request.context.now,
         "endDate": "2026-01-15T11:30:00Z",
         "reservationType": "capacity-block",
     }
-    return {**offered, **dates, "tenancy": "default"} if "Block" in asked.token else {"tenancy": "default", "instanceMatchCriteria": "open"}
+    extra = {**offered, **dates} if "Block" in request.token else {"instanceMatchCriteria": "open"}
+    return {**extra, "tenancy": "default"}
 
 
 EC2_EXTRA = {
-    "aws:ebs/volume:Volume": lambda asked, _: {"createTime": asked.context.now, "type": "gp3", "size": asked.get("size", 8)},
+    "aws:ebs/volume:Volume": lambda request, _: {"createTime": request.context.now, "type": "gp3", "size": request.get("size", 8)},
     "aws:ec2/capacityBlockReservation:CapacityBlockReservation": _capacity,
     "aws:ec2/capacityReservation:CapacityReservation": _capacity,
-    "aws:ec2/defaultSecurityGroup:DefaultSecurityGroup": lambda asked, _: {"name": "default", "description": "default VPC security group"},
+    "aws:ec2/defaultSecurityGroup:DefaultSecurityGroup": lambda request, _: {
+        "name": "default",
+        "description": "default VPC security group",
+    },
     "aws:ec2/eip:Eip": _eip,
     "aws:ec2/instance:Instance": _instance,
     "aws:ec2/launchTemplate:LaunchTemplate": _launch_template,
     "aws:ec2/natGateway:NatGateway": _nat,
-    "aws:ec2/securityGroup:SecurityGroup": lambda asked, _: {"name": named(asked), "description": "Managed by Pulumi"},
+    "aws:ec2/securityGroup:SecurityGroup": lambda request, _: {"name": resource_name(request), "description": "Managed by Pulumi"},
     "aws:ec2/subnet:Subnet": _subnet,
     "aws:ec2/vpc:Vpc": _vpc,
     "aws:ec2/vpcEndpoint:VpcEndpoint": _endpoint,

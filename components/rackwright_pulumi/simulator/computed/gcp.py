@@ -1,9 +1,9 @@
-"""Outputs Google's cloud computes: resource names, self links, endpoints, e-mail addresses."""
+"""Outputs of Google Cloud: resource names, self links, endpoints, email addresses."""
 
 from typing import Any
 
-from rackwright_pulumi.simulator.computed.context import ResourceRequest, certificate, prune
-from rackwright_pulumi.simulator.schema.names import physical_name, place
+from rackwright_pulumi.simulator.computed.context import ResourceRequest, certificate, without_none
+from rackwright_pulumi.simulator.schema.names import place, resource_name
 
 Outputs = dict[str, Any]
 API = "https://www.googleapis.com"
@@ -34,150 +34,149 @@ LOCATED = {
     "gcp:tpu/v2QueuedResource:V2QueuedResource": ("name", "locations/{zone}/queuedResources"),
     "gcp:tpu/v2Vm:V2Vm": ("name", "locations/{zone}/nodes"),
 }
-"""Everything else that has a full resource name: which input names it, and its collection."""
+"""Other types with a full resource name: the input with the name, and the collection."""
 
 
-def project(asked: ResourceRequest) -> str:
-    """The resource's own project, else the provider's."""
-    return str(asked.get("project") or asked.context.project)
+def project(request: ResourceRequest) -> str:
+    """The resource's project, else the provider's."""
+    return str(request.get("project") or request.context.project)
 
 
-def named(asked: ResourceRequest, prop: str = "name") -> str:
-    """The physical name: given, or what the provider would have filled in."""
-    return str(asked.get(prop) or physical_name(asked) or asked.name)
+def full_name(request: ResourceRequest, collection: str, name: str) -> str:
+    """``projects/<project>/<collection>/<name>`` with region, zone and location filled in."""
+    manager = str(request.get("instanceGroupManager", "")).rpartition("/")[2]
+    location = {k: place(request, k) for k in ("region", "zone", "location")} | {"instanceGroupManager": manager}
+    return f"projects/{project(request)}/{collection.format(**location)}/{name}"
 
 
-def full_name(asked: ResourceRequest, collection: str, name: str) -> str:
-    """``projects/<project>/<collection>/<name>`` with the places filled in."""
-    manager = str(asked.get("instanceGroupManager", "")).rpartition("/")[2]
-    where = {k: place(asked, k) for k in ("region", "zone", "location")} | {"instanceGroupManager": manager}
-    return f"projects/{project(asked)}/{collection.format(**where)}/{name}"
-
-
-def compute(asked: ResourceRequest) -> tuple[str, Outputs]:
-    """Compute Engine: id, self link and what else the type has."""
-    name = named(asked)
-    resource_id = full_name(asked, COMPUTE[asked.token], name)
+def compute(request: ResourceRequest) -> tuple[str, Outputs]:
+    """Id, self link and further outputs of a Compute Engine resource."""
+    name = resource_name(request)
+    resource_id = full_name(request, COMPUTE[request.token], name)
     link = f"{API}/compute/v1/{resource_id}"
-    extra = COMPUTE_EXTRA.get(asked.token, lambda asked, link: {})(asked, link)
-    return resource_id, {"name": name, "selfLink": link, "creationTimestamp": asked.context.now, **extra}
+    extra = COMPUTE_EXTRA.get(request.token, lambda request, link: {})(request, link)
+    return resource_id, {"name": name, "selfLink": link, "creationTimestamp": request.context.now, **extra}
 
 
-def _network(asked: ResourceRequest, link: str) -> Outputs:
-    return {"networkId": asked.digits(19), "numericId": asked.digits(19), "mtu": 1460, "routingMode": "REGIONAL"}
+def _network(request: ResourceRequest, link: str) -> Outputs:
+    return {"networkId": request.digits(19), "numericId": request.digits(19), "mtu": 1460, "routingMode": "REGIONAL"}
 
 
-def _subnetwork(asked: ResourceRequest, link: str) -> Outputs:
-    gateway = str(asked.get("ipCidrRange", "10.0.0.0/20")).rpartition(".")[0] + ".1"
-    return {"gatewayAddress": gateway, "subnetworkId": int(asked.digits(15)), "fingerprint": asked.hex(11), "purpose": "PRIVATE"}
+def _subnetwork(request: ResourceRequest, link: str) -> Outputs:
+    gateway = str(request.get("ipCidrRange", "10.0.0.0/20")).rpartition(".")[0] + ".1"
+    return {"gatewayAddress": gateway, "subnetworkId": int(request.digits(15)), "fingerprint": request.hex(11), "purpose": "PRIVATE"}
 
 
-def _vm(asked: ResourceRequest, link: str) -> Outputs:
+def _vm(request: ResourceRequest, link: str) -> Outputs:
     nics = [
-        {"networkIp": f"10.128.0.{int(asked.hex(4, str(i)), 16) % 250 + 2}", "name": f"nic{i}", **nic}
-        for i, nic in enumerate(asked.get("networkInterfaces", []))
+        {"networkIp": f"10.128.0.{int(request.hex(4, str(i)), 16) % 250 + 2}", "name": f"nic{i}", **nic}
+        for i, nic in enumerate(request.get("networkInterfaces", []))
     ]
-    return {"instanceId": asked.digits(19), "currentStatus": "RUNNING", "cpuPlatform": "Intel Sapphire Rapids", "networkInterfaces": nics}
+    return {"instanceId": request.digits(19), "currentStatus": "RUNNING", "cpuPlatform": "Intel Sapphire Rapids", "networkInterfaces": nics}
 
 
-def _manager(asked: ResourceRequest, link: str) -> Outputs:
-    return {"instanceGroup": link.replace("instanceGroupManagers", "instanceGroups"), "instanceGroupManagerId": int(asked.digits(15))}
+def _manager(request: ResourceRequest, link: str) -> Outputs:
+    return {"instanceGroup": link.replace("instanceGroupManagers", "instanceGroups"), "instanceGroupManagerId": int(request.digits(15))}
 
 
 COMPUTE_EXTRA = {
-    "gcp:compute/address:Address": lambda asked, _: {"address": _public_ip(asked), "addressId": asked.digits(19)},
-    "gcp:compute/disk:Disk": lambda asked, _: {"diskId": asked.digits(19), "size": asked.get("size", 500)},
-    "gcp:compute/globalAddress:GlobalAddress": lambda asked, _: {"address": "10.64.0.0" if asked.get("purpose") else _public_ip(asked)},
+    "gcp:compute/address:Address": lambda request, _: {"address": _public_ip(request), "addressId": request.digits(19)},
+    "gcp:compute/disk:Disk": lambda request, _: {"diskId": request.digits(19), "size": request.get("size", 500)},
+    "gcp:compute/globalAddress:GlobalAddress": lambda request, _: {
+        "address": "10.64.0.0" if request.get("purpose") else _public_ip(request)
+    },
     "gcp:compute/instance:Instance": _vm,
     "gcp:compute/instanceGroupManager:InstanceGroupManager": _manager,
-    "gcp:compute/instanceTemplate:InstanceTemplate": lambda asked, link: {
-        "numericId": asked.digits(19),
-        "selfLinkUnique": f"{link}?uniqueId={asked.digits(19)}",
+    "gcp:compute/instanceTemplate:InstanceTemplate": lambda request, link: {
+        "numericId": request.digits(19),
+        "selfLinkUnique": f"{link}?uniqueId={request.digits(19)}",
     },
     "gcp:compute/network:Network": _network,
-    "gcp:compute/reservation:Reservation": lambda asked, _: {"status": "READY"},
-    "gcp:compute/resizeRequest:ResizeRequest": lambda asked, _: {"state": "SUCCEEDED"},
+    "gcp:compute/reservation:Reservation": lambda request, _: {"status": "READY"},
+    "gcp:compute/resizeRequest:ResizeRequest": lambda request, _: {"state": "SUCCEEDED"},
     "gcp:compute/subnetwork:Subnetwork": _subnetwork,
 }
 
 
-def _public_ip(asked: ResourceRequest) -> str:
-    h = asked.hex(6, "public")
+def _public_ip(request: ResourceRequest) -> str:
+    h = request.hex(6, "public")
     return f"34.{int(h[:2], 16)}.{int(h[2:4], 16)}.{int(h[4:], 16)}"
 
 
-def located(asked: ResourceRequest) -> tuple[str, Outputs]:
-    """A resource with a full name below a location."""
-    prop, collection = LOCATED[asked.token]
-    name = named(asked, prop)
-    resource_id = full_name(asked, collection, name)
-    extra = LOCATED_EXTRA.get(asked.token, lambda asked, name: {})(asked, resource_id)
+def located(request: ResourceRequest) -> tuple[str, Outputs]:
+    """Id and outputs of a resource with a full name in a location."""
+    prop, collection = LOCATED[request.token]
+    name = resource_name(request, prop)
+    resource_id = full_name(request, collection, name)
+    extra = LOCATED_EXTRA.get(request.token, lambda request, name: {})(request, resource_id)
     own = {prop: name} if prop == "name" else {"name": resource_id}
-    return resource_id, {**own, "createTime": asked.context.now, "updateTime": asked.context.now, **extra}
+    return resource_id, {**own, "createTime": request.context.now, "updateTime": request.context.now, **extra}
 
 
-def _repository(asked: ResourceRequest, name: str) -> Outputs:
-    repository = named(asked, "repositoryId")
-    return {"name": repository, "registryUri": f"{place(asked, 'location')}-docker.pkg.dev/{project(asked)}/{repository}"}
+def _repository(request: ResourceRequest, name: str) -> Outputs:
+    repository = resource_name(request, "repositoryId")
+    return {"name": repository, "registryUri": f"{place(request, 'location')}-docker.pkg.dev/{project(request)}/{repository}"}
 
 
-def _filestore(asked: ResourceRequest, name: str) -> Outputs:
-    networks = [{"ipAddresses": [f"10.0.0.{int(asked.hex(4), 16) % 250 + 2}"], **n} for n in asked.get("networks", [])]
-    return {"networks": networks, "etag": asked.hex(16)}
+def _filestore(request: ResourceRequest, name: str) -> Outputs:
+    networks = [{"ipAddresses": [f"10.0.0.{int(request.hex(4), 16) % 250 + 2}"], **n} for n in request.get("networks", [])]
+    return {"networks": networks, "etag": request.hex(16)}
 
 
-def _tpu(asked: ResourceRequest, name: str) -> Outputs:
-    endpoint = {"ipAddress": f"10.128.0.{int(asked.hex(4), 16) % 250 + 2}", "port": 8470}
+def _tpu(request: ResourceRequest, name: str) -> Outputs:
+    endpoint = {"ipAddress": f"10.128.0.{int(request.hex(4), 16) % 250 + 2}", "port": 8470}
     return {"state": "READY", "health": "HEALTHY", "apiVersion": "V2", "networkEndpoints": [endpoint]}
 
 
 LOCATED_EXTRA = {
     "gcp:artifactregistry/repository:Repository": _repository,
     "gcp:filestore/instance:Instance": _filestore,
-    "gcp:lustre/instance:Instance": lambda asked, _: {
-        "mountPoint": f"10.64.{int(asked.hex(2), 16)}.2@tcp:/{asked.get('filesystem', '')}",
+    "gcp:lustre/instance:Instance": lambda request, _: {
+        "mountPoint": f"10.64.{int(request.hex(2), 16)}.2@tcp:/{request.get('filesystem', '')}",
         "state": "ACTIVE",
-        "uid": asked.uuid(),
+        "uid": request.uuid(),
     },
-    "gcp:parallelstore/instance:Instance": lambda asked, _: {
-        "accessPoints": [f"10.64.{int(asked.hex(2), 16)}.{i}" for i in (2, 3, 4)],
+    "gcp:parallelstore/instance:Instance": lambda request, _: {
+        "accessPoints": [f"10.64.{int(request.hex(2), 16)}.{i}" for i in (2, 3, 4)],
         "state": "ACTIVE",
     },
     "gcp:tpu/v2Vm:V2Vm": _tpu,
 }
 
 
-def _cluster(asked: ResourceRequest) -> tuple[str, Outputs]:
-    name, where = named(asked), place(asked, "location")
-    resource_id = full_name(asked, "locations/{location}/clusters", name)
-    region = where if where.count("-") == 1 else where.rpartition("-")[0]
-    version = asked.get("minMasterVersion") or "1.35.1-gke.1000000"
-    dns = {"endpoint": f"gke-{asked.hex(30, 'dns')}-{asked.context.project_number}.{region}.gke.goog"}
-    endpoints = asked.get("controlPlaneEndpointsConfig", {})
+def _cluster(request: ResourceRequest) -> tuple[str, Outputs]:
+    name, location = resource_name(request), place(request, "location")
+    resource_id = full_name(request, "locations/{location}/clusters", name)
+    region = location if location.count("-") == 1 else location.rpartition("-")[0]
+    version = request.get("minMasterVersion") or "1.35.1-gke.1000000"
+    dns = {"endpoint": f"gke-{request.hex(30, 'dns')}-{request.context.project_number}.{region}.gke.goog"}
+    endpoints = request.get("controlPlaneEndpointsConfig", {})
     return resource_id, {
         "name": name,
-        "location": where,
-        "endpoint": _public_ip(asked),
+        "location": location,
+        "endpoint": _public_ip(request),
         "selfLink": f"https://container.googleapis.com/v1/{resource_id}",
-        "masterAuth": {**asked.get("masterAuth", {}), "clusterCaCertificate": certificate(asked)},
+        "masterAuth": {**request.get("masterAuth", {}), "clusterCaCertificate": certificate(request)},
         "controlPlaneEndpointsConfig": {**endpoints, "dnsEndpointConfig": {**endpoints.get("dnsEndpointConfig", {}), **dns}},
         "masterVersion": version,
         "nodeVersion": version,
         "clusterIpv4Cidr": "10.4.0.0/14",
         "servicesIpv4Cidr": "10.0.32.0/20",
-        "labelFingerprint": asked.hex(8),
+        "labelFingerprint": request.hex(8),
     }
 
 
-def _node_pool(asked: ResourceRequest) -> tuple[str, Outputs]:
-    name, cluster = named(asked), str(asked.get("cluster", ""))
-    parent = cluster if "/" in cluster else full_name(asked, "locations/{location}/clusters", cluster)
-    zones = asked.get("nodeLocations") or [place(asked, "zone")]
+def _node_pool(request: ResourceRequest) -> tuple[str, Outputs]:
+    name, cluster = resource_name(request), str(request.get("cluster", ""))
+    parent = cluster if "/" in cluster else full_name(request, "locations/{location}/clusters", cluster)
+    zones = request.get("nodeLocations") or [place(request, "zone")]
     short = f"gke-{parent.rpartition('/')[2]}-{name}"[:32].rstrip("-")
-    groups = [f"{API}/compute/v1/projects/{project(asked)}/zones/{z}/instanceGroupManagers/{short}-{asked.hex(8, z)}-grp" for z in zones]
+    groups = [
+        f"{API}/compute/v1/projects/{project(request)}/zones/{z}/instanceGroupManagers/{short}-{request.hex(8, z)}-grp" for z in zones
+    ]
     return f"{parent}/nodePools/{name}", {
         "name": name,
-        "location": parent.split("/")[3] if "/" in parent else place(asked, "location"),
+        "location": parent.split("/")[3] if "/" in parent else place(request, "location"),
         "nodeLocations": zones,
         "managedInstanceGroupUrls": groups,
         "instanceGroupUrls": [g.replace("instanceGroupManagers", "instanceGroups") for g in groups],
@@ -185,34 +184,34 @@ def _node_pool(asked: ResourceRequest) -> tuple[str, Outputs]:
     }
 
 
-def _account(asked: ResourceRequest) -> tuple[str, Outputs]:
-    email = f"{named(asked, 'accountId')}@{project(asked)}.iam.gserviceaccount.com"
-    name = f"projects/{project(asked)}/serviceAccounts/{email}"
+def _account(request: ResourceRequest) -> tuple[str, Outputs]:
+    email = f"{resource_name(request, 'accountId')}@{project(request)}.iam.gserviceaccount.com"
+    name = f"projects/{project(request)}/serviceAccounts/{email}"
     return name, {
-        "accountId": named(asked, "accountId"),
+        "accountId": resource_name(request, "accountId"),
         "email": email,
         "member": f"serviceAccount:{email}",
         "name": name,
-        "uniqueId": asked.digits(21),
+        "uniqueId": request.digits(21),
     }
 
 
-def _bucket(asked: ResourceRequest) -> tuple[str, Outputs]:
-    name = named(asked)
+def _bucket(request: ResourceRequest) -> tuple[str, Outputs]:
+    name = resource_name(request)
     return name, {
         "name": name,
         "url": f"gs://{name}",
         "selfLink": f"{API}/storage/v1/b/{name}",
-        "projectNumber": int(asked.context.project_number),
+        "projectNumber": int(request.context.project_number),
         "storageClass": "STANDARD",
-        "timeCreated": asked.context.now,
-        "updated": asked.context.now,
+        "timeCreated": request.context.now,
+        "updated": request.context.now,
     }
 
 
-def _crypto_key(asked: ResourceRequest) -> tuple[str, Outputs]:
-    name = named(asked)
-    resource_id = f"{asked.get('keyRing', '')}/cryptoKeys/{name}"
+def _crypto_key(request: ResourceRequest) -> tuple[str, Outputs]:
+    name = resource_name(request)
+    resource_id = f"{request.get('keyRing', '')}/cryptoKeys/{name}"
     return resource_id, {
         "name": name,
         "purpose": "ENCRYPT_DECRYPT",
@@ -221,48 +220,50 @@ def _crypto_key(asked: ResourceRequest) -> tuple[str, Outputs]:
 
 
 def _member(scope: str, template: str = "{0}"):
-    def make(asked: ResourceRequest) -> tuple[str, Outputs]:
-        return "/".join([template.format(asked.get(scope, "")), asked.get("role", ""), asked.get("member", "")]), {
-            "etag": f"Bw{asked.hex(8)}="
-        }
+    def make(request: ResourceRequest) -> tuple[str, Outputs]:
+        parts = [template.format(request.get(scope, "")), request.get("role", ""), request.get("member", "")]
+        return "/".join(parts), {"etag": f"Bw{request.hex(8)}="}
 
     return make
 
 
-def _connection(asked: ResourceRequest) -> tuple[str, Outputs]:
-    service = str(asked.get("service", ""))
-    return f"{asked.get('network', '')}:{service}".replace("/", "%2F"), {"peering": service.replace(".", "-")}
+def _connection(request: ResourceRequest) -> tuple[str, Outputs]:
+    service = str(request.get("service", ""))
+    return f"{request.get('network', '')}:{service}".replace("/", "%2F"), {"peering": service.replace(".", "-")}
 
 
-def _nat(asked: ResourceRequest) -> tuple[str, Outputs]:
-    router = str(asked.get("router", "")).rpartition("/")[2]
-    return f"{project(asked)}/{place(asked, 'region')}/{router}/{named(asked)}", {"name": named(asked), "natIpAllocateOption": "AUTO_ONLY"}
+def _nat(request: ResourceRequest) -> tuple[str, Outputs]:
+    router = str(request.get("router", "")).rpartition("/")[2]
+    return f"{project(request)}/{place(request, 'region')}/{router}/{resource_name(request)}", {
+        "name": resource_name(request),
+        "natIpAllocateOption": "AUTO_ONLY",
+    }
 
 
-def _cache(asked: ResourceRequest) -> tuple[str, Outputs]:
-    zone = place(asked, "zone")
-    return f"{asked.get('bucket', '')}/{zone}", {"anywhereCacheId": zone, "state": "running", "createTime": asked.context.now}
+def _cache(request: ResourceRequest) -> tuple[str, Outputs]:
+    zone = place(request, "zone")
+    return f"{request.get('bucket', '')}/{zone}", {"anywhereCacheId": zone, "state": "running", "createTime": request.context.now}
 
 
 def _numbered(collection: str):
-    """``projects/<project>/<collection>/<number>``, as Cloud Monitoring names things."""
+    """``projects/<project>/<collection>/<number>``, the names of Cloud Monitoring."""
 
-    def make(asked: ResourceRequest) -> tuple[str, Outputs]:
-        name = f"projects/{project(asked)}/{collection}/{asked.digits(19)}"
+    def make(request: ResourceRequest) -> tuple[str, Outputs]:
+        name = f"projects/{project(request)}/{collection}/{request.digits(19)}"
         return name, {"name": name}
 
     return make
 
 
-def _budget(asked: ResourceRequest) -> tuple[str, Outputs]:
-    budget = asked.uuid()
-    return f"billingAccounts/{asked.get('billingAccount', '')}/budgets/{budget}", {"name": budget}
+def _budget(request: ResourceRequest) -> tuple[str, Outputs]:
+    budget = request.uuid()
+    return f"billingAccounts/{request.get('billingAccount', '')}/budgets/{budget}", {"name": budget}
 
 
 MAKERS = {
     "gcp:billing/budget:Budget": _budget,
-    "gcp:compute/attachedDisk:AttachedDisk": lambda asked: (
-        f"{asked.get('instance', '')}/{str(asked.get('disk', '')).rpartition('/')[2]}",
+    "gcp:compute/attachedDisk:AttachedDisk": lambda request: (
+        f"{request.get('instance', '')}/{str(request.get('disk', '')).rpartition('/')[2]}",
         {},
     ),
     "gcp:compute/routerNat:RouterNat": _nat,
@@ -273,7 +274,7 @@ MAKERS = {
     "gcp:monitoring/alertPolicy:AlertPolicy": _numbered("alertPolicies"),
     "gcp:monitoring/notificationChannel:NotificationChannel": _numbered("notificationChannels"),
     "gcp:projects/iAMMember:IAMMember": _member("project"),
-    "gcp:projects/service:Service": lambda asked: (f"{project(asked)}/{asked.get('service', '')}", {}),
+    "gcp:projects/service:Service": lambda request: (f"{project(request)}/{request.get('service', '')}", {}),
     "gcp:serviceaccount/account:Account": _account,
     "gcp:serviceaccount/iAMMember:IAMMember": _member("serviceAccountId"),
     "gcp:servicenetworking/connection:Connection": _connection,
@@ -283,12 +284,12 @@ MAKERS = {
     **dict.fromkeys(COMPUTE, compute),
     **dict.fromkeys(LOCATED, located),
 }
-"""Type token to the function that gives its id and outputs."""
+"""Type token to the function that returns its id and outputs."""
 
 
-def tagged(asked: ResourceRequest, outputs: Outputs) -> Outputs:
-    """Places and the two label outputs every resource of this SDK has, when its type has them."""
-    own = asked.get("labels") or asked.get("resourceLabels") or {}
-    labels = {**(asked.context.default_tags or {}), **own, "goog-pulumi-provisioned": "true"}
-    places = {k: place(asked, k) for k in ("region", "zone", "location")}
-    return prune({"project": project(asked), "effectiveLabels": labels, "pulumiLabels": labels, **places, **outputs})
+def add_tags(request: ResourceRequest, outputs: Outputs) -> Outputs:
+    """Add location and label outputs, if the type declares them."""
+    own = request.get("labels") or request.get("resourceLabels") or {}
+    labels = {**(request.context.default_tags or {}), **own, "goog-pulumi-provisioned": "true"}
+    places = {k: place(request, k) for k in ("region", "zone", "location")}
+    return without_none({"project": project(request), "effectiveLabels": labels, "pulumiLabels": labels, **places, **outputs})

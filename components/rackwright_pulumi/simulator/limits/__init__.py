@@ -1,1 +1,1 @@
-"""What the simulated clouds refuse: quotas, capacity, reservations, conflicts."""
+"""Errors of the simulated clouds: quotas, capacity, reservations, conflicts."""

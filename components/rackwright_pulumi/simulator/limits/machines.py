@@ -1,11 +1,11 @@
-"""Which machines a resource asks for: type, zone, how many, how they are bought, and which quota they count against."""
+"""Machines that a resource requests: type, zone, count, purchase option, and the quota they use."""
 
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rackwright_pulumi.simulator.provider.values import at, opened
+from rackwright_pulumi.simulator.provider.values import unwrap_secrets, values_at
 from rackwright_pulumi.simulator.store import Store
 
 ON_DEMAND = {
@@ -30,7 +30,7 @@ SPOT = {
 STANDARD, STANDARD_SPOT = "L-1216C47A", "L-34B43A08"
 """AWS service quotas in vCPU per account and region (AWS EC2 instance type quotas page, 2026)."""
 METAL = {"g4dn.metal": 96, "g5g.metal": 64}
-"""vCPU of types whose size does not say it."""
+"""vCPU of types whose size has no number."""
 GPU_METRIC = {
     "nvidia-tesla-t4": "NVIDIA_T4_GPUS",
     "nvidia-l4": "NVIDIA_L4_GPUS",
@@ -51,7 +51,7 @@ TPU_METRIC = {"ct5lp": "TPU_LITE_PODSLICE_V5", "ct6e": "TPU-V6E-per-project-regi
 
 @dataclass(frozen=True)
 class MachineRequest:
-    """``count`` machines of one type in one zone, bought on demand, as spot, or from a reservation."""
+    """``count`` machines of one type in one zone: on demand, spot, or from a reservation."""
 
     type: str
     zone: str
@@ -60,7 +60,7 @@ class MachineRequest:
     accelerator: str = ""
     accelerators_each: int = 0
     reservation: str = ""
-    """The reservation or capacity block they are asked for in."""
+    """Id of the reservation or capacity block, empty without one."""
     block: bool = False
     placement_group: str = ""
 
@@ -80,9 +80,9 @@ def vcpus(instance_type: str) -> int:
 
 
 def quota_of(machines: MachineRequest) -> tuple[str, int] | None:
-    """Quota code or metric, and how much of it one machine uses; None where no quota is known, and for capacity blocks.
+    """Quota code or metric, and the amount one machine uses; None without a known quota, and for capacity blocks.
 
-    Blocks count against no vCPU limit: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-blocks-how.html
+    Capacity blocks do not count against vCPU quotas: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-blocks-how.html
     """
     if machines.block:
         return None
@@ -98,10 +98,10 @@ def quota_of(machines: MachineRequest) -> tuple[str, int] | None:
     return (("PREEMPTIBLE_" if machines.spot else "") + metric, each) if metric else None
 
 
-def asked(store: Store, token: str, inputs: Mapping[str, Any], region: str) -> list[MachineRequest]:
-    """The machines a resource would run, in the zones it would run them in."""
-    find = ASKED.get(token)
-    return list(find(store, opened(dict(inputs)), region)) if find else []
+def requested_machines(store: Store, token: str, inputs: Mapping[str, Any], region: str) -> list[MachineRequest]:
+    """The machines that a resource requests, by zone."""
+    read = MACHINE_READERS.get(token)
+    return list(read(store, unwrap_secrets(dict(inputs)), region)) if read else []
 
 
 def _instance(store: Store, inputs: dict[str, Any], region: str) -> Iterator[MachineRequest]:
@@ -121,23 +121,24 @@ def _node_group(store: Store, inputs: dict[str, Any], region: str) -> Iterator[M
     template = template_of(store, inputs)
     type_ = template.get("instanceType") or (inputs.get("instanceTypes") or ["t3.medium"])[0]
     zones = [_zone_of(store, s) or f"{region}a" for s in inputs.get("subnetIds", [])] or [f"{region}a"]
-    wanted, bought = int(inputs["scalingConfig"]["desiredSize"]), inputs.get("capacityType")
+    total, capacity_type = int(inputs["scalingConfig"]["desiredSize"]), inputs.get("capacityType")
     reserved, group = reservation_id(template), (template.get("placement") or {}).get("groupName", "")
     for i, zone in enumerate(zones):
-        count = wanted // len(zones) + (i < wanted % len(zones))
-        yield MachineRequest(type_, zone, count, bought == "SPOT", "", 0, reserved, bought == "CAPACITY_BLOCK", group)
+        count = total // len(zones) + (i < total % len(zones))
+        spot, block = capacity_type == "SPOT", capacity_type == "CAPACITY_BLOCK"
+        yield MachineRequest(type_, zone, count, spot, "", 0, reserved, block, group)
 
 
 def template_of(store: Store, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Inputs of the launch template a node group names by id, empty without one."""
+    """Inputs of a node group's launch template, empty without one."""
     template = store.find("aws:ec2/launchTemplate:LaunchTemplate", (inputs.get("launchTemplate") or {}).get("id", ""))
-    return opened(template.inputs) if template else {}
+    return unwrap_secrets(template.inputs) if template else {}
 
 
 def reservation_id(inputs: Mapping[str, Any]) -> str:
-    """The reservation an instance or a template asks for by id, empty without one."""
+    """Reservation id of an instance or launch template, empty without one."""
     path = "capacityReservationSpecification.capacityReservationTarget.capacityReservationId"
-    return next(iter(at(dict(inputs), path)), "")
+    return next(iter(values_at(dict(inputs), path)), "")
 
 
 def _vm(store: Store, inputs: dict[str, Any], region: str) -> Iterator[MachineRequest]:
@@ -163,7 +164,7 @@ def _node_pool(store: Store, inputs: dict[str, Any], region: str) -> Iterator[Ma
         )
 
 
-ASKED = {
+MACHINE_READERS = {
     "aws:ec2/instance:Instance": _instance,
     "aws:eks/nodeGroup:NodeGroup": _node_group,
     "gcp:compute/instance:Instance": _vm,

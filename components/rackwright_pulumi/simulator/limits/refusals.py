@@ -1,4 +1,4 @@
-"""What the clouds refuse although every input is well formed: taken names, dependents, protections, ranges that overlap."""
+"""Errors for well-formed inputs: names in use, dependents, deletion protection, overlapping ranges."""
 
 import ipaddress
 from collections.abc import Mapping
@@ -7,69 +7,69 @@ from typing import Any
 from rackwright_pulumi.simulator.clusters import api_server, controllers
 from rackwright_pulumi.simulator.computed import ResourceRequest
 from rackwright_pulumi.simulator.limits.machines import template_of
-from rackwright_pulumi.simulator.limits.reservations import refuse_purchase
-from rackwright_pulumi.simulator.limits.shortage import FAILED, shortage
-from rackwright_pulumi.simulator.provider.values import opened
+from rackwright_pulumi.simulator.limits.reservations import capacity_type_error
+from rackwright_pulumi.simulator.limits.shortage import FAILED, shortage_error
+from rackwright_pulumi.simulator.provider.values import unwrap_secrets
 from rackwright_pulumi.simulator.schema.names import place
-from rackwright_pulumi.simulator.schema.references import EKS, GKE, NODES, SUBNET, VPC, holders, missing
+from rackwright_pulumi.simulator.schema.references import EKS, GKE, NODES, SUBNET, VPC, dependents, missing_reference
 from rackwright_pulumi.simulator.store import Record, Store
 
-RESERVED = frozenset({"gcp:kms/keyRing:KeyRing", "gcp:kms/cryptoKey:CryptoKey"})
-"""Names that stay taken for ever: Cloud KMS deletes neither key rings nor keys."""
+PERMANENT_NAMES = frozenset({"gcp:kms/keyRing:KeyRing", "gcp:kms/cryptoKey:CryptoKey"})
+"""Types whose names stay reserved after deletion: Cloud KMS deletes neither key rings nor keys."""
 
 
-def refuse_create(store: Store, asked: ResourceRequest, where: str) -> str | None:
-    """The cloud's refusal to make a resource, None when it agrees. ``where`` is its place. Machines are asked about apart."""
-    if asked.token.startswith("kubernetes:"):
-        return api_server.refuse_object(store, asked, where)
-    gone = missing(store, asked.token, dict(asked.inputs))
-    if gone:
-        path, parent, value = gone
-        return f"{_short(parent)} {value!r}, named by {path}, does not exist: InvalidParameter, NotFound"
-    if asked.token == SUBNET:
-        return _subnet_range(store, asked)
-    return refuse_purchase(asked.inputs, template_of(store, asked.inputs)) if asked.token == NODES else None
+def create_error(store: Store, request: ResourceRequest, cluster: str) -> str | None:
+    """The cloud's error when a resource is created, None without one; capacity and quota are not checked. cluster: an object's place."""
+    if request.token.startswith("kubernetes:"):
+        return api_server.object_error(store, request, cluster)
+    missing = missing_reference(store, request.token, dict(request.inputs))
+    if missing:
+        path, parent, value = missing
+        return f"{_short(parent)} {value!r} in {path} does not exist: InvalidParameter, NotFound"
+    if request.token == SUBNET:
+        return _subnet_range(store, request)
+    return capacity_type_error(request.inputs, template_of(store, request.inputs)) if request.token == NODES else None
 
 
-def refuse_update(store: Store, old: Record, asked: ResourceRequest) -> str | None:
-    """The cloud's refusal to change a resource. A node group that failed takes tags and nothing else."""
-    if opened(old.state).get("status") == FAILED:
-        changed = {key for key in {*old.inputs, *asked.inputs} if opened(old.inputs.get(key)) != asked.inputs.get(key)}
+def update_error(store: Store, old: Record, request: ResourceRequest) -> str | None:
+    """The cloud's error when a resource is updated, None without one. A failed node group accepts only tags."""
+    if unwrap_secrets(old.state).get("status") == FAILED:
+        changed = {key for key in {*old.inputs, *request.inputs} if unwrap_secrets(old.inputs.get(key)) != request.inputs.get(key)}
         if changed - {"tags", "__defaults"}:
             return f"ResourceInUseException: Nodegroup {old.id} cannot be updated as it is currently not in Active State"
         return None
-    return refuse_machines(store, asked)
+    return machine_error(store, request)
 
 
-def refuse_machines(store: Store, asked: ResourceRequest) -> str | None:
-    """Stock and quota, for a new resource as for one that grows."""
-    return shortage(store, asked.token, asked.urn, asked.inputs, place(asked, "region"), asked.context.project)
+def machine_error(store: Store, request: ResourceRequest) -> str | None:
+    """Error of missing capacity or quota, for a new or growing resource."""
+    return shortage_error(store, request.token, request.urn, request.inputs, place(request, "region"), request.context.project)
 
 
-def refuse_delete(store: Store, record: Record) -> str | None:
-    """The cloud's refusal to delete a resource, None when it agrees."""
+def delete_error(store: Store, record: Record) -> str | None:
+    """The cloud's error when a resource is deleted, None without one."""
     if record.type.startswith("kubernetes:"):
-        return controllers.refuse_delete(store, record) or None
-    inputs = opened(record.inputs)
-    protected = PROTECTED.get(record.type)
+        return controllers.delete_error(store, record) or None
+    inputs = unwrap_secrets(record.inputs)
+    protected = DELETION_PROTECTION.get(record.type)
     if protected and inputs.get(protected[0], protected[1]):
         return f"{_short(record.type)} {record.id} has {protected[0]} set; update it to false before deleting"
     if inputs.get("deletionPolicy") == "PREVENT":
         return f"{_short(record.type)} {record.id} has deletionPolicy PREVENT; set it to DELETE before deleting"
     if record.type.endswith("s3/bucket:Bucket") or record.type == "gcp:storage/bucket:Bucket":
         return _not_empty(store, record, inputs)
-    held = next(holders(store, record), None)
+    dependent = next(dependents(store, record), None)
     code = "resourceInUseByAnotherResource" if record.type.startswith("gcp:") else "DependencyViolation"
     code = "ResourceInUseException" if record.type == EKS else "DeleteConflict" if ":iam/" in record.type else code
-    if held and not inputs.get("forceDetachPolicies"):
-        return f"{code}: {_short(record.type)} {record.id} is in use by {_short(held.type)} {held.id} and cannot be deleted"
+    if dependent and not inputs.get("forceDetachPolicies"):
+        return f"{code}: {_short(record.type)} {record.id} is in use by {_short(dependent.type)} {dependent.id} and cannot be deleted"
     return None
 
 
-FAILS_LATE = {NODES: {"status": FAILED}}
-"""What is made all the same when its machines are missing, and stays broken: EKS makes the group, waits for its machines and gives up."""
+CREATED_WITHOUT_MACHINES = {NODES: {"status": FAILED}}
+"""Types that are created without their machines, and their state: EKS creates the group, waits for machines, and gives up."""
 
-PROTECTED = {
+DELETION_PROTECTION = {
     EKS: ("deletionProtection", False),
     GKE: ("deletionProtection", True),
     "aws:ec2/instance:Instance": ("disableApiTermination", False),
@@ -78,16 +78,16 @@ PROTECTED = {
 """Inputs that forbid deletion, with the provider's default."""
 
 
-def taken(token: str, name: str) -> str:
-    """The cloud's words for a name that another resource has."""
+def name_taken_error(token: str, name: str) -> str:
+    """The cloud's error for a name in use."""
     if token.startswith("kubernetes:"):
         return f'{token.rpartition(":")[2].lower()}s "{name}" already exists'
     if token.startswith("gcp:"):
         return f"Error 409: The resource '{name}' already exists, alreadyExists"
-    return f"{TAKEN.get(token, 'ResourceInUseException')}: {_short(token)} with name {name} already exists"
+    return f"{NAME_TAKEN_CODES.get(token, 'ResourceInUseException')}: {_short(token)} with name {name} already exists"
 
 
-TAKEN = {
+NAME_TAKEN_CODES = {
     "aws:cloudwatch/logGroup:LogGroup": "ResourceAlreadyExistsException",
     "aws:ec2/launchTemplate:LaunchTemplate": "InvalidLaunchTemplateName.AlreadyExistsException",
     "aws:ec2/natGateway:NatGateway": "Resource.AlreadyAssociated",
@@ -118,22 +118,22 @@ def _short(token: str) -> str:
 
 
 def _not_empty(store: Store, bucket: Record, inputs: Mapping[str, Any]) -> str | None:
-    if inputs.get("forceDestroy") or bucket.id not in store.knob("filled", []):
+    if inputs.get("forceDestroy") or bucket.id not in store.setting("filled", []):
         return None
     return f"BucketNotEmpty: the bucket {bucket.id} holds objects; empty it, or set forceDestroy"
 
 
-def _subnet_range(store: Store, asked: ResourceRequest) -> str | None:
-    own, vpc = _range(asked.inputs), store.find(VPC, str(asked.inputs.get("vpcId")))
+def _subnet_range(store: Store, request: ResourceRequest) -> str | None:
+    own, vpc = _range(request.inputs), store.find(VPC, str(request.inputs.get("vpcId")))
     if own is None or vpc is None:
         return None
-    whole = _range(opened(vpc.inputs))
-    if whole is not None and not own.subnet_of(whole):
-        return f"InvalidSubnet.Range: {own} is not inside the VPC's {whole}"
+    vpc_range = _range(unwrap_secrets(vpc.inputs))
+    if vpc_range is not None and not own.subnet_of(vpc_range):
+        return f"InvalidSubnet.Range: {own} is not inside the VPC's {vpc_range}"
     for other in store.all(SUBNET):
-        theirs = _range(opened(other.inputs))
-        if other.inputs.get("vpcId") == vpc.id and theirs is not None and own.overlaps(theirs):
-            return f"InvalidSubnet.Conflict: {own} overlaps {theirs} of {other.id}"
+        other_range = _range(unwrap_secrets(other.inputs))
+        if other.inputs.get("vpcId") == vpc.id and other_range is not None and own.overlaps(other_range):
+            return f"InvalidSubnet.Conflict: {own} overlaps {other_range} of {other.id}"
     return None
 
 

@@ -1,1 +1,1 @@
-"""Answers to provider functions (invokes)."""
+"""Results of provider functions (invokes)."""

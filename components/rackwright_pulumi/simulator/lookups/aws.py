@@ -1,4 +1,4 @@
-"""What the simulated AWS answers to look-ups: what is in the cloud as it is there, everything else as if it existed outside it."""
+"""Results of AWS look-up functions: resources in the simulated cloud, and default values for all others."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -6,33 +6,33 @@ from typing import Any
 
 from rackwright_pulumi.simulator.computed import computed
 from rackwright_pulumi.simulator.computed.arns import zones
-from rackwright_pulumi.simulator.computed.context import Context, ResourceRequest
+from rackwright_pulumi.simulator.computed.context import Context
 from rackwright_pulumi.simulator.limits.machines import vcpus
-from rackwright_pulumi.simulator.provider.values import opened
+from rackwright_pulumi.simulator.provider.values import unwrap_secrets
 from rackwright_pulumi.simulator.schema.references import EKS, SUBNET, VPC
 from rackwright_pulumi.simulator.store import Store
 
 Args = Mapping[str, Any]
-OUTSIDE = {
+EXTERNAL = {
     VPC: {"cidrBlock": "10.0.0.0/16"},
     SUBNET: {"cidrBlock": "10.0.0.0/20", "vpcId": "vpc-00000000000000000", "availableIpAddressCount": 4091},
     EKS: {"roleArn": "", "vpcConfig": {"subnetIds": []}, "accessConfig": {"authenticationMode": "API"}},
 }
-"""What is said of a resource that no program of this cloud made."""
-KUBERNETES = ("1.32", "1.33", "1.34")
+"""Inputs of a resource that is not in the simulated cloud."""
+KUBERNETES_VERSIONS = ("1.32", "1.33", "1.34")
 UNLIMITED = 1_000_000.0
-"""The quota of what the knob does not name."""
+"""Value of quotas that the setting does not list."""
 
 
 @dataclass(frozen=True)
-class Amazon:
-    """One account and region; without a store nothing is in it."""
+class AwsFunctions:
+    """Look-ups in one account and region; without a store it has no resources."""
 
     context: Context
     store: Store | None = None
 
-    def answers(self) -> dict[str, Callable[[Args], dict[str, Any]]]:
-        """Function token to its answer, which raises LookupError for what was deleted."""
+    def functions(self) -> dict[str, Callable[[Args], dict[str, Any]]]:
+        """Function token to function. A function raises LookupError for deleted resources."""
         return {
             "aws:ec2/getInstanceType:getInstanceType": self.instance_type,
             "aws:ec2/getInstanceTypeOfferings:getInstanceTypeOfferings": self.offerings,
@@ -50,40 +50,40 @@ class Amazon:
     def region(self) -> str:
         return self.context.region or "us-east-1"
 
-    def _knob(self, name: str) -> dict[str, Any]:
-        return self.store.knob(name, {}) if self.store else {}
+    def _setting(self, name: str) -> dict[str, Any]:
+        return self.store.setting(name, {}) if self.store else {}
 
     def cluster(self, args: Args) -> dict[str, Any]:
-        """The look-up has lists where the resource has one object (aws.eks.GetClusterResult of pulumi-aws 7.51)."""
+        """An EKS cluster. The look-up has lists where the resource has one object (aws.eks.GetClusterResult of pulumi-aws 7.51)."""
         state = self.one(EKS, {"id": args["name"]})
         single = {"certificateAuthorities": "certificateAuthority", "kubernetesNetworkConfigs": "kubernetesNetworkConfig"}
         return state | {many: [state[one]] for many, one in single.items() if state.get(one) is not None}
 
     def clusters(self, args: Args) -> dict[str, Any]:
-        """Names of those in the cloud."""
-        names = [opened(r.state).get("name") or r.id for r in (self.store.all(EKS) if self.store else [])]
+        """Names of the clusters in the cloud."""
+        names = [unwrap_secrets(r.state).get("name") or r.id for r in (self.store.all(EKS) if self.store else [])]
         return {"names": names, "id": self.region}
 
     def one(self, token: str, args: Args) -> dict[str, Any]:
         """A resource by id, or by the filters ``vpc-id``, ``availability-zone`` and ``tag:``."""
-        wanted = args.get("id")
-        there = {} if self.store is None else {r.id: opened(r.state) for r in self.store.all(token)}
-        found = [i for i, state in there.items() if (i == wanted if wanted else _matches(state, args.get("filters") or ()))]
-        if not wanted and len(found) != 1:
-            raise LookupError(f"{len(found)} {token.rpartition(':')[2]}s match; the look-up wants one")
+        id_ = args.get("id")
+        states = {} if self.store is None else {r.id: unwrap_secrets(r.state) for r in self.store.all(token)}
+        found = [i for i, state in states.items() if (i == id_ if id_ else _matches(state, args.get("filters") or ()))]
+        if not id_ and len(found) != 1:
+            raise LookupError(f"{len(found)} {token.rpartition(':')[2]}s match the filters; the look-up needs 1")
         if found:
-            return there[found[0]] | {"id": found[0]}
-        if self.store and self.store.is_gone(token, str(wanted)):
-            raise LookupError(f"{token.rpartition(':')[2]} {wanted} does not exist: NotFound")
-        named = {"name": wanted} if token == EKS else {}
-        inputs = OUTSIDE[token] | named
-        outputs = computed(token, str(wanted), f"urn:pulumi:outside::outside::{token}::{wanted}", inputs, self.context)[1]
-        return inputs | outputs | {"id": wanted}
+            return states[found[0]] | {"id": found[0]}
+        if self.store and self.store.was_deleted(token, str(id_)):
+            raise LookupError(f"{token.rpartition(':')[2]} {id_} does not exist: NotFound")
+        named = {"name": id_} if token == EKS else {}
+        inputs = EXTERNAL[token] | named
+        outputs = computed(token, str(id_), f"urn:pulumi:outside::outside::{token}::{id_}", inputs, self.context)[1]
+        return inputs | outputs | {"id": id_}
 
     def subnets(self, args: Args) -> dict[str, Any]:
-        """Ids in the cloud; of a network that is not in it, one in each of the first two zones."""
-        there = self.store.all(SUBNET) if self.store else []
-        ids = [r.id for r in there if _matches(opened(r.state), args.get("filters") or ())]
+        """Ids of subnets in the cloud; without a match, two ids of existing subnets."""
+        records = self.store.all(SUBNET) if self.store else []
+        ids = [r.id for r in records if _matches(unwrap_secrets(r.state), args.get("filters") or ())]
         return {"ids": ids or [f"subnet-{letter * 17}" for letter in "ab"], "id": self.region}
 
     def instance_type(self, args: Args) -> dict[str, Any]:
@@ -91,7 +91,7 @@ class Amazon:
         return {"id": machine, "instanceType": machine, "defaultVcpus": vcpus(machine)}
 
     def offerings(self, args: Args) -> dict[str, Any]:
-        """Every type in every zone, unless ``capacity`` names the type: then in the zones that have some."""
+        """Every type in every zone; a type in ``capacity`` only in the zones that have machines."""
         types = [value for f in args.get("filters") or () if f["name"] == "instance-type" for value in f["values"]]
         pairs = [(machine, zone) for machine in types for zone in self._offering(machine, args.get("locationType", "region"))]
         return {
@@ -104,25 +104,26 @@ class Amazon:
     def _offering(self, machine: str, kind: str) -> list[str]:
         if kind != "availability-zone":
             return [self.region]
-        there = self._knob("capacity").get(machine)
-        return zones(self.region) if there is None else sorted(zone for zone, count in there.items() if count)
+        counts = self._setting("capacity").get(machine)
+        return zones(self.region) if counts is None else sorted(zone for zone, count in counts.items() if count)
 
     def quota(self, args: Args) -> dict[str, Any]:
         code = args.get("quotaCode", "")
-        value = float(self._knob("quota").get(code, UNLIMITED))
+        value = float(self._setting("quota").get(code, UNLIMITED))
         return {"id": code, "quotaCode": code, "serviceCode": args["serviceCode"], "value": value, "adjustable": True}
 
 
 def addon_version(args: Args) -> dict[str, Any]:
-    """The version every add-on of the simulated EKS has."""
-    asked = ResourceRequest("aws:eks/addon:Addon", "", "", {}, Context())
-    version = computed(asked.token, "", "", {}, asked.context)[1]["addonVersion"]
+    """The version of every add-on in the simulated EKS."""
+    version = computed("aws:eks/addon:Addon", "", "", {}, Context())[1]["addonVersion"]
     return {"id": args["addonName"], "addonName": args["addonName"], "version": version, "kubernetesVersion": args["kubernetesVersion"]}
 
 
 def cluster_versions(args: Args) -> dict[str, Any]:
-    wanted = args.get("clusterVersionsOnlies") or KUBERNETES
-    versions = [{"clusterVersion": v, "clusterType": "eks", "versionStatus": "STANDARD_SUPPORT"} for v in KUBERNETES if v in wanted]
+    requested = args.get("clusterVersionsOnlies") or KUBERNETES_VERSIONS
+    versions = [
+        {"clusterVersion": v, "clusterType": "eks", "versionStatus": "STANDARD_SUPPORT"} for v in KUBERNETES_VERSIONS if v in requested
+    ]
     return {"id": "eks", "clusterVersions": versions}
 
 
@@ -130,7 +131,7 @@ def _matches(state: Args, filters: Iterable[Args]) -> bool:
     keys = {"vpc-id": "vpcId", "availability-zone": "availabilityZone", "subnet-id": "id"}
     tags = state.get("tagsAll") or state.get("tags") or {}
     for f in filters:
-        has = tags.get(f["name"].removeprefix("tag:")) if f["name"].startswith("tag:") else state.get(keys.get(f["name"], f["name"]))
-        if has not in f["values"]:
+        value = tags.get(f["name"].removeprefix("tag:")) if f["name"].startswith("tag:") else state.get(keys.get(f["name"], f["name"]))
+        if value not in f["values"]:
             return False
     return True

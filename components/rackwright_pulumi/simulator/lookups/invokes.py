@@ -1,4 +1,4 @@
-"""What the simulated clouds answer to the few look-ups a program may do. Everything else is refused with its name."""
+"""Provider functions of the simulated clouds. All others fail with their name."""
 
 from collections.abc import Callable, Mapping
 from hashlib import sha256
@@ -6,24 +6,24 @@ from typing import Any
 
 from rackwright_pulumi.simulator.computed.arns import partition, zone_id, zones
 from rackwright_pulumi.simulator.computed.context import Context
-from rackwright_pulumi.simulator.lookups.aws import Amazon
+from rackwright_pulumi.simulator.lookups.aws import AwsFunctions
 from rackwright_pulumi.simulator.store import Store
 
-Answer = Callable[[Mapping[str, Any]], dict[str, Any]]
+ProviderFunction = Callable[[Mapping[str, Any]], dict[str, Any]]
 
 AMI_ID = "ami-0123456789abcdef0"
-"""The image every SSM parameter of an AMI points to."""
+"""Value of every SSM parameter of an AMI."""
 
 
-def invokes(context: Context, store: Store | None = None) -> dict[str, Answer]:
-    """Function token to its answer, for one provider's account and place. An answer raises LookupError for what was deleted."""
+def invokes(context: Context, store: Store | None = None) -> dict[str, ProviderFunction]:
+    """Function token to function, for one provider's account and region. A function raises LookupError for deleted resources."""
     aws_region, gcp_region = context.region or "us-east-1", context.region or "us-central1"
     user = f"arn:{partition(aws_region)}:iam::{context.account}:root"
     caller = {"accountId": context.account, "arn": user, "id": context.account, "userId": context.account}
     client = {"project": context.project, "region": gcp_region, "zone": context.zone, "id": context.project, "accessToken": "simulated"}
     project = {"projectId": context.project, "name": context.project, "number": context.project_number, "id": f"projects/{context.project}"}
     return {
-        **Amazon(context, store).answers(),
+        **AwsFunctions(context, store).functions(),
         "aws:index/getCallerIdentity:getCallerIdentity": lambda args: caller,
         "aws:index/getRegion:getRegion": lambda args: {
             "region": aws_region,
@@ -53,7 +53,7 @@ def _zones(region: str) -> dict[str, Any]:
 
 
 def _image(args: Mapping[str, Any]) -> dict[str, Any]:
-    """The image of that exact name; every name has one."""
+    """An image with the requested name."""
     name = next((value for f in args.get("filters") or () if f["name"] == "name" for value in f["values"]), "image")
     found = {"id": f"ami-0{sha256(name.encode()).hexdigest()[:16]}", "name": name, "state": "available"}
     return found | {"imageId": found["id"], "arch": "arm64" if "ARM64" in name else "x86_64", "ownerId": "898082745236"}

@@ -1,4 +1,4 @@
-"""Plugin folders for the real engine: one executable per cloud, with absolute paths, to be named in ``plugins.providers``."""
+"""Plugin folders for the Pulumi engine: one executable per cloud, with absolute paths, for ``plugins.providers`` in Pulumi.yaml."""
 
 import shlex
 import stat
@@ -10,10 +10,10 @@ from rackwright_pulumi.simulator.schema.facts import CLOUDS, sdk_version
 
 
 def write_plugins(folder: Path, state: Path, python: Path | None = None, clouds: Sequence[str] = CLOUDS) -> dict[str, Path]:
-    """Write ``folder/<cloud>/pulumi-resource-<cloud>`` for each cloud; returns cloud -> the folder to name in Pulumi.yaml.
+    """Write ``folder/<cloud>/pulumi-resource-<cloud>`` for each cloud; returns the folder for Pulumi.yaml by cloud.
 
-    state: the cloud's file, shared by the three; RACKWRIGHT_SIMULATED_CLOUD overrides it at run time.
-    python: an interpreter that has pulumi (this one by default). An unchanged file is not written again.
+    state: the cloud file, shared by the three; RACKWRIGHT_SIMULATED_CLOUD overrides it at run time.
+    python: an interpreter with pulumi (default: this one). Unchanged files are not rewritten.
     """
     home = Path(__file__).resolve().parents[3]
     folders = {}

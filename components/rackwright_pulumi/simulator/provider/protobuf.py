@@ -1,4 +1,4 @@
-"""Between protobuf and plain values."""
+"""Conversion between protobuf and plain values."""
 
 from typing import Any, NoReturn
 
@@ -11,7 +11,7 @@ from pulumi.runtime.proto import status_pb2
 
 EMPTY = Empty()
 MAX_MESSAGE_BYTES = 400 * 1024 * 1024
-"""As the engine's own limit (pulumi: sdk/go/common/util/rpcutil); gRPC's default of 4 MiB is too small for real states."""
+"""The engine's limit (pulumi: sdk/go/common/util/rpcutil); gRPC's default of 4 MiB is too small for real states."""
 
 
 def to_dict(message: Struct) -> dict[str, Any]:
@@ -46,10 +46,10 @@ def abort(context: grpc.ServicerContext, reason: str, code: grpc.StatusCode = gr
     raise AssertionError("grpc's abort always raises")
 
 
-def abort_half_made(
+def abort_initialization(
     context: grpc.ServicerContext, reason: str, resource_id: str, state: dict[str, Any], inputs: dict[str, Any]
 ) -> NoReturn:
-    """Made, but not working: the engine keeps the resource in its state with this reason (ErrorResourceInitFailed)."""
+    """End the call with ErrorResourceInitFailed: the engine keeps the resource in its state with this reason."""
     detail = pb.ErrorResourceInitFailed(id=resource_id, properties=to_struct(state), inputs=to_struct(inputs), reasons=[reason])
     status = status_pb2.Status(code=grpc.StatusCode.UNKNOWN.value[0], message=reason)
     status.details.add().Pack(detail)

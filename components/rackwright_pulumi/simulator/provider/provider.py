@@ -1,4 +1,4 @@
-"""The simulated providers: pulumirpc.ResourceProvider over one store. ``server.py`` runs them as the plugins the engine launches."""
+"""Simulated providers: pulumirpc.ResourceProvider over one store. ``server.py`` runs them as plugins of the engine."""
 
 import hashlib
 import os
@@ -14,10 +14,10 @@ from pulumi.runtime.proto import provider_pb2 as pb
 from rackwright_pulumi.simulator.clusters import api_server
 from rackwright_pulumi.simulator.computed import Context, ResourceRequest
 from rackwright_pulumi.simulator.lookups.invokes import invokes
-from rackwright_pulumi.simulator.provider.operations import Cloud, HalfMade, Refused
-from rackwright_pulumi.simulator.provider.preview import foreseen
-from rackwright_pulumi.simulator.provider.protobuf import EMPTY, abort, abort_half_made, to_dict, to_struct, urn_parts
-from rackwright_pulumi.simulator.provider.values import opened
+from rackwright_pulumi.simulator.provider.operations import Cloud, CloudError, InitializationFailed
+from rackwright_pulumi.simulator.provider.preview import preview_state
+from rackwright_pulumi.simulator.provider.protobuf import EMPTY, abort, abort_initialization, to_dict, to_struct, urn_parts
+from rackwright_pulumi.simulator.provider.values import unwrap_secrets
 from rackwright_pulumi.simulator.schema import facts as catalog
 from rackwright_pulumi.simulator.schema.check import check
 from rackwright_pulumi.simulator.schema.difference import AUTONAMED, Differences, InputChange, differences
@@ -32,9 +32,9 @@ KINDS = {
 
 
 class SimulatedProvider(provider_pb2_grpc.ResourceProviderServicer):
-    """One provider process. cloud: ``aws``, ``gcp`` or ``kubernetes``; store: the file that the three share.
+    """One provider process. cloud: ``aws``, ``gcp`` or ``kubernetes``; store: the file shared by the three.
 
-    permissive: types the simulator does not know are taken, without checks, with an id and no outputs.
+    permissive: unsupported types are accepted without checks, with an id and no outputs.
     """
 
     def __init__(self, cloud: str, store: Store, permissive: bool = False):
@@ -57,20 +57,20 @@ class SimulatedProvider(provider_pb2_grpc.ResourceProviderServicer):
         return plugin_pb2.PluginInfo(version=catalog.sdk_version(self.cloud))
 
     def GetSchema(self, request, context):
-        abort(context, "the simulated providers carry no schema; read it from the SDK", grpc.StatusCode.UNIMPLEMENTED)
+        abort(context, "simulated providers have no schema; use the schema of the SDK", grpc.StatusCode.UNIMPLEMENTED)
 
     def CheckConfig(self, request, context):
         return pb.CheckResponse(inputs=request.news)
 
     def DiffConfig(self, request, context):
-        old, new = opened(to_dict(request.old_inputs or request.olds)), opened(to_dict(request.news))
+        old, new = unwrap_secrets(to_dict(request.old_inputs or request.olds)), unwrap_secrets(to_dict(request.news))
         changed = sorted(k for k in old.keys() | new.keys() if old.get(k) != new.get(k))
-        replaces = [k for k in changed if k in _replacing_config(self.cloud, old, new)]
+        replaces = [k for k in changed if k in _replacing_inputs(self.cloud, old, new)]
         some = pb.DiffResponse.DIFF_SOME if changed else pb.DiffResponse.DIFF_NONE
         return pb.DiffResponse(changes=some, diffs=changed, replaces=replaces)
 
     def Configure(self, request, context):
-        self.config = opened(to_dict(request.args))
+        self.config = unwrap_secrets(to_dict(request.args))
         return pb.ConfigureResponse(
             acceptSecrets=True, supportsPreview=True, acceptResources=True, acceptOutputs=False, supports_autonaming_configuration=True
         )
@@ -80,7 +80,7 @@ class SimulatedProvider(provider_pb2_grpc.ResourceProviderServicer):
         return EMPTY
 
     def Parameterize(self, request, context):
-        abort(context, "the simulated providers take no parameters", grpc.StatusCode.UNIMPLEMENTED)
+        abort(context, "simulated providers cannot be parameterized", grpc.StatusCode.UNIMPLEMENTED)
 
     def GetMapping(self, request, context):
         return pb.GetMappingResponse()
@@ -91,7 +91,7 @@ class SimulatedProvider(provider_pb2_grpc.ResourceProviderServicer):
     def Construct(self, request, context):
         abort(
             context,
-            f"{request.type} is a component of the real {self.cloud} provider, which is not simulated",
+            f"{request.type} is a component of the {self.cloud} provider, and components are not simulated",
             grpc.StatusCode.UNIMPLEMENTED,
         )
 
@@ -100,122 +100,122 @@ class SimulatedProvider(provider_pb2_grpc.ResourceProviderServicer):
     def Check(self, request, context):
         token, _ = urn_parts(request.urn)
         inputs = to_dict(request.news)
-        if not self._knows(token):
-            reason = f"{token} is not a type the simulated {self.cloud} knows; set permissive to take it unchecked"
+        if not self._is_accepted(token):
+            reason = f"{token} is not a resource type of the simulated {self.cloud}; set permissive to accept it without checks"
             return pb.CheckResponse(inputs=request.news, failures=[pb.CheckFailure(property="", reason=reason)])
-        self._name(request, token, inputs)
-        failures = check(token, inputs) if self._covered(token) else []
+        self._fill_name(request, token, inputs)
+        failures = check(token, inputs) if self._is_covered(token) else []
         return pb.CheckResponse(
             inputs=to_struct(inputs), failures=[pb.CheckFailure(property=f.property, reason=f.reason) for f in failures]
         )
 
-    def _covered(self, token: str) -> bool:
+    def _is_covered(self, token: str) -> bool:
         return catalog.find(token) is not None or catalog.custom(token)
 
-    def _knows(self, token: str) -> bool:
-        return self._covered(token) or self.permissive or bool(self.store.knob("permissive"))
+    def _is_accepted(self, token: str) -> bool:
+        return self._is_covered(token) or self.permissive or bool(self.store.setting("permissive"))
 
-    def _name(self, request, token: str, inputs: dict[str, Any]) -> None:
-        """Fill in the name the program leaves to the provider, and keep the one of the first creation."""
+    def _fill_name(self, request, token: str, inputs: dict[str, Any]) -> None:
+        """Fill in the name if the program sets none, and keep the name of the first creation."""
         olds = to_dict(request.olds)
         if token.startswith("kubernetes:"):
-            _name_object(request, token, inputs, olds)
+            _fill_object_name(request, token, inputs, olds)
             return
         rule = NAMES.get(token)
-        if rule is None or not rule.property or inputs.get(rule.property) is not None or _given_prefix(rule.property, inputs):
+        if rule is None or not rule.property or inputs.get(rule.property) is not None or _has_prefix(rule.property, inputs):
             return
         if rule.property in olds.get("__defaults", ()):
             inputs[rule.property] = olds[rule.property]
         else:
             name = urn_parts(request.urn)[1]
-            asked = ResourceRequest(token, name, request.urn, {}, Context())
-            inputs[rule.property] = _proposed(request, rule.limit) or physical_name(asked, _suffix(request, 7))
+            resource = ResourceRequest(token, name, request.urn, {}, Context())
+            inputs[rule.property] = _proposed_name(request, rule.limit) or physical_name(resource, _suffix(request, 7))
         inputs["__defaults"] = [rule.property]
 
     def Diff(self, request, context):
         token, _ = urn_parts(request.urn)
         found = differences(token, to_dict(request.old_inputs), to_dict(request.news), list(request.ignoreChanges))
         follows = catalog.TRAITS[self.cloud]["moves_with_provider"]
-        moved = _moved(token, to_dict(request.olds), to_dict(request.news), self._cloud().context) if follows else ()
+        moved = _location_changes(token, to_dict(request.olds), to_dict(request.news), self._cloud().context) if follows else ()
         return _diff_response(replace(found, changes=(*found.changes, *moved)))
 
     def Create(self, request, context):
         token, name = urn_parts(request.urn)
         inputs = to_dict(request.properties)
         if request.preview:
-            return pb.CreateResponse(id="", properties=to_struct(foreseen(token, inputs)))
+            return pb.CreateResponse(id="", properties=to_struct(preview_state(token, inputs)))
         try:
             resource_id, state = self._cloud().create(token, name, request.urn, inputs)
-        except HalfMade as half:
-            abort_half_made(context, str(half), half.id, half.state, inputs)
-        except Refused as refused:
-            abort(context, str(refused))
+        except InitializationFailed as failure:
+            abort_initialization(context, str(failure), failure.id, failure.state, inputs)
+        except CloudError as error:
+            abort(context, str(error))
         return pb.CreateResponse(id=resource_id, properties=to_struct(state))
 
     def Read(self, request, context):
         token, name = urn_parts(request.urn)
         try:
             record = self._cloud().read(token, name, request.id)
-        except Refused as refused:
-            abort(context, str(refused))
+        except CloudError as error:
+            abort(context, str(error))
         if record is None:
-            return pb.ReadResponse()  # an empty id says that it is gone
+            return pb.ReadResponse()  # an empty id means that it does not exist
         return pb.ReadResponse(id=record.id, properties=to_struct(record.state), inputs=to_struct(record.inputs))
 
     def Update(self, request, context):
         token, name = urn_parts(request.urn)
         inputs = to_dict(request.news)
         if request.preview:
-            return pb.UpdateResponse(properties=to_struct(foreseen(token, inputs, to_dict(request.olds))))
+            return pb.UpdateResponse(properties=to_struct(preview_state(token, inputs, to_dict(request.olds))))
         try:
             state = self._cloud().update(token, name, request.urn, request.id, inputs)
-        except HalfMade as half:
-            abort_half_made(context, str(half), half.id, half.state, inputs)
-        except Refused as refused:
-            abort(context, str(refused))
+        except InitializationFailed as failure:
+            abort_initialization(context, str(failure), failure.id, failure.state, inputs)
+        except CloudError as error:
+            abort(context, str(error))
         return pb.UpdateResponse(properties=to_struct(state))
 
     def Delete(self, request, context):
         token, name = urn_parts(request.urn)
         try:
             self._cloud().delete(token, name, request.id)
-        except Refused as refused:
-            abort(context, str(refused))
+        except CloudError as error:
+            abort(context, str(error))
         return EMPTY
 
     def Invoke(self, request, context):
-        answer = invokes(self._cloud().context, self.store).get(request.tok)
-        if answer is None:
-            abort(context, f"the simulated {self.cloud} does not answer {request.tok}", grpc.StatusCode.NOT_FOUND)
+        function = invokes(self._cloud().context, self.store).get(request.tok)
+        if function is None:
+            abort(context, f"function {request.tok} is not supported by the simulated {self.cloud}", grpc.StatusCode.NOT_FOUND)
         try:
-            values = {"return": to_struct(answer(opened(to_dict(request.args))))}  # a keyword of Python, hence no keyword argument
+            values = {"return": to_struct(function(unwrap_secrets(to_dict(request.args))))}  # return is a keyword of Python
         except LookupError as error:
             abort(context, str(error), grpc.StatusCode.NOT_FOUND)
         return pb.InvokeResponse(**values)
 
     def _cloud(self) -> Cloud:
-        base = Context(account=self.store.knob("account", Context.account), project=self.store.knob("project", Context.project))
-        return Cloud(self.cloud, self.store, base.narrowed(self.config), self.config, self.cancelled)
+        base = Context(account=self.store.setting("account", Context.account), project=self.store.setting("project", Context.project))
+        return Cloud(self.cloud, self.store, base.for_provider(self.config), self.config, self.cancelled)
 
 
-def _replacing_config(cloud: str, old: dict[str, Any], new: dict[str, Any]) -> tuple[str, ...]:
-    """Provider inputs whose change replaces the provider, and everything made through it. Google's replaces none: its resources move.
+def _replacing_inputs(cloud: str, old: dict[str, Any], new: dict[str, Any]) -> tuple[str, ...]:
+    """Provider inputs whose change replaces the provider and all of its resources; none on Google Cloud.
 
     Sources: pulumi-aws and pulumi-gcp provider/resources.go (ForcesProviderReplace); pulumi-kubernetes provider.go (DiffConfig).
     """
     if cloud == "kubernetes":
-        same_server = api_server.server(old.get("kubeconfig")) == api_server.server(new.get("kubeconfig"))
+        same_server = api_server.server_address(old.get("kubeconfig")) == api_server.server_address(new.get("kubeconfig"))
         return ("clusterIdentifier",) if same_server or new.get("clusterIdentifier") else ("kubeconfig",)
     return tuple(catalog.TRAITS[cloud]["replaces_provider"])
 
 
-def _moved(token: str, state: dict[str, Any], inputs: dict[str, Any], context: Context) -> Iterator[InputChange]:
-    """Resources that leave project, region or zone to the provider are replaced when the provider changes them."""
+def _location_changes(token: str, state: dict[str, Any], inputs: dict[str, Any], context: Context) -> Iterator[InputChange]:
+    """Replacements of resources that take project, region or zone from the provider, when the provider changes it."""
     facts = catalog.find(token)
     fixed = facts.replace if facts else frozenset()
     for key in ("project", "region", "zone"):
-        where = getattr(context, key)
-        if key in fixed and inputs.get(key) is None and where and state.get(key) not in (None, where):
+        value = getattr(context, key)
+        if key in fixed and inputs.get(key) is None and value and state.get(key) not in (None, value):
             yield InputChange(key, "update", True)
 
 
@@ -234,32 +234,32 @@ def _detail(change: InputChange) -> pb.PropertyDiff:
     return pb.PropertyDiff(kind=KINDS[change.kind][change.replaces], inputDiff=True)
 
 
-def _name_object(request, token: str, inputs: dict[str, Any], olds: dict[str, Any]) -> None:
-    """Objects are named in their metadata, which says whether the name was made; releases at the top."""
+def _fill_object_name(request, token: str, inputs: dict[str, Any], olds: dict[str, Any]) -> None:
+    """Fill in metadata.name of an object, or name of a release. An annotation marks generated object names."""
     release = token.endswith(":Release")
-    home = inputs if release else inputs.setdefault("metadata", {})
-    if not isinstance(home, dict) or home.get("name") is not None or home.get("generateName") is not None:
+    target = inputs if release else inputs.setdefault("metadata", {})
+    if not isinstance(target, dict) or target.get("name") is not None or target.get("generateName") is not None:
         return
     before = olds if release else olds.get("metadata") or {}
-    made = "name" in olds.get("__defaults", ()) if release else (before.get("annotations") or {}).get(AUTONAMED) == "true"
+    was_generated = "name" in olds.get("__defaults", ()) if release else (before.get("annotations") or {}).get(AUTONAMED) == "true"
     limit = 53 if release else 63
-    fresh = _proposed(request, limit) or f"{urn_parts(request.urn)[1].lower()[: limit - 9]}-{_suffix(request, 8)}"
-    home["name"] = before["name"] if made and before.get("name") else fresh
+    generated = _proposed_name(request, limit) or f"{urn_parts(request.urn)[1].lower()[: limit - 9]}-{_suffix(request, 8)}"
+    target["name"] = before["name"] if was_generated and before.get("name") else generated
     if release:
         inputs["__defaults"] = ["name"]
-    elif isinstance(home.get("annotations", {}), dict):
-        home["annotations"] = {**home.get("annotations", {}), AUTONAMED: "true"}
+    elif isinstance(target.get("annotations", {}), dict):
+        target["annotations"] = {**target.get("annotations", {}), AUTONAMED: "true"}
 
 
-def _given_prefix(prop: str, inputs: dict[str, Any]) -> bool:
-    """``namePrefix`` or ``bucketPrefix``: the provider then makes the name at creation, not in Check."""
+def _has_prefix(prop: str, inputs: dict[str, Any]) -> bool:
+    """Whether ``namePrefix`` or ``bucketPrefix`` is set: the provider then generates the name at creation, not in Check."""
     return inputs.get(f"{prop}Prefix") is not None
 
 
-def _proposed(request, limit: int) -> str:
+def _proposed_name(request, limit: int) -> str:
     return request.autonaming.proposed_name[:limit] if request.HasField("autonaming") else ""
 
 
 def _suffix(request, length: int) -> str:
-    """randomSeed makes retries agree; without it the name is new each time, as with the real providers."""
+    """Digits from randomSeed, equal in retries; random without it, as with the real providers."""
     return hashlib.sha256(request.randomSeed or os.urandom(16)).hexdigest()[:length]

@@ -1,4 +1,4 @@
-"""Inputs against what the SDK declares: missing, misspelt, of the wrong kind, names the cloud would refuse."""
+"""Check inputs against the SDK's declarations: missing inputs, unknown names, wrong types, invalid object names."""
 
 import difflib
 import re
@@ -6,38 +6,38 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rackwright_pulumi.simulator.provider.values import SIGNATURE, UNKNOWN, opened
+from rackwright_pulumi.simulator.provider.values import SIGNATURE, UNKNOWN, unwrap_secrets
 from rackwright_pulumi.simulator.schema import facts as catalog
 from rackwright_pulumi.simulator.schema.names import NAMES
 
-WORDS = {"str": "a string", "int": "a whole number", "num": "a number", "bool": "true or false"}
+TYPE_NAMES = {"str": "a string", "int": "a whole number", "num": "a number", "bool": "true or false"}
 QUANTITIES = frozenset({"limits", "requests", "hard", "capacity", "default", "defaultRequest", "min", "max", "overhead"})
-"""Kubernetes maps whose values may be numbers although the SDK calls them strings."""
+"""Kubernetes maps whose values may be numbers, although the SDK declares strings."""
 DNS_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
-"""RFC 1123 subdomain: the name of nearly every Kubernetes object."""
+"""RFC 1123 subdomain, the format of most Kubernetes names."""
 
 
 @dataclass(frozen=True)
 class Failure:
-    """One input the cloud would refuse; ``property`` is its path."""
+    """One invalid input; ``property`` is its path."""
 
     property: str
     reason: str
 
 
 def check(token: str, inputs: Mapping[str, Any]) -> list[Failure]:
-    """Everything wrong with the inputs of one resource; empty when the cloud would take them. Unknown values pass.
+    """Return all invalid inputs of one resource. Unknown values are valid.
 
-    Raises KeyError for a type that is not covered; Kubernetes' custom resources are covered by any type with a group.
+    Raises KeyError for an unsupported type. Kubernetes custom resources of any group are supported; only their metadata is checked.
     """
-    plain = opened(dict(inputs))
+    plain = unwrap_secrets(dict(inputs))
     if catalog.custom(token):
         return list(_metadata(plain))
     facts = catalog.facts(token)
     failures = list(_object(facts, facts.inputs, facts.required, plain, ""))
     rule = NAMES.get(token)
     if rule and rule.property and len(str(plain.get(rule.property) or "")) > rule.limit:
-        failures.append(Failure(rule.property, f"{rule.property} is longer than the {rule.limit} characters the cloud allows"))
+        failures.append(Failure(rule.property, f"{rule.property} exceeds {rule.limit} characters, the limit of the cloud"))
     if facts.cloud == "kubernetes" and "metadata" in facts.inputs:
         failures += _metadata(plain)
     return failures
@@ -71,12 +71,12 @@ def _value(facts: catalog.Facts, kind: str, value: Any, path: str) -> Iterator[F
     elif kind.startswith(("{", "#")):
         yield from _map(facts, kind, value, path)
     elif not _is_plain(facts.cloud, kind, value, path):
-        yield Failure(path, f"'{path}' must be {WORDS[kind]}, not {_said(value)}")
+        yield Failure(path, f"'{path}' must be {TYPE_NAMES[kind]}, not {_type_name(value)}")
 
 
 def _list(facts: catalog.Facts, kind: str, value: Any, path: str) -> Iterator[Failure]:
     if not isinstance(value, list):
-        yield Failure(path, f"'{path}' must be a list, not {_said(value)}")
+        yield Failure(path, f"'{path}' must be a list, not {_type_name(value)}")
         return
     for i, item in enumerate(value):
         yield from _value(facts, kind[1:-1], item, f"{path}[{i}]")
@@ -84,7 +84,7 @@ def _list(facts: catalog.Facts, kind: str, value: Any, path: str) -> Iterator[Fa
 
 def _map(facts: catalog.Facts, kind: str, value: Any, path: str) -> Iterator[Failure]:
     if not isinstance(value, dict):
-        yield Failure(path, f"'{path}' must be an object, not {_said(value)}")
+        yield Failure(path, f"'{path}' must be an object, not {_type_name(value)}")
     elif kind.startswith("#"):
         declared = facts.objects[kind[1:]]
         yield from _object(facts, declared["inputs"], tuple(declared["required"]), value, f"{path}.")
@@ -94,7 +94,7 @@ def _map(facts: catalog.Facts, kind: str, value: Any, path: str) -> Iterator[Fai
 
 
 def _is_plain(cloud: str, kind: str, value: Any, path: str) -> bool:
-    """Google's and Amazon's providers turn one scalar into another where it reads as such; Kubernetes does not."""
+    """Whether a scalar is valid. The AWS and Google providers convert between scalars; Kubernetes does not."""
     if isinstance(value, dict | list):
         return False
     number = isinstance(value, int | float) and not isinstance(value, bool)
@@ -107,9 +107,9 @@ def _is_plain(cloud: str, kind: str, value: Any, path: str) -> bool:
     return number and (kind == "num" or float(value).is_integer())
 
 
-def _said(value: Any) -> str:
+def _type_name(value: Any) -> str:
     names = ((bool, "true or false"), (str, "a string"), (list, "a list"), (dict, "an object"))
-    return next((said for kind, said in names if isinstance(value, kind)), str(value))
+    return next((name for kind, name in names if isinstance(value, kind)), str(value))
 
 
 def _metadata(plain: Mapping[str, Any]) -> Iterator[Failure]:

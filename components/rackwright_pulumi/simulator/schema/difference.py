@@ -1,22 +1,22 @@
-"""What changes between two sets of inputs, and whether the cloud must replace the resource for it."""
+"""Differences between two sets of inputs, and whether they force a replacement."""
 
 import ipaddress
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rackwright_pulumi.simulator.provider.values import opened
+from rackwright_pulumi.simulator.provider.values import unwrap_secrets
 from rackwright_pulumi.simulator.schema import facts as catalog
 from rackwright_pulumi.simulator.schema.names import NAMES
 
 AUTONAMED = "pulumi.com/autonamed"
-"""The annotation with which the Kubernetes provider marks names it made itself."""
+"""The annotation of names that the Kubernetes provider generated."""
 Inputs = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class InputChange:
-    """One changed value: its path as Pulumi writes it (``nodeConfig.taints[0].key``) and whether it forces a replacement."""
+    """One changed value: its path in Pulumi's form (``nodeConfig.taints[0].key``), and whether it forces a replacement."""
 
     path: str
     kind: str
@@ -46,12 +46,12 @@ class Differences:
 
 
 def differences(token: str, old: Inputs, new: Inputs, ignore: Sequence[str] = ()) -> Differences:
-    """Compare two sets of inputs (wire names, secrets in envelopes or not) of one resource.
+    """Compare two sets of inputs of one resource (wire names, with or without secret envelopes).
 
-    ignore: property paths as in ``ResourceOptions.ignore_changes``, ``[*]`` standing for every position.
-    An empty list or object equals one that is left out. Unknown new values count as changes.
+    ignore: property paths as in ``ResourceOptions.ignore_changes``, where ``[*]`` matches every position.
+    An empty list or object equals an input that is not set. Unknown new values count as changes.
     """
-    before, after = opened(dict(old)), opened(dict(new))
+    before, after = unwrap_secrets(dict(old)), unwrap_secrets(dict(new))
     facts = catalog.find(token) or catalog.Facts(token, {}, (), {}, {}, catalog.KUBERNETES_IDENTITY)
     forced = CONDITIONS.get(token, lambda old, new: ())(before, after)
     found = [
@@ -62,12 +62,12 @@ def differences(token: str, old: Inputs, new: Inputs, ignore: Sequence[str] = ()
         if not _ignored(c.path, ignore)
     ]
     replaced = any(c.replaces for c in found)
-    return Differences(tuple(found), replaced and _keeps_given_name(token, before, after))
+    return Differences(tuple(found), replaced and _keeps_fixed_name(token, before, after))
 
 
 def _walk(facts: catalog.Facts, path: str, old: Any, new: Any) -> Iterator[InputChange]:
     old, new = (None if v in ([], {}) else v for v in (old, new))
-    if old == new or (_bare(path) in facts.sets and _same_members(old, new)):
+    if old == new or (_without_positions(path) in facts.sets and _same_members(old, new)):
         return
     if isinstance(old, dict) and isinstance(new, dict):
         for key in sorted(old.keys() | new.keys()):
@@ -77,7 +77,7 @@ def _walk(facts: catalog.Facts, path: str, old: Any, new: Any) -> Iterator[Input
             yield from _walk(facts, f"{path}[{i}]", _item(old, i), _item(new, i))
     else:
         kind = "add" if old is None else "delete" if new is None else "update"
-        yield InputChange(path, kind, _replaces(facts, _bare(path), old, new))
+        yield InputChange(path, kind, _replaces(facts, _without_positions(path), old, new))
 
 
 def _replaces(facts: catalog.Facts, path: str, old: Any, new: Any) -> bool:
@@ -99,8 +99,8 @@ def _leaves(path: str, value: Any) -> Iterator[tuple[str, Any]]:
             yield from _leaves(path, inner)
 
 
-def _bare(path: str) -> str:
-    """Without list positions and quoted map keys."""
+def _without_positions(path: str) -> str:
+    """The path without list positions and quoted map keys."""
     while "[" in path:
         head, _, rest = path.partition("[")
         path = head + rest.partition("]")[2]
@@ -121,15 +121,14 @@ def _same_members(old: Any, new: Any) -> bool:
 
 def _ignored(path: str, ignore: Sequence[str]) -> bool:
     for pattern in ignore:
-        own = _bare(path) if "[*]" in pattern else path
-        wanted = _bare(pattern) if "[*]" in pattern else pattern
-        if own == wanted or own.startswith((wanted + ".", wanted + "[")):
+        compared, ignored = map(_without_positions, (path, pattern)) if "[*]" in pattern else (path, pattern)
+        if compared == ignored or compared.startswith((ignored + ".", ignored + "[")):
             return True
     return False
 
 
-def _keeps_given_name(token: str, old: Inputs, new: Inputs) -> bool:
-    """The providers delete first when the program fixed the physical name and does not change it: two cannot exist at once."""
+def _keeps_fixed_name(token: str, old: Inputs, new: Inputs) -> bool:
+    """Whether the program sets a physical name and keeps it: the providers then delete first, because two cannot exist."""
     if token.startswith("kubernetes:"):
         before, after = old.get("metadata") or {}, new.get("metadata") or {}
         given = after.get("name") and not (after.get("annotations") or {}).get(AUTONAMED)
@@ -140,23 +139,23 @@ def _keeps_given_name(token: str, old: Inputs, new: Inputs) -> bool:
 
 
 def _instance(old: Inputs, new: Inputs) -> tuple[str, ...]:
-    """User data restarts the machine, unless userDataReplaceOnChange asks for a new one."""
+    """User data restarts the instance, unless userDataReplaceOnChange is set."""
     return ("userData", "userDataBase64") if new.get("userDataReplaceOnChange") else ()
 
 
 def _lustre(old: Inputs, new: Inputs) -> tuple[str, ...]:
-    """Capacity only grows, never on SCRATCH_1; EFA freezes the throughput tier (recipes 3.1.7, V-51)."""
+    """Capacity can grow, except on SCRATCH_1; with EFA the throughput cannot change (rule V-51)."""
     shrinks = (new.get("storageCapacity") or 0) < (old.get("storageCapacity") or 0) or new.get("deploymentType") == "SCRATCH_1"
     return (*(("storageCapacity",) if shrinks else ()), *(("perUnitStorageThroughput",) if new.get("efaEnabled") else ()))
 
 
 def _eks_cluster(old: Inputs, new: Inputs) -> tuple[str, ...]:
-    """Envelope encryption can be switched on, never off."""
+    """Envelope encryption can be enabled, but not disabled."""
     return ("encryptionConfig",) if old.get("encryptionConfig") and not new.get("encryptionConfig") else ()
 
 
 def _subnetwork(old: Inputs, new: Inputs) -> tuple[str, ...]:
-    """A range may be widened in place."""
+    """A range can be widened in place."""
     try:
         wider = ipaddress.ip_network(old["ipCidrRange"]).subnet_of(ipaddress.ip_network(new["ipCidrRange"]))  # ty: ignore[invalid-argument-type]
     except (KeyError, ValueError, TypeError):
@@ -175,4 +174,4 @@ CONDITIONS: dict[str, Callable[[Inputs, Inputs], tuple[str, ...]]] = {
     "gcp:compute/disk:Disk": _disk,
     "gcp:compute/subnetwork:Subnetwork": _subnetwork,
 }
-"""Replacements that depend on the values (CustomizeDiff in the Terraform providers): inputs that then force one."""
+"""Replacements that depend on values (CustomizeDiff in the Terraform providers): the inputs that force them."""

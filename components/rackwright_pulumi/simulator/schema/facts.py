@@ -1,4 +1,4 @@
-"""What is known of each resource type: inputs as the SDK declares them, what replaces it, which outputs it has. No grpc, no pulumi."""
+"""Facts about each resource type: inputs and outputs from the SDK, and inputs that force a replacement. Imports neither grpc nor pulumi."""
 
 import functools
 import json
@@ -13,18 +13,18 @@ TRAITS: Mapping[str, Mapping[str, Any]] = json.loads((DATA / "clouds.json").read
 replaces the provider; whether resources are replaced when the provider's project, region or zone changes."""
 CLOUDS = tuple(TRAITS)
 KUBERNETES_IDENTITY = frozenset({"metadata.name", "metadata.namespace"})
-"""What no update of any Kubernetes object can change."""
+"""Fields of a Kubernetes object that no update can change."""
 BUILT_IN = frozenset(
     {"admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io", "authentication.k8s.io", "authorization.k8s.io"}
     | {"certificates.k8s.io", "coordination.k8s.io", "discovery.k8s.io", "events.k8s.io", "flowcontrol.apiserver.k8s.io", "node.k8s.io"}
     | {"networking.k8s.io", "rbac.authorization.k8s.io", "resource.k8s.io", "scheduling.k8s.io", "storage.k8s.io", "helm.sh"}
 )
-"""Groups with a dot in the name that come with Kubernetes or with the SDK; every other one needs a custom resource definition."""
+"""Groups with a dot in the name that Kubernetes or the SDK defines; others need a custom resource definition."""
 
 
 @dataclass(frozen=True)
 class Facts:
-    """One resource type. Kinds are ``str int num bool any [kind] {kind} #object``, as generate.py writes them."""
+    """One resource type. Kinds are ``str int num bool any [kind] {kind} #object``, as in generate.py."""
 
     token: str
     inputs: Mapping[str, str]
@@ -32,18 +32,18 @@ class Facts:
     outputs: Mapping[str, str]
     objects: Mapping[str, Mapping[str, Any]] = field(repr=False)
     replace: frozenset[str] = frozenset()
-    """Paths of values whose change replaces the resource, list positions left out: ``networkInterfaces.subnetId``."""
+    """Paths of values whose change replaces the resource, without list positions: ``networkInterfaces.subnetId``."""
     replace_blocks: frozenset[str] = frozenset()
-    """Paths of nested objects that replace the resource when one is added or removed, not when one changes."""
+    """Paths of nested objects whose addition or removal replaces the resource."""
     sets: frozenset[str] = frozenset()
-    """Paths of lists in which order means nothing."""
+    """Paths of lists without order."""
 
     @property
     def cloud(self) -> str:
         return self.token.partition(":")[0]
 
     def object(self, kind: str) -> Mapping[str, str]:
-        """The inputs of a nested kind, through lists: ``[#eks.Taint]`` -> its fields; empty for plain kinds."""
+        """Fields of a nested kind, also in lists: ``[#eks.Taint]``; empty for plain kinds."""
         return self.objects.get(kind.strip("[]").removeprefix("#"), {}).get("inputs", {})
 
 
@@ -60,7 +60,7 @@ def _replaces(cloud: str) -> dict[str, Any]:
 
 @functools.cache
 def find(token: str) -> Facts | None:
-    """The facts of a type token such as ``aws:ec2/vpc:Vpc``; None when the simulated clouds do not know it."""
+    """The facts of a type token such as ``aws:ec2/vpc:Vpc``; None if it is not supported."""
     cloud = token.partition(":")[0]
     if cloud not in CLOUDS or token not in _types(cloud)["types"]:
         return None
@@ -85,25 +85,25 @@ def custom(token: str) -> bool:
 
 
 def facts(token: str) -> Facts:
-    """As ``find``. Raises KeyError for a type that is not covered."""
+    """The facts of a type. Raises KeyError for an unsupported type."""
     found = find(token)
     if found is None:
-        raise KeyError(f"{token} is not a type the simulated clouds know; data/covered.txt lists them")
+        raise KeyError(f"{token} is not supported by the simulated clouds; data/covered.txt lists the supported types")
     return found
 
 
 def covered(cloud: str) -> tuple[str, ...]:
-    """Every type token known of one cloud, sorted."""
+    """Supported type tokens of one cloud, sorted."""
     return tuple(_types(cloud)["types"])
 
 
 def sdk_version(cloud: str) -> str:
-    """The version of the SDK the facts were read from, such as ``7.51.1``."""
+    """Version of the SDK that the facts come from, such as ``7.51.1``."""
     return _types(cloud)["version"]
 
 
 def replace_source(token: str) -> Mapping[str, Mapping[str, str]]:
-    """Where the replace-on-change fields of a type come from: source name -> what, commit, date."""
+    """Sources of the replace-on-change fields of a type: name to what, commit, date."""
     data = _replaces(token.partition(":")[0])
     names = data["types"].get(token, {}).get("source", "").split()
     return {name: data["sources"][name] for name in names}

@@ -1,7 +1,7 @@
-"""Distil the SDKs' own argument types into ``data/types.<cloud>.json``: ``python -m rackwright_pulumi.simulator.schema.generate``.
+"""Write the argument types of the SDKs to ``data/types.<cloud>.json``: ``python -m rackwright_pulumi.simulator.schema.generate``.
 
 A kind is written ``str``, ``int``, ``num``, ``bool``, ``any``, ``[kind]``, ``{kind}`` or ``#name`` (an entry of ``objects``).
-Importing an SDK module costs up to a second, so the simulator reads these files instead; a test compares them with the installed SDKs.
+Importing an SDK module takes up to a second, so the simulator reads these files; a test compares them with the installed SDKs.
 """
 
 import collections.abc
@@ -22,13 +22,13 @@ PLAIN = {str: "str", int: "int", float: "num", bool: "bool"}
 
 
 def covered(cloud: str) -> list[str]:
-    """Class paths below the SDK's package that ``data/covered.txt`` names, such as ``ec2.Vpc``."""
+    """Class paths in the SDK's package from ``data/covered.txt``, such as ``ec2.Vpc``."""
     lines = (DATA / "covered.txt").read_text(encoding="utf-8").splitlines()
     return [line.split()[1] for line in lines if line.startswith(f"{cloud} ")]
 
 
 def sdk_facts(cloud: str) -> dict[str, typing.Any]:
-    """Inputs, required inputs and outputs of every covered type of one cloud, as the installed SDK declares them."""
+    """Inputs, required inputs and outputs of every covered type of one cloud, from the installed SDK."""
     package = importlib.import_module(f"pulumi_{cloud}")
     objects: dict[str, typing.Any] = {}
     found = {}
@@ -77,9 +77,9 @@ def _kind(found: typing.Any, objects: dict[str, typing.Any] | None) -> str:
 
 
 def _union(members: tuple[typing.Any, ...], objects: dict[str, typing.Any] | None) -> str:
-    """``Input[T]`` is T, an awaitable or an Output; T itself may again be one of several."""
-    ours = [m for m in members if m is not type(None) and typing.get_origin(m) is not collections.abc.Awaitable and "Output" not in str(m)]
-    kinds = {_kind(m, objects) for m in ours}
+    """``Input[T]`` is T, an awaitable or an Output; T may be a union."""
+    plain = [m for m in members if m is not type(None) and typing.get_origin(m) is not collections.abc.Awaitable and "Output" not in str(m)]
+    kinds = {_kind(m, objects) for m in plain}
     return kinds.pop() if len(kinds) == 1 else "any"
 
 

@@ -1,10 +1,10 @@
-"""Which input names a resource physically, how long it may be, and among whom the cloud wants it unique."""
+"""Physical names: the input that holds the name, its length limit, and the scope in which it is unique."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rackwright_pulumi.simulator.computed.context import ResourceRequest, autoname, slug
+from rackwright_pulumi.simulator.computed.context import ResourceRequest, autoname, lower_case_name
 from rackwright_pulumi.simulator.schema.facts import TRAITS
 
 ACCOUNT, REGION = ("account",), ("account", "region")
@@ -13,10 +13,10 @@ PROJECT, GCP_REGION, ZONE, LOCATION = ("project",), ("project", "region"), ("pro
 
 @dataclass(frozen=True)
 class Name:
-    """``unique`` lists inputs, or places of the context, that together must differ from every other resource of the type."""
+    """unique: inputs, or fields of the context, whose combination is unique among resources of the type."""
 
     property: str = ""
-    """The input the SDK's provider fills in when it is left out; empty where it never does."""
+    """The input that the provider fills in if it is not set; empty without one."""
     limit: int = 63
     unique: tuple[str, ...] = ()
     prefix: str = ""
@@ -93,49 +93,54 @@ NAMES: dict[str, Name] = {
     "gcp:tpu/v2QueuedResource:V2QueuedResource": Name("name", 63, (*ZONE, "name"), lower=True),
     "gcp:tpu/v2Vm:V2Vm": Name("name", 63, (*ZONE, "name"), lower=True),
 }
-"""Types that are not here are named by the cloud (``vpc-0123...``) and may repeat. Limits: recipes V-01 to V-11 and the providers' docs."""
+"""Other types have ids from the cloud (``vpc-0123...``), and their names may repeat. Limits: rules V-01 to V-11 and the providers' docs."""
 
 
-def physical_name(asked: ResourceRequest, suffix: str | None = None) -> str | None:
-    """The name the provider gives when the program gives none, or only a prefix; None for a type the cloud names by itself."""
-    rule = NAMES.get(asked.token)
+def physical_name(request: ResourceRequest, suffix: str | None = None) -> str | None:
+    """The provider's name for a resource without a name, or with a prefix; None for types without a name input."""
+    rule = NAMES.get(request.token)
     if rule is None or not rule.property:
         return None
-    prefix = asked.inputs.get(f"{rule.property}Prefix")
+    prefix = request.inputs.get(f"{rule.property}Prefix")
     if prefix is not None:
-        return f"{prefix}{asked.hex(26, 'suffix')}"
-    wanted = slug(asked.name) if rule.lower else asked.name
-    return rule.prefix + autoname(wanted, asked.urn, rule.limit - len(rule.prefix), suffix=suffix)
+        return f"{prefix}{request.hex(26, 'suffix')}"
+    base = lower_case_name(request.name) if rule.lower else request.name
+    return rule.prefix + autoname(base, request.urn, rule.limit - len(rule.prefix), suffix=suffix)
 
 
-def unique_key(asked: ResourceRequest) -> str | None:
-    """What no two living resources of a cloud may share; None where they may."""
-    if asked.token.startswith("kubernetes:"):
-        return kubernetes_key(asked.token, asked.inputs)
-    rule = NAMES.get(asked.token)
+def resource_name(request: ResourceRequest, prop: str = "name") -> str:
+    """The physical name: the input, or the provider's generated name."""
+    return str(request.get(prop) or physical_name(request) or request.name)
+
+
+def unique_key(request: ResourceRequest) -> str | None:
+    """Key that is unique among the resources of a cloud; None if the name may repeat."""
+    if request.token.startswith("kubernetes:"):
+        return kubernetes_key(request.token, request.inputs)
+    rule = NAMES.get(request.token)
     if rule is None or not rule.unique:
         return None
-    return "|".join([asked.token, *(_part(asked, key) for key in rule.unique)])
+    return "|".join([request.token, *(_part(request, key) for key in rule.unique)])
 
 
-def _part(asked: ResourceRequest, key: str) -> str:
+def _part(request: ResourceRequest, key: str) -> str:
     if key in ("account", "project"):
-        return str(asked.inputs.get(key) or getattr(asked.context, key))
-    return place(asked, key) if key in ("region", "zone", "location") else str(asked.inputs.get(key))
+        return str(request.inputs.get(key) or getattr(request.context, key))
+    return place(request, key) if key in ("region", "zone", "location") else str(request.inputs.get(key))
 
 
-def place(asked: ResourceRequest, kind: str) -> str:
+def place(request: ResourceRequest, kind: str) -> str:
     """The ``region``, ``zone`` or ``location`` of a resource: its own input, else the provider's, else the cloud's default."""
-    context = asked.context
-    region = str(asked.inputs.get("region") or context.region or TRAITS[asked.token.partition(":")[0]]["default_region"])
-    zone = str(asked.inputs.get("zone") or context.zone or f"{region}-a")
+    context = request.context
+    region = str(request.inputs.get("region") or context.region or TRAITS[request.token.partition(":")[0]]["default_region"])
+    zone = str(request.inputs.get("zone") or context.zone or f"{region}-a")
     if kind == "location":
-        return str(asked.inputs.get("location") or asked.inputs.get("zone") or asked.inputs.get("region") or context.zone or region)
+        return str(request.inputs.get("location") or request.inputs.get("zone") or request.inputs.get("region") or context.zone or region)
     return zone if kind == "zone" else region
 
 
 def kubernetes_key(token: str, inputs: Mapping[str, Any]) -> str:
-    """Group, kind, namespace and name. The cluster is added by the provider, which knows it."""
+    """Group, kind, namespace and name; the provider adds the cluster."""
     meta = inputs.get("metadata") or inputs
     group = token.split(":")[1].rpartition("/")[0]
     return "|".join(["kubernetes", group, token.rpartition(":")[2], str(meta.get("namespace") or "default"), str(meta.get("name"))])

@@ -1,10 +1,10 @@
-"""Which resource points at which: what a deletion waits for, what goes with its parent, what is refused because it is gone."""
+"""References between resources: what blocks a deletion, what is deleted with its parent, and which references are missing."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from rackwright_pulumi.simulator.provider.values import at, opened
+from rackwright_pulumi.simulator.provider.values import unwrap_secrets, values_at
 from rackwright_pulumi.simulator.store import Record, Store
 
 VPC, SUBNET, GROUP = "aws:ec2/vpc:Vpc", "aws:ec2/subnet:Subnet", "aws:ec2/securityGroup:SecurityGroup"
@@ -16,17 +16,17 @@ TEMPLATE, PLACEMENT = "aws:ec2/launchTemplate:LaunchTemplate", "aws:ec2/placemen
 
 @dataclass(frozen=True)
 class Reference:
-    """``child`` names a ``parent`` at ``path``. holds: the parent cannot go while the child is there; else the child goes with it."""
+    """``child`` refers to ``parent`` at ``path``. blocks: the child blocks the parent's deletion, else it is deleted with it."""
 
     child: str
     path: str
     parent: str
-    holds: bool
+    blocks: bool
 
 
-def _rows(holds: bool, parent: str, *children: str) -> list[Reference]:
-    """Each child is written ``type token@path``."""
-    return [Reference(child.partition("@")[0], child.partition("@")[2], parent, holds) for child in children]
+def _rows(blocks: bool, parent: str, *children: str) -> list[Reference]:
+    """Rows of one parent. children: ``type token@path``."""
+    return [Reference(child.partition("@")[0], child.partition("@")[2], parent, blocks) for child in children]
 
 
 REFERENCES = (
@@ -153,79 +153,79 @@ REFERENCES = (
     *_rows(False, "gcp:storage/bucket:Bucket", "gcp:storage/anywhereCache:AnywhereCache@bucket"),
 )
 """Sources: the DependencyViolation and DeleteConflict errors of the EC2 and IAM API references, EKS ResourceInUseException,
-Compute Engine's resourceInUseByAnotherResource, and recipes F26."""
+and Compute Engine's resourceInUseByAnotherResource."""
 
-ALSO = {
+FURTHER_IDENTIFIERS = {
     NODES: ("resources.autoscalingGroups.name",),
     "aws:kms/key:Key": ("keyId",),
     "gcp:servicenetworking/connection:Connection": ("network",),
 }
-"""Further state by which others name a type."""
+"""Further outputs by which other resources refer to a type."""
 
 
-def handles(record: Record) -> frozenset[str]:
-    """Everything other resources may call this one: id, ARN, name, self link."""
-    keys = ("arn", "name", "selfLink", "allocationId", *ALSO.get(record.type, ()))
-    found = [record.id, *(value for key in keys for value in at(opened(record.state), key))]
+def identifiers(record: Record) -> frozenset[str]:
+    """Values by which other resources refer to this one: id, ARN, name, self link."""
+    keys = ("arn", "name", "selfLink", "allocationId", *FURTHER_IDENTIFIERS.get(record.type, ()))
+    found = [record.id, *(value for key in keys for value in values_at(unwrap_secrets(record.state), key))]
     return frozenset(value for value in found if isinstance(value, str))
 
 
-def holders(store: Store, parent: Record) -> Iterator[Record]:
-    """What stands in the way of deleting ``parent``."""
-    yield from _children(store, parent, holds=True)
+def dependents(store: Store, parent: Record) -> Iterator[Record]:
+    """Resources that block the deletion of ``parent``."""
+    yield from _children(store, parent, blocks=True)
     if parent.type in (GROUP, PLACEMENT):
-        yield from _of_templates(store, parent)
+        yield from _users_of_template_groups(store, parent)
 
 
-def _of_templates(store: Store, parent: Record) -> Iterator[Record]:
-    """Node groups whose machines are in the security or placement group that their template names."""
-    names = handles(parent)
+def _users_of_template_groups(store: Store, parent: Record) -> Iterator[Record]:
+    """Node groups whose launch template refers to the security group or placement group."""
+    names = identifiers(parent)
     for nodes in store.all(NODES):
-        template = store.find(TEMPLATE, str((opened(nodes.inputs).get("launchTemplate") or {}).get("id")))
+        template = store.find(TEMPLATE, str((unwrap_secrets(nodes.inputs).get("launchTemplate") or {}).get("id")))
         paths = ("networkInterfaces.securityGroups", "vpcSecurityGroupIds", "placement.groupName", "placement.groupId")
-        if template and names.intersection(v for path in paths for v in at(opened(template.inputs), path)):
+        if template and names.intersection(v for path in paths for v in values_at(unwrap_secrets(template.inputs), path)):
             yield nodes
 
 
-def followers(store: Store, parent: Record) -> Iterator[Record]:
-    """What the cloud deletes together with ``parent``; the objects inside a cluster too."""
-    yield from _children(store, parent, holds=False)
+def deleted_with(store: Store, parent: Record) -> Iterator[Record]:
+    """Resources that the cloud deletes with ``parent``, including the objects in a cluster."""
+    yield from _children(store, parent, blocks=False)
     if parent.type in (EKS, GKE):
-        yield from store.inside(cluster_place(parent))
+        yield from store.in_place(cluster_place(parent))
 
 
 def cluster_place(cluster: Record) -> str:
-    """The place of everything inside a simulated cluster."""
+    """The place of objects in a simulated cluster."""
     return f"cluster {cluster.place} {cluster.id}"
 
 
-def _children(store: Store, parent: Record, holds: bool) -> Iterator[Record]:
-    names = handles(parent)
+def _children(store: Store, parent: Record, blocks: bool) -> Iterator[Record]:
+    names = identifiers(parent)
     for reference in REFERENCES:
-        if reference.parent != parent.type or reference.holds != holds:
+        if reference.parent != parent.type or reference.blocks != blocks:
             continue
         for child in store.all(reference.child):
-            if (holds and _own_rule(child, names)) or child.place.split("/")[0] != parent.place.split("/")[0]:
+            if (blocks and _is_self_rule(child, names)) or child.place.split("/")[0] != parent.place.split("/")[0]:
                 continue
-            if names.intersection(v for v in at(opened(child.inputs), reference.path) if isinstance(v, str)):
+            if names.intersection(v for v in values_at(unwrap_secrets(child.inputs), reference.path) if isinstance(v, str)):
                 yield child
 
 
-def _own_rule(child: Record, names: frozenset[str]) -> bool:
-    """A rule of a group that names the group itself goes with it and holds nothing."""
+def _is_self_rule(child: Record, names: frozenset[str]) -> bool:
+    """Whether a security group rule refers to its own group: it is deleted with the group and does not block it."""
     return "SecurityGroup" in child.type and child.inputs.get("securityGroupId") in names and "referencedSecurityGroupId" in child.inputs
 
 
-def missing(store: Store, token: str, inputs: dict[str, Any]) -> tuple[str, str, str] | None:
-    """The first reference to something that was deleted: path, parent's type, the value. What was never known may exist outside."""
+def missing_reference(store: Store, token: str, inputs: dict[str, Any]) -> tuple[str, str, str] | None:
+    """The first reference to a deleted resource: path, parent's type, value. Other unknown ids may exist outside of the simulator."""
     for reference in REFERENCES:
         if reference.child != token:
             continue
-        for value in at(opened(inputs), reference.path):
-            if isinstance(value, str) and store.is_gone(reference.parent, value) and not _lives(store, reference.parent, value):
+        for value in values_at(unwrap_secrets(inputs), reference.path):
+            if isinstance(value, str) and store.was_deleted(reference.parent, value) and not _is_alive(store, reference.parent, value):
                 return reference.path, reference.parent, value
     return None
 
 
-def _lives(store: Store, parent: str, value: str) -> bool:
-    return any(value in handles(record) for record in store.all(parent))
+def _is_alive(store: Store, parent: str, value: str) -> bool:
+    return any(value in identifiers(record) for record in store.all(parent))

@@ -1,8 +1,8 @@
-"""Turn a dump of a Terraform provider's schemas into ``data/replace.gcp.json``.
+"""Convert a dump of a Terraform provider's schemas to ``data/replace.gcp.json``.
 
 ``python -m rackwright_pulumi.simulator.schema.replacements DUMP.json COMMIT DATE``, where the dump maps each Terraform type to
-``{field: {"force": bool, "kind": "TypeSet", "block": {...}}}`` as a ten-line Go program prints it from the provider's
-``registry.ResourceMap()`` (docs/simulator.md shows it). Names are matched to the SDK's, which makes plurals of lists.
+``{field: {"force": bool, "kind": "TypeSet", "block": {...}}}``, printed by a short Go program from the provider's
+``registry.ResourceMap()`` (docs/simulator.md). Names are matched to those of the SDK, where lists are plural.
 """
 
 import json
@@ -28,7 +28,7 @@ RENAMED = {
     "tpu/v2Vm:V2Vm": "tpu_v2_vm",
     "artifactregistry/repository:Repository": "artifact_registry_repository",
 }
-"""Where the Terraform name is not the module and the class in snake case; without ``gcp:`` and ``google_``."""
+"""Terraform names that differ from module and class in snake case, without ``gcp:`` and ``google_``."""
 
 Fields = dict[str, dict[str, Any]]
 
@@ -42,14 +42,14 @@ def terraform_name(token: str) -> str:
 
 
 def wire_name(field: str, known: Mapping[str, str]) -> str | None:
-    """The SDK's name of a Terraform field: camel case, lists in the plural."""
+    """The SDK's name of a Terraform field: camel case, plural for lists."""
     first, *rest = field.split("_")
     camel = first + "".join(part.capitalize() for part in rest)
     return next((n for n in (camel, camel + "s", camel[:-1] + "ies", camel + "es") if n in known), None)
 
 
 def forced(fields: Fields, known: Mapping[str, str], of: Facts, flag: str = "force") -> tuple[list[str], list[str], list[str]]:
-    """Paths that force a replacement, blocks that do so when they come or go, and paths whose order means nothing."""
+    """Paths that force a replacement, blocks whose addition or removal does, and paths of lists without order."""
     leaves: list[str] = []
     blocks: list[str] = []
     sets: list[str] = []
@@ -70,7 +70,7 @@ def forced(fields: Fields, known: Mapping[str, str], of: Facts, flag: str = "for
 
 
 def rows(dump: dict[str, Fields]) -> dict[str, dict[str, list[str]]]:
-    """One row per covered type of Google's cloud."""
+    """One row per supported Google Cloud type."""
     found = {}
     for token in covered(TARGET.name.split(".")[1]):
         of = facts(token)
