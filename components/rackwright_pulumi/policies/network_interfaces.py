@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from rackwright.catalog.read import Catalog
 from rackwright.diagnostics.problem import Level
 from rackwright.diagnostics.rule import Violation
 
@@ -11,8 +12,6 @@ from rackwright_pulumi.policies.graph_view import CLUSTER, TEMPLATE, GraphView, 
 from rackwright_pulumi.policies.registry import rule, violation
 
 LAYOUT = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html"
-CARD_0_IS_ENA = ("p6-b300.", "p6e-gb200.")
-"""Prefixes of types whose card 0 carries no EFA (AWS's page of EFA layouts, 2026-08)."""
 ADDRESS_FIELDS = (
     *("ipv4AddressCount", "ipv4Addresses", "ipv4PrefixCount", "ipv4Prefixes", "privateIpAddress"),
     *("ipv6AddressCount", "ipv6Addresses", "ipv6PrefixCount", "ipv6Prefixes", "associatePublicIpAddress"),
@@ -58,8 +57,9 @@ def card_zero_may_lack_the_fabric(view: GraphView) -> Iterator[Violation]:
     """p6-b300 and p6e-gb200 carry no EFA on card 0."""
     for node in view.of(TEMPLATE):
         machine = str(view.inputs(node).get("instanceType"))
+        row = Catalog.default().machine_by_name.get(machine)
         for index, nic in enumerate(interfaces(view.inputs(node))):
-            if machine.startswith(CARD_0_IS_ENA) and is_fabric(nic) and place(nic)[0] == 0:
+            if row and row.efa_cards and not row.card0_efa and is_fabric(nic) and place(nic)[0] == 0:
                 yield violation(node, ("networkInterfaces", index), "start EFA at card 1", machine)
 
 
