@@ -54,6 +54,11 @@ class Catalog:
         """The embedded catalog. Raises CatalogError when a data file is wrong."""
         return _embedded()
 
+    @staticmethod
+    def load(folder: Path) -> "Catalog":
+        """A catalog from a folder of data files with the names of the embedded ones. Raises CatalogError with file and line."""
+        return load(folder)
+
     def machine(self, name: str) -> Machine:
         """The row of a machine. Raises CatalogError when there is none."""
         if name not in self.machine_by_name:

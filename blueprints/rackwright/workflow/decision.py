@@ -14,6 +14,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from rackwright.catalog import Catalog
 from rackwright.compile import compile_plan
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Problem
@@ -80,7 +81,7 @@ def decision_path(spec_path: Path) -> Path:
     return spec_path.with_suffix(".decision.json")
 
 
-def choose(spec: Spec, plan: SizingPlan, rank: int, today: date) -> Decision:
+def choose(spec: Spec, plan: SizingPlan, rank: int, today: date, catalog: Catalog | None = None) -> Decision:
     """The decision for the `rank`-th fit, counted from 1. Raises UserError when there is no such rank, or it cannot be built."""
     if not 1 <= rank <= len(plan.fits):
         have = f"ranks 1 to {len(plan.fits)}" if plan.fits else "no candidate that meets every goal"
@@ -89,7 +90,7 @@ def choose(spec: Spec, plan: SizingPlan, rank: int, today: date) -> Decision:
 
     plan = with_text(plan)
     fit = plan.fits[rank - 1]
-    stack = compile_plan(spec, plan, fit, today=today)
+    stack = compile_plan(spec, plan, fit, today=today, catalog=catalog)
     kept = replace(plan, fits=(fit,), rejected=())
     made = Decision(spec.name, spec_digest(spec), today.isoformat(), rank, kept, stack.pins, stack.expires_on)
     return replace(made, place=stack.place, plan_digest=plan_digest(kept))
@@ -128,9 +129,10 @@ def renewal(path: Path, word: str = "renew") -> str:
     return f"{word} it with `rackwright choose {shown}`"
 
 
-def compiled(decision: Decision, spec: Spec, today: date, now: datetime | None = None) -> StackPlan:
+def compiled(decision: Decision, spec: Spec, today: date, now: datetime | None = None, catalog: Catalog | None = None) -> StackPlan:
     """The recorded machines with the recorded versions and expiry, whatever the catalog says now."""
-    return compile_plan(spec, decision.plan, decision.fit, today=today, pins=decision.pins, expires_on=decision.expires_on, now=now)
+    pins, expires_on = decision.pins, decision.expires_on
+    return compile_plan(spec, decision.plan, decision.fit, today=today, pins=pins, expires_on=expires_on, now=now, catalog=catalog)
 
 
 def spec_digest(spec: Spec) -> str:

@@ -36,12 +36,15 @@ class Answers:
 Question = Callable[[StackPlan, Account], Iterator[Problem]]
 
 
-def look_up(plan: StackPlan, account: Account) -> Answers:
-    """Every question of QUESTIONS, and one per thing it is about. Never raises for what the account does not answer."""
+def look_up(plan: StackPlan, account: Account, catalog: Catalog | None = None) -> Answers:
+    """Every question of QUESTIONS, and one per thing it is about. Never raises for what the account does not answer.
+
+    catalog: the one the plan was compiled with; the embedded one when left out.
+    """
     problems: list[Problem] = []
     agreed: list[str] = []
     unasked: list[tuple[str, str]] = []
-    for what, ask in _questions(plan):
+    for what, ask in _questions(plan, catalog or Catalog.default()):
         try:
             found = list(ask(account))
         except NotAnswered as silence:
@@ -52,11 +55,11 @@ def look_up(plan: StackPlan, account: Account) -> Answers:
     return Answers(tuple(problems), tuple(agreed), tuple(unasked))
 
 
-def _questions(plan: StackPlan) -> Iterator[tuple[str, Callable[[Account], Iterator[Problem]]]]:
+def _questions(plan: StackPlan, catalog: Catalog) -> Iterator[tuple[str, Callable[[Account], Iterator[Problem]]]]:
     """(what is asked, the question): one each, so that one silence hides no other answer."""
     yield "account", lambda account: _account(plan, account)
     for at, name, zones in _machines(plan):
-        yield f"facts of {name}", lambda account, at=at, name=name: _facts(at, name, account)
+        yield f"facts of {name}", lambda account, at=at, name=name: _facts(at, catalog.machine_by_name.get(name), name, account)
         yield f"zones that sell {name}", lambda account, at=at, name=name, zones=zones: _zones(at, name, zones, account)
     for at, want in _reserved(plan):
         yield f"reservation {want.reservation_id}", lambda account, at=at, want=want: _reservation(at, want, account)
@@ -70,7 +73,7 @@ def _questions(plan: StackPlan) -> Iterator[tuple[str, Callable[[Account], Itera
         for image, release in plan.pins.images:
             if image in IMAGE_PARAMETERS:
                 yield f"node image {image} {release}", lambda account, i=image, r=release: _node_image(plan, i, r, account)
-    yield "quotas", lambda account: iter(check_quota(plan, granted(account)))
+    yield "quotas", lambda account: iter(check_quota(plan, granted(account), catalog))
 
 
 def granted(account: Account) -> dict[str, float]:
@@ -101,8 +104,7 @@ def _account(plan: StackPlan, account: Account) -> Iterator[Problem]:
         yield Problem("K-01", f"these credentials are of account {number}", At() / "place" / "account", fix)
 
 
-def _facts(at: At, name: str, account: Account) -> Iterator[Problem]:
-    machine: Machine | None = Catalog.default().machine_by_name.get(name)
+def _facts(at: At, machine: Machine | None, name: str, account: Account) -> Iterator[Problem]:
     if machine is None:
         raise NotAnswered("our tables do not have it")
     for field, ours, theirs in differences(machine, account.instance_type(name)):
