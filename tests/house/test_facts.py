@@ -17,7 +17,6 @@ SYSTEM, EXAMPLE, SIMULATED = (
     "what the simulated cloud takes when none is named",
 )
 ALLOWED = {
-    ("blueprints/rackwright/compile/nodes/pools.py", "m7i.2xlarge e2-standard-8"): SYSTEM,
     ("blueprints/rackwright/clouds/aws.py", "m7i.2xlarge"): SYSTEM,
     ("blueprints/rackwright/clouds/gcp.py", "e2-standard-8"): SYSTEM,
     ("blueprints/rackwright/sizing/offers/eligibility.py", "m7i.4xlarge trn1.32xlarge"): EXAMPLE,

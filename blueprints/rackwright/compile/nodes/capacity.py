@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import CapacityMode
+from rackwright.clouds import AWS, GCP
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.nodes.capacity_entry import capacity_entries
 from rackwright.spec.infra import CapacityBlock, CapacityEntry, Reservation, held
@@ -13,14 +14,14 @@ from rackwright.stackplan import CapacityPlan
 
 def flex_longest_run_s(catalog: Catalog) -> int:
     """Seconds a flex-start node of GKE lives at most."""
-    return round(catalog.capacity_rule("gcp", CapacityMode.FLEX_START, "longest_run_s") or 0)
+    return round(catalog.capacity_rule(GCP.name, CapacityMode.FLEX_START, "longest_run_s") or 0)
 
 
 def drain_before_end(catalog: Catalog, machine: str) -> timedelta:
     """How long before a block's end its machines must begin to empty: 10 minutes before EC2 reclaims them."""
     row = catalog.machine_by_name.get(machine)
     family = "ultraserver" if row and row.in_ultraserver else ""
-    return timedelta(seconds=catalog.capacity_rule("aws", CapacityMode.CAPACITY_BLOCK, "drain_before_end_s", family) or 0)
+    return timedelta(seconds=catalog.capacity_rule(AWS.name, CapacityMode.CAPACITY_BLOCK, "drain_before_end_s", family) or 0)
 
 
 def capacity_plan(context: CompileContext, entry: CapacityEntry | None = None) -> CapacityPlan:

@@ -66,14 +66,14 @@ def _metric(machines: MachineRequest) -> str:
     """Of accelerators that no machine of the catalog has, by the quota's row."""
     device = Catalog.default().accelerator_by_name.get(machines.accelerator)
     mode = "spot" if machines.spot else "on-demand"
-    rows = (row for row in Catalog.default().quotas if device and row.cloud == "gcp" and row.capacity == mode)
+    rows = (row for row in Catalog.default().quotas if device and row.unit == "gpu" and row.capacity == mode)
     return next((row.code for row in rows if device and device.name.endswith(f" {row.family}")), "")
 
 
 def _same_class(instance_type: str) -> Machine | None:
     """A machine of the catalog with the quota of an EC2 type that is not in it: same letters, and best same generation."""
     letters = re.split(r"\d", instance_type, maxsplit=1)[0]
-    rows = [row for row in Catalog.default().machines if row.cloud == "aws" and re.split(r"\d", row.name, maxsplit=1)[0] == letters]
+    rows = [row for row in Catalog.default().machines if "." in row.name and re.split(r"\d", row.name, maxsplit=1)[0] == letters]
     begin = instance_type[: len(letters) + 1]
     return min(rows, key=lambda row: not row.name.startswith(begin), default=Catalog.default().machine_by_name.get(STANDARD))
 
