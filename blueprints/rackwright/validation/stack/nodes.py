@@ -62,7 +62,7 @@ def image_fits_the_machine(plan: StackPlan, catalog: Catalog) -> Iterator[Violat
             yield Violation(at / "image", f"use {' or '.join(allowed)}", detail=f"{pool.name} has {pool.image!r}")
         elif not _driven(pool, pool.image, catalog):
             others = [image for image in allowed if _driven(pool, image, catalog)]
-            fix = f"use {others[0]}" if others else f"use another machine, or an image of your own; it knows {_known(pool, catalog)}"
+            fix = f"use {others[0]}" if others else "use another machine, or an image of your own"
             yield Violation(at / "image", fix, detail=f"{pool.image} has no drivers for {pool.machine} ({pool.cpu_arch})")
 
 
@@ -156,12 +156,6 @@ def _driven(pool: PoolPlan, image: str, catalog: Catalog) -> bool:
     machine = catalog.machine_by_name.get(pool.machine)
     fits = machine is not None and image in machine.node_images and machine.cpu_arch == pool.cpu_arch
     return bool(pool.image_id) or pool.resource not in KINDS or fits
-
-
-def _known(pool: PoolPlan, catalog: Catalog) -> str:
-    """Families of machines that the pool's image has drivers for."""
-    families = dict.fromkeys(row.family for row in catalog.machines if pool.image in row.node_images and row.cpu_arch == pool.cpu_arch)
-    return ", ".join(families) or f"no {pool.cpu_arch}"
 
 
 def _minor(plan: StackPlan) -> int | None:
