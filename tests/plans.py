@@ -3,8 +3,8 @@
 from dataclasses import replace
 from datetime import date
 
+from rackwright.catalog.read import Catalog
 from rackwright.compile.compile import compile_plan
-from rackwright.compile.nodes.machine_facts import machine_facts
 from rackwright.sizing.metrics import Interval, Memory, ParallelLayout, Speed
 from rackwright.sizing.plan import Candidate, Fit, SizingPlan, StorageNeed, WorkloadFacts
 from rackwright.spec.spec import Spec
@@ -146,7 +146,7 @@ NEURON_IMAGE = "registry.example/vllm-neuron:1.0.0@sha256:" + "0" * 64
 
 def neuron_fleet_case(machine: str = "inf2.48xlarge", blueprint: dict | None = None, workload: dict | None = None, **more):
     """Three replicas of the chat on one machine of Inferentia2, each on a device of its own; more: of the candidate."""
-    row = machine_facts(machine)
+    row = Catalog.default().machine(machine)
     asked = {"run": {"image": NEURON_IMAGE}} | (workload or {})
     chosen = {"machine": machine, "accelerator": row.accelerator, "accelerators_per_node": row.accelerator_count, "nodes": 1} | more
     spec_, plan, chosen_fit = eks_fleet_case(asked, blueprint=blueprint)

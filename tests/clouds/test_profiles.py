@@ -7,7 +7,7 @@ from rackwright.catalog.read import Catalog
 from rackwright.clouds import AWS, GCP, KUBERNETES, profiles
 from rackwright.spec.blueprint import Blueprint
 from rackwright.spec.infra import Place
-from rackwright.validation.stack.registry import RULES
+from rackwright.validation.stack.registry import RULES, StackContext
 
 from tests import plans
 
@@ -53,4 +53,4 @@ def test_first_zones_are_those_that_take_a_control_plane():
 def test_a_rule_of_one_cloud_is_not_asked_of_another(code, broken):
     """R-30 is of AWS, V-10 of Google Cloud: the plan has no owner tag, and a name that is too long there."""
     plan = replace(plans.ALL["tpu"](), tags=(), name="x" * 60)
-    assert bool([*RULES.rules[code].problems(plan)]) is broken
+    assert bool([*RULES.rules[code].problems(StackContext(plan, Catalog.default()))]) is broken

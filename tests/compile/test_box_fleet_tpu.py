@@ -4,8 +4,8 @@ import re
 from dataclasses import replace
 
 import pytest
+from rackwright.catalog.read import Catalog
 from rackwright.compile.compile import compile_plan
-from rackwright.compile.nodes.machine_facts import machine_facts
 from rackwright.diagnostics.errors import UserError
 from rackwright.validation.stack import check
 
@@ -57,7 +57,7 @@ def test_box_with_one_accelerator_at_work_is_not_idle(machine):
     """One busy core of 192 is half a percent: below a fixed 2 % a run on one of eight GPUs was stopped in its first hour."""
     spec, sizing, fit = plans.box_case()
     box = plans.compiled((spec, sizing, plans.on_machine(fit, machine))).box
-    one_core = 100 / machine_facts(machine).vcpus
+    one_core = 100 / Catalog.default().machine(machine).vcpus
     assert 0 < box.idle_cpu_percent < one_core
 
 

@@ -12,12 +12,11 @@ import pytest
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Fabric
 from rackwright.compile.nodes.fabric import FEWEST_ADDRESSES, MOST_BANDWIDTH, expectation, most_pods, nic_layout
-from rackwright.compile.nodes.machine_facts import machine_facts
 from rackwright.diagnostics.errors import UserError
 
 GOLDEN = Path(__file__).parent / "nics"
 TYPES = sorted(m.name for m in Catalog.default().machines if m.fabric is Fabric.EFA and m.fabric_interfaces)
-WIDE = [name for name in TYPES if machine_facts(name).ip_cards]
+WIDE = [name for name in TYPES if Catalog.default().machine(name).ip_cards]
 BOTH = [(name, FEWEST_ADDRESSES) for name in TYPES] + [(name, MOST_BANDWIDTH) for name in WIDE]
 
 
@@ -37,7 +36,7 @@ def layout(machine, variant):
 @pytest.mark.parametrize("name", TYPES)
 def test_layout(name):
     file = GOLDEN / f"{name}.json"
-    found = {variant: layout(machine_facts(name), variant) for variant in (FEWEST_ADDRESSES, MOST_BANDWIDTH)}
+    found = {variant: layout(Catalog.default().machine(name), variant) for variant in (FEWEST_ADDRESSES, MOST_BANDWIDTH)}
     if os.environ.get("RACKWRIGHT_RENEW") == "nics":
         file.write_text(json.dumps(found, indent=1) + "\n")
     assert found == json.loads(file.read_text())
@@ -49,7 +48,7 @@ def test_every_golden_has_its_type():
 
 @pytest.mark.parametrize(("name", "variant"), BOTH)
 def test_v16_to_v19_hold(name, variant):
-    machine = machine_facts(name)
+    machine = Catalog.default().machine(name)
     nics = nic_layout(machine, variant)
     places = [(nic.card, nic.device) for nic in nics]
     fabric = [nic.card for nic in nics if nic.kind == "fabric"]
@@ -64,7 +63,7 @@ def test_v16_to_v19_hold(name, variant):
 
 @pytest.mark.parametrize(("name", "variant"), BOTH)
 def test_v15_and_v20_every_fabric_interface_is_used(name, variant):
-    machine = machine_facts(name)
+    machine = Catalog.default().machine(name)
     assert sum(nic.kind == "fabric" for nic in nic_layout(machine, variant)) == machine.efa_interfaces == len(machine.efa_cards)
 
 
@@ -79,7 +78,7 @@ def test_v20_counts(name, count):
 
 @pytest.mark.parametrize("name", TYPES)
 def test_prefixes_never_leave_room_for_fewer_pods(name):
-    machine = machine_facts(name)
+    machine = Catalog.default().machine(name)
     nics = nic_layout(machine)
     with_prefixes, without = (most_pods(machine, nics, prefixes=prefixes) for prefixes in (True, False))
     assert (with_prefixes is None) == (without is None) == (machine.enis_per_card is None)
@@ -88,30 +87,30 @@ def test_prefixes_never_leave_room_for_fewer_pods(name):
 
 def test_a_p5_has_51_pods_without_prefixes_and_250_with():
     """Recipes 2.2: (2 - 1) x (50 - 1) + 2, where EKS and its image count 100: they take the fabric's slot for one with addresses."""
-    machine = machine_facts("p5.48xlarge")
+    machine = Catalog.default().machine("p5.48xlarge")
     assert [most_pods(machine, nic_layout(machine), prefixes=p) for p in (False, True)] == [51, 250]
     assert (most_pods(machine, (), prefixes=False), machine.max_pods) == (100, 100)
 
 
 def test_the_most_bandwidth_of_a_p5_is_eight_addresses():
     """docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html: an address on every fourth card."""
-    nics = nic_layout(machine_facts("p5.48xlarge"), MOST_BANDWIDTH)
+    nics = nic_layout(Catalog.default().machine("p5.48xlarge"), MOST_BANDWIDTH)
     assert [(nic.card, nic.device) for nic in nics if nic.kind == "ip"] == [(0, 0), *((card, 1) for card in range(4, 32, 4))]
 
 
 def test_a_p5_4xlarge_is_said_to_have_no_gpudirect():
     """dstack 3069: EFA is there, and what is sent still passes through host memory."""
-    assert expectation(machine_facts("p5.4xlarge")).note
-    assert not expectation(machine_facts("p5.48xlarge")).note
+    assert expectation(Catalog.default().machine("p5.4xlarge")).note
+    assert not expectation(Catalog.default().machine("p5.48xlarge")).note
 
 
 def test_where_sources_disagree_there_is_no_layout():
     """dl1: the API counts four EFA interfaces, the page of the instance says there is none."""
-    machine = machine_facts("dl1.24xlarge")
+    machine = Catalog.default().machine("dl1.24xlarge")
     assert (nic_layout(machine), machine.efa_interfaces) == ((), None)
     assert "EFA" in machine.conflict
 
 
 @pytest.mark.parametrize("name", ["inf2.48xlarge", "g5.4xlarge", "a3-megagpu-8g", "u-p6e-gb200x36"])
 def test_without_published_efa_there_is_no_layout(name):
-    assert nic_layout(machine_facts(name)) == ()
+    assert nic_layout(Catalog.default().machine(name)) == ()

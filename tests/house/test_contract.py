@@ -12,7 +12,10 @@ import pytest
 import rackwright.spec as spec
 import rackwright.stackplan as wants
 from pydantic import BaseModel
+from rackwright.catalog import Catalog
+from rackwright.compile.nodes.capacity import flex_longest_run_s
 from rackwright.validation.stack import RULES
+from rackwright_pulumi.gcp.pool import FLEX_LONGEST_RUN_S, HYPERDISK_ONLY
 from rackwright_pulumi.policies import RESOURCE_RULES
 
 ROOT = Path(__file__).parents[2]
@@ -74,8 +77,6 @@ def test_every_law_names_the_page_that_says_it(law):
         ("rackwright.compile.network.addresses:CONTROL", "rackwright_pulumi.aws.network.subnets:CONTROL"),
         ("rackwright.compile.kubernetes.aws.karpenter:INTERFACES", "rackwright_pulumi.aws.pool.launch_template:INTERFACE_TYPES"),
         ("rackwright.compile.kubernetes.aws.karpenter:MEMLOCK_BYTES", "rackwright_pulumi.aws.pool.al2023:LIMITS.RLIMIT_MEMLOCK"),
-        ("rackwright.compile.nodes.pools:HYPERDISK_ONLY", "rackwright_pulumi.gcp.pool:HYPERDISK_ONLY"),
-        ("rackwright.compile.nodes.capacity:FLEX_LONGEST_RUN_S", "rackwright_pulumi.gcp.pool:FLEX_LONGEST_RUN_S"),
         ("rackwright.validation.stack.nodes:USER_DATA_BYTES", "rackwright_pulumi.aws.pool.user_data:LIMIT_BYTES"),
         ("rackwright.validation.stack.nodes:USER_DATA_BYTES", "rackwright_pulumi.policies.launch_templates:USER_DATA_BYTES"),
         ("rackwright.compile.storage.buckets:GP3_FREE_IOPS", "rackwright_pulumi.policies.launch_templates:FREE_IOPS"),
@@ -86,6 +87,14 @@ def test_every_law_names_the_page_that_says_it(law):
 def test_facts_that_both_halves_need_are_the_same(one, other):
     """Neither may read the other's: a component knows the plan alone, a law the resources alone."""
     assert _fact(one) == _fact(other)
+
+
+def test_what_components_fill_in_for_plans_written_by_hand_is_the_catalogs():
+    """A compiled plan names its boot disk and its longest run; a hand-written one may leave them out."""
+    catalog = Catalog.default()
+    google = {row.name: row.boot_disk for row in catalog.machines if row.cloud == "gcp"}
+    assert {name for name, disk in google.items() if disk == "hyperdisk-balanced"} == {n for n in google if n.startswith(HYPERDISK_ONLY)}
+    assert flex_longest_run_s(catalog) == FLEX_LONGEST_RUN_S
 
 
 def _fact(path: str):

@@ -3,11 +3,8 @@
 from dataclasses import replace
 
 import pytest
-from rackwright.catalog.read import Catalog
-from rackwright.catalog.rows import Fabric
 from rackwright_pulumi.policies import broken
 from rackwright_pulumi.policies.graph_view import NODE_GROUP, TEMPLATE
-from rackwright_pulumi.policies.network_interfaces import CARD_0_IS_ENA
 from rackwright_pulumi.program.build import declare
 from rackwright_pulumi.testing import record
 
@@ -150,11 +147,6 @@ def test_only_warnings_can_be_acknowledged(training):
     template.inputs["metadataOptions"]["httpTokens"] = "optional"
     assert [problem.code for problem in broken(training)] == ["V-40", "V-42", "V-42"]
     assert [problem.code for problem in broken(training, acknowledged=["V-40", "V-42"])] == ["V-40"]
-
-
-def test_types_without_efa_on_card_0_match_the_catalog():
-    rows = [m for m in Catalog.default().machines if m.fabric is Fabric.EFA and m.efa_cards]
-    assert {m.name for m in rows if not m.card0_efa} == {m.name for m in rows if m.name.startswith(CARD_0_IS_ENA)}
 
 
 def test_the_lawful_fixture_reports_violations(lawful, training):

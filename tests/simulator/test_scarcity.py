@@ -64,6 +64,8 @@ def test_google_says_it_in_its_own_words(gcp, cloud):
         (MachineRequest("m7i.large", "us-east-1a", 1), ("L-1216C47A", 2)),
         (MachineRequest("g2-standard-48", "us-central1-a", 1, True, "nvidia-l4", 4), ("PREEMPTIBLE_NVIDIA_L4_GPUS", 4)),
         (MachineRequest("ct6e-standard-4t", "us-central1-a", 1), ("TPU-V6E-per-project-region", 4)),
+        (MachineRequest("n1-standard-8", "us-central1-a", 1, False, "nvidia-tesla-t4", 2), ("NVIDIA_T4_GPUS", 2)),
+        (MachineRequest("p3.2xlarge", "us-east-1a", 1, spot=True), ("L-7212CCBC", 8)),
         (MachineRequest("e2-standard-16", "us-central1-a", 1), None),
     ],
 )
@@ -73,7 +75,6 @@ def test_each_machine_counts_against_its_quota(machines, quota):
 
 @pytest.mark.parametrize("spot", [False, True])
 def test_its_quotas_are_those_of_the_catalog(spot):
-    """The simulator knows no catalog, so that it may serve other programs: the two tables are held to one another here."""
     rows = [row for row in Catalog.default().machines if "." in row.name and (row.quota_spot if spot else row.quota_on_demand)]
     assert len(rows) > 50
     wanted = {row.name: (row.quota_spot if spot else row.quota_on_demand, row.vcpus) for row in rows}

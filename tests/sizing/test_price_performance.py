@@ -11,10 +11,12 @@ from rackwright.catalog.rows import CapacityMode, Machine
 from rackwright.sizing.economics.comparison import ComparisonRow, best_replica, cheapest, compare
 from rackwright.sizing.economics.replica import ServiceRequest, max_concurrency, replica
 from rackwright.sizing.economics.serving import REPORTED, service_request
+from rackwright.sizing.offers.offer import core_of
 from rackwright.sizing.search import cpu_roofline
 from rackwright.spec.workload import Serve
 
 CATALOG = Catalog.default()
+M7I = core_of(CATALOG.machine("m7i.4xlarge"))
 
 
 def asked(name: str, **more) -> ServiceRequest:
@@ -105,14 +107,13 @@ def test_a_small_model_runs_on_processors_and_is_prior_only():
 
 def test_a_processor_reads_the_weights_for_every_token():
     """3 GB at 0.7 of 16 x 3.2 GB/s."""
-    rate = cpu_roofline.generate(cpu_roofline.CORES["m7i"], 16, 1.5e9, 3e9, 0.0, (1, 100), 1)
+    rate = cpu_roofline.generate(M7I, 16, 1.5e9, 3e9, 0.0, (1, 100), 1)
     assert rate.tpot_s == pytest.approx(3e9 / (0.7 * 16 * 3.2e9), rel=0.02)
 
 
 @given(st.integers(1, 64), st.integers(1, 64))
 def test_processors_more_at_once_answer_no_fewer_and_no_faster(some, more):
-    core = cpu_roofline.CORES["m7i"]
-    low, high = (cpu_roofline.generate(core, 16, 1.5e9, 3e9, 1e7, (100, 100), n) for n in (some, some + more))
+    low, high = (cpu_roofline.generate(M7I, 16, 1.5e9, 3e9, 1e7, (100, 100), n) for n in (some, some + more))
     assert high.requests_per_s >= low.requests_per_s * (1 - 1e-9)
     assert high.tpot_s >= low.tpot_s
 

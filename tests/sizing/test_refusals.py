@@ -26,7 +26,12 @@ def test_a_host_too_small_to_load_is_refused():
 
 
 def test_unpublished_speed_is_never_guessed():
-    assert "FLOP/s" in rejection(lora(), "1 x g5.xlarge us-east-1 on-demand", Limit.DATA).subject
+    assert "FLOP/s" in rejection(lora(), "1 x g5g.xlarge us-east-1 on-demand", Limit.DATA).subject
+
+
+def test_an_a10g_is_sized():
+    """Its datasheet's 70 TFLOP/s of bf16, without sparsity, and 600 GB/s."""
+    assert any(fit.candidate.machine == "g5.12xlarge" for fit in lora().fits)
 
 
 def test_number_formats_need_the_accelerator():

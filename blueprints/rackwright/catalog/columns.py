@@ -27,7 +27,10 @@ ACCELERATORS = Table(
         **_same(
             words, "architecture", "form_factor", "api_names", "memory_reported_by", "memory_type", "scale_up_link", "scale_up_topology"
         ),
-        **_same(words, "host_link"),
+        **_same(words, "generation", "host_link"),
+        "serves_only": ("serves_only", yes),
+        "neuron_cores": ("neuron_cores", maybe(count)),
+        "neuron_degrees": ("neuron_degrees", many(count)),
         "aliases": ("aliases", many()),
         "memory_gb_nameplate": ("nameplate_bytes", maybe(size(GB))),
         "memory_gib_reported": ("reported_bytes", maybe(size(GIB))),
@@ -67,6 +70,18 @@ AWS_MACHINES = Table(
     },
 )
 
+AWS_FAMILIES = Table(
+    "aws_families.csv",
+    ("family",),
+    {
+        "family": ("family", text),
+        "node_images": ("node_images", many()),
+        **_same(words, "no_box_image", "notes"),
+        **_same(yes, "in_ultraserver", "reports_topology"),
+        **ORIGIN,
+    },
+)
+
 GCP_MACHINES = Table(
     "gcp_machines.csv",
     ("name",),
@@ -83,6 +98,8 @@ GCP_MACHINES = Table(
         "network_gbps": ("network_bytes_per_s", maybe(GBPS)),
         "local_ssd_choices": ("local_ssd_choices", many(count)),
         "local_ssd_gib": ("local_ssd_bytes", maybe(size(GIB))),
+        "boot_disk": ("boot_disk", text),
+        "compact_flex_start": ("compact_flex_start", yes),
         "capacity_modes": ("capacity_modes", MODES),
         "orderable": ("orderable", yes),
         **DOUBTS,
@@ -95,10 +112,12 @@ SYSTEM_MACHINES = Table(
     ("name",),
     {
         **_same(text, "name", "cloud", "family", "cpu_arch"),
-        **_same(words, "network_performance", "quota_on_demand", "quota_spot", "notes"),
+        **_same(words, "network_performance", "quota_on_demand", "quota_spot", "placement", "notes"),
         **_same(maybe(count), "vcpus", "network_cards", "enis_per_card", "ipv4_per_eni", "max_pods"),
         "memory_gib": ("memory_bytes", maybe(size(GIB))),
         "memory_gb": ("memory_decimal_bytes", maybe(size(GB))),
+        "vcpu_memory_gb_s": ("vcpu_bandwidth_bytes_per_s", maybe(GB_S)),
+        "vcpu_bf16_gflops": ("vcpu_bf16_flops", maybe(times(1e9))),
         "network_gbps": ("network_bytes_per_s", maybe(GBPS)),
         "ebs_max_gbps": ("block_storage_bytes_per_s", maybe(GBPS)),
         "capacity_modes": ("capacity_modes", MODES),
@@ -116,7 +135,8 @@ FABRICS = Table(
         "interface_gbps": ("interface_bytes_per_s", maybe(GBPS)),
         **_same(many(count), "cards", "ip_cards"),
         **_same(words, "generation", "rdma", "network_profile", "device_mode", "first_interface"),
-        "gpudirect": ("gpudirect", maybe(yes)),
+        **_same(maybe(yes), "gpudirect", "needs_whole_fabric"),
+        "lustre_interfaces": ("lustre_interfaces", maybe(count)),
         **_same(count, "gvnic_networks", "rdma_subnets"),
         "mtu": ("mtu", maybe(count)),
         "gke_min_versions": ("gke_min_versions", many()),
@@ -129,7 +149,7 @@ TPU_HOSTS = Table(
     "tpu_hosts.csv",
     ("name",),
     {
-        **_same(text, "name", "generation", "gke_accelerator_label"),
+        **_same(text, "name", "generation", "gke_accelerator_label", "boot_disk"),
         "chips": ("chips", count),
         "vcpus": ("vcpus", maybe(count)),
         "memory_gb": ("memory_bytes", maybe(size(GB))),

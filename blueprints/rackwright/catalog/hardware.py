@@ -38,12 +38,15 @@ class Accelerator:
 
     memory_bytes: what a program can address where an API or tool prints it, else the vendor's GB; *_flops, int8_ops: dense peak per second;
     scale_up_bytes_per_s: per direction and accelerator (half of the vendor's bidirectional figure), None without such a link;
-    scale_up_domain: accelerators that reach one another over it; aliases: other names people and APIs use, lower case.
+    scale_up_domain: accelerators that reach one another over it; aliases: other names people and APIs use, lower case; generation: what the
+    estimator's coefficients are fitted by; serves_only: no trainer is documented; neuron_cores: NeuronCores a program sees of a device, and
+    neuron_degrees those over which the Neuron runtime splits a model.
     """
 
     name: str
     vendor: str
     architecture: str
+    generation: str
     form_factor: str
     aliases: tuple[str, ...]
     memory_bytes: int | None
@@ -57,6 +60,9 @@ class Accelerator:
     int8_ops: float | None
     fp4_flops: float | None
     measured_bf16_flops: float | None
+    serves_only: bool
+    neuron_cores: int | None
+    neuron_degrees: tuple[int, ...]
     scale_up_link: str
     scale_up_bytes_per_s: float | None
     scale_up_domain: int | None
@@ -94,6 +100,11 @@ class Machine:
     published; local_nvme_choices: numbers of 375 GiB disks that may be added (GCP). scale_up_domain: accelerators one of these reaches over
     its scale-up link, other nodes included. orderable: False when no API name is known or it is sold only inside a bigger unit, which then
     names it in `unit_machine` and holds `unit_nodes` of them. cpu_arch "" is not published.
+    node_images: EKS images that have its drivers; no_box_image: why no pinned image starts it as a box, empty where one does;
+    in_ultraserver: it is an UltraServer or a part of one; reports_topology: EC2 reports its place in the network; lustre_interfaces: EFA
+    interfaces for an FSx file system, 0 where it cannot be a client over EFA; needs_whole_fabric: training must attach all its EFA
+    interfaces. boot_disk: neutral kind of its boot disk (GCP); compact_flex_start: compact placement works with flex-start (GCP).
+    vcpu_*: bandwidth and dense bf16 rate of one vCPU while all are busy, None where not published.
     """
 
     name: str
@@ -140,6 +151,16 @@ class Machine:
     orderable: bool = True
     unit_machine: str = ""
     unit_nodes: int = 1
+    node_images: tuple[str, ...] = ()
+    no_box_image: str = ""
+    in_ultraserver: bool = False
+    reports_topology: bool = False
+    lustre_interfaces: int = 0
+    needs_whole_fabric: bool = False
+    boot_disk: str = "balanced"
+    compact_flex_start: bool = False
+    vcpu_bandwidth_bytes_per_s: float | None = None
+    vcpu_bf16_flops: float | None = None
     conflict: str = ""
     notes: str = ""
 
@@ -149,9 +170,10 @@ class FabricLayout:
     """What a machine's fabric needs from the network.
 
     AWS: `cards` carry one EFA each (at device 1 on card 0, device 0 elsewhere), `ip_cards` get a further ENA interface at device 1 for most
-    IP bandwidth; `gpudirect`: whether the fabric reads and writes device memory, None: not said for the type. GCP: `gvnic_networks` extra
-    VPCs with one subnet each, `rdma_subnets` subnets of one RDMA VPC made with `network_profile` (zonal: prefix it with `ZONE-`);
-    `first_interface` is the pod interface of the first fabric NIC; `device_mode` that of the GKENetworkParamSet.
+    IP bandwidth; `lustre_interfaces` of them read an FSx file system; `gpudirect`: whether the fabric reads and writes device memory, None:
+    not published for the type; `needs_whole_fabric`: training must attach all interfaces. GCP: `gvnic_networks` extra VPCs with one subnet
+    each, `rdma_subnets` subnets of one RDMA VPC made with `network_profile` (zonal: prefix it with `ZONE-`); `first_interface` is the pod
+    interface of the first fabric NIC; `device_mode` that of the GKENetworkParamSet.
     """
 
     machine: str
@@ -161,9 +183,11 @@ class FabricLayout:
     interface_bytes_per_s: float | None
     cards: tuple[int, ...]
     ip_cards: tuple[int, ...]
+    lustre_interfaces: int | None
     generation: str
     rdma: str
     gpudirect: bool | None
+    needs_whole_fabric: bool | None
     gvnic_networks: int
     rdma_subnets: int
     network_profile: str

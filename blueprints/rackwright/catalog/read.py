@@ -13,6 +13,7 @@ from rackwright.catalog.csv_table import Record, Table
 from rackwright.catalog.rows import (
     Accelerator,
     Availability,
+    CapacityMode,
     CapacityRule,
     FabricLayout,
     Fee,
@@ -52,6 +53,28 @@ class Catalog:
     def default() -> "Catalog":
         """The embedded catalog. Raises CatalogError when a data file is wrong."""
         return _embedded()
+
+    @staticmethod
+    def load(folder: Path) -> "Catalog":
+        """A catalog from a folder of data files with the names of the embedded ones. Raises CatalogError with file and line."""
+        return load(folder)
+
+    def machine(self, name: str) -> Machine:
+        """The row of a machine. Raises CatalogError when there is none."""
+        if name not in self.machine_by_name:
+            raise CatalogError(f"no machine {name!r}")
+        return self.machine_by_name[name]
+
+    def volume(self, name: str) -> Volume:
+        """The row of a storage tier. Raises CatalogError when there is none."""
+        if name not in self.volume_by_name:
+            raise CatalogError(f"no storage tier {name!r}")
+        return self.volume_by_name[name]
+
+    def capacity_rule(self, cloud: str, mode: CapacityMode, rule: str, family: str = "") -> float | None:
+        """The number a capacity mode imposes on a family of machines, "" for all of them; None without a row."""
+        asked = (cloud, mode, rule, family)
+        return next((row.value for row in self.capacity_rules if (row.cloud, row.capacity, row.rule, row.family) == asked), None)
 
     def with_prices(self, path: Path) -> "Catalog":
         """This catalog with the user's own price rows (columns of prices_*.csv) in place of, or besides, ours.
@@ -116,9 +139,10 @@ def load(folder: Path) -> Catalog:
     servers = tuple(Server(**record) for record in read(tables.SERVERS))
     storage_prices = tuple(StoragePrice(**record) for record in read(tables.STORAGE_PRICES))
     hosts = {record["name"]: record for record in read(tables.TPU_HOSTS)}
+    families = {record["family"]: record for record in read(tables.AWS_FAMILIES)}
     try:
         nodes = (
-            *(machines.aws(record, known, layout) for record in read(tables.AWS_MACHINES)),
+            *(machines.aws(record, known, layout, families) for record in read(tables.AWS_MACHINES)),
             *(machines.gcp(record, known, layout) for record in read(tables.GCP_MACHINES) if record["accelerator_count"]),
             *(machines.tpu_host(record, known) for record in hosts.values()),
             *(machines.system(record) for record in read(tables.SYSTEM_MACHINES)),

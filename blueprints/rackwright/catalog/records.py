@@ -10,6 +10,7 @@ from rackwright.clouds import AWS, GCP, KUBERNETES
 
 ACCELERATOR_FIELDS = {field.name for field in fields(Accelerator)}
 MACHINE_FIELDS = {field.name for field in fields(Machine)}
+FAMILY_FIELDS = {"node_images", "no_box_image", "in_ultraserver", "reports_topology"}
 Known = Mapping[str, Accelerator]
 
 
@@ -18,10 +19,11 @@ def accelerator(record: Record) -> Accelerator:
     return Accelerator(memory_bytes=memory_bytes, **_only(record, ACCELERATOR_FIELDS))
 
 
-def aws(record: Record, known: Known, layouts: Mapping[str, FabricLayout]) -> Machine:
+def aws(record: Record, known: Known, layouts: Mapping[str, FabricLayout], families: Mapping[str, Record]) -> Machine:
     nvme, memory_bytes = record["local_nvme_count"], _memory(record, known)
     return Machine(
         **_only(record, MACHINE_FIELDS - {"accelerator_memory_bytes", "local_nvme_bytes"}),
+        **_only(families[record["family"]], FAMILY_FIELDS),
         **_fabric(layouts.get(record["name"])),
         cloud=AWS.name,
         accelerator_memory_bytes=record["accelerator_memory_bytes"] or memory_bytes,
@@ -148,6 +150,8 @@ def _fabric(layout: FabricLayout | None, otherwise: Fabric = Fabric.NONE) -> dic
         "efa_cards": layout.cards,
         "card0_efa": 0 in layout.cards,
         "ip_cards": layout.ip_cards,
+        "lustre_interfaces": layout.lustre_interfaces or 0,
         "gpudirect": layout.gpudirect,
+        "needs_whole_fabric": bool(layout.needs_whole_fabric),
         "extra_networks": layout.gvnic_networks + layout.rdma_subnets,
     }

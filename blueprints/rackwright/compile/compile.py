@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from datetime import date, datetime
 
+from rackwright.catalog.read import Catalog
 from rackwright.clouds import AWS, GCP
 from rackwright.compile.aws_options import apply_aws_options
 from rackwright.compile.blueprints.box import box_plan
@@ -40,17 +41,19 @@ def compile_plan(
     pins: VersionPins | None = None,
     expires_on: str | None = None,
     now: datetime | None = None,
+    catalog: Catalog | None = None,
 ) -> StackPlan:
     """The stack of one fit. `today` dates the time to live; `now`, else noon of today, says whether a capacity block has begun.
 
     pins, expires_on: what a decision recorded; they beat this release's versions and the time to live counted from `today`.
+    catalog: the one the plan was sized with; the embedded one when left out.
     Raises UserError when this release has no path for the blueprint on that cloud, or the spec asks for something the path cannot do.
     """
     kind = blueprint_of(spec, fit)
     path = PATHS.get((kind, fit.candidate.cloud))
     if path is None:
         raise UserError([no_path(kind, fit.candidate.cloud)])
-    context = CompileContext(spec, plan, fit, today, expires_on, now)
+    context = CompileContext(spec, plan, fit, today, expires_on, now, catalog or Catalog.default())
     refused = unsupported_problems(context, kind)
     if refused:
         raise UserError(refused)

@@ -1,12 +1,12 @@
 """What every area of the compiler reads: the question (spec), the answer (plan, fit), the machine's facts and the clock."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cached_property
 
+from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Machine
-from rackwright.compile.nodes.machine_facts import machine_facts
 from rackwright.diagnostics.errors import Bug
 from rackwright.sizing.plan import Candidate, Fit, SizingPlan
 from rackwright.spec.infra import Place
@@ -25,6 +25,8 @@ class CompileContext:
     recorded_expiry: str | None = None
     now: datetime | None = None
     """The clock, where it is known to more than a day."""
+    catalog: Catalog = field(default_factory=Catalog.default)
+    """The one the plan was sized with."""
 
     @property
     def moment(self) -> datetime:
@@ -42,7 +44,7 @@ class CompileContext:
 
     @cached_property
     def machine(self) -> Machine:
-        return machine_facts(self.candidate.machine)
+        return self.catalog.machine(self.candidate.machine)
 
     @property
     def serve(self) -> Serve:

@@ -9,7 +9,6 @@ from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.network.addresses import LARGEST
 from rackwright.compile.network.place import zone_of
 from rackwright.compile.nodes.capacity import capacity_plan, has_started
-from rackwright.compile.operators.versions import NO_BOX_IMAGE
 from rackwright.compile.serving.neuron import neuron_refusals
 from rackwright.diagnostics.problem import At, Problem
 from rackwright.spec.blueprint import Nodes
@@ -79,8 +78,8 @@ def _one_machine(context: CompileContext) -> Iterator[Problem]:
     if not machine.orderable:
         inside = f"only inside {machine.unit_machine}" if machine.unit_machine else "no name to order it by is published"
         yield Problem("C-machine", f"{machine.name} is not sold by itself: {inside}", WORKLOAD, "choose another candidate")
-    if machine.family in NO_BOX_IMAGE:
-        reason = f"no image starts {machine.name}: {NO_BOX_IMAGE[machine.family]}"
+    if machine.no_box_image:
+        reason = f"no image starts {machine.name}: {machine.no_box_image}"
         yield Problem("C-image", reason, At() / "blueprint" / "kind", "choose another candidate")
 
 

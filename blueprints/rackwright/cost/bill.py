@@ -51,7 +51,7 @@ class Bill:
 def bill(stack: StackPlan, fit: Fit, spec: Spec, catalog: Catalog) -> Bill:
     """Cost per hour and in total: of the run for training and batch, of a month of 730 h for serving or an unknown duration."""
     hours = MONTH_H if fit.duration_s is None else fit.duration_s.p50 / 3600
-    covers = "a month of 730 h" if fit.duration_s is None else f"a run of {hours:,.1f} h"
+    covers = f"a month of {MONTH_H:g} h" if fit.duration_s is None else f"a run of {hours:,.1f} h"
     return Bill(tuple(_lines(stack, fit, spec, catalog, hours)), hours, covers)
 
 

@@ -81,7 +81,7 @@ REMEDIES = {
     Reason.CAPACITY_MODE: "capacity: {listed}",
     Reason.CONTEXT_OR_EXPERT: GEOMETRY,
     Reason.CPU_ENGINE_RATE: "a larger machine, or a GPU",
-    Reason.CPU_FAMILY: "pin: {{instance: m7i.4xlarge}}, or one of {listed}",
+    Reason.CPU_FAMILY: "pin: {{instance: m7i.4xlarge}}",
     Reason.CPU_FORMAT: "precision: bf16",
     Reason.CPU_MEMORY: "a larger size of the same family",
     Reason.CPU_METHOD: "adapter: {{type: lora}}",

@@ -15,10 +15,9 @@ from rackwright.sizing.evaluation.pin_cost import without_pinned_parallelism
 from rackwright.sizing.job import ServingJob, TrainingJob
 from rackwright.sizing.node.node_requirements import with_node_requirements
 from rackwright.sizing.offers.node_counts import UNSEARCHABLE, pinned_nodes, searchable_fleet
-from rackwright.sizing.offers.offer import Offer
+from rackwright.sizing.offers.offer import Offer, core_of
 from rackwright.sizing.plan import Assumption, Fit, Rejected, SizingPlan, StorageNeed, WorkloadFacts
 from rackwright.sizing.rejection import Limit, Reason, Rejection
-from rackwright.sizing.search import cpu_roofline
 from rackwright.sizing.search.outcome import Outcome
 from rackwright.sizing.search.search import search
 from rackwright.sizing.selection.ranking import by_distance, identity, ranked
@@ -125,8 +124,8 @@ def _evaluations(
 
 def _cpu_outcome(offer: Offer, inputs: WorkloadInputs, a: Assumptions) -> Outcome:
     """Outcome without a search: the machine has CPUs only, or its facts are not published."""
-    m, core = offer.machine, cpu_roofline.CORES.get(offer.machine.family)
-    if m.kind != "cpu" or core is None or not (m.vcpus and m.memory_bytes) or any(r.limit in UNSEARCHABLE for r in offer.rejections):
+    m, core = offer.machine, core_of(offer.machine)
+    if core is None or not (m.vcpus and m.memory_bytes) or any(r.limit in UNSEARCHABLE for r in offer.rejections):
         return Outcome()
     from rackwright.sizing.search import cpu_only
 

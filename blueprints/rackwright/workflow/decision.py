@@ -15,6 +15,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from rackwright.catalog import Catalog
 from rackwright.compile import compile_plan
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Problem
@@ -149,9 +150,10 @@ def renewal(path: Path, word: str = "renew") -> str:
     return f"{word} it with `rackwright choose {shown}`"
 
 
-def compiled(decision: Decision, spec: Spec, today: date, now: datetime | None = None) -> StackPlan:
+def compiled(decision: Decision, spec: Spec, today: date, now: datetime | None = None, catalog: Catalog | None = None) -> StackPlan:
     """The recorded machines with the recorded versions and expiry, whatever the catalog says now."""
-    return compile_plan(spec, decision.plan, decision.fit, today=today, pins=decision.pins, expires_on=decision.expires_on, now=now)
+    pins, expires_on = decision.pins, decision.expires_on
+    return compile_plan(spec, decision.plan, decision.fit, today=today, pins=pins, expires_on=expires_on, now=now, catalog=catalog)
 
 
 def spec_digest(spec: Spec) -> str:

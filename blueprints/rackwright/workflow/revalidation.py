@@ -35,7 +35,7 @@ def revalidate(decision: Decision, spec: Spec, catalog: Catalog, path: Path, tod
 
         return decision, [Problem("D-stale", f"{old}: {rejection_text(why)}", fix=fix) for why in again]
     new = replace(decision, plan=_merged(decision.plan, again))
-    moved = _moved(decision.place, compiled(new, spec, today).place)
+    moved = _moved(decision.place, compiled(new, spec, today, catalog=catalog).place)
     if moved:
         reason = f"what runs in {moved[0]} would have to move to {moved[1]}: that deletes and makes everything again"
         return decision, [Problem("D-moved", reason, fix=fix)]

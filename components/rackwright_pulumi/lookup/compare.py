@@ -34,12 +34,15 @@ class Answers:
     unasked: tuple[tuple[str, str], ...] = ()
 
 
-def look_up(plan: StackPlan, account: Account) -> Answers:
-    """Run all checks. A check that the account does not answer is listed in `unasked`, and does not raise."""
+def look_up(plan: StackPlan, account: Account, catalog: Catalog | None = None) -> Answers:
+    """Run all checks. A check that the account does not answer is listed in `unasked`, and does not raise.
+
+    catalog: the one the plan was compiled with; the embedded one by default.
+    """
     problems: list[Problem] = []
     agreed: list[str] = []
     unasked: list[tuple[str, str]] = []
-    for name, check in _checks(plan):
+    for name, check in _checks(plan, catalog or Catalog.default()):
         try:
             found = list(check(account))
         except NotAnswered as error:
@@ -50,11 +53,11 @@ def look_up(plan: StackPlan, account: Account) -> Answers:
     return Answers(tuple(problems), tuple(agreed), tuple(unasked))
 
 
-def _checks(plan: StackPlan) -> Iterator[tuple[str, Callable[[Account], Iterator[Problem]]]]:
+def _checks(plan: StackPlan, catalog: Catalog) -> Iterator[tuple[str, Callable[[Account], Iterator[Problem]]]]:
     """(name, check) pairs, one per resource, so that a failed call affects one check only."""
     yield "account", lambda account: _account(plan, account)
     for at, name, zones in _machines(plan):
-        yield f"facts of {name}", lambda account, at=at, name=name: _facts(at, name, account)
+        yield f"facts of {name}", lambda account, at=at, name=name: _facts(at, catalog.machine_by_name.get(name), name, account)
         yield f"zones that offer {name}", lambda account, at=at, name=name, zones=zones: _zones(at, name, zones, account)
     for at, capacity in _reserved(plan):
         yield f"reservation {capacity.reservation_id}", lambda account, at=at, plan=capacity: _reservation(at, plan, account)
@@ -68,7 +71,7 @@ def _checks(plan: StackPlan) -> Iterator[tuple[str, Callable[[Account], Iterator
         for image, release in plan.pins.images:
             if image in IMAGE_PARAMETERS:
                 yield f"node image {image} {release}", lambda account, i=image, r=release: _node_image(plan, i, r, account)
-    yield "quotas", lambda account: iter(check_quota(plan, granted(account)))
+    yield "quotas", lambda account: iter(check_quota(plan, granted(account), catalog))
 
 
 def granted(account: Account) -> dict[str, float]:
@@ -99,8 +102,7 @@ def _account(plan: StackPlan, account: Account) -> Iterator[Problem]:
         yield Problem("K-01", f"The credentials belong to account {number}, not {plan.place.account}", At() / "place" / "account", fix)
 
 
-def _facts(at: At, name: str, account: Account) -> Iterator[Problem]:
-    machine: Machine | None = Catalog.default().machine_by_name.get(name)
+def _facts(at: At, machine: Machine | None, name: str, account: Account) -> Iterator[Problem]:
     if machine is None:
         raise NotAnswered("the catalog does not have it")
     for field, ours, theirs in differences(machine, account.instance_type(name)):

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from rackwright.catalog.read import Catalog
 from rackwright.diagnostics.problem import Level
 from rackwright.diagnostics.rule import Violation
 
@@ -11,8 +12,6 @@ from rackwright_pulumi.policies.graph_view import CLUSTER, TEMPLATE, GraphView, 
 from rackwright_pulumi.policies.registry import rule, violation
 
 LAYOUT = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html"
-CARD_0_IS_ENA = ("p6-b300.", "p6e-gb200.")
-"""Prefixes of instance types whose card 0 has no EFA (LAYOUT, 2026-08)."""
 ADDRESS_FIELDS = (
     *("ipv4AddressCount", "ipv4Addresses", "ipv4PrefixCount", "ipv4Prefixes", "privateIpAddress"),
     *("ipv6AddressCount", "ipv6Addresses", "ipv6PrefixCount", "ipv6Prefixes", "associatePublicIpAddress"),
@@ -59,8 +58,9 @@ def card_0_of_some_types_has_no_efa(view: GraphView) -> Iterator[Violation]:
     """Card 0 of p6-b300 and p6e-gb200 has no EFA."""
     for node in view.of(TEMPLATE):
         instance_type = str(view.inputs(node).get("instanceType"))
+        row = Catalog.default().machine_by_name.get(instance_type)
         for index, nic in enumerate(interfaces(view.inputs(node))):
-            if instance_type.startswith(CARD_0_IS_ENA) and is_fabric(nic) and card_and_device(nic)[0] == 0:
+            if row and row.efa_cards and not row.card0_efa and is_fabric(nic) and card_and_device(nic)[0] == 0:
                 message = f"An EFA interface is on card 0, which has no EFA on {instance_type}"
                 yield violation(node, ("networkInterfaces", index), message, "start EFA at card 1")
 

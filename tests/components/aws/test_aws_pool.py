@@ -6,8 +6,8 @@ import json
 from dataclasses import replace
 
 import pytest
+from rackwright.catalog.read import Catalog
 from rackwright.compile.nodes.fabric import nic_layout
-from rackwright.compile.nodes.machine_facts import machine_facts
 from rackwright.stackplan import CapacityPlan, DiskPlan, PoolPlan, TaintPlan
 from rackwright_pulumi.aws.pool.pool import AwsPool
 from rackwright_pulumi.testing import record
@@ -35,7 +35,7 @@ def gpu(machine: str = "p5.48xlarge", **more) -> PoolPlan:
         labels=(("rackwright/role", "accelerator"),),
         taints=(TaintPlan("nvidia.com/gpu", "present"),),
         fabric="efa",
-        nics=nic_layout(machine_facts(machine)),
+        nics=nic_layout(Catalog.default().machine(machine)),
         adjacent=True,
         local_nvme=True,
         image="al2023-nvidia",

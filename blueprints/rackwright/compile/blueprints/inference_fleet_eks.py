@@ -79,7 +79,7 @@ def eks_fleet_plan(context: CompileContext) -> StackPlan:
     extras = [as_asked(context, pool) for pool in extra_pools(context, place)]
     releases = _releases(context, (*pools, *extras), karpenter, server.hosts > 1)
     addons = (*eks_addons(False), *([MOUNT] if wanted else []))
-    everything = (system_pool(place), *pools, *extras)
+    everything = (system_pool(context, place), *pools, *extras)
     network = existing_network(context.place.network, pools[0].fabric) or eks_network(place, pools[0].fabric)
     managed = tuple(pool for pool in everything if pool.provisioner == "managed")
     images = (*node_images(managed), *(((IMAGE_PIN, karpenter_image(made[0])),) if made else ()), ("server", server.image))

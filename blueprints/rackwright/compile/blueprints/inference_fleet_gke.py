@@ -41,7 +41,7 @@ def gke_fleet_plan(context: CompileContext) -> StackPlan:
         buckets=wanted,
         identities=(IdentityPlan("server", grants(wanted), context.namespace, ACCOUNT),),
         cluster=cluster_plan(context, gateway_api=True),
-        pools=(system_pool(place), pool),
+        pools=(system_pool(context, place), pool),
         addons=gke_addons(),
         namespaces=namespaces(context, releases, "restricted"),
         releases=releases,

@@ -34,7 +34,7 @@ def tpu_plan(context: CompileContext) -> StackPlan:
         buckets=wanted,
         identities=(IdentityPlan("trainer", grants(wanted), context.namespace, ACCOUNT),),
         cluster=cluster_plan(context),
-        pools=(system_pool(place), *slices),
+        pools=(system_pool(context, place), *slices),
         addons=gke_addons(),
         namespaces=namespaces(context, releases, "privileged"),  # libtpu pins more memory than a pod may without SYS_RESOURCE
         releases=releases,

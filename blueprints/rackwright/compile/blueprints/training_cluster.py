@@ -29,9 +29,9 @@ def training_plan(context: CompileContext) -> StackPlan:
     file_system = lustre(context, place.zone, wanted)
     sized = tuple(as_asked(context, pool) for pool in accelerator_pools(context, place))
     listed = tuple(as_asked(context, pool) for pool in extra_pools(context, place))
-    clients = lustre_clients(file_system, (*sized, *listed))
+    clients = lustre_clients(context.catalog, file_system, (*sized, *listed))
     pools, extras = clients[: len(sized)], clients[len(sized) :]
-    pool, everything = pools[0], (system_pool(place), *clients)
+    pool, everything = pools[0], (system_pool(context, place), *clients)
     releases = _releases(context, clients)
     addons = eks_addons(file_system is not None)
     volumes = lustre_volume(file_system, f"{context.spec.name}-lustre", context.namespace) if file_system else ()
@@ -53,7 +53,7 @@ def training_plan(context: CompileContext) -> StackPlan:
         manifests=(
             *team_objects(context),
             *_queues(context, pools),
-            *extra_queues(extras, context.namespace),
+            *extra_queues(context.catalog, extras, context.namespace),
             *efa_claims((*pools, *extras), context.namespace),
             *volumes,
             allow_metrics(context.namespace),
@@ -82,4 +82,4 @@ def _queues(context: CompileContext, pools: tuple[PoolPlan, ...]) -> tuple[Manif
     machine = context.machine
     fabric = (machine.efa_interfaces or 0) if pools[0].nics else 0
     quota = QueueQuota(machine.vcpus or 0, (machine.memory_bytes or 0) // GIB, fabric)
-    return queues(pools, quota, context.namespace, aws_levels(machine.name) if fabric else ())
+    return queues(pools, quota, context.namespace, aws_levels(machine) if fabric else ())

@@ -3,30 +3,32 @@
 import math
 from datetime import datetime, timedelta
 
+from rackwright.catalog.read import Catalog
+from rackwright.catalog.rows import CapacityMode
+from rackwright.clouds import AWS, GCP
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.nodes.capacity_entry import capacity_entries
 from rackwright.spec.infra import CapacityBlock, CapacityEntry, Reservation, held
 from rackwright.stackplan import CapacityPlan
 
-FLEX_LONGEST_RUN_S = 604800
-"""Seconds; GKE flex-start nodes live 7 days at most (cluster-toolkit@1047080 gke-node-pool preconditions)."""
-DRAIN_BEFORE_END, DRAIN_ULTRA_BEFORE_END = timedelta(minutes=40), timedelta(minutes=70)
-"""EC2 reclaims a block's machines from 30 minutes before its end, those of an UltraServer from 60; draining starts 10 minutes earlier
-(aws/karpenter-provider-aws@1d92708 website/content/en/preview/tasks/odcrs.md)."""
-ULTRA_SERVERS = ("p6e-", "trn2u.", "u-")
-"""Prefixes of machines sold as parts of an UltraServer."""
+
+def flex_longest_run_s(catalog: Catalog) -> int:
+    """Seconds a flex-start node of GKE lives at most."""
+    return round(catalog.capacity_rule(GCP.name, CapacityMode.FLEX_START, "longest_run_s") or 0)
 
 
-def drain_before_end(machine: str) -> timedelta:
+def drain_before_end(catalog: Catalog, machine: str) -> timedelta:
     """How long before a block's end its machines must begin to empty: 10 minutes before EC2 reclaims them."""
-    return DRAIN_ULTRA_BEFORE_END if machine.startswith(ULTRA_SERVERS) else DRAIN_BEFORE_END
+    row = catalog.machine_by_name.get(machine)
+    family = "ultraserver" if row and row.in_ultraserver else ""
+    return timedelta(seconds=catalog.capacity_rule(AWS.name, CapacityMode.CAPACITY_BLOCK, "drain_before_end_s", family) or 0)
 
 
 def capacity_plan(context: CompileContext, entry: CapacityEntry | None = None) -> CapacityPlan:
     """How machines of `entry` are bought; without it those of the candidate."""
     thing = held(entry or capacity_entries(context))
     if isinstance(thing, CapacityBlock):
-        return _block(thing, context.moment)
+        return _block(thing, context)
     if isinstance(thing, Reservation):
         return _reservation(thing)
     mode = str(entry or context.candidate.capacity)
@@ -52,15 +54,15 @@ def has_started(plan: CapacityPlan, context: CompileContext) -> bool:
     return bool(plan.drains_at) and datetime.fromisoformat(plan.starts_at) <= context.moment
 
 
-def _block(block: CapacityBlock, now: datetime) -> CapacityPlan:
+def _block(block: CapacityBlock, context: CompileContext) -> CapacityPlan:
     """Without drains_at the block has ended: nothing is scheduled, and the pool is empty."""
-    drains = block.end - drain_before_end(block.instance)
+    drains = block.end - drain_before_end(context.catalog, block.instance)
     return CapacityPlan(
         "capacity-block",
         reservation_id=block.id,
         starts_at=block.start.isoformat(),
         ends_at=block.end.isoformat(),
-        drains_at=drains.isoformat() if now < drains else "",
+        drains_at=drains.isoformat() if context.moment < drains else "",
         machine=block.instance,
         zone=block.zone,
         count=block.count,
@@ -79,5 +81,5 @@ def _reservation(said: Reservation) -> CapacityPlan:
 
 
 def _flex_run_s(context: CompileContext) -> int:
-    duration = context.fit.duration_s
-    return FLEX_LONGEST_RUN_S if duration is None else min(FLEX_LONGEST_RUN_S, math.ceil(duration.p90))
+    duration, longest = context.fit.duration_s, flex_longest_run_s(context.catalog)
+    return longest if duration is None else min(longest, math.ceil(duration.p90))

@@ -19,15 +19,16 @@ SMALL_NODE_VCPUS, SMALL_NODE_PODS, MOST_PODS = 30, 110, 250
 """Managed node groups allow no more pods, with prefixes or without (awsdocs/amazon-eks-user-guide@4d52b4d create-managed-node-group)."""
 
 
-def nic_layout(machine: Machine, variant: str = FEWEST_ADDRESSES) -> tuple[NicPlan, ...]:
+def nic_layout(machine: Machine, variant: str = FEWEST_ADDRESSES, catalog: Catalog | None = None) -> tuple[NicPlan, ...]:
     """An IP interface on card 0, one fabric-only interface per card that carries EFA; for most bandwidth further IP interfaces.
 
     On card 0 the fabric interface is device 1, elsewhere device 0, and the further addresses are device 1; p6-b300 and p6e-gb200 have no
     fabric on card 0. Empty without EFA, and where sources disagree on the machine's interfaces or none gives them.
-    Source: docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html. Raises UserError where the variant is not published.
+    Source: docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html. Raises UserError where the variant is not published, with
+    the machines of `catalog` that have it.
     """
     if variant == MOST_BANDWIDTH and not machine.ip_cards:
-        raise UserError([_unpublished(machine)])
+        raise UserError([_unpublished(machine, catalog or Catalog.default())])
     if machine.fabric is not Fabric.EFA or not machine.efa_cards:
         return ()
     fabric = (NicPlan(card, 1 if card == 0 else 0, "fabric") for card in machine.efa_cards)
@@ -61,8 +62,8 @@ def expectation(machine: Machine) -> FabricExpectation:
     )
 
 
-def _unpublished(machine: Machine) -> Problem:
-    known = ", ".join(sorted(row.name for row in Catalog.default().machines if row.ip_cards))
+def _unpublished(machine: Machine, catalog: Catalog) -> Problem:
+    known = ", ".join(sorted(row.name for row in catalog.machines if row.ip_cards))
     reason = f"which network cards of {machine.name} may carry more addresses is not published"
     fix = f"use {FEWEST_ADDRESSES}, or one of {known}"
     return Problem("C-interfaces", reason, At() / "blueprint" / "nodes" / "interfaces", fix, link=LAYOUT_GUIDE)

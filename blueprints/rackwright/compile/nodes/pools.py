@@ -9,7 +9,6 @@ from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.nodes.capacity import bounds, capacity_plan, has_started
 from rackwright.compile.nodes.capacity_entry import capacity_entries, pools_listed
 from rackwright.compile.nodes.fabric import most_pods, nic_layout
-from rackwright.compile.nodes.machine_facts import machine_facts
 from rackwright.spec.blueprint import ExtraPool
 from rackwright.spec.infra import CapacityEntry
 from rackwright.stackplan import CapacityPlan, DiskPlan, PlacePlan, PoolPlan, TaintPlan
@@ -20,14 +19,12 @@ RESOURCES = {"gpu": "nvidia.com/gpu", "tpu": "google.com/tpu", "neuron": "aws.am
 POOL_NAMES = {"gpu": "gpu", "tpu": "slice", "neuron": "neuron"}
 RESERVED_MODES = ("capacity-block", "reservation")
 """Machines bought so already sit close together; a placement group of one's own can keep them from starting (eksctl issue 7949)."""
-HYPERDISK_ONLY = ("ct6e-", "tpu7x-", "g4-", "a3-ultragpu-", "a4-", "a4x-")
-"""Prefixes of machines that take no other boot disk (cloud.google.com/tpu/docs/setup-persistent-disk, cluster-toolkit@1047080 examples)."""
 ROLE_LABEL = "rackwright/role"
 POOL_LABEL = "rackwright/pool"
 """On the nodes of pools that are one of several: what tells their flavors apart."""
 
 
-def system_pool(place: PlacePlan) -> PoolPlan:
+def system_pool(context: CompileContext, place: PlacePlan) -> PoolPlan:
     cloud = profile(place.cloud)
     return PoolPlan(
         name="system",
@@ -39,7 +36,7 @@ def system_pool(place: PlacePlan) -> PoolPlan:
         role="system",
         disk=DiskPlan(100),
         labels=((ROLE_LABEL, "system"),),
-        max_pods=most_pods(machine_facts(cloud.system_machine), (), prefixes=True) if cloud.pods_use_subnet else None,
+        max_pods=most_pods(context.catalog.machine(cloud.system_machine), (), prefixes=True) if cloud.pods_use_subnet else None,
         image=cloud.system_image,
         pod_prefixes=cloud.pods_use_subnet,
     )
@@ -97,7 +94,7 @@ def extra_pools(context: CompileContext, place: PlacePlan) -> tuple[PoolPlan, ..
 
 
 def _extra(context: CompileContext, place: PlacePlan, said: ExtraPool) -> PoolPlan:
-    machine, capacity = machine_facts(said.instance), capacity_plan(context, said.capacity)
+    machine, capacity = context.catalog.machine(said.instance), capacity_plan(context, said.capacity)
     least, most, start = (
         bounds(context, said.nodes, capacity) if capacity.mode == "capacity-block" else (said.at_least, said.nodes, said.at_least)
     )
@@ -132,8 +129,7 @@ def accelerator_pool(context: CompileContext, place: PlacePlan, name: str = "gpu
 def _shaped(context: CompileContext, machine: Machine, place: PlacePlan, name: str) -> PoolPlan:
     """A pool of one machine of the catalog, whatever its number and however it is bought."""
     cloud = profile(place.cloud)
-    nics = nic_layout(machine, context.spec.blueprint.nodes.interfaces)
-    kind = "hyperdisk-balanced" if machine.name.startswith(HYPERDISK_ONLY) else "balanced"
+    nics = nic_layout(machine, context.spec.blueprint.nodes.interfaces, context.catalog)
     return PoolPlan(
         name=name,
         machine=machine.name,
@@ -147,7 +143,7 @@ def _shaped(context: CompileContext, machine: Machine, place: PlacePlan, name: s
         role="accelerator" if machine.accelerator_count else "system",
         resource=RESOURCES.get(machine.kind, ""),
         cpu_arch=machine.cpu_arch or "x86_64",
-        disk=DiskPlan(200, kind=kind, **cloud.node_disk),
+        disk=DiskPlan(200, kind=machine.boot_disk, **cloud.node_disk),
         taints=(TaintPlan(RESOURCES[machine.kind], "present"),) if machine.kind in RESOURCES else (),
         fabric=str(machine.fabric),
         nics=nics,

@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
+from rackwright.catalog.read import Catalog
+from rackwright.catalog.rows import Machine
 from rackwright.compile.kubernetes.manifests import Body, obj, priority_class
-from rackwright.compile.nodes.machine_facts import machine_facts
 from rackwright.compile.nodes.pools import POOL_LABEL, ROLE_LABEL
 from rackwright.stackplan import ManifestPlan, PoolPlan
 from rackwright.units import GIB
@@ -11,9 +12,6 @@ from rackwright.units import GIB
 API = "kueue.x-k8s.io/v1beta2"
 AWS_LEVELS = (*(f"topology.k8s.aws/network-node-layer-{layer}" for layer in (1, 2, 3)), "kubernetes.io/hostname")
 """Spine to leaf, then the node (labels of cloud-provider-aws; NVIDIA/topograph docs). Host name comes last (recipes V-83)."""
-AWS_LAYERED = ("p", "trn")
-"""Prefixes of machines whose place in the network EC2 tells; on others a queue that wants the layers would wait for ever
-(docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-instance-topology.html)."""
 HUGE_PAGES_MIB = 5120
 """2 MiB pages an EFA pod asks for (EKS user guide, node-efa)."""
 PRIORITIES = (("normal", 100, "Ordinary jobs."), ("urgent", 1000, "Admitted before ordinary jobs."))
@@ -24,8 +22,9 @@ USUAL = (CLUSTER_QUEUE, DEFAULT_QUEUE, FLAVOR)
 AFTER = ("kueue",)
 
 
-def aws_levels(machine: str) -> tuple[str, ...]:
-    return AWS_LEVELS if machine.startswith(AWS_LAYERED) else AWS_LEVELS[-1:]
+def aws_levels(machine: Machine) -> tuple[str, ...]:
+    """Where EC2 does not report the network's layers, a queue that wants them would wait for ever."""
+    return AWS_LEVELS if machine.reports_topology else AWS_LEVELS[-1:]
 
 
 @dataclass(frozen=True)
@@ -57,13 +56,12 @@ def queues(pools: tuple[PoolPlan, ...], quota: QueueQuota, namespace: str, level
     )
 
 
-def extra_queues(pools: tuple[PoolPlan, ...], namespace: str) -> tuple[ManifestPlan, ...]:
+def extra_queues(catalog: Catalog, pools: tuple[PoolPlan, ...], namespace: str) -> tuple[ManifestPlan, ...]:
     """For each pool a queue of its name, of that pool alone: jobs go there by naming it, and none does by itself."""
-    return tuple(manifest for pool in pools for manifest in _extra(pool, namespace))
+    return tuple(manifest for pool in pools for manifest in _extra(catalog.machine(pool.machine), pool, namespace))
 
 
-def _extra(pool: PoolPlan, namespace: str) -> tuple[ManifestPlan, ...]:
-    machine = machine_facts(pool.machine)
+def _extra(machine: Machine, pool: PoolPlan, namespace: str) -> tuple[ManifestPlan, ...]:
     fabric = pool.fabric_interfaces if pool.devices == "plugin" else 0
     quota = QueueQuota(machine.vcpus or 0, (machine.memory_bytes or 0) // GIB, fabric)
     return (

@@ -87,17 +87,6 @@ BOX_IMAGES = {
 gpu: DLAMI release notes of 2026-09 and 2026-10 (docs.aws.amazon.com/dlami). neuron: SDK 2.31, the last image with torch-neuronx for
 Inferentia2, Trainium1 and Trainium2 (Neuron documentation 2.32, setup/pytorch; name and date as users launched it in 2026-07 and -08).
 cpu: Canonical's, which EC2 lists under the owner `amazon` too (an image description of 2026-10 has imageOwnerAlias amazon)."""
-NO_BOX_IMAGE = {
-    "g4ad": "AMD's driver is in none of Amazon's dated images (EC2 guide: it is installed by hand)",
-    "p3dn": "a V100 needs NVIDIA's proprietary driver, and the image has the open one, which begins with Turing (DLAMI release notes)",
-    "g6f": "a share of a GPU needs NVIDIA's GRID driver, which the image has not (EC2 guide, NVIDIA drivers)",
-    "gr6f": "a share of a GPU needs NVIDIA's GRID driver, which the image has not (EC2 guide, NVIDIA drivers)",
-    "inf1": "Neuron images leave Inferentia1 out since SDK 2.26.1 (Neuron DLAMI guide)",
-    "dl1": "no dated image with Gaudi's driver is known",
-    "dl2q": "no dated image with the AI 100's driver is known",
-}
-"""Families no pinned image can start, and why."""
-
 SERVER_IMAGES = {
     "vllm": "vllm/vllm-openai:v0.30.0@sha256:8a69ffad015f138d7170c4ddc429e230a3bc1c1719f67e14324749df200a4b90",
     "vllm-efa": "public.ecr.aws/deep-learning-containers/vllm:0.28.0-gpu-py312-cu130-ubuntu24.04-ec2",

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from rackwright.catalog.models import library
+from rackwright.catalog.rows import Accelerator
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.nodes.images import family_of, variant
 from rackwright.compile.operators.versions import SERVER_IMAGES
@@ -18,11 +19,6 @@ from rackwright.diagnostics.problem import At, Problem
 from rackwright.spec.blueprint import OwnImage
 from rackwright.units import GIB
 
-CORES = {"AWS Inferentia2": 2, "AWS Trainium1": 2, "AWS Trainium2": 4}
-"""NeuronCores a program sees of a device; Trainium2 joins its eight in pairs, its default
-(about-neuron/arch/neuron-features/logical-neuroncore-config)."""
-DEGREES = {"AWS Inferentia2": (1, 2, 4, 8, 24), "AWS Trainium1": (1, 2, 8, 16, 32), "AWS Trainium2": (1, 2, 4, 8, 16, 32, 64)}
-"""Cores the runtime splits a model over (libraries/nxd-inference/developer_guides/feature-guide, tensor parallelism)."""
 MODELS = (
     "llama-2-", "llama-3-", "llama-3.1-", "llama-3.2-", "llama-3.3-", "tinyllama-", "deepseek-r1-distill-llama-", "qwen2.5-", "qwen3-",
 )  # fmt: skip
@@ -84,8 +80,12 @@ def _arguments(context: CompileContext) -> tuple[str, ...]:
     return (*(f"--{name}={value}" for name, value in chosen.items()), "--no-enable-prefix-caching")
 
 
+def _device(context: CompileContext) -> Accelerator:
+    return context.catalog.accelerator_by_name[(context.machine.accelerator or "").lower()]
+
+
 def _degree(context: CompileContext) -> int:
-    return context.candidate.parallelism.tensor * CORES.get(context.machine.accelerator or "", 0)
+    return context.candidate.parallelism.tensor * (_device(context).neuron_cores or 0)
 
 
 def _length(context: CompileContext) -> int:
@@ -101,9 +101,10 @@ def _requests(context: CompileContext) -> int:
 
 def neuron_refusals(context: CompileContext) -> Iterator[Problem]:
     """Why a fleet on this Neuron machine cannot be built. What comes of an image or of arguments of one's own is one's own business."""
-    if context.machine.accelerator not in CORES:
-        reason = f"AWS's vLLM for Neuron runs on {', '.join(CORES)}, and {context.machine.name} has {context.machine.accelerator}"
-        yield Problem("C-machine", reason, At() / "blueprint" / "kind", "pin an inf2, trn1 or trn2", link=USER_GUIDE)
+    if not _device(context).neuron_cores:
+        able = ", ".join(sorted(row.name for row in context.catalog.accelerators if row.neuron_cores))
+        reason = f"AWS's vLLM for Neuron runs on {able}, and {context.machine.name} has {context.machine.accelerator}"
+        yield Problem("C-machine", reason, At() / "blueprint" / "kind", "pin a machine with one of these", link=USER_GUIDE)
         return
     if hosts_of(context) > 1:
         reason = "a replica on Neuron stays within one machine in this release"
@@ -125,12 +126,13 @@ def _packing(context: CompileContext) -> Iterator[Problem]:
 
 
 def _split(context: CompileContext) -> Iterator[Problem]:
-    chip, parallelism, degree = context.machine.accelerator or "", context.candidate.parallelism, _degree(context)
+    device, parallelism, degree = _device(context), context.candidate.parallelism, _degree(context)
+    chip = device.name
     row = library.find(context.serve.model.base or "")
     if parallelism.tensor != parallelism.accelerators:
         yield Problem("C-neuron-split", f"a replica on {chip} is split by tensors alone, not by {parallelism}", WORKLOAD, OWN, link=SPLITS)
-    elif degree not in DEGREES[chip]:
-        able = ", ".join(map(str, DEGREES[chip]))
+    elif degree not in device.neuron_degrees:
+        able = ", ".join(map(str, device.neuron_degrees))
         reason = f"{chip} splits a model over {able} cores, and {parallelism.tensor} devices have {degree}"
         yield Problem("C-neuron-split", reason, WORKLOAD, f"pin another machine, or {OWN}", link=SPLITS)
     elif row and row.architecture.heads % degree:

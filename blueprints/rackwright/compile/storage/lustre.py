@@ -2,17 +2,15 @@
 
 import math
 
+from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Volume
 from rackwright.compile.compile_context import CompileContext
-from rackwright.compile.nodes.machine_facts import volume_facts
 from rackwright.compile.storage.lustre_clients import reads_over_efa
 from rackwright.sizing.plan import StorageNeed
 from rackwright.spec.blueprint import LustreOptions, LustreStorage, OwnImage
 from rackwright.stackplan import BucketPlan, LustrePlan
 from rackwright.units import GIB, TIB
 
-SSD_TIERS = (125, 250, 500, 1000)
-"""MB/s per TiB of FSx for Lustre PERSISTENT_2 SSD, the only class with data repositories and EFA (recipes V-49)."""
 TIERED_STEP_MB_S = 4000
 """Intelligent-Tiering buys throughput by the server (docs.aws.amazon.com/fsx/latest/LustreGuide/managing-throughput-capacity.html)."""
 CACHE_LEAST_GIB, CACHE_MOST_GIB = 32, 131072
@@ -47,8 +45,8 @@ def _needs_rdma(context: CompileContext) -> bool:
 def _ssd(context: CompileContext, said: LustreOptions, zone: str, rdma: bool, wanted: tuple[BucketPlan, ...]) -> LustrePlan:
     """Buckets of ours get back what is written below their folder; those that exist are only read."""
     need = context.sizing.storage
-    rows = {tier: volume_facts(f"fsx-lustre-persistent2-{tier}{'-efa' if rdma else ''}") for tier in SSD_TIERS}
-    tiers = SSD_TIERS if said.throughput is None else (said.throughput,)
+    rows = ssd_tiers(context.catalog, rdma)
+    tiers = tuple(rows) if said.throughput is None else (said.throughput,)
     if said.capacity is None:
         tier, capacity_gib = _cheapest(need, {tier: rows[tier] for tier in tiers})
     else:
@@ -62,6 +60,12 @@ def _ssd(context: CompileContext, said: LustreOptions, zone: str, rdma: bool, wa
         exports=tuple((f"/{b.key}", b.key) for b in wanted if b.key == "checkpoints" and not b.existing_name),
         rdma=rdma,
     )
+
+
+def ssd_tiers(catalog: Catalog, rdma: bool = False) -> dict[int, Volume]:
+    """MB/s per TiB to the rows of FSx for Lustre PERSISTENT_2 SSD, the only class with data repositories and EFA (recipes V-49)."""
+    rows = [row for row in catalog.volumes if row.tier.startswith("PERSISTENT_2 SSD") and row.rdma is rdma]
+    return {round((row.read_bytes_per_s_per_tib or 0) / 1e6): row for row in rows}
 
 
 def _cheapest(need: StorageNeed, tiers: dict[int, Volume]) -> tuple[int, int]:

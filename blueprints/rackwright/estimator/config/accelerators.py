@@ -1,29 +1,17 @@
 """Accelerators by the names people print, as the numbers the formulas see. Joins the catalog to case.py.
 
-data/accelerators.csv holds those that published runs used and nobody rents by the hour; a name may carry memory and power cap:
-"H100-96GB-500W", "A100-80GB-330W", "GH200-480GB".
+A printed name may carry memory and power cap: "H100-96GB-500W", "A100-80GB-330W", "GH200-480GB".
 """
 
-import csv
 import re
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
-from pathlib import Path
 
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import FORMATS
 from rackwright.catalog.rows import Accelerator as Row
 from rackwright.estimator.case import Chip, Wires
 from rackwright.units import GIB
-
-DATA = Path(__file__).parents[1] / "data" / "accelerators.csv"
-
-GENERATIONS = {
-    "Volta": "volta", "Pascal": "volta", "Turing": "turing", "Ampere": "ampere", "Ada Lovelace": "ada", "Hopper": "hopper",
-    "Blackwell": "blackwell", "Blackwell Ultra": "blackwell", "Grace Blackwell": "blackwell", "Grace Blackwell Ultra": "blackwell",
-    "CDNA 2": "cdna", "CDNA 3": "cdna", "CDNA 4": "cdna",
-}  # fmt: skip
-"""Architecture -> generation that coefficients know; every other name is its own, lower case, and takes the class value."""
 
 PCIE_BYTES_PER_S = {"volta": 12e9, "turing": 12e9, "ampere": 25e9, "ada": 25e9, "hopper": 50e9, "blackwell": 50e9}
 """One direction, usable: PCIe 3, 4 and 5 x16. Source: PCI-SIG line rates less 20 %."""
@@ -65,12 +53,13 @@ SHORT = {"a100": "a100-80gb", "v7": "ironwood", "tpu-v7": "ironwood", "tpu7": "i
 
 
 class UnknownAccelerator(ValueError):
-    """Neither catalog nor data/accelerators.csv knows the name, or its peak and bandwidth are not published."""
+    """The catalog does not have the name, or no peak and bandwidth of it are published."""
 
 
 @dataclass(frozen=True)
 class AcceleratorRates:
-    """generation: see GENERATIONS; flops: dense peak by format; *_bytes_per_s per direction; None: not published or not there."""
+    """generation: what coefficients are fitted by; flops: dense peak by format; *_bytes_per_s: one direction, None
+    where the accelerator has no such link or it is not published."""
 
     name: str
     generation: str
@@ -196,9 +185,12 @@ def _capped(a: AcceleratorRates, watts: float | None) -> AcceleratorRates:
 def _index() -> dict[str, AcceleratorRates]:
     """Every alias, with spaces and dashes alike. A bare "a100" is the 80 GB part, the one sold most."""
     index: dict[str, AcceleratorRates] = {}
-    for a, aliases in (*_catalog(), *_others()):
-        for alias in (*aliases, a.name):
-            index.setdefault("-".join(re.split(r"[\s/_,()-]+", alias.lower())).strip("-"), a)
+    for row in Catalog.default().accelerators:
+        found = of(row)
+        if found is None:
+            continue
+        for alias in (*row.aliases, row.name):
+            index.setdefault("-".join(re.split(r"[\s/_,()-]+", alias.lower())).strip("-"), found)
     for short, long in SHORT.items():
         index.setdefault(short, index[long])
     return index
@@ -209,13 +201,10 @@ def of(row: Row) -> AcceleratorRates | None:
     flops = tuple((f, value) for f in FORMATS if (value := row.peak(f)))
     if not (row.memory_bytes and row.memory_bandwidth_bytes_per_s and {"bf16", "fp16"} & dict(flops).keys()):
         return None
-    generation = GENERATIONS.get(row.architecture, row.architecture.lower().replace(" ", "-"))
-    if row.name.startswith("TPU"):
-        generation = "tpu-" + generation.removeprefix("tpu-").split("-")[0]
-    host = C2C_BYTES_PER_S if row.architecture.startswith("Grace") else PCIE_BYTES_PER_S.get(generation, 25e9)
+    host = C2C_BYTES_PER_S if row.architecture.startswith("Grace") else PCIE_BYTES_PER_S.get(row.generation, 25e9)
     return AcceleratorRates(
-        row.name, generation, float(row.memory_bytes), row.memory_bandwidth_bytes_per_s, flops, row.scale_up_bytes_per_s,
-        row.scale_up_domain or 1, row.tdp_watts, host, _sustained(row.architecture, row.name),
+        row.name, row.generation, float(row.memory_bytes), row.memory_bandwidth_bytes_per_s, flops, row.scale_up_bytes_per_s,
+        row.scale_up_domain or 1, row.tdp_watts, host, _sustained(row),
     )  # fmt: skip
 
 
@@ -225,31 +214,12 @@ def _sustained_shares() -> dict[str, list[float]]:
     shares: dict[str, list[float]] = {}
     for row in Catalog.default().accelerators:
         if row.measured_bf16_flops and (nameplate := row.peak("bf16")):
-            for key in (row.name, row.architecture, GENERATIONS.get(row.architecture, "")):
+            for key in {row.name, row.architecture, row.generation}:
                 shares.setdefault(key, []).append(row.measured_bf16_flops / nameplate)
     return shares
 
 
-def _sustained(architecture: str, name: str) -> float:
+def _sustained(row: Row) -> float:
     shares = _sustained_shares()
-    found = next((shares[k] for k in (name, architecture, GENERATIONS.get(architecture, "-")) if k in shares), [TYPICAL_SUSTAINED_SHARE])
+    found = next((shares[key] for key in (row.name, row.architecture, row.generation) if key in shares), [TYPICAL_SUSTAINED_SHARE])
     return sum(found) / len(found)
-
-
-def _catalog():
-    yield from ((found, row.aliases) for row in Catalog.default().accelerators if (found := of(row)))
-
-
-def _others():
-    with DATA.open(encoding="utf-8", newline="") as file:
-        for r in csv.DictReader(file):
-            formats = {"fp16": "fp16_tflops", "bf16": "bf16_tflops", "fp8": "fp8_tflops", "int8": "int8_tops", "fp4": "fp4_tflops"}
-            flops = tuple((f, float(r[column]) * 1e12) for f, column in formats.items() if r[column])
-            generation = GENERATIONS.get(r["architecture"], r["architecture"].lower().replace(" ", "-"))
-            link = float(r["scale_up_gb_s"]) * 1e9 if r["scale_up_gb_s"] else None
-            host = C2C_BYTES_PER_S if "GH200" in r["name"] else PCIE_BYTES_PER_S.get(generation, 25e9)
-            watts = float(r["tdp_watts"]) if r["tdp_watts"] else None
-            yield AcceleratorRates(
-                r["name"], generation, float(r["memory_gib"]) * GIB, float(r["memory_bandwidth_gb_s"]) * 1e9, flops, link,
-                int(r["scale_up_domain"] or 1), watts, host, _sustained(r["architecture"], r["name"]),
-            ), tuple(r["aliases"].split())  # fmt: skip

@@ -14,6 +14,7 @@ from rackwright.estimator.result import Band
 from rackwright.sizing.economics.formulas import cheapest_first, per_million
 from rackwright.sizing.economics.replica import Replica, ServiceRequest, max_concurrency, replica
 from rackwright.sizing.job import weight_bytes
+from rackwright.sizing.offers.offer import core_of
 from rackwright.sizing.search import cpu_roofline
 from rackwright.units import GIB, HOUR
 
@@ -111,7 +112,7 @@ def _cpu_rows(request: ServiceRequest, catalog: Catalog) -> Iterator[ComparisonR
         return
     found = []
     for m in catalog.machines:
-        core = cpu_roofline.CORES.get(m.family) if m.kind == "cpu" else None
+        core = core_of(m)
         offer = cheapest(catalog, lambda other, m=m: other.name == m.name, 0) if core else None
         if core and offer and offer.price_usd_per_hour:
             found.append(priced(_cpu_replica(request, core, m), offer, offer.price_usd_per_hour, request))

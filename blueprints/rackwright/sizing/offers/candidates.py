@@ -66,8 +66,7 @@ def _entry(entry: CapacityEntry, place: Place, spec: Spec, catalog: Catalog, tod
 
 
 def _mode(mode: CapacityMode, place: Place, spec: Spec, catalog: Catalog) -> Iterator[Offer]:
-    requested = (place.cloud, mode, "longest_run_s", "")
-    longest = next((r.value for r in catalog.capacity_rules if (r.cloud, r.capacity, r.rule, r.family) == requested), None)
+    longest = catalog.capacity_rule(place.cloud, mode, "longest_run_s")
     by_machine: dict[str, list[Offering]] = {}
     named = machines_named(place)
     for offering in query.offerings(catalog, place.cloud, place.regions, (mode,)):

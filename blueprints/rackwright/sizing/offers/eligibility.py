@@ -4,17 +4,14 @@ from collections.abc import Iterator
 
 from rackwright.catalog.rows import Accelerator, CapacityMode, Machine
 from rackwright.clouds import profile
-from rackwright.sizing.offers.offer import Offer
+from rackwright.sizing.offers.offer import Offer, core_of
 from rackwright.sizing.rejection import Limit, Reason, Rejection
-from rackwright.sizing.search import cpu_roofline
 from rackwright.spec.infra import Place, UseBlock, UseReservation, held
 from rackwright.spec.residency import matches, stays_in
 from rackwright.spec.spec import Spec
 
 SUPPORTED = {"gpu": ("NVIDIA",), "tpu": ("Google",), "neuron": ("AWS",)}
 """Supported accelerator vendors per machine kind."""
-SERVES_ONLY = ("inf1", "inf2")
-"""Neuron families without a documented trainer (Neuron documentation 2.31, torch-neuronx training: Trn1, Trn2)."""
 
 
 def fallback_rejections(offer: Offer, place: Place) -> Iterator[Rejection]:
@@ -61,9 +58,8 @@ def _neuron(offer: Offer, spec: Spec, place: Place) -> Iterator[Rejection]:
     machine = offer.machine
     if machine.name not in machines_named(place):
         yield Rejection(Limit.BLUEPRINT, reason=Reason.NEURON_NOT_PINNED, remedies=(machine.name,))
-    if spec.is_training and machine.family in SERVES_ONLY:
-        name = offer.accelerator.name if offer.accelerator else machine.family
-        yield Rejection(Limit.BLUEPRINT, reason=Reason.NEURON_SERVES_ONLY, subject=name)
+    if spec.is_training and offer.accelerator and offer.accelerator.serves_only:
+        yield Rejection(Limit.BLUEPRINT, reason=Reason.NEURON_SERVES_ONLY, subject=offer.accelerator.name)
 
 
 def machines_named(place: Place) -> set[str]:
@@ -99,8 +95,8 @@ def _processors(offer: Offer, spec: Spec) -> Iterator[Rejection]:
     """CPU machines, considered only when pinned: one box, of a family with known compute rate."""
     if spec.blueprint.kind not in ("auto", "box"):
         yield Rejection(Limit.BLUEPRINT, reason=Reason.BLUEPRINT_ON_CPU, subject=spec.blueprint.kind)
-    if offer.machine.family not in cpu_roofline.CORES:
-        yield Rejection(Limit.DATA, reason=Reason.CPU_FAMILY, subject=offer.machine.family, remedies=tuple(cpu_roofline.CORES))
+    if core_of(offer.machine) is None:
+        yield Rejection(Limit.DATA, reason=Reason.CPU_FAMILY, subject=offer.machine.family)
 
 
 def _required_facts(machine: Machine, accelerator: Accelerator) -> dict[str, float | None]:

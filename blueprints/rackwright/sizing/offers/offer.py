@@ -8,6 +8,7 @@ from rackwright.catalog.rows import Accelerator, Fabric, Machine, Offering, TpuS
 from rackwright.sizing.metrics import ParallelLayout
 from rackwright.sizing.plan import Candidate
 from rackwright.sizing.rejection import Rejection
+from rackwright.sizing.search.cpu_roofline import Core
 
 CPU = "CPU"
 """Accelerator name of CPU candidates."""
@@ -63,6 +64,14 @@ class Offer:
             slices=self.slices, topology=self.slice.topology if self.slice else "", place=self.place, pinned=self.pinned,
         )  # fmt: skip
         return dict(vars(blank))
+
+
+def core_of(machine: Machine) -> Core | None:
+    """One vCPU of a machine without accelerators; None where its rates are not published: families sold on any of several processors,
+    and those that burst."""
+    if not (machine.kind == "cpu" and machine.vcpu_bandwidth_bytes_per_s and machine.vcpu_bf16_flops):
+        return None
+    return Core(machine.vcpu_bandwidth_bytes_per_s, machine.vcpu_bf16_flops)
 
 
 def needs_fabric(offer: Offer) -> bool:

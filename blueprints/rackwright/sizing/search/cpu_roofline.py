@@ -1,8 +1,6 @@
 """Roofline of small models on CPUs: memory and matrix units, prior only. Numbers in, numbers out."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 LARGEST_PARAMETERS = 3e9
 """Above this size a CPU generates text slower than people read; rackwright's choice 2026-11."""
@@ -18,25 +16,6 @@ class Core:
 
     bandwidth_bytes_per_s: float
     bf16_flops: float
-    source: str
-
-
-XEON_4 = Core(
-    2 * 307.2e9 / 192, 2048 * 2.6e9 / 2,
-    "48xlarge: 2 x Xeon Scalable gen. 4 of 48 cores; 8 channels DDR5-4800 each; AMX: 2,048 bf16 FLOP a cycle and core, 2.6 GHz",
-)  # fmt: skip
-CORES: Mapping[str, Core] = MappingProxyType(
-    {
-        "m7i": XEON_4,
-        "c7i": XEON_4,
-        "r7i": XEON_4,
-        "m7g": Core(
-            307.2e9 / 64, 128 * 2.6e9,
-            "Graviton3: 64 cores; 8 channels DDR5-4800; 2 x 256-bit SVE with BFMMLA: 128 bf16 FLOP a cycle and core, 2.6 GHz",
-        ),
-    }
-)  # fmt: skip
-"""Cores per machine family. The bandwidth per vCPU of other families is not published, or they burst."""
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
+from rackwright.catalog.read import Catalog
 from rackwright.clouds import profile
-from rackwright.compile.nodes.capacity import FLEX_LONGEST_RUN_S
+from rackwright.compile.nodes.capacity import flex_longest_run_s
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import CapacityPlan, StackPlan
@@ -11,7 +12,6 @@ from rackwright.validation.stack.registry import accelerators, pools, rule
 
 FLEX = "https://cloud.google.com/kubernetes-engine/docs/concepts/dws"
 NEEDS_RESERVATION = ("capacity-block", "reservation", "calendar")
-FLEX_COMPACT = ("a3-ultragpu-", "a4-highgpu-", "h4d-")
 
 
 @rule("V-32", Level.ERROR, "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-capacity-reservations.html")
@@ -36,24 +36,26 @@ def reservation_is_named(plan: StackPlan) -> Iterator[Violation]:
 
 
 @rule("V-69", Level.ERROR, FLEX)
-def flex_start_has_no_fixed_count(plan: StackPlan) -> Iterator[Violation]:
+def flex_start_has_no_fixed_count(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """Flex-start machines come when there are some and live 7 days at most: the pool starts empty and names its longest run."""
+    longest = flex_longest_run_s(catalog)
     for at, pool in accelerators(plan):
         want = pool.capacity
         if want.mode != "flex-start":
             continue
         if pool.nodes_min or pool.nodes_start:
             yield Violation(at / "nodes_min", "let it scale from 0", detail=f"{pool.nodes_min} at least, {pool.nodes_start} at first")
-        if want.max_run_s is None or want.max_run_s > FLEX_LONGEST_RUN_S:
-            yield Violation(at / "capacity" / "max_run_s", f"name {FLEX_LONGEST_RUN_S} s or less", detail=f"got {want.max_run_s}")
+        if want.max_run_s is None or want.max_run_s > longest:
+            yield Violation(at / "capacity" / "max_run_s", f"name {longest} s or less", detail=f"got {want.max_run_s}")
 
 
 @rule("V-72", Level.ERROR, FLEX, invariant=True)
-def flex_start_is_rarely_compact(plan: StackPlan) -> Iterator[Violation]:
+def flex_start_is_rarely_compact(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """Of GPU machines bought by flex-start only A3 Ultra, A4 and H4D can be placed compactly."""
     for at, pool in accelerators(plan):
         flex = pool.capacity.mode == "flex-start" and pool.adjacent and not pool.topology
-        if flex and not pool.machine.startswith(FLEX_COMPACT):
+        machine = catalog.machine_by_name.get(pool.machine)
+        if flex and not (machine and machine.compact_flex_start):
             yield Violation(at / "adjacent", "set it to false", detail=f"{pool.machine} cannot")
 
 

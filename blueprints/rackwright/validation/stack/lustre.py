@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from rackwright.catalog.read import Catalog
 from rackwright.clouds import AWS
-from rackwright.compile.storage.lustre import CACHE_LEAST_GIB, CACHE_MOST_GIB, SSD_TIERS, TIERED_METADATA_IOPS, TIERED_STEP_MB_S
+from rackwright.compile.storage.lustre import CACHE_LEAST_GIB, CACHE_MOST_GIB, TIERED_METADATA_IOPS, TIERED_STEP_MB_S, ssd_tiers
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import LustrePlan, StackPlan
@@ -25,11 +25,11 @@ def _ours(plan: StackPlan, kind: str) -> LustrePlan | None:
 
 
 @rule("V-49", Level.ERROR, GUIDE + "ssd-storage.html", invariant=True)
-def lustre_tier_is_sold(plan: StackPlan) -> Iterator[Violation]:
+def lustre_tier_is_sold(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """A persistent Lustre file system on SSD comes with 125, 250, 500 or 1,000 MB/s per TiB."""
     want = _ours(plan, "ssd")
-    if want and want.throughput_mb_s_per_tib not in SSD_TIERS:
-        fix = _take(*_around(want.throughput_mb_s_per_tib, SSD_TIERS))
+    if want and want.throughput_mb_s_per_tib not in ssd_tiers(catalog):
+        fix = _take(*_around(want.throughput_mb_s_per_tib, tuple(ssd_tiers(catalog))))
         yield Violation(AT / "throughput_mb_s_per_tib", fix, detail=f"got {want.throughput_mb_s_per_tib}")
 
 
@@ -46,13 +46,13 @@ def lustre_size_is_sold(plan: StackPlan) -> Iterator[Violation]:
 
 
 @rule("V-51", Level.ERROR, GUIDE + "efa-file-systems.html")
-def lustre_over_efa(plan: StackPlan) -> Iterator[Violation]:
+def lustre_over_efa(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """A file system on EFA needs clients that speak it (AL2023 on Nitro v4 or newer, not Trainium2), and grows in steps of one server."""
     if plan.lustre is None or not plan.lustre.rdma:
         return
     if not any(pool.lustre_interfaces for _, pool in accelerators(plan)):
         yield Violation(AT / "rdma", "set it to false", detail="the machines of no pool do")
-    tier = Catalog.default().volume_by_name.get(f"fsx-lustre-persistent2-{plan.lustre.throughput_mb_s_per_tib}-efa")
+    tier = catalog.volume_by_name.get(f"fsx-lustre-persistent2-{plan.lustre.throughput_mb_s_per_tib}-efa")
     step = (tier.step_bytes or 0) // GIB if tier else 0
     size = plan.lustre.capacity_gib
     if _ours(plan, "ssd") and step and (size <= 0 or size % step):

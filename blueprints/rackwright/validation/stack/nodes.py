@@ -3,8 +3,9 @@
 import re
 from collections.abc import Iterable, Iterator
 
+from rackwright.catalog.read import Catalog
 from rackwright.clouds import AWS
-from rackwright.compile.nodes.images import DRIVEN, UBUNTU, family_of, variant
+from rackwright.compile.nodes.images import UBUNTU, family_of, variant
 from rackwright.compile.operators.devices import DRANET, GPU, NEURON, PLUGIN
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
@@ -18,7 +19,6 @@ USER_DATA_BYTES = 16 * 1024
 """Raw, before base64."""
 DRANET_MINOR, DRA_MINOR = 35, 34
 """The chart's own README against the EKS guide, which says 1.34: the later one holds."""
-ULTRA_SERVERS = ("p6e-", "u-p6e-")
 TEMPLATES = "https://docs.aws.amazon.com/eks/latest/userguide/launch-templates.html"
 ACCELERATED = "https://docs.aws.amazon.com/eks/latest/userguide/ml-eks-optimized-ami.html"
 EFA_DEVICES = "https://docs.aws.amazon.com/eks/latest/userguide/device-management-efa.html"
@@ -52,7 +52,7 @@ def user_data_fits(plan: StackPlan) -> Iterator[Violation]:
 
 
 @rule("V-39", Level.ERROR, ACCELERATED)
-def image_fits_the_machine(plan: StackPlan) -> Iterator[Violation]:
+def image_fits_the_machine(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """An image of EKS has the drivers of some machines, for one kind of processor; AL2 images have ended."""
     for at, pool in _eks(plan):
         if family_of(pool.image) == UBUNTU:
@@ -60,9 +60,9 @@ def image_fits_the_machine(plan: StackPlan) -> Iterator[Violation]:
         allowed = [variant(family, KINDS.get(pool.resource, "cpu")) for family in FAMILIES]
         if pool.image not in allowed:
             yield Violation(at / "image", f"use {' or '.join(allowed)}", detail=f"{pool.name} has {pool.image!r}")
-        elif not _driven(pool, pool.image):
-            others = [image for image in allowed if _driven(pool, image)]
-            fix = f"use {others[0]}" if others else f"use another machine, or an image of your own; it knows {_known(pool)}"
+        elif not _driven(pool, pool.image, catalog):
+            others = [image for image in allowed if _driven(pool, image, catalog)]
+            fix = f"use {others[0]}" if others else "use another machine, or an image of your own"
             yield Violation(at / "image", fix, detail=f"{pool.image} has no drivers for {pool.machine} ({pool.cpu_arch})")
 
 
@@ -111,11 +111,12 @@ def neuron_plugin_knows_the_machine(plan: StackPlan) -> Iterator[Violation]:
 
 
 @rule("R-42", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/userguide/ml-eks-nvidia-ultraserver.html")
-def ultra_servers_need_more(plan: StackPlan) -> Iterator[Violation]:
+def ultra_servers_need_more(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """GPUs of a GB200 UltraServer reach the other machines over NVLink only by compute domains of NVIDIA's DRA driver, which this release
     does not install."""
     for at, pool in _eks(plan):
-        if pool.machine.startswith(ULTRA_SERVERS):
+        machine = catalog.machine_by_name.get(pool.machine)
+        if machine and machine.in_ultraserver and machine.kind == "gpu":
             yield Violation(at / "machine", "pin p6-b200.48xlarge or p6-b300.48xlarge", detail=f"{pool.name} is made of {pool.machine}")
 
 
@@ -150,14 +151,11 @@ def _eks(plan: StackPlan) -> Iterator[tuple[At, PoolPlan]]:
     yield from pools(plan) if plan.place.cloud == AWS.name else ()
 
 
-def _driven(pool: PoolPlan, image: str) -> bool:
+def _driven(pool: PoolPlan, image: str, catalog: Catalog) -> bool:
     """Whether the image has the machine's drivers; one's own image is one's own business, and plain machines need none."""
-    known = DRIVEN.get((image, pool.cpu_arch), ())
-    return bool(pool.image_id) or pool.resource not in KINDS or pool.machine.startswith(known)
-
-
-def _known(pool: PoolPlan) -> str:
-    return ", ".join(prefix.rstrip(".") for prefix in DRIVEN.get((pool.image, pool.cpu_arch), ())) or f"no {pool.cpu_arch}"
+    machine = catalog.machine_by_name.get(pool.machine)
+    fits = machine is not None and image in machine.node_images and machine.cpu_arch == pool.cpu_arch
+    return bool(pool.image_id) or pool.resource not in KINDS or fits
 
 
 def _minor(plan: StackPlan) -> int | None:

@@ -13,8 +13,6 @@ from rackwright.stackplan import StackPlan
 from rackwright.validation.stack.registry import accelerators, rule
 
 GROUPS = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/placement-strategies.html"
-NOT_IN_GROUPS = ("t2.", "t3.", "t3a.", "t4g.", "mac")
-"""Burstable and Mac instances stand in no cluster placement group, nor do those named -flex (AWS's page of placement strategies)."""
 COMPACT_MOST = 1500
 LIST_AWS = (
     "`aws ec2 describe-instance-type-offerings --location-type availability-zone "
@@ -27,7 +25,7 @@ NEAREST = 3
 
 
 @rule("V-28", Level.ERROR, GROUPS, invariant=True, on=AWS)
-def a_placement_group_takes_the_machines(plan: StackPlan) -> Iterator[Violation]:
+def a_placement_group_takes_the_machines(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """A cluster placement group holds machines of one type and one zone, and none that are burstable."""
     for at, pool in accelerators(plan):
         if not pool.adjacent:
@@ -36,8 +34,7 @@ def a_placement_group_takes_the_machines(plan: StackPlan) -> Iterator[Violation]
             yield Violation(
                 at / "zones", f"name one zone, such as {(*pool.zones, plan.place.zone)[0]}", detail=f"{pool.name} has {len(pool.zones)}"
             )
-        machine = Catalog.default().machine_by_name.get(pool.machine)
-        if pool.machine.startswith(NOT_IN_GROUPS) or "-flex." in pool.machine or _known_to_refuse(machine):
+        if _known_to_refuse(catalog.machine_by_name.get(pool.machine)):
             yield Violation(at / "adjacent", "set it to false", detail=f"{pool.machine} cannot be placed so")
 
 
@@ -63,22 +60,22 @@ def efa_machines_sit_close(plan: StackPlan) -> Iterator[Violation]:
 
 
 @rule("V-30", Level.ERROR, "https://docs.aws.amazon.com/ec2/latest/instancetypes/ec2-instance-regions.html")
-def the_zone_sells_the_machine(plan: StackPlan) -> Iterator[Violation]:
+def the_zone_sells_the_machine(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """The machine is sold in the zone it is wanted in."""
     wanted = [(at / "zones", pool.machine, pool.zones) for at, pool in accelerators(plan)]
     wanted += [(At() / "box" / "zone", plan.box.machine, (plan.box.zone,))] if plan.box else []
     for at, machine, zones in wanted:
         if profile(plan.place.cloud).has_zone_names:
-            yield from _sold_by_google(plan, at, machine, zones)
-        elif elsewhere := _sold_elsewhere(plan, machine):
+            yield from _sold_by_google(plan, catalog, at, machine, zones)
+        elif elsewhere := _sold_elsewhere(plan, catalog, machine):
             yield Violation(at, f"regions that sell it: {', '.join(elsewhere)}", detail=f"{plan.place.region} has no {machine}")
         elif plan.place.zone_assumed and not plan.network.existing_id:
-            yield _guessed(plan, at, machine)
+            yield _guessed(plan, catalog, at, machine)
 
 
-def _sold_elsewhere(plan: StackPlan, machine: str) -> list[str]:
+def _sold_elsewhere(plan: StackPlan, catalog: Catalog, machine: str) -> list[str]:
     """The nearest regions that sell a machine this one does not; empty where it does, and where nothing is published."""
-    sold = {row.region for row in Catalog.default().places_by_sku.get(machine, ())}
+    sold = {row.region for row in catalog.places_by_sku.get(machine, ())}
     if plan.place.region in sold:
         return []
     return sorted(sold, key=lambda region: (-_alike(region, plan.place.region), region))[:NEAREST]
@@ -89,8 +86,8 @@ def _alike(one: str, other: str) -> int:
     return len(list(takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))))
 
 
-def _sold_by_google(plan: StackPlan, at: At, machine: str, zones: tuple[str, ...]) -> Iterator[Violation]:
-    sold = [zone for row in Catalog.default().places_by_sku.get(machine, ()) for zone in row.zones]
+def _sold_by_google(plan: StackPlan, catalog: Catalog, at: At, machine: str, zones: tuple[str, ...]) -> Iterator[Violation]:
+    sold = [zone for row in catalog.places_by_sku.get(machine, ()) for zone in row.zones]
     if not sold and plan.place.zone_assumed:
         words = f"which zones sell {machine} is not published here, and {plan.place.zone} is a guess"
         fix = f"name one in infra's zones: {LIST_GCP.format(machine, plan.place.region)}"
@@ -100,9 +97,9 @@ def _sold_by_google(plan: StackPlan, at: At, machine: str, zones: tuple[str, ...
         yield Violation(at, f"zones that sell it: {', '.join(here)}", detail=f"{machine} in {', '.join(zones)}")
 
 
-def _guessed(plan: StackPlan, at: At, machine: str) -> Violation:
+def _guessed(plan: StackPlan, catalog: Catalog, at: At, machine: str) -> Violation:
     """AWS publishes zone ids, which map to other names in every account: which letter sells the machine, only the account knows."""
-    rows = Catalog.default().places_by_sku.get(machine, ())
+    rows = catalog.places_by_sku.get(machine, ())
     ids = ", ".join(zone for row in rows if row.region == plan.place.region for zone in row.zones)
     words = f"{plan.place.zone} is a guess for {machine}" + (f", sold in {ids}: every account has other letters for these" if ids else "")
     fix = f"name one in infra's zones: {LIST_AWS.format(machine, plan.place.region)}"

@@ -29,17 +29,17 @@ class QuotaNeed:
     words: str = ""
 
 
-def quota_needs(plan: StackPlan) -> tuple[QuotaNeed, ...]:
+def quota_needs(plan: StackPlan, catalog: Catalog | None = None) -> tuple[QuotaNeed, ...]:
     """What the plan takes at its largest, pools at their most, one entry per quota. Reserved machines run under quotas of on-demand."""
-    found = [*_machine_needs(plan)]
+    found = [*_machine_needs(plan, catalog or Catalog.default())]
     if plan.place.cloud == AWS.name:
         found += [QuotaNeed(code, plan.place.region, amount, unit, what) for code, amount, unit, what in aws_needs(plan) if amount]
     return tuple(_summed(found))
 
 
-def check_quota(plan: StackPlan, have: Mapping[str, float]) -> list[Problem]:
+def check_quota(plan: StackPlan, have: Mapping[str, float], catalog: Catalog | None = None) -> list[Problem]:
     """V-115 for every quota that is known and too small. have: quota code or metric -> the account's value in the plan's region."""
-    return [_short(need, have[need.code]) for need in quota_needs(plan) if need.code in have and have[need.code] < need.amount]
+    return [_short(need, have[need.code]) for need in quota_needs(plan, catalog) if need.code in have and have[need.code] < need.amount]
 
 
 def vcpu_quota(machine: Machine, mode: str) -> str | None:
@@ -60,8 +60,8 @@ def _short(need: QuotaNeed, have: float) -> Problem:
     )
 
 
-def _machine_needs(plan: StackPlan) -> Iterator[QuotaNeed]:
-    for machine, count, mode in _machines(plan):
+def _machine_needs(plan: StackPlan, catalog: Catalog) -> Iterator[QuotaNeed]:
+    for machine, count, mode in _machines(plan, catalog):
         each, unit = _each(plan.place.cloud, machine)
         code = vcpu_quota(machine, mode)
         if code or mode == "capacity-block":
@@ -81,10 +81,10 @@ def _summed(needs: Iterable[QuotaNeed]) -> list[QuotaNeed]:
     return list(by_code.values())
 
 
-def _machines(plan: StackPlan) -> Iterator[tuple[Machine, int, str]]:
+def _machines(plan: StackPlan, catalog: Catalog) -> Iterator[tuple[Machine, int, str]]:
     wanted = [(pool.machine, pool.nodes_max, pool.capacity.mode) for pool in plan.pools]
     wanted += [(plan.box.machine, 1, plan.box.capacity.mode)] if plan.box else []
-    known = Catalog.default().machine_by_name
+    known = catalog.machine_by_name
     yield from ((known[name], count, mode) for name, count, mode in wanted if name in known)
 
 

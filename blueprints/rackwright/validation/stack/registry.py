@@ -1,17 +1,27 @@
 """The rules over a StackPlan, and iterators over its parts with their paths."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from functools import wraps
-from typing import Any
+from inspect import signature
+from typing import Any, NamedTuple
 
+from rackwright.catalog.read import Catalog
 from rackwright.clouds import CloudProfile
 from rackwright.diagnostics.errors import Bug
 from rackwright.diagnostics.problem import At, Level, Problem
-from rackwright.diagnostics.rule import RuleSet, Stage, Violation, rule_number
+from rackwright.diagnostics.rule import Rule, RuleSet, Stage, Violation, rule_number
 from rackwright.stackplan import ManifestPlan, PoolPlan, StackPlan
 
-Check = Callable[[StackPlan], Iterator[Violation]]
-RULES: RuleSet[StackPlan] = RuleSet()
+Check = Callable[..., Iterator[Violation]]
+
+
+class StackContext(NamedTuple):
+    """A StackPlan and the catalog it was compiled with."""
+
+    plan: StackPlan
+    catalog: Catalog
+
+
+RULES: RuleSet[StackContext] = RuleSet()
 
 
 def rule(
@@ -22,21 +32,29 @@ def rule(
     invariant: bool = False,
     on: CloudProfile | None = None,
 ) -> Callable[[Check], Check]:
-    """As RuleSet.rule. on: the only cloud whose stacks must keep the rule."""
+    """Registers a function of the plan, or of the plan and its catalog where it has a second parameter.
+
+    on: the only cloud whose stacks must keep the rule.
+    """
 
     def register(check: Check) -> Check:
-        @wraps(check)
-        def on_its_cloud(plan: StackPlan) -> Iterator[Violation]:
-            return check(plan) if on is None or plan.place.cloud == on.name else iter(())
+        taken = len(signature(check).parameters)
 
-        return RULES.rule(code, level, link, stage, invariant)(on_its_cloud)
+        def on_its_cloud(context: StackContext) -> Iterator[Violation]:
+            return check(*context[:taken]) if on is None or context.plan.place.cloud == on.name else iter(())
+
+        RULES.add(Rule(code, level, link, " ".join((check.__doc__ or "").split()).rstrip("."), on_its_cloud, stage, invariant))
+        return check
 
     return register
 
 
-def check(plan: StackPlan, acknowledged: Collection[str] = ()) -> list[Problem]:
-    """Every problem of a plan, errors first, then by id. A warning whose id is acknowledged is left out; an error never is."""
-    found = RULES.problems(plan, acknowledged)
+def check(plan: StackPlan, acknowledged: Collection[str] = (), catalog: Catalog | None = None) -> list[Problem]:
+    """Every problem of a plan, errors first, then by id. A warning whose id is acknowledged is left out; an error never is.
+
+    catalog: the one the plan was compiled with; the embedded one when left out.
+    """
+    found = RULES.problems(StackContext(plan, catalog or Catalog.default()), acknowledged)
     return sorted(found, key=lambda p: (p.level is not Level.ERROR, rule_number(p.code), p.at.steps != (), str(p.at)))
 
 

@@ -22,7 +22,7 @@ BUYS = ("CapacityReservation", "CapacityReservationFleet", "CapacityBlockReserva
 
 
 @rule("V-33", Level.ERROR, BLOCKS)
-def block_is_named_and_in_one_zone(plan: StackPlan) -> Iterator[Violation]:
+def block_is_named_and_in_one_zone(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """A capacity block is named by its id, and machines bought from it are of its type and sit in its one zone."""
     for at, want in wants(plan):
         if want.mode == "capacity-block" and not want.reservation_id:
@@ -31,14 +31,14 @@ def block_is_named_and_in_one_zone(plan: StackPlan) -> Iterator[Violation]:
         if pool.capacity.mode == "capacity-block" and len(pool.zones) != 1:
             yield Violation(at / "zones", f"name the block's zone{_said(pool.capacity.zone)}", detail=f"{pool.name} has {len(pool.zones)}")
     yield from _elsewhere(plan, "capacity-block")
-    known = Catalog.default().machine_by_name
+    known = catalog.machine_by_name
     for at, machine, _, want in _bought(plan):
         if want.mode == "capacity-block" and machine in known and not known[machine].capacity_block:
             yield Violation(at / "machine", "buy it on demand or spot", detail=f"no block is sold for {machine}")
 
 
 @rule("V-34", Level.WARNING, BLOCKS)
-def block_drains_before_its_end(plan: StackPlan) -> Iterator[Violation]:
+def block_drains_before_its_end(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """The cloud reclaims a block's machines from 30 minutes before its end (60 of an UltraServer), so the pool can be empty and is
     drained earlier."""
     for at, pool in accelerators(plan):
@@ -47,7 +47,7 @@ def block_drains_before_its_end(plan: StackPlan) -> Iterator[Violation]:
             continue
         if pool.nodes_min:
             yield Violation(at / "nodes_min", "set it to 0", detail=f"it is {pool.nodes_min}")
-        latest = _time(want.ends_at) - drain_before_end(pool.machine) + MARGIN if want.ends_at else None
+        latest = _time(want.ends_at) - drain_before_end(catalog, pool.machine) + MARGIN if want.ends_at else None
         if latest and want.drains_at and _time(want.drains_at) > latest:
             yield Violation(at / "capacity" / "drains_at", f"drain at {_utc(latest - MARGIN)}", detail=f"drains at {want.drains_at}")
 

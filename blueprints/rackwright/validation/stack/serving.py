@@ -5,12 +5,12 @@ import re
 from collections.abc import Iterator
 from math import ceil, prod
 
+from rackwright.catalog.read import Catalog
 from rackwright.clouds import AWS
 from rackwright.compile.kubernetes.aws.serving import BALANCER
 from rackwright.compile.nodes.pools import RESOURCES
 from rackwright.compile.operators.devices import EFA
 from rackwright.compile.serving.model_server import LOAD_SECONDS, PORT
-from rackwright.compile.serving.neuron import CORES
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import StackPlan
@@ -46,14 +46,14 @@ def groups_add_up(plan: StackPlan) -> Iterator[Violation]:
 
 
 @rule("V-91", Level.ERROR, "https://docs.vllm.ai/en/stable/serving/parallelism_scaling/")
-def replicas_have_what_the_engine_splits(plan: StackPlan) -> Iterator[Violation]:
+def replicas_have_what_the_engine_splits(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """The accelerators of all pods of a replica are those the engine splits the model over."""
     for at, manifest, template in pod_templates(plan):
         size = manifest.body["spec"].get("leaderWorkerTemplate", {}).get("size", 1)
         for index, container in enumerate(template["spec"]["containers"]):
             given = [a.removeprefix("--").split("=", 1) for a in container.get("args", []) if a.startswith("--") and "=" in a]
             wanted, limits = prod(int(value) for name, value in given if name in PARALLEL), container["resources"]["limits"]
-            have, cores = size * sum(int(limits.get(resource, 0)) for resource in RESOURCES.values()), _cores(plan, limits)
+            have, cores = size * sum(int(limits.get(resource, 0)) for resource in RESOURCES.values()), _cores(plan, catalog, limits)
             enough = wanted <= have * cores if cores else wanted == have
             if any(name in PARALLEL for name, _ in given) and not enough:
                 held, split = (f"{have} of {cores} cores", f"{wanted} cores") if cores else (have, wanted)
@@ -61,11 +61,12 @@ def replicas_have_what_the_engine_splits(plan: StackPlan) -> Iterator[Violation]
                 yield Violation(at / "spec" / "containers" / index / "args", f"ask for {ceil(wanted / (cores or 1))}", detail=words)
 
 
-def _cores(plan: StackPlan, limits: dict[str, str]) -> int:
+def _cores(plan: StackPlan, catalog: Catalog, limits: dict[str, str]) -> int:
     """Of each Neuron device a pod asks for: an engine splits over them, and need not use them all. 0 for a pod that asks for none."""
     neuron = RESOURCES["neuron"]
     devices = [pool.accelerator for _, pool in accelerators(plan) if pool.resource == neuron]
-    return min((CORES.get(name, 0) for name in devices), default=0) if neuron in limits else 0
+    rows = [catalog.accelerator_by_name.get(name.lower()) for name in devices]
+    return min(((row.neuron_cores if row else None) or 0 for row in rows), default=0) if neuron in limits else 0
 
 
 @rule("V-92", Level.ERROR, KEDA)

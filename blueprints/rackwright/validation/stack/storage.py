@@ -46,21 +46,21 @@ def disks_can_be_decrypted(plan: StackPlan) -> Iterator[Violation]:
 
 
 @rule("V-43", Level.ERROR, "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instance-store-volumes.html", invariant=True)
-def local_disks_exist(plan: StackPlan) -> Iterator[Violation]:
+def local_disks_exist(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """Local NVMe is joined only on machines that have some."""
     wanted = [(at, p.machine) for at, p in accelerators(plan) if p.local_nvme]
     wanted += [(At() / "box", plan.box.machine)] if plan.box and plan.box.local_nvme else []
     for at, name in wanted:
-        machine = Catalog.default().machine_by_name.get(name)
+        machine = catalog.machine_by_name.get(name)
         if machine and machine.local_nvme_bytes == 0:
             yield Violation(at / "local_nvme", "set it to false", detail=f"{name} has none")
 
 
 @rule("V-58", Level.WARNING, "https://aws.amazon.com/s3/pricing/#Data_transfer")
-def checkpoints_are_near(plan: StackPlan) -> Iterator[Violation]:
+def checkpoints_are_near(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """Checkpoints that cross regions are paid for by the byte and come late; an existing bucket's region is known by its name alone."""
     for index, bucket in enumerate(plan.buckets):
-        said = _region_said(bucket.existing_name, plan.place.cloud) if bucket.key == "checkpoints" else ""
+        said = _region_said(catalog, bucket.existing_name, plan.place.cloud) if bucket.key == "checkpoints" else ""
         if said and said != plan.place.region:
             words = f"{bucket.existing_name} seems to lie in {said}, and the machines are in {plan.place.region}"
             yield Violation(
@@ -77,10 +77,10 @@ def folders_or_versions(plan: StackPlan) -> Iterator[Violation]:
 
 
 @rule("V-75", Level.ERROR, "https://cloud.google.com/compute/docs/disks/local-ssd", invariant=True, on=GCP)
-def bundled_ssds_are_all_there(plan: StackPlan) -> Iterator[Violation]:
+def bundled_ssds_are_all_there(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """A GCP family that bundles local SSDs comes with a fixed number of them."""
     for at, pool in accelerators(plan):
-        machine = Catalog.default().machine_by_name.get(pool.machine)
+        machine = catalog.machine_by_name.get(pool.machine)
         if machine is None or not machine.local_nvme_bytes:
             continue
         if pool.local_ssd_count not in (0, machine.local_nvme_count):
@@ -95,7 +95,7 @@ def _disks(plan: StackPlan) -> Iterator[tuple[At, DiskPlan]]:
     yield from ((at / "disk", pool.disk) for at, pool in pools(plan))
 
 
-def _region_said(bucket: str, cloud: str) -> str:
+def _region_said(catalog: Catalog, bucket: str, cloud: str) -> str:
     """The region that a bucket's name has as a word of its own; empty where it has none."""
-    regions = {row.region for row in Catalog.default().availability if row.cloud == cloud}
+    regions = {row.region for row in catalog.availability if row.cloud == cloud}
     return next((region for region in regions if re.search(rf"(?<![a-z0-9]){region}(?![a-z0-9])", bucket)), "")

@@ -13,8 +13,8 @@ PLAN_TPUS = "https://cloud.google.com/kubernetes-engine/docs/concepts/plan-tpus"
 MULTISLICE = "https://cloud.google.com/tpu/docs/multislice-introduction"
 
 
-def slice_of(pool: PoolPlan) -> TpuSlice | None:
-    shapes = Catalog.default().slices_by_machine.get(pool.machine, ())
+def slice_of(catalog: Catalog, pool: PoolPlan) -> TpuSlice | None:
+    shapes = catalog.slices_by_machine.get(pool.machine, ())
     return next((shape for shape in shapes if shape.topology == pool.topology), None)
 
 
@@ -23,20 +23,20 @@ def slices(plan: StackPlan) -> Iterator[tuple[At, PoolPlan]]:
 
 
 @rule("V-98", Level.ERROR, PLAN_TPUS)
-def topology_exists(plan: StackPlan) -> Iterator[Violation]:
+def topology_exists(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """A slice has one of the topologies its machine is sold in."""
     for at, pool in slices(plan):
-        known = Catalog.default().slices_by_machine.get(pool.machine, ())
-        if known and slice_of(pool) is None:
+        known = catalog.slices_by_machine.get(pool.machine, ())
+        if known and slice_of(catalog, pool) is None:
             some = ", ".join(shape.topology for shape in known[:6])
             yield Violation(at / "topology", f"for example {some}", detail=f"{pool.machine} has no {pool.topology or '(none)'}")
 
 
 @rule("V-99", Level.ERROR, PLAN_TPUS, invariant=True)
-def slices_are_whole(plan: StackPlan) -> Iterator[Violation]:
+def slices_are_whole(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """A slice has all its hosts or none: one pool per slice, bounds and start in {0, hosts}."""
     for at, pool in slices(plan):
-        shape = slice_of(pool)
+        shape = slice_of(catalog, pool)
         if shape is None:
             continue
         if pool.nodes_max != shape.hosts or {pool.nodes_min, pool.nodes_start} - {0, shape.hosts}:
@@ -45,10 +45,10 @@ def slices_are_whole(plan: StackPlan) -> Iterator[Violation]:
 
 
 @rule("V-100", Level.ERROR, PLAN_TPUS, invariant=True)
-def one_host_needs_no_placement(plan: StackPlan) -> Iterator[Violation]:
+def one_host_needs_no_placement(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """Only slices of several hosts have a placement; a slice of one host sent with a topology is refused."""
     for at, pool in slices(plan):
-        shape = slice_of(pool)
+        shape = slice_of(catalog, pool)
         if shape and pool.multi_host != shape.multi_host:
             yield Violation(
                 at / "multi_host", f"set it to {str(shape.multi_host).lower()}", detail=f"{pool.topology} has {shape.hosts} hosts"
@@ -74,9 +74,9 @@ def slices_are_alike(plan: StackPlan) -> Iterator[Violation]:
 
 
 @rule("V-102", Level.ERROR, PLAN_TPUS, invariant=True)
-def pods_take_all_chips_of_a_host(plan: StackPlan) -> Iterator[Violation]:
+def pods_take_all_chips_of_a_host(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """A pod asks for all chips of its host, so the pool says how many there are."""
     for at, pool in slices(plan):
-        shape = slice_of(pool)
+        shape = slice_of(catalog, pool)
         if shape and pool.accelerator_count != shape.chips_per_host:
             yield Violation(at / "accelerator_count", f"set it to {shape.chips_per_host}", detail=f"got {pool.accelerator_count}")

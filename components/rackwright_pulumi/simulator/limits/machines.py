@@ -5,48 +5,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from rackwright.catalog.read import Catalog
+from rackwright.catalog.rows import Machine
+
 from rackwright_pulumi.simulator.provider.values import unwrap_secrets, values_at
 from rackwright_pulumi.simulator.store import Store
 
-ON_DEMAND = {
-    "p": "L-417A185B",
-    "g": "L-DB2E81BA",
-    "gr": "L-DB2E81BA",
-    "vt": "L-DB2E81BA",
-    "trn": "L-2C3B7624",
-    "inf": "L-1945791B",
-    "dl": "L-6E869C2A",
-}
-SPOT = {
-    "p5": "L-C4BD4855",
-    "p": "L-7212CCBC",
-    "g": "L-3819A6DF",
-    "gr": "L-3819A6DF",
-    "vt": "L-3819A6DF",
-    "trn": "L-6B0D517C",
-    "inf": "L-B5D1601B",
-    "dl": "L-85EED4F7",
-}
-STANDARD, STANDARD_SPOT = "L-1216C47A", "L-34B43A08"
-"""AWS service quotas in vCPU per account and region (AWS EC2 instance type quotas page, 2026)."""
-METAL = {"g4dn.metal": 96, "g5g.metal": 64}
-"""vCPU of types whose size has no number."""
-GPU_METRIC = {
-    "nvidia-tesla-t4": "NVIDIA_T4_GPUS",
-    "nvidia-l4": "NVIDIA_L4_GPUS",
-    "nvidia-tesla-a100": "NVIDIA_A100_GPUS",
-    "nvidia-a100-80gb": "NVIDIA_A100_80GB_GPUS",
-    "nvidia-h100-80gb": "NVIDIA_H100_GPUS",
-    "nvidia-h100-mega-80gb": "NVIDIA_H100_MEGA_GPUS",
-    "nvidia-h200-141gb": "NVIDIA_H200_GPUS",
-    "nvidia-b200": "NVIDIA_B200_GPUS",
-    "nvidia-gb200": "NVIDIA_GB200_GPUS",
-}
-"""Google's GPU quota metrics per project and region (Compute Engine quota pages, 2026)."""
 BLOCK = "capacity-block"
 """The market type of a capacity block."""
-TPU_METRIC = {"ct5lp": "TPU_LITE_PODSLICE_V5", "ct6e": "TPU-V6E-per-project-region"}
-"""Google's TPU quotas by machine family, in chips per project and region (Cloud Quotas API, 2026)."""
+STANDARD = "m7i.xlarge"
+"""Under the quota of standard instances, as every EC2 type of a class that the catalog does not have."""
+NODE_TYPE, INSTANCE_TYPE, VM_TYPE = "t3.medium", "t3.micro", "e2-medium"
+"""What EKS takes for a node group without a type, what an instance without one is here, and what GKE takes."""
 
 
 @dataclass(frozen=True)
@@ -72,10 +42,7 @@ class MachineRequest:
 
 def vcpus(instance_type: str) -> int:
     """vCPU of an EC2 type from its size: ``large`` 2, ``xlarge`` 4, ``48xlarge`` 192 (EC2's naming rule; other sizes count 2)."""
-    if instance_type in METAL:
-        return METAL[instance_type]
-    size = instance_type.partition(".")[2]
-    match = re.fullmatch(r"(\d*)xlarge", size)
+    match = re.fullmatch(r"(\d*)xlarge", instance_type.partition(".")[2])
     return 4 * int(match.group(1) or 1) if match else 2
 
 
@@ -86,16 +53,34 @@ def quota_of(machines: MachineRequest) -> tuple[str, int] | None:
     """
     if machines.block:
         return None
+    row = Catalog.default().machine_by_name.get(machines.type)
     if "." in machines.type:
-        family = re.split(r"\d", machines.type, maxsplit=1)[0]
-        p5 = machines.type[:2] if machines.type[:2] in ("p5", "p6") else family
-        codes, default = (SPOT, STANDARD_SPOT) if machines.spot else (ON_DEMAND, STANDARD)
-        return codes.get("p5" if machines.spot and p5 in ("p5", "p6") else family, default), vcpus(machines.type)
-    metric, each = GPU_METRIC.get(machines.accelerator), machines.accelerators_each
-    chips = re.search(r"-(\d)t$", machines.type)
-    if metric is None and chips:
-        metric, each = TPU_METRIC.get(machines.type.partition("-")[0]), int(chips.group(1))
-    return (("PREEMPTIBLE_" if machines.spot else "") + metric, each) if metric else None
+        alike, each = row or _same_class(machines.type), row.vcpus if row else vcpus(machines.type)
+    else:
+        alike, each = row or _same_device(machines.accelerator), machines.accelerators_each or (row.accelerator_count if row else 0)
+    code = (alike.quota_spot if machines.spot else alike.quota_on_demand) if alike else _metric(machines)
+    return (code, each or 0) if code else None
+
+
+def _metric(machines: MachineRequest) -> str:
+    """Of accelerators that no machine of the catalog has, by the quota's row."""
+    device = Catalog.default().accelerator_by_name.get(machines.accelerator)
+    mode = "spot" if machines.spot else "on-demand"
+    rows = (row for row in Catalog.default().quotas if device and row.unit == "gpu" and row.capacity == mode)
+    return next((row.code for row in rows if device and device.name.endswith(f" {row.family}")), "")
+
+
+def _same_class(instance_type: str) -> Machine | None:
+    """A machine of the catalog with the quota of an EC2 type that is not in it: same letters, and best same generation."""
+    letters = re.split(r"\d", instance_type, maxsplit=1)[0]
+    rows = [row for row in Catalog.default().machines if "." in row.name and re.split(r"\d", row.name, maxsplit=1)[0] == letters]
+    begin = instance_type[: len(letters) + 1]
+    return min(rows, key=lambda row: not row.name.startswith(begin), default=Catalog.default().machine_by_name.get(STANDARD))
+
+
+def _same_device(label: str) -> Machine | None:
+    """A machine of the catalog with these accelerators: Google grants them by metric, whatever they are attached to."""
+    return next((row for row in Catalog.default().machines if label and row.gke_accelerator_label == label), None)
 
 
 def requested_machines(store: Store, token: str, inputs: Mapping[str, Any], region: str) -> list[MachineRequest]:
@@ -109,7 +94,7 @@ def _instance(store: Store, inputs: dict[str, Any], region: str) -> Iterator[Mac
     market = (inputs.get("instanceMarketOptions") or {}).get("marketType", "")
     spot, block = bool(inputs.get("instanceMarketOptions")) and market != BLOCK, market == BLOCK
     reserved, group = reservation_id(inputs), inputs.get("placementGroup", "")
-    yield MachineRequest(inputs.get("instanceType", "t3.micro"), zone, 1, spot, reservation=reserved, block=block, placement_group=group)
+    yield MachineRequest(inputs.get("instanceType", INSTANCE_TYPE), zone, 1, spot, reservation=reserved, block=block, placement_group=group)
 
 
 def _zone_of(store: Store, subnet: Any) -> str | None:
@@ -119,7 +104,7 @@ def _zone_of(store: Store, subnet: Any) -> str | None:
 
 def _node_group(store: Store, inputs: dict[str, Any], region: str) -> Iterator[MachineRequest]:
     template = template_of(store, inputs)
-    type_ = template.get("instanceType") or (inputs.get("instanceTypes") or ["t3.medium"])[0]
+    type_ = template.get("instanceType") or (inputs.get("instanceTypes") or [NODE_TYPE])[0]
     zones = [_zone_of(store, s) or f"{region}a" for s in inputs.get("subnetIds", [])] or [f"{region}a"]
     total, capacity_type = int(inputs["scalingConfig"]["desiredSize"]), inputs.get("capacityType")
     reserved, group = reservation_id(template), (template.get("placement") or {}).get("groupName", "")
@@ -159,9 +144,7 @@ def _node_pool(store: Store, inputs: dict[str, Any], region: str) -> Iterator[Ma
     spot = bool(config.get("spot") or config.get("flexStart"))
     for i, zone in enumerate(zones):
         count = total // len(zones) + (i < total % len(zones))
-        yield MachineRequest(
-            config.get("machineType", "e2-medium"), zone, count, spot, gpus[0].get("type", ""), int(gpus[0].get("count", 0))
-        )
+        yield MachineRequest(config.get("machineType", VM_TYPE), zone, count, spot, gpus[0].get("type", ""), int(gpus[0].get("count", 0)))
 
 
 MACHINE_READERS = {

@@ -1,0 +1,107 @@
+"""A new instance type is rows of the catalog: it is planned, compiled, checked, priced and declared without a change of code."""
+
+import csv
+import shutil
+from datetime import date
+
+import pytest
+from rackwright import bill, check, compile_plan, read, size
+from rackwright.catalog import Catalog
+from rackwright.catalog.read import DATA
+from rackwright.validation.stack import check_quota, quota_needs
+from rackwright_pulumi.program.build import declare
+from rackwright_pulumi.testing import record
+from rackwright_pulumi.testing.graph import Graph
+
+TODAY = date(2026, 11, 21)
+OLD, NEW = "p6-b200", "p9"
+KEYS = {
+    "aws_machines.csv": "name",
+    "fabrics.csv": "machine",
+    "prices_aws.csv": "sku",
+    "availability_aws.csv": "sku",
+    "aws_families.csv": "family",
+}
+SPEC = """
+api_version: rackwright/v1
+name: new-machine
+workloads:
+  - name: sft
+    kind: finetune
+    model: {base: llama-3.1-70b}
+    data: {samples: 250000, tokens_per_sample: 1800, size: 3 GB}
+    sequence_length: 4096
+    global_batch_size: 128
+    adapter: {type: none}
+goals: {max_cost: 900000 USD}
+infra:
+  any_of:
+    - {cloud: aws, account: "123456789012", regions: [us-east-1], zones: [us-east-1a], pin: {instance: p9.48xlarge, nodes: 2}}
+blueprint: {kind: training-cluster, notify: [team@example.com], api_access: {cidrs: [203.0.113.0/24]}, storage: {lustre: {efa: true}}}
+tags: {owner: test, cost-centre: "4711"}
+"""
+
+
+@pytest.fixture(scope="module")
+def catalog(tmp_path_factory) -> Catalog:
+    """The embedded catalog, and p9.48xlarge: eight B200 as in p6-b200.48xlarge, sold in us-east-1 for 100 USD an hour."""
+    folder = shutil.copytree(DATA, tmp_path_factory.mktemp("catalog") / "data")
+    for file, key in KEYS.items():
+        with (folder / file).open(encoding="utf-8", newline="") as lines:
+            reader = csv.DictReader(lines)
+            rows, columns = list(reader), reader.fieldnames
+        new = [row | {name: cell.replace(OLD, NEW) for name, cell in row.items()} for row in rows if row[key].startswith(OLD)]
+        assert new, file
+        rows += [row | ({"usd_per_hour": "100"} if "usd_per_hour" in row else {}) for row in new]
+        with (folder / file).open("w", encoding="utf-8", newline="") as lines:
+            writer = csv.DictWriter(lines, columns)
+            writer.writeheader()
+            writer.writerows(rows)
+    return Catalog.load(folder)
+
+
+@pytest.fixture(scope="module")
+def built(catalog):
+    spec = read(SPEC, catalog=catalog)
+    plan = size(spec, catalog, today=TODAY)
+    assert plan.fits, [str(miss.rejections) for miss in plan.rejected]
+    return spec, plan, compile_plan(spec, plan, plan.fits[0], today=TODAY, catalog=catalog)
+
+
+def test_the_embedded_catalog_does_not_have_it():
+    assert "p9.48xlarge" not in Catalog.default().machine_by_name
+
+
+def test_it_is_sized_on_its_own_price(built, catalog):
+    _, plan, _ = built
+    assert (plan.fits[0].candidate.machine, plan.fits[0].candidate.price_usd_per_hour) == ("p9.48xlarge", 100)
+    assert plan.catalog_digest == catalog.digest != Catalog.default().digest
+
+
+def test_it_is_compiled_with_its_interfaces_images_and_queues(built):
+    pool = built[2].pool("gpu")
+    assert (pool.machine, pool.fabric_interfaces, pool.lustre_interfaces, pool.image) == ("p9.48xlarge", 8, 8, "al2023-nvidia")
+    (topology,) = [m.body for m in built[2].manifests if m.body["kind"] == "Topology"]
+    assert len(topology["spec"]["levels"]) == 4
+
+
+def test_rules_quotas_and_the_bill_read_the_same_rows(built, catalog):
+    spec, plan, stack = built
+    assert [problem for problem in check(stack, catalog=catalog) if problem.level == "error"] == []
+    need = {need.code: need.amount for need in quota_needs(stack, catalog)}
+    assert need["L-417A185B"] >= 2 * 192
+    assert [problem.code for problem in check_quota(stack, {"L-417A185B": 192}, catalog)] == ["V-115"]
+    costs = bill(stack, plan.fits[0], spec, catalog)
+    assert any(line.hourly_usd == 200 for line in costs.lines)
+
+
+def test_rules_refuse_what_its_rows_refuse(built, catalog):
+    """With the embedded catalog the machine is unknown, and no image is known to have its drivers."""
+    assert "V-39" in {problem.code for problem in check(built[2])}
+
+
+def test_its_graph_is_recorded(built):
+    graph: Graph = record(lambda: declare(built[2]) and None)
+    template = next(n for n in graph.by_type("aws:ec2/launchTemplate:LaunchTemplate") if "-pool-gpu-" in n.name)
+    assert template.inputs["instanceType"] == "p9.48xlarge"
+    assert sum(nic["interfaceType"] == "efa-only" for nic in template.inputs["networkInterfaces"]) == 8

@@ -1,0 +1,77 @@
+"""Facts about machines are rows of the catalog: no code names an instance type or a family."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from rackwright.catalog import Catalog
+
+ROOT = Path(__file__).parents[2]
+SOURCES = [path for folder in ("blueprints", "components") for path in (ROOT / folder).rglob("*.py") if "template" not in path.parts]
+EC2_TYPE = re.compile(r"(u-)?[a-z]{1,4}\d[a-z0-9]*(-[a-z0-9]+)*\.(\d*xlarge|large|medium|small|micro|nano|metal)")
+TOKEN = re.compile(r"[a-z0-9][a-z0-9.-]*")
+SYSTEM, EXAMPLE, SIMULATED = (
+    "our choice for the operators' pool",
+    "an example in a text",
+    "what the simulated cloud takes when none is named",
+)
+ALLOWED = {
+    ("blueprints/rackwright/clouds/aws.py", "m7i.2xlarge"): SYSTEM,
+    ("blueprints/rackwright/clouds/gcp.py", "e2-standard-8"): SYSTEM,
+    ("blueprints/rackwright/report/rejections.py", "m7i.4xlarge trn1.32xlarge"): EXAMPLE,
+    ("blueprints/rackwright/validation/stack/nodes.py", "p6-b200.48xlarge p6-b300.48xlarge"): EXAMPLE,
+    ("blueprints/rackwright/cli/main.py", "p5.48xlarge"): EXAMPLE,
+    ("components/rackwright_pulumi/policies/launch_templates.py", "t3.medium"): "EKS's default, in a text",
+    (
+        "components/rackwright_pulumi/gcp/pool.py",
+        "ct6e tpu7x g4 a3-ultragpu a4 a4x",
+    ): "plans written by hand; test_contract.py holds it to the catalog",
+    ("components/rackwright_pulumi/simulator/limits/machines.py", "t3.medium t3.micro m7i.xlarge"): SIMULATED,
+    ("components/rackwright_pulumi/simulator/clusters/karpenter.py", "m7i.large"): SIMULATED,
+    ("components/rackwright_pulumi/simulator/computed/ec2.py", "p5.48xlarge"): SIMULATED,
+}
+"""File and names in it -> why they are no fact about a machine."""
+
+
+def names() -> set[str]:
+    """Machines of the catalog, their families, and the beginnings of their names that a prefix would be written as."""
+    found: set[str] = set()
+    for row in Catalog.default().machines:
+        if row.cloud != "kubernetes":
+            words = row.name.split("-")
+            found |= {row.name, row.name.split(".")[0], row.family.lower(), *("-".join(words[:n]) for n in range(1, len(words)))}
+    return {name for name in found if re.search(r"\d", name)}
+
+
+def literals(path: Path) -> Iterator[tuple[int, str]]:
+    """Line and text of every string that is no docstring."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    written = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in written:
+            yield node.lineno, node.value
+
+
+def machines_in(text: str, known: set[str]) -> list[str]:
+    tokens = (token.rstrip(".-") for token in TOKEN.findall(text.lower()))
+    return [token for token in tokens if token in known or EC2_TYPE.fullmatch(token)]
+
+
+def test_no_code_names_a_machine():
+    known, allowed = names(), {(file, token) for file, tokens in ALLOWED for token in tokens.split()}
+    found = [
+        f"{path.relative_to(ROOT)}:{line} {token}"
+        for path in SOURCES
+        for line, text in literals(path)
+        for token in machines_in(text, known)
+        if (path.relative_to(ROOT).as_posix(), token) not in allowed
+    ]
+    assert found == []
+
+
+def test_a_prefix_would_be_found():
+    assert machines_in("p6-b300.", names()) == ["p6-b300"]
+    assert machines_in("t3.micro", names()) == ["t3.micro"]
+    assert machines_in("one of g5., ct6e-, a3-ultragpu-", names()) == ["g5", "ct6e", "a3-ultragpu"]
+    assert machines_in("p50 and p90 of v1.35", names()) == []
