@@ -8,12 +8,12 @@ import pytest
 from rackwright.catalog import Catalog
 from rackwright.catalog.rows import CapacityMode
 from rackwright.compile.compile import compile_plan
-from rackwright.compile.operators.versions import BOX_IMAGES
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Level
 from rackwright.sizing.offers.offer import CPU
 from rackwright.spec.load import examine
 from rackwright.stackplan import BlueprintKind, StackPlan
+from rackwright.stackplan.images import BOX_IMAGES
 from rackwright.validation.stack import check
 
 from tests import plans

@@ -3,9 +3,10 @@
 from ipaddress import ip_network
 
 import pytest
-from rackwright.compile.network.addresses import AWS_CIDR, smallest
+from rackwright.compile.network.addresses import AWS_CIDR
 from rackwright.diagnostics.errors import UserError
 from rackwright.stackplan import FromStack
+from rackwright.stackplan.addresses import smallest_prefix
 from rackwright.validation.stack import check
 
 from tests import plans
@@ -83,7 +84,7 @@ def test_a_28_for_64_nodes_is_refused_and_a_21_is_not():
 
 @pytest.mark.parametrize(("addresses", "prefix"), [(1, 28), (11, 28), (12, 27), (27, 27), (251, 24), (252, 23)])
 def test_the_smallest_subnet_keeps_what_aws_keeps(addresses, prefix):
-    assert smallest(addresses) == prefix
+    assert smallest_prefix(addresses) == prefix
 
 
 def test_subnets_that_only_have_ids_stay_undescribed():

@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import pytest
 from rackwright.compile.operators.versions import SERVER_IMAGES
-from rackwright.compile.serving.neuron import COMPILE_S, CORES
+from rackwright.compile.serving.neuron import COMPILE_S
 from rackwright.diagnostics.errors import UserError
 from rackwright.sizing.metrics import ParallelLayout
 from rackwright.stackplan import StackPlan
+from rackwright.stackplan.labels import NEURON_CORES
 from rackwright.validation.stack import check, quota_needs
 
 from tests import plans
@@ -127,7 +128,7 @@ def test_arguments_of_ones_own_are_taken_whatever_the_cores():
 
 def test_every_chip_has_its_cores():
     """A new one is refused until its cores and degrees are known."""
-    assert set(CORES) == {"AWS Inferentia2", "AWS Trainium1", "AWS Trainium2"}
+    assert set(NEURON_CORES) == {"AWS Inferentia2", "AWS Trainium1", "AWS Trainium2"}
 
 
 @pytest.mark.parametrize(

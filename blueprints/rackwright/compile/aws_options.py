@@ -5,10 +5,11 @@ from dataclasses import replace
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.existing_cluster import as_tenant_stack
 from rackwright.compile.network.address_plan import existing
-from rackwright.compile.network.addresses import addresses_needed, laid_out, widened
+from rackwright.compile.network.addresses import assign_ranges, widen_machine_subnet
 from rackwright.spec.blueprint import ExistingCluster
 from rackwright.spec.infra import Roles
 from rackwright.stackplan import ClusterPlan, Existing, IdentityPlan, KeyPlan, ManifestPlan, NetworkPlan, PlacePlan, StackPlan
+from rackwright.stackplan.addresses import addresses_needed
 
 NO_ROLES = Roles()
 
@@ -50,7 +51,7 @@ def _network(context: CompileContext, plan: StackPlan) -> NetworkPlan:
     if network.existing_id:
         return network
     return replace(
-        laid_out(network, cidr) if cidr else widened(network, addresses_needed(plan)),
+        assign_ranges(network, cidr) if cidr else widen_machine_subnet(network, addresses_needed(plan)),
         flow_logs=network.flow_logs and safety.flow_logs,
         private_endpoints=network.private_endpoints if safety.private_endpoints else (),
     )

@@ -4,8 +4,8 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from rackwright.compile.nodes.pools import ROLE_LABEL
 from rackwright.stackplan import LAYERS, ManifestPlan, PoolPlan, StackPlan
+from rackwright.stackplan.labels import ROLE_LABEL
 
 CLUSTER_WIDE = (
     "Topology", "ResourceFlavor", "ClusterQueue", "WorkloadPriorityClass", "PriorityClass", "AdmissionCheck", "NodePool", "EC2NodeClass",

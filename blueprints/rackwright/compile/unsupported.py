@@ -5,7 +5,6 @@ from ipaddress import IPv4Network
 
 from rackwright.compile.aws_options import existing_cluster
 from rackwright.compile.compile_context import CompileContext
-from rackwright.compile.network.addresses import LARGEST
 from rackwright.compile.network.place import zone_of
 from rackwright.compile.nodes.capacity import capacity_plan, has_started
 from rackwright.compile.operators.versions import NO_BOX_IMAGE
@@ -14,6 +13,7 @@ from rackwright.diagnostics.problem import At, Problem
 from rackwright.spec.blueprint import Nodes
 from rackwright.spec.workload import Serve
 from rackwright.stackplan import BlueprintKind
+from rackwright.stackplan.addresses import VPC_MIN_PREFIX
 
 MACHINES = {
     BlueprintKind.BOX: ("gpu", "neuron", "cpu"),
@@ -147,9 +147,9 @@ def _network(context: CompileContext, kind: BlueprintKind) -> Iterator[Problem]:
 def _addresses(cidr: str, kind: BlueprintKind, at: At) -> Iterator[Problem]:
     """https://docs.aws.amazon.com/vpc/latest/userguide/vpc-cidr-blocks.html"""
     whole, least = IPv4Network(cidr), LEAST_BOX_PREFIX if kind is BlueprintKind.BOX else LEAST_CLUSTER_PREFIX
-    if whole.prefixlen < LARGEST:
-        fix = f"{next(whole.subnets(new_prefix=LARGEST))} is the largest of it that AWS makes"
-        yield Problem("C-cidr", f"a network of AWS is a /{LARGEST} at most, and {cidr} is larger", at, fix, link=VPC_SIZES)
+    if whole.prefixlen < VPC_MIN_PREFIX:
+        fix = f"{next(whole.subnets(new_prefix=VPC_MIN_PREFIX))} is the largest of it that AWS makes"
+        yield Problem("C-cidr", f"a network of AWS is a /{VPC_MIN_PREFIX} at most, and {cidr} is larger", at, fix, link=VPC_SIZES)
     if whole.prefixlen > least:
         fix = f"{whole.supernet(new_prefix=least)} is the smallest around it that does"
         yield Problem("C-cidr", f"{cidr} does not hold the subnets of a {kind}", at, fix, link=VPC_SIZES)

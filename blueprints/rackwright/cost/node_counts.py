@@ -1,8 +1,8 @@
 """How many machines of a pool are paid for: what runs at the start, and of the sized pools what sizing reckons with."""
 
-from rackwright.compile.nodes.pools import ROLE_LABEL
 from rackwright.sizing.plan import Fit
 from rackwright.stackplan import PoolPlan
+from rackwright.stackplan.labels import ROLE_LABEL
 
 
 def does_the_work(pool: PoolPlan) -> bool:

@@ -6,13 +6,13 @@ from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.network.address_plan import box_network, existing_network
 from rackwright.compile.network.place import place_plan
 from rackwright.compile.nodes.capacity import capacity_plan
-from rackwright.compile.operators.versions import BOX_IMAGES
 from rackwright.compile.storage.buckets import buckets, data_disk, grants
 from rackwright.stackplan import BlueprintKind, BoxPlan, DiskPlan, IdentityPlan, KeyPlan, StackPlan, VersionPins
+from rackwright.stackplan.capacity import IDLE_STOP_MINUTES
+from rackwright.stackplan.images import BOX_IMAGES
 
 ROOT_GIB = {"gpu": 200, "neuron": 512, "cpu": 50}
 """The GPU image is about 100 GiB, the rest is for containers; Neuron's setup guide asks for 512 GB (compiled programs, two frameworks)."""
-IDLE_STOP_MINUTES = 60
 IDLE_CORES, IDLE_MOST_PERCENT = 0.5, 2.0
 """A process that feeds one accelerator keeps a core busy, be it one of four or one of 192; a machine left alone uses a tenth of one."""
 

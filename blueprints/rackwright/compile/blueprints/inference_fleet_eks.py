@@ -22,17 +22,17 @@ from rackwright.compile.kubernetes.manifests import (
 from rackwright.compile.network.address_plan import eks_network, existing_network
 from rackwright.compile.network.place import place_plan
 from rackwright.compile.nodes.capacity import has_started
-from rackwright.compile.nodes.fabric import expectation, most_pods
-from rackwright.compile.nodes.images import as_asked, family_of
+from rackwright.compile.nodes.fabric import expectation
+from rackwright.compile.nodes.images import as_asked
 from rackwright.compile.nodes.pools import accelerator_pools, extra_pools, system_pool
 from rackwright.compile.operators.addons import eks_addons
 from rackwright.compile.operators.cluster_autoscaler import cluster_autoscaler
-from rackwright.compile.operators.devices import EFA, EFA_CLAIM, device_releases, efa_claim
+from rackwright.compile.operators.devices import device_releases, efa_claim
 from rackwright.compile.operators.helm_releases import keda, monitoring
 from rackwright.compile.operators.leader_worker_set import group, leader_worker_set_release
 from rackwright.compile.operators.queues import HUGE_PAGES_MIB
 from rackwright.compile.operators.versions import SERVER_IMAGES
-from rackwright.compile.serving.model_server import PORT, WEIGHTS_PATH, ModelServer, server_objects
+from rackwright.compile.serving.model_server import WEIGHTS_PATH, ModelServer, server_objects
 from rackwright.compile.serving.neuron import on_neuron
 from rackwright.compile.serving.replica import (
     ACCOUNT,
@@ -59,6 +59,9 @@ from rackwright.stackplan import (
     ReleasePlan,
     StackPlan,
 )
+from rackwright.stackplan.addresses import max_pods
+from rackwright.stackplan.images import image_family
+from rackwright.stackplan.labels import EFA_CLAIM, EFA_RESOURCE, SERVER_PORT
 
 IMAGE_PIN = "karpenter"
 """Under this name the decision keeps the image of Karpenter's machines."""
@@ -134,13 +137,13 @@ def _provisioner(context: CompileContext, pools: Sequence[PoolPlan]) -> str:
     """One for all pools: Karpenter, unless asked otherwise, or asked for what it cannot start: other images than AL2023, interfaces that
     are claimed, reservations by group. On a cluster of somebody else's Karpenter is theirs."""
     asked = context.spec.blueprint.nodes.provisioner
-    started = (family_of(p.image) == "al2023" and p.devices == "plugin" and not p.capacity.group_arn for p in pools)
+    started = (image_family(p.image) == "al2023" and p.devices == "plugin" and not p.capacity.group_arn for p in pools)
     able = not existing_cluster(context) and all(started)
     return asked if asked != "auto" else "karpenter" if able else "managed"
 
 
 def _alone(context: CompileContext, pool: PoolPlan) -> PoolPlan:
-    most = most_pods(context.machine, (), prefixes=True)
+    most = max_pods(context.machine, (), prefixes=True)
     return replace(pool, fabric="none", adjacent=False, nics=(), devices="plugin", max_pods=most)
 
 
@@ -172,7 +175,7 @@ def _server(context: CompileContext, wanted: tuple[BucketPlan, ...], pools: Sequ
 def _on_fabric(context: CompileContext, server: ModelServer, pool: PoolPlan) -> ModelServer:
     """Pods ask for every EFA interface of their machine: one that did not would talk over TCP and say nothing, and an empty pool would grow
     machines without. The usual image has no EFA; AWS's own has."""
-    asked = ((EFA, str(pool.fabric_interfaces)),) if pool.devices == "plugin" else ()
+    asked = ((EFA_RESOURCE, str(pool.fabric_interfaces)),) if pool.devices == "plugin" else ()
     image = context.serve.run.image or SERVER_IMAGES["vllm-efa"]
     small = pool.provisioner == "karpenter"
     env = FABRIC_ENV | (SMALL_PAGES if small else {}) | dict(server.env)
@@ -201,6 +204,6 @@ def _policies(context: CompileContext, server: ModelServer, cidrs: tuple[str, ..
         *run_secrets(context.spec.workload.run, namespace),
         default_deny(namespace),
         allow_basics(namespace, context.candidate.cloud),
-        allow(namespace, "allow-entrance", ingress=[from_blocks(cidrs, PORT), from_namespace("monitoring", PORT)]),
+        allow(namespace, "allow-entrance", ingress=[from_blocks(cidrs, SERVER_PORT), from_namespace("monitoring", SERVER_PORT)]),
         *([allow_within(namespace)] if server.hosts > 1 else []),
     )

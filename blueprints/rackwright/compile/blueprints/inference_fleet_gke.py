@@ -19,10 +19,11 @@ from rackwright.compile.network.place import place_plan
 from rackwright.compile.nodes.pools import accelerator_pool, system_pool
 from rackwright.compile.operators.addons import gke_addons
 from rackwright.compile.operators.helm_releases import keda, monitoring
-from rackwright.compile.serving.model_server import PORT, WEIGHTS_PATH, ModelServer, server_objects
+from rackwright.compile.serving.model_server import WEIGHTS_PATH, ModelServer, server_objects
 from rackwright.compile.serving.replica import ACCOUNT, IMAGE_GIB, cache_gib, hub_weights, node_bounds, replicas_per_node, server_of
 from rackwright.compile.storage.buckets import buckets, grants
 from rackwright.stackplan import BlueprintKind, BucketPlan, IdentityPlan, KeyPlan, ManifestPlan, PlacePlan, PoolPlan, StackPlan
+from rackwright.stackplan.labels import SERVER_PORT
 
 
 def gke_fleet_plan(context: CompileContext) -> StackPlan:
@@ -70,11 +71,11 @@ def _server(context: CompileContext, wanted: tuple[BucketPlan, ...], pool: PoolP
 def _policies(context: CompileContext) -> tuple[ManifestPlan, ...]:
     """Account, secrets, and a network closed but for the gateway's proxies and health checks and the metrics reader."""
     namespace = context.namespace
-    gateway = from_blocks((GCP_PROXY, *HEALTH_CHECKERS), PORT)
+    gateway = from_blocks((GCP_PROXY, *HEALTH_CHECKERS), SERVER_PORT)
     return (
         service_account(namespace, ACCOUNT),
         *run_secrets(context.spec.workload.run, namespace),
         default_deny(namespace),
         allow_basics(namespace, context.candidate.cloud),
-        allow(namespace, "allow-gateway", ingress=[gateway, from_namespace("monitoring", PORT)]),
+        allow(namespace, "allow-gateway", ingress=[gateway, from_namespace("monitoring", SERVER_PORT)]),
     )

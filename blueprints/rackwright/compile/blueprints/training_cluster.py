@@ -10,7 +10,7 @@ from rackwright.compile.nodes.images import as_asked
 from rackwright.compile.nodes.pools import accelerator_pools, extra_pools, system_pool
 from rackwright.compile.operators.addons import eks_addons
 from rackwright.compile.operators.cluster_autoscaler import cluster_autoscaler
-from rackwright.compile.operators.devices import DRANET, EFA, EFA_CLASS, device_releases, efa_claims
+from rackwright.compile.operators.devices import device_releases, efa_claims
 from rackwright.compile.operators.helm_releases import jobset, kueue, monitoring
 from rackwright.compile.operators.queues import QueueQuota, aws_levels, extra_queues, queues
 from rackwright.compile.storage.buckets import buckets, grants
@@ -18,6 +18,8 @@ from rackwright.compile.storage.lustre import lustre
 from rackwright.compile.storage.lustre_clients import lustre_clients
 from rackwright.compile.storage.lustre_volume import lustre_volume
 from rackwright.stackplan import BlueprintKind, IdentityPlan, KeyPlan, ManifestPlan, PoolPlan, ReleasePlan, StackPlan
+from rackwright.stackplan.labels import EFA_DEVICE_CLASS, EFA_RESOURCE
+from rackwright.stackplan.operators import EFA_DRA_DRIVER
 from rackwright.units import GIB
 
 ACCOUNT = "trainer"
@@ -74,7 +76,7 @@ def team_objects(context: CompileContext) -> tuple[ManifestPlan, ...]:
 def _releases(context: CompileContext, pools: tuple[PoolPlan, ...]) -> tuple[ReleasePlan, ...]:
     moved = [pool for pool in pools if pool.autoscaled]
     first = (monitoring(), *device_releases(pools), jobset(), *([cluster_autoscaler(moved, context.spec.name)] if moved else []))
-    claims = (EFA, EFA_CLASS) if any(release.name == DRANET for release in first) else None
+    claims = (EFA_RESOURCE, EFA_DEVICE_CLASS) if any(release.name == EFA_DRA_DRIVER for release in first) else None
     return (*first, kueue(first, claims))
 
 

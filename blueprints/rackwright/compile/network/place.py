@@ -4,9 +4,9 @@ import re
 
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.network.address_plan import zones_of
-from rackwright.compile.network.addresses import CONTROL, MACHINES
 from rackwright.compile.nodes.capacity_entry import zone_said
 from rackwright.stackplan import PlacePlan
+from rackwright.stackplan.addresses import CONTROL_PURPOSES, MACHINE_PURPOSES
 
 ORDINARY_ZONE = re.compile("-?[a-z]")
 """What follows the region: us-central1-b, us-east-1a. Google's AI zones (us-central1-ai1) need more set-up, so they come last."""
@@ -35,7 +35,7 @@ def zone_of(context: CompileContext) -> str:
     sold = [zone for zone in context.candidate.zones if zone.startswith(region)]
     sold.sort(key=lambda zone: not ORDINARY_ZONE.fullmatch(zone.removeprefix(region)))
     named = [zone for zone in context.place.zones if zone.startswith(region)]
-    held = zones_of(context.place.network, *MACHINES)
+    held = zones_of(context.place.network, *MACHINE_PURPOSES)
     ranked = [*(z for z in named if z in sold), *named, *held, *sold]
     return zone_said(context) or next(iter([*(z for z in ranked if z in held), *ranked]), "")
 
@@ -48,7 +48,7 @@ def _first_zone(context: CompileContext) -> str:
 
 def _control(context: CompileContext, zone: str) -> tuple[str, ...]:
     """Zones of the subnets that are said to be for the control plane, the accelerators' own first; else two of the region."""
-    held = zones_of(context.place.network, *CONTROL)
+    held = zones_of(context.place.network, *CONTROL_PURPOSES)
     return tuple(sorted(held, key=lambda z: z != zone)) or control_zones(context.candidate.region, zone, context.place.zones)
 
 

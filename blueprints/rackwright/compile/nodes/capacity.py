@@ -1,25 +1,13 @@
 """How machines are bought, with what each mode excludes: a block has hours, flex-start has no fixed count and a longest run."""
 
 import math
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.nodes.capacity_entry import capacity_entries
 from rackwright.spec.infra import CapacityBlock, CapacityEntry, Reservation, held
 from rackwright.stackplan import CapacityPlan
-
-FLEX_LONGEST_RUN_S = 604800
-"""Seconds; GKE flex-start nodes live 7 days at most (cluster-toolkit@1047080 gke-node-pool preconditions)."""
-DRAIN_BEFORE_END, DRAIN_ULTRA_BEFORE_END = timedelta(minutes=40), timedelta(minutes=70)
-"""EC2 reclaims a block's machines from 30 minutes before its end, those of an UltraServer from 60; draining starts 10 minutes earlier
-(aws/karpenter-provider-aws@1d92708 website/content/en/preview/tasks/odcrs.md)."""
-ULTRA_SERVERS = ("p6e-", "trn2u.", "u-")
-"""Prefixes of machines sold as parts of an UltraServer."""
-
-
-def drain_before_end(machine: str) -> timedelta:
-    """How long before a block's end its machines must begin to empty: 10 minutes before EC2 reclaims them."""
-    return DRAIN_ULTRA_BEFORE_END if machine.startswith(ULTRA_SERVERS) else DRAIN_BEFORE_END
+from rackwright.stackplan.capacity import FLEX_START_MAX_RUN_S, drain_before_end
 
 
 def capacity_plan(context: CompileContext, entry: CapacityEntry | None = None) -> CapacityPlan:
@@ -80,4 +68,4 @@ def _reservation(said: Reservation) -> CapacityPlan:
 
 def _flex_run_s(context: CompileContext) -> int:
     duration = context.fit.duration_s
-    return FLEX_LONGEST_RUN_S if duration is None else min(FLEX_LONGEST_RUN_S, math.ceil(duration.p90))
+    return FLEX_START_MAX_RUN_S if duration is None else min(FLEX_START_MAX_RUN_S, math.ceil(duration.p90))

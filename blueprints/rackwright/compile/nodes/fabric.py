@@ -11,12 +11,6 @@ LAYOUT_GUIDE = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst
 BUSBW_FLOORS = (("efa", 4e11, 300.0), ("tcpxo", 2e11, 250.0))
 """(fabric, least bytes per second of a node, GB/s of NCCL all-reduce bus bandwidth between two nodes) of GPU machines.
 Source: NVIDIA/aicr@bc05c6b recipes/overlays h100-eks and h100-gke (2026-03); newer machines of the same rate should not do worse."""
-PREFIX_ADDRESSES = 16
-"""Addresses of the /28 that takes the place of one (docs.aws.amazon.com/eks/latest/userguide/cni-increase-ip-addresses.html)."""
-HOST_PODS = 2
-"""kube-proxy and the pod network itself, which use the node's own address (awslabs/amazon-eks-ami@81fec2e nodeadm eni_max_pods.go)."""
-SMALL_NODE_VCPUS, SMALL_NODE_PODS, MOST_PODS = 30, 110, 250
-"""Managed node groups allow no more pods, with prefixes or without (awsdocs/amazon-eks-user-guide@4d52b4d create-managed-node-group)."""
 
 
 def nic_layout(machine: Machine, variant: str = FEWEST_ADDRESSES) -> tuple[NicPlan, ...]:
@@ -33,19 +27,6 @@ def nic_layout(machine: Machine, variant: str = FEWEST_ADDRESSES) -> tuple[NicPl
     fabric = (NicPlan(card, 1 if card == 0 else 0, "fabric") for card in machine.efa_cards)
     further = machine.ip_cards if variant == MOST_BANDWIDTH else ()
     return (NicPlan(0, 0, "ip"), *fabric, *(NicPlan(card, 1, "ip") for card in further))
-
-
-def most_pods(machine: Machine, nics: tuple[NicPlan, ...], prefixes: bool) -> int | None:
-    """Pods of an EKS node: the pod network takes addresses from the interfaces of card 0 alone, and a fabric-only one has none.
-
-    prefixes: every address but an interface's own is a prefix of 16. None where the machine's interfaces are not published.
-    """
-    if machine.enis_per_card is None or machine.ipv4_per_eni is None or machine.vcpus is None:
-        return None
-    with_addresses = machine.enis_per_card - sum(nic.card == 0 and nic.kind == "fabric" for nic in nics)
-    slots = with_addresses * (machine.ipv4_per_eni - 1)
-    limit = SMALL_NODE_PODS if machine.vcpus < SMALL_NODE_VCPUS else MOST_PODS
-    return min(slots * (PREFIX_ADDRESSES if prefixes else 1) + HOST_PODS, limit)
 
 
 def expectation(machine: Machine) -> FabricExpectation:

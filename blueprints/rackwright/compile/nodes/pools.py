@@ -7,29 +7,26 @@ from rackwright.catalog.rows import Fabric, Machine
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.nodes.capacity import bounds, capacity_plan, has_started
 from rackwright.compile.nodes.capacity_entry import capacity_entries, pools_listed
-from rackwright.compile.nodes.fabric import most_pods, nic_layout
+from rackwright.compile.nodes.fabric import nic_layout
 from rackwright.compile.nodes.machine_facts import machine_facts
 from rackwright.spec.blueprint import ExtraPool
 from rackwright.spec.infra import CapacityEntry
 from rackwright.stackplan import CapacityPlan, DiskPlan, PlacePlan, PoolPlan, TaintPlan
+from rackwright.stackplan.addresses import max_pods
+from rackwright.stackplan.capacity import ADJACENT_MODES
+from rackwright.stackplan.labels import POOL_LABEL, RESOURCES, ROLE_LABEL
 
 SYSTEM_MACHINES = {"aws": "m7i.2xlarge", "gcp": "e2-standard-8"}
 SYSTEM_IMAGES = {"aws": "al2023", "gcp": "cos"}
 SYSTEM_NODES = 2
 """Two, so that an operator's webhook survives one node's upgrade (recipes V-88)."""
-RESOURCES = {"gpu": "nvidia.com/gpu", "tpu": "google.com/tpu", "neuron": "aws.amazon.com/neuron"}
 IMAGES = {"aws": {"gpu": "al2023-nvidia", "neuron": "al2023-neuron"}, "gcp": {"gpu": "cos", "tpu": "cos"}}
 """Cloud, then kind of machine, to the image family of its nodes."""
 POOL_NAMES = {"gpu": "gpu", "tpu": "slice", "neuron": "neuron"}
 MAX_PODS = {"gpu": 32, "tpu": 15}
 """GKE: what AI-Hypercomputer/xpk@367c838 gives its pools; each node reserves twice as many addresses."""
-RESERVED_MODES = ("capacity-block", "reservation")
-"""Machines bought so already sit close together; a placement group of one's own can keep them from starting (eksctl issue 7949)."""
 HYPERDISK_ONLY = ("ct6e-", "tpu7x-", "g4-", "a3-ultragpu-", "a4-", "a4x-")
 """Prefixes of machines that take no other boot disk (cloud.google.com/tpu/docs/setup-persistent-disk, cluster-toolkit@1047080 examples)."""
-ROLE_LABEL = "rackwright/role"
-POOL_LABEL = "rackwright/pool"
-"""On the nodes of pools that are one of several: what tells their flavors apart."""
 
 
 def system_pool(place: PlacePlan) -> PoolPlan:
@@ -43,7 +40,7 @@ def system_pool(place: PlacePlan) -> PoolPlan:
         role="system",
         disk=DiskPlan(100),
         labels=((ROLE_LABEL, "system"),),
-        max_pods=most_pods(machine_facts(SYSTEM_MACHINES["aws"]), (), prefixes=True) if place.cloud == "aws" else None,
+        max_pods=max_pods(machine_facts(SYSTEM_MACHINES["aws"]), (), prefixes=True) if place.cloud == "aws" else None,
         image=SYSTEM_IMAGES[place.cloud],
         pod_prefixes=place.cloud == "aws",
     )
@@ -157,7 +154,7 @@ def _shaped(context: CompileContext, machine: Machine, place: PlacePlan, name: s
         nics=nics,
         local_nvme=bool(machine.local_nvme_bytes),
         local_ssd_count=0 if aws or not machine.local_nvme_bytes else machine.local_nvme_count or 0,
-        max_pods=most_pods(machine, nics, prefixes=True) if aws else MAX_PODS[machine.kind],
+        max_pods=max_pods(machine, nics, prefixes=True) if aws else MAX_PODS[machine.kind],
         image=IMAGES[place.cloud].get(machine.kind, SYSTEM_IMAGES[place.cloud]),
         pod_prefixes=aws,
     )
@@ -166,4 +163,4 @@ def _shaped(context: CompileContext, machine: Machine, place: PlacePlan, name: s
 def _adjacent(context: CompileContext, machine: Machine, capacity: CapacityPlan, most: int) -> bool:
     """Whether the machines get a placement group: EFA machines that somebody may launch into one."""
     wanted = context.spec.blueprint.nodes.placement_group != "never"
-    return wanted and machine.fabric is Fabric.EFA and most > 1 and capacity.mode not in RESERVED_MODES
+    return wanted and machine.fabric is Fabric.EFA and most > 1 and capacity.mode not in ADJACENT_MODES

@@ -6,8 +6,8 @@ from typing import Any
 
 from rackwright.compile.operators.helm_releases import ON_SYSTEM, release
 from rackwright.stackplan import PoolPlan, ReleasePlan, ref
+from rackwright.stackplan.operators import CLUSTER_AUTOSCALER
 
-AUTOSCALER = "cluster-autoscaler"
 HIGHEST = 100
 """Priority of the pool that grows first; each one after it has one less."""
 NAME_MOST, PREFIX_MOST = 55, 36
@@ -23,16 +23,16 @@ def cluster_autoscaler(pools: Sequence[PoolPlan], stack: str) -> ReleasePlan:
     values: dict[str, Any] = {
         "replicaCount": 2,
         "nodeSelector": ON_SYSTEM,
-        "fullnameOverride": AUTOSCALER,
+        "fullnameOverride": CLUSTER_AUTOSCALER,
         "awsRegion": ref("place.region"),
         "autoDiscovery": {"clusterName": ref("cluster.name")},
-        "rbac": {"serviceAccount": {"name": AUTOSCALER}},
+        "rbac": {"serviceAccount": {"name": CLUSTER_AUTOSCALER}},
         "extraArgs": arguments,
     }
     if len(pools) > 1:
         arguments["expander"] = "priority,least-waste"
         values["expanderPriorities"] = _priorities(pools, stack)
-    return release(AUTOSCALER, "kube-system", values)
+    return release(CLUSTER_AUTOSCALER, "kube-system", values)
 
 
 def _priorities(pools: Sequence[PoolPlan], stack: str) -> str:

@@ -3,23 +3,19 @@
 from collections.abc import Iterable, Sequence
 
 from rackwright.compile.kubernetes.manifests import obj
-from rackwright.compile.nodes.images import UBUNTU, family_of
-from rackwright.compile.nodes.pools import RESOURCES
-from rackwright.compile.operators.helm_releases import EVERYWHERE, MONITORING, release
+from rackwright.compile.operators.helm_releases import EVERYWHERE, release
 from rackwright.stackplan import ManifestPlan, PoolPlan, ReleasePlan
-
-EFA, EFA_CLASS, EFA_CLAIM = "vpc.amazonaws.com/efa", "efa.networking.k8s.aws", "efa"
-"""The resource of the device plugin, the class of the DRA driver (aws/eks-charts@5239609 stable/aws-dranet), and our template for pods."""
-GPU, NEURON = RESOURCES["gpu"], RESOURCES["neuron"]
-PLUGIN, DRANET = "aws-efa-k8s-device-plugin", "aws-dranet"
+from rackwright.stackplan.images import UBUNTU, image_family
+from rackwright.stackplan.labels import EFA_CLAIM, EFA_DEVICE_CLASS, RESOURCES
+from rackwright.stackplan.operators import EFA_DRA_DRIVER, EFA_PLUGIN, MONITORING, NEURON_PLUGIN
 
 
 def device_releases(pools: Sequence[PoolPlan]) -> tuple[ReleasePlan, ...]:
     """Charts for the accelerators of `pools`, each on its own machines only. All GPU pools have images of one family."""
     claimed, plugged = (_machines(p for p in pools if p.nics and (p.devices == "dra") is dra) for dra in (True, False))
-    fabric = (*([_listed(DRANET, claimed)] if claimed else []), *([_listed(PLUGIN, plugged)] if plugged else []))
-    gpus = [pool for pool in pools if pool.resource == GPU]
-    neurons = _machines(pool for pool in pools if pool.resource == NEURON)
+    fabric = (*([_listed(EFA_DRA_DRIVER, claimed)] if claimed else []), *([_listed(EFA_PLUGIN, plugged)] if plugged else []))
+    gpus = [pool for pool in pools if pool.resource == RESOURCES["gpu"]]
+    neurons = _machines(pool for pool in pools if pool.resource == RESOURCES["neuron"])
     return (*fabric, *(_gpu_stack(gpus) if gpus else ()), *([_neuron(neurons)] if neurons else []))
 
 
@@ -34,10 +30,10 @@ def efa_claim(pool: PoolPlan, namespace: str, name: str = EFA_CLAIM) -> Manifest
     """All EFA interfaces of a node for one pod, to be named in its resourceClaims. Kueue counts exact numbers only."""
     request = {
         "name": EFA_CLAIM,
-        "exactly": {"deviceClassName": EFA_CLASS, "allocationMode": "ExactCount", "count": pool.fabric_interfaces},
+        "exactly": {"deviceClassName": EFA_DEVICE_CLASS, "allocationMode": "ExactCount", "count": pool.fabric_interfaces},
     }
     body = obj("resource.k8s.io/v1", "ResourceClaimTemplate", name, namespace, {"spec": {"devices": {"requests": [request]}}})
-    return ManifestPlan(f"claim.{namespace}.{name}", body, (DRANET,))
+    return ManifestPlan(f"claim.{namespace}.{name}", body, (EFA_DRA_DRIVER,))
 
 
 def _listed(name: str, machines: list[str]) -> ReleasePlan:
@@ -51,7 +47,7 @@ def _gpu_stack(pools: list[PoolPlan]) -> tuple[ReleasePlan, ...]:
     NVIDIA documents AWS's images as the way without its operator, and forbids mixing both
     (docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/amazon-eks.html).
     """
-    family = family_of(pools[0].image)
+    family = image_family(pools[0].image)
     if family == UBUNTU:
         return (_operator(any(pool.nics for pool in pools)),)
     return (_nvidia(family == "bottlerocket"), _metrics(_machines(pools), family == "bottlerocket"))
@@ -101,7 +97,7 @@ def _neuron(machines: list[str]) -> ReleasePlan:
     """Shows Neuron devices. EKS's node monitoring agent already watches their health, and jobs take whole machines, so the chart's problem
     detector and its scheduler of neighbouring cores stay off."""
     values = {"neuronInstances": machines, "npd": {"enabled": False}}
-    return release("neuron-helm-chart", "kube-system", values)
+    return release(NEURON_PLUGIN, "kube-system", values)
 
 
 def _machines(pools: Iterable[PoolPlan]) -> list[str]:

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from rackwright.compile.nodes.pools import ROLE_LABEL
 from rackwright.compile.operators.versions import CHARTS
 from rackwright.stackplan import ReleasePlan
+from rackwright.stackplan.labels import ROLE_LABEL
+from rackwright.stackplan.operators import MONITORING
 
 EVERYWHERE = [{"operator": "Exists"}]
 ON_SYSTEM = {ROLE_LABEL: "system"}
-MONITORING = "kube-prometheus-stack"
 METRICS_SIZE = "30GB"
 """Of the 100 GiB of a system node's disk."""
 NAMESPACES = (

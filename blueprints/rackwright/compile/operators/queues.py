@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from rackwright.compile.kubernetes.manifests import Body, obj, priority_class
 from rackwright.compile.nodes.machine_facts import machine_facts
-from rackwright.compile.nodes.pools import POOL_LABEL, ROLE_LABEL
 from rackwright.stackplan import ManifestPlan, PoolPlan
+from rackwright.stackplan.labels import POOL_LABEL, ROLE_LABEL
 from rackwright.units import GIB
 
 API = "kueue.x-k8s.io/v1beta2"

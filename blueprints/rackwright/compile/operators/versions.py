@@ -75,18 +75,6 @@ NODE_RELEASES = dict.fromkeys(("al2023", "al2023-nvidia", "al2023-neuron"), AL20
 )
 """Ubuntu has none: EKS makes no image of it, and an image of one's own is its id."""
 
-BOX_IMAGES = {
-    ("gpu", "x86_64"): "Deep Learning Base OSS Nvidia Driver GPU AMI (Ubuntu 24.04) 20260925",
-    ("gpu", "arm64"): "Deep Learning ARM64 Base OSS Nvidia Driver GPU AMI (Ubuntu 24.04) 20261009",
-    ("neuron", "x86_64"): "Deep Learning AMI Neuron (Ubuntu 24.04) 20260708",
-    ("cpu", "x86_64"): "ubuntu/images/hvm-ssd-gp3/ubuntu-noble-24.04-amd64-server-20260923",
-    ("cpu", "arm64"): "ubuntu/images/hvm-ssd-gp3/ubuntu-noble-24.04-arm64-server-20260923",
-}
-"""By kind of machine and architecture, all with an SSM agent and the user `ubuntu`. Names are dated and never reused.
-
-gpu: DLAMI release notes of 2026-09 and 2026-10 (docs.aws.amazon.com/dlami). neuron: SDK 2.31, the last image with torch-neuronx for
-Inferentia2, Trainium1 and Trainium2 (Neuron documentation 2.32, setup/pytorch; name and date as users launched it in 2026-07 and -08).
-cpu: Canonical's, which EC2 lists under the owner `amazon` too (an image description of 2026-10 has imageOwnerAlias amazon)."""
 NO_BOX_IMAGE = {
     "g4ad": "AMD's driver is in none of Amazon's dated images (EC2 guide: it is installed by hand)",
     "p3dn": "a V100 needs NVIDIA's proprietary driver, and the image has the open one, which begins with Turing (DLAMI release notes)",

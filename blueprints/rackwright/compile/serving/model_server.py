@@ -5,10 +5,9 @@ import math
 from dataclasses import dataclass
 
 from rackwright.compile.kubernetes.manifests import SECRETS, Body, obj
-from rackwright.compile.nodes.pools import ROLE_LABEL
 from rackwright.stackplan import ManifestPlan
+from rackwright.stackplan.labels import LOAD_SECONDS_ANNOTATION, ROLE_LABEL, SERVER_PORT
 
-PORT = 8000
 METRICS_SERVER = "http://monitoring-prometheus.monitoring:9090"
 WEIGHTS_PATH = "/weights"
 LOAD_BYTES_PER_S = 1e8
@@ -27,8 +26,6 @@ HOME = "/home/server"
 """Where a server may write."""
 LEADER = {"leaderworkerset.sigs.k8s.io/worker-index": "0"}
 """Label of the pod of a group that answers (kubernetes-sigs/lws 0.10.0 api/leaderworkerset/v1)."""
-LOAD_SECONDS = "rackwright/load-seconds"
-"""Annotation: how long a cold server is expected to take until it answers."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +113,7 @@ def wait_s(server: ModelServer) -> int:
 
 
 def pod_metadata(server: ModelServer) -> Body:
-    return {"labels": server.labels, "annotations": {**dict(server.annotations), LOAD_SECONDS: str(server.load_s)}}
+    return {"labels": server.labels, "annotations": {**dict(server.annotations), LOAD_SECONDS_ANNOTATION: str(server.load_s)}}
 
 
 def rollout(server: ModelServer) -> Body:
@@ -157,7 +154,7 @@ def container(server: ModelServer) -> Body:
     probe = {"httpGet": {"path": "/health", "port": "http"}}
     failures = math.ceil(server.load_s / PROBE_PERIOD_S)
     return process(server, server.args) | {
-        "ports": [{"name": "http", "containerPort": PORT}],
+        "ports": [{"name": "http", "containerPort": SERVER_PORT}],
         "startupProbe": {**probe, "periodSeconds": PROBE_PERIOD_S, "failureThreshold": failures},
         "readinessProbe": {**probe, "periodSeconds": 5, "failureThreshold": 3},
         "livenessProbe": {**probe, "periodSeconds": 10, "failureThreshold": 6},
@@ -187,7 +184,7 @@ def process(server: ModelServer, args: tuple[str, ...]) -> Body:
 
 
 def _service(server: ModelServer) -> ManifestPlan:
-    spec = {"selector": server.answering, "ports": [{"name": "http", "port": PORT, "targetPort": "http"}]}
+    spec = {"selector": server.answering, "ports": [{"name": "http", "port": SERVER_PORT, "targetPort": "http"}]}
     body = obj("v1", "Service", server.service, server.namespace, spec, labels=server.labels)
     return ManifestPlan("serving.service", body)
 

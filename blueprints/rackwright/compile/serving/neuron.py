@@ -9,18 +9,16 @@ from dataclasses import replace
 
 from rackwright.catalog.models import library
 from rackwright.compile.compile_context import CompileContext
-from rackwright.compile.nodes.images import family_of, variant
 from rackwright.compile.operators.versions import SERVER_IMAGES
-from rackwright.compile.serving.model_server import HOME, PORT, ModelServer
+from rackwright.compile.serving.model_server import HOME, ModelServer
 from rackwright.compile.serving.replica import hosts_of, pod_memory_gib
 from rackwright.compile.storage.buckets import buckets
 from rackwright.diagnostics.problem import At, Problem
 from rackwright.spec.blueprint import OwnImage
+from rackwright.stackplan.images import image_family, image_variant
+from rackwright.stackplan.labels import NEURON_CORES, SERVER_PORT
 from rackwright.units import GIB
 
-CORES = {"AWS Inferentia2": 2, "AWS Trainium1": 2, "AWS Trainium2": 4}
-"""NeuronCores a program sees of a device; Trainium2 joins its eight in pairs, its default
-(about-neuron/arch/neuron-features/logical-neuroncore-config)."""
 DEGREES = {"AWS Inferentia2": (1, 2, 4, 8, 24), "AWS Trainium1": (1, 2, 8, 16, 32), "AWS Trainium2": (1, 2, 4, 8, 16, 32, 64)}
 """Cores the runtime splits a model over (libraries/nxd-inference/developer_guides/feature-guide, tensor parallelism)."""
 MODELS = (
@@ -74,7 +72,7 @@ def _arguments(context: CompileContext) -> tuple[str, ...]:
     requests = _requests(context)
     chosen = {
         "served-model-name": context.sizing.facts.model,
-        "port": PORT,
+        "port": SERVER_PORT,
         "tensor-parallel-size": _degree(context),
         "max-model-len": _length(context),
         "max-num-seqs": requests,
@@ -85,7 +83,7 @@ def _arguments(context: CompileContext) -> tuple[str, ...]:
 
 
 def _degree(context: CompileContext) -> int:
-    return context.candidate.parallelism.tensor * CORES.get(context.machine.accelerator or "", 0)
+    return context.candidate.parallelism.tensor * NEURON_CORES.get(context.machine.accelerator or "", 0)
 
 
 def _length(context: CompileContext) -> int:
@@ -101,8 +99,8 @@ def _requests(context: CompileContext) -> int:
 
 def neuron_refusals(context: CompileContext) -> Iterator[Problem]:
     """Why a fleet on this Neuron machine cannot be built. What comes of an image or of arguments of one's own is one's own business."""
-    if context.machine.accelerator not in CORES:
-        reason = f"AWS's vLLM for Neuron runs on {', '.join(CORES)}, and {context.machine.name} has {context.machine.accelerator}"
+    if context.machine.accelerator not in NEURON_CORES:
+        reason = f"AWS's vLLM for Neuron runs on {', '.join(NEURON_CORES)}, and {context.machine.name} has {context.machine.accelerator}"
         yield Problem("C-machine", reason, At() / "blueprint" / "kind", "pin an inf2, trn1 or trn2", link=USER_GUIDE)
         return
     if hosts_of(context) > 1:
@@ -159,8 +157,8 @@ def _known(context: CompileContext) -> Iterator[Problem]:
     elif row.architecture.tied_embeddings and not buckets(context):
         reason = f"{name} shares its embeddings with its head, and does not load on Neuron from the hub"
         yield Problem("C-neuron-model", reason, WORKLOAD / "model" / "weights", "put its files into a bucket", link=USER_GUIDE)
-    image = variant(nodes.image.family if isinstance(nodes.image, OwnImage) else nodes.image, "neuron")
-    if family_of(image) != "al2023":
+    image = image_variant(nodes.image.family if isinstance(nodes.image, OwnImage) else nodes.image, "neuron")
+    if image_family(image) != "al2023":
         reason = f"the image's runtime 2.33 is known to work with the driver of AL2023's nodes, 2.29, and that of {image} is not known"
         fix = "leave it at al2023, or name an image of your own in run"
         yield Problem("C-image", reason, At() / "blueprint" / "nodes" / "image", fix, link=DRIVER)

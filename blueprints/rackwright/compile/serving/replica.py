@@ -5,9 +5,10 @@ import math
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.kubernetes.manifests import Body
 from rackwright.compile.operators.versions import SERVER_IMAGES
-from rackwright.compile.serving.model_server import PORT, WEIGHTS_PATH, ModelServer
+from rackwright.compile.serving.model_server import WEIGHTS_PATH, ModelServer
 from rackwright.compile.storage.buckets import HUB
 from rackwright.stackplan import BucketPlan, PoolPlan
+from rackwright.stackplan.labels import SERVER_PORT
 from rackwright.units import GIB
 
 ACCOUNT = "server"
@@ -90,7 +91,7 @@ def _arguments(context: CompileContext) -> tuple[str, ...]:
     workload, parallelism = context.serve, context.candidate.parallelism
     chosen = {
         "served-model-name": context.sizing.facts.model,
-        "port": PORT,
+        "port": SERVER_PORT,
         "tensor-parallel-size": parallelism.tensor,
         "pipeline-parallel-size": parallelism.pipeline if parallelism.pipeline > 1 else None,
         "max-model-len": workload.max_context or context.sizing.facts.sequence_length or None,

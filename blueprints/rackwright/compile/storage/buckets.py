@@ -8,6 +8,7 @@ from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import At, Problem
 from rackwright.spec.workload import TRAINING, Serve
 from rackwright.stackplan import BucketPlan, DiskPlan, Grant
+from rackwright.stackplan.storage_limits import GP3_FREE_IOPS, GP3_FREE_MIB_S, GP3_IOPS_PER_MIB_S, GP3_MAX_MIB_S
 from rackwright.units import GIB
 
 MIB = 2**20
@@ -17,8 +18,6 @@ HUB = "hf://"
 WRITTEN = ("checkpoints", "results")
 OLD_VERSIONS_USUAL_DAYS, OLD_VERSIONS_DAYS = 30, {"checkpoints": 7}
 """Time to notice a mistake. A run that saves a terabyte every four hours leaves 180 of them in a month, so checkpoints have a week."""
-GP3_FREE_MIB_S, GP3_MOST_MIB_S, GP3_FREE_IOPS, GP3_IOPS_PER_MIB_S = 125, 2000, 3000, 4
-"""gp3: 3,000 IOPS and 125 MiB/s included, 2,000 MiB/s at most, a quarter MiB/s per IOPS (AWS EBS documentation, 2025-09)."""
 
 
 def buckets(context: CompileContext) -> tuple[BucketPlan, ...]:
@@ -64,5 +63,5 @@ def data_disk(context: CompileContext) -> DiskPlan:
     """The box's own volume: the storage need with head-room, 100 GiB at least, gp3 with the throughput the run asks for."""
     need = context.sizing.storage
     size_gib = max(100, math.ceil(need.capacity_bytes * HEADROOM / GIB / 10) * 10)
-    mib_s = min(GP3_MOST_MIB_S, max(GP3_FREE_MIB_S, math.ceil(need.throughput_bytes_per_s / MIB)))
+    mib_s = min(GP3_MAX_MIB_S, max(GP3_FREE_MIB_S, math.ceil(need.throughput_bytes_per_s / MIB)))
     return DiskPlan(size_gib, iops=max(GP3_FREE_IOPS, mib_s * GP3_IOPS_PER_MIB_S), throughput_mib_s=mib_s)

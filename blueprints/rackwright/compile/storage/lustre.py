@@ -9,16 +9,9 @@ from rackwright.compile.storage.lustre_clients import reads_over_efa
 from rackwright.sizing.plan import StorageNeed
 from rackwright.spec.blueprint import LustreOptions, LustreStorage, OwnImage
 from rackwright.stackplan import BucketPlan, LustrePlan
+from rackwright.stackplan.storage_limits import CACHE_MAX_GIB, CACHE_MIN_GIB, SSD_TIERS, TIERED_METADATA_IOPS, TIERED_STEP_MB_S
 from rackwright.units import GIB, TIB
 
-SSD_TIERS = (125, 250, 500, 1000)
-"""MB/s per TiB of FSx for Lustre PERSISTENT_2 SSD, the only class with data repositories and EFA (recipes V-49)."""
-TIERED_STEP_MB_S = 4000
-"""Intelligent-Tiering buys throughput by the server (docs.aws.amazon.com/fsx/latest/LustreGuide/managing-throughput-capacity.html)."""
-CACHE_LEAST_GIB, CACHE_MOST_GIB = 32, 131072
-"""SSD read cache per server (docs.aws.amazon.com/fsx/latest/APIReference/API_LustreReadCacheConfiguration.html)."""
-TIERED_METADATA_IOPS = (6000, 12000)
-"""docs.aws.amazon.com/fsx/latest/APIReference/API_CreateFileSystemLustreMetadataConfiguration.html"""
 TCP_CLIENT_BYTES_PER_S = 12.5e9
 """What one machine takes from the file system over ENA (100 Gbit/s); more needs the file system on EFA (FSx performance guide)."""
 HEADROOM = 1.2
@@ -98,5 +91,5 @@ def _tiered(context: CompileContext, said: LustreOptions, zone: str, rdma: bool)
         kind="tiered",
         throughput_mb_s=servers * TIERED_STEP_MB_S,
         metadata_iops=TIERED_METADATA_IOPS[0],
-        cache_gib=min(max(cache_gib, servers * CACHE_LEAST_GIB), servers * CACHE_MOST_GIB),
+        cache_gib=min(max(cache_gib, servers * CACHE_MIN_GIB), servers * CACHE_MAX_GIB),
     )

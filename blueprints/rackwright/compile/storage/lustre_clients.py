@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from rackwright.catalog.rows import Machine
-from rackwright.compile.nodes.images import family_of
 from rackwright.compile.nodes.machine_facts import machine_facts
 from rackwright.stackplan import LustrePlan, PoolPlan
+from rackwright.stackplan.images import image_family
 
 TOO_OLD = ("dl1", "dl2q", "g4dn", "g5.", "inf1", "p3dn", "p4d", "trn2")
 """Prefixes of EFA machines that do not: Nitro v3 (first version of EFA), or left out by the guide."""
@@ -23,7 +23,7 @@ MOST_CONNECTIONS = 1024
 
 def reads_over_efa(machine: Machine, image: str) -> bool:
     """image: family or neutral name of what its nodes start from."""
-    return bool(machine.efa_cards) and not machine.name.startswith(TOO_OLD) and family_of(image) == "al2023"
+    return bool(machine.efa_cards) and not machine.name.startswith(TOO_OLD) and image_family(image) == "al2023"
 
 
 def lustre_clients(plan: LustrePlan | None, pools: Sequence[PoolPlan]) -> tuple[PoolPlan, ...]:

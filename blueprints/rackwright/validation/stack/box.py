@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from rackwright.compile.operators.versions import BOX_IMAGES
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import StackPlan
+from rackwright.stackplan.images import BOX_IMAGES
 from rackwright.validation.stack.registry import rule
 
 MARKS = {"gpu": ("Nvidia",), "neuron": ("Neuron",)}

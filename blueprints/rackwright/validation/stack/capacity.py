@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from rackwright.compile.nodes.capacity import FLEX_LONGEST_RUN_S
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import CapacityPlan, StackPlan
+from rackwright.stackplan.capacity import FLEX_START_MAX_RUN_S
 from rackwright.validation.stack.registry import accelerators, pools, rule
 
 FLEX = "https://cloud.google.com/kubernetes-engine/docs/concepts/dws"
@@ -44,8 +44,8 @@ def flex_start_has_no_fixed_count(plan: StackPlan) -> Iterator[Violation]:
             continue
         if pool.nodes_min or pool.nodes_start:
             yield Violation(at / "nodes_min", "let it scale from 0", detail=f"{pool.nodes_min} at least, {pool.nodes_start} at first")
-        if want.max_run_s is None or want.max_run_s > FLEX_LONGEST_RUN_S:
-            yield Violation(at / "capacity" / "max_run_s", f"name {FLEX_LONGEST_RUN_S} s or less", detail=f"got {want.max_run_s}")
+        if want.max_run_s is None or want.max_run_s > FLEX_START_MAX_RUN_S:
+            yield Violation(at / "capacity" / "max_run_s", f"name {FLEX_START_MAX_RUN_S} s or less", detail=f"got {want.max_run_s}")
 
 
 @rule("V-72", Level.ERROR, FLEX)

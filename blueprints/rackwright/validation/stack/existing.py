@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterator
 
-from rackwright.compile.network.addresses import MACHINES
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import LAYERS, StackPlan, layers_below, used_layers
+from rackwright.stackplan.addresses import MACHINE_PURPOSES
 from rackwright.validation.stack.registry import rule
 
 ARN = re.compile(r"arn:aws[a-z-]*:(?P<service>[a-z0-9]+):(?P<region>[a-z0-9-]*):(?P<account>[0-9]*|aws):(?P<kind>[a-z-]+)/\S+")
@@ -61,7 +61,7 @@ def existing_subnets_hold_the_machines(plan: StackPlan) -> Iterator[Violation]:
     """Machines live in private subnets in their own zone."""
     if not plan.network.existing_id or not plan.network.subnets:
         return
-    private = [subnet for subnet in plan.network.subnets if subnet.purpose in MACHINES]
+    private = [subnet for subnet in plan.network.subnets if subnet.purpose in MACHINE_PURPOSES]
     if not private:
         yield Violation(
             SUBNETS, "describe a private one: {id: subnet-..., use: all}", detail="the existing network has none that is for machines"

@@ -5,11 +5,10 @@ from collections.abc import Iterator
 
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Fabric, Machine
-from rackwright.compile.nodes.fabric import most_pods
-from rackwright.compile.operators.versions import EKS_ADDONS
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import AddonPlan, BlueprintKind, NicPlan, PoolPlan, StackPlan
+from rackwright.stackplan.addresses import max_pods
 from rackwright.validation.stack.registry import accelerators, pools, rule
 
 EFA_GUIDE = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-start.html"
@@ -150,7 +149,7 @@ def pod_network_knows_fabric_only_interfaces(plan: StackPlan) -> Iterator[Violat
         return
     for at, addon in _pod_network(plan):
         if _version(addon.version) < EFA_ONLY_POD_NETWORK:
-            yield Violation(at / "version", f"pin {EKS_ADDONS['pod-network']}", detail=f"got {addon.version}")
+            yield Violation(at / "version", f"pin {'.'.join(map(str, EFA_ONLY_POD_NETWORK))} or newer", detail=f"got {addon.version}")
 
 
 @rule("V-27", Level.WARNING, ADDRESSES)
@@ -176,14 +175,14 @@ def pods_have_addresses(plan: StackPlan) -> Iterator[Violation]:
     """A machine on EKS has no more pods than its interfaces on card 0 have addresses for, and than EKS lets a node group have."""
     for at, pool in pools(plan):
         machine = machine_of(pool)
-        most = most_pods(machine, pool.nics, pool.pod_prefixes) if machine and machine.cloud == "aws" else None
+        most = max_pods(machine, pool.nics, pool.pod_prefixes) if machine and machine.cloud == "aws" else None
         if most is not None and pool.max_pods is not None and pool.max_pods > most:
             yield Violation(at / "max_pods", f"set it to {most}", detail=f"{pool.machine} takes {most}, {pool.max_pods} are wanted")
 
 
 def _few_pods(pool: PoolPlan) -> str:
     machine = machine_of(pool)
-    most = most_pods(machine, pool.nics, prefixes=False) if machine and pool.nics else None
+    most = max_pods(machine, pool.nics, prefixes=False) if machine and pool.nics else None
     return f"{pool.machine} has room for {most}" if most is not None and most < FEW_PODS else ""
 
 

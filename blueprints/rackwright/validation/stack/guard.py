@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from rackwright.compile.blueprints.box import IDLE_STOP_MINUTES
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import BlueprintKind, StackPlan
+from rackwright.stackplan.capacity import IDLE_STOP_MINUTES
 from rackwright.validation.stack.registry import manifests, rule
 
 ACTIVATE = "https://docs.aws.amazon.com/awsaccountbilling/latest/aboutv2/activating-tags.html"

@@ -3,11 +3,11 @@
 import re
 from collections.abc import Iterator
 
-from rackwright.compile.nodes.pools import RESOURCES
-from rackwright.compile.operators.helm_releases import MONITORING
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import ReleasePlan, StackPlan
+from rackwright.stackplan.labels import RESOURCES
+from rackwright.stackplan.operators import MONITORING
 from rackwright.validation.stack.registry import accelerators, manifests, pools, rule
 
 ONE_OF_A_KIND = {

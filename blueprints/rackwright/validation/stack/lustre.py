@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from rackwright.catalog.read import Catalog
-from rackwright.compile.storage.lustre import CACHE_LEAST_GIB, CACHE_MOST_GIB, SSD_TIERS, TIERED_METADATA_IOPS, TIERED_STEP_MB_S
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import LustrePlan, StackPlan
+from rackwright.stackplan.storage_limits import CACHE_MAX_GIB, CACHE_MIN_GIB, SSD_TIERS, TIERED_METADATA_IOPS, TIERED_STEP_MB_S
 from rackwright.units import GIB
 from rackwright.validation.stack.registry import accelerators, rule
 
@@ -98,8 +98,8 @@ def tiered_lustre_is_sold(plan: StackPlan) -> Iterator[Violation]:
     if not 0 < asked <= TIERED_MOST_MB_S or asked % TIERED_STEP_MB_S:
         sold = tuple(min(n * TIERED_STEP_MB_S, TIERED_MOST_MB_S) for n in (servers, servers + 1))
         yield Violation(AT / "throughput_mb_s", _take(*_around(asked, sold)), detail=f"got {asked}")
-    elif want.cache_gib and not servers * CACHE_LEAST_GIB <= want.cache_gib <= servers * CACHE_MOST_GIB:
-        fix = f"between {servers * CACHE_LEAST_GIB} and {servers * CACHE_MOST_GIB}"
+    elif want.cache_gib and not servers * CACHE_MIN_GIB <= want.cache_gib <= servers * CACHE_MAX_GIB:
+        fix = f"between {servers * CACHE_MIN_GIB} and {servers * CACHE_MAX_GIB}"
         yield Violation(AT / "cache_gib", fix, detail=f"got {want.cache_gib} at {asked} MB/s")
     if want.metadata_iops not in TIERED_METADATA_IOPS:
         yield Violation(AT / "metadata_iops", _take(*TIERED_METADATA_IOPS), detail=f"got {want.metadata_iops}")

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from ipaddress import ip_network
 from itertools import combinations
 
-from rackwright.compile.network.addresses import MACHINES, addresses_needed, smallest
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import StackPlan, SubnetPlan
+from rackwright.stackplan.addresses import MACHINE_PURPOSES, addresses_needed, smallest_prefix
 from rackwright.validation.stack.registry import pools, rule
 
 CONTROL = ("control", "all")
@@ -32,7 +32,9 @@ def subnets_fit(plan: StackPlan) -> Iterator[Violation]:
         if free < need:
             at = At() / "network" / "subnets" / index / "cidr"
             yield Violation(
-                at, f"a /{smallest(need)} is the smallest that fits", detail=f"{subnet.cidr} has {free} addresses for {nodes} nodes{takes}"
+                at,
+                f"a /{smallest_prefix(need)} is the smallest that fits",
+                detail=f"{subnet.cidr} has {free} addresses for {nodes} nodes{takes}",
             )
 
 
@@ -112,5 +114,5 @@ def _of_machines(plan: StackPlan) -> Iterator[tuple[int, SubnetPlan]]:
     """Subnets with a known range that the accelerators live in: of this network all, of one that exists those of their zone."""
     for index, subnet in enumerate(plan.network.subnets):
         here = not plan.network.existing_id or subnet.zone in (plan.place.zone, "")
-        if subnet.cidr and subnet.purpose in MACHINES and here:
+        if subnet.cidr and subnet.purpose in MACHINE_PURPOSES and here:
             yield index, subnet

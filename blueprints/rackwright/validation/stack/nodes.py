@@ -3,14 +3,14 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from rackwright.compile.nodes.images import DRIVEN, UBUNTU, family_of, variant
-from rackwright.compile.operators.devices import DRANET, GPU, NEURON, PLUGIN
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import PoolPlan, ReleasePlan, StackPlan
+from rackwright.stackplan.images import IMAGE_DRIVERS, UBUNTU, image_family, image_variant
+from rackwright.stackplan.operators import EFA_DRA_DRIVER, EFA_PLUGIN, NEURON_PLUGIN
 from rackwright.validation.stack.registry import accelerators, pools, rule
 
-KINDS = {GPU: "gpu", NEURON: "neuron"}
+KINDS = {"nvidia.com/gpu": "gpu", "aws.amazon.com/neuron": "neuron"}
 FAMILIES = ("al2023", "bottlerocket")
 AMI = re.compile(r"ami-([0-9a-f]{8}|[0-9a-f]{17})")
 USER_DATA_BYTES = 16 * 1024
@@ -29,11 +29,11 @@ def own_image_is_an_image(plan: StackPlan) -> Iterator[Violation]:
     for at, pool in _eks(plan):
         if pool.image_id and not AMI.fullmatch(pool.image_id):
             yield Violation(at / "image_id", "write ami- and 8 or 17 hexadecimal digits", detail=f"got {pool.image_id!r}")
-        if pool.image_id and family_of(pool.image) not in (*FAMILIES, UBUNTU):
+        if pool.image_id and image_family(pool.image) not in (*FAMILIES, UBUNTU):
             yield Violation(
                 at / "image", f"name the family it is made from: {', '.join((*FAMILIES, UBUNTU))}", detail=f"got {pool.image!r}"
             )
-        if not pool.image_id and family_of(pool.image) == UBUNTU:
+        if not pool.image_id and image_family(pool.image) == UBUNTU:
             yield Violation(
                 at / "image_id", "name Canonical's image for EKS in your region, or use al2023", detail=f"EKS has no {UBUNTU} of its own"
             )
@@ -54,9 +54,9 @@ def user_data_fits(plan: StackPlan) -> Iterator[Violation]:
 def image_fits_the_machine(plan: StackPlan) -> Iterator[Violation]:
     """An image of EKS has the drivers of some machines, for one kind of processor; AL2 images have ended."""
     for at, pool in _eks(plan):
-        if family_of(pool.image) == UBUNTU:
+        if image_family(pool.image) == UBUNTU:
             continue
-        allowed = [variant(family, KINDS.get(pool.resource, "cpu")) for family in FAMILIES]
+        allowed = [image_variant(family, KINDS.get(pool.resource, "cpu")) for family in FAMILIES]
         if pool.image not in allowed:
             yield Violation(at / "image", f"use {' or '.join(allowed)}", detail=f"{pool.name} has {pool.image!r}")
         elif not _driven(pool, pool.image):
@@ -76,17 +76,19 @@ def efa_is_shown_one_way(plan: StackPlan) -> Iterator[Violation]:
     minor = _minor(plan)
     if claimed and minor is not None and minor < DRANET_MINOR:
         yield Violation(At() / "cluster" / "version", f"use 1.{DRANET_MINOR}, or devices: plugin", detail=f"got 1.{minor}")
-    both = sorted(_listed(plan, PLUGIN) & _listed(plan, DRANET))
+    both = sorted(_listed(plan, EFA_PLUGIN) & _listed(plan, EFA_DRA_DRIVER))
     if both:
         yield Violation(
-            At() / "releases", f"take them out of one list: {', '.join(both)}", detail=f"{PLUGIN} and {DRANET} list {', '.join(both)}"
+            At() / "releases",
+            f"take them out of one list: {', '.join(both)}",
+            detail=f"{EFA_PLUGIN} and {EFA_DRA_DRIVER} list {', '.join(both)}",
         )
 
 
 @rule("V-45", Level.ERROR, "https://github.com/aws/eks-charts/tree/master/stable/aws-efa-k8s-device-plugin")
 def efa_driver_knows_the_machine(plan: StackPlan) -> Iterator[Violation]:
     """The EFA device plugin, and the DRA driver, run only on machine types their values list; elsewhere pods find no EFA."""
-    for name, devices in ((PLUGIN, "plugin"), (DRANET, "dra")):
+    for name, devices in ((EFA_PLUGIN, "plugin"), (EFA_DRA_DRIVER, "dra")):
         wanted = {pool.machine for _, pool in _eks(plan) if pool.nics and pool.devices == devices}
         path = ("supportedInstanceLabels", "values")
         yield from _unlisted(plan, name, wanted, path)
@@ -106,7 +108,7 @@ def claims_are_known(plan: StackPlan) -> Iterator[Violation]:
 def neuron_plugin_knows_the_machine(plan: StackPlan) -> Iterator[Violation]:
     """The Neuron device plugin runs only on machine types its values list; elsewhere pods find no Neuron device."""
     wanted = {pool.machine for _, pool in _eks(plan) if KINDS.get(pool.resource) == "neuron"}
-    yield from _unlisted(plan, "neuron-helm-chart", wanted, ("neuronInstances",))
+    yield from _unlisted(plan, NEURON_PLUGIN, wanted, ("neuronInstances",))
 
 
 @rule("R-42", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/userguide/ml-eks-nvidia-ultraserver.html")
@@ -122,7 +124,7 @@ def ultra_servers_need_more(plan: StackPlan) -> Iterator[Violation]:
 def karpenter_starts_from_al2023(plan: StackPlan) -> Iterator[Violation]:
     """Disks and first boot of Karpenter's machines are written for AL2023 in this release; other families read neither."""
     for at, pool in _eks(plan):
-        if pool.provisioner == "karpenter" and family_of(pool.image) != "al2023":
+        if pool.provisioner == "karpenter" and image_family(pool.image) != "al2023":
             yield Violation(at / "image", "use the family al2023, or the provisioner managed", detail=f"{pool.name} has {pool.image!r}")
 
 
@@ -130,9 +132,9 @@ def karpenter_starts_from_al2023(plan: StackPlan) -> Iterator[Violation]:
 def gpus_have_one_stack(plan: StackPlan) -> Iterator[Violation]:
     """NVIDIA's operator, AWS's images and Bottlerocket each bring GPU software their own way, so GPU pools share a family of images."""
     gpus = [(at, pool) for at, pool in _eks(plan) if KINDS.get(pool.resource) == "gpu"]
-    first = family_of(gpus[0][1].image) if gpus else ""
+    first = image_family(gpus[0][1].image) if gpus else ""
     for at, pool in gpus[1:]:
-        if family_of(pool.image) != first:
+        if image_family(pool.image) != first:
             yield Violation(at / "image", f"use the family {first}", detail=f"{pool.name} has {pool.image!r}")
 
 
@@ -140,7 +142,7 @@ def gpus_have_one_stack(plan: StackPlan) -> Iterator[Violation]:
 def ubuntu_needs_a_lustre_client(plan: StackPlan) -> Iterator[Violation]:
     """Ubuntu mounts a Lustre file system only with Amazon's client modules for its kernel, which its image for EKS does not have."""
     for at, pool in _eks(plan):
-        if plan.lustre and family_of(pool.image) == UBUNTU:
+        if plan.lustre and image_family(pool.image) == UBUNTU:
             fix = "put lustre-client-modules-aws into it and acknowledge this, or use al2023"
             yield Violation(at / "image_id", fix, detail=f"{pool.name} starts from {pool.image_id}")
 
@@ -151,12 +153,12 @@ def _eks(plan: StackPlan) -> Iterator[tuple[At, PoolPlan]]:
 
 def _driven(pool: PoolPlan, image: str) -> bool:
     """Whether the image has the machine's drivers; one's own image is one's own business, and plain machines need none."""
-    known = DRIVEN.get((image, pool.cpu_arch), ())
+    known = IMAGE_DRIVERS.get((image, pool.cpu_arch), ())
     return bool(pool.image_id) or pool.resource not in KINDS or pool.machine.startswith(known)
 
 
 def _known(pool: PoolPlan) -> str:
-    return ", ".join(prefix.rstrip(".") for prefix in DRIVEN.get((pool.image, pool.cpu_arch), ())) or f"no {pool.cpu_arch}"
+    return ", ".join(prefix.rstrip(".") for prefix in IMAGE_DRIVERS.get((pool.image, pool.cpu_arch), ())) or f"no {pool.cpu_arch}"
 
 
 def _minor(plan: StackPlan) -> int | None:

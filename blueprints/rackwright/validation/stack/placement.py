@@ -5,10 +5,10 @@ from itertools import takewhile
 
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Fabric, Machine
-from rackwright.compile.nodes.pools import RESERVED_MODES
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import StackPlan
+from rackwright.stackplan.capacity import ADJACENT_MODES
 from rackwright.validation.stack.registry import accelerators, rule
 
 GROUPS = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/placement-strategies.html"
@@ -50,7 +50,7 @@ def _known_to_refuse(machine: Machine | None) -> bool:
 def reserved_machines_have_their_place(plan: StackPlan) -> Iterator[Violation]:
     """Machines of a capacity block or a reservation stand where they were reserved, and a placement group of one's own is not there."""
     for at, pool in accelerators(plan):
-        if plan.place.cloud == "aws" and pool.adjacent and pool.capacity.mode in RESERVED_MODES:
+        if plan.place.cloud == "aws" and pool.adjacent and pool.capacity.mode in ADJACENT_MODES:
             words = f"{pool.name} is bought from a {pool.capacity.mode.replace('-', ' ')}"
             yield Violation(at / "adjacent", "set it to false: a block is close together already", detail=words)
 
@@ -59,7 +59,7 @@ def reserved_machines_have_their_place(plan: StackPlan) -> Iterator[Violation]:
 def efa_machines_sit_close(plan: StackPlan) -> Iterator[Violation]:
     """Machines that train together on EFA should share a placement group, unless a reservation already keeps them close."""
     for at, pool in accelerators(plan):
-        if pool.nics and pool.nodes_max > 1 and not pool.adjacent and pool.capacity.mode not in RESERVED_MODES:
+        if pool.nics and pool.nodes_max > 1 and not pool.adjacent and pool.capacity.mode not in ADJACENT_MODES:
             yield Violation(at / "adjacent", "set it to true")
 
 

@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator
 
-from rackwright.compile.kubernetes.aws.karpenter import CAPACITY_TYPES, CONTROLLER, CRDS
-from rackwright.compile.operators.cluster_autoscaler import AUTOSCALER
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import StackPlan
+from rackwright.stackplan.operators import CLUSTER_AUTOSCALER, KARPENTER, KARPENTER_CAPACITY_TYPES, KARPENTER_CRDS
 from rackwright.validation.stack.registry import accelerators, manifests, rule
 
 NODE_CLASSES = "https://karpenter.sh/docs/concepts/nodeclasses/"
@@ -63,7 +62,7 @@ def _off_its_own(plan: StackPlan) -> Iterator[Violation]:
     made = [m.body["spec"]["template"]["metadata"]["labels"] for _, m in manifests(plan, "NodePool")]
     for index, release in enumerate(plan.releases):
         chosen = release.values.get("nodeSelector", {})
-        if release.name == CONTROLLER and any(chosen.items() <= labels.items() for labels in made):
+        if release.name == KARPENTER and any(chosen.items() <= labels.items() for labels in made):
             yield Violation(
                 At() / "releases" / index / "values" / "nodeSelector", "select the system pool", detail=f"it selects {chosen or 'nothing'}"
             )
@@ -75,9 +74,11 @@ def karpenter_can_buy_it(plan: StackPlan) -> Iterator[Violation]:
     for at, pool in accelerators(plan):
         if pool.provisioner != "karpenter":
             continue
-        if pool.capacity.mode not in CAPACITY_TYPES:
-            yield Violation(at / "capacity" / "mode", f"use {', '.join(CAPACITY_TYPES)}", detail=f"{pool.name} has {pool.capacity.mode!r}")
-        elif CAPACITY_TYPES[pool.capacity.mode] == "reserved" and not pool.capacity.reservation_id.startswith("cr-"):
+        if pool.capacity.mode not in KARPENTER_CAPACITY_TYPES:
+            yield Violation(
+                at / "capacity" / "mode", f"use {', '.join(KARPENTER_CAPACITY_TYPES)}", detail=f"{pool.name} has {pool.capacity.mode!r}"
+            )
+        elif KARPENTER_CAPACITY_TYPES[pool.capacity.mode] == "reserved" and not pool.capacity.reservation_id.startswith("cr-"):
             fix = "name each reservation by its id, or set blueprint.nodes.provisioner to managed"
             yield Violation(at / "capacity" / "reservation_id", fix, detail=f"{pool.name} has {pool.capacity.group_arn or 'none'}")
 
@@ -90,9 +91,9 @@ def somebody_makes_the_machines(plan: StackPlan) -> Iterator[Violation]:
     made = {manifest.body["metadata"]["name"] for _, manifest in manifests(plan, "NodePool")}
     for at, pool in accelerators(plan):
         if pool.provisioner == "karpenter":
-            missing = [*({CONTROLLER, CRDS} - installed), *([] if plan.karpenter else ["its rights"])]
+            missing = [*({KARPENTER, KARPENTER_CRDS} - installed), *([] if plan.karpenter else ["its rights"])]
             missing += [] if pool.name in made else [f"NodePool {pool.name}"]
             if missing:
                 yield Violation(at / "provisioner", "add what is missing, or use managed", detail=f"missing: {', '.join(sorted(missing))}")
-        elif pool.autoscaled and AUTOSCALER not in installed:
-            yield Violation(at / "autoscaled", f"add the release {AUTOSCALER}", detail=f"nobody moves {pool.name}")
+        elif pool.autoscaled and CLUSTER_AUTOSCALER not in installed:
+            yield Violation(at / "autoscaled", f"add the release {CLUSTER_AUTOSCALER}", detail=f"nobody moves {pool.name}")

@@ -4,11 +4,10 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from rackwright.compile.nodes.pools import POOL_LABEL
-from rackwright.compile.operators.devices import EFA
 from rackwright.diagnostics.problem import Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import PoolPlan, StackPlan
+from rackwright.stackplan.labels import EFA_RESOURCE, POOL_LABEL
 from rackwright.validation.stack.registry import accelerators, manifests, pools, rule
 
 KUEUE = "https://kueue.sigs.k8s.io/docs/concepts/"
@@ -81,7 +80,7 @@ def everything_a_job_asks_for_has_a_quota(plan: StackPlan) -> Iterator[Violation
         covered = {name for group in groups for name in group["coveredResources"]}
         served = _served(plan, {flavor["name"] for group in groups for flavor in group["flavors"]})
         asked = {"cpu", "memory"} | {pool.resource for pool in served if pool.resource}
-        asked |= {EFA} if any(pool.nics and pool.devices == "plugin" for pool in served) else set()
+        asked |= {EFA_RESOURCE} if any(pool.nics and pool.devices == "plugin" for pool in served) else set()
         missing = sorted(asked - covered)
         if missing:
             yield Violation(at / "spec" / "resourceGroups", f"cover {', '.join(missing)}", detail=f"no quota for {', '.join(missing)}")

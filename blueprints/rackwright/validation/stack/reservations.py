@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 from rackwright.catalog.read import Catalog
-from rackwright.compile.nodes.capacity import drain_before_end
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import CapacityPlan, StackPlan
+from rackwright.stackplan.capacity import drain_before_end
 from rackwright.validation.spec.capacity import RESERVATION_ID
 from rackwright.validation.stack.capacity import wants
 from rackwright.validation.stack.registry import accelerators, manifests, pools, rule

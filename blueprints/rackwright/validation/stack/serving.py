@@ -5,14 +5,17 @@ import re
 from collections.abc import Iterator
 from math import ceil, prod
 
-from rackwright.compile.kubernetes.aws.serving import BALANCER
-from rackwright.compile.nodes.pools import RESOURCES
-from rackwright.compile.operators.devices import EFA
-from rackwright.compile.serving.model_server import LOAD_SECONDS, PORT
-from rackwright.compile.serving.neuron import CORES
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import StackPlan
+from rackwright.stackplan.labels import (
+    EFA_RESOURCE,
+    LOAD_BALANCER_ANNOTATION,
+    LOAD_SECONDS_ANNOTATION,
+    NEURON_CORES,
+    RESOURCES,
+    SERVER_PORT,
+)
 from rackwright.validation.stack.registry import accelerators, manifests, pod_templates, rule
 
 KEDA = "https://keda.sh/docs/latest/reference/scaledobject-spec/"
@@ -64,7 +67,7 @@ def _cores(plan: StackPlan, limits: dict[str, str]) -> int:
     """Of each Neuron device a pod asks for: an engine splits over them, and need not use them all. 0 for a pod that asks for none."""
     neuron = RESOURCES["neuron"]
     devices = [pool.accelerator for _, pool in accelerators(plan) if pool.resource == neuron]
-    return min((CORES.get(name, 0) for name in devices), default=0) if neuron in limits else 0
+    return min((NEURON_CORES.get(name, 0) for name in devices), default=0) if neuron in limits else 0
 
 
 @rule("V-92", Level.ERROR, KEDA)
@@ -103,7 +106,7 @@ def inference_pools_find_their_pods(plan: StackPlan) -> Iterator[Violation]:
         spec = manifest.body["spec"]
         ports = [port["number"] for port in spec.get("targetPorts", [])]
         if not 1 <= len(ports) <= MOST_PORTS or len({*ports}) < len(ports):
-            yield Violation(at / "spec" / "targetPorts", f"name {PORT}", detail=f"got {ports}")
+            yield Violation(at / "spec" / "targetPorts", f"name {SERVER_PORT}", detail=f"got {ports}")
         picker = spec.get("endpointPickerRef", {})
         if not picker.get("port"):
             yield Violation(at / "spec" / "endpointPickerRef" / "port", "name the picker's port", detail="there is none")
@@ -131,7 +134,7 @@ def budgets_let_nodes_go(plan: StackPlan) -> Iterator[Violation]:
 def startup_waits_for_the_weights(plan: StackPlan) -> Iterator[Violation]:
     """The start-up probe waits at least as long as loading is expected to take, or the server is killed for ever."""
     for at, _, template in pod_templates(plan):
-        load_s = float(template["metadata"].get("annotations", {}).get(LOAD_SECONDS, 0))
+        load_s = float(template["metadata"].get("annotations", {}).get(LOAD_SECONDS_ANNOTATION, 0))
         for index, container in enumerate(template["spec"]["containers"]):
             probe = container.get("startupProbe")
             waits_s = probe.get("failureThreshold", 3) * probe.get("periodSeconds", 10) if probe else 0
@@ -153,9 +156,11 @@ def parts_of_a_replica_are_on_the_fabric(plan: StackPlan) -> Iterator[Violation]
     for at, manifest, template in pod_templates(plan):
         for index, container in enumerate(template["spec"]["containers"]):
             place = at / "spec" / "containers" / index
-            if not (container["resources"]["limits"].get(EFA) or container["resources"].get("claims")):
+            if not (container["resources"]["limits"].get(EFA_RESOURCE) or container["resources"].get("claims")):
                 yield Violation(
-                    place / "resources", f"ask for {EFA}", detail=f"{manifest.body['kind']} {manifest.body['metadata']['name']} does not"
+                    place / "resources",
+                    f"ask for {EFA_RESOURCE}",
+                    detail=f"{manifest.body['kind']} {manifest.body['metadata']['name']} does not",
                 )
             if "IPC_LOCK" not in container["securityContext"]["capabilities"].get("add", []):
                 yield Violation(place / "securityContext" / "capabilities", "add IPC_LOCK", detail="memory cannot be pinned")
@@ -172,7 +177,11 @@ def the_entrance_is_inside(plan: StackPlan) -> Iterator[Violation]:
         if not ranges or any(EVERYBODY.fullmatch(cidr) for cidr in ranges):
             fix = f"name {plan.network.cidr or 'the addresses of the network'}"
             yield Violation(at / "spec" / "loadBalancerSourceRanges", fix, detail=f"it answers {', '.join(ranges) or 'everybody'}")
-        if plan.place.cloud == "aws" and notes.get(f"{BALANCER}-internal") != "true":
-            yield Violation(at / "metadata" / "annotations", f'set {BALANCER}-internal to "true"', detail="it is on the internet")
-        if plan.place.cloud == "aws" and not notes.get(f"{BALANCER}-subnets"):
-            yield Violation(at / "metadata" / "annotations", f"set {BALANCER}-subnets", detail="EKS would look for subnets by tags")
+        if plan.place.cloud == "aws" and notes.get(f"{LOAD_BALANCER_ANNOTATION}-internal") != "true":
+            yield Violation(
+                at / "metadata" / "annotations", f'set {LOAD_BALANCER_ANNOTATION}-internal to "true"', detail="it is on the internet"
+            )
+        if plan.place.cloud == "aws" and not notes.get(f"{LOAD_BALANCER_ANNOTATION}-subnets"):
+            yield Violation(
+                at / "metadata" / "annotations", f"set {LOAD_BALANCER_ANNOTATION}-subnets", detail="EKS would look for subnets by tags"
+            )

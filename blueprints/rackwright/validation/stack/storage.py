@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator
 
 from rackwright.catalog.read import Catalog
-from rackwright.compile.storage.buckets import GP3_FREE_IOPS, GP3_IOPS_PER_MIB_S, GP3_MOST_MIB_S
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import DiskPlan, StackPlan
+from rackwright.stackplan.storage_limits import GP3_FREE_IOPS, GP3_IOPS_PER_MIB_S, GP3_MAX_MIB_S
 from rackwright.validation.stack.registry import accelerators, pools, rule
 
 GP3_MOST_IOPS, GP3_IOPS_PER_GIB = 80000, 500
@@ -29,8 +29,8 @@ def disks_are_sold_so(plan: StackPlan) -> Iterator[Violation]:
         most_iops = max(GP3_FREE_IOPS, min(GP3_MOST_IOPS, GP3_IOPS_PER_GIB * disk.size_gib))
         if not GP3_FREE_IOPS <= iops <= most_iops:
             yield Violation(at / "iops", f"between {GP3_FREE_IOPS} and {most_iops}", detail=f"got {iops} on {disk.size_gib} GiB")
-        if mib_s > min(GP3_MOST_MIB_S, iops / GP3_IOPS_PER_MIB_S):
-            fix = f"take {min(GP3_MOST_MIB_S, iops // GP3_IOPS_PER_MIB_S)}, or raise iops to {mib_s * GP3_IOPS_PER_MIB_S}"
+        if mib_s > min(GP3_MAX_MIB_S, iops / GP3_IOPS_PER_MIB_S):
+            fix = f"take {min(GP3_MAX_MIB_S, iops // GP3_IOPS_PER_MIB_S)}, or raise iops to {mib_s * GP3_IOPS_PER_MIB_S}"
             yield Violation(at / "throughput_mib_s", fix, detail=f"{mib_s} MiB/s with {iops} IOPS")
 
 

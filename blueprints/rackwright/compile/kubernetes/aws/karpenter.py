@@ -4,17 +4,15 @@ import json
 from typing import Any
 
 from rackwright.compile.kubernetes.manifests import Body, obj
-from rackwright.compile.nodes.images import family_of
-from rackwright.compile.nodes.pools import RESERVED_MODES
 from rackwright.compile.operators.helm_releases import ON_SYSTEM, release
 from rackwright.compile.operators.versions import NODE_RELEASES
 from rackwright.stackplan import KarpenterPlan, ManifestPlan, PoolPlan, ReleasePlan, ref
+from rackwright.stackplan.capacity import ADJACENT_MODES
+from rackwright.stackplan.images import image_family
+from rackwright.stackplan.operators import KARPENTER, KARPENTER_CAPACITY_TYPES, KARPENTER_CRDS
 
-CRDS, CONTROLLER = "karpenter-crd", "karpenter"
-CAPACITY_TYPES = {"on-demand": "on-demand", "spot": "spot", "reservation": "reserved", "capacity-block": "reserved"}
-"""Capacity mode to Karpenter's (https://karpenter.sh/docs/concepts/nodepools/#capacity-type)."""
 ARCHES = {"x86_64": "amd64", "arm64": "arm64"}
-INTERFACES = {"ip": "interface", "fabric": "efa-only"}
+INTERFACE_TYPES = {"ip": "interface", "fabric": "efa-only"}
 HEAVIEST = 100
 """Weight of the pool that is filled first, the highest there is; each one after it has one less."""
 BUDGETS = [{"nodes": "1"}, {"nodes": "0", "reasons": ["Drifted"]}]
@@ -33,7 +31,7 @@ MEMLOCK_BYTES = 2**50
 def karpenter_image(pool: PoolPlan) -> str:
     """The image as Karpenter names it: an id of one's own, or a family and its release, of which it takes the variant that has the
     machine's drivers (AL2023 is released by date, Bottlerocket by version)."""
-    family = family_of(pool.image)
+    family = image_family(pool.image)
     return pool.image_id or f"{family}@v{NODE_RELEASES[pool.image].rpartition('-')[2]}"
 
 
@@ -46,7 +44,7 @@ def karpenter_releases(plan: KarpenterPlan) -> tuple[ReleasePlan, ...]:
         "settings": {"clusterName": ref("cluster.name"), "eksControlPlane": True}
         | ({"interruptionQueue": ref("karpenter.queue_name")} if plan.interruptions else {}),
     }
-    return release(CRDS, plan.namespace, {}), release(CONTROLLER, plan.namespace, values, (CRDS,))
+    return release(KARPENTER_CRDS, plan.namespace, {}), release(KARPENTER, plan.namespace, values, (KARPENTER_CRDS,))
 
 
 def karpenter_pool(pool: PoolPlan, stack: str, tags: tuple[tuple[str, str], ...]) -> tuple[ManifestPlan, ...]:
@@ -77,7 +75,7 @@ def _node_pool(pool: PoolPlan) -> ManifestPlan:
         "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": pool.name},
         "requirements": [
             _is("node.kubernetes.io/instance-type", pool.machine),
-            _is("karpenter.sh/capacity-type", CAPACITY_TYPES[pool.capacity.mode]),
+            _is("karpenter.sh/capacity-type", KARPENTER_CAPACITY_TYPES[pool.capacity.mode]),
             _is("topology.kubernetes.io/zone", *pool.zones),
             _is("kubernetes.io/arch", ARCHES[pool.cpu_arch]),
             _is("kubernetes.io/os", "linux"),
@@ -93,7 +91,7 @@ def _node_pool(pool: PoolPlan) -> ManifestPlan:
         "template": {"metadata": {"labels": dict(pool.labels)}, "spec": machine},
     }
     body = obj("karpenter.sh/v1", "NodePool", pool.name, spec=spec)
-    return ManifestPlan(pool_key(pool), body, (CONTROLLER, _class_key(pool)))
+    return ManifestPlan(pool_key(pool), body, (KARPENTER, _class_key(pool)))
 
 
 def _is(label: str, *values: str) -> Body:
@@ -125,13 +123,13 @@ def _node_class(pool: PoolPlan, stack: str, tags: tuple[tuple[str, str], ...]) -
         spec |= {"networkInterfaces": _interfaces(pool), "userData": _first_boot()}
     if pool.adjacent:
         spec["placementGroupSelector"] = {"name": adjacent_group(stack, pool)}
-    if pool.capacity.mode in RESERVED_MODES:
+    if pool.capacity.mode in ADJACENT_MODES:
         spec["capacityReservationSelectorTerms"] = [{"id": pool.capacity.reservation_id}]
-    return ManifestPlan(_class_key(pool), obj("karpenter.k8s.aws/v1", "EC2NodeClass", pool.name, spec=spec), (CONTROLLER,))
+    return ManifestPlan(_class_key(pool), obj("karpenter.k8s.aws/v1", "EC2NodeClass", pool.name, spec=spec), (KARPENTER,))
 
 
 def _interfaces(pool: PoolPlan) -> list[Body]:
-    return [{"networkCardIndex": n.card, "deviceIndex": n.device, "interfaceType": INTERFACES[n.kind]} for n in pool.nics]
+    return [{"networkCardIndex": n.card, "deviceIndex": n.device, "interfaceType": INTERFACE_TYPES[n.kind]} for n in pool.nics]
 
 
 def _first_boot() -> str:

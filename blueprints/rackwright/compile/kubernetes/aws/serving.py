@@ -2,8 +2,9 @@
 
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.kubernetes.manifests import Body, obj
-from rackwright.compile.serving.model_server import PORT, USER_ID, ModelServer
+from rackwright.compile.serving.model_server import USER_ID, ModelServer
 from rackwright.stackplan import AddonPlan, BucketPlan, ManifestPlan, NetworkPlan, ref
+from rackwright.stackplan.labels import LOAD_BALANCER_ANNOTATION, SERVER_PORT
 
 ENTRANCE_PORT = 80
 INSIDE = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10")
@@ -12,8 +13,6 @@ MOUNT = AddonPlan("object-store-mount", "", needs_nodes=True, values=(("node", {
 """Mountpoint for S3, kept by AWS; no build of it is known for this Kubernetes, so EKS takes its own default. Weights are files to whatever
 server reads them, with the rights of its own pods; a download before the start would hold them twice, on a disk that must be paid for."""
 CLAIM = "weights"
-BALANCER = "service.beta.kubernetes.io/aws-load-balancer"
-"""How annotations that ask for a load balancer begin."""
 
 
 def weights_objects(bucket: BucketPlan, stack: str, namespace: str, region: str) -> tuple[ManifestPlan, ...]:
@@ -66,16 +65,16 @@ def entrance(server: ModelServer, cidrs: tuple[str, ...]) -> ManifestPlan:
     https://cloud-provider-aws.sigs.k8s.io/service_controller/
     """
     annotations = {
-        f"{BALANCER}-type": "nlb",
-        f"{BALANCER}-internal": "true",
-        f"{BALANCER}-subnets": ref("network.machine_subnet_id"),
+        f"{LOAD_BALANCER_ANNOTATION}-type": "nlb",
+        f"{LOAD_BALANCER_ANNOTATION}-internal": "true",
+        f"{LOAD_BALANCER_ANNOTATION}-subnets": ref("network.machine_subnet_id"),
     }
     spec = {
         "type": "LoadBalancer",
         "externalTrafficPolicy": "Cluster",
         "loadBalancerSourceRanges": list(cidrs),
         "selector": server.answering,
-        "ports": [{"name": "http", "port": ENTRANCE_PORT, "targetPort": PORT}],
+        "ports": [{"name": "http", "port": ENTRANCE_PORT, "targetPort": SERVER_PORT}],
     }
     body = obj("v1", "Service", f"{server.name}-entrance", server.namespace, spec, annotations=annotations)
     return ManifestPlan("serving.entrance", body)

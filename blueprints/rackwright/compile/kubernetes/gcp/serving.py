@@ -3,8 +3,9 @@
 import math
 
 from rackwright.compile.kubernetes.manifests import Body, obj
-from rackwright.compile.serving.model_server import PORT, ModelServer
+from rackwright.compile.serving.model_server import ModelServer
 from rackwright.stackplan import ManifestPlan, ref
+from rackwright.stackplan.labels import SERVER_PORT
 
 HEALTH_CHECKERS = ("35.191.0.0/16", "130.211.0.0/22")
 """Where Google's health checks come from (cloud.google.com/load-balancing/docs/health-check-concepts)."""
@@ -44,9 +45,12 @@ def gateway_objects(server: ModelServer) -> tuple[ManifestPlan, ...]:
     name, namespace = server.name, server.namespace
     listener = {"name": "http", "protocol": "HTTP", "port": 80, "allowedRoutes": {"namespaces": {"from": "Same"}}}
     gateway = {"gatewayClassName": GATEWAY_CLASS, "listeners": [listener]}
-    route = {"parentRefs": [{"name": name}], "rules": [{"backendRefs": [{"name": name, "port": PORT}]}]}
+    route = {"parentRefs": [{"name": name}], "rules": [{"backendRefs": [{"name": name, "port": SERVER_PORT}]}]}
     target = {"group": "", "kind": "Service", "name": name}
-    check = {"default": {"config": {"type": "HTTP", "httpHealthCheck": {"port": PORT, "requestPath": "/health"}}}, "targetRef": target}
+    check = {
+        "default": {"config": {"type": "HTTP", "httpHealthCheck": {"port": SERVER_PORT, "requestPath": "/health"}}},
+        "targetRef": target,
+    }
     patience = {"default": {"timeoutSec": server.longest_request_s}, "targetRef": target}
     service = ("serving.service",)
     http_route = obj("gateway.networking.k8s.io/v1", "HTTPRoute", name, namespace, route)
