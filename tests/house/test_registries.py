@@ -30,23 +30,23 @@ DATA = PURE / "catalog" / "data"
 DECISIONS = ROOT / "docs" / "decisions"
 HEAD = """# Rules on stacks
 
-Checked on every compiled stack before a cloud is asked. A warning is silenced in `acknowledge` of the spec, with a reason; an error never.
-Checks on the spec itself are in [spec.md](spec.md). A test writes and holds this table.
+Checked on every compiled stack before the first cloud call. List the ID of a warning under `acknowledge` in the spec, with a reason, to
+hide it; errors cannot be hidden. Rules on the spec are in [spec.md](spec.md). A test generates this table.
 
-| Id | Level | Law |
+| ID | Level | Rule |
 |---|---|---|
 """
-QUOTA = "| V-115 | error | what the stack takes at its largest is granted, where the spec's `quotas` say what the account has |"
-BUDGET = "| V-111 | warning | the whole bill, or a month at the largest size, should keep goals.max_cost |"
+QUOTA = "| V-115 | error | The quotas of the account, where the spec lists them under `quotas`, cover the stack at its maximum size |"
+BUDGET = "| V-111 | warning | The total cost, or one month at the maximum size, is within goals.max_cost |"
 
 
 RESOURCES_HEAD = """
 ## On resources
 
-Checked on the resources of a recorded program, whoever declared them: `rackwright_pulumi.policies.broken(graph)`
-([how](components.md#laws)). Ids that both tables have are one law, of a plan and of what is made from it.
+Checked on the resources of a recorded program, of rackwright or of your own: `rackwright_pulumi.policies.broken(graph)`
+([guide](components.md#laws)). IDs in both tables are the same rule, checked on the plan and on its resources.
 
-| Id | Level | Law |
+| ID | Level | Rule |
 |---|---|---|
 """
 

@@ -1,6 +1,10 @@
 """Limits of capacity modes: longest runs, drain times, placement."""
 
+import re
 from datetime import timedelta
+
+RESERVATION_ID = re.compile(r"cr-[0-9a-f]{17}")
+"""ID of an EC2 capacity reservation or capacity block."""
 
 FLEX_START_MAX_RUN_S = 604800
 """Seconds. GKE deletes flex-start nodes after 7 days (cluster-toolkit@1047080 gke-node-pool preconditions)."""
