@@ -123,7 +123,7 @@ def test_ssh_from_anywhere_is_a_warning_that_names_it():
     plan = compiled("g6e.2xlarge", ssh_from="anywhere")
     (said,) = [p for p in check(plan) if p.code == "V-80"]
     assert (said.level, str(said.at)) == (Level.WARNING, "box.ingress[0]")
-    assert "blueprint.ssh_from: anywhere" in said.reason
+    assert "blueprint.ssh_from is anywhere" in said.reason
     assert not [p for p in check(plan, acknowledged=["V-80"]) if p.code == "V-80"]
 
 

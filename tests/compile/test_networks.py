@@ -71,14 +71,14 @@ def test_a_range_that_makes_no_network_is_refused_with_the_nearest(cidr, words):
 
 def test_a_range_too_small_for_the_nodes_names_the_smallest_that_fits():
     (words,) = said(training(64, network={"cidr": "10.20.0.0/22"}), "V-62")
-    assert "10.20.2.0/23 has 507 addresses for 64 nodes, which take 1088; a /21 is the smallest that fits" in words
+    assert "10.20.2.0/23 has 507 addresses, but 64 nodes with their pods need 1088; use a /21 or larger" in words
 
 
 def test_a_28_for_64_nodes_is_refused_and_a_21_is_not():
     control = [{"id": f"subnet-{zone}", "zone": f"us-east-1{zone}", "use": "control"} for zone in "ab"]
     nodes = {"id": "subnet-n", "zone": "us-east-1a", "use": "nodes"}
     (words,) = said(training(64, existing(*control, nodes | {"cidr": "10.9.0.0/28"})), "V-62")
-    assert "10.9.0.0/28 has 11 addresses for 64 nodes, which take 1088; a /21 is the smallest that fits" in words
+    assert "10.9.0.0/28 has 11 addresses, but 64 nodes with their pods need 1088; use a /21 or larger" in words
     assert not said(training(64, existing(*control, nodes | {"cidr": "10.9.0.0/21"})), "V-62")
 
 
@@ -102,7 +102,7 @@ def test_machines_go_where_a_subnet_for_them_is():
 
 def test_no_private_subnet_is_refused():
     (words,) = said(training(network=existing({"id": "s-1", "zone": "us-east-1a", "use": "public"})), "R-23")
-    assert "none that is for machines; describe a private one" in words
+    assert "lists no private subnet for machines; add one" in words
 
 
 def test_no_subnet_in_the_zone_of_the_machines_is_refused_with_those_there_are():
@@ -114,12 +114,12 @@ def test_no_subnet_in_the_zone_of_the_machines_is_refused_with_those_there_are()
     place |= {"capacity": {"ordered": [{"capacity_block": block | {"start": "2026-12-01T11:30:00Z", "end": "2026-12-08T11:30:00Z"}}]}}
     case = plans.training_case(place=place, blueprint=INSIDE, capacity="capacity-block", capacity_id=block["id"])
     (words,) = said(plans.compiled(case), "R-23")
-    assert "no subnet for machines is in us-east-1a; describe one in us-east-1a, or have the machines in us-east-1b or us-east-1d" in words
+    assert "the subnets for machines are in us-east-1b, us-east-1d; add a subnet in us-east-1a" in words
 
 
 def test_a_control_plane_in_one_zone_is_refused():
     (words,) = said(training(network=existing({"id": "s-1", "zone": "us-east-1a"})), "R-01")
-    assert "there are 1" in words
+    assert "in one zone, us-east-1a" in words
 
 
 def test_a_network_that_exists_has_its_addresses():

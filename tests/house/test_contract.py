@@ -78,9 +78,9 @@ def test_every_law_names_the_page_that_says_it(law):
         ("rackwright.stackplan.capacity:FLEX_START_MAX_RUN_S", "rackwright_pulumi.gcp.pool:FLEX_LONGEST_RUN_S"),
         ("rackwright.validation.stack.nodes:USER_DATA_BYTES", "rackwright_pulumi.aws.pool.user_data:LIMIT_BYTES"),
         ("rackwright.validation.stack.nodes:USER_DATA_BYTES", "rackwright_pulumi.policies.launch_templates:USER_DATA_BYTES"),
-        ("rackwright.stackplan.storage_limits:GP3_FREE_IOPS", "rackwright_pulumi.policies.launch_templates:FREE_IOPS"),
+        ("rackwright.catalog.storage_limits:GP3_FREE_IOPS", "rackwright_pulumi.policies.launch_templates:FREE_IOPS"),
         ("rackwright.validation.stack.lustre:STEP_GIB", "rackwright_pulumi.policies.sizes:STEP_GIB"),
-        ("rackwright.stackplan.storage_limits:TIERED_STEP_MB_S", "rackwright_pulumi.policies.sizes:TIERED_STEP_MB_S"),
+        ("rackwright.catalog.storage_limits:TIERED_STEP_MB_S", "rackwright_pulumi.policies.sizes:TIERED_STEP_MB_S"),
     ],
 )
 def test_facts_that_both_halves_need_are_the_same(one, other):

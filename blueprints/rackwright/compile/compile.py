@@ -15,7 +15,7 @@ from rackwright.compile.unsupported import unsupported_problems
 from rackwright.compile.version_pins import with_version_pins
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import At, Problem
-from rackwright.sizing.offers.offer import CPU
+from rackwright.sizing.node.file_system import blueprint_kind
 from rackwright.sizing.plan import Fit, SizingPlan
 from rackwright.spec.spec import Spec
 from rackwright.stackplan import BlueprintKind, StackPlan, VersionPins
@@ -58,17 +58,8 @@ def compile_plan(
 
 
 def blueprint_of(spec: Spec, fit: Fit) -> BlueprintKind:
-    """The spec's own choice, else: slices are a pod, a machine without accelerators is a box, serving is a fleet, one node is a box,
-    several are a cluster."""
-    if spec.blueprint.kind != "auto":
-        return BlueprintKind(spec.blueprint.kind)
-    if fit.candidate.topology:
-        return BlueprintKind.TPU_POD
-    if fit.candidate.accelerator == CPU:
-        return BlueprintKind.BOX
-    if spec.workload.kind == "serve":
-        return BlueprintKind.INFERENCE_FLEET
-    return BlueprintKind.BOX if fit.candidate.nodes == 1 else BlueprintKind.TRAINING_CLUSTER
+    """The kind of stack that is compiled for a fit."""
+    return BlueprintKind(blueprint_kind(spec, fit.candidate))
 
 
 def _no_path(kind: BlueprintKind, cloud: str) -> Problem:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from rackwright.catalog.read import Catalog
+from rackwright.catalog.storage_limits import GP3_FREE_IOPS, GP3_FREE_MIB_S
 from rackwright.cost.bill_line import BillLine, UnitPrice, by_use, monthly
 from rackwright.cost.node_counts import nodes_at_start
 from rackwright.cost.prices import fee_price, volume_price
@@ -10,7 +11,6 @@ from rackwright.sizing.plan import Fit
 from rackwright.spec.spec import Spec
 from rackwright.spec.workload import TRAINING
 from rackwright.stackplan import DiskPlan, LustrePlan, PlacePlan, StackPlan, machine_layer
-from rackwright.stackplan.storage_limits import GP3_FREE_IOPS, GP3_FREE_MIB_S
 from rackwright.units import GIB
 
 DISKS = {("aws", "balanced"): "ebs-gp3", ("gcp", "balanced"): "pd-balanced", ("gcp", "hyperdisk-balanced"): "hyperdisk-balanced"}

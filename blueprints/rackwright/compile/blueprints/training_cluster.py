@@ -14,9 +14,7 @@ from rackwright.compile.operators.devices import device_releases, efa_claims
 from rackwright.compile.operators.helm_releases import jobset, kueue, monitoring
 from rackwright.compile.operators.queues import QueueQuota, aws_levels, extra_queues, queues
 from rackwright.compile.storage.buckets import buckets, grants
-from rackwright.compile.storage.lustre import lustre
-from rackwright.compile.storage.lustre_clients import lustre_clients
-from rackwright.compile.storage.lustre_volume import lustre_volume
+from rackwright.compile.storage.lustre import lustre_plan, lustre_volume, with_lustre_interfaces
 from rackwright.stackplan import BlueprintKind, IdentityPlan, KeyPlan, ManifestPlan, PoolPlan, ReleasePlan, StackPlan
 from rackwright.stackplan.labels import EFA_DEVICE_CLASS, EFA_RESOURCE
 from rackwright.stackplan.operators import EFA_DRA_DRIVER
@@ -28,10 +26,10 @@ ACCOUNT = "trainer"
 def training_plan(context: CompileContext) -> StackPlan:
     place = place_plan(context)
     wanted = buckets(context)
-    file_system = lustre(context, place.zone, wanted)
+    file_system = lustre_plan(context, place.zone, wanted)
     sized = tuple(as_asked(context, pool) for pool in accelerator_pools(context, place))
     listed = tuple(as_asked(context, pool) for pool in extra_pools(context, place))
-    clients = lustre_clients(file_system, (*sized, *listed))
+    clients = with_lustre_interfaces(file_system, (*sized, *listed))
     pools, extras = clients[: len(sized)], clients[len(sized) :]
     pool, everything = pools[0], (system_pool(place), *clients)
     releases = _releases(context, clients)

@@ -1,17 +1,13 @@
 """Buckets from the spec's URIs, and the disk of a box."""
 
-import math
-
+from rackwright.catalog.storage_limits import GP3_FREE_IOPS, GP3_IOPS_PER_MIB_S
 from rackwright.compile.compile_context import CompileContext
-from rackwright.compile.storage.lustre import HEADROOM
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import At, Problem
+from rackwright.sizing.node.file_system import data_disk_size
 from rackwright.spec.workload import TRAINING, Serve
 from rackwright.stackplan import BucketPlan, DiskPlan, Grant
-from rackwright.stackplan.storage_limits import GP3_FREE_IOPS, GP3_FREE_MIB_S, GP3_IOPS_PER_MIB_S, GP3_MAX_MIB_S
-from rackwright.units import GIB
 
-MIB = 2**20
 SCHEMES = {"aws": "s3", "gcp": "gs"}
 HUB = "hf://"
 """Weights the program downloads from the Hugging Face hub by itself."""
@@ -60,8 +56,6 @@ def _wrong_scheme(uri: str, cloud: str) -> Problem:
 
 
 def data_disk(context: CompileContext) -> DiskPlan:
-    """The box's own volume: the storage need with head-room, 100 GiB at least, gp3 with the throughput the run asks for."""
-    need = context.sizing.storage
-    size_gib = max(100, math.ceil(need.capacity_bytes * HEADROOM / GIB / 10) * 10)
-    mib_s = min(GP3_MAX_MIB_S, max(GP3_FREE_MIB_S, math.ceil(need.throughput_bytes_per_s / MIB)))
+    """The data volume of a box, in the size that the SizingPlan shows."""
+    size_gib, mib_s = data_disk_size(context.sizing.storage)
     return DiskPlan(size_gib, iops=max(GP3_FREE_IOPS, mib_s * GP3_IOPS_PER_MIB_S), throughput_mib_s=mib_s)

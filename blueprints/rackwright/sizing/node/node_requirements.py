@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 from rackwright.catalog import query
 from rackwright.catalog.read import Catalog
@@ -10,10 +11,12 @@ from rackwright.catalog.rows import Accelerator, Machine, Server
 from rackwright.sizing.assumption_fields import listed
 from rackwright.sizing.assumptions import DEFAULT, Assumptions
 from rackwright.sizing.evaluation import checkpoints
+from rackwright.sizing.metrics import Speed
 from rackwright.sizing.node import formulas, power
+from rackwright.sizing.node.file_system import planned_file_system
 from rackwright.sizing.node.formulas import BESIDE, Tier
 from rackwright.sizing.node.requirements import FileSystem, MachineNeeds, Need, Power
-from rackwright.sizing.plan import Assumption, Fit, SizingPlan
+from rackwright.sizing.plan import Assumption, Fit, SizingPlan, WorkloadFacts
 from rackwright.sizing.workload_inputs import architecture_of
 from rackwright.spec.spec import Spec
 from rackwright.spec.workload import TRAINING, Custom, Finetune, Pretrain, Serve
@@ -56,7 +59,7 @@ def machine_needs(plan: SizingPlan, spec: Spec, catalog: Catalog, a: Assumptions
         return MachineNeeds(c.nodes, (*_serving(plan, fit, node, a, _images(spec)), *supplies), power=drawn, owned=owned)
     window = checkpoints.plan_checkpoints(plan.facts.checkpoint_bytes, 1.0, _interval(w), a)
     sample = _sample_bytes(w)
-    read = _read(plan, fit, sample, a)
+    read = dataset_read_bytes_per_s(plan.facts, fit.speed, w, a)
     asked = window.throughput_bytes_per_s
     return MachineNeeds(
         nodes=c.nodes,
@@ -65,7 +68,7 @@ def machine_needs(plan: SizingPlan, spec: Spec, catalog: Catalog, a: Assumptions
         checkpoint_bytes=window.bytes,
         checkpoint_write_s=window.write_s,
         checkpoint_bytes_per_s=asked,
-        file_system=_file_system(plan, fit, catalog, max(asked, read or 0.0)),
+        file_system=planned_file_system(spec, plan, c, node, catalog, partial(_recommended, plan, fit, catalog)),
         power=drawn,
         owned=owned,
     )
@@ -146,30 +149,30 @@ def _images(spec: Spec) -> bool:
     return isinstance(spec.workload, Serve) and architecture_of(spec.workload.model)[0].kind == "diffusion"
 
 
-def _read(plan: SizingPlan, fit: Fit, sample: float, a: Assumptions) -> float | None:
-    """Bytes per second of the data set that the whole run reads."""
-    if sample:
-        return None if fit.speed.samples_per_s is None else fit.speed.samples_per_s * sample
-    if fit.speed.tokens_per_s is None:
+def dataset_read_bytes_per_s(facts: WorkloadFacts, speed: Speed, w: Pretrain | Finetune, a: Assumptions) -> float | None:
+    """Rate at which the whole run reads its dataset; None where the speed is unknown."""
+    if sample := _sample_bytes(w):
+        return None if speed.samples_per_s is None else speed.samples_per_s * sample
+    if speed.tokens_per_s is None:
         return None
-    return checkpoints.read_bytes_per_s(fit.speed.tokens_per_s, plan.facts.dataset_bytes, plan.facts.tokens, a)
+    return checkpoints.read_bytes_per_s(speed.tokens_per_s, facts.dataset_bytes, facts.tokens, a)
 
 
-def _file_system(plan: SizingPlan, fit: Fit, catalog: Catalog, asked: float) -> FileSystem | None:
-    """One machine writes to its own volume; several share a file system, the cheapest tier that sustains the window."""
-    c, need = fit.candidate, plan.storage.capacity_bytes
-    rdma = c.fabric == "efa" and asked > BESIDE.client_bytes_per_s * c.nodes
-    words = f"sustains {asked / 1e9:,.2f} GB/s and holds {need / 1e9:,.0f} GB"
+def _recommended(plan: SizingPlan, fit: Fit, catalog: Catalog, words: str) -> FileSystem | None:
+    """Where this release builds no storage: a disk of one node, else the cheapest shared file system of the cloud that is large and fast
+    enough."""
+    c, need = fit.candidate, plan.storage
+    rdma = c.fabric == "efa" and need.throughput_bytes_per_s > BESIDE.client_bytes_per_s * c.nodes
     if c.nodes == 1:
         disk = next((v for v in catalog.volumes if v.cloud == c.cloud and v.kind == "block" and v.max_write_bytes_per_s), None)
-        if disk and disk.max_write_bytes_per_s and asked <= disk.max_write_bytes_per_s:
-            usd = None if disk.price_usd_per_byte_month is None else disk.price_usd_per_byte_month * need
-            return FileSystem(disk.name, need, asked, usd, f"a volume of its own {words}")
+        if disk and disk.max_write_bytes_per_s and need.throughput_bytes_per_s <= disk.max_write_bytes_per_s:
+            usd = None if disk.price_usd_per_byte_month is None else disk.price_usd_per_byte_month * need.capacity_bytes
+            return FileSystem(disk.name, need.capacity_bytes, need.throughput_bytes_per_s, usd, f"a disk {words}")
     tiers = []
     for v in catalog.volumes:
         rate = v.write_bytes_per_s_per_tib
         if v.cloud == c.cloud and v.name.startswith(SHARED) and rate and v.rdma == rdma and not v.deprecated:
-            size = v.allowed_bytes(formulas.tier_bytes(need, asked, rate))
+            size = v.allowed_bytes(formulas.tier_bytes(need.capacity_bytes, need.throughput_bytes_per_s, rate))
             tiers.append(Tier(v.name, size, rate, v.price_usd_per_byte_month))
     return formulas.cheapest_tier(tiers, words)
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from rackwright.catalog.read import Catalog
+from rackwright.catalog.storage_limits import CACHE_MAX_GIB, CACHE_MIN_GIB, SSD_TIERS, TIERED_METADATA_IOPS, TIERED_STEP_MB_S
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import LustrePlan, StackPlan
-from rackwright.stackplan.storage_limits import CACHE_MAX_GIB, CACHE_MIN_GIB, SSD_TIERS, TIERED_METADATA_IOPS, TIERED_STEP_MB_S
 from rackwright.units import GIB
 from rackwright.validation.stack.registry import accelerators, rule
 

@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator
 
 from rackwright.catalog.read import Catalog
+from rackwright.catalog.storage_limits import GP3_FREE_IOPS, GP3_IOPS_PER_MIB_S, GP3_MAX_MIB_S
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import DiskPlan, StackPlan
-from rackwright.stackplan.storage_limits import GP3_FREE_IOPS, GP3_IOPS_PER_MIB_S, GP3_MAX_MIB_S
 from rackwright.validation.stack.registry import accelerators, pools, rule
 
 GP3_MAX_IOPS, GP3_IOPS_PER_GIB = 80000, 500
