@@ -75,11 +75,11 @@ def test_its_image_is_dated_and_made_for_it(machine):
         ("g4ad.4xlarge", "AMD's driver"),
         ("p3dn.24xlarge", "proprietary driver"),
         ("g6f.xlarge", "GRID driver"),
-        ("inf1.xlarge", "leave Inferentia1 out"),
+        ("inf1.xlarge", "do not support Inferentia1"),
         ("dl1.24xlarge", "is other"),
         ("dl2q.24xlarge", "is other"),
-        ("p6e-gb200.36xlarge", "not sold by itself"),
-        ("u-p6e-gb200x36", "a box is one machine"),
+        ("p6e-gb200.36xlarge", "cannot be ordered"),
+        ("u-p6e-gb200x36", "A box has one machine"),
     ],
 )
 def test_a_machine_that_nothing_starts_says_why(machine, words):
@@ -155,7 +155,7 @@ def test_ssh_to_a_cluster_is_refused():
 
 
 def test_a_file_system_of_its_own_is_refused_with_what_there_is():
-    with pytest.raises(UserError, match=r"C-storage.*a bucket is used"):
+    with pytest.raises(UserError, match=r"C-storage.*which uses a bucket"):
         compiled("g6e.2xlarge", storage="lustre")
 
 

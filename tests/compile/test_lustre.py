@@ -145,5 +145,5 @@ class TestTiers:
 def test_a_box_has_no_file_system_however_it_is_described():
     spec, sizing, fit = plans.box_case()
     shape = plans.training_case(blueprint={"storage": {"lustre": {"capacity": "1200 GiB"}}})[0].blueprint
-    with pytest.raises(UserError, match="no Lustre on a box"):
+    with pytest.raises(UserError, match="supports Lustre in a training-cluster only, and this stack is a box"):
         compile_plan(spec.model_copy(update={"blueprint": shape}), sizing, fit, today=plans.TODAY)

@@ -1,4 +1,4 @@
-"""One fit, one StackPlan: every count, name, zone and version of the stack, decided here and nowhere after."""
+"""Compile a fit into a StackPlan with every count, name, zone and version of the stack."""
 
 from collections.abc import Callable
 from datetime import date, datetime
@@ -27,7 +27,7 @@ PATHS: dict[tuple[BlueprintKind, str], Callable[[CompileContext], StackPlan]] = 
     (BlueprintKind.INFERENCE_FLEET, "gcp"): gke_fleet_plan,
     (BlueprintKind.TPU_POD, "gcp"): tpu_plan,
 }
-"""The paths this release compiles: blueprint and cloud."""
+"""(blueprint, cloud) -> compiler."""
 
 
 def compile_plan(
@@ -40,19 +40,19 @@ def compile_plan(
     expires_on: str | None = None,
     now: datetime | None = None,
 ) -> StackPlan:
-    """The stack of one fit. `today` dates the time to live; `now`, else noon of today, says whether a capacity block has begun.
+    """Compile the stack of a fit.
 
-    pins, expires_on: what a decision recorded; they beat this release's versions and the time to live counted from `today`.
-    Raises UserError when this release has no path for the blueprint on that cloud, or the spec asks for something the path cannot do.
+    today: start of the time to live. now: default noon of today; decides whether a capacity block has started.
+    pins, expires_on: recorded by a decision; they replace this release's versions and the expiry counted from `today`.
+    Raises UserError where this release does not support the blueprint on the cloud, or an option of the spec.
     """
     kind = blueprint_of(spec, fit)
     path = PATHS.get((kind, fit.candidate.cloud))
     if path is None:
         raise UserError([_no_path(kind, fit.candidate.cloud)])
     context = CompileContext(spec, plan, fit, today, expires_on, now)
-    refused = unsupported_problems(context, kind)
-    if refused:
-        raise UserError(refused)
+    if problems := unsupported_problems(context, kind):
+        raise UserError(problems)
     compiled = with_cost_alerts(context, apply_aws_options(context, path(context)))
     return with_version_pins(compiled, pins) if pins else compiled
 
@@ -63,10 +63,6 @@ def blueprint_of(spec: Spec, fit: Fit) -> BlueprintKind:
 
 
 def _no_path(kind: BlueprintKind, cloud: str) -> Problem:
-    known = ", ".join(f"{k} on {c}" for k, c in PATHS)
-    return Problem(
-        code="C-no-path",
-        reason=f"this release cannot build a {kind} on {cloud}",
-        at=At() / "blueprint" / "kind",
-        fix=f"it builds: {known}",
-    )
+    supported = ", ".join(f"{k} on {c}" for k, c in PATHS)
+    at = At() / "blueprint" / "kind"
+    return Problem("C-no-path", f"This release does not support {kind} on {cloud}", at, f"use one of: {supported}")

@@ -33,7 +33,7 @@ from rackwright.compile.operators.leader_worker_set import group, leader_worker_
 from rackwright.compile.operators.queues import HUGE_PAGES_MIB
 from rackwright.compile.operators.versions import SERVER_IMAGES
 from rackwright.compile.serving.model_server import WEIGHTS_PATH, ModelServer, server_objects
-from rackwright.compile.serving.neuron import on_neuron
+from rackwright.compile.serving.neuron import with_neuron_settings
 from rackwright.compile.serving.replica import (
     ACCOUNT,
     IMAGE_GIB,
@@ -168,7 +168,7 @@ def _server(context: CompileContext, wanted: tuple[BucketPlan, ...], pools: Sequ
     volume, model = (weights_volume(), WEIGHTS_PATH) if wanted else hub_weights(context)
     after = tuple(pool_key(pool) for pool in pools if pool.provisioner == "karpenter")
     server = replace(server_of(context, wanted, pools[0], volume, model), after=(*after, *(("storage.weights.claim",) if wanted else ())))
-    server = on_neuron(context, server) if context.machine.kind == "neuron" else server
+    server = with_neuron_settings(context, server) if context.machine.kind == "neuron" else server
     return _on_fabric(context, server, pools[0]) if pools[0].nics else server
 
 

@@ -44,6 +44,6 @@ def expectation(machine: Machine) -> FabricExpectation:
 
 def _unpublished(machine: Machine) -> Problem:
     known = ", ".join(sorted(row.name for row in Catalog.default().machines if row.ip_cards))
-    reason = f"which network cards of {machine.name} may carry more addresses is not published"
+    reason = f"AWS does not publish which network cards of {machine.name} support further IP interfaces"
     fix = f"use {FEWEST_ADDRESSES}, or one of {known}"
     return Problem("C-interfaces", reason, At() / "blueprint" / "nodes" / "interfaces", fix, link=LAYOUT_GUIDE)

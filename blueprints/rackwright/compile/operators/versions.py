@@ -1,4 +1,4 @@
-"""Every version a plan pins, once, with where and when it was seen. Nothing floats: a new release never changes a running cluster."""
+"""Every version that a plan pins, with source and date. Versions are fixed, so that a new release never changes a running cluster."""
 
 from dataclasses import dataclass
 
@@ -73,18 +73,18 @@ are listed by the public AMI catalogue since 2026-04-01; NVIDIA's driver in it i
 NODE_RELEASES = dict.fromkeys(("al2023", "al2023-nvidia", "al2023-neuron"), AL2023_RELEASE) | dict.fromkeys(
     ("bottlerocket", "bottlerocket-nvidia", "bottlerocket-neuron"), BOTTLEROCKET_RELEASE
 )
-"""Ubuntu has none: EKS makes no image of it, and an image of one's own is its id."""
+"""Release per image. Ubuntu has none: EKS provides no Ubuntu image, and a custom image is identified by its AMI ID."""
 
 NO_BOX_IMAGE = {
-    "g4ad": "AMD's driver is in none of Amazon's dated images (EC2 guide: it is installed by hand)",
-    "p3dn": "a V100 needs NVIDIA's proprietary driver, and the image has the open one, which begins with Turing (DLAMI release notes)",
-    "g6f": "a share of a GPU needs NVIDIA's GRID driver, which the image has not (EC2 guide, NVIDIA drivers)",
-    "gr6f": "a share of a GPU needs NVIDIA's GRID driver, which the image has not (EC2 guide, NVIDIA drivers)",
-    "inf1": "Neuron images leave Inferentia1 out since SDK 2.26.1 (Neuron DLAMI guide)",
-    "dl1": "no dated image with Gaudi's driver is known",
-    "dl2q": "no dated image with the AI 100's driver is known",
+    "g4ad": "Amazon's dated images do not contain AMD's driver (EC2 guide: manual installation)",
+    "p3dn": "V100 requires NVIDIA's proprietary driver; the image has the open driver, for Turing and newer (DLAMI release notes)",
+    "g6f": "fractional GPUs require NVIDIA's GRID driver, which the image does not contain (EC2 guide, NVIDIA drivers)",
+    "gr6f": "fractional GPUs require NVIDIA's GRID driver, which the image does not contain (EC2 guide, NVIDIA drivers)",
+    "inf1": "Neuron images do not support Inferentia1 since SDK 2.26.1 (Neuron DLAMI guide)",
+    "dl1": "no dated image contains the Gaudi driver",
+    "dl2q": "no dated image contains the driver of the AI 100",
 }
-"""Families no pinned image can start, and why."""
+"""Instance families that no pinned image supports, with the reason."""
 
 SERVER_IMAGES = {
     "vllm": "vllm/vllm-openai:v0.30.0@sha256:8a69ffad015f138d7170c4ddc429e230a3bc1c1719f67e14324749df200a4b90",

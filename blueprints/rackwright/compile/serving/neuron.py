@@ -1,5 +1,4 @@
-"""Serving on Inferentia2 and Trainium: AWS's vLLM on NxD Inference, which compiles a model for the cores, requests and length it is told,
-and what that is not documented to do.
+"""Serving on Inferentia2 and Trainium with AWS's vLLM on NxD Inference, which compiles the model for fixed cores, requests and length.
 
 Facts of this module are the Neuron documentation's (aws-neuron/aws-neuron-sdk@81ce03a, 2026-08-21) where nothing else is named.
 """
@@ -45,13 +44,13 @@ USER_GUIDE = f"{GUIDE}/vllm-user-guide-v1.html"
 SCHEDULER = "https://awsdocs-neuron.readthedocs-hosted.com/en/latest/deploy/infrastructure/scheduler.html"
 DRIVER = "https://awsdocs-neuron.readthedocs-hosted.com/en/latest/release-notes/components/runtime.html"
 WORKLOAD = At() / "workloads" / 0
-OWN = "name an image and arguments of your own in run"
+CUSTOM_RUN = "set run.image and run.args"
 
 
-def on_neuron(context: CompileContext, server: ModelServer) -> ModelServer:
-    """`server` as AWS's image for Neuron runs it: as that image's user, whose devices they are, and where it may write."""
+def with_neuron_settings(context: CompileContext, server: ModelServer) -> ModelServer:
+    """`server` with the settings of AWS's Neuron image: its user, which owns the devices, and its writable folder."""
     run = context.serve.run
-    seated = replace(
+    configured = replace(
         server,
         image=run.image or SERVER_IMAGES["vllm-neuron"],
         concurrency=_requests(context),
@@ -60,8 +59,8 @@ def on_neuron(context: CompileContext, server: ModelServer) -> ModelServer:
         as_root=True,
         folder=HOME,
     )
-    patience = {"VLLM_ENGINE_READY_TIMEOUT_S": str(seated.load_s)}
-    return replace(seated, env=tuple((ENV | patience | dict(server.env)).items()))
+    patience = {"VLLM_ENGINE_READY_TIMEOUT_S": str(configured.load_s)}
+    return replace(configured, env=tuple((ENV | patience | dict(server.env)).items()))
 
 
 def _arguments(context: CompileContext) -> tuple[str, ...]:
@@ -87,38 +86,38 @@ def _degree(context: CompileContext) -> int:
 
 
 def _length(context: CompileContext) -> int:
-    """Tokens of the longest request; 0 where nobody says."""
+    """Tokens of the longest request; 0 where unknown."""
     return context.serve.max_context or context.sizing.facts.sequence_length or 0
 
 
 def _requests(context: CompileContext) -> int:
-    """In flight at once: what it was sized for, as far as the cache holds that many of full length."""
-    wanted, held = context.fit.speed.concurrency or 1, context.fit.speed.kv_tokens
-    return wanted if held is None else min(wanted, held // max(1, _length(context)))
+    """Concurrent requests that the fit has, limited to those of full length that the cache holds."""
+    concurrency, tokens = context.fit.speed.concurrency or 1, context.fit.speed.kv_tokens
+    return concurrency if tokens is None else min(concurrency, tokens // max(1, _length(context)))
 
 
-def neuron_refusals(context: CompileContext) -> Iterator[Problem]:
-    """Why a fleet on this Neuron machine cannot be built. What comes of an image or of arguments of one's own is one's own business."""
+def unsupported_on_neuron(context: CompileContext) -> Iterator[Problem]:
+    """Reasons why a fleet on this Neuron machine is not supported. A custom image or custom arguments are not checked."""
     if context.machine.accelerator not in NEURON_CORES:
-        reason = f"AWS's vLLM for Neuron runs on {', '.join(NEURON_CORES)}, and {context.machine.name} has {context.machine.accelerator}"
-        yield Problem("C-machine", reason, At() / "blueprint" / "kind", "pin an inf2, trn1 or trn2", link=USER_GUIDE)
+        reason = f"vLLM for Neuron supports {', '.join(NEURON_CORES)}; {context.machine.name} has {context.machine.accelerator}"
+        yield Problem("C-machine", reason, At() / "blueprint" / "kind", "pin an inf2, trn1 or trn2 machine", link=USER_GUIDE)
         return
     if hosts_of(context) > 1:
-        reason = "a replica on Neuron stays within one machine in this release"
+        reason = f"A replica needs {hosts_of(context)} Neuron machines; this release supports one"
         yield Problem("C-wide-replica", reason, WORKLOAD, "pin a machine with more devices, or a machine with GPUs", link=USER_GUIDE)
         return
     yield from _packing(context)
     if not context.serve.run.args:
         yield from _split(context)
     if not context.serve.run.image:
-        yield from _known(context)
+        yield from _documented(context)
 
 
 def _packing(context: CompileContext) -> Iterator[Problem]:
-    """Devices of a replica must stand in a row, which only a scheduler of Neuron's sees to: without it a pod gets one or all."""
-    devices, all_of_them = context.candidate.parallelism.accelerators, context.candidate.accelerators_per_node
-    if devices not in (1, all_of_them):
-        reason = f"a replica on Neuron has one device or all {all_of_them} of {context.machine.name}, and this one has {devices}"
+    """The devices of a replica must be neighbours, which only Neuron's scheduler ensures; without it a pod has one device or all."""
+    devices, count = context.candidate.parallelism.accelerators, context.candidate.accelerators_per_node
+    if devices not in (1, count):
+        reason = f"A replica uses {devices} Neuron devices; on {context.machine.name} it can use 1 or {count}"
         yield Problem("C-neuron-split", reason, WORKLOAD, "pin another machine of the same chip", link=SCHEDULER)
 
 
@@ -126,43 +125,51 @@ def _split(context: CompileContext) -> Iterator[Problem]:
     chip, parallelism, degree = context.machine.accelerator or "", context.candidate.parallelism, _degree(context)
     row = library.find(context.serve.model.base or "")
     if parallelism.tensor != parallelism.accelerators:
-        yield Problem("C-neuron-split", f"a replica on {chip} is split by tensors alone, not by {parallelism}", WORKLOAD, OWN, link=SPLITS)
+        yield Problem(
+            "C-neuron-split",
+            f"A replica on {chip} supports tensor parallelism only; this one has {parallelism}",
+            WORKLOAD,
+            CUSTOM_RUN,
+            link=SPLITS,
+        )
     elif degree not in DEGREES[chip]:
-        able = ", ".join(map(str, DEGREES[chip]))
-        reason = f"{chip} splits a model over {able} cores, and {parallelism.tensor} devices have {degree}"
-        yield Problem("C-neuron-split", reason, WORKLOAD, f"pin another machine, or {OWN}", link=SPLITS)
+        supported = ", ".join(map(str, DEGREES[chip]))
+        reason = f"{parallelism.tensor} devices have {degree} cores; {chip} splits a model over {supported} cores"
+        yield Problem("C-neuron-split", reason, WORKLOAD, f"pin another machine, or {CUSTOM_RUN}", link=SPLITS)
     elif row and row.architecture.heads % degree:
-        reason = f"{row.name} has {row.architecture.heads} heads, which {degree} cores do not share evenly"
-        yield Problem("C-neuron-split", reason, WORKLOAD, f"pin another machine, or {OWN}", link=SPLITS)
+        reason = f"The {row.architecture.heads} attention heads of {row.name} cannot be divided evenly over {degree} cores"
+        yield Problem("C-neuron-split", reason, WORKLOAD, f"pin another machine, or {CUSTOM_RUN}", link=SPLITS)
     if not _length(context):
-        reason = "a program for Neuron is compiled for the longest request, and nobody says how long that is"
-        yield Problem("C-neuron-model", reason, WORKLOAD / "max_context", "set it", link=USER_GUIDE)
+        reason = "max_context is not set, and Neuron compiles the model for the longest request"
+        yield Problem("C-neuron-model", reason, WORKLOAD / "max_context", "set it to the tokens of the longest request", link=USER_GUIDE)
     elif _requests(context) < 1:
         held = context.fit.speed.kv_tokens
-        reason = f"the cache holds {held:,} tokens, less than one request of {_length(context):,}"
+        reason = f"The cache holds {held:,} tokens, which is less than one request of {_length(context):,}"
         yield Problem("C-neuron-memory", reason, WORKLOAD / "max_context", f"set it to {held} or less", link=USER_GUIDE)
     if context.serve.kv_dtype == "fp8":
-        reason = "a cache in fp8 is not documented for vLLM on NxD Inference"
-        yield Problem("C-neuron-model", reason, WORKLOAD / "kv_dtype", "leave it at auto", link=USER_GUIDE)
+        reason = "AWS does not document an fp8 cache for vLLM on NxD Inference"
+        yield Problem("C-neuron-model", reason, WORKLOAD / "kv_dtype", "set it to auto", link=USER_GUIDE)
 
 
-def _known(context: CompileContext) -> Iterator[Problem]:
-    """What the usual image is known to serve, with which driver, in how much memory."""
+def _documented(context: CompileContext) -> Iterator[Problem]:
+    """Models, drivers and memory that the default image is documented for."""
     name, nodes = context.sizing.facts.model, context.spec.blueprint.nodes
     row = library.find(context.serve.model.base or "")
     dense = row and not row.architecture.is_moe and not row.architecture.tower_parameters
     if not (row and dense and row.name.startswith(MODELS)):
-        reason = f"AWS's vLLM for Neuron is not documented to serve {name}: it is for dense text models of Llama 2 and 3, Qwen2.5 and Qwen3"
-        yield Problem("C-neuron-model", reason, WORKLOAD / "model", OWN, link=USER_GUIDE)
+        reason = f"AWS does not document {name} for vLLM on Neuron; it documents dense text models of Llama 2 and 3, Qwen2.5 and Qwen3"
+        yield Problem("C-neuron-model", reason, WORKLOAD / "model", CUSTOM_RUN, link=USER_GUIDE)
     elif row.architecture.tied_embeddings and not buckets(context):
-        reason = f"{name} shares its embeddings with its head, and does not load on Neuron from the hub"
-        yield Problem("C-neuron-model", reason, WORKLOAD / "model" / "weights", "put its files into a bucket", link=USER_GUIDE)
+        reason = f"{name} has tied embeddings, which Neuron cannot load from the Hugging Face hub"
+        yield Problem(
+            "C-neuron-model", reason, WORKLOAD / "model" / "weights", "copy its files to a bucket and set its URI", link=USER_GUIDE
+        )
     image = image_variant(nodes.image.family if isinstance(nodes.image, OwnImage) else nodes.image, "neuron")
     if image_family(image) != "al2023":
-        reason = f"the image's runtime 2.33 is known to work with the driver of AL2023's nodes, 2.29, and that of {image} is not known"
-        fix = "leave it at al2023, or name an image of your own in run"
+        reason = f"Neuron runtime 2.33 of the server image requires driver 2.29 of AL2023 nodes; the driver of {image} is not documented"
+        fix = "set it to al2023, or set run.image"
         yield Problem("C-image", reason, At() / "blueprint" / "nodes" / "image", fix, link=DRIVER)
     have, need = pod_memory_gib(context), HOST_COPIES * context.sizing.facts.weights_bytes / GIB
     if have < need:
-        reason = f"the weights pass through the machine's own memory: a replica on {context.machine.name} gets {have} GiB of {need:.0f}"
+        reason = f"Loading the weights needs {need:.0f} GiB of host memory; a replica on {context.machine.name} has {have} GiB"
         yield Problem("C-neuron-memory", reason, WORKLOAD, "pin a machine of the same chip with more memory", link=USER_GUIDE)

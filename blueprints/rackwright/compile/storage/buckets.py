@@ -49,9 +49,9 @@ def _bucket(context: CompileContext, key: str, uri: str | None) -> BucketPlan:
 def _wrong_scheme(uri: str, cloud: str) -> Problem:
     return Problem(
         code="C-bucket-cloud",
-        reason=f"{uri} cannot be read from {cloud} without copying it there first",
+        reason=f"{uri} is in another cloud than the stack, which is on {cloud}",
         at=At() / "workloads" / 0,
-        fix=f"name a {SCHEMES[cloud]}:// URI, or leave it out and a bucket is made",
+        fix=f"copy the data to a {SCHEMES[cloud]}:// bucket and set its URI, or remove it to create a bucket",
     )
 
 
