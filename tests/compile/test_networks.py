@@ -3,7 +3,7 @@
 from ipaddress import ip_network
 
 import pytest
-from rackwright.compile.network.addresses import AWS_CIDR
+from rackwright.compile.network.address_plan import AWS_CIDR
 from rackwright.diagnostics.errors import UserError
 from rackwright.stackplan import FromStack
 from rackwright.stackplan.addresses import smallest_prefix

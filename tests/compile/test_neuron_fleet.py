@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from rackwright.compile.operators.versions import SERVER_IMAGES
-from rackwright.compile.serving.neuron import COMPILE_S
+from rackwright.compile.serving.neuron import COMPILE_TIMEOUT_S
 from rackwright.diagnostics.errors import UserError
 from rackwright.sizing.metrics import ParallelLayout
 from rackwright.stackplan import StackPlan
@@ -88,8 +88,8 @@ def test_compiled_programs_lie_where_the_server_may_write_and_have_time_to_be_ma
     assert {env["NEURON_COMPILED_ARTIFACTS"], env["NEURON_COMPILE_CACHE_URL"]} == {f"{home}/neuron/artifacts", f"{home}/neuron/cache"}
     assert main["workingDir"] == home
     waits_s = main["startupProbe"]["failureThreshold"] * main["startupProbe"]["periodSeconds"]
-    assert waits_s >= COMPILE_S
-    assert int(env["VLLM_ENGINE_READY_TIMEOUT_S"]) >= COMPILE_S
+    assert waits_s >= COMPILE_TIMEOUT_S
+    assert int(env["VLLM_ENGINE_READY_TIMEOUT_S"]) >= COMPILE_TIMEOUT_S
     assert next(m.wait_s for m in plan.manifests if m.key == "serving.deployment") > waits_s
 
 

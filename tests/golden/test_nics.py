@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Fabric
-from rackwright.compile.nodes.fabric import FEWEST_ADDRESSES, MOST_BANDWIDTH, expectation, nic_layout
+from rackwright.compile.nodes.fabric import FEWEST_ADDRESSES, MOST_BANDWIDTH, fabric_expectation, nic_layout
 from rackwright.compile.nodes.machine_facts import machine_facts
 from rackwright.diagnostics.errors import UserError
 from rackwright.stackplan.addresses import max_pods
@@ -102,8 +102,8 @@ def test_the_most_bandwidth_of_a_p5_is_eight_addresses():
 
 def test_a_p5_4xlarge_is_said_to_have_no_gpudirect():
     """dstack 3069: EFA is there, and what is sent still passes through host memory."""
-    assert expectation(machine_facts("p5.4xlarge")).note
-    assert not expectation(machine_facts("p5.48xlarge")).note
+    assert fabric_expectation(machine_facts("p5.4xlarge")).note
+    assert not fabric_expectation(machine_facts("p5.48xlarge")).note
 
 
 def test_where_sources_disagree_there_is_no_layout():

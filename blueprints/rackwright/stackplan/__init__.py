@@ -34,8 +34,8 @@ from rackwright.stackplan.plan import (
     FabricExpectation,
     StackPlan,
     VersionPins,
-    layers_below,
     machine_layer,
+    upstream_layers,
     used_layers,
 )
 from rackwright.stackplan.refs import REFS, BlueprintKind, Existing, FromStack, format_refs, ref
@@ -72,8 +72,8 @@ __all__ = [
     "TaintPlan",
     "VersionPins",
     "format_refs",
-    "layers_below",
     "machine_layer",
     "ref",
+    "upstream_layers",
     "used_layers",
 ]

@@ -18,7 +18,7 @@ LAYERS = ("base", "cluster", "operators", "workloads")
 and their namespaces. workloads: team namespaces and manifests. A box is of base (with its alarms) and workloads."""
 
 
-def layers_below(plan: "StackPlan") -> tuple[str, ...]:
+def upstream_layers(plan: "StackPlan") -> tuple[str, ...]:
     """Layers that must be there already. Operators of a cluster that exists are taken to be there."""
     lowest = min(LAYERS.index(layer) for layer in plan.layers if layer in used_layers(plan))
     known = ("operators",) if plan.cluster and plan.cluster.existing else ()

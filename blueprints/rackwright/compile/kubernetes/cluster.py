@@ -33,7 +33,7 @@ def namespaces(context: CompileContext, releases: tuple[ReleasePlan, ...], team_
     return ((context.namespace, team_level), *(row for row in NAMESPACES if row[0] in used))
 
 
-def pins(
+def version_pins(
     releases: tuple[ReleasePlan, ...],
     images: tuple[tuple[str, str], ...] = (),
     addons: tuple[AddonPlan, ...] = (),

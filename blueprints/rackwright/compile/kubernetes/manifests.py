@@ -68,8 +68,10 @@ def allow_within(namespace: str) -> ManifestPlan:
     return allow(namespace, "allow-within", ingress=[{"from": peers}], egress=[{"to": peers}])
 
 
-def priority_class(name: str, value: int, words: str) -> ManifestPlan:
-    body = obj("scheduling.k8s.io/v1", "PriorityClass", name, value=value, description=words, preemptionPolicy="Never", globalDefault=False)
+def priority_class(name: str, value: int, description: str) -> ManifestPlan:
+    body = obj(
+        "scheduling.k8s.io/v1", "PriorityClass", name, value=value, description=description, preemptionPolicy="Never", globalDefault=False
+    )
     return ManifestPlan(f"priority.{name}", body)
 
 

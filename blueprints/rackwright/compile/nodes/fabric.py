@@ -1,4 +1,4 @@
-"""Network interfaces of a node, the pods it has addresses for, and what a job must find, so that a silent fall to TCP is loud."""
+"""Network interfaces of a node, and the fabric bandwidth that jobs should measure."""
 
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Fabric, Machine
@@ -9,19 +9,19 @@ from rackwright.stackplan import FabricExpectation, NicPlan
 FEWEST_ADDRESSES, MOST_BANDWIDTH = "fewest-addresses", "most-bandwidth"
 LAYOUT_GUIDE = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html"
 BUSBW_FLOORS = (("efa", 4e11, 300.0), ("tcpxo", 2e11, 250.0))
-"""(fabric, least bytes per second of a node, GB/s of NCCL all-reduce bus bandwidth between two nodes) of GPU machines.
+"""(fabric, minimum bytes per second of a node, GB/s of NCCL all-reduce bus bandwidth between two nodes) of GPU machines.
 Source: NVIDIA/aicr@bc05c6b recipes/overlays h100-eks and h100-gke (2026-03); newer machines of the same rate should not do worse."""
 
 
 def nic_layout(machine: Machine, variant: str = FEWEST_ADDRESSES) -> tuple[NicPlan, ...]:
-    """An IP interface on card 0, one fabric-only interface per card that carries EFA; for most bandwidth further IP interfaces.
+    """An IP interface on card 0 and one EFA-only interface per card with EFA; for most-bandwidth also further IP interfaces.
 
-    On card 0 the fabric interface is device 1, elsewhere device 0, and the further addresses are device 1; p6-b300 and p6e-gb200 have no
-    fabric on card 0. Empty without EFA, and where sources disagree on the machine's interfaces or none gives them.
+    EFA is device 1 on card 0 and device 0 elsewhere; further IP interfaces are device 1. p6-b300 and p6e-gb200 have no EFA on card 0.
+    Empty without EFA, and where the layout is unpublished or sources disagree.
     Source: docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html. Raises UserError where the variant is not published.
     """
     if variant == MOST_BANDWIDTH and not machine.ip_cards:
-        raise UserError([_unpublished(machine)])
+        raise UserError([_unpublished_layout(machine)])
     if machine.fabric is not Fabric.EFA or not machine.efa_cards:
         return ()
     fabric = (NicPlan(card, 1 if card == 0 else 0, "fabric") for card in machine.efa_cards)
@@ -29,9 +29,9 @@ def nic_layout(machine: Machine, variant: str = FEWEST_ADDRESSES) -> tuple[NicPl
     return (NicPlan(0, 0, "ip"), *fabric, *(NicPlan(card, 1, "ip") for card in further))
 
 
-def expectation(machine: Machine) -> FabricExpectation:
+def fabric_expectation(machine: Machine) -> FabricExpectation:
     rate = machine.fabric_bytes_per_s or machine.network_bytes_per_s
-    fast = [floor for fabric, least, floor in BUSBW_FLOORS if machine.kind == "gpu" and fabric == machine.fabric and (rate or 0) >= least]
+    fast = [floor for fabric, low, floor in BUSBW_FLOORS if machine.kind == "gpu" and fabric == machine.fabric and (rate or 0) >= low]
     return FabricExpectation(
         fabric=str(machine.fabric),
         interfaces_per_node=machine.fabric_interfaces or 0,
@@ -42,7 +42,7 @@ def expectation(machine: Machine) -> FabricExpectation:
     )
 
 
-def _unpublished(machine: Machine) -> Problem:
+def _unpublished_layout(machine: Machine) -> Problem:
     known = ", ".join(sorted(row.name for row in Catalog.default().machines if row.ip_cards))
     reason = f"AWS does not publish which network cards of {machine.name} support further IP interfaces"
     fix = f"use {FEWEST_ADDRESSES}, or one of {known}"

@@ -1,4 +1,4 @@
-"""Images of EKS nodes: which one the accelerators' machines start from, and which machines its drivers know."""
+"""Images of EKS nodes."""
 
 from dataclasses import replace
 
@@ -9,11 +9,11 @@ from rackwright.stackplan import PoolPlan
 from rackwright.stackplan.images import UBUNTU, image_variant
 
 
-def as_asked(context: CompileContext, pool: PoolPlan) -> PoolPlan:
-    """`pool` on EKS with the image, and the way to its fabric interfaces, that the spec asks for.
+def with_node_image(context: CompileContext, pool: PoolPlan) -> PoolPlan:
+    """`pool` on EKS with the image and the EFA driver of the spec.
 
-    An image of one's own is for machines like the sized one: others start from EKS's of the family. Ubuntu's set-up of a node leaves local
-    disks alone, so there they are no place for what pods write.
+    A custom image applies to machines of the sized pool's kind and architecture; others use the EKS image of its family. Ubuntu nodes do
+    not mount local disks, so pods cannot use them.
     """
     nodes, machine = context.spec.blueprint.nodes, machine_facts(pool.machine)
     family, own = (nodes.image.family, nodes.image.ami) if isinstance(nodes.image, OwnImage) else (nodes.image, "")

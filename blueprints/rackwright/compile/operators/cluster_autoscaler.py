@@ -4,11 +4,11 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any
 
-from rackwright.compile.operators.helm_releases import ON_SYSTEM, release
+from rackwright.compile.operators.helm_releases import SYSTEM_NODE_SELECTOR, release
 from rackwright.stackplan import PoolPlan, ReleasePlan, ref
 from rackwright.stackplan.operators import CLUSTER_AUTOSCALER
 
-HIGHEST = 100
+MAX_PRIORITY = 100
 """Priority of the pool that grows first; each one after it has one less."""
 NAME_MOST, PREFIX_MOST = 55, 36
 """Characters of a node group's name before the engine's own eight; a longer name is cut to a prefix (rackwright_pulumi/naming.py)."""
@@ -22,7 +22,7 @@ def cluster_autoscaler(pools: Sequence[PoolPlan], stack: str) -> ReleasePlan:
     arguments: dict[str, Any] = {"skip-nodes-with-local-storage": False, "balance-similar-node-groups": False, "expander": "least-waste"}
     values: dict[str, Any] = {
         "replicaCount": 2,
-        "nodeSelector": ON_SYSTEM,
+        "nodeSelector": SYSTEM_NODE_SELECTOR,
         "fullnameOverride": CLUSTER_AUTOSCALER,
         "awsRegion": ref("place.region"),
         "autoDiscovery": {"clusterName": ref("cluster.name")},
@@ -39,7 +39,7 @@ def _priorities(pools: Sequence[PoolPlan], stack: str) -> str:
     """One key per preference: pools that stand first among their own kind share it, and YAML reads only the last of two equal keys."""
     names: dict[int, list[str]] = {}
     for pool in pools:
-        names.setdefault(HIGHEST - pool.preference, []).append(f"  - {_pattern(pool, stack)}\n")
+        names.setdefault(MAX_PRIORITY - pool.preference, []).append(f"  - {_pattern(pool, stack)}\n")
     return "".join(f"{priority}:\n{''.join(patterns)}" for priority, patterns in names.items())
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from rackwright.compile.kubernetes.manifests import obj
-from rackwright.compile.operators.helm_releases import EVERYWHERE, release
+from rackwright.compile.operators.helm_releases import TOLERATE_ALL, release
 from rackwright.stackplan import ManifestPlan, PoolPlan, ReleasePlan
 from rackwright.stackplan.images import UBUNTU, image_family
 from rackwright.stackplan.labels import EFA_CLAIM, EFA_DEVICE_CLASS, RESOURCES
@@ -12,11 +12,11 @@ from rackwright.stackplan.operators import EFA_DRA_DRIVER, EFA_PLUGIN, MONITORIN
 
 def device_releases(pools: Sequence[PoolPlan]) -> tuple[ReleasePlan, ...]:
     """Charts for the accelerators of `pools`, each on its own machines only. All GPU pools have images of one family."""
-    claimed, plugged = (_machines(p for p in pools if p.nics and (p.devices == "dra") is dra) for dra in (True, False))
-    fabric = (*([_listed(EFA_DRA_DRIVER, claimed)] if claimed else []), *([_listed(EFA_PLUGIN, plugged)] if plugged else []))
+    claimed, plugged = (_instance_types(p for p in pools if p.nics and (p.devices == "dra") is dra) for dra in (True, False))
+    fabric = (*([_efa_driver(EFA_DRA_DRIVER, claimed)] if claimed else []), *([_efa_driver(EFA_PLUGIN, plugged)] if plugged else []))
     gpus = [pool for pool in pools if pool.resource == RESOURCES["gpu"]]
-    neurons = _machines(pool for pool in pools if pool.resource == RESOURCES["neuron"])
-    return (*fabric, *(_gpu_stack(gpus) if gpus else ()), *([_neuron(neurons)] if neurons else []))
+    neurons = _instance_types(pool for pool in pools if pool.resource == RESOURCES["neuron"])
+    return (*fabric, *(_gpu_stack(gpus) if gpus else ()), *([_neuron_plugin(neurons)] if neurons else []))
 
 
 def efa_claims(pools: Sequence[PoolPlan], namespace: str) -> tuple[ManifestPlan, ...]:
@@ -36,9 +36,9 @@ def efa_claim(pool: PoolPlan, namespace: str, name: str = EFA_CLAIM) -> Manifest
     return ManifestPlan(f"claim.{namespace}.{name}", body, (EFA_DRA_DRIVER,))
 
 
-def _listed(name: str, machines: list[str]) -> ReleasePlan:
+def _efa_driver(name: str, machines: list[str]) -> ReleasePlan:
     """A driver of EFA that runs on the machines it lists; its own list lacks new ones."""
-    return release(name, "kube-system", {"tolerations": EVERYWHERE, "supportedInstanceLabels": {"values": machines}})
+    return release(name, "kube-system", {"tolerations": TOLERATE_ALL, "supportedInstanceLabels": {"values": machines}})
 
 
 def _gpu_stack(pools: list[PoolPlan]) -> tuple[ReleasePlan, ...]:
@@ -49,28 +49,28 @@ def _gpu_stack(pools: list[PoolPlan]) -> tuple[ReleasePlan, ...]:
     """
     family = image_family(pools[0].image)
     if family == UBUNTU:
-        return (_operator(any(pool.nics for pool in pools)),)
-    return (_nvidia(family == "bottlerocket"), _metrics(_machines(pools), family == "bottlerocket"))
+        return (_gpu_operator(any(pool.nics for pool in pools)),)
+    return (_nvidia_plugin(family == "bottlerocket"), _dcgm_exporter(_instance_types(pools), family == "bottlerocket"))
 
 
-def _nvidia(own_plugin: bool) -> ReleasePlan:
+def _nvidia_plugin(own_plugin: bool) -> ReleasePlan:
     """Shows GPUs to pods and labels nodes with what they are; its own node feature discovery is the cluster's only one.
 
     own_plugin: the image runs a device plugin itself, as Bottlerocket does
     (docs.aws.amazon.com/eks/latest/userguide/ml-eks-k8s-device-plugin).
     """
     off = {"devicePlugin": {"enabled": False}} if own_plugin else {}
-    return release("nvidia-device-plugin", "kube-system", {"gfd": {"enabled": True}, "tolerations": EVERYWHERE} | off)
+    return release("nvidia-device-plugin", "kube-system", {"gfd": {"enabled": True}, "tolerations": TOLERATE_ALL} | off)
 
 
-def _metrics(machines: list[str], guarded: bool) -> ReleasePlan:
+def _dcgm_exporter(machines: list[str], guarded: bool) -> ReleasePlan:
     """Comes after the chart that brings monitors.
 
     guarded: only a privileged pod is shown GPUs that it did not ask for (bottlerocket-os/bottlerocket@91632ff SECURITY_GUIDANCE.md).
     """
     here = [{"matchExpressions": [{"key": "node.kubernetes.io/instance-type", "operator": "In", "values": machines}]}]
     values = {
-        "tolerations": EVERYWHERE,
+        "tolerations": TOLERATE_ALL,
         "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": here}}},
         "serviceMonitor": {"honorLabels": True},
     }
@@ -78,7 +78,7 @@ def _metrics(machines: list[str], guarded: bool) -> ReleasePlan:
     return release("dcgm-exporter", "monitoring", values | allowed, (MONITORING,))
 
 
-def _operator(fabric: bool) -> ReleasePlan:
+def _gpu_operator(fabric: bool) -> ReleasePlan:
     """A driver is never upgraded under a running job, and a pod cannot take GPUs by naming them in its environment.
 
     The plugin's validation would need an idle GPU; an empty list of its variables is refused (NVIDIA/aicr gpu-operator/values.yaml).
@@ -93,12 +93,12 @@ def _operator(fabric: bool) -> ReleasePlan:
     return release("gpu-operator", "gpu-operator", values, (MONITORING,))
 
 
-def _neuron(machines: list[str]) -> ReleasePlan:
+def _neuron_plugin(machines: list[str]) -> ReleasePlan:
     """Shows Neuron devices. EKS's node monitoring agent already watches their health, and jobs take whole machines, so the chart's problem
     detector and its scheduler of neighbouring cores stay off."""
     values = {"neuronInstances": machines, "npd": {"enabled": False}}
     return release(NEURON_PLUGIN, "kube-system", values)
 
 
-def _machines(pools: Iterable[PoolPlan]) -> list[str]:
+def _instance_types(pools: Iterable[PoolPlan]) -> list[str]:
     return sorted({pool.machine for pool in pools})

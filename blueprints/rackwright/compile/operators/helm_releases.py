@@ -7,8 +7,8 @@ from rackwright.stackplan import ReleasePlan
 from rackwright.stackplan.labels import ROLE_LABEL
 from rackwright.stackplan.operators import MONITORING
 
-EVERYWHERE = [{"operator": "Exists"}]
-ON_SYSTEM = {ROLE_LABEL: "system"}
+TOLERATE_ALL = [{"operator": "Exists"}]
+SYSTEM_NODE_SELECTOR = {ROLE_LABEL: "system"}
 METRICS_SIZE = "30GB"
 """Of the 100 GiB of a system node's disk."""
 NAMESPACES = (
@@ -36,11 +36,13 @@ def monitoring() -> ReleasePlan:
     They lie on the node's own disk, so what they may take of it is bounded: a full disk would evict every operator.
     """
     hidden = ("kubeControllerManager", "kubeScheduler", "kubeEtcd", "kubeProxy", "coreDns")
-    found = {f"{kind}SelectorNilUsesHelmValues": False for kind in ("serviceMonitor", "podMonitor", "rule")}
+    selectors = {f"{kind}SelectorNilUsesHelmValues": False for kind in ("serviceMonitor", "podMonitor", "rule")}
     values = {name: {"enabled": False} for name in hidden} | {
-        "prometheus": {"prometheusSpec": {**found, "retention": "15d", "retentionSize": METRICS_SIZE, "nodeSelector": ON_SYSTEM}},
-        "alertmanager": {"alertmanagerSpec": {"nodeSelector": ON_SYSTEM}},
-        "prometheusOperator": {"nodeSelector": ON_SYSTEM},
+        "prometheus": {
+            "prometheusSpec": {**selectors, "retention": "15d", "retentionSize": METRICS_SIZE, "nodeSelector": SYSTEM_NODE_SELECTOR}
+        },
+        "alertmanager": {"alertmanagerSpec": {"nodeSelector": SYSTEM_NODE_SELECTOR}},
+        "prometheusOperator": {"nodeSelector": SYSTEM_NODE_SELECTOR},
         "grafana": {"enabled": False},
         "fullnameOverride": "monitoring",
     }
@@ -48,7 +50,7 @@ def monitoring() -> ReleasePlan:
 
 
 def jobset() -> ReleasePlan:
-    controller = {"replicas": 2, "nodeSelector": ON_SYSTEM, "podDisruptionBudget": {"enabled": True}}
+    controller = {"replicas": 2, "nodeSelector": SYSTEM_NODE_SELECTOR, "podDisruptionBudget": {"enabled": True}}
     return release("jobset", "jobset-system", {"controller": controller})
 
 
@@ -60,7 +62,7 @@ def kueue(releases: tuple[ReleasePlan, ...], claims: tuple[str, str] | None = No
     """
     manager = {
         "replicas": 2,
-        "nodeSelector": ON_SYSTEM,
+        "nodeSelector": SYSTEM_NODE_SELECTOR,
         "podDisruptionBudget": {"enabled": True},
         "manager": {"resources": {"requests": {"cpu": "500m", "memory": "2Gi"}, "limits": {"cpu": "2", "memory": "2Gi"}}},
     }
@@ -74,7 +76,7 @@ def keda() -> ReleasePlan:
     values = {
         "operator": {"replicaCount": 2},
         "metricsServer": {"replicaCount": 2},
-        "nodeSelector": ON_SYSTEM,
+        "nodeSelector": SYSTEM_NODE_SELECTOR,
         "podDisruptionBudget": {"operator": {"maxUnavailable": 1}, "metricServer": {"maxUnavailable": 1}},
     }
     return release("keda", "keda", values, (MONITORING,))

@@ -1,7 +1,7 @@
 """Replicas that span machines: the LeaderWorkerSet operator, and a group of pods of which the first answers."""
 
 from rackwright.compile.kubernetes.manifests import Body, obj
-from rackwright.compile.operators.helm_releases import ON_SYSTEM, release
+from rackwright.compile.operators.helm_releases import SYSTEM_NODE_SELECTOR, release
 from rackwright.compile.operators.versions import CHARTS
 from rackwright.compile.serving.model_server import ModelServer, container, pod, pod_metadata, process, rollout, wait_s
 from rackwright.stackplan import ManifestPlan, ReleasePlan
@@ -16,10 +16,10 @@ MEMORY_LOCK = {"drop": ["ALL"], "add": ["IPC_LOCK"]}
 def leader_worker_set_release() -> ReleasePlan:
     """Two controllers, of the image of its own release: the chart's sources name a branch."""
     manager = {"manager": {"tag": f"v{CHARTS['lws'].version}", "pullPolicy": "IfNotPresent"}}
-    return release("lws", "lws-system", {"replicaCount": 2, "nodeSelector": ON_SYSTEM, "image": manager})
+    return release("lws", "lws-system", {"replicaCount": 2, "nodeSelector": SYSTEM_NODE_SELECTOR, "image": manager})
 
 
-def group(server: ModelServer) -> ManifestPlan:
+def leader_worker_set(server: ModelServer) -> ManifestPlan:
     """A LeaderWorkerSet without a replica count: the scaler owns it.
 
     One pod lost is the group lost: its processes wait for one another, so all start anew. The operator tells each pod its number and the

@@ -10,21 +10,21 @@ from rackwright.catalog.models import library
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.operators.versions import SERVER_IMAGES
 from rackwright.compile.serving.model_server import HOME, ModelServer
-from rackwright.compile.serving.replica import hosts_of, pod_memory_gib
-from rackwright.compile.storage.buckets import buckets
+from rackwright.compile.serving.replica import hosts_per_replica, pod_memory_gib
+from rackwright.compile.storage.buckets import bucket_plans
 from rackwright.diagnostics.problem import At, Problem
 from rackwright.spec.blueprint import OwnImage
 from rackwright.stackplan.images import image_family, image_variant
 from rackwright.stackplan.labels import NEURON_CORES, SERVER_PORT
 from rackwright.units import GIB
 
-DEGREES = {"AWS Inferentia2": (1, 2, 4, 8, 24), "AWS Trainium1": (1, 2, 8, 16, 32), "AWS Trainium2": (1, 2, 4, 8, 16, 32, 64)}
+PARALLEL_DEGREES = {"AWS Inferentia2": (1, 2, 4, 8, 24), "AWS Trainium1": (1, 2, 8, 16, 32), "AWS Trainium2": (1, 2, 4, 8, 16, 32, 64)}
 """Cores the runtime splits a model over (libraries/nxd-inference/developer_guides/feature-guide, tensor parallelism)."""
-MODELS = (
+DOCUMENTED_MODELS = (
     "llama-2-", "llama-3-", "llama-3.1-", "llama-3.2-", "llama-3.3-", "tinyllama-", "deepseek-r1-distill-llama-", "qwen2.5-", "qwen3-",
 )  # fmt: skip
 """Catalog names of dense text models that it serves (libraries/nxd-inference/developer_guides/vllm-user-guide-v1 and model-reference)."""
-COMPILE_S = 3600
+COMPILE_TIMEOUT_S = 3600
 """Given to the compiler before a server counts as failed. AWS writes of 15 to 20 minutes for 70 billion parameters
 (vllm-neuron/docs/tutorials/tutorial-llama3-70b), a guide to this image of 15 to 45 and more (manu-joy/rosa-llm-driven-deployment,
 vllmoninferentia.md)."""
@@ -39,7 +39,7 @@ ENV = {
 """Compiled programs outlive the server's process, not its pod. Without a place of their own they are written beside the weights, which a
 bucket mounted read-only refuses."""
 GUIDE = "https://awsdocs-neuron.readthedocs-hosted.com/en/latest/libraries/nxd-inference/developer_guides"
-SPLITS = f"{GUIDE}/feature-guide.html"
+PARALLELISM_GUIDE = f"{GUIDE}/feature-guide.html"
 USER_GUIDE = f"{GUIDE}/vllm-user-guide-v1.html"
 SCHEDULER = "https://awsdocs-neuron.readthedocs-hosted.com/en/latest/deploy/infrastructure/scheduler.html"
 DRIVER = "https://awsdocs-neuron.readthedocs-hosted.com/en/latest/release-notes/components/runtime.html"
@@ -55,7 +55,7 @@ def with_neuron_settings(context: CompileContext, server: ModelServer) -> ModelS
         image=run.image or SERVER_IMAGES["vllm-neuron"],
         concurrency=_requests(context),
         args=run.args or _arguments(context),
-        compile_s=COMPILE_S,
+        compile_s=COMPILE_TIMEOUT_S,
         as_root=True,
         folder=HOME,
     )
@@ -102,18 +102,18 @@ def unsupported_on_neuron(context: CompileContext) -> Iterator[Problem]:
         reason = f"vLLM for Neuron supports {', '.join(NEURON_CORES)}; {context.machine.name} has {context.machine.accelerator}"
         yield Problem("C-machine", reason, At() / "blueprint" / "kind", "pin an inf2, trn1 or trn2 machine", link=USER_GUIDE)
         return
-    if hosts_of(context) > 1:
-        reason = f"A replica needs {hosts_of(context)} Neuron machines; this release supports one"
+    if hosts_per_replica(context) > 1:
+        reason = f"A replica needs {hosts_per_replica(context)} Neuron machines; this release supports one"
         yield Problem("C-wide-replica", reason, WORKLOAD, "pin a machine with more devices, or a machine with GPUs", link=USER_GUIDE)
         return
-    yield from _packing(context)
+    yield from _device_count(context)
     if not context.serve.run.args:
-        yield from _split(context)
+        yield from _parallelism(context)
     if not context.serve.run.image:
         yield from _documented(context)
 
 
-def _packing(context: CompileContext) -> Iterator[Problem]:
+def _device_count(context: CompileContext) -> Iterator[Problem]:
     """The devices of a replica must be neighbours, which only Neuron's scheduler ensures; without it a pod has one device or all."""
     devices, count = context.candidate.parallelism.accelerators, context.candidate.accelerators_per_node
     if devices not in (1, count):
@@ -121,7 +121,7 @@ def _packing(context: CompileContext) -> Iterator[Problem]:
         yield Problem("C-neuron-split", reason, WORKLOAD, "pin another machine of the same chip", link=SCHEDULER)
 
 
-def _split(context: CompileContext) -> Iterator[Problem]:
+def _parallelism(context: CompileContext) -> Iterator[Problem]:
     chip, parallelism, degree = context.machine.accelerator or "", context.candidate.parallelism, _degree(context)
     row = library.find(context.serve.model.base or "")
     if parallelism.tensor != parallelism.accelerators:
@@ -130,15 +130,15 @@ def _split(context: CompileContext) -> Iterator[Problem]:
             f"A replica on {chip} supports tensor parallelism only; this one has {parallelism}",
             WORKLOAD,
             CUSTOM_RUN,
-            link=SPLITS,
+            link=PARALLELISM_GUIDE,
         )
-    elif degree not in DEGREES[chip]:
-        supported = ", ".join(map(str, DEGREES[chip]))
+    elif degree not in PARALLEL_DEGREES[chip]:
+        supported = ", ".join(map(str, PARALLEL_DEGREES[chip]))
         reason = f"{parallelism.tensor} devices have {degree} cores; {chip} splits a model over {supported} cores"
-        yield Problem("C-neuron-split", reason, WORKLOAD, f"pin another machine, or {CUSTOM_RUN}", link=SPLITS)
+        yield Problem("C-neuron-split", reason, WORKLOAD, f"pin another machine, or {CUSTOM_RUN}", link=PARALLELISM_GUIDE)
     elif row and row.architecture.heads % degree:
         reason = f"The {row.architecture.heads} attention heads of {row.name} cannot be divided evenly over {degree} cores"
-        yield Problem("C-neuron-split", reason, WORKLOAD, f"pin another machine, or {CUSTOM_RUN}", link=SPLITS)
+        yield Problem("C-neuron-split", reason, WORKLOAD, f"pin another machine, or {CUSTOM_RUN}", link=PARALLELISM_GUIDE)
     if not _length(context):
         reason = "max_context is not set, and Neuron compiles the model for the longest request"
         yield Problem("C-neuron-model", reason, WORKLOAD / "max_context", "set it to the tokens of the longest request", link=USER_GUIDE)
@@ -156,10 +156,10 @@ def _documented(context: CompileContext) -> Iterator[Problem]:
     name, nodes = context.sizing.facts.model, context.spec.blueprint.nodes
     row = library.find(context.serve.model.base or "")
     dense = row and not row.architecture.is_moe and not row.architecture.tower_parameters
-    if not (row and dense and row.name.startswith(MODELS)):
+    if not (row and dense and row.name.startswith(DOCUMENTED_MODELS)):
         reason = f"AWS does not document {name} for vLLM on Neuron; it documents dense text models of Llama 2 and 3, Qwen2.5 and Qwen3"
         yield Problem("C-neuron-model", reason, WORKLOAD / "model", CUSTOM_RUN, link=USER_GUIDE)
-    elif row.architecture.tied_embeddings and not buckets(context):
+    elif row.architecture.tied_embeddings and not bucket_plans(context):
         reason = f"{name} has tied embeddings, which Neuron cannot load from the Hugging Face hub"
         yield Problem(
             "C-neuron-model", reason, WORKLOAD / "model" / "weights", "copy its files to a bucket and set its URI", link=USER_GUIDE

@@ -18,14 +18,14 @@ agents'."""
 IMAGE_GIB = 100
 """Of a node's disk, for the server's image twice (an update pulls the next one), logs and compiled kernels."""
 CACHE_SHARE = 1.1
-SLOWEST = 4
+REQUEST_TIMEOUT_FACTOR = 4
 """The longest request is allowed this many times its expected duration."""
-LEAST_PATIENCE_S = 120
+MIN_REQUEST_TIMEOUT_S = 120
 QUANTIZATIONS = {"fp8": "fp8", "nf4": "bitsandbytes"}
 """Formats vLLM makes from 16-bit weights while it loads them; weights in another format say so themselves."""
 
 
-def hosts_of(context: CompileContext) -> int:
+def hosts_per_replica(context: CompileContext) -> int:
     """Machines one replica needs."""
     return math.ceil(context.candidate.parallelism.accelerators / context.candidate.accelerators_per_node)
 
@@ -37,9 +37,9 @@ def replicas_per_node(context: CompileContext) -> int:
 
 def node_bounds(context: CompileContext) -> tuple[int, int, int]:
     """(least, most, at first) machines: as many as the least and the most replicas need."""
-    hosts, per_node = hosts_of(context), replicas_per_node(context)
-    least = hosts * math.ceil(context.serve.min_replicas / per_node)
-    return least, hosts * math.ceil(context.candidate.max_replicas / per_node), least
+    hosts, per_node = hosts_per_replica(context), replicas_per_node(context)
+    low = hosts * math.ceil(context.serve.min_replicas / per_node)
+    return low, hosts * math.ceil(context.candidate.max_replicas / per_node), low
 
 
 def cache_gib(context: CompileContext) -> int:
@@ -59,9 +59,9 @@ def hub_weights(context: CompileContext) -> tuple[Body, str]:
     return {"name": "weights", "emptyDir": {}}, uri.removeprefix(HUB)
 
 
-def server_of(context: CompileContext, wanted: tuple[BucketPlan, ...], pool: PoolPlan, volume: Body, model: str) -> ModelServer:
+def model_server(context: CompileContext, buckets: tuple[BucketPlan, ...], pool: PoolPlan, volume: Body, model: str) -> ModelServer:
     """volume, model: where the weights are, and what to serve."""
-    workload, machine, per_node, hosts = context.serve, context.machine, replicas_per_node(context), hosts_of(context)
+    workload, machine, per_node, hosts = context.serve, context.machine, replicas_per_node(context), hosts_per_replica(context)
     return ModelServer(
         name=workload.name,
         namespace=context.namespace,
@@ -75,13 +75,13 @@ def server_of(context: CompileContext, wanted: tuple[BucketPlan, ...], pool: Poo
         memory_gib=pod_memory_gib(context),
         weights_bytes=context.sizing.facts.weights_bytes,
         weights_volume=volume,
-        weights_are_there=all(bucket.existing_name for bucket in wanted),
+        weights_are_there=all(bucket.existing_name for bucket in buckets),
         concurrency=context.fit.speed.concurrency or 1,
         longest_request_s=_longest_request_s(context),
-        least=workload.min_replicas,
-        most=context.candidate.max_replicas,
-        usual=context.candidate.replicas,
-        env=tuple((({} if wanted else {"HF_HOME": WEIGHTS_PATH}) | workload.run.env).items()),
+        min_replicas=workload.min_replicas,
+        max_replicas=context.candidate.max_replicas,
+        default_replicas=context.candidate.replicas,
+        env=tuple((({} if buckets else {"HF_HOME": WEIGHTS_PATH}) | workload.run.env).items()),
         secrets=tuple(workload.run.secrets),
         hosts=hosts,
     )
@@ -107,4 +107,4 @@ def _longest_request_s(context: CompileContext) -> int:
     """Seconds; the p95 answer at the speed sizing found, several times over."""
     tokens = context.serve.output_tokens
     usual_s = (tokens.p95 or tokens.mean) * (context.fit.speed.tpot_s or 0.05) + (context.fit.speed.ttft_s or 1)
-    return max(LEAST_PATIENCE_S, math.ceil(SLOWEST * usual_s))
+    return max(MIN_REQUEST_TIMEOUT_S, math.ceil(REQUEST_TIMEOUT_FACTOR * usual_s))

@@ -1,4 +1,4 @@
-"""Buckets from the spec's URIs, and the disk of a box."""
+"""Buckets of a workload, and the data disk of a box."""
 
 from rackwright.catalog.storage_limits import GP3_FREE_IOPS, GP3_IOPS_PER_MIB_S
 from rackwright.compile.compile_context import CompileContext
@@ -10,14 +10,14 @@ from rackwright.stackplan import BucketPlan, DiskPlan, Grant
 
 SCHEMES = {"aws": "s3", "gcp": "gs"}
 HUB = "hf://"
-"""Weights the program downloads from the Hugging Face hub by itself."""
-WRITTEN = ("checkpoints", "results")
-OLD_VERSIONS_USUAL_DAYS, OLD_VERSIONS_DAYS = 30, {"checkpoints": 7}
-"""Time to notice a mistake. A run that saves a terabyte every four hours leaves 180 of them in a month, so checkpoints have a week."""
+"""Scheme of weights that the server downloads from the Hugging Face hub."""
+WRITTEN_BUCKETS = ("checkpoints", "results")
+DEFAULT_VERSION_DAYS, VERSION_DAYS = 30, {"checkpoints": 7}
+"""Days to restore a deleted object. A terabyte every four hours is 180 TB in a month, so checkpoints have a week."""
 
 
-def buckets(context: CompileContext) -> tuple[BucketPlan, ...]:
-    """What the workload reads and writes: existing where the spec names a URI of this cloud, else created."""
+def bucket_plans(context: CompileContext) -> tuple[BucketPlan, ...]:
+    """Buckets that the workload reads and writes: existing where the spec has a URI, else created. Raises UserError for other clouds."""
     workload = context.spec.workload
     weights = workload.model.weights.uri if workload.model.weights else None
     uris: dict[str, str | None] = {}
@@ -28,16 +28,16 @@ def buckets(context: CompileContext) -> tuple[BucketPlan, ...]:
     return tuple(_bucket(context, key, uri) for key, uri in uris.items() if not (uri or "").startswith(HUB))
 
 
-def grants(wanted: tuple[BucketPlan, ...]) -> tuple[Grant, ...]:
-    """Checkpoints and results are written; everything else is only read."""
-    return tuple(Grant(b.key, "write" if b.key in WRITTEN else "read") for b in wanted)
+def grants(buckets: tuple[BucketPlan, ...]) -> tuple[Grant, ...]:
+    """Write access to checkpoints and results, read access to the others."""
+    return tuple(Grant(b.key, "write" if b.key in WRITTEN_BUCKETS else "read") for b in buckets)
 
 
 def _bucket(context: CompileContext, key: str, uri: str | None) -> BucketPlan:
     hierarchical = context.candidate.cloud == "gcp"
     if uri is None:
         folder = context.sizing.facts.model if key == "weights" else ""
-        days = OLD_VERSIONS_DAYS.get(key, OLD_VERSIONS_USUAL_DAYS)
+        days = VERSION_DAYS.get(key, DEFAULT_VERSION_DAYS)
         return BucketPlan(key, prefix=folder, hierarchical=hierarchical, versioned=not hierarchical, old_versions_days=days)
     scheme, _, rest = uri.partition("://")
     if scheme != SCHEMES[context.candidate.cloud]:

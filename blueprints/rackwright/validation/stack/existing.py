@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
-from rackwright.stackplan import LAYERS, StackPlan, layers_below, used_layers
+from rackwright.stackplan import LAYERS, StackPlan, upstream_layers, used_layers
 from rackwright.stackplan.addresses import MACHINE_PURPOSES
 from rackwright.validation.stack.registry import rule
 
@@ -41,7 +41,7 @@ def layers_are_contiguous(plan: StackPlan) -> Iterator[Violation]:
 
 
 def _upstream(plan: StackPlan, lowest: str) -> Iterator[Violation]:
-    lower = layers_below(plan)
+    lower = upstream_layers(plan)
     if lower and not plan.below:
         message = f"Layer {lowest} requires {', '.join(lower)}, and no upstream stack is set"
         yield Violation(At() / "below", f"set rackwright:below to the stack with {', '.join(lower)}", message)

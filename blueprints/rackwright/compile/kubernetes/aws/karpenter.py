@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from rackwright.compile.kubernetes.manifests import Body, obj
-from rackwright.compile.operators.helm_releases import ON_SYSTEM, release
+from rackwright.compile.operators.helm_releases import SYSTEM_NODE_SELECTOR, release
 from rackwright.compile.operators.versions import NODE_RELEASES
 from rackwright.stackplan import KarpenterPlan, ManifestPlan, PoolPlan, ReleasePlan, ref
 from rackwright.stackplan.capacity import ADJACENT_MODES
@@ -13,16 +13,16 @@ from rackwright.stackplan.operators import KARPENTER, KARPENTER_CAPACITY_TYPES, 
 
 ARCHES = {"x86_64": "amd64", "arm64": "arm64"}
 INTERFACE_TYPES = {"ip": "interface", "fabric": "efa-only"}
-HEAVIEST = 100
+MAX_WEIGHT = 100
 """Weight of the pool that is filled first, the highest there is; each one after it has one less."""
 BUDGETS = [{"nodes": "1"}, {"nodes": "0", "reasons": ["Drifted"]}]
 """One machine at a time; none because its class changed: another tag, such as a later expiry, would replace every busy machine
 (karpenter-provider-aws issue 8297). A new image reaches machines as they end."""
-EMPTY_FOR = "10m"
+CONSOLIDATE_AFTER = "10m"
 """How long a machine stays without pods: longer than the gap between one replica going and the next one coming."""
-OLDEST = "720h"
+EXPIRE_AFTER = "720h"
 """Machines are replaced after 30 days, Karpenter's own default: a kernel gets its fixes with a new image."""
-DRAINS_FOR = "1h"
+TERMINATION_GRACE_PERIOD = "1h"
 """What the last pods of a machine get; beyond it a budget that cannot be kept holds the machine, and its bill, for ever."""
 MEMLOCK_BYTES = 2**50
 """As in the node groups' own first boot (rackwright_pulumi/aws/pool/al2023.py): more than any machine has, and not infinity."""
@@ -39,7 +39,7 @@ def karpenter_releases(plan: KarpenterPlan) -> tuple[ReleasePlan, ...]:
     """The CRDs are a release of their own, since Helm never updates those of a chart. The controller stays off the machines it makes."""
     values: dict[str, Any] = {
         "serviceAccount": {"name": plan.service_account},
-        "nodeSelector": ON_SYSTEM,
+        "nodeSelector": SYSTEM_NODE_SELECTOR,
         "controller": {"resources": {"requests": {"cpu": "500m", "memory": "1Gi"}, "limits": {"memory": "1Gi"}}},
         "settings": {"clusterName": ref("cluster.name"), "eksControlPlane": True}
         | ({"interruptionQueue": ref("karpenter.queue_name")} if plan.interruptions else {}),
@@ -55,7 +55,7 @@ def karpenter_pool(pool: PoolPlan, stack: str, tags: tuple[tuple[str, str], ...]
     return _node_class(pool, stack, tags), _node_pool(pool)
 
 
-def adjacent_group(stack: str, pool: PoolPlan) -> str:
+def placement_group_name(stack: str, pool: PoolPlan) -> str:
     """Name of the placement group a pool's machines start in: Karpenter finds one by name, and makes none."""
     return f"{stack}-{pool.name}"
 
@@ -74,27 +74,27 @@ def _node_pool(pool: PoolPlan) -> ManifestPlan:
     machine = {
         "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": pool.name},
         "requirements": [
-            _is("node.kubernetes.io/instance-type", pool.machine),
-            _is("karpenter.sh/capacity-type", KARPENTER_CAPACITY_TYPES[pool.capacity.mode]),
-            _is("topology.kubernetes.io/zone", *pool.zones),
-            _is("kubernetes.io/arch", ARCHES[pool.cpu_arch]),
-            _is("kubernetes.io/os", "linux"),
+            _in("node.kubernetes.io/instance-type", pool.machine),
+            _in("karpenter.sh/capacity-type", KARPENTER_CAPACITY_TYPES[pool.capacity.mode]),
+            _in("topology.kubernetes.io/zone", *pool.zones),
+            _in("kubernetes.io/arch", ARCHES[pool.cpu_arch]),
+            _in("kubernetes.io/os", "linux"),
         ],
         "taints": [{"key": t.key, "value": t.value, "effect": t.effect} for t in pool.taints],
-        "expireAfter": OLDEST,
-        "terminationGracePeriod": DRAINS_FOR,
+        "expireAfter": EXPIRE_AFTER,
+        "terminationGracePeriod": TERMINATION_GRACE_PERIOD,
     }
     spec = {
-        "weight": max(1, HEAVIEST - pool.preference),
+        "weight": max(1, MAX_WEIGHT - pool.preference),
         "limits": {pool.resource: str(pool.accelerator_count * pool.nodes_max)},
-        "disruption": {"consolidationPolicy": "WhenEmpty", "consolidateAfter": EMPTY_FOR, "budgets": BUDGETS},
+        "disruption": {"consolidationPolicy": "WhenEmpty", "consolidateAfter": CONSOLIDATE_AFTER, "budgets": BUDGETS},
         "template": {"metadata": {"labels": dict(pool.labels)}, "spec": machine},
     }
     body = obj("karpenter.sh/v1", "NodePool", pool.name, spec=spec)
     return ManifestPlan(pool_key(pool), body, (KARPENTER, _class_key(pool)))
 
 
-def _is(label: str, *values: str) -> Body:
+def _in(label: str, *values: str) -> Body:
     return {"key": label, "operator": "In", "values": list(values)}
 
 
@@ -120,9 +120,9 @@ def _node_class(pool: PoolPlan, stack: str, tags: tuple[tuple[str, str], ...]) -
     if pool.max_pods:
         spec["kubelet"] = {"maxPods": pool.max_pods}
     if pool.nics:
-        spec |= {"networkInterfaces": _interfaces(pool), "userData": _first_boot()}
+        spec |= {"networkInterfaces": _interfaces(pool), "userData": _user_data()}
     if pool.adjacent:
-        spec["placementGroupSelector"] = {"name": adjacent_group(stack, pool)}
+        spec["placementGroupSelector"] = {"name": placement_group_name(stack, pool)}
     if pool.capacity.mode in ADJACENT_MODES:
         spec["capacityReservationSelectorTerms"] = [{"id": pool.capacity.reservation_id}]
     return ManifestPlan(_class_key(pool), obj("karpenter.k8s.aws/v1", "EC2NodeClass", pool.name, spec=spec), (KARPENTER,))
@@ -132,7 +132,7 @@ def _interfaces(pool: PoolPlan) -> list[Body]:
     return [{"networkCardIndex": n.card, "deviceIndex": n.device, "interfaceType": INTERFACE_TYPES[n.kind]} for n in pool.nics]
 
 
-def _first_boot() -> str:
+def _user_data() -> str:
     """A NodeConfig that lets containers pin memory, as JSON, which is YAML; Karpenter puts it before its own."""
     limit = {"type": "RLIMIT_MEMLOCK", "soft": MEMLOCK_BYTES, "hard": MEMLOCK_BYTES}
     files = {"type": "RLIMIT_NOFILE", "soft": 2**20, "hard": 2**20}

@@ -6,10 +6,10 @@ from rackwright.compile.serving.model_server import USER_ID, ModelServer
 from rackwright.stackplan import AddonPlan, BucketPlan, ManifestPlan, NetworkPlan, ref
 from rackwright.stackplan.labels import LOAD_BALANCER_ANNOTATION, SERVER_PORT
 
-ENTRANCE_PORT = 80
-INSIDE = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10")
+LOAD_BALANCER_PORT = 80
+PRIVATE_RANGES = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10")
 """Private addresses (RFC 1918, RFC 6598): who may call where the network exists already and nobody says its addresses."""
-MOUNT = AddonPlan("object-store-mount", "", needs_nodes=True, values=(("node", {"tolerateAllTaints": True}),))
+MOUNTPOINT_ADDON = AddonPlan("object-store-mount", "", needs_nodes=True, values=(("node", {"tolerateAllTaints": True}),))
 """Mountpoint for S3, kept by AWS; no build of it is known for this Kubernetes, so EKS takes its own default. Weights are files to whatever
 server reads them, with the rights of its own pods; a download before the start would hold them twice, on a disk that must be paid for."""
 CLAIM = "weights"
@@ -50,14 +50,14 @@ def weights_volume() -> Body:
     return {"name": "weights", "persistentVolumeClaim": {"claimName": CLAIM, "readOnly": True}}
 
 
-def callers(context: CompileContext, network: NetworkPlan) -> tuple[str, ...]:
+def client_ranges(context: CompileContext, network: NetworkPlan) -> tuple[str, ...]:
     """Whose requests are answered: the addresses of the network, as the spec says them or as usual, never everybody's."""
     if network.existing_id:
-        return INSIDE
+        return PRIVATE_RANGES
     return (context.place.network.cidr or network.cidr,)
 
 
-def entrance(server: ModelServer, cidrs: tuple[str, ...]) -> ManifestPlan:
+def load_balancer(server: ModelServer, cidrs: tuple[str, ...]) -> ManifestPlan:
     """A network load balancer inside the network, made by EKS's own controller: it goes when this service does, and before its subnet.
 
     Every node takes requests and hands them on: a machine that has just come serves at once, while the load balancer needs minutes to know
@@ -73,8 +73,8 @@ def entrance(server: ModelServer, cidrs: tuple[str, ...]) -> ManifestPlan:
         "type": "LoadBalancer",
         "externalTrafficPolicy": "Cluster",
         "loadBalancerSourceRanges": list(cidrs),
-        "selector": server.answering,
-        "ports": [{"name": "http", "port": ENTRANCE_PORT, "targetPort": SERVER_PORT}],
+        "selector": server.serving_labels,
+        "ports": [{"name": "http", "port": LOAD_BALANCER_PORT, "targetPort": SERVER_PORT}],
     }
     body = obj("v1", "Service", f"{server.name}-entrance", server.namespace, spec, annotations=annotations)
     return ManifestPlan("serving.entrance", body)
