@@ -1,4 +1,4 @@
-"""What shows accelerators and fabric interfaces to the pods of an EKS cluster, once each, for the images its machines start from."""
+"""Device plugins and operators that make accelerators and EFA interfaces available to pods on EKS."""
 
 from collections.abc import Iterable, Sequence
 
@@ -11,7 +11,7 @@ from rackwright.stackplan.operators import EFA_DRA_DRIVER, EFA_PLUGIN, MONITORIN
 
 
 def device_releases(pools: Sequence[PoolPlan]) -> tuple[ReleasePlan, ...]:
-    """Charts for the accelerators of `pools`, each on its own machines only. All GPU pools have images of one family."""
+    """Charts for the accelerators of `pools`, each on its instance types only. All GPU pools have images of one family."""
     claimed, plugged = (_instance_types(p for p in pools if p.nics and (p.devices == "dra") is dra) for dra in (True, False))
     fabric = (*([_efa_driver(EFA_DRA_DRIVER, claimed)] if claimed else []), *([_efa_driver(EFA_PLUGIN, plugged)] if plugged else []))
     gpus = [pool for pool in pools if pool.resource == RESOURCES["gpu"]]
@@ -20,14 +20,14 @@ def device_releases(pools: Sequence[PoolPlan]) -> tuple[ReleasePlan, ...]:
 
 
 def efa_claims(pools: Sequence[PoolPlan], namespace: str) -> tuple[ManifestPlan, ...]:
-    """What pods name to be given the fabric: `efa`, and `efa-4` where further pools have machines with another number of interfaces."""
+    """Claim templates for EFA: `efa`, and for example `efa-4` for pools with another number of interfaces."""
     different = {pool.fabric_interfaces: pool for pool in reversed(pools) if pool.devices == "dra"}
     names = (EFA_CLAIM if pool is pools[0] else f"{EFA_CLAIM}-{count}" for count, pool in different.items())
     return tuple(efa_claim(pool, namespace, name) for name, pool in zip(names, different.values(), strict=True))
 
 
 def efa_claim(pool: PoolPlan, namespace: str, name: str = EFA_CLAIM) -> ManifestPlan:
-    """All EFA interfaces of a node for one pod, to be named in its resourceClaims. Kueue counts exact numbers only."""
+    """Claim template for all EFA interfaces of a node. Kueue supports exact numbers only."""
     request = {
         "name": EFA_CLAIM,
         "exactly": {"deviceClassName": EFA_DEVICE_CLASS, "allocationMode": "ExactCount", "count": pool.fabric_interfaces},
@@ -37,14 +37,14 @@ def efa_claim(pool: PoolPlan, namespace: str, name: str = EFA_CLAIM) -> Manifest
 
 
 def _efa_driver(name: str, machines: list[str]) -> ReleasePlan:
-    """A driver of EFA that runs on the machines it lists; its own list lacks new ones."""
+    """An EFA driver for the listed instance types; the chart's default list lacks new ones."""
     return release(name, "kube-system", {"tolerations": TOLERATE_ALL, "supportedInstanceLabels": {"values": machines}})
 
 
 def _gpu_stack(pools: list[PoolPlan]) -> tuple[ReleasePlan, ...]:
-    """Device plugin, labels and metrics; on Ubuntu one operator brings them and the driver.
+    """Device plugin, labels and metrics; on Ubuntu the GPU operator installs them and the driver.
 
-    NVIDIA documents AWS's images as the way without its operator, and forbids mixing both
+    NVIDIA documents AWS's images without its operator, and does not support both together
     (docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/amazon-eks.html).
     """
     family = image_family(pools[0].image)
@@ -54,9 +54,9 @@ def _gpu_stack(pools: list[PoolPlan]) -> tuple[ReleasePlan, ...]:
 
 
 def _nvidia_plugin(own_plugin: bool) -> ReleasePlan:
-    """Shows GPUs to pods and labels nodes with what they are; its own node feature discovery is the cluster's only one.
+    """Device plugin and labels of GPU nodes. Its node feature discovery is the only one of the cluster.
 
-    own_plugin: the image runs a device plugin itself, as Bottlerocket does
+    own_plugin: the image contains a device plugin, as Bottlerocket does
     (docs.aws.amazon.com/eks/latest/userguide/ml-eks-k8s-device-plugin).
     """
     off = {"devicePlugin": {"enabled": False}} if own_plugin else {}
@@ -64,9 +64,9 @@ def _nvidia_plugin(own_plugin: bool) -> ReleasePlan:
 
 
 def _dcgm_exporter(machines: list[str], guarded: bool) -> ReleasePlan:
-    """Comes after the chart that brings monitors.
+    """GPU metrics, installed after the chart that defines ServiceMonitor.
 
-    guarded: only a privileged pod is shown GPUs that it did not ask for (bottlerocket-os/bottlerocket@91632ff SECURITY_GUIDANCE.md).
+    guarded: only privileged pods see GPUs that they did not request (bottlerocket-os/bottlerocket@91632ff SECURITY_GUIDANCE.md).
     """
     here = [{"matchExpressions": [{"key": "node.kubernetes.io/instance-type", "operator": "In", "values": machines}]}]
     values = {
@@ -79,9 +79,9 @@ def _dcgm_exporter(machines: list[str], guarded: bool) -> ReleasePlan:
 
 
 def _gpu_operator(fabric: bool) -> ReleasePlan:
-    """A driver is never upgraded under a running job, and a pod cannot take GPUs by naming them in its environment.
+    """GPU operator without driver upgrades under running jobs, and without GPU access by environment variables.
 
-    The plugin's validation would need an idle GPU; an empty list of its variables is refused (NVIDIA/aicr gpu-operator/values.yaml).
+    The plugin's validation needs an idle GPU, so it is off; an empty variable list is rejected (NVIDIA/aicr gpu-operator/values.yaml).
     """
     values = {
         "driver": {"kernelModuleType": "auto", "upgradePolicy": {"autoUpgrade": False}},
@@ -94,8 +94,8 @@ def _gpu_operator(fabric: bool) -> ReleasePlan:
 
 
 def _neuron_plugin(machines: list[str]) -> ReleasePlan:
-    """Shows Neuron devices. EKS's node monitoring agent already watches their health, and jobs take whole machines, so the chart's problem
-    detector and its scheduler of neighbouring cores stay off."""
+    """Neuron device plugin. The chart's problem detector and scheduler are off: EKS's node monitoring agent checks device health, and jobs
+    use whole machines."""
     values = {"neuronInstances": machines, "npd": {"enabled": False}}
     return release(NEURON_PLUGIN, "kube-system", values)
 

@@ -1,4 +1,4 @@
-"""Kueue objects, API v1beta2 only: topology, flavor, cluster queue with a quota for every resource a job asks for, a queue per team."""
+"""Kueue objects of API v1beta2: topology, flavors, cluster queues with quotas, and a queue per team."""
 
 from dataclasses import dataclass
 
@@ -10,16 +10,16 @@ from rackwright.units import GIB
 
 API = "kueue.x-k8s.io/v1beta2"
 AWS_TOPOLOGY_LEVELS = (*(f"topology.k8s.aws/network-node-layer-{layer}" for layer in (1, 2, 3)), "kubernetes.io/hostname")
-"""Spine to leaf, then the node (labels of cloud-provider-aws; NVIDIA/topograph docs). Host name comes last (recipes V-83)."""
+"""Spine to leaf, then the node (labels of cloud-provider-aws; NVIDIA/topograph docs). The host name is last (V-83)."""
 AWS_TOPOLOGY_PREFIXES = ("p", "trn")
-"""Prefixes of machines whose place in the network EC2 tells; on others a queue that wants the layers would wait for ever
+"""Prefixes of machines with topology labels from EC2; on others a queue with these levels would wait forever
 (docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-instance-topology.html)."""
 HUGE_PAGES_MIB = 5120
-"""2 MiB pages an EFA pod asks for (EKS user guide, node-efa)."""
+"""2 MiB pages that an EFA pod requests (EKS user guide, node-efa)."""
 PRIORITIES = (("normal", 100, "Ordinary jobs."), ("urgent", 1000, "Admitted before ordinary jobs."))
 CLUSTER_QUEUE, DEFAULT_QUEUE = "accelerators", "default"
 DEFAULT_FLAVOR = "accelerator"
-"""The flavor of pools that are the only ones of their kind."""
+"""The flavor of pools without a pool label."""
 DEFAULT_NAMES = (CLUSTER_QUEUE, DEFAULT_QUEUE, DEFAULT_FLAVOR)
 AFTER_KUEUE = ("kueue",)
 
@@ -30,7 +30,7 @@ def aws_topology_levels(machine: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class QueueQuota:
-    """What one node offers jobs."""
+    """Resources of one node for jobs."""
 
     cpu: int
     memory_gib: int
@@ -38,12 +38,11 @@ class QueueQuota:
 
 
 def queues(pools: tuple[PoolPlan, ...], quota: QueueQuota, namespace: str, levels: tuple[str, ...] = ()) -> tuple[ManifestPlan, ...]:
-    """Pools of the same machines. Those that carry their name as label get a flavor each, tried in order; the others (TPU slices) one.
+    """Queues of pools with the same machines. Pools with a pool label have a flavor each, tried in order; TPU slices share one.
 
-    Where there are several flavors, jobs are not placed by topology: Kueue looks for it on nodes that are there, so a pool that grows
-    when asked would never be asked, and a queue with flavors of both kinds sends plain jobs past those with a topology
-    (kubernetes-sigs/kueue@ff69552 pkg/scheduler/flavorassigner/tas_flavorassigner.go). Jobs without a queue's name go to the team's
-    queue, `default`.
+    With several flavors jobs are not placed by topology. Kueue evaluates topology on existing nodes only, so an empty pool would never
+    grow, and in a queue with both kinds of flavors it skips those with a topology
+    (kubernetes-sigs/kueue@ff69552 pkg/scheduler/flavorassigner/tas_flavorassigner.go). Jobs without a queue name use `default`.
     """
     alike = _by_flavor(pools)
     levels = levels if len(alike) == 1 else ()
@@ -58,7 +57,7 @@ def queues(pools: tuple[PoolPlan, ...], quota: QueueQuota, namespace: str, level
 
 
 def extra_queues(pools: tuple[PoolPlan, ...], namespace: str) -> tuple[ManifestPlan, ...]:
-    """For each pool a queue of its name, of that pool alone: jobs go there by naming it, and none does by itself."""
+    """A queue per additional pool, with the pool's name; jobs use it by name only."""
     return tuple(manifest for pool in pools for manifest in _extra_queue(pool, namespace))
 
 
@@ -112,7 +111,7 @@ def _nominal_quota(pools: list[PoolPlan], quota: QueueQuota) -> dict[str, int | 
 
 
 def _cluster_queue(nominal: dict[str, dict[str, int | str]], namespace: str, name: str = CLUSTER_QUEUE) -> ManifestPlan:
-    """nominal: flavor -> resource -> amount, in the order they are tried: the next one before anybody is preempted."""
+    """nominal: flavor -> resource -> amount, in the order of use; the next flavor is tried before preemption."""
     flavors = [{"name": name, "resources": [{"name": r, "nominalQuota": n} for r, n in row.items()]} for name, row in nominal.items()]
     spec: Body = {
         "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},

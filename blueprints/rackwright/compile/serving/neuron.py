@@ -19,25 +19,24 @@ from rackwright.stackplan.labels import NEURON_CORES, SERVER_PORT
 from rackwright.units import GIB
 
 PARALLEL_DEGREES = {"AWS Inferentia2": (1, 2, 4, 8, 24), "AWS Trainium1": (1, 2, 8, 16, 32), "AWS Trainium2": (1, 2, 4, 8, 16, 32, 64)}
-"""Cores the runtime splits a model over (libraries/nxd-inference/developer_guides/feature-guide, tensor parallelism)."""
+"""Numbers of cores that the runtime splits a model over (libraries/nxd-inference/developer_guides/feature-guide, tensor parallelism)."""
 DOCUMENTED_MODELS = (
     "llama-2-", "llama-3-", "llama-3.1-", "llama-3.2-", "llama-3.3-", "tinyllama-", "deepseek-r1-distill-llama-", "qwen2.5-", "qwen3-",
 )  # fmt: skip
-"""Catalog names of dense text models that it serves (libraries/nxd-inference/developer_guides/vllm-user-guide-v1 and model-reference)."""
+"""Catalog names of documented dense text models (libraries/nxd-inference/developer_guides/vllm-user-guide-v1 and model-reference)."""
 COMPILE_TIMEOUT_S = 3600
-"""Given to the compiler before a server counts as failed. AWS writes of 15 to 20 minutes for 70 billion parameters
+"""Compile time before a server counts as failed. AWS documents 15 to 20 minutes for 70 billion parameters
 (vllm-neuron/docs/tutorials/tutorial-llama3-70b), a guide to this image of 15 to 45 and more (manu-joy/rosa-llm-driven-deployment,
 vllmoninferentia.md)."""
 HOST_COPIES = 2
-"""Of the weights, in the machine's own memory while they are cut up for the cores. On 16 GB a model of 3 billion parameters at 16 bit did
+"""Copies of the weights in host memory while they are split over the cores. With 16 GB a model of 3 billion parameters at 16 bit did
 not load, one of 1.5 billion did (helixml/helix, composed profiles, an inf2.xlarge of 2026-06)."""
 ENV = {
     "VLLM_NEURON_FRAMEWORK": "neuronx-distributed-inference",
     "NEURON_COMPILED_ARTIFACTS": f"{HOME}/neuron/artifacts",
     "NEURON_COMPILE_CACHE_URL": f"{HOME}/neuron/cache",
 }
-"""Compiled programs outlive the server's process, not its pod. Without a place of their own they are written beside the weights, which a
-bucket mounted read-only refuses."""
+"""Folders for compiled programs, which survive a restart of the process. The default is beside the weights, which are read-only."""
 GUIDE = "https://awsdocs-neuron.readthedocs-hosted.com/en/latest/libraries/nxd-inference/developer_guides"
 PARALLELISM_GUIDE = f"{GUIDE}/feature-guide.html"
 USER_GUIDE = f"{GUIDE}/vllm-user-guide-v1.html"
@@ -64,9 +63,9 @@ def with_neuron_settings(context: CompileContext, server: ModelServer) -> ModelS
 
 
 def _arguments(context: CompileContext) -> tuple[str, ...]:
-    """Without prefix caching the cache is one block per request, of the full length; both numbers are compiled into the program.
+    """Without prefix caching the cache has one block of the full length per request; both numbers are compiled into the program.
 
-    No room in the host's memory is set aside for requests that wait: on a small machine the weights need it.
+    Swap space is 0, because the weights need the host memory of small machines.
     """
     requests = _requests(context)
     chosen = {
