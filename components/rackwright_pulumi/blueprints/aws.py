@@ -6,7 +6,7 @@ from typing import Any
 
 import pulumi
 from pulumi import Input, Output, ResourceOptions
-from rackwright.stackplan import IdentityPlan, StackPlan, layers_below
+from rackwright.stackplan import IdentityPlan, StackPlan, upstream_layers
 
 from rackwright_pulumi.aws.cost_alerts import AwsGuard
 from rackwright_pulumi.aws.exports import Cluster, ExportedKey, ExportedNetwork, ExportedStorage, Karpenter, Key, Network, Storage, parts
@@ -37,7 +37,7 @@ class AwsStack:
         self.region, self.tags, self.below = plan.place.region, stack_tags(plan), ResourceOptions(parent=parent)
         self.boundary_arn = plan.place.boundary_arn or None
         self.account = account_id(plan.place, parent)
-        self.lower = Upstream(parent, name, plan.below, layers_below(plan)) if plan.below else None
+        self.lower = Upstream(parent, name, plan.below, upstream_layers(plan)) if plan.below else None
         self.key = self._key()
         self.network = self._network()
 
