@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from ipaddress import IPv4Network
 
+from rackwright.clouds import profile, supports
 from rackwright.compile.aws_options import existing_cluster
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.network.place import zone_of
@@ -99,8 +100,8 @@ def _fleet(context: CompileContext, kind: BlueprintKind) -> Iterator[Problem]:
     if workload.scale_to_zero or workload.min_replicas == 0:
         reason = "Scaling to 0 replicas is not supported: the metrics that would start a replica come from the server's own pods"
         yield Problem("V-92", reason, WORKLOAD / "scale_to_zero", "set min_replicas to 1 or more")
-    if context.candidate.cloud != "aws" and context.candidate.parallelism.accelerators > context.candidate.accelerators_per_node:
-        need, have = context.candidate.parallelism.accelerators, context.candidate.accelerators_per_node
+    need, have = context.candidate.parallelism.accelerators, context.candidate.accelerators_per_node
+    if not supports(context.candidate.cloud, "serve.multi_node") and need > have:
         reason = f"A replica needs {need} accelerators and {context.machine.name} has {have}; this release serves it on one machine only"
         yield Problem("C-wide-replica", reason, WORKLOAD, f"pin a machine with {need} accelerators, or quantize the weights")
     if workload.engine not in ("auto", "vllm"):
@@ -132,8 +133,9 @@ def _network(context: CompileContext, kind: BlueprintKind) -> Iterator[Problem]:
     network = context.place.network
     if network.existing and not network.existing.subnets:
         at, reason = place / "network" / "existing" / "subnets", "The existing network lists no subnets"
-        fix = "list the private ones: {id: subnet-..., zone: ..., use: nodes}" if context.place.cloud == "aws" else "list at least one"
-        link = "https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html" if context.place.cloud == "aws" else ""
+        described = supports(context.place.cloud, "blueprint.cluster")
+        fix = "list the private ones: {id: subnet-..., zone: ..., use: nodes}" if described else "list at least one"
+        link = profile(context.place.cloud).links.get("subnets", "")
         yield Problem("C-subnets", reason, at, fix, link=link)
     if network.existing and kind is BlueprintKind.BOX and not zone_of(context):
         reason = "The zone of the existing subnet is not set, and the data disk of a box must be in that zone"

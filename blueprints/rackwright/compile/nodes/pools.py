@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import replace
 
 from rackwright.catalog.rows import Fabric, Machine
+from rackwright.clouds import profile
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.nodes.capacity import capacity_entry, capacity_plan, extra_pool_entries, has_started, pool_bounds
 from rackwright.compile.nodes.fabric import nic_layout
@@ -15,23 +16,18 @@ from rackwright.stackplan.addresses import max_pods
 from rackwright.stackplan.capacity import ADJACENT_MODES
 from rackwright.stackplan.labels import POOL_LABEL, RESOURCES, ROLE_LABEL
 
-SYSTEM_MACHINES = {"aws": "m7i.2xlarge", "gcp": "e2-standard-8"}
-SYSTEM_IMAGES = {"aws": "al2023", "gcp": "cos"}
 SYSTEM_NODES = 2
 """Two, so that webhooks of operators survive the upgrade of one node (V-88)."""
-NODE_IMAGES = {"aws": {"gpu": "al2023-nvidia", "neuron": "al2023-neuron"}, "gcp": {"gpu": "cos", "tpu": "cos"}}
-"""Cloud and kind of machine -> image of its nodes."""
 POOL_NAMES = {"gpu": "gpu", "tpu": "slice", "neuron": "neuron"}
-GKE_MAX_PODS = {"gpu": 32, "tpu": 15}
-"""Values of AI-Hypercomputer/xpk@367c838; each node reserves twice as many addresses."""
 HYPERDISK_ONLY = ("ct6e-", "tpu7x-", "g4-", "a3-ultragpu-", "a4-", "a4x-")
 """Prefixes of machines without another boot disk (cloud.google.com/tpu/docs/setup-persistent-disk, cluster-toolkit@1047080 examples)."""
 
 
 def system_pool(place: PlacePlan) -> PoolPlan:
+    cloud = profile(place.cloud)
     return PoolPlan(
         name="system",
-        machine=SYSTEM_MACHINES[place.cloud],
+        machine=cloud.system_machine,
         zones=place.control_zones or (place.zone,),
         nodes_min=SYSTEM_NODES,
         nodes_max=SYSTEM_NODES,
@@ -39,9 +35,9 @@ def system_pool(place: PlacePlan) -> PoolPlan:
         role="system",
         disk=DiskPlan(100),
         labels=((ROLE_LABEL, "system"),),
-        max_pods=max_pods(machine_facts(SYSTEM_MACHINES["aws"]), (), prefixes=True) if place.cloud == "aws" else None,
-        image=SYSTEM_IMAGES[place.cloud],
-        pod_prefixes=place.cloud == "aws",
+        max_pods=max_pods(machine_facts(cloud.system_machine), (), prefixes=True) if cloud.pods_use_subnet else None,
+        image=cloud.system_image,
+        pod_prefixes=cloud.pods_use_subnet,
     )
 
 
@@ -133,7 +129,7 @@ def accelerator_pool(context: CompileContext, place: PlacePlan, name: str = "gpu
 
 def _base_pool(context: CompileContext, machine: Machine, place: PlacePlan, name: str) -> PoolPlan:
     """A pool of a machine, before its size and capacity are set."""
-    aws = place.cloud == "aws"
+    cloud = profile(place.cloud)
     nics = nic_layout(machine, context.spec.blueprint.nodes.interfaces)
     kind = "hyperdisk-balanced" if machine.name.startswith(HYPERDISK_ONLY) else "balanced"
     return PoolPlan(
@@ -149,15 +145,15 @@ def _base_pool(context: CompileContext, machine: Machine, place: PlacePlan, name
         role="accelerator" if machine.accelerator_count else "system",
         resource=RESOURCES.get(machine.kind, ""),
         cpu_arch=machine.cpu_arch or "x86_64",
-        disk=DiskPlan(200, iops=3000, throughput_mib_s=250) if aws else DiskPlan(200, kind=kind),
+        disk=DiskPlan(200, kind=kind, **cloud.node_disk),
         taints=(TaintPlan(RESOURCES[machine.kind], "present"),) if machine.kind in RESOURCES else (),
         fabric=str(machine.fabric),
         nics=nics,
         local_nvme=bool(machine.local_nvme_bytes),
-        local_ssd_count=0 if aws or not machine.local_nvme_bytes else machine.local_nvme_count or 0,
-        max_pods=max_pods(machine, nics, prefixes=True) if aws else GKE_MAX_PODS[machine.kind],
-        image=NODE_IMAGES[place.cloud].get(machine.kind, SYSTEM_IMAGES[place.cloud]),
-        pod_prefixes=aws,
+        local_ssd_count=machine.local_nvme_count or 0 if cloud.attaches_local_ssds and machine.local_nvme_bytes else 0,
+        max_pods=max_pods(machine, nics, prefixes=True) if cloud.pods_use_subnet else cloud.max_pods[machine.kind],
+        image=cloud.node_images.get(machine.kind, cloud.system_image),
+        pod_prefixes=cloud.pods_use_subnet,
     )
 
 

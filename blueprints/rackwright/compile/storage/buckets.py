@@ -1,6 +1,7 @@
 """Buckets of a workload, and the data disk of a box."""
 
 from rackwright.catalog.storage_limits import GP3_FREE_IOPS, GP3_IOPS_PER_MIB_S
+from rackwright.clouds import profile
 from rackwright.compile.compile_context import CompileContext
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import At, Problem
@@ -8,7 +9,6 @@ from rackwright.sizing.node.file_system import data_disk_size
 from rackwright.spec.workload import TRAINING, Serve
 from rackwright.stackplan import BucketPlan, DiskPlan, Grant
 
-SCHEMES = {"aws": "s3", "gcp": "gs"}
 HUB = "hf://"
 """Scheme of weights that the server downloads from the Hugging Face hub."""
 WRITTEN_BUCKETS = ("checkpoints", "results")
@@ -34,13 +34,13 @@ def grants(buckets: tuple[BucketPlan, ...]) -> tuple[Grant, ...]:
 
 
 def _bucket(context: CompileContext, key: str, uri: str | None) -> BucketPlan:
-    hierarchical = context.candidate.cloud == "gcp"
+    hierarchical = profile(context.candidate.cloud).has_bucket_folders
     if uri is None:
         folder = context.sizing.facts.model if key == "weights" else ""
         days = VERSION_DAYS.get(key, DEFAULT_VERSION_DAYS)
         return BucketPlan(key, prefix=folder, hierarchical=hierarchical, versioned=not hierarchical, old_versions_days=days)
     scheme, _, rest = uri.partition("://")
-    if scheme != SCHEMES[context.candidate.cloud]:
+    if scheme != profile(context.candidate.cloud).uri_scheme:
         raise UserError([_wrong_scheme(uri, context.candidate.cloud)])
     name, _, prefix = rest.partition("/")
     return BucketPlan(key, existing_name=name, prefix=prefix.strip("/"), versioned=False)
@@ -51,7 +51,7 @@ def _wrong_scheme(uri: str, cloud: str) -> Problem:
         code="C-bucket-cloud",
         reason=f"{uri} is in another cloud than the stack, which is on {cloud}",
         at=At() / "workloads" / 0,
-        fix=f"copy the data to a {SCHEMES[cloud]}:// bucket and set its URI, or remove it to create a bucket",
+        fix=f"copy the data to a {profile(cloud).uri_scheme}:// bucket and set its URI, or remove it to create a bucket",
     )
 
 

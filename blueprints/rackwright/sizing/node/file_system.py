@@ -8,7 +8,7 @@ from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Machine, Volume
 from rackwright.catalog.storage_limits import CACHE_MAX_GIB, CACHE_MIN_GIB, GP3_FREE_MIB_S, GP3_MAX_MIB_S, SSD_TIERS, TIERED_STEP_MB_S
 from rackwright.diagnostics.errors import CatalogError
-from rackwright.sizing.node.formulas import BESIDE
+from rackwright.sizing.node.formulas import NODE_ASSUMPTIONS
 from rackwright.sizing.node.requirements import FileSystem
 from rackwright.sizing.offers.offer import CPU
 from rackwright.sizing.plan import Candidate, SizingPlan, StorageNeed
@@ -69,7 +69,7 @@ def reads_over_efa(machine: Machine, image: str) -> bool:
 
 def data_disk_size(need: StorageNeed) -> tuple[int, int]:
     """(GiB, MiB/s) of the gp3 data disk of a box."""
-    size_gib = math.ceil(need.capacity_bytes * BESIDE.file_system_headroom / GIB / DATA_DISK_STEP_GIB) * DATA_DISK_STEP_GIB
+    size_gib = math.ceil(need.capacity_bytes * NODE_ASSUMPTIONS.file_system_headroom / GIB / DATA_DISK_STEP_GIB) * DATA_DISK_STEP_GIB
     rate_mib_s = math.ceil(need.throughput_bytes_per_s / MIB)
     return max(DATA_DISK_MIN_GIB, size_gib), min(GP3_MAX_MIB_S, max(GP3_FREE_MIB_S, rate_mib_s))
 
@@ -83,7 +83,7 @@ def lustre_size(spec: Spec, plan: SizingPlan, candidate: Candidate, machine: Mac
         return None
     options = chosen.lustre if isinstance(chosen, LustreStorage) else DEFAULT_OPTIONS
     image = spec.blueprint.nodes.image
-    fast = plan.storage.throughput_bytes_per_s > BESIDE.client_bytes_per_s * candidate.nodes
+    fast = plan.storage.throughput_bytes_per_s > NODE_ASSUMPTIONS.client_bytes_per_s * candidate.nodes
     able = reads_over_efa(machine, image.family if isinstance(image, OwnImage) else image)
     efa = able and fast if options.efa is None else options.efa
     return _tiered(plan, options, efa) if options.tiering == "intelligent" else _ssd(plan.storage, options, efa, catalog)
@@ -109,7 +109,7 @@ def _volume(name: str, catalog: Catalog) -> Volume:
 def _bought(need: StorageNeed, tier: Volume) -> tuple[int, float]:
     """(bytes, US dollars per month) of a tier; infinite dollars where the tier is too small or its price is not published."""
     for_throughput = need.throughput_bytes_per_s / (tier.read_bytes_per_s_per_tib or 1) * TIB
-    size = tier.allowed_bytes(max(need.capacity_bytes * BESIDE.file_system_headroom, for_throughput))
+    size = tier.allowed_bytes(max(need.capacity_bytes * NODE_ASSUMPTIONS.file_system_headroom, for_throughput))
     if size is None:
         return 0, math.inf
     price = tier.price_usd_per_byte_month

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from rackwright.catalog.read import Catalog
+from rackwright.clouds import profile
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import CapacityPlan, StackPlan
@@ -10,7 +11,6 @@ from rackwright.stackplan.capacity import FLEX_START_MAX_RUN_S
 from rackwright.validation.stack.registry import accelerators, pools, rule
 
 FLEX = "https://cloud.google.com/kubernetes-engine/docs/concepts/dws"
-CLOUD_OF = {"capacity-block": "aws", "flex-start": "gcp", "calendar": "gcp"}
 RESERVED_MODES = ("capacity-block", "reservation", "calendar")
 ON_DEMAND_MODES = ("reservation", "calendar")
 """Reservations hold machines that are sold on demand."""
@@ -30,7 +30,7 @@ def capacity_mode_is_consistent(plan: StackPlan) -> Iterator[Violation]:
         if capacity.reservation_id and capacity.group_arn:
             message = f"Both a reservation ({capacity.reservation_id}) and a reservation group ({capacity.group_arn}) are set"
             yield Violation(at / "group_arn", f"remove it and keep {capacity.reservation_id}", message)
-        if CLOUD_OF.get(capacity.mode, plan.place.cloud) != plan.place.cloud:
+        if not profile(plan.place.cloud).sells(capacity.mode):
             message = f"Capacity mode {capacity.mode} does not exist on {plan.place.cloud}"
             yield Violation(at / "mode", "use on-demand, spot or a reservation", message)
 

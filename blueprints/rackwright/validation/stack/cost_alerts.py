@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from rackwright.clouds import AWS
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import BlueprintKind, StackPlan
@@ -16,45 +17,43 @@ OWNER_TAGS = {
 """Tags that attribute costs, and their accepted keys in lower case."""
 
 
-@rule("R-30", Level.WARNING, ACTIVATE)
+@rule("R-30", Level.WARNING, ACTIVATE, on=AWS)
 def owner_tags_are_set(plan: StackPlan) -> Iterator[Violation]:
     """The tags of a stack name an owner and a cost centre, so that costs and leftover resources can be attributed."""
-    if plan.place.cloud != "aws":
-        return
     keys = {key.lower() for key, _ in plan.tags}
     for what, names in OWNER_TAGS.items():
         if not keys & {*names}:
             yield Violation(At() / "tags", f"add tags: {{{names[0]}: ...}} to the spec", f"The tags name no {what}")
 
 
-@rule("R-31", Level.WARNING, "https://docs.aws.amazon.com/vpc/latest/userguide/flow-logs.html")
+@rule("R-31", Level.WARNING, "https://docs.aws.amazon.com/vpc/latest/userguide/flow-logs.html", on=AWS)
 def flow_logs_are_on(plan: StackPlan) -> Iterator[Violation]:
     """VPC flow logs are on, so that network traffic can be investigated later."""
-    if _creates_network(plan) and not plan.network.flow_logs:
+    if not plan.network.existing_id and not plan.network.flow_logs:
         message = "VPC flow logs are off, so network traffic cannot be investigated later"
         yield Violation(At() / "network" / "flow_logs", "remove flow_logs from blueprint.safety", message)
 
 
-@rule("R-32", Level.WARNING, "https://docs.aws.amazon.com/eks/latest/userguide/control-plane-logs.html")
+@rule("R-32", Level.WARNING, "https://docs.aws.amazon.com/eks/latest/userguide/control-plane-logs.html", on=AWS)
 def audit_logs_are_on(plan: StackPlan) -> Iterator[Violation]:
     """Audit logs of the cluster's API are on, so that API calls can be investigated later."""
-    if plan.place.cloud == "aws" and plan.cluster and not plan.cluster.existing and not plan.cluster.audit_logs:
+    if plan.cluster and not plan.cluster.existing and not plan.cluster.audit_logs:
         message = "Audit logs of the cluster are off, so API calls cannot be investigated later"
         yield Violation(At() / "cluster" / "audit_logs", "remove audit_logs from blueprint.safety", message)
 
 
-@rule("R-33", Level.WARNING, "https://docs.aws.amazon.com/vpc/latest/privatelink/privatelink-access-aws-services.html")
+@rule("R-33", Level.WARNING, "https://docs.aws.amazon.com/vpc/latest/privatelink/privatelink-access-aws-services.html", on=AWS)
 def private_endpoints_are_on(plan: StackPlan) -> Iterator[Violation]:
     """AWS services are reached through private endpoints; otherwise calls leave the network and NAT gateway traffic is billed."""
-    if _creates_network(plan) and not plan.network.private_endpoints:
+    if not plan.network.existing_id and not plan.network.private_endpoints:
         message = "Private endpoints are off, so AWS calls leave the network and NAT gateway traffic is billed"
         yield Violation(At() / "network" / "private_endpoints", "remove private_endpoints from blueprint.safety", message)
 
 
-@rule("R-34", Level.WARNING, "https://kubernetes.io/docs/concepts/services-networking/network-policies/")
+@rule("R-34", Level.WARNING, "https://kubernetes.io/docs/concepts/services-networking/network-policies/", on=AWS)
 def network_policies_are_on(plan: StackPlan) -> Iterator[Violation]:
     """Network policies restrict the traffic between pods; without them every pod of the cluster reaches every other."""
-    inside = plan.place.cloud == "aws" and plan.kind is not BlueprintKind.BOX and "workloads" in plan.layers
+    inside = plan.kind is not BlueprintKind.BOX and "workloads" in plan.layers
     if inside and not [*manifests(plan, "NetworkPolicy")]:
         message = "Network policies are off, so every pod of the cluster reaches every other"
         yield Violation(At() / "manifests", "remove network_policies from blueprint.safety", message)
@@ -111,7 +110,3 @@ def stack_stops_or_expires(plan: StackPlan) -> Iterator[Violation]:
         yield Violation(At() / "box" / "idle_stop_minutes", fix, "The idle stop of the box is off")
     if not plan.expires_on and plan.kind is not BlueprintKind.INFERENCE_FLEET:
         yield Violation(At() / "expires_on", "set blueprint.ttl", "The stack has no expiry date")
-
-
-def _creates_network(plan: StackPlan) -> bool:
-    return plan.place.cloud == "aws" and not plan.network.existing_id

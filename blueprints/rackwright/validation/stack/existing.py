@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterator
 
+from rackwright.clouds import AWS, supports
+from rackwright.clouds.aws import MANAGED_POLICY_ACCOUNT
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import LAYERS, StackPlan, upstream_layers, used_layers
@@ -25,7 +27,7 @@ def layers_are_contiguous(plan: StackPlan) -> Iterator[Violation]:
     """A stack builds consecutive layers and names the upstream stack that has the layers below; only AWS stacks are split."""
     at, used = At() / "layers", used_layers(plan)
     own = tuple(layer for layer in used if layer in plan.layers)
-    if plan.place.cloud != "aws":
+    if not supports(plan.place.cloud, "layers"):
         if plan.layers != LAYERS or plan.below:
             yield Violation(at, "remove rackwright:layers and rackwright:below", "Only stacks on AWS can be split into layers")
     elif not own:
@@ -86,10 +88,10 @@ def existing_network_has_node_subnets(plan: StackPlan) -> Iterator[Violation]:
         yield Violation(SUBNETS, fix, f"The machines are in {zone}, but the subnets for machines are in {', '.join(sorted(zones))}")
 
 
-@rule("R-25", Level.WARNING, "https://www.pulumi.com/registry/packages/aws/installation-configuration/")
+@rule("R-25", Level.WARNING, "https://www.pulumi.com/registry/packages/aws/installation-configuration/", on=AWS)
 def account_is_set(plan: StackPlan) -> Iterator[Violation]:
     """The spec sets the AWS account, so that a stack cannot be built in another account by mistake."""
-    if plan.place.cloud == "aws" and not plan.place.account:
+    if not plan.place.account:
         fix = 'set account: "123456789012" in infra; the provider then rejects other accounts'
         yield Violation(
             At() / "place" / "account", fix, "No AWS account is set, so the stack is built in the account of the current credentials"
@@ -119,7 +121,7 @@ def _arn(at: At, arn: str, kind: str, account: str, region: str) -> Iterator[Vio
     match, form = ARN.fullmatch(arn), f"arn:aws:{service}:{place}:{account or '123456789012'}:{kind}/..."
     if match is None or (match["service"], match["kind"]) != (service, kind):
         yield Violation(at, f"write {form}", f"{arn} is not the ARN of a {kind}")
-    elif account and match["account"] not in (account, "aws"):
+    elif account and match["account"] not in (account, MANAGED_POLICY_ACCOUNT):
         message = f"{arn} belongs to account {match['account']}, the stack to {account}"
         yield Violation(at, f"use a {kind} of {account}, or set account in infra to {match['account']}", message)
     elif kind == "key" and match["region"] != region:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Fabric, Machine
+from rackwright.clouds import profile
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import AddonPlan, BlueprintKind, NicPlan, PoolPlan, StackPlan
@@ -181,7 +182,7 @@ def pod_limit_fits_addresses(plan: StackPlan) -> Iterator[Violation]:
     """A node on EKS has at most as many pods as card 0 has addresses, and as node groups allow."""
     for at, pool in pools(plan):
         machine = machine_of(pool)
-        limit = max_pods(machine, pool.nics, pool.pod_prefixes) if machine and machine.cloud == "aws" else None
+        limit = max_pods(machine, pool.nics, pool.pod_prefixes) if machine and profile(machine.cloud).pods_use_subnet else None
         if limit is not None and pool.max_pods is not None and pool.max_pods > limit:
             message = f"max_pods is {pool.max_pods}; the limit of {pool.machine} is {limit}"
             yield Violation(at / "max_pods", f"set it to {limit}", message)

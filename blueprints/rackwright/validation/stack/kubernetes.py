@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from rackwright.clouds import AWS
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import ReleasePlan, StackPlan
@@ -29,10 +30,10 @@ PRIVILEGED = (MONITORING, "gpu-operator", "dcgm-exporter")
 KUEUE_LAST = "https://github.com/kubernetes-sigs/kueue/issues/7334"
 
 
-@rule("V-47", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/userguide/kubernetes-versions.html")
+@rule("V-47", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/userguide/kubernetes-versions.html", on=AWS)
 def kubernetes_version_is_supported(plan: StackPlan) -> Iterator[Violation]:
     """The Kubernetes version has EKS node images, and the installed Karpenter supports it."""
-    if plan.cluster is None or plan.place.cloud != "aws":
+    if plan.cluster is None:
         return
     minor = _minor(plan.cluster.version)
     if minor not in EKS_VERSIONS:
@@ -47,10 +48,10 @@ def kubernetes_version_is_supported(plan: StackPlan) -> Iterator[Violation]:
             yield Violation(At() / "releases" / index / "version", f"pin {oldest} or newer", message)
 
 
-@rule("V-48", Level.ERROR, "https://kubernetes.io/releases/version-skew-policy/")
+@rule("V-48", Level.ERROR, "https://kubernetes.io/releases/version-skew-policy/", on=AWS)
 def node_version_skew(plan: StackPlan) -> Iterator[Violation]:
     """Nodes are not newer than the control plane and at most two minor versions older."""
-    if plan.cluster is None or plan.place.cloud != "aws":
+    if plan.cluster is None:
         return
     control = _minor(plan.cluster.version)
     for image, release in plan.pins.images:

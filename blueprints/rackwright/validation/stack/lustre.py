@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.storage_limits import CACHE_MAX_GIB, CACHE_MIN_GIB, SSD_TIERS, TIERED_METADATA_IOPS, TIERED_STEP_MB_S
+from rackwright.clouds import AWS
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import LustrePlan, StackPlan
@@ -20,7 +21,7 @@ LINKS_MAX = 8
 def _created(plan: StackPlan, kind: str) -> LustrePlan | None:
     """The file system, where this stack creates it on AWS and it is of that kind."""
     lustre = plan.lustre
-    return lustre if lustre and lustre.kind == kind and plan.place.cloud == "aws" and not lustre.existing_id else None
+    return lustre if lustre and lustre.kind == kind and plan.place.cloud == AWS.name and not lustre.existing_id else None
 
 
 @rule("V-49", Level.ERROR, GUIDE + "ssd-storage.html")

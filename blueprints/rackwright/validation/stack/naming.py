@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from rackwright.clouds import AWS, GCP, profile
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import StackPlan
@@ -14,17 +15,15 @@ EKS_NAME = re.compile(r"[0-9A-Za-z][A-Za-z0-9_-]{0,99}")
 DNS_LABEL = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
 OBJECT_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 BUCKET_NAME = re.compile(r"[a-z0-9][-a-z0-9._]{1,61}[a-z0-9]")
-GCP_LABEL_KEY, GCP_LABEL_VALUE = re.compile(r"[a-z][-_a-z0-9]{0,62}"), re.compile(r"[-_a-z0-9]{0,63}")
 GCP_NAME_MAX, ENGINE_SUFFIX = 63, 8
 """Maximum length of a network, subnet, key ring or bucket name, and the characters Pulumi appends to make a name unique."""
 NODE_GROUP_MAX, RELEASE_MAX, LABEL_MAX, TEMPLATE_MAX = 63, 53, 63, 32
-AWS_TAGS_MAX, GCP_LABELS_MAX = 50, 64
 
 
-@rule("V-01", Level.ERROR, "https://cloud.google.com/kubernetes-engine/docs/reference/rest/v1/projects.locations.clusters")
+@rule("V-01", Level.ERROR, "https://cloud.google.com/kubernetes-engine/docs/reference/rest/v1/projects.locations.clusters", on=GCP)
 def gke_name_format(plan: StackPlan) -> Iterator[Violation]:
     """Names of GKE clusters and node pools have at most 40 lower-case letters, digits and dashes, and start with a letter."""
-    if plan.place.cloud != "gcp" or plan.cluster is None:
+    if plan.cluster is None:
         return
     named = [(At() / "cluster" / "name", plan.cluster.name), *((at / "name", pool.name) for at, pool in pools(plan))]
     for at, name in named:
@@ -33,10 +32,10 @@ def gke_name_format(plan: StackPlan) -> Iterator[Violation]:
             yield Violation(at, "shorten the spec's name", message)
 
 
-@rule("V-02", Level.WARNING)
+@rule("V-02", Level.WARNING, on=GCP)
 def gke_template_names_differ(plan: StackPlan) -> Iterator[Violation]:
     """GKE truncates cluster and pool name together to 32 characters in instance templates; the results should differ between pools."""
-    if plan.place.cloud != "gcp" or plan.cluster is None:
+    if plan.cluster is None:
         return
     seen: dict[str, str] = {}
     for at, pool in pools(plan):
@@ -47,10 +46,10 @@ def gke_template_names_differ(plan: StackPlan) -> Iterator[Violation]:
         seen.setdefault(template, pool.name)
 
 
-@rule("V-06", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateCluster.html")
+@rule("V-06", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateCluster.html", on=AWS)
 def eks_name_format(plan: StackPlan) -> Iterator[Violation]:
     """EKS cluster names have at most 100 letters, digits, dashes and underscores, node group names at most 63."""
-    if plan.place.cloud != "aws" or plan.cluster is None:
+    if plan.cluster is None:
         return
     if not EKS_NAME.fullmatch(plan.cluster.name):
         message = f"{plan.cluster.name!r} is not a valid EKS cluster name: use 1 to {EKS_MAX} letters, digits, dashes and underscores"
@@ -72,17 +71,16 @@ def eks_name_format(plan: StackPlan) -> Iterator[Violation]:
 @rule("V-07", Level.ERROR, "https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html")
 def bucket_name_format(plan: StackPlan) -> Iterator[Violation]:
     """Bucket names have 3 to 63 lower-case letters, digits, dots and dashes, and no prefix or word that the cloud reserves."""
+    cloud = profile(plan.place.cloud)
     for index, bucket in enumerate(plan.buckets):
-        name = bucket.existing_name
-        reserved = ("xn--",) if plan.place.cloud == "aws" else ("goog",)
-        google = plan.place.cloud == "gcp" and "google" in name
-        at = At() / "buckets" / index / "existing_name"
+        name, at = bucket.existing_name, At() / "buckets" / index / "existing_name"
+        reserved = [prefix for prefix in cloud.bucket_prefixes if name.startswith(prefix)]
+        reserved += [word for word in cloud.bucket_words if word in name]
         if name and not BUCKET_NAME.fullmatch(name):
             message = f"{name!r} is not a valid bucket name: use 3 to 63 lower-case letters, digits, dots and dashes"
             yield Violation(at, "correct the URI in the spec", message)
-        elif name and (name.startswith(reserved) or google):
-            message = f"{name!r} is not a valid bucket name: {'google' if google else reserved[0]} is reserved"
-            yield Violation(at, "correct the URI in the spec", message)
+        elif reserved:
+            yield Violation(at, "correct the URI in the spec", f"{name!r} is not a valid bucket name: {reserved[0]} is reserved")
 
 
 @rule("V-08", Level.ERROR, "https://kubernetes.io/docs/concepts/overview/working-with-objects/names/")
@@ -109,11 +107,9 @@ def kubernetes_name_format(plan: StackPlan) -> Iterator[Violation]:
                 yield Violation(at / "labels" / key, "shorten the value", message)
 
 
-@rule("V-10", Level.ERROR, "https://cloud.google.com/compute/docs/naming-resources")
+@rule("V-10", Level.ERROR, "https://cloud.google.com/compute/docs/naming-resources", on=GCP)
 def google_name_length(plan: StackPlan) -> Iterator[Violation]:
     """Names of Google Cloud resources have at most 63 characters: the stack's name, a suffix for the resource, and 8 random characters."""
-    if plan.place.cloud != "gcp":
-        return
     parts = [f"network-subnet-{subnet.name}" for subnet in plan.network.subnets]
     parts += [f"storage-{bucket.key}" for bucket in plan.buckets if not bucket.existing_name]
     longest = max(parts, key=len, default="storage-ring")
@@ -126,17 +122,14 @@ def google_name_length(plan: StackPlan) -> Iterator[Violation]:
 @rule("V-12", Level.ERROR, "https://docs.aws.amazon.com/tag-editor/latest/userguide/tagging.html")
 def tag_format(plan: StackPlan) -> Iterator[Violation]:
     """AWS allows 50 tags without the prefix aws:; GCP allows 64 labels of lower-case letters, digits, dashes and underscores."""
-    aws = plan.place.cloud == "aws"
-    limit = AWS_TAGS_MAX if aws else GCP_LABELS_MAX
+    cloud = profile(plan.place.cloud)
+    limit = cloud.max_tags or len(plan.tags)
     if len(plan.tags) > limit:
         message = f"The stack has {len(plan.tags)} tags; the limit is {limit}"
         yield Violation(At() / "tags", f"remove {len(plan.tags) - limit}", message)
     for key, value in plan.tags:
-        if aws and key.lower().startswith("aws:"):
-            yield Violation(At() / "tags" / key, "rename it", f"Tag {key!r} starts with aws:, which AWS reserves")
-        elif not aws and not (GCP_LABEL_KEY.fullmatch(key) and GCP_LABEL_VALUE.fullmatch(value)):
-            message = f"Label {key!r}: {value!r} contains characters other than lower-case letters, digits, dashes and underscores"
-            yield Violation(At() / "tags" / key, "rename it", message)
+        if error := cloud.tag_error(key, value):
+            yield Violation(At() / "tags" / key, "rename it", f"Tag {key!r}: {value!r} is not valid: {error}")
 
 
 @rule("V-13", Level.ERROR, "https://kubernetes.io/docs/concepts/containers/images/")

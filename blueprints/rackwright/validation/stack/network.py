@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from ipaddress import ip_network
 from itertools import combinations
 
+from rackwright.clouds import AWS, profile
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import StackPlan, SubnetPlan
@@ -11,8 +12,6 @@ from rackwright.stackplan.addresses import CONTROL_PURPOSES, MACHINE_PURPOSES, a
 from rackwright.validation.stack.registry import pools, rule
 
 ANY_ADDRESS = ("0.0.0.0/0", "::/0")
-RESERVED_ADDRESSES = {"aws": 5, "gcp": 4}
-"""Addresses per subnet that the cloud reserves."""
 
 
 @rule("V-62", Level.ERROR, "https://docs.aws.amazon.com/vpc/latest/userguide/subnet-sizing.html")
@@ -23,9 +22,10 @@ def subnets_fit(plan: StackPlan) -> Iterator[Violation]:
         if ip_network(one).overlaps(ip_network(other)):
             yield Violation(at, f"use {_after(one, other)} for {other_name}", f"Subnet {name} ({one}) overlaps {other_name} ({other})")
     nodes = sum(pool.nodes_max for _, pool in pools(plan) if pool.role == "accelerator") or 1
-    need = addresses_needed(plan) if plan.place.cloud == "aws" else nodes
+    cloud = profile(plan.place.cloud)
+    need = addresses_needed(plan) if cloud.pods_use_subnet else nodes
     for index, subnet in _node_subnets(plan):
-        usable = ip_network(subnet.cidr).num_addresses - RESERVED_ADDRESSES[plan.place.cloud]
+        usable = ip_network(subnet.cidr).num_addresses - cloud.reserved_addresses
         if usable < need:
             users = f"{nodes} nodes" if need == nodes else f"{nodes} nodes with their pods"
             message = f"Subnet {subnet.cidr} has {usable} addresses, but {users} need {need}"
@@ -54,11 +54,11 @@ def access_is_restricted(plan: StackPlan) -> Iterator[Violation]:
             yield Violation(at, fix, message, level=Level.WARNING)
 
 
-@rule("R-01", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html")
+@rule("R-01", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html", on=AWS)
 def control_plane_spans_zones(plan: StackPlan) -> Iterator[Violation]:
     """The subnets of an EKS control plane are in at least two zones."""
     described = plan.network.subnets or not plan.network.existing_id
-    if plan.place.cloud != "aws" or plan.cluster is None or plan.cluster.existing or not described:
+    if plan.cluster is None or plan.cluster.existing or not described:
         return
     private = [subnet for subnet in plan.network.subnets if not subnet.public]
     zones = {subnet.zone for subnet in private if subnet.purpose in CONTROL_PURPOSES} or {subnet.zone for subnet in private}
@@ -69,12 +69,12 @@ def control_plane_spans_zones(plan: StackPlan) -> Iterator[Violation]:
         yield Violation(At() / "network" / "subnets", f"add a private control subnet in {' and one in '.join(others)}", message)
 
 
-@rule("R-03", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/userguide/cluster-endpoint.html")
+@rule("R-03", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/userguide/cluster-endpoint.html", on=AWS)
 def api_is_reachable_for_updates(plan: StackPlan) -> Iterator[Violation]:
     """The machine that runs an update reaches the cluster's API; a private API is reachable only from the cluster's network."""
     objects = (plan.releases and "operators" in plan.layers) or (plan.manifests and "workloads" in plan.layers)
     cluster = plan.cluster
-    if plan.place.cloud != "aws" or cluster is None or not cluster.private_api or cluster.runner_inside or not objects:
+    if cluster is None or not cluster.private_api or cluster.runner_inside or not objects:
         return
     fix = "set blueprint.api_access to {cidrs: [203.0.113.0/24]} with your networks, or to {runner: inside} if updates run in the network"
     at = At() / "cluster" / "private_api"

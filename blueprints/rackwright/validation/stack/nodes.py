@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 
+from rackwright.clouds import AWS
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import PoolPlan, ReleasePlan, StackPlan
@@ -53,10 +54,10 @@ def custom_image_is_consistent(plan: StackPlan) -> Iterator[Violation]:
             yield Violation(at / "image_id", fix, "EKS provides no Ubuntu image, and image_id is not set")
 
 
-@rule("V-38", Level.ERROR, "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-add-user-data.html")
+@rule("V-38", Level.ERROR, "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-add-user-data.html", on=AWS)
 def user_data_fits(plan: StackPlan) -> Iterator[Violation]:
     """EC2 user data has at most 16 KiB, and a script starts with #!."""
-    script = plan.box.setup_script if plan.box and plan.place.cloud == "aws" else ""
+    script = plan.box.setup_script if plan.box else ""
     size, at = len(script.encode()), At() / "box" / "setup_script"
     if size > USER_DATA_BYTES:
         message = f"The setup script has {size:,} bytes; the limit of EC2 user data is {USER_DATA_BYTES:,} bytes"
@@ -167,7 +168,7 @@ def ubuntu_has_lustre_client(plan: StackPlan) -> Iterator[Violation]:
 
 
 def _eks(plan: StackPlan) -> Iterator[tuple[At, PoolPlan]]:
-    yield from pools(plan) if plan.place.cloud == "aws" else ()
+    yield from pools(plan) if plan.place.cloud == AWS.name else ()
 
 
 def _has_drivers(pool: PoolPlan, image: str) -> bool:

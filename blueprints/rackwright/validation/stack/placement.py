@@ -5,6 +5,7 @@ from itertools import takewhile
 
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Fabric, Machine
+from rackwright.clouds import AWS, GCP, profile
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import StackPlan
@@ -25,11 +26,9 @@ NEAREST = 3
 """Number of regions to suggest when a region does not offer the machine."""
 
 
-@rule("V-28", Level.ERROR, GROUPS)
+@rule("V-28", Level.ERROR, GROUPS, on=AWS)
 def placement_group_fits(plan: StackPlan) -> Iterator[Violation]:
     """A cluster placement group has machines in one zone, of a type that supports it; burstable types do not."""
-    if plan.place.cloud != "aws":
-        return
     for at, pool in accelerators(plan):
         if not pool.adjacent:
             continue
@@ -45,11 +44,11 @@ def _excludes_groups(machine: Machine | None) -> bool:
     return bool(machine and machine.placement and "cluster" not in machine.placement.split())
 
 
-@rule("R-81", Level.ERROR, "https://github.com/eksctl-io/eksctl/issues/7949")
+@rule("R-81", Level.ERROR, "https://github.com/eksctl-io/eksctl/issues/7949", on=AWS)
 def reserved_machines_have_no_group(plan: StackPlan) -> Iterator[Violation]:
     """Machines of a capacity block or a reservation use no additional placement group, because their location is already fixed."""
     for at, pool in accelerators(plan):
-        if plan.place.cloud == "aws" and pool.adjacent and pool.capacity.mode in ADJACENT_MODES:
+        if pool.adjacent and pool.capacity.mode in ADJACENT_MODES:
             message = (
                 f"Pool {pool.name} uses a {pool.capacity.mode.replace('-', ' ')}, whose machines cannot start in a new placement group"
             )
@@ -71,7 +70,7 @@ def zone_offers_machine(plan: StackPlan) -> Iterator[Violation]:
     used = [(at / "zones", pool.machine, pool.zones) for at, pool in accelerators(plan)]
     used += [(At() / "box" / "zone", plan.box.machine, (plan.box.zone,))] if plan.box else []
     for at, machine, zones in used:
-        if plan.place.cloud == "gcp":
+        if profile(plan.place.cloud).has_zone_names:
             yield from _google_zones(plan, at, machine, zones)
         elif regions := _other_regions(plan, machine):
             yield Violation(at, f"use a region that does, such as {', '.join(regions)}", f"{plan.place.region} does not offer {machine}")
@@ -125,11 +124,9 @@ def fabric_is_in_one_zone(plan: StackPlan) -> Iterator[Violation]:
         yield Violation(At() / "pools", f"use {plan.place.zone} for all", message)
 
 
-@rule("V-73", Level.ERROR, "https://cloud.google.com/kubernetes-engine/docs/how-to/compact-placement")
+@rule("V-73", Level.ERROR, "https://cloud.google.com/kubernetes-engine/docs/how-to/compact-placement", on=GCP)
 def compact_placement_limits(plan: StackPlan) -> Iterator[Violation]:
     """GKE supports compact placement in one zone and for at most 1,500 machines."""
-    if plan.place.cloud != "gcp":
-        return
     for at, pool in accelerators(plan):
         if pool.adjacent and len(pool.zones) != 1:
             message = f"Pool {pool.name} uses compact placement, but has {len(pool.zones)} zones; one is allowed"

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 from rackwright.catalog.read import Catalog
+from rackwright.clouds import AWS
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import CapacityPlan, StackPlan
@@ -79,11 +80,9 @@ def reservation_matches(plan: StackPlan) -> Iterator[Violation]:
             yield Violation(at / "nodes_max", f"set it to {held}, or use a larger reservation", message)
 
 
-@rule("R-12", Level.ERROR, "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/create-cr-group.html")
+@rule("R-12", Level.ERROR, "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/create-cr-group.html", on=AWS)
 def reservation_id_format(plan: StackPlan) -> Iterator[Violation]:
     """On AWS, reservations and blocks have cr- IDs, and a reservation group is a resource group ARN in the stack's region."""
-    if plan.place.cloud != "aws":
-        return
     for at, capacity in capacity_plans(plan):
         if capacity.reservation_id and not RESERVATION_ID.fullmatch(capacity.reservation_id):
             message = f"{capacity.reservation_id} is not a reservation ID"

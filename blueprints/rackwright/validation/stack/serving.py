@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from math import ceil, prod
 
+from rackwright.clouds import AWS
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import StackPlan
@@ -189,9 +190,9 @@ def load_balancer_is_internal(plan: StackPlan) -> Iterator[Violation]:
             fix = f"set {plan.network.cidr or 'the address ranges of the network'}"
             message = f"Load balancer {name} accepts {', '.join(ranges) or 'every address'}"
             yield Violation(at / "spec" / "loadBalancerSourceRanges", fix, message)
-        if plan.place.cloud == "aws" and annotations.get(f"{LOAD_BALANCER_ANNOTATION}-internal") != "true":
+        if plan.place.cloud == AWS.name and annotations.get(f"{LOAD_BALANCER_ANNOTATION}-internal") != "true":
             fix = f'set {LOAD_BALANCER_ANNOTATION}-internal to "true"'
             yield Violation(at / "metadata" / "annotations", fix, f"Load balancer {name} is reachable from the internet")
-        if plan.place.cloud == "aws" and not annotations.get(f"{LOAD_BALANCER_ANNOTATION}-subnets"):
+        if plan.place.cloud == AWS.name and not annotations.get(f"{LOAD_BALANCER_ANNOTATION}-subnets"):
             message = f"Load balancer {name} names no subnets, so EKS selects them by tags"
             yield Violation(at / "metadata" / "annotations", f"set {LOAD_BALANCER_ANNOTATION}-subnets", message)

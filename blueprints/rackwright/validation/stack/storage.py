@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.storage_limits import GP3_FREE_IOPS, GP3_IOPS_PER_MIB_S, GP3_MAX_MIB_S
+from rackwright.clouds import AWS, GCP
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import DiskPlan, StackPlan
@@ -15,11 +16,9 @@ GP3_MAX_GIB = 64 * 1024
 """gp3, AWS EBS documentation of 2025-09."""
 
 
-@rule("V-41", Level.ERROR, "https://docs.aws.amazon.com/ebs/latest/userguide/general-purpose.html")
+@rule("V-41", Level.ERROR, "https://docs.aws.amazon.com/ebs/latest/userguide/general-purpose.html", on=AWS)
 def gp3_limits(plan: StackPlan) -> Iterator[Violation]:
     """gp3 disks have at most 64 TiB, 3,000 to 80,000 IOPS with at most 500 per GiB, and at most 1 MiB/s per 4 IOPS and 2,000 MiB/s."""
-    if plan.place.cloud != "aws":
-        return
     for at, disk in _disks(plan):
         if disk.size_gib > GP3_MAX_GIB:
             message = f"A gp3 disk cannot have {disk.size_gib} GiB; the limit is {GP3_MAX_GIB} GiB"
@@ -35,10 +34,10 @@ def gp3_limits(plan: StackPlan) -> Iterator[Violation]:
             yield Violation(at / "throughput_mib_s", f"set it to {limit}, or raise iops to {mib_s * GP3_IOPS_PER_MIB_S}", message)
 
 
-@rule("V-42", Level.WARNING, "https://docs.aws.amazon.com/autoscaling/ec2/userguide/key-policy-requirements-EBS-encryption.html")
+@rule("V-42", Level.WARNING, "https://docs.aws.amazon.com/autoscaling/ec2/userguide/key-policy-requirements-EBS-encryption.html", on=AWS)
 def auto_scaling_can_use_the_key(plan: StackPlan) -> Iterator[Violation]:
     """The Auto Scaling service role must be allowed to use the key of the disks, or instances stop with Client.InternalError."""
-    if plan.place.cloud != "aws" or not plan.pools:
+    if not plan.pools:
         return
     if plan.key.existing_arn:
         fix = "allow AWSServiceRoleForAutoScaling to use the key and to create grants, then acknowledge V-42"
@@ -80,12 +79,12 @@ def hierarchical_buckets_have_no_versions(plan: StackPlan) -> Iterator[Violation
             yield Violation(At() / "buckets" / index / "versioned", "set one of the two to false", message)
 
 
-@rule("V-75", Level.ERROR, "https://cloud.google.com/compute/docs/disks/local-ssd")
+@rule("V-75", Level.ERROR, "https://cloud.google.com/compute/docs/disks/local-ssd", on=GCP)
 def bundled_ssd_count(plan: StackPlan) -> Iterator[Violation]:
     """GCP machines with bundled local SSDs have a fixed number of them."""
     for at, pool in accelerators(plan):
         machine = Catalog.default().machine_by_name.get(pool.machine)
-        if plan.place.cloud != "gcp" or machine is None or not machine.local_nvme_bytes:
+        if machine is None or not machine.local_nvme_bytes:
             continue
         if pool.local_ssd_count not in (0, machine.local_nvme_count):
             message = f"{pool.machine} has {machine.local_nvme_count} local SSDs; the pool sets {pool.local_ssd_count}"
