@@ -18,7 +18,7 @@ from rackwright.estimator.case import stack
 from rackwright.estimator.dataset.runs import MeasuredRun, readings, runs
 from rackwright.estimator.estimate import estimate
 from rackwright.sizing.size import size
-from rackwright.spec.load import read
+from rackwright.spec import read
 
 RUNS = 5
 TIMED_ROWS = 200

@@ -11,7 +11,7 @@ from rackwright.compile.compile import compile_plan
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Level
 from rackwright.sizing.offers.offer import CPU
-from rackwright.spec.load import examine
+from rackwright.spec import examine
 from rackwright.stackplan import BlueprintKind, StackPlan
 from rackwright.stackplan.images import BOX_IMAGES
 from rackwright.validation.stack import check

@@ -6,7 +6,7 @@ blueprints         one module per blueprint and cloud
 network, nodes, storage, serving, operators      the parts of a stack
 kubernetes         Kubernetes objects; objects for controllers of one cloud are in kubernetes/<cloud>/
 existing_cluster, aws_options, cost_alerts, version_pins      changes to every StackPlan after its blueprint
-unsupported, unsupported_ids      combinations that this release cannot build
+unsupported        combinations that this release cannot build
 """
 
 from typing import TYPE_CHECKING

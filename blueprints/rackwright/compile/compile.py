@@ -50,7 +50,7 @@ def compile_plan(
     kind = blueprint_of(spec, fit)
     path = PATHS.get((kind, fit.candidate.cloud))
     if path is None:
-        raise UserError([_no_path(kind, fit.candidate.cloud)])
+        raise UserError([no_path(kind, fit.candidate.cloud)])
     context = CompileContext(spec, plan, fit, today, expires_on, now)
     if problems := unsupported_problems(context, kind):
         raise UserError(problems)
@@ -63,7 +63,8 @@ def blueprint_of(spec: Spec, fit: Fit) -> BlueprintKind:
     return BlueprintKind(blueprint_kind(spec, fit.candidate))
 
 
-def _no_path(kind: BlueprintKind, cloud: str) -> Problem:
+def no_path(kind: BlueprintKind, cloud: str) -> Problem:
+    """The problem of a blueprint that this release does not support on the cloud."""
     supported = ", ".join(f"{k} on {c}" for k, c in PATHS)
     at = At() / "blueprint" / "kind"
     return Problem("C-no-path", f"This release does not support {kind} on {cloud}", at, f"use one of: {supported}")

@@ -72,7 +72,7 @@ def flex_start_scales_from_zero(plan: StackPlan) -> Iterator[Violation]:
             yield Violation(at / "capacity" / "max_run_s", f"set it to {FLEX_START_MAX_RUN_S} or less", message)
 
 
-@rule("V-72", Level.ERROR, FLEX)
+@rule("V-72", Level.ERROR, FLEX, invariant=True)
 def flex_start_supports_placement(plan: StackPlan) -> Iterator[Violation]:
     """Of GPU machines obtained by flex-start, only A3 Ultra, A4 and H4D support compact placement."""
     for at, pool in accelerators(plan):

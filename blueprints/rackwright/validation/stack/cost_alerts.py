@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from rackwright.clouds import AWS
-from rackwright.diagnostics.problem import At, Level
+from rackwright.diagnostics.problem import At, Level, Stage
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import BlueprintKind, StackPlan
 from rackwright.stackplan.capacity import IDLE_STOP_MINUTES
@@ -76,7 +76,7 @@ def idle_alarm_is_on(plan: StackPlan) -> Iterator[Violation]:
         yield Violation(At() / "guard" / "idle_minutes", "remove idle_alarm from blueprint.safety", message)
 
 
-@rule("R-36", Level.WARNING, "https://docs.aws.amazon.com/sns/latest/dg/sns-email-notifications.html")
+@rule("R-36", Level.WARNING, "https://docs.aws.amazon.com/sns/latest/dg/sns-email-notifications.html", Stage.BUILD)
 def alerts_have_recipients(plan: StackPlan) -> Iterator[Violation]:
     """Budgets, alarms and expiry reminders have at least one recipient."""
     guard = plan.guard

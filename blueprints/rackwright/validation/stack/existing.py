@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from rackwright.clouds import AWS, supports
 from rackwright.clouds.aws import MANAGED_POLICY_ACCOUNT
-from rackwright.diagnostics.problem import At, Level
+from rackwright.diagnostics.problem import At, Level, Stage
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import LAYERS, StackPlan, upstream_layers, used_layers
 from rackwright.stackplan.addresses import MACHINE_PURPOSES
@@ -88,7 +88,7 @@ def existing_network_has_node_subnets(plan: StackPlan) -> Iterator[Violation]:
         yield Violation(SUBNETS, fix, f"The machines are in {zone}, but the subnets for machines are in {', '.join(sorted(zones))}")
 
 
-@rule("R-25", Level.WARNING, "https://www.pulumi.com/registry/packages/aws/installation-configuration/", on=AWS)
+@rule("R-25", Level.WARNING, "https://www.pulumi.com/registry/packages/aws/installation-configuration/", Stage.BUILD, on=AWS)
 def account_is_set(plan: StackPlan) -> Iterator[Violation]:
     """The spec sets the AWS account, so that a stack cannot be built in another account by mistake."""
     if not plan.place.account:

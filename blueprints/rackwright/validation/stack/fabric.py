@@ -26,7 +26,7 @@ def machine_of(pool: PoolPlan) -> Machine | None:
     return Catalog.default().machine_by_name.get(pool.machine)
 
 
-@rule("V-14", Level.ERROR, EFA_GUIDE)
+@rule("V-14", Level.ERROR, EFA_GUIDE, invariant=True)
 def machine_supports_efa(plan: StackPlan) -> Iterator[Violation]:
     """Only machines that support EFA have EFA interfaces."""
     for at, pool in accelerators(plan):
@@ -48,7 +48,7 @@ def interface_layout_is_published(plan: StackPlan) -> Iterator[Violation]:
             yield Violation(at / "machine", fix, message)
 
 
-@rule("V-15", Level.ERROR, EFA_LAYOUT)
+@rule("V-15", Level.ERROR, EFA_LAYOUT, invariant=True)
 def efa_interface_count(plan: StackPlan) -> Iterator[Violation]:
     """A pool attaches at most the EFA interfaces of its instance type, and should attach all of them."""
     for at, pool in accelerators(plan):
@@ -62,7 +62,7 @@ def efa_interface_count(plan: StackPlan) -> Iterator[Violation]:
         yield Violation(at / "nics", f"attach {machine.efa_interfaces}", message, level=Level.WARNING if partial else Level.ERROR)
 
 
-@rule("V-20", Level.ERROR, EFA_LAYOUT)
+@rule("V-20", Level.ERROR, EFA_LAYOUT, invariant=True)
 def training_attaches_all_efa_interfaces(plan: StackPlan) -> Iterator[Violation]:
     """Training pools attach all EFA interfaces: 32 on p5 and p5e, 16 on p5en, p6-b300 and trn2, 8 on p6-b200, 4 on p4d."""
     for at, pool in accelerators(plan):
@@ -82,7 +82,7 @@ def _same_accelerator(machine: Machine) -> list[str]:
     return [row.name for row in rows if row.efa_cards and row.orderable and row.accelerator == machine.accelerator]
 
 
-@rule("V-16", Level.ERROR, EFA_LAYOUT)
+@rule("V-16", Level.ERROR, EFA_LAYOUT, invariant=True)
 def primary_interface_has_ip(plan: StackPlan) -> Iterator[Violation]:
     """The interface at card 0, device 0 is an IP interface, never EFA-only."""
     for at, pool in accelerators(plan):
@@ -92,7 +92,7 @@ def primary_interface_has_ip(plan: StackPlan) -> Iterator[Violation]:
                 yield Violation(at / "nics" / index, "set its kind to ip", message)
 
 
-@rule("V-17", Level.ERROR, EFA_LAYOUT)
+@rule("V-17", Level.ERROR, EFA_LAYOUT, invariant=True)
 def one_primary_interface(plan: StackPlan) -> Iterator[Violation]:
     """Exactly one interface is at card 0, device 0."""
     for at, pool in accelerators(plan):
@@ -102,7 +102,7 @@ def one_primary_interface(plan: StackPlan) -> Iterator[Violation]:
             yield Violation(at / "nics", "put one IP interface there", message)
 
 
-@rule("V-18", Level.ERROR, EFA_LAYOUT)
+@rule("V-18", Level.ERROR, EFA_LAYOUT, invariant=True)
 def interface_positions_are_valid(plan: StackPlan) -> Iterator[Violation]:
     """Each interface has a card and device of the machine that no other uses; a card has at most one EFA interface."""
     for at, pool in accelerators(plan):
@@ -124,7 +124,7 @@ def _position_exists(machine: Machine, nic: NicPlan) -> bool:
     return nic.card < (machine.network_cards or nic.card + 1) and nic.device < (machine.enis_per_card or nic.device + 1)
 
 
-@rule("V-19", Level.ERROR, EFA_LAYOUT)
+@rule("V-19", Level.ERROR, EFA_LAYOUT, invariant=True)
 def card_zero_supports_efa(plan: StackPlan) -> Iterator[Violation]:
     """Some machines, such as p6-b300, do not support EFA on card 0."""
     for at, pool in accelerators(plan):
@@ -137,7 +137,7 @@ def card_zero_supports_efa(plan: StackPlan) -> Iterator[Violation]:
                 yield Violation(at / "nics" / index, "start EFA interfaces at card 1", message)
 
 
-@rule("V-21", Level.ERROR, EFA_GUIDE)
+@rule("V-21", Level.ERROR, EFA_GUIDE, invariant=True)
 def efa_group_allows_itself(plan: StackPlan) -> Iterator[Violation]:
     """The EFA security group must allow all traffic to and from itself; CIDR rules do not count."""
     if any(pool.nics for _, pool in accelerators(plan)) and not plan.network.self_reachable:
@@ -157,7 +157,7 @@ def pod_network_supports_efa_only(plan: StackPlan) -> Iterator[Violation]:
             yield Violation(at / "version", f"pin {oldest} or newer", message)
 
 
-@rule("V-27", Level.WARNING, ADDRESSES)
+@rule("V-27", Level.WARNING, ADDRESSES, invariant=True)
 def nodes_have_pod_addresses(plan: StackPlan) -> Iterator[Violation]:
     """Pods take addresses from card 0 only, so EFA machines should use prefix delegation to have addresses for 110 pods."""
     for at, addon in _pod_network(plan):
@@ -167,7 +167,7 @@ def nodes_have_pod_addresses(plan: StackPlan) -> Iterator[Violation]:
             yield Violation(at / "values", "set ENABLE_PREFIX_DELEGATION to true", message)
 
 
-@rule("R-82", Level.ERROR, ADDRESSES)
+@rule("R-82", Level.ERROR, ADDRESSES, invariant=True)
 def prefix_delegation_is_on(plan: StackPlan) -> Iterator[Violation]:
     """Prefix delegation is on where a pool's maximum number of pods relies on it."""
     for at, addon in _pod_network(plan):
@@ -177,7 +177,7 @@ def prefix_delegation_is_on(plan: StackPlan) -> Iterator[Violation]:
             yield Violation(at / "values", "set ENABLE_PREFIX_DELEGATION to true", message)
 
 
-@rule("R-83", Level.ERROR, ADDRESSES)
+@rule("R-83", Level.ERROR, ADDRESSES, invariant=True)
 def pod_limit_fits_addresses(plan: StackPlan) -> Iterator[Violation]:
     """A node on EKS has at most as many pods as card 0 has addresses, and as node groups allow."""
     for at, pool in pools(plan):

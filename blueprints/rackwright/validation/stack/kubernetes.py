@@ -83,7 +83,7 @@ def operators_have_nodes(plan: StackPlan) -> Iterator[Violation]:
         yield Violation(At() / "pools", "add a system pool of two untainted nodes", message)
 
 
-@rule("V-89", Level.ERROR, "https://kubernetes.io/docs/concepts/security/pod-security-standards/")
+@rule("V-89", Level.ERROR, "https://kubernetes.io/docs/concepts/security/pod-security-standards/", invariant=True)
 def job_namespaces_are_privileged(plan: StackPlan) -> Iterator[Violation]:
     """Namespaces of jobs that use EFA or TPUs are privileged, because these pods need the capabilities IPC_LOCK or SYS_RESOURCE."""
     if not any(pool.nics or pool.resource == RESOURCES["tpu"] for _, pool in accelerators(plan)):
@@ -92,7 +92,7 @@ def job_namespaces_are_privileged(plan: StackPlan) -> Iterator[Violation]:
         yield from _unprivileged(plan, namespace, "pods that use EFA or TPUs require")
 
 
-@rule("R-43", Level.ERROR, "https://kubernetes.io/docs/concepts/security/pod-security-standards/")
+@rule("R-43", Level.ERROR, "https://kubernetes.io/docs/concepts/security/pod-security-standards/", invariant=True)
 def operator_namespaces_are_privileged(plan: StackPlan) -> Iterator[Violation]:
     """Namespaces of operators that install drivers or read files and devices of a node are privileged."""
     users: dict[str, list[str]] = {}
@@ -103,7 +103,7 @@ def operator_namespaces_are_privileged(plan: StackPlan) -> Iterator[Violation]:
         yield from _unprivileged(plan, namespace, f"{' and '.join(names)} require{'s' * (len(names) == 1)}")
 
 
-@rule("R-40", Level.ERROR, "https://github.com/NVIDIA/dcgm-exporter")
+@rule("R-40", Level.ERROR, "https://github.com/NVIDIA/dcgm-exporter", invariant=True)
 def service_monitors_wait_for_prometheus(plan: StackPlan) -> Iterator[Violation]:
     """A chart with a ServiceMonitor is installed after the chart that defines this kind."""
     for index, release in enumerate(plan.releases):
@@ -114,7 +114,7 @@ def service_monitors_wait_for_prometheus(plan: StackPlan) -> Iterator[Violation]
             yield Violation(At() / "releases" / index / "after", f"add {MONITORING}", message)
 
 
-@rule("R-02", Level.ERROR, KUEUE_LAST)
+@rule("R-02", Level.ERROR, KUEUE_LAST, invariant=True)
 def kueue_is_installed_last(plan: StackPlan) -> Iterator[Violation]:
     """Kueue is installed after all other releases, because its webhook rejects their jobs while it starts."""
     names = [release.name for release in plan.releases]

@@ -24,7 +24,7 @@ def _created(plan: StackPlan, kind: str) -> LustrePlan | None:
     return lustre if lustre and lustre.kind == kind and plan.place.cloud == AWS.name and not lustre.existing_id else None
 
 
-@rule("V-49", Level.ERROR, GUIDE + "ssd-storage.html")
+@rule("V-49", Level.ERROR, GUIDE + "ssd-storage.html", invariant=True)
 def lustre_tier_exists(plan: StackPlan) -> Iterator[Violation]:
     """Persistent SSD file systems of FSx for Lustre have 125, 250, 500 or 1,000 MB/s per TiB."""
     lustre = _created(plan, "ssd")
@@ -63,7 +63,7 @@ def lustre_efa_requirements(plan: StackPlan) -> Iterator[Violation]:
         yield Violation(AT / "capacity_gib", _set_to(*_nearest(size, (size // step * step, (size // step + 1) * step))), message)
 
 
-@rule("V-52", Level.ERROR, GUIDE + "performance.html")
+@rule("V-52", Level.ERROR, GUIDE + "performance.html", invariant=True)
 def lustre_is_in_the_pool_zone(plan: StackPlan) -> Iterator[Violation]:
     """The file system is in the zone of the accelerator pools; reads across zones are slower and cost data transfer."""
     for at, pool in accelerators(plan):
@@ -72,7 +72,7 @@ def lustre_is_in_the_pool_zone(plan: StackPlan) -> Iterator[Violation]:
             yield Violation(AT / "zone", f"set it to {pool.zones[0]}", message)
 
 
-@rule("V-53", Level.ERROR, GUIDE + "fsx-data-repositories.html")
+@rule("V-53", Level.ERROR, GUIDE + "fsx-data-repositories.html", invariant=True)
 def lustre_bucket_links(plan: StackPlan) -> Iterator[Violation]:
     """SSD file systems link at most 8 buckets, each once and at a different path; Intelligent-Tiering file systems link none."""
     lustre = plan.lustre

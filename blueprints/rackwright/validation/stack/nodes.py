@@ -102,7 +102,7 @@ def efa_driver_is_unique(plan: StackPlan) -> Iterator[Violation]:
         yield Violation(At() / "releases", f"remove {', '.join(both)} from one of the lists", message)
 
 
-@rule("V-45", Level.ERROR, "https://github.com/aws/eks-charts/tree/master/stable/aws-efa-k8s-device-plugin")
+@rule("V-45", Level.ERROR, "https://github.com/aws/eks-charts/tree/master/stable/aws-efa-k8s-device-plugin", invariant=True)
 def efa_driver_lists_machine(plan: StackPlan) -> Iterator[Violation]:
     """The EFA device plugin and the EFA DRA driver run only on instance types that their values list; other nodes show no EFA devices."""
     for name, devices in ((EFA_PLUGIN, "plugin"), (EFA_DRA_DRIVER, "dra")):
@@ -121,7 +121,7 @@ def claim_api_exists(plan: StackPlan) -> Iterator[Violation]:
             yield Violation(at, f"use Kubernetes 1.{DRANET_MINOR}, or devices: plugin", message)
 
 
-@rule("R-41", Level.ERROR, "https://github.com/aws-neuron/neuron-helm-charts")
+@rule("R-41", Level.ERROR, "https://github.com/aws-neuron/neuron-helm-charts", invariant=True)
 def neuron_plugin_lists_machine(plan: StackPlan) -> Iterator[Violation]:
     """The Neuron device plugin runs only on instance types that its values list; other nodes show no Neuron devices."""
     machines = {pool.machine for _, pool in _eks(plan) if KINDS.get(pool.resource) == "neuron"}

@@ -6,7 +6,7 @@ from itertools import takewhile
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Fabric, Machine
 from rackwright.clouds import AWS, GCP, profile
-from rackwright.diagnostics.problem import At, Level
+from rackwright.diagnostics.problem import At, Level, Stage
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import StackPlan
 from rackwright.stackplan.capacity import ADJACENT_MODES
@@ -26,7 +26,7 @@ NEAREST = 3
 """Number of regions to suggest when a region does not offer the machine."""
 
 
-@rule("V-28", Level.ERROR, GROUPS, on=AWS)
+@rule("V-28", Level.ERROR, GROUPS, invariant=True, on=AWS)
 def placement_group_fits(plan: StackPlan) -> Iterator[Violation]:
     """A cluster placement group has machines in one zone, of a type that supports it; burstable types do not."""
     for at, pool in accelerators(plan):
@@ -44,7 +44,7 @@ def _excludes_groups(machine: Machine | None) -> bool:
     return bool(machine and machine.placement and "cluster" not in machine.placement.split())
 
 
-@rule("R-81", Level.ERROR, "https://github.com/eksctl-io/eksctl/issues/7949", on=AWS)
+@rule("R-81", Level.ERROR, "https://github.com/eksctl-io/eksctl/issues/7949", invariant=True, on=AWS)
 def reserved_machines_have_no_group(plan: StackPlan) -> Iterator[Violation]:
     """Machines of a capacity block or a reservation use no additional placement group, because their location is already fixed."""
     for at, pool in accelerators(plan):
@@ -96,7 +96,7 @@ def _google_zones(plan: StackPlan, at: At, machine: str, zones: tuple[str, ...])
     if not offered and plan.place.zone_assumed:
         message = f"Zone {plan.place.zone} was chosen by default, and the catalog has no zones that offer {machine}"
         fix = f"set zones in infra; list them with {LIST_GCP.format(machine, plan.place.region)}"
-        yield Violation(at, fix, message, level=Level.WARNING)
+        yield Violation(at, fix, message, level=Level.WARNING, stage=Stage.BUILD)
     elif offered and not set(zones) <= set(offered):
         here = sorted(zone for zone in offered if zone.startswith(plan.place.region))
         fix = f"use {' or '.join(here)}" if here else "use another region"
@@ -112,7 +112,7 @@ def _assumed_zone(plan: StackPlan, at: At, machine: str) -> Violation:
     if not ids:
         message = f"Zone {plan.place.zone} was chosen by default, and AWS does not publish which zones offer {machine}"
     fix = f"set `zones` in infra; list them with {LIST_AWS.format(machine, plan.place.region)}"
-    return Violation(at, fix, message, level=Level.WARNING)
+    return Violation(at, fix, message, level=Level.WARNING, stage=Stage.BUILD)
 
 
 @rule("V-31", Level.ERROR, "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa.html")

@@ -18,7 +18,7 @@ HOST = "kubernetes.io/hostname"
 OWN_LABELS = "rackwright/"
 
 
-@rule("V-82", Level.ERROR, "https://kueue.sigs.k8s.io/docs/reference/kueue.v1beta2/")
+@rule("V-82", Level.ERROR, "https://kueue.sigs.k8s.io/docs/reference/kueue.v1beta2/", invariant=True)
 def kueue_api_version(plan: StackPlan) -> Iterator[Violation]:
     """Kueue objects use API v1beta2, in which cohort is cohortName and admissionChecks is admissionChecksStrategy."""
     for at, manifest in manifests(plan, *KINDS):
@@ -30,7 +30,7 @@ def kueue_api_version(plan: StackPlan) -> Iterator[Violation]:
                 yield Violation(at / "spec" / old, f"use {new}", f"Field {old} does not exist in API v1beta2")
 
 
-@rule("V-83", Level.ERROR, KUEUE + "topology_aware_scheduling/")
+@rule("V-83", Level.ERROR, KUEUE + "topology_aware_scheduling/", invariant=True)
 def topology_levels(plan: StackPlan) -> Iterator[Violation]:
     """A topology has 1 to 16 different levels, and the host name is the last."""
     for at, manifest in manifests(plan, "Topology"):
@@ -44,7 +44,7 @@ def topology_levels(plan: StackPlan) -> Iterator[Violation]:
             yield Violation(at / "spec" / "levels", f"put {HOST} last", f"{HOST} is not the last level of the topology")
 
 
-@rule("V-84", Level.ERROR, KUEUE + "resource_flavor/")
+@rule("V-84", Level.ERROR, KUEUE + "resource_flavor/", invariant=True)
 def flavor_selects_nodes(plan: StackPlan) -> Iterator[Violation]:
     """A flavor with a topology selects nodes by label; a flavor has at most 8 labels, 8 taints and 8 tolerations."""
     for at, manifest in manifests(plan, "ResourceFlavor"):
@@ -80,7 +80,7 @@ def queue_quotas_are_complete(plan: StackPlan) -> Iterator[Violation]:
                 yield Violation(place, "keep it in one", f"Flavor {name} is in {count} resource groups; one is allowed")
 
 
-@rule("V-86", Level.ERROR, KUEUE + "cluster_queue/")
+@rule("V-86", Level.ERROR, KUEUE + "cluster_queue/", invariant=True)
 def queue_covers_job_resources(plan: StackPlan) -> Iterator[Violation]:
     """A queue has quotas for every resource that jobs request: CPU, memory, accelerators and EFA interfaces. Kueue admits no others."""
     for at, manifest in manifests(plan, "ClusterQueue"):
@@ -95,7 +95,7 @@ def queue_covers_job_resources(plan: StackPlan) -> Iterator[Violation]:
             yield Violation(at / "spec" / "resourceGroups", f"cover {missing}", message)
 
 
-@rule("R-14", Level.ERROR, KUEUE + "resource_flavor/")
+@rule("R-14", Level.ERROR, KUEUE + "resource_flavor/", invariant=True)
 def pools_have_one_flavor(plan: StackPlan) -> Iterator[Violation]:
     """In a cluster with queues, exactly one flavor selects each accelerator pool."""
     flavors = [manifest.body for _, manifest in manifests(plan, "ResourceFlavor")]

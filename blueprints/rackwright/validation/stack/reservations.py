@@ -93,7 +93,7 @@ def reservation_id_format(plan: StackPlan) -> Iterator[Violation]:
             yield Violation(at / "group_arn", form, f"{capacity.group_arn} is not the ARN of a resource group in {plan.place.region}")
 
 
-@rule("V-110", Level.ERROR, "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-blocks-purchase.html")
+@rule("V-110", Level.ERROR, "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-blocks-purchase.html", invariant=True)
 def stack_purchases_no_capacity(plan: StackPlan) -> Iterator[Violation]:
     """rackwright never purchases capacity blocks or reservations, because they cannot be returned; a stack references purchased ones by
     ID."""

@@ -29,7 +29,7 @@ PARALLEL = ("tensor-parallel-size", "pipeline-parallel-size", "data-parallel-siz
 """Arguments of vLLM whose product is the accelerators of a replica."""
 
 
-@rule("V-90", Level.ERROR, LWS)
+@rule("V-90", Level.ERROR, LWS, invariant=True)
 def leader_worker_set_size(plan: StackPlan) -> Iterator[Violation]:
     """A LeaderWorkerSet has at least one pod per group, and its subgroup size divides the group with or without the leader."""
     for at, manifest in manifests(plan, "LeaderWorkerSet"):
@@ -91,7 +91,7 @@ def scaler_bounds(plan: StackPlan) -> Iterator[Violation]:
             yield Violation(at / "spec" / "minReplicaCount", "set it to 1, or add a trigger on the gateway", message)
 
 
-@rule("V-93", Level.ERROR, KEDA)
+@rule("V-93", Level.ERROR, KEDA, invariant=True)
 def one_scaler_per_target(plan: StackPlan) -> Iterator[Violation]:
     """A target has one scaler; two change its replicas against each other."""
     seen: dict[tuple[str, str, str], str] = {}
@@ -104,7 +104,7 @@ def one_scaler_per_target(plan: StackPlan) -> Iterator[Violation]:
         seen.setdefault(key, manifest.key)
 
 
-@rule("V-94", Level.ERROR, POOLS)
+@rule("V-94", Level.ERROR, POOLS, invariant=True)
 def inference_pool_is_complete(plan: StackPlan) -> Iterator[Violation]:
     """An InferencePool has one to eight different ports, an endpoint picker with port and failure mode, and selects existing pods."""
     labels = [template["metadata"]["labels"] for _, _, template in pod_templates(plan)]
@@ -128,7 +128,7 @@ def inference_pool_is_complete(plan: StackPlan) -> Iterator[Violation]:
             yield Violation(at / "spec" / "selector", "select the labels of the server's pods", message)
 
 
-@rule("V-95", Level.WARNING, "https://kubernetes.io/docs/tasks/run-application/configure-pdb/")
+@rule("V-95", Level.WARNING, "https://kubernetes.io/docs/tasks/run-application/configure-pdb/", invariant=True)
 def disruption_budget_allows_upgrades(plan: StackPlan) -> Iterator[Violation]:
     """A disruption budget allows at least one disruption, so that nodes can be upgraded."""
     low = min((m.body["spec"].get("minReplicaCount", 0) for _, m in manifests(plan, "ScaledObject")), default=None)
@@ -140,7 +140,7 @@ def disruption_budget_allows_upgrades(plan: StackPlan) -> Iterator[Violation]:
             yield Violation(at / "spec", "set maxUnavailable to 1", message)
 
 
-@rule("V-96", Level.ERROR, "https://kubernetes.io/docs/concepts/configuration/liveness-readiness-startup-probes/")
+@rule("V-96", Level.ERROR, "https://kubernetes.io/docs/concepts/configuration/liveness-readiness-startup-probes/", invariant=True)
 def startup_probe_allows_loading(plan: StackPlan) -> Iterator[Violation]:
     """The start-up probe waits at least as long as the model needs to load; otherwise the server is restarted forever."""
     for at, _, template in pod_templates(plan):
@@ -154,7 +154,7 @@ def startup_probe_allows_loading(plan: StackPlan) -> Iterator[Violation]:
                 yield Violation(at / "spec" / "containers" / index / "startupProbe", f"set failureThreshold to {failures}", message)
 
 
-@rule("R-52", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/userguide/node-efa.html")
+@rule("R-52", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/userguide/node-efa.html", invariant=True)
 def multi_node_replicas_use_efa(plan: StackPlan) -> Iterator[Violation]:
     """Pods of a replica that spans EFA machines request EFA and the capability IPC_LOCK in a privileged namespace; otherwise they use TCP
     without an error."""

@@ -48,7 +48,7 @@ def auto_scaling_can_use_the_key(plan: StackPlan) -> Iterator[Violation]:
         yield Violation(At() / "key" / "serves", "add disks", message, level=Level.ERROR)
 
 
-@rule("V-43", Level.ERROR, "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instance-store-volumes.html")
+@rule("V-43", Level.ERROR, "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instance-store-volumes.html", invariant=True)
 def local_nvme_exists(plan: StackPlan) -> Iterator[Violation]:
     """Local NVMe is used only on machines that have it."""
     machines = [(at, p.machine) for at, p in accelerators(plan) if p.local_nvme]
@@ -70,7 +70,7 @@ def checkpoint_bucket_is_in_the_region(plan: StackPlan) -> Iterator[Violation]:
             yield Violation(At() / "buckets" / index / "existing_name", fix, message)
 
 
-@rule("V-57", Level.ERROR, "https://cloud.google.com/storage/docs/hns-overview")
+@rule("V-57", Level.ERROR, "https://cloud.google.com/storage/docs/hns-overview", invariant=True)
 def hierarchical_buckets_have_no_versions(plan: StackPlan) -> Iterator[Violation]:
     """Buckets with a hierarchical namespace do not support object versions."""
     for index, bucket in enumerate(plan.buckets):
@@ -79,7 +79,7 @@ def hierarchical_buckets_have_no_versions(plan: StackPlan) -> Iterator[Violation
             yield Violation(At() / "buckets" / index / "versioned", "set one of the two to false", message)
 
 
-@rule("V-75", Level.ERROR, "https://cloud.google.com/compute/docs/disks/local-ssd", on=GCP)
+@rule("V-75", Level.ERROR, "https://cloud.google.com/compute/docs/disks/local-ssd", invariant=True, on=GCP)
 def bundled_ssd_count(plan: StackPlan) -> Iterator[Violation]:
     """GCP machines with bundled local SSDs have a fixed number of them."""
     for at, pool in accelerators(plan):

@@ -33,7 +33,7 @@ def topology_exists(plan: StackPlan) -> Iterator[Violation]:
             yield Violation(at / "topology", f"use one of {some}", message)
 
 
-@rule("V-99", Level.ERROR, PLAN_TPUS)
+@rule("V-99", Level.ERROR, PLAN_TPUS, invariant=True)
 def slices_are_whole(plan: StackPlan) -> Iterator[Violation]:
     """A slice has all its hosts or none, so a pool's minimum and start are 0 or the number of hosts, and its maximum is that number."""
     for at, pool in slices(plan):
@@ -46,7 +46,7 @@ def slices_are_whole(plan: StackPlan) -> Iterator[Violation]:
             yield Violation(at / "nodes_max", f"set it to {shape.hosts}, and the other two to 0 or {shape.hosts}", message)
 
 
-@rule("V-100", Level.ERROR, PLAN_TPUS)
+@rule("V-100", Level.ERROR, PLAN_TPUS, invariant=True)
 def placement_matches_hosts(plan: StackPlan) -> Iterator[Violation]:
     """Only slices with several hosts have a placement policy; GKE rejects a single-host slice with one."""
     for at, pool in slices(plan):
@@ -75,7 +75,7 @@ def slices_are_equal(plan: StackPlan) -> Iterator[Violation]:
         yield Violation(At() / "releases", "add jobset", "JobSet is not installed, and training on several slices requires it")
 
 
-@rule("V-102", Level.ERROR, PLAN_TPUS)
+@rule("V-102", Level.ERROR, PLAN_TPUS, invariant=True)
 def chip_count_matches_host(plan: StackPlan) -> Iterator[Violation]:
     """A pod uses all chips of its host, so the pool has the number of chips per host."""
     for at, pool in slices(plan):
