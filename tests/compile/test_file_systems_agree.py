@@ -9,8 +9,8 @@ import yaml
 from rackwright import UserError, compile_plan, load, size
 from rackwright.catalog.read import Catalog
 from rackwright.cost.bill import bill
-from rackwright.spec.load import read
 from rackwright.units import GIB
+from rackwright.workflow.load import read
 
 ROOT = Path(__file__).parents[2]
 TODAY = date(2026, 11, 21)
