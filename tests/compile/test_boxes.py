@@ -8,12 +8,12 @@ import pytest
 from rackwright.catalog import Catalog
 from rackwright.catalog.rows import CapacityMode
 from rackwright.compile.compile import compile_plan
-from rackwright.compile.operators.versions import BOX_IMAGES
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Level
 from rackwright.sizing.offers.offer import CPU
 from rackwright.spec import examine
 from rackwright.stackplan import BlueprintKind, StackPlan
+from rackwright.stackplan.images import BOX_IMAGES
 from rackwright.validation.stack import check
 
 from tests import plans
@@ -75,11 +75,11 @@ def test_its_image_is_dated_and_made_for_it(machine):
         ("g4ad.4xlarge", "AMD's driver"),
         ("p3dn.24xlarge", "proprietary driver"),
         ("g6f.xlarge", "GRID driver"),
-        ("inf1.xlarge", "leave Inferentia1 out"),
+        ("inf1.xlarge", "do not support Inferentia1"),
         ("dl1.24xlarge", "is other"),
         ("dl2q.24xlarge", "is other"),
-        ("p6e-gb200.36xlarge", "not sold by itself"),
-        ("u-p6e-gb200x36", "a box is one machine"),
+        ("p6e-gb200.36xlarge", "cannot be ordered"),
+        ("u-p6e-gb200x36", "A box has one machine"),
     ],
 )
 def test_a_machine_that_nothing_starts_says_why(machine, words):
@@ -123,7 +123,7 @@ def test_ssh_from_anywhere_is_a_warning_that_names_it():
     plan = compiled("g6e.2xlarge", ssh_from="anywhere")
     (said,) = [p for p in check(plan) if p.code == "V-80"]
     assert (said.level, str(said.at)) == (Level.WARNING, "box.ingress[0]")
-    assert "blueprint.ssh_from: anywhere" in said.reason
+    assert "blueprint.ssh_from is anywhere" in said.reason
     assert not [p for p in check(plan, acknowledged=["V-80"]) if p.code == "V-80"]
 
 
@@ -155,7 +155,7 @@ def test_ssh_to_a_cluster_is_refused():
 
 
 def test_a_file_system_of_its_own_is_refused_with_what_there_is():
-    with pytest.raises(UserError, match=r"C-storage.*a bucket is used"):
+    with pytest.raises(UserError, match=r"C-storage.*which uses a bucket"):
         compiled("g6e.2xlarge", storage="lustre")
 
 

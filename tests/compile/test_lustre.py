@@ -45,9 +45,9 @@ def test_both_are_taken_as_they_are():
 @pytest.mark.parametrize(
     ("lustre", "code", "fix"),
     [
-        ({"capacity": "5000 GiB"}, "V-50", "take 4800 or 7200"),
-        ({"capacity": "1 TiB"}, "V-50", "take 1200"),
-        ({"capacity": "30000 GiB", "throughput": 250, "efa": True}, "V-51", "take 19200 or 38400"),
+        ({"capacity": "5000 GiB"}, "V-50", "set it to 4800 or 7200"),
+        ({"capacity": "1 TiB"}, "V-50", "set it to 1200"),
+        ({"capacity": "30000 GiB", "throughput": 250, "efa": True}, "V-51", "set it to 19200 or 38400"),
     ],
 )
 def test_sizes_between_steps_are_refused_with_the_nearest_that_are_sold(lustre, code, fix):
@@ -145,5 +145,5 @@ class TestTiers:
 def test_a_box_has_no_file_system_however_it_is_described():
     spec, sizing, fit = plans.box_case()
     shape = plans.training_case(blueprint={"storage": {"lustre": {"capacity": "1200 GiB"}}})[0].blueprint
-    with pytest.raises(UserError, match="no Lustre on a box"):
+    with pytest.raises(UserError, match="supports Lustre in a training-cluster only, and this stack is a box"):
         compile_plan(spec.model_copy(update={"blueprint": shape}), sizing, fit, today=plans.TODAY)

@@ -3,9 +3,10 @@
 from ipaddress import ip_network
 
 import pytest
-from rackwright.compile.network.addresses import AWS_CIDR, smallest
+from rackwright.compile.network.address_plan import AWS_CIDR
 from rackwright.diagnostics.errors import UserError
 from rackwright.stackplan import FromStack
+from rackwright.stackplan.addresses import smallest_prefix
 from rackwright.validation.stack import check
 
 from tests import plans
@@ -58,9 +59,9 @@ def test_addresses_of_ones_own_hold_every_subnet_apart(cidr):
 @pytest.mark.parametrize(
     ("cidr", "words"),
     [
-        ("10.0.0.0/8", r"10\.0\.0\.0/16 is the largest"),
-        ("10.20.4.0/24", r"10\.20\.4\.0/23 is the smallest around it that does"),
-        ("10.20.4.240/28", r"10\.20\.4\.0/23 is the smallest"),
+        ("10.0.0.0/8", r"use 10\.0\.0\.0/16"),
+        ("10.20.4.0/24", r"need a /23; use 10\.20\.4\.0/23"),
+        ("10.20.4.240/28", r"use 10\.20\.4\.0/23"),
     ],
 )
 def test_a_range_that_makes_no_network_is_refused_with_the_nearest(cidr, words):
@@ -70,20 +71,20 @@ def test_a_range_that_makes_no_network_is_refused_with_the_nearest(cidr, words):
 
 def test_a_range_too_small_for_the_nodes_names_the_smallest_that_fits():
     (words,) = said(training(64, network={"cidr": "10.20.0.0/22"}), "V-62")
-    assert "10.20.2.0/23 has 507 addresses for 64 nodes, which take 1088; a /21 is the smallest that fits" in words
+    assert "10.20.2.0/23 has 507 addresses, but 64 nodes with their pods need 1088; use a /21 or larger" in words
 
 
 def test_a_28_for_64_nodes_is_refused_and_a_21_is_not():
     control = [{"id": f"subnet-{zone}", "zone": f"us-east-1{zone}", "use": "control"} for zone in "ab"]
     nodes = {"id": "subnet-n", "zone": "us-east-1a", "use": "nodes"}
     (words,) = said(training(64, existing(*control, nodes | {"cidr": "10.9.0.0/28"})), "V-62")
-    assert "10.9.0.0/28 has 11 addresses for 64 nodes, which take 1088; a /21 is the smallest that fits" in words
+    assert "10.9.0.0/28 has 11 addresses, but 64 nodes with their pods need 1088; use a /21 or larger" in words
     assert not said(training(64, existing(*control, nodes | {"cidr": "10.9.0.0/21"})), "V-62")
 
 
 @pytest.mark.parametrize(("addresses", "prefix"), [(1, 28), (11, 28), (12, 27), (27, 27), (251, 24), (252, 23)])
 def test_the_smallest_subnet_keeps_what_aws_keeps(addresses, prefix):
-    assert smallest(addresses) == prefix
+    assert smallest_prefix(addresses) == prefix
 
 
 def test_subnets_that_only_have_ids_stay_undescribed():
@@ -101,7 +102,7 @@ def test_machines_go_where_a_subnet_for_them_is():
 
 def test_no_private_subnet_is_refused():
     (words,) = said(training(network=existing({"id": "s-1", "zone": "us-east-1a", "use": "public"})), "R-23")
-    assert "none that is for machines; describe a private one" in words
+    assert "lists no private subnet for machines; add one" in words
 
 
 def test_no_subnet_in_the_zone_of_the_machines_is_refused_with_those_there_are():
@@ -113,16 +114,16 @@ def test_no_subnet_in_the_zone_of_the_machines_is_refused_with_those_there_are()
     place |= {"capacity": {"ordered": [{"capacity_block": block | {"start": "2026-12-01T11:30:00Z", "end": "2026-12-08T11:30:00Z"}}]}}
     case = plans.training_case(place=place, blueprint=INSIDE, capacity="capacity-block", capacity_id=block["id"])
     (words,) = said(plans.compiled(case), "R-23")
-    assert "no subnet for machines is in us-east-1a; describe one in us-east-1a, or have the machines in us-east-1b or us-east-1d" in words
+    assert "the subnets for machines are in us-east-1b, us-east-1d; add a subnet in us-east-1a" in words
 
 
 def test_a_control_plane_in_one_zone_is_refused():
     (words,) = said(training(network=existing({"id": "s-1", "zone": "us-east-1a"})), "R-01")
-    assert "there are 1" in words
+    assert "in one zone, us-east-1a" in words
 
 
 def test_a_network_that_exists_has_its_addresses():
-    with pytest.raises(UserError, match="a network that exists has its addresses"):
+    with pytest.raises(UserError, match="cidr cannot be set for an existing network"):
         training(network=existing("subnet-1") | {"cidr": AWS_CIDR})
 
 
@@ -136,7 +137,7 @@ def test_a_switch_of_safety_reaches_the_network(switch, gone):
 
 def test_roles_that_nothing_would_take_are_refused():
     place = plans.AWS | {"roles": {"cluster": "arn:aws:iam::123456789012:role/control"}}
-    with pytest.raises(UserError, match="nothing here takes the role of the cluster"):
+    with pytest.raises(UserError, match=r"roles\.cluster is set, but this stack does not use it"):
         plans.compiled(plans.training_case(place=place, blueprint={"cluster": {"name": "shared"}}))
 
 

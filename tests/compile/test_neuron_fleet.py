@@ -5,10 +5,11 @@ from dataclasses import replace
 import pytest
 from rackwright.catalog import Catalog
 from rackwright.compile.operators.versions import SERVER_IMAGES
-from rackwright.compile.serving.neuron import COMPILE_S
+from rackwright.compile.serving.neuron import COMPILE_TIMEOUT_S
 from rackwright.diagnostics.errors import UserError
 from rackwright.sizing.metrics import ParallelLayout
 from rackwright.stackplan import StackPlan
+from rackwright.stackplan.labels import NEURON_CORES
 from rackwright.validation.stack import check, quota_needs
 
 from tests import plans
@@ -88,8 +89,8 @@ def test_compiled_programs_lie_where_the_server_may_write_and_have_time_to_be_ma
     assert {env["NEURON_COMPILED_ARTIFACTS"], env["NEURON_COMPILE_CACHE_URL"]} == {f"{home}/neuron/artifacts", f"{home}/neuron/cache"}
     assert main["workingDir"] == home
     waits_s = main["startupProbe"]["failureThreshold"] * main["startupProbe"]["periodSeconds"]
-    assert waits_s >= COMPILE_S
-    assert int(env["VLLM_ENGINE_READY_TIMEOUT_S"]) >= COMPILE_S
+    assert waits_s >= COMPILE_TIMEOUT_S
+    assert int(env["VLLM_ENGINE_READY_TIMEOUT_S"]) >= COMPILE_TIMEOUT_S
     assert next(m.wait_s for m in plan.manifests if m.key == "serving.deployment") > waits_s
 
 
@@ -134,19 +135,19 @@ def test_every_chip_has_its_cores():
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"machine": "inf1.6xlarge"}, "C-machine at blueprint.kind: AWS's vLLM for Neuron runs on AWS Inferentia2"),
+        ({"machine": "inf1.6xlarge"}, "C-machine at blueprint.kind: vLLM for Neuron supports AWS Inferentia2"),
         ({"machine": "inf2.48xlarge", "tensor": 24}, "C-wide-replica"),
-        ({"machine": "inf2.48xlarge", "tensor": 4}, "one device or all 12 of inf2.48xlarge, and this one has 4"),
-        ({"machine": "inf2.24xlarge", "tensor": 6}, "over 1, 2, 4, 8, 24 cores, and 6 devices have 12"),
-        ({"machine": "inf2.48xlarge", "tensor": 12}, "llama-3.1-8b has 32 heads, which 24 cores do not share evenly"),
-        ({"model": "gemma-2-9b"}, "not documented to serve gemma-2-9b"),
-        ({"model": "qwen3-30b-a3b"}, "not documented to serve qwen3-30b-a3b"),
-        ({"machine": "inf2.xlarge"}, "a replica on inf2.xlarge gets 9 GiB of 30"),
-        ({"machine": "trn1.32xlarge"}, "a replica on trn1.32xlarge gets 19 GiB of 30"),
-        ({"kv_tokens": 4000}, "the cache holds 4,000 tokens, less than one request of 8,192; set it to 4000 or less"),
+        ({"machine": "inf2.48xlarge", "tensor": 4}, "A replica uses 4 Neuron devices; on inf2.48xlarge it can use 1 or 12"),
+        ({"machine": "inf2.24xlarge", "tensor": 6}, "6 devices have 12 cores; AWS Inferentia2 splits a model over 1, 2, 4, 8, 24 cores"),
+        ({"machine": "inf2.48xlarge", "tensor": 12}, "32 attention heads of llama-3.1-8b cannot be divided evenly over 24 cores"),
+        ({"model": "gemma-2-9b"}, "does not document gemma-2-9b"),
+        ({"model": "qwen3-30b-a3b"}, "does not document qwen3-30b-a3b"),
+        ({"machine": "inf2.xlarge"}, "needs 30 GiB of host memory; a replica on inf2.xlarge has 9 GiB"),
+        ({"machine": "trn1.32xlarge"}, "needs 30 GiB of host memory; a replica on trn1.32xlarge has 19 GiB"),
+        ({"kv_tokens": 4000}, "The cache holds 4,000 tokens, which is less than one request of 8,192; set it to 4000 or less"),
         ({"max_context": None}, "C-neuron-model at workloads[0].max_context"),
         ({"kv_dtype": "fp8"}, "C-neuron-model at workloads[0].kv_dtype"),
-        ({"model": "qwen2.5-1.5b", "uri": "hf://Qwen/Qwen2.5-1.5B"}, "put its files into a bucket"),
+        ({"model": "qwen2.5-1.5b", "uri": "hf://Qwen/Qwen2.5-1.5B"}, "copy its files to a bucket"),
     ],
 )
 def test_what_is_not_documented_is_refused(given, words):

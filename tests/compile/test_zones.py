@@ -32,7 +32,7 @@ def test_a_guess_is_called_one_with_the_command_that_knows(build):
     assert (plan.place.zone, plan.place.zone_assumed) == ("us-east-1a", True)
     (warning,) = warned(plan)
     assert warning.startswith("warning V-30")
-    assert f"us-east-1a is a guess for {machine}, sold in use1-az" in warning
+    assert f"Zone us-east-1a was chosen by default, but {machine} is offered in zone IDs use1-az" in warning
     assert f"describe-instance-type-offerings --location-type availability-zone --filters Name=instance-type,Values={machine}" in warning
 
 

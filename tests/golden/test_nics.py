@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Fabric
-from rackwright.compile.nodes.fabric import FEWEST_ADDRESSES, MOST_BANDWIDTH, expectation, most_pods, nic_layout
+from rackwright.compile.nodes.fabric import FEWEST_ADDRESSES, MOST_BANDWIDTH, fabric_expectation, nic_layout
 from rackwright.diagnostics.errors import UserError
+from rackwright.stackplan.addresses import max_pods
 
 GOLDEN = Path(__file__).parent / "nics"
 TYPES = sorted(m.name for m in Catalog.default().machines if m.fabric is Fabric.EFA and m.fabric_interfaces)
@@ -29,7 +30,7 @@ def layout(machine, variant):
         "interfaces": [f"card {nic.card} device {nic.device} {nic.kind}" for nic in nics],
         "efa": sum(nic.kind == "fabric" for nic in nics),
         "addresses": sum(nic.kind == "ip" for nic in nics),
-        "pods": {"with prefixes": most_pods(machine, nics, prefixes=True), "without": most_pods(machine, nics, prefixes=False)},
+        "pods": {"with prefixes": max_pods(machine, nics, prefixes=True), "without": max_pods(machine, nics, prefixes=False)},
     }
 
 
@@ -80,7 +81,7 @@ def test_v20_counts(name, count):
 def test_prefixes_never_leave_room_for_fewer_pods(name):
     machine = Catalog.default().machine(name)
     nics = nic_layout(machine)
-    with_prefixes, without = (most_pods(machine, nics, prefixes=prefixes) for prefixes in (True, False))
+    with_prefixes, without = (max_pods(machine, nics, prefixes=prefixes) for prefixes in (True, False))
     assert (with_prefixes is None) == (without is None) == (machine.enis_per_card is None)
     assert with_prefixes is None or with_prefixes >= without > 0
 
@@ -88,8 +89,8 @@ def test_prefixes_never_leave_room_for_fewer_pods(name):
 def test_a_p5_has_51_pods_without_prefixes_and_250_with():
     """Recipes 2.2: (2 - 1) x (50 - 1) + 2, where EKS and its image count 100: they take the fabric's slot for one with addresses."""
     machine = Catalog.default().machine("p5.48xlarge")
-    assert [most_pods(machine, nic_layout(machine), prefixes=p) for p in (False, True)] == [51, 250]
-    assert (most_pods(machine, (), prefixes=False), machine.max_pods) == (100, 100)
+    assert [max_pods(machine, nic_layout(machine), prefixes=p) for p in (False, True)] == [51, 250]
+    assert (max_pods(machine, (), prefixes=False), machine.max_pods) == (100, 100)
 
 
 def test_the_most_bandwidth_of_a_p5_is_eight_addresses():
@@ -100,8 +101,8 @@ def test_the_most_bandwidth_of_a_p5_is_eight_addresses():
 
 def test_a_p5_4xlarge_is_said_to_have_no_gpudirect():
     """dstack 3069: EFA is there, and what is sent still passes through host memory."""
-    assert expectation(Catalog.default().machine("p5.4xlarge")).note
-    assert not expectation(Catalog.default().machine("p5.48xlarge")).note
+    assert fabric_expectation(Catalog.default().machine("p5.4xlarge")).note
+    assert not fabric_expectation(Catalog.default().machine("p5.48xlarge")).note
 
 
 def test_where_sources_disagree_there_is_no_layout():

@@ -109,6 +109,12 @@ def test_rooms_import_only_rooms_before_them(room):
     assert not {f"{path.name}: {name}" for path in paths for name in imports(path) if inside(name, *later)}
 
 
+@pytest.mark.parametrize("package", ["validation", "cost"])
+def test_packages_beside_the_compiler_do_not_import_it(package):
+    """They read the StackPlan. What the compiler and the rules both need is in stackplan."""
+    assert not [f"{path.name}: {name}" for path in files(PURE / package) for name in imports(path) if inside(name, "rackwright.compile")]
+
+
 def test_an_import_inside_a_function_counts_too(tmp_path):
     path = tmp_path / "late.py"
     path.write_text("def f():\n    from rackwright import validation\n")

@@ -30,10 +30,10 @@ DATA = PURE / "catalog" / "data"
 DECISIONS = ROOT / "docs" / "decisions"
 HEAD = """# Rules on stacks
 
-Checked on every compiled stack before a cloud is asked. A warning is silenced in `acknowledge` of the spec, with a reason; an error never.
-Checks on the spec itself are in [spec.md](spec.md). A test writes and holds this table.
+Checked on every compiled stack before the first cloud call. List the ID of a warning under `acknowledge` in the spec, with a reason, to
+hide it; errors cannot be hidden. Rules on the spec are in [spec.md](spec.md). A test generates this table.
 
-| Id | Level | Law |
+| ID | Level | Rule |
 |---|---|---|
 """
 QUOTA, BUDGET = (f"| {code} | {level} | {CODES[code]} |" for code, level in (("V-115", "error"), ("V-111", "warning")))
@@ -58,9 +58,9 @@ RESOURCES_HEAD = """
 ## On resources
 
 Checked on the recorded resources of any Pulumi program: `rackwright_pulumi.policies.broken(graph)`
-([example](components.md#policies)). An id in both tables is one constraint, checked on the plan and on its resources.
+([example](components.md#policies)). IDs in both tables are the same rule, checked on the plan and on its resources.
 
-| Id | Level | Law |
+| ID | Level | Rule |
 |---|---|---|
 """
 

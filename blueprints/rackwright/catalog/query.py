@@ -5,7 +5,7 @@ from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
 from rackwright.catalog.read import Catalog
-from rackwright.catalog.rows import Accelerator, Availability, CapacityMode, Machine, Offering, Price, TpuSlice
+from rackwright.catalog.rows import Accelerator, Availability, CapacityMode, Machine, Offering, Price, TpuSlice, Volume
 
 REFERENCE_REGIONS = ("us-east-1", "us-central1", "us-central2")
 """Where list prices are published first; a place without a price of its own is shown one of these, flagged."""
@@ -23,6 +23,12 @@ def accelerator(catalog: Catalog, name: str) -> Accelerator | None:
 def slices(catalog: Catalog, machine_name: str) -> tuple[TpuSlice, ...]:
     """Topologies built from that host machine type, in file order (small first)."""
     return catalog.slices_by_machine.get(machine_name, ())
+
+
+def ssd_tiers(catalog: Catalog, rdma: bool = False) -> dict[int, Volume]:
+    """MB/s per TiB -> tier of FSx for Lustre PERSISTENT_2 SSD, the only class with data repositories and EFA (V-49)."""
+    rows = [row for row in catalog.volumes if row.tier.startswith("PERSISTENT_2 SSD") and row.rdma is rdma]
+    return {round((row.read_bytes_per_s_per_tib or 0) / 1e6): row for row in rows}
 
 
 def nearest(name: str, choices: Iterable[str], most: int = 3) -> tuple[str, ...]:

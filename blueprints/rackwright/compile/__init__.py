@@ -1,12 +1,12 @@
-"""From a fit to a StackPlan. `compile_plan` is imported on first use.
+"""Compile a fit into a StackPlan. `compile_plan` is imported on first use.
 
 compile            one fit to one StackPlan: blueprint, parts, options, version pins
 compile_context    what every part reads: spec, sizing plan, fit, machine, place
 blueprints         one module per blueprint and cloud
 network, nodes, storage, serving, operators      the parts of a stack
-kubernetes         Kubernetes objects, those of one cloud's controllers in kubernetes/<cloud>/
-existing_cluster, aws_options, cost_alerts, version_pins      what is applied to every StackPlan after its blueprint
-unsupported                       what this release cannot build
+kubernetes         Kubernetes objects; objects for controllers of one cloud are in kubernetes/<cloud>/
+existing_cluster, aws_options, cost_alerts, version_pins      changes to every StackPlan after its blueprint
+unsupported        combinations that this release cannot build
 """
 
 from typing import TYPE_CHECKING

@@ -1,34 +1,34 @@
-"""What every stack on AWS takes from the spec, whatever its blueprint: roles, keys and clusters that exist, and the switches of safety."""
+"""Options of every stack on AWS: existing roles, keys and clusters, and the safety settings."""
 
 from dataclasses import replace
 
 from rackwright.clouds import AWS
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.existing_cluster import as_tenant_stack
-from rackwright.compile.network.address_plan import existing
-from rackwright.compile.network.addresses import addresses_needed, laid_out, widened
+from rackwright.compile.network.address_plan import assign_ranges, existing_reference, widen_machine_subnet
 from rackwright.spec.blueprint import ExistingCluster
 from rackwright.spec.infra import Roles
 from rackwright.stackplan import ClusterPlan, Existing, IdentityPlan, KeyPlan, ManifestPlan, NetworkPlan, PlacePlan, StackPlan
+from rackwright.stackplan.addresses import addresses_needed
 
 NO_ROLES = Roles()
 
 
 def apply_aws_options(context: CompileContext, plan: StackPlan) -> StackPlan:
-    """`plan` of a path, with what all paths on AWS share; on another cloud as it is."""
+    """`plan` with the options of the spec; unchanged on other clouds."""
     if plan.place.cloud != AWS.name:
         return plan
-    dressed = _dressed(context, plan)
-    return as_tenant_stack(dressed) if existing_cluster(context) and plan.cluster else dressed
+    plan = _with_spec_options(context, plan)
+    return as_tenant_stack(plan) if existing_cluster(context) and plan.cluster else plan
 
 
-def _dressed(context: CompileContext, plan: StackPlan) -> StackPlan:
+def _with_spec_options(context: CompileContext, plan: StackPlan) -> StackPlan:
     return replace(
         plan,
         place=_place(context, plan.place),
         network=_network(context, plan),
         key=_key(context, plan.key),
-        identities=tuple(_identity(context, want) for want in plan.identities),
+        identities=tuple(_identity(context, identity) for identity in plan.identities),
         cluster=_cluster(context, plan.cluster) if plan.cluster else None,
         manifests=plan.manifests if context.spec.blueprint.safety.network_policies else _without(plan.manifests, "NetworkPolicy"),
         protected=context.spec.blueprint.safety.deletion_protection,
@@ -36,9 +36,9 @@ def _dressed(context: CompileContext, plan: StackPlan) -> StackPlan:
 
 
 def existing_cluster(context: CompileContext) -> Existing:
-    """Name of the cluster that is used in place of a new one; the empty text for a new one."""
+    """Name of the existing cluster to use; empty for a new cluster."""
     chosen = context.spec.blueprint.cluster
-    return "" if isinstance(chosen, str) else existing(chosen.name if isinstance(chosen, ExistingCluster) else chosen)
+    return "" if isinstance(chosen, str) else existing_reference(chosen.name if isinstance(chosen, ExistingCluster) else chosen)
 
 
 def _place(context: CompileContext, place: PlacePlan) -> PlacePlan:
@@ -46,25 +46,25 @@ def _place(context: CompileContext, place: PlacePlan) -> PlacePlan:
 
 
 def _network(context: CompileContext, plan: StackPlan) -> NetworkPlan:
-    """A network that exists has its own addresses, logs and endpoints, which are left alone."""
+    """An existing network keeps its addresses, flow logs and endpoints."""
     safety, network, cidr = context.spec.blueprint.safety, plan.network, context.place.network.cidr
     if network.existing_id:
         return network
     return replace(
-        laid_out(network, cidr) if cidr else widened(network, addresses_needed(plan)),
+        assign_ranges(network, cidr) if cidr else widen_machine_subnet(network, addresses_needed(plan)),
         flow_logs=network.flow_logs and safety.flow_logs,
         private_endpoints=network.private_endpoints if safety.private_endpoints else (),
     )
 
 
 def _key(context: CompileContext, key: KeyPlan) -> KeyPlan:
-    return replace(key, existing_arn=existing(context.place.key))
+    return replace(key, existing_arn=existing_reference(context.place.key))
 
 
 def _identity(context: CompileContext, plan: IdentityPlan) -> IdentityPlan:
-    """A role of one's own is the workload's; operators have theirs."""
+    """The existing workload role applies to the workload's identities, not to those of operators."""
     workloads = plan.namespace in ("", context.namespace)
-    return replace(plan, existing_arn=existing((context.place.roles or NO_ROLES).workload)) if workloads else plan
+    return replace(plan, existing_arn=existing_reference((context.place.roles or NO_ROLES).workload)) if workloads else plan
 
 
 def _cluster(context: CompileContext, plan: ClusterPlan) -> ClusterPlan:
@@ -72,12 +72,12 @@ def _cluster(context: CompileContext, plan: ClusterPlan) -> ClusterPlan:
     return replace(
         plan,
         existing=existing_cluster(context),
-        control_role_arn=existing(roles.cluster),
-        node_role_arn=existing(roles.nodes),
+        control_role_arn=existing_reference(roles.cluster),
+        node_role_arn=existing_reference(roles.nodes),
     )
 
 
 def _without(manifests: tuple[ManifestPlan, ...], kind: str) -> tuple[ManifestPlan, ...]:
-    """All of a kind left out, and waited for by nobody. Of policies all go: one that allows something denies the rest to its pods."""
+    """Removes all objects of a kind and the dependencies on them. A single allow policy would deny all other traffic of its pods."""
     gone = {plan.key for plan in manifests if plan.body["kind"] == kind}
     return tuple(replace(plan, after=tuple(key for key in plan.after if key not in gone)) for plan in manifests if plan.key not in gone)

@@ -1,4 +1,4 @@
-"""One fit, one StackPlan: every count, name, zone and version of the stack, decided here and nowhere after."""
+"""Compile a fit into a StackPlan with every count, name, zone and version of the stack."""
 
 from collections.abc import Callable
 from datetime import date, datetime
@@ -17,7 +17,7 @@ from rackwright.compile.unsupported import unsupported_problems
 from rackwright.compile.version_pins import with_version_pins
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import At, Problem
-from rackwright.sizing.offers.offer import CPU
+from rackwright.sizing.node.file_system import blueprint_kind
 from rackwright.sizing.plan import Fit, SizingPlan
 from rackwright.spec.spec import Spec
 from rackwright.stackplan import BlueprintKind, StackPlan, VersionPins
@@ -29,7 +29,7 @@ PATHS: dict[tuple[BlueprintKind, str], Callable[[CompileContext], StackPlan]] = 
     (BlueprintKind.INFERENCE_FLEET, GCP.name): gke_fleet_plan,
     (BlueprintKind.TPU_POD, GCP.name): tpu_plan,
 }
-"""The paths this release compiles: blueprint and cloud."""
+"""(blueprint, cloud) -> compiler."""
 
 
 def compile_plan(
@@ -43,44 +43,31 @@ def compile_plan(
     now: datetime | None = None,
     catalog: Catalog | None = None,
 ) -> StackPlan:
-    """The stack of one fit. `today` dates the time to live; `now`, else noon of today, says whether a capacity block has begun.
+    """Compile the stack of a fit.
 
-    pins, expires_on: what a decision recorded; they beat this release's versions and the time to live counted from `today`.
-    catalog: the one the plan was sized with; the embedded one when left out.
-    Raises UserError when this release has no path for the blueprint on that cloud, or the spec asks for something the path cannot do.
+    today: start of the time to live. now: default noon of today; decides whether a capacity block has started.
+    pins, expires_on: recorded by a decision; they replace this release's versions and the expiry counted from `today`.
+    catalog: the catalog that the plan was sized with; default: the embedded one.
+    Raises UserError where this release does not support the blueprint on the cloud, or an option of the spec.
     """
     kind = blueprint_of(spec, fit)
     path = PATHS.get((kind, fit.candidate.cloud))
     if path is None:
         raise UserError([no_path(kind, fit.candidate.cloud)])
-    context = CompileContext(spec, plan, fit, today, expires_on, now, catalog or Catalog.default())
-    refused = unsupported_problems(context, kind)
-    if refused:
-        raise UserError(refused)
+    context = CompileContext(spec, plan, fit, today, expires_on, now, catalog=catalog or Catalog.default())
+    if problems := unsupported_problems(context, kind):
+        raise UserError(problems)
     compiled = with_cost_alerts(context, apply_aws_options(context, path(context)))
     return with_version_pins(compiled, pins) if pins else compiled
 
 
 def blueprint_of(spec: Spec, fit: Fit) -> BlueprintKind:
-    """The spec's own choice, else: slices are a pod, a machine without accelerators is a box, serving is a fleet, one node is a box,
-    several are a cluster."""
-    if spec.blueprint.kind != "auto":
-        return BlueprintKind(spec.blueprint.kind)
-    if fit.candidate.topology:
-        return BlueprintKind.TPU_POD
-    if fit.candidate.accelerator == CPU:
-        return BlueprintKind.BOX
-    if spec.workload.kind == "serve":
-        return BlueprintKind.INFERENCE_FLEET
-    return BlueprintKind.BOX if fit.candidate.nodes == 1 else BlueprintKind.TRAINING_CLUSTER
+    """The kind of stack that is compiled for a fit."""
+    return BlueprintKind(blueprint_kind(spec, fit.candidate))
 
 
 def no_path(kind: BlueprintKind, cloud: str) -> Problem:
-    """No path of this release builds the blueprint on the cloud."""
-    known = ", ".join(f"{k} on {c}" for k, c in PATHS)
-    return Problem(
-        code="C-no-path",
-        reason=f"this release cannot build a {kind} on {cloud}",
-        at=At() / "blueprint" / "kind",
-        fix=f"it builds: {known}",
-    )
+    """The problem of a blueprint that this release does not support on the cloud."""
+    supported = ", ".join(f"{k} on {c}" for k, c in PATHS)
+    at = At() / "blueprint" / "kind"
+    return Problem("C-no-path", f"This release does not support {kind} on {cloud}", at, f"use one of: {supported}")

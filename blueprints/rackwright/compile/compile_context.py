@@ -1,4 +1,4 @@
-"""What every area of the compiler reads: the question (spec), the answer (plan, fit), the machine's facts and the clock."""
+"""Input of every part of the compiler: spec, sizing plan, fit, catalog and clock."""
 
 import math
 from dataclasses import dataclass, field
@@ -24,13 +24,13 @@ class CompileContext:
     today: date
     recorded_expiry: str | None = None
     now: datetime | None = None
-    """The clock, where it is known to more than a day."""
-    catalog: Catalog = field(default_factory=Catalog.default)
-    """The one the plan was sized with."""
+    """Current time; None where only the date is known."""
+    catalog: Catalog = field(kw_only=True)
+    """The catalog that the plan was sized with."""
 
     @property
     def moment(self) -> datetime:
-        """Now, or noon of the day: AWS starts and ends capacity blocks before noon, UTC."""
+        """`now`, or noon UTC of `today`: AWS starts and ends capacity blocks before noon UTC."""
         return self.now or datetime.combine(self.today, time(12), UTC)
 
     @property
@@ -39,7 +39,7 @@ class CompileContext:
 
     @property
     def place(self) -> Place:
-        """The entry of `infra` the candidate came from."""
+        """The entry of `infra` that the candidate belongs to."""
         return self.spec.infra.places[self.candidate.place]
 
     @cached_property
@@ -48,19 +48,19 @@ class CompileContext:
 
     @property
     def serve(self) -> Serve:
-        """The serving workload. Raises Bug on a spec that trains: the paths are chosen by kind."""
+        """The serving workload. Raises Bug for training specs."""
         if not isinstance(self.spec.workload, Serve):
             raise Bug(f"a fleet for a workload of kind {self.spec.workload.kind}")
         return self.spec.workload
 
     @property
     def namespace(self) -> str:
-        """Namespace of the team: never `default`, which every cluster already has."""
+        """Namespace of the team."""
         return f"team-{self.spec.workload.team}"
 
     @property
     def expires_on(self) -> str:
-        """ISO date the stack should be gone by; empty without a time to live."""
+        """ISO date of expiry; empty without a time to live."""
         if self.recorded_expiry is not None:
             return self.recorded_expiry
         ttl = self.spec.blueprint.ttl

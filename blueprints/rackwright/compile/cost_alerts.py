@@ -1,4 +1,4 @@
-"""What guards the stack's money: a budget from the goal, who is told, when machines count as idle, reminders of the stack's last day."""
+"""Cost alerts: a budget from the cost goal, recipients, idle alarms and reminders before the expiry date."""
 
 from dataclasses import replace
 from datetime import date, timedelta
@@ -8,19 +8,19 @@ from rackwright.compile.compile_context import CompileContext
 from rackwright.stackplan import BlueprintKind, CostAlertsPlan, StackPlan
 from rackwright.units import MONTH_H
 
-REMINDED_DAYS = (7, 1, 0)
-"""Before the stack's last day."""
-REMINDED_AT = "T08:00:00"
-"""UTC; a working morning in Europe, before one in America."""
+REMINDER_DAYS = (7, 1, 0)
+"""Days before the expiry date."""
+REMINDER_TIME = "T08:00:00"
+"""UTC: morning in Europe, before the working day in America."""
 IDLE_MINUTES = {BlueprintKind.TRAINING_CLUSTER: 60, BlueprintKind.INFERENCE_FLEET: 1440}
-"""A fleet keeps its least replicas through quiet nights, so only a whole day without work is told: CloudWatch looks back one day at most
+"""A fleet keeps its minimum replicas at night, so only a whole idle day raises an alarm. CloudWatch evaluates at most one day
 (https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/AlarmThatSendsEmail.html)."""
-IDLE_CORES, IDLE_LEAST_PERCENT = 0.5, 2.0
-"""A node's own agents take half a core, on the largest machines two percent; a process that feeds an accelerator takes a whole one."""
+IDLE_CORES, IDLE_MIN_PERCENT = 0.5, 2.0
+"""Node agents use half a core, or two percent on the largest machines; a process that uses an accelerator uses a whole core."""
 
 
 def with_cost_alerts(context: CompileContext, plan: StackPlan) -> StackPlan:
-    """The plan with its guard, on AWS; its topic is encrypted, so the key serves alarms too. A box that must not be told idle stays on."""
+    """The plan with cost alerts, on AWS. The key serves their topic. Without idle alarm a box has no idle stop."""
     if not profile(plan.place.cloud).has_cost_alerts:
         return plan
     box = plan.box
@@ -35,21 +35,20 @@ def with_cost_alerts(context: CompileContext, plan: StackPlan) -> StackPlan:
 
 
 def cost_alerts_plan(context: CompileContext, kind: BlueprintKind) -> CostAlertsPlan:
-    """A box is stopped by an alarm of its own, so none is told of it here."""
+    """Budget, recipients, idle alarm and reminders. A box has no idle alarm here, because it has an idle stop."""
     switched_on = context.spec.blueprint.safety.idle_alarm
     return CostAlertsPlan(
         budget_usd_per_month=budget_usd_per_month(context),
         emails=tuple(dict.fromkeys(context.spec.blueprint.notify)),
         idle_minutes=IDLE_MINUTES.get(kind) if switched_on else None,
-        idle_cpu_percent=max(IDLE_LEAST_PERCENT, round(100 * IDLE_CORES / (context.machine.vcpus or 1), 2)),
+        idle_cpu_percent=max(IDLE_MIN_PERCENT, round(100 * IDLE_CORES / (context.machine.vcpus or 1), 2)),
         expires_on=context.expires_on,
         reminders=reminders(context.expires_on, context.today),
     )
 
 
 def budget_usd_per_month(context: CompileContext) -> float | None:
-    """The goal itself for serving, whose goal is monthly. A run's goal is spread over its months, so that one which takes longer than a
-    month is not let off until the second; None without a goal."""
+    """The cost goal, which is monthly for serving. A training goal is divided by the months of the run. None without a goal."""
     goal = context.spec.goals.max_cost
     if goal is None or not context.spec.is_training or context.fit.duration_s is None:
         return goal
@@ -57,8 +56,8 @@ def budget_usd_per_month(context: CompileContext) -> float | None:
 
 
 def reminders(expires_on: str, today: date) -> tuple[tuple[int, str], ...]:
-    """(days before, moment in UTC) of those still to come: a schedule for a moment that has passed is refused or never fires."""
+    """(days before expiry, UTC time) of future reminders; EventBridge rejects past schedules or never runs them."""
     if not expires_on:
         return ()
     last = date.fromisoformat(expires_on)
-    return tuple((n, f"{day.isoformat()}{REMINDED_AT}") for n in REMINDED_DAYS if (day := last - timedelta(days=n)) > today)
+    return tuple((n, f"{day.isoformat()}{REMINDER_TIME}") for n in REMINDER_DAYS if (day := last - timedelta(days=n)) > today)

@@ -1,27 +1,27 @@
-"""A stack in a cluster that exists: it makes nothing of the cluster's own, and its names and labels are no other stack's there."""
+"""A stack in an existing cluster: it creates no operators, and its names and labels are unique in the cluster."""
 
 import re
 from dataclasses import replace
 from typing import Any
 
-from rackwright.compile.nodes.pools import ROLE_LABEL
 from rackwright.stackplan import LAYERS, ManifestPlan, PoolPlan, StackPlan
+from rackwright.stackplan.labels import ROLE_LABEL
 
-CLUSTER_WIDE = (
+CLUSTER_SCOPED_KINDS = (
     "Topology", "ResourceFlavor", "ClusterQueue", "WorkloadPriorityClass", "PriorityClass", "AdmissionCheck", "NodePool", "EC2NodeClass",
     "StorageClass", "DeviceClass", "ClusterRole", "ClusterRoleBinding",
 )  # fmt: skip
-"""Kinds without a namespace that plans have; volumes carry the stack's name anyway."""
-REFERENCES = (
+"""Cluster-scoped kinds in plans; volumes already contain the stack's name."""
+REFERENCE_FIELDS = (
     "topologyName", "clusterQueue", "priorityClassName", "storageClassName", "deviceClassName", "kueue.x-k8s.io/priority-class",
 )  # fmt: skip
-"""Fields that hold the name of such an object"""
-NAMED = ("flavors", "nodeClassRef")
-"""Fields that hold references with a `name`"""
+"""Fields that contain the name of such an object"""
+NAMED_REFERENCE_FIELDS = ("flavors", "nodeClassRef")
+"""Fields that contain references with a `name`"""
 
 
 def as_tenant_stack(plan: StackPlan) -> StackPlan:
-    """The plan for a cluster that somebody else owns, who keeps its add-ons, its system machines and its operators."""
+    """The plan without add-ons, system pool and operators, which the existing cluster has, and with names that contain the stack's."""
     operators = {release.namespace for release in plan.releases}
     spaces = {name: f"{plan.name}-{name}" for name, _ in plan.namespaces if name not in operators}
     return replace(
@@ -30,45 +30,45 @@ def as_tenant_stack(plan: StackPlan) -> StackPlan:
         key=replace(plan.key, serves=tuple(service for service in plan.key.serves if service != "cluster")),
         addons=(),
         pools=tuple(_pool(pool, plan.name) for pool in plan.pools if pool.role != "system"),
-        identities=tuple(replace(want, namespace=spaces.get(want.namespace, want.namespace)) for want in plan.identities),
+        identities=tuple(replace(identity, namespace=spaces.get(identity.namespace, identity.namespace)) for identity in plan.identities),
         namespaces=tuple((spaces.get(name, name), level) for name, level in plan.namespaces),
-        manifests=_renamed(plan.manifests, plan.name, spaces),
+        manifests=_with_stack_names(plan.manifests, plan.name, spaces),
     )
 
 
-def role_of(stack: str) -> str:
-    """Value of the role label on the stack's own machines: queues and pods of other stacks never find them by it."""
+def role_label_value(stack: str) -> str:
+    """Value of the role label on the stack's nodes, so that queues and pods of other stacks do not select them."""
     return f"{stack}.accelerator"
 
 
 def _pool(pool: PoolPlan, stack: str) -> PoolPlan:
-    labels = ((key, role_of(stack) if key == ROLE_LABEL else value) for key, value in pool.labels)
+    labels = ((key, role_label_value(stack) if key == ROLE_LABEL else value) for key, value in pool.labels)
     return replace(pool, labels=tuple(labels))
 
 
-def _renamed(manifests: tuple[ManifestPlan, ...], stack: str, spaces: dict[str, str]) -> tuple[ManifestPlan, ...]:
-    """Objects without a namespace, and namespaces, take the stack's name before their own, wherever they are named, queries included."""
+def _with_stack_names(manifests: tuple[ManifestPlan, ...], stack: str, spaces: dict[str, str]) -> tuple[ManifestPlan, ...]:
+    """Prefixes cluster-scoped objects and namespaces with the stack's name, in references and queries too."""
     within = [(re.compile(rf"(?<![-\w]){re.escape(old)}(?![-\w])"), new) for old, new in spaces.items()]
-    wide = {plan.body["metadata"]["name"] for plan in manifests if plan.body["kind"] in CLUSTER_WIDE}
+    scoped = {plan.body["metadata"]["name"] for plan in manifests if plan.body["kind"] in CLUSTER_SCOPED_KINDS}
 
     def name(old: Any) -> Any:
-        return f"{stack}-{old}" if old in wide else old
+        return f"{stack}-{old}" if old in scoped else old
 
     def walk(value: Any, key: str = "") -> Any:
         if isinstance(value, dict):
-            return {k: name(v) if k == "name" and key in NAMED else walk(v, k) for k, v in value.items()}
+            return {k: name(v) if k == "name" and key in NAMED_REFERENCE_FIELDS else walk(v, k) for k, v in value.items()}
         if isinstance(value, (list, tuple)):
             return [walk(item, key) for item in value]
         if key == ROLE_LABEL and value == "accelerator":
-            return role_of(stack)
-        if key in REFERENCES or not isinstance(value, str):
+            return role_label_value(stack)
+        if key in REFERENCE_FIELDS or not isinstance(value, str):
             return name(value)
         for old, new in within:
             value = old.sub(new, value)
         return value
 
     def own(body: dict[str, Any]) -> dict[str, Any]:
-        named = body["kind"] in CLUSTER_WIDE
+        named = body["kind"] in CLUSTER_SCOPED_KINDS
         return {**body, "metadata": {**body["metadata"], "name": name(body["metadata"]["name"])}} if named else body
 
     return tuple(replace(plan, body=own(walk(plan.body))) for plan in manifests)

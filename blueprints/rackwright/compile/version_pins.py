@@ -1,4 +1,4 @@
-"""The versions a decision recorded, put over those of this release: an upgrade of rackwright never upgrades a running cluster."""
+"""Versions recorded by a decision replace those of this release, so that a new rackwright does not upgrade a running cluster."""
 
 from dataclasses import replace
 from typing import Any
@@ -7,23 +7,26 @@ from rackwright.stackplan import AddonPlan, ReleasePlan, StackPlan, VersionPins
 
 
 def with_version_pins(plan: StackPlan, pins: VersionPins) -> StackPlan:
-    """`plan` with every version that `pins` names; what they do not name (an operator newer than the decision) keeps its own."""
+    """`plan` with the versions in `pins`; parts without a pin, such as new operators, keep the version of this release."""
     charts, addons, images = dict(pins.charts), dict(pins.addons), dict(pins.images)
 
-    def release(want: ReleasePlan) -> ReleasePlan:
-        return replace(want, version=charts.get(want.name, want.version))
+    def release(plan: ReleasePlan) -> ReleasePlan:
+        return replace(plan, version=charts.get(plan.name, plan.version))
 
-    def addon(want: AddonPlan) -> AddonPlan:
-        return replace(want, version=addons.get(want.name, want.version))
+    def addon(plan: AddonPlan) -> AddonPlan:
+        return replace(plan, version=addons.get(plan.name, plan.version))
 
     swapped = {ours: images[name] for name, ours in plan.pins.images if images.get(name, ours) != ours}
+    manifests = plan.manifests
+    if swapped:
+        manifests = tuple(replace(manifest, body=_swap(manifest.body, swapped)) for manifest in manifests)
     return replace(
         plan,
         cluster=replace(plan.cluster, version=pins.kubernetes) if plan.cluster and pins.kubernetes else plan.cluster,
         box=replace(plan.box, image=images.get("box", plan.box.image)) if plan.box else None,
         releases=tuple(map(release, plan.releases)),
         addons=tuple(map(addon, plan.addons)),
-        manifests=tuple(replace(want, body=_swap(want.body, swapped)) for want in plan.manifests) if swapped else plan.manifests,
+        manifests=manifests,
         pins=replace(
             plan.pins,
             kubernetes=pins.kubernetes or plan.pins.kubernetes,
@@ -35,7 +38,7 @@ def with_version_pins(plan: StackPlan, pins: VersionPins) -> StackPlan:
 
 
 def _swap(value: Any, images: dict[str, str]) -> Any:
-    """`value` with every text that is one of our images replaced by the recorded one."""
+    """`value` with every image of this release replaced by the recorded one."""
     if isinstance(value, dict):
         return {key: _swap(item, images) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

@@ -1,8 +1,8 @@
 """Number of machines of a pool that a bill pays for."""
 
-from rackwright.compile.nodes.pools import ROLE_LABEL
 from rackwright.sizing.plan import Fit
 from rackwright.stackplan import PoolPlan
+from rackwright.stackplan.labels import ROLE_LABEL
 
 
 def does_the_work(pool: PoolPlan) -> bool:

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from rackwright.catalog.read import Catalog
+from rackwright.catalog.storage_limits import GP3_FREE_IOPS, GP3_FREE_MIB_S
 from rackwright.clouds import profile
-from rackwright.compile.storage.buckets import GP3_FREE_IOPS, GP3_FREE_MIB_S
 from rackwright.cost.bill_line import BillLine, UnitPrice, by_use, monthly
 from rackwright.cost.node_counts import nodes_at_start
 from rackwright.cost.prices import fee_price, volume_price

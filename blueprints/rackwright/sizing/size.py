@@ -13,7 +13,7 @@ from rackwright.sizing.evaluation import checkpoints
 from rackwright.sizing.evaluation.evaluate import GoalLimits, evaluate
 from rackwright.sizing.evaluation.pin_cost import without_pinned_parallelism
 from rackwright.sizing.job import ServingJob, TrainingJob
-from rackwright.sizing.node.node_requirements import with_node_requirements
+from rackwright.sizing.node.node_requirements import dataset_read_bytes_per_s, with_node_requirements
 from rackwright.sizing.offers.node_counts import UNSEARCHABLE, pinned_nodes, searchable_fleet
 from rackwright.sizing.offers.offer import Offer, core_of
 from rackwright.sizing.plan import Assumption, Fit, Rejected, SizingPlan, StorageNeed, WorkloadFacts
@@ -172,12 +172,14 @@ def _storage(
     count, nodes = (chosen.candidate.accelerators, chosen.candidate.nodes) if chosen else (1, 1)
     between = checkpoints.time_between_failures_s(count, nodes, bool(chosen and chosen.candidate.capacity == "spot"), a)
     plan = checkpoints.plan_checkpoints(facts.checkpoint_bytes, between, goals.checkpoint_interval_s, a)
-    rate = (chosen.speed.tokens_per_s or 0.0) if chosen else 0.0
-    read = checkpoints.read_bytes_per_s(rate, facts.dataset_bytes, facts.tokens, a)
-    keep = spec.workload.checkpoint.keep if isinstance(spec.workload, TRAINING) else 1
+    w = spec.workload
+    read = dataset_read_bytes_per_s(facts, chosen.speed, w, a) if chosen and isinstance(w, TRAINING) else None
+    keep = w.checkpoint.keep if isinstance(w, TRAINING) else 1
     reason = f"{keep} checkpoints of {plan.bytes / 1e9:,.1f} GB, one more being written within {plan.write_s:.0f} s, dataset, weights"
     capacity = checkpoints.capacity_bytes(plan.bytes, keep, facts.dataset_bytes, facts.weights_bytes)
-    return replace(facts, checkpoint_interval_s=plan.interval_s), StorageNeed(capacity, max(plan.throughput_bytes_per_s, read), reason)
+    return replace(facts, checkpoint_interval_s=plan.interval_s), StorageNeed(
+        capacity, max(plan.throughput_bytes_per_s, read or 0.0), reason
+    )
 
 
 def _warnings(spec: Spec, fits: tuple[Fit, ...], rejected: tuple[Rejected, ...], a: Assumptions) -> Iterator[str]:

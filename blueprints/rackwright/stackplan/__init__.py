@@ -1,8 +1,7 @@
-"""The StackPlan: what is wanted, in nobody's field names. Plain frozen data, JSON both ways; every count is here.
+"""The StackPlan: every resource of a stack with its counts, independent of provider field names. Frozen data, JSON both ways.
 
-A `Ref` stands for a value only the cloud knows. Inside manifests and Helm values it is a dict `{"$ref": "lustre.dns_name"}`; a text
-with several is `{"$format": "...{0}...", "$refs": ["bucket.data.name"]}`. Components resolve them to
-Outputs. The names a plan may refer to:
+A reference is a value that is known only after deployment. In manifests and Helm values it is a dict `{"$ref": "lustre.dns_name"}`; a
+text with several is `{"$format": "...{0}...", "$refs": ["bucket.data.name"]}`. Components resolve them to Outputs. Valid names:
 
     cluster.name, cluster.endpoint, cluster.oidc_issuer      bucket.<key>.name, bucket.<key>.url
     cluster.security_group_id                                identity.<key>.principal
@@ -11,16 +10,16 @@ Outputs. The names a plan may refer to:
     network.machine_subnet_id, network.fabric_group_id       secret.<name of the spec's secrets>
     karpenter.queue_name, karpenter.node_role_name
 
-Neutral names the fields below use (a component maps each to its cloud, and refuses one it does not know):
+Neutral names in the fields below (a component maps each to its cloud, and rejects unknown ones):
 
     private_endpoints  object-store, registry, identity, compute, cluster, pod-identity, logs, machine-access, keys
     services           projects, compute, cluster, identity, keys, object-store, registry, logs, metrics
     add-ons            pod-network, kube-proxy, pod-identity, dns, block-storage, lustre, metrics, node-health;
-                       object-store-mount (Mountpoint for S3; on GKE GCS FUSE, whose version is "" because the cluster's own release
-                       carries it)
+                       object-store-mount (Mountpoint for S3; on GKE GCS FUSE, whose version is "" because the cluster's release
+                       contains it)
     pool image         al2023, al2023-nvidia, al2023-neuron, bottlerocket, bottlerocket-nvidia, bottlerocket-neuron,
                        ubuntu (EKS; with an image_id), cos (GKE)
-    subnets            accelerator pools live in `nodes`; system pools in `control` where there is one, else in `nodes`
+    subnets            accelerator pools are in `nodes`; system pools in `control` where there is one, else in `nodes`
     capacity-block     the pool starts at nodes_start; where starts_at or drains_at are set the component schedules nodes_max and 0
 """
 
@@ -34,8 +33,8 @@ from rackwright.stackplan.plan import (
     FabricExpectation,
     StackPlan,
     VersionPins,
-    layers_below,
     machine_layer,
+    upstream_layers,
     used_layers,
 )
 from rackwright.stackplan.refs import REFS, BlueprintKind, Existing, FromStack, format_refs, ref
@@ -72,8 +71,8 @@ __all__ = [
     "TaintPlan",
     "VersionPins",
     "format_refs",
-    "layers_below",
     "machine_layer",
     "ref",
+    "upstream_layers",
     "used_layers",
 ]

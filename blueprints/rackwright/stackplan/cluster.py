@@ -1,4 +1,4 @@
-"""The cluster and what runs inside it."""
+"""The cluster, its add-ons, Helm releases and objects."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -8,7 +8,7 @@ from rackwright.stackplan.refs import Existing
 
 @dataclass(frozen=True)
 class ClusterPlan:
-    """The control plane: its version, who reaches its API, and whose it is. admins: ARNs of roles that may do everything in it."""
+    """The control plane and the access to its API. admins: ARNs of roles with full access."""
 
     name: str
     version: str
@@ -17,35 +17,35 @@ class ClusterPlan:
     multi_network: bool = False
     gateway_api: bool = False
     autoprovision: tuple[tuple[str, int], ...] = ()
-    """(resource, most) for node auto-provisioning; empty means off"""
+    """(resource, maximum) for node auto-provisioning; empty: off"""
     log_retention_days: int = 90
     admins: tuple[str, ...] = ()
     public_api: bool = False
-    """Everybody may call the API (and is asked who they are)."""
+    """The API accepts requests from every address; IAM still authenticates them."""
     runner_inside: bool = False
-    """Updates run from a machine in the network, so a private API is reached."""
+    """Updates run on a machine in the network, which reaches a private API."""
     audit_logs: bool = True
     existing: Existing = ""
-    """Name of a cluster that exists: nothing is created, its own version stays."""
+    """Name of an existing cluster: no cluster is created, and its version stays."""
     control_role_arn: Existing = ""
     node_role_arn: Existing = ""
-    """Roles that exist, in place of those that would be made."""
+    """Existing roles, in place of new ones."""
 
 
 @dataclass(frozen=True)
 class KarpenterPlan:
-    """What Karpenter needs of the cloud: a role for its pods, a role for its nodes, a queue of interruptions. NodePools are manifests."""
+    """Karpenter's cloud resources: a role for its pods, a role for its nodes, an interruption queue. NodePools are manifests."""
 
     namespace: str = "kube-system"
     service_account: str = "karpenter"
     interruptions: bool = True
     adjacent: tuple[str, ...] = ()
-    """Names of the placement groups its machines start in"""
+    """Names of the placement groups of its nodes"""
 
 
 @dataclass(frozen=True)
 class AddonPlan:
-    """A cloud-managed cluster add-on; its name is neutral (see above). version empty: the cloud's default when it is made."""
+    """A cloud-managed cluster add-on with a neutral name. version empty: the cloud's default at creation."""
 
     name: str
     version: str
@@ -55,7 +55,7 @@ class AddonPlan:
 
 @dataclass(frozen=True)
 class ReleasePlan:
-    """A Helm release. chart: full `oci://` reference, or a chart name with `repository`. after: names of releases it waits for."""
+    """A Helm release. chart: full `oci://` reference, or a chart name with `repository`. after: names of releases to wait for."""
 
     name: str
     namespace: str
@@ -69,12 +69,12 @@ class ReleasePlan:
 
 @dataclass(frozen=True)
 class ManifestPlan:
-    """A Kubernetes object. after: release names and manifest keys it waits for. key is unique in the plan: `queue.cluster-queue`."""
+    """A Kubernetes object. after: release names and manifest keys to wait for. key: unique in the plan, such as `queue.cluster-queue`."""
 
     key: str
     body: dict[str, Any]
     after: tuple[str, ...] = ()
     data: bool = False
-    """Holds data: protected like a disk."""
+    """Contains data, and is protected like a disk."""
     wait_s: int | None = None
-    """How long its readiness is waited for; 0: not at all, what it needs is put there later; None: the engine's default."""
+    """Seconds to wait until it is ready; 0: do not wait; None: Pulumi's default."""

@@ -7,21 +7,21 @@ from rackwright.stackplan.refs import Existing
 
 @dataclass(frozen=True)
 class SubnetPlan:
-    """A range of a network in one zone; cidr and zone are empty where an existing subnet's are not said."""
+    """A subnet in one zone. cidr and zone are empty for existing subnets without them in the spec."""
 
     name: str
     cidr: str
     zone: str
     public: bool = False
     purpose: str = "nodes"
-    """nodes | control | nat | proxy (GCP regional proxy-only); of existing subnets also `all`: machines and control plane"""
+    """nodes | control | nat | proxy (GCP regional proxy-only); for existing subnets also `all`: nodes and control plane"""
     secondary: tuple[tuple[str, str], ...] = ()
     """GCP alias ranges: (name, cidr)"""
 
 
 @dataclass(frozen=True)
 class NetworkPlan:
-    """existing_id set: nothing is created but the fabric's security group; `subnets`, where given, describe the existing ones in order.
+    """A network. existing_id set: only the EFA security group is created, and `subnets` describes the existing ones in order.
 
     private_endpoints: neutral service names (object-store ...).
     """
@@ -33,7 +33,7 @@ class NetworkPlan:
     private_endpoints: tuple[str, ...] = ()
     fabric: str = "none"
     self_reachable: bool = False
-    """Members of the accelerator security group reach one another on every protocol (EFA)."""
+    """The accelerator security group allows all traffic to and from itself (EFA)."""
     mtu: int | None = None
     existing_id: Existing = ""
     existing_subnet_ids: tuple[Existing, ...] = ()

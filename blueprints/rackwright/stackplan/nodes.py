@@ -1,4 +1,4 @@
-"""Machines: how they are bought, how they are wired, in a box or in pools."""
+"""Machines of a box or of pools: capacity, interfaces, disks and images."""
 
 from dataclasses import dataclass, field
 
@@ -7,10 +7,10 @@ from rackwright.stackplan.storage import DiskPlan
 
 @dataclass(frozen=True)
 class CapacityPlan:
-    """mode: on-demand | spot | capacity-block | reservation | flex-start | calendar. times are ISO 8601.
+    """How machines are obtained. mode: on-demand | spot | capacity-block | reservation | flex-start | calendar. Times are ISO 8601.
 
-    drains_at: when a capacity block's machines must be empty, 40 min before its end, 70 where they are parts of an
-    UltraServer (the cloud reclaims them from 30 and 60 min before).
+    drains_at: start of draining a capacity block, 40 minutes before its end, 70 for UltraServers (EC2 reclaims machines from 30 and 60
+    minutes before it).
     """
 
     mode: str = "on-demand"
@@ -24,14 +24,14 @@ class CapacityPlan:
     machine: str = ""
     zone: str = ""
     count: int | None = None
-    """What the reservation or block was made for, as its owner says; empty and None: not said."""
+    """Instance type, zone and number in the reservation or block, as in the spec; empty and None: not set."""
 
 
 @dataclass(frozen=True)
 class BoxPlan:
-    """One machine, scaled up. image: a neutral name resolved and pinned by the decision.
+    """One machine. image: name of a machine image, pinned by the decision.
 
-    idle_stop_minutes: stop when nothing runs for so long; idle_cpu_percent: the busiest minute of all processors that still is nothing.
+    idle_stop_minutes: idle time before the machine stops; idle_cpu_percent: CPU utilization below which a minute is idle.
     """
 
     machine: str
@@ -54,7 +54,7 @@ class BoxPlan:
 
 @dataclass(frozen=True)
 class NicPlan:
-    """One network interface of a node's launch layout (AWS): kind is `ip` or `fabric`."""
+    """One network interface of a node (AWS). kind: `ip` or `fabric`."""
 
     card: int
     device: int
@@ -63,7 +63,7 @@ class NicPlan:
 
 @dataclass(frozen=True)
 class TaintPlan:
-    """Keeps pods that do not tolerate it off the nodes of a pool; effects are Kubernetes's own."""
+    """A Kubernetes taint of a pool's nodes."""
 
     key: str
     value: str
@@ -89,7 +89,7 @@ class PoolPlan:
     accelerator_label: str = ""
     accelerator_count: int = 0
     resource: str = ""
-    """What pods ask for: nvidia.com/gpu, google.com/tpu"""
+    """Resource that pods request: nvidia.com/gpu, google.com/tpu"""
     cpu_arch: str = "x86_64"
     capacity: CapacityPlan = field(default_factory=CapacityPlan)
     disk: DiskPlan = field(default_factory=lambda: DiskPlan(100))
@@ -98,7 +98,7 @@ class PoolPlan:
     fabric: str = "none"
     nics: tuple[NicPlan, ...] = ()
     adjacent: bool = False
-    """Placed close together (cluster placement group, compact policy)"""
+    """Uses a cluster placement group or compact placement"""
     local_nvme: bool = False
     local_ssd_count: int = 0
     topology: str = ""
@@ -106,23 +106,23 @@ class PoolPlan:
     max_pods: int | None = None
     image: str = ""
     image_id: str = ""
-    """An AMI of one's own, of the family that `image` names."""
+    """A custom AMI, of the family in `image`."""
     provisioner: str = "managed"
     """managed: a node group; karpenter: a NodePool among the manifests, and no node group"""
     autoscaled: bool = False
-    """The cluster autoscaler moves the size between the bounds."""
+    """The cluster autoscaler changes the number of nodes between the bounds."""
     preference: int = 0
-    """Among pools for the same work: the lowest is filled first."""
+    """Among pools for the same workload: the lowest is filled first."""
     devices: str = "plugin"
     """How fabric interfaces reach pods: plugin | dra"""
     pod_prefixes: bool = False
-    """Pods take addresses from prefixes, which max_pods counts on"""
+    """Pods use prefix delegation, which max_pods assumes"""
     lustre_interfaces: int = 0
-    """Fabric interfaces over which a machine reads the Lustre file system; 0: over TCP."""
+    """EFA interfaces over which a node reads the Lustre file system; 0: over TCP."""
     serves: tuple[str, ...] = ()
-    """Names of the workloads it is for; empty: all"""
+    """Names of its workloads; empty: all"""
 
     @property
     def fabric_interfaces(self) -> int:
-        """Interfaces of one machine that are the fabric's."""
+        """Number of EFA interfaces per node."""
         return sum(nic.kind == "fabric" for nic in self.nics)

@@ -1,4 +1,4 @@
-"""Where a stack lives, what encrypts it, who acts in it, and what guards its money."""
+"""Account, region and zones of a stack, its key, identities and cost alerts."""
 
 from dataclasses import dataclass
 
@@ -7,10 +7,10 @@ from rackwright.stackplan.refs import Existing
 
 @dataclass(frozen=True)
 class PlacePlan:
-    """Where. zone holds the accelerators, control_zones the control plane (AWS wants two); account: AWS account or GCP project.
+    """Location. zone: of the accelerators; control_zones: of the control plane (EKS requires two); account: AWS account or GCP project.
 
-    zone_assumed: neither the spec nor the catalog names a zone, and zone is only the region's first.
-    role_arn: AWS role the provider assumes; boundary_arn: IAM policy set as permissions boundary on every role that is made.
+    zone_assumed: zone is the region's first, because neither the spec nor the catalog has one. role_arn: AWS role that the provider
+    assumes. boundary_arn: permissions boundary of every new role.
     """
 
     cloud: str
@@ -25,7 +25,7 @@ class PlacePlan:
 
 @dataclass(frozen=True)
 class KeyPlan:
-    """existing_arn set: nothing is created, and the key's own policy must let the services in `serves` use it."""
+    """An encryption key. existing_arn set: no key is created, and the existing policy must allow the services in `serves`."""
 
     rotation_days: int = 90
     deletion_window_days: int = 30
@@ -35,7 +35,7 @@ class KeyPlan:
 
 @dataclass(frozen=True)
 class Grant:
-    """bucket: key of a BucketPlan; access: read | write (write includes read)."""
+    """Access to a bucket. bucket: key of a BucketPlan; access: read | write (write includes read)."""
 
     bucket: str
     access: str = "read"
@@ -43,9 +43,9 @@ class Grant:
 
 @dataclass(frozen=True)
 class IdentityPlan:
-    """A workload's identity without static keys. On Kubernetes: namespace and service_account; on a box: the machine itself.
+    """A workload's identity without static keys: a service account on Kubernetes, the instance profile on a box.
 
-    existing_arn: a role that exists (for a box: the name of its instance profile); it is bound, and its rights are left alone.
+    existing_arn: an existing role (for a box: the name of its instance profile), whose permissions are not changed.
     """
 
     key: str
@@ -57,12 +57,11 @@ class IdentityPlan:
 
 @dataclass(frozen=True)
 class CostAlertsPlan:
-    """What says that money is being wasted. Alarms tell, they never delete; a box's own idle stop is in BoxPlan.
+    """Budget, idle alarm and expiry reminders. They notify and never delete; the idle stop of a box is in BoxPlan.
 
-    budget_usd_per_month: of everything tagged with the stack; None: no budget. alert_percents: of it, forecast included for the last.
-    emails: who is told; without any the topic is still made, and whoever wants subscribes to it.
-    idle_minutes: accelerators' machines below idle_cpu_percent for so long; None: no idle alarm. expires_on: ISO date of the stack's end.
-    reminders: (days before it, moment in UTC such as 2026-12-05T08:00:00) still to come.
+    budget_usd_per_month: for all resources with the stack's tag; None: no budget. alert_percents: thresholds, the last also on the
+    forecast. emails: recipients; the topic exists without any. idle_minutes: time below idle_cpu_percent; None: no idle alarm.
+    expires_on: ISO date. reminders: (days before expiry, UTC time such as 2026-12-05T08:00:00).
     """
 
     budget_usd_per_month: float | None = None

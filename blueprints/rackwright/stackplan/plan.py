@@ -1,4 +1,4 @@
-"""The whole plan."""
+"""The StackPlan, its layers and version pins."""
 
 from dataclasses import dataclass, field
 from functools import cache
@@ -15,29 +15,29 @@ from rackwright.stackplan.storage import BucketPlan, LustrePlan
 STACK_PLAN_VERSION = "stack/1"
 LAYERS = ("base", "cluster", "operators", "workloads")
 """base: network, key, buckets, file system. cluster: control plane, add-ons, pools, alarms, identities of pods. operators: Helm releases
-and their namespaces. workloads: team namespaces and manifests. A box is of base (with its alarms) and workloads."""
+and their namespaces. workloads: team namespaces and manifests. A box has base (with its alarms) and workloads."""
 
 
-def layers_below(plan: "StackPlan") -> tuple[str, ...]:
-    """Layers that must be there already. Operators of a cluster that exists are taken to be there."""
+def upstream_layers(plan: "StackPlan") -> tuple[str, ...]:
+    """Layers that other stacks must have. Operators of an existing cluster are assumed to exist."""
     lowest = min(LAYERS.index(layer) for layer in plan.layers if layer in used_layers(plan))
-    known = ("operators",) if plan.cluster and plan.cluster.existing else ()
-    return tuple(layer for layer in LAYERS[:lowest] if layer in used_layers(plan) and layer not in known)
+    assumed = ("operators",) if plan.cluster and plan.cluster.existing else ()
+    return tuple(layer for layer in LAYERS[:lowest] if layer in used_layers(plan) and layer not in assumed)
 
 
 def used_layers(plan: "StackPlan") -> tuple[str, ...]:
-    """Layers that its blueprint has."""
+    """Layers of the blueprint."""
     return ("base", "workloads") if plan.kind is BlueprintKind.BOX else LAYERS
 
 
 def machine_layer(plan: "StackPlan") -> str:
-    """The layer that holds the machines."""
+    """The layer with the machines."""
     return "workloads" if plan.kind is BlueprintKind.BOX else "cluster"
 
 
 @dataclass(frozen=True)
 class FabricExpectation:
-    """What a job must see, so that falling back to TCP is loud: devices per node and the all-reduce bus bandwidth floor."""
+    """Fabric that jobs should measure, so that a fallback to TCP is detected: devices per node and minimum all-reduce bus bandwidth."""
 
     fabric: str = "none"
     interfaces_per_node: int = 0
@@ -45,12 +45,12 @@ class FabricExpectation:
     busbw_floor_gb_s: float | None = None
     source: str = ""
     note: str = ""
-    """What makes the fabric slower than its interfaces suggest"""
+    """Why the fabric is slower than its interfaces"""
 
 
 @dataclass(frozen=True)
 class VersionPins:
-    """What the decision fixes so that nothing floats: Kubernetes, images, add-ons, charts."""
+    """Versions that a decision records: Kubernetes, images, add-ons, charts."""
 
     kubernetes: str = ""
     images: tuple[tuple[str, str], ...] = ()
@@ -60,7 +60,7 @@ class VersionPins:
 
 @dataclass(frozen=True)
 class StackPlan:
-    """The compiled blueprint. Components read it and decide nothing."""
+    """The compiled blueprint, which the components deploy unchanged."""
 
     name: str
     kind: BlueprintKind
@@ -87,11 +87,11 @@ class StackPlan:
     karpenter: KarpenterPlan | None = None
     guard: CostAlertsPlan | None = None
     protected: bool = True
-    """What holds data or the cluster refuses deletion until `rackwright:teardown`."""
+    """The cluster and resources with data are protected from deletion until `rackwright:teardown`."""
     layers: tuple[str, ...] = LAYERS
-    """Those this stack builds; what is below them comes from the stack `below` or exists."""
+    """Layers of this stack; lower layers belong to the stack in `below` or exist already."""
     below: str = ""
-    """Name of the stack that exports the layers below."""
+    """Name of the upstream stack with the lower layers."""
     version: str = STACK_PLAN_VERSION
 
     def pool(self, name: str) -> PoolPlan:

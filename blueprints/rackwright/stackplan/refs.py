@@ -1,4 +1,4 @@
-"""Values only the cloud knows, and where a plan may say them."""
+"""References to values that are known only after deployment, and to existing resources."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -28,11 +28,11 @@ REFS = (
     "place.region",
     "secret.*",
 )
-"""Every name a plan may refer to, as shell patterns; a test holds all plans to it."""
+"""Valid reference names, as shell patterns; a test checks all plans."""
 
 
 class BlueprintKind(StrEnum):
-    """Blueprints, as the spec calls them."""
+    """Blueprints, by their names in the spec."""
 
     BOX = "box"
     TRAINING_CLUSTER = "training-cluster"
@@ -42,7 +42,7 @@ class BlueprintKind(StrEnum):
 
 @dataclass(frozen=True)
 class FromStack:
-    """An id another stack exports: read at deployment, and a clear error where stack or output is missing."""
+    """An output of another stack, read at deployment, with an error where the stack or output is missing."""
 
     stack: str
     output: str
@@ -52,14 +52,14 @@ class FromStack:
 
 
 Existing = str | FromStack
-"""An id as it is, or another stack's output; the empty text: nothing exists, one is made."""
+"""An ID, or an output of another stack; empty: a new resource is created."""
 
 
 def ref(name: str) -> dict[str, str]:
-    """The whole of a value; a name of REFS."""
+    """A reference to a name in REFS."""
     return {"$ref": name}
 
 
 def format_refs(template: str, *names: str) -> dict[str, Any]:
-    """A text with values in it: `{0}` in the template is the first name's."""
+    """A text with references: `{0}` in the template is the value of the first name."""
     return {"$format": template, "$refs": list(names)}

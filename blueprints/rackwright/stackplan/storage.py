@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class BucketPlan:
-    """key: `data`, `checkpoints`, `weights`. existing_name set: used, not created. prefix: the folder of it that is used."""
+    """A bucket. key: `data`, `checkpoints`, `weights`. existing_name set: no bucket is created. prefix: folder in the bucket."""
 
     key: str
     existing_name: str = ""
@@ -14,13 +14,13 @@ class BucketPlan:
     hierarchical: bool = False
     abort_upload_days: int = 7
     old_versions_days: int = 30
-    """Versions that were replaced or deleted are kept so long; their number would grow with every checkpoint."""
+    """Days to keep replaced and deleted versions."""
 
 
 @dataclass(frozen=True)
 class LustrePlan:
-    """kind `ssd`: capacity is bought and throughput_mb_s_per_tib comes with it. kind `tiered`: capacity grows by itself (capacity_gib is
-    what is expected, for the bill), throughput_mb_s is bought, and cache_gib of SSD keep what is read often (0: none).
+    """An FSx for Lustre file system. kind `ssd`: throughput_mb_s_per_tib comes with the capacity. kind `tiered`: capacity grows by itself
+    (capacity_gib is the estimate for the bill), throughput_mb_s is bought, and cache_gib is an SSD read cache (0: none).
     """
 
     capacity_gib: int
@@ -35,15 +35,15 @@ class LustrePlan:
     throughput_mb_s: int | None = None
     cache_gib: int = 0
     metadata_iops: int | None = None
-    """None: as many as come with the capacity."""
+    """None: included with the capacity."""
     exports: tuple[tuple[str, str], ...] = ()
-    """(path in the file system, bucket key) that is written back"""
+    """(path in the file system, bucket key) to export to"""
     existing_id: str = ""
 
 
 @dataclass(frozen=True)
 class DiskPlan:
-    """One disk of a machine, encrypted. iops and throughput None: what comes with the size."""
+    """An encrypted disk. iops and throughput None: included with the size."""
 
     size_gib: int
     iops: int | None = None

@@ -6,7 +6,7 @@ from typing import Any
 
 import pulumi
 from pulumi import Input, InvokeOutputOptions, Output, ResourceOptions
-from rackwright.stackplan import IdentityPlan, PlacePlan, StackPlan, layers_below
+from rackwright.stackplan import IdentityPlan, PlacePlan, StackPlan, upstream_layers
 
 from rackwright_pulumi.aws import CLOUD
 from rackwright_pulumi.aws.cost_alerts import AwsGuard
@@ -47,7 +47,7 @@ class AwsStack:
         self.region, self.tags, self.child_opts = plan.place.region, stack_tags(plan), ResourceOptions(parent=parent)
         self.boundary_arn = plan.place.boundary_arn or None
         self.account = _account_id(plan.place, parent)
-        self.upstream = Upstream(parent, name, plan.below, layers_below(plan)) if plan.below else None
+        self.upstream = Upstream(parent, name, plan.below, upstream_layers(plan)) if plan.below else None
         self.key = self._key()
         self.network = self._network()
 

@@ -1,14 +1,13 @@
-"""InferenceFleet on EKS: replicas on machines that Karpenter or node groups bring, behind an internal load balancer, scaled on the server's
-own queue."""
+"""InferenceFleet on EKS: model servers on Karpenter or managed nodes, an internal load balancer, and scaling by queued requests."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from rackwright.compile.aws_options import existing_cluster
 from rackwright.compile.compile_context import CompileContext
-from rackwright.compile.kubernetes.aws.karpenter import adjacent_group, karpenter_image, karpenter_pool, karpenter_releases, pool_key
-from rackwright.compile.kubernetes.aws.serving import MOUNT, callers, entrance, weights_objects, weights_volume
-from rackwright.compile.kubernetes.cluster import cluster_plan, namespaces, node_images, pins
+from rackwright.compile.kubernetes.aws.karpenter import karpenter_image, karpenter_pool, karpenter_releases, placement_group_name, pool_key
+from rackwright.compile.kubernetes.aws.serving import MOUNTPOINT_ADDON, client_ranges, load_balancer, weights_objects, weights_volume
+from rackwright.compile.kubernetes.cluster import cluster_plan, namespaces, node_images, version_pins
 from rackwright.compile.kubernetes.manifests import (
     allow,
     allow_basics,
@@ -22,29 +21,29 @@ from rackwright.compile.kubernetes.manifests import (
 from rackwright.compile.network.address_plan import eks_network, existing_network
 from rackwright.compile.network.place import place_plan
 from rackwright.compile.nodes.capacity import has_started
-from rackwright.compile.nodes.fabric import expectation, most_pods
-from rackwright.compile.nodes.images import as_asked, family_of
+from rackwright.compile.nodes.fabric import fabric_expectation
+from rackwright.compile.nodes.images import with_node_image
 from rackwright.compile.nodes.pools import accelerator_pools, extra_pools, system_pool
 from rackwright.compile.operators.addons import eks_addons
 from rackwright.compile.operators.cluster_autoscaler import cluster_autoscaler
-from rackwright.compile.operators.devices import EFA, EFA_CLAIM, device_releases, efa_claim
+from rackwright.compile.operators.devices import device_releases, efa_claim
 from rackwright.compile.operators.helm_releases import keda, monitoring
-from rackwright.compile.operators.leader_worker_set import group, leader_worker_set_release
+from rackwright.compile.operators.leader_worker_set import leader_worker_set, leader_worker_set_release
 from rackwright.compile.operators.queues import HUGE_PAGES_MIB
 from rackwright.compile.operators.versions import SERVER_IMAGES
-from rackwright.compile.serving.model_server import PORT, WEIGHTS_PATH, ModelServer, server_objects
-from rackwright.compile.serving.neuron import on_neuron
+from rackwright.compile.serving.model_server import WEIGHTS_PATH, ModelServer, server_objects
+from rackwright.compile.serving.neuron import with_neuron_settings
 from rackwright.compile.serving.replica import (
     ACCOUNT,
     IMAGE_GIB,
     cache_gib,
-    hosts_of,
+    hosts_per_replica,
     hub_weights,
+    model_server,
     node_bounds,
     replicas_per_node,
-    server_of,
 )
-from rackwright.compile.storage.buckets import buckets, grants
+from rackwright.compile.storage.buckets import bucket_plans, grants
 from rackwright.stackplan import (
     BlueprintKind,
     BucketPlan,
@@ -59,30 +58,34 @@ from rackwright.stackplan import (
     ReleasePlan,
     StackPlan,
 )
+from rackwright.stackplan.addresses import max_pods
+from rackwright.stackplan.images import image_family
+from rackwright.stackplan.labels import EFA_CLAIM, EFA_RESOURCE, SERVER_PORT
 
-IMAGE_PIN = "karpenter"
-"""Under this name the decision keeps the image of Karpenter's machines."""
+KARPENTER_IMAGE_PIN = "karpenter"
+"""Key of the decision's version pins for the image of Karpenter nodes."""
 FABRIC_ENV = {"FI_PROVIDER": "efa"}
-"""Nothing but EFA; what else it needs its image has set."""
+"""Restricts libfabric to EFA; the server image sets the other variables."""
 HUGE_PAGES = "hugepages-2Mi"
-SMALL_PAGES = {"FI_EFA_USE_HUGE_PAGE": "0"}
-"""EFA without huge pages: Karpenter knows none of a machine's before it has joined, and would start none for a pod that asks for some."""
+NO_HUGE_PAGES_ENV = {"FI_EFA_USE_HUGE_PAGE": "0"}
+"""EFA without huge pages. Karpenter does not know a node's huge pages before it joins, so it starts no node for pods that request them."""
 
 
 def eks_fleet_plan(context: CompileContext) -> StackPlan:
-    place, wanted = place_plan(context), buckets(context)
+    place, buckets = place_plan(context), bucket_plans(context)
     pools = _pools(context, place)
-    made = [pool for pool in pools if pool.provisioner == "karpenter"]
-    groups = (adjacent_group(context.spec.name, pool) for pool in made if pool.adjacent)
-    karpenter = KarpenterPlan(adjacent=tuple(groups)) if made else None
-    server = _server(context, wanted, pools)
-    extras = [as_asked(context, pool) for pool in extra_pools(context, place)]
+    karpenter_pools = [pool for pool in pools if pool.provisioner == "karpenter"]
+    groups = (placement_group_name(context.spec.name, pool) for pool in karpenter_pools if pool.adjacent)
+    karpenter = KarpenterPlan(adjacent=tuple(groups)) if karpenter_pools else None
+    server = _server(context, buckets, pools)
+    extras = [with_node_image(context, pool) for pool in extra_pools(context, place)]
     releases = _releases(context, (*pools, *extras), karpenter, server.hosts > 1)
-    addons = (*eks_addons(False), *([MOUNT] if wanted else []))
+    addons = (*eks_addons(False), *([MOUNTPOINT_ADDON] if buckets else []))
     everything = (system_pool(context, place), *pools, *extras)
     network = existing_network(context.place.network, pools[0].fabric) or eks_network(place, pools[0].fabric)
     managed = tuple(pool for pool in everything if pool.provisioner == "managed")
-    images = (*node_images(managed), *(((IMAGE_PIN, karpenter_image(made[0])),) if made else ()), ("server", server.image))
+    karpenter_images = tuple((KARPENTER_IMAGE_PIN, karpenter_image(pool)) for pool in karpenter_pools[:1])
+    images = (*node_images(managed), *karpenter_images, ("server", server.image))
     return StackPlan(
         name=context.spec.name,
         kind=BlueprintKind.INFERENCE_FLEET,
@@ -90,63 +93,63 @@ def eks_fleet_plan(context: CompileContext) -> StackPlan:
         network=network,
         key=KeyPlan(),
         tags=context.tags,
-        buckets=wanted,
-        identities=(IdentityPlan("server", grants(wanted), context.namespace, ACCOUNT),),
+        buckets=buckets,
+        identities=(IdentityPlan("server", grants(buckets), context.namespace, ACCOUNT),),
         cluster=cluster_plan(context),
         pools=everything,
         addons=addons,
-        namespaces=namespaces(context, releases, _level(server)),
+        namespaces=namespaces(context, releases, _pod_security_level(server)),
         releases=releases,
         manifests=(
-            *(manifest for pool in made for manifest in karpenter_pool(pool, context.spec.name, context.tags)),
-            *_serving_objects(context, network, wanted, pools, server),
+            *(manifest for pool in karpenter_pools for manifest in karpenter_pool(pool, context.spec.name, context.tags)),
+            *_serving_objects(context, network, buckets, pools, server),
         ),
-        expected_fabric=expectation(context.machine) if pools[0].nics else FabricExpectation(),
-        pins=pins(releases, images, addons),
+        expected_fabric=fabric_expectation(context.machine) if pools[0].nics else FabricExpectation(),
+        pins=version_pins(releases, images, addons),
         expires_on=context.expires_on,
         karpenter=karpenter,
     )
 
 
 def _serving_objects(
-    context: CompileContext, network: NetworkPlan, wanted: tuple[BucketPlan, ...], pools: tuple[PoolPlan, ...], server: ModelServer
+    context: CompileContext, network: NetworkPlan, buckets: tuple[BucketPlan, ...], pools: tuple[PoolPlan, ...], server: ModelServer
 ) -> Iterator[ManifestPlan]:
     """The model server with its network policies, weights volume and load balancer."""
-    allowed = callers(context, network)
+    allowed = client_ranges(context, network)
     yield from _policies(context, server, allowed)
-    if wanted:
-        yield from weights_objects(wanted[0], context.spec.name, context.namespace, context.candidate.region)
+    if buckets:
+        yield from weights_objects(buckets[0], context.spec.name, context.namespace, context.candidate.region)
     if server.claim:
         yield efa_claim(pools[0], context.namespace)
-    yield from server_objects(server, group(server) if server.hosts > 1 else None)
-    yield entrance(server, allowed)
+    yield from server_objects(server, leader_worker_set(server) if server.hosts > 1 else None)
+    yield load_balancer(server, allowed)
 
 
 def _pools(context: CompileContext, place: PlacePlan) -> tuple[PoolPlan, ...]:
-    """Replicas within a machine need no fabric, and leave its interfaces out."""
-    pools = (as_asked(context, pool) for pool in accelerator_pools(context, place, node_bounds(context)))
-    shaped = [pool if hosts_of(context) > 1 else _alone(context, pool) for pool in pools]
+    """The sized pools; without EFA interfaces where a replica fits one machine."""
+    pools = (with_node_image(context, pool) for pool in accelerator_pools(context, place, node_bounds(context)))
+    shaped = [pool if hosts_per_replica(context) > 1 else _without_fabric(context, pool) for pool in pools]
     provisioner = _provisioner(context, shaped)
-    return tuple(_grown(context, pool, provisioner) for pool in shaped)
+    return tuple(_with_provisioner(context, pool, provisioner) for pool in shaped)
 
 
 def _provisioner(context: CompileContext, pools: Sequence[PoolPlan]) -> str:
-    """One for all pools: Karpenter, unless asked otherwise, or asked for what it cannot start: other images than AL2023, interfaces that
-    are claimed, reservations by group. On a cluster of somebody else's Karpenter is theirs."""
-    asked = context.spec.blueprint.nodes.provisioner
-    started = (family_of(p.image) == "al2023" and p.devices == "plugin" and not p.capacity.group_arn for p in pools)
-    able = not existing_cluster(context) and all(started)
-    return asked if asked != "auto" else "karpenter" if able else "managed"
+    """One provisioner for all pools. `auto` is Karpenter, except with images other than AL2023, EFA by DRA, reservation groups, or an
+    existing cluster, which Karpenter does not support here."""
+    requested = context.spec.blueprint.nodes.provisioner
+    started = (image_family(p.image) == "al2023" and p.devices == "plugin" and not p.capacity.group_arn for p in pools)
+    supported = not existing_cluster(context) and all(started)
+    return requested if requested != "auto" else "karpenter" if supported else "managed"
 
 
-def _alone(context: CompileContext, pool: PoolPlan) -> PoolPlan:
-    most = most_pods(context.machine, (), prefixes=True)
-    return replace(pool, fabric="none", adjacent=False, nics=(), devices="plugin", max_pods=most)
+def _without_fabric(context: CompileContext, pool: PoolPlan) -> PoolPlan:
+    high = max_pods(context.machine, (), prefixes=True)
+    return replace(pool, fabric="none", adjacent=False, nics=(), devices="plugin", max_pods=high)
 
 
-def _grown(context: CompileContext, pool: PoolPlan, provisioner: str) -> PoolPlan:
-    """A downloaded model needs room on the node's own disk where there is no local one. A block's machines come and go with its hours."""
-    downloads = not pool.local_nvme and not buckets(context)
+def _with_provisioner(context: CompileContext, pool: PoolPlan, provisioner: str) -> PoolPlan:
+    """Adds disk for downloaded weights where there is no local NVMe. Pools of capacity blocks follow the block's schedule."""
+    downloads = not pool.local_nvme and not bucket_plans(context)
     size_gib = IMAGE_GIB + replicas_per_node(context) * cache_gib(context) if downloads else 0
     disk = replace(pool.disk, size_gib=max(pool.disk.size_gib, size_gib))
     grown = replace(pool, disk=disk, provisioner=provisioner)
@@ -156,51 +159,53 @@ def _grown(context: CompileContext, pool: PoolPlan, provisioner: str) -> PoolPla
     return replace(grown, autoscaled=provisioner == "managed" and pool.nodes_min < pool.nodes_max)
 
 
-def _level(server: ModelServer) -> str:
-    """How far the namespace's pods may go: memory for RDMA is locked in a privileged one only, root is none of a restricted one's users."""
+def _pod_security_level(server: ModelServer) -> str:
+    """Pod security level: locked memory for RDMA requires privileged, the root user baseline."""
     return "privileged" if server.pins_memory else "baseline" if server.as_root else "restricted"
 
 
-def _server(context: CompileContext, wanted: tuple[BucketPlan, ...], pools: Sequence[PoolPlan]) -> ModelServer:
-    volume, model = (weights_volume(), WEIGHTS_PATH) if wanted else hub_weights(context)
+def _server(context: CompileContext, buckets: tuple[BucketPlan, ...], pools: Sequence[PoolPlan]) -> ModelServer:
+    volume, model = (weights_volume(), WEIGHTS_PATH) if buckets else hub_weights(context)
     after = tuple(pool_key(pool) for pool in pools if pool.provisioner == "karpenter")
-    server = replace(server_of(context, wanted, pools[0], volume, model), after=(*after, *(("storage.weights.claim",) if wanted else ())))
-    server = on_neuron(context, server) if context.machine.kind == "neuron" else server
-    return _on_fabric(context, server, pools[0]) if pools[0].nics else server
+    server = replace(
+        model_server(context, buckets, pools[0], volume, model), after=(*after, *(("storage.weights.claim",) if buckets else ()))
+    )
+    server = with_neuron_settings(context, server) if context.machine.kind == "neuron" else server
+    return _with_efa(context, server, pools[0]) if pools[0].nics else server
 
 
-def _on_fabric(context: CompileContext, server: ModelServer, pool: PoolPlan) -> ModelServer:
-    """Pods ask for every EFA interface of their machine: one that did not would talk over TCP and say nothing, and an empty pool would grow
-    machines without. The usual image has no EFA; AWS's own has."""
-    asked = ((EFA, str(pool.fabric_interfaces)),) if pool.devices == "plugin" else ()
+def _with_efa(context: CompileContext, server: ModelServer, pool: PoolPlan) -> ModelServer:
+    """Pods request every EFA interface of their machine; without a request they would use TCP without an error. The default server image
+    does not contain EFA, AWS's image does."""
+    requested = ((EFA_RESOURCE, str(pool.fabric_interfaces)),) if pool.devices == "plugin" else ()
     image = context.serve.run.image or SERVER_IMAGES["vllm-efa"]
     small = pool.provisioner == "karpenter"
-    env = FABRIC_ENV | (SMALL_PAGES if small else {}) | dict(server.env)
+    env = FABRIC_ENV | (NO_HUGE_PAGES_ENV if small else {}) | dict(server.env)
     pages = () if small else ((HUGE_PAGES, f"{HUGE_PAGES_MIB}Mi"),)
-    claim = "" if asked else EFA_CLAIM
-    return replace(server, image=image, env=tuple(env.items()), devices=(*asked, *pages), claim=claim, pins_memory=True)
+    claim = "" if requested else EFA_CLAIM
+    return replace(server, image=image, env=tuple(env.items()), devices=(*requested, *pages), claim=claim, pins_memory=True)
 
 
 def _releases(context: CompileContext, pools: Sequence[PoolPlan], karpenter: KarpenterPlan | None, wide: bool) -> tuple[ReleasePlan, ...]:
-    moved = [pool for pool in pools if pool.autoscaled]
+    autoscaled = [pool for pool in pools if pool.autoscaled]
     return (
         monitoring(),
         *device_releases(pools),
         keda(),
         *([leader_worker_set_release()] if wide else []),
         *(karpenter_releases(karpenter) if karpenter else ()),
-        *([cluster_autoscaler(moved, context.spec.name)] if moved else []),
+        *([cluster_autoscaler(autoscaled, context.spec.name)] if autoscaled else []),
     )
 
 
 def _policies(context: CompileContext, server: ModelServer, cidrs: tuple[str, ...]) -> tuple[ManifestPlan, ...]:
-    """Account, secrets, and a network closed but for callers, the metrics reader, and the pods of one replica among themselves."""
+    """Service account, secrets, and network policies that allow clients, Prometheus and the pods of one replica."""
     namespace = context.namespace
     return (
         service_account(namespace, ACCOUNT),
         *run_secrets(context.spec.workload.run, namespace),
         default_deny(namespace),
         allow_basics(namespace, context.candidate.cloud),
-        allow(namespace, "allow-entrance", ingress=[from_blocks(cidrs, PORT), from_namespace("monitoring", PORT)]),
+        allow(namespace, "allow-entrance", ingress=[from_blocks(cidrs, SERVER_PORT), from_namespace("monitoring", SERVER_PORT)]),
         *([allow_within(namespace)] if server.hosts > 1 else []),
     )

@@ -1,9 +1,9 @@
-"""InferenceFleet on GKE: replicas on an autoscaled pool, behind an internal gateway, scaled on the server's own queue."""
+"""InferenceFleet on GKE: model servers on an autoscaled pool, an internal gateway, and scaling by queued requests."""
 
 from dataclasses import replace
 
 from rackwright.compile.compile_context import CompileContext
-from rackwright.compile.kubernetes.cluster import GKE_SERVICES, cluster_plan, namespaces, pins
+from rackwright.compile.kubernetes.cluster import GKE_SERVICES, cluster_plan, namespaces, version_pins
 from rackwright.compile.kubernetes.gcp.serving import HEALTH_CHECKERS, boot_disk_gib, fuse_annotations, gateway_objects, weights_volume
 from rackwright.compile.kubernetes.manifests import (
     allow,
@@ -19,17 +19,18 @@ from rackwright.compile.network.place import place_plan
 from rackwright.compile.nodes.pools import accelerator_pool, system_pool
 from rackwright.compile.operators.addons import gke_addons
 from rackwright.compile.operators.helm_releases import keda, monitoring
-from rackwright.compile.serving.model_server import PORT, WEIGHTS_PATH, ModelServer, server_objects
-from rackwright.compile.serving.replica import ACCOUNT, IMAGE_GIB, cache_gib, hub_weights, node_bounds, replicas_per_node, server_of
-from rackwright.compile.storage.buckets import buckets, grants
+from rackwright.compile.serving.model_server import WEIGHTS_PATH, ModelServer, server_objects
+from rackwright.compile.serving.replica import ACCOUNT, IMAGE_GIB, cache_gib, hub_weights, model_server, node_bounds, replicas_per_node
+from rackwright.compile.storage.buckets import bucket_plans, grants
 from rackwright.stackplan import BlueprintKind, BucketPlan, IdentityPlan, KeyPlan, ManifestPlan, PlacePlan, PoolPlan, StackPlan
+from rackwright.stackplan.labels import SERVER_PORT
 
 
 def gke_fleet_plan(context: CompileContext) -> StackPlan:
     place = place_plan(context)
-    wanted = buckets(context)
+    buckets = bucket_plans(context)
     pool = _pool(context, place)
-    server = _server(context, wanted, pool)
+    server = _server(context, buckets, pool)
     releases = (monitoring(), keda())
     return StackPlan(
         name=context.spec.name,
@@ -38,8 +39,8 @@ def gke_fleet_plan(context: CompileContext) -> StackPlan:
         network=gke_network(place, "none", proxy=True),
         key=KeyPlan(),
         tags=context.tags,
-        buckets=wanted,
-        identities=(IdentityPlan("server", grants(wanted), context.namespace, ACCOUNT),),
+        buckets=buckets,
+        identities=(IdentityPlan("server", grants(buckets), context.namespace, ACCOUNT),),
         cluster=cluster_plan(context, gateway_api=True),
         pools=(system_pool(context, place), pool),
         addons=gke_addons(),
@@ -47,34 +48,34 @@ def gke_fleet_plan(context: CompileContext) -> StackPlan:
         releases=releases,
         manifests=(*_policies(context), *server_objects(server), *gateway_objects(server)),
         services=GKE_SERVICES,
-        pins=pins(releases, (("server", server.image),)),
+        pins=version_pins(releases, (("server", server.image),)),
         expires_on=context.expires_on,
     )
 
 
 def _pool(context: CompileContext, place: PlacePlan) -> PoolPlan:
-    """Disks hold the weights of each replica. Replicas need no fabric."""
+    """The pool, with disks for the weights of its replicas and without a fabric."""
     pool = accelerator_pool(context, place, "gpu", node_bounds(context))
     disk = replace(pool.disk, size_gib=IMAGE_GIB + boot_disk_gib(replicas_per_node(context) * cache_gib(context)))
     return replace(pool, disk=disk, fabric="none", adjacent=False)
 
 
-def _server(context: CompileContext, wanted: tuple[BucketPlan, ...], pool: PoolPlan) -> ModelServer:
-    """Serves the bucket's folder, or a repository of the hub."""
-    if not wanted:
-        return server_of(context, wanted, pool, *hub_weights(context))
-    server = server_of(context, wanted, pool, weights_volume(wanted[0].key, wanted[0].prefix), WEIGHTS_PATH)
+def _server(context: CompileContext, buckets: tuple[BucketPlan, ...], pool: PoolPlan) -> ModelServer:
+    """Serves the bucket's folder, or a repository of the Hugging Face hub."""
+    if not buckets:
+        return model_server(context, buckets, pool, *hub_weights(context))
+    server = model_server(context, buckets, pool, weights_volume(buckets[0].key, buckets[0].prefix), WEIGHTS_PATH)
     return replace(server, annotations=fuse_annotations(cache_gib(context)))
 
 
 def _policies(context: CompileContext) -> tuple[ManifestPlan, ...]:
-    """Account, secrets, and a network closed but for the gateway's proxies and health checks and the metrics reader."""
+    """Service account, secrets, and network policies that allow the gateway's proxies, health checks and Prometheus."""
     namespace = context.namespace
-    gateway = from_blocks((GCP_PROXY, *HEALTH_CHECKERS), PORT)
+    gateway = from_blocks((GCP_PROXY, *HEALTH_CHECKERS), SERVER_PORT)
     return (
         service_account(namespace, ACCOUNT),
         *run_secrets(context.spec.workload.run, namespace),
         default_deny(namespace),
         allow_basics(namespace, context.candidate.cloud),
-        allow(namespace, "allow-gateway", ingress=[gateway, from_namespace("monitoring", PORT)]),
+        allow(namespace, "allow-gateway", ingress=[gateway, from_namespace("monitoring", SERVER_PORT)]),
     )

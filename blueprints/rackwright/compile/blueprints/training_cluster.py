@@ -1,23 +1,23 @@
-"""TrainingCluster on EKS with EFA: network, cluster, one pool in one zone, Lustre, operators and queues. Jobs stay outside."""
+"""TrainingCluster on EKS with EFA: network, cluster, one pool in one zone, Lustre, operators and queues. It contains no jobs."""
 
 from rackwright.compile.compile_context import CompileContext
-from rackwright.compile.kubernetes.cluster import cluster_plan, namespaces, node_images, pins
+from rackwright.compile.kubernetes.cluster import cluster_plan, namespaces, node_images, version_pins
 from rackwright.compile.kubernetes.manifests import allow_basics, allow_metrics, allow_within, default_deny, run_secrets, service_account
 from rackwright.compile.network.address_plan import eks_network, existing_network
 from rackwright.compile.network.place import place_plan
-from rackwright.compile.nodes.fabric import expectation
-from rackwright.compile.nodes.images import as_asked
+from rackwright.compile.nodes.fabric import fabric_expectation
+from rackwright.compile.nodes.images import with_node_image
 from rackwright.compile.nodes.pools import accelerator_pools, extra_pools, system_pool
 from rackwright.compile.operators.addons import eks_addons
 from rackwright.compile.operators.cluster_autoscaler import cluster_autoscaler
-from rackwright.compile.operators.devices import DRANET, EFA, EFA_CLASS, device_releases, efa_claims
+from rackwright.compile.operators.devices import device_releases, efa_claims
 from rackwright.compile.operators.helm_releases import jobset, kueue, monitoring
-from rackwright.compile.operators.queues import QueueQuota, aws_levels, extra_queues, queues
-from rackwright.compile.storage.buckets import buckets, grants
-from rackwright.compile.storage.lustre import lustre
-from rackwright.compile.storage.lustre_clients import lustre_clients
-from rackwright.compile.storage.lustre_volume import lustre_volume
+from rackwright.compile.operators.queues import QueueQuota, aws_topology_levels, extra_queues, queues
+from rackwright.compile.storage.buckets import bucket_plans, grants
+from rackwright.compile.storage.lustre import lustre_plan, lustre_volume, with_lustre_interfaces
 from rackwright.stackplan import BlueprintKind, IdentityPlan, KeyPlan, ManifestPlan, PoolPlan, ReleasePlan, StackPlan
+from rackwright.stackplan.labels import EFA_DEVICE_CLASS, EFA_RESOURCE
+from rackwright.stackplan.operators import EFA_DRA_DRIVER
 from rackwright.units import GIB
 
 ACCOUNT = "trainer"
@@ -25,11 +25,11 @@ ACCOUNT = "trainer"
 
 def training_plan(context: CompileContext) -> StackPlan:
     place = place_plan(context)
-    wanted = buckets(context)
-    file_system = lustre(context, place.zone, wanted)
-    sized = tuple(as_asked(context, pool) for pool in accelerator_pools(context, place))
-    listed = tuple(as_asked(context, pool) for pool in extra_pools(context, place))
-    clients = lustre_clients(context.catalog, file_system, (*sized, *listed))
+    buckets = bucket_plans(context)
+    file_system = lustre_plan(context, place.zone, buckets)
+    sized = tuple(with_node_image(context, pool) for pool in accelerator_pools(context, place))
+    listed = tuple(with_node_image(context, pool) for pool in extra_pools(context, place))
+    clients = with_lustre_interfaces(context.catalog, file_system, (*sized, *listed))
     pools, extras = clients[: len(sized)], clients[len(sized) :]
     pool, everything = pools[0], (system_pool(context, place), *clients)
     releases = _releases(context, clients)
@@ -42,9 +42,9 @@ def training_plan(context: CompileContext) -> StackPlan:
         network=existing_network(context.place.network, pool.fabric) or eks_network(place, pool.fabric),
         key=KeyPlan(),
         tags=context.tags,
-        buckets=wanted,
+        buckets=buckets,
         lustre=file_system,
-        identities=(IdentityPlan("trainer", grants(wanted), context.namespace, ACCOUNT),),
+        identities=(IdentityPlan("trainer", grants(buckets), context.namespace, ACCOUNT),),
         cluster=cluster_plan(context),
         pools=everything,
         addons=addons,
@@ -58,28 +58,33 @@ def training_plan(context: CompileContext) -> StackPlan:
             *volumes,
             allow_metrics(context.namespace),
         ),
-        expected_fabric=expectation(context.machine),
-        pins=pins(releases, node_images(everything), addons),
+        expected_fabric=fabric_expectation(context.machine),
+        pins=version_pins(releases, node_images(everything), addons),
         expires_on=context.expires_on,
     )
 
 
 def team_objects(context: CompileContext) -> tuple[ManifestPlan, ...]:
-    """Account, closed network but for what jobs need, and the secrets the spec names."""
+    """Service account, network policies that allow what jobs need, and the secrets of the spec."""
     namespace = context.namespace
     policies = (default_deny(namespace), allow_basics(namespace, context.candidate.cloud), allow_within(namespace))
     return (service_account(namespace, ACCOUNT), *policies, *run_secrets(context.spec.workload.run, namespace))
 
 
 def _releases(context: CompileContext, pools: tuple[PoolPlan, ...]) -> tuple[ReleasePlan, ...]:
-    moved = [pool for pool in pools if pool.autoscaled]
-    first = (monitoring(), *device_releases(pools), jobset(), *([cluster_autoscaler(moved, context.spec.name)] if moved else []))
-    claims = (EFA, EFA_CLASS) if any(release.name == DRANET for release in first) else None
-    return (*first, kueue(first, claims))
+    autoscaled = [pool for pool in pools if pool.autoscaled]
+    operators = (
+        monitoring(),
+        *device_releases(pools),
+        jobset(),
+        *([cluster_autoscaler(autoscaled, context.spec.name)] if autoscaled else []),
+    )
+    claims = (EFA_RESOURCE, EFA_DEVICE_CLASS) if any(release.name == EFA_DRA_DRIVER for release in operators) else None
+    return (*operators, kueue(operators, claims))
 
 
 def _queues(context: CompileContext, pools: tuple[PoolPlan, ...]) -> tuple[ManifestPlan, ...]:
     machine = context.machine
     fabric = (machine.efa_interfaces or 0) if pools[0].nics else 0
     quota = QueueQuota(machine.vcpus or 0, (machine.memory_bytes or 0) // GIB, fabric)
-    return queues(pools, quota, context.namespace, aws_levels(machine) if fabric else ())
+    return queues(pools, quota, context.namespace, aws_topology_levels(machine) if fabric else ())

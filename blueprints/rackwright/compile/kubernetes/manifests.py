@@ -1,4 +1,4 @@
-"""Kubernetes objects as data: pure builders of bodies. Of clouds they know only where a pod asks who it is."""
+"""Builders of Kubernetes objects as data. Cloud-specific is only the address of the identity endpoint."""
 
 from typing import Any
 
@@ -20,13 +20,13 @@ def obj(api: str, kind: str, name: str, namespace: str = "", spec: Body | None =
 
 
 def service_account(namespace: str, name: str) -> ManifestPlan:
-    """An account of its own, whose API token no pod gets unasked; the cloud identity is bound to it outside."""
+    """A service account without automatic API token; the cloud identity is bound to it separately."""
     body = obj("v1", "ServiceAccount", name, namespace, automountServiceAccountToken=False)
     return ManifestPlan(f"account.{namespace}.{name}", body)
 
 
 def run_secrets(run: Run, namespace: str) -> tuple[ManifestPlan, ...]:
-    """The secrets a spec's run names, as one Secret whose keys are the variables; values stay references until the cloud is asked."""
+    """The secrets of run.secrets as one Secret with a key per variable; values are references until deployment."""
     if not run.secrets:
         return ()
     values = {variable: ref(f"secret.{source.secret}") for variable, source in run.secrets.items()}
@@ -39,7 +39,7 @@ def default_deny(namespace: str) -> ManifestPlan:
 
 
 def allow(namespace: str, name: str, ingress: list[Body] | None = None, egress: list[Body] | None = None) -> ManifestPlan:
-    """A policy that opens what is listed, for all pods of the namespace."""
+    """A policy that allows the listed traffic for all pods of the namespace."""
     spec: Body = {"podSelector": {}, "policyTypes": []}
     for direction, rules in (("Ingress", ingress), ("Egress", egress)):
         if rules is not None:
@@ -56,18 +56,20 @@ def allow_basics(namespace: str, cloud: str) -> ManifestPlan:
 
 
 def allow_metrics(namespace: str) -> ManifestPlan:
-    """Prometheus reads whatever port a job shows its metrics on."""
+    """Allow Prometheus to read metrics on every port."""
     return allow(namespace, "allow-metrics", ingress=[{"from": [_namespace("monitoring")]}])
 
 
 def allow_within(namespace: str) -> ManifestPlan:
-    """Pods of a job talk to one another on every port: rendezvous, NCCL's TCP start, collectives that fall back."""
+    """Allow all traffic between pods of the namespace: rendezvous, NCCL's TCP bootstrap, collectives over TCP."""
     peers = [{"podSelector": {}}]
     return allow(namespace, "allow-within", ingress=[{"from": peers}], egress=[{"to": peers}])
 
 
-def priority_class(name: str, value: int, words: str) -> ManifestPlan:
-    body = obj("scheduling.k8s.io/v1", "PriorityClass", name, value=value, description=words, preemptionPolicy="Never", globalDefault=False)
+def priority_class(name: str, value: int, description: str) -> ManifestPlan:
+    body = obj(
+        "scheduling.k8s.io/v1", "PriorityClass", name, value=value, description=description, preemptionPolicy="Never", globalDefault=False
+    )
     return ManifestPlan(f"priority.{name}", body)
 
 

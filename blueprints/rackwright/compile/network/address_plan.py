@@ -1,16 +1,22 @@
-"""Address plans. Private by default; the accelerators sit in one zone, in a subnet that does not run out."""
+"""Networks and subnets: private, with the accelerators in one zone and one large subnet."""
 
-from rackwright.compile.network.addresses import AWS_CIDR
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from ipaddress import IPv4Network
+
 from rackwright.spec.infra import ExistingSubnet, Network, StackOutput, SubnetEntry
 from rackwright.stackplan import Existing, FromStack, NetworkPlan, PlacePlan, SubnetPlan
+from rackwright.stackplan.addresses import MACHINE_PURPOSES, free_addresses
 
+AWS_CIDR = "10.0.0.0/16"
 BOX_ENDPOINTS = ("object-store", "registry", "identity", "logs", "machine-access", "keys")
 EKS_ENDPOINTS = (*BOX_ENDPOINTS, "compute", "cluster", "pod-identity")
 GCP_CIDR = "192.168.0.0/16"
 GCP_NODES, GCP_PODS, GCP_SERVICES, GCP_PROXY = "192.168.0.0/18", "10.4.0.0/14", "10.0.32.0/20", "192.168.64.0/23"
-"""Node, pod and service ranges of cluster-toolkit@1047080; a proxy-only subnet of /23 as the load balancing documentation recommends."""
+"""Node, pod and service ranges of cluster-toolkit@1047080, and the /23 proxy-only subnet of the load balancing documentation."""
 GCP_MTU = 8896
-"""Bytes; the largest GCP carries, on every network of accelerators (cluster-toolkit)."""
+"""Bytes; the maximum on GCP (cluster-toolkit uses it for accelerators)."""
 
 
 def box_network(place: PlacePlan) -> NetworkPlan:
@@ -22,42 +28,42 @@ def box_network(place: PlacePlan) -> NetworkPlan:
 
 
 def existing_network(network: Network, fabric: str = "none") -> NetworkPlan | None:
-    """A network that exists: used as it is, nothing is added but the fabric's security group. None when the spec names none.
+    """The existing network of the spec, to which only a security group for EFA is added. None where the spec has none.
 
-    Subnets are described as soon as the spec says anything of one; without, the first is the machines'.
+    Subnets are listed where the spec gives a zone, CIDR or use of any; otherwise machines use the first.
     """
     if network.existing is None:
         return None
-    entries = [_entry(entry) for entry in network.existing.subnets]
+    entries = [_subnet_entry(entry) for entry in network.existing.subnets]
     said = any(entry.zone or entry.cidr or entry.use != "all" for entry in entries)
     return NetworkPlan(
         cidr="",
-        subnets=tuple(_described(i, entry) for i, entry in enumerate(entries)) if said else (),
+        subnets=tuple(_existing_subnet(i, entry) for i, entry in enumerate(entries)) if said else (),
         nat=False,
         flow_logs=False,
         fabric=fabric,
         self_reachable=fabric == "efa",
-        existing_id=existing(network.existing.vpc),
-        existing_subnet_ids=tuple(existing(entry.id) for entry in entries),
+        existing_id=existing_reference(network.existing.vpc),
+        existing_subnet_ids=tuple(existing_reference(entry.id) for entry in entries),
     )
 
 
 def zones_of(network: Network, *uses: str) -> tuple[str, ...]:
-    """Zones of the existing subnets that are for any of the uses, as far as the spec says."""
-    entries = [_entry(entry) for entry in network.existing.subnets] if network.existing else []
+    """Zones of the existing subnets with one of the uses, where the spec sets them."""
+    entries = [_subnet_entry(entry) for entry in network.existing.subnets] if network.existing else []
     return tuple(dict.fromkeys(entry.zone for entry in entries if entry.zone and entry.use in uses))
 
 
-def existing(value: str | StackOutput | None) -> Existing:
-    """An id of the spec, as it is or from another stack; the empty text where there is none."""
+def existing_reference(value: str | StackOutput | None) -> Existing:
+    """An ID, or an output of another stack; empty where there is none."""
     return FromStack(value.stack, value.output) if isinstance(value, StackOutput) else value or ""
 
 
-def _entry(entry: SubnetEntry) -> ExistingSubnet:
+def _subnet_entry(entry: SubnetEntry) -> ExistingSubnet:
     return entry if isinstance(entry, ExistingSubnet) else ExistingSubnet(id=entry)
 
 
-def _described(index: int, entry: ExistingSubnet) -> SubnetPlan:
+def _existing_subnet(index: int, entry: ExistingSubnet) -> SubnetPlan:
     public = entry.use == "public"
     return SubnetPlan(f"existing-{index}", entry.cidr or "", entry.zone or "", public=public, purpose="nat" if public else entry.use)
 
@@ -78,3 +84,25 @@ def gke_network(place: PlacePlan, fabric: str, proxy: bool = False) -> NetworkPl
     nodes = SubnetPlan("nodes", GCP_NODES, place.zone, secondary=(("pods", GCP_PODS), ("services", GCP_SERVICES)))
     proxies = (SubnetPlan("proxy", GCP_PROXY, place.zone, purpose="proxy"),) if proxy else ()
     return NetworkPlan(GCP_CIDR, (nodes, *proxies), fabric=fabric, mtu=GCP_MTU)
+
+
+def assign_ranges(network: NetworkPlan, cidr: str) -> NetworkPlan:
+    """The network in another range: subnets of machines share its upper half, the others its lower half."""
+    lower, upper = IPv4Network(cidr).subnets(prefixlen_diff=1)
+    machines = sum(subnet.purpose in MACHINE_PURPOSES for subnet in network.subnets)
+    ranges = {True: _split(upper, machines), False: _split(lower, len(network.subnets) - machines)}
+    subnets = tuple(replace(subnet, cidr=next(ranges[subnet.purpose in MACHINE_PURPOSES])) for subnet in network.subnets)
+    return replace(network, cidr=cidr, subnets=subnets)
+
+
+def widen_machine_subnet(network: NetworkPlan, addresses: int) -> NetworkPlan:
+    """The default network; its machine subnet becomes the upper half of the range where it has too few addresses."""
+    machines = [subnet for subnet in network.subnets if subnet.purpose == "nodes"]
+    if network.cidr != AWS_CIDR or len(machines) != 1 or free_addresses(machines[0]) >= addresses:
+        return network
+    upper = str(list(IPv4Network(AWS_CIDR).subnets(prefixlen_diff=1))[1])
+    return replace(network, subnets=tuple(replace(s, cidr=upper) if s in machines else s for s in network.subnets))
+
+
+def _split(whole: IPv4Network, count: int) -> Iterator[str]:
+    return map(str, whole.subnets(prefixlen_diff=math.ceil(math.log2(max(1, count)))))

@@ -1,44 +1,30 @@
-"""How machines are bought, with what each mode excludes: a block has hours, flex-start has no fixed count and a longest run."""
+"""Capacity of pools and boxes: mode, reservation, schedule of capacity blocks, and the resulting pool sizes."""
 
 import math
-from datetime import datetime, timedelta
+from datetime import datetime
 
-from rackwright.catalog.read import Catalog
-from rackwright.catalog.rows import CapacityMode
-from rackwright.clouds import AWS, GCP
 from rackwright.compile.compile_context import CompileContext
-from rackwright.compile.nodes.capacity_entry import capacity_entries
+from rackwright.spec.blueprint import ExtraPool
 from rackwright.spec.infra import CapacityBlock, CapacityEntry, Reservation, held
 from rackwright.stackplan import CapacityPlan
-
-
-def flex_longest_run_s(catalog: Catalog) -> int:
-    """Seconds a flex-start node of GKE lives at most."""
-    return round(catalog.capacity_rule(GCP.name, CapacityMode.FLEX_START, "longest_run_s") or 0)
-
-
-def drain_before_end(catalog: Catalog, machine: str) -> timedelta:
-    """How long before a block's end its machines must begin to empty: 10 minutes before EC2 reclaims them."""
-    row = catalog.machine_by_name.get(machine)
-    family = "ultraserver" if row and row.in_ultraserver else ""
-    return timedelta(seconds=catalog.capacity_rule(AWS.name, CapacityMode.CAPACITY_BLOCK, "drain_before_end_s", family) or 0)
+from rackwright.stackplan.capacity import drain_before_end, flex_start_max_run_s
 
 
 def capacity_plan(context: CompileContext, entry: CapacityEntry | None = None) -> CapacityPlan:
-    """How machines of `entry` are bought; without it those of the candidate."""
-    thing = held(entry or capacity_entries(context))
-    if isinstance(thing, CapacityBlock):
-        return _block(thing, context)
-    if isinstance(thing, Reservation):
-        return _reservation(thing)
+    """Capacity of an entry in the spec; default: of the candidate."""
+    held_capacity = held(entry or capacity_entry(context))
+    if isinstance(held_capacity, CapacityBlock):
+        return _block(held_capacity, context)
+    if isinstance(held_capacity, Reservation):
+        return _reservation(held_capacity)
     mode = str(entry or context.candidate.capacity)
     if mode == "flex-start":
         return CapacityPlan(mode, max_run_s=_flex_run_s(context))
     return CapacityPlan(mode, reservation_id="" if entry else context.candidate.capacity_id)
 
 
-def bounds(context: CompileContext, nodes: int, plan: CapacityPlan | None = None) -> tuple[int, int, int]:
-    """(least, most, at first) nodes of a pool of `nodes`. Fixed, but for modes that give machines only for a while."""
+def pool_bounds(context: CompileContext, nodes: int, plan: CapacityPlan | None = None) -> tuple[int, int, int]:
+    """(minimum, maximum, start) of a pool with `nodes` nodes: fixed, except in modes with temporary machines."""
     plan = plan or capacity_plan(context)
     if plan.mode == "flex-start":
         return 0, nodes, 0
@@ -48,14 +34,14 @@ def bounds(context: CompileContext, nodes: int, plan: CapacityPlan | None = None
 
 
 def has_started(plan: CapacityPlan, context: CompileContext) -> bool:
-    """Whether the block's machines may be there: a node group that asks for them outside its hours fails."""
+    """Whether a capacity block is active; a node group that requests its machines outside that time fails."""
     if not plan.ends_at:
         return True
     return bool(plan.drains_at) and datetime.fromisoformat(plan.starts_at) <= context.moment
 
 
 def _block(block: CapacityBlock, context: CompileContext) -> CapacityPlan:
-    """Without drains_at the block has ended: nothing is scheduled, and the pool is empty."""
+    """drains_at is empty where the block has ended: nothing is scheduled, and the pool is empty."""
     drains = block.end - drain_before_end(context.catalog, block.instance)
     return CapacityPlan(
         "capacity-block",
@@ -69,17 +55,43 @@ def _block(block: CapacityBlock, context: CompileContext) -> CapacityPlan:
     )
 
 
-def _reservation(said: Reservation) -> CapacityPlan:
+def _reservation(reservation: Reservation) -> CapacityPlan:
     return CapacityPlan(
         "reservation",
-        reservation_id=said.id or "",
-        group_arn=said.group or "",
-        machine=said.instance or "",
-        zone=said.zone or "",
-        count=said.count,
+        reservation_id=reservation.id or "",
+        group_arn=reservation.group or "",
+        machine=reservation.instance or "",
+        zone=reservation.zone or "",
+        count=reservation.count,
     )
 
 
 def _flex_run_s(context: CompileContext) -> int:
-    duration, longest = context.fit.duration_s, flex_longest_run_s(context.catalog)
-    return longest if duration is None else min(longest, math.ceil(duration.p90))
+    duration, limit = context.fit.duration_s, flex_start_max_run_s(context.catalog)
+    return limit if duration is None else min(limit, math.ceil(duration.p90))
+
+
+def capacity_entry(context: CompileContext) -> CapacityEntry | None:
+    """The entry of the candidate; None where the spec no longer has it, as for a decision of an earlier spec."""
+    capacity, chosen = context.place.capacity, context.candidate
+    names = (chosen.capacity_id,) if chosen.capacity_id else (chosen.capacity,)
+    return next((entry for entry in (*capacity.ordered, *capacity.fallback) if _entry_name(entry) in names), None)
+
+
+def capacity_zone(context: CompileContext) -> str:
+    """Zone of the reservations of all pools, which share one zone; empty where no entry has one."""
+    entries = (capacity_entry(context), *context.place.capacity.fallback, *(pool.capacity for pool in extra_pool_entries(context)))
+    return next((held_capacity.zone for held_capacity in map(held, entries) if held_capacity and held_capacity.zone), "")
+
+
+def extra_pool_entries(context: CompileContext) -> tuple[ExtraPool, ...]:
+    """Additional pools in the spec."""
+    pools = context.spec.blueprint.pools
+    return () if pools == "auto" else pools
+
+
+def _entry_name(entry: CapacityEntry) -> str:
+    held_capacity = held(entry)
+    if held_capacity is None:
+        return str(entry)
+    return held_capacity.id or getattr(held_capacity, "group", None) or ""

@@ -1,4 +1,6 @@
-"""Network interfaces of a node, the pods it has addresses for, and what a job must find, so that a silent fall to TCP is loud."""
+"""Network interfaces of a node, and the fabric bandwidth that jobs should measure."""
+
+from collections.abc import Iterable
 
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Fabric, Machine
@@ -9,26 +11,20 @@ from rackwright.stackplan import FabricExpectation, NicPlan
 FEWEST_ADDRESSES, MOST_BANDWIDTH = "fewest-addresses", "most-bandwidth"
 LAYOUT_GUIDE = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html"
 BUSBW_FLOORS = (("efa", 4e11, 300.0), ("tcpxo", 2e11, 250.0))
-"""(fabric, least bytes per second of a node, GB/s of NCCL all-reduce bus bandwidth between two nodes) of GPU machines.
+"""(fabric, minimum bytes per second of a node, GB/s of NCCL all-reduce bus bandwidth between two nodes) of GPU machines.
 Source: NVIDIA/aicr@bc05c6b recipes/overlays h100-eks and h100-gke (2026-03); newer machines of the same rate should not do worse."""
-PREFIX_ADDRESSES = 16
-"""Addresses of the /28 that takes the place of one (docs.aws.amazon.com/eks/latest/userguide/cni-increase-ip-addresses.html)."""
-HOST_PODS = 2
-"""kube-proxy and the pod network itself, which use the node's own address (awslabs/amazon-eks-ami@81fec2e nodeadm eni_max_pods.go)."""
-SMALL_NODE_VCPUS, SMALL_NODE_PODS, MOST_PODS = 30, 110, 250
-"""Managed node groups allow no more pods, with prefixes or without (awsdocs/amazon-eks-user-guide@4d52b4d create-managed-node-group)."""
 
 
 def nic_layout(machine: Machine, variant: str = FEWEST_ADDRESSES, catalog: Catalog | None = None) -> tuple[NicPlan, ...]:
-    """An IP interface on card 0, one fabric-only interface per card that carries EFA; for most bandwidth further IP interfaces.
+    """An IP interface on card 0 and one EFA-only interface per card with EFA; for most-bandwidth also further IP interfaces.
 
-    On card 0 the fabric interface is device 1, elsewhere device 0, and the further addresses are device 1; p6-b300 and p6e-gb200 have no
-    fabric on card 0. Empty without EFA, and where sources disagree on the machine's interfaces or none gives them.
-    Source: docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html. Raises UserError where the variant is not published, with
-    the machines of `catalog` that have it.
+    EFA is device 1 on card 0 and device 0 elsewhere; further IP interfaces are device 1. p6-b300 and p6e-gb200 have no EFA on card 0.
+    Empty without EFA, and where the layout is unpublished or sources disagree.
+    Source: docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html. Raises UserError where the variant is not published;
+    its message lists the machines of `catalog` with the variant.
     """
     if variant == MOST_BANDWIDTH and not machine.ip_cards:
-        raise UserError([_unpublished(machine, catalog or Catalog.default())])
+        raise UserError([_unpublished_layout(machine, catalog.machines if catalog else ())])
     if machine.fabric is not Fabric.EFA or not machine.efa_cards:
         return ()
     fabric = (NicPlan(card, 1 if card == 0 else 0, "fabric") for card in machine.efa_cards)
@@ -36,22 +32,9 @@ def nic_layout(machine: Machine, variant: str = FEWEST_ADDRESSES, catalog: Catal
     return (NicPlan(0, 0, "ip"), *fabric, *(NicPlan(card, 1, "ip") for card in further))
 
 
-def most_pods(machine: Machine, nics: tuple[NicPlan, ...], prefixes: bool) -> int | None:
-    """Pods of an EKS node: the pod network takes addresses from the interfaces of card 0 alone, and a fabric-only one has none.
-
-    prefixes: every address but an interface's own is a prefix of 16. None where the machine's interfaces are not published.
-    """
-    if machine.enis_per_card is None or machine.ipv4_per_eni is None or machine.vcpus is None:
-        return None
-    with_addresses = machine.enis_per_card - sum(nic.card == 0 and nic.kind == "fabric" for nic in nics)
-    slots = with_addresses * (machine.ipv4_per_eni - 1)
-    limit = SMALL_NODE_PODS if machine.vcpus < SMALL_NODE_VCPUS else MOST_PODS
-    return min(slots * (PREFIX_ADDRESSES if prefixes else 1) + HOST_PODS, limit)
-
-
-def expectation(machine: Machine) -> FabricExpectation:
+def fabric_expectation(machine: Machine) -> FabricExpectation:
     rate = machine.fabric_bytes_per_s or machine.network_bytes_per_s
-    fast = [floor for fabric, least, floor in BUSBW_FLOORS if machine.kind == "gpu" and fabric == machine.fabric and (rate or 0) >= least]
+    fast = [floor for fabric, low, floor in BUSBW_FLOORS if machine.kind == "gpu" and fabric == machine.fabric and (rate or 0) >= low]
     return FabricExpectation(
         fabric=str(machine.fabric),
         interfaces_per_node=machine.fabric_interfaces or 0,
@@ -62,8 +45,8 @@ def expectation(machine: Machine) -> FabricExpectation:
     )
 
 
-def _unpublished(machine: Machine, catalog: Catalog) -> Problem:
-    known = ", ".join(sorted(row.name for row in catalog.machines if row.ip_cards))
-    reason = f"which network cards of {machine.name} may carry more addresses is not published"
-    fix = f"use {FEWEST_ADDRESSES}, or one of {known}"
+def _unpublished_layout(machine: Machine, machines: Iterable[Machine]) -> Problem:
+    known = sorted(row.name for row in machines if row.ip_cards)
+    reason = f"AWS does not publish which network cards of {machine.name} support further IP interfaces"
+    fix = f"use {FEWEST_ADDRESSES}" + (f", or one of {', '.join(known)}" if known else "")
     return Problem("C-interfaces", reason, At() / "blueprint" / "nodes" / "interfaces", fix, link=LAYOUT_GUIDE)

@@ -1,22 +1,18 @@
-"""Images of EKS nodes: which one the accelerators' machines start from."""
+"""Images of EKS nodes."""
 
 from dataclasses import replace
 
 from rackwright.compile.compile_context import CompileContext
 from rackwright.spec.blueprint import OwnImage
 from rackwright.stackplan import PoolPlan
-
-DRIVERS = {"gpu": "nvidia", "neuron": "neuron"}
-"""Kind of machine to the variant of an image that has its drivers."""
-UBUNTU = "ubuntu"
-"""Has no variants: the GPU operator installs what is missing."""
+from rackwright.stackplan.images import UBUNTU, image_variant
 
 
-def as_asked(context: CompileContext, pool: PoolPlan) -> PoolPlan:
-    """`pool` on EKS with the image, and the way to its fabric interfaces, that the spec asks for.
+def with_node_image(context: CompileContext, pool: PoolPlan) -> PoolPlan:
+    """`pool` on EKS with the image and the EFA driver of the spec.
 
-    An image of one's own is for machines like the sized one: others start from EKS's of the family. Ubuntu's set-up of a node leaves local
-    disks alone, so there they are no place for what pods write.
+    A custom image applies to machines of the sized pool's kind and architecture; others use the EKS image of its family. Ubuntu nodes do
+    not mount local disks, so pods cannot use them.
     """
     nodes, machine = context.spec.blueprint.nodes, context.catalog.machine(pool.machine)
     family, own = (nodes.image.family, nodes.image.ami) if isinstance(nodes.image, OwnImage) else (nodes.image, "")
@@ -24,19 +20,8 @@ def as_asked(context: CompileContext, pool: PoolPlan) -> PoolPlan:
         family, own = ("al2023" if family == UBUNTU else family), ""
     return replace(
         pool,
-        image=variant(family, machine.kind),
+        image=image_variant(family, machine.kind),
         image_id=own,
         devices=nodes.devices if pool.nics else pool.devices,
         local_nvme=pool.local_nvme and family != UBUNTU,
     )
-
-
-def variant(family: str, kind: str) -> str:
-    """The image of a family for a kind of machine: al2023, al2023-nvidia, ubuntu."""
-    drivers = DRIVERS.get(kind, "")
-    return f"{family}-{drivers}" if drivers and family != UBUNTU else family
-
-
-def family_of(image: str) -> str:
-    """The family of an image's neutral name."""
-    return image.partition("-")[0]

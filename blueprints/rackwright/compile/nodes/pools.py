@@ -1,4 +1,4 @@
-"""Pools of machines: the accelerators, and a small untainted system pool the operators run on."""
+"""Node pools: accelerator pools, and a small untainted system pool for operators."""
 
 from collections import Counter
 from dataclasses import replace
@@ -6,22 +6,18 @@ from dataclasses import replace
 from rackwright.catalog.rows import Fabric, Machine
 from rackwright.clouds import profile
 from rackwright.compile.compile_context import CompileContext
-from rackwright.compile.nodes.capacity import bounds, capacity_plan, has_started
-from rackwright.compile.nodes.capacity_entry import capacity_entries, pools_listed
-from rackwright.compile.nodes.fabric import most_pods, nic_layout
+from rackwright.compile.nodes.capacity import capacity_entry, capacity_plan, extra_pool_entries, has_started, pool_bounds
+from rackwright.compile.nodes.fabric import nic_layout
 from rackwright.spec.blueprint import ExtraPool
 from rackwright.spec.infra import CapacityEntry
 from rackwright.stackplan import CapacityPlan, DiskPlan, PlacePlan, PoolPlan, TaintPlan
+from rackwright.stackplan.addresses import max_pods
+from rackwright.stackplan.capacity import ADJACENT_MODES
+from rackwright.stackplan.labels import POOL_LABEL, RESOURCES, ROLE_LABEL
 
 SYSTEM_NODES = 2
-"""Two, so that an operator's webhook survives one node's upgrade (recipes V-88)."""
-RESOURCES = {"gpu": "nvidia.com/gpu", "tpu": "google.com/tpu", "neuron": "aws.amazon.com/neuron"}
+"""Two, so that webhooks of operators survive the upgrade of one node (V-88)."""
 POOL_NAMES = {"gpu": "gpu", "tpu": "slice", "neuron": "neuron"}
-RESERVED_MODES = ("capacity-block", "reservation")
-"""Machines bought so already sit close together; a placement group of one's own can keep them from starting (eksctl issue 7949)."""
-ROLE_LABEL = "rackwright/role"
-POOL_LABEL = "rackwright/pool"
-"""On the nodes of pools that are one of several: what tells their flavors apart."""
 
 
 def system_pool(context: CompileContext, place: PlacePlan) -> PoolPlan:
@@ -36,29 +32,31 @@ def system_pool(context: CompileContext, place: PlacePlan) -> PoolPlan:
         role="system",
         disk=DiskPlan(100),
         labels=((ROLE_LABEL, "system"),),
-        max_pods=most_pods(context.catalog.machine(cloud.system_machine), (), prefixes=True) if cloud.pods_use_subnet else None,
+        max_pods=max_pods(context.catalog.machine(cloud.system_machine), (), prefixes=True) if cloud.pods_use_subnet else None,
         image=cloud.system_image,
         pod_prefixes=cloud.pods_use_subnet,
     )
 
 
 def accelerator_pools(context: CompileContext, place: PlacePlan, counts: tuple[int, int, int] | None = None) -> tuple[PoolPlan, ...]:
-    """The pools of the work: the sized one, or one per entry of `capacity.fallback` in its order. The sized one has its nodes; the others
-    start empty and grow as far when jobs wait for it. counts: as of `accelerator_pool`.
+    """The sized pool, or one pool per entry of `capacity.fallback` in that order. The others start empty and grow when jobs wait.
+    counts: see `accelerator_pool`.
     """
     sized = accelerator_pool(context, place, POOL_NAMES[context.machine.kind], counts)
     entries = context.place.capacity.fallback
     if len(entries) < 2:
         return (sized,)
     names = _fallback_names(
-        sized.name, [capacity_plan(context, entry).mode for entry in entries], entries.index(capacity_entries(context) or entries[0])
+        sized.name, [capacity_plan(context, entry).mode for entry in entries], entries.index(capacity_entry(context) or entries[0])
     )
-    pools = (sized if name == sized.name else _later(context, sized, name, entry) for name, entry in zip(names, entries, strict=True))
+    pools = (
+        sized if name == sized.name else _fallback_pool(context, sized, name, entry) for name, entry in zip(names, entries, strict=True)
+    )
     return tuple(replace(pool, preference=order, labels=(*pool.labels, (POOL_LABEL, pool.name))) for order, pool in enumerate(pools))
 
 
 def _fallback_names(sized: str, modes: list[str], chosen: int) -> list[str]:
-    """`gpu` for the sized pool, else `gpu-spot`; a mode that comes again is counted: `gpu-reservation-2`."""
+    """`gpu` for the sized pool, `gpu-spot` for another mode, `gpu-reservation-2` for a repeated mode."""
     seen = Counter[str]()
     names = []
     for order, mode in enumerate(modes):
@@ -68,66 +66,66 @@ def _fallback_names(sized: str, modes: list[str], chosen: int) -> list[str]:
     return names
 
 
-def _later(context: CompileContext, sized: PoolPlan, name: str, entry: CapacityEntry) -> PoolPlan:
-    """Machines like the sized ones, bought another way: as many at most, or as the reservation holds. A block has hours, and no scaler."""
+def _fallback_pool(context: CompileContext, sized: PoolPlan, name: str, entry: CapacityEntry) -> PoolPlan:
+    """The sized pool in another capacity mode, with at most the nodes of its reservation. Capacity blocks are not autoscaled."""
     capacity = capacity_plan(context, entry)
-    most = min(sized.nodes_max, capacity.count or sized.nodes_max)
+    high = min(sized.nodes_max, capacity.count or sized.nodes_max)
     block = capacity.mode == "capacity-block"
     return replace(
         sized,
         name=name,
         capacity=capacity,
         nodes_min=0,
-        nodes_max=most,
-        nodes_start=most if block and has_started(capacity, context) else 0,
+        nodes_max=high,
+        nodes_start=high if block and has_started(capacity, context) else 0,
         autoscaled=not block,
-        adjacent=_adjacent(context, context.machine, capacity, most),
+        adjacent=_uses_placement_group(context, context.machine, capacity, high),
     )
 
 
 def extra_pools(context: CompileContext, place: PlacePlan) -> tuple[PoolPlan, ...]:
-    """The pools the spec lists beside the sized one, in its zone. They grow from their least to their most when jobs of their queue wait.
+    """Additional pools of the spec, in the zone of the sized pool. They grow when jobs of their queue wait.
 
-    Machines without accelerators are not tainted: what needs no accelerator may run there.
+    Nodes without accelerators have no taint, so that other pods can run there.
     """
-    return tuple(_extra(context, place, pool) for pool in pools_listed(context))
+    return tuple(_extra_pool(context, place, pool) for pool in extra_pool_entries(context))
 
 
-def _extra(context: CompileContext, place: PlacePlan, said: ExtraPool) -> PoolPlan:
-    machine, capacity = context.catalog.machine(said.instance), capacity_plan(context, said.capacity)
-    least, most, start = (
-        bounds(context, said.nodes, capacity) if capacity.mode == "capacity-block" else (said.at_least, said.nodes, said.at_least)
+def _extra_pool(context: CompileContext, place: PlacePlan, entry: ExtraPool) -> PoolPlan:
+    machine, capacity = context.catalog.machine(entry.instance), capacity_plan(context, entry.capacity)
+    low, high, start = (
+        pool_bounds(context, entry.nodes, capacity) if capacity.mode == "capacity-block" else (entry.at_least, entry.nodes, entry.at_least)
     )
     return replace(
-        _shaped(context, machine, place, said.name),
-        nodes_min=least,
-        nodes_max=most,
+        _base_pool(context, machine, place, entry.name),
+        nodes_min=low,
+        nodes_max=high,
         nodes_start=start,
         capacity=capacity,
-        autoscaled=least < most and capacity.mode != "capacity-block",
-        labels=((POOL_LABEL, said.name),),
-        adjacent=_adjacent(context, machine, capacity, most),
+        autoscaled=low < high and capacity.mode != "capacity-block",
+        labels=((POOL_LABEL, entry.name),),
+        adjacent=_uses_placement_group(context, machine, capacity, high),
     )
 
 
 def accelerator_pool(context: CompileContext, place: PlacePlan, name: str = "gpu", counts: tuple[int, int, int] | None = None) -> PoolPlan:
-    """counts: (least, most, at first) nodes; without it the fit's nodes in the bounds of the capacity mode."""
+    """The sized pool. counts: (minimum, maximum, start); default: from the fit and the capacity mode."""
     machine = context.machine
-    least, most, start = counts or bounds(context, context.candidate.nodes)
+    low, high, start = counts or pool_bounds(context, context.candidate.nodes)
     capacity = capacity_plan(context)
     return replace(
-        _shaped(context, machine, place, name),
-        nodes_min=least,
-        nodes_max=most,
+        _base_pool(context, machine, place, name),
+        nodes_min=low,
+        nodes_max=high,
         nodes_start=start,
         capacity=capacity,
         labels=((ROLE_LABEL, "accelerator"),),
-        adjacent=_adjacent(context, context.machine, capacity, most),
+        adjacent=_uses_placement_group(context, context.machine, capacity, high),
     )
 
 
-def _shaped(context: CompileContext, machine: Machine, place: PlacePlan, name: str) -> PoolPlan:
-    """A pool of one machine of the catalog, whatever its number and however it is bought."""
+def _base_pool(context: CompileContext, machine: Machine, place: PlacePlan, name: str) -> PoolPlan:
+    """A pool of a machine, before its size and capacity are set."""
     cloud = profile(place.cloud)
     nics = nic_layout(machine, context.spec.blueprint.nodes.interfaces, context.catalog)
     return PoolPlan(
@@ -149,13 +147,13 @@ def _shaped(context: CompileContext, machine: Machine, place: PlacePlan, name: s
         nics=nics,
         local_nvme=bool(machine.local_nvme_bytes),
         local_ssd_count=machine.local_nvme_count or 0 if cloud.attaches_local_ssds and machine.local_nvme_bytes else 0,
-        max_pods=most_pods(machine, nics, prefixes=True) if cloud.pods_use_subnet else cloud.max_pods[machine.kind],
+        max_pods=max_pods(machine, nics, prefixes=True) if cloud.pods_use_subnet else cloud.max_pods[machine.kind],
         image=cloud.node_images.get(machine.kind, cloud.system_image),
         pod_prefixes=cloud.pods_use_subnet,
     )
 
 
-def _adjacent(context: CompileContext, machine: Machine, capacity: CapacityPlan, most: int) -> bool:
-    """Whether the machines get a placement group: EFA machines that somebody may launch into one."""
-    wanted = context.spec.blueprint.nodes.placement_group != "never"
-    return wanted and machine.fabric is Fabric.EFA and most > 1 and capacity.mode not in RESERVED_MODES
+def _uses_placement_group(context: CompileContext, machine: Machine, capacity: CapacityPlan, high: int) -> bool:
+    """Whether a pool uses a placement group: several EFA machines that are not reserved."""
+    allowed = context.spec.blueprint.nodes.placement_group != "never"
+    return allowed and machine.fabric is Fabric.EFA and high > 1 and capacity.mode not in ADJACENT_MODES

@@ -1,4 +1,4 @@
-"""Add-ons the cloud runs for the cluster. On EKS three must exist before a node joins, the rest need a node to run on."""
+"""Cluster add-ons. On EKS three must exist before a node joins; the others need a node."""
 
 from typing import Any
 

@@ -1,80 +1,76 @@
-"""What shows accelerators and fabric interfaces to the pods of an EKS cluster, once each, for the images its machines start from."""
+"""Device plugins and operators that make accelerators and EFA interfaces available to pods on EKS."""
 
 from collections.abc import Iterable, Sequence
 
 from rackwright.compile.kubernetes.manifests import obj
-from rackwright.compile.nodes.images import UBUNTU, family_of
-from rackwright.compile.nodes.pools import RESOURCES
-from rackwright.compile.operators.helm_releases import EVERYWHERE, MONITORING, release
+from rackwright.compile.operators.helm_releases import TOLERATE_ALL, release
 from rackwright.stackplan import ManifestPlan, PoolPlan, ReleasePlan
-
-EFA, EFA_CLASS, EFA_CLAIM = "vpc.amazonaws.com/efa", "efa.networking.k8s.aws", "efa"
-"""The resource of the device plugin, the class of the DRA driver (aws/eks-charts@5239609 stable/aws-dranet), and our template for pods."""
-GPU, NEURON = RESOURCES["gpu"], RESOURCES["neuron"]
-PLUGIN, DRANET = "aws-efa-k8s-device-plugin", "aws-dranet"
+from rackwright.stackplan.images import UBUNTU, image_family
+from rackwright.stackplan.labels import EFA_CLAIM, EFA_DEVICE_CLASS, RESOURCES
+from rackwright.stackplan.operators import EFA_DRA_DRIVER, EFA_PLUGIN, MONITORING, NEURON_PLUGIN
 
 
 def device_releases(pools: Sequence[PoolPlan]) -> tuple[ReleasePlan, ...]:
-    """Charts for the accelerators of `pools`, each on its own machines only. All GPU pools have images of one family."""
-    claimed, plugged = (_machines(p for p in pools if p.nics and (p.devices == "dra") is dra) for dra in (True, False))
-    fabric = (*([_listed(DRANET, claimed)] if claimed else []), *([_listed(PLUGIN, plugged)] if plugged else []))
-    gpus = [pool for pool in pools if pool.resource == GPU]
-    neurons = _machines(pool for pool in pools if pool.resource == NEURON)
-    return (*fabric, *(_gpu_stack(gpus) if gpus else ()), *([_neuron(neurons)] if neurons else []))
+    """Charts for the accelerators of `pools`, each on its instance types only. All GPU pools have images of one family."""
+    claimed, plugged = (_instance_types(p for p in pools if p.nics and (p.devices == "dra") is dra) for dra in (True, False))
+    fabric = (*([_efa_driver(EFA_DRA_DRIVER, claimed)] if claimed else []), *([_efa_driver(EFA_PLUGIN, plugged)] if plugged else []))
+    gpus = [pool for pool in pools if pool.resource == RESOURCES["gpu"]]
+    neurons = _instance_types(pool for pool in pools if pool.resource == RESOURCES["neuron"])
+    return (*fabric, *(_gpu_stack(gpus) if gpus else ()), *([_neuron_plugin(neurons)] if neurons else []))
 
 
 def efa_claims(pools: Sequence[PoolPlan], namespace: str) -> tuple[ManifestPlan, ...]:
-    """What pods name to be given the fabric: `efa`, and `efa-4` where further pools have machines with another number of interfaces."""
+    """Claim templates for EFA: `efa`, and for example `efa-4` for pools with another number of interfaces."""
     different = {pool.fabric_interfaces: pool for pool in reversed(pools) if pool.devices == "dra"}
     names = (EFA_CLAIM if pool is pools[0] else f"{EFA_CLAIM}-{count}" for count, pool in different.items())
     return tuple(efa_claim(pool, namespace, name) for name, pool in zip(names, different.values(), strict=True))
 
 
 def efa_claim(pool: PoolPlan, namespace: str, name: str = EFA_CLAIM) -> ManifestPlan:
-    """All EFA interfaces of a node for one pod, to be named in its resourceClaims. Kueue counts exact numbers only."""
+    """Claim template for all EFA interfaces of a node. Kueue supports exact numbers only."""
     request = {
         "name": EFA_CLAIM,
-        "exactly": {"deviceClassName": EFA_CLASS, "allocationMode": "ExactCount", "count": pool.fabric_interfaces},
+        "exactly": {"deviceClassName": EFA_DEVICE_CLASS, "allocationMode": "ExactCount", "count": pool.fabric_interfaces},
     }
     body = obj("resource.k8s.io/v1", "ResourceClaimTemplate", name, namespace, {"spec": {"devices": {"requests": [request]}}})
-    return ManifestPlan(f"claim.{namespace}.{name}", body, (DRANET,))
+    return ManifestPlan(f"claim.{namespace}.{name}", body, (EFA_DRA_DRIVER,))
 
 
-def _listed(name: str, machines: list[str]) -> ReleasePlan:
-    """A driver of EFA that runs on the machines it lists; its own list lacks new ones."""
-    return release(name, "kube-system", {"tolerations": EVERYWHERE, "supportedInstanceLabels": {"values": machines}})
+def _efa_driver(name: str, machines: list[str]) -> ReleasePlan:
+    """An EFA driver for the listed instance types; the chart's default list lacks new ones."""
+    return release(name, "kube-system", {"tolerations": TOLERATE_ALL, "supportedInstanceLabels": {"values": machines}})
 
 
 def _gpu_stack(pools: list[PoolPlan]) -> tuple[ReleasePlan, ...]:
-    """Device plugin, labels and metrics; on Ubuntu one operator brings them and the driver.
+    """Device plugin, labels and metrics; on Ubuntu the GPU operator installs them and the driver.
 
-    NVIDIA documents AWS's images as the way without its operator, and forbids mixing both
+    NVIDIA documents AWS's images without its operator, and does not support both together
     (docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/amazon-eks.html).
     """
-    family = family_of(pools[0].image)
+    family = image_family(pools[0].image)
     if family == UBUNTU:
-        return (_operator(any(pool.nics for pool in pools)),)
-    return (_nvidia(family == "bottlerocket"), _metrics(_machines(pools), family == "bottlerocket"))
+        return (_gpu_operator(any(pool.nics for pool in pools)),)
+    return (_nvidia_plugin(family == "bottlerocket"), _dcgm_exporter(_instance_types(pools), family == "bottlerocket"))
 
 
-def _nvidia(own_plugin: bool) -> ReleasePlan:
-    """Shows GPUs to pods and labels nodes with what they are; its own node feature discovery is the cluster's only one.
+def _nvidia_plugin(own_plugin: bool) -> ReleasePlan:
+    """Device plugin and labels of GPU nodes. Its node feature discovery is the only one of the cluster.
 
-    own_plugin: the image runs a device plugin itself, as Bottlerocket does
+    own_plugin: the image contains a device plugin, as Bottlerocket does
     (docs.aws.amazon.com/eks/latest/userguide/ml-eks-k8s-device-plugin).
     """
     off = {"devicePlugin": {"enabled": False}} if own_plugin else {}
-    return release("nvidia-device-plugin", "kube-system", {"gfd": {"enabled": True}, "tolerations": EVERYWHERE} | off)
+    return release("nvidia-device-plugin", "kube-system", {"gfd": {"enabled": True}, "tolerations": TOLERATE_ALL} | off)
 
 
-def _metrics(machines: list[str], guarded: bool) -> ReleasePlan:
-    """Comes after the chart that brings monitors.
+def _dcgm_exporter(machines: list[str], guarded: bool) -> ReleasePlan:
+    """GPU metrics, installed after the chart that defines ServiceMonitor.
 
-    guarded: only a privileged pod is shown GPUs that it did not ask for (bottlerocket-os/bottlerocket@91632ff SECURITY_GUIDANCE.md).
+    guarded: only privileged pods see GPUs that they did not request (bottlerocket-os/bottlerocket@91632ff SECURITY_GUIDANCE.md).
     """
     here = [{"matchExpressions": [{"key": "node.kubernetes.io/instance-type", "operator": "In", "values": machines}]}]
     values = {
-        "tolerations": EVERYWHERE,
+        "tolerations": TOLERATE_ALL,
         "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": here}}},
         "serviceMonitor": {"honorLabels": True},
     }
@@ -82,10 +78,10 @@ def _metrics(machines: list[str], guarded: bool) -> ReleasePlan:
     return release("dcgm-exporter", "monitoring", values | allowed, (MONITORING,))
 
 
-def _operator(fabric: bool) -> ReleasePlan:
-    """A driver is never upgraded under a running job, and a pod cannot take GPUs by naming them in its environment.
+def _gpu_operator(fabric: bool) -> ReleasePlan:
+    """GPU operator without driver upgrades under running jobs, and without GPU access by environment variables.
 
-    The plugin's validation would need an idle GPU; an empty list of its variables is refused (NVIDIA/aicr gpu-operator/values.yaml).
+    The plugin's validation needs an idle GPU, so it is off; an empty variable list is rejected (NVIDIA/aicr gpu-operator/values.yaml).
     """
     values = {
         "driver": {"kernelModuleType": "auto", "upgradePolicy": {"autoUpgrade": False}},
@@ -97,12 +93,12 @@ def _operator(fabric: bool) -> ReleasePlan:
     return release("gpu-operator", "gpu-operator", values, (MONITORING,))
 
 
-def _neuron(machines: list[str]) -> ReleasePlan:
-    """Shows Neuron devices. EKS's node monitoring agent already watches their health, and jobs take whole machines, so the chart's problem
-    detector and its scheduler of neighbouring cores stay off."""
+def _neuron_plugin(machines: list[str]) -> ReleasePlan:
+    """Neuron device plugin. The chart's problem detector and scheduler are off: EKS's node monitoring agent checks device health, and jobs
+    use whole machines."""
     values = {"neuronInstances": machines, "npd": {"enabled": False}}
-    return release("neuron-helm-chart", "kube-system", values)
+    return release(NEURON_PLUGIN, "kube-system", values)
 
 
-def _machines(pools: Iterable[PoolPlan]) -> list[str]:
+def _instance_types(pools: Iterable[PoolPlan]) -> list[str]:
     return sorted({pool.machine for pool in pools})

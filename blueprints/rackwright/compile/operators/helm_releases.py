@@ -1,16 +1,16 @@
-"""Helm releases, in the order they are installed. Values are only those that differ from the chart's own."""
+"""Helm releases in order of installation, with values that differ from the chart's defaults."""
 
 from typing import Any
 
-from rackwright.compile.nodes.pools import ROLE_LABEL
 from rackwright.compile.operators.versions import CHARTS
 from rackwright.stackplan import ReleasePlan
+from rackwright.stackplan.labels import ROLE_LABEL
+from rackwright.stackplan.operators import MONITORING
 
-EVERYWHERE = [{"operator": "Exists"}]
-ON_SYSTEM = {ROLE_LABEL: "system"}
-MONITORING = "kube-prometheus-stack"
+TOLERATE_ALL = [{"operator": "Exists"}]
+SYSTEM_NODE_SELECTOR = {ROLE_LABEL: "system"}
 METRICS_SIZE = "30GB"
-"""Of the 100 GiB of a system node's disk."""
+"""Part of the 100 GiB disk of a system node."""
 NAMESPACES = (
     ("monitoring", "privileged"),
     ("gpu-operator", "privileged"),
@@ -19,10 +19,9 @@ NAMESPACES = (
     ("keda", "restricted"),
     ("lws-system", "restricted"),
 )
-"""Namespaces of releases and their pod security level; the node exporter of `monitoring` reads the host, the GPU
-operator installs drivers on it."""
+"""(namespace of releases, pod security level). The node exporter in `monitoring` reads the host; the GPU operator installs drivers."""
 SYSTEM_NAMESPACES = ("kube-system", "monitoring", "jobset-system", "kueue-system")
-"""Namespaces whose jobs Kueue must always leave alone: an operator's own hook Job would wait for a queue for ever."""
+"""Namespaces whose jobs Kueue must not manage: hook jobs of an operator would wait for a queue forever."""
 
 
 def release(name: str, namespace: str, values: dict[str, Any], after: tuple[str, ...] = ()) -> ReleasePlan:
@@ -31,16 +30,18 @@ def release(name: str, namespace: str, values: dict[str, Any], after: tuple[str,
 
 
 def monitoring() -> ReleasePlan:
-    """Metrics of everything: monitors of any namespace and release are read. Control-plane scrapes are off: the cloud hides those ports.
+    """Prometheus for monitors of all namespaces and releases. Control-plane targets are off, because the cloud does not expose them.
 
-    They lie on the node's own disk, so what they may take of it is bounded: a full disk would evict every operator.
+    Metrics are on the node's disk and limited in size, because a full disk evicts every operator.
     """
     hidden = ("kubeControllerManager", "kubeScheduler", "kubeEtcd", "kubeProxy", "coreDns")
-    found = {f"{kind}SelectorNilUsesHelmValues": False for kind in ("serviceMonitor", "podMonitor", "rule")}
+    selectors = {f"{kind}SelectorNilUsesHelmValues": False for kind in ("serviceMonitor", "podMonitor", "rule")}
     values = {name: {"enabled": False} for name in hidden} | {
-        "prometheus": {"prometheusSpec": {**found, "retention": "15d", "retentionSize": METRICS_SIZE, "nodeSelector": ON_SYSTEM}},
-        "alertmanager": {"alertmanagerSpec": {"nodeSelector": ON_SYSTEM}},
-        "prometheusOperator": {"nodeSelector": ON_SYSTEM},
+        "prometheus": {
+            "prometheusSpec": {**selectors, "retention": "15d", "retentionSize": METRICS_SIZE, "nodeSelector": SYSTEM_NODE_SELECTOR}
+        },
+        "alertmanager": {"alertmanagerSpec": {"nodeSelector": SYSTEM_NODE_SELECTOR}},
+        "prometheusOperator": {"nodeSelector": SYSTEM_NODE_SELECTOR},
         "grafana": {"enabled": False},
         "fullnameOverride": "monitoring",
     }
@@ -48,19 +49,19 @@ def monitoring() -> ReleasePlan:
 
 
 def jobset() -> ReleasePlan:
-    controller = {"replicas": 2, "nodeSelector": ON_SYSTEM, "podDisruptionBudget": {"enabled": True}}
+    controller = {"replicas": 2, "nodeSelector": SYSTEM_NODE_SELECTOR, "podDisruptionBudget": {"enabled": True}}
     return release("jobset", "jobset-system", {"controller": controller})
 
 
 def kueue(releases: tuple[ReleasePlan, ...], claims: tuple[str, str] | None = None) -> ReleasePlan:
-    """Last of the operators, after `releases`: its webhook sees every Job of every chart and refuses them while it starts.
+    """Installed after `releases`, because its webhook rejects the jobs of all charts while it starts.
 
-    claims: (resource, device class): claims of the class count against the quota of the resource; Kueue refuses those of a class it has no
-    name for (kubernetes-sigs/kueue@ff69552 site/content/en/docs/tasks/manage/setup_dra.md).
+    claims: (resource, device class): claims of the class count towards the quota of the resource; Kueue rejects other classes
+    (kubernetes-sigs/kueue@ff69552 site/content/en/docs/tasks/manage/setup_dra.md).
     """
     manager = {
         "replicas": 2,
-        "nodeSelector": ON_SYSTEM,
+        "nodeSelector": SYSTEM_NODE_SELECTOR,
         "podDisruptionBudget": {"enabled": True},
         "manager": {"resources": {"requests": {"cpu": "500m", "memory": "2Gi"}, "limits": {"cpu": "2", "memory": "2Gi"}}},
     }
@@ -74,7 +75,7 @@ def keda() -> ReleasePlan:
     values = {
         "operator": {"replicaCount": 2},
         "metricsServer": {"replicaCount": 2},
-        "nodeSelector": ON_SYSTEM,
+        "nodeSelector": SYSTEM_NODE_SELECTOR,
         "podDisruptionBudget": {"operator": {"maxUnavailable": 1}, "metricServer": {"maxUnavailable": 1}},
     }
     return release("keda", "keda", values, (MONITORING,))
@@ -109,8 +110,8 @@ resources:
 {}integrations:
   frameworks: [batch/job, jobset.x-k8s.io/jobset, leaderworkerset.x-k8s.io/leaderworkerset, pod]
 """
-"""Kueue's own configuration file; a gang whose pods are not all ready in 15 minutes gives its machines back. What has no quota is left out
-of the reckoning: a job that reserves disk would otherwise never be admitted."""
+"""Kueue's configuration file. A group of pods that is not ready within 15 minutes releases its machines. Disk has no quota, so it is
+excluded; jobs that request it would never be admitted."""
 KUEUE_CLAIMS = """\
   deviceClassMappings:
     - name: {}

@@ -1,29 +1,29 @@
-"""Replicas that span machines: the LeaderWorkerSet operator, and a group of pods of which the first answers."""
+"""Replicas that span machines: the LeaderWorkerSet operator and its groups of pods."""
 
 from rackwright.compile.kubernetes.manifests import Body, obj
-from rackwright.compile.operators.helm_releases import ON_SYSTEM, release
+from rackwright.compile.operators.helm_releases import SYSTEM_NODE_SELECTOR, release
 from rackwright.compile.operators.versions import CHARTS
 from rackwright.compile.serving.model_server import ModelServer, container, pod, pod_metadata, process, rollout, wait_s
 from rackwright.stackplan import ManifestPlan, ReleasePlan
 
 API = "leaderworkerset.x-k8s.io/v1"
 POD_ADDRESS = {"name": "VLLM_HOST_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}
-"""The address a process of vLLM gives the others; it cannot tell which of a pod's is meant."""
+"""Address that a vLLM process advertises; it cannot select among several addresses of a pod."""
 MEMORY_LOCK = {"drop": ["ALL"], "add": ["IPC_LOCK"]}
-"""RDMA pins what it moves."""
+"""RDMA locks memory."""
 
 
 def leader_worker_set_release() -> ReleasePlan:
-    """Two controllers, of the image of its own release: the chart's sources name a branch."""
+    """Two controllers with the image of the chart's release; the chart's default is a branch."""
     manager = {"manager": {"tag": f"v{CHARTS['lws'].version}", "pullPolicy": "IfNotPresent"}}
-    return release("lws", "lws-system", {"replicaCount": 2, "nodeSelector": ON_SYSTEM, "image": manager})
+    return release("lws", "lws-system", {"replicaCount": 2, "nodeSelector": SYSTEM_NODE_SELECTOR, "image": manager})
 
 
-def group(server: ModelServer) -> ManifestPlan:
-    """A LeaderWorkerSet without a replica count: the scaler owns it.
+def leader_worker_set(server: ModelServer) -> ManifestPlan:
+    """A LeaderWorkerSet without a replica count, which the autoscaler sets.
 
-    One pod lost is the group lost: its processes wait for one another, so all start anew. The operator tells each pod its number and the
-    leader's name, which Kubernetes puts into the arguments; vLLM needs no Ray for this
+    If one pod fails, the whole group restarts, because its processes wait for one another. The operator sets each pod's number and the
+    leader's name, which Kubernetes inserts into the arguments; vLLM does not need Ray for this
     (https://docs.vllm.ai/en/stable/serving/parallelism_scaling/, https://lws.sigs.k8s.io/docs/reference/labels-annotations-and-environment-variables/).
     """
     joined = ("--distributed-executor-backend=mp", "--nnodes=$(LWS_GROUP_SIZE)", "--master-addr=$(LWS_LEADER_ADDRESS)")

@@ -1,35 +1,35 @@
-"""Kueue objects, API v1beta2 only: topology, flavor, cluster queue with a quota for every resource a job asks for, a queue per team."""
+"""Kueue objects of API v1beta2: topology, flavors, cluster queues with quotas, and a queue per team."""
 
 from dataclasses import dataclass
 
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Machine
 from rackwright.compile.kubernetes.manifests import Body, obj, priority_class
-from rackwright.compile.nodes.pools import POOL_LABEL, ROLE_LABEL
 from rackwright.stackplan import ManifestPlan, PoolPlan
+from rackwright.stackplan.labels import POOL_LABEL, ROLE_LABEL
 from rackwright.units import GIB
 
 API = "kueue.x-k8s.io/v1beta2"
-AWS_LEVELS = (*(f"topology.k8s.aws/network-node-layer-{layer}" for layer in (1, 2, 3)), "kubernetes.io/hostname")
-"""Spine to leaf, then the node (labels of cloud-provider-aws; NVIDIA/topograph docs). Host name comes last (recipes V-83)."""
+AWS_TOPOLOGY_LEVELS = (*(f"topology.k8s.aws/network-node-layer-{layer}" for layer in (1, 2, 3)), "kubernetes.io/hostname")
+"""Spine to leaf, then the node (labels of cloud-provider-aws; NVIDIA/topograph docs). The host name is last (V-83)."""
 HUGE_PAGES_MIB = 5120
-"""2 MiB pages an EFA pod asks for (EKS user guide, node-efa)."""
+"""2 MiB pages that an EFA pod requests (EKS user guide, node-efa)."""
 PRIORITIES = (("normal", 100, "Ordinary jobs."), ("urgent", 1000, "Admitted before ordinary jobs."))
 CLUSTER_QUEUE, DEFAULT_QUEUE = "accelerators", "default"
-FLAVOR = "accelerator"
-"""The flavor of pools that are the only ones of their kind."""
-USUAL = (CLUSTER_QUEUE, DEFAULT_QUEUE, FLAVOR)
-AFTER = ("kueue",)
+DEFAULT_FLAVOR = "accelerator"
+"""The flavor of pools without a pool label."""
+DEFAULT_NAMES = (CLUSTER_QUEUE, DEFAULT_QUEUE, DEFAULT_FLAVOR)
+AFTER_KUEUE = ("kueue",)
 
 
-def aws_levels(machine: Machine) -> tuple[str, ...]:
-    """Where EC2 does not report the network's layers, a queue that wants them would wait for ever."""
-    return AWS_LEVELS if machine.reports_topology else AWS_LEVELS[-1:]
+def aws_topology_levels(machine: Machine) -> tuple[str, ...]:
+    """Only the host name where EC2 does not report the network's layers: a queue with these levels would wait forever."""
+    return AWS_TOPOLOGY_LEVELS if machine.reports_topology else AWS_TOPOLOGY_LEVELS[-1:]
 
 
 @dataclass(frozen=True)
 class QueueQuota:
-    """What one node offers jobs."""
+    """Resources of one node for jobs."""
 
     cpu: int
     memory_gib: int
@@ -37,69 +37,68 @@ class QueueQuota:
 
 
 def queues(pools: tuple[PoolPlan, ...], quota: QueueQuota, namespace: str, levels: tuple[str, ...] = ()) -> tuple[ManifestPlan, ...]:
-    """Pools of the same machines. Those that carry their name as label get a flavor each, tried in order; the others (TPU slices) one.
+    """Queues of pools with the same machines. Pools with a pool label have a flavor each, tried in order; TPU slices share one.
 
-    Where there are several flavors, jobs are not placed by topology: Kueue looks for it on nodes that are there, so a pool that grows
-    when asked would never be asked, and a queue with flavors of both kinds sends plain jobs past those with a topology
-    (kubernetes-sigs/kueue@ff69552 pkg/scheduler/flavorassigner/tas_flavorassigner.go). Jobs without a queue's name go to the team's
-    queue, `default`.
+    With several flavors jobs are not placed by topology. Kueue evaluates topology on existing nodes only, so an empty pool would never
+    grow, and in a queue with both kinds of flavors it skips those with a topology
+    (kubernetes-sigs/kueue@ff69552 pkg/scheduler/flavorassigner/tas_flavorassigner.go). Jobs without a queue name use `default`.
     """
-    alike = _alike(pools)
+    alike = _by_flavor(pools)
     levels = levels if len(alike) == 1 else ()
     return (
         *([_topology(levels)] if levels else []),
         *(_flavor(name, group[0], bool(levels)) for name, group in alike.items()),
-        _cluster_queue({name: _nominal(group, quota) for name, group in alike.items()}, namespace),
+        _cluster_queue({name: _nominal_quota(group, quota) for name, group in alike.items()}, namespace),
         _local_queue(namespace),
         *(_workload_priority(*row) for row in PRIORITIES),
-        *(priority_class(f"job-{name}", value, words) for name, value, words in PRIORITIES),
+        *(priority_class(f"job-{name}", value, description) for name, value, description in PRIORITIES),
     )
 
 
 def extra_queues(catalog: Catalog, pools: tuple[PoolPlan, ...], namespace: str) -> tuple[ManifestPlan, ...]:
-    """For each pool a queue of its name, of that pool alone: jobs go there by naming it, and none does by itself."""
-    return tuple(manifest for pool in pools for manifest in _extra(catalog.machine(pool.machine), pool, namespace))
+    """A queue per additional pool, with the pool's name; jobs use it by name only."""
+    return tuple(manifest for pool in pools for manifest in _extra_queue(catalog.machine(pool.machine), pool, namespace))
 
 
-def _extra(machine: Machine, pool: PoolPlan, namespace: str) -> tuple[ManifestPlan, ...]:
+def _extra_queue(machine: Machine, pool: PoolPlan, namespace: str) -> tuple[ManifestPlan, ...]:
     fabric = pool.fabric_interfaces if pool.devices == "plugin" else 0
     quota = QueueQuota(machine.vcpus or 0, (machine.memory_bytes or 0) // GIB, fabric)
     return (
         _flavor(pool.name, pool, topology=False),
-        _cluster_queue({pool.name: _nominal([pool], quota)}, namespace, pool.name),
+        _cluster_queue({pool.name: _nominal_quota([pool], quota)}, namespace, pool.name),
         _local_queue(namespace, pool.name, pool.name),
     )
 
 
-def _alike(pools: tuple[PoolPlan, ...]) -> dict[str, list[PoolPlan]]:
+def _by_flavor(pools: tuple[PoolPlan, ...]) -> dict[str, list[PoolPlan]]:
     """Flavor -> its pools, the preferred flavor first."""
     alike: dict[str, list[PoolPlan]] = {}
     for pool in sorted(pools, key=lambda pool: pool.preference):
-        alike.setdefault(dict(pool.labels).get(POOL_LABEL, FLAVOR), []).append(pool)
+        alike.setdefault(dict(pool.labels).get(POOL_LABEL, DEFAULT_FLAVOR), []).append(pool)
     return alike
 
 
 def _topology(levels: tuple[str, ...]) -> ManifestPlan:
     spec = {"levels": [{"nodeLabel": label} for label in levels]}
-    return ManifestPlan("queue.topology", obj(API, "Topology", "fabric", spec=spec), AFTER)
+    return ManifestPlan("queue.topology", obj(API, "Topology", "fabric", spec=spec), AFTER_KUEUE)
 
 
 def _flavor(name: str, pool: PoolPlan, topology: bool) -> ManifestPlan:
-    labels = {ROLE_LABEL: "accelerator"} if name == FLAVOR else {POOL_LABEL: name}
+    labels = {ROLE_LABEL: "accelerator"} if name == DEFAULT_FLAVOR else {POOL_LABEL: name}
     if pool.topology:
         labels |= {"cloud.google.com/gke-tpu-accelerator": pool.accelerator_label, "cloud.google.com/gke-tpu-topology": pool.topology}
     tolerations = [{"key": t.key, "operator": "Equal", "value": t.value, "effect": t.effect} for t in pool.taints]
     spec: Body = {"nodeLabels": labels, "tolerations": tolerations} | ({"topologyName": "fabric"} if topology else {})
-    after = (*AFTER, "queue.topology") if topology else AFTER
+    after = (*AFTER_KUEUE, "queue.topology") if topology else AFTER_KUEUE
     return ManifestPlan(_key("flavor", name), obj(API, "ResourceFlavor", name, spec=spec), after)
 
 
 def _key(kind: str, name: str) -> str:
     """`queue.cluster-queue` of the sized pools, `queue.cluster-queue.debug` of others."""
-    return f"queue.{kind}" if name in USUAL else f"queue.{kind}.{name}"
+    return f"queue.{kind}" if name in DEFAULT_NAMES else f"queue.{kind}.{name}"
 
 
-def _nominal(pools: list[PoolPlan], quota: QueueQuota) -> dict[str, int | str]:
+def _nominal_quota(pools: list[PoolPlan], quota: QueueQuota) -> dict[str, int | str]:
     nodes, pool = sum(pool.nodes_max for pool in pools), pools[0]
     nominal: dict[str, int | str] = {"cpu": quota.cpu * nodes, "memory": f"{quota.memory_gib * nodes}Gi"}
     if pool.resource:
@@ -110,7 +109,7 @@ def _nominal(pools: list[PoolPlan], quota: QueueQuota) -> dict[str, int | str]:
 
 
 def _cluster_queue(nominal: dict[str, dict[str, int | str]], namespace: str, name: str = CLUSTER_QUEUE) -> ManifestPlan:
-    """nominal: flavor -> resource -> amount, in the order they are tried: the next one before anybody is preempted."""
+    """nominal: flavor -> resource -> amount, in the order of use; the next flavor is tried before preemption."""
     flavors = [{"name": name, "resources": [{"name": r, "nominalQuota": n} for r, n in row.items()]} for name, row in nominal.items()]
     spec: Body = {
         "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
@@ -120,14 +119,16 @@ def _cluster_queue(nominal: dict[str, dict[str, int | str]], namespace: str, nam
     }
     if len(nominal) > 1:
         spec["flavorFungibility"] = {"whenCanBorrow": "TryNextFlavor", "whenCanPreempt": "TryNextFlavor"}
-    after = (*AFTER, *(_key("flavor", flavor) for flavor in nominal))
+    after = (*AFTER_KUEUE, *(_key("flavor", flavor) for flavor in nominal))
     return ManifestPlan(_key("cluster-queue", name), obj(API, "ClusterQueue", name, spec=spec), after)
 
 
 def _local_queue(namespace: str, name: str = DEFAULT_QUEUE, cluster_queue: str = CLUSTER_QUEUE) -> ManifestPlan:
     body = obj(API, "LocalQueue", name, namespace, {"clusterQueue": cluster_queue})
-    return ManifestPlan(_key("local-queue", name), body, (*AFTER, _key("cluster-queue", cluster_queue)))
+    return ManifestPlan(_key("local-queue", name), body, (*AFTER_KUEUE, _key("cluster-queue", cluster_queue)))
 
 
-def _workload_priority(name: str, value: int, words: str) -> ManifestPlan:
-    return ManifestPlan(f"queue.priority.{name}", obj(API, "WorkloadPriorityClass", name, value=value, description=words), AFTER)
+def _workload_priority(name: str, value: int, description: str) -> ManifestPlan:
+    return ManifestPlan(
+        f"queue.priority.{name}", obj(API, "WorkloadPriorityClass", name, value=value, description=description), AFTER_KUEUE
+    )

@@ -1,4 +1,4 @@
-"""Every version a plan pins, once, with where and when it was seen. Nothing floats: a new release never changes a running cluster."""
+"""Every version that a plan pins, with source and date. Versions are fixed, so that a new release never changes a running cluster."""
 
 from dataclasses import dataclass
 
@@ -73,20 +73,8 @@ are listed by the public AMI catalogue since 2026-04-01; NVIDIA's driver in it i
 NODE_RELEASES = dict.fromkeys(("al2023", "al2023-nvidia", "al2023-neuron"), AL2023_RELEASE) | dict.fromkeys(
     ("bottlerocket", "bottlerocket-nvidia", "bottlerocket-neuron"), BOTTLEROCKET_RELEASE
 )
-"""Ubuntu has none: EKS makes no image of it, and an image of one's own is its id."""
+"""Release per image. Ubuntu has none: EKS provides no Ubuntu image, and a custom image is identified by its AMI ID."""
 
-BOX_IMAGES = {
-    ("gpu", "x86_64"): "Deep Learning Base OSS Nvidia Driver GPU AMI (Ubuntu 24.04) 20260925",
-    ("gpu", "arm64"): "Deep Learning ARM64 Base OSS Nvidia Driver GPU AMI (Ubuntu 24.04) 20261009",
-    ("neuron", "x86_64"): "Deep Learning AMI Neuron (Ubuntu 24.04) 20260708",
-    ("cpu", "x86_64"): "ubuntu/images/hvm-ssd-gp3/ubuntu-noble-24.04-amd64-server-20260923",
-    ("cpu", "arm64"): "ubuntu/images/hvm-ssd-gp3/ubuntu-noble-24.04-arm64-server-20260923",
-}
-"""By kind of machine and architecture, all with an SSM agent and the user `ubuntu`. Names are dated and never reused.
-
-gpu: DLAMI release notes of 2026-09 and 2026-10 (docs.aws.amazon.com/dlami). neuron: SDK 2.31, the last image with torch-neuronx for
-Inferentia2, Trainium1 and Trainium2 (Neuron documentation 2.32, setup/pytorch; name and date as users launched it in 2026-07 and -08).
-cpu: Canonical's, which EC2 lists under the owner `amazon` too (an image description of 2026-10 has imageOwnerAlias amazon)."""
 SERVER_IMAGES = {
     "vllm": "vllm/vllm-openai:v0.30.0@sha256:8a69ffad015f138d7170c4ddc429e230a3bc1c1719f67e14324749df200a4b90",
     "vllm-efa": "public.ecr.aws/deep-learning-containers/vllm:0.28.0-gpu-py312-cu130-ubuntu24.04-ec2",

@@ -1,45 +1,41 @@
-"""A model server as Kubernetes objects: deployment (or what stands in its place), service, disruption budget, metrics, scaling. Knows no
-cloud."""
+"""Kubernetes objects of a model server on any cloud: workload, service, disruption budget, metrics and autoscaling."""
 
 import math
 from dataclasses import dataclass
 
 from rackwright.compile.kubernetes.manifests import SECRETS, Body, obj
-from rackwright.compile.nodes.pools import ROLE_LABEL
 from rackwright.stackplan import ManifestPlan
+from rackwright.stackplan.labels import LOAD_SECONDS_ANNOTATION, ROLE_LABEL, SERVER_PORT
 
-PORT = 8000
 METRICS_SERVER = "http://monitoring-prometheus.monitoring:9090"
 WEIGHTS_PATH = "/weights"
 LOAD_BYTES_PER_S = 1e8
-"""How fast weights are assumed to arrive on a cold node, where a boot disk of 140 MiB/s (the least of pd-balanced and hyperdisk-balanced)
-caches them while they are read; the start-up probe allows for it, nothing else does."""
+"""Assumed load rate of weights on a new node, for the start-up probe. Its boot disk, which caches them, has at least 140 MiB/s (minimum of
+pd-balanced and hyperdisk-balanced)."""
 START_S, PROBE_PERIOD_S, NODE_START_S = 600, 10, 600
 """Seconds for image, compilation and graph capture besides the weights; seconds between probes; seconds until a machine joins."""
 DRAIN_S = 15
-"""Seconds between a pod leaving the endpoints and its server being told to stop."""
-BUSY = 0.8
-"""A replica counts as full at this part of the concurrency it was sized for."""
+"""Seconds between removing a pod from the endpoints and stopping its server."""
+BUSY_SHARE = 0.8
+"""Part of the sized concurrency at which another replica starts."""
 WAITING_PER_REPLICA = 4
-"""Queued requests per replica at which another one is started."""
+"""Queued requests per replica at which another replica starts."""
 USER_ID = 1000
 HOME = "/home/server"
-"""Where a server may write."""
+"""Writable folder of a server."""
 LEADER = {"leaderworkerset.sigs.k8s.io/worker-index": "0"}
-"""Label of the pod of a group that answers (kubernetes-sigs/lws 0.10.0 api/leaderworkerset/v1)."""
-LOAD_SECONDS = "rackwright/load-seconds"
-"""Annotation: how long a cold server is expected to take until it answers."""
+"""Label of the leader pod of a group (kubernetes-sigs/lws 0.10.0 api/leaderworkerset/v1)."""
 
 
 @dataclass(frozen=True)
 class ModelServer:
-    """What one replica is; accelerators, cpu and memory_gib are of each of its pods.
+    """One replica. accelerators, cpu and memory_gib are per pod.
 
-    weights_volume: the pod volume that carries the weights; concurrency: requests in flight it was sized for; secrets: variables whose
-    values come from the namespace's Secret; least, most, usual: replicas; weights_are_there: False while the bucket is still to be filled;
-    hosts: pods of a replica, each on a node of its own, of which the first answers; devices: what a pod asks for beside accelerators;
-    claim: template of a claim of devices, in their place; pins_memory: for RDMA; after: keys of what its nodes come from; compile_s:
-    seconds its engine compiles the model before it answers; as_root: as the image's own user; folder: where it starts.
+    weights_volume: pod volume with the weights. weights_are_there: False while a new bucket is empty. concurrency: requests in flight that
+    it was sized for. secrets: variables from the namespace's Secret. min_replicas, max_replicas, default_replicas: of the autoscaler.
+    hosts: pods of a replica, each on its own node; the first answers. devices: other resources that a pod requests. claim: claim template
+    in place of devices. pins_memory: for RDMA. after: keys that its nodes depend on. compile_s: seconds to compile the model. as_root: run
+    as root. folder: working directory.
     """
 
     name: str
@@ -56,9 +52,9 @@ class ModelServer:
     weights_volume: Body
     concurrency: int
     longest_request_s: int
-    least: int
-    most: int
-    usual: int
+    min_replicas: int
+    max_replicas: int
+    default_replicas: int
     weights_are_there: bool = True
     env: tuple[tuple[str, str], ...] = ()
     secrets: tuple[str, ...] = ()
@@ -77,30 +73,30 @@ class ModelServer:
         return {"app": self.name}
 
     @property
-    def answering(self) -> dict[str, str]:
-        """Labels of the pods that take requests."""
+    def serving_labels(self) -> dict[str, str]:
+        """Labels of the pods that accept requests."""
         return self.labels | (LEADER if self.hosts > 1 else {})
 
     @property
     def service(self) -> str:
-        """A group's own name is taken: under it the operator puts the headless service by which a leader is found, and takes whatever
-        service it finds there for it (kubernetes-sigs/lws@060ab4d pkg/utils/controller/controller_utils.go)."""
+        """The LeaderWorkerSet operator uses the group's name for its own headless service, and adopts any service of that name
+        (kubernetes-sigs/lws@060ab4d pkg/utils/controller/controller_utils.go)."""
         return f"{self.name}-leader" if self.hosts > 1 else self.name
 
     @property
     def load_s(self) -> int:
-        """Seconds until a cold server answers: image, compilation and graph capture, then the weights."""
+        """Seconds from pod start to the first answer: image, compilation, graph capture and weights."""
         return math.ceil(START_S + self.compile_s + self.weights_bytes / LOAD_BYTES_PER_S)
 
 
 def server_objects(server: ModelServer, workload: ManifestPlan | None = None) -> tuple[ManifestPlan, ...]:
-    """workload: what runs the replicas, in place of a deployment."""
+    """Objects of a server. workload: runs the replicas in place of a Deployment."""
     runs = workload or _deployment(server)
     return (runs, _service(server), _budget(server), _monitor(server), _scaler(server, runs))
 
 
 def _deployment(server: ModelServer) -> ManifestPlan:
-    """Without a replica count: the scaler owns it."""
+    """A Deployment without a replica count, which the autoscaler sets."""
     spec = {
         "selector": {"matchLabels": server.labels},
         "strategy": {"type": "RollingUpdate", "rollingUpdate": rollout(server)},
@@ -111,23 +107,23 @@ def _deployment(server: ModelServer) -> ManifestPlan:
 
 
 def wait_s(server: ModelServer) -> int:
-    """Seconds until the first replica answers; 0, not to be waited for, while its weights are missing."""
+    """Seconds until the first replica answers; 0 where weights are missing, so that an update does not wait."""
     return NODE_START_S + server.load_s if server.weights_are_there else 0
 
 
 def pod_metadata(server: ModelServer) -> Body:
-    return {"labels": server.labels, "annotations": {**dict(server.annotations), LOAD_SECONDS: str(server.load_s)}}
+    return {"labels": server.labels, "annotations": {**dict(server.annotations), LOAD_SECONDS_ANNOTATION: str(server.load_s)}}
 
 
 def rollout(server: ModelServer) -> Body:
-    """A new replica first, where there may be a machine for it; a fleet of fixed size gives one up instead of waiting for ever."""
-    if server.most > server.least:
+    """Start a new replica first where the fleet can grow; otherwise stop one first, because no machine is free."""
+    if server.max_replicas > server.min_replicas:
         return {"maxSurge": 1, "maxUnavailable": 0}
     return {"maxSurge": 0, "maxUnavailable": 1}
 
 
 def pod(server: ModelServer, main: Body) -> Body:
-    """A pod of the server with its one container."""
+    """Pod spec of the server."""
     user = {"runAsUser": 0} if server.as_root else {"runAsNonRoot": True, "runAsUser": USER_ID}
     return {
         "serviceAccountName": server.account,
@@ -153,11 +149,11 @@ def pod(server: ModelServer, main: Body) -> Body:
 
 
 def container(server: ModelServer) -> Body:
-    """The server that answers; it is given up on only after its weights had time to load."""
+    """Container that accepts requests, with a start-up probe that allows for loading the weights."""
     probe = {"httpGet": {"path": "/health", "port": "http"}}
     failures = math.ceil(server.load_s / PROBE_PERIOD_S)
     return process(server, server.args) | {
-        "ports": [{"name": "http", "containerPort": PORT}],
+        "ports": [{"name": "http", "containerPort": SERVER_PORT}],
         "startupProbe": {**probe, "periodSeconds": PROBE_PERIOD_S, "failureThreshold": failures},
         "readinessProbe": {**probe, "periodSeconds": 5, "failureThreshold": 3},
         "livenessProbe": {**probe, "periodSeconds": 10, "failureThreshold": 6},
@@ -166,7 +162,7 @@ def container(server: ModelServer) -> Body:
 
 
 def process(server: ModelServer, args: tuple[str, ...]) -> Body:
-    """A container that loads weights onto accelerators, whether it answers or helps the one that does."""
+    """Container that loads weights onto accelerators, of a leader or a worker."""
     amounts = {"cpu": str(server.cpu), "memory": f"{server.memory_gib}Gi", server.resource: str(server.accelerators)} | dict(server.devices)
     secrets = [{"name": name, "valueFrom": {"secretKeyRef": {"name": SECRETS, "key": name}}} for name in server.secrets]
     home = {"HOME": HOME, "USER": "server", "TORCHINDUCTOR_CACHE_DIR": f"{HOME}/inductor"}
@@ -187,7 +183,7 @@ def process(server: ModelServer, args: tuple[str, ...]) -> Body:
 
 
 def _service(server: ModelServer) -> ManifestPlan:
-    spec = {"selector": server.answering, "ports": [{"name": "http", "port": PORT, "targetPort": "http"}]}
+    spec = {"selector": server.serving_labels, "ports": [{"name": "http", "port": SERVER_PORT, "targetPort": "http"}]}
     body = obj("v1", "Service", server.service, server.namespace, spec, labels=server.labels)
     return ManifestPlan("serving.service", body)
 
@@ -204,18 +200,18 @@ def _monitor(server: ModelServer) -> ManifestPlan:
 
 
 def _scaler(server: ModelServer, runs: ManifestPlan) -> ManifestPlan:
-    """Two signals, the larger wins: requests that wait, and requests in flight against what a replica was sized for."""
+    """Scales by the larger of two signals: queued requests, and requests in flight relative to the sized concurrency."""
     waiting = _sum("vllm:num_requests_waiting", server)
     in_flight = f"{waiting} + {_sum('vllm:num_requests_running', server)}"
     spec = {
         "scaleTargetRef": {"apiVersion": runs.body["apiVersion"], "kind": runs.body["kind"], "name": server.name},
-        "minReplicaCount": server.least,
-        "maxReplicaCount": server.most,
+        "minReplicaCount": server.min_replicas,
+        "maxReplicaCount": server.max_replicas,
         "pollingInterval": 15,
         "cooldownPeriod": 300,
-        "fallback": {"failureThreshold": 3, "replicas": server.usual},
+        "fallback": {"failureThreshold": 3, "replicas": server.default_replicas},
         "advanced": {"horizontalPodAutoscalerConfig": {"behavior": {"scaleDown": {"stabilizationWindowSeconds": 300}}}},
-        "triggers": [_trigger(waiting, WAITING_PER_REPLICA), _trigger(in_flight, max(1, int(server.concurrency * BUSY)))],
+        "triggers": [_trigger(waiting, WAITING_PER_REPLICA), _trigger(in_flight, max(1, int(server.concurrency * BUSY_SHARE)))],
     }
     body = obj("keda.sh/v1alpha1", "ScaledObject", server.name, server.namespace, spec)
     return ManifestPlan("serving.scaler", body, ("keda", runs.key))

@@ -1,66 +1,66 @@
-"""One replica of a served model, from the fit: how much of a machine, or how many machines; with which arguments; for how long."""
+"""One replica of a served model, from the fit: machines, pod resources, arguments and timeout."""
 
 import math
 
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.kubernetes.manifests import Body
 from rackwright.compile.operators.versions import SERVER_IMAGES
-from rackwright.compile.serving.model_server import PORT, WEIGHTS_PATH, ModelServer
+from rackwright.compile.serving.model_server import WEIGHTS_PATH, ModelServer
 from rackwright.compile.storage.buckets import HUB
 from rackwright.stackplan import BucketPlan, PoolPlan
+from rackwright.stackplan.labels import SERVER_PORT
 from rackwright.units import GIB
 
 ACCOUNT = "server"
 NODE_SHARE = 0.6
-"""Part of a node's CPU and memory its replicas may ask for together; the rest is the node's own, that of what mounts the weights, and the
-agents'."""
+"""Part of a node's CPU and memory for its replicas; the rest is for the system, the weights mount and agents."""
 IMAGE_GIB = 100
-"""Of a node's disk, for the server's image twice (an update pulls the next one), logs and compiled kernels."""
+"""Disk for two server images (an update pulls the next one), logs and compiled kernels."""
 CACHE_SHARE = 1.1
-SLOWEST = 4
-"""The longest request is allowed this many times its expected duration."""
-LEAST_PATIENCE_S = 120
+REQUEST_TIMEOUT_FACTOR = 4
+"""Timeout of a request, as a multiple of its expected duration."""
+MIN_REQUEST_TIMEOUT_S = 120
 QUANTIZATIONS = {"fp8": "fp8", "nf4": "bitsandbytes"}
-"""Formats vLLM makes from 16-bit weights while it loads them; weights in another format say so themselves."""
+"""Formats that vLLM creates from 16-bit weights at load time; quantized weights declare their own format."""
 
 
-def hosts_of(context: CompileContext) -> int:
-    """Machines one replica needs."""
+def hosts_per_replica(context: CompileContext) -> int:
+    """Number of machines per replica."""
     return math.ceil(context.candidate.parallelism.accelerators / context.candidate.accelerators_per_node)
 
 
 def replicas_per_node(context: CompileContext) -> int:
-    """1 where a replica needs several nodes."""
+    """Replicas per machine; 1 where a replica spans several."""
     return max(1, context.candidate.accelerators_per_node // context.candidate.parallelism.accelerators)
 
 
 def node_bounds(context: CompileContext) -> tuple[int, int, int]:
-    """(least, most, at first) machines: as many as the least and the most replicas need."""
-    hosts, per_node = hosts_of(context), replicas_per_node(context)
-    least = hosts * math.ceil(context.serve.min_replicas / per_node)
-    return least, hosts * math.ceil(context.candidate.max_replicas / per_node), least
+    """(minimum, maximum, start) nodes for the minimum and maximum replicas."""
+    hosts, per_node = hosts_per_replica(context), replicas_per_node(context)
+    low = hosts * math.ceil(context.serve.min_replicas / per_node)
+    return low, hosts * math.ceil(context.candidate.max_replicas / per_node), low
 
 
 def cache_gib(context: CompileContext) -> int:
-    """GiB of the node's disk one replica's weights take, with the tokenizer and what lies beside them; on Neuron a downloaded model is
-    written once more, at 32 bit (vllm-project/vllm-neuron@a5ef7c8, model loader)."""
+    """GiB of disk for one replica's weights and tokenizer. On Neuron a downloaded model is written again in 32 bit
+    (vllm-project/vllm-neuron@a5ef7c8, model loader)."""
     return math.ceil(CACHE_SHARE * (3 if context.machine.kind == "neuron" else 1) * context.sizing.facts.weights_bytes / GIB)
 
 
 def pod_memory_gib(context: CompileContext) -> int:
-    """GiB of its machine's memory a pod of a replica asks for."""
+    """GiB of host memory that a pod requests."""
     return max(1, int((context.machine.memory_bytes or 0) * NODE_SHARE / replicas_per_node(context) / GIB))
 
 
 def hub_weights(context: CompileContext) -> tuple[Body, str]:
-    """(volume, what to serve) of a repository of the hub that is downloaded to the node."""
+    """(pod volume, model) for a repository of the Hugging Face hub, which is downloaded to the node."""
     uri = context.serve.model.weights.uri if context.serve.model.weights else ""
     return {"name": "weights", "emptyDir": {}}, uri.removeprefix(HUB)
 
 
-def server_of(context: CompileContext, wanted: tuple[BucketPlan, ...], pool: PoolPlan, volume: Body, model: str) -> ModelServer:
-    """volume, model: where the weights are, and what to serve."""
-    workload, machine, per_node, hosts = context.serve, context.machine, replicas_per_node(context), hosts_of(context)
+def model_server(context: CompileContext, buckets: tuple[BucketPlan, ...], pool: PoolPlan, volume: Body, model: str) -> ModelServer:
+    """The server of one replica. volume: of the weights; model: path or repository to serve."""
+    workload, machine, per_node, hosts = context.serve, context.machine, replicas_per_node(context), hosts_per_replica(context)
     return ModelServer(
         name=workload.name,
         namespace=context.namespace,
@@ -74,13 +74,13 @@ def server_of(context: CompileContext, wanted: tuple[BucketPlan, ...], pool: Poo
         memory_gib=pod_memory_gib(context),
         weights_bytes=context.sizing.facts.weights_bytes,
         weights_volume=volume,
-        weights_are_there=all(bucket.existing_name for bucket in wanted),
+        weights_are_there=all(bucket.existing_name for bucket in buckets),
         concurrency=context.fit.speed.concurrency or 1,
         longest_request_s=_longest_request_s(context),
-        least=workload.min_replicas,
-        most=context.candidate.max_replicas,
-        usual=context.candidate.replicas,
-        env=tuple((({} if wanted else {"HF_HOME": WEIGHTS_PATH}) | workload.run.env).items()),
+        min_replicas=workload.min_replicas,
+        max_replicas=context.candidate.max_replicas,
+        default_replicas=context.candidate.replicas,
+        env=tuple((({} if buckets else {"HF_HOME": WEIGHTS_PATH}) | workload.run.env).items()),
         secrets=tuple(workload.run.secrets),
         hosts=hosts,
     )
@@ -90,7 +90,7 @@ def _arguments(context: CompileContext) -> tuple[str, ...]:
     workload, parallelism = context.serve, context.candidate.parallelism
     chosen = {
         "served-model-name": context.sizing.facts.model,
-        "port": PORT,
+        "port": SERVER_PORT,
         "tensor-parallel-size": parallelism.tensor,
         "pipeline-parallel-size": parallelism.pipeline if parallelism.pipeline > 1 else None,
         "max-model-len": workload.max_context or context.sizing.facts.sequence_length or None,
@@ -103,7 +103,7 @@ def _arguments(context: CompileContext) -> tuple[str, ...]:
 
 
 def _longest_request_s(context: CompileContext) -> int:
-    """Seconds; the p95 answer at the speed sizing found, several times over."""
+    """Timeout in seconds: a multiple of the p95 response time at the sized speed."""
     tokens = context.serve.output_tokens
     usual_s = (tokens.p95 or tokens.mean) * (context.fit.speed.tpot_s or 0.05) + (context.fit.speed.ttft_s or 1)
-    return max(LEAST_PATIENCE_S, math.ceil(SLOWEST * usual_s))
+    return max(MIN_REQUEST_TIMEOUT_S, math.ceil(REQUEST_TIMEOUT_FACTOR * usual_s))

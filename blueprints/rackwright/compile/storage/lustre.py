@@ -1,106 +1,79 @@
-"""The shared file system: what the spec says of it, and for the rest the cheapest that holds the data and sustains the run."""
+"""FSx for Lustre of a training cluster: the file system, its bucket links, its Kubernetes volume, and the pools that read it over EFA."""
 
-import math
+from collections.abc import Sequence
+from dataclasses import replace
 
 from rackwright.catalog.read import Catalog
-from rackwright.catalog.rows import Volume
+from rackwright.catalog.rows import Machine
+from rackwright.catalog.storage_limits import TIERED_METADATA_IOPS
 from rackwright.compile.compile_context import CompileContext
-from rackwright.compile.storage.lustre_clients import reads_over_efa
-from rackwright.sizing.plan import StorageNeed
-from rackwright.spec.blueprint import LustreOptions, LustreStorage, OwnImage
-from rackwright.stackplan import BucketPlan, LustrePlan
-from rackwright.units import GIB, TIB
+from rackwright.compile.kubernetes.manifests import obj
+from rackwright.sizing.node.file_system import lustre_size, reads_over_efa
+from rackwright.stackplan import BucketPlan, LustrePlan, ManifestPlan, PoolPlan, ref
 
-TIERED_STEP_MB_S = 4000
-"""Intelligent-Tiering buys throughput by the server (docs.aws.amazon.com/fsx/latest/LustreGuide/managing-throughput-capacity.html)."""
-CACHE_LEAST_GIB, CACHE_MOST_GIB = 32, 131072
-"""SSD read cache per server (docs.aws.amazon.com/fsx/latest/APIReference/API_LustreReadCacheConfiguration.html)."""
-TIERED_METADATA_IOPS = (6000, 12000)
-"""docs.aws.amazon.com/fsx/latest/APIReference/API_CreateFileSystemLustreMetadataConfiguration.html"""
-TCP_CLIENT_BYTES_PER_S = 12.5e9
-"""What one machine takes from the file system over ENA (100 Gbit/s); more needs the file system on EFA (FSx performance guide)."""
-HEADROOM = 1.2
-"""A file system slows and fails when full: a fifth is left free."""
-UNSAID = LustreOptions()
+CLAIM = "lustre"
+MAX_CONNECTIONS = 1024
+"""EFA interfaces of all clients together, per file system."""
 
 
-def lustre(context: CompileContext, zone: str, wanted: tuple[BucketPlan, ...]) -> LustrePlan | None:
-    """None when the spec wants none. A size or speed that is written is taken as it is: rules say when nobody sells it."""
-    chosen = context.spec.blueprint.storage
-    if chosen == "none":
+def lustre_plan(context: CompileContext, zone: str, buckets: tuple[BucketPlan, ...]) -> LustrePlan | None:
+    """The file system in the size that the SizingPlan shows. None where the spec disables it.
+
+    An SSD file system imports the data bucket, and exports checkpoints to a bucket that this stack creates. Intelligent-Tiering cannot be
+    linked to buckets: https://docs.aws.amazon.com/fsx/latest/LustreGuide/fsx-data-repositories.html
+    """
+    size = lustre_size(context.spec, context.sizing, context.candidate, context.machine, context.catalog)
+    if size is None:
         return None
-    said = chosen.lustre if isinstance(chosen, LustreStorage) else UNSAID
-    rdma = _needs_rdma(context) if said.efa is None else said.efa
-    return _tiered(context, said, zone, rdma) if said.tiering == "intelligent" else _ssd(context, said, zone, rdma, wanted)
-
-
-def _needs_rdma(context: CompileContext) -> bool:
-    """Where the machines can: others would pay for it and read over TCP all the same."""
-    most_over_tcp = TCP_CLIENT_BYTES_PER_S * context.candidate.nodes
-    image = context.spec.blueprint.nodes.image
-    able = reads_over_efa(context.machine, image.family if isinstance(image, OwnImage) else image)
-    return able and context.sizing.storage.throughput_bytes_per_s > most_over_tcp
-
-
-def _ssd(context: CompileContext, said: LustreOptions, zone: str, rdma: bool, wanted: tuple[BucketPlan, ...]) -> LustrePlan:
-    """Buckets of ours get back what is written below their folder; those that exist are only read."""
-    need = context.sizing.storage
-    rows = ssd_tiers(context.catalog, rdma)
-    tiers = tuple(rows) if said.throughput is None else (said.throughput,)
-    if said.capacity is None:
-        tier, capacity_gib = _cheapest(need, {tier: rows[tier] for tier in tiers})
-    else:
-        capacity_gib = round(said.capacity / GIB)
-        tier = next((t for t in tiers if t * 1e6 * said.capacity / TIB >= need.throughput_bytes_per_s), tiers[-1])
-    return LustrePlan(
-        capacity_gib,
-        tier,
-        zone,
-        imports=tuple((f"/{b.key}", b.key) for b in wanted if b.key == "data"),
-        exports=tuple((f"/{b.key}", b.key) for b in wanted if b.key == "checkpoints" and not b.existing_name),
-        rdma=rdma,
+    plan = LustrePlan(size.capacity_gib, size.ssd_tier, zone, rdma=size.efa)
+    if not size.ssd_tier:
+        iops = TIERED_METADATA_IOPS[0]
+        return replace(
+            plan, backup_days=0, kind="tiered", throughput_mb_s=size.throughput_mb_s, metadata_iops=iops, cache_gib=size.cache_gib
+        )
+    return replace(
+        plan,
+        imports=tuple((f"/{b.key}", b.key) for b in buckets if b.key == "data"),
+        exports=tuple((f"/{b.key}", b.key) for b in buckets if b.key == "checkpoints" and not b.existing_name),
     )
 
 
-def ssd_tiers(catalog: Catalog, rdma: bool = False) -> dict[int, Volume]:
-    """MB/s per TiB to the rows of FSx for Lustre PERSISTENT_2 SSD, the only class with data repositories and EFA (recipes V-49)."""
-    rows = [row for row in catalog.volumes if row.tier.startswith("PERSISTENT_2 SSD") and row.rdma is rdma]
-    return {round((row.read_bytes_per_s_per_tib or 0) / 1e6): row for row in rows}
+def with_lustre_interfaces(catalog: Catalog, plan: LustrePlan | None, pools: Sequence[PoolPlan]) -> tuple[PoolPlan, ...]:
+    """The pools with the number of EFA interfaces that read the file system, reduced where all nodes would exceed the connection limit."""
+    if plan is None or not plan.rdma:
+        return tuple(pools)
+    interfaces = {pool.name: _client_interfaces(catalog.machine(pool.machine), pool) for pool in pools}
+    nodes = sum(pool.nodes_max for pool in pools if interfaces[pool.name])
+    limit = MAX_CONNECTIONS // max(1, nodes)
+    return tuple(replace(pool, lustre_interfaces=min(limit, interfaces[pool.name])) for pool in pools)
 
 
-def _cheapest(need: StorageNeed, tiers: dict[int, Volume]) -> tuple[int, int]:
-    """MB/s per TiB and GiB."""
-    sizes = [(tier, *_sized(need, row)) for tier, row in tiers.items()]
-    tier, capacity_bytes, _ = min(sizes, key=lambda row: row[2])
-    return tier, capacity_bytes // GIB
+def _client_interfaces(machine: Machine, pool: PoolPlan) -> int:
+    """The number that FSx's own client set-up uses, limited to the interfaces of the pool."""
+    return min(pool.fabric_interfaces, machine.lustre_interfaces) if reads_over_efa(machine, pool.image) else 0
 
 
-def _sized(need: StorageNeed, tier: Volume) -> tuple[int, float]:
-    """Bytes to buy of a tier and US dollars per month; infinite when the tier cannot hold it or its price is not published."""
-    for_throughput = need.throughput_bytes_per_s / (tier.read_bytes_per_s_per_tib or 1) * TIB
-    size = tier.allowed_bytes(max(need.capacity_bytes * HEADROOM, for_throughput))
-    if size is None:
-        return 0, math.inf
-    price = tier.price_usd_per_byte_month
-    return size, math.inf if price is None else size * price
-
-
-def _tiered(context: CompileContext, said: LustreOptions, zone: str, rdma: bool) -> LustrePlan:
-    """It grows by itself; what is bought is servers, and a cache that holds the dataset, which is read again and again.
-
-    It cannot be linked to buckets: https://docs.aws.amazon.com/fsx/latest/LustreGuide/fsx-data-repositories.html
-    """
-    need = context.sizing.storage
-    servers = max(1, math.ceil(need.throughput_bytes_per_s / (TIERED_STEP_MB_S * 1e6)))
-    cache_gib = math.ceil(context.sizing.facts.dataset_bytes / GIB)
-    return LustrePlan(
-        capacity_gib=math.ceil((need.capacity_bytes if said.capacity is None else said.capacity) / GIB),
-        throughput_mb_s_per_tib=0,
-        zone=zone,
-        rdma=rdma,
-        backup_days=0,
-        kind="tiered",
-        throughput_mb_s=servers * TIERED_STEP_MB_S,
-        metadata_iops=TIERED_METADATA_IOPS[0],
-        cache_gib=min(max(cache_gib, servers * CACHE_LEAST_GIB), servers * CACHE_MOST_GIB),
+def lustre_volume(plan: LustrePlan, name: str, namespace: str) -> tuple[ManifestPlan, ...]:
+    """A static persistent volume and the claim bound to it; deleting the claim keeps the data."""
+    size = {"storage": f"{plan.capacity_gib}Gi"}
+    volume = {
+        "capacity": size,
+        "accessModes": ["ReadWriteMany"],
+        "persistentVolumeReclaimPolicy": "Retain",
+        "storageClassName": "",
+        "volumeMode": "Filesystem",
+        "mountOptions": ["flock", "noatime"],
+        "claimRef": {"name": CLAIM, "namespace": namespace},
+        "csi": {
+            "driver": "fsx.csi.aws.com",
+            "volumeHandle": ref("lustre.id"),
+            "volumeAttributes": {"dnsname": ref("lustre.dns_name"), "mountname": ref("lustre.mount_name")},
+        },
+    }
+    claim = {"accessModes": ["ReadWriteMany"], "storageClassName": "", "volumeName": name, "resources": {"requests": size}}
+    return (
+        ManifestPlan("storage.lustre.volume", obj("v1", "PersistentVolume", name, spec=volume), data=True),
+        ManifestPlan(
+            "storage.lustre.claim", obj("v1", "PersistentVolumeClaim", CLAIM, namespace, claim), ("storage.lustre.volume",), data=True
+        ),
     )

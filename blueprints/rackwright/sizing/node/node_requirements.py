@@ -3,16 +3,19 @@
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 from rackwright.catalog import query
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Accelerator, Machine, Server
 from rackwright.sizing.assumptions import DEFAULT, Assumptions, listed
 from rackwright.sizing.evaluation import checkpoints
+from rackwright.sizing.metrics import Speed
 from rackwright.sizing.node import formulas, power
+from rackwright.sizing.node.file_system import planned_file_system
 from rackwright.sizing.node.formulas import NODE_ASSUMPTIONS, Tier
 from rackwright.sizing.node.requirements import FileSystem, NodeRequirement, NodeRequirements, Power
-from rackwright.sizing.plan import Assumption, Fit, SizingPlan
+from rackwright.sizing.plan import Assumption, Fit, SizingPlan, WorkloadFacts
 from rackwright.sizing.workload_inputs import architecture_of
 from rackwright.spec.spec import Spec
 from rackwright.spec.workload import TRAINING, Custom, Finetune, Pretrain, Serve
@@ -56,7 +59,7 @@ def node_requirements(plan: SizingPlan, spec: Spec, catalog: Catalog, a: Assumpt
     interval = w.checkpoint.interval if isinstance(w.checkpoint.interval, float) else None
     window = checkpoints.plan_checkpoints(plan.facts.checkpoint_bytes, 1.0, interval, a)
     sample = _sample_bytes(w)
-    read = _read(plan, fit, sample, a)
+    read = dataset_read_bytes_per_s(plan.facts, fit.speed, w, a)
     throughput = window.throughput_bytes_per_s
     return NodeRequirements(
         nodes=c.nodes,
@@ -65,7 +68,7 @@ def node_requirements(plan: SizingPlan, spec: Spec, catalog: Catalog, a: Assumpt
         checkpoint_bytes=window.bytes,
         checkpoint_write_s=window.write_s,
         checkpoint_bytes_per_s=throughput,
-        file_system=_file_system(plan, fit, catalog, max(throughput, read or 0.0)),
+        file_system=planned_file_system(spec, plan, c, node, catalog, partial(_recommended, plan, fit, catalog)),
         power=drawn,
         owned=owned,
     )
@@ -144,30 +147,30 @@ def _images(spec: Spec) -> bool:
     return isinstance(spec.workload, Serve) and architecture_of(spec.workload.model)[0].kind == "diffusion"
 
 
-def _read(plan: SizingPlan, fit: Fit, sample: float, a: Assumptions) -> float | None:
-    """Bytes per second of the dataset that the run reads."""
-    if sample:
-        return None if fit.speed.samples_per_s is None else fit.speed.samples_per_s * sample
-    if fit.speed.tokens_per_s is None:
+def dataset_read_bytes_per_s(facts: WorkloadFacts, speed: Speed, w: Pretrain | Finetune, a: Assumptions) -> float | None:
+    """Rate at which the whole run reads its dataset; None where the speed is unknown."""
+    if sample := _sample_bytes(w):
+        return None if speed.samples_per_s is None else speed.samples_per_s * sample
+    if speed.tokens_per_s is None:
         return None
-    return checkpoints.read_bytes_per_s(fit.speed.tokens_per_s, plan.facts.dataset_bytes, plan.facts.tokens, a)
+    return checkpoints.read_bytes_per_s(speed.tokens_per_s, facts.dataset_bytes, facts.tokens, a)
 
 
-def _file_system(plan: SizingPlan, fit: Fit, catalog: Catalog, throughput: float) -> FileSystem | None:
-    """One machine writes to its own volume; several share the file system class with the lowest price and enough throughput."""
-    c, need = fit.candidate, plan.storage.capacity_bytes
-    rdma = c.fabric == "efa" and throughput > NODE_ASSUMPTIONS.client_bytes_per_s * c.nodes
-    words = f"sustains {throughput / 1e9:,.2f} GB/s and holds {need / 1e9:,.0f} GB"
+def _recommended(plan: SizingPlan, fit: Fit, catalog: Catalog, words: str) -> FileSystem | None:
+    """Where this release builds no storage: a disk of one node, else the cheapest shared file system of the cloud that is large and fast
+    enough."""
+    c, need = fit.candidate, plan.storage
+    rdma = c.fabric == "efa" and need.throughput_bytes_per_s > NODE_ASSUMPTIONS.client_bytes_per_s * c.nodes
     if c.nodes == 1:
         disk = next((v for v in catalog.volumes if v.cloud == c.cloud and v.kind == "block" and v.max_write_bytes_per_s), None)
-        if disk and disk.max_write_bytes_per_s and throughput <= disk.max_write_bytes_per_s:
-            usd = None if disk.price_usd_per_byte_month is None else disk.price_usd_per_byte_month * need
-            return FileSystem(disk.name, need, throughput, usd, f"its volume {words}")
+        if disk and disk.max_write_bytes_per_s and need.throughput_bytes_per_s <= disk.max_write_bytes_per_s:
+            usd = None if disk.price_usd_per_byte_month is None else disk.price_usd_per_byte_month * need.capacity_bytes
+            return FileSystem(disk.name, need.capacity_bytes, need.throughput_bytes_per_s, usd, f"a disk {words}")
     tiers = []
     for v in catalog.volumes:
         rate = v.write_bytes_per_s_per_tib
         if v.cloud == c.cloud and v.name.startswith(SHARED_FILE_SYSTEMS) and rate and v.rdma == rdma and not v.deprecated:
-            size = v.allowed_bytes(formulas.tier_bytes(need, throughput, rate))
+            size = v.allowed_bytes(formulas.tier_bytes(need.capacity_bytes, need.throughput_bytes_per_s, rate))
             tiers.append(Tier(v.name, size, rate, v.price_usd_per_byte_month))
     return formulas.cheapest_tier(tiers, words)
 

@@ -11,13 +11,13 @@ from rackwright.spec.base import quote
 from rackwright.spec.blueprint import ExtraPool
 from rackwright.spec.infra import CapacityBlock, Place, Reservation, held
 from rackwright.spec.reading.model_fields import did_you_mean
+from rackwright.stackplan.capacity import RESERVATION_ID
 from rackwright.validation.spec.places import BLOCKS, blocks, entries, mode_of, things
 from rackwright.validation.spec.registry import SpecContext, rule
 
 RESERVATIONS = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-reservations-using.html"
 GROUPS = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/create-cr-group.html"
 DESCRIBE = "`aws ec2 describe-capacity-reservations --capacity-reservation-ids {}` shows it"
-RESERVATION_ID = re.compile(r"cr-[0-9a-f]{17}")
 GROUP_ARN = re.compile(r"arn:aws[a-z-]*:resource-groups:(?P<region>[a-z0-9-]+):(?P<account>[0-9]{12}):group/\S+")
 DAY = timedelta(days=1)
 SHORT_DAYS, WEEK_DAYS, LONGEST_DAYS = 14, 7, 182

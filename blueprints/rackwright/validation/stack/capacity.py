@@ -1,77 +1,104 @@
-"""How machines are bought: what each mode needs and excludes."""
+"""Capacity modes: what each mode requires and excludes, and which modes a machine is sold in."""
 
 from collections.abc import Iterator
 
 from rackwright.catalog.read import Catalog
 from rackwright.clouds import profile
-from rackwright.compile.nodes.capacity import flex_longest_run_s
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import CapacityPlan, StackPlan
+from rackwright.stackplan.capacity import flex_start_max_run_s
 from rackwright.validation.stack.registry import accelerators, pools, rule
 
 FLEX = "https://cloud.google.com/kubernetes-engine/docs/concepts/dws"
-NEEDS_RESERVATION = ("capacity-block", "reservation", "calendar")
+RESERVED_MODES = ("capacity-block", "reservation", "calendar")
+ON_DEMAND_MODES = ("reservation", "calendar")
+"""Reservations hold machines that are sold on demand."""
+PRICE_MODES = ("cud-1y", "cud-3y")
+"""Prices, not ways to obtain a machine."""
 
 
 @rule("V-32", Level.ERROR, "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-capacity-reservations.html")
-def one_way_to_buy(plan: StackPlan) -> Iterator[Violation]:
-    """On-demand, spot and flex-start machines name no reservation, and a mode belongs to a cloud that has it."""
-    for at, want in wants(plan):
+def capacity_mode_is_consistent(plan: StackPlan) -> Iterator[Violation]:
+    """On-demand, spot and flex-start machines use no reservation, and a capacity mode belongs to the stack's cloud."""
+    for at, capacity in capacity_plans(plan):
         for field in ("reservation_id", "group_arn"):
-            if (named := getattr(want, field)) and want.mode not in NEEDS_RESERVATION:
-                yield Violation(at / field, "leave it out, or buy from the reservation", detail=f"{want.mode} names {named}")
-        if want.reservation_id and want.group_arn:
-            yield Violation(at / "group_arn", f"leave it out, and keep {want.reservation_id}", detail="a reservation and a group are named")
-        if not profile(plan.place.cloud).sells(want.mode):
-            yield Violation(at / "mode", "use on-demand, spot or a reservation", detail=f"{plan.place.cloud} has no {want.mode}")
+            if (value := getattr(capacity, field)) and capacity.mode not in RESERVED_MODES:
+                message = f"Capacity mode {capacity.mode} cannot use the reservation {value}"
+                yield Violation(at / field, "remove it, or use capacity mode reservation", message)
+        if capacity.reservation_id and capacity.group_arn:
+            message = f"Both a reservation ({capacity.reservation_id}) and a reservation group ({capacity.group_arn}) are set"
+            yield Violation(at / "group_arn", f"remove it and keep {capacity.reservation_id}", message)
+        if not profile(plan.place.cloud).sells(capacity.mode):
+            message = f"Capacity mode {capacity.mode} does not exist on {plan.place.cloud}"
+            yield Violation(at / "mode", "use on-demand, spot or a reservation", message)
+
+
+@rule("R-90", Level.ERROR, "https://docs.aws.amazon.com/ec2/latest/instancetypes/instance-types.html")
+def machine_is_offered_in_mode(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
+    """A machine is obtained in a capacity mode that it is sold in."""
+    used = [(at / "capacity" / "mode", pool.machine, pool.capacity.mode) for at, pool in pools(plan)]
+    used += [(At() / "box" / "capacity" / "mode", plan.box.machine, plan.box.capacity.mode)] if plan.box else []
+    for at, name, mode in used:
+        machine = catalog.machine_by_name.get(name)
+        sold = [str(way) for way in machine.capacity_modes if way not in PRICE_MODES] if machine else []
+        if sold and mode not in sold and not (mode in ON_DEMAND_MODES and "on-demand" in sold):
+            yield Violation(at, f"use {' or '.join(sold)}", f"{name} is not sold in capacity mode {mode}")
 
 
 @rule("V-67", Level.ERROR, "https://cloud.google.com/kubernetes-engine/docs/how-to/consuming-reservations")
-def reservation_is_named(plan: StackPlan) -> Iterator[Violation]:
-    """Capacity that is reserved is named, one reservation and one zone."""
-    for at, want in wants(plan):
-        if want.mode in ("reservation", "calendar") and not (want.reservation_id or want.group_arn):
-            yield Violation(at / "reservation_id", "give the reservation's name", detail=f"{want.mode} without one")
+def reservation_is_identified(plan: StackPlan) -> Iterator[Violation]:
+    """Reserved capacity is identified by one reservation, or one group of reservations."""
+    for at, capacity in capacity_plans(plan):
+        if capacity.mode in ("reservation", "calendar") and not (capacity.reservation_id or capacity.group_arn):
+            message = f"Capacity mode {capacity.mode} is set without a reservation"
+            yield Violation(at / "reservation_id", "set the reservation's name", message)
 
 
 @rule("V-69", Level.ERROR, FLEX)
-def flex_start_has_no_fixed_count(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
-    """Flex-start machines come when there are some and live 7 days at most: the pool starts empty and names its longest run."""
-    longest = flex_longest_run_s(catalog)
+def flex_start_scales_from_zero(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
+    """Flex-start pools start with 0 nodes and set a maximum run time of at most 7 days."""
+    longest_s = flex_start_max_run_s(catalog)
     for at, pool in accelerators(plan):
-        want = pool.capacity
-        if want.mode != "flex-start":
+        capacity = pool.capacity
+        if capacity.mode != "flex-start":
             continue
         if pool.nodes_min or pool.nodes_start:
-            yield Violation(at / "nodes_min", "let it scale from 0", detail=f"{pool.nodes_min} at least, {pool.nodes_start} at first")
-        if want.max_run_s is None or want.max_run_s > longest:
-            yield Violation(at / "capacity" / "max_run_s", f"name {longest} s or less", detail=f"got {want.max_run_s}")
+            message = f"Flex-start pool {pool.name} has {pool.nodes_min} nodes at minimum and {pool.nodes_start} at start; both must be 0"
+            yield Violation(at / "nodes_min", "set both to 0", message)
+        if capacity.max_run_s is None or capacity.max_run_s > longest_s:
+            run = "no maximum run time" if capacity.max_run_s is None else f"a maximum run time of {capacity.max_run_s} s"
+            message = f"Flex-start pool {pool.name} has {run}; the limit is {longest_s} s ({longest_s // 86400} days)"
+            yield Violation(at / "capacity" / "max_run_s", f"set it to {longest_s} or less", message)
 
 
 @rule("V-72", Level.ERROR, FLEX, invariant=True)
-def flex_start_is_rarely_compact(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
-    """Of GPU machines bought by flex-start only A3 Ultra, A4 and H4D can be placed compactly."""
+def flex_start_supports_placement(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
+    """Of GPU machines obtained by flex-start, only A3 Ultra, A4 and H4D support compact placement."""
     for at, pool in accelerators(plan):
         flex = pool.capacity.mode == "flex-start" and pool.adjacent and not pool.topology
         machine = catalog.machine_by_name.get(pool.machine)
         if flex and not (machine and machine.compact_flex_start):
-            yield Violation(at / "adjacent", "set it to false", detail=f"{pool.machine} cannot")
+            message = f"{pool.machine} does not support compact placement with flex-start; only A3 Ultra, A4 and H4D do"
+            yield Violation(at / "adjacent", "set it to false", message)
 
 
 @rule("V-74", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/APIReference/API_NodegroupScalingConfig.html")
-def bounds_are_in_order(plan: StackPlan) -> Iterator[Violation]:
-    """A pool starts between its least and its most nodes, and may have one."""
+def pool_bounds_are_ordered(plan: StackPlan) -> Iterator[Violation]:
+    """A pool starts between its minimum and maximum number of nodes, and its maximum is at least 1."""
     for at, pool in pools(plan):
         if not 0 <= pool.nodes_min <= pool.nodes_start <= pool.nodes_max or pool.nodes_max < 1:
-            words = f"{pool.name}: least {pool.nodes_min}, at first {pool.nodes_start}, most {pool.nodes_max}"
-            most = max(pool.nodes_max, 1)
-            least = min(max(pool.nodes_min, 0), most)
-            fix = f"such as {least}, {min(max(pool.nodes_start, least), most)}, {most}"
-            yield Violation(at / "nodes_start", fix, detail=words)
+            high = max(pool.nodes_max, 1)
+            low = min(max(pool.nodes_min, 0), high)
+            start = min(max(pool.nodes_start, low), high)
+            message = (
+                f"Pool {pool.name} has minimum {pool.nodes_min}, start {pool.nodes_start}, maximum {pool.nodes_max}, which are out of order"
+            )
+            yield Violation(at / "nodes_start", f"set them to {low}, {start} and {high}", message)
 
 
-def wants(plan: StackPlan) -> Iterator[tuple[At, CapacityPlan]]:
+def capacity_plans(plan: StackPlan) -> Iterator[tuple[At, CapacityPlan]]:
+    """Capacity of the box and of every pool, with its path."""
     if plan.box:
         yield At() / "box" / "capacity", plan.box.capacity
     yield from ((at / "capacity", pool.capacity) for at, pool in pools(plan))

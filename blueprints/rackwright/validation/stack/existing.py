@@ -1,91 +1,106 @@
-"""Stacks that stand on others: layers, clusters, networks, roles and keys that exist already. AWS."""
+"""Existing resources that a stack uses: layers of other stacks, clusters, networks, roles and keys. AWS."""
 
 import re
 from collections.abc import Iterator
 
 from rackwright.clouds import AWS, supports
 from rackwright.clouds.aws import MANAGED_POLICY_ACCOUNT
-from rackwright.compile.network.addresses import MACHINES
 from rackwright.diagnostics.problem import At, Level, Stage
 from rackwright.diagnostics.rule import Violation
-from rackwright.stackplan import LAYERS, StackPlan, layers_below, used_layers
+from rackwright.stackplan import LAYERS, StackPlan, upstream_layers, used_layers
+from rackwright.stackplan.addresses import MACHINE_PURPOSES
 from rackwright.validation.stack.registry import rule
 
 ARN = re.compile(r"arn:aws[a-z-]*:(?P<service>[a-z0-9]+):(?P<region>[a-z0-9-]*):(?P<account>[0-9]*|aws):(?P<kind>[a-z-]+)/\S+")
 SUBNETS = At() / "network" / "subnets"
+KEY_USERS = {
+    "cluster": "the deploying role to CreateGrant for EKS",
+    "logs": "logs.REGION.amazonaws.com to use it for the account's log groups",
+    "filesystem": "AWSServiceRoleForFSxS3Access_* to use it",
+    "alarms": "budgets.amazonaws.com and cloudwatch.amazonaws.com to GenerateDataKey and Decrypt",
+}
+"""Service of a KeyPlan -> what the key's policy must allow for it; V-42 covers disks."""
 
 
 @rule("R-20", Level.ERROR, "https://www.pulumi.com/docs/iac/concepts/stacks/")
-def layers_stand_on_something(plan: StackPlan) -> Iterator[Violation]:
-    """A stack builds layers that follow one another, and names the stack that has those below them."""
+def layers_are_contiguous(plan: StackPlan) -> Iterator[Violation]:
+    """A stack builds consecutive layers and names the upstream stack that has the layers below; only AWS stacks are split."""
     at, used = At() / "layers", used_layers(plan)
     own = tuple(layer for layer in used if layer in plan.layers)
     if not supports(plan.place.cloud, "layers"):
         if plan.layers != LAYERS or plan.below:
-            yield Violation(at, "leave rackwright:layers and rackwright:below out: only stacks on AWS are split")
+            yield Violation(at, "remove rackwright:layers and rackwright:below", "Only stacks on AWS can be split into layers")
     elif not own:
-        yield Violation(at, f"a {plan.kind} has {', '.join(used)}", detail=f"there is {', '.join(plan.layers) or 'none'}")
+        message = f"No layer of a {plan.kind} is selected: rackwright:layers is {', '.join(plan.layers) or 'empty'}"
+        yield Violation(at, f"select from {', '.join(used)}", message)
     else:
         whole = used[used.index(own[0]) : used.index(own[-1]) + 1]
         gaps = [layer for layer in whole if layer not in own]
         if gaps and not (plan.cluster and plan.cluster.existing and gaps == ["operators"]):
-            yield Violation(at, f"rackwright:layers: {','.join(whole)}", detail=f"{', '.join(gaps)} is left out between")
-        yield from _stands(plan, own[0])
+            message = f"The selected layers are not consecutive: {', '.join(gaps)} is missing between {own[0]} and {own[-1]}"
+            yield Violation(at, f"set rackwright:layers to {','.join(whole)}", message)
+        yield from _upstream(plan, own[0])
 
 
-def _stands(plan: StackPlan, lowest: str) -> Iterator[Violation]:
-    lower = layers_below(plan)
+def _upstream(plan: StackPlan, lowest: str) -> Iterator[Violation]:
+    lower = upstream_layers(plan)
     if lower and not plan.below:
-        yield Violation(At() / "below", f"rackwright:below: the stack with {', '.join(lower)}", detail=f"{lowest} stands on {lower[-1]}")
+        message = f"Layer {lowest} requires {', '.join(lower)}, and no upstream stack is set"
+        yield Violation(At() / "below", f"set rackwright:below to the stack with {', '.join(lower)}", message)
     if plan.below and not lower:
-        yield Violation(At() / "below", "leave rackwright:below out", detail="nothing is below base")
+        message = f"rackwright:below is {plan.below}, but layer {lowest} requires no other layer"
+        yield Violation(At() / "below", "remove rackwright:below", message)
 
 
 @rule("R-21", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html")
-def guests_live_in_the_clusters_network(plan: StackPlan) -> Iterator[Violation]:
-    """Nodes join a cluster only from the network the cluster is in."""
+def existing_cluster_uses_its_network(plan: StackPlan) -> Iterator[Violation]:
+    """Nodes join an existing cluster only from the network of that cluster."""
     if plan.cluster and plan.cluster.existing and not plan.network.existing_id:
-        fix = "name the cluster's own in infra network.existing: {vpc: vpc-..., subnets: [subnet-...]}"
-        yield Violation(At() / "network" / "existing_id", fix, detail="the cluster exists, and the network would be new")
+        fix = "set network.existing to the cluster's network: {vpc: vpc-..., subnets: [subnet-...]}"
+        message = f"Cluster {plan.cluster.existing} exists, but the stack would create a new network"
+        yield Violation(At() / "network" / "existing_id", fix, message)
 
 
 @rule("R-22", Level.WARNING, "https://docs.aws.amazon.com/eks/latest/userguide/eks-add-ons.html")
-def guests_expect_operators(plan: StackPlan) -> Iterator[Violation]:
-    """A cluster that exists keeps its own operators and add-ons, and nothing here installs or checks them."""
+def existing_cluster_has_operators(plan: StackPlan) -> Iterator[Violation]:
+    """rackwright neither installs nor checks operators and add-ons of an existing cluster."""
     if plan.cluster and plan.cluster.existing and "operators" not in plan.layers:
         addons = ["eks-pod-identity-agent", "a pod network"] + (["aws-fsx-csi-driver"] if plan.lustre else [])
         expected = ", ".join([*addons, *(f"{release.name} {release.version}" for release in plan.releases)])
-        yield Violation(At() / "cluster" / "existing", "see that they are there, then acknowledge R-22", detail=f"expected are {expected}")
+        message = f"Cluster {plan.cluster.existing} must already run {expected}"
+        yield Violation(At() / "cluster" / "existing", "check that they are installed, then acknowledge R-22", message)
 
 
 @rule("R-23", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html")
-def existing_subnets_hold_the_machines(plan: StackPlan) -> Iterator[Violation]:
-    """Machines live in private subnets in their own zone."""
+def existing_network_has_node_subnets(plan: StackPlan) -> Iterator[Violation]:
+    """An existing network has a private subnet in the zone of the machines."""
     if not plan.network.existing_id or not plan.network.subnets:
         return
-    private = [subnet for subnet in plan.network.subnets if subnet.purpose in MACHINES]
+    private = [subnet for subnet in plan.network.subnets if subnet.purpose in MACHINE_PURPOSES]
     if not private:
-        yield Violation(
-            SUBNETS, "describe a private one: {id: subnet-..., use: all}", detail="the existing network has none that is for machines"
-        )
+        message = f"The existing network {plan.network.existing_id} lists no private subnet for machines"
+        yield Violation(SUBNETS, "add one: {id: subnet-..., use: all}", message)
         return
-    there, zones = {subnet.zone for subnet in private}, {plan.place.zone, *(zone for pool in plan.pools for zone in pool.zones)}
-    wanted = {plan.place.zone} if not plan.pools else {z for pool in plan.pools if pool.role == "accelerator" for z in pool.zones} & zones
-    for zone in sorted(wanted - there) if "" not in there else ():
-        fix = f"describe one in {zone}, or have the machines in {' or '.join(sorted(there))}: infra zones: [{sorted(there)[0]}]"
-        yield Violation(SUBNETS, fix, detail=f"no subnet for machines is in {zone}")
+    zones = {subnet.zone for subnet in private}
+    used = {zone for pool in plan.pools if pool.role == "accelerator" for zone in pool.zones} if plan.pools else {plan.place.zone}
+    for zone in sorted(used - zones) if "" not in zones else ():
+        fix = f"add a subnet in {zone}, or set zones: [{sorted(zones)[0]}] in infra"
+        yield Violation(SUBNETS, fix, f"The machines are in {zone}, but the subnets for machines are in {', '.join(sorted(zones))}")
 
 
 @rule("R-25", Level.WARNING, "https://www.pulumi.com/registry/packages/aws/installation-configuration/", Stage.BUILD, on=AWS)
-def the_account_is_named(plan: StackPlan) -> Iterator[Violation]:
-    """Without an account the stack is built in whichever the credentials of the day belong to."""
+def account_is_set(plan: StackPlan) -> Iterator[Violation]:
+    """The spec sets the AWS account, so that a stack cannot be built in another account by mistake."""
     if not plan.place.account:
-        yield Violation(At() / "place" / "account", 'infra account: "123456789012" with your own; the provider then refuses every other')
+        fix = 'set account: "123456789012" in infra; the provider then rejects other accounts'
+        yield Violation(
+            At() / "place" / "account", fix, "No AWS account is set, so the stack is built in the account of the current credentials"
+        )
 
 
 @rule("R-26", Level.ERROR, "https://docs.aws.amazon.com/IAM/latest/UserGuide/reference-arns.html")
-def what_exists_is_of_this_place(plan: StackPlan) -> Iterator[Violation]:
-    """A role, boundary or key that exists is named by its ARN, and belongs to the account and region of the stack."""
+def existing_arns_match_the_stack(plan: StackPlan) -> Iterator[Violation]:
+    """ARNs of existing roles, permissions boundaries and keys are valid and belong to the stack's account and region."""
     cluster, account, region = plan.cluster, plan.place.account, plan.place.region
     arns = [
         (At() / "place" / "role_arn", plan.place.role_arn, "role"),
@@ -93,47 +108,39 @@ def what_exists_is_of_this_place(plan: StackPlan) -> Iterator[Violation]:
         (At() / "key" / "existing_arn", plan.key.existing_arn, "key"),
         (At() / "cluster" / "control_role_arn", cluster.control_role_arn if cluster else "", "role"),
         (At() / "cluster" / "node_role_arn", cluster.node_role_arn if cluster else "", "role"),
-        *(
-            (At() / "identities" / i / "existing_arn", want.existing_arn if cluster else "", "role")
-            for i, want in enumerate(plan.identities)
-        ),
     ]
+    if cluster:
+        arns += [(At() / "identities" / i / "existing_arn", identity.existing_arn, "role") for i, identity in enumerate(plan.identities)]
     for at, arn, kind in arns:
         if isinstance(arn, str) and arn:
-            yield from _belongs(at, arn, kind, account, region)
+            yield from _arn(at, arn, kind, account, region)
 
 
-def _belongs(at: At, arn: str, kind: str, account: str, region: str) -> Iterator[Violation]:
+def _arn(at: At, arn: str, kind: str, account: str, region: str) -> Iterator[Violation]:
     service, place = ("kms", region) if kind == "key" else ("iam", "")
-    known, right = ARN.fullmatch(arn), f"arn:aws:{service}:{place}:{account or '123456789012'}:{kind}/..."
-    if known is None or (known["service"], known["kind"]) != (service, kind):
-        yield Violation(at, f"write {right}", detail=f"{arn} is the ARN of no {kind}")
-    elif account and known["account"] not in (account, MANAGED_POLICY_ACCOUNT):
-        yield Violation(at, f"name one of {account}, or set infra account to {known['account']}", detail=f"{arn} is of another account")
-    elif kind == "key" and known["region"] != region:
-        yield Violation(at, f"name one of {region}; a key serves its own region alone", detail=f"{arn} is in {known['region']}")
+    match, form = ARN.fullmatch(arn), f"arn:aws:{service}:{place}:{account or '123456789012'}:{kind}/..."
+    if match is None or (match["service"], match["kind"]) != (service, kind):
+        yield Violation(at, f"write {form}", f"{arn} is not the ARN of a {kind}")
+    elif account and match["account"] not in (account, MANAGED_POLICY_ACCOUNT):
+        message = f"{arn} belongs to account {match['account']}, the stack to {account}"
+        yield Violation(at, f"use a {kind} of {account}, or set account in infra to {match['account']}", message)
+    elif kind == "key" and match["region"] != region:
+        yield Violation(at, f"use a key in {region}", f"{arn} is in {match['region']}, the stack in {region}")
 
 
 @rule("R-27", Level.ERROR, "https://karpenter.sh/docs/reference/settings/")
-def karpenter_of_a_guest_is_not_ours(plan: StackPlan) -> Iterator[Violation]:
-    """The Karpenter of a cluster that exists has a role and a queue of its own, which this stack does not know."""
+def existing_cluster_has_no_new_karpenter(plan: StackPlan) -> Iterator[Violation]:
+    """A stack in an existing cluster uses managed node groups, because Karpenter there has a role and a queue that rackwright cannot
+    read."""
     if plan.cluster and plan.cluster.existing and plan.karpenter:
-        yield Violation(At() / "karpenter", "blueprint.nodes: {provisioner: managed}")
+        message = f"Karpenter cannot provision nodes for this stack in the existing cluster {plan.cluster.existing}"
+        yield Violation(At() / "karpenter", "set blueprint.nodes to {provisioner: managed}", message)
 
 
 @rule("R-28", Level.WARNING, "https://docs.aws.amazon.com/kms/latest/developerguide/key-policy-services.html")
-def a_key_of_ones_own_lets_services_in(plan: StackPlan) -> Iterator[Violation]:
-    """The policy of a key that exists is its owner's, and what is encrypted fails where it does not let the services use it."""
-    need = [words for service, words in KEY_USERS.items() if service in plan.key.serves and plan.key.existing_arn]
-    if need:
-        fix = "see that its policy allows them, as the one AwsKey writes does, then acknowledge R-28"
-        yield Violation(At() / "key" / "existing_arn", fix, detail=f"it must allow {'; '.join(need)}")
-
-
-KEY_USERS = {
-    "cluster": "whoever builds the stack to CreateGrant for EKS",
-    "logs": "logs.REGION.amazonaws.com to use it for the account's log groups",
-    "filesystem": "AWSServiceRoleForFSxS3Access_* to use it",
-    "alarms": "budgets.amazonaws.com and cloudwatch.amazonaws.com to GenerateDataKey and Decrypt",
-}
-"""Service of a KeyPlan to what a key's policy must say for it; disks are V-42's."""
+def existing_key_allows_services(plan: StackPlan) -> Iterator[Violation]:
+    """The policy of an existing key allows the services that encrypt with it; rackwright does not change that policy."""
+    permissions = [text for service, text in KEY_USERS.items() if service in plan.key.serves and plan.key.existing_arn]
+    if permissions:
+        fix = "check the key's policy (the one AwsKey writes is an example), then acknowledge R-28"
+        yield Violation(At() / "key" / "existing_arn", fix, f"The policy of the existing key must allow {'; '.join(permissions)}")

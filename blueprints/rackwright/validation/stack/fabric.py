@@ -1,4 +1,4 @@
-"""Fabrics: interfaces where the machine has them, and addresses for the pods of machines that have many."""
+"""EFA interfaces and security groups, and the pod addresses of machines with many interfaces."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -6,72 +6,69 @@ from collections.abc import Iterator
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Fabric, Machine
 from rackwright.clouds import profile
-from rackwright.compile.nodes.fabric import most_pods
-from rackwright.compile.operators.versions import EKS_ADDONS
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import AddonPlan, BlueprintKind, NicPlan, PoolPlan, StackPlan
+from rackwright.stackplan.addresses import max_pods
 from rackwright.validation.stack.registry import accelerators, pools, rule
 
 EFA_GUIDE = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-start.html"
 EFA_LAYOUT = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html"
 EFA_ONLY_POD_NETWORK = (1, 18, 5)
 ADDRESSES = "https://docs.aws.amazon.com/eks/latest/userguide/cni-increase-ip-addresses.html"
-FEW_PODS = 110
-"""What Kubernetes expects a node to hold (kubernetes.io/docs/setup/best-practices/cluster-large), and recipes V-27 warns below."""
+USUAL_NODE_PODS = 110
+"""Pods per node that Kubernetes is designed for (kubernetes.io/docs/setup/best-practices/cluster-large); V-27 warns below it."""
 
 
 @rule("V-14", Level.ERROR, EFA_GUIDE, invariant=True)
-def machine_has_the_fabric(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
-    """Fabric interfaces are only for machines that have the fabric."""
+def machine_supports_efa(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
+    """Only machines that support EFA have EFA interfaces."""
     for at, pool in accelerators(plan):
         machine = catalog.machine_by_name.get(pool.machine)
         if pool.nics and machine and machine.fabric is not Fabric.EFA:
-            yield Violation(at / "nics", "leave the interfaces out, or pin a machine with EFA", detail=f"{pool.machine} has none")
+            yield Violation(at / "nics", "remove the interfaces, or pin a machine with EFA", f"{pool.machine} does not support EFA")
 
 
 @rule("R-80", Level.ERROR, EFA_LAYOUT)
-def interfaces_of_the_machine_are_known(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
-    """Which interface goes on which network card is AWS's to say, and not to be guessed where its pages are silent or disagree."""
+def interface_layout_is_published(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
+    """The assignment of EFA interfaces to network cards is published by AWS for the instance type."""
     for at, pool in accelerators(plan):
         machine = catalog.machine_by_name.get(pool.machine)
         if machine and machine.fabric is Fabric.EFA and not machine.efa_cards:
-            words = machine.conflict or f"no page gives the interfaces of {pool.machine}"
-            known = ", ".join(_same_accelerator(machine, catalog)) or "another accelerator"
-            yield Violation(at / "machine", f"pin a machine whose interfaces are published: {known}", detail=words)
+            conflict = f": {machine.conflict}" if machine.conflict else ""
+            alternatives = ", ".join(_same_accelerator(machine, catalog))
+            fix = f"pin a machine with a published layout: {alternatives}" if alternatives else "pin a machine with another accelerator"
+            message = f"AWS does not publish the interface layout of {pool.machine}{conflict}"
+            yield Violation(at / "machine", fix, message)
 
 
 @rule("V-15", Level.ERROR, EFA_LAYOUT, invariant=True)
-def fabric_interfaces_are_as_many_as_the_machine_has(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
-    """A machine takes as many fabric interfaces as it has, and a training job wants all of them."""
+def efa_interface_count(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
+    """A pool attaches at most the EFA interfaces of its instance type, and should attach all of them."""
     for at, pool in accelerators(plan):
-        machine, asked = catalog.machine_by_name.get(pool.machine), pool.fabric_interfaces
-        if not asked or machine is None or machine.efa_interfaces in (None, asked):
+        machine, attached = catalog.machine_by_name.get(pool.machine), pool.fabric_interfaces
+        if not attached or machine is None or machine.efa_interfaces in (None, attached):
             continue
-        less = asked < (machine.efa_interfaces or 0)
-        if less and _whole_fabric(plan, machine):
+        partial = attached < (machine.efa_interfaces or 0)
+        if partial and _requires_all_interfaces(plan, machine):
             continue
-        level = Level.WARNING if less else Level.ERROR
-        yield Violation(
-            at / "nics",
-            f"ask for {machine.efa_interfaces}",
-            detail=f"{pool.machine} has {machine.efa_interfaces}, {asked} are asked for",
-            level=level,
-        )
+        message = f"{pool.machine} has {machine.efa_interfaces} EFA interfaces; the pool attaches {attached}"
+        yield Violation(at / "nics", f"attach {machine.efa_interfaces}", message, level=Level.WARNING if partial else Level.ERROR)
 
 
 @rule("V-20", Level.ERROR, EFA_LAYOUT, invariant=True)
-def training_takes_the_whole_fabric(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
-    """Training on machines rented for their fabric takes all of it: p5, p5e 32 interfaces, p5en, p6-b300, trn2 16, p6-b200 8, p4d 4."""
+def training_attaches_all_efa_interfaces(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
+    """Training pools attach all EFA interfaces: 32 on p5 and p5e, 16 on p5en, p6-b300 and trn2, 8 on p6-b200, 4 on p4d."""
     for at, pool in accelerators(plan):
-        machine, asked = catalog.machine_by_name.get(pool.machine), pool.fabric_interfaces
-        if machine and machine.efa_cards and _whole_fabric(plan, machine) and asked < len(machine.efa_cards):
-            words = f"{pool.machine} has {len(machine.efa_cards)}, {asked} are asked for"
-            yield Violation(at / "nics", f"use the catalog's layout of {len(machine.efa_cards)}", detail=words)
+        machine, attached = catalog.machine_by_name.get(pool.machine), pool.fabric_interfaces
+        if machine and machine.efa_cards and _requires_all_interfaces(plan, machine) and attached < len(machine.efa_cards):
+            count = len(machine.efa_cards)
+            message = f"Training pools must attach all EFA interfaces: {pool.machine} has {count}, the pool attaches {attached}"
+            yield Violation(at / "nics", f"use the catalog's layout of {count}", message)
 
 
-def _whole_fabric(plan: StackPlan, machine: Machine) -> bool:
-    """A job on part of it waits for the network (skypilot issue 8391: one of four interfaces, a quarter)."""
+def _requires_all_interfaces(plan: StackPlan, machine: Machine) -> bool:
+    """Skypilot issue 8391 measured a quarter of the speed with one of four interfaces."""
     return plan.kind is BlueprintKind.TRAINING_CLUSTER and machine.needs_whole_fabric
 
 
@@ -80,109 +77,118 @@ def _same_accelerator(machine: Machine, catalog: Catalog) -> list[str]:
 
 
 @rule("V-16", Level.ERROR, EFA_LAYOUT, invariant=True)
-def first_interface_carries_addresses(plan: StackPlan) -> Iterator[Violation]:
-    """The interface at card 0, device 0 carries addresses; it is never fabric only."""
+def primary_interface_has_ip(plan: StackPlan) -> Iterator[Violation]:
+    """The interface at card 0, device 0 is an IP interface, never EFA-only."""
     for at, pool in accelerators(plan):
         for index, nic in enumerate(pool.nics):
             if (nic.card, nic.device) == (0, 0) and nic.kind != "ip":
-                yield Violation(at / "nics" / index, "make it an IP interface")
+                message = "The interface at card 0, device 0 is EFA-only; the primary interface needs an IP address"
+                yield Violation(at / "nics" / index, "set its kind to ip", message)
 
 
 @rule("V-17", Level.ERROR, EFA_LAYOUT, invariant=True)
 def one_primary_interface(plan: StackPlan) -> Iterator[Violation]:
-    """Exactly one interface sits at card 0, device 0."""
+    """Exactly one interface is at card 0, device 0."""
     for at, pool in accelerators(plan):
-        found = sum((nic.card, nic.device) == (0, 0) for nic in pool.nics)
-        if pool.nics and found != 1:
-            yield Violation(at / "nics", "put one IP interface there", detail=f"there are {found}")
+        count = sum((nic.card, nic.device) == (0, 0) for nic in pool.nics)
+        if pool.nics and count != 1:
+            message = f"{count or 'No'} interfaces are at card 0, device 0; exactly one is required"
+            yield Violation(at / "nics", "put one IP interface there", message)
 
 
 @rule("V-18", Level.ERROR, EFA_LAYOUT, invariant=True)
-def interfaces_do_not_share_a_place(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
-    """No two interfaces share card and device, a card carries one fabric interface at most, and cards and devices exist."""
+def interface_positions_are_valid(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
+    """Each interface has a card and device of the machine that no other uses; a card has at most one EFA interface."""
     for at, pool in accelerators(plan):
         machine = catalog.machine_by_name.get(pool.machine)
-        places = Counter((nic.card, nic.device) for nic in pool.nics)
-        yield from (
-            Violation(at / "nics", "move one", detail=f"card {c} device {d} is taken twice") for (c, d), n in places.items() if n > 1
-        )
-        cards = Counter(nic.card for nic in pool.nics if nic.kind == "fabric")
-        yield from (Violation(at / "nics", "keep one", detail=f"card {c} has {n} fabric interfaces") for c, n in cards.items() if n > 1)
+        for (card, device), count in Counter((nic.card, nic.device) for nic in pool.nics).items():
+            if count > 1:
+                yield Violation(at / "nics", "move one", f"{count} interfaces are at card {card}, device {device}")
+        for card, count in Counter(nic.card for nic in pool.nics if nic.kind == "fabric").items():
+            if count > 1:
+                yield Violation(at / "nics", "keep one", f"Card {card} has {count} EFA interfaces; the limit is 1")
         for index, nic in enumerate(pool.nics):
-            if machine and not _exists(machine, nic):
-                words = f"{pool.machine} has no card {nic.card} device {nic.device}"
-                yield Violation(at / "nics" / index, "use the catalog's layout", detail=words)
+            if machine and not _position_exists(machine, nic):
+                message = f"{pool.machine} has no card {nic.card} with device {nic.device}"
+                yield Violation(at / "nics" / index, "use the catalog's layout", message)
 
 
-def _exists(machine: Machine, nic: NicPlan) -> bool:
-    """Unknown counts refuse nothing."""
+def _position_exists(machine: Machine, nic: NicPlan) -> bool:
+    """True where the counts are unknown."""
     return nic.card < (machine.network_cards or nic.card + 1) and nic.device < (machine.enis_per_card or nic.device + 1)
 
 
 @rule("V-19", Level.ERROR, EFA_LAYOUT, invariant=True)
-def card_zero_may_lack_the_fabric(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
-    """Some machines (p6-b300) carry no fabric on card 0."""
+def card_zero_supports_efa(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
+    """Some machines, such as p6-b300, do not support EFA on card 0."""
     for at, pool in accelerators(plan):
         machine = catalog.machine_by_name.get(pool.machine)
         if machine is None or machine.card0_efa:
             continue
         for index, nic in enumerate(pool.nics):
             if nic.card == 0 and nic.kind == "fabric":
-                yield Violation(at / "nics" / index, "start the fabric at card 1", detail=f"{pool.machine} is one")
+                message = f"{pool.machine} does not support EFA on network card 0"
+                yield Violation(at / "nics" / index, "start EFA interfaces at card 1", message)
 
 
 @rule("V-21", Level.ERROR, EFA_GUIDE, invariant=True)
-def efa_group_reaches_itself(plan: StackPlan) -> Iterator[Violation]:
-    """EFA needs the security group to allow all traffic to and from itself; a CIDR rule does not count."""
+def efa_group_allows_itself(plan: StackPlan) -> Iterator[Violation]:
+    """The EFA security group must allow all traffic to and from itself; CIDR rules do not count."""
     if any(pool.nics for _, pool in accelerators(plan)) and not plan.network.self_reachable:
-        yield Violation(At() / "network" / "self_reachable", "leave it out, or set it to true")
+        message = "The EFA security group does not allow traffic to and from itself"
+        yield Violation(At() / "network" / "self_reachable", "set it to true, or remove it", message)
 
 
 @rule("V-26", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/userguide/node-efa.html")
-def pod_network_knows_fabric_only_interfaces(plan: StackPlan) -> Iterator[Violation]:
-    """Fabric-only interfaces need the pod network add-on at 1.18.5 or newer."""
+def pod_network_supports_efa_only(plan: StackPlan) -> Iterator[Violation]:
+    """EFA-only interfaces require version 1.18.5 or newer of the pod network add-on."""
     if not any(pool.nics for _, pool in accelerators(plan)):
         return
+    oldest = ".".join(map(str, EFA_ONLY_POD_NETWORK))
     for at, addon in _pod_network(plan):
         if _version(addon.version) < EFA_ONLY_POD_NETWORK:
-            yield Violation(at / "version", f"pin {EKS_ADDONS['pod-network']}", detail=f"got {addon.version}")
+            message = f"The pod network add-on has version {addon.version}; EFA-only interfaces require {oldest} or newer"
+            yield Violation(at / "version", f"pin {oldest} or newer", message)
 
 
 @rule("V-27", Level.WARNING, ADDRESSES, invariant=True)
-def pods_do_not_run_out_of_addresses(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
-    """Pods take addresses from card 0 alone, which is few on EFA machines unless the pod network hands out prefixes."""
+def nodes_have_pod_addresses(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
+    """Pods take addresses from card 0 only, so EFA machines should use prefix delegation to have addresses for 110 pods."""
     for at, addon in _pod_network(plan):
-        few = [words for words in (_few_pods(catalog, pool) for _, pool in accelerators(plan)) if words]
-        if few and not _hands_out_prefixes(addon):
-            yield Violation(at / "values", "set ENABLE_PREFIX_DELEGATION to true", detail="; ".join(few))
+        few = [text for text in (_few_pods(catalog, pool) for _, pool in accelerators(plan)) if text]
+        if few and not _delegates_prefixes(addon):
+            message = f"Without prefix delegation the nodes run out of pod addresses: {'; '.join(few)}"
+            yield Violation(at / "values", "set ENABLE_PREFIX_DELEGATION to true", message)
 
 
 @rule("R-82", Level.ERROR, ADDRESSES, invariant=True)
-def prefixes_that_are_counted_on_are_handed_out(plan: StackPlan) -> Iterator[Violation]:
-    """Where the number of pods of a machine counts on prefixes, the pod network hands them out, or pods start without an address."""
+def prefix_delegation_is_on(plan: StackPlan) -> Iterator[Violation]:
+    """Prefix delegation is on where a pool's maximum number of pods relies on it."""
     for at, addon in _pod_network(plan):
-        counting = [pool.name for _, pool in pools(plan) if pool.pod_prefixes]
-        if counting and not _hands_out_prefixes(addon):
-            yield Violation(at / "values", "set ENABLE_PREFIX_DELEGATION to true", detail=f"{', '.join(counting)} count on them")
+        relying = [pool.name for _, pool in pools(plan) if pool.pod_prefixes]
+        if relying and not _delegates_prefixes(addon):
+            message = f"Prefix delegation is off, but the pod limits of {', '.join(relying)} rely on it"
+            yield Violation(at / "values", "set ENABLE_PREFIX_DELEGATION to true", message)
 
 
 @rule("R-83", Level.ERROR, ADDRESSES, invariant=True)
-def pods_have_addresses(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
-    """A machine on EKS has no more pods than its interfaces on card 0 have addresses for, and than EKS lets a node group have."""
+def pod_limit_fits_addresses(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
+    """A node on EKS has at most as many pods as card 0 has addresses, and as node groups allow."""
     for at, pool in pools(plan):
         machine = catalog.machine_by_name.get(pool.machine)
-        most = most_pods(machine, pool.nics, pool.pod_prefixes) if machine and profile(machine.cloud).pods_use_subnet else None
-        if most is not None and pool.max_pods is not None and pool.max_pods > most:
-            yield Violation(at / "max_pods", f"set it to {most}", detail=f"{pool.machine} takes {most}, {pool.max_pods} are wanted")
+        limit = max_pods(machine, pool.nics, pool.pod_prefixes) if machine and profile(machine.cloud).pods_use_subnet else None
+        if limit is not None and pool.max_pods is not None and pool.max_pods > limit:
+            message = f"max_pods is {pool.max_pods}; the limit of {pool.machine} is {limit}"
+            yield Violation(at / "max_pods", f"set it to {limit}", message)
 
 
 def _few_pods(catalog: Catalog, pool: PoolPlan) -> str:
     machine = catalog.machine_by_name.get(pool.machine)
-    most = most_pods(machine, pool.nics, prefixes=False) if machine and pool.nics else None
-    return f"{pool.machine} has room for {most}" if most is not None and most < FEW_PODS else ""
+    limit = max_pods(machine, pool.nics, prefixes=False) if machine and pool.nics else None
+    return f"{pool.machine} has addresses for {limit} pods" if limit is not None and limit < USUAL_NODE_PODS else ""
 
 
-def _hands_out_prefixes(addon: AddonPlan) -> bool:
+def _delegates_prefixes(addon: AddonPlan) -> bool:
     return dict(addon.values).get("env", {}).get("ENABLE_PREFIX_DELEGATION") == "true"
 
 

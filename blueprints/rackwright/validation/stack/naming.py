@@ -1,4 +1,4 @@
-"""Names, labels, tags and versions: what a cloud or Kubernetes refuses by form alone."""
+"""Names, labels, tags and versions: formats that a cloud or Kubernetes enforces."""
 
 import re
 from collections.abc import Iterator
@@ -10,120 +10,138 @@ from rackwright.stackplan import StackPlan
 from rackwright.validation.stack.registry import pod_templates, pools, rule
 
 GKE_NAME = re.compile(r"[a-z]([-a-z0-9]{0,38}[a-z0-9])?")
-EKS_MOST = 100
+EKS_MAX = 100
 EKS_NAME = re.compile(r"[0-9A-Za-z][A-Za-z0-9_-]{0,99}")
 DNS_LABEL = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
 OBJECT_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 BUCKET_NAME = re.compile(r"[a-z0-9][-a-z0-9._]{1,61}[a-z0-9]")
-GCP_NAME_MOST, ENGINE_SUFFIX = 63, 8
-"""Characters of a network, subnet, key ring or bucket, and those the engine adds to make a name unique."""
-NODE_GROUP_MOST, RELEASE_MOST, LABEL_MOST, TEMPLATE_MOST = 63, 53, 63, 32
+GCP_NAME_MAX, ENGINE_SUFFIX = 63, 8
+"""Maximum length of a network, subnet, key ring or bucket name, and the characters Pulumi appends to make a name unique."""
+NODE_GROUP_MAX, RELEASE_MAX, LABEL_MAX, TEMPLATE_MAX = 63, 53, 63, 32
 
 
 @rule("V-01", Level.ERROR, "https://cloud.google.com/kubernetes-engine/docs/reference/rest/v1/projects.locations.clusters", on=GCP)
-def gke_names(plan: StackPlan) -> Iterator[Violation]:
-    """A GKE cluster or node pool name is 40 lower-case letters, digits and dashes at most, and starts with a letter."""
+def gke_name_format(plan: StackPlan) -> Iterator[Violation]:
+    """Names of GKE clusters and node pools have at most 40 lower-case letters, digits and dashes, and start with a letter."""
     if plan.cluster is None:
         return
     named = [(At() / "cluster" / "name", plan.cluster.name), *((at / "name", pool.name) for at, pool in pools(plan))]
-    yield from (Violation(at, "shorten the spec's name", detail=f"got {name!r}") for at, name in named if not GKE_NAME.fullmatch(name))
+    for at, name in named:
+        if not GKE_NAME.fullmatch(name):
+            message = f"{name!r} is not a valid GKE name: use 1 to 40 lower-case letters, digits and dashes, starting with a letter"
+            yield Violation(at, "shorten the spec's name", message)
 
 
 @rule("V-02", Level.WARNING, on=GCP)
-def pools_differ_after_cut(plan: StackPlan) -> Iterator[Violation]:
-    """GKE cuts cluster and pool name together to 32 characters in instance templates, where two pools should not look alike."""
+def gke_template_names_differ(plan: StackPlan) -> Iterator[Violation]:
+    """GKE truncates cluster and pool name together to 32 characters in instance templates; the results should differ between pools."""
     if plan.cluster is None:
         return
     seen: dict[str, str] = {}
     for at, pool in pools(plan):
-        cut = f"{plan.cluster.name}-{pool.name}"[:TEMPLATE_MOST]
-        if cut in seen:
-            yield Violation(at / "name", "shorten the spec's name", detail=f"{pool.name} and {seen[cut]} both become {cut!r}")
-        seen.setdefault(cut, pool.name)
+        template = f"{plan.cluster.name}-{pool.name}"[:TEMPLATE_MAX]
+        if template in seen:
+            message = f"Pools {seen[template]} and {pool.name} get the same instance template name: GKE truncates both to {template!r}"
+            yield Violation(at / "name", "shorten the spec's name", message)
+        seen.setdefault(template, pool.name)
 
 
 @rule("V-06", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateCluster.html", on=AWS)
-def eks_names(plan: StackPlan) -> Iterator[Violation]:
-    """An EKS cluster name has 100 letters, digits, dashes and underscores at most, a node group name 63."""
+def eks_name_format(plan: StackPlan) -> Iterator[Violation]:
+    """EKS cluster names have at most 100 letters, digits, dashes and underscores, node group names at most 63."""
     if plan.cluster is None:
         return
     if not EKS_NAME.fullmatch(plan.cluster.name):
-        yield Violation(At() / "cluster" / "name", "shorten the spec's name", detail=f"got {plan.cluster.name!r}")
+        message = f"{plan.cluster.name!r} is not a valid EKS cluster name: use 1 to {EKS_MAX} letters, digits, dashes and underscores"
+        yield Violation(At() / "cluster" / "name", "shorten the spec's name", message)
     existing = plan.cluster.existing
     if isinstance(existing, str) and existing and not EKS_NAME.fullmatch(existing):
-        near = "".join(re.findall(r"[A-Za-z0-9_-]", existing)).lstrip("-_")[:EKS_MOST]
-        fix = f"such as {near}; `aws eks list-clusters` lists them" if near else "`aws eks list-clusters` lists them"
-        yield Violation(At() / "cluster" / "existing", fix, detail=f"{existing!r} has {len(existing)} characters")
+        near = "".join(re.findall(r"[A-Za-z0-9_-]", existing)).lstrip("-_")[:EKS_MAX]
+        fix = (
+            f"set it to {near}, or to a name that `aws eks list-clusters` lists" if near else "list the names with `aws eks list-clusters`"
+        )
+        message = f"{existing!r} ({len(existing)} characters) is not a valid EKS cluster name"
+        yield Violation(At() / "cluster" / "existing", fix, message)
     for at, pool in pools(plan):
-        if len(pool.name) > NODE_GROUP_MOST or not EKS_NAME.fullmatch(pool.name):
-            yield Violation(at / "name", "shorten the pool's name", detail=f"got {pool.name!r}")
+        if len(pool.name) > NODE_GROUP_MAX or not EKS_NAME.fullmatch(pool.name):
+            message = f"{pool.name!r} is not a valid node group name: use 1 to {NODE_GROUP_MAX} letters, digits, dashes and underscores"
+            yield Violation(at / "name", "shorten the pool's name", message)
 
 
 @rule("V-07", Level.ERROR, "https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html")
-def bucket_names(plan: StackPlan) -> Iterator[Violation]:
-    """A bucket name is 3 to 63 lower-case letters, digits, dots and dashes, without the words its cloud keeps for itself."""
+def bucket_name_format(plan: StackPlan) -> Iterator[Violation]:
+    """Bucket names have 3 to 63 lower-case letters, digits, dots and dashes, and no prefix or word that the cloud reserves."""
     cloud = profile(plan.place.cloud)
     for index, bucket in enumerate(plan.buckets):
-        name = bucket.existing_name
-        reserved = name.startswith(cloud.bucket_prefixes) or any(word in name for word in cloud.bucket_words)
-        if name and (not BUCKET_NAME.fullmatch(name) or reserved):
-            yield Violation(At() / "buckets" / index / "existing_name", "check the URI in the spec", detail=f"got {name!r}")
+        name, at = bucket.existing_name, At() / "buckets" / index / "existing_name"
+        reserved = [prefix for prefix in cloud.bucket_prefixes if name.startswith(prefix)]
+        reserved += [word for word in cloud.bucket_words if word in name]
+        if name and not BUCKET_NAME.fullmatch(name):
+            message = f"{name!r} is not a valid bucket name: use 3 to 63 lower-case letters, digits, dots and dashes"
+            yield Violation(at, "correct the URI in the spec", message)
+        elif reserved:
+            yield Violation(at, "correct the URI in the spec", f"{name!r} is not a valid bucket name: {reserved[0]} is reserved")
 
 
 @rule("V-08", Level.ERROR, "https://kubernetes.io/docs/concepts/overview/working-with-objects/names/")
-def object_names(plan: StackPlan) -> Iterator[Violation]:
-    """Services and namespaces are DNS labels of 63 characters, other objects DNS names, Helm releases 53, label values 63."""
+def kubernetes_name_format(plan: StackPlan) -> Iterator[Violation]:
+    """Services and namespaces are DNS labels of at most 63 characters; other objects are DNS names; Helm releases have at most 53
+    characters, label values 63."""
     for index, (name, _) in enumerate(plan.namespaces):
         if not DNS_LABEL.fullmatch(name):
-            yield Violation(At() / "namespaces" / index, "shorten the team's name", detail=f"got {name!r}")
+            message = f"Namespace {name!r} is not a DNS label of at most 63 lower-case letters, digits and dashes"
+            yield Violation(At() / "namespaces" / index, "shorten the team's name", message)
     for index, release in enumerate(plan.releases):
-        if len(release.name) > RELEASE_MOST or not DNS_LABEL.fullmatch(release.name):
-            yield Violation(At() / "releases" / index / "name", "shorten it", detail=f"got {release.name!r}")
+        if len(release.name) > RELEASE_MAX or not DNS_LABEL.fullmatch(release.name):
+            message = f"Helm release {release.name!r} is not a DNS label of at most {RELEASE_MAX} characters"
+            yield Violation(At() / "releases" / index / "name", "shorten the release name", message)
     for index, manifest in enumerate(plan.manifests):
         meta, at = manifest.body["metadata"], At() / "manifests" / index / "body" / "metadata"
-        form = DNS_LABEL if manifest.body["kind"] == "Service" else OBJECT_NAME
+        kind = manifest.body["kind"]
+        form, limit = (DNS_LABEL, "label of at most 63") if kind == "Service" else (OBJECT_NAME, "name of at most 253")
         if not form.fullmatch(meta["name"]):
-            yield Violation(at / "name", "shorten the workload's name", detail=f"got {meta['name']!r}")
+            yield Violation(at / "name", "shorten the workload's name", f"{kind} {meta['name']!r} is not a DNS {limit} characters")
         for key, value in meta.get("labels", {}).items():
-            if len(value) > LABEL_MOST:
-                yield Violation(at / "labels" / key, "shorten the value", detail=f"{len(value)} characters")
+            if len(value) > LABEL_MAX:
+                message = f"The value of label {key} has {len(value)} characters; the limit is {LABEL_MAX}"
+                yield Violation(at / "labels" / key, "shorten the value", message)
 
 
 @rule("V-10", Level.ERROR, "https://cloud.google.com/compute/docs/naming-resources", on=GCP)
-def google_names_have_room(plan: StackPlan) -> Iterator[Violation]:
-    """What is made on Google Cloud is named after the stack with what it is and eight characters more, and has 63 of them at most."""
+def google_name_length(plan: StackPlan) -> Iterator[Violation]:
+    """Names of Google Cloud resources have at most 63 characters: the stack's name, a suffix for the resource, and 8 random characters."""
     parts = [f"network-subnet-{subnet.name}" for subnet in plan.network.subnets]
     parts += [f"storage-{bucket.key}" for bucket in plan.buckets if not bucket.existing_name]
     longest = max(parts, key=len, default="storage-ring")
-    most = GCP_NAME_MOST - ENGINE_SUFFIX - len(f"-{longest}")
-    if len(plan.name) > most:
-        yield Violation(
-            At() / "name", f"shorten the spec's name to {most}", detail=f"{plan.name}-{longest} is {len(plan.name) - most} too long"
-        )
+    room = GCP_NAME_MAX - ENGINE_SUFFIX - len(f"-{longest}")
+    if len(plan.name) > room:
+        message = f"The stack name {plan.name!r} has {len(plan.name)} characters; {plan.name}-{longest} leaves room for {room}"
+        yield Violation(At() / "name", f"shorten the spec's name to {room} characters", message)
 
 
 @rule("V-12", Level.ERROR, "https://docs.aws.amazon.com/tag-editor/latest/userguide/tagging.html")
-def tags_fit(plan: StackPlan) -> Iterator[Violation]:
-    """AWS takes 50 tags and keeps the prefix aws: for itself; GCP takes 64 labels of lower-case letters, digits, dashes and underscores."""
+def tag_format(plan: StackPlan) -> Iterator[Violation]:
+    """AWS allows 50 tags without the prefix aws:; GCP allows 64 labels of lower-case letters, digits, dashes and underscores."""
     cloud = profile(plan.place.cloud)
-    most = cloud.max_tags or len(plan.tags)
-    if len(plan.tags) > most:
-        yield Violation(At() / "tags", f"leave out {len(plan.tags) - most}", detail=f"there are {len(plan.tags)}")
+    limit = cloud.max_tags or len(plan.tags)
+    if len(plan.tags) > limit:
+        message = f"The stack has {len(plan.tags)} tags; the limit is {limit}"
+        yield Violation(At() / "tags", f"remove {len(plan.tags) - limit}", message)
     for key, value in plan.tags:
-        if cloud.tag_error(key, value):
-            yield Violation(At() / "tags" / key, "rename it", detail=f"got {key!r}: {value!r}")
+        if error := cloud.tag_error(key, value):
+            yield Violation(At() / "tags" / key, "rename it", f"Tag {key!r}: {value!r} is not valid: {error}")
 
 
 @rule("V-13", Level.ERROR, "https://kubernetes.io/docs/concepts/containers/images/")
 def versions_are_pinned(plan: StackPlan) -> Iterator[Violation]:
-    """Charts, machine images and container images are pinned, so that a later release never changes a running cluster."""
+    """Charts, machine images and container images have pinned versions, so that a new release never changes a running cluster."""
     for index, release in enumerate(plan.releases):
         if not re.search(r"\d+\.\d+\.\d+", release.version):
-            yield Violation(
-                At() / "releases" / index / "version", "give the full version", detail=f"{release.name} has {release.version!r}"
-            )
+            message = f"Chart {release.name} has version {release.version!r}, which is not a full version"
+            yield Violation(At() / "releases" / index / "version", "set a full version such as 1.2.3", message)
     if plan.box and not re.search(r"\d{8}$|^ami-", plan.box.image):
-        yield Violation(At() / "box" / "image", "name a dated image", detail=f"got {plan.box.image!r}")
+        message = f"The box image {plan.box.image!r} has neither a release date nor an AMI ID"
+        yield Violation(At() / "box" / "image", "set an image name that ends with its date, or an AMI ID", message)
     for at, _, template in pod_templates(plan):
         for index, container in enumerate(template["spec"]["containers"]):
             yield from _image(at / "spec" / "containers" / index / "image", container["image"])
@@ -135,6 +153,7 @@ def _image(at: At, image: str) -> Iterator[Violation]:
     if digest:
         return
     if not tag or tag == "latest":
-        yield Violation(at, "give a tag and a digest", detail=f"got {image!r}")
+        yield Violation(at, "add a tag and a digest", f"Container image {image!r} has neither a digest nor a fixed tag")
     else:
-        yield Violation(at, "add @sha256:...", detail=f"{image!r} has a tag, which can be moved, and no digest", level=Level.WARNING)
+        message = f"Container image {image!r} has a tag, which can be moved, but no digest"
+        yield Violation(at, "append @sha256: and the digest", message, level=Level.WARNING)

@@ -1,19 +1,17 @@
-"""Addresses and the cluster's API: ranges that do not collide and hold the nodes, and who may reach what."""
+"""Address ranges, and access to the cluster's API, to machines and from the internet."""
 
 from collections.abc import Iterator
 from ipaddress import ip_network
 from itertools import combinations
 
 from rackwright.clouds import AWS, profile
-from rackwright.compile.network.addresses import MACHINES, addresses_needed, smallest
 from rackwright.diagnostics.problem import At, Level, Stage
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import StackPlan, SubnetPlan
+from rackwright.stackplan.addresses import CONTROL_PURPOSES, MACHINE_PURPOSES, addresses_needed, smallest_prefix
 from rackwright.validation.stack.registry import pools, rule
 
-CONTROL = ("control", "all")
-"""Purposes of subnets that take the control plane's interfaces"""
-WHOLE_WORLD = ("0.0.0.0/0", "::/0")
+ANY_ADDRESS = ("0.0.0.0/0", "::/0")
 
 
 @rule("V-62", Level.ERROR, "https://docs.aws.amazon.com/vpc/latest/userguide/subnet-sizing.html")
@@ -22,85 +20,81 @@ def subnets_fit(plan: StackPlan) -> Iterator[Violation]:
     ranges = list(_ranges(plan))
     for (at, name, one), (_, other_name, other) in combinations(ranges, 2):
         if ip_network(one).overlaps(ip_network(other)):
-            yield Violation(at, f"such as {_after(one, other)} for {other_name}", detail=f"{name} {one} overlaps {other_name} {other}")
+            yield Violation(at, f"use {_after(one, other)} for {other_name}", f"Subnet {name} ({one}) overlaps {other_name} ({other})")
     nodes = sum(pool.nodes_max for _, pool in pools(plan) if pool.role == "accelerator") or 1
     cloud = profile(plan.place.cloud)
     need = addresses_needed(plan) if cloud.pods_use_subnet else nodes
-    takes = f", which take {need}" if need > nodes else ""
-    for index, subnet in _of_machines(plan):
-        free = ip_network(subnet.cidr).num_addresses - cloud.reserved_addresses
-        if free < need:
-            at = At() / "network" / "subnets" / index / "cidr"
-            yield Violation(
-                at, f"a /{smallest(need)} is the smallest that fits", detail=f"{subnet.cidr} has {free} addresses for {nodes} nodes{takes}"
-            )
+    for index, subnet in _node_subnets(plan):
+        usable = ip_network(subnet.cidr).num_addresses - cloud.reserved_addresses
+        if usable < need:
+            users = f"{nodes} nodes" if need == nodes else f"{nodes} nodes with their pods"
+            message = f"Subnet {subnet.cidr} has {usable} addresses, but {users} need {need}"
+            yield Violation(At() / "network" / "subnets" / index / "cidr", f"use a /{smallest_prefix(need)} or larger", message)
 
 
 @rule("V-80", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/userguide/cluster-endpoint.html")
-def nothing_is_open_to_the_world(plan: StackPlan) -> Iterator[Violation]:
-    """Neither the cluster's API nor a machine is reachable from every address."""
+def access_is_restricted(plan: StackPlan) -> Iterator[Violation]:
+    """The cluster's API and SSH of a box are not open to every address."""
     for index, cidr in enumerate(plan.cluster.api_cidrs if plan.cluster else ()):
-        if cidr in WHOLE_WORLD:
-            yield Violation(
-                At() / "cluster" / "api_cidrs" / index,
-                "name your own ranges in blueprint.api_access.cidrs; to mean everyone, write api_access: public",
-                detail=f"{cidr} is everyone",
-            )
+        if cidr in ANY_ADDRESS:
+            fix = "set blueprint.api_access.cidrs to your networks; for every address, write api_access: public"
+            yield Violation(At() / "cluster" / "api_cidrs" / index, fix, f"The cluster's API is open to {cidr}, which is every address")
     if plan.cluster and plan.cluster.public_api and not plan.cluster.existing:
-        fix = "api_access: {cidrs: [203.0.113.0/24]} with your own networks"
-        words = "blueprint.api_access is public: 0.0.0.0/0 may call the API, and only IAM stands before it"
-        yield Violation(At() / "cluster" / "public_api", fix, detail=words, level=Level.WARNING)
+        fix = "set api_access: {cidrs: [203.0.113.0/24]} with your networks"
+        message = "blueprint.api_access is public: every address (0.0.0.0/0) reaches the cluster's API, protected by IAM only"
+        yield Violation(At() / "cluster" / "public_api", fix, message, level=Level.WARNING)
     for index, cidr in enumerate(plan.box.ingress if plan.box else ()):
         at = At() / "box" / "ingress" / index
-        if cidr in WHOLE_WORLD:
-            fix = "name your own networks in blueprint.ssh_from, such as 203.0.113.0/24, or write `anywhere`"
-            yield Violation(at, fix, detail=f"{cidr} is everyone")
+        if cidr in ANY_ADDRESS:
+            fix = "set blueprint.ssh_from to your networks, such as 203.0.113.0/24, or write `anywhere`"
+            yield Violation(at, fix, f"SSH of the box is open to {cidr}, which is every address")
         elif cidr == "anywhere":
-            fix = "name your own networks, or use Session Manager, which needs no open port"
-            yield Violation(
-                at, fix, detail="blueprint.ssh_from: anywhere opens SSH to every address that finds a way to the box", level=Level.WARNING
-            )
+            fix = "set it to your networks, or use Session Manager, which needs no open port"
+            message = "blueprint.ssh_from is anywhere, so SSH of the box is open to every address"
+            yield Violation(at, fix, message, level=Level.WARNING)
 
 
 @rule("R-01", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html", on=AWS)
 def control_plane_spans_zones(plan: StackPlan) -> Iterator[Violation]:
-    """EKS needs its control plane's subnets in two zones at least."""
+    """The subnets of an EKS control plane are in at least two zones."""
     described = plan.network.subnets or not plan.network.existing_id
     if plan.cluster is None or plan.cluster.existing or not described:
         return
     private = [subnet for subnet in plan.network.subnets if not subnet.public]
-    zones = {subnet.zone for subnet in private if subnet.purpose in CONTROL} or {subnet.zone for subnet in private}
+    zones = {subnet.zone for subnet in private if subnet.purpose in CONTROL_PURPOSES} or {subnet.zone for subnet in private}
     if len(zones) < 2 and "" not in zones:
         others = [zone for zone in plan.place.control_zones if zone not in zones][: 2 - len(zones)] or ["another zone"]
-        fix = f"add a private control subnet in {' and one in '.join(others)}"
-        yield Violation(At() / "network" / "subnets", fix, detail=f"there are {len(zones)}")
+        found = f"one zone, {next(iter(zones))}" if zones else "no zone"
+        message = f"The control plane has private subnets in {found}; EKS requires two zones"
+        yield Violation(At() / "network" / "subnets", f"add a private control subnet in {' and one in '.join(others)}", message)
 
 
 @rule("R-03", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/userguide/cluster-endpoint.html", Stage.BUILD, on=AWS)
-def somebody_reaches_the_api(plan: StackPlan) -> Iterator[Violation]:
-    """A private EKS API answers inside its network alone, so operators and queues can be installed from nowhere else."""
-    inside = (plan.releases and "operators" in plan.layers) or (plan.manifests and "workloads" in plan.layers)
+def api_is_reachable_for_updates(plan: StackPlan) -> Iterator[Violation]:
+    """The machine that runs an update reaches the cluster's API; a private API is reachable only from the cluster's network."""
+    objects = (plan.releases and "operators" in plan.layers) or (plan.manifests and "workloads" in plan.layers)
     cluster = plan.cluster
-    if cluster is None or not cluster.private_api or cluster.runner_inside or not inside:
+    if cluster is None or not cluster.private_api or cluster.runner_inside or not objects:
         return
-    fix = "blueprint.api_access: {cidrs: [203.0.113.0/24]} with your own networks, or {runner: inside} where the update runs in that one"
+    fix = "set blueprint.api_access to {cidrs: [203.0.113.0/24]} with your networks, or to {runner: inside} if updates run in the network"
+    at = At() / "cluster" / "private_api"
     if cluster.existing:
-        yield Violation(
-            At() / "cluster" / "private_api", fix, detail="who may call a cluster that exists is not known", level=Level.WARNING
-        )
+        message = f"The spec does not state how updates reach the API of the existing cluster {cluster.existing}"
+        yield Violation(at, fix, message, level=Level.WARNING)
     else:
-        yield Violation(At() / "cluster" / "private_api", fix)
+        yield Violation(at, fix, "The cluster's API is private, so charts and objects can be installed only from inside its network")
 
 
 def _after(one: str, other: str) -> str:
     """The first range of the size of `other` after `one`."""
-    first, moved = ip_network(one), ip_network(other)
-    size = moved.num_addresses
+    first, second = ip_network(one), ip_network(other)
+    size = second.num_addresses
     start = -(-(int(first.network_address) + first.num_addresses) // size) * size
-    return f"{type(first.network_address)(start)}/{moved.prefixlen}"
+    return f"{type(first.network_address)(start)}/{second.prefixlen}"
 
 
 def _ranges(plan: StackPlan) -> Iterator[tuple[At, str, str]]:
+    """Path, name and CIDR of every subnet and secondary range."""
     for index, subnet in enumerate(plan.network.subnets):
         at = At() / "network" / "subnets" / index
         if subnet.cidr:
@@ -108,9 +102,9 @@ def _ranges(plan: StackPlan) -> Iterator[tuple[At, str, str]]:
         yield from ((at / "secondary", f"{subnet.name}/{name}", cidr) for name, cidr in subnet.secondary)
 
 
-def _of_machines(plan: StackPlan) -> Iterator[tuple[int, SubnetPlan]]:
-    """Subnets with a known range that the accelerators live in: of this network all, of one that exists those of their zone."""
+def _node_subnets(plan: StackPlan) -> Iterator[tuple[int, SubnetPlan]]:
+    """Subnets of accelerator nodes with a known range; of an existing network only those in the stack's zone."""
     for index, subnet in enumerate(plan.network.subnets):
         here = not plan.network.existing_id or subnet.zone in (plan.place.zone, "")
-        if subnet.cidr and subnet.purpose in MACHINES and here:
+        if subnet.cidr and subnet.purpose in MACHINE_PURPOSES and here:
             yield index, subnet

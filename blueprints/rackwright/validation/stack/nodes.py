@@ -1,190 +1,217 @@
-"""Nodes of EKS: images that know the machine, first boots AWS takes, drivers that show devices to pods."""
+"""Machine images with their drivers, user data, and the device plugins of EKS nodes."""
 
 import re
 from collections.abc import Iterable, Iterator
 
 from rackwright.catalog.read import Catalog
 from rackwright.clouds import AWS
-from rackwright.compile.nodes.images import UBUNTU, family_of, variant
-from rackwright.compile.operators.devices import DRANET, GPU, NEURON, PLUGIN
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import PoolPlan, ReleasePlan, StackPlan
+from rackwright.stackplan.images import BOX_IMAGES, UBUNTU, image_family, image_variant
+from rackwright.stackplan.operators import EFA_DRA_DRIVER, EFA_PLUGIN, NEURON_PLUGIN
 from rackwright.validation.stack.registry import accelerators, pools, rule
 
-KINDS = {GPU: "gpu", NEURON: "neuron"}
+KINDS = {"nvidia.com/gpu": "gpu", "aws.amazon.com/neuron": "neuron"}
 FAMILIES = ("al2023", "bottlerocket")
 AMI = re.compile(r"ami-([0-9a-f]{8}|[0-9a-f]{17})")
 USER_DATA_BYTES = 16 * 1024
 """Raw, before base64."""
 DRANET_MINOR, DRA_MINOR = 35, 34
-"""The chart's own README against the EKS guide, which says 1.34: the later one holds."""
+"""Oldest Kubernetes minor of the EFA DRA driver and of DRA. The chart's README requires 1.35, the EKS guide 1.34; the later one is used."""
+BOX_DRIVERS = {"gpu": ("Nvidia",), "neuron": ("Neuron",)}
+"""Words in the names of Amazon's images that contain such drivers."""
+ARM = ("ARM64", "arm64")
 TEMPLATES = "https://docs.aws.amazon.com/eks/latest/userguide/launch-templates.html"
 ACCELERATED = "https://docs.aws.amazon.com/eks/latest/userguide/ml-eks-optimized-ami.html"
 EFA_DEVICES = "https://docs.aws.amazon.com/eks/latest/userguide/device-management-efa.html"
 
 
+@rule("R-60", Level.ERROR, "https://docs.aws.amazon.com/dlami/latest/devguide/appendix-ami-release-notes.html")
+def box_image_fits_machine(plan: StackPlan) -> Iterator[Violation]:
+    """A box's image contains the drivers of its accelerators and matches its CPU architecture."""
+    box = plan.box
+    if box is None or box.image.startswith("ami-") or (box.kind, box.cpu_arch) not in BOX_IMAGES:
+        return
+    fix, at = f"use {BOX_IMAGES[box.kind, box.cpu_arch]!r}, or an AMI ID", At() / "box" / "image"
+    if not all(word in box.image for word in BOX_DRIVERS.get(box.kind, ())):
+        yield Violation(at, fix, f"Image {box.image!r} contains no {box.kind} drivers, which {box.machine} needs")
+    if any(word in box.image for word in ARM) != (box.cpu_arch == "arm64"):
+        yield Violation(at, fix, f"Image {box.image!r} does not match the architecture of {box.machine}, {box.cpu_arch}")
+
+
 @rule("V-37", Level.ERROR, TEMPLATES)
-def own_image_is_an_image(plan: StackPlan) -> Iterator[Violation]:
-    """An image of one's own is named by its id, and then nothing of EKS's images is: neither a type, nor a release, nor a first boot."""
+def custom_image_is_consistent(plan: StackPlan) -> Iterator[Violation]:
+    """`image_id` is an AMI ID with a known image family, and cannot be combined with `ami_type`, `release_version` or `bootstrap`."""
+    families = ", ".join((*FAMILIES, UBUNTU))
     for at, pool in _eks(plan):
         if pool.image_id and not AMI.fullmatch(pool.image_id):
-            yield Violation(at / "image_id", "write ami- and 8 or 17 hexadecimal digits", detail=f"got {pool.image_id!r}")
-        if pool.image_id and family_of(pool.image) not in (*FAMILIES, UBUNTU):
-            yield Violation(
-                at / "image", f"name the family it is made from: {', '.join((*FAMILIES, UBUNTU))}", detail=f"got {pool.image!r}"
-            )
-        if not pool.image_id and family_of(pool.image) == UBUNTU:
-            yield Violation(
-                at / "image_id", "name Canonical's image for EKS in your region, or use al2023", detail=f"EKS has no {UBUNTU} of its own"
-            )
+            yield Violation(at / "image_id", "write ami- and 8 or 17 hexadecimal digits", f"{pool.image_id!r} is not an AMI ID")
+        if pool.image_id and image_family(pool.image) not in (*FAMILIES, UBUNTU):
+            yield Violation(at / "image", f"use one of {families}", f"{pool.image!r} is not an image family for a custom AMI")
+        if not pool.image_id and image_family(pool.image) == UBUNTU:
+            fix = "set Canonical's EKS image of your region, or use al2023"
+            yield Violation(at / "image_id", fix, "EKS provides no Ubuntu image, and image_id is not set")
 
 
 @rule("V-38", Level.ERROR, "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-add-user-data.html", on=AWS)
 def user_data_fits(plan: StackPlan) -> Iterator[Violation]:
-    """EC2 takes 16 KiB of user data, and runs a script only when it says what runs it."""
+    """EC2 user data has at most 16 KiB, and a script starts with #!."""
     script = plan.box.setup_script if plan.box else ""
     size, at = len(script.encode()), At() / "box" / "setup_script"
     if size > USER_DATA_BYTES:
-        yield Violation(at, f"fetch what is more than {USER_DATA_BYTES:,} bytes from a bucket", detail=f"it has {size:,} bytes")
+        message = f"The setup script has {size:,} bytes; the limit of EC2 user data is {USER_DATA_BYTES:,} bytes"
+        yield Violation(at, "download the rest from a bucket", message)
     if script and not script.startswith("#!"):
-        yield Violation(at, "begin with #!/bin/bash", detail=f"it begins with {script.splitlines()[0][:20]!r}")
+        message = f"The setup script starts with {script.splitlines()[0][:20]!r} instead of #!, so EC2 does not run it"
+        yield Violation(at, "start it with #!/bin/bash", message)
 
 
 @rule("V-39", Level.ERROR, ACCELERATED)
-def image_fits_the_machine(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
-    """An image of EKS has the drivers of some machines, for one kind of processor; AL2 images have ended."""
+def node_image_fits_machine(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
+    """An EKS node image contains drivers for certain machines and one CPU architecture; AL2 images are no longer released."""
     for at, pool in _eks(plan):
-        if family_of(pool.image) == UBUNTU:
+        if image_family(pool.image) == UBUNTU:
             continue
-        allowed = [variant(family, KINDS.get(pool.resource, "cpu")) for family in FAMILIES]
+        allowed = [image_variant(family, KINDS.get(pool.resource, "cpu")) for family in FAMILIES]
         if pool.image not in allowed:
-            yield Violation(at / "image", f"use {' or '.join(allowed)}", detail=f"{pool.name} has {pool.image!r}")
-        elif not _driven(pool, pool.image, catalog):
-            others = [image for image in allowed if _driven(pool, image, catalog)]
-            fix = f"use {others[0]}" if others else "use another machine, or an image of your own"
-            yield Violation(at / "image", fix, detail=f"{pool.image} has no drivers for {pool.machine} ({pool.cpu_arch})")
+            message = f"Pool {pool.name} has image {pool.image!r}, which is not an EKS image for {pool.machine}"
+            yield Violation(at / "image", f"use {' or '.join(allowed)}", message)
+        elif not _has_drivers(pool, pool.image, catalog):
+            others = [image for image in allowed if _has_drivers(pool, image, catalog)]
+            fix = f"use {others[0]}" if others else f"set image_id, or use a machine that the image supports: {_supported(pool, catalog)}"
+            yield Violation(at / "image", fix, f"Image {pool.image} has no drivers for {pool.machine} ({pool.cpu_arch})")
 
 
 @rule("V-44", Level.ERROR, EFA_DEVICES)
-def efa_is_shown_one_way(plan: StackPlan) -> Iterator[Violation]:
-    """EFA interfaces reach pods through the device plugin or the DRA driver, never both on a machine; the driver knows no Karpenter and no
-    Kubernetes before 1.35."""
-    claimed = [(at, pool) for at, pool in _eks(plan) if pool.nics and pool.devices == "dra"]
-    for at, pool in claimed:
+def efa_driver_is_unique(plan: StackPlan) -> Iterator[Violation]:
+    """EFA interfaces reach pods through the device plugin or the DRA driver, never both; the DRA driver requires Kubernetes 1.35 and
+    managed node groups."""
+    dra = [(at, pool) for at, pool in _eks(plan) if pool.nics and pool.devices == "dra"]
+    for at, pool in dra:
         if pool.provisioner == "karpenter":
-            yield Violation(at / "devices", "use plugin, or the provisioner managed", detail=f"{pool.name} is Karpenter's")
+            message = f"Pool {pool.name} uses devices: dra, which Karpenter does not support"
+            yield Violation(at / "devices", "use plugin, or provisioner managed", message)
     minor = _minor(plan)
-    if claimed and minor is not None and minor < DRANET_MINOR:
-        yield Violation(At() / "cluster" / "version", f"use 1.{DRANET_MINOR}, or devices: plugin", detail=f"got 1.{minor}")
-    both = sorted(_listed(plan, PLUGIN) & _listed(plan, DRANET))
+    if dra and minor is not None and minor < DRANET_MINOR:
+        message = f"The cluster has Kubernetes 1.{minor}; devices: dra requires 1.{DRANET_MINOR}"
+        yield Violation(At() / "cluster" / "version", f"use 1.{DRANET_MINOR}, or devices: plugin", message)
+    both = sorted(_listed(plan, EFA_PLUGIN) & _listed(plan, EFA_DRA_DRIVER))
     if both:
-        yield Violation(
-            At() / "releases", f"take them out of one list: {', '.join(both)}", detail=f"{PLUGIN} and {DRANET} list {', '.join(both)}"
-        )
+        message = f"{EFA_PLUGIN} and {EFA_DRA_DRIVER} both list {', '.join(both)}"
+        yield Violation(At() / "releases", f"remove {', '.join(both)} from one of the lists", message)
 
 
 @rule("V-45", Level.ERROR, "https://github.com/aws/eks-charts/tree/master/stable/aws-efa-k8s-device-plugin", invariant=True)
-def efa_driver_knows_the_machine(plan: StackPlan) -> Iterator[Violation]:
-    """The EFA device plugin, and the DRA driver, run only on machine types their values list; elsewhere pods find no EFA."""
-    for name, devices in ((PLUGIN, "plugin"), (DRANET, "dra")):
-        wanted = {pool.machine for _, pool in _eks(plan) if pool.nics and pool.devices == devices}
-        path = ("supportedInstanceLabels", "values")
-        yield from _unlisted(plan, name, wanted, path)
+def efa_driver_lists_machine(plan: StackPlan) -> Iterator[Violation]:
+    """The EFA device plugin and the EFA DRA driver run only on instance types that their values list; other nodes show no EFA devices."""
+    for name, devices in ((EFA_PLUGIN, "plugin"), (EFA_DRA_DRIVER, "dra")):
+        machines = {pool.machine for _, pool in _eks(plan) if pool.nics and pool.devices == devices}
+        yield from _unlisted(plan, name, machines, ("supportedInstanceLabels", "values"))
 
 
 @rule("V-46", Level.ERROR, "https://kubernetes.io/docs/concepts/scheduling-eviction/dynamic-resource-allocation/")
-def claims_are_known(plan: StackPlan) -> Iterator[Violation]:
-    """Devices are claimed in version 1 of their API, which Kubernetes 1.34 was the first to serve."""
+def claim_api_exists(plan: StackPlan) -> Iterator[Violation]:
+    """Resource claims use API resource.k8s.io/v1, which Kubernetes serves since 1.34."""
     minor = _minor(plan)
     for index, manifest in enumerate(plan.manifests):
         if manifest.body["apiVersion"] == "resource.k8s.io/v1" and minor is not None and minor < DRA_MINOR:
             at = At() / "manifests" / index / "body" / "apiVersion"
-            yield Violation(at, f"use Kubernetes 1.{DRANET_MINOR}, or devices: plugin", detail=f"the cluster is 1.{minor}")
+            message = f"The cluster has Kubernetes 1.{minor}; resource.k8s.io/v1 requires 1.{DRA_MINOR}"
+            yield Violation(at, f"use Kubernetes 1.{DRANET_MINOR}, or devices: plugin", message)
 
 
 @rule("R-41", Level.ERROR, "https://github.com/aws-neuron/neuron-helm-charts", invariant=True)
-def neuron_plugin_knows_the_machine(plan: StackPlan) -> Iterator[Violation]:
-    """The Neuron device plugin runs only on machine types its values list; elsewhere pods find no Neuron device."""
-    wanted = {pool.machine for _, pool in _eks(plan) if KINDS.get(pool.resource) == "neuron"}
-    yield from _unlisted(plan, "neuron-helm-chart", wanted, ("neuronInstances",))
+def neuron_plugin_lists_machine(plan: StackPlan) -> Iterator[Violation]:
+    """The Neuron device plugin runs only on instance types that its values list; other nodes show no Neuron devices."""
+    machines = {pool.machine for _, pool in _eks(plan) if KINDS.get(pool.resource) == "neuron"}
+    yield from _unlisted(plan, NEURON_PLUGIN, machines, ("neuronInstances",))
 
 
 @rule("R-42", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/userguide/ml-eks-nvidia-ultraserver.html")
-def ultra_servers_need_more(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
-    """GPUs of a GB200 UltraServer reach the other machines over NVLink only by compute domains of NVIDIA's DRA driver, which this release
-    does not install."""
+def ultraservers_are_unsupported(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
+    """GB200 UltraServers require compute domains of NVIDIA's DRA driver, which this release does not install."""
     for at, pool in _eks(plan):
         machine = catalog.machine_by_name.get(pool.machine)
         if machine and machine.in_ultraserver and machine.kind == "gpu":
-            yield Violation(at / "machine", "pin p6-b200.48xlarge or p6-b300.48xlarge", detail=f"{pool.name} is made of {pool.machine}")
+            message = f"Pool {pool.name} uses {pool.machine}, and this release does not install NVIDIA's DRA driver for UltraServers"
+            yield Violation(at / "machine", "pin p6-b200.48xlarge or p6-b300.48xlarge", message)
 
 
 @rule("R-44", Level.ERROR, "https://karpenter.sh/docs/concepts/nodeclasses/")
-def karpenter_starts_from_al2023(plan: StackPlan) -> Iterator[Violation]:
-    """Disks and first boot of Karpenter's machines are written for AL2023 in this release; other families read neither."""
+def karpenter_uses_al2023(plan: StackPlan) -> Iterator[Violation]:
+    """Karpenter pools use the image family al2023, because this release writes disks and user data for AL2023 only."""
     for at, pool in _eks(plan):
-        if pool.provisioner == "karpenter" and family_of(pool.image) != "al2023":
-            yield Violation(at / "image", "use the family al2023, or the provisioner managed", detail=f"{pool.name} has {pool.image!r}")
+        if pool.provisioner == "karpenter" and image_family(pool.image) != "al2023":
+            message = f"Karpenter pool {pool.name} has image {pool.image!r}; this release supports the family al2023"
+            yield Violation(at / "image", "use the family al2023, or provisioner managed", message)
 
 
 @rule("R-45", Level.ERROR, "https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/amazon-eks.html")
-def gpus_have_one_stack(plan: StackPlan) -> Iterator[Violation]:
-    """NVIDIA's operator, AWS's images and Bottlerocket each bring GPU software their own way, so GPU pools share a family of images."""
+def gpu_pools_share_a_family(plan: StackPlan) -> Iterator[Violation]:
+    """GPU pools share one image family, because NVIDIA's operator, AL2023 and Bottlerocket install GPU software differently."""
     gpus = [(at, pool) for at, pool in _eks(plan) if KINDS.get(pool.resource) == "gpu"]
-    first = family_of(gpus[0][1].image) if gpus else ""
+    first = image_family(gpus[0][1].image) if gpus else ""
     for at, pool in gpus[1:]:
-        if family_of(pool.image) != first:
-            yield Violation(at / "image", f"use the family {first}", detail=f"{pool.name} has {pool.image!r}")
+        if image_family(pool.image) != first:
+            message = f"GPU pool {pool.name} has image {pool.image!r}, while pool {gpus[0][1].name} uses the family {first}"
+            yield Violation(at / "image", f"use the family {first}", message)
 
 
 @rule("R-46", Level.WARNING, "https://docs.aws.amazon.com/fsx/latest/LustreGuide/install-lustre-client.html")
-def ubuntu_needs_a_lustre_client(plan: StackPlan) -> Iterator[Violation]:
-    """Ubuntu mounts a Lustre file system only with Amazon's client modules for its kernel, which its image for EKS does not have."""
+def ubuntu_has_lustre_client(plan: StackPlan) -> Iterator[Violation]:
+    """Ubuntu needs Amazon's Lustre client modules to mount the file system, and Canonical's EKS image does not contain them."""
     for at, pool in _eks(plan):
-        if plan.lustre and family_of(pool.image) == UBUNTU:
-            fix = "put lustre-client-modules-aws into it and acknowledge this, or use al2023"
-            yield Violation(at / "image_id", fix, detail=f"{pool.name} starts from {pool.image_id}")
+        if plan.lustre and image_family(pool.image) == UBUNTU:
+            fix = "add lustre-client-modules-aws to the image and acknowledge R-46, or use al2023"
+            message = f"Pool {pool.name} mounts Lustre, but Canonical's image lacks the client modules, and {pool.image_id} may too"
+            yield Violation(at / "image_id", fix, message)
 
 
 def _eks(plan: StackPlan) -> Iterator[tuple[At, PoolPlan]]:
     yield from pools(plan) if plan.place.cloud == AWS.name else ()
 
 
-def _driven(pool: PoolPlan, image: str, catalog: Catalog) -> bool:
-    """Whether the image has the machine's drivers; one's own image is one's own business, and plain machines need none."""
+def _has_drivers(pool: PoolPlan, image: str, catalog: Catalog) -> bool:
+    """Whether the image contains the machine's drivers; True for custom images and for machines without accelerators."""
     machine = catalog.machine_by_name.get(pool.machine)
     fits = machine is not None and image in machine.node_images and machine.cpu_arch == pool.cpu_arch
     return bool(pool.image_id) or pool.resource not in KINDS or fits
 
 
+def _supported(pool: PoolPlan, catalog: Catalog) -> str:
+    """Instance families whose drivers the pool's image contains."""
+    rows = [row for row in catalog.machines if pool.image in row.node_images and row.cpu_arch == pool.cpu_arch]
+    return ", ".join(sorted({row.name.partition(".")[0] for row in rows})) or f"none with {pool.cpu_arch}"
+
+
 def _minor(plan: StackPlan) -> int | None:
-    found = re.match(r"1\.(\d+)", plan.cluster.version) if plan.cluster else None
-    return int(found[1]) if found else None
+    match = re.match(r"1\.(\d+)", plan.cluster.version) if plan.cluster else None
+    return int(match[1]) if match else None
 
 
 def _listed(plan: StackPlan, name: str) -> set[str]:
-    """What the EFA driver's values list and the plan's machines are."""
+    """The plan's instance types that the values of this EFA driver list."""
     machines = {pool.machine for _, pool in accelerators(plan)}
-    found = [release.values.get("supportedInstanceLabels", {}).get("values") for release in plan.releases if release.name == name]
-    return set().union(*(machines if listed is None else machines & set(listed) for listed in found))
+    lists = [release.values.get("supportedInstanceLabels", {}).get("values") for release in plan.releases if release.name == name]
+    return set().union(*(machines if listed is None else machines & set(listed) for listed in lists))
 
 
-def _unlisted(plan: StackPlan, name: str, wanted: set[str], path: tuple[str, ...]) -> Iterator[Violation]:
-    """Machines the list at `path` of a chart's values lacks, and a chart that is not there; a chart without a list uses its own."""
+def _unlisted(plan: StackPlan, name: str, machines: set[str], path: tuple[str, ...]) -> Iterator[Violation]:
+    """A missing chart, and machines that the list at `path` of its values lacks; a chart without a list uses its default."""
     charts = [(index, release) for index, release in enumerate(plan.releases) if release.name == name]
-    if wanted and not charts:
-        yield Violation(At() / "releases", f"add {name}", detail=f"it is not installed, and {', '.join(sorted(wanted))} need it")
+    if machines and not charts:
+        yield Violation(At() / "releases", f"add {name}", f"{name} is not installed, and {', '.join(sorted(machines))} requires it")
     for index, chart in charts:
         listed = _value(chart, path)
-        missing = sorted(wanted - set(listed)) if listed is not None else []
+        missing = sorted(machines - set(listed)) if listed is not None else []
         if missing:
-            at = At(("releases", index, "values", *path))
-            yield Violation(at, f"add {', '.join(missing)}", detail=f"it lists {', '.join(listed or ()) or 'none'}")
+            message = f"{name} does not list {', '.join(missing)}; it lists {', '.join(listed or ()) or 'no instance type'}"
+            yield Violation(At(("releases", index, "values", *path)), f"add {', '.join(missing)}", message)
 
 
 def _value(chart: ReleasePlan, path: tuple[str, ...]) -> Iterable[str] | None:
-    found = chart.values
+    value = chart.values
     for key in path:
-        found = found.get(key) if isinstance(found, dict) else None
-    return found
+        value = value.get(key) if isinstance(value, dict) else None
+    return value

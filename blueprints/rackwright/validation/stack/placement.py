@@ -1,4 +1,4 @@
-"""Where machines stand: sold in the zone, close together where that helps, never apart where a fabric joins them."""
+"""Regions, zones and placement groups of machines."""
 
 from collections.abc import Iterator
 from itertools import takewhile
@@ -6,121 +6,128 @@ from itertools import takewhile
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Fabric, Machine
 from rackwright.clouds import AWS, GCP, profile
-from rackwright.compile.nodes.pools import RESERVED_MODES
 from rackwright.diagnostics.problem import At, Level, Stage
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import StackPlan
+from rackwright.stackplan.capacity import ADJACENT_MODES
 from rackwright.validation.stack.registry import accelerators, rule
 
 GROUPS = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/placement-strategies.html"
-COMPACT_MOST = 1500
+COMPACT_MAX = 1500
 LIST_AWS = (
     "`aws ec2 describe-instance-type-offerings --location-type availability-zone "
     "--filters Name=instance-type,Values={} --region {} --query InstanceTypeOfferings[].Location`"
 )
 LIST_GCP = '`gcloud compute machine-types list --filter="name={} AND zone~{}" --format="value(zone)"`'
-"""What lists the zones that sell a machine to this account."""
+"""Commands that list the zones which offer a machine type to this account."""
 NEAREST = 3
-"""Regions that are named when the machine is not sold in the one that is asked."""
+"""Number of regions to suggest when a region does not offer the machine."""
 
 
 @rule("V-28", Level.ERROR, GROUPS, invariant=True, on=AWS)
-def a_placement_group_takes_the_machines(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
-    """A cluster placement group holds machines of one type and one zone, and none that are burstable."""
+def placement_group_fits(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
+    """A cluster placement group has machines in one zone, of a type that supports it; burstable types do not."""
     for at, pool in accelerators(plan):
         if not pool.adjacent:
             continue
         if len(pool.zones) != 1:
-            yield Violation(
-                at / "zones", f"name one zone, such as {(*pool.zones, plan.place.zone)[0]}", detail=f"{pool.name} has {len(pool.zones)}"
-            )
-        if _known_to_refuse(catalog.machine_by_name.get(pool.machine)):
-            yield Violation(at / "adjacent", "set it to false", detail=f"{pool.machine} cannot be placed so")
+            message = f"Pool {pool.name} uses a cluster placement group, but has {len(pool.zones)} zones; a group is in one zone"
+            yield Violation(at / "zones", f"set one zone, such as {(*pool.zones, plan.place.zone)[0]}", message)
+        if _excludes_groups(catalog.machine_by_name.get(pool.machine)):
+            yield Violation(at / "adjacent", "set it to false", f"{pool.machine} does not support cluster placement groups")
 
 
-def _known_to_refuse(machine: Machine | None) -> bool:
+def _excludes_groups(machine: Machine | None) -> bool:
     return bool(machine and machine.placement and "cluster" not in machine.placement.split())
 
 
 @rule("R-81", Level.ERROR, "https://github.com/eksctl-io/eksctl/issues/7949", invariant=True, on=AWS)
-def reserved_machines_have_their_place(plan: StackPlan) -> Iterator[Violation]:
-    """Machines of a capacity block or a reservation stand where they were reserved, and a placement group of one's own is not there."""
+def reserved_machines_have_no_group(plan: StackPlan) -> Iterator[Violation]:
+    """Machines of a capacity block or a reservation use no additional placement group, because their location is already fixed."""
     for at, pool in accelerators(plan):
-        if pool.adjacent and pool.capacity.mode in RESERVED_MODES:
-            words = f"{pool.name} is bought from a {pool.capacity.mode.replace('-', ' ')}"
-            yield Violation(at / "adjacent", "set it to false: a block is close together already", detail=words)
+        if pool.adjacent and pool.capacity.mode in ADJACENT_MODES:
+            message = (
+                f"Pool {pool.name} uses a {pool.capacity.mode.replace('-', ' ')}, whose machines cannot start in a new placement group"
+            )
+            yield Violation(at / "adjacent", "set it to false; a block is already placed together", message)
 
 
 @rule("V-29", Level.WARNING, "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa.html")
-def efa_machines_sit_close(plan: StackPlan) -> Iterator[Violation]:
-    """Machines that train together on EFA should share a placement group, unless a reservation already keeps them close."""
+def efa_pools_use_a_placement_group(plan: StackPlan) -> Iterator[Violation]:
+    """EFA pools with several machines use a placement group, unless a reservation already places them together."""
     for at, pool in accelerators(plan):
-        if pool.nics and pool.nodes_max > 1 and not pool.adjacent and pool.capacity.mode not in RESERVED_MODES:
-            yield Violation(at / "adjacent", "set it to true")
+        if pool.nics and pool.nodes_max > 1 and not pool.adjacent and pool.capacity.mode not in ADJACENT_MODES:
+            message = f"Pool {pool.name} has up to {pool.nodes_max} EFA machines without a placement group, which increases latency"
+            yield Violation(at / "adjacent", "set it to true", message)
 
 
 @rule("V-30", Level.ERROR, "https://docs.aws.amazon.com/ec2/latest/instancetypes/ec2-instance-regions.html")
-def the_zone_sells_the_machine(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
-    """The machine is sold in the zone it is wanted in."""
-    wanted = [(at / "zones", pool.machine, pool.zones) for at, pool in accelerators(plan)]
-    wanted += [(At() / "box" / "zone", plan.box.machine, (plan.box.zone,))] if plan.box else []
-    for at, machine, zones in wanted:
+def zone_offers_machine(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
+    """The region and zone offer the machine type."""
+    used = [(at / "zones", pool.machine, pool.zones) for at, pool in accelerators(plan)]
+    used += [(At() / "box" / "zone", plan.box.machine, (plan.box.zone,))] if plan.box else []
+    for at, machine, zones in used:
         if profile(plan.place.cloud).has_zone_names:
-            yield from _sold_by_google(plan, catalog, at, machine, zones)
-        elif elsewhere := _sold_elsewhere(plan, catalog, machine):
-            yield Violation(at, f"regions that sell it: {', '.join(elsewhere)}", detail=f"{plan.place.region} has no {machine}")
+            yield from _google_zones(plan, catalog, at, machine, zones)
+        elif regions := _other_regions(plan, catalog, machine):
+            yield Violation(at, f"use a region that does, such as {', '.join(regions)}", f"{plan.place.region} does not offer {machine}")
         elif plan.place.zone_assumed and not plan.network.existing_id:
-            yield _guessed(plan, catalog, at, machine)
+            yield _assumed_zone(plan, catalog, at, machine)
 
 
-def _sold_elsewhere(plan: StackPlan, catalog: Catalog, machine: str) -> list[str]:
-    """The nearest regions that sell a machine this one does not; empty where it does, and where nothing is published."""
-    sold = {row.region for row in catalog.places_by_sku.get(machine, ())}
-    if plan.place.region in sold:
+def _other_regions(plan: StackPlan, catalog: Catalog, machine: str) -> list[str]:
+    """The nearest regions that offer a machine this one does not; empty where it does, and where nothing is published."""
+    regions = {row.region for row in catalog.places_by_sku.get(machine, ())}
+    if plan.place.region in regions:
         return []
-    return sorted(sold, key=lambda region: (-_alike(region, plan.place.region), region))[:NEAREST]
+    return sorted(regions, key=lambda region: (-_shared_prefix(region, plan.place.region), region))[:NEAREST]
 
 
-def _alike(one: str, other: str) -> int:
-    """Letters that two regions' names begin with: eu-west-2 is nearer to eu-west-3 than to eu-north-1."""
+def _shared_prefix(one: str, other: str) -> int:
+    """Letters that two region names start with: eu-west-2 is nearer to eu-west-3 than to eu-north-1."""
     return len(list(takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))))
 
 
-def _sold_by_google(plan: StackPlan, catalog: Catalog, at: At, machine: str, zones: tuple[str, ...]) -> Iterator[Violation]:
-    sold = [zone for row in catalog.places_by_sku.get(machine, ()) for zone in row.zones]
-    if not sold and plan.place.zone_assumed:
-        words = f"which zones sell {machine} is not published here, and {plan.place.zone} is a guess"
-        fix = f"name one in infra's zones: {LIST_GCP.format(machine, plan.place.region)}"
-        yield Violation(at, fix, detail=words, level=Level.WARNING, stage=Stage.BUILD)
-    elif sold and not set(zones) <= set(sold):
-        here = sorted(zone for zone in sold if zone.startswith(plan.place.region)) or ["none in this region"]
-        yield Violation(at, f"zones that sell it: {', '.join(here)}", detail=f"{machine} in {', '.join(zones)}")
+def _google_zones(plan: StackPlan, catalog: Catalog, at: At, machine: str, zones: tuple[str, ...]) -> Iterator[Violation]:
+    offered = [zone for row in catalog.places_by_sku.get(machine, ()) for zone in row.zones]
+    if not offered and plan.place.zone_assumed:
+        message = f"Zone {plan.place.zone} was chosen by default, and the catalog has no zones that offer {machine}"
+        fix = f"set zones in infra; list them with {LIST_GCP.format(machine, plan.place.region)}"
+        yield Violation(at, fix, message, level=Level.WARNING, stage=Stage.BUILD)
+    elif offered and not set(zones) <= set(offered):
+        here = sorted(zone for zone in offered if zone.startswith(plan.place.region))
+        fix = f"use {' or '.join(here)}" if here else "use another region"
+        yield Violation(at, fix, f"Zone {', '.join(zones)} does not offer {machine}")
 
 
-def _guessed(plan: StackPlan, catalog: Catalog, at: At, machine: str) -> Violation:
-    """AWS publishes zone ids, which map to other names in every account: which letter sells the machine, only the account knows."""
+def _assumed_zone(plan: StackPlan, catalog: Catalog, at: At, machine: str) -> Violation:
+    """AWS publishes zone IDs, which map to other zone letters in every account."""
     rows = catalog.places_by_sku.get(machine, ())
-    ids = ", ".join(zone for row in rows if row.region == plan.place.region for zone in row.zones)
-    words = f"{plan.place.zone} is a guess for {machine}" + (f", sold in {ids}: every account has other letters for these" if ids else "")
-    fix = f"name one in infra's zones: {LIST_AWS.format(machine, plan.place.region)}"
-    return Violation(at, fix, detail=words, level=Level.WARNING, stage=Stage.BUILD)
+    ids = [zone for row in rows if row.region == plan.place.region for zone in row.zones]
+    message = f"Zone {plan.place.zone} was chosen by default, but {machine} is offered in zone ID{'s' * (len(ids) > 1)} {', '.join(ids)}, "
+    message += f"which map{'s' * (len(ids) == 1)} to a different letter in each account"
+    if not ids:
+        message = f"Zone {plan.place.zone} was chosen by default, and AWS does not publish which zones offer {machine}"
+    fix = f"set `zones` in infra; list them with {LIST_AWS.format(machine, plan.place.region)}"
+    return Violation(at, fix, message, level=Level.WARNING, stage=Stage.BUILD)
 
 
 @rule("V-31", Level.ERROR, "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa.html")
-def fabric_stays_in_one_zone(plan: StackPlan) -> Iterator[Violation]:
-    """A fabric never crosses zones, so all accelerators of a plan share one."""
+def fabric_is_in_one_zone(plan: StackPlan) -> Iterator[Violation]:
+    """All pools with an RDMA fabric are in one zone, because a fabric does not span zones."""
     zones = {zone for _, pool in accelerators(plan) if pool.fabric not in (Fabric.NONE, Fabric.TCP) for zone in pool.zones}
     if len(zones) > 1:
-        yield Violation(At() / "pools", f"use {plan.place.zone} for all", detail=f"got {', '.join(sorted(zones))}")
+        message = f"Pools with an RDMA fabric are in {len(zones)} zones: {', '.join(sorted(zones))}"
+        yield Violation(At() / "pools", f"use {plan.place.zone} for all", message)
 
 
 @rule("V-73", Level.ERROR, "https://cloud.google.com/kubernetes-engine/docs/how-to/compact-placement", on=GCP)
-def compact_placement_has_bounds(plan: StackPlan) -> Iterator[Violation]:
-    """GKE places machines compactly in one zone only, and 1,500 of them at most."""
+def compact_placement_limits(plan: StackPlan) -> Iterator[Violation]:
+    """GKE supports compact placement in one zone and for at most 1,500 machines."""
     for at, pool in accelerators(plan):
         if pool.adjacent and len(pool.zones) != 1:
-            yield Violation(at / "zones", "name one zone", detail=f"{pool.name} has {len(pool.zones)}")
-        if pool.adjacent and pool.nodes_max > COMPACT_MOST:
-            yield Violation(
-                at / "nodes_max", "split it into several pools", detail=f"{pool.name} has {pool.nodes_max}", level=Level.WARNING
-            )
+            message = f"Pool {pool.name} uses compact placement, but has {len(pool.zones)} zones; one is allowed"
+            yield Violation(at / "zones", "set one zone", message)
+        if pool.adjacent and pool.nodes_max > COMPACT_MAX:
+            message = f"Pool {pool.name} uses compact placement for {pool.nodes_max} machines; the limit is {COMPACT_MAX}"
+            yield Violation(at / "nodes_max", "split it into several pools", message, level=Level.WARNING)

@@ -1,98 +1,101 @@
-"""Machines that come when pods wait for them: Karpenter's pools and their class, and node groups that somebody must move."""
+"""Node provisioning: Karpenter's node pools and node classes, and node groups that the cluster autoscaler resizes."""
 
 from collections.abc import Iterator
 
-from rackwright.compile.kubernetes.aws.karpenter import CAPACITY_TYPES, CONTROLLER, CRDS
-from rackwright.compile.operators.cluster_autoscaler import AUTOSCALER
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import StackPlan
+from rackwright.stackplan.operators import CLUSTER_AUTOSCALER, KARPENTER, KARPENTER_CAPACITY_TYPES, KARPENTER_CRDS
 from rackwright.validation.stack.registry import accelerators, manifests, rule
 
 NODE_CLASSES = "https://karpenter.sh/docs/concepts/nodeclasses/"
 NODE_POOLS = "https://karpenter.sh/docs/concepts/nodepools/"
-INTERFACES = ("interface", "efa-only")
+KARPENTER_INTERFACE_TYPES = ("interface", "efa-only")
 
 
 @rule("V-97", Level.ERROR, NODE_CLASSES)
-def karpenter_is_bounded_and_pinned(plan: StackPlan) -> Iterator[Violation]:
-    """Karpenter's pools have limits, their images do not move, their interfaces begin with an ordinary one, and their own machines never
-    run the controller that made them."""
-    most = {pool.name: f"{pool.resource}: {pool.accelerator_count * pool.nodes_max}" for _, pool in accelerators(plan)}
+def karpenter_objects_are_complete(plan: StackPlan) -> Iterator[Violation]:
+    """Karpenter node pools have limits; their node classes pin images and start with an IP interface; the controller runs on other
+    nodes."""
+    limits = {pool.name: f"{pool.resource}: {pool.accelerator_count * pool.nodes_max}" for _, pool in accelerators(plan)}
     for at, manifest in manifests(plan, "NodePool"):
         if not manifest.body["spec"].get("limits"):
-            fix = f"such as {most.get(manifest.body['metadata']['name'], 'the accelerators of the most replicas')}"
-            yield Violation(at / "spec" / "limits", fix, detail="there is none")
+            name = manifest.body["metadata"]["name"]
+            message = f"Node pool {name} has no limits, so Karpenter could start any number of machines"
+            yield Violation(at / "spec" / "limits", f"set {limits.get(name, 'the accelerators of the maximum replicas')}", message)
     for at, manifest in manifests(plan, "EC2NodeClass"):
         yield from _image(at / "spec" / "amiSelectorTerms", manifest.body["spec"].get("amiSelectorTerms", []))
         yield from _interfaces(at / "spec" / "networkInterfaces", manifest.body["spec"].get("networkInterfaces", []))
-    yield from _one_zone(plan)
-    yield from _off_its_own(plan)
+    yield from _placement_group_zone(plan)
+    yield from _controller_nodes(plan)
 
 
 def _image(at: At, terms: list[dict]) -> Iterator[Violation]:
     for index, term in enumerate(terms):
         if "id" not in term and term.get("alias", "@latest").endswith("@latest"):
-            yield Violation(at / index, "name a release, such as al2023@v20260728, or an id", detail=f"got {term}")
+            yield Violation(at / index, "set a release such as al2023@v20260728, or an AMI ID", f"{term} does not pin an image release")
 
 
-def _interfaces(at: At, found: list[dict]) -> Iterator[Violation]:
-    for index, nic in enumerate(found):
-        if nic["interfaceType"] not in INTERFACES:
-            yield Violation(at / index / "interfaceType", f"use {' or '.join(INTERFACES)}", detail=f"got {nic['interfaceType']!r}")
-    first = [nic for nic in found if (nic["networkCardIndex"], nic["deviceIndex"]) == (0, 0)]
-    if found and not any(nic["interfaceType"] == "interface" for nic in first):
-        yield Violation(at, "put an interface on card 0, device 0", detail="there is none")
+def _interfaces(at: At, interfaces: list[dict]) -> Iterator[Violation]:
+    for index, nic in enumerate(interfaces):
+        if nic["interfaceType"] not in KARPENTER_INTERFACE_TYPES:
+            choices = " or ".join(KARPENTER_INTERFACE_TYPES)
+            yield Violation(at / index / "interfaceType", f"use {choices}", f"Interface type {nic['interfaceType']!r} is not {choices}")
+    primary = [nic for nic in interfaces if (nic["networkCardIndex"], nic["deviceIndex"]) == (0, 0)]
+    if interfaces and not any(nic["interfaceType"] == "interface" for nic in primary):
+        yield Violation(at, "set type interface there", "The node class has no IP interface on card 0, device 0")
 
 
-def _one_zone(plan: StackPlan) -> Iterator[Violation]:
+def _placement_group_zone(plan: StackPlan) -> Iterator[Violation]:
     """A cluster placement group is in one zone."""
     grouped = {m.body["metadata"]["name"] for _, m in manifests(plan, "EC2NodeClass") if m.body["spec"].get("placementGroupSelector")}
     for at, manifest in manifests(plan, "NodePool"):
-        made = manifest.body["spec"]["template"]["spec"]
-        zones = [r["values"] for r in made["requirements"] if r["key"] == "topology.kubernetes.io/zone"]
-        if made["nodeClassRef"]["name"] in grouped and (not zones or len(zones[0]) != 1):
-            place = at / "spec" / "template" / "spec" / "requirements"
-            yield Violation(
-                place, f"name {plan.place.zone} alone", detail=f"{manifest.body['metadata']['name']} starts in a placement group"
-            )
+        template = manifest.body["spec"]["template"]["spec"]
+        zones = [r["values"] for r in template["requirements"] if r["key"] == "topology.kubernetes.io/zone"]
+        if template["nodeClassRef"]["name"] in grouped and (not zones or len(zones[0]) != 1):
+            count = len(zones[0]) if zones else "no"
+            message = f"Node pool {manifest.body['metadata']['name']} uses a cluster placement group, but sets {count} zones instead of one"
+            yield Violation(at / "spec" / "template" / "spec" / "requirements", f"set the zone to {plan.place.zone}", message)
 
 
-def _off_its_own(plan: StackPlan) -> Iterator[Violation]:
-    """Machines of a pool that the controller itself selects would be those it must outlive."""
-    made = [m.body["spec"]["template"]["metadata"]["labels"] for _, m in manifests(plan, "NodePool")]
+def _controller_nodes(plan: StackPlan) -> Iterator[Violation]:
+    """Karpenter's controller must not run on nodes that it removes."""
+    pool_labels = [m.body["spec"]["template"]["metadata"]["labels"] for _, m in manifests(plan, "NodePool")]
     for index, release in enumerate(plan.releases):
-        chosen = release.values.get("nodeSelector", {})
-        if release.name == CONTROLLER and any(chosen.items() <= labels.items() for labels in made):
-            yield Violation(
-                At() / "releases" / index / "values" / "nodeSelector", "select the system pool", detail=f"it selects {chosen or 'nothing'}"
-            )
+        selector = release.values.get("nodeSelector", {})
+        if release.name == KARPENTER and any(selector.items() <= labels.items() for labels in pool_labels):
+            message = f"Karpenter's controller selects nodes that Karpenter creates: nodeSelector is {selector or 'empty'}"
+            yield Violation(At() / "releases" / index / "values" / "nodeSelector", "select the system pool", message)
 
 
 @rule("R-50", Level.ERROR, NODE_CLASSES)
-def karpenter_can_buy_it(plan: StackPlan) -> Iterator[Violation]:
-    """Karpenter buys on demand and spot, and takes reservations by their ids; a group of reservations is a node group's."""
+def karpenter_capacity(plan: StackPlan) -> Iterator[Violation]:
+    """Karpenter supports on-demand, spot, and reservations by ID; reservation groups require a managed node group."""
     for at, pool in accelerators(plan):
         if pool.provisioner != "karpenter":
             continue
-        if pool.capacity.mode not in CAPACITY_TYPES:
-            yield Violation(at / "capacity" / "mode", f"use {', '.join(CAPACITY_TYPES)}", detail=f"{pool.name} has {pool.capacity.mode!r}")
-        elif CAPACITY_TYPES[pool.capacity.mode] == "reserved" and not pool.capacity.reservation_id.startswith("cr-"):
-            fix = "name each reservation by its id, or set blueprint.nodes.provisioner to managed"
-            yield Violation(at / "capacity" / "reservation_id", fix, detail=f"{pool.name} has {pool.capacity.group_arn or 'none'}")
+        if pool.capacity.mode not in KARPENTER_CAPACITY_TYPES:
+            message = f"Karpenter does not support capacity mode {pool.capacity.mode} of pool {pool.name}"
+            yield Violation(at / "capacity" / "mode", f"use {', '.join(KARPENTER_CAPACITY_TYPES)}", message)
+        elif KARPENTER_CAPACITY_TYPES[pool.capacity.mode] == "reserved" and not pool.capacity.reservation_id.startswith("cr-"):
+            fix = "set reservation IDs (cr-...), or set blueprint.nodes.provisioner to managed"
+            message = f"Karpenter needs a reservation ID for pool {pool.name}; it has {pool.capacity.group_arn or 'none'}"
+            yield Violation(at / "capacity" / "reservation_id", fix, message)
 
 
 @rule("R-51", Level.ERROR, NODE_POOLS)
-def somebody_makes_the_machines(plan: StackPlan) -> Iterator[Violation]:
-    """A pool of Karpenter's has a NodePool of its name, and Karpenter with its CRDs and its rights; a node group that moves has the cluster
+def pools_have_a_provisioner(plan: StackPlan) -> Iterator[Violation]:
+    """A Karpenter pool has a NodePool object, the Karpenter charts and IAM permissions; an autoscaled node group has the cluster
     autoscaler."""
     installed = {release.name for release in plan.releases}
-    made = {manifest.body["metadata"]["name"] for _, manifest in manifests(plan, "NodePool")}
+    node_pools = {manifest.body["metadata"]["name"] for _, manifest in manifests(plan, "NodePool")}
     for at, pool in accelerators(plan):
         if pool.provisioner == "karpenter":
-            missing = [*({CONTROLLER, CRDS} - installed), *([] if plan.karpenter else ["its rights"])]
-            missing += [] if pool.name in made else [f"NodePool {pool.name}"]
+            missing = [*({KARPENTER, KARPENTER_CRDS} - installed), *([] if plan.karpenter else ["IAM permissions"])]
+            missing += [] if pool.name in node_pools else [f"NodePool {pool.name}"]
             if missing:
-                yield Violation(at / "provisioner", "add what is missing, or use managed", detail=f"missing: {', '.join(sorted(missing))}")
-        elif pool.autoscaled and AUTOSCALER not in installed:
-            yield Violation(at / "autoscaled", f"add the release {AUTOSCALER}", detail=f"nobody moves {pool.name}")
+                message = f"Pool {pool.name} uses Karpenter, but the plan lacks {', '.join(sorted(missing))}"
+                yield Violation(at / "provisioner", "add what is missing, or use managed", message)
+        elif pool.autoscaled and CLUSTER_AUTOSCALER not in installed:
+            message = f"Pool {pool.name} is autoscaled, but {CLUSTER_AUTOSCALER} is not installed"
+            yield Violation(at / "autoscaled", f"add the release {CLUSTER_AUTOSCALER}", message)

@@ -1,4 +1,4 @@
-"""What a plan needs of an account's quotas, and whether a known quota is enough."""
+"""Quotas that a plan requires, compared with the quotas of an account."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -11,14 +11,15 @@ from rackwright.stackplan import StackPlan
 from rackwright.validation.stack.quota_aws import aws_needs
 
 FIELDS = {"spot": "quota_spot", "capacity-block": "quota_capacity_block"}
-ASKING = "https://docs.aws.amazon.com/servicequotas/latest/userguide/request-quota-increase.html"
+QUOTA_GUIDE = "https://docs.aws.amazon.com/servicequotas/latest/userguide/request-quota-increase.html"
 
 
 @dataclass(frozen=True)
 class QuotaNeed:
-    """code: AWS quota code or GCP metric; amount in `unit`: vCPUs on AWS, accelerators on GCP (vCPUs where a machine has none).
+    """A required quota.
 
-    machine: what takes it, machines or other parts of the stack. code "": the quota's code is not published.
+    code: AWS quota code or GCP metric, "" where AWS publishes none. amount: in `unit`; vCPUs on AWS, accelerators on GCP (vCPUs for
+    machines without any). machine: instance types or other parts of the stack that use the quota.
     """
 
     code: str
@@ -30,7 +31,7 @@ class QuotaNeed:
 
 
 def quota_needs(plan: StackPlan, catalog: Catalog | None = None) -> tuple[QuotaNeed, ...]:
-    """What the plan takes at its largest, pools at their most, one entry per quota. Reserved machines run under quotas of on-demand."""
+    """Quotas at the maximum size of every pool, one entry per quota. Reserved machines count towards on-demand quotas."""
     found = [*_machine_needs(plan, catalog or Catalog.default())]
     if plan.place.cloud == AWS.name:
         found += [QuotaNeed(code, plan.place.region, amount, unit, what) for code, amount, unit, what in aws_needs(plan) if amount]
@@ -38,12 +39,12 @@ def quota_needs(plan: StackPlan, catalog: Catalog | None = None) -> tuple[QuotaN
 
 
 def check_quota(plan: StackPlan, have: Mapping[str, float], catalog: Catalog | None = None) -> list[Problem]:
-    """V-115 for every quota that is known and too small. have: quota code or metric -> the account's value in the plan's region."""
+    """V-115 for every quota that is too small. have: quota code or metric -> the account's value in the plan's region."""
     return [_short(need, have[need.code]) for need in quota_needs(plan, catalog) if need.code in have and have[need.code] < need.amount]
 
 
 def vcpu_quota(machine: Machine, mode: str) -> str | None:
-    """Code of the quota that machines bought so take; None where it is not published."""
+    """Quota code of a machine in a capacity mode; None where AWS does not publish it."""
     return getattr(machine, FIELDS.get(mode, "quota_on_demand")) or None
 
 
@@ -53,10 +54,10 @@ def _short(need: QuotaNeed, have: float) -> Problem:
         code="V-115",
         reason=f"{need.machine} {verb} {need.amount:g} {need.unit} of quota {need.code} in {need.region}; the account has {have:g}",
         at=At() / "pools",
-        fix=f"ask for {need.amount - have:g} more, or choose another place",
+        fix=f"request an increase by {need.amount - have:g}, or use another region",
         level=Level.ERROR,
-        link=ASKING if need.code.startswith("L-") else "",
         stage=Stage.BUILD,
+        link=QUOTA_GUIDE if need.code.startswith("L-") else "",
     )
 
 
@@ -69,7 +70,7 @@ def _machine_needs(plan: StackPlan, catalog: Catalog) -> Iterator[QuotaNeed]:
 
 
 def _summed(needs: Iterable[QuotaNeed]) -> list[QuotaNeed]:
-    """One need per code; those without a code stay apart, by what takes them."""
+    """One entry per code, or per machine where there is no code."""
     by_code: dict[str, QuotaNeed] = {}
     for need in needs:
         key = need.code or need.machine
@@ -82,10 +83,10 @@ def _summed(needs: Iterable[QuotaNeed]) -> list[QuotaNeed]:
 
 
 def _machines(plan: StackPlan, catalog: Catalog) -> Iterator[tuple[Machine, int, str]]:
-    wanted = [(pool.machine, pool.nodes_max, pool.capacity.mode) for pool in plan.pools]
-    wanted += [(plan.box.machine, 1, plan.box.capacity.mode)] if plan.box else []
+    machines = [(pool.machine, pool.nodes_max, pool.capacity.mode) for pool in plan.pools]
+    machines += [(plan.box.machine, 1, plan.box.capacity.mode)] if plan.box else []
     known = catalog.machine_by_name
-    yield from ((known[name], count, mode) for name, count, mode in wanted if name in known)
+    yield from ((known[name], count, mode) for name, count, mode in machines if name in known)
 
 
 def _each(cloud: str, machine: Machine) -> tuple[float, str]:

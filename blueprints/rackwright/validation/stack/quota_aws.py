@@ -1,4 +1,4 @@
-"""What a plan takes of AWS's quotas beside its machines: addresses, interfaces, clusters, file systems, disks."""
+"""AWS quotas for addresses, interfaces, clusters, file systems and disks."""
 
 from collections.abc import Iterator
 
@@ -7,15 +7,15 @@ from rackwright.stackplan import StackPlan
 VPCS, ADDRESSES, NAT_GATEWAYS, ENDPOINTS, INTERFACES = "L-F678F1CE", "L-0263D0A3", "L-FE5A380F", "L-29B6F2EB", "L-DF5E4CA3"
 CLUSTERS, GROUPS, GROUP_NODES = "L-1194D53C", "L-6D54EA21", "L-BD136A63"
 FILE_SYSTEMS, SSD_GIB, TIERED_MB_S, TIERED_CACHE_GIB, GP3_TIB = "L-FD6F2F22", "L-8F1B9C74", "L-0CD18A5D", "L-B7391FCE", "L-7A658B76"
-"""Codes of AWS service quotas; names and defaults are rows of the catalog."""
+"""Codes of AWS service quotas; the catalog has their names and defaults."""
 INTERFACE_SERVICES = {"registry": 2, "machine-access": 3, "object-store": 0}
-"""Interface endpoints of a neutral service, where they are not one; the object store is reached by a gateway."""
+"""Neutral service -> number of interface endpoints, where it is not one; the object store uses a gateway endpoint."""
 Need = tuple[str, float, str, str]
-"""(code, amount, unit, what takes it)."""
+"""(code, amount, unit, part of the stack)."""
 
 
 def aws_needs(plan: StackPlan) -> Iterator[Need]:
-    """Of what this stack makes: layers below it and networks, clusters and keys that exist take none again."""
+    """Quotas of resources that this stack creates; existing resources and upstream layers are not counted."""
     if "base" in plan.layers:
         yield from _network(plan)
         yield from _file_system(plan)

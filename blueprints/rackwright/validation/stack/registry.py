@@ -1,4 +1,4 @@
-"""The rules over a StackPlan, and iterators over its parts with their paths."""
+"""The rules on a StackPlan, and iterators over its parts with their paths."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from inspect import signature
@@ -50,7 +50,7 @@ def rule(
 
 
 def check(plan: StackPlan, acknowledged: Collection[str] = (), catalog: Catalog | None = None) -> list[Problem]:
-    """Every problem of a plan, errors first, then by id. A warning whose id is acknowledged is left out; an error never is.
+    """Every problem of a plan: errors first, then by ID. Omits acknowledged warnings, never errors.
 
     catalog: the one the plan was compiled with; the embedded one when left out.
     """
@@ -67,25 +67,25 @@ def refuse_broken_invariants(problems: Iterable[Problem]) -> None:
 
 
 def pools(plan: StackPlan) -> Iterator[tuple[At, PoolPlan]]:
-    """Pools with their places."""
+    """Pools with their paths."""
     for index, pool in enumerate(plan.pools):
         yield At() / "pools" / index, pool
 
 
 def accelerators(plan: StackPlan) -> Iterator[tuple[At, PoolPlan]]:
-    """Accelerator pools with their places."""
+    """Accelerator pools with their paths."""
     yield from ((at, pool) for at, pool in pools(plan) if pool.role == "accelerator")
 
 
 def manifests(plan: StackPlan, *kinds: str) -> Iterator[tuple[At, ManifestPlan]]:
-    """Objects of these kinds with their places."""
+    """Objects of these kinds with their paths."""
     for index, manifest in enumerate(plan.manifests):
         if manifest.body["kind"] in kinds:
             yield At() / "manifests" / index / "body", manifest
 
 
 def pod_templates(plan: StackPlan) -> Iterator[tuple[At, ManifestPlan, dict[str, Any]]]:
-    """Templates of the pods of servers, with their places: one of a deployment, two of a group of leader and workers."""
+    """Pod templates of servers with their paths: one per Deployment, two per LeaderWorkerSet."""
     for at, manifest in manifests(plan, "Deployment"):
         yield at / "spec" / "template", manifest, manifest.body["spec"]["template"]
     for at, manifest in manifests(plan, "LeaderWorkerSet"):

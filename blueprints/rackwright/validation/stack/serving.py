@@ -1,5 +1,4 @@
-"""Serving objects: groups whose parts add up, scaling that can wake up, probes that wait, budgets that let nodes be upgraded, an entrance
-that is not everybody's."""
+"""Model servers: replicas and their accelerators, autoscaling, probes, disruption budgets and load balancers."""
 
 import re
 from collections.abc import Iterator
@@ -7,62 +6,68 @@ from math import ceil, prod
 
 from rackwright.catalog.read import Catalog
 from rackwright.clouds import AWS
-from rackwright.compile.kubernetes.aws.serving import BALANCER
-from rackwright.compile.nodes.pools import RESOURCES
-from rackwright.compile.operators.devices import EFA
-from rackwright.compile.serving.model_server import LOAD_SECONDS, PORT
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import StackPlan
+from rackwright.stackplan.labels import (
+    EFA_RESOURCE,
+    LOAD_BALANCER_ANNOTATION,
+    LOAD_SECONDS_ANNOTATION,
+    RESOURCES,
+    SERVER_PORT,
+)
 from rackwright.validation.stack.registry import accelerators, manifests, pod_templates, rule
 
 KEDA = "https://keda.sh/docs/latest/reference/scaledobject-spec/"
 LWS = "https://lws.sigs.k8s.io/docs/concepts/"
 POOLS = "https://gateway-api-inference-extension.sigs.k8s.io/api-types/inferencepool/"
 BALANCERS = "https://docs.aws.amazon.com/eks/latest/userguide/network-load-balancing.html"
-EVERYBODY = re.compile(r".+/0")
-MOST_PODS = 2**31 - 1
-MOST_PORTS = 8
+ANY_ADDRESS = re.compile(r".+/0")
+PODS_MAX = 2**31 - 1
+PORTS_MAX = 8
 PARALLEL = ("tensor-parallel-size", "pipeline-parallel-size", "data-parallel-size")
 """Arguments of vLLM whose product is the accelerators of a replica."""
 
 
 @rule("V-90", Level.ERROR, LWS, invariant=True)
-def groups_add_up(plan: StackPlan) -> Iterator[Violation]:
-    """A LeaderWorkerSet has pods in its groups, which its subgroups divide, the leader among them or left out."""
+def leader_worker_set_size(plan: StackPlan) -> Iterator[Violation]:
+    """A LeaderWorkerSet has at least one pod per group, and its subgroup size divides the group with or without the leader."""
     for at, manifest in manifests(plan, "LeaderWorkerSet"):
         spec = manifest.body["spec"]
         template = spec["leaderWorkerTemplate"]
-        size, sub = template.get("size", 1), template.get("subGroupPolicy", {})
+        size, policy = template.get("size", 1), template.get("subGroupPolicy", {})
         place = at / "spec" / "leaderWorkerTemplate"
-        if size < 1 or size * spec.get("replicas", 1) > MOST_PODS:
-            yield Violation(place / "size", "set it to the machines of a replica", detail=f"got {size}")
-        share = sub.get("subGroupSize")
-        alone = sub.get("subGroupPolicyType") == "LeaderExcluded"
-        if share and not (share <= size and ((size - 1) % share == 0 or (not alone and size % share == 0))):
-            yield Violation(
-                place / "subGroupPolicy" / "subGroupSize", f"use a divisor of {size - 1 if alone else size}", detail=f"got {share}"
-            )
+        name = manifest.body["metadata"]["name"]
+        if size < 1 or size * spec.get("replicas", 1) > PODS_MAX:
+            message = f"LeaderWorkerSet {name} has groups of {size} pods; the total must be 1 to {PODS_MAX:,} pods"
+            yield Violation(place / "size", "set it to the machines of a replica", message)
+        subgroup = policy.get("subGroupSize")
+        without_leader = policy.get("subGroupPolicyType") == "LeaderExcluded"
+        if subgroup and not (subgroup <= size and ((size - 1) % subgroup == 0 or (not without_leader and size % subgroup == 0))):
+            pods = size - 1 if without_leader else size
+            message = f"A subgroup size of {subgroup} does not divide the {pods} pods of a group of {name}"
+            yield Violation(place / "subGroupPolicy" / "subGroupSize", f"use a divisor of {pods}", message)
 
 
 @rule("V-91", Level.ERROR, "https://docs.vllm.ai/en/stable/serving/parallelism_scaling/")
-def replicas_have_what_the_engine_splits(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
-    """The accelerators of all pods of a replica are those the engine splits the model over."""
+def replica_has_accelerators(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
+    """The pods of a replica request as many accelerators as its engine splits the model over."""
     for at, manifest, template in pod_templates(plan):
         size = manifest.body["spec"].get("leaderWorkerTemplate", {}).get("size", 1)
         for index, container in enumerate(template["spec"]["containers"]):
             given = [a.removeprefix("--").split("=", 1) for a in container.get("args", []) if a.startswith("--") and "=" in a]
-            wanted, limits = prod(int(value) for name, value in given if name in PARALLEL), container["resources"]["limits"]
-            have, cores = size * sum(int(limits.get(resource, 0)) for resource in RESOURCES.values()), _cores(plan, catalog, limits)
-            enough = wanted <= have * cores if cores else wanted == have
+            split, limits = prod(int(value) for name, value in given if name in PARALLEL), container["resources"]["limits"]
+            requested, cores = size * sum(int(limits.get(resource, 0)) for resource in RESOURCES.values()), _cores(plan, catalog, limits)
+            enough = split <= requested * cores if cores else split == requested
             if any(name in PARALLEL for name, _ in given) and not enough:
-                held, split = (f"{have} of {cores} cores", f"{wanted} cores") if cores else (have, wanted)
-                words = f"{manifest.body['kind']} {manifest.body['metadata']['name']} has {held}, its arguments split over {split}"
-                yield Violation(at / "spec" / "containers" / index / "args", f"ask for {ceil(wanted / (cores or 1))}", detail=words)
+                unit, available = ("cores", f"{requested} devices of {cores} cores") if cores else ("accelerators", f"{requested}")
+                name = f"{manifest.body['kind']} {manifest.body['metadata']['name']}"
+                message = f"The arguments of {name} split the model over {split} {unit}, but its pods request {available}"
+                yield Violation(at / "spec" / "containers" / index / "args", f"request {ceil(split / (cores or 1))}", message)
 
 
 def _cores(plan: StackPlan, catalog: Catalog, limits: dict[str, str]) -> int:
-    """Of each Neuron device a pod asks for: an engine splits over them, and need not use them all. 0 for a pod that asks for none."""
+    """Cores per Neuron device that a pod requests; an engine may use fewer. 0 for pods without Neuron devices."""
     neuron = RESOURCES["neuron"]
     devices = [pool.accelerator for _, pool in accelerators(plan) if pool.resource == neuron]
     rows = [catalog.accelerator_by_name.get(name.lower()) for name in devices]
@@ -70,111 +75,125 @@ def _cores(plan: StackPlan, catalog: Catalog, limits: dict[str, str]) -> int:
 
 
 @rule("V-92", Level.ERROR, KEDA)
-def scaling_can_wake_up(plan: StackPlan) -> Iterator[Violation]:
-    """A scaler's least is not above its most; one that may go to zero is woken by a metric the scaled pods do not emit themselves."""
+def scaler_bounds(plan: StackPlan) -> Iterator[Violation]:
+    """A scaler's minimum is at most its maximum; scaling to zero requires a metric that does not come from the scaled pods."""
     for at, manifest in manifests(plan, "ScaledObject"):
         spec = manifest.body["spec"]
-        least, most, idle = spec.get("minReplicaCount", 0), spec["maxReplicaCount"], spec.get("idleReplicaCount")
-        if least > most:
-            yield Violation(at / "spec" / "minReplicaCount", f"set it to {most}", detail=f"least {least}, most {most}")
-        if idle is not None and idle >= least:
-            yield Violation(at / "spec" / "idleReplicaCount", "leave it out", detail=f"idle {idle}, least {least}")
-        own = all("vllm:" in str(t.get("metadata", {}).get("query", "")) for t in spec["triggers"])
-        if (least == 0 or idle == 0) and own:
-            words = "every trigger reads the server's own metrics, which vanish with its pods"
-            yield Violation(at / "spec" / "minReplicaCount", "keep 1 replica, or add a trigger on the gateway", detail=words)
+        low, high, idle = spec.get("minReplicaCount", 0), spec["maxReplicaCount"], spec.get("idleReplicaCount")
+        if low > high:
+            message = f"`min_replicas` ({low}) exceeds `max_replicas` ({high})"
+            yield Violation(at / "spec" / "minReplicaCount", f"set it to {high} or less", message)
+        if idle is not None and idle >= low:
+            message = f"idleReplicaCount ({idle}) must be less than minReplicaCount ({low})"
+            yield Violation(at / "spec" / "idleReplicaCount", "remove it", message)
+        own_metrics = all("vllm:" in str(t.get("metadata", {}).get("query", "")) for t in spec["triggers"])
+        if (low == 0 or idle == 0) and own_metrics:
+            message = "Scaling from 0 never starts: every trigger reads metrics of the server, which has no pods then"
+            yield Violation(at / "spec" / "minReplicaCount", "set it to 1, or add a trigger on the gateway", message)
 
 
 @rule("V-93", Level.ERROR, KEDA, invariant=True)
 def one_scaler_per_target(plan: StackPlan) -> Iterator[Violation]:
-    """Two scalers of one target undo each other's work."""
+    """A target has one scaler; two change its replicas against each other."""
     seen: dict[tuple[str, str, str], str] = {}
     for at, manifest in manifests(plan, "ScaledObject", "HorizontalPodAutoscaler"):
         target = manifest.body["spec"]["scaleTargetRef"]
         key = (manifest.body["metadata"].get("namespace", ""), target.get("kind", "Deployment"), target["name"])
         if key in seen:
-            yield Violation(at / "spec" / "scaleTargetRef", "keep one", detail=f"{key[1]} {key[2]} is also scaled by {seen[key]}")
+            message = f"{key[1]} {key[2]} has two scalers: {seen[key]} and {manifest.key}"
+            yield Violation(at / "spec" / "scaleTargetRef", "keep one", message)
         seen.setdefault(key, manifest.key)
 
 
 @rule("V-94", Level.ERROR, POOLS, invariant=True)
-def inference_pools_find_their_pods(plan: StackPlan) -> Iterator[Violation]:
-    """An InferencePool has one to eight ports, each once, says what happens when nobody picks an endpoint, and selects pods there are."""
+def inference_pool_is_complete(plan: StackPlan) -> Iterator[Violation]:
+    """An InferencePool has one to eight different ports, an endpoint picker with port and failure mode, and selects existing pods."""
     labels = [template["metadata"]["labels"] for _, _, template in pod_templates(plan)]
     for at, manifest in manifests(plan, "InferencePool"):
-        spec = manifest.body["spec"]
+        spec, name = manifest.body["spec"], manifest.body["metadata"]["name"]
         ports = [port["number"] for port in spec.get("targetPorts", [])]
-        if not 1 <= len(ports) <= MOST_PORTS or len({*ports}) < len(ports):
-            yield Violation(at / "spec" / "targetPorts", f"name {PORT}", detail=f"got {ports}")
+        if not 1 <= len(ports) <= PORTS_MAX or len({*ports}) < len(ports):
+            message = f"InferencePool {name} has target ports {ports}; 1 to {PORTS_MAX} different ones are required"
+            yield Violation(at / "spec" / "targetPorts", f"set it to {SERVER_PORT}", message)
         picker = spec.get("endpointPickerRef", {})
         if not picker.get("port"):
-            yield Violation(at / "spec" / "endpointPickerRef" / "port", "name the picker's port", detail="there is none")
-        if not picker.get("failureMode"):
             yield Violation(
-                at / "spec" / "endpointPickerRef" / "failureMode", "say FailOpen or FailClose", detail="chart and API differ in theirs"
+                at / "spec" / "endpointPickerRef" / "port", "set it", f"InferencePool {name} has an endpoint picker without a port"
             )
+        if not picker.get("failureMode"):
+            message = f"InferencePool {name} sets no failureMode, and the defaults of chart and API differ"
+            yield Violation(at / "spec" / "endpointPickerRef" / "failureMode", "set FailOpen or FailClose", message)
         selector = spec.get("selector", {}).get("matchLabels", {})
         if not any(selector.items() <= found.items() for found in labels):
-            yield Violation(at / "spec" / "selector", "select the server's pods", detail=f"no pods have {selector}")
+            message = f"InferencePool {name} selects {selector}, which no pod has"
+            yield Violation(at / "spec" / "selector", "select the labels of the server's pods", message)
 
 
 @rule("V-95", Level.WARNING, "https://kubernetes.io/docs/tasks/run-application/configure-pdb/", invariant=True)
-def budgets_let_nodes_go(plan: StackPlan) -> Iterator[Violation]:
-    """A disruption budget that allows no disruption keeps nodes from being upgraded."""
-    least = min((m.body["spec"].get("minReplicaCount", 0) for _, m in manifests(plan, "ScaledObject")), default=None)
+def disruption_budget_allows_upgrades(plan: StackPlan) -> Iterator[Violation]:
+    """A disruption budget allows at least one disruption, so that nodes can be upgraded."""
+    low = min((m.body["spec"].get("minReplicaCount", 0) for _, m in manifests(plan, "ScaledObject")), default=None)
     for at, manifest in manifests(plan, "PodDisruptionBudget"):
         spec = manifest.body["spec"]
-        kept = spec.get("minAvailable")
-        if spec.get("maxUnavailable") == 0 or kept == "100%" or (least is not None and isinstance(kept, int) and kept >= least):
-            yield Violation(at / "spec", "set maxUnavailable to 1", detail="it allows none")
+        available = spec.get("minAvailable")
+        if spec.get("maxUnavailable") == 0 or available == "100%" or (low is not None and isinstance(available, int) and available >= low):
+            message = f"Disruption budget {manifest.body['metadata']['name']} allows no disruption, which blocks node upgrades"
+            yield Violation(at / "spec", "set maxUnavailable to 1", message)
 
 
 @rule("V-96", Level.ERROR, "https://kubernetes.io/docs/concepts/configuration/liveness-readiness-startup-probes/", invariant=True)
-def startup_waits_for_the_weights(plan: StackPlan) -> Iterator[Violation]:
-    """The start-up probe waits at least as long as loading is expected to take, or the server is killed for ever."""
+def startup_probe_allows_loading(plan: StackPlan) -> Iterator[Violation]:
+    """The start-up probe waits at least as long as the model needs to load; otherwise the server is restarted forever."""
     for at, _, template in pod_templates(plan):
-        load_s = float(template["metadata"].get("annotations", {}).get(LOAD_SECONDS, 0))
+        load_s = float(template["metadata"].get("annotations", {}).get(LOAD_SECONDS_ANNOTATION, 0))
         for index, container in enumerate(template["spec"]["containers"]):
             probe = container.get("startupProbe")
             waits_s = probe.get("failureThreshold", 3) * probe.get("periodSeconds", 10) if probe else 0
             if container.get("ports") and waits_s < load_s:
-                place, enough = at / "spec" / "containers" / index / "startupProbe", ceil(load_s / (probe or {}).get("periodSeconds", 10))
-                yield Violation(place, f"set failureThreshold to {enough}", detail=f"it waits {waits_s} s, loading takes {load_s:.0f} s")
+                failures = ceil(load_s / (probe or {}).get("periodSeconds", 10))
+                message = f"The start-up probe waits {waits_s} s, but the model needs {load_s:.0f} s to load"
+                yield Violation(at / "spec" / "containers" / index / "startupProbe", f"set failureThreshold to {failures}", message)
 
 
 @rule("R-52", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/userguide/node-efa.html", invariant=True)
-def parts_of_a_replica_are_on_the_fabric(plan: StackPlan) -> Iterator[Violation]:
-    """Pods of a replica that spans EFA machines ask for EFA and may lock memory, which only a privileged namespace allows; else they talk
-    over TCP, and nobody says so."""
+def multi_node_replicas_use_efa(plan: StackPlan) -> Iterator[Violation]:
+    """Pods of a replica that spans EFA machines request EFA and the capability IPC_LOCK in a privileged namespace; otherwise they use TCP
+    without an error."""
     if not any(pool.nics for _, pool in accelerators(plan)):
         return
-    spaces = {manifest.body["metadata"]["namespace"] for _, manifest, _ in pod_templates(plan)}
+    namespaces = {manifest.body["metadata"]["namespace"] for _, manifest, _ in pod_templates(plan)}
     for index, (name, level) in enumerate(plan.namespaces):
-        if name in spaces and level != "privileged":
-            yield Violation(At() / "namespaces" / index, "set it to privileged", detail=f"{name} is {level}")
+        if name in namespaces and level != "privileged":
+            message = f"Namespace {name} has pod security level {level}; pods that use EFA require privileged"
+            yield Violation(At() / "namespaces" / index, "set it to privileged", message)
     for at, manifest, template in pod_templates(plan):
+        name = f"{manifest.body['kind']} {manifest.body['metadata']['name']}"
         for index, container in enumerate(template["spec"]["containers"]):
             place = at / "spec" / "containers" / index
-            if not (container["resources"]["limits"].get(EFA) or container["resources"].get("claims")):
-                yield Violation(
-                    place / "resources", f"ask for {EFA}", detail=f"{manifest.body['kind']} {manifest.body['metadata']['name']} does not"
-                )
+            if not (container["resources"]["limits"].get(EFA_RESOURCE) or container["resources"].get("claims")):
+                message = f"{name} requests no EFA interfaces, so its pods communicate over TCP"
+                yield Violation(place / "resources", f"request {EFA_RESOURCE}", message)
             if "IPC_LOCK" not in container["securityContext"]["capabilities"].get("add", []):
-                yield Violation(place / "securityContext" / "capabilities", "add IPC_LOCK", detail="memory cannot be pinned")
+                message = f"{name} lacks the capability IPC_LOCK, which EFA needs to lock memory"
+                yield Violation(place / "securityContext" / "capabilities", "add IPC_LOCK", message)
 
 
 @rule("R-53", Level.ERROR, BALANCERS)
-def the_entrance_is_inside(plan: StackPlan) -> Iterator[Violation]:
-    """A load balancer of a fleet is internal, in subnets that are named, and answers ranges of addresses, never everybody."""
+def load_balancer_is_internal(plan: StackPlan) -> Iterator[Violation]:
+    """The load balancer of a fleet is internal, in named subnets, and accepts listed address ranges only."""
     for at, manifest in manifests(plan, "Service"):
-        spec, notes = manifest.body["spec"], manifest.body["metadata"].get("annotations", {})
+        spec, annotations = manifest.body["spec"], manifest.body["metadata"].get("annotations", {})
         if spec.get("type") != "LoadBalancer":
             continue
+        name = manifest.body["metadata"]["name"]
         ranges = spec.get("loadBalancerSourceRanges", [])
-        if not ranges or any(EVERYBODY.fullmatch(cidr) for cidr in ranges):
-            fix = f"name {plan.network.cidr or 'the addresses of the network'}"
-            yield Violation(at / "spec" / "loadBalancerSourceRanges", fix, detail=f"it answers {', '.join(ranges) or 'everybody'}")
-        if plan.place.cloud == AWS.name and notes.get(f"{BALANCER}-internal") != "true":
-            yield Violation(at / "metadata" / "annotations", f'set {BALANCER}-internal to "true"', detail="it is on the internet")
-        if plan.place.cloud == AWS.name and not notes.get(f"{BALANCER}-subnets"):
-            yield Violation(at / "metadata" / "annotations", f"set {BALANCER}-subnets", detail="EKS would look for subnets by tags")
+        if not ranges or any(ANY_ADDRESS.fullmatch(cidr) for cidr in ranges):
+            fix = f"set {plan.network.cidr or 'the address ranges of the network'}"
+            message = f"Load balancer {name} accepts {', '.join(ranges) or 'every address'}"
+            yield Violation(at / "spec" / "loadBalancerSourceRanges", fix, message)
+        if plan.place.cloud == AWS.name and annotations.get(f"{LOAD_BALANCER_ANNOTATION}-internal") != "true":
+            fix = f'set {LOAD_BALANCER_ANNOTATION}-internal to "true"'
+            yield Violation(at / "metadata" / "annotations", fix, f"Load balancer {name} is reachable from the internet")
+        if plan.place.cloud == AWS.name and not annotations.get(f"{LOAD_BALANCER_ANNOTATION}-subnets"):
+            message = f"Load balancer {name} names no subnets, so EKS selects them by tags"
+            yield Violation(at / "metadata" / "annotations", f"set {LOAD_BALANCER_ANNOTATION}-subnets", message)

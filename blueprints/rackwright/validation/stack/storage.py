@@ -1,90 +1,94 @@
-"""Disks, file systems and buckets: sizes and speeds that are sold."""
+"""Disks, local storage and buckets: sizes, throughputs, encryption and location."""
 
 import re
 from collections.abc import Iterator
 
 from rackwright.catalog.read import Catalog
+from rackwright.catalog.storage_limits import GP3_FREE_IOPS, GP3_IOPS_PER_MIB_S, GP3_MAX_MIB_S
 from rackwright.clouds import AWS, GCP
-from rackwright.compile.storage.buckets import GP3_FREE_IOPS, GP3_IOPS_PER_MIB_S, GP3_MOST_MIB_S
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import DiskPlan, StackPlan
 from rackwright.validation.stack.registry import accelerators, pools, rule
 
-GP3_MOST_IOPS, GP3_IOPS_PER_GIB = 80000, 500
-GP3_MOST_GIB = 64 * 1024
+GP3_MAX_IOPS, GP3_IOPS_PER_GIB = 80000, 500
+GP3_MAX_GIB = 64 * 1024
 """gp3, AWS EBS documentation of 2025-09."""
 
 
 @rule("V-41", Level.ERROR, "https://docs.aws.amazon.com/ebs/latest/userguide/general-purpose.html", on=AWS)
-def disks_are_sold_so(plan: StackPlan) -> Iterator[Violation]:
-    """A gp3 disk has 64 TiB at most, 3,000 to 80,000 IOPS, 500 per GiB at most, and a MiB/s for every four IOPS, 2,000 at most."""
+def gp3_limits(plan: StackPlan) -> Iterator[Violation]:
+    """gp3 disks have at most 64 TiB, 3,000 to 80,000 IOPS with at most 500 per GiB, and at most 1 MiB/s per 4 IOPS and 2,000 MiB/s."""
     for at, disk in _disks(plan):
-        if disk.size_gib > GP3_MOST_GIB:
-            yield Violation(
-                at / "size_gib", f"{GP3_MOST_GIB} is the largest; keep more in a bucket, or on Lustre", detail=f"got {disk.size_gib} GiB"
-            )
+        if disk.size_gib > GP3_MAX_GIB:
+            message = f"A gp3 disk cannot have {disk.size_gib} GiB; the limit is {GP3_MAX_GIB} GiB"
+            yield Violation(at / "size_gib", f"set it to {GP3_MAX_GIB} or less, and keep larger data in a bucket or on Lustre", message)
         iops, mib_s = disk.iops or GP3_FREE_IOPS, disk.throughput_mib_s or 0
-        most_iops = max(GP3_FREE_IOPS, min(GP3_MOST_IOPS, GP3_IOPS_PER_GIB * disk.size_gib))
-        if not GP3_FREE_IOPS <= iops <= most_iops:
-            yield Violation(at / "iops", f"between {GP3_FREE_IOPS} and {most_iops}", detail=f"got {iops} on {disk.size_gib} GiB")
-        if mib_s > min(GP3_MOST_MIB_S, iops / GP3_IOPS_PER_MIB_S):
-            fix = f"take {min(GP3_MOST_MIB_S, iops // GP3_IOPS_PER_MIB_S)}, or raise iops to {mib_s * GP3_IOPS_PER_MIB_S}"
-            yield Violation(at / "throughput_mib_s", fix, detail=f"{mib_s} MiB/s with {iops} IOPS")
+        iops_limit = max(GP3_FREE_IOPS, min(GP3_MAX_IOPS, GP3_IOPS_PER_GIB * disk.size_gib))
+        if not GP3_FREE_IOPS <= iops <= iops_limit:
+            message = f"A gp3 disk of {disk.size_gib} GiB cannot have {iops} IOPS; the range is {GP3_FREE_IOPS} to {iops_limit}"
+            yield Violation(at / "iops", f"set it to {GP3_FREE_IOPS} to {iops_limit}", message)
+        if mib_s > min(GP3_MAX_MIB_S, iops / GP3_IOPS_PER_MIB_S):
+            limit = min(GP3_MAX_MIB_S, iops // GP3_IOPS_PER_MIB_S)
+            message = f"A gp3 disk with {iops} IOPS cannot have {mib_s} MiB/s; the limit is {limit} MiB/s"
+            yield Violation(at / "throughput_mib_s", f"set it to {limit}, or raise iops to {mib_s * GP3_IOPS_PER_MIB_S}", message)
 
 
 @rule("V-42", Level.WARNING, "https://docs.aws.amazon.com/autoscaling/ec2/userguide/key-policy-requirements-EBS-encryption.html", on=AWS)
-def disks_can_be_decrypted(plan: StackPlan) -> Iterator[Violation]:
-    """Machines of an Auto Scaling group die with Client.InternalError unless its service role may use the key of their disks."""
+def auto_scaling_can_use_the_key(plan: StackPlan) -> Iterator[Violation]:
+    """The Auto Scaling service role must be allowed to use the key of the disks, or instances stop with Client.InternalError."""
     if not plan.pools:
         return
     if plan.key.existing_arn:
-        fix = "let AWSServiceRoleForAutoScaling use it and make grants, then acknowledge this"
-        yield Violation(At() / "key" / "existing_arn", fix, detail="the policy of a key that exists is not seen here")
+        fix = "allow AWSServiceRoleForAutoScaling to use the key and to create grants, then acknowledge V-42"
+        message = "The disks use an existing key, whose policy cannot be read before deployment"
+        yield Violation(At() / "key" / "existing_arn", fix, message)
     elif "disks" not in plan.key.serves:
-        yield Violation(At() / "key" / "serves", "add disks", detail="the key serves no disks", level=Level.ERROR)
+        message = "The key is not for disks, so Auto Scaling cannot decrypt them"
+        yield Violation(At() / "key" / "serves", "add disks", message, level=Level.ERROR)
 
 
 @rule("V-43", Level.ERROR, "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instance-store-volumes.html", invariant=True)
-def local_disks_exist(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
-    """Local NVMe is joined only on machines that have some."""
-    wanted = [(at, p.machine) for at, p in accelerators(plan) if p.local_nvme]
-    wanted += [(At() / "box", plan.box.machine)] if plan.box and plan.box.local_nvme else []
-    for at, name in wanted:
+def local_nvme_exists(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
+    """Local NVMe is used only on machines that have it."""
+    machines = [(at, p.machine) for at, p in accelerators(plan) if p.local_nvme]
+    machines += [(At() / "box", plan.box.machine)] if plan.box and plan.box.local_nvme else []
+    for at, name in machines:
         machine = catalog.machine_by_name.get(name)
         if machine and machine.local_nvme_bytes == 0:
-            yield Violation(at / "local_nvme", "set it to false", detail=f"{name} has none")
+            yield Violation(at / "local_nvme", "set it to false", f"local_nvme is true, but {name} has no local NVMe disks")
 
 
 @rule("V-58", Level.WARNING, "https://aws.amazon.com/s3/pricing/#Data_transfer")
-def checkpoints_are_near(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
-    """Checkpoints that cross regions are paid for by the byte and come late; an existing bucket's region is known by its name alone."""
+def checkpoint_bucket_is_in_the_region(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
+    """The checkpoint bucket should be in the stack's region; writing across regions is slower and billed per byte."""
     for index, bucket in enumerate(plan.buckets):
-        said = _region_said(catalog, bucket.existing_name, plan.place.cloud) if bucket.key == "checkpoints" else ""
-        if said and said != plan.place.region:
-            words = f"{bucket.existing_name} seems to lie in {said}, and the machines are in {plan.place.region}"
-            yield Violation(
-                At() / "buckets" / index / "existing_name", f"name a bucket in {plan.place.region}, or leave it out", detail=words
-            )
+        region = _region_in(catalog, bucket.existing_name, plan.place.cloud) if bucket.key == "checkpoints" else ""
+        if region and region != plan.place.region:
+            message = f"The name of checkpoint bucket {bucket.existing_name} suggests {region}; the machines are in {plan.place.region}"
+            fix = f"use a bucket in {plan.place.region}, or leave it out to create one"
+            yield Violation(At() / "buckets" / index / "existing_name", fix, message)
 
 
 @rule("V-57", Level.ERROR, "https://cloud.google.com/storage/docs/hns-overview", invariant=True)
-def folders_or_versions(plan: StackPlan) -> Iterator[Violation]:
-    """A bucket with a hierarchical namespace keeps no versions."""
+def hierarchical_buckets_have_no_versions(plan: StackPlan) -> Iterator[Violation]:
+    """Buckets with a hierarchical namespace do not support object versions."""
     for index, bucket in enumerate(plan.buckets):
         if bucket.hierarchical and bucket.versioned:
-            yield Violation(At() / "buckets" / index / "versioned", "choose one of the two", detail=f"bucket {bucket.key}")
+            message = f"Bucket {bucket.key} has both a hierarchical namespace and object versions"
+            yield Violation(At() / "buckets" / index / "versioned", "set one of the two to false", message)
 
 
 @rule("V-75", Level.ERROR, "https://cloud.google.com/compute/docs/disks/local-ssd", invariant=True, on=GCP)
-def bundled_ssds_are_all_there(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
-    """A GCP family that bundles local SSDs comes with a fixed number of them."""
+def bundled_ssd_count(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
+    """GCP machines with bundled local SSDs have a fixed number of them."""
     for at, pool in accelerators(plan):
         machine = catalog.machine_by_name.get(pool.machine)
         if machine is None or not machine.local_nvme_bytes:
             continue
         if pool.local_ssd_count not in (0, machine.local_nvme_count):
-            yield Violation(at / "local_ssd_count", f"set it to {machine.local_nvme_count}", detail=f"got {pool.local_ssd_count}")
+            message = f"{pool.machine} has {machine.local_nvme_count} local SSDs; the pool sets {pool.local_ssd_count}"
+            yield Violation(at / "local_ssd_count", f"set it to {machine.local_nvme_count}", message)
 
 
 def _disks(plan: StackPlan) -> Iterator[tuple[At, DiskPlan]]:
@@ -95,7 +99,7 @@ def _disks(plan: StackPlan) -> Iterator[tuple[At, DiskPlan]]:
     yield from ((at / "disk", pool.disk) for at, pool in pools(plan))
 
 
-def _region_said(catalog: Catalog, bucket: str, cloud: str) -> str:
-    """The region that a bucket's name has as a word of its own; empty where it has none."""
+def _region_in(catalog: Catalog, bucket: str, cloud: str) -> str:
+    """The region that a bucket's name contains as a separate word; empty without one."""
     regions = {row.region for row in catalog.availability if row.cloud == cloud}
     return next((region for region in regions if re.search(rf"(?<![a-z0-9]){region}(?![a-z0-9])", bucket)), "")

@@ -1,4 +1,4 @@
-"""TPU slices: shapes that exist, whole or not at all."""
+"""TPU slices: topologies, hosts and chips."""
 
 from collections.abc import Iterator
 
@@ -24,59 +24,62 @@ def slices(plan: StackPlan) -> Iterator[tuple[At, PoolPlan]]:
 
 @rule("V-98", Level.ERROR, PLAN_TPUS)
 def topology_exists(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
-    """A slice has one of the topologies its machine is sold in."""
+    """A slice has a topology that is sold for its machine type."""
     for at, pool in slices(plan):
         known = catalog.slices_by_machine.get(pool.machine, ())
         if known and slice_of(catalog, pool) is None:
             some = ", ".join(shape.topology for shape in known[:6])
-            yield Violation(at / "topology", f"for example {some}", detail=f"{pool.machine} has no {pool.topology or '(none)'}")
+            message = f"{pool.machine} has no topology {pool.topology}" if pool.topology else f"{pool.machine} requires a topology"
+            yield Violation(at / "topology", f"use one of {some}", message)
 
 
 @rule("V-99", Level.ERROR, PLAN_TPUS, invariant=True)
 def slices_are_whole(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
-    """A slice has all its hosts or none: one pool per slice, bounds and start in {0, hosts}."""
+    """A slice has all its hosts or none, so a pool's minimum and start are 0 or the number of hosts, and its maximum is that number."""
     for at, pool in slices(plan):
         shape = slice_of(catalog, pool)
         if shape is None:
             continue
         if pool.nodes_max != shape.hosts or {pool.nodes_min, pool.nodes_start} - {0, shape.hosts}:
-            words = f"{pool.topology} has {shape.hosts}; least {pool.nodes_min}, at first {pool.nodes_start}, most {pool.nodes_max}"
-            yield Violation(at / "nodes_max", f"set it to {shape.hosts}", detail=words)
+            nodes = f"minimum {pool.nodes_min}, start {pool.nodes_start}, maximum {pool.nodes_max}"
+            message = f"Slice {pool.topology} has {shape.hosts} hosts, which are all present or none; pool {pool.name} has {nodes}"
+            yield Violation(at / "nodes_max", f"set it to {shape.hosts}, and the other two to 0 or {shape.hosts}", message)
 
 
 @rule("V-100", Level.ERROR, PLAN_TPUS, invariant=True)
-def one_host_needs_no_placement(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
-    """Only slices of several hosts have a placement; a slice of one host sent with a topology is refused."""
+def placement_matches_hosts(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
+    """Only slices with several hosts have a placement policy; GKE rejects a single-host slice with one."""
     for at, pool in slices(plan):
         shape = slice_of(catalog, pool)
         if shape and pool.multi_host != shape.multi_host:
-            yield Violation(
-                at / "multi_host", f"set it to {str(shape.multi_host).lower()}", detail=f"{pool.topology} has {shape.hosts} hosts"
-            )
+            flag = str(shape.multi_host).lower()
+            message = f"multi_host is {str(pool.multi_host).lower()}, but slice {pool.topology} has {shape.hosts} hosts"
+            yield Violation(at / "multi_host", f"set it to {flag}", message.replace("1 hosts", "1 host"))
 
 
 @rule("V-101", Level.ERROR, MULTISLICE)
-def slices_are_alike(plan: StackPlan) -> Iterator[Violation]:
-    """Slices that train together are of one machine and one topology, of several hosts each, and JobSet places them."""
+def slices_are_equal(plan: StackPlan) -> Iterator[Violation]:
+    """Slices that train together have one machine type and one topology with several hosts, and require JobSet."""
     found = list(slices(plan))
     if len(found) < 2:
         return
     first = found[0][1]
     for at, pool in found[1:]:
         if (pool.machine, pool.topology, pool.nodes_max) != (first.machine, first.topology, first.nodes_max):
-            yield Violation(
-                at / "topology", f"use {first.machine} {first.topology}", detail=f"{pool.name} is {pool.machine} {pool.topology}"
-            )
+            message = f"Slice {pool.name} is {pool.machine} {pool.topology}, but slice {first.name} is {first.machine} {first.topology}"
+            yield Violation(at / "topology", f"use {first.machine} {first.topology}", message)
     if not first.multi_host:
-        yield Violation(found[0][0] / "multi_host", "take a topology of several hosts", detail=f"{first.topology} has one")
+        message = f"Topology {first.topology} has one host; slices that train together have several"
+        yield Violation(found[0][0] / "multi_host", "use a topology with several hosts", message)
     if not any(release.name == "jobset" for release in plan.releases):
-        yield Violation(At() / "releases", "add jobset", detail="it is not installed")
+        yield Violation(At() / "releases", "add jobset", "JobSet is not installed, and training on several slices requires it")
 
 
 @rule("V-102", Level.ERROR, PLAN_TPUS, invariant=True)
-def pods_take_all_chips_of_a_host(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
-    """A pod asks for all chips of its host, so the pool says how many there are."""
+def chip_count_matches_host(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
+    """A pod uses all chips of its host, so the pool has the number of chips per host."""
     for at, pool in slices(plan):
         shape = slice_of(catalog, pool)
         if shape and pool.accelerator_count != shape.chips_per_host:
-            yield Violation(at / "accelerator_count", f"set it to {shape.chips_per_host}", detail=f"got {pool.accelerator_count}")
+            message = f"accelerator_count is {pool.accelerator_count}, but a host of {pool.machine} has {shape.chips_per_host} chips"
+            yield Violation(at / "accelerator_count", f"set it to {shape.chips_per_host}", message)

@@ -1,69 +1,67 @@
-"""Karpenter: its releases, and per pool the class of machines it makes and the rules by which it makes and removes them."""
+"""Karpenter: Helm releases, and a NodePool and EC2NodeClass per pool."""
 
 import json
 from typing import Any
 
 from rackwright.compile.kubernetes.manifests import Body, obj
-from rackwright.compile.nodes.images import family_of
-from rackwright.compile.nodes.pools import RESERVED_MODES
-from rackwright.compile.operators.helm_releases import ON_SYSTEM, release
+from rackwright.compile.operators.helm_releases import SYSTEM_NODE_SELECTOR, release
 from rackwright.compile.operators.versions import NODE_RELEASES
 from rackwright.stackplan import KarpenterPlan, ManifestPlan, PoolPlan, ReleasePlan, ref
+from rackwright.stackplan.capacity import ADJACENT_MODES
+from rackwright.stackplan.images import image_family
+from rackwright.stackplan.operators import KARPENTER, KARPENTER_CAPACITY_TYPES, KARPENTER_CRDS
 
-CRDS, CONTROLLER = "karpenter-crd", "karpenter"
-CAPACITY_TYPES = {"on-demand": "on-demand", "spot": "spot", "reservation": "reserved", "capacity-block": "reserved"}
-"""Capacity mode to Karpenter's (https://karpenter.sh/docs/concepts/nodepools/#capacity-type)."""
 ARCHES = {"x86_64": "amd64", "arm64": "arm64"}
-INTERFACES = {"ip": "interface", "fabric": "efa-only"}
-HEAVIEST = 100
-"""Weight of the pool that is filled first, the highest there is; each one after it has one less."""
+INTERFACE_TYPES = {"ip": "interface", "fabric": "efa-only"}
+MAX_WEIGHT = 100
+"""Maximum weight, of the pool that is filled first; each further pool has one less."""
 BUDGETS = [{"nodes": "1"}, {"nodes": "0", "reasons": ["Drifted"]}]
-"""One machine at a time; none because its class changed: another tag, such as a later expiry, would replace every busy machine
-(karpenter-provider-aws issue 8297). A new image reaches machines as they end."""
-EMPTY_FOR = "10m"
-"""How long a machine stays without pods: longer than the gap between one replica going and the next one coming."""
-OLDEST = "720h"
-"""Machines are replaced after 30 days, Karpenter's own default: a kernel gets its fixes with a new image."""
-DRAINS_FOR = "1h"
-"""What the last pods of a machine get; beyond it a budget that cannot be kept holds the machine, and its bill, for ever."""
+"""One node at a time, and none for drift: a changed tag, such as a later expiry, would replace every busy node
+(karpenter-provider-aws issue 8297). New nodes use a new image."""
+CONSOLIDATE_AFTER = "10m"
+"""Time before an empty node is removed, longer than the gap between two replicas."""
+EXPIRE_AFTER = "720h"
+"""Nodes are replaced after 30 days, Karpenter's default, so that they receive kernel fixes."""
+TERMINATION_GRACE_PERIOD = "1h"
+"""Maximum drain time; without it a disruption budget could block the removal of a node forever."""
 MEMLOCK_BYTES = 2**50
-"""As in the node groups' own first boot (rackwright_pulumi/aws/pool/al2023.py): more than any machine has, and not infinity."""
+"""As in the user data of node groups (rackwright_pulumi/aws/pool/al2023.py): more than any machine has, but not infinity."""
 
 
 def karpenter_image(pool: PoolPlan) -> str:
-    """The image as Karpenter names it: an id of one's own, or a family and its release, of which it takes the variant that has the
-    machine's drivers (AL2023 is released by date, Bottlerocket by version)."""
-    family = family_of(pool.image)
+    """Image selector of Karpenter: a custom AMI ID, or a family and release. Karpenter selects the variant with the machine's drivers
+    (AL2023 releases are dates, Bottlerocket releases are versions)."""
+    family = image_family(pool.image)
     return pool.image_id or f"{family}@v{NODE_RELEASES[pool.image].rpartition('-')[2]}"
 
 
 def karpenter_releases(plan: KarpenterPlan) -> tuple[ReleasePlan, ...]:
-    """The CRDs are a release of their own, since Helm never updates those of a chart. The controller stays off the machines it makes."""
+    """The CRDs are a separate release, because Helm does not update CRDs. The controller runs on the system pool."""
     values: dict[str, Any] = {
         "serviceAccount": {"name": plan.service_account},
-        "nodeSelector": ON_SYSTEM,
+        "nodeSelector": SYSTEM_NODE_SELECTOR,
         "controller": {"resources": {"requests": {"cpu": "500m", "memory": "1Gi"}, "limits": {"memory": "1Gi"}}},
         "settings": {"clusterName": ref("cluster.name"), "eksControlPlane": True}
         | ({"interruptionQueue": ref("karpenter.queue_name")} if plan.interruptions else {}),
     }
-    return release(CRDS, plan.namespace, {}), release(CONTROLLER, plan.namespace, values, (CRDS,))
+    return release(KARPENTER_CRDS, plan.namespace, {}), release(KARPENTER, plan.namespace, values, (KARPENTER_CRDS,))
 
 
 def karpenter_pool(pool: PoolPlan, stack: str, tags: tuple[tuple[str, str], ...]) -> tuple[ManifestPlan, ...]:
-    """A NodePool and the EC2NodeClass of its machines, both named as the pool.
+    """A NodePool and its EC2NodeClass, both with the pool's name.
 
-    On destroy the NodePool goes first, with its machines, while the controller and its rights are still there.
+    On destroy the NodePool and its nodes are deleted first, while the controller and its permissions exist.
     """
     return _node_class(pool, stack, tags), _node_pool(pool)
 
 
-def adjacent_group(stack: str, pool: PoolPlan) -> str:
-    """Name of the placement group a pool's machines start in: Karpenter finds one by name, and makes none."""
+def placement_group_name(stack: str, pool: PoolPlan) -> str:
+    """Name of a pool's placement group, which Karpenter selects by name and does not create."""
     return f"{stack}-{pool.name}"
 
 
 def pool_key(pool: PoolPlan) -> str:
-    """Key of what the pool's machines come from."""
+    """Manifest key of a pool's NodePool."""
     return f"nodes.{pool.name}.pool"
 
 
@@ -72,36 +70,36 @@ def _class_key(pool: PoolPlan) -> str:
 
 
 def _node_pool(pool: PoolPlan) -> ManifestPlan:
-    """Bounded by the most accelerators the pool may have; empty machines go, busy ones are left alone."""
+    """Limited to the pool's maximum accelerators. Empty nodes are removed, busy nodes are kept."""
     machine = {
         "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": pool.name},
         "requirements": [
-            _is("node.kubernetes.io/instance-type", pool.machine),
-            _is("karpenter.sh/capacity-type", CAPACITY_TYPES[pool.capacity.mode]),
-            _is("topology.kubernetes.io/zone", *pool.zones),
-            _is("kubernetes.io/arch", ARCHES[pool.cpu_arch]),
-            _is("kubernetes.io/os", "linux"),
+            _in("node.kubernetes.io/instance-type", pool.machine),
+            _in("karpenter.sh/capacity-type", KARPENTER_CAPACITY_TYPES[pool.capacity.mode]),
+            _in("topology.kubernetes.io/zone", *pool.zones),
+            _in("kubernetes.io/arch", ARCHES[pool.cpu_arch]),
+            _in("kubernetes.io/os", "linux"),
         ],
         "taints": [{"key": t.key, "value": t.value, "effect": t.effect} for t in pool.taints],
-        "expireAfter": OLDEST,
-        "terminationGracePeriod": DRAINS_FOR,
+        "expireAfter": EXPIRE_AFTER,
+        "terminationGracePeriod": TERMINATION_GRACE_PERIOD,
     }
     spec = {
-        "weight": max(1, HEAVIEST - pool.preference),
+        "weight": max(1, MAX_WEIGHT - pool.preference),
         "limits": {pool.resource: str(pool.accelerator_count * pool.nodes_max)},
-        "disruption": {"consolidationPolicy": "WhenEmpty", "consolidateAfter": EMPTY_FOR, "budgets": BUDGETS},
+        "disruption": {"consolidationPolicy": "WhenEmpty", "consolidateAfter": CONSOLIDATE_AFTER, "budgets": BUDGETS},
         "template": {"metadata": {"labels": dict(pool.labels)}, "spec": machine},
     }
     body = obj("karpenter.sh/v1", "NodePool", pool.name, spec=spec)
-    return ManifestPlan(pool_key(pool), body, (CONTROLLER, _class_key(pool)))
+    return ManifestPlan(pool_key(pool), body, (KARPENTER, _class_key(pool)))
 
 
-def _is(label: str, *values: str) -> Body:
+def _in(label: str, *values: str) -> Body:
     return {"key": label, "operator": "In", "values": list(values)}
 
 
 def _node_class(pool: PoolPlan, stack: str, tags: tuple[tuple[str, str], ...]) -> ManifestPlan:
-    """Everything by id, nothing by tags that somebody else may carry too; the disk on the stack's own key."""
+    """Selects every resource by ID, not by tags, which other resources may have. The disk uses the stack's key."""
     groups = ["cluster.security_group_id", *(["network.fabric_group_id"] if pool.nics else [])]
     disk: Body = {"volumeType": "gp3", "volumeSize": f"{pool.disk.size_gib}Gi", "encrypted": True, "kmsKeyID": ref("key.arn")}
     disk |= {"iops": pool.disk.iops, "throughput": pool.disk.throughput_mib_s, "deleteOnTermination": True}
@@ -122,20 +120,20 @@ def _node_class(pool: PoolPlan, stack: str, tags: tuple[tuple[str, str], ...]) -
     if pool.max_pods:
         spec["kubelet"] = {"maxPods": pool.max_pods}
     if pool.nics:
-        spec |= {"networkInterfaces": _interfaces(pool), "userData": _first_boot()}
+        spec |= {"networkInterfaces": _interfaces(pool), "userData": _user_data()}
     if pool.adjacent:
-        spec["placementGroupSelector"] = {"name": adjacent_group(stack, pool)}
-    if pool.capacity.mode in RESERVED_MODES:
+        spec["placementGroupSelector"] = {"name": placement_group_name(stack, pool)}
+    if pool.capacity.mode in ADJACENT_MODES:
         spec["capacityReservationSelectorTerms"] = [{"id": pool.capacity.reservation_id}]
-    return ManifestPlan(_class_key(pool), obj("karpenter.k8s.aws/v1", "EC2NodeClass", pool.name, spec=spec), (CONTROLLER,))
+    return ManifestPlan(_class_key(pool), obj("karpenter.k8s.aws/v1", "EC2NodeClass", pool.name, spec=spec), (KARPENTER,))
 
 
 def _interfaces(pool: PoolPlan) -> list[Body]:
-    return [{"networkCardIndex": n.card, "deviceIndex": n.device, "interfaceType": INTERFACES[n.kind]} for n in pool.nics]
+    return [{"networkCardIndex": n.card, "deviceIndex": n.device, "interfaceType": INTERFACE_TYPES[n.kind]} for n in pool.nics]
 
 
-def _first_boot() -> str:
-    """A NodeConfig that lets containers pin memory, as JSON, which is YAML; Karpenter puts it before its own."""
+def _user_data() -> str:
+    """A NodeConfig that raises the locked-memory limit, as JSON, which is valid YAML; Karpenter merges it with its own."""
     limit = {"type": "RLIMIT_MEMLOCK", "soft": MEMLOCK_BYTES, "hard": MEMLOCK_BYTES}
     files = {"type": "RLIMIT_NOFILE", "soft": 2**20, "hard": 2**20}
     spec = {"containerd": {"baseRuntimeSpec": {"process": {"rlimits": [limit, files]}}}}

@@ -1,25 +1,24 @@
-"""What is Amazon's own in serving: the bucket as a volume, and an internal load balancer."""
+"""Serving on AWS: weights in a bucket as a volume, and an internal load balancer."""
 
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.kubernetes.manifests import Body, obj
-from rackwright.compile.serving.model_server import PORT, USER_ID, ModelServer
+from rackwright.compile.serving.model_server import USER_ID, ModelServer
 from rackwright.stackplan import AddonPlan, BucketPlan, ManifestPlan, NetworkPlan, ref
+from rackwright.stackplan.labels import LOAD_BALANCER_ANNOTATION, SERVER_PORT
 
-ENTRANCE_PORT = 80
-INSIDE = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10")
-"""Private addresses (RFC 1918, RFC 6598): who may call where the network exists already and nobody says its addresses."""
-MOUNT = AddonPlan("object-store-mount", "", needs_nodes=True, values=(("node", {"tolerateAllTaints": True}),))
-"""Mountpoint for S3, kept by AWS; no build of it is known for this Kubernetes, so EKS takes its own default. Weights are files to whatever
-server reads them, with the rights of its own pods; a download before the start would hold them twice, on a disk that must be paid for."""
+LOAD_BALANCER_PORT = 80
+PRIVATE_RANGES = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10")
+"""Private addresses (RFC 1918, RFC 6598), the allowed clients in existing networks with unknown ranges."""
+MOUNTPOINT_ADDON = AddonPlan("object-store-mount", "", needs_nodes=True, values=(("node", {"tolerateAllTaints": True}),))
+"""Mountpoint for S3, with EKS's default version, because no build for this Kubernetes is documented. Servers read weights as files with the
+permissions of their pods; a download would need a second copy on a larger disk."""
 CLAIM = "weights"
-BALANCER = "service.beta.kubernetes.io/aws-load-balancer"
-"""How annotations that ask for a load balancer begin."""
 
 
 def weights_objects(bucket: BucketPlan, stack: str, namespace: str, region: str) -> tuple[ManifestPlan, ...]:
-    """The bucket's folder as a read-only volume, mounted with the rights of the pod that reads it.
+    """The bucket's folder as a read-only volume, mounted with the permissions of the pod.
 
-    Size is a formality. https://github.com/awslabs/mountpoint-s3-csi-driver/blob/main/docs/CONFIGURATION.md
+    The size is required but not used. https://github.com/awslabs/mountpoint-s3-csi-driver/blob/main/docs/CONFIGURATION.md
     """
     size = {"storage": "1Ti"}
     options = ["read-only", f"region {region}", f"uid={USER_ID}", f"gid={USER_ID}", "allow-other", "metadata-ttl indefinite"]
@@ -47,35 +46,35 @@ def weights_objects(bucket: BucketPlan, stack: str, namespace: str, region: str)
 
 
 def weights_volume() -> Body:
-    """The pod volume of the claim above."""
+    """Pod volume of the weights claim."""
     return {"name": "weights", "persistentVolumeClaim": {"claimName": CLAIM, "readOnly": True}}
 
 
-def callers(context: CompileContext, network: NetworkPlan) -> tuple[str, ...]:
-    """Whose requests are answered: the addresses of the network, as the spec says them or as usual, never everybody's."""
+def client_ranges(context: CompileContext, network: NetworkPlan) -> tuple[str, ...]:
+    """Address ranges of allowed clients: those of the network."""
     if network.existing_id:
-        return INSIDE
+        return PRIVATE_RANGES
     return (context.place.network.cidr or network.cidr,)
 
 
-def entrance(server: ModelServer, cidrs: tuple[str, ...]) -> ManifestPlan:
-    """A network load balancer inside the network, made by EKS's own controller: it goes when this service does, and before its subnet.
+def load_balancer(server: ModelServer, cidrs: tuple[str, ...]) -> ManifestPlan:
+    """An internal network load balancer, created by EKS's controller and deleted with this service, before its subnet.
 
-    Every node takes requests and hands them on: a machine that has just come serves at once, while the load balancer needs minutes to know
-    it. Subnets are named, since the controller finds by tags only, which a network that exists may lack.
+    Every node forwards requests, so that new nodes serve immediately, before the load balancer registers them. Subnets are set, because the
+    controller otherwise selects them by tags, which existing networks may lack.
     https://cloud-provider-aws.sigs.k8s.io/service_controller/
     """
     annotations = {
-        f"{BALANCER}-type": "nlb",
-        f"{BALANCER}-internal": "true",
-        f"{BALANCER}-subnets": ref("network.machine_subnet_id"),
+        f"{LOAD_BALANCER_ANNOTATION}-type": "nlb",
+        f"{LOAD_BALANCER_ANNOTATION}-internal": "true",
+        f"{LOAD_BALANCER_ANNOTATION}-subnets": ref("network.machine_subnet_id"),
     }
     spec = {
         "type": "LoadBalancer",
         "externalTrafficPolicy": "Cluster",
         "loadBalancerSourceRanges": list(cidrs),
-        "selector": server.answering,
-        "ports": [{"name": "http", "port": ENTRANCE_PORT, "targetPort": PORT}],
+        "selector": server.serving_labels,
+        "ports": [{"name": "http", "port": LOAD_BALANCER_PORT, "targetPort": SERVER_PORT}],
     }
     body = obj("v1", "Service", f"{server.name}-entrance", server.namespace, spec, annotations=annotations)
     return ManifestPlan("serving.entrance", body)

@@ -1,20 +1,21 @@
-"""What is Google's own in serving: the bucket as a volume, the internal gateway and its policies."""
+"""Serving on Google Cloud: weights in a bucket as a volume, and an internal gateway with its policies."""
 
 import math
 
 from rackwright.compile.kubernetes.manifests import Body, obj
-from rackwright.compile.serving.model_server import PORT, ModelServer
+from rackwright.compile.serving.model_server import ModelServer
 from rackwright.stackplan import ManifestPlan, ref
+from rackwright.stackplan.labels import SERVER_PORT
 
 HEALTH_CHECKERS = ("35.191.0.0/16", "130.211.0.0/22")
-"""Where Google's health checks come from (cloud.google.com/load-balancing/docs/health-check-concepts)."""
+"""Source ranges of Google's health checks (cloud.google.com/load-balancing/docs/health-check-concepts)."""
 GATEWAY_CLASS = "gke-l7-rilb"
 """Regional, internal: reachable from the VPC only."""
 UNLIMITED = "0"
 
 
 def fuse_annotations(cache_gib: int) -> tuple[tuple[str, str], ...]:
-    """The mounting sidecar may use what is free, as its cache grows to all the weights, and reserves the disk for that.
+    """The GCS FUSE sidecar has no limits, because its cache grows to all weights, and requests disk for it.
 
     https://cloud.google.com/kubernetes-engine/docs/how-to/cloud-storage-fuse-csi-driver-sidecar
     """
@@ -23,16 +24,16 @@ def fuse_annotations(cache_gib: int) -> tuple[tuple[str, str], ...]:
 
 
 def boot_disk_gib(pods_gib: float) -> int:
-    """The smallest boot disk of a node that leaves its pods this much.
+    """The smallest boot disk with this much space for pods.
 
-    GKE keeps 10 % for evictions, and for the system the least of a half, 6 GiB and 35 %, and 100 GiB
+    GKE reserves 10 % for evictions, and for the system the minimum of half, 6 GiB plus 35 %, and 100 GiB
     (cloud.google.com/kubernetes-engine/docs/concepts/plan-node-sizes).
     """
     return math.ceil(min(pods_gib / 0.4, (pods_gib + 6) / 0.55, (pods_gib + 100) / 0.9))
 
 
 def weights_volume(bucket: str, prefix: str) -> Body:
-    """The bucket as a read-only volume, cached on the node's disk and read in parallel."""
+    """The bucket as a read-only volume with a cache on the node's disk and parallel downloads."""
     options = ["implicit-dirs", "file-cache:max-size-mb:-1", "file-cache:enable-parallel-downloads:true"]
     options += [f"only-dir={prefix}"] if prefix else []
     attributes = {"bucketName": ref(f"bucket.{bucket}.name"), "mountOptions": ",".join(options)}
@@ -40,13 +41,16 @@ def weights_volume(bucket: str, prefix: str) -> Body:
 
 
 def gateway_objects(server: ModelServer) -> tuple[ManifestPlan, ...]:
-    """An internal gateway, a route to the service, a health check the server answers, and time for long answers."""
+    """An internal gateway, a route to the service, a health check, and a timeout for long requests."""
     name, namespace = server.name, server.namespace
     listener = {"name": "http", "protocol": "HTTP", "port": 80, "allowedRoutes": {"namespaces": {"from": "Same"}}}
     gateway = {"gatewayClassName": GATEWAY_CLASS, "listeners": [listener]}
-    route = {"parentRefs": [{"name": name}], "rules": [{"backendRefs": [{"name": name, "port": PORT}]}]}
+    route = {"parentRefs": [{"name": name}], "rules": [{"backendRefs": [{"name": name, "port": SERVER_PORT}]}]}
     target = {"group": "", "kind": "Service", "name": name}
-    check = {"default": {"config": {"type": "HTTP", "httpHealthCheck": {"port": PORT, "requestPath": "/health"}}}, "targetRef": target}
+    check = {
+        "default": {"config": {"type": "HTTP", "httpHealthCheck": {"port": SERVER_PORT, "requestPath": "/health"}}},
+        "targetRef": target,
+    }
     patience = {"default": {"timeoutSec": server.longest_request_s}, "targetRef": target}
     service = ("serving.service",)
     http_route = obj("gateway.networking.k8s.io/v1", "HTTPRoute", name, namespace, route)

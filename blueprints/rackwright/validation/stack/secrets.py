@@ -1,4 +1,4 @@
-"""Secrets in plain text."""
+"""Plaintext secrets in scripts, chart values and Kubernetes objects."""
 
 import re
 from collections.abc import Iterator
@@ -18,17 +18,19 @@ TOKENS = re.compile(
 )
 SECRET_NAME = re.compile(r"(PASSWORD|SECRET|TOKEN|API_?KEY|ACCESS_?KEY|CREDENTIAL)S?$", re.IGNORECASE)
 NO_SECRET = re.compile(r"TOKENS$")
-"""Counts of tokens (MAX_TOKENS) are no secrets."""
+"""Names of token counts, such as MAX_TOKENS."""
 
 
 @rule("V-114", Level.ERROR, "https://www.pulumi.com/docs/iac/concepts/secrets/")
-def no_secret_in_plain_text(plan: StackPlan) -> Iterator[Violation]:
-    """Secrets are references; in a script, a chart's values or an object everyone with read access would see them."""
+def secrets_are_references(plan: StackPlan) -> Iterator[Violation]:
+    """Secrets are references; a plaintext value in a script, in chart values or in an object is visible to everyone with read access."""
     places: list[tuple[At, Any]] = [(At() / "releases" / i / "values", r.values) for i, r in enumerate(plan.releases)]
     places += [(At() / "manifests" / i / "body", m.body) for i, m in enumerate(plan.manifests)]
     places += [(At() / "box" / "setup_script", plan.box.setup_script)] if plan.box else []
     for at, value in places:
-        yield from (Violation(place, "name it in the spec's secrets and refer to it") for place in _secrets(at, value))
+        yield from (
+            Violation(place, "add it to run.secrets and refer to it", "This value is a plaintext secret") for place in _secrets(at, value)
+        )
 
 
 def _secrets(at: At, value: Any) -> Iterator[At]:
@@ -46,7 +48,7 @@ def _secrets(at: At, value: Any) -> Iterator[At]:
 
 
 def _is_secret_variable(value: dict[str, Any]) -> bool:
-    """An environment variable whose name says secret and whose value is written out."""
+    """An environment variable with the name of a secret and a literal value."""
     name, text = value.get("name"), value.get("value")
     secret = isinstance(name, str) and SECRET_NAME.search(name) and not NO_SECRET.search(name)
     return bool(secret and isinstance(text, str) and text)

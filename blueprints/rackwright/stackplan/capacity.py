@@ -1,0 +1,28 @@
+"""Limits of capacity modes: longest runs, drain times, placement."""
+
+import re
+from datetime import timedelta
+
+from rackwright.catalog.read import Catalog
+from rackwright.catalog.rows import CapacityMode
+from rackwright.clouds import AWS, GCP
+
+RESERVATION_ID = re.compile(r"cr-[0-9a-f]{17}")
+"""ID of an EC2 capacity reservation or capacity block."""
+
+IDLE_STOP_MINUTES = 60
+"""Default idle time after which a box is stopped."""
+ADJACENT_MODES = ("capacity-block", "reservation")
+"""EC2 places these machines close together; an additional placement group can prevent their launch (eksctl issue 7949)."""
+
+
+def flex_start_max_run_s(catalog: Catalog) -> int:
+    """Seconds after which GKE deletes a flex-start node."""
+    return round(catalog.capacity_rule(GCP.name, CapacityMode.FLEX_START, "longest_run_s") or 0)
+
+
+def drain_before_end(catalog: Catalog, machine: str) -> timedelta:
+    """Time before a capacity block's end at which draining starts: 10 minutes before EC2 reclaims the machines."""
+    row = catalog.machine_by_name.get(machine)
+    family = "ultraserver" if row and row.in_ultraserver else ""
+    return timedelta(seconds=catalog.capacity_rule(AWS.name, CapacityMode.CAPACITY_BLOCK, "drain_before_end_s", family) or 0)

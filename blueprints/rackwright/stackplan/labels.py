@@ -1,0 +1,14 @@
+"""Kubernetes labels, annotations, resource names and ports that plans use and rules check."""
+
+LOAD_BALANCER_ANNOTATION = "service.beta.kubernetes.io/aws-load-balancer"
+"""Prefix of the annotations that configure a load balancer."""
+EFA_RESOURCE, EFA_DEVICE_CLASS, EFA_CLAIM = "vpc.amazonaws.com/efa", "efa.networking.k8s.aws", "efa"
+"""Resource of the device plugin, device class of the DRA driver (aws/eks-charts@5239609 stable/aws-dranet), and
+name of the claim template."""
+RESOURCES = {"gpu": "nvidia.com/gpu", "tpu": "google.com/tpu", "neuron": "aws.amazon.com/neuron"}
+ROLE_LABEL = "rackwright/role"
+POOL_LABEL = "rackwright/pool"
+"""Node label of a pool; Kueue flavors select pools by it."""
+SERVER_PORT = 8000
+LOAD_SECONDS_ANNOTATION = "rackwright/load-seconds"
+"""Annotation: expected seconds from pod start to the first answer."""

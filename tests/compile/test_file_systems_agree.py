@@ -1,0 +1,76 @@
+"""The file system that `plan` shows is the one in the StackPlan and on the bill: tier, capacity and throughput, for every example, sizing
+case and described file system."""
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+import yaml
+from rackwright import UserError, compile_plan, load, size
+from rackwright.catalog.read import Catalog
+from rackwright.cost.bill import bill
+from rackwright.units import GIB
+from rackwright.workflow.load import read
+
+ROOT = Path(__file__).parents[2]
+TODAY = date(2026, 11, 21)
+SPECS = [
+    *(path for path in sorted((ROOT / "stacks").glob("*.yaml")) if not path.name.startswith("Pulumi.")),
+    *sorted((ROOT / "tests" / "cases" / "sizing").glob("*/spec.yaml")),
+]
+DESCRIBED = (
+    {"capacity": "9600 GiB", "throughput": 250},
+    {"capacity": "38400 GiB", "efa": True},
+    {"throughput": 1000},
+    {"efa": False},
+    {"tiering": "intelligent"},
+)
+
+
+def compare(spec):
+    plan = size(spec, today=TODAY)
+    if plan.chosen is None or plan.machine is None:
+        return None
+    try:
+        stack = compile_plan(spec, plan, plan.chosen, today=TODAY)
+    except UserError:
+        return None
+    shown, lines = plan.machine.file_system, {line.what: line for line in bill(stack, plan.chosen, spec, Catalog.default()).lines}
+    if lustre := stack.lustre:
+        assert shown is not None
+        assert shown.bytes == lustre.capacity_gib * GIB
+        if lustre.kind == "ssd":
+            tier = lustre.throughput_mb_s_per_tib
+            assert shown.tier == f"fsx-lustre-persistent2-{tier}{'-efa' * lustre.rdma}"
+            assert shown.bytes_per_s == pytest.approx(tier * 1e6 * lustre.capacity_gib / 1024)
+            assert lines[f"Lustre file system, {tier} MB/s per TiB"].quantity == lustre.capacity_gib
+        else:
+            assert (shown.tier, shown.bytes_per_s) == ("fsx-lustre-intelligent-tiering", lustre.throughput_mb_s * 1e6)
+            assert lines["Lustre file system in tiers: throughput"].quantity == lustre.throughput_mb_s
+    elif stack.box and spec.is_training:
+        assert (shown.tier, shown.bytes) == ("ebs-gp3", stack.box.data.size_gib * GIB)
+        assert shown.bytes_per_s == stack.box.data.throughput_mib_s * 2**20
+        assert lines["data disk"].quantity == stack.box.data.size_gib
+    else:
+        assert shown is None
+    return stack
+
+
+@pytest.mark.parametrize("path", SPECS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_the_plan_shows_the_storage_that_is_built(path):
+    compare(load(path))
+
+
+@pytest.mark.parametrize("options", DESCRIBED, ids=str)
+def test_the_plan_shows_a_described_file_system(options):
+    data = yaml.safe_load((ROOT / "stacks" / "llama-70b-sft.yaml").read_text())
+    data["blueprint"] = data.get("blueprint", {}) | {"kind": "training-cluster", "storage": {"lustre": options}}
+    stack = compare(read(yaml.safe_dump(data)))
+    assert stack is not None
+    assert stack.lustre is not None
+
+
+def test_no_storage_in_the_spec_is_no_file_system_in_the_plan():
+    data = yaml.safe_load((ROOT / "stacks" / "llama-70b-sft.yaml").read_text())
+    data["blueprint"] = data.get("blueprint", {}) | {"kind": "training-cluster", "storage": "none"}
+    assert compare(read(yaml.safe_dump(data))).lustre is None
