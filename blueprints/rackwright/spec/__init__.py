@@ -1,4 +1,4 @@
-"""What the user writes: models, reader and checks."""
+"""The spec: pydantic models, the YAML reader and its checks."""
 
 from rackwright.spec.load import Reading, examine, examine_file, load, read
 from rackwright.spec.spec import Spec

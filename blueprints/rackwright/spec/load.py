@@ -1,7 +1,7 @@
-"""A file -> a Spec, or every problem it has, in file order.
+"""Loading of a spec: file -> `Spec`, or all its problems in file order.
 
-Text is checked as text, then as YAML, then against the models, then across fields; a later stage also runs on what an earlier one
-left whole, so that one look at the list is enough.
+Stages: characters, YAML, models, checks across fields. A later stage also checks the parts that earlier stages left valid, so that
+all problems are reported at once.
 """
 
 from dataclasses import dataclass
@@ -20,12 +20,12 @@ from rackwright.spec.spec import Spec
 
 @dataclass(frozen=True)
 class Reading:
-    """What reading a file gave: a spec, unless an error is among the problems."""
+    """Result of reading a file. spec: None when one of the problems is an error."""
 
     spec: Spec | None
     problems: tuple[Problem, ...]
     notes: tuple[str, ...] = ()
-    """What was rewritten because the file is of an older version."""
+    """Changes made while migrating the file from an older format version."""
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
@@ -33,13 +33,13 @@ class Reading:
 
 
 def load(path: str | Path, catalog: Catalog | None = None) -> Spec:
-    """The spec in the file. Raises UserError with every problem; warnings are left out (`examine` returns them)."""
+    """Load a spec from a file. Raises UserError with every problem. Use `examine` to get the warnings."""
     path = Path(path)
     return read(read_file(path), str(path), catalog)
 
 
 def read(text: str, source: str = "spec.yaml", catalog: Catalog | None = None) -> Spec:
-    """The spec that `text` describes. `source`: its path, for messages and for the files it names. Raises UserError."""
+    """Parse a spec. source: its path, used in messages and to resolve relative paths. Raises UserError with every problem."""
     reading = examine(text, source, catalog)
     if reading.spec is None:
         raise UserError(reading.problems, source)
@@ -47,7 +47,7 @@ def read(text: str, source: str = "spec.yaml", catalog: Catalog | None = None) -
 
 
 def examine_file(path: str | Path, catalog: Catalog | None = None) -> Reading:
-    """`examine` for a file, which also may be none, or unreadable."""
+    """Examine a file. A missing or unreadable file is returned as a problem."""
     try:
         return examine(read_file(Path(path)), str(path), catalog)
     except UserError as error:
@@ -55,7 +55,7 @@ def examine_file(path: str | Path, catalog: Catalog | None = None) -> Reading:
 
 
 def examine(text: str, source: str = "spec.yaml", catalog: Catalog | None = None) -> Reading:
-    """Everything that can be said about the text: the spec where it has one, errors and warnings in file order. Never raises UserError."""
+    """Parse a spec and return it with all errors and warnings in file order. Never raises UserError."""
     try:
         tree, problems = _tree(text.removeprefix("\ufeff"), source)
     except UserError as error:

@@ -1,4 +1,4 @@
-"""Which regions keep data inside a territory."""
+"""Data residency: the regions of each territory."""
 
 from fnmatch import fnmatchcase
 
@@ -16,12 +16,12 @@ https://cloud.google.com/compute/docs/regions-zones"""
 
 
 def matches(region: str, patterns: tuple[str, ...]) -> bool:
-    """Whether a region is named by one of the patterns; no pattern at all allows every region."""
+    """Return whether a region matches one of the patterns. An empty tuple matches every region."""
     return not patterns or any(fnmatchcase(region, pattern) for pattern in patterns)
 
 
 def stays_in(cloud: str, region: str, residency: str | None) -> bool:
-    """Whether data in that region of that cloud keeps the residency. Machines one owns are where they are: always."""
+    """Return whether a region lies in the territory. True without a residency, and for existing clusters, which have no region."""
     if residency is None or cloud == "kubernetes":
         return True
     return matches(region, TERRITORIES[residency][cloud])
