@@ -4,9 +4,9 @@ import json
 
 import pytest
 from rackwright import UserError
-from rackwright.estimator.calibration.calibrate import PRIOR_RUNS, calibrate, check_target, load_calibration
+from rackwright.estimator.calibration.calibrate import PRIOR_RUNS, calibrate, check_output_path, load_calibration
 from rackwright.estimator.calibration.coefficients import calibration
-from rackwright.estimator.dataset.columns.cells import LONGEST_CELL, read_file
+from rackwright.estimator.dataset.columns.cells import MAX_CELL_BYTES, read_file
 from rackwright.estimator.dataset.runs import DATA
 from rackwright.estimator.estimate import estimate
 
@@ -116,16 +116,16 @@ def test_only_a_calibration_is_written_over(tmp_path):
     old.write_text(calibrate(runs).to_text())
     for mine in (runs, notes):
         with pytest.raises(UserError, match="no calibration"):
-            check_target(mine, runs)
-    check_target(old, runs)
-    check_target(tmp_path / "new.json", runs)
+            check_output_path(mine, runs)
+    check_output_path(old, runs)
+    check_output_path(tmp_path / "new.json", runs)
 
 
 def test_a_cell_of_any_length_costs_only_its_row_and_one_without_end_is_named_by_its_line(tmp_path):
     found = calibrate(written(tmp_path, faster(1.1), faster(1.1, "OWN2", notes="x" * 200_000), faster(1.1, "OWN3", layers="9" * 200_000)))
     assert [run.row_id for run in found.runs] == ["OWN1", "OWN2"]
     with pytest.raises(UserError, match="line 2"):
-        calibrate(written(tmp_path, faster(1.1, notes="x" * (LONGEST_CELL + 1))))
+        calibrate(written(tmp_path, faster(1.1, notes="x" * (MAX_CELL_BYTES + 1))))
 
 
 def test_runs_of_which_nothing_is_learned_say_what_is(tmp_path):

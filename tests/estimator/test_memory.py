@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rackwright.estimator.calibration.coefficients import calibration
 from rackwright.estimator.case import TrainingCase
 from rackwright.estimator.model.dimensions import ModelDimensions
-from rackwright.estimator.predict import Training
+from rackwright.estimator.predict import TrainingPrediction
 from rackwright.estimator.training.memory import MODELS, MemoryCoefficients, outside_bytes, peak_bytes, training_memory
 
 from tests.estimator.memory_cases import GIB, PRIOR, case, network
@@ -168,9 +168,9 @@ def test_many_layouts_at_once_are_the_single_ones(model):
         assert float(peak_bytes(case(model, tensor=t, pipeline=p, micro_batches=16.0), PRIOR)) == pytest.approx(value)
 
 
-def predicted(c: TrainingCase) -> Training:
+def predicted(c: TrainingCase) -> TrainingPrediction:
     """With the coefficients of this file's other tests."""
-    return replace(Training.of(c, calibration()), coefficients=PRIOR)
+    return replace(TrainingPrediction.of(c, calibration()), coefficients=PRIOR)
 
 
 def test_the_largest_micro_batch_fits_and_the_next_does_not():

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from rackwright import UserError
-from rackwright.estimator.config.jsonl import MOST_PROBLEMS, configuration, read_lines
+from rackwright.estimator.config.jsonl import MAX_PROBLEMS, parse_configuration, read_lines
 from rackwright.estimator.estimate import estimate
 
 from tests.estimator.configs import serving_data, training_data
@@ -147,8 +147,8 @@ def test_a_broken_line_costs_only_itself(text):
 
 def test_thousands_of_wrong_keys_are_told_in_a_few():
     with pytest.raises(UserError) as raised:
-        configuration(training_data(**{f"k{i}": 1 for i in range(5000)}))
-    assert len(raised.value.problems) == MOST_PROBLEMS
+        parse_configuration(training_data(**{f"k{i}": 1 for i in range(5000)}))
+    assert len(raised.value.problems) == MAX_PROBLEMS
 
 
 def test_every_law_is_reported_at_once():

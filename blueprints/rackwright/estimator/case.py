@@ -157,11 +157,11 @@ class TrainingCase:
         return self.tokens * self.micro_batches * self.replicas
 
 
-def stack(cases: Sequence[C]) -> C:
+def stack_cases(cases: Sequence[C]) -> C:
     """Many single cases as one case of arrays; fields stay in the order of `cases`."""
     first = cases[0]
     columns = {
-        f.name: stack([getattr(c, f.name) for c in cases])
+        f.name: stack_cases([getattr(c, f.name) for c in cases])
         if is_dataclass(getattr(first, f.name))
         else np.array([getattr(c, f.name) for c in cases])
         for f in fields(cast(Any, first))
@@ -169,7 +169,7 @@ def stack(cases: Sequence[C]) -> C:
     return type(first)(**columns)
 
 
-def pick(text: Text, values: dict[str, Num], other: Num) -> Num:
+def lookup_by_label(text: Text, values: dict[str, Num], other: Num) -> Num:
     """The value of each label; `other` for labels that have none."""
     if isinstance(text, str):
         return values.get(text, other)

@@ -7,7 +7,7 @@ Num = Any
 
 
 @dataclass(frozen=True)
-class Band:
+class Interval:
     """p10 <= p50 <= p90. n: measured runs the width comes from; 0: prior only, and then at least a factor 2 either way."""
 
     p10: float
@@ -18,6 +18,18 @@ class Band:
     @property
     def is_prior_only(self) -> bool:
         return self.n == 0
+
+    def scaled(self, factor: float) -> "Interval":
+        """Return the interval times a factor."""
+        return Interval(self.p10 * factor, self.p50 * factor, self.p90 * factor, self.n)
+
+    def inverse(self, amount: float) -> "Interval":
+        """Return amount / interval: a time from a rate, or a rate from a time."""
+        return Interval(amount / self.p90, amount / self.p50, amount / self.p10, self.n)
+
+    def __add__(self, other: "Interval") -> "Interval":
+        """Return the sum of two fully correlated quantities, which is the wider of the possible sums."""
+        return Interval(self.p10 + other.p10, self.p50 + other.p50, self.p90 + other.p90, min(self.n, other.n))
 
 
 @dataclass(frozen=True)
@@ -68,7 +80,7 @@ class StepTerms:
 T = TypeVar("T", StepTerms, MemoryTerms)
 
 
-def times(terms: T, by: Num) -> T:
+def scale_terms(terms: T, by: Num) -> T:
     """Every term, so that they still sum to the prediction."""
     return type(terms)(*(getattr(terms, f.name) * by for f in fields(terms)))
 
@@ -98,27 +110,27 @@ class Estimate:
     id: str
     kind: str
     memory: MemoryTerms
-    peak_memory_bytes: Band
+    peak_memory_bytes: Interval
     capacity_bytes: float
     memory_stages: tuple[MemoryTerms, ...] = ()
     fits: bool = True
     step: StepTerms | None = None
-    step_s: Band | None = None
-    tokens_per_s: Band | None = None
-    tokens_per_s_per_accelerator: Band | None = None
-    samples_per_s: Band | None = None
+    step_s: Interval | None = None
+    tokens_per_s: Interval | None = None
+    tokens_per_s_per_accelerator: Interval | None = None
+    samples_per_s: Interval | None = None
     mfu: float | None = None
-    time_to_train_s: Band | None = None
+    time_to_train_s: Interval | None = None
     startup_s: float | None = None
     evaluation_s: float | None = None
-    ttft_s: Band | None = None
-    tpot_s: Band | None = None
-    output_tokens_per_s: Band | None = None
-    output_tokens_per_s_per_accelerator: Band | None = None
-    requests_per_s: Band | None = None
+    ttft_s: Interval | None = None
+    tpot_s: Interval | None = None
+    output_tokens_per_s: Interval | None = None
+    output_tokens_per_s_per_accelerator: Interval | None = None
+    requests_per_s: Interval | None = None
     concurrency: float | None = None
     """Requests in flight over all replicas."""
-    kv_tokens: Band | None = None
+    kv_tokens: Interval | None = None
     largest_micro_batch: int | None = None
     largest_context: int | None = None
     launch: dict[str, str] = field(default_factory=dict)

@@ -90,7 +90,7 @@ CapacityEntry = Annotated[
 ]
 
 
-def held(entry: CapacityEntry | None) -> CapacityBlock | Reservation | None:
+def existing_capacity(entry: CapacityEntry | None) -> CapacityBlock | Reservation | None:
     """Return the Capacity Block or reservation of an entry; None for a capacity mode."""
     if isinstance(entry, UseBlock):
         return entry.capacity_block

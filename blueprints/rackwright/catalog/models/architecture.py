@@ -13,9 +13,9 @@ AttentionKind = Literal["none", "mha", "gqa", "mqa", "mla"]
 Biases = Literal["none", "qkv", "qv"]
 WeightsFormat = Literal["bf16", "fp8", "fp4"]
 
-LARGEST = 2**60
+MAX_COUNT = 2**60
 """No count of a model that exists or is planned is larger; stops arithmetic on nonsense."""
-MOST_LAYERS = 10_000
+MAX_LAYERS = 10_000
 """Counting goes layer by layer; the deepest model of the catalog has 126."""
 
 
@@ -184,7 +184,7 @@ def _check_type(name: str, value: Any) -> None:
         if not isinstance(value, options):
             raise ConfigError(f"{name} must be {'true or false' if bool in options else 'text'}, not {value!r}", field=name)
         return
-    if isinstance(value, bool) or not isinstance(value, (int, float) if float in options else int) or not 0 <= value < LARGEST:
+    if isinstance(value, bool) or not isinstance(value, (int, float) if float in options else int) or not 0 <= value < MAX_COUNT:
         raise ConfigError(f"{name} must be a whole number, 0 or more, not {value!r}", field=name)
     if value == 0 and type(None) in options:
         raise ConfigError(f"{name} must be more than 0; leave it out when there is none", field=name)
@@ -192,30 +192,30 @@ def _check_type(name: str, value: Any) -> None:
 
 def _check_shape(a: Architecture) -> None:
     for part in ("layers", "encoder_layers", "mtp_layers"):
-        if getattr(a, part) > MOST_LAYERS:
-            raise ConfigError(f"{part} {getattr(a, part)} is more than {MOST_LAYERS}", field=part)
+        if getattr(a, part) > MAX_LAYERS:
+            raise ConfigError(f"{part} {getattr(a, part)} is more than {MAX_LAYERS}", field=part)
     if a.experts:
-        _need(a, "experts_per_token", "expert_ffn", "moe_every")
+        _require(a, "experts_per_token", "expert_ffn", "moe_every")
         if a.experts_per_token > a.experts:
             raise ConfigError(f"experts_per_token {a.experts_per_token} is more than experts {a.experts}", field="experts_per_token")
     if a.parameter_count is None:
-        _need(a, "layers", "hidden", "heads", "kv_heads", "head_dim")
+        _require(a, "layers", "hidden", "heads", "kv_heads", "head_dim")
         if not a.ffn and a.moe_layers < a.layers:
             raise ConfigError("ffn is needed: at least one layer has a dense FFN", field="ffn")
     elif a.kind == "llm":
         raise ConfigError("parameter_count is for networks without equal layers; write out the shape of an llm", field="parameter_count")
     if a.kind == "llm":
-        _need(a, "vocab")
+        _require(a, "vocab")
     if a.kv_heads and a.heads % a.kv_heads:
         raise ConfigError(f"heads {a.heads} must be a multiple of kv_heads {a.kv_heads}", field="kv_heads")
     if a.kv_lora_rank:
-        _need(a, "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim")
+        _require(a, "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim")
     for part in ("dense_layers", "cross_attention_layers"):
         if getattr(a, part) > a.layers:
             raise ConfigError(f"{part} {getattr(a, part)} is more than layers {a.layers}", field=part)
 
 
-def _need(a: Architecture, *names: str) -> None:
+def _require(a: Architecture, *names: str) -> None:
     for name in names:
         if not getattr(a, name):
             raise ConfigError(f"{name} is missing", field=name)

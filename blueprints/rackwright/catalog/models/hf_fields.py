@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rackwright.catalog.models.architecture import LARGEST, ConfigError
+from rackwright.catalog.models.architecture import MAX_COUNT, ConfigError
 
 
 class Fields:
@@ -23,7 +23,7 @@ class Fields:
                 raise ConfigError(f"{self._path}{names[0]} is missing", field=self._path + names[0])
             return default
         value = self._config[name]
-        if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < LARGEST:
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < MAX_COUNT:
             raise ConfigError(f"{self._path}{name} must be a whole number above 0, not {value!r}", field=self._path + name)
         return value
 

@@ -13,20 +13,19 @@ from typing import Any
 
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import At, Mark, Problem
-from rackwright.estimator.calibration.coefficients import Calibration, calibration, key
-from rackwright.estimator.calibration.fitted_models import FittedModel
+from rackwright.estimator.calibration.coefficients import Calibration, FittedModel, calibration, factor_key
 from rackwright.estimator.calibration.registry import registry
-from rackwright.estimator.case import stack
-from rackwright.estimator.dataset.columns.cells import FILES, BrokenCell, PrintedRow, read_file
-from rackwright.estimator.dataset.columns.hardware import unknown
-from rackwright.estimator.dataset.columns.measured import METRICS, UNITS, measured
-from rackwright.estimator.dataset.runs import DATA, reading
+from rackwright.estimator.case import stack_cases
+from rackwright.estimator.dataset.columns.cells import CSV_NAMES, BrokenCell, PrintedRow, read_file
+from rackwright.estimator.dataset.columns.hardware import unknown_accelerator_reason
+from rackwright.estimator.dataset.columns.measured import METRICS, UNITS, measured_value
+from rackwright.estimator.dataset.runs import DATA, read_row
 
 PRIOR_RUNS = 2.0
 """rackwright's choice 2026-11: after two runs of one's own the factor has gone half of the way, after eight four fifths."""
-FARTHEST = 5.0
+MAX_RATIO = 5.0
 """Measured over predicted, or the other way round, beyond which a cell is more likely wrong than the engine."""
-TELLING = {
+IDENTIFYING_COLUMNS = {
     "peft_type": "finetune_memory", "mem_printed": "training_memory", "isl": "inference_throughput", "kv_tokens": "inference_memory",
     "tokens_per_s_per_chip": "tpu_training", "time_to_train_min": "time_to_train", "tokens_per_s_per_gpu": "training_throughput",
 }  # fmt: skip
@@ -34,12 +33,12 @@ TELLING = {
 
 
 PRETRAINING = ("", "pretrain", "pretraining")
-UNLEARNED = ("time_to_train_min", "accel_hours")
+DERIVED_METRICS = ("time_to_train_min", "accel_hours")
 """Follow from the step, which has a factor of its own."""
 
 
 @dataclass(frozen=True)
-class Learned:
+class CalibratedRun:
     """One run: before and after are predictions, in `unit`, with the shipped coefficients and with the factor."""
 
     row_id: str
@@ -52,12 +51,12 @@ class Learned:
 
 
 @dataclass(frozen=True)
-class Learning:
+class CalibrationResult:
     """factors: by kind (model | class | generation): what predictions are multiplied with, and from how many runs."""
 
     base: str
     factors: dict[str, tuple[float, int]]
-    runs: tuple[Learned, ...]
+    runs: tuple[CalibratedRun, ...]
     problems: tuple[Problem, ...] = ()
     unread: tuple[str, ...] = ()
     """Columns that no shipped file has, so that nothing is learned from them."""
@@ -76,7 +75,7 @@ class Learning:
         }
 
 
-def calibrate(path: Path) -> Learning:
+def calibrate(path: Path) -> CalibrationResult:
     """Raises UserError where the file cannot be read, has none of the known columns, or no row of it can be used."""
     rows = _rows(path)
     known, c = registry(), calibration()
@@ -84,25 +83,25 @@ def calibrate(path: Path) -> Learning:
     problems: list[Problem] = []
     for row in rows:
         try:
-            seen.extend(_seen(row, known))
+            seen.extend(_readings(row, known))
         except BrokenCell as fault:
             problems.append(_problem(row, str(fault)))
-    before = [float(model.predict(stack([case]), c.of(model.name, model.kind))[0]) for _, _, model, case, _ in seen]
-    kinds = [key(model.name, model.classes(case), _kin(case)) for _, _, model, case, _ in seen]
+    before = [float(model.predict(stack_cases([case]), c.of(model.name, model.kind))[0]) for _, _, model, case, _ in seen]
+    kinds = [factor_key(model.name, model.classes(case), _accelerator_group(case)) for _, _, model, case, _ in seen]
     near = []
     for (row, metric, _, _, value), predicted, kind in zip(seen, before, kinds, strict=True):
-        if max(value / predicted, predicted / value) > FARTHEST:
+        if max(value / predicted, predicted / value) > MAX_RATIO:
             problems.append(_problem(row, f"{row.id} {metric}: {value:,.4g} measured, {predicted:,.4g} predicted: check the cell's unit"))
         else:
             near.append((row, metric, value, predicted, kind))
     if not near:
-        raise UserError(problems or [_unread(rows)], str(path))
+        raise UserError(problems or [_no_reading(rows)], str(path))
     factors = {kind: _factor([(value, predicted) for _, _, value, predicted, k in near if k == kind]) for *_, kind in near}
     runs = tuple(
-        Learned(row.id, metric, UNITS[metric], value, predicted, predicted * factors[kind][0], kind)
+        CalibratedRun(row.id, metric, UNITS[metric], value, predicted, predicted * factors[kind][0], kind)
         for row, metric, value, predicted, kind in near
     )
-    return Learning(c.version, dict(sorted(factors.items())), runs, tuple(problems), _unknown_columns(rows))
+    return CalibrationResult(c.version, dict(sorted(factors.items())), runs, tuple(problems), _unknown_columns(rows))
 
 
 def load_calibration(path: Path | None) -> Calibration:
@@ -122,7 +121,7 @@ def load_calibration(path: Path | None) -> Calibration:
     return replace(shipped, factors=factors)
 
 
-def check_target(path: Path, runs: Path) -> None:
+def check_output_path(path: Path, runs: Path) -> None:
     """Raises UserError where writing a calibration there would destroy the runs, or anything else that is no calibration."""
     if not path.exists() or (path.is_file() and not path.stat().st_size):
         return
@@ -137,7 +136,7 @@ def check_target(path: Path, runs: Path) -> None:
 
 def _read_factor(name: str, said: Any) -> tuple[float, int]:
     factor, n = float(said["factor"]), int(said["runs"])
-    if not 1 / FARTHEST <= factor <= FARTHEST or n < 0:
+    if not 1 / MAX_RATIO <= factor <= MAX_RATIO or n < 0:
         raise ValueError(f"{name}: a factor of {factor:g} from {n} runs")
     return factor, n
 
@@ -148,30 +147,34 @@ def _rows(path: Path) -> Sequence[PrintedRow]:
     except (OSError, BrokenCell) as fault:
         reason = getattr(fault, "strerror", None) or str(fault)
         raise UserError([Problem("E-runs", reason, fix="a CSV file with the columns that docs/estimate.md shows")], str(path)) from None
-    name = path.stem if path.stem in FILES else next((file for column, file in TELLING.items() if rows and column in rows[0].cells), "")
+    name = (
+        path.stem
+        if path.stem in CSV_NAMES
+        else next((file for column, file in IDENTIFYING_COLUMNS.items() if rows and column in rows[0].cells), "")
+    )
     if not name:
-        raise UserError([_nothing(path)], str(path))
-    return [replace(row, csv=name if path.stem in FILES else _kind(name, row)) for row in rows]
+        raise UserError([_no_known_column(path)], str(path))
+    return [replace(row, csv=name if path.stem in CSV_NAMES else _csv_kind(name, row)) for row in rows]
 
 
 def _unknown_columns(rows: Sequence[PrintedRow]) -> tuple[str, ...]:
-    known = {name for file in FILES for row in read_file(DATA / f"{file}.csv")[:1] for name in row.cells}
+    known = {name for file in CSV_NAMES for row in read_file(DATA / f"{file}.csv")[:1] for name in row.cells}
     return tuple(name for name in rows[0].cells if name and name not in known)
 
 
-def _kind(name: str, row: PrintedRow) -> str:
+def _csv_kind(name: str, row: PrintedRow) -> str:
     """Both files of training memory have the same columns: a run without an adapter and of no fine-tuning is a pre-training."""
     tuned = row.text("peft_type") or row.lower("method") not in PRETRAINING
     return name if name != "finetune_memory" or tuned else "training_memory"
 
 
-def _seen(row: PrintedRow, known: Iterable[FittedModel]) -> list[tuple[PrintedRow, str, FittedModel, Any, float]]:
+def _readings(row: PrintedRow, known: Iterable[FittedModel]) -> list[tuple[PrintedRow, str, FittedModel, Any, float]]:
     """Readings of the row that a model speaks of. Raises BrokenCell, with the reason where the row cannot be described."""
-    found = reading(row)
+    found = read_row(row)
     if found.case is None:
         raise BrokenCell(found.reason)
-    values = [(metric, measured(row, metric)) for metric in METRICS[row.csv]]
-    if reason := unknown(row):
+    values = [(metric, measured_value(row, metric)) for metric in METRICS[row.csv]]
+    if reason := unknown_accelerator_reason(row):
         raise BrokenCell(f"{row.id} hardware: {reason}")
     return [
         (row, metric, model, found.case, value)
@@ -186,7 +189,7 @@ def _factor(pairs: Sequence[tuple[float, float]]) -> tuple[float, int]:
     return float(f"{exp(sum(log(value / predicted) for value, predicted in pairs) / (n + PRIOR_RUNS)):.4g}"), n
 
 
-def _kin(case: Any) -> str:
+def _accelerator_group(case: Any) -> str:
     return str(getattr(case, "step", case).chip.kin)
 
 
@@ -194,13 +197,13 @@ def _problem(row: PrintedRow, reason: str) -> Problem:
     return Problem("E-run", reason, At() / row.id, mark=Mark(row.line, 1))
 
 
-def _unread(rows: Sequence[PrintedRow]) -> Problem:
+def _no_reading(rows: Sequence[PrintedRow]) -> Problem:
     kind = rows[0].csv
-    spoken = {model.metric for model in registry() if kind in model.csv} & set(METRICS[kind]) - set(UNLEARNED)
+    spoken = {model.metric for model in registry() if kind in model.csv} & set(METRICS[kind]) - set(DERIVED_METRICS)
     reason = f"{len(rows)} runs ({kind}), and none has a reading that is learned from"
     return Problem("E-runs", reason, fix=f"learned from: {', '.join(sorted(spoken)) or 'tokens/s and memory, in the other files'}")
 
 
-def _nothing(path: Path) -> Problem:
-    columns = ", ".join(f"{column} ({file})" for column, file in TELLING.items())
+def _no_known_column(path: Path) -> Problem:
+    columns = ", ".join(f"{column} ({file})" for column, file in IDENTIFYING_COLUMNS.items())
     return Problem("E-runs", f"no run in {path.name} that could be learned from", fix=f"one of these columns tells the kind: {columns}")

@@ -5,6 +5,7 @@ towards. The file gives each its value, and each model the quantiles of its out-
 """
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from functools import cache
 from pathlib import Path
@@ -12,8 +13,10 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from rackwright.estimator.result import Interval
+
 FILE = Path(__file__).parents[1] / "data" / "coefficients.json"
-MOST = 80
+MAX_COEFFICIENTS = 80
 """Coefficients in all, over every model."""
 PRIOR_ONLY_FACTOR = 2.0
 """p90 / p50 and p50 / p10 at least, where no measured run speaks of the case."""
@@ -35,6 +38,36 @@ class Residuals:
     p10: float
     p50: float
     p90: float
+
+    def interval(self, value: float) -> Interval:
+        """Return the interval of a prediction. p50 is the prediction, whatever the median residual; prior-only intervals span at least
+        PRIOR_ONLY_FACTOR either way."""
+        low, high = min(self.p10, 1.0), max(self.p90, 1.0)
+        if not self.n:
+            low, high = min(low, 1 / PRIOR_ONLY_FACTOR), max(high, PRIOR_ONLY_FACTOR)
+        return Interval(value * low, value, value * high, self.n)
+
+
+@dataclass(frozen=True)
+class FittedModel:
+    """One thing that can be measured and predicted.
+
+    metric: the column of the accuracy bench; kind: dataclass of its coefficients; predict: case of arrays, coefficients -> array in the
+    metric's unit; classes: one case -> its residual classes, particular before general, the last one "all"; applies: which cases.
+    """
+
+    name: str
+    metric: str
+    csv: tuple[str, ...]
+    kind: Any
+    predict: Callable[[Any, Any], np.ndarray]
+    classes: Callable[[Any], tuple[str, ...]]
+    applies: Callable[[Any], bool]
+    loss_scale: float = 0.1
+    """Residuals (log) beyond this count linearly, not squared."""
+    prior_spread_scale: float = 1.0
+    """Of the spreads of its coefficients, what the fit may use. Below 1 where runs that no fold has seen the like of (a family, an engine,
+    later years left out) are missed by less, and grouped folds by no more, when the priors are held to."""
 
 
 PRIOR_ONLY = Residuals(0, 1 / PRIOR_ONLY_FACTOR, 1.0, PRIOR_ONLY_FACTOR)
@@ -66,10 +99,10 @@ class Calibration:
         return next((rows[name] for name in classes if name in rows), PRIOR_ONLY)
 
     def factor(self, model: str, classes: tuple[str, ...], kin: str) -> float:
-        return self.factors.get(key(model, classes, kin), (1.0, 0))[0]
+        return self.factors.get(factor_key(model, classes, kin), (1.0, 0))[0]
 
 
-def key(model: str, classes: tuple[str, ...], kin: str) -> str:
+def factor_key(model: str, classes: tuple[str, ...], kin: str) -> str:
     """The kind of run a factor belongs to."""
     return f"{model} | {classes[0]} | {kin}"
 

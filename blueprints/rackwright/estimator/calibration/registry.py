@@ -1,6 +1,6 @@
 """Every fitted model of the estimator."""
 
-from rackwright.estimator.calibration.fitted_models import FittedModel
+from rackwright.estimator.calibration.coefficients import FittedModel
 from rackwright.estimator.serving import decode, throughput
 from rackwright.estimator.serving import memory as serving_memory
 from rackwright.estimator.training import adapter_memory, memory, run_time, step, tpu_step

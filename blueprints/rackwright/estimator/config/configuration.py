@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 Count = Annotated[int, Field(gt=0, le=2**40)]
 Positive = Annotated[float, Field(gt=0, le=1e30, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-Numbers = Literal["fp32", "tf32", "bf16", "fp16", "fp8", "mxfp8", "int8", "fp4", "nf4", "int4"]
+NumberFormat = Literal["fp32", "tf32", "bf16", "fp16", "fp8", "mxfp8", "int8", "fp4", "nf4", "int4"]
 
 
 class _Strict(BaseModel):
@@ -87,12 +87,12 @@ class TrainingConfig(_Strict):
     recompute: Literal["none", "selective", "full"] = "none"
     recompute_share: Share = 1.0
     offload: tuple[Literal["optimizer", "activations", "parameters"], ...] = ()
-    numbers: Numbers = "bf16"
-    weight_numbers: Numbers | None = None
-    gradient_numbers: Numbers | None = None
+    numbers: NumberFormat = "bf16"
+    weight_numbers: NumberFormat | None = None
+    gradient_numbers: NumberFormat | None = None
     optimizer: Literal["adamw", "adamw-bf16", "adamw-8bit", "sgd", "muon"] = "adamw"
     optimizer_in_backward: bool = False
-    base_numbers: Numbers | None = None
+    base_numbers: NumberFormat | None = None
     """Of the frozen base: nf4, int8, int4 for QLoRA."""
     double_quantised: bool = True
     adapter: AdapterConfig | None = None
@@ -143,8 +143,8 @@ class ServingConfig(_Strict):
     requests_per_s: Positive | None = None
     requests: Count | None = None
     """Of a whole offline job, all queued at its start; left out: without end."""
-    weight_numbers: Numbers = "bf16"
-    kv_numbers: Numbers | None = None
+    weight_numbers: NumberFormat = "bf16"
+    kv_numbers: NumberFormat | None = None
     memory_share: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] | None = None
     max_context: Count | None = None
     max_batched_tokens: Count | None = None
@@ -170,8 +170,8 @@ class SampleConfig(_Strict):
     adapter: AdapterConfig | None = None
     recompute: Literal["none", "full"] = "none"
     passes: Positive = 1.0
-    numbers: Numbers = "bf16"
+    numbers: NumberFormat = "bf16"
 
 
 Configuration = TrainingConfig | ServingConfig | SampleConfig
-ADAPTER: TypeAdapter[Configuration] = TypeAdapter(Annotated[Configuration, Field(discriminator="kind")])
+CONFIGURATION_ADAPTER: TypeAdapter[Configuration] = TypeAdapter(Annotated[Configuration, Field(discriminator="kind")])

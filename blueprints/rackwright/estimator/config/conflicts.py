@@ -5,24 +5,24 @@ from collections.abc import Iterator
 from rackwright.diagnostics.problem import At, Problem
 from rackwright.estimator.config import accelerators
 from rackwright.estimator.config.configuration import TrainingConfig
-from rackwright.estimator.config.engines import engine
+from rackwright.estimator.config.engines import engine_family
 
-SPLIT = ("zero-bubble", "dualpipe")
+SPLIT_BACKWARD_SCHEDULES = ("zero-bubble", "dualpipe")
 """Schedules that put the gradients of the weights off, to fill the pipeline's bubble with them."""
-WHOLE = ("zero3", "fsdp", "hsdp")
+FULL_SHARDING = ("zero3", "fsdp", "hsdp")
 
 
-def contradictions(config: TrainingConfig) -> Iterator[Problem]:
+def conflict_problems(config: TrainingConfig) -> Iterator[Problem]:
     yield from _schedule_problems(config)
     yield from _offload_problems(config)
-    yield from _idle_problems(config)
+    yield from _ignored_field_problems(config)
     if accelerators.find(config.hardware.accelerator).is_tpu:
         yield from _tpu_problems(config)
 
 
 def _schedule_problems(config: TrainingConfig) -> Iterator[Problem]:
     w, at = config.layout, At() / "layout" / "schedule"
-    if w.schedule not in SPLIT:
+    if w.schedule not in SPLIT_BACKWARD_SCHEDULES:
         return
     if w.pipeline == 1:
         yield Problem("E-schedule", f"{w.schedule} without a pipeline", at, "pipeline: 2 or more")
@@ -36,13 +36,13 @@ def _schedule_problems(config: TrainingConfig) -> Iterator[Problem]:
 
 def _offload_problems(config: TrainingConfig) -> Iterator[Problem]:
     shard = config.layout.shard
-    is_whole = shard in WHOLE if shard else engine(config.engine.name, "train").zero_stage >= 3
+    is_whole = shard in FULL_SHARDING if shard else engine_family(config.engine.name, "train").zero_stage >= 3
     if "parameters" in config.offload and not is_whole:
         reason = "only weights that ZeRO-3 gathers when they are needed can rest on the host"
         yield Problem("E-offload", reason, At() / "offload", "layout.shard: zero3")
 
 
-def _idle_problems(config: TrainingConfig) -> Iterator[Problem]:
+def _ignored_field_problems(config: TrainingConfig) -> Iterator[Problem]:
     """What is said and would be ignored."""
     if not config.packed and not config.mean_length:
         yield Problem("E-length", "of samples that are padded the mean length decides", At() / "packed", "mean_length: tokens")

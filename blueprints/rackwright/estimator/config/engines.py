@@ -60,24 +60,24 @@ ENGINES = (
 )  # fmt: skip
 """First match wins, so the particular stands before the general."""
 
-OTHER = {"train": EngineFamily("other", "train", ()), "serve": EngineFamily("other", "serve", (), compiled=True)}
+UNKNOWN_ENGINE = {"train": EngineFamily("other", "train", ()), "serve": EngineFamily("other", "serve", (), compiled=True)}
 
 
-def engine(name: str, role: str) -> EngineFamily:
+def engine_family(name: str, role: str) -> EngineFamily:
     """The family of a printed name; `other`, with common defaults, where none is known."""
     said = name.strip().lower()
     rows = [e for e in ENGINES if e.role == role]
     whole = next((e for e in rows if said == e.family), None)
-    return whole or next((e for e in rows if any(part in said for part in e.names)), OTHER[role])
+    return whole or next((e for e in rows if any(part in said for part in e.names)), UNKNOWN_ENGINE[role])
 
 
-def release(name: str, said: str = "") -> float:
+def release_number(name: str, said: str = "") -> float:
     """Major * 100 + minor of the release that is printed in or beside the name; 0 where there is none. 0.12.0 is 12, 1.0.0rc3 is 100."""
     found = re.search(r"(\d+)\.(\d+)", said or name)
     return float(found.group(1)) * 100 + float(found.group(2)) if found else 0.0
 
 
-def year(name: str, said: str = "") -> float:
+def release_year(name: str, said: str = "") -> float:
     """When a release came out, as a year with its fraction: of calendar releases ("NeMo 25.09", "2025.11") and of years; 0 where neither
     name nor release says."""
     month = re.search(r"(?<!\d)(?:20)?(2\d)[.-](0[1-9]|1[0-2])(?![\d])", said) or re.search(r"(?<![\d.])(2\d)\.(0[1-9]|1[0-2])(?!\d)", name)

@@ -14,31 +14,40 @@ from rackwright.estimator.case import RECOMPUTE, Chip, TrainingCase, Wires
 from rackwright.estimator.config import accelerators
 from rackwright.estimator.config.configuration import EngineConfig, HardwareConfig, ServingConfig, ServingPool, Speculation, TrainingConfig
 from rackwright.estimator.config.constraints import serving_problems, training_problems
-from rackwright.estimator.config.engines import EngineFamily, engine, release, year
-from rackwright.estimator.model.adapters import adapter_inputs, targeted
+from rackwright.estimator.config.engines import EngineFamily, engine_family, release_number, release_year
+from rackwright.estimator.model.adapters import adapter_inputs, target_matrices
 from rackwright.estimator.model.dimensions import ModelDimensions
-from rackwright.estimator.model.from_architecture import network_of
+from rackwright.estimator.model.from_architecture import count_parameters, model_dimensions
 from rackwright.estimator.model.layer_parameters import prefix_parameters, prompt_parameters
-from rackwright.estimator.model.parameter_count import count
 from rackwright.estimator.serving.case import ServingCase
 from rackwright.units import GIB
 
-BYTES = {"fp32": 4.0, "tf32": 4.0, "bf16": 2.0, "fp16": 2.0, "fp8": 1.0, "mxfp8": 1.03125, "int8": 1.01, "fp4": 0.5625, "int4": 0.53}
+BYTES_PER_WEIGHT = {
+    "fp32": 4.0,
+    "tf32": 4.0,
+    "bf16": 2.0,
+    "fp16": 2.0,
+    "fp8": 1.0,
+    "mxfp8": 1.03125,
+    "int8": 1.01,
+    "fp4": 0.5625,
+    "int4": 0.53,
+}
 """Per weight of a matrix, scales included (mxfp8: one byte per 32; nvfp4: one per 16; int4: groups of 128); nf4: see nf4_bytes."""
-NF4 = {False: 0.5 + 4 / 64, True: 0.5 + 1 / 64 + 4 / (64 * 256)}
+NF4_BYTES_PER_WEIGHT = {False: 0.5 + 4 / 64, True: 0.5 + 1 / 64 + 4 / (64 * 256)}
 """By double quantisation: fp32 scales per block of 64, or 8-bit scales of scales (QLoRA, arXiv 2305.14314, section 3)."""
-STAGES = {"none": 0, "zero1": 1, "zero2": 2, "zero3": 3, "fsdp": 3, "hsdp": 3}
-MOMENTS = {"adamw-bf16": 4.0, "adamw-8bit": 2 * 1.016, "sgd": 4.0, "muon": 4.0}
+ZERO_STAGES = {"none": 0, "zero1": 1, "zero2": 2, "zero3": 3, "fsdp": 3, "hsdp": 3}
+MOMENT_BYTES = {"adamw-bf16": 4.0, "adamw-8bit": 2 * 1.016, "sgd": 4.0, "muon": 4.0}
 """Bytes of moments per trained parameter; 8-bit Adam keeps 1.6 % of scales (bitsandbytes), Muon one fp32 moment (arXiv 2502.16982). Of
 adamw: the engine's. An fp32 master is added where the engine keeps one beside a 16-bit weight."""
-MASTER_BYTES, MASTERED = 4.0, 12.0
+MASTER_BYTES, MIN_BYTES_WITH_MASTER = 4.0, 12.0
 """fp32 copy of a 16-bit weight; engines whose states are this large hold one."""
 BITSANDBYTES = ("nf4", "fp4", "int8")
-K_BIT = ("hf", "deepspeed")
+KBIT_TRAINERS = ("hf", "deepspeed")
 """Trainers that prepare a bitsandbytes base with PEFT, which casts what is not quantised to fp32."""
-REAL_IMBALANCE = 1.3
+REAL_ROUTING_IMBALANCE = 1.3
 """Tokens of the fullest expert rank over the mean with a trained router: rackwright's choice 2026-11, not measured."""
-ENGINE_KV = {"fp8": 1.0, "int8": 1.0, "fp4": 0.5625}
+KV_ELEMENT_BYTES = {"fp8": 1.0, "int8": 1.0, "fp4": 0.5625}
 MEMORY_SHARE = 0.9
 """vLLM's default gpu_memory_utilization; TensorRT-LLM's free_gpu_memory_fraction is 0.9 of what the weights leave."""
 BATCHED_TOKENS = 8192.0
@@ -55,14 +64,14 @@ def architecture_of(model: str | dict[str, Any]) -> Architecture:
             raise UserError([Problem("E-model", f"{model[:60]!r} is not in the model catalog", at, f"nearest: {near}" if near else "")])
         return row.architecture
     try:
-        return _described(tuple(sorted(model.items())))
+        return _architecture_from_fields(tuple(sorted(model.items())))
     except TypeError:  # a list or an object where a number belongs
         strange = next((str(name) for name, value in model.items() if isinstance(value, list | dict | set)), "")
         raise UserError([Problem("E-model", "each field is a number, a word or true or false", at / strange if strange else at)]) from None
 
 
 @lru_cache(maxsize=4096)
-def _described(items: tuple[tuple[str, Any], ...]) -> Architecture:
+def _architecture_from_fields(items: tuple[tuple[str, Any], ...]) -> Architecture:
     try:
         return from_fields(dict(items))
     except ConfigError as fault:
@@ -71,17 +80,17 @@ def _described(items: tuple[tuple[str, Any], ...]) -> Architecture:
 
 
 @lru_cache(maxsize=4096)
-def _network(a: Architecture) -> ModelDimensions:
-    return network_of(a)
+def _dimensions(a: Architecture) -> ModelDimensions:
+    return model_dimensions(a)
 
 
 def training_case(config: TrainingConfig, *, checked: bool = True) -> TrainingCase:
     """Raises UserError with every law the configuration breaks; checked False: it was run, so whatever it breaks is ours."""
     architecture = architecture_of(config.model)
-    n, h, e = _network(architecture), config.hardware, engine(config.engine.name, "train")
-    chip, wires = parts(h, config.numbers)
+    n, h, e = _dimensions(architecture), config.hardware, engine_family(config.engine.name, "train")
+    chip, wires = chip_and_links(h, config.numbers)
     if checked:
-        refuse(training_problems(config, n))
+        raise_problems(training_problems(config, n))
     return TrainingCase(
         network=n,
         chip=chip,
@@ -89,18 +98,18 @@ def training_case(config: TrainingConfig, *, checked: bool = True) -> TrainingCa
         sequence=float(config.sequence),
         micro_batch=float(config.micro_batch),
         trainable=_trainable(config, architecture, n),
-        moe_imbalance=REAL_IMBALANCE if config.routing == "real" and n.is_moe else 1.0,
+        moe_imbalance=REAL_ROUTING_IMBALANCE if config.routing == "real" and n.is_moe else 1.0,
         mean_length=0.0 if config.packed else float(config.mean_length or 0.0),
         numbers=config.numbers,
-        **_spread(config, wires, e),
-        **_kept(config, e),
-        **_states(config, e),
-        **_adapter(config, architecture, e),
-        **_kernels(config.engine, e),
+        **_layout_fields(config, wires, e),
+        **_activation_fields(config, e),
+        **_state_fields(config, e),
+        **_adapter_fields(config, architecture, e),
+        **_kernel_fields(config.engine, e),
     )
 
 
-def _spread(config: TrainingConfig, wires: Wires, e: EngineFamily) -> dict[str, Any]:
+def _layout_fields(config: TrainingConfig, wires: Wires, e: EngineFamily) -> dict[str, Any]:
     """How accelerators share the work. Experts that are not spread are split like every other matrix."""
     w, count = config.layout, config.hardware.count
     replicas = w.data or max(count // (w.tensor * w.pipeline * w.context), 1)
@@ -118,13 +127,13 @@ def _spread(config: TrainingConfig, wires: Wires, e: EngineFamily) -> dict[str, 
         "schedule": w.schedule,
         "replicas": float(replicas),
         "shards": float(w.shard_group or (min(int(wires.per_node), group) if w.shard == "hsdp" else group)),
-        "zero_stage": float(STAGES[w.shard] if w.shard else e.zero_stage),
+        "zero_stage": float(ZERO_STAGES[w.shard] if w.shard else e.zero_stage),
         "sequence_parallel": float(e.sequence_parallel if w.sequence_parallel is None else w.sequence_parallel),
         "slices": float(config.hardware.slices),
     }
 
 
-def _kept(config: TrainingConfig, e: EngineFamily) -> dict[str, float]:
+def _activation_fields(config: TrainingConfig, e: EngineFamily) -> dict[str, float]:
     """What of the forward pass waits for the backward pass, and where."""
     return {
         "recompute": float(RECOMPUTE.index(config.recompute)),
@@ -137,19 +146,19 @@ def _kept(config: TrainingConfig, e: EngineFamily) -> dict[str, float]:
     }
 
 
-def _states(config: TrainingConfig, e: EngineFamily) -> dict[str, float]:
+def _state_fields(config: TrainingConfig, e: EngineFamily) -> dict[str, float]:
     """Bytes per parameter. Weights in fp32 are their own master; states all in 16 bit have none."""
-    weight = BYTES.get(config.weight_numbers or "", e.weight_bytes)
-    master = MASTER_BYTES if e.optimizer_bytes >= MASTERED and config.optimizer != "adamw-bf16" else 0.0
-    moments = MOMENTS.get(config.optimizer, e.optimizer_bytes - master)
+    weight = BYTES_PER_WEIGHT.get(config.weight_numbers or "", e.weight_bytes)
+    master = MASTER_BYTES if e.optimizer_bytes >= MIN_BYTES_WITH_MASTER and config.optimizer != "adamw-bf16" else 0.0
+    moments = MOMENT_BYTES.get(config.optimizer, e.optimizer_bytes - master)
     return {
         "weight_bytes": weight,
-        "gradient_bytes": BYTES.get(config.gradient_numbers or "", e.gradient_bytes),
+        "gradient_bytes": BYTES_PER_WEIGHT.get(config.gradient_numbers or "", e.gradient_bytes),
         "optimizer_bytes": moments + (master if weight < MASTER_BYTES else 0.0),
     }
 
 
-def _adapter(config: TrainingConfig, architecture: Architecture, e: EngineFamily) -> dict[str, float]:
+def _adapter_fields(config: TrainingConfig, architecture: Architecture, e: EngineFamily) -> dict[str, float]:
     """What a frozen base changes; nothing without an adapter."""
     adapter = config.adapter
     if adapter is None:
@@ -160,28 +169,28 @@ def _adapter(config: TrainingConfig, architecture: Architecture, e: EngineFamily
         "adapter": 1.0,
         "passes": 4.0,
         "virtual_tokens": float(adapter.virtual_tokens) if prompts else 0.0,
-        "adapter_inputs": 0.0 if prompts else adapter_inputs(count(architecture).layers, adapter.targets),
-        "frozen_bytes": NF4[config.double_quantised] if base == "nf4" else BYTES.get(base, 2.0),
-        "frozen_other_bytes": 4.0 if e.family in K_BIT and base in BITSANDBYTES else 2.0,
+        "adapter_inputs": 0.0 if prompts else adapter_inputs(count_parameters(architecture).layers, adapter.targets),
+        "frozen_bytes": NF4_BYTES_PER_WEIGHT[config.double_quantised] if base == "nf4" else BYTES_PER_WEIGHT.get(base, 2.0),
+        "frozen_other_bytes": 4.0 if e.family in KBIT_TRAINERS and base in BITSANDBYTES else 2.0,
     }
 
 
-def _kernels(said: EngineConfig, e: EngineFamily) -> dict[str, Any]:
+def _kernel_fields(said: EngineConfig, e: EngineFamily) -> dict[str, Any]:
     return {
         "engine": e.family,
         "compiled": float(e.compiled if said.compiled is None else said.compiled),
         "flash": float(e.flash if said.attention is None else said.attention == "flash"),
-        "released": year(said.name, said.release),
+        "released": release_year(said.name, said.release),
     }
 
 
 def serving_case(config: ServingConfig, pool: ServingPool | None = None, *, checked: bool = True) -> ServingCase:
     """Of one replica; pool: one side of a disaggregated deployment instead of the whole. Raises UserError; checked: see above."""
     architecture = architecture_of(config.model)
-    n, h, e = _network(architecture), config.hardware, engine(config.engine.name, "serve")
-    chip, wires = parts(h, config.weight_numbers)
+    n, h, e = _dimensions(architecture), config.hardware, engine_family(config.engine.name, "serve")
+    chip, wires = chip_and_links(h, config.weight_numbers)
     if checked:
-        refuse(serving_problems(config, n))
+        raise_problems(serving_problems(config, n))
     w = pool.layout if pool else config.layout
     replicas = max((pool.accelerators if pool else h.count) // (w.tensor * w.pipeline * w.attention_data), 1)
     kv = config.kv_numbers or _cache_numbers(e.family, config.weight_numbers)
@@ -194,20 +203,20 @@ def serving_case(config: ServingConfig, pool: ServingPool | None = None, *, chec
         expert=float(w.expert),
         attention_data=float(w.attention_data),
         replicas=float(replicas),
-        linear_bytes=NF4[True] if config.weight_numbers == "nf4" else BYTES[config.weight_numbers],
+        linear_bytes=NF4_BYTES_PER_WEIGHT[True] if config.weight_numbers == "nf4" else BYTES_PER_WEIGHT[config.weight_numbers],
         numbers=config.weight_numbers,
-        kv_element=ENGINE_KV.get(kv, BYTES.get(kv, 2.0)),
+        kv_element=KV_ELEMENT_BYTES.get(kv, BYTES_PER_WEIGHT.get(kv, 2.0)),
         kv_numbers=kv,
-        release=release(config.engine.name, config.engine.release),
+        release=release_number(config.engine.name, config.engine.release),
         adapters=float(config.loras),
         adapter_rank=float(config.lora_rank),
-        **_load(config, replicas),
-        **_drafts(config.speculation),
-        **{name: value for name, value in _kernels(config.engine, e).items() if name != "released"},
+        **_load_fields(config, replicas),
+        **_speculation_fields(config.speculation),
+        **{name: value for name, value in _kernel_fields(config.engine, e).items() if name != "released"},
     )
 
 
-def _load(config: ServingConfig, replicas: int) -> dict[str, float]:
+def _load_fields(config: ServingConfig, replicas: int) -> dict[str, float]:
     """Of one replica, and what its engine allows."""
     return {
         "input": float(config.input_tokens),
@@ -224,14 +233,14 @@ def _load(config: ServingConfig, replicas: int) -> dict[str, float]:
     }
 
 
-def _drafts(said: Speculation | None) -> dict[str, float]:
+def _speculation_fields(said: Speculation | None) -> dict[str, float]:
     if said is None:
         return {}
     share = said.draft * said.draft_share
-    return {"accepted_tokens": _accepted(said.draft, said.acceptance), "draft_tokens": float(said.draft), "draft_share": share}
+    return {"accepted_tokens": _accepted_tokens(said.draft, said.acceptance), "draft_tokens": float(said.draft), "draft_share": share}
 
 
-def parts(h: HardwareConfig, numbers: str) -> tuple[Chip, Wires]:
+def chip_and_links(h: HardwareConfig, numbers: str) -> tuple[Chip, Wires]:
     """Raises UserError where the accelerator is not known."""
     try:
         a = accelerators.find(h.accelerator)
@@ -242,7 +251,7 @@ def parts(h: HardwareConfig, numbers: str) -> tuple[Chip, Wires]:
     return chip, accelerators.wires(a, h.per_node, h.scale_up_gb_s, h.scale_up_domain, h.scale_out_gb_s, h.count // h.slices)
 
 
-def refuse(problems: Iterator[Problem]) -> None:
+def raise_problems(problems: Iterator[Problem]) -> None:
     found = list(problems)
     if found:
         raise UserError(found)
@@ -258,8 +267,8 @@ def _trainable(config: TrainingConfig, architecture: Architecture, n: ModelDimen
         return float(prefix_parameters(architecture.layers, architecture.kv_heads, architecture.head_dim, a.virtual_tokens or 20))
     if a.type == "prompt":
         return float(prompt_parameters(architecture.hidden, a.virtual_tokens or 20))
-    wanted = targeted(a.targets)
-    matrices = (m for block in count(architecture).layers for m in block.matrices if wanted is None or m.name in wanted)
+    wanted = target_matrices(a.targets)
+    matrices = (m for block in count_parameters(architecture).layers for m in block.matrices if wanted is None or m.name in wanted)
     return float(sum(m.adapter(a.rank) for m in matrices)) or 0.005 * n.total
 
 
@@ -268,12 +277,12 @@ def _cache_numbers(family: str, weights: str) -> str:
     return "fp8" if family == "trtllm" and weights in ("fp8", "fp4") else "bf16"
 
 
-def _accepted(draft: int, acceptance: float) -> float:
+def _accepted_tokens(draft: int, acceptance: float) -> float:
     """Mean tokens one target step yields: a geometric run of accepted drafts and the target's own token (arXiv 2211.17192, eq. 1)."""
     return draft + 1.0 if acceptance == 1 else (1 - acceptance ** (draft + 1)) / (1 - acceptance)
 
 
-def assumed(config: TrainingConfig | ServingConfig, case: TrainingCase | ServingCase) -> tuple[str, ...]:
+def assumptions_of(config: TrainingConfig | ServingConfig, case: TrainingCase | ServingCase) -> tuple[str, ...]:
     """What the configuration leaves out and the estimate took, in words."""
     h, wires = config.hardware, case.wires
     taken = (
@@ -281,15 +290,16 @@ def assumed(config: TrainingConfig | ServingConfig, case: TrainingCase | Serving
         ("hardware.scale_out_gb_s", h.scale_out_gb_s, f"{float(wires.scale_out_bytes_per_s) / 1e9:g} GB/s per accelerator"),
     )
     left_out = (f"{name} not given: {value}" for name, given, value in taken if given is None)
-    return (*left_out, *_taken_for(config, case))
+    return (*left_out, *_interpretations(config, case))
 
 
-def _taken_for(config: TrainingConfig | ServingConfig, case: TrainingCase | ServingCase) -> Iterator[str]:
-    """What is said, but not known as such; and the routing of experts, which a plan takes as real."""
+def _interpretations(config: TrainingConfig | ServingConfig, case: TrainingCase | ServingCase) -> Iterator[str]:
+    """Yield the assumptions about expert routing, an unknown engine and missing bf16 arithmetic."""
     if isinstance(config, TrainingConfig) and "routing" not in config.model_fields_set and np.any(case.network.experts):
-        yield f"routing not given: balanced, as benchmarks force it; real routing gives the fullest rank {REAL_IMBALANCE:g} times the mean"
-    if engine(config.engine.name, "train" if isinstance(config, TrainingConfig) else "serve").family == "other":
-        yield f"engine.name {config.engine.name[:60]!r} is not known: common defaults"
+        factor = f"{REAL_ROUTING_IMBALANCE:g}"
+        yield f"routing not given: balanced, as in benchmarks; with real routing the fullest rank gets {factor} times the mean tokens"
+    if engine_family(config.engine.name, "train" if isinstance(config, TrainingConfig) else "serve").family == "other":
+        yield f"engine.name {config.engine.name[:60]!r} is unknown: common defaults are used"
     a, numbers = accelerators.find(config.hardware.accelerator), "numbers" if isinstance(config, TrainingConfig) else "weight_numbers"
     if getattr(config, numbers) == "bf16" and "bf16" not in dict(a.flops):
-        yield f"{numbers} bf16: fp16, {a.name} has no bf16 arithmetic"
+        yield f"{numbers} bf16: estimated as fp16, because {a.name} has no bf16 arithmetic"

@@ -12,7 +12,7 @@ from rackwright.estimator.model.dimensions import ModelDimensions
 
 Num = Any
 
-PASSES = {"full": 6.0, "lora": 4.0, "qlora": 4.0, "p-tuning": 4.0, "forward": 2.0}
+FLOPS_PER_WEIGHT = {"full": 6.0, "lora": 4.0, "qlora": 4.0, "p-tuning": 4.0, "forward": 2.0}
 """FLOPs per weight and token: 2 forward, 2 for the gradient of the input, 2 for the gradient of the weight."""
 
 
@@ -26,8 +26,8 @@ def attention_flops(n: ModelDimensions, context: Num, passes: Num = 6.0) -> Num:
 
 def training_flops_per_token(n: ModelDimensions, context: Num, method: str = "full") -> Num:
     """Model FLOPs, recompute not counted. The gradient passes of attention are needed whatever is frozen."""
-    return PASSES[method] * n.matmul + attention_flops(n, context)
+    return FLOPS_PER_WEIGHT[method] * n.matmul + attention_flops(n, context)
 
 
 def forward_flops_per_token(n: ModelDimensions, context: Num) -> Num:
-    return PASSES["forward"] * n.matmul + attention_flops(n, context, PASSES["forward"])
+    return FLOPS_PER_WEIGHT["forward"] * n.matmul + attention_flops(n, context, FLOPS_PER_WEIGHT["forward"])

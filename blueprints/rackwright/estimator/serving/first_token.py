@@ -15,14 +15,14 @@ from rackwright.estimator.case import Num
 from rackwright.estimator.serving.case import ServingCase
 from rackwright.estimator.serving.iteration import (
     DecodeCoefficients,
-    before_first,
     iteration_seconds,
     prefill_seconds,
-    requests_running,
+    running_requests,
+    share_before_first_token,
     token_seconds,
 )
 
-BUSIEST = 0.8
+MAX_PREFILL_UTILIZATION = 0.8
 """Share of time spent on prompts, above which an open loop's queue is taken never to settle: rackwright's choice 2026-11."""
 
 
@@ -37,13 +37,13 @@ class TtftCoefficients:
 
 def first_token_seconds(case: ServingCase, k_decode: DecodeCoefficients, k: TtftCoefficients, running: Num | None = None) -> Num:
     """Mean, from sending a request to its first token. running: requests in flight, where the caller has asked already."""
-    batch = requests_running(case, k_decode) if running is None else running
+    batch = running_requests(case, k_decode) if running is None else running
     prompt = prefill_seconds(case, k_decode)
     token = token_seconds(case, k_decode, batch)
-    in_step = np.maximum(before_first(case, batch), k.others * np.not_equal(case.engine, "sglang"))
+    in_step = np.maximum(share_before_first_token(case, batch), k.others * np.not_equal(case.engine, "sglang"))
     depth = k.layer_ms * 1e-3 * (case.network.layers + case.network.moe_layers) * np.where(np.equal(case.engine, "vllm"), k.vllm, 1.0)
     closed = (1 - 1 / batch) * (depth + k.bunch * prompt) + in_step * (batch - 1) * prompt
-    busy = np.minimum(case.rate * prompt, BUSIEST)
+    busy = np.minimum(case.rate * prompt, MAX_PREFILL_UTILIZATION)
     arriving = token / 2 + prompt * busy / (2 * (1 - busy))
     own = k.fixed_ms * 1e-3 + iteration_seconds(case, k_decode, batch) + prompt
     return own + np.where(np.greater(case.open_loop, 0), arriving, closed) + _queue_s(case, batch, token)

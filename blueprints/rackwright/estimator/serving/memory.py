@@ -8,9 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rackwright.estimator.calibration.coefficients import fitted
-from rackwright.estimator.calibration.fitted_models import FittedModel
-from rackwright.estimator.case import Num, pick
+from rackwright.estimator.calibration.coefficients import FittedModel, fitted
+from rackwright.estimator.case import Num, lookup_by_label
 from rackwright.estimator.result import MemoryTerms
 from rackwright.estimator.serving.case import ServingCase
 from rackwright.units import GIB
@@ -22,28 +21,28 @@ HIDDEN_COPIES, FFN_COPIES = 3.0, 3.0
 two logs that print the peak: 110.6 KB a token of Llama 3.1 8B (vLLM #10517)."""
 EXPERT_CHUNK = 65536.0
 """Tokens that pass the experts at once: vLLM's VLLM_FUSED_MOE_CHUNK_SIZE; TensorRT-LLM's max_num_tokens of 8192 on eight ranks."""
-SAMPLED = 256.0
+MAX_SAMPLED_SEQUENCES = 256.0
 """Sequences that a profile run samples at once: vLLM's max_num_seqs on a server."""
 LOGIT_BYTES = 10.0
 """Of one logit: 16 bit, its 32-bit copy, and the sampler's sorted copy."""
 COMMUNICATOR_BYTES = 0.4 * GIB
 """NCCL's buffers of one large group, 0.3 to 0.4 GiB: rackwright's choice 2026-11."""
-SEQUENCES = {"trtllm": 2048.0, "vllm": 1024.0}
+DEFAULT_MAX_SEQUENCES = {"trtllm": 2048.0, "vllm": 1024.0}
 """Default limit of running sequences: TensorRT-LLM max_batch_size; vLLM max_num_seqs of its LLM class on 70 GiB and more."""
-OTHER_SEQUENCES = 1e9
-WINDOWS_SINCE = {"vllm": 21.0, "sglang": 4.0, "trtllm": 1e9}
+UNLIMITED_SEQUENCES = 1e9
+WINDOW_CACHE_RELEASE = {"vllm": 21.0, "sglang": 4.0, "trtllm": 1e9}
 """Release from which local layers cache their window alone: vLLM 0.21 (#43308: 9.5 times the tokens of 0.20 for Gemma 4), SGLang 0.4;
 TensorRT-LLM only where max_attention_window is set by hand. An unknown release counts as a late one."""
 RESERVED_OUTPUT = {"trtllm": 1.0}
 """Of a request's output, so much is set aside when it starts: TensorRT-LLM's GUARANTEED_NO_EVICT takes all of it. Engines that grow a
 sequence block by block hold half on average."""
-OTHER_RESERVED_OUTPUT = 0.5
-STATIC = ("hf", "gpt-fast")
+DEFAULT_RESERVED_OUTPUT = 0.5
+ENGINES_WITHOUT_POOL = ("hf", "gpt-fast")
 """Engines without a pool: the cache is as large as the batch needs."""
 CACHE_COPIES = {"hf": 2.0}
 """Transformers' cache grows by concatenation: while a layer's new cache is written the old one lives, and the allocator keeps both sizes.
 Agrees with 18 published peaks of a 7B within 7 % (mean), 1 to 100 sequences, 16 and 8 bit."""
-LEAST_SHARE = 0.02
+MIN_CACHE_SHARE = 0.02
 """Of memory, below which a cache is not counted down: so full a server does not start, and a search drops it by `fits`."""
 
 
@@ -72,21 +71,25 @@ def activation_bytes(case: ServingCase, tokens: Num | None = None) -> Num:
     gathered = np.minimum(batch * case.attention_data, np.maximum(EXPERT_CHUNK, batch))
     routed = gathered * n.top_k * (2 * n.hidden + FFN_COPIES * n.expert_ffn / np.minimum(case.tensor, 8))
     widest = np.where(np.greater(n.experts, 0), np.maximum(routed, dense), dense)
-    sampled = np.minimum(batch, SAMPLED) * n.vocab * LOGIT_BYTES / case.tensor
+    sampled = np.minimum(batch, MAX_SAMPLED_SEQUENCES) * n.vocab * LOGIT_BYTES / case.tensor
     return np.maximum(ACTIVATION_BYTES * (batch * HIDDEN_COPIES * n.hidden + widest), sampled)
 
 
 def kv_bytes_per_token(case: ServingCase) -> Num:
     """Per accelerator of the fullest stage, for one more token of a sequence longer than every window."""
-    return _layer_token_bytes(case) * _stage(case, np.where(_windowed(case), case.network.global_layers, _cached_layers(case)))
+    return _layer_token_bytes(case) * _fullest_stage_layers(
+        case, np.where(_caches_windows(case), case.network.global_layers, _cached_layers(case))
+    )
 
 
 def kv_bytes_per_sequence(case: ServingCase, tokens: Num) -> Num:
     """Per accelerator of the fullest stage, for one sequence of `tokens`. A linear-attention layer is a local layer whose window holds
     as many numbers as its state."""
     n = case.network
-    local = np.where(_windowed(case), np.minimum(tokens, n.window), tokens)
-    return _layer_token_bytes(case) * (_stage(case, n.global_layers) * tokens + _stage(case, n.local_layers) * local)
+    local = np.where(_caches_windows(case), np.minimum(tokens, n.window), tokens)
+    return _layer_token_bytes(case) * (
+        _fullest_stage_layers(case, n.global_layers) * tokens + _fullest_stage_layers(case, n.local_layers) * local
+    )
 
 
 def cache_bytes(case: ServingCase, k: CacheCoefficients) -> Num:
@@ -97,30 +100,32 @@ def cache_bytes(case: ServingCase, k: CacheCoefficients) -> Num:
     of_all = case.memory_share * memory - weights - work - fixed
     of_free = case.memory_share * (memory - weights - work - fixed)
     static = case.memory_share * (memory - fixed) - weights
-    left = np.where(_is(case, "trtllm"), of_free, np.where(_is(case, "sglang"), static, of_all))
-    return np.maximum(left, LEAST_SHARE * memory)
+    left = np.where(_engine_is(case, "trtllm"), of_free, np.where(_engine_is(case, "sglang"), static, of_all))
+    return np.maximum(left, MIN_CACHE_SHARE * memory)
 
 
 def fixed_bytes(case: ServingCase, k: CacheCoefficients) -> Num:
     return k.fixed_gib * GIB + COMMUNICATOR_BYTES * np.greater(case.accelerators, 1)
 
 
-def most_sequences(case: ServingCase, k: CacheCoefficients) -> Num:
+def max_sequences(case: ServingCase, k: CacheCoefficients) -> Num:
     """Requests of `input` + `output` tokens that run at once in one replica; at least 1."""
-    share = pick(case.engine, RESERVED_OUTPUT, OTHER_RESERVED_OUTPUT)
+    share = lookup_by_label(case.engine, RESERVED_OUTPUT, DEFAULT_RESERVED_OUTPUT)
     held = kv_bytes_per_sequence(case, case.input + case.output * share)
-    limit = np.where(np.greater(case.max_sequences, 0), case.max_sequences, pick(case.engine, SEQUENCES, OTHER_SEQUENCES))
+    limit = np.where(
+        np.greater(case.max_sequences, 0), case.max_sequences, lookup_by_label(case.engine, DEFAULT_MAX_SEQUENCES, UNLIMITED_SEQUENCES)
+    )
     return np.maximum(np.minimum(cache_bytes(case, k) / np.maximum(held, 1.0), limit) * case.attention_data, 1.0)
 
 
-def largest_context(case: ServingCase, k: CacheCoefficients) -> Num:
+def max_context_tokens(case: ServingCase, k: CacheCoefficients) -> Num:
     """Tokens of the longest sequence that fits alone, at most what the model was made for and what the engine allows."""
     n, budget = case.network, cache_bytes(case, k)
-    grows, all_layers = kv_bytes_per_token(case), _layer_token_bytes(case) * _stage(case, _cached_layers(case))
+    grows, all_layers = kv_bytes_per_token(case), _layer_token_bytes(case) * _fullest_stage_layers(case, _cached_layers(case))
     full = kv_bytes_per_sequence(case, n.window) - grows * n.window
     short = budget / all_layers
     long = np.where(np.greater(grows, 0), (budget - full) / np.maximum(grows, 1e-9), np.inf)
-    fits = np.where(_windowed(case) & np.greater(short, n.window), long, short)
+    fits = np.where(_caches_windows(case) & np.greater(short, n.window), long, short)
     for limit in (n.max_context, case.max_context):
         fits = np.where(np.greater(limit, 0), np.minimum(fits, np.maximum(limit, 1)), fits)
     return np.floor(fits)
@@ -131,19 +136,19 @@ def kv_tokens(case: ServingCase, k: CacheCoefficients) -> Num:
     length; vLLM sizes a pipeline stage as if it held every layer (#34076)."""
     n, budget = case.network, cache_bytes(case, k)
     longest = np.where(np.greater(case.max_context, 0), case.max_context, np.where(np.greater(n.max_context, 0), n.max_context, 32768))
-    stages = np.where(_is(case, "vllm"), case.pipeline, 1.0)
+    stages = np.where(_engine_is(case, "vllm"), case.pipeline, 1.0)
     return budget * longest / (kv_bytes_per_sequence(case, longest) * stages)
 
 
 def serving_memory(case: ServingCase, k: CacheCoefficients) -> MemoryTerms:
     """Terms of the fullest accelerator. kv: the pool; of engines without one, what the requests in flight need."""
-    running = np.minimum(case.concurrency, most_sequences(case, k)) / case.attention_data
-    needed = running * kv_bytes_per_sequence(case, case.input + case.output) * pick(case.engine, CACHE_COPIES, 1.0)
-    kv = np.where(_is(case, *STATIC), needed, cache_bytes(case, k))
+    running = np.minimum(case.concurrency, max_sequences(case, k)) / case.attention_data
+    needed = running * kv_bytes_per_sequence(case, case.input + case.output) * lookup_by_label(case.engine, CACHE_COPIES, 1.0)
+    kv = np.where(_engine_is(case, *ENGINES_WITHOUT_POOL), needed, cache_bytes(case, k))
     return MemoryTerms(weights=weight_bytes(case), activations=activation_bytes(case), kv=kv, fixed=fixed_bytes(case, k))
 
 
-def fits(case: ServingCase, k: CacheCoefficients) -> Num:
+def request_fits(case: ServingCase, k: CacheCoefficients) -> Num:
     """Whether one request of `input` + `output` tokens fits beside the weights."""
     need = kv_bytes_per_sequence(case, case.input + case.output)
     room = case.chip.memory_bytes - weight_bytes(case) - activation_bytes(case) - fixed_bytes(case, k)
@@ -153,7 +158,7 @@ def fits(case: ServingCase, k: CacheCoefficients) -> Num:
 def static_peak_gib(case: ServingCase) -> Num:
     """Peak that the allocator saw (no CUDA context) of an engine without a pool: weights, cache while it grows, one pass."""
     passed = np.minimum(case.concurrency * case.input, case.batched_tokens)
-    cache = pick(case.engine, CACHE_COPIES, 1.0) * case.concurrency * kv_bytes_per_sequence(case, case.input + case.output)
+    cache = lookup_by_label(case.engine, CACHE_COPIES, 1.0) * case.concurrency * kv_bytes_per_sequence(case, case.input + case.output)
     return (weight_bytes(case) + cache + activation_bytes(case, passed)) / GIB
 
 
@@ -161,7 +166,7 @@ def _cached_layers(case: ServingCase) -> Num:
     return case.network.global_layers + case.network.local_layers
 
 
-def _stage(case: ServingCase, layers: Num) -> Num:
+def _fullest_stage_layers(case: ServingCase, layers: Num) -> Num:
     """Of `layers`, those on the fullest stage."""
     whole = np.maximum(_cached_layers(case), 1)
     return layers * np.ceil(whole / case.pipeline) / whole
@@ -174,8 +179,8 @@ def _layer_token_bytes(case: ServingCase) -> Num:
     return np.where(np.greater(n.kv_rank, 0), n.kv_rank + n.rope_dim, 2 * heads * n.head_dim) * case.kv_element
 
 
-def _windowed(case: ServingCase) -> Num:
-    since = pick(case.engine, WINDOWS_SINCE, 0.0)
+def _caches_windows(case: ServingCase) -> Num:
+    since = lookup_by_label(case.engine, WINDOW_CACHE_RELEASE, 0.0)
     late = np.where(np.greater(case.release, 0), case.release, 1e8)
     return np.greater(case.network.window, 0) & np.greater_equal(late, since)
 
@@ -195,28 +200,35 @@ def _draft_bytes(case: ServingCase) -> Num:
     return share * case.network.active * case.linear_bytes / (case.tensor * case.pipeline)
 
 
-def _is(case: ServingCase, *families: str) -> Num:
+def _engine_is(case: ServingCase, *families: str) -> Num:
     return np.isin(case.engine, families)
 
 
-def starts(case: ServingCase) -> bool:
+def has_cache_pool(case: ServingCase) -> bool:
     """Whether a single case has a pool and weights leave room for one; else there is no capacity to print."""
-    return case.engine not in STATIC and _leaves_room(case, CacheCoefficients())
+    return case.engine not in ENGINES_WITHOUT_POOL and _has_cache_space(case, CacheCoefficients())
 
 
-def holds(case: ServingCase, k: CacheCoefficients, longest: float) -> bool:
+def can_serve(case: ServingCase, k: CacheCoefficients, longest: float) -> bool:
     """Whether a server starts and holds one sequence of `longest` tokens; without a pool, what its requests need. One case."""
-    if case.engine in STATIC:
+    if case.engine in ENGINES_WITHOUT_POOL:
         return bool(serving_memory(case, k).total <= case.chip.memory_bytes)
-    return _leaves_room(case, k) and bool(kv_bytes_per_sequence(case, longest) <= cache_bytes(case, k))
+    return _has_cache_space(case, k) and bool(kv_bytes_per_sequence(case, longest) <= cache_bytes(case, k))
 
 
-def _leaves_room(case: ServingCase, k: CacheCoefficients) -> bool:
-    return bool(cache_bytes(case, k) > LEAST_SHARE * case.chip.memory_bytes)
+def _has_cache_space(case: ServingCase, k: CacheCoefficients) -> bool:
+    return bool(cache_bytes(case, k) > MIN_CACHE_SHARE * case.chip.memory_bytes)
 
 
 MODELS: tuple[FittedModel, ...] = (
     FittedModel(
-        "kv_capacity", "kv_tokens", ("inference_memory",), CacheCoefficients, kv_tokens, lambda case: ("all",), starts, loss_scale=0.3
+        "kv_capacity",
+        "kv_tokens",
+        ("inference_memory",),
+        CacheCoefficients,
+        kv_tokens,
+        lambda case: ("all",),
+        has_cache_pool,
+        loss_scale=0.3,
     ),
 )

@@ -9,7 +9,7 @@ import numpy as np
 
 from rackwright.estimator.case import Num, Wires
 
-BYTES = 2.0
+ELEMENT_BYTES = 2.0
 """Of an activation or a gathered weight: 16 bit."""
 LINK_EFFICIENCY = 0.8
 """Of the line rate, what large collectives reach: NCCL tests on NVSwitch and InfiniBand print 75 to 90 %."""
@@ -22,17 +22,17 @@ NODE_HOP_S = 10e-6
 def tensor_bytes(tensor: Num, tokens: Num, hidden: Num, passes: Num = 2.0) -> Num:
     """Per layer: two all-reduces of the hidden state in each pass (forward, backward, forward again); sequence parallelism sends the
     same as gathers and scatters."""
-    return 4.0 * passes * (tensor - 1) / tensor * tokens * hidden * BYTES
+    return 4.0 * passes * (tensor - 1) / tensor * tokens * hidden * ELEMENT_BYTES
 
 
 def context_bytes(context: Num, tokens: Num, kv_width: Num) -> Num:
     """Per layer: keys and values go round the ring once forward, twice backward. tokens: of the whole sequences; kv_width: k * d."""
-    return 3 * 2.0 * (context - 1) / context * kv_width * tokens * BYTES
+    return 3 * 2.0 * (context - 1) / context * kv_width * tokens * ELEMENT_BYTES
 
 
 def pipeline_bytes(pipeline: Num, tokens: Num, hidden: Num) -> Num:
     """Activations forward and their gradients back over one boundary, for one micro-batch; nothing without a pipeline."""
-    return np.where(np.greater(pipeline, 1), 2.0 * tokens * hidden * BYTES, 0.0)
+    return np.where(np.greater(pipeline, 1), 2.0 * tokens * hidden * ELEMENT_BYTES, 0.0)
 
 
 def expert_bytes(expert: Num, tokens: Num, width: Num, top_k: Num, domain: Num) -> tuple[Num, Num]:
@@ -40,7 +40,7 @@ def expert_bytes(expert: Num, tokens: Num, width: Num, top_k: Num, domain: Num) 
 
     A token goes to each of its experts' accelerators, but over the network only once to each node that has one of them.
     """
-    each = 4.0 * tokens * width * BYTES
+    each = 4.0 * tokens * width * ELEMENT_BYTES
     nodes = np.maximum(expert / domain, 1.0)
     reached = nodes * (1 - (1 - 1 / nodes) ** top_k)
     return each * top_k * (expert - 1) / expert, each * reached * (nodes - 1) / nodes
@@ -48,12 +48,12 @@ def expert_bytes(expert: Num, tokens: Num, width: Num, top_k: Num, domain: Num) 
 
 def reduce_bytes(group: Num, parameters: Num, gradient: Num) -> Num:
     """Once a step: gradients are reduced and weights gathered again (ZeRO-1 and 2), or gradients all-reduced, which is as much."""
-    return (group - 1) / group * parameters * (gradient + BYTES)
+    return (group - 1) / group * parameters * (gradient + ELEMENT_BYTES)
 
 
 def gather_bytes(group: Num, parameters: Num) -> Num:
     """Every micro-batch of ZeRO-3: weights are gathered forward and backward, gradients scattered."""
-    return 3.0 * (group - 1) / group * parameters * BYTES
+    return 3.0 * (group - 1) / group * parameters * ELEMENT_BYTES
 
 
 def group_seconds(volume: Num, group: Num, wires: Wires) -> Num:
@@ -75,7 +75,7 @@ def expert_seconds(volumes: tuple[Num, Num], wires: Wires) -> Num:
     return (inside / wires.scale_up_bytes_per_s + outside / wires.scale_out_bytes_per_s) / LINK_EFFICIENCY
 
 
-def spread_seconds(volume: Num, group: Num, copies: Num, wires: Wires) -> Num:
+def sharded_collective_seconds(volume: Num, group: Num, copies: Num, wires: Wires) -> Num:
     """A collective over `group` accelerators with rings inside the nodes and one per NIC between them.
 
     copies: different shards in a row of neighbouring accelerators (tensor parallelism), each of which crosses the network by itself.
@@ -86,6 +86,6 @@ def spread_seconds(volume: Num, group: Num, copies: Num, wires: Wires) -> Num:
     return np.where(wide, np.maximum(inside, between), inside) / LINK_EFFICIENCY
 
 
-def exposed(transfer_s: Num, hidden_share: Num, work_s: Num) -> Num:
+def exposed_seconds(transfer_s: Num, hidden_share: Num, work_s: Num) -> Num:
     """What the step still waits for: the share that cannot hide, and all that is longer than the work it hides behind."""
     return np.maximum(transfer_s * (1 - hidden_share), transfer_s - work_s * hidden_share)

@@ -10,30 +10,30 @@ from typing import Any
 
 import numpy as np
 
-from rackwright.estimator.case import Num, TrainingCase, pick
+from rackwright.estimator.case import Num, TrainingCase, lookup_by_label
 from rackwright.estimator.model.dimensions import ModelDimensions
 from rackwright.estimator.model.flops import attention_flops
-from rackwright.estimator.training.sustained_rates import Rates, immaturity, rates
+from rackwright.estimator.training.sustained_rates import SustainedRates, software_slowdown, sustained_rates
 
 PASSES = 3.0
 """Forward, gradient of the input, gradient of the weight; of a norm or an activation: forward, and twice as much backward."""
-BYTES = 2.0
+ELEMENT_BYTES = 2.0
 """Of an activation: 16 bit."""
 FLASH_SINCE = 2023.75
 """Year from which trainers that have FlashAttention use it unasked: Megatron-LM's flag is of January 2023, Transformer Engine's fused
 attention of its 1.0, autumn 2023. Moved from the start of 2023 because eight rows of that year (TT0702 to TT0713) fit better."""
-TILE = 256.0
+TILE_COLUMNS = 256.0
 """Columns of a product's tile; widths are paid up to the next multiple (cuBLAS and CUTLASS on Hopper and later: 128 x 256)."""
 PADDED_PRODUCTS = 2 / 3
 """Of the three products of a weight, those whose tiles run over one of its widths."""
-NARROW = 1.2
+NARROW_PEAK_RATIO = 1.2
 """Peak over the bf16 peak from which operands are cast to a narrower format first."""
-CASTS = {"mxfp8": 4.0}
+CAST_PASSES = {"mxfp8": 4.0}
 """16-bit passes over the operands of a narrow product; 1: read 2 bytes, write 1. Finer scales than tensor cores know take maxima first: 4
 is a guess after four row-wise rows of torchtitan."""
 FINE_FROM_FLOPS = 1500e12
 """Peak (bf16) from which tensor cores take scales by block: Blackwell, CDNA 4."""
-WIDTHS_OF = 8.0
+WIDTH_MULTIPLE = 8.0
 """Widths are multiples of this; what is over are biases."""
 SCORE_BYTES = 16.0
 """Per attention score without FlashAttention: scale, mask, softmax and their gradients, 16 bit, read and written."""
@@ -54,63 +54,63 @@ rows fit 0.5."""
 
 
 @dataclass(frozen=True)
-class Work:
+class MicroBatchTime:
     """Seconds of one micro-batch over all stages of a pipeline together. layers: forward and backward; again: recomputed on top; head:
     output projection and loss, on the last stage alone."""
 
     layers: Num
-    again: Num
+    recompute: Num
     head: Num
 
 
-def work(case: TrainingCase, k: Any) -> Work:
+def micro_batch_time(case: TrainingCase, k: Any) -> MicroBatchTime:
     """k: step.StepCoefficients."""
-    n, r = case.network, rates(case, k)
-    old = immaturity(case, k)
+    n, r = case.network, sustained_rates(case, k)
+    old = software_slowdown(case, k)
     tokens = case.tokens / case.context
     share = tokens / case.tensor
     products = share * case.passes * (_dense_flops(case) + _expert_flops(case, k, old)) / r.narrow
     attention = share * attention_flops(n, case.sequence) / r.attention
     scores = share * _score_bytes(case) / r.memory
-    moved = (tokens * PASSES * BYTES * _widths(case, k, old) + _weight_bytes(case)) / r.memory
+    moved = (tokens * PASSES * ELEMENT_BYTES * _values_moved_per_token(case, k, old) + _weight_bytes(case)) / r.memory
     launches = n.layers * k.layer_s + n.moe_layers * k.expert_layer_s * old
     full = np.equal(case.recompute, 2) * case.recompute_share
     selective = np.equal(case.recompute, 1) * case.recompute_share
-    return Work(
+    return MicroBatchTime(
         layers=products + attention + scores + moved + launches,
-        again=products * 2 / case.passes * (full + selective * pick(case.engine, OPERATOR_SELECTIVE, 0.0))
+        recompute=products * 2 / case.passes * (full + selective * lookup_by_label(case.engine, OPERATOR_SELECTIVE, 0.0))
         + (full * (attention + moved + launches) + (full + selective) * scores) / 3,
         head=share * _head_seconds(case, k, r),
     )
 
 
-def expert_hidden(n: ModelDimensions) -> Num:
+def expert_input_width(n: ModelDimensions) -> Num:
     """Width that experts take in: the hidden size, or less where tokens are projected down first (latent experts)."""
     each = n.moe_layers * n.experts * n.expert_ffn * (2.0 + n.gated)
-    return np.where(np.greater(each, 0), np.round(n.routed / np.maximum(each, 1) / WIDTHS_OF) * WIDTHS_OF, n.hidden)
+    return np.where(np.greater(each, 0), np.round(n.routed / np.maximum(each, 1) / WIDTH_MULTIPLE) * WIDTH_MULTIPLE, n.hidden)
 
 
-def padded(width: Num) -> Num:
+def tile_padding(width: Num) -> Num:
     """What is paid for a width over the width itself."""
-    return (np.ceil(np.maximum(width, 1) / TILE) * TILE / np.maximum(width, 1)) ** PADDED_PRODUCTS
+    return (np.ceil(np.maximum(width, 1) / TILE_COLUMNS) * TILE_COLUMNS / np.maximum(width, 1)) ** PADDED_PRODUCTS
 
 
 def _dense_flops(case: TrainingCase) -> Num:
     """Weights that multiply every token, less head and experts: per pass and token, tiles filled up."""
     n = case.network
-    return np.maximum(n.matmul - n.vocab * n.hidden - _routed(case), 0.0) * padded(n.hidden)
+    return np.maximum(n.matmul - n.vocab * n.hidden - _active_expert_weights(case), 0.0) * tile_padding(n.hidden)
 
 
 def _expert_flops(case: TrainingCase, k: Any, old: Num) -> Num:
     """The same of the experts a token goes to, over what grouped products of their shape reach (a product's reuse: 1/m + 1/n + 1/k)."""
     n = case.network
-    width, hidden = np.maximum(n.expert_ffn, 1), np.maximum(expert_hidden(n), 1)
+    width, hidden = np.maximum(n.expert_ffn, 1), np.maximum(expert_input_width(n), 1)
     each = np.maximum(case.tokens / case.context * n.top_k * case.expert / np.maximum(n.experts, 1), 1)
     filled = k.expert_share / (1 + k.expert_half * old * (1 / width + 1 / hidden + 1 / each))
-    return _routed(case) * case.moe_imbalance * padded(hidden) * padded(width) / filled
+    return _active_expert_weights(case) * case.moe_imbalance * tile_padding(hidden) * tile_padding(width) / filled
 
 
-def _routed(case: TrainingCase) -> Num:
+def _active_expert_weights(case: TrainingCase) -> Num:
     n = case.network
     return n.routed * n.top_k / np.maximum(n.experts, 1)
 
@@ -122,11 +122,11 @@ def _score_bytes(case: TrainingCase) -> Num:
     return np.where(np.greater(case.flash, 0) & ~before, 0.0, SCORE_BYTES * n.heads * case.sequence * n.layers)
 
 
-def _widths(case: TrainingCase, k: Any, old: Num) -> Num:
+def _values_moved_per_token(case: TrainingCase, k: Any, old: Num) -> Num:
     """Numbers read and written per token in a forward pass of all layers, on one accelerator."""
     n, tensor = case.network, case.tensor
     heads = (n.heads + n.kv_heads) * np.where(np.greater(n.kv_rank, 0), n.nope_dim + n.rope_dim, n.head_dim)
-    gated, inner = 2.0 + n.gated, expert_hidden(n)
+    gated, inner = 2.0 + n.gated, expert_input_width(n)
     ffn = ((n.layers - n.moe_layers) * n.ffn + n.moe_layers * n.shared_ffn) * gated / tensor
     split = np.where(np.greater(case.sequence_parallel, 0), tensor, 1.0)
     scans = np.where(np.greater(n.window, 0) & np.less_equal(n.window, SCAN_WINDOW), n.local_layers, 0)
@@ -135,24 +135,24 @@ def _widths(case: TrainingCase, k: Any, old: Num) -> Num:
     operands = n.layers * (4 * n.hidden + 2 * heads / tensor) + ffn + chosen * (2 * inner + gated * n.expert_ffn)
     moved = np.where(np.greater(case.compiled, 0), k.fused_passes, k.eager_passes) * norms
     dispatched = k.dispatch_passes * old * chosen * (4 * inner + 3 * n.expert_ffn)
-    return moved + dispatched + (k.operand_passes + _casts(case)) * operands
+    return moved + dispatched + (k.operand_passes + _cast_passes(case)) * operands
 
 
-def _casts(case: TrainingCase) -> Num:
+def _cast_passes(case: TrainingCase) -> Num:
     chip = case.chip
-    fine = np.where(np.greater(chip.base_peak_flops, FINE_FROM_FLOPS), 1.0, pick(case.numbers, CASTS, 1.0))
-    return np.where(np.greater(chip.peak_flops, NARROW * chip.base_peak_flops), fine, 0.0)
+    fine = np.where(np.greater(chip.base_peak_flops, FINE_FROM_FLOPS), 1.0, lookup_by_label(case.numbers, CAST_PASSES, 1.0))
+    return np.where(np.greater(chip.peak_flops, NARROW_PEAK_RATIO * chip.base_peak_flops), fine, 0.0)
 
 
 def _weight_bytes(case: TrainingCase) -> Num:
     """Read in every pass, gradients accumulated where they are trained, frozen ones unpacked where they are held in few bits."""
     n = case.network
     held = (n.layer_parameters - n.routed) / case.tensor + n.routed / (case.expert * case.expert_tensor)
-    packed = np.where(np.greater(case.adapter, 0) & np.less(case.frozen_bytes, BYTES), DEQUANTISE_BYTES, 0.0)
-    return held * (case.passes / 2 * (BYTES + packed) + ACCUMULATE_BYTES * (1 - case.adapter))
+    packed = np.where(np.greater(case.adapter, 0) & np.less(case.frozen_bytes, ELEMENT_BYTES), DEQUANTISE_BYTES, 0.0)
+    return held * (case.passes / 2 * (ELEMENT_BYTES + packed) + ACCUMULATE_BYTES * (1 - case.adapter))
 
 
-def _head_seconds(case: TrainingCase, k: Any, r: Rates) -> Num:
+def _head_seconds(case: TrainingCase, k: Any, r: SustainedRates) -> Num:
     """Per token: the output projection stays in 16 bit."""
     n = case.network
     logit = np.where(np.greater(case.fused_loss, 0), FUSED_LOGIT_BYTES, LOGIT_BYTES) * k.loss_passes

@@ -8,28 +8,27 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from rackwright.estimator.calibration.coefficients import fitted
-from rackwright.estimator.calibration.fitted_models import FittedModel
-from rackwright.estimator.case import Num, TrainingCase, pick
+from rackwright.estimator.calibration.coefficients import FittedModel, fitted
+from rackwright.estimator.case import Num, TrainingCase, lookup_by_label
 from rackwright.estimator.result import MemoryTerms
-from rackwright.estimator.training.activations import in_flight_layers, layer_activation_bytes, whole_scores
-from rackwright.estimator.training.states import gathered_bytes, held_parameters, resident
-from rackwright.estimator.training.sustained_rates import WIDE
+from rackwright.estimator.training.activations import attention_score_bytes, in_flight_layers, layer_activation_bytes
+from rackwright.estimator.training.states import device_parameters, gathered_bytes, resident_state
+from rackwright.estimator.training.sustained_rates import WIDE_FORMAT_FACTOR
 from rackwright.units import GIB
 
-CHECKPOINT = 2.0
+CHECKPOINT_BYTES = 2.0
 """Bytes per hidden unit: the input of a recomputed layer, 16 bit."""
 OFFLOADED_LAYERS = 2.0
 """Layers on the device while activations go to the host: the one in use and the one on its way."""
-FUSED_LOGITS = 0.06
+FUSED_LOGIT_SHARE = 0.06
 """Of whole logits, what a chunked loss holds: one chunk of 16 (Liger and torchtune cut into 8 to 32)."""
-OPERATOR_SELECTIVE = {"torchtitan": 1.0, "fsdp": 1.0}
+OPERATOR_SELECTIVE_TRAINERS = {"torchtitan": 1.0, "fsdp": 1.0}
 """Trainers whose selective recompute keeps every second matrix product; the others mean attention and named modules."""
-PARALLEL_LOSS = {"megatron": 1.0, "megatron-deepspeed": 1.0, "nanotron": 1.0}
+PARALLEL_LOSS_TRAINERS = {"megatron": 1.0, "megatron-deepspeed": 1.0, "nanotron": 1.0}
 """Trainers whose loss works in place on its part of the vocabulary."""
-GATHERED_AGAIN = {"megatron": 0.0, "megatron-deepspeed": 0.0}
+INPUT_GATHERING_TRAINERS = {"megatron": 0.0, "megatron-deepspeed": 0.0}
 """Trainers that gather the inputs of split matrices again in the backward pass (arXiv 2205.05198, section 4.2.2)."""
-FROZEN_BYTES = 2.0
+FROZEN_TOWER_BYTES = 2.0
 """Per parameter of a tower beside the stack, which training leaves as it is, 16 bit."""
 WORKSPACE_BYTES = 0.2 * GIB
 """What libraries take of the allocator: cuBLAS and Transformer Engine workspaces of 32 to 64 MiB each, buckets of the optimizer."""
@@ -63,9 +62,9 @@ class MemoryCoefficients:
 def training_memory(case: TrainingCase, k: MemoryCoefficients, *, stage: Num | None = None) -> MemoryTerms:
     """Terms, in bytes, that sum to `peak_bytes`. stage: that pipeline stage, 0 first; None: the fullest of first and last."""
     if stage is not None:
-        return _reserved(_terms(case, k, stage), k)
+        return _with_reserve(_terms(case, k, stage), k)
     first, last = (_terms(case, k, at) for at in (0.0, np.maximum(case.pipeline, 1) - 1))
-    return _reserved(_choose(np.asarray(first.total >= last.total), first, last), k)
+    return _with_reserve(_select_terms(np.asarray(first.total >= last.total), first, last), k)
 
 
 def peak_bytes(case: TrainingCase, k: MemoryCoefficients) -> Num:
@@ -84,22 +83,22 @@ def usable_bytes(case: TrainingCase) -> Num:
     return case.chip.memory_bytes * DRIVER_SHARE - outside_bytes(case)
 
 
-def _choose(condition: np.ndarray, yes: MemoryTerms, no: MemoryTerms) -> MemoryTerms:
+def _select_terms(condition: np.ndarray, yes: MemoryTerms, no: MemoryTerms) -> MemoryTerms:
     return MemoryTerms(*(np.where(condition, getattr(yes, f.name), getattr(no, f.name)) for f in fields(MemoryTerms)))
 
 
-def _reserved(terms: MemoryTerms, k: MemoryCoefficients) -> MemoryTerms:
+def _with_reserve(terms: MemoryTerms, k: MemoryCoefficients) -> MemoryTerms:
     return replace(terms, reserved=terms.total * k.reserved + k.reserved_gib * GIB)
 
 
 def _terms(case: TrainingCase, k: MemoryCoefficients, stage: Num) -> MemoryTerms:
     """Of one stage, before the allocator's reserve."""
-    here = held_parameters(case, stage)
-    state = resident(case, here)
+    here = device_parameters(case, stage)
+    state = resident_state(case, here)
     kept, passing = _activations(case, k, in_flight_layers(case, here.layers, stage))
     logits = np.where(np.equal(stage, np.maximum(case.pipeline, 1) - 1), _logits(case, k), 0.0)
-    wide = pick(case.numbers, WIDE, 1.0)
-    tower = FROZEN_BYTES * case.network.tower / case.tensor * np.equal(stage, 0)
+    wide = lookup_by_label(case.numbers, WIDE_FORMAT_FACTOR, 1.0)
+    tower = FROZEN_TOWER_BYTES * case.network.tower / case.tensor * np.equal(stage, 0)
     return MemoryTerms(
         weights=state.weights + gathered_bytes(case, k.units) + tower / np.where(np.greater_equal(case.zero_stage, 3), case.shards, 1),
         gradients=state.gradients,
@@ -113,10 +112,10 @@ def _terms(case: TrainingCase, k: MemoryCoefficients, stage: Num) -> MemoryTerms
 def _activations(case: TrainingCase, k: MemoryCoefficients, layers: Num) -> tuple[Num, Num]:
     """What waits for the backward pass of so many layers, and what the backward pass of one layer adds."""
     plain, tokens = _layer(case, k), case.tokens / case.context
-    whole = plain + whole_scores(case)
+    whole = plain + attention_score_bytes(case)
     split = np.where(np.greater(case.sequence_parallel, 0), case.tensor, 1.0)
-    by_operator = np.where(np.greater(pick(case.engine, OPERATOR_SELECTIVE, 0.0), 0), k.selective, 1.0)
-    least = np.where(np.equal(case.recompute, 2), CHECKPOINT * case.network.hidden / split, by_operator * plain)
+    by_operator = np.where(np.greater(lookup_by_label(case.engine, OPERATOR_SELECTIVE_TRAINERS, 0.0), 0), k.selective, 1.0)
+    least = np.where(np.equal(case.recompute, 2), CHECKPOINT_BYTES * case.network.hidden / split, by_operator * plain)
     again = np.where(np.greater(case.recompute, 0), whole - least, 0.0)
     layers = np.where(np.greater(case.offload_activations, 0), np.minimum(layers, OFFLOADED_LAYERS), layers)
     return tokens * (whole - case.recompute_share * again) * layers, tokens * (again + k.backward * plain)
@@ -127,21 +126,21 @@ def _layer(case: TrainingCase, k: MemoryCoefficients) -> Num:
         case.network, case.tensor, sequence_parallel=case.sequence_parallel, dropout=case.dropout, eager=k.eager * (1 - case.compiled),
         norms=case.recompute_norms, mlp=case.recompute_mlp, act=case.recompute_act, up=case.recompute_up,
         expert_tensor=case.expert_tensor, imbalance=case.moe_imbalance, dispatch=k.dispatch,
-        gathered=k.gathered * pick(case.engine, GATHERED_AGAIN, 1.0),
+        gathered=k.gathered * lookup_by_label(case.engine, INPUT_GATHERING_TRAINERS, 1.0),
     )  # fmt: skip
 
 
 def _logits(case: TrainingCase, k: MemoryCoefficients) -> Num:
     torch = np.where(np.greater(case.tensor, 1), k.split_logit_bytes, k.logit_bytes)
-    each = np.where(np.greater(pick(case.engine, PARALLEL_LOSS, 0.0), 0), k.parallel_logit_bytes, torch)
-    held = np.where(np.greater(case.fused_loss, 0), FUSED_LOGITS, 1.0)
+    each = np.where(np.greater(lookup_by_label(case.engine, PARALLEL_LOSS_TRAINERS, 0.0), 0), k.parallel_logit_bytes, torch)
+    held = np.where(np.greater(case.fused_loss, 0), FUSED_LOGIT_SHARE, 1.0)
     return case.tokens / case.context * case.network.vocab / case.tensor * each * held
 
 
-def _measured(case: TrainingCase, k: MemoryCoefficients) -> Num:
+def _measured_gib(case: TrainingCase, k: MemoryCoefficients) -> Num:
     """GiB, of the stage and kind that a published row read."""
     fullest, there = training_memory(case, k), training_memory(case, k, stage=np.maximum(case.measured_stage, 0.0))
-    terms = _choose(np.asarray(np.less(case.measured_stage, 0)), fullest, there)
+    terms = _select_terms(np.asarray(np.less(case.measured_stage, 0)), fullest, there)
     return (terms.total - terms.reserved * (1 - case.measures_reserved)) / GIB
 
 
@@ -155,10 +154,10 @@ MODELS = (
         metric="peak_memory_gib",
         csv=("training_memory",),
         kind=MemoryCoefficients,
-        predict=_measured,
+        predict=_measured_gib,
         classes=_classes,
         applies=lambda case: not case.adapter,
         loss_scale=0.1,
-        leeway=0.7,
+        prior_spread_scale=0.7,
     ),
 )

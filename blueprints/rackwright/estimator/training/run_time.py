@@ -10,13 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from rackwright.estimator.calibration.coefficients import fitted
-from rackwright.estimator.calibration.fitted_models import FittedModel
+from rackwright.estimator.calibration.coefficients import FittedModel, fitted
 from rackwright.estimator.case import Num, TrainingCase
 from rackwright.estimator.model.flops import attention_flops
-from rackwright.estimator.result import Band
+from rackwright.estimator.result import Interval
 
-BYTES = 2.0
+ELEMENT_BYTES = 2.0
 """Of an activation or a weight on the wire: bf16."""
 GRADIENT_BYTES = 4.0
 """Per trained parameter and step: bf16 gradient reduced, bf16 weight gathered (sizing.md section 8, ZeRO-1)."""
@@ -40,7 +39,7 @@ EVALUATION_SHARE, EVALUATION_SEQUENCES = 1 / 8, 5760.0
 
 
 @dataclass(frozen=True)
-class FinishCase:
+class RunCase:
     """A step and the run around it. tokens: trained in all; evaluations: how often, each over evaluation_sequences; year: of the
     software, with its fraction; audited 1: the clock leaves start-up out and no interrupted run counts, as MLPerf's rules say."""
 
@@ -53,7 +52,7 @@ class FinishCase:
 
 
 @dataclass(frozen=True)
-class FinishCoefficients:
+class RunCoefficients:
     matmul_efficiency: float = fitted(0.65, 0.3, 1.2, "of the measured matrix peak, what products in a whole model reach", spread=0.3)
     activation_passes: float = fitted(100.0, 0.0, 400.0, "reads and writes of a hidden vector per layer and token", spread=0.6)
     step_fixed_s: float = fitted(0.04, 0.0, 0.5, "of a step, whatever its size: launches, optimizer, synchronisation", "s", spread=0.8)
@@ -61,23 +60,23 @@ class FinishCoefficients:
     narrow_gain_per_year: float = fitted(0.08, 0.0, 0.4, "by which software of fp8 and fp4 gets faster each year", "1/year", spread=1.0)
 
 
-def step_seconds(run: FinishCase, k: FinishCoefficients) -> Num:
+def step_seconds(run: RunCase, k: RunCoefficients) -> Num:
     """Seconds of one optimizer step."""
     case = run.step
-    each = _micro_batch_seconds(case, _software(run, k), k)
+    each = _micro_batch_seconds(case, _software_factor(run, k), k)
     bubble = (case.pipeline - 1) / case.virtual
     computing = each * (case.micro_batches + bubble)
     return computing + _gradient_seconds(case) + k.step_fixed_s
 
 
-def run_seconds(run: FinishCase, step_s: Num) -> Num:
+def run_seconds(run: RunCase, step_s: Num) -> Num:
     """Wall clock of the run whose optimizer step takes step_s seconds."""
     steps = run.tokens / run.step.step_tokens
     trained = steps * step_s / goodput(run.step.accelerators, run.audited)
     return trained + evaluation_seconds(run, step_s) + STARTUP_S * (1 - run.audited)
 
 
-def evaluation_seconds(run: FinishCase, step_s: Num) -> Num:
+def evaluation_seconds(run: RunCase, step_s: Num) -> Num:
     """Forward passes alone, in whole batches of one micro-batch per replica."""
     case = run.step
     batches = np.ceil(run.evaluation_sequences / (case.replicas * case.micro_batch))
@@ -91,24 +90,24 @@ def goodput(accelerators: Num, audited: Num = 0.0) -> Num:
     return 1 / (1 + lost * (1 - audited))
 
 
-def time_to_train_min(run: FinishCase, k: FinishCoefficients) -> Num:
+def time_to_train_min(run: RunCase, k: RunCoefficients) -> Num:
     return run_seconds(run, step_seconds(run, k)) / 60
 
 
-def finish(case: TrainingCase, tokens: float, step_s: Band, evaluations: int | None = None) -> dict[str, Any]:
+def run_time_fields(case: TrainingCase, tokens: float, step_s: Interval, evaluations: int | None = None) -> dict[str, Any]:
     """Fields of result.Estimate for a run of `tokens`, from the step's interval. evaluations: None is none."""
     times = evaluations or 0
     between = tokens / case.sequence / max(times, 1)
-    run = FinishCase(case, tokens, float(times), min(EVALUATION_SHARE * between, EVALUATION_SEQUENCES))
+    run = RunCase(case, tokens, float(times), min(EVALUATION_SHARE * between, EVALUATION_SEQUENCES))
     low, mid, high = (float(run_seconds(run, s)) for s in (step_s.p10, step_s.p50, step_s.p90))
     return {
-        "time_to_train_s": Band(low, mid, high, step_s.n),
+        "time_to_train_s": Interval(low, mid, high, step_s.n),
         "startup_s": STARTUP_S,
         "evaluation_s": float(evaluation_seconds(run, step_s.p50)),
     }
 
 
-def _micro_batch_seconds(case: TrainingCase, software: Num, k: FinishCoefficients) -> Num:
+def _micro_batch_seconds(case: TrainingCase, software: Num, k: RunCoefficients) -> Num:
     """Forward and backward of one micro-batch on one stage."""
     n, chip = case.network, case.chip
     split = case.tensor * case.pipeline * case.context
@@ -117,11 +116,11 @@ def _micro_batch_seconds(case: TrainingCase, software: Num, k: FinishCoefficient
     per_flop = (k.narrow_share / chip.peak_flops + (1 - k.narrow_share) / chip.base_peak_flops) / sustained
     products = case.passes * n.matmul * per_flop * software
     attention = attention_flops(n, case.sequence) / (ATTENTION_EFFICIENCY * chip.base_peak_flops)
-    activations = k.activation_passes * BYTES * n.hidden * n.layers / chip.bandwidth_bytes_per_s
+    activations = k.activation_passes * ELEMENT_BYTES * n.hidden * n.layers / chip.bandwidth_bytes_per_s
     return case.tokens / split * again * (products + attention + activations) + _tensor_seconds(case)
 
 
-def _software(run: FinishCase, k: FinishCoefficients) -> Num:
+def _software_factor(run: RunCase, k: RunCoefficients) -> Num:
     """Kernels of narrow formats are young; those of 16 bit have settled."""
     narrow = np.greater(run.step.chip.peak_flops, run.step.chip.base_peak_flops)
     return np.where(narrow, np.exp(-k.narrow_gain_per_year * (np.minimum(run.year, LATEST_YEAR) - BASE_YEAR)), 1.0)
@@ -130,7 +129,7 @@ def _software(run: FinishCase, k: FinishCoefficients) -> Num:
 def _tensor_seconds(case: TrainingCase) -> Num:
     """What tensor parallelism adds: four gathers and four scatters of the hidden vectors per layer, forward and backward."""
     share = (case.tensor - 1) / case.tensor
-    volume = 8 * share * case.tokens / case.context * case.network.hidden * BYTES * case.network.layers / case.pipeline
+    volume = 8 * share * case.tokens / case.context * case.network.hidden * ELEMENT_BYTES * case.network.layers / case.pipeline
     return TENSOR_EXPOSED_SHARE * volume / case.wires.scale_up_bytes_per_s
 
 
@@ -143,18 +142,18 @@ def _gradient_seconds(case: TrainingCase) -> Num:
     return volume * (1 / case.wires.scale_up_bytes_per_s + outward)
 
 
-def _classes(run: FinishCase) -> tuple[str, ...]:
+def _classes(run: RunCase) -> tuple[str, ...]:
     """Audited runs say nothing of what cards and blogs print, which is prior only."""
     return ("adapters" if run.step.adapter else "pretraining", "all") if run.audited else ("published",)
 
 
 def _applies(case: Any) -> bool:
-    return isinstance(case, FinishCase)
+    return isinstance(case, RunCase)
 
 
 MODELS = (
     FittedModel(
-        "finish", metric="time_to_train_min", csv=("time_to_train",), kind=FinishCoefficients,
-        predict=time_to_train_min, classes=_classes, applies=_applies, leeway=0.5,
+        "finish", metric="time_to_train_min", csv=("time_to_train",), kind=RunCoefficients,
+        predict=time_to_train_min, classes=_classes, applies=_applies, prior_spread_scale=0.5,
     ),
 )  # fmt: skip

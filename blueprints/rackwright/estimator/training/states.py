@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rackwright.estimator.case import Num, TrainingCase, pick
+from rackwright.estimator.case import Num, TrainingCase, lookup_by_label
 
-BALANCED = {"nanotron": 1.0}
+COMPUTE_BALANCED_TRAINERS = {"nanotron": 1.0}
 """Trainers that cut the pipeline by compute, the output head counted as the layers it costs; the others give every stage L/p layers."""
-TRAINS_MTP = {"megatron": 1.0}
+MTP_TRAINERS = {"megatron": 1.0}
 """Trainers that train a model's multi-token-prediction modules: on the last stage, beside a copy of the embedding."""
-COPIES = {"dualpipe": 1.0}
+BIDIRECTIONAL_SCHEDULES = {"dualpipe": 1.0}
 """Schedules that feed the pipeline from both ends: a device holds a stage and its mirror image (arXiv 2412.19437, table 2)."""
 UNIT_BYTES = 2.0
 """Per parameter of a gathered FSDP or ZeRO-3 unit: gathered in 16 bit."""
@@ -58,7 +58,7 @@ def state_bytes(parameters: Num, shards: Num, zero_stage: Num, recipe: tuple[Num
 def stage_layers(case: TrainingCase, stage: Num) -> Num:
     """Layers of that pipeline stage. What does not divide lies with the early stages."""
     n, p = case.network, np.maximum(case.pipeline, 1)
-    by_compute = pick(case.engine, BALANCED, 0.0)
+    by_compute = lookup_by_label(case.engine, COMPUTE_BALANCED_TRAINERS, 0.0)
     share, last = n.layers / p, np.equal(stage, p - 1)
     even = np.where(last, np.maximum(np.floor(share + 1e-9), 1), np.ceil(share - 1e-9))
     if not np.any(by_compute):
@@ -74,7 +74,7 @@ def stage_parameters(case: TrainingCase, stage: Num) -> StageParameters:
     multi-token-prediction module, which is one more layer of the last stage."""
     n = case.network
     first, last = np.equal(stage, 0), np.equal(stage, np.maximum(case.pipeline, 1) - 1)
-    mtp = last * np.greater(n.mtp, 0) * pick(case.engine, TRAINS_MTP, 0.0)
+    mtp = last * np.greater(n.mtp, 0) * lookup_by_label(case.engine, MTP_TRAINERS, 0.0)
     copied = np.greater(case.pipeline, 1) & (np.equal(n.head, 0) | np.greater(mtp, 0))
     ends = n.embedding * first + (n.head + n.embedding * copied) * last
     layers = stage_layers(case, stage)
@@ -84,10 +84,10 @@ def stage_parameters(case: TrainingCase, stage: Num) -> StageParameters:
     return StageParameters(dense / case.tensor, routed / np.maximum(case.expert * case.expert_tensor, 1), layers + mtp)
 
 
-def held_parameters(case: TrainingCase, stage: Num) -> StageParameters:
+def device_parameters(case: TrainingCase, stage: Num) -> StageParameters:
     """Of a device: its stage, and under DualPipe the mirrored one beside it. layers: of one of them."""
     here = stage_parameters(case, stage)
-    twice = pick(case.schedule, COPIES, 0.0) * np.greater(case.pipeline, 1)
+    twice = lookup_by_label(case.schedule, BIDIRECTIONAL_SCHEDULES, 0.0) * np.greater(case.pipeline, 1)
     if not np.any(twice):
         return here
     other = stage_parameters(case, np.maximum(case.pipeline, 1) - 1 - stage)
@@ -99,7 +99,7 @@ def expert_shards(case: TrainingCase) -> Num:
     return np.maximum(case.shards * case.tensor / np.maximum(case.expert * case.expert_tensor, 1), 1)
 
 
-def resident(case: TrainingCase, here: StageParameters) -> StateBytes:
+def resident_state(case: TrainingCase, here: StageParameters) -> StateBytes:
     """Of that stage; offloaded weights and optimizer are on the host, gradients of a fused backward are one block at a time."""
     gradients = case.gradient_bytes * (1 - case.fused_backward)
     recipe = (case.weight_bytes, gradients, case.optimizer_bytes * (1 - case.offload_optimizer))

@@ -9,19 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from rackwright.estimator.case import Num, TrainingCase, pick
+from rackwright.estimator.case import Num, TrainingCase, lookup_by_label
 
-TUNED = {"megatron": 1.0}
+TUNED_TRAINERS = {"megatron": 1.0}
 """Trainers on Transformer Engine and cuDNN, whose kernels are made for each generation from Hopper on."""
 TUNED_FROM_FLOPS = 500e12
 """Peak (bf16) from which that shows: H100 and later."""
-ATTENTION_FOR_ALL = 2025.5
+TUNED_ATTENTION_YEAR = 2025.5
 """Year from which every trainer has attention kernels made for Hopper and Blackwell: DeepSpeed with plain transformers reaches half of a
 B200's peak in sequences of 200,000 tokens (TT0697), through PyTorch's cuDNN or FlashAttention-3 (arXiv 2407.08608). 2025.0
 was tried too; torchtitan's rows of June 2025 fit older kernels."""
-TRITON_ATTENTION = {"composer": 1.0}
+TRITON_ATTENTION_TRAINERS = {"composer": 1.0}
 """Trainers of the time of the first FlashAttention, in Triton (arXiv 2205.14135); later kernels are twice as fast (arXiv 2307.08691)."""
-WIDE = {"fp32": 2.0, "tf32": 2.0}
+WIDE_FORMAT_FACTOR = {"fp32": 2.0, "tf32": 2.0}
 """Formats whose activations are 32 bit -> over the 16 bit that byte counts take; all of the work is as slow as their matrices."""
 REFERENCE_PEAK_FLOPS = 312e12
 """A100, bf16: where the attention share is stated."""
@@ -33,7 +33,7 @@ IMMATURE_YEARS = 1.0
 
 
 @dataclass(frozen=True)
-class Rates:
+class SustainedRates:
     """matrix, narrow: FLOP/s of large products in 16 bit and in the format of the run; attention: FLOP/s; memory: bytes/s."""
 
     matrix: Num
@@ -42,27 +42,27 @@ class Rates:
     memory: Num
 
 
-def rates(case: TrainingCase, k: Any) -> Rates:
+def sustained_rates(case: TrainingCase, k: Any) -> SustainedRates:
     n, chip = case.network, case.chip
     made_for_it = np.greater(chip.base_peak_flops, TUNED_FROM_FLOPS)
-    tuned = pick(case.engine, TUNED, 0.0) * made_for_it
-    caught_up = made_for_it & ((tuned > 0) | np.equal(case.released, 0) | np.greater_equal(case.released, ATTENTION_FOR_ALL))
+    tuned = lookup_by_label(case.engine, TUNED_TRAINERS, 0.0) * made_for_it
+    caught_up = made_for_it & ((tuned > 0) | np.equal(case.released, 0) | np.greater_equal(case.released, TUNED_ATTENTION_YEAR))
     over = chip.peak_flops / chip.base_peak_flops
     sustained = chip.base_peak_flops * np.minimum(over, 1) * chip.sustained_share * chip.power_share**k.power_exponent
     matrix = sustained * k.matrix_share * (1 + (k.tuned_gain - 1) * tuned)
-    triton = 1 - (1 - k.triton_share) * pick(case.engine, TRITON_ATTENTION, 0.0)
+    triton = 1 - (1 - k.triton_share) * lookup_by_label(case.engine, TRITON_ATTENTION_TRAINERS, 0.0)
     plain = np.minimum(k.attention_share * triton * (chip.base_peak_flops / REFERENCE_PEAK_FLOPS) ** -k.attention_lag, k.matrix_share)
     dim = np.where(np.greater(n.kv_rank, 0), (n.nope_dim + n.rope_dim + n.v_dim) / 2, n.head_dim)
     filled = dim / (dim + k.head_half) * (REFERENCE_HEAD + k.head_half) / REFERENCE_HEAD
-    return Rates(
+    return SustainedRates(
         matrix=matrix,
         narrow=matrix * (1 + k.narrow_share * np.maximum(over - 1, 0)),
         attention=sustained * np.maximum(filled, 1e-9) * np.where(caught_up, k.tuned_attention_share, plain),
-        memory=chip.bandwidth_bytes_per_s / pick(case.numbers, WIDE, 1.0),
+        memory=chip.bandwidth_bytes_per_s / lookup_by_label(case.numbers, WIDE_FORMAT_FACTOR, 1.0),
     )
 
 
-def immaturity(case: TrainingCase, k: Any) -> Num:
+def software_slowdown(case: TrainingCase, k: Any) -> Num:
     """By what factor software for experts was slower when it was released than today."""
     age = np.where(np.greater(case.released, 0), np.clip(LATEST - case.released, 0.0, IMMATURE_YEARS), 0.0)
     return np.exp(k.expert_gain_per_year * age)

@@ -10,13 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from rackwright.estimator.calibration.coefficients import fitted
-from rackwright.estimator.calibration.fitted_models import FittedModel
+from rackwright.estimator.calibration.coefficients import FittedModel, fitted
 from rackwright.estimator.case import Num, TrainingCase
 from rackwright.estimator.model.flops import attention_flops
 from rackwright.estimator.result import StepTerms
 
-BYTES = 2.0
+ELEMENT_BYTES = 2.0
 """Of a gathered weight or an activation: bf16."""
 GRADIENT_BYTES = 4.0
 """Of a gradient that crosses slices: fp32, MaxText's default."""
@@ -47,13 +46,13 @@ def step_seconds(case: TrainingCase, k: TpuCoefficients) -> StepTerms:
     matmul = case.passes * n.matmul
     products = matmul / (k.matmul_efficiency * chip.peak_flops) + matmul / (k.matmul_reuse * bandwidth)
     attention = attention_flops(n, case.sequence) / (k.attention_efficiency * chip.base_peak_flops)
-    activations = k.activation_passes * BYTES * n.hidden * n.layers / bandwidth
+    activations = k.activation_passes * ELEMENT_BYTES * n.hidden * n.layers / bandwidth
     compute = tokens * (products + attention + activations)
-    dispatch = tokens * k.dispatch_passes * BYTES * n.top_k * n.hidden * n.moe_layers / bandwidth
+    dispatch = tokens * k.dispatch_passes * ELEMENT_BYTES * n.top_k * n.hidden * n.moe_layers / bandwidth
     gather, across = _gather_seconds(case), _dcn_seconds(case)
     return StepTerms(
         compute=compute,
-        recompute=compute * FULL_RECOMPUTE_EXPOSED_SHARE * _recomputed(case) * 2 / case.passes,
+        recompute=compute * FULL_RECOMPUTE_EXPOSED_SHARE * _recomputed_share(case) * 2 / case.passes,
         expert_exposed=dispatch,
         data_exposed=GATHER_EXPOSED_SHARE * gather + across,
         expert_total=dispatch,
@@ -65,7 +64,7 @@ def tokens_per_s_per_accelerator(case: TrainingCase, k: TpuCoefficients) -> Num:
     return case.step_tokens / case.accelerators / step_seconds(case, k).total
 
 
-def _recomputed(case: TrainingCase) -> Num:
+def _recomputed_share(case: TrainingCase) -> Num:
     """Share of the layers that run forward twice."""
     return np.where(np.equal(case.recompute, 2), case.recompute_share, 0.0)
 
@@ -73,7 +72,7 @@ def _recomputed(case: TrainingCase) -> Num:
 def _gather_seconds(case: TrainingCase) -> Num:
     """FSDP over the links of a slice; nothing on one chip."""
     chips = np.minimum(case.shards, case.accelerators / case.slices)
-    volume = GATHERS * BYTES * case.network.trunk / case.tensor * (chips - 1) / np.maximum(chips, 1)
+    volume = GATHERS * ELEMENT_BYTES * case.network.trunk / case.tensor * (chips - 1) / np.maximum(chips, 1)
     return case.micro_batches * volume / case.wires.scale_up_bytes_per_s
 
 

@@ -8,13 +8,13 @@ from typing import Any
 from rackwright.catalog.models.architecture import Architecture
 from rackwright.diagnostics.errors import UserError
 from rackwright.estimator.calibration.coefficients import calibration
-from rackwright.estimator.config.configuration import EngineConfig, HardwareConfig, Numbers, SampleConfig, ServingConfig, ServingLayout
+from rackwright.estimator.config.configuration import EngineConfig, HardwareConfig, NumberFormat, SampleConfig, ServingConfig, ServingLayout
 from rackwright.estimator.config.resolve import serving_case
 from rackwright.estimator.estimate import MAX_FILL, estimate
 from rackwright.estimator.model.dimensions import ModelDimensions
-from rackwright.estimator.model.from_architecture import network_of
-from rackwright.estimator.predict import Serving
-from rackwright.estimator.result import Band, Estimate
+from rackwright.estimator.model.from_architecture import model_dimensions
+from rackwright.estimator.predict import ServingPrediction
+from rackwright.estimator.result import Estimate, Interval
 from rackwright.sizing.job import lora_overhead
 from rackwright.units import GIB
 
@@ -30,8 +30,8 @@ class ServiceRequest:
     model: str | dict[str, Any]
     architecture: Architecture
     tokens: tuple[float, float] = (0.0, 1.0)
-    numbers: Numbers = "bf16"
-    kv_numbers: Numbers | None = None
+    numbers: NumberFormat = "bf16"
+    kv_numbers: NumberFormat | None = None
     engine: str = "vllm"
     passes: float = 1.0
     max_context: int | None = None
@@ -49,7 +49,7 @@ class ServiceRequest:
 
     @property
     def network(self) -> ModelDimensions:
-        return network_of(self.architecture)
+        return model_dimensions(self.architecture)
 
     @property
     def lora_overhead(self) -> float:
@@ -64,7 +64,7 @@ class Replica:
 
     accelerator: str
     accelerators: int
-    requests_per_s: Band | None = None
+    requests_per_s: Interval | None = None
     ttft_s: float | None = None
     tpot_s: float | None = None
     concurrency: int = 1
@@ -87,7 +87,9 @@ def _sampled(asked: ServiceRequest, accelerator: str) -> Replica:
         return Replica(accelerator, 1, refused=_too_big(found))
     assert found.samples_per_s is not None
     slower = 1 + asked.lora_overhead
-    rate = Band(*(v / slower for v in (found.samples_per_s.p10, found.samples_per_s.p50, found.samples_per_s.p90)), found.samples_per_s.n)
+    rate = Interval(
+        *(v / slower for v in (found.samples_per_s.p10, found.samples_per_s.p50, found.samples_per_s.p90)), found.samples_per_s.n
+    )
     late = 1 / rate.p50
     if asked.ttft_s is not None and late > asked.ttft_s:
         return Replica(accelerator, 1, refused=f"an answer takes {late:,.1f} s, {asked.ttft_s:g} s allowed")
@@ -98,11 +100,11 @@ def _generating(asked: ServiceRequest, accelerator: str, tensor: int, pipeline: 
     config, width = _config(asked, accelerator, tensor, pipeline), tensor * pipeline
     c, case = calibration(), serving_case(config)
 
-    def at(running: int) -> Serving:
-        return Serving.of(replace(case, concurrency=float(running)), c)
+    def at(running: int) -> ServingPrediction:
+        return ServingPrediction.of(replace(case, concurrency=float(running)), c)
 
     idle = at(1)
-    if not idle.starts or idle.kv_tokens < sum(asked.tokens):
+    if not idle.can_start or idle.kv_tokens < sum(asked.tokens):
         have = float(case.chip.memory_bytes) / GIB
         return Replica(accelerator, width, refused=f"the weights leave {width} x {have:,.0f} GiB no room for a cache")
     most = most_running(lambda running: _keeps(asked, at(running)))
@@ -132,7 +134,7 @@ def _config(asked: ServiceRequest, accelerator: str, tensor: int, pipeline: int)
     )
 
 
-def _keeps(asked: ServiceRequest, at: Serving) -> bool:
+def _keeps(asked: ServiceRequest, at: ServingPrediction) -> bool:
     """Whether all of the requests run at once, and as fast as is asked, in the median."""
     running = at.running >= at.case.concurrency * 0.999
     return running and at.tpot_s <= (asked.tpot_s or math.inf) and at.ttft_s <= (asked.ttft_s or math.inf)
@@ -149,7 +151,7 @@ def most_running(keeps: Callable[[int], bool]) -> int:
     return low
 
 
-def _slow(asked: ServiceRequest, idle: Serving) -> str:
+def _slow(asked: ServiceRequest, idle: ServingPrediction) -> str:
     if asked.tpot_s and idle.tpot_s > asked.tpot_s:
         return f"{idle.tpot_s * 1000:,.0f} ms per token without other traffic, {asked.tpot_s * 1000:g} ms allowed"
     return f"first token after {idle.ttft_s:,.2f} s without other traffic, {asked.ttft_s or 0:g} s allowed"

@@ -6,7 +6,7 @@ from rackwright.catalog.rows import Accelerator, CapacityMode, Machine
 from rackwright.sizing.metrics import Limit, Rejection
 from rackwright.sizing.offers.offer import Offer
 from rackwright.sizing.search import cpu_roofline
-from rackwright.spec.infra import Place, UseBlock, UseReservation, held
+from rackwright.spec.infra import Place, UseBlock, UseReservation, existing_capacity
 from rackwright.spec.residency import matches, stays_in
 from rackwright.spec.spec import Spec
 
@@ -18,7 +18,7 @@ SERVES_ONLY = ("inf1", "inf2")
 
 def fallback(offer: Offer, place: Place) -> Iterator[Rejection]:
     """Pools of a fallback are alike and share a zone: what one entry names binds the others."""
-    things = [thing for thing in map(held, place.capacity.fallback) if thing]
+    things = [thing for thing in map(existing_capacity, place.capacity.fallback) if thing]
     machine = next((thing.instance for thing in things if thing.instance), offer.machine.name)
     zone = next((thing.zone for thing in things if thing.zone), offer.offering.region)
     if offer.machine.name != machine:

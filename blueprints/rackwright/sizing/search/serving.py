@@ -71,7 +71,7 @@ def best_batch(job: ServingJob, machines: TargetArrays, formats: list[str], a: A
     spread = spreads(model, job, machines, c, is_rate=True)
     factor = np.array([f for _, f in spread])[s.ways.target]
     rate = throughput.offline_tokens_per_s(case, c.of(model.name, model.kind), s.pool) * replicas * factor
-    running = throughput.running(case, s.pool)
+    running = throughput.max_running_requests(case, s.pool)
     missed = np.where(held.distance > 1, held.distance, 0.0)
     chosen = _best(s, missed, -rate, s.ways.width)
     outcomes = []

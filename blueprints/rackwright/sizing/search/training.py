@@ -4,7 +4,7 @@ import numpy as np
 
 from rackwright.estimator.calibration.coefficients import Calibration
 from rackwright.estimator.case import RECOMPUTE
-from rackwright.estimator.result import MemoryTerms, StepTerms, times
+from rackwright.estimator.result import MemoryTerms, StepTerms, scale_terms
 from rackwright.sizing.job import TrainingJob
 from rackwright.sizing.metrics import Limit, Memory, ParallelLayout, Rejection, Speed
 from rackwright.sizing.search import training_estimates
@@ -51,8 +51,8 @@ def _told(space: Space, tries: Tries, fits: np.ndarray, evidence: list[Residuals
         return []
     job, machines, target = space.job, space.machines, tries.target
     said = [evidence[i] for i in target.tolist()]
-    step = times(space.step(tries), 1 / np.array([e.rate_factor for e in said]))
-    memory = times(space.memory(tries.row, tries.recompute), np.array([e.memory_factor for e in said]))
+    step = scale_terms(space.step(tries), 1 / np.array([e.rate_factor for e in said]))
+    memory = scale_terms(space.memory(tries.row, tries.recompute), np.array([e.memory_factor for e in said]))
     margin = np.array([e.pessimistic - 1 for e in said]) * memory.total
     held = _memories(memory, margin, machines.chip.memory_bytes[target], max_fill)
     columns = (

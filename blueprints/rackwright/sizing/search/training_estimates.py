@@ -10,8 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from rackwright.estimator import samples
-from rackwright.estimator.calibration.coefficients import PRIOR_ONLY, Calibration, Residuals
-from rackwright.estimator.calibration.fitted_models import FittedModel
+from rackwright.estimator.calibration.coefficients import PRIOR_ONLY, Calibration, FittedModel, Residuals
 from rackwright.estimator.case import Chip, TrainingCase, Wires
 from rackwright.estimator.result import MemoryTerms, StepTerms
 from rackwright.estimator.training import adapter_memory, communication, memory, step, tpu_step
@@ -101,7 +100,7 @@ def _sample_memory(job: TrainingJob, case: TrainingCase) -> MemoryTerms:
     state = state_bytes(r.trainable, case.shards, case.zero_stage, (r.weight_bytes, r.gradient_bytes, r.optimizer_bytes))
     held = r.frozen_bytes * n.linear + r.frozen_other_bytes * (n.trunk - n.linear) if r.is_adapter else 0.0
     frozen = held / np.where(np.equal(case.zero_stage, 3), case.shards, 1) + 2.0 * n.tower
-    kept = np.where(np.equal(case.recompute, 2), samples.RECOMPUTE_KEEPS, 1.0) * r.activation_scale
+    kept = np.where(np.equal(case.recompute, 2), samples.RECOMPUTE_KEPT_SHARE, 1.0) * r.activation_scale
     activations = samples.activation_bytes(n, case.micro_batch) * kept
     return MemoryTerms(frozen + state.weights, state.gradients, state.optimizer, activations, fixed=samples.FIXED_BYTES)
 
@@ -113,6 +112,6 @@ def _sample_step(job: TrainingJob, case: TrainingCase, c: Calibration) -> StepTe
     again = samples.pass_seconds(n, case.chip, case.micro_batch, True, r.is_adapter, cast(Any, 1.0)) - plain
     reduced = communication.reduce_bytes(case.replicas, r.trainable, r.gradient_bytes)
     gathered = np.equal(case.zero_stage, 3) * m * communication.gather_bytes(case.shards, n.trunk)
-    sent = communication.spread_seconds(reduced + gathered, case.replicas, 1.0, case.wires)
-    shown = communication.exposed(sent, c.of("step", step.StepCoefficients).data_hidden, m * plain)
+    sent = communication.sharded_collective_seconds(reduced + gathered, case.replicas, 1.0, case.wires)
+    shown = communication.exposed_seconds(sent, c.of("step", step.StepCoefficients).data_hidden, m * plain)
     return StepTerms(compute=m * plain, recompute=m * full * again, data_exposed=shown, data_total=sent)

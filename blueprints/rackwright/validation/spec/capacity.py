@@ -8,7 +8,7 @@ from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.spec.base import quote
 from rackwright.spec.blueprint import ExtraPool
-from rackwright.spec.infra import CapacityBlock, Place, Reservation, held
+from rackwright.spec.infra import CapacityBlock, Place, Reservation, existing_capacity
 from rackwright.spec.reading.model_fields import did_you_mean
 from rackwright.validation.spec.places import BLOCKS, SELLERS, blocks, entries, mode_of, things
 from rackwright.validation.spec.registry import SpecContext, rule
@@ -90,7 +90,9 @@ def block_has_a_size_that_is_sold(context: SpecContext) -> Iterator[Violation]:
 def fallback_is_of_one_kind(context: SpecContext) -> Iterator[Violation]:
     """Pools of a fallback run the same work, so what its entries name must be of one instance type and in one zone."""
     for at, place in context.places:
-        named = [(at / "capacity" / "fallback" / i / mode_of(entry), held(entry)) for i, entry in enumerate(place.capacity.fallback)]
+        named = [
+            (at / "capacity" / "fallback" / i / mode_of(entry), existing_capacity(entry)) for i, entry in enumerate(place.capacity.fallback)
+        ]
         for key in ("instance", "zone"):
             said = [(where / key, value) for where, thing in named if thing and (value := getattr(thing, key))]
             yield from (Violation(where, f"{said[0][1]}, or use `ordered`") for where, value in said if value != said[0][1])
@@ -130,7 +132,7 @@ def pools_hold_what_they_say(context: SpecContext) -> Iterator[Violation]:
     for at, pool in extra_pools(context):
         if pool.at_least > pool.nodes:
             yield Violation(at / "at_least", f"{pool.nodes}, which is the most", f"{pool.at_least} are more than `nodes`")
-        thing = held(pool.capacity)
+        thing = existing_capacity(pool.capacity)
         if thing and thing.count and pool.nodes > thing.count:
             yield Violation(at / "nodes", f"{thing.count}", f"what it is bought from holds {thing.count}")
         if isinstance(thing, CapacityBlock) and pool.at_least:
@@ -141,7 +143,7 @@ def pools_hold_what_they_say(context: SpecContext) -> Iterator[Violation]:
 def pools_are_bought_as_they_are_sold(context: SpecContext) -> Iterator[Violation]:
     """A pool's capacity must be sold by AWS, for its machine, in the zone of the accelerators."""
     for at, pool in extra_pools(context):
-        thing, where, mode = held(pool.capacity), at / "capacity", mode_of(pool.capacity)
+        thing, where, mode = existing_capacity(pool.capacity), at / "capacity", mode_of(pool.capacity)
         if "aws" not in SELLERS[mode]:
             yield Violation(
                 where, f"aws sells {', '.join(m for m, clouds in SELLERS.items() if 'aws' in clouds)}", f"aws does not sell {mode}"
@@ -168,11 +170,11 @@ def _reservations(context: SpecContext) -> Iterator[tuple[At, Place, Reservation
     """Every reservation of the spec; those of extra pools with the first place on AWS."""
     for at, place in context.places:
         for where, entry in entries(at, place):
-            if isinstance(thing := held(entry), Reservation):
+            if isinstance(thing := existing_capacity(entry), Reservation):
                 yield where / "reservation", place, thing
     on_aws = next((place for _, place in context.places if place.cloud == "aws"), None)
     for at, pool in extra_pools(context):
-        if on_aws and isinstance(thing := held(pool.capacity), Reservation):
+        if on_aws and isinstance(thing := existing_capacity(pool.capacity), Reservation):
             yield at / "capacity" / "reservation", on_aws, thing
 
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-FILES = (
+CSV_NAMES = (
     "training_throughput", "training_memory", "finetune_memory", "tpu_training", "time_to_train", "inference_throughput",
     "inference_memory",
 )  # fmt: skip
 BLANK = frozenset({"", "nan", "na", "n/a", "none", "null", "-", "--", "?", "unknown", "not stated", "not published"})
 LONG_NUMBER = re.compile(r"\d[\d,.]{4,}\d")
 """A number of more than five digits in prose is a reading, not a setting."""
-LONGEST_CELL = 2**24
+MAX_CELL_BYTES = 2**24
 """Bytes; a longer one is an unclosed quote."""
 
 
@@ -72,14 +72,14 @@ class PrintedRow:
         return round(value) or None if value else None
 
 
-def read(folder: Path) -> list[PrintedRow]:
+def read_folder(folder: Path) -> list[PrintedRow]:
     """Every row of the files that are there, in their order."""
-    return [row for name in FILES if (path := folder / f"{name}.csv").exists() for row in read_file(path)]
+    return [row for name in CSV_NAMES if (path := folder / f"{name}.csv").exists() for row in read_file(path)]
 
 
 def read_file(path: Path, name: str = "") -> list[PrintedRow]:
     """Cells beyond the header are dropped, missing ones are blank. Raises BrokenCell, with the line, where it is no CSV at all."""
-    csv.field_size_limit(LONGEST_CELL)
+    csv.field_size_limit(MAX_CELL_BYTES)
     with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
         lines = csv.reader(line.replace("\0", "") for line in file)
         try:

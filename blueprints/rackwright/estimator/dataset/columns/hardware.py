@@ -13,16 +13,16 @@ NVLINK_GB_S = 25.0
 """Of one NVLink 3 link (A100) and direction. Source: NVIDIA A100 whitepaper, 600 GB/s over 12 links, both directions."""
 
 
-def hardware(row: PrintedRow) -> dict[str, Any]:
+def hardware_fields(row: PrintedRow) -> dict[str, Any]:
     """Fields of config.HardwareConfig. Raises BrokenCell."""
-    accelerators, nodes = row.count("accel_count") or product_of(row), row.count("nodes")
+    accelerators, nodes = row.count("accel_count") or accelerators_from_parallelism(row), row.count("nodes")
     links = row.lower("interconnect")
     tpu = row.csv == "tpu_training" or "tpu" in row.lower("hardware")
     per_node = accelerators // nodes if nodes and accelerators % nodes == 0 and not tpu else None
     size = re.search(r"with (\d+(?:\.\d+)?) gib", row.lower("hardware"))
     watts = re.search(r"power limit (\d+) w", row.notes)
     found = {
-        "accelerator": _name(row),
+        "accelerator": _accelerator_name(row),
         "count": accelerators,
         "per_node": per_node,
         "memory_gib": float(size.group(1)) if size else None,
@@ -35,21 +35,21 @@ def hardware(row: PrintedRow) -> dict[str, Any]:
     return {k: v for k, v in found.items() if v is not None}
 
 
-def unknown(row: PrintedRow) -> str:
+def unknown_accelerator_reason(row: PrintedRow) -> str:
     """Why nothing can be said of this accelerator's speed; "" when it is known. Memory of a run does not depend on it."""
     try:
-        known.find(_printed(row))
+        known.find(_printed_name(row))
     except known.UnknownAccelerator as fault:
         return str(fault)
     return ""
 
 
-def _name(row: PrintedRow) -> str:
+def _accelerator_name(row: PrintedRow) -> str:
     """As printed; where nobody knows it, a GPU of the printed size, 80 GB where that is blank."""
-    return f"GPU-{row.number('accel_mem_gb') or 80:g}GB" if unknown(row) else _printed(row)
+    return f"GPU-{row.number('accel_mem_gb') or 80:g}GB" if unknown_accelerator_reason(row) else _printed_name(row)
 
 
-def _printed(row: PrintedRow) -> str:
+def _printed_name(row: PrintedRow) -> str:
     """With the memory size where the name leaves it out."""
     name, size = row.text("hardware"), row.number("accel_mem_gb")
     if size and not re.search(r"\d\s*gi?b", name.lower()) and re.fullmatch(r"[A-Za-z]+\d+", name):
@@ -57,7 +57,7 @@ def _printed(row: PrintedRow) -> str:
     return name or "not said"
 
 
-def product_of(row: PrintedRow) -> int:
+def accelerators_from_parallelism(row: PrintedRow) -> int:
     """Accelerators that the parallel columns make; where the copies are not said, as many as the experts are spread over."""
     made = 1
     for column in ("tp", "pp", "cp", "attention_dp"):

@@ -23,13 +23,13 @@ DECIMAL_PUBLISHERS = ("Lightning AI",)
 """Their "GB (as printed)" is 10^9 bytes; everybody else's is GiB."""
 
 
-def measured(row: PrintedRow, metric: str) -> float | None:
+def measured_value(row: PrintedRow, metric: str) -> float | None:
     """The reading, None when there is none. Raises BrokenCell."""
     value = READINGS[metric](row)
     return value if value else None
 
 
-def _tokens(row: PrintedRow) -> float | None:
+def _tokens_per_s(row: PrintedRow) -> float | None:
     """The first present: printed per accelerator; total / count; global batch x sequence / step time / count. Samples, TFLOP/s and MFU
     are never converted."""
     each = next((v for c in ("tokens_per_s_per_gpu", "tokens_per_s_per_chip", "tokens_per_s_per_accel") if (v := row.number(c))), None)
@@ -45,7 +45,7 @@ def _tokens(row: PrintedRow) -> float | None:
     return None
 
 
-def _memory(row: PrintedRow) -> float | None:
+def _peak_memory_gib(row: PrintedRow) -> float | None:
     if row.csv == "training_throughput":
         return row.number("peak_mem_gib")
     printed, unit = row.number("mem_printed"), row.lower("mem_unit")
@@ -59,12 +59,12 @@ def _memory(row: PrintedRow) -> float | None:
     return printed * 1e9 / GIB if decimal else printed
 
 
-def _served(row: PrintedRow) -> float | None:
+def _output_tokens_per_s(row: PrintedRow) -> float | None:
     each, total, count = row.number("output_tok_s_per_accel"), row.number("output_tok_s_total"), row.count("accel_count")
     return each or (total / count if total and count else None)
 
 
-def _hours(row: PrintedRow) -> float | None:
+def _accelerator_hours(row: PrintedRow) -> float | None:
     """Only where the time to train is absent."""
     return None if row.number("time_to_train_min") else row.number("accel_hours")
 
@@ -74,7 +74,7 @@ def _column(name: str) -> Callable[[PrintedRow], float | None]:
 
 
 READINGS: dict[str, Callable[[PrintedRow], float | None]] = {
-    "tokens_per_s_per_accel": _tokens, "peak_memory_gib": _memory, "time_to_train_min": _column("time_to_train_min"),
-    "accel_hours": _hours, "output_tok_s_per_accel": _served, "tpot_ms": _column("tpot_ms"), "ttft_ms": _column("ttft_ms"),
-    "kv_tokens": _column("kv_tokens"),
+    "tokens_per_s_per_accel": _tokens_per_s, "peak_memory_gib": _peak_memory_gib, "time_to_train_min": _column("time_to_train_min"),
+    "accel_hours": _accelerator_hours, "output_tok_s_per_accel": _output_tokens_per_s, "tpot_ms": _column("tpot_ms"),
+    "ttft_ms": _column("ttft_ms"), "kv_tokens": _column("kv_tokens"),
 }  # fmt: skip

@@ -20,7 +20,7 @@ PROXY_VOCAB = 256000
 """Megatron's shortened DeepSeek-V3: one prediction module as the model has, Nemotron's tokenizer (model_config.yaml beside its rows)."""
 
 
-def pretrained(row: PrintedRow, case: TrainingCase) -> dict[str, Any]:
+def pretraining_fields(row: PrintedRow, case: TrainingCase) -> dict[str, Any]:
     """Fields of a TrainingCase. A peak that does not say it was reserved is what tensors took, as trainers print it."""
     notes, name = row.notes, row.lower("model")
     n = _network(case.network, row)

@@ -5,24 +5,24 @@ import re
 from typing import Any
 
 from rackwright.estimator.config.configuration import ServingConfig
-from rackwright.estimator.dataset.columns.architecture import RowArchitecture, shape
+from rackwright.estimator.dataset.columns.architecture import RowArchitecture, row_architecture
 from rackwright.estimator.dataset.columns.cells import PrintedRow
-from rackwright.estimator.dataset.columns.hardware import hardware
-from rackwright.estimator.dataset.columns.training import numbers
+from rackwright.estimator.dataset.columns.hardware import hardware_fields
+from rackwright.estimator.dataset.columns.training import row_number_format
 
-INPUT, OUTPUT = 300.0, 300.0
+DEFAULT_INPUT_TOKENS, DEFAULT_OUTPUT_TOKENS = 300.0, 300.0
 """Tokens where a row leaves the lengths out: MLPerf's OpenOrca set has means near these (MLPerf Inference v4.1, Llama 2 70B)."""
-SHORT = 8.0
+SHORT_PROMPT_TOKENS = 8.0
 """Tokens of "a very short prompt"."""
 QUANTISED = (("nf4", ("nf4", "bnb-4bit")), ("fp4", ("fp4",)), ("int8", ("int8", "w8a8", "8bit")),
              ("int4", ("int4", "w4a", "4bit", "awq", "gptq", "q4_")))  # fmt: skip
 SIDE = re.compile(r"tp(\d+) pp(\d+) adp(\d+)(?: ep(\d+))?")
 
 
-def serving(row: PrintedRow) -> tuple[ServingConfig, RowArchitecture]:
+def serving_config(row: PrintedRow) -> tuple[ServingConfig, RowArchitecture]:
     """The deployment a row describes. Raises Unsupported, BrokenCell, or pydantic's ValidationError."""
-    found = shape(row)
-    layout, box = _layout(row, found.architecture.is_moe), hardware(row)
+    found = row_architecture(row)
+    layout, box = _layout(row, found.architecture.is_moe), hardware_fields(row)
     each = layout["tensor"] * layout["pipeline"] * layout["attention_data"]
     box["count"] = each if _is_squared(row) else max(row.count("accel_count") or each, each)
     config = ServingConfig.model_validate(
@@ -32,17 +32,17 @@ def serving(row: PrintedRow) -> tuple[ServingConfig, RowArchitecture]:
             "hardware": box,
             "engine": _engine(row),
             "layout": layout,
-            "input_tokens": row.number("isl") or (SHORT if "short prompt" in row.notes else INPUT),
-            "output_tokens": row.number("osl") or float(_noted(row, r"(\d+) new tokens") or OUTPUT),
+            "input_tokens": row.number("isl") or (SHORT_PROMPT_TOKENS if "short prompt" in row.notes else DEFAULT_INPUT_TOKENS),
+            "output_tokens": row.number("osl") or float(_number_in_notes(row, r"(\d+) new tokens") or DEFAULT_OUTPUT_TOKENS),
             "concurrency": _concurrency(row),
             "requests_per_s": _rate(row),
             "requests": row.count("num_requests"),
-            "weight_numbers": _weights(row),
+            "weight_numbers": _weight_format(row),
             "kv_numbers": next((n for n in ("fp8", "int8", "fp4", "bf16", "fp16") if n in row.lower("kv_cache_precision")), None),
-            "memory_share": _share(row),
+            "memory_share": _memory_share(row),
             "max_context": row.count("max_model_len"),
-            "max_batched_tokens": row.count("max_num_batched_tokens") or _noted(row, r"max-num-batched-tokens (\d+)"),
-            "max_sequences": _noted(row, r"max-num-seqs (\d+)"),
+            "max_batched_tokens": row.count("max_num_batched_tokens") or _number_in_notes(row, r"max-num-batched-tokens (\d+)"),
+            "max_sequences": _number_in_notes(row, r"max-num-seqs (\d+)"),
             **_pools(row),
         }
     )
@@ -91,21 +91,21 @@ def _rate(row: PrintedRow) -> float | None:
     return None if said.startswith("inf") else row.number("request_rate_per_s") or None
 
 
-def _weights(row: PrintedRow) -> str:
+def _weight_format(row: PrintedRow) -> str:
     """Blank precision: what the name or the notes say; MLPerf's submitters quantise to fp8."""
     said = next((n for n, words in QUANTISED if any(w in row.lower("quantization") for w in words)), None)
     named = next((n for n, words in (*QUANTISED, ("fp8", ("fp8",))) if any(w in row.lower("model") for w in words)), None)
     usual = "fp8" if "fp8" in row.notes else "bf16"
-    return said or numbers(row) or named or usual
+    return said or row_number_format(row) or named or usual
 
 
-def _share(row: PrintedRow) -> float | None:
+def _memory_share(row: PrintedRow) -> float | None:
     """0.9, however it is printed."""
     said = row.number("gpu_memory_utilization")
     return said / 100 if said and said > 1 else said
 
 
-def _noted(row: PrintedRow, pattern: str) -> int | None:
+def _number_in_notes(row: PrintedRow, pattern: str) -> int | None:
     found = re.search(pattern, row.notes)
     return int(found.group(1)) if found else None
 

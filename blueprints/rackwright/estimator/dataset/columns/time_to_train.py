@@ -7,9 +7,9 @@ from typing import Any
 
 from rackwright.estimator.config import accelerators, resolve
 from rackwright.estimator.config.configuration import TrainingConfig
-from rackwright.estimator.config.engines import engine
+from rackwright.estimator.config.engines import engine_family
 from rackwright.estimator.dataset.columns.cells import PrintedRow, UnsupportedRow
-from rackwright.estimator.training.run_time import LATEST_YEAR, FinishCase
+from rackwright.estimator.training.run_time import LATEST_YEAR, RunCase
 
 CARD_COUNT = 1024
 """Accelerators of a pretraining whose card names none."""
@@ -30,26 +30,26 @@ its reference runs end at multiples of 18,432, mlcommons/logging#424); its formu
 """
 
 
-def finishing(row: PrintedRow, config: TrainingConfig) -> FinishCase:
+def run_case(row: PrintedRow, config: TrainingConfig) -> RunCase:
     """The whole run a row describes. Raises Unsupported where the tokens are not known."""
-    tokens = row.number("tokens_total") or _sampled(row)
+    tokens = row.number("tokens_total") or _tokens_from_samples(row)
     if not tokens:
         raise UnsupportedRow("tokens of the run are neither printed nor follow from samples")
     audited = "mlperf" in row.lower("metric_kind")
-    case = resolve.training_case(_completed(row, config, audited), checked=False)
+    case = resolve.training_case(_with_defaults(row, config, audited), checked=False)
     if audited:
         case = replace(case, virtual=float(max(1, min(INTERLEAVED, case.network.layers // case.pipeline))))
     trained = tokens / case.sequence
-    every, sequences, skipped = _evaluated(row) if audited else (trained, 0, 0)
+    every, sequences, skipped = _evaluation_schedule(row) if audited else (trained, 0, 0)
     times = max(trained / every - skipped, 1.0) if sequences else 0.0
-    return FinishCase(case, tokens, times, float(sequences), _year(row), float(audited))
+    return RunCase(case, tokens, times, float(sequences), _year(row), float(audited))
 
 
-def _completed(row: PrintedRow, config: TrainingConfig, audited: bool) -> TrainingConfig:
+def _with_defaults(row: PrintedRow, config: TrainingConfig, audited: bool) -> TrainingConfig:
     changes: dict[str, Any] = {}
     if not row.text("precision"):
         changes["numbers"] = _usual_numbers(row, audited)
-    if audited and engine(row.text("framework"), "train").family == "deepspeed":
+    if audited and engine_family(row.text("framework"), "train").family == "deepspeed":
         changes["recompute"] = "full"
     if not row.count("global_batch"):
         changes |= _card_layout(row, config)
@@ -60,12 +60,12 @@ def _usual_numbers(row: PrintedRow, audited: bool) -> str:
     """What is submitted: the narrowest format that hardware and software train in; 16 bit in ZeRO-3 recipes and on cards."""
     a = accelerators.find(row.text("hardware"))
     said = row.text("framework")
-    if not audited or engine(said, "train").family == "deepspeed" or not a.peak("fp8"):
+    if not audited or engine_family(said, "train").family == "deepspeed" or not a.peak("fp8"):
         return "bf16"
-    return "fp4" if a.generation == "blackwell" and _newest(said) >= FOUR_BIT_RELEASE else "fp8"
+    return "fp4" if a.generation == "blackwell" and _newest_container(said) >= FOUR_BIT_RELEASE else "fp8"
 
 
-def _newest(said: str) -> float:
+def _newest_container(said: str) -> float:
     """Year and month of the newest container that is named; 0.0 where there is none."""
     return max(map(float, re.findall(r"\b2\d\.\d\d\b", said)), default=0.0)
 
@@ -85,14 +85,14 @@ def _card_layout(row: PrintedRow, config: TrainingConfig) -> dict[str, Any]:
     return {"hardware": config.hardware.model_copy(update={"count": count}), "layout": layout, "micro_batches": steps, "micro_batch": 1}
 
 
-def _evaluated(row: PrintedRow) -> tuple[int, int, int]:
+def _evaluation_schedule(row: PrintedRow) -> tuple[int, int, int]:
     if row.lower("method") == "lora":
         return BENCHMARKS["lora"]
     size = row.number("params_b") or 0.0
     return BENCHMARKS["405b" if size > 300 else "175b" if size > 100 else "8b"]
 
 
-def _sampled(row: PrintedRow) -> float | None:
+def _tokens_from_samples(row: PrintedRow) -> float | None:
     samples, length = row.number("samples_to_target"), row.number("seq_len")
     return samples * length if samples and length else None
 

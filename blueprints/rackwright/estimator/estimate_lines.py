@@ -13,7 +13,7 @@ from rackwright.estimator.result import Estimate
 
 
 @dataclass(frozen=True)
-class Answer:
+class LineResult:
     """number: of the line, from 1; estimate is None where there are problems."""
 
     number: int
@@ -26,19 +26,19 @@ class Answer:
         return {"ok": False, "line": self.number, "problems": [p.as_json() for p in self.problems]}
 
 
-def answers(text: str, calibrated: Calibration | None = None) -> Iterator[Answer]:
+def estimate_lines(text: str, calibrated: Calibration | None = None) -> Iterator[LineResult]:
     """One for each line that is not empty, as soon as it is known; a text without any line is one problem. Never raises UserError: a
     broken line costs only itself."""
     if not text.strip():
-        yield Answer(1, None, (Problem("E-json", "no configuration in it", fix="one configuration a line, as JSON"),))
+        yield LineResult(1, None, (Problem("E-json", "no configuration in it", fix="one configuration a line, as JSON"),))
     for line in read_lines(text):
         yield _answer(line, calibrated)
 
 
-def _answer(line: ConfigurationLine, calibrated: Calibration | None) -> Answer:
+def _answer(line: ConfigurationLine, calibrated: Calibration | None) -> LineResult:
     if line.config is None:
-        return Answer(line.number, None, line.problems)
+        return LineResult(line.number, None, line.problems)
     try:
-        return Answer(line.number, estimate(line.config, calibrated))
+        return LineResult(line.number, estimate(line.config, calibrated))
     except UserError as error:
-        return Answer(line.number, None, tuple(p.with_mark(Mark(line.number, 1)) for p in error.problems))
+        return LineResult(line.number, None, tuple(p.with_mark(Mark(line.number, 1)) for p in error.problems))
