@@ -1,4 +1,4 @@
-"""`estimate(config)`: memory, time, rates and flags of one pinned configuration, each with its interval and the runs behind it."""
+"""`estimate(config)`: memory, time, rates and launch flags of one pinned configuration, with intervals and their evidence."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
@@ -13,7 +13,6 @@ from rackwright.estimator.config.jsonl import parse_configuration
 from rackwright.estimator.config.resolve import (
     BYTES_PER_WEIGHT,
     NF4_BYTES_PER_WEIGHT,
-    architecture_of,
     assumptions_of,
     chip_and_links,
     raise_problems,
@@ -22,23 +21,25 @@ from rackwright.estimator.config.resolve import (
 )
 from rackwright.estimator.dataset.nearest_runs import nearest_runs
 from rackwright.estimator.model.dimensions import ModelDimensions
-from rackwright.estimator.model.from_architecture import model_dimensions
+from rackwright.estimator.model.from_architecture import architecture_of, model_dimensions
 from rackwright.estimator.predict import ServingPrediction, TrainingPrediction
 from rackwright.estimator.result import Estimate, Interval, MemoryTerms
 from rackwright.estimator.training.memory import usable_bytes
 from rackwright.estimator.training.run_time import run_time_fields
 
 MAX_FILL = 0.92
-"""Of accelerator memory, for samples: published runs above it fail on allocation (sizing.md section 4)."""
+"""Usable share of accelerator memory for whole samples; published runs above it fail on allocation."""
 ADAPTER_SHARE = 0.005
-"""Of the weights, what LoRA trains where no layer widths are known: rackwright's choice 2026-11."""
-PRIOR_ONLY_EVIDENCE = "prior only: no measured run of this kind on accelerators of this kind"
+"""Trained share of the weights with LoRA when layer widths are unknown. Assumption of rackwright, 2026-11."""
+PRIOR_ONLY_EVIDENCE = "prior only: no measured run of this class on this accelerator generation"
 
 
 def estimate(config: Configuration | Mapping[str, Any], calibrated: Calibration | None = None) -> Estimate:
-    """config: a configuration, or its plain data. calibrated: the shipped coefficients when left out (see calibrate.py).
+    """Estimate one configuration.
 
-    Raises UserError with every problem of the configuration, each with its path.
+    config: a configuration, or its plain data as in a JSONL line.
+    calibrated: result of `load_calibration`; default: the shipped coefficients.
+    Raises UserError with every problem of the configuration and its path.
     """
     if isinstance(config, Mapping):
         config = parse_configuration(config)
@@ -91,7 +92,7 @@ def _serving(config: ServingConfig, c: Calibration) -> Estimate:
     output = found.rate_residuals.interval(found.output_tokens_per_s)
     peak = Interval(
         memory.total, memory.total, memory.total, found.kv_residuals.n
-    )  # the engine fills what it is given; the cache takes the error
+    )  # the engine fills its memory budget, so the prediction error falls on the KV cache
     return Estimate(
         id=config.id,
         kind=config.kind,
@@ -118,13 +119,13 @@ def _serving(config: ServingConfig, c: Calibration) -> Estimate:
 
 def _serving_warnings(found: ServingPrediction) -> Iterator[str]:
     if not found.can_start:
-        yield "the weights leave no room for a cache that holds the longest request: the server does not start"
+        yield "The KV cache left beside the weights cannot hold the longest request, so the server does not start."
     if not found.sustains_rate:
-        yield "the rate is more than the replicas answer: a queue grows for as long as it is offered; the output is what they make"
+        yield "The request rate exceeds what the replicas sustain, so the queue grows without limit. The output rate is their maximum."
 
 
 def _samples(config: SampleConfig, c: Calibration) -> Estimate:
-    """Data parallel on every accelerator; each holds the whole network."""
+    """Estimate whole samples, data parallel: every accelerator holds the whole network."""
     n = model_dimensions(architecture_of(config.model))
     chip, _ = chip_and_links(config.hardware, config.numbers)
     raise_problems(sample_problems(config, n))
@@ -148,7 +149,7 @@ def _samples(config: SampleConfig, c: Calibration) -> Estimate:
 
 
 def _sample_memory(config: SampleConfig, n: ModelDimensions, batch: float) -> MemoryTerms:
-    """Of one accelerator. What few bits cannot hold of the weights stays 16 bit."""
+    """Return the memory of one accelerator. Weights outside linear layers stay in 16 bit."""
     if config.train:
         trainable = ADAPTER_SHARE * n.total if config.adapter else n.trunk
         return samples.training_memory(n, batch, trainable, recompute=config.recompute == "full")
@@ -157,17 +158,17 @@ def _sample_memory(config: SampleConfig, n: ModelDimensions, batch: float) -> Me
 
 
 def _largest_batch(config: SampleConfig, n: ModelDimensions, chip: Chip) -> int:
-    """Samples of the largest batch that fits one accelerator; 0 when none does."""
+    """Return the largest batch that fits one accelerator; 0 when none does. Memory is linear in the batch."""
     none, one = (float(_sample_memory(config, n, batch).total) for batch in (0.0, 1.0))
     return max(int((float(chip.memory_bytes) * MAX_FILL - none) / (one - none)), 0) if one > none else 0
 
 
 def _evidence(b: Interval) -> str:
-    return f"{b.n} measured runs of its class" if b.n else PRIOR_ONLY_EVIDENCE
+    return f"{b.n} measured runs of this class" if b.n else PRIOR_ONLY_EVIDENCE
 
 
 def _as_floats(terms: Any) -> Any:
-    """Numpy's numbers as Python's own."""
+    """Convert numpy scalars to floats."""
     return type(terms)(*(float(getattr(terms, f.name)) for f in fields(terms)))
 
 

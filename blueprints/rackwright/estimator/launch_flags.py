@@ -1,6 +1,6 @@
-"""The command-line flags that make a trainer or server run as configured. Knows configurations and architectures, no formula.
+"""Command-line flags that run a configuration with torchrun, Megatron, MaxText or vLLM.
 
-Flags as of Megatron-LM core 0.14, vLLM 0.12, PyTorch 2.9 torchrun and MaxText of 2026-10; the user's own data and model paths are theirs.
+Versions: Megatron-LM core 0.14, vLLM 0.12, PyTorch 2.9 torchrun, MaxText of 2026-10. Paths of data and checkpoints are not included.
 """
 
 import json
@@ -17,14 +17,14 @@ MEGATRON_NUMBERS = {
     "fp4": "--bf16 --fp4-format e2m1",
 }
 OFFLOAD_MODULES, EXPERT_OFFLOAD_MODULES = "attn_norm core_attn attn_proj mlp_norm", " expert_fc1 moe_act"
-"""All modules whose inputs Megatron-Core can send to the host (docs/source/api-guide/fine_grained_activation_offloading.md)."""
+"""Modules whose inputs Megatron-Core can offload to the host (docs/source/api-guide/fine_grained_activation_offloading.md)."""
 NOT_IN_MEGATRON = ("zero-bubble", "dualpipe")
-"""Schedules that Megatron-LM does not have: its command is left out."""
+"""Schedules that Megatron-LM does not support; its command is left out."""
 VLLM_NUMBERS = {"fp8": "fp8", "int8": "compressed-tensors", "int4": "awq", "nf4": "bitsandbytes", "fp4": "modelopt_fp4"}
 
 
 def training_flags(config: TrainingConfig, a: Architecture, per_node: int, is_tpu: bool = False) -> dict[str, str]:
-    """torchrun and Megatron on GPUs, MaxText on TPUs."""
+    """Return launcher -> flags: torchrun and Megatron on GPUs, MaxText on TPUs."""
     if is_tpu:
         return {"maxtext": " ".join(_maxtext(config))}
     nodes = -(-config.hardware.count // per_node)
@@ -37,7 +37,7 @@ def training_flags(config: TrainingConfig, a: Architecture, per_node: int, is_tp
 
 
 def serving_flags(config: ServingConfig) -> dict[str, str]:
-    """One `vllm serve` per replica; disaggregated: one for each side."""
+    """Return launcher -> `vllm serve` command of one replica; disaggregated: one command per pool."""
     if config.prefill is None or config.decode is None:
         return {"vllm": " ".join(_vllm(config, config.layout))}
     sides = {"prefill": (config.prefill.layout, "kv_producer"), "decode": (config.decode.layout, "kv_consumer")}
@@ -69,7 +69,7 @@ def _megatron_model(config: TrainingConfig, a: Architecture) -> Iterator[str]:
 
 
 def _hsdp_groups(config: TrainingConfig, per_node: int) -> int:
-    """Groups that each hold all weights (HSDP): of shard_group accelerators, else of a node."""
+    """Return the number of HSDP groups. Each group, shard_group accelerators or a node, holds all weights."""
     w = config.layout
     group = config.hardware.count // (w.tensor * w.pipeline)
     return max(group // min(w.shard_group or per_node, group), 1)

@@ -1,4 +1,4 @@
-"""What `estimate` answers. Bytes, seconds, rates; every headline as p10, p50, p90."""
+"""Result types of an estimate: intervals, memory and time by term, nearest run. Bytes, seconds, per-second rates."""
 
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, TypeVar
@@ -8,7 +8,7 @@ Num = Any
 
 @dataclass(frozen=True)
 class Interval:
-    """p10 <= p50 <= p90. n: measured runs the width comes from; 0: prior only, and then at least a factor 2 either way."""
+    """Quantiles of a prediction, p10 <= p50 <= p90. n: measured runs behind the width; 0: prior only, at least a factor 2 either way."""
 
     p10: float
     p50: float
@@ -34,8 +34,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class MemoryTerms:
-    """Bytes on the fullest accelerator (numbers, or arrays of many cases), by what holds them. kv: cache of a server; reserved:
-    allocator's reserve and fragments."""
+    """Bytes on the fullest accelerator by term, scalars or arrays. kv: KV cache of a server; reserved: allocator reserve and fragments."""
 
     weights: Num = 0.0
     gradients: Num = 0.0
@@ -53,8 +52,7 @@ class MemoryTerms:
 
 @dataclass(frozen=True)
 class StepTerms:
-    """Seconds of one optimizer step (numbers, or arrays of many cases). *_exposed: what communication adds to the step after
-    overlap; *_total: what it takes on the wire."""
+    """Seconds of one optimizer step by term, scalars or arrays. *_exposed: communication that is not overlapped; *_total: all of it."""
 
     compute: Num = 0.0
     recompute: Num = 0.0
@@ -81,13 +79,13 @@ T = TypeVar("T", StepTerms, MemoryTerms)
 
 
 def scale_terms(terms: T, by: Num) -> T:
-    """Every term, so that they still sum to the prediction."""
+    """Multiply every term by a factor, so that the terms still sum to the prediction."""
     return type(terms)(*(getattr(terms, f.name) * by for f in fields(terms)))
 
 
 @dataclass(frozen=True)
 class NearestRun:
-    """The measured run most like the configuration. distance: 0 is the same; measured in `unit`."""
+    """Measured run most similar to the configuration. distance: 0 is identical; measured, predicted: in `unit`."""
 
     row_id: str
     csv: str
@@ -105,7 +103,7 @@ class NearestRun:
 
 @dataclass(frozen=True)
 class Estimate:
-    """Fields that do not apply are None. memory_stages: terms of every pipeline stage, first to last (training)."""
+    """Estimate of one configuration. Fields that do not apply are None. memory_stages: one entry per pipeline stage, first to last."""
 
     id: str
     kind: str

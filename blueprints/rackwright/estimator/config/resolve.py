@@ -1,13 +1,11 @@
-"""From a pinned configuration to what the formulas see. Joins config, catalog and engines; nothing is rounded into shape silently."""
+"""Conversion of a pinned configuration to the case that the formulas take, with catalog data and engine defaults."""
 
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from rackwright.catalog.models import library
-from rackwright.catalog.models.architecture import Architecture, ConfigError, from_fields
+from rackwright.catalog.models.architecture import Architecture
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import At, Problem
 from rackwright.estimator.case import RECOMPUTE, Chip, TrainingCase, Wires
@@ -17,7 +15,7 @@ from rackwright.estimator.config.constraints import serving_problems, training_p
 from rackwright.estimator.config.engines import EngineFamily, engine_family, release_number, release_year
 from rackwright.estimator.model.adapters import adapter_inputs, target_matrices
 from rackwright.estimator.model.dimensions import ModelDimensions
-from rackwright.estimator.model.from_architecture import count_parameters, model_dimensions
+from rackwright.estimator.model.from_architecture import architecture_of, count_parameters, model_dimensions
 from rackwright.estimator.model.layer_parameters import prefix_parameters, prompt_parameters
 from rackwright.estimator.serving.case import ServingCase
 from rackwright.units import GIB
@@ -33,61 +31,34 @@ BYTES_PER_WEIGHT = {
     "fp4": 0.5625,
     "int4": 0.53,
 }
-"""Per weight of a matrix, scales included (mxfp8: one byte per 32; nvfp4: one per 16; int4: groups of 128); nf4: see nf4_bytes."""
+"""Bytes per weight of a matrix with its scales (mxfp8: one byte per 32; nvfp4: one per 16; int4: groups of 128). nf4: see below."""
 NF4_BYTES_PER_WEIGHT = {False: 0.5 + 4 / 64, True: 0.5 + 1 / 64 + 4 / (64 * 256)}
-"""By double quantisation: fp32 scales per block of 64, or 8-bit scales of scales (QLoRA, arXiv 2305.14314, section 3)."""
+"""Double quantization -> bytes per nf4 weight: fp32 scales per block of 64, or 8-bit scales of scales (QLoRA, arXiv 2305.14314, sec. 3)."""
 ZERO_STAGES = {"none": 0, "zero1": 1, "zero2": 2, "zero3": 3, "fsdp": 3, "hsdp": 3}
 MOMENT_BYTES = {"adamw-bf16": 4.0, "adamw-8bit": 2 * 1.016, "sgd": 4.0, "muon": 4.0}
-"""Bytes of moments per trained parameter; 8-bit Adam keeps 1.6 % of scales (bitsandbytes), Muon one fp32 moment (arXiv 2502.16982). Of
-adamw: the engine's. An fp32 master is added where the engine keeps one beside a 16-bit weight."""
+"""Bytes of moments per trained parameter; adamw: those of the engine. 8-bit Adam keeps 1.6 % of scales (bitsandbytes), Muon one fp32 moment
+(arXiv 2502.16982). An fp32 master weight is added when the engine keeps one beside a 16-bit weight."""
 MASTER_BYTES, MIN_BYTES_WITH_MASTER = 4.0, 12.0
-"""fp32 copy of a 16-bit weight; engines whose states are this large hold one."""
+"""Bytes of the fp32 copy of a 16-bit weight, and the least state size of engines that keep one."""
 BITSANDBYTES = ("nf4", "fp4", "int8")
 KBIT_TRAINERS = ("hf", "deepspeed")
-"""Trainers that prepare a bitsandbytes base with PEFT, which casts what is not quantised to fp32."""
+"""Trainers that prepare a bitsandbytes base with PEFT, which casts unquantized parameters to fp32."""
 REAL_ROUTING_IMBALANCE = 1.3
-"""Tokens of the fullest expert rank over the mean with a trained router: rackwright's choice 2026-11, not measured."""
+"""Tokens of the fullest expert rank over the mean with a trained router. Assumption of rackwright, 2026-11; not measured."""
 KV_ELEMENT_BYTES = {"fp8": 1.0, "int8": 1.0, "fp4": 0.5625}
 MEMORY_SHARE = 0.9
-"""vLLM's default gpu_memory_utilization; TensorRT-LLM's free_gpu_memory_fraction is 0.9 of what the weights leave."""
+"""Default gpu_memory_utilization of vLLM; TensorRT-LLM's free_gpu_memory_fraction is 0.9 of the memory beside the weights."""
 BATCHED_TOKENS = 8192.0
-"""vLLM's default max_num_batched_tokens of recent releases, and TensorRT-LLM's max_num_tokens."""
-
-
-def architecture_of(model: str | dict[str, Any]) -> Architecture:
-    """A catalog name or alias, or the architecture's own fields. Raises UserError."""
-    at = At() / "model"
-    if isinstance(model, str):
-        row = library.find(model)
-        if row is None:
-            near = ", ".join(library.nearest(model))
-            raise UserError([Problem("E-model", f"{model[:60]!r} is not in the model catalog", at, f"nearest: {near}" if near else "")])
-        return row.architecture
-    try:
-        return _architecture_from_fields(tuple(sorted(model.items())))
-    except TypeError:  # a list or an object where a number belongs
-        strange = next((str(name) for name, value in model.items() if isinstance(value, list | dict | set)), "")
-        raise UserError([Problem("E-model", "each field is a number, a word or true or false", at / strange if strange else at)]) from None
-
-
-@lru_cache(maxsize=4096)
-def _architecture_from_fields(items: tuple[tuple[str, Any], ...]) -> Architecture:
-    try:
-        return from_fields(dict(items))
-    except ConfigError as fault:
-        at = At() / "model" / fault.field if fault.field else At() / "model"
-        raise UserError([Problem("E-model", str(fault), at)]) from None
-
-
-@lru_cache(maxsize=4096)
-def _dimensions(a: Architecture) -> ModelDimensions:
-    return model_dimensions(a)
+"""Default max_num_batched_tokens of recent vLLM releases, and max_num_tokens of TensorRT-LLM."""
 
 
 def training_case(config: TrainingConfig, *, checked: bool = True) -> TrainingCase:
-    """Raises UserError with every law the configuration breaks; checked False: it was run, so whatever it breaks is ours."""
+    """Convert a training configuration to a case.
+
+    checked: False for measured runs, which are valid by definition. Raises UserError with every violated constraint.
+    """
     architecture = architecture_of(config.model)
-    n, h, e = _dimensions(architecture), config.hardware, engine_family(config.engine.name, "train")
+    n, h, e = model_dimensions(architecture), config.hardware, engine_family(config.engine.name, "train")
     chip, wires = chip_and_links(h, config.numbers)
     if checked:
         raise_problems(training_problems(config, n))
@@ -110,7 +81,7 @@ def training_case(config: TrainingConfig, *, checked: bool = True) -> TrainingCa
 
 
 def _layout_fields(config: TrainingConfig, wires: Wires, e: EngineFamily) -> dict[str, Any]:
-    """How accelerators share the work. Experts that are not spread are split like every other matrix."""
+    """Return the fields of parallelism and sharding. Without expert parallelism, experts are split like every other matrix."""
     w, count = config.layout, config.hardware.count
     replicas = w.data or max(count // (w.tensor * w.pipeline * w.context), 1)
     sequences = config.global_batch or replicas * config.micro_batch
@@ -134,7 +105,7 @@ def _layout_fields(config: TrainingConfig, wires: Wires, e: EngineFamily) -> dic
 
 
 def _activation_fields(config: TrainingConfig, e: EngineFamily) -> dict[str, float]:
-    """What of the forward pass waits for the backward pass, and where."""
+    """Return the fields of activation memory: recomputation, offloading, fused loss and backward."""
     return {
         "recompute": float(RECOMPUTE.index(config.recompute)),
         "recompute_share": config.recompute_share,
@@ -147,7 +118,7 @@ def _activation_fields(config: TrainingConfig, e: EngineFamily) -> dict[str, flo
 
 
 def _state_fields(config: TrainingConfig, e: EngineFamily) -> dict[str, float]:
-    """Bytes per parameter. Weights in fp32 are their own master; states all in 16 bit have none."""
+    """Return the bytes per trained parameter. fp32 weights need no master copy, and 16-bit states have none."""
     weight = BYTES_PER_WEIGHT.get(config.weight_numbers or "", e.weight_bytes)
     master = MASTER_BYTES if e.optimizer_bytes >= MIN_BYTES_WITH_MASTER and config.optimizer != "adamw-bf16" else 0.0
     moments = MOMENT_BYTES.get(config.optimizer, e.optimizer_bytes - master)
@@ -159,7 +130,7 @@ def _state_fields(config: TrainingConfig, e: EngineFamily) -> dict[str, float]:
 
 
 def _adapter_fields(config: TrainingConfig, architecture: Architecture, e: EngineFamily) -> dict[str, float]:
-    """What a frozen base changes; nothing without an adapter."""
+    """Return the fields of an adapter on a frozen base; empty without an adapter."""
     adapter = config.adapter
     if adapter is None:
         return {}
@@ -175,19 +146,22 @@ def _adapter_fields(config: TrainingConfig, architecture: Architecture, e: Engin
     }
 
 
-def _kernel_fields(said: EngineConfig, e: EngineFamily) -> dict[str, Any]:
+def _kernel_fields(engine: EngineConfig, e: EngineFamily) -> dict[str, Any]:
     return {
         "engine": e.family,
-        "compiled": float(e.compiled if said.compiled is None else said.compiled),
-        "flash": float(e.flash if said.attention is None else said.attention == "flash"),
-        "released": release_year(said.name, said.release),
+        "compiled": float(e.compiled if engine.compiled is None else engine.compiled),
+        "flash": float(e.flash if engine.attention is None else engine.attention == "flash"),
+        "released": release_year(engine.name, engine.release),
     }
 
 
 def serving_case(config: ServingConfig, pool: ServingPool | None = None, *, checked: bool = True) -> ServingCase:
-    """Of one replica; pool: one side of a disaggregated deployment instead of the whole. Raises UserError; checked: see above."""
+    """Convert a serving configuration to the case of one replica.
+
+    pool: one side of a disaggregated deployment; None: the whole deployment. checked, errors: as in `training_case`.
+    """
     architecture = architecture_of(config.model)
-    n, h, e = _dimensions(architecture), config.hardware, engine_family(config.engine.name, "serve")
+    n, h, e = model_dimensions(architecture), config.hardware, engine_family(config.engine.name, "serve")
     chip, wires = chip_and_links(h, config.weight_numbers)
     if checked:
         raise_problems(serving_problems(config, n))
@@ -217,7 +191,7 @@ def serving_case(config: ServingConfig, pool: ServingPool | None = None, *, chec
 
 
 def _load_fields(config: ServingConfig, replicas: int) -> dict[str, float]:
-    """Of one replica, and what its engine allows."""
+    """Return the load of one replica and the limits of its engine."""
     return {
         "input": float(config.input_tokens),
         "output": float(config.output_tokens),
@@ -233,19 +207,24 @@ def _load_fields(config: ServingConfig, replicas: int) -> dict[str, float]:
     }
 
 
-def _speculation_fields(said: Speculation | None) -> dict[str, float]:
-    if said is None:
+def _speculation_fields(s: Speculation | None) -> dict[str, float]:
+    if s is None:
         return {}
-    share = said.draft * said.draft_share
-    return {"accepted_tokens": _accepted_tokens(said.draft, said.acceptance), "draft_tokens": float(said.draft), "draft_share": share}
+    return {
+        "accepted_tokens": _accepted_tokens(s.draft, s.acceptance),
+        "draft_tokens": float(s.draft),
+        "draft_share": s.draft * s.draft_share,
+    }
 
 
 def chip_and_links(h: HardwareConfig, numbers: str) -> tuple[Chip, Wires]:
-    """Raises UserError where the accelerator is not known."""
+    """Return accelerator and links. numbers: format of the matrix products. Raises UserError for an unknown accelerator."""
     try:
         a = accelerators.find(h.accelerator)
-    except accelerators.UnknownAccelerator as fault:
-        raise UserError([Problem("E-accelerator", str(fault), At() / "hardware" / "accelerator")]) from None
+    except accelerators.UnknownAccelerator:
+        reason = f"{h.accelerator[:60]!r} is not an accelerator with published peak and bandwidth"
+        fix = "a name listed by `rackwright catalog accelerators`"
+        raise UserError([Problem("E-accelerator", reason, At() / "hardware" / "accelerator", fix)]) from None
     memory = h.memory_gib * GIB if h.memory_gib else None
     chip = accelerators.chip(a, numbers, memory, h.power_watts)
     return chip, accelerators.wires(a, h.per_node, h.scale_up_gb_s, h.scale_up_domain, h.scale_out_gb_s, h.count // h.slices)
@@ -273,24 +252,24 @@ def _trainable(config: TrainingConfig, architecture: Architecture, n: ModelDimen
 
 
 def _cache_numbers(family: str, weights: str) -> str:
-    """Where nobody says: NVIDIA's FP8 and NVFP4 checkpoints name an fp8 cache and TensorRT-LLM follows them; other engines keep 16 bit."""
+    """Return the default KV cache format. TensorRT-LLM follows NVIDIA's FP8 and NVFP4 checkpoints, which specify fp8; others use 16 bit."""
     return "fp8" if family == "trtllm" and weights in ("fp8", "fp4") else "bf16"
 
 
 def _accepted_tokens(draft: int, acceptance: float) -> float:
-    """Mean tokens one target step yields: a geometric run of accepted drafts and the target's own token (arXiv 2211.17192, eq. 1)."""
+    """Return the mean tokens per target step: accepted draft tokens plus one of the target model (arXiv 2211.17192, eq. 1)."""
     return draft + 1.0 if acceptance == 1 else (1 - acceptance ** (draft + 1)) / (1 - acceptance)
 
 
 def assumptions_of(config: TrainingConfig | ServingConfig, case: TrainingCase | ServingCase) -> tuple[str, ...]:
-    """What the configuration leaves out and the estimate took, in words."""
+    """Return the assumptions made for fields that the configuration leaves out, one sentence each."""
     h, wires = config.hardware, case.wires
-    taken = (
+    defaults = (
         ("hardware.per_node", h.per_node, f"{float(wires.per_node):g}"),
         ("hardware.scale_out_gb_s", h.scale_out_gb_s, f"{float(wires.scale_out_bytes_per_s) / 1e9:g} GB/s per accelerator"),
     )
-    left_out = (f"{name} not given: {value}" for name, given, value in taken if given is None)
-    return (*left_out, *_interpretations(config, case))
+    assumed = (f"{name} not given: {value}" for name, given, value in defaults if given is None)
+    return (*assumed, *_interpretations(config, case))
 
 
 def _interpretations(config: TrainingConfig | ServingConfig, case: TrainingCase | ServingCase) -> Iterator[str]:

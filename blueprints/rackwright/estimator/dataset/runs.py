@@ -24,6 +24,7 @@ from rackwright.estimator.dataset.columns.scoring import exclusion_reason, scori
 from rackwright.estimator.dataset.columns.serving import serving_config
 from rackwright.estimator.dataset.columns.time_to_train import run_case
 from rackwright.estimator.dataset.columns.training import measurement_fields, training_config
+from rackwright.estimator.model.from_architecture import architecture_of
 from rackwright.estimator.serving.case import ServingCase
 from rackwright.estimator.training.run_time import RunCase
 
@@ -101,7 +102,7 @@ def _case(row: PrintedRow, config: TrainingConfig | ServingConfig) -> TrainingCa
         return replace(case, **pretraining_fields(row, case))
     if row.csv != "finetune_memory":
         return case
-    return replace(case, **finetuning_fields(row, case, resolve.architecture_of(config.model)))
+    return replace(case, **finetuning_fields(row, case, architecture_of(config.model)))
 
 
 @cache

@@ -1,9 +1,13 @@
-"""From an architecture of the catalog to the numbers the formulas see."""
+"""Conversion of a model's architecture to parameter counts and to the dimensions that the formulas take."""
 
 from dataclasses import replace
 from functools import lru_cache
+from typing import Any
 
-from rackwright.catalog.models.architecture import Architecture
+from rackwright.catalog.models import library
+from rackwright.catalog.models.architecture import Architecture, ConfigError, from_fields
+from rackwright.diagnostics.errors import UserError
+from rackwright.diagnostics.problem import At, Problem
 from rackwright.estimator.model.dimensions import ModelDimensions
 from rackwright.estimator.model.flops import forward_flops_per_token
 from rackwright.estimator.model.layer_parameters import Block, Matrix, ParameterCount, ffn_matrices, gqa_matrices, mla_matrices
@@ -11,8 +15,36 @@ from rackwright.estimator.model.layer_parameters import Block, Matrix, Parameter
 BIASED = {"none": "", "qkv": "qkv", "qv": "qv"}
 
 
+def architecture_of(model: str | dict[str, Any]) -> Architecture:
+    """Return the architecture of a catalog name or alias, or of architecture fields. Raises UserError."""
+    at = At() / "model"
+    if isinstance(model, str):
+        row = library.find(model)
+        if row is None:
+            near = ", ".join(library.nearest(model))
+            fix = f"one of {near}" if near else "a name listed by `rackwright catalog models`"
+            raise UserError([Problem("E-model", f"{model[:60]!r} is not in the model catalog", at, fix)])
+        return row.architecture
+    try:
+        return _architecture_from_fields(tuple(sorted(model.items())))
+    except TypeError:  # an unhashable value: a list or an object
+        field, value = next(((str(name), v) for name, v in model.items() if isinstance(v, list | dict | set)), ("", None))
+        reason = f"{field or 'a field'} must be a number, text or a boolean, got a {type(value).__name__}"
+        raise UserError([Problem("E-model", reason, at / field if field else at, "a plain value")]) from None
+
+
+@lru_cache(maxsize=4096)
+def _architecture_from_fields(items: tuple[tuple[str, Any], ...]) -> Architecture:
+    try:
+        return from_fields(dict(items))
+    except ConfigError as fault:
+        at = At() / "model" / fault.field if fault.field else At() / "model"
+        raise UserError([Problem("E-model", str(fault), at)]) from None
+
+
+@lru_cache(maxsize=4096)
 def model_dimensions(a: Architecture) -> ModelDimensions:
-    """Widths and counts. The embedding table is looked up, not multiplied; a tied table is multiplied once, as the head."""
+    """Return widths and parameter counts. The embedding table adds no FLOPs, except a tied table, which is also the output head."""
     c = count_parameters(a)
     table = a.vocab * a.hidden if a.tied_embeddings and a.kind == "llm" else 0
     layered = a.parameter_count is None
@@ -35,9 +67,9 @@ def model_dimensions(a: Architecture) -> ModelDimensions:
 
 @lru_cache(maxsize=256)
 def count_parameters(a: Architecture) -> ParameterCount:
-    """Every parameter of the model, layer by layer.
+    """Count the parameters of a model, layer by layer.
 
-    Where only the published total is known (`parameter_count`) there are no layers and all of it is `other`.
+    An architecture that gives only its published total (`parameter_count`) has no layers; its parameters are `other`.
     """
     if a.parameter_count is not None:
         return ParameterCount((), 0, 0, other=a.parameter_count, other_linear=a.linear_parameter_count or 0, tower=a.tower_parameters)
@@ -61,9 +93,9 @@ def _norm(a: Architecture) -> int:
 
 
 def _block(a: Architecture, experts: int, decoder: bool = True) -> Block:
-    crossed = decoder and a.encoder_layers > 0
-    attention = _attention(a) * (2 if crossed else 1)
-    small = _norm(a) * (a.norms_per_layer + crossed) + _attention_small(a) + (a.hidden + a.router_bias) * experts
+    has_cross_attention = decoder and a.encoder_layers > 0
+    attention = _attention(a) * (2 if has_cross_attention else 1)
+    small = _norm(a) * (a.norms_per_layer + has_cross_attention) + _attention_small(a) + (a.hidden + a.router_bias) * experts
     if not experts:
         return Block(attention, ffn_matrices(a.hidden, a.ffn, a.gated_ffn, a.ffn_bias), small=small)
     shared = ffn_matrices(a.hidden, a.shared_expert_ffn, a.gated_ffn, a.ffn_bias, a.shared_experts)
