@@ -1,7 +1,4 @@
-"""Latency of one replica online: seconds per output token, of a prompt, and to the first token. Declares the two fitted models.
-
-The forms are in iteration.py and first_token.py.
-"""
+"""Fitted models of online latency per replica: TPOT and TTFT. Formulas: iteration.py and first_token.py."""
 
 import numpy as np
 
@@ -18,7 +15,7 @@ __all__ = [
 
 
 def decode_seconds(case: ServingCase, k: DecodeCoefficients) -> Num:
-    """Per output token of a request while `concurrency` requests run in the replica (open loop: as many as `rate` keeps there)."""
+    """Return the seconds per output token at the case's load."""
     return token_seconds(case, k, running_requests(case, k))
 
 
@@ -27,7 +24,7 @@ def _tpot_ms(case: ServingCase, k: DecodeCoefficients) -> np.ndarray:
 
 
 def _ttft_ms(case: ServingCase, k: TtftCoefficients) -> np.ndarray:
-    """Iterations and prompts by their priors, so that neither fit waits for the other's file."""
+    """Return TTFT in ms. Iterations and prompts use prior coefficients, so that both models can be fitted independently."""
     return first_token_seconds(case, DecodeCoefficients(), k) * 1e3
 
 
