@@ -160,7 +160,7 @@ def _quantiles(by_run: Mapping[str, Sequence[float]], shares: Sequence[float]) -
 def _described(model: FittedModel, k: Any) -> dict[str, Any]:
     return {
         f.name: {"value": getattr(k, f.name), "prior": f.default, "low": f.metadata["low"], "high": f.metadata["high"],
-                 "unit": f.metadata["unit"], "says": f.metadata["says"]}
+                 "unit": f.metadata["unit"], "says": f.metadata["description"]}
         for f in fields(model.kind)
     }  # fmt: skip
 

@@ -175,19 +175,19 @@ def predicted(c: TrainingCase) -> TrainingPrediction:
 
 def test_the_largest_micro_batch_fits_and_the_next_does_not():
     c, limit = case(shards=8.0, zero_stage=3.0), 60e9
-    most = predicted(c).largest_micro_batch(limit)
+    most = predicted(c).max_micro_batch(limit)
     peaks = [float(peak_bytes(replace(c, micro_batch=float(b)), PRIOR)) for b in (most, most + 1)]
     assert peaks[0] <= limit < peaks[1]
-    assert predicted(case("llama-3.1-70b")).largest_micro_batch(limit) == 0
+    assert predicted(case("llama-3.1-70b")).max_micro_batch(limit) == 0
 
 
 def test_the_largest_context_is_exact_and_a_multiple_of_the_context_group():
     c, limit = case(shards=8.0, zero_stage=3.0, recompute=2.0, context=8.0, micro_batch=4.0), 60e9
-    most = predicted(c).largest_context(limit)
+    most = predicted(c).max_context_tokens(limit)
     peaks = [float(peak_bytes(replace(c, micro_batch=1.0, sequence=float(s)), PRIOR)) for s in (most, most + 8)]
     assert most % 8 == 0
     assert peaks[0] <= limit < peaks[1]
-    assert predicted(case("llama-3.1-70b")).largest_context(limit) == 0
+    assert predicted(case("llama-3.1-70b")).max_context_tokens(limit) == 0
 
 
 def test_context_and_communicators_stand_outside_the_allocator():

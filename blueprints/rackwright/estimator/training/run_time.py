@@ -1,8 +1,7 @@
-"""Wall clock of a whole training run: steps x step time / goodput + evaluations + start-up.
+"""Wall-clock time of a whole training run: steps x step time / goodput + evaluations + start-up.
 
-The composition takes any step time. For runs of which only hardware, count, batch and tokens are known (audited submissions, model
-cards) `step_seconds` is a compact step of its own: six numbers instead of a layout, good for strong scaling from 4 to 8,192
-accelerators. Knows neither catalog nor spec.
+`run_seconds` accepts any step time. `step_seconds` is a compact step model without a layout, for runs that publish only hardware, count,
+batch and tokens (audited submissions, model cards); valid from 4 to 8,192 accelerators. Does not depend on the catalog or the spec.
 """
 
 from dataclasses import dataclass
@@ -16,32 +15,33 @@ from rackwright.estimator.model.flops import attention_flops
 from rackwright.estimator.result import Interval
 
 ELEMENT_BYTES = 2.0
-"""Of an activation or a weight on the wire: bf16."""
+"""Bytes per activation or weight sent: bf16."""
 GRADIENT_BYTES = 4.0
-"""Per trained parameter and step: bf16 gradient reduced, bf16 weight gathered (sizing.md section 8, ZeRO-1)."""
+"""Bytes per trained parameter and step with ZeRO-1: bf16 gradient reduced, bf16 weight gathered."""
 ATTENTION_EFFICIENCY = 0.5
-"""Of the bf16 peak, forward and backward together: FlashAttention-3 prints 0.55 to 0.75 forward (arXiv 2407.08608), less backward."""
+"""Attention FLOP/s over the bf16 peak, forward and backward: FlashAttention-3 prints 0.55 to 0.75 forward (arXiv 2407.08608)."""
 TENSOR_EXPOSED_SHARE = 0.5
-"""Of tensor-parallel traffic that computing does not hide: 0 to 50 % is hidden (sizing.md section 8)."""
+"""Exposed share of tensor-parallel traffic: 0 to 50 % overlaps with compute."""
 LATEST_YEAR = 2025.9
-"""Of the newest measured software; later ones are taken to be as fast."""
+"""Year of the newest measured software; later software is assumed to be as fast."""
 BASE_YEAR = 2025.0
 FAILURE_HOURS = 51_000.0
 """Accelerator-hours between unexpected interruptions: 419 in 54 days of 16,384 H100 (arXiv 2407.21783, table 5)."""
 RESTART_S = 600.0
-"""Detection, rescheduling, reading the checkpoint back: rackwright's choice 2026-11; the same report keeps over 90 % effective time."""
+"""Seconds to detect a failure, reschedule and read the checkpoint. Assumption of rackwright, 2026-11; the same report has over 90 %
+effective training time."""
 CHECKPOINT_PAUSE_S = 10.0
-"""That a step waits for an asynchronous sharded checkpoint: rackwright's choice 2026-11."""
+"""Seconds that a step waits for an asynchronous sharded checkpoint. Assumption of rackwright, 2026-11."""
 STARTUP_S = 300.0
-"""Image, imports, communicators, weights and first compilation: rackwright's choice 2026-11; benchmarks leave it out."""
+"""Seconds for image, imports, communicators, weights and first compilation. Assumption of rackwright, 2026-11; benchmarks exclude it."""
 EVALUATION_SHARE, EVALUATION_SEQUENCES = 1 / 8, 5760.0
-"""Of one evaluation: 5,760 sequences per 46,080 trained (MLPerf Training, Llama 3.1 405B), fewer where fewer are trained between two."""
+"""Sequences per evaluation: 5,760 per 46,080 trained (MLPerf Training, Llama 3.1 405B), fewer when evaluations are more frequent."""
 
 
 @dataclass(frozen=True)
 class RunCase:
-    """A step and the run around it. tokens: trained in all; evaluations: how often, each over evaluation_sequences; year: of the
-    software, with its fraction; audited 1: the clock leaves start-up out and no interrupted run counts, as MLPerf's rules say."""
+    """A training run. tokens: total trained; evaluations: number, each over evaluation_sequences; year: of the software, with its fraction;
+    audited: 1 when the clock excludes start-up and interrupted runs, as in MLPerf."""
 
     step: TrainingCase
     tokens: Num
@@ -61,7 +61,7 @@ class RunCoefficients:
 
 
 def step_seconds(run: RunCase, k: RunCoefficients) -> Num:
-    """Seconds of one optimizer step."""
+    """Return the seconds of one optimizer step."""
     case = run.step
     each = _micro_batch_seconds(case, _software_factor(run, k), k)
     bubble = (case.pipeline - 1) / case.virtual
@@ -70,21 +70,22 @@ def step_seconds(run: RunCase, k: RunCoefficients) -> Num:
 
 
 def run_seconds(run: RunCase, step_s: Num) -> Num:
-    """Wall clock of the run whose optimizer step takes step_s seconds."""
+    """Return the wall-clock seconds of a run whose optimizer step takes step_s seconds."""
     steps = run.tokens / run.step.step_tokens
     trained = steps * step_s / goodput(run.step.accelerators, run.audited)
     return trained + evaluation_seconds(run, step_s) + STARTUP_S * (1 - run.audited)
 
 
 def evaluation_seconds(run: RunCase, step_s: Num) -> Num:
-    """Forward passes alone, in whole batches of one micro-batch per replica."""
+    """Return the seconds of all evaluations: forward passes in whole batches of one micro-batch per replica."""
     case = run.step
     batches = np.ceil(run.evaluation_sequences / (case.replicas * case.micro_batch))
     return run.evaluations * batches * step_s / case.micro_batches * 2 / case.passes
 
 
 def goodput(accelerators: Num, audited: Num = 0.0) -> Num:
-    """Share of the wall clock that trains, with the checkpoint interval that loses least (Young 1974: sqrt(2 pause x time to failure))."""
+    """Return the share of wall-clock time spent on training, with the optimal checkpoint interval (Young 1974: sqrt(2 pause x time to
+    failure))."""
     failure_s = FAILURE_HOURS * 3600 / accelerators
     lost = np.sqrt(2 * CHECKPOINT_PAUSE_S / failure_s) + RESTART_S / failure_s
     return 1 / (1 + lost * (1 - audited))
@@ -95,7 +96,7 @@ def time_to_train_min(run: RunCase, k: RunCoefficients) -> Num:
 
 
 def run_time_fields(case: TrainingCase, tokens: float, step_s: Interval, evaluations: int | None = None) -> dict[str, Any]:
-    """Fields of result.Estimate for a run of `tokens`, from the step's interval. evaluations: None is none."""
+    """Return the fields of result.Estimate for a run of `tokens`. step_s: interval of the step time; evaluations: None means 0."""
     times = evaluations or 0
     between = tokens / case.sequence / max(times, 1)
     run = RunCase(case, tokens, float(times), min(EVALUATION_SHARE * between, EVALUATION_SEQUENCES))
@@ -108,7 +109,7 @@ def run_time_fields(case: TrainingCase, tokens: float, step_s: Interval, evaluat
 
 
 def _micro_batch_seconds(case: TrainingCase, software: Num, k: RunCoefficients) -> Num:
-    """Forward and backward of one micro-batch on one stage."""
+    """Return the seconds of forward and backward pass of one micro-batch on one stage."""
     n, chip = case.network, case.chip
     split = case.tensor * case.pipeline * case.context
     again = np.where(np.equal(case.recompute, 2), 1 + case.recompute_share * 2 / case.passes, 1.0)
@@ -121,20 +122,20 @@ def _micro_batch_seconds(case: TrainingCase, software: Num, k: RunCoefficients) 
 
 
 def _software_factor(run: RunCase, k: RunCoefficients) -> Num:
-    """Kernels of narrow formats are young; those of 16 bit have settled."""
+    """Return the slowdown of older software in narrow formats. 16-bit kernels are assumed mature."""
     narrow = np.greater(run.step.chip.peak_flops, run.step.chip.base_peak_flops)
     return np.where(narrow, np.exp(-k.narrow_gain_per_year * (np.minimum(run.year, LATEST_YEAR) - BASE_YEAR)), 1.0)
 
 
 def _tensor_seconds(case: TrainingCase) -> Num:
-    """What tensor parallelism adds: four gathers and four scatters of the hidden vectors per layer, forward and backward."""
+    """Return the exposed seconds of tensor parallelism: four gathers and four scatters of hidden vectors per layer."""
     share = (case.tensor - 1) / case.tensor
     volume = 8 * share * case.tokens / case.context * case.network.hidden * ELEMENT_BYTES * case.network.layers / case.pipeline
     return TENSOR_EXPOSED_SHARE * volume / case.wires.scale_up_bytes_per_s
 
 
 def _gradient_seconds(case: TrainingCase) -> Num:
-    """Within the scale-up domain first, then one share of it each over the network."""
+    """Return the seconds of the gradient reduction: within the scale-up domain, then over the network."""
     model = case.tensor * case.pipeline
     inside = np.maximum(case.wires.domain / model, 1.0)
     outward = np.where(case.accelerators > case.wires.domain, 1 / case.wires.scale_out_bytes_per_s / inside, 0.0)
@@ -143,7 +144,7 @@ def _gradient_seconds(case: TrainingCase) -> Num:
 
 
 def _classes(run: RunCase) -> tuple[str, ...]:
-    """Audited runs say nothing of what cards and blogs print, which is prior only."""
+    """Return the residual classes. Audited runs are no evidence for model cards and blogs, which are prior only."""
     return ("adapters" if run.step.adapter else "pretraining", "all") if run.audited else ("published",)
 
 
