@@ -103,8 +103,9 @@ def test_messages_state_the_condition_and_a_fix(tmp_path):
     assert shown == [
         (
             "runs.csv has no column that identifies the kind of runs",
-            "add one of peft_type (finetune_memory), mem_printed (training_memory), isl (inference_throughput), kv_tokens (inference_memory),"
-            " tokens_per_s_per_chip (tpu_training), time_to_train_min (time_to_train), tokens_per_s_per_gpu (training_throughput)",
+            "add one of peft_type (finetune_memory), mem_printed (training_memory), isl (inference_throughput), "
+            "kv_tokens (inference_memory), "
+            "tokens_per_s_per_chip (tpu_training), time_to_train_min (time_to_train), tokens_per_s_per_gpu (training_throughput)",
         ),
         (
             f"the calibration was made with coefficients fit-0, but this release has {calibration().version}",

@@ -48,6 +48,6 @@ def test_every_source_is_named():
 
 
 def test_distance_is_symmetric_and_nought_to_itself():
-    likes = [seen.likeness for seen in room._comparable_runs("tokens_per_s_per_accel", ("training_throughput",))][::40]
+    likes = [run.features for run in room._comparable_runs("tokens_per_s_per_accel", ("training_throughput",))][::40]
     assert all(distance(a, a) == 0 for a in likes)
     assert all(distance(a, b) == pytest.approx(distance(b, a)) for a in likes for b in likes)

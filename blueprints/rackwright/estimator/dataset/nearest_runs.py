@@ -1,6 +1,6 @@
-"""The measured runs most like a configuration, from the rows that ship with the engine and from nothing else.
+"""Search for the measured runs most similar to a configuration, among the shipped rows.
 
-Distance: absolute logarithms of ratios (size, length, count, load) and steps for what differs in kind, weighted by WEIGHTS.
+Distance: weighted sum of absolute log ratios of numbers (size, length, count) and of 0 or 1 for labels. Weights: WEIGHTS.
 """
 
 from collections.abc import Iterator, Sequence
@@ -37,16 +37,17 @@ SERVING = (
 )
 WEIGHTS = {"size": 1.0, "active": 0.5, "accelerator": 1.0, "method": 2.0, "numbers": 0.5, "engine": 0.5, "load": 1.0,
            "sequence": 0.3, "input": 0.2, "output": 0.2, "concurrency": 0.2, "tensor": 0.3, "count": 0.2}  # fmt: skip
-"""rackwright's choice of 2026-11: a factor 2.7 in size counts as much as another accelerator. Orders runs, predicts nothing."""
+"""Weights of the features: a factor of 2.7 in size counts as another accelerator. Assumption of rackwright, 2026-11; for ranking
+only."""
 SAME_GENERATION_DISTANCE = 0.5
-"""Of another accelerator's step, where both are of one generation."""
+"""Distance of two accelerators of one generation; 1 for different generations."""
 MISSING_DISTANCE = 0.3
-"""Steps for what a row leaves out."""
+"""Distance of a feature that one side lacks."""
 
 
 @dataclass(frozen=True)
 class RunFeatures:
-    """What is compared. None: not said, or does not apply. numbers of text are compared as equal or not."""
+    """Features that are compared. None: unknown or not applicable. Labels are compared for equality."""
 
     size: float | None
     active: float | None
@@ -66,14 +67,14 @@ class RunFeatures:
 
 @dataclass(frozen=True)
 class ComparableRun:
-    """A row with a reading."""
+    """Row with a reading of the metric, and its features."""
 
     row: PrintedRow
-    likeness: RunFeatures
+    features: RunFeatures
 
 
 def nearest_runs(config: Configuration, case: TrainingCase | ServingCase) -> tuple[NearestRun, ...]:
-    """The nearest run of each metric that the configuration has, with what differs in words."""
+    """Return the nearest run of each metric of the configuration, with the differences."""
     if isinstance(config, TrainingConfig) and isinstance(case, TrainingCase):
         own, wanted = _training_features(config, case), TRAINING if config.tokens else TRAINING[:2]
     elif isinstance(config, ServingConfig) and isinstance(case, ServingCase):
@@ -92,27 +93,27 @@ def _nearest_run(own: RunFeatures, metric: str, files: tuple[str, ...]) -> Neare
     assert value is not None
     return NearestRun(
         row.id, row.csv, row.text("hardware"), row.text("model"), row.text("framework"), metric, UNITS[metric], value,
-        _predicted(row, metric), round(distance(own, found.likeness), 3), f"{row.text('source')} {row.text('source_path')}".strip(),
-        tuple(_differences(own, found.likeness)),
+        _predicted(row, metric), round(distance(own, found.features), 3), f"{row.text('source')} {row.text('source_path')}".strip(),
+        tuple(_differences(own, found.features)),
     )  # fmt: skip
 
 
 def _closest(own: RunFeatures, known: Sequence[ComparableRun]) -> ComparableRun | None:
-    """Least distance, then least id. A row is left as soon as it is farther than the best so far."""
+    """Return the run with the smallest distance, then the smallest ID. Stops adding once a run is farther than the best."""
     best, found = inf, None
-    for one in known:
-        far = 0.0
+    for run in known:
+        total = 0.0
         for name, weight in WEIGHTS.items():
-            far += weight * _feature_distance(name, own, one.likeness)
-            if far > best:
+            total += weight * _feature_distance(name, own, run.features)
+            if total > best:
                 break
-        if found is None or (far, one.row.id) < (best, found.row.id):
-            best, found = far, one
+        if found is None or (total, run.row.id) < (best, found.row.id):
+            best, found = total, run
     return found
 
 
 def distance(a: RunFeatures, b: RunFeatures) -> float:
-    """0 for the same; symmetric."""
+    """Return the distance of two runs: 0 for equal features; symmetric."""
     return sum(WEIGHTS[name] * _feature_distance(name, a, b) for name in WEIGHTS)
 
 
@@ -218,7 +219,7 @@ def _accelerator(name: str) -> tuple[str, str]:
 
 
 def _predicted(row: PrintedRow, metric: str) -> float | None:
-    """What the engine says of that run itself; None where no model speaks of it."""
+    """Return the estimator's prediction for a measured run; None when no model covers it."""
     case = read_row(row).case
     model = next((m for m in registry() if m.metric == metric and row.csv in m.csv and case is not None and m.applies(case)), None)
     if model is None:

@@ -1,4 +1,4 @@
-"""Measured rows as configurations: the seven CSV files, one row a published run. Joins the files to config.py and resolve.py."""
+"""Measured runs from the seven CSV files, converted to configurations and cases. One row is one published run."""
 
 import re
 from collections.abc import Sequence
@@ -30,15 +30,15 @@ from rackwright.estimator.training.run_time import RunCase
 
 DATA = Path(__file__).parents[1] / "data" / "measured"
 RUN_METRICS = ("time_to_train_min", "accel_hours")
-"""Metrics of whole runs."""
+"""Metrics of a whole run."""
 MEMORY_METRICS = ("peak_memory_gib", "kv_tokens")
-"""Metrics that do not depend on the accelerator's speed."""
+"""Metrics that do not depend on the speed of the accelerator."""
 
 
 @dataclass(frozen=True)
 class MeasuredRun:
-    """One measured value of one row. case: what the formulas see; cell: publisher x framework x hardware; group: never split between
-    folds; accelerator, family: left out whole in the stricter folds. table: of the accuracy bench."""
+    """One measured value of one row. case: input of the formulas; cell: publisher x framework x hardware; group: rows that stay in the same
+    fold; accelerator, family: left out together in stricter folds; table: of the accuracy benchmark."""
 
     csv: str
     row_id: str
@@ -54,7 +54,7 @@ class MeasuredRun:
 
 @dataclass(frozen=True)
 class RowReading:
-    """A row and what became of it: a configuration and its case, or the reason why not. status: ok, unsupported or broken."""
+    """Result of converting a row: a configuration and its case, or the reason for failure. status: ok, unsupported or broken."""
 
     row: PrintedRow
     status: str
@@ -63,19 +63,19 @@ class RowReading:
     case: TrainingCase | ServingCase | None = None
     assumed: tuple[str, ...] = ()
     whole: RunCase | None = None
-    """The run around the step, in the file that speaks of whole runs."""
+    """Case of the whole run, for rows of time_to_train."""
     has_known_accelerator: bool = True
-    """Its accelerator is known, so that more than memory can be said."""
+    """False when only memory can be predicted, because the accelerator is unknown."""
 
     def of(self, metric: str) -> TrainingCase | ServingCase | RunCase | None:
-        """What the models of a metric see."""
+        """Return the case for models of a metric; None when they cannot predict the row."""
         if not self.has_known_accelerator and metric not in MEMORY_METRICS:
             return None
         return self.whole if metric in RUN_METRICS else self.case
 
 
 def read_row(row: PrintedRow) -> RowReading:
-    """Never raises: what cannot be described says why, and leaves the other rows alone."""
+    """Convert a row. Never raises; a row that cannot be converted has a reason."""
     try:
         config, found = serving_config(row) if row.csv.startswith("inference") else training_config(row)
         whole = run_case(row, config) if row.csv == "time_to_train" and isinstance(config, TrainingConfig) else None
@@ -93,7 +93,7 @@ def read_row(row: PrintedRow) -> RowReading:
 
 
 def _case(row: PrintedRow, config: TrainingConfig | ServingConfig) -> TrainingCase | ServingCase:
-    """It was run, so the laws it seems to break are not asked."""
+    """Return the case of a row without checking constraints, because the configuration was run."""
     if isinstance(config, ServingConfig):
         return resolve.serving_case(config, checked=False)
     case = resolve.training_case(config, checked=False)
@@ -107,25 +107,25 @@ def _case(row: PrintedRow, config: TrainingConfig | ServingConfig) -> TrainingCa
 
 @cache
 def row_readings(folder: Path = DATA) -> tuple[RowReading, ...]:
-    """Every row of a folder, read once."""
+    """Return every row of a folder, converted once."""
     return tuple(read_row(row) for row in read_folder(folder))
 
 
 def runs_of_model(model: FittedModel, folder: Path = DATA) -> Sequence[MeasuredRun]:
-    """Scored rows of `model.metric` that it applies to and that can be described as a case."""
+    """Return the scored rows that a model covers."""
     return [run for run in scored_runs(model.metric, folder) if run.csv in model.csv and model.applies(run.case)]
 
 
 @cache
 def scored_runs(metric: str, folder: Path = DATA) -> tuple[MeasuredRun, ...]:
-    """Every scored row of a metric that became a case, in the order of the files."""
+    """Return every scored row of a metric that has a case, in the order of the files."""
     found = [r for r in row_readings(folder) if r.of(metric) is not None]
     files = {csv: [r.row for r in found if r.row.csv == csv] for csv in {r.row.csv for r in found}}
     return tuple(run for r in found if (run := _run(r, metric, files[r.row.csv])))
 
 
 def accelerator_label(name: str) -> str:
-    """H100, A100, GB200, TPU v5p, ...: without memory size and power cap."""
+    """Return the accelerator without memory size and power cap: H100, A100, GB200, TPU v5p, ..."""
     parts = re.split(r"[-\s]+", re.sub(r"\(.*?\)", "", name).strip())
     return "-".join(p for p in parts if not re.fullmatch(r"\d+(\.\d+)?(gi?b|w)", p.lower())) or "none"
 

@@ -1,4 +1,4 @@
-"""What a fine-tuning row says beyond its configuration: how the peak was read, what lengths it saw, what the trainer of its day kept."""
+"""Case fields of a fine-tuning row besides its configuration: kind of peak, sample lengths, behaviour of old trainer releases."""
 
 import re
 
@@ -10,22 +10,22 @@ from rackwright.estimator.model.adapters import adapter_inputs
 from rackwright.estimator.model.from_architecture import count_parameters
 
 MEAN = re.compile(r"\(mean (\d+), max \d+ tokens\)")
-"""Of a data set whose samples are cut to the length the row prints."""
+"""Mean tokens of a data set whose samples are truncated to the printed length."""
 UNPACKED_MEAN = {"torchtune": 220.0}
-"""Tokens of the mean sample where a row does not say. torchtune's recipes take Alpaca, unpacked, by default: 1,304 tokens at most with
+"""Mean tokens per sample when a row does not print them. torchtune's recipes take Alpaca, unpacked, by default: 1,304 tokens at most with
 Llama's tokenizer (LitGPT's own tables), and the longest sample is about six times the mean."""
 CHUNKED_LOSS = {"torchtune": "2024-09"}
-"""Since when a trainer cuts its loss into chunks by default (torchtune 0.3)."""
+"""Trainer -> month from which its loss is chunked by default (torchtune 0.3)."""
 KEPT_INPUTS_UNTIL = "2024-07"
-"""bitsandbytes 0.43.2: until then it kept the inputs of frozen matrices (its maintainers' release note)."""
+"""Month of bitsandbytes 0.43.2; earlier releases keep the inputs of frozen matrices (release notes)."""
 SCALING = re.compile(r"ia3|adapter-v2")
-"""Methods that multiply the output of a matrix, and so keep it."""
+"""Methods that scale the output of a matrix and therefore keep it."""
 AT_MATRICES = re.compile(r"linear|all|default|q,v|_proj|self_attn|c_attn|query_key_value")
-"""Targets that are matrices; norms, tables and prompts keep no input of a matrix."""
+"""Targets that are matrices. Norms, tables and prompts keep no matrix inputs."""
 
 
 def finetuning_fields(row: PrintedRow, case: TrainingCase, architecture: Architecture) -> dict[str, float]:
-    """Fields of a TrainingCase."""
+    """Return the fields of a TrainingCase that a fine-tuning row sets."""
     engine, notes, day = str(case.engine), row.notes, row.text("as_of")
     quantised = row.lower("quantization")
     by_bitsandbytes = bool(quantised) and not re.search(r"gptq|awq|aqlm", quantised)

@@ -1,4 +1,4 @@
-"""Which rows are scored: data/scoreable.toml, read and asked. Its header explains the conditions."""
+"""Selection of scored rows by the conditions in data/scoreable.toml, which its header explains."""
 
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +16,7 @@ FILE = Path(__file__).parents[2] / "data" / "scoreable.toml"
 
 @dataclass(frozen=True)
 class ScoringTable:
-    """One line of the printed tables. Targets in percent, None: reported only."""
+    """One line of the accuracy tables. Targets in percent; None: reported only."""
 
     name: str
     when: Mapping[str, Any] = field(default_factory=dict)
@@ -41,7 +41,7 @@ class ScoringRule:
 
 @cache
 def scoring_rules(file: Path = FILE) -> tuple[ScoringRule, ...]:
-    """Every rule, in the order of the file."""
+    """Return every rule, in the order of the file."""
     raw = tomllib.loads(file.read_text(encoding="utf-8"))["rule"]
     return tuple(
         ScoringRule(
@@ -56,7 +56,7 @@ def scoring_rule(csv: str, metric: str) -> ScoringRule | None:
 
 
 def exclusion_reason(row: PrintedRow, metric: str, others: Sequence[PrintedRow] = ()) -> str | None:
-    """Why a row is not scored in a metric; None when it is. others: the rows of its file, for what compares rows. Raises BrokenCell."""
+    """Return why a row is not scored in a metric; None when it is. others: rows of its file, for outliers. Raises BrokenCell."""
     rule = scoring_rule(row.csv, metric)
     if rule is None:
         return f"{metric} of {row.csv} is reported only"
@@ -72,7 +72,7 @@ def exclusion_reason(row: PrintedRow, metric: str, others: Sequence[PrintedRow] 
 
 
 def _condition_checks(conditions: Mapping[str, Any], others: Sequence[PrintedRow], metric: str) -> list[Callable[[PrintedRow], str | None]]:
-    """One question for each condition; each answers why not."""
+    """Return one check per condition; a check returns the reason when the row does not meet it."""
     made: list[Callable[[PrintedRow], str | None]] = []
     for kind, value in conditions.items():
         if kind == "outlier":
@@ -103,7 +103,7 @@ def _product(row: PrintedRow, column: str, factors: Sequence[str]) -> str | None
 
 
 def _outlier(row: PrintedRow, rule: Mapping[str, Any], others: Sequence[PrintedRow], metric: str) -> str | None:
-    """None, so excluded, when the reading is an outlier."""
+    """Return None when the reading is an outlier, so that the row is excluded."""
     alike = [v for o in others if all(o.text(c) == row.text(c) for c in rule["alike"]) if (v := _reading(o, metric))]
     value = measured_value(row, metric)
     return None if alike and value and value > rule["times"] * median(alike) else "near its equals"

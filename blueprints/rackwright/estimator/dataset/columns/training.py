@@ -1,4 +1,4 @@
-"""Rows of the training and fine-tuning files as configurations. Blank parallel columns follow from the others, or stay out."""
+"""Conversion of rows of the training and fine-tuning files to configurations. Blank parallelism columns are inferred from the others."""
 
 import re
 from typing import Any
@@ -11,33 +11,33 @@ from rackwright.estimator.model.from_architecture import count_parameters
 from rackwright.estimator.model.layer_parameters import Block
 
 DEFAULT_SEQUENCE = 2048
-"""Where a row leaves the length out: the length of most published runs."""
+"""Sequence length when a row has none: that of most published runs."""
 TPU_TOKENS = 32768
-"""Tokens per chip and step where a TPU row leaves the batch out: the published recipes lie between 8,192 and 65,536."""
+"""Tokens per chip and step when a TPU row has no batch; published recipes use 8,192 to 65,536."""
 STEP_TOKENS = 2**21
-"""Of a pretraining step where a row leaves the batch out: GPT-3, LLaMA and their like trained on 1.5 to 4 million tokens a step."""
+"""Tokens per pretraining step when a row has no batch; GPT-3, LLaMA and similar models used 1.5 to 4 million."""
 NUMBER_FORMATS = (
     ("fp32", ("fp32", "float32")), ("mxfp8", ("mxfp8", "fp8-mx", "finer-grained", "mx 1x32", "rowwise")),
     ("fp4", ("nvfp4", "mxfp4", "fp4")), ("fp8", ("fp8",)), ("bf16", ("bf16", "bfloat16")),
     ("fp16", ("fp16", "float16", "half")), ("tf32", ("tf32",)), ("int4", ("int4", "w4a", "4bit", "4-bit", "awq", "gptq", "q4_")),
     ("int8", ("int8", "w8a", "8bit", "8-bit", "q8_")),
 )  # fmt: skip
-"""Format -> the words that mean it; the first that is found."""
+"""Format -> words for it. The first match decides."""
 FROZEN_FORMATS = (("nf4", ("nf4", "bnb-4bit", "bnb 4bit", "bitsandbytes 4")), ("fp4", ("fp4",)), ("int8", ("int8", "8bit", "8-bit")),
           ("int4", ("int4", "int2", "4bit", "4-bit", "gptq", "awq")))  # fmt: skip
 FULL_RECOMPUTE = re.compile(
     r"full|block|uniform|yes|true|on\b|1\b|enabled|(gradient|activation)[ _]checkpointing|checkpointing|every layer|all layers"
 )
-"""Of a recompute cell; all else is selective."""
+"""Recompute cells that mean full recompute; all others are selective."""
 MODULES = (("norms", "layernorm"), ("mlp", " mlp"), ("act", "moe_act"), ("up", "up_proj"))
-"""Part -> the word that means it in "selective ([layernorm mla_up_proj mlp moe_act])"."""
+"""Module -> its word in "selective ([layernorm mla_up_proj mlp moe_act])"."""
 OFFLOADS = (("optimizer", ("optim",)), ("activations", ("activation",)), ("parameters", ("param", "weight")))
 SHARDS = (
     ("zero0", "none"), ("zero1", "zero1"), ("zero2", "zero2"), ("zero3", "zero3"), ("shardgrad", "zero2"), ("grad+opt", "zero2"),
     ("hybrid", "hsdp"), ("hsdp", "hsdp"), ("fsdp", "fsdp"), ("fullshard", "fsdp"), ("fullyshard", "fsdp"), ("distributedoptim", "zero1"),
     ("distoptim", "zero1"),
 )  # fmt: skip
-"""Words, without what stands between letters, and what they mean; the first that is found."""
+"""Words for sharding without separators -> shard. The first match decides."""
 ADAPTERS = (
     "lora",
     "qlora",
@@ -52,18 +52,18 @@ ADAPTERS = (
     "llamapro",
 )
 SOFT_PROMPT = re.compile(r"prompt|p[_-]tuning|prefix|cartridge")
-"""Methods that train vectors in front of the sequence, not matrices."""
+"""Methods that train vectors before the sequence, not matrices."""
 MATRICES = {"q_proj": "q", "k_proj": "k", "v_proj": "v", "o_proj": "o", "gate_proj": "gate", "up_proj": "up", "down_proj": "down",
             "c_attn": "q,k,v", "query_key_value": "q,k,v", "self_attn": "q,k,v,o"}  # fmt: skip
 
 UNPRINTED_RANK = (("torchtune", 8), ("deepspeed", 64))
-"""Defaults of torchtune's recipes, and of the DeepSpeed scripts that model publishers ship (Qwen's finetune.py)."""
+"""Default ranks of torchtune's recipes, and of DeepSpeed scripts of model publishers (Qwen's finetune.py)."""
 
 
 def training_config(row: PrintedRow) -> tuple[TrainingConfig, RowArchitecture]:
-    """The configuration a row describes. Raises Unsupported, BrokenCell, or pydantic's ValidationError."""
+    """Return the training configuration of a row. Raises UnsupportedRow, BrokenCell, or pydantic's ValidationError."""
     if row.lower("method") == "inference":
-        raise UnsupportedRow("an inference run among the training rows: memory of a server, not of training")
+        raise UnsupportedRow("method is inference, which is not a training run")
     found = row_architecture(row)
     sequence = row.count("seq_len") or DEFAULT_SEQUENCE
     split, batch = _layout_fields(row, found), _batch_fields(row)
@@ -87,7 +87,7 @@ def training_config(row: PrintedRow) -> tuple[TrainingConfig, RowArchitecture]:
 
 
 def row_number_format(row: PrintedRow) -> str | None:
-    """Format the matrices multiply in; None when the row does not say."""
+    """Return the format of the matrix products; None when the row has none."""
     return next((name for name, words in NUMBER_FORMATS if any(w in row.lower("precision") for w in words)), None)
 
 
@@ -106,17 +106,17 @@ def row_engine(row: PrintedRow) -> dict[str, Any]:
 
 
 def row_recompute(row: PrintedRow) -> str:
-    """none, selective or full; blank is none. TPU policies: minimal and those that offload or save projections are selective."""
-    said = row.lower("recompute")
-    if re.match(r"(none|no|off|false|disabled|without|0)\b", said) or not said:
+    """Return none, selective or full; blank is none. TPU policies that offload or save projections, and minimal, are selective."""
+    cell = row.lower("recompute")
+    if re.match(r"(none|no|off|false|disabled|without|0)\b", cell) or not cell:
         return "none"
-    return "full" if FULL_RECOMPUTE.match(said) else "selective"
+    return "full" if FULL_RECOMPUTE.match(cell) else "selective"
 
 
 def measurement_fields(row: PrintedRow, pipeline: float) -> dict[str, float]:
-    """Fields of a TrainingCase that say how the peak was read, and which modules selective recompute names.
+    """Return the fields of a TrainingCase for the kind of memory peak and the modules of selective recompute.
 
-    Megatron's own tests log on the last rank: the last stage. What is said to be allocated or active leaves out the allocator's reserve.
+    Megatron's tests log on the last rank, which is the last stage. Allocated or active memory excludes the allocator reserve.
     """
     kind, named = row.lower("mem_kind"), row.lower("recompute") if "[" in row.lower("recompute") else ""
     allocated = re.search(r"allocated|active|breakdown|activation memory", kind) and "reserved" not in kind
@@ -146,7 +146,7 @@ def _precision_fields(row: PrintedRow) -> dict[str, Any]:
 
 
 def _layout_fields(row: PrintedRow, found: RowArchitecture) -> dict[str, Any]:
-    """tensor, pipeline, ... and what is sharded. Where several are blank, the batch says how many accelerators hold one copy."""
+    """Return parallelism and sharding. When several columns are blank, the batch gives the number of accelerators per replica."""
     tensor, pipeline, context, data = (row.count(c) for c in ("tp", "pp", "cp", "dp"))
     accelerators = _accelerator_count(row)
     if row.csv == "tpu_training":
@@ -178,7 +178,7 @@ def _shard(said: str, row: PrintedRow) -> str | None:
 
 
 def _tpu_split(row: PrintedRow, accelerators: int, tensor: int | None) -> tuple[int | None, int | None]:
-    """A batch smaller than the chips is spread over them by context."""
+    """Return tensor and context parallelism on TPUs. A batch smaller than the number of chips uses context parallelism."""
     printed = re.search(r"x tp(\d+)", row.lower("shard"))
     tensor = tensor or (int(printed.group(1)) if printed else None)
     batch = row.count("global_batch")
@@ -187,7 +187,7 @@ def _tpu_split(row: PrintedRow, accelerators: int, tensor: int | None) -> tuple[
 
 
 def _infer_tensor_pipeline(row: PrintedRow, accelerators: int, data: int | None) -> tuple[int | None, int | None]:
-    """Tensor and pipeline of one copy, from the batch: global batch = copies x accumulation x micro-batch; up to 8 accelerators tensor."""
+    """Return tensor, at most 8, and pipeline of one replica, from global batch = replicas x accumulation x micro-batch."""
     batch, steps = row.count("global_batch"), row.count("grad_accum")
     copies = data or (batch // (steps * (row.count("micro_batch") or 1)) if batch and steps else None)
     one = accelerators // copies if copies and accelerators % copies == 0 else 1
@@ -196,13 +196,13 @@ def _infer_tensor_pipeline(row: PrintedRow, accelerators: int, data: int | None)
 
 
 def _infer_expert(row: PrintedRow, found: RowArchitecture, replicas: int) -> int | None:
-    """NeMo Automodel spreads experts over all replicas, as its printed rows do; others do not unless they say so."""
+    """Return the default expert parallelism: NeMo Automodel spreads experts over all replicas; other trainers do not."""
     experts = found.architecture.experts
     return min(replicas, experts) or None if experts and "automodel" in row.lower("framework") else None
 
 
 def _batch_fields(row: PrintedRow):
-    """A function of the layout: micro-batch and micro-batches of one copy."""
+    """Return a function from the layout to micro-batch and micro-batches of one replica."""
     whole, micro, steps = row.count("global_batch"), row.count("micro_batch"), row.count("grad_accum")
     if micro and "local batch fed" in row.notes:
         micro, steps, whole = 1, micro, None
@@ -250,7 +250,7 @@ def _adapter_fields(row: PrintedRow, found: RowArchitecture) -> dict[str, Any]:
 
 
 def _rank(row: PrintedRow) -> int:
-    """Printed, else what the trainer's scripts take by default."""
+    """Return the printed rank, else the default of the trainer's scripts."""
     framework = row.lower("framework")
     return row.count("peft_rank") or next((rank for name, rank in UNPRINTED_RANK if name in framework), 16)
 
@@ -264,7 +264,7 @@ def _targets(said: str) -> str:
 
 
 def _with_embeddings(row: PrintedRow, found: RowArchitecture) -> float | None:
-    """Trained parameters when table and head are trained beside the adapters."""
+    """Return the trained parameters when embedding and head are trained with the adapters."""
     if "embeddings and output head" not in row.lower("peft_targets"):
         return None
     layers: tuple[Block, ...] = count_parameters(found.architecture).layers
