@@ -71,7 +71,7 @@ def _scale_up(said: str) -> float | None:
 
 
 def _scale_out(said: str, per_node: int) -> float | None:
-    """Return the product of the parallelism columns. Without data parallelism, expert parallelism is the number of replicas."""
+    """Return the GB/s per accelerator and direction of texts such as "4x OmniPath 100 Gb/s", "8x HDR IB" or "400 Gb/s per GPU"."""
     per_each = re.search(r"(\d+)\s*gb/s per gpu", said)
     if per_each:
         return float(per_each.group(1)) / 8
