@@ -8,7 +8,9 @@ JOBS   ?= auto
 export PYTHONPATH :=
 export PULUMI_SKIP_UPDATE_CHECK = 1
 
-.PHONY: demo test check bench peers up lock schema goldens plugins clean help
+PATHS   = PYTHONPATH=$(1)/blueprints:$(1)/components:$(1)
+
+.PHONY: demo test test-fast behaviour check bench peers up lock schema goldens plugins clean help
 
 help:           ## this list
 	@grep -hE '^[a-z-]+: .*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 16
@@ -31,6 +33,15 @@ demo: $(STAMP)  ## size, explain, price and compile five workloads; with pulumi 
 
 test: $(STAMP)  ## every test that needs no cloud; those marked engine need pulumi on PATH
 	@$(PY) -m pytest -n $(JOBS) --dist loadgroup
+
+test-fast: $(STAMP) ## the inner loop: every test but the sweeps over matrix, catalog and measured runs
+	@$(PY) -m pytest -n $(JOBS) --dist loadgroup -m "not slow and not sweep and not engine"
+
+behaviour: $(STAMP) ## answers of this checkout against those of commit BASE: plans, stacks, graphs and the AWS matrix (15 minutes)
+	@rm -rf .cache/behaviour && mkdir -p .cache/behaviour/base && git archive $(BASE) | tar -x -C .cache/behaviour/base
+	@$(call PATHS,$(CURDIR)/.cache/behaviour/base) $(PY) benchmarks/behaviour.py record .cache/behaviour/old.json --specs .cache/behaviour/base
+	@$(call PATHS,$(CURDIR)) $(PY) benchmarks/behaviour.py record .cache/behaviour/new.json --specs .cache/behaviour/base
+	@$(PY) benchmarks/behaviour.py compare .cache/behaviour/old.json .cache/behaviour/new.json
 
 check: $(STAMP) ## lint, format, types
 	@$(VENV)/bin/ruff check -q . && $(VENV)/bin/ruff format --check -q . && $(VENV)/bin/ty check -q blueprints components sim benchmarks __main__.py

@@ -94,28 +94,28 @@ def rows(count: int) -> Iterator[Row]:
 
 HEAD = """# The search
 
-`rackwright plan` tries every machine of the catalog that the spec's places allow, in every number of machines and every way of buying, and
-on each of them every way to spread the job that geometry and the accelerator allow. One thing is asked after the other, the cheap ones
-first, for all machines at once in arrays:
+`rackwright plan` evaluates every machine of the catalog in the places and capacity modes of the spec, with every number of machines and
+every parallel layout that the model and the accelerator allow. Cheap constraints are evaluated first, for all machines at once as arrays:
 
-1. **Machines and counts**: powers of two up to 4,096 accelerators, and exactly what a limit, a block, a slice or a pin says. Done once for
-   catalog, places and limits; specs that differ in model, lengths, batch or goals share it.
-2. **Geometry**: the ways below, as one table for all counts.
-3. **Memory** of every way, on the pessimistic side (p90 of measured residuals). What does not fit goes no further.
-4. **A lower bound of time** of what is left: kernels, tensor-parallel traffic and the pipeline's bubble, nothing else.
-5. **The whole step** of every way that its bound does not rule out. Nothing feasible is lost: a test compares with trying everything.
+1. **Machines and counts**: powers of two up to 4,096 accelerators, and the exact number of a limit, block, slice or pin. Computed once per
+   catalog, places and limits; specs that differ in model, lengths, batch or goals share the result.
+2. **Geometry**: the parallel layouts below, as one table for all counts.
+3. **Memory** of every layout, pessimistic (p90 of measured residuals). Layouts that do not fit are dropped.
+4. **Lower bound of time** of the others: kernels, tensor-parallel traffic and pipeline bubble.
+5. **Full step time** of every layout that its bound does not rule out. No feasible layout is lost: a test compares the result with an
+   exhaustive search.
 """
 
 
 def page(measured: list[Row], peak_mb: float) -> str:
     """docs/search.md."""
     ways = "\n".join(f"| {name} | {words} |" for name, words in SEARCHED.items())
-    head = f"{HEAD}\n## What is searched\n\nA pin of the spec replaces a row.\n\n| | |\n|---|---|\n{ways}\n"
+    head = f"{HEAD}\n## Dimensions\n\nA pin of the spec replaces a row.\n\n| | |\n|---|---|\n{ways}\n"
     told = (
-        f"Measured on {date.today():%Y-%m-%d} with Python {platform.python_version()}, one core, catalog loaded: best of {RUNS} by the "
-        "clock, the many specs by processor time."
+        f"Measured on {date.today():%Y-%m-%d} with Python {platform.python_version()}, one core, catalog loaded: best of {RUNS} "
+        "wall-clock runs; CPU time for the 1,000 specs."
     )
-    return f"{head}\n## How long it takes\n\n{told} `make bench` renews this.\n\n{shown(measured, peak_mb)}\n"
+    return f"{head}\n## Speed\n\n{told}\n`make bench` renews the table.\n\n{shown(measured, peak_mb)}\n"
 
 
 def shown(measured: list[Row], peak_mb: float) -> str:

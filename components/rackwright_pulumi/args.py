@@ -7,6 +7,7 @@ nulls and turns integers into floats. The schema analyzer must see `str`, a type
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pydantic import TypeAdapter, ValidationError
+from rackwright.clouds import supports
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import At, Problem
 from rackwright.stackplan import LAYERS, STACK_PLAN_VERSION, BlueprintKind, StackPlan
@@ -54,7 +55,7 @@ def plan_of(kind: BlueprintKind, value: object) -> StackPlan:
     plan = part(StackPlan, value)
     if plan.kind is not kind:
         raise Unsupported(f"a plan of kind {plan.kind} by the component for {kind}", "kind", f"the component for {plan.kind}")
-    if plan.place.cloud != "aws" and (plan.layers != LAYERS or plan.below):
+    if not supports(plan.place.cloud, "layers") and (plan.layers != LAYERS or plan.below):
         raise Unsupported(f"layers {', '.join(plan.layers)} alone on {plan.place.cloud}", "layers", "all of them in one stack")
     return plan
 

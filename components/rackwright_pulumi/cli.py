@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rackwright.cli.main import AsJson, SpecPath, Today
 from rackwright.cli.terminal import console, emit, working
+from rackwright.clouds import names, sellers, supports
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Problem
 from rackwright.workflow.session import Session
@@ -96,7 +97,7 @@ def lookup(
 
 def _on_aws(session: Session) -> "StackPlan":
     plan = session.stack(session.decision())
-    if plan.place.cloud != "aws":
+    if not supports(plan.place.cloud, "lookup"):
         raise UserError([Problem("U-aws", f"the stack is on {plan.place.cloud}, and this command is for AWS", fix="name a spec on aws")])
     return plan
 
@@ -128,7 +129,7 @@ def recorded(session: Session, stack: str) -> "Graph":
 
 def _not_installed(missing: ModuleNotFoundError) -> UserError:
     cloud = (missing.name or "pulumi").removeprefix("pulumi_").split(".")[0]
-    extra = cloud if cloud in ("aws", "gcp", "kubernetes") else "aws,gcp"
+    extra = cloud if cloud in names() else ",".join(sellers())
     return UserError([Problem("U-extra", f"this command needs {missing.name}", fix=f'pip install "rackwright[{extra}]"')])
 
 

@@ -47,7 +47,7 @@ def test_an_sdxl_service_with_adapters(rackwright, images):
     assert len(said.widest) <= 100, said.widest
     for words in ("USD per image", "1 x T4", "1 x L4", "1 x TPU v5e", "CPU, ", "scales to zero: ", "paid back after", "break-even at"):
         assert words in text
-    assert "one TPU is 8 x T4, 3 x L4" in text
+    assert "one TPU equals 8 x T4, 3 x L4" in text
     assert "not dated" in text
     assert "prior only" in text
 
@@ -67,7 +67,7 @@ def test_without_a_revenue_there_is_no_pay_back(rackwright, stacks):
     path.write_text("".join(line for line in path.read_text().splitlines(keepends=True) if "revenue" not in line))
     said = rackwright("economics", path.name, "--json", *TODAY)
     assert said.json["revenue"] is None
-    assert "no revenue is stated: no break-even and no pay-back time" in said.json["warnings"]
+    assert "No revenue is set, so break-even and pay-back time are not computed" in said.json["warnings"]
 
 
 def test_a_training_spec_is_refused_with_the_place(rackwright, stacks):
@@ -82,4 +82,4 @@ def test_nothing_that_fits_is_shown_as_the_plan_shows_it(rackwright, stacks):
     path.write_text(path.read_text().replace("target: 1 s", "target: 1 ms"))
     said = rackwright("economics", path.name, *TODAY)
     assert said.status == 1
-    assert "Nothing meets every goal" in said.out
+    assert "No candidate meets every goal" in said.out

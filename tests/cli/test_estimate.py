@@ -90,13 +90,13 @@ def test_the_guide_is_followed_to_the_letter(rackwright, tmp_path, monkeypatch):
         assert learned.status == 0
         assert "not read" not in learned.out
         mine = rackwright("estimate", "runs.jsonl", "--calibration", "calibration.json").out
-        assert (mine.count("own runs  without them"), mine.count("nothing changed")) == (moved, 3 - moved)
+        assert (mine.count("own runs  without them"), mine.count("generation; unchanged")) == (moved, 3 - moved)
 
 
 def test_a_column_that_nothing_reads_is_named(rackwright, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("mine.csv").write_text(shown("csv")[0].replace("accel_count", "num_gpus"))
-    assert "not read  columns that no shipped file has: num_gpus" in rackwright("calibrate", "mine.csv").out
+    assert "not read  unknown columns: num_gpus" in rackwright("calibrate", "mine.csv").out
     assert json.loads(rackwright("calibrate", "mine.csv", "--json").out)["unread"] == ["num_gpus"]
 
 

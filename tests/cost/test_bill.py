@@ -82,7 +82,7 @@ def test_whole_bill_over_the_goal_is_a_warning():
     tight = spec.model_copy(update={"goals": spec.goals.model_copy(update={"max_cost": 200.0})})
     found = check_budget(billed(CASES["training"]), plans.training_plan(), fit, tight)
     assert [(p.code, str(p.level)) for p in found] == [("V-111", "warning")]
-    assert "the goal is 200" in found[0].reason
+    assert "goals.max_cost is 200 USD" in found[0].reason
     assert check_budget(billed(CASES["training"]), plans.training_plan(), fit, spec) == []
     accepted = tight.model_copy(update={"acknowledge": (Acknowledgement(rule="V-111", reason="agreed with finance"),)})
     assert check_budget(billed(CASES["training"]), plans.training_plan(), fit, accepted) == []
@@ -92,7 +92,7 @@ def test_fleet_at_its_largest_is_held_to_the_goal():
     spec, _, fit = CASES["fleet"]
     tight = spec.model_copy(update={"goals": spec.goals.model_copy(update={"max_cost": 3000.0})})
     found = check_budget(billed(CASES["fleet"]), plans.fleet_plan(), fit, tight)
-    assert found[0].reason.startswith("a month at all 8 machines costs 5,842 USD")
+    assert found[0].reason.startswith("a month with the maximum of 8 machines costs 5,842 USD")
 
 
 def test_pools_of_a_fallback_are_alternatives_and_not_counted_one_by_one():
@@ -101,7 +101,7 @@ def test_pools_of_a_fallback_are_alternatives_and_not_counted_one_by_one():
     stack = plans.compiled((tight, sizing, fit))
     assert [pool.nodes_max for pool in stack.pools if pool.role == "accelerator"] == [8, 8]
     found = check_budget(bill(stack, fit, tight, CATALOG), stack, fit, tight)
-    assert [problem.reason for problem in found] == ["a month at all 8 machines costs 10,868 USD; the goal is 7,000"]
+    assert [problem.reason for problem in found] == ["a month with the maximum of 8 machines costs 10,868 USD; goals.max_cost is 7,000 USD"]
 
 
 def test_what_watches_and_the_address_of_the_gateway_are_paid_for():

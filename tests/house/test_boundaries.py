@@ -13,8 +13,8 @@ ROOT = Path(__file__).parents[2]
 PURE = ROOT / "blueprints" / "rackwright"
 PULUMI = ROOT / "components" / "rackwright_pulumi"
 ORDER = (
-    *("lazy", "units", "diagnostics", "files", "catalog", "spec", "estimator", "sizing", "stackplan", "compile", "validation", "cost"),
-    *("workflow", "report", "cli"),
+    *("lazy", "units", "diagnostics", "files", "clouds", "catalog", "spec", "estimator", "sizing", "stackplan", "compile"),
+    *("validation", "cost", "workflow", "report", "cli"),
 )
 """Packages of the pure half; each may import those before it."""
 TIES = {

@@ -6,8 +6,8 @@ from functools import cache
 
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Machine
+from rackwright.clouds import AWS
 from rackwright.compile import compile_plan
-from rackwright.compile.network.place import AWS_ZONE_LETTERS
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Level
 from rackwright.sizing.metrics import ParallelLayout
@@ -110,7 +110,7 @@ def _filled(entry, region: str, block_of: str):
 
 
 def _zone(region: str) -> str:
-    return region + AWS_ZONE_LETTERS.get(region, "abc")[0]
+    return AWS.zones(region)[0]
 
 
 def _on(fit: Fit, shape: str, machine: Machine, mode: str, region: str) -> Fit:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 from rackwright.diagnostics.errors import UserError
-from rackwright.sizing.metrics import Limit
+from rackwright.sizing.rejection import Limit
 from rackwright.sizing.size import size
 from rackwright.spec import load
 from rackwright.spec.quotas import QuotaFileError, known_quotas, read_quotas

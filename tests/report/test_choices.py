@@ -9,8 +9,17 @@ from pathlib import Path
 import pytest
 from rackwright import load, size
 from rackwright.report import render_report
-from rackwright.report.alternatives import cause_rows, cause_words, choices_json, frontier_rows, frontier_words, goodput_words, off
+from rackwright.report.alternatives import (
+    alternatives_json,
+    distance_text,
+    frontier_rows,
+    frontier_text,
+    goodput_text,
+    rejection_counts,
+    rejection_rows,
+)
 from rackwright.report.plan_json import explanation_json, plan_json
+from rackwright.report.plan_text import with_text
 from rackwright.report.terminal.plan import show_frontier
 from rackwright.sizing.plan import SizingPlan
 from rackwright.spec.spec import Spec
@@ -44,7 +53,7 @@ def test_the_cheapest_and_the_fastest_name_the_goals_they_keep(stack):
 def test_a_choice_that_nothing_beats_is_a_sentence():
     spec, plan = planned("chat-serve")
     alone = SizingPlan(plan.spec, plan.facts, plan.fits[:1], (), (), "")
-    assert frontier_words(alone, spec.goals).startswith("#1 is cheapest and fastest within 12,000 USD")
+    assert frontier_text(alone, spec.goals).startswith("#1 is cheapest and fastest within 12,000 USD")
 
 
 def test_it_fits_a_terminal():
@@ -61,34 +70,34 @@ def test_json_has_every_point_and_every_cause_and_a_plan_is_still_read_from_it()
     assert {p["rank"] for p in shown["frontier"] if p["on_frontier"]} == {plan.fits.index(f) + 1 for f in plan.frontier}
     assert sum(c["candidates"] for c in shown["why_not"]) == len(plan.rejected)
     assert json.loads(json.dumps(shown, allow_nan=False)) == shown
-    assert SizingPlan.from_json(json.dumps(shown)) == plan
-    assert explanation_json(plan, plan)["frontier"] == choices_json(plan)["frontier"]
+    assert SizingPlan.from_json(json.dumps(shown)) == with_text(plan)
+    assert explanation_json(plan, plan)["frontier"] == alternatives_json(plan)["frontier"]
 
 
 @pytest.mark.parametrize("suffix", [".html", ".md"])
 def test_the_page_has_the_frontier_and_the_causes(suffix):
     spec, plan = planned("gemma-pretrain")
     page = render_report(spec, plan, suffix, TODAY, StackPreview())
-    for words in ("cannot be beaten on cost and time at once", "cheapest within 168 h"):
+    for words in ("Cost/time Pareto frontier", "cheapest within 168 h"):
         assert words in page
-    counts = {row[0] for row in cause_rows(plan)}
+    counts = {row[0] for row in rejection_rows(plan)}
     assert all(f">{n}<" in page if suffix == ".html" else f"| {n} |" in page for n in counts)
 
 
 def test_distances_are_said_as_people_say_them():
-    assert [off(d) for d in (1.001, 1.03, 1.5, 2.2, float("inf"))] == ["less than 1 %", "3 %", "50 %", "2.2 times", ""]
+    assert [distance_text(d) for d in (1.001, 1.03, 1.5, 2.2, float("inf"))] == ["less than 1 %", "3 %", "50 %", "2.2 times", ""]
 
 
 def test_goodput_says_what_is_lost_and_how_often_it_is_saved():
     _, plan = planned("gemma-pretrain")
     spot = next(f for f in plan.fits if f.candidate.capacity == "spot")
-    assert "of the run is work; about " in goodput_words(spot)
-    assert "a checkpoint every 1 h" in goodput_words(spot)
-    assert goodput_words(planned("chat-serve")[1].chosen) == ""
+    assert "of the run is productive; about " in goodput_text(spot)
+    assert "a checkpoint every 1 h" in goodput_text(spot)
+    assert goodput_text(planned("chat-serve")[1].chosen) == ""
 
 
 def test_a_sentence_counts_each_limit_once_and_all_candidates():
     _, plan = planned("gemma-pretrain")
-    said = cause_words(plan)
+    said = rejection_counts(plan)
     assert said.count("on region") == 1
     assert sum(int(part.split()[0].replace(",", "")) for part in said.split(", ")) == len(plan.rejected)

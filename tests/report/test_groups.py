@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from rackwright.report.groups import cheapest, groups, region, runner_up
-from rackwright.sizing.metrics import Limit, Rejection
 from rackwright.sizing.plan import Rejected
+from rackwright.sizing.rejection import Limit, Rejection
 
 from tests import plans
 

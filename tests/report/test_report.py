@@ -105,7 +105,7 @@ def test_page_one_is_the_decision(stack):
     page = Page(rendered(stack, ".html")).text
     first = page[: page.index("Cost and ")]
     assert plan.chosen.candidate.machine in first or plan.chosen.candidate.topology in first
-    for words in ("Chosen", "Runner-up", "Cheapest rejected", "Quota", "Price", "The whole bill", plan.chosen.candidate.price_as_of):
+    for words in ("Chosen", "Runner-up", "Cheapest rejected", "Quota", "Price", "Total bill", plan.chosen.candidate.price_as_of):
         assert words in first
     assert f"{ahead.bill.total_usd:,.0f} USD" in first
     limits = [spec.goals.max_cost and f"{spec.goals.max_cost:,.0f} USD"]
@@ -115,16 +115,16 @@ def test_page_one_is_the_decision(stack):
 def test_sections_stand_in_the_order_a_manager_reads():
     headings = re.findall(r"<h2>(.*?)</h2>", rendered("llama-70b-sft", ".html"))
     assert [heading.split(" for ")[0] for heading in headings] == [
-        "What is expected, and the limits",
-        "Why this shape",
-        "Quota and prices this rests on",
+        "Goals and expected values",
+        "Rationale",
+        "Quotas, prices and evidence",
         "Cost and time of every candidate",
         "Memory of one accelerator",
-        "The bill",
-        "The rest of the machine",
+        "Bill",
+        "Node requirements",
         "Ranking",
         "Rejected, nearest first",
-        "Assumed",
+        "Assumptions",
     ]
 
 
@@ -147,7 +147,7 @@ def test_what_an_accelerator_s_machine_must_have_is_said_with_what_it_has():
     plan = planned("llama-70b-sft")[1]
     assert plan.machine
     text = Page(rendered("llama-70b-sft", ".html")).text
-    section = text[text.index("The rest of the machine") : text.index("Ranking")]
+    section = text[text.index("Node requirements") : text.index("Ranking")]
     for need in plan.machine.needs:
         assert need.name in section
     assert "BTU/h" in section
@@ -158,7 +158,7 @@ def test_every_line_of_the_bill_has_the_date_of_its_price():
     _, _, ahead = planned("llama-70b-sft")
     assert ahead.bill
     text = Page(rendered("llama-70b-sft", ".html")).text
-    bill = text[text.index("The bill for") : text.index("Ranking")]
+    bill = text[text.index("Bill for") : text.index("Ranking")]
     for line in ahead.bill.lines:
         assert line.what in bill
         assert line.total_usd is None or line.price_date in bill
@@ -186,11 +186,11 @@ def test_nothing_fits_is_a_report_too():
     assert plan.chosen is None
     page = Page(render_report(spec, plan, ".html", TODAY))
     assert page.wrong == []
-    assert "Nothing meets every goal." in page.text
-    assert "What comes nearest" in page.text
+    assert "No candidate meets every goal." in page.text
+    assert "Nearest rejected candidates" in page.text
     assert "max_duration: " in page.text[: page.text.index("Rejected, nearest first")]
     text = render_report(spec, plan, ".md", TODAY)
-    assert "### What comes nearest" in text
+    assert "### Nearest rejected candidates" in text
 
 
 def hostile() -> tuple[Spec, SizingPlan]:
@@ -198,7 +198,8 @@ def hostile() -> tuple[Spec, SizingPlan]:
     assert plan.chosen
     fit = replace(plan.chosen, warnings=(HOSTILE,), candidate=replace(plan.chosen.candidate, capacity_id=HOSTILE, price_source=HOSTILE))
     named = replace(plan, spec=HOSTILE, facts=replace(plan.facts, model=HOSTILE), scaling=HOSTILE, fits=(fit, *plan.fits[1:]))
-    return spec, replace(named, rejected=(replace(plan.rejected[0], remedy=HOSTILE), *plan.rejected[1:]))
+    worst = replace(plan.rejected[0].rejections[0], subject=HOSTILE, remedies=(HOSTILE,))
+    return spec, replace(named, rejected=(replace(plan.rejected[0], rejections=(worst,)), *plan.rejected[1:]))
 
 
 def test_no_name_becomes_markup():
@@ -249,7 +250,7 @@ def test_an_unpublished_price_is_said_and_never_zero():
     chosen = replace(plan.chosen, cost_usd=None, usd_per_hour=None, candidate=replace(plan.chosen.candidate, price_usd_per_hour=None))
     unpriced = replace(plan, fits=(chosen, *plan.fits[1:]))
     text = Page(render_report(spec, unpriced, ".html", TODAY)).text
-    assert "not published" in text[: text.index("Why this shape")]
+    assert "not published" in text[: text.index("Rationale")]
     assert "0.00 USD" not in text
 
 
@@ -271,4 +272,4 @@ def test_what_this_release_cannot_build_is_a_warning_beside_the_numbers():
     assert [(problem.code, str(problem.level)) for problem in ahead.problems] == [("C-no-path", "warning")]
     text = Page(render_report(boxed, plan, ".html", TODAY, ahead)).text
     assert "this release cannot build a training-cluster on gcp" in text
-    assert "machines alone" in text, "the sum is not of everything"
+    assert "machines only" in text, "the sum is not of everything"

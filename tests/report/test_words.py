@@ -2,8 +2,10 @@
 
 import pytest
 from rackwright.report import formatting
-from rackwright.sizing.metrics import Interval, Limit, Rejection
+from rackwright.report.rejections import CHANGES, EXPLANATIONS, REMEDIES, explanation, rejection_text, remedy
+from rackwright.sizing.metrics import Interval
 from rackwright.sizing.plan import Assumption
+from rackwright.sizing.rejection import Limit, Reason, Rejection, Remedy
 
 HOUR = 3600.0
 
@@ -63,22 +65,45 @@ def test_unknown_money_is_never_zero():
     ("rejection", "said"),
     [
         (
-            Rejection(Limit.DEADLINE, 30.04, 24.0, "h", "p80 of the estimate"),
+            Rejection(Limit.DEADLINE, 30.04, 24.0, "h", Reason.DEADLINE),
             "deadline: needs 30.0 h, allowed 24.0 h (p80 of the estimate)",
         ),
-        (Rejection(Limit.BUDGET, 13139.8, 12000.0, "USD", "USD a month"), "budget: needs 13,140 USD, allowed 12,000 USD (a month)"),
+        (
+            Rejection(Limit.BUDGET, 13139.8, 12000.0, "USD", Reason.BUDGET_OF_MONTH),
+            "budget: needs 13,140 USD, allowed 12,000 USD (a month)",
+        ),
         (Rejection(Limit.ORGANISATION, 128, 64, "accelerators"), "organisation limit: needs 128 accelerators, allowed 64 accelerators"),
         (Rejection(Limit.DEVICE_MEMORY, 80.5, 73.6, "GiB"), "accelerator memory: needs 80.5 GiB, has 73.6 GiB"),
-        (Rejection(Limit.PRICE, None, None, words="not published"), "price: not published"),
+        (Rejection(Limit.REGION, reason=Reason.REGION_NOT_OFFERED, subject="eu-west-2"), "region: not offered in eu-west-2"),
     ],
 )
-def test_refusal(rejection, said):
-    assert formatting.refusal(rejection) == said
+def test_rejection_text(rejection, said):
+    assert rejection_text(rejection) == said
+
+
+@pytest.mark.parametrize("reason", [r for r in Reason if r not in (Reason.LIMIT, Reason.DEADLINE)])
+def test_every_reason_has_a_plain_sentence_and_the_values_it_names(reason):
+    rejection = Rejection(Limit.DATA, reason=reason, subject="SUBJECT", detail="DETAIL", amount=8, remedies=("VALUE",))
+    numbers_alone = {Reason.ACCELERATOR_LIMIT, Reason.HOST_MEMORY}
+    assert bool(explanation(rejection)) is (reason not in numbers_alone)
+    assert "{" not in explanation(rejection)
+    assert len(explanation(rejection).split()) <= 25
+    assert remedy(rejection)
+    assert set(EXPLANATIONS) <= set(Reason)
+
+
+def test_every_remedy_has_words():
+    assert set(CHANGES) == set(Remedy)
+    assert remedy(Rejection(Limit.DEADLINE, 44.2, 24.0, "h", Reason.DEADLINE)) == "max_duration: 45h"
+    assert remedy(Rejection(Limit.DEVICE_MEMORY, 2, 1, remedies=("quantization: fp8", Remedy.LARGER_ACCELERATOR))) == (
+        "quantization: fp8, or an accelerator with more memory"
+    )
+    assert all(template.count("{") == template.count("}") for template in REMEDIES.values())
 
 
 def test_a_near_miss_is_told_from_its_limit():
     """`needs 48.0 h, allowed 48.0 h` would read as a bug."""
-    assert formatting.refusal(Rejection(Limit.DEADLINE, 48.02, 48.0, "h")) == "deadline: needs 48.02 h, allowed 48.00 h"
+    assert rejection_text(Rejection(Limit.DEADLINE, 48.02, 48.0, "h")) == "deadline: needs 48.02 h, allowed 48.00 h"
 
 
 @pytest.mark.parametrize(
@@ -93,8 +118,8 @@ def test_short_names(name, short):
     ("evidence", "said"),
     [
         ("measured (n=70)", "fitted to 70 measured runs"),
-        ("vendor claim (n=20)", "fitted to 20 runs that vendors published"),
-        ("prior only", "predicted from the hardware alone, no published run is near: allow a factor 2 either way"),
+        ("vendor claim (n=20)", "fitted to 20 runs published by vendors"),
+        ("prior only", "predicted from the hardware alone, without a comparable published run; allow a factor 2 either way"),
         ("something new", "something new"),
     ],
 )

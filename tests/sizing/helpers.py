@@ -9,8 +9,8 @@ from rackwright.estimator.case import Wires
 from rackwright.estimator.config import accelerators
 from rackwright.estimator.model.dimensions import ModelDimensions
 from rackwright.estimator.model.from_architecture import model_dimensions
-from rackwright.sizing.metrics import Limit, Rejection
 from rackwright.sizing.plan import SizingPlan
+from rackwright.sizing.rejection import Limit, Rejection
 from rackwright.sizing.search.target import Target
 from rackwright.sizing.size import size
 from rackwright.spec.load import read

@@ -8,8 +8,8 @@ from rackwright.estimator.calibration.coefficients import calibration
 from rackwright.estimator.model import flops
 from rackwright.sizing.assumptions import DEFAULT
 from rackwright.sizing.job import TrainingJob
-from rackwright.sizing.search.branch_and_bound import Space
-from rackwright.sizing.search.layouts import Pins, enumerate_layouts
+from rackwright.sizing.search.branch_and_bound import SearchSpace
+from rackwright.sizing.search.layouts import PinnedLayout, enumerate_layouts
 from rackwright.sizing.search.outcome import Outcome
 from rackwright.sizing.search.target import Target, TargetArrays
 from rackwright.sizing.search.training import best_training
@@ -25,7 +25,7 @@ def job(model: str = "llama-3.1-8b", batch: int = 64, sequence: int = 4096, adap
     n, method = network(model), "lora" if adapter else "full"
     recipe = adapted(n.total / 200, 2.0) if adapter else full(n.trunk)
     each = flops.training_flops_per_token(n, sequence, method) * sequence
-    return TrainingJob(n, recipe, method, sequence, each, batch, 100 * batch, Pins(**pins))
+    return TrainingJob(n, recipe, method, sequence, each, batch, 100 * batch, PinnedLayout(**pins))
 
 
 def with_memory(t: Target, factor: float) -> Target:
@@ -40,10 +40,10 @@ def best(j: TrainingJob, *targets: Target) -> list[Outcome]:
     return best_training(j, TargetArrays.of(targets), DEFAULT.max_fill, calibration())
 
 
-def space(j: TrainingJob, machines: TargetArrays) -> Space:
+def space(j: TrainingJob, machines: TargetArrays) -> SearchSpace:
     """Room as wide as memory: what fits is asked of the median."""
     layouts = enumerate_layouts(j.shape, machines.grids, j.pins)
-    return Space(j, machines, layouts, calibration(), np.asarray(machines.chip.memory_bytes, dtype=float))
+    return SearchSpace(j, machines, layouts, calibration(), np.asarray(machines.chip.memory_bytes, dtype=float))
 
 
 jobs = st.builds(

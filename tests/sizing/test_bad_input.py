@@ -2,7 +2,8 @@
 
 import pytest
 from rackwright.diagnostics.errors import UserError
-from rackwright.sizing.metrics import Limit
+from rackwright.report.rejections import explanation, remedy
+from rackwright.sizing.rejection import Limit
 from rackwright.spec.load import read
 
 from tests.sizing.helpers import AWS, finetune, plan, serve
@@ -44,7 +45,7 @@ def test_nonsense_is_refused_where_it_stands(workload, path, reason):
 
 def test_a_sequence_beyond_the_model_is_warned_of():
     long = finetune().replace("sequence_length: 4096", "sequence_length: 262144")
-    assert any("131,072 positions the model was made for" in w for w in plan(long, AWS).warnings)
+    assert any("131,072 positions that the model supports" in w for w in plan(long, AWS).warnings)
 
 
 def test_four_bits_on_an_a100_are_refused_with_their_reason():
@@ -53,11 +54,11 @@ def test_four_bits_on_an_a100_are_refused_with_their_reason():
     assert not p.fits
     said = [r for x in p.rejected if x.candidate.machine == "p4d.24xlarge" for r in x.rejections if r.limit is Limit.PRECISION]
     assert said
-    assert all(r.words == "no fp4 on NVIDIA A100 40GB SXM4" and "bf16" in r.remedy for r in said)
+    assert all(explanation(r) == "NVIDIA A100 40GB SXM4 does not compute in fp4" and "bf16" in remedy(r) for r in said)
 
 
 def test_pinned_parallelism_that_no_count_allows_has_words():
     p = plan(finetune(adapter="none", more="parallelism: {tensor: 16}"), AWS)
     assert not p.fits
-    words = {r.words for x in p.rejected for r in x.rejections if r.limit is Limit.GEOMETRY}
-    assert any(w.startswith("tensor parallel 16 must divide 32 heads and stay within") for w in words)
+    words = {explanation(r) for x in p.rejected for r in x.rejections if r.limit is Limit.GEOMETRY}
+    assert any(w.startswith("tensor parallelism 16 must divide 32 heads and stay within") for w in words)

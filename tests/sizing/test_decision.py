@@ -6,11 +6,12 @@ from itertools import pairwise
 
 import pytest
 from rackwright.catalog import Catalog
+from rackwright.report.rationale import rationale
+from rackwright.report.rejections import explanation, remedy
 from rackwright.sizing.assumptions import DEFAULT
-from rackwright.sizing.metrics import Limit, Rejection
 from rackwright.sizing.plan import Fit, Rejected, SizingPlan
+from rackwright.sizing.rejection import Limit, Reason, Rejection
 from rackwright.sizing.search.outcome import at_p80
-from rackwright.sizing.selection.rationale import rationale
 from rackwright.sizing.selection.rejection_summary import rejection_summary
 
 from tests.sizing.helpers import AWS, BOTH, GCP, block, finetune, plan, serve
@@ -83,7 +84,7 @@ def test_the_last_half_hour_of_a_block_refuses_a_run_that_would_need_it():
     assert not missed.fits
     short = next(x for x in missed.rejected[0].rejections if x.limit is Limit.RUN_LIMIT)
     assert short.need - short.have == pytest.approx(0.01, abs=0.005)
-    assert "last half hour" in short.words
+    assert "last 30 minutes" in explanation(short)
 
 
 def test_flex_start_ends_after_seven_days_and_says_by_how_much_that_is_too_early():
@@ -96,7 +97,7 @@ def test_flex_start_ends_after_seven_days_and_says_by_how_much_that_is_too_early
         assert (x.have, x.unit) == (168, "h")
         assert x.need > 168
         assert x.distance == x.need / 168
-        assert x.remedy == "more machines, or on-demand"
+        assert remedy(x) == "more machines, or on-demand"
     assert any(m.candidate.label.replace("flex-start", "on-demand") in labels for m, _ in short), "on demand the same machines do"
 
 
@@ -110,14 +111,14 @@ def test_waiting_for_flex_start_counts_against_the_deadline_and_not_against_the_
     assert firm.candidate.label in {f.candidate.label for f in tight.fits}
     missed = next(r for r in tight.rejected if r.candidate.label == flex.candidate.label)
     late = next(x for x in missed.rejections if x.limit is Limit.DEADLINE)
-    assert "wait for machines" in late.words
+    assert "wait for machines" in explanation(late)
     assert late.need > limit + 2
 
 
 def test_a_server_on_flex_start_is_told_that_its_machines_go_back():
     fits = plan(serve(), GCP.replace("on-demand", "flex-start")).fits
     assert fits
-    assert all(any("takes its machines back after 168 h" in w for w in f.warnings) for f in fits)
+    assert all(any("stops its machines after 168 h" in w for w in f.warnings) for f in fits)
 
 
 # Prices
@@ -155,7 +156,7 @@ def test_a_missing_price_ranks_last_in_whatever_order_places_are_asked():
     without = [f.cost_usd is None for f in p.fits]
     assert without == sorted(without)
     assert any(without)
-    assert all("unpriced, so ranked last" in f.warnings[0] for f in p.fits if f.cost_usd is None)
+    assert all("the candidate ranks last" in f.warnings[0] for f in p.fits if f.cost_usd is None)
 
 
 def test_taking_a_price_away_drops_no_candidate():
@@ -174,15 +175,17 @@ def test_a_pin_is_chosen_although_it_is_dearer_and_the_difference_is_said():
     assert p.chosen.candidate.label == "1 x p5.48xlarge us-east-1 on-demand"
     extra = p.chosen.cost_usd.p50 - free.cost_usd.p50
     assert extra > 0
-    assert f"Without it the cheapest that meets the goals is {free.candidate.nodes} x {free.candidate.machine}" in p.scaling
-    assert f"the pin costs {extra:,.{2 if extra < 100 else 0}f} USD more" in p.scaling
+    assert f"Without the pin the cheapest candidate that meets the goals is {free.candidate.nodes} x {free.candidate.machine}" in rationale(
+        p
+    )
+    assert f"the pin costs {extra:,.{2 if extra < 100 else 0}f} USD more" in rationale(p)
 
 
 def test_a_pin_that_breaks_a_goal_says_which_and_by_how_much():
     p = plan(finetune(), AWS.replace("regions", "pin: {instance: p5.48xlarge, nodes: 2}, regions"), goals="{max_cost: 5 USD}")
     assert [x.limit for x in p.chosen.overruled] == [Limit.BUDGET]
-    assert "It breaks budget: " in p.scaling
-    assert "times off" in p.scaling
+    assert "They break budget: " in rationale(p)
+    assert "times the limit" in rationale(p)
 
 
 # Why not
@@ -213,9 +216,11 @@ def test_near_causes_come_first():
 
 def test_causes_that_differ_in_numbers_alone_are_one():
     candidate = both().chosen.candidate
-    said = ("2 of them have no fabric", "4 of them have no fabric", "no bf16 on it")
-    found = rejection_summary([Rejected(candidate, (Rejection(Limit.FABRIC, None, None, words=words),)) for words in said])
-    assert [(c.count, c.rejection.words) for c in found] == [(2, "2 of them have no fabric"), (1, "no bf16 on it")]
+    regions = ("us-east-1", "us-east-2", "eu-west-1")
+    found = rejection_summary(
+        [Rejected(candidate, (Rejection(Limit.REGION, reason=Reason.REGION_NOT_OFFERED, subject=region),)) for region in regions]
+    )
+    assert [(c.count, c.rejection.subject) for c in found] == [(2, "us-east-1"), (1, "eu-west-1")]
 
 
 def test_need_have_and_unit_say_the_distance():
@@ -236,23 +241,23 @@ def miss(p: SizingPlan, label: str) -> Rejected:
 
 def test_one_machine_says_what_it_does_what_the_smaller_lacks_and_what_more_buys():
     p = plan(finetune(adapter="none"), AWS)
-    chosen, said = p.chosen, p.scaling
+    chosen, said = p.chosen, rationale(p)
     assert chosen.candidate.nodes == 1
     assert said.startswith("Vertical: one machine is enough.")
     assert f"takes {chosen.duration_s.p50 / 3600:,.1f} h for" in said
-    assert "The next smaller, " in said
-    assert "More buys time: 2 x " in said or "More would only add a network" in said
+    assert "The next smaller machine, " in said
+    assert "More machines save time: 2 x " in said or "More machines would only add a network" in said
     assert said.count(".") < 30
 
 
 def test_many_machines_say_what_one_lacks_what_fewer_lack_and_what_more_buys():
     p = plan(finetune("llama-3.1-405b", "none"), AWS)
-    c, said = p.chosen.candidate, p.scaling
+    c, said = p.chosen.candidate, rationale(p)
     assert c.nodes > 1
     assert said.startswith("Horizontal: no single machine meets the goals.")
     one = miss(p, f"1 x {c.machine} us-east-1 on-demand").rejections[0]
     assert f"accelerator memory: {one.need:,.0f} GiB per accelerator needed" in said
-    assert f"{one.distance:,.1f} times off" in said
+    assert f"{one.distance:,.1f} times the limit" in said
     assert f"takes {p.chosen.duration_s.p50 / 3600:,.1f} h for" in said
     assert f"{2 * c.nodes} x {c.machine}" in said
     assert "less time for" in said
@@ -262,23 +267,24 @@ def test_numbers_that_differ_are_never_shown_as_the_same():
     p, candidate = both(), both().chosen.candidate
     missed = Rejected(candidate, (Rejection(Limit.DEADLINE, 168.4, 168.0, "h"),))
     far = replace(p.chosen, candidate=replace(candidate, machine="other", nodes=1), usd_per_hour=1e9)
-    assert "168.4 h needed, 168.0 allowed, less than 1 % off" in rationale((far,), (missed,), False, "cost")
+    assert "168.4 h needed, 168.0 allowed, less than 1 % beyond the limit" in rationale(replace(p, fits=(far,), rejected=(missed,)))
 
 
 def test_an_unpriced_machine_alone_is_not_why_places_are_ordered():
-    many = next(f for f in both().fits if f.candidate.nodes > 1)
+    p = both()
+    many = next(f for f in p.fits if f.candidate.nodes > 1)
     one = replace(many, candidate=replace(many.candidate, nodes=1), cost_usd=None)
-    assert "would do, because what is not priced comes last" in rationale((many, one), (), False, "cost")
+    assert "meets the goals, because candidates without a published price rank last" in rationale(replace(p, fits=(many, one), rejected=()))
 
 
 def test_a_server_says_that_no_replica_spans_machines_and_how_many_there_are():
     p = plan(serve(rate=60, more="tpot: {target: 50 ms}"), GCP)
-    assert p.scaling.startswith("Vertical first: one replica fits")
-    assert f"{p.chosen.candidate.replicas} replicas on" in p.scaling
-    assert "a month" in p.scaling
+    assert rationale(p).startswith("Vertical first: one replica fits")
+    assert f"{p.chosen.candidate.replicas} replicas on" in rationale(p)
+    assert "a month" in rationale(p)
 
 
 def test_nothing_counts_what_failed():
     p = plan(finetune("llama-3.1-405b", "none"), AWS, goals="{max_duration: 1h, max_cost: 10 USD}")
-    assert p.scaling.startswith("Nothing meets every goal: ")
-    assert " fail on " in p.scaling
+    assert rationale(p).startswith("No candidate meets every goal: ")
+    assert " fail on " in rationale(p)

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from rackwright import size
 from rackwright.catalog import Catalog
 from rackwright.diagnostics.errors import UserError
-from rackwright.report.terminal.economics import sentences
+from rackwright.report.terminal.economics import economics_lines
 from rackwright.sizing.economics import formulas
-from rackwright.sizing.economics.formulas import TRADE, ServiceCost
+from rackwright.sizing.economics.formulas import TRAFFIC_ASSUMPTIONS, ServiceCost
 from rackwright.sizing.economics.serving import Economics, economics_of
 from rackwright.spec.load import read
 from rackwright.spec.spec import Spec
@@ -134,7 +134,7 @@ def test_no_revenue_no_pay_back():
 
 def test_a_loss_is_never_paid_back_and_a_margin_is():
     s = ServiceCost(1.0, 4.0)
-    month_s = TRADE.month_h * HOUR
+    month_s = TRAFFIC_ASSUMPTIONS.month_h * HOUR
     loss = formulas.returns(s, 0.0001, 1, 2920, 1000)
     assert loss
     assert loss.margin_usd_per_month < 0
@@ -165,14 +165,14 @@ def test_a_spec_with_revenue_and_investment():
     assert e.revenue
     assert e.revenue.earned_usd_per_month == pytest.approx(5 * 200 * 20e-6 * 730 * 3600)
     assert e.revenue.pay_back_s == pytest.approx(5000 / e.revenue.margin_usd_per_month * 730 * 3600)
-    assert "break-even at" in dict(sentences(e))["revenue"]
+    assert "break-even at" in dict(economics_lines(e))["revenue"]
 
 
 def test_a_spec_without_revenue_says_so():
     e = found(serve(more="tpot: {target: 50 ms}"))
     assert e.revenue is None
-    assert e.mean_requests_per_s == pytest.approx(10 / TRADE.peak_to_mean)
-    assert "no revenue is stated: no break-even and no pay-back time" in e.warnings
+    assert e.mean_requests_per_s == pytest.approx(10 / TRAFFIC_ASSUMPTIONS.peak_to_mean)
+    assert "No revenue is set, so break-even and pay-back time are not computed" in e.warnings
     assert "peak_to_mean" in {i.name for i in e.assumptions}
 
 
@@ -210,22 +210,22 @@ def test_a_month_that_is_cheaper_in_smaller_steps_is_said():
     assert best.month.fixed_usd == other.month.fixed_usd == pytest.approx(small.cost_usd and small.cost_usd.p50)
     assert not any("smaller steps" in w for w in best.warnings)
     assert any(small.candidate.label in w and "smaller steps" in w for w in other.warnings)
-    assert "paid whole" in dict(sentences(other))["machine"]
+    assert "its full price is paid" in dict(economics_lines(other))["machine"]
 
 
 def test_who_never_breaks_even_reads_what_full_machines_cost_and_earn():
     e = found(serve(more="tpot: {target: 50 ms}, revenue: 0.01 USD / 1M tokens"))
-    assert re.search(r"even full machines cost [\d.]+ and earn 0.01 USD per million output tokens", dict(sentences(e))["revenue"])
+    assert re.search(r"full machines cost [\d.]+ and earn 0.01 USD per million output tokens", dict(economics_lines(e))["revenue"])
 
 
 def test_scale_to_zero_says_what_it_saves_and_how_long_the_first_waits():
     more = "tpot: {target: 50 ms}, min_replicas: 0, scale_to_zero: true, idle: 40 %"
-    words = dict(sentences(found(serve(rate=1, more=more))))["zero"]
+    words = dict(economics_lines(found(serve(rate=1, more=more))))["zero"]
     assert words.startswith("scales to zero: ")
-    assert "a month less than one kept warm" in words
+    assert "a month less than one warm replica" in words
     assert " min" in words
 
 
 def test_training_has_no_serving_economics():
-    with pytest.raises(UserError, match="economics is about serving, this is a finetune workload"):
+    with pytest.raises(UserError, match="economics needs a serve workload, this is a finetune workload"):
         found(finetune())

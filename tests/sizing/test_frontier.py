@@ -6,8 +6,10 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rackwright.sizing.metrics import Interval, Limit, Rejection
+from rackwright.report.rationale import compared_with
+from rackwright.sizing.metrics import Interval
 from rackwright.sizing.plan import Fit, SizingPlan
+from rackwright.sizing.rejection import Limit, Rejection
 from rackwright.sizing.selection.frontier import Role, frontier
 
 from tests import plans
@@ -92,16 +94,15 @@ def test_the_cheapest_and_the_fastest_are_named_beside_the_choice_with_what_they
     chosen, cheap, fast = made(100.0, 10.0), made(80.0, 12.0, nodes=2), made(150.0, 4.0, nodes=4)
     found = {role: pick for pick in frontier(of(chosen, cheap, fast)) for role in pick.roles}
     assert [p.rank for p in frontier(of(chosen, cheap, fast))] == [2, 1, 3]
-    assert found[Role.CHEAPEST].against == "20 % more time for 20 % less money"
-    assert found[Role.FASTEST].against == "60 % less time for 50 % more money"
-    assert found[Role.CHOSEN].against == ""
+    assert compared_with(found[Role.CHEAPEST].fit, chosen) == "20 % more time for 20 % less money"
+    assert compared_with(found[Role.FASTEST].fit, chosen) == "60 % less time for 50 % more money"
     assert found[Role.CHOSEN].headroom == pytest.approx(1 - 40 / 80 / 0.9)
 
 
 def test_a_choice_off_the_frontier_is_shown_among_it():
     found = frontier(of(made(100.0, 10.0), made(50.0, 5.0, nodes=2)))
     assert [(p.rank, p.roles) for p in found] == [(2, (Role.CHEAPEST, Role.FASTEST)), (1, (Role.CHOSEN,))]
-    assert found[0].against == "50 % less time for 50 % less money"
+    assert compared_with(found[0].fit, found[1].fit) == "50 % less time for 50 % less money"
 
 
 def test_few_points_keep_the_ends_and_the_choice():

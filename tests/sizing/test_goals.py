@@ -5,9 +5,11 @@ from functools import cache
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rackwright.report.rejections import remedy
 from rackwright.sizing.assumptions import DEFAULT
-from rackwright.sizing.metrics import Interval, Limit
+from rackwright.sizing.metrics import Interval
 from rackwright.sizing.plan import Fit
+from rackwright.sizing.rejection import Limit
 from rackwright.sizing.search.outcome import at_p80
 
 from tests.sizing.helpers import AWS, BOTH, GCP, block, finetune, labels, lora, plan, rejection, serve
@@ -27,7 +29,7 @@ def test_deadline_is_asked_on_the_pessimistic_side():
 def test_remedy_of_a_deadline_works():
     tight = plan(finetune(), AWS, goals="{max_duration: 1h}")
     miss = next(r for r in tight.rejected if [x.limit for x in r.rejections] == [Limit.DEADLINE])
-    hours = miss.rejections[0].remedy.removeprefix("max_duration: ")
+    hours = remedy(miss.rejections[0]).removeprefix("max_duration: ")
     assert miss.candidate.label in labels(plan(finetune(), AWS, goals=f"{{max_duration: {hours}}}"))
 
 
@@ -79,7 +81,7 @@ def test_unpublished_prices_rank_last_and_say_so():
     single = [f for f in p.fits if f.cost_usd is None or f.candidate.nodes == 1]
     assert p.fits[-len(unpriced) :] == tuple(unpriced)
     assert len(single) > len(unpriced)
-    assert all(f.warnings[0].startswith("unpriced, so ranked last: the price of p5e") for f in unpriced)
+    assert all(f.warnings[0].startswith("The price of p5e") for f in unpriced)
 
 
 def test_unpublished_prices_break_no_budget_and_say_so():
@@ -87,7 +89,7 @@ def test_unpublished_prices_break_no_budget_and_say_so():
     unpriced = [f for f in p.fits if f.cost_usd is None]
     assert "1 x p5e.48xlarge us-east-2 on-demand" in {f.candidate.label for f in unpriced}
     assert p.fits[-len(unpriced) :] == tuple(unpriced)
-    assert all("whether it keeps the budget cannot be said" in f.warnings[0] for f in unpriced)
+    assert all("max_cost cannot be checked" in f.warnings[0] for f in unpriced)
     assert not any(x.limit is Limit.PRICE for r in p.rejected for x in r.rejections)
 
 

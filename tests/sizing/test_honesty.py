@@ -1,9 +1,11 @@
 """What would mislead somebody about to spend money: narrow intervals, idle hours, remedies that do not help, silent assumptions."""
 
 import pytest
+from rackwright.report.rationale import rationale
+from rackwright.report.rejections import candidate_remedy, remedy
 from rackwright.sizing.assumptions import DEFAULT
-from rackwright.sizing.metrics import Limit
 from rackwright.sizing.plan import SizingPlan
+from rackwright.sizing.rejection import Limit
 
 from tests.sizing.helpers import AWS, BOTH, GCP, block, finetune, plan, serve
 
@@ -23,7 +25,7 @@ def batch() -> str:
 
 
 def remedies(p: SizingPlan, limit: Limit = Limit.DEVICE_MEMORY) -> set[str]:
-    return {x.remedy for r in p.rejected for x in r.rejections if x.limit is limit}
+    return {remedy(x) for r in p.rejected for x in r.rejections if x.limit is limit}
 
 
 def test_without_runs_a_small_job_spans_a_factor_of_two_as_well():
@@ -43,36 +45,40 @@ def test_reclaims_widen_the_interval_of_spot():
 def test_a_block_that_is_mostly_idle_says_what_that_costs():
     chosen = plan(finetune(), block(48)).chosen
     said = next(w for w in chosen.warnings if "idle" in w)
-    assert said.startswith("the block is paid for 48 h and the run takes about")
+    assert said.startswith("The capacity block is paid for 48 h and the run takes about")
     assert f"{chosen.usd_per_hour * (48 - chosen.duration_s.p50 / 3600):,.0f} USD idle" in said
 
 
 def test_a_block_is_why_there_are_several_machines():
-    assert plan(finetune(), block(48)).scaling.startswith("Horizontal: cr-0123456789abcdef0 holds 4 machines")
+    assert rationale(plan(finetune(), block(48))).startswith("Horizontal: cr-0123456789abcdef0 holds 4 machines")
     long = plan(finetune(base="llama-3.1-70b", adapter="none").replace("samples: 20000", "samples: 3000000"), block(24))
-    assert remedies(long, Limit.RUN_LIMIT) == {"a longer block, or one of more machines"}
+    assert remedies(long, Limit.RUN_LIMIT) == {"a longer block, or one with more machines"}
 
 
 def test_flex_start_says_how_long_a_wait_is_assumed():
     p = plan(finetune(), GCP.replace("on-demand", "flex-start"))
-    assert all(any("nobody publishes: 2.0 h are assumed (0.3 to 12.0)" in w for w in f.warnings) for f in p.fits)
+    assert all(any("not published; 2.0 h are assumed (0.3 to 12.0)" in w for w in f.warnings) for f in p.fits)
     assert all(f.finish_s.p50 == f.duration_s.p50 + 7200 for f in p.fits)
 
 
 def test_half_empty_servers_say_so():
     few = next(f for f in plan(serve(rate=0.1), AWS).fits if f.candidate.machine == "p5.48xlarge")
-    assert few.warnings == ("7 of 8 accelerators are paid for and idle",)
+    assert few.warnings == ("7 of 8 accelerators are paid for but idle",)
 
 
 def test_remedies_are_for_the_workload_and_the_machine():
     assert not any("adapter" in r for r in remedies(plan(pretrain("llama-3.1-70b"), AWS, GCP)))
-    slices = [x.remedy for r in plan(finetune("llama-3.1-70b", "none"), GCP).rejected if r.candidate.topology for x in r.rejections]
+    slices = [remedy(x) for r in plan(finetune("llama-3.1-70b", "none"), GCP).rejected if r.candidate.topology for x in r.rejections]
     assert any("a larger slice" in r for r in slices)
     assert not any("adapter" in r for r in slices)
 
 
 def test_a_format_is_a_remedy_only_where_it_is_computed():
-    refused = {r.candidate.accelerator: r.remedy for r in plan(serve("llama-3.1-405b"), AWS).rejected if "with more memory" in r.remedy}
+    refused = {
+        r.candidate.accelerator: candidate_remedy(r)
+        for r in plan(serve("llama-3.1-405b"), AWS).rejected
+        if "with more memory" in candidate_remedy(r)
+    }
     assert "fp8" in refused["NVIDIA L40S"]
     assert "int8" in refused["NVIDIA A100 80GB SXM4"]
     assert refused["NVIDIA V100 SXM2 32GB"] == "an accelerator with more memory"
@@ -122,7 +128,7 @@ def test_experts_decode_with_a_warning():
 
 
 def test_no_latency_goal_is_said():
-    said = "no latency goal (ttft, tpot): the cheapest machines win, however slowly they answer"
+    said = "No latency goal is set (ttft, tpot): slow machines are not rejected"
     assert said in plan(serve(), AWS).warnings
     assert said not in plan(serve(more="tpot: {target: 50 ms}"), AWS).warnings
 
@@ -131,7 +137,7 @@ def test_income_is_set_against_the_machines():
     p = plan(serve(more="tpot: {target: 50 ms}, revenue: 0.50 USD / 1M tokens"), AWS)
     month = 10 * 200 * 3600 * 730 * 0.5e-6
     assert p.warnings == (
-        f"revenue: {month:,.0f} USD a month at most, at peak traffic day and night; machines: {p.chosen.cost_usd.p50:,.0f} USD",
+        f"Revenue is at most {month:,.0f} USD a month at peak traffic; machines cost {p.chosen.cost_usd.p50:,.0f} USD a month",
     )
 
 
@@ -152,7 +158,7 @@ def test_an_image_is_many_passes_of_the_network():
     p = plan(serve("flux.1-dev", rate=1), AWS)
     h100 = next(f for f in p.fits if f.candidate.machine == "p5.48xlarge")
     assert h100.candidate.replicas > 74e12 * 50 / (989e12 * 0.3)
-    assert any("50 passes" in w for w in p.warnings)
+    assert any("50 network passes" in w for w in p.warnings)
 
 
 def test_a_large_diffusion_model_can_be_tuned_on_one_device():
@@ -182,13 +188,13 @@ def test_several_cheaper_machines_are_named_although_one_comes_first():
     from dataclasses import replace
 
     from rackwright.sizing.metrics import Interval
-    from rackwright.sizing.selection.rationale import rationale
 
-    one = plan(finetune(adapter="qlora"), AWS).fits[0]
+    p = plan(finetune(adapter="qlora"), AWS)
+    one = p.fits[0]
     two = replace(one, candidate=replace(one.candidate, nodes=2), cost_usd=Interval(1.0, 2.0, 3.0))
-    assert "rank 2, 2 x" in rationale((one, two), (), False, "cost")
+    assert "rank 2, 2 x" in rationale(replace(p, fits=(one, two), rejected=()))
     dear = replace(two, cost_usd=Interval(900.0, 1000.0, 1100.0))
-    assert "would only add a network" in rationale((one, dear), (), False, "cost")
+    assert "would only add a network" in rationale(replace(p, fits=(one, dear), rejected=()))
 
 
 def test_of_two_places_the_one_with_a_price_of_its_own_comes_first():

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rackwright.sizing.search.layouts import SEARCHED, Grid, JobShape, Layouts, Pins, contexts, enumerate_layouts, why_none
+from rackwright.sizing.rejection import Reason
+from rackwright.sizing.search.layouts import SEARCHED, Grid, JobShape, Layouts, PinnedLayout, context_ways, enumerate_layouts, why_none
 
 LLAMA = JobShape(layers=32, heads=32, kv_heads=8, experts=0, contexts=(1,), batch=64)
 DEEPSEEK = JobShape(layers=61, heads=128, kv_heads=128, experts=256, contexts=(1,), batch=1024)
@@ -16,7 +17,7 @@ NODES = Grid(16, 8, 8)
 
 
 def layouts(s: JobShape, g: Grid = NODES, **pins) -> Layouts:
-    return enumerate_layouts(s, (g,), Pins(**pins))
+    return enumerate_layouts(s, (g,), PinnedLayout(**pins))
 
 
 def rows(w: Layouts) -> set[tuple[int, ...]]:
@@ -56,7 +57,7 @@ def allowed(s: JobShape, g: Grid, row: tuple[int, ...]) -> bool:
     st.sampled_from([8, 48]),
 )
 def test_what_is_enumerated_is_all_that_the_laws_allow(accelerators, node, layers, experts, sequence, batch):
-    s, g = JobShape(layers, 24, 8, experts, contexts(layers, sequence), batch), Grid(accelerators, min(accelerators, node), node)
+    s, g = JobShape(layers, 24, 8, experts, context_ways(layers, sequence), batch), Grid(accelerators, min(accelerators, node), node)
     powers = [1, 2, 4, 8, 16, 32, 64]
     longest = max(sequence // 8192, 1)
     shards = sorted({accelerators // d for d in range(1, accelerators + 1) if accelerators % d == 0} | {1, 2, 4, 8})
@@ -75,14 +76,14 @@ def test_what_is_enumerated_is_all_that_the_laws_allow(accelerators, node, layer
 
 @given(st.sampled_from([1, 2, 4, 8, 16, 64]), st.sampled_from([8, 32, 96]), st.sampled_from([4096, 65536]))
 def test_every_layout_fills_the_accelerators_and_the_batch(accelerators, batch, sequence):
-    w = layouts(JobShape(32, 32, 8, 8, contexts(32, sequence), batch), Grid(accelerators, min(accelerators, 8), 8))
+    w = layouts(JobShape(32, 32, 8, 8, context_ways(32, sequence), batch), Grid(accelerators, min(accelerators, 8), 8))
     assert np.all(w.tensor * w.pipeline * w.context * w.replicas == accelerators)
     assert np.all(w.replicas * w.micro_batch * w.micro_batches == batch)
 
 
 def test_grids_lie_side_by_side():
     grids = (Grid(1, 1, 1), NODES, Grid(3, 1, 1), Grid(64, 8, 8))
-    together = enumerate_layouts(LLAMA, grids, Pins())
+    together = enumerate_layouts(LLAMA, grids, PinnedLayout())
     for i, g in enumerate(grids):
         alone, part = layouts(LLAMA, g), together.take(np.arange(together.starts[i], together.starts[i + 1]))
         assert rows(alone) == rows(part)
@@ -90,9 +91,9 @@ def test_grids_lie_side_by_side():
 
 
 def test_long_sequences_are_shared_and_others_never():
-    assert [contexts(32, n) for n in (4096, 8192, 32768, 24576)] == [(1,), (1,), (1, 2, 4), (1, 2)]
-    assert contexts(32, 4096, 2) == (2,)
-    assert contexts(0, 10**6) == (1,)
+    assert [context_ways(32, n) for n in (4096, 8192, 32768, 24576)] == [(1,), (1,), (1, 2, 4), (1, 2)]
+    assert context_ways(32, 4096, 2) == (2,)
+    assert context_ways(0, 10**6) == (1,)
 
 
 def test_tensor_parallelism_stays_in_the_linked_domain():
@@ -142,7 +143,7 @@ def test_pins_leave_only_what_they_say():
 
 
 def test_a_pinned_number_need_not_be_a_power_of_two():
-    s = JobShape(layers=36, heads=24, kv_heads=6, experts=0, contexts=contexts(36, 3000, 3), batch=36)
+    s = JobShape(layers=36, heads=24, kv_heads=6, experts=0, contexts=context_ways(36, 3000, 3), batch=36)
     w = layouts(s, Grid(18, 6, 6), tensor=3, context=3, micro_batch=6)
     assert len(w)
     assert (set(w.tensor), set(w.context), set(w.micro_batch)) == ({3}, {3}, {6})
@@ -156,22 +157,22 @@ def test_slices_share_state_only_inside():
 
 
 @pytest.mark.parametrize(
-    ("shape", "grid", "pins", "words"),
+    ("shape", "grid", "pins", "reason"),
     [
-        (LLAMA, NODES, Pins(tensor=3), "tensor parallel 3"),
-        (LLAMA, NODES, Pins(pipeline=5), "pipeline parallel 5"),
-        (LLAMA, Grid(64, 8, 8), Pins(pipeline=64), "pipeline parallel 64"),
-        (LLAMA, NODES, Pins(expert=3), "expert parallel the experts"),
-        (replace(LLAMA, contexts=contexts(32, 4096, 3)), NODES, Pins(context=3), "context parallel must divide the sequence"),
-        (JobShape(31, 31, 31, 0, (1,), 8), Grid(512, 1, 1), Pins(), "a batch of 8 sequences"),
+        (LLAMA, NODES, PinnedLayout(tensor=3), Reason.TENSOR_PIN),
+        (LLAMA, NODES, PinnedLayout(pipeline=5), Reason.PIPELINE_PIN),
+        (LLAMA, Grid(64, 8, 8), PinnedLayout(pipeline=64), Reason.PIPELINE_PIN),
+        (LLAMA, NODES, PinnedLayout(expert=3), Reason.CONTEXT_OR_EXPERT),
+        (replace(LLAMA, contexts=context_ways(32, 4096, 3)), NODES, PinnedLayout(context=3), Reason.CONTEXT_OR_EXPERT),
+        (JobShape(31, 31, 31, 0, (1,), 8), Grid(512, 1, 1), PinnedLayout(), Reason.BATCH_NOT_DIVISIBLE),
     ],
 )
-def test_no_layout_has_a_reason(shape, grid, pins, words):
+def test_no_layout_has_a_reason(shape, grid, pins, reason):
     assert len(enumerate_layouts(shape, (grid,), pins)) == 0
-    assert words in why_none(shape, grid, pins)
+    assert why_none(shape, grid, pins) is reason
 
 
 def test_what_is_searched_is_documented():
-    assert set(Pins.__dataclass_fields__) <= set(SEARCHED)
+    assert set(PinnedLayout.__dataclass_fields__) <= set(SEARCHED)
     page = (Path(__file__).parents[2] / "docs" / "search.md").read_text(encoding="utf-8")
     assert all(f"| {name} | {words} |" in page for name, words in SEARCHED.items())

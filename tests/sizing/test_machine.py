@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rackwright.catalog import Catalog
-from rackwright.report.terminal.node import sentences
+from rackwright.report.terminal.node import requirement_lines
 from rackwright.sizing.metrics import ParallelLayout
 from rackwright.sizing.node import formulas, power
 from rackwright.sizing.node.formulas import Tier
-from rackwright.sizing.node.node_requirements import machine_needs, with_machine
-from rackwright.sizing.node.requirements import Need
+from rackwright.sizing.node.node_requirements import node_requirements, with_node_requirements
+from rackwright.sizing.node.requirements import NodeRequirement
 from rackwright.sizing.plan import SizingPlan
 from rackwright.spec.load import read
 from rackwright.spec.spec import Spec
@@ -29,10 +29,10 @@ def spec_of(workload: str, *places: str) -> Spec:
 
 def sized(workload: str, *places: str) -> SizingPlan:
     bare = replace(plan(workload, *places), machine=None)
-    return with_machine(bare, spec_of(workload, *places), Catalog.default())
+    return with_node_requirements(bare, spec_of(workload, *places), Catalog.default())
 
 
-def need(found: SizingPlan, name: str) -> Need:
+def need(found: SizingPlan, name: str) -> NodeRequirement:
     assert found.machine
     return next(n for n in found.machine.needs if n.name == name)
 
@@ -102,10 +102,10 @@ def test_the_cheapest_tier_wins_and_one_without_a_price_is_last_but_named():
 
 
 def test_unknown_is_neither_short_nor_enough():
-    assert Need("x", 1, None, "GB").distance is None
-    assert not Need("x", 1, None, "GB").is_short
-    assert Need("x", 1, 0, "GB").is_short
-    assert Need("x", 3, 2, "GB").distance == pytest.approx(1.5)
+    assert NodeRequirement("x", 1, None, "GB").distance is None
+    assert not NodeRequirement("x", 1, None, "GB").is_short
+    assert NodeRequirement("x", 1, 0, "GB").is_short
+    assert NodeRequirement("x", 3, 2, "GB").distance == pytest.approx(1.5)
 
 
 def test_a_plan_says_the_rest_and_is_read_back():
@@ -121,7 +121,7 @@ def test_a_plan_says_the_rest_and_is_read_back():
     assert found.machine.power.node_watts == pytest.approx(10_200, rel=0.02)
     assert need(found, "network").need > 1
     assert SizingPlan.from_json(found.to_json()) == found
-    said = dict(sentences(found.machine))
+    said = dict(requirement_lines(found.machine))
     assert "of 2,048 GiB" in said["node"]
     assert "BTU/h" in said["power"]
 
@@ -131,7 +131,7 @@ def test_h100_in_the_cloud_are_also_shown_as_servers_of_ones_own():
     assert found.machine
     assert found.machine.owned
     assert found.machine.owned.rack_units == 4 * 6
-    assert "4 x Dell PowerEdge XE9680 (H100)" in dict(sentences(found.machine))["on-prem"]
+    assert "4 x Dell PowerEdge XE9680 (H100)" in dict(requirement_lines(found.machine))["on-prem"]
 
 
 def test_a_server_of_ones_own_is_checked_against_its_power_supplies():
@@ -140,7 +140,7 @@ def test_a_server_of_ones_own_is_checked_against_its_power_supplies():
     mine = replace(found.chosen.candidate, cloud="kubernetes", machine="xe9680-h100", accelerator="NVIDIA H100 80GB SXM5", nodes=2,
                    accelerators_per_node=8, parallelism=ParallelLayout(data=16))  # fmt: skip
     moved = replace(found, fits=(replace(found.chosen, candidate=mine),), machine=None)
-    needs = machine_needs(moved, spec_of(finetune("llama-3.1-8b")), Catalog.default())
+    needs = node_requirements(moved, spec_of(finetune("llama-3.1-8b")), Catalog.default())
     assert needs
     assert needs.power
     assert needs.power.rack_units == 12
@@ -171,11 +171,11 @@ def test_tpu_power_is_not_published_and_is_not_zero():
     found = sized(finetune("llama-3.1-8b", "none"), GCP.replace("[on-demand]}}", "[on-demand]}, pin: {instance: ct6e-standard-4t}}"))
     assert found.machine
     assert found.machine.power is None
-    assert "power" not in dict(sentences(found.machine))
+    assert "power" not in dict(requirement_lines(found.machine))
 
 
 def test_a_missing_local_disk_is_no_fault_a_network_disk_takes_its_place():
-    short = Need("local NVMe", 100, 0, "GB", "containers", "a network disk of that size")
+    short = NodeRequirement("local NVMe", 100, 0, "GB", "containers", "a network disk of that size")
     found = sized(serve())
     assert found.machine
     assert replace(found.machine, needs=(short,)).short == ()
@@ -186,7 +186,7 @@ def test_one_copy_over_all_nodes_sends_no_gradients_and_four_copies_do():
 
     def words(parallelism: ParallelLayout) -> str:
         fit = replace(found.fits[0], candidate=replace(found.fits[0].candidate, parallelism=parallelism))
-        needs = machine_needs(replace(found, fits=(fit,)), spec_of(finetune("llama-3.1-70b", "none"), P5), Catalog.default())
+        needs = node_requirements(replace(found, fits=(fit,)), spec_of(finetune("llama-3.1-70b", "none"), P5), Catalog.default())
         assert needs
         return next(n.words for n in needs.needs if n.name == "network")
 

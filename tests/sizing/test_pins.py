@@ -3,9 +3,7 @@
 from datetime import UTC, datetime
 
 import pytest
-from rackwright.catalog import Catalog
-from rackwright.sizing.assumptions import DEFAULT
-from rackwright.sizing.evaluation.pin_cost import cost_of_pins
+from rackwright.report.plan_text import pinned_parallelism, with_text
 from rackwright.sizing.size import size
 from rackwright.spec.load import read
 
@@ -17,8 +15,8 @@ TODAY = datetime(2026, 11, 21, tzinfo=UTC).date()
 def said(workload: str, place: str = AWS) -> tuple[str, str]:
     """The layout that was chosen, and what the pins cost."""
     spec = read(f"{{api_version: rackwright/v1, name: test, workloads: [{workload}], infra: {{any_of: [{place}]}}}}")
-    chosen = size(spec, today=TODAY).chosen
-    return str(chosen.candidate.parallelism), " ".join(cost_of_pins(spec, chosen, Catalog.default(), DEFAULT, TODAY))
+    plan = size(spec, today=TODAY)
+    return str(plan.chosen.candidate.parallelism), " ".join(pinned_parallelism(plan))
 
 
 def pinned(pins: str, base: str = "llama-3.1-8b") -> str:
@@ -32,8 +30,8 @@ def test_nothing_is_said_where_nothing_is_pinned():
 def test_a_slower_layout_is_taken_and_its_price_said():
     layout, words = said(pinned("tensor: 8, recompute: full"))
     assert layout.startswith("TP8")
-    assert words.startswith(f"pinned parallelism, {layout}: ")
-    assert "left free these machines would take " in words
+    assert words.startswith(f"Pinned parallelism, {layout}: ")
+    assert "Without the pin these machines would use " in words
     assert "less time for" in words
     assert "less money" in words
 
@@ -55,4 +53,4 @@ def test_the_plan_warns_of_what_the_pins_cost():
     spec = read(
         f"{{api_version: rackwright/v1, name: test, workloads: [{pinned('tensor: 8, recompute: full')}], infra: {{any_of: [{AWS}]}}}}"
     )
-    assert any(w.startswith("pinned parallelism, TP8") for w in size(spec, today=TODAY).warnings)
+    assert any(w.startswith("Pinned parallelism, TP8") for w in with_text(size(spec, today=TODAY)).warnings)

@@ -9,8 +9,8 @@ from rackwright.catalog import Catalog, query
 from rackwright.catalog.models import library
 from rackwright.catalog.rows import CapacityMode, Machine
 from rackwright.sizing.economics.comparison import ComparisonRow, best_replica, cheapest, compare
-from rackwright.sizing.economics.replica import ServiceRequest, most_running, replica
-from rackwright.sizing.economics.serving import REPORTED, asked_of
+from rackwright.sizing.economics.replica import ServiceRequest, max_concurrency, replica
+from rackwright.sizing.economics.serving import REPORTED, service_request
 from rackwright.sizing.search import cpu_roofline
 from rackwright.spec.workload import Serve
 
@@ -119,7 +119,7 @@ def test_processors_more_at_once_answer_no_fewer_and_no_faster(some, more):
 
 @given(st.integers(0, 600))
 def test_the_most_that_keeps_a_goal_is_found_to_a_sixteenth(limit):
-    found, limit = most_running(lambda n: n <= limit), min(limit, 512)
+    found, limit = max_concurrency(lambda n: n <= limit), min(limit, 512)
     assert found <= limit
     assert found >= limit - max(found // 16, 1)
 
@@ -155,5 +155,5 @@ def test_a_workload_is_asked_in_the_estimators_numbers():
             "ttft": {"target": "1 s"}, "kv_dtype": "fp8", "prefix_cache_hit_rate": "50 %",
         }
     )  # fmt: skip
-    a = asked_of(w)
+    a = service_request(w)
     assert (a.numbers, a.kv_numbers, a.engine, a.ttft_s, a.cached_share, a.loras) == ("fp8", "fp8", "trtllm", 1.0, 0.5, 4)

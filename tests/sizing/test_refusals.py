@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 from rackwright.catalog import Catalog
-from rackwright.sizing.metrics import Limit
+from rackwright.report.rejections import fit_warnings, remedy
+from rackwright.sizing.rejection import Limit, Reason
 
 from tests.sizing.helpers import AWS, GCP, finetune, labels, lora, plan, rejection, serve
 
@@ -25,21 +26,21 @@ def test_a_host_too_small_to_load_is_refused():
 
 
 def test_unpublished_speed_is_never_guessed():
-    assert "FLOP/s" in rejection(lora(), "1 x g5.xlarge us-east-1 on-demand", Limit.DATA).words
+    assert "FLOP/s" in rejection(lora(), "1 x g5.xlarge us-east-1 on-demand", Limit.DATA).subject
 
 
 def test_number_formats_need_the_accelerator():
     p = plan(finetune(adapter="none", more="precision: fp8"), AWS)
     assert all(f.candidate.accelerator.split()[1] not in ("A100", "V100", "T4") for f in p.fits)
     assert rejection(p, "1 x p4d.24xlarge us-east-1 on-demand", Limit.PRECISION)
-    assert rejection(lora(), "1 x g4dn.xlarge us-east-1 on-demand", Limit.PRECISION).remedy == "precision: fp16"
+    assert rejection(lora(), "1 x g4dn.xlarge us-east-1 on-demand", Limit.PRECISION).remedies == ("precision: fp16",)
 
 
 @pytest.mark.parametrize("machine", ["dl1.24xlarge", "dl2q.24xlarge", "g4ad.16xlarge"])
 def test_accelerators_without_a_blueprint_are_refused_however_cheap(machine):
     p = plan(finetune(), AWS)
     found = [x for r in p.rejected if r.candidate.machine == machine for x in r.rejections]
-    assert any(x.limit is Limit.BLUEPRINT and "no blueprint for this accelerator" in x.words for x in found)
+    assert any(x.reason is Reason.ACCELERATOR_FAMILY for x in found)
 
 
 def test_machines_without_a_fabric_work_alone():
@@ -48,7 +49,7 @@ def test_machines_without_a_fabric_work_alone():
 
 def test_a_region_without_the_type_names_one_that_has_it():
     missed = rejection(plan(finetune(), AWS.replace("us-east-1", "eu-west-2")), "1 x p5en.48xlarge eu-west-2 on-demand", Limit.REGION)
-    assert missed.remedy.startswith("regions: [eu-")
+    assert missed.remedies[0].startswith("eu-")
 
 
 @pytest.mark.parametrize("workload", [finetune(), serve()])
@@ -65,7 +66,7 @@ def test_the_organisation_sets_limits():
     assert all(any(x.limit is Limit.ORGANISATION for x in r.rejections) for r in outside)
     over = plan(finetune(), AWS, more="limits: {accelerators: 8}")
     assert all(f.candidate.accelerators <= 8 for f in over.fits)
-    assert rejection(over, "2 x p5.48xlarge us-east-1 on-demand", Limit.ORGANISATION).remedy == "limits.accelerators: 16"
+    assert remedy(rejection(over, "2 x p5.48xlarge us-east-1 on-demand", Limit.ORGANISATION)) == "limits.accelerators: 16"
 
 
 def test_a_box_is_one_machine():
@@ -85,7 +86,7 @@ def test_a_pin_wins_over_goals_but_not_over_memory():
     place = AWS.replace("regions", "pin: {instance: p5.48xlarge, nodes: 2}, regions")
     p = plan(finetune(), place, goals="{max_cost: 5 USD}")
     assert labels(p) == ["2 x p5.48xlarge us-east-1 on-demand"]
-    assert "pinned although it breaks a goal: budget" in p.chosen.warnings[0]
+    assert "The pinned machines break a goal: budget" in fit_warnings(p.chosen)[0]
     small = plan(finetune(base="llama-3.1-70b", adapter="none"), place.replace("nodes: 2", "nodes: 1"))
     assert not small.fits
     assert rejection(small, "1 x p5.48xlarge us-east-1 on-demand", Limit.DEVICE_MEMORY).distance > 1.5

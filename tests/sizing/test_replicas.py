@@ -12,9 +12,9 @@ from rackwright.estimator.serving.first_token import first_token_seconds
 from rackwright.estimator.serving.iteration import token_seconds
 from rackwright.sizing.assumptions import DEFAULT
 from rackwright.sizing.job import ServingJob, weight_bytes
-from rackwright.sizing.metrics import Limit
+from rackwright.sizing.rejection import Limit
 from rackwright.sizing.search.outcome import Outcome
-from rackwright.sizing.search.replicas import MOST, ServingLayouts, lognormal_sigma, service
+from rackwright.sizing.search.replicas import MAX_REPLICAS, ServingLayouts, lognormal_sigma, serving_layouts
 from rackwright.sizing.search.serving import best_batch, best_serving
 from rackwright.sizing.search.target import Target, TargetArrays
 
@@ -34,7 +34,7 @@ def job(model: str = "llama-3.1-8b", rate: float = 20.0, ttft: float | None = 2.
 
 
 def of(j: ServingJob, *targets: Target) -> ServingLayouts:
-    return service(j, TargetArrays.of(targets), ["bf16"] * len(targets), DEFAULT, calibration())
+    return serving_layouts(j, TargetArrays.of(targets), ["bf16"] * len(targets), DEFAULT, calibration())
 
 
 def every_way(s: ServingLayouts) -> np.ndarray:
@@ -59,9 +59,9 @@ jobs = st.builds(
 def test_the_fewest_is_what_counting_up_finds(j, target):
     s = of(j, target)
     found = s.fewest(DEFAULT.max_utilisation, every_way(s))
-    every = np.arange(1, MOST + 1)
+    every = np.arange(1, MAX_REPLICAS + 1)
     for way, few in enumerate(found.tolist()):
-        ok = s.at(np.full(MOST, way)).loaded(every.astype(float), DEFAULT.max_utilisation).ok
+        ok = s.at(np.full(MAX_REPLICAS, way)).loaded(every.astype(float), DEFAULT.max_utilisation).ok
         assert few == (int(every[ok][0]) if ok.any() else 0)
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rackwright.sizing.search import training_estimates
-from rackwright.sizing.search.branch_and_bound import Space, Tries, fastest
+from rackwright.sizing.search.branch_and_bound import LayoutTrials, SearchSpace, fastest_layouts
 from rackwright.sizing.search.target import TargetArrays
 
 from tests.sizing.helpers import servers
@@ -18,7 +18,7 @@ SAME = 2e-6
 """Relative: what the search takes for equal, twice."""
 
 
-def everything(s: Space, i: int) -> tuple[np.ndarray, np.ndarray]:
+def everything(s: SearchSpace, i: int) -> tuple[np.ndarray, np.ndarray]:
     """Seconds and bytes of every layout of target `i` with every recompute, nothing left out; inf where it does not fit."""
     grid = s.machines.grid[i]
     rows = np.arange(s.layouts.starts[grid], s.layouts.starts[grid + 1])
@@ -26,7 +26,7 @@ def everything(s: Space, i: int) -> tuple[np.ndarray, np.ndarray]:
     for code in s.job.recomputes:
         codes = np.full(len(rows), code)
         need = np.broadcast_to(s.memory(rows, codes).total, rows.shape)
-        total = np.broadcast_to(s.step(Tries(np.full(len(rows), i), rows, codes)).total, rows.shape)
+        total = np.broadcast_to(s.step(LayoutTrials(np.full(len(rows), i), rows, codes)).total, rows.shape)
         seconds.append(np.where(need <= s.room_bytes[i], total, np.inf))
         needs.append(need)
     return np.concatenate(seconds), np.concatenate(needs)
@@ -36,7 +36,7 @@ def everything(s: Space, i: int) -> tuple[np.ndarray, np.ndarray]:
 @given(jobs, st.lists(targets, min_size=1, max_size=4))
 def test_the_best_is_what_trying_everything_finds(j, several):
     s = space(j, TargetArrays.of(several))
-    chosen, fits = fastest(s)
+    chosen, fits = fastest_layouts(s)
     reached = np.flatnonzero(chosen.row >= 0)
     found = chosen.take(reached)
     seconds_of = (
@@ -60,7 +60,7 @@ def test_no_step_is_faster_than_its_bound(j, target):
     s = space(j, TargetArrays.of([target]))
     rows = np.arange(len(s.layouts))
     for code in (0, 1, 2):
-        tries = Tries(np.zeros(len(rows), dtype=int), rows, np.full(len(rows), code))
+        tries = LayoutTrials(np.zeros(len(rows), dtype=int), rows, np.full(len(rows), code))
         assert np.all(s.bound_s(tries) <= s.step(tries).total * (1 + 1e-9))
 
 
@@ -72,7 +72,7 @@ def test_sharing_the_optimizer_is_never_slower_or_larger(j, target):
     s = space(plain, TargetArrays.of([target]))
     rows, none = np.arange(len(s.layouts)), np.zeros(len(s.layouts), dtype=int)
     shared = replace(s, layouts=replace(s.layouts, zero_stage=np.ones(len(rows))))
-    tries = Tries(none, rows, none)
+    tries = LayoutTrials(none, rows, none)
     assert np.all(shared.memory(rows, none).total <= s.memory(rows, none).total * (1 + 1e-9))
     assert np.all(shared.step(tries).total <= s.step(tries).total * (1 + 1e-9))
 
@@ -85,7 +85,7 @@ def test_selective_recompute_is_what_none_is(j, target):
     rows, none = np.arange(len(s.layouts)), np.zeros(len(s.layouts), dtype=int)
     for one, other in (
         (s.memory(rows, none), s.memory(rows, none + 1)),
-        (s.step(Tries(none, rows, none)), s.step(Tries(none, rows, none + 1))),
+        (s.step(LayoutTrials(none, rows, none)), s.step(LayoutTrials(none, rows, none + 1))),
     ):
         assert np.broadcast_to(one.total, rows.shape) == pytest.approx(np.broadcast_to(other.total, rows.shape))
 

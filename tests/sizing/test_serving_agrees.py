@@ -12,7 +12,7 @@ from rackwright.estimator.serving.memory import kv_tokens
 from rackwright.sizing.assumptions import DEFAULT
 from rackwright.sizing.job import ServingJob
 from rackwright.sizing.plan import Fit
-from rackwright.sizing.search.replicas import ServingLayouts, service
+from rackwright.sizing.search.replicas import ServingLayouts, serving_layouts
 from rackwright.sizing.search.target import TargetArrays
 
 from tests.sizing.helpers import AWS, GCP, network, plan, serve, servers
@@ -40,7 +40,7 @@ def config(model: str, accelerator: str, tensor: int, replicas: int = 1, pipelin
 
 
 def of(j: ServingJob, accelerator: str) -> ServingLayouts:
-    return service(j, TargetArrays.of([servers(1, accelerator)]), ["bf16"], DEFAULT, SURE)
+    return serving_layouts(j, TargetArrays.of([servers(1, accelerator)]), ["bf16"], DEFAULT, SURE)
 
 
 @pytest.mark.parametrize("replicas", [1, 3])

@@ -1,7 +1,8 @@
 """Plans of services: replicas follow traffic, latency and limits."""
 
+from rackwright.report.rejections import remedy
 from rackwright.sizing.assumptions import DEFAULT
-from rackwright.sizing.metrics import Limit
+from rackwright.sizing.rejection import Limit
 
 from tests.sizing.helpers import GCP, plan, serve
 
@@ -34,7 +35,7 @@ def test_too_few_replicas_say_how_many():
     p = plan(serve(rate=100, more="max_replicas: 1"), GCP)
     short = [x for r in p.rejected for x in r.rejections if x.limit is Limit.THROUGHPUT]
     assert short
-    assert all(x.remedy == f"max_replicas: {x.need:.0f}" for x in short)
+    assert all(remedy(x) == f"max_replicas: {x.need:.0f}" for x in short)
 
 
 def test_latency_is_met_at_its_percentile():

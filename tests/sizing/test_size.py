@@ -2,9 +2,11 @@
 
 import pytest
 from rackwright.diagnostics.errors import UserError
+from rackwright.report.rationale import rationale
+from rackwright.report.rejections import explanation, joined_remedies
 from rackwright.sizing.assumptions import DEFAULT
-from rackwright.sizing.metrics import Limit
 from rackwright.sizing.plan import Rejected, SizingPlan
+from rackwright.sizing.rejection import Limit
 from rackwright.sizing.selection.ranking import nearest_misses
 
 from tests.sizing.helpers import AWS, BOTH, GCP, finetune, labels, lora, plan, serve
@@ -33,7 +35,7 @@ def test_every_assumption_has_unit_and_source():
 def test_every_no_has_a_reason():
     p = plan(finetune(), BOTH, GCP)
     assert all(r.rejections for r in p.rejected)
-    assert all(x.words or x.have is not None for r in p.rejected for x in r.rejections)
+    assert all(explanation(x) or x.have is not None for r in p.rejected for x in r.rejections)
     assert all(list(r.rejections) == sorted(r.rejections, key=lambda x: -x.distance) for r in p.rejected)
 
 
@@ -58,10 +60,10 @@ def test_ordered_capacity_comes_in_order():
 def test_one_machine_before_many_unless_time_is_asked_for():
     nodes = [f.candidate.nodes for f in lora().fits]
     assert nodes == sorted(nodes, key=lambda n: n > 1)
-    assert "one machine is enough" in lora().scaling
+    assert "one machine is enough" in rationale(lora())
     fast = plan(finetune(), AWS, goals="{optimize_for: time}")
     assert fast.chosen.duration_s.p50 == min(f.duration_s.p50 for f in fast.fits)
-    assert "optimize_for is time" in fast.scaling
+    assert "optimize_for is time" in rationale(fast)
 
 
 def test_cheapest_single_machine_first():
@@ -78,12 +80,12 @@ def test_nothing_fits_is_an_answer_with_three_ways_out():
     p = plan(finetune(base="llama-3.1-405b", adapter="none"), AWS, goals="{max_duration: 1h, max_cost: 10 USD}")
     assert p.fits == ()
     assert p.chosen is None
-    assert p.scaling.startswith("Nothing meets every goal")
+    assert rationale(p).startswith("No candidate meets every goal")
     distances = [r.distance for r in p.rejected if r.duration_s is not None]
     assert distances == sorted(distances)
     misses = nearest_misses(p)
     assert len({m.candidate.machine for m in misses}) == 3
-    assert all(m.remedy for m in misses)
+    assert all(joined_remedies(m.rejections) for m in misses)
 
 
 def test_rejections_keep_their_numbers():

@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
+from rackwright.report.plan_text import with_text
 from rackwright.sizing.plan import SizingPlan
 from rackwright.sizing.size import size
 from rackwright.spec.load import load
@@ -20,7 +21,7 @@ FITTED = 0.1
 def test_case(case):
     """`chosen`: fields of the first fit; `says`: parts of the reason, `warns`: of the warnings; `refused`: label -> limits, worst first."""
     folder = CASES / case
-    plan = size(load(folder / "spec.yaml"), today=TODAY)
+    plan = with_text(size(load(folder / "spec.yaml"), today=TODAY))
     expected = json.loads((folder / "expected.json").read_text())
     if os.environ.get("RACKWRIGHT_RENEW") == "sizing":
         expected["numbers"] = numbers(plan)

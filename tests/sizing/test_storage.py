@@ -37,7 +37,7 @@ def test_a_given_interval_shortens_the_window_to_two_percent():
 def test_youngs_interval_loses_least(write_s, between_s, other_s):
     best = math.sqrt(2 * write_s * between_s)
     at = checkpoints.Interruptions(between_s, DEFAULT.restart_s)
-    if checkpoints.lost_share(best, write_s, at) < checkpoints.MOST_LOST:
+    if checkpoints.lost_share(best, write_s, at) < checkpoints.MAX_LOST_SHARE:
         assert checkpoints.lost_share(best, write_s, at) <= checkpoints.lost_share(other_s, write_s, at) + 1e-9
 
 

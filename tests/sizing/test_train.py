@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from rackwright.estimator.model import flops
-from rackwright.sizing.metrics import Limit
+from rackwright.sizing.rejection import Limit
 from rackwright.sizing.training_recipe import adapted, full
 
 from tests.sizing.helpers import network, servers

@@ -28,7 +28,6 @@ from rackwright.diagnostics.errors import CatalogError, UserError
 from rackwright.diagnostics.problem import Mark, Problem
 
 DATA = Path(__file__).parent / "data"
-CLOUDS = ("aws", "gcp")
 
 
 @dataclass(frozen=True)
@@ -134,8 +133,10 @@ def load(folder: Path) -> Catalog:
         layouts=layouts,
         slices=slices,
         servers=servers,
-        prices=tuple(Price(**record) for cloud in CLOUDS for record in read(tables.PRICES, f"prices_{cloud}.csv")),
-        availability=tuple(Availability(**record) for cloud in CLOUDS for record in read(tables.AVAILABILITY, f"availability_{cloud}.csv")),
+        prices=tuple(Price(**record) for file in _per_cloud(folder, "prices") for record in read(tables.PRICES, file)),
+        availability=tuple(
+            Availability(**record) for file in _per_cloud(folder, "availability") for record in read(tables.AVAILABILITY, file)
+        ),
         volumes=tuple(machines.volume(record, storage_prices) for record in read(tables.VOLUMES)),
         storage_prices=storage_prices,
         fees=tuple(Fee(**record) for record in read(tables.FEES)),
@@ -143,6 +144,11 @@ def load(folder: Path) -> Catalog:
         capacity_rules=tuple(CapacityRule(**record) for record in read(tables.CAPACITY_RULES)),
         digest=_digest(folder),
     )
+
+
+def _per_cloud(folder: Path, what: str) -> list[str]:
+    """Names of the files that hold a table of one cloud each."""
+    return sorted(path.name for path in folder.glob(f"{what}_*.csv"))
 
 
 def _records(folder: Path, table: Table, name: str = "") -> list[Record]:

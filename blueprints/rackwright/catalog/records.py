@@ -6,6 +6,7 @@ from typing import Any
 
 from rackwright.catalog.csv_table import Record
 from rackwright.catalog.rows import Accelerator, CapacityMode, Fabric, FabricLayout, Machine, Server, StoragePrice, TpuSlice, Volume
+from rackwright.clouds import AWS, GCP, KUBERNETES
 
 ACCELERATOR_FIELDS = {field.name for field in fields(Accelerator)}
 MACHINE_FIELDS = {field.name for field in fields(Machine)}
@@ -22,7 +23,7 @@ def aws(record: Record, known: Known, layouts: Mapping[str, FabricLayout]) -> Ma
     return Machine(
         **_only(record, MACHINE_FIELDS - {"accelerator_memory_bytes", "local_nvme_bytes"}),
         **_fabric(layouts.get(record["name"])),
-        cloud="aws",
+        cloud=AWS.name,
         accelerator_memory_bytes=record["accelerator_memory_bytes"] or memory_bytes,
         network_is_peak=record["network_performance"].startswith("Up to"),
         local_nvme_bytes=nvme and nvme * record["nvme_bytes_each"],
@@ -35,7 +36,7 @@ def gcp(record: Record, known: Known, layouts: Mapping[str, FabricLayout]) -> Ma
     return Machine(
         **_only(record, MACHINE_FIELDS),
         **_fabric(layouts.get(record["name"]), otherwise=Fabric.TCP if record["family"].startswith("A") else Fabric.NONE),
-        cloud="gcp",
+        cloud=GCP.name,
         accelerator_memory_bytes=_memory(record, known),
         local_nvme_bytes=record["local_ssd_bytes"] if bundled else 0,
         local_nvme_count=disks[0] if bundled and disks else None,
@@ -49,7 +50,7 @@ def tpu_host(record: Record, known: Known) -> Machine:
     chip = known[record["generation"]]
     return Machine(
         **_only(record, MACHINE_FIELDS),
-        cloud="gcp",
+        cloud=GCP.name,
         family=chip.name,
         kind="tpu",
         accelerator=chip.name,
@@ -84,7 +85,7 @@ def owned(server: Server, known: Known) -> Machine:
     network = server.fabric_interfaces * nic if server.fabric_interfaces and nic else None
     return Machine(
         name=server.machine,
-        cloud="kubernetes",
+        cloud=KUBERNETES.name,
         family=server.name,
         kind="gpu",
         accelerator=card.name,

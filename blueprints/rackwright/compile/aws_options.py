@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from rackwright.clouds import AWS
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.existing_cluster import as_tenant_stack
 from rackwright.compile.network.address_plan import existing
@@ -15,7 +16,7 @@ NO_ROLES = Roles()
 
 def apply_aws_options(context: CompileContext, plan: StackPlan) -> StackPlan:
     """`plan` of a path, with what all paths on AWS share; on another cloud as it is."""
-    if plan.place.cloud != "aws":
+    if plan.place.cloud != AWS.name:
         return plan
     dressed = _dressed(context, plan)
     return as_tenant_stack(dressed) if existing_cluster(context) and plan.cluster else dressed

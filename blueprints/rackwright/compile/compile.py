@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from datetime import date, datetime
 
+from rackwright.clouds import AWS, GCP
 from rackwright.compile.aws_options import apply_aws_options
 from rackwright.compile.blueprints.box import box_plan
 from rackwright.compile.blueprints.inference_fleet_eks import eks_fleet_plan
@@ -21,11 +22,11 @@ from rackwright.spec.spec import Spec
 from rackwright.stackplan import BlueprintKind, StackPlan, VersionPins
 
 PATHS: dict[tuple[BlueprintKind, str], Callable[[CompileContext], StackPlan]] = {
-    (BlueprintKind.BOX, "aws"): box_plan,
-    (BlueprintKind.TRAINING_CLUSTER, "aws"): training_plan,
-    (BlueprintKind.INFERENCE_FLEET, "aws"): eks_fleet_plan,
-    (BlueprintKind.INFERENCE_FLEET, "gcp"): gke_fleet_plan,
-    (BlueprintKind.TPU_POD, "gcp"): tpu_plan,
+    (BlueprintKind.BOX, AWS.name): box_plan,
+    (BlueprintKind.TRAINING_CLUSTER, AWS.name): training_plan,
+    (BlueprintKind.INFERENCE_FLEET, AWS.name): eks_fleet_plan,
+    (BlueprintKind.INFERENCE_FLEET, GCP.name): gke_fleet_plan,
+    (BlueprintKind.TPU_POD, GCP.name): tpu_plan,
 }
 """The paths this release compiles: blueprint and cloud."""
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import date, timedelta
 
+from rackwright.clouds import profile
 from rackwright.compile.compile_context import CompileContext
 from rackwright.stackplan import BlueprintKind, CostAlertsPlan, StackPlan
 from rackwright.units import MONTH_H
@@ -20,7 +21,7 @@ IDLE_CORES, IDLE_LEAST_PERCENT = 0.5, 2.0
 
 def with_cost_alerts(context: CompileContext, plan: StackPlan) -> StackPlan:
     """The plan with its guard, on AWS; its topic is encrypted, so the key serves alarms too. A box that must not be told idle stays on."""
-    if plan.place.cloud != "aws":
+    if not profile(plan.place.cloud).has_cost_alerts:
         return plan
     box = plan.box
     if box and not context.spec.blueprint.safety.idle_alarm:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from ipaddress import IPv4Network
 
+from rackwright.clouds import profile, supports
 from rackwright.compile.aws_options import existing_cluster
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.network.addresses import LARGEST
@@ -99,7 +100,10 @@ def _fleet(context: CompileContext, kind: BlueprintKind) -> Iterator[Problem]:
     if workload.scale_to_zero or workload.min_replicas == 0:
         reason = "a fleet at zero replicas needs a signal from something that stays up, and the server's own queue vanishes with its pods"
         yield Problem("V-92", reason, WORKLOAD / "scale_to_zero", "leave min_replicas at 1 or more")
-    if context.candidate.cloud != "aws" and context.candidate.parallelism.accelerators > context.candidate.accelerators_per_node:
+    if (
+        not supports(context.candidate.cloud, "serve.multi_node")
+        and context.candidate.parallelism.accelerators > context.candidate.accelerators_per_node
+    ):
         reason = (
             f"this release serves replicas that fit one machine, and one needs {context.candidate.parallelism.accelerators} accelerators"
         )
@@ -132,8 +136,12 @@ def _network(context: CompileContext, kind: BlueprintKind) -> Iterator[Problem]:
     network = context.place.network
     if network.existing and not network.existing.subnets:
         at, reason = place / "network" / "existing" / "subnets", "an existing network needs its subnets"
-        fix = "describe the private ones: {id: subnet-..., zone: ..., use: nodes}" if context.place.cloud == "aws" else "name at least one"
-        link = "https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html" if context.place.cloud == "aws" else ""
+        fix = (
+            "describe the private ones: {id: subnet-..., zone: ..., use: nodes}"
+            if supports(context.place.cloud, "blueprint.cluster")
+            else "name at least one"
+        )
+        link = profile(context.place.cloud).links.get("subnets", "")
         yield Problem("C-subnets", reason, at, fix, link=link)
     if network.existing and kind is BlueprintKind.BOX and not zone_of(context):
         reason = "a box's data volume is made in the zone of its subnet, which only you know"

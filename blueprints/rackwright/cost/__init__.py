@@ -1,4 +1,4 @@
-"""From a StackPlan to what it costs. `bill` prices every line; `check_budget` holds it against the goals."""
+"""Cost of a StackPlan: `bill` prices every line, `check_budget` compares the total with the goals."""
 
 from rackwright.cost.bill import Bill, BillLine, bill
 from rackwright.cost.budget import check_budget

@@ -1,13 +1,14 @@
-"""The whole bill of a stack: machines, control plane, network, file system, disks, keys. Prices with their date and source."""
+"""Bill of a stack: machines, control plane, network, file system, disks, keys, with date and source of each price."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import CapacityMode
-from rackwright.cost import monitoring, network, storage
+from rackwright.clouds import profile
+from rackwright.cost import network, storage
 from rackwright.cost.bill_line import BillLine, hourly, monthly
-from rackwright.cost.node_counts import is_sized
+from rackwright.cost.node_counts import is_sized, nodes_at_start
 from rackwright.cost.prices import fee_price, machine_price
 from rackwright.sizing.plan import Fit
 from rackwright.spec.spec import Spec
@@ -15,12 +16,14 @@ from rackwright.stackplan import BlueprintKind, StackPlan, machine_layer
 from rackwright.units import MONTH_H
 
 SYSTEM = "system"
-"""Name of the pool that operators run on."""
+"""Name of the pool that runs operators."""
+METRICS_PER_MACHINE = 7
+"""Charged metrics of a machine with detailed monitoring (infracost's aws instance_test)."""
 
 
 @dataclass(frozen=True)
 class Bill:
-    """hours: of the run, or 730 for serving; covers says which in words. Sums leave out what `unknown` and `by_use` name."""
+    """Bill of a stack. hours: of the run, or 730 for serving. covers: the same as text. Totals exclude `unknown` and `by_use` lines."""
 
     lines: tuple[BillLine, ...]
     hours: float
@@ -41,19 +44,19 @@ class Bill:
 
     @property
     def by_use(self) -> tuple[str, ...]:
-        """Lines whose quantity only use will tell."""
+        """Lines whose quantity depends on usage."""
         return tuple(line.what for line in self.lines if line.quantity is None)
 
 
 def bill(stack: StackPlan, fit: Fit, spec: Spec, catalog: Catalog) -> Bill:
-    """What a stack costs per hour and in all: the run for training and batch, a month of 730 h for serving or when no duration is known."""
+    """Cost per hour and in total: of the run for training and batch, of a month of 730 h for serving or an unknown duration."""
     hours = MONTH_H if fit.duration_s is None else fit.duration_s.p50 / 3600
     covers = "a month of 730 h" if fit.duration_s is None else f"a run of {hours:,.1f} h"
     return Bill(tuple(_lines(stack, fit, spec, catalog, hours)), hours, covers)
 
 
 def _lines(stack: StackPlan, fit: Fit, spec: Spec, catalog: Catalog, hours: float) -> Iterator[BillLine]:
-    """Only of the layers this stack builds, and of what does not exist already."""
+    """Lines of the layers that this stack builds, without existing resources."""
     if machine_layer(stack) in stack.layers:
         yield _accelerators(fit)
         yield from _others(stack, fit, spec, catalog, hours)
@@ -61,13 +64,13 @@ def _lines(stack: StackPlan, fit: Fit, spec: Spec, catalog: Catalog, hours: floa
     if "base" in stack.layers:
         yield from network.lines(stack, fit, catalog, hours)
     yield from storage.lines(stack, fit, spec, catalog, hours)
-    yield from monitoring.lines(stack, fit, catalog, hours)
+    yield from _monitoring(stack, fit, catalog, hours)
     if "base" in stack.layers and not stack.key.existing_arn:
         yield monthly("encryption key", 1, "key", fee_price(catalog, "kms-key", stack.place, "month"), hours)
 
 
 def _accelerators(fit: Fit) -> BillLine:
-    """The machines sizing chose, at the price and for the time it reckoned with; serving at its usual number of replicas."""
+    """The sized machines at the price and time of the fit; serving at its usual number of replicas."""
     chosen = fit.candidate
     priced = chosen.price_usd_per_hour is not None
     return BillLine(
@@ -85,7 +88,7 @@ def _accelerators(fit: Fit) -> BillLine:
 
 
 def _others(stack: StackPlan, fit: Fit, spec: Spec, catalog: Catalog, hours: float) -> Iterator[BillLine]:
-    """Pools beside the sized one, at the size they start with; what may grow later is in no bill."""
+    """Other pools at their initial size."""
     discount = spec.pricing.discounts.get(stack.place.cloud, 0.0)
     for pool in stack.pools:
         if pool.nodes_start and not is_sized(pool, fit):
@@ -96,5 +99,25 @@ def _others(stack: StackPlan, fit: Fit, spec: Spec, catalog: Catalog, hours: flo
 
 def _control_plane(stack: StackPlan, catalog: Catalog, hours: float) -> Iterator[BillLine]:
     if stack.kind is not BlueprintKind.BOX and not (stack.cluster and stack.cluster.existing):
-        name = {"aws": "eks-cluster", "gcp": "gke-cluster"}[stack.place.cloud]
+        name = profile(stack.place.cloud).fees["control_plane"]
         yield hourly("Kubernetes control plane", 1, "cluster", fee_price(catalog, name, stack.place, "hour"), hours)
+
+
+def _monitoring(stack: StackPlan, fit: Fit, catalog: Catalog, hours: float) -> Iterator[BillLine]:
+    """Monitoring where the cloud charges for it: detailed metrics of every machine, alarms on idle ones. Mail, schedules and budgets cost cents."""
+    fees = profile(stack.place.cloud).fees
+    if "machine_metric" not in fees or machine_layer(stack) not in stack.layers:
+        return
+    machines = 1 if stack.box else sum(nodes_at_start(pool, fit) for pool in stack.pools)
+    price = fee_price(catalog, fees["machine_metric"], stack.place, "metric-month")
+    yield monthly("detailed metrics of machines", METRICS_PER_MACHINE * machines, "metrics", price, hours)
+    if alarms := _alarms(stack):
+        price = fee_price(catalog, fees["alarm"], stack.place, "alarm-month")
+        yield monthly("alarms on idle machines", alarms, "alarms", price, hours)
+
+
+def _alarms(stack: StackPlan) -> int:
+    if stack.box:
+        return int(bool(stack.box.idle_stop_minutes))
+    watched = [pool for pool in stack.pools if pool.role == "accelerator" and pool.provisioner == "managed"]
+    return len(watched) if stack.guard and stack.guard.idle_minutes else 0

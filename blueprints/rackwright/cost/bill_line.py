@@ -1,4 +1,4 @@
-"""One line of a bill. A price that is not published stays None and is named in the total, never counted as zero."""
+"""A line of a bill. An unpublished price is None and listed below the total, never zero."""
 
 from dataclasses import dataclass
 
@@ -7,9 +7,9 @@ from rackwright.units import MONTH_H
 
 @dataclass(frozen=True)
 class BillLine:
-    """quantity None: by use, so that only the price is known. unit_price_usd None: not published.
+    """One line. quantity: None where it depends on usage. unit_price_usd: None where not published.
 
-    unit says what is counted, per how the price runs (`hour`, `month`, `GiB`); hourly_usd and total_usd are None where either is unknown.
+    unit: what is counted. per: unit of the price (`hour`, `month`, `GiB`). hourly_usd, total_usd: None where either is unknown.
     """
 
     what: str
@@ -37,7 +37,7 @@ class BillLine:
 
 @dataclass(frozen=True)
 class UnitPrice:
-    """A unit price with where it comes from; region: set when it is another place's. usd None: not published."""
+    """A unit price with its source. region: set where the price is that of another region. usd: None where not published."""
 
     usd: float | None
     per: str
@@ -47,13 +47,13 @@ class UnitPrice:
 
 
 def hourly(what: str, quantity: float, unit: str, price: UnitPrice, hours: float) -> BillLine:
-    """A line whose price runs by the hour."""
+    """A line priced per hour."""
     rate = None if price.usd is None else price.usd * quantity
     return _line(what, quantity, unit, price, rate, hours)
 
 
 def monthly(what: str, quantity: float, unit: str, price: UnitPrice, hours: float) -> BillLine:
-    """A line whose price runs by the month of 730 h; shorter runs pay their part."""
+    """A line priced per month of 730 h; shorter runs pay their share."""
     rate = None if price.usd is None else price.usd * quantity / MONTH_H
     return _line(what, quantity, unit, price, rate, hours)
 

@@ -1,4 +1,4 @@
-"""The bill against the goals: sizing judged the machines alone, the bill has the rest and the largest size."""
+"""Check of the bill against goals.max_cost. Sizing evaluates machines only; the bill includes the other costs and the largest size."""
 
 from rackwright.cost.bill import Bill
 from rackwright.cost.node_counts import does_the_work
@@ -13,18 +13,19 @@ AT = At() / "goals" / "max_cost"
 
 
 def check_budget(bill: Bill, stack: StackPlan, fit: Fit, spec: Spec) -> list[Problem]:
-    """V-111, as warnings: the whole bill is over the goal, or would be with every machine the work may ask for. Acknowledged: none.
+    """V-111 as warnings: the bill exceeds the goal, or would with the maximum number of machines. None when acknowledged.
 
-    Pools of a fallback are alternatives: together they have as many machines as the replicas ask for, which is what the largest may have.
+    Pools of a fallback are alternatives: together they have at most as many machines as the replicas need.
     """
     goal = spec.goals.max_cost
     if goal is None or any(entry.rule == ID for entry in spec.acknowledge):
         return []
     if bill.total_usd > goal:
-        words = f"{bill.covers} costs {bill.total_usd:,.0f} USD with network, storage and control plane; the goal is {goal:,.0f}"
+        words = f"{bill.covers} costs {bill.total_usd:,.0f} USD with network, storage and control plane; goals.max_cost is {goal:,.0f} USD"
         return [Problem(ID, words, AT, "raise the goal, or choose a cheaper fit", Level.WARNING)]
-    price, most = fit.candidate.price_usd_per_hour, max((pool.nodes_max for pool in stack.pools if does_the_work(pool)), default=0)
-    if price is not None and fit.duration_s is None and price * most * MONTH_H > goal:
-        words = f"a month at all {most} machines costs {price * most * MONTH_H:,.0f} USD; the goal is {goal:,.0f}"
+    price, max_nodes = fit.candidate.price_usd_per_hour, max((pool.nodes_max for pool in stack.pools if does_the_work(pool)), default=0)
+    if price is not None and fit.duration_s is None and price * max_nodes * MONTH_H > goal:
+        usd = price * max_nodes * MONTH_H
+        words = f"a month with the maximum of {max_nodes} machines costs {usd:,.0f} USD; goals.max_cost is {goal:,.0f} USD"
         return [Problem(ID, words, AT, "lower max_replicas, or raise the goal", Level.WARNING)]
     return []

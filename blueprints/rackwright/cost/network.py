@@ -1,19 +1,21 @@
-"""What the network costs: NAT, public address, endpoints, load balancer. Traffic is by use."""
+"""Network cost: NAT, public address, endpoints, load balancer. Traffic depends on usage."""
 
 from collections.abc import Iterator
 
 from rackwright.catalog.read import Catalog
+from rackwright.clouds import AWS, GCP
 from rackwright.cost.bill_line import BillLine, UnitPrice, by_use, hourly
 from rackwright.cost.prices import fee_price
 from rackwright.sizing.plan import Fit
 from rackwright.stackplan import BlueprintKind, StackPlan
 
 INTERFACES = {"object-store": 0, "registry": 2, "machine-access": 3}
-"""Paid interface endpoints behind a neutral name; one where it is not listed, none for the object store's gateway endpoint."""
+"""Paid interface endpoints per neutral name, 1 where not listed; the gateway endpoint of the object store is free."""
 
 
 def lines(stack: StackPlan, fit: Fit, catalog: Catalog, hours: float) -> Iterator[BillLine]:
-    yield from (_aws if stack.place.cloud == "aws" else _gcp)(stack, fit, catalog, hours)
+    if of_cloud := LINES.get(stack.place.cloud):
+        yield from of_cloud(stack, fit, catalog, hours)
 
 
 def _aws(stack: StackPlan, fit: Fit, catalog: Catalog, hours: float) -> Iterator[BillLine]:
@@ -40,3 +42,7 @@ def _gcp(stack: StackPlan, fit: Fit, catalog: Catalog, hours: float) -> Iterator
     if stack.kind is BlueprintKind.INFERENCE_FLEET:
         yield hourly("internal load balancer", 1, "forwarding rule", fee_price(catalog, "forwarding-rule", stack.place, "hour"), hours)
     yield by_use("logs and metrics", "GiB", UnitPrice(None, "GiB"))
+
+
+LINES = {AWS.name: _aws, GCP.name: _gcp}
+"""Cloud -> what its network costs."""

@@ -1,4 +1,4 @@
-"""How many machines of a pool are paid for: what runs at the start, and of the sized pools what sizing reckons with."""
+"""Number of machines of a pool that a bill pays for."""
 
 from rackwright.compile.nodes.pools import ROLE_LABEL
 from rackwright.sizing.plan import Fit
@@ -6,17 +6,17 @@ from rackwright.stackplan import PoolPlan
 
 
 def does_the_work(pool: PoolPlan) -> bool:
-    """Whether it is for the sized work: the sized pool itself, or one of its fallback."""
+    """Whether the pool runs the sized workload: the sized pool or one of its fallback."""
     return (ROLE_LABEL, "accelerator") in pool.labels
 
 
 def is_sized(pool: PoolPlan, fit: Fit) -> bool:
-    """Whether the pool holds the fit's own machines; the others of a fallback are bought another way."""
+    """Whether the pool holds the machines of the fit; other pools of a fallback use another capacity mode."""
     chosen, plan = fit.candidate, pool.capacity
     bought = (plan.mode, plan.reservation_id or plan.group_arn) == (chosen.capacity, chosen.capacity_id)
     return does_the_work(pool) and bought
 
 
 def nodes_at_start(pool: PoolPlan, fit: Fit) -> int:
-    """Of a slice its hosts, of the sized pool the fit's nodes, of any other what it starts with."""
+    """Initial machines: the hosts of a slice, the nodes of the fit for the sized pool, else the initial size of the pool."""
     return fit.candidate.nodes // max(1, fit.candidate.slices) if is_sized(pool, fit) else pool.nodes_start

@@ -1,4 +1,4 @@
-"""Unit prices from the catalog, with whose they are. What the catalog lacks is a Price of None."""
+"""Unit prices from the catalog. A price that the catalog lacks is None."""
 
 from rackwright.catalog import query
 from rackwright.catalog.read import Catalog
@@ -16,7 +16,7 @@ def fee_price(catalog: Catalog, name: str, place: PlacePlan, per: str) -> UnitPr
 
 
 def machine_price(catalog: Catalog, name: str, region: str, discount: float, mode: CapacityMode = CapacityMode.ON_DEMAND) -> UnitPrice:
-    """List price less the contract's discount, which spot and blocks, priced by the market, do not have."""
+    """List price less the discount of the contract, which does not apply to spot and capacity blocks."""
     machine = query.machine(catalog, name)
     offer = query.offer(catalog, machine, region, mode) if machine else None
     if offer is None or offer.price_usd_per_hour is None:
@@ -27,7 +27,7 @@ def machine_price(catalog: Catalog, name: str, region: str, discount: float, mod
 
 
 def volume_price(catalog: Catalog, name: str, place: PlacePlan) -> UnitPrice:
-    """Per GiB and month: the row of the region, else the one whose region the catalog says it is."""
+    """Price per GiB and month in the region, else of the region that the catalog names."""
     own = [row for row in catalog.storage_prices if row.volume == name and row.region == place.region]
     rows = own or [row for row in catalog.storage_prices if row.volume == name]
     if not rows:

@@ -1,8 +1,9 @@
-"""What storage costs: the shared file system, disks with what is bought beyond their base, buckets by use."""
+"""Storage cost: shared file system, disks with their additional IOPS and throughput, buckets by usage."""
 
 from collections.abc import Iterator
 
 from rackwright.catalog.read import Catalog
+from rackwright.clouds import profile
 from rackwright.compile.storage.buckets import GP3_FREE_IOPS, GP3_FREE_MIB_S
 from rackwright.cost.bill_line import BillLine, UnitPrice, by_use, monthly
 from rackwright.cost.node_counts import nodes_at_start
@@ -12,9 +13,6 @@ from rackwright.spec.spec import Spec
 from rackwright.spec.workload import TRAINING
 from rackwright.stackplan import DiskPlan, LustrePlan, PlacePlan, StackPlan, machine_layer
 from rackwright.units import GIB
-
-DISKS = {("aws", "balanced"): "ebs-gp3", ("gcp", "balanced"): "pd-balanced", ("gcp", "hyperdisk-balanced"): "hyperdisk-balanced"}
-OBJECTS = {"aws": "s3-standard", "gcp": "gcs-standard"}
 
 
 def lines(stack: StackPlan, fit: Fit, spec: Spec, catalog: Catalog, hours: float) -> Iterator[BillLine]:
@@ -40,7 +38,7 @@ def _ssd(plan: LustrePlan, place: PlacePlan, catalog: Catalog, hours: float) -> 
 
 
 def _tiered(plan: LustrePlan, place: PlacePlan, catalog: Catalog, hours: float) -> Iterator[BillLine]:
-    """The data as if all of it were read often, which is the dearest tier; servers, cache and metadata as they are bought."""
+    """Tiered file system with all data in the most expensive tier, and the provisioned servers, cache and metadata."""
     what = "Lustre file system in tiers"
     yield monthly(f"{what}: data", plan.capacity_gib, "GiB", volume_price(catalog, "fsx-lustre-intelligent-tiering", place), hours)
     for part, fee, count, unit in (
@@ -53,25 +51,28 @@ def _tiered(plan: LustrePlan, place: PlacePlan, catalog: Catalog, hours: float) 
 
 
 def _disk(what: str, disk: DiskPlan, count: int, place: PlacePlan, catalog: Catalog, hours: float) -> Iterator[BillLine]:
-    yield monthly(what, disk.size_gib * count, "GiB", volume_price(catalog, DISKS[place.cloud, disk.kind], place), hours)
-    if place.cloud != "aws":
+    cloud = profile(place.cloud)
+    yield monthly(what, disk.size_gib * count, "GiB", volume_price(catalog, cloud.disk_volumes[disk.kind], place), hours)
+    if "disk_iops" not in cloud.fees:
         return
     more_iops = max(0, (disk.iops or 0) - GP3_FREE_IOPS) * count
     more_mib_s = max(0, (disk.throughput_mib_s or 0) - GP3_FREE_MIB_S) * count
     if more_iops:
-        yield monthly(f"{what}: IOPS", more_iops, "IOPS", fee_price(catalog, "ebs-gp3-iops", place, "IOPS-month"), hours)
+        yield monthly(f"{what}: IOPS", more_iops, "IOPS", fee_price(catalog, cloud.fees["disk_iops"], place, "IOPS-month"), hours)
     if more_mib_s:
-        yield monthly(f"{what}: throughput", more_mib_s, "MiB/s", fee_price(catalog, "ebs-gp3-throughput", place, "MiB/s-month"), hours)
+        yield monthly(
+            f"{what}: throughput", more_mib_s, "MiB/s", fee_price(catalog, cloud.fees["disk_throughput"], place, "MiB/s-month"), hours
+        )
 
 
 def _buckets(stack: StackPlan, spec: Spec, catalog: Catalog, hours: float) -> Iterator[BillLine]:
-    """Buckets the stack makes: by the size the spec states, else by use. What exists already is paid for elsewhere."""
+    """New buckets, by the size in the spec or by usage."""
     workload, sizes = spec.workload, dict[str, float | None]()
     if isinstance(workload, TRAINING):
         sizes["data"] = workload.data.size
     if workload.model.weights:
         sizes["weights"] = workload.model.weights.size
-    price = volume_price(catalog, OBJECTS[stack.place.cloud], stack.place)
+    price = volume_price(catalog, profile(stack.place.cloud).object_volume, stack.place)
     for bucket in stack.buckets:
         if bucket.existing_name:
             continue

@@ -1,43 +1,48 @@
-"""What else could be chosen and what could not, in words: the frontier of cost and time, and the causes that rejections share."""
+"""Alternatives to the choice: the Pareto frontier of cost and time, and the rejected candidates by worst constraint."""
 
 from typing import Any
 
-from rackwright.report.formatting import hours, machines, money, percent, plural, refusal, span, usd
-from rackwright.sizing.metrics import Limit
+from rackwright.report.formatting import hours, machines, money, percent, plural, span, usd
+from rackwright.report.rationale import compared_with
+from rackwright.report.rejections import rejection_text
 from rackwright.sizing.plan import Fit, SizingPlan
-from rackwright.sizing.selection.frontier import SHOWN, FrontierPoint, Role, frontier
-from rackwright.sizing.selection.rejection_summary import Cause, rejection_summary
+from rackwright.sizing.rejection import Limit
+from rackwright.sizing.selection.frontier import MAX_POINTS, FrontierPoint, Role, frontier
+from rackwright.sizing.selection.rejection_summary import RejectionGroup, rejection_summary
 from rackwright.spec.spec import Goals
 
-CAUSES_SHOWN = 6
-FRONTIER = ("rank", "machines", "time", "USD", "memory free", "against the choice")
-CAUSES = ("candidates", "why not", "nearest", "off by")
+GROUPS_SHOWN = 6
+FRONTIER = ("rank", "machines", "time", "USD", "memory free", "compared with the choice")
+GROUPS = ("candidates", "worst constraint", "nearest candidate", "distance")
 
 
-def frontier_rows(plan: SizingPlan, goals: Goals | None = None, most: int | None = SHOWN) -> list[tuple[str, ...]]:
+def frontier_rows(plan: SizingPlan, goals: Goals | None = None, maximum: int | None = MAX_POINTS) -> list[tuple[str, ...]]:
     """Cells of FRONTIER, cheapest first."""
-    return [_row(pick, goals or Goals()) for pick in frontier(plan, most)]
+    return [_row(point, plan, goals or Goals()) for point in frontier(plan, maximum)]
 
 
-def frontier_words(plan: SizingPlan, goals: Goals | None = None) -> str:
-    """The frontier in a sentence where it is no more than the choice."""
+def frontier_text(plan: SizingPlan, goals: Goals | None = None) -> str:
+    """The frontier as a sentence where the choice is its only point."""
     found = frontier(plan)
     if len(found) != 1 or not plan.frontier:
-        return "" if plan.frontier or not plan.fits else "no price is published for what fits, so nothing can be compared"
-    return (
-        f"#{found[0].rank} is {' and '.join(_role(role, goals or Goals()) for role in found[0].roles[1:])}: nothing else beats it on either"
-    )
+        return "" if plan.frontier or not plan.fits else "no candidate that fits has a published price"
+    roles = " and ".join(_role(role, goals or Goals()) for role in found[0].roles[1:])
+    return f"#{found[0].rank} is {roles}; no other candidate is cheaper or faster"
 
 
-def _row(pick: FrontierPoint, goals: Goals) -> tuple[str, ...]:
+def _row(pick: FrontierPoint, plan: SizingPlan, goals: Goals) -> tuple[str, ...]:
     c, cost = pick.fit.candidate, pick.fit.cost_usd
-    said = "; ".join(filter(None, [", ".join(_role(role, goals) for role in pick.roles), pick.against]))
+    parts = "; ".join(filter(None, [", ".join(_role(role, goals) for role in pick.roles), _against(pick, plan)]))
     bought = "" if c.capacity == "on-demand" else f", {c.capacity}"
-    return (f"#{pick.rank}", machines(c) + bought, time_words(pick.fit), money(cost.p50 if cost else None), percent(pick.headroom), said)
+    return (f"#{pick.rank}", machines(c) + bought, time_text(pick.fit), money(cost.p50 if cost else None), percent(pick.headroom), parts)
 
 
-def time_words(fit: Fit) -> str:
-    """The likely time: of the run, or to the first token and for each after it."""
+def _against(point: FrontierPoint, plan: SizingPlan) -> str:
+    return compared_with(point.fit, plan.fits[0]) if point.fit is not plan.fits[0] else ""
+
+
+def time_text(fit: Fit) -> str:
+    """Median time of the run, or to the first token and per token after it."""
     if fit.finish_s:
         return span(fit.finish_s.p50)
     return span(fit.speed.ttft_s) + (f", {span(fit.speed.tpot_s)} each" if fit.speed.tpot_s else "")
@@ -51,34 +56,37 @@ def _role(role: Role, goals: Goals) -> str:
     return str(role)
 
 
-def cause_rows(plan: SizingPlan, most: int | None = None) -> list[tuple[str, ...]]:
-    """Cells of CAUSES, nearest first."""
-    return [_cause(cause) for cause in rejection_summary(plan.rejected)[:most]]
+def rejection_rows(plan: SizingPlan, maximum: int | None = None) -> list[tuple[str, ...]]:
+    """Cells of GROUPS, nearest first."""
+    return [_rejection_row(cause) for cause in rejection_summary(plan.rejected)[:maximum]]
 
 
-def _cause(cause: Cause) -> tuple[str, ...]:
+def _rejection_row(cause: RejectionGroup) -> tuple[str, ...]:
     where = cause.nearest.candidate
-    alone = f", {cause.alone:,} of them on nothing else" if 0 < cause.alone < cause.count else ""
+    alone = f", {cause.alone:,} of them on this constraint alone" if 0 < cause.alone < cause.count else ""
     return (
         f"{cause.count:,}",
-        refusal(cause.rejection) + alone,
+        rejection_text(cause.rejection) + alone,
         f"{machines(where)}, {where.region}, {where.capacity}",
-        off(cause.distance),
+        distance_text(cause.distance),
     )
 
 
-def cause_words(plan: SizingPlan) -> str:
-    """`329 on deadline (nearest 3 % off), 99 on number format`: the most frequent limits."""
-    by_limit: dict[Limit, list[Cause]] = {}
+def rejection_counts(plan: SizingPlan) -> str:
+    """`329 on deadline (nearest 3 % off), 99 on number format`: the constraints that reject most candidates."""
+    by_limit: dict[Limit, list[RejectionGroup]] = {}
     for cause in rejection_summary(plan.rejected):
         by_limit.setdefault(cause.limit, []).append(cause)
     counted = sorted(((sum(c.count for c in same), limit, same[0].distance) for limit, same in by_limit.items()), key=lambda row: -row[0])
-    said = [f"{n:,} on {limit}" + (f" (nearest {off(far)} off)" if off(far) else "") for n, limit, far in counted[:CAUSES_SHOWN]]
-    rest = sum(n for n, *_ in counted[CAUSES_SHOWN:])
-    return ", ".join([*said, *([f"{rest:,} on others"] if rest else [])])
+    parts = [
+        f"{n:,} on {limit}" + (f" (nearest {distance_text(far)} off)" if distance_text(far) else "")
+        for n, limit, far in counted[:GROUPS_SHOWN]
+    ]
+    rest = sum(n for n, *_ in counted[GROUPS_SHOWN:])
+    return ", ".join([*parts, *([f"{rest:,} on other constraints"] if rest else [])])
 
 
-def off(distance: float) -> str:
+def distance_text(distance: float) -> str:
     """`3 %`, `2.2 times`; nothing where no amount helps."""
     if distance == float("inf"):
         return ""
@@ -87,18 +95,18 @@ def off(distance: float) -> str:
     return f"{(distance - 1) * 100:.0f} %" if distance >= 1.005 else "less than 1 %"
 
 
-def goodput_words(fit: Fit) -> str:
-    """`95 % of the paid time is work; about 0.3 interruptions, a checkpoint every 2.1 h`."""
+def goodput_text(fit: Fit) -> str:
+    """`95 % of the run is productive; about 0.3 interruptions expected, a checkpoint every 2.1 h`."""
     it = fit.goodput
     if it is None:
         return ""
     saved = f", a checkpoint every {span(it.checkpoint_interval_s)}" if it.checkpoint_interval_s else ""
-    often = f"about {it.interruptions:.1f} interruptions" if it.interruptions >= 0.05 else "hardly an interruption"
-    return f"{percent(it.share)} of the run is work; {often} expected{saved}"
+    often = f"about {it.interruptions:.1f} interruptions" if it.interruptions >= 0.05 else "fewer than 0.05 interruptions"
+    return f"{percent(it.share)} of the run is productive; {often} expected{saved}"
 
 
-def choices_json(plan: SizingPlan) -> dict[str, Any]:
-    """frontier: every point with its roles; why_not: every cause with its nearest candidate. distance None: no amount helps."""
+def alternatives_json(plan: SizingPlan) -> dict[str, Any]:
+    """frontier: points with their roles. why_not: groups of rejections with the nearest candidate. distance: None where no amount helps."""
     front = [
         {
             "rank": pick.rank,
@@ -108,7 +116,7 @@ def choices_json(plan: SizingPlan) -> dict[str, Any]:
             "cost_usd": pick.fit.cost_usd.p50 if pick.fit.cost_usd else None,
             "time_s": pick.fit.time_s,
             "memory_headroom": pick.headroom,
-            "against_chosen": pick.against,
+            "against_chosen": _against(pick, plan),
         }
         for pick in frontier(plan)
     ]
@@ -118,7 +126,7 @@ def choices_json(plan: SizingPlan) -> dict[str, Any]:
             "candidates": cause.count,
             "alone": cause.alone,
             "nearest": cause.nearest.candidate.label,
-            "why": refusal(cause.rejection),
+            "why": rejection_text(cause.rejection),
             "need": cause.rejection.need,
             "have": cause.rejection.have,
             "unit": cause.rejection.unit,
@@ -129,5 +137,5 @@ def choices_json(plan: SizingPlan) -> dict[str, Any]:
     return {"frontier": front, "why_not": why_not}
 
 
-def rejected_words(plan: SizingPlan) -> str:
-    return f"{plural(len(plan.rejected), 'candidate')}: {cause_words(plan)}" if plan.rejected else ""
+def rejected_text(plan: SizingPlan) -> str:
+    return f"{plural(len(plan.rejected), 'candidate')}: {rejection_counts(plan)}" if plan.rejected else ""

@@ -1,14 +1,12 @@
-"""Numbers as people read them. Unknown is said, never shown as zero."""
+"""Numbers as text. An unknown number is `not published`, never zero."""
 
 from dataclasses import replace
 
-from rackwright.sizing.metrics import Interval, Limit, Rejection
+from rackwright.sizing.metrics import Interval
 from rackwright.sizing.plan import Assumption, Candidate
 from rackwright.units import GIB
 
 UNKNOWN = "not published"
-ALLOWED = {Limit.DEADLINE, Limit.BUDGET, Limit.TTFT, Limit.TPOT, Limit.ORGANISATION, Limit.RUN_LIMIT, Limit.BLUEPRINT}
-"""Limits that somebody set; what a candidate is measured against there is allowed, elsewhere it is had."""
 TERMS = {
     "weights": "weights",
     "gradients": "gradients",
@@ -17,9 +15,9 @@ TERMS = {
     "head": "logits and loss",
     "kv": "KV cache",
     "fixed": "runtime and buffers",
-    "margin": "allocator's reserve and doubt",
+    "margin": "allocator reserve and safety margin",
 }
-"""Terms of `Memory` in the order they are shown, and what they are called."""
+"""Display names of the terms of `Memory`, in order."""
 
 
 def usd(value: float | None, digits: int | None = None) -> str:
@@ -28,7 +26,7 @@ def usd(value: float | None, digits: int | None = None) -> str:
 
 
 def money(value: float | None, digits: int | None = None) -> str:
-    """The number of US dollars alone, for a column that says so."""
+    """US dollars without the unit, for a column whose title names it."""
     if value is None:
         return UNKNOWN
     return f"{value:,.{_places(value) if digits is None else digits}f}"
@@ -52,18 +50,18 @@ def usd_range(interval: Interval | None) -> str:
 
 
 def span(seconds: float | None) -> str:
-    """`38 s`, `12 min`, `27.7 h`. Hours are not turned into days: prices run by the hour."""
+    """`38 s`, `12 min`, `27.7 h`. Hours are not converted to days, because prices are per hour."""
     return UNKNOWN if seconds is None else "{} {}".format(*_scaled(seconds, seconds))
 
 
 def hours(seconds: float) -> str:
-    """`168 h (7 days)`: from three days on, a manager thinks in days."""
+    """`168 h (7 days)`; days are added from three days on."""
     days = f"{seconds / 86400:.1f}".removesuffix(".0")
     return span(seconds) + (f" ({days} days)" if seconds >= 72 * 3600 else "")
 
 
 def span_range(interval: Interval | None) -> str:
-    """The likely value, with the range that holds four times in five, all in one unit: `27.7 h (14.0 to 55.2)`."""
+    """Median with p10 and p90 in one unit: `27.7 h (14.0 to 55.2)`."""
     if interval is None:
         return UNKNOWN
     likely, unit = _scaled(interval.p50, interval.p50)
@@ -90,7 +88,7 @@ def percent(fraction: float) -> str:
 def count(value: float) -> str:
     """`8.03B`, `250k`."""
     for unit, size in (("T", 1e12), ("B", 1e9), ("M", 1e6), ("k", 1e3)):
-        if value >= 0.9995 * size:  # 999.9 million is said as a billion
+        if value >= 0.9995 * size:  # 999.9 million rounds to a billion
             return f"{value / size:,.3g}{unit}"
     return f"{value:,.0f}"
 
@@ -100,7 +98,7 @@ def plural(number: int, one: str) -> str:
 
 
 def short(accelerator: str) -> str:
-    """An accelerator without its maker and its generation's name: `H100 80GB SXM5`, `TPU v6e`."""
+    """Accelerator name without vendor and generation: `H100 80GB SXM5`, `TPU v6e`."""
     return accelerator.split(" (")[0].removeprefix("NVIDIA ").removesuffix(" Server Edition")
 
 
@@ -118,26 +116,15 @@ def accelerators(candidate: Candidate) -> str:
 
 
 def evidence(words: str) -> str:
-    """What the predicted speed rests on, as a sentence's end: sizing says `measured (n=70)`, `vendor claim (n=20)` or `prior only`."""
+    """Evidence behind a predicted speed; `words` is `measured (n=70)`, `vendor claim (n=20)` or `prior only`."""
     kind, _, number = words.removesuffix(")").partition(" (n=")
-    prior = "predicted from the hardware alone, no published run is near: allow a factor 2 either way"
-    runs = {"measured": f"fitted to {number} measured runs", "vendor claim": f"fitted to {number} runs that vendors published"}
+    prior = "predicted from the hardware alone, without a comparable published run; allow a factor 2 either way"
+    runs = {"measured": f"fitted to {number} measured runs", "vendor claim": f"fitted to {number} runs published by vendors"}
     return runs.get(kind, prior if kind == "prior only" else words)
 
 
-def refusal(rejection: Rejection) -> str:
-    """`deadline: needs 30.0 h, allowed 24.0 h (p80 of the estimate)`."""
-    if rejection.need is None or rejection.have is None:
-        return f"{rejection.limit}: {rejection.words}"
-    need, have = _apart(rejection.need, rejection.have)
-    verb = "allowed" if rejection.limit in ALLOWED else "has"
-    said = rejection.words.removeprefix(f"{rejection.unit} ") if rejection.unit else rejection.words
-    words = f" ({said})" if said else ""
-    return f"{rejection.limit}: needs {need} {rejection.unit}".rstrip() + f", {verb} {have} {rejection.unit}".rstrip() + words
-
-
-def _apart(need: float, have: float) -> tuple[str, str]:
-    """Both numbers with as few decimals as tell them apart."""
+def tell_apart(need: float, have: float) -> tuple[str, str]:
+    """Both numbers with the fewest decimals that show them as different."""
     for digits in range(0 if min(need, have) >= 100 or (need == int(need) and have == int(have)) else 1, 4):
         shown = f"{need:,.{digits}f}", f"{have:,.{digits}f}"
         if shown[0] != shown[1]:
@@ -153,13 +140,13 @@ def _scaled(seconds: float, like: float) -> tuple[str, str]:
     """The number in the unit that suits `like` seconds."""
     unit, size = next(((u, s) for u, s in (("h", 3600.0), ("min", 60.0), ("s", 1.0)) if like >= s), ("ms", 0.001))
     number, scale = seconds / size, like / size
-    whole = seconds == like and number == int(number)  # what somebody wrote: 24 h, not 24.0 h
+    whole = seconds == like and number == int(number)  # a value of the spec: 24 h, not 24.0 h
     digits = 0 if whole or unit == "ms" or scale >= 100 else 1
     return f"{number:,.{digits}f}", unit
 
 
 def readable(item: Assumption) -> Assumption:
-    """`restart s`, `600 s` is restart; `6.44245e+09 bytes per node` is 6.44 GB per node."""
+    """`restart s`, `600 s` becomes restart; `6.44245e+09 bytes per node` becomes 6.44 GB per node."""
     name, unit = item.name.replace("_", " "), item.unit
     if name.endswith((" s", " h")) and unit[:1] == name[-1]:
         name = name[:-2]

@@ -1,4 +1,4 @@
-"""The limits a spec sets, beside what a fit takes of them."""
+"""Goals of a spec beside the expected values of a fit."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from rackwright.spec.spec import Spec
 
 @dataclass(frozen=True)
 class Goal:
-    """A limit of the spec beside what was chosen. likely, worst: shares of the limit at p50 and p90, None where there is no interval."""
+    """A limit of the spec and the expected value. likely, worst: shares of the limit at p50 and p90."""
 
     name: str
     limit: str
@@ -19,19 +19,19 @@ class Goal:
     worst: float
 
 
-def asked(spec: Spec) -> str:
-    """What the spec asks, in words."""
-    own = spec.goals
-    wanted = [f"at most {hours(own.max_duration)}"] if own.max_duration else []
-    wanted += [f"at most {usd(own.max_cost, 0)}" + ("" if spec.is_training else " a month")] if own.max_cost else []
+def requested_goals(spec: Spec) -> str:
+    """Goals of the spec in one line."""
+    goals = spec.goals
+    parts = [f"at most {hours(goals.max_duration)}"] if goals.max_duration else []
+    parts += [f"at most {usd(goals.max_cost, 0)}" + ("" if spec.is_training else " a month")] if goals.max_cost else []
     for name, words in (("ttft", "first token"), ("tpot", "each token")):
         if goal := getattr(spec.workload, name, None):
-            wanted.append(f"{words} within {span(goal.target)} (p{goal.percentile:g})")
-    return ", ".join([*wanted, f"optimised for {own.optimize_for}"])
+            parts.append(f"{words} within {span(goal.target)} (p{goal.percentile:g})")
+    return ", ".join([*parts, f"optimised for {goals.optimize_for}"])
 
 
 def limits(spec: Spec, fit: Fit, bill: Bill | None = None) -> tuple[Goal, ...]:
-    """Every limit the spec sets, with what this fit takes of it; the whole bill where it is known."""
+    """Every limit of the spec with the expected value of the fit; the total bill where it is known."""
     found, workload = [], spec.workload
     if (limit := spec.goals.max_duration) and (took := fit.finish_s):
         found.append(Goal("Duration", span(limit), span_range(took), took.p50 / limit, took.p90 / limit))
@@ -39,7 +39,7 @@ def limits(spec: Spec, fit: Fit, bill: Bill | None = None) -> tuple[Goal, ...]:
         name = "Cost of the machines" + ("" if fit.duration_s else ", a month")
         found.append(Goal(name, usd(limit, 0), usd_range(cost), cost.p50 / limit, cost.p90 / limit))
         if bill:
-            found.append(Goal("The whole bill", usd(limit, 0), usd(bill.total_usd, 0), bill.total_usd / limit, bill.total_usd / limit))
+            found.append(Goal("Total bill", usd(limit, 0), usd(bill.total_usd, 0), bill.total_usd / limit, bill.total_usd / limit))
     for name, label, expected in (("ttft", "First token", fit.speed.ttft_s), ("tpot", "Each token", fit.speed.tpot_s)):
         if (goal := getattr(workload, name, None)) and expected:
             found.append(
@@ -51,6 +51,6 @@ def limits(spec: Spec, fit: Fit, bill: Bill | None = None) -> tuple[Goal, ...]:
 
 
 def tightest(goals: tuple[Goal, ...]) -> str:
-    """The limit with the least room, at the pessimistic end."""
-    least = max(goals, key=lambda goal: goal.worst)
-    return f"{least.name.lower()}: {least.expected} of {least.limit}"
+    """The limit with the least head-room at p90."""
+    worst = max(goals, key=lambda goal: goal.worst)
+    return f"{worst.name.lower()}: {worst.expected} of {worst.limit}"

@@ -1,4 +1,4 @@
-"""Fits that differ in their region alone are one line: three regions at one price are one choice, not three."""
+"""Groups of fits that differ in their region only and are shown as one line."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from rackwright.sizing.plan import Candidate, Fit, Rejected
 
 @dataclass(frozen=True)
 class Group:
-    """rank: of the first; others: (rank, fit) of the same machines elsewhere, at the same time and cost."""
+    """A group of equal fits. rank: of the first. others: (rank, fit) in other regions, with the same time and cost."""
 
     rank: int
     fit: Fit
@@ -21,7 +21,7 @@ class Group:
 
 
 def groups(fits: Sequence[Fit]) -> list[Group]:
-    """In order of rank."""
+    """Groups in order of rank."""
     found: dict[tuple, Group] = {}
     for rank, fit in enumerate(fits, 1):
         key = (shape(fit.candidate), fit.candidate.capacity, fit.candidate.capacity_id, fit.cost_usd, fit.duration_s)
@@ -31,13 +31,13 @@ def groups(fits: Sequence[Fit]) -> list[Group]:
 
 
 def region(candidate: Candidate) -> str:
-    """The region, and whose price it has where its own is not published."""
+    """The region, and the region of the price where it differs."""
     borrowed = candidate.price_region and candidate.price_region != candidate.region
     return (candidate.region or "your cluster") + (f" at the price of {candidate.price_region}" if borrowed else "")
 
 
 def runner_up(fits: Sequence[Fit]) -> tuple[int, Fit] | None:
-    """The best fit that is a real alternative: other machines before another place, another place before another way to buy."""
+    """The best alternative: other machines before another region, another region before another capacity mode."""
     if len(fits) < 2:
         return None
     chosen, rest = fits[0].candidate, list(enumerate(fits[1:], 2))
@@ -47,7 +47,7 @@ def runner_up(fits: Sequence[Fit]) -> tuple[int, Fit] | None:
 
 
 def cheapest(rejected: Sequence[Rejected]) -> Rejected | None:
-    """The cheapest of those whose cost could be told at all."""
+    """The rejected candidate with the lowest known cost."""
     priced = [r for r in rejected if r.cost_usd]
     return min(priced, key=lambda r: (r.cost_usd or 0.0, len(r.rejections), r.candidate.label), default=None)
 

@@ -1,13 +1,16 @@
-"""`rackwright plan --json`: the SizingPlan as it is, with what the choice leads to beside it."""
+"""JSON of `rackwright plan` and `explain`: the SizingPlan with its sentences, and what the choice leads to."""
 
 import json
 from collections.abc import Sequence
 from typing import Any
 
 from rackwright.diagnostics.problem import Problem
-from rackwright.report.alternatives import choices_json
-from rackwright.report.formatting import machines, refusal
+from rackwright.report.alternatives import alternatives_json
+from rackwright.report.formatting import machines
+from rackwright.report.plan_text import with_text
+from rackwright.report.rejections import explanation, joined_remedies, rejection_text, remedy
 from rackwright.sizing.plan import SizingPlan
+from rackwright.sizing.rejection import Rejection
 from rackwright.sizing.selection.ranking import nearest_misses
 from rackwright.workflow.stack_preview import StackPreview
 
@@ -15,23 +18,37 @@ from rackwright.workflow.stack_preview import StackPreview
 def plan_json(plan: SizingPlan, preview: StackPreview, warnings: Sequence[Problem] = ()) -> dict[str, Any]:
     """Plain data that `SizingPlan.from_json` also reads.
 
-    Additions: feasible, frontier, why_not, nearest_misses, bill, quota, problems (spec's first).
+    Additions: feasible, frontier, why_not, nearest_misses, bill, quota, problems (those of the spec first).
     """
-    shown = json.loads(plan.to_json())
-    beside = preview.as_json()
-    beside["problems"] = [problem.as_json() for problem in warnings] + beside["problems"]
+    shown = _plan(plan)
+    further = preview.as_json()
+    further["problems"] = [problem.as_json() for problem in warnings] + further["problems"]
     misses = [
         {
             "candidate": miss.candidate.label,
             "machines": machines(miss.candidate),
-            "why": [refusal(r) for r in miss.rejections],
-            "remedy": miss.remedy or next((r.remedy for r in miss.rejections if r.remedy), ""),
+            "why": [rejection_text(r) for r in miss.rejections],
+            "remedy": joined_remedies(miss.rejections),
         }
         for miss in nearest_misses(plan)
     ]
-    return {**shown, **beside, "feasible": bool(plan.fits), **choices_json(plan), "nearest_misses": misses}
+    return {**shown, **further, "feasible": bool(plan.fits), **alternatives_json(plan), "nearest_misses": misses}
 
 
 def explanation_json(part: SizingPlan, whole: SizingPlan) -> dict[str, Any]:
-    """The part of a plan that was asked about, with the frontier of all of it and the causes of the part."""
-    return {**json.loads(part.to_json()), **choices_json(whole), "why_not": choices_json(part)["why_not"]}
+    """The requested part of a plan, with the frontier of the whole plan and the rejection summary of the part."""
+    return {**_plan(part), **alternatives_json(whole), "why_not": alternatives_json(part)["why_not"]}
+
+
+def _plan(plan: SizingPlan) -> dict[str, Any]:
+    """The plan with every sentence filled in: also `words` and `remedy` of each rejection, `remedy` of each rejected candidate."""
+    shown = json.loads(with_text(plan).to_json())
+    for fit, row in zip(plan.fits, shown["fits"], strict=True):
+        row["overruled"] = _rejections(fit.overruled, row["overruled"])
+    for miss, row in zip(plan.rejected, shown["rejected"], strict=True):
+        row |= {"rejections": _rejections(miss.rejections, row["rejections"]), "remedy": joined_remedies(miss.rejections)}
+    return shown
+
+
+def _rejections(rejections: Sequence[Rejection], rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{**row, "words": explanation(r), "remedy": remedy(r)} for r, row in zip(rejections, rows, strict=True)]

@@ -1,10 +1,12 @@
-"""From a spec and the catalog to a SizingPlan. `size.size` is the front door; plan is the contract.
+"""Sizing: from a spec and a catalog to a SizingPlan.
 
-What is asked      demand (the spec in numbers), job, recipe, target, assumptions, known
-What there is      candidates (offer, standing, ended), fleet, hardware
-The search         search, then train: fastest, layouts, bound, formulas; or serve: replicas; or passes (whole samples), cpu; outcome
-What is decided    judge, rank, picks, causes, scaling, pins, keep (does an earlier choice still do)
-The rest of a node needs: machine, machine_needs, storage, power
-Money of a service economics, serving_economics, service_replica, price_performance
-Words              naming
+size               the entry point
+plan               the SizingPlan; rejection: why a candidate does not fit; metrics: the numbers of a candidate
+workload_inputs    the workload of the spec as numbers: job, training_recipe; assumptions behind them
+offers/            machines of the catalog by place and capacity mode, and whether the spec allows them
+search/            parallel layout, batch and replica count for each machine
+evaluation/        candidates against goals and limits
+selection/         ranking, Pareto frontier, rejection summary, revalidation of an earlier choice
+node/              requirements of a node beside its accelerators: memory, CPUs, disks, network, power
+economics/         cost and revenue of a service
 """

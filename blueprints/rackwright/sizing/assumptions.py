@@ -1,10 +1,10 @@
-"""Every number sizing uses that nobody told it: once, with unit, source and date. The plan prints those that were used."""
+"""Assumptions of sizing with unit, source and date. A plan lists those that it used."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from functools import partial
+from typing import Any, cast
 
 from rackwright.estimator.training.run_time import CHECKPOINT_PAUSE_S, FAILURE_HOURS, RESTART_S
-from rackwright.sizing.assumption_fields import known, listed
 from rackwright.sizing.plan import Assumption
 from rackwright.units import GIB, MONTH_H
 
@@ -13,62 +13,73 @@ OWN = "rackwright's choice 2026-11, not measured"
 FIT = "rackwright's own fit of published runs, 2026-11"
 
 
-_known = partial(known, scope="training")
+def assumed(default: float, unit: str, source: str, scope: str = "all") -> Any:
+    """A field of a frozen dataclass of assumptions. scope: the kind of plan that it concerns."""
+    return field(default=default, metadata={"unit": unit, "source": source, "scope": scope})
+
+
+def listed(record: object, *scopes: str) -> tuple[Assumption, ...]:
+    """Assumptions of such a dataclass for the scopes and for all plans, in the order of its fields."""
+    shown = [f for f in fields(cast(Any, record)) if f.metadata["scope"] in (*scopes, "all")]
+    return tuple(Assumption(f.name, f"{getattr(record, f.name):.6g}", f.metadata["unit"], f.metadata["source"]) for f in shown)
+
+
+_training = partial(assumed, scope="training")
 
 
 @dataclass(frozen=True)
 class Assumptions:
     """Defaults of this release. Replace one with `dataclasses.replace`; every formula takes its numbers from here."""
 
-    max_fill: float = _known(0.92, "of accelerator memory", f"{FIT}: runs above it fail on allocation", scope="all")
+    max_fill: float = _training(0.92, "of accelerator memory", f"{FIT}: runs above it fail on allocation", scope="all")
 
-    goodput_routine: float = _known(0.95, "of wall clock, before faults", f"{OWN}: evaluation, data that is late, slow machines")
-    accelerator_hours_per_failure: float = _known(
+    goodput_routine: float = _training(0.95, "of wall clock, before faults", f"{OWN}: evaluation, data that is late, slow machines")
+    accelerator_hours_per_failure: float = _training(
         FAILURE_HOURS, "accelerator-hours", f"{LLAMA3}: 419 interruptions in 54 days on 16,384 GPUs"
     )
-    spot_hours_per_interruption: float = _known(48, "node-hours", OWN)
-    interruption_band: float = _known(2.0, "p90 over median of what faults and reclaims cost", OWN)
-    restart_s: float = _known(RESTART_S, "s", f"{OWN}: detect, reschedule, load the checkpoint; {LLAMA3} keeps over 90 % of its time")
-    reclaim_restart_s: float = _known(900, "s", f"{OWN}: the same, and another machine has to be got first")
-    checkpoint_pause_s: float = _known(CHECKPOINT_PAUSE_S, "s", f"{OWN}: what a step waits for; the rest is written beside the training")
-    flex_wait_s: float = _known(2 * 3600, "s", f"{OWN}: queue of flex-start; no waits are published")
-    flex_wait_band: float = _known(6.0, "p90 over median", OWN)
-    startup_s: float = _known(900, "s", f"{OWN}: boot, image pull, load of weights; billed")
-    startup_band: float = _known(2.0, "p90 over median", OWN)
-    capacity_block_drain_s: float = _known(1800, "s", "AWS: instances of a capacity block end 30 minutes before the block")
+    spot_hours_per_interruption: float = _training(48, "node-hours", OWN)
+    interruption_band: float = _training(2.0, "p90 over median of what faults and reclaims cost", OWN)
+    restart_s: float = _training(RESTART_S, "s", f"{OWN}: detect, reschedule, load the checkpoint; {LLAMA3} keeps over 90 % of its time")
+    reclaim_restart_s: float = _training(900, "s", f"{OWN}: the same, and another machine has to be got first")
+    checkpoint_pause_s: float = _training(CHECKPOINT_PAUSE_S, "s", f"{OWN}: what a step waits for; the rest is written beside the training")
+    flex_wait_s: float = _training(2 * 3600, "s", f"{OWN}: queue of flex-start; no waits are published")
+    flex_wait_band: float = _training(6.0, "p90 over median", OWN)
+    startup_s: float = _training(900, "s", f"{OWN}: boot, image pull, load of weights; billed")
+    startup_band: float = _training(2.0, "p90 over median", OWN)
+    capacity_block_drain_s: float = _training(1800, "s", "AWS: instances of a capacity block end 30 minutes before the block")
 
-    checkpoint_bytes_per_parameter: float = _known(14, "bytes", "bf16 weights 2, fp32 master 4, two moments 8; BLOOM-176B wrote 13")
-    checkpoint_window_s: float = _known(60, "s", f"{OWN}: one checkpoint is on disk in this time")
-    checkpoint_min_interval_s: float = _known(600, "s", OWN)
-    checkpoint_max_interval_s: float = _known(4 * 3600, "s", OWN)
-    token_bytes: float = _known(4, "bytes per token", "token ids as 32-bit integers")
-    host_base_bytes: float = _known(6 * GIB, "bytes per node", f"{OWN}: system, trainer process, libraries", scope="all")
-    host_per_accelerator_bytes: float = _known(
+    checkpoint_bytes_per_parameter: float = _training(14, "bytes", "bf16 weights 2, fp32 master 4, two moments 8; BLOOM-176B wrote 13")
+    checkpoint_window_s: float = _training(60, "s", f"{OWN}: one checkpoint is on disk in this time")
+    checkpoint_min_interval_s: float = _training(600, "s", OWN)
+    checkpoint_max_interval_s: float = _training(4 * 3600, "s", OWN)
+    token_bytes: float = _training(4, "bytes per token", "token ids as 32-bit integers")
+    host_base_bytes: float = _training(6 * GIB, "bytes per node", f"{OWN}: system, trainer process, libraries", scope="all")
+    host_per_accelerator_bytes: float = _training(
         4 * GIB, "bytes per accelerator", f"{OWN}: data loaders and one 4 GiB weight shard in flight", scope="all"
     )
 
-    unpacked_slot: float = _known(0.5, "of a full sequence", f"{OWN}: what an unpacked sample costs at least, padded to its batch")
-    adapter_share: float = _known(0.005, "of the weights", f"{OWN}: trained by LoRA where no layer widths are known")
-    default_sequence_length: int = _known(4096, "tokens", OWN)
-    default_finetune_batch: int = _known(32, "sequences", OWN)
-    default_pretrain_batch_tokens: float = _known(2**22, "tokens", "Llama 2, arXiv 2307.09288: 4 million tokens per step")
-    most_accelerators: int = _known(4096, "accelerators considered", f"{OWN}; state limits.accelerators to change it", scope="all")
+    unpacked_slot: float = _training(0.5, "of a full sequence", f"{OWN}: what an unpacked sample costs at least, padded to its batch")
+    adapter_share: float = _training(0.005, "of the weights", f"{OWN}: trained by LoRA where no layer widths are known")
+    default_sequence_length: int = _training(4096, "tokens", OWN)
+    default_finetune_batch: int = _training(32, "sequences", OWN)
+    default_pretrain_batch_tokens: float = _training(2**22, "tokens", "Llama 2, arXiv 2307.09288: 4 million tokens per step")
+    most_accelerators: int = _training(4096, "accelerators considered", f"{OWN}; state limits.accelerators to change it", scope="all")
 
-    serving_max_fill: float = _known(0.90, "of accelerator memory", "vLLM default gpu_memory_utilization", scope="serving")
-    batched_tokens: float = _known(8192, "tokens", "vLLM default max_num_batched_tokens of recent releases", scope="serving")
-    max_sequences: int = _known(256, "sequences", "vLLM default max_num_seqs; a batch is held by its cache alone", scope="serving")
-    request_margin: float = _known(
+    serving_max_fill: float = _training(0.90, "of accelerator memory", "vLLM default gpu_memory_utilization", scope="serving")
+    batched_tokens: float = _training(8192, "tokens", "vLLM default max_num_batched_tokens of recent releases", scope="serving")
+    max_sequences: int = _training(256, "sequences", "vLLM default max_num_seqs; a batch is held by its cache alone", scope="serving")
+    request_margin: float = _training(
         2.0, "of the p95 lengths", f"{OWN}: longest request allowed when max_context is not given; longer ones are refused", scope="serving"
     )
-    denoising_passes: float = _known(
+    denoising_passes: float = _training(
         50, "passes of the network per image", "diffusers: 28 to 50 steps by default, twice as many passes with guidance", scope="serving"
     )
-    max_utilisation: float = _known(0.8, "of prefill time", f"{OWN}: queues explode above", scope="serving")
-    user_request_interval_s: float = _known(60, "s between requests of one user", OWN, scope="serving")
-    month_h: float = _known(MONTH_H, "h", "average month", scope="serving")
+    max_utilisation: float = _training(0.8, "of prefill time", f"{OWN}: queues explode above", scope="serving")
+    user_request_interval_s: float = _training(60, "s between requests of one user", OWN, scope="serving")
+    month_h: float = _training(MONTH_H, "h", "average month", scope="serving")
 
     def listed(self, *scopes: str) -> tuple[Assumption, ...]:
-        """Those of the scopes and of every scope, in file order, as the plan prints them."""
+        """Assumptions for the scopes and for all plans, in the order of the fields."""
         return listed(self, *scopes)
 
 

@@ -1,33 +1,35 @@
-"""What is to be trained or served, in numbers. Knows neither catalog nor spec."""
+"""Training and serving jobs in numbers. Knows neither catalog nor spec."""
 
 from dataclasses import dataclass, field, replace
 
 from rackwright.estimator.case import RECOMPUTE
 from rackwright.estimator.config.resolve import BYTES_PER_WEIGHT, NF4_BYTES_PER_WEIGHT
 from rackwright.estimator.model.dimensions import ModelDimensions
-from rackwright.sizing.search.layouts import JobShape, Pins, contexts
+from rackwright.sizing.search.layouts import JobShape, PinnedLayout, context_ways
 from rackwright.sizing.training_recipe import Recipe
 
 LORA_WIDTH = 1280
-"""Of the matrices adapters sit on, where no layer widths are known: the wider half of SDXL's U-Net (its published config.json)."""
+"""Width of adapted matrices where layer widths are unknown: the wider half of SDXL's U-Net (its published config.json)."""
 KEPT_BYTES = 2.0, 4.0
-"""Per weight that no 8 or 4 bit format holds: at least 16 bit, at most 32."""
+"""Minimum and maximum bytes of a weight that no 8 or 4 bit format holds."""
 
 
 def weight_bytes(n: ModelDimensions, numbers: str) -> float:
-    """Of all weights, scales included."""
+    """Bytes of all weights, scales included."""
     each = linear_bytes(numbers)
     return n.linear * each + (n.total - n.linear) * min(max(each, KEPT_BYTES[0]), KEPT_BYTES[1])
 
 
 def lora_overhead(n: ModelDimensions, loras: int, rank: int) -> float:
-    """Share of FLOPs that adapters add where they are not merged, and of the weights that each holds: two thin matrices of rank r beside
-    one of width h are 2 r / h of it (Hu et al. 2021, arXiv 2106.09685)."""
+    """Share of FLOPs added by unmerged adapters, and of the weights that each holds.
+
+    Two thin matrices of rank r beside one of width h are 2 r / h of it (Hu et al. 2021, arXiv 2106.09685).
+    """
     return 2.0 * rank / (n.hidden or LORA_WIDTH) if loras else 0.0
 
 
 def linear_bytes(numbers: str) -> float:
-    """Per weight of a matrix that few bits can hold."""
+    """Bytes per weight of a quantisable matrix."""
     return NF4_BYTES_PER_WEIGHT[True] if numbers == "nf4" else BYTES_PER_WEIGHT[numbers]
 
 
@@ -45,7 +47,7 @@ class TrainingJob:
     flops_per_sequence: float
     batch: int
     sequences: float
-    pins: Pins = field(default_factory=Pins)
+    pins: PinnedLayout = field(default_factory=PinnedLayout)
     sampled: bool = False
     mean_length: float = 0.0
     imbalance: float = 1.0
@@ -61,16 +63,16 @@ class TrainingJob:
 
     @property
     def shape(self) -> JobShape:
-        """Samples are spread over replicas alone: of such networks only totals are known."""
+        """Geometry of the job; sampled networks use data parallelism only, because only their totals are known."""
         n = self.network
         if self.sampled:
             return JobShape(0, 1, 0, 0, (1,), self.batch, self.recipe.is_adapter)
-        ways = contexts(n.layers, self.sequence, self.pins.context)
+        ways = context_ways(n.layers, self.sequence, self.pins.context)
         return JobShape(n.layers, n.heads, n.kv_heads, n.experts, ways, self.batch, self.recipe.is_adapter)
 
     @property
     def recomputes(self) -> tuple[int, ...]:
-        """Codes that may be used, least first. Selective is what none is under FlashAttention, with the trainers that are assumed."""
+        """Codes of recompute to search, least first. Under FlashAttention selective equals none for the assumed trainers."""
         return (0, 2) if self.pins.recompute is None else (RECOMPUTE.index(self.pins.recompute),)
 
     def on_tpu(self) -> "TrainingJob":
@@ -110,5 +112,5 @@ class ServingJob:
 
     @property
     def ends(self) -> bool:
-        """A batch, done once its requests are."""
+        """Whether the job is a batch that ends."""
         return self.requests > 0

@@ -1,63 +1,12 @@
-"""The numbers that are said of one candidate: limits it failed, intervals, how it is spread, memory, speed, goodput. Frozen."""
+"""Metrics of one candidate: intervals, parallel layout, memory, speed, goodput."""
 
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cached_property
-
-
-class Limit(StrEnum):
-    """The question a candidate failed."""
-
-    DEVICE_MEMORY = "accelerator memory"
-    HOST_MEMORY = "host memory"
-    GEOMETRY = "parallelism geometry"
-    PRECISION = "number format"
-    DEADLINE = "deadline"
-    BUDGET = "budget"
-    TTFT = "time to first token"
-    TPOT = "time per output token"
-    THROUGHPUT = "throughput"
-    CAPACITY = "capacity"
-    REGION = "region"
-    RESIDENCY = "residency"
-    ORGANISATION = "organisation limit"
-    QUOTA = "quota"
-    RUN_LIMIT = "longest run of the capacity mode"
-    PRICE = "price"
-    FABRIC = "fabric"
-    DATA = "published data"
-    BLUEPRINT = "blueprint"
-    PIN = "pin"
-
-
-@dataclass(frozen=True)
-class Rejection:
-    """Why not, and by how much. `need` and `have` are in `unit`; None means the fact is not a number or not published."""
-
-    limit: Limit
-    need: float | None
-    have: float | None
-    unit: str = ""
-    words: str = ""
-    remedy: str = ""
-
-    @property
-    def distance(self) -> float:
-        """How many times off; 1.2 is 20 % short, inf when no amount helps."""
-        if self.need is None or not self.have:
-            return float("inf")
-        ratio = self.need / self.have
-        return ratio if ratio >= 1 else 1 / ratio if ratio else float("inf")
-
-    def __str__(self) -> str:
-        if self.need is None or self.have is None:
-            return f"{self.limit}: {self.words}"
-        return f"{self.limit}: needs {self.need:,.1f} {self.unit}, has {self.have:,.1f}" + (f" ({self.words})" if self.words else "")
 
 
 @dataclass(frozen=True)
 class Interval:
-    """p10, p50 and p90 of one answer."""
+    """Quantiles p10, p50 and p90 of a value."""
 
     p10: float
     p50: float
@@ -73,8 +22,11 @@ class Interval:
 
 @dataclass(frozen=True)
 class ParallelLayout:
-    """How one copy of the job is spread. `data` counts replicas of the model; zero_stage 3 is FSDP, with a shard_group HSDP: so many
-    accelerators share the weights, 0 for all; virtual: stages each device holds of an interleaved pipeline."""
+    """Parallel layout of one copy of the job.
+
+    data: replicas of the model. zero_stage 3: FSDP. shard_group: accelerators that share the weights (HSDP), 0 for all.
+    virtual: stages per device of an interleaved pipeline.
+    """
 
     tensor: int = 1
     pipeline: int = 1
@@ -107,7 +59,7 @@ class ParallelLayout:
 
 @dataclass(frozen=True)
 class Memory:
-    """Bytes on the fullest accelerator, by term; `capacity_bytes` is what the device has, `max_fill` the part sizing may use."""
+    """Bytes on the fullest accelerator by term. capacity_bytes: of the device. max_fill: share of it that sizing may use."""
 
     capacity_bytes: float
     max_fill: float
@@ -137,7 +89,7 @@ class Memory:
 
 @dataclass(frozen=True)
 class Speed:
-    """Seconds and rates. Training fills step_*, serving ttft/tpot; the others stay None."""
+    """Times and rates. Training sets step_*, serving sets ttft and tpot; the others are None."""
 
     tokens_per_s: float | None = None
     samples_per_s: float | None = None
@@ -155,8 +107,10 @@ class Speed:
 
 @dataclass(frozen=True)
 class Goodput:
-    """Of a run. share: of the paid time that is work; interruptions: faults and reclaims to expect; checkpoint_interval_s: seconds
-    between two checkpoints, 0 where none is written."""
+    """Goodput of a run.
+
+    share: productive share of the paid time. interruptions: expected faults and reclaims. checkpoint_interval_s: 0 where none is written.
+    """
 
     share: float
     interruptions: float = 0.0

@@ -1,12 +1,13 @@
-"""What sizing answers with: ranked fits, rejected candidates with their distance, the assumptions used. Frozen, JSON both ways."""
+"""SizingPlan: ranked fits, rejected candidates with their distance, assumptions. Frozen, JSON in both directions."""
 
 from dataclasses import dataclass, field
 from functools import cache
 
 from pydantic import TypeAdapter
 
-from rackwright.sizing.metrics import Goodput, Interval, Memory, ParallelLayout, Rejection, Speed
-from rackwright.sizing.node.requirements import MachineNeeds
+from rackwright.sizing.metrics import Goodput, Interval, Memory, ParallelLayout, Speed
+from rackwright.sizing.node.requirements import NodeRequirements
+from rackwright.sizing.rejection import Rejection
 
 PLAN_VERSION = "sizing/1"
 
@@ -53,7 +54,7 @@ class Candidate:
 
     @property
     def label(self) -> str:
-        """Unique among candidates of one plan: what, how many, where, how bought."""
+        """Name of a candidate, unique in a plan: machines, number, place, capacity mode."""
         slices = f"{self.slices} x {self.accelerator} {self.topology} on {self.machine}"
         what = slices if self.topology else f"{self.nodes} x {self.machine}"
         return " ".join(filter(None, (what, self.region, self.capacity, self.capacity_id)))
@@ -81,22 +82,21 @@ class Fit:
 
     @property
     def finish_s(self) -> Interval | None:
-        """From asking for machines to the end of the run."""
+        """Time from the request for machines to the end of the run."""
         return self.duration_s.plus(self.wait_s) if self.duration_s else None
 
     @property
     def time_s(self) -> float:
-        """What being fast means: the median finish of a run, the first answer and the token after it of a server."""
+        """Time by which fits are compared: median finish of a run; TTFT plus TPOT of a server."""
         return self.finish_s.p50 if self.finish_s else (self.speed.ttft_s or 0.0) + (self.speed.tpot_s or 0.0)
 
 
 @dataclass(frozen=True)
 class Rejected:
-    """A candidate and every limit it breaks, worst first; `fit` keeps its numbers where they could be computed."""
+    """A candidate and every constraint it fails, worst first; cost and duration are None where they could not be computed."""
 
     candidate: Candidate
     rejections: tuple[Rejection, ...]
-    remedy: str = ""
     cost_usd: float | None = None
     duration_s: float | None = None
 
@@ -107,7 +107,7 @@ class Rejected:
 
 @dataclass(frozen=True)
 class Assumption:
-    """A number sizing used that nobody told it."""
+    """A number that sizing assumed because the spec does not set it."""
 
     name: str
     value: str
@@ -117,7 +117,7 @@ class Assumption:
 
 @dataclass(frozen=True)
 class WorkloadFacts:
-    """What the workload came to, in numbers: shown in reports and used by storage and bill."""
+    """Facts of the workload, shown in reports and used for storage and bill."""
 
     name: str
     kind: str
@@ -136,7 +136,7 @@ class WorkloadFacts:
 
 @dataclass(frozen=True)
 class StorageNeed:
-    """Shared storage the run needs: capacity and sustained throughput, with the reason in words."""
+    """Shared storage of the run: capacity and sustained throughput, with the reason as text."""
 
     capacity_bytes: float = 0.0
     throughput_bytes_per_s: float = 0.0
@@ -145,7 +145,7 @@ class StorageNeed:
 
 @dataclass(frozen=True)
 class SizingPlan:
-    """The contract between sizing and everything after it. Order of `fits` is the rank; ties are broken by label."""
+    """Result of sizing. The order of `fits` is the rank; ties are broken by label."""
 
     spec: str
     facts: WorkloadFacts
@@ -154,12 +154,15 @@ class SizingPlan:
     assumptions: tuple[Assumption, ...]
     catalog_digest: str
     scaling: str = ""
-    """Why one machine, or why many: vertical before horizontal."""
+    """Why one machine or several, as text. Sizing leaves it empty; `report.plan_text` fills it where a plan is shown or recorded."""
     storage: StorageNeed = field(default_factory=StorageNeed)
     warnings: tuple[str, ...] = ()
     considered: int = 0
     version: str = PLAN_VERSION
-    machine: MachineNeeds | None = None
+    machine: NodeRequirements | None = None
+    optimize_for: str = "cost"
+    unpinned: Fit | None = None
+    """The chosen machines without the parallelism that the workload pins; None where it pins none, or nothing fits."""
 
     @property
     def chosen(self) -> Fit | None:
@@ -167,10 +170,12 @@ class SizingPlan:
 
     @property
     def frontier(self) -> tuple[Fit, ...]:
-        """Fits that none beats on cost and on time at once, cheapest first. Those without a price cannot be compared; those that break
-        a goal for a pin are left out where others break none."""
-        kept = [f for f in self.fits if not f.overruled] or list(self.fits)
-        priced = [(f.cost_usd.p50, f.time_s, rank, f) for rank, f in enumerate(kept) if f.cost_usd]
+        """Pareto frontier of cost and time, cheapest first.
+
+        Excludes fits without a price, and fits that break a goal for a pin where others break none.
+        """
+        comparable = [f for f in self.fits if not f.overruled] or list(self.fits)
+        priced = [(f.cost_usd.p50, f.time_s, rank, f) for rank, f in enumerate(comparable) if f.cost_usd]
         found: list[Fit] = []
         best = float("inf")
         for _, time_s, _, fit in sorted(priced, key=lambda row: row[:3]):

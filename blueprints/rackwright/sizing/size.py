@@ -1,4 +1,4 @@
-"""From spec and catalog to a SizingPlan: the one public function of this room."""
+"""Sizing: from a spec and a catalog to a SizingPlan."""
 
 import gc
 from collections.abc import Generator, Iterator
@@ -11,26 +11,25 @@ from rackwright.estimator.calibration.coefficients import calibration
 from rackwright.sizing.assumptions import DEFAULT, Assumptions
 from rackwright.sizing.evaluation import checkpoints
 from rackwright.sizing.evaluation.evaluate import GoalLimits, evaluate
-from rackwright.sizing.evaluation.pin_cost import cost_of_pins
+from rackwright.sizing.evaluation.pin_cost import without_pinned_parallelism
 from rackwright.sizing.job import ServingJob, TrainingJob
-from rackwright.sizing.metrics import Limit, Rejection
-from rackwright.sizing.node.node_requirements import with_machine
-from rackwright.sizing.offers.node_counts import UNASKABLE, fleet, pinned_nodes
+from rackwright.sizing.node.node_requirements import with_node_requirements
+from rackwright.sizing.offers.node_counts import UNSEARCHABLE, pinned_nodes, searchable_fleet
 from rackwright.sizing.offers.offer import Offer
 from rackwright.sizing.plan import Assumption, Fit, Rejected, SizingPlan, StorageNeed, WorkloadFacts
+from rackwright.sizing.rejection import Limit, Reason, Rejection
 from rackwright.sizing.search import cpu_only, cpu_roofline
 from rackwright.sizing.search.outcome import Outcome
 from rackwright.sizing.search.search import search
 from rackwright.sizing.selection.ranking import by_distance, identity, ranked
-from rackwright.sizing.selection.rationale import rationale
-from rackwright.sizing.workload_inputs import Demand, read_demand
+from rackwright.sizing.workload_inputs import WorkloadInputs, workload_inputs
 from rackwright.spec.spec import Spec
 from rackwright.spec.workload import TRAINING, Serve
 
 
 @contextmanager
-def _collector_at_rest() -> Generator[None]:
-    """A search makes thousands of objects, keeps them, and has no cycles among them: looking for some takes a tenth of its time."""
+def _without_garbage_collection() -> Generator[None]:
+    """Pauses the garbage collector: a search keeps thousands of objects without cycles, and collecting takes a tenth of its time."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -40,21 +39,21 @@ def _collector_at_rest() -> Generator[None]:
             gc.enable()
 
 
-@_collector_at_rest()
+@_without_garbage_collection()
 def size(spec: Spec, catalog: Catalog | None = None, *, today: date | None = None, assumptions: Assumptions = DEFAULT) -> SizingPlan:
-    """Every way to run the first workload of the spec, ranked, and every way that does not do, with its reasons.
+    """Ranked candidates for the first workload of the spec, and the rejected candidates with their reasons.
 
-    Never fails for a valid spec: when nothing fits, `fits` is empty. Raises UserError when the model is unknown.
-    today: the date a capacity block is looked at; the real one when left out.
+    `fits` is empty when nothing fits. Raises UserError when the model is unknown.
+    today: date at which capacity blocks are evaluated; the current date by default.
     """
     catalog, a, today = catalog or Catalog.default(), assumptions, today or date.today()
-    demand = read_demand(spec.workload, a)
+    inputs = workload_inputs(spec.workload, a)
     goals = GoalLimits.of(spec, a)
     fits: dict[tuple, Fit] = {}
     rejected: dict[tuple, Rejected] = {}
     order: dict[tuple, tuple[int, int]] = {}
     points = 0
-    for offer, looked_at, answer in _answers(spec, catalog, demand, goals, a, today):
+    for offer, looked_at, answer in _evaluations(spec, catalog, inputs, goals, a, today):
         points += looked_at
         key = identity(answer.candidate)
         order.setdefault(key, offer.rank)
@@ -62,88 +61,93 @@ def size(spec: Spec, catalog: Catalog | None = None, *, today: date | None = Non
             fits.setdefault(key, answer)
         else:
             rejected.setdefault(key, answer)
-    serves = isinstance(demand.job, ServingJob) and not demand.job.ends
-    scope = "serving" if isinstance(demand.job, ServingJob) else "training"
+    serves = isinstance(inputs.job, ServingJob) and not inputs.job.ends
+    scope = "serving" if isinstance(inputs.job, ServingJob) else "training"
     best = ranked(fits.values(), order, spec.goals.optimize_for, vertical_first=not serves)
     misses = by_distance(r for k, r in rejected.items() if k not in fits)
-    facts, need = _storage(demand, best, goals, spec, a)
+    facts, need = _storage(inputs, best, goals, spec, a)
     made = SizingPlan(
         spec=spec.name,
         facts=facts,
         fits=best,
         rejected=misses,
-        assumptions=(*demand.assumed, *_calibration(best), *a.listed(scope)),
+        assumptions=(*inputs.assumed, *_calibration(best), *a.listed(scope)),
         catalog_digest=catalog.digest,
-        scaling=rationale(best, misses, serves, spec.goals.optimize_for),
         storage=need,
-        warnings=(*demand.warnings, *_warnings(spec, best, misses, a), *cost_of_pins(spec, next(iter(best), None), catalog, a, today)),
+        warnings=(*inputs.warnings, *_warnings(spec, best, misses, a)),
         considered=points,
+        optimize_for=spec.goals.optimize_for,
+        unpinned=without_pinned_parallelism(spec, best[0], catalog, a, today) if best else None,
     )
-    return with_machine(made, spec, catalog, a)
+    return with_node_requirements(made, spec, catalog, a)
 
 
-def _answers(
-    spec: Spec, catalog: Catalog, demand: Demand, goals: GoalLimits, a: Assumptions, today: date
+def _evaluations(
+    spec: Spec, catalog: Catalog, inputs: WorkloadInputs, goals: GoalLimits, a: Assumptions, today: date
 ) -> Iterator[tuple[Offer, int, Fit | Rejected]]:
-    """Every candidate judged, with the number of layouts looked at; larger counts of a machine are left out once they cannot help."""
-    asked = fleet(spec, catalog, a, today)
-    found = search(demand.job, asked.machines, a) if asked.targets else []
-    for one in asked.asked:
-        offer, dearest = one.offer, 0.0
-        for nodes, target in one.counts or ((offer.nodes or 1, -1),):
-            nodes, outcome = (nodes, _alone(offer, demand, a)) if target < 0 else _deployed(offer, nodes, found[target], spec, demand)
+    """Every evaluated candidate with the number of layouts searched; larger counts of a machine are skipped once they cannot help."""
+    fleet = searchable_fleet(spec, catalog, a, today)
+    found = search(inputs.job, fleet.machines, a) if fleet.targets else []
+    for entry in fleet.entries:
+        offer, dearest = entry.offer, 0.0
+        for nodes, target in entry.counts or ((offer.nodes or 1, -1),):
+            nodes, outcome = (
+                (nodes, _cpu_outcome(offer, inputs, a)) if target < 0 else _deployed_nodes(offer, nodes, found[target], spec, inputs)
+            )
             answer = evaluate(offer, nodes, outcome, goals, a)
             yield offer, outcome.points, answer
             if isinstance(answer, Fit):
                 dearest = max(dearest, answer.cost_usd.p50 if answer.cost_usd else 0.0)
-            elif _hopeless(answer, dearest):
+            elif _more_cannot_help(answer, dearest):
                 break
             else:
                 dearest = max(dearest, answer.cost_usd or 0.0)
 
 
-def _alone(offer: Offer, demand: Demand, a: Assumptions) -> Outcome:
-    """What needs no search: nothing can be said of a machine, or it has processors only."""
+def _cpu_outcome(offer: Offer, inputs: WorkloadInputs, a: Assumptions) -> Outcome:
+    """Outcome without a search: the machine has CPUs only, or its facts are not published."""
     m, core = offer.machine, cpu_roofline.CORES.get(offer.machine.family)
-    if m.kind != "cpu" or core is None or not (m.vcpus and m.memory_bytes) or any(r.limit in UNASKABLE for r in offer.rejections):
+    if m.kind != "cpu" or core is None or not (m.vcpus and m.memory_bytes) or any(r.limit in UNSEARCHABLE for r in offer.rejections):
         return Outcome()
-    return cpu_only.answer(demand.job, cpu_only.CpuMachine(core, m.vcpus, m.memory_bytes), a)
+    return cpu_only.evaluate_cpu(inputs.job, cpu_only.CpuMachine(core, m.vcpus, m.memory_bytes), a)
 
 
-def _deployed(offer: Offer, nodes: int, found: Outcome, spec: Spec, demand: Demand) -> tuple[int, Outcome]:
-    """Machines to buy: those asked about, for a server those its replicas need, or those pinned."""
-    if not isinstance(demand.job, ServingJob) or demand.job.ends:
+def _deployed_nodes(offer: Offer, nodes: int, found: Outcome, spec: Spec, inputs: WorkloadInputs) -> tuple[int, Outcome]:
+    """Number of machines: the requested count, for a server the count its replicas need, or the pinned count."""
+    if not isinstance(inputs.job, ServingJob) or inputs.job.ends:
         return nodes, found
     pinned, need = pinned_nodes(offer, spec), max(found.nodes, 1)
     if pinned is not None and need > pinned:
-        short = Rejection(Limit.THROUGHPUT, need, pinned, "machines", "the pin's nodes", f"nodes: {need}")
+        short = Rejection(Limit.THROUGHPUT, need, pinned, "machines", Reason.PINNED_NODES)
         found = replace(found, rejections=(*found.rejections, short))
     return pinned or need, found
 
 
-COUNTLESS = {Limit.ORGANISATION, Limit.PRECISION}
-"""What no further machine changes: over the organisation's count already, no arithmetic for the format."""
+COUNT_INDEPENDENT = {Limit.ORGANISATION, Limit.PRECISION}
+"""Constraints that more machines do not change: the organisation's limit is exceeded already, or the number format is not supported."""
 
 
-def _hopeless(miss: Rejected, dearest_usd: float) -> bool:
-    """Whether more of the same machines cannot help: COUNTLESS, more machines than sequences, or too dear although memory suffices and
-    the count before was no dearer; larger counts only add traffic."""
+def _more_cannot_help(miss: Rejected, dearest_usd: float) -> bool:
+    """Whether more of the same machines cannot help: COUNT_INDEPENDENT, more machines than sequences, or over budget although memory
+    suffices and the smaller count was not more expensive; larger counts only add traffic."""
     limits = {r.limit for r in miss.rejections}
     if Limit.BUDGET in limits and Limit.DEVICE_MEMORY not in limits and 0 < dearest_usd <= (miss.cost_usd or 0.0):
         return True
-    return not limits.isdisjoint(COUNTLESS) or any(r.limit is Limit.GEOMETRY and r.need for r in miss.rejections)
+    return not limits.isdisjoint(COUNT_INDEPENDENT) or any(r.limit is Limit.GEOMETRY and r.need for r in miss.rejections)
 
 
 def _calibration(fits: tuple[Fit, ...]) -> Iterator[Assumption]:
-    """The fit that the chosen candidate's time rests on."""
+    """The calibration behind the time of the chosen candidate."""
     if fits:
         yield Assumption("calibration", calibration().version, fits[0].evidence, "fit of published runs, data/measured of the estimator")
 
 
-def _storage(demand: Demand, fits: tuple[Fit, ...], goals: GoalLimits, spec: Spec, a: Assumptions) -> tuple[WorkloadFacts, StorageNeed]:
+def _storage(
+    inputs: WorkloadInputs, fits: tuple[Fit, ...], goals: GoalLimits, spec: Spec, a: Assumptions
+) -> tuple[WorkloadFacts, StorageNeed]:
     """Checkpoint plan and file-system need of the chosen fit."""
-    facts, chosen = demand.facts, fits[0] if fits else None
-    if not isinstance(demand.job, TrainingJob):
+    facts, chosen = inputs.facts, fits[0] if fits else None
+    if not isinstance(inputs.job, TrainingJob):
         return facts, StorageNeed(facts.weights_bytes, 0.0, "weights, read once per replica")
     count, nodes = (chosen.candidate.accelerators, chosen.candidate.nodes) if chosen else (1, 1)
     between = checkpoints.time_between_failures_s(count, nodes, bool(chosen and chosen.candidate.capacity == "spot"), a)
@@ -151,7 +155,7 @@ def _storage(demand: Demand, fits: tuple[Fit, ...], goals: GoalLimits, spec: Spe
     rate = (chosen.speed.tokens_per_s or 0.0) if chosen else 0.0
     read = checkpoints.read_bytes_per_s(rate, facts.dataset_bytes, facts.tokens, a)
     keep = spec.workload.checkpoint.keep if isinstance(spec.workload, TRAINING) else 1
-    reason = f"{keep} checkpoints of {plan.bytes / 1e9:,.1f} GB and one being written in {plan.write_s:.0f} s, dataset, weights"
+    reason = f"{keep} checkpoints of {plan.bytes / 1e9:,.1f} GB, one more being written within {plan.write_s:.0f} s, dataset, weights"
     capacity = checkpoints.capacity_bytes(plan.bytes, keep, facts.dataset_bytes, facts.weights_bytes)
     return replace(facts, checkpoint_interval_s=plan.interval_s), StorageNeed(capacity, max(plan.throughput_bytes_per_s, read), reason)
 
@@ -159,14 +163,14 @@ def _storage(demand: Demand, fits: tuple[Fit, ...], goals: GoalLimits, spec: Spe
 def _warnings(spec: Spec, fits: tuple[Fit, ...], rejected: tuple[Rejected, ...], a: Assumptions) -> Iterator[str]:
     chosen = fits[0] if fits else None
     if chosen and chosen.candidate.topology and spec.blueprint.kind == "auto":
-        yield "the first choice is a TPU: the trainer must run on JAX or PyTorch/XLA; blueprint.kind box or training-cluster leaves it out"
+        yield "The first choice is a TPU, which requires a JAX or PyTorch/XLA trainer; blueprint.kind box or training-cluster excludes TPUs"
     if chosen and chosen.cost_usd and isinstance(spec.workload, Serve) and spec.workload.revenue is not None:
         earned = (chosen.speed.tokens_per_s or 0.0) * spec.workload.revenue * 3600 * a.month_h
-        yield f"revenue: {earned:,.0f} USD a month at most, at peak traffic day and night; machines: {chosen.cost_usd.p50:,.0f} USD"
+        yield f"Revenue is at most {earned:,.0f} USD a month at peak traffic; machines cost {chosen.cost_usd.p50:,.0f} USD a month"
     if len(spec.workloads) > 1:
-        yield f"sized for {spec.workload.name}; the other workloads share its machines"
+        yield f"Sized for {spec.workload.name}; the other workloads share its machines"
     if any(p.cloud == "kubernetes" and p.pin is None for p in spec.infra.places):
-        yield "an existing cluster is sized only for a pinned machine in this release: its inventory is not read here"
+        yield "An existing cluster is sized only for a pinned machine in this release; its inventory is not read"
     pinned = next((f for f in fits if f.candidate.pinned), None)
     if pinned is None:
         return
@@ -174,5 +178,5 @@ def _warnings(spec: Spec, fits: tuple[Fit, ...], rejected: tuple[Rejected, ...],
     best = min(free, key=lambda r: (r.cost_usd, r.candidate.label), default=None)
     if best is not None and pinned.cost_usd is not None and best.cost_usd is not None:
         extra = pinned.cost_usd.p50 - best.cost_usd
-        said = f"costs {extra:,.0f} USD more than" if extra > 0 else f"is {-extra:,.0f} USD cheaper than"
-        yield f"pinned: {pinned.candidate.label} {said} the best without the pin, {best.candidate.label}"
+        difference = f"costs {extra:,.0f} USD more than" if extra > 0 else f"is {-extra:,.0f} USD cheaper than"
+        yield f"The pinned {pinned.candidate.label} {difference} {best.candidate.label}, the cheapest candidate without the pin"

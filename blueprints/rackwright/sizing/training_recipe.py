@@ -1,11 +1,11 @@
-"""How a job is trained: bytes per parameter, and the trainer whose defaults they are. Numbers in, numbers out."""
+"""Training recipe: bytes per parameter and the assumed trainer. Numbers in, numbers out."""
 
 from dataclasses import dataclass, replace
 
 from rackwright.estimator.config.engines import engine_family
 
 FULL, ADAPTERS, TPU = "megatron", "hf", "maxtext"
-"""Families of trainers that a plan assumes: for all weights on GPU, for adapters, on TPU."""
+"""Assumed trainer families: for all weights on GPU, for adapters, on TPU."""
 MASTER_BYTES = 4.0
 """fp32 copy of a 16-bit weight, which the optimizer updates."""
 STATES = {"adamw": 8.0, "adamw-8bit": 2 * 1.016, "sgd": 4.0}
@@ -14,10 +14,10 @@ STATES = {"adamw": 8.0, "adamw-8bit": 2 * 1.016, "sgd": 4.0}
 
 @dataclass(frozen=True)
 class Recipe:
-    """trainable: trained parameters; frozen_bytes: per weight of a frozen matrix that few bits can hold, frozen_other_bytes: of the rest
-    of a frozen base; adapter_inputs: numbers per token and layer that adapters keep; numbers: format of the products.
+    """Bytes and arithmetic of a training method; optimizer_bytes includes the fp32 master of 16-bit weights.
 
-    optimizer_bytes holds the fp32 master where weights are 16 bit.
+    trainable: trained parameters. frozen_bytes: per weight of a quantisable frozen matrix. frozen_other_bytes: per weight of the rest of a
+    frozen base. adapter_inputs: values per token and layer that adapters keep. numbers: format of the matrix products.
     """
 
     family: str
@@ -39,7 +39,7 @@ class Recipe:
 
     @property
     def activation_scale(self) -> float:
-        """Bytes of an activation over the 2 that formulas count."""
+        """Bytes of an activation relative to the 2 bytes of the formulas."""
         return 2.0 if self.numbers == "fp32" else 1.0
 
     @property
@@ -52,7 +52,7 @@ class Recipe:
 
 
 def full(trainable: float, numbers: str = "bf16", optimizer: str = "adamw") -> Recipe:
-    """All weights; in fp32 there is no second copy of them."""
+    """Full training; in fp32 there is no second copy of the weights."""
     gradient = engine_family(FULL, "train").gradient_bytes
     if numbers == "fp32":
         return Recipe(FULL, trainable, False, 4.0, 4.0, STATES[optimizer], numbers=numbers)
@@ -60,7 +60,7 @@ def full(trainable: float, numbers: str = "bf16", optimizer: str = "adamw") -> R
 
 
 def adapted(trainable: float, frozen_bytes: float, numbers: str = "bf16", inputs: float = 0.0, virtual_tokens: float = 0.0) -> Recipe:
-    """A frozen base. PEFT casts to fp32 what bitsandbytes did not quantise."""
+    """Adapter training on a frozen base. PEFT casts to fp32 what bitsandbytes did not quantise."""
     other = 4.0 if frozen_bytes < 2 or numbers == "fp32" else 2.0
     return Recipe(
         ADAPTERS, trainable, True, frozen_bytes=frozen_bytes, frozen_other_bytes=other, adapter_inputs=inputs,

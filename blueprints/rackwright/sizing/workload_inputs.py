@@ -1,4 +1,4 @@
-"""From what the user wrote to numbers: the only place where the spec's workload and the model catalog meet the formulas."""
+"""Workload of the spec and its model as numbers for the formulas."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -18,14 +18,14 @@ from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.evaluation.checkpoints import checkpoint_bytes
 from rackwright.sizing.job import ServingJob, TrainingJob, weight_bytes
 from rackwright.sizing.plan import Assumption, WorkloadFacts
-from rackwright.sizing.search.layouts import Pins
+from rackwright.sizing.search.layouts import PinnedLayout
 from rackwright.sizing.training_recipe import Recipe, adapted, full
 from rackwright.spec.workload import Adapter, Batch, Custom, Finetune, Model, Pretrain, Serve, Workload
 
 
 @dataclass(frozen=True)
 class CustomJob:
-    """A workload described by its own measured numbers."""
+    """A workload described by the user's measured numbers."""
 
     accelerator_memory_bytes: float
     accelerators: int
@@ -37,8 +37,8 @@ Job = TrainingJob | ServingJob | CustomJob
 
 
 @dataclass(frozen=True)
-class Demand:
-    """The first workload in numbers, what it came to, and what had to be assumed to get there."""
+class WorkloadInputs:
+    """The first workload as numbers, its facts, and the assumptions behind them."""
 
     job: Job
     facts: WorkloadFacts
@@ -46,11 +46,11 @@ class Demand:
     warnings: tuple[str, ...] = field(default=())
 
 
-def read_demand(workload: Workload, a: Assumptions) -> Demand:
+def workload_inputs(workload: Workload, a: Assumptions) -> WorkloadInputs:
     """Raises UserError when the model is not in the catalog or its description is wrong."""
     if isinstance(workload, Custom):
         facts = WorkloadFacts(workload.name, workload.kind, workload.model.base or "custom", 0.0, 0.0)
-        return Demand(CustomJob(workload.accelerator_memory, workload.accelerators, workload.duration), facts)
+        return WorkloadInputs(CustomJob(workload.accelerator_memory, workload.accelerators, workload.duration), facts)
     architecture, name = architecture_of(workload.model)
     if isinstance(workload, (Serve, Batch)):
         return _inference(workload, architecture, name, a)
@@ -58,7 +58,7 @@ def read_demand(workload: Workload, a: Assumptions) -> Demand:
 
 
 def architecture_of(model: Model) -> tuple[Architecture, str]:
-    """The architecture and the name to show: from the catalog, or written out, as reading a spec leaves a config.json."""
+    """The architecture and its display name: from the catalog, or written out in the spec."""
     at = At() / "workloads" / 0 / "model"
     if model.base is not None:
         row = library.find(model.base)
@@ -68,14 +68,14 @@ def architecture_of(model: Model) -> tuple[Architecture, str]:
             raise UserError([Problem("S-model", reason, at / "base", f"nearest: {near}" if near else "")])
         return row.architecture, row.name
     if model.config is not None:
-        raise UserError([Problem("S-model", "a config.json is read by rackwright.load, from the spec's folder", at / "config")])
+        raise UserError([Problem("S-model", "only rackwright.load resolves model.config, relative to the spec's folder", at / "config")])
     try:
         return from_fields(model.architecture or {}), "custom architecture"
     except ConfigError as fault:
         raise UserError([Problem("S-model", str(fault), at / "architecture")]) from None
 
 
-def _training(w: Pretrain | Finetune, architecture: Architecture, name: str, a: Assumptions) -> Demand:
+def _training(w: Pretrain | Finetune, architecture: Architecture, name: str, a: Assumptions) -> WorkloadInputs:
     n = model_dimensions(architecture)
     sampled = architecture.kind not in ("llm", "encoder") and n.flops_per_sample > 0
     adapter = w.adapter if isinstance(w, Finetune) else None
@@ -87,14 +87,15 @@ def _training(w: Pretrain | Finetune, architecture: Architecture, name: str, a: 
     recipe = _recipe(w, method, architecture, n, a)
     positions = sequence + recipe.virtual_tokens * (not sampled)
     flops = FLOPS_PER_WEIGHT[method] / 2 * n.flops_per_sample if sampled else training_flops_per_token(n, positions, method) * positions
-    assumed.append(Assumption("trainer", recipe.family, "family", "not asked for: kernels and states as of this family; on TPU maxtext"))
+    assumed.append(Assumption("trainer", recipe.family, "family", "default: kernels and states of this trainer family; maxtext on TPU"))
     if n.is_moe:
-        words = "a trained router is not even: rackwright's choice 2026-11, not measured"
+        words = "trained routers are uneven: rackwright's choice 2026-11, not measured"
         assumed.append(Assumption("moe_imbalance", f"{REAL_ROUTING_IMBALANCE:g}", "tokens of the fullest expert over the mean", words))
     job = TrainingJob(
         network=n, recipe=recipe, method=method, sequence=sequence, flops_per_sequence=flops, batch=batch, sequences=sequences,
-        pins=Pins(**w.parallelism.model_dump()), sampled=sampled, mean_length=0.0 if w.data.packed else w.data.tokens_per_sample or 0.0,
-        imbalance=REAL_ROUTING_IMBALANCE if n.is_moe else 1.0, adaptable=adapter is not None,
+        pins=PinnedLayout(**w.parallelism.model_dump()), sampled=sampled,
+        mean_length=0.0 if w.data.packed else w.data.tokens_per_sample or 0.0, imbalance=REAL_ROUTING_IMBALANCE if n.is_moe else 1.0,
+        adaptable=adapter is not None,
     )  # fmt: skip
     facts = WorkloadFacts(
         name=w.name,
@@ -110,13 +111,13 @@ def _training(w: Pretrain | Finetune, architecture: Architecture, name: str, a: 
         checkpoint_bytes=checkpoint_bytes(recipe.trainable, a),
         dataset_bytes=w.data.size or 0.0,
     )
-    return Demand(job, facts, tuple(assumed), _training_warnings(n, 0 if sampled else sequence))
+    return WorkloadInputs(job, facts, tuple(assumed), _training_warnings(n, 0 if sampled else sequence))
 
 
 def _training_warnings(n: ModelDimensions, sequence: int) -> tuple[str, ...]:
     if not n.max_context or sequence <= n.max_context:
         return ()
-    return (f"sequence length {sequence:,} is more than the {n.max_context:,} positions the model was made for",)
+    return (f"The sequence length of {sequence:,} tokens exceeds the {n.max_context:,} positions that the model supports",)
 
 
 def _trainable(architecture: Architecture, adapter: Adapter, n: ModelDimensions, a: Assumptions) -> float:
@@ -139,7 +140,7 @@ def _recipe(w: Pretrain | Finetune, method: str, architecture: Architecture, n: 
 
 
 def _training_precision(w: Pretrain | Finetune) -> str:
-    """bf16 unless said; nf4 names the base of QLoRA, whose arithmetic is bf16."""
+    """bf16 by default; nf4 names the base of QLoRA, whose arithmetic is bf16."""
     qlora = isinstance(w, Finetune) and w.adapter.type == "qlora"
     return "bf16" if w.precision == "auto" or (qlora and w.precision in ("nf4", "fp4", "int8")) else w.precision
 
@@ -148,7 +149,7 @@ def _sequence(w: Pretrain | Finetune, n: ModelDimensions, a: Assumptions, assume
     if w.sequence_length:
         return w.sequence_length
     value = int(min(a.default_sequence_length, n.max_context or a.default_sequence_length))
-    assumed.append(Assumption("sequence_length", str(value), "tokens", "not given; rackwright's default, at most what the model allows"))
+    assumed.append(Assumption("sequence_length", str(value), "tokens", "default, at most the context length of the model"))
     return value
 
 
@@ -157,12 +158,12 @@ def _batch(w: Pretrain | Finetune, sequence: int, a: Assumptions, assumed: list[
         value = 1 << max(round(a.default_pretrain_batch_tokens / sequence).bit_length() - 1, 0)
     else:
         value = a.default_finetune_batch
-    assumed.append(Assumption("global_batch_size", str(value), "sequences", "not given; see default_*_batch"))
+    assumed.append(Assumption("global_batch_size", str(value), "sequences", "default; see default_*_batch"))
     return value
 
 
 def _sequences(w: Pretrain | Finetune, sequence: int, sampled: bool, a: Assumptions) -> float:
-    """Sequences the run sees, epochs included. Unpacked samples take a slot each, padded to the longest of a batch."""
+    """Sequences of the run, epochs included. Unpacked samples take one slot each, padded to the longest of a batch."""
     d = w.data
     if sampled:
         return (d.samples or d.tokens or 0.0) * d.epochs
@@ -172,7 +173,7 @@ def _sequences(w: Pretrain | Finetune, sequence: int, sampled: bool, a: Assumpti
     return tokens / sequence if d.packed else max(tokens / sequence, (d.samples or 0.0) * d.epochs * a.unpacked_slot)
 
 
-def _inference(w: Serve | Batch, architecture: Architecture, name: str, a: Assumptions) -> Demand:
+def _inference(w: Serve | Batch, architecture: Architecture, name: str, a: Assumptions) -> WorkloadInputs:
     n = model_dimensions(architecture)
     generates = architecture.kind == "llm" and n.layers > 0
     serve = isinstance(w, Serve)
@@ -182,7 +183,7 @@ def _inference(w: Serve | Batch, architecture: Architecture, name: str, a: Assum
     job = ServingJob(
         network=n,
         generates=generates,
-        precision=_first_said(w.quantization, w.precision),
+        precision=_first_set(w.quantization, w.precision),
         products=w.precision,
         native=architecture.weights_format,
         passes=passes,
@@ -207,7 +208,7 @@ def _inference(w: Serve | Batch, architecture: Architecture, name: str, a: Assum
     if serve and w.requests_per_second is None:
         assumed.append(Assumption("requests_per_second", f"{_rate(w, a):.4g}", "requests/s", "users / user_request_interval_s"))
     warnings = tuple(_inference_warnings(w, architecture, job, a))
-    return Demand(job, _inference_facts(w, name, job, longest), tuple(assumed), warnings)
+    return WorkloadInputs(job, _inference_facts(w, name, job, longest), tuple(assumed), warnings)
 
 
 def _inference_facts(w: Serve | Batch, name: str, job: ServingJob, longest: int) -> WorkloadFacts:
@@ -224,34 +225,34 @@ def _inference_facts(w: Serve | Batch, name: str, job: ServingJob, longest: int)
 
 
 def _weights_size(w: Pretrain | Finetune | Serve | Batch) -> float | None:
-    """Bytes of the weights' files, where the user said."""
+    """Bytes of the weight files, where the spec states them."""
     return w.model.weights.size if w.model.weights else None
 
 
 def _longest(w: Serve | Batch, n: ModelDimensions, generates: bool, a: Assumptions, assumed: list[Assumption]) -> int:
-    """Tokens of the longest request that is answered, when max_context does not say."""
+    """Tokens of the longest request, where max_context is not set."""
     usual = sum(tokens.p95 or tokens.mean for tokens in (w.input_tokens, w.output_tokens))
     value = max(int(min(usual * a.request_margin, n.max_context or usual * a.request_margin)), 1) if generates else max(int(usual), 1)
     if generates:
-        assumed.append(Assumption("max_context", str(value), "tokens", "not given; request_margin x p95 of input and output"))
+        assumed.append(Assumption("max_context", str(value), "tokens", "default: request_margin x p95 of input and output"))
     return value
 
 
 def _inference_warnings(w: Serve | Batch, architecture: Architecture, job: ServingJob, a: Assumptions) -> Iterator[str]:
     n = job.network
     if job.generates and n.max_context and job.longest > n.max_context:
-        yield f"requests of {job.longest:,} tokens are longer than the {n.max_context:,} positions the model was made for"
+        yield f"Requests of {job.longest:,} tokens exceed the {n.max_context:,} positions that the model supports"
     if isinstance(w, Serve) and not (w.ttft or w.tpot):
-        yield "no latency goal (ttft, tpot): the cheapest machines win, however slowly they answer"
+        yield "No latency goal is set (ttft, tpot): slow machines are not rejected"
     if job.generates and n.is_moe:
-        yield "published decode runs of models with experts scatter by 40 % and more around the formulas: measure one replica first"
+        yield "Published decode runs of mixture-of-experts models differ from the formulas by 40 % and more: measure one replica first"
     if architecture.kind == "diffusion":
-        yield f"one request is one image of {a.denoising_passes:g} passes of the network; encoding text and decoding images is not counted"
+        yield f"One request is one image of {a.denoising_passes:g} network passes; text encoding and image decoding are not counted"
     if architecture.kind == "speech":
-        yield "one request is one pass over its audio; writing the text, token by token, is not counted"
+        yield "One request is one pass over its audio; generating the text token by token is not counted"
 
 
-def _first_said(*precisions: str) -> str:
+def _first_set(*precisions: str) -> str:
     return next((p for p in precisions if p != "auto"), "auto")
 
 

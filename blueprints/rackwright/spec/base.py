@@ -1,10 +1,11 @@
 """Base class of the spec models, and the field types that several models share."""
 
+from collections.abc import Callable
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, WithJsonSchema
-from pydantic_core import PydanticCustomError
+from pydantic_core import CoreSchema, PydanticCustomError, PydanticKnownError, core_schema
 
 LARGEST_INT = 10**15
 """Upper limit of every integer in a spec. Keeps arithmetic on absurd values finite."""
@@ -30,6 +31,24 @@ def quote(value: object) -> str:
     text = str(value)
     text = text if len(text) <= 40 else text[:37] + "..."
     return f"`{text}`" if isinstance(value, str) else text
+
+
+class OneOf:
+    """Annotates text that is one of `names()`. A Literal whose words are looked up when a value is read: clouds may be registered later."""
+
+    def __init__(self, names: Callable[[], tuple[str, ...]]):
+        self.names = names
+
+    def __get_pydantic_core_schema__(self, _source: Any, _handler: Any) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(self._checked)
+
+    def __get_pydantic_json_schema__(self, _schema: CoreSchema, _handler: Any) -> dict[str, Any]:
+        return {"enum": [*self.names()], "type": "string"}
+
+    def _checked(self, value: object) -> object:
+        if value not in self.names():
+            raise PydanticKnownError("literal_error", {"expected": " or ".join(self.names())})
+        return value
 
 
 PLAIN, MAPPING = "<plain>", "<mapping>"

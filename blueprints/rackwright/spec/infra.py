@@ -4,8 +4,11 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Discriminator, Field, Tag
 
-from rackwright.spec.base import MAPPING, PLAIN, Id, Moment, Part, PositiveInt, Text, plain_or_mapping
+from rackwright.clouds import names, sellers
+from rackwright.spec.base import MAPPING, PLAIN, Id, Moment, OneOf, Part, PositiveInt, Text, plain_or_mapping
 
+CloudName = Annotated[str, OneOf(names)]
+SellerName = Annotated[str, OneOf(sellers)]
 Project = Annotated[str, Field(pattern=r"^[a-z][-a-z0-9:.]{4,61}[a-z0-9]$", description="lower-case letters, digits, dashes; 6 at least")]
 
 
@@ -179,7 +182,7 @@ class Pin(Part):
 class Place(Part):
     """One cloud account, project or cluster in which sizing searches for machines."""
 
-    cloud: Literal["aws", "gcp", "kubernetes"]
+    cloud: CloudName
     """Cloud; `kubernetes` is an existing cluster described by `inventory`."""
     account: Annotated[str, Field(pattern=r"^[0-9]{12}$", description="12 digits, in quotes")] | None = None
     """AWS account ID; the provider rejects credentials of any other account."""

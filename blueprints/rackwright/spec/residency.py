@@ -1,18 +1,8 @@
-"""Data residency: the regions of each territory."""
+"""Data residency: the regions of each territory, from the cloud profiles."""
 
 from fnmatch import fnmatchcase
 
-TERRITORIES: dict[str, dict[str, tuple[str, ...]]] = {
-    "us": {"aws": ("us-*",), "gcp": ("us-*",)},
-    "eu": {
-        "aws": ("eu-central-1", "eu-west-1", "eu-west-3", "eu-north-1", "eu-south-*"),
-        "gcp": ("europe-central2", "europe-north[12]", "europe-southwest1", "europe-west1", "europe-west[3489]", "europe-west1[02]"),
-    },
-    "apac": {"aws": ("ap-*",), "gcp": ("asia-*", "australia-*")},
-}
-"""Territory -> cloud -> patterns of regions. `eu` is the European Union: London (eu-west-2, europe-west2) and Zurich (eu-central-2,
-europe-west6) are outside. Locations: https://docs.aws.amazon.com/global-infrastructure/latest/regions/aws-regions.html and
-https://cloud.google.com/compute/docs/regions-zones"""
+from rackwright.clouds import profile
 
 
 def matches(region: str, patterns: tuple[str, ...]) -> bool:
@@ -22,6 +12,6 @@ def matches(region: str, patterns: tuple[str, ...]) -> bool:
 
 def stays_in(cloud: str, region: str, residency: str | None) -> bool:
     """Return whether a region lies in the territory. True without a residency, and for existing clusters, which have no region."""
-    if residency is None or cloud == "kubernetes":
+    if residency is None or profile(cloud).is_owned:
         return True
-    return matches(region, TERRITORIES[residency][cloud])
+    return matches(region, profile(cloud).residency[residency])

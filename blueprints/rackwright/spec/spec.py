@@ -6,7 +6,7 @@ from pydantic import Field
 
 from rackwright.spec.base import Id, Name, Part, PositiveInt, Text
 from rackwright.spec.blueprint import Blueprint
-from rackwright.spec.infra import Infra
+from rackwright.spec.infra import Infra, SellerName
 from rackwright.spec.quantity import Duration, Money, Percent
 from rackwright.spec.workload import TRAINING, Workload
 
@@ -27,7 +27,7 @@ class Goals(Part):
 class Pricing(Part):
     """Changes to the list prices of the catalog."""
 
-    discounts: dict[Literal["aws", "gcp"], Percent] = {}
+    discounts: dict[SellerName, Percent] = {}
     """Discount per cloud on the list prices of machines; spot prices are not discounted."""
     commitments: tuple[dict, ...] = ()
     """Savings plans and committed use discounts."""

@@ -85,6 +85,9 @@ def choose(spec: Spec, plan: SizingPlan, rank: int, today: date) -> Decision:
     if not 1 <= rank <= len(plan.fits):
         have = f"ranks 1 to {len(plan.fits)}" if plan.fits else "no candidate that meets every goal"
         raise UserError([Problem("D-rank", f"there is no rank {rank}: the plan has {have}", fix="run `rackwright plan` to see the ranks")])
+    from rackwright.report.plan_text import with_text
+
+    plan = with_text(plan)
     fit = plan.fits[rank - 1]
     stack = compile_plan(spec, plan, fit, today=today)
     kept = replace(plan, fits=(fit,), rejected=())

@@ -31,7 +31,9 @@ def revalidate(decision: Decision, spec: Spec, catalog: Catalog, path: Path, tod
     again = resize(spec, catalog, chosen, today=today)
     if not isinstance(again, SizingPlan):
         old = f"{chosen.label} was chosen on {decision.chosen_on} and no longer does"
-        return decision, [Problem("D-stale", f"{old}: {why}", fix=fix) for why in again]
+        from rackwright.report.rejections import rejection_text
+
+        return decision, [Problem("D-stale", f"{old}: {rejection_text(why)}", fix=fix) for why in again]
     new = replace(decision, plan=_merged(decision.plan, again))
     moved = _moved(decision.place, compiled(new, spec, today).place)
     if moved:

@@ -1,0 +1,4 @@
+"""Components on AWS."""
+
+CLOUD = "aws"
+"""The cloud of a plan these parts build, and the name of its provider."""

@@ -8,6 +8,7 @@ import pulumi
 from pulumi import Input, Output, ResourceOptions
 from rackwright.stackplan import IdentityPlan, StackPlan, layers_below
 
+from rackwright_pulumi.aws import CLOUD
 from rackwright_pulumi.aws.cost_alerts import AwsGuard
 from rackwright_pulumi.aws.exports import Cluster, ExportedKey, ExportedNetwork, ExportedStorage, Karpenter, Key, Network, Storage, parts
 from rackwright_pulumi.aws.identity.account import account_id
@@ -29,8 +30,8 @@ class AwsStack:
     """
 
     def __init__(self, parent: pulumi.ComponentResource, name: str, plan: StackPlan, teardown: bool):
-        if plan.place.cloud != "aws":
-            raise Unsupported(f"{plan.kind} on {plan.place.cloud}", "place.cloud", "aws")
+        if plan.place.cloud != CLOUD:
+            raise Unsupported(f"{plan.kind} on {plan.place.cloud}", "place.cloud", CLOUD)
         self.name, self.plan, self.parent = name, plan, parent
         self.teardown = teardown or not plan.protected
         self.draining = teardown

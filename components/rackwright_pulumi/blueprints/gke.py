@@ -10,6 +10,7 @@ from pulumi_gcp.organizations import get_project_output
 from pulumi_kubernetes import Provider
 from rackwright.stackplan import PoolPlan, StackPlan
 
+from rackwright_pulumi.gcp import CLOUD
 from rackwright_pulumi.gcp.cluster import GcpCluster
 from rackwright_pulumi.gcp.identity import GcpNodeIdentity, GcpWorkloadIdentity
 from rackwright_pulumi.gcp.network import GcpNetwork
@@ -90,8 +91,8 @@ class _Site:
     below: ResourceOptions
 
     def check(self) -> None:
-        if self.plan.place.cloud != "gcp":
-            raise Unsupported(f"{self.plan.kind} on {self.plan.place.cloud}", "place.cloud", "gcp")
+        if self.plan.place.cloud != CLOUD:
+            raise Unsupported(f"{self.plan.kind} on {self.plan.place.cloud}", "place.cloud", CLOUD)
         if self.plan.lustre:
             raise Unsupported("Lustre on GKE", "lustre", "buckets mounted with the object-store-mount add-on")
 

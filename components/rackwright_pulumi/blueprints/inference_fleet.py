@@ -8,6 +8,8 @@ from pulumi import Input, Output, ResourceOptions
 from rackwright.stackplan import BlueprintKind, StackPlan
 
 from rackwright_pulumi.args import PlanInput, plan_of
+from rackwright_pulumi.aws import CLOUD as AWS
+from rackwright_pulumi.gcp import CLOUD as GCP
 from rackwright_pulumi.outputs import fabric_output
 from rackwright_pulumi.unsupported import Unsupported
 
@@ -82,7 +84,7 @@ def _on_eks(parent: pulumi.ComponentResource, name: str, plan: StackPlan, args: 
     return {**outputs, "serviceEndpoint": address, "weightsUrl": _weights(plan, "s3", names)}
 
 
-CLOUDS = {"aws": _on_eks, "gcp": _on_gke}
+CLOUDS = {AWS: _on_eks, GCP: _on_gke}
 """What the blueprint is made of, each importing its own cloud's SDK alone."""
 
 

@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import pulumi
+from rackwright.clouds import sellers, supports
 from rackwright.diagnostics.errors import UserError
 from rackwright.stackplan import BlueprintKind, PlacePlan, StackPlan
 
@@ -53,33 +54,17 @@ def declare(plan: StackPlan, *, teardown: bool = False, secrets: dict[str, pulum
     module, name = BLUEPRINTS[plan.kind]
     component = getattr(import_module(f"rackwright_pulumi.blueprints.{module}"), name)
     own = provider(plan.place)
-    if teardown and plan.place.cloud == "aws":
-        from rackwright_pulumi.aws.downstream import refuse_under_a_cluster
-
-        refuse_under_a_cluster(plan, own)
+    if teardown and supports(plan.place.cloud, "layers"):
+        import_module(f"rackwright_pulumi.{plan.place.cloud}.downstream").refuse_under_a_cluster(plan, own)
     options = pulumi.ResourceOptions(providers=[own])
     return component(plan.name, {"plan": plan, "teardown": teardown, "secrets": secrets or {}}, options)
 
 
 def provider(place: PlacePlan) -> pulumi.ProviderResource:
-    """The one explicit provider: a wrong account or project is refused before anything is created. Raises Unsupported.
-
-    The account is checked after the role is assumed: it is the account the stack lives in.
-    """
-    if place.cloud == "aws":
-        from pulumi_aws import Provider, ProviderAssumeRoleArgs
-
-        return Provider(
-            "aws",
-            region=place.region,
-            allowed_account_ids=[place.account] if place.account else None,
-            assume_roles=[ProviderAssumeRoleArgs(role_arn=place.role_arn)] if place.role_arn else None,
-        )
-    if place.cloud == "gcp":
-        from pulumi_gcp import Provider
-
-        return Provider("gcp", project=place.account or None, region=place.region)
-    raise Unsupported(f"a provider for {place.cloud}", "place.cloud", "aws or gcp")
+    """The one explicit provider: a wrong account or project is refused before anything is created. Raises Unsupported."""
+    if place.cloud not in sellers():
+        raise Unsupported(f"a provider for {place.cloud}", "place.cloud", " or ".join(sellers()))
+    return import_module(f"rackwright_pulumi.{place.cloud}.provider").make_provider(place)
 
 
 def _secrets(decided: "Decided") -> dict[str, pulumi.Input[str]]:

@@ -11,6 +11,7 @@ from rackwright.cost import Bill, bill, check_budget
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.excerpt import rendered
 from rackwright.diagnostics.problem import Level, Problem
+from rackwright.report.rejections import rejection_text
 from rackwright.sizing.size import size
 from rackwright.spec import Spec, load
 from rackwright.spec.quotas import known_quotas
@@ -134,7 +135,7 @@ def _decision(spec: Spec, path: Path, settings: Settings) -> tuple[Decision, boo
 def _choice(spec: Spec, settings: Settings) -> Decision:
     plan = size(spec, today=settings.today)
     if not plan.fits:
-        nearest = "; ".join(f"{miss.candidate.label}: {miss.rejections[0]}" for miss in plan.rejected[:3])
+        nearest = "; ".join(f"{miss.candidate.label}: {rejection_text(miss.rejections[0])}" for miss in plan.rejected[:3])
         reason = f"no machine meets every goal. Nearest: {nearest}"
         raise UserError([Problem("D-no-fit", reason, fix=f"run `rackwright plan {settings.spec_path.name}`")])
     return choose(spec, plan, 1, settings.today)

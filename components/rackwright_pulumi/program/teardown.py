@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pulumi
 from rackwright.catalog import Catalog
+from rackwright.clouds import profile
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Level, Problem
 from rackwright.sizing.size import size
@@ -44,7 +45,7 @@ def _placed(decision: Decision, spec: Spec, path: Path) -> Decision:
         raise _lost(f"{path.name} is of {decision.spec}, and the spec is named {spec.name}", "put the name back")
     fit, was = decision.fit, decision.place
     for number, place in enumerate(spec.infra.places):
-        account = (place.account if place.cloud == "aws" else place.project) or ""
+        account = getattr(place, profile(place.cloud).owner_field) or ""
         if place.cloud == fit.candidate.cloud and (was is None or was.account == account):
             here = replace(fit, candidate=replace(fit.candidate, place=number))
             return replace(decision, plan=replace(decision.plan, fits=(here,)))

@@ -2,14 +2,12 @@
 
 from typing import Any
 
+from rackwright.clouds import profile
 from rackwright.spec.workload import Run
 from rackwright.stackplan import ManifestPlan, ref
 
 Body = dict[str, Any]
 SECRETS = "run-secrets"
-IDENTITY = {"aws": (("169.254.170.23/32", 80),), "gcp": (("169.254.169.254/32", 80), ("169.254.169.252/32", 988))}
-"""Where pods get their identity, address and port: the Pod Identity agent of EKS, GKE's metadata server behind both of its names. Not EC2's
-metadata, which would hand a pod the role of its node."""
 NODE_DNS = ("169.254.20.10/32", "169.254.169.254/32")
 """Name servers outside kube-system: NodeLocal DNSCache and Cloud DNS (cloud.google.com/kubernetes-engine/docs/how-to/network-policy)."""
 
@@ -53,7 +51,7 @@ def allow(namespace: str, name: str, ingress: list[Body] | None = None, egress: 
 def allow_basics(namespace: str, cloud: str) -> ManifestPlan:
     """DNS, the cloud's identity endpoint, and HTTPS out: object store, registry and cloud APIs."""
     dns = {"to": [_namespace("kube-system"), *map(_block, NODE_DNS)], "ports": [_port(53, "UDP"), _port(53)]}
-    identity = [{"to": [_block(cidr)], "ports": [_port(port)]} for cidr, port in IDENTITY[cloud]]
+    identity = [{"to": [_block(cidr)], "ports": [_port(port)]} for cidr, port in profile(cloud).identity_endpoints]
     return allow(namespace, "allow-basics", egress=[dns, *identity, {"ports": [_port(443)]}])
 
 

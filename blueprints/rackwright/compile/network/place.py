@@ -2,6 +2,7 @@
 
 import re
 
+from rackwright.clouds import profile
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.network.address_plan import zones_of
 from rackwright.compile.network.addresses import CONTROL, MACHINES
@@ -10,18 +11,19 @@ from rackwright.stackplan import PlacePlan
 
 ORDINARY_ZONE = re.compile("-?[a-z]")
 """What follows the region: us-central1-b, us-east-1a. Google's AI zones (us-central1-ai1) need more set-up, so they come last."""
-AWS_ZONE_LETTERS = {"us-east-1": "abcdf", "ap-northeast-1": "acd", "ca-central-1": "abd", "us-west-1": "ab"}
-"""Zones that take an EKS control plane, where they are not a, b and c: us-east-1e does not, and some letters do not exist.
-Source: docs.aws.amazon.com/eks/latest/userguide/network-reqs.html; moto 5.2.5 zone tables (2026-10-27)."""
 
 
 def place_plan(context: CompileContext) -> PlacePlan:
-    cloud, region = context.candidate.cloud, context.candidate.region
-    zone = zone_of(context)
-    control = _control(context, zone or _first_zone(context)) if cloud == "aws" else ()
-    account = (context.place.account if cloud == "aws" else context.place.project) or ""
+    cloud, region = profile(context.candidate.cloud), context.candidate.region
+    named = zone_of(context)
+    zone = named or cloud.zones(region)[0]  # a guess, which rule V-30 reports
     return PlacePlan(
-        cloud=cloud, region=region, zone=zone or _first_zone(context), control_zones=control, account=account, zone_assumed=not zone
+        cloud=cloud.name,
+        region=region,
+        zone=zone,
+        control_zones=_control(context, zone) if cloud.control_zones else (),
+        account=getattr(context.place, cloud.owner_field) or "",
+        zone_assumed=not named,
     )
 
 
@@ -40,23 +42,10 @@ def zone_of(context: CompileContext) -> str:
     return zone_said(context) or next(iter([*(z for z in ranked if z in held), *ranked]), "")
 
 
-def _first_zone(context: CompileContext) -> str:
-    """The region's first zone: a guess, which rule V-30 says aloud."""
-    region = context.candidate.region
-    return region + ("-" if context.candidate.cloud == "gcp" else "") + _letters(region)[0]
-
-
 def _control(context: CompileContext, zone: str) -> tuple[str, ...]:
-    """Zones of the subnets that are said to be for the control plane, the accelerators' own first; else two of the region."""
+    """Zones of the subnets that are said to be for the control plane, the accelerators' own first; else those of the region."""
     held = zones_of(context.place.network, *CONTROL)
-    return tuple(sorted(held, key=lambda z: z != zone)) or control_zones(context.candidate.region, zone, context.place.zones)
-
-
-def control_zones(region: str, zone: str, allowed: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """Two zones, the accelerators' own first, then those the spec allows: EKS wants its control plane in two."""
-    zones = [region + letter for letter in _letters(region)]
-    return tuple(dict.fromkeys([*(z for z in (zone, *allowed) if z in zones), *zones]))[:2]
-
-
-def _letters(region: str) -> str:
-    return AWS_ZONE_LETTERS.get(region, "abc")
+    cloud = profile(context.candidate.cloud)
+    zones = cloud.zones(context.candidate.region)
+    ranked = dict.fromkeys([*(z for z in (zone, *context.place.zones) if z in zones), *zones])
+    return tuple(sorted(held, key=lambda z: z != zone)) or tuple(ranked)[: cloud.control_zones]

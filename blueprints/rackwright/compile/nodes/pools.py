@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import replace
 
 from rackwright.catalog.rows import Fabric, Machine
+from rackwright.clouds import profile
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.nodes.capacity import bounds, capacity_plan, has_started
 from rackwright.compile.nodes.capacity_entry import capacity_entries, pools_listed
@@ -13,16 +14,10 @@ from rackwright.spec.blueprint import ExtraPool
 from rackwright.spec.infra import CapacityEntry
 from rackwright.stackplan import CapacityPlan, DiskPlan, PlacePlan, PoolPlan, TaintPlan
 
-SYSTEM_MACHINES = {"aws": "m7i.2xlarge", "gcp": "e2-standard-8"}
-SYSTEM_IMAGES = {"aws": "al2023", "gcp": "cos"}
 SYSTEM_NODES = 2
 """Two, so that an operator's webhook survives one node's upgrade (recipes V-88)."""
 RESOURCES = {"gpu": "nvidia.com/gpu", "tpu": "google.com/tpu", "neuron": "aws.amazon.com/neuron"}
-IMAGES = {"aws": {"gpu": "al2023-nvidia", "neuron": "al2023-neuron"}, "gcp": {"gpu": "cos", "tpu": "cos"}}
-"""Cloud, then kind of machine, to the image family of its nodes."""
 POOL_NAMES = {"gpu": "gpu", "tpu": "slice", "neuron": "neuron"}
-MAX_PODS = {"gpu": 32, "tpu": 15}
-"""GKE: what AI-Hypercomputer/xpk@367c838 gives its pools; each node reserves twice as many addresses."""
 RESERVED_MODES = ("capacity-block", "reservation")
 """Machines bought so already sit close together; a placement group of one's own can keep them from starting (eksctl issue 7949)."""
 HYPERDISK_ONLY = ("ct6e-", "tpu7x-", "g4-", "a3-ultragpu-", "a4-", "a4x-")
@@ -33,9 +28,10 @@ POOL_LABEL = "rackwright/pool"
 
 
 def system_pool(place: PlacePlan) -> PoolPlan:
+    cloud = profile(place.cloud)
     return PoolPlan(
         name="system",
-        machine=SYSTEM_MACHINES[place.cloud],
+        machine=cloud.system_machine,
         zones=place.control_zones or (place.zone,),
         nodes_min=SYSTEM_NODES,
         nodes_max=SYSTEM_NODES,
@@ -43,9 +39,9 @@ def system_pool(place: PlacePlan) -> PoolPlan:
         role="system",
         disk=DiskPlan(100),
         labels=((ROLE_LABEL, "system"),),
-        max_pods=most_pods(machine_facts(SYSTEM_MACHINES["aws"]), (), prefixes=True) if place.cloud == "aws" else None,
-        image=SYSTEM_IMAGES[place.cloud],
-        pod_prefixes=place.cloud == "aws",
+        max_pods=most_pods(machine_facts(cloud.system_machine), (), prefixes=True) if cloud.pods_use_subnet else None,
+        image=cloud.system_image,
+        pod_prefixes=cloud.pods_use_subnet,
     )
 
 
@@ -135,7 +131,7 @@ def accelerator_pool(context: CompileContext, place: PlacePlan, name: str = "gpu
 
 def _shaped(context: CompileContext, machine: Machine, place: PlacePlan, name: str) -> PoolPlan:
     """A pool of one machine of the catalog, whatever its number and however it is bought."""
-    aws = place.cloud == "aws"
+    cloud = profile(place.cloud)
     nics = nic_layout(machine, context.spec.blueprint.nodes.interfaces)
     kind = "hyperdisk-balanced" if machine.name.startswith(HYPERDISK_ONLY) else "balanced"
     return PoolPlan(
@@ -151,15 +147,15 @@ def _shaped(context: CompileContext, machine: Machine, place: PlacePlan, name: s
         role="accelerator" if machine.accelerator_count else "system",
         resource=RESOURCES.get(machine.kind, ""),
         cpu_arch=machine.cpu_arch or "x86_64",
-        disk=DiskPlan(200, iops=3000, throughput_mib_s=250) if aws else DiskPlan(200, kind=kind),
+        disk=DiskPlan(200, kind=kind, **cloud.node_disk),
         taints=(TaintPlan(RESOURCES[machine.kind], "present"),) if machine.kind in RESOURCES else (),
         fabric=str(machine.fabric),
         nics=nics,
         local_nvme=bool(machine.local_nvme_bytes),
-        local_ssd_count=0 if aws or not machine.local_nvme_bytes else machine.local_nvme_count or 0,
-        max_pods=most_pods(machine, nics, prefixes=True) if aws else MAX_PODS[machine.kind],
-        image=IMAGES[place.cloud].get(machine.kind, SYSTEM_IMAGES[place.cloud]),
-        pod_prefixes=aws,
+        local_ssd_count=machine.local_nvme_count or 0 if cloud.attaches_local_ssds and machine.local_nvme_bytes else 0,
+        max_pods=most_pods(machine, nics, prefixes=True) if cloud.pods_use_subnet else cloud.max_pods[machine.kind],
+        image=cloud.node_images.get(machine.kind, cloud.system_image),
+        pod_prefixes=cloud.pods_use_subnet,
     )
 
 

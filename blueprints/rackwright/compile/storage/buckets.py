@@ -2,6 +2,7 @@
 
 import math
 
+from rackwright.clouds import profile
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.storage.lustre import HEADROOM
 from rackwright.diagnostics.errors import UserError
@@ -11,7 +12,6 @@ from rackwright.stackplan import BucketPlan, DiskPlan, Grant
 from rackwright.units import GIB
 
 MIB = 2**20
-SCHEMES = {"aws": "s3", "gcp": "gs"}
 HUB = "hf://"
 """Weights the program downloads from the Hugging Face hub by itself."""
 WRITTEN = ("checkpoints", "results")
@@ -39,13 +39,13 @@ def grants(wanted: tuple[BucketPlan, ...]) -> tuple[Grant, ...]:
 
 
 def _bucket(context: CompileContext, key: str, uri: str | None) -> BucketPlan:
-    hierarchical = context.candidate.cloud == "gcp"
+    hierarchical = profile(context.candidate.cloud).has_bucket_folders
     if uri is None:
         folder = context.sizing.facts.model if key == "weights" else ""
         days = OLD_VERSIONS_DAYS.get(key, OLD_VERSIONS_USUAL_DAYS)
         return BucketPlan(key, prefix=folder, hierarchical=hierarchical, versioned=not hierarchical, old_versions_days=days)
     scheme, _, rest = uri.partition("://")
-    if scheme != SCHEMES[context.candidate.cloud]:
+    if scheme != profile(context.candidate.cloud).uri_scheme:
         raise UserError([_wrong_scheme(uri, context.candidate.cloud)])
     name, _, prefix = rest.partition("/")
     return BucketPlan(key, existing_name=name, prefix=prefix.strip("/"), versioned=False)
@@ -56,7 +56,7 @@ def _wrong_scheme(uri: str, cloud: str) -> Problem:
         code="C-bucket-cloud",
         reason=f"{uri} cannot be read from {cloud} without copying it there first",
         at=At() / "workloads" / 0,
-        fix=f"name a {SCHEMES[cloud]}:// URI, or leave it out and a bucket is made",
+        fix=f"name a {profile(cloud).uri_scheme}:// URI, or leave it out and a bucket is made",
     )
 
 

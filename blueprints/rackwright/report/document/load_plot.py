@@ -12,8 +12,10 @@ alt: Any = altair  # its annotations do not know what its decorators add
 
 
 def cost_over_load(e: Economics, width: int) -> str:
-    """US dollars per unit sold against requests per second, both logarithmic; each saw tooth is one more machine. Marks: mean (above
-    the line) and p95 traffic (below it); dashed: what is earned. "" without a price."""
+    """Cost per unit sold over requests per second, both logarithmic; "" without a price. Each step is one more machine.
+
+    Marks: mean and p95 traffic. Dashed line: revenue.
+    """
     points = [{"x": p.requests_per_s, "y": cost} for p in e.curve if (cost := unit_cost(p, e))]
     if not points:
         return ""
@@ -21,10 +23,8 @@ def cost_over_load(e: Economics, width: int) -> str:
     marks = [{"x": p.requests_per_s, "y": cost, "label": f"{name}: {price(cost)}"} for name, p in named if (cost := unit_cost(p, e))]
     earned = _earned(e)
     values = [p["y"] for p in points] + ([earned] if earned else [])
-    x = alt.X("x:Q", title="requests per second", scale=alt.Scale(type="log", domain=[points[0]["x"], points[-1]["x"] * 1.3], nice=False))
-    y = alt.Y(
-        "y:Q", title=f"USD per {SOLD[e.unit]}", scale=alt.Scale(type="log", domain=[min(values) / 1.6, max(values) * 1.2], nice=False)
-    )
+    x = alt.X("x:Q", title="requests per second", scale=_scale(points[0]["x"], points[-1]["x"] * 1.3))
+    y = alt.Y("y:Q", title=f"USD per {SOLD[e.unit]}", scale=_scale(min(values) / 1.6, max(values) * 1.2))
     layers = [alt.Chart(alt.Data(values=points)).mark_line(color=CHOSEN, strokeWidth=2).encode(x=x, y=y)]
     if earned:
         line = alt.Chart(alt.Data(values=[{"y": earned, "words": f"earned: {price(earned)}"}]))
@@ -44,7 +44,7 @@ def _scale(low: float, high: float) -> Any:
 
 
 def _earned(e: Economics) -> float | None:
-    """Per unit sold."""
+    """Revenue per unit sold."""
     if e.revenue is None:
         return None
     return e.revenue.usd_per_request / e.service.output_tokens * 1e6 if e.unit == "token" else e.revenue.usd_per_request

@@ -1,4 +1,4 @@
-"""Plots as SVG text, drawn offline. Each comes in two widths, so that a phone shows one it can read."""
+"""Plots as SVG text, drawn offline, in one width for wide and one for narrow screens."""
 
 import math
 from typing import Any
@@ -16,12 +16,12 @@ alt: Any = altair  # its annotations do not know what its decorators add
 WIDE, NARROW = 940, 340
 INK, MUTED, CHOSEN, OTHER, REJECTED, LIMIT = "#1c2430", "#5d6875", "#0b7a53", "#2f6fb3", "#98a2ae", "#c2410c"
 COLOURS = ("#134e6f", "#2f6fb3", "#77a9dd", "#0b7a53", "#7cc3a2", "#d69e2e", "#8a94a0", "#d5dae0")
-"""Of the terms of memory, in their order."""
+"""Colours of the memory terms, in their order."""
 MOST_BARS = 8
 FAR = 6.0
-"""Misses farther than this many times from the limits and fits would press the rest into a corner; they are left out."""
+"""Rejected candidates beyond this multiple of limits and fits are not drawn, so that the others stay readable."""
 FONT = "Arial, Helvetica, Liberation Sans, sans-serif"
-"""Fonts of one width, the one that the labels are measured with."""
+"""Fonts of equal metrics; labels are measured with the first."""
 Point = dict[str, Any]
 
 
@@ -30,7 +30,7 @@ def scatter(spec: Spec, plan: SizingPlan, width: int) -> str:
     serving = plan.chosen is not None and plan.chosen.duration_s is None
     points = _points(plan, serving)
     limits = _limits(spec, serving)
-    refused = [] if serving else _refused(plan, points, limits)
+    refused = [] if serving else _rejected_points(plan, points, limits)
     if not points and not refused:
         return ""
     x = alt.X("x:Q", title="time per output token, ms" if serving else "hours", scale=_scale([*points, *refused], "x", limits))
@@ -49,7 +49,7 @@ def scatter(spec: Spec, plan: SizingPlan, width: int) -> str:
 
 
 def _scale(points: list[Point], axis: str, limits: dict[str, tuple[float, str]]) -> Any:
-    """Logarithmic, with room for intervals and limits."""
+    """A logarithmic scale with room for intervals and limits."""
     values = [p[key] for p in points for key in (f"{axis}10", f"{axis}90") if key in p] + [p[axis] for p in points]
     values += [limits[axis][0]] if axis in limits else []
     return alt.Scale(type="log", domain=[min(values) / 1.25, max(values) * 1.35], nice=False)
@@ -85,8 +85,8 @@ def _name(fit: Fit) -> str:
     return machines(fit.candidate) if fit.candidate.topology else f"{fit.candidate.accelerators} x {short(fit.candidate.accelerator)}"
 
 
-def _refused(plan: SizingPlan, points: list[Point], limits: dict[str, tuple[float, str]]) -> list[Point]:
-    """The misses that have a time and a cost and are near enough, one for each shape."""
+def _rejected_points(plan: SizingPlan, points: list[Point], limits: dict[str, tuple[float, str]]) -> list[Point]:
+    """Rejected candidates with a time and a cost that are near enough, one per machines and capacity mode."""
     timed = {(machines(r.candidate), r.candidate.capacity): r for r in reversed(plan.rejected) if r.cost_usd and r.duration_s}
     found: list[Point] = [{"x": (r.duration_s or 0.0) / 3600, "y": r.cost_usd} for r in timed.values()]
     near = {axis: [p[axis] for p in points] + [limits[axis][0] for _ in limits.keys() & {axis}] for axis in "xy"}
@@ -110,7 +110,7 @@ def _fits(points: list[Point], x: Any, y: Any, serving: bool) -> list[Any]:
 
 
 def _limits(spec: Spec, serving: bool) -> dict[str, tuple[float, str]]:
-    """(value, words) by axis."""
+    """(value, text) by axis."""
     found: dict[str, tuple[float, str]] = {}
     if serving and (goal := getattr(spec.workload, "tpot", None)):
         found["x"] = goal.target * 1000, f"limit {span(goal.target)}"
@@ -134,7 +134,7 @@ def _limit_lines(limits: dict[str, tuple[float, str]]) -> list[Any]:
 
 
 def memory_bars(plan: SizingPlan, width: int) -> str:
-    """GiB on the fullest accelerator by term, for the first fits, with a mark at what the device holds and at what may be filled."""
+    """Memory of the fullest accelerator by term for the first fits, with marks at the capacity and the allowed fill."""
     rows, marks = [], []
     for group in groups(plan.fits)[:MOST_BARS]:
         memory, name = group.fit.memory, f"#{group.rank}: {_name(group.fit)}"
@@ -157,7 +157,7 @@ def memory_bars(plan: SizingPlan, width: int) -> str:
 
 
 def legend(plan: SizingPlan) -> list[tuple[str, str]]:
-    """(colour, term) of the memory that any shown candidate uses."""
+    """(colour, term) of the memory terms in the plot."""
     shown = [group.fit.memory for group in groups(plan.fits)[:MOST_BARS]]
     pairs = zip(COLOURS, TERMS.items(), strict=True)
     return [(colour, words) for colour, (term, words) in pairs if any(getattr(memory, f"{term}_bytes") for memory in shown)]

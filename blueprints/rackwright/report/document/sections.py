@@ -1,15 +1,15 @@
-"""Two sections of a report: the rest of the machine, and serving economics. Words only; the numbers are the plan's and the economics'."""
+"""Sections of a report: node requirements and serving economics, as text."""
 
 from dataclasses import dataclass
 
 from rackwright.report.terminal import economics, node
 from rackwright.sizing.economics.serving import Economics
-from rackwright.sizing.node.requirements import MachineNeeds
+from rackwright.sizing.node.requirements import NodeRequirements
 
 
 @dataclass(frozen=True)
 class MachineSection:
-    """rows: what, need, have, why of one node; lines: (label, words)."""
+    """Node requirements. rows: name, needed, available, reason. lines: (label, text)."""
 
     rows: tuple[tuple[str, ...], ...]
     lines: tuple[tuple[str, str], ...]
@@ -17,7 +17,7 @@ class MachineSection:
 
 @dataclass(frozen=True)
 class EconomicsSection:
-    """sold: the unit in words; loads: cells of the load table; elsewhere: cells of each accelerator."""
+    """Serving economics. sold: the unit as text. loads: cells of the load table. elsewhere: cells per accelerator."""
 
     sold: str
     loads: tuple[tuple[str, ...], ...]
@@ -27,17 +27,17 @@ class EconomicsSection:
     notes: tuple[str, ...]
 
 
-def machine_section(found: MachineNeeds | None) -> MachineSection | None:
+def machine_section(found: NodeRequirements | None) -> MachineSection | None:
     if found is None:
         return None
-    lines = tuple((label.capitalize(), words) for label, words in node.sentences(found) if label != "node")
+    lines = tuple((label.capitalize(), words) for label, words in node.requirement_lines(found) if label != "node")
     return MachineSection(tuple(node.rows(found)), lines)
 
 
 def economics_section(e: Economics | None) -> EconomicsSection | None:
     if e is None:
         return None
-    lines = tuple((label.capitalize(), words) for label, words in economics.sentences(e))
+    lines = tuple((label.capitalize(), words) for label, words in economics.economics_lines(e))
     elsewhere = tuple(economics.comparison(e))
     sold = economics.SOLD[e.unit]
-    return EconomicsSection(sold, tuple(economics.loads(e)), lines, elsewhere, economics.report_words(e), e.warnings)
+    return EconomicsSection(sold, tuple(economics.loads(e)), lines, elsewhere, economics.field_report_text(e), e.warnings)

@@ -1,10 +1,10 @@
-"""What a report says, once; HTML and Markdown only lay it out. Reads plan, stack and bill; computes no new number."""
+"""Contents of a report, laid out by the HTML and Markdown templates. Reads plan, stack and bill; computes no number."""
 
 from dataclasses import dataclass
 from datetime import date
 
 from rackwright.cost import Bill
-from rackwright.report.alternatives import cause_rows, frontier_rows, goodput_words
+from rackwright.report.alternatives import frontier_rows, goodput_text, rejection_rows
 from rackwright.report.document.sections import EconomicsSection, MachineSection, economics_section, machine_section
 from rackwright.report.formatting import (
     UNKNOWN,
@@ -18,15 +18,16 @@ from rackwright.report.formatting import (
     percent,
     plural,
     readable,
-    refusal,
     span,
     span_range,
     usd,
     usd_range,
 )
-from rackwright.report.goals import Goal, asked, limits, tightest
+from rackwright.report.goals import Goal, limits, requested_goals, tightest
 from rackwright.report.groups import cheapest, groups, region, runner_up
-from rackwright.report.terminal.plan import by_use, cents, each, facts, no_price, remedy, where_of
+from rackwright.report.plan_text import with_text
+from rackwright.report.rejections import candidate_remedy, rejection_text
+from rackwright.report.terminal.plan import by_use, cents, each, facts, no_price, where_of
 from rackwright.sizing.economics.serving import Economics
 from rackwright.sizing.plan import Assumption, Candidate, Fit, Rejected, SizingPlan
 from rackwright.sizing.selection.ranking import nearest_misses
@@ -40,7 +41,7 @@ FRONTIER_SHOWN = 8
 
 @dataclass(frozen=True)
 class Card:
-    """One candidate on page one: role, what and where, then (name, words) lines."""
+    """One candidate on the first page: role, machines, place, then (name, text) lines."""
 
     role: str
     what: str
@@ -73,7 +74,7 @@ class ReportView:
     verdict: str
     under: str
     workload: str
-    asked: str
+    requested: str
     cards: tuple[Card, ...]
     goals: tuple[Goal, ...]
     assumed: tuple[tuple[str, str], ...]
@@ -97,20 +98,21 @@ class ReportView:
 
 
 def view(spec: Spec, plan: SizingPlan, preview: StackPreview, today: date, economics: Economics | None = None) -> ReportView:
-    """ahead: what the chosen fit leads to; empty where there is none. economics: of a chosen fit that serves."""
+    """Contents of a report. preview: stack and bill of the chosen fit. economics: of a chosen fit that serves."""
+    plan = with_text(plan)
     chosen = plan.chosen
     return ReportView(
         title=plan.spec,
         verdict=_verdict(plan),
-        under=_under(plan, preview.bill),
+        under=_subtitle(plan, preview.bill),
         workload=facts(plan),
-        asked=asked(spec),
+        requested=requested_goals(spec),
         cards=_cards(spec, plan),
         goals=limits(spec, chosen, preview.bill) if chosen else (),
         assumed=_assumed(chosen, preview) if chosen else (),
         reason=plan.scaling,
         frontier=tuple(frontier_rows(plan, spec.goals, FRONTIER_SHOWN)),
-        causes=tuple(cause_rows(plan)),
+        causes=tuple(rejection_rows(plan)),
         warnings=tuple((str(level), words) for level, words in doubts(plan, preview)),
         bill=_bill(preview.bill) if preview.bill else None,
         misses=tuple(_rejection(miss) for miss in nearest_misses(plan)) if not chosen else (),
@@ -135,25 +137,25 @@ def _serves(fit: Fit | None) -> bool:
 def _verdict(plan: SizingPlan) -> str:
     chosen = plan.chosen
     if chosen is None:
-        return "Nothing meets every goal."
+        return "No candidate meets every goal."
     return f"{machines(chosen.candidate)} in {region(chosen.candidate)}, {chosen.candidate.capacity}"
 
 
-def _under(plan: SizingPlan, bill: Bill | None) -> str:
-    """The sentence under the verdict: how long and how much in all."""
+def _subtitle(plan: SizingPlan, bill: Bill | None) -> str:
+    """The sentence below the verdict: duration and total cost."""
     chosen = plan.chosen
     if chosen is None:
-        return f"{plan.considered:,} ways to run it were looked at; what comes nearest, and what would make it fit, is below."
+        return f"{plan.considered:,} configurations were evaluated. The nearest candidates and what would make them fit are listed below."
     total = usd(bill.total_usd, 0) if bill else usd(chosen.cost_usd.p50 if chosen.cost_usd else None, 0)
-    whole = "everything in the bill" if bill else "machines alone"
+    scope = "total of the bill" if bill else "machines only"
     if chosen.duration_s is None:
-        return f"About {total} a month, {whole}, at {plural(chosen.candidate.replicas, 'replica')}."
-    return f"About {hours(chosen.time_s)} and {total}, {whole}."
+        return f"About {total} a month, {scope}, at {plural(chosen.candidate.replicas, 'replica')}."
+    return f"About {hours(chosen.time_s)} and {total}, {scope}."
 
 
 def time_of(fit: Fit) -> str:
     if fit.finish_s is not None:
-        return span_range(fit.finish_s) + (f", of it {span(fit.wait_s.p50)} wait" if fit.wait_s else "")
+        return span_range(fit.finish_s) + (f", including {span(fit.wait_s.p50)} in the queue" if fit.wait_s else "")
     return f"first token {span(fit.speed.ttft_s)}, then {span(fit.speed.tpot_s)} each"
 
 
@@ -162,7 +164,7 @@ def _cards(spec: Spec, plan: SizingPlan) -> tuple[Card, ...]:
     if second := runner_up(plan.fits):
         cards.append(_card(f"Runner-up (rank {second[0]})", second[1], spec))
     if miss := cheapest(plan.rejected):
-        cards.append(_refused(miss))
+        cards.append(_rejected_card(miss))
     return tuple(cards)
 
 
@@ -170,21 +172,21 @@ def _card(role: str, fit: Fit, spec: Spec) -> Card:
     lines = (
         ("Latency" if fit.duration_s is None else "Time", time_of(fit)),
         ("Machines cost", usd_range(fit.cost_usd) + (" a month" if fit.duration_s is None and fit.cost_usd else "")),
-        ("While running", f"{usd(fit.usd_per_hour, 2)} per hour" if fit.usd_per_hour is not None else UNKNOWN),
+        ("Hourly cost", f"{usd(fit.usd_per_hour, 2)} per hour" if fit.usd_per_hour is not None else UNKNOWN),
         ("Memory filled", f"{percent(fit.memory.fill)} of {gib(fit.memory.capacity_bytes)} each"),
-        ("Spread", _spread(fit.candidate)),
-        ("Goodput", goodput_words(fit)),
-        ("Tightest limit", tightest(limits(spec, fit))),
+        ("Parallel layout", _spread(fit.candidate)),
+        ("Goodput", goodput_text(fit)),
+        ("Tightest constraint", tightest(limits(spec, fit))),
     )
     return Card(role, machines(fit.candidate), _place(fit.candidate), tuple(line for line in lines if line[1]))
 
 
-def _refused(miss: Rejected) -> Card:
+def _rejected_card(miss: Rejected) -> Card:
     lines = (
         ("Time", span(miss.duration_s) if miss.duration_s else ""),
         ("Machines cost", usd(miss.cost_usd)),
-        ("Why not", "; ".join(map(refusal, miss.rejections))),
-        ("It would fit with", remedy(miss)),
+        ("Failed constraints", "; ".join(map(rejection_text, miss.rejections))),
+        ("Would fit with", candidate_remedy(miss)),
     )
     return Card("Cheapest rejected", machines(miss.candidate), _place(miss.candidate), tuple(line for line in lines if line[1]))
 
@@ -203,7 +205,7 @@ def _assumed(fit: Fit, preview: StackPreview) -> tuple[tuple[str, str], ...]:
     chosen = fit.candidate
     price, source = list_price("machine and hour", chosen), chosen.price_source or UNKNOWN
     quota = [("Quota", words) for words in quota_words(preview)] or [("Quota", f"{UNKNOWN} for {chosen.machine}")]
-    return (*quota, ("Price", price), ("Price read from", source), ("Speed", evidence(fit.evidence)))
+    return (*quota, ("Price", price), ("Price source", source), ("Evidence", evidence(fit.evidence)))
 
 
 def _bill(bill: Bill) -> BillView:
@@ -214,12 +216,12 @@ def _bill(bill: Bill) -> BillView:
     )
     used = ", ".join(f"{line.what} ({line.price_words})" for line in by_use(bill))
     missing = no_price(bill)
-    notes = (f"By use, not in the sum: {used}." if used else "", f"{missing[0].upper()}{missing[1:]}." if missing else "")
+    notes = (f"Billed by usage, not in the total: {used}." if used else "", f"{missing[0].upper()}{missing[1:]}." if missing else "")
     return BillView(bill.covers, rows, cents(bill.hourly_usd), cents(bill.total_usd), tuple(filter(None, notes)))
 
 
 def _rejection(item: Rejected) -> tuple[str, str, str, str]:
-    return machines(item.candidate), where_of(item), "; ".join(map(refusal, item.rejections)), remedy(item)
+    return machines(item.candidate), where_of(item), "; ".join(map(rejection_text, item.rejections)), candidate_remedy(item)
 
 
 def _rank(rank: int, fit: Fit, elsewhere: str) -> tuple[str, ...]:

@@ -22,19 +22,19 @@ FORMS = {".html": "report.html.j2", ".md": "report.md.j2"}
 
 
 def check_target(target: Path) -> None:
-    """Raises UserError for an ending that is neither .html nor .md, before anything is worked out."""
+    """Raises UserError for a suffix other than .html and .md."""
     if target.suffix not in FORMS:
         raise UserError([Problem("R-form", f"{target}: a report ends in {' or '.join(FORMS)}", fix="name it report.html")])
 
 
 def write_report(spec: Spec, plan: SizingPlan, target: Path, today: date, preview: StackPreview | None = None) -> None:
-    """Renders the report of a plan to `target`, in one step. Raises UserError where that cannot be done."""
+    """Writes the report of a plan to `target` atomically. Raises UserError where that is not possible."""
     check_target(target)
     write_text(target, render_report(spec, plan, target.suffix, today, preview))
 
 
 def render_report(spec: Spec, plan: SizingPlan, suffix: str, today: date, preview: StackPreview | None = None) -> str:
-    """The report as text; suffix: `.html` or `.md`; ahead: what the chosen fit leads to, worked out here when left out."""
+    """The report as text. suffix: `.html` or `.md`. preview: stack and bill of the chosen fit, computed when left out."""
     economics = economics_of(spec, plan, Catalog.default()) if isinstance(spec.workload, Serve) else None
     shown = view(spec, plan, preview or stack_preview(spec, plan, plan.chosen, today), today, economics)
     jinja = Environment(
@@ -49,7 +49,7 @@ def render_report(spec: Spec, plan: SizingPlan, suffix: str, today: date, previe
 
 
 def markdown(text: object) -> str:
-    """Text inside a Markdown cell or line: no table, no HTML, no link of a stranger's making."""
+    """Text escaped for a Markdown cell or line: no table, HTML or link."""
     shown = " ".join(str(text).split())
     for character in "\\`*_[]<>|#":
         shown = shown.replace(character, f"\\{character}")
@@ -57,7 +57,7 @@ def markdown(text: object) -> str:
 
 
 def _plots(spec: Spec, plan: SizingPlan, economics: Economics | None) -> dict[str, Any]:
-    """SVG by name and width, and the legend of the memory; empty where the extra `report` is not installed, which the page says."""
+    """SVG by name and width, and the legend of the memory plot; empty without the extra `report`, which the page states."""
     if find_spec("altair") is None or find_spec("vl_convert") is None:
         return {}
     from rackwright.report.document import load_plot, plots

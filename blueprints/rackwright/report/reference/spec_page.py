@@ -52,7 +52,7 @@ def _about(model: type) -> str:
 
 
 def _form(field: dict[str, Any]) -> str:
-    """What may stand there, in few words."""
+    """Accepted form of a value, in few words."""
     if "$ref" in field:
         name = field["$ref"].rpartition("/")[2]
         return f"[{name}](#{name.lower()})"
@@ -82,11 +82,11 @@ def _default(key: str, field: dict[str, Any], entry: dict[str, Any]) -> str:
 
 
 def _architecture() -> Iterable[str]:
-    said = sentences(Architecture)
+    parts = sentences(Architecture)
     yield from ("## Fields of `architecture`", "", "| Field | Left out | Meaning |", "|---|---|---|")
     for field in dataclasses.fields(Architecture):
         default = str(field.default).lower() if isinstance(field.default, bool) or field.default is None else field.default
-        yield f"| `{field.name}` | `{default}` | {said.get(field.name, '')} |"
+        yield f"| `{field.name}` | `{default}` | {parts.get(field.name, '')} |"
     yield ""
 
 

@@ -1,1 +1,1 @@
-"""Answers as text on a terminal."""
+"""Text output for terminals."""

@@ -1,4 +1,4 @@
-"""The catalog on a terminal: what can be bought, what can be run, where the facts come from."""
+"""The catalog on a terminal: machines, accelerators, models, prices, with their dates."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
@@ -17,7 +17,7 @@ from rackwright.units import GIB
 
 @dataclass(frozen=True)
 class CatalogRow:
-    """A row as shown (`cells`) and whole."""
+    """A row: displayed cells and all data."""
 
     cells: tuple[str, ...]
     whole: Any
@@ -38,8 +38,8 @@ def catalog_rows(what: str, name: str) -> list[CatalogRow]:
     listing = LISTINGS.get(what)
     if listing is None:
         raise UserError([Problem("C-catalog", f"the catalog has no {what!r}", fix=did_you_mean(what, LISTINGS))])
-    wanted = name.lower()
-    found = [row for row in listing.rows(Catalog.default()) if wanted in " ".join(row.cells).lower()]
+    requested = name.lower()
+    found = [row for row in listing.rows(Catalog.default()) if requested in " ".join(row.cells).lower()]
     if name and not found:
         raise UserError([Problem("C-catalog", f"no {what} row holds {name!r}", fix=f"see `rackwright catalog {what}`")])
     return found

@@ -10,7 +10,7 @@ from rich.text import Text
 from rackwright.estimator.calibration.calibrate import CalibrationResult
 from rackwright.estimator.result import Estimate, Interval, NearestRun
 from rackwright.report.formatting import span
-from rackwright.report.terminal.tables import say, table
+from rackwright.report.terminal.tables import print_labelled, table
 from rackwright.units import GIB
 
 TERMS = {"kv": "cache", "reserved": "allocator"}
@@ -19,36 +19,36 @@ METRICS = {
     "peak_memory_gib": "GiB", "ttft_ms": "ms to the first token", "tpot_ms": "ms per token", "kv_tokens": "tokens of cache",
     "time_to_train_min": "min to train", "accel_hours": "accelerator-hours",
 }  # fmt: skip
-"""What a measured run's number is of."""
+"""Units of measured metrics."""
 
 
 def show_estimate(out: Console, e: Estimate, shipped: Estimate | None = None) -> None:
     """`shipped`: the same without the user's own calibration, where there is one."""
-    fits = "does not fit" if not e.fits else "fits" if e.peak_memory_bytes.p90 <= e.capacity_bytes else "fits, though not at p90"
+    fits = "does not fit" if not e.fits else "fits" if e.peak_memory_bytes.p90 <= e.capacity_bytes else "fits at p50, not at p90"
     out.print(Text(f"\n{e.id or e.kind}: {fits}", style="bold").append("   median (p10 to p90)", style="not bold"))
     for name, b, unit, scale in _headlines(e):
         likely, low, high = _figures(b, scale)
-        say(out, name, f"{likely} {unit}" + (f"  ({low} to {high})" if low != high else ""))
+        print_labelled(out, name, f"{likely} {unit}" + (f"  ({low} to {high})" if low != high else ""))
     if e.time_to_train_s:
         t = e.time_to_train_s
-        say(out, "to train", f"{span(t.p50)}  ({span(t.p10)} to {span(t.p90)}), start-up and evaluation included")
-    say(out, "evidence", e.evidence)
+        print_labelled(out, "to train", f"{span(t.p50)}  ({span(t.p10)} to {span(t.p90)}), start-up and evaluation included")
+    print_labelled(out, "evidence", e.evidence)
     if shipped:
-        say(out, "own runs", _changed(e, shipped))
+        print_labelled(out, "own runs", _changed(e, shipped))
     for words in e.warnings:
-        say(out, "warning", words, "bold yellow")
+        print_labelled(out, "warning", words, "bold yellow")
     out.print(_memory(e))
     if e.step:
         out.print(_step(e))
     if e.largest_micro_batch is not None:
         context = f", context {e.largest_context:,} tokens" if e.largest_context else ""
-        say(out, "largest", f"micro-batch {e.largest_micro_batch:,}{context}")
+        print_labelled(out, "largest", f"micro-batch {e.largest_micro_batch:,}{context}")
     for run in e.nearest:
-        say(out, "nearest", _nearest(run))
+        print_labelled(out, "nearest", _nearest(run))
     for launcher, flags in e.launch.items():
-        say(out, launcher, flags)
+        print_labelled(out, launcher, flags)
     for words in e.assumptions:
-        say(out, "assumed", words)
+        print_labelled(out, "assumed", words)
 
 
 def _headlines(e: Estimate) -> list[tuple[str, Interval, str, float]]:
@@ -58,8 +58,8 @@ def _headlines(e: Estimate) -> list[tuple[str, Interval, str, float]]:
         ("rate", e.tokens_per_s, "tokens/s", 1.0),
         ("", e.tokens_per_s_per_accelerator, "tokens/s per accelerator", 1.0),
         ("samples", e.samples_per_s, "per second", 1.0),
-        ("first", e.ttft_s, "ms to the first token", 1e-3),
-        ("next", e.tpot_s, "ms per token", 1e-3),
+        ("TTFT", e.ttft_s, "ms to the first token", 1e-3),
+        ("TPOT", e.tpot_s, "ms per token", 1e-3),
         ("output", e.output_tokens_per_s, "tokens/s out", 1.0),
         ("", e.output_tokens_per_s_per_accelerator, "tokens/s out per accelerator", 1.0),
         ("requests", e.requests_per_s, "per second", 1.0),
@@ -69,16 +69,16 @@ def _headlines(e: Estimate) -> list[tuple[str, Interval, str, float]]:
 
 
 def _figures(b: Interval, scale: float) -> tuple[str, ...]:
-    """p50, p10, p90: three digits of p50 and as many places of the others; thousands whole, with four digits."""
+    """p50, p10, p90 with the decimals of three digits of p50; values from 1,000 as whole numbers with four digits."""
     places = max(0, 2 - floor(log10(b.p50 / scale))) if b.p50 else 0
     return tuple(f"{float(f'{v:.4g}') if v >= 1000 else v:,.{places}f}" for v in (b.p50 / scale, b.p10 / scale, b.p90 / scale))
 
 
 def _changed(e: Estimate, shipped: Estimate) -> str:
-    """What the headlines that moved were without the calibration."""
+    """Headline values without the user's calibration, where they differ."""
     pairs = zip(_headlines(e), _headlines(shipped), strict=True)
     moved = [f"{name} {_figures(was, scale)[0]} {unit}".strip() for (name, b, *_), (_, was, unit, scale) in pairs if b != was]
-    return f"without them {', '.join(moved)}" if moved else "none of this class on accelerators of this generation: nothing changed"
+    return f"without them {', '.join(moved)}" if moved else "no run of this class on this accelerator generation; unchanged"
 
 
 def _memory(e: Estimate) -> Any:
@@ -100,8 +100,8 @@ def _step(e: Estimate) -> Any:
 
 
 def _term(name: str) -> str:
-    """`tensor_exposed` is what the step still waits for."""
-    return f"wait for {name.removesuffix('_exposed')} traffic" if name.endswith("_exposed") else name
+    """`tensor_exposed` becomes `exposed tensor communication`."""
+    return f"exposed {name.removesuffix('_exposed')} communication" if name.endswith("_exposed") else name
 
 
 def _nearest(run: NearestRun) -> str:
@@ -115,15 +115,15 @@ def _number(value: float) -> str:
 
 
 def show_calibration(out: Console, made: CalibrationResult, path: str) -> None:
-    """What was predicted, what was measured, what changes."""
+    """Measured runs with their prediction before and after calibration."""
     runs = table("run", "metric", "measured", "predicted", "now", right=("measured", "predicted", "now"))
     for run in made.runs:
         runs.add_row(run.row_id, METRICS.get(run.metric, run.unit), *(_number(v) for v in (run.measured, run.before, run.after)))
     out.print(runs)
     for kind, (factor, n) in made.factors.items():
-        say(out, "learned", f"{kind}: x {factor:g} from {n} run{'s' if n > 1 else ''}")
+        print_labelled(out, "learned", f"{kind}: x {factor:g} from {n} run{'s' if n > 1 else ''}")
     if made.unread:
-        say(out, "not read", f"columns that no shipped file has: {', '.join(made.unread)}", "bold yellow")
+        print_labelled(out, "not read", f"unknown columns: {', '.join(made.unread)}", "bold yellow")
     for problem in made.problems:
-        say(out, "left out", problem.reason, "bold yellow")
-    say(out, "written", f"{path}; rackwright estimate FILE.jsonl --calibration {path}")
+        print_labelled(out, "left out", problem.reason, "bold yellow")
+    print_labelled(out, "written", f"{path}; rackwright estimate FILE.jsonl --calibration {path}")

@@ -1,4 +1,4 @@
-"""The rest of the machine in words: what a node must have beside accelerators, where data lies, what it draws. Computes nothing."""
+"""Node requirements as text: host memory, CPUs, disks, network, file system, power. Computes no number."""
 
 from collections.abc import Iterator
 
@@ -6,13 +6,13 @@ from rich.table import Table
 
 from rackwright.report.formatting import UNKNOWN, usd
 from rackwright.report.terminal.tables import table
-from rackwright.sizing.node.requirements import MachineNeeds, Need, Power
+from rackwright.sizing.node.requirements import NodeRequirement, NodeRequirements, Power
 
 UNITS = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
 
-def sentences(found: MachineNeeds | None) -> Iterator[tuple[str, str]]:
-    """(label, words): node, data, power; nothing for a plan without a fit."""
+def requirement_lines(found: NodeRequirements | None) -> Iterator[tuple[str, str]]:
+    """(label, text): node, data, power; nothing for a plan without a fit."""
     if found is None:
         return
     yield "node", "each needs " + ", ".join(map(_of, found.needs))
@@ -24,16 +24,16 @@ def sentences(found: MachineNeeds | None) -> Iterator[tuple[str, str]]:
         yield "on-prem", words
 
 
-def rows(found: MachineNeeds) -> list[tuple[str, str, str, str]]:
-    """(what, need, have, how it comes about) of each need."""
+def rows(found: NodeRequirements) -> list[tuple[str, str, str, str]]:
+    """(name, needed, available, reason) per requirement."""
     return [
         (n.name, f"{amount(n.need)} {n.unit}", f"{amount(n.have)} {n.unit}" if n.have is not None else UNKNOWN, _why(n))
         for n in found.needs
     ]
 
 
-def needs_table(found: MachineNeeds) -> Table:
-    made = table("each node needs", "need", "has", "for", right=("need", "has"))
+def needs_table(found: NodeRequirements) -> Table:
+    made = table("per node", "needed", "available", "reason", right=("needed", "available"))
     for row in rows(found):
         made.add_row(*row)
     return made
@@ -43,17 +43,17 @@ def power(p: Power | None) -> str:
     """`41.2 kW drawn, 64.2 kW with cooling; 140,520 BTU/h, 11.7 tons of cooling; 24 U; 965 kWh for the run; at full load`."""
     if p is None:
         return ""
-    said = [
+    parts = [
         f"{p.it_watts / 1000:,.1f} kW drawn, {p.facility_watts / 1000:,.1f} kW with cooling",
         f"{p.btu_per_hour:,.0f} BTU/h, {p.cooling_tons:,.1f} tons of cooling",
         f"{p.rack_units} U" if p.rack_units is not None else "",
         f"{p.energy_kwh:,.0f} kWh for the run at most" if p.energy_kwh is not None else "",
         p.words,
     ]
-    return "; ".join(filter(None, said))
+    return "; ".join(filter(None, parts))
 
 
-def _data(found: MachineNeeds) -> Iterator[str]:
+def _data(found: NodeRequirements) -> Iterator[str]:
     if found.checkpoint_bytes and found.checkpoint_write_s and found.checkpoint_bytes_per_s:
         rate = held(found.checkpoint_bytes_per_s)
         yield f"checkpoints of {held(found.checkpoint_bytes)} written within {found.checkpoint_write_s:g} s, {rate}/s"
@@ -64,20 +64,20 @@ def _data(found: MachineNeeds) -> Iterator[str]:
         yield f"{fs.tier}, {held(fs.bytes)}, {price}: {fs.words}"
 
 
-def _of(n: Need) -> str:
+def _of(n: NodeRequirement) -> str:
     """`host memory 268 of 2,048 GiB`."""
     if n.have is None:
-        return f"{n.name} {amount(n.need)} {n.unit} (has: {UNKNOWN})"
+        return f"{n.name} {amount(n.need)} {n.unit} (available: {UNKNOWN})"
     return f"{n.name} {amount(n.need)} of {amount(n.have)} {n.unit}"
 
 
-def _why(n: Need) -> str:
-    missing = f"; too little: {n.instead}" if n.is_short and n.instead else "; too little" if n.is_short else ""
+def _why(n: NodeRequirement) -> str:
+    missing = f"; too small: {n.instead}" if n.is_short and n.instead else "; too small" if n.is_short else ""
     return n.words + missing
 
 
 def amount(value: float | None) -> str:
-    """Three figures, whole numbers from 100."""
+    """Three significant digits, whole numbers from 100."""
     if value is None:
         return UNKNOWN
     return f"{value:,.0f}" if value >= 100 or value == int(value) else f"{value:.3g}"

@@ -1,4 +1,4 @@
-"""A plan on a terminal: the ranking, the whole bill of its first line, the nearest misses, what to do next."""
+"""A plan on a terminal: ranking, rationale, bill of the first choice, nearest rejected candidates, next command."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from rich.text import Text
 
 from rackwright.cost import Bill, BillLine
 from rackwright.diagnostics.problem import Level
-from rackwright.report.alternatives import FRONTIER, frontier_rows, frontier_words, rejected_words
+from rackwright.report.alternatives import FRONTIER, frontier_rows, frontier_text, rejected_text
 from rackwright.report.formatting import (
     accelerators,
     count,
@@ -18,14 +18,14 @@ from rackwright.report.formatting import (
     money_range,
     percent,
     plural,
-    refusal,
     span,
     span_range,
 )
-from rackwright.report.goals import asked, limits, tightest
+from rackwright.report.goals import limits, requested_goals, tightest
 from rackwright.report.groups import Group, groups, region
-from rackwright.report.terminal.node import sentences
-from rackwright.report.terminal.tables import ranked, say, table, title
+from rackwright.report.plan_text import with_text
+from rackwright.report.rejections import candidate_remedy, rejection_text
+from rackwright.report.terminal.tables import print_labelled, ranked, table, title
 from rackwright.sizing.plan import Candidate, Fit, Rejected, SizingPlan
 from rackwright.sizing.selection.ranking import nearest_misses
 from rackwright.spec.spec import Goals, Spec
@@ -35,19 +35,20 @@ MISSES = 3
 
 
 def show_plan(out: Console, plan: SizingPlan, spec: Spec, preview: StackPreview, top: int, path: Path) -> None:
-    """Everything an engineer reads before `choose`. With no fit: the nearest misses and what would make each feasible."""
+    """What an engineer reads before `choose`; without a fit the nearest rejected candidates and their remedies."""
+    plan = with_text(plan)
     title(out, plan.spec, facts(plan))
-    say(out, "goals", asked(spec))
+    print_labelled(out, "goals", requested_goals(spec))
     if plan.chosen:
         _show_choice(out, plan, spec, plan.chosen, preview, top)
     else:
-        out.print(Text(f"\nNothing meets every goal; {plan.considered:,} ways to run it were looked at.", style="bold"))
+        out.print(Text(f"\nNo candidate meets every goal; {plan.considered:,} configurations were evaluated.", style="bold"))
     show_misses(out, plan)
     for level, words in doubts(plan, preview):
-        say(out, level, words, "bold red" if level is Level.ERROR else "bold yellow")
+        print_labelled(out, level, words, "bold red" if level is Level.ERROR else "bold yellow")
     if plan.chosen and not preview.errors:
         record = f"rackwright choose {path} records #1 for `pulumi up`; " if preview.stack else ""
-        say(out, "next", f"{record}rackwright explain {path} says why")
+        print_labelled(out, "next", f"{record}rackwright explain {path} shows every number")
 
 
 def facts(plan: SizingPlan) -> str:
@@ -65,28 +66,26 @@ def _show_choice(out: Console, plan: SizingPlan, spec: Spec, chosen: Fit, previe
     out.print()
     out.print(_ranking(lines[:top], serving=chosen.duration_s is None))
     if len(lines) > top:
-        out.print(Text(f"    and {len(lines) - top} more; --top {len(lines)} shows them", style="dim"))
+        out.print(Text(f"    {len(lines) - top} more candidates: --top {len(lines)}", style="dim"))
     out.print()
-    say(out, "why", plan.scaling)
+    print_labelled(out, "why", plan.scaling)
     show_frontier(out, plan, spec.goals)
-    say(out, "tightest", tightest(limits(spec, chosen)))
-    say(out, "prices", list_price("machine-hour", chosen.candidate))
-    ranges = "; the ranges hold four times in five (p10 to p90)" if chosen.duration_s and chosen.evidence != "prior only" else ""
-    say(out, "speed", evidence(chosen.evidence) + ranges)
-    for label, words in sentences(plan.machine):
-        say(out, label, words)
+    print_labelled(out, "tightest", tightest(limits(spec, chosen)))
+    print_labelled(out, "prices", list_price("machine-hour", chosen.candidate))
+    ranges = "; ranges are p10 to p90" if chosen.duration_s and chosen.evidence != "prior only" else ""
+    print_labelled(out, "evidence", evidence(chosen.evidence) + ranges)
     for words in quota_words(preview):
-        say(out, "quota", words)
+        print_labelled(out, "quota", words)
     if preview.bill:
         show_bill(out, preview.bill)
 
 
 def show_frontier(out: Console, plan: SizingPlan, goals: Goals | None = None) -> None:
-    """Points of the frontier with the choice among them; a sentence where they are one."""
-    if words := frontier_words(plan, goals):
-        say(out, "frontier", words)
+    """The Pareto frontier as a table, or as a sentence where the choice is its only point."""
+    if words := frontier_text(plan, goals):
+        print_labelled(out, "frontier", words)
         return
-    out.print(Text("\nwhat cannot be beaten on cost and time at once, and the choice:", style="bold"))
+    out.print(Text("\nCost/time Pareto frontier, machines only", style="bold"))
     made = table(*FRONTIER, right=("time", "USD", "memory free"), whole=("rank",))
     for row in frontier_rows(plan, goals):
         made.add_row(*row)
@@ -95,9 +94,9 @@ def show_frontier(out: Console, plan: SizingPlan, goals: Goals | None = None) ->
 
 
 def _ranking(lines: list[Group], serving: bool) -> Text:
-    measures = ("TTFT", "TPOT", "USD/h", "USD a month") if serving else ("time, p10 to p90", "USD/h", "machines USD, p10 to p90")
+    metrics = ("TTFT", "TPOT", "USD/h", "USD/month") if serving else ("time (p10 to p90)", "USD/h", "machines, USD (p10 to p90)")
     rows = [(_cells(line, serving), ", ".join(filter(None, [*_where(line.fit.candidate), line.elsewhere]))) for line in lines]
-    return ranked(rows, ("#", "machines", "memory", *measures))
+    return ranked(rows, ("#", "machines", "memory", *metrics))
 
 
 def _cells(line: Group, serving: bool) -> tuple[str, ...]:
@@ -115,17 +114,17 @@ def _where(candidate: Candidate) -> list[str]:
 
 
 def show_bill(out: Console, bill: Bill) -> None:
-    """Every line with its price date; what is not in the sum is named under it."""
+    """Every line with its price date, then what the total leaves out."""
     out.print()
-    columns = (f"bill for {bill.covers}", "quantity", "USD each", "dated", "USD/h", "USD")
-    made = table(*columns, right=("quantity", "USD/h", "USD"), whole=("dated",))
+    columns = (f"bill for {bill.covers}", "quantity", "unit price, USD", "price date", "USD/h", "USD")
+    made = table(*columns, right=("quantity", "USD/h", "USD"), whole=("price date",))
     for line in bill.lines:
         if line.total_usd is not None:
             made.add_row(line.what, line.quantity_words, each(line), line.price_date, cents(line.hourly_usd), cents(line.total_usd))
-    made.add_row(*(Text(cell, style="bold") for cell in ("sum", "", "", "", cents(bill.hourly_usd), cents(bill.total_usd))))
+    made.add_row(*(Text(cell, style="bold") for cell in ("total", "", "", "", cents(bill.hourly_usd), cents(bill.total_usd))))
     out.print(made)
-    say(out, "by use", "; ".join(f"{line.what} ({line.price_words})" for line in by_use(bill)), "dim")
-    say(out, "unknown", no_price(bill), "bold yellow")
+    print_labelled(out, "by usage", "; ".join(f"{line.what} ({line.price_words})" for line in by_use(bill)), "dim")
+    print_labelled(out, "unpriced", no_price(bill), "bold yellow")
 
 
 def each(line: BillLine) -> str:
@@ -135,37 +134,31 @@ def each(line: BillLine) -> str:
 
 
 def by_use(bill: Bill) -> list[BillLine]:
-    """Lines with a price whose quantity only use will tell."""
+    """Lines with a price whose quantity depends on usage."""
     return [line for line in bill.lines if line.quantity is None and line.unit_price_usd is not None]
 
 
 def no_price(bill: Bill) -> str:
-    return "not in the sum, the catalog has no price: " + ", ".join(bill.unknown) if bill.unknown else ""
+    return "not in the total, no published price: " + ", ".join(bill.unknown) if bill.unknown else ""
 
 
 def cents(value: float | None) -> str:
-    """Dollars and cents; less than a cent is not nothing."""
+    """Dollars and cents; `< 0.01` below one cent."""
     return "< 0.01" if value is not None and 0 < value < 0.005 else money(value, 2)
 
 
 def show_misses(out: Console, plan: SizingPlan) -> None:
-    """The nearest of each machine, with the distance and the remedy."""
+    """The nearest rejected candidate of each machine, with its failed constraints and remedy."""
     near = nearest_misses(plan, MISSES)
     if not near:
         return
     out.print()
-    say(out, "rejected", rejected_words(plan))
-    out.print("the nearest:" if plan.fits else "The nearest misses:")
-    made = table("machines", "where", "why not", "what would make it fit", whole=("machines",))
+    print_labelled(out, "rejected", rejected_text(plan))
+    made = table("nearest rejected", "place", "failed constraints", "would fit with", whole=("nearest rejected",))
     for miss in near:
-        made.add_row(machines(miss.candidate), where_of(miss), "\n".join(map(refusal, miss.rejections)), remedy(miss))
+        made.add_row(machines(miss.candidate), where_of(miss), "\n".join(map(rejection_text, miss.rejections)), candidate_remedy(miss))
     out.print(made)
 
 
 def where_of(item: Fit | Rejected) -> str:
     return ", ".join(filter(None, [item.candidate.region, item.candidate.capacity]))
-
-
-def remedy(miss: Rejected) -> str:
-    """What would make it feasible: the candidate's own remedy, else that of every limit it breaks."""
-    return miss.remedy or "; ".join(dict.fromkeys(r.remedy for r in miss.rejections if r.remedy)) or "nothing that a spec can say"

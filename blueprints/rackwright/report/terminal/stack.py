@@ -8,21 +8,21 @@ from rich.console import Console
 from rich.text import Text
 
 from rackwright.report.formatting import plural, usd
-from rackwright.report.terminal.tables import say, table, title
+from rackwright.report.terminal.tables import print_labelled, table, title
 from rackwright.stackplan import LAYERS, CapacityPlan, ClusterPlan, CostAlertsPlan, LustrePlan, PoolPlan, StackPlan
 
 INK = {"replace": "bold red", "delete": "bold red", "create": "green", "update": "yellow"}
 
 
 def show_stack(out: Console, plan: StackPlan) -> None:
-    """Everything that is wanted, one line each."""
+    """Every part of a StackPlan, one line each."""
     where = f"{plan.place.cloud} {plan.place.account}, {plan.place.zone or plan.place.region}".replace(" ,", ",")
     title(out, plan.name, f"{plan.kind} on {where}", f"until {plan.expires_on}" if plan.expires_on else "")
-    made = table("wanted", "what")
+    made = table("part", "plan")
     for kind, words in _wanted(plan):
         made.add_row(kind, words)
     out.print(made)
-    say(out, "fabric", _fabric(plan))
+    print_labelled(out, "fabric", _fabric(plan))
 
 
 def _wanted(plan: StackPlan) -> Iterator[tuple[str, str]]:
@@ -31,7 +31,7 @@ def _wanted(plan: StackPlan) -> Iterator[tuple[str, str]]:
     subnets = ", ".join(" ".join(filter(None, (s.name, s.cidr, s.zone))) for s in plan.network.subnets)
     yield "network", f"{plan.network.existing_id or plan.network.cidr}{': ' if subnets else ''}{subnets}"
     if plan.key.existing_arn:
-        yield "key", f"{plan.key.existing_arn}, which exists"
+        yield "key", f"{plan.key.existing_arn}, existing"
     if plan.network.private_endpoints:
         yield "endpoints", ", ".join(plan.network.private_endpoints)
     if plan.cluster:
@@ -41,11 +41,11 @@ def _wanted(plan: StackPlan) -> Iterator[tuple[str, str]]:
     if plan.box:
         yield "box", f"{plan.box.machine}, {_capacity(plan.box.capacity)}, image {plan.box.image}, root disk {plan.box.root.size_gib} GiB"
         if plan.box.ingress:
-            yield "ssh", f"from {', '.join(plan.box.ingress)}, by a way into the network: the box has no public address"
+            yield "ssh", f"from {', '.join(plan.box.ingress)}, from inside the network: the box has no public address"
     if plan.lustre:
         yield "file system", _lustre(plan.lustre)
     if plan.guard:
-        yield "guard", _guard(plan.guard)
+        yield "alerts", _cost_alerts(plan.guard)
     for bucket in plan.buckets:
         yield "bucket", f"{bucket.key}: {bucket.existing_name or 'new'}"
     for identity in plan.identities:
@@ -60,12 +60,12 @@ def _wanted(plan: StackPlan) -> Iterator[tuple[str, str]]:
         yield "object", f"{manifest.body['kind']} {manifest.body['metadata']['name']}"
 
 
-def _guard(plan: CostAlertsPlan) -> str:
+def _cost_alerts(plan: CostAlertsPlan) -> str:
     budget = plan.budget_usd_per_month
     parts = ["no budget" if budget is None else f"budget {usd(budget, 0)} a month"]
-    parts += [f"told after {plan.idle_minutes} idle minutes"] if plan.idle_minutes else []
+    parts += [f"alert after {plan.idle_minutes} idle minutes"] if plan.idle_minutes else []
     parts += [f"{plural(len(plan.reminders), 'reminder')} of {plan.expires_on}"] if plan.reminders else []
-    return ", ".join([*parts, f"mail to {', '.join(plan.emails) or 'nobody'}"])
+    return ", ".join([*parts, f"mail to {', '.join(plan.emails)}" if plan.emails else "no recipients"])
 
 
 def _lustre(plan: LustrePlan) -> str:
@@ -77,9 +77,9 @@ def _lustre(plan: LustrePlan) -> str:
 
 def _cluster(plan: ClusterPlan) -> str:
     if plan.existing:
-        return f"{plan.existing}, which exists"
+        return f"{plan.existing}, existing"
     cidrs = ", ".join(plan.api_cidrs)
-    api = f"API open to {cidrs}" if cidrs else "API private" if plan.private_api else "API open to everyone"
+    api = f"API open to {cidrs}" if cidrs else "API private" if plan.private_api else "API open to the internet"
     return f"{plan.name}, Kubernetes {plan.version}, {api}"
 
 
@@ -105,10 +105,10 @@ def _fabric(plan: StackPlan) -> str:
 
 
 def show_graph(out: Console, graph: dict[str, Any]) -> None:
-    """Resources by type; what is protected is marked."""
+    """Resources by type, with their protection."""
     resources = graph["resources"]
-    kept = sum(node["protect"] for node in resources)
-    title(out, graph.get("stack", "graph"), plural(len(resources), "resource"), f"{kept} protected")
+    protected = sum(node["protect"] for node in resources)
+    title(out, graph.get("stack", "graph"), plural(len(resources), "resource"), f"{protected} protected")
     made = table("type", "name", "protected")
     for node in sorted(resources, key=lambda node: (node["type"], node["name"])):
         made.add_row(_token(node["type"]), node["name"], "yes" if node["protect"] else "")
@@ -116,13 +116,13 @@ def show_graph(out: Console, graph: dict[str, Any]) -> None:
 
 
 def show_diff(out: Console, changes: list[dict[str, Any]]) -> None:
-    """The gravest first; a replacement of what is protected is said."""
+    """Changes in order of severity; a replacement of a protected resource is marked as refused."""
     if not changes:
         out.print("no changes")
         return
     tally = Counter(change["operation"] for change in changes)
     out.print(", ".join(f"{number} to {operation}" for operation, number in sorted(tally.items())))
-    made = table("operation", "resource", "because of")
+    made = table("operation", "resource", "changed inputs")
     for change in changes:
         stops = " (protected: refused)" if change["protected"] and change["operation"] in ("replace", "delete") else ""
         operation = Text(change["operation"], style=INK[change["operation"]])
@@ -131,6 +131,6 @@ def show_diff(out: Console, changes: list[dict[str, Any]]) -> None:
 
 
 def _token(token: str) -> str:
-    """A type as people write it: `aws:ec2/vpc`, not `aws:ec2/vpc:Vpc`; others as they are."""
+    """A type token without its repetition: `aws:ec2/vpc` for `aws:ec2/vpc:Vpc`."""
     place, _, name = token.rpartition(":")
     return place if place.rpartition("/")[2].lower() == name.lower() else token

@@ -1,8 +1,9 @@
-"""Tables and labelled sentences on a terminal, 100 columns wide at most."""
+"""Tables and labelled lines on a terminal, at most 100 columns wide."""
 
 from collections.abc import Iterable, Sequence
 from textwrap import wrap
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -10,27 +11,26 @@ from rich.text import Text
 from rackwright.cli.terminal import WIDTH
 
 LABEL = 9
-"""Columns that a label before a sentence takes."""
+"""Width of a label."""
 
 
 def table(*columns: str, right: Iterable[str] = (), whole: Iterable[str] = ()) -> Table:
-    """A plain table; columns named in `right` hold numbers, those in `whole` are never wrapped."""
+    """A table without borders. right: columns of numbers; whole: columns that are never wrapped."""
     made = Table(box=None, pad_edge=False, header_style="bold", show_edge=False, padding=(0, 1))
     for column in columns:
-        kept = column in whole or column in right
-        made.add_column(column, justify="right" if column in right else "left", overflow="fold", no_wrap=kept)
+        unwrapped = column in whole or column in right
+        made.add_column(column, justify="right" if column in right else "left", overflow="fold", no_wrap=unwrapped)
     return made
 
 
 def ranked(rows: Sequence[tuple[tuple[str, ...], str]], header: tuple[str, ...]) -> Text:
-    """Rows of numbers, each with a line of words under it that may take the whole width; the second column is words, the others numbers."""
-    widths = [max(len(cells[i]) for cells in (header, *(cells for cells, _ in rows))) for i in range(len(header))]
+    """Rows of cells, each with a line of text below it at full width; the second column is text, the others are numbers."""
+    widths = [max(cell_len(cells[i]) for cells in (header, *(cells for cells, _ in rows))) for i in range(len(header))]
     widths[1] += max(0, WIDTH - sum(widths) - 2 * (len(widths) - 1))
 
     def line(cells: tuple[str, ...]) -> str:
-        return "  ".join(
-            cell.ljust(width) if i == 1 else cell.rjust(width) for i, (cell, width) in enumerate(zip(cells, widths, strict=True))
-        )
+        padding = [" " * (width - cell_len(cell)) for cell, width in zip(cells, widths, strict=True)]
+        return "  ".join(cell + pad if i == 1 else pad + cell for i, (cell, pad) in enumerate(zip(cells, padding, strict=True)))
 
     indent = " " * (widths[0] + 2)
     text = Text(line(header) + "\n", style="bold")
@@ -49,8 +49,8 @@ def title(out: Console, *parts: str) -> None:
     out.print(Text(parts[0], style="bold").append("".join(f", {part}" for part in parts[1:] if part), style="not bold"))
 
 
-def say(out: Console, label: str, words: str, style: str = "bold") -> None:
-    """`label    words`, wrapped under itself; nothing when there are no words."""
+def print_labelled(out: Console, label: str, words: str, style: str = "bold") -> None:
+    """`label    words`, wrapped below itself; prints nothing for empty words."""
     if words:
         grid = Table.grid(padding=(0, 1))
         grid.add_column(width=LABEL)

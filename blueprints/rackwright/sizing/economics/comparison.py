@@ -1,6 +1,6 @@
-"""One service on many accelerators side by side: what a replica answers within the goals, and what that costs. List prices, on demand.
+"""One service on many accelerators: rate of a replica within the latency goals and its cost, at on-demand list prices.
 
-Every rate is the estimator's. Joins it to the cheapest published price of each accelerator, wherever that is.
+Rates come from the estimator, prices are the lowest published price of each accelerator in any region.
 """
 
 import math
@@ -12,7 +12,7 @@ from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import CapacityMode, Machine, Offering
 from rackwright.estimator.result import Interval
 from rackwright.sizing.economics.formulas import cheapest_first, per_million
-from rackwright.sizing.economics.replica import Replica, ServiceRequest, most_running, replica
+from rackwright.sizing.economics.replica import Replica, ServiceRequest, max_concurrency, replica
 from rackwright.sizing.job import weight_bytes
 from rackwright.sizing.search import cpu_roofline
 from rackwright.units import GIB, HOUR
@@ -25,8 +25,10 @@ ACCELERATORS = (
 
 @dataclass(frozen=True)
 class ComparisonRow:
-    """A replica at its price. usd_per_hour: of the replica, its share of the machine; usd_per_request, usd_per_million_tokens: of one
-    that is always as full as is planned with; None: no price is published, or it does not run."""
+    """A replica and its price; None where no price is published or the replica is not possible.
+
+    usd_per_hour: of the replica, its share of the machine. usd_per_request, usd_per_million_tokens: at the planned utilisation.
+    """
 
     replica: Replica
     machine: str
@@ -42,26 +44,26 @@ class ComparisonRow:
         return self.replica.requests_per_s is not None
 
 
-def compare(asked: ServiceRequest, catalog: Catalog, accelerators: Sequence[str] = ACCELERATORS) -> tuple[ComparisonRow, ...]:
-    """The cheapest first; those without a price after them; those it does not run on last."""
-    rows = [_row(best_replica(asked, name, catalog), name, asked, catalog) for name in accelerators]
-    rows += list(_processors(asked, catalog))
+def compare(request: ServiceRequest, catalog: Catalog, accelerators: Sequence[str] = ACCELERATORS) -> tuple[ComparisonRow, ...]:
+    """Cheapest first, then rows without a price, then accelerators on which the service is not possible."""
+    rows = [_row(best_replica(request, name, catalog), name, request, catalog) for name in accelerators]
+    rows += list(_cpu_rows(request, catalog))
     priced = cheapest_first([r.usd_per_request.p50 if r.usd_per_request else None for r in rows])
     return tuple(sorted((rows[i] for i in priced), key=lambda r: not r.runs))
 
 
-def _row(made: Replica, name: str, asked: ServiceRequest, catalog: Catalog) -> ComparisonRow:
+def _row(made: Replica, name: str, request: ServiceRequest, catalog: Catalog) -> ComparisonRow:
     found = cheapest(catalog, lambda m: m.accelerator == name and m.accelerator_fraction == 1, made.accelerators)
     if found is None or found.price_usd_per_hour is None:
         return ComparisonRow(made, found.machine.name if found else "", "", None, "", "", None, None)
     shared = found.machine.accelerator_count // made.accelerators
-    return priced(made, found, found.price_usd_per_hour / shared, asked)
+    return priced(made, found, found.price_usd_per_hour / shared, request)
 
 
-def priced(made: Replica, found: Offering, usd: float, asked: ServiceRequest) -> ComparisonRow:
-    """usd: of the replica and hour."""
-    rate, out = made.requests_per_s, asked.tokens[1] if asked.generates else 0.0
-    each = None if rate is None else _inverse(rate, usd / HOUR / asked.reserve)
+def priced(made: Replica, found: Offering, usd: float, request: ServiceRequest) -> ComparisonRow:
+    """usd: per hour, of the replica."""
+    rate, out = made.requests_per_s, request.tokens[1] if request.generates else 0.0
+    each = None if rate is None else _inverse(rate, usd / HOUR / request.reserve)
     tokens = None if each is None or not out else Interval(*(per_million(v, out) or 0.0 for v in (each.p10, each.p50, each.p90)), each.n)
     return ComparisonRow(made, found.machine.name, found.region, usd, found.price_as_of, found.price_source, each, tokens)
 
@@ -71,7 +73,7 @@ def _inverse(rate: Interval, amount: float) -> Interval:
 
 
 def cheapest(catalog: Catalog, fits: Callable[[Machine], bool], count: int = 1) -> Offering | None:
-    """The on-demand machine whose share for `count` accelerators costs least in any region; None where none is sold with so many."""
+    """The on-demand offering with the lowest price for `count` accelerators in any region; None where no machine has that many."""
     found = [o for m in catalog.machines if fits(m) and m.accelerator_count >= count for o in _on_sale(catalog, m)]
 
     def share(o: Offering) -> float:
@@ -81,7 +83,7 @@ def cheapest(catalog: Catalog, fits: Callable[[Machine], bool], count: int = 1) 
 
 
 def _on_sale(catalog: Catalog, m: Machine) -> list[Offering]:
-    """Once per published price; once without, where there is none."""
+    """Offerings of the machine, one per published price; one without a price where none is published."""
     mode = CapacityMode.ON_DEMAND
     if not m.orderable or m.cloud == "kubernetes" or mode not in m.capacity_modes:
         return []
@@ -90,21 +92,21 @@ def _on_sale(catalog: Catalog, m: Machine) -> list[Offering]:
     return [query.offer(catalog, m, region, mode) for region in regions]
 
 
-def best_replica(asked: ServiceRequest, accelerator: str, catalog: Catalog) -> Replica:
-    """The fewest accelerators, as machines are sold, that hold the model and keep the goals."""
+def best_replica(request: ServiceRequest, accelerator: str, catalog: Catalog) -> Replica:
+    """The replica with the fewest accelerators that holds the model and meets the goals."""
     sold = {m.accelerator_count for m in catalog.machines if m.accelerator == accelerator and m.orderable} or {1}
-    found = replica(asked, accelerator)
+    found = replica(request, accelerator)
     for width in (2, 4, 8):
-        if found.refused and asked.generates and width <= max(sold):
-            found = replica(asked, accelerator, width)
+        if found.refused and request.generates and width <= max(sold):
+            found = replica(request, accelerator, width)
     return found
 
 
-def _processors(asked: ServiceRequest, catalog: Catalog) -> Iterator[ComparisonRow]:
-    """The cheapest CPU machine that answers, or why none does."""
-    n, name = asked.network, "CPU"
+def _cpu_rows(request: ServiceRequest, catalog: Catalog) -> Iterator[ComparisonRow]:
+    """The cheapest CPU machine that serves the model, or the reason why none can."""
+    n, name = request.network, "CPU"
     if n.active > cpu_roofline.LARGEST_PARAMETERS:
-        reason = f"{n.active / 1e9:,.1f} billion active parameters, a CPU serves {cpu_roofline.LARGEST_PARAMETERS / 1e9:g} at most"
+        reason = f"{n.active / 1e9:,.1f} billion active parameters, CPUs serve at most {cpu_roofline.LARGEST_PARAMETERS / 1e9:g} billion"
         yield ComparisonRow(Replica(name, 0, refused=reason), "", "", None, "", "", None, None)
         return
     found = []
@@ -112,40 +114,40 @@ def _processors(asked: ServiceRequest, catalog: Catalog) -> Iterator[ComparisonR
         core = cpu_roofline.CORES.get(m.family) if m.kind == "cpu" else None
         offer = cheapest(catalog, lambda other, m=m: other.name == m.name, 0) if core else None
         if core and offer and offer.price_usd_per_hour:
-            found.append(priced(_on_processors(asked, core, m), offer, offer.price_usd_per_hour, asked))
+            found.append(priced(_cpu_replica(request, core, m), offer, offer.price_usd_per_hour, request))
     running = [r for r in found if r.usd_per_request]
     yield min(running or found, key=lambda r: (r.usd_per_request.p50 if r.usd_per_request else 0.0, r.machine))
 
 
-def _on_processors(asked: ServiceRequest, core: cpu_roofline.Core, m: Machine) -> Replica:
-    """A whole machine; a factor 2 either way."""
-    n, vcpus, name = asked.network, m.vcpus or 0, f"CPU, {m.vcpus} vCPU of {m.family}"
-    weights = weight_bytes(n, asked.numbers)
+def _cpu_replica(request: ServiceRequest, core: cpu_roofline.Core, m: Machine) -> Replica:
+    """Replica on a whole CPU machine; the estimate holds within a factor 2 either way."""
+    n, vcpus, name = request.network, m.vcpus or 0, f"CPU, {m.vcpus} vCPU of {m.family}"
+    weights = weight_bytes(n, request.numbers)
     room = (m.memory_bytes or 0) * cpu_roofline.FREE_MEMORY - weights
     if room <= 0:
         return Replica(name, 0, refused=f"weights of {weights / GIB:,.1f} GiB in {(m.memory_bytes or 0) / GIB:,.0f} GiB")
-    if not asked.generates:
-        flops = (n.flops_per_sample or 2.0 * n.matmul * asked.tokens[0]) * asked.passes
-        taken = cpu_roofline.sample_seconds(core, vcpus, flops * (1 + asked.lora_overhead), weights * asked.passes)
-        late = asked.ttft_s is not None and taken > asked.ttft_s
-        words = f"an answer takes {taken:,.1f} s, {asked.ttft_s:g} s allowed" if late else ""
-        return Replica(name, 0, refused=words) if late else _prior(name, 1 / taken, taken, None, 1)
-    cache = (asked.tokens[0] + asked.tokens[1] / 2) * 2.0 * n.kv_heads * n.head_dim * 2.0 * n.layers
+    if not request.generates:
+        flops = (n.flops_per_sample or 2.0 * n.matmul * request.tokens[0]) * request.passes
+        taken = cpu_roofline.sample_seconds(core, vcpus, flops * (1 + request.lora_overhead), weights * request.passes)
+        late = request.ttft_s is not None and taken > request.ttft_s
+        words = f"an answer takes {taken:,.1f} s, {request.ttft_s:g} s allowed" if late else ""
+        return Replica(name, 0, refused=words) if late else _cpu_estimate(name, 1 / taken, taken, None, 1)
+    cache = (request.tokens[0] + request.tokens[1] / 2) * 2.0 * n.kv_heads * n.head_dim * 2.0 * n.layers
 
     def at(running: int) -> cpu_roofline.Rate:
-        return cpu_roofline.generate(core, vcpus, n.active, weights, cache, asked.tokens, running)
+        return cpu_roofline.generate(core, vcpus, n.active, weights, cache, request.tokens, running)
 
     def keeps(running: int) -> bool:
         r = at(running)
-        fast = r.tpot_s <= (asked.tpot_s or math.inf) and r.ttft_s <= (asked.ttft_s or math.inf)
+        fast = r.tpot_s <= (request.tpot_s or math.inf) and r.ttft_s <= (request.ttft_s or math.inf)
         return fast and running * cache <= room
 
-    if not (most := most_running(keeps)):
+    if not (maximum := max_concurrency(keeps)):
         r = at(1)
         return Replica(name, 0, refused=f"first token after {r.ttft_s:,.1f} s, then {r.tpot_s * 1000:,.0f} ms each, without other traffic")
-    r = at(most)
-    return _prior(name, r.requests_per_s, r.ttft_s, r.tpot_s, most)
+    r = at(maximum)
+    return _cpu_estimate(name, r.requests_per_s, r.ttft_s, r.tpot_s, maximum)
 
 
-def _prior(name: str, rate: float, ttft_s: float, tpot_s: float | None, running: int) -> Replica:
+def _cpu_estimate(name: str, rate: float, ttft_s: float, tpot_s: float | None, running: int) -> Replica:
     return Replica(name, 0, Interval(rate / 2, rate, rate * 2), ttft_s, tpot_s, running, "prior only: a roofline, nothing measured")

@@ -1,7 +1,6 @@
-"""What serving costs and earns: per request, per million tokens, over load and over a month. Numbers in, numbers out: knows neither catalog
-nor spec.
+"""Cost and revenue of serving per request, per million tokens, over load and over a month. Numbers in, numbers out.
 
-Money that is not known stays None all the way: no price, no cost; no revenue, no break-even and no pay-back time.
+Knows neither catalog nor spec. Unknown money is None: without a price no cost, without a revenue no break-even and no pay-back time.
 """
 
 import math
@@ -9,35 +8,38 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
 
-from rackwright.sizing.assumption_fields import known
+from rackwright.sizing.assumptions import assumed
 from rackwright.sizing.search.replicas import lognormal_sigma
 from rackwright.units import HOUR, MONTH_H
 
 OWN = "rackwright's choice 2026-11, not measured"
 QUANTILES = 199
-"""Loads that a month's traffic is cut into, equally likely."""
+"""Number of equally likely load levels of a month."""
 
 
 @dataclass(frozen=True)
-class Trade:
-    """What this file does not compute but takes."""
+class TrafficAssumptions:
+    """Assumptions about traffic and cold starts."""
 
-    month_h: float = known(MONTH_H, "h", "average month")
-    peak_to_mean: float = known(2.5, "busiest hour over mean", f"{OWN}: where mean_requests_per_second is not given")
-    boot_s: float = known(150, "s", f"{OWN}: a machine from request to ready node, drivers included")
-    image_bytes: float = known(10e9, "bytes pulled", f"{OWN}: a serving image with CUDA, compressed")
-    pull_bytes_per_s: float = known(250e6, "bytes/s", f"{OWN}: pull and unpack of a container image")
-    weights_bytes_per_s: float = known(1e9, "bytes/s", f"{OWN}: weights from a bucket into the accelerator, one node")
-    engine_s: float = known(60, "s", f"{OWN}: an engine compiles, captures graphs, warms up")
+    month_h: float = assumed(MONTH_H, "h", "average month")
+    peak_to_mean: float = assumed(2.5, "busiest hour over mean", f"{OWN}: where mean_requests_per_second is not given")
+    boot_s: float = assumed(150, "s", f"{OWN}: a machine from request to ready node, drivers included")
+    image_bytes: float = assumed(10e9, "bytes pulled", f"{OWN}: a serving image with CUDA, compressed")
+    pull_bytes_per_s: float = assumed(250e6, "bytes/s", f"{OWN}: pull and unpack of a container image")
+    weights_bytes_per_s: float = assumed(1e9, "bytes/s", f"{OWN}: weights from a bucket into the accelerator, one node")
+    engine_s: float = assumed(60, "s", f"{OWN}: an engine compiles, captures graphs, warms up")
 
 
-TRADE = Trade()
+TRAFFIC_ASSUMPTIONS = TrafficAssumptions()
 
 
 @dataclass(frozen=True)
 class ServiceCost:
-    """requests_per_s: what one replica answers within its goals, with its reserve; usd_per_hour: of one machine, which holds `copies`
-    replicas and is paid whole; output_tokens: of a request, 0 where none are written; least: replicas, 0 is scale to zero."""
+    """Rate and price of a service.
+
+    requests_per_s: of one replica within its goals, reserve included. usd_per_hour: of one machine, which holds `copies` replicas.
+    output_tokens: of a request, 0 where none are generated. least: minimum replicas, 0 for scale to zero.
+    """
 
     requests_per_s: float
     usd_per_hour: float | None
@@ -46,7 +48,7 @@ class ServiceCost:
     copies: int = 1
 
     def replicas(self, requests_per_s: float) -> int:
-        """That many for a load; what `least` says without any."""
+        """Number of replicas for a load; the minimum without traffic."""
         if requests_per_s <= 0:
             return self.least
         return max(math.ceil(requests_per_s / self.requests_per_s * (1 - 1e-12)), self.least, 1)
@@ -55,16 +57,16 @@ class ServiceCost:
         return self.machines_usd(self.replicas(requests_per_s))
 
     def machines_usd(self, replicas: int) -> float | None:
-        """Of an hour of the machines that hold so many."""
+        """US dollars per hour of the machines that hold so many replicas."""
         return None if self.usd_per_hour is None else math.ceil(replicas / self.copies) * self.usd_per_hour
 
     @property
     def least_machines(self) -> int:
-        """While anybody asks."""
+        """Minimum number of machines while there is traffic."""
         return math.ceil(max(self.least, 1) / self.copies)
 
     def usd_per_request(self, requests_per_s: float) -> float | None:
-        """None without a price, and without traffic: nothing is then answered that could bear the cost."""
+        """US dollars per request; None without a price or without traffic."""
         usd = self.usd_an_hour(requests_per_s)
         return None if usd is None or requests_per_s <= 0 else usd / (requests_per_s * HOUR)
 
@@ -73,18 +75,18 @@ class ServiceCost:
 
     @property
     def full_usd_per_request(self) -> float | None:
-        """Of machines that are always full: the least it ever costs."""
+        """US dollars per request at full utilisation, the lowest possible cost."""
         return self.usd_per_request(self.requests_per_s * self.copies * self.least_machines)
 
 
 def per_million(usd_per_request: float | None, output_tokens: float) -> float | None:
-    """US dollars per million output tokens; the prompt's tokens are paid by them."""
+    """US dollars per million output tokens; the cost of the prompt is included."""
     return None if usd_per_request is None or output_tokens <= 0 else usd_per_request / output_tokens * 1e6
 
 
 @dataclass(frozen=True)
 class LoadPoint:
-    """share: of what the replicas can answer."""
+    """Cost at one load. share: utilisation of the replicas."""
 
     requests_per_s: float
     replicas: int
@@ -101,7 +103,7 @@ def point(s: ServiceCost, rate: float) -> LoadPoint:
 
 
 def curve(s: ServiceCost, highest: float, points: int = 60) -> tuple[LoadPoint, ...]:
-    """From a fiftieth of a replica to `highest` requests per second, evenly on a logarithmic axis, with both sides of every step."""
+    """Load points from 2 % of one replica to `highest` requests/s, on a logarithmic axis, with both sides of every step."""
     low, high = s.requests_per_s / 50, max(highest, s.requests_per_s)
     rates = {low * (high / low) ** (i / (points - 1)) for i in range(points)}
     steps = range(max(s.least, 1), min(s.replicas(high), 24))
@@ -110,8 +112,10 @@ def curve(s: ServiceCost, highest: float, points: int = 60) -> tuple[LoadPoint, 
 
 
 def busy_loads(mean: float, p95: float, idle_share: float) -> tuple[float, ...]:
-    """Equally likely loads of the hours in which anybody asks: lognormal below `p95`, which the busiest hours stay at, with that mean over
-    all hours, idle ones included; a mean that the other two rule out is cut."""
+    """Equally likely loads of the busy hours: lognormal, capped at `p95`, with `mean` as the mean over all hours, idle hours included.
+
+    A mean that `p95` and `idle_share` do not allow is reduced.
+    """
     busy = min(mean / (1 - idle_share), p95) if idle_share < 1 else 0.0
     if busy <= 0:
         return ()
@@ -125,15 +129,18 @@ def busy_loads(mean: float, p95: float, idle_share: float) -> tuple[float, ...]:
     return tuple(min(high * x, p95) for x in shape)
 
 
-def cold_start_s(weights_bytes: float, t: Trade = TRADE) -> float:
-    """From no machine at all to the first answer."""
+def cold_start_s(weights_bytes: float, t: TrafficAssumptions = TRAFFIC_ASSUMPTIONS) -> float:
+    """Seconds from zero machines to the first response."""
     return t.boot_s + t.image_bytes / t.pull_bytes_per_s + weights_bytes / t.weights_bytes_per_s + t.engine_s
 
 
 @dataclass(frozen=True)
 class Month:
-    """US dollars of machines in an average month. follows: replicas follow the traffic; fixed: as many as p95 needs, all the time;
-    kept_warm: follows, with one replica at least; mean_replicas: of `follows`, over all hours."""
+    """Machine cost of an average month in US dollars.
+
+    follows: with autoscaling. fixed: with the replicas of p95 all the time. kept_warm: with autoscaling and at least one replica.
+    mean_replicas: of `follows`, over all hours.
+    """
 
     mean_replicas: float
     follows_usd: float | None
@@ -142,8 +149,10 @@ class Month:
     cold_start_s: float
 
 
-def month(s: ServiceCost, mean: float, p95: float, idle_share: float, weights_bytes: float, t: Trade = TRADE) -> Month:
-    """idle_share: of the hours nobody asks; weights_bytes: read at a cold start."""
+def month(
+    s: ServiceCost, mean: float, p95: float, idle_share: float, weights_bytes: float, t: TrafficAssumptions = TRAFFIC_ASSUMPTIONS
+) -> Month:
+    """idle_share: share of hours without traffic. weights_bytes: read at a cold start."""
     loads = busy_loads(mean, p95, idle_share)
     idle = idle_share if loads else 1.0
 
@@ -167,9 +176,11 @@ def month(s: ServiceCost, mean: float, p95: float, idle_share: float, weights_by
 
 @dataclass(frozen=True)
 class Returns:
-    """What a stated revenue makes of it. break_even_requests_per_s: the least traffic that pays its machines, None where not even a full
-    replica does; pays_month_s: when a month's revenue has paid the month's machines; pay_back_s: when the margin has paid the
-    investment. None: never, or not to be told."""
+    """Revenue, margin and pay-back; None where not reached or unknown.
+
+    break_even_requests_per_s: lowest traffic whose revenue covers its machines. pays_month_s: time until the revenue of a month covers
+    its machines. pay_back_s: time until the margin covers the investment.
+    """
 
     usd_per_request: float
     earned_usd_per_month: float
@@ -181,7 +192,7 @@ class Returns:
 
 
 def break_even_requests_per_s(s: ServiceCost, earned_usd_per_request: float) -> float | None:
-    """The first load at which what is earned covers the machines; above it a further replica may need a little more to be paid."""
+    """Lowest load whose revenue covers the machines; above it a further replica may need more traffic."""
     full = s.full_usd_per_request
     if s.usd_per_hour is None or full is None or full > earned_usd_per_request * (1 + 1e-12):
         return None
@@ -189,9 +200,14 @@ def break_even_requests_per_s(s: ServiceCost, earned_usd_per_request: float) -> 
 
 
 def returns(
-    s: ServiceCost, earned_usd_per_request: float | None, mean: float, cost_usd: float | None, investment: float | None, t: Trade = TRADE
+    s: ServiceCost,
+    earned_usd_per_request: float | None,
+    mean: float,
+    cost_usd: float | None,
+    investment: float | None,
+    t: TrafficAssumptions = TRAFFIC_ASSUMPTIONS,
 ) -> Returns | None:
-    """cost_usd: machines of a month at that mean traffic; None without a revenue."""
+    """Returns of a service, None without a revenue. cost_usd: machines of a month at the mean traffic."""
     if earned_usd_per_request is None:
         return None
     earned = mean * HOUR * t.month_h * earned_usd_per_request
@@ -203,5 +219,5 @@ def returns(
 
 
 def cheapest_first(costs: Sequence[float | None]) -> list[int]:
-    """Places in the order of cost; without one last, in their order."""
+    """Indexes in order of cost; unknown costs last, in their order."""
     return sorted(range(len(costs)), key=lambda i: (costs[i] is None, costs[i] or 0.0, i))

@@ -1,4 +1,4 @@
-"""The economics of a serving spec: its chosen machines over load and over a month, its revenue, and the same service elsewhere."""
+"""Economics of a serving spec: cost over load and over a month, revenue, and the same service on other accelerators."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,28 +10,27 @@ from pydantic import TypeAdapter
 from rackwright.catalog.read import Catalog
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import At, Problem
-from rackwright.sizing.assumption_fields import listed
-from rackwright.sizing.assumptions import DEFAULT, Assumptions
+from rackwright.sizing.assumptions import DEFAULT, Assumptions, listed
 from rackwright.sizing.economics import formulas
 from rackwright.sizing.economics.comparison import ACCELERATORS, ComparisonRow, compare
-from rackwright.sizing.economics.formulas import TRADE, LoadPoint, Month, Returns, ServiceCost
+from rackwright.sizing.economics.formulas import TRAFFIC_ASSUMPTIONS, LoadPoint, Month, Returns, ServiceCost
 from rackwright.sizing.economics.replica import ServiceRequest, replica
 from rackwright.sizing.plan import Assumption, Fit, SizingPlan
 from rackwright.sizing.workload_inputs import architecture_of
 from rackwright.spec.spec import Spec
 from rackwright.spec.workload import Serve
 
-LOOKED_AT = 8
-"""Fits of the plan, the best first, whose month is looked at beside the chosen one's."""
-WORTH_SAYING = 0.05
-"""Of a month's machines, below which a difference is not worth another order."""
-ESTIMATED = {"tensorrt-llm": "trtllm"}
-"""Engines by the name the estimator reads, where it is another."""
+MONTHS_COMPARED = 8
+"""Number of fits whose month is compared with that of the chosen one."""
+MIN_SAVING = 0.05
+"""Share of the monthly cost below which a saving is not reported."""
+ESTIMATOR_ENGINES = {"tensorrt-llm": "trtllm"}
+"""Names of engines in the estimator, where they differ."""
 
 
 @dataclass(frozen=True)
 class FieldReport:
-    """What somebody measured of a like service: one TPU chip is so many of each card."""
+    """Published measurement of a similar service: how many cards of each kind equal one TPU chip."""
 
     service: str
     ratios: tuple[tuple[str, float], ...]
@@ -42,15 +41,18 @@ class FieldReport:
 
 
 REPORTED = (("NVIDIA T4", 8.0), ("NVIDIA L4", 3.0))
-REPORT_SOURCE = "a published field report of an SDXL + LoRA service, as quoted to us: the TPU's generation is not said"
+REPORT_SOURCE = "published field report of an SDXL + LoRA service; the TPU generation is not stated"
 REPORT_TPU = "TPU v5e"
-"""The chip ours are given for."""
+"""TPU generation of our own estimate."""
 
 
 @dataclass(frozen=True)
 class Economics:
-    """unit: what the service sells, a token, an image or a request; mean, p95: requests per second; mean_point, p95_point, full_point: at
-    those loads, and at the most one machine's replicas answer; curve: over load; revenue None: none is stated."""
+    """Economics of the chosen machines.
+
+    unit: what the service sells. mean, p95: requests/s. mean_point, p95_point, full_point: cost at these loads and at the highest load of
+    the minimum machines. curve: cost over load. revenue: None where the spec states none.
+    """
 
     spec: str
     model: str
@@ -73,30 +75,30 @@ class Economics:
     warnings: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
-        """Plain data; what is unknown is null."""
+        """Plain data with null for unknown values."""
         return TypeAdapter(Economics).dump_python(self, mode="json")
 
 
 def economics_of(spec: Spec, plan: SizingPlan, catalog: Catalog, a: Assumptions = DEFAULT) -> Economics | None:
-    """Of the chosen fit; None where nothing fits. Raises UserError for a workload that does not serve."""
+    """Economics of the chosen fit; None where nothing fits. Raises UserError for a workload that does not serve."""
     w, fit = _serving(spec), plan.chosen
     if fit is None:
         return None
-    asked = asked_of(w, a)
-    s, evidence = _service(w, asked, fit)
+    request = service_request(w, a)
+    s, evidence = _service(w, request, fit)
     p95 = fit.speed.requests_per_s or 0.0
-    mean = w.mean_requests_per_second or p95 / TRADE.peak_to_mean
+    mean = w.mean_requests_per_second or p95 / TRAFFIC_ASSUMPTIONS.peak_to_mean
     full = s.requests_per_s * s.copies * s.least_machines
 
     def month_of(other: Fit) -> Month:
-        return formulas.month(_service(w, asked, other)[0], mean, p95, w.idle, plan.facts.weights_bytes)
+        return formulas.month(_service(w, request, other)[0], mean, p95, w.idle, plan.facts.weights_bytes)
 
     month = month_of(fit)
-    rows = comparison(asked, catalog, (*ACCELERATORS, fit.candidate.accelerator))
+    rows = comparison(request, catalog, (*ACCELERATORS, fit.candidate.accelerator))
     return Economics(
         spec=spec.name,
         model=plan.facts.model,
-        unit="token" if asked.generates else "image" if asked.architecture.kind == "diffusion" else "request",
+        unit="token" if request.generates else "image" if request.architecture.kind == "diffusion" else "request",
         machine=fit.candidate.label,
         service=s,
         mean_requests_per_s=mean,
@@ -107,22 +109,22 @@ def economics_of(spec: Spec, plan: SizingPlan, catalog: Catalog, a: Assumptions 
         full_point=formulas.point(s, full),
         curve=formulas.curve(s, max(1.5 * p95, 2 * full)),
         month=month,
-        revenue=formulas.returns(s, _earned(w, asked), mean, month.follows_usd, w.investment),
+        revenue=formulas.returns(s, _revenue_per_request(w, request), mean, month.follows_usd, w.investment),
         comparison=rows,
-        report=_report(rows) if asked.architecture.kind == "diffusion" else None,
-        assumptions=_assumed(w, asked, a),
+        report=_field_report(rows) if request.architecture.kind == "diffusion" else None,
+        assumptions=_assumptions(w, request, a),
         evidence=evidence,
-        warnings=(*_cheaper(month, {f.candidate.label: month_of(f) for f in plan.fits[1:LOOKED_AT]}), *_warnings(w, s, asked, p95)),
+        warnings=(*_cheaper(month, {f.candidate.label: month_of(f) for f in plan.fits[1:MONTHS_COMPARED]}), *_warnings(w, s, request, p95)),
     )
 
 
-def comparison(asked: ServiceRequest, catalog: Catalog, accelerators: Sequence[str] = ACCELERATORS) -> tuple[ComparisonRow, ...]:
-    """Each accelerator once."""
-    return compare(asked, catalog, tuple(dict.fromkeys(accelerators)))
+def comparison(request: ServiceRequest, catalog: Catalog, accelerators: Sequence[str] = ACCELERATORS) -> tuple[ComparisonRow, ...]:
+    """Comparison on each accelerator, once."""
+    return compare(request, catalog, tuple(dict.fromkeys(accelerators)))
 
 
-def asked_of(w: Serve, a: Assumptions = DEFAULT) -> ServiceRequest:
-    """The service that a workload describes, in the estimator's numbers."""
+def service_request(w: Serve, a: Assumptions = DEFAULT) -> ServiceRequest:
+    """The service of a workload in the numbers of the estimator."""
     architecture, name = architecture_of(w.model)
     first: Any = next((p for p in (w.quantization, w.precision) if p != "auto"), architecture.weights_format)
     return ServiceRequest(
@@ -131,7 +133,7 @@ def asked_of(w: Serve, a: Assumptions = DEFAULT) -> ServiceRequest:
         tokens=(w.input_tokens.mean, w.output_tokens.mean),
         numbers=first,
         kv_numbers=None if w.kv_dtype == "auto" else w.kv_dtype,
-        engine="vllm" if w.engine == "auto" else ESTIMATED.get(w.engine, w.engine),
+        engine="vllm" if w.engine == "auto" else ESTIMATOR_ENGINES.get(w.engine, w.engine),
         passes=a.denoising_passes if architecture.kind == "diffusion" else 1.0,
         max_context=w.max_context,
         ttft_s=w.ttft.target if w.ttft else None,
@@ -147,67 +149,71 @@ def asked_of(w: Serve, a: Assumptions = DEFAULT) -> ServiceRequest:
 def _serving(spec: Spec) -> Serve:
     w = spec.workload
     if not isinstance(w, Serve):
-        reason = f"economics is about serving, this is a {w.kind} workload"
+        reason = f"economics needs a serve workload, this is a {w.kind} workload"
         raise UserError(
             [Problem("E-kind", reason, At() / "workloads" / 0 / "kind", "kind: serve; `rackwright plan` costs a run")], spec.name
         )
     return w
 
 
-def _service(w: Serve, asked: ServiceRequest, fit: Fit) -> tuple[ServiceCost, str]:
-    """The estimator's rate of a replica, held to what the plan says of so many replicas: that they are enough, and one fewer is not."""
+def _service(w: Serve, request: ServiceRequest, fit: Fit) -> tuple[ServiceCost, str]:
+    """Rate of a replica by the estimator, bounded so that the planned replicas are sufficient and one fewer is not."""
     c, p = fit.candidate, fit.candidate.parallelism
-    found = replica(asked, c.accelerator, p.tensor, p.pipeline)
-    peak, rate = fit.speed.requests_per_s or 0.0, found.requests_per_s.p50 * asked.reserve if found.requests_per_s else 0.0
+    found = replica(request, c.accelerator, p.tensor, p.pipeline)
+    peak, rate = fit.speed.requests_per_s or 0.0, found.requests_per_s.p50 * request.reserve if found.requests_per_s else 0.0
     enough = peak / c.replicas
     too_few = peak / (c.replicas - 1) * (1 - 1e-9) if c.replicas > max(w.min_replicas, 1) else math.inf
     rate = min(max(rate, enough), too_few)
     least = 0 if w.scale_to_zero else w.min_replicas
     copies = max(c.accelerators_per_node // max(p.tensor * p.pipeline, 1), 1)
-    service = ServiceCost(rate, c.price_usd_per_hour, w.output_tokens.mean if asked.generates else 0.0, least, copies)
+    service = ServiceCost(rate, c.price_usd_per_hour, w.output_tokens.mean if request.generates else 0.0, least, copies)
     return service, found.evidence or fit.evidence
 
 
-def _earned(w: Serve, asked: ServiceRequest) -> float | None:
-    """Per request; None without a stated revenue."""
+def _revenue_per_request(w: Serve, request: ServiceRequest) -> float | None:
+    """Revenue per request; None where the spec states none."""
     if w.revenue_per_request is not None:
         return w.revenue_per_request
-    return w.revenue * w.output_tokens.mean if w.revenue is not None and asked.generates else None
+    return w.revenue * w.output_tokens.mean if w.revenue is not None and request.generates else None
 
 
-def _report(rows: tuple[ComparisonRow, ...]) -> FieldReport:
+def _field_report(rows: tuple[ComparisonRow, ...]) -> FieldReport:
     rate = {r.replica.accelerator: r.replica.requests_per_s.p50 for r in rows if r.replica.requests_per_s}
     tpu = rate.get(REPORT_TPU)
     ours = tuple((name, tpu / rate[name] if tpu and name in rate else None) for name, _ in REPORTED)
     return FieldReport("SDXL + LoRA", REPORTED, REPORT_TPU, ours, REPORT_SOURCE)
 
 
-def _assumed(w: Serve, asked: ServiceRequest, a: Assumptions) -> tuple[Assumption, ...]:
-    wanted = {"max_utilisation", *(() if asked.generates else ("denoising_passes",))}
+def _assumptions(w: Serve, request: ServiceRequest, a: Assumptions) -> tuple[Assumption, ...]:
+    wanted = {"max_utilisation", *(() if request.generates else ("denoising_passes",))}
     shared = tuple(item for item in a.listed("serving") if item.name in wanted)
-    own = listed(TRADE) if w.mean_requests_per_second is None else tuple(i for i in listed(TRADE) if i.name != "peak_to_mean")
+    own = (
+        listed(TRAFFIC_ASSUMPTIONS)
+        if w.mean_requests_per_second is None
+        else tuple(i for i in listed(TRAFFIC_ASSUMPTIONS) if i.name != "peak_to_mean")
+    )
     return (*shared, *own)
 
 
 def _cheaper(chosen: Month, others: Mapping[str, Month]) -> Iterator[str]:
-    """What costs less where replicas follow the traffic: the plan is for p95, where machines of several replicas cost no more."""
+    """A fit that costs less with autoscaling. The plan is sized for p95, where machines with several replicas cost no more."""
     least = min(((m.follows_usd, name) for name, m in others.items() if m.follows_usd is not None), default=None)
-    if least and chosen.follows_usd is not None and least[0] < chosen.follows_usd * (1 - WORTH_SAYING):
+    if least and chosen.follows_usd is not None and least[0] < chosen.follows_usd * (1 - MIN_SAVING):
         usd, name = least
         saved = chosen.follows_usd - usd
-        yield f"{name} costs {usd:,.0f} USD a month with replicas that follow the traffic, {saved:,.0f} less: it is bought in smaller steps"
+        yield f"{name} costs {usd:,.0f} USD a month with autoscaling, {saved:,.0f} USD less, because it scales in smaller steps"
 
 
-def _warnings(w: Serve, s: ServiceCost, asked: ServiceRequest, p95: float) -> Iterator[str]:
+def _warnings(w: Serve, s: ServiceCost, request: ServiceRequest, p95: float) -> Iterator[str]:
     if s.usd_per_hour is None:
-        yield "the price of these machines is not published: what they cost is not known"
+        yield "The price of these machines is not published, so their cost is unknown"
     if w.max_replicas is not None and s.replicas(p95) > w.max_replicas:
-        yield f"p95 traffic needs {s.replicas(p95)} replicas, max_replicas allows {w.max_replicas}"
-    if w.revenue is not None and not asked.generates:
-        yield "revenue is per token and nothing here writes tokens: say revenue_per_request"
+        yield f"Traffic at p95 needs {s.replicas(p95)} replicas, max_replicas allows {w.max_replicas}"
+    if w.revenue is not None and not request.generates:
+        yield "revenue is per token, but this model generates no tokens: set revenue_per_request"
     if w.revenue is None and w.revenue_per_request is None:
-        yield "no revenue is stated: no break-even and no pay-back time"
+        yield "No revenue is set, so break-even and pay-back time are not computed"
     elif w.investment is None:
-        yield "no investment is stated: no pay-back time"
+        yield "No investment is set, so the pay-back time is not computed"
     if w.idle and not w.scale_to_zero:
-        yield "replicas run on in the idle hours: scale_to_zero with min_replicas 0 ends that"
+        yield "Replicas keep running in idle hours: set scale_to_zero with min_replicas 0 to stop them"

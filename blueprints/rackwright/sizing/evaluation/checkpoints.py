@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 from rackwright.sizing.assumptions import Assumptions
 
-MOST_LOST = 0.95
-"""Of the time; a job that is interrupted more often than it saves would never end."""
+MAX_LOST_SHARE = 0.95
+"""Upper limit of the share of time lost to interruptions."""
 
 
 @dataclass(frozen=True)
 class CheckpointPlan:
-    """bytes: of one checkpoint; interval_s: between two; write_s: how long one may take; throughput: bytes/s that needs."""
+    """Checkpoints of a run: bytes of one, seconds between two, seconds that writing one may take, and the throughput this needs."""
 
     bytes: float
     interval_s: float
@@ -23,7 +23,7 @@ class CheckpointPlan:
 
 
 def checkpoint_bytes(trainable: float, a: Assumptions) -> float:
-    """Weights and optimizer state of what is trained; the frozen base is not written again."""
+    """Weights and optimizer state of the trained parameters; a frozen base is not written."""
     return trainable * a.checkpoint_bytes_per_parameter
 
 
@@ -40,7 +40,7 @@ def best_interval_s(pause_s: float, between_failures_s: float, a: Assumptions) -
 
 
 def plan_checkpoints(bytes_: float, between_failures_s: float, interval_s: float | None, a: Assumptions) -> CheckpointPlan:
-    """Training goes on while a checkpoint is written; that takes the window at most, and 2 % of the interval the user asked for."""
+    """Checkpoints are written beside training, within the window and at most 2 % of a configured interval."""
     write_s = a.checkpoint_window_s
     if interval_s is None:
         return CheckpointPlan(bytes_, best_interval_s(a.checkpoint_pause_s, between_failures_s, a), write_s)
@@ -49,32 +49,34 @@ def plan_checkpoints(bytes_: float, between_failures_s: float, interval_s: float
 
 @dataclass(frozen=True)
 class Interruptions:
-    """Of machines that run one job. between_s: seconds between two; restart_s: until the job is where its checkpoint was."""
+    """Interruptions of machines that run one job. between_s: seconds between two. restart_s: seconds until the job has recovered."""
 
     between_s: float
     restart_s: float
 
 
 def interruptions(accelerators: int, nodes: int, spot: bool, a: Assumptions) -> Interruptions:
-    """Faults and reclaims together; a restart is as long as the mean of what happens."""
+    """Faults and reclaims together, with the weighted mean of their restart times."""
     between = time_between_failures_s(accelerators, nodes, spot, a)
     faults = between / time_between_failures_s(accelerators, nodes, False, a)
     return Interruptions(between, faults * a.restart_s + (1 - faults) * a.reclaim_restart_s)
 
 
 def lost_share(interval_s: float, pause_s: float, at: Interruptions) -> float:
-    """Part of the time lost to pauses for checkpoints, to work since the last one, and to restarts; interval_s 0: nothing is written,
-    and nothing but the restart is lost."""
+    """Share of time lost to checkpoint pauses, work since the last checkpoint, and restarts.
+
+    interval_s: 0 where no checkpoint is written; then only restarts are lost.
+    """
     pauses = pause_s / interval_s if interval_s else 0.0
-    return min(pauses + (interval_s / 2 + at.restart_s) / at.between_s, MOST_LOST)
+    return min(pauses + (interval_s / 2 + at.restart_s) / at.between_s, MAX_LOST_SHARE)
 
 
 def read_bytes_per_s(tokens_per_s: float, dataset_bytes: float, dataset_tokens: float, a: Assumptions) -> float:
-    """Rate at which training eats its dataset; bytes per token from the dataset itself where its size is known."""
+    """Bytes per second that training reads; bytes per token come from the size of the dataset where it is known."""
     per_token = dataset_bytes / dataset_tokens if dataset_bytes and dataset_tokens else a.token_bytes
     return tokens_per_s * per_token
 
 
 def capacity_bytes(checkpoint: float, keep: int, dataset: float, weights: float) -> float:
-    """Checkpoints kept and one being written, the dataset, the starting weights."""
+    """Bytes of the retained checkpoints and one being written, the dataset and the initial weights."""
     return (keep + 1) * checkpoint + dataset + weights

@@ -1,27 +1,30 @@
-"""A candidate against the goals: time, money, capacity mode, the organisation's limits. Every question is asked; the answers are kept."""
+"""Evaluation of a candidate against goals and limits: time, cost, capacity mode, organisation. Keeps every rejection."""
 
-import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from rackwright.catalog.rows import CapacityMode, Fabric
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.evaluation import checkpoints
-from rackwright.sizing.metrics import Goodput, Interval, Limit, Memory, Rejection
+from rackwright.sizing.metrics import Goodput, Interval, Memory
 from rackwright.sizing.offers.offer import Offer
 from rackwright.sizing.plan import Fit, Rejected
+from rackwright.sizing.rejection import Limit, Reason, Rejection
 from rackwright.sizing.search.outcome import Outcome, at_p80, interval
-from rackwright.sizing.selection.ranking import why
 from rackwright.spec.spec import Spec
 from rackwright.units import GIB, HOUR
 
-SOFT = {Limit.DEADLINE, Limit.BUDGET, Limit.TTFT, Limit.TPOT, Limit.THROUGHPUT, Limit.PRICE}
-"""What a pin may overrule; everything else is certain failure or the organisation's word."""
+OVERRULABLE = {Limit.DEADLINE, Limit.BUDGET, Limit.TTFT, Limit.TPOT, Limit.THROUGHPUT, Limit.PRICE}
+"""Constraints that a pin overrules. The others mean certain failure, or are limits of the organisation."""
 
 
 @dataclass(frozen=True)
 class GoalLimits:
-    """The spec's goals and limits in numbers. month_h: hours that a cost goal of a serving stack covers, None for runs that end;
-    joined: whether machines work on one job, and so talk to one another; start: seconds until machines work; queue: of flex-start."""
+    """Goals and limits of the spec in numbers.
+
+    month_h: hours that the cost goal of a serving stack covers, None for runs that end. is_joined: machines work on one job.
+    start: seconds until machines are ready. queue: seconds in the queue of flex-start.
+    """
 
     max_duration_s: float | None
     max_cost_usd: float | None
@@ -29,11 +32,11 @@ class GoalLimits:
     month_h: float | None
     checkpoint_interval_s: float | None
     single_node: bool
-    joined: bool
+    is_joined: bool
     start: Interval
     queue: Interval
-    losses: dict[tuple[int, int, bool], "Loss"] = field(default_factory=dict, compare=False)
-    """Of the machines that were asked about, so that each is worked out once."""
+    losses: dict[tuple[int, int, bool], "InterruptionLoss"] = field(default_factory=dict, compare=False)
+    """Cache by accelerators, nodes and spot."""
 
     @staticmethod
     def of(spec: Spec, a: Assumptions) -> "GoalLimits":
@@ -46,15 +49,15 @@ class GoalLimits:
             month_h=a.month_h if w.kind == "serve" else None,
             checkpoint_interval_s=interval_s if isinstance(interval_s, float) else None,
             single_node=spec.blueprint.kind == "box",
-            joined=w.kind not in ("serve", "batch"),
+            is_joined=w.kind not in ("serve", "batch"),
             start=interval(a.startup_s, a.startup_band),
             queue=interval(a.flex_wait_s, a.flex_wait_band),
         )
 
 
 @dataclass(frozen=True)
-class Loss:
-    """What interruptions take of a run: shares of its time (p10, p50, p90), seconds between two, seconds between checkpoints."""
+class InterruptionLoss:
+    """Share of a run that interruptions take (p10, p50, p90), seconds between two interruptions, seconds between two checkpoints."""
 
     low: float
     mid: float
@@ -65,7 +68,7 @@ class Loss:
 
 @dataclass(frozen=True)
 class RunTimes:
-    """The times of a candidate: paid, spent in the queue before, and both; None where nothing ends."""
+    """Paid time, queue time before it, and goodput of a run; None for a server."""
 
     duration: Interval | None = None
     wait: Interval | None = None
@@ -76,82 +79,79 @@ class RunTimes:
         return self.duration.plus(self.wait) if self.duration and self.wait else self.duration
 
 
-def evaluate(offer: Offer, nodes: int, found: Outcome, goals: GoalLimits, a: Assumptions) -> Fit | Rejected:
-    """A Fit when nothing speaks against it, or when a pin overrules all that does."""
-    run, price = _run(offer, nodes, found, goals, a), offer.price_usd_per_hour
+def evaluate(offer: Offer, nodes: int, outcome: Outcome, goals: GoalLimits, a: Assumptions) -> Fit | Rejected:
+    """A Fit where every constraint holds or a pin overrules those that fail, else a Rejected with every failed constraint."""
+    run, price = _run_times(offer, nodes, outcome, goals, a), offer.price_usd_per_hour
     hourly = None if price is None else price * nodes
     cost = _cost(offer, hourly, run.duration, goals)
-    refused = [*offer.rejections, *found.rejections]
-    refused += (r for r in (*_place(offer, nodes, goals, a), *_time(offer, run, goals), _money(cost, goals)) if r)
-    if len(refused) > 1:
-        refused = sorted(dict.fromkeys(refused), key=lambda r: -r.distance)
-    candidate = offer.candidate(nodes, found.parallelism, found.precision, (found.replicas, found.max_replicas))
-    if found.memory is None or any(r.limit not in SOFT or not offer.pinned for r in refused):
-        remedy = refused[0].remedy if len(refused) == 1 else "; ".join(dict.fromkeys(r.remedy for r in refused if r.remedy))
-        return Rejected(candidate, tuple(refused), remedy, cost.p50 if cost else None, run.finish.p50 if run.finish else None)
-    binding = _binding(found.memory, "accelerator memory" if offer.accelerator else "memory", cost, run.finish, goals)
+    rejections = [*offer.rejections, *outcome.rejections]
+    rejections += (
+        r for r in (*_machine_constraints(offer, nodes, goals, a), *_time_constraints(offer, run, goals), _budget(cost, goals)) if r
+    )
+    if len(rejections) > 1:
+        rejections = sorted(dict.fromkeys(rejections), key=lambda r: -r.distance)
+    candidate = offer.candidate(nodes, outcome.parallelism, outcome.precision, (outcome.replicas, outcome.max_replicas))
+    if outcome.memory is None or any(r.limit not in OVERRULABLE or not offer.pinned for r in rejections):
+        return Rejected(candidate, tuple(rejections), cost.p50 if cost else None, run.finish.p50 if run.finish else None)
+    binding = _binding(outcome.memory, "accelerator memory" if offer.accelerator else "memory", cost, run.finish, goals)
     return Fit(
-        candidate=candidate, memory=found.memory, speed=found.speed, cost_usd=cost, usd_per_hour=hourly, duration_s=run.duration,
-        binding=binding, why=why(candidate, found.speed, run.duration, cost, binding),
-        warnings=tuple(_warnings(offer, nodes, found, refused, cost, run, goals)), evidence=found.evidence,
-        goodput=run.goodput, wait_s=run.wait, overruled=tuple(refused),
+        candidate=candidate, memory=outcome.memory, speed=outcome.speed, cost_usd=cost, usd_per_hour=hourly, duration_s=run.duration,
+        binding=binding, warnings=tuple(_warnings(offer, nodes, outcome, cost, run, goals)), evidence=outcome.evidence,
+        goodput=run.goodput, wait_s=run.wait, overruled=tuple(rejections),
     )  # fmt: skip
 
 
-def _warnings(
-    offer: Offer, nodes: int, found: Outcome, overruled: list[Rejection], cost: Interval | None, run: RunTimes, goals: GoalLimits
-):
-    yield from (f"pinned although it breaks a goal: {r}" for r in overruled)
+def _warnings(offer: Offer, nodes: int, outcome: Outcome, cost: Interval | None, run: RunTimes, goals: GoalLimits) -> Iterator[str]:
     if offer.machine.kind == "neuron":
-        yield "the program must be made for the Neuron SDK; no run on it has calibrated this, so times are a prior, a factor 2 either way"
+        yield "The model must be compiled with the Neuron SDK. No measured run calibrates this estimate: allow a factor 2 either way"
     if offer.machine.kind == "cpu":
-        yield "processors alone: a roofline of their memory and matrix units, nothing measured, a factor 2 either way"
-    yield from _idle(offer, nodes, found, run.duration)
+        yield "CPU only: the estimate is a roofline of memory and matrix units without measured runs; allow a factor 2 either way"
+    yield from _idle(offer, nodes, outcome, run.duration)
     if run.wait:
         low, likely, high = (f"{s / HOUR:,.1f}" for s in (run.wait.p10, run.wait.p50, run.wait.p90))
-        yield f"flex-start gives machines after a wait that nobody publishes: {likely} h are assumed ({low} to {high})"
+        yield f"The queue time of flex-start is not published; {likely} h are assumed ({low} to {high})"
     elif offer.window_s is not None and offer.prepaid_s is None and run.duration is None:
-        yield f"{offer.offering.capacity} takes its machines back after {offer.window_s / HOUR:,.0f} h: replicas then queue again"
+        yield f"{offer.offering.capacity} stops its machines after {offer.window_s / HOUR:,.0f} h; replicas then queue again"
     if cost is None and offer.offering.cloud != "kubernetes":
         where = f"{offer.machine.name} {offer.offering.capacity} in {offer.offering.region}"
-        budget = "; whether it keeps the budget cannot be said" if goals.max_cost_usd is not None else ""
-        yield f"unpriced, so ranked last: the price of {where} is not published{budget}"
+        budget = ", and max_cost cannot be checked" if goals.max_cost_usd is not None else ""
+        yield f"The price of {where} is not published: the candidate ranks last{budget}"
     elif offer.offering.price_words:
         yield f"{offer.machine.name}: {offer.offering.price_words}"
 
 
-def _idle(offer: Offer, nodes: int, found: Outcome, duration: Interval | None):
-    """What the numbers do not show: hours and accelerators paid and not used."""
-    bought, used = nodes * offer.machine.accelerator_count, found.replicas * found.parallelism.accelerators
-    if found.work_s is None and found.speed.requests_per_s and used <= bought / 2:
-        yield f"{bought - used} of {bought} accelerators are paid for and idle"
+def _idle(offer: Offer, nodes: int, outcome: Outcome, duration: Interval | None) -> Iterator[str]:
+    """Warnings about accelerators and hours that are paid for but not used."""
+    bought, used = nodes * offer.machine.accelerator_count, outcome.replicas * outcome.parallelism.accelerators
+    if outcome.work_s is None and outcome.speed.requests_per_s and used <= bought / 2:
+        yield f"{bought - used} of {bought} accelerators are paid for but idle"
     if offer.prepaid_s is not None and duration is not None and duration.p90 < offer.prepaid_s / 2:
         paid, price = offer.prepaid_s / HOUR, offer.price_usd_per_hour
         idle = f", {price * nodes * (paid - duration.p50 / HOUR):,.0f} USD idle" if price else ""
-        yield f"the block is paid for {paid:,.0f} h and the run takes about {duration.p50 / HOUR:,.1f} h of them{idle}"
+        yield f"The capacity block is paid for {paid:,.0f} h and the run takes about {duration.p50 / HOUR:,.1f} h{idle}"
 
 
-def _run(offer: Offer, nodes: int, found: Outcome, goals: GoalLimits, a: Assumptions) -> RunTimes:
-    """Work, what checkpoints, faults and reclaims cost, and the start; each with its own spread, the wider the longer."""
-    if found.work_s is None:
+def _run_times(offer: Offer, nodes: int, outcome: Outcome, goals: GoalLimits, a: Assumptions) -> RunTimes:
+    """Work, start-up, and time lost to checkpoints, faults and reclaims, each with its own interval."""
+    if outcome.work_s is None:
         return RunTimes()
     mode, each = offer.offering.capacity, offer.machine.accelerator_count or 1
-    key = (nodes * each, nodes, mode == CapacityMode.SPOT) if goals.joined else (each, 1, mode == CapacityMode.SPOT)
-    loss = goals.losses.get(key) or goals.losses.setdefault(key, _loss(*key, goals, a))
-    work, band, start = found.work_s / a.goodput_routine, found.band, goals.start
+    key = (nodes * each, nodes, mode == CapacityMode.SPOT) if goals.is_joined else (each, 1, mode == CapacityMode.SPOT)
+    loss = goals.losses.get(key) or goals.losses.setdefault(key, _interruption_loss(*key, goals, a))
+    work, band, start = outcome.work_s / a.goodput_routine, outcome.band, goals.start
     middle = work / (1 - loss.mid)
     duration = Interval(work * band.low / (1 - loss.low) + start.p10, middle + start.p50, work * band.high / (1 - loss.high) + start.p90)
-    alone = 1 if goals.joined else nodes
+    alone = 1 if goals.is_joined else nodes
     goodput = Goodput(a.goodput_routine * (1 - loss.mid), alone * middle / loss.between_s, loss.every_s)
     return RunTimes(duration, goals.queue if mode == CapacityMode.FLEX_START else None, goodput)
 
 
-def _loss(accelerators: int, nodes: int, spot: bool, goals: GoalLimits, a: Assumptions) -> Loss:
-    """Machines that do not work on one job write no checkpoints and fail alone."""
+def _interruption_loss(accelerators: int, nodes: int, spot: bool, goals: GoalLimits, a: Assumptions) -> InterruptionLoss:
+    """Time lost to interruptions; machines that do not work on one job write no checkpoints and fail independently."""
     at = checkpoints.interruptions(accelerators, nodes, spot, a)
-    every = (goals.checkpoint_interval_s or checkpoints.best_interval_s(a.checkpoint_pause_s, at.between_s, a)) if goals.joined else 0.0
+    every = (goals.checkpoint_interval_s or checkpoints.best_interval_s(a.checkpoint_pause_s, at.between_s, a)) if goals.is_joined else 0.0
     mid = checkpoints.lost_share(every, a.checkpoint_pause_s, at)
-    return Loss(mid / a.interruption_band, mid, min(mid * a.interruption_band, checkpoints.MOST_LOST), at.between_s, every)
+    return InterruptionLoss(mid / a.interruption_band, mid, min(mid * a.interruption_band, checkpoints.MAX_LOST_SHARE), at.between_s, every)
 
 
 def _cost(offer: Offer, hourly: float | None, duration: Interval | None, goals: GoalLimits) -> Interval | None:
@@ -165,77 +165,64 @@ def _cost(offer: Offer, hourly: float | None, duration: Interval | None, goals: 
     return duration.times(hourly / HOUR) if duration else None
 
 
-def _place(offer: Offer, nodes: int, goals: GoalLimits, a: Assumptions) -> tuple[Rejection | None, ...]:
+def _machine_constraints(offer: Offer, nodes: int, goals: GoalLimits, a: Assumptions) -> tuple[Rejection | None, ...]:
     """Counts, fabric and host memory."""
     m = offer.machine
     return (
-        _too_many(nodes * m.accelerator_count, goals.max_accelerators),
-        _unconnected(nodes) if nodes > 1 and goals.joined and m.fabric is Fabric.NONE else None,
-        _not_a_box(nodes) if nodes > 1 and goals.single_node else None,
-        _small_host(m.memory_bytes, a.host_base_bytes + a.host_per_accelerator_bytes * m.accelerator_count),
-        _short(offer, nodes) if offer.nodes is not None and nodes > offer.nodes else None,
+        _accelerator_limit(nodes * m.accelerator_count, goals.max_accelerators),
+        Rejection(Limit.FABRIC, reason=Reason.NO_FABRIC) if nodes > 1 and goals.is_joined and m.fabric is Fabric.NONE else None,
+        Rejection(Limit.BLUEPRINT, nodes, 1, "machines", Reason.BOX_IS_ONE_MACHINE) if nodes > 1 and goals.single_node else None,
+        _host_memory(m.memory_bytes, a.host_base_bytes + a.host_per_accelerator_bytes * m.accelerator_count),
+        Rejection(Limit.CAPACITY, nodes, offer.nodes, "machines", Reason.CAPACITY_COUNT, offer.capacity_id or "TPU slice")
+        if offer.nodes is not None and nodes > offer.nodes
+        else None,
     )
 
 
-def _too_many(accelerators: int, most: int | None) -> Rejection | None:
-    if most is None or accelerators <= most:
+def _accelerator_limit(accelerators: int, maximum: int | None) -> Rejection | None:
+    if maximum is None or accelerators <= maximum:
         return None
-    return Rejection(Limit.ORGANISATION, accelerators, most, "accelerators", remedy=f"limits.accelerators: {accelerators}")
+    return Rejection(Limit.ORGANISATION, accelerators, maximum, "accelerators", Reason.ACCELERATOR_LIMIT)
 
 
-def _unconnected(nodes: int) -> Rejection:
-    words, remedy = f"{nodes} of them have no fabric for one job", "a machine with EFA, TCPX, RoCE or ICI"
-    return Rejection(Limit.FABRIC, None, None, words=words, remedy=remedy)
-
-
-def _not_a_box(nodes: int) -> Rejection:
-    return Rejection(Limit.BLUEPRINT, nodes, 1, "machines", "a box is one machine", "blueprint.kind: training-cluster")
-
-
-def _small_host(have: int | None, need: float) -> Rejection | None:
+def _host_memory(have: int | None, need: float) -> Rejection | None:
     if have is None or have >= need:
         return None
-    return Rejection(Limit.HOST_MEMORY, need / GIB, have / GIB, "GiB per node", remedy="a larger size of the same family")
+    return Rejection(Limit.HOST_MEMORY, need / GIB, have / GIB, "GiB per node", Reason.HOST_MEMORY)
 
 
-def _short(offer: Offer, nodes: int) -> Rejection:
-    return Rejection(Limit.CAPACITY, nodes, offer.nodes, "machines", f"{offer.capacity_id or 'the slice'} has so many")
-
-
-def _time(offer: Offer, run: RunTimes, goals: GoalLimits) -> tuple[Rejection | None, ...]:
-    """The deadline, waiting included, and the mode's longest run, both on the pessimistic side."""
+def _time_constraints(offer: Offer, run: RunTimes, goals: GoalLimits) -> tuple[Rejection | None, ...]:
+    """The deadline, queue time included, and the longest run of the capacity mode, both at p80."""
     deadline, window = goals.max_duration_s, offer.window_s
     if run.duration is None or run.finish is None or (deadline is None and window is None):
         return ()
     need, finish = p80(run.duration), p80(run.finish)
     return (
-        _late(finish, deadline, run.wait) if deadline is not None and finish > deadline else None,
-        _cut_off(offer, need, window) if window is not None and need > window else None,
+        _deadline(finish, deadline, run.wait) if deadline is not None and finish > deadline else None,
+        _run_limit(offer, need, window) if window is not None and need > window else None,
     )
 
 
-def _late(need: float, deadline: float, wait: Interval | None) -> Rejection:
+def _deadline(need: float, deadline: float, wait: Interval | None) -> Rejection:
     unit, seconds = ("h", HOUR) if deadline >= HOUR else ("min", 60.0)
-    remedy = f"max_duration: {math.ceil(need / seconds)}{unit}"
-    words = "p80 of the estimate" + (f", of it {p80(wait) / seconds:,.1f} {unit} wait for machines" if wait else "")
-    return Rejection(Limit.DEADLINE, need / seconds, deadline / seconds, unit, words, remedy)
+    waited = p80(wait) / seconds if wait else None
+    return Rejection(Limit.DEADLINE, need / seconds, deadline / seconds, unit, Reason.DEADLINE, amount=waited)
 
 
-def _cut_off(offer: Offer, need: float, window: float) -> Rejection:
-    mode = "the block's last half hour is lost" if offer.prepaid_s else str(offer.offering.capacity)
-    remedy = "a longer block, or one of more machines" if offer.prepaid_s else "more machines, or on-demand"
-    return Rejection(Limit.RUN_LIMIT, need / HOUR, window / HOUR, "h", f"p80 of the estimate; {mode}", remedy)
+def _run_limit(offer: Offer, need: float, window: float) -> Rejection:
+    reason = Reason.BLOCK_TOO_SHORT if offer.prepaid_s else Reason.MODE_TOO_SHORT
+    return Rejection(Limit.RUN_LIMIT, need / HOUR, window / HOUR, "h", reason, str(offer.offering.capacity))
 
 
-def _money(cost: Interval | None, goals: GoalLimits) -> Rejection | None:
-    """A price that nobody publishes breaks no budget: it is said, and ranks last."""
+def _budget(cost: Interval | None, goals: GoalLimits) -> Rejection | None:
+    """The cost goal; a candidate without a published price is not rejected for it but ranks last."""
     if goals.max_cost_usd is None or cost is None:
         return None
     need = p80(cost)
     if need <= goals.max_cost_usd:
         return None
-    words = "USD a month" if goals.month_h else "p80 of the estimate"
-    return Rejection(Limit.BUDGET, need, goals.max_cost_usd, "USD", words, f"max_cost: {math.ceil(need)} USD")
+    reason = Reason.BUDGET_OF_MONTH if goals.month_h else Reason.BUDGET_OF_RUN
+    return Rejection(Limit.BUDGET, need, goals.max_cost_usd, "USD", reason)
 
 
 def p80(i: Interval) -> float:
@@ -243,7 +230,7 @@ def p80(i: Interval) -> float:
 
 
 def _binding(memory: Memory, whose: str, cost: Interval | None, finish: Interval | None, goals: GoalLimits) -> str:
-    """The limit with least head-room, in words."""
+    """The constraint with the least head-room, as text."""
     used, words = memory.fill / memory.max_fill, f"{memory.fill:.0%} of {whose}, {memory.max_fill:.0%} allowed"
     for name, need, limit in (("deadline", finish, goals.max_duration_s), ("budget", cost, goals.max_cost_usd)):
         if need and limit and p80(need) / limit > used:

@@ -1,1 +1,1 @@
-"""What each node needs besides its accelerators."""
+"""Requirements of a node beside its accelerators."""

@@ -1,13 +1,13 @@
-"""The rest of a node: host memory, processors, disks, network, file system. Numbers in, numbers out: knows neither catalog nor spec.
+"""Host memory, CPUs, disks, network and file system of a node. Numbers in, numbers out: knows neither catalog nor spec.
 
-Everything is of one node; rates of the whole run are divided by its nodes before they come here.
+All values are per node; callers divide rates of the run by its number of nodes.
 """
 
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from rackwright.sizing.assumption_fields import known
+from rackwright.sizing.assumptions import assumed
 from rackwright.sizing.node.requirements import FileSystem
 from rackwright.units import TIB
 
@@ -15,59 +15,64 @@ OWN = "rackwright's choice 2026-11, not measured"
 
 
 @dataclass(frozen=True)
-class Beside:
-    """What this file does not compute but takes."""
+class NodeAssumptions:
+    """Assumptions about the host side of a node."""
 
-    worker_vcpus_per_accelerator: float = known(
+    worker_vcpus_per_accelerator: float = assumed(
         2, "vCPU per accelerator", f"{OWN}: one process that launches kernels, one that pins batches"
     )
-    system_vcpus: float = known(1, "vCPU per node", f"{OWN}: operating system, agents")
-    server_cores: float = known(2, "cores per node, and one per accelerator", "vLLM optimization guide: 2 + N physical cores for N GPUs")
-    decode_bytes_per_s: float = known(
+    system_vcpus: float = assumed(1, "vCPU per node", f"{OWN}: operating system, agents")
+    server_cores: float = assumed(2, "cores per node, and one per accelerator", "vLLM optimization guide: 2 + N physical cores for N GPUs")
+    decode_bytes_per_s: float = assumed(
         10e6, "bytes of JPEG per second and vCPU", f"{OWN}: decode, crop, resize; some 90 ImageNet files of 110 kB a second"
     )
-    encode_s: float = known(0.1, "vCPU-seconds per image answered", f"{OWN}: encode 1 megapixel, safety checks left out")
-    tokens_per_s: float = known(0.5e6, "tokens per second and vCPU", f"{OWN}: text to token ids, fast tokenizers")
-    vision_bytes: float = known(110e3, "bytes per image", "ImageNet-1k: 138 GB of JPEG, 1.28 million images")
-    diffusion_bytes: float = known(1e6, "bytes per image", f"{OWN}: a JPEG of one megapixel")
-    prefetched: float = known(512, "samples held decoded per accelerator", f"{OWN}: 8 workers, 2 batches of 32 each")
-    decoded_per_byte: float = known(10, "bytes decoded per byte of JPEG", f"{OWN}: 3 bytes a pixel, 0.3 bytes a pixel on disk")
-    image_bytes: float = known(30e9, "bytes of containers per node", f"{OWN}: CUDA, framework, their layers unpacked")
-    checkpoints_on_disk: float = known(2, "checkpoints on local disks", f"{OWN}: one being written while the last is copied away")
-    file_system_headroom: float = known(1.2, "of what is stored", f"{OWN}: a file system slows and fails when full")
-    client_bytes_per_s: float = known(12.5e9, "bytes/s per node over TCP", "FSx for Lustre performance guide: 100 Gbit/s per client")
+    encode_s: float = assumed(0.1, "vCPU-seconds per image answered", f"{OWN}: encode 1 megapixel, safety checks left out")
+    tokens_per_s: float = assumed(0.5e6, "tokens per second and vCPU", f"{OWN}: text to token ids, fast tokenizers")
+    vision_bytes: float = assumed(110e3, "bytes per image", "ImageNet-1k: 138 GB of JPEG, 1.28 million images")
+    diffusion_bytes: float = assumed(1e6, "bytes per image", f"{OWN}: a JPEG of one megapixel")
+    prefetched: float = assumed(512, "samples held decoded per accelerator", f"{OWN}: 8 workers, 2 batches of 32 each")
+    decoded_per_byte: float = assumed(10, "bytes decoded per byte of JPEG", f"{OWN}: 3 bytes a pixel, 0.3 bytes a pixel on disk")
+    image_bytes: float = assumed(30e9, "bytes of containers per node", f"{OWN}: CUDA, framework, their layers unpacked")
+    checkpoints_on_disk: float = assumed(2, "checkpoints on local disks", f"{OWN}: one being written while the last is copied away")
+    file_system_headroom: float = assumed(1.2, "of what is stored", f"{OWN}: a file system slows and fails when full")
+    client_bytes_per_s: float = assumed(12.5e9, "bytes/s per node over TCP", "FSx for Lustre performance guide: 100 Gbit/s per client")
 
 
-BESIDE = Beside()
+NODE_ASSUMPTIONS = NodeAssumptions()
 
 
 def host_memory_bytes(
-    base: float, per_accelerator: float, accelerators: int, checkpoint: float, sample: float, b: Beside = BESIDE
+    base: float, per_accelerator: float, accelerators: int, checkpoint: float, sample: float, b: NodeAssumptions = NODE_ASSUMPTIONS
 ) -> float:
-    """base, per_accelerator: bytes that processes take; checkpoint: this node's part, copied to the host before it is written; sample:
-    bytes of one on disk, 0 for text, whose batches are small."""
+    """Host memory of a training node in bytes.
+
+    base, per_accelerator: bytes that processes use. checkpoint: share of this node, copied to the host before it is written.
+    sample: bytes of one sample on disk, 0 for text, whose batches are small.
+    """
     return base + per_accelerator * accelerators + checkpoint + b.prefetched * accelerators * sample * b.decoded_per_byte
 
 
-def training_vcpus(accelerators: int, samples_per_s: float, sample_bytes: float, tokens_per_s: float, b: Beside = BESIDE) -> float:
-    """Loaders that keep up: seconds of work that arrive per second, and what each accelerator's processes take anyway."""
+def training_vcpus(
+    accelerators: int, samples_per_s: float, sample_bytes: float, tokens_per_s: float, b: NodeAssumptions = NODE_ASSUMPTIONS
+) -> float:
+    """vCPUs of a training node: decoding or reading at the rate of training, and the processes of each accelerator."""
     work = samples_per_s * sample_bytes / b.decode_bytes_per_s + tokens_per_s / b.tokens_per_s
     return float(math.ceil(b.system_vcpus + b.worker_vcpus_per_accelerator * accelerators + work))
 
 
-def serving_vcpus(accelerators: int, images_per_s: float, tokens_per_s: float, b: Beside = BESIDE) -> float:
-    """The engine's cores, two vCPU each, tokenising, and encoding images where those are answered."""
+def serving_vcpus(accelerators: int, images_per_s: float, tokens_per_s: float, b: NodeAssumptions = NODE_ASSUMPTIONS) -> float:
+    """vCPUs of a serving node: two per engine core, tokenising, and encoding of generated images."""
     work = images_per_s * b.encode_s + tokens_per_s / b.tokens_per_s
     return float(math.ceil(2 * (b.server_cores + accelerators) + work))
 
 
-def training_disk_bytes(nodes: int, checkpoint: float, dataset: float, epochs: float, b: Beside = BESIDE) -> float:
-    """Containers, this node's part of two checkpoints, and of a data set that is read more than once."""
-    kept = dataset / nodes if epochs > 1 else 0.0
-    return b.image_bytes + b.checkpoints_on_disk * checkpoint / nodes + kept
+def training_disk_bytes(nodes: int, checkpoint: float, dataset: float, epochs: float, b: NodeAssumptions = NODE_ASSUMPTIONS) -> float:
+    """Local disk of a training node: containers, its share of two checkpoints, and of a dataset that is read more than once."""
+    dataset_part = dataset / nodes if epochs > 1 else 0.0
+    return b.image_bytes + b.checkpoints_on_disk * checkpoint / nodes + dataset_part
 
 
-def serving_disk_bytes(weights: float, b: Beside = BESIDE) -> float:
+def serving_disk_bytes(weights: float, b: NodeAssumptions = NODE_ASSUMPTIONS) -> float:
     return b.image_bytes + weights
 
 
@@ -86,7 +91,7 @@ def exchange_bytes(trainable: float, nodes: int, nodes_per_copy: int, gathers: i
 
 @dataclass(frozen=True)
 class Tier:
-    """A file system on sale. bytes: the smallest size sold that holds and sustains what was asked."""
+    """A file system class. bytes: the smallest orderable size with the required capacity and throughput; None where there is none."""
 
     name: str
     bytes: float | None
@@ -95,22 +100,21 @@ class Tier:
 
     @property
     def usd(self) -> float | None:
-        """A month of it."""
+        """US dollars per month."""
         return None if self.bytes is None or self.usd_per_byte_month is None else self.bytes * self.usd_per_byte_month
 
 
-def tier_bytes(capacity: float, bytes_per_s: float, bytes_per_s_per_tib: float, b: Beside = BESIDE) -> float:
-    """What to buy of a tier whose rate comes with its size."""
+def tier_bytes(capacity: float, bytes_per_s: float, bytes_per_s_per_tib: float, b: NodeAssumptions = NODE_ASSUMPTIONS) -> float:
+    """Bytes to order of a class whose throughput grows with its size."""
     return max(capacity * b.file_system_headroom, bytes_per_s / bytes_per_s_per_tib * TIB)
 
 
 def cheapest_tier(tiers: Iterable[Tier], words: str) -> FileSystem | None:
-    """By monthly price, those without one last and by size; None where none is large enough. words: of what is asked; a smaller one that
-    has no published price is named there."""
+    """The class with the lowest monthly price; None where none is large enough. words: reason, extended by a smaller unpriced class."""
     sold = sorted((t for t in tiers if t.bytes is not None), key=lambda t: (t.usd is None, t.usd or t.bytes, t.name))
     if not sold:
         return None
-    best, least = sold[0], min(sold, key=lambda t: (t.bytes or 0.0, t.name))
-    if least.usd is None and (least.bytes or 0.0) < (best.bytes or 0.0):
-        words += f"; {least.name} does with {(least.bytes or 0.0) / 1e12:,.1f} TB, its price is not published"
+    best, smallest = sold[0], min(sold, key=lambda t: (t.bytes or 0.0, t.name))
+    if smallest.usd is None and (smallest.bytes or 0.0) < (best.bytes or 0.0):
+        words += f"; {smallest.name} needs {(smallest.bytes or 0.0) / 1e12:,.1f} TB, price not published"
     return FileSystem(best.name, best.bytes or 0.0, (best.bytes or 0.0) / TIB * best.bytes_per_s_per_tib, best.usd, words)

@@ -1,4 +1,4 @@
-"""Joins a chosen fit, the catalog and the spec to the formulas of machine.py and power.py: what else its nodes must have."""
+"""Node requirements of the chosen fit, from catalog, spec and the formulas of `formulas` and `power`."""
 
 import math
 from collections.abc import Iterator
@@ -7,43 +7,42 @@ from dataclasses import replace
 from rackwright.catalog import query
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Accelerator, Machine, Server
-from rackwright.sizing.assumption_fields import listed
-from rackwright.sizing.assumptions import DEFAULT, Assumptions
+from rackwright.sizing.assumptions import DEFAULT, Assumptions, listed
 from rackwright.sizing.evaluation import checkpoints
 from rackwright.sizing.node import formulas, power
-from rackwright.sizing.node.formulas import BESIDE, Tier
-from rackwright.sizing.node.requirements import FileSystem, MachineNeeds, Need, Power
+from rackwright.sizing.node.formulas import NODE_ASSUMPTIONS, Tier
+from rackwright.sizing.node.requirements import FileSystem, NodeRequirement, NodeRequirements, Power
 from rackwright.sizing.plan import Assumption, Fit, SizingPlan
 from rackwright.sizing.workload_inputs import architecture_of
 from rackwright.spec.spec import Spec
 from rackwright.spec.workload import TRAINING, Custom, Finetune, Pretrain, Serve
 from rackwright.units import GIB
 
-SHARED = ("fsx-lustre-persistent2-", "managed-lustre-")
-"""Classes that a blueprint can build or a guide names; scratch and previous generations are left out."""
+SHARED_FILE_SYSTEMS = ("fsx-lustre-persistent2-", "managed-lustre-")
+"""File system classes that a blueprint can build or a guide names; scratch and previous generations are excluded."""
 SSD_BYTES = 375 * GIB
 """One local SSD of Google Cloud that is added by number (docs.cloud.google.com/compute/docs/disks/local-ssd)."""
 LINE_RATE = 1e-9
 """GB/s per byte/s."""
 
 
-def with_machine(plan: SizingPlan, spec: Spec, catalog: Catalog, a: Assumptions = DEFAULT) -> SizingPlan:
-    """The plan with what else the chosen machines must have, warnings where they are short, and what was assumed to say so."""
-    found = machine_needs(plan, spec, catalog, a)
+def with_node_requirements(plan: SizingPlan, spec: Spec, catalog: Catalog, a: Assumptions = DEFAULT) -> SizingPlan:
+    """The plan with the node requirements of its first choice, warnings where a node is too small, and the assumptions used."""
+    found = node_requirements(plan, spec, catalog, a)
     if found is None:
         return plan
-    said = tuple(f"{n.name}: needs {n.need:,.4g} {n.unit} per node, has {n.have:,.4g} ({n.words})" for n in found.short)
-    return replace(plan, machine=found, warnings=(*plan.warnings, *said), assumptions=(*plan.assumptions, *_assumed(found)))
+    shortages = tuple(f"{n.name}: needs {n.need:,.4g} {n.unit} per node, has {n.have:,.4g} ({n.words})" for n in found.short)
+    return replace(plan, machine=found, warnings=(*plan.warnings, *shortages), assumptions=(*plan.assumptions, *_assumptions(found)))
 
 
-def _assumed(found: MachineNeeds) -> Iterator[Assumption]:
-    yield from listed(BESIDE)
+def _assumptions(found: NodeRequirements) -> Iterator[Assumption]:
+    yield from listed(NODE_ASSUMPTIONS)
     if found.power:
-        yield from listed(power.FACTS)
+        yield from listed(power.POWER_ASSUMPTIONS)
 
 
-def machine_needs(plan: SizingPlan, spec: Spec, catalog: Catalog, a: Assumptions = DEFAULT) -> MachineNeeds | None:
-    """Of the chosen fit; None without one. Rates and sizes that the fit does not know stay None."""
+def node_requirements(plan: SizingPlan, spec: Spec, catalog: Catalog, a: Assumptions = DEFAULT) -> NodeRequirements | None:
+    """Requirements of the chosen fit; None without one. Rates and sizes that the fit does not have are None."""
     fit, w = plan.chosen, spec.workload
     node = catalog.machine_by_name.get(fit.candidate.machine) if fit else None
     if fit is None or node is None or isinstance(w, Custom):
@@ -51,21 +50,21 @@ def machine_needs(plan: SizingPlan, spec: Spec, catalog: Catalog, a: Assumptions
     c = fit.candidate
     server = next((s for s in catalog.servers if s.machine == node.name), None)
     drawn = _power(fit, node, query.accelerator(catalog, c.accelerator), server)
-    supplies, owned = tuple(_supplies(drawn, server)), _owned(fit, catalog)
+    supplies, owned = tuple(_supplies(drawn, server)), _on_premises(fit, catalog)
     if not isinstance(w, TRAINING):
-        return MachineNeeds(c.nodes, (*_serving(plan, fit, node, a, _images(spec)), *supplies), power=drawn, owned=owned)
+        return NodeRequirements(c.nodes, (*_serving(plan, fit, node, a, _images(spec)), *supplies), power=drawn, owned=owned)
     window = checkpoints.plan_checkpoints(plan.facts.checkpoint_bytes, 1.0, _interval(w), a)
     sample = _sample_bytes(w)
     read = _read(plan, fit, sample, a)
-    asked = window.throughput_bytes_per_s
-    return MachineNeeds(
+    throughput = window.throughput_bytes_per_s
+    return NodeRequirements(
         nodes=c.nodes,
-        needs=(*_training(plan, fit, node, w, sample, asked + (read or 0.0), a), *supplies),
+        needs=(*_training(plan, fit, node, w, sample, throughput + (read or 0.0), a), *supplies),
         dataset_read_bytes_per_s=read,
         checkpoint_bytes=window.bytes,
         checkpoint_write_s=window.write_s,
-        checkpoint_bytes_per_s=asked,
-        file_system=_file_system(plan, fit, catalog, max(asked, read or 0.0)),
+        checkpoint_bytes_per_s=throughput,
+        file_system=_file_system(plan, fit, catalog, max(throughput, read or 0.0)),
         power=drawn,
         owned=owned,
     )
@@ -73,55 +72,57 @@ def machine_needs(plan: SizingPlan, spec: Spec, catalog: Catalog, a: Assumptions
 
 def _training(
     plan: SizingPlan, fit: Fit, node: Machine, w: Pretrain | Finetune, sample: float, stored_per_s: float, a: Assumptions
-) -> Iterator[Need]:
+) -> Iterator[NodeRequirement]:
     c, facts, s = fit.candidate, plan.facts, fit.speed
     per_node = c.accelerators_per_node
     part = facts.checkpoint_bytes / c.nodes
     memory = formulas.host_memory_bytes(a.host_base_bytes, a.host_per_accelerator_bytes, per_node, part, sample)
-    words = f"processes, a checkpoint's part of {part / GIB:,.1f} GiB" + (", images held decoded" if sample else "")
+    words = f"processes, {part / GIB:,.1f} GiB of a checkpoint" + (", decoded images" if sample else "")
     yield _memory(node, memory, words)
     samples, tokens = (s.samples_per_s or 0.0) / c.nodes, (s.tokens_per_s or 0.0) / c.nodes
     kept_up = f"decoding {samples:,.0f} images/s" if sample else f"reading {tokens:,.0f} tokens/s"
     vcpus = formulas.training_vcpus(per_node, samples if sample else 0.0, sample, 0.0 if sample else tokens)
-    yield Need("processors", vcpus, node.vcpus, "vCPU", kept_up + " and keeping accelerators busy")
+    yield NodeRequirement("processors", vcpus, node.vcpus, "vCPU", kept_up + " and accelerator processes")
     disk = formulas.training_disk_bytes(c.nodes, facts.checkpoint_bytes, facts.dataset_bytes, w.data.epochs)
-    yield _disk(node, disk, "containers, two checkpoints' parts" + (", its part of the data set" if w.data.epochs > 1 else ""))
+    yield _disk(node, disk, "containers, shares of two checkpoints" + (", share of the dataset" if w.data.epochs > 1 else ""))
     yield _network(fit, node, facts.trainable_parameters or facts.parameters, stored_per_s)
 
 
-def _serving(plan: SizingPlan, fit: Fit, node: Machine, a: Assumptions, images: bool) -> Iterator[Need]:
+def _serving(plan: SizingPlan, fit: Fit, node: Machine, a: Assumptions, images: bool) -> Iterator[NodeRequirement]:
     c, s = fit.candidate, fit.speed
     memory = formulas.host_memory_bytes(a.host_base_bytes, a.host_per_accelerator_bytes, c.accelerators_per_node, 0.0, 0.0)
-    yield _memory(node, memory, "processes, weights on their way to the accelerators")
+    yield _memory(node, memory, "processes, weights while loading")
     rate = (s.requests_per_s or 0.0) / c.nodes
     vcpus = formulas.serving_vcpus(c.accelerators_per_node, rate if images else 0.0, (s.tokens_per_s or 0.0) / c.nodes)
-    yield Need("processors", vcpus, node.vcpus, "vCPU", "the engine, " + ("encoding images" if images else "tokens to text"))
+    yield NodeRequirement("processors", vcpus, node.vcpus, "vCPU", "engine, " + ("image encoding" if images else "detokenisation"))
     yield _disk(node, formulas.serving_disk_bytes(plan.facts.weights_bytes), "containers and one copy of the weights")
-    yield Need("network", plan.facts.weights_bytes / a.startup_s * LINE_RATE, _rate(node), "GB/s", f"weights within {a.startup_s:g} s")
+    yield NodeRequirement(
+        "network", plan.facts.weights_bytes / a.startup_s * LINE_RATE, _rate(node), "GB/s", f"weights within {a.startup_s:g} s"
+    )
 
 
-def _memory(node: Machine, need: float, words: str) -> Need:
-    return Need("host memory", need / GIB, node.memory_bytes and node.memory_bytes / GIB, "GiB", words)
+def _memory(node: Machine, need: float, words: str) -> NodeRequirement:
+    return NodeRequirement("host memory", need / GIB, node.memory_bytes and node.memory_bytes / GIB, "GiB", words)
 
 
-def _disk(node: Machine, need: float, words: str) -> Need:
-    """Google's disks are added by number: what may be added counts as had."""
-    most = max(node.local_nvme_choices, default=0) * SSD_BYTES
-    have = node.local_nvme_bytes or most if node.local_nvme_bytes is not None else None
-    return Need("local NVMe", need / 1e9, have if have is None else have / 1e9, "GB", words, "a network disk of that size")
+def _disk(node: Machine, need: float, words: str) -> NodeRequirement:
+    """Local NVMe; disks that can be attached on Google Cloud count as available."""
+    max_bytes = max(node.local_nvme_choices, default=0) * SSD_BYTES
+    have = node.local_nvme_bytes or max_bytes if node.local_nvme_bytes is not None else None
+    return NodeRequirement("local NVMe", need / 1e9, have if have is None else have / 1e9, "GB", words, "a network disk of that size")
 
 
-def _network(fit: Fit, node: Machine, trainable: float, stored_per_s: float) -> Need:
-    """What gradients and storage keep a node's interfaces at, averaged over a step."""
+def _network(fit: Fit, node: Machine, trainable: float, stored_per_s: float) -> NodeRequirement:
+    """Mean network rate of a node over a step, for gradients and storage."""
     c, p = fit.candidate, fit.candidate.parallelism
     per_copy = math.ceil(p.tensor * p.pipeline * p.context / c.accelerators_per_node)
     sent = formulas.exchange_bytes(trainable, c.nodes, per_copy, p.gradient_accumulation if p.zero_stage >= 3 else 0)
     exchanged = sent / fit.speed.step_s if fit.speed.step_s else 0.0
     words = "gradients between nodes, data and checkpoints, mean over a step" if sent else "data and checkpoints"
-    words += "; what stages of one copy send each other is not counted" if per_copy > 1 else ""
+    words += "; traffic between stages of one copy is not included" if per_copy > 1 else ""
     inside = c.topology and c.nodes > 1  # a slice's hosts exchange over ICI
     need = stored_per_s / c.nodes + (0.0 if inside else exchanged)
-    return Need("network", need * LINE_RATE, _rate(node), "GB/s", words)
+    return NodeRequirement("network", need * LINE_RATE, _rate(node), "GB/s", words)
 
 
 def _rate(node: Machine) -> float | None:
@@ -139,7 +140,7 @@ def _sample_bytes(w: Pretrain | Finetune) -> float:
         return 0.0
     if w.data.size and w.data.samples:
         return w.data.size / w.data.samples
-    return BESIDE.diffusion_bytes if kind == "diffusion" else BESIDE.vision_bytes
+    return NODE_ASSUMPTIONS.diffusion_bytes if kind == "diffusion" else NODE_ASSUMPTIONS.vision_bytes
 
 
 def _images(spec: Spec) -> bool:
@@ -147,7 +148,7 @@ def _images(spec: Spec) -> bool:
 
 
 def _read(plan: SizingPlan, fit: Fit, sample: float, a: Assumptions) -> float | None:
-    """Bytes per second of the data set that the whole run reads."""
+    """Bytes per second of the dataset that the run reads."""
     if sample:
         return None if fit.speed.samples_per_s is None else fit.speed.samples_per_s * sample
     if fit.speed.tokens_per_s is None:
@@ -155,21 +156,21 @@ def _read(plan: SizingPlan, fit: Fit, sample: float, a: Assumptions) -> float | 
     return checkpoints.read_bytes_per_s(fit.speed.tokens_per_s, plan.facts.dataset_bytes, plan.facts.tokens, a)
 
 
-def _file_system(plan: SizingPlan, fit: Fit, catalog: Catalog, asked: float) -> FileSystem | None:
-    """One machine writes to its own volume; several share a file system, the cheapest tier that sustains the window."""
+def _file_system(plan: SizingPlan, fit: Fit, catalog: Catalog, throughput: float) -> FileSystem | None:
+    """One machine writes to its own volume; several share the file system class with the lowest price and enough throughput."""
     c, need = fit.candidate, plan.storage.capacity_bytes
-    rdma = c.fabric == "efa" and asked > BESIDE.client_bytes_per_s * c.nodes
-    words = f"sustains {asked / 1e9:,.2f} GB/s and holds {need / 1e9:,.0f} GB"
+    rdma = c.fabric == "efa" and throughput > NODE_ASSUMPTIONS.client_bytes_per_s * c.nodes
+    words = f"sustains {throughput / 1e9:,.2f} GB/s and holds {need / 1e9:,.0f} GB"
     if c.nodes == 1:
         disk = next((v for v in catalog.volumes if v.cloud == c.cloud and v.kind == "block" and v.max_write_bytes_per_s), None)
-        if disk and disk.max_write_bytes_per_s and asked <= disk.max_write_bytes_per_s:
+        if disk and disk.max_write_bytes_per_s and throughput <= disk.max_write_bytes_per_s:
             usd = None if disk.price_usd_per_byte_month is None else disk.price_usd_per_byte_month * need
-            return FileSystem(disk.name, need, asked, usd, f"a volume of its own {words}")
+            return FileSystem(disk.name, need, throughput, usd, f"its volume {words}")
     tiers = []
     for v in catalog.volumes:
         rate = v.write_bytes_per_s_per_tib
-        if v.cloud == c.cloud and v.name.startswith(SHARED) and rate and v.rdma == rdma and not v.deprecated:
-            size = v.allowed_bytes(formulas.tier_bytes(need, asked, rate))
+        if v.cloud == c.cloud and v.name.startswith(SHARED_FILE_SYSTEMS) and rate and v.rdma == rdma and not v.deprecated:
+            size = v.allowed_bytes(formulas.tier_bytes(need, throughput, rate))
             tiers.append(Tier(v.name, size, rate, v.price_usd_per_byte_month))
     return formulas.cheapest_tier(tiers, words)
 
@@ -181,7 +182,7 @@ def _power(fit: Fit, node: Machine, accelerator: Accelerator | None, server: Ser
         return None
     linked = bool(node.scale_up_link) and node.accelerator_count > 1
     watts = power.node_watts(node.accelerator_count, tdp * node.accelerator_fraction, linked)
-    whose = "at full load; yours to supply and to cool" if server else "at full load; in the machine's price"
+    whose = "at full load; supply and cooling are yours" if server else "at full load; included in the machine price"
     return power.power(fit.candidate.nodes, watts, power.rack_units(server.form_factor) if server else None, _run_s(fit), whose)
 
 
@@ -189,8 +190,8 @@ def _run_s(fit: Fit) -> float | None:
     return fit.duration_s.p50 if fit.duration_s else None
 
 
-def _owned(fit: Fit, catalog: Catalog) -> Power | None:
-    """The fit's accelerators in the first server of the catalog that holds them."""
+def _on_premises(fit: Fit, catalog: Catalog) -> Power | None:
+    """Power of the same accelerators in the first server of the catalog that holds them."""
     c = fit.candidate
     server = next((s for s in catalog.servers if s.accelerator == c.accelerator), None)
     accelerator = query.accelerator(catalog, c.accelerator)
@@ -201,7 +202,7 @@ def _owned(fit: Fit, catalog: Catalog) -> Power | None:
     return power.power(nodes, watts, power.rack_units(server.form_factor), _run_s(fit), f"{nodes} x {server.name} at full load")
 
 
-def _supplies(drawn: Power | None, server: Server | None) -> Iterator[Need]:
+def _supplies(drawn: Power | None, server: Server | None) -> Iterator[NodeRequirement]:
     if drawn and server:
         have = server.power_supply_watts and server.power_supply_watts / 1000
-        yield Need("power supplies", drawn.node_watts / 1000, have, "kW", server.power_supplies or "not published")
+        yield NodeRequirement("power supplies", drawn.node_watts / 1000, have, "kW", server.power_supplies or "not published")

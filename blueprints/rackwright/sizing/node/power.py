@@ -1,9 +1,9 @@
-"""Power, heat and space of machines one owns. Numbers in, numbers out: knows neither catalog nor spec."""
+"""Power, heat and space of nodes. Numbers in, numbers out: knows neither catalog nor spec."""
 
 import re
 from dataclasses import dataclass
 
-from rackwright.sizing.assumption_fields import known
+from rackwright.sizing.assumptions import assumed
 from rackwright.sizing.node.requirements import Power
 
 BTU_PER_HOUR_PER_WATT = 3.412
@@ -13,29 +13,31 @@ BTU_PER_HOUR_PER_TON = 12_000.0
 
 
 @dataclass(frozen=True)
-class PowerFacts:
-    """What this file does not compute but takes."""
+class PowerAssumptions:
+    """Assumptions about power."""
 
-    host_watts: float = known(1000, "W per node", "two CPUs of 350 W, memory, disks: rackwright's choice 2026-11, not measured")
-    linked_factor: float = known(
+    host_watts: float = assumed(1000, "W per node", "two CPUs of 350 W, memory, disks: rackwright's choice 2026-11, not measured")
+    linked_factor: float = assumed(
         1.66,
         "of the accelerators' TDP",
         "NVIDIA data sheets less 1,000 W: DGX A100 6.5 kW, DGX H100 10.2 kW, DGX B200 14.3 kW: 1.64 to 1.72",
     )
-    plain_factor: float = known(1.25, "of the accelerators' TDP", "cards without switches: fans, conversion; rackwright's choice 2026-11")
-    pue: float = known(1.56, "facility over IT power", "Uptime Institute global survey 2024, mean of its members' sites")
+    plain_factor: float = assumed(1.25, "of the accelerators' TDP", "cards without switches: fans, conversion; rackwright's choice 2026-11")
+    pue: float = assumed(1.56, "facility over IT power", "Uptime Institute global survey 2024, mean of its members' sites")
 
 
-FACTS = PowerFacts()
+POWER_ASSUMPTIONS = PowerAssumptions()
 
 
-def node_watts(accelerators: int, tdp_watts: float, is_linked: bool, f: PowerFacts = FACTS) -> float:
-    """One node at full load, switches, NICs and fans included. is_linked: accelerators on switches of their own, as on an HGX board."""
+def node_watts(accelerators: int, tdp_watts: float, is_linked: bool, f: PowerAssumptions = POWER_ASSUMPTIONS) -> float:
+    """Watts of one node at full load with switches, NICs and fans. is_linked: accelerators share switches, as on an HGX board."""
     return f.host_watts + accelerators * tdp_watts * (f.linked_factor if is_linked else f.plain_factor)
 
 
-def power(nodes: int, watts: float, rack_units: int | None, run_s: float | None, words: str, f: PowerFacts = FACTS) -> Power:
-    """watts: of one node; rack_units: of one node; run_s: how long it runs."""
+def power(
+    nodes: int, watts: float, rack_units: int | None, run_s: float | None, words: str, f: PowerAssumptions = POWER_ASSUMPTIONS
+) -> Power:
+    """Power of a run. watts, rack_units: of one node. run_s: duration of the run, None for a server."""
     it, whole = nodes * watts, nodes * watts * f.pue
     heat = btu_per_hour(it)
     return Power(
@@ -55,6 +57,6 @@ def btu_per_hour(watts: float) -> float:
 
 
 def rack_units(form_factor: str) -> int | None:
-    """`6U, air` is 6; None where it does not say."""
+    """Rack units of `6U, air`; None where the text has none."""
     found = re.match(r"(\d+)U\b", form_factor)
     return int(found[1]) if found else None

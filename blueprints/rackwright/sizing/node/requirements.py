@@ -1,12 +1,15 @@
-"""What a run needs of its machines beside accelerators, as a plan says it: frozen, JSON both ways. Unknown is None, never zero."""
+"""Node requirements of a plan: frozen, JSON in both directions. An unknown value is None, never zero."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Need:
-    """One thing a node must have. need, have: in `unit`; None: cannot be told, not published. words: how `need` comes about; instead:
-    what takes its place where a node has too little, so that this is no fault."""
+class NodeRequirement:
+    """A requirement of a node.
+
+    need, have: in `unit`, None where unknown or not published. words: origin of `need`.
+    instead: replacement where the node has too little, so that no warning is needed.
+    """
 
     name: str
     need: float | None
@@ -17,7 +20,7 @@ class Need:
 
     @property
     def distance(self) -> float | None:
-        """How many times what there is would be needed; inf where there is none; None where either is unknown."""
+        """Ratio of needed to available; inf where nothing is available, None where either is unknown."""
         if self.need is None or self.have is None:
             return None
         return self.need / self.have if self.have else float("inf") if self.need else 0.0
@@ -29,7 +32,7 @@ class Need:
 
 @dataclass(frozen=True)
 class FileSystem:
-    """Where checkpoints go and data comes from. tier: a catalog name; bytes: to buy; *_bytes_per_s: what that many bytes sustain."""
+    """Storage of checkpoints and data. tier: catalog name. bytes: size to order. bytes_per_s: throughput of that size."""
 
     tier: str
     bytes: float
@@ -40,8 +43,11 @@ class FileSystem:
 
 @dataclass(frozen=True)
 class Power:
-    """At full load. it_watts: all nodes; facility_watts: with cooling and distribution; heat is what the nodes draw. rack_units: of all
-    nodes, None where the server is not known; energy_kwh: facility, of the whole run at most, None for a server that never ends."""
+    """Power at full load.
+
+    it_watts: all nodes. facility_watts: with cooling and distribution. rack_units: of all nodes, None where unknown.
+    energy_kwh: of the facility for the whole run, an upper bound; None for a server.
+    """
 
     node_watts: float
     it_watts: float
@@ -54,11 +60,11 @@ class Power:
 
 
 @dataclass(frozen=True)
-class MachineNeeds:
-    """Per node where not said. dataset_*, checkpoint_*: of the whole run; checkpoint_write_s: the window one may take."""
+class NodeRequirements:
+    """Requirements per node; dataset_* and checkpoint_* of the whole run. checkpoint_write_s: the window for writing one."""
 
     nodes: int
-    needs: tuple[Need, ...]
+    needs: tuple[NodeRequirement, ...]
     dataset_read_bytes_per_s: float | None = None
     checkpoint_bytes: float | None = None
     checkpoint_write_s: float | None = None
@@ -66,9 +72,9 @@ class MachineNeeds:
     file_system: FileSystem | None = None
     power: Power | None = None
     owned: Power | None = None
-    """The same accelerators in servers of one's own, where the catalog knows such a server; None too when the fit is already there."""
+    """The same accelerators in on-premises servers; None without such a server in the catalog, or where the fit is on premises."""
 
     @property
-    def short(self) -> tuple[Need, ...]:
-        """What a node has too little of, and nothing takes the place of."""
+    def short(self) -> tuple[NodeRequirement, ...]:
+        """Requirements that a node does not meet and that have no replacement."""
         return tuple(n for n in self.needs if n.is_short and not n.instead)

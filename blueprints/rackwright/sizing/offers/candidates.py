@@ -1,4 +1,4 @@
-"""Every machine of the catalog in every place and capacity mode the spec looks at, each with what already speaks against it."""
+"""Offers: every machine of the catalog in every place and capacity mode of the spec, with its rejections so far."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -7,46 +7,52 @@ from datetime import UTC, date, datetime
 from rackwright.catalog import query
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import CapacityMode, Machine, Offering
+from rackwright.clouds import profile
 from rackwright.sizing.assumptions import Assumptions
-from rackwright.sizing.metrics import Limit, Rejection
-from rackwright.sizing.offers.eligibility import against_the_pin, fallback, machines_named, standing
-from rackwright.sizing.offers.expired_blocks import ENDED, refuse_ended, utc
+from rackwright.sizing.offers.eligibility import fallback_rejections, ineligibilities, machines_named, pin_rejections
+from rackwright.sizing.offers.expired_blocks import check_expired_blocks, utc
 from rackwright.sizing.offers.offer import Offer
+from rackwright.sizing.rejection import Limit, Reason, Rejection
 from rackwright.spec.infra import CapacityEntry, Place, UseBlock, UseReservation
 from rackwright.spec.residency import matches, stays_in
 from rackwright.spec.spec import Spec
 
 
 def offers(spec: Spec, catalog: Catalog, a: Assumptions, today: date) -> Iterator[Offer]:
-    """In order of place, capacity entry, catalog, region. A place that names no regions offers the cheapest one of each machine.
+    """Offers by place, capacity entry, catalog and region. A place without regions uses the cheapest region of each machine.
 
-    Raises UserError where capacity blocks are all there is and each of them has ended.
+    Raises UserError when every capacity entry is a capacity block that has ended.
     """
-    refuse_ended(spec, today)
+    check_expired_blocks(spec, today)
     for index, place in enumerate(spec.infra.places):
-        if place.cloud == "kubernetes":
-            yield from _owned(index, place, spec, catalog)
+        if profile(place.cloud).is_owned:
+            yield from _existing_cluster(index, place, spec, catalog)
             continue
         entries = place.capacity.ordered or place.capacity.fallback
         for position, entry in enumerate(entries):
             rank = (index if spec.infra.ordered else 0, position)
             for found in _entry(entry, place, spec, catalog, today, a):
                 offer = replace(found, place=index, rank=rank, discount=_discount(spec, found.offering))
-                refused = (*offer.rejections, *standing(offer, spec, place), *fallback(offer, place), *against_the_pin(offer, place))
-                yield replace(offer, rejections=refused, pinned=place.pin is not None and not against_the_pin(offer, place))
+                refused = (
+                    *offer.rejections,
+                    *ineligibilities(offer, spec, place),
+                    *fallback_rejections(offer, place),
+                    *pin_rejections(offer, place),
+                )
+                yield replace(offer, rejections=refused, pinned=place.pin is not None and not pin_rejections(offer, place))
 
 
-def _owned(index: int, place: Place, spec: Spec, catalog: Catalog) -> Iterator[Offer]:
-    """An existing cluster: only what is pinned, as its inventory is not read yet."""
+def _existing_cluster(index: int, place: Place, spec: Spec, catalog: Catalog) -> Iterator[Offer]:
+    """Offers of an existing cluster: only the pinned machine, because its inventory is not read."""
     machine = query.machine(catalog, place.pin.instance) if place.pin else None
     if machine is not None:
         for offer in _shapes(query.offer(catalog, machine, "", CapacityMode.ON_DEMAND), catalog):
             offer = replace(offer, place=index, rank=(index if spec.infra.ordered else 0, 0), pinned=True)
-            yield replace(offer, rejections=(*offer.rejections, *standing(offer, spec, place)))
+            yield replace(offer, rejections=(*offer.rejections, *ineligibilities(offer, spec, place)))
 
 
 def _discount(spec: Spec, offering: Offering) -> float:
-    """The contract's share off list prices; spot and blocks are priced by the market."""
+    """Contract discount on list prices; none for spot and capacity blocks, whose prices the market sets."""
     market = offering.capacity in (CapacityMode.SPOT, CapacityMode.CAPACITY_BLOCK)
     return 0.0 if market else spec.pricing.discounts.get(offering.cloud, 0.0)
 
@@ -60,8 +66,8 @@ def _entry(entry: CapacityEntry, place: Place, spec: Spec, catalog: Catalog, tod
 
 
 def _mode(mode: CapacityMode, place: Place, spec: Spec, catalog: Catalog) -> Iterator[Offer]:
-    asked = (place.cloud, mode, "longest_run_s", "")
-    longest = next((r.value for r in catalog.capacity_rules if (r.cloud, r.capacity, r.rule, r.family) == asked), None)
+    requested = (place.cloud, mode, "longest_run_s", "")
+    longest = next((r.value for r in catalog.capacity_rules if (r.cloud, r.capacity, r.rule, r.family) == requested), None)
     by_machine: dict[str, list[Offering]] = {}
     named = machines_named(place)
     for offering in query.offerings(catalog, place.cloud, place.regions, (mode,)):
@@ -71,8 +77,8 @@ def _mode(mode: CapacityMode, place: Place, spec: Spec, catalog: Catalog) -> Ite
             continue
         found = by_machine.get(machine.name, [])
         if not place.regions and len(found) > 1:
-            found = [min(found, key=lambda o: (not _allowed(o, spec), *_cheapness(o)))]
-        for offering in (*found, *_absent(machine, mode, place, found)):
+            found = [min(found, key=lambda o: (not _allowed(o, spec), *_price_order(o)))]
+        for offering in (*found, *_missing_regions(machine, mode, place, found)):
             yield from _shapes(offering, catalog, window_s=longest)
 
 
@@ -80,22 +86,22 @@ def _allowed(o: Offering, spec: Spec) -> bool:
     return matches(o.region, spec.limits.regions) and stays_in(o.cloud, o.region, spec.limits.residency)
 
 
-def _cheapness(o: Offering) -> tuple:
+def _price_order(o: Offering) -> tuple:
     return (o.price_is_reference, o.price_usd_per_hour or float("inf"), o.region not in query.REFERENCE_REGIONS, o.region)
 
 
-def _absent(machine: Machine, mode: CapacityMode, place: Place, found: list[Offering]) -> Iterator[Offering]:
-    """Regions the place names where this machine cannot be had: kept, so that the plan can say so."""
-    asked = place.regions or (() if found else ("any region",))
-    for region in (r for r in asked if not any(matches(o.region, (r,)) for o in found)):
+def _missing_regions(machine: Machine, mode: CapacityMode, place: Place, found: list[Offering]) -> Iterator[Offering]:
+    """Offerings without zones for requested regions that do not offer the machine, kept for their rejection."""
+    requested = place.regions or (() if found else ("any region",))
+    for region in (r for r in requested if not any(matches(o.region, (r,)) for o in found)):
         yield Offering(machine, machine.cloud, region, (), mode)
 
 
 def _shapes(offering: Offering, catalog: Catalog, **more) -> Iterator[Offer]:
-    """A GPU machine as it is; a TPU host as every slice that is built from it, and two of the largest."""
+    """One offer per GPU machine, one per TPU slice of a host type, and one of two slices of the largest."""
     machine = offering.machine
     accelerator = query.accelerator(catalog, machine.accelerator) if machine.accelerator else None
-    base = Offer(machine, accelerator, offering, 0, (0, 0), rejections=tuple(_not_sold(offering, catalog)), **more)
+    base = Offer(machine, accelerator, offering, 0, (0, 0), rejections=tuple(_unavailable(offering, catalog)), **more)
     if machine.kind != "tpu":
         yield base
         return
@@ -103,39 +109,38 @@ def _shapes(offering: Offering, catalog: Catalog, **more) -> Iterator[Offer]:
     for piece in listed:
         yield replace(base, slice=piece, slices=1, nodes=piece.hosts)
     if listed and listed[-1].multi_host:
-        refusal = Rejection(Limit.DATA, None, None, words="bandwidth between slices is not published", remedy="one slice")
+        refusal = Rejection(Limit.DATA, reason=Reason.SLICE_BANDWIDTH)
         yield replace(base, slice=listed[-1], slices=2, nodes=2 * listed[-1].hosts, rejections=(*base.rejections, refusal))
 
 
-def _not_sold(offering: Offering, catalog: Catalog) -> Iterator[Rejection]:
+def _unavailable(offering: Offering, catalog: Catalog) -> Iterator[Rejection]:
     machine = offering.machine
     if not machine.orderable:
-        inside = f"only inside {machine.unit_machine}" if machine.unit_machine else "no name to order it by is published"
-        yield Rejection(Limit.CAPACITY, None, None, words=f"not sold by itself: {inside}")
+        yield Rejection(Limit.CAPACITY, reason=Reason.NOT_ORDERABLE, subject=machine.unit_machine or "")
         return
-    if machine.cloud == "kubernetes":
+    if profile(machine.cloud).is_owned:
         return
     mode = offering.capacity
-    if machine.cloud == "aws" and mode is CapacityMode.RESERVATION:
+    if mode is CapacityMode.RESERVATION and profile(machine.cloud).reserves_on_demand:
         mode = CapacityMode.ON_DEMAND  # what is sold on demand can be reserved
     if mode not in machine.capacity_modes:
-        modes = ", ".join(m for m in machine.capacity_modes if not m.startswith("cud")) or "none published"
-        yield Rejection(Limit.CAPACITY, None, None, words=f"not sold {offering.capacity}", remedy=f"capacity: {modes}")
+        modes = tuple(str(m) for m in machine.capacity_modes if not m.startswith("cud")) or ("none published",)
+        yield Rejection(Limit.CAPACITY, reason=Reason.CAPACITY_MODE, subject=str(offering.capacity), remedies=modes)
     sold = sorted(p.region for p in catalog.places_by_sku.get(machine.name, ()))
     if not sold:
-        yield Rejection(Limit.REGION, None, None, words="where it is sold is not published")
+        yield Rejection(Limit.REGION, reason=Reason.REGIONS_UNKNOWN)
     elif offering.region not in sold:
-        remedy = f"regions: [{', '.join(_near(offering.region, sold))}]"
-        yield Rejection(Limit.REGION, None, None, words=f"not sold in {offering.region}", remedy=remedy)
+        near = tuple(_near(offering.region, sold))
+        yield Rejection(Limit.REGION, reason=Reason.REGION_NOT_OFFERED, subject=offering.region, remedies=near)
 
 
 def _near(region: str, sold: list[str]) -> list[str]:
-    """Up to three regions, those of the same part of the world first."""
+    """Up to three regions, nearest geography first."""
     return sorted(sold, key=lambda r: (r.split("-")[0] != region.split("-")[0], r))[:3]
 
 
 def _block(entry: UseBlock, catalog: Catalog, today: date, a: Assumptions) -> Iterator[Offer]:
-    """The block's own machines, paid for the whole window; the last half hour of it is lost."""
+    """Offers of a capacity block, paid for its whole window; its last 30 minutes cannot be used."""
     block = entry.capacity_block
     machine = query.machine(catalog, block.instance)
     if machine is None:
@@ -144,18 +149,17 @@ def _block(entry: UseBlock, catalog: Catalog, today: date, a: Assumptions) -> It
     offering = query.offer(catalog, machine, region, CapacityMode.CAPACITY_BLOCK, (block.zone,))
     now = datetime(today.year, today.month, today.day, tzinfo=UTC)
     window_s = (block.end - max(block.start, now)).total_seconds() - a.capacity_block_drain_s
-    words = f"the block ended {utc(block.end)} ({ENDED})"
-    over = () if window_s > 0 else (Rejection(Limit.CAPACITY, None, None, words=words, remedy="a later block"),)
+    over = () if window_s > 0 else (Rejection(Limit.CAPACITY, reason=Reason.BLOCK_ENDED, subject=utc(block.end)),)
     paid = (block.end - block.start).total_seconds()
     for offer in _shapes(offering, catalog, capacity_id=block.id, nodes=block.count, window_s=max(window_s, 0.0), prepaid_s=paid):
         yield replace(offer, nodes=block.count, rejections=(*offer.rejections, *over))
 
 
 def _reservation(entry: UseReservation, place: Place, spec: Spec, catalog: Catalog) -> Iterator[Offer]:
-    """The reserved machines where they or a pin name them, else every machine that can be reserved; billed like on-demand."""
-    said = entry.reservation
-    name, zones = said.id or said.group or "", (said.zone,) if said.zone else ()
-    instance = said.instance or (place.pin.instance if place.pin else None)
+    """Offers of a reservation: the named machines, else every machine that can be reserved; billed like on-demand."""
+    reservation = entry.reservation
+    name, zones = reservation.id or reservation.group or "", (reservation.zone,) if reservation.zone else ()
+    instance = reservation.instance or (place.pin.instance if place.pin else None)
     if instance is None:
         for offer in _mode(CapacityMode.RESERVATION, place, spec, catalog):
             yield replace(offer, capacity_id=name)
@@ -163,8 +167,10 @@ def _reservation(entry: UseReservation, place: Place, spec: Spec, catalog: Catal
     machine = query.machine(catalog, instance)
     if machine is None:
         return
-    regions = [r for r in place.regions if not said.zone or said.zone.startswith(r)] or [(said.zone or "").rstrip("abcdefgh").rstrip("-")]
+    regions = [r for r in place.regions if not reservation.zone or reservation.zone.startswith(r)] or [
+        (reservation.zone or "").rstrip("abcdefgh").rstrip("-")
+    ]
     for region in regions:
         offering = query.offer(catalog, machine, region, CapacityMode.RESERVATION, zones)
         for offer in _shapes(offering, catalog, capacity_id=name):
-            yield replace(offer, nodes=offer.nodes if offer.slice else said.count)
+            yield replace(offer, nodes=offer.nodes if offer.slice else reservation.count)

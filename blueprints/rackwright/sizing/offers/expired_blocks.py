@@ -1,4 +1,4 @@
-"""Capacity blocks whose time is over: where nothing else is named there is nothing to search."""
+"""Check for capacity blocks that have ended."""
 
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, time
@@ -8,19 +8,19 @@ from rackwright.diagnostics.problem import At, Problem
 from rackwright.spec.infra import CapacityBlock, CapacityEntry, Infra, existing_capacity
 from rackwright.spec.spec import Spec
 
-ENDED = "R-10"
-"""The rule on plans that says the same."""
-BLOCKS = "https://docs.aws.amazon.com/eks/latest/userguide/capacity-blocks-mng.html"
+EXPIRED_BLOCK_RULE = "R-10"
+"""The stack rule for the same condition."""
+BLOCKS_LINK = "https://docs.aws.amazon.com/eks/latest/userguide/capacity-blocks-mng.html"
 OFFERINGS = "`aws ec2 describe-capacity-block-offerings` lists what is sold"
 
 
-def refuse_ended(spec: Spec, today: date) -> None:
+def check_expired_blocks(spec: Spec, today: date) -> None:
     """Raises UserError when every entry of every place is a block that has ended before `today`."""
     entries = list(_entries(spec.infra))
     now = datetime.combine(today, time(), UTC)
     blocks = [(at, thing) for at, entry in entries if isinstance(thing := existing_capacity(entry), CapacityBlock) and thing.end <= now]
     if blocks and len(blocks) == len(entries):
-        raise UserError([_ended(block, at, today) for at, block in blocks])
+        raise UserError([_expired(block, at, today) for at, block in blocks])
 
 
 def utc(moment: datetime) -> str:
@@ -34,7 +34,7 @@ def _entries(infra: Infra) -> Iterator[tuple[At, CapacityEntry]]:
             yield from ((at / key / position, entry) for position, entry in enumerate(listed))
 
 
-def _ended(block: CapacityBlock, at: At, today: date) -> Problem:
+def _expired(block: CapacityBlock, at: At, today: date) -> Problem:
     reason = f"machines are bought from a capacity block before it ends; {block.id} ended {utc(block.end)}"
     fix = f"name a block that ends after {today.isoformat()}, or on-demand; {OFFERINGS}"
-    return Problem(ENDED, reason, at / "capacity_block" / "end", fix, link=BLOCKS)
+    return Problem(EXPIRED_BLOCK_RULE, reason, at / "capacity_block" / "end", fix, link=BLOCKS_LINK)

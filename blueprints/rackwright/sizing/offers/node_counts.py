@@ -1,27 +1,33 @@
-"""Every offer with the numbers of machines worth asking about: made once for catalog, places and limits, shared by all that is asked."""
+"""Offers with the numbers of machines to search, computed once per catalog, places and limits."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property, lru_cache
 
 from rackwright.catalog.read import Catalog
+from rackwright.catalog.rows import Accelerator, Fabric, Machine
 from rackwright.diagnostics.errors import Bug
+from rackwright.estimator.case import Wires
+from rackwright.estimator.config import accelerators
 from rackwright.sizing.assumptions import Assumptions
-from rackwright.sizing.metrics import Limit
 from rackwright.sizing.offers.candidates import offers
 from rackwright.sizing.offers.offer import Offer, needs_fabric
-from rackwright.sizing.offers.targets import target
+from rackwright.sizing.rejection import Limit
 from rackwright.sizing.search.target import Target, TargetArrays
 from rackwright.spec.spec import Spec
 
-UNASKABLE = {Limit.DATA, Limit.BLUEPRINT, Limit.REGION, Limit.CAPACITY}
-"""Offers refused for these are not searched: there is nothing to compute with, or nothing to buy."""
+UNSEARCHABLE = {Limit.DATA, Limit.BLUEPRINT, Limit.REGION, Limit.CAPACITY}
+"""Constraints whose offers are not searched, because their numbers are unknown or they cannot be ordered."""
+NEURON_FORMATS = ("bf16", "fp16", "tf32", "fp32")
+"""Formats that the Neuron SDK computes in without model conversion: its fp8 is cFP8 on Trainium1 and Inferentia2, MXFP8 on
+Trainium3 (Neuron documentation 2.32, data types).
+"""
 
 
 @dataclass(frozen=True)
 class NodeCounts:
-    """One offer and the counts asked about: (machines, index of the target). Nothing is asked of one that nothing can be said of."""
+    """An offer and its counts to search: (machines, index of the target); empty where the offer is not searched."""
 
     offer: Offer
     counts: tuple[tuple[int, int], ...] = ()
@@ -29,47 +35,47 @@ class NodeCounts:
 
 @dataclass(frozen=True, eq=False)
 class Fleet:
-    """asked: in the order of offers; targets: the different ones, none where nothing can be asked of any offer."""
+    """entries: in the order of the offers. targets: the distinct ones."""
 
-    asked: tuple[NodeCounts, ...]
+    entries: tuple[NodeCounts, ...]
     targets: tuple[Target, ...]
 
     @cached_property
     def machines(self) -> TargetArrays:
-        """As arrays; there must be targets."""
+        """Targets as arrays; requires at least one."""
         return TargetArrays.of(self.targets)
 
 
 @dataclass(frozen=True, eq=False)
-class _Same:
-    """A catalog and a spec that are the same when they are the same object, or say the same of offers."""
+class _FleetKey:
+    """Cache key: the same catalog object, and the same parts of the spec that offers depend on."""
 
     catalog: Catalog
     spec: Spec
-    said: str
+    digest: str
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and self.catalog is other.catalog and self.said == other.said
+        return isinstance(other, _FleetKey) and self.catalog is other.catalog and self.digest == other.digest
 
     def __hash__(self) -> int:
-        return hash((id(self.catalog), self.said))
+        return hash((id(self.catalog), self.digest))
 
 
-def fleet(spec: Spec, catalog: Catalog, a: Assumptions, today: date) -> Fleet:
-    """Reads of the spec its places, limits, discounts, blueprint and kind of workload, and nothing else."""
-    said = spec.model_dump_json(include={"infra", "limits", "pricing", "blueprint"}) + spec.workload.kind
-    return _fleet(_Same(catalog, spec, said), a, today)
+def searchable_fleet(spec: Spec, catalog: Catalog, a: Assumptions, today: date) -> Fleet:
+    """Offers and targets of a spec; depends on places, limits, discounts, blueprint and kind of workload only."""
+    digest = spec.model_dump_json(include={"infra", "limits", "pricing", "blueprint"}) + spec.workload.kind
+    return _fleet(_FleetKey(catalog, spec, digest), a, today)
 
 
 @lru_cache(maxsize=4)
-def _fleet(same: _Same, a: Assumptions, today: date) -> Fleet:
+def _fleet(same: _FleetKey, a: Assumptions, today: date) -> Fleet:
     place: dict[Target, int] = {}
-    asked = []
+    entries = []
     for offer in offers(same.spec, same.catalog, a, today):
-        askable = offer.accelerator is not None and not any(r.limit in UNASKABLE for r in offer.rejections)
+        askable = offer.accelerator is not None and not any(r.limit in UNSEARCHABLE for r in offer.rejections)
         made = ((nodes, _target(offer, nodes)) for nodes in _counts(offer, same.spec, a)) if askable else ()
-        asked.append(NodeCounts(offer, tuple((nodes, place.setdefault(found, len(place))) for nodes, found in made)))
-    return Fleet(tuple(asked), tuple(place))
+        entries.append(NodeCounts(offer, tuple((nodes, place.setdefault(found, len(place))) for nodes, found in made)))
+    return Fleet(tuple(entries), tuple(place))
 
 
 def _target(offer: Offer, nodes: int) -> Target:
@@ -84,9 +90,11 @@ def pinned_nodes(offer: Offer, spec: Spec) -> int | None:
 
 
 def _counts(offer: Offer, spec: Spec, a: Assumptions) -> Iterator[int]:
-    """What a slice, block or pin fixes; else powers of two up to the first over the organisation's limit, and the limit itself. A
-    server's machine is asked alone. Machines without a fabric are asked twice for one job: alone, and as a pair that cannot work
-    together."""
+    """Numbers of machines to search.
+
+    A slice, block or pin fixes the number. Else powers of two up to the first above the limit, and the limit. A server uses one machine.
+    Machines without a fabric get 1, and 2 to record why more are not possible.
+    """
     kind = spec.workload.kind
     fixed = 1 if kind == "serve" else pinned_nodes(offer, spec) or offer.nodes
     if fixed:
@@ -94,9 +102,33 @@ def _counts(offer: Offer, spec: Spec, a: Assumptions) -> Iterator[int]:
         return
     each = offer.machine.accelerator_count
     alone = kind != "batch" and needs_fabric(offer)
-    most = (spec.limits.accelerators or a.most_accelerators / 2) // each
+    max_nodes = (spec.limits.accelerators or a.most_accelerators / 2) // each
     counts = [1]
-    while counts[-1] <= most and not (alone and len(counts) == 2):
+    while counts[-1] <= max_nodes and not (alone and len(counts) == 2):
         counts.append(counts[-1] * 2)
-    exact = {int(most)} if spec.limits.accelerators and most and not alone else set()
+    exact = {int(max_nodes)} if spec.limits.accelerators and max_nodes and not alone else set()
     yield from sorted({*counts, *exact})
+
+
+def target(machine: Machine, accelerator: Accelerator, nodes: int, slice_chips: int = 0, slices: int = 0) -> Target:
+    """Search target of a machine. slice_chips: of one TPU slice, 0 for GPUs.
+
+    A single machine has no network, so that machines that differ only in their network share one search.
+    """
+    found = accelerators.of(accelerator)
+    if found is None:
+        raise Bug(f"{accelerator.name} has gaps and was not refused")
+    linked = found.scale_up_bytes_per_s if machine.scale_up_domain else None
+    inside = linked or found.host_bytes_per_s
+    network = None if nodes == 1 or machine.fabric is Fabric.ICI else machine.fabric_bytes_per_s or machine.network_bytes_per_s
+    count = machine.accelerator_count
+    wires = Wires(
+        scale_up_bytes_per_s=inside,
+        scale_out_bytes_per_s=network / count if network else inside,
+        domain=float(slice_chips or machine.scale_up_domain or count),
+        per_node=float(slice_chips or count),
+        is_linked=float(linked is not None),
+    )
+    chip = replace(accelerators.chip(found), memory_bytes=float(machine.accelerator_memory_bytes or found.memory_bytes))
+    flops = tuple(f for f in found.flops if machine.kind != "neuron" or f[0] in NEURON_FORMATS)
+    return Target(accelerator.name, accelerator.vendor, chip, wires, nodes, count, flops, slices)

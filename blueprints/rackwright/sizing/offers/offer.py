@@ -1,22 +1,23 @@
-"""One machine in one place, bought in one way, before it is known how many of them."""
+"""Offer: one machine in one place and capacity mode, before the number of machines is known."""
 
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from rackwright.catalog.rows import Accelerator, Fabric, Machine, Offering, TpuSlice
-from rackwright.sizing.metrics import ParallelLayout, Rejection
+from rackwright.sizing.metrics import ParallelLayout
 from rackwright.sizing.plan import Candidate
+from rackwright.sizing.rejection import Rejection
 
 CPU = "CPU"
-"""What a candidate says in place of an accelerator."""
+"""Accelerator name of CPU candidates."""
 
 
 @dataclass(frozen=True)
 class Offer:
-    """One machine in one place, bought in one way; nodes come later. rank: of the place, then of the capacity entry.
+    """One machine in one place and capacity mode. rank: of the place, then of the capacity entry.
 
-    accelerator None: the catalog names none. window_s: seconds a block or a mode gives at most; prepaid_s: seconds paid whatever is used.
+    accelerator: None where the catalog names none. window_s: longest run of a block or mode. prepaid_s: seconds that are paid in any case.
     """
 
     machine: Machine
@@ -40,19 +41,19 @@ class Offer:
         return None if listed is None else listed * (1 - self.discount)
 
     def candidate(self, nodes: int, parallelism: ParallelLayout, precision: str, replicas: tuple[int, int] = (1, 1)) -> Candidate:
-        """Made by the thousand: what the offer says is filled in once, the rest on a copy."""
+        """A candidate of this offer; created by the thousand, so common fields are copied."""
         made = object.__new__(Candidate)
-        told = {"nodes": nodes, "parallelism": parallelism, "precision": precision, "replicas": replicas[0], "max_replicas": replicas[1]}
-        made.__dict__.update(self._said, **told)
+        varying = {"nodes": nodes, "parallelism": parallelism, "precision": precision, "replicas": replicas[0], "max_replicas": replicas[1]}
+        made.__dict__.update(self._common_fields, **varying)
         return made
 
     @property
     def _device(self) -> str:
-        """A machine without accelerators counts as one device, its processors."""
+        """Name of the device; a CPU machine counts as one device."""
         return self.accelerator.name if self.accelerator else CPU if self.machine.kind == "cpu" else "none"
 
     @cached_property
-    def _said(self) -> dict[str, Any]:
+    def _common_fields(self) -> dict[str, Any]:
         o = self.offering
         blank = Candidate(
             cloud=o.cloud, machine=self.machine.name, accelerator=self._device,

@@ -1,6 +1,6 @@
-"""Of every layout of every machine at once the fastest that fits: memory first, a lower bound of time next, the full step last.
+"""The fastest layout that fits on each target: memory first, then a lower bound of time, then the full step.
 
-Knows neither catalog nor spec; formulas.py says what memory and time are.
+Knows neither catalog nor spec; `training_estimates` computes memory and time.
 """
 
 from dataclasses import dataclass, replace
@@ -14,32 +14,32 @@ from rackwright.estimator.result import MemoryTerms, StepTerms
 from rackwright.sizing.job import TrainingJob
 from rackwright.sizing.search import training_estimates
 from rackwright.sizing.search.layouts import Layouts
-from rackwright.sizing.search.lower_bound import LowerBound, bound
+from rackwright.sizing.search.lower_bound import LowerBound, lower_bound
 from rackwright.sizing.search.target import TargetArrays, rows_of
 
 CHUNK = 4096
-"""Tries timed at once: their columns stay in the processor's cache, and memory stays bounded."""
-NEAR = 1.05
-"""Of the lowest bound of a machine, up to which tries are timed first."""
-EQUAL = 1e-6
-"""Times that differ by less are equal; then the smaller memory decides."""
+"""Trials timed together, so that their columns fit into the CPU cache."""
+NEAR_BOUND = 1.05
+"""Factor on the lowest bound of a target, up to which trials are timed first."""
+RELATIVE_TOLERANCE = 1e-6
+"""Relative difference below which times are equal; then the smaller memory wins."""
 
 
 @dataclass(frozen=True, eq=False)
-class Tries:
-    """Layouts tried on targets, with a recompute each: indexes of equal length. row -1: geometry allows none."""
+class LayoutTrials:
+    """Layouts on targets with a recompute code: indexes of equal length. row: -1 where geometry allows no layout."""
 
     target: np.ndarray
     row: np.ndarray
     recompute: np.ndarray
 
-    def take(self, which: np.ndarray) -> "Tries":
-        return Tries(self.target[which], self.row[which], self.recompute[which])
+    def take(self, which: np.ndarray) -> "LayoutTrials":
+        return LayoutTrials(self.target[which], self.row[which], self.recompute[which])
 
 
 @dataclass(frozen=True, eq=False)
-class Space:
-    """Everything that may be tried, and what decides. room_bytes: of each target, that the median of memory may take."""
+class SearchSpace:
+    """Everything to search. room_bytes: per target, upper limit of the median of memory."""
 
     job: TrainingJob
     machines: TargetArrays
@@ -48,66 +48,66 @@ class Space:
     room_bytes: np.ndarray
 
     def memory(self, row: np.ndarray, recompute: np.ndarray) -> MemoryTerms:
-        case = laid_out(self.job, self.layouts.take(row), recompute)
+        case = training_cases(self.job, self.layouts.take(row), recompute)
         return training_estimates.memory_terms(self.job, case, self.calibrated)
 
-    def step(self, tries: Tries) -> StepTerms:
+    def step(self, trials: LayoutTrials) -> StepTerms:
         m = self.machines
         case = replace(
-            laid_out(self.job, self.layouts.take(tries.row), tries.recompute),
-            chip=rows_of(m.chip, tries.target), wires=rows_of(m.wires, tries.target), accelerators=m.accelerators[tries.target],
-            slices=m.slices[tries.target],
+            training_cases(self.job, self.layouts.take(trials.row), trials.recompute),
+            chip=rows_of(m.chip, trials.target), wires=rows_of(m.wires, trials.target), accelerators=m.accelerators[trials.target],
+            slices=m.slices[trials.target],
         )  # fmt: skip
         return training_estimates.step_terms(self.job, case, self.calibrated)
 
-    def seconds(self, tries: Tries) -> np.ndarray:
-        """Of a step."""
-        count = len(tries.row)
+    def seconds(self, trials: LayoutTrials) -> np.ndarray:
+        """Seconds of a step."""
+        count = len(trials.row)
         if not count:
             return np.zeros(0)
-        pieces = (tries.take(np.arange(at, min(at + CHUNK, count))) for at in range(0, count, CHUNK))
+        pieces = (trials.take(np.arange(at, min(at + CHUNK, count))) for at in range(0, count, CHUNK))
         return np.concatenate([np.broadcast_to(self.step(piece).total, piece.row.shape) for piece in pieces])
 
     @cached_property
     def _bound(self) -> LowerBound | None:
-        """None where nothing so simple is known: then nothing is ruled out."""
+        """The lower bound, None where there is none; then no trial is skipped."""
         if self.job.sampled or bool(np.any(self.machines.chip.is_tpu)):
             return None
-        case = laid_out(self.job, self.layouts, np.zeros(len(self.layouts)))
-        return bound(case, self.machines.chip, self.machines.wires, self.calibrated)
+        case = training_cases(self.job, self.layouts, np.zeros(len(self.layouts)))
+        return lower_bound(case, self.machines.chip, self.machines.wires, self.calibrated)
 
-    def bound_s(self, tries: Tries) -> np.ndarray:
-        """Seconds of a step that no try goes below."""
-        return self._bound.seconds(tries.target, tries.row, tries.recompute) if self._bound else np.zeros(len(tries.row))
+    def bound_s(self, trials: LayoutTrials) -> np.ndarray:
+        """Lower bound of the seconds of a step."""
+        return self._bound.seconds(trials.target, trials.row, trials.recompute) if self._bound else np.zeros(len(trials.row))
 
 
-def laid_out(job: TrainingJob, w: Layouts, recompute: np.ndarray) -> TrainingCase:
-    """Rows of layouts as the formulas see them, on no accelerator in particular."""
+def training_cases(job: TrainingJob, w: Layouts, recompute: np.ndarray) -> TrainingCase:
+    """Training cases of layout rows, on no accelerator in particular."""
     return replace(
-        training_estimates.blank(job), accelerators=w.tensor * w.pipeline * w.context * w.replicas, micro_batch=w.micro_batch,
+        training_estimates.base_case(job), accelerators=w.tensor * w.pipeline * w.context * w.replicas, micro_batch=w.micro_batch,
         micro_batches=w.micro_batches, tensor=w.tensor, pipeline=w.pipeline, virtual=w.virtual, context=w.context, expert=w.expert,
         expert_tensor=np.where(w.expert > 1, 1.0, w.tensor), replicas=w.replicas, shards=w.shards, zero_stage=w.zero_stage,
         recompute=np.asarray(recompute, dtype=float),
     )  # fmt: skip
 
 
-def fastest(space: Space) -> tuple[Tries, np.ndarray]:
-    """One try per target, in order, and whether it fits: the fastest that does; where none does the smallest."""
+def fastest_layouts(space: SearchSpace) -> tuple[LayoutTrials, np.ndarray]:
+    """One trial per target, in order, and whether it fits: the fastest that fits, else the one with the least memory."""
     codes = np.array(space.job.recomputes)
     rows = np.arange(len(space.layouts))
     needs = np.array([np.broadcast_to(space.memory(rows, np.full(len(rows), code)).total, rows.shape) for code in codes])
-    chosen, found = _smallest(space, needs, codes), np.zeros(len(space.machines.targets), dtype=bool)
-    tries = _fitting(space, needs, codes)
-    if len(tries.row):
-        tied = tries.take(_fastest_of(space, tries))
+    chosen, found = _smallest_per_target(space, needs, codes), np.zeros(len(space.machines.targets), dtype=bool)
+    trials = _fitting_trials(space, needs, codes)
+    if len(trials.row):
+        tied = trials.take(_fastest_per_target(space, trials))
         need = needs[np.searchsorted(codes, tied.recompute), tied.row]
-        best = tied.take(_first_of_each(tied.target, need))
+        best = tied.take(_argmin_per_target(tied.target, need))
         chosen.row[best.target], chosen.recompute[best.target], found[best.target] = best.row, best.recompute, True
     return chosen, found
 
 
-def _fitting(space: Space, needs: np.ndarray, codes: np.ndarray) -> Tries:
-    """Every target with every layout of its grid and every recompute, where memory suffices."""
+def _fitting_trials(space: SearchSpace, needs: np.ndarray, codes: np.ndarray) -> LayoutTrials:
+    """Trials of every target, layout and recompute that fit in memory."""
     m, starts = space.machines, space.layouts.starts
     first, count = starts[m.grid], np.diff(starts)[m.grid]
     target = np.repeat(np.arange(len(count)), count)
@@ -115,41 +115,43 @@ def _fitting(space: Space, needs: np.ndarray, codes: np.ndarray) -> Tries:
     room = space.room_bytes[target]
     fits = [np.flatnonzero(need[row] <= room) for need in needs]
     pair = np.concatenate(fits)
-    return Tries(target[pair], row[pair], np.repeat(codes, [len(some) for some in fits]))
+    return LayoutTrials(target[pair], row[pair], np.repeat(codes, [len(some) for some in fits]))
 
 
-def _smallest(space: Space, needs: np.ndarray, codes: np.ndarray) -> Tries:
-    """Of least memory at any recompute."""
-    starts, least = space.layouts.starts, needs.min(axis=0)
+def _smallest_per_target(space: SearchSpace, needs: np.ndarray, codes: np.ndarray) -> LayoutTrials:
+    """Per target the trial with the least memory."""
+    starts, minimum = space.layouts.starts, needs.min(axis=0)
     spans = zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)
-    by_grid = np.array([start + int(np.argmin(least[start:end])) if end > start else -1 for start, end in spans])
+    by_grid = np.array([start + int(np.argmin(minimum[start:end])) if end > start else -1 for start, end in spans])
     row = by_grid[space.machines.grid]
-    code = codes[np.argmin(needs[:, row], axis=0)] if len(least) else np.zeros(len(row), dtype=int)
-    return Tries(np.arange(len(row)), row, code)
+    code = codes[np.argmin(needs[:, row], axis=0)] if len(minimum) else np.zeros(len(row), dtype=int)
+    return LayoutTrials(np.arange(len(row)), row, code)
 
 
-def _fastest_of(space: Space, tries: Tries) -> np.ndarray:
-    """Indexes of the fastest tries of each target that has any, equals included. Of each target the tries of the lowest bounds are timed
-    first; what cannot be faster than the best of them is left out, the rest is timed."""
-    bound = space.bound_s(tries)
-    low = _least_of_each(tries.target, bound, len(space.room_bytes))[tries.target] * NEAR
+def _fastest_per_target(space: SearchSpace, trials: LayoutTrials) -> np.ndarray:
+    """Indexes of the fastest trials per target, ties included.
+
+    Trials with the lowest bounds are timed first; trials whose bound exceeds the best time are skipped.
+    """
+    bound = space.bound_s(trials)
+    low = _minimum_per_target(trials.target, bound, len(space.room_bytes))[trials.target] * NEAR_BOUND
     near = np.flatnonzero(bound <= low)
-    early = space.seconds(tries.take(near))
-    limit = _least_of_each(tries.target[near], early, len(space.room_bytes))[tries.target]
-    left = np.flatnonzero((bound > low) & (bound <= limit * (1 + EQUAL)))
-    timed, seconds = np.r_[near, left], np.r_[early, space.seconds(tries.take(left))]
-    best = _least_of_each(tries.target[timed], seconds, len(space.room_bytes))
-    return timed[seconds <= best[tries.target[timed]] * (1 + EQUAL)]
+    early = space.seconds(trials.take(near))
+    limit = _minimum_per_target(trials.target[near], early, len(space.room_bytes))[trials.target]
+    left = np.flatnonzero((bound > low) & (bound <= limit * (1 + RELATIVE_TOLERANCE)))
+    timed, seconds = np.r_[near, left], np.r_[early, space.seconds(trials.take(left))]
+    best = _minimum_per_target(trials.target[timed], seconds, len(space.room_bytes))
+    return timed[seconds <= best[trials.target[timed]] * (1 + RELATIVE_TOLERANCE)]
 
 
-def _least_of_each(target: np.ndarray, key: np.ndarray, count: int) -> np.ndarray:
-    """Of each of `count` targets, inf where it has none."""
-    least = np.full(count, np.inf)
-    np.minimum.at(least, target, key)
-    return least
+def _minimum_per_target(target: np.ndarray, key: np.ndarray, count: int) -> np.ndarray:
+    """Minimum per target, inf without a trial."""
+    minimum = np.full(count, np.inf)
+    np.minimum.at(minimum, target, key)
+    return minimum
 
 
-def _first_of_each(target: np.ndarray, key: np.ndarray) -> np.ndarray:
-    """Index of the least key of each target, the first of equals."""
-    equal = np.flatnonzero(key == _least_of_each(target, key, int(target.max()) + 1)[target])
+def _argmin_per_target(target: np.ndarray, key: np.ndarray) -> np.ndarray:
+    """Index of the minimum per target, the first of ties."""
+    equal = np.flatnonzero(key == _minimum_per_target(target, key, int(target.max()) + 1)[target])
     return equal[np.unique(target[equal], return_index=True)[1]]

@@ -1,20 +1,20 @@
-"""Small models on processors: a roofline of memory and matrix units, prior only. Numbers in, numbers out."""
+"""Roofline of small models on CPUs: memory and matrix units, prior only. Numbers in, numbers out."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
 LARGEST_PARAMETERS = 3e9
-"""Above it a processor writes slower than people read; rackwright's choice 2026-11."""
+"""Above this size a CPU generates text slower than people read; rackwright's choice 2026-11."""
 MEMORY_SHARE, COMPUTE_SHARE = 0.7, 0.3
-"""Of nameplate bandwidth and of nameplate matrix peak; rackwright's choice 2026-11, not measured."""
+"""Shares of nameplate bandwidth and matrix peak; rackwright's choice 2026-11, not measured."""
 FREE_MEMORY = 0.8
-"""Of the machine's memory, for weights and cache; rackwright's choice 2026-11."""
+"""Share of memory for weights and cache; rackwright's choice 2026-11."""
 
 
 @dataclass(frozen=True)
 class Core:
-    """Of one vCPU, all of the socket's taken: the neighbours read too."""
+    """Rates of one vCPU when all vCPUs of the socket are busy."""
 
     bandwidth_bytes_per_s: float
     bf16_flops: float
@@ -36,12 +36,12 @@ CORES: Mapping[str, Core] = MappingProxyType(
         ),
     }
 )  # fmt: skip
-"""By machine family. Others are sold on any of several processors, or burst: what a vCPU reads per second is not published."""
+"""Cores per machine family. The bandwidth per vCPU of other families is not published, or they burst."""
 
 
 @dataclass(frozen=True)
 class Rate:
-    """requests_per_s: of the whole machine."""
+    """Rate of the whole machine."""
 
     requests_per_s: float
     ttft_s: float
@@ -52,8 +52,11 @@ class Rate:
 def generate(
     core: Core, vcpus: int, active: float, weight_bytes: float, kv_bytes: float, tokens: tuple[float, float], running: int
 ) -> Rate:
-    """Answers with `running` at once. active: weights each token multiplies; weight_bytes: read per step; kv_bytes: cache of a running
-    request; tokens: in and out. Prompts and answers share the cores, so their times add."""
+    """Generation with `running` concurrent requests.
+
+    active: weights multiplied per token. weight_bytes: read per step. kv_bytes: cache per request. tokens: input and output.
+    Prompts and responses share the cores, so their times add.
+    """
     reading, peak = core.bandwidth_bytes_per_s * vcpus * MEMORY_SHARE, core.bf16_flops * vcpus * COMPUTE_SHARE
     first = 2.0 * active * tokens[0] / peak
     step = max((weight_bytes + running * kv_bytes) / reading, 2.0 * active * running / peak)
@@ -62,5 +65,5 @@ def generate(
 
 
 def sample_seconds(core: Core, vcpus: int, flops: float, weight_bytes: float) -> float:
-    """One request of so many FLOPs."""
+    """Seconds of one request."""
     return flops / (core.bf16_flops * vcpus * COMPUTE_SHARE) + weight_bytes / (core.bandwidth_bytes_per_s * vcpus * MEMORY_SHARE)

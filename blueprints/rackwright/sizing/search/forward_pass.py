@@ -1,4 +1,4 @@
-"""Networks that answer in whole forward passes (diffusion, vision, encoders): replicas of one accelerator each. No run is published.
+"""Networks that respond in whole forward passes (diffusion, vision, encoders), one accelerator per replica. No run is published.
 
 Latency is that of an M/M/1 queue on each replica. Knows neither catalog nor spec.
 """
@@ -9,15 +9,16 @@ from dataclasses import replace
 from rackwright.estimator import samples
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.job import ServingJob, lora_overhead, weight_bytes
-from rackwright.sizing.metrics import Limit, Memory, Rejection, Speed
+from rackwright.sizing.metrics import Memory, Speed
+from rackwright.sizing.rejection import Limit, Reason, Rejection, Remedy
 from rackwright.sizing.search.outcome import UNKNOWN, Outcome
-from rackwright.sizing.search.serving import slow
+from rackwright.sizing.search.serving import latency_rejection
 from rackwright.sizing.search.target import Target
 from rackwright.units import GIB
 
 
-def answer_in_passes(job: ServingJob, target: Target, numbers: str, a: Assumptions) -> Outcome:
-    """One request at a time per accelerator; numbers: of the weights, which are also multiplied in."""
+def forward_pass_outcome(job: ServingJob, target: Target, numbers: str, a: Assumptions) -> Outcome:
+    """One concurrent request per accelerator. numbers: format of weights and products."""
     n = replace(job.network, flops_per_sample=job.network.flops_per_sample or 2.0 * job.network.matmul * job.input_tokens)
     chip = replace(target.chip, peak_flops=target.peak(numbers))
     thin = lora_overhead(n, job.loras, job.lora_rank)
@@ -27,8 +28,8 @@ def answer_in_passes(job: ServingJob, target: Target, numbers: str, a: Assumptio
     memory = Memory(
         capacity, a.serving_max_fill, float(terms.weights), activations_bytes=float(terms.activations), fixed_bytes=float(terms.fixed)
     )
-    refused = _too_big(memory, target)
-    found = Outcome(memory=memory, band=UNKNOWN, evidence=UNKNOWN.words, precision=numbers, rejections=refused)
+    rejections = _memory_rejections(memory, target)
+    found = Outcome(memory=memory, band=UNKNOWN, evidence=UNKNOWN.words, precision=numbers, rejections=rejections)
     return _batch(job, target, found, seconds) if job.ends else _online(job, target, found, seconds, a)
 
 
@@ -42,21 +43,21 @@ def _online(job: ServingJob, target: Target, found: Outcome, seconds: float, a: 
     late = seconds * UNKNOWN.p80
     count = max(math.ceil(job.rate * late / a.max_utilisation), job.min_replicas, 1)
     latency = late / (1 - min(job.rate * late / count, a.max_utilisation))
-    refused = list(found.rejections)
+    rejections = list(found.rejections)
     if job.ttft and latency > job.ttft[0]:
-        refused.append(slow(Limit.TTFT, latency, job.ttft[0], "ttft"))
+        rejections.append(latency_rejection(Limit.TTFT, latency, job.ttft[0], "ttft"))
     if job.max_replicas is not None and count > job.max_replicas:
-        refused.append(Rejection(Limit.THROUGHPUT, count, job.max_replicas, "replicas", remedy=f"max_replicas: {count}"))
+        rejections.append(Rejection(Limit.THROUGHPUT, count, job.max_replicas, "replicas", Reason.REPLICA_LIMIT))
     speed = Speed(samples_per_s=1 / seconds, ttft_s=latency, concurrency=1, requests_per_s=job.rate)
     return replace(
         found, speed=speed, nodes=math.ceil(count / target.per_node), replicas=count, max_replicas=max(count, job.max_replicas or count),
-        rejections=tuple(refused),
+        rejections=tuple(rejections),
     )  # fmt: skip
 
 
-def _too_big(memory: Memory, target: Target) -> tuple[Rejection, ...]:
+def _memory_rejections(memory: Memory, target: Target) -> tuple[Rejection, ...]:
     have = memory.capacity_bytes * memory.max_fill
     if memory.total_bytes <= have:
         return ()
-    remedy = (f"quantization: {target.few_bits}, or " if target.few_bits else "") + "an accelerator with more memory"
-    return (Rejection(Limit.DEVICE_MEMORY, memory.total_bytes / GIB, have / GIB, "GiB per accelerator", remedy=remedy),)
+    remedies = (f"quantization: {target.few_bits}", Remedy.LARGER_ACCELERATOR) if target.few_bits else (Remedy.LARGER_ACCELERATOR,)
+    return (Rejection(Limit.DEVICE_MEMORY, memory.total_bytes / GIB, have / GIB, "GiB per accelerator", remedies=remedies),)

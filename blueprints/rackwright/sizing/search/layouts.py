@@ -1,12 +1,14 @@
-"""Every way to spread one job over accelerators that the model's geometry allows: all counts at once, as arrays. Numbers in, numbers out.
+"""Parallel layouts that the geometry of a model allows, for all numbers of accelerators as arrays. Numbers in, numbers out.
 
-What is searched is SEARCHED, in words; recompute is no column: the search tries each on every row.
+SEARCHED describes the dimensions; recompute is no column, because the search tries each value on every row.
 """
 
 from dataclasses import dataclass, fields
 from functools import lru_cache
 
 import numpy as np
+
+from rackwright.sizing.rejection import Reason
 
 SEARCHED = {
     "tensor": "powers of two that divide the query heads and keep key and value heads whole, inside one node and one scale-up domain",
@@ -17,25 +19,28 @@ SEARCHED = {
     "zero": "1, 2, 3 (to 512 ways) over all replicas, 3 in each node (HSDP); 1 beside a pipeline, 3 on TPU, 0 where nothing can be shared",
     "micro_batch": "powers of two up to 64 that divide the sequences of a replica",
     "recompute": "none, full; selective where pinned (under FlashAttention it is what none is)",
-    "precision": "as the spec says; auto is bf16 for training, and for serving the format the weights are published in",
+    "precision": "as set in the spec; auto is bf16 for training, and for serving the format the weights are published in",
 }
-"""What the search goes through, and in which steps. A pin of the spec replaces a row."""
+"""Dimensions of the search. A pin of the spec replaces a row."""
 
-LONG = 8192
-"""Tokens that stay on each accelerator at least: below, context parallelism costs more traffic than it saves memory."""
-WIDEST = 64
-"""Tensor or pipeline ways at most."""
-WIDEST_ZERO3 = 512
-"""Accelerators that gather weights from one another over all of a job: published runs that kept their rate end here (Composer, MPT-70B on
-512 H100); GPT-3 on 768 and 1,536 A100 fell to 88 and 44 TFLOP/s (arXiv 2104.04473, table 2). Beyond: inside each node, or pinned."""
-HSDP = 4
+MIN_CONTEXT_TOKENS = 8192
+"""Minimum tokens per accelerator; below it context parallelism costs more traffic than it saves memory."""
+MAX_WAYS = 64
+"""Maximum tensor or pipeline ways."""
+MAX_ZERO3_WAYS = 512
+"""Maximum accelerators that gather weights from one another: published runs that kept their rate end here (Composer, MPT-70B on 512 H100);
+GPT-3 on 768 and 1,536 A100 fell to 88 and 44 TFLOP/s (arXiv 2104.04473, table 2). Beyond: inside each node, or pinned.
+"""
+HSDP_CODE = 4
 """Code of ZeRO-3 inside each node among the choices of `zero`."""
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Accelerators as geometry sees them; machines with equal grids share their layouts. width: that tensor parallelism may use;
-    node: accelerators of one; slices: TPU slices, between which only whole replicas are spread."""
+    """Accelerators for geometry; machines with equal grids share their layouts.
+
+    width: accelerators for tensor parallelism. node: accelerators of a node. slices: TPU slices; replicas do not span them.
+    """
 
     accelerators: int
     width: int
@@ -46,8 +51,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class JobShape:
-    """What geometry knows of the job; jobs of equal shape share their layouts. contexts: ways that may share a sequence; batch: sequences
-    per optimizer step."""
+    """Job for geometry; jobs of equal shape share their layouts. contexts: context ways. batch: sequences per optimizer step."""
 
     layers: int
     heads: int
@@ -59,8 +63,8 @@ class JobShape:
 
 
 @dataclass(frozen=True)
-class Pins:
-    """What the user fixed; None is searched."""
+class PinnedLayout:
+    """Pinned values of the spec; None is searched."""
 
     tensor: int | None = None
     pipeline: int | None = None
@@ -73,8 +77,10 @@ class Pins:
 
 @dataclass(frozen=True, eq=False)
 class Layouts:
-    """Columns of equal length, one row per way, those of a grid together and in order; shards: accelerators that share what the ZeRO
-    stage splits; starts: first row of each grid, and the end."""
+    """Layouts as columns of equal length, grouped by grid.
+
+    shards: accelerators that share what the ZeRO stage splits. starts: first row of each grid, and the end.
+    """
 
     grid: np.ndarray
     tensor: np.ndarray
@@ -93,12 +99,12 @@ class Layouts:
         return len(self.tensor)
 
     def take(self, rows: np.ndarray) -> "Layouts":
-        """Those rows; starts no longer mean anything."""
+        """The given rows; `starts` is not updated."""
         return Layouts(**{f.name: getattr(self, f.name)[rows] for f in fields(self) if f.name != "starts"}, starts=self.starts)
 
 
 class _Table:
-    """Rows that grow one dimension at a time."""
+    """A table that grows by one dimension at a time."""
 
     def __init__(self, columns: dict[str, np.ndarray]):
         self.columns = columns
@@ -124,15 +130,15 @@ def _powers(limit: int) -> list[int]:
     return [1 << i for i in range(max(limit, 1).bit_length()) if 1 << i <= limit]
 
 
-def contexts(layers: int, sequence: int, pin: int | None = None) -> tuple[int, ...]:
-    """Those that divide the sequence, and unless pinned are worth it."""
-    asked = [pin] if pin else _powers(max(sequence // LONG, 1)) if layers else [1]
+def context_ways(layers: int, sequence: int, pin: int | None = None) -> tuple[int, ...]:
+    """Context ways that divide the sequence and leave enough tokens, or the pinned one."""
+    asked = [pin] if pin else _powers(max(sequence // MIN_CONTEXT_TOKENS, 1)) if layers else [1]
     return tuple(c for c in asked if sequence % c == 0)
 
 
 @lru_cache(maxsize=128)
-def enumerate_layouts(s: JobShape, grids: tuple[Grid, ...], pins: Pins) -> Layouts:
-    """All of them, in a fixed order; a grid that geometry leaves without any has no rows (`why_none` says which rule)."""
+def enumerate_layouts(s: JobShape, grids: tuple[Grid, ...], pins: PinnedLayout) -> Layouts:
+    """All layouts in a fixed order; a grid without layouts has no rows (`why_none` returns the reason)."""
     table = _micro(
         _zero(_expert(_copies(_context(_pipeline(_tensor(_start(grids), s, pins), s, pins), s, pins), s), s, pins), pins), s, pins
     )
@@ -147,10 +153,10 @@ def _start(grids: tuple[Grid, ...]) -> _Table:
     return _Table({"grid": np.arange(len(grids)), **columns})
 
 
-def _tensor(t: _Table, s: JobShape, pins: Pins) -> _Table:
-    """Divides the query heads, keeps key and value heads whole or copied evenly."""
+def _tensor(t: _Table, s: JobShape, pins: PinnedLayout) -> _Table:
+    """Tensor ways divide the query heads and keep key and value heads whole or evenly copied."""
     heads = s.heads or 1
-    t = t.cross("tensor", [w for w in _powers(WIDEST) if heads % w == 0 and _whole(s.kv_heads, w)], pins.tensor)
+    t = t.cross("tensor", [w for w in _powers(MAX_WAYS) if heads % w == 0 and _whole(s.kv_heads, w)], pins.tensor)
     whole = heads % t["tensor"] == 0
     if s.kv_heads:
         whole &= (s.kv_heads % t["tensor"] == 0) | (t["tensor"] % s.kv_heads == 0)
@@ -161,17 +167,17 @@ def _whole(kv_heads: int, width: int) -> bool:
     return not kv_heads or kv_heads % width == 0 or width % kv_heads == 0
 
 
-def _pipeline(t: _Table, s: JobShape, pins: Pins) -> _Table:
-    """Stages hold ceil(layers / stages) layers, the last one what is left, and that is never nothing."""
-    most = 1 if s.adapter or not s.layers else min(s.layers, WIDEST)
-    t = t.cross("pipeline", list(range(1, most + 1)), pins.pipeline)
+def _pipeline(t: _Table, s: JobShape, pins: PinnedLayout) -> _Table:
+    """Stages hold ceil(layers / stages) layers; the last one holds the rest and is never empty."""
+    maximum = 1 if s.adapter or not s.layers else min(s.layers, MAX_WAYS)
+    t = t.cross("pipeline", list(range(1, maximum + 1)), pins.pipeline)
     p = t["pipeline"]
     filled = (p - 1) * np.ceil(s.layers / p) < s.layers if s.layers else p == 1
     alone = (t["tpu"] == 0) & (not s.adapter)
     return t.where(filled & (alone | (p == 1)) & (t["accelerators"] % (t["tensor"] * p) == 0))
 
 
-def _context(t: _Table, s: JobShape, pins: Pins) -> _Table:
+def _context(t: _Table, s: JobShape, pins: PinnedLayout) -> _Table:
     """On TPU only where it is pinned."""
     t = t.cross("context", list(s.contexts))
     c = t["context"]
@@ -180,35 +186,35 @@ def _context(t: _Table, s: JobShape, pins: Pins) -> _Table:
 
 
 def _copies(t: _Table, s: JobShape) -> _Table:
-    """Replicas share the batch evenly, and never lie across slices."""
+    """Replicas divide the batch evenly and do not span slices."""
     t = t.add("replicas", t["accelerators"] / (t["tensor"] * t["pipeline"] * t["context"]))
     return t.where((s.batch % t["replicas"] == 0) & (t["replicas"] % t["slices"] == 0))
 
 
-def _expert(t: _Table, s: JobShape, pins: Pins) -> _Table:
+def _expert(t: _Table, s: JobShape, pins: PinnedLayout) -> _Table:
     t = t.cross("expert", [x for x in _powers(s.experts) if s.experts % x == 0] if s.experts else [1], pins.expert)
     x = t["expert"]
     return t.where((x == 1) | (((s.experts or 0.5) % x == 0) & (t["accelerators"] / t["pipeline"] % x == 0)))
 
 
-def _zero(t: _Table, pins: Pins) -> _Table:
-    """0 holds more than 1 and is no faster, so it is taken where there are no others to share with, or where it is pinned."""
-    t = t.cross("zero", [0, 1, 2, 3, HSDP])
+def _zero(t: _Table, pins: PinnedLayout) -> _Table:
+    """Stage 0 needs more memory than 1 and is not faster: it is used where nothing can be shared, or where it is pinned."""
+    t = t.cross("zero", [0, 1, 2, 3, HSDP_CODE])
     z, sharing = t["zero"], t["replicas"] * t["context"] / t["slices"]
     node = np.maximum(t["node"] / (t["tensor"] * t["pipeline"]), 1.0)
     stage = np.minimum(z, 3)
     alone, piped, tpu = sharing == 1, t["pipeline"] > 1, t["tpu"] > 0
-    known = (z != 3) | (sharing <= WIDEST_ZERO3) | (pins.zero == 3)
-    inside = (z < HSDP) | ((node > 1) & (node < sharing) & (sharing % node == 0))
+    known = (z != 3) | (sharing <= MAX_ZERO3_WAYS) | (pins.zero == 3)
+    inside = (z < HSDP_CODE) | ((node > 1) & (node < sharing) & (sharing % node == 0))
     shared = known & inside & ((z > 0) | (pins.zero == 0))
     allowed = np.where(tpu, z == 3, np.where(alone, z == 0, np.where(piped, z == 1, shared)))
     if pins.zero is not None:
         allowed = (allowed & ((stage == pins.zero) | alone)) if pins.zero < 3 else (allowed & (stage == 3)) | (alone & (z == 0) & ~tpu)
-    t = t.add("zero_stage", stage).add("shards", np.where(z == HSDP, node, sharing))
+    t = t.add("zero_stage", stage).add("shards", np.where(z == HSDP_CODE, node, sharing))
     return t.where(allowed.astype(bool))
 
 
-def _micro(t: _Table, s: JobShape, pins: Pins) -> _Table:
+def _micro(t: _Table, s: JobShape, pins: PinnedLayout) -> _Table:
     t = t.cross("micro_batch", _powers(min(s.batch, 64)), pins.micro_batch)
     t = t.add("micro_batches", s.batch / t["replicas"] / t["micro_batch"])
     t = t.where(t["micro_batches"] % 1 == 0)
@@ -217,16 +223,15 @@ def _micro(t: _Table, s: JobShape, pins: Pins) -> _Table:
     return t.where((v == 1) | ((p > 1) & (s.layers % (p * v) == 0) & (t["micro_batches"] % p == 0)))
 
 
-def why_none(s: JobShape, g: Grid, pins: Pins) -> str:
-    """The rule that leaves no layout, in words. Without pins there is always a way but for the batch."""
+def why_none(s: JobShape, g: Grid, pins: PinnedLayout) -> Reason:
+    """The rule that leaves no layout. Without pins only the batch can."""
     if pins.tensor or pins.pipeline or pins.context or pins.expert:
         tensor = _tensor(_start((g,)), s, pins)
         if not len(tensor["grid"]):
-            return f"tensor parallel {pins.tensor} must divide {s.heads} heads and stay within {g.width} linked accelerators"
+            return Reason.TENSOR_PIN
         pipeline = _pipeline(tensor, s, pins)
         if not len(pipeline["grid"]):
-            ways = f"must fill its stages from {s.layers} layers and divide {g.accelerators} accelerators"
-            return f"pipeline parallel {pins.pipeline} {ways}; none for TPU, adapters"
+            return Reason.PIPELINE_PIN
         if not len(_context(pipeline, s, pins)["grid"]) or (pins.expert and pins.expert > 1 and (not s.experts or s.experts % pins.expert)):
-            return "context parallel must divide the sequence and expert parallel the experts"
-    return f"a batch of {s.batch} sequences cannot be shared by the replicas of {g.accelerators} accelerators"
+            return Reason.CONTEXT_OR_EXPERT
+    return Reason.BATCH_NOT_DIVISIBLE

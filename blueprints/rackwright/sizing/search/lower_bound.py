@@ -15,12 +15,12 @@ from rackwright.estimator.training import communication, kernels
 from rackwright.estimator.training.step import StepCoefficients
 from rackwright.estimator.training.sustained_rates import sustained_rates
 
-COMPUTING = Chip("any", np.inf, np.inf, 1.0, 1.0)
-"""1 FLOP/s over endless bandwidth: its seconds are products and attention; launches vanish beside them."""
-MOVING = Chip("any", np.inf, 1.0, 1e30, 1e30)
-"""1 byte/s and endless FLOP/s: its seconds are bytes."""
+COMPUTE_ONLY = Chip("any", np.inf, np.inf, 1.0, 1.0)
+"""1 FLOP/s with infinite bandwidth: seconds equal FLOPs of products and attention; launches are negligible."""
+MEMORY_ONLY = Chip("any", np.inf, 1.0, 1e30, 1e30)
+"""1 byte/s with infinite FLOP/s: seconds equal bytes."""
 SLACK = 1 - 1e-5
-"""For what does not quite vanish."""
+"""Margin for the terms that are negligible, not zero."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class LowerBound:
     launches_s: float
 
     def seconds(self, target: np.ndarray, row: np.ndarray, recompute: np.ndarray) -> np.ndarray:
-        """Of one step of each try."""
+        """Seconds of one step per trial."""
         w = self.case
         p, m, v = (np.asarray(x, dtype=float)[row] for x in (w.pipeline, w.micro_batches, w.virtual))
         layers = self.flops[recompute, row] / self.narrow_rate[target] + self.attention[recompute, row] / self.attention_rate[target]
@@ -57,10 +57,10 @@ class LowerBound:
         return SLACK * (m * slowest + (layers + head - slowest) / v)
 
 
-def bound(case: TrainingCase, chip: Chip, wires: Wires, c: Calibration) -> LowerBound:
+def lower_bound(case: TrainingCase, chip: Chip, wires: Wires, c: Calibration) -> LowerBound:
     """case: layouts, on no chip; chip, wires: of the targets."""
     n, k, shape = case.network, c.of("step", StepCoefficients), np.shape(case.tensor)
-    computing, moving = (replace(case, chip=one) for one in (COMPUTING, MOVING))
+    computing, moving = (replace(case, chip=one) for one in (COMPUTE_ONLY, MEMORY_ONLY))
     slow, thin, r = sustained_rates(computing, k), sustained_rates(moving, k), sustained_rates(replace(case, chip=chip), k)
     full = np.array([0.0, 0.0, 1.0])[:, None]
     work = [[kernels.micro_batch_time(replace(some, recompute=float(code)), k) for code in range(3)] for some in (computing, moving)]

@@ -1,10 +1,11 @@
-"""What the search found for one machine and count, before goals, prices and places are asked. Plain numbers."""
+"""Result of the search for one machine and count, before goals, prices and places. Plain numbers."""
 
 import math
 from dataclasses import dataclass, field
 
 from rackwright.estimator.calibration.coefficients import PRIOR_ONLY, PRIOR_ONLY_FACTOR, Residuals
-from rackwright.sizing.metrics import Interval, Memory, ParallelLayout, Rejection, Speed
+from rackwright.sizing.metrics import Interval, Memory, ParallelLayout, Speed
+from rackwright.sizing.rejection import Rejection
 
 Z80_OVER_Z90 = 0.6567
 """Standard normal quantiles 0.8416 / 1.2816."""
@@ -12,7 +13,7 @@ Z80_OVER_Z90 = 0.6567
 
 @dataclass(frozen=True)
 class Spread:
-    """p10 and p90 of a time over its median, and the measured runs that say so; 0: prior only, and then at least a factor 2."""
+    """p10 and p90 of a time relative to its median. runs: measured runs behind it, 0 for prior only and then at least a factor 2."""
 
     low: float = 1.0
     high: float = 1.0
@@ -21,14 +22,14 @@ class Spread:
     @staticmethod
     def of_time(seen: Residuals) -> "Spread":
         """seen: quantiles of measured over predicted times."""
-        least = 1.0 if seen.n else PRIOR_ONLY_FACTOR
-        return Spread(min(seen.p10, 1 / least), max(seen.p90, least), seen.n)
+        minimum = 1.0 if seen.n else PRIOR_ONLY_FACTOR
+        return Spread(min(seen.p10, 1 / minimum), max(seen.p90, minimum), seen.n)
 
     @staticmethod
     def of_rate(seen: Residuals) -> "Spread":
         """seen: quantiles of measured over predicted rates; a time is longer where a rate is lower."""
-        least = 1.0 if seen.n else PRIOR_ONLY_FACTOR
-        return Spread(1 / max(seen.p90, least), 1 / min(seen.p10, 1 / least), seen.n)
+        minimum = 1.0 if seen.n else PRIOR_ONLY_FACTOR
+        return Spread(1 / max(seen.p90, minimum), 1 / min(seen.p10, 1 / minimum), seen.n)
 
     @property
     def words(self) -> str:
@@ -45,9 +46,9 @@ UNKNOWN = Spread.of_time(PRIOR_ONLY)
 
 @dataclass(frozen=True)
 class Outcome:
-    """The best way found, or the nearest miss with its rejections.
+    """The best layout, or the nearest one with its rejections.
 
-    work_s: median seconds of pure work (training, batch), None for serving; band: of it; points: ways that were looked at.
+    work_s: median seconds of work (training, batch), None for serving. band: its spread. points: layouts searched.
     """
 
     parallelism: ParallelLayout = field(default_factory=ParallelLayout)
@@ -70,6 +71,6 @@ def at_p80(median: float, band: float) -> float:
 
 
 def interval(median: float, band: "Spread | float") -> Interval:
-    """band: a spread, or a factor that p90 and p10 lie off alike."""
+    """Interval around a median. band: a spread, or a symmetric factor."""
     s = band if isinstance(band, Spread) else Spread(1 / band, band)
     return Interval(median * s.low, median, median * s.high)

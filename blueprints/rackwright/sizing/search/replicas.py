@@ -21,20 +21,20 @@ from rackwright.sizing.metrics import ParallelLayout
 from rackwright.sizing.search.outcome import Spread
 from rackwright.sizing.search.target import TargetArrays, rows_of
 
-MOST = 1024
-"""Replicas that are looked at, at most."""
-LEAST_PERCENTILE = 95
-"""Share of the time, in per cent, in which a replica has room for the requests that run, whatever latency is asked for."""
-ROUND = 10
-"""Numbers of replicas tried at once."""
+MAX_REPLICAS = 1024
+"""Maximum number of replicas searched."""
+MIN_PERCENTILE = 95
+"""Minimum percentile of time in which a replica has memory for its running requests."""
+TRIALS_PER_ROUND = 10
+"""Replica counts tried per round."""
 PRIOR = DecodeCoefficients()
-"""Beside which the first token's coefficients were fitted: the estimator asks it the same way."""
+"""Decode coefficients that the first-token model was fitted with; the estimator uses the same."""
 NORMAL = {50: 0.0, 90: 1.282, 95: 1.645, 99: 2.326}
 
 
 @dataclass(frozen=True, eq=False)
-class Ways:
-    """One replica on a target: accelerators that share each layer, and stages."""
+class ReplicaShapes:
+    """Shape of a replica on a target: tensor ways and pipeline stages."""
 
     target: np.ndarray
     tensor: np.ndarray
@@ -48,7 +48,7 @@ class Ways:
         return ParallelLayout(tensor=int(self.tensor[row]), pipeline=int(self.pipeline[row]))
 
 
-def ways(job: ServingJob, machines: TargetArrays) -> Ways:
+def replica_shapes(job: ServingJob, machines: TargetArrays) -> ReplicaShapes:
     """Inside one machine, unless stages are pinned: then online replicas of whole machines too. Tensor parallelism keeps key and value
     heads whole or copied evenly; stages are powers of two. On Neuron one device or all of a machine, unless pinned: what a pod is given
     (https://awsdocs-neuron.readthedocs-hosted.com/en/latest/deploy/infrastructure/scheduler.html)."""
@@ -61,7 +61,7 @@ def ways(job: ServingJob, machines: TargetArrays) -> Ways:
         if pinned or not t.neuron or way in ((1, 1), (t.per_node, 1))
     ]
     target, tensor, pipeline = np.array(rows, dtype=float).reshape(-1, 3).T
-    return Ways(target.astype(int), tensor, pipeline)
+    return ReplicaShapes(target.astype(int), tensor, pipeline)
 
 
 def _layouts(job: ServingJob, per_node: int) -> list[tuple[int, int]]:
@@ -78,8 +78,8 @@ def _layouts(job: ServingJob, per_node: int) -> list[tuple[int, int]]:
 
 
 @dataclass(frozen=True, eq=False)
-class Loaded:
-    """What each way sees: seconds at the percentiles asked for, on the pessimistic side; running: requests, at their peak."""
+class ReplicaLoad:
+    """Load of each replica shape: seconds at the requested percentiles, pessimistic; running: peak concurrent requests."""
 
     ttft_s: np.ndarray
     tpot_s: np.ndarray
@@ -90,11 +90,13 @@ class Loaded:
 
 @dataclass(frozen=True, eq=False)
 class ServingLayouts:
-    """Every way, with what is known of its memory and of its latency. *_slow: pessimistic over median
-    time; cache_share: of the cache, what is there on the pessimistic side."""
+    """Every replica shape with its memory and latency models.
+
+    *_slow: pessimistic over median time. cache_share: pessimistic share of the cache.
+    """
 
     job: ServingJob
-    ways: Ways
+    ways: ReplicaShapes
     case: ServingCase
     decode: DecodeCoefficients
     ttft: TtftCoefficients
@@ -113,23 +115,23 @@ class ServingLayouts:
             first_slow=self.first_slow[rows], cache_share=self.cache_share[rows],
         )  # fmt: skip
 
-    def loaded(self, replicas: Num, max_utilisation: float) -> Loaded:
-        """With the traffic spread evenly over so many replicas of each way."""
+    def loaded(self, replicas: Num, max_utilisation: float) -> ReplicaLoad:
+        """Load with the traffic spread evenly over the replicas."""
         job, k = self.job, self.decode
         case = replace(self.case, rate=job.rate / replicas)
         mean = running_requests(case, k)
         late = mean * self.token_slow
         tpot_at, ttft_at = (goal[1] if goal else 50 for goal in (job.tpot, job.ttft))
-        peak, felt = _peak(late, max(tpot_at, LEAST_PERCENTILE)), _peak(late, tpot_at)
+        peak, felt = _peak(late, max(tpot_at, MIN_PERCENTILE)), _peak(late, tpot_at)
         prompt = prefill_seconds(case, k)
         carries = (case.rate * prompt <= max_utilisation) & (peak <= self.room)
         tpot = token_seconds(case, k, np.maximum(felt, 1.0)) * self.token_slow
         ttft = (first_token_seconds(case, PRIOR, self.ttft, mean) + self._tail(case, prompt, ttft_at)) * self.first_slow
         ok = carries & (tpot <= (job.tpot[0] if job.tpot else np.inf)) & (ttft <= (job.ttft[0] if job.ttft else np.inf))
-        return Loaded(ttft, tpot, peak, carries, ok)
+        return ReplicaLoad(ttft, tpot, peak, carries, ok)
 
     def _tail(self, case: ServingCase, prompt: Num, percentile: int) -> Num:
-        """What the percentile waits and reads longer than the mean."""
+        """Additional seconds of the percentile over the mean."""
         job, busy = self.job, np.minimum(case.rate * prompt, 1 - 1e-6)
         scatter = math.exp(lognormal_sigma(job.input_tokens, job.input_p95) ** 2)
         mean = prompt * busy / (2 * (1 - busy))
@@ -138,24 +140,22 @@ class ServingLayouts:
         return np.maximum(late - mean, 0.0) + own
 
     def fewest(self, max_utilisation: float, among: np.ndarray) -> np.ndarray:
-        """Replicas of each way that meet the goals, 0 where MOST do not, or that are not `among` those to look at. By tenths: more
-        replicas never see more load."""
+        """Minimum replicas of each shape that meet the goals; 0 where MAX_REPLICAS do not, or outside `among`. Search by tenths."""
         count = len(self.ways.target)
-        low, high, never = np.zeros(count, dtype=int), np.full(count, MOST), np.ones(count, dtype=bool)
-        asked = np.flatnonzero(among)
-        never[asked] = ~self.at(asked).loaded(float(MOST), max_utilisation).ok
-        while len(asked := np.flatnonzero(~never & (high - low > 1))):
-            steps, span = np.arange(1, ROUND + 1), (high - low)[asked]
-            tried = np.clip(low[asked][:, None] + -(-span[:, None] * steps // (ROUND + 1)), 1, high[asked][:, None])
-            ok = self.at(np.repeat(asked, ROUND)).loaded(tried.ravel().astype(float), max_utilisation).ok.reshape(tried.shape)
-            low[asked] = np.maximum(low[asked], np.where(ok, 0, tried).max(axis=1))
-            high[asked] = np.minimum(high[asked], np.where(ok, tried, MOST).min(axis=1))
+        low, high, never = np.zeros(count, dtype=int), np.full(count, MAX_REPLICAS), np.ones(count, dtype=bool)
+        searched = np.flatnonzero(among)
+        never[searched] = ~self.at(searched).loaded(float(MAX_REPLICAS), max_utilisation).ok
+        while len(searched := np.flatnonzero(~never & (high - low > 1))):
+            steps, span = np.arange(1, TRIALS_PER_ROUND + 1), (high - low)[searched]
+            tried = np.clip(low[searched][:, None] + -(-span[:, None] * steps // (TRIALS_PER_ROUND + 1)), 1, high[searched][:, None])
+            ok = self.at(np.repeat(searched, TRIALS_PER_ROUND)).loaded(tried.ravel().astype(float), max_utilisation).ok.reshape(tried.shape)
+            low[searched] = np.maximum(low[searched], np.where(ok, 0, tried).max(axis=1))
+            high[searched] = np.minimum(high[searched], np.where(ok, tried, MAX_REPLICAS).min(axis=1))
         return np.where(never, 0, high)
 
 
-def distinct(s: ServingLayouts, machines: TargetArrays) -> tuple[np.ndarray, np.ndarray]:
-    """Ways that differ in what latency and cache depend on, and which of them each way is: one accelerator of a machine of eight is as
-    good as one of a machine of two."""
+def distinct_shapes(s: ServingLayouts, machines: TargetArrays) -> tuple[np.ndarray, np.ndarray]:
+    """Shapes that differ in latency or cache, and the index of each shape among them."""
     names = {name: i for i, name in enumerate(dict.fromkeys(t.accelerator for t in machines.targets))}
     chip, wires = s.case.chip, s.case.wires
     named = np.array([names[t.accelerator] for t in machines.targets])[s.ways.target]
@@ -169,9 +169,9 @@ def distinct(s: ServingLayouts, machines: TargetArrays) -> tuple[np.ndarray, np.
     return np.array(list(first.values()), dtype=int), np.array([place[key] for key in rows], dtype=int)
 
 
-def service(job: ServingJob, machines: TargetArrays, formats: list[str], a: Assumptions, c: Calibration) -> ServingLayouts:
-    """formats: of the weights, per target, which are also what the matrices multiply in."""
-    w = ways(job, machines)
+def serving_layouts(job: ServingJob, machines: TargetArrays, formats: list[str], a: Assumptions, c: Calibration) -> ServingLayouts:
+    """Layouts of a service. formats: of weights and products, per target."""
+    w = replica_shapes(job, machines)
     chip = replace(machines.chip, peak_flops=np.array([t.peak(f) for t, f in zip(machines.targets, formats, strict=True)]))
     held = np.array([linear_bytes(f) for f in formats])
     case = ServingCase(
@@ -182,29 +182,28 @@ def service(job: ServingJob, machines: TargetArrays, formats: list[str], a: Assu
         adapters=float(job.loras), adapter_rank=float(job.lora_rank),
     )  # fmt: skip
     (tpot, ttft), kv = decode.MODELS, memory.MODELS[0]
-    token, first = (np.array([s.p80 * f for s, f in spreads(m, job, machines, c)])[w.target] for m in (tpot, ttft))
-    cache = np.array([1 / s.p80 * f for s, f in spreads(kv, job, machines, c, is_rate=True, is_cache=True)])[w.target]
+    token, first = (np.array([s.p80 * f for s, f in interval_factors(m, job, machines, c)])[w.target] for m in (tpot, ttft))
+    cache = np.array([1 / s.p80 * f for s, f in interval_factors(kv, job, machines, c, is_rate=True, is_cache=True)])[w.target]
     return ServingLayouts(job, w, case, c.of(tpot.name, tpot.kind), c.of(ttft.name, ttft.kind), c.of(kv.name, kv.kind), token, first, cache)
 
 
-def spreads(
+def interval_factors(
     model: FittedModel, job: ServingJob, machines: TargetArrays, c: Calibration, is_rate: bool = False, is_cache: bool = False
 ) -> list[tuple[Spread, float]]:
-    """Of each target, with what the user's own runs multiply the prediction with; asked once of each accelerator. A cache is counted,
-    so that its runs speak of every generation."""
+    """Spread per target and the factor of the user's own runs. Cache predictions use the runs of every accelerator generation."""
     by_chip: dict[str, tuple[Spread, float]] = {}
     for t in machines.targets:
         if t.accelerator not in by_chip:
             case = ServingCase(job.network, t.chip, t.wires, engine=job.engine)
-            kin = t.chip.kin if not is_cache else ""
-            found = c.residual(model.name, model.classes(case), kin)
+            generation = t.chip.kin if not is_cache else ""
+            found = c.residual(model.name, model.classes(case), generation)
             spread = Spread.of_rate(found) if is_rate else Spread.of_time(found)
             by_chip[t.accelerator] = spread, c.factor(model.name, model.classes(case), t.chip.kin)
     return [by_chip[t.accelerator] for t in machines.targets]
 
 
 def _peak(running: Num, percentile: float) -> Num:
-    """Requests in flight that are exceeded in only (100 - percentile) % of the time: Poisson occupancy of an infinite server."""
+    """Concurrent requests that are exceeded in (100 - percentile) % of the time: Poisson occupancy of an infinite server."""
     return running + NORMAL[int(percentile)] * np.sqrt(np.maximum(running, 0.0))
 
 

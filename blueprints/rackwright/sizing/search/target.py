@@ -1,4 +1,4 @@
-"""The hardware of one search, in numbers. Knows neither catalog nor spec."""
+"""Hardware of a search, in numbers. Knows neither catalog nor spec."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
@@ -15,8 +15,10 @@ C = TypeVar("C")
 
 @dataclass(frozen=True)
 class Target:
-    """So many equal machines. chip: as it multiplies in 16 bit; flops: dense peak by format; memory, links: in chip and wires; slices:
-    TPU slices, 0 for GPUs. Equal targets share one search, wherever they are sold and at whatever price."""
+    """A number of equal machines.
+
+    chip: at its 16-bit rate. flops: dense peak by format. slices: TPU slices, 0 for GPUs. Equal targets share one search in all places.
+    """
 
     accelerator: str
     vendor: str
@@ -41,25 +43,24 @@ class Target:
 
     @property
     def grid(self) -> Grid:
-        """Tensor parallelism stays inside a machine and inside the scale-up domain; on TPU, whose published runs shard fully instead,
-        on the chips of one host."""
+        """Grid of the target; tensor parallelism stays inside a machine and its scale-up domain, on TPU inside a host."""
         width = min(int(self.wires.domain), self.accelerators, self.per_node)
         return Grid(self.accelerators, width, self.per_node, max(self.slices, 1), self.tpu)
 
     @property
     def few_bits(self) -> str:
-        """The best format of weights it computes in below 16 bit, "" for none."""
+        """The best weight format below 16 bit that it computes in, "" for none."""
         return next((name for name in ("fp8", "int8") if name in dict(self.flops)), "")
 
     def peak(self, numbers: str) -> float:
-        """Dense peak in that format, tf32 for fp32; in 16 bit where it has no arithmetic for it."""
+        """Dense peak of a format, tf32 for fp32; of 16 bit where the format is not supported."""
         peaks = dict(self.flops)
         return (peaks.get("tf32") if numbers == "fp32" else None) or peaks.get(numbers) or self.chip.base_peak_flops
 
 
 @dataclass(frozen=True, eq=False)
 class TargetArrays:
-    """Targets side by side: chip and wires of arrays, one element a target; grids: the different ones, grid: which of them each has."""
+    """Targets as arrays, one element per target. grids: the distinct grids. grid: index of the grid of each target."""
 
     targets: tuple[Target, ...]
     chip: Chip
@@ -74,7 +75,7 @@ class TargetArrays:
 
     @staticmethod
     def of(targets: Sequence[Target]) -> "TargetArrays":
-        """Of at least one."""
+        """Arrays of at least one target."""
         grids = tuple(dict.fromkeys(t.grid for t in targets))
         place = {g: i for i, g in enumerate(grids)}
         return TargetArrays(
@@ -91,13 +92,13 @@ class TargetArrays:
 
     @cached_property
     def kinds(self) -> tuple[tuple[np.ndarray, "TargetArrays"], ...]:
-        """GPUs and TPUs apart, each with where its targets stand here: their trainers differ."""
+        """GPUs and TPUs separately, with their indexes; they use different trainers."""
         tpu = np.array([t.tpu for t in self.targets], dtype=bool)
         apart = [np.flatnonzero(tpu == kind) for kind in (False, True)]
         return tuple((which, TargetArrays.of([self.targets[i] for i in which.tolist()])) for which in apart if len(which))
 
     def computing(self, numbers: str) -> "TargetArrays":
-        """Multiplying in that format; the same object for the same question."""
+        """The targets at the rate of a format; cached."""
         if numbers not in self._by_format:
             peaks = np.array([t.peak(numbers) for t in self.targets])
             self._by_format[numbers] = replace(self, chip=replace(self.chip, peak_flops=peaks), _by_format={})
@@ -105,7 +106,7 @@ class TargetArrays:
 
 
 def rows_of(columns: C, rows: np.ndarray) -> C:
-    """A dataclass of arrays, or of such dataclasses, at those rows; what is one for all stays."""
+    """The rows of a dataclass of arrays, recursively; scalars stay."""
 
     def at(value: Any) -> Any:
         return value[rows] if isinstance(value, np.ndarray) else rows_of(value, rows) if is_dataclass(value) else value

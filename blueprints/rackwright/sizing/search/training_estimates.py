@@ -1,6 +1,6 @@
-"""Memory, time and evidence of training layouts, as the search asks for them: its only door to the estimator. Arrays in, arrays out.
+"""Memory, time and evidence of training layouts from the estimator. Arrays in, arrays out.
 
-Text goes by tokens (step.py or tpu_step.py, memory.py or adapter_memory.py of the estimator), images and the like by whole samples.
+Text is counted in tokens, images and other networks in whole samples.
 """
 
 from dataclasses import dataclass, replace
@@ -21,12 +21,12 @@ from rackwright.sizing.search.target import Target
 
 ANY_CHIP = Chip("any", np.inf, 1.0, 1.0, 1.0)
 ANY_WIRES = Wires(1.0, 1.0, 1.0, 1.0)
-"""Memory asks what is on the accelerator, not which one it is."""
+"""Memory depends on the layout, not on the accelerator."""
 
 
 @dataclass(frozen=True)
 class Residuals:
-    """Residuals of the class of a case, in time and in memory; factors: what the user's own runs multiply rate and memory with."""
+    """Residuals of time and memory for a class of cases; factors from the user's own runs."""
 
     step: Residuals
     memory: Residuals
@@ -35,38 +35,38 @@ class Residuals:
 
     @cached_property
     def spread(self) -> Spread:
-        """Of a time."""
+        """Spread of the step time."""
         return Spread.of_rate(self.step)
 
     @property
     def pessimistic(self) -> float:
-        """What the median of memory is multiplied with to decide: p90 where runs were measured, p80 of the guess where none was."""
+        """Factor on the median of memory: p90 of measured runs, p80 of the prior."""
         return max(self.memory.p90, 1.0) if self.memory.n else at_p80(1.0, self.memory.p90)
 
 
-def models(job: TrainingJob, is_tpu: bool) -> tuple[FittedModel, FittedModel]:
-    """That speak of step and memory of text."""
+def fitted_models(job: TrainingJob, is_tpu: bool) -> tuple[FittedModel, FittedModel]:
+    """Fitted models of step time and memory for text."""
     room = adapter_memory if job.recipe.is_adapter else memory
     return (tpu_step if is_tpu else step).MODELS[0], room.MODELS[0]
 
 
-def seen(job: TrainingJob, target: Target, c: Calibration) -> Residuals:
-    """Of one kind of accelerator."""
+def residuals_of(job: TrainingJob, target: Target, c: Calibration) -> Residuals:
+    """Residuals of one kind of accelerator."""
     if job.sampled:
         return Residuals(PRIOR_ONLY, PRIOR_ONLY)
-    timing, kept = models(job, target.tpu)
-    case = replace(blank(job), chip=target.chip, wires=target.wires)
-    kin, classes = target.chip.kin, timing.classes(case)
+    timing, memory_model = fitted_models(job, target.tpu)
+    case = replace(base_case(job), chip=target.chip, wires=target.wires)
+    generation, classes = target.chip.kin, timing.classes(case)
     return Residuals(
-        c.residual(timing.name, classes, kin),
-        c.residual(kept.name, kept.classes(case)),
-        c.factor(timing.name, classes, kin),
-        c.factor(kept.name, kept.classes(case), kin),
+        c.residual(timing.name, classes, generation),
+        c.residual(memory_model.name, memory_model.classes(case)),
+        c.factor(timing.name, classes, generation),
+        c.factor(memory_model.name, memory_model.classes(case), generation),
     )
 
 
-def blank(job: TrainingJob) -> TrainingCase:
-    """What all layouts of the job have in common."""
+def base_case(job: TrainingJob) -> TrainingCase:
+    """The training case that all layouts of the job share."""
     r, n = job.recipe, job.network
     return TrainingCase(
         network=n, chip=ANY_CHIP, wires=ANY_WIRES, accelerators=1.0, sequence=float(job.sequence), micro_batch=1.0, micro_batches=1.0,
@@ -81,7 +81,7 @@ def memory_terms(job: TrainingJob, case: TrainingCase, c: Calibration) -> Memory
     """Bytes on the fullest accelerator, median."""
     if job.sampled:
         return _sample_memory(job, case)
-    model = models(job, False)[1]
+    model = fitted_models(job, False)[1]
     room = adapter_memory.adapter_memory if job.recipe.is_adapter else memory.training_memory
     return room(case, c.of(model.name, model.kind))
 
@@ -91,17 +91,17 @@ def step_terms(job: TrainingJob, case: TrainingCase, c: Calibration) -> StepTerm
     if job.sampled:
         return _sample_step(job, case, c)
     is_tpu = bool(np.any(case.chip.is_tpu))
-    model = models(job, is_tpu)[0]
+    model = fitted_models(job, is_tpu)[0]
     return (tpu_step if is_tpu else step).step_seconds(case, c.of(model.name, model.kind))
 
 
 def _sample_memory(job: TrainingJob, case: TrainingCase) -> MemoryTerms:
     n, r = job.network, job.recipe
     state = state_bytes(r.trainable, case.shards, case.zero_stage, (r.weight_bytes, r.gradient_bytes, r.optimizer_bytes))
-    held = r.frozen_bytes * n.linear + r.frozen_other_bytes * (n.trunk - n.linear) if r.is_adapter else 0.0
-    frozen = held / np.where(np.equal(case.zero_stage, 3), case.shards, 1) + 2.0 * n.tower
-    kept = np.where(np.equal(case.recompute, 2), samples.RECOMPUTE_KEPT_SHARE, 1.0) * r.activation_scale
-    activations = samples.activation_bytes(n, case.micro_batch) * kept
+    frozen_bytes = r.frozen_bytes * n.linear + r.frozen_other_bytes * (n.trunk - n.linear) if r.is_adapter else 0.0
+    frozen = frozen_bytes / np.where(np.equal(case.zero_stage, 3), case.shards, 1) + 2.0 * n.tower
+    memory_model = np.where(np.equal(case.recompute, 2), samples.RECOMPUTE_KEPT_SHARE, 1.0) * r.activation_scale
+    activations = samples.activation_bytes(n, case.micro_batch) * memory_model
     return MemoryTerms(frozen + state.weights, state.gradients, state.optimizer, activations, fixed=samples.FIXED_BYTES)
 
 

@@ -1,17 +1,16 @@
-"""Order of fits and rejections, and the words that explain it. Ties are broken by label, so the order never depends on the input's."""
+"""Order of fits and rejections. Ties are broken by label, so the order does not depend on the order of the input."""
 
 from collections.abc import Iterable
 
-from rackwright.sizing.metrics import Interval, Speed
 from rackwright.sizing.plan import Candidate, Fit, Rejected, SizingPlan
-from rackwright.sizing.selection.naming import name, usd
-from rackwright.units import HOUR
 
 
 def ranked(fits: Iterable[Fit], order: dict[tuple, tuple[int, int]], optimize_for: str, vertical_first: bool) -> tuple[Fit, ...]:
-    """Goals met before goals overruled by a pin, priced before unpriced, earlier places and capacity modes first, one machine before
-    many unless time is asked for, then the objective; of equal servers the smaller machines, which follow traffic in smaller steps and fail
-    one by one. Owned machines have no price and want none."""
+    """Fits in order of rank.
+
+    Order: met goals before goals overruled by a pin, priced before unpriced, earlier places and capacity modes, one machine before several
+    unless optimize_for is time, then the objective. Of equal servers smaller machines first: they scale in smaller steps.
+    """
     fits = list(fits)
     best_cost = min((f.cost_usd.p50 for f in fits if f.cost_usd), default=1.0) or 1.0
     best_time = min((f.time_s for f in fits), default=1.0) or 1.0
@@ -33,12 +32,12 @@ def ranked(fits: Iterable[Fit], order: dict[tuple, tuple[int, int]], optimize_fo
 
 
 def identity(c: Candidate) -> tuple:
-    """What tells candidates of one plan apart; of two equal places the first one's is kept."""
+    """Key that identifies a candidate in a plan; of two equal places the first is kept."""
     return (c.cloud, c.machine, c.topology, c.slices, c.nodes, c.region, c.capacity, c.capacity_id)
 
 
 def by_distance(rejected: Iterable[Rejected]) -> tuple[Rejected, ...]:
-    """Nearest first; candidates that could not be computed, whose distance says least, after those that could."""
+    """Nearest first; candidates whose metrics could not be computed come last."""
 
     def key(r: Rejected) -> tuple:
         return (r.duration_s is None, r.distance, len(r.rejections), r.cost_usd is None, r.cost_usd or 0.0, r.candidate.label)
@@ -47,23 +46,8 @@ def by_distance(rejected: Iterable[Rejected]) -> tuple[Rejected, ...]:
 
 
 def nearest_misses(plan: SizingPlan, n: int = 3) -> tuple[Rejected, ...]:
-    """The nearest of each machine, so that n lines tell n things; each `remedy` says what would make it feasible."""
+    """The nearest rejected candidate of each machine."""
     first: dict[str, Rejected] = {}
     for miss in plan.rejected:
         first.setdefault(miss.candidate.machine + miss.candidate.topology, miss)
     return tuple(first.values())[:n]
-
-
-def why(c: Candidate, speed: Speed, duration: Interval | None, cost: Interval | None, binding: str) -> str:
-    """One sentence: what, how spread, how long, how much, what is tightest."""
-    parts = [f"{name(c)} in {c.region or 'your cluster'}, {c.capacity}"]
-    if duration:
-        parts.append(f"{c.parallelism}: {duration.p50 / HOUR:.1f} h ({duration.p10 / HOUR:.1f} to {duration.p90 / HOUR:.1f})")
-    elif speed.tpot_s:
-        replicas = f"{c.replicas} replicas" if c.replicas > 1 else "1 replica"
-        parts.append(f"{replicas} of {c.parallelism}: first token {speed.ttft_s:.2f} s, then {speed.tpot_s * 1000:.0f} ms per token")
-    elif speed.ttft_s:
-        parts.append(f"{c.replicas} {'replicas' if c.replicas > 1 else 'replica'}: an answer in {speed.ttft_s:.2f} s")
-    if cost:
-        parts.append(usd(cost.p50) + ("" if duration else " a month"))
-    return "; ".join([*parts, f"tightest: {binding}"])

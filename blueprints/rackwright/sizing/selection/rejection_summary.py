@@ -1,19 +1,22 @@
-"""Why not, when thousands of candidates share a cause: one line each, with how many, the nearest of them and its distance."""
+"""Rejected candidates grouped by their worst constraint, with the nearest candidate of each group."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rackwright.sizing.metrics import Limit, Rejection
 from rackwright.sizing.plan import Rejected
+from rackwright.sizing.rejection import Limit, Rejection
 
 NUMBER = re.compile(r"\d[\d,.]*")
 
 
 @dataclass(frozen=True)
-class Cause:
-    """Candidates are counted once, under the limit they are farthest from. count: of them; alone: those that nothing else speaks
-    against; nearest: the one that misses least; rejection: its word on this limit."""
+class RejectionGroup:
+    """A group of rejected candidates, each counted once under its worst constraint.
+
+    count: candidates. alone: candidates that fail only this constraint. nearest: the candidate with the smallest distance.
+    rejection: its rejection by this constraint.
+    """
 
     limit: Limit
     count: int
@@ -26,21 +29,23 @@ class Cause:
         return self.rejection.distance
 
 
-def rejection_summary(rejected: Sequence[Rejected]) -> tuple[Cause, ...]:
-    """Nearest first, and of those that no amount helps the most frequent first. `rejected`: in the order of the plan."""
-    found: dict[tuple[Limit, str], list[Rejected]] = {}
+def rejection_summary(rejected: Sequence[Rejected]) -> tuple[RejectionGroup, ...]:
+    """Groups by distance; those without a distance by count. `rejected` is in the order of the plan."""
+    found: dict[tuple[str, ...], list[Rejected]] = {}
     for miss in rejected:
-        found.setdefault(_cause(miss.rejections[0]), []).append(miss)
-    made = [_counted(misses) for misses in found.values()]
-    return tuple(sorted(made, key=lambda c: (c.distance, -c.count, c.limit, c.rejection.words)))
+        found.setdefault(_group_key(miss.rejections[0]), []).append(miss)
+    made = [_group(misses) for misses in found.values()]
+    return tuple(sorted(made, key=lambda c: (c.distance, -c.count, c.limit, c.rejection.reason, c.rejection.subject, c.rejection.detail)))
 
 
-def _cause(worst: Rejection) -> tuple[Limit, str]:
-    """Limits with numbers share a cause whatever the numbers; others share it when they say the same of other numbers."""
-    return worst.limit, "" if worst.need is not None else NUMBER.sub("#", worst.words)
+def _group_key(worst: Rejection) -> tuple[str, ...]:
+    """Rejections with numbers share a group per constraint; others share one when their names differ in digits only."""
+    if worst.need is not None:
+        return (worst.limit,)
+    return worst.limit, worst.reason, NUMBER.sub("#", worst.subject), NUMBER.sub("#", worst.detail)
 
 
-def _counted(misses: Sequence[Rejected]) -> Cause:
+def _group(misses: Sequence[Rejected]) -> RejectionGroup:
     nearest = min(misses, key=lambda r: (r.rejections[0].distance, len(r.rejections)))
     worst = nearest.rejections[0]
-    return Cause(worst.limit, len(misses), sum(len(r.rejections) == 1 for r in misses), nearest, worst)
+    return RejectionGroup(worst.limit, len(misses), sum(len(r.rejections) == 1 for r in misses), nearest, worst)

@@ -1,12 +1,12 @@
-"""Does a candidate chosen earlier still do? Asked when a spec was edited after the choice."""
+"""Revalidation of a recorded candidate after the spec was edited."""
 
 from dataclasses import replace
 from datetime import date
 
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import CapacityMode, Price
-from rackwright.sizing.metrics import Limit, Rejection
 from rackwright.sizing.plan import Candidate, SizingPlan
+from rackwright.sizing.rejection import Limit, Reason, Rejection
 from rackwright.sizing.selection.ranking import identity
 from rackwright.sizing.size import size
 from rackwright.spec.quotas import without_quotas
@@ -15,7 +15,7 @@ from rackwright.spec.workload import Serve
 
 
 def resize(spec: Spec, catalog: Catalog, chosen: Candidate, *, today: date) -> SizingPlan | tuple[Rejection, ...]:
-    """The plan with the chosen machines alone, for the spec as it is now, at the price of the choice; else why they no longer do."""
+    """The plan with the recorded machines only, at their recorded price, for the current spec; else the rejections."""
     plan = size(without_quotas(spec), _at_its_price(catalog, chosen, spec), today=today)
     fit = next((fit for fit in plan.fits if same_machines(fit.candidate, chosen, spec)), None)
     if fit is not None:
@@ -24,11 +24,12 @@ def resize(spec: Spec, catalog: Catalog, chosen: Candidate, *, today: date) -> S
     if missed is not None:
         return missed.rejections
     place = f"{chosen.cloud} {chosen.region} {chosen.capacity}".strip()
-    return (Rejection(Limit.PIN, None, None, words=f"the spec no longer looks for {chosen.nodes} x {chosen.machine} in {place}"),)
+    machines = f"{chosen.nodes} x {chosen.machine}"
+    return (Rejection(Limit.PIN, reason=Reason.NOT_IN_SPEC, subject=machines, detail=place),)
 
 
 def same_machines(one: Candidate, other: Candidate, spec: Spec) -> bool:
-    """Same machines, however the search now spreads the job over them. A fleet's number follows its traffic, so only the kind counts."""
+    """Whether both are the same machines in any parallel layout. For a server only the kind counts, since its number follows traffic."""
     alike = {"nodes": 0} if isinstance(spec.workload, Serve) else {}
     return identity(replace(one, **alike)) == identity(replace(other, **alike))
 

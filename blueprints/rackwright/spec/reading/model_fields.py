@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from rackwright.diagnostics.problem import At
+from rackwright.spec.base import OneOf
 from rackwright.spec.spec import Spec
 
 NEAR = 0.6
@@ -38,7 +39,12 @@ def keys_at(at: At, kind: str | None = None) -> tuple[str, ...]:
 
 def choices_at(at: At) -> tuple[str, ...]:
     """The words (or numbers) that are allowed at `at`; empty where any text is."""
-    found = (word for annotation in _annotations(at) if get_origin(annotation) is Literal for word in get_args(annotation))
+    found: list[object] = []
+    for annotation in _annotations(at):
+        if get_origin(annotation) is Literal:
+            found += get_args(annotation)
+        elif get_origin(annotation) is Annotated:
+            found += [word for info in _infos(annotation) for mark in info.metadata if isinstance(mark, OneOf) for word in mark.names()]
     return tuple(dict.fromkeys(str(word) for word in found))
 
 

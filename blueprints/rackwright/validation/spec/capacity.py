@@ -4,13 +4,14 @@ import re
 from collections.abc import Iterator
 from datetime import timedelta
 
+from rackwright.clouds import AWS, supports
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.spec.base import quote
 from rackwright.spec.blueprint import ExtraPool
 from rackwright.spec.infra import CapacityBlock, Place, Reservation, existing_capacity
 from rackwright.spec.reading.model_fields import did_you_mean
-from rackwright.validation.spec.places import BLOCKS, SELLERS, blocks, entries, mode_of, things
+from rackwright.validation.spec.places import BLOCKS, blocks, entries, mode_of, things
 from rackwright.validation.spec.registry import SpecContext, rule
 
 RESERVATIONS = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-reservations-using.html"
@@ -38,7 +39,7 @@ def reservation_is_named_once(context: SpecContext) -> Iterator[Violation]:
 def reservation_is_one_of_aws(context: SpecContext) -> Iterator[Violation]:
     """On AWS a reservation's id is cr- and 17 hexadecimal digits, and its group a resource group of the place's region and account."""
     for at, place, said in _reservations(context):
-        if place.cloud != "aws":
+        if place.cloud != AWS.name:
             if said.group:
                 yield Violation(at / "group", "name one reservation by its id", f"{place.cloud} has no groups of reservations")
             continue
@@ -48,12 +49,10 @@ def reservation_is_one_of_aws(context: SpecContext) -> Iterator[Violation]:
             yield Violation(at / "group", fix, link=GROUPS)
 
 
-@rule("S-82", link=RESERVATIONS)
+@rule("S-82", link=RESERVATIONS, on=AWS)
 def reservation_says_what_it_holds(context: SpecContext) -> Iterator[Violation]:
     """A reservation of AWS holds machines of one type in one zone, and both must be said: nothing else is launched into it."""
     for at, place, said in _reservations(context):
-        if place.cloud != "aws":
-            continue
         lists = DESCRIBE.format(said.id) if said.id else "`aws resource-groups list-group-resources` lists what is in it"
         if said.instance is None and place.pin is None and at.steps[0] == "infra":
             yield Violation(at, f"add instance: {lists}", "the reservation does not say its instance type")
@@ -79,7 +78,7 @@ def block_has_hours_that_are_sold(context: SpecContext) -> Iterator[Violation]:
 @rule("S-84", link=BLOCKS)
 def block_has_a_size_that_is_sold(context: SpecContext) -> Iterator[Violation]:
     """A capacity block holds 64 instances at most."""
-    rules = (r for r in context.catalog.capacity_rules if (r.cloud, r.capacity, r.rule) == ("aws", "capacity-block", "most_nodes"))
+    rules = (r for r in context.catalog.capacity_rules if (r.cloud, r.capacity, r.rule) == (AWS.name, "capacity-block", "most_nodes"))
     most = next((int(rule.value) for rule in rules if rule.value), None)
     for at, _, block in blocks(context):
         if most and block.count > most:
@@ -115,13 +114,13 @@ def pools_are_of_machines_that_are_sold(context: SpecContext) -> Iterator[Violat
     """A pool's machine must be one AWS sells in a region of the place, and that has a node image."""
     for at, pool in extra_pools(context):
         machine = context.catalog.machine_by_name.get(pool.instance)
-        if machine is None or machine.cloud != "aws" or not machine.orderable or machine.kind == "other":
-            names = [m.name for m in context.catalog.machines if m.cloud == "aws" and m.orderable and m.kind != "other"]
+        if machine is None or not supports(machine.cloud, "blueprint.pools") or not machine.orderable or machine.kind == "other":
+            names = [m.name for m in context.catalog.machines if m.cloud == AWS.name and m.orderable and m.kind != "other"]
             yield Violation(at / "instance", did_you_mean(pool.instance, names), f"{quote(pool.instance)} is no instance type for a pool")
             continue
-        sold = [row.region for row in context.catalog.places_by_sku.get(machine.name, ()) if row.cloud == "aws"]
+        sold = [row.region for row in context.catalog.places_by_sku.get(machine.name, ()) if row.cloud == machine.cloud]
         for _, place in context.places:
-            if place.cloud == "aws" and sold and place.regions and not set(sold) & set(place.regions):
+            if place.cloud == machine.cloud and sold and place.regions and not set(sold) & set(place.regions):
                 words = f"{quote(machine.name)} is sold in none of {', '.join(place.regions)}"
                 yield Violation(at / "instance", f"sold in {', '.join(sorted(sold)[:6])}", words)
 
@@ -144,10 +143,8 @@ def pools_are_bought_as_they_are_sold(context: SpecContext) -> Iterator[Violatio
     """A pool's capacity must be sold by AWS, for its machine, in the zone of the accelerators."""
     for at, pool in extra_pools(context):
         thing, where, mode = existing_capacity(pool.capacity), at / "capacity", mode_of(pool.capacity)
-        if "aws" not in SELLERS[mode]:
-            yield Violation(
-                where, f"aws sells {', '.join(m for m, clouds in SELLERS.items() if 'aws' in clouds)}", f"aws does not sell {mode}"
-            )
+        if not AWS.sells(mode):
+            yield Violation(where, f"{AWS.name} sells {', '.join(AWS.capacity_modes)}", f"{AWS.name} does not sell {mode}")
         if thing is None:
             continue
         where = where / mode
@@ -167,15 +164,15 @@ def extra_pools(context: SpecContext) -> Iterator[tuple[At, ExtraPool]]:
 
 
 def _reservations(context: SpecContext) -> Iterator[tuple[At, Place, Reservation]]:
-    """Every reservation of the spec; those of extra pools with the first place on AWS."""
+    """Every reservation of the spec; those of extra pools with the first place that builds them."""
     for at, place in context.places:
         for where, entry in entries(at, place):
             if isinstance(thing := existing_capacity(entry), Reservation):
                 yield where / "reservation", place, thing
-    on_aws = next((place for _, place in context.places if place.cloud == "aws"), None)
+    home = next((place for _, place in context.places if supports(place.cloud, "blueprint.pools")), None)
     for at, pool in extra_pools(context):
-        if on_aws and isinstance(thing := existing_capacity(pool.capacity), Reservation):
-            yield at / "capacity" / "reservation", on_aws, thing
+        if home and isinstance(thing := existing_capacity(pool.capacity), Reservation):
+            yield at / "capacity" / "reservation", home, thing
 
 
 def _near_id(text: str) -> str:

@@ -2,17 +2,16 @@
 
 from collections.abc import Iterator
 
+from rackwright.clouds import profile
 from rackwright.diagnostics.problem import At
 from rackwright.diagnostics.rule import Violation
 from rackwright.spec.base import quote
 from rackwright.spec.infra import Place
 from rackwright.spec.reading.model_fields import did_you_mean
 from rackwright.spec.residency import matches, stays_in
-from rackwright.validation.spec.places import BLOCKS, REGIONS, blocks, modes, things
+from rackwright.validation.spec.places import BLOCKS, blocks, modes, things
 from rackwright.validation.spec.registry import SpecContext, rule
 
-SOLD_IN = {"aws": "https://docs.aws.amazon.com/ec2/latest/instancetypes/ec2-instance-regions.html", "gcp": REGIONS["gcp"]}
-SOLD_AS = {"aws": "https://docs.aws.amazon.com/ec2/latest/instancetypes/instance-types.html"}
 LONG_TERM = {"cud-1y", "cud-3y"}
 """Prices, not ways to obtain a machine."""
 
@@ -73,10 +72,10 @@ def machines_are_sold_there(context: SpecContext) -> Iterator[Violation]:
         if sold and known and not set(sold) & set(known):
             near = sorted(sold, key=lambda region: (region.split("-")[0] != known[0].split("-")[0], region))
             words = f"{quote(name)} is sold in none of {', '.join(known)}"
-            yield Violation(at, f"sold in {', '.join(near[:6])}", words, link=SOLD_IN.get(place.cloud, ""))
+            yield Violation(at, f"sold in {', '.join(near[:6])}", words, link=profile(place.cloud).links.get("offerings", ""))
             continue
         zones = [zone for row in context.catalog.places_by_sku.get(name, ()) for zone in row.zones]
-        if place.cloud == "gcp" and zones and place.zones and not set(zones) & set(place.zones):
+        if profile(place.cloud).has_zone_names and zones and place.zones and not set(zones) & set(place.zones):
             near = [zone for zone in zones if not known or zone.rpartition("-")[0] in known]
             yield Violation(at, f"sold in {', '.join(sorted(near)[:6])}", f"{quote(name)} is sold in none of {', '.join(place.zones)}")
 
@@ -104,8 +103,8 @@ def blocks_are_sold_for_the_type(context: SpecContext) -> Iterator[Violation]:
     """Capacity blocks must be sold for the instance type."""
     for at, _, block in blocks(context):
         machine = context.catalog.machine_by_name.get(block.instance)
-        if machine and machine.cloud == "aws" and not machine.capacity_block:
-            families = sorted({m.family for m in context.catalog.machines if m.capacity_block and m.cloud == "aws"})
+        if machine and profile(machine.cloud).sells("capacity_block") and not machine.capacity_block:
+            families = sorted({m.family for m in context.catalog.machines if m.capacity_block})
             yield Violation(at / "instance", f"they are for {', '.join(families)}")
 
 
@@ -116,11 +115,11 @@ def machines_are_sold_that_way(context: SpecContext) -> Iterator[Violation]:
         machine = context.catalog.machine_by_name.get(place.pin.instance) if place.pin else None
         asked = {mode.replace("_", "-") for _, mode in modes(at, place)}
         sold = {str(mode) for mode in machine.capacity_modes} - LONG_TERM if machine else set()
-        sold |= {"reservation"} if place.cloud == "aws" and "on-demand" in sold else set()
+        sold |= {"reservation"} if profile(place.cloud).reserves_on_demand and "on-demand" in sold else set()
         if machine and machine.cloud == place.cloud and sold and asked and not asked & sold:
             fix = f"it is sold as {', '.join(sorted(sold))}"
             words = f"{quote(machine.name)} is not sold as {', '.join(sorted(asked))}"
-            yield Violation(at / "pin" / "instance", fix, words, link=SOLD_AS.get(place.cloud, ""))
+            yield Violation(at / "pin" / "instance", fix, words, link=profile(place.cloud).links.get("machines", ""))
 
 
 @rule("S-58")

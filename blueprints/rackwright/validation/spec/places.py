@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 from itertools import chain
 
+from rackwright.clouds import AWS, GCP, profile, profiles, supports
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.spec.base import quote
@@ -22,21 +23,7 @@ from rackwright.spec.residency import matches
 from rackwright.validation.spec.registry import SpecContext, rule
 
 BLOCKS = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-capacity-blocks.html"
-REGIONS = {
-    "aws": "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/using-regions-availability-zones.html",
-    "gcp": "https://cloud.google.com/compute/docs/regions-zones",
-}
 VPC_ID, SUBNET_ID = re.compile(r"vpc-([0-9a-f]{8}|[0-9a-f]{17})"), re.compile(r"subnet-([0-9a-f]{8}|[0-9a-f]{17})")
-OWN_FIELDS = {"account": "aws", "project": "gcp", "inventory": "kubernetes"}
-SELLERS = {
-    "on-demand": ("aws", "gcp"),
-    "spot": ("aws", "gcp"),
-    "capacity_block": ("aws",),
-    "flex-start": ("gcp",),
-    "calendar": ("gcp",),
-    "reservation": ("aws", "gcp"),
-}
-"""Capacity mode -> clouds that sell it."""
 
 
 def entries(at: At, place: Place) -> Iterator[tuple[At, CapacityEntry]]:
@@ -64,21 +51,21 @@ def things(context: SpecContext) -> Iterator[tuple[At, Place, CapacityBlock | Re
 
 
 def blocks(context: SpecContext) -> Iterator[tuple[At, Place, CapacityBlock]]:
-    """Every capacity block of the spec with its place; those of extra pools with the first place on AWS."""
+    """Every capacity block of the spec with its place; those of extra pools with the first place that builds them."""
     yield from ((at, place, thing) for at, place, thing in things(context) if isinstance(thing, CapacityBlock))
     pools = context.spec.blueprint.pools
-    on_aws = next((place for _, place in context.places if place.cloud == "aws"), None)
+    home = next((place for _, place in context.places if supports(place.cloud, "blueprint.pools")), None)
     for i, pool in enumerate(() if pools == "auto" else pools):
-        if on_aws and isinstance(pool.capacity, UseBlock):
-            yield At() / "blueprint" / "pools" / i / "capacity" / "capacity_block", on_aws, pool.capacity.capacity_block
+        if home and isinstance(pool.capacity, UseBlock):
+            yield At() / "blueprint" / "pools" / i / "capacity" / "capacity_block", home, pool.capacity.capacity_block
 
 
 @rule("S-40")
 def fields_suit_the_cloud(context: SpecContext) -> Iterator[Violation]:
     """account belongs to aws, project to gcp, inventory to kubernetes."""
     for at, place in context.places:
-        for key, cloud in OWN_FIELDS.items():
-            if getattr(place, key) is not None and place.cloud != cloud:
+        for key in dict.fromkeys(cloud.owner_field for cloud in profiles()):
+            if getattr(place, key) is not None and key != profile(place.cloud).owner_field:
                 yield Violation(at / key, f"leave it out; this place is on {place.cloud}", about_key=True)
 
 
@@ -86,7 +73,7 @@ def fields_suit_the_cloud(context: SpecContext) -> Iterator[Violation]:
 def owned_machines_are_described(context: SpecContext) -> Iterator[Violation]:
     """A kubernetes place needs an inventory, and has no regions, zones or capacity modes."""
     for at, place in context.places:
-        if place.cloud == "kubernetes":
+        if profile(place.cloud).is_owned:
             if place.inventory is None:
                 yield Violation(at, "add inventory: cluster.yaml; `rackwright inventory` writes one")
             for key in ("regions", "zones", "capacity"):
@@ -94,11 +81,11 @@ def owned_machines_are_described(context: SpecContext) -> Iterator[Violation]:
                     yield Violation(at / key, "leave it out: the inventory says what there is", about_key=True)
 
 
-@rule("S-42", Level.WARNING)
+@rule("S-42", Level.WARNING, on=GCP)
 def project_is_named(context: SpecContext) -> Iterator[Violation]:
     """Without a project, Google Cloud's default of whoever runs the update is used."""
     for at, place in context.places:
-        if place.cloud == "gcp" and place.project is None:
+        if place.project is None:
             yield Violation(at, "add project: my-project")
 
 
@@ -106,10 +93,10 @@ def project_is_named(context: SpecContext) -> Iterator[Violation]:
 def mode_is_sold(context: SpecContext) -> Iterator[Violation]:
     """The cloud must sell the capacity mode."""
     for at, place in context.places:
+        cloud = profile(place.cloud)
         for where, mode in modes(at, place):
-            if place.cloud in ("aws", "gcp") and place.cloud not in SELLERS[mode]:
-                sold = ", ".join(name for name, clouds in SELLERS.items() if place.cloud in clouds)
-                yield Violation(where, f"{place.cloud} sells {sold}", f"{place.cloud} does not sell {mode}")
+            if not cloud.is_owned and not cloud.sells(mode):
+                yield Violation(where, f"{place.cloud} sells {', '.join(cloud.capacity_modes)}", f"{place.cloud} does not sell {mode}")
 
 
 @rule("S-44", link=BLOCKS)
@@ -129,7 +116,7 @@ def zones_lie_in_the_regions(context: SpecContext) -> Iterator[Violation]:
         of_things = ((where / "zone", thing.zone) for where, other, thing in things(context) if other is place and thing.zone)
         for where, zone in chain(named, of_things, _of_subnets(at, place)):
             if place.regions and not any(zone.startswith(region) and zone != region for region in place.regions):
-                link = BLOCKS if "capacity" in where.steps else REGIONS.get(place.cloud, "")
+                link = BLOCKS if "capacity" in where.steps else profile(place.cloud).links.get("regions", "")
                 yield Violation(where, f"regions are {', '.join(place.regions)}: such as {_near_zone(zone, place)}", link=link)
 
 
@@ -142,7 +129,7 @@ def _of_subnets(at: At, place: Place) -> Iterator[tuple[At, str]]:
 def _near_zone(zone: str, place: Place) -> str:
     """The same letter in the first region of the place."""
     letter = zone[-1] if zone[-1:].isalpha() else "a"
-    return place.regions[0] + (letter if place.cloud == "aws" else f"-{letter}")
+    return profile(place.cloud).zone(place.regions[0], letter)
 
 
 @rule("S-46", link=BLOCKS)
@@ -169,12 +156,12 @@ def pin_agrees_with_what_is_bought(context: SpecContext) -> Iterator[Violation]:
             )
 
 
-@rule("S-91", link="https://docs.aws.amazon.com/vpc/latest/userguide/resource-ids.html")
+@rule("S-91", link="https://docs.aws.amazon.com/vpc/latest/userguide/resource-ids.html", on=AWS)
 def networks_are_named_by_their_ids(context: SpecContext) -> Iterator[Violation]:
     """On AWS a network is named by its id, vpc- and 8 or 17 hexadecimal digits, and each of its subnets once by its own, subnet-."""
     for at, place in context.places:
         there, known = place.network.existing, set[str]()
-        if place.cloud != "aws" or there is None:
+        if there is None:
             continue
         where = at / "network" / "existing"
         if isinstance(there.vpc, str) and not VPC_ID.fullmatch(there.vpc):

@@ -1,14 +1,16 @@
 """The rules over a whole spec, and what they read."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from copy import copy
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, wraps
 from pathlib import Path
 from typing import Any
 
 from rackwright.catalog import Catalog
+from rackwright.clouds import CloudProfile
 from rackwright.diagnostics.problem import At, Level, Problem
-from rackwright.diagnostics.rule import RuleSet
+from rackwright.diagnostics.rule import RuleSet, Stage, Violation
 from rackwright.spec.infra import Place
 from rackwright.spec.spec import Spec
 from rackwright.spec.workload import Workload
@@ -47,9 +49,30 @@ class SpecContext:
             known.setdefault(row.cloud, {})[row.region] = None
         return {cloud: sorted(regions) for cloud, regions in known.items()}
 
+    def on(self, cloud: CloudProfile) -> "SpecContext":
+        """The same spec with its places on one cloud alone."""
+        part = copy(self)
+        part.places = [(at, place) for at, place in self.places if place.cloud == cloud.name]
+        return part
 
+
+Check = Callable[[SpecContext], Iterator[Violation]]
 RULES: RuleSet[SpecContext] = RuleSet()
-rule = RULES.rule
+
+
+def rule(
+    code: str, level: Level = Level.ERROR, link: str = "", stage: Stage = Stage.PLAN, on: CloudProfile | None = None
+) -> Callable[[Check], Check]:
+    """As RuleSet.rule. on: the only cloud whose places the rule sees."""
+
+    def register(check: Check) -> Check:
+        @wraps(check)
+        def on_its_cloud(context: SpecContext) -> Iterator[Violation]:
+            return check(context.on(on) if on else context)
+
+        return RULES.rule(code, level, link, stage)(on_its_cloud)
+
+    return register
 
 
 def problems_of(context: SpecContext) -> Iterator[tuple[Problem, bool]]:

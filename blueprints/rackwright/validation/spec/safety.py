@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Any
 
+from rackwright.clouds import profiles
 from rackwright.diagnostics.problem import SECRET, At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.spec.base import quote
@@ -21,41 +22,20 @@ HARMLESS = re.compile(r"|true|false|[0-9]+|[./~$].*")
 """Values that are no secret whatever their name: switches, numbers, paths, references to other variables."""
 
 
-def _unfit_for_aws(key: str, value: str) -> str:
-    """Why AWS refuses a tag, "" when it does not."""
-    if key.lower().startswith("aws:"):
-        return "keys that start with aws: are the cloud's own"
-    if not 0 < len(key) <= 128 or len(value) > 256:
-        return "a key has 1 to 128 characters, a value 256 at most"
-    return "" if re.fullmatch(r"[\w\s.:/=+@-]*", key + value) else "letters, digits, spaces and _ . : / = + - @ only"
-
-
-def _unfit_for_gcp(key: str, value: str) -> str:
-    if not re.fullmatch(r"[a-z][a-z0-9_-]{0,62}", key):
-        return "a key is lower-case letters, digits, - and _, a letter first, 63 at most"
-    return "" if re.fullmatch(r"[a-z0-9_-]{0,63}", value) else "a value is lower-case letters, digits, - and _, 63 at most"
-
-
-TAG_RULES: dict[str, tuple[int, Callable[[str, str], str], str]] = {
-    "aws": (50, _unfit_for_aws, "https://docs.aws.amazon.com/tag-editor/latest/userguide/tagging.html"),
-    "gcp": (64, _unfit_for_gcp, "https://cloud.google.com/compute/docs/labeling-resources"),
-}
-"""Cloud -> most tags of a resource, why a tag is refused, source. Kubernetes labels are made by the stack, not from tags."""
-
-
 @rule("V-12")
 def tags_fit_the_clouds(context: SpecContext) -> Iterator[Violation]:
     """Tags must fit the rules of every cloud in use."""
     tags, clouds = context.spec.tags, {place.cloud for _, place in context.places}
-    for cloud, (most, unfit, link) in TAG_RULES.items():
-        if cloud not in clouds:
+    for cloud in profiles():
+        most, link = cloud.max_tags, cloud.links.get("tags", "")
+        if cloud.name not in clouds or not most:
             continue
         if len(tags) > most - OWN_TAGS:
-            fix = f"{most - OWN_TAGS} at most: {cloud} takes {most}, {OWN_TAGS} are the stack's own"
+            fix = f"{most - OWN_TAGS} at most: {cloud.name} takes {most}, {OWN_TAGS} are the stack's own"
             yield Violation(At() / "tags", fix, link=link)
         for key, value in tags.items():
-            if why := unfit(key, value):
-                yield Violation(At() / "tags" / key, f"{cloud}: {why}", about_key=True, link=link)
+            if why := cloud.tag_error(key, value):
+                yield Violation(At() / "tags" / key, f"{cloud.name}: {why}", about_key=True, link=link)
 
 
 @rule("V-80")

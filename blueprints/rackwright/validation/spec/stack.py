@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from rackwright.clouds import profile
 from rackwright.diagnostics.problem import At
 from rackwright.diagnostics.rule import Violation
 from rackwright.spec.base import quote
@@ -78,5 +79,9 @@ def tiers_have_no_throughput_per_tib(context: SpecContext) -> Iterator[Violation
 @rule("S-07")
 def slices_come_from_google(context: SpecContext) -> Iterator[Violation]:
     """A tpu-pod needs a place on Google Cloud."""
-    if context.spec.blueprint.kind == "tpu-pod" and context.places and not any(place.cloud == "gcp" for _, place in context.places):
+    if (
+        context.spec.blueprint.kind == "tpu-pod"
+        and context.places
+        and not any("tpu-pod" in profile(place.cloud).blueprints for _, place in context.places)
+    ):
         yield Violation(At() / "blueprint" / "kind", "add a place with `cloud: gcp`")

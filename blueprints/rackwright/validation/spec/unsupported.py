@@ -3,9 +3,11 @@
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
+from rackwright.clouds import profile, supports
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Rule, Violation
 from rackwright.spec.blueprint import Nodes, Safety
+from rackwright.spec.infra import Place
 from rackwright.spec.workload import Batch, Custom, Finetune, Serve
 from rackwright.validation.spec.places import modes
 from rackwright.validation.spec.registry import RULES, SpecContext
@@ -25,30 +27,34 @@ def _set(kind: type, key: str, *values: object) -> Callable[[SpecContext], Itera
     return lambda context: [at / key for at, workload in context.each(kind) if getattr(workload, key) in values]
 
 
+def _lacking(context: SpecContext, option: str) -> list[tuple[At, Place]]:
+    """Places on clouds for which this release does not build the option."""
+    return [(at, place) for at, place in context.places if not supports(place.cloud, option)]
+
+
 def _second_server(context: SpecContext) -> list[At]:
     return [at / "kind" for at, _ in list(context.each(Serve))[1:]]
 
 
 def _fallback(context: SpecContext) -> list[At]:
-    return [at / "capacity" / "fallback" for at, place in context.places if place.capacity.fallback and place.cloud != "aws"]
+    return [at / "capacity" / "fallback" for at, place in _lacking(context, "capacity.fallback") if place.capacity.fallback]
 
 
 def _reserved(context: SpecContext) -> list[At]:
     found = [(place.cloud, where, mode) for at, place in context.places for where, mode in modes(at, place)]
-    return [where for cloud, where, mode in found if mode == "calendar" or (mode == "reservation" and cloud != "aws")]
+    return [w for cloud, w, mode in found if mode in ("calendar", "reservation") and not supports(cloud, f"capacity.{mode}")]
 
 
 def _pools(context: SpecContext) -> list[At]:
-    elsewhere = context.spec.blueprint.pools != "auto" and any(place.cloud != "aws" for _, place in context.places)
-    return [At() / "blueprint" / "pools"] if elsewhere else []
+    return [At() / "blueprint" / "pools"] if context.spec.blueprint.pools != "auto" and _lacking(context, "blueprint.pools") else []
 
 
 def _network_on_google(context: SpecContext) -> list[At]:
-    return [at / "network" / "existing" for at, place in context.places if place.cloud == "gcp" and place.network.existing]
+    return [at / "network" / "existing" for at, place in _lacking(context, "network.existing") if place.network.existing]
 
 
 def _kubernetes(context: SpecContext) -> list[At]:
-    return [at / "cloud" for at, place in context.places if place.cloud == "kubernetes"]
+    return [at / "cloud" for at, place in context.places if profile(place.cloud).is_owned]
 
 
 def _commitments(context: SpecContext) -> list[At]:
@@ -60,7 +66,7 @@ def _price_file(context: SpecContext) -> list[At]:
 
 
 def _quotas(context: SpecContext) -> list[At]:
-    return [at / "quotas" for at, place in context.places if place.quotas and place.cloud != "aws"]
+    return [at / "quotas" for at, place in _lacking(context, "quotas") if place.quotas]
 
 
 def _engine(context: SpecContext) -> list[At]:
@@ -76,29 +82,26 @@ def _blueprint(key: str, *usual: object) -> Callable[[SpecContext], Iterable[At]
 
 
 def _elsewhere(key: str, *usual: object) -> Callable[[SpecContext], Iterable[At]]:
-    """Set, while one of the places is not on AWS."""
+    """Set, while one of the places is on a cloud that lacks it."""
     said = _blueprint(key, *usual)
-    return lambda context: said(context) if any(place.cloud != "aws" for _, place in context.places) else []
+    return lambda context: said(context) if _lacking(context, f"blueprint.{key}") else []
 
 
 def _ssh(context: SpecContext) -> list[At]:
     blueprint = context.spec.blueprint
-    on_box = blueprint.kind in ("auto", "box") and any(place.cloud == "aws" for _, place in context.places)
+    on_box = blueprint.kind in ("auto", "box") and any(supports(place.cloud, "blueprint.ssh_from") for _, place in context.places)
     return [] if blueprint.ssh_from == "nobody" or on_box else [At() / "blueprint" / "ssh_from"]
 
 
 def _place(*keys: str) -> Callable[[SpecContext], Iterable[At]]:
-    """Set, of a place that is not on AWS."""
-
-    def find(context: SpecContext) -> list[At]:
-        away = [(at, place) for at, place in context.places if place.cloud != "aws"]
-        return [at / key for at, place in away for key in keys if getattr(place, key) is not None]
-
-    return find
+    """Set, of a place on a cloud that lacks it."""
+    return lambda context: [
+        at / key for at, place in context.places for key in keys if getattr(place, key) is not None and not supports(place.cloud, key)
+    ]
 
 
 def _network_cidr(context: SpecContext) -> list[At]:
-    return [at / "network" / "cidr" for at, place in context.places if place.cloud != "aws" and place.network.cidr]
+    return [at / "network" / "cidr" for at, place in _lacking(context, "network.cidr") if place.network.cidr]
 
 
 TABLE = (

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from rackwright.clouds import profile
 from rackwright.compile.nodes.capacity import FLEX_LONGEST_RUN_S
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
@@ -9,7 +10,6 @@ from rackwright.stackplan import CapacityPlan, StackPlan
 from rackwright.validation.stack.registry import accelerators, pools, rule
 
 FLEX = "https://cloud.google.com/kubernetes-engine/docs/concepts/dws"
-CLOUD_OF = {"capacity-block": "aws", "flex-start": "gcp", "calendar": "gcp"}
 NEEDS_RESERVATION = ("capacity-block", "reservation", "calendar")
 FLEX_COMPACT = ("a3-ultragpu-", "a4-highgpu-", "h4d-")
 
@@ -23,7 +23,7 @@ def one_way_to_buy(plan: StackPlan) -> Iterator[Violation]:
                 yield Violation(at / field, "leave it out, or buy from the reservation", detail=f"{want.mode} names {named}")
         if want.reservation_id and want.group_arn:
             yield Violation(at / "group_arn", f"leave it out, and keep {want.reservation_id}", detail="a reservation and a group are named")
-        if CLOUD_OF.get(want.mode, plan.place.cloud) != plan.place.cloud:
+        if not profile(plan.place.cloud).sells(want.mode):
             yield Violation(at / "mode", "use on-demand, spot or a reservation", detail=f"{plan.place.cloud} has no {want.mode}")
 
 

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterator
 
+from rackwright.clouds import AWS, supports
+from rackwright.clouds.aws import MANAGED_POLICY_ACCOUNT
 from rackwright.compile.network.addresses import MACHINES
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
@@ -18,7 +20,7 @@ def layers_stand_on_something(plan: StackPlan) -> Iterator[Violation]:
     """A stack builds layers that follow one another, and names the stack that has those below them."""
     at, used = At() / "layers", used_layers(plan)
     own = tuple(layer for layer in used if layer in plan.layers)
-    if plan.place.cloud != "aws":
+    if not supports(plan.place.cloud, "layers"):
         if plan.layers != LAYERS or plan.below:
             yield Violation(at, "leave rackwright:layers and rackwright:below out: only stacks on AWS are split")
     elif not own:
@@ -74,10 +76,10 @@ def existing_subnets_hold_the_machines(plan: StackPlan) -> Iterator[Violation]:
         yield Violation(SUBNETS, fix, detail=f"no subnet for machines is in {zone}")
 
 
-@rule("R-25", Level.WARNING, "https://www.pulumi.com/registry/packages/aws/installation-configuration/")
+@rule("R-25", Level.WARNING, "https://www.pulumi.com/registry/packages/aws/installation-configuration/", on=AWS)
 def the_account_is_named(plan: StackPlan) -> Iterator[Violation]:
     """Without an account the stack is built in whichever the credentials of the day belong to."""
-    if plan.place.cloud == "aws" and not plan.place.account:
+    if not plan.place.account:
         yield Violation(At() / "place" / "account", 'infra account: "123456789012" with your own; the provider then refuses every other')
 
 
@@ -106,7 +108,7 @@ def _belongs(at: At, arn: str, kind: str, account: str, region: str) -> Iterator
     known, right = ARN.fullmatch(arn), f"arn:aws:{service}:{place}:{account or '123456789012'}:{kind}/..."
     if known is None or (known["service"], known["kind"]) != (service, kind):
         yield Violation(at, f"write {right}", detail=f"{arn} is the ARN of no {kind}")
-    elif account and known["account"] not in (account, "aws"):
+    elif account and known["account"] not in (account, MANAGED_POLICY_ACCOUNT):
         yield Violation(at, f"name one of {account}, or set infra account to {known['account']}", detail=f"{arn} is of another account")
     elif kind == "key" and known["region"] != region:
         yield Violation(at, f"name one of {region}; a key serves its own region alone", detail=f"{arn} is in {known['region']}")

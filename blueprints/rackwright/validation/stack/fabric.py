@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Fabric, Machine
+from rackwright.clouds import profile
 from rackwright.compile.nodes.fabric import most_pods
 from rackwright.compile.operators.versions import EKS_ADDONS
 from rackwright.diagnostics.problem import At, Level
@@ -176,7 +177,7 @@ def pods_have_addresses(plan: StackPlan) -> Iterator[Violation]:
     """A machine on EKS has no more pods than its interfaces on card 0 have addresses for, and than EKS lets a node group have."""
     for at, pool in pools(plan):
         machine = machine_of(pool)
-        most = most_pods(machine, pool.nics, pool.pod_prefixes) if machine and machine.cloud == "aws" else None
+        most = most_pods(machine, pool.nics, pool.pod_prefixes) if machine and profile(machine.cloud).pods_use_subnet else None
         if most is not None and pool.max_pods is not None and pool.max_pods > most:
             yield Violation(at / "max_pods", f"set it to {most}", detail=f"{pool.machine} takes {most}, {pool.max_pods} are wanted")
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from rackwright.clouds import AWS
 from rackwright.compile.blueprints.box import IDLE_STOP_MINUTES
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
@@ -16,42 +17,40 @@ OWNED = {
 """What a bill and an orphan are traced by, and the keys it goes by, in lower case."""
 
 
-@rule("R-30", Level.WARNING, ACTIVATE)
+@rule("R-30", Level.WARNING, ACTIVATE, on=AWS)
 def somebody_answers_for_it(plan: StackPlan) -> Iterator[Violation]:
     """Whatever is left over is traced by its tags: an owner, and a cost centre where several pay."""
-    if plan.place.cloud != "aws":
-        return
     keys = {key.lower() for key, _ in plan.tags}
     for what, names in OWNED.items():
         if not keys & {*names}:
             yield Violation(At() / "tags", f"give the spec tags: {{{names[0]}: ...}}", detail=f"there is no {what}")
 
 
-@rule("R-31", Level.WARNING, "https://docs.aws.amazon.com/vpc/latest/userguide/flow-logs.html")
+@rule("R-31", Level.WARNING, "https://docs.aws.amazon.com/vpc/latest/userguide/flow-logs.html", on=AWS)
 def traffic_is_logged(plan: StackPlan) -> Iterator[Violation]:
     """Without flow logs nobody can say afterwards who talked to whom."""
-    if _own_network(plan) and not plan.network.flow_logs:
+    if not plan.network.existing_id and not plan.network.flow_logs:
         yield Violation(At() / "network" / "flow_logs", "leave blueprint.safety.flow_logs out")
 
 
-@rule("R-32", Level.WARNING, "https://docs.aws.amazon.com/eks/latest/userguide/control-plane-logs.html")
+@rule("R-32", Level.WARNING, "https://docs.aws.amazon.com/eks/latest/userguide/control-plane-logs.html", on=AWS)
 def the_api_is_audited(plan: StackPlan) -> Iterator[Violation]:
     """Without audit logs nobody can say afterwards who asked what of the cluster."""
-    if plan.place.cloud == "aws" and plan.cluster and not plan.cluster.existing and not plan.cluster.audit_logs:
+    if plan.cluster and not plan.cluster.existing and not plan.cluster.audit_logs:
         yield Violation(At() / "cluster" / "audit_logs", "leave blueprint.safety.audit_logs out")
 
 
-@rule("R-33", Level.WARNING, "https://docs.aws.amazon.com/vpc/latest/privatelink/privatelink-access-aws-services.html")
+@rule("R-33", Level.WARNING, "https://docs.aws.amazon.com/vpc/latest/privatelink/privatelink-access-aws-services.html", on=AWS)
 def services_are_reached_privately(plan: StackPlan) -> Iterator[Violation]:
     """Without endpoints calls of AWS services leave the network, and every image and object is paid for at the NAT gateway."""
-    if _own_network(plan) and not plan.network.private_endpoints:
+    if not plan.network.existing_id and not plan.network.private_endpoints:
         yield Violation(At() / "network" / "private_endpoints", "leave blueprint.safety.private_endpoints out")
 
 
-@rule("R-34", Level.WARNING, "https://kubernetes.io/docs/concepts/services-networking/network-policies/")
+@rule("R-34", Level.WARNING, "https://kubernetes.io/docs/concepts/services-networking/network-policies/", on=AWS)
 def pods_are_kept_apart(plan: StackPlan) -> Iterator[Violation]:
     """Without a policy that denies the rest, every pod of the cluster reaches every other."""
-    inside = plan.place.cloud == "aws" and plan.kind is not BlueprintKind.BOX and "workloads" in plan.layers
+    inside = plan.kind is not BlueprintKind.BOX and "workloads" in plan.layers
     if inside and not [*manifests(plan, "NetworkPolicy")]:
         yield Violation(At() / "manifests", "leave blueprint.safety.network_policies out")
 
@@ -102,7 +101,3 @@ def machines_do_not_run_on(plan: StackPlan) -> Iterator[Violation]:
         yield Violation(At() / "box" / "idle_stop_minutes", fix, detail="the box has no idle stop")
     if not plan.expires_on and plan.kind is not BlueprintKind.INFERENCE_FLEET:
         yield Violation(At() / "expires_on", "give the spec a blueprint.ttl", detail="the stack has no date to be gone by")
-
-
-def _own_network(plan: StackPlan) -> bool:
-    return plan.place.cloud == "aws" and not plan.network.existing_id

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from rackwright.clouds import AWS
 from rackwright.compile.nodes.pools import RESOURCES
 from rackwright.compile.operators.helm_releases import MONITORING
 from rackwright.diagnostics.problem import At, Level
@@ -28,10 +29,10 @@ PRIVILEGED = (MONITORING, "gpu-operator", "dcgm-exporter")
 KUEUE_LAST = "https://github.com/kubernetes-sigs/kueue/issues/7334"
 
 
-@rule("V-47", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/userguide/kubernetes-versions.html")
+@rule("V-47", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/userguide/kubernetes-versions.html", on=AWS)
 def kubernetes_is_supported(plan: StackPlan) -> Iterator[Violation]:
     """EKS takes a minor version it has node images for, and Karpenter one that it knows."""
-    if plan.cluster is None or plan.place.cloud != "aws":
+    if plan.cluster is None:
         return
     minor = _minor(plan.cluster.version)
     if minor not in EKS_VERSIONS:
@@ -46,10 +47,10 @@ def kubernetes_is_supported(plan: StackPlan) -> Iterator[Violation]:
             )
 
 
-@rule("V-48", Level.ERROR, "https://kubernetes.io/releases/version-skew-policy/")
+@rule("V-48", Level.ERROR, "https://kubernetes.io/releases/version-skew-policy/", on=AWS)
 def nodes_are_not_ahead(plan: StackPlan) -> Iterator[Violation]:
     """A node's kubelet is never newer than the control plane, and two minors behind at most here."""
-    if plan.cluster is None or plan.place.cloud != "aws":
+    if plan.cluster is None:
         return
     control = _minor(plan.cluster.version)
     for image, release in plan.pins.images:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from rackwright.catalog.read import Catalog
+from rackwright.clouds import AWS
 from rackwright.compile.storage.lustre import CACHE_LEAST_GIB, CACHE_MOST_GIB, SSD_TIERS, TIERED_METADATA_IOPS, TIERED_STEP_MB_S
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
@@ -20,7 +21,7 @@ MOST_LINKS = 8
 def _ours(plan: StackPlan, kind: str) -> LustrePlan | None:
     """The file system, where it is made on AWS and of that kind."""
     want = plan.lustre
-    return want if want and want.kind == kind and plan.place.cloud == "aws" and not want.existing_id else None
+    return want if want and want.kind == kind and plan.place.cloud == AWS.name and not want.existing_id else None
 
 
 @rule("V-49", Level.ERROR, GUIDE + "ssd-storage.html")

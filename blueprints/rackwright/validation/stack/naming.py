@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from rackwright.clouds import AWS, GCP, profile
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import StackPlan
@@ -14,26 +15,24 @@ EKS_NAME = re.compile(r"[0-9A-Za-z][A-Za-z0-9_-]{0,99}")
 DNS_LABEL = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
 OBJECT_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 BUCKET_NAME = re.compile(r"[a-z0-9][-a-z0-9._]{1,61}[a-z0-9]")
-GCP_LABEL_KEY, GCP_LABEL_VALUE = re.compile(r"[a-z][-_a-z0-9]{0,62}"), re.compile(r"[-_a-z0-9]{0,63}")
 GCP_NAME_MOST, ENGINE_SUFFIX = 63, 8
 """Characters of a network, subnet, key ring or bucket, and those the engine adds to make a name unique."""
 NODE_GROUP_MOST, RELEASE_MOST, LABEL_MOST, TEMPLATE_MOST = 63, 53, 63, 32
-AWS_TAGS_MOST, GCP_LABELS_MOST = 50, 64
 
 
-@rule("V-01", Level.ERROR, "https://cloud.google.com/kubernetes-engine/docs/reference/rest/v1/projects.locations.clusters")
+@rule("V-01", Level.ERROR, "https://cloud.google.com/kubernetes-engine/docs/reference/rest/v1/projects.locations.clusters", on=GCP)
 def gke_names(plan: StackPlan) -> Iterator[Violation]:
     """A GKE cluster or node pool name is 40 lower-case letters, digits and dashes at most, and starts with a letter."""
-    if plan.place.cloud != "gcp" or plan.cluster is None:
+    if plan.cluster is None:
         return
     named = [(At() / "cluster" / "name", plan.cluster.name), *((at / "name", pool.name) for at, pool in pools(plan))]
     yield from (Violation(at, "shorten the spec's name", detail=f"got {name!r}") for at, name in named if not GKE_NAME.fullmatch(name))
 
 
-@rule("V-02", Level.WARNING)
+@rule("V-02", Level.WARNING, on=GCP)
 def pools_differ_after_cut(plan: StackPlan) -> Iterator[Violation]:
     """GKE cuts cluster and pool name together to 32 characters in instance templates, where two pools should not look alike."""
-    if plan.place.cloud != "gcp" or plan.cluster is None:
+    if plan.cluster is None:
         return
     seen: dict[str, str] = {}
     for at, pool in pools(plan):
@@ -43,10 +42,10 @@ def pools_differ_after_cut(plan: StackPlan) -> Iterator[Violation]:
         seen.setdefault(cut, pool.name)
 
 
-@rule("V-06", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateCluster.html")
+@rule("V-06", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateCluster.html", on=AWS)
 def eks_names(plan: StackPlan) -> Iterator[Violation]:
     """An EKS cluster name has 100 letters, digits, dashes and underscores at most, a node group name 63."""
-    if plan.place.cloud != "aws" or plan.cluster is None:
+    if plan.cluster is None:
         return
     if not EKS_NAME.fullmatch(plan.cluster.name):
         yield Violation(At() / "cluster" / "name", "shorten the spec's name", detail=f"got {plan.cluster.name!r}")
@@ -63,11 +62,11 @@ def eks_names(plan: StackPlan) -> Iterator[Violation]:
 @rule("V-07", Level.ERROR, "https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html")
 def bucket_names(plan: StackPlan) -> Iterator[Violation]:
     """A bucket name is 3 to 63 lower-case letters, digits, dots and dashes, without the words its cloud keeps for itself."""
+    cloud = profile(plan.place.cloud)
     for index, bucket in enumerate(plan.buckets):
         name = bucket.existing_name
-        kept = ("xn--",) if plan.place.cloud == "aws" else ("goog",)
-        google = plan.place.cloud == "gcp" and "google" in name
-        if name and (not BUCKET_NAME.fullmatch(name) or name.startswith(kept) or google):
+        reserved = name.startswith(cloud.bucket_prefixes) or any(word in name for word in cloud.bucket_words)
+        if name and (not BUCKET_NAME.fullmatch(name) or reserved):
             yield Violation(At() / "buckets" / index / "existing_name", "check the URI in the spec", detail=f"got {name!r}")
 
 
@@ -90,11 +89,9 @@ def object_names(plan: StackPlan) -> Iterator[Violation]:
                 yield Violation(at / "labels" / key, "shorten the value", detail=f"{len(value)} characters")
 
 
-@rule("V-10", Level.ERROR, "https://cloud.google.com/compute/docs/naming-resources")
+@rule("V-10", Level.ERROR, "https://cloud.google.com/compute/docs/naming-resources", on=GCP)
 def google_names_have_room(plan: StackPlan) -> Iterator[Violation]:
     """What is made on Google Cloud is named after the stack with what it is and eight characters more, and has 63 of them at most."""
-    if plan.place.cloud != "gcp":
-        return
     parts = [f"network-subnet-{subnet.name}" for subnet in plan.network.subnets]
     parts += [f"storage-{bucket.key}" for bucket in plan.buckets if not bucket.existing_name]
     longest = max(parts, key=len, default="storage-ring")
@@ -108,13 +105,12 @@ def google_names_have_room(plan: StackPlan) -> Iterator[Violation]:
 @rule("V-12", Level.ERROR, "https://docs.aws.amazon.com/tag-editor/latest/userguide/tagging.html")
 def tags_fit(plan: StackPlan) -> Iterator[Violation]:
     """AWS takes 50 tags and keeps the prefix aws: for itself; GCP takes 64 labels of lower-case letters, digits, dashes and underscores."""
-    aws = plan.place.cloud == "aws"
-    most = AWS_TAGS_MOST if aws else GCP_LABELS_MOST
+    cloud = profile(plan.place.cloud)
+    most = cloud.max_tags or len(plan.tags)
     if len(plan.tags) > most:
         yield Violation(At() / "tags", f"leave out {len(plan.tags) - most}", detail=f"there are {len(plan.tags)}")
     for key, value in plan.tags:
-        fits = not key.lower().startswith("aws:") if aws else GCP_LABEL_KEY.fullmatch(key) and GCP_LABEL_VALUE.fullmatch(value)
-        if not fits:
+        if cloud.tag_error(key, value):
             yield Violation(At() / "tags" / key, "rename it", detail=f"got {key!r}: {value!r}")
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from ipaddress import ip_network
 from itertools import combinations
 
+from rackwright.clouds import AWS, profile
 from rackwright.compile.network.addresses import MACHINES, addresses_needed, smallest
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
@@ -13,8 +14,6 @@ from rackwright.validation.stack.registry import pools, rule
 CONTROL = ("control", "all")
 """Purposes of subnets that take the control plane's interfaces"""
 WHOLE_WORLD = ("0.0.0.0/0", "::/0")
-RESERVED_ADDRESSES = {"aws": 5, "gcp": 4}
-"""A subnet's addresses the cloud keeps."""
 
 
 @rule("V-62", Level.ERROR, "https://docs.aws.amazon.com/vpc/latest/userguide/subnet-sizing.html")
@@ -25,10 +24,11 @@ def subnets_fit(plan: StackPlan) -> Iterator[Violation]:
         if ip_network(one).overlaps(ip_network(other)):
             yield Violation(at, f"such as {_after(one, other)} for {other_name}", detail=f"{name} {one} overlaps {other_name} {other}")
     nodes = sum(pool.nodes_max for _, pool in pools(plan) if pool.role == "accelerator") or 1
-    need = addresses_needed(plan) if plan.place.cloud == "aws" else nodes
+    cloud = profile(plan.place.cloud)
+    need = addresses_needed(plan) if cloud.pods_use_subnet else nodes
     takes = f", which take {need}" if need > nodes else ""
     for index, subnet in _of_machines(plan):
-        free = ip_network(subnet.cidr).num_addresses - RESERVED_ADDRESSES[plan.place.cloud]
+        free = ip_network(subnet.cidr).num_addresses - cloud.reserved_addresses
         if free < need:
             at = At() / "network" / "subnets" / index / "cidr"
             yield Violation(
@@ -62,11 +62,11 @@ def nothing_is_open_to_the_world(plan: StackPlan) -> Iterator[Violation]:
             )
 
 
-@rule("R-01", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html")
+@rule("R-01", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html", on=AWS)
 def control_plane_spans_zones(plan: StackPlan) -> Iterator[Violation]:
     """EKS needs its control plane's subnets in two zones at least."""
     described = plan.network.subnets or not plan.network.existing_id
-    if plan.place.cloud != "aws" or plan.cluster is None or plan.cluster.existing or not described:
+    if plan.cluster is None or plan.cluster.existing or not described:
         return
     private = [subnet for subnet in plan.network.subnets if not subnet.public]
     zones = {subnet.zone for subnet in private if subnet.purpose in CONTROL} or {subnet.zone for subnet in private}
@@ -76,12 +76,12 @@ def control_plane_spans_zones(plan: StackPlan) -> Iterator[Violation]:
         yield Violation(At() / "network" / "subnets", fix, detail=f"there are {len(zones)}")
 
 
-@rule("R-03", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/userguide/cluster-endpoint.html")
+@rule("R-03", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/userguide/cluster-endpoint.html", on=AWS)
 def somebody_reaches_the_api(plan: StackPlan) -> Iterator[Violation]:
     """A private EKS API answers inside its network alone, so operators and queues can be installed from nowhere else."""
     inside = (plan.releases and "operators" in plan.layers) or (plan.manifests and "workloads" in plan.layers)
     cluster = plan.cluster
-    if plan.place.cloud != "aws" or cluster is None or not cluster.private_api or cluster.runner_inside or not inside:
+    if cluster is None or not cluster.private_api or cluster.runner_inside or not inside:
         return
     fix = "blueprint.api_access: {cidrs: [203.0.113.0/24]} with your own networks, or {runner: inside} where the update runs in that one"
     if cluster.existing:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 
+from rackwright.clouds import AWS
 from rackwright.compile.nodes.images import DRIVEN, UBUNTU, family_of, variant
 from rackwright.compile.operators.devices import DRANET, GPU, NEURON, PLUGIN
 from rackwright.diagnostics.problem import At, Level
@@ -39,10 +40,10 @@ def own_image_is_an_image(plan: StackPlan) -> Iterator[Violation]:
             )
 
 
-@rule("V-38", Level.ERROR, "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-add-user-data.html")
+@rule("V-38", Level.ERROR, "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-add-user-data.html", on=AWS)
 def user_data_fits(plan: StackPlan) -> Iterator[Violation]:
     """EC2 takes 16 KiB of user data, and runs a script only when it says what runs it."""
-    script = plan.box.setup_script if plan.box and plan.place.cloud == "aws" else ""
+    script = plan.box.setup_script if plan.box else ""
     size, at = len(script.encode()), At() / "box" / "setup_script"
     if size > USER_DATA_BYTES:
         yield Violation(at, f"fetch what is more than {USER_DATA_BYTES:,} bytes from a bucket", detail=f"it has {size:,} bytes")
@@ -146,7 +147,7 @@ def ubuntu_needs_a_lustre_client(plan: StackPlan) -> Iterator[Violation]:
 
 
 def _eks(plan: StackPlan) -> Iterator[tuple[At, PoolPlan]]:
-    yield from pools(plan) if plan.place.cloud == "aws" else ()
+    yield from pools(plan) if plan.place.cloud == AWS.name else ()
 
 
 def _driven(pool: PoolPlan, image: str) -> bool:

@@ -5,6 +5,7 @@ from itertools import takewhile
 
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Fabric, Machine
+from rackwright.clouds import AWS, GCP, profile
 from rackwright.compile.nodes.pools import RESERVED_MODES
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
@@ -25,11 +26,9 @@ NEAREST = 3
 """Regions that are named when the machine is not sold in the one that is asked."""
 
 
-@rule("V-28", Level.ERROR, GROUPS)
+@rule("V-28", Level.ERROR, GROUPS, on=AWS)
 def a_placement_group_takes_the_machines(plan: StackPlan) -> Iterator[Violation]:
     """A cluster placement group holds machines of one type and one zone, and none that are burstable."""
-    if plan.place.cloud != "aws":
-        return
     for at, pool in accelerators(plan):
         if not pool.adjacent:
             continue
@@ -46,11 +45,11 @@ def _known_to_refuse(machine: Machine | None) -> bool:
     return bool(machine and machine.placement and "cluster" not in machine.placement.split())
 
 
-@rule("R-81", Level.ERROR, "https://github.com/eksctl-io/eksctl/issues/7949")
+@rule("R-81", Level.ERROR, "https://github.com/eksctl-io/eksctl/issues/7949", on=AWS)
 def reserved_machines_have_their_place(plan: StackPlan) -> Iterator[Violation]:
     """Machines of a capacity block or a reservation stand where they were reserved, and a placement group of one's own is not there."""
     for at, pool in accelerators(plan):
-        if plan.place.cloud == "aws" and pool.adjacent and pool.capacity.mode in RESERVED_MODES:
+        if pool.adjacent and pool.capacity.mode in RESERVED_MODES:
             words = f"{pool.name} is bought from a {pool.capacity.mode.replace('-', ' ')}"
             yield Violation(at / "adjacent", "set it to false: a block is close together already", detail=words)
 
@@ -69,7 +68,7 @@ def the_zone_sells_the_machine(plan: StackPlan) -> Iterator[Violation]:
     wanted = [(at / "zones", pool.machine, pool.zones) for at, pool in accelerators(plan)]
     wanted += [(At() / "box" / "zone", plan.box.machine, (plan.box.zone,))] if plan.box else []
     for at, machine, zones in wanted:
-        if plan.place.cloud == "gcp":
+        if profile(plan.place.cloud).has_zone_names:
             yield from _sold_by_google(plan, at, machine, zones)
         elif elsewhere := _sold_elsewhere(plan, machine):
             yield Violation(at, f"regions that sell it: {', '.join(elsewhere)}", detail=f"{plan.place.region} has no {machine}")
@@ -116,11 +115,9 @@ def fabric_stays_in_one_zone(plan: StackPlan) -> Iterator[Violation]:
         yield Violation(At() / "pools", f"use {plan.place.zone} for all", detail=f"got {', '.join(sorted(zones))}")
 
 
-@rule("V-73", Level.ERROR, "https://cloud.google.com/kubernetes-engine/docs/how-to/compact-placement")
+@rule("V-73", Level.ERROR, "https://cloud.google.com/kubernetes-engine/docs/how-to/compact-placement", on=GCP)
 def compact_placement_has_bounds(plan: StackPlan) -> Iterator[Violation]:
     """GKE places machines compactly in one zone only, and 1,500 of them at most."""
-    if plan.place.cloud != "gcp":
-        return
     for at, pool in accelerators(plan):
         if pool.adjacent and len(pool.zones) != 1:
             yield Violation(at / "zones", "name one zone", detail=f"{pool.name} has {len(pool.zones)}")

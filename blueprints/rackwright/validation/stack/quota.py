@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Machine
+from rackwright.clouds import AWS, profile
 from rackwright.diagnostics.problem import At, Level, Problem
 from rackwright.stackplan import StackPlan
 from rackwright.validation.stack.quota_aws import aws_needs
@@ -31,7 +32,7 @@ class QuotaNeed:
 def quota_needs(plan: StackPlan) -> tuple[QuotaNeed, ...]:
     """What the plan takes at its largest, pools at their most, one entry per quota. Reserved machines run under quotas of on-demand."""
     found = [*_machine_needs(plan)]
-    if plan.place.cloud == "aws":
+    if plan.place.cloud == AWS.name:
         found += [QuotaNeed(code, plan.place.region, amount, unit, what) for code, amount, unit, what in aws_needs(plan) if amount]
     return tuple(_summed(found))
 
@@ -87,6 +88,6 @@ def _machines(plan: StackPlan) -> Iterator[tuple[Machine, int, str]]:
 
 
 def _each(cloud: str, machine: Machine) -> tuple[float, str]:
-    if cloud == "aws" or not machine.accelerator_count:
+    if profile(cloud).has_vcpu_quotas or not machine.accelerator_count:
         return machine.vcpus or 0, "vCPU"
     return machine.accelerator_count, "accelerators"

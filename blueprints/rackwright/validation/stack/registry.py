@@ -1,14 +1,31 @@
 """The rules over a StackPlan, and iterators over its parts with their paths."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
+from functools import wraps
 from typing import Any
 
+from rackwright.clouds import CloudProfile
 from rackwright.diagnostics.problem import At, Level, Problem
-from rackwright.diagnostics.rule import RuleSet, rule_number
+from rackwright.diagnostics.rule import RuleSet, Stage, Violation, rule_number
 from rackwright.stackplan import ManifestPlan, PoolPlan, StackPlan
 
+Check = Callable[[StackPlan], Iterator[Violation]]
 RULES: RuleSet[StackPlan] = RuleSet()
-rule = RULES.rule
+
+
+def rule(
+    code: str, level: Level = Level.ERROR, link: str = "", stage: Stage = Stage.PLAN, on: CloudProfile | None = None
+) -> Callable[[Check], Check]:
+    """As RuleSet.rule. on: the only cloud whose stacks must keep the rule."""
+
+    def register(check: Check) -> Check:
+        @wraps(check)
+        def on_its_cloud(plan: StackPlan) -> Iterator[Violation]:
+            return check(plan) if on is None or plan.place.cloud == on.name else iter(())
+
+        return RULES.rule(code, level, link, stage)(on_its_cloud)
+
+    return register
 
 
 def check(plan: StackPlan, acknowledged: Collection[str] = ()) -> list[Problem]:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 from rackwright.catalog.read import Catalog
+from rackwright.clouds import AWS
 from rackwright.compile.nodes.capacity import drain_before_end
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
@@ -72,11 +73,9 @@ def reservation_holds_the_machines(plan: StackPlan) -> Iterator[Violation]:
             )
 
 
-@rule("R-12", Level.ERROR, "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/create-cr-group.html")
+@rule("R-12", Level.ERROR, "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/create-cr-group.html", on=AWS)
 def reservations_are_named_as_the_cloud_names_them(plan: StackPlan) -> Iterator[Violation]:
     """On AWS reservations and blocks are cr- ids, and a group of reservations is a resource group of the stack's region."""
-    if plan.place.cloud != "aws":
-        return
     for at, want in wants(plan):
         if want.reservation_id and not RESERVATION_ID.fullmatch(want.reservation_id):
             yield Violation(at / "reservation_id", "such as cr-0123456789abcdef0", detail=f"got {want.reservation_id}")

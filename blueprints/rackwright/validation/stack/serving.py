@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from math import ceil, prod
 
+from rackwright.clouds import AWS
 from rackwright.compile.kubernetes.aws.serving import BALANCER
 from rackwright.compile.nodes.pools import RESOURCES
 from rackwright.compile.operators.devices import EFA
@@ -172,7 +173,7 @@ def the_entrance_is_inside(plan: StackPlan) -> Iterator[Violation]:
         if not ranges or any(EVERYBODY.fullmatch(cidr) for cidr in ranges):
             fix = f"name {plan.network.cidr or 'the addresses of the network'}"
             yield Violation(at / "spec" / "loadBalancerSourceRanges", fix, detail=f"it answers {', '.join(ranges) or 'everybody'}")
-        if plan.place.cloud == "aws" and notes.get(f"{BALANCER}-internal") != "true":
+        if plan.place.cloud == AWS.name and notes.get(f"{BALANCER}-internal") != "true":
             yield Violation(at / "metadata" / "annotations", f'set {BALANCER}-internal to "true"', detail="it is on the internet")
-        if plan.place.cloud == "aws" and not notes.get(f"{BALANCER}-subnets"):
+        if plan.place.cloud == AWS.name and not notes.get(f"{BALANCER}-subnets"):
             yield Violation(at / "metadata" / "annotations", f"set {BALANCER}-subnets", detail="EKS would look for subnets by tags")

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from rackwright.catalog.read import Catalog
+from rackwright.clouds import AWS, GCP
 from rackwright.compile.storage.buckets import GP3_FREE_IOPS, GP3_IOPS_PER_MIB_S, GP3_MOST_MIB_S
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
@@ -15,11 +16,9 @@ GP3_MOST_GIB = 64 * 1024
 """gp3, AWS EBS documentation of 2025-09."""
 
 
-@rule("V-41", Level.ERROR, "https://docs.aws.amazon.com/ebs/latest/userguide/general-purpose.html")
+@rule("V-41", Level.ERROR, "https://docs.aws.amazon.com/ebs/latest/userguide/general-purpose.html", on=AWS)
 def disks_are_sold_so(plan: StackPlan) -> Iterator[Violation]:
     """A gp3 disk has 64 TiB at most, 3,000 to 80,000 IOPS, 500 per GiB at most, and a MiB/s for every four IOPS, 2,000 at most."""
-    if plan.place.cloud != "aws":
-        return
     for at, disk in _disks(plan):
         if disk.size_gib > GP3_MOST_GIB:
             yield Violation(
@@ -34,10 +33,10 @@ def disks_are_sold_so(plan: StackPlan) -> Iterator[Violation]:
             yield Violation(at / "throughput_mib_s", fix, detail=f"{mib_s} MiB/s with {iops} IOPS")
 
 
-@rule("V-42", Level.WARNING, "https://docs.aws.amazon.com/autoscaling/ec2/userguide/key-policy-requirements-EBS-encryption.html")
+@rule("V-42", Level.WARNING, "https://docs.aws.amazon.com/autoscaling/ec2/userguide/key-policy-requirements-EBS-encryption.html", on=AWS)
 def disks_can_be_decrypted(plan: StackPlan) -> Iterator[Violation]:
     """Machines of an Auto Scaling group die with Client.InternalError unless its service role may use the key of their disks."""
-    if plan.place.cloud != "aws" or not plan.pools:
+    if not plan.pools:
         return
     if plan.key.existing_arn:
         fix = "let AWSServiceRoleForAutoScaling use it and make grants, then acknowledge this"
@@ -77,12 +76,12 @@ def folders_or_versions(plan: StackPlan) -> Iterator[Violation]:
             yield Violation(At() / "buckets" / index / "versioned", "choose one of the two", detail=f"bucket {bucket.key}")
 
 
-@rule("V-75", Level.ERROR, "https://cloud.google.com/compute/docs/disks/local-ssd")
+@rule("V-75", Level.ERROR, "https://cloud.google.com/compute/docs/disks/local-ssd", on=GCP)
 def bundled_ssds_are_all_there(plan: StackPlan) -> Iterator[Violation]:
     """A GCP family that bundles local SSDs comes with a fixed number of them."""
     for at, pool in accelerators(plan):
         machine = Catalog.default().machine_by_name.get(pool.machine)
-        if plan.place.cloud != "gcp" or machine is None or not machine.local_nvme_bytes:
+        if machine is None or not machine.local_nvme_bytes:
             continue
         if pool.local_ssd_count not in (0, machine.local_nvme_count):
             yield Violation(at / "local_ssd_count", f"set it to {machine.local_nvme_count}", detail=f"got {pool.local_ssd_count}")

@@ -31,7 +31,7 @@ def computed(token: str, name: str, urn: str, inputs: Mapping[str, Any], context
     return resource_id, _declared(token, inputs, outputs)
 
 
-MAKERS = {"aws": aws, "gcp": gcp}
+MAKERS = {cloud.__name__.rpartition(".")[2]: cloud for cloud in (aws, gcp)}
 
 
 def _declared(token: str, inputs: Mapping[str, Any], outputs: dict[str, Any]) -> dict[str, Any]:

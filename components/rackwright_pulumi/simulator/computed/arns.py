@@ -8,7 +8,9 @@ ZONE_IDS = {"us-east-1": "use1", "us-east-2": "use2", "us-west-1": "usw1", "us-w
 
 def partition(region: str) -> str:
     """``aws``, ``aws-cn`` or ``aws-us-gov``."""
-    return {"cn": "aws-cn", "us-gov": "aws-us-gov"}.get(region.rpartition("-")[0].rpartition("-")[0], "aws")
+    area = region.rpartition("-")[0].rpartition("-")[0]
+    suffix = f"-{area}" if area in ("cn", "us-gov") else ""
+    return f"aws{suffix}"
 
 
 def arn(asked: ResourceRequest, service: str, resource: str, regional: bool = True, owned: bool = True) -> str:

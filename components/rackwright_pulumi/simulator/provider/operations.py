@@ -11,6 +11,7 @@ from rackwright_pulumi.simulator.computed import Context, ResourceRequest, compu
 from rackwright_pulumi.simulator.limits import refusals
 from rackwright_pulumi.simulator.limits.shortage import FAILED
 from rackwright_pulumi.simulator.provider.values import holds_secret, opened, secret
+from rackwright_pulumi.simulator.schema.facts import TRAITS
 from rackwright_pulumi.simulator.schema.names import place, unique_key
 from rackwright_pulumi.simulator.schema.references import followers, handles
 from rackwright_pulumi.simulator.store import Record, Store, Taken
@@ -143,7 +144,7 @@ class Cloud:
                 raise Refused(f"configured Kubernetes cluster is unreachable: {reason}")
             return where
         asked = ResourceRequest(token, "", "", inputs, self.context)
-        if self.name == "gcp":
+        if TRAITS[self.name]["home"] == "project":
             return str(inputs.get("project") or self.context.project)
         return f"{self.context.account}/{place(asked, 'region')}"
 

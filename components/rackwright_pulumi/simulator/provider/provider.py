@@ -135,7 +135,8 @@ class SimulatedProvider(provider_pb2_grpc.ResourceProviderServicer):
     def Diff(self, request, context):
         token, _ = urn_parts(request.urn)
         found = differences(token, to_dict(request.old_inputs), to_dict(request.news), list(request.ignoreChanges))
-        moved = _moved(token, to_dict(request.olds), to_dict(request.news), self._cloud().context) if self.cloud == "gcp" else ()
+        follows = catalog.TRAITS[self.cloud]["moves_with_provider"]
+        moved = _moved(token, to_dict(request.olds), to_dict(request.news), self._cloud().context) if follows else ()
         return _diff_response(replace(found, changes=(*found.changes, *moved)))
 
     def Create(self, request, context):
@@ -205,7 +206,7 @@ def _replacing_config(cloud: str, old: dict[str, Any], new: dict[str, Any]) -> t
     if cloud == "kubernetes":
         same_server = api_server.server(old.get("kubeconfig")) == api_server.server(new.get("kubeconfig"))
         return ("clusterIdentifier",) if same_server or new.get("clusterIdentifier") else ("kubeconfig",)
-    return ("region",) if cloud == "aws" else ()
+    return tuple(catalog.TRAITS[cloud]["replaces_provider"])
 
 
 def _moved(token: str, state: dict[str, Any], inputs: dict[str, Any], context: Context) -> Iterator[InputChange]:

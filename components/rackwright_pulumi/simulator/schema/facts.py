@@ -8,7 +8,10 @@ from pathlib import Path
 from typing import Any
 
 DATA = Path(__file__).parents[1] / "data"
-CLOUDS = ("aws", "gcp", "kubernetes")
+TRAITS: Mapping[str, Mapping[str, Any]] = json.loads((DATA / "clouds.json").read_text(encoding="utf-8"))
+"""Simulated cloud -> region where none is given; what holds a resource (account, project, cluster); provider inputs whose change
+replaces the provider; whether resources are replaced when the provider's project, region or zone changes."""
+CLOUDS = tuple(TRAITS)
 KUBERNETES_IDENTITY = frozenset({"metadata.name", "metadata.namespace"})
 """What no update of any Kubernetes object can change."""
 BUILT_IN = frozenset(

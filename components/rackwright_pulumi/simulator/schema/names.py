@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rackwright_pulumi.simulator.computed.context import ResourceRequest, autoname, slug
+from rackwright_pulumi.simulator.schema.facts import TRAITS
 
 ACCOUNT, REGION = ("account",), ("account", "region")
 PROJECT, GCP_REGION, ZONE, LOCATION = ("project",), ("project", "region"), ("project", "zone"), ("project", "location")
@@ -126,14 +127,11 @@ def _part(asked: ResourceRequest, key: str) -> str:
 def place(asked: ResourceRequest, kind: str) -> str:
     """The ``region``, ``zone`` or ``location`` of a resource: its own input, else the provider's, else the cloud's default."""
     context = asked.context
-    region = str(asked.inputs.get("region") or context.region or DEFAULT_REGION[asked.token.partition(":")[0]])
+    region = str(asked.inputs.get("region") or context.region or TRAITS[asked.token.partition(":")[0]]["default_region"])
     zone = str(asked.inputs.get("zone") or context.zone or f"{region}-a")
     if kind == "location":
         return str(asked.inputs.get("location") or asked.inputs.get("zone") or asked.inputs.get("region") or context.zone or region)
     return zone if kind == "zone" else region
-
-
-DEFAULT_REGION = {"aws": "us-east-1", "gcp": "us-central1", "kubernetes": ""}
 
 
 def kubernetes_key(token: str, inputs: Mapping[str, Any]) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 
 from rackwright_pulumi.simulator.schema.facts import DATA, Facts, covered, facts
 
+TARGET = DATA / "replace.gcp.json"
 RENAMED = {
     "compute/resizeRequest:ResizeRequest": "compute_resize_request",
     "kms/cryptoKeyIAMMember:CryptoKeyIAMMember": "kms_crypto_key_iam_member",
@@ -71,7 +72,7 @@ def forced(fields: Fields, known: Mapping[str, str], of: Facts, flag: str = "for
 def rows(dump: dict[str, Fields]) -> dict[str, dict[str, list[str]]]:
     """One row per covered type of Google's cloud."""
     found = {}
-    for token in covered("gcp"):
+    for token in covered(TARGET.name.split(".")[1]):
         of = facts(token)
         leaves, blocks, sets = forced(dump[terraform_name(token)], of.inputs, of)
         found[token] = {k: v for k, v in (("fields", leaves), ("blocks", blocks), ("sets", sets)) if v}
@@ -82,7 +83,7 @@ def main(dump: str, commit: str, date: str) -> None:
     source = {"what": "hashicorp/terraform-provider-google-beta: ForceNew of the resource schemas", "commit": commit, "date": date}
     document = {"sources": {"tf": source}, "types": {t: {"source": "tf", **r} for t, r in rows(json.loads(Path(dump).read_text())).items()}}
     text = json.dumps(document, separators=(",", ":")).replace('},"', '},\n"')
-    (DATA / "replace.gcp.json").write_text(text + "\n", encoding="utf-8")
+    TARGET.write_text(text + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

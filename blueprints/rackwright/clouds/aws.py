@@ -1,0 +1,74 @@
+"""Amazon Web Services: EC2, EKS, S3."""
+
+import re
+
+from rackwright.clouds.base import CloudProfile
+
+MANAGED_POLICY_ACCOUNT = "aws"
+"""Stands for the account in the ARN of a policy that AWS manages."""
+
+
+def _tag_error(key: str, value: str) -> str:
+    if key.lower().startswith("aws:"):
+        return "keys that start with aws: are the cloud's own"
+    if not 0 < len(key) <= 128 or len(value) > 256:
+        return "a key has 1 to 128 characters, a value 256 at most"
+    return "" if re.fullmatch(r"[\w\s.:/=+@-]*", key + value) else "letters, digits, spaces and _ . : / = + - @ only"
+
+
+AWS = CloudProfile(
+    name="aws",
+    owner_field="account",
+    blueprints=frozenset({"box", "training-cluster", "inference-fleet"}),
+    supports=frozenset(
+        {
+            *("capacity.fallback", "capacity.reservation", "network.existing", "network.cidr", "quotas"),
+            *("role", "permissions_boundary", "roles", "key"),
+            *("blueprint.cluster", "blueprint.pools", "blueprint.nodes", "blueprint.safety", "blueprint.notify", "blueprint.ssh_from"),
+            *("blueprint.storage", "serve.multi_node", "layers", "lookup"),
+        }
+    ),
+    # us-east-1e takes no EKS control plane, and some letters do not exist.
+    # Sources: https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html; moto 5.2.5 zone tables (2026-10-27).
+    zone_letters={"us-east-1": "abcdf", "ap-northeast-1": "acd", "ca-central-1": "abd", "us-west-1": "ab"},
+    control_zones=2,
+    # London (eu-west-2) and Zurich (eu-central-2) are outside the European Union:
+    # https://docs.aws.amazon.com/global-infrastructure/latest/regions/aws-regions.html
+    residency={
+        "us": ("us-*",),
+        "eu": ("eu-central-1", "eu-west-1", "eu-west-3", "eu-north-1", "eu-south-*"),
+        "apac": ("ap-*",),
+    },
+    capacity_modes=("on-demand", "spot", "capacity_block", "reservation"),
+    reserves_on_demand=True,
+    max_tags=50,
+    tag_error=_tag_error,
+    uri_scheme="s3",
+    bucket_prefixes=("xn--",),
+    reserved_addresses=5,
+    # The agent of EKS Pod Identity; EC2's metadata would hand a pod the role of its node.
+    identity_endpoints=(("169.254.170.23/32", 80),),
+    pods_use_subnet=True,
+    system_machine="m7i.2xlarge",
+    system_image="al2023",
+    node_images={"gpu": "al2023-nvidia", "neuron": "al2023-neuron"},
+    node_disk={"iops": 3000, "throughput_mib_s": 250},
+    disk_volumes={"balanced": "ebs-gp3"},
+    object_volume="s3-standard",
+    fees={
+        "control_plane": "eks-cluster",
+        "disk_iops": "ebs-gp3-iops",
+        "disk_throughput": "ebs-gp3-throughput",
+        "machine_metric": "detailed-metric",
+        "alarm": "metric-alarm",
+    },
+    has_vcpu_quotas=True,
+    has_cost_alerts=True,
+    links={
+        "regions": "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/using-regions-availability-zones.html",
+        "offerings": "https://docs.aws.amazon.com/ec2/latest/instancetypes/ec2-instance-regions.html",
+        "machines": "https://docs.aws.amazon.com/ec2/latest/instancetypes/instance-types.html",
+        "tags": "https://docs.aws.amazon.com/tag-editor/latest/userguide/tagging.html",
+        "subnets": "https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html",
+    },
+)

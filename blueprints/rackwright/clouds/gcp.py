@@ -1,0 +1,48 @@
+"""Google Cloud: Compute Engine, GKE, Cloud Storage."""
+
+import re
+
+from rackwright.clouds.base import CloudProfile
+
+REGIONS = "https://cloud.google.com/compute/docs/regions-zones"
+
+
+def _label_error(key: str, value: str) -> str:
+    if not re.fullmatch(r"[a-z][a-z0-9_-]{0,62}", key):
+        return "a key is lower-case letters, digits, - and _, a letter first, 63 at most"
+    return "" if re.fullmatch(r"[a-z0-9_-]{0,63}", value) else "a value is lower-case letters, digits, - and _, 63 at most"
+
+
+GCP = CloudProfile(
+    name="gcp",
+    owner_field="project",
+    blueprints=frozenset({"inference-fleet", "tpu-pod"}),
+    zone_separator="-",
+    has_zone_names=True,
+    # London (europe-west2) and Zurich (europe-west6) are outside the European Union.
+    residency={
+        "us": ("us-*",),
+        "eu": ("europe-central2", "europe-north[12]", "europe-southwest1", "europe-west1", "europe-west[3489]", "europe-west1[02]"),
+        "apac": ("asia-*", "australia-*"),
+    },
+    capacity_modes=("on-demand", "spot", "flex-start", "calendar", "reservation"),
+    max_tags=64,
+    tag_error=_label_error,
+    uri_scheme="gs",
+    bucket_prefixes=("goog",),
+    bucket_words=("google",),
+    has_bucket_folders=True,
+    reserved_addresses=4,
+    # GKE's metadata server, behind both of its addresses.
+    identity_endpoints=(("169.254.169.254/32", 80), ("169.254.169.252/32", 988)),
+    # What AI-Hypercomputer/xpk@367c838 gives its pools; each node reserves twice as many addresses.
+    max_pods={"gpu": 32, "tpu": 15},
+    system_machine="e2-standard-8",
+    system_image="cos",
+    node_images={"gpu": "cos", "tpu": "cos"},
+    attaches_local_ssds=True,
+    disk_volumes={"balanced": "pd-balanced", "hyperdisk-balanced": "hyperdisk-balanced"},
+    object_volume="gcs-standard",
+    fees={"control_plane": "gke-cluster"},
+    links={"regions": REGIONS, "offerings": REGIONS, "tags": "https://cloud.google.com/compute/docs/labeling-resources"},
+)

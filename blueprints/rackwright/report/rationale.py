@@ -1,0 +1,209 @@
+"""Rationale of a plan: why one machine or several, what the next smaller machine lacks, and what more machines buy."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from rackwright.report.formatting import tell_apart, usd
+from rackwright.report.rejections import explanation
+from rackwright.sizing.plan import Candidate, Fit, Rejected, SizingPlan
+from rackwright.sizing.rejection import Limit, Reason, Rejection
+from rackwright.units import HOUR
+
+MIN_SPEED_UP = 0.95
+"""Ratio of times above which more machines are not worth a sentence."""
+
+
+def rationale(plan: SizingPlan) -> str:
+    """Why the chosen candidate has one machine or several, with the numbers that decided it."""
+    chosen = plan.chosen
+    if chosen is None:
+        return _nothing(plan.rejected)
+    if chosen.candidate.pinned:
+        return " ".join(_pinned(chosen, plan.rejected))
+    if plan.facts.kind == "serve":
+        return " ".join((*_replicas(chosen), *_smaller(chosen, plan.fits, plan.rejected)))
+    if chosen.candidate.is_spread:
+        return " ".join((*_horizontal(chosen, plan), *_larger(chosen, plan)))
+    return " ".join((*_vertical(chosen, plan.fits), *_smaller(chosen, plan.fits, plan.rejected), *_larger(chosen, plan)))
+
+
+def candidate_name(c: Candidate) -> str:
+    """`4 x p5.48xlarge (32 x NVIDIA H100 80GB SXM5)`."""
+    if c.topology:
+        return f"{c.slices} x {c.accelerator} {c.topology} ({c.nodes} x {c.machine})"
+    return f"{c.nodes} x {c.machine} ({c.accelerators} x {c.accelerator})"
+
+
+def time_and_cost(fit: Fit) -> str:
+    """`4.3 h for 8.02 USD`; of a server the cost of a month."""
+    cost = usd(fit.cost_usd.p50) if fit.cost_usd else "an unpublished price"
+    if fit.finish_s:
+        return f"{fit.finish_s.p50 / HOUR:,.1f} h for {cost}"
+    return f"{cost} a month"
+
+
+def compared_with(fit: Fit, chosen: Fit) -> str:
+    """`49 % less time for 2 % more money`: what the fit gains and gives up against the chosen one."""
+    ratio = fit.cost_usd.p50 / chosen.cost_usd.p50 if fit.cost_usd and chosen.cost_usd and chosen.cost_usd.p50 else None
+    money = "at an unpublished price" if ratio is None else f"for {_change(ratio, 'money')}"
+    return f"{_change(fit.time_s / chosen.time_s, 'time')} {money}" if chosen.time_s else money.removeprefix("for ")
+
+
+def _change(ratio: float, of: str) -> str:
+    if abs(ratio - 1) < 0.005:
+        return f"the same {of}"
+    if ratio >= 2:
+        return f"{ratio:,.1f} times the {of}"
+    return f"{abs(ratio - 1) * 100:.0f} % {'more' if ratio > 1 else 'less'} {of}"
+
+
+def _vertical(chosen: Fit, fits: Sequence[Fit]) -> Iterator[str]:
+    c = chosen.candidate
+    yield f"Vertical: one {'slice is enough; its hosts share one interconnect' if c.topology else 'machine is enough'}."
+    yield f"{candidate_name(c)} takes {time_and_cost(chosen)} and fills {chosen.memory.fill * 100:.0f} % of its accelerator memory."
+    several = [(f.cost_usd.p50, rank, f) for rank, f in enumerate(fits, 1) if f.cost_usd and f.candidate.is_spread]
+    cost, rank, cheapest = min(several, key=lambda row: row[:2], default=(0.0, 0, chosen))
+    if chosen.cost_usd and rank and cost < chosen.cost_usd.p50:
+        other = f"rank {rank}, {candidate_name(cheapest.candidate)}, costs {usd(cost)} instead of {usd(chosen.cost_usd.p50)}"
+        yield f"It ranks first because one machine does not depend on a network; {other}."
+
+
+def _horizontal(chosen: Fit, plan: SizingPlan) -> Iterator[str]:
+    c = chosen.candidate
+    single = next((f for f in plan.fits if not f.candidate.is_spread), None)
+    if c.capacity_id:
+        yield f"Horizontal: {c.capacity_id} holds {c.nodes} machines, and the job uses all of them."
+    elif single is not None:
+        alone = f"{candidate_name(single.candidate)}: {time_and_cost(single)}"
+        yield f"Horizontal although one machine ({alone}) meets the goals, because {_order_reason(single, plan.optimize_for)}."
+    else:
+        yield "Horizontal: no single machine meets the goals."
+        yield from _alone(c, plan.rejected)
+    fabric = "" if c.fabric == "none" else f" over {c.fabric.upper()}"
+    yield f"{candidate_name(c)}{fabric}, spread as {c.parallelism}, takes {time_and_cost(chosen)}."
+    smaller = (r for r in plan.rejected if _same_machine(r.candidate, c) and 1 < r.candidate.nodes < c.nodes)
+    fewer = max(smaller, key=_nodes, default=None)
+    if fewer is not None:
+        yield f"With {fewer.candidate.nodes} machines: {shortfall(fewer.rejections[0])}."
+
+
+def _order_reason(single: Fit, optimize_for: str) -> str:
+    if single.cost_usd is None:
+        return "candidates without a published price rank last"
+    return "goals.optimize_for is time" if optimize_for == "time" else "the order of places and capacity modes ranks it first"
+
+
+def _alone(c: Candidate, rejected: Sequence[Rejected]) -> Iterator[str]:
+    """The same machine alone, and the single machine that is nearest to the goals."""
+    alone = [r for r in rejected if not r.candidate.is_spread and r.candidate.capacity == c.capacity and _has_numbers(r)]
+    same = next((r for r in alone if r.candidate.machine == c.machine), None)
+    near = next((r for r in alone if r.distance < float("inf")), None)
+    for r in dict.fromkeys(filter(None, (same, near))):
+        yield f"{candidate_name(r.candidate)}: {_shortfalls(r)}."
+
+
+def _smaller(chosen: Fit, fits: Sequence[Fit], rejected: Sequence[Rejected]) -> Iterator[str]:
+    """The most expensive single machine below the chosen price per hour: what it lacks, or what it gives up where it meets the goals."""
+    c, limit = chosen.candidate, chosen.usd_per_hour or 0.0
+
+    def hourly(item: Fit | Rejected) -> float:
+        return (item.candidate.price_usd_per_hour or 0.0) * item.candidate.nodes
+
+    def smaller(item: Fit | Rejected) -> bool:
+        o = item.candidate
+        other = o.machine + o.topology != c.machine + c.topology
+        return o.capacity == c.capacity and not o.is_spread and other and 0 < hourly(item) < limit
+
+    fit = max(filter(smaller, fits), key=hourly, default=None)
+    miss = max((r for r in rejected if smaller(r) and _has_numbers(r)), key=hourly, default=None)
+    if miss is not None and (fit is None or hourly(miss) > hourly(fit)):
+        yield f"The next smaller machine, {candidate_name(miss.candidate)}: {_shortfalls(miss)}."
+    elif fit is not None:
+        other = f"{time_and_cost(fit)}, {compared_with(fit, chosen)}"
+        yield f"The next smaller machine, {candidate_name(fit.candidate)}, also meets the goals: {other}."
+
+
+def _larger(chosen: Fit, plan: SizingPlan) -> Iterator[str]:
+    c = chosen.candidate
+
+    def larger(item: Fit | Rejected) -> bool:
+        return _same_machine(item.candidate, c) and item.candidate.nodes > c.nodes
+
+    fit: Fit | None = min(filter(larger, plan.fits), key=_nodes, default=None)
+    miss: Rejected | None = min(filter(larger, plan.rejected), key=_nodes, default=None)
+    if fit is not None:
+        gain = "More machines save time" if fit.time_s < MIN_SPEED_UP * chosen.time_s else "More machines would only add a network"
+        yield f"{gain}: {candidate_name(fit.candidate)} takes {time_and_cost(fit)}, {compared_with(fit, chosen)}."
+    elif miss is not None:
+        yield f"Scaling out is not possible: {_shortfalls(miss)}."
+
+
+def _nodes(item: Fit | Rejected) -> int:
+    return item.candidate.nodes
+
+
+def _same_machine(one: Candidate, other: Candidate) -> bool:
+    """Whether two candidates differ in their number of machines alone, or in the chips of one kind of slice."""
+    place = one.capacity == other.capacity and one.region == other.region and one.capacity_id == other.capacity_id
+    same = one.accelerator == other.accelerator if one.topology and other.topology else one.machine == other.machine
+    return place and same and one.slices == other.slices
+
+
+def _has_numbers(r: Rejected) -> bool:
+    return any(x.need is not None and x.have is not None for x in r.rejections)
+
+
+def _shortfalls(r: Rejected) -> str:
+    """The two worst constraints."""
+    return "; ".join(
+        f"{r.candidate.machine} has no RDMA fabric" if x.reason is Reason.NO_FABRIC else shortfall(x) for x in r.rejections[:2]
+    )
+
+
+def shortfall(x: Rejection) -> str:
+    """`deadline: 44.8 h needed, 24.0 allowed, 1.87 times the limit`."""
+    if x.need is None or x.have is None:
+        return f"{x.limit}: {explanation(x)}"
+    need, have = tell_apart(x.need, x.have)
+    return f"{x.limit}: {need} {x.unit} needed, {have} allowed{_ratio(x.distance)}"
+
+
+def _ratio(distance: float) -> str:
+    if distance == float("inf"):
+        return ""
+    return ", less than 1 % beyond the limit" if distance < 1.005 else f", {distance:,.{2 if distance < 1.95 else 1}f} times the limit"
+
+
+def _replicas(chosen: Fit) -> Iterator[str]:
+    c = chosen.candidate
+    width = f"{c.parallelism.tensor} accelerators" if c.parallelism.tensor > 1 else "one accelerator"
+    yield f"Vertical first: one replica fits {width} of {c.machine}, so no replica spans machines."
+    if c.replicas == 1:
+        yield f"One replica carries the traffic, for {time_and_cost(chosen)}."
+        return
+    rate = f" for {chosen.speed.requests_per_s:g} requests/s" if chosen.speed.requests_per_s else ""
+    machines = "1 machine" if c.nodes == 1 else f"{c.nodes} machines"
+    yield f"Then horizontal: {c.replicas} replicas on {machines} are needed{rate} within the latency goals, for {time_and_cost(chosen)}."
+
+
+def _pinned(chosen: Fit, rejected: Iterable[Rejected]) -> Iterator[str]:
+    """The pinned machines, the goals they break, and the cheapest candidate without the pin."""
+    yield f"The machines are pinned to {candidate_name(chosen.candidate)}: {time_and_cost(chosen)}."
+    if chosen.overruled:
+        yield f"They break {' and '.join(map(shortfall, chosen.overruled))}."
+    free = [r for r in rejected if all(x.limit is Limit.PIN for x in r.rejections) and r.cost_usd is not None]
+    best = min(free, key=lambda r: (r.cost_usd or 0.0, r.candidate.label), default=None)
+    if best is None or chosen.cost_usd is None or best.cost_usd is None:
+        return
+    time = f"{best.duration_s / HOUR:,.1f} h for " if best.duration_s else ""
+    extra = chosen.cost_usd.p50 - best.cost_usd
+    difference = f"the pin costs {usd(extra)} more" if extra > 0 else f"the pin saves {usd(-extra)}"
+    cheapest = f"{candidate_name(best.candidate)}, {time}{usd(best.cost_usd)}"
+    yield f"Without the pin the cheapest candidate that meets the goals is {cheapest}; {difference}."
+
+
+def _nothing(rejected: Sequence[Rejected]) -> str:
+    counts: dict[Limit, int] = {}
+    for r in rejected:
+        counts[r.rejections[0].limit] = counts.get(r.rejections[0].limit, 0) + 1
+    worst = sorted(counts.items(), key=lambda kv: (-kv[1], kv[0]))[:3]
+    return "No candidate meets every goal" + (": " + ", ".join(f"{n} fail on {limit}" for limit, n in worst) if worst else "")

@@ -1,0 +1,170 @@
+"""Rejections as text: the failed condition with its numbers, and what would make the candidate fit."""
+
+import math
+from collections.abc import Iterable
+
+from rackwright.report.formatting import tell_apart
+from rackwright.sizing.plan import Fit, Rejected
+from rackwright.sizing.rejection import Limit, Reason, Rejection, Remedy
+
+CONFIGURED = {Limit.DEADLINE, Limit.BUDGET, Limit.TTFT, Limit.TPOT, Limit.ORGANISATION, Limit.RUN_LIMIT, Limit.BLUEPRINT}
+"""Constraints set in the spec: the second number is `allowed`. For others it is what the candidate `has`."""
+EXPLANATIONS = {
+    Reason.ACCELERATOR_FAMILY: "no blueprint supports this accelerator in this release",
+    Reason.BATCH_NOT_DIVISIBLE: "a batch of {subject} sequences cannot be divided over the replicas of {detail} accelerators",
+    Reason.BATCH_TOO_SMALL: "more accelerators than sequences in a batch",
+    Reason.BLOCK_ENDED: "the block ended {subject} (R-10)",
+    Reason.BLOCK_TOO_SHORT: "p80 of the estimate; the last 30 minutes of a block cannot be used",
+    Reason.BLUEPRINT_DEVICE: "blueprint.kind {subject} requires a {detail}",
+    Reason.BLUEPRINT_ON_CPU: "blueprint.kind {subject} requires accelerators",
+    Reason.BOX_IS_ONE_MACHINE: "blueprint.kind box allows one machine",
+    Reason.BUDGET_OF_MONTH: "a month",
+    Reason.BUDGET_OF_RUN: "p80 of the estimate",
+    Reason.CAPACITY_COUNT: "{subject}",
+    Reason.CAPACITY_MODE: "not offered as {subject}",
+    Reason.CONTEXT_OR_EXPERT: "context parallelism must divide the sequence, and expert parallelism the experts",
+    Reason.CPU_ENGINE_RATE: "p80 rate of one machine",
+    Reason.CPU_FAMILY: "the compute rate of a {subject} vCPU is not published",
+    Reason.CPU_FORMAT: "no estimate exists for {detail} on CPUs",
+    Reason.CPU_MEMORY: "the model beside the operating system",
+    Reason.CPU_METHOD: "no documented trainer runs {detail} on CPUs",
+    Reason.CPU_MODEL_SIZE: "larger models generate text slower than people read",
+    Reason.CUSTOM_ON_CPU: "numbers measured on accelerators do not apply to CPUs",
+    Reason.DEVICE_SHARE: "the compute rate of a fractional device is not published",
+    Reason.FALLBACK_MACHINE: "capacity.fallback names machine {subject}",
+    Reason.FALLBACK_ZONE: "capacity.fallback names zone {subject}",
+    Reason.FORMAT: "{subject} does not compute in {detail}",
+    Reason.IDLE_LATENCY: "one replica without other traffic",
+    Reason.MODE_TOO_SHORT: "p80 of the estimate; longest run of {subject}",
+    Reason.NEURON_ENGINE: "no documented engine serves this model on {subject}",
+    Reason.NEURON_METHOD: "no documented trainer of {detail} runs on {subject}",
+    Reason.NEURON_NOT_PINNED: "Neuron instances are considered only when pinned, because models must be compiled for them",
+    Reason.NEURON_SERVES_ONLY: "no documented trainer runs on {subject}",
+    Reason.NOT_IN_SPEC: "the spec no longer selects {subject} in {detail}",
+    Reason.NO_FABRIC: "no RDMA fabric between machines",
+    Reason.PINNED_ELSEWHERE: "the place is pinned to {subject}",
+    Reason.PINNED_NODES: "pin.nodes",
+    Reason.PIPELINE_PIN: (
+        "pipeline parallelism {subject} must leave no stage of {amount:g} layers empty and divide {detail} accelerators; "
+        "TPUs and adapters do not support it"
+    ),
+    Reason.REGION_NOT_ALLOWED: "limits.regions allows {subject}",
+    Reason.REGION_NOT_OFFERED: "not offered in {subject}",
+    Reason.REGIONS_UNKNOWN: "the regions that offer it are not published",
+    Reason.REPLICAS_SEARCHED: "more than {subject} replicas would be needed",
+    Reason.REPLICA_LIMIT: "max_replicas",
+    Reason.REPLICA_MEMORY: "weights and one request of full length",
+    Reason.REPLICA_TENSOR: "tensor parallelism {subject} must divide {detail} heads and {amount:g} accelerators of a node",
+    Reason.RESIDENCY: "{subject} is outside {detail}",
+    Reason.SLICE_BANDWIDTH: "the bandwidth between slices is not published",
+    Reason.TENSOR_PIN: "tensor parallelism {subject} must divide {detail} heads and stay within {amount:g} linked accelerators",
+    Reason.TPU_ADAPTER: "no published run uses {detail} on TPU",
+    Reason.TPU_SERVING: "serving on TPU is not supported in this release",
+    Reason.TRAINING_MEMORY: "pessimistic estimate, for every parallel layout",
+    Reason.UNPUBLISHED: "{subject} not published",
+    Reason.VCPU_QUOTA: "quota {subject}",
+    Reason.ZONE: "not offered in zone {subject}",
+}
+"""Failed condition per reason; for rejections with numbers a note on their origin."""
+GEOMETRY = "change the batch size, the number of machines or the pinned parallelism"
+REMEDIES = {
+    Reason.ACCELERATOR_LIMIT: "limits.accelerators: {need:.0f}",
+    Reason.BATCH_NOT_DIVISIBLE: GEOMETRY,
+    Reason.BATCH_TOO_SMALL: "raise global_batch_size, or use fewer accelerators",
+    Reason.BLOCK_ENDED: "a later block",
+    Reason.BLOCK_TOO_SHORT: "a longer block, or one with more machines",
+    Reason.BLUEPRINT_DEVICE: "blueprint.kind: auto",
+    Reason.BLUEPRINT_ON_CPU: "blueprint.kind: box",
+    Reason.BOX_IS_ONE_MACHINE: "blueprint.kind: training-cluster",
+    Reason.BUDGET_OF_MONTH: "max_cost: {ceiling} USD",
+    Reason.BUDGET_OF_RUN: "max_cost: {ceiling} USD",
+    Reason.CAPACITY_MODE: "capacity: {listed}",
+    Reason.CONTEXT_OR_EXPERT: GEOMETRY,
+    Reason.CPU_ENGINE_RATE: "a larger machine, or a GPU",
+    Reason.CPU_FAMILY: "pin: {{instance: m7i.4xlarge}}, or one of {listed}",
+    Reason.CPU_FORMAT: "precision: bf16",
+    Reason.CPU_MEMORY: "a larger size of the same family",
+    Reason.CPU_METHOD: "adapter: {{type: lora}}",
+    Reason.CPU_MODEL_SIZE: "a GPU",
+    Reason.DEADLINE: "max_duration: {ceiling}{unit}",
+    Reason.FALLBACK_MACHINE: "capacity: ordered",
+    Reason.FALLBACK_ZONE: "capacity: ordered",
+    Reason.HOST_MEMORY: "a larger size of the same family",
+    Reason.IDLE_LATENCY: "{detail}.target: {ceiling} ms, or quantization: fp8 where the accelerator supports it",
+    Reason.MODE_TOO_SHORT: "more machines, or on-demand",
+    Reason.NEURON_ENGINE: "a GPU",
+    Reason.NEURON_NOT_PINNED: "pin: {{instance: {listed}}}",
+    Reason.NEURON_SERVES_ONLY: "pin: {{instance: trn1.32xlarge}}",
+    Reason.NO_FABRIC: "an instance type with EFA, TCPX, RoCE or ICI",
+    Reason.PINNED_ELSEWHERE: "remove the pin",
+    Reason.PINNED_NODES: "nodes: {need:.0f}",
+    Reason.PIPELINE_PIN: GEOMETRY,
+    Reason.REGION_NOT_OFFERED: "regions: [{listed}]",
+    Reason.REPLICAS_SEARCHED: "a larger accelerator",
+    Reason.REPLICA_LIMIT: "max_replicas: {need:.0f}",
+    Reason.REPLICA_TENSOR: "remove parallelism.tensor",
+    Reason.SLICE_BANDWIDTH: "one slice",
+    Reason.TENSOR_PIN: GEOMETRY,
+    Reason.TPU_ADAPTER: "adapter: {{type: none}}, or a GPU",
+    Reason.VCPU_QUOTA: "request {missing:g} more of {subject}",
+    Reason.ZONE: "zones: [{listed}]",
+}
+"""What would make the candidate fit. Reasons that are not listed join their `remedies` with `or`."""
+CHANGES = {
+    Remedy.GPU: "a GPU",
+    Remedy.LARGER_ACCELERATOR: "an accelerator with more memory",
+    Remedy.LARGER_SLICE: "a larger slice",
+    Remedy.MORE_MACHINES: "more machines",
+    Remedy.NEWER_ACCELERATOR: "a newer accelerator",
+    Remedy.SHORTER_SEQUENCE: "a shorter sequence",
+}
+
+
+def explanation(rejection: Rejection) -> str:
+    """`not offered in eu-west-2`; beside numbers their origin, such as `p80 of the estimate`."""
+    if rejection.reason is Reason.DEADLINE:
+        return "p80 of the estimate" + (f", of it {rejection.amount:,.1f} {rejection.unit} wait for machines" if rejection.amount else "")
+    if rejection.reason is Reason.NOT_ORDERABLE:
+        return f"sold only inside {rejection.subject}" if rejection.subject else "no name to order it by is published"
+    return _filled(EXPLANATIONS.get(rejection.reason, ""), rejection)
+
+
+def remedy(rejection: Rejection) -> str:
+    """`max_duration: 45h`; empty where no change of the spec helps."""
+    if template := REMEDIES.get(rejection.reason):
+        return _filled(template, rejection)
+    return ", or ".join(CHANGES.get(change, change) for change in rejection.remedies)
+
+
+def _filled(template: str, r: Rejection) -> str:
+    need, have = r.need or 0.0, r.have or 0.0
+    return template.format(
+        need=need, missing=need - have, ceiling=math.ceil(need), unit=r.unit, subject=r.subject, detail=r.detail, amount=r.amount or 0.0,
+        listed=", ".join(r.remedies),
+    )  # fmt: skip
+
+
+def rejection_text(rejection: Rejection) -> str:
+    """`deadline: needs 30.0 h, allowed 24.0 h (p80 of the estimate)`."""
+    words = explanation(rejection)
+    if rejection.need is None or rejection.have is None:
+        return f"{rejection.limit}: {words}"
+    need, have = tell_apart(rejection.need, rejection.have)
+    verb = "allowed" if rejection.limit in CONFIGURED else "has"
+    numbers = f"needs {need} {rejection.unit}".rstrip() + f", {verb} {have} {rejection.unit}".rstrip()
+    return f"{rejection.limit}: {numbers}" + (f" ({words})" if words else "")
+
+
+def joined_remedies(rejections: Iterable[Rejection]) -> str:
+    """The remedy of each rejection, once; empty where none has one."""
+    return "; ".join(dict.fromkeys(filter(None, map(remedy, rejections))))
+
+
+def candidate_remedy(rejected: Rejected) -> str:
+    """What would make the candidate fit, for a table cell."""
+    return joined_remedies(rejected.rejections) or "no change of the spec"
+
+
+def fit_warnings(fit: Fit) -> tuple[str, ...]:
+    """Goals that a pin breaks, then the warnings of sizing."""
+    return (*(f"The pinned machines break a goal: {rejection_text(r)}" for r in fit.overruled), *fit.warnings)

@@ -1,0 +1,129 @@
+"""A constraint that a candidate fails: a typed reason with its numbers. `report.rejections` renders it."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Limit(StrEnum):
+    """The constraint that a candidate fails."""
+
+    DEVICE_MEMORY = "accelerator memory"
+    HOST_MEMORY = "host memory"
+    GEOMETRY = "parallelism geometry"
+    PRECISION = "number format"
+    DEADLINE = "deadline"
+    BUDGET = "budget"
+    TTFT = "time to first token"
+    TPOT = "time per output token"
+    THROUGHPUT = "throughput"
+    CAPACITY = "capacity"
+    REGION = "region"
+    RESIDENCY = "residency"
+    ORGANISATION = "organisation limit"
+    QUOTA = "quota"
+    RUN_LIMIT = "longest run of the capacity mode"
+    PRICE = "price"
+    FABRIC = "fabric"
+    DATA = "published data"
+    BLUEPRINT = "blueprint"
+    PIN = "pin"
+
+
+class Reason(StrEnum):
+    """The failed condition behind a rejection. `report.rejections` renders each as a sentence with its remedy."""
+
+    LIMIT = "limit"
+    ACCELERATOR_FAMILY = "accelerator-family"
+    ACCELERATOR_LIMIT = "accelerator-limit"
+    BATCH_NOT_DIVISIBLE = "batch-not-divisible"
+    BATCH_TOO_SMALL = "batch-too-small"
+    BLOCK_ENDED = "block-ended"
+    BLOCK_TOO_SHORT = "block-too-short"
+    BLUEPRINT_DEVICE = "blueprint-device"
+    BLUEPRINT_ON_CPU = "blueprint-on-cpu"
+    BOX_IS_ONE_MACHINE = "box-is-one-machine"
+    BUDGET_OF_MONTH = "budget-of-month"
+    BUDGET_OF_RUN = "budget-of-run"
+    CAPACITY_COUNT = "capacity-count"
+    CAPACITY_MODE = "capacity-mode"
+    CONTEXT_OR_EXPERT = "context-or-expert"
+    CPU_ENGINE_RATE = "cpu-engine-rate"
+    CPU_FAMILY = "cpu-family"
+    CPU_FORMAT = "cpu-format"
+    CPU_MEMORY = "cpu-memory"
+    CPU_METHOD = "cpu-method"
+    CPU_MODEL_SIZE = "cpu-model-size"
+    CUSTOM_ON_CPU = "custom-on-cpu"
+    DEADLINE = "deadline"
+    DEVICE_SHARE = "device-share"
+    FALLBACK_MACHINE = "fallback-machine"
+    FALLBACK_ZONE = "fallback-zone"
+    FORMAT = "format"
+    HOST_MEMORY = "host-memory"
+    IDLE_LATENCY = "idle-latency"
+    MODE_TOO_SHORT = "mode-too-short"
+    NEURON_ENGINE = "neuron-engine"
+    NEURON_METHOD = "neuron-method"
+    NEURON_NOT_PINNED = "neuron-not-pinned"
+    NEURON_SERVES_ONLY = "neuron-serves-only"
+    NOT_IN_SPEC = "not-in-spec"
+    NOT_ORDERABLE = "not-orderable"
+    NO_FABRIC = "no-fabric"
+    PINNED_ELSEWHERE = "pinned-elsewhere"
+    PINNED_NODES = "pinned-nodes"
+    PIPELINE_PIN = "pipeline-pin"
+    REGION_NOT_ALLOWED = "region-not-allowed"
+    REGION_NOT_OFFERED = "region-not-offered"
+    REGIONS_UNKNOWN = "regions-unknown"
+    REPLICA_LIMIT = "replica-limit"
+    REPLICA_MEMORY = "replica-memory"
+    REPLICA_TENSOR = "replica-tensor"
+    REPLICAS_SEARCHED = "replicas-searched"
+    RESIDENCY = "residency"
+    SLICE_BANDWIDTH = "slice-bandwidth"
+    TENSOR_PIN = "tensor-pin"
+    TPU_ADAPTER = "tpu-adapter"
+    TPU_SERVING = "tpu-serving"
+    TRAINING_MEMORY = "training-memory"
+    UNPUBLISHED = "unpublished"
+    VCPU_QUOTA = "vcpu-quota"
+    ZONE = "zone"
+
+
+class Remedy(StrEnum):
+    """A change that would make a candidate fit and that is no single value of the spec."""
+
+    GPU = "gpu"
+    LARGER_ACCELERATOR = "larger-accelerator"
+    LARGER_SLICE = "larger-slice"
+    MORE_MACHINES = "more-machines"
+    NEWER_ACCELERATOR = "newer-accelerator"
+    SHORTER_SEQUENCE = "shorter-sequence"
+
+
+@dataclass(frozen=True)
+class Rejection:
+    """A constraint that a candidate fails, with its distance.
+
+    need, have: in `unit`; None where the constraint is not a number, or the number is not published.
+    subject, detail: names that the reason is about, such as an accelerator and a number format; amount: a further number, in `unit`.
+    remedies: values of the spec or `Remedy` members that would make the candidate fit.
+    """
+
+    limit: Limit
+    need: float | None = None
+    have: float | None = None
+    unit: str = ""
+    reason: Reason = Reason.LIMIT
+    subject: str = ""
+    detail: str = ""
+    amount: float | None = None
+    remedies: tuple[str, ...] = ()
+
+    @property
+    def distance(self) -> float:
+        """Ratio of required to available; 1.2 means 20 % short, inf that no amount helps."""
+        if self.need is None or not self.have:
+            return float("inf")
+        ratio = self.need / self.have
+        return ratio if ratio >= 1 else 1 / ratio if ratio else float("inf")

@@ -1,0 +1,11 @@
+"""The one provider of a stack on Google Cloud."""
+
+from pulumi_gcp import Provider
+from rackwright.stackplan import PlacePlan
+
+from rackwright_pulumi.gcp import CLOUD
+
+
+def make_provider(place: PlacePlan) -> Provider:
+    """Builds in the place's project, whatever the credentials' default is."""
+    return Provider(CLOUD, project=place.account or None, region=place.region)
