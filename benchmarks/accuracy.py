@@ -31,7 +31,7 @@ from rackwright.estimator.dataset.columns.cells import BrokenCell
 from rackwright.estimator.dataset.columns.measured import METRICS, UNITS, measured_value
 from rackwright.estimator.dataset.columns.scoring import exclusion_reason, scoring_rule
 from rackwright.estimator.dataset.runs import DATA, MeasuredRun, RowReading, cell_label, row_readings, runs_of_model
-from rackwright.estimator.result import Interval
+from rackwright.estimator.result import PredictionInterval
 from rackwright.estimator.serving.case import ServingCase
 from rackwright.files import write_text
 from rackwright.units import GIB
@@ -52,7 +52,7 @@ class Line:
     reading: RowReading
     metric: str
     measured: float | None
-    predicted: Interval | None
+    predicted: PredictionInterval | None
     status: str
     reason: str
     scored: str
@@ -76,7 +76,7 @@ def lines(folder: Path, known: Calibration | None = None) -> list[Line]:
     return [_line(r, metric, predicted.get((i, metric)), files[r.row.csv]) for i, r in enumerate(found) for metric in METRICS[r.row.csv]]
 
 
-def _line(r: RowReading, metric: str, predicted: Interval | None, others: Sequence[Any]) -> Line:
+def _line(r: RowReading, metric: str, predicted: PredictionInterval | None, others: Sequence[Any]) -> Line:
     status = r.status if r.status != "ok" else "ok" if predicted else "unsupported"
     reason = r.reason or ("" if predicted else f"no model speaks of {metric} of this run")
     try:
@@ -89,7 +89,7 @@ def _line(r: RowReading, metric: str, predicted: Interval | None, others: Sequen
     return Line(r, metric, value, predicted, status, said, scored)
 
 
-def _predictions(found: Sequence[RowReading], known: Calibration) -> dict[tuple[int, str], Interval]:
+def _predictions(found: Sequence[RowReading], known: Calibration) -> dict[tuple[int, str], PredictionInterval]:
     """By place of the row and metric: p10, p50, p90. Every model once, over all its rows."""
     work: dict[tuple[str, str], list[int]] = {}
     models = registry()
@@ -98,7 +98,7 @@ def _predictions(found: Sequence[RowReading], known: Calibration) -> dict[tuple[
         for metric in METRICS[r.row.csv]:
             if r.of(metric) is not None and (model := _model(models, PREDICTED_AS.get(metric, metric), r)):
                 work.setdefault((model.name, metric), []).append(i)
-    made: dict[tuple[int, str], Interval] = {}
+    made: dict[tuple[int, str], PredictionInterval] = {}
     for (name, metric), places in work.items():
         model = chosen[name]
         cases: list[Any] = [found[i].of(metric) for i in places]
@@ -110,7 +110,7 @@ def _predictions(found: Sequence[RowReading], known: Calibration) -> dict[tuple[
     return made
 
 
-def _online(found: Sequence[RowReading], made: dict[tuple[int, str], Interval]) -> None:
+def _online(found: Sequence[RowReading], made: dict[tuple[int, str], PredictionInterval]) -> None:
     """Output of rows that are not offline follows from their load and latency."""
     for i, r in enumerate(found):
         case, key = r.case, (i, "output_tok_s_per_accel")
@@ -118,7 +118,7 @@ def _online(found: Sequence[RowReading], made: dict[tuple[int, str], Interval]) 
             continue
         first, token, share = made.get((i, "ttft_ms")), made.get((i, "tpot_ms")), case.output / case.accelerators
         if case.rate:
-            made[key] = Interval(*[float(case.rate * share)] * 3, n=0)
+            made[key] = PredictionInterval(*[float(case.rate * share)] * 3, n=0)
         elif first and token:
             made[key] = (first + token.scaled(case.output - 1)).inverse(1000 * float(case.concurrency * share))
 
@@ -151,7 +151,7 @@ def write(path: Path, made: Sequence[Line]) -> None:
     write_text(path, text.getvalue())
 
 
-def _ran_or_not(made: Sequence[Line]) -> list[tuple[Interval, float, bool]]:
+def _ran_or_not(made: Sequence[Line]) -> list[tuple[PredictionInterval, float, bool]]:
     """Scored rows, which ran, and those that say they ran out."""
     return [
         (line.predicted, line.reading.case.chip.memory_bytes / GIB, line.reading.row.lower("oom") == "true")

@@ -16,7 +16,7 @@ from operator import attrgetter
 from typing import Any
 
 import numpy as np
-from rackwright.estimator.calibration.coefficients import FILE, MAX_COEFFICIENTS, FittedModel, Residuals, bounds
+from rackwright.estimator.calibration.coefficients import FILE, MAX_COEFFICIENTS, FittedModel, ResidualQuantiles, bounds
 from rackwright.estimator.calibration.registry import registry
 from rackwright.estimator.case import stack_cases
 from rackwright.estimator.dataset.runs import DATA, MeasuredRun, runs_of_model
@@ -87,7 +87,7 @@ def engine(run: MeasuredRun) -> str:
     return str(getattr(run.case, "step", run.case).engine)
 
 
-def residuals(model: FittedModel, made: Sequence[Fold], without: Container[str] = ()) -> dict[str, Residuals]:
+def residuals(model: FittedModel, made: Sequence[Fold], without: Container[str] = ()) -> dict[str, ResidualQuantiles]:
     """By class: runs, and p10, p50, p90 of measured / predicted outside the fit. without: rows that are left out."""
     found: dict[str, dict[str, list[float]]] = {}
     shares = MEMORY_SHARES if model.metric == "peak_memory_gib" else SHARES
@@ -152,9 +152,9 @@ def _fold(label: str) -> int:
     return int(hashlib.sha256(label.encode()).hexdigest(), 16) % FOLDS
 
 
-def _quantiles(by_run: Mapping[str, Sequence[float]], shares: Sequence[float]) -> Residuals:
+def _quantiles(by_run: Mapping[str, Sequence[float]], shares: Sequence[float]) -> ResidualQuantiles:
     ratios = np.concatenate([np.asarray(r) for r in by_run.values()])
-    return Residuals(len(by_run), *(float(f"{v:.{DIGITS}g}") for v in np.quantile(ratios, shares)))
+    return ResidualQuantiles(len(by_run), *(float(f"{v:.{DIGITS}g}") for v in np.quantile(ratios, shares)))
 
 
 def _described(model: FittedModel, k: Any) -> dict[str, Any]:

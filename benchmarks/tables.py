@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from rackwright.estimator.dataset.columns.scoring import scoring_rules
-from rackwright.estimator.result import Interval
+from rackwright.estimator.result import PredictionInterval
 from scoring import Point, Score, confusion, score, within, worst
 
 FACTORS = (1.5, 2.0)
@@ -54,7 +54,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join([f"| {' | '.join(head)} |", "| --- |" + " ---: |" * (len(head) - 1), *(f"| {row} |" for row in body)])
 
 
-def out_of_memory(asked: Sequence[tuple[Interval, float, bool]]) -> str:
+def out_of_memory(asked: Sequence[tuple[PredictionInterval, float, bool]]) -> str:
     """Counts of runs by their predicted median and pessimistic side. asked: predicted GiB, GiB there are, whether it ran out."""
     rows = []
     for side in ("p50", "p90"):

@@ -10,7 +10,7 @@ from rackwright.estimator.config.resolve import training_case
 from rackwright.estimator.dataset.columns.cells import PrintedRow, UnsupportedRow
 from rackwright.estimator.dataset.columns.time_to_train import run_case
 from rackwright.estimator.dataset.columns.training import training_config
-from rackwright.estimator.result import Interval
+from rackwright.estimator.result import PredictionInterval
 from rackwright.estimator.training import run_time
 from rackwright.estimator.training.run_time import RunCase, RunCoefficients, evaluation_seconds, goodput, run_seconds, step_seconds
 
@@ -144,14 +144,14 @@ def test_goodput_falls_with_scale_and_meets_the_one_published_anchor():
 
 def test_an_estimate_holds_startup_evaluation_and_an_interval():
     case = dense()
-    made = run_time.run_time_fields(case, 1e12, Interval(0.9, 1.0, 1.2, 40), 10)
+    made = run_time.run_time_fields(case, 1e12, PredictionInterval(0.9, 1.0, 1.2, 40), 10)
     band = made["time_to_train_s"]
     assert band.p10 < band.p50 < band.p90
     assert made["startup_s"] == 300
     assert made["evaluation_s"] == 10 * 5760 / 8 / case.micro_batches / 3
     steps = 1e12 / case.step_tokens
     assert band.p50 == pytest.approx(steps / goodput(8) + made["evaluation_s"] + 300)
-    assert run_time.run_time_fields(case, 1e12, Interval(1, 1, 1))["evaluation_s"] == 0
+    assert run_time.run_time_fields(case, 1e12, PredictionInterval(1, 1, 1))["evaluation_s"] == 0
 
 
 @pytest.mark.parametrize(("name", "share"), [("MI300X", 668.4 / 1300), ("MI350X", 1565 / 2500), ("H200 NVL", 794.5 / 989), ("L40S", 0.8)])

@@ -23,7 +23,7 @@ from rackwright.estimator.dataset.nearest_runs import nearest_runs
 from rackwright.estimator.model.dimensions import ModelDimensions
 from rackwright.estimator.model.from_architecture import architecture_of, model_dimensions
 from rackwright.estimator.predict import ServingPrediction, TrainingPrediction
-from rackwright.estimator.result import Estimate, Interval, MemoryTerms
+from rackwright.estimator.result import Estimate, MemoryTerms, PredictionInterval
 from rackwright.estimator.training.memory import usable_bytes
 from rackwright.estimator.training.run_time import run_time_fields
 
@@ -90,7 +90,7 @@ def _serving(config: ServingConfig, c: Calibration) -> Estimate:
         found = found.disaggregated(serving_case(config, config.prefill), serving_case(config, config.decode))
     memory = _as_floats(found.memory)
     output = found.rate_residuals.interval(found.output_tokens_per_s)
-    peak = Interval(
+    peak = PredictionInterval(
         memory.total, memory.total, memory.total, found.kv_residuals.n
     )  # the engine fills its memory budget, so the prediction error falls on the KV cache
     return Estimate(
@@ -163,7 +163,7 @@ def _largest_batch(config: SampleConfig, n: ModelDimensions, chip: Chip) -> int:
     return max(int((float(chip.memory_bytes) * MAX_FILL - none) / (one - none)), 0) if one > none else 0
 
 
-def _evidence(b: Interval) -> str:
+def _evidence(b: PredictionInterval) -> str:
     return f"{b.n} measured runs of this class" if b.n else PRIOR_ONLY_EVIDENCE
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from types import ModuleType
 
-from rackwright.estimator.calibration.coefficients import Calibration, FittedModel, Residuals
+from rackwright.estimator.calibration.coefficients import Calibration, FittedModel, ResidualQuantiles
 from rackwright.estimator.case import TrainingCase
 from rackwright.estimator.model.flops import attention_flops
 from rackwright.estimator.result import MemoryTerms, StepTerms, scale_terms
@@ -23,7 +23,7 @@ def correction_factor(model: FittedModel, case: TrainingCase | ServingCase, c: C
     return c.factor(model.name, model.classes(case), str(case.chip.kin))
 
 
-def residuals_of(model: FittedModel, case: TrainingCase | ServingCase, c: Calibration) -> Residuals:
+def residuals_of(model: FittedModel, case: TrainingCase | ServingCase, c: Calibration) -> ResidualQuantiles:
     """Return the residuals of the case's class. Prior only when no run used this group of accelerators."""
     return c.residual(model.name, model.classes(case), str(case.chip.kin))
 
@@ -46,8 +46,8 @@ class TrainingPrediction:
     case: TrainingCase
     step: StepTerms
     memory: MemoryTerms
-    step_residuals: Residuals
-    memory_residuals: Residuals
+    step_residuals: ResidualQuantiles
+    memory_residuals: ResidualQuantiles
     memory_model: ModuleType
     coefficients: object
 
@@ -118,10 +118,10 @@ class ServingPrediction:
     output_tokens_per_s: float
     kv_tokens: float
     max_context: float
-    ttft_residuals: Residuals
-    tpot_residuals: Residuals
-    rate_residuals: Residuals
-    kv_residuals: Residuals
+    ttft_residuals: ResidualQuantiles
+    tpot_residuals: ResidualQuantiles
+    rate_residuals: ResidualQuantiles
+    kv_residuals: ResidualQuantiles
     calibrated: Calibration
 
     @classmethod

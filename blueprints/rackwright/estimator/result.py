@@ -7,7 +7,7 @@ Num = Any
 
 
 @dataclass(frozen=True)
-class Interval:
+class PredictionInterval:
     """Quantiles of a prediction, p10 <= p50 <= p90. n: measured runs behind the width; 0: prior only, at least a factor 2 either way."""
 
     p10: float
@@ -19,17 +19,17 @@ class Interval:
     def is_prior_only(self) -> bool:
         return self.n == 0
 
-    def scaled(self, factor: float) -> "Interval":
+    def scaled(self, factor: float) -> "PredictionInterval":
         """Return the interval times a factor."""
-        return Interval(self.p10 * factor, self.p50 * factor, self.p90 * factor, self.n)
+        return PredictionInterval(self.p10 * factor, self.p50 * factor, self.p90 * factor, self.n)
 
-    def inverse(self, amount: float) -> "Interval":
+    def inverse(self, amount: float) -> "PredictionInterval":
         """Return amount / interval: a time from a rate, or a rate from a time."""
-        return Interval(amount / self.p90, amount / self.p50, amount / self.p10, self.n)
+        return PredictionInterval(amount / self.p90, amount / self.p50, amount / self.p10, self.n)
 
-    def __add__(self, other: "Interval") -> "Interval":
+    def __add__(self, other: "PredictionInterval") -> "PredictionInterval":
         """Return the sum of two fully correlated quantities, which is the wider of the possible sums."""
-        return Interval(self.p10 + other.p10, self.p50 + other.p50, self.p90 + other.p90, min(self.n, other.n))
+        return PredictionInterval(self.p10 + other.p10, self.p50 + other.p50, self.p90 + other.p90, min(self.n, other.n))
 
 
 @dataclass(frozen=True)
@@ -108,27 +108,27 @@ class Estimate:
     id: str
     kind: str
     memory: MemoryTerms
-    peak_memory_bytes: Interval
+    peak_memory_bytes: PredictionInterval
     capacity_bytes: float
     memory_stages: tuple[MemoryTerms, ...] = ()
     fits: bool = True
     step: StepTerms | None = None
-    step_s: Interval | None = None
-    tokens_per_s: Interval | None = None
-    tokens_per_s_per_accelerator: Interval | None = None
-    samples_per_s: Interval | None = None
+    step_s: PredictionInterval | None = None
+    tokens_per_s: PredictionInterval | None = None
+    tokens_per_s_per_accelerator: PredictionInterval | None = None
+    samples_per_s: PredictionInterval | None = None
     mfu: float | None = None
-    time_to_train_s: Interval | None = None
+    time_to_train_s: PredictionInterval | None = None
     startup_s: float | None = None
     evaluation_s: float | None = None
-    ttft_s: Interval | None = None
-    tpot_s: Interval | None = None
-    output_tokens_per_s: Interval | None = None
-    output_tokens_per_s_per_accelerator: Interval | None = None
-    requests_per_s: Interval | None = None
+    ttft_s: PredictionInterval | None = None
+    tpot_s: PredictionInterval | None = None
+    output_tokens_per_s: PredictionInterval | None = None
+    output_tokens_per_s_per_accelerator: PredictionInterval | None = None
+    requests_per_s: PredictionInterval | None = None
     concurrency: float | None = None
     """Requests in flight over all replicas."""
-    kv_tokens: Interval | None = None
+    kv_tokens: PredictionInterval | None = None
     largest_micro_batch: int | None = None
     largest_context: int | None = None
     launch: dict[str, str] = field(default_factory=dict)

@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from rackwright.estimator.result import Interval
+from rackwright.estimator.result import PredictionInterval
 
 FILE = Path(__file__).parents[1] / "data" / "coefficients.json"
 MAX_COEFFICIENTS = 80
@@ -34,7 +34,7 @@ def fitted(prior: float, low: float, high: float, description: str, unit: str = 
 
 
 @dataclass(frozen=True)
-class Residuals:
+class ResidualQuantiles:
     """Quantiles of measured / predicted over runs outside the fit. n: number of runs; 0: prior only."""
 
     n: int
@@ -42,13 +42,13 @@ class Residuals:
     p50: float
     p90: float
 
-    def interval(self, value: float) -> Interval:
+    def interval(self, value: float) -> PredictionInterval:
         """Return the interval of a prediction. p50 is the prediction, whatever the median residual; prior-only intervals span at least
         PRIOR_ONLY_FACTOR either way."""
         low, high = min(self.p10, 1.0), max(self.p90, 1.0)
         if not self.n:
             low, high = min(low, 1 / PRIOR_ONLY_FACTOR), max(high, PRIOR_ONLY_FACTOR)
-        return Interval(value * low, value, value * high, self.n)
+        return PredictionInterval(value * low, value, value * high, self.n)
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class FittedModel:
     increasing the error of grouped folds."""
 
 
-PRIOR_ONLY = Residuals(0, 1 / PRIOR_ONLY_FACTOR, 1.0, PRIOR_ONLY_FACTOR)
+PRIOR_ONLY = ResidualQuantiles(0, 1 / PRIOR_ONLY_FACTOR, 1.0, PRIOR_ONLY_FACTOR)
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Calibration:
 
     version: str
     models: dict[str, dict[str, float]]
-    residuals: dict[str, dict[str, Residuals]]
+    residuals: dict[str, dict[str, ResidualQuantiles]]
     sources: dict[str, str]
     kin: dict[str, tuple[str, ...]]
     factors: dict[str, tuple[float, int]] = field(default_factory=dict)
@@ -95,7 +95,7 @@ class Calibration:
         known = {f.name for f in fields(cast(Any, kind))}
         return kind(**{name: value for name, value in self.models.get(model, {}).items() if name in known})
 
-    def residual(self, model: str, classes: tuple[str, ...], kin: str = "") -> Residuals:
+    def residual(self, model: str, classes: tuple[str, ...], kin: str = "") -> ResidualQuantiles:
         """Return the residuals of the first class with measured runs; PRIOR_ONLY when no run used this accelerator group."""
         rows = self.residuals.get(model, {})
         if kin and kin not in self.kin.get(model, ()):
@@ -122,7 +122,7 @@ def parse(text: str) -> Calibration:
     """Parse the text of a coefficients.json."""
     raw = json.loads(text)
     models = {name: {k: c["value"] for k, c in model["coefficients"].items()} for name, model in raw["models"].items()}
-    residuals = {name: {k: Residuals(**r) for k, r in model["residuals"].items()} for name, model in raw["models"].items()}
+    residuals = {name: {k: ResidualQuantiles(**r) for k, r in model["residuals"].items()} for name, model in raw["models"].items()}
     kin = {name: tuple(model.get("kin", ())) for name, model in raw["models"].items()}
     return Calibration(raw["version"], models, residuals, raw["sources"], kin)
 

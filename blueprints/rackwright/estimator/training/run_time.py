@@ -12,7 +12,7 @@ import numpy as np
 from rackwright.estimator.calibration.coefficients import FittedModel, fitted
 from rackwright.estimator.case import Num, TrainingCase
 from rackwright.estimator.model.flops import attention_flops
-from rackwright.estimator.result import Interval
+from rackwright.estimator.result import PredictionInterval
 
 ELEMENT_BYTES = 2.0
 """Bytes per activation or weight sent: bf16."""
@@ -95,14 +95,14 @@ def time_to_train_min(run: RunCase, k: RunCoefficients) -> Num:
     return run_seconds(run, step_seconds(run, k)) / 60
 
 
-def run_time_fields(case: TrainingCase, tokens: float, step_s: Interval, evaluations: int | None = None) -> dict[str, Any]:
+def run_time_fields(case: TrainingCase, tokens: float, step_s: PredictionInterval, evaluations: int | None = None) -> dict[str, Any]:
     """Return the fields of result.Estimate for a run of `tokens`. step_s: interval of the step time; evaluations: None means 0."""
     times = evaluations or 0
     between = tokens / case.sequence / max(times, 1)
     run = RunCase(case, tokens, float(times), min(EVALUATION_SHARE * between, EVALUATION_SEQUENCES))
     low, mid, high = (float(run_seconds(run, s)) for s in (step_s.p10, step_s.p50, step_s.p90))
     return {
-        "time_to_train_s": Interval(low, mid, high, step_s.n),
+        "time_to_train_s": PredictionInterval(low, mid, high, step_s.n),
         "startup_s": STARTUP_S,
         "evaluation_s": float(evaluation_seconds(run, step_s.p50)),
     }

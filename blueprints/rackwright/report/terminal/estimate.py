@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from rackwright.estimator.calibration.calibrate import CalibrationResult
-from rackwright.estimator.result import Estimate, Interval, NearestRun
+from rackwright.estimator.result import Estimate, NearestRun, PredictionInterval
 from rackwright.report.formatting import span
 from rackwright.report.terminal.tables import print_labelled, table
 from rackwright.units import GIB
@@ -51,8 +51,8 @@ def show_estimate(out: Console, e: Estimate, shipped: Estimate | None = None) ->
         print_labelled(out, "assumed", words)
 
 
-def _headlines(e: Estimate) -> list[tuple[str, Interval, str, float]]:
-    found: list[tuple[str, Interval | None, str, float]] = [
+def _headlines(e: Estimate) -> list[tuple[str, PredictionInterval, str, float]]:
+    found: list[tuple[str, PredictionInterval | None, str, float]] = [
         ("memory", e.peak_memory_bytes, f"GiB of {e.capacity_bytes / GIB:,.1f}", GIB),
         ("step", e.step_s, "s", 1.0),
         ("rate", e.tokens_per_s, "tokens/s", 1.0),
@@ -68,7 +68,7 @@ def _headlines(e: Estimate) -> list[tuple[str, Interval, str, float]]:
     return [(name, b, unit, scale) for name, b, unit, scale in found if b is not None]
 
 
-def _figures(b: Interval, scale: float) -> tuple[str, ...]:
+def _figures(b: PredictionInterval, scale: float) -> tuple[str, ...]:
     """p50, p10, p90 with the decimals of three digits of p50; values from 1,000 as whole numbers with four digits."""
     places = max(0, 2 - floor(log10(b.p50 / scale))) if b.p50 else 0
     return tuple(f"{float(f'{v:.4g}') if v >= 1000 else v:,.{places}f}" for v in (b.p50 / scale, b.p10 / scale, b.p90 / scale))

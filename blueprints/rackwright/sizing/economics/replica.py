@@ -14,7 +14,7 @@ from rackwright.estimator.estimate import MAX_FILL, estimate
 from rackwright.estimator.model.dimensions import ModelDimensions
 from rackwright.estimator.model.from_architecture import model_dimensions
 from rackwright.estimator.predict import ServingPrediction
-from rackwright.estimator.result import Estimate, Interval
+from rackwright.estimator.result import Estimate, PredictionInterval
 from rackwright.sizing.job import lora_overhead
 from rackwright.units import GIB
 
@@ -70,7 +70,7 @@ class Replica:
 
     accelerator: str
     accelerators: int
-    requests_per_s: Interval | None = None
+    requests_per_s: PredictionInterval | None = None
     ttft_s: float | None = None
     tpot_s: float | None = None
     concurrency: int = 1
@@ -93,7 +93,7 @@ def _sampled_replica(request: ServiceRequest, accelerator: str) -> Replica:
         return Replica(accelerator, 1, refused=_memory_refusal(found))
     assert found.samples_per_s is not None
     slower = 1 + request.lora_overhead
-    rate = Interval(
+    rate = PredictionInterval(
         *(v / slower for v in (found.samples_per_s.p10, found.samples_per_s.p50, found.samples_per_s.p90)), found.samples_per_s.n
     )
     late = 1 / rate.p50

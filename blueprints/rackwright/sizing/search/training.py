@@ -13,7 +13,7 @@ from rackwright.sizing.search.branch_and_bound import LayoutTrials, SearchSpace,
 from rackwright.sizing.search.layouts import Grid, Layouts, enumerate_layouts, why_none
 from rackwright.sizing.search.outcome import Outcome
 from rackwright.sizing.search.target import Target, TargetArrays
-from rackwright.sizing.search.training_estimates import Residuals
+from rackwright.sizing.search.training_estimates import TrainingResiduals
 from rackwright.units import GIB
 
 
@@ -34,9 +34,9 @@ def best_training(job: TrainingJob, machines: TargetArrays, max_fill: float, c: 
     return [outcomes.get(i) or none[grid] for i, grid in enumerate(machines.grid.tolist())]
 
 
-def _residuals(job: TrainingJob, machines: TargetArrays, c: Calibration) -> list[Residuals]:
+def _residuals(job: TrainingJob, machines: TargetArrays, c: Calibration) -> list[TrainingResiduals]:
     """Residuals per target, computed once per accelerator."""
-    by_chip: dict[tuple, Residuals] = {}
+    by_chip: dict[tuple, TrainingResiduals] = {}
     made = []
     for t in machines.targets:
         key = (t.accelerator, t.chip.memory_bytes)
@@ -46,7 +46,9 @@ def _residuals(job: TrainingJob, machines: TargetArrays, c: Calibration) -> list
     return made
 
 
-def _outcomes(space: SearchSpace, trials: LayoutTrials, fits: np.ndarray, evidence: list[Residuals], max_fill: float) -> list[Outcome]:
+def _outcomes(
+    space: SearchSpace, trials: LayoutTrials, fits: np.ndarray, evidence: list[TrainingResiduals], max_fill: float
+) -> list[Outcome]:
     """Outcomes of the chosen trials."""
     if not len(trials.row):
         return []

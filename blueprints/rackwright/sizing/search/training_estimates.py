@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from rackwright.estimator import samples
-from rackwright.estimator.calibration.coefficients import PRIOR_ONLY, Calibration, FittedModel, Residuals
+from rackwright.estimator.calibration.coefficients import PRIOR_ONLY, Calibration, FittedModel, ResidualQuantiles
 from rackwright.estimator.case import Chip, TrainingCase, Wires
 from rackwright.estimator.result import MemoryTerms, StepTerms
 from rackwright.estimator.training import adapter_memory, communication, memory, step, tpu_step
@@ -25,11 +25,11 @@ ANY_WIRES = Wires(1.0, 1.0, 1.0, 1.0)
 
 
 @dataclass(frozen=True)
-class Residuals:
+class TrainingResiduals:
     """Residuals of time and memory for a class of cases; factors from the user's own runs."""
 
-    step: Residuals
-    memory: Residuals
+    step: ResidualQuantiles
+    memory: ResidualQuantiles
     rate_factor: float = 1.0
     memory_factor: float = 1.0
 
@@ -50,14 +50,14 @@ def fitted_models(job: TrainingJob, is_tpu: bool) -> tuple[FittedModel, FittedMo
     return (tpu_step if is_tpu else step).MODELS[0], room.MODELS[0]
 
 
-def residuals_of(job: TrainingJob, target: Target, c: Calibration) -> Residuals:
+def residuals_of(job: TrainingJob, target: Target, c: Calibration) -> TrainingResiduals:
     """Residuals of one kind of accelerator."""
     if job.sampled:
-        return Residuals(PRIOR_ONLY, PRIOR_ONLY)
+        return TrainingResiduals(PRIOR_ONLY, PRIOR_ONLY)
     timing, memory_model = fitted_models(job, target.tpu)
     case = replace(base_case(job), chip=target.chip, wires=target.wires)
     generation, classes = target.chip.kin, timing.classes(case)
-    return Residuals(
+    return TrainingResiduals(
         c.residual(timing.name, classes, generation),
         c.residual(memory_model.name, memory_model.classes(case)),
         c.factor(timing.name, classes, generation),
