@@ -23,7 +23,7 @@ from rackwright.catalog import Catalog
 from rackwright.files import write_text
 from rackwright.sizing.search.layouts import SEARCHED
 from rackwright.sizing.size import size
-from rackwright.spec.load import read
+from rackwright.spec import read
 from rackwright.spec.spec import Spec
 from tables import table
 

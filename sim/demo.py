@@ -10,14 +10,11 @@ from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 
-from rackwright import bill, compile_plan, load, size
-from rackwright.catalog import Catalog
-from rackwright.cli.terminal import console
 from rackwright.report import write_report
 from rackwright.report.formatting import plural, usd
+from rackwright.report.terminal.console import console
 from rackwright.report.terminal.plan import show_plan
-from rackwright.validation.stack import check
-from rackwright.workflow.stack_preview import stack_preview
+from rackwright.workflow.pipeline import Pipeline
 from rackwright_pulumi import record
 from rackwright_pulumi.program.build import declare
 from rackwright_pulumi.simulator import SimulatedCloud
@@ -48,11 +45,11 @@ def main() -> int:
 def plan_stack(name: str, today: date) -> None:
     """Sizes, prices and compiles one example, and writes what came of it to .cache/demo/<name>."""
     out.rule(name)
-    spec = load(ROOT / "stacks" / f"{name}.yaml")
-    plan = size(spec, today=today)
-    show_plan(console(), plan, spec, stack_preview(spec, plan, plan.chosen, today), 3, Path("stacks") / f"{name}.yaml")
-    stack = compile_plan(spec, plan, plan.fits[0], today=today)
-    costs = bill(stack, plan.fits[0], spec, Catalog.default())
+    pipeline = Pipeline(ROOT / "stacks" / f"{name}.yaml", today)
+    spec, plan, preview = pipeline.spec, pipeline.plan, pipeline.preview()
+    show_plan(console(), plan, spec, preview, 3, Path("stacks") / f"{name}.yaml")
+    decided = pipeline.choose(1)
+    stack, costs = decided.plan, decided.bill
     graph = record(lambda: declare(stack) and None, stack=name)
     folder = OUT / name
     folder.mkdir(exist_ok=True)
@@ -60,9 +57,9 @@ def plan_stack(name: str, today: date) -> None:
     (folder / "stack-plan.json").write_text(stack.to_json(), encoding="utf-8")
     _write_json(folder / "graph.json", graph.as_json())
     for suffix in (".html", ".md"):
-        write_report(spec, plan, folder / f"report{suffix}", today)
+        write_report(spec, plan, folder / f"report{suffix}", today, preview)
     total = "" if costs.total_usd is None else f", {usd(costs.total_usd, 0)} in all"
-    found = plural(len(check(stack)), "warning")
+    found = plural(len(decided.problems), "warning")
     out.print(f"\n[bold]compiled[/]: {len(graph.nodes)} resources, {found}, {usd(costs.hourly_usd)} an hour{total}")
     out.print(f"[bold]report[/]: {(folder / 'report.html').relative_to(ROOT)}")
 

@@ -17,7 +17,7 @@ from rackwright.estimator.case import stack_cases
 from rackwright.estimator.dataset.runs import MeasuredRun, row_readings, runs_of_model
 from rackwright.estimator.estimate import estimate
 from rackwright.sizing.size import size
-from rackwright.spec.load import read
+from rackwright.spec import read
 
 RUNS = 5
 TIMED_ROWS = 200

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from rackwright.estimator.estimate import estimate
     from rackwright.estimator.result import Estimate
     from rackwright.sizing.plan import SizingPlan
-    from rackwright.sizing.size import size
-    from rackwright.spec.load import load, read
     from rackwright.spec.spec import Spec
     from rackwright.stackplan import StackPlan
     from rackwright.validation.stack import check
+    from rackwright.workflow.load import load, read
+    from rackwright.workflow.size import size
 
 __all__ = [
     "Catalog",
@@ -59,8 +59,8 @@ __getattr__ = on_first_use(
         "check": "rackwright.validation.stack",
         "compile_plan": "rackwright.compile.compile",
         "estimate": "rackwright.estimator.estimate",
-        "load": "rackwright.spec.load",
-        "read": "rackwright.spec.load",
-        "size": "rackwright.sizing.size",
+        "load": "rackwright.workflow.load",
+        "read": "rackwright.workflow.load",
+        "size": "rackwright.workflow.size",
     },
 )

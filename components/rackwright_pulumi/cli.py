@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rackwright.cli.main import AsJson, SpecPath, Today
-from rackwright.cli.terminal import console, emit, working
+from rackwright.cli.session import Session
+from rackwright.cli.terminal import emit, working
 from rackwright.clouds import names, sellers, supports
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Problem
-from rackwright.workflow.session import Session
+from rackwright.report.terminal.console import console
 
 if TYPE_CHECKING:
     from rackwright.stackplan import StackPlan
@@ -96,7 +97,7 @@ def lookup(
 
 
 def _on_aws(session: Session) -> "StackPlan":
-    plan = session.stack(session.decision())
+    plan = session.stack()
     if not supports(plan.place.cloud, "lookup"):
         raise UserError([Problem("U-aws", f"the stack is on {plan.place.cloud}, and this command is for AWS", fix="name a spec on aws")])
     return plan
@@ -113,7 +114,7 @@ def graph_of(session: Session, stack: str = "") -> dict[str, Any]:
 
 def recorded(session: Session, stack: str) -> "Graph":
     """The graph itself. Raises as graph_of does."""
-    stack_plan = session.stack(session.decision())
+    stack_plan = session.stack()
     try:
         from rackwright_pulumi.program.build import declare
         from rackwright_pulumi.testing import record

@@ -176,7 +176,7 @@ def test_a_peer_answers_over_its_own_process(tmp_path, program):
 
 def test_the_search_is_one_question(program):
     from peers import searches
-    from rackwright.spec.load import read
+    from rackwright.spec import read
 
     for places in (searches.PINNED, searches.OPEN):
         workload = read(searches.spec(places)).workload

@@ -102,8 +102,7 @@ def test_warnings_of_the_spec_are_seen_and_do_not_fail(rackwright, stacks):
 
 def test_a_broken_rule_is_shown_by_plan_and_stops_whoever_would_build(rackwright, stacks, monkeypatch):
     broken = Problem("V-999", "a cloud would refuse it", fix="do not")
-    monkeypatch.setattr("rackwright.workflow.stack_preview.check", lambda *_: [broken])
-    monkeypatch.setattr("rackwright.check", lambda *_: [broken], raising=False)
+    monkeypatch.setattr("rackwright.validation.stack.check", lambda *_: [broken])
     shown = rackwright("plan", "mistral-7b-qlora.yaml", *TODAY)
     assert shown.status == 2
     assert "V-999: a cloud would refuse it; do not" in shown.out

@@ -82,7 +82,7 @@ def test_colour_on_a_terminal_none_with_no_color_and_never_wider_than_100():
 
 def test_ctrl_c_ends_with_130_and_no_traceback():
     stopping = "cli._register_plugins = lambda: os.kill(os.getpid(), signal.SIGINT)"
-    code = f"import os, signal; from rackwright.cli import main as cli; {stopping}; raise SystemExit(cli.run(['plan', '{SPEC}']))"
+    code = f"import os, signal; from rackwright.cli import main as cli; {stopping}; raise SystemExit(cli.run(['graph', '{SPEC}']))"
     said = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment(), capture_output=True, text=True)
     assert said.returncode == 128 + signal.SIGINT
     assert not said.stderr

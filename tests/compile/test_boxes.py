@@ -12,7 +12,7 @@ from rackwright.compile.operators.versions import BOX_IMAGES
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Level
 from rackwright.sizing.offers.offer import CPU
-from rackwright.spec.load import examine
+from rackwright.spec import examine
 from rackwright.stackplan import BlueprintKind, StackPlan
 from rackwright.validation.stack import check
 

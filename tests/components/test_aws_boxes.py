@@ -8,7 +8,7 @@ import pytest
 from rackwright.compile.compile import compile_plan
 from rackwright.diagnostics.problem import Level
 from rackwright.sizing.size import size
-from rackwright.spec.load import read
+from rackwright.spec import read
 from rackwright.stackplan import StackPlan, VersionPins
 from rackwright.validation.stack import check
 from rackwright_pulumi.program.build import declare

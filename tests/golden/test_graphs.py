@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-from rackwright.cli.main import Session
+from rackwright.cli.session import Session
 from rackwright_pulumi.cli import graph_of
 from rackwright_pulumi.program.build import declare
 from rackwright_pulumi.testing import record

@@ -17,13 +17,6 @@ ORDER = (
     *("validation", "cost", "workflow", "report", "cli"),
 )
 """Packages of the pure half; each may import those before it."""
-TIES = {
-    "spec": ("rackwright.validation.spec", "rackwright.validation.acknowledgeable"),
-    "report": ("rackwright.cli.terminal",),
-    "workflow": ("rackwright.report", "rackwright.cli"),
-    "diagnostics": ("rackwright.report", "rackwright.cli"),
-}
-"""Still to be cut."""
 JOINERS = {"args", "cli", "lookup", "package", "program", "build"}
 """Beside the component packages, the only modules of the Pulumi half that may look into the pure one."""
 MAY_SEE = {
@@ -111,9 +104,7 @@ def test_every_room_has_its_place_in_the_order():
 def test_rooms_import_only_rooms_before_them(room):
     later = [f"rackwright.{name}" for name in ORDER[ORDER.index(room) + 1 :]]
     paths = files(PURE / room) or [PURE / f"{room}.py"]
-    assert not {
-        f"{path.name}: {name}" for path in paths for name in imports(path) if inside(name, *later) and not inside(name, *TIES.get(room, ()))
-    }
+    assert not {f"{path.name}: {name}" for path in paths for name in imports(path) if inside(name, *later)}
 
 
 def test_an_import_inside_a_function_counts_too(tmp_path):

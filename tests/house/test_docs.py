@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 import yaml
+from rackwright.diagnostics.codes import CODES
 from rackwright.spec import examine
-from rackwright.validation.acknowledgeable import PLAN_RULES
 from rackwright.validation.spec import RULES as SPEC_RULES
 from rackwright.validation.stack import RULES
 from rackwright_pulumi import record
@@ -92,7 +92,7 @@ def test_commands_and_options_that_pages_tell_to_type_exist(path):
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_rules_that_pages_name_exist(path):
-    known = {rule.code for rule in RULES} | {law.code for law in RESOURCE_RULES} | set(SPEC_RULES.rules) | set(PLAN_RULES) | {"V-115"}
+    known = {rule.code for rule in RULES} | {law.code for law in RESOURCE_RULES} | set(SPEC_RULES.rules) | set(CODES)
     assert set(re.findall(r"\b[FLNRSV]-\d{2,3}\b", path.read_text(encoding="utf-8"))) <= known
 
 

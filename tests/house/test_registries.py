@@ -13,11 +13,11 @@ import rackwright.validation.stack as rules
 from rackwright.catalog import columns
 from rackwright.catalog.csv_table import Table
 from rackwright.compile.compile import PATHS
+from rackwright.diagnostics.codes import CODES
 from rackwright.diagnostics.rule import Rule
 from rackwright.spec.blueprint import Blueprint
 from rackwright.spec.spec import API_VERSION
 from rackwright.stackplan import BlueprintKind
-from rackwright.validation.acknowledgeable import PLAN_RULES
 from rackwright.validation.spec import RULES as SPEC_RULES
 from rackwright.validation.spec.unsupported import TABLE
 from rackwright_pulumi.policies import RESOURCE_RULES
@@ -36,9 +36,23 @@ Checks on the spec itself are in [spec.md](spec.md). A test writes and holds thi
 | Id | Level | Law |
 |---|---|---|
 """
-QUOTA = "| V-115 | error | what the stack takes at its largest is granted, where the spec's `quotas` say what the account has |"
-BUDGET = "| V-111 | warning | the whole bill, or a month at the largest size, should keep goals.max_cost |"
+QUOTA, BUDGET = (f"| {code} | {level} | {CODES[code]} |" for code, level in (("V-115", "error"), ("V-111", "warning")))
+INVARIANTS_HEAD = """
+## Compiler invariants
 
+No spec can break these rules: the compiler alone decides the values. Such an error ends rackwright with status 3; please report it.
+
+| Id | Level | Rule |
+|---|---|---|
+"""
+CODES_HEAD = """
+## Other codes
+
+Problems that no rule finds. Codes of the reader are in [spec.md](spec.md).
+
+| Code | Problem |
+|---|---|
+"""
 
 RESOURCES_HEAD = """
 ## On resources
@@ -56,8 +70,13 @@ def rules_page() -> str:
         law = f"[{rule.reason}]({rule.link})" if rule.link else rule.reason
         return f"| {rule.code} | {rule.level} | {law} |"
 
-    rows = {rule.code: row(rule) for rule in rules.RULES} | {"V-111": BUDGET, "V-115": QUOTA}
-    on_plans = HEAD + "\n".join(rows[code] for code in sorted(rows, key=lambda code: (code[0], int(code[2:])))) + "\n"
+    def table(rows: dict[str, str]) -> str:
+        return "\n".join(rows[code] for code in sorted(rows, key=lambda code: (code[0], int(code[2:])))) + "\n"
+
+    users = {rule.code: row(rule) for rule in rules.RULES if not rule.invariant} | {"V-111": BUDGET, "V-115": QUOTA}
+    invariants = {rule.code: row(rule) for rule in rules.RULES if rule.invariant}
+    codes = "\n".join(f"| {code} | {text} |" for code, text in CODES.items() if not code.startswith("V-")) + "\n"
+    on_plans = HEAD + table(users) + INVARIANTS_HEAD + table(invariants) + CODES_HEAD + codes
     return on_plans + RESOURCES_HEAD + "\n".join(row(law) for law in sorted(RESOURCE_RULES, key=lambda law: order(law.code))) + "\n"
 
 
@@ -66,12 +85,6 @@ def test_every_rule_is_documented():
     if os.environ.get("RACKWRIGHT_RENEW") == "rules":
         page.write_text(rules_page(), encoding="utf-8")
     assert page.read_text(encoding="utf-8") == rules_page(), "RACKWRIGHT_RENEW=rules pytest tests/house"
-
-
-def test_a_spec_may_acknowledge_every_rule():
-    """The spec's room cannot ask the later ones for their ids, so it has a list of its own."""
-    assert set(PLAN_RULES) == {rule.code for rule in rules.RULES} | {"V-111"}
-    assert len(PLAN_RULES) == len(set(PLAN_RULES))
 
 
 def test_every_area_of_rules_is_run():

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
-from rackwright.compile.unsupported_ids import REFUSALS
+from rackwright.diagnostics.codes import CODES
 from rackwright.validation.stack import RULES
 
 from tests.matrix import matrix, page
@@ -20,7 +20,7 @@ SOLD_AS = {"reservation": "on-demand", "reservation group": "on-demand", "capaci
 
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
 def test_every_combination_is_a_plan_or_a_refusal_with_an_id(machine):
-    known = {rule.code for rule in RULES} | set(REFUSALS)
+    known = {rule.code for rule in RULES} | set(CODES)
     for cell in matrix.cells(machine):
         assert cell.plan or cell.codes, cell
         assert set(cell.codes) <= known, cell

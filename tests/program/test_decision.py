@@ -10,9 +10,9 @@ import yaml
 from rackwright.catalog import Catalog
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Level
-from rackwright.sizing.size import size
 from rackwright.spec import load
-from rackwright.workflow.decision import choose, compiled, decision_path, read_decision
+from rackwright.workflow.decision import compiled, decision_path, read_decision
+from rackwright.workflow.pipeline import Pipeline
 from rackwright.workflow.revalidation import revalidate
 
 ROOT = Path(__file__).parents[2]
@@ -24,8 +24,7 @@ def box(tmp_path):
     """The QLoRA example in a folder of its own, decided."""
     path = tmp_path / "box.yaml"
     path.write_text((ROOT / "stacks" / "mistral-7b-qlora.yaml").read_text())
-    spec = load(path)
-    decision = choose(spec, size(spec, today=TODAY), 1, TODAY)
+    decision = Pipeline(path, TODAY).decision_of(1)
     decision_path(path).write_text(decision.to_json())
     return path
 
@@ -94,8 +93,8 @@ def test_an_edit_the_machines_still_satisfy_keeps_it(box):
     [
         ({"goals__max_duration": "2h"}, "deadline"),
         ({"goals__max_cost": "2 USD"}, "budget"),
-        ({"infra__any_of__0__regions": ["eu-west-1"]}, "no longer looks for"),
-        ({"infra__any_of__0__capacity": {"ordered": ["spot"]}}, "no longer looks for"),
+        ({"infra__any_of__0__regions": ["eu-west-1"]}, "no longer selects"),
+        ({"infra__any_of__0__capacity": {"ordered": ["spot"]}}, "no longer selects"),
         ({"workloads__0__adapter": {"type": "none"}, "workloads__0__model": {"base": "llama-3.1-70b"}}, "accelerator memory"),
     ],
 )
@@ -108,8 +107,7 @@ def test_an_edit_they_do_not_satisfy_says_what_and_how_to_renew(box, changes, sa
 def decided(tmp_path: Path, stack: str) -> Path:
     path = tmp_path / f"{stack}.yaml"
     path.write_text((ROOT / "stacks" / path.name).read_text())
-    spec = load(path)
-    decision_path(path).write_text(choose(spec, size(spec, today=TODAY), 1, TODAY).to_json())
+    decision_path(path).write_text(Pipeline(path, TODAY).decision_of(1).to_json())
     return path
 
 
@@ -186,8 +184,8 @@ def test_recorded_versions_beat_those_of_this_release(box):
 
 
 def test_recorded_chart_and_kubernetes_versions_reach_the_plan():
-    spec = load(ROOT / "stacks" / "llama-70b-sft.yaml")
-    decision = choose(spec, size(spec, today=TODAY), 1, TODAY)
+    pipeline = Pipeline(ROOT / "stacks" / "llama-70b-sft.yaml", TODAY)
+    spec, decision = pipeline.spec, pipeline.decision_of(1)
     pins = replace(decision.pins, kubernetes="1.34", charts=(("kueue", "0.18.0"),), addons=(("dns", "v1.0.0-eksbuild.1"),))
     plan = compiled(replace(decision, pins=pins), spec, TODAY)
     assert plan.cluster.version == "1.34"
@@ -204,9 +202,8 @@ def test_the_expiry_does_not_move_with_the_calendar(box):
 
 @pytest.mark.parametrize("rank", [0, -1, 100_000])
 def test_a_rank_that_is_not_there_is_refused(box, rank):
-    spec = load(box)
     with pytest.raises(UserError, match="there is no rank"):
-        choose(spec, size(spec, today=TODAY), rank, TODAY)
+        Pipeline(box, TODAY).choose(rank)
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", "not json", '{"version": "decision/1"}', "\x00"])

@@ -58,5 +58,5 @@ def test_a_base_asks_for_no_secret(project):
     text = spec.read_text().replace("    team:", "    run: {secrets: {HF_TOKEN: {secret: hf-token}}}\n    team:", 1)
     spec.write_text(text + "secrets: {hf-token: {config: hfToken}}\n")
     assert run(project, simulated="true", layers="base").outputs["parts"]
-    with pytest.raises(pulumi.ConfigMissingError, match="hfToken"):
+    with pytest.raises(pulumi.RunError, match="rackwright:hfToken"):
         run(project, simulated="true")

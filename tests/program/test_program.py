@@ -27,13 +27,11 @@ def run(project: Path, preview: bool = False, stack: str = "box", **config):
 def decide(project: Path) -> None:
     from datetime import date
 
-    from rackwright.sizing.size import size
-    from rackwright.spec import load
-    from rackwright.workflow.decision import choose, decision_path
+    from rackwright.workflow.decision import decision_path
+    from rackwright.workflow.pipeline import Pipeline
 
     path = project / "stacks" / "box.yaml"
-    spec = load(path)
-    decision_path(path).write_text(choose(spec, size(spec, today=date(2026, 11, 21)), 1, date(2026, 11, 21)).to_json())
+    decision_path(path).write_text(Pipeline(path, date(2026, 11, 21)).decision_of(1).to_json())
 
 
 def test_an_update_without_a_decision_is_refused(project):

@@ -12,7 +12,8 @@ from rackwright import load, size
 from rackwright.report import render_report
 from rackwright.sizing.plan import SizingPlan
 from rackwright.spec.spec import Spec
-from rackwright.workflow.stack_preview import StackPreview, stack_preview
+from rackwright.workflow.pipeline import Pipeline
+from rackwright.workflow.stack_preview import StackPreview
 
 pytestmark = pytest.mark.xdist_group("report")  # plans and pages are made once
 ROOT = Path(__file__).parents[2]
@@ -69,7 +70,7 @@ class Page(HTMLParser):
 def planned(stack: str) -> tuple[Spec, SizingPlan, StackPreview]:
     spec = load(ROOT / "stacks" / f"{stack}.yaml")
     plan = size(spec, today=TODAY)
-    return spec, plan, stack_preview(spec, plan, plan.chosen, TODAY)
+    return spec, plan, Pipeline.of_spec(spec, TODAY, plan=plan).preview()
 
 
 @cache
@@ -118,6 +119,7 @@ def test_sections_stand_in_the_order_a_manager_reads():
         "Goals and expected values",
         "Rationale",
         "Quotas, prices and evidence",
+        "Before you build",
         "Cost and time of every candidate",
         "Memory of one accelerator",
         "Bill",
@@ -266,10 +268,11 @@ def test_a_spec_without_limits_has_a_report(stack):
 def test_what_this_release_cannot_build_is_a_warning_beside_the_numbers():
     spec, plan, _ = planned("chat-serve")
     boxed = spec.model_copy(update={"blueprint": spec.blueprint.model_copy(update={"kind": "training-cluster"})})
-    ahead = stack_preview(boxed, plan, plan.chosen, TODAY)
+    ahead = Pipeline.of_spec(boxed, TODAY, plan=plan).preview()
     assert ahead.stack is None
     assert ahead.bill is None
-    assert [(problem.code, str(problem.level)) for problem in ahead.problems] == [("C-no-path", "warning")]
+    assert [(problem.code, str(problem.stage)) for problem in ahead.before_you_build] == [("C-no-path", "build")]
+    assert ahead.errors == ()
     text = Page(render_report(boxed, plan, ".html", TODAY, ahead)).text
     assert "this release cannot build a training-cluster on gcp" in text
     assert "machines only" in text, "the sum is not of everything"

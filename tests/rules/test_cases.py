@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from rackwright.validation.stack import RULES, check
+from rackwright.diagnostics.errors import Bug
+from rackwright.validation.stack import RULES, check, refuse_broken_invariants
 
 from tests import plans
 from tests.rules.changes import changed
@@ -50,3 +51,12 @@ def test_a_warning_is_acknowledged_by_its_id_and_an_error_never():
     broken = changed(BASES["training"], {"pools[gpu].adjacent": False, "network.self_reachable": False})
     assert {p.code for p in check(broken)} == {"V-21", "V-29"}
     assert {p.code for p in check(broken, acknowledged=["V-21", "V-29"])} == {"V-21"}
+
+
+def test_a_broken_invariant_is_a_bug_and_a_broken_user_rule_is_not():
+    refuse_broken_invariants(
+        check(changed(BASES["training"], {"network.subnets[nodes].cidr": "10.0.0.0/28", "pools[gpu].adjacent": False}))
+    )
+    broken = check(changed(BASES["training"], {"network.self_reachable": False}))
+    with pytest.raises(Bug, match=r"breaks a rule that no spec can break, V-21 at network\.self_reachable"):
+        refuse_broken_invariants(broken)

@@ -13,7 +13,7 @@ from rackwright.sizing.plan import SizingPlan
 from rackwright.sizing.rejection import Limit, Rejection
 from rackwright.sizing.search.target import Target
 from rackwright.sizing.size import size
-from rackwright.spec.load import read
+from rackwright.spec import read
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 TODAY = NOW.date()

@@ -4,7 +4,7 @@ import pytest
 from rackwright.diagnostics.errors import UserError
 from rackwright.report.rejections import explanation, remedy
 from rackwright.sizing.rejection import Limit
-from rackwright.spec.load import read
+from rackwright.spec import read
 
 from tests.sizing.helpers import AWS, finetune, plan, serve
 

@@ -14,7 +14,7 @@ from rackwright.report.terminal.economics import economics_lines
 from rackwright.sizing.economics import formulas
 from rackwright.sizing.economics.formulas import TRAFFIC_ASSUMPTIONS, ServiceCost
 from rackwright.sizing.economics.serving import Economics, economics_of
-from rackwright.spec.load import read
+from rackwright.spec import read
 from rackwright.spec.spec import Spec
 from rackwright.units import HOUR
 

@@ -13,7 +13,7 @@ from rackwright.sizing.node.formulas import Tier
 from rackwright.sizing.node.node_requirements import node_requirements, with_node_requirements
 from rackwright.sizing.node.requirements import NodeRequirement
 from rackwright.sizing.plan import SizingPlan
-from rackwright.spec.load import read
+from rackwright.spec import read
 from rackwright.spec.spec import Spec
 from rackwright.units import TIB
 
@@ -96,7 +96,7 @@ def test_the_cheapest_tier_wins_and_one_without_a_price_is_last_but_named():
     found = formulas.cheapest_tier([unknown, fast, slow], "asked")
     assert found
     assert found.tier == "slow"
-    assert "unknown does with 1.0 TB, its price is not published" in found.words
+    assert "unknown needs 1.0 TB, price not published" in found.words
     assert formulas.cheapest_tier([unknown], "").usd_per_month is None  # ty: ignore[possibly-missing-attribute]
     assert formulas.cheapest_tier([Tier("full", None, 1e9, 1e-10)], "") is None
 
@@ -163,7 +163,7 @@ def test_images_want_processors_and_a_machine_with_few_is_said_to_be_short():
 
 def test_images_answered_are_encoded_and_text_is_not():
     image = serve("sdxl", 2).replace("mean: 800, p95: 2000", "mean: 77").replace("mean: 200, p95: 500", "mean: 1")
-    assert "encoding images" in need(sized(image), "processors").words
+    assert "image encoding" in need(sized(image), "processors").words
     assert "encoding" not in need(sized(serve()), "processors").words
 
 

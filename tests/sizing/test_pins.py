@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from rackwright.report.plan_text import pinned_parallelism, with_text
 from rackwright.sizing.size import size
-from rackwright.spec.load import read
+from rackwright.spec import read
 
 from tests.sizing.helpers import AWS, GCP, finetune, serve
 

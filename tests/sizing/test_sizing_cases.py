@@ -8,7 +8,7 @@ import pytest
 from rackwright.report.plan_text import with_text
 from rackwright.sizing.plan import SizingPlan
 from rackwright.sizing.size import size
-from rackwright.spec.load import load
+from rackwright.spec import load
 
 from tests.sizing.helpers import TODAY
 

@@ -8,7 +8,8 @@ import re
 from pathlib import Path
 
 import pytest
-from rackwright.diagnostics.problem import WIDTH, render
+from rackwright.diagnostics.problem import WIDTH
+from rackwright.diagnostics.render import render
 from rackwright.spec import examine_file
 from rackwright.spec.reading.schema_errors import CODES
 from rackwright.validation.spec import RULES as SPEC_RULES

@@ -37,17 +37,17 @@ def test_a_file_is_loaded(tmp_path):
 def test_a_missing_file_is_named_with_its_neighbour(tmp_path):
     (tmp_path / "llama.yaml").write_text(FINE)
     code, said = refused(tmp_path / "lama.yaml")
-    assert (code, said) == ("S-file", f"no such file; did you mean {tmp_path / 'llama.yaml'}?")
+    assert (code, said) == ("S-file", f"The file does not exist; did you mean {tmp_path / 'llama.yaml'}?")
 
 
 def test_a_folder_is_no_file(tmp_path):
-    assert refused(tmp_path) == ("S-file", "a directory, not a file; ")
+    assert refused(tmp_path) == ("S-file", "The path is a directory, not a file; ")
 
 
 def test_a_broken_link_says_where_it_leads(tmp_path):
     link = tmp_path / "link.yaml"
     link.symlink_to("gone.yaml")
-    assert refused(link) == ("S-file", "a link to gone.yaml, which does not exist; ")
+    assert refused(link) == ("S-file", "The path is a link to gone.yaml, which does not exist; ")
 
 
 def test_a_link_to_itself_is_refused(tmp_path):
@@ -63,7 +63,7 @@ def test_a_file_in_a_file_is_refused(tmp_path):
 
 def test_a_pipe_is_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "pipe.yaml")
-    assert refused(tmp_path / "pipe.yaml") == ("S-file", "a device, pipe or socket, not a file; ")
+    assert refused(tmp_path / "pipe.yaml") == ("S-file", "The path is a device, pipe or socket, not a file; ")
 
 
 def test_an_unreadable_file_is_refused(tmp_path, monkeypatch):
@@ -74,7 +74,7 @@ def test_an_unreadable_file_is_refused(tmp_path, monkeypatch):
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(source_module.Path, "open", denied)
-    assert refused(path) == ("S-file", "cannot be read: Permission denied; ")
+    assert refused(path) == ("S-file", "The file cannot be read: Permission denied; ")
 
 
 def test_a_nul_in_the_path_is_refused():
@@ -88,7 +88,7 @@ def test_ten_megabytes_are_refused_without_reading(tmp_path, monkeypatch):
     monkeypatch.setattr(tree_module, "LOADER", lambda *_: pytest.fail("parsed"))
     code, said = refused(path)
     assert code == "S-size"
-    assert said.startswith("10,500,000 bytes; a spec has 1,000,000 at most")
+    assert said.startswith("The file has 10,500,000 bytes; the maximum is 1,000,000")
 
 
 def test_a_large_text_is_refused_without_parsing(monkeypatch):

@@ -13,7 +13,8 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rackwright.diagnostics.errors import UserError
-from rackwright.diagnostics.problem import BREAK, WIDTH, Level, render
+from rackwright.diagnostics.problem import BREAK, WIDTH, Level
+from rackwright.diagnostics.render import render
 from rackwright.spec import examine, read
 from rackwright.spec.reading.schema_errors import CODES
 from rackwright.spec.reading.tree import parse

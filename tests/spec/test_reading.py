@@ -9,7 +9,8 @@ from rackwright.catalog.models.hf_config import read_hf_config
 from rackwright.cli.terminal import failure
 from rackwright.clouds import profiles
 from rackwright.diagnostics.errors import UserError
-from rackwright.diagnostics.problem import At, Level, Mark, Problem, render
+from rackwright.diagnostics.problem import At, Level, Mark, Problem
+from rackwright.diagnostics.render import render
 from rackwright.spec import examine, load, read
 from rackwright.spec.model import architecture_of
 from rackwright.spec.reading.migrate import Step, migrate, version_problem
@@ -41,7 +42,7 @@ def test_an_older_version_is_rewritten_step_by_step_with_notes():
 
 def test_an_unknown_version_lists_what_is_read():
     problem = version_problem({"api_version": "v3"}, STEPS)
-    assert problem.fix == "this release reads rackwright/v1, rackwright/v0alpha, rackwright/v0"
+    assert problem.fix == "use rackwright/v1, rackwright/v0alpha, rackwright/v0"
     assert version_problem({"api_version": "rackwright/v0"}, STEPS) is None
 
 
@@ -93,6 +94,7 @@ def test_json_has_everything_a_tool_needs():
                 "reason": "wrong",
                 "fix": "do it",
                 "link": "https://example.com",
+                "stage": "plan",
             }
         ],
     }

@@ -4,17 +4,17 @@ import json
 import sys
 from collections.abc import Sequence
 from datetime import date, datetime
-from importlib.metadata import entry_points, version
 from itertools import repeat
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from rackwright.cli.terminal import BAD_INPUT, NOT_FEASIBLE, console, emit, failure, guarded, working
+from rackwright.cli.session import Session
+from rackwright.cli.terminal import BAD_INPUT, NOT_FEASIBLE, emit, failure, guarded, tell, working
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Problem
-from rackwright.workflow.session import Session
+from rackwright.report.terminal.console import console
 
 app = typer.Typer(
     name="rackwright",
@@ -35,6 +35,8 @@ Today = Annotated[datetime | None, typer.Option("--today", formats=["%Y-%m-%d"],
 
 def _version(wanted: bool) -> None:
     if wanted:
+        from importlib.metadata import version
+
         emit(f"rackwright {version('rackwright')}")
         raise typer.Exit
 
@@ -53,10 +55,11 @@ def options(
 def validate(spec: SpecPath, as_json: AsJson = False) -> None:
     """Check a spec. Every problem is shown at once, each with its place and what to do."""
     session = Session.of(spec, as_json, None)
-    found = session.reading
+    found = session.pipeline.reading
     if as_json:
         emit(failure(found.problems, str(spec)) | {"ok": True, "notes": list(found.notes)})
     else:
+        tell(found.warnings, str(spec))
         for note in found.notes:
             emit(f"{spec}: {note}")
         emit(f"{spec}: no errors")
@@ -71,9 +74,8 @@ def plan(
 ) -> None:
     """Size the workload. Ranked machines with time, cost and memory, the whole bill, and what the nearest misses lack."""
     session = Session.of(spec, as_json, today)
-    preview = session.outlook(session.plan.chosen)
-    session.show_plan(preview, top)
-    _leave(session, bool(preview.errors))
+    session.show_plan(top)
+    _leave(session)
 
 
 @app.command()
@@ -110,8 +112,7 @@ def choose(
     from rackwright.workflow.decision import decision_path
 
     session = Session.of(spec, as_json, today)
-    made = session.choose(rank)
-    session.stack(made)
+    made = session.choose(rank).decision
     path = decision_path(spec)
     write_text(path, made.to_json())
     emit(made.to_json()) if as_json else emit(f"{path}: rank {made.rank}, {made.fit.candidate.label}")
@@ -123,7 +124,7 @@ def compile_command(spec: SpecPath, as_json: AsJson = False, today: Today = None
     from rackwright.report.terminal import stack
 
     session = Session.of(spec, as_json, today)
-    compiled = session.stack(session.decision())
+    compiled = session.stack()
     emit(compiled.to_json()) if as_json else stack.show_stack(console(), compiled)
 
 
@@ -140,24 +141,23 @@ def report(
     session = Session.of(spec, as_json, today)
     target = output or Path(f"{spec.stem}.html")
     check_target(target)
-    preview = session.outlook(session.plan.chosen)
+    preview = session.preview
     with working("drawing the report", as_json):
         write_report(session.spec, session.plan, target, session.today, preview)
     emit({"ok": True, "report": str(target), "feasible": bool(session.plan.fits)}) if as_json else emit(f"wrote {target}")
-    _leave(session, bool(preview.errors))
+    _leave(session)
 
 
 @app.command()
 def economics(spec: SpecPath, as_json: AsJson = False, today: Today = None) -> None:
     """Say what serving costs and earns. Cost over load, a month, break-even, and the same service on other accelerators."""
-    from rackwright.catalog import Catalog
     from rackwright.report.terminal.economics import show_economics
     from rackwright.sizing.economics.serving import economics_of
 
     session = Session.of(spec, as_json, today)
-    found = economics_of(session.spec, session.plan, Catalog.default())
+    found = economics_of(session.spec, session.plan, session.pipeline.catalog)
     if found is None:
-        session.show_plan(session.outlook(None), 1)
+        session.show_plan(1)
         raise typer.Exit(NOT_FEASIBLE)
     emit(found.as_json()) if as_json else show_economics(console(), found)
 
@@ -245,16 +245,23 @@ def new(directory: Annotated[Path, typer.Argument(metavar="DIR", help="A new or 
         emit(f"wrote {len(written)} files to {directory}\nnext: rackwright plan {directory / 'stacks' / 'dev.yaml'}")
 
 
-def _leave(session: Session, broken: bool) -> None:
-    """The exit status of a plan that was shown."""
+def _leave(session: Session) -> None:
+    """Ends with the exit status of a plan that was shown."""
     if not session.plan.fits:
         raise typer.Exit(NOT_FEASIBLE)
-    if broken:
+    if session.preview.errors:
         raise typer.Exit(BAD_INPUT)
+
+
+def _own_commands() -> set[str]:
+    """Commands of this package, which need no look for others."""
+    return {command.name or getattr(command.callback, "__name__", "") for command in app.registered_commands}
 
 
 def _register_plugins() -> None:
     """Commands of other packages, such as `graph`. Registering twice is harmless."""
+    from importlib.metadata import entry_points
+
     for entry in entry_points(group="rackwright.commands"):
         entry.load()(app)
 
@@ -264,7 +271,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
 
     def command() -> int | None:
-        _register_plugins()
+        if not given or given[0] not in _own_commands():
+            _register_plugins()
         return app(given, prog_name="rackwright", standalone_mode=False)
 
     return guarded(command, "--json" in given)

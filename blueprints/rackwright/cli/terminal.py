@@ -10,27 +10,14 @@ import sys
 import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rackwright.diagnostics.errors import CatalogError, UserError
 from rackwright.diagnostics.problem import Level, Problem
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
 DONE, NOT_FEASIBLE, BAD_INPUT, OUR_FAULT, STOPPED = 0, 1, 2, 3, 130
-WIDTH = 100
 PATIENCE_S = 0.7
 """What is over sooner needs no spinner."""
-
-
-def console() -> "Console":
-    """Tables fit 100 columns; NO_COLOR and pipes are respected by rich itself; what a user wrote is never read as markup."""
-    from rich.console import Console
-
-    terminal = Console(markup=False, highlight=False, emoji=False)
-    terminal.width = min(terminal.width, WIDTH) if terminal.is_terminal else WIDTH
-    return terminal
 
 
 @contextmanager
@@ -60,7 +47,7 @@ def emit(value: Any) -> None:
 
 def tell(problems: Sequence[Problem], source: str = "") -> None:
     """Warnings, on standard error, so that a pipe stays clean."""
-    from rackwright.diagnostics.excerpt import rendered
+    from rackwright.diagnostics.render import rendered
 
     if problems:
         sys.stderr.write(rendered(UserError(problems, source or "rackwright"), color=_colored()))

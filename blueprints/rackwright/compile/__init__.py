@@ -6,7 +6,7 @@ blueprints         one module per blueprint and cloud
 network, nodes, storage, serving, operators      the parts of a stack
 kubernetes         Kubernetes objects, those of one cloud's controllers in kubernetes/<cloud>/
 existing_cluster, aws_options, cost_alerts, version_pins      what is applied to every StackPlan after its blueprint
-unsupported, unsupported_ids      what this release cannot build
+unsupported                       what this release cannot build
 """
 
 from typing import TYPE_CHECKING

@@ -49,7 +49,7 @@ def compile_plan(
     kind = blueprint_of(spec, fit)
     path = PATHS.get((kind, fit.candidate.cloud))
     if path is None:
-        raise UserError([_no_path(kind, fit.candidate.cloud)])
+        raise UserError([no_path(kind, fit.candidate.cloud)])
     context = CompileContext(spec, plan, fit, today, expires_on, now)
     refused = unsupported_problems(context, kind)
     if refused:
@@ -72,7 +72,8 @@ def blueprint_of(spec: Spec, fit: Fit) -> BlueprintKind:
     return BlueprintKind.BOX if fit.candidate.nodes == 1 else BlueprintKind.TRAINING_CLUSTER
 
 
-def _no_path(kind: BlueprintKind, cloud: str) -> Problem:
+def no_path(kind: BlueprintKind, cloud: str) -> Problem:
+    """No path of this release builds the blueprint on the cloud."""
     known = ", ".join(f"{k} on {c}" for k, c in PATHS)
     return Problem(
         code="C-no-path",

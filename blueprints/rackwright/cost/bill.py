@@ -104,7 +104,7 @@ def _control_plane(stack: StackPlan, catalog: Catalog, hours: float) -> Iterator
 
 
 def _monitoring(stack: StackPlan, fit: Fit, catalog: Catalog, hours: float) -> Iterator[BillLine]:
-    """Monitoring where the cloud charges for it: detailed metrics of every machine, alarms on idle ones. Mail, schedules and budgets cost cents."""
+    """Detailed metrics of every machine and alarms on idle ones, where the cloud charges for them; mail and budgets cost cents."""
     fees = profile(stack.place.cloud).fees
     if "machine_metric" not in fees or machine_layer(stack) not in stack.layers:
         return

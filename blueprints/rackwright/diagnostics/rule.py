@@ -12,19 +12,11 @@ def efa_group_allows_itself(plan: StackPlan) -> Iterator[Violation]:
 import re
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Generic, TypeVar
 
-from rackwright.diagnostics.problem import At, Level, Problem
+from rackwright.diagnostics.problem import At, Level, Problem, Stage
 
 Subject = TypeVar("Subject")
-
-
-class Stage(StrEnum):
-    """What a violated rule stops. A plan is shown when only building is stopped: it lists the violation under `before you build`."""
-
-    PLAN = "plan"
-    BUILD = "build"
 
 
 @dataclass(frozen=True)
@@ -32,7 +24,8 @@ class Violation:
     """One place where a rule does not hold.
 
     at: path in the subject. fix: what to do, with a value that works. message: the failed condition with its value; where it is empty the
-    rule's own sentence is printed, followed by `detail`. level and link replace the rule's. about_key: the key is wrong, not its value.
+    rule's own sentence is printed, followed by `detail`. level, link and stage replace the rule's. about_key: the key is wrong, not its
+    value.
     """
 
     at: At
@@ -42,11 +35,15 @@ class Violation:
     level: Level | None = None
     link: str = ""
     about_key: bool = False
+    stage: Stage | None = None
 
 
 @dataclass(frozen=True)
 class Rule(Generic[Subject]):
-    """A constraint with its id. reason: the constraint in one sentence; stage: what its violation stops."""
+    """A constraint with its id. reason: the constraint in one sentence; stage: what its violation stops.
+
+    invariant: no input can break it, only a bug of this program.
+    """
 
     code: str
     level: Level
@@ -54,10 +51,12 @@ class Rule(Generic[Subject]):
     reason: str
     check: Callable[[Subject], Iterator[Violation]]
     stage: Stage = Stage.PLAN
+    invariant: bool = False
 
     def problem(self, violation: Violation) -> Problem:
         message = violation.message or "; ".join(filter(None, (self.reason, violation.detail)))
-        return Problem(self.code, message, violation.at, violation.fix, violation.level or self.level, violation.link or self.link)
+        level, link, stage = violation.level or self.level, violation.link or self.link, violation.stage or self.stage
+        return Problem(self.code, message, violation.at, violation.fix, level, link, stage=stage)
 
     def problems(self, subject: Subject) -> Iterator[Problem]:
         yield from map(self.problem, self.check(subject))
@@ -82,12 +81,12 @@ class RuleSet(Generic[Subject]):
         self.rules[rule.code] = rule
 
     def rule(
-        self, code: str, level: Level = Level.ERROR, link: str = "", stage: Stage = Stage.PLAN
+        self, code: str, level: Level = Level.ERROR, link: str = "", stage: Stage = Stage.PLAN, invariant: bool = False
     ) -> Callable[[Callable[[Subject], Iterator[Violation]]], Callable[[Subject], Iterator[Violation]]]:
         """Registers a function. Its docstring is the rule's reason: one sentence, printed without its full stop."""
 
         def register(check: Callable[[Subject], Iterator[Violation]]) -> Callable[[Subject], Iterator[Violation]]:
-            self.add(Rule(code, level, link, " ".join((check.__doc__ or "").split()).rstrip("."), check, stage))
+            self.add(Rule(code, level, link, " ".join((check.__doc__ or "").split()).rstrip("."), check, stage, invariant))
             return check
 
         return register

@@ -26,13 +26,13 @@ def frontier_text(plan: SizingPlan, goals: Goals | None = None) -> str:
     found = frontier(plan)
     if len(found) != 1 or not plan.frontier:
         return "" if plan.frontier or not plan.fits else "no candidate that fits has a published price"
-    roles = " and ".join(_role(role, goals or Goals()) for role in found[0].roles[1:])
+    roles = " and ".join(_role(role, found[0].fit, goals or Goals()) for role in found[0].roles[1:])
     return f"#{found[0].rank} is {roles}; no other candidate is cheaper or faster"
 
 
 def _row(pick: FrontierPoint, plan: SizingPlan, goals: Goals) -> tuple[str, ...]:
     c, cost = pick.fit.candidate, pick.fit.cost_usd
-    parts = "; ".join(filter(None, [", ".join(_role(role, goals) for role in pick.roles), _against(pick, plan)]))
+    parts = "; ".join(filter(None, [", ".join(_role(role, pick.fit, goals) for role in pick.roles), _against(pick, plan)]))
     bought = "" if c.capacity == "on-demand" else f", {c.capacity}"
     return (f"#{pick.rank}", machines(c) + bought, time_text(pick.fit), money(cost.p50 if cost else None), percent(pick.headroom), parts)
 
@@ -48,7 +48,9 @@ def time_text(fit: Fit) -> str:
     return span(fit.speed.ttft_s) + (f", {span(fit.speed.tpot_s)} each" if fit.speed.tpot_s else "")
 
 
-def _role(role: Role, goals: Goals) -> str:
+def _role(role: Role, fit: Fit, goals: Goals) -> str:
+    if fit.overruled:
+        return str(role)
     if role is Role.CHEAPEST and goals.max_duration:
         return f"cheapest within {hours(goals.max_duration)}"
     if role is Role.FASTEST and goals.max_cost:

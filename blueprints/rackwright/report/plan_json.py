@@ -18,11 +18,13 @@ from rackwright.workflow.stack_preview import StackPreview
 def plan_json(plan: SizingPlan, preview: StackPreview, warnings: Sequence[Problem] = ()) -> dict[str, Any]:
     """Plain data that `SizingPlan.from_json` also reads.
 
-    Additions: feasible, frontier, why_not, nearest_misses, bill, quota, problems (those of the spec first).
+    Additions: feasible, frontier, why_not, nearest_misses, bill, quota, problems (spec's first), before_you_build; per fit not_buildable.
     """
     shown = _plan(plan)
+    for rank, fit in enumerate(shown["fits"], 1):
+        fit["not_buildable"] = preview.refusal(rank) or None
     further = preview.as_json()
-    further["problems"] = [problem.as_json() for problem in warnings] + further["problems"]
+    further["problems"] = [problem.as_json() for problem in dict.fromkeys((*warnings, *preview.problems))]
     misses = [
         {
             "candidate": miss.candidate.label,

@@ -1,7 +1,7 @@
 """Sizing: from a spec and a catalog to a SizingPlan."""
 
 import gc
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date
@@ -18,13 +18,16 @@ from rackwright.sizing.offers.node_counts import UNSEARCHABLE, pinned_nodes, sea
 from rackwright.sizing.offers.offer import Offer
 from rackwright.sizing.plan import Assumption, Fit, Rejected, SizingPlan, StorageNeed, WorkloadFacts
 from rackwright.sizing.rejection import Limit, Reason, Rejection
-from rackwright.sizing.search import cpu_only, cpu_roofline
+from rackwright.sizing.search import cpu_roofline
 from rackwright.sizing.search.outcome import Outcome
 from rackwright.sizing.search.search import search
 from rackwright.sizing.selection.ranking import by_distance, identity, ranked
 from rackwright.sizing.workload_inputs import WorkloadInputs, workload_inputs
 from rackwright.spec.spec import Spec
 from rackwright.spec.workload import TRAINING, Serve
+
+Order = Callable[[SizingPlan], tuple[Fit, ...]]
+"""Plan -> its fits in another order of rank."""
 
 
 @contextmanager
@@ -40,31 +43,28 @@ def _without_garbage_collection() -> Generator[None]:
 
 
 @_without_garbage_collection()
-def size(spec: Spec, catalog: Catalog | None = None, *, today: date | None = None, assumptions: Assumptions = DEFAULT) -> SizingPlan:
+def size(
+    spec: Spec,
+    catalog: Catalog | None = None,
+    *,
+    today: date | None = None,
+    assumptions: Assumptions = DEFAULT,
+    rerank: Order | None = None,
+) -> SizingPlan:
     """Ranked candidates for the first workload of the spec, and the rejected candidates with their reasons.
 
     `fits` is empty when nothing fits. Raises UserError when the model is unknown.
-    today: date at which capacity blocks are evaluated; the current date by default.
+    today: date at which capacity blocks are evaluated; the current date by default. rerank: puts the fits of a plan in another order.
     """
     catalog, a, today = catalog or Catalog.default(), assumptions, today or date.today()
     inputs = workload_inputs(spec.workload, a)
     goals = GoalLimits.of(spec, a)
-    fits: dict[tuple, Fit] = {}
-    rejected: dict[tuple, Rejected] = {}
-    order: dict[tuple, tuple[int, int]] = {}
-    points = 0
-    for offer, looked_at, answer in _evaluations(spec, catalog, inputs, goals, a, today):
-        points += looked_at
-        key = identity(answer.candidate)
-        order.setdefault(key, offer.rank)
-        if isinstance(answer, Fit):
-            fits.setdefault(key, answer)
-        else:
-            rejected.setdefault(key, answer)
+    fits, rejected, order, points = _collected(_evaluations(spec, catalog, inputs, goals, a, today))
     serves = isinstance(inputs.job, ServingJob) and not inputs.job.ends
     scope = "serving" if isinstance(inputs.job, ServingJob) else "training"
     best = ranked(fits.values(), order, spec.goals.optimize_for, vertical_first=not serves)
     misses = by_distance(r for k, r in rejected.items() if k not in fits)
+    best = rerank(SizingPlan(spec.name, inputs.facts, best, (), (), catalog.digest)) if rerank else best
     facts, need = _storage(inputs, best, goals, spec, a)
     made = SizingPlan(
         spec=spec.name,
@@ -80,6 +80,25 @@ def size(spec: Spec, catalog: Catalog | None = None, *, today: date | None = Non
         unpinned=without_pinned_parallelism(spec, best[0], catalog, a, today) if best else None,
     )
     return with_node_requirements(made, spec, catalog, a)
+
+
+def _collected(
+    answers: Iterator[tuple[Offer, int, Fit | Rejected]],
+) -> tuple[dict[tuple, Fit], dict[tuple, Rejected], dict[tuple, tuple[int, int]], int]:
+    """Fits and rejections by identity, ranks of offers, and the number of layouts searched. The first of two equal ones is kept."""
+    fits: dict[tuple, Fit] = {}
+    rejected: dict[tuple, Rejected] = {}
+    order: dict[tuple, tuple[int, int]] = {}
+    points = 0
+    for offer, searched, answer in answers:
+        points += searched
+        key = identity(answer.candidate)
+        order.setdefault(key, offer.rank)
+        if isinstance(answer, Fit):
+            fits.setdefault(key, answer)
+        else:
+            rejected.setdefault(key, answer)
+    return fits, rejected, order, points
 
 
 def _evaluations(
@@ -109,6 +128,8 @@ def _cpu_outcome(offer: Offer, inputs: WorkloadInputs, a: Assumptions) -> Outcom
     m, core = offer.machine, cpu_roofline.CORES.get(offer.machine.family)
     if m.kind != "cpu" or core is None or not (m.vcpus and m.memory_bytes) or any(r.limit in UNSEARCHABLE for r in offer.rejections):
         return Outcome()
+    from rackwright.sizing.search import cpu_only
+
     return cpu_only.evaluate_cpu(inputs.job, cpu_only.CpuMachine(core, m.vcpus, m.memory_bytes), a)
 
 

@@ -183,7 +183,7 @@ def _inference(w: Serve | Batch, architecture: Architecture, name: str, a: Assum
     job = ServingJob(
         network=n,
         generates=generates,
-        precision=_first_set(w.quantization, w.precision),
+        precision=w.precision if w.quantization == "auto" else w.quantization,
         products=w.precision,
         native=architecture.weights_format,
         passes=passes,
@@ -250,10 +250,6 @@ def _inference_warnings(w: Serve | Batch, architecture: Architecture, job: Servi
         yield f"One request is one image of {a.denoising_passes:g} network passes; text encoding and image decoding are not counted"
     if architecture.kind == "speech":
         yield "One request is one pass over its audio; generating the text token by token is not counted"
-
-
-def _first_set(*precisions: str) -> str:
-    return next((p for p in precisions if p != "auto"), "auto")
 
 
 def _rate(w: Serve, a: Assumptions) -> float:

@@ -60,7 +60,7 @@ def _moment(value: object) -> datetime:
     try:
         moment = value if isinstance(value, datetime) else datetime.fromisoformat(value if isinstance(value, str) else "")
     except ValueError:
-        raise wrong("S-date", f"a date with time and zone is needed, got {quote(value)}", "such as 2026-12-01T11:30:00Z") from None
+        raise wrong("S-date", f"Expected a date with time and time zone, got {quote(value)}", "such as 2026-12-01T11:30:00Z") from None
     if moment.tzinfo is None:
         raise wrong("S-date", f"{quote(str(value))} has no time zone", f"such as {moment.isoformat()}Z")
     return moment

@@ -61,9 +61,11 @@ def _reader(units: dict[str, float], what: str, example: str, bounds: tuple[str,
     def read(value: object) -> float:
         amount = parse(value) if isinstance(value, str) else None
         if amount is None:
-            raise wrong("S-unit", f"{what} is a number and a unit ({', '.join(units)}), got {quote(value)}", _meant(value, units, example))
+            raise wrong(
+                "S-unit", f"Expected {what}, a number with a unit ({', '.join(units)}), got {quote(value)}", _meant(value, units, example)
+            )
         if not low <= amount <= high:
-            raise wrong("S-range", f"{what} lies between {bounds[0]} and {bounds[1]}, got {quote(value)}")
+            raise wrong("S-range", f"Expected {what} between {bounds[0]} and {bounds[1]}, got {quote(value)}")
         return amount
 
     return read
@@ -90,10 +92,10 @@ def _quantity(units: dict[str, float], what: str, example: str, bounds: tuple[st
 def _count(value: object) -> float:
     text = value if isinstance(value, str) else repr(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else ""
     if not re.fullmatch(rf"-?{NUMBER}|inf|nan", text):
-        raise wrong("S-type", f"a count is a number, got {quote(value)}", "such as 250000 or 1.35e9")
+        raise wrong("S-type", f"Expected a number, got {quote(value)}", "such as 250000 or 1.35e9")
     low, high = COUNT_RANGE
     if not low <= float(text) <= high:
-        raise wrong("S-range", f"a count is more than 0 and at most {high:.0e}, got {quote(value)}")
+        raise wrong("S-range", f"Expected a number above 0 and at most {high:.0e}, got {quote(value)}")
     return float(text)
 
 

@@ -6,6 +6,7 @@ while the recorded machines still satisfy it.
 
 import hashlib
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from functools import cache
@@ -41,10 +42,21 @@ LATER = {
 
 
 @dataclass(frozen=True)
+class OpenItem:
+    """A condition that was open at the choice and must hold before an update. code: rule id; path: in the spec or the StackPlan."""
+
+    code: str
+    path: str
+    reason: str
+    fix: str = ""
+
+
+@dataclass(frozen=True)
 class Decision:
     """plan: what the choice was made from, with the chosen fit alone; spec_digest: of what sizing read; expires_on: ISO date or empty.
 
     place: where the machines run, in which account; plan_digest: of `plan` as it was written. Both are empty in decisions made by hand.
+    before_you_build: what was open at the choice.
     """
 
     spec: str
@@ -57,6 +69,7 @@ class Decision:
     version: str = DECISION_VERSION
     place: PlacePlan | None = None
     plan_digest: str = ""
+    before_you_build: tuple[OpenItem, ...] = ()
 
     @property
     def by_hand(self) -> bool:
@@ -80,19 +93,27 @@ def decision_path(spec_path: Path) -> Path:
     return spec_path.with_suffix(".decision.json")
 
 
-def choose(spec: Spec, plan: SizingPlan, rank: int, today: date) -> Decision:
-    """The decision for the `rank`-th fit, counted from 1. Raises UserError when there is no such rank, or it cannot be built."""
+def fit_of_rank(plan: SizingPlan, rank: int) -> Fit:
+    """The `rank`-th fit, counted from 1. Raises UserError when the plan has no such rank."""
     if not 1 <= rank <= len(plan.fits):
         have = f"ranks 1 to {len(plan.fits)}" if plan.fits else "no candidate that meets every goal"
         raise UserError([Problem("D-rank", f"there is no rank {rank}: the plan has {have}", fix="run `rackwright plan` to see the ranks")])
+    return plan.fits[rank - 1]
+
+
+def record(spec: Spec, plan: SizingPlan, rank: int, stack: StackPlan, today: date) -> Decision:
+    """The decision for a rank of a plan. stack: what the fit of that rank compiles to, with the versions to keep."""
     from rackwright.report.plan_text import with_text
 
     plan = with_text(plan)
-    fit = plan.fits[rank - 1]
-    stack = compile_plan(spec, plan, fit, today=today)
-    kept = replace(plan, fits=(fit,), rejected=())
+    kept = replace(plan, fits=(fit_of_rank(plan, rank),), rejected=())
     made = Decision(spec.name, spec_digest(spec), today.isoformat(), rank, kept, stack.pins, stack.expires_on)
     return replace(made, place=stack.place, plan_digest=plan_digest(kept))
+
+
+def with_open_items(decision: Decision, problems: Iterable[Problem]) -> Decision:
+    """The decision with the problems that must be settled before an update."""
+    return replace(decision, before_you_build=tuple(OpenItem(p.code, str(p.at), p.reason, p.fix) for p in problems))
 
 
 def read_decision(path: Path) -> Decision | None:

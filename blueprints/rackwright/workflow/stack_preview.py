@@ -1,26 +1,23 @@
 """What a choice leads to: the stack, its whole bill, the quota it takes, and every rule that speaks against it."""
 
-from dataclasses import dataclass, replace
-from datetime import date
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from rackwright.catalog import Catalog
-from rackwright.compile.compile import compile_plan
-from rackwright.cost import Bill, bill, check_budget
-from rackwright.diagnostics.errors import UserError
-from rackwright.diagnostics.problem import Level, Problem
-from rackwright.sizing.plan import Fit, SizingPlan
-from rackwright.spec.quotas import known_quotas
-from rackwright.spec.spec import Spec
+from rackwright.cost import Bill
+from rackwright.diagnostics.problem import Level, Problem, Stage
+from rackwright.sizing.plan import SizingPlan
 from rackwright.stackplan import StackPlan
-from rackwright.validation.stack import QuotaNeed, check, check_quota, quota_needs
+from rackwright.validation.stack import QuotaNeed
 
 
 @dataclass(frozen=True)
 class StackPreview:
-    """stack and bill are None where this release cannot build the choice; `problems` then say why.
+    """The stack of one fit with its bill, quotas and problems; stack and bill are None where this release cannot build the fit.
 
-    recorded: in words, what the decision beside the spec holds where that is another machine than the one looked at.
+    recorded: a sentence that names the recorded machines where the decision beside the spec has others.
+    not_buildable: per rank of the plan, why this release cannot build the fit; empty where it can.
     """
 
     stack: StackPlan | None = None
@@ -28,38 +25,46 @@ class StackPreview:
     quotas: tuple[QuotaNeed, ...] = ()
     problems: tuple[Problem, ...] = ()
     recorded: str = ""
+    not_buildable: tuple[str, ...] = ()
 
     @property
     def errors(self) -> tuple[Problem, ...]:
-        return tuple(problem for problem in self.problems if problem.level is Level.ERROR)
+        """Problems that make the plan itself wrong."""
+        return tuple(problem for problem in self.problems if problem.level is Level.ERROR and problem.stage is Stage.PLAN)
+
+    @property
+    def before_you_build(self) -> tuple[Problem, ...]:
+        """Open items that stop building, not planning, errors first."""
+        return open_items(self.problems)
+
+    def refusal(self, rank: int) -> str:
+        """The sentence of a rank, counted from 1, that this release cannot build; empty where it can."""
+        reason = self.not_buildable[rank - 1] if rank <= len(self.not_buildable) else ""
+        return f"not buildable in this release: {reason}" if reason else ""
 
     def as_json(self) -> dict[str, Any]:
         return {
             "bill": bill_json(self.bill) if self.bill else None,
             "quota": [{"code": q.code, "region": q.region, "amount": q.amount, "unit": q.unit, "machine": q.machine} for q in self.quotas],
             "problems": [problem.as_json() for problem in self.problems],
+            "before_you_build": [problem.as_json() for problem in self.before_you_build],
         }
 
 
-def stack_preview(spec: Spec, plan: SizingPlan, fit: Fit | None, today: date) -> StackPreview:
-    """The stack of one fit, priced and checked. Never raises UserError: what cannot be built is a warning, a broken rule an error."""
-    if fit is None:
-        return StackPreview()
-    try:
-        stack = compile_plan(spec, plan, fit, today=today)
-    except UserError as error:
-        return StackPreview(problems=tuple(replace(problem, level=Level.WARNING) for problem in error.problems))
-    costs = bill(stack, fit, spec, Catalog.default())
-    acknowledged = [entry.rule for entry in spec.acknowledge]
-    granted = check_quota(stack, known_quotas(spec, fit.candidate.place, fit.candidate.region))
-    return StackPreview(stack, costs, quota_needs(stack), (*check(stack, acknowledged), *granted, *check_budget(costs, stack, fit, spec)))
+def open_items(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """Problems that stop building and not planning, errors first; one of those that read the same."""
+    found: dict[tuple[str, str], Problem] = {}
+    for problem in problems:
+        if problem.stage is Stage.BUILD:
+            found.setdefault((problem.code, problem.advice), problem)
+    return tuple(sorted(found.values(), key=lambda problem: problem.level is not Level.ERROR))
 
 
 def doubts(plan: SizingPlan, preview: StackPreview) -> list[tuple[Level, str]]:
-    """Everything that is doubtful or wrong about the choice, in words, once each."""
+    """Warnings and errors about the choice as sentences, once each; what only building needs is left out."""
     said = (*plan.warnings, *(plan.chosen.warnings if plan.chosen else ()))
     found = [(Level.WARNING, words) for words in (*filter(None, [preview.recorded]), *said)]
-    found += [(p.level, "; ".join(filter(None, [f"{p.code}: {p.reason}", p.fix]))) for p in preview.problems]
+    found += [(p.level, f"{p.code}: {p.advice}") for p in preview.problems if p.stage is Stage.PLAN]
     return list(dict.fromkeys(found))
 
 

@@ -13,7 +13,9 @@ from rackwright_pulumi.program.deletion_lock import DeletionLock
 from rackwright_pulumi.unsupported import Unsupported
 
 if TYPE_CHECKING:
-    from rackwright_pulumi.program.settings import Decided, Settings
+    from rackwright.workflow.pipeline import Decided
+
+    from rackwright_pulumi.program.settings import Settings
 
 BLUEPRINTS = {
     BlueprintKind.BOX: ("box", "Box"),

@@ -1,26 +1,20 @@
 """What the Pulumi program is asked to do: config and decision, before anything is built."""
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pulumi
-from rackwright.catalog import Catalog
-from rackwright.cost import Bill, bill, check_budget
 from rackwright.diagnostics.errors import UserError
-from rackwright.diagnostics.excerpt import rendered
 from rackwright.diagnostics.problem import Level, Problem
-from rackwright.report.rejections import rejection_text
-from rackwright.sizing.size import size
-from rackwright.spec import Spec, load
-from rackwright.spec.quotas import known_quotas
-from rackwright.stackplan import LAYERS, StackPlan
-from rackwright.validation.stack import check, check_quota
-from rackwright.workflow.decision import Decision, choose, compiled, decision_path, read_decision, renewal
-from rackwright.workflow.revalidation import revalidate
+from rackwright.diagnostics.render import rendered
+from rackwright.stackplan import LAYERS
+from rackwright.workflow.decision import decision_path, renewal
+from rackwright.workflow.pipeline import Decided, Pipeline
+from rackwright.workflow.teardown import decide_for_teardown
 
-from rackwright_pulumi.program.teardown import BY_HAND, decision_for_teardown
+BY_HAND = "`pulumi state unprotect --all` and `pulumi destroy` need neither spec nor decision; the cloud's own deletion protection stays"
 
 
 @dataclass(frozen=True)
@@ -76,28 +70,29 @@ def _layers(text: str | None) -> tuple[str, ...]:
     return tuple(layer for layer in LAYERS if layer in named)
 
 
-@dataclass(frozen=True)
-class Decided:
-    """Everything the build reads."""
-
-    spec: Spec
-    decision: Decision
-    plan: StackPlan
-    bill: Bill
-    recorded: bool
-
-
 def decide(settings: Settings) -> Decided:
     """Spec, decision and StackPlan of one stack.
 
     Outside the simulator an update needs the decision file, and one that the spec still agrees with; a preview shows what would be
     chosen. With teardown neither matters. Raises pulumi.RunError, which Pulumi prints without a traceback, with every problem.
     """
+    config = pulumi.Config("rackwright")
+    pipeline = Pipeline(
+        settings.spec_path,
+        settings.today,
+        settings.now,
+        layers=settings.layers,
+        below=settings.below,
+        is_configured=lambda key: config.get_secret(key) is not None,
+    )
     try:
-        return _decide(settings)
+        decided = decide_for_teardown(pipeline) if settings.teardown else _decide(pipeline, settings)
     except UserError as error:
         hint = f"\nto take the stack down all the same: {BY_HAND}" if settings.teardown else ""
         raise run_error(error, hint) from None
+    for problem in (*decided.edits, *decided.problems):
+        pulumi.log.warn(str(problem))
+    return decided
 
 
 def run_error(error: UserError, hint: str = "") -> pulumi.RunError:
@@ -105,54 +100,18 @@ def run_error(error: UserError, hint: str = "") -> pulumi.RunError:
     return pulumi.RunError("\n" + rendered(error) + hint)
 
 
-def _decide(settings: Settings) -> Decided:
-    spec = load(settings.spec_path)
+def _decide(pipeline: Pipeline, settings: Settings) -> Decided:
+    """Raises UserError where an update would build what is not recorded, or what still has an open item of level error."""
+    decided = pipeline.decide()
+    unsettled = [problem for problem in decided.before_you_build if problem.level is Level.ERROR]
+    if unsettled and not settings.preview:
+        raise UserError(unsettled, str(settings.spec_path))
+    if decided.recorded:
+        return decided
     path = decision_path(settings.spec_path)
-    decision, recorded = decision_for_teardown(spec, path, settings.today) if settings.teardown else _decision(spec, path, settings)
-    plan = compiled(decision, spec, settings.today, settings.now)
-    plan = replace(plan, layers=settings.layers or plan.layers, below=settings.below)
-    costs = bill(plan, decision.fit, spec, Catalog.default())
-    if not settings.teardown:
-        rules = check(plan, [entry.rule for entry in spec.acknowledge])
-        chosen = decision.fit.candidate
-        short = check_quota(plan, known_quotas(spec, chosen.place, chosen.region))
-        _stop_on_errors([*rules, *short, *check_budget(costs, plan, decision.fit, spec)], settings.spec_path)
-    return Decided(spec, decision, plan, costs, recorded)
-
-
-def _decision(spec: Spec, path: Path, settings: Settings) -> tuple[Decision, bool]:
-    """(what is recorded, as the spec reads now, or what would be chosen; whether it is recorded)."""
-    recorded = read_decision(path)
-    if recorded is None:
-        made = _choice(spec, settings)
-        _tell_unrecorded(made, path, settings)
-        return made, False
-    now, found = revalidate(recorded, spec, Catalog.default(), path, settings.today)
-    _stop_on_errors(found, path)
-    return now, True
-
-
-def _choice(spec: Spec, settings: Settings) -> Decision:
-    plan = size(spec, today=settings.today)
-    if not plan.fits:
-        nearest = "; ".join(f"{miss.candidate.label}: {rejection_text(miss.rejections[0])}" for miss in plan.rejected[:3])
-        reason = f"no machine meets every goal. Nearest: {nearest}"
-        raise UserError([Problem("D-no-fit", reason, fix=f"run `rackwright plan {settings.spec_path.name}`")])
-    return choose(spec, plan, 1, settings.today)
-
-
-def _tell_unrecorded(decision: Decision, path: Path, settings: Settings) -> None:
     if settings.preview:
-        pulumi.log.warn(f"this preview chose {decision.fit.candidate.label}; the choice is not recorded: {renewal(path, 'record')}")
+        pulumi.log.warn(f"this preview chose {decided.decision.fit.candidate.label}; the choice is not recorded: {renewal(path, 'record')}")
     elif not settings.simulated:
         reason = f"an update needs {path.name}, so that a new price list never replaces machines"
         raise UserError([Problem("D-missing", reason, fix=renewal(path, "record"))])
-
-
-def _stop_on_errors(problems: list[Problem], source: Path) -> None:
-    for problem in problems:
-        if problem.level is Level.WARNING:
-            pulumi.log.warn(str(problem))
-    errors = [problem for problem in problems if problem.level is Level.ERROR]
-    if errors:
-        raise UserError(errors, source=str(source))
+    return decided

@@ -24,7 +24,7 @@ from rackwright.report.formatting import (
     usd_range,
 )
 from rackwright.report.goals import Goal, limits, requested_goals, tightest
-from rackwright.report.groups import cheapest, groups, region, runner_up
+from rackwright.report.groups import Group, cheapest, groups, region, runner_up
 from rackwright.report.plan_text import with_text
 from rackwright.report.rejections import candidate_remedy, rejection_text
 from rackwright.report.terminal.plan import by_use, cents, each, facts, no_price, where_of
@@ -82,6 +82,7 @@ class ReportView:
     frontier: tuple[tuple[str, ...], ...]
     causes: tuple[tuple[str, ...], ...]
     warnings: tuple[tuple[str, str], ...]
+    before_you_build: tuple[tuple[str, str], ...]
     bill: BillView | None
     misses: tuple[tuple[str, str, str, str], ...]
     rejections: tuple[tuple[str, str, str, str], ...]
@@ -114,24 +115,21 @@ def view(spec: Spec, plan: SizingPlan, preview: StackPreview, today: date, econo
         frontier=tuple(frontier_rows(plan, spec.goals, FRONTIER_SHOWN)),
         causes=tuple(rejection_rows(plan)),
         warnings=tuple((str(level), words) for level, words in doubts(plan, preview)),
+        before_you_build=tuple((problem.code, problem.advice) for problem in preview.before_you_build),
         bill=_bill(preview.bill) if preview.bill else None,
         misses=tuple(_rejection(miss) for miss in nearest_misses(plan)) if not chosen else (),
         rejections=tuple(_rejection(item) for item in plan.rejected[:REJECTIONS_SHOWN]),
         rejected_count=len(plan.rejected),
         assumptions=tuple(map(readable, plan.assumptions)),
-        ranking=tuple(_rank(group.rank, group.fit, group.elsewhere) for group in groups(plan.fits)[:RANKS_SHOWN]),
+        ranking=tuple(_rank(group, preview.refusal(group.rank)) for group in groups(plan.fits)[:RANKS_SHOWN]),
         fits_count=len(plan.fits),
-        serving=_serves(chosen),
+        serving=chosen is not None and chosen.duration_s is None,
         feasible=chosen is not None,
         made_on=today.isoformat(),
         catalog_digest=plan.catalog_digest,
         machine=machine_section(plan.machine),
         economics=economics_section(economics),
     )
-
-
-def _serves(fit: Fit | None) -> bool:
-    return fit is not None and fit.duration_s is None
 
 
 def _verdict(plan: SizingPlan) -> str:
@@ -224,8 +222,8 @@ def _rejection(item: Rejected) -> tuple[str, str, str, str]:
     return machines(item.candidate), where_of(item), "; ".join(map(rejection_text, item.rejections)), candidate_remedy(item)
 
 
-def _rank(rank: int, fit: Fit, elsewhere: str) -> tuple[str, ...]:
-    chosen = fit.candidate
-    where = ", ".join(filter(None, [f"{region(chosen)}, {chosen.capacity}", elsewhere]))
+def _rank(group: Group, refusal: str) -> tuple[str, ...]:
+    fit, chosen = group.fit, group.fit.candidate
+    where = ", ".join(filter(None, [f"{region(chosen)}, {chosen.capacity}", group.elsewhere, refusal]))
     costs = (money(fit.cost_usd.p50) if fit.cost_usd else UNKNOWN, money(fit.usd_per_hour, 2))
-    return (str(rank), machines(chosen), accelerators(chosen), where, percent(fit.memory.fill), time_of(fit), *costs)
+    return (str(group.rank), machines(chosen), accelerators(chosen), where, percent(fit.memory.fill), time_of(fit), *costs)

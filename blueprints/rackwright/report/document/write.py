@@ -16,7 +16,8 @@ from rackwright.sizing.economics.serving import Economics, economics_of
 from rackwright.sizing.plan import SizingPlan
 from rackwright.spec.spec import Spec
 from rackwright.spec.workload import Serve
-from rackwright.workflow.stack_preview import StackPreview, stack_preview
+from rackwright.workflow.pipeline import Pipeline
+from rackwright.workflow.stack_preview import StackPreview
 
 FORMS = {".html": "report.html.j2", ".md": "report.md.j2"}
 
@@ -36,7 +37,7 @@ def write_report(spec: Spec, plan: SizingPlan, target: Path, today: date, previe
 def render_report(spec: Spec, plan: SizingPlan, suffix: str, today: date, preview: StackPreview | None = None) -> str:
     """The report as text. suffix: `.html` or `.md`. preview: stack and bill of the chosen fit, computed when left out."""
     economics = economics_of(spec, plan, Catalog.default()) if isinstance(spec.workload, Serve) else None
-    shown = view(spec, plan, preview or stack_preview(spec, plan, plan.chosen, today), today, economics)
+    shown = view(spec, plan, preview or Pipeline.of_spec(spec, today, plan=plan).preview(), today, economics)
     jinja = Environment(
         loader=PackageLoader("rackwright.report.document"),
         undefined=StrictUndefined,

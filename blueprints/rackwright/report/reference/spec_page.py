@@ -40,15 +40,17 @@ def _keys() -> Iterable[str]:
     for model in models():
         entry = schema if model is Spec else schema["$defs"][model.__name__]
         named = [f"`{place}`" for place in dict.fromkeys(places[model]) if place]
-        yield from (f"### {model.__name__}", "", _about(model), "", *([f"At {', '.join(named[:4])}.", ""] if named else []))
+        yield from (
+            f"### {model.__name__}",
+            "",
+            " ".join((model.__doc__ or "").split()),
+            "",
+            *([f"At {', '.join(named[:4])}.", ""] if named else []),
+        )
         yield from ("| Key | Form | Left out | Meaning |", "|---|---|---|---|")
         for key, field in entry["properties"].items():
             yield f"| `{key}` | {_form(field)} | {_default(key, field, entry)} | {sentences(model).get(key, '')} |"
         yield ""
-
-
-def _about(model: type) -> str:
-    return " ".join((model.__doc__ or "").split())
 
 
 def _form(field: dict[str, Any]) -> str:

@@ -41,7 +41,7 @@ def catalog_rows(what: str, name: str) -> list[CatalogRow]:
     requested = name.lower()
     found = [row for row in listing.rows(Catalog.default()) if requested in " ".join(row.cells).lower()]
     if name and not found:
-        raise UserError([Problem("C-catalog", f"no {what} row holds {name!r}", fix=f"see `rackwright catalog {what}`")])
+        raise UserError([Problem("C-catalog", f"no row of {what} contains {name!r}", fix=f"see `rackwright catalog {what}`")])
     return found
 
 
@@ -91,8 +91,12 @@ def _volumes(catalog: Catalog) -> Iterable[CatalogRow]:
 
 
 LISTINGS = {
-    "machines": Listing(("machine", "cloud", "accelerators", "fabric", "Gbit/s", "as of"), ("Gbit/s",), _machines),
-    "accelerators": Listing(("accelerator", "GiB", "bf16 TFLOP/s", "GB/s", "as of"), ("GiB", "bf16 TFLOP/s", "GB/s"), _accelerators),
+    "machines": Listing(("machine", "cloud", "accelerators", "fabric", "network, Gbit/s", "as of"), ("network, Gbit/s",), _machines),
+    "accelerators": Listing(
+        ("accelerator", "memory, GiB", "bf16, TFLOP/s", "bandwidth, GB/s", "as of"),
+        ("memory, GiB", "bf16, TFLOP/s", "bandwidth, GB/s"),
+        _accelerators,
+    ),
     "slices": Listing(("generation", "topology", "chips", "hosts", "host", "as of"), ("chips", "hosts"), _slices),
     "models": Listing(("model", "publisher", "kind", "parameters", "released", "as of"), ("parameters",), _models),
     "prices": Listing(("what", "region", "capacity", "USD/h", "per", "as of"), ("USD/h",), _prices),

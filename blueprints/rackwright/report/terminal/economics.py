@@ -62,7 +62,8 @@ def unit_cost(p: LoadPoint, e: Economics) -> float | None:
 def economics_lines(e: Economics) -> Iterator[tuple[str, str]]:
     """(label, text) per line."""
     s, m = e.service, e.month
-    yield "replica", f"{s.requests_per_s:,.3g} requests/s within the latency goals, reserve included; {_evidence(e)}"
+    evidence = "prior only: allow a factor 2 either way" if e.evidence.startswith("prior") else e.evidence
+    yield "replica", f"{s.requests_per_s:,.3g} requests/s within the latency goals, reserve included; {evidence}"
     if s.copies > 1:
         yield "machine", f"holds {plural(s.copies, 'replica')}; its full price is paid even if fewer run"
     yield (
@@ -78,10 +79,6 @@ def economics_lines(e: Economics) -> Iterator[tuple[str, str]]:
     yield "zero", _scale_to_zero(e)
     if e.revenue:
         yield "revenue", "; ".join(_revenue(e))
-
-
-def _evidence(e: Economics) -> str:
-    return "prior only: allow a factor 2 either way" if e.evidence.startswith("prior") else e.evidence
 
 
 def _scale_to_zero(e: Economics) -> str:

@@ -46,6 +46,11 @@ def show_plan(out: Console, plan: SizingPlan, spec: Spec, preview: StackPreview,
     show_misses(out, plan)
     for level, words in doubts(plan, preview):
         print_labelled(out, level, words, "bold red" if level is Level.ERROR else "bold yellow")
+    if preview.before_you_build:
+        out.print(Text("\nBefore you build", style="bold"))
+        for problem in preview.before_you_build:
+            print_labelled(out, problem.code, problem.advice)
+        out.print()
     if plan.chosen and not preview.errors:
         record = f"rackwright choose {path} records #1 for `pulumi up`; " if preview.stack else ""
         print_labelled(out, "next", f"{record}rackwright explain {path} shows every number")
@@ -64,7 +69,7 @@ def facts(plan: SizingPlan) -> str:
 def _show_choice(out: Console, plan: SizingPlan, spec: Spec, chosen: Fit, preview: StackPreview, top: int) -> None:
     lines = groups(plan.fits)
     out.print()
-    out.print(_ranking(lines[:top], serving=chosen.duration_s is None))
+    out.print(_ranking(lines[:top], preview, serving=chosen.duration_s is None))
     if len(lines) > top:
         out.print(Text(f"    {len(lines) - top} more candidates: --top {len(lines)}", style="dim"))
     out.print()
@@ -93,9 +98,12 @@ def show_frontier(out: Console, plan: SizingPlan, goals: Goals | None = None) ->
     out.print()
 
 
-def _ranking(lines: list[Group], serving: bool) -> Text:
+def _ranking(lines: list[Group], preview: StackPreview, serving: bool) -> Text:
     metrics = ("TTFT", "TPOT", "USD/h", "USD/month") if serving else ("time (p10 to p90)", "USD/h", "machines, USD (p10 to p90)")
-    rows = [(_cells(line, serving), ", ".join(filter(None, [*_where(line.fit.candidate), line.elsewhere]))) for line in lines]
+    rows = [
+        (_cells(line, serving), ", ".join(filter(None, [*_where(line.fit.candidate), line.elsewhere, preview.refusal(line.rank)])))
+        for line in lines
+    ]
     return ranked(rows, ("#", "machines", "memory", *metrics))
 
 

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from rackwright.cli.terminal import WIDTH
+from rackwright.report.terminal.console import WIDTH
 
 LABEL = 9
 """Width of a label."""

@@ -14,7 +14,7 @@ from rackwright.estimator.estimate import MAX_FILL, estimate
 from rackwright.estimator.model.dimensions import ModelDimensions
 from rackwright.estimator.model.from_architecture import model_dimensions
 from rackwright.estimator.predict import ServingPrediction
-from rackwright.estimator.result import Estimate, PredictionInterval
+from rackwright.estimator.result import PredictionInterval
 from rackwright.sizing.job import lora_overhead
 from rackwright.units import GIB
 
@@ -90,7 +90,8 @@ def _sampled_replica(request: ServiceRequest, accelerator: str) -> Replica:
     hardware = HardwareConfig(accelerator=accelerator)
     found = estimate(SampleConfig(model=request.model, hardware=hardware, passes=request.passes, numbers=request.numbers))
     if not found.fits:
-        return Replica(accelerator, 1, refused=_memory_refusal(found))
+        need, have = found.peak_memory_bytes.p50 / GIB, found.capacity_bytes * MAX_FILL / GIB
+        return Replica(accelerator, 1, refused=f"needs {need:,.1f} GiB, has {have:,.1f}")
     assert found.samples_per_s is not None
     slower = 1 + request.lora_overhead
     rate = PredictionInterval(
@@ -163,7 +164,3 @@ def _latency_refusal(request: ServiceRequest, idle: ServingPrediction) -> str:
     if request.tpot_s and idle.tpot_s > request.tpot_s:
         return f"{idle.tpot_s * 1000:,.0f} ms per token without other traffic, {request.tpot_s * 1000:g} ms allowed"
     return f"first token after {idle.ttft_s:,.2f} s without other traffic, {request.ttft_s or 0:g} s allowed"
-
-
-def _memory_refusal(found: Estimate) -> str:
-    return f"needs {found.peak_memory_bytes.p50 / GIB:,.1f} GiB, has {found.capacity_bytes * MAX_FILL / GIB:,.1f}"

@@ -164,9 +164,9 @@ def _service(w: Serve, request: ServiceRequest, fit: Fit) -> tuple[ServiceCost, 
     enough = peak / c.replicas
     too_few = peak / (c.replicas - 1) * (1 - 1e-9) if c.replicas > max(w.min_replicas, 1) else math.inf
     rate = min(max(rate, enough), too_few)
-    least = 0 if w.scale_to_zero else w.min_replicas
+    min_replicas = 0 if w.scale_to_zero else w.min_replicas
     copies = max(c.accelerators_per_node // max(p.tensor * p.pipeline, 1), 1)
-    service = ServiceCost(rate, c.price_usd_per_hour, w.output_tokens.mean if request.generates else 0.0, least, copies)
+    service = ServiceCost(rate, c.price_usd_per_hour, w.output_tokens.mean if request.generates else 0.0, min_replicas, copies)
     return service, found.evidence or fit.evidence
 
 
@@ -197,9 +197,9 @@ def _assumptions(w: Serve, request: ServiceRequest, a: Assumptions) -> tuple[Ass
 
 def _cheaper(chosen: Month, others: Mapping[str, Month]) -> Iterator[str]:
     """A fit that costs less with autoscaling. The plan is sized for p95, where machines with several replicas cost no more."""
-    least = min(((m.follows_usd, name) for name, m in others.items() if m.follows_usd is not None), default=None)
-    if least and chosen.follows_usd is not None and least[0] < chosen.follows_usd * (1 - MIN_SAVING):
-        usd, name = least
+    cheapest = min(((m.follows_usd, name) for name, m in others.items() if m.follows_usd is not None), default=None)
+    if cheapest and chosen.follows_usd is not None and cheapest[0] < chosen.follows_usd * (1 - MIN_SAVING):
+        usd, name = cheapest
         saved = chosen.follows_usd - usd
         yield f"{name} costs {usd:,.0f} USD a month with autoscaling, {saved:,.0f} USD less, because it scales in smaller steps"
 

@@ -53,7 +53,8 @@ def node_requirements(plan: SizingPlan, spec: Spec, catalog: Catalog, a: Assumpt
     supplies, owned = tuple(_supplies(drawn, server)), _on_premises(fit, catalog)
     if not isinstance(w, TRAINING):
         return NodeRequirements(c.nodes, (*_serving(plan, fit, node, a, _images(spec)), *supplies), power=drawn, owned=owned)
-    window = checkpoints.plan_checkpoints(plan.facts.checkpoint_bytes, 1.0, _interval(w), a)
+    interval = w.checkpoint.interval if isinstance(w.checkpoint.interval, float) else None
+    window = checkpoints.plan_checkpoints(plan.facts.checkpoint_bytes, 1.0, interval, a)
     sample = _sample_bytes(w)
     read = _read(plan, fit, sample, a)
     throughput = window.throughput_bytes_per_s
@@ -127,10 +128,6 @@ def _network(fit: Fit, node: Machine, trainable: float, stored_per_s: float) -> 
 
 def _rate(node: Machine) -> float | None:
     return None if node.network_bytes_per_s is None else node.network_bytes_per_s * LINE_RATE
-
-
-def _interval(w: Pretrain | Finetune) -> float | None:
-    return w.checkpoint.interval if isinstance(w.checkpoint.interval, float) else None
 
 
 def _sample_bytes(w: Pretrain | Finetune) -> float:

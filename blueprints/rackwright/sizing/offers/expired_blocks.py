@@ -18,7 +18,9 @@ def check_expired_blocks(spec: Spec, today: date) -> None:
     """Raises UserError when every entry of every place is a block that has ended before `today`."""
     entries = list(_entries(spec.infra))
     now = datetime.combine(today, time(), UTC)
-    blocks = [(at, thing) for at, entry in entries if isinstance(thing := existing_capacity(entry), CapacityBlock) and thing.end <= now]
+    blocks = [
+        (at, holding) for at, entry in entries if isinstance(holding := existing_capacity(entry), CapacityBlock) and holding.end <= now
+    ]
     if blocks and len(blocks) == len(entries):
         raise UserError([_expired(block, at, today) for at, block in blocks])
 

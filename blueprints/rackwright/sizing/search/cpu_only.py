@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from rackwright.estimator import samples
 from rackwright.sizing.assumptions import Assumptions
-from rackwright.sizing.economics.replica import max_concurrency
 from rackwright.sizing.job import ServingJob, TrainingJob, weight_bytes
 from rackwright.sizing.metrics import Memory, Speed
 from rackwright.sizing.rejection import Limit, Reason, Rejection
@@ -54,11 +53,11 @@ def _training(job: TrainingJob, machine: CpuMachine) -> Outcome:
     n, r = job.network, job.recipe
     if job.method not in ("full", "lora"):
         return Outcome(rejections=(Rejection(Limit.DATA, reason=Reason.CPU_METHOD, detail=job.method),))
-    kept = samples.activation_bytes(n, 1.0) if job.sampled else LAYER_BYTES * job.sequence * n.hidden * n.layers
+    activations = samples.activation_bytes(n, 1.0) if job.sampled else LAYER_BYTES * job.sequence * n.hidden * n.layers
     frozen = r.frozen_bytes * n.total if r.is_adapter else 0.0
     memory = Memory(
         machine.memory_bytes, cpu_roofline.FREE_MEMORY, frozen + r.weight_bytes * r.trainable, r.gradient_bytes * r.trainable,
-        r.optimizer_bytes * r.trainable, activations_bytes=float(kept) * r.activation_scale,
+        r.optimizer_bytes * r.trainable, activations_bytes=float(activations) * r.activation_scale,
     )  # fmt: skip
     states = memory.weights_bytes + memory.gradients_bytes + memory.optimizer_bytes
     step = float(job.flops_per_sequence * job.batch / (machine.flops * TRAINING_SHARE) + 2 * states / machine.bytes_per_s)
@@ -80,6 +79,8 @@ def _generation(job: ServingJob, machine: CpuMachine, a: Assumptions) -> Outcome
         r = at(running)
         slow_enough = (job.tpot and r.tpot_s > job.tpot[0]) or (job.ttft and r.ttft_s > job.ttft[0])
         return not slow_enough and running * cache <= room
+
+    from rackwright.sizing.economics.replica import max_concurrency  # imports the whole estimator
 
     maximum = max_concurrency(keeps)
     enough = (r for r in range(1, maximum) if not job.ends and at(r).requests_per_s * a.max_utilisation / UNKNOWN.p80 >= job.rate)

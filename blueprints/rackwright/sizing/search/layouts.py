@@ -132,8 +132,8 @@ def _powers(limit: int) -> list[int]:
 
 def context_ways(layers: int, sequence: int, pin: int | None = None) -> tuple[int, ...]:
     """Context ways that divide the sequence and leave enough tokens, or the pinned one."""
-    asked = [pin] if pin else _powers(max(sequence // MIN_CONTEXT_TOKENS, 1)) if layers else [1]
-    return tuple(c for c in asked if sequence % c == 0)
+    ways = [pin] if pin else _powers(max(sequence // MIN_CONTEXT_TOKENS, 1)) if layers else [1]
+    return tuple(c for c in ways if sequence % c == 0)
 
 
 @lru_cache(maxsize=128)

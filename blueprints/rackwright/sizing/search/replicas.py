@@ -173,10 +173,10 @@ def serving_layouts(job: ServingJob, machines: TargetArrays, formats: list[str],
     """Layouts of a service. formats: of weights and products, per target."""
     w = replica_shapes(job, machines)
     chip = replace(machines.chip, peak_flops=np.array([t.peak(f) for t, f in zip(machines.targets, formats, strict=True)]))
-    held = np.array([linear_bytes(f) for f in formats])
+    element_bytes = np.array([linear_bytes(f) for f in formats])
     case = ServingCase(
         network=job.network, chip=rows_of(chip, w.target), wires=rows_of(machines.wires, w.target), tensor=w.tensor, pipeline=w.pipeline,
-        linear_bytes=held[w.target], kv_element=job.kv_element, input=job.input_tokens, output=job.output_tokens,
+        linear_bytes=element_bytes[w.target], kv_element=job.kv_element, input=job.input_tokens, output=job.output_tokens,
         cached_share=job.cached_share, memory_share=a.serving_max_fill, batched_tokens=a.batched_tokens, max_context=float(job.longest),
         engine=job.engine, open_loop=float(not job.ends), concurrency=np.inf, max_sequences=0.0 if job.ends else float(a.max_sequences),
         adapters=float(job.loras), adapter_rank=float(job.lora_rank),

@@ -7,11 +7,8 @@ from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.job import ServingJob, TrainingJob
 from rackwright.sizing.metrics import Memory
 from rackwright.sizing.rejection import Limit, Reason, Rejection, Remedy
-from rackwright.sizing.search.forward_pass import forward_pass_outcome
 from rackwright.sizing.search.outcome import Outcome, Spread
-from rackwright.sizing.search.serving import best_batch, best_serving
 from rackwright.sizing.search.target import Target, TargetArrays
-from rackwright.sizing.search.training import best_training
 from rackwright.sizing.workload_inputs import CustomJob, Job
 from rackwright.units import GIB
 
@@ -30,11 +27,14 @@ def search(job: Job, machines: TargetArrays, a: Assumptions) -> list[Outcome]:
 
 def _train(job: TrainingJob, machines: TargetArrays, a: Assumptions) -> list[Outcome]:
     """Training outcomes; GPUs and TPUs separately, with the rejections of each accelerator."""
+    from rackwright.sizing.search.training import best_training
+
     found: dict[int, Outcome] = {}
     for which, some in machines.kinds:
         tpu = some.targets[0].tpu
         if tpu and job.recipe.is_adapter:
-            outcomes = [_tpu_adapter(job)] * len(which)
+            rejection = Rejection(Limit.DATA, reason=Reason.TPU_ADAPTER, subject=job.method)
+            outcomes = [Outcome(precision=job.precision, rejections=(rejection,))] * len(which)
         else:
             kind = job.on_tpu() if tpu else job
             outcomes = best_training(kind, some.computing(job.precision), a.max_fill, calibration())
@@ -42,10 +42,6 @@ def _train(job: TrainingJob, machines: TargetArrays, a: Assumptions) -> list[Out
     kinds = {t.accelerator: t for t in machines.targets}
     rejections = {name: (*_precision(job.precision, t), *_neuron_training(job, t)) for name, t in kinds.items()}
     return _with_rejections([found[i] for i in range(len(machines.targets))], machines, rejections)
-
-
-def _tpu_adapter(job: TrainingJob) -> Outcome:
-    return Outcome(precision=job.precision, rejections=(Rejection(Limit.DATA, reason=Reason.TPU_ADAPTER, subject=job.method),))
 
 
 def _neuron_training(job: TrainingJob, target: Target) -> tuple[Rejection, ...]:
@@ -66,8 +62,12 @@ def _neuron_serving(job: ServingJob, target: Target) -> tuple[Rejection, ...]:
 def _serve(job: ServingJob, machines: TargetArrays, a: Assumptions) -> list[Outcome]:
     formats = [_format(job, t) for t in machines.targets]
     if job.generates:
+        from rackwright.sizing.search.serving import best_batch, best_serving
+
         found = (best_batch if job.ends else best_serving)(job, machines, formats, a, calibration())
     else:
+        from rackwright.sizing.search.forward_pass import forward_pass_outcome
+
         found = [forward_pass_outcome(job, t, numbers, a) for t, numbers in zip(machines.targets, formats, strict=True)]
     rejections = {}
     for t, numbers in zip(machines.targets, formats, strict=True):

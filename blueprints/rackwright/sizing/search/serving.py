@@ -33,14 +33,14 @@ def best_serving(job: ServingJob, machines: TargetArrays, formats: list[str], a:
     formats: of the weights, per target.
     """
     s = serving_layouts(job, machines, formats, a, c)
-    held = _replica_memory(s)
+    memories = _replica_memory(s)
     rows, which = distinct_shapes(s, machines)
     some = s.at(rows)
-    enough = some.fewest(a.max_utilisation, (held.distance <= 1)[rows])
+    enough = some.fewest(a.max_utilisation, (memories.distance <= 1)[rows])
     count = np.maximum(np.where(enough > 0, enough, MAX_REPLICAS), max(job.min_replicas, 1))
     load = rows_of(some.loaded(count.astype(float), a.max_utilisation), which)
     enough, count = enough[which], count[which]
-    missed = _shortfalls(job, held, enough, count, load)
+    missed = _shortfalls(job, memories, enough, count, load)
     nodes = np.ceil(count * s.ways.width / machines.per_node[s.ways.target])
     tokens = np.broadcast_to(serving_memory.kv_tokens(s.case, s.pool), nodes.shape)
     chosen, looked_at = _best(s, missed, nodes, count * s.ways.width), np.bincount(s.ways.target, minlength=len(formats))
@@ -50,7 +50,7 @@ def best_serving(job: ServingJob, machines: TargetArrays, formats: list[str], a:
         if row is None:
             outcomes.append(_no_layout(job, target))
             continue
-        memory = held.memory(row, target, a, float(load.running[row]) if enough[row] else 0.0)
+        memory = memories.memory(row, target, a, float(load.running[row]) if enough[row] else 0.0)
         found = Outcome(
             s.ways.parallelism(row),
             memory,
@@ -59,8 +59,8 @@ def best_serving(job: ServingJob, machines: TargetArrays, formats: list[str], a:
             precision=formats[i],
             points=int(looked_at[i]) * MAX_REPLICAS,
         )
-        if held.distance[row] > 1:
-            found = replace(found, rejections=(_memory_rejection(s, held, row, target),))
+        if memories.distance[row] > 1:
+            found = replace(found, rejections=(_memory_rejection(s, memories, row, target),))
         elif not enough[row]:
             found = replace(found, rejections=_latency_rejections(job, load, row))
         else:

@@ -57,17 +57,17 @@ def _outcomes(
     step = scale_terms(space.step(trials), 1 / np.array([e.rate_factor for e in residuals]))
     memory = scale_terms(space.memory(trials.row, trials.recompute), np.array([e.memory_factor for e in residuals]))
     margin = np.array([e.pessimistic - 1 for e in residuals]) * memory.total
-    held = _memories(memory, margin, machines.chip.memory_bytes[target], max_fill)
+    memories = _memories(memory, margin, machines.chip.memory_bytes[target], max_fill)
     columns = (
         _parallelisms(space.layouts.take(trials.row), trials.recompute),
-        held,
+        memories,
         _speeds(space, target, step),
         residuals,
         machines.nodes[target].astype(int).tolist(),
         (np.diff(space.layouts.starts)[machines.grid[target]] * len(job.recomputes)).tolist(),
         [
             () if ok else (_memory_rejection(m, job, machines.targets[i]),)
-            for m, ok, i in zip(held, fits.tolist(), target.tolist(), strict=True)
+            for m, ok, i in zip(memories, fits.tolist(), target.tolist(), strict=True)
         ],
     )
     return [

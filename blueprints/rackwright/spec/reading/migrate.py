@@ -43,6 +43,6 @@ def version_problem(data: Data, steps: Mapping[str, Step] = STEPS) -> Problem | 
     supported = ", ".join([API_VERSION, *steps])
     number = re.fullmatch(r"rackwright/v([0-9]{1,9})[a-z0-9]*", version) if isinstance(version, str) else None
     newer = number and int(number[1]) > int(API_VERSION.rpartition("v")[2])
-    reason = f"{quote(version)} is newer than this release" if newer else f"{quote(version)} is no version of the spec"
-    fix = f"upgrade rackwright; this release reads {supported}" if newer else f"this release reads {supported}"
+    reason = f"{quote(version)} is newer than this release" if newer else f"{quote(version)} is not a version of the spec format"
+    fix = f"upgrade rackwright; this release supports {supported}" if newer else f"use {supported}"
     return Problem("S-version", reason, at=At() / "api_version", fix=fix)

@@ -1,4 +1,4 @@
-"""What pydantic found wrong -> problems in the user's words, at the user's path."""
+"""Pydantic errors -> problems with a message, a path of the spec and a fix."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -9,7 +9,7 @@ from rackwright.spec.reading.model_fields import KEY, at_of, choices_at, descrip
 
 Error = Mapping[str, Any]
 KINDS = ("pretrain", "finetune", "serve", "batch", "custom")
-MEANT = {
+OTHER_KEYS = {
     "deadline": "max_duration",
     "budget": "max_cost",
     "batch_size": "global_batch_size",
@@ -21,45 +21,52 @@ MEANT = {
     "target_modules": "targets",
     "instance_type": "pin",
 }
-"""What other tools call a key, by our name for it."""
-MEANT_KINDS = {method: f"write `kind: finetune` with `adapter: {{type: {method}}}`" for method in ("lora", "qlora", "p-tuning")}
-MEANT_KINDS |= {
+"""Key of another tool -> our key."""
+OTHER_KINDS = {method: f"write `kind: finetune` with `adapter: {{type: {method}}}`" for method in ("lora", "qlora", "p-tuning")}
+OTHER_KINDS |= {
     "inference": "did you mean `serve`?",
     "training": "did you mean `pretrain` or `finetune`?",
     "sft": "did you mean `finetune`?",
 }
 FIRST_KEYS = ("mean", "target", "ordered", "base", "type")
-"""Keys that a value written alone was meant for."""
-Said = tuple[str, str, str]
+"""Keys that a value without its mapping belongs to."""
+Message = tuple[str, str, str]
 """Code, reason, fix."""
 
 CODES = {
     "S-file": "the file cannot be opened",
-    "S-size": "the file is larger than a spec ever is",
-    "S-encoding": "the file is not UTF-8, or holds control characters",
-    "S-empty": "the file holds nothing",
+    "S-size": "the file exceeds 1 MB",
+    "S-encoding": "the file is not UTF-8, or contains control characters",
+    "S-empty": "the file is empty",
     "S-syntax": "the file is not YAML",
-    "S-documents": "the file holds more than one YAML document",
-    "S-depth": "the file is nested deeper than a spec ever is",
-    "S-too-many": "the file holds more values than a spec ever has, aliases written out",
-    "S-alias": "an alias names nothing, or itself",
-    "S-tag": "a YAML tag, which is not read",
-    "S-merge": "a YAML merge key, which is not read",
-    "S-key": "a key that is no plain text",
-    "S-duplicate-key": "a key that stands twice",
+    "S-documents": "the file contains more than one YAML document",
+    "S-depth": "the file is nested more than 50 levels deep",
+    "S-too-many": "the file has more than 20,000 values after aliases are expanded",
+    "S-alias": "an alias without an anchor before it, or inside its own anchor",
+    "S-tag": "a YAML tag, which is not supported",
+    "S-merge": "a YAML merge key, which is not supported",
+    "S-key": "a key that is not plain text",
+    "S-duplicate-key": "a duplicate key",
     "S-null": "a key without a value",
-    "S-version": "an api_version that this release does not read",
-    "S-unknown-key": "a key that the place does not have",
-    "S-missing": "a key that must be there",
-    "S-type": "another kind of value is needed",
-    "S-unit": "a quantity without a unit, or with one that does not fit",
+    "S-version": "an api_version that this release does not support",
+    "S-unknown-key": "an unknown key",
+    "S-missing": "a required key is missing",
+    "S-type": "a value of the wrong type",
+    "S-unit": "a quantity without a unit, or with a wrong one",
     "S-range": "a number out of range",
-    "S-choice": "a word that is not among those allowed",
-    "S-pattern": "a text of the wrong form",
-    "S-date": "no date with time and zone",
+    "S-choice": "a value that is not among the allowed ones",
+    "S-pattern": "a text that does not match its format",
+    "S-date": "not a date with time and time zone",
 }
-"""Every code of the reader. Checks across fields have ids of their own."""
+"""Every code of the reader, with its condition."""
 
+SECRET_FIXES = {
+    (
+        "secret",
+    ): "write {secret: NAME}, declare secrets: {NAME: {config: KEY}}, run `pulumi config set --secret KEY`, and revoke this value",
+    ("config",): "write {config: KEY}, run `pulumi config set --secret KEY`, and revoke this value",
+}
+"""Keys of a reference to a secret -> what to write in place of the secret itself."""
 TYPES = {
     "string_type": "text",
     "int_type": "a whole number",
@@ -84,14 +91,16 @@ def problem_of(error: Error, data: object) -> Problem:
     """One pydantic error as a problem without mark. `data`: what was validated."""
     at = at_of(error)
     kind = str(error["type"])
-    say = SAYERS.get(kind) or (_type if kind in TYPES else _range if kind in RANGES else _other)
-    code, reason, fix = say(error, at, data)
+    formatter = FORMATTERS.get(kind) or (_type if kind in TYPES else _range if kind in RANGES else _other)
+    code, reason, fix = formatter(error, at, data)
     return Problem(code, reason, at=at / "kind" if kind.startswith("union_tag") else at, fix=fix)
 
 
 def wrong_kind(got: object, at: At) -> Problem:
-    """A workload's kind that is none."""
-    return Problem("S-choice", f"{quote(got)} is no kind of workload", at=at, fix=MEANT_KINDS.get(str(got), "") or did_you_mean(got, KINDS))
+    """An unknown kind of workload."""
+    return Problem(
+        "S-choice", f"{quote(got)} is not a kind of workload", at=at, fix=OTHER_KINDS.get(str(got), "") or did_you_mean(got, KINDS)
+    )
 
 
 def is_about_key(error: Error) -> bool:
@@ -99,7 +108,7 @@ def is_about_key(error: Error) -> bool:
     return error["type"] == "extra_forbidden" or error["loc"][-1:] == (KEY,)
 
 
-def _unknown_key(error: Error, at: At, data: object) -> Said:
+def _unknown_key(error: Error, at: At, data: object) -> Message:
     key, parent = at.steps[-1], At(at.steps[:-1])
     kind = _kind(data, at)
     what = f"a {kind} workload" if kind else f"`{parent}`" if parent.steps else "a spec"
@@ -110,39 +119,39 @@ def _right_place(key: str, parent: At, kind: str | None, present: object) -> str
     """The key that was meant, or the place where this key is known."""
     known = [name for name in keys_at(parent, kind) if not isinstance(present, dict) or name not in present]
     if "capacity" in parent.steps and isinstance(present, dict) and (forms := {"capacity_block", "reservation"} & set(present)):
-        return f"leave it out: what is bought by `{min(forms)}` is bought in no other way; another way is another entry"
+        return f"leave it out: an entry with `{min(forms)}` has no other key; list another mode as a separate entry"
     if kind and (others := [other for other in KINDS if key in keys_at(parent, other)]):
-        return f"it is a key of {' and '.join(others)} workloads"
-    if near := MEANT[key] if MEANT.get(key) in known else nearest(key, known):
+        return f"it is valid for {' and '.join(others)} workloads"
+    if near := OTHER_KEYS[key] if OTHER_KEYS.get(key) in known else nearest(key, known):
         return f"did you mean `{near}`?"
     if places := homes().get(key):
-        return "it belongs " + " or ".join(f"in `{place}`" if place else "at the top of the file" for place in places[:2])
-    return f"known here: {', '.join(known)}" if known else ""
+        return "move it " + " or ".join(f"into `{place}`" if place else "to the top level of the file" for place in places[:2])
+    return f"valid keys: {', '.join(known)}" if known else ""
 
 
-def _missing(error: Error, at: At, data: object) -> Said:
+def _missing(error: Error, at: At, data: object) -> Message:
     present = value_at(data, At(at.steps[:-1]))
     known = keys_at(At(at.steps[:-1]))
     unknown = [key for key in present if key not in known] if isinstance(present, dict) else []
     typo = nearest(at.steps[-1], unknown)
-    return "S-missing", f"`{at.steps[-1]}` is missing", f"is `{typo}` meant to be it?" if typo else _example(at)
+    return "S-missing", f"`{at.steps[-1]}` is missing", f"rename `{typo}`" if typo else _example(at)
 
 
-def _no_kind(error: Error, at: At, data: object) -> Said:
+def _no_kind(error: Error, at: At, data: object) -> Message:
     if error["type"] == "union_tag_not_found":
         return "S-missing", "`kind` is missing", "kind is one of " + ", ".join(KINDS)
     problem = wrong_kind(value_at(data, at / "kind"), at)
     return problem.code, problem.reason, problem.fix
 
 
-def _choice(error: Error, at: At, data: object) -> Said:
+def _choice(error: Error, at: At, data: object) -> Message:
     choices, got = choices_at(at), error["input"]
     extra = {"api_access": " or {cidrs: [...]}", "cluster": " or {stack: ..., output: ...}"}.get(str(at.steps[-1]), "")
     near = _nearest_number(got, choices) or nearest(got, choices)
     fix = f"did you mean `{near}`?" if near else f"one of {', '.join(choices)}{extra}"
     if got is True or got is False:
-        fix += f"; `{quote(got)}` is true or false in YAML, quote it where the word is meant"
-    return "S-choice", f"{quote(got)} is not allowed here", fix
+        fix += f"; YAML reads the word as {quote(got)}, so write it in quotes"
+    return "S-choice", f"{quote(got)} is not an allowed value", fix
 
 
 def _nearest_number(got: object, choices: Sequence[str]) -> str:
@@ -152,8 +161,8 @@ def _nearest_number(got: object, choices: Sequence[str]) -> str:
     return min(choices, key=lambda choice: abs(int(choice) - got))
 
 
-def _own(error: Error, at: At, data: object) -> Said:
-    """Raised by our own validators, which say it all."""
+def _own_validator(error: Error, at: At, data: object) -> Message:
+    """Raised by our own validators, with code, reason and fix."""
     context = error.get("ctx", {})
     fix, choices = context.get("fix", ""), [choice for choice in choices_at(at) if choice == "auto"]
     if isinstance(error["input"], dict):
@@ -162,50 +171,50 @@ def _own(error: Error, at: At, data: object) -> Said:
     return str(error["type"]), context.get("reason", error["msg"]), fix + (", or auto" if fix and choices else "")
 
 
-def _type(error: Error, at: At, data: object) -> Said:
+def _type(error: Error, at: At, data: object) -> Message:
     got = error["input"]
     fix = ""
     if error["type"] == "string_type" and isinstance(got, (int, float)):
         fix = "put it in quotes"
     elif error["type"] == "tuple_type" and isinstance(got, (str, int, float, dict)):
-        fix = f"write a list: [{quote(got).strip('`')}]" if not isinstance(got, dict) else "write a list: one item a line, each with `- `"
+        fix = f"write a list: [{quote(got).strip('`')}]" if not isinstance(got, dict) else "write a list: one item per line, each with `- `"
     elif error["type"] == "bool_type" and str(got).lower() in ("yes", "on", "no", "off"):
         fix = f"write {'true' if str(got).lower() in ('yes', 'on') else 'false'}"
     elif error["type"] in ("model_type", "dict_type", "model_attributes_type") and (keys := keys_at(at, _kind(data, at))):
-        fix = _alone(keys[0], got) + f"keys are {', '.join(keys)}"
-    return "S-type", f"{TYPES[error['type']]} is needed, got {quote(got)}", fix
+        fix = SECRET_FIXES.get(keys) or _alone(keys[0], got) + f"valid keys: {', '.join(keys)}"
+    return "S-type", f"Expected {TYPES[error['type']]}, got {quote(got)}", fix
 
 
 def _alone(first: str, got: object) -> str:
-    """How a value that stands alone is written in the mapping it belongs to, where that is plain."""
+    """How a value without its mapping is written with it."""
     if first not in FIRST_KEYS or not isinstance(got, (str, int, float)):
         return ""
     value = quote(got).strip("`")
     return f"write `{{{first}: {f'[{value}]' if first == 'ordered' else value}}}`; "
 
 
-def _range(error: Error, at: At, data: object) -> Said:
+def _range(error: Error, at: At, data: object) -> Message:
     words, bound = RANGES[error["type"]]
-    return "S-range", f"must be {words} {error['ctx'][bound]:,}, got {quote(error['input'])}", ""
+    return "S-range", f"The value must be {words} {error['ctx'][bound]:,}, got {quote(error['input'])}", ""
 
 
-def _length(error: Error, at: At, data: object) -> Said:
+def _length(error: Error, at: At, data: object) -> Message:
     if error["type"] == "string_too_long":
-        return "S-pattern", f"the text is longer than {error['ctx']['max_length']} characters", ""
-    return "S-range", "must not be empty", ""
+        return "S-pattern", f"The text is longer than {error['ctx']['max_length']} characters", ""
+    return "S-range", "The value must not be empty", ""
 
 
-def _pattern(error: Error, at: At, data: object) -> Said:
+def _pattern(error: Error, at: At, data: object) -> Message:
     looks = "letters, digits, underscores" if error["loc"][-1] == KEY else description_at(at)
-    return "S-pattern", f"{quote(error['input'])} has not the form that is needed here", looks
+    return "S-pattern", f"{quote(error['input'])} does not match the expected format", looks
 
 
-def _other(error: Error, at: At, data: object) -> Said:
+def _other(error: Error, at: At, data: object) -> Message:
     """A kind of error that no table above knows: pydantic's own sentence."""
     return "S-type", str(error["msg"]), ""
 
 
-SAYERS: dict[str, Callable[[Error, At, object], Said]] = {
+FORMATTERS: dict[str, Callable[[Error, At, object], Message]] = {
     "extra_forbidden": _unknown_key,
     "missing": _missing,
     "union_tag_not_found": _no_kind,
@@ -216,7 +225,7 @@ SAYERS: dict[str, Callable[[Error, At, object], Said]] = {
     "string_too_long": _length,
     "too_short": _length,
 }
-SAYERS |= dict.fromkeys(("S-unit", "S-range", "S-type", "S-date", "S-choice"), _own)
+FORMATTERS |= dict.fromkeys(("S-unit", "S-range", "S-type", "S-date", "S-choice"), _own_validator)
 
 
 def _example(at: At) -> str:
@@ -245,7 +254,7 @@ def _kind(data: object, at: At) -> str | None:
 
 
 def value_at(data: object, at: At) -> object:
-    """What stands at `at` in plain data; None where nothing does."""
+    """The value at `at` of plain data; None where it has none."""
     for step in at.steps:
         if isinstance(data, Mapping):
             data = data.get(str(step))

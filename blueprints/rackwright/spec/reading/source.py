@@ -19,7 +19,7 @@ def read_file(path: Path, most_bytes: int = LARGEST_BYTES) -> str:
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
-            raise _refused("S-file", f"{_kind(status.st_mode)}, not a file", path)
+            raise _refused("S-file", f"The path is {_kind(status.st_mode)}, not a file", path)
         if status.st_size > most_bytes:
             raise too_large(status.st_size, str(path), most_bytes)
         with path.open("rb") as file:
@@ -38,7 +38,9 @@ def decode(content: bytes, source: str, most_bytes: int = LARGEST_BYTES) -> str:
     except UnicodeDecodeError as error:
         before = content[: error.start].decode("utf-8-sig", "replace")
         guess = "UTF-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "Latin-1 or Windows-1252"
-        problem = Problem("S-encoding", f"not UTF-8: byte 0x{content[error.start]:02x}", fix=f"save it as UTF-8; it looks like {guess}")
+        problem = Problem(
+            "S-encoding", f"The file is not UTF-8: byte 0x{content[error.start]:02x}", fix=f"save it as UTF-8; it looks like {guess}"
+        )
         raise UserError([problem.with_mark(position(before, len(before)))], source) from None
 
 
@@ -47,7 +49,7 @@ def check_characters(text: str, source: str) -> None:
     if found := FORBIDDEN.search(text):
         code = f"U+{ord(found[0]):04X}"
         fix = "save it as UTF-8; it looks like UTF-16" if found[0] == "\0" else "remove it"
-        problem = Problem("S-encoding", f"the control character {code} is not allowed in YAML", fix=fix)
+        problem = Problem("S-encoding", f"The control character {code} is not allowed in YAML", fix=fix)
         raise UserError([problem.with_mark(position(text, found.start()))], source)
 
 
@@ -58,17 +60,17 @@ def position(text: str, offset: int) -> Mark:
 
 
 def too_large(size: int, source: str, most_bytes: int = LARGEST_BYTES) -> UserError:
-    what, fix = ("a spec has", "name the spec, not the data") if most_bytes == LARGEST_BYTES else ("at once it may be", "split it")
-    reason = f"{size:,} bytes; {what} {most_bytes:,} at most and nothing of this one was read"
+    fix = "give the path of the spec, not of the data" if most_bytes == LARGEST_BYTES else "split it"
+    reason = f"The file has {size:,} bytes; the maximum is {most_bytes:,}"
     return UserError([Problem("S-size", reason, fix=fix)], source)
 
 
 def _unreadable(path: Path, error: OSError | ValueError) -> UserError:
     if isinstance(error, FileNotFoundError) and path.is_symlink():
-        return _refused("S-file", f"a link to {path.readlink()}, which does not exist", path)
+        return _refused("S-file", f"The path is a link to {path.readlink()}, which does not exist", path)
     if isinstance(error, FileNotFoundError):
-        return _refused("S-file", "no such file", path, fix=_near(path))
-    return _refused("S-file", f"cannot be read: {getattr(error, 'strerror', None) or error}", path)
+        return _refused("S-file", "The file does not exist", path, fix=_near(path))
+    return _refused("S-file", f"The file cannot be read: {getattr(error, 'strerror', None) or error}", path)
 
 
 def _near(path: Path) -> str:

@@ -1,19 +1,16 @@
 """A parsed file on its way to a Spec. What is broken is taken out, so that the checks across fields still see the rest."""
 
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pydantic import ValidationError
 
-from rackwright.catalog import Catalog
 from rackwright.diagnostics.problem import At, Problem
 from rackwright.spec.reading.migrate import migrate, version_problem
 from rackwright.spec.reading.model_fields import at_of, keys_at, nearest
 from rackwright.spec.reading.schema_errors import KINDS, is_about_key, is_echo, problem_of, value_at, wrong_kind
 from rackwright.spec.reading.tree import YamlNode
 from rackwright.spec.spec import API_VERSION, Spec
-from rackwright.validation.spec import SpecContext, problems_of
 
 FREE = ("architecture", "measured", "commitments")
 """Mappings whose content is not the schema's: an empty value is allowed there."""
@@ -38,7 +35,7 @@ class SpecParser:
         self.tree = tree
         self.problems = problems
         self.broken: list[At] = [problem.at for problem in problems]
-        self.told: set[At] = set(self.broken)
+        self.reported: set[At] = set(self.broken)
         self.notes: tuple[str, ...] = ()
 
     def validate(self) -> Spec | None:
@@ -54,14 +51,14 @@ class SpecParser:
             except ValidationError as failure:
                 errors = [e for e in failure.errors(include_url=False) if not is_echo(e, data)]
             for error in errors if attempt == 0 else ():
-                self._report(error, data)
+                self._add_error(error, data)
             if not sum(self._repair(data, error) for error in errors):
                 return None
         return None
 
-    def check(self, spec: Spec, folder: Path, catalog: Catalog | None) -> None:
-        """Adds what the checks across fields find, where it is not a mere consequence of a broken place."""
-        for problem, about_key in problems_of(SpecContext(spec, folder, catalog)):
+    def add_problems(self, found: Iterable[tuple[Problem, bool]]) -> None:
+        """Adds problems of the rules over the whole spec, except consequences of a broken place."""
+        for problem, about_key in found:
             if not any(_related(problem.at, at) for at in self.broken):
                 self._add(problem, about_key)
 
@@ -74,19 +71,19 @@ class SpecParser:
         kept = {}
         for key, inner in node.value.items():
             if inner.value is None:
-                self._add(Problem("S-null", f"`{key}` has no value", at=at / key, fix="give it one, or leave the key out"), about_key=True)
+                self._add(Problem("S-null", f"`{key}` has no value", at=at / key, fix="set a value, or remove the key"), about_key=True)
                 self.broken.append(at / key)
             else:
                 kept[key] = inner.plain() if key in FREE else self._without_nulls(inner, at / key)
         return kept
 
-    def _report(self, error: Mapping[str, Any], data: object) -> None:
+    def _add_error(self, error: Mapping[str, Any], data: object) -> None:
         problem = problem_of(error, data)
-        if problem.at not in self.told:
+        if problem.at not in self.reported:
             self._add(problem, is_about_key(error))
 
     def _add(self, problem: Problem, about_key: bool = False) -> None:
-        self.told.add(problem.at)
+        self.reported.add(problem.at)
         self.problems.append(problem.with_mark(self.tree.nearest(problem.at, about_key)))
 
     def _guess_kinds(self, workloads: object) -> None:

@@ -66,13 +66,13 @@ def parse(text: str, source: str) -> tuple[YamlNode, list[Problem]]:
     except yaml.MarkedYAMLError as error:
         raise UserError([_syntax(error, text)], source) from None
     except yaml.YAMLError as error:
-        raise UserError([Problem("S-syntax", f"not YAML: {error}")], source) from None
+        raise UserError([Problem("S-syntax", f"Not valid YAML: {error}")], source) from None
     except _StopError as stop:
         raise UserError([stop.problem], source) from None
     finally:
         reader.loader.dispose()
     if root is None or root.value is None:
-        raise UserError([Problem("S-empty", "the file holds no spec", fix="copy one of stacks/, or run `rackwright new`")], source)
+        raise UserError([Problem("S-empty", "The file contains no spec", fix="copy one of stacks/, or run `rackwright new`")], source)
     return root, reader.problems
 
 
@@ -99,7 +99,7 @@ class _Reader:
         self.loader.get_event()  # end of the document
         if self.loader.check_event(yaml.DocumentStartEvent):
             second = self.loader.peek_event()
-            self._stop("S-documents", "more than one document in the file", second, "cut the file at `---`: one spec each")
+            self._stop("S-documents", "The file contains more than one YAML document", second, "split the file at `---`")
         return root
 
     def _node(self, at: At) -> YamlNode:
@@ -110,14 +110,14 @@ class _Reader:
         if event.anchor:
             self.anchors[event.anchor] = None
         if event.tag not in (None, "!"):
-            self._wrong("S-tag", f"the tag {event.tag} is not read", event, at, "leave the tag out")
+            self._wrong("S-tag", f"YAML tag {event.tag} is not supported", event, at, "remove the tag")
         if isinstance(event, yaml.ScalarEvent):
             if found := FORBIDDEN.search(event.value):
-                self._wrong("S-encoding", f"the text holds the control character U+{ord(found[0]):04X}", event, at, "remove it")
+                self._wrong("S-encoding", f"The text contains the control character U+{ord(found[0]):04X}", event, at, "remove it")
             node = YamlNode(_mark(event), resolve(event.value) if event.implicit[0] else event.value)
         else:
             if len(at.steps) >= DEEPEST:
-                self._stop("S-depth", f"nested more than {DEEPEST} levels deep", event)
+                self._stop("S-depth", f"The file is nested more than {DEEPEST} levels deep", event)
             node = self._sequence(event, at) if isinstance(event, yaml.SequenceStartEvent) else self._mapping(event, at)
         if event.anchor:
             self.anchors[event.anchor] = node
@@ -126,8 +126,8 @@ class _Reader:
     def _alias(self, event: Any, at: At) -> YamlNode:
         node = self.anchors.get(event.anchor)
         if node is None:
-            why = "stands inside what it names" if event.anchor in self.anchors else "names nothing above it"
-            self._stop("S-alias", f"*{event.anchor} {why}", event)
+            why = "is inside its own anchor" if event.anchor in self.anchors else "has no anchor before it"
+            self._stop("S-alias", f"Alias *{event.anchor} {why}", event)
         self._count(node.size - 1, event)
         return replace(node, mark=_mark(event))
 
@@ -148,8 +148,8 @@ class _Reader:
             if key is None:
                 continue
             if key in inside:
-                reason = f"`{key}` is already on line {node.keys[key].line}"
-                self._wrong("S-duplicate-key", reason, start, at / key, "keep one of the two")
+                reason = f"`{key}` is already set on line {node.keys[key].line}"
+                self._wrong("S-duplicate-key", reason, start, at / key, "keep one")
             else:
                 node.keys[key], inside[key] = _mark(start), value
         self.loader.get_event()
@@ -160,17 +160,17 @@ class _Reader:
         """Reads the key that starts with `start`; None when it cannot be one."""
         self._node(at / "?")
         if not isinstance(start, yaml.ScalarEvent):
-            self._wrong("S-key", "a key is plain text, no list, mapping or alias", start, at)
+            self._wrong("S-key", "A key must be plain text, not a list, mapping or alias", start, at)
             return None
         if start.value == "<<" and start.implicit[0]:
-            self._wrong("S-merge", "merge keys (`<<`) are not read", start, at / "<<", "write the keys out")
+            self._wrong("S-merge", "Merge keys (`<<`) are not supported", start, at / "<<", "write the keys out")
             return None
         return start.value
 
     def _count(self, values: int, event: yaml.Event) -> None:
         self.values += values
         if self.values > MOST_VALUES:
-            self._stop("S-too-many", f"more than {MOST_VALUES:,} values once every alias is written out", event)
+            self._stop("S-too-many", f"The file has more than {MOST_VALUES:,} values after aliases are expanded", event)
 
     def _wrong(self, code: str, reason: str, event: Any, at: At, fix: str = "") -> None:
         self.problems.append(Problem(code, reason, at=at, fix=fix, mark=_mark(event)))
@@ -200,16 +200,16 @@ def _syntax(error: yaml.MarkedYAMLError, text: str) -> Problem:
     line = lines[found.line] if found.line < len(lines) else ""
     mark = Mark(min(found.line + 1, len(lines)), found.column + 1)
     if line[: found.column + 1].strip(" ").startswith("\t"):
-        return Problem("S-syntax", "a tab indents this line; YAML is indented with spaces", fix="replace the tab by spaces", mark=mark)
+        return Problem("S-syntax", "The line is indented with a tab; YAML allows spaces only", fix="replace the tab with spaces", mark=mark)
     start: Any = error.context_mark
     opened = f" (opened on line {start.line + 1})" if start and start.line != found.line else ""
     context = f"{error.context}{opened}: " if error.context else ""
-    return Problem("S-syntax", f"not YAML: {context}{error.problem}", fix=_quoting(line), mark=mark)
+    return Problem("S-syntax", f"Not valid YAML: {context}{error.problem}", fix=_quoting(line), mark=mark)
 
 
 def _quoting(line: str) -> str:
-    """Most syntax errors are a value that needs quotes."""
+    """A fix where the value on the line needs quotes."""
     value = line.partition(": ")[2]
     if value[:1] in tuple("@`%&*!|>") or ": " in value:
-        return "put quotes round a value that holds a colon, or starts with one of @ ` % & * ! | >"
+        return "put quotes around a value that contains a colon, or starts with one of @ ` % & * ! | >"
     return ""

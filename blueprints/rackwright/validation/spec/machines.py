@@ -13,76 +13,79 @@ from rackwright.validation.spec.places import BLOCKS, blocks, modes, things
 from rackwright.validation.spec.registry import SpecContext, rule
 
 LONG_TERM = {"cud-1y", "cud-3y"}
-"""Prices, not ways to obtain a machine."""
+"""Price commitments, not capacity modes."""
 
 
 @rule("S-50")
 def regions_exist(context: SpecContext) -> Iterator[Violation]:
-    """A region must be one of the cloud's."""
+    """A region must exist in the cloud of its place."""
     for at, place in context.places:
         regions = context.regions.get(place.cloud, [])
         for i, region in enumerate(place.regions):
             if regions and region not in regions:
                 other = next((cloud for cloud, names in context.regions.items() if region in names), None)
                 near = did_you_mean(region, regions) or "`rackwright catalog` lists them"
-                fix = f"it is a region of {other}" if other else near
-                yield Violation(at / "regions" / i, fix, f"{quote(region)} is no region of {place.cloud} in the catalog")
+                fix = f"set cloud: {other}, which has this region" if other else near
+                yield Violation(at / "regions" / i, fix, f"{place.cloud} has no region {quote(region)} in the catalog")
 
 
 @rule("S-51")
 def residency_leaves_a_region(context: SpecContext) -> Iterator[Violation]:
-    """The residency must leave at least one region of every place."""
+    """Every place must have at least one region inside limits.residency."""
     territory = context.spec.limits.residency
     for at, place in context.places:
         regions = allowed_by_limits(context, place)
         if territory and regions and not any(stays_in(place.cloud, region, territory) for region in regions):
             inside = [region for region in context.regions.get(place.cloud, []) if stays_in(place.cloud, region, territory)]
             where = at / "regions" if place.regions else At() / "limits" / "residency"
-            fix = f"regions of {place.cloud} in {territory}: {', '.join(inside[:6])}"
-            yield Violation(where, fix, f"none of the regions is in {territory}")
+            fix = f"use one of {', '.join(inside[:6])}"
+            yield Violation(where, fix, f"limits.residency is {territory}, and no allowed region of this place is in {territory}")
 
 
 @rule("S-52")
 def limits_name_a_region(context: SpecContext) -> Iterator[Violation]:
-    """Each pattern of limits.regions must name at least one region of the clouds in use."""
+    """Each pattern of limits.regions must match at least one region of the clouds in use."""
     for i, pattern in enumerate(context.spec.limits.regions):
         regions = [region for _, place in context.places for region in context.regions.get(place.cloud, [])]
         if regions and not any(matches(region, (pattern,)) for region in regions):
-            yield Violation(At() / "limits" / "regions" / i, did_you_mean(pattern, regions) or "such as us-*")
+            fix = did_you_mean(pattern, regions) or "use a pattern such as us-*"
+            yield Violation(At() / "limits" / "regions" / i, fix, f"{quote(pattern)} matches no region of the clouds in use")
 
 
 @rule("S-53")
 def machines_exist(context: SpecContext) -> Iterator[Violation]:
-    """A machine that is named must be in the catalog, and sold by the cloud of its place."""
+    """A named machine must be in the catalog, and belong to the cloud of its place."""
     for at, place, name in named_machines(context):
         machine = context.catalog.machine_by_name.get(name)
         if machine is None:
             names = [m.name for m in context.catalog.machines if m.cloud == place.cloud and m.orderable]
             yield Violation(at, did_you_mean(name, names), f"{quote(name)} is not in the catalog")
         elif machine.cloud != place.cloud:
-            yield Violation(at, f"this place is on {place.cloud}", f"{quote(name)} is a machine of {machine.cloud}")
+            yield Violation(
+                at, f"set cloud: {machine.cloud}, or choose a machine of {place.cloud}", f"{quote(name)} is a machine of {machine.cloud}"
+            )
 
 
 @rule("S-54")
 def machines_are_sold_there(context: SpecContext) -> Iterator[Violation]:
-    """A machine that is named must be sold in a region of its place."""
+    """A named machine must be offered in a region and zone of its place."""
     for at, place, name in named_machines(context):
         sold = [row.region for row in context.catalog.places_by_sku.get(name, ()) if row.cloud == place.cloud]
         known = [region for region in place.regions if region in context.regions.get(place.cloud, [])]
         if sold and known and not set(sold) & set(known):
             near = sorted(sold, key=lambda region: (region.split("-")[0] != known[0].split("-")[0], region))
-            words = f"{quote(name)} is sold in none of {', '.join(known)}"
-            yield Violation(at, f"sold in {', '.join(near[:6])}", words, link=profile(place.cloud).links.get("offerings", ""))
+            words = f"{quote(name)} is not offered in {', '.join(known)}"
+            yield Violation(at, f"use one of {', '.join(near[:6])}", words, link=profile(place.cloud).links.get("offerings", ""))
             continue
         zones = [zone for row in context.catalog.places_by_sku.get(name, ()) for zone in row.zones]
         if profile(place.cloud).has_zone_names and zones and place.zones and not set(zones) & set(place.zones):
             near = [zone for zone in zones if not known or zone.rpartition("-")[0] in known]
-            yield Violation(at, f"sold in {', '.join(sorted(near)[:6])}", f"{quote(name)} is sold in none of {', '.join(place.zones)}")
+            yield Violation(at, f"use one of {', '.join(sorted(near)[:6])}", f"{quote(name)} is not offered in {', '.join(place.zones)}")
 
 
 @rule("S-55")
 def topology_is_a_slice(context: SpecContext) -> Iterator[Violation]:
-    """A pinned topology must be one that the pinned TPU type is built in."""
+    """A pinned topology must exist for the pinned TPU type, and have as many hosts as the pin has nodes."""
     for at, place in context.places:
         pin = place.pin
         if pin is None or pin.instance not in context.catalog.machine_by_name:
@@ -90,41 +93,44 @@ def topology_is_a_slice(context: SpecContext) -> Iterator[Violation]:
         slices = context.catalog.slices_by_machine.get(pin.instance, ())
         chosen = [piece for piece in slices if piece.topology == pin.topology]
         if pin.topology and not slices:
-            yield Violation(at / "pin" / "topology", f"leave it out: {quote(pin.instance)} is no TPU", about_key=True)
+            words = f"{quote(pin.instance)} is not a TPU machine and has no topology"
+            yield Violation(at / "pin" / "topology", "leave it out", words, about_key=True)
         elif pin.topology and not chosen:
-            yield Violation(at / "pin" / "topology", did_you_mean(pin.topology, [piece.topology for piece in slices]))
+            fix, words = did_you_mean(pin.topology, [piece.topology for piece in slices]), f"{pin.instance} has no topology {pin.topology}"
+            yield Violation(at / "pin" / "topology", fix, words)
         elif chosen and pin.nodes and pin.nodes not in {piece.hosts for piece in chosen}:
             hosts = ", ".join(str(piece.hosts) for piece in chosen)
-            yield Violation(at / "pin" / "nodes", f"a {pin.topology} slice has {hosts} hosts", "nodes and topology disagree")
+            yield Violation(at / "pin" / "nodes", f"set {hosts}", f"A {pin.topology} slice has {hosts} hosts; nodes is {pin.nodes}")
 
 
 @rule("S-56", link=BLOCKS)
 def blocks_are_sold_for_the_type(context: SpecContext) -> Iterator[Violation]:
-    """Capacity blocks must be sold for the instance type."""
+    """Capacity Blocks must be available for the instance type."""
     for at, _, block in blocks(context):
         machine = context.catalog.machine_by_name.get(block.instance)
         if machine and profile(machine.cloud).sells("capacity_block") and not machine.capacity_block:
             families = sorted({m.family for m in context.catalog.machines if m.capacity_block})
-            yield Violation(at / "instance", f"they are for {', '.join(families)}")
+            words = f"AWS offers no Capacity Blocks for {block.instance}"
+            yield Violation(at / "instance", f"use one of the families {', '.join(families)}", words)
 
 
 @rule("S-57")
 def machines_are_sold_that_way(context: SpecContext) -> Iterator[Violation]:
-    """A pinned machine must be sold in one of the capacity modes of its place."""
+    """A pinned machine must be offered in one of the capacity modes of its place."""
     for at, place in context.places:
         machine = context.catalog.machine_by_name.get(place.pin.instance) if place.pin else None
         asked = {mode.replace("_", "-") for _, mode in modes(at, place)}
         sold = {str(mode) for mode in machine.capacity_modes} - LONG_TERM if machine else set()
         sold |= {"reservation"} if profile(place.cloud).reserves_on_demand and "on-demand" in sold else set()
         if machine and machine.cloud == place.cloud and sold and asked and not asked & sold:
-            fix = f"it is sold as {', '.join(sorted(sold))}"
-            words = f"{quote(machine.name)} is not sold as {', '.join(sorted(asked))}"
+            fix = f"use {' or '.join(sorted(sold))}"
+            words = f"{quote(machine.name)} is not offered as {', '.join(sorted(asked))}"
             yield Violation(at / "pin" / "instance", fix, words, link=profile(place.cloud).links.get("machines", ""))
 
 
 @rule("S-58")
 def pins_keep_the_limit(context: SpecContext) -> Iterator[Violation]:
-    """Pinned machines must keep limits.accelerators."""
+    """Pinned machines must not exceed limits.accelerators."""
     most = context.spec.limits.accelerators
     for at, place in context.places:
         machine = context.catalog.machine_by_name.get(place.pin.instance) if place.pin else None
@@ -133,11 +139,12 @@ def pins_keep_the_limit(context: SpecContext) -> Iterator[Violation]:
             hosts = min((piece.hosts for piece in slices if piece.topology == place.pin.topology), default=1)
             have = machine.accelerator_count * (place.pin.nodes or hosts)
             if have > most:
-                yield Violation(at / "pin", f"they hold {have:,} accelerators; limits.accelerators is {most:,}")
+                words = f"The pinned machines have {have:,} accelerators; limits.accelerators is {most:,}"
+                yield Violation(at / "pin", "pin fewer nodes or a smaller machine, or raise limits.accelerators", words)
 
 
 def named_machines(context: SpecContext) -> Iterator[tuple[At, Place, str]]:
-    """Every machine type that the spec names, with its place."""
+    """Every machine type in the spec, with its place."""
     for at, place in context.places:
         if place.pin:
             yield at / "pin" / "instance", place, place.pin.instance

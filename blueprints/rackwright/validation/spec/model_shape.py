@@ -25,7 +25,7 @@ def known(context: SpecContext) -> Iterator[tuple[At, Workload, Architecture]]:
 
 @rule("S-24")
 def model_can_be_told(context: SpecContext) -> Iterator[Violation]:
-    """The model must be in the catalog, or its description readable."""
+    """The model must be in the catalog, or have a readable description."""
     for at, workload in context.workloads:
         model = workload.model
         try:
@@ -42,74 +42,82 @@ def model_can_be_told(context: SpecContext) -> Iterator[Violation]:
 
 @rule("S-25")
 def text_needs_a_length(context: SpecContext) -> Iterator[Violation]:
-    """Samples of a language model must have a length: `samples` needs `tokens_per_sample`."""
+    """`samples` of a language model require `tokens_per_sample`."""
     for at, workload, architecture in known(context):
         text = isinstance(workload, TRAINING) and architecture.kind == "llm"
         if text and workload.data.samples is not None and workload.data.tokens is None and workload.data.tokens_per_sample is None:
-            yield Violation(at / "data" / "samples", "add tokens_per_sample: the mean is enough", about_key=True)
+            words = "`samples` is set without `tokens_per_sample`"
+            yield Violation(at / "data" / "samples", "add tokens_per_sample, the mean length", words, about_key=True)
 
 
 @rule("S-26", Level.WARNING)
 def trained_within_its_context(context: SpecContext) -> Iterator[Violation]:
-    """Training beyond the model's context needs its positions extended."""
+    """A sequence_length above the model's context requires extended positions."""
     for at, workload, architecture in known(context):
         limit = architecture.max_context
         if isinstance(workload, TRAINING) and limit and workload.sequence_length and workload.sequence_length > limit:
-            yield Violation(at / "sequence_length", f"{limit:,} tokens or less, or extend the positions in your trainer")
+            words = f"sequence_length ({workload.sequence_length:,}) exceeds the model's context of {limit:,} tokens"
+            yield Violation(at / "sequence_length", f"set {limit} or less, or extend the positions in your trainer", words)
 
 
 @rule("S-27")
 def served_within_its_context(context: SpecContext) -> Iterator[Violation]:
-    """A model cannot be served beyond its context."""
+    """max_context must not exceed the model's context."""
     for at, workload, architecture in known(context):
         limit = architecture.max_context
         if isinstance(workload, (Serve, Batch)) and limit and workload.max_context and workload.max_context > limit:
-            yield Violation(at / "max_context", f"{limit:,} tokens at most")
+            words = f"max_context ({workload.max_context:,}) exceeds the model's context of {limit:,} tokens"
+            yield Violation(at / "max_context", f"set {limit} or less", words)
 
 
 @rule("S-28")
 def parallelism_divides_the_model(context: SpecContext) -> Iterator[Violation]:
-    """tensor must divide the attention heads, expert the experts, and pipeline not exceed the layers."""
+    """`tensor` must divide the attention heads, `expert` the experts; `pipeline` must not exceed the layers."""
     for at, workload, architecture in known(context):
         pins = workload.parallelism
         if pins.tensor and architecture.heads and architecture.heads % pins.tensor:
-            yield Violation(at / "parallelism" / "tensor", f"{_divisors(architecture.heads)}: the model has {architecture.heads} heads")
+            words = f"tensor: {pins.tensor} does not divide the {architecture.heads} attention heads of the model"
+            yield Violation(at / "parallelism" / "tensor", _divisors(architecture.heads), words)
         if pins.pipeline and architecture.layers and pins.pipeline > architecture.layers:
-            yield Violation(at / "parallelism" / "pipeline", f"at most {architecture.layers}, its layers")
+            words = f"pipeline: {pins.pipeline} exceeds the {architecture.layers} layers of the model"
+            yield Violation(at / "parallelism" / "pipeline", f"set {architecture.layers} or less", words)
         experts = architecture.experts
         if pins.expert and pins.expert > 1 and (not experts or experts % pins.expert):
-            fix = f"{_divisors(experts)}: the model has {experts} experts" if experts else "leave it out: the model has no experts"
-            yield Violation(at / "parallelism" / "expert", fix)
+            words = f"expert: {pins.expert} does not divide the {experts} experts of the model" if experts else "The model has no experts"
+            yield Violation(at / "parallelism" / "expert", _divisors(experts) if experts else "leave it out", words)
 
 
 @rule("S-29")
 def micro_batch_divides_the_batch(context: SpecContext) -> Iterator[Violation]:
-    """micro_batch must divide global_batch_size."""
+    """`micro_batch` must divide global_batch_size."""
     for at, workload in context.each(*TRAINING):
         micro, batch = workload.parallelism.micro_batch, workload.global_batch_size
         if micro and batch and batch % micro:
-            yield Violation(at / "parallelism" / "micro_batch", f"{_divisors(batch, 16)}: global_batch_size is {batch:,}")
+            words = f"micro_batch: {micro} does not divide global_batch_size: {batch}"
+            yield Violation(at / "parallelism" / "micro_batch", _divisors(batch, 16), words)
 
 
 @rule("S-30")
 def parallelism_within_the_limit(context: SpecContext) -> Iterator[Violation]:
-    """One copy of the model must fit in the accelerators that the organisation allows."""
+    """tensor x pipeline x context must not exceed limits.accelerators."""
     most = context.spec.limits.accelerators
     for at, workload in context.workloads:
         pins = workload.parallelism
         need = (pins.tensor or 1) * (pins.pipeline or 1) * (pins.context or 1)
         if most and need > most:
-            yield Violation(at / "parallelism", f"tensor x pipeline x context is {need:,}; limits.accelerators is {most:,}")
+            words = f"tensor x pipeline x context is {need:,}; limits.accelerators is {most:,}"
+            yield Violation(at / "parallelism", "use fewer, or raise limits.accelerators", words)
 
 
 @rule("S-31", Level.WARNING)
 def data_lasts_a_step(context: SpecContext) -> Iterator[Violation]:
-    """The data should hold at least one optimizer step."""
+    """The data should be enough for one optimizer step."""
     for at, workload in context.each(*TRAINING):
         data, batch, length = workload.data, workload.global_batch_size, workload.sequence_length
         tokens = data.tokens or (data.samples or 0) * (data.tokens_per_sample or 0)
         if batch and length and tokens and tokens * data.epochs < batch * length:
-            yield Violation(at / "global_batch_size", f"one step takes {batch * length:,} tokens, the data has {tokens * data.epochs:,g}")
+            words = f"One step takes {batch * length:,} tokens; the data has {tokens * data.epochs:,g}"
+            yield Violation(at / "global_batch_size", "use a smaller batch, more epochs or more data", words)
 
 
 def _divisors(number: int, most: int = 64) -> str:

@@ -6,7 +6,7 @@ from datetime import timedelta
 from itertools import chain
 
 from rackwright.clouds import AWS, GCP, profile, profiles, supports
-from rackwright.diagnostics.problem import At, Level
+from rackwright.diagnostics.problem import At, Level, Stage
 from rackwright.diagnostics.rule import Violation
 from rackwright.spec.base import quote
 from rackwright.spec.infra import (
@@ -62,11 +62,13 @@ def blocks(context: SpecContext) -> Iterator[tuple[At, Place, CapacityBlock]]:
 
 @rule("S-40")
 def fields_suit_the_cloud(context: SpecContext) -> Iterator[Violation]:
-    """account belongs to aws, project to gcp, inventory to kubernetes."""
+    """`account` is valid for aws only, `project` for gcp only, `inventory` for kubernetes only."""
     for at, place in context.places:
-        for key in dict.fromkeys(cloud.owner_field for cloud in profiles()):
+        for owner in profiles():
+            key = owner.owner_field
             if getattr(place, key) is not None and key != profile(place.cloud).owner_field:
-                yield Violation(at / key, f"leave it out; this place is on {place.cloud}", about_key=True)
+                words = f"`{key}` is valid for {owner.name} only; this place is on {place.cloud}"
+                yield Violation(at / key, f"leave it out, or set cloud: {owner.name}", words, about_key=True)
 
 
 @rule("S-41")
@@ -75,18 +77,22 @@ def owned_machines_are_described(context: SpecContext) -> Iterator[Violation]:
     for at, place in context.places:
         if profile(place.cloud).is_owned:
             if place.inventory is None:
-                yield Violation(at, "add inventory: cluster.yaml; `rackwright inventory` writes one")
+                yield Violation(
+                    at, "add inventory: cluster.yaml; `rackwright inventory` writes one", "This kubernetes place has no `inventory`"
+                )
             for key in ("regions", "zones", "capacity"):
                 if key in place.model_fields_set:
-                    yield Violation(at / key, "leave it out: the inventory says what there is", about_key=True)
+                    words = f"A kubernetes place has no `{key}`: the inventory lists its machines"
+                    yield Violation(at / key, "leave it out", words, about_key=True)
 
 
-@rule("S-42", Level.WARNING, on=GCP)
+@rule("S-42", Level.WARNING, stage=Stage.BUILD, on=GCP)
 def project_is_named(context: SpecContext) -> Iterator[Violation]:
-    """Without a project, Google Cloud's default of whoever runs the update is used."""
+    """Without a project, updates use the default project of the Google Cloud credentials."""
     for at, place in context.places:
         if place.project is None:
-            yield Violation(at, "add project: my-project")
+            words = "No project is set: updates use the default project of the Google Cloud credentials"
+            yield Violation(at, "add project: my-project", words)
 
 
 @rule("S-43")
@@ -96,7 +102,8 @@ def mode_is_sold(context: SpecContext) -> Iterator[Violation]:
         cloud = profile(place.cloud)
         for where, mode in modes(at, place):
             if not cloud.is_owned and not cloud.sells(mode):
-                yield Violation(where, f"{place.cloud} sells {', '.join(cloud.capacity_modes)}", f"{place.cloud} does not sell {mode}")
+                words = f"{place.cloud} does not offer the capacity mode {mode}"
+                yield Violation(where, f"{place.cloud} offers {', '.join(cloud.capacity_modes)}", words)
 
 
 @rule("S-44", link=BLOCKS)
@@ -105,7 +112,8 @@ def block_has_a_length(context: SpecContext) -> Iterator[Violation]:
     for at, _, block in blocks(context):
         if block.end <= block.start:
             near = block.start + timedelta(days=1, minutes=-30)
-            yield Violation(at / "end", f"it starts {block.start.isoformat()}: a day of it ends {near.isoformat()}; your order tells")
+            words = f"The block ends {block.end.isoformat()}, before its start {block.start.isoformat()}"
+            yield Violation(at / "end", f"copy the end from your order; a block of one day ends {near.isoformat()}", words)
 
 
 @rule("S-45")
@@ -117,7 +125,8 @@ def zones_lie_in_the_regions(context: SpecContext) -> Iterator[Violation]:
         for where, zone in chain(named, of_things, _of_subnets(at, place)):
             if place.regions and not any(zone.startswith(region) and zone != region for region in place.regions):
                 link = BLOCKS if "capacity" in where.steps else profile(place.cloud).links.get("regions", "")
-                yield Violation(where, f"regions are {', '.join(place.regions)}: such as {_near_zone(zone, place)}", link=link)
+                words = f"Zone {zone} is not in the regions of this place: {', '.join(place.regions)}"
+                yield Violation(where, f"use a zone such as {_near_zone(zone, place)}", words, link=link)
 
 
 def _of_subnets(at: At, place: Place) -> Iterator[tuple[At, str]]:
@@ -137,37 +146,37 @@ def block_lies_in_the_zones(context: SpecContext) -> Iterator[Violation]:
     """A capacity block or reservation must lie in one of the zones of its place."""
     for at, place, thing in things(context):
         if place.zones and thing.zone and thing.zone not in place.zones:
-            yield Violation(at / "zone", f"add {quote(thing.zone)} to zones, or leave zones out")
+            words = f"The capacity is in zone {thing.zone}; this place allows {', '.join(place.zones)}"
+            yield Violation(at / "zone", f"add {quote(thing.zone)} to `zones`, or leave `zones` out", words)
 
 
 @rule("S-47", link=BLOCKS)
 def pin_agrees_with_what_is_bought(context: SpecContext) -> Iterator[Violation]:
-    """A pin must agree with the capacity it is to run in."""
+    """A pin must match the instance type and the count of the capacity block or reservation."""
     for at, place in context.places:
         bought = [(where, thing) for where, other, thing in things(context) if other is place and place.pin]
         for where, thing in bought:
             if place.pin and thing.instance and thing.instance != place.pin.instance:
-                yield Violation(where / "instance", f"the pin is {place.pin.instance}: pin {thing.instance}, or leave the entry out")
+                words = f"The pin is {place.pin.instance}, but this capacity holds {thing.instance}"
+                yield Violation(where / "instance", f"pin {thing.instance}, or remove this capacity entry", words)
         counts = [thing.count for _, thing in bought if place.pin and thing.instance in (None, place.pin.instance)]
         every = len(counts) == len(place.capacity.ordered + place.capacity.fallback)
         if place.pin and place.pin.nodes and every and None not in counts and place.pin.nodes > (most := max(c or 0 for c in counts)):
             yield Violation(
-                at / "pin" / "nodes", f"{most}, which it holds", f"{place.pin.nodes} machines are more than what is bought holds"
+                at / "pin" / "nodes", f"set {most}", f"The pin asks for {place.pin.nodes} machines; the capacity entries hold {most}"
             )
 
 
 @rule("S-91", link="https://docs.aws.amazon.com/vpc/latest/userguide/resource-ids.html", on=AWS)
 def networks_are_named_by_their_ids(context: SpecContext) -> Iterator[Violation]:
-    """On AWS a network is named by its id, vpc- and 8 or 17 hexadecimal digits, and each of its subnets once by its own, subnet-."""
+    """An existing AWS network is given by its VPC ID, and each subnet once by its subnet ID (8 or 17 hexadecimal digits)."""
     for at, place in context.places:
         there, known = place.network.existing, set[str]()
         if there is None:
             continue
         where = at / "network" / "existing"
         if isinstance(there.vpc, str) and not VPC_ID.fullmatch(there.vpc):
-            yield Violation(
-                where / "vpc", "such as vpc-0123456789abcdef0; `aws ec2 describe-vpcs` lists them", _no_id(there.vpc, "network")
-            )
+            yield Violation(where / "vpc", "such as vpc-0123456789abcdef0; `aws ec2 describe-vpcs` lists them", _no_id(there.vpc, "VPC"))
         for i, subnet in enumerate(there.subnets):
             described = isinstance(subnet, ExistingSubnet)
             given, place_of = subnet.id if isinstance(subnet, ExistingSubnet) else subnet, where / "subnets" / i
@@ -178,12 +187,12 @@ def networks_are_named_by_their_ids(context: SpecContext) -> Iterator[Violation]
                 lists = "`aws ec2 describe-subnets` lists them"
                 yield Violation(place_of, f"such as subnet-0123456789abcdef0; {lists}", _no_id(given, "subnet"))
             elif given in known:
-                yield Violation(place_of, "leave the second out", f"{quote(given)} is there twice")
+                yield Violation(place_of, "remove one", f"{quote(given)} is listed twice")
             known.add(given)
 
 
 def _no_id(text: str, what: str) -> str:
-    return f"{quote(text)} is no id of a {what}"
+    return f"{quote(text)} is not a {what} ID"
 
 
 @rule("S-48")
@@ -195,7 +204,7 @@ def named_once(context: SpecContext) -> Iterator[Violation]:
         seen: set[object] = set()
         for where, value in [*named, *((where, mode) for where, mode in modes(at, place) if mode in ("on-demand", "spot", "flex-start"))]:
             if value in seen:
-                yield Violation(where, "leave the second out")
+                yield Violation(where, "remove one", f"{quote(value)} is listed twice")
             seen.add(value)
 
 
@@ -205,4 +214,5 @@ def limits_allow_a_region(context: SpecContext) -> Iterator[Violation]:
     patterns = context.spec.limits.regions
     for at, place in context.places:
         if patterns and place.regions and not any(matches(region, patterns) for region in place.regions):
-            yield Violation(at / "regions", f"limits.regions is {', '.join(patterns)}")
+            words = f"None of {', '.join(place.regions)} matches limits.regions"
+            yield Violation(at / "regions", f"add a region that matches {' or '.join(patterns)}", words)

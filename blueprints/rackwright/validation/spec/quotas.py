@@ -9,7 +9,7 @@ from rackwright.validation.spec.registry import SpecContext, rule
 
 @rule("S-90", link="https://docs.aws.amazon.com/servicequotas/latest/userguide/gs-request-quota.html")
 def quotas_can_be_read(context: SpecContext) -> Iterator[Violation]:
-    """A file of quotas must be there, and say what an account grants by region and code."""
+    """A quota file must exist, and list what the account grants per region and quota code."""
     for at, place in context.places:
         if isinstance(place.quotas, str):
             try:

@@ -1,4 +1,4 @@
-"""What must not leave the machine, or open a door: tags, secrets, networks. V-ids are those of the rule list; S-60.. are the spec's own."""
+"""S-60..S-64, V-12, V-80, V-114: tags, secrets and address ranges."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -6,13 +6,14 @@ from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Any
 
 from rackwright.clouds import profiles
-from rackwright.diagnostics.problem import SECRET, At, Level
+from rackwright.diagnostics.codes import ACKNOWLEDGEABLE
+from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
+from rackwright.diagnostics.secrets import TOKEN
 from rackwright.spec.base import quote
 from rackwright.spec.blueprint import PrivateAccess
 from rackwright.spec.infra import ExistingSubnet
 from rackwright.spec.reading.model_fields import did_you_mean
-from rackwright.validation.acknowledgeable import PLAN_RULES
 from rackwright.validation.spec.registry import RULES, SpecContext, rule
 
 OWN_TAGS = 8
@@ -24,98 +25,113 @@ HARMLESS = re.compile(r"|true|false|[0-9]+|[./~$].*")
 
 @rule("V-12")
 def tags_fit_the_clouds(context: SpecContext) -> Iterator[Violation]:
-    """Tags must fit the rules of every cloud in use."""
+    """Tags must meet the limits of every cloud in use."""
     tags, clouds = context.spec.tags, {place.cloud for _, place in context.places}
     for cloud in profiles():
         most, link = cloud.max_tags, cloud.links.get("tags", "")
         if cloud.name not in clouds or not most:
             continue
         if len(tags) > most - OWN_TAGS:
-            fix = f"{most - OWN_TAGS} at most: {cloud.name} takes {most}, {OWN_TAGS} are the stack's own"
-            yield Violation(At() / "tags", fix, link=link)
+            words = f"There are {len(tags)} tags; {cloud.name} allows {most}, of which the stack uses {OWN_TAGS}"
+            yield Violation(At() / "tags", f"keep {most - OWN_TAGS}", words, link=link)
         for key, value in tags.items():
             if why := cloud.tag_error(key, value):
-                yield Violation(At() / "tags" / key, f"{cloud.name}: {why}", about_key=True, link=link)
+                words = f"Tag {quote(key)} is not valid on {cloud.name}: {why}"
+                yield Violation(At() / "tags" / key, "rename it, or change its value", words, about_key=True, link=link)
 
 
 @rule("V-80")
 def nothing_is_open_by_a_range(context: SpecContext) -> Iterator[Violation]:
-    """Neither the cluster's API nor a box's SSH must be open to the whole internet by a range."""
+    """A range for the cluster's API or for SSH must not include every address."""
     for at, network in _cidrs(context):
         if network is not None and network.prefixlen == 0:
             word = "anywhere" if "ssh_from" in at.steps else "public"
-            yield Violation(at, f"name your own networks, such as 203.0.113.0/24, or write `{word}`")
+            yield Violation(at, f"use your own networks, such as 203.0.113.0/24, or write `{word}`", f"{network} includes every address")
 
 
 @rule("V-114")
 def no_plaintext_secrets(context: SpecContext) -> Iterator[Violation]:
-    """A secret must be referred to, never written down: this file is committed."""
+    """A secret must be a reference: the spec is committed in plain text."""
     for at, workload in context.workloads:
         for name, value in workload.run.env.items():
-            if SECRET.search(value) or (SECRET_NAME.search(name) and not HARMLESS.fullmatch(value)):
+            if TOKEN.search(value) or (SECRET_NAME.search(name) and not HARMLESS.fullmatch(value)):
                 fix = f"run.secrets: {{{name}: {{secret: NAME}}}}, secrets: {{NAME: {{config: KEY}}}}; and revoke this one"
-                yield Violation(at / "run" / "env" / name, fix)
+                yield Violation(at / "run" / "env" / name, fix, f"`{name}` contains a secret in plain text")
         for key in ("command", "args"):
             for i, word in enumerate(getattr(workload.run, key)):
-                if SECRET.search(word):
-                    yield Violation(at / "run" / key / i, "pass it in run.secrets, and revoke this one")
+                if TOKEN.search(word):
+                    yield Violation(
+                        at / "run" / key / i, "pass it in run.secrets, and revoke this one", f"`{key}` contains a secret in plain text"
+                    )
     for key, value in context.spec.tags.items():
-        if SECRET.search(value):
-            yield Violation(At() / "tags" / key, "leave it out, and revoke it")
+        if TOKEN.search(value):
+            yield Violation(At() / "tags" / key, "remove it, and revoke it", f"Tag `{key}` contains a secret in plain text")
 
 
 @rule("S-60")
 def networks_can_be_read(context: SpecContext) -> Iterator[Violation]:
-    """A network must be written in CIDR form."""
+    """An address range must be in CIDR notation."""
     for at, network in _cidrs(context):
         if network is None:
-            yield Violation(at, "such as 203.0.113.0/24, host bits zero")
+            yield Violation(at, "such as 203.0.113.0/24, with host bits zero", "The range is not in CIDR notation")
     for at, network in _addresses(context):
         if network is None:
-            yield Violation(at, "such as 10.20.0.0/16, host bits zero")
+            yield Violation(at, "such as 10.20.0.0/16, with host bits zero", "The range is not in IPv4 CIDR notation")
 
 
 @rule("S-61")
 def secrets_are_declared(context: SpecContext) -> Iterator[Violation]:
-    """A secret that a workload uses must be declared in `secrets`."""
+    """A secret that a workload refers to must be declared in `secrets`."""
     declared = context.spec.secrets
     for at, workload in context.workloads:
         for name, ref in workload.run.secrets.items():
             if ref.secret not in declared:
-                fix = did_you_mean(ref.secret, declared) if declared else f"add secrets: {{{ref.secret}: {{config: KEY}}}}"
-                yield Violation(at / "run" / "secrets" / name / "secret", fix, f"{quote(ref.secret)} is not in `secrets`")
+                fix = did_you_mean(ref.secret, declared) if declared else "declare it at the top level: secrets: {NAME: {config: KEY}}"
+                yield Violation(
+                    at / "run" / "secrets" / name / "secret",
+                    fix,
+                    f"{name} refers to secret {quote(ref.secret)}, which `secrets` does not declare",
+                )
 
 
 @rule("S-62")
 def variable_is_set_once(context: SpecContext) -> Iterator[Violation]:
-    """A variable must come from env or from secrets, not from both."""
+    """A variable must be set in `env` or in `secrets`, not in both."""
     for at, workload in context.workloads:
         for name in workload.run.secrets:
             if name in workload.run.env:
-                yield Violation(at / "run" / "env" / name, "leave it out of env", about_key=True)
+                yield Violation(
+                    at / "run" / "env" / name, "remove it from `env`", f"{name} is set in `env` and in `secrets`", about_key=True
+                )
 
 
 @rule("S-63")
 def acknowledged_rules_exist(context: SpecContext) -> Iterator[Violation]:
-    """An acknowledged rule must exist, and be acknowledged once."""
-    known = [*RULES.rules, *PLAN_RULES]
+    """An acknowledged rule must exist, and be listed once."""
+    if not context.spec.acknowledge:
+        return
+    from rackwright.validation.stack import RULES as STACK_RULES  # imported here: most specs acknowledge nothing
+
+    known = [*RULES.rules, *STACK_RULES.rules, *ACKNOWLEDGEABLE]
     seen: set[str] = set()
     for i, entry in enumerate(context.spec.acknowledge):
         at = At() / "acknowledge" / i / "rule"
         if entry.rule not in known:
-            yield Violation(at, did_you_mean(entry.rule, known), f"{quote(entry.rule)} is no rule")
+            yield Violation(at, did_you_mean(entry.rule, known), f"No rule has the id {quote(entry.rule)}")
         elif entry.rule in seen:
-            yield Violation(at, "leave the second out")
+            yield Violation(at, "remove one", f"{entry.rule} is acknowledged twice")
         seen.add(entry.rule)
 
 
 @rule("S-64", Level.WARNING)
 def secrets_are_used(context: SpecContext) -> Iterator[Violation]:
-    """A secret that is declared should be used by a workload."""
+    """A declared secret should be used by a workload."""
     used = {ref.secret for _, workload in context.workloads for ref in workload.run.secrets.values()}
     for name in context.spec.secrets:
         if name not in used:
-            yield Violation(At() / "secrets" / name, "use it in run.secrets, or leave it out", about_key=True)
+            yield Violation(
+                At() / "secrets" / name, "use it in run.secrets, or remove it", f"No workload uses secret {quote(name)}", about_key=True
+            )
 
 
 def _cidrs(context: SpecContext) -> Iterator[tuple[At, IPv4Network | IPv6Network | None]]:

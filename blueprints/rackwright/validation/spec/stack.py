@@ -12,7 +12,7 @@ from rackwright.validation.spec.registry import SpecContext, rule
 
 JOBS = {"pretrain", "finetune", "batch", "custom"}
 SHAPES = {"box": JOBS | {"serve"}, "training-cluster": JOBS, "tpu-pod": JOBS | {"serve"}, "inference-fleet": {"serve", "batch"}}
-"""Blueprint -> kinds of workload it can run."""
+"""Blueprint -> kinds of workload that it can run."""
 
 
 @rule("S-01")
@@ -20,8 +20,8 @@ def one_list_of_places(context: SpecContext) -> Iterator[Violation]:
     """infra must have exactly one of `any_of` and `ordered`, with at least one place."""
     infra = context.spec.infra
     if bool(infra.any_of) == bool(infra.ordered):
-        fix = "keep one of the two" if infra.any_of else "such as any_of: [{cloud: aws, regions: [us-east-1]}]"
-        yield Violation(At() / "infra", fix)
+        fix = "keep one" if infra.any_of else "such as any_of: [{cloud: aws, regions: [us-east-1]}]"
+        yield Violation(At() / "infra", fix, "`any_of` and `ordered` are both set" if infra.any_of else "No place is listed in `infra`")
 
 
 @rule("S-02")
@@ -29,7 +29,9 @@ def one_list_of_capacity(context: SpecContext) -> Iterator[Violation]:
     """capacity must have exactly one of `ordered` and `fallback`, with at least one entry."""
     for at, place in context.places:
         if bool(place.capacity.ordered) == bool(place.capacity.fallback):
-            yield Violation(at / "capacity", "keep one of the two" if place.capacity.ordered else "such as {ordered: [on-demand]}")
+            both = bool(place.capacity.ordered)
+            words = "`ordered` and `fallback` are both set" if both else "`capacity` has no entry"
+            yield Violation(at / "capacity", "keep one" if both else "such as {ordered: [on-demand]}", words)
 
 
 @rule("S-03")
@@ -38,7 +40,7 @@ def names_are_unique(context: SpecContext) -> Iterator[Violation]:
     seen: set[str] = set()
     for at, workload in context.workloads:
         if workload.name in seen:
-            yield Violation(at / "name", f"{quote(workload.name)} is taken by a workload above")
+            yield Violation(at / "name", f"such as {workload.name}-2", f"Another workload has the name {quote(workload.name)}")
         seen.add(workload.name)
 
 
@@ -48,40 +50,49 @@ def one_sort_of_workload(context: SpecContext) -> Iterator[Violation]:
     first = context.spec.workload
     for at, workload in context.workloads[1:]:
         if isinstance(workload, Serve) != isinstance(first, Serve):
-            yield Violation(at / "kind", f"give {quote(workload.name)} a stack of its own; {quote(first.name)} is a {first.kind} workload")
+            kinds = f"{quote(first.name)} is a {first.kind} workload, {quote(workload.name)} a {workload.kind} workload"
+            words = f"{kinds}; a stack runs training or serving"
+            yield Violation(at / "kind", f"move {quote(workload.name)} to a separate stack", words)
 
 
 @rule("S-05")
 def one_job(context: SpecContext) -> Iterator[Violation]:
-    """A stack can have one workload that ends (pretrain, finetune, batch, custom), not more."""
+    """A stack can have one job (pretrain, finetune, batch, custom), because its machines are sized for it."""
     jobs = [at for at, workload in context.workloads if workload.kind in JOBS]
     for at in jobs[1:]:
-        yield Violation(at / "kind", "give it a stack of its own: machines are sized for one job")
+        yield Violation(at / "kind", "move it to a separate stack", "The stack already has a job, and its machines are sized for that job")
 
 
 @rule("S-06")
 def shape_suits_kind(context: SpecContext) -> Iterator[Violation]:
-    """The blueprint must suit the kind of workload."""
+    """The blueprint must support the kind of workload."""
     kind, first = context.spec.blueprint.kind, context.spec.workload
     if kind != "auto" and first.kind not in SHAPES[kind]:
         able = [shape for shape, kinds in SHAPES.items() if first.kind in kinds]
-        yield Violation(At() / "blueprint" / "kind", f"a {first.kind} workload runs on {', '.join(able)}, or leave it at auto")
+        yield Violation(
+            At() / "blueprint" / "kind", f"use one of auto, {', '.join(able)}", f"Blueprint {kind} does not run {first.kind} workloads"
+        )
 
 
 @rule("V-54", link="https://docs.aws.amazon.com/fsx/latest/LustreGuide/managing-throughput-capacity.html")
 def tiers_have_no_throughput_per_tib(context: SpecContext) -> Iterator[Violation]:
-    """A file system of Intelligent-Tiering buys throughput by the server, not by its size."""
+    """`throughput` per TiB cannot be set for a file system with Intelligent-Tiering, whose throughput is bought per server."""
     storage = context.spec.blueprint.storage
     if isinstance(storage, LustreStorage) and storage.lustre.tiering == "intelligent" and storage.lustre.throughput is not None:
-        yield Violation(At() / "blueprint" / "storage" / "lustre" / "throughput", "leave it out: servers are counted from the run")
+        yield Violation(
+            At() / "blueprint" / "storage" / "lustre" / "throughput",
+            "leave it out: sizing chooses the servers",
+            "`throughput` is set with `tiering: intelligent`",
+        )
 
 
 @rule("S-07")
 def slices_come_from_google(context: SpecContext) -> Iterator[Violation]:
-    """A tpu-pod needs a place on Google Cloud."""
+    """A tpu-pod requires a place on Google Cloud."""
     if (
         context.spec.blueprint.kind == "tpu-pod"
         and context.places
         and not any("tpu-pod" in profile(place.cloud).blueprints for _, place in context.places)
     ):
-        yield Violation(At() / "blueprint" / "kind", "add a place with `cloud: gcp`")
+        words = "No place is on Google Cloud, which a tpu-pod requires"
+        yield Violation(At() / "blueprint" / "kind", "add a place with `cloud: gcp`", words)

@@ -1,4 +1,4 @@
-"""What the format has and this release does not build. To build one: take its row out."""
+"""N-rules: what the format allows and this release does not build. Building one removes its row."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from rackwright.validation.spec.registry import RULES, SpecContext
 
 @dataclass(frozen=True)
 class NotYet:
-    """`what` is not built; `where` finds its uses; `instead`: what can be done today."""
+    """`what` is not supported; `where` finds its uses; `instead`: what this release supports."""
 
     id: str
     what: str
@@ -105,32 +105,32 @@ def _network_cidr(context: SpecContext) -> list[At]:
 
 
 TABLE = (
-    NotYet("N-01", "kind custom", _set(Custom, "kind", "custom"), "describe it as finetune or serve, or pin its machines"),
-    NotYet("N-02", "objective dpo or grpo", _set(Finetune, "objective", "dpo", "grpo"), "use sft"),
-    NotYet("N-03", "more than one serving workload", _second_server, "give each a stack of its own"),
+    NotYet("N-01", "Kind custom", _set(Custom, "kind", "custom"), "describe it as finetune or serve, or pin its machines"),
+    NotYet("N-02", "Objective dpo or grpo", _set(Finetune, "objective", "dpo", "grpo"), "use sft"),
+    NotYet("N-03", "More than one serving workload", _second_server, "use a stack for each"),
     NotYet("N-04", "capacity.fallback outside AWS", _fallback, "use `ordered`"),
-    NotYet("N-05", "capacity of Google Cloud from a reservation or the calendar", _reserved, "use spot or on-demand"),
-    NotYet("N-06", "an existing network on Google Cloud", _network_on_google, "leave network out: one is made"),
-    NotYet("N-07", "a cluster that exists, outside AWS", _elsewhere("cluster", "new"), "use `new`"),
-    NotYet("N-08", "a place on Kubernetes", _kubernetes, "use aws or gcp"),
-    NotYet("N-09", "pricing.commitments", _commitments, "say what they save in pricing.discounts"),
-    NotYet("N-10", "quotas of Google Cloud", _quotas, "leave it out: the plan lists the quotas it needs"),
-    NotYet("N-11", "an engine other than vLLM", _engine, "use auto or vllm"),
-    NotYet("N-12", "sizing from a measured run", _measured, "leave it out: published runs are used"),
-    NotYet("N-13", "a file of own prices", _price_file, "say what your contract saves in pricing.discounts"),
+    NotYet("N-05", "A reservation or calendar capacity on Google Cloud", _reserved, "use spot or on-demand"),
+    NotYet("N-06", "An existing network on Google Cloud", _network_on_google, "leave `network` out to create one"),
+    NotYet("N-07", "An existing cluster outside AWS", _elsewhere("cluster", "new"), "use `new`"),
+    NotYet("N-08", "A place on Kubernetes", _kubernetes, "use aws or gcp"),
+    NotYet("N-09", "pricing.commitments", _commitments, "write their saving in pricing.discounts"),
+    NotYet("N-10", "`quotas` on Google Cloud", _quotas, "leave it out: the plan lists the quotas that it needs"),
+    NotYet("N-11", "An engine other than vLLM", _engine, "use auto or vllm"),
+    NotYet("N-12", "Sizing from a measured run", _measured, "leave it out: published runs are used"),
+    NotYet("N-13", "A price file", _price_file, "write your discount in pricing.discounts"),
     NotYet("N-14", "blueprint.nodes outside AWS", _elsewhere("nodes", Nodes()), "leave it out"),
-    NotYet("N-15", "a switch of blueprint.safety outside AWS", _elsewhere("safety", Safety()), "leave it out"),
+    NotYet("N-15", "blueprint.safety outside AWS", _elsewhere("safety", Safety()), "leave it out"),
     NotYet("N-16", "blueprint.notify outside AWS", _elsewhere("notify", ()), "leave it out"),
-    NotYet("N-17", "ssh_from of anything but a box", _ssh, "leave it out, and use Session Manager"),
+    NotYet("N-17", "ssh_from without a box", _ssh, "leave it out, and use Session Manager"),
     NotYet(
         "N-18",
-        "roles and keys that exist outside AWS",
+        "An existing role or KMS key outside AWS",
         _place("role", "permissions_boundary", "roles", "key"),
-        "leave it out: they are made",
+        "leave it out to create one",
     ),
-    NotYet("N-19", "addresses of one's own outside AWS", _network_cidr, "leave it out"),
-    NotYet("N-20", "pools of one's own outside AWS", _pools, "leave it at auto"),
-    NotYet("N-21", "a described file system outside AWS", _elsewhere("storage", "auto", "none", "lustre"), "write `lustre`"),
+    NotYet("N-19", "network.cidr outside AWS", _network_cidr, "leave it out"),
+    NotYet("N-20", "An extra pool outside AWS", _pools, "leave it at auto"),
+    NotYet("N-21", "A Lustre option outside AWS", _elsewhere("storage", "auto", "none", "lustre"), "write `lustre`"),
 )
 
 
@@ -138,7 +138,7 @@ def _as_rule(row: NotYet) -> Rule[SpecContext]:
     def find(context: SpecContext) -> Iterator[Violation]:
         return (Violation(at, row.instead) for at in row.where(context))
 
-    return Rule(row.id, Level.ERROR, "", f"{row.what} is not built in this release", find)
+    return Rule(row.id, Level.ERROR, "", f"{row.what} is not supported in this release", find)
 
 
 for row in TABLE:

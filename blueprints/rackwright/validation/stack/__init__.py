@@ -22,7 +22,7 @@ from rackwright.validation.stack import (
     tpu,
 )
 from rackwright.validation.stack.quota import QuotaNeed, check_quota, quota_needs
-from rackwright.validation.stack.registry import RULES, check
+from rackwright.validation.stack.registry import RULES, check, refuse_broken_invariants
 
 AREAS = (
     box,
@@ -45,4 +45,4 @@ AREAS = (
     storage,
     tpu,
 )
-__all__ = ["RULES", "QuotaNeed", "check", "check_quota", "quota_needs"]
+__all__ = ["RULES", "QuotaNeed", "check", "check_quota", "quota_needs", "refuse_broken_invariants"]

@@ -48,7 +48,7 @@ def flex_start_has_no_fixed_count(plan: StackPlan) -> Iterator[Violation]:
             yield Violation(at / "capacity" / "max_run_s", f"name {FLEX_LONGEST_RUN_S} s or less", detail=f"got {want.max_run_s}")
 
 
-@rule("V-72", Level.ERROR, FLEX)
+@rule("V-72", Level.ERROR, FLEX, invariant=True)
 def flex_start_is_rarely_compact(plan: StackPlan) -> Iterator[Violation]:
     """Of GPU machines bought by flex-start only A3 Ultra, A4 and H4D can be placed compactly."""
     for at, pool in accelerators(plan):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from rackwright.clouds import AWS, supports
 from rackwright.clouds.aws import MANAGED_POLICY_ACCOUNT
 from rackwright.compile.network.addresses import MACHINES
-from rackwright.diagnostics.problem import At, Level
+from rackwright.diagnostics.problem import At, Level, Stage
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import LAYERS, StackPlan, layers_below, used_layers
 from rackwright.validation.stack.registry import rule
@@ -76,7 +76,7 @@ def existing_subnets_hold_the_machines(plan: StackPlan) -> Iterator[Violation]:
         yield Violation(SUBNETS, fix, detail=f"no subnet for machines is in {zone}")
 
 
-@rule("R-25", Level.WARNING, "https://www.pulumi.com/registry/packages/aws/installation-configuration/", on=AWS)
+@rule("R-25", Level.WARNING, "https://www.pulumi.com/registry/packages/aws/installation-configuration/", Stage.BUILD, on=AWS)
 def the_account_is_named(plan: StackPlan) -> Iterator[Violation]:
     """Without an account the stack is built in whichever the credentials of the day belong to."""
     if not plan.place.account:

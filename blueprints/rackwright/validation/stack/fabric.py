@@ -27,7 +27,7 @@ def machine_of(pool: PoolPlan) -> Machine | None:
     return Catalog.default().machine_by_name.get(pool.machine)
 
 
-@rule("V-14", Level.ERROR, EFA_GUIDE)
+@rule("V-14", Level.ERROR, EFA_GUIDE, invariant=True)
 def machine_has_the_fabric(plan: StackPlan) -> Iterator[Violation]:
     """Fabric interfaces are only for machines that have the fabric."""
     for at, pool in accelerators(plan):
@@ -47,7 +47,7 @@ def interfaces_of_the_machine_are_known(plan: StackPlan) -> Iterator[Violation]:
             yield Violation(at / "machine", f"pin a machine whose interfaces are published: {known}", detail=words)
 
 
-@rule("V-15", Level.ERROR, EFA_LAYOUT)
+@rule("V-15", Level.ERROR, EFA_LAYOUT, invariant=True)
 def fabric_interfaces_are_as_many_as_the_machine_has(plan: StackPlan) -> Iterator[Violation]:
     """A machine takes as many fabric interfaces as it has, and a training job wants all of them."""
     for at, pool in accelerators(plan):
@@ -66,7 +66,7 @@ def fabric_interfaces_are_as_many_as_the_machine_has(plan: StackPlan) -> Iterato
         )
 
 
-@rule("V-20", Level.ERROR, EFA_LAYOUT)
+@rule("V-20", Level.ERROR, EFA_LAYOUT, invariant=True)
 def training_takes_the_whole_fabric(plan: StackPlan) -> Iterator[Violation]:
     """Training on machines rented for their fabric takes all of it: p5, p5e 32 interfaces, p5en, p6-b300, trn2 16, p6-b200 8, p4d 4."""
     for at, pool in accelerators(plan):
@@ -85,7 +85,7 @@ def _same_accelerator(machine: Machine) -> list[str]:
     return [row.name for row in rows if row.efa_cards and row.orderable and row.accelerator == machine.accelerator]
 
 
-@rule("V-16", Level.ERROR, EFA_LAYOUT)
+@rule("V-16", Level.ERROR, EFA_LAYOUT, invariant=True)
 def first_interface_carries_addresses(plan: StackPlan) -> Iterator[Violation]:
     """The interface at card 0, device 0 carries addresses; it is never fabric only."""
     for at, pool in accelerators(plan):
@@ -94,7 +94,7 @@ def first_interface_carries_addresses(plan: StackPlan) -> Iterator[Violation]:
                 yield Violation(at / "nics" / index, "make it an IP interface")
 
 
-@rule("V-17", Level.ERROR, EFA_LAYOUT)
+@rule("V-17", Level.ERROR, EFA_LAYOUT, invariant=True)
 def one_primary_interface(plan: StackPlan) -> Iterator[Violation]:
     """Exactly one interface sits at card 0, device 0."""
     for at, pool in accelerators(plan):
@@ -103,7 +103,7 @@ def one_primary_interface(plan: StackPlan) -> Iterator[Violation]:
             yield Violation(at / "nics", "put one IP interface there", detail=f"there are {found}")
 
 
-@rule("V-18", Level.ERROR, EFA_LAYOUT)
+@rule("V-18", Level.ERROR, EFA_LAYOUT, invariant=True)
 def interfaces_do_not_share_a_place(plan: StackPlan) -> Iterator[Violation]:
     """No two interfaces share card and device, a card carries one fabric interface at most, and cards and devices exist."""
     for at, pool in accelerators(plan):
@@ -125,7 +125,7 @@ def _exists(machine: Machine, nic: NicPlan) -> bool:
     return nic.card < (machine.network_cards or nic.card + 1) and nic.device < (machine.enis_per_card or nic.device + 1)
 
 
-@rule("V-19", Level.ERROR, EFA_LAYOUT)
+@rule("V-19", Level.ERROR, EFA_LAYOUT, invariant=True)
 def card_zero_may_lack_the_fabric(plan: StackPlan) -> Iterator[Violation]:
     """Some machines (p6-b300) carry no fabric on card 0."""
     for at, pool in accelerators(plan):
@@ -137,7 +137,7 @@ def card_zero_may_lack_the_fabric(plan: StackPlan) -> Iterator[Violation]:
                 yield Violation(at / "nics" / index, "start the fabric at card 1", detail=f"{pool.machine} is one")
 
 
-@rule("V-21", Level.ERROR, EFA_GUIDE)
+@rule("V-21", Level.ERROR, EFA_GUIDE, invariant=True)
 def efa_group_reaches_itself(plan: StackPlan) -> Iterator[Violation]:
     """EFA needs the security group to allow all traffic to and from itself; a CIDR rule does not count."""
     if any(pool.nics for _, pool in accelerators(plan)) and not plan.network.self_reachable:
@@ -154,7 +154,7 @@ def pod_network_knows_fabric_only_interfaces(plan: StackPlan) -> Iterator[Violat
             yield Violation(at / "version", f"pin {EKS_ADDONS['pod-network']}", detail=f"got {addon.version}")
 
 
-@rule("V-27", Level.WARNING, ADDRESSES)
+@rule("V-27", Level.WARNING, ADDRESSES, invariant=True)
 def pods_do_not_run_out_of_addresses(plan: StackPlan) -> Iterator[Violation]:
     """Pods take addresses from card 0 alone, which is few on EFA machines unless the pod network hands out prefixes."""
     for at, addon in _pod_network(plan):
@@ -163,7 +163,7 @@ def pods_do_not_run_out_of_addresses(plan: StackPlan) -> Iterator[Violation]:
             yield Violation(at / "values", "set ENABLE_PREFIX_DELEGATION to true", detail="; ".join(few))
 
 
-@rule("R-82", Level.ERROR, ADDRESSES)
+@rule("R-82", Level.ERROR, ADDRESSES, invariant=True)
 def prefixes_that_are_counted_on_are_handed_out(plan: StackPlan) -> Iterator[Violation]:
     """Where the number of pods of a machine counts on prefixes, the pod network hands them out, or pods start without an address."""
     for at, addon in _pod_network(plan):
@@ -172,7 +172,7 @@ def prefixes_that_are_counted_on_are_handed_out(plan: StackPlan) -> Iterator[Vio
             yield Violation(at / "values", "set ENABLE_PREFIX_DELEGATION to true", detail=f"{', '.join(counting)} count on them")
 
 
-@rule("R-83", Level.ERROR, ADDRESSES)
+@rule("R-83", Level.ERROR, ADDRESSES, invariant=True)
 def pods_have_addresses(plan: StackPlan) -> Iterator[Violation]:
     """A machine on EKS has no more pods than its interfaces on card 0 have addresses for, and than EKS lets a node group have."""
     for at, pool in pools(plan):

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from rackwright.clouds import AWS
 from rackwright.compile.blueprints.box import IDLE_STOP_MINUTES
-from rackwright.diagnostics.problem import At, Level
+from rackwright.diagnostics.problem import At, Level, Stage
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import BlueprintKind, StackPlan
 from rackwright.validation.stack.registry import manifests, rule
@@ -70,7 +70,7 @@ def idle_machines_are_told_of(plan: StackPlan) -> Iterator[Violation]:
         yield Violation(At() / "guard" / "idle_minutes", "leave blueprint.safety.idle_alarm out")
 
 
-@rule("R-36", Level.WARNING, "https://docs.aws.amazon.com/sns/latest/dg/sns-email-notifications.html")
+@rule("R-36", Level.WARNING, "https://docs.aws.amazon.com/sns/latest/dg/sns-email-notifications.html", Stage.BUILD)
 def somebody_is_told(plan: StackPlan) -> Iterator[Violation]:
     """A budget, an alarm and a reminder are worth as much as the people they reach."""
     guard = plan.guard

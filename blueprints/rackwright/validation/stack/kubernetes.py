@@ -81,7 +81,7 @@ def operators_have_nodes(plan: StackPlan) -> Iterator[Violation]:
         yield Violation(At() / "pools", "add a system pool of two untainted nodes", detail="there is none")
 
 
-@rule("V-89", Level.ERROR, "https://kubernetes.io/docs/concepts/security/pod-security-standards/")
+@rule("V-89", Level.ERROR, "https://kubernetes.io/docs/concepts/security/pod-security-standards/", invariant=True)
 def devices_reach_memory(plan: StackPlan) -> Iterator[Violation]:
     """Pods on EFA lock memory (IPC_LOCK) and pods on TPUs raise that limit (SYS_RESOURCE), which a baseline namespace forbids."""
     if not any(pool.nics or pool.resource == RESOURCES["tpu"] for _, pool in accelerators(plan)):
@@ -90,13 +90,13 @@ def devices_reach_memory(plan: StackPlan) -> Iterator[Violation]:
     yield from _closed(plan, queued)
 
 
-@rule("R-43", Level.ERROR, "https://kubernetes.io/docs/concepts/security/pod-security-standards/")
+@rule("R-43", Level.ERROR, "https://kubernetes.io/docs/concepts/security/pod-security-standards/", invariant=True)
 def operators_reach_the_node(plan: StackPlan) -> Iterator[Violation]:
     """Operators that install drivers or read a node's devices and files need a privileged namespace."""
     yield from _closed(plan, {release.namespace for release in plan.releases if release.name in PRIVILEGED})
 
 
-@rule("R-40", Level.ERROR, "https://github.com/NVIDIA/dcgm-exporter")
+@rule("R-40", Level.ERROR, "https://github.com/NVIDIA/dcgm-exporter", invariant=True)
 def monitors_come_after_monitoring(plan: StackPlan) -> Iterator[Violation]:
     """A chart that makes a ServiceMonitor waits for the one that brings the kind, or its installation fails."""
     for index, release in enumerate(plan.releases):
@@ -106,7 +106,7 @@ def monitors_come_after_monitoring(plan: StackPlan) -> Iterator[Violation]:
             yield Violation(At() / "releases" / index / "after", f"add {MONITORING}", detail=f"{release.name} does not wait for it")
 
 
-@rule("R-02", Level.ERROR, KUEUE_LAST)
+@rule("R-02", Level.ERROR, KUEUE_LAST, invariant=True)
 def kueue_comes_last(plan: StackPlan) -> Iterator[Violation]:
     """Kueue's webhook sees every chart's jobs and refuses them while it starts, so it waits for all other releases."""
     names = [release.name for release in plan.releases]

@@ -24,7 +24,7 @@ def _ours(plan: StackPlan, kind: str) -> LustrePlan | None:
     return want if want and want.kind == kind and plan.place.cloud == AWS.name and not want.existing_id else None
 
 
-@rule("V-49", Level.ERROR, GUIDE + "ssd-storage.html")
+@rule("V-49", Level.ERROR, GUIDE + "ssd-storage.html", invariant=True)
 def lustre_tier_is_sold(plan: StackPlan) -> Iterator[Violation]:
     """A persistent Lustre file system on SSD comes with 125, 250, 500 or 1,000 MB/s per TiB."""
     want = _ours(plan, "ssd")
@@ -60,7 +60,7 @@ def lustre_over_efa(plan: StackPlan) -> Iterator[Violation]:
         yield Violation(AT / "capacity_gib", fix, detail=f"{size} GiB is no multiple of {step}")
 
 
-@rule("V-52", Level.ERROR, GUIDE + "performance.html")
+@rule("V-52", Level.ERROR, GUIDE + "performance.html", invariant=True)
 def lustre_is_where_the_machines_are(plan: StackPlan) -> Iterator[Violation]:
     """The file system is in the accelerators' zone; crossing zones costs money and time on every read."""
     for at, pool in accelerators(plan):
@@ -68,7 +68,7 @@ def lustre_is_where_the_machines_are(plan: StackPlan) -> Iterator[Violation]:
             yield Violation(AT / "zone", f"use {pool.zones[0]}", detail=f"{plan.lustre.zone}, while {at} is in {', '.join(pool.zones)}")
 
 
-@rule("V-53", Level.ERROR, GUIDE + "fsx-data-repositories.html")
+@rule("V-53", Level.ERROR, GUIDE + "fsx-data-repositories.html", invariant=True)
 def lustre_is_linked_as_it_can_be(plan: StackPlan) -> Iterator[Violation]:
     """A file system on SSD is linked to at most 8 buckets, each at a path of its own; one of Intelligent-Tiering to none."""
     want = plan.lustre

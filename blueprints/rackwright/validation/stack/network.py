@@ -6,7 +6,7 @@ from itertools import combinations
 
 from rackwright.clouds import AWS, profile
 from rackwright.compile.network.addresses import MACHINES, addresses_needed, smallest
-from rackwright.diagnostics.problem import At, Level
+from rackwright.diagnostics.problem import At, Level, Stage
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import StackPlan, SubnetPlan
 from rackwright.validation.stack.registry import pools, rule
@@ -76,7 +76,7 @@ def control_plane_spans_zones(plan: StackPlan) -> Iterator[Violation]:
         yield Violation(At() / "network" / "subnets", fix, detail=f"there are {len(zones)}")
 
 
-@rule("R-03", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/userguide/cluster-endpoint.html", on=AWS)
+@rule("R-03", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/userguide/cluster-endpoint.html", Stage.BUILD, on=AWS)
 def somebody_reaches_the_api(plan: StackPlan) -> Iterator[Violation]:
     """A private EKS API answers inside its network alone, so operators and queues can be installed from nowhere else."""
     inside = (plan.releases and "operators" in plan.layers) or (plan.manifests and "workloads" in plan.layers)

@@ -84,7 +84,7 @@ def efa_is_shown_one_way(plan: StackPlan) -> Iterator[Violation]:
         )
 
 
-@rule("V-45", Level.ERROR, "https://github.com/aws/eks-charts/tree/master/stable/aws-efa-k8s-device-plugin")
+@rule("V-45", Level.ERROR, "https://github.com/aws/eks-charts/tree/master/stable/aws-efa-k8s-device-plugin", invariant=True)
 def efa_driver_knows_the_machine(plan: StackPlan) -> Iterator[Violation]:
     """The EFA device plugin, and the DRA driver, run only on machine types their values list; elsewhere pods find no EFA."""
     for name, devices in ((PLUGIN, "plugin"), (DRANET, "dra")):
@@ -103,7 +103,7 @@ def claims_are_known(plan: StackPlan) -> Iterator[Violation]:
             yield Violation(at, f"use Kubernetes 1.{DRANET_MINOR}, or devices: plugin", detail=f"the cluster is 1.{minor}")
 
 
-@rule("R-41", Level.ERROR, "https://github.com/aws-neuron/neuron-helm-charts")
+@rule("R-41", Level.ERROR, "https://github.com/aws-neuron/neuron-helm-charts", invariant=True)
 def neuron_plugin_knows_the_machine(plan: StackPlan) -> Iterator[Violation]:
     """The Neuron device plugin runs only on machine types its values list; elsewhere pods find no Neuron device."""
     wanted = {pool.machine for _, pool in _eks(plan) if KINDS.get(pool.resource) == "neuron"}

@@ -7,7 +7,7 @@ from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Fabric, Machine
 from rackwright.clouds import AWS, GCP, profile
 from rackwright.compile.nodes.pools import RESERVED_MODES
-from rackwright.diagnostics.problem import At, Level
+from rackwright.diagnostics.problem import At, Level, Stage
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import StackPlan
 from rackwright.validation.stack.registry import accelerators, rule
@@ -26,7 +26,7 @@ NEAREST = 3
 """Regions that are named when the machine is not sold in the one that is asked."""
 
 
-@rule("V-28", Level.ERROR, GROUPS, on=AWS)
+@rule("V-28", Level.ERROR, GROUPS, invariant=True, on=AWS)
 def a_placement_group_takes_the_machines(plan: StackPlan) -> Iterator[Violation]:
     """A cluster placement group holds machines of one type and one zone, and none that are burstable."""
     for at, pool in accelerators(plan):
@@ -45,7 +45,7 @@ def _known_to_refuse(machine: Machine | None) -> bool:
     return bool(machine and machine.placement and "cluster" not in machine.placement.split())
 
 
-@rule("R-81", Level.ERROR, "https://github.com/eksctl-io/eksctl/issues/7949", on=AWS)
+@rule("R-81", Level.ERROR, "https://github.com/eksctl-io/eksctl/issues/7949", invariant=True, on=AWS)
 def reserved_machines_have_their_place(plan: StackPlan) -> Iterator[Violation]:
     """Machines of a capacity block or a reservation stand where they were reserved, and a placement group of one's own is not there."""
     for at, pool in accelerators(plan):
@@ -93,7 +93,8 @@ def _sold_by_google(plan: StackPlan, at: At, machine: str, zones: tuple[str, ...
     sold = [zone for row in Catalog.default().places_by_sku.get(machine, ()) for zone in row.zones]
     if not sold and plan.place.zone_assumed:
         words = f"which zones sell {machine} is not published here, and {plan.place.zone} is a guess"
-        yield Violation(at, f"name one in infra's zones: {LIST_GCP.format(machine, plan.place.region)}", detail=words, level=Level.WARNING)
+        fix = f"name one in infra's zones: {LIST_GCP.format(machine, plan.place.region)}"
+        yield Violation(at, fix, detail=words, level=Level.WARNING, stage=Stage.BUILD)
     elif sold and not set(zones) <= set(sold):
         here = sorted(zone for zone in sold if zone.startswith(plan.place.region)) or ["none in this region"]
         yield Violation(at, f"zones that sell it: {', '.join(here)}", detail=f"{machine} in {', '.join(zones)}")
@@ -104,7 +105,8 @@ def _guessed(plan: StackPlan, at: At, machine: str) -> Violation:
     rows = Catalog.default().places_by_sku.get(machine, ())
     ids = ", ".join(zone for row in rows if row.region == plan.place.region for zone in row.zones)
     words = f"{plan.place.zone} is a guess for {machine}" + (f", sold in {ids}: every account has other letters for these" if ids else "")
-    return Violation(at, f"name one in infra's zones: {LIST_AWS.format(machine, plan.place.region)}", detail=words, level=Level.WARNING)
+    fix = f"name one in infra's zones: {LIST_AWS.format(machine, plan.place.region)}"
+    return Violation(at, fix, detail=words, level=Level.WARNING, stage=Stage.BUILD)
 
 
 @rule("V-31", Level.ERROR, "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa.html")

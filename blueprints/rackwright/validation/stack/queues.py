@@ -19,7 +19,7 @@ HOST = "kubernetes.io/hostname"
 OWN = "rackwright/"
 
 
-@rule("V-82", Level.ERROR, "https://kueue.sigs.k8s.io/docs/reference/kueue.v1beta2/")
+@rule("V-82", Level.ERROR, "https://kueue.sigs.k8s.io/docs/reference/kueue.v1beta2/", invariant=True)
 def queues_speak_v1beta2(plan: StackPlan) -> Iterator[Violation]:
     """Kueue objects use API v1beta2, where cohort is cohortName and admissionChecks is admissionChecksStrategy."""
     for at, manifest in manifests(plan, *KINDS):
@@ -30,7 +30,7 @@ def queues_speak_v1beta2(plan: StackPlan) -> Iterator[Violation]:
                 yield Violation(at / "spec" / old, f"use {new}", detail=f"{old} is gone")
 
 
-@rule("V-83", Level.ERROR, KUEUE + "topology_aware_scheduling/")
+@rule("V-83", Level.ERROR, KUEUE + "topology_aware_scheduling/", invariant=True)
 def topology_ends_at_the_node(plan: StackPlan) -> Iterator[Violation]:
     """A topology has 1 to 16 different levels, of which the host name is the last."""
     for at, manifest in manifests(plan, "Topology"):
@@ -41,7 +41,7 @@ def topology_ends_at_the_node(plan: StackPlan) -> Iterator[Violation]:
             yield Violation(at / "spec" / "levels", f"put {HOST} last")
 
 
-@rule("V-84", Level.ERROR, KUEUE + "resource_flavor/")
+@rule("V-84", Level.ERROR, KUEUE + "resource_flavor/", invariant=True)
 def flavors_select_nodes(plan: StackPlan) -> Iterator[Violation]:
     """A flavor with a topology selects nodes by a label, and has 8 labels, taints and tolerations at most."""
     for at, manifest in manifests(plan, "ResourceFlavor"):
@@ -73,7 +73,7 @@ def quotas_are_complete(plan: StackPlan) -> Iterator[Violation]:
         yield from (Violation(place, "keep it in one", detail=f"flavor {name} is in {n} groups") for name, n in used.items() if n > 1)
 
 
-@rule("V-86", Level.ERROR, KUEUE + "cluster_queue/")
+@rule("V-86", Level.ERROR, KUEUE + "cluster_queue/", invariant=True)
 def everything_a_job_asks_for_has_a_quota(plan: StackPlan) -> Iterator[Violation]:
     """Kueue admits a job only when every resource it asks for has a quota: CPU, memory, accelerators and fabric interfaces."""
     for at, manifest in manifests(plan, "ClusterQueue"):
@@ -87,7 +87,7 @@ def everything_a_job_asks_for_has_a_quota(plan: StackPlan) -> Iterator[Violation
             yield Violation(at / "spec" / "resourceGroups", f"cover {', '.join(missing)}", detail=f"no quota for {', '.join(missing)}")
 
 
-@rule("R-14", Level.ERROR, KUEUE + "resource_flavor/")
+@rule("R-14", Level.ERROR, KUEUE + "resource_flavor/", invariant=True)
 def every_pool_has_a_flavor(plan: StackPlan) -> Iterator[Violation]:
     """Where there are queues, each pool of accelerators is reached by a flavor, and no flavor of one pool reaches another's machines."""
     flavors = [manifest.body for _, manifest in manifests(plan, "ResourceFlavor")]

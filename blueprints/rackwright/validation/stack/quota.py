@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Machine
 from rackwright.clouds import AWS, profile
-from rackwright.diagnostics.problem import At, Level, Problem
+from rackwright.diagnostics.problem import At, Level, Problem, Stage
 from rackwright.stackplan import StackPlan
 from rackwright.validation.stack.quota_aws import aws_needs
 
@@ -56,6 +56,7 @@ def _short(need: QuotaNeed, have: float) -> Problem:
         fix=f"ask for {need.amount - have:g} more, or choose another place",
         level=Level.ERROR,
         link=ASKING if need.code.startswith("L-") else "",
+        stage=Stage.BUILD,
     )
 
 

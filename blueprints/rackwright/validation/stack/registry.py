@@ -1,10 +1,11 @@
 """The rules over a StackPlan, and iterators over its parts with their paths."""
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import wraps
 from typing import Any
 
 from rackwright.clouds import CloudProfile
+from rackwright.diagnostics.errors import Bug
 from rackwright.diagnostics.problem import At, Level, Problem
 from rackwright.diagnostics.rule import RuleSet, Stage, Violation, rule_number
 from rackwright.stackplan import ManifestPlan, PoolPlan, StackPlan
@@ -14,7 +15,12 @@ RULES: RuleSet[StackPlan] = RuleSet()
 
 
 def rule(
-    code: str, level: Level = Level.ERROR, link: str = "", stage: Stage = Stage.PLAN, on: CloudProfile | None = None
+    code: str,
+    level: Level = Level.ERROR,
+    link: str = "",
+    stage: Stage = Stage.PLAN,
+    invariant: bool = False,
+    on: CloudProfile | None = None,
 ) -> Callable[[Check], Check]:
     """As RuleSet.rule. on: the only cloud whose stacks must keep the rule."""
 
@@ -23,7 +29,7 @@ def rule(
         def on_its_cloud(plan: StackPlan) -> Iterator[Violation]:
             return check(plan) if on is None or plan.place.cloud == on.name else iter(())
 
-        return RULES.rule(code, level, link, stage)(on_its_cloud)
+        return RULES.rule(code, level, link, stage, invariant)(on_its_cloud)
 
     return register
 
@@ -32,6 +38,14 @@ def check(plan: StackPlan, acknowledged: Collection[str] = ()) -> list[Problem]:
     """Every problem of a plan, errors first, then by id. A warning whose id is acknowledged is left out; an error never is."""
     found = RULES.problems(plan, acknowledged)
     return sorted(found, key=lambda p: (p.level is not Level.ERROR, rule_number(p.code), p.at.steps != (), str(p.at)))
+
+
+def refuse_broken_invariants(problems: Iterable[Problem]) -> None:
+    """Raises Bug where the compiler broke a rule that no spec can break."""
+    broken = [p for p in problems if p.level is Level.ERROR and p.code in RULES.rules and RULES.rules[p.code].invariant]
+    if broken:
+        found = "; ".join(f"{p.code} at {p.at}: {p.reason}" for p in broken)
+        raise Bug(f"the compiled stack breaks a rule that no spec can break, {found}")
 
 
 def pools(plan: StackPlan) -> Iterator[tuple[At, PoolPlan]]:

@@ -85,7 +85,7 @@ def reservations_are_named_as_the_cloud_names_them(plan: StackPlan) -> Iterator[
             yield Violation(at / "group_arn", near, detail=f"got {want.group_arn}")
 
 
-@rule("V-110", Level.ERROR, "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-blocks-purchase.html")
+@rule("V-110", Level.ERROR, "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-blocks-purchase.html", invariant=True)
 def nothing_buys_capacity(plan: StackPlan) -> Iterator[Violation]:
     """Capacity that is bought ahead is paid whatever is used and never given back, so a stack names what was bought and buys none."""
     for at, manifest in manifests(plan, *BUYS):

@@ -27,7 +27,7 @@ PARALLEL = ("tensor-parallel-size", "pipeline-parallel-size", "data-parallel-siz
 """Arguments of vLLM whose product is the accelerators of a replica."""
 
 
-@rule("V-90", Level.ERROR, LWS)
+@rule("V-90", Level.ERROR, LWS, invariant=True)
 def groups_add_up(plan: StackPlan) -> Iterator[Violation]:
     """A LeaderWorkerSet has pods in its groups, which its subgroups divide, the leader among them or left out."""
     for at, manifest in manifests(plan, "LeaderWorkerSet"):
@@ -84,7 +84,7 @@ def scaling_can_wake_up(plan: StackPlan) -> Iterator[Violation]:
             yield Violation(at / "spec" / "minReplicaCount", "keep 1 replica, or add a trigger on the gateway", detail=words)
 
 
-@rule("V-93", Level.ERROR, KEDA)
+@rule("V-93", Level.ERROR, KEDA, invariant=True)
 def one_scaler_per_target(plan: StackPlan) -> Iterator[Violation]:
     """Two scalers of one target undo each other's work."""
     seen: dict[tuple[str, str, str], str] = {}
@@ -96,7 +96,7 @@ def one_scaler_per_target(plan: StackPlan) -> Iterator[Violation]:
         seen.setdefault(key, manifest.key)
 
 
-@rule("V-94", Level.ERROR, POOLS)
+@rule("V-94", Level.ERROR, POOLS, invariant=True)
 def inference_pools_find_their_pods(plan: StackPlan) -> Iterator[Violation]:
     """An InferencePool has one to eight ports, each once, says what happens when nobody picks an endpoint, and selects pods there are."""
     labels = [template["metadata"]["labels"] for _, _, template in pod_templates(plan)]
@@ -117,7 +117,7 @@ def inference_pools_find_their_pods(plan: StackPlan) -> Iterator[Violation]:
             yield Violation(at / "spec" / "selector", "select the server's pods", detail=f"no pods have {selector}")
 
 
-@rule("V-95", Level.WARNING, "https://kubernetes.io/docs/tasks/run-application/configure-pdb/")
+@rule("V-95", Level.WARNING, "https://kubernetes.io/docs/tasks/run-application/configure-pdb/", invariant=True)
 def budgets_let_nodes_go(plan: StackPlan) -> Iterator[Violation]:
     """A disruption budget that allows no disruption keeps nodes from being upgraded."""
     least = min((m.body["spec"].get("minReplicaCount", 0) for _, m in manifests(plan, "ScaledObject")), default=None)
@@ -128,7 +128,7 @@ def budgets_let_nodes_go(plan: StackPlan) -> Iterator[Violation]:
             yield Violation(at / "spec", "set maxUnavailable to 1", detail="it allows none")
 
 
-@rule("V-96", Level.ERROR, "https://kubernetes.io/docs/concepts/configuration/liveness-readiness-startup-probes/")
+@rule("V-96", Level.ERROR, "https://kubernetes.io/docs/concepts/configuration/liveness-readiness-startup-probes/", invariant=True)
 def startup_waits_for_the_weights(plan: StackPlan) -> Iterator[Violation]:
     """The start-up probe waits at least as long as loading is expected to take, or the server is killed for ever."""
     for at, _, template in pod_templates(plan):
@@ -141,7 +141,7 @@ def startup_waits_for_the_weights(plan: StackPlan) -> Iterator[Violation]:
                 yield Violation(place, f"set failureThreshold to {enough}", detail=f"it waits {waits_s} s, loading takes {load_s:.0f} s")
 
 
-@rule("R-52", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/userguide/node-efa.html")
+@rule("R-52", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/userguide/node-efa.html", invariant=True)
 def parts_of_a_replica_are_on_the_fabric(plan: StackPlan) -> Iterator[Violation]:
     """Pods of a replica that spans EFA machines ask for EFA and may lock memory, which only a privileged namespace allows; else they talk
     over TCP, and nobody says so."""

@@ -45,7 +45,7 @@ def disks_can_be_decrypted(plan: StackPlan) -> Iterator[Violation]:
         yield Violation(At() / "key" / "serves", "add disks", detail="the key serves no disks", level=Level.ERROR)
 
 
-@rule("V-43", Level.ERROR, "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instance-store-volumes.html")
+@rule("V-43", Level.ERROR, "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instance-store-volumes.html", invariant=True)
 def local_disks_exist(plan: StackPlan) -> Iterator[Violation]:
     """Local NVMe is joined only on machines that have some."""
     wanted = [(at, p.machine) for at, p in accelerators(plan) if p.local_nvme]
@@ -68,7 +68,7 @@ def checkpoints_are_near(plan: StackPlan) -> Iterator[Violation]:
             )
 
 
-@rule("V-57", Level.ERROR, "https://cloud.google.com/storage/docs/hns-overview")
+@rule("V-57", Level.ERROR, "https://cloud.google.com/storage/docs/hns-overview", invariant=True)
 def folders_or_versions(plan: StackPlan) -> Iterator[Violation]:
     """A bucket with a hierarchical namespace keeps no versions."""
     for index, bucket in enumerate(plan.buckets):
@@ -76,7 +76,7 @@ def folders_or_versions(plan: StackPlan) -> Iterator[Violation]:
             yield Violation(At() / "buckets" / index / "versioned", "choose one of the two", detail=f"bucket {bucket.key}")
 
 
-@rule("V-75", Level.ERROR, "https://cloud.google.com/compute/docs/disks/local-ssd", on=GCP)
+@rule("V-75", Level.ERROR, "https://cloud.google.com/compute/docs/disks/local-ssd", invariant=True, on=GCP)
 def bundled_ssds_are_all_there(plan: StackPlan) -> Iterator[Violation]:
     """A GCP family that bundles local SSDs comes with a fixed number of them."""
     for at, pool in accelerators(plan):

@@ -32,7 +32,7 @@ def topology_exists(plan: StackPlan) -> Iterator[Violation]:
             yield Violation(at / "topology", f"for example {some}", detail=f"{pool.machine} has no {pool.topology or '(none)'}")
 
 
-@rule("V-99", Level.ERROR, PLAN_TPUS)
+@rule("V-99", Level.ERROR, PLAN_TPUS, invariant=True)
 def slices_are_whole(plan: StackPlan) -> Iterator[Violation]:
     """A slice has all its hosts or none: one pool per slice, bounds and start in {0, hosts}."""
     for at, pool in slices(plan):
@@ -44,7 +44,7 @@ def slices_are_whole(plan: StackPlan) -> Iterator[Violation]:
             yield Violation(at / "nodes_max", f"set it to {shape.hosts}", detail=words)
 
 
-@rule("V-100", Level.ERROR, PLAN_TPUS)
+@rule("V-100", Level.ERROR, PLAN_TPUS, invariant=True)
 def one_host_needs_no_placement(plan: StackPlan) -> Iterator[Violation]:
     """Only slices of several hosts have a placement; a slice of one host sent with a topology is refused."""
     for at, pool in slices(plan):
@@ -73,7 +73,7 @@ def slices_are_alike(plan: StackPlan) -> Iterator[Violation]:
         yield Violation(At() / "releases", "add jobset", detail="it is not installed")
 
 
-@rule("V-102", Level.ERROR, PLAN_TPUS)
+@rule("V-102", Level.ERROR, PLAN_TPUS, invariant=True)
 def pods_take_all_chips_of_a_host(plan: StackPlan) -> Iterator[Violation]:
     """A pod asks for all chips of its host, so the pool says how many there are."""
     for at, pool in slices(plan):

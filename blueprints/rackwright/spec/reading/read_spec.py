@@ -4,18 +4,22 @@ Stages: characters, YAML, models, checks across fields. A later stage also check
 all problems are reported at once.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rackwright.catalog import Catalog
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Level, Problem
+from rackwright.diagnostics.redaction import Redaction
 from rackwright.spec.model import self_contained
 from rackwright.spec.quotas import with_quotas
-from rackwright.spec.reading.source import LARGEST_BYTES, check_characters, read_file, too_large
+from rackwright.spec.reading.source import LARGEST_BYTES, check_characters, too_large
 from rackwright.spec.reading.spec_parser import SpecParser
 from rackwright.spec.reading.tree import YamlNode, parse
 from rackwright.spec.spec import Spec
+
+SpecRules = Callable[[Spec, Path], Iterable[tuple[Problem, bool]]]
+"""Spec and the folder of its file -> problems of the spec as a whole."""
 
 
 @dataclass(frozen=True)
@@ -32,41 +36,29 @@ class Reading:
         return tuple(problem for problem in self.problems if problem.level is Level.WARNING)
 
 
-def load(path: str | Path, catalog: Catalog | None = None) -> Spec:
-    """Load a spec from a file. Raises UserError with every problem. Use `examine` to get the warnings."""
-    path = Path(path)
-    return read(read_file(path), str(path), catalog)
+def read_spec(text: str, source: str, rules: SpecRules) -> Reading:
+    """Parse a spec and return it with all errors and warnings in file order. Never raises UserError.
+
+    rules: evaluated over the parsed spec; each problem comes with whether the key is wrong rather than its value.
+    """
+    reading = _read(text, source, rules)
+    return replace(reading, problems=Redaction(text).problems(reading.problems)) if reading.problems else reading
 
 
-def read(text: str, source: str = "spec.yaml", catalog: Catalog | None = None) -> Spec:
-    """Parse a spec. source: its path, used in messages and to resolve relative paths. Raises UserError with every problem."""
-    reading = examine(text, source, catalog)
-    if reading.spec is None:
-        raise UserError(reading.problems, source)
-    return reading.spec
-
-
-def examine_file(path: str | Path, catalog: Catalog | None = None) -> Reading:
-    """Examine a file. A missing or unreadable file is returned as a problem."""
-    try:
-        return examine(read_file(Path(path)), str(path), catalog)
-    except UserError as error:
-        return Reading(None, error.problems)
-
-
-def examine(text: str, source: str = "spec.yaml", catalog: Catalog | None = None) -> Reading:
-    """Parse a spec and return it with all errors and warnings in file order. Never raises UserError."""
+def _read(text: str, source: str, rules: SpecRules) -> Reading:
     try:
         tree, problems = _tree(text.removeprefix("\ufeff"), source)
     except UserError as error:
         return Reading(None, error.problems)
     if not isinstance(tree.value, dict):
-        problem = Problem("S-type", "a spec is a mapping: keys with values", fix="start with `api_version: rackwright/v1`", mark=tree.mark)
+        problem = Problem(
+            "S-type", "A spec must be a mapping of keys to values", fix="start with `api_version: rackwright/v1`", mark=tree.mark
+        )
         return Reading(None, (*problems, problem))
     parser = SpecParser(tree, problems)
     spec, folder = parser.validate(), Path(source).parent
     if spec is not None:
-        parser.check(spec, folder, catalog)
+        parser.add_problems(rules(spec, folder))
     found = tuple(sorted(parser.problems, key=_in_file_order))
     if spec is None or any(problem.level is Level.ERROR for problem in found):
         return Reading(None, found, parser.notes)

@@ -1,0 +1,101 @@
+"""One spec on its way through the pipeline, as a command prints it."""
+
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from rackwright.cli.terminal import NOT_FEASIBLE, emit, tell, working
+from rackwright.diagnostics.problem import Level, Stage
+from rackwright.workflow.pipeline import Decided, Pipeline
+
+if TYPE_CHECKING:
+    from rackwright.sizing.plan import SizingPlan
+    from rackwright.spec import Reading, Spec
+    from rackwright.stackplan import StackPlan
+    from rackwright.workflow.stack_preview import StackPreview
+
+
+@dataclass(frozen=True)
+class Session:
+    """A pipeline whose warnings go to standard error, unless the answer is JSON."""
+
+    pipeline: Pipeline
+    as_json: bool = False
+
+    @staticmethod
+    def of(path: Path, as_json: bool, today: datetime | None) -> "Session":
+        return Session(Pipeline(path, today.date() if today else date.today()), as_json)
+
+    @property
+    def path(self) -> Path:
+        return self.pipeline.path
+
+    @property
+    def today(self) -> date:
+        return self.pipeline.today
+
+    @cached_property
+    def reading(self) -> "Reading":
+        """The parsed file; its warnings are printed, except what only building needs. Raises UserError with every problem of it."""
+        found = self.pipeline.reading
+        if not self.as_json:
+            tell([problem for problem in found.warnings if problem.stage is Stage.PLAN], str(self.path))
+        return found
+
+    @cached_property
+    def spec(self) -> "Spec":
+        assert self.reading.spec is not None, "`reading` raises for a file without a spec"
+        return self.reading.spec
+
+    @cached_property
+    def plan(self) -> "SizingPlan":
+        assert self.spec
+        with working("sizing", self.as_json):
+            return self.pipeline.plan
+
+    @cached_property
+    def preview(self) -> "StackPreview":
+        assert self.plan
+        return self.pipeline.preview()
+
+    def choose(self, rank: int | None = None) -> Decided:
+        """The stack of a rank; when None of the recorded machines where they still fit, else of the first rank.
+
+        Ends the command with the nearest misses when nothing fits. Raises UserError as `Pipeline.choose`.
+        """
+        self.require_fits()
+        return self._told(self.pipeline.choose(rank))
+
+    def stack(self) -> "StackPlan":
+        """What `pulumi up` would build. Ends the command when nothing fits. Raises UserError as `Pipeline.decide`."""
+        assert self.spec
+        if self.pipeline.recorded is None:
+            self.require_fits()
+        return self._told(self.pipeline.decide()).plan
+
+    def require_fits(self) -> None:
+        """Prints the nearest misses and ends the command when nothing fits."""
+        if not self.plan.fits:
+            self.show_plan(1)
+            raise typer.Exit(NOT_FEASIBLE)
+
+    def show_plan(self, top: int) -> None:
+        if self.as_json:
+            from rackwright.report.plan_json import plan_json
+
+            emit(plan_json(self.plan, self.preview, self.reading.warnings))
+        else:
+            from rackwright.report.terminal.console import console
+            from rackwright.report.terminal.plan import show_plan
+
+            show_plan(console(), self.plan, self.spec, self.preview, top, self.path)
+
+    def _told(self, decided: Decided) -> Decided:
+        if not self.as_json:
+            tell(decided.edits, str(self.path))
+            tell([replace(problem, level=Level.WARNING) for problem in decided.problems], str(self.path))
+        return decided

@@ -1,0 +1,236 @@
+"""Paths of a StackPlan -> paths of the spec they were compiled from, with line and column, so that a problem points into the user's file.
+
+in_spec(check(stack), spec, fit.candidate.place, stack, text)
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from rackwright.clouds import profile
+from rackwright.diagnostics.problem import At, Problem
+from rackwright.diagnostics.redaction import Redaction
+from rackwright.spec.infra import CapacityBlock, CapacityEntry, Reservation, existing_capacity
+from rackwright.spec.reading.tree import YamlNode, parse
+from rackwright.spec.spec import Spec
+from rackwright.stackplan import CapacityPlan, StackPlan
+
+BY_CODE = {"V-115": "{place}.quotas"}
+"""Problems whose cause is not the value at their path: the account's quota, not the pools."""
+ORIGINS = {
+    "place": "{place}",
+    "place.region": "{place}.regions",
+    "place.zone": "{place}.zones",
+    "place.zone_assumed": "{place}.zones",
+    "place.control_zones": "{place}.zones",
+    "place.account": "{account}",
+    "place.role_arn": "{place}.role",
+    "place.boundary_arn": "{place}.permissions_boundary",
+    "network": "{place}.network",
+    "network.cidr": "{place}.network.cidr",
+    "network.subnets": "{subnets}",
+    "network.subnets.*": "{subnets}",
+    "network.subnets.*.cidr": "{subnets}.cidr",
+    "network.subnets.*.zone": "{subnets}.zone",
+    "network.subnets.*.purpose": "{subnets}.use",
+    "network.existing_id": "{place}.network.existing.vpc",
+    "network.existing_subnet_ids": "{subnets}",
+    "network.flow_logs": "blueprint.safety.flow_logs",
+    "network.private_endpoints": "blueprint.safety.private_endpoints",
+    "key": "{place}.key",
+    "buckets": "workloads[0]",
+    "buckets.data": "workloads[0].data.uri",
+    "buckets.checkpoints": "workloads[0].checkpoint.uri",
+    "buckets.weights": "workloads[0].model.weights.uri",
+    "lustre": "blueprint.storage",
+    "lustre.capacity_gib": "blueprint.storage.lustre.capacity",
+    "lustre.throughput_mb_s_per_tib": "blueprint.storage.lustre.throughput",
+    "lustre.throughput_mb_s": "blueprint.storage.lustre.throughput",
+    "lustre.kind": "blueprint.storage.lustre.tiering",
+    "lustre.rdma": "blueprint.storage.lustre.efa",
+    "lustre.zone": "{place}.zones",
+    "lustre.imports": "workloads[0].data.uri",
+    "lustre.exports": "workloads[0].checkpoint.uri",
+    "identities": "workloads[0].run",
+    "identities.*.existing_arn": "{place}.roles.workload",
+    "box": "blueprint.kind",
+    "box.machine": "{place}.pin.instance",
+    "box.zone": "{place}.zones",
+    "box.capacity": "{capacity}",
+    "box.ingress": "blueprint.ssh_from",
+    "box.ingress.*": "blueprint.ssh_from[*]",
+    "box.idle_stop_minutes": "blueprint.safety.idle_alarm",
+    "box.setup_script": "workloads[0].run",
+    "box.data": "workloads[0].data",
+    "cluster": "blueprint.cluster",
+    "cluster.name": "name",
+    "cluster.existing": "blueprint.cluster.name",
+    "cluster.private_api": "blueprint.api_access",
+    "cluster.public_api": "blueprint.api_access",
+    "cluster.runner_inside": "blueprint.api_access",
+    "cluster.api_cidrs": "blueprint.api_access.cidrs",
+    "cluster.api_cidrs.*": "blueprint.api_access.cidrs[*]",
+    "cluster.audit_logs": "blueprint.safety.audit_logs",
+    "cluster.control_role_arn": "{place}.roles.cluster",
+    "cluster.node_role_arn": "{place}.roles.nodes",
+    "pools": "{place}",
+    "pools.*.machine": "{place}.pin.instance",
+    "pools.*.topology": "{place}.pin.topology",
+    "pools.*.zones": "{place}.zones",
+    "pools.*.nodes_min": "{nodes}",
+    "pools.*.nodes_max": "{nodes}",
+    "pools.*.nodes_start": "{nodes}",
+    "pools.*.capacity": "{capacity}",
+    "pools.*.image": "blueprint.nodes.image",
+    "pools.*.image_id": "blueprint.nodes.image",
+    "pools.*.provisioner": "blueprint.nodes.provisioner",
+    "pools.*.autoscaled": "blueprint.nodes.provisioner",
+    "pools.*.devices": "blueprint.nodes.devices",
+    "pools.*.nics": "blueprint.nodes.interfaces",
+    "pools.*.adjacent": "blueprint.nodes.placement_group",
+    "pools.*.disk": "blueprint.nodes",
+    "extra_pools.*": "blueprint.pools[*]",
+    "extra_pools.*.name": "blueprint.pools[*].name",
+    "extra_pools.*.machine": "blueprint.pools[*].instance",
+    "extra_pools.*.zones": "{place}.zones",
+    "extra_pools.*.nodes_min": "blueprint.pools[*].at_least",
+    "extra_pools.*.nodes_max": "blueprint.pools[*].nodes",
+    "extra_pools.*.nodes_start": "blueprint.pools[*].at_least",
+    "extra_pools.*.capacity": "blueprint.pools[*].capacity",
+    "namespaces": "workloads[0].team",
+    "manifests": "workloads[0]",
+    "manifests.*.body.spec.template.spec.containers.*.image": "workloads[0].run.image",
+    "manifests.*.body.spec.minReplicaCount": "workloads[0].min_replicas",
+    "manifests.*.body.spec.maxReplicaCount": "workloads[0].max_replicas",
+    "manifests.*.body.metadata.name": "workloads[0].name",
+    "addons": "blueprint",
+    "releases": "blueprint",
+    "services": "blueprint",
+    "layers": "blueprint",
+    "below": "blueprint",
+    "karpenter": "blueprint.nodes.provisioner",
+    "expected_fabric": "blueprint.nodes.interfaces",
+    "pins": "blueprint",
+    "pins.images": "blueprint.nodes.image",
+    "expires_on": "blueprint.ttl",
+    "guard": "blueprint.notify",
+    "guard.budget_usd_per_month": "goals.max_cost",
+    "guard.idle_minutes": "blueprint.safety.idle_alarm",
+    "guard.idle_cpu_percent": "blueprint.safety.idle_alarm",
+    "guard.expires_on": "blueprint.ttl",
+    "guard.reminders": "blueprint.ttl",
+    "protected": "blueprint.safety.deletion_protection",
+}
+"""Path of a stack, indexes as `*` -> path of the spec. The longest prefix of a path decides, and `[*]` takes its index. {place} is the
+chosen entry of infra. Buckets are found by their key; pools that `blueprint.pools` lists are `extra_pools`."""
+CAPACITY_KEYS = {"reservation_id": "id", "group_arn": "group", "machine": "instance", "zone": "zone", "count": "count"}
+CAPACITY_KEYS |= {"starts_at": "start", "ends_at": "end", "drains_at": "end"}
+"""Field of a CapacityPlan -> key of the block or reservation."""
+
+
+def in_spec(problems: Iterable[Problem], spec: Spec, place: int, stack: StackPlan | None = None, text: str = "") -> tuple[Problem, ...]:
+    """The problems with paths of the spec, and line and column where `text` has them. Secrets of the text are hidden.
+
+    place: index of the chosen infra entry. stack: what was compiled, None where compilation failed. text: content of the spec file, ""
+    for a spec that was not read from a file. A path of the stack remains as `stack_at`. A path of the spec only gets its line and column.
+    """
+    problems = tuple(problems)
+    if not problems:
+        return problems
+    tree = parse(text, "")[0] if text else None
+    found = tuple(_located(problem, spec, place, stack, tree) for problem in problems)
+    return Redaction(text).problems(found) if text else found
+
+
+def spec_path(at: At, spec: Spec, place: int, stack: StackPlan) -> At:
+    """The path in the spec that decides the value at `at` of a stack."""
+    steps = _named(at, spec, stack)
+    for length in range(len(steps), 0, -1):
+        if template := ORIGINS.get(".".join("*" if isinstance(step, int) else step for step in steps[:length])):
+            return _fill(template, at, steps, spec, place, stack)
+    return at
+
+
+def _located(problem: Problem, spec: Spec, place: int, stack: StackPlan | None, tree: YamlNode | None) -> Problem:
+    if problem.mark:
+        return problem
+    at = problem.at
+    if stack and problem.code in BY_CODE:
+        at = _fill(BY_CODE[problem.code], at, (), spec, place, stack)
+    elif stack and at.steps:
+        at = spec_path(at, spec, place, stack)
+    moved = replace(problem, at=at, stack_at=problem.at) if at != problem.at else problem
+    return moved.with_mark(tree.nearest(at)) if tree and (at.steps or stack) else moved
+
+
+def _named(at: At, spec: Spec, stack: StackPlan) -> tuple[str | int, ...]:
+    """The steps with a bucket's key in place of its index, and a pool of the spec as `extra_pools` with its index there."""
+    match at.steps:
+        case ("buckets", int(index), *rest):
+            return ("buckets", stack.buckets[index].key, *rest)
+        case ("pools", int(index), *rest) if spec.blueprint.pools != "auto":
+            names = [pool.name for pool in spec.blueprint.pools]
+            name = stack.pools[index].name
+            return ("extra_pools", names.index(name), *rest) if name in names else at.steps
+    return at.steps
+
+
+def _fill(template: str, at: At, steps: tuple[str | int, ...], spec: Spec, place: int, stack: StackPlan) -> At:
+    entry = At() / "infra" / ("any_of" if spec.infra.any_of else "ordered") / place
+    indexes = [step for step in steps if isinstance(step, int)]
+    made = At()
+    for part in template.split("."):
+        name, bracket, index = part.partition("[")
+        if name == "{place}":
+            made = entry
+        elif name == "{account}":
+            made = entry / profile(stack.place.cloud).owner_field
+        elif name == "{subnets}":
+            made, exists = _subnets(entry, indexes, spec, place)
+            if not exists:
+                break
+        elif name == "{nodes}":
+            made = At() / "workloads" / 0 / "max_replicas" if spec.workload.kind == "serve" else entry / "pin" / "nodes"
+        elif name == "{capacity}":
+            made = _capacity(entry / "capacity", at, spec, place, stack)
+        else:
+            made = made / name
+        if bracket:
+            made = made / (indexes[0] if index == "*]" else int(index[:-1]))
+    return made
+
+
+def _subnets(entry: At, indexes: list[int], spec: Spec, place: int) -> tuple[At, bool]:
+    """Where a subnet comes from, and whether it exists: those that are made are cut from the network's own addresses."""
+    existing = spec.infra.places[place].network.existing
+    if existing is None:
+        return entry / "network" / "cidr", False
+    listed = entry / "network" / "existing" / "subnets"
+    return (listed / indexes[0] if indexes and indexes[0] < len(existing.subnets) else listed), True
+
+
+def _capacity(at: At, stack_at: At, spec: Spec, place: int, stack: StackPlan) -> At:
+    """The entry of `capacity` that a box or pool is bought by, and the key of it where it is a block or reservation."""
+    pool, index = stack_at.steps[0], stack_at.steps[1]
+    bought = (
+        stack.pools[index].capacity if pool == "pools" and isinstance(index, int) else stack.box.capacity if stack.box else CapacityPlan()
+    )
+    capacity = spec.infra.places[place].capacity
+    listed = at / ("ordered" if capacity.ordered else "fallback")
+    number = next((i for i, entry in enumerate(capacity.ordered or capacity.fallback) if _is_bought(entry, bought)), None)
+    if number is None:
+        return listed
+    entry = (capacity.ordered or capacity.fallback)[number]
+    thing = existing_capacity(entry)
+    if thing is None:
+        return listed / number
+    form = listed / number / ("capacity_block" if isinstance(thing, CapacityBlock) else "reservation")
+    key = CAPACITY_KEYS.get(str(stack_at.steps[-1]))
+    return form / key if key and getattr(thing, key, None) is not None else form
+
+
+def _is_bought(entry: CapacityEntry, bought: CapacityPlan) -> bool:
+    thing = existing_capacity(entry)
+    if thing is None:
+        return entry == bought.mode
+    group = thing.group if isinstance(thing, Reservation) else None
+    return (bought.reservation_id or bought.group_arn) in (thing.id, group)

@@ -1,0 +1,105 @@
+"""Sizing with the fits that this release can build ranked before those that it cannot."""
+
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime
+
+from rackwright.catalog import Catalog
+from rackwright.compile.compile import PATHS, blueprint_of, compile_plan, no_path
+from rackwright.compile.compile_context import CompileContext
+from rackwright.compile.unsupported import unsupported_problems
+from rackwright.diagnostics.errors import UserError
+from rackwright.diagnostics.problem import Problem
+from rackwright.sizing import size as sizing
+from rackwright.sizing.assumptions import DEFAULT, Assumptions
+from rackwright.sizing.plan import Fit, SizingPlan
+from rackwright.spec.spec import Spec
+from rackwright.stackplan import StackPlan
+from rackwright.units import GIB, TIB
+
+
+def size(spec: Spec, catalog: Catalog | None = None, *, today: date | None = None, assumptions: Assumptions = DEFAULT) -> SizingPlan:
+    """Every way to run the first workload of the spec, ranked, and every way that does not do, with its reasons.
+
+    Fits that this release can build come first. Never fails for a valid spec: when nothing fits, `fits` is empty. Raises UserError when the
+    model is unknown. today: the date a capacity block is looked at; the real one when left out.
+    """
+    today = today or date.today()
+    return sizing.size(spec, catalog, today=today, assumptions=assumptions, rerank=Buildability(spec, today).ordered)
+
+
+def with_built_file_system(plan: SizingPlan, stack: StackPlan, catalog: Catalog) -> SizingPlan:
+    """The plan with the file-system tier and size of its compiled first choice, which knows what the machines' image can read over EFA."""
+    needs, lustre = plan.machine, stack.lustre
+    if needs is None or needs.file_system is None or lustre is None or lustre.kind != "ssd":
+        return plan
+    name = f"fsx-lustre-persistent2-{lustre.throughput_mb_s_per_tib}{'-efa' if lustre.rdma else ''}"
+    size, row = lustre.capacity_gib * GIB, next((volume for volume in catalog.volumes if volume.name == name), None)
+    if row is None or (needs.file_system.tier, needs.file_system.bytes) == (name, size):
+        return plan
+    rate, price = row.write_bytes_per_s_per_tib or 0.0, row.price_usd_per_byte_month
+    built = replace(
+        needs.file_system,
+        tier=name,
+        bytes=float(size),
+        bytes_per_s=rate * size / TIB,
+        usd_per_month=None if price is None else price * size,
+    )
+    return replace(plan, machine=replace(needs, file_system=built))
+
+
+@dataclass
+class Buildability:
+    """Why fits of a spec cannot be built in this release; each combination of what decides it is compiled once at most."""
+
+    spec: Spec
+    today: date
+    now: datetime | None = None
+    found: dict[tuple, str] = field(default_factory=dict)
+    compiled: set[tuple] = field(default_factory=set)
+
+    def ordered(self, plan: SizingPlan) -> tuple[Fit, ...]:
+        """The fits, in their order, those that can be built first. Only the first of them is compiled, unless that fails."""
+        reason = self._before_compiling
+        for fit in plan.fits:
+            if self._before_compiling(plan, fit):
+                continue
+            if not self._after_compiling(plan, fit):
+                break
+            reason = self._after_compiling
+        return tuple(sorted(plan.fits, key=lambda fit: bool(reason(plan, fit))))
+
+    def reasons(self, plan: SizingPlan) -> tuple[str, ...]:
+        """Per rank, why the fit cannot be built; empty where it can."""
+        return tuple(self._before_compiling(plan, fit) for fit in plan.fits)
+
+    def _before_compiling(self, plan: SizingPlan, fit: Fit) -> str:
+        key = self._key(fit)
+        if key not in self.found:
+            self.found[key] = "; ".join(problem.reason for problem in self._refusals(plan, fit))
+        return self.found[key]
+
+    def _after_compiling(self, plan: SizingPlan, fit: Fit) -> str:
+        key = self._key(fit)
+        if key not in self.compiled:
+            self.compiled.add(key)
+            self.found[key] = "; ".join(problem.reason for problem in self._compile(plan, fit))
+        return self.found[key]
+
+    def _key(self, fit: Fit) -> tuple:
+        """What decides whether a fit can be built: blueprint, place, machine, way to buy, and how many machines a replica or job takes."""
+        c = fit.candidate
+        size = (c.nodes == 1, c.parallelism.accelerators if self.spec.workload.kind == "serve" else 0)
+        return (blueprint_of(self.spec, fit), c.cloud, c.place, c.machine, c.topology, c.capacity, *size)
+
+    def _refusals(self, plan: SizingPlan, fit: Fit) -> tuple[Problem, ...]:
+        kind = blueprint_of(self.spec, fit)
+        if (kind, fit.candidate.cloud) not in PATHS:
+            return (no_path(kind, fit.candidate.cloud),)
+        return tuple(unsupported_problems(CompileContext(self.spec, plan, fit, self.today, now=self.now), kind))
+
+    def _compile(self, plan: SizingPlan, fit: Fit) -> tuple[Problem, ...]:
+        try:
+            compile_plan(self.spec, plan, fit, today=self.today, now=self.now)
+        except UserError as error:
+            return error.problems
+        return ()

@@ -1,0 +1,61 @@
+"""Decides which machines a stack has that is to be taken down. Needs no capacity, no reachable goal and no valid decision."""
+
+from dataclasses import replace
+
+from rackwright.clouds import profile
+from rackwright.diagnostics.errors import UserError
+from rackwright.diagnostics.problem import Level, Problem
+from rackwright.spec.spec import Goals, Limits, Spec
+from rackwright.workflow.decision import Decision, decision_path
+from rackwright.workflow.pipeline import Decided, Pipeline
+from rackwright.workflow.revalidation import revalidate
+
+
+def decide_for_teardown(pipeline: Pipeline) -> Decided:
+    """The stack as it was made, from its decision; from the probable first choice, with a warning, where the file is missing or broken.
+
+    Raises UserError where any answer would create resources instead of removing those that exist.
+    """
+    problems: list[Problem] = []
+    try:
+        recorded = pipeline.recorded
+    except UserError as error:
+        problems.append(replace(error.problems[0], level=Level.WARNING))
+        recorded = None
+    if recorded and not recorded.by_hand:
+        return pipeline.unchecked(_placed(recorded, pipeline.spec, decision_path(pipeline.path).name), True)
+    if recorded:
+        now, found = revalidate(recorded, pipeline.spec, pipeline.catalog, decision_path(pipeline.path), pipeline.today)
+        if all(problem.level is Level.WARNING for problem in found):
+            return pipeline.unchecked(now, True)
+    guess = _first_choice(pipeline)
+    reason = f"no decision was found, so the stack is assumed to run {guess.fit.candidate.label}"
+    problems.append(Problem("D-teardown", reason, level=Level.WARNING, fix="check in a preview that nothing is created"))
+    return replace(pipeline.unchecked(guess, False), problems=tuple(problems))
+
+
+def _placed(decision: Decision, spec: Spec, file: str) -> Decision:
+    """The decision with its present entry of `infra`. Raises UserError when the entry is gone, or the stack has another name."""
+    if decision.spec != spec.name:
+        raise _lost(f"{file} is of {decision.spec}, and the spec is named {spec.name}", "put the name back")
+    fit, was = decision.fit, decision.place
+    for number, place in enumerate(spec.infra.places):
+        account = getattr(place, profile(place.cloud).owner_field) or ""
+        if place.cloud == fit.candidate.cloud and (was is None or was.account == account):
+            here = replace(fit, candidate=replace(fit.candidate, place=number))
+            return replace(decision, plan=replace(decision.plan, fits=(here,)))
+    raise _lost(f"no place of the spec is the {fit.candidate.cloud} account the stack runs in", "put the entry of `infra` back")
+
+
+def _first_choice(pipeline: Pipeline) -> Decision:
+    """The first choice of the spec, else of the spec without goals and limits."""
+    relaxed = pipeline.spec.model_copy(update={"goals": Goals(), "limits": Limits()})
+    for spec in (pipeline.spec, relaxed):
+        one = Pipeline.of_spec(spec, pipeline.today, pipeline.own_catalog)
+        if one.plan.fits:
+            return one.decision_of(1)
+    raise _lost("the decision is missing and no machine fits the spec, so the stack's machines are unknown", "put the decision file back")
+
+
+def _lost(reason: str, fix: str) -> UserError:
+    return UserError([Problem("D-teardown", reason, fix=fix)])

@@ -1,0 +1,152 @@
+"""Every command and the Pulumi program agree about one spec: on its errors, and on every number they share."""
+
+import contextlib
+import io
+import json
+import re
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pulumi
+import pytest
+from rackwright.cli.main import app, run
+from rackwright.report.terminal.plan import cents
+from rackwright.workflow.pipeline import Decided
+from rackwright_pulumi.cli import register
+from rackwright_pulumi.program.settings import Settings, decide
+
+ROOT = Path(__file__).parents[2]
+TODAY = "2026-11-21"
+CASES = ROOT / "tests" / "cases"
+SPECS = sorted(
+    {
+        *(path for path in (ROOT / "stacks").glob("*.yaml") if not path.name.startswith("Pulumi.")),
+        *CASES.glob("refused/*/spec.yaml"),
+        *CASES.glob("sizing/*/spec.yaml"),
+        *sorted(CASES.glob("spec/*/spec.yaml"))[::6],
+        *CASES.glob("spec/fine-*/spec.yaml"),
+    }
+)
+BUILDERS = ("choose", "compile", "graph")
+CODE = re.compile(r"error ([A-Z]+-[\w-]+)")
+register(app)
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    body: Any
+
+    @property
+    def errors(self) -> set[str]:
+        """Ids of the errors that a refusal lists."""
+        return {p["code"] for p in self.body["problems"] if p["level"] == "error"}
+
+
+def answer(command: str, spec: Path, *options: str) -> Answer:
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
+        status = run([command, spec.name, "--json", *options])
+    return Answer(status, json.loads(out.getvalue()))
+
+
+def program(spec: Path) -> Decided | set[str]:
+    """What the Pulumi program decides in a preview, or the ids of the errors it raises."""
+    try:
+        return decide(Settings(Path(spec.name), date.fromisoformat(TODAY), simulated=True, preview=True))
+    except pulumi.RunError as error:
+        return set(CODE.findall(str(error)))
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_commands_and_program_agree(spec, tmp_path, monkeypatch):
+    for path in spec.parent.iterdir():
+        if path.is_file() and not path.name.endswith(".decision.json"):
+            (tmp_path / path.name).write_bytes(path.read_bytes())
+    monkeypatch.chdir(tmp_path)
+    valid, plan = answer("validate", spec), answer("plan", spec, "--today", TODAY)
+    report = answer("report", spec, "--today", TODAY, "-o", "report.md")
+    built, graphs = {name: answer(name, spec, "--today", TODAY) for name in ("compile", "graph")}, program(spec)
+    built["choose"] = answer("choose", spec, "--today", TODAY)
+    assert report.status == plan.status
+    if valid.status:
+        refused_alike(valid.errors, [plan, report, *built.values()], graphs)
+    elif plan.status == 1:
+        assert {one.status for one in built.values()} == {1}
+        assert graphs == {"D-no-fit"}
+    elif plan.status == 2:
+        refused_alike({p["code"] for p in plan.body["problems"] if p["level"] == "error"}, list(built.values()), graphs)
+    elif plan.body["bill"] is None:
+        refused_alike({p["code"] for p in plan.body["before_you_build"] if p["level"] == "error"}, list(built.values()), graphs)
+    else:
+        assert {name: one.status for name, one in built.items()} == dict.fromkeys(built, 0)
+        assert isinstance(graphs, Decided)
+        numbers_agree(plan.body, built, graphs, Path("report.md").read_text(encoding="utf-8"))
+
+
+def refused_alike(errors: set[str], answers: list[Answer], program_errors: Decided | set[str]) -> None:
+    assert errors
+    assert [one.status for one in answers] == [2] * len(answers)
+    assert [one.errors for one in answers] == [errors] * len(answers)
+    assert program_errors == errors
+
+
+def numbers_agree(plan: dict, built: dict[str, Answer], decided: Decided, report: str) -> None:
+    stack, decision, graph = built["compile"].body, built["choose"].body, built["graph"].body
+    fit, bill = plan["fits"][0], plan["bill"]
+    assert json.loads(decided.plan.to_json()) == stack
+    recorded = json.loads(decided.decision.to_json())
+    assert recorded | {"before_you_build": []} == decision | {"before_you_build": []}
+    assert decision["plan"]["fits"] == [{key: value for key, value in fit.items() if key != "not_buildable"}]
+    assert (decided.bill.hourly_usd, decided.bill.total_usd) == (bill["hourly_usd"], bill["total_usd"])
+    assert cents(bill["total_usd"]) in report
+    items = {(item["code"], item["fix"]) for item in plan["before_you_build"]}
+    assert items == {(item["code"], item["fix"]) for item in decision["before_you_build"]}
+    assert items == {(problem.code, problem.fix) for problem in decided.before_you_build}, "the program alone knows which secrets are set"
+    chosen, place = fit["candidate"], stack["place"]
+    assert (place["cloud"], place["region"]) == (chosen["cloud"], chosen["region"])
+    assert not chosen["zones"] or place["zone"].startswith(chosen["region"])
+    assert chosen["machine"] in machines(stack)
+    provider = next(node for node in graph["resources"] if node["type"].startswith("pulumi:providers:"))
+    assert provider["inputs"]["region"] == place["region"]
+    if stack["lustre"] and stack["lustre"]["kind"] == "ssd":
+        assert file_system(stack["lustre"]) == (plan["machine"]["file_system"]["tier"], plan["machine"]["file_system"]["bytes"])
+
+
+def machines(stack: dict) -> set[str]:
+    return {stack["box"]["machine"]} if stack["box"] else {pool["machine"] for pool in stack["pools"]}
+
+
+def file_system(lustre: dict) -> tuple[str, float]:
+    """Catalog name and bytes of what is built."""
+    return f"fsx-lustre-persistent2-{lustre['throughput_mb_s_per_tib']}{'-efa' if lustre['rdma'] else ''}", lustre["capacity_gib"] * 2.0**30
+
+
+def test_a_plan_names_the_file_system_that_is_built(tmp_path, monkeypatch):
+    """Sizing alone would name the cheapest tier; the spec describes another."""
+    text = (ROOT / "stacks" / "llama-70b-sft.yaml").read_text(encoding="utf-8")
+    assert "\nblueprint:\n" in text
+    lines = [line for line in text.splitlines(keepends=True) if not line.lstrip().startswith(("storage:", "nodes:"))]
+    storage = "  storage: {lustre: {capacity: 9600 GiB, throughput: 1000, efa: true}}\n"
+    (tmp_path / "spec.yaml").write_text("".join(lines).replace("\nblueprint:\n", f"\nblueprint:\n{storage}"), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    plan, stack = (answer(command, tmp_path / "spec.yaml", "--today", TODAY).body for command in ("plan", "compile"))
+    assert stack["lustre"]["rdma"]
+    found = plan["machine"]["file_system"]
+    assert (found["tier"], found["bytes"]) == file_system(stack["lustre"]) == ("fsx-lustre-persistent2-1000-efa", 9600 * 2.0**30)
+
+
+def test_a_quota_that_is_too_small_is_listed_recorded_and_refused_by_an_update(tmp_path, monkeypatch):
+    """The machines fit the quota, the stack's other parts do not: V-115 stops an update and no command before it."""
+    text = (CASES / "refused" / "quota-too-small" / "spec.yaml").read_text(encoding="utf-8")
+    (tmp_path / "spec.yaml").write_text(text.replace("{L-417A185B: 96}", "{L-417A185B: 768, L-1216C47A: 1}"), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    plan, made = (answer(command, tmp_path / "spec.yaml", "--today", TODAY) for command in ("plan", "choose"))
+    assert (plan.status, made.status) == (0, 0)
+    assert [item["code"] for item in plan.body["before_you_build"]] == ["V-115", "V-30"]
+    assert [item["code"] for item in made.body["before_you_build"]] == ["V-115", "V-30"]
+    with pytest.raises(pulumi.RunError) as refused:
+        decide(Settings(Path("spec.yaml"), date.fromisoformat(TODAY)))
+    assert plan.body["before_you_build"][0]["fix"] in " ".join(str(refused.value).split())

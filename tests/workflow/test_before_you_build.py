@@ -1,0 +1,103 @@
+"""What only building needs: `plan` lists it, `choose` records it, commands warn of it, and an update refuses until it is settled."""
+
+import json
+from datetime import date
+from pathlib import Path
+
+import pulumi
+import pytest
+from rackwright.workflow.decision import decision_path, read_decision
+from rackwright.workflow.pipeline import Pipeline
+from rackwright_pulumi.program.settings import Settings, decide
+
+ROOT = Path(__file__).parents[2]
+TODAY = date(2026, 11, 21)
+
+
+@pytest.fixture
+def private(tmp_path) -> Path:
+    """A serving cluster whose API access is left at its default, private."""
+    lines = (ROOT / "stacks" / "chat-eks.yaml").read_text(encoding="utf-8").splitlines(keepends=True)
+    path = tmp_path / "private.yaml"
+    path.write_text("".join(line for line in lines if "api_access" not in line), encoding="utf-8")
+    return path
+
+
+def record(spec: Path) -> None:
+    decision_path(spec).write_text(Pipeline(spec, TODAY).choose().decision.to_json(), encoding="utf-8")
+
+
+def test_a_plan_with_the_default_api_access_is_a_plan(private):
+    preview = Pipeline(private, TODAY).preview()
+    assert preview.errors == ()
+    assert preview.before_you_build[0].code == "R-03"
+    assert preview.as_json()["before_you_build"][0]["stage"] == "build"
+    assert "api_access" in preview.before_you_build[0].fix
+
+
+def test_choose_records_what_is_open(private):
+    record(private)
+    decision = read_decision(decision_path(private))
+    assert decision
+    assert decision.before_you_build[0].code == "R-03"
+
+
+def test_a_decision_of_an_earlier_release_has_no_open_items(private):
+    record(private)
+    path = decision_path(private)
+    body = json.loads(path.read_text(encoding="utf-8"))
+    del body["before_you_build"]
+    path.write_text(json.dumps(body), encoding="utf-8")
+    decision = read_decision(path)
+    assert decision
+    assert decision.before_you_build == ()
+
+
+@pytest.mark.parametrize("simulated", [True, False])
+def test_an_update_refuses_with_the_sentence_of_the_plan_and_a_preview_does_not(private, simulated):
+    record(private)
+    reason = Pipeline(private, TODAY).preview().before_you_build[0].reason
+    with pytest.raises(pulumi.RunError) as refused:
+        decide(Settings(private, TODAY, simulated=simulated))
+    assert reason in " ".join(str(refused.value).split())
+    assert decide(Settings(private, TODAY, simulated=simulated, preview=True)).plan.name == "chat-eks"
+
+
+def test_a_teardown_is_not_refused(private):
+    record(private)
+    assert decide(Settings(private, TODAY, teardown=True)).plan.name == "chat-eks"
+
+
+def test_a_warning_is_listed_and_does_not_stop_an_update(private):
+    private.write_text((ROOT / "stacks" / "chat-eks.yaml").read_text(encoding="utf-8"), encoding="utf-8")
+    record(private)
+    decided = decide(Settings(private, TODAY))
+    assert "V-30" in {problem.code for problem in decided.before_you_build}
+
+
+def test_a_secret_is_listed_until_the_configuration_has_it(private):
+    text = private.read_text(encoding="utf-8")
+    private.write_text(text + "secrets: {hf-token: {config: hfToken}}\n", encoding="utf-8")
+    (item,) = [p for p in Pipeline(private, TODAY).preview().before_you_build if p.code == "D-secret"]
+    assert (str(item.level), "pulumi config set --secret rackwright:hfToken" in item.fix) == ("warning", True)
+    for configured, levels in ((True, []), (False, ["error"])):
+        pipeline = Pipeline(private, TODAY, is_configured=lambda _, known=configured: known)
+        assert [str(p.level) for p in pipeline.preview().before_you_build if p.code == "D-secret"] == levels
+
+
+def test_every_form_of_a_plan_has_the_section(private, tmp_path, monkeypatch, capsys):
+    from rackwright.cli.main import run
+
+    monkeypatch.chdir(tmp_path)
+    assert run(["plan", private.name, "--today", str(TODAY)]) == 0
+    assert "\nBefore you build" in capsys.readouterr().out
+    for suffix, heading in ((".md", "### Before you build"), (".html", "<h2>Before you build</h2>")):
+        assert run(["report", private.name, "-o", f"report{suffix}", "--today", str(TODAY)]) == 0
+        page = Path(f"report{suffix}").read_text(encoding="utf-8")
+        assert heading in page
+        assert "R-03" in page
+
+
+@pytest.mark.parametrize("stack", ["chat-eks", "chat-serve", "gemma-pretrain", "llama-70b-sft", "mistral-7b-qlora"])
+def test_the_examples_have_nothing_open_that_stops_an_update(stack):
+    assert decide(Settings(ROOT / "stacks" / f"{stack}.yaml", TODAY, simulated=True)).plan.name == stack

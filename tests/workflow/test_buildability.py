@@ -1,0 +1,76 @@
+"""Fits that this release can build rank first; the others say why they cannot be built."""
+
+from datetime import date
+
+import pytest
+from rackwright import compile_plan, read, size
+from rackwright.cli.main import run
+from rackwright.diagnostics.errors import UserError
+from rackwright.diagnostics.problem import Problem
+from rackwright.sizing.size import size as sized_by_goals
+from rackwright.workflow import size as sizing
+from rackwright.workflow.pipeline import Pipeline
+
+TODAY = date(2026, 11, 21)
+TWO_CLOUDS = """\
+api_version: rackwright/v1
+name: mix
+workloads:
+  - name: sft
+    kind: finetune
+    model: {base: llama-3.1-8b}
+    adapter: {type: lora, rank: 16, targets: all-linear}
+    data: {samples: 20000, tokens_per_sample: 1000, epochs: 1, size: 1 GB}
+    sequence_length: 2048
+    global_batch_size: 32
+infra:
+  any_of:
+    - {cloud: gcp, project: my-project, regions: [us-central1], capacity: {ordered: [spot, on-demand]}}
+    - {cloud: aws, account: "123456789012", regions: [us-east-1], capacity: {ordered: [on-demand]}}
+blueprint: {ttl: 3d}
+"""
+"""A box on Google Cloud is cheapest and cannot be built; one on AWS can."""
+
+
+def test_what_can_be_built_ranks_first_and_keeps_its_order():
+    spec = read(TWO_CLOUDS)
+    plain, plan = sized_by_goals(spec, today=TODAY), size(spec, today=TODAY)
+    assert plain.fits[0].candidate.cloud == "gcp"
+    on_aws = [fit for fit in plain.fits if fit.candidate.cloud == "aws"]
+    assert list(plan.fits[: len(on_aws)]) == on_aws
+    assert compile_plan(spec, plan, plan.fits[0], today=TODAY).place.cloud == "aws"
+
+
+def test_a_row_that_cannot_be_built_says_why(tmp_path, monkeypatch, capsys):
+    (tmp_path / "mix.yaml").write_text(TWO_CLOUDS, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    pipeline = Pipeline(tmp_path / "mix.yaml", TODAY)
+    preview = pipeline.preview()
+    assert preview.refusal(1) == ""
+    rank = next(rank for rank, fit in enumerate(pipeline.plan.fits, 1) if fit.candidate.cloud == "gcp")
+    assert preview.refusal(rank) == "not buildable in this release: this release cannot build a box on gcp"
+    assert run(["plan", "mix.yaml", "--top", "400", "--today", str(TODAY)]) == 0
+    assert "not buildable in this release: this release cannot build a box on gcp" in " ".join(capsys.readouterr().out.split())
+    with pytest.raises(UserError, match="C-no-path"):
+        pipeline.choose(rank)
+
+
+def test_one_fit_is_compiled_where_the_first_can_be_built(monkeypatch):
+    compiled = []
+    monkeypatch.setattr(sizing, "compile_plan", lambda *_, **__: compiled.append(1))
+    size(read(TWO_CLOUDS), today=TODAY)
+    assert len(compiled) == 1
+
+
+def test_what_only_compiling_finds_is_found_and_each_combination_compiled_once(monkeypatch):
+    tried = []
+
+    def refuse_g6e(spec, plan, fit, **_):
+        tried.append((fit.candidate.machine, fit.candidate.capacity, fit.candidate.nodes == 1))
+        if fit.candidate.machine.startswith("g6e"):
+            raise UserError([Problem("C-image", "no image starts it")])
+
+    monkeypatch.setattr(sizing, "compile_plan", refuse_g6e)
+    plan = size(read(TWO_CLOUDS), today=TODAY)
+    assert not plan.fits[0].candidate.machine.startswith("g6e")
+    assert len(tried) == len(set(tried))
