@@ -31,7 +31,7 @@ MAY_SEE = {
 }
 """Package beside the components -> all it may import of ours: policies read graphs, look-ups compare an account with the tables."""
 LOADED = "print([m for m in sys.modules if m.startswith('pulumi')])"
-CLAIM = re.compile(r"numbers in, numbers out|arrays in|formulas alone|knows neither catalog", re.IGNORECASE)
+CLAIM = re.compile(r"numbers in, numbers out|arrays in|formulas alone|knows neither catalog|does not depend on the catalog", re.IGNORECASE)
 """What a file of formulas says of itself in its docstring; saying it binds."""
 
 

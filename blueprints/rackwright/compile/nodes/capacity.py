@@ -8,7 +8,7 @@ from rackwright.catalog.rows import CapacityMode
 from rackwright.clouds import AWS, GCP
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.nodes.capacity_entry import capacity_entries
-from rackwright.spec.infra import CapacityBlock, CapacityEntry, Reservation, held
+from rackwright.spec.infra import CapacityBlock, CapacityEntry, Reservation, existing_capacity
 from rackwright.stackplan import CapacityPlan
 
 
@@ -26,7 +26,7 @@ def drain_before_end(catalog: Catalog, machine: str) -> timedelta:
 
 def capacity_plan(context: CompileContext, entry: CapacityEntry | None = None) -> CapacityPlan:
     """How machines of `entry` are bought; without it those of the candidate."""
-    thing = held(entry or capacity_entries(context))
+    thing = existing_capacity(entry or capacity_entries(context))
     if isinstance(thing, CapacityBlock):
         return _block(thing, context)
     if isinstance(thing, Reservation):

@@ -2,7 +2,7 @@
 
 from rackwright.compile.compile_context import CompileContext
 from rackwright.spec.blueprint import ExtraPool
-from rackwright.spec.infra import CapacityEntry, held
+from rackwright.spec.infra import CapacityEntry, existing_capacity
 
 
 def capacity_entries(context: CompileContext) -> CapacityEntry | None:
@@ -15,7 +15,7 @@ def capacity_entries(context: CompileContext) -> CapacityEntry | None:
 def zone_said(context: CompileContext) -> str:
     """The zone in which what is bought lies, of a fallback or an extra pool any entry's: all share one zone. Empty when no entry says."""
     entries = (capacity_entries(context), *context.place.capacity.fallback, *(pool.capacity for pool in pools_listed(context)))
-    return next((thing.zone for thing in map(held, entries) if thing and thing.zone), "")
+    return next((thing.zone for thing in map(existing_capacity, entries) if thing and thing.zone), "")
 
 
 def pools_listed(context: CompileContext) -> tuple[ExtraPool, ...]:
@@ -25,7 +25,7 @@ def pools_listed(context: CompileContext) -> tuple[ExtraPool, ...]:
 
 
 def _name(entry: CapacityEntry) -> str:
-    thing = held(entry)
+    thing = existing_capacity(entry)
     if thing is None:
         return str(entry)
     return thing.id or getattr(thing, "group", None) or ""
