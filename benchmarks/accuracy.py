@@ -24,16 +24,14 @@ import numpy as np
 import regret
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Problem
-from rackwright.estimator.calibration.coefficients import PRIOR_ONLY, Calibration, calibration
-from rackwright.estimator.calibration.fitted_models import FittedModel
-from rackwright.estimator.calibration.interval import band, inverse, plus, scaled
+from rackwright.estimator.calibration.coefficients import PRIOR_ONLY, Calibration, FittedModel, calibration
 from rackwright.estimator.calibration.registry import registry
-from rackwright.estimator.case import stack
+from rackwright.estimator.case import stack_cases
 from rackwright.estimator.dataset.columns.cells import BrokenCell
-from rackwright.estimator.dataset.columns.measured import METRICS, UNITS, measured
-from rackwright.estimator.dataset.columns.scoring import rule_of, unscored
-from rackwright.estimator.dataset.runs import DATA, MeasuredRun, RowReading, cell, readings, runs
-from rackwright.estimator.result import Band
+from rackwright.estimator.dataset.columns.measured import METRICS, UNITS, measured_value
+from rackwright.estimator.dataset.columns.scoring import exclusion_reason, scoring_rule
+from rackwright.estimator.dataset.runs import DATA, MeasuredRun, RowReading, cell_label, row_readings, runs_of_model
+from rackwright.estimator.result import PredictionInterval
 from rackwright.estimator.serving.case import ServingCase
 from rackwright.files import write_text
 from rackwright.units import GIB
@@ -54,7 +52,7 @@ class Line:
     reading: RowReading
     metric: str
     measured: float | None
-    predicted: Band | None
+    predicted: PredictionInterval | None
     status: str
     reason: str
     scored: str
@@ -67,31 +65,31 @@ class Line:
 
     def point(self) -> Point:
         assert self.measured is not None
-        return Point(self.scored, self.reading.row.id, cell(self.reading.row), self.measured, self.predicted)
+        return Point(self.scored, self.reading.row.id, cell_label(self.reading.row), self.measured, self.predicted)
 
 
 def lines(folder: Path, known: Calibration | None = None) -> list[Line]:
     """Every row of the folder with every metric of its file, in the order of the files."""
-    found = readings(folder)
+    found = row_readings(folder)
     predicted = _predictions(found, known or calibration())
     files = {name: [r.row for r in found if r.row.csv == name] for name in METRICS}
     return [_line(r, metric, predicted.get((i, metric)), files[r.row.csv]) for i, r in enumerate(found) for metric in METRICS[r.row.csv]]
 
 
-def _line(r: RowReading, metric: str, predicted: Band | None, others: Sequence[Any]) -> Line:
+def _line(r: RowReading, metric: str, predicted: PredictionInterval | None, others: Sequence[Any]) -> Line:
     status = r.status if r.status != "ok" else "ok" if predicted else "unsupported"
     reason = r.reason or ("" if predicted else f"no model speaks of {metric} of this run")
     try:
-        value, why = measured(r.row, metric), unscored(r.row, metric, others)
+        value, why = measured_value(r.row, metric), exclusion_reason(r.row, metric, others)
     except BrokenCell as fault:
         return Line(r, metric, None, predicted, "broken", str(fault), "")
-    rule = rule_of(r.row.csv, metric)
+    rule = scoring_rule(r.row.csv, metric)
     scored = rule.table(r.row).name if rule and why is None and status != "broken" else ""
     said = reason or (f"not scored: {why}" if why else "")
     return Line(r, metric, value, predicted, status, said, scored)
 
 
-def _predictions(found: Sequence[RowReading], known: Calibration) -> dict[tuple[int, str], Band]:
+def _predictions(found: Sequence[RowReading], known: Calibration) -> dict[tuple[int, str], PredictionInterval]:
     """By place of the row and metric: p10, p50, p90. Every model once, over all its rows."""
     work: dict[tuple[str, str], list[int]] = {}
     models = registry()
@@ -100,19 +98,19 @@ def _predictions(found: Sequence[RowReading], known: Calibration) -> dict[tuple[
         for metric in METRICS[r.row.csv]:
             if r.of(metric) is not None and (model := _model(models, PREDICTED_AS.get(metric, metric), r)):
                 work.setdefault((model.name, metric), []).append(i)
-    made: dict[tuple[int, str], Band] = {}
+    made: dict[tuple[int, str], PredictionInterval] = {}
     for (name, metric), places in work.items():
         model = chosen[name]
         cases: list[Any] = [found[i].of(metric) for i in places]
         for i, case, value in zip(places, cases, _values(model, cases, known), strict=True):
             if np.isfinite(value) and value > 0:
-                b = band(float(value), known.residual(name, model.classes(case), _kin(metric, case)))
-                made[i, metric] = scaled(b, case.step.accelerators / 60) if metric == "accel_hours" else b
+                b = known.residual(name, model.classes(case), _kin(metric, case)).interval(float(value))
+                made[i, metric] = b.scaled(case.step.accelerators / 60) if metric == "accel_hours" else b
     _online(found, made)
     return made
 
 
-def _online(found: Sequence[RowReading], made: dict[tuple[int, str], Band]) -> None:
+def _online(found: Sequence[RowReading], made: dict[tuple[int, str], PredictionInterval]) -> None:
     """Output of rows that are not offline follows from their load and latency."""
     for i, r in enumerate(found):
         case, key = r.case, (i, "output_tok_s_per_accel")
@@ -120,9 +118,9 @@ def _online(found: Sequence[RowReading], made: dict[tuple[int, str], Band]) -> N
             continue
         first, token, share = made.get((i, "ttft_ms")), made.get((i, "tpot_ms")), case.output / case.accelerators
         if case.rate:
-            made[key] = Band(*[float(case.rate * share)] * 3, n=0)
+            made[key] = PredictionInterval(*[float(case.rate * share)] * 3, n=0)
         elif first and token:
-            made[key] = inverse(plus(first, scaled(token, case.output - 1)), 1000 * float(case.concurrency * share))
+            made[key] = (first + token.scaled(case.output - 1)).inverse(1000 * float(case.concurrency * share))
 
 
 def _kin(metric: str, case: Any) -> str:
@@ -141,7 +139,7 @@ def _model(models: Sequence[FittedModel], metric: str, r: RowReading) -> FittedM
 def _values(model: FittedModel, cases: Sequence[Any], known: Calibration) -> np.ndarray:
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
-        return np.broadcast_to(model.predict(stack(cases), known.of(model.name, model.kind)), len(cases))
+        return np.broadcast_to(model.predict(stack_cases(cases), known.of(model.name, model.kind)), len(cases))
 
 
 def write(path: Path, made: Sequence[Line]) -> None:
@@ -153,13 +151,13 @@ def write(path: Path, made: Sequence[Line]) -> None:
     write_text(path, text.getvalue())
 
 
-def _ran_or_not(made: Sequence[Line]) -> list[tuple[Band, float, bool]]:
+def _ran_or_not(made: Sequence[Line]) -> list[tuple[PredictionInterval, float, bool]]:
     """Scored rows, which ran, and those that say they ran out."""
     return [
         (line.predicted, line.reading.case.chip.memory_bytes / GIB, line.reading.row.lower("oom") == "true")
         for line in made
         if line.metric == METRICS[line.reading.row.csv][0] == "peak_memory_gib"
-        and line.predicted and line.reading.case and line.reading.timed
+        and line.predicted and line.reading.case and line.reading.has_known_accelerator
         and (line.scored or line.reading.row.lower("oom") == "true")
     ]  # fmt: skip
 
@@ -168,24 +166,24 @@ def folded(key: str | Callable[[MeasuredRun], str], only: Callable[[FittedModel]
     """Predictions of refits that never saw what they predict. The interval of a fold comes from the residuals of other runs."""
     points: list[Point] = []
     for model in (m for m in registry() if only(m)):
-        for fold in fit.folds(model, runs(model), key):
+        for fold in fit.folds(model, runs_of_model(model), key):
             held = {run.row_id for run in fold.held}
             quantiles = fit.residuals(model, _judged(model), held)
             for run, value in zip(fold.held, _values_of(model, fold), strict=True):
                 seen = next((quantiles[c] for c in model.classes(run.case) if c in quantiles), PRIOR_ONLY)
-                points.append(Point(run.table, run.row_id, run.cell, run.measured, band(float(value), seen)))
+                points.append(Point(run.table, run.row_id, run.cell, run.measured, seen.interval(float(value))))
     return points
 
 
 @cache
 def _judged(model: FittedModel) -> list[fit.Fold]:
-    return fit.judged(model, runs(model))
+    return fit.judged(model, runs_of_model(model))
 
 
 def _values_of(model: FittedModel, fold: fit.Fold) -> np.ndarray:
     cases = [run.case for run in fold.held]
     with np.errstate(all="ignore"):
-        return np.broadcast_to(model.predict(stack(cases), fold.coefficients), len(cases))
+        return np.broadcast_to(model.predict(stack_cases(cases), fold.coefficients), len(cases))
 
 
 def serving_cell(run: MeasuredRun) -> str:

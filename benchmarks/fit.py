@@ -16,11 +16,10 @@ from operator import attrgetter
 from typing import Any
 
 import numpy as np
-from rackwright.estimator.calibration.coefficients import FILE, MOST, Residuals, bounds
-from rackwright.estimator.calibration.fitted_models import FittedModel
+from rackwright.estimator.calibration.coefficients import FILE, MAX_COEFFICIENTS, FittedModel, ResidualQuantiles, bounds
 from rackwright.estimator.calibration.registry import registry
-from rackwright.estimator.case import stack
-from rackwright.estimator.dataset.runs import DATA, MeasuredRun, runs
+from rackwright.estimator.case import stack_cases
+from rackwright.estimator.dataset.runs import DATA, MeasuredRun, runs_of_model
 from rackwright.files import write_text
 from scipy.optimize import least_squares
 
@@ -52,8 +51,8 @@ def fit(model: FittedModel, given: Sequence[MeasuredRun]) -> Any:
     if not given:
         return model.kind()
     prior, low, high, spread = bounds(model.kind)
-    spread = spread * model.leeway
-    case = stack([run.case for run in given])
+    spread = spread * model.prior_spread_scale
+    case = stack_cases([run.case for run in given])
     measured = np.log([run.measured for run in given])
     weights = _weights(given)
 
@@ -88,13 +87,13 @@ def engine(run: MeasuredRun) -> str:
     return str(getattr(run.case, "step", run.case).engine)
 
 
-def residuals(model: FittedModel, made: Sequence[Fold], without: Container[str] = ()) -> dict[str, Residuals]:
+def residuals(model: FittedModel, made: Sequence[Fold], without: Container[str] = ()) -> dict[str, ResidualQuantiles]:
     """By class: runs, and p10, p50, p90 of measured / predicted outside the fit. without: rows that are left out."""
     found: dict[str, dict[str, list[float]]] = {}
     shares = MEMORY_SHARES if model.metric == "peak_memory_gib" else SHARES
     for fold in made:
         if fold.held:
-            predicted = np.broadcast_to(model.predict(stack([run.case for run in fold.held]), fold.coefficients), len(fold.held))
+            predicted = np.broadcast_to(model.predict(stack_cases([run.case for run in fold.held]), fold.coefficients), len(fold.held))
             for run, value in zip(fold.held, predicted, strict=True):
                 for name in model.classes(run.case) if run.row_id not in without else ():
                     found.setdefault(name, {}).setdefault(run.row_id, []).append(run.measured / float(value))
@@ -105,7 +104,7 @@ def document(models: Sequence[FittedModel], kept: dict[str, Any]) -> dict[str, A
     """What goes into the file."""
     sections = dict(kept.get("models", {}))
     for model in models:
-        given = runs(model)
+        given = runs_of_model(model)
         sections[model.name] = {
             "metric": model.metric,
             "runs": len(given),
@@ -114,8 +113,8 @@ def document(models: Sequence[FittedModel], kept: dict[str, Any]) -> dict[str, A
             "residuals": {name: asdict(r) for name, r in residuals(model, judged(model, given)).items()},
         }
     used = sum(len(section["coefficients"]) for section in sections.values())
-    if used > MOST:
-        raise SystemExit(f"{used} coefficients; at most {MOST} may be fitted")
+    if used > MAX_COEFFICIENTS:
+        raise SystemExit(f"{used} coefficients; at most {MAX_COEFFICIENTS} may be fitted")
     sources = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(DATA.glob("*.csv"))}
     digest = hashlib.sha256(json.dumps([sections, sources], sort_keys=True).encode()).hexdigest()
     return {"version": f"fit-{digest[:12]}", "coefficients": used, "sources": sources, "models": dict(sorted(sections.items()))}
@@ -153,15 +152,15 @@ def _fold(label: str) -> int:
     return int(hashlib.sha256(label.encode()).hexdigest(), 16) % FOLDS
 
 
-def _quantiles(by_run: Mapping[str, Sequence[float]], shares: Sequence[float]) -> Residuals:
+def _quantiles(by_run: Mapping[str, Sequence[float]], shares: Sequence[float]) -> ResidualQuantiles:
     ratios = np.concatenate([np.asarray(r) for r in by_run.values()])
-    return Residuals(len(by_run), *(float(f"{v:.{DIGITS}g}") for v in np.quantile(ratios, shares)))
+    return ResidualQuantiles(len(by_run), *(float(f"{v:.{DIGITS}g}") for v in np.quantile(ratios, shares)))
 
 
 def _described(model: FittedModel, k: Any) -> dict[str, Any]:
     return {
         f.name: {"value": getattr(k, f.name), "prior": f.default, "low": f.metadata["low"], "high": f.metadata["high"],
-                 "unit": f.metadata["unit"], "says": f.metadata["says"]}
+                 "unit": f.metadata["unit"], "says": f.metadata["description"]}
         for f in fields(model.kind)
     }  # fmt: skip
 

@@ -17,8 +17,8 @@ from typing import Any
 import fit
 import numpy as np
 from rackwright.estimator.calibration.registry import registry
-from rackwright.estimator.case import stack
-from rackwright.estimator.dataset.runs import MeasuredRun, runs, scored
+from rackwright.estimator.case import stack_cases
+from rackwright.estimator.dataset.runs import MeasuredRun, runs_of_model, scored_runs
 from tables import table
 
 ASKED = (
@@ -85,14 +85,14 @@ def unseen(metric: str, csv: str) -> dict[str, float]:
     found: dict[str, float] = {}
     for model in registry():
         if model.metric == metric and csv in model.csv:
-            for fold in fit.folds(model, [run for run in runs(model) if run.csv == csv], "group"):
+            for fold in fit.folds(model, [run for run in runs_of_model(model) if run.csv == csv], "group"):
                 found.update(_values(model, fold))
     return found
 
 
 def _values(model: Any, fold: fit.Fold) -> Iterator[tuple[str, float]]:
     with np.errstate(all="ignore"):
-        values = np.broadcast_to(model.predict(stack([run.case for run in fold.held]), fold.coefficients), len(fold.held))
+        values = np.broadcast_to(model.predict(stack_cases([run.case for run in fold.held]), fold.coefficients), len(fold.held))
     yield from zip((run.row_id for run in fold.held), map(float, values), strict=True)
 
 
@@ -100,7 +100,7 @@ def tables(predicted: Mapping[str, float] | None = None) -> str:
     """Markdown. predicted: out-of-fold rates by row_id, worked out here when left out."""
     rows, worst = [], []
     for name, metric, csv in ASKED:
-        given = [run for run in scored(metric) if run.csv == csv and not _online(run)]
+        given = [run for run in scored_runs(metric) if run.csv == csv and not _online(run)]
         rates = predicted or unseen(metric, csv)
         same_work = choices(given, rates)
         rows += [_row(name, same_work), _row(f"{name}, all lengths of a group together", choices(given, rates, whole_groups=True))]

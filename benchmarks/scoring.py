@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import mean, median
 
-from rackwright.estimator.result import Band
+from rackwright.estimator.result import PredictionInterval
 
 UNSUPPORTED_ERROR = 1.0
 """An unsupported scored row counts as wholly wrong."""
@@ -20,7 +20,7 @@ class Point:
     row_id: str
     cell: str
     measured: float
-    band: Band | None = None
+    band: PredictionInterval | None = None
 
     @property
     def error(self) -> float:

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from rackwright.estimator.dataset.columns.scoring import rules
-from rackwright.estimator.result import Band
+from rackwright.estimator.dataset.columns.scoring import scoring_rules
+from rackwright.estimator.result import PredictionInterval
 from scoring import Point, Score, confusion, score, within, worst
 
 FACTORS = (1.5, 2.0)
@@ -23,7 +23,7 @@ LEGEND = (
 
 def targets(name: str, kind: str = "grouped") -> tuple[float | None, float | None, dict[str, float]]:
     """Of a table, in percent: mean, median, and shares within factors. kind: grouped, family or cells."""
-    table = next(t for r in rules() for t in r.tables if t.name == name)
+    table = next(t for r in scoring_rules() for t in r.tables if t.name == name)
     return (getattr(table, kind), table.median, dict(table.within))
 
 
@@ -32,7 +32,7 @@ def report(points: Iterable[Point], kind: str = "grouped") -> Iterator[tuple[str
     by_table: dict[str, list[Point]] = {}
     for point in points:
         by_table.setdefault(point.table, []).append(point)
-    for name in (t.name for r in rules() for t in r.tables):
+    for name in (t.name for r in scoring_rules() for t in r.tables):
         if held := by_table.get(name):
             yield _row(name, held, score(held), targets(name, kind))
 
@@ -54,7 +54,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join([f"| {' | '.join(head)} |", "| --- |" + " ---: |" * (len(head) - 1), *(f"| {row} |" for row in body)])
 
 
-def out_of_memory(asked: Sequence[tuple[Band, float, bool]]) -> str:
+def out_of_memory(asked: Sequence[tuple[PredictionInterval, float, bool]]) -> str:
     """Counts of runs by their predicted median and pessimistic side. asked: predicted GiB, GiB there are, whether it ran out."""
     rows = []
     for side in ("p50", "p90"):
@@ -65,7 +65,7 @@ def out_of_memory(asked: Sequence[tuple[Band, float, bool]]) -> str:
 
 def residuals(points: Sequence[Point]) -> str:
     rows = []
-    for name in dict.fromkeys(t.name for r in rules() for t in r.tables):
+    for name in dict.fromkeys(t.name for r in scoring_rules() for t in r.tables):
         held = [p for p in points if p.table == name]
         rows += [(name, c, str(n), _percent(e), f"{ratio:.2f}") for c, n, e, ratio in worst(held)]
     return table(("table", "cell", "rows", "mean error", "predicted / measured"), rows)

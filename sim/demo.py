@@ -11,9 +11,9 @@ from datetime import date
 from pathlib import Path
 
 from rackwright.report import write_report
-from rackwright.report.formatting import plural, usd
 from rackwright.report.terminal.console import console
 from rackwright.report.terminal.plan import show_plan
+from rackwright.wording.formatting import plural, usd
 from rackwright.workflow.pipeline import Pipeline
 from rackwright_pulumi import record
 from rackwright_pulumi.program.build import declare

@@ -11,11 +11,10 @@ import numpy as np
 from clock import best
 from rackwright.catalog import Catalog
 from rackwright.diagnostics.errors import RackwrightError
-from rackwright.estimator.calibration.coefficients import calibration
-from rackwright.estimator.calibration.fitted_models import FittedModel
+from rackwright.estimator.calibration.coefficients import FittedModel, calibration
 from rackwright.estimator.calibration.registry import registry
-from rackwright.estimator.case import stack
-from rackwright.estimator.dataset.runs import MeasuredRun, readings, runs
+from rackwright.estimator.case import stack_cases
+from rackwright.estimator.dataset.runs import MeasuredRun, row_readings, runs_of_model
 from rackwright.estimator.estimate import estimate
 from rackwright.sizing.size import size
 from rackwright.spec import read
@@ -48,12 +47,12 @@ class Row:
 
 def rows(metrics: Sequence[str]) -> list[Row]:
     """Scored rows of the metrics, in the order of the models and their folds."""
-    cells = {r.row.id: r.row.cells for r in readings()}
+    cells = {r.row.id: r.row.cells for r in row_readings()}
     return [row for model in registry() if model.metric in metrics for row in _of(model, cells)]
 
 
 def _of(model: FittedModel, cells: dict[str, dict[str, str]]) -> list[Row]:
-    given, kept = runs(model), calibration().of(model.name, model.kind)
+    given, kept = runs_of_model(model), calibration().of(model.name, model.kind)
     shipped = dict(zip((run.row_id for run in given), _values(model, given, kept), strict=True)) if given else {}
     return [
         Row(
@@ -74,15 +73,15 @@ def _of(model: FittedModel, cells: dict[str, dict[str, str]]) -> list[Row]:
 
 def _values(model: FittedModel, given: Sequence[MeasuredRun], coefficients: Any) -> np.ndarray:
     with np.errstate(all="ignore"):
-        return np.broadcast_to(model.predict(stack([run.case for run in given]), coefficients), len(given))
+        return np.broadcast_to(model.predict(stack_cases([run.case for run in given]), coefficients), len(given))
 
 
 def seconds_per_1000(metrics: Sequence[str]) -> tuple[float, float]:
     """Best of RUNS: whole estimates one at a time, every term and interval made; the metrics of all rows at once, from their cases."""
-    models = [model for model in registry() if model.metric in metrics and runs(model)]
-    given = [(model, runs(model), calibration().of(model.name, model.kind)) for model in models]
+    models = [model for model in registry() if model.metric in metrics and runs_of_model(model)]
+    given = [(model, runs_of_model(model), calibration().of(model.name, model.kind)) for model in models]
     wanted = {run.row_id for _, held, _ in given for run in held}
-    configs = [r.config for r in readings() if r.row.id in wanted and r.config and _answers(r.config)][:TIMED_ROWS]
+    configs = [r.config for r in row_readings() if r.row.id in wanted and r.config and _answers(r.config)][:TIMED_ROWS]
     each = best(lambda: [estimate(config) for config in configs], RUNS) / max(len(configs), 1)
     return 1000 * each, 1000 * best(lambda: [_values(*one) for one in given], RUNS) / sum(len(held) for _, held, _ in given)
 

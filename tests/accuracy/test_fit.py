@@ -7,10 +7,10 @@ from dataclasses import fields, replace
 import fit
 import numpy as np
 import pytest
-from rackwright.estimator.calibration.coefficients import MOST, bounds
+from rackwright.estimator.calibration.coefficients import MAX_COEFFICIENTS, bounds
 from rackwright.estimator.calibration.registry import registry
 from rackwright.estimator.dataset.columns.architecture import FAMILIES
-from rackwright.estimator.dataset.runs import DATA, readings, runs
+from rackwright.estimator.dataset.runs import DATA, row_readings, runs_of_model
 
 SMALL = next(m for m in registry() if m.name == "tpu_step")
 
@@ -38,11 +38,11 @@ def test_every_source_is_named_by_its_digest():
 
 
 def test_coefficients_stay_few():
-    assert sum(len(fields(model.kind)) for model in registry()) <= MOST
+    assert sum(len(fields(model.kind)) for model in registry()) <= MAX_COEFFICIENTS
 
 
 def test_no_coefficient_is_of_a_publisher_or_a_model():
-    publishers = {word for r in readings() for word in re.findall(r"[a-z]{4,}", r.row.lower("publisher"))}
+    publishers = {word for r in row_readings() for word in re.findall(r"[a-z]{4,}", r.row.lower("publisher"))}
     engines = {"megatron", "deepspeed", "torchtitan", "torchtune", "vllm"}
     words = {"team", "test", "user", "training", "framework", "core", "tensor"}
     banned = (publishers | set(FAMILIES) - {"opt", "phi"}) - engines - words
@@ -59,7 +59,7 @@ def test_priors_lie_within_their_bounds(model):
 
 
 def test_a_fold_never_sees_what_it_is_judged_on():
-    given = runs(SMALL)
+    given = runs_of_model(SMALL)
     for key in ("group", "family", "accelerator"):
         made = fit.folds(SMALL, given, key)
         assert sorted(run.row_id for fold in made for run in fold.held) == sorted(run.row_id for run in given)
@@ -68,7 +68,7 @@ def test_a_fold_never_sees_what_it_is_judged_on():
 
 
 def test_a_fold_is_a_fit_of_the_rest():
-    given = runs(SMALL)
+    given = runs_of_model(SMALL)
     for fold in fit.folds(SMALL, given, "family"):
         held = {run.row_id for run in fold.held}
         assert fold.coefficients == fit.fit(SMALL, [run for run in given if run.row_id not in held])
@@ -79,7 +79,7 @@ def test_without_runs_the_priors_stay():
 
 
 def test_a_fit_explains_more_than_its_priors():
-    given = runs(SMALL)
+    given = runs_of_model(SMALL)
     case = fit.stack([run.case for run in given])
     value = np.log([run.measured for run in given])
     missed = [np.abs(np.log(SMALL.predict(case, k)) - value).mean() for k in (SMALL.kind(), fit.fit(SMALL, given))]
@@ -88,7 +88,7 @@ def test_a_fit_explains_more_than_its_priors():
 
 def test_an_engine_left_out_is_left_out_whole():
     model = next(m for m in registry() if m.name == "memory")
-    given = runs(model)
+    given = runs_of_model(model)
     for fold in fit.folds(model, given, "engine"):
         assert len({fit.engine(run) for run in fold.held}) == 1
         held = {run.row_id for run in fold.held}
@@ -96,7 +96,7 @@ def test_an_engine_left_out_is_left_out_whole():
 
 
 def test_one_engine_alone_says_nothing_of_another():
-    given = runs(SMALL)
+    given = runs_of_model(SMALL)
     assert len({fit.engine(run) for run in given}) == 1
     assert all(fold.coefficients != SMALL.kind() for fold in fit.judged(SMALL, given))
 
@@ -104,8 +104,8 @@ def test_one_engine_alone_says_nothing_of_another():
 def test_less_leeway_stays_nearer_the_priors():
     prior, *_ = bounds(SMALL.kind)
 
-    def moved(leeway: float) -> float:
-        found = fit.fit(replace(SMALL, leeway=leeway), runs(SMALL))
+    def moved(prior_spread_scale: float) -> float:
+        found = fit.fit(replace(SMALL, prior_spread_scale=prior_spread_scale), runs_of_model(SMALL))
         return float(np.abs(np.log(np.array([getattr(found, f.name) for f in fields(SMALL.kind)]) / prior)).sum())
 
     assert moved(0.2) < 0.5 * moved(1.0)

@@ -2,7 +2,7 @@
 
 import pytest
 from rackwright.estimator.dataset.columns.cells import BrokenCell, PrintedRow
-from rackwright.estimator.dataset.columns.measured import measured
+from rackwright.estimator.dataset.columns.measured import measured_value
 from rackwright.units import GIB
 
 
@@ -26,7 +26,7 @@ def row(csv: str, **cells: str) -> PrintedRow:
     ],
 )
 def test_the_first_present_rate_counts(cells, value):
-    assert measured(row("training_throughput", **cells), "tokens_per_s_per_accel") == value
+    assert measured_value(row("training_throughput", **cells), "tokens_per_s_per_accel") == value
 
 
 @pytest.mark.parametrize(
@@ -43,15 +43,15 @@ def test_the_first_present_rate_counts(cells, value):
 )
 def test_memory_is_read_in_its_publishers_unit(unit, publisher, printed, gib):
     cells = {"mem_printed": printed, "mem_unit": unit, "publisher": publisher, "mem_scope": "per accelerator"}
-    assert measured(row("finetune_memory", **cells), "peak_memory_gib") == (pytest.approx(gib) if gib else None)
+    assert measured_value(row("finetune_memory", **cells), "peak_memory_gib") == (pytest.approx(gib) if gib else None)
 
 
 def test_memory_of_all_accelerators_together_is_no_reading():
     cells = {"mem_printed": "10", "mem_unit": "GiB", "mem_scope": "sum over GPUs (as printed)"}
-    assert measured(row("finetune_memory", **cells), "peak_memory_gib") is None
+    assert measured_value(row("finetune_memory", **cells), "peak_memory_gib") is None
 
 
 @pytest.mark.parametrize("text", ["fast", "-3", "inf", "1e999", "12 tok/s"])
 def test_a_broken_cell_names_itself(text):
     with pytest.raises(BrokenCell, match="X1 tokens_per_s_per_gpu"):
-        measured(row("training_throughput", tokens_per_s_per_gpu=text), "tokens_per_s_per_accel")
+        measured_value(row("training_throughput", tokens_per_s_per_gpu=text), "tokens_per_s_per_accel")

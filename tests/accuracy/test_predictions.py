@@ -8,7 +8,7 @@ from pathlib import Path
 import accuracy
 import pytest
 from rackwright.estimator.dataset.columns.measured import METRICS
-from rackwright.estimator.dataset.runs import DATA, readings
+from rackwright.estimator.dataset.runs import DATA, row_readings
 
 OUTCOMES = {
     "tokens_per_s_per_gpu", "tokens_per_s_total", "samples_per_s_total", "tokens_per_s", "samples_per_s", "tokens_per_s_per_chip",
@@ -42,7 +42,7 @@ def small(tmp_path: Path) -> dict[tuple[str, str], accuracy.Line]:
 
 def test_every_row_has_a_line_for_every_metric_of_its_file():
     made = accuracy.lines(DATA)
-    assert len(made) == sum(len(METRICS[r.row.csv]) for r in readings(DATA))
+    assert len(made) == sum(len(METRICS[r.row.csv]) for r in row_readings(DATA))
     assert {line.status for line in made} <= {"ok", "unsupported", "broken"}
     assert all(line.reason for line in made if line.status != "ok")
 

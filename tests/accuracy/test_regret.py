@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 import regret
-from rackwright.estimator.dataset.runs import MeasuredRun, scored
+from rackwright.estimator.dataset.runs import MeasuredRun, scored_runs
 
 
 def run(row: str, rate: float, group: str = "g", sequence: int = 4096) -> MeasuredRun:
@@ -48,7 +48,7 @@ def test_order_of_runs_changes_nothing():
 @cache
 def folded(name: str) -> list[regret.Choice]:
     metric, csv = next((m, f) for n, m, f in regret.ASKED if n == name)
-    return regret.choices([r for r in scored(metric) if r.csv == csv and not regret._online(r)], regret.unseen(metric, csv))
+    return regret.choices([r for r in scored_runs(metric) if r.csv == csv and not regret._online(r)], regret.unseen(metric, csv))
 
 
 @pytest.mark.parametrize("name", ["training", "offline serving"])
@@ -61,7 +61,7 @@ def test_choices_in_groups_that_no_fit_saw_keep_the_target(name):
 
 
 def test_the_tables_name_the_sets_that_regret_most():
-    given = [r for _, metric, csv in regret.ASKED for r in scored(metric) if r.csv == csv]
+    given = [r for _, metric, csv in regret.ASKED for r in scored_runs(metric) if r.csv == csv]
     said = regret.tables({r.row_id: r.measured for r in given})
     assert "| training | " in said
     assert "| 0.0 | 4.0 | 0.0 | 15.0 |" in said, "who predicts what was measured regrets nothing"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from rackwright.estimator.dataset.columns.cells import PrintedRow
-from rackwright.estimator.dataset.columns.scoring import FILE, rule_of, rules, unscored
+from rackwright.estimator.dataset.columns.scoring import FILE, exclusion_reason, scoring_rule, scoring_rules
 
 BASE = {
     "training_throughput": {"seq_len": "2048", "heads": "32", "tokens_per_s_per_gpu": "1000", "pp": "1", "model": "Llama-3-8B"},
@@ -68,34 +68,34 @@ def row(csv: str, **cells: str) -> PrintedRow:
 
 @pytest.mark.parametrize("csv", BASE)
 def test_the_base_row_is_scored(csv):
-    for rule in rules():
+    for rule in scoring_rules():
         if rule.csv == csv and rule.metric != "accel_hours":
-            assert unscored(row(csv), rule.metric, [row(csv)]) is None
+            assert exclusion_reason(row(csv), rule.metric, [row(csv)]) is None
 
 
 @pytest.mark.parametrize(("csv", "metric", "change", "why"), SPOILED, ids=lambda v: str(v) if isinstance(v, dict) else "")
 def test_one_cell_puts_a_row_out(csv, metric, change, why):
-    reason = unscored(row(csv, **change), metric)
+    reason = exclusion_reason(row(csv, **change), metric)
     assert reason is not None
     assert why.lower() in reason.lower()
 
 
 @pytest.mark.parametrize(("csv", "metric", "change"), KEPT, ids=lambda v: str(v) if isinstance(v, dict) else "")
 def test_what_a_rule_lets_pass_stays_in(csv, metric, change):
-    assert unscored(row(csv, **change), metric) is None
+    assert exclusion_reason(row(csv, **change), metric) is None
 
 
 def test_a_time_over_three_times_the_median_of_its_equals_is_left_out():
     equals = [row("time_to_train", time_to_train_min=minutes) for minutes in ("10", "11", "12", "40")]
-    assert unscored(equals[3], "time_to_train_min", equals) is not None
-    assert unscored(equals[2], "time_to_train_min", equals) is None
+    assert exclusion_reason(equals[3], "time_to_train_min", equals) is not None
+    assert exclusion_reason(equals[2], "time_to_train_min", equals) is None
     other = row("time_to_train", time_to_train_min="40", accel_count="4")
-    assert unscored(other, "time_to_train_min", [*equals, other]) is None
+    assert exclusion_reason(other, "time_to_train_min", [*equals, other]) is None
 
 
 def test_hours_count_only_where_the_time_is_absent():
-    assert unscored(row("time_to_train", accel_hours="5"), "accel_hours") == "no reading"
-    assert unscored(row("time_to_train", time_to_train_min="", accel_hours="5"), "accel_hours") is None
+    assert exclusion_reason(row("time_to_train", accel_hours="5"), "accel_hours") == "no reading"
+    assert exclusion_reason(row("time_to_train", time_to_train_min="", accel_hours="5"), "accel_hours") is None
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_hours_count_only_where_the_time_is_absent():
     ],
 )
 def test_a_row_falls_into_the_first_table_that_speaks_of_it(csv, metric, change, table):
-    rule = rule_of(csv, metric)
+    rule = scoring_rule(csv, metric)
     assert rule is not None
     assert rule.table(row(csv, **change)).name == table
 

@@ -1,12 +1,12 @@
 """Errors by row and by cell, intervals, factors, confusion."""
 
 import pytest
-from rackwright.estimator.result import Band
+from rackwright.estimator.result import PredictionInterval
 from scoring import Point, confusion, score, within, worst
 
 
 def point(measured: float, predicted: float | None, cell: str = "a", spread: float = 1.2) -> Point:
-    band = Band(predicted / spread, predicted, predicted * spread, 9) if predicted else None
+    band = PredictionInterval(predicted / spread, predicted, predicted * spread, 9) if predicted else None
     return Point("t", "X", cell, measured, band)
 
 

@@ -46,8 +46,8 @@ def test_plan_shows_the_whole_bill_with_price_dates(stack, rackwright, stacks):
 
 def test_the_plan_that_is_printed_can_be_read_back(rackwright, stacks):
     from rackwright import load, size
-    from rackwright.report.plan_text import with_text
     from rackwright.sizing.plan import SizingPlan
+    from rackwright.wording.plan_text import with_text
 
     printed = rackwright("plan", "mistral-7b-qlora.yaml", "--json", *TODAY).out
     assert SizingPlan.from_json(printed) == with_text(size(load("mistral-7b-qlora.yaml"), today=date(2026, 11, 21)))

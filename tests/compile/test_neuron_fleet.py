@@ -9,7 +9,6 @@ from rackwright.compile.serving.neuron import COMPILE_TIMEOUT_S
 from rackwright.diagnostics.errors import UserError
 from rackwright.sizing.metrics import ParallelLayout
 from rackwright.stackplan import StackPlan
-from rackwright.stackplan.labels import NEURON_CORES
 from rackwright.validation.stack import check, quota_needs
 
 from tests import plans

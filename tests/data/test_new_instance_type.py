@@ -10,8 +10,8 @@ from rackwright.catalog import Catalog
 from rackwright.catalog.read import DATA
 from rackwright.validation.stack import check_quota, quota_needs
 from rackwright_pulumi.program.build import declare
+from rackwright_pulumi.resource_graph import Graph
 from rackwright_pulumi.testing import record
-from rackwright_pulumi.testing.graph import Graph
 
 TODAY = date(2026, 11, 21)
 OLD, NEW = "p6-b200", "p9"

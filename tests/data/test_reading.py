@@ -33,7 +33,7 @@ BROKEN = [
         r"^prices_aws.csv:3: g4dn.xlarge aws .* already on line 2",
     ),
     ("prices_aws.csv", ",node,", ",hour,", r"^prices_aws.csv:2: unit: 'hour' is none of node, chip"),
-    ("tpu_slices.csv", ",2026-06-25", ",June", r"^tpu_slices.csv:2: as_of: 'June' is no date"),
+    ("tpu_slices.csv", ",2026-06-25", ",June", r"^tpu_slices.csv:2: as_of: 'June' is not a date"),
     ("servers.csv", "StorageReview XE9680 review; ", '"', r"^servers.csv:\d+: "),
     ("accelerators.csv", "NVIDIA T4,NVIDIA", "NVIDIA T5,NVIDIA", r"refers to 'NVIDIA T4', which has no row"),
     ("volumes.csv", ",yes,no,", ",maybe,no,", r"^volumes.csv:\d+: rdma: 'maybe' is neither yes nor no"),

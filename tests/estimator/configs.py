@@ -3,7 +3,7 @@
 from typing import Any
 
 from rackwright.estimator.config.configuration import Configuration
-from rackwright.estimator.config.jsonl import configuration
+from rackwright.estimator.config.jsonl import parse_configuration
 
 
 def training_data(**changed: Any) -> dict[str, Any]:
@@ -23,8 +23,8 @@ def serving_data(**changed: Any) -> dict[str, Any]:
 
 
 def training(**changed: Any) -> Configuration:
-    return configuration(training_data(**changed))
+    return parse_configuration(training_data(**changed))
 
 
 def serving(**changed: Any) -> Configuration:
-    return configuration(serving_data(**changed))
+    return parse_configuration(serving_data(**changed))

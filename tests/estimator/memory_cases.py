@@ -6,7 +6,7 @@ from typing import Any
 from rackwright.catalog.models import library
 from rackwright.estimator.case import Chip, TrainingCase, Wires
 from rackwright.estimator.model.dimensions import ModelDimensions
-from rackwright.estimator.model.from_architecture import network_of
+from rackwright.estimator.model.from_architecture import model_dimensions
 from rackwright.estimator.training.memory import MemoryCoefficients
 
 GIB = 2**30
@@ -19,7 +19,7 @@ WIRES = Wires(450e9, 50e9, 8.0, 8.0)
 def network(name: str) -> ModelDimensions:
     row = library.find(name)
     assert row is not None
-    return network_of(row.architecture)
+    return model_dimensions(row.architecture)
 
 
 def case(model: str | ModelDimensions = "llama-3.1-8b", **said: Any) -> TrainingCase:

@@ -2,7 +2,7 @@
 
 from rackwright.catalog.models import library
 from rackwright.estimator.config import accelerators
-from rackwright.estimator.model.from_architecture import network_of
+from rackwright.estimator.model.from_architecture import model_dimensions
 from rackwright.estimator.serving.case import ServingCase
 
 WEIGHT_BYTES = {"bf16": 2.0, "fp16": 2.0, "fp8": 1.0, "fp4": 0.5625, "nf4": 0.5159}
@@ -14,4 +14,4 @@ def served(model: str, accelerator: str, numbers: str = "bf16", **said) -> Servi
     a = accelerators.find(accelerator)
     kv = said.pop("kv_element", 1.0 if numbers in ("fp8", "fp4") and said.get("engine") == "trtllm" else 2.0)
     usual = {"linear_bytes": WEIGHT_BYTES[numbers], "kv_element": kv, "numbers": numbers, "concurrency": float("inf")}
-    return ServingCase(network_of(found.architecture), accelerators.chip(a, numbers), accelerators.wires(a), **{**usual, **said})
+    return ServingCase(model_dimensions(found.architecture), accelerators.chip(a, numbers), accelerators.wires(a), **{**usual, **said})

@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 from rackwright.catalog.models import library
 from rackwright.estimator.calibration.coefficients import bounds
-from rackwright.estimator.case import Chip, TrainingCase, Wires, stack
+from rackwright.estimator.case import Chip, TrainingCase, Wires, stack_cases
 from rackwright.estimator.dataset import runs
 from rackwright.estimator.model.adapters import adapter_inputs
-from rackwright.estimator.model.from_architecture import network_of
-from rackwright.estimator.model.parameter_count import count
+from rackwright.estimator.model.from_architecture import count_parameters, model_dimensions
 from rackwright.estimator.training import adapter_memory
-from rackwright.estimator.training.adapter_memory import AdapterCoefficients, peak_bytes, speaks_of
+from rackwright.estimator.training.adapter_memory import AdapterCoefficients, is_applicable, peak_bytes
 from rackwright.estimator.training.adapter_memory import adapter_memory as terms_of
 
 GIB = 2**30
@@ -23,7 +22,8 @@ NF4 = 0.5 + 4 / 64
 
 def case(**changes):
     lora = TrainingCase(
-        network=network_of(LLAMA), chip=Chip("ampere", 80 * GIB, 2e12, 312e12, 312e12), wires=Wires(3e11, 25e9, 8, 8), accelerators=1.0,
+        network=model_dimensions(LLAMA), chip=Chip("ampere", 80 * GIB, 2e12, 312e12, 312e12), wires=Wires(3e11, 25e9, 8, 8),
+        accelerators=1.0,
         sequence=2048.0, micro_batch=1.0, micro_batches=8.0, adapter=1.0, trainable=20e6, adapter_inputs=2 * 4096.0 + 11008, engine="hf",
         gradient_bytes=2.0, optimizer_bytes=4.0, recompute=2.0,
     )  # fmt: skip
@@ -31,7 +31,7 @@ def case(**changes):
 
 
 def full(**changes):
-    return case(adapter=0.0, trainable=network_of(LLAMA).trunk, adapter_inputs=0.0, **changes)
+    return case(adapter=0.0, trainable=model_dimensions(LLAMA).trunk, adapter_inputs=0.0, **changes)
 
 
 def gib(**changes):
@@ -41,24 +41,24 @@ def gib(**changes):
 def test_a_frozen_base_has_no_gradients_and_no_optimizer_of_its_own():
     terms = terms_of(case(trainable=0.0), K)
     assert terms.gradients == terms.optimizer == 0
-    assert terms.weights == pytest.approx(2 * network_of(LLAMA).total)
+    assert terms.weights == pytest.approx(2 * model_dimensions(LLAMA).total)
 
 
 def test_nf4_shrinks_matrices_alone_and_needs_one_buffer():
-    n = network_of(LLAMA)
+    n = model_dimensions(LLAMA)
     saved = terms_of(case(), K).weights - terms_of(case(frozen_bytes=NF4), K).weights
     assert saved == pytest.approx((2 - NF4) * n.linear - 2 * n.largest_linear)
 
 
 def test_k_bit_preparation_casts_the_rest_to_fp32_and_autocast_copies_the_head():
-    n = network_of(LLAMA)
+    n = model_dimensions(LLAMA)
     cast = terms_of(case(frozen_bytes=NF4, frozen_other_bytes=4.0), K).weights - terms_of(case(frozen_bytes=NF4), K).weights
     assert cast == pytest.approx(2 * (n.total - n.linear) + 2 * n.head)
 
 
 def test_old_bitsandbytes_kept_inputs_of_frozen_matrices():
     """0.43.2 saves 10.1 GB per sequence of 1,024 tokens of a 70B model, its maintainers say; that is 2 bytes per input, at least."""
-    big = network_of(library.find("llama-2-70b").architecture)
+    big = model_dimensions(library.find("llama-2-70b").architecture)
     one = case(network=big, sequence=1024.0, recompute=0.0, adapter_inputs=0.0, frozen_bytes=NF4)
     k = replace(K, input_bytes=2.0)
     kept = terms_of(replace(one, keeps_frozen_inputs=1.0), k).activations - terms_of(one, k).activations
@@ -66,7 +66,7 @@ def test_old_bitsandbytes_kept_inputs_of_frozen_matrices():
 
 
 def test_adapters_keep_each_distinct_input_once():
-    layers = count(LLAMA).layers
+    layers = count_parameters(LLAMA).layers
     assert adapter_inputs(layers, "q,v") == adapter_inputs(layers, "q_proj,k_proj,v_proj") == 4096
     assert adapter_inputs(layers, "all-linear") == 3 * 4096 + 11008
     assert adapter_inputs(layers, "k,v,down", scales=True) == 3 * 4096
@@ -75,7 +75,7 @@ def test_adapters_keep_each_distinct_input_once():
 
 def test_experts_that_a_token_does_not_visit_keep_nothing():
     a = library.find("mixtral-8x7b").architecture
-    routed = adapter_inputs(count(a).layers, "down")
+    routed = adapter_inputs(count_parameters(a).layers, "down")
     assert routed == pytest.approx(a.experts_per_token * a.expert_ffn)
 
 
@@ -100,13 +100,13 @@ def test_modules_trained_whole_cost_half_an_fp32_adapter():
 def test_a_fused_backward_and_an_offloaded_optimizer_leave_weights_and_one_block():
     bare = terms_of(full(fused_backward=1.0, offload_optimizer=1.0), K)
     assert bare.optimizer == 0
-    assert bare.gradients <= 2 * network_of(LLAMA).largest_block
+    assert bare.gradients <= 2 * model_dimensions(LLAMA).largest_block
 
 
 def test_full_fine_tuning_in_bf16_takes_eight_bytes_and_the_step_more():
     terms = terms_of(full(sequence=128.0), K)
     held = terms.weights + terms.gradients + terms.optimizer
-    assert 8 * network_of(LLAMA).trunk < held < 11 * network_of(LLAMA).trunk
+    assert 8 * model_dimensions(LLAMA).trunk < held < 11 * model_dimensions(LLAMA).trunk
 
 
 def test_lengths_all_alike_leave_no_blocks_that_fit_nothing():
@@ -126,21 +126,21 @@ def test_the_reserve_gives_way_before_the_device_is_full():
 
 def test_one_case_or_many_at_once():
     singles = [case(), case(frozen_bytes=NF4), full(), case(engine="torchtune", mean_length=220.0), case(recompute=0.0, flash=0.0)]
-    assert peak_bytes(stack(singles), K) == pytest.approx([float(peak_bytes(one, K)) for one in singles])
-    assert list(speaks_of(stack(singles))) == [True] * 5
+    assert peak_bytes(stack_cases(singles), K) == pytest.approx([float(peak_bytes(one, K)) for one in singles])
+    assert list(is_applicable(stack_cases(singles))) == [True] * 5
 
 
 def test_who_speaks_of_what():
     ours = [case(engine="megatron"), full(engine="hf"), full(engine="deepspeed")]
     theirs = [full(engine="deepspeed", accelerators=64.0), full(engine="megatron")]
-    assert [bool(speaks_of(one)) for one in ours + theirs] == [True] * 3 + [False] * 2
+    assert [bool(is_applicable(one)) for one in ours + theirs] == [True] * 3 + [False] * 2
 
 
 def test_every_coefficient_starts_within_its_bounds_and_moves_some_peak():
     prior, low, high, spread = bounds(AdapterCoefficients)
     assert len(prior) <= 10
     assert np.all((low <= prior) & (prior <= high) & (spread > 0))
-    probe = stack([case(mean_length=1500.0), full(micro_batches=1.0, sequence=128.0), case(recompute=0.0, measures_device=1.0)])
+    probe = stack_cases([case(mean_length=1500.0), full(micro_batches=1.0, sequence=128.0), case(recompute=0.0, measures_device=1.0)])
     model = adapter_memory.MODELS[0]
     for name in AdapterCoefficients.__dataclass_fields__:
         moved = model.predict(probe, replace(K, **{name: getattr(K, name) * 1.5}))
@@ -156,7 +156,7 @@ def test_the_longest_context_unsloth_publishes_for_a_card_is_about_what_fits_it(
     a = library.find("llama-3.1-8b").architecture
     hf = engine == "hf"
     one = case(
-        network=network_of(a), engine=engine, sequence=float(tokens), frozen_bytes=NF4 if hf else 0.516, trainable=84e6,
+        network=model_dimensions(a), engine=engine, sequence=float(tokens), frozen_bytes=NF4 if hf else 0.516, trainable=84e6,
         frozen_other_bytes=4.0 if hf else 2.0, fused_loss=float(not hf), compiled=float(not hf), adapter_inputs=3 * 4096.0 + 14336,
         chip=replace(case().chip, memory_bytes=limit_gib * GIB),
     )  # fmt: skip
@@ -165,12 +165,12 @@ def test_the_longest_context_unsloth_publishes_for_a_card_is_about_what_fits_it(
 
 @pytest.mark.parametrize(("row_id", "within"), [("FM0013", 0.1), ("FM0143", 0.1), ("FM0197", 0.2), ("FM0329", 0.1), ("FM0208", 0.2)])
 def test_published_peaks_with_priors_alone(row_id, within):
-    run = next(r for r in runs.scored("peak_memory_gib") if r.row_id == row_id)
+    run = next(r for r in runs.scored_runs("peak_memory_gib") if r.row_id == row_id)
     assert float(adapter_memory.MODELS[0].predict(run.case, K)) == pytest.approx(run.measured, rel=within)
 
 
 def reading(row_id):
-    return next(r for r in runs.readings() if r.row.id == row_id).case
+    return next(r for r in runs.row_readings() if r.row.id == row_id).case
 
 
 @pytest.mark.parametrize(("row_id", "field", "value"), [
@@ -189,7 +189,7 @@ def test_a_table_of_its_own_that_a_rounded_name_hides():
     assert reading("FM0006").network.total == pytest.approx(3.638e9, rel=0.002)
 
 
-N, TOKENS = network_of(LLAMA), 2048
+N, TOKENS = model_dimensions(LLAMA), 2048
 WHOLE = {"recompute": 0.0}
 """Every layer keeps its activations."""
 TERMS = {

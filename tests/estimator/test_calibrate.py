@@ -1,12 +1,13 @@
 """One's own runs: what is learned, how far it goes, and what is left out."""
 
 import json
+import re
 
 import pytest
 from rackwright import UserError
-from rackwright.estimator.calibration.calibrate import PRIOR_RUNS, calibrate, check_target, load_calibration
+from rackwright.estimator.calibration.calibrate import PRIOR_RUNS, calibrate, check_output_path, load_calibration
 from rackwright.estimator.calibration.coefficients import calibration
-from rackwright.estimator.dataset.columns.cells import LONGEST_CELL, read_file
+from rackwright.estimator.dataset.columns.cells import MAX_CELL_BYTES, read_file
 from rackwright.estimator.dataset.runs import DATA
 from rackwright.estimator.estimate import estimate
 
@@ -61,8 +62,11 @@ def test_an_estimate_uses_it_for_its_kind_alone(tmp_path):
 def test_a_cell_in_another_unit_is_named_and_not_learned_from(tmp_path):
     found = calibrate(written(tmp_path, faster(1.1), faster(1000, "OWN2")))
     assert [run.row_id for run in found.runs] == ["OWN1"]
-    assert "OWN2 tokens_per_s_per_accel" in found.problems[0].reason
-    assert "unit" in found.problems[0].reason
+    (problem,) = found.problems
+    assert re.fullmatch(
+        r"OWN2 tokens_per_s_per_accel: measured [\d,.e+]+ differs from predicted [\d,.e+]+ by more than 5 times", problem.reason
+    )
+    assert problem.fix == "check the unit; tokens_per_s_per_accel is in tokens/s"
 
 
 @pytest.mark.parametrize(
@@ -85,6 +89,33 @@ def test_a_file_without_runs_is_refused(tmp_path, text):
         calibrate(path)
     with pytest.raises(UserError):
         calibrate(tmp_path / "none.csv")
+
+
+def test_messages_state_the_condition_and_a_fix(tmp_path):
+    runs, old = tmp_path / "runs.csv", tmp_path / "old.json"
+    runs.write_text("a,b\n1,2\n")
+    old.write_text('{"base": "fit-0", "factors": {}}')
+    shown = []
+    for call in (lambda: calibrate(runs), lambda: load_calibration(old), lambda: load_calibration(runs)):
+        with pytest.raises(UserError) as raised:
+            call()
+        shown.append((raised.value.problems[0].reason, raised.value.problems[0].fix))
+    assert shown == [
+        (
+            "runs.csv has no column that identifies the kind of runs",
+            "add one of peft_type (finetune_memory), mem_printed (training_memory), isl (inference_throughput), "
+            "kv_tokens (inference_memory), "
+            "tokens_per_s_per_chip (tpu_training), time_to_train_min (time_to_train), tokens_per_s_per_gpu (training_throughput)",
+        ),
+        (
+            f"the calibration was made with coefficients fit-0, but this release has {calibration().version}",
+            "run `rackwright calibrate RUNS.csv -o FILE.json` again",
+        ),
+        (
+            "the file is not a calibration: Expecting value: line 1 column 1 (char 0)",
+            "create one with `rackwright calibrate RUNS.csv -o FILE.json`",
+        ),
+    ]
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"base": "fit-0", "factors": {}}', '{"base": 1}', '{"factors": {"a": {}}, "base": "x"}'])
@@ -115,17 +146,17 @@ def test_only_a_calibration_is_written_over(tmp_path):
     notes.write_text('{"mine": 1}')
     old.write_text(calibrate(runs).to_text())
     for mine in (runs, notes):
-        with pytest.raises(UserError, match="no calibration"):
-            check_target(mine, runs)
-    check_target(old, runs)
-    check_target(tmp_path / "new.json", runs)
+        with pytest.raises(UserError, match="exists and is not a calibration, so it was not overwritten"):
+            check_output_path(mine, runs)
+    check_output_path(old, runs)
+    check_output_path(tmp_path / "new.json", runs)
 
 
 def test_a_cell_of_any_length_costs_only_its_row_and_one_without_end_is_named_by_its_line(tmp_path):
     found = calibrate(written(tmp_path, faster(1.1), faster(1.1, "OWN2", notes="x" * 200_000), faster(1.1, "OWN3", layers="9" * 200_000)))
     assert [run.row_id for run in found.runs] == ["OWN1", "OWN2"]
     with pytest.raises(UserError, match="line 2"):
-        calibrate(written(tmp_path, faster(1.1, notes="x" * (LONGEST_CELL + 1))))
+        calibrate(written(tmp_path, faster(1.1, notes="x" * (MAX_CELL_BYTES + 1))))
 
 
 def test_runs_of_which_nothing_is_learned_say_what_is(tmp_path):

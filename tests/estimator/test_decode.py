@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rackwright.estimator.case import stack
+from rackwright.estimator.case import stack_cases
 from rackwright.estimator.serving import iteration, throughput
 from rackwright.estimator.serving.decode import (
     MODELS,
@@ -15,9 +15,9 @@ from rackwright.estimator.serving.decode import (
     decode_seconds,
     iteration_seconds,
     prefill_seconds,
-    requests_running,
+    running_requests,
 )
-from rackwright.estimator.serving.iteration import before_first, token_seconds
+from rackwright.estimator.serving.iteration import share_before_first_token, token_seconds
 
 from tests.estimator.serving import served
 
@@ -123,20 +123,20 @@ def test_more_requests_at_once_never_shorten_a_token(one, other):
 def test_work_is_conserved_between_first_token_and_the_others():
     """SGLang and vLLM spend the same seconds on a request from start to end; they differ in when."""
     mixed, first = (server(engine=e, output=200.0) for e in ("vllm", "sglang"))
-    moved = before_first(first, 16.0) * 15 * prefill_seconds(first, K)
-    assert before_first(mixed, 16.0) == 0.0
-    assert before_first(first, 16.0) == pytest.approx(0.5)
+    moved = share_before_first_token(first, 16.0) * 15 * prefill_seconds(first, K)
+    assert share_before_first_token(mixed, 16.0) == 0.0
+    assert share_before_first_token(first, 16.0) == pytest.approx(0.5)
     assert 200 * token_seconds(mixed, K, 16.0) == pytest.approx(200 * token_seconds(first, K, 16.0) + moved)
 
 
 def test_long_answers_fall_out_of_step():
-    assert before_first(server(engine="sglang", output=800.0), 16.0) == pytest.approx(0.25)
+    assert share_before_first_token(server(engine="sglang", output=800.0), 16.0) == pytest.approx(0.25)
 
 
 def test_a_run_that_starts_all_at_once_waits_in_its_first_wave_alone():
     burst = server(concurrency=float("inf"), requests=100.0)
-    assert before_first(burst, 100.0) == pytest.approx(0.5)
-    assert before_first(burst, 50.0) == pytest.approx(0.25)
+    assert share_before_first_token(burst, 100.0) == pytest.approx(0.5)
+    assert share_before_first_token(burst, 50.0) == pytest.approx(0.25)
 
 
 def test_a_cached_prefix_is_not_computed_again():
@@ -165,7 +165,7 @@ def test_adapters_cost_a_launch_a_layer_and_the_reads_of_those_in_use():
 
 def test_an_open_loop_keeps_littles_law():
     case = server(concurrency=float("inf"), open_loop=1.0, rate=4.0, output=256.0, input=512.0)
-    running = requests_running(case, K)
+    running = running_requests(case, K)
     stay = prefill_seconds(case, K) + case.output * decode_seconds(case, K)
     assert running == pytest.approx(4.0 * stay, rel=0.02)
 
@@ -185,7 +185,7 @@ def test_attention_on_every_rank_reads_dense_weights_whole_and_experts_in_parts(
 
 def test_many_cases_at_once_are_each_alone():
     cases = [server(), server(engine="sglang", concurrency=64.0), server(concurrency=float("inf"), open_loop=1.0, rate=2.0)]
-    assert decode_seconds(stack(cases), K) == pytest.approx([float(decode_seconds(c, K)) for c in cases])
+    assert decode_seconds(stack_cases(cases), K) == pytest.approx([float(decode_seconds(c, K)) for c in cases])
 
 
 def test_the_models_stay_within_their_share_of_coefficients():
@@ -200,7 +200,7 @@ def test_the_models_stay_within_their_share_of_coefficients():
         ("ATTENTION_SHARE", server(input=65536.0)),
         ("ADAPTER_LAYER_S", server(adapters=4.0)),
         ("EAGER_LAYER_S", server(compiled=0.0)),
-        ("LOCKSTEP", server(engine="sglang")),
+        ("LOCKSTEP_SHARE", server(engine="sglang")),
         ("LOCKSTEP_TOKENS", server(engine="sglang", output=900.0)),
     ],
 )

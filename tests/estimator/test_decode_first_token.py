@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rackwright.estimator.case import stack
+from rackwright.estimator.case import stack_cases
 from rackwright.estimator.serving.first_token import TtftCoefficients, first_token_seconds
-from rackwright.estimator.serving.iteration import DecodeCoefficients, iteration_seconds, prefill_seconds, requests_running, token_seconds
+from rackwright.estimator.serving.iteration import DecodeCoefficients, iteration_seconds, prefill_seconds, running_requests, token_seconds
 
 from tests.estimator.serving import served
 
@@ -57,7 +57,7 @@ def test_prompts_first_means_a_longer_wait():
 def test_requests_beyond_the_cache_stand_in_line():
     """Closed loop: by Little's law the line is as long as what does not fit, at the pace at which places come free."""
     full = server(tensor=2.0, input=4096.0, output=128.0, concurrency=128.0)
-    held = requests_running(full, D)
+    held = running_requests(full, D)
     assert held < 128
     pace = full.output * token_seconds(full, D, held) / held
     inside = first(replace(full, concurrency=float(held)))
@@ -85,14 +85,14 @@ def test_busier_open_loops_wait_longer():
 def test_a_hopeless_open_loop_is_as_slow_as_a_nearly_hopeless_one():
     """Prompts fill 0.8 of the time: half a service time times 0.8 / 0.2 in line, no pole beyond."""
     case = server(concurrency=float("inf"), open_loop=1.0, rate=1e4)
-    batch = requests_running(case, D)
+    batch = running_requests(case, D)
     own = K.fixed_ms * 1e-3 + iteration_seconds(case, D, batch) + token_seconds(case, D, batch) / 2
     assert first(case) - own == pytest.approx(3 * prefill_seconds(case, D))
 
 
 def test_many_cases_at_once_are_each_alone():
     cases = [server(), server(engine="sglang", concurrency=64.0), server(concurrency=float("inf"), open_loop=1.0, rate=2.0)]
-    assert first(stack(cases)) == pytest.approx([float(first(c)) for c in cases])
+    assert first(stack_cases(cases)) == pytest.approx([float(first(c)) for c in cases])
 
 
 def test_every_coefficient_matters():

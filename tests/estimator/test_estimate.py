@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rackwright.estimator.calibration.coefficients import calibration
 from rackwright.estimator.estimate import estimate
-from rackwright.estimator.result import Band, Estimate
+from rackwright.estimator.result import Estimate, PredictionInterval
 
 from tests.estimator.configs import serving_data, training_data
 
@@ -21,8 +21,8 @@ PRIOR_ONLY = {
 }
 
 
-def bands(e: Estimate) -> dict[str, Band]:
-    return {name: value for name, value in vars(e).items() if isinstance(value, Band)}
+def bands(e: Estimate) -> dict[str, PredictionInterval]:
+    return {name: value for name, value in vars(e).items() if isinstance(value, PredictionInterval)}
 
 
 @pytest.mark.parametrize("data", [training_data(), serving_data(), serving_data(concurrency=None), *PRIOR_ONLY.values()])

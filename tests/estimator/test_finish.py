@@ -3,18 +3,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from rackwright.estimator.calibration.coefficients import calibration
-from rackwright.estimator.case import TrainingCase, stack
+from rackwright.estimator.case import TrainingCase, stack_cases
 from rackwright.estimator.config import accelerators
 from rackwright.estimator.config.configuration import TrainingConfig
 from rackwright.estimator.config.resolve import training_case
 from rackwright.estimator.dataset.columns.cells import PrintedRow, UnsupportedRow
-from rackwright.estimator.dataset.columns.time_to_train import finishing
-from rackwright.estimator.dataset.columns.training import training
-from rackwright.estimator.result import Band
+from rackwright.estimator.dataset.columns.time_to_train import run_case
+from rackwright.estimator.dataset.columns.training import training_config
+from rackwright.estimator.result import PredictionInterval
 from rackwright.estimator.training import run_time
-from rackwright.estimator.training.run_time import FinishCase, FinishCoefficients, evaluation_seconds, goodput, run_seconds, step_seconds
+from rackwright.estimator.training.run_time import RunCase, RunCoefficients, evaluation_seconds, goodput, run_seconds, step_seconds
 
-K = calibration().of("finish", FinishCoefficients)
+K = calibration().of("finish", RunCoefficients)
 TEXTS = {
     "row_id": "R1", "hardware": "B200", "accel_count": "8", "nodes": "1", "model": "Llama-2-70B", "params_b": "68.98", "layers": "80",
     "hidden": "8192", "heads": "64", "kv_heads": "8", "head_dim": "128", "ffn": "28672", "vocab": "32000", "method": "lora",
@@ -29,9 +29,9 @@ PRETRAIN_405B = {
 }  # fmt: skip
 
 
-def run(**cells: str) -> FinishCase:
+def run(**cells: str) -> RunCase:
     row = PrintedRow("time_to_train", 2, TEXTS | cells)
-    return finishing(row, training(row)[0])
+    return run_case(row, training_config(row)[0])
 
 
 def dense(count: int = 8, **more) -> TrainingCase:
@@ -42,8 +42,8 @@ def dense(count: int = 8, **more) -> TrainingCase:
     return training_case(TrainingConfig.model_validate(config | more))
 
 
-def seconds(case: TrainingCase, k: FinishCoefficients = K, **more) -> float:
-    return float(step_seconds(FinishCase(case, 1e9, **more), k))
+def seconds(case: TrainingCase, k: RunCoefficients = K, **more) -> float:
+    return float(step_seconds(RunCase(case, 1e9, **more), k))
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_published_times_are_met_by_hardware_count_and_batch_alone(cells, minute
 
 def test_time_is_linear_in_tokens():
     case = dense()
-    one, two = (float(run_seconds(FinishCase(case, t), 1.0)) - run_time.STARTUP_S for t in (1e12, 2e12))
+    one, two = (float(run_seconds(RunCase(case, t), 1.0)) - run_time.STARTUP_S for t in (1e12, 2e12))
     assert two == pytest.approx(2 * one)
 
 
@@ -144,14 +144,14 @@ def test_goodput_falls_with_scale_and_meets_the_one_published_anchor():
 
 def test_an_estimate_holds_startup_evaluation_and_an_interval():
     case = dense()
-    made = run_time.finish(case, 1e12, Band(0.9, 1.0, 1.2, 40), 10)
+    made = run_time.run_time_fields(case, 1e12, PredictionInterval(0.9, 1.0, 1.2, 40), 10)
     band = made["time_to_train_s"]
     assert band.p10 < band.p50 < band.p90
     assert made["startup_s"] == 300
     assert made["evaluation_s"] == 10 * 5760 / 8 / case.micro_batches / 3
     steps = 1e12 / case.step_tokens
     assert band.p50 == pytest.approx(steps / goodput(8) + made["evaluation_s"] + 300)
-    assert run_time.finish(case, 1e12, Band(1, 1, 1))["evaluation_s"] == 0
+    assert run_time.run_time_fields(case, 1e12, PredictionInterval(1, 1, 1))["evaluation_s"] == 0
 
 
 @pytest.mark.parametrize(("name", "share"), [("MI300X", 668.4 / 1300), ("MI350X", 1565 / 2500), ("H200 NVL", 794.5 / 989), ("L40S", 0.8)])
@@ -161,8 +161,8 @@ def test_a_product_reaches_what_was_measured_on_the_accelerator_or_its_kin(name,
 
 
 def test_many_runs_at_once_are_each_alone():
-    runs = [run(), run(**PRETRAIN_405B), FinishCase(dense(), 1e12)]
-    together = run_time.time_to_train_min(stack(runs), K)
+    runs = [run(), run(**PRETRAIN_405B), RunCase(dense(), 1e12)]
+    together = run_time.time_to_train_min(stack_cases(runs), K)
     assert np.allclose(together, [float(run_time.time_to_train_min(r, K)) for r in runs])
 
 

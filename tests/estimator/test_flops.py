@@ -3,11 +3,11 @@
 import pytest
 from rackwright.catalog.models import library
 from rackwright.estimator.model import flops
-from rackwright.estimator.model.from_architecture import network_of
+from rackwright.estimator.model.from_architecture import model_dimensions
 
 
 def network(name: str):
-    return network_of(library.find(name).architecture)
+    return model_dimensions(library.find(name).architecture)
 
 
 def test_dense_training_is_six_n_and_causal_attention():

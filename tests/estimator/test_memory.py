@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rackwright.estimator.calibration.coefficients import calibration
 from rackwright.estimator.case import TrainingCase
 from rackwright.estimator.model.dimensions import ModelDimensions
-from rackwright.estimator.predict import Training
+from rackwright.estimator.predict import TrainingPrediction
 from rackwright.estimator.training.memory import MODELS, MemoryCoefficients, outside_bytes, peak_bytes, training_memory
 
 from tests.estimator.memory_cases import GIB, PRIOR, case, network
@@ -168,26 +168,26 @@ def test_many_layouts_at_once_are_the_single_ones(model):
         assert float(peak_bytes(case(model, tensor=t, pipeline=p, micro_batches=16.0), PRIOR)) == pytest.approx(value)
 
 
-def predicted(c: TrainingCase) -> Training:
+def predicted(c: TrainingCase) -> TrainingPrediction:
     """With the coefficients of this file's other tests."""
-    return replace(Training.of(c, calibration()), coefficients=PRIOR)
+    return replace(TrainingPrediction.of(c, calibration()), coefficients=PRIOR)
 
 
 def test_the_largest_micro_batch_fits_and_the_next_does_not():
     c, limit = case(shards=8.0, zero_stage=3.0), 60e9
-    most = predicted(c).largest_micro_batch(limit)
+    most = predicted(c).max_micro_batch(limit)
     peaks = [float(peak_bytes(replace(c, micro_batch=float(b)), PRIOR)) for b in (most, most + 1)]
     assert peaks[0] <= limit < peaks[1]
-    assert predicted(case("llama-3.1-70b")).largest_micro_batch(limit) == 0
+    assert predicted(case("llama-3.1-70b")).max_micro_batch(limit) == 0
 
 
 def test_the_largest_context_is_exact_and_a_multiple_of_the_context_group():
     c, limit = case(shards=8.0, zero_stage=3.0, recompute=2.0, context=8.0, micro_batch=4.0), 60e9
-    most = predicted(c).largest_context(limit)
+    most = predicted(c).max_context_tokens(limit)
     peaks = [float(peak_bytes(replace(c, micro_batch=1.0, sequence=float(s)), PRIOR)) for s in (most, most + 8)]
     assert most % 8 == 0
     assert peaks[0] <= limit < peaks[1]
-    assert predicted(case("llama-3.1-70b")).largest_context(limit) == 0
+    assert predicted(case("llama-3.1-70b")).max_context_tokens(limit) == 0
 
 
 def test_context_and_communicators_stand_outside_the_allocator():

@@ -7,11 +7,11 @@ import pytest
 from rackwright.estimator.model.dimensions import ModelDimensions
 from rackwright.estimator.training.activations import (
     attention_bytes,
+    attention_score_bytes,
     ffn_bytes,
     in_flight_layers,
+    kept_score_bytes,
     layer_activation_bytes,
-    score_bytes,
-    whole_scores,
 )
 
 from tests.estimator.memory_cases import case, network
@@ -37,10 +37,10 @@ def test_table_2_of_the_paper(said, per_hidden):
 def test_attention_core_of_the_paper():
     """5 a s / h per hidden unit and layer; selective recompute drops it, full recompute is the caller's."""
     c = case(GPT, sequence=2048.0, tensor=8.0, flash=0.0)
-    assert whole_scores(c) == pytest.approx(5 * 96 * 2048 / 8)
-    assert score_bytes(replace(c, recompute=1.0)) == 0
-    assert score_bytes(replace(c, recompute=1.0, recompute_share=0.25)) == pytest.approx(0.75 * whole_scores(c))
-    assert whole_scores(replace(c, flash=1.0)) == 0
+    assert attention_score_bytes(c) == pytest.approx(5 * 96 * 2048 / 8)
+    assert kept_score_bytes(replace(c, recompute=1.0)) == 0
+    assert kept_score_bytes(replace(c, recompute=1.0, recompute_share=0.25)) == pytest.approx(0.75 * attention_score_bytes(c))
+    assert attention_score_bytes(replace(c, flash=1.0)) == 0
 
 
 def test_llama_3_keeps_34h_and_llama_2_32h():

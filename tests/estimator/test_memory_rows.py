@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from rackwright.estimator.case import stack
+from rackwright.estimator.case import stack_cases
 from rackwright.estimator.dataset import runs as rows
 from rackwright.estimator.dataset.columns.cells import PrintedRow, read_file
 from rackwright.estimator.training.memory import MODELS
@@ -14,7 +14,7 @@ ROWS = {row.id: row for row in read_file(rows.DATA / "training_memory.csv")}
 
 def read(row_id: str, **cells: str):
     row = ROWS[row_id]
-    found = rows.reading(PrintedRow(row.csv, row.line, row.cells | cells))
+    found = rows.read_row(PrintedRow(row.csv, row.line, row.cells | cells))
     assert found.case is not None, found.reason
     return found.case
 
@@ -56,8 +56,8 @@ def test_named_modules_of_selective_recompute_are_read():
 
 def test_priors_alone_come_near_every_scored_row():
     """Targets of the fit are 9 and 14 %; unfitted coefficients miss little more."""
-    runs = rows.runs(MODELS[0])
-    case = stack([run.case for run in runs])
+    runs = rows.runs_of_model(MODELS[0])
+    case = stack_cases([run.case for run in runs])
     missed = np.abs(np.asarray(MODELS[0].predict(case, PRIOR)) / [run.measured for run in runs] - 1)
     moe = case.network.experts > 0
     assert len(runs) == 55

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from rackwright.estimator.training.states import expert_shards, gathered_bytes, resident, stage_layers, stage_parameters, state_bytes
+from rackwright.estimator.training.states import expert_shards, gathered_bytes, resident_state, stage_layers, stage_parameters, state_bytes
 
 from tests.estimator.memory_cases import case, network
 
@@ -18,7 +18,7 @@ def test_zero_table_of_the_paper(stage, gigabytes):
 @pytest.mark.parametrize(("stage", "each"), [(0, 18), (1, 6 + 12 / 8), (2, 2 + 16 / 8), (3, 18 / 8)])
 def test_megatron_bytes_per_parameter(stage, each):
     c = case(zero_stage=stage, shards=8.0)
-    assert resident(c, stage_parameters(c, 0.0)).total == pytest.approx(each * c.network.trunk)
+    assert resident_state(c, stage_parameters(c, 0.0)).total == pytest.approx(each * c.network.trunk)
 
 
 def test_stages_of_a_pipeline_hold_the_whole_model_once():
@@ -70,9 +70,9 @@ def test_layers_that_do_not_divide_lie_with_the_early_stages():
 def test_offload_and_fused_backward_take_their_states_off_the_device():
     c = case()
     here = stage_parameters(c, 0.0)
-    assert resident(replace(c, offload_optimizer=1.0), here).optimizer == 0
+    assert resident_state(replace(c, offload_optimizer=1.0), here).optimizer == 0
     block = c.network.largest_block * c.gradient_bytes
-    assert resident(replace(c, fused_backward=1.0), here).gradients == pytest.approx(block)
+    assert resident_state(replace(c, fused_backward=1.0), here).gradients == pytest.approx(block)
 
 
 def test_units_are_gathered_by_stage_3_alone_and_never_more_than_the_model():
@@ -86,7 +86,7 @@ def test_units_are_gathered_by_stage_3_alone_and_never_more_than_the_model():
 
 def test_arrays_are_the_single_cases_side_by_side():
     c = case("deepseek-v3", engine="nanotron", pipeline=np.array([1.0, 4.0]), expert=np.array([1.0, 8.0]), shards=np.array([8.0, 2.0]))
-    both = resident(c, stage_parameters(c, 0.0)).total
+    both = resident_state(c, stage_parameters(c, 0.0)).total
     for i in range(2):
         one = replace(c, pipeline=c.pipeline[i], expert=c.expert[i], shards=c.shards[i])
-        assert resident(one, stage_parameters(one, 0.0)).total == pytest.approx(both[i])
+        assert resident_state(one, stage_parameters(one, 0.0)).total == pytest.approx(both[i])

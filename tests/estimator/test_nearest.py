@@ -1,11 +1,11 @@
 """The nearest measured run: itself first, what differs in words, from the rows that ship with the engine."""
 
 import pytest
-from rackwright.estimator.config.configuration import ADAPTER
+from rackwright.estimator.config.configuration import CONFIGURATION_ADAPTER
 from rackwright.estimator.config.resolve import serving_case, training_case
 from rackwright.estimator.dataset import nearest_runs as room
 from rackwright.estimator.dataset import runs
-from rackwright.estimator.dataset.nearest_runs import distance, nearest
+from rackwright.estimator.dataset.nearest_runs import distance, nearest_runs
 
 TRAINED = {"kind": "training", "model": "llama-3.1-8b", "engine": {"name": "torchtitan"}, "sequence": 8192}
 SERVED = {"kind": "serving", "model": "llama-3.1-70b", "engine": {"name": "vllm"}, "input_tokens": 1024, "output_tokens": 1024,
@@ -13,8 +13,8 @@ SERVED = {"kind": "serving", "model": "llama-3.1-70b", "engine": {"name": "vllm"
 
 
 def runs_near(plain: dict, **hardware):
-    config = ADAPTER.validate_python({**plain, "hardware": {"accelerator": "H100-96GB-500W", "count": 8, **hardware}})
-    return {run.metric: run for run in nearest(config, training_case(config) if config.kind == "training" else serving_case(config))}
+    config = CONFIGURATION_ADAPTER.validate_python({**plain, "hardware": {"accelerator": "H100-96GB-500W", "count": 8, **hardware}})
+    return {run.metric: run for run in nearest_runs(config, training_case(config) if config.kind == "training" else serving_case(config))}
 
 
 def test_a_published_run_is_its_own_nearest():
@@ -38,7 +38,7 @@ def test_each_kind_of_work_asks_for_its_own_metrics():
 
 def test_adapters_are_near_adapters():
     run = runs_near(TRAINED | {"adapter": {"type": "lora"}})["peak_memory_gib"]
-    found = next(r.row for r in runs.readings() if r.row.id == run.row_id)
+    found = next(r.row for r in runs.row_readings() if r.row.id == run.row_id)
     assert found.text("method") == "lora"
 
 
@@ -48,6 +48,6 @@ def test_every_source_is_named():
 
 
 def test_distance_is_symmetric_and_nought_to_itself():
-    likes = [seen.likeness for seen in room._seen("tokens_per_s_per_accel", ("training_throughput",))][::40]
+    likes = [run.features for run in room._comparable_runs("tokens_per_s_per_accel", ("training_throughput",))][::40]
     assert all(distance(a, a) == 0 for a in likes)
     assert all(distance(a, b) == pytest.approx(distance(b, a)) for a in likes for b in likes)

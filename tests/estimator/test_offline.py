@@ -5,23 +5,23 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rackwright.estimator.case import stack
+from rackwright.estimator.case import stack_cases
 from rackwright.estimator.serving import throughput
 from rackwright.estimator.serving.throughput import (
-    Offline,
+    OfflineCoefficients,
     closed_loop_tokens_per_s,
-    cycle,
-    disaggregated,
-    hand_over_s,
+    disaggregated_rates,
+    kv_transfer_seconds,
+    max_running_requests,
+    offline_cycle,
     offline_tokens_per_s,
-    per_accelerator,
-    running,
-    weights_read,
+    offline_tokens_per_s_per_accelerator,
+    weight_bytes_read,
 )
 
 from tests.estimator.serving import served
 
-K = Offline(0.66, 0.2, 2.4e-5, 1.6, 2.2e-4, 8e-8, 0.08)
+K = OfflineCoefficients(0.66, 0.2, 2.4e-5, 1.6, 2.2e-4, 8e-8, 0.08)
 """Near the shipped values, so that a refit breaks no test."""
 CPP = {"engine": "trtllm", "release": 17.0}
 PYTHON = {"engine": "trtllm", "release": 100.0}
@@ -39,7 +39,7 @@ PYTHON = {"engine": "trtllm", "release": 100.0}
     ],
 )  # fmt: skip
 def test_published_runs_are_met_within_a_fifth(case, published):
-    assert per_accelerator(case, K) == pytest.approx(published, rel=0.2)
+    assert offline_tokens_per_s_per_accelerator(case, K) == pytest.approx(published, rel=0.2)
 
 
 def test_attention_data_parallel_experts_over_pcie_are_bound_by_the_links():
@@ -69,36 +69,36 @@ def test_a_faster_link_is_never_slower(more):
 
 
 def test_one_accelerator_sends_nothing():
-    assert cycle(served("llama-3.1-8b", "H100-80GB"), K).links == 0
-    assert cycle(served("llama-3.1-8b", "H100-80GB", tensor=2.0), K).links > 0
+    assert offline_cycle(served("llama-3.1-8b", "H100-80GB"), K).links == 0
+    assert offline_cycle(served("llama-3.1-8b", "H100-80GB", tensor=2.0), K).links > 0
 
 
 def test_every_further_stage_waits_while_decoding():
-    one, four = (cycle(served("llama-3.1-8b", "H100-80GB", pipeline=p), K) for p in (1.0, 4.0))
+    one, four = (offline_cycle(served("llama-3.1-8b", "H100-80GB", pipeline=p), K) for p in (1.0, 4.0))
     assert one.stages == 0
     assert four.stages < 3 * K.stage_wait * four.total
-    longer = cycle(served("llama-3.1-8b", "H100-80GB", pipeline=4.0, output=8192.0), K)
+    longer = offline_cycle(served("llama-3.1-8b", "H100-80GB", pipeline=4.0, output=8192.0), K)
     assert longer.stages / longer.total > four.stages / four.total
 
 
 def test_a_group_wider_than_its_domain_goes_over_the_network():
     inside = served("llama-3.1-405b", "H100-80GB", "fp8", tensor=8.0)
     outside = replace(inside, wires=replace(inside.wires, domain=4.0))
-    assert cycle(outside, K).links > 4 * cycle(inside, K).links
+    assert offline_cycle(outside, K).links > 4 * offline_cycle(inside, K).links
 
 
 def test_no_more_run_than_are_asked_for():
     case = served("llama-3.1-8b", "H100-80GB")
-    assert running(replace(case, concurrency=7.0)) == 7
-    assert running(replace(case, requests=5.0)) == 5
-    assert running(replace(case, engine="trtllm", input=16.0, output=16.0)) == 2048
-    assert running(replace(case, engine="trtllm", input=16.0, output=16.0, max_sequences=300.0)) == 300
+    assert max_running_requests(replace(case, concurrency=7.0)) == 7
+    assert max_running_requests(replace(case, requests=5.0)) == 5
+    assert max_running_requests(replace(case, engine="trtllm", input=16.0, output=16.0)) == 2048
+    assert max_running_requests(replace(case, engine="trtllm", input=16.0, output=16.0, max_sequences=300.0)) == 300
 
 
 def test_a_rate_that_is_offered_bounds_what_is_made():
     case = served("llama-3.1-8b", "H100-80GB", input=500.0, output=200.0)
-    assert per_accelerator(replace(case, rate=2.0), K) == pytest.approx(400)
-    assert per_accelerator(replace(case, rate=1e6), K) == per_accelerator(case, K)
+    assert offline_tokens_per_s_per_accelerator(replace(case, rate=2.0), K) == pytest.approx(400)
+    assert offline_tokens_per_s_per_accelerator(replace(case, rate=1e6), K) == offline_tokens_per_s_per_accelerator(case, K)
 
 
 def test_few_requests_fill_and_drain():
@@ -117,23 +117,23 @@ def test_longer_prompts_and_no_cached_prefix_cost_tokens():
 
 def test_a_batch_reads_the_experts_it_chose():
     case = served("mixtral-8x7b", "H100-80GB", tensor=2.0)
-    one, all_of_them = (weights_read(case, b) for b in (1.0, 1000.0))
+    one, all_of_them = (weight_bytes_read(case, b) for b in (1.0, 1000.0))
     n = case.network
     assert all_of_them - one == pytest.approx(n.routed * 2 / 2 * 0.75, rel=1e-6)
-    assert weights_read(served("llama-3.1-8b", "H100-80GB"), 1.0) == weights_read(served("llama-3.1-8b", "H100-80GB"), 99.0)
+    assert weight_bytes_read(served("llama-3.1-8b", "H100-80GB"), 1.0) == weight_bytes_read(served("llama-3.1-8b", "H100-80GB"), 99.0)
 
 
 def test_no_batch_beats_the_largest_measured_product():
     case = served("llama-3.1-8b", "T4", "fp16", input=4096.0, output=16.0)
     least = 2 * case.network.matmul / (case.chip.peak_flops * case.chip.sustained_share)
-    taken = cycle(case, K)
+    taken = offline_cycle(case, K)
     assert taken.matrices >= taken.running * (case.input + case.output) * least * (1 - 1e-9)
 
 
 def test_eager_layers_take_a_millisecond_each():
     case = served("llama-2-7b", "A100-80GB", engine="hf", concurrency=1.0, input=1.0, output=1000.0)
-    assert per_accelerator(replace(case, compiled=0.0), K) < 1000 / 32
-    assert per_accelerator(case, K) > 100
+    assert offline_tokens_per_s_per_accelerator(replace(case, compiled=0.0), K) < 1000 / 32
+    assert offline_tokens_per_s_per_accelerator(case, K) > 100
 
 
 def test_launches_from_python_tell_on_expert_layers_alone():
@@ -153,25 +153,27 @@ DECODE = replace(PREFILL, replicas=1.0, concurrency=64.0)
 
 
 def test_the_slower_pool_sets_the_rate_of_a_pair():
-    bound = disaggregated(PREFILL, DECODE, lambda _: 1.0, lambda _: 0.01)
-    assert bound.busier == "prefill"
-    assert bound.requests_per_s == pytest.approx(2 / 1.0 * (1 - throughput.HAND_OVER_LOSS))
-    free = disaggregated(PREFILL, DECODE, lambda _: 0.01, lambda _: 0.02)
-    assert free.busier == "decode"
-    assert free.output_tokens_per_s == pytest.approx(64 * 500 / (499 * 0.02 + free.hand_over_s) * 0.92)
-    assert free.ttft_s == pytest.approx(0.01 + free.hand_over_s + 0.02)
+    bound = disaggregated_rates(PREFILL, DECODE, lambda _: 1.0, lambda _: 0.01)
+    assert bound.bottleneck == "prefill"
+    assert bound.requests_per_s == pytest.approx(2 / 1.0 * (1 - throughput.RATE_MATCHING_LOSS))
+    free = disaggregated_rates(PREFILL, DECODE, lambda _: 0.01, lambda _: 0.02)
+    assert free.bottleneck == "decode"
+    assert free.output_tokens_per_s == pytest.approx(64 * 500 / (499 * 0.02 + free.kv_transfer_s) * 0.92)
+    assert free.ttft_s == pytest.approx(0.01 + free.kv_transfer_s + 0.02)
 
 
 def test_a_decode_pool_without_a_concurrency_runs_what_its_cache_holds():
     asked = []
-    disaggregated(PREFILL, replace(DECODE, concurrency=float("inf")), lambda _: 1.0, lambda case: asked.append(case.concurrency) or 0.02)
-    assert asked == [running(replace(DECODE, concurrency=float("inf")))]
+    disaggregated_rates(
+        PREFILL, replace(DECODE, concurrency=float("inf")), lambda _: 1.0, lambda case: asked.append(case.concurrency) or 0.02
+    )
+    assert asked == [max_running_requests(replace(DECODE, concurrency=float("inf")))]
 
 
 def test_the_cache_of_a_prompt_crosses_once_over_the_narrower_side():
     whole = 80 * 2 * 8 * 128 * 2 * 4000
-    assert hand_over_s(PREFILL, DECODE) == pytest.approx(whole / (4 * 50e9))
-    assert hand_over_s(PREFILL, replace(DECODE, tensor=1.0)) == pytest.approx(whole / 50e9)
+    assert kv_transfer_seconds(PREFILL, DECODE) == pytest.approx(whole / (4 * 50e9))
+    assert kv_transfer_seconds(PREFILL, replace(DECODE, tensor=1.0)) == pytest.approx(whole / 50e9)
 
 
 def test_many_cases_at_once_are_each_case_alone():
@@ -181,4 +183,6 @@ def test_many_cases_at_once_are_each_case_alone():
         served("llama-3.3-70b", "RTX-PRO-6000-Blackwell-SE", "fp4", pipeline=4.0, **PYTHON),
         served("llama-2-7b", "A100-80GB", engine="hf", concurrency=4.0, compiled=0.0),
     ]
-    assert per_accelerator(stack(cases), K) == pytest.approx([float(per_accelerator(c, K)) for c in cases])
+    assert offline_tokens_per_s_per_accelerator(stack_cases(cases), K) == pytest.approx(
+        [float(offline_tokens_per_s_per_accelerator(c, K)) for c in cases]
+    )

@@ -2,11 +2,11 @@
 
 import pytest
 from rackwright.estimator.dataset import runs
-from rackwright.estimator.dataset.columns.architecture import family, shape
+from rackwright.estimator.dataset.columns.architecture import model_family, row_architecture
 from rackwright.estimator.dataset.columns.cells import PrintedRow, UnsupportedRow
-from rackwright.estimator.dataset.columns.hardware import hardware
-from rackwright.estimator.dataset.columns.training import recompute, training
-from rackwright.estimator.model.parameter_count import count
+from rackwright.estimator.dataset.columns.hardware import hardware_fields
+from rackwright.estimator.dataset.columns.training import row_recompute, training_config
+from rackwright.estimator.model.from_architecture import count_parameters
 
 LLAMA = {"model": "Llama-3.1-8B", "params_b": "8.03", "layers": "32", "hidden": "4096", "heads": "32", "kv_heads": "8", "head_dim": "128",
          "ffn": "14336", "vocab": "128256"}  # fmt: skip
@@ -28,27 +28,29 @@ def row(csv: str = "training_throughput", base: dict[str, str] = RUN, **cells: s
     ],
 )  # fmt: skip
 def test_names_are_found_however_they_are_printed(name, found):
-    assert shape(PrintedRow("x", 2, {"model": name})).model == found
+    assert row_architecture(PrintedRow("x", 2, {"model": name})).model == found
 
 
 def test_columns_that_contradict_the_name_win():
-    found = shape(row(layers="16", params_b="")).architecture
+    found = row_architecture(row(layers="16", params_b="")).architecture
     assert (found.layers, found.hidden) == (16, 4096)
 
 
 def test_another_vocabulary_is_kept():
-    assert shape(row(vocab="32000")).architecture.vocab == 32000
-    assert shape(row(vocab="128300")).model == "llama-3.1-8b"
+    assert row_architecture(row(vocab="32000")).architecture.vocab == 32000
+    assert row_architecture(row(vocab="128300")).model == "llama-3.1-8b"
 
 
 def test_a_name_alone_is_not_believed_against_its_size():
-    assert count(shape(PrintedRow("x", 2, {"model": "GPT-2 style 13B"})).architecture).total == pytest.approx(13e9, rel=0.02)
+    assert count_parameters(row_architecture(PrintedRow("x", 2, {"model": "GPT-2 style 13B"})).architecture).total == pytest.approx(
+        13e9, rel=0.02
+    )
 
 
 def test_columns_alone_can_be_a_model_of_the_catalog():
     """Latent attention is in no column."""
     known = {"layers": "61", "hidden": "7168", "heads": "64", "n_experts": "384", "top_k": "8", "moe_ffn": "2048", "vocab": "163840"}
-    assert shape(PrintedRow("x", 2, {"model": "moonshotai/Kimi-K2.5", **known})).architecture.kv_lora_rank == 512
+    assert row_architecture(PrintedRow("x", 2, {"model": "moonshotai/Kimi-K2.5", **known})).architecture.kv_lora_rank == 512
 
 
 @pytest.mark.parametrize(
@@ -60,30 +62,30 @@ def test_columns_alone_can_be_a_model_of_the_catalog():
     ],
 )
 def test_the_published_total_says_what_no_column_does(cells, total, gated, tied):
-    found = shape(PrintedRow("x", 2, {"model": "Somebody's", **cells})).architecture
-    assert count(found).total == pytest.approx(total * 1e9, rel=0.01)
+    found = row_architecture(PrintedRow("x", 2, {"model": "Somebody's", **cells})).architecture
+    assert count_parameters(found).total == pytest.approx(total * 1e9, rel=0.01)
     assert (found.gated_ffn, found.tied_embeddings) == (gated, tied)
 
 
 @pytest.mark.parametrize("name", ["Brand-New-7B", "Brand-New 700M", "New-MoE-100B-A12B"])
 def test_a_size_is_enough_and_is_said_to_be_assumed(name):
-    found = shape(PrintedRow("x", 2, {"model": name}))
+    found = row_architecture(PrintedRow("x", 2, {"model": name}))
     size = {"Brand-New-7B": 7e9, "Brand-New 700M": 0.7e9, "New-MoE-100B-A12B": 100e9}[name]
-    assert count(found.architecture).total == pytest.approx(size, rel=0.03)
+    assert count_parameters(found.architecture).total == pytest.approx(size, rel=0.03)
     assert any("hidden" in said for said in found.assumed)
 
 
 def test_experts_take_what_total_and_active_leave():
     cells = {"model": "New-30B-A3B", "layers": "48", "hidden": "2048", "heads": "32", "kv_heads": "4", "head_dim": "128",
              "n_experts": "128", "top_k": "8", "vocab": "151936"}  # fmt: skip
-    total = count(shape(PrintedRow("x", 2, cells)).architecture)
+    total = count_parameters(row_architecture(PrintedRow("x", 2, cells)).architecture)
     assert total.total == pytest.approx(30e9, rel=0.03)
     assert total.active == pytest.approx(3e9, rel=0.25)
 
 
 def test_nothing_known_is_unsupported():
     with pytest.raises(UnsupportedRow, match="neither layers and hidden nor params_b"):
-        shape(PrintedRow("x", 2, {"model": "Mystery"}))
+        row_architecture(PrintedRow("x", 2, {"model": "Mystery"}))
 
 
 @pytest.mark.parametrize(
@@ -92,7 +94,7 @@ def test_nothing_known_is_unsupported():
      ("GPT-3-5B", "gpt"), ("openbuddy-zephyr-7b-chat", "mistral"), ("Qwen-7B", "qwen"), ("Zeta-9", "zeta"), ("", "other")],
 )  # fmt: skip
 def test_families(name, found):
-    assert family(name) == found
+    assert model_family(name) == found
 
 
 @pytest.mark.parametrize(
@@ -101,7 +103,7 @@ def test_families(name, found):
      ("RTX4090 (A100 with capped memory)", "RTX4090"), ("", "none")],
 )  # fmt: skip
 def test_accelerators_without_memory_and_power(name, found):
-    assert runs.accelerator(name) == found
+    assert runs.accelerator_label(name) == found
 
 
 @pytest.mark.parametrize(
@@ -110,11 +112,11 @@ def test_accelerators_without_memory_and_power(name, found):
      ("FSDP2 (group 64)", "fsdp"), ("ZeRO-0", "none"), ("DDP", "none"), ("ZeRO-3", "zero3"), ("", None)],
 )  # fmt: skip
 def test_shards(said, found):
-    assert training(row(shard=said))[0].layout.shard == found
+    assert training_config(row(shard=said))[0].layout.shard == found
 
 
 def test_a_shard_group_is_read():
-    assert training(row(shard="FSDP2 (group 64)"))[0].layout.shard_group == 64
+    assert training_config(row(shard="FSDP2 (group 64)"))[0].layout.shard_group == 64
 
 
 @pytest.mark.parametrize(
@@ -123,7 +125,7 @@ def test_a_shard_group_is_read():
      ("bf16-true", "bf16"), ("bfloat16", "bf16"), ("fp16", "fp16"), ("fp8 tensorwise", "fp8"), ("fp8_full", "fp8"), ("", "bf16")],
 )  # fmt: skip
 def test_number_formats(said, found):
-    assert training(row(precision=said))[0].numbers == found
+    assert training_config(row(precision=said))[0].numbers == found
 
 
 @pytest.mark.parametrize(
@@ -132,27 +134,27 @@ def test_number_formats(said, found):
      ("minimal", "selective"), ("qkv_proj_offloaded", "selective")],
 )  # fmt: skip
 def test_recompute(said, found):
-    assert recompute(row(recompute=said)) == found
+    assert row_recompute(row(recompute=said)) == found
 
 
 def test_the_batch_says_how_many_accelerators_hold_one_copy():
-    config, _ = training(row(tp="", pp="", dp="", micro_batch="", global_batch="16", grad_accum="4"))
+    config, _ = training_config(row(tp="", pp="", dp="", micro_batch="", global_batch="16", grad_accum="4"))
     assert (config.layout.tensor, config.layout.pipeline, config.layout.data) == (8, 2, 4)
 
 
 def test_a_local_batch_that_is_fed_is_cut_into_single_sequences():
-    config, _ = training(row(notes="local batch fed", micro_batch="8", global_batch=""))
+    config, _ = training_config(row(notes="local batch fed", micro_batch="8", global_batch=""))
     assert (config.micro_batch, config.micro_batches) == (1, 8)
 
 
 def test_copies_that_disagree_with_the_count_are_dropped():
-    assert training(row(dp="5"))[0].layout.data == 8
+    assert training_config(row(dp="5"))[0].layout.data == 8
 
 
 def test_tpu_batches_are_per_chip():
     cells = {"tp": "16", "pp": "", "dp": "", "micro_batch": "", "global_batch": "", "per_device_batch": "1", "accel_count": "256",
              "hardware": "TPU v5e", "framework": "MaxText/JAX", "shard": "FSDP16 x TP16"}  # fmt: skip
-    config, _ = training(row("tpu_training", **cells))
+    config, _ = training_config(row("tpu_training", **cells))
     assert (config.layout.tensor, config.layout.data, config.micro_batch) == (16, 16, 16)
     assert config.micro_batches == 1
 
@@ -162,14 +164,14 @@ def test_tpu_batches_are_per_chip():
     [("bnb.nf4-dq", "nf4", True), ("bnb.nf4", "nf4", False), ("nf4", "nf4", True), ("int4 GPTQ", "int4", False), ("int8", "int8", False)],
 )
 def test_frozen_bases(said, frozen, double):
-    config, _ = training(row("finetune_memory", method="qlora", quantization=said, peft_rank="8", peft_targets="q,v"))
+    config, _ = training_config(row("finetune_memory", method="qlora", quantization=said, peft_rank="8", peft_targets="q,v"))
     assert (config.base_numbers, config.double_quantised) == (frozen, double)
     assert config.adapter is not None
     assert (config.adapter.rank, config.adapter.type) == (8, "qlora")
 
 
 def test_prompts_count_their_virtual_tokens():
-    config, _ = training(row("finetune_memory", method="prompt-tuning", trainable_params=str(20 * 4096)))
+    config, _ = training_config(row("finetune_memory", method="prompt-tuning", trainable_params=str(20 * 4096)))
     assert config.adapter is not None
     assert (config.adapter.type, config.adapter.virtual_tokens) == ("prompt", 20)
 
@@ -180,7 +182,7 @@ def test_prompts_count_their_virtual_tokens():
      ("DGX SuperPOD (NVSwitch + 8x HDR IB)", 25.0), ("NVSwitch 8-GPU + EFA 3200 Gb/s per node", 50.0), ("NVSwitch 8-GPU", None)],
 )  # fmt: skip
 def test_networks(said, each):
-    assert hardware(row(interconnect=said)).get("scale_out_gb_s") == each
+    assert hardware_fields(row(interconnect=said)).get("scale_out_gb_s") == each
 
 
 @pytest.mark.parametrize(
@@ -194,7 +196,7 @@ def test_networks(said, each):
     ],
 )
 def test_serving_layouts(cells, layout):
-    case = runs.reading(row("inference_throughput", SERVED, **cells)).case
+    case = runs.read_row(row("inference_throughput", SERVED, **cells)).case
     assert case is not None
     assert (case.tensor, case.attention_data, case.replicas) == layout
 
@@ -205,14 +207,14 @@ def test_serving_layouts(cells, layout):
      ({"request_rate_per_s": "inf", "tp": "8"}, float("inf")), ({"request_rate_per_s": "4", "tp": "8"}, float("inf"))],
 )  # fmt: skip
 def test_requests_in_flight(cells, each):
-    case = runs.reading(row("inference_throughput", SERVED, **cells)).case
+    case = runs.read_row(row("inference_throughput", SERVED, **cells)).case
     assert case is not None
     assert case.concurrency == each
 
 
 @pytest.mark.parametrize("cells", [{"layers": "many"}, {"hidden": "-1"}, {"accel_count": "1.5"}, {"seq_len": "1e400"}])
 def test_broken_cells_are_named(cells):
-    found = runs.reading(row(**cells))
+    found = runs.read_row(row(**cells))
     assert found.status == "broken"
     assert f"X1 {next(iter(cells))}" in found.reason
 
@@ -221,10 +223,10 @@ def test_broken_cells_are_named(cells):
     "cells", [{"hardware": "Abacus"}, {"params_b": "1e30", "layers": "", "hidden": ""}, {"seq_len": "1e30"}, {"heads": "7"}, {"tp": "3"}]
 )
 def test_nonsense_never_raises(cells):
-    assert runs.reading(row(**cells)).status in ("ok", "unsupported", "broken")
+    assert runs.read_row(row(**cells)).status in ("ok", "unsupported", "broken")
 
 
 def test_nearly_every_row_of_the_repository_is_described():
-    found = runs.readings()
+    found = runs.row_readings()
     assert sum(r.status == "ok" for r in found) >= 0.95 * len(found)
     assert not [r.row.id for r in found if r.status == "broken"]

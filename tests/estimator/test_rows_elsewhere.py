@@ -2,12 +2,12 @@
 
 import pytest
 from rackwright.estimator.config import accelerators
-from rackwright.estimator.config.engines import engine
-from rackwright.estimator.dataset.columns.architecture import shape
+from rackwright.estimator.config.engines import engine_family
+from rackwright.estimator.dataset.columns.architecture import row_architecture
 from rackwright.estimator.dataset.columns.cells import PrintedRow
-from rackwright.estimator.dataset.columns.serving import serving
-from rackwright.estimator.dataset.columns.training import recompute, training
-from rackwright.estimator.model.parameter_count import count
+from rackwright.estimator.dataset.columns.serving import serving_config
+from rackwright.estimator.dataset.columns.training import row_recompute, training_config
+from rackwright.estimator.model.from_architecture import count_parameters
 
 SMALL = {"row_id": "X1", "model": "Some-8B", "params_b": "8", "layers": "32", "hidden": "4096", "heads": "32", "kv_heads": "8",
          "hardware": "H100", "accel_count": "8", "seq_len": "4096", "micro_batch": "1"}  # fmt: skip
@@ -51,7 +51,7 @@ def test_what_nobody_knows_is_not_taken_for_something_else(printed):
      ("ZeRO Stage-2", "zero2"), ("distributed optimizer", "zero1"), ("Fully Sharded Data Parallel", "fsdp")],
 )  # fmt: skip
 def test_shards(said, found):
-    assert training(row("training_memory", shard=said))[0].layout.shard == found
+    assert training_config(row("training_memory", shard=said))[0].layout.shard == found
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_shards(said, found):
      ("activation checkpointing", "full"), ("selective activation checkpointing", "selective")],
 )  # fmt: skip
 def test_recompute(said, found):
-    assert recompute(row("training_memory", recompute=said)) == found
+    assert row_recompute(row("training_memory", recompute=said)) == found
 
 
 @pytest.mark.parametrize(
@@ -72,15 +72,15 @@ def test_recompute(said, found):
      ({"precision": "bf16", "quantization": "w4a16 marlin"}, "int4")],
 )  # fmt: skip
 def test_weights_of_a_server(cells, numbers):
-    assert serving(row("inference_throughput", **cells))[0].weight_numbers == numbers
+    assert serving_config(row("inference_throughput", **cells))[0].weight_numbers == numbers
 
 
 def test_a_share_may_be_percent():
-    assert serving(row("inference_memory", gpu_memory_utilization="90"))[0].memory_share == 0.9
+    assert serving_config(row("inference_memory", gpu_memory_utilization="90"))[0].memory_share == 0.9
 
 
 def test_a_server_that_names_no_engine_is_not_a_notebook():
-    assert engine(serving(row("inference_throughput"))[0].engine.name, "serve").family == "other"
+    assert engine_family(serving_config(row("inference_throughput"))[0].engine.name, "serve").family == "other"
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_a_server_that_names_no_engine_is_not_a_notebook():
      ({"method": "sft", "peft_type": "QLoRA r64"}, "qlora"), ({"method": "sft", "peft_type": "full"}, None)],
 )  # fmt: skip
 def test_adapters_by_method_or_kind(cells, kind):
-    adapter = training(row("finetune_memory", **cells))[0].adapter
+    adapter = training_config(row("finetune_memory", **cells))[0].adapter
     assert (adapter and adapter.type) == kind
 
 
@@ -112,5 +112,5 @@ def test_adapters_by_method_or_kind(cells, kind):
     ],
 )  # fmt: skip
 def test_sizes_where_no_total_is_printed(cells, billions):
-    found = shape(PrintedRow("x", 2, {"row_id": "X1", **cells}))
-    assert count(found.architecture).total / 1e9 == pytest.approx(billions, rel=0.12)
+    found = row_architecture(PrintedRow("x", 2, {"row_id": "X1", **cells}))
+    assert count_parameters(found.architecture).total / 1e9 == pytest.approx(billions, rel=0.12)

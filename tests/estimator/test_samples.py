@@ -9,7 +9,7 @@ from rackwright.catalog.models import library
 from rackwright.estimator import samples
 from rackwright.estimator.config import accelerators
 from rackwright.estimator.estimate import estimate
-from rackwright.estimator.model.from_architecture import network_of
+from rackwright.estimator.model.from_architecture import model_dimensions
 
 REPORTED = {"T4": 8.0, "L4": 3.0}
 """A TPU chip over each, an SDXL + LoRA service: a published field report that names neither date nor TPU generation."""
@@ -50,7 +50,7 @@ def test_half_the_width_costs_half_the_energy():
 def test_more_never_slows_a_pass(name, more, what):
     row = library.find("sdxl")
     assert row
-    n, chip = network_of(row.architecture), accelerators.chip(accelerators.find(name))
+    n, chip = model_dimensions(row.architecture), accelerators.chip(accelerators.find(name))
     changed = {
         "peak": {"peak_flops": chip.peak_flops * more, "base_peak_flops": chip.base_peak_flops * more},
         "bandwidth": {"bandwidth_bytes_per_s": chip.bandwidth_bytes_per_s * more},
@@ -63,6 +63,6 @@ def test_more_never_slows_a_pass(name, more, what):
 def test_a_batch_never_takes_less_than_a_smaller_one_nor_more_than_it_alone_often(batch):
     row = library.find("sdxl")
     assert row
-    n, chip = network_of(row.architecture), accelerators.chip(accelerators.find("L4"))
+    n, chip = model_dimensions(row.architecture), accelerators.chip(accelerators.find("L4"))
     one, many = samples.pass_seconds(n, chip, 1), samples.pass_seconds(n, chip, batch)
     assert one <= many <= batch * one * (1 + 1e-9)

@@ -1,7 +1,7 @@
 """What logs and tables of servers print to the digit: bytes of a cached token, tokens of a pool, milliseconds of a prompt."""
 
 import pytest
-from rackwright.estimator.dataset.runs import readings
+from rackwright.estimator.dataset.runs import row_readings
 from rackwright.estimator.serving import memory
 from rackwright.estimator.serving.case import ServingCase
 from rackwright.estimator.serving.iteration import DecodeCoefficients, prefill_seconds, token_seconds
@@ -31,7 +31,7 @@ def test_tokens_of_a_pool_are_what_a_server_prints(monkeypatch, model, tensor, e
 
 def fastertransformer() -> ServingCase:
     """GPT-13B, 16 bit, one A100, a prompt of 512 tokens alone (sizing rows IN1829)."""
-    case = next(r.case for r in readings() if r.row.id == "IN1829")
+    case = next(r.case for r in row_readings() if r.row.id == "IN1829")
     assert isinstance(case, ServingCase)
     return case
 

@@ -6,19 +6,19 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rackwright.estimator.case import stack
+from rackwright.estimator.case import stack_cases
 from rackwright.estimator.serving.memory import (
     CacheCoefficients,
     activation_bytes,
     cache_bytes,
-    fits,
+    has_cache_pool,
     kv_bytes_per_sequence,
     kv_bytes_per_token,
     kv_tokens,
-    largest_context,
-    most_sequences,
+    max_context_tokens,
+    max_sequences,
+    request_fits,
     serving_memory,
-    starts,
     static_peak_gib,
     weight_bytes,
 )
@@ -112,28 +112,28 @@ def test_experts_of_many_ranks_take_their_tokens_in_chunks():
 def test_latents_are_worth_spreading_by_attention_data_parallelism():
     tensor = served("deepseek-v3", "H200-141GB", "fp8", tensor=8.0, batched_tokens=2048.0)
     data = replace(tensor, tensor=1.0, attention_data=8.0)
-    assert most_sequences(data, K) > 2 * most_sequences(tensor, K)
+    assert max_sequences(data, K) > 2 * max_sequences(tensor, K)
 
 
 def test_largest_context_is_the_longest_sequence_that_fits():
     for model, release in (("llama-3.1-70b", 0.0), ("gemma-3-27b", 21.0), ("gemma-3-27b", 20.0)):
         case = served(model, "H100-80GB", "fp8", release=release)
         case = replace(case, network=replace(case.network, max_context=0))
-        longest = largest_context(case, K)
+        longest = max_context_tokens(case, K)
         assert kv_bytes_per_sequence(case, longest) <= cache_bytes(case, K) * (1 + 1e-9)
         assert kv_bytes_per_sequence(case, longest + 2) > cache_bytes(case, K)
 
 
 def test_largest_context_is_at_most_what_the_model_was_made_for():
-    assert largest_context(served("llama-3.1-8b", "H200-141GB"), K) == 131072
+    assert max_context_tokens(served("llama-3.1-8b", "H200-141GB"), K) == 131072
 
 
 def test_a_70b_in_16_bit_starts_on_no_single_80_gib_card():
     alone, four = (served("llama-3.1-70b", "H100-80GB", tensor=t, engine="vllm") for t in (1.0, 4.0))
-    assert not starts(alone)
-    assert starts(four)
-    assert not fits(alone, K)
-    assert fits(four, K)
+    assert not has_cache_pool(alone)
+    assert has_cache_pool(four)
+    assert not request_fits(alone, K)
+    assert request_fits(four, K)
 
 
 def test_terms_of_a_pool_fill_the_share_and_no_more():
@@ -169,8 +169,8 @@ def test_adapters_take_memory_from_the_cache():
 def test_more_memory_never_holds_less(gib, more, engine):
     case = served("llama-3.1-8b", "H100-80GB", engine=engine)
     small, large = (replace(case, chip=replace(case.chip, memory_bytes=m * GIB)) for m in (gib, gib * more))
-    assert most_sequences(small, K) <= most_sequences(large, K)
-    assert largest_context(small, K) <= largest_context(large, K)
+    assert max_sequences(small, K) <= max_sequences(large, K)
+    assert max_context_tokens(small, K) <= max_context_tokens(large, K)
     assert kv_tokens(small, K) <= kv_tokens(large, K)
 
 
@@ -181,7 +181,7 @@ def test_many_cases_at_once_are_each_case_alone():
         served("gemma-3-27b", "A100-80GB", engine="sglang", release=5.0),
         served("llama-2-7b", "A100-80GB", engine="hf", concurrency=4.0),
     ]
-    together = stack(cases)
-    for formula in (kv_tokens, most_sequences, largest_context, cache_bytes, lambda c, k: serving_memory(c, k).total):
+    together = stack_cases(cases)
+    for formula in (kv_tokens, max_sequences, max_context_tokens, cache_bytes, lambda c, k: serving_memory(c, k).total):
         assert formula(together, K) == pytest.approx([float(formula(c, K)) for c in cases])
-    assert np.shape(fits(together, K)) == (4,)
+    assert np.shape(request_fits(together, K)) == (4,)

@@ -3,13 +3,13 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 from rackwright.estimator.calibration.coefficients import PRIOR_ONLY, calibration
-from rackwright.estimator.case import TrainingCase, stack
+from rackwright.estimator.case import TrainingCase, stack_cases
 from rackwright.estimator.config.configuration import TrainingConfig
 from rackwright.estimator.config.resolve import training_case
 from rackwright.estimator.dataset import runs as rows
-from rackwright.estimator.training.kernels import expert_hidden, padded, work
-from rackwright.estimator.training.step import MODELS, StepCoefficients, classes, step_seconds, tokens_per_s_per_accelerator
-from rackwright.estimator.training.sustained_rates import immaturity, rates
+from rackwright.estimator.training.kernels import expert_input_width, micro_batch_time, tile_padding
+from rackwright.estimator.training.step import MODELS, StepCoefficients, residual_classes, step_seconds, tokens_per_s_per_accelerator
+from rackwright.estimator.training.sustained_rates import software_slowdown, sustained_rates
 
 K = StepCoefficients()
 BASE = {
@@ -37,14 +37,14 @@ def rate(c: TrainingCase) -> float:
 )
 def test_priors_alone_come_near_published_runs(row_id, within):
     """MPT-7B on H100 and A100, GPT-3 175B and BLOOM on A100, Llama 2 70B under FSDP, Llama 3 in FP8 on GB200 and H100."""
-    run = next(r for r in rows.scored("tokens_per_s_per_accel") if r.row_id == row_id)
+    run = next(r for r in rows.scored_runs("tokens_per_s_per_accel") if r.row_id == row_id)
     assert rate(run.case) == pytest.approx(run.measured, rel=within)
 
 
 def test_priors_alone_are_half_the_error_of_a_median_utilisation():
     """A table of medians by accelerator, format and kind is off by 26 % (sizing.md section 1)."""
-    runs = rows.runs(MODELS[0])
-    missed = np.abs(MODELS[0].predict(stack([r.case for r in runs]), K) / [r.measured for r in runs] - 1)
+    runs = rows.runs_of_model(MODELS[0])
+    missed = np.abs(MODELS[0].predict(stack_cases([r.case for r in runs]), K) / [r.measured for r in runs] - 1)
     assert len(runs) == 372
     assert missed.mean() < 0.13
 
@@ -95,7 +95,7 @@ def test_a_bubble_is_its_share_of_the_stages_less_what_virtual_stages_save():
 
 def test_the_stage_with_the_head_is_the_slowest_and_fewer_layers_there_make_up_for_it():
     """BLOOM's 70 layers on 12 stages run faster per layer than 72: the head weighs as much as 1.5 layers."""
-    whole, spare = (next(r for r in rows.readings() if r.row.id == i).case for i in ("TT0594", "TT0646"))
+    whole, spare = (next(r for r in rows.row_readings() if r.row.id == i).case for i in ("TT0594", "TT0646"))
     each = [rate(c) * c.network.layers for c in (whole, spare)]
     assert each[1] > 1.05 * each[0]
 
@@ -119,7 +119,7 @@ def test_scales_finer_than_the_tensor_cores_know_cost_what_they_bring():
 
 def test_a_power_cap_slows_what_it_caps():
     capped, free = case("H100-96GB-500W"), case("H100-96GB-500W")
-    assert rates(capped, K).matrix < rates(replace(free, chip=replace(free.chip, power_share=1.0)), K).matrix
+    assert sustained_rates(capped, K).matrix < sustained_rates(replace(free, chip=replace(free.chip, power_share=1.0)), K).matrix
 
 
 def test_doubling_replicas_at_one_batch_keeps_its_tokens_and_saves_time():
@@ -142,7 +142,9 @@ def test_scores_that_are_written_out_cost_time_and_old_releases_wrote_them():
 
 def test_attention_made_for_a_generation_reaches_every_trainer_in_time():
     speeds = {
-        (e, y): float(rates(replace(case(), engine=e, released=y), K).attention) for e in ("hf", "megatron") for y in (2024.0, 2025.5, 0.0)
+        (e, y): float(sustained_rates(replace(case(), engine=e, released=y), K).attention)
+        for e in ("hf", "megatron")
+        for y in (2024.0, 2025.5, 0.0)
     }
     assert speeds["hf", 2024.0] < speeds["hf", 2025.5] == speeds["hf", 0.0] == speeds["megatron", 2024.0]
 
@@ -180,26 +182,26 @@ def test_experts_pay_for_dispatch_width_and_distance():
 
 def test_software_for_experts_gets_faster_and_the_unknown_is_the_newest():
     c = case(model="qwen3-30b-a3b", layout={"expert": 8})
-    ages = [float(immaturity(replace(c, released=year), K)) for year in (2024.0, 2025.6, 2026.1, 2026.7, 2030.0, 0.0)]
+    ages = [float(software_slowdown(replace(c, released=year), K)) for year in (2024.0, 2025.6, 2026.1, 2026.7, 2030.0, 0.0)]
     assert ages[0] == ages[1] == pytest.approx(np.exp(0.5))
     assert ages[1] > ages[2] > ages[3] == ages[4] == ages[5] == 1
     assert seconds(replace(c, released=2025.0)) > seconds(c)
 
 
 def test_experts_work_at_the_width_their_weights_say():
-    assert expert_hidden(case(model="qwen3-30b-a3b").network) == pytest.approx(2048)
-    assert expert_hidden(case(model="gpt-oss-120b").network) == 2880  # whose experts have biases
-    assert expert_hidden(case().network) == 4096
+    assert expert_input_width(case(model="qwen3-30b-a3b").network) == pytest.approx(2048)
+    assert expert_input_width(case(model="gpt-oss-120b").network) == 2880  # whose experts have biases
+    assert expert_input_width(case().network) == 4096
 
 
 def test_widths_are_paid_up_to_the_next_tile():
-    assert padded(2880) == pytest.approx((3072 / 2880) ** (2 / 3))
-    assert padded(4096) == 1
+    assert tile_padding(2880) == pytest.approx((3072 / 2880) ** (2 / 3))
+    assert tile_padding(4096) == 1
 
 
 def test_tensor_parallel_work_is_split_and_its_traffic_is_not_free():
     one, eight = case(count=8, layout={"data": 1}), case(count=8, layout={"tensor": 8})
-    assert work(eight, K).layers < work(one, K).layers / 5
+    assert micro_batch_time(eight, K).layers < micro_batch_time(one, K).layers / 5
     assert step_seconds(eight, K).tensor_exposed > 0
 
 
@@ -210,7 +212,7 @@ def test_states_kept_by_a_node_gather_faster_than_states_kept_by_all():
 
 def test_arrays_and_single_cases_agree():
     cases = [case(), case("B200", numbers="fp8"), case(model="qwen3-30b-a3b", layout={"expert": 8}), case(count=64, layout={"tensor": 8})]
-    assert tokens_per_s_per_accelerator(stack(cases), K) == pytest.approx([rate(c) for c in cases])
+    assert tokens_per_s_per_accelerator(stack_cases(cases), K) == pytest.approx([rate(c) for c in cases])
 
 
 def test_a_hundred_thousand_layouts_are_asked_at_once():
@@ -229,17 +231,17 @@ def test_a_network_known_by_its_totals_has_a_time_too():
 
 
 def test_residuals_are_kept_by_what_decides_them_and_where_nothing_is_measured_there_are_none():
-    assert classes(case()) == ("dense", "all")
-    assert classes(case("B200", numbers="fp8")) == ("dense narrow", "dense", "all")
-    assert classes(case("B200", numbers="fp8", model="qwen3-30b-a3b")) == ("moe", "all")
+    assert residual_classes(case()) == ("dense", "all")
+    assert residual_classes(case("B200", numbers="fp8")) == ("dense narrow", "dense", "all")
+    assert residual_classes(case("B200", numbers="fp8", model="qwen3-30b-a3b")) == ("moe", "all")
     for c in (case(adapter={"type": "lora"}), case("T4"), case("MI300X")):
-        assert calibration().residual("step", classes(c)) == PRIOR_ONLY
+        assert calibration().residual("step", residual_classes(c)) == PRIOR_ONLY
 
 
 @pytest.mark.parametrize(("count", "micro_batch", "published"), [(384, 4, 144), (768, 2, 88), (1536, 1, 44)])
 def test_weights_gathered_one_by_one_over_many_nodes_starve_small_batches(count, micro_batch, published):
     """GPT-3 under DeepSpeed's ZeRO-3 alone: hardware TFLOP/s of arXiv 2104.04473, table 2 (TT0434 to TT0436); no row of the fit."""
-    gpt3 = next(r for r in rows.readings() if r.row.id == "TT0434").config.model
+    gpt3 = next(r for r in rows.row_readings() if r.row.id == "TT0434").config.model
     c = case("A100-80GB", count, model=gpt3, engine={"name": "DeepSpeed ZeRO-3", "release": "2021-04"}, layout={"shard": "zero3"},
              sequence=2048, micro_batch=micro_batch, global_batch=1536, recompute="full", numbers="fp16")  # fmt: skip
     n = c.network

@@ -46,15 +46,15 @@ def test_a_group_larger_than_its_domain_goes_over_the_network():
 
 def test_every_nic_of_a_node_carries_its_part_of_a_ring():
     """One shard: eight NICs share it, and the links inside are slower. Eight shards: one NIC each."""
-    assert communication.spread_seconds(36 * GB, 64, 1, WIRES) == pytest.approx(36 / 8 / 50 / 0.8)
-    assert communication.spread_seconds(36 * GB, 8, 8, WIRES) == pytest.approx(36 / 50 / 0.8)
-    assert communication.spread_seconds(36 * GB, 8, 1, WIRES) == pytest.approx(36 / 450 / 0.8)
+    assert communication.sharded_collective_seconds(36 * GB, 64, 1, WIRES) == pytest.approx(36 / 8 / 50 / 0.8)
+    assert communication.sharded_collective_seconds(36 * GB, 8, 8, WIRES) == pytest.approx(36 / 50 / 0.8)
+    assert communication.sharded_collective_seconds(36 * GB, 8, 1, WIRES) == pytest.approx(36 / 450 / 0.8)
 
 
 def test_what_cannot_hide_shows_and_so_does_what_is_longer_than_the_work():
-    assert communication.exposed(1.0, 0.9, 100.0) == pytest.approx(0.1)
-    assert communication.exposed(10.0, 0.9, 1.0) == pytest.approx(9.1)
-    assert np.all(communication.exposed(np.linspace(0, 10, 50), 0.9, 5.0) >= 0)
+    assert communication.exposed_seconds(1.0, 0.9, 100.0) == pytest.approx(0.1)
+    assert communication.exposed_seconds(10.0, 0.9, 1.0) == pytest.approx(9.1)
+    assert np.all(communication.exposed_seconds(np.linspace(0, 10, 50), 0.9, 5.0) >= 0)
 
 
 def test_latency_of_a_small_all_reduce_is_two_rounds_of_the_ring():

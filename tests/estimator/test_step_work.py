@@ -7,9 +7,9 @@ import pytest
 from rackwright.estimator.case import TrainingCase
 from rackwright.estimator.config.configuration import TrainingConfig
 from rackwright.estimator.config.resolve import training_case
-from rackwright.estimator.training.kernels import padded, work
+from rackwright.estimator.training.kernels import micro_batch_time, tile_padding
 from rackwright.estimator.training.step import StepCoefficients, step_seconds
-from rackwright.estimator.training.sustained_rates import rates
+from rackwright.estimator.training.sustained_rates import sustained_rates
 
 K = StepCoefficients()
 HBM = 3.35e12
@@ -25,25 +25,25 @@ def case(count: int = 8, layout: dict | None = None, **more) -> TrainingCase:
 
 
 def test_scores_are_written_and_read_at_two_bytes_and_eight_passes():
-    kept = work(replace(case(), flash=0.0), K).layers - work(case(), K).layers
+    kept = micro_batch_time(replace(case(), flash=0.0), K).layers - micro_batch_time(case(), K).layers
     assert kept == pytest.approx(2 * 4096 * 16 * 32 * 4096 * 32 / HBM)
 
 
 def test_the_head_multiplies_in_16_bit_and_moves_24_bytes_a_logit_or_8_when_fused():
     c = case(numbers="fp8")
-    product = 6 * 128256 * 4096 / rates(c, K).matrix
+    product = 6 * 128256 * 4096 / sustained_rates(c, K).matrix
     for fused, size in ((0.0, 24), (1.0, 8)):
-        assert work(replace(c, fused_loss=fused), K).head == pytest.approx(8192 * (product + 128256 * size * 1.3 / HBM))
+        assert micro_batch_time(replace(c, fused_loss=fused), K).head == pytest.approx(8192 * (product + 128256 * size * 1.3 / HBM))
 
 
 def test_weights_are_read_three_times_and_their_gradient_added_up():
     few = replace(case(), micro_batch=1e-9)
     weights = few.network.layer_parameters
-    assert work(few, replace(K, layer_s=0.0)).layers == pytest.approx(weights * 14 / HBM, rel=1e-3)
+    assert micro_batch_time(few, replace(K, layer_s=0.0)).layers == pytest.approx(weights * 14 / HBM, rel=1e-3)
     frozen = replace(few, adapter=1.0, passes=4.0)
-    assert work(frozen, replace(K, layer_s=0.0)).layers == pytest.approx(weights * 4 / HBM, rel=1e-3)
+    assert micro_batch_time(frozen, replace(K, layer_s=0.0)).layers == pytest.approx(weights * 4 / HBM, rel=1e-3)
     packed = replace(frozen, frozen_bytes=0.52)
-    assert work(packed, replace(K, layer_s=0.0)).layers == pytest.approx(weights * 12 / HBM, rel=1e-3)
+    assert micro_batch_time(packed, replace(K, layer_s=0.0)).layers == pytest.approx(weights * 12 / HBM, rel=1e-3)
 
 
 def test_a_state_space_layer_moves_36_hidden_vectors_forward_and_twice_as_many_back():
@@ -51,12 +51,12 @@ def test_a_state_space_layer_moves_36_hidden_vectors_forward_and_twice_as_many_b
     scans = replace(c, network=replace(c.network, window=64, local_layers=10))
     windows = replace(c, network=replace(c.network, window=65, local_layers=10))
     moved = 8192 * 3 * 2 * 36 * 4096 * 10 * K.eager_passes / HBM
-    assert work(scans, K).layers - work(windows, K).layers == pytest.approx(moved, rel=0.02)
+    assert micro_batch_time(scans, K).layers - micro_batch_time(windows, K).layers == pytest.approx(moved, rel=0.02)
 
 
 def test_a_tile_has_256_columns():
-    assert padded(2304) == 1
-    assert padded(2305) == pytest.approx((2560 / 2305) ** (2 / 3))
+    assert tile_padding(2304) == 1
+    assert tile_padding(2305) == pytest.approx((2560 / 2305) ** (2 / 3))
 
 
 def test_an_update_moves_its_states_twice_and_gradient_and_weight_once():
@@ -82,7 +82,7 @@ def test_gradients_hide_behind_the_backward_pass_of_the_last_micro_batch():
     c = case(layout={"shard": "zero1"})
     slow = replace(c, wires=replace(c.wires, scale_up_bytes_per_s=1e8))
     terms = step_seconds(slow, K)
-    one = work(slow, K).layers + work(slow, K).head
+    one = micro_batch_time(slow, K).layers + micro_batch_time(slow, K).head
     assert terms.data_total - terms.data_exposed == pytest.approx(K.data_hidden * 2 / 3 * one)
 
 
@@ -102,28 +102,28 @@ def test_each_doubling_of_the_nodes_adds_one_share_of_waiting():
 
 
 def test_recomputing_every_second_product_is_half_a_forward_pass_of_them():
-    selective, full = (work(case(recompute=r), K).again for r in ("selective", "full"))
+    selective, full = (micro_batch_time(case(recompute=r), K).recompute for r in ("selective", "full"))
     assert 0.3 < selective / full < 0.5
-    assert work(replace(case(recompute="selective"), engine="megatron"), K).again == 0
+    assert micro_batch_time(replace(case(recompute="selective"), engine="megatron"), K).recompute == 0
 
 
 def test_kernels_made_for_a_generation_show_from_that_generation_on():
     h100, a100 = (case(hardware={"accelerator": a, "count": 8}, engine={"name": "Megatron-LM"}) for a in ("H100-80GB", "A100-80GB"))
     for c, gain in ((h100, K.tuned_gain), (a100, 1.0)):
-        assert rates(c, K).matrix == pytest.approx(rates(replace(c, engine="fsdp"), K).matrix * gain)
+        assert sustained_rates(c, K).matrix == pytest.approx(sustained_rates(replace(c, engine="fsdp"), K).matrix * gain)
 
 
 def test_narrow_heads_fill_attention_less():
     a100 = case(hardware={"accelerator": "A100-80GB", "count": 8})
-    assert rates(a100, K).attention == pytest.approx(312e12 * a100.chip.sustained_share * K.attention_share)
+    assert sustained_rates(a100, K).attention == pytest.approx(312e12 * a100.chip.sustained_share * K.attention_share)
     c = case()
     narrow = replace(c, network=replace(c.network, head_dim=64, heads=64))
-    assert rates(narrow, K).attention == pytest.approx(rates(c, K).attention * (64 / 96) / (128 / 160))
-    assert np.all(rates(c, K).narrow == rates(c, K).matrix)
+    assert sustained_rates(narrow, K).attention == pytest.approx(sustained_rates(c, K).attention * (64 / 96) / (128 / 160))
+    assert np.all(sustained_rates(c, K).narrow == sustained_rates(c, K).matrix)
 
 
 def test_attention_of_slow_matrices_is_no_faster_than_their_products():
     """The lag of attention behind faster matrices, read backwards, must not make it faster than they are on a P100."""
     chip = replace(case().chip, base_peak_flops=21e12, peak_flops=21e12)
-    found = rates(replace(case(), chip=chip), K)
+    found = sustained_rates(replace(case(), chip=chip), K)
     assert float(found.attention) <= float(found.matrix) * 1.0001

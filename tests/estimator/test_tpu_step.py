@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from rackwright.estimator.calibration.coefficients import calibration
-from rackwright.estimator.case import TrainingCase, stack
+from rackwright.estimator.case import TrainingCase, stack_cases
 from rackwright.estimator.config.configuration import TrainingConfig
 from rackwright.estimator.config.resolve import training_case
 from rackwright.estimator.training.tpu_step import MODELS, TpuCoefficients, step_seconds, tokens_per_s_per_accelerator
@@ -99,7 +99,7 @@ def test_a_token_that_goes_to_more_experts_takes_longer():
 
 def test_many_cases_at_once_are_each_alone():
     cases = [case(), case("TPU v5p", 64), case("TPU v7", model="mixtral-8x7b", numbers="fp8")]
-    assert np.allclose(tokens_per_s_per_accelerator(stack(cases), K), [rate(c) for c in cases])
+    assert np.allclose(tokens_per_s_per_accelerator(stack_cases(cases), K), [rate(c) for c in cases])
 
 
 def test_experts_do_not_borrow_the_interval_of_dense_models():

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 PURE = ROOT / "blueprints" / "rackwright"
 PULUMI = ROOT / "components" / "rackwright_pulumi"
 ORDER = (
-    *("lazy", "units", "diagnostics", "files", "clouds", "catalog", "spec", "estimator", "sizing", "stackplan", "compile"),
+    *("lazy", "units", "diagnostics", "files", "clouds", "catalog", "spec", "estimator", "sizing", "wording", "stackplan", "compile"),
     *("validation", "cost", "workflow", "report", "cli"),
 )
 """Packages of the pure half; each may import those before it."""
@@ -31,7 +31,7 @@ MAY_SEE = {
 }
 """Package beside the components -> all it may import of ours: policies read graphs, look-ups compare an account with the tables."""
 LOADED = "print([m for m in sys.modules if m.startswith('pulumi')])"
-CLAIM = re.compile(r"numbers in, numbers out|arrays in|formulas alone|knows neither catalog", re.IGNORECASE)
+CLAIM = re.compile(r"numbers in, numbers out|arrays in|formulas alone|knows neither catalog|does not depend on the catalog", re.IGNORECASE)
 """What a file of formulas says of itself in its docstring; saying it binds."""
 
 

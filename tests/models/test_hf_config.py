@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rackwright.catalog.models import library
 from rackwright.catalog.models.hf_config import ConfigError, read_hf_config, supported_types
-from rackwright.estimator.model.parameter_count import count
+from rackwright.estimator.model.from_architecture import count_parameters
 
 CONFIGS = sorted((Path(__file__).parent / "configs").glob("*.json"))
 LLAMA = json.loads((Path(__file__).parent / "configs" / "llama-3.1-70b.json").read_text())
@@ -114,4 +114,4 @@ def test_a_mutated_config_is_read_or_refused_but_never_crashes(path, data):
     part = config.get("text_config", config)
     part[data.draw(st.sampled_from(sorted(part)))] = data.draw(JUNK)
     with suppress(ConfigError):
-        count(read_hf_config(config))
+        count_parameters(read_hf_config(config))

@@ -5,7 +5,7 @@ import time
 
 import pytest
 from rackwright.catalog.models import library
-from rackwright.estimator.model.parameter_count import count
+from rackwright.estimator.model.from_architecture import count_parameters
 
 ROWS = library.rows()
 COUNTED = [row for row in ROWS if row.architecture.parameter_count is None]
@@ -32,7 +32,7 @@ def by_name(row):
 
 def as_published(row):
     """The model's total, of what its publisher counts."""
-    parts = count(row.architecture)
+    parts = count_parameters(row.architecture)
     copies = parts.mtp + parts.embedding + parts.head if parts.mtp else 0
     return {"model": parts.total, "trunk": parts.trunk, "checkpoint": parts.total + copies}[row.published.counts]
 
@@ -44,18 +44,18 @@ def test_formula_agrees_with_the_published_total(row):
 
 @pytest.mark.parametrize("name", KNOWN_TOTALS)
 def test_formula_gives_the_checkpoint_to_the_last_parameter(name):
-    assert count(library.find(name).architecture).total == KNOWN_TOTALS[name]
+    assert count_parameters(library.find(name).architecture).total == KNOWN_TOTALS[name]
 
 
 @pytest.mark.parametrize("row", MIXTURES, ids=by_name)
 def test_active_parameters_agree_with_the_publisher(row):
-    parts = count(row.architecture)
+    parts = count_parameters(row.architecture)
     left_out = sum({"embedding": parts.embedding, "head": parts.head}[part] for part in row.published.active_without)
     assert parts.active - left_out == pytest.approx(row.published.active_parameters, rel=0.025)
 
 
 def test_deepseek_v3_main_model_and_its_extra_module():
-    parts = count(library.find("deepseek-v3").architecture)
+    parts = count_parameters(library.find("deepseek-v3").architecture)
     assert parts.total == pytest.approx(671.03e9, rel=1e-4)
     assert parts.total + parts.mtp + parts.embedding + parts.head == pytest.approx(684.53e9, rel=1e-4)
     assert 11.5e9 < parts.mtp < 11.7e9

@@ -5,7 +5,7 @@ Each walk counts matrices and convolutions once for parameters and once for oper
 
 import pytest
 from rackwright.catalog.models import library
-from rackwright.estimator.model.parameter_count import count
+from rackwright.estimator.model.from_architecture import count_parameters
 
 
 class Walk:
@@ -163,7 +163,7 @@ WALKS = {
 @pytest.mark.parametrize("name", WALKS)
 def test_parameters_of_the_row_are_those_of_its_layers(name):
     a, walk = library.find(name).architecture, WALKS[name]
-    assert count(a).trunk == walk.parameters
+    assert count_parameters(a).trunk == walk.parameters
     assert a.linear_parameter_count in (None, walk.linear)
 
 
@@ -176,6 +176,6 @@ def test_operations_of_the_row_are_those_of_its_layers(name):
 def test_operations_of_a_vision_transformer_follow_from_its_shape(name):
     a = library.find(name).architecture
     patch_values, classes = 16 * 16 * 3, 1000
-    projections = count(a).linear * a.sample_tokens + (a.sample_tokens - 1) * patch_values * a.hidden + classes * a.hidden
+    projections = count_parameters(a).linear * a.sample_tokens + (a.sample_tokens - 1) * patch_values * a.hidden + classes * a.hidden
     attention = 2 * a.layers * a.hidden * a.sample_tokens**2
     assert a.flops_per_sample == pytest.approx(2 * (projections + attention), rel=0.002)

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rackwright.catalog.models import library
 from rackwright.catalog.models.architecture import from_fields
+from rackwright.estimator.model.from_architecture import count_parameters
 from rackwright.estimator.model.layer_parameters import (
     ffn_matrices,
     gqa_matrices,
@@ -13,7 +14,6 @@ from rackwright.estimator.model.layer_parameters import (
     prefix_parameters,
     prompt_parameters,
 )
-from rackwright.estimator.model.parameter_count import count
 
 SHAPES = st.fixed_dictionaries(
     {
@@ -37,7 +37,7 @@ SHAPES = st.fixed_dictionaries(
     ("model", "rank", "expected"), [("llama-2-7b", 8, 4_194_304), ("llama-2-13b", 8, 6_553_600), ("llama-3.2-3b", 32, 9_175_040)]
 )
 def test_lora_on_queries_and_values_is_what_litgpt_and_peft_print(model, rank, expected):
-    assert lora_parameters(count(library.find(model).architecture).layers, rank, "qv") == expected
+    assert lora_parameters(count_parameters(library.find(model).architecture).layers, rank, "qv") == expected
 
 
 def test_prompt_tuning_is_what_peft_prints():
@@ -49,7 +49,7 @@ def test_prefix_tuning_holds_a_key_and_a_value_per_layer():
 
 
 def test_wider_targets_train_more():
-    layers = count(library.find("deepseek-v2-lite").architecture).layers
+    layers = count_parameters(library.find("deepseek-v2-lite").architecture).layers
     qv, attention, everything = (lora_parameters(layers, 16, t) for t in ("qv", "attention", "all-linear"))
     assert 0 < qv < attention < everything
 
@@ -74,14 +74,14 @@ def test_a_layer_without_width_has_no_matrices():
 
 
 def test_the_largest_block_of_a_mixture_is_a_layer_with_experts():
-    parts = count(library.find("deepseek-v3").architecture)
+    parts = count_parameters(library.find("deepseek-v3").architecture)
     assert parts.largest_block == parts.layers[-1].total > 15 * parts.layers[0].total
     assert parts.routed == 58 * 256 * 3 * 7168 * 2048
 
 
 @given(SHAPES)
 def test_parts_add_up_and_nothing_exceeds_the_whole(shape):
-    parts = count(from_fields(shape))
+    parts = count_parameters(from_fields(shape))
     assert parts.total == parts.embedding + parts.head + parts.other + parts.tower + sum(b.total for b in parts.layers)
     assert 0 < parts.active <= parts.total
     assert 0 < parts.linear < parts.total
@@ -91,11 +91,11 @@ def test_parts_add_up_and_nothing_exceeds_the_whole(shape):
 
 @given(SHAPES)
 def test_reading_every_expert_reads_the_whole_trunk(shape):
-    parts = count(from_fields(shape | {"experts_per_token": shape["experts"] or 1}))
+    parts = count_parameters(from_fields(shape | {"experts_per_token": shape["experts"] or 1}))
     assert parts.active == parts.trunk
 
 
 @given(SHAPES, st.integers(1, 64))
 def test_adapters_grow_linearly_with_the_rank(shape, rank):
-    layers = count(from_fields(shape)).layers
+    layers = count_parameters(from_fields(shape)).layers
     assert lora_parameters(layers, rank) == rank * lora_parameters(layers, 1)

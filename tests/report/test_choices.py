@@ -19,10 +19,10 @@ from rackwright.report.alternatives import (
     rejection_rows,
 )
 from rackwright.report.plan_json import explanation_json, plan_json
-from rackwright.report.plan_text import with_text
 from rackwright.report.terminal.plan import show_frontier
 from rackwright.sizing.plan import SizingPlan
 from rackwright.spec.spec import Spec
+from rackwright.wording.plan_text import with_text
 from rackwright.workflow.stack_preview import StackPreview
 from rich.console import Console
 

@@ -1,11 +1,11 @@
 """Numbers as people read them."""
 
 import pytest
-from rackwright.report import formatting
-from rackwright.report.rejections import CHANGES, EXPLANATIONS, REMEDIES, explanation, rejection_text, remedy
 from rackwright.sizing.metrics import Interval
 from rackwright.sizing.plan import Assumption
 from rackwright.sizing.rejection import Limit, Reason, Rejection, Remedy
+from rackwright.wording import formatting
+from rackwright.wording.rejections import CHANGES, EXPLANATIONS, REMEDIES, explanation, rejection_text, remedy
 
 HOUR = 3600.0
 

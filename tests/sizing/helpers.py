@@ -8,7 +8,7 @@ from rackwright.catalog.models import library
 from rackwright.estimator.case import Wires
 from rackwright.estimator.config import accelerators
 from rackwright.estimator.model.dimensions import ModelDimensions
-from rackwright.estimator.model.from_architecture import network_of
+from rackwright.estimator.model.from_architecture import model_dimensions
 from rackwright.sizing.plan import SizingPlan
 from rackwright.sizing.rejection import Limit, Rejection
 from rackwright.sizing.search.target import Target
@@ -25,7 +25,7 @@ GCP = "{cloud: gcp, project: my-project, regions: [us-central1], capacity: {orde
 def network(name: str) -> ModelDimensions:
     row = library.find(name)
     assert row is not None, name
-    return network_of(row.architecture)
+    return model_dimensions(row.architecture)
 
 
 def servers(nodes: int, accelerator: str = "NVIDIA H100 80GB SXM5", per_node: int = 8, node_bytes_per_s: float = 400e9) -> Target:

@@ -2,9 +2,9 @@
 
 import pytest
 from rackwright.diagnostics.errors import UserError
-from rackwright.report.rejections import explanation, remedy
 from rackwright.sizing.rejection import Limit
 from rackwright.spec import read
+from rackwright.wording.rejections import explanation, remedy
 
 from tests.sizing.helpers import AWS, finetune, plan, serve
 
@@ -22,8 +22,8 @@ def made_up(fields: str) -> str:
 @pytest.mark.parametrize(
     ("workload", "path", "reason"),
     [
-        (finetune(more="parallelism: {tensor: 3}"), "parallelism.tensor", "the model has 32 heads"),
-        (finetune(more="parallelism: {pipeline: 33}"), "parallelism.pipeline", "at most 32"),
+        (finetune(more="parallelism: {tensor: 3}"), "parallelism.tensor", "32 attention heads"),
+        (finetune(more="parallelism: {pipeline: 33}"), "parallelism.pipeline", "exceeds the 32 layers"),
         (finetune(more="parallelism: {expert: 2}"), "parallelism.expert", "no experts"),
         (finetune().replace("global_batch_size: 64", "global_batch_size: 0"), "global_batch_size", "0"),
         (finetune(more="parallelism: {micro_batch: 0}"), "parallelism.micro_batch", "0"),

@@ -6,13 +6,13 @@ from itertools import pairwise
 
 import pytest
 from rackwright.catalog import Catalog
-from rackwright.report.rationale import rationale
-from rackwright.report.rejections import explanation, remedy
 from rackwright.sizing.assumptions import DEFAULT
 from rackwright.sizing.plan import Fit, Rejected, SizingPlan
 from rackwright.sizing.rejection import Limit, Reason, Rejection
 from rackwright.sizing.search.outcome import at_p80
 from rackwright.sizing.selection.rejection_summary import rejection_summary
+from rackwright.wording.rationale import rationale
+from rackwright.wording.rejections import explanation, remedy
 
 from tests.sizing.helpers import AWS, BOTH, GCP, block, finetune, plan, serve
 

@@ -6,11 +6,11 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rackwright.report.rationale import compared_with
 from rackwright.sizing.metrics import Interval
 from rackwright.sizing.plan import Fit, SizingPlan
 from rackwright.sizing.rejection import Limit, Rejection
 from rackwright.sizing.selection.frontier import Role, frontier
+from rackwright.wording.rationale import compared_with
 
 from tests import plans
 from tests.sizing.helpers import AWS, BOTH, finetune, plan, serve

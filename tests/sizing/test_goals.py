@@ -5,12 +5,12 @@ from functools import cache
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rackwright.report.rejections import remedy
 from rackwright.sizing.assumptions import DEFAULT
 from rackwright.sizing.metrics import Interval
 from rackwright.sizing.plan import Fit
 from rackwright.sizing.rejection import Limit
 from rackwright.sizing.search.outcome import at_p80
+from rackwright.wording.rejections import remedy
 
 from tests.sizing.helpers import AWS, BOTH, GCP, block, finetune, labels, lora, plan, rejection, serve
 

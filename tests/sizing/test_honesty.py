@@ -1,11 +1,11 @@
 """What would mislead somebody about to spend money: narrow intervals, idle hours, remedies that do not help, silent assumptions."""
 
 import pytest
-from rackwright.report.rationale import rationale
-from rackwright.report.rejections import candidate_remedy, remedy
 from rackwright.sizing.assumptions import DEFAULT
 from rackwright.sizing.plan import SizingPlan
 from rackwright.sizing.rejection import Limit
+from rackwright.wording.rationale import rationale
+from rackwright.wording.rejections import candidate_remedy, remedy
 
 from tests.sizing.helpers import AWS, BOTH, GCP, block, finetune, plan, serve
 

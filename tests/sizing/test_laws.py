@@ -8,8 +8,8 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rackwright.catalog import Catalog
-from rackwright.report.rationale import rationale
 from rackwright.sizing.plan import SizingPlan
+from rackwright.wording.rationale import rationale
 
 from tests.sizing.helpers import AWS, BOTH, GCP, finetune, labels, plan, serve
 

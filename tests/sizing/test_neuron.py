@@ -1,8 +1,8 @@
 """Trainium and Inferentia: looked at where they are named, from published peaks alone, refused with a reason elsewhere."""
 
 import pytest
-from rackwright.report.rejections import explanation, remedy
 from rackwright.sizing.rejection import Limit
+from rackwright.wording.rejections import explanation, remedy
 
 from tests.sizing.helpers import AWS, finetune, labels, lora, plan, rejection, serve
 

@@ -3,9 +3,9 @@
 from datetime import UTC, datetime
 
 import pytest
-from rackwright.report.plan_text import pinned_parallelism, with_text
 from rackwright.sizing.size import size
 from rackwright.spec import read
+from rackwright.wording.plan_text import pinned_parallelism, with_text
 
 from tests.sizing.helpers import AWS, GCP, finetune, serve
 

@@ -74,7 +74,7 @@ def test_a_model_that_is_too_big_says_so():
 
 
 def test_four_bits_on_a_card_without_them_are_refused_with_the_reason():
-    assert "no fp8 arithmetic on NVIDIA T4" in replica(replace(CHAT, numbers="fp8"), "NVIDIA T4").refused
+    assert "NVIDIA T4 has no fp8 arithmetic" in replica(replace(CHAT, numbers="fp8"), "NVIDIA T4").refused
 
 
 def test_images_on_t4_l4_and_tpu_are_prior_only_and_reconcile_with_the_report():

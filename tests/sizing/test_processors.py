@@ -1,8 +1,8 @@
 """Machines without accelerators: looked at where they are named, their RAM checked, their speed a roofline and said to be one."""
 
 import pytest
-from rackwright.report.rejections import explanation, fit_warnings, remedy
 from rackwright.sizing.rejection import Limit
+from rackwright.wording.rejections import explanation, fit_warnings, remedy
 
 from tests.sizing.helpers import AWS, finetune, labels, lora, plan, rejection, serve
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 from rackwright.catalog import Catalog
-from rackwright.report.rejections import fit_warnings, remedy
 from rackwright.sizing.rejection import Limit, Reason
+from rackwright.wording.rejections import fit_warnings, remedy
 
 from tests.sizing.helpers import AWS, GCP, finetune, labels, lora, plan, rejection, serve
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from rackwright.estimator.calibration.coefficients import Residuals, calibration
+from rackwright.estimator.calibration.coefficients import ResidualQuantiles, calibration
 from rackwright.estimator.config.configuration import EngineConfig, HardwareConfig, ServingConfig, ServingLayout
 from rackwright.estimator.estimate import estimate
 from rackwright.estimator.result import Estimate
@@ -17,7 +17,7 @@ from rackwright.sizing.search.target import TargetArrays
 
 from tests.sizing.helpers import AWS, GCP, network, plan, serve, servers
 
-EXACT = Residuals(10, 1.0, 1.0, 1.0)
+EXACT = ResidualQuantiles(10, 1.0, 1.0, 1.0)
 SURE = replace(
     calibration(),
     residuals={m: {"all": EXACT} for m in calibration().models},

@@ -1,8 +1,8 @@
 """Plans of services: replicas follow traffic, latency and limits."""
 
-from rackwright.report.rejections import remedy
 from rackwright.sizing.assumptions import DEFAULT
 from rackwright.sizing.rejection import Limit
+from rackwright.wording.rejections import remedy
 
 from tests.sizing.helpers import GCP, plan, serve
 

@@ -2,12 +2,12 @@
 
 import pytest
 from rackwright.diagnostics.errors import UserError
-from rackwright.report.rationale import rationale
-from rackwright.report.rejections import explanation, joined_remedies
 from rackwright.sizing.assumptions import DEFAULT
 from rackwright.sizing.plan import Rejected, SizingPlan
 from rackwright.sizing.rejection import Limit
 from rackwright.sizing.selection.ranking import nearest_misses
+from rackwright.wording.rationale import rationale
+from rackwright.wording.rejections import explanation, joined_remedies
 
 from tests.sizing.helpers import AWS, BOTH, GCP, finetune, labels, lora, plan, serve
 

@@ -5,10 +5,10 @@ import os
 from pathlib import Path
 
 import pytest
-from rackwright.report.plan_text import with_text
 from rackwright.sizing.plan import SizingPlan
 from rackwright.sizing.size import size
 from rackwright.spec import load
+from rackwright.wording.plan_text import with_text
 
 from tests.sizing.helpers import TODAY
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from rackwright.estimator.config.jsonl import configuration
+from rackwright.estimator.config.jsonl import parse_configuration
 from rackwright.estimator.estimate import estimate
 from rackwright.sizing.plan import Fit
 from rackwright.sizing.training_recipe import ADAPTERS, FULL
@@ -39,6 +39,6 @@ def test_the_search_asks_the_estimators_formulas(base, adapter):
     fits = list(alone(plan(finetune(base, adapter), AWS).fits))
     assert fits
     for fit in fits:
-        found = estimate(configuration(same(fit, base, adapter)))
+        found = estimate(parse_configuration(same(fit, base, adapter)))
         assert fit.memory.total_bytes == pytest.approx(found.peak_memory_bytes.p90, rel=1e-3), fit.candidate.label
         assert fit.speed.tokens_per_s == pytest.approx(found.tokens_per_s.p50, rel=1e-3), fit.candidate.label

@@ -135,7 +135,7 @@ def test_names_are_still_printed():
     printed = everything_printed(text)
     assert "HF_TOKEN" in printed
     assert "did you mean `hf-token`?" in printed
-    assert "`hf-tokn` is not" in printed
+    assert "secret `hf-tokn`" in printed
 
 
 @pytest.mark.parametrize("value", ["wandb-5f1c", "aBcDeFgHiJkL", "correct horse", "x", "Tr0ub4dor", "supercalifragilisticexpialidocious"])

@@ -1,4 +1,4 @@
-"""What can be bought or owned, and what models are made of: data files, strict readers, queries."""
+"""Catalog of hardware, offerings, prices and models: data files, strict readers and queries."""
 
 from rackwright.catalog.read import Catalog
 

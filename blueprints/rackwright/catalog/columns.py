@@ -1,4 +1,4 @@
-"""The data files and their columns: how each unit of a column name becomes bytes, bytes per second, FLOP per second or US dollars."""
+"""Columns of the data files, and the conversion of their units to bytes, bytes/s, FLOP/s and US dollars."""
 
 from rackwright.catalog.csv_table import GB, Parse, Table, count, date, many, maybe, number, one_of, positive, size, text, times, words, yes
 from rackwright.catalog.rows import CapacityMode, Fabric
@@ -15,7 +15,7 @@ DOUBTS: dict[str, tuple[str, Parse]] = {"conflict": ("conflict", words), "notes"
 
 
 def _same(parse: Parse, *columns: str) -> dict[str, tuple[str, Parse]]:
-    """Columns whose value keeps the column's name."""
+    """Return columns whose values have the name of the column."""
     return {column: (column, parse) for column in columns}
 
 

@@ -1,4 +1,4 @@
-"""Strict reading of one CSV table: known columns, readable cells, one row per key, and every fault with its file and line."""
+"""Strict CSV tables: known columns, valid cells, unique keys. Errors have file and line."""
 
 import csv
 import re
@@ -15,20 +15,21 @@ DATE = re.compile(r"20\d\d(-\d\d(-\d\d)?)?")
 
 
 def text(cell: str) -> str:
-    """A cell that must not be blank."""
+    """Parse a cell that must not be blank."""
     if not cell:
         raise ValueError("is blank")
     return cell
 
 
 def words(cell: str) -> str:
+    """Parse a cell that may be blank."""
     return cell
 
 
 def date(cell: str) -> str:
-    """YYYY, YYYY-MM or YYYY-MM-DD: as precise as the source."""
+    """Parse YYYY, YYYY-MM or YYYY-MM-DD, as precise as the source."""
     if not DATE.fullmatch(cell):
-        raise ValueError(f"{cell!r} is no date (YYYY-MM-DD)")
+        raise ValueError(f"{cell!r} is not a date (YYYY-MM-DD)")
     return cell
 
 
@@ -58,7 +59,7 @@ def times(factor: float) -> Parse:
 
 
 def size(unit_bytes: int) -> Parse:
-    """Bytes from GiB or GB; zero is allowed and means none."""
+    """Return a parser from GiB or GB to bytes; zero means none."""
     return lambda cell: round(number(cell) * unit_bytes)
 
 
@@ -82,20 +83,20 @@ def maybe(parse: Parse) -> Parse:
 
 
 def many(parse: Parse = text) -> Parse:
-    """Values separated by blanks."""
+    """Return a parser of values separated by spaces."""
     return lambda cell: tuple(parse(part) for part in cell.split())
 
 
 @dataclass(frozen=True)
 class Table:
-    """One file. columns: column -> (name of the value, parser); key: columns that identify a row."""
+    """One CSV file. columns: column -> (name of the value, parser); key: columns that identify a row."""
 
     file: str
     key: tuple[str, ...]
     columns: dict[str, tuple[str, Parse]]
 
     def read(self, content: str, name: str = "") -> list[Record]:
-        """Records in file order. Raises CatalogError with file and line for the first fault."""
+        """Return the records in file order. Raises CatalogError with file and line of the first error."""
         file = name or self.file
         lines = csv.reader(content.splitlines(), strict=True)
         cells_of_rows = _unquoted(lines, file)
@@ -133,10 +134,10 @@ def _unquoted(lines: Any, file: str) -> Iterator[list[str]]:
 
 
 def _fault(parsers: Sequence[Parse], header: Sequence[str], cells: Sequence[str]) -> str:
-    """The first cell that cannot be read, and why."""
+    """Return the first invalid cell and the reason."""
     for parse, column, cell in zip(parsers, header, cells, strict=True):
         try:
             parse(cell)
         except ValueError as fault:
             return f"{column}: {fault}"
-    raise Bug("a record failed although each of its cells reads")
+    raise Bug("parsing a record failed, but every cell is valid")

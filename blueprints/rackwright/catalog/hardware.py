@@ -5,7 +5,7 @@ from enum import StrEnum
 
 
 class Fabric(StrEnum):
-    """How accelerators of two machines reach one another. NONE: ordinary VPC networking; TCP: the same, documented for multi-node use."""
+    """Interconnect between accelerators of two machines. NONE: VPC networking; TCP: VPC networking documented for multi-node use."""
 
     NONE = "none"
     EFA = "efa"
@@ -29,14 +29,14 @@ class CapacityMode(StrEnum):
 
 
 FORMATS = ("fp32", "tf32", "bf16", "fp16", "fp8", "int8", "fp4")
-"""Number formats of which the catalog keeps a peak; all dense, without sparsity."""
+"""Number formats with a peak in the catalog; all peaks are dense, without sparsity."""
 
 
 @dataclass(frozen=True, slots=True)
 class Accelerator:
     """One GPU, TPU chip or Neuron device.
 
-    memory_bytes: what a program can address where an API or tool prints it, else the vendor's GB; *_flops, int8_ops: dense peak per second;
+    memory_bytes: addressable memory as an API or tool prints it, else the vendor's GB; *_flops, int8_ops: dense peak per second;
     scale_up_bytes_per_s: per direction and accelerator (half of the vendor's bidirectional figure), None without such a link;
     scale_up_domain: accelerators that reach one another over it; aliases: other names people and APIs use, lower case; generation: what the
     estimator's coefficients are fitted by; serves_only: no trainer is documented; neuron_cores: NeuronCores a program sees of a device, and
@@ -77,13 +77,13 @@ class Accelerator:
     as_of: str
 
     def peak(self, dtype: str) -> float | None:
-        """Dense peak of a number format in operations per second; None when not published or not supported (vendors rarely say which)."""
+        """Return the dense peak of a number format in operations per second; None when it is not published or not supported."""
         if dtype not in FORMATS:
-            raise ValueError(f"no number format {dtype!r}; the catalog knows {', '.join(FORMATS)}")
+            raise ValueError(f"unknown number format {dtype!r}; known: {', '.join(FORMATS)}")
         return self.int8_ops if dtype == "int8" else getattr(self, f"{dtype}_flops")
 
     def supports(self, dtype: str) -> bool:
-        """Whether a peak is published for the format, so that a time can be computed."""
+        """Return whether a peak is published for the format."""
         return self.peak(dtype) is not None
 
 
@@ -167,7 +167,7 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class FabricLayout:
-    """What a machine's fabric needs from the network.
+    """Network interfaces that a machine's fabric requires.
 
     AWS: `cards` carry one EFA each (at device 1 on card 0, device 0 elsewhere), `ip_cards` get a further ENA interface at device 1 for most
     IP bandwidth; `lustre_interfaces` of them read an FSx file system; `gpudirect`: whether the fabric reads and writes device memory, None:
@@ -236,9 +236,9 @@ class TpuSlice:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A server one owns. What varies per order (CPU, memory, disks, NICs) is None or words: the site inventory decides.
+    """Owned server model. Values that vary per order (CPU, memory, disks, NICs) are None or text; the site inventory has them.
 
-    fabric_*: the vendor's reference design, not a promise about the box at hand.
+    fabric_*: the vendor's reference design, which an ordered server may differ from.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Price, place and limit of what the shapes describe; storage tiers and flat fees. Unknown is None, never zero."""
+"""Prices, availability, quotas and capacity rules; storage tiers and fees. Unknown values are None, never zero."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from rackwright.catalog.hardware import CapacityMode, Machine
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """A list price. unit: `node` or `chip`; region None: the source prints one price and names no region."""
+    """List price. unit: `node` or `chip`; region None: the source gives one price without a region."""
 
     sku: str
     cloud: str
@@ -22,7 +22,7 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class Availability:
-    """Where a machine is sold. zones: GCP zone names or AWS zone ids (`use1-az4`; names differ per account); empty: not published."""
+    """Region that offers a machine. zones: GCP zone names or AWS zone IDs (`use1-az4`; names differ per account); empty: not published."""
 
     sku: str
     cloud: str
@@ -35,11 +35,11 @@ class Availability:
 
 @dataclass(frozen=True, slots=True)
 class Volume:
-    """A storage tier. kind: lustre, block, object, file, cache or local.
+    """Storage tier. kind: lustre, block, object, file, cache or local.
 
-    *_bytes_per_s_per_tib: sustained rate bought with each TiB (2^40 bytes); max_*: of one file system or volume; sizes allowed: min_bytes,
-    second_bytes when set, then multiples of step_bytes, of large_step_bytes above large_step_above_bytes.
-    price_*: of the reference region, None when not published; vendors' "GB-month" is 2^30 bytes (730 h).
+    *_bytes_per_s_per_tib: sustained rate per provisioned TiB (2^40 bytes); max_*: limit of one file system or volume; allowed sizes:
+    min_bytes, second_bytes when set, then multiples of step_bytes, and of large_step_bytes above large_step_above_bytes.
+    price_*: price in the reference region, None when not published; a vendor's "GB-month" is 2^30 bytes for 730 h.
     """
 
     name: str
@@ -71,7 +71,7 @@ class Volume:
     price_notes: str = ""
 
     def allowed_bytes(self, need_bytes: float) -> int | None:
-        """The smallest size sold that holds `need_bytes`; None when even the largest does not, or sizes are not published."""
+        """Return the smallest allowed size of at least `need_bytes`; None when it exceeds the maximum or sizes are not published."""
         if self.min_bytes is None:
             return None
         size = next((s for s in (self.min_bytes, self.second_bytes) if s and s >= need_bytes), None) or self._stepped(need_bytes)
@@ -98,7 +98,7 @@ class StoragePrice:
 
 @dataclass(frozen=True, slots=True)
 class Fee:
-    """What a stack pays besides machines and capacity. per: hour, month, gib, vm-hour, gib-month, iops-month, mbps-month ..."""
+    """Price besides machines and storage capacity. per: hour, month, gib, vm-hour, gib-month, iops-month, mbps-month ..."""
 
     name: str
     cloud: str
@@ -112,7 +112,7 @@ class Fee:
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """A limit one asks for. code: AWS quota code or GCP metric; capacity None: not tied to a mode; default None: not published."""
+    """Quota of an account. code: AWS quota code or GCP metric; capacity None: applies to all modes; default None: not published."""
 
     cloud: str
     code: str
@@ -129,7 +129,7 @@ class Quota:
 
 @dataclass(frozen=True, slots=True)
 class CapacityRule:
-    """A number a capacity mode imposes. rule names carry the unit: `longest_run_s`, `most_nodes`, `drain_before_end_s`."""
+    """Limit of a capacity mode. Rule names have a unit suffix: `longest_run_s`, `most_nodes`, `drain_before_end_s`."""
 
     cloud: str
     capacity: CapacityMode
@@ -143,9 +143,10 @@ class CapacityRule:
 
 @dataclass(frozen=True, slots=True)
 class Offering:
-    """A machine in a place, bought in one way. For TPUs the machine is one host.
+    """Machine in a region with a capacity mode. For TPUs the machine is one host.
 
-    price_usd_per_hour: one node, None when not published; price_is_reference: another region's or mode's price, `price_words` says whose.
+    price_usd_per_hour: of one node, None when not published; price_is_reference: the price is that of another region or mode, described in
+    `price_words`.
     """
 
     machine: Machine

@@ -1,4 +1,4 @@
-"""Questions to the catalog: which machines are sold where, how, at what price; and what a misspelt name may have meant."""
+"""Catalog queries: machines, accelerators, offerings with prices, and suggestions for misspelled names."""
 
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
@@ -8,7 +8,7 @@ from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Accelerator, Availability, CapacityMode, Machine, Offering, Price, TpuSlice, Volume
 
 REFERENCE_REGIONS = ("us-east-1", "us-central1", "us-central2")
-"""Where list prices are published first; a place without a price of its own is shown one of these, flagged."""
+"""Regions whose price is shown, marked as a reference, when a region has no price."""
 
 
 def machine(catalog: Catalog, name: str) -> Machine | None:
@@ -16,12 +16,12 @@ def machine(catalog: Catalog, name: str) -> Machine | None:
 
 
 def accelerator(catalog: Catalog, name: str) -> Accelerator | None:
-    """By name or alias (`h100`, `v5e`, `nvidia-l4`), whatever the case."""
+    """Return the accelerator of a name or alias (`h100`, `v5e`, `nvidia-l4`), ignoring case; None when unknown."""
     return catalog.accelerator_by_name.get(name.strip().lower())
 
 
 def slices(catalog: Catalog, machine_name: str) -> tuple[TpuSlice, ...]:
-    """Topologies built from that host machine type, in file order (small first)."""
+    """Return the TPU topologies of a host machine type, smallest first."""
     return catalog.slices_by_machine.get(machine_name, ())
 
 
@@ -32,7 +32,7 @@ def ssd_tiers(catalog: Catalog, rdma: bool = False) -> dict[int, Volume]:
 
 
 def nearest(name: str, choices: Iterable[str], most: int = 3) -> tuple[str, ...]:
-    """Names that hold the given one, then names spelt like it; () when nothing is close."""
+    """Return names that contain the given one, then names with similar spelling."""
     by_lower = {choice.lower(): choice for choice in choices}
     wanted = name.strip().lower()
     within = sorted((low for low in by_lower if len(wanted) > 1 and wanted in low), key=lambda low: (len(low), low))
@@ -41,22 +41,22 @@ def nearest(name: str, choices: Iterable[str], most: int = 3) -> tuple[str, ...]
 
 
 def offerings(catalog: Catalog, cloud: str, regions: Iterable[str] = (), modes: Iterable[CapacityMode] = ()) -> Iterator[Offering]:
-    """Every orderable machine of a cloud, in each region it is sold in and each capacity mode it supports.
+    """Yield every orderable machine of a cloud in each of its regions and capacity modes.
 
-    regions: names or patterns (`us-*`), () for all; modes: () for all. Order: catalog, then region, then the order of `modes`.
-    Machines one owns (`kubernetes`) have no region and no price. A price of another place is given with `price_is_reference` and words.
+    regions: names or patterns (`us-*`), () for all; modes: () for all. Order: catalog, region, `modes`. Owned machines have neither region
+    nor price. A price of another region has `price_is_reference` set.
     """
-    wanted, asked = tuple(regions), tuple(modes)
+    patterns, selected = tuple(regions), tuple(modes)
     for node in catalog.machines:
         if node.cloud != cloud or not node.orderable:
             continue
-        for place in _places(catalog, node, wanted):
-            for mode in (m for m in asked or node.capacity_modes if m in node.capacity_modes):
+        for place in _places(catalog, node, patterns):
+            for mode in (m for m in selected or node.capacity_modes if m in node.capacity_modes):
                 yield offer(catalog, node, place.region, mode, place.zones)
 
 
 def offer(catalog: Catalog, node: Machine, region: str, mode: CapacityMode, zones: tuple[str, ...] = ()) -> Offering:
-    """One machine in one place, priced as well as the catalog can; whether it is sold there is not asked."""
+    """Return the offering of a machine in a region with its best known price. Does not check availability."""
     row, words = _price(catalog, node, region, mode)
     if row is None:
         return Offering(node, node.cloud, region, zones, mode, price_words=words)
@@ -83,7 +83,7 @@ def _places(catalog: Catalog, node: Machine, wanted: tuple[str, ...]) -> Iterabl
 
 
 def _price(catalog: Catalog, node: Machine, region: str, mode: CapacityMode) -> tuple[Price | None, str]:
-    """The row that fits best, and words when it is not this place's own price."""
+    """Return the best matching price row, and an explanation when it is not the price of this region."""
     sku = node.accelerator if node.kind == "tpu" and node.accelerator else node.name
     rows = catalog.prices_by_sku.get((sku, mode), ())
     row = min(rows, key=lambda r: _distance(r, region), default=None)

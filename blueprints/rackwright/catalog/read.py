@@ -1,4 +1,4 @@
-"""The catalog, read from the data files once: tuples of rows, indexes over them, and a digest that names this state of the data."""
+"""The catalog: rows of the data files, indexes over them, and a digest of the data."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -33,7 +33,7 @@ DATA = Path(__file__).parent / "data"
 
 @dataclass(frozen=True)
 class Catalog:
-    """Everything that can be bought or owned. `digest` changes with any byte of the data, and with an overlaid price."""
+    """All rows of the catalog. digest: changes with any byte of the data files and with user prices."""
 
     accelerators: tuple[Accelerator, ...]
     machines: tuple[Machine, ...]
@@ -51,7 +51,7 @@ class Catalog:
 
     @staticmethod
     def default() -> "Catalog":
-        """The embedded catalog. Raises CatalogError when a data file is wrong."""
+        """Return the embedded catalog. Raises CatalogError when a data file is invalid."""
         return _embedded()
 
     @staticmethod
@@ -77,9 +77,9 @@ class Catalog:
         return next((row.value for row in self.capacity_rules if (row.cloud, row.capacity, row.rule, row.family) == asked), None)
 
     def with_prices(self, path: Path) -> "Catalog":
-        """This catalog with the user's own price rows (columns of prices_*.csv) in place of, or besides, ours.
+        """Return this catalog with the user's price rows (columns of prices_*.csv), which replace or extend its own.
 
-        Raises UserError naming the line when the file is wrong or prices something the catalog does not know.
+        Raises UserError with the line when the file is invalid or prices an unknown machine.
         """
         units = {machine.name: "node" for machine in self.machines if machine.kind != "tpu"} | {s.generation: "chip" for s in self.slices}
         mine = _own_prices(path, units)
@@ -93,7 +93,7 @@ class Catalog:
 
     @cached_property
     def accelerator_by_name(self) -> Mapping[str, Accelerator]:
-        """Lower-case names and aliases."""
+        """Lower-case name or alias -> accelerator."""
         return {name: row for row in self.accelerators for name in (*row.aliases, row.name.lower())}
 
     @cached_property
@@ -118,7 +118,7 @@ class Catalog:
         return {volume.name: volume for volume in self.volumes}
 
     def fee(self, name: str, cloud: str, region: str) -> Fee | None:
-        """The fee of that region, else the one without a region, else the reference region's; its own `region` tells which."""
+        """Return the fee of a region, else the one without a region, else that of the reference region; None when unknown."""
         rows = [row for row in self.fees if (row.name, row.cloud) == (name, cloud)]
         return min(rows, key=lambda row: (row.region != region, row.region is not None), default=None)
 
@@ -129,7 +129,7 @@ def _embedded() -> Catalog:
 
 
 def load(folder: Path) -> Catalog:
-    """A catalog from a folder of data files. Raises CatalogError with file and line."""
+    """Read a catalog from a folder of data files. Raises CatalogError with file and line."""
 
     read = partial(_records, folder)
     accelerators = tuple(machines.accelerator(record) for record in read(tables.ACCELERATORS))
@@ -184,7 +184,7 @@ def _records(folder: Path, table: Table, name: str = "") -> list[Record]:
 
 
 def _own_prices(path: Path, units: Mapping[str, str]) -> list[Price]:
-    """The user's rows; units: what each sku is priced by."""
+    """Return the user's price rows. units: sku -> unit of its price."""
     try:
         rows = [Price(**record) for record in tables.PRICES.read(path.read_text(encoding="utf-8"), str(path))]
     except CatalogError as fault:
@@ -213,7 +213,7 @@ def _grouped(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, tuple[Any, ...]]:
 
 
 def _digest(folder: Path) -> str:
-    """Twelve hex digits over names and contents of every data file, models included."""
+    """Return twelve hex digits of the hash over names and contents of all data files, models included."""
     total = sha256()
     for file in sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith(".")):
         total.update(file.relative_to(folder).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")

@@ -1,4 +1,4 @@
-"""Records of the data files made into rows: the joins between shape, fabric, accelerator and price."""
+"""Conversion of CSV records to rows, with joins of machine, fabric, accelerator and price."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
@@ -81,7 +81,7 @@ def system(record: Record) -> Machine:
 
 
 def owned(server: Server, known: Known) -> Machine:
-    """A server as a node: CPU, memory and disks stay unknown, the NICs are those of the reference design."""
+    """Return an owned server as a machine. CPU, memory and disks are unknown; NICs are those of the reference design."""
     card = known[server.accelerator]
     nic = server.fabric_interface_bytes_per_s
     network = server.fabric_interfaces * nic if server.fabric_interfaces and nic else None
@@ -133,7 +133,7 @@ def _only(record: Record, names: set[str]) -> Record:
 
 
 def _memory(record: Record, known: Known) -> int | None:
-    """Of one device as the machine shows it: a vGPU shows its part of the whole."""
+    """Return the memory of one device as the machine exposes it. A vGPU exposes its fraction."""
     whole = known[record["accelerator"]].memory_bytes
     return whole and round(whole * record["accelerator_fraction"])
 

@@ -1,7 +1,7 @@
-"""What the catalog is made of: one frozen row per thing that can be bought. Shape, price and availability are different rows.
+"""Row types of the catalog. Hardware, price and availability are separate rows; each has its source and date.
 
-Unknown is None and shows as "not published"; it is never zero. Bytes, bytes per second, FLOP per second and US dollars per hour inside;
-GiB, GB, Gbps and TFLOPS live only in the data files, in their column names. Every row names its source and the date of that source.
+Unknown values are None, shown as "not published", never zero. Units: bytes, bytes/s, FLOP/s, US dollars per hour; the data files use GiB,
+GB, Gbps and TFLOPS as their column names state.
 """
 
 from rackwright.catalog.hardware import FORMATS, Accelerator, CapacityMode, Fabric, FabricLayout, Machine, Server, TpuSlice

@@ -195,15 +195,15 @@ def estimate(
 
     --json prints one object a line. A broken line costs only itself, and exit status 2.
     """
-    from rackwright.estimator.answers import answers
     from rackwright.estimator.calibration.calibrate import load_calibration
+    from rackwright.estimator.estimate_lines import estimate_lines
     from rackwright.report.terminal.estimate import show_estimate
     from rackwright.spec.reading.source import read_file
 
     problems: list[Problem] = []
     text = read_file(file, LINES_BYTES)
-    shipped = answers(text, load_calibration(None)) if calibrated and not as_json else repeat(None)
-    for answer, ours in zip(answers(text, load_calibration(calibrated)), shipped, strict=False):
+    shipped = estimate_lines(text, load_calibration(None)) if calibrated and not as_json else repeat(None)
+    for answer, ours in zip(estimate_lines(text, load_calibration(calibrated)), shipped, strict=False):
         problems += answer.problems[: MOST_SHOWN - len(problems)]
         if as_json:
             emit(json.dumps(answer.as_json(), ensure_ascii=False))
@@ -221,11 +221,11 @@ def calibrate(
 ) -> None:
     """Learn from your own runs. Says what was predicted, what you measured, and what changes; `estimate --calibration` uses it."""
     from rackwright.estimator.calibration.calibrate import calibrate as learn
-    from rackwright.estimator.calibration.calibrate import check_target
+    from rackwright.estimator.calibration.calibrate import check_output_path
     from rackwright.files import write_text
     from rackwright.report.terminal.estimate import show_calibration
 
-    check_target(output, runs)
+    check_output_path(output, runs)
     made = learn(runs)
     write_text(output, made.to_text())
     emit(made.as_json() | {"calibration": str(output)}) if as_json else show_calibration(console(), made, str(output))

@@ -1,7 +1,7 @@
-"""What the formulas see: plain numbers, one configuration or thousands at once. Knows neither catalog nor spec.
+"""Inputs of the training formulas as plain numbers. Does not depend on the catalog or the spec.
 
-Every field may be a number or a numpy array of one length; formulas broadcast. Texts (generation, engine, numbers) likewise: a str, or
-an array of str. `stack` turns many single cases into one case of arrays.
+Every field is a scalar or a numpy array of one common length; formulas broadcast. Labels (generation, engine, numbers) are a str or an
+array of str. `stack_cases` combines single cases into one case of arrays.
 """
 
 from collections.abc import Sequence
@@ -20,13 +20,16 @@ Text = Any
 C = TypeVar("C")
 
 RECOMPUTE = ("none", "selective", "full")
-"""Codes 0, 1, 2 of `TrainingCase.recompute`. selective: attention core or named modules only; full: every layer from its input."""
+"""Codes 0, 1, 2 of `TrainingCase.recompute`. selective: attention core or named modules; full: every layer from its input."""
 
 
 @dataclass(frozen=True)
 class Chip:
-    """One accelerator. generation: ampere, hopper, ada, blackwell, turing, cdna3, tpu-v5e, ... (see resolve.py); peak_flops: dense, in
-    the format the matrices multiply in; base_peak_flops: in bf16 (fp16 where there is none); power_share: power cap over nameplate."""
+    """One accelerator.
+
+    generation: ampere, hopper, ada, blackwell, turing, cdna3, tpu-v5e, ...; peak_flops: dense FLOP/s in the format of the matrix products;
+    base_peak_flops: FLOP/s in bf16, or fp16 without bf16; power_share: power cap over design power.
+    """
 
     generation: Text
     memory_bytes: Num
@@ -36,19 +39,22 @@ class Chip:
     power_share: Num = 1.0
     is_tpu: Num = 0.0
     host_bytes_per_s: Num = 25e9
-    """PCIe or C2C, one direction: what offload goes over."""
+    """Bandwidth to the host per direction, PCIe or C2C; used by offloading."""
     sustained_share: Num = 0.8
-    """Of the nameplate peak, what a large matrix product reaches on the accelerator (measured in bf16; clocks, power and kernels)."""
+    """Share of the nameplate peak that a large matrix product reaches, measured in bf16."""
     kin: Text = ""
-    """Accelerators whose runs speak of this one: its generation, cards without a scale-up link apart from those that have one."""
+    """Group of accelerators whose measured runs count as evidence: the generation, cards without a scale-up link apart."""
     watts: Num = float("inf")
-    """Of the board, nameplate or cap; inf where it is not published: power then limits nothing."""
+    """Board power, W: power cap or design power; inf when not published, which sets no limit."""
 
 
 @dataclass(frozen=True)
 class Wires:
-    """Per accelerator and direction, bytes/s. domain: accelerators one reaches over scale-up; per_node: accelerators of a node.
-    scale_up is PCIe where there is no link (is_linked 0); scale_out: its share of the node's network."""
+    """Links of one accelerator, bytes/s per direction.
+
+    domain: accelerators reachable over scale-up; per_node: accelerators per node; scale_up: PCIe when is_linked is 0; scale_out: the
+    accelerator's share of the node's network.
+    """
 
     scale_up_bytes_per_s: Num
     scale_out_bytes_per_s: Num
@@ -61,10 +67,10 @@ class Wires:
 class TrainingCase:
     """One optimizer step of one pinned configuration.
 
-    replicas: data-parallel copies, accelerators / (tensor * pipeline * context); shards: accelerators that share what the ZeRO stage
-    splits (the whole data-parallel group, or the node for HSDP); zero_stage 0 to 3 (FSDP full is 3, grad+opt is 2); sequence:
-    tokens of one sequence; micro_batch: sequences; micro_batches: per replica and step. passes: FLOPs per weight and token (6 full,
-    4 adapters). *_bytes: per parameter of what is trained; frozen_bytes: per parameter of a frozen matrix; trainable: trained parameters.
+    replicas: data-parallel copies, accelerators / (tensor * pipeline * context); shards: accelerators that share the sharded state (the
+    data-parallel group, or the node for HSDP); zero_stage: 0 to 3 (full FSDP is 3, gradients and optimizer is 2); sequence: tokens per
+    sequence; micro_batch: sequences; micro_batches: per replica and step; passes: FLOPs per weight and token (6 full, 4 adapters);
+    *_bytes: per trained parameter; frozen_bytes: per parameter of a frozen matrix; trainable: number of trained parameters.
     """
 
     network: ModelDimensions
@@ -86,13 +92,13 @@ class TrainingCase:
     sequence_parallel: Num = 1.0
     recompute: Num = 0.0
     recompute_share: Num = 1.0
-    """Of the layers, so many are recomputed as said."""
+    """Share of the layers that are recomputed."""
     offload_optimizer: Num = 0.0
     offload_activations: Num = 0.0
     offload_parameters: Num = 0.0
-    """1 when ZeRO-3's shards of the weights rest on the host (DeepSpeed's offload_param)."""
+    """1 when the ZeRO-3 shards of the weights are stored on the host (DeepSpeed offload_param)."""
     schedule: Text = "1f1b"
-    """Of the pipeline: 1f1b (interleaved where virtual > 1), zero-bubble, dualpipe."""
+    """Pipeline schedule: 1f1b (interleaved when virtual > 1), zero-bubble or dualpipe."""
     passes: Num = 6.0
     adapter: Num = 0.0
     """1 when the base is frozen (LoRA, QLoRA, p-tuning, prompts)."""
@@ -101,67 +107,65 @@ class TrainingCase:
     gradient_bytes: Num = 4.0
     optimizer_bytes: Num = 12.0
     frozen_bytes: Num = 2.0
-    """Per weight of a frozen matrix that a 4 or 8 bit format can hold; the rest of a frozen base is 16 bit."""
+    """Bytes per weight of frozen matrices that can be quantized; the rest of a frozen base is 16 bit."""
     virtual_tokens: Num = 0.0
     numbers: Text = "bf16"
-    """Format the matrices multiply in: bf16, fp16, fp8, mxfp8, fp4, fp32."""
+    """Format of the matrix products: bf16, fp16, fp8, mxfp8, fp4, fp32."""
     engine: Text = "megatron"
-    """Family: see ENGINES in engines.py."""
+    """Engine family, see ENGINES in engines.py."""
     compiled: Num = 0.0
     flash: Num = 1.0
-    """1 when attention never writes its s x s scores."""
+    """1 when attention does not store its s x s scores."""
     released: Num = 0.0
-    """Year of the trainer's release with its fraction, 2025.9; 0: not known, taken to be the newest."""
+    """Year of the trainer's release with its fraction, such as 2025.9; 0: unknown, taken as the newest."""
     fused_loss: Num = 0.0
-    """1 when the loss is fused or chunked and whole logits are never held."""
+    """1 when the loss is fused or chunked, so that the whole logits are never stored."""
     fused_backward: Num = 0.0
-    """1 when the optimizer runs inside backward, so that gradients are never all held."""
+    """1 when the optimizer runs inside the backward pass, so that gradients are never all stored."""
     dropout: Num = 0.0
     moe_imbalance: Num = 1.0
     slices: Num = 1.0
-    """TPU slices joined over the data-centre network."""
+    """TPU slices connected over the data-center network."""
     recompute_norms: Num = 0.0
     recompute_mlp: Num = 0.0
     recompute_act: Num = 0.0
     recompute_up: Num = 0.0
-    """Modules that selective recompute names beside the attention core: norm outputs, the dense FFN whole, the activation function of
-    experts, MLA's up-projections."""
+    """1 when selective recompute includes the module besides the attention core: norm outputs, the whole dense FFN, the activation function
+    of experts, MLA's up-projections."""
     measures_reserved: Num = 1.0
-    """Of a measured run: 1 when its peak is what the allocator reserved, 0 when what tensors took."""
+    """Measured runs: 1 when the peak is memory reserved by the allocator, 0 when it is memory allocated to tensors."""
     measures_device: Num = 0.0
-    """Of a measured run: 1 when its peak is what the device showed (nvidia-smi), driver context included. Rows: mem_kind blank or
-    "per GPU"."""
+    """Measured runs: 1 when the peak is device memory (nvidia-smi), driver context included. Rows: mem_kind blank or "per GPU"."""
     mean_length: Num = 0.0
-    """Tokens of the mean sample when samples are padded, not packed, before they are cut to `sequence`; 0: all alike. Rows: "mean N"
-    in notes."""
+    """Mean tokens of padded samples before truncation to `sequence`; 0: no padding. Rows: "mean N" in notes."""
     trained_modules: Num = 0.0
-    """Of `trainable`, parameters of whole modules that are trained beside the adapters (table and head). Rows: "embeddings and output
+    """Parameters of whole modules trained beside the adapters (embedding and head), part of `trainable`. Rows: "embeddings and output
     head" in peft_targets."""
     adapter_inputs: Num = 0.0
-    """Numbers per token and layer that adapters keep: see adapters.py. Rows: peft_targets; outputs too for IA3, DoRA, adapter-v2."""
+    """Values per token and layer that adapters keep, see adapters.py. Rows: peft_targets; also outputs for IA3, DoRA, adapter-v2."""
     frozen_other_bytes: Num = 2.0
-    """Per parameter of a frozen base outside its matrices (tables, head, norms): 4 where PEFT prepares a bitsandbytes base for training."""
+    """Bytes per parameter of a frozen base outside its matrices (embedding, head, norms): 4 when PEFT prepares a bitsandbytes base."""
     keeps_frozen_inputs: Num = 0.0
     """1 for bitsandbytes before 0.43.2 (July 2024), which kept the inputs of frozen 4 and 8 bit matrices. Rows: quantization, as_of."""
     measured_stage: Num = -1.0
-    """Of a measured run: the pipeline stage whose peak was read, 0 first; -1: the fullest."""
+    """Measured runs: pipeline stage of the measured peak, counted from 0; -1: the fullest stage."""
 
     @property
     def tokens(self) -> Num:
-        """Of one micro-batch of one replica."""
+        """Tokens of one micro-batch of one replica."""
         return self.micro_batch * self.sequence
 
     @property
     def step_tokens(self) -> Num:
-        """Of one optimizer step, all replicas."""
+        """Tokens of one optimizer step over all replicas."""
         return self.tokens * self.micro_batches * self.replicas
 
 
-def stack(cases: Sequence[C]) -> C:
-    """Many single cases as one case of arrays; fields stay in the order of `cases`."""
+def stack_cases(cases: Sequence[C]) -> C:
+    """Combine single cases into one case of arrays, in the order of `cases`."""
     first = cases[0]
     columns = {
-        f.name: stack([getattr(c, f.name) for c in cases])
+        f.name: stack_cases([getattr(c, f.name) for c in cases])
         if is_dataclass(getattr(first, f.name))
         else np.array([getattr(c, f.name) for c in cases])
         for f in fields(cast(Any, first))
@@ -169,11 +173,11 @@ def stack(cases: Sequence[C]) -> C:
     return type(first)(**columns)
 
 
-def pick(text: Text, values: dict[str, Num], other: Num) -> Num:
-    """The value of each label; `other` for labels that have none."""
+def lookup_by_label(text: Text, values: dict[str, Num], other: Num) -> Num:
+    """Return the value of each label; `other` for labels without one. text: a str or an array of str."""
     if isinstance(text, str):
         return values.get(text, other)
-    found = np.full(np.shape(text), other, dtype=float)
+    result = np.full(np.shape(text), other, dtype=float)
     for name, value in values.items():
-        found[text == name] = value
-    return found
+        result[text == name] = value
+    return result

@@ -1,4 +1,4 @@
-"""`estimate(config)`: memory, time, rates and flags of one pinned configuration, each with its interval and the runs behind it."""
+"""`estimate(config)`: memory, time, rates and launch flags of one pinned configuration, with intervals and their evidence."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
@@ -6,34 +6,43 @@ from typing import Any
 
 from rackwright.estimator import launch_flags, samples
 from rackwright.estimator.calibration.coefficients import PRIOR_ONLY, Calibration, calibration
-from rackwright.estimator.calibration.interval import band, inverse, scaled
 from rackwright.estimator.case import Chip
 from rackwright.estimator.config.configuration import Configuration, SampleConfig, ServingConfig, TrainingConfig
 from rackwright.estimator.config.constraints import sample_problems
-from rackwright.estimator.config.jsonl import configuration
-from rackwright.estimator.config.resolve import BYTES, NF4, architecture_of, assumed, parts, refuse, serving_case, training_case
-from rackwright.estimator.dataset.nearest_runs import nearest
+from rackwright.estimator.config.jsonl import parse_configuration
+from rackwright.estimator.config.resolve import (
+    BYTES_PER_WEIGHT,
+    NF4_BYTES_PER_WEIGHT,
+    assumptions_of,
+    chip_and_links,
+    raise_problems,
+    serving_case,
+    training_case,
+)
+from rackwright.estimator.dataset.nearest_runs import nearest_runs
 from rackwright.estimator.model.dimensions import ModelDimensions
-from rackwright.estimator.model.from_architecture import network_of
-from rackwright.estimator.predict import Serving, Training
-from rackwright.estimator.result import Band, Estimate, MemoryTerms
+from rackwright.estimator.model.from_architecture import architecture_of, model_dimensions
+from rackwright.estimator.predict import ServingPrediction, TrainingPrediction
+from rackwright.estimator.result import Estimate, MemoryTerms, PredictionInterval
 from rackwright.estimator.training.memory import usable_bytes
-from rackwright.estimator.training.run_time import finish
+from rackwright.estimator.training.run_time import run_time_fields
 
 MAX_FILL = 0.92
-"""Of accelerator memory, for samples: published runs above it fail on allocation (sizing.md section 4)."""
+"""Usable share of accelerator memory for whole samples; published runs above it fail on allocation."""
 ADAPTER_SHARE = 0.005
-"""Of the weights, what LoRA trains where no layer widths are known: rackwright's choice 2026-11."""
-PRIOR_WORDS = "prior only: no measured run of this kind on accelerators of this kind"
+"""Trained share of the weights with LoRA when layer widths are unknown. Assumption of rackwright, 2026-11."""
+PRIOR_ONLY_EVIDENCE = "prior only: no measured run of this class on this accelerator generation"
 
 
 def estimate(config: Configuration | Mapping[str, Any], calibrated: Calibration | None = None) -> Estimate:
-    """config: a configuration, or its plain data. calibrated: the shipped coefficients when left out (see calibrate.py).
+    """Estimate one configuration.
 
-    Raises UserError with every problem of the configuration, each with its path.
+    config: a configuration, or its plain data as in a JSONL line.
+    calibrated: result of `load_calibration`; default: the shipped coefficients.
+    Raises UserError with every problem of the configuration and its path.
     """
     if isinstance(config, Mapping):
-        config = configuration(config)
+        config = parse_configuration(config)
     c = calibrated or calibration()
     if isinstance(config, TrainingConfig):
         return _training(config, c)
@@ -42,122 +51,124 @@ def estimate(config: Configuration | Mapping[str, Any], calibrated: Calibration 
 
 def _training(config: TrainingConfig, c: Calibration) -> Estimate:
     case = training_case(config)
-    found = Training.of(case, c)
-    step_s = band(float(found.step.total), found.step_seen)
-    peak = band(float(found.memory.total), found.memory_seen)
+    found = TrainingPrediction.of(case, c)
+    step_s = found.step_residuals.interval(float(found.step.total))
+    peak = found.memory_residuals.interval(float(found.memory.total))
     real = found.sample_tokens
-    rate = inverse(step_s, float(case.step_tokens) * real / config.sequence)
+    rate = step_s.inverse(float(case.step_tokens) * real / config.sequence)
     limit = float(usable_bytes(case))
-    room = limit / max(found.memory_seen.p90, 1.0)
+    room = limit / max(found.memory_residuals.p90, 1.0)
     return Estimate(
         id=config.id,
         kind=config.kind,
-        memory=_plain(found.memory),
-        memory_stages=tuple(_plain(found.stage(i)) for i in range(config.layout.pipeline)) if config.layout.pipeline > 1 else (),
+        memory=_as_floats(found.memory),
+        memory_stages=tuple(_as_floats(found.stage(i)) for i in range(config.layout.pipeline)) if config.layout.pipeline > 1 else (),
         peak_memory_bytes=peak,
         capacity_bytes=float(case.chip.memory_bytes),
         fits=peak.p90 <= limit,
-        step=_plain(found.step),
+        step=_as_floats(found.step),
         step_s=step_s,
         tokens_per_s=rate,
-        tokens_per_s_per_accelerator=scaled(rate, 1 / config.hardware.count),
-        samples_per_s=scaled(rate, 1 / real),
+        tokens_per_s_per_accelerator=rate.scaled(1 / config.hardware.count),
+        samples_per_s=rate.scaled(1 / real),
         mfu=float(found.model_flops / (step_s.p50 * config.hardware.count * case.chip.base_peak_flops)),
-        largest_micro_batch=found.largest_micro_batch(room),
-        largest_context=found.largest_context(room),
+        largest_micro_batch=found.max_micro_batch(room),
+        largest_context=found.max_context_tokens(room),
         launch=launch_flags.training_flags(config, architecture_of(config.model), int(case.wires.per_node), bool(case.chip.is_tpu)),
-        nearest=nearest(config, case),
-        assumptions=assumed(config, case),
+        nearest=nearest_runs(config, case),
+        assumptions=assumptions_of(config, case),
         evidence=_evidence(step_s),
         version=c.version,
-        **(finish(replace(case, sequence=real), config.tokens, step_s, config.evaluations) if config.tokens else {}),
+        **(run_time_fields(replace(case, sequence=real), config.tokens, step_s, config.evaluations) if config.tokens else {}),
     )
 
 
 def _serving(config: ServingConfig, c: Calibration) -> Estimate:
     case = serving_case(config)
-    found = Serving.of(case, c)
+    found = ServingPrediction.of(case, c)
     if config.prefill and config.decode:
         found = found.disaggregated(serving_case(config, config.prefill), serving_case(config, config.decode))
-    memory = _plain(found.memory)
-    output = band(found.output_tokens_per_s, found.rate_seen)
-    peak = Band(memory.total, memory.total, memory.total, found.kv_seen.n)  # the engine fills what it is given; the cache takes the error
+    memory = _as_floats(found.memory)
+    output = found.rate_residuals.interval(found.output_tokens_per_s)
+    peak = PredictionInterval(
+        memory.total, memory.total, memory.total, found.kv_residuals.n
+    )  # the engine fills its memory budget, so the prediction error falls on the KV cache
     return Estimate(
         id=config.id,
         kind=config.kind,
         memory=memory,
         peak_memory_bytes=peak,
         capacity_bytes=float(case.chip.memory_bytes),
-        fits=found.starts,
-        ttft_s=None if found.is_offline else band(found.ttft_s, found.ttft_seen),
-        tpot_s=band(found.tpot_s, found.tpot_seen),
+        fits=found.can_start,
+        ttft_s=None if found.is_offline else found.ttft_residuals.interval(found.ttft_s),
+        tpot_s=found.tpot_residuals.interval(found.tpot_s),
         output_tokens_per_s=output,
-        output_tokens_per_s_per_accelerator=scaled(output, 1 / config.hardware.count),
-        requests_per_s=scaled(output, 1 / config.output_tokens),
+        output_tokens_per_s_per_accelerator=output.scaled(1 / config.hardware.count),
+        requests_per_s=output.scaled(1 / config.output_tokens),
         concurrency=found.running * float(found.case.replicas),
-        kv_tokens=band(found.kv_tokens, found.kv_seen),
-        largest_context=int(found.largest_context),
+        kv_tokens=found.kv_residuals.interval(found.kv_tokens),
+        largest_context=int(found.max_context),
         launch=launch_flags.serving_flags(config),
-        nearest=nearest(config, case),
-        assumptions=assumed(config, case),
-        evidence=_evidence(band(1.0, found.tpot_seen)),
+        nearest=nearest_runs(config, case),
+        assumptions=assumptions_of(config, case),
+        evidence=_evidence(found.tpot_residuals.interval(1.0)),
         warnings=tuple(_serving_warnings(found)),
         version=c.version,
     )
 
 
-def _serving_warnings(found: Serving) -> Iterator[str]:
-    if not found.starts:
-        yield "the weights leave no room for a cache that holds the longest request: the server does not start"
-    if not found.carries:
-        yield "the rate is more than the replicas answer: a queue grows for as long as it is offered; the output is what they make"
+def _serving_warnings(found: ServingPrediction) -> Iterator[str]:
+    if not found.can_start:
+        yield "The KV cache left beside the weights cannot hold the longest request, so the server does not start."
+    if not found.sustains_rate:
+        yield "The request rate exceeds what the replicas sustain, so the queue grows without limit. The output rate is their maximum."
 
 
 def _samples(config: SampleConfig, c: Calibration) -> Estimate:
-    """Data parallel on every accelerator; each holds the whole network."""
-    n = network_of(architecture_of(config.model))
-    chip, _ = parts(config.hardware, config.numbers)
-    refuse(sample_problems(config, n))
+    """Estimate whole samples, data parallel: every accelerator holds the whole network."""
+    n = model_dimensions(architecture_of(config.model))
+    chip, _ = chip_and_links(config.hardware, config.numbers)
+    raise_problems(sample_problems(config, n))
     memory = _sample_memory(config, n, config.batch)
     once = samples.pass_seconds(n, chip, config.batch, config.train, config.adapter is not None, config.recompute == "full")
-    taken, peak = band(float(once * config.passes), PRIOR_ONLY), band(float(memory.total), PRIOR_ONLY)
+    taken, peak = PRIOR_ONLY.interval(float(once * config.passes)), PRIOR_ONLY.interval(float(memory.total))
     limit = float(chip.memory_bytes) * MAX_FILL
     return Estimate(
         id=config.id,
         kind=config.kind,
-        memory=_plain(memory),
+        memory=_as_floats(memory),
         peak_memory_bytes=peak,
         capacity_bytes=float(chip.memory_bytes),
         fits=peak.p50 <= limit,
         step_s=taken,
-        samples_per_s=inverse(taken, config.batch * config.hardware.count),
+        samples_per_s=taken.inverse(config.batch * config.hardware.count),
         largest_micro_batch=_largest_batch(config, n, chip),
-        evidence=PRIOR_WORDS,
+        evidence=PRIOR_ONLY_EVIDENCE,
         version=c.version,
     )
 
 
 def _sample_memory(config: SampleConfig, n: ModelDimensions, batch: float) -> MemoryTerms:
-    """Of one accelerator. What few bits cannot hold of the weights stays 16 bit."""
+    """Return the memory of one accelerator. Weights outside linear layers stay in 16 bit."""
     if config.train:
         trainable = ADAPTER_SHARE * n.total if config.adapter else n.trunk
         return samples.training_memory(n, batch, trainable, recompute=config.recompute == "full")
-    each = NF4[True] if config.numbers == "nf4" else BYTES[config.numbers]
+    each = NF4_BYTES_PER_WEIGHT[True] if config.numbers == "nf4" else BYTES_PER_WEIGHT[config.numbers]
     return samples.forward_memory(n, batch, n.linear * each + (n.total - n.linear) * max(each, 2.0))
 
 
 def _largest_batch(config: SampleConfig, n: ModelDimensions, chip: Chip) -> int:
-    """Samples of the largest batch that fits one accelerator; 0 when none does."""
+    """Return the largest batch that fits one accelerator; 0 when none does. Memory is linear in the batch."""
     none, one = (float(_sample_memory(config, n, batch).total) for batch in (0.0, 1.0))
     return max(int((float(chip.memory_bytes) * MAX_FILL - none) / (one - none)), 0) if one > none else 0
 
 
-def _evidence(b: Band) -> str:
-    return f"{b.n} measured runs of its class" if b.n else PRIOR_WORDS
+def _evidence(b: PredictionInterval) -> str:
+    return f"{b.n} measured runs of this class" if b.n else PRIOR_ONLY_EVIDENCE
 
 
-def _plain(terms: Any) -> Any:
-    """Numpy's numbers as Python's own."""
+def _as_floats(terms: Any) -> Any:
+    """Convert numpy scalars to floats."""
     return type(terms)(*(float(getattr(terms, f.name)) for f in fields(terms)))
 
 

@@ -1,6 +1,6 @@
-"""The command-line flags that make a trainer or server run as configured. Knows configurations and architectures, no formula.
+"""Command-line flags that run a configuration with torchrun, Megatron, MaxText or vLLM.
 
-Flags as of Megatron-LM core 0.14, vLLM 0.12, PyTorch 2.9 torchrun and MaxText of 2026-10; the user's own data and model paths are theirs.
+Versions: Megatron-LM core 0.14, vLLM 0.12, PyTorch 2.9 torchrun, MaxText of 2026-10. Paths of data and checkpoints are not included.
 """
 
 import json
@@ -16,15 +16,15 @@ MEGATRON_NUMBERS = {
     "mxfp8": "--bf16 --fp8-format e4m3 --fp8-recipe mxfp8",
     "fp4": "--bf16 --fp4-format e2m1",
 }
-OFFLOADED, OFFLOADED_EXPERTS = "attn_norm core_attn attn_proj mlp_norm", " expert_fc1 moe_act"
-"""All modules whose inputs Megatron-Core can send to the host (docs/source/api-guide/fine_grained_activation_offloading.md)."""
+OFFLOAD_MODULES, EXPERT_OFFLOAD_MODULES = "attn_norm core_attn attn_proj mlp_norm", " expert_fc1 moe_act"
+"""Modules whose inputs Megatron-Core can offload to the host (docs/source/api-guide/fine_grained_activation_offloading.md)."""
 NOT_IN_MEGATRON = ("zero-bubble", "dualpipe")
-"""Schedules that Megatron-LM does not have: its command is left out."""
+"""Schedules that Megatron-LM does not support; its command is left out."""
 VLLM_NUMBERS = {"fp8": "fp8", "int8": "compressed-tensors", "int4": "awq", "nf4": "bitsandbytes", "fp4": "modelopt_fp4"}
 
 
 def training_flags(config: TrainingConfig, a: Architecture, per_node: int, is_tpu: bool = False) -> dict[str, str]:
-    """torchrun and Megatron on GPUs, MaxText on TPUs."""
+    """Return launcher -> flags: torchrun and Megatron on GPUs, MaxText on TPUs."""
     if is_tpu:
         return {"maxtext": " ".join(_maxtext(config))}
     nodes = -(-config.hardware.count // per_node)
@@ -37,7 +37,7 @@ def training_flags(config: TrainingConfig, a: Architecture, per_node: int, is_tp
 
 
 def serving_flags(config: ServingConfig) -> dict[str, str]:
-    """One `vllm serve` per replica; disaggregated: one for each side."""
+    """Return launcher -> `vllm serve` command of one replica; disaggregated: one command per pool."""
     if config.prefill is None or config.decode is None:
         return {"vllm": " ".join(_vllm(config, config.layout))}
     sides = {"prefill": (config.prefill.layout, "kv_producer"), "decode": (config.decode.layout, "kv_consumer")}
@@ -68,8 +68,8 @@ def _megatron_model(config: TrainingConfig, a: Architecture) -> Iterator[str]:
     yield f"--seq-length {config.sequence} --max-position-embeddings {max(a.max_context or 0, config.sequence)}"
 
 
-def _copies(config: TrainingConfig, per_node: int) -> int:
-    """Groups that each hold all weights (HSDP): of shard_group accelerators, else of a node."""
+def _hsdp_groups(config: TrainingConfig, per_node: int) -> int:
+    """Return the number of HSDP groups. Each group, shard_group accelerators or a node, holds all weights."""
     w = config.layout
     group = config.hardware.count // (w.tensor * w.pipeline)
     return max(group // min(w.shard_group or per_node, group), 1)
@@ -89,7 +89,7 @@ def _megatron_layout(config: TrainingConfig, per_node: int) -> Iterator[str]:
         yield "--use-megatron-fsdp --data-parallel-sharding-strategy optim_grads_params --ckpt-format fsdp_dtensor"
         yield "--use-distributed-optimizer --no-gradient-accumulation-fusion"
         if w.shard == "hsdp":
-            yield f"--num-distributed-optimizer-instances {_copies(config, per_node)}"
+            yield f"--num-distributed-optimizer-instances {_hsdp_groups(config, per_node)}"
     elif w.shard == "zero2":
         yield "--use-megatron-fsdp --data-parallel-sharding-strategy optim_grads --ckpt-format fsdp_dtensor"
         yield "--use-distributed-optimizer --no-gradient-accumulation-fusion"
@@ -107,7 +107,7 @@ def _megatron_memory(config: TrainingConfig, a: Architecture) -> Iterator[str]:
     if "optimizer" in config.offload:
         yield "--optimizer-cpu-offload --overlap-cpu-optimizer-d2h-h2d --use-precision-aware-optimizer"
     if "activations" in config.offload:
-        yield f"--fine-grained-activation-offloading --offload-modules {OFFLOADED}{OFFLOADED_EXPERTS if a.is_moe else ''}"
+        yield f"--fine-grained-activation-offloading --offload-modules {OFFLOAD_MODULES}{EXPERT_OFFLOAD_MODULES if a.is_moe else ''}"
     if config.engine.attention == "eager":
         yield "--attention-backend unfused"
     if config.engine.loss == "fused":
@@ -116,7 +116,7 @@ def _megatron_memory(config: TrainingConfig, a: Architecture) -> Iterator[str]:
 
 def _maxtext(config: TrainingConfig) -> Iterator[str]:
     w, slices = config.layout, config.hardware.slices
-    yield f"max_target_length={config.sequence} per_device_batch_size={_per_device(config):g}"
+    yield f"max_target_length={config.sequence} per_device_batch_size={_batch_per_device(config):g}"
     yield f"ici_tensor_parallelism={w.tensor} ici_fsdp_parallelism=-1 dcn_data_parallelism={slices}"
     if w.context > 1:
         yield f"ici_context_parallelism={w.context}"
@@ -127,7 +127,7 @@ def _maxtext(config: TrainingConfig) -> Iterator[str]:
         yield f"quantization={config.numbers}"
 
 
-def _per_device(config: TrainingConfig) -> float:
+def _batch_per_device(config: TrainingConfig) -> float:
     return (config.global_batch or config.micro_batch * config.hardware.count) / config.hardware.count
 
 

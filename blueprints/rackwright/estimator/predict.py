@@ -1,180 +1,251 @@
-"""Which formulas speak of a case, with their coefficients and the residuals of their class. One case, not arrays.
-
-Residuals of a class count as evidence only for accelerator generations that were measured; any other is "prior only".
-"""
+"""Predictions for one training or serving case: formulas, fitted coefficients, corrections and residuals. Scalars only, not arrays."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from types import ModuleType
 
-from rackwright.estimator.calibration.coefficients import Calibration, Residuals
-from rackwright.estimator.calibration.fitted_models import FittedModel
+from rackwright.estimator.calibration.coefficients import Calibration, FittedModel, ResidualQuantiles
 from rackwright.estimator.case import TrainingCase
 from rackwright.estimator.model.flops import attention_flops
-from rackwright.estimator.result import MemoryTerms, StepTerms, times
+from rackwright.estimator.result import MemoryTerms, StepTerms, scale_terms
 from rackwright.estimator.serving import decode, first_token, throughput
 from rackwright.estimator.serving import memory as serving_memory
-from rackwright.estimator.serving.bisection import largest
 from rackwright.estimator.serving.case import ServingCase
+from rackwright.estimator.serving.iteration import DecodeCoefficients
 from rackwright.estimator.training import adapter_memory, memory, step, tpu_step
 
-MANY = 1000
-"""Samples of a micro-batch beyond which its longest is taken to grow no more."""
+MAX_MICRO_BATCH_TERMS = 1000
+"""Samples of a micro-batch after which the longest sample is assumed not to grow any more."""
 
 
-def factor(model: FittedModel, case: TrainingCase | ServingCase, c: Calibration) -> float:
-    """What the user's own runs multiply a prediction with."""
+def correction_factor(model: FittedModel, case: TrainingCase | ServingCase, c: Calibration) -> float:
+    """Return the factor from the user's measured runs that multiplies the model's prediction; 1 without such runs."""
     return c.factor(model.name, model.classes(case), str(case.chip.kin))
 
 
-def seen(model: FittedModel, case: TrainingCase | ServingCase, c: Calibration) -> Residuals:
-    """Residuals of the case's class in that model."""
+def residuals_of(model: FittedModel, case: TrainingCase | ServingCase, c: Calibration) -> ResidualQuantiles:
+    """Return the residuals of the case's class. Prior only when no run used this group of accelerators."""
     return c.residual(model.name, model.classes(case), str(case.chip.kin))
 
 
-def timed(case: TrainingCase) -> TrainingCase:
-    """With the positions that are computed: soft prompts stand before every sequence, and padded samples of differing lengths are as long
-    as the longest of their micro-batch (the mean of the largest of b exponential lengths is its harmonic number times the mean)."""
-    longest = case.mean_length * sum(1 / i for i in range(1, min(int(case.micro_batch), MANY) + 1))
+def timing_case(case: TrainingCase) -> TrainingCase:
+    """Return the case with the sequence length that is computed, soft prompts and padding included.
+
+    Padded samples are as long as the longest of their micro-batch. The expected maximum of b exponential lengths is the b-th harmonic
+    number times the mean.
+    """
+    longest = case.mean_length * sum(1 / i for i in range(1, min(int(case.micro_batch), MAX_MICRO_BATCH_TERMS) + 1))
     sequence = min(case.sequence, longest) if case.mean_length else case.sequence
     return case if sequence == case.sequence and not case.virtual_tokens else replace(case, sequence=sequence + case.virtual_tokens)
 
 
 @dataclass(frozen=True)
-class Training:
-    """Step and memory of one training case."""
+class TrainingPrediction:
+    """Step time and memory of one training case. memory_model: the module whose formulas apply; coefficients: those of that module."""
 
     case: TrainingCase
     step: StepTerms
     memory: MemoryTerms
-    step_seen: Residuals
-    memory_seen: Residuals
-    room: ModuleType
+    step_residuals: ResidualQuantiles
+    memory_residuals: ResidualQuantiles
+    memory_model: ModuleType
     coefficients: object
 
     @classmethod
-    def of(cls, case: TrainingCase, c: Calibration) -> "Training":
+    def of(cls, case: TrainingCase, c: Calibration) -> "TrainingPrediction":
+        """Predict one training case."""
         timing = tpu_step if case.chip.is_tpu else step
-        room = adapter_memory if adapter_memory.speaks_of(case) else memory
-        model, kept = timing.MODELS[0], room.MODELS[0]
-        k = c.of(kept.name, kept.kind)
-        terms = room.adapter_memory(case, k) if room is adapter_memory else room.training_memory(case, k)
-        seconds = timing.step_seconds(timed(case), c.of(model.name, model.kind))
-        seconds, terms = times(seconds, 1 / factor(model, case, c)), times(terms, factor(kept, case, c))
-        return cls(case, seconds, terms, seen(model, case, c), c.residual(kept.name, kept.classes(case)), room, k)
+        memory_model = adapter_memory if adapter_memory.is_applicable(case) else memory
+        step_fit, memory_fit = timing.MODELS[0], memory_model.MODELS[0]
+        k = c.of(memory_fit.name, memory_fit.kind)
+        terms = memory_model.adapter_memory(case, k) if memory_model is adapter_memory else memory_model.training_memory(case, k)
+        seconds = timing.step_seconds(timing_case(case), c.of(step_fit.name, step_fit.kind))
+        return cls(
+            case=case,
+            step=scale_terms(seconds, 1 / correction_factor(step_fit, case, c)),
+            memory=scale_terms(terms, correction_factor(memory_fit, case, c)),
+            step_residuals=residuals_of(step_fit, case, c),
+            memory_residuals=c.residual(memory_fit.name, memory_fit.classes(case)),
+            memory_model=memory_model,
+            coefficients=k,
+        )
 
     @property
     def model_flops(self) -> float:
-        """Of one step's real tokens, recompute not counted."""
+        """FLOPs of one step over its unpadded tokens, without recomputation."""
         n, passes, tokens = self.case.network, self.case.passes, self.sample_tokens
         return (passes * n.matmul + attention_flops(n, tokens)) * self.case.step_tokens * tokens / self.case.sequence
 
     @property
     def sample_tokens(self) -> float:
-        """Real ones, of the mean sample: padding trains nothing."""
+        """Mean tokens per sequence without padding."""
         return float(min(self.case.mean_length or self.case.sequence, self.case.sequence))
 
     def stage(self, index: int) -> MemoryTerms:
-        terms: Callable[..., MemoryTerms] = getattr(self.room, "adapter_memory", None) or self.room.training_memory
+        """Return the memory terms of one pipeline stage, counted from 0."""
+        terms: Callable[..., MemoryTerms] = getattr(self.memory_model, "adapter_memory", None) or self.memory_model.training_memory
         return terms(self.case, self.coefficients, stage=float(index))
 
-    def largest_micro_batch(self, limit_bytes: float) -> int:
-        return largest(lambda b: self._peak(micro_batch=float(b)) <= limit_bytes)
+    def max_micro_batch(self, limit_bytes: float) -> int:
+        """Return the largest micro-batch whose peak memory stays within `limit_bytes`; 0 when none does."""
+        return _max_fitting(lambda b: self._peak(micro_batch=float(b)) <= limit_bytes)
 
-    def largest_context(self, limit_bytes: float) -> int:
-        """At one sequence a micro-batch; a multiple of the context-parallel group."""
-        step = max(int(self.case.context), 1)
-        return largest(lambda x: self._peak(micro_batch=1.0, mean_length=0.0, sequence=float(x * step)) <= limit_bytes) * step
+    def max_context_tokens(self, limit_bytes: float) -> int:
+        """Return the longest sequence that fits with one sequence per micro-batch, a multiple of the context-parallel group."""
+        group = max(int(self.case.context), 1)
+        return _max_fitting(lambda x: self._peak(micro_batch=1.0, mean_length=0.0, sequence=float(x * group)) <= limit_bytes) * group
 
-    def _peak(self, **changed: float) -> float:
-        return float(self.room.peak_bytes(replace(self.case, **changed), self.coefficients))
+    def _peak(self, **changes: float) -> float:
+        return float(self.memory_model.peak_bytes(replace(self.case, **changes), self.coefficients))
 
 
 @dataclass(frozen=True)
-class Serving:
-    """Latency, rate and cache of one deployment; per replica where not said, rates over all replicas. starts: with a cache that holds its
-    longest request; carries: the rate it is offered, without a queue that never ends."""
+class ServingPrediction:
+    """Latency, throughput and KV cache of one deployment.
+
+    memory, kv_tokens, running, max_context: per replica; output_tokens_per_s: all replicas. can_start: the cache holds the longest
+    request; sustains_rate: the queue stays finite at the offered rate; running: requests in flight.
+    """
 
     case: ServingCase
     memory: MemoryTerms
-    starts: bool
-    carries: bool
+    can_start: bool
+    sustains_rate: bool
     is_offline: bool
     running: float
     ttft_s: float
     tpot_s: float
     output_tokens_per_s: float
     kv_tokens: float
-    largest_context: float
-    ttft_seen: Residuals
-    tpot_seen: Residuals
-    rate_seen: Residuals
-    kv_seen: Residuals
+    max_context: float
+    ttft_residuals: ResidualQuantiles
+    tpot_residuals: ResidualQuantiles
+    rate_residuals: ResidualQuantiles
+    kv_residuals: ResidualQuantiles
     calibrated: Calibration
 
     @classmethod
-    def of(cls, case: ServingCase, c: Calibration) -> "Serving":
+    def of(cls, case: ServingCase, c: Calibration) -> "ServingPrediction":
+        """Predict one deployment that runs prompts and answers on the same accelerators."""
         tpot, ttft = decode.MODELS
         rate, kv = throughput.MODELS[0], serving_memory.MODELS[0]
-        k, first = c.of(tpot.name, tpot.kind), c.of(ttft.name, ttft.kind)
-        pool, most = c.of(kv.name, kv.kind), c.of(rate.name, rate.kind)
+        k, k_first = c.of(tpot.name, tpot.kind), c.of(ttft.name, ttft.kind)
+        k_cache, k_offline = c.of(kv.name, kv.kind), c.of(rate.name, rate.kind)
         is_offline = case.concurrency == float("inf") and not case.rate
-        running = float(decode.requests_running(case, k))
+        running = float(decode.running_requests(case, k))
         loaded = replace(case, concurrency=running) if is_offline else case
-        token_s = float(decode.decode_seconds(loaded, k)) * factor(tpot, case, c)
-        first_s = float(first_token.first_token_seconds(loaded, decode.DecodeCoefficients(), first, running)) * factor(ttft, case, c)
-        carries = True
+        token_s = float(decode.decode_seconds(loaded, k)) * correction_factor(tpot, case, c)
+        first_s = float(first_token.first_token_seconds(loaded, DecodeCoefficients(), k_first, running))
+        first_s *= correction_factor(ttft, case, c)
         if is_offline:
-            output = float(throughput.offline_tokens_per_s(case, most)) * factor(rate, case, c)
+            output = float(throughput.offline_tokens_per_s(case, k_offline)) * correction_factor(rate, case, c)
         elif case.open_loop:
-            prompt_s = float(decode.prefill_seconds(case, k))
-            full = float(throughput.running(case))
-            stay_s = prompt_s + float(case.output) * float(decode.decode_seconds(replace(case, open_loop=0.0), k))
-            carries = float(case.rate) * prompt_s <= first_token.BUSIEST and float(case.rate) * stay_s <= full
-            output = float(case.output) * min(float(case.rate), full / stay_s)
+            output = _open_loop_tokens_per_s(case, k)
         else:
             output = float(throughput.closed_loop_tokens_per_s(case, first_s, token_s))
-        latency = seen(tpot, case, c)
         return cls(
-            case, serving_memory.serving_memory(case, pool), serving_memory.holds(case, pool, _longest(case)), carries, is_offline,
-            running, first_s, token_s, output * case.replicas, float(serving_memory.kv_tokens(case, pool)),
-            float(serving_memory.largest_context(case, pool)),
-            seen(ttft, case, c), latency, seen(rate, case, c) if is_offline else latency,
-            c.residual(kv.name, kv.classes(case)), c,
-        )  # fmt: skip
+            case=case,
+            memory=serving_memory.serving_memory(case, k_cache),
+            can_start=serving_memory.can_serve(case, k_cache, _longest_request_tokens(case)),
+            sustains_rate=is_offline or not case.open_loop or _sustains_rate(case, k),
+            is_offline=is_offline,
+            running=running,
+            ttft_s=first_s,
+            tpot_s=token_s,
+            output_tokens_per_s=output * case.replicas,
+            kv_tokens=float(serving_memory.kv_tokens(case, k_cache)),
+            max_context=float(serving_memory.max_context_tokens(case, k_cache)),
+            ttft_residuals=residuals_of(ttft, case, c),
+            tpot_residuals=residuals_of(tpot, case, c),
+            rate_residuals=residuals_of(rate if is_offline else tpot, case, c),
+            kv_residuals=c.residual(kv.name, kv.classes(case)),
+            calibrated=c,
+        )
 
-    def disaggregated(self, prefill: ServingCase, decoding: ServingCase) -> "Serving":
-        """The same, with prompts and answers on pools of their own; memory and cache are the decode pool's, which computes no prompts. In a
-        closed loop what of a request's round its answer does not take is its first token's (Little)."""
+    def disaggregated(self, prefill: ServingCase, decoding: ServingCase) -> "ServingPrediction":
+        """Return the prediction for separate prefill and decode pools. Memory and cache are those of the decode pool.
+
+        In a closed loop the time to first token is the rest of a request's cycle after its output tokens (Little's law).
+        """
         c, (tpot, ttft), kv = self.calibrated, decode.MODELS, serving_memory.MODELS[0]
-        k, pool = c.of(tpot.name, tpot.kind), c.of(kv.name, kv.kind)
+        k, k_cache = c.of(tpot.name, tpot.kind), c.of(kv.name, kv.kind)
         answers = replace(decoding, cached_share=1.0)
         full = replace(answers, open_loop=0.0)
-        pair = throughput.disaggregated(prefill, full, lambda x: decode.prefill_seconds(x, k), lambda x: decode.decode_seconds(x, k))
-        rate, token_s, first_s = float(pair.requests_per_s), float(pair.tpot_s), float(pair.ttft_s)
-        offered, running = float(decoding.rate * decoding.replicas), float(decode.requests_running(answers, k))
-        carries = not decoding.open_loop or offered <= rate
+        pair = throughput.disaggregated_rates(prefill, full, lambda x: decode.prefill_seconds(x, k), lambda x: decode.decode_seconds(x, k))
+        offered, running = float(decoding.rate * decoding.replicas), float(decode.running_requests(answers, k))
         if decoding.open_loop:
-            prompt_s = float(decode.prefill_seconds(prefill, k))
-            busy = min(float(prefill.rate) * prompt_s, first_token.BUSIEST)
             token_s = float(decode.decode_seconds(answers, k))
-            first_s += prompt_s * busy / (2 * (1 - busy)) + token_s - float(pair.tpot_s)
-            rate = min(offered, rate)
-        elif decoding.concurrency != float("inf"):
-            asked, writing_s = float(decoding.concurrency * decoding.replicas), float(decoding.output - 1) * token_s
-            alone = asked / (first_s + writing_s)
-            idle = pair.busier == "decode" and running >= decoding.concurrency * (1 - 1e-9)
-            rate = alone if idle else min(rate, alone)
-            first_s = max(first_s, asked / rate - writing_s)
-        both = [serving_memory.holds(x, pool, _longest(x)) for x in (replace(prefill, output=1.0, concurrency=1.0), decoding)]
+            first_s = float(pair.ttft_s) + (_prefill_queue_s(prefill, k) + token_s - float(pair.tpot_s))
+            rate = min(offered, float(pair.requests_per_s))
+        else:
+            token_s = float(pair.tpot_s)
+            rate, first_s = _closed_loop_rate(decoding, pair, running)
+        pools = (replace(prefill, output=1.0, concurrency=1.0), decoding)
         return replace(
-            self, case=decoding, memory=serving_memory.serving_memory(decoding, pool), starts=all(both), carries=carries,
-            running=running, kv_tokens=float(serving_memory.kv_tokens(decoding, pool)),
-            largest_context=float(serving_memory.largest_context(decoding, pool)), ttft_s=first_s * factor(ttft, decoding, c),
-            tpot_s=token_s * factor(tpot, decoding, c), output_tokens_per_s=rate * float(decoding.output), is_offline=False,
-        )  # fmt: skip
+            self,
+            case=decoding,
+            memory=serving_memory.serving_memory(decoding, k_cache),
+            can_start=all(serving_memory.can_serve(x, k_cache, _longest_request_tokens(x)) for x in pools),
+            sustains_rate=not decoding.open_loop or offered <= float(pair.requests_per_s),
+            running=running,
+            kv_tokens=float(serving_memory.kv_tokens(decoding, k_cache)),
+            max_context=float(serving_memory.max_context_tokens(decoding, k_cache)),
+            ttft_s=first_s * correction_factor(ttft, decoding, c),
+            tpot_s=token_s * correction_factor(tpot, decoding, c),
+            output_tokens_per_s=rate * float(decoding.output),
+            is_offline=False,
+        )
 
 
-def _longest(case: ServingCase) -> float:
-    """Tokens of the longest request that the server promises to hold."""
+def _stay_s(case: ServingCase, k: DecodeCoefficients) -> float:
+    """Return the seconds a request stays in a full replica, prompt included."""
+    decoding_s = float(case.output) * float(decode.decode_seconds(replace(case, open_loop=0.0), k))
+    return float(decode.prefill_seconds(case, k)) + decoding_s
+
+
+def _open_loop_tokens_per_s(case: ServingCase, k: DecodeCoefficients) -> float:
+    """Return the output rate of one replica: what is offered, at most what a full replica completes."""
+    return float(case.output) * min(float(case.rate), float(throughput.max_running_requests(case)) / _stay_s(case, k))
+
+
+def _sustains_rate(case: ServingCase, k: DecodeCoefficients) -> bool:
+    """Return whether the queue of an open loop stays finite: prefill has spare time, and the requests in flight fit (Little's law)."""
+    is_prefill_free = float(case.rate) * float(decode.prefill_seconds(case, k)) <= first_token.MAX_PREFILL_UTILIZATION
+    return is_prefill_free and float(case.rate) * _stay_s(case, k) <= float(throughput.max_running_requests(case))
+
+
+def _prefill_queue_s(prefill: ServingCase, k: DecodeCoefficients) -> float:
+    """Return the mean wait for a prefill replica under random arrivals (M/D/1)."""
+    prompt_s = float(decode.prefill_seconds(prefill, k))
+    busy = min(float(prefill.rate) * prompt_s, first_token.MAX_PREFILL_UTILIZATION)
+    return prompt_s * busy / (2 * (1 - busy))
+
+
+def _closed_loop_rate(decoding: ServingCase, pair: throughput.DisaggregatedRates, running: float) -> tuple[float, float]:
+    """Return requests per second and seconds to the first token of a disaggregated deployment with a fixed number of requests in flight."""
+    rate, first_s = float(pair.requests_per_s), float(pair.ttft_s)
+    if decoding.concurrency == float("inf"):
+        return rate, first_s
+    in_flight, writing_s = float(decoding.concurrency * decoding.replicas), float(decoding.output - 1) * float(pair.tpot_s)
+    unqueued_rate = in_flight / (first_s + writing_s)
+    is_unqueued = pair.bottleneck == "decode" and running >= decoding.concurrency * (1 - 1e-9)
+    rate = unqueued_rate if is_unqueued else min(rate, unqueued_rate)
+    return rate, max(first_s, in_flight / rate - writing_s)
+
+
+def _longest_request_tokens(case: ServingCase) -> float:
+    """Return the tokens of the longest request that the server accepts."""
     return float(max(case.max_context, case.input + case.output))
+
+
+def _max_fitting(fits: Callable[[int], bool], limit: int = 2**40) -> int:
+    """Return the largest whole number for which `fits` is true; 0 when it is false for 1. `fits` must be monotonic."""
+    if not fits(1):
+        return 0
+    low, high = 1, 2
+    while high <= limit and fits(high):
+        low, high = high, high * 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low

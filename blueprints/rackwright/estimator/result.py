@@ -1,4 +1,4 @@
-"""What `estimate` answers. Bytes, seconds, rates; every headline as p10, p50, p90."""
+"""Result types of an estimate: intervals, memory and time by term, nearest run. Bytes, seconds, per-second rates."""
 
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, TypeVar
@@ -7,8 +7,8 @@ Num = Any
 
 
 @dataclass(frozen=True)
-class Band:
-    """p10 <= p50 <= p90. n: measured runs the width comes from; 0: prior only, and then at least a factor 2 either way."""
+class PredictionInterval:
+    """Quantiles of a prediction, p10 <= p50 <= p90. n: measured runs behind the width; 0: prior only, at least a factor 2 either way."""
 
     p10: float
     p50: float
@@ -19,11 +19,22 @@ class Band:
     def is_prior_only(self) -> bool:
         return self.n == 0
 
+    def scaled(self, factor: float) -> "PredictionInterval":
+        """Return the interval times a factor."""
+        return PredictionInterval(self.p10 * factor, self.p50 * factor, self.p90 * factor, self.n)
+
+    def inverse(self, amount: float) -> "PredictionInterval":
+        """Return amount / interval: a time from a rate, or a rate from a time."""
+        return PredictionInterval(amount / self.p90, amount / self.p50, amount / self.p10, self.n)
+
+    def __add__(self, other: "PredictionInterval") -> "PredictionInterval":
+        """Return the sum of two fully correlated quantities, which is the wider of the possible sums."""
+        return PredictionInterval(self.p10 + other.p10, self.p50 + other.p50, self.p90 + other.p90, min(self.n, other.n))
+
 
 @dataclass(frozen=True)
 class MemoryTerms:
-    """Bytes on the fullest accelerator (numbers, or arrays of many cases), by what holds them. kv: cache of a server; reserved:
-    allocator's reserve and fragments."""
+    """Bytes on the fullest accelerator by term, scalars or arrays. kv: KV cache of a server; reserved: allocator reserve and fragments."""
 
     weights: Num = 0.0
     gradients: Num = 0.0
@@ -41,8 +52,7 @@ class MemoryTerms:
 
 @dataclass(frozen=True)
 class StepTerms:
-    """Seconds of one optimizer step (numbers, or arrays of many cases). *_exposed: what communication adds to the step after
-    overlap; *_total: what it takes on the wire."""
+    """Seconds of one optimizer step by term, scalars or arrays. *_exposed: communication that is not overlapped; *_total: all of it."""
 
     compute: Num = 0.0
     recompute: Num = 0.0
@@ -68,14 +78,14 @@ class StepTerms:
 T = TypeVar("T", StepTerms, MemoryTerms)
 
 
-def times(terms: T, by: Num) -> T:
-    """Every term, so that they still sum to the prediction."""
+def scale_terms(terms: T, by: Num) -> T:
+    """Multiply every term by a factor, so that the terms still sum to the prediction."""
     return type(terms)(*(getattr(terms, f.name) * by for f in fields(terms)))
 
 
 @dataclass(frozen=True)
 class NearestRun:
-    """The measured run most like the configuration. distance: 0 is the same; measured in `unit`."""
+    """Measured run most similar to the configuration. distance: 0 is identical; measured, predicted: in `unit`."""
 
     row_id: str
     csv: str
@@ -93,32 +103,32 @@ class NearestRun:
 
 @dataclass(frozen=True)
 class Estimate:
-    """Fields that do not apply are None. memory_stages: terms of every pipeline stage, first to last (training)."""
+    """Estimate of one configuration. Fields that do not apply are None. memory_stages: one entry per pipeline stage, first to last."""
 
     id: str
     kind: str
     memory: MemoryTerms
-    peak_memory_bytes: Band
+    peak_memory_bytes: PredictionInterval
     capacity_bytes: float
     memory_stages: tuple[MemoryTerms, ...] = ()
     fits: bool = True
     step: StepTerms | None = None
-    step_s: Band | None = None
-    tokens_per_s: Band | None = None
-    tokens_per_s_per_accelerator: Band | None = None
-    samples_per_s: Band | None = None
+    step_s: PredictionInterval | None = None
+    tokens_per_s: PredictionInterval | None = None
+    tokens_per_s_per_accelerator: PredictionInterval | None = None
+    samples_per_s: PredictionInterval | None = None
     mfu: float | None = None
-    time_to_train_s: Band | None = None
+    time_to_train_s: PredictionInterval | None = None
     startup_s: float | None = None
     evaluation_s: float | None = None
-    ttft_s: Band | None = None
-    tpot_s: Band | None = None
-    output_tokens_per_s: Band | None = None
-    output_tokens_per_s_per_accelerator: Band | None = None
-    requests_per_s: Band | None = None
+    ttft_s: PredictionInterval | None = None
+    tpot_s: PredictionInterval | None = None
+    output_tokens_per_s: PredictionInterval | None = None
+    output_tokens_per_s_per_accelerator: PredictionInterval | None = None
+    requests_per_s: PredictionInterval | None = None
     concurrency: float | None = None
     """Requests in flight over all replicas."""
-    kv_tokens: Band | None = None
+    kv_tokens: PredictionInterval | None = None
     largest_micro_batch: int | None = None
     largest_context: int | None = None
     launch: dict[str, str] = field(default_factory=dict)

@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from rackwright.report.formatting import hours, machines, money, percent, plural, span, usd
-from rackwright.report.rationale import compared_with
-from rackwright.report.rejections import rejection_text
 from rackwright.sizing.plan import Fit, SizingPlan
 from rackwright.sizing.rejection import Limit
 from rackwright.sizing.selection.frontier import MAX_POINTS, FrontierPoint, Role, frontier
 from rackwright.sizing.selection.rejection_summary import RejectionGroup, rejection_summary
 from rackwright.spec.spec import Goals
+from rackwright.wording.formatting import hours, machines, money, percent, plural, span, usd
+from rackwright.wording.rationale import compared_with
+from rackwright.wording.rejections import rejection_text
 
 GROUPS_SHOWN = 6
 FRONTIER = ("rank", "machines", "time", "USD", "memory free", "compared with the choice")

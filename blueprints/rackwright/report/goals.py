@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from rackwright.cost import Bill
-from rackwright.report.formatting import hours, percent, span, span_range, usd, usd_range
 from rackwright.sizing.plan import Fit
 from rackwright.spec.spec import Spec
+from rackwright.wording.formatting import hours, percent, span, span_range, usd, usd_range
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,12 @@ from typing import Any
 
 from rackwright.diagnostics.problem import Problem
 from rackwright.report.alternatives import alternatives_json
-from rackwright.report.formatting import machines
-from rackwright.report.plan_text import with_text
-from rackwright.report.rejections import explanation, joined_remedies, rejection_text, remedy
 from rackwright.sizing.plan import SizingPlan
 from rackwright.sizing.rejection import Rejection
 from rackwright.sizing.selection.ranking import nearest_misses
+from rackwright.wording.formatting import machines
+from rackwright.wording.plan_text import with_text
+from rackwright.wording.rejections import explanation, joined_remedies, rejection_text, remedy
 from rackwright.workflow.stack_preview import StackPreview
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 
 from rackwright.estimator.case import RECOMPUTE
-from rackwright.estimator.config.resolve import BYTES, NF4
+from rackwright.estimator.config.resolve import BYTES_PER_WEIGHT, NF4_BYTES_PER_WEIGHT
 from rackwright.estimator.model.dimensions import ModelDimensions
 from rackwright.sizing.search.layouts import JobShape, PinnedLayout, context_ways
 from rackwright.sizing.training_recipe import Recipe
@@ -30,7 +30,7 @@ def lora_overhead(n: ModelDimensions, loras: int, rank: int) -> float:
 
 def linear_bytes(numbers: str) -> float:
     """Bytes per weight of a quantisable matrix."""
-    return NF4[True] if numbers == "nf4" else BYTES[numbers]
+    return NF4_BYTES_PER_WEIGHT[True] if numbers == "nf4" else BYTES_PER_WEIGHT[numbers]
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from rackwright.estimator.config.engines import engine
+from rackwright.estimator.config.engines import engine_family
 
 FULL, ADAPTERS, TPU = "megatron", "hf", "maxtext"
 """Assumed trainer families: for all weights on GPU, for adapters, on TPU."""
@@ -44,7 +44,7 @@ class Recipe:
 
     @property
     def compiled(self) -> float:
-        return float(engine(self.family, "train").compiled)
+        return float(engine_family(self.family, "train").compiled)
 
     def on_tpu(self) -> "Recipe":
         """fp32 weights, as JAX trainers keep them."""
@@ -53,7 +53,7 @@ class Recipe:
 
 def full(trainable: float, numbers: str = "bf16", optimizer: str = "adamw") -> Recipe:
     """Full training; in fp32 there is no second copy of the weights."""
-    gradient = engine(FULL, "train").gradient_bytes
+    gradient = engine_family(FULL, "train").gradient_bytes
     if numbers == "fp32":
         return Recipe(FULL, trainable, False, 4.0, 4.0, STATES[optimizer], numbers=numbers)
     return Recipe(FULL, trainable, False, 2.0, gradient, STATES[optimizer] + MASTER_BYTES, numbers=numbers)

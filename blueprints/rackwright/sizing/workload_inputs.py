@@ -7,14 +7,13 @@ from rackwright.catalog.models import library
 from rackwright.catalog.models.architecture import Architecture, ConfigError, from_fields
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import At, Problem
-from rackwright.estimator.config.engines import engine
-from rackwright.estimator.config.resolve import BYTES, NF4, REAL_IMBALANCE
+from rackwright.estimator.config.engines import engine_family
+from rackwright.estimator.config.resolve import BYTES_PER_WEIGHT, NF4_BYTES_PER_WEIGHT, REAL_ROUTING_IMBALANCE
 from rackwright.estimator.model.adapters import adapter_inputs
 from rackwright.estimator.model.dimensions import ModelDimensions
-from rackwright.estimator.model.flops import PASSES, training_flops_per_token
-from rackwright.estimator.model.from_architecture import network_of
+from rackwright.estimator.model.flops import FLOPS_PER_WEIGHT, training_flops_per_token
+from rackwright.estimator.model.from_architecture import count_parameters, model_dimensions
 from rackwright.estimator.model.layer_parameters import lora_parameters, prefix_parameters
-from rackwright.estimator.model.parameter_count import count
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.evaluation.checkpoints import checkpoint_bytes
 from rackwright.sizing.job import ServingJob, TrainingJob, weight_bytes
@@ -77,7 +76,7 @@ def architecture_of(model: Model) -> tuple[Architecture, str]:
 
 
 def _training(w: Pretrain | Finetune, architecture: Architecture, name: str, a: Assumptions) -> WorkloadInputs:
-    n = network_of(architecture)
+    n = model_dimensions(architecture)
     sampled = architecture.kind not in ("llm", "encoder") and n.flops_per_sample > 0
     adapter = w.adapter if isinstance(w, Finetune) else None
     method = adapter.type if adapter and adapter.type != "none" else "full"
@@ -87,15 +86,15 @@ def _training(w: Pretrain | Finetune, architecture: Architecture, name: str, a: 
     sequences = max(_sequences(w, sequence, sampled, a), 1.0)
     recipe = _recipe(w, method, architecture, n, a)
     positions = sequence + recipe.virtual_tokens * (not sampled)
-    flops = PASSES[method] / 2 * n.flops_per_sample if sampled else training_flops_per_token(n, positions, method) * positions
+    flops = FLOPS_PER_WEIGHT[method] / 2 * n.flops_per_sample if sampled else training_flops_per_token(n, positions, method) * positions
     assumed.append(Assumption("trainer", recipe.family, "family", "default: kernels and states of this trainer family; maxtext on TPU"))
     if n.is_moe:
         words = "trained routers are uneven: rackwright's choice 2026-11, not measured"
-        assumed.append(Assumption("moe_imbalance", f"{REAL_IMBALANCE:g}", "tokens of the fullest expert over the mean", words))
+        assumed.append(Assumption("moe_imbalance", f"{REAL_ROUTING_IMBALANCE:g}", "tokens of the fullest expert over the mean", words))
     job = TrainingJob(
         network=n, recipe=recipe, method=method, sequence=sequence, flops_per_sequence=flops, batch=batch, sequences=sequences,
         pins=PinnedLayout(**w.parallelism.model_dump()), sampled=sampled,
-        mean_length=0.0 if w.data.packed else w.data.tokens_per_sample or 0.0, imbalance=REAL_IMBALANCE if n.is_moe else 1.0,
+        mean_length=0.0 if w.data.packed else w.data.tokens_per_sample or 0.0, imbalance=REAL_ROUTING_IMBALANCE if n.is_moe else 1.0,
         adaptable=adapter is not None,
     )  # fmt: skip
     facts = WorkloadFacts(
@@ -126,7 +125,7 @@ def _trainable(architecture: Architecture, adapter: Adapter, n: ModelDimensions,
         return n.trunk
     if adapter.type == "p-tuning":
         return float(prefix_parameters(architecture.layers, architecture.kv_heads, architecture.head_dim, adapter.virtual_tokens)) or 1.0
-    layers = count(architecture).layers
+    layers = count_parameters(architecture).layers
     return float(lora_parameters(layers, adapter.rank, adapter.targets)) or a.adapter_share * n.total
 
 
@@ -134,8 +133,8 @@ def _recipe(w: Pretrain | Finetune, method: str, architecture: Architecture, n: 
     numbers = _training_precision(w)
     if method == "full" or not isinstance(w, Finetune):
         return full(n.trunk, numbers, w.optimizer)
-    frozen = NF4[True] if method == "qlora" else BYTES[numbers] if numbers == "fp32" else 2.0
-    inputs = adapter_inputs(count(architecture).layers, w.adapter.targets) if method != "p-tuning" else 0.0
+    frozen = NF4_BYTES_PER_WEIGHT[True] if method == "qlora" else BYTES_PER_WEIGHT[numbers] if numbers == "fp32" else 2.0
+    inputs = adapter_inputs(count_parameters(architecture).layers, w.adapter.targets) if method != "p-tuning" else 0.0
     tokens = float(w.adapter.virtual_tokens) if method == "p-tuning" else 0.0
     return adapted(_trainable(architecture, w.adapter, n, a), frozen, numbers, inputs, tokens)
 
@@ -175,7 +174,7 @@ def _sequences(w: Pretrain | Finetune, sequence: int, sampled: bool, a: Assumpti
 
 
 def _inference(w: Serve | Batch, architecture: Architecture, name: str, a: Assumptions) -> WorkloadInputs:
-    n = network_of(architecture)
+    n = model_dimensions(architecture)
     generates = architecture.kind == "llm" and n.layers > 0
     serve = isinstance(w, Serve)
     assumed: list[Assumption] = []
@@ -189,7 +188,7 @@ def _inference(w: Serve | Batch, architecture: Architecture, name: str, a: Assum
         native=architecture.weights_format,
         passes=passes,
         kv_element=1.0 if w.kv_dtype == "fp8" else 2.0,
-        engine=engine("vllm" if w.engine == "auto" else w.engine, "serve").family,
+        engine=engine_family("vllm" if w.engine == "auto" else w.engine, "serve").family,
         input_tokens=w.input_tokens.mean,
         input_p95=max(w.input_tokens.p95 or w.input_tokens.mean, w.input_tokens.mean),
         output_tokens=w.output_tokens.mean,

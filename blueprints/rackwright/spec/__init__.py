@@ -1,4 +1,4 @@
-"""What the user writes: models and reader.
+"""The spec: pydantic models and the YAML reader.
 
 The functions that read a spec also evaluate the rules of `validation.spec`, so `workflow.load` has them; they are imported on first use.
 """

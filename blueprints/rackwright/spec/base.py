@@ -1,4 +1,4 @@
-"""What every part of a spec is: closed and immutable. And the small types that several parts share."""
+"""Base class of the spec models, and the field types that several models share."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -8,22 +8,22 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Fiel
 from pydantic_core import CoreSchema, PydanticCustomError, PydanticKnownError, core_schema
 
 LARGEST_INT = 10**15
-"""No count in a spec is larger; keeps arithmetic on nonsense finite."""
+"""Upper limit of every integer in a spec. Keeps arithmetic on absurd values finite."""
 
 
 class Part(BaseModel):
-    """Unknown keys are errors; values never change after reading."""
+    """Base of every spec model: unknown keys are errors, and instances are immutable."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, validate_default=False)
 
 
 def wrong(code: str, reason: str, fix: str = "") -> PydanticCustomError:
-    """An error that carries its own code, sentence and fix to the user."""
+    """Return a validation error with a problem code, a sentence and an optional fix."""
     return PydanticCustomError(code, "{reason}", {"reason": reason, "fix": fix})  # ty: ignore
 
 
 def quote(value: object) -> str:
-    """A value of the user's file inside a sentence: short, never a Python repr."""
+    """Format a value of the user's file for a message: 40 characters at most, in YAML notation."""
     if value is None or isinstance(value, bool):
         return str(value).lower() if value is not None else "nothing"
     if isinstance(value, (dict, list)):
@@ -53,7 +53,7 @@ class OneOf:
 
 PLAIN, MAPPING = "<plain>", "<mapping>"
 plain_or_mapping = Discriminator(lambda value: MAPPING if isinstance(value, (dict, BaseModel)) else PLAIN)
-"""Tells a mapping from a plain value, so that only one of two alternatives reports its problems."""
+"""Discriminator of a mapping and a plain value. Only the matching alternative reports problems."""
 
 
 def _moment(value: object) -> datetime:
@@ -67,7 +67,7 @@ def _moment(value: object) -> datetime:
 
 
 Name = Annotated[str, Field(pattern=r"^[a-z]([-a-z0-9]{0,38}[a-z0-9])?$", description="lower-case letters, digits, dashes; 40 at most")]
-"""The strictest of the clouds' rules: a GKE cluster name (recipes V-01)."""
+"""Name that every cloud accepts. The strictest limit is that of a GKE cluster name: 40 characters."""
 Text = Annotated[str, Field(min_length=1, max_length=2000)]
 Id = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^\S+$", description="a name or id without spaces")]
 Uri = Annotated[
@@ -79,4 +79,4 @@ PositiveInt = Annotated[int, Field(gt=0, le=LARGEST_INT, strict=True)]
 MOMENT_FORM = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?(Z|[+-][0-9]{2}:?[0-9]{2})$"
 MOMENT = {"type": "string", "pattern": MOMENT_FORM, "examples": ["2026-12-01T11:30:00Z"]}
 Moment = Annotated[datetime, BeforeValidator(_moment), WithJsonSchema(MOMENT)]
-"""A point in time with its zone."""
+"""Date and time with a time zone."""

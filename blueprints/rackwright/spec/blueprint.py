@@ -1,4 +1,4 @@
-"""The shape of what is built: what sizing decides unless it is said here."""
+"""Models of the `blueprint` section: overrides of what sizing decides about the stack."""
 
 from typing import Annotated, Literal
 
@@ -10,21 +10,21 @@ from rackwright.spec.quantity import Duration, Size
 
 
 class PrivateAccess(Part):
-    """The cluster's API endpoint, reachable from these networks only."""
+    """Public API endpoint that accepts connections from the listed networks only."""
 
     cidrs: Annotated[tuple[Text, ...], Field(min_length=1)]
-    """Such as 203.0.113.0/24."""
+    """Allowed networks, such as 203.0.113.0/24."""
 
 
 class InsideAccess(Part):
-    """The cluster's API endpoint stays private, and updates run from a machine that reaches it."""
+    """Private API endpoint; updates run from a machine that reaches it."""
 
     runner: Literal["inside"]
-    """Whoever runs the update is in the network, or has a way into it."""
+    """Where `pulumi up` runs: inside the network, or on a machine connected to it, for example by VPN."""
 
 
 def _by_key(**tags: str):
-    """Which form a mapping is meant to have, by a key of it; a plain value is PLAIN."""
+    """Return a discriminator that picks the form of a mapping by the first of `tags` among its keys. A plain value is PLAIN."""
 
     def choose(value: object) -> str:
         if not isinstance(value, (dict, BaseModel)):
@@ -44,10 +44,10 @@ ApiAccess = Annotated[
 
 
 class ExistingCluster(Part):
-    """An EKS cluster this stack does not own: pools, queues and workloads are added to it."""
+    """Existing EKS cluster that another tool manages. The stack adds pools, queues and workloads to it."""
 
     name: Id
-    """Its name."""
+    """Name of the EKS cluster."""
 
 
 ClusterChoice = Annotated[
@@ -57,35 +57,35 @@ ClusterChoice = Annotated[
 
 
 class LustreOptions(Part):
-    """A file system with what sizing would have chosen; what is left out sizing chooses."""
+    """Overrides for the Lustre file system; sizing chooses the keys that are left out."""
 
     capacity: Size | None = None
-    """Such as 4800 GiB."""
+    """Storage capacity, such as 4800 GiB."""
     throughput: Literal[125, 250, 500, 1000] | None = None
-    """MB/s per TiB of an SSD file system."""
+    """Throughput tier of an SSD file system, MB/s per TiB."""
     tiering: Literal["ssd", "intelligent"] = "ssd"
-    """SSD that is bought, or tiers that follow use (FSx Intelligent-Tiering)."""
+    """Storage class: provisioned SSD, or FSx Intelligent-Tiering."""
     efa: Flag | None = None
-    """Clients reach it over EFA; left out, when they need to."""
+    """Connect clients over EFA; default: when the required throughput exceeds what TCP clients reach."""
 
 
 class LustreStorage(Part):
-    """A Lustre file system, described."""
+    """Shared Lustre file system with explicit options."""
 
     lustre: LustreOptions
-    """What it is to be."""
+    """Options of the file system."""
 
 
 Storage = Annotated[Annotated[Literal["auto", "none", "lustre"], Tag(PLAIN)] | Annotated[LustreStorage, Tag(MAPPING)], plain_or_mapping]
 
 
 class OwnImage(Part):
-    """A machine image of one's own, on AWS."""
+    """Custom machine image (AMI), on AWS."""
 
     ami: Annotated[str, Field(pattern=r"^ami-[0-9a-f]{8,17}$", description="ami- and 8 to 17 hexadecimal digits")]
-    """Its id."""
+    """AMI ID."""
     family: Literal["al2023", "bottlerocket", "ubuntu"]
-    """What it is made from, which decides how a node starts."""
+    """Operating system that the image is based on; decides the node bootstrap."""
 
 
 Family = Literal["al2023", "bottlerocket"]
@@ -93,33 +93,33 @@ Image = Annotated[Annotated[Family, Tag(PLAIN)] | Annotated[OwnImage, Tag(MAPPIN
 
 
 class Nodes(Part):
-    """How the accelerators' machines on EKS are set up."""
+    """Settings of the accelerator nodes on EKS."""
 
     image: Image = "al2023"
-    """EKS image family, or an image of one's own."""
+    """EKS image family, or a custom AMI."""
     provisioner: Literal["auto", "managed", "karpenter"] = "auto"
-    """Who makes them: managed node groups, or Karpenter (serving's default)."""
+    """What creates nodes: managed node groups, or Karpenter (the default for serving)."""
     devices: Literal["plugin", "dra"] = "plugin"
-    """How EFA interfaces reach pods: the device plugin, or dynamic resource allocation."""
+    """How EFA interfaces are assigned to pods: device plugin, or dynamic resource allocation (DRA)."""
     interfaces: Literal["fewest-addresses", "most-bandwidth"] = "fewest-addresses"
-    """Network interfaces of EFA machines: one address per machine, or more addresses and more IP bandwidth."""
+    """Interface layout of EFA nodes: one IP address per node, or one per network card for more IP bandwidth."""
     placement_group: Literal["auto", "never"] = "auto"
-    """Machines close together where the capacity allows it."""
+    """Cluster placement group; `auto` uses one where the capacity mode allows it."""
 
 
 class ExtraPool(Part):
-    """A pool beside the one that sizing chose."""
+    """Node pool in addition to the one that sizing chose."""
 
     name: Name
-    """Its name, and that of its queue."""
+    """Name of the pool and of its queue."""
     instance: Id
     """Instance type."""
     nodes: PositiveInt
-    """Most machines."""
+    """Maximum number of nodes."""
     at_least: Annotated[int, Field(ge=0, strict=True)] = 0
-    """Fewest machines."""
+    """Minimum number of nodes."""
     capacity: CapacityEntry = "on-demand"
-    """How they are obtained."""
+    """Capacity mode, Capacity Block or reservation of the pool."""
 
 
 Pools = Annotated[
@@ -129,45 +129,45 @@ Pools = Annotated[
 
 
 class Safety(Part):
-    """What is on unless it is switched off here, with a warning. Encryption, private machines and closed buckets have no switch."""
+    """Protections, on by default; switching one off causes a warning. Encryption, private nodes and private buckets are always on."""
 
     flow_logs: Flag = True
-    """Who talked to whom in the network."""
+    """Log network connections (VPC Flow Logs)."""
     audit_logs: Flag = True
-    """Who asked what of the cluster's API."""
+    """Log requests to the cluster's API."""
     private_endpoints: Flag = True
-    """AWS services reached without leaving the network."""
+    """Reach AWS services through VPC endpoints, not over the internet."""
     network_policies: Flag = True
-    """Pods reach only what is allowed."""
+    """Limit pod traffic to what network policies allow."""
     deletion_protection: Flag = True
-    """What holds data, and the cluster, refuses to be deleted until teardown."""
+    """Protect the cluster and all data stores from deletion until teardown."""
     idle_alarm: Flag = True
-    """Machines that do nothing are told of; a box stops."""
+    """Alert on idle machines, and stop an idle box."""
 
 
 class Blueprint(Part):
-    """The shape of what is built; `auto` leaves it to sizing."""
+    """What the stack builds; sizing decides every `auto`."""
 
     kind: Literal["auto", "box", "training-cluster", "inference-fleet", "tpu-pod"] = "auto"
-    """One node; many on one fabric; replicas that follow traffic; TPU slices."""
+    """One node (box), many nodes on one fabric (training-cluster), autoscaled replicas (inference-fleet) or TPU slices (tpu-pod)."""
     cluster: ClusterChoice = "new"
-    """A cluster of its own, one that exists, or one that another stack exports."""
+    """A new cluster, an existing EKS cluster, or a cluster that another stack exports."""
     pools: Pools = "auto"
-    """Node pools: what sizing chose, and those listed beside it."""
+    """Node pools in addition to the one that sizing chose."""
     nodes: Nodes = Nodes()
-    """How machines of a cluster are set up."""
+    """Settings of the cluster's accelerator nodes."""
     api_access: ApiAccess = "private"
-    """Who reaches the cluster's API."""
+    """Networks that can reach the cluster's API endpoint."""
     ssh_from: Annotated[
         Annotated[Literal["nobody", "anywhere"], Tag(PLAIN)] | Annotated[tuple[Text, ...], Tag("<list>")],
         Discriminator(lambda value: "<list>" if isinstance(value, (list, tuple)) else PLAIN),
     ] = "nobody"
-    """Networks that may open SSH to a box, which has no public address: peered ones, a VPN. Session Manager needs none."""
+    """Networks that may open SSH to a box (it has no public address): peered networks or a VPN. Session Manager needs no entry."""
     storage: Storage = "auto"
-    """Shared file system beside the machines."""
+    """Shared file system of the nodes."""
     safety: Safety = Safety()
-    """Switches of what protects data and money."""
+    """Protections of data and cost."""
     notify: tuple[Annotated[str, Field(pattern=r"^\S+@\S+\.\S+$", description="an e-mail address")], ...] = ()
-    """Who is told by mail of budget, idle machines and the end of the stack's time."""
+    """Email addresses that receive alerts about the budget, idle machines and the end of `ttl`."""
     ttl: Duration | None = None
-    """How long the stack may live."""
+    """Lifetime of the stack, counted from `rackwright choose`."""

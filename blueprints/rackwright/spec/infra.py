@@ -1,4 +1,4 @@
-"""Where it may run: places to look, in order or all at once."""
+"""Models of the `infra` section: clouds, regions, capacity and existing infrastructure."""
 
 from typing import Annotated, Literal
 
@@ -13,12 +13,12 @@ Project = Annotated[str, Field(pattern=r"^[a-z][-a-z0-9:.]{4,61}[a-z0-9]$", desc
 
 
 class StackOutput(Part):
-    """A value another stack exports."""
+    """Output of another Pulumi stack."""
 
     stack: Id
-    """Name of the other stack, `organization/project/stack` where it is not in this project."""
+    """Name of the other stack; `organization/project/stack` for a stack of another project."""
     output: Id
-    """Name of its output."""
+    """Name of the stack output."""
 
 
 IdOrOutput = Annotated[Annotated[Id, Tag(PLAIN)] | Annotated[StackOutput, Tag(MAPPING)], plain_or_mapping]
@@ -30,56 +30,56 @@ Arn = Annotated[
 
 
 class CapacityBlock(Part):
-    """A bought EC2 Capacity Block for ML."""
+    """Purchased EC2 Capacity Block for ML."""
 
     id: Annotated[str, Field(pattern=r"^cr-[0-9a-f]{17}$", description="cr- and 17 hexadecimal digits")]
-    """Id of the capacity reservation."""
+    """ID of the capacity reservation."""
     instance: Id
-    """Instance type the block was bought for."""
+    """Instance type of the block."""
     count: PositiveInt
-    """Instances in the block."""
+    """Number of instances in the block."""
     zone: Id
-    """Availability zone the block lies in."""
+    """Availability zone of the block."""
     start: Moment
-    """When the block starts, with its time zone."""
+    """Start of the block, with time zone."""
     end: Moment
-    """When the block ends."""
+    """End of the block, with time zone."""
 
 
 class Reservation(Part):
-    """Reserved capacity that exists already: one reservation by id, or on AWS a group of them."""
+    """Existing capacity reservation: one by `id`, or a resource group of reservations on AWS."""
 
     id: Id | None = None
-    """Its name or id."""
+    """Name or ID of the reservation."""
     group: Arn | None = None
-    """ARN of an AWS resource group of reservations, in place of an id."""
+    """ARN of an AWS resource group of reservations; replaces `id`."""
     instance: Id | None = None
-    """Machine type it holds."""
+    """Machine type of the reservation."""
     count: PositiveInt | None = None
-    """Machines in it."""
+    """Number of reserved machines."""
     zone: Id | None = None
-    """Zone it lies in."""
+    """Zone of the reservation."""
 
 
 class UseBlock(Part):
     """Use an EC2 Capacity Block."""
 
     capacity_block: CapacityBlock
-    """The block."""
+    """Capacity Block to use."""
 
 
 class UseReservation(Part):
     """Use a reservation."""
 
     reservation: Reservation
-    """The reservation."""
+    """Reservation to use."""
 
 
 Mode = Literal["on-demand", "spot", "flex-start", "calendar"]
 
 
 def _capacity_kind(value: object) -> str | None:
-    """Which of the forms a capacity entry is meant to have, so that only that one reports its problems."""
+    """Return the discriminator tag of a capacity entry. Only the matching form reports problems."""
     if not isinstance(value, (dict, BaseModel)):
         return PLAIN
     keys = value if isinstance(value, dict) else type(value).model_fields
@@ -93,33 +93,33 @@ CapacityEntry = Annotated[
 ]
 
 
-def held(entry: CapacityEntry | None) -> CapacityBlock | Reservation | None:
-    """What an entry names that exists already; None for a mode."""
+def existing_capacity(entry: CapacityEntry | None) -> CapacityBlock | Reservation | None:
+    """Return the Capacity Block or reservation of an entry; None for a capacity mode."""
     if isinstance(entry, UseBlock):
         return entry.capacity_block
     return entry.reservation if isinstance(entry, UseReservation) else None
 
 
 class Capacity(Part):
-    """How machines are obtained: exactly one of the two."""
+    """Capacity modes of a place: either `ordered` or `fallback`."""
 
     ordered: tuple[CapacityEntry, ...] = ()
-    """Alternatives for sizing; the first that fits wins."""
+    """Alternatives for sizing, most preferred first; the first one that fits is used."""
     fallback: tuple[CapacityEntry, ...] = ()
-    """Several pools are provisioned; the scheduler prefers the first."""
+    """One pool per entry is provisioned; the scheduler prefers the first."""
 
 
 class ExistingSubnet(Part):
-    """A subnet this stack does not own, with what is known of it: the more is said, the more is checked before any call."""
+    """Existing subnet. Zone, CIDR and use are optional; validation checks those that are given."""
 
     id: IdOrOutput
-    """Its id, or the output of another stack."""
+    """Subnet ID, or an output of another stack."""
     zone: Id | None = None
-    """Availability zone it lies in."""
+    """Availability zone of the subnet."""
     cidr: Text | None = None
-    """Its addresses, such as 10.0.64.0/18."""
+    """Address range of the subnet, such as 10.0.64.0/18."""
     use: Literal["all", "nodes", "control", "public"] = "all"
-    """What it is for: machines, the control plane, both, or nothing of ours (public)."""
+    """Purpose: nodes, control plane, both (all), or not used by the stack (public)."""
 
 
 def _subnet_kind(value: object) -> str:
@@ -136,90 +136,90 @@ SubnetEntry = Annotated[
 
 
 class ExistingNetwork(Part):
-    """A network this stack does not own."""
+    """Existing network."""
 
     vpc: IdOrOutput
-    """Id of the network, or the output of another stack."""
+    """ID of the network, or an output of another stack."""
     subnets: tuple[SubnetEntry, ...] = ()
-    """Its subnets: ids, outputs of another stack, or descriptions."""
+    """Subnets to use: IDs, outputs of another stack, or mappings with `id`, `zone`, `cidr` and `use`."""
 
 
 class Network(Part):
-    """Left out, a network is made."""
+    """Network of the stack; a new one is created unless `existing` is set."""
 
     existing: ExistingNetwork | None = None
-    """Use this network."""
+    """Existing network to use."""
     cidr: Text | None = None
-    """Addresses of the network that is made, such as 10.20.0.0/16; on AWS."""
+    """Address range of the new network, such as 10.20.0.0/16; AWS only."""
 
 
 class Roles(Part):
-    """AWS roles that exist; those left out are made."""
+    """Existing AWS IAM roles; a role that is left out is created."""
 
     cluster: IdOrOutput | None = None
-    """ARN of the EKS control plane's role."""
+    """ARN of the EKS control plane role."""
     nodes: IdOrOutput | None = None
-    """ARN of the nodes' role."""
+    """ARN of the node role."""
     workload: IdOrOutput | None = None
-    """ARN of the role of the workload's pods; of a box, the name of its instance profile."""
+    """ARN of the role of the workload's pods; for a box, the name of an instance profile."""
 
 
 Quotas = dict[Id, dict[Id, Annotated[float, Field(ge=0)]]]
-"""Region -> quota code or metric -> what is granted and not taken by others, in the quota's own unit."""
+"""Region -> quota code or metric -> granted amount less current usage, in the quota's unit."""
 
 
 class Pin(Part):
-    """Beats sizing, with a warning; never a rule that means certain failure."""
+    """Machines chosen by hand in place of sizing; causes a warning with the extra cost. Validation rules still apply."""
 
     instance: Id
     """Instance, machine or TPU host type."""
     nodes: PositiveInt | None = None
-    """Machines; left out, sizing chooses."""
+    """Number of machines; default: chosen by sizing."""
     topology: Annotated[str, Field(pattern=r"^[0-9]+x[0-9]+(x[0-9]+)?$", description="such as 4x8 or 4x4x4")] | None = None
-    """TPU slice."""
+    """Topology of the TPU slice."""
 
 
 class Place(Part):
-    """One place to look for machines."""
+    """One cloud account, project or cluster in which sizing searches for machines."""
 
     cloud: CloudName
-    """Whose machines."""
+    """Cloud; `kubernetes` is an existing cluster described by `inventory`."""
     account: Annotated[str, Field(pattern=r"^[0-9]{12}$", description="12 digits, in quotes")] | None = None
-    """AWS account; the provider refuses credentials of any other."""
+    """AWS account ID; the provider rejects credentials of any other account."""
     project: Project | None = None
-    """Google Cloud project id."""
+    """Google Cloud project ID."""
     role: Arn | None = None
-    """AWS role that builds the stack; the provider assumes it."""
+    """ARN of the AWS role that the provider assumes to build the stack."""
     permissions_boundary: Arn | None = None
-    """IAM policy set as boundary on every role that is made."""
+    """ARN of the IAM policy set as permissions boundary on every new role."""
     roles: Roles | None = None
-    """AWS roles to use in place of new ones."""
+    """Existing AWS IAM roles to use."""
     key: IdOrOutput | None = None
-    """ARN of a KMS key to use in place of a new one."""
+    """ARN of an existing KMS key; default: a new key."""
     regions: tuple[Id, ...] = ()
-    """Regions allowed; left out, every region of the catalog."""
+    """Allowed regions; default: every region of the catalog."""
     zones: tuple[Id, ...] = ()
-    """Zones allowed; left out, every zone of the regions."""
+    """Allowed zones; default: every zone of the allowed regions."""
     capacity: Capacity = Capacity(ordered=("on-demand",))
-    """How machines are obtained here."""
+    """Capacity modes, reservations and Capacity Blocks to consider."""
     network: Network = Network()
-    """Network to use."""
+    """Network of the stack."""
     quotas: Annotated[Annotated[Text, Tag(PLAIN)] | Annotated[Quotas, Tag(MAPPING)], plain_or_mapping] | None = None
-    """What the account grants: a file that `rackwright lookup SPEC --write-quotas FILE` or `aws service-quotas list-service-quotas`
-    wrote, or region: {quota code: amount}."""
+    """Available quota of the account: `region: {quota code: amount}`, or the path of a file written by
+    `rackwright lookup SPEC --write-quotas FILE` or `aws service-quotas list-service-quotas`."""
     inventory: Text | None = None
     """File that describes an existing Kubernetes cluster."""
     pin: Pin | None = None
-    """Machines chosen by hand."""
+    """Machines chosen by hand in place of sizing."""
 
 
 class Infra(Part):
-    """Exactly one of the two lists."""
+    """Places to run: either `any_of` or `ordered`."""
 
     any_of: tuple[Place, ...] = ()
-    """All places are compared; the best one wins."""
+    """Places to compare; the best candidate of all is chosen."""
     ordered: tuple[Place, ...] = ()
-    """The first place with a fit wins."""
+    """Places by preference; the first one with a candidate that fits is chosen."""
 
     @property
     def places(self) -> tuple[Place, ...]:

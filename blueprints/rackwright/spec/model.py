@@ -1,4 +1,4 @@
-"""The architecture a spec's model stands for."""
+"""Resolution of a spec's model to its architecture."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -11,9 +11,10 @@ from rackwright.spec.workload import Model, Workload
 
 
 def architecture_of(model: Model, folder: Path = Path()) -> Architecture | None:
-    """From the model catalog, a config.json (relative to `folder`, the spec's) or the fields written out; None when it is not known.
+    """Return the architecture of a spec's model, or None when `base` is not in the catalog.
 
-    Raises ConfigError with the field at fault when a description is wrong.
+    folder: folder of the spec; the path of a config.json is relative to it.
+    Raises ConfigError with the invalid field.
     """
     if model.base is not None:
         row = find(model.base)
@@ -24,7 +25,7 @@ def architecture_of(model: Model, folder: Path = Path()) -> Architecture | None:
 
 
 def self_contained(spec: Spec, folder: Path) -> Spec:
-    """The spec with each config.json replaced by the architecture it describes, so that nothing later depends on where the file lies.
+    """Return the spec with each config.json replaced by its architecture, so that later stages read no files.
 
     Raises ConfigError when a file cannot be read.
     """

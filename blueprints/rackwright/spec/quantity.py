@@ -1,7 +1,7 @@
-"""Quantities with units, parsed once. Inside the program they are plain floats in base units: seconds, bytes, US dollars.
+"""Quantities with units, parsed to floats in base units: seconds, bytes, US dollars, fractions.
 
 `48h` -> 172800 s; `9000 USD` -> 9000; `3 GB` -> 3e9 B; `3 GiB` -> 3 * 2**30 B; `12 %` -> 0.12; `0.60 USD / 1M tokens` -> 6e-7.
-A bare number is refused where a unit matters; counts take `1.35e9`.
+A number without a unit is an error, except for counts, which accept `1.35e9`.
 """
 
 import re
@@ -40,9 +40,9 @@ MEANT = {
     "USD": "$ usd dollars",
 }
 ALIASES = {alias: unit for unit, aliases in MEANT.items() for alias in aliases.split()}
-"""What people write for a unit; only used to say which one is meant."""
+"""Common misspelling -> unit. Used only to suggest a fix."""
 COUNT_RANGE = (1e-6, 1e18)
-"""No count in a spec lies outside; keeps arithmetic on nonsense finite."""
+"""Allowed range of counts. Keeps arithmetic on absurd values finite."""
 
 
 def _pattern(units: dict[str, float]) -> str:
@@ -72,7 +72,7 @@ def _reader(units: dict[str, float], what: str, example: str, bounds: tuple[str,
 
 
 def _meant(value: object, units: dict[str, float], example: str) -> str:
-    """The same number with the unit that was probably meant, else the example."""
+    """Return a fix: the same number with the likely unit, else the example."""
     number = re.match(rf"^\s*\$?\s*{NUMBER}\s*(\S*)\s*$", str(value))
     if number and not isinstance(value, bool):
         typed = "$" if str(value).lstrip().startswith("$") else number[2]
@@ -124,4 +124,4 @@ Count = Annotated[
     BeforeValidator(_count),
     WithJsonSchema({"anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"type": "string", "pattern": rf"^{NUMBER}$"}]}),
 ]
-"""How many; `1.35e9` is a number here even where YAML calls it text."""
+"""Positive number without a unit. Accepts `1.35e9`, which YAML 1.2 parsers may read as text."""

@@ -1,6 +1,7 @@
-"""Files of an account's quotas, so that a plan is held against them without asking the cloud.
+"""Quota files of an account, which let sizing check quotas offline.
 
-Two forms are read: ours, and what `aws service-quotas list-service-quotas --service-code ec2` prints, one document or a list of them.
+Two formats are read: that of `rackwright lookup --write-quotas`, and the output of
+`aws service-quotas list-service-quotas --service-code ec2`, one document or a list of them.
 """
 
 import json
@@ -19,7 +20,7 @@ LARGEST_BYTES = 10_000_000
 
 
 class Granted(BaseModel):
-    """value: what the account has; used: what others take of it, in the same unit."""
+    """One quota. value: granted amount; used: current usage; both in the quota's unit."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -28,40 +29,43 @@ class Granted(BaseModel):
 
 
 class QuotaFileError(UserError):
-    """The file cannot be read, or says no quotas."""
+    """The file cannot be read, or contains no quotas."""
 
 
 def read_quotas(path: Path) -> Quotas:
-    """Region -> quota code -> what is left. Raises QuotaFileError."""
+    """Return region -> quota code -> granted amount less usage. Raises QuotaFileError."""
     try:
         if path.stat().st_size > LARGEST_BYTES:
-            raise _unreadable(path, "it is larger than quotas ever are")
+            raise _unreadable(path, f"it is larger than {LARGEST_BYTES // 10**6} MB")
         found = _regions(json.loads(path.read_bytes()))
     except OSError as error:
         raise _unreadable(path, error.strerror or str(error)) from None
     except (ValueError, KeyError, TypeError, RecursionError, ValidationError) as error:
-        raise _unreadable(path, f"it is not a file of quotas ({type(error).__name__})") from None
+        raise _unreadable(path, f"it is not a quota file ({type(error).__name__})") from None
     if not any(found.values()):
-        raise _unreadable(path, "it names no quota")
+        raise _unreadable(path, "it contains no quota")
     return found
 
 
 def with_quotas(spec: Spec, folder: Path) -> Spec:
-    """The spec with each file of quotas replaced by what it says. Raises QuotaFileError."""
+    """Return the spec with the path of each quota file replaced by its contents. Raises QuotaFileError.
+
+    folder: folder of the spec; paths are relative to it.
+    """
     infra = spec.infra
     lists = {key: tuple(_written_out(place, folder) for place in getattr(infra, key)) for key in ("any_of", "ordered")}
     return spec.model_copy(update={"infra": infra.model_copy(update=lists)})
 
 
 def without_quotas(spec: Spec) -> Spec:
-    """The spec as if nothing were known of any account: machines that run already are not chosen again by what is left of a quota."""
+    """Return the spec without quotas. Used to revalidate machines that already count towards the usage."""
     infra = spec.infra
     lists = {key: tuple(place.model_copy(update={"quotas": None}) for place in getattr(infra, key)) for key in ("any_of", "ordered")}
     return spec.model_copy(update={"infra": infra.model_copy(update=lists)})
 
 
 def known_quotas(spec: Spec, place: int, region: str) -> dict[str, float]:
-    """What is known of the account of the spec's `place`-th place; empty where nothing is."""
+    """Return quota code -> available amount of the spec's `place`-th place in a region; empty when unknown."""
     known = spec.infra.places[place].quotas
     return known.get(region, {}) if isinstance(known, dict) else {}
 
@@ -85,7 +89,7 @@ def _regions(document: Any) -> Quotas:
 
 
 def _of_the_cli(rows: list[dict[str, Any]]) -> Quotas:
-    """The region stands in each quota's ARN; quotas of the whole account have none there and are left out."""
+    """Convert the AWS CLI's output. The region is part of each quota's ARN; account-wide quotas have no region and are skipped."""
     found: Quotas = {}
     for row in rows:
         region = row["QuotaArn"].split(":")[3]

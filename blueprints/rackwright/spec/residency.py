@@ -1,4 +1,4 @@
-"""Which regions keep data inside a territory: patterns per cloud are in its profile."""
+"""Data residency: the regions of each territory, from the cloud profiles."""
 
 from fnmatch import fnmatchcase
 
@@ -6,12 +6,12 @@ from rackwright.clouds import profile
 
 
 def matches(region: str, patterns: tuple[str, ...]) -> bool:
-    """Whether a region is named by one of the patterns; no pattern at all allows every region."""
+    """Return whether a region matches one of the patterns. An empty tuple matches every region."""
     return not patterns or any(fnmatchcase(region, pattern) for pattern in patterns)
 
 
 def stays_in(cloud: str, region: str, residency: str | None) -> bool:
-    """Whether data in that region of that cloud keeps the residency. Machines one owns are where they are: always."""
+    """Return whether a region lies in the territory. True without a residency, and for existing clusters, which have no region."""
     if residency is None or profile(cloud).is_owned:
         return True
     return matches(region, profile(cloud).residency[residency])

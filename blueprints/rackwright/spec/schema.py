@@ -1,4 +1,4 @@
-"""The JSON Schema that editors read: exported from the models, with the sentences that stand under their fields.
+"""JSON Schema of the spec for editors. Field descriptions are the docstrings below the fields of the models.
 
 `python -m rackwright.spec.schema` prints it; docs/schema/spec.json is the committed copy.
 """
@@ -19,7 +19,7 @@ SCHEMA_ID = f"urn:{API_VERSION.replace('/', ':')}:spec"
 
 
 def spec_schema() -> dict[str, Any]:
-    """JSON Schema (draft 2020-12) of a spec as it is written in YAML: quantities are text with a unit, no value is null."""
+    """Return the JSON Schema (draft 2020-12) of a spec in YAML: quantities are strings with a unit, and null is not allowed."""
     schema = Spec.model_json_schema()
     for model in models():
         entry = schema if model is Spec else schema["$defs"].get(model.__name__)
@@ -31,17 +31,17 @@ def spec_schema() -> dict[str, Any]:
 
 
 def text() -> str:
-    """The schema as it is committed."""
+    """Return the schema as formatted JSON, the content of docs/schema/spec.json."""
     return json.dumps(spec_schema(), indent=2, ensure_ascii=False) + "\n"
 
 
 def models() -> list[type[BaseModel]]:
-    """Every model of the spec, the whole first, then in the order in which a reader meets them."""
+    """Return every model of the spec, root first, in order of first use."""
     return list(dict.fromkeys(model for _, model in all_models()))
 
 
 def sentences(model: type) -> dict[str, str]:
-    """Field -> the sentence under it in the source, fields of base classes included."""
+    """Return field -> docstring below the field in the source, including inherited fields."""
     found: dict[str, str] = {}
     for base in reversed(model.__mro__):
         if base.__module__.startswith("rackwright."):
@@ -51,22 +51,22 @@ def sentences(model: type) -> dict[str, str]:
 
 @cache
 def _of_module(module: str) -> dict[str, dict[str, str]]:
-    """Class -> field -> the string that follows the field."""
+    """Return class -> field -> docstring below the field, of one module."""
     tree = ast.parse(inspect.getsource(sys.modules[module]))
     return {node.name: dict(_pairs(node)) for node in tree.body if isinstance(node, ast.ClassDef)}
 
 
 def _pairs(node: ast.ClassDef) -> list[tuple[str, str]]:
     pairs = []
-    for field, after in zip(node.body, node.body[1:], strict=False):
-        said = isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant) and isinstance(after.value.value, str)
-        if said and isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
-            pairs.append((field.target.id, " ".join(ast.literal_eval(after.value).split())))
+    for field, docstring in zip(node.body, node.body[1:], strict=False):
+        is_text = isinstance(docstring, ast.Expr) and isinstance(docstring.value, ast.Constant) and isinstance(docstring.value.value, str)
+        if is_text and isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
+            pairs.append((field.target.id, " ".join(ast.literal_eval(docstring.value).split())))
     return pairs
 
 
 def _without_null(field: dict[str, Any]) -> dict[str, Any]:
-    """Leaving a key out is how a spec says nothing; `key: null` is a problem."""
+    """Remove `null` from the alternatives of a field. Optional keys are left out of a spec; `key: null` is an error."""
     alternatives = [one for one in field.get("anyOf", ()) if one != {"type": "null"}]
     if "anyOf" in field and len(alternatives) < len(field["anyOf"]):
         rest = {key: value for key, value in field.items() if key not in ("anyOf", "default") or (key == "default" and value is not None)}
@@ -75,7 +75,7 @@ def _without_null(field: dict[str, Any]) -> dict[str, Any]:
 
 
 def _described(field: dict[str, Any], sentence: str) -> dict[str, Any]:
-    """Our sentence first, then what the type says of its form. A default in base units is no default a user could write."""
+    """Add the description: the field's docstring, then the format of its type. Drops defaults in base units, which are invalid in YAML."""
     form = field.get("description", "")
     description = f"{sentence.rstrip('.')} ({form})." if sentence and form else sentence or form
     if field.get("type") == "string" and not isinstance(field.get("default", ""), str):

@@ -1,4 +1,4 @@
-"""The whole of what the user writes."""
+"""`Spec`, the root model of the file, and the models of its short sections."""
 
 from typing import Annotated, Literal
 
@@ -14,83 +14,83 @@ API_VERSION = "rackwright/v1"
 
 
 class Goals(Part):
-    """What counts as success. Limits cover the whole run for training, a month of 730 h for serving."""
+    """Limits and objective. Limits apply to the whole run for training, and to a month of 730 h for serving."""
 
     max_duration: Duration | None = None
-    """Deadline, from start to end of the run."""
+    """Maximum time from start to end of the run."""
     max_cost: Money | None = None
-    """Budget of the machines; a whole bill above it (disks, network, control plane) is warned of."""
+    """Maximum cost of the machines; a total bill above it (with disks, network, control plane) causes a warning."""
     optimize_for: Literal["cost", "time", "balanced"] = "cost"
-    """What decides between candidates that keep the limits."""
+    """Objective that ranks the candidates within the limits."""
 
 
 class Pricing(Part):
-    """What differs from the list prices of the catalog."""
+    """Changes to the list prices of the catalog."""
 
     discounts: dict[SellerName, Percent] = {}
-    """Taken off the list prices of the cloud's machines, spot excepted."""
+    """Discount per cloud on the list prices of machines; spot prices are not discounted."""
     commitments: tuple[dict, ...] = ()
-    """Savings plans and committed use."""
+    """Savings plans and committed use discounts."""
     file: Text | None = None
-    """CSV of own prices, relative to the spec."""
+    """Path of a CSV file with negotiated prices, relative to the spec."""
 
 
 class Limits(Part):
-    """The organisation's own."""
+    """Limits set by the organisation."""
 
     accelerators: PositiveInt | None = None
-    """Most accelerators a stack may hold."""
+    """Maximum number of accelerators in the stack."""
     regions: tuple[Id, ...] = ()
-    """Patterns a region must match one of, such as `us-*`."""
+    """Patterns of allowed regions, such as `us-*`."""
     residency: Literal["us", "eu", "apac"] | None = None
-    """Where data must stay."""
+    """Territory that data must not leave."""
 
 
 class ConfigRef(Part):
-    """A secret of the stack's Pulumi configuration."""
+    """Secret in the stack's Pulumi configuration."""
 
     config: Id
-    """Key set with `pulumi config set --secret`."""
+    """Configuration key, set with `pulumi config set --secret`."""
 
 
 class Acknowledgement(Part):
-    """A warning that was read and accepted."""
+    """Accepted warning."""
 
     rule: Id
-    """Rule id, such as V-13."""
+    """Rule ID of the warning, such as V-13."""
     reason: Text
-    """Why it is accepted."""
+    """Reason for accepting the warning."""
 
 
 class Spec(Part):
-    """What to run, what counts as success, and where it may run."""
+    """Workloads to run, goals to meet, and places to run them."""
 
     api_version: Literal["rackwright/v1"]
-    """Version of this format."""
+    """Version of the spec format."""
     name: Name
-    """Name of the stack; part of every resource's name."""
+    """Name of the stack; part of every resource name."""
     workloads: Annotated[tuple[Workload, ...], Field(min_length=1)]
-    """One training workload, or serving ones."""
+    """Either one training workload, or one or more serving workloads."""
     goals: Goals = Goals()
-    """What counts as success."""
+    """Limits and objective of sizing."""
     infra: Infra
-    """Where it may run."""
+    """Places to run."""
     blueprint: Blueprint = Blueprint()
-    """The shape of what is built."""
+    """Overrides of what the stack builds."""
     pricing: Pricing = Pricing()
-    """What differs from list prices."""
+    """Changes to the list prices of the catalog."""
     limits: Limits = Limits()
-    """The organisation's own limits."""
+    """Limits set by the organisation."""
     tags: dict[str, str] = {}
-    """Put on every resource that takes tags or labels."""
+    """Tags or labels set on every resource that supports them."""
     secrets: dict[Id, ConfigRef] = {}
-    """Names for secrets of the stack's configuration; never values."""
+    """References to secrets of the stack's Pulumi configuration, by name; never values."""
     acknowledge: tuple[Acknowledgement, ...] = ()
-    """Warnings that were read and accepted."""
+    """Accepted warnings."""
 
     @property
     def workload(self) -> Workload:
-        """The first workload: the one that decides the machines."""
+        """The first workload, which determines the machines."""
         return self.workloads[0]
 
     @property

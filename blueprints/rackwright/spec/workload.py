@@ -1,4 +1,4 @@
-"""What runs: one training workload, or serving ones, per stack."""
+"""Models of the `workloads` section: training, serving, batch inference and custom workloads."""
 
 from typing import Annotated, Any, Literal
 
@@ -12,173 +12,173 @@ Dtype = Literal["auto", "fp32", "bf16", "fp16", "fp8", "int8", "fp4", "nf4"]
 
 
 class Weights(Part):
-    """Where the trained weights lie."""
+    """Location of the model weights."""
 
     uri: Uri
-    """Bucket, hub or file address."""
+    """URI of a bucket, a model hub or a file."""
     size: Size | None = None
-    """Left out, parameters times bytes of their format."""
+    """Size of the weights; default: parameters times bytes per parameter."""
 
 
 class Model(Part):
-    """A catalog name, a Hugging Face config.json beside the spec, or the architecture written out: exactly one."""
+    """Model, given by exactly one of `base`, `config` and `architecture`."""
 
     base: Text | None = None
-    """Name in the model catalog."""
+    """Name in the model catalog (`rackwright catalog models`)."""
     config: Text | None = None
-    """Path of a Hugging Face config.json, relative to the spec; read in place of `architecture`."""
+    """Path of a Hugging Face config.json, relative to the spec."""
     architecture: dict[str, Any] | None = None
-    """Layers, widths and heads written out; docs/spec.md lists the fields."""
+    """Layers, widths and heads; docs/spec.md lists the fields."""
     weights: Weights | None = None
-    """Weights to start from."""
+    """Initial weights."""
 
 
 class Adapter(Part):
-    """What is trained: everything (none), or few parameters beside frozen ones."""
+    """Fine-tuning method: all weights (`none`), or an adapter on frozen weights."""
 
     type: Literal["none", "lora", "qlora", "p-tuning"] = "none"
-    """Method."""
+    """Adapter method; `none` trains all weights."""
     rank: PositiveInt = 16
-    """Rank of the two adapter matrices (lora, qlora)."""
+    """Rank of the adapter matrices (lora, qlora)."""
     targets: Literal["all-linear", "attention", "qv"] = "all-linear"
-    """Layers that get an adapter (lora, qlora)."""
+    """Layers that receive an adapter (lora, qlora)."""
     virtual_tokens: PositiveInt = 20
-    """Trained prompt length (p-tuning)."""
+    """Length of the trained prompt, tokens (p-tuning)."""
 
 
 class Data(Part):
-    """Either `tokens`, or `samples` with `tokens_per_sample` (or images: `samples` alone)."""
+    """Training data, given by `tokens`, by `samples` and `tokens_per_sample`, or by `samples` alone for images."""
 
     samples: Count | None = None
-    """Examples in the set."""
+    """Number of samples in the data set."""
     tokens_per_sample: Count | None = None
-    """Mean tokens of one example."""
+    """Mean tokens per sample."""
     tokens: Count | None = None
-    """Tokens in the set."""
+    """Number of tokens in the data set."""
     epochs: Count = 1.0
-    """Passes over the set."""
+    """Passes over the data set."""
     packed: Flag = True
-    """Several short examples share one sequence."""
+    """Pack several short samples into one sequence; `false` pads each sample."""
     size: Size | None = None
-    """Bytes on disk."""
+    """Size on disk."""
     uri: Uri | None = None
-    """Where the set lies."""
+    """Location of the data set."""
 
 
 class Checkpoint(Part):
-    """How the state of a run is saved."""
+    """Checkpoints of a training run."""
 
     uri: Uri | None = None
-    """Where to; left out, a bucket of the stack."""
+    """Destination; default: a bucket of the stack."""
     interval: Annotated[Annotated[Literal["auto"], Tag("<auto>")] | Annotated[Duration, Tag(PLAIN)], auto_or_quantity] = "auto"
-    """Time between two; `auto` weighs its cost against the work lost."""
+    """Time between checkpoints; `auto` balances the pause against the work lost at a failure."""
     keep: PositiveInt = 3
-    """Checkpoints kept."""
+    """Number of checkpoints to keep."""
 
 
 class SecretRef(Part):
-    """A name of the spec's `secrets`."""
+    """Reference to an entry of the spec's `secrets`."""
 
     secret: Text
-    """Key in `secrets`."""
+    """Key in the spec's `secrets`."""
 
 
 class Run(Part):
-    """The container that runs the workload."""
+    """Container that runs the workload."""
 
     image: Id | None = None
-    """Image with its digest."""
+    """Container image with digest."""
     command: tuple[str, ...] = ()
-    """Entry point."""
+    """Entry point of the container."""
     args: tuple[str, ...] = ()
-    """Arguments."""
+    """Arguments of the entry point."""
     env: dict[Variable, str] = {}
-    """Plain environment variables; never secrets."""
+    """Environment variables with plain values; never secrets."""
     secrets: dict[Variable, SecretRef] = {}
-    """Environment variables filled from secrets."""
+    """Environment variables set from secrets."""
 
 
 class Parallelism(Part):
-    """Pins; what is left out is searched."""
+    """Fixed parallelism; sizing searches the values that are left out."""
 
     tensor: PositiveInt | None = None
-    """Accelerators that share each layer."""
+    """Tensor parallelism: accelerators per layer."""
     pipeline: PositiveInt | None = None
-    """Stages the layers are cut into."""
+    """Pipeline parallelism: number of stages."""
     context: PositiveInt | None = None
-    """Accelerators that share each sequence."""
+    """Context parallelism: accelerators per sequence."""
     expert: PositiveInt | None = None
-    """Accelerators that share the experts."""
+    """Expert parallelism: accelerators per set of experts."""
     zero: Literal[0, 1, 2, 3] | None = None
-    """Stage of ZeRO; 3 is FSDP."""
+    """ZeRO stage; 3 is FSDP."""
     micro_batch: PositiveInt | None = None
-    """Sequences per accelerator and step."""
+    """Sequences per accelerator and micro-batch."""
     recompute: Literal["none", "selective", "full"] | None = None
-    """Activations computed again in the backward pass."""
+    """Activation recomputation in the backward pass."""
 
 
 class _Workload(Part):
     name: Name
     """Name of the workload, unique in the stack."""
     model: Model
-    """What model."""
+    """Model to train or serve."""
     precision: Dtype = "auto"
     """Number format of the matrix products."""
     parallelism: Parallelism = Parallelism()
-    """How it is spread, where that is fixed."""
+    """Fixed parallelism."""
     run: Run = Run()
-    """Container that runs it."""
+    """Container that runs the workload."""
     team: Name = "default"
-    """Whose quota it counts against."""
+    """Team whose queue quota the workload uses."""
     measured: dict[str, Any] | None = None
-    """The user's own measured run, which beats every prior."""
+    """Your measured run of this workload; replaces the estimate."""
 
 
 class _Training(_Workload):
     data: Data
-    """What it learns from."""
+    """Training data."""
     sequence_length: PositiveInt | None = None
-    """Tokens per sequence; left out, 4,096, at most the model's own limit."""
+    """Tokens per sequence; default: 4,096, or the model's maximum context when that is shorter."""
     global_batch_size: PositiveInt | None = None
     """Sequences per optimizer step."""
     optimizer: Literal["adamw", "adamw-8bit", "sgd"] = "adamw"
-    """Decides the state held per parameter."""
+    """Optimizer; determines the bytes of state per parameter."""
     checkpoint: Checkpoint = Checkpoint()
-    """How its state is saved."""
+    """Checkpoints of the run."""
 
 
 class Pretrain(_Training):
-    """Training of all weights on tokens, from nothing or from a checkpoint."""
+    """Pretraining of all weights, from random weights or from a checkpoint."""
 
     kind: Literal["pretrain"]
 
 
 class Finetune(_Training):
-    """Training of a model that exists on examples."""
+    """Fine-tuning of a pretrained model."""
 
     kind: Literal["finetune"]
     objective: Literal["sft", "dpo", "grpo"] = "sft"
-    """What is optimized."""
+    """Training objective: supervised fine-tuning (sft), direct preference optimization (dpo) or reinforcement learning (grpo)."""
     adapter: Adapter = Adapter()
-    """What is trained."""
+    """Adapter method."""
 
 
 class Tokens(Part):
-    """Length of a text, in tokens."""
+    """Length distribution of prompts or answers, tokens."""
 
     mean: Count
-    """Mean over requests."""
+    """Mean over all requests."""
     p95: Count | None = None
-    """Exceeded by one request in twenty."""
+    """95th percentile over all requests."""
 
 
 class LatencyGoal(Part):
-    """A latency that so many of a hundred requests must keep."""
+    """Maximum latency at a percentile of requests."""
 
     target: Duration
-    """Longest time allowed."""
+    """Maximum latency."""
     percentile: Literal[50, 90, 95, 99] = 95
-    """Share of requests that keep it."""
+    """Percentage of requests that must meet `target`."""
 
 
 class _Inference(_Workload):
@@ -187,84 +187,84 @@ class _Inference(_Workload):
     kv_dtype: Literal["auto", "bf16", "fp8"] = "auto"
     """Number format of the KV cache."""
     engine: Literal["auto", "vllm", "sglang", "tensorrt-llm"] = "auto"
-    """Serving program."""
+    """Inference engine."""
     max_context: PositiveInt | None = None
-    """Longest input and output together, tokens; left out, twice the 95th percentiles, at most the model's own limit."""
+    """Maximum tokens of input and output together; default: twice the 95th percentiles, at most the model's maximum context."""
     prefix_cache_hit_rate: Percent = 0.0
-    """Share of input tokens found in the cache; `0 %` when left out."""
+    """Share of input tokens found in the prefix cache; default: `0 %`."""
 
 
 class Loras(Part):
-    """LoRA adapters served beside the base, none of them merged into it."""
+    """LoRA adapters served together with the base model, not merged into it."""
 
     count: PositiveInt = 1
-    """Adapters held at once."""
+    """Number of adapters loaded at the same time."""
     rank: PositiveInt = 16
-    """Rank of their matrices."""
+    """Rank of the adapter matrices."""
 
 
 class Serve(_Inference):
-    """Answers requests as they come."""
+    """Online inference: serves requests as they arrive."""
 
     kind: Literal["serve"]
     requests_per_second: Count | None = None
-    """Arriving requests at the busiest hour; this or `users`."""
+    """Request rate in the peak hour; set this or `users`."""
     users: Count | None = None
-    """Concurrent users at the busiest hour."""
+    """Concurrent users in the peak hour; set this or `requests_per_second`."""
     mean_requests_per_second: Count | None = None
-    """Mean over all hours, for `rackwright economics`; left out, a share of the busiest hour."""
+    """Mean request rate over all hours, for `rackwright economics`; default: a share of the peak rate."""
     idle: Percent = 0.0
-    """Share of hours in which nobody asks, for `rackwright economics`; `0 %` when left out."""
+    """Share of hours without requests, for `rackwright economics`; default: `0 %`."""
     loras: Loras | None = None
-    """Adapters served beside the base, none merged into it: they take memory and time."""
+    """LoRA adapters served with the base model; they use memory and time."""
     input_tokens: Tokens
-    """Length of a prompt."""
+    """Prompt length."""
     output_tokens: Tokens
-    """Length of an answer."""
+    """Answer length."""
     ttft: LatencyGoal | None = None
-    """Time to the first token."""
+    """Limit of the time to first token (TTFT)."""
     tpot: LatencyGoal | None = None
-    """Time per further token."""
+    """Limit of the time per output token after the first (TPOT)."""
     min_replicas: Annotated[int, Field(ge=0, le=10_000, strict=True)] = 1
-    """Replicas that always run; 0 with `scale_to_zero`."""
+    """Minimum number of replicas; 0 with `scale_to_zero`."""
     max_replicas: Annotated[int, Field(gt=0, le=10_000, strict=True)] | None = None
-    """Replicas at most; left out, what sizing needs at the peak and a margin."""
+    """Maximum number of replicas; default: the number for the peak rate plus a margin."""
     scale_to_zero: Flag = False
-    """Nothing runs while nobody asks."""
+    """Run no replica while no requests arrive."""
     revenue: TokenPrice | None = None
     """Income per output token, for the return on investment."""
     revenue_per_request: RequestPrice | None = None
-    """Income per request or image, where no tokens are written; this or `revenue`."""
+    """Income per request or image; set this or `revenue`."""
     investment: Money | None = None
-    """Spent before the first request, such as training or servers, for the pay-back time."""
+    """Spending before the first request, such as training or servers, for the payback time."""
 
 
 class Batch(_Inference):
-    """Answers a fixed number of requests, then ends."""
+    """Offline inference: processes a fixed number of requests, then ends."""
 
     kind: Literal["batch"]
     requests: Count
-    """Requests in all."""
+    """Number of requests."""
     input_tokens: Tokens
-    """Length of a prompt."""
+    """Prompt length."""
     output_tokens: Tokens
-    """Length of an answer."""
+    """Answer length."""
 
 
 class Custom(_Workload):
-    """Anything else, described by its own measured numbers."""
+    """Any other workload, described by measured memory and duration."""
 
     kind: Literal["custom"]
     model: Model = Model()
-    """What model, where that is known."""
+    """Model, where it is known."""
     accelerator_memory: Size
-    """Memory each accelerator needs."""
+    """Memory required per accelerator."""
     accelerators: PositiveInt = 1
-    """Accelerators it uses at once."""
+    """Number of accelerators used at the same time."""
     duration: Duration | None = None
-    """How long it runs."""
+    """Duration of the run."""
     budget: Money | None = None
-    """What it may cost."""
+    """Maximum cost."""
 
 
 Workload = Annotated[Pretrain | Finetune | Serve | Batch | Custom, Field(discriminator="kind")]

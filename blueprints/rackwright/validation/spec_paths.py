@@ -9,7 +9,7 @@ from dataclasses import replace
 from rackwright.clouds import profile
 from rackwright.diagnostics.problem import At, Problem
 from rackwright.diagnostics.redaction import Redaction
-from rackwright.spec.infra import CapacityBlock, CapacityEntry, Reservation, held
+from rackwright.spec.infra import CapacityBlock, CapacityEntry, Reservation, existing_capacity
 from rackwright.spec.reading.tree import YamlNode, parse
 from rackwright.spec.spec import Spec
 from rackwright.stackplan import CapacityPlan, StackPlan
@@ -220,7 +220,7 @@ def _capacity(at: At, stack_at: At, spec: Spec, place: int, stack: StackPlan) ->
     if number is None:
         return listed
     entry = (capacity.ordered or capacity.fallback)[number]
-    thing = held(entry)
+    thing = existing_capacity(entry)
     if thing is None:
         return listed / number
     form = listed / number / ("capacity_block" if isinstance(thing, CapacityBlock) else "reservation")
@@ -229,7 +229,7 @@ def _capacity(at: At, stack_at: At, spec: Spec, place: int, stack: StackPlan) ->
 
 
 def _is_bought(entry: CapacityEntry, bought: CapacityPlan) -> bool:
-    thing = held(entry)
+    thing = existing_capacity(entry)
     if thing is None:
         return entry == bought.mode
     group = thing.group if isinstance(thing, Reservation) else None

@@ -104,7 +104,7 @@ def fit_of_rank(plan: SizingPlan, rank: int) -> Fit:
 
 def record(spec: Spec, plan: SizingPlan, rank: int, stack: StackPlan, today: date) -> Decision:
     """The decision for a rank of a plan. stack: what the fit of that rank compiles to, with the versions to keep."""
-    from rackwright.report.plan_text import with_text
+    from rackwright.wording.plan_text import with_text
 
     plan = with_text(plan)
     kept = replace(plan, fits=(fit_of_rank(plan, rank),), rejected=())

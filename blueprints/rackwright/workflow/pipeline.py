@@ -106,15 +106,9 @@ class Pipeline:
     @cached_property
     def plan(self) -> "SizingPlan":
         from rackwright.sizing.size import size
-        from rackwright.workflow.size import with_built_file_system
 
         with self._located():
-            plan = size(self.spec, self.catalog, today=self.today, rerank=self.buildability.ordered)
-        try:
-            stack = self._compiled(plan, plan.chosen) if plan.chosen else None
-        except UserError:
-            return plan
-        return with_built_file_system(plan, stack, self.catalog) if stack else plan
+            return size(self.spec, self.catalog, today=self.today, rerank=self.buildability.ordered)
 
     def _compiled(self, plan: "SizingPlan", fit: "Fit") -> "StackPlan":
         """The stack of a fit, compiled once. Raises UserError when this release cannot build it."""
@@ -122,14 +116,14 @@ class Pipeline:
 
         if fit not in self._stacks:
             with self._located(fit.candidate.place):
-                self._stacks[fit] = compile_plan(self.spec, plan, fit, today=self.today, now=self.now)
+                self._stacks[fit] = compile_plan(self.spec, plan, fit, today=self.today, now=self.now, catalog=self.catalog)
         return self._stacks[fit]
 
     @cached_property
     def buildability(self) -> "Buildability":
         from rackwright.workflow.size import Buildability
 
-        return Buildability(self.spec, self.today, self.now)
+        return Buildability(self.spec, self.catalog, self.today, self.now)
 
     @property
     def catalog(self) -> Catalog:
@@ -193,7 +187,7 @@ class Pipeline:
         if any(problem.level is Level.ERROR for problem in found):
             raise UserError(found, str(self.path))
         with self._located(now.fit.candidate.place):
-            stack = compiled(now, self.spec, self.today, self.now)
+            stack = compiled(now, self.spec, self.today, self.now, self.catalog)
         return replace(self._decided(now, stack, recorded=True), edits=tuple(found))
 
     def unchecked(self, decision: "Decision", recorded: bool) -> Decided:
@@ -201,7 +195,7 @@ class Pipeline:
         from rackwright.cost.bill import bill
         from rackwright.workflow.decision import compiled
 
-        stack = self._layered(compiled(decision, self.spec, self.today, self.now))
+        stack = self._layered(compiled(decision, self.spec, self.today, self.now, self.catalog))
         return Decided(self.spec, decision, stack, bill(stack, decision.fit, self.spec, self.catalog), recorded)
 
     def _decided(self, decision: "Decision", stack: "StackPlan", recorded: bool) -> Decided:
@@ -222,12 +216,14 @@ class Pipeline:
 
         stack = self._layered(stack)
         costs = bill(stack, fit, self.spec, self.catalog)
-        rules = check(stack, [entry.rule for entry in self.spec.acknowledge])
+        rules = check(stack, [entry.rule for entry in self.spec.acknowledge], self.catalog)
         refuse_broken_invariants(rules)
-        quota = check_quota(stack, known_quotas(self.spec, fit.candidate.place, fit.candidate.region))
+        quota = check_quota(stack, known_quotas(self.spec, fit.candidate.place, fit.candidate.region), self.catalog)
         budget = check_budget(costs, stack, fit, self.spec)
         found = (*rules, *quota, *budget, *self._open_in_spec(), *self._secrets(stack))
-        return StackPreview(stack, costs, quota_needs(stack), in_spec(found, self.spec, fit.candidate.place, stack, self.content))
+        return StackPreview(
+            stack, costs, quota_needs(stack, self.catalog), in_spec(found, self.spec, fit.candidate.place, stack, self.content)
+        )
 
     def _open_in_spec(self) -> Iterator[Problem]:
         """Warnings of the spec about what only building needs."""
@@ -256,7 +252,9 @@ class Pipeline:
         return replace(stack, layers=self.layers or stack.layers, below=self.below) if self.layers or self.below else stack
 
     def _nothing_fits(self) -> Problem:
-        nearest = "; ".join(f"{miss.candidate.label}: {miss.rejections[0]}" for miss in self.plan.rejected[:3])
+        from rackwright.wording.rejections import rejection_text
+
+        nearest = "; ".join(f"{miss.candidate.label}: {rejection_text(miss.rejections[0])}" for miss in self.plan.rejected[:3])
         return Problem("D-no-fit", f"no machine meets every goal. Nearest: {nearest}", fix=f"run `rackwright plan {self.path.name}`")
 
     def _recorded_instead(self, fit: "Fit | None") -> str:

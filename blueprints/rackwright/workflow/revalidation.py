@@ -31,7 +31,7 @@ def revalidate(decision: Decision, spec: Spec, catalog: Catalog, path: Path, tod
     again = resize(spec, catalog, chosen, today=today)
     if not isinstance(again, SizingPlan):
         old = f"{chosen.label} was chosen on {decision.chosen_on} and no longer does"
-        from rackwright.report.rejections import rejection_text
+        from rackwright.wording.rejections import rejection_text
 
         return decision, [Problem("D-stale", f"{old}: {rejection_text(why)}", fix=fix) for why in again]
     new = replace(decision, plan=_merged(decision.plan, again))

@@ -1,6 +1,6 @@
 """Sizing with the fits that this release can build ranked before those that it cannot."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import date, datetime
 
 from rackwright.catalog import Catalog
@@ -13,8 +13,6 @@ from rackwright.sizing import size as sizing
 from rackwright.sizing.assumptions import DEFAULT, Assumptions
 from rackwright.sizing.plan import Fit, SizingPlan
 from rackwright.spec.spec import Spec
-from rackwright.stackplan import StackPlan
-from rackwright.units import GIB, TIB
 
 
 def size(spec: Spec, catalog: Catalog | None = None, *, today: date | None = None, assumptions: Assumptions = DEFAULT) -> SizingPlan:
@@ -23,28 +21,8 @@ def size(spec: Spec, catalog: Catalog | None = None, *, today: date | None = Non
     Fits that this release can build come first. Never fails for a valid spec: when nothing fits, `fits` is empty. Raises UserError when the
     model is unknown. today: the date a capacity block is looked at; the real one when left out.
     """
-    today = today or date.today()
-    return sizing.size(spec, catalog, today=today, assumptions=assumptions, rerank=Buildability(spec, today).ordered)
-
-
-def with_built_file_system(plan: SizingPlan, stack: StackPlan, catalog: Catalog) -> SizingPlan:
-    """The plan with the file-system tier and size of its compiled first choice, which knows what the machines' image can read over EFA."""
-    needs, lustre = plan.machine, stack.lustre
-    if needs is None or needs.file_system is None or lustre is None or lustre.kind != "ssd":
-        return plan
-    name = f"fsx-lustre-persistent2-{lustre.throughput_mb_s_per_tib}{'-efa' if lustre.rdma else ''}"
-    size, row = lustre.capacity_gib * GIB, next((volume for volume in catalog.volumes if volume.name == name), None)
-    if row is None or (needs.file_system.tier, needs.file_system.bytes) == (name, size):
-        return plan
-    rate, price = row.write_bytes_per_s_per_tib or 0.0, row.price_usd_per_byte_month
-    built = replace(
-        needs.file_system,
-        tier=name,
-        bytes=float(size),
-        bytes_per_s=rate * size / TIB,
-        usd_per_month=None if price is None else price * size,
-    )
-    return replace(plan, machine=replace(needs, file_system=built))
+    catalog, today = catalog or Catalog.default(), today or date.today()
+    return sizing.size(spec, catalog, today=today, assumptions=assumptions, rerank=Buildability(spec, catalog, today).ordered)
 
 
 @dataclass
@@ -52,6 +30,7 @@ class Buildability:
     """Why fits of a spec cannot be built in this release; each combination of what decides it is compiled once at most."""
 
     spec: Spec
+    catalog: Catalog
     today: date
     now: datetime | None = None
     found: dict[tuple, str] = field(default_factory=dict)
@@ -95,11 +74,11 @@ class Buildability:
         kind = blueprint_of(self.spec, fit)
         if (kind, fit.candidate.cloud) not in PATHS:
             return (no_path(kind, fit.candidate.cloud),)
-        return tuple(unsupported_problems(CompileContext(self.spec, plan, fit, self.today, now=self.now), kind))
+        return tuple(unsupported_problems(CompileContext(self.spec, plan, fit, self.today, now=self.now, catalog=self.catalog), kind))
 
     def _compile(self, plan: SizingPlan, fit: Fit) -> tuple[Problem, ...]:
         try:
-            compile_plan(self.spec, plan, fit, today=self.today, now=self.now)
+            compile_plan(self.spec, plan, fit, today=self.today, now=self.now, catalog=self.catalog)
         except UserError as error:
             return error.problems
         return ()

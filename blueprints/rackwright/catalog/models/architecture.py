@@ -1,4 +1,4 @@
-"""What a model is made of: the numbers every sizing formula starts from. Knows no catalog, no file and no formula."""
+"""Architecture of a model, with validation. Does not depend on the catalog's files or on formulas."""
 
 import dataclasses
 import typing
@@ -13,14 +13,14 @@ AttentionKind = Literal["none", "mha", "gqa", "mqa", "mla"]
 Biases = Literal["none", "qkv", "qv"]
 WeightsFormat = Literal["bf16", "fp8", "fp4"]
 
-LARGEST = 2**60
-"""No count of a model that exists or is planned is larger; stops arithmetic on nonsense."""
-MOST_LAYERS = 10_000
-"""Counting goes layer by layer; the deepest model of the catalog has 126."""
+MAX_COUNT = 2**60
+"""Upper limit of every count. Rejects absurd values before arithmetic."""
+MAX_LAYERS = 10_000
+"""Upper limit of layers, because parameters are counted layer by layer. The deepest model of the catalog has 126."""
 
 
 class ConfigError(ValueError):
-    """A model description is wrong. `field` is the name of the entry at fault, "" for the whole description."""
+    """A model description is invalid. field: the invalid entry, "" for the whole description."""
 
     def __init__(self, message: str, *, field: str = ""):
         self.field = field
@@ -31,8 +31,8 @@ class ConfigError(ValueError):
 class Architecture:
     """A stack of transformer layers, or a network known only by its published totals.
 
-    Counts are plain numbers; 0 means "has none" (a U-Net has no `layers`), None means "not published" or "not set".
-    `parameter_count` replaces the formulas of estimator/parameters.py and is set only where the network is no stack of equal layers.
+    0 means "none" (a U-Net has no `layers`); None means "not published" or "not set". parameter_count: published total of networks that
+    are not a stack of equal layers; it replaces the count of estimator/model/from_architecture.py.
     """
 
     kind: Kind = "llm"
@@ -59,11 +59,11 @@ class Architecture:
     """One learned logit per head."""
 
     sliding_window: int | None = None
-    """Tokens a local layer looks back over; None: every layer sees the whole context."""
+    """Attention window of local layers, tokens; None: every layer has global attention."""
     global_every: int | None = None
-    """Of so many layers the last one sees the whole context; None with a window: every layer is local."""
+    """Every n-th layer has global attention; None with a window: every layer is local."""
     cross_attention_layers: int = 0
-    """Of `layers`, so many attend to the tower's output instead of to the text: no cache per text token."""
+    """Number of `layers` that attend to the tower's output; they have no cache per text token."""
 
     q_lora_rank: int | None = None
     kv_lora_rank: int | None = None
@@ -77,36 +77,36 @@ class Architecture:
     shared_experts: int = 0
     shared_expert_ffn: int = 0
     dense_layers: int = 0
-    """The first so many layers have a dense FFN of width `ffn`."""
+    """Number of first layers with a dense FFN of width `ffn`."""
     moe_every: int = 1
-    """After those, every so-many-th layer has experts; 2: layers 1, 3, 5, ... counted from 0."""
+    """Every n-th layer after the dense layers has experts; 2: layers 1, 3, 5, ... counted from 0."""
     router_bias: bool = False
     mtp_layers: int = 0
-    """Multi-token-prediction modules after the stack; left out of every total except where said."""
+    """Multi-token-prediction modules after the stack; not included in totals unless stated."""
 
     encoder_layers: int = 0
-    """Encoder-decoder: layers of the encoder, same width; every decoder layer then has a second attention."""
+    """Encoder layers of an encoder-decoder model, same width; every decoder layer then has cross-attention."""
     encoder_context: int = 0
     learned_positions: int = 0
     token_types: int = 0
     stem_parameters: int = 0
-    """Before the first layer: patch projection, convolutions, fixed encoder positions."""
+    """Parameters before the first layer: patch projection, convolutions, fixed encoder positions."""
     head_parameters: int = 0
-    """After the last layer, beside the vocabulary head: pooler, classifier."""
+    """Parameters after the last layer without the vocabulary head: pooler, classifier."""
     tower_parameters: int = 0
-    """Held beside the stack: vision tower and projector; for diffusion the text encoders and the VAE."""
+    """Parameters besides the stack: vision tower and projector; for diffusion the text encoders and the VAE."""
 
     weights_format: WeightsFormat = "bf16"
-    """Number format in which the matrices of the layers are published."""
+    """Number format of the published layer matrices."""
 
     parameter_count: int | None = None
     linear_parameter_count: int | None = None
-    """Of `parameter_count`, what sits in matrices that a 4 or 8 bit format can hold."""
+    """Part of `parameter_count` in matrices that can be quantized to 4 or 8 bit."""
     flops_per_sample: float | None = None
-    """Forward pass over one `sample`, floating-point operations, a multiply-add counts 2."""
+    """Floating-point operations of a forward pass over one `sample`; a multiply-add counts as 2."""
     sample: str | None = None
     sample_tokens: int | None = None
-    """Positions that pass through the stack for one `sample`."""
+    """Tokens or positions of one `sample`."""
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
@@ -126,7 +126,7 @@ class Architecture:
         return self.experts > 0
 
     def is_moe_layer(self, index: int) -> bool:
-        """Whether layer `index`, counted from 0, has routed experts."""
+        """Return whether layer `index`, counted from 0, has routed experts."""
         return self.is_moe and index >= self.dense_layers and (index + 1) % self.moe_every == 0
 
     @property
@@ -135,7 +135,7 @@ class Architecture:
 
     @property
     def global_layers(self) -> int:
-        """Layers whose cache grows with the whole context."""
+        """Number of layers whose cache grows with the context."""
         own = self.layers - self.cross_attention_layers
         if self.sliding_window is None:
             return own
@@ -143,7 +143,7 @@ class Architecture:
 
     @property
     def local_layers(self) -> int:
-        """Layers whose cache stops growing at `sliding_window` tokens."""
+        """Number of layers whose cache is limited to `sliding_window` tokens."""
         return self.layers - self.cross_attention_layers - self.global_layers
 
 
@@ -152,10 +152,10 @@ FIELDS = tuple(field.name for field in dataclasses.fields(Architecture))
 
 
 def from_fields(values: Mapping[str, Any]) -> Architecture:
-    """The architecture written out in a spec or a catalog row: field names of `Architecture`, most left to their defaults.
+    """Return the architecture of a spec or a catalog row.
 
-    `kv_heads` defaults to `heads`, `head_dim` to hidden / heads, `shared_expert_ffn` to `expert_ffn`.
-    Raises ConfigError naming the unknown, missing or wrong field.
+    values: fields of `Architecture`; `kv_heads` defaults to `heads`, `head_dim` to hidden / heads, `shared_expert_ffn` to `expert_ffn`.
+    Raises ConfigError with the unknown, missing or invalid field.
     """
     for name in values:
         if name not in FIELDS:
@@ -184,7 +184,7 @@ def _check_type(name: str, value: Any) -> None:
         if not isinstance(value, options):
             raise ConfigError(f"{name} must be {'true or false' if bool in options else 'text'}, not {value!r}", field=name)
         return
-    if isinstance(value, bool) or not isinstance(value, (int, float) if float in options else int) or not 0 <= value < LARGEST:
+    if isinstance(value, bool) or not isinstance(value, (int, float) if float in options else int) or not 0 <= value < MAX_COUNT:
         raise ConfigError(f"{name} must be a whole number, 0 or more, not {value!r}", field=name)
     if value == 0 and type(None) in options:
         raise ConfigError(f"{name} must be more than 0; leave it out when there is none", field=name)
@@ -192,30 +192,30 @@ def _check_type(name: str, value: Any) -> None:
 
 def _check_shape(a: Architecture) -> None:
     for part in ("layers", "encoder_layers", "mtp_layers"):
-        if getattr(a, part) > MOST_LAYERS:
-            raise ConfigError(f"{part} {getattr(a, part)} is more than {MOST_LAYERS}", field=part)
+        if getattr(a, part) > MAX_LAYERS:
+            raise ConfigError(f"{part} {getattr(a, part)} is more than {MAX_LAYERS}", field=part)
     if a.experts:
-        _need(a, "experts_per_token", "expert_ffn", "moe_every")
+        _require(a, "experts_per_token", "expert_ffn", "moe_every")
         if a.experts_per_token > a.experts:
             raise ConfigError(f"experts_per_token {a.experts_per_token} is more than experts {a.experts}", field="experts_per_token")
     if a.parameter_count is None:
-        _need(a, "layers", "hidden", "heads", "kv_heads", "head_dim")
+        _require(a, "layers", "hidden", "heads", "kv_heads", "head_dim")
         if not a.ffn and a.moe_layers < a.layers:
             raise ConfigError("ffn is needed: at least one layer has a dense FFN", field="ffn")
     elif a.kind == "llm":
         raise ConfigError("parameter_count is for networks without equal layers; write out the shape of an llm", field="parameter_count")
     if a.kind == "llm":
-        _need(a, "vocab")
+        _require(a, "vocab")
     if a.kv_heads and a.heads % a.kv_heads:
         raise ConfigError(f"heads {a.heads} must be a multiple of kv_heads {a.kv_heads}", field="kv_heads")
     if a.kv_lora_rank:
-        _need(a, "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim")
+        _require(a, "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim")
     for part in ("dense_layers", "cross_attention_layers"):
         if getattr(a, part) > a.layers:
             raise ConfigError(f"{part} {getattr(a, part)} is more than layers {a.layers}", field=part)
 
 
-def _need(a: Architecture, *names: str) -> None:
+def _require(a: Architecture, *names: str) -> None:
     for name in names:
         if not getattr(a, name):
             raise ConfigError(f"{name} is missing", field=name)

@@ -1,4 +1,4 @@
-"""Reads a Hugging Face `config.json`. What each model type means is in hf_types.py."""
+"""Reader of Hugging Face `config.json` files. Model types: hf_types.py."""
 
 import json
 from collections.abc import Mapping
@@ -11,12 +11,12 @@ from rackwright.catalog.models.hf_fields import Fields
 from rackwright.catalog.models.hf_types import READERS
 
 WEIGHTS_FORMATS = {"fp8": "fp8", "mxfp4": "fp4"}
-"""`quant_method` of checkpoints that are published in few bits; other methods are made of 16-bit weights afterwards."""
+"""`quant_method` -> format of checkpoints published in fewer than 16 bits. Other methods quantize 16-bit weights afterwards."""
 
 __all__ = ["ConfigError", "read_hf_config", "supported_types"]
 
 LARGEST_FILE_BYTES = 4 * 2**20
-"""A config.json has some kilobytes; a larger file is something else."""
+"""Largest accepted file. A config.json has some kilobytes."""
 
 
 def supported_types() -> tuple[str, ...]:
@@ -24,9 +24,9 @@ def supported_types() -> tuple[str, ...]:
 
 
 def read_hf_config(source: str | Path | Mapping[str, Any]) -> Architecture:
-    """The architecture a `config.json` describes; `source` is its path or its content.
+    """Return the architecture of a `config.json`. source: its path or its content.
 
-    Raises ConfigError, which names the field that is missing or wrong, the file that cannot be read, or the unknown model type.
+    Raises ConfigError with the missing or invalid field, the unreadable file, or the unknown model type.
     """
     config = source if isinstance(source, Mapping) else _load(Path(source))
     model_type = config.get("model_type")

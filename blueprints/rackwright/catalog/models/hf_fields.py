@@ -1,13 +1,13 @@
-"""Entries of a Hugging Face config, read with their names so that an error can say which one."""
+"""Typed access to the fields of a Hugging Face config. Errors have the path of the field."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rackwright.catalog.models.architecture import LARGEST, ConfigError
+from rackwright.catalog.models.architecture import MAX_COUNT, ConfigError
 
 
 class Fields:
-    """A config.json object; `null` counts as absent, as in transformers."""
+    """A config.json object; `null` means absent, as in transformers."""
 
     def __init__(self, config: Mapping[str, Any], path: str = ""):
         self._config, self._path = config, path
@@ -16,19 +16,19 @@ class Fields:
         return self._config.get(name) is not None
 
     def count(self, *names: str, default: int | None = None) -> int:
-        """A whole number above 0; the first of `names` that is there. Raises ConfigError when it is missing without default, or wrong."""
+        """Return the first of `names` that is present, a whole number above 0. Raises ConfigError when it is missing or invalid."""
         name = next((n for n in names if self.has(n)), None)
         if name is None:
             if default is None:
                 raise ConfigError(f"{self._path}{names[0]} is missing", field=self._path + names[0])
             return default
         value = self._config[name]
-        if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < LARGEST:
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < MAX_COUNT:
             raise ConfigError(f"{self._path}{name} must be a whole number above 0, not {value!r}", field=self._path + name)
         return value
 
     def maybe(self, name: str) -> int | None:
-        """As `count`, None when absent; 0 counts as absent, as for `first_k_dense_replace`."""
+        """Return a count, or None when it is absent or 0, such as `first_k_dense_replace`."""
         return self.count(name) if self._config.get(name) not in (None, 0) else None
 
     def flag(self, name: str, default: bool = False) -> bool:

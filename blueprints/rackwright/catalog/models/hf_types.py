@@ -1,6 +1,6 @@
-"""What each Hugging Face `model_type` means. Defaults are those of the configuration classes of transformers 4.57.
+"""Readers per Hugging Face `model_type`: fields of a config.json -> fields of `Architecture`.
 
-A reader takes the entries of a config.json and gives the fields of `Architecture`.
+Defaults are those of the configuration classes of transformers 4.57.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,7 +14,7 @@ Reader = Callable[[Fields], Values]
 
 
 def _decoder(c: Fields, defaults: Mapping[str, int] | None = None, tied: bool = False) -> Values:
-    """What all decoder-only models of the Llama line share."""
+    """Return the fields common to decoder-only models of the Llama family."""
     given = defaults or {}
     hidden, heads = c.count("hidden_size"), c.count("num_attention_heads", default=given.get("heads"))
     return {
@@ -31,7 +31,7 @@ def _decoder(c: Fields, defaults: Mapping[str, int] | None = None, tied: bool = 
 
 
 def _window(c: Fields, every: int | None = None, default: int | None = None) -> Values:
-    """Local attention; `layer_types`, where given, must repeat: some local layers, then a global one."""
+    """Return the fields of local attention. `layer_types` must repeat a number of local layers and one global layer."""
     window = c.maybe("sliding_window") or default
     kinds = c.items("layer_types")
     if kinds:
@@ -58,7 +58,7 @@ def mixtral(c: Fields) -> Values:
 
 
 def qwen2(c: Fields) -> Values:
-    """`use_sliding_window` is read as off: no published checkpoint turns it on, and full attention is the larger need."""
+    """Read Qwen2. Ignores `use_sliding_window`: no published checkpoint sets it, and full attention needs more memory."""
     return _decoder(c, {"max_context": 32768}) | {"qkv_bias": "qkv"}
 
 
@@ -78,7 +78,7 @@ def qwen3_moe(c: Fields) -> Values:
 
 
 def _routed(c: Fields) -> Values:
-    """DeepSeek's way of naming experts."""
+    """Return the expert fields with DeepSeek's names."""
     if c.count("moe_layer_freq", default=1) != 1:
         c.refuse("moe_layer_freq", "only 1 is supported; write the architecture out")
     width = c.count("moe_intermediate_size")
@@ -153,7 +153,7 @@ def gpt_oss(c: Fields) -> Values:
 
 
 def llama4_text(c: Fields) -> Values:
-    """Every fourth layer sees the whole context, the others chunks; experts and the shared expert are `intermediate_size` wide."""
+    """Read Llama 4. Every fourth layer has global attention, the others chunks; all experts are `intermediate_size` wide."""
     step, width = c.count("interleave_moe_layer_step", default=1), c.count("intermediate_size", default=8192)
     return _decoder(c, {"head_dim": 128, "kv_heads": 8, "vocab": 202048, "max_context": 131072}) | {
         "ffn": c.count("intermediate_size_mlp", default=16384) if step > 1 else 0,
@@ -169,14 +169,14 @@ def llama4_text(c: Fields) -> Values:
 
 
 def mllama_text(c: Fields) -> Values:
-    """Layers that attend to the image have QK norms and two gates; the embedding has eight rows that the head lacks."""
+    """Read Mllama. Cross-attention layers have QK norms and two gates; the embedding has eight more rows than the head."""
     values, crossing = _decoder(c, {"vocab": 128256, "max_context": 131072}), len(c.items("cross_attention_layers")) or 8
     extra = 8 * values["hidden"] + crossing * (2 * values["head_dim"] + 2)
     return values | {"cross_attention_layers": crossing, "stem_parameters": extra}
 
 
 def _multimodal(text: Reader, tower: Callable[[Fields, int], int]) -> Reader:
-    """A text model under `text_config` with a tower under `vision_config`; configs cut to the text part have no tower."""
+    """Return a reader of a text model in `text_config` and an optional tower in `vision_config`."""
 
     def read(c: Fields) -> Values:
         values = text(c.inside("text_config"))
@@ -188,7 +188,7 @@ def _multimodal(text: Reader, tower: Callable[[Fields, int], int]) -> Reader:
 
 
 BIASED_LAYER_NORM = {"norm": "layernorm", "gated_ffn": False, "qkv_bias": "qkv", "output_bias": True, "ffn_bias": True}
-"""The layer of the first transformer: biases everywhere, two plain FFN matrices."""
+"""Fields of the original transformer layer: biases, and two ungated FFN matrices."""
 
 
 def gpt2(c: Fields) -> Values:
@@ -227,7 +227,7 @@ def vit(c: Fields) -> Values:
 
 
 def whisper(c: Fields) -> Values:
-    """The stem is two convolutions of width 3, the fixed encoder positions and the encoder's final norm; keys have no bias."""
+    """Read Whisper. Stem: two convolutions of width 3, fixed encoder positions and the encoder's final norm; keys have no bias."""
     hidden, frames = c.count("d_model"), c.count("max_source_positions", default=1500)
     positions = c.count("max_target_positions", default=448)
     convolutions = 3 * hidden * (c.count("num_mel_bins", default=80) + hidden) + 2 * hidden
@@ -270,4 +270,4 @@ READERS: Mapping[str, Reader] = {
     "vit": vit,
     "whisper": whisper,
 }
-"""Every model type that can be read."""
+"""Model type -> reader."""

@@ -1,7 +1,6 @@
-"""The models of the catalog: data/models/*.json, one row per model, read when first asked for.
+"""Models of the catalog: data/models/*.json, one row per model, read on first use.
 
-A row names the architecture, where it was read, when, and what the publisher says it has in parameters; tests/models holds
-the formulas against every one of those totals.
+A row has the architecture, its source and date, and the published parameter counts, which tests/models compares with the formulas.
 """
 
 import json
@@ -21,11 +20,11 @@ Counted = Literal["model", "checkpoint", "trunk"]
 
 @dataclass(frozen=True)
 class Published:
-    """The publisher's own numbers.
+    """Published parameter counts.
 
-    `counts` says of what: "model" is everything but multi-token-prediction modules, "checkpoint" adds those with their copies of
-    embedding and head, "trunk" leaves out towers (diffusion: the denoiser alone). `active_without` names what the publisher
-    leaves out of the active count: "embedding", "head".
+    counts: scope of `parameters`: "model" without multi-token-prediction modules, "checkpoint" with them and their copies of embedding and
+    head, "trunk" without towers (diffusion: the denoiser only). active_without: parts that the published active count excludes:
+    "embedding", "head".
     """
 
     parameters: int
@@ -37,7 +36,7 @@ class Published:
 
 @dataclass(frozen=True)
 class ModelRow:
-    """One model of the catalog. `source` is where the architecture was read, `as_of` when (year-month), `released` when it came out."""
+    """One model. source, as_of: where and when (year-month) the architecture was read; released: release date of the model."""
 
     name: str
     publisher: str
@@ -51,17 +50,17 @@ class ModelRow:
 
 
 def find(name: str) -> ModelRow | None:
-    """The model of that catalog name or alias (a Hugging Face id, for one), upper and lower case alike; None when there is none."""
+    """Return the model of a catalog name or alias, such as a Hugging Face ID, ignoring case; None when unknown."""
     return _index().get(name.strip().lower())
 
 
 def names() -> tuple[str, ...]:
-    """Catalog names in the order of the data files."""
+    """Return the catalog names in the order of the data files."""
     return tuple(row.name for row in rows())
 
 
 def nearest(name: str, limit: int = 3) -> tuple[str, ...]:
-    """Catalog names most like `name`, best first; aliases are compared too."""
+    """Return the catalog names with the most similar name or alias, best first."""
     index = _index()
     close = get_close_matches(name.strip().lower(), index, n=4 * limit, cutoff=0.5)
     return tuple(dict.fromkeys(index[key].name for key in close))[:limit]
@@ -69,7 +68,7 @@ def nearest(name: str, limit: int = 3) -> tuple[str, ...]:
 
 @cache
 def rows() -> tuple[ModelRow, ...]:
-    """Every model. Raises CatalogError, with file and row, when a data file is wrong."""
+    """Return every model. Raises CatalogError with file and row when a data file is invalid."""
     return tuple(_row(entry, file.name) for file in sorted(DATA.glob("*.json")) for entry in json.loads(file.read_text(encoding="utf-8")))
 
 

@@ -5,18 +5,18 @@ from datetime import datetime
 
 from rackwright.compile.compile_context import CompileContext
 from rackwright.spec.blueprint import ExtraPool
-from rackwright.spec.infra import CapacityBlock, CapacityEntry, Reservation, held
+from rackwright.spec.infra import CapacityBlock, CapacityEntry, Reservation, existing_capacity
 from rackwright.stackplan import CapacityPlan
 from rackwright.stackplan.capacity import drain_before_end, flex_start_max_run_s
 
 
 def capacity_plan(context: CompileContext, entry: CapacityEntry | None = None) -> CapacityPlan:
     """Capacity of an entry in the spec; default: of the candidate."""
-    held_capacity = held(entry or capacity_entry(context))
-    if isinstance(held_capacity, CapacityBlock):
-        return _block(held_capacity, context)
-    if isinstance(held_capacity, Reservation):
-        return _reservation(held_capacity)
+    existing = existing_capacity(entry or capacity_entry(context))
+    if isinstance(existing, CapacityBlock):
+        return _block(existing, context)
+    if isinstance(existing, Reservation):
+        return _reservation(existing)
     mode = str(entry or context.candidate.capacity)
     if mode == "flex-start":
         return CapacityPlan(mode, max_run_s=_flex_run_s(context))
@@ -81,7 +81,7 @@ def capacity_entry(context: CompileContext) -> CapacityEntry | None:
 def capacity_zone(context: CompileContext) -> str:
     """Zone of the reservations of all pools, which share one zone; empty where no entry has one."""
     entries = (capacity_entry(context), *context.place.capacity.fallback, *(pool.capacity for pool in extra_pool_entries(context)))
-    return next((held_capacity.zone for held_capacity in map(held, entries) if held_capacity and held_capacity.zone), "")
+    return next((existing.zone for existing in map(existing_capacity, entries) if existing and existing.zone), "")
 
 
 def extra_pool_entries(context: CompileContext) -> tuple[ExtraPool, ...]:
@@ -91,7 +91,7 @@ def extra_pool_entries(context: CompileContext) -> tuple[ExtraPool, ...]:
 
 
 def _entry_name(entry: CapacityEntry) -> str:
-    held_capacity = held(entry)
-    if held_capacity is None:
+    existing = existing_capacity(entry)
+    if existing is None:
         return str(entry)
-    return held_capacity.id or getattr(held_capacity, "group", None) or ""
+    return existing.id or getattr(existing, "group", None) or ""

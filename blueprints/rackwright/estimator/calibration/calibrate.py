@@ -1,7 +1,7 @@
-"""Learning from the user's own runs: what was predicted, what was measured, and one factor per kind of run that brings them together.
+"""Calibration with the user's measured runs: one correction factor per model, residual class and accelerator generation.
 
-The shipped coefficients stay as they are. A factor belongs to one model, class of case and accelerator generation; it is the mean
-logarithm of measured / predicted, shrunk towards none as if PRIOR_RUNS published runs had been met exactly.
+The factor is the geometric mean of measured / predicted, shrunk towards 1 as if PRIOR_RUNS runs had been predicted exactly. The shipped
+coefficients do not change.
 """
 
 import json
@@ -13,34 +13,31 @@ from typing import Any
 
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import At, Mark, Problem
-from rackwright.estimator.calibration.coefficients import Calibration, calibration, key
-from rackwright.estimator.calibration.fitted_models import FittedModel
+from rackwright.estimator.calibration.coefficients import Calibration, FittedModel, calibration, factor_key
 from rackwright.estimator.calibration.registry import registry
-from rackwright.estimator.case import stack
-from rackwright.estimator.dataset.columns.cells import FILES, BrokenCell, PrintedRow, read_file
-from rackwright.estimator.dataset.columns.hardware import unknown
-from rackwright.estimator.dataset.columns.measured import METRICS, UNITS, measured
-from rackwright.estimator.dataset.runs import DATA, reading
+from rackwright.estimator.case import stack_cases
+from rackwright.estimator.dataset.columns.cells import CSV_NAMES, BrokenCell, PrintedRow, read_file
+from rackwright.estimator.dataset.columns.hardware import unknown_accelerator_reason
+from rackwright.estimator.dataset.columns.measured import METRICS, UNITS, measured_value
+from rackwright.estimator.dataset.runs import DATA, read_row
 
 PRIOR_RUNS = 2.0
-"""rackwright's choice 2026-11: after two runs of one's own the factor has gone half of the way, after eight four fifths."""
-FARTHEST = 5.0
-"""Measured over predicted, or the other way round, beyond which a cell is more likely wrong than the engine."""
-TELLING = {
+"""Weight of the prior: two measured runs correct half of the log error, eight runs four fifths. Assumption of rackwright, 2026-11."""
+MAX_RATIO = 5.0
+"""Ratio of measured and predicted, or its inverse, above which the cell is assumed to be wrong."""
+IDENTIFYING_COLUMNS = {
     "peft_type": "finetune_memory", "mem_printed": "training_memory", "isl": "inference_throughput", "kv_tokens": "inference_memory",
     "tokens_per_s_per_chip": "tpu_training", "time_to_train_min": "time_to_train", "tokens_per_s_per_gpu": "training_throughput",
 }  # fmt: skip
-"""Column -> the shipped file that has it, first match wins."""
-
-
+"""Column -> kind of the file. The first match decides."""
 PRETRAINING = ("", "pretrain", "pretraining")
-UNLEARNED = ("time_to_train_min", "accel_hours")
-"""Follow from the step, which has a factor of its own."""
+DERIVED_METRICS = ("time_to_train_min", "accel_hours")
+"""Metrics without a correction factor: they follow from the step time, which has one."""
 
 
 @dataclass(frozen=True)
-class Learned:
-    """One run: before and after are predictions, in `unit`, with the shipped coefficients and with the factor."""
+class CalibratedRun:
+    """One measured run. before, after: predictions in `unit` without and with the correction factor."""
 
     row_id: str
     metric: str
@@ -52,17 +49,18 @@ class Learned:
 
 
 @dataclass(frozen=True)
-class Learning:
-    """factors: by kind (model | class | generation): what predictions are multiplied with, and from how many runs."""
+class CalibrationResult:
+    """Result of a calibration. factors: `factor_key` -> (factor on predictions, number of runs)."""
 
     base: str
     factors: dict[str, tuple[float, int]]
-    runs: tuple[Learned, ...]
+    runs: tuple[CalibratedRun, ...]
     problems: tuple[Problem, ...] = ()
     unread: tuple[str, ...] = ()
-    """Columns that no shipped file has, so that nothing is learned from them."""
+    """Columns that the calibration does not use."""
 
     def to_text(self) -> str:
+        """Return the calibration as JSON, the format that `load_calibration` reads."""
         factors = {name: {"factor": factor, "runs": n} for name, (factor, n) in self.factors.items()}
         return json.dumps({"base": self.base, "factors": factors}, indent=1) + "\n"
 
@@ -76,37 +74,44 @@ class Learning:
         }
 
 
-def calibrate(path: Path) -> Learning:
-    """Raises UserError where the file cannot be read, has none of the known columns, or no row of it can be used."""
+def calibrate(path: Path) -> CalibrationResult:
+    """Compute correction factors from a CSV file of measured runs.
+
+    Raises UserError when the file cannot be read, has none of the identifying columns, or no usable row.
+    """
     rows = _rows(path)
     known, c = registry(), calibration()
     seen: list[tuple[PrintedRow, str, FittedModel, Any, float]] = []
     problems: list[Problem] = []
     for row in rows:
         try:
-            seen.extend(_seen(row, known))
+            seen.extend(_readings(row, known))
         except BrokenCell as fault:
             problems.append(_problem(row, str(fault)))
-    before = [float(model.predict(stack([case]), c.of(model.name, model.kind))[0]) for _, _, model, case, _ in seen]
-    kinds = [key(model.name, model.classes(case), _kin(case)) for _, _, model, case, _ in seen]
+    before = [float(model.predict(stack_cases([case]), c.of(model.name, model.kind))[0]) for _, _, model, case, _ in seen]
+    kinds = [factor_key(model.name, model.classes(case), _accelerator_group(case)) for _, _, model, case, _ in seen]
     near = []
     for (row, metric, _, _, value), predicted, kind in zip(seen, before, kinds, strict=True):
-        if max(value / predicted, predicted / value) > FARTHEST:
-            problems.append(_problem(row, f"{row.id} {metric}: {value:,.4g} measured, {predicted:,.4g} predicted: check the cell's unit"))
+        if max(value / predicted, predicted / value) > MAX_RATIO:
+            reason = f"{row.id} {metric}: measured {value:,.4g} differs from predicted {predicted:,.4g} by more than {MAX_RATIO:g} times"
+            problems.append(_problem(row, reason, f"check the unit; {metric} is in {UNITS[metric]}"))
         else:
             near.append((row, metric, value, predicted, kind))
     if not near:
-        raise UserError(problems or [_unread(rows)], str(path))
+        raise UserError(problems or [_no_reading(rows)], str(path))
     factors = {kind: _factor([(value, predicted) for _, _, value, predicted, k in near if k == kind]) for *_, kind in near}
     runs = tuple(
-        Learned(row.id, metric, UNITS[metric], value, predicted, predicted * factors[kind][0], kind)
+        CalibratedRun(row.id, metric, UNITS[metric], value, predicted, predicted * factors[kind][0], kind)
         for row, metric, value, predicted, kind in near
     )
-    return Learning(c.version, dict(sorted(factors.items())), runs, tuple(problems), _unknown_columns(rows))
+    return CalibrationResult(c.version, dict(sorted(factors.items())), runs, tuple(problems), _unknown_columns(rows))
 
 
 def load_calibration(path: Path | None) -> Calibration:
-    """The shipped coefficients, with the factors of the file. Raises UserError: no such file, or made with other coefficients."""
+    """Return the shipped coefficients with the correction factors of a calibration file; None: without.
+
+    Raises UserError when the file is not a calibration, or was made with other coefficients.
+    """
     shipped = calibration()
     if path is None:
         return shipped
@@ -115,30 +120,34 @@ def load_calibration(path: Path | None) -> Calibration:
         factors = {str(name): _read_factor(str(name), f) for name, f in data["factors"].items()}
         base = str(data["base"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as fault:
-        raise UserError([Problem("E-calibration", f"not a calibration: {fault}", fix="rackwright calibrate RUNS.csv")], str(path)) from None
+        reason = f"the file is not a calibration: {fault}"
+        raise UserError(
+            [Problem("E-calibration", reason, fix="create one with `rackwright calibrate RUNS.csv -o FILE.json`")], str(path)
+        ) from None
     if base != shipped.version:
-        reason = f"made with coefficients {base}, this release has {shipped.version}"
-        raise UserError([Problem("E-calibration", reason, At() / "base", "rackwright calibrate RUNS.csv, once more")], str(path))
+        reason = f"the calibration was made with coefficients {base}, but this release has {shipped.version}"
+        fix = "run `rackwright calibrate RUNS.csv -o FILE.json` again"
+        raise UserError([Problem("E-calibration", reason, At() / "base", fix)], str(path))
     return replace(shipped, factors=factors)
 
 
-def check_target(path: Path, runs: Path) -> None:
-    """Raises UserError where writing a calibration there would destroy the runs, or anything else that is no calibration."""
+def check_output_path(path: Path, runs: Path) -> None:
+    """Raise UserError when `path` exists and is not a calibration, so that no other file is overwritten."""
     if not path.exists() or (path.is_file() and not path.stat().st_size):
         return
     try:
-        known = not path.samefile(runs) and {"base", "factors"} <= json.loads(path.read_text(encoding="utf-8")).keys()
+        is_replaceable = not path.samefile(runs) and {"base", "factors"} <= json.loads(path.read_text(encoding="utf-8")).keys()
     except (OSError, ValueError, AttributeError, RecursionError):
-        known = not path.is_file()  # write_text says why that cannot be written
-    if not known:
-        reason = f"{path} is there and is no calibration; it was left as it is"
-        raise UserError([Problem("E-calibration", reason, fix="-o FILE.json")], str(path))
+        is_replaceable = not path.is_file()  # writing to a folder or device fails later with its own message
+    if not is_replaceable:
+        reason = f"{path} exists and is not a calibration, so it was not overwritten"
+        raise UserError([Problem("E-calibration", reason, fix="choose another file with -o FILE.json")], str(path))
 
 
-def _read_factor(name: str, said: Any) -> tuple[float, int]:
-    factor, n = float(said["factor"]), int(said["runs"])
-    if not 1 / FARTHEST <= factor <= FARTHEST or n < 0:
-        raise ValueError(f"{name}: a factor of {factor:g} from {n} runs")
+def _read_factor(name: str, entry: Any) -> tuple[float, int]:
+    factor, n = float(entry["factor"]), int(entry["runs"])
+    if not 1 / MAX_RATIO <= factor <= MAX_RATIO or n < 0:
+        raise ValueError(f"{name}: factor {factor:g} from {n} runs is outside {1 / MAX_RATIO:g} to {MAX_RATIO:g}")
     return factor, n
 
 
@@ -147,31 +156,35 @@ def _rows(path: Path) -> Sequence[PrintedRow]:
         rows = read_file(path)
     except (OSError, BrokenCell) as fault:
         reason = getattr(fault, "strerror", None) or str(fault)
-        raise UserError([Problem("E-runs", reason, fix="a CSV file with the columns that docs/estimate.md shows")], str(path)) from None
-    name = path.stem if path.stem in FILES else next((file for column, file in TELLING.items() if rows and column in rows[0].cells), "")
+        raise UserError([Problem("E-runs", reason, fix="give a CSV file with the columns in docs/estimate.md")], str(path)) from None
+    name = (
+        path.stem
+        if path.stem in CSV_NAMES
+        else next((file for column, file in IDENTIFYING_COLUMNS.items() if rows and column in rows[0].cells), "")
+    )
     if not name:
-        raise UserError([_nothing(path)], str(path))
-    return [replace(row, csv=name if path.stem in FILES else _kind(name, row)) for row in rows]
+        raise UserError([_no_known_column(path)], str(path))
+    return [replace(row, csv=name if path.stem in CSV_NAMES else _csv_kind(name, row)) for row in rows]
 
 
 def _unknown_columns(rows: Sequence[PrintedRow]) -> tuple[str, ...]:
-    known = {name for file in FILES for row in read_file(DATA / f"{file}.csv")[:1] for name in row.cells}
+    known = {name for file in CSV_NAMES for row in read_file(DATA / f"{file}.csv")[:1] for name in row.cells}
     return tuple(name for name in rows[0].cells if name and name not in known)
 
 
-def _kind(name: str, row: PrintedRow) -> str:
-    """Both files of training memory have the same columns: a run without an adapter and of no fine-tuning is a pre-training."""
+def _csv_kind(name: str, row: PrintedRow) -> str:
+    """Return the kind of a row. Files of pretraining and fine-tuning memory have the same columns; adapter and method tell them apart."""
     tuned = row.text("peft_type") or row.lower("method") not in PRETRAINING
     return name if name != "finetune_memory" or tuned else "training_memory"
 
 
-def _seen(row: PrintedRow, known: Iterable[FittedModel]) -> list[tuple[PrintedRow, str, FittedModel, Any, float]]:
-    """Readings of the row that a model speaks of. Raises BrokenCell, with the reason where the row cannot be described."""
-    found = reading(row)
+def _readings(row: PrintedRow, known: Iterable[FittedModel]) -> list[tuple[PrintedRow, str, FittedModel, Any, float]]:
+    """Return the readings of a row that a model predicts. Raises BrokenCell when the row cannot be converted to a case."""
+    found = read_row(row)
     if found.case is None:
         raise BrokenCell(found.reason)
-    values = [(metric, measured(row, metric)) for metric in METRICS[row.csv]]
-    if reason := unknown(row):
+    values = [(metric, measured_value(row, metric)) for metric in METRICS[row.csv]]
+    if reason := unknown_accelerator_reason(row):
         raise BrokenCell(f"{row.id} hardware: {reason}")
     return [
         (row, metric, model, found.case, value)
@@ -186,21 +199,21 @@ def _factor(pairs: Sequence[tuple[float, float]]) -> tuple[float, int]:
     return float(f"{exp(sum(log(value / predicted) for value, predicted in pairs) / (n + PRIOR_RUNS)):.4g}"), n
 
 
-def _kin(case: Any) -> str:
+def _accelerator_group(case: Any) -> str:
     return str(getattr(case, "step", case).chip.kin)
 
 
-def _problem(row: PrintedRow, reason: str) -> Problem:
-    return Problem("E-run", reason, At() / row.id, mark=Mark(row.line, 1))
+def _problem(row: PrintedRow, reason: str, fix: str = "") -> Problem:
+    return Problem("E-run", reason, At() / row.id, fix, mark=Mark(row.line, 1))
 
 
-def _unread(rows: Sequence[PrintedRow]) -> Problem:
+def _no_reading(rows: Sequence[PrintedRow]) -> Problem:
     kind = rows[0].csv
-    spoken = {model.metric for model in registry() if kind in model.csv} & set(METRICS[kind]) - set(UNLEARNED)
-    reason = f"{len(rows)} runs ({kind}), and none has a reading that is learned from"
-    return Problem("E-runs", reason, fix=f"learned from: {', '.join(sorted(spoken)) or 'tokens/s and memory, in the other files'}")
+    usable = {model.metric for model in registry() if kind in model.csv} & set(METRICS[kind]) - set(DERIVED_METRICS)
+    reason = f"none of the {len(rows)} runs ({kind}) has a metric that can be calibrated"
+    return Problem("E-runs", reason, fix=f"add {', '.join(sorted(usable)) or 'tokens/s or peak memory, in a file of another kind'}")
 
 
-def _nothing(path: Path) -> Problem:
-    columns = ", ".join(f"{column} ({file})" for column, file in TELLING.items())
-    return Problem("E-runs", f"no run in {path.name} that could be learned from", fix=f"one of these columns tells the kind: {columns}")
+def _no_known_column(path: Path) -> Problem:
+    columns = ", ".join(f"{column} ({file})" for column, file in IDENTIFYING_COLUMNS.items())
+    return Problem("E-runs", f"{path.name} has no column that identifies the kind of runs", fix=f"add one of {columns}")

@@ -1,10 +1,11 @@
-"""The fitted numbers: read from data/coefficients.json, which `benchmarks/fit.py` writes and nobody edits. Knows neither catalog nor spec.
+"""Fitted models, coefficients and residuals. Does not depend on the catalog or the spec.
 
-A model declares its coefficients as a frozen dataclass of `fitted` fields: bounds that physics sets, and the prior they are shrunk
-towards. The file gives each its value, and each model the quantiles of its out-of-fold residuals by class, from which intervals come.
+A model declares its coefficients as a frozen dataclass of `fitted` fields, each with physical bounds and a prior. data/coefficients.json,
+written by `benchmarks/fit.py`, has their values and, per model and class, the quantiles of out-of-fold residuals, which give intervals.
 """
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from functools import cache
 from pathlib import Path
@@ -12,84 +13,122 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from rackwright.estimator.result import PredictionInterval
+
 FILE = Path(__file__).parents[1] / "data" / "coefficients.json"
-MOST = 80
-"""Coefficients in all, over every model."""
+MAX_COEFFICIENTS = 80
+"""Maximum number of coefficients over all models."""
 PRIOR_ONLY_FACTOR = 2.0
-"""p90 / p50 and p50 / p10 at least, where no measured run speaks of the case."""
+"""Least p90 / p50 and p50 / p10 of a prediction without measured runs."""
 
 K = TypeVar("K")
 
 
-def fitted(prior: float, low: float, high: float, says: str, unit: str = "", spread: float = 0.5) -> Any:
-    """A coefficient. prior: where the fit starts and is shrunk to; low, high: physical bounds; spread: of the prior, as a share of it
-    (absolute where the prior is 0); says: what it is, in words."""
-    return field(default=prior, metadata={"low": low, "high": high, "says": says, "unit": unit, "spread": spread})
+def fitted(prior: float, low: float, high: float, description: str, unit: str = "", spread: float = 0.5) -> Any:
+    """Declare a coefficient.
+
+    prior: start of the fit, towards which it is shrunk; low, high: physical bounds; spread: standard deviation of the prior over the
+    prior, absolute when the prior is 0.
+    """
+    return field(default=prior, metadata={"low": low, "high": high, "description": description, "unit": unit, "spread": spread})
 
 
 @dataclass(frozen=True)
-class Residuals:
-    """Quantiles of measured / predicted of runs that the fit had not seen. n: runs; 0: nothing measured, the factor is a rule."""
+class ResidualQuantiles:
+    """Quantiles of measured / predicted over runs outside the fit. n: number of runs; 0: prior only."""
 
     n: int
     p10: float
     p50: float
     p90: float
 
+    def interval(self, value: float) -> PredictionInterval:
+        """Return the interval of a prediction. p50 is the prediction, whatever the median residual; prior-only intervals span at least
+        PRIOR_ONLY_FACTOR either way."""
+        low, high = min(self.p10, 1.0), max(self.p90, 1.0)
+        if not self.n:
+            low, high = min(low, 1 / PRIOR_ONLY_FACTOR), max(high, PRIOR_ONLY_FACTOR)
+        return PredictionInterval(value * low, value, value * high, self.n)
 
-PRIOR_ONLY = Residuals(0, 1 / PRIOR_ONLY_FACTOR, 1.0, PRIOR_ONLY_FACTOR)
+
+@dataclass(frozen=True)
+class FittedModel:
+    """One measurable quantity and its prediction.
+
+    metric: column of the accuracy benchmark; csv: files with measured runs; kind: dataclass of the coefficients; predict: case of arrays
+    and coefficients -> array in the metric's unit; classes: one case -> its residual classes, specific first, ending with "all"; applies:
+    whether the model covers a case.
+    """
+
+    name: str
+    metric: str
+    csv: tuple[str, ...]
+    kind: Any
+    predict: Callable[[Any, Any], np.ndarray]
+    classes: Callable[[Any], tuple[str, ...]]
+    applies: Callable[[Any], bool]
+    loss_scale: float = 0.1
+    """Log residual beyond which the loss is linear, not squared."""
+    prior_spread_scale: float = 1.0
+    """Factor on the prior spreads. Below 1 when tighter priors reduce the error for unseen families, engines or later years without
+    increasing the error of grouped folds."""
+
+
+PRIOR_ONLY = ResidualQuantiles(0, 1 / PRIOR_ONLY_FACTOR, 1.0, PRIOR_ONLY_FACTOR)
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """The whole file. models: values by model and name; residuals: by model and class; sources: sha256 of each file of rows;
-    kin: accelerators of the runs of a model (see case.Chip)."""
+    """Contents of data/coefficients.json. models: model -> coefficient -> value; residuals: model -> class -> residuals; sources: CSV ->
+    sha256; kin: model -> accelerator groups of its runs (case.Chip.kin)."""
 
     version: str
     models: dict[str, dict[str, float]]
-    residuals: dict[str, dict[str, Residuals]]
+    residuals: dict[str, dict[str, ResidualQuantiles]]
     sources: dict[str, str]
     kin: dict[str, tuple[str, ...]]
     factors: dict[str, tuple[float, int]] = field(default_factory=dict)
-    """The user's own, by `key`: what predictions are multiplied with, and from how many runs."""
+    """Corrections from the user's measured runs: `factor_key` -> (factor on predictions, number of runs)."""
 
     def of(self, model: str, kind: type[K]) -> K:
-        """The coefficients of a model; its priors where the file does not speak of it."""
+        """Return the coefficients of a model; missing ones are priors."""
         known = {f.name for f in fields(cast(Any, kind))}
         return kind(**{name: value for name, value in self.models.get(model, {}).items() if name in known})
 
-    def residual(self, model: str, classes: tuple[str, ...], kin: str = "") -> Residuals:
-        """Of the first class, particular before general, that runs speak of; PRIOR_ONLY where none is on such accelerators."""
+    def residual(self, model: str, classes: tuple[str, ...], kin: str = "") -> ResidualQuantiles:
+        """Return the residuals of the first class with measured runs; PRIOR_ONLY when no run used this accelerator group."""
         rows = self.residuals.get(model, {})
         if kin and kin not in self.kin.get(model, ()):
             return PRIOR_ONLY
         return next((rows[name] for name in classes if name in rows), PRIOR_ONLY)
 
     def factor(self, model: str, classes: tuple[str, ...], kin: str) -> float:
-        return self.factors.get(key(model, classes, kin), (1.0, 0))[0]
+        """Return the user's correction factor; 1 without measured runs."""
+        return self.factors.get(factor_key(model, classes, kin), (1.0, 0))[0]
 
 
-def key(model: str, classes: tuple[str, ...], kin: str) -> str:
-    """The kind of run a factor belongs to."""
+def factor_key(model: str, classes: tuple[str, ...], kin: str) -> str:
+    """Return the key of a correction factor: model | class | accelerator group."""
     return f"{model} | {classes[0]} | {kin}"
 
 
 @cache
 def calibration() -> Calibration:
-    """The shipped file."""
+    """Return the shipped coefficients."""
     return parse(FILE.read_text(encoding="utf-8")) if FILE.exists() else Calibration("none", {}, {}, {}, {})
 
 
 def parse(text: str) -> Calibration:
+    """Parse the text of a coefficients.json."""
     raw = json.loads(text)
     models = {name: {k: c["value"] for k, c in model["coefficients"].items()} for name, model in raw["models"].items()}
-    residuals = {name: {k: Residuals(**r) for k, r in model["residuals"].items()} for name, model in raw["models"].items()}
+    residuals = {name: {k: ResidualQuantiles(**r) for k, r in model["residuals"].items()} for name, model in raw["models"].items()}
     kin = {name: tuple(model.get("kin", ())) for name, model in raw["models"].items()}
     return Calibration(raw["version"], models, residuals, raw["sources"], kin)
 
 
 def bounds(kind: type) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """prior, low, high and spread of every coefficient, in field order."""
+    """Return the arrays prior, low, high and spread over the coefficients, in field order."""
     marks = [(f.default, *(f.metadata[name] for name in ("low", "high", "spread"))) for f in fields(cast(Any, kind))]
     prior, low, high, share = np.array(marks, dtype=float).T
     return prior, low, high, share * np.where(prior == 0, 1.0, np.abs(prior))

@@ -1,6 +1,6 @@
-"""Every fitted model of the estimator."""
+"""Registry of the fitted models."""
 
-from rackwright.estimator.calibration.fitted_models import FittedModel
+from rackwright.estimator.calibration.coefficients import FittedModel
 from rackwright.estimator.serving import decode, throughput
 from rackwright.estimator.serving import memory as serving_memory
 from rackwright.estimator.training import adapter_memory, memory, run_time, step, tpu_step
@@ -9,5 +9,5 @@ MODULES = (step, tpu_step, run_time, memory, adapter_memory, decode, throughput,
 
 
 def registry() -> tuple[FittedModel, ...]:
-    """Every model, in the order of data/coefficients.json."""
+    """Return every fitted model."""
     return tuple(model for module in MODULES for model in module.MODELS)

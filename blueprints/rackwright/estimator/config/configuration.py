@@ -1,6 +1,6 @@
-"""A pinned configuration: everything that decides memory and time, nothing that a search would choose. One line of a JSONL file.
+"""Models of a pinned configuration, one line of a JSONL file: all inputs that determine memory and time.
 
-Optional fields that are left out take the engine's usual default (resolve.py) and are named among the estimate's assumptions.
+Optional fields default to the usual value of the engine (resolve.py); the estimate lists such defaults as assumptions.
 """
 
 from typing import Annotated, Any, Literal
@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 Count = Annotated[int, Field(gt=0, le=2**40)]
 Positive = Annotated[float, Field(gt=0, le=1e30, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-Numbers = Literal["fp32", "tf32", "bf16", "fp16", "fp8", "mxfp8", "int8", "fp4", "nf4", "int4"]
+NumberFormat = Literal["fp32", "tf32", "bf16", "fp16", "fp8", "mxfp8", "int8", "fp4", "nf4", "int4"]
 
 
 class _Strict(BaseModel):
@@ -18,8 +18,11 @@ class _Strict(BaseModel):
 
 
 class HardwareConfig(_Strict):
-    """accelerator: a name or alias of the catalog, also as people print it ("H100-80GB", "A100-80GB-330W"). What is left out is the
-    catalog's: memory, links, 8 (GPU) per node. *_gb_s: GB/s (10^9), per accelerator and direction."""
+    """Accelerators and links. Fields that are left out come from the catalog; per_node defaults to 8 GPUs.
+
+    accelerator: name or alias in the catalog, with optional memory and power cap ("H100-80GB", "A100-80GB-330W"); *_gb_s: GB/s (10^9)
+    per accelerator and direction.
+    """
 
     accelerator: str
     count: Count = 1
@@ -33,7 +36,7 @@ class HardwareConfig(_Strict):
 
 
 class EngineConfig(_Strict):
-    """name: trainer or server as people write it ("Megatron-Bridge", "torchtitan", "vLLM 0.12.0"); release when not in the name."""
+    """Trainer or inference engine. name: such as "Megatron-Bridge", "torchtitan", "vLLM 0.12.0"; release: when it is not in the name."""
 
     name: str
     release: str = ""
@@ -43,7 +46,7 @@ class EngineConfig(_Strict):
 
 
 class AdapterConfig(_Strict):
-    """targets: all-linear, attention, qv, or matrices by name ("q,v"); parameters: trainable ones, where published."""
+    """Adapter. targets: all-linear, attention, qv, or matrix names ("q,v"); parameters: published number of trainable parameters."""
 
     type: Literal["lora", "qlora", "p-tuning", "prompt", "adapter"]
     rank: Count = 16
@@ -53,8 +56,8 @@ class AdapterConfig(_Strict):
 
 
 class TrainingLayout(_Strict):
-    """shard: what the data-parallel group splits; shard_group: accelerators that share (default: all replicas). data: replicas;
-    left out: what remains of the count."""
+    """Parallelism. shard: state sharded over the data-parallel group; shard_group: accelerators that share it, default all replicas; data:
+    replicas, default count / (tensor * pipeline * context)."""
 
     tensor: Count = 1
     pipeline: Count = 1
@@ -70,7 +73,7 @@ class TrainingLayout(_Strict):
 
 
 class TrainingConfig(_Strict):
-    """tokens: of the whole run, for the time to train. mean_length: of the real samples when they are padded, not packed."""
+    """Training step or run. tokens: total of the run, for the time to train; mean_length: mean tokens of padded samples."""
 
     kind: Literal["training"] = "training"
     id: str = ""
@@ -87,13 +90,13 @@ class TrainingConfig(_Strict):
     recompute: Literal["none", "selective", "full"] = "none"
     recompute_share: Share = 1.0
     offload: tuple[Literal["optimizer", "activations", "parameters"], ...] = ()
-    numbers: Numbers = "bf16"
-    weight_numbers: Numbers | None = None
-    gradient_numbers: Numbers | None = None
+    numbers: NumberFormat = "bf16"
+    weight_numbers: NumberFormat | None = None
+    gradient_numbers: NumberFormat | None = None
     optimizer: Literal["adamw", "adamw-bf16", "adamw-8bit", "sgd", "muon"] = "adamw"
     optimizer_in_backward: bool = False
-    base_numbers: Numbers | None = None
-    """Of the frozen base: nf4, int8, int4 for QLoRA."""
+    base_numbers: NumberFormat | None = None
+    """Number format of the frozen base: nf4, int8 or int4 for QLoRA."""
     double_quantised: bool = True
     adapter: AdapterConfig | None = None
     routing: Literal["balanced", "real"] = "balanced"
@@ -102,8 +105,8 @@ class TrainingConfig(_Strict):
 
 
 class ServingLayout(_Strict):
-    """attention_data: data-parallel attention (each holds whole heads); expert: ranks over which whole experts are spread, 1: every rank
-    holds a part of each; replicas: whole copies behind one address, as many as the accelerators make."""
+    """Parallelism. attention_data: data-parallel attention, each rank with all heads; expert: ranks that hold whole experts, 1: experts are
+    split over all ranks; replicas: copies of the model behind one endpoint."""
 
     tensor: Count = 1
     pipeline: Count = 1
@@ -120,7 +123,8 @@ class ServingPool(_Strict):
 
 
 class Speculation(_Strict):
-    """draft: tokens proposed per step; acceptance: share of them kept; draft_share: cost of drafting one token over one target step."""
+    """Speculative decoding. draft: tokens proposed per step; acceptance: accepted share; draft_share: time to draft one token over one
+    target step."""
 
     draft: Count
     acceptance: Share
@@ -128,8 +132,8 @@ class Speculation(_Strict):
 
 
 class ServingConfig(_Strict):
-    """concurrency: requests in flight over all replicas of the configuration (closed loop); None with no rate: offline, as many as fit.
-    prefix_hit_rate: share of input tokens found in the cache; loras: adapters served at once, each of lora_rank."""
+    """Serving deployment and load. concurrency: requests in flight over all replicas (closed loop); without concurrency and requests_per_s
+    the load is offline, as many requests as fit. prefix_hit_rate: share of input tokens in the cache; loras: adapters served at once."""
 
     kind: Literal["serving"] = "serving"
     id: str = ""
@@ -142,9 +146,9 @@ class ServingConfig(_Strict):
     concurrency: Positive | None = None
     requests_per_s: Positive | None = None
     requests: Count | None = None
-    """Of a whole offline job, all queued at its start; left out: without end."""
-    weight_numbers: Numbers = "bf16"
-    kv_numbers: Numbers | None = None
+    """Number of requests of an offline job, all queued at the start; default: unlimited."""
+    weight_numbers: NumberFormat = "bf16"
+    kv_numbers: NumberFormat | None = None
     memory_share: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] | None = None
     max_context: Count | None = None
     max_batched_tokens: Count | None = None
@@ -158,7 +162,7 @@ class ServingConfig(_Strict):
 
 
 class SampleConfig(_Strict):
-    """Diffusion, vision, encoders: whole samples. train: forward, backward and update; else passes of the network per request."""
+    """Whole samples of diffusion, vision and encoder models. train: forward, backward and update; otherwise `passes` per request."""
 
     kind: Literal["samples"] = "samples"
     id: str = ""
@@ -170,8 +174,8 @@ class SampleConfig(_Strict):
     adapter: AdapterConfig | None = None
     recompute: Literal["none", "full"] = "none"
     passes: Positive = 1.0
-    numbers: Numbers = "bf16"
+    numbers: NumberFormat = "bf16"
 
 
 Configuration = TrainingConfig | ServingConfig | SampleConfig
-ADAPTER: TypeAdapter[Configuration] = TypeAdapter(Annotated[Configuration, Field(discriminator="kind")])
+CONFIGURATION_ADAPTER: TypeAdapter[Configuration] = TypeAdapter(Annotated[Configuration, Field(discriminator="kind")])

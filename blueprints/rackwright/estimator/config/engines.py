@@ -1,6 +1,6 @@
-"""Trainers and servers by the names people print, as families with the defaults that decide memory and time.
+"""Trainers and inference engines, grouped into families with the defaults that determine memory and time.
 
-A family is code that behaves alike: kernels, what it shards, what it keeps. Sources are the projects' own documentation of 2026-11.
+Members of a family share kernels, sharding and kept activations. Source: documentation of the projects, 2026-11.
 """
 
 import re
@@ -9,10 +9,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class EngineFamily:
-    """compiled: kernels fused by torch.compile, XLA or hand-written fused modules; flash: no s x s scores in memory; fused_loss: whole
-    logits are never held; weight, gradient, optimizer_bytes: per trained parameter in 16-bit training, fp32 master inside optimizer;
-    gradient_bytes 6: 16-bit gradients beside an fp32 accumulator;
-    sequence_parallel: norms are split along with tensor parallelism; zero_stage: what the data-parallel group shards unless said."""
+    """Defaults of one engine family.
+
+    role: "train" or "serve"; names: substrings of printed names; compiled: kernels fused by torch.compile, XLA or hand-written modules;
+    flash: no s x s scores in memory; fused_loss: whole logits are never stored; weight_bytes, gradient_bytes, optimizer_bytes: per trained
+    parameter in 16-bit training, an fp32 master included in optimizer_bytes; gradient_bytes 6: 16-bit gradients and an fp32 accumulator;
+    sequence_parallel: norms are split with tensor parallelism; zero_stage: default sharding of the data-parallel group.
+    """
 
     family: str
     role: str
@@ -58,30 +61,30 @@ ENGINES = (
     EngineFamily("tgi", "serve", ("text-generation-inference", "tgi", "lmdeploy", "deepspeed-mii", "lightllm"), compiled=True),
     EngineFamily("hf", "serve", ("transformers", "hf", "hugging", "pytorch", "torch", "litgpt", "lit-gpt", "qwen"), compiled=False),
 )  # fmt: skip
-"""First match wins, so the particular stands before the general."""
+"""Families by priority: the first match is used, so specific names come before general ones."""
 
-OTHER = {"train": EngineFamily("other", "train", ()), "serve": EngineFamily("other", "serve", (), compiled=True)}
+UNKNOWN_ENGINE = {"train": EngineFamily("other", "train", ()), "serve": EngineFamily("other", "serve", (), compiled=True)}
 
 
-def engine(name: str, role: str) -> EngineFamily:
-    """The family of a printed name; `other`, with common defaults, where none is known."""
-    said = name.strip().lower()
+def engine_family(name: str, role: str) -> EngineFamily:
+    """Return the family of a printed name, or UNKNOWN_ENGINE with common defaults. role: "train" or "serve"."""
+    lower = name.strip().lower()
     rows = [e for e in ENGINES if e.role == role]
-    whole = next((e for e in rows if said == e.family), None)
-    return whole or next((e for e in rows if any(part in said for part in e.names)), OTHER[role])
+    exact = next((e for e in rows if lower == e.family), None)
+    return exact or next((e for e in rows if any(part in lower for part in e.names)), UNKNOWN_ENGINE[role])
 
 
-def release(name: str, said: str = "") -> float:
-    """Major * 100 + minor of the release that is printed in or beside the name; 0 where there is none. 0.12.0 is 12, 1.0.0rc3 is 100."""
-    found = re.search(r"(\d+)\.(\d+)", said or name)
+def release_number(name: str, release: str = "") -> float:
+    """Return major * 100 + minor of the release, taken from `release` or the name; 0 without one. 0.12.0 is 12, 1.0.0rc3 is 100."""
+    found = re.search(r"(\d+)\.(\d+)", release or name)
     return float(found.group(1)) * 100 + float(found.group(2)) if found else 0.0
 
 
-def year(name: str, said: str = "") -> float:
-    """When a release came out, as a year with its fraction: of calendar releases ("NeMo 25.09", "2025.11") and of years; 0 where neither
-    name nor release says."""
-    month = re.search(r"(?<!\d)(?:20)?(2\d)[.-](0[1-9]|1[0-2])(?![\d])", said) or re.search(r"(?<![\d.])(2\d)\.(0[1-9]|1[0-2])(?!\d)", name)
+def release_year(name: str, release: str = "") -> float:
+    """Return the release date as a year with its fraction, from calendar versions ("NeMo 25.09", "2025.11") or years; 0 when unknown."""
+    month = re.search(r"(?<!\d)(?:20)?(2\d)[.-](0[1-9]|1[0-2])(?![\d])", release)
+    month = month or re.search(r"(?<![\d.])(2\d)\.(0[1-9]|1[0-2])(?!\d)", name)
     if month:
         return 2000 + int(month.group(1)) + (int(month.group(2)) - 0.5) / 12
-    years = re.findall(r"(?<!\d)20[12]\d(?!\d)", said)
+    years = re.findall(r"(?<!\d)20[12]\d(?!\d)", release)
     return int(years[-1]) + 0.5 if years else 0.0

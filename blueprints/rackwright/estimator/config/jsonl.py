@@ -1,4 +1,4 @@
-"""A JSONL file -> configurations: one a line, each line with its own problems, so that a broken one costs only itself."""
+"""Parsing of JSONL text: one configuration per line. An invalid line does not affect the others."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -10,26 +10,26 @@ from pydantic import BaseModel, ValidationError
 
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import At, Mark, Problem
-from rackwright.estimator.config.configuration import ADAPTER, Configuration, SampleConfig, ServingConfig, TrainingConfig
+from rackwright.estimator.config.configuration import CONFIGURATION_ADAPTER, Configuration, SampleConfig, ServingConfig, TrainingConfig
 
 KINDS: dict[str, type[BaseModel]] = {"training": TrainingConfig, "serving": ServingConfig, "samples": SampleConfig}
-MEANT = {
+KEY_SYNONYMS = {
     "seq_len": "sequence", "sequence_length": "sequence", "global_batch_size": "global_batch", "micro_batch_size": "micro_batch",
     "tp": "tensor", "pp": "pipeline", "cp": "context", "ep": "expert", "dp": "data", "gpu": "accelerator", "isl": "input_tokens",
     "osl": "output_tokens", "precision": "numbers", "framework": "engine",
 }  # fmt: skip
-"""What other tools call a key, by our name for it."""
-BRANCHES = ("str", "dict[str,any]")
-"""What pydantic puts into the path of a field of two types; nobody wrote these."""
-MOST_PROBLEMS = 50
-"""Of one line, that are shown."""
-SHOWN = 60
-"""Characters of a wrong value that are quoted."""
+"""Key of other tools -> key of a configuration."""
+UNION_BRANCH_LABELS = ("str", "dict[str,any]")
+"""Labels that pydantic adds to the path of a field with two types. They are removed from paths."""
+MAX_PROBLEMS = 50
+"""Problems reported per line."""
+MAX_QUOTED_CHARACTERS = 60
+"""Characters of an invalid value that a message quotes."""
 
 
 @dataclass(frozen=True)
 class ConfigurationLine:
-    """number: from 1; config is None where there are problems."""
+    """One line. number: counted from 1; config: None when there are problems."""
 
     number: int
     config: Configuration | None
@@ -37,68 +37,70 @@ class ConfigurationLine:
 
 
 def read_lines(text: str) -> Iterator[ConfigurationLine]:
-    """Empty lines are left out. Never raises UserError."""
+    """Yield every non-empty line as a configuration or its problems. Never raises UserError."""
     for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
         if line.strip():
             try:
-                yield ConfigurationLine(number, configuration(_json(line)))
+                yield ConfigurationLine(number, parse_configuration(_json(line)))
             except UserError as error:
                 yield ConfigurationLine(number, None, tuple(p.with_mark(p.mark or Mark(number, 1)) for p in error.problems))
 
 
-def configuration(data: Mapping[str, Any]) -> Configuration:
-    """Plain data as a configuration. Raises UserError with every problem, each at its path."""
+def parse_configuration(data: Mapping[str, Any]) -> Configuration:
+    """Validate plain data as a configuration. Raises UserError with every problem and its path."""
     kind = data.get("kind")
     if not isinstance(kind, str) or kind not in KINDS:
-        raise UserError([Problem("E-kind", f"{short(kind)} is no kind of configuration", At() / "kind", f"one of {', '.join(KINDS)}")])
+        reason = f"{quote_value(kind)} is not a kind of configuration" if "kind" in data else "'kind' is missing"
+        raise UserError([Problem("E-kind", reason, At() / "kind", f"one of {', '.join(KINDS)}")])
     try:
-        return ADAPTER.validate_python(data)
+        return CONFIGURATION_ADAPTER.validate_python(data)
     except ValidationError as failure:
         found = {str(p.at): p for p in map(_problem, failure.errors(include_url=False))}
-        raise UserError(list(found.values())[:MOST_PROBLEMS]) from None
+        raise UserError(list(found.values())[:MAX_PROBLEMS]) from None
 
 
 def _json(line: str) -> Mapping[str, Any]:
     try:
-        data = json.loads(line, object_pairs_hook=_once)
+        data = json.loads(line, object_pairs_hook=_unique_keys)
     except (ValueError, RecursionError) as fault:
-        raise UserError([Problem("E-json", f"not JSON: {fault}", fix="one configuration a line, as JSON")]) from None
+        raise UserError([Problem("E-json", f"invalid JSON: {fault}", fix="write one JSON object per line")]) from None
     if not isinstance(data, dict):
-        raise UserError([Problem("E-json", "a configuration is a JSON object", fix='start with {"kind": "training", ...')])
+        reason = f"the line is not a JSON object: {quote_value(data)}"
+        raise UserError([Problem("E-json", reason, fix='start with {"kind": "training", ...')])
     return data
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
-            raise UserError([Problem("E-json", f"{short(key)} stands twice", At() / key)])
+            raise UserError([Problem("E-json", f"duplicate key {quote_value(key)}", At() / key, "remove one of them")])
         found[key] = value
     return found
 
 
 def _problem(error: Mapping[str, Any]) -> Problem:
-    at = At(tuple(step for i, step in enumerate(error["loc"]) if not (i == 0 and step in KINDS) and step not in BRANCHES))
+    at = At(tuple(step for i, step in enumerate(error["loc"]) if not (i == 0 and step in KINDS) and step not in UNION_BRANCH_LABELS))
     kind = str(error["type"])
     if kind == "extra_forbidden":
-        return Problem("E-unknown-key", f"{at.steps[-1]!r} is not a key here", at, _near(error["loc"]))
+        return Problem("E-unknown-key", f"unknown key {at.steps[-1]!r}", at, _key_hint(error["loc"]))
     if kind == "missing":
-        return Problem("E-missing", f"{at.steps[-1]!r} must be given", at)
-    message = str(error["msg"]).removeprefix("Value error, ").removeprefix("Input ")
-    return Problem("E-value", f"{message}; got {short(error.get('input'))}", at)
+        return Problem("E-missing", f"{at.steps[-1]!r} is missing", at, f"add {at.steps[-1]}")
+    message = str(error["msg"]).removeprefix("Value error, ").removeprefix("Input ").replace("should be", "must be", 1)
+    return Problem("E-value", f"{message}; got {quote_value(error.get('input'))}", at)
 
 
-def short(value: Any) -> str:
-    """A wrong value as a message quotes it; a whole number too long to print is told by its sign."""
+def quote_value(value: Any) -> str:
+    """Return a value for a message, at most MAX_QUOTED_CHARACTERS long."""
     try:
-        said = repr(value)
-    except ValueError:
-        said = "a number of thousands of digits"
-    return said if len(said) < SHOWN else said[: SHOWN - 3] + "..."
+        text = repr(value)
+    except ValueError:  # Python refuses to print integers of more than 4,300 digits
+        text = "a number of thousands of digits"
+    return text if len(text) < MAX_QUOTED_CHARACTERS else text[: MAX_QUOTED_CHARACTERS - 3] + "..."
 
 
-def _near(loc: tuple[Any, ...]) -> str:
-    """The key that was meant, else those that are known at the place."""
+def _key_hint(loc: tuple[Any, ...]) -> str:
+    """Return a fix for an unknown key: the most similar key, else all valid keys."""
     kind: type[BaseModel] | None = KINDS.get(str(loc[0]))
     for step in loc[1:-1]:
         field = kind.model_fields.get(str(step)) if kind else None
@@ -106,5 +108,5 @@ def _near(loc: tuple[Any, ...]) -> str:
         kind = next((t for t in kinds if isinstance(t, type) and issubclass(t, BaseModel)), None)
     known = list(kind.model_fields) if kind else []
     key = str(loc[-1])
-    near = MEANT[key] if MEANT.get(key) in known else next(iter(get_close_matches(key, known, 1, 0.6)), "")
-    return f"did you mean `{near}`?" if near else f"known here: {', '.join(known)}" if known else ""
+    near = KEY_SYNONYMS[key] if KEY_SYNONYMS.get(key) in known else next(iter(get_close_matches(key, known, 1, 0.6)), "")
+    return f"did you mean `{near}`?" if near else f"one of {', '.join(known)}" if known else ""

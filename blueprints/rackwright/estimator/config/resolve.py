@@ -1,87 +1,67 @@
-"""From a pinned configuration to what the formulas see. Joins config, catalog and engines; nothing is rounded into shape silently."""
+"""Conversion of a pinned configuration to the case that the formulas take, with catalog data and engine defaults."""
 
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from rackwright.catalog.models import library
-from rackwright.catalog.models.architecture import Architecture, ConfigError, from_fields
+from rackwright.catalog.models.architecture import Architecture
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import At, Problem
 from rackwright.estimator.case import RECOMPUTE, Chip, TrainingCase, Wires
 from rackwright.estimator.config import accelerators
 from rackwright.estimator.config.configuration import EngineConfig, HardwareConfig, ServingConfig, ServingPool, Speculation, TrainingConfig
 from rackwright.estimator.config.constraints import serving_problems, training_problems
-from rackwright.estimator.config.engines import EngineFamily, engine, release, year
-from rackwright.estimator.model.adapters import adapter_inputs, targeted
+from rackwright.estimator.config.engines import EngineFamily, engine_family, release_number, release_year
+from rackwright.estimator.model.adapters import adapter_inputs, target_matrices
 from rackwright.estimator.model.dimensions import ModelDimensions
-from rackwright.estimator.model.from_architecture import network_of
+from rackwright.estimator.model.from_architecture import architecture_of, count_parameters, model_dimensions
 from rackwright.estimator.model.layer_parameters import prefix_parameters, prompt_parameters
-from rackwright.estimator.model.parameter_count import count
 from rackwright.estimator.serving.case import ServingCase
 from rackwright.units import GIB
 
-BYTES = {"fp32": 4.0, "tf32": 4.0, "bf16": 2.0, "fp16": 2.0, "fp8": 1.0, "mxfp8": 1.03125, "int8": 1.01, "fp4": 0.5625, "int4": 0.53}
-"""Per weight of a matrix, scales included (mxfp8: one byte per 32; nvfp4: one per 16; int4: groups of 128); nf4: see nf4_bytes."""
-NF4 = {False: 0.5 + 4 / 64, True: 0.5 + 1 / 64 + 4 / (64 * 256)}
-"""By double quantisation: fp32 scales per block of 64, or 8-bit scales of scales (QLoRA, arXiv 2305.14314, section 3)."""
-STAGES = {"none": 0, "zero1": 1, "zero2": 2, "zero3": 3, "fsdp": 3, "hsdp": 3}
-MOMENTS = {"adamw-bf16": 4.0, "adamw-8bit": 2 * 1.016, "sgd": 4.0, "muon": 4.0}
-"""Bytes of moments per trained parameter; 8-bit Adam keeps 1.6 % of scales (bitsandbytes), Muon one fp32 moment (arXiv 2502.16982). Of
-adamw: the engine's. An fp32 master is added where the engine keeps one beside a 16-bit weight."""
-MASTER_BYTES, MASTERED = 4.0, 12.0
-"""fp32 copy of a 16-bit weight; engines whose states are this large hold one."""
+BYTES_PER_WEIGHT = {
+    "fp32": 4.0,
+    "tf32": 4.0,
+    "bf16": 2.0,
+    "fp16": 2.0,
+    "fp8": 1.0,
+    "mxfp8": 1.03125,
+    "int8": 1.01,
+    "fp4": 0.5625,
+    "int4": 0.53,
+}
+"""Bytes per weight of a matrix with its scales (mxfp8: one byte per 32; nvfp4: one per 16; int4: groups of 128). nf4: see below."""
+NF4_BYTES_PER_WEIGHT = {False: 0.5 + 4 / 64, True: 0.5 + 1 / 64 + 4 / (64 * 256)}
+"""Double quantization -> bytes per nf4 weight: fp32 scales per block of 64, or 8-bit scales of scales (QLoRA, arXiv 2305.14314, sec. 3)."""
+ZERO_STAGES = {"none": 0, "zero1": 1, "zero2": 2, "zero3": 3, "fsdp": 3, "hsdp": 3}
+MOMENT_BYTES = {"adamw-bf16": 4.0, "adamw-8bit": 2 * 1.016, "sgd": 4.0, "muon": 4.0}
+"""Bytes of moments per trained parameter; adamw: those of the engine. 8-bit Adam keeps 1.6 % of scales (bitsandbytes), Muon one fp32 moment
+(arXiv 2502.16982). An fp32 master weight is added when the engine keeps one beside a 16-bit weight."""
+MASTER_BYTES, MIN_BYTES_WITH_MASTER = 4.0, 12.0
+"""Bytes of the fp32 copy of a 16-bit weight, and the least state size of engines that keep one."""
 BITSANDBYTES = ("nf4", "fp4", "int8")
-K_BIT = ("hf", "deepspeed")
-"""Trainers that prepare a bitsandbytes base with PEFT, which casts what is not quantised to fp32."""
-REAL_IMBALANCE = 1.3
-"""Tokens of the fullest expert rank over the mean with a trained router: rackwright's choice 2026-11, not measured."""
-ENGINE_KV = {"fp8": 1.0, "int8": 1.0, "fp4": 0.5625}
+KBIT_TRAINERS = ("hf", "deepspeed")
+"""Trainers that prepare a bitsandbytes base with PEFT, which casts unquantized parameters to fp32."""
+REAL_ROUTING_IMBALANCE = 1.3
+"""Tokens of the fullest expert rank over the mean with a trained router. Assumption of rackwright, 2026-11; not measured."""
+KV_ELEMENT_BYTES = {"fp8": 1.0, "int8": 1.0, "fp4": 0.5625}
 MEMORY_SHARE = 0.9
-"""vLLM's default gpu_memory_utilization; TensorRT-LLM's free_gpu_memory_fraction is 0.9 of what the weights leave."""
+"""Default gpu_memory_utilization of vLLM; TensorRT-LLM's free_gpu_memory_fraction is 0.9 of the memory beside the weights."""
 BATCHED_TOKENS = 8192.0
-"""vLLM's default max_num_batched_tokens of recent releases, and TensorRT-LLM's max_num_tokens."""
-
-
-def architecture_of(model: str | dict[str, Any]) -> Architecture:
-    """A catalog name or alias, or the architecture's own fields. Raises UserError."""
-    at = At() / "model"
-    if isinstance(model, str):
-        row = library.find(model)
-        if row is None:
-            near = ", ".join(library.nearest(model))
-            raise UserError([Problem("E-model", f"{model[:60]!r} is not in the model catalog", at, f"nearest: {near}" if near else "")])
-        return row.architecture
-    try:
-        return _described(tuple(sorted(model.items())))
-    except TypeError:  # a list or an object where a number belongs
-        strange = next((str(name) for name, value in model.items() if isinstance(value, list | dict | set)), "")
-        raise UserError([Problem("E-model", "each field is a number, a word or true or false", at / strange if strange else at)]) from None
-
-
-@lru_cache(maxsize=4096)
-def _described(items: tuple[tuple[str, Any], ...]) -> Architecture:
-    try:
-        return from_fields(dict(items))
-    except ConfigError as fault:
-        at = At() / "model" / fault.field if fault.field else At() / "model"
-        raise UserError([Problem("E-model", str(fault), at)]) from None
-
-
-@lru_cache(maxsize=4096)
-def _network(a: Architecture) -> ModelDimensions:
-    return network_of(a)
+"""Default max_num_batched_tokens of recent vLLM releases, and max_num_tokens of TensorRT-LLM."""
 
 
 def training_case(config: TrainingConfig, *, checked: bool = True) -> TrainingCase:
-    """Raises UserError with every law the configuration breaks; checked False: it was run, so whatever it breaks is ours."""
+    """Convert a training configuration to a case.
+
+    checked: False for measured runs, which are valid by definition. Raises UserError with every violated constraint.
+    """
     architecture = architecture_of(config.model)
-    n, h, e = _network(architecture), config.hardware, engine(config.engine.name, "train")
-    chip, wires = parts(h, config.numbers)
+    n, h, e = model_dimensions(architecture), config.hardware, engine_family(config.engine.name, "train")
+    chip, wires = chip_and_links(h, config.numbers)
     if checked:
-        refuse(training_problems(config, n))
+        raise_problems(training_problems(config, n))
     return TrainingCase(
         network=n,
         chip=chip,
@@ -89,19 +69,19 @@ def training_case(config: TrainingConfig, *, checked: bool = True) -> TrainingCa
         sequence=float(config.sequence),
         micro_batch=float(config.micro_batch),
         trainable=_trainable(config, architecture, n),
-        moe_imbalance=REAL_IMBALANCE if config.routing == "real" and n.is_moe else 1.0,
+        moe_imbalance=REAL_ROUTING_IMBALANCE if config.routing == "real" and n.is_moe else 1.0,
         mean_length=0.0 if config.packed else float(config.mean_length or 0.0),
         numbers=config.numbers,
-        **_spread(config, wires, e),
-        **_kept(config, e),
-        **_states(config, e),
-        **_adapter(config, architecture, e),
-        **_kernels(config.engine, e),
+        **_layout_fields(config, wires, e),
+        **_activation_fields(config, e),
+        **_state_fields(config, e),
+        **_adapter_fields(config, architecture, e),
+        **_kernel_fields(config.engine, e),
     )
 
 
-def _spread(config: TrainingConfig, wires: Wires, e: EngineFamily) -> dict[str, Any]:
-    """How accelerators share the work. Experts that are not spread are split like every other matrix."""
+def _layout_fields(config: TrainingConfig, wires: Wires, e: EngineFamily) -> dict[str, Any]:
+    """Return the fields of parallelism and sharding. Without expert parallelism, experts are split like every other matrix."""
     w, count = config.layout, config.hardware.count
     replicas = w.data or max(count // (w.tensor * w.pipeline * w.context), 1)
     sequences = config.global_batch or replicas * config.micro_batch
@@ -118,14 +98,14 @@ def _spread(config: TrainingConfig, wires: Wires, e: EngineFamily) -> dict[str, 
         "schedule": w.schedule,
         "replicas": float(replicas),
         "shards": float(w.shard_group or (min(int(wires.per_node), group) if w.shard == "hsdp" else group)),
-        "zero_stage": float(STAGES[w.shard] if w.shard else e.zero_stage),
+        "zero_stage": float(ZERO_STAGES[w.shard] if w.shard else e.zero_stage),
         "sequence_parallel": float(e.sequence_parallel if w.sequence_parallel is None else w.sequence_parallel),
         "slices": float(config.hardware.slices),
     }
 
 
-def _kept(config: TrainingConfig, e: EngineFamily) -> dict[str, float]:
-    """What of the forward pass waits for the backward pass, and where."""
+def _activation_fields(config: TrainingConfig, e: EngineFamily) -> dict[str, float]:
+    """Return the fields of activation memory: recomputation, offloading, fused loss and backward."""
     return {
         "recompute": float(RECOMPUTE.index(config.recompute)),
         "recompute_share": config.recompute_share,
@@ -137,20 +117,20 @@ def _kept(config: TrainingConfig, e: EngineFamily) -> dict[str, float]:
     }
 
 
-def _states(config: TrainingConfig, e: EngineFamily) -> dict[str, float]:
-    """Bytes per parameter. Weights in fp32 are their own master; states all in 16 bit have none."""
-    weight = BYTES.get(config.weight_numbers or "", e.weight_bytes)
-    master = MASTER_BYTES if e.optimizer_bytes >= MASTERED and config.optimizer != "adamw-bf16" else 0.0
-    moments = MOMENTS.get(config.optimizer, e.optimizer_bytes - master)
+def _state_fields(config: TrainingConfig, e: EngineFamily) -> dict[str, float]:
+    """Return the bytes per trained parameter. fp32 weights need no master copy, and 16-bit states have none."""
+    weight = BYTES_PER_WEIGHT.get(config.weight_numbers or "", e.weight_bytes)
+    master = MASTER_BYTES if e.optimizer_bytes >= MIN_BYTES_WITH_MASTER and config.optimizer != "adamw-bf16" else 0.0
+    moments = MOMENT_BYTES.get(config.optimizer, e.optimizer_bytes - master)
     return {
         "weight_bytes": weight,
-        "gradient_bytes": BYTES.get(config.gradient_numbers or "", e.gradient_bytes),
+        "gradient_bytes": BYTES_PER_WEIGHT.get(config.gradient_numbers or "", e.gradient_bytes),
         "optimizer_bytes": moments + (master if weight < MASTER_BYTES else 0.0),
     }
 
 
-def _adapter(config: TrainingConfig, architecture: Architecture, e: EngineFamily) -> dict[str, float]:
-    """What a frozen base changes; nothing without an adapter."""
+def _adapter_fields(config: TrainingConfig, architecture: Architecture, e: EngineFamily) -> dict[str, float]:
+    """Return the fields of an adapter on a frozen base; empty without an adapter."""
     adapter = config.adapter
     if adapter is None:
         return {}
@@ -160,28 +140,31 @@ def _adapter(config: TrainingConfig, architecture: Architecture, e: EngineFamily
         "adapter": 1.0,
         "passes": 4.0,
         "virtual_tokens": float(adapter.virtual_tokens) if prompts else 0.0,
-        "adapter_inputs": 0.0 if prompts else adapter_inputs(count(architecture).layers, adapter.targets),
-        "frozen_bytes": NF4[config.double_quantised] if base == "nf4" else BYTES.get(base, 2.0),
-        "frozen_other_bytes": 4.0 if e.family in K_BIT and base in BITSANDBYTES else 2.0,
+        "adapter_inputs": 0.0 if prompts else adapter_inputs(count_parameters(architecture).layers, adapter.targets),
+        "frozen_bytes": NF4_BYTES_PER_WEIGHT[config.double_quantised] if base == "nf4" else BYTES_PER_WEIGHT.get(base, 2.0),
+        "frozen_other_bytes": 4.0 if e.family in KBIT_TRAINERS and base in BITSANDBYTES else 2.0,
     }
 
 
-def _kernels(said: EngineConfig, e: EngineFamily) -> dict[str, Any]:
+def _kernel_fields(engine: EngineConfig, e: EngineFamily) -> dict[str, Any]:
     return {
         "engine": e.family,
-        "compiled": float(e.compiled if said.compiled is None else said.compiled),
-        "flash": float(e.flash if said.attention is None else said.attention == "flash"),
-        "released": year(said.name, said.release),
+        "compiled": float(e.compiled if engine.compiled is None else engine.compiled),
+        "flash": float(e.flash if engine.attention is None else engine.attention == "flash"),
+        "released": release_year(engine.name, engine.release),
     }
 
 
 def serving_case(config: ServingConfig, pool: ServingPool | None = None, *, checked: bool = True) -> ServingCase:
-    """Of one replica; pool: one side of a disaggregated deployment instead of the whole. Raises UserError; checked: see above."""
+    """Convert a serving configuration to the case of one replica.
+
+    pool: one side of a disaggregated deployment; None: the whole deployment. checked, errors: as in `training_case`.
+    """
     architecture = architecture_of(config.model)
-    n, h, e = _network(architecture), config.hardware, engine(config.engine.name, "serve")
-    chip, wires = parts(h, config.weight_numbers)
+    n, h, e = model_dimensions(architecture), config.hardware, engine_family(config.engine.name, "serve")
+    chip, wires = chip_and_links(h, config.weight_numbers)
     if checked:
-        refuse(serving_problems(config, n))
+        raise_problems(serving_problems(config, n))
     w = pool.layout if pool else config.layout
     replicas = max((pool.accelerators if pool else h.count) // (w.tensor * w.pipeline * w.attention_data), 1)
     kv = config.kv_numbers or _cache_numbers(e.family, config.weight_numbers)
@@ -194,21 +177,21 @@ def serving_case(config: ServingConfig, pool: ServingPool | None = None, *, chec
         expert=float(w.expert),
         attention_data=float(w.attention_data),
         replicas=float(replicas),
-        linear_bytes=NF4[True] if config.weight_numbers == "nf4" else BYTES[config.weight_numbers],
+        linear_bytes=NF4_BYTES_PER_WEIGHT[True] if config.weight_numbers == "nf4" else BYTES_PER_WEIGHT[config.weight_numbers],
         numbers=config.weight_numbers,
-        kv_element=ENGINE_KV.get(kv, BYTES.get(kv, 2.0)),
+        kv_element=KV_ELEMENT_BYTES.get(kv, BYTES_PER_WEIGHT.get(kv, 2.0)),
         kv_numbers=kv,
-        release=release(config.engine.name, config.engine.release),
+        release=release_number(config.engine.name, config.engine.release),
         adapters=float(config.loras),
         adapter_rank=float(config.lora_rank),
-        **_load(config, replicas),
-        **_drafts(config.speculation),
-        **{name: value for name, value in _kernels(config.engine, e).items() if name != "released"},
+        **_load_fields(config, replicas),
+        **_speculation_fields(config.speculation),
+        **{name: value for name, value in _kernel_fields(config.engine, e).items() if name != "released"},
     )
 
 
-def _load(config: ServingConfig, replicas: int) -> dict[str, float]:
-    """Of one replica, and what its engine allows."""
+def _load_fields(config: ServingConfig, replicas: int) -> dict[str, float]:
+    """Return the load of one replica and the limits of its engine."""
     return {
         "input": float(config.input_tokens),
         "output": float(config.output_tokens),
@@ -224,25 +207,30 @@ def _load(config: ServingConfig, replicas: int) -> dict[str, float]:
     }
 
 
-def _drafts(said: Speculation | None) -> dict[str, float]:
-    if said is None:
+def _speculation_fields(s: Speculation | None) -> dict[str, float]:
+    if s is None:
         return {}
-    share = said.draft * said.draft_share
-    return {"accepted_tokens": _accepted(said.draft, said.acceptance), "draft_tokens": float(said.draft), "draft_share": share}
+    return {
+        "accepted_tokens": _accepted_tokens(s.draft, s.acceptance),
+        "draft_tokens": float(s.draft),
+        "draft_share": s.draft * s.draft_share,
+    }
 
 
-def parts(h: HardwareConfig, numbers: str) -> tuple[Chip, Wires]:
-    """Raises UserError where the accelerator is not known."""
+def chip_and_links(h: HardwareConfig, numbers: str) -> tuple[Chip, Wires]:
+    """Return accelerator and links. numbers: format of the matrix products. Raises UserError for an unknown accelerator."""
     try:
         a = accelerators.find(h.accelerator)
-    except accelerators.UnknownAccelerator as fault:
-        raise UserError([Problem("E-accelerator", str(fault), At() / "hardware" / "accelerator")]) from None
+    except accelerators.UnknownAccelerator:
+        reason = f"{h.accelerator[:60]!r} is not an accelerator with published peak and bandwidth"
+        fix = "a name listed by `rackwright catalog accelerators`"
+        raise UserError([Problem("E-accelerator", reason, At() / "hardware" / "accelerator", fix)]) from None
     memory = h.memory_gib * GIB if h.memory_gib else None
     chip = accelerators.chip(a, numbers, memory, h.power_watts)
     return chip, accelerators.wires(a, h.per_node, h.scale_up_gb_s, h.scale_up_domain, h.scale_out_gb_s, h.count // h.slices)
 
 
-def refuse(problems: Iterator[Problem]) -> None:
+def raise_problems(problems: Iterator[Problem]) -> None:
     found = list(problems)
     if found:
         raise UserError(found)
@@ -258,38 +246,39 @@ def _trainable(config: TrainingConfig, architecture: Architecture, n: ModelDimen
         return float(prefix_parameters(architecture.layers, architecture.kv_heads, architecture.head_dim, a.virtual_tokens or 20))
     if a.type == "prompt":
         return float(prompt_parameters(architecture.hidden, a.virtual_tokens or 20))
-    wanted = targeted(a.targets)
-    matrices = (m for block in count(architecture).layers for m in block.matrices if wanted is None or m.name in wanted)
+    wanted = target_matrices(a.targets)
+    matrices = (m for block in count_parameters(architecture).layers for m in block.matrices if wanted is None or m.name in wanted)
     return float(sum(m.adapter(a.rank) for m in matrices)) or 0.005 * n.total
 
 
 def _cache_numbers(family: str, weights: str) -> str:
-    """Where nobody says: NVIDIA's FP8 and NVFP4 checkpoints name an fp8 cache and TensorRT-LLM follows them; other engines keep 16 bit."""
+    """Return the default KV cache format. TensorRT-LLM follows NVIDIA's FP8 and NVFP4 checkpoints, which specify fp8; others use 16 bit."""
     return "fp8" if family == "trtllm" and weights in ("fp8", "fp4") else "bf16"
 
 
-def _accepted(draft: int, acceptance: float) -> float:
-    """Mean tokens one target step yields: a geometric run of accepted drafts and the target's own token (arXiv 2211.17192, eq. 1)."""
+def _accepted_tokens(draft: int, acceptance: float) -> float:
+    """Return the mean tokens per target step: accepted draft tokens plus one of the target model (arXiv 2211.17192, eq. 1)."""
     return draft + 1.0 if acceptance == 1 else (1 - acceptance ** (draft + 1)) / (1 - acceptance)
 
 
-def assumed(config: TrainingConfig | ServingConfig, case: TrainingCase | ServingCase) -> tuple[str, ...]:
-    """What the configuration leaves out and the estimate took, in words."""
+def assumptions_of(config: TrainingConfig | ServingConfig, case: TrainingCase | ServingCase) -> tuple[str, ...]:
+    """Return the assumptions made for fields that the configuration leaves out, one sentence each."""
     h, wires = config.hardware, case.wires
-    taken = (
+    defaults = (
         ("hardware.per_node", h.per_node, f"{float(wires.per_node):g}"),
         ("hardware.scale_out_gb_s", h.scale_out_gb_s, f"{float(wires.scale_out_bytes_per_s) / 1e9:g} GB/s per accelerator"),
     )
-    left_out = (f"{name} not given: {value}" for name, given, value in taken if given is None)
-    return (*left_out, *_taken_for(config, case))
+    assumed = (f"{name} not given: {value}" for name, given, value in defaults if given is None)
+    return (*assumed, *_interpretations(config, case))
 
 
-def _taken_for(config: TrainingConfig | ServingConfig, case: TrainingCase | ServingCase) -> Iterator[str]:
-    """What is said, but not known as such; and the routing of experts, which a plan takes as real."""
+def _interpretations(config: TrainingConfig | ServingConfig, case: TrainingCase | ServingCase) -> Iterator[str]:
+    """Yield the assumptions about expert routing, an unknown engine and missing bf16 arithmetic."""
     if isinstance(config, TrainingConfig) and "routing" not in config.model_fields_set and np.any(case.network.experts):
-        yield f"routing not given: balanced, as benchmarks force it; real routing gives the fullest rank {REAL_IMBALANCE:g} times the mean"
-    if engine(config.engine.name, "train" if isinstance(config, TrainingConfig) else "serve").family == "other":
-        yield f"engine.name {config.engine.name[:60]!r} is not known: common defaults"
+        factor = f"{REAL_ROUTING_IMBALANCE:g}"
+        yield f"routing not given: balanced, as in benchmarks; with real routing the fullest rank gets {factor} times the mean tokens"
+    if engine_family(config.engine.name, "train" if isinstance(config, TrainingConfig) else "serve").family == "other":
+        yield f"engine.name {config.engine.name[:60]!r} is unknown: common defaults are used"
     a, numbers = accelerators.find(config.hardware.accelerator), "numbers" if isinstance(config, TrainingConfig) else "weight_numbers"
     if getattr(config, numbers) == "bf16" and "bf16" not in dict(a.flops):
-        yield f"{numbers} bf16: fp16, {a.name} has no bf16 arithmetic"
+        yield f"{numbers} bf16: estimated as fp16, because {a.name} has no bf16 arithmetic"

@@ -1,15 +1,15 @@
-"""A model as the formulas see it: plain numbers. Knows neither catalog nor spec."""
+"""Dimensions of a model as plain numbers. Does not depend on the catalog or the spec."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class ModelDimensions:
-    """Widths and parameter counts. 0 means "has none"; `layers` 0: known by totals and FLOPs per sample only.
+    """Widths and parameter counts. 0 means "none"; layers 0: only totals and FLOPs per sample are known.
 
-    trunk: what training trains; matmul: active parameters that multiply each token (the lookup table is left out);
-    routed: parameters of routed experts; linear: weights a 4 or 8 bit format can hold; shared_ffn: width of all shared experts together;
-    mtp: multi-token-prediction modules after the stack, in no total.
+    trunk: trainable parameters; matmul: active parameters multiplied with each token, without the embedding table; routed: parameters of
+    routed experts; linear: weights that can be quantized; shared_ffn: width of all shared experts together; mtp: parameters of
+    multi-token-prediction modules, not included in any total.
     """
 
     layers: int = 0
@@ -55,5 +55,5 @@ class ModelDimensions:
 
     @property
     def layer_parameters(self) -> float:
-        """Of all layers together, experts included."""
+        """Parameters of all layers, experts included."""
         return self.trunk - self.embedding - self.head

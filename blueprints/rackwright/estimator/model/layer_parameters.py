@@ -1,7 +1,7 @@
-"""Parameter counts of transformer layers. Numbers in, numbers out: knows neither catalog nor spec.
+"""Parameter counts of transformer layers. Does not depend on the catalog or the spec.
 
-Formulas: the closed forms of the published architectures (attention h*a*d + 2*h*k*d + a*d*h, FFN g*h*f, MLA as in arXiv 2405.04434
-section 2.1); the catalog's rows are the check, each against its publisher's own total.
+Closed forms of the published architectures: attention h*a*d + 2*h*k*d + a*d*h, FFN g*h*f, MLA as in arXiv 2405.04434 section 2.1. Tests
+compare every catalog row with its publisher's total.
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,11 +11,11 @@ from typing import Literal, NamedTuple
 
 AdapterTargets = Literal["all-linear", "attention", "qv"]
 QUERY_AND_VALUE = frozenset({"q", "v", "q_b", "kv_b"})
-"""PEFT's default targets for decoder models; for MLA the up-projections that make queries and values."""
+"""PEFT's default targets for decoder models; for MLA the up-projections of queries and values."""
 
 
 class Matrix(NamedTuple):
-    """`copies` equal weight matrices of d_in x d_out, each with a bias vector of d_out or none."""
+    """`copies` equal weight matrices of d_in x d_out, each with an optional bias vector of d_out."""
 
     name: str
     d_in: int
@@ -32,19 +32,20 @@ class Matrix(NamedTuple):
         return self.weights + (self.d_out * self.copies if self.bias else 0)
 
     def adapter(self, rank: int) -> int:
-        """LoRA's two factors, for every copy (arXiv 2106.09685, section 4.1)."""
+        """Return the parameters of LoRA's two factors over all copies (arXiv 2106.09685, section 4.1)."""
         return rank * (self.d_in + self.d_out) * self.copies
 
 
 @dataclass(frozen=True)
 class Block:
-    """One layer. `small`: norms, router, sinks; read by every token, never quantised, never split by tensor parallelism."""
+    """One layer. small: parameters of norms, router and sinks, which are neither quantized nor split by tensor parallelism."""
 
     attention: tuple[Matrix, ...]
     ffn: tuple[Matrix, ...]
     routed: tuple[Matrix, ...] = ()
-    """All routed experts of the layer; of them the token reads `active_share`."""
+    """Matrices of all routed experts."""
     active_share: float = 1.0
+    """Share of the routed experts that a token uses."""
     small: int = 0
 
     @cached_property
@@ -53,7 +54,7 @@ class Block:
 
     @cached_property
     def shared_parameters(self) -> int:
-        """What every token reads, and what tensor parallelism, not expert parallelism, splits."""
+        """Parameters that every token uses. Tensor parallelism splits them, expert parallelism does not."""
         return sum(m.parameters for m in self.attention + self.ffn) + self.small
 
     @property
@@ -66,7 +67,7 @@ class Block:
 
     @property
     def linear(self) -> int:
-        """Weights a 4 or 8 bit format can hold."""
+        """Weights that can be quantized."""
         return sum(m.weights for m in self.matrices)
 
     @property
@@ -76,7 +77,7 @@ class Block:
 
 @dataclass(frozen=True)
 class ParameterCount:
-    """Where the parameters of a model are. `layers` in order, so that a pipeline stage is a slice of it."""
+    """Parameters of a model by component. layers: in order, so that a pipeline stage is a slice."""
 
     layers: tuple[Block, ...]
     embedding: int
@@ -84,16 +85,16 @@ class ParameterCount:
     head: int
     """Output projection; 0 when tied to the embedding or absent."""
     other: int = 0
-    """Stem, final norm, pooler, classifier; the whole network where only its published total is known."""
+    """Stem, final norm, pooler, classifier; the whole network when only its published total is known."""
     other_linear: int = 0
     tower: int = 0
-    """Beside the stack: vision tower, text encoders, VAE."""
+    """Vision tower, text encoders and VAE."""
     mtp: int = 0
-    """Multi-token-prediction modules without their copies of embedding and head; in no total."""
+    """Multi-token-prediction modules without their copies of embedding and head; not included in any total."""
 
     @cached_property
     def trunk(self) -> int:
-        """What pretraining and full fine-tuning train."""
+        """Parameters that pretraining and full fine-tuning train."""
         return sum(b.total for b in self.layers) + self.embedding + self.head + self.other
 
     @property
@@ -102,22 +103,22 @@ class ParameterCount:
 
     @cached_property
     def active(self) -> int:
-        """What one text token reads of the trunk, embedding table included (N_a of the FLOP formulas, which subtract the table)."""
+        """Trunk parameters that one text token uses, embedding table included. The FLOP formulas subtract the table."""
         return self.trunk - sum(b.total - b.active for b in self.layers)
 
     @cached_property
     def routed(self) -> int:
-        """Parameters of routed experts, over all layers: what expert parallelism divides."""
+        """Parameters of the routed experts of all layers, which expert parallelism divides."""
         return sum(b.routed_parameters for b in self.layers)
 
     @cached_property
     def linear(self) -> int:
-        """Weights a 4 or 8 bit format can hold: matrices of the layers, not embedding, head, norms, router, tower."""
+        """Weights that can be quantized: matrices of the layers, without embedding, head, norms, router and tower."""
         return sum(b.linear for b in self.layers) + self.other_linear
 
     @cached_property
     def largest_linear(self) -> int:
-        """Weights of the largest single matrix: the buffer a dequantisation needs."""
+        """Weights of the largest matrix, the size of the dequantization buffer."""
         return max((m.d_in * m.d_out for b in self.layers for m in b.matrices), default=0)
 
     @cached_property
@@ -126,14 +127,14 @@ class ParameterCount:
 
 
 def gqa_matrices(hidden: int, heads: int, kv_heads: int, head_dim: int, biased: str = "", output_bias: bool = False) -> tuple[Matrix, ...]:
-    """Attention with `kv_heads` <= `heads` key and value heads. `biased`: the letters of q, k, v that have a bias."""
+    """Return the matrices of attention with `kv_heads` <= `heads` key and value heads. biased: letters of q, k, v that have a bias."""
     widths = {"q": heads, "k": kv_heads, "v": kv_heads}
     inputs = tuple(Matrix(name, hidden, n * head_dim, name in biased) for name, n in widths.items())
     return (*inputs, Matrix("o", heads * head_dim, hidden, output_bias))
 
 
 def mla_matrices(hidden: int, heads: int, q_rank: int | None, kv_rank: int, nope_dim: int, rope_dim: int, v_dim: int) -> tuple[Matrix, ...]:
-    """Multi-head latent attention (arXiv 2405.04434, section 2.1). `q_rank` None: queries are not compressed."""
+    """Return the matrices of multi-head latent attention (arXiv 2405.04434, section 2.1). q_rank None: uncompressed queries."""
     q_width = heads * (nope_dim + rope_dim)
     query = (Matrix("q_a", hidden, q_rank), Matrix("q_b", q_rank, q_width)) if q_rank else (Matrix("q", hidden, q_width),)
     latent = (Matrix("kv_a", hidden, kv_rank + rope_dim), Matrix("kv_b", kv_rank, heads * (nope_dim + v_dim)))
@@ -141,7 +142,7 @@ def mla_matrices(hidden: int, heads: int, q_rank: int | None, kv_rank: int, nope
 
 
 def ffn_matrices(hidden: int, width: int, gated: bool = True, bias: bool = False, copies: int = 1) -> tuple[Matrix, ...]:
-    """Feed-forward network; gated (SwiGLU, GeGLU) has three matrices, else two. Empty when width or copies is 0."""
+    """Return the matrices of a feed-forward network: three when gated (SwiGLU, GeGLU), else two. Empty when width or copies is 0."""
     if not width or not copies:
         return ()
     names = ("gate", "up") if gated else ("up",)
@@ -149,7 +150,7 @@ def ffn_matrices(hidden: int, width: int, gated: bool = True, bias: bool = False
 
 
 def lora_parameters(layers: Iterable[Block], rank: int, targets: AdapterTargets = "all-linear") -> int:
-    """Trainable parameters of LoRA or QLoRA; all-linear reaches every routed expert, the output head stays as it is."""
+    """Return the trainable parameters of LoRA or QLoRA. all-linear includes every routed expert, but not the output head."""
     return sum(m.adapter(rank) for block in layers for m in _targeted(block, targets))
 
 
@@ -160,10 +161,11 @@ def _targeted(block: Block, targets: AdapterTargets) -> Sequence[Matrix]:
 
 
 def prompt_parameters(hidden: int, virtual_tokens: int) -> int:
-    """Prompt tuning: one learned embedding per virtual token (arXiv 2104.08691)."""
+    """Return the parameters of prompt tuning: one learned embedding per virtual token (arXiv 2104.08691)."""
     return hidden * virtual_tokens
 
 
 def prefix_parameters(layers: int, kv_heads: int, head_dim: int, virtual_tokens: int) -> int:
-    """P-tuning v2 and prefix tuning: a learned key and value per layer and virtual token (arXiv 2110.07602), without the training MLP."""
+    """Return the parameters of P-tuning v2 and prefix tuning: a learned key and value per layer and virtual token (arXiv 2110.07602),
+    without the MLP used in training."""
     return layers * 2 * kv_heads * head_dim * virtual_tokens

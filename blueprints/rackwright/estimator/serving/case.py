@@ -1,4 +1,4 @@
-"""What the formulas of serving see: numbers or arrays, like case.py. Knows neither catalog nor spec."""
+"""Inputs of the serving formulas, scalars or arrays as in case.py. Does not depend on the catalog or the spec."""
 
 from dataclasses import dataclass
 
@@ -8,10 +8,12 @@ from rackwright.estimator.model.dimensions import ModelDimensions
 
 @dataclass(frozen=True)
 class ServingCase:
-    """One deployment under one load. Per replica: tensor * pipeline * attention_data accelerators (experts lie across all of them).
+    """One deployment under one load. A replica has tensor * pipeline * attention_data accelerators; experts are spread over all of them.
 
-    linear_bytes: per weight of a matrix a narrow format can hold, scales included; kv_element: bytes of a cached number; concurrency:
-    requests in flight in one replica, inf when offline (as many as the cache holds); input, output: mean tokens of a request.
+    linear_bytes: bytes per quantizable weight, scales included; kv_element: bytes per cached value; concurrency: requests in flight per
+    replica, inf when offline (as many as the cache holds); input, output: mean tokens per request; rate: requests/s per replica;
+    cached_share: share of input tokens in the prefix cache; memory_share: engine's memory option; batched_tokens: tokens per iteration;
+    open_loop: 1 when requests arrive at a rate.
     """
 
     network: ModelDimensions
@@ -32,27 +34,28 @@ class ServingCase:
     memory_share: Num = 0.9
     batched_tokens: Num = 8192.0
     max_sequences: Num = 0.0
-    """0: no limit but the cache."""
+    """Limit of running sequences; 0: the engine's default."""
     max_context: Num = 0.0
     numbers: Text = "bf16"
     kv_numbers: Text = "bf16"
     engine: Text = "vllm"
     release: Num = 0.0
-    """Major * 100 + minor of the engine's release, 0 unknown."""
+    """Major * 100 + minor of the engine's release; 0: unknown."""
     compiled: Num = 1.0
     flash: Num = 1.0
     open_loop: Num = 0.0
     requests: Num = 0.0
-    """Of a whole offline run, all there at the start; 0: without end."""
+    """Requests of an offline run, all queued at the start; 0: unlimited."""
     accepted_tokens: Num = 1.0
-    """Mean tokens a target step yields (speculative decoding); draft_share: of a step that drafting adds."""
+    """Mean tokens per target step with speculative decoding."""
     draft_share: Num = 0.0
+    """Time of drafting over the time of a target step."""
     draft_tokens: Num = 0.0
-    """Proposed per step, which the target multiplies along with its own token."""
+    """Draft tokens per step, which the target model processes with its own token."""
     adapters: Num = 0.0
     adapter_rank: Num = 16.0
 
     @property
     def accelerators(self) -> Num:
-        """Of one replica."""
+        """Accelerators of one replica."""
         return self.tensor * self.pipeline * self.attention_data

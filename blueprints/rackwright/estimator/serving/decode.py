@@ -1,25 +1,22 @@
-"""Latency of one replica online: seconds per output token, of a prompt, and to the first token. Declares the two fitted models.
-
-The forms are in iteration.py and first_token.py.
-"""
+"""Fitted models of online latency per replica: TPOT and TTFT. Formulas: iteration.py and first_token.py."""
 
 import numpy as np
 
-from rackwright.estimator.calibration.fitted_models import FittedModel
+from rackwright.estimator.calibration.coefficients import FittedModel
 from rackwright.estimator.case import Num
 from rackwright.estimator.serving.case import ServingCase
 from rackwright.estimator.serving.first_token import TtftCoefficients, first_token_seconds
-from rackwright.estimator.serving.iteration import DecodeCoefficients, iteration_seconds, prefill_seconds, requests_running, token_seconds
+from rackwright.estimator.serving.iteration import DecodeCoefficients, iteration_seconds, prefill_seconds, running_requests, token_seconds
 
 __all__ = [
     "DecodeCoefficients", "TtftCoefficients", "decode_seconds", "first_token_seconds", "iteration_seconds", "prefill_seconds",
-    "requests_running",
+    "running_requests",
 ]  # fmt: skip
 
 
 def decode_seconds(case: ServingCase, k: DecodeCoefficients) -> Num:
-    """Per output token of a request while `concurrency` requests run in the replica (open loop: as many as `rate` keeps there)."""
-    return token_seconds(case, k, requests_running(case, k))
+    """Return the seconds per output token at the case's load."""
+    return token_seconds(case, k, running_requests(case, k))
 
 
 def _tpot_ms(case: ServingCase, k: DecodeCoefficients) -> np.ndarray:
@@ -27,17 +24,34 @@ def _tpot_ms(case: ServingCase, k: DecodeCoefficients) -> np.ndarray:
 
 
 def _ttft_ms(case: ServingCase, k: TtftCoefficients) -> np.ndarray:
-    """Iterations and prompts by their priors, so that neither fit waits for the other's file."""
+    """Return TTFT in ms. Iterations and prompts use prior coefficients, so that both models can be fitted independently."""
     return first_token_seconds(case, DecodeCoefficients(), k) * 1e3
 
 
-def classes(case: ServingCase) -> tuple[str, ...]:
+def residual_classes(case: ServingCase) -> tuple[str, ...]:
     return ("moe" if case.network.experts else "dense", "all")
 
 
 MODELS: tuple[FittedModel, ...] = (
-    FittedModel("decode", "tpot_ms", ("inference_throughput",), DecodeCoefficients, _tpot_ms, classes, lambda case: True, leeway=0.5),
     FittedModel(
-        "ttft", "ttft_ms", ("inference_throughput",), TtftCoefficients, _ttft_ms, classes, lambda case: True, loss_scale=0.3, leeway=0.5
+        "decode",
+        "tpot_ms",
+        ("inference_throughput",),
+        DecodeCoefficients,
+        _tpot_ms,
+        residual_classes,
+        lambda case: True,
+        prior_spread_scale=0.5,
+    ),
+    FittedModel(
+        "ttft",
+        "ttft_ms",
+        ("inference_throughput",),
+        TtftCoefficients,
+        _ttft_ms,
+        residual_classes,
+        lambda case: True,
+        loss_scale=0.3,
+        prior_spread_scale=0.5,
     ),
 )

@@ -1,9 +1,8 @@
-"""Seconds to the first token of one replica under a steady load. Formulas alone: knows neither catalog nor spec.
+"""Time to first token (TTFT) of one replica under a steady load. Does not depend on the catalog or the spec.
 
-One's own prompt, the iteration it joins, and a wait. Arrivals at random (open loop) wait for half an iteration and for the prompts in
-front (M/D/1). In a closed loop a request returns as another leaves, so requests come in bunches: the wait then grows with the depth of
-the model, some prompts, and a share of all others' (read off published runs, which do not tell the causes apart). Requests beyond what
-the cache holds queue for a place.
+TTFT is the request's prompt, one iteration and a wait. Open loop: random arrivals wait for half an iteration and for earlier prompts
+(M/D/1). Closed loop: requests arrive in bunches, so the wait grows with the depth of the model, with some prompts and with a share of all
+other prompts; these terms are fitted on published runs, which do not separate the causes. Requests that exceed the cache wait in a queue.
 """
 
 from dataclasses import dataclass
@@ -15,15 +14,15 @@ from rackwright.estimator.case import Num
 from rackwright.estimator.serving.case import ServingCase
 from rackwright.estimator.serving.iteration import (
     DecodeCoefficients,
-    before_first,
     iteration_seconds,
     prefill_seconds,
-    requests_running,
+    running_requests,
+    share_before_first_token,
     token_seconds,
 )
 
-BUSIEST = 0.8
-"""Share of time spent on prompts, above which an open loop's queue is taken never to settle: rackwright's choice 2026-11."""
+MAX_PREFILL_UTILIZATION = 0.8
+"""Highest share of time spent on prompts at which an open loop's queue is assumed stable. Assumption of rackwright, 2026-11."""
 
 
 @dataclass(frozen=True)
@@ -36,20 +35,20 @@ class TtftCoefficients:
 
 
 def first_token_seconds(case: ServingCase, k_decode: DecodeCoefficients, k: TtftCoefficients, running: Num | None = None) -> Num:
-    """Mean, from sending a request to its first token. running: requests in flight, where the caller has asked already."""
-    batch = requests_running(case, k_decode) if running is None else running
+    """Return the mean seconds from sending a request to its first token. running: requests in flight; None: computed here."""
+    batch = running_requests(case, k_decode) if running is None else running
     prompt = prefill_seconds(case, k_decode)
     token = token_seconds(case, k_decode, batch)
-    in_step = np.maximum(before_first(case, batch), k.others * np.not_equal(case.engine, "sglang"))
+    in_step = np.maximum(share_before_first_token(case, batch), k.others * np.not_equal(case.engine, "sglang"))
     depth = k.layer_ms * 1e-3 * (case.network.layers + case.network.moe_layers) * np.where(np.equal(case.engine, "vllm"), k.vllm, 1.0)
     closed = (1 - 1 / batch) * (depth + k.bunch * prompt) + in_step * (batch - 1) * prompt
-    busy = np.minimum(case.rate * prompt, BUSIEST)
+    busy = np.minimum(case.rate * prompt, MAX_PREFILL_UTILIZATION)
     arriving = token / 2 + prompt * busy / (2 * (1 - busy))
     own = k.fixed_ms * 1e-3 + iteration_seconds(case, k_decode, batch) + prompt
     return own + np.where(np.greater(case.open_loop, 0), arriving, closed) + _queue_s(case, batch, token)
 
 
 def _queue_s(case: ServingCase, batch: Num, token: Num) -> Num:
-    """Closed loop, more requests than places: each leaves after its stay, and that many stand in line."""
+    """Return the wait of a closed loop with more requests than places in the batch."""
     waiting = np.where(np.isfinite(case.concurrency), np.maximum(case.concurrency - batch, 0), 0.0)
     return waiting / batch * case.output * token

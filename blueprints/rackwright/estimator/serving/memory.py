@@ -1,50 +1,49 @@
-"""What a server holds on its fullest accelerator, and how much of a cache is left. Formulas alone: knows neither catalog nor spec.
+"""Memory of a server on its fullest accelerator, and its KV cache capacity. Per replica, scalars or arrays.
 
-Forms: weights and cache are counted, not fitted (a key and a value per KV head, layer and token; latent attention: arXiv 2405.04434,
-section 2.1.2). The budget follows what each engine documents of its memory option. Per replica, numbers or arrays.
+Weights and cache are counted, not fitted: one key and one value per KV head, layer and token (latent attention: arXiv 2405.04434, section
+2.1.2). The memory budget follows each engine's documentation. Does not depend on the catalog or the spec.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from rackwright.estimator.calibration.coefficients import fitted
-from rackwright.estimator.calibration.fitted_models import FittedModel
-from rackwright.estimator.case import Num, pick
+from rackwright.estimator.calibration.coefficients import FittedModel, fitted
+from rackwright.estimator.case import Num, lookup_by_label
 from rackwright.estimator.result import MemoryTerms
 from rackwright.estimator.serving.case import ServingCase
 from rackwright.units import GIB
 
 ACTIVATION_BYTES = 2.0
-"""Activations are 16 bit whatever the weights are."""
+"""Bytes per activation: 16 bit for all weight formats."""
 HIDDEN_COPIES, FFN_COPIES = 3.0, 3.0
-"""Live at the peak of a forward pass: residual, input and output of the layer; gate, up and their product. Agrees to 1 % with
-two logs that print the peak: 110.6 KB a token of Llama 3.1 8B (vLLM #10517)."""
+"""Tensors alive at the peak of a forward pass: residual, input and output of a layer; gate, up and their product. Agrees to 1 % with two
+logs that print the peak: 110.6 KB per token of Llama 3.1 8B (vLLM #10517)."""
 EXPERT_CHUNK = 65536.0
-"""Tokens that pass the experts at once: vLLM's VLLM_FUSED_MOE_CHUNK_SIZE; TensorRT-LLM's max_num_tokens of 8192 on eight ranks."""
-SAMPLED = 256.0
-"""Sequences that a profile run samples at once: vLLM's max_num_seqs on a server."""
+"""Tokens processed by the experts at once: VLLM_FUSED_MOE_CHUNK_SIZE; TensorRT-LLM's max_num_tokens of 8192 on eight ranks."""
+MAX_SAMPLED_SEQUENCES = 256.0
+"""Sequences sampled at once in a profile run: vLLM's max_num_seqs on a server."""
 LOGIT_BYTES = 10.0
-"""Of one logit: 16 bit, its 32-bit copy, and the sampler's sorted copy."""
+"""Bytes per logit: 16 bit, a 32-bit copy, and the sampler's sorted copy."""
 COMMUNICATOR_BYTES = 0.4 * GIB
-"""NCCL's buffers of one large group, 0.3 to 0.4 GiB: rackwright's choice 2026-11."""
-SEQUENCES = {"trtllm": 2048.0, "vllm": 1024.0}
+"""NCCL buffers of one large group, 0.3 to 0.4 GiB. Assumption of rackwright, 2026-11."""
+DEFAULT_MAX_SEQUENCES = {"trtllm": 2048.0, "vllm": 1024.0}
 """Default limit of running sequences: TensorRT-LLM max_batch_size; vLLM max_num_seqs of its LLM class on 70 GiB and more."""
-OTHER_SEQUENCES = 1e9
-WINDOWS_SINCE = {"vllm": 21.0, "sglang": 4.0, "trtllm": 1e9}
-"""Release from which local layers cache their window alone: vLLM 0.21 (#43308: 9.5 times the tokens of 0.20 for Gemma 4), SGLang 0.4;
-TensorRT-LLM only where max_attention_window is set by hand. An unknown release counts as a late one."""
+UNLIMITED_SEQUENCES = 1e9
+WINDOW_CACHE_RELEASE = {"vllm": 21.0, "sglang": 4.0, "trtllm": 1e9}
+"""First release in which local layers cache only their window: vLLM 0.21 (#43308: 9.5 times the tokens of 0.20 for Gemma 4), SGLang 0.4;
+TensorRT-LLM only when max_attention_window is set by hand. An unknown release counts as newer."""
 RESERVED_OUTPUT = {"trtllm": 1.0}
-"""Of a request's output, so much is set aside when it starts: TensorRT-LLM's GUARANTEED_NO_EVICT takes all of it. Engines that grow a
-sequence block by block hold half on average."""
-OTHER_RESERVED_OUTPUT = 0.5
-STATIC = ("hf", "gpt-fast")
-"""Engines without a pool: the cache is as large as the batch needs."""
+"""Share of a request's output for which cache is reserved at its start: TensorRT-LLM's GUARANTEED_NO_EVICT reserves all of it. Engines that
+allocate block by block hold half on average."""
+DEFAULT_RESERVED_OUTPUT = 0.5
+ENGINES_WITHOUT_POOL = ("hf", "gpt-fast")
+"""Engines without a cache pool; their cache grows with the batch."""
 CACHE_COPIES = {"hf": 2.0}
-"""Transformers' cache grows by concatenation: while a layer's new cache is written the old one lives, and the allocator keeps both sizes.
-Agrees with 18 published peaks of a 7B within 7 % (mean), 1 to 100 sequences, 16 and 8 bit."""
-LEAST_SHARE = 0.02
-"""Of memory, below which a cache is not counted down: so full a server does not start, and a search drops it by `fits`."""
+"""Peak cache over final cache. Transformers grows its cache by concatenation, so old and new copy coexist and the allocator keeps both.
+Agrees with 18 published peaks of a 7B model within 7 % (mean), 1 to 100 sequences, 16 and 8 bit."""
+MIN_CACHE_SHARE = 0.02
+"""Lower bound of the cache over device memory. A server with less does not start; a search drops it with `request_fits`."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,7 @@ class CacheCoefficients:
 
 
 def weight_bytes(case: ServingCase) -> Num:
-    """Per accelerator. Experts lie across the whole replica; attention data parallelism repeats all the rest on each of its ranks."""
+    """Return the bytes of weights per accelerator. Experts are spread over the replica; attention data parallelism repeats the rest."""
     n = case.network
     ends = np.where(np.greater(case.pipeline, 1), np.maximum(n.embedding, n.head), n.embedding + n.head)
     dense = (n.linear - n.routed) * case.linear_bytes + (n.total - n.linear - n.embedding - n.head) * 2.0
@@ -64,96 +63,112 @@ def weight_bytes(case: ServingCase) -> Num:
 
 
 def activation_bytes(case: ServingCase, tokens: Num | None = None) -> Num:
-    """Peak of a pass over `tokens` (default: as many as the engine batches), or of sampling, whichever is more. A rank's experts have
-    room for the tokens of all attention data parallel ranks, wherever they are sent, up to a chunk."""
+    """Return the peak activation bytes of a forward pass or of sampling, whichever is larger.
+
+    tokens: tokens of the pass, default the engine's batch. The experts of a rank reserve space for the tokens of all attention
+    data-parallel ranks, up to one chunk.
+    """
     n = case.network
     batch = case.batched_tokens if tokens is None else tokens
     dense = batch * FFN_COPIES * (n.ffn + n.shared_ffn) / case.tensor
     gathered = np.minimum(batch * case.attention_data, np.maximum(EXPERT_CHUNK, batch))
     routed = gathered * n.top_k * (2 * n.hidden + FFN_COPIES * n.expert_ffn / np.minimum(case.tensor, 8))
     widest = np.where(np.greater(n.experts, 0), np.maximum(routed, dense), dense)
-    sampled = np.minimum(batch, SAMPLED) * n.vocab * LOGIT_BYTES / case.tensor
+    sampled = np.minimum(batch, MAX_SAMPLED_SEQUENCES) * n.vocab * LOGIT_BYTES / case.tensor
     return np.maximum(ACTIVATION_BYTES * (batch * HIDDEN_COPIES * n.hidden + widest), sampled)
 
 
 def kv_bytes_per_token(case: ServingCase) -> Num:
-    """Per accelerator of the fullest stage, for one more token of a sequence longer than every window."""
-    return _layer_token_bytes(case) * _stage(case, np.where(_windowed(case), case.network.global_layers, _cached_layers(case)))
+    """Return the cache bytes per accelerator of the fullest stage for one more token of a sequence longer than every window."""
+    return _layer_token_bytes(case) * _fullest_stage_layers(
+        case, np.where(_caches_windows(case), case.network.global_layers, _cached_layers(case))
+    )
 
 
 def kv_bytes_per_sequence(case: ServingCase, tokens: Num) -> Num:
-    """Per accelerator of the fullest stage, for one sequence of `tokens`. A linear-attention layer is a local layer whose window holds
-    as many numbers as its state."""
+    """Return the cache bytes per accelerator of the fullest stage for one sequence of `tokens`. A linear-attention layer is modelled as a
+    local layer whose window has the size of its state."""
     n = case.network
-    local = np.where(_windowed(case), np.minimum(tokens, n.window), tokens)
-    return _layer_token_bytes(case) * (_stage(case, n.global_layers) * tokens + _stage(case, n.local_layers) * local)
+    local = np.where(_caches_windows(case), np.minimum(tokens, n.window), tokens)
+    return _layer_token_bytes(case) * (
+        _fullest_stage_layers(case, n.global_layers) * tokens + _fullest_stage_layers(case, n.local_layers) * local
+    )
 
 
 def cache_bytes(case: ServingCase, k: CacheCoefficients) -> Num:
-    """What the engine sets aside for the cache, per accelerator. vLLM: share of all memory, less everything; SGLang: share of what the
-    process may use, less weights alone; TensorRT-LLM: share of what is free after weights and activations."""
+    """Return the bytes of the cache pool per accelerator.
+
+    vLLM: share of all memory, less all other terms; SGLang: share of the memory beside fixed parts, less weights; TensorRT-LLM: share of
+    the memory that is free after weights and activations.
+    """
     memory, weights, work = case.chip.memory_bytes, weight_bytes(case), activation_bytes(case)
     fixed = fixed_bytes(case, k)
     of_all = case.memory_share * memory - weights - work - fixed
     of_free = case.memory_share * (memory - weights - work - fixed)
     static = case.memory_share * (memory - fixed) - weights
-    left = np.where(_is(case, "trtllm"), of_free, np.where(_is(case, "sglang"), static, of_all))
-    return np.maximum(left, LEAST_SHARE * memory)
+    left = np.where(_engine_is(case, "trtllm"), of_free, np.where(_engine_is(case, "sglang"), static, of_all))
+    return np.maximum(left, MIN_CACHE_SHARE * memory)
 
 
 def fixed_bytes(case: ServingCase, k: CacheCoefficients) -> Num:
+    """Return the bytes of the driver context and communicators per accelerator."""
     return k.fixed_gib * GIB + COMMUNICATOR_BYTES * np.greater(case.accelerators, 1)
 
 
-def most_sequences(case: ServingCase, k: CacheCoefficients) -> Num:
-    """Requests of `input` + `output` tokens that run at once in one replica; at least 1."""
-    share = pick(case.engine, RESERVED_OUTPUT, OTHER_RESERVED_OUTPUT)
+def max_sequences(case: ServingCase, k: CacheCoefficients) -> Num:
+    """Return the maximum number of running requests of one replica, at least 1."""
+    share = lookup_by_label(case.engine, RESERVED_OUTPUT, DEFAULT_RESERVED_OUTPUT)
     held = kv_bytes_per_sequence(case, case.input + case.output * share)
-    limit = np.where(np.greater(case.max_sequences, 0), case.max_sequences, pick(case.engine, SEQUENCES, OTHER_SEQUENCES))
+    limit = np.where(
+        np.greater(case.max_sequences, 0), case.max_sequences, lookup_by_label(case.engine, DEFAULT_MAX_SEQUENCES, UNLIMITED_SEQUENCES)
+    )
     return np.maximum(np.minimum(cache_bytes(case, k) / np.maximum(held, 1.0), limit) * case.attention_data, 1.0)
 
 
-def largest_context(case: ServingCase, k: CacheCoefficients) -> Num:
-    """Tokens of the longest sequence that fits alone, at most what the model was made for and what the engine allows."""
+def max_context_tokens(case: ServingCase, k: CacheCoefficients) -> Num:
+    """Return the tokens of the longest single sequence, limited by cache, model and engine."""
     n, budget = case.network, cache_bytes(case, k)
-    grows, all_layers = kv_bytes_per_token(case), _layer_token_bytes(case) * _stage(case, _cached_layers(case))
+    grows, all_layers = kv_bytes_per_token(case), _layer_token_bytes(case) * _fullest_stage_layers(case, _cached_layers(case))
     full = kv_bytes_per_sequence(case, n.window) - grows * n.window
     short = budget / all_layers
     long = np.where(np.greater(grows, 0), (budget - full) / np.maximum(grows, 1e-9), np.inf)
-    fits = np.where(_windowed(case) & np.greater(short, n.window), long, short)
+    fits = np.where(_caches_windows(case) & np.greater(short, n.window), long, short)
     for limit in (n.max_context, case.max_context):
         fits = np.where(np.greater(limit, 0), np.minimum(fits, np.maximum(limit, 1)), fits)
     return np.floor(fits)
 
 
 def kv_tokens(case: ServingCase, k: CacheCoefficients) -> Num:
-    """Capacity in tokens as the engine prints it, one rank. Engines that know windows print sequences of the longest context times that
-    length; vLLM sizes a pipeline stage as if it held every layer (#34076)."""
+    """Return the cache capacity of one rank in tokens, as engines print it.
+
+    Engines with window caches print the number of longest sequences times their length; vLLM sizes a pipeline stage as if it held every
+    layer (#34076).
+    """
     n, budget = case.network, cache_bytes(case, k)
     longest = np.where(np.greater(case.max_context, 0), case.max_context, np.where(np.greater(n.max_context, 0), n.max_context, 32768))
-    stages = np.where(_is(case, "vllm"), case.pipeline, 1.0)
+    stages = np.where(_engine_is(case, "vllm"), case.pipeline, 1.0)
     return budget * longest / (kv_bytes_per_sequence(case, longest) * stages)
 
 
 def serving_memory(case: ServingCase, k: CacheCoefficients) -> MemoryTerms:
-    """Terms of the fullest accelerator. kv: the pool; of engines without one, what the requests in flight need."""
-    running = np.minimum(case.concurrency, most_sequences(case, k)) / case.attention_data
-    needed = running * kv_bytes_per_sequence(case, case.input + case.output) * pick(case.engine, CACHE_COPIES, 1.0)
-    kv = np.where(_is(case, *STATIC), needed, cache_bytes(case, k))
+    """Return the memory terms of the fullest accelerator. kv: the cache pool, or the cache of the requests in flight without a pool."""
+    running = np.minimum(case.concurrency, max_sequences(case, k)) / case.attention_data
+    needed = running * kv_bytes_per_sequence(case, case.input + case.output) * lookup_by_label(case.engine, CACHE_COPIES, 1.0)
+    kv = np.where(_engine_is(case, *ENGINES_WITHOUT_POOL), needed, cache_bytes(case, k))
     return MemoryTerms(weights=weight_bytes(case), activations=activation_bytes(case), kv=kv, fixed=fixed_bytes(case, k))
 
 
-def fits(case: ServingCase, k: CacheCoefficients) -> Num:
-    """Whether one request of `input` + `output` tokens fits beside the weights."""
+def request_fits(case: ServingCase, k: CacheCoefficients) -> Num:
+    """Return whether the cache of one request of `input` + `output` tokens fits beside the weights."""
     need = kv_bytes_per_sequence(case, case.input + case.output)
     room = case.chip.memory_bytes - weight_bytes(case) - activation_bytes(case) - fixed_bytes(case, k)
     return np.less_equal(need, np.minimum(room, cache_bytes(case, k)))
 
 
 def static_peak_gib(case: ServingCase) -> Num:
-    """Peak that the allocator saw (no CUDA context) of an engine without a pool: weights, cache while it grows, one pass."""
+    """Return the peak allocated GiB of an engine without a cache pool: weights, growing cache and one forward pass, no CUDA context."""
     passed = np.minimum(case.concurrency * case.input, case.batched_tokens)
-    cache = pick(case.engine, CACHE_COPIES, 1.0) * case.concurrency * kv_bytes_per_sequence(case, case.input + case.output)
+    cache = lookup_by_label(case.engine, CACHE_COPIES, 1.0) * case.concurrency * kv_bytes_per_sequence(case, case.input + case.output)
     return (weight_bytes(case) + cache + activation_bytes(case, passed)) / GIB
 
 
@@ -161,27 +176,27 @@ def _cached_layers(case: ServingCase) -> Num:
     return case.network.global_layers + case.network.local_layers
 
 
-def _stage(case: ServingCase, layers: Num) -> Num:
-    """Of `layers`, those on the fullest stage."""
+def _fullest_stage_layers(case: ServingCase, layers: Num) -> Num:
+    """Return the part of `layers` on the fullest pipeline stage."""
     whole = np.maximum(_cached_layers(case), 1)
     return layers * np.ceil(whole / case.pipeline) / whole
 
 
 def _layer_token_bytes(case: ServingCase) -> Num:
-    """Latents are the same on every rank; of KV heads a rank holds at least one."""
+    """Return the cache bytes per layer and token. Every rank holds all latents, or at least one KV head."""
     n = case.network
     heads = np.maximum(np.ceil(n.kv_heads / case.tensor), 1)
     return np.where(np.greater(n.kv_rank, 0), n.kv_rank + n.rope_dim, 2 * heads * n.head_dim) * case.kv_element
 
 
-def _windowed(case: ServingCase) -> Num:
-    since = pick(case.engine, WINDOWS_SINCE, 0.0)
+def _caches_windows(case: ServingCase) -> Num:
+    since = lookup_by_label(case.engine, WINDOW_CACHE_RELEASE, 0.0)
     late = np.where(np.greater(case.release, 0), case.release, 1e8)
     return np.greater(case.network.window, 0) & np.greater_equal(late, since)
 
 
 def _adapter_bytes(case: ServingCase) -> Num:
-    """Multi-LoRA: both factors of every dense matrix, 16 bit, of each adapter."""
+    """Return the bytes of multi-LoRA adapters: both factors of every dense matrix in 16 bit."""
     n = case.network
     attention = 2 * (n.hidden + n.heads * n.head_dim) + 2 * (n.hidden + n.kv_heads * n.head_dim)
     widths = attention + 3 * (n.hidden + n.ffn)
@@ -189,34 +204,40 @@ def _adapter_bytes(case: ServingCase) -> Num:
 
 
 def _draft_bytes(case: ServingCase) -> Num:
-    """Of a drafter: one of its steps reads its weights, so the share of a step's time that a drafted token takes is the share of the
-    active weights that it has."""
+    """Return the bytes of the draft model. A draft step reads its weights once, so its share of the step time is its share of weights."""
     share = case.draft_share / np.maximum(case.draft_tokens, 1)
     return share * case.network.active * case.linear_bytes / (case.tensor * case.pipeline)
 
 
-def _is(case: ServingCase, *families: str) -> Num:
+def _engine_is(case: ServingCase, *families: str) -> Num:
     return np.isin(case.engine, families)
 
 
-def starts(case: ServingCase) -> bool:
-    """Whether a single case has a pool and weights leave room for one; else there is no capacity to print."""
-    return case.engine not in STATIC and _leaves_room(case, CacheCoefficients())
+def has_cache_pool(case: ServingCase) -> bool:
+    """Return whether one case has a cache pool with space beside the weights, so that the engine prints a capacity."""
+    return case.engine not in ENGINES_WITHOUT_POOL and _has_cache_space(case, CacheCoefficients())
 
 
-def holds(case: ServingCase, k: CacheCoefficients, longest: float) -> bool:
-    """Whether a server starts and holds one sequence of `longest` tokens; without a pool, what its requests need. One case."""
-    if case.engine in STATIC:
+def can_serve(case: ServingCase, k: CacheCoefficients, longest: float) -> bool:
+    """Return whether a server starts and can cache one sequence of `longest` tokens; without a pool, whether its requests fit. One case."""
+    if case.engine in ENGINES_WITHOUT_POOL:
         return bool(serving_memory(case, k).total <= case.chip.memory_bytes)
-    return _leaves_room(case, k) and bool(kv_bytes_per_sequence(case, longest) <= cache_bytes(case, k))
+    return _has_cache_space(case, k) and bool(kv_bytes_per_sequence(case, longest) <= cache_bytes(case, k))
 
 
-def _leaves_room(case: ServingCase, k: CacheCoefficients) -> bool:
-    return bool(cache_bytes(case, k) > LEAST_SHARE * case.chip.memory_bytes)
+def _has_cache_space(case: ServingCase, k: CacheCoefficients) -> bool:
+    return bool(cache_bytes(case, k) > MIN_CACHE_SHARE * case.chip.memory_bytes)
 
 
 MODELS: tuple[FittedModel, ...] = (
     FittedModel(
-        "kv_capacity", "kv_tokens", ("inference_memory",), CacheCoefficients, kv_tokens, lambda case: ("all",), starts, loss_scale=0.3
+        "kv_capacity",
+        "kv_tokens",
+        ("inference_memory",),
+        CacheCoefficients,
+        kv_tokens,
+        lambda case: ("all",),
+        has_cache_pool,
+        loss_scale=0.3,
     ),
 )

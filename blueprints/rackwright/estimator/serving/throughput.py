@@ -1,8 +1,9 @@
-"""Most tokens a server makes when requests never run out, and prefill and decode on pools of their own. Formulas alone.
+"""Maximum throughput of a server with a full queue, and of separate prefill and decode pools. Per replica, in seconds.
 
-In steady state R requests run at once (what the cache holds), each for `output` iterations, and their prompts are computed in between:
-tokens/s = R * output / (output * iteration + R * request). An iteration reads every weight and cached token once and launches its
-layers; a request passes input + output tokens through the matrices. Roofline form as in arXiv 2402.16363; per replica, seconds.
+In steady state R requests run at once, limited by the cache, each for `output` iterations, with their prompts in between:
+tokens/s = R * output / (output * iteration + R * request). An iteration reads every weight and cached token once and launches its layers; a
+request passes input + output tokens through the matrices. Roofline model as in arXiv 2402.16363.
+Does not depend on the catalog or the spec.
 """
 
 from collections.abc import Callable
@@ -10,43 +11,42 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from rackwright.estimator.calibration.coefficients import fitted
-from rackwright.estimator.calibration.fitted_models import FittedModel
+from rackwright.estimator.calibration.coefficients import FittedModel, fitted
 from rackwright.estimator.case import Num
 from rackwright.estimator.model.flops import attention_flops
 from rackwright.estimator.serving import memory
 from rackwright.estimator.serving.case import ServingCase
 
 READ_SHARE = 0.92
-"""Of nameplate memory bandwidth, what long reads reach: about nine tenths on Ampere, Ada and Hopper (arXiv 2402.13499)."""
+"""Bandwidth of long reads over nameplate memory bandwidth: about 0.9 on Ampere, Ada and Hopper (arXiv 2402.13499)."""
 LINK_SHARE = 0.7
-"""Of a scale-up link's line rate, what an exchange of tens of megabytes reaches: large ones reach 370 of 450 GB/s on 8 x H100 (nccl-tests
-#212); the rest is rackwright's choice 2026-11."""
+"""Bandwidth of an exchange of tens of megabytes over the scale-up line rate. Large exchanges reach 370 of 450 GB/s on 8 x H100 (nccl-tests
+#212); the lower value is an assumption of rackwright, 2026-11."""
 ALL_REDUCE_S = 5e-6
-"""Of a small all-reduce inside a node: a one-shot kernel and two hops of 1 to 3 us: rackwright's choice 2026-11."""
+"""Latency of a small all-reduce inside a node: a one-shot kernel and two hops of 1 to 3 us. Assumption of rackwright, 2026-11."""
 ATTENTION_SHARE = 0.5
-"""Of the 16-bit peak, what attention over a prompt reaches (FlashAttention-2 on A100: 50 to 73 %, arXiv 2307.08691)."""
-RAGGED = 0.2
-"""Of one wave of requests, what filling and draining adds to a run: rackwright's choice 2026-11 between 0 (long) and 0.5 (no overlap)."""
+"""FLOP/s of attention over a prompt over the 16-bit peak (FlashAttention-2 on A100: 50 to 73 %, arXiv 2307.08691)."""
+RAMP_LOSS = 0.2
+"""Waves of requests lost to filling and draining: between 0 (long runs) and 0.5 (no overlap). Assumption of rackwright, 2026-11."""
 EAGER_LAYER_S = 1e-3
-"""A layer launched kernel by kernel from Python: some 40 launches and their Python at 25 us each (reported LitGPT and HF tables)."""
+"""Time of a layer launched kernel by kernel from Python: about 40 launches of 25 us each (published LitGPT and HF tables)."""
 GRAPH_BATCH = 32.0
-"""Sequences of a rank at which half the iterations are launched kernel by kernel, because a prompt is among them or the batch is larger
-than any captured graph (engines capture up to 128 to 512): rackwright's choice 2026-11."""
-PYTHON_SINCE = 100.0
-"""TensorRT-LLM 1.0 made PyTorch, which launches from Python, its default; before, a compiled engine ran from C++."""
-HAND_OVER_LOSS = 0.08
-"""Of a disaggregated pair's rate, lost because pools never match: 5 to 10 % (the rate matching of AIConfigurator, arXiv 2601.06288)."""
+"""Sequences per rank at which half the iterations are launched kernel by kernel, because they contain a prompt or exceed the captured
+graphs of 128 to 512 sequences. Assumption of rackwright, 2026-11."""
+PYTORCH_RELEASE = 100.0
+"""TensorRT-LLM 1.0, which launches from Python with PyTorch by default; earlier releases run a compiled engine from C++."""
+RATE_MATCHING_LOSS = 0.08
+"""Rate lost because prefill and decode pools do not match exactly: 5 to 10 % (AIConfigurator, arXiv 2601.06288)."""
 POWER_EXPONENT = 0.5
-"""Of the power cap over nameplate power, in what matrix products keep up: the prior of training, whose fit finds 0.58; no capped server
-is published."""
+"""Exponent of power cap over design power in the rate of matrix products: the prior of training, whose fit is 0.58. No measurement of a
+power-capped server is published."""
 ADAPTER_LAYER_S = 60e-6
-"""Per layer, gathered products of many adapters: 2 ms a token of a 7B model of 32 layers (Punica, arXiv 2310.18547, abstract)."""
+"""Time per layer of gathered products of many adapters: 2 ms per token of a 7B model with 32 layers (Punica, arXiv 2310.18547)."""
 
 
 @dataclass(frozen=True)
-class Offline:
-    """Coefficients. Reference accelerator: 1 PFLOP/s in the format it multiplies in."""
+class OfflineCoefficients:
+    """Coefficients of offline throughput. Reference accelerator: 1 PFLOP/s in the format of its matrix products."""
 
     matmul_share: float = fitted(0.6, 0.2, 1.0, "of peak, what matrix products of a full batch reach on the reference accelerator", "", 0.3)
     peak_slope: float = fitted(0.2, 0.0, 0.6, "loss of that share per e-fold of peak: faster accelerators are fed worse")
@@ -60,8 +60,8 @@ class Offline:
 
 
 @dataclass(frozen=True)
-class Cycle:
-    """`running` requests from first to last token, one replica: seconds by what takes them. stages: waiting for an uneven pipeline."""
+class OfflineCycle:
+    """Seconds from first to last token of `running` requests on one replica, by term. stages: waiting for an uneven pipeline."""
 
     running: Num
     weights: Num
@@ -75,183 +75,214 @@ class Cycle:
 
     @property
     def total(self) -> Num:
+        """Seconds of the whole cycle."""
         return sum(getattr(self, f.name) for f in fields(self) if f.name != "running")
 
 
-POOL = memory.CacheCoefficients()
+DEFAULT_CACHE = memory.CacheCoefficients()
 
 
-def running(case: ServingCase, pool: memory.CacheCoefficients = POOL) -> Num:
-    """Requests in flight in one replica: what is offered, what there is, what the cache and the engine's limit hold."""
-    waiting = np.where(np.greater(case.requests, 0), case.requests, np.inf)
-    return np.maximum(np.minimum(np.minimum(case.concurrency, waiting), memory.most_sequences(case, pool)), 1.0)
+def max_running_requests(case: ServingCase, pool: memory.CacheCoefficients = DEFAULT_CACHE) -> Num:
+    """Return the requests in flight in one replica, limited by concurrency, number of requests, cache and engine."""
+    total = np.where(np.greater(case.requests, 0), case.requests, np.inf)
+    return np.maximum(np.minimum(np.minimum(case.concurrency, total), memory.max_sequences(case, pool)), 1.0)
 
 
-def cycle(case: ServingCase, k: Offline, pool: memory.CacheCoefficients = POOL) -> Cycle:
-    """Seconds of `output` iterations and of the prompts between them."""
-    batch = running(case, pool)
+def offline_cycle(case: ServingCase, k: OfflineCoefficients, pool: memory.CacheCoefficients = DEFAULT_CACHE) -> OfflineCycle:
+    """Return the seconds of `output` iterations and of the prompts between them, by term."""
+    batch = max_running_requests(case, pool)
     steps = case.output / case.accepted_tokens
     iterations = steps * (1 + case.draft_share)
     prompt, written = case.input * (1 - case.cached_share), steps * (1 + case.draft_tokens)
     tokens = batch * (prompt + written)
     read = case.chip.bandwidth_bytes_per_s * READ_SHARE
-    seen = memory.kv_bytes_per_sequence(case, case.input + case.output / 2)
+    cached_bytes = memory.kv_bytes_per_sequence(case, case.input + case.output / 2)
     at_once = batch * (1 + case.draft_tokens) / case.pipeline
-    weights = iterations * case.pipeline * (weights_read(in_use(case, batch), at_once) + unevenly_read(case, at_once)) / read
-    cache = iterations * batch / case.attention_data * seen / read
+    weights = (
+        iterations
+        * case.pipeline
+        * (weight_bytes_read(with_active_adapters(case, batch), at_once) + expert_imbalance_bytes(case, at_once))
+        / read
+    )
+    cache = iterations * batch / case.attention_data * cached_bytes / read
     layers = iterations * _layers_s(case, k, batch / (case.attention_data * case.pipeline))
     matrices, links = tokens * _matrix_s(case, k), tokens * _link_s(case)
     dispatch = tokens * case.network.moe_layers * k.dispatch_s / case.accelerators
     decoding = weights + cache + layers + (matrices + links + dispatch) * written / (prompt + written)
-    return Cycle(
+    return OfflineCycle(
         running=batch, weights=weights, cache=cache, layers=layers, matrices=matrices, dispatch=dispatch, links=links,
         attention=batch * _attention_s(case, prompt) + iterations * batch * (1 + case.draft_tokens) * _latent_s(case),
         stages=k.stage_wait * (case.pipeline - 1) * decoding,
     )  # fmt: skip
 
 
-def offline_tokens_per_s(case: ServingCase, k: Offline, pool: memory.CacheCoefficients = POOL) -> Num:
-    """Output tokens per second of one replica; a run of few requests fills and drains once."""
-    taken = cycle(case, k, pool)
-    waves = np.where(np.greater(case.requests, 0), np.maximum(case.requests, 1) / taken.running, np.inf)
-    return taken.running * case.output / taken.total / (1 + RAGGED / np.maximum(waves, 1))
+def offline_tokens_per_s(case: ServingCase, k: OfflineCoefficients, pool: memory.CacheCoefficients = DEFAULT_CACHE) -> Num:
+    """Return the output tokens per second of one replica. A finite run loses time to filling and draining."""
+    cycle = offline_cycle(case, k, pool)
+    waves = np.where(np.greater(case.requests, 0), np.maximum(case.requests, 1) / cycle.running, np.inf)
+    return cycle.running * case.output / cycle.total / (1 + RAMP_LOSS / np.maximum(waves, 1))
 
 
-def per_accelerator(case: ServingCase, k: Offline) -> Num:
-    """Output tokens per second of one accelerator; no more than is asked for where requests arrive at a rate."""
-    asked = np.where(np.greater(case.rate, 0), case.rate * case.output, np.inf)
-    return np.minimum(offline_tokens_per_s(case, k), asked) / case.accelerators
+def offline_tokens_per_s_per_accelerator(case: ServingCase, k: OfflineCoefficients) -> Num:
+    """Return the output tokens per second of one accelerator, at most the offered rate."""
+    offered = np.where(np.greater(case.rate, 0), case.rate * case.output, np.inf)
+    return np.minimum(offline_tokens_per_s(case, k), offered) / case.accelerators
 
 
 def closed_loop_tokens_per_s(case: ServingCase, ttft_s: Num, tpot_s: Num) -> Num:
-    """Output tokens per second of one replica when every answer is followed by the next question."""
+    """Return the output tokens per second of one replica with a fixed number of requests in flight."""
     return case.concurrency * case.output / (ttft_s + (case.output - 1) * tpot_s)
 
 
 @dataclass(frozen=True)
-class Pair:
-    """A disaggregated deployment, all replicas of both pools. busier: "prefill" or "decode", the pool that sets the rate."""
+class DisaggregatedRates:
+    """Rates of a disaggregated deployment over all replicas. bottleneck: "prefill" or "decode", the pool that limits the rate."""
 
     requests_per_s: Num
     output_tokens_per_s: Num
     ttft_s: Num
     tpot_s: Num
-    hand_over_s: Num
-    busier: Num
+    kv_transfer_s: Num
+    bottleneck: Num
 
 
-def disaggregated(
+def disaggregated_rates(
     prefill: ServingCase,
     decode: ServingCase,
     prefill_s: Callable[[ServingCase], Num],
     tpot_s: Callable[[ServingCase], Num],
-    pool: memory.CacheCoefficients = POOL,
-) -> Pair:
-    """Both pools at the rate of the slower, less HAND_OVER_LOSS. prefill_s: of one prompt alone on one prefill replica; tpot_s: of one
-    decode replica at the concurrency its case says, which is what its cache holds where nobody says."""
-    full = replace(decode, concurrency=running(decode, pool))
-    prompt_s, token_s, crossing = prefill_s(prefill), tpot_s(full), hand_over_s(prefill, decode)
-    made = prefill.replicas / prompt_s
-    used = decode.replicas * full.concurrency / (crossing + np.maximum(decode.output - 1, 1) * token_s)
-    rate = np.minimum(made, used) * (1 - HAND_OVER_LOSS)
-    return Pair(rate, rate * decode.output, prompt_s + crossing + token_s, token_s, crossing, np.where(made < used, "prefill", "decode"))
+    pool: memory.CacheCoefficients = DEFAULT_CACHE,
+) -> DisaggregatedRates:
+    """Return the rates of both pools at the rate of the slower one, less RATE_MATCHING_LOSS.
+
+    prefill_s: seconds of one prompt on one prefill replica; tpot_s: seconds per token of one decode replica at the case's concurrency, or
+    as many requests as its cache holds when the concurrency is inf.
+    """
+    full = replace(decode, concurrency=max_running_requests(decode, pool))
+    prompt_s, token_s, transfer_s = prefill_s(prefill), tpot_s(full), kv_transfer_seconds(prefill, decode)
+    prefill_rate = prefill.replicas / prompt_s
+    decode_rate = decode.replicas * full.concurrency / (transfer_s + np.maximum(decode.output - 1, 1) * token_s)
+    rate = np.minimum(prefill_rate, decode_rate) * (1 - RATE_MATCHING_LOSS)
+    bottleneck = np.where(prefill_rate < decode_rate, "prefill", "decode")
+    return DisaggregatedRates(
+        requests_per_s=rate,
+        output_tokens_per_s=rate * decode.output,
+        ttft_s=prompt_s + transfer_s + token_s,
+        tpot_s=token_s,
+        kv_transfer_s=transfer_s,
+        bottleneck=bottleneck,
+    )
 
 
-def hand_over_s(prefill: ServingCase, decode: ServingCase) -> Num:
-    """Seconds in which the cache of one prompt crosses from a prefill to a decode replica, over the scale-out links of the smaller
-    group of ranks that hold it. Ranks that hold the same latents send them once."""
+def kv_transfer_seconds(prefill: ServingCase, decode: ServingCase) -> Num:
+    """Return the seconds to transfer the KV cache of one prompt from a prefill to a decode replica.
+
+    The transfer uses the scale-out links of the smaller group of ranks. Latents that several ranks hold are sent once.
+    """
     held = memory.kv_bytes_per_sequence(replace(prefill, tensor=1.0, pipeline=1.0), prefill.input)
     lanes = np.minimum(prefill.tensor * prefill.pipeline, decode.tensor * decode.pipeline)
     return held / (lanes * np.minimum(prefill.wires.scale_out_bytes_per_s, decode.wires.scale_out_bytes_per_s))
 
 
-def weights_read(case: ServingCase, batch: Num) -> Num:
-    """Bytes one accelerator reads in one iteration of `batch` tokens: every dense weight but table and tower, and the experts
-    that some token chose."""
+def weight_bytes_read(case: ServingCase, batch: Num) -> Num:
+    """Return the bytes of weights one accelerator reads per iteration of `batch` tokens: dense weights without embedding table and tower,
+    and the experts chosen by at least one token."""
     n = case.network
     experts = n.routed * case.linear_bytes / case.accelerators
-    looked_up = (np.where(np.greater(n.head, 0), n.embedding, 0.0) + n.tower / case.pipeline) * 2.0 / case.tensor
-    return memory.weight_bytes(case) - looked_up - experts * (1 - np.where(np.greater(n.experts, 0), _chosen(case, batch), 1.0))
+    not_read = (np.where(np.greater(n.head, 0), n.embedding, 0.0) + n.tower / case.pipeline) * 2.0 / case.tensor
+    active = np.where(np.greater(n.experts, 0), _active_expert_share(case, batch), 1.0)
+    return memory.weight_bytes(case) - not_read - experts * (1 - active)
 
 
-def unevenly_read(case: ServingCase, batch: Num) -> Num:
-    """Bytes more that the rank reads on which most experts were chosen, where whole ones are spread over `expert` ranks: the largest of
-    x binomials, mean + sqrt(2 ln x) standard deviations, all of them at most. Offline alone: published latencies of batches that
-    are in step do not show it (grouped folds of experts' TPOT: 18 % without, 22 % with)."""
-    n, chosen, ranks = case.network, _chosen(case, batch), np.maximum(case.expert, 1)
+def expert_imbalance_bytes(case: ServingCase, batch: Num) -> Num:
+    """Return the extra bytes read by the expert-parallel rank with the most chosen experts.
+
+    Expected maximum of x binomials: mean + sqrt(2 ln x) standard deviations, at most all experts. Applies to offline throughput only:
+    published latencies do not show it (error of experts' TPOT in grouped folds: 18 % without, 22 % with).
+    """
+    n, chosen, ranks = case.network, _active_expert_share(case, batch), np.maximum(case.expert, 1)
     more = np.sqrt(2 * np.log(ranks) * chosen * (1 - chosen) * ranks / np.maximum(n.experts, 1))
     return n.routed * case.linear_bytes / case.accelerators * np.minimum(more, 1 - chosen)
 
 
-def _chosen(case: ServingCase, batch: Num) -> Num:
-    """Share of the experts that some of `batch` tokens chose."""
+def _active_expert_share(case: ServingCase, batch: Num) -> Num:
+    """Return the share of the experts chosen by at least one of `batch` tokens."""
     n = case.network
     return 1 - (1 - n.top_k / np.maximum(n.experts, 1)) ** np.minimum(batch, 1e6)
 
 
-def in_use(case: ServingCase, batch: Num) -> ServingCase:
-    """With what an iteration of `batch` requests reads: one adapter each at most; the drafter's steps are counted apart."""
+def with_active_adapters(case: ServingCase, batch: Num) -> ServingCase:
+    """Return the case with the adapters that `batch` requests use, at most one each. Draft steps are counted separately."""
     return replace(case, adapters=np.minimum(case.adapters, batch), draft_share=0.0)
 
 
-def capped(case: ServingCase) -> Num:
-    """Of the rate of matrix products, what a power cap leaves."""
+def power_cap_factor(case: ServingCase) -> Num:
+    """Return the factor by which a power cap slows matrix products."""
     return case.chip.power_share**POWER_EXPONENT
 
 
-def adapters_s(case: ServingCase) -> Num:
-    """Of one iteration, products of many adapters beside those of the base."""
+def adapter_seconds(case: ServingCase) -> Num:
+    """Return the seconds of one iteration for the products of adapters."""
     return np.greater(case.adapters, 0) * case.network.layers * ADAPTER_LAYER_S
 
 
-def _layers_s(case: ServingCase, k: Offline, batch: Num) -> Num:
-    """Of one iteration of `batch` sequences a rank, what its size hardly changes: small ones mostly run from captured graphs."""
+def _layers_s(case: ServingCase, k: OfflineCoefficients, batch: Num) -> Num:
+    """Return the seconds of launches and latency per iteration of `batch` sequences per rank. Small batches run from captured graphs."""
     n = case.network
-    is_python = np.not_equal(case.engine, "trtllm") | np.less(case.release, 1) | np.greater_equal(case.release, PYTHON_SINCE)
-    launched = n.moe_layers * k.launch_s * is_python * batch / (batch + GRAPH_BATCH)
+    launches_from_python = np.not_equal(case.engine, "trtllm") | np.less(case.release, 1) | np.greater_equal(case.release, PYTORCH_RELEASE)
+    launched = n.moe_layers * k.launch_s * launches_from_python * batch / (batch + GRAPH_BATCH)
     eager = np.where(np.greater(case.compiled, 0), 0.0, n.layers * EAGER_LAYER_S)
-    joined = np.greater(case.tensor * case.attention_data, 1) * _exchanges(case) * ALL_REDUCE_S
-    return np.maximum(n.layers * k.layer_s + launched, eager) + joined + adapters_s(case)
+    all_reduce_s = np.greater(case.tensor * case.attention_data, 1) * _all_reduces(case) * ALL_REDUCE_S
+    return np.maximum(n.layers * k.layer_s + launched, eager) + all_reduce_s + adapter_seconds(case)
 
 
-def _matrix_s(case: ServingCase, k: Offline) -> Num:
-    """Of one token, spread over the replica; no batch beats the largest product that was measured on the accelerator."""
+def _matrix_s(case: ServingCase, k: OfflineCoefficients) -> Num:
+    """Return the seconds of matrix products per token, spread over the replica. The rate is limited by the largest measured product."""
     n, peak = case.network, case.chip.peak_flops
     experts = n.routed * n.top_k / np.maximum(n.experts, 1)
-    reached = np.minimum(k.matmul_share * (peak / 1e15) ** -k.peak_slope, case.chip.sustained_share) * capped(case)
+    reached = np.minimum(k.matmul_share * (peak / 1e15) ** -k.peak_slope, case.chip.sustained_share) * power_cap_factor(case)
     return 2 * (n.matmul - experts + experts * k.expert_slowdown) / (case.accelerators * peak * reached)
 
 
 def _attention_s(case: ServingCase, prompt: Num) -> Num:
-    """Of one prompt over itself."""
+    """Return the seconds of attention of one prompt."""
     return prompt * attention_flops(case.network, prompt, 2.0) / (case.accelerators * case.chip.base_peak_flops * ATTENTION_SHARE)
 
 
 def _latent_s(case: ServingCase) -> Num:
-    """Of one decoded token with latent attention, whose every head reads the shared latent: 2 kv_rank + rope_dim products a head."""
+    """Return the seconds of latent attention per decoded token: every head reads the shared latent, 2 kv_rank + rope_dim products each."""
     n = case.network
     flops = 2 * n.layers * n.heads * (2 * n.kv_rank + n.rope_dim) * (case.input + case.output / 2) * np.greater(n.kv_rank, 0)
     return flops / (case.accelerators * case.chip.base_peak_flops * ATTENTION_SHARE)
 
 
-def _exchanges(case: ServingCase) -> Num:
-    """All-reduces of one pass: two a layer under tensor parallelism; under attention data parallelism a gather and a scatter, of every
-    rank's tokens, per expert layer."""
+def _all_reduces(case: ServingCase) -> Num:
+    """Return the all-reduces of one pass: two per layer with tensor parallelism; with attention data parallelism one gather and scatter of
+    all ranks' tokens per expert layer."""
     return np.where(np.greater(case.attention_data, 1), case.network.moe_layers, 2 * case.network.layers)
 
 
 def _link_s(case: ServingCase) -> Num:
-    """Of one token: each exchange moves 2 (g - 1) / g of its 16-bit hidden numbers; past the domain it takes the node's network."""
+    """Return the seconds on the links per token: each all-reduce moves 2 (g - 1) / g of its 16-bit hidden values, over the node's network
+    when the group exceeds the scale-up domain."""
     wires, group = case.wires, case.tensor * case.attention_data
-    volume = _exchanges(case) / case.pipeline * case.network.hidden * 2.0 * 2 * (group - 1) / group
+    volume = _all_reduces(case) / case.pipeline * case.network.hidden * 2.0 * 2 * (group - 1) / group
     inside = wires.scale_up_bytes_per_s * np.where(np.greater(wires.is_linked, 0), LINK_SHARE, 1.0)
     return volume / np.where(np.greater(group, wires.domain), np.minimum(inside, wires.scale_out_bytes_per_s), inside)
 
 
-def classes(case: ServingCase) -> tuple[str, ...]:
+def residual_classes(case: ServingCase) -> tuple[str, ...]:
     return ("moe" if case.network.experts else "dense", "all")
 
 
 MODELS: tuple[FittedModel, ...] = (
-    FittedModel("offline", "output_tok_s_per_accel", ("inference_throughput",), Offline, per_accelerator, classes, lambda case: True),
+    FittedModel(
+        "offline",
+        "output_tok_s_per_accel",
+        ("inference_throughput",),
+        OfflineCoefficients,
+        offline_tokens_per_s_per_accelerator,
+        residual_classes,
+        lambda case: True,
+    ),
 )

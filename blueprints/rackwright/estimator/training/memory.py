@@ -1,49 +1,48 @@
-"""Memory of pretraining and full fine-tuning, by term and pipeline stage. Numbers or arrays in, bytes out.
+"""Memory of pretraining and full fine-tuning by term and pipeline stage, in bytes, for scalars or arrays.
 
-Sources of the forms: states.py and activations.py; at the peak either the logits of the last stage or the backward pass of one layer
-stands on top of what is kept. The allocator's reserve comes last. Outside all of it the driver takes its context and NCCL its buffers.
+States: states.py; activations: activations.py. The peak adds either the logits of the last stage or the backward pass of one layer, then
+the allocator reserve. Driver context and NCCL buffers are outside the allocator. Does not depend on the catalog or the spec.
 """
 
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from rackwright.estimator.calibration.coefficients import fitted
-from rackwright.estimator.calibration.fitted_models import FittedModel
-from rackwright.estimator.case import Num, TrainingCase, pick
+from rackwright.estimator.calibration.coefficients import FittedModel, fitted
+from rackwright.estimator.case import Num, TrainingCase, lookup_by_label
 from rackwright.estimator.result import MemoryTerms
-from rackwright.estimator.training.activations import in_flight_layers, layer_activation_bytes, whole_scores
-from rackwright.estimator.training.states import gathered_bytes, held_parameters, resident
-from rackwright.estimator.training.sustained_rates import WIDE
+from rackwright.estimator.training.activations import attention_score_bytes, in_flight_layers, layer_activation_bytes
+from rackwright.estimator.training.states import device_parameters, gathered_bytes, resident_state
+from rackwright.estimator.training.sustained_rates import WIDE_FORMAT_FACTOR
 from rackwright.units import GIB
 
-CHECKPOINT = 2.0
+CHECKPOINT_BYTES = 2.0
 """Bytes per hidden unit: the input of a recomputed layer, 16 bit."""
 OFFLOADED_LAYERS = 2.0
-"""Layers on the device while activations go to the host: the one in use and the one on its way."""
-FUSED_LOGITS = 0.06
-"""Of whole logits, what a chunked loss holds: one chunk of 16 (Liger and torchtune cut into 8 to 32)."""
-OPERATOR_SELECTIVE = {"torchtitan": 1.0, "fsdp": 1.0}
-"""Trainers whose selective recompute keeps every second matrix product; the others mean attention and named modules."""
-PARALLEL_LOSS = {"megatron": 1.0, "megatron-deepspeed": 1.0, "nanotron": 1.0}
-"""Trainers whose loss works in place on its part of the vocabulary."""
-GATHERED_AGAIN = {"megatron": 0.0, "megatron-deepspeed": 0.0}
+"""Layers on the device while activations are offloaded: the current one and the one in transfer."""
+FUSED_LOGIT_SHARE = 0.06
+"""Share of the logits that a chunked loss stores: one chunk of 16 (Liger and torchtune use 8 to 32)."""
+OPERATOR_SELECTIVE_TRAINERS = {"torchtitan": 1.0, "fsdp": 1.0}
+"""Trainers whose selective recompute keeps every second matrix product. The others recompute attention and named modules."""
+PARALLEL_LOSS_TRAINERS = {"megatron": 1.0, "megatron-deepspeed": 1.0, "nanotron": 1.0}
+"""Trainers whose loss works in place on a split vocabulary."""
+INPUT_GATHERING_TRAINERS = {"megatron": 0.0, "megatron-deepspeed": 0.0}
 """Trainers that gather the inputs of split matrices again in the backward pass (arXiv 2205.05198, section 4.2.2)."""
-FROZEN_BYTES = 2.0
-"""Per parameter of a tower beside the stack, which training leaves as it is, 16 bit."""
+FROZEN_TOWER_BYTES = 2.0
+"""Bytes per parameter of a tower, which is not trained: 16 bit."""
 WORKSPACE_BYTES = 0.2 * GIB
-"""What libraries take of the allocator: cuBLAS and Transformer Engine workspaces of 32 to 64 MiB each, buckets of the optimizer."""
+"""Allocated by libraries: cuBLAS and Transformer Engine workspaces of 32 to 64 MiB each, buckets of the optimizer."""
 CONTEXT_BYTES = 0.6 * GIB
-"""Driver context and kernels, outside the allocator: 0.5 to 0.8 GiB (sizing.md section 4)."""
+"""Driver context and kernels, outside the allocator: 0.5 to 0.8 GiB."""
 DRIVER_SHARE = 0.985
-"""Of a catalog's memory, what a process finds: 79.15 GiB of 80 (A100, H100), less a margin: rackwright's choice 2026-11."""
+"""Memory that a process can use over nameplate memory: 79.15 of 80 GiB (A100, H100) less a margin. Assumption of rackwright, 2026-11."""
 COMMUNICATOR_BYTES = 0.3 * GIB
-"""NCCL buffers of one group, outside the allocator: 0.3 to 0.4 GiB for large ones (sizing.md section 4)."""
+"""NCCL buffers of one group, outside the allocator: 0.3 to 0.4 GiB for large groups."""
 
 
 @dataclass(frozen=True)
 class MemoryCoefficients:
-    """Fitted on published peaks; every prior is what the formula alone would say."""
+    """Coefficients fitted on published peaks. A prior is the value that the formula implies."""
 
     reserved_gib: float = fitted(1.0, 0.0, 3.0, "allocator's reserve, whatever the model", "GiB")
     reserved: float = fitted(0.05, 0.0, 0.3, "allocator's reserve and fragments over what tensors take", "share", 1.0)
@@ -61,65 +60,65 @@ class MemoryCoefficients:
 
 
 def training_memory(case: TrainingCase, k: MemoryCoefficients, *, stage: Num | None = None) -> MemoryTerms:
-    """Terms, in bytes, that sum to `peak_bytes`. stage: that pipeline stage, 0 first; None: the fullest of first and last."""
+    """Return memory terms in bytes that sum to `peak_bytes`. stage: pipeline stage from 0; None: the fuller of first and last."""
     if stage is not None:
-        return _reserved(_terms(case, k, stage), k)
+        return _with_reserve(_terms(case, k, stage), k)
     first, last = (_terms(case, k, at) for at in (0.0, np.maximum(case.pipeline, 1) - 1))
-    return _reserved(_choose(np.asarray(first.total >= last.total), first, last), k)
+    return _with_reserve(_select_terms(np.asarray(first.total >= last.total), first, last), k)
 
 
 def peak_bytes(case: TrainingCase, k: MemoryCoefficients) -> Num:
-    """What the allocator reserves at the peak (torch max_memory_reserved) on the fullest accelerator."""
+    """Return the peak bytes reserved by the allocator (torch max_memory_reserved) on the fullest accelerator."""
     return training_memory(case, k).total
 
 
 def outside_bytes(case: TrainingCase) -> Num:
-    """What the device holds beside the allocator: what must be left free, and what nvidia-smi shows on top."""
+    """Return the bytes of device memory outside the allocator: driver context and communicators. nvidia-smi includes them."""
     groups = sum(np.greater(x, 1).astype(float) for x in (case.tensor, case.pipeline, case.context, case.expert, case.replicas))
     return CONTEXT_BYTES + COMMUNICATOR_BYTES * groups
 
 
 def usable_bytes(case: TrainingCase) -> Num:
-    """What the allocator may reserve: device memory as the driver reports it, less what stands outside the allocator."""
+    """Return the bytes that the allocator can reserve: memory reported by the driver, less memory outside the allocator."""
     return case.chip.memory_bytes * DRIVER_SHARE - outside_bytes(case)
 
 
-def _choose(condition: np.ndarray, yes: MemoryTerms, no: MemoryTerms) -> MemoryTerms:
+def _select_terms(condition: np.ndarray, yes: MemoryTerms, no: MemoryTerms) -> MemoryTerms:
     return MemoryTerms(*(np.where(condition, getattr(yes, f.name), getattr(no, f.name)) for f in fields(MemoryTerms)))
 
 
-def _reserved(terms: MemoryTerms, k: MemoryCoefficients) -> MemoryTerms:
+def _with_reserve(terms: MemoryTerms, k: MemoryCoefficients) -> MemoryTerms:
     return replace(terms, reserved=terms.total * k.reserved + k.reserved_gib * GIB)
 
 
 def _terms(case: TrainingCase, k: MemoryCoefficients, stage: Num) -> MemoryTerms:
-    """Of one stage, before the allocator's reserve."""
-    here = held_parameters(case, stage)
-    state = resident(case, here)
-    kept, passing = _activations(case, k, in_flight_layers(case, here.layers, stage))
+    """Return the memory terms of one stage before the allocator reserve."""
+    parameters = device_parameters(case, stage)
+    state = resident_state(case, parameters)
+    kept, transient = _activations(case, k, in_flight_layers(case, parameters.layers, stage))
     logits = np.where(np.equal(stage, np.maximum(case.pipeline, 1) - 1), _logits(case, k), 0.0)
-    wide = pick(case.numbers, WIDE, 1.0)
-    tower = FROZEN_BYTES * case.network.tower / case.tensor * np.equal(stage, 0)
+    wide = lookup_by_label(case.numbers, WIDE_FORMAT_FACTOR, 1.0)
+    tower = FROZEN_TOWER_BYTES * case.network.tower / case.tensor * np.equal(stage, 0)
     return MemoryTerms(
         weights=state.weights + gathered_bytes(case, k.units) + tower / np.where(np.greater_equal(case.zero_stage, 3), case.shards, 1),
         gradients=state.gradients,
         optimizer=state.optimizer,
-        activations=wide * (kept + passing),
-        head=wide * np.maximum(logits - passing, 0.0),
+        activations=wide * (kept + transient),
+        head=wide * np.maximum(logits - transient, 0.0),
         fixed=WORKSPACE_BYTES,
     )
 
 
 def _activations(case: TrainingCase, k: MemoryCoefficients, layers: Num) -> tuple[Num, Num]:
-    """What waits for the backward pass of so many layers, and what the backward pass of one layer adds."""
+    """Return the bytes kept for the backward pass of `layers`, and the transient bytes of the backward pass of one layer."""
     plain, tokens = _layer(case, k), case.tokens / case.context
-    whole = plain + whole_scores(case)
+    whole = plain + attention_score_bytes(case)
     split = np.where(np.greater(case.sequence_parallel, 0), case.tensor, 1.0)
-    by_operator = np.where(np.greater(pick(case.engine, OPERATOR_SELECTIVE, 0.0), 0), k.selective, 1.0)
-    least = np.where(np.equal(case.recompute, 2), CHECKPOINT * case.network.hidden / split, by_operator * plain)
-    again = np.where(np.greater(case.recompute, 0), whole - least, 0.0)
+    by_operator = np.where(np.greater(lookup_by_label(case.engine, OPERATOR_SELECTIVE_TRAINERS, 0.0), 0), k.selective, 1.0)
+    kept = np.where(np.equal(case.recompute, 2), CHECKPOINT_BYTES * case.network.hidden / split, by_operator * plain)
+    recomputed = np.where(np.greater(case.recompute, 0), whole - kept, 0.0)
     layers = np.where(np.greater(case.offload_activations, 0), np.minimum(layers, OFFLOADED_LAYERS), layers)
-    return tokens * (whole - case.recompute_share * again) * layers, tokens * (again + k.backward * plain)
+    return tokens * (whole - case.recompute_share * recomputed) * layers, tokens * (recomputed + k.backward * plain)
 
 
 def _layer(case: TrainingCase, k: MemoryCoefficients) -> Num:
@@ -127,21 +126,21 @@ def _layer(case: TrainingCase, k: MemoryCoefficients) -> Num:
         case.network, case.tensor, sequence_parallel=case.sequence_parallel, dropout=case.dropout, eager=k.eager * (1 - case.compiled),
         norms=case.recompute_norms, mlp=case.recompute_mlp, act=case.recompute_act, up=case.recompute_up,
         expert_tensor=case.expert_tensor, imbalance=case.moe_imbalance, dispatch=k.dispatch,
-        gathered=k.gathered * pick(case.engine, GATHERED_AGAIN, 1.0),
+        gathered=k.gathered * lookup_by_label(case.engine, INPUT_GATHERING_TRAINERS, 1.0),
     )  # fmt: skip
 
 
 def _logits(case: TrainingCase, k: MemoryCoefficients) -> Num:
     torch = np.where(np.greater(case.tensor, 1), k.split_logit_bytes, k.logit_bytes)
-    each = np.where(np.greater(pick(case.engine, PARALLEL_LOSS, 0.0), 0), k.parallel_logit_bytes, torch)
-    held = np.where(np.greater(case.fused_loss, 0), FUSED_LOGITS, 1.0)
+    each = np.where(np.greater(lookup_by_label(case.engine, PARALLEL_LOSS_TRAINERS, 0.0), 0), k.parallel_logit_bytes, torch)
+    held = np.where(np.greater(case.fused_loss, 0), FUSED_LOGIT_SHARE, 1.0)
     return case.tokens / case.context * case.network.vocab / case.tensor * each * held
 
 
-def _measured(case: TrainingCase, k: MemoryCoefficients) -> Num:
-    """GiB, of the stage and kind that a published row read."""
-    fullest, there = training_memory(case, k), training_memory(case, k, stage=np.maximum(case.measured_stage, 0.0))
-    terms = _choose(np.asarray(np.less(case.measured_stage, 0)), fullest, there)
+def _measured_gib(case: TrainingCase, k: MemoryCoefficients) -> Num:
+    """Return the GiB of the stage and kind that a published row measured."""
+    fullest, measured = training_memory(case, k), training_memory(case, k, stage=np.maximum(case.measured_stage, 0.0))
+    terms = _select_terms(np.asarray(np.less(case.measured_stage, 0)), fullest, measured)
     return (terms.total - terms.reserved * (1 - case.measures_reserved)) / GIB
 
 
@@ -155,10 +154,10 @@ MODELS = (
         metric="peak_memory_gib",
         csv=("training_memory",),
         kind=MemoryCoefficients,
-        predict=_measured,
+        predict=_measured_gib,
         classes=_classes,
         applies=lambda case: not case.adapter,
         loss_scale=0.1,
-        leeway=0.7,
+        prior_spread_scale=0.7,
     ),
 )

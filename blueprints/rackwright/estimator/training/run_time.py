@@ -1,8 +1,7 @@
-"""Wall clock of a whole training run: steps x step time / goodput + evaluations + start-up.
+"""Wall-clock time of a whole training run: steps x step time / goodput + evaluations + start-up.
 
-The composition takes any step time. For runs of which only hardware, count, batch and tokens are known (audited submissions, model
-cards) `step_seconds` is a compact step of its own: six numbers instead of a layout, good for strong scaling from 4 to 8,192
-accelerators. Knows neither catalog nor spec.
+`run_seconds` accepts any step time. `step_seconds` is a compact step model without a layout, for runs that publish only hardware, count,
+batch and tokens (audited submissions, model cards); valid from 4 to 8,192 accelerators. Does not depend on the catalog or the spec.
 """
 
 from dataclasses import dataclass
@@ -10,39 +9,39 @@ from typing import Any
 
 import numpy as np
 
-from rackwright.estimator.calibration.coefficients import fitted
-from rackwright.estimator.calibration.fitted_models import FittedModel
+from rackwright.estimator.calibration.coefficients import FittedModel, fitted
 from rackwright.estimator.case import Num, TrainingCase
 from rackwright.estimator.model.flops import attention_flops
-from rackwright.estimator.result import Band
+from rackwright.estimator.result import PredictionInterval
 
-BYTES = 2.0
-"""Of an activation or a weight on the wire: bf16."""
+ELEMENT_BYTES = 2.0
+"""Bytes per activation or weight sent: bf16."""
 GRADIENT_BYTES = 4.0
-"""Per trained parameter and step: bf16 gradient reduced, bf16 weight gathered (sizing.md section 8, ZeRO-1)."""
+"""Bytes per trained parameter and step with ZeRO-1: bf16 gradient reduced, bf16 weight gathered."""
 ATTENTION_EFFICIENCY = 0.5
-"""Of the bf16 peak, forward and backward together: FlashAttention-3 prints 0.55 to 0.75 forward (arXiv 2407.08608), less backward."""
+"""Attention FLOP/s over the bf16 peak, forward and backward: FlashAttention-3 prints 0.55 to 0.75 forward (arXiv 2407.08608)."""
 TENSOR_EXPOSED_SHARE = 0.5
-"""Of tensor-parallel traffic that computing does not hide: 0 to 50 % is hidden (sizing.md section 8)."""
+"""Exposed share of tensor-parallel traffic: 0 to 50 % overlaps with compute."""
 LATEST_YEAR = 2025.9
-"""Of the newest measured software; later ones are taken to be as fast."""
+"""Year of the newest measured software; later software is assumed to be as fast."""
 BASE_YEAR = 2025.0
 FAILURE_HOURS = 51_000.0
 """Accelerator-hours between unexpected interruptions: 419 in 54 days of 16,384 H100 (arXiv 2407.21783, table 5)."""
 RESTART_S = 600.0
-"""Detection, rescheduling, reading the checkpoint back: rackwright's choice 2026-11; the same report keeps over 90 % effective time."""
+"""Seconds to detect a failure, reschedule and read the checkpoint. Assumption of rackwright, 2026-11; the same report has over 90 %
+effective training time."""
 CHECKPOINT_PAUSE_S = 10.0
-"""That a step waits for an asynchronous sharded checkpoint: rackwright's choice 2026-11."""
+"""Seconds that a step waits for an asynchronous sharded checkpoint. Assumption of rackwright, 2026-11."""
 STARTUP_S = 300.0
-"""Image, imports, communicators, weights and first compilation: rackwright's choice 2026-11; benchmarks leave it out."""
+"""Seconds for image, imports, communicators, weights and first compilation. Assumption of rackwright, 2026-11; benchmarks exclude it."""
 EVALUATION_SHARE, EVALUATION_SEQUENCES = 1 / 8, 5760.0
-"""Of one evaluation: 5,760 sequences per 46,080 trained (MLPerf Training, Llama 3.1 405B), fewer where fewer are trained between two."""
+"""Sequences per evaluation: 5,760 per 46,080 trained (MLPerf Training, Llama 3.1 405B), fewer when evaluations are more frequent."""
 
 
 @dataclass(frozen=True)
-class FinishCase:
-    """A step and the run around it. tokens: trained in all; evaluations: how often, each over evaluation_sequences; year: of the
-    software, with its fraction; audited 1: the clock leaves start-up out and no interrupted run counts, as MLPerf's rules say."""
+class RunCase:
+    """A training run. tokens: total trained; evaluations: number, each over evaluation_sequences; year: of the software, with its fraction;
+    audited: 1 when the clock excludes start-up and interrupted runs, as in MLPerf."""
 
     step: TrainingCase
     tokens: Num
@@ -53,7 +52,7 @@ class FinishCase:
 
 
 @dataclass(frozen=True)
-class FinishCoefficients:
+class RunCoefficients:
     matmul_efficiency: float = fitted(0.65, 0.3, 1.2, "of the measured matrix peak, what products in a whole model reach", spread=0.3)
     activation_passes: float = fitted(100.0, 0.0, 400.0, "reads and writes of a hidden vector per layer and token", spread=0.6)
     step_fixed_s: float = fitted(0.04, 0.0, 0.5, "of a step, whatever its size: launches, optimizer, synchronisation", "s", spread=0.8)
@@ -61,55 +60,56 @@ class FinishCoefficients:
     narrow_gain_per_year: float = fitted(0.08, 0.0, 0.4, "by which software of fp8 and fp4 gets faster each year", "1/year", spread=1.0)
 
 
-def step_seconds(run: FinishCase, k: FinishCoefficients) -> Num:
-    """Seconds of one optimizer step."""
+def step_seconds(run: RunCase, k: RunCoefficients) -> Num:
+    """Return the seconds of one optimizer step."""
     case = run.step
-    each = _micro_batch_seconds(case, _software(run, k), k)
+    each = _micro_batch_seconds(case, _software_factor(run, k), k)
     bubble = (case.pipeline - 1) / case.virtual
     computing = each * (case.micro_batches + bubble)
     return computing + _gradient_seconds(case) + k.step_fixed_s
 
 
-def run_seconds(run: FinishCase, step_s: Num) -> Num:
-    """Wall clock of the run whose optimizer step takes step_s seconds."""
+def run_seconds(run: RunCase, step_s: Num) -> Num:
+    """Return the wall-clock seconds of a run whose optimizer step takes step_s seconds."""
     steps = run.tokens / run.step.step_tokens
     trained = steps * step_s / goodput(run.step.accelerators, run.audited)
     return trained + evaluation_seconds(run, step_s) + STARTUP_S * (1 - run.audited)
 
 
-def evaluation_seconds(run: FinishCase, step_s: Num) -> Num:
-    """Forward passes alone, in whole batches of one micro-batch per replica."""
+def evaluation_seconds(run: RunCase, step_s: Num) -> Num:
+    """Return the seconds of all evaluations: forward passes in whole batches of one micro-batch per replica."""
     case = run.step
     batches = np.ceil(run.evaluation_sequences / (case.replicas * case.micro_batch))
     return run.evaluations * batches * step_s / case.micro_batches * 2 / case.passes
 
 
 def goodput(accelerators: Num, audited: Num = 0.0) -> Num:
-    """Share of the wall clock that trains, with the checkpoint interval that loses least (Young 1974: sqrt(2 pause x time to failure))."""
+    """Return the share of wall-clock time spent on training, with the optimal checkpoint interval (Young 1974: sqrt(2 pause x time to
+    failure))."""
     failure_s = FAILURE_HOURS * 3600 / accelerators
     lost = np.sqrt(2 * CHECKPOINT_PAUSE_S / failure_s) + RESTART_S / failure_s
     return 1 / (1 + lost * (1 - audited))
 
 
-def time_to_train_min(run: FinishCase, k: FinishCoefficients) -> Num:
+def time_to_train_min(run: RunCase, k: RunCoefficients) -> Num:
     return run_seconds(run, step_seconds(run, k)) / 60
 
 
-def finish(case: TrainingCase, tokens: float, step_s: Band, evaluations: int | None = None) -> dict[str, Any]:
-    """Fields of result.Estimate for a run of `tokens`, from the step's interval. evaluations: None is none."""
+def run_time_fields(case: TrainingCase, tokens: float, step_s: PredictionInterval, evaluations: int | None = None) -> dict[str, Any]:
+    """Return the fields of result.Estimate for a run of `tokens`. step_s: interval of the step time; evaluations: None means 0."""
     times = evaluations or 0
     between = tokens / case.sequence / max(times, 1)
-    run = FinishCase(case, tokens, float(times), min(EVALUATION_SHARE * between, EVALUATION_SEQUENCES))
+    run = RunCase(case, tokens, float(times), min(EVALUATION_SHARE * between, EVALUATION_SEQUENCES))
     low, mid, high = (float(run_seconds(run, s)) for s in (step_s.p10, step_s.p50, step_s.p90))
     return {
-        "time_to_train_s": Band(low, mid, high, step_s.n),
+        "time_to_train_s": PredictionInterval(low, mid, high, step_s.n),
         "startup_s": STARTUP_S,
         "evaluation_s": float(evaluation_seconds(run, step_s.p50)),
     }
 
 
-def _micro_batch_seconds(case: TrainingCase, software: Num, k: FinishCoefficients) -> Num:
-    """Forward and backward of one micro-batch on one stage."""
+def _micro_batch_seconds(case: TrainingCase, software: Num, k: RunCoefficients) -> Num:
+    """Return the seconds of forward and backward pass of one micro-batch on one stage."""
     n, chip = case.network, case.chip
     split = case.tensor * case.pipeline * case.context
     again = np.where(np.equal(case.recompute, 2), 1 + case.recompute_share * 2 / case.passes, 1.0)
@@ -117,25 +117,25 @@ def _micro_batch_seconds(case: TrainingCase, software: Num, k: FinishCoefficient
     per_flop = (k.narrow_share / chip.peak_flops + (1 - k.narrow_share) / chip.base_peak_flops) / sustained
     products = case.passes * n.matmul * per_flop * software
     attention = attention_flops(n, case.sequence) / (ATTENTION_EFFICIENCY * chip.base_peak_flops)
-    activations = k.activation_passes * BYTES * n.hidden * n.layers / chip.bandwidth_bytes_per_s
+    activations = k.activation_passes * ELEMENT_BYTES * n.hidden * n.layers / chip.bandwidth_bytes_per_s
     return case.tokens / split * again * (products + attention + activations) + _tensor_seconds(case)
 
 
-def _software(run: FinishCase, k: FinishCoefficients) -> Num:
-    """Kernels of narrow formats are young; those of 16 bit have settled."""
+def _software_factor(run: RunCase, k: RunCoefficients) -> Num:
+    """Return the slowdown of older software in narrow formats. 16-bit kernels are assumed mature."""
     narrow = np.greater(run.step.chip.peak_flops, run.step.chip.base_peak_flops)
     return np.where(narrow, np.exp(-k.narrow_gain_per_year * (np.minimum(run.year, LATEST_YEAR) - BASE_YEAR)), 1.0)
 
 
 def _tensor_seconds(case: TrainingCase) -> Num:
-    """What tensor parallelism adds: four gathers and four scatters of the hidden vectors per layer, forward and backward."""
+    """Return the exposed seconds of tensor parallelism: four gathers and four scatters of hidden vectors per layer."""
     share = (case.tensor - 1) / case.tensor
-    volume = 8 * share * case.tokens / case.context * case.network.hidden * BYTES * case.network.layers / case.pipeline
+    volume = 8 * share * case.tokens / case.context * case.network.hidden * ELEMENT_BYTES * case.network.layers / case.pipeline
     return TENSOR_EXPOSED_SHARE * volume / case.wires.scale_up_bytes_per_s
 
 
 def _gradient_seconds(case: TrainingCase) -> Num:
-    """Within the scale-up domain first, then one share of it each over the network."""
+    """Return the seconds of the gradient reduction: within the scale-up domain, then over the network."""
     model = case.tensor * case.pipeline
     inside = np.maximum(case.wires.domain / model, 1.0)
     outward = np.where(case.accelerators > case.wires.domain, 1 / case.wires.scale_out_bytes_per_s / inside, 0.0)
@@ -143,18 +143,18 @@ def _gradient_seconds(case: TrainingCase) -> Num:
     return volume * (1 / case.wires.scale_up_bytes_per_s + outward)
 
 
-def _classes(run: FinishCase) -> tuple[str, ...]:
-    """Audited runs say nothing of what cards and blogs print, which is prior only."""
+def _classes(run: RunCase) -> tuple[str, ...]:
+    """Return the residual classes. Audited runs are no evidence for model cards and blogs, which are prior only."""
     return ("adapters" if run.step.adapter else "pretraining", "all") if run.audited else ("published",)
 
 
 def _applies(case: Any) -> bool:
-    return isinstance(case, FinishCase)
+    return isinstance(case, RunCase)
 
 
 MODELS = (
     FittedModel(
-        "finish", metric="time_to_train_min", csv=("time_to_train",), kind=FinishCoefficients,
-        predict=time_to_train_min, classes=_classes, applies=_applies, leeway=0.5,
+        "finish", metric="time_to_train_min", csv=("time_to_train",), kind=RunCoefficients,
+        predict=time_to_train_min, classes=_classes, applies=_applies, prior_spread_scale=0.5,
     ),
 )  # fmt: skip

@@ -1,26 +1,28 @@
-"""What stays resident between optimizer steps: weights, gradients, optimizer. Numbers or arrays in, the same out.
+"""Resident training state: weights, gradients and optimizer, for scalars or arrays. Does not depend on the catalog or the spec.
 
-Sources of the forms: ZeRO (arXiv 1910.02054, table 1), Megatron-Core's distributed optimizer (6 + 12/dp bytes per parameter).
+Sources: ZeRO (arXiv 1910.02054, table 1), Megatron-Core's distributed optimizer (6 + 12/dp bytes per parameter).
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from rackwright.estimator.case import Num, TrainingCase, pick
+from rackwright.estimator.case import Num, TrainingCase, lookup_by_label
 
-BALANCED = {"nanotron": 1.0}
-"""Trainers that cut the pipeline by compute, the output head counted as the layers it costs; the others give every stage L/p layers."""
-TRAINS_MTP = {"megatron": 1.0}
-"""Trainers that train a model's multi-token-prediction modules: on the last stage, beside a copy of the embedding."""
-COPIES = {"dualpipe": 1.0}
-"""Schedules that feed the pipeline from both ends: a device holds a stage and its mirror image (arXiv 2412.19437, table 2)."""
+COMPUTE_BALANCED_TRAINERS = {"nanotron": 1.0}
+"""Trainers that balance pipeline stages by compute, the output head included. The others give every stage L/p layers."""
+MTP_TRAINERS = {"megatron": 1.0}
+"""Trainers that train multi-token-prediction modules, on the last stage with a copy of the embedding."""
+BIDIRECTIONAL_SCHEDULES = {"dualpipe": 1.0}
+"""Schedules that feed the pipeline from both ends, so that a device holds a stage and its mirror (arXiv 2412.19437, table 2)."""
 UNIT_BYTES = 2.0
-"""Per parameter of a gathered FSDP or ZeRO-3 unit: gathered in 16 bit."""
+"""Bytes per parameter of a gathered FSDP or ZeRO-3 unit: 16 bit."""
 
 
 @dataclass(frozen=True)
 class StateBytes:
+    """Bytes of the training state on one accelerator."""
+
     weights: Num
     gradients: Num
     optimizer: Num
@@ -35,7 +37,7 @@ class StateBytes:
 
 @dataclass(frozen=True)
 class StageParameters:
-    """Of one accelerator, before ZeRO. dense: split by tensor parallelism; routed: by expert and expert-tensor parallelism."""
+    """Parameters of one accelerator before ZeRO. dense: split by tensor parallelism; routed: by expert and expert-tensor parallelism."""
 
     dense: Num
     routed: Num
@@ -43,9 +45,10 @@ class StageParameters:
 
 
 def state_bytes(parameters: Num, shards: Num, zero_stage: Num, recipe: tuple[Num, Num, Num] = (2.0, 4.0, 12.0)) -> StateBytes:
-    """Of `parameters` on one accelerator, of which `shards` replicas share what the ZeRO stage splits.
+    """Return the state of `parameters` on one accelerator.
 
-    recipe: bytes per parameter of weights, gradients, optimizer. zero_stage: 0 nothing, 1 optimizer, 2 and gradients, 3 and weights.
+    shards: replicas that share the sharded state; zero_stage: 0 none, 1 optimizer, 2 and gradients, 3 and weights are sharded;
+    recipe: bytes per parameter of weights, gradients and optimizer. Source: arXiv 1910.02054, table 1.
     """
     weights, gradients, optimizer = recipe
     return StateBytes(
@@ -56,9 +59,9 @@ def state_bytes(parameters: Num, shards: Num, zero_stage: Num, recipe: tuple[Num
 
 
 def stage_layers(case: TrainingCase, stage: Num) -> Num:
-    """Layers of that pipeline stage. What does not divide lies with the early stages."""
+    """Return the layers of a pipeline stage. Early stages have one more layer when the layers do not divide evenly."""
     n, p = case.network, np.maximum(case.pipeline, 1)
-    by_compute = pick(case.engine, BALANCED, 0.0)
+    by_compute = lookup_by_label(case.engine, COMPUTE_BALANCED_TRAINERS, 0.0)
     share, last = n.layers / p, np.equal(stage, p - 1)
     even = np.where(last, np.maximum(np.floor(share + 1e-9), 1), np.ceil(share - 1e-9))
     if not np.any(by_compute):
@@ -70,11 +73,13 @@ def stage_layers(case: TrainingCase, stage: Num) -> Num:
 
 
 def stage_parameters(case: TrainingCase, stage: Num) -> StageParameters:
-    """The embedding lies on the first stage, the head on the last; a tied table is needed at both ends, and so is that of a
-    multi-token-prediction module, which is one more layer of the last stage."""
+    """Return the parameters of a pipeline stage. The first stage has the embedding, the last one the head.
+
+    A tied table is present on both. A multi-token-prediction module is one more layer of the last stage, with a copy of the embedding.
+    """
     n = case.network
     first, last = np.equal(stage, 0), np.equal(stage, np.maximum(case.pipeline, 1) - 1)
-    mtp = last * np.greater(n.mtp, 0) * pick(case.engine, TRAINS_MTP, 0.0)
+    mtp = last * np.greater(n.mtp, 0) * lookup_by_label(case.engine, MTP_TRAINERS, 0.0)
     copied = np.greater(case.pipeline, 1) & (np.equal(n.head, 0) | np.greater(mtp, 0))
     ends = n.embedding * first + (n.head + n.embedding * copied) * last
     layers = stage_layers(case, stage)
@@ -84,38 +89,37 @@ def stage_parameters(case: TrainingCase, stage: Num) -> StageParameters:
     return StageParameters(dense / case.tensor, routed / np.maximum(case.expert * case.expert_tensor, 1), layers + mtp)
 
 
-def held_parameters(case: TrainingCase, stage: Num) -> StageParameters:
-    """Of a device: its stage, and under DualPipe the mirrored one beside it. layers: of one of them."""
-    here = stage_parameters(case, stage)
-    twice = pick(case.schedule, COPIES, 0.0) * np.greater(case.pipeline, 1)
-    if not np.any(twice):
-        return here
-    other = stage_parameters(case, np.maximum(case.pipeline, 1) - 1 - stage)
-    return StageParameters(here.dense + twice * other.dense, here.routed + twice * other.routed, here.layers)
+def device_parameters(case: TrainingCase, stage: Num) -> StageParameters:
+    """Return the parameters of a device: its stage, and its mirror stage with DualPipe. layers: of one stage."""
+    own = stage_parameters(case, stage)
+    has_mirror = lookup_by_label(case.schedule, BIDIRECTIONAL_SCHEDULES, 0.0) * np.greater(case.pipeline, 1)
+    if not np.any(has_mirror):
+        return own
+    mirror = stage_parameters(case, np.maximum(case.pipeline, 1) - 1 - stage)
+    return StageParameters(own.dense + has_mirror * mirror.dense, own.routed + has_mirror * mirror.routed, own.layers)
 
 
 def expert_shards(case: TrainingCase) -> Num:
-    """Accelerators that share the state of one expert: those of the group that do not hold other experts or other parts of it."""
+    """Return the number of accelerators that share the state of one expert."""
     return np.maximum(case.shards * case.tensor / np.maximum(case.expert * case.expert_tensor, 1), 1)
 
 
-def resident(case: TrainingCase, here: StageParameters) -> StateBytes:
-    """Of that stage; offloaded weights and optimizer are on the host, gradients of a fused backward are one block at a time."""
+def resident_state(case: TrainingCase, parameters: StageParameters) -> StateBytes:
+    """Return the state of a stage's parameters. Offloaded parts are on the host; a fused backward holds the gradients of one block."""
     gradients = case.gradient_bytes * (1 - case.fused_backward)
     recipe = (case.weight_bytes, gradients, case.optimizer_bytes * (1 - case.offload_optimizer))
-    both = state_bytes(here.dense, case.shards, case.zero_stage, recipe) + state_bytes(
-        here.routed, expert_shards(case), case.zero_stage, recipe
-    )
+    dense = state_bytes(parameters.dense, case.shards, case.zero_stage, recipe)
+    total = dense + state_bytes(parameters.routed, expert_shards(case), case.zero_stage, recipe)
     block = case.network.largest_block / case.tensor * case.gradient_bytes * case.fused_backward
-    return StateBytes(both.weights * (1 - case.offload_parameters), both.gradients + block, both.optimizer)
+    return StateBytes(total.weights * (1 - case.offload_parameters), total.gradients + block, total.optimizer)
 
 
 def gathered_bytes(case: TrainingCase, units: Num) -> Num:
-    """What ZeRO-3 and FSDP hold whole while they compute: `units` blocks in 16 bit, and the larger of embedding and head; never more
-    than the model, nothing where one accelerator holds it all."""
+    """Return the bytes that ZeRO-3 and FSDP gather while computing: `units` blocks in 16 bit and the larger of embedding and head, at most
+    the whole model; 0 when one accelerator holds it all."""
     n = case.network
     routed = n.routed / np.maximum(n.moe_layers, 1)
     block = (n.largest_block - routed) / case.tensor + routed / np.maximum(case.expert * case.expert_tensor, 1)
     whole = np.minimum(units * block + np.maximum(n.head, n.embedding) / case.tensor, n.trunk / case.tensor)
-    elsewhere = np.where(np.greater(case.offload_parameters, 0), 1.0, 1 - 1 / np.maximum(case.shards, 1))
-    return np.where(np.greater_equal(case.zero_stage, 3), UNIT_BYTES * whole * elsewhere, 0.0)
+    remote_share = np.where(np.greater(case.offload_parameters, 0), 1.0, 1 - 1 / np.maximum(case.shards, 1))
+    return np.where(np.greater_equal(case.zero_stage, 3), UNIT_BYTES * whole * remote_share, 0.0)

@@ -1,8 +1,7 @@
-"""Time of one training step on GPUs, by term: work of kernels.py, traffic of wire.py, and what a pipeline makes of both.
+"""Time of one training step on GPUs by term: compute (kernels.py), communication (communication.py) and pipeline bubble.
 
-T = m * slowest stage + (all stages - slowest) / v + what of gradients and updates does not hide. Sources: Narayanan et al. 2021 (arXiv
-2104.04473) for the bubble over v chunks, with the head on the last stage; overlap as in sizing.md section 8. The TPU's step is
-tpu_step.py. Knows neither catalog nor spec.
+T = m * slowest stage + (all stages - slowest) / v + exposed gradient and optimizer time. Source: Narayanan et al. 2021 (arXiv 2104.04473)
+for the bubble over v chunks, with the head on the last stage. TPU: tpu_step.py. Does not depend on the catalog or the spec.
 """
 
 from dataclasses import dataclass
@@ -10,46 +9,45 @@ from typing import Any
 
 import numpy as np
 
-from rackwright.estimator.calibration.coefficients import fitted
-from rackwright.estimator.calibration.fitted_models import FittedModel
-from rackwright.estimator.case import Num, TrainingCase, pick
+from rackwright.estimator.calibration.coefficients import FittedModel, fitted
+from rackwright.estimator.case import Num, TrainingCase, lookup_by_label
 from rackwright.estimator.result import StepTerms
 from rackwright.estimator.training import communication
 from rackwright.estimator.training.activations import layer_activation_bytes
-from rackwright.estimator.training.kernels import expert_hidden, work
+from rackwright.estimator.training.kernels import expert_input_width, micro_batch_time
 
 STATE_PASSES = 2.0
-"""Of the optimizer's state in an update: read and written; the gradient is read once and the weight written once."""
+"""Passes over the optimizer state in an update: read and written. The gradient is read once and the weight written once."""
 HOST_UPDATE_BYTES_PER_S = 25e9
-"""Of host memory per accelerator while Adam runs there: 200 GB/s of a two-socket server over 8."""
+"""Host memory bandwidth per accelerator while Adam runs on the host: 200 GB/s of a two-socket server over 8."""
 PIPELINE_EXPOSED = 0.5
-"""Of traffic between stages: sends overlap with the next micro-batch's work, receives are waited for. Fitted at 0.45 to 0.5, then fixed."""
-FILL = {"zero-bubble": 1 / 3, "dualpipe": 1 / 3}
-"""Of 1F1B's fill and drain, what schedules leave that put off the gradients of the weights: (p - 1)(F + B - 2W) of (p - 1)(F + B), and
+"""Exposed share of traffic between stages: sends overlap with the next micro-batch, receives do not. Fitted at 0.45 to 0.5, then fixed."""
+SPLIT_BACKWARD_FILL = {"zero-bubble": 1 / 3, "dualpipe": 1 / 3}
+"""Pipeline fill and drain over that of 1F1B for schedules that delay weight gradients: (p - 1)(F + B - 2W) of (p - 1)(F + B), and
 (p/2 - 1)(F&B + B - 3W), with forward : backward : weights 1 : 2 : 1 (arXiv 2401.10241; arXiv 2412.19437, table 2)."""
 CONTEXT_EXPOSED = 0.3
-"""Of the ring's traffic: each step hides behind attention to the block at hand (arXiv 2310.01889), the first does not."""
-BACKWARD = 2 / 3
-"""Of a micro-batch's time: gradients are ready to be sent during this part of the last one."""
-FLAT = {"deepspeed": 1.0}
-"""Trainers whose ZeRO-3 gathers matrix by matrix (deepspeedai/DeepSpeed#5047): messages too small for rings over all NICs of a node, so
-that each accelerator's own NIC carries the whole. GPT-3 on 384 to 1,536 A100 (arXiv 2104.04473, table 2) takes 49 s a step at 768 and at
-1,536 alike, which is 1,048 GB at 21 GB/s of a 25 GB/s NIC."""
-GATHERS = 3.0
-"""Of a layer and micro-batch under ZeRO-3: forward, backward, and its gradient scattered."""
+"""Exposed share of context-parallel traffic: each ring step except the first overlaps with attention (arXiv 2310.01889)."""
+BACKWARD_SHARE = 2 / 3
+"""Share of a micro-batch's time in the backward pass, during which gradients of the last micro-batch are sent."""
+PER_MATRIX_GATHER_TRAINERS = {"deepspeed": 1.0}
+"""Trainers whose ZeRO-3 gathers matrix by matrix (deepspeedai/DeepSpeed#5047). The messages are too small for rings over all NICs of a
+node, so each accelerator's NIC carries the whole volume. GPT-3 on A100 (arXiv 2104.04473, table 2) takes 49 s per step on 768 and on 1,536
+accelerators, which is 1,048 GB at 21 GB/s of a 25 GB/s NIC."""
+GATHERS_PER_LAYER = 3.0
+"""Collectives per layer and micro-batch with ZeRO-3: forward, backward, and scattered gradient."""
 MASTER_BYTES = 4.0
-"""Of a weight that is its own master: read as well as written in an update."""
+"""Bytes of a weight without a separate master copy; an update reads and writes it."""
 WEIGHT_READS = 2.0
-"""Of weights that rest on the host, a micro-batch: forward and backward."""
-NODE = 8.0
-"""Accelerators up to which no straggler is waited for."""
-MEASURED = ("ampere", "hopper", "blackwell")
-"""Generations of which published runs print a rate; of others the step is prior only."""
+"""Reads per micro-batch of weights stored on the host: forward and backward."""
+STRAGGLER_FREE_ACCELERATORS = 8.0
+"""Number of accelerators up to which no straggler time is added."""
+MEASURED_GENERATIONS = ("ampere", "hopper", "blackwell")
+"""Generations with published step times; the step of others is prior only."""
 
 
 @dataclass(frozen=True)
 class StepCoefficients:
-    """Shares are of Chip.sustained_share, so that 1 is what a large product alone reaches."""
+    """Coefficients of the step. Shares refer to Chip.sustained_share: 1 is the rate of a single large product."""
 
     matrix_share: float = fitted(0.8, 0.3, 1.0, "of the sustained matrix rate, products within a model", spread=0.1)
     power_exponent: float = fitted(0.5, 0.0, 1.0, "of the power cap over nameplate power in that rate", spread=0.4)
@@ -77,22 +75,22 @@ class StepCoefficients:
 
 
 def step_seconds(case: TrainingCase, k: StepCoefficients) -> StepTerms:
-    """Seconds of one optimizer step by term, on GPUs. Totals of communication count what overlaps too."""
-    w, m, stages = work(case, k), case.micro_batches, case.pipeline
+    """Return the seconds of one optimizer step by term. Communication totals include overlapped time."""
+    w, m, stages = micro_batch_time(case, k), case.micro_batches, case.pipeline
     tensor, context, expert, between = _micro_batch_traffic(case)
-    layers = w.layers + w.again + k.tensor_exposed * tensor + CONTEXT_EXPOSED * context + k.expert_exposed * expert
+    layers = w.layers + w.recompute + k.tensor_exposed * tensor + CONTEXT_EXPOSED * context + k.expert_exposed * expert
     slowest = _slowest_stage(case, layers, w.head)
     whole = layers + w.head
     data, data_exposed = _data_seconds(case, whole / stages, k)
     optimizer, offload = _update_seconds(case, whole / stages, k)
     share = m / stages
-    bubble = m * slowest + (whole - slowest) / case.virtual * pick(case.schedule, FILL, 1.0) - share * whole
+    bubble = m * slowest + (whole - slowest) / case.virtual * lookup_by_label(case.schedule, SPLIT_BACKWARD_FILL, 1.0) - share * whole
     between_exposed = m * PIPELINE_EXPOSED * between
     all_but_waiting = share * whole + bubble + between_exposed + data_exposed + optimizer + offload
-    straggling = k.straggler * np.log2(np.maximum(case.accelerators / NODE, 1)) * all_but_waiting
+    straggling = k.straggler * np.log2(np.maximum(case.accelerators / STRAGGLER_FREE_ACCELERATORS, 1)) * all_but_waiting
     return StepTerms(
         compute=share * (w.layers + w.head),
-        recompute=share * w.again,
+        recompute=share * w.recompute,
         bubble=bubble,
         optimizer=optimizer,
         offload=offload,
@@ -114,7 +112,7 @@ def tokens_per_s_per_accelerator(case: TrainingCase, k: StepCoefficients) -> Num
 
 
 def _slowest_stage(case: TrainingCase, layers_s: Num, head_s: Num) -> Num:
-    """The last stage carries the head. Where the stages do not divide the layers it has what is left over."""
+    """Return the seconds of the slowest stage. The last stage has the head, and the remaining layers of an uneven division."""
     each = np.ceil(case.network.layers / case.pipeline)
     last = np.maximum(case.network.layers - (case.pipeline - 1) * each, 0)
     one = layers_s / np.maximum(case.network.layers, 1)
@@ -122,14 +120,14 @@ def _slowest_stage(case: TrainingCase, layers_s: Num, head_s: Num) -> Num:
 
 
 def _micro_batch_traffic(case: TrainingCase) -> tuple[Num, Num, Num, Num]:
-    """Seconds on the wire of one micro-batch: tensor, context and expert over all stages, and over one boundary between stages."""
+    """Return the communication seconds of one micro-batch: tensor, context and expert over all stages, and one stage boundary."""
     n, tensor, wires = case.network, case.tensor, case.wires
     tokens = case.tokens / case.context
     passes = 2 + np.equal(case.recompute, 2) * case.recompute_share
     latency = 2 * passes * communication.ring_latency_s(tensor, wires.domain)
     kv_width = np.where(np.greater(n.kv_rank, 0), n.kv_rank + n.rope_dim, n.kv_heads * n.head_dim / tensor)
     split = np.where(np.greater(case.sequence_parallel, 0), tensor, 1.0)
-    experts = communication.expert_bytes(case.expert, tokens / tensor, expert_hidden(n), n.top_k, wires.domain)
+    experts = communication.expert_bytes(case.expert, tokens / tensor, expert_input_width(n), n.top_k, wires.domain)
     boundary = communication.pipeline_bytes(case.pipeline, tokens / split, n.hidden) * case.virtual
     return (
         n.layers * (communication.group_seconds(communication.tensor_bytes(tensor, tokens, n.hidden, passes), tensor, wires) + latency),
@@ -140,7 +138,7 @@ def _micro_batch_traffic(case: TrainingCase) -> tuple[Num, Num, Num, Num]:
 
 
 def _data_seconds(case: TrainingCase, micro_batch_s: Num, k: StepCoefficients) -> tuple[Num, Num]:
-    """Of one step over data-parallel copies: on the wire, and waited for."""
+    """Return the seconds per step of data-parallel communication: total and exposed."""
     n, group = case.network, case.replicas * case.context
     dense = (n.trunk - n.routed) / (case.tensor * case.pipeline)
     sets = np.maximum(group * case.tensor / (case.expert * case.expert_tensor), 1)
@@ -152,31 +150,33 @@ def _data_seconds(case: TrainingCase, micro_batch_s: Num, k: StepCoefficients) -
     inside = np.minimum(sets, case.shards)
     gathered = communication.gather_bytes(case.shards, dense) + communication.gather_bytes(inside, experts)
     across = communication.reduce_bytes(group / case.shards, dense / case.shards, case.gradient_bytes) * trained
-    window = micro_batch_s * np.where(np.greater(case.virtual, 1), np.minimum(case.micro_batches, case.pipeline), BACKWARD)
+    window = micro_batch_s * np.where(np.greater(case.virtual, 1), np.minimum(case.micro_batches, case.pipeline), BACKWARD_SHARE)
     sharded = np.greater_equal(case.zero_stage, 3)
-    once = communication.spread_seconds(np.where(sharded, across, reduced), group, case.tensor, case.wires)
-    copies = np.where(np.greater(pick(case.engine, FLAT, 0.0), 0), case.wires.per_node, case.tensor)
-    calls = GATHERS * n.layers / case.pipeline * communication.ring_latency_s(case.shards, case.wires.domain) / 2
-    each = np.where(sharded, communication.spread_seconds(gathered, case.shards, copies, case.wires) + calls, 0.0)
-    shown = case.micro_batches * communication.exposed(each, k.data_hidden, micro_batch_s) + communication.exposed(
+    once = communication.sharded_collective_seconds(np.where(sharded, across, reduced), group, case.tensor, case.wires)
+    copies = np.where(np.greater(lookup_by_label(case.engine, PER_MATRIX_GATHER_TRAINERS, 0.0), 0), case.wires.per_node, case.tensor)
+    calls = GATHERS_PER_LAYER * n.layers / case.pipeline * communication.ring_latency_s(case.shards, case.wires.domain) / 2
+    each = np.where(sharded, communication.sharded_collective_seconds(gathered, case.shards, copies, case.wires) + calls, 0.0)
+    shown = case.micro_batches * communication.exposed_seconds(each, k.data_hidden, micro_batch_s) + communication.exposed_seconds(
         once, k.data_hidden, window
     )
     return case.micro_batches * each + once, shown
 
 
 def _update_seconds(case: TrainingCase, micro_batch_s: Num, k: StepCoefficients) -> tuple[Num, Num]:
-    """The optimizer's pass over its shard, and what of going to the host and back is waited for: gradients and weights of an optimizer
-    there wholly, what a micro-batch sends by what its work does not hide."""
+    """Return the seconds of the optimizer update and the exposed seconds of offloading.
+
+    Transfers of an offloaded optimizer are fully exposed; transfers of activations and weights overlap with compute.
+    """
     n = case.network
     held = (n.trunk - n.routed) / (case.tensor * case.pipeline) + n.routed / (case.pipeline * case.expert * case.expert_tensor)
     trained = np.where(np.greater(case.adapter, 0), case.trainable / (case.tensor * case.pipeline), held)
     shard = trained / np.where(np.greater_equal(case.zero_stage, 1), case.shards, 1.0)
     away = np.greater(case.offload_optimizer, 0)
-    crossing = shard * (case.gradient_bytes + communication.BYTES) / case.chip.host_bytes_per_s
+    crossing = shard * (case.gradient_bytes + communication.ELEMENT_BYTES) / case.chip.host_bytes_per_s
     kept = np.where(np.greater(case.offload_activations, 0), 2 * _offloaded_bytes(case), 0.0)
-    resting = held * communication.BYTES / np.where(np.greater_equal(case.zero_stage, 3), case.shards, 1.0)
+    resting = held * communication.ELEMENT_BYTES / np.where(np.greater_equal(case.zero_stage, 3), case.shards, 1.0)
     kept = kept + np.where(np.greater(case.offload_parameters, 0), WEIGHT_READS * resting, 0.0)
-    waited = case.micro_batches * communication.exposed(kept / case.chip.host_bytes_per_s, k.data_hidden, micro_batch_s)
+    waited = case.micro_batches * communication.exposed_seconds(kept / case.chip.host_bytes_per_s, k.data_hidden, micro_batch_s)
     weight = case.weight_bytes * np.where(np.greater_equal(case.weight_bytes, MASTER_BYTES), STATE_PASSES, 1.0)
     update = shard * (STATE_PASSES * case.optimizer_bytes + case.gradient_bytes + weight)
     return (
@@ -186,30 +186,30 @@ def _update_seconds(case: TrainingCase, micro_batch_s: Num, k: StepCoefficients)
 
 
 def _offloaded_bytes(case: TrainingCase) -> Num:
-    """Of one micro-batch: inputs of the recomputed layers, everything kept of the others."""
+    """Return the offloaded bytes of one micro-batch: inputs of recomputed layers, all activations of the others."""
     n, split = case.network, np.where(np.greater(case.sequence_parallel, 0), case.tensor, 1.0)
     whole = layer_activation_bytes(n, case.tensor, sequence_parallel=case.sequence_parallel, imbalance=case.moe_imbalance)
     again = np.where(np.equal(case.recompute, 2), case.recompute_share, 0.0)
-    each = again * communication.BYTES * n.hidden / split + (1 - again) * whole
+    each = again * communication.ELEMENT_BYTES * n.hidden / split + (1 - again) * whole
     return case.tokens / case.context * each * n.layers / case.pipeline
 
 
-def classes(case: TrainingCase) -> tuple[str, ...]:
-    """Residual classes: experts and narrow formats miss by more than the rest. No run measures adapters or other generations."""
-    if case.adapter or case.chip.generation not in MEASURED:
+def residual_classes(case: TrainingCase) -> tuple[str, ...]:
+    """Return the residual classes. Experts and narrow formats have larger errors. Adapters and other generations have no measured runs."""
+    if case.adapter or case.chip.generation not in MEASURED_GENERATIONS:
         return ("not measured",)
     if case.network.is_moe:
         return ("moe", "all")
     return (*(("dense narrow",) if case.chip.peak_flops > case.chip.base_peak_flops else ()), "dense", "all")
 
 
-def applies(case: Any) -> bool:
+def is_applicable(case: Any) -> bool:
     return not case.chip.is_tpu
 
 
 MODELS = (
     FittedModel(
         "step", metric="tokens_per_s_per_accel", csv=("training_throughput",), kind=StepCoefficients,
-        predict=tokens_per_s_per_accelerator, classes=classes, applies=applies, leeway=0.7,
+        predict=tokens_per_s_per_accelerator, classes=residual_classes, applies=is_applicable, prior_spread_scale=0.7,
     ),
 )  # fmt: skip

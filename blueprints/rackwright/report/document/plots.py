@@ -6,11 +6,11 @@ from typing import Any
 import altair
 import vl_convert
 
-from rackwright.report.formatting import TERMS, machines, short, span, usd
 from rackwright.report.groups import Group, groups, runner_up
 from rackwright.sizing.plan import Fit, SizingPlan
 from rackwright.spec.spec import Spec
 from rackwright.units import GIB
+from rackwright.wording.formatting import TERMS, machines, short, span, usd
 
 alt: Any = altair  # its annotations do not know what its decorators add
 WIDE, NARROW = 940, 340

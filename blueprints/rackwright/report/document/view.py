@@ -6,7 +6,14 @@ from datetime import date
 from rackwright.cost import Bill
 from rackwright.report.alternatives import frontier_rows, goodput_text, rejection_rows
 from rackwright.report.document.sections import EconomicsSection, MachineSection, economics_section, machine_section
-from rackwright.report.formatting import (
+from rackwright.report.goals import Goal, limits, requested_goals, tightest
+from rackwright.report.groups import Group, cheapest, groups, region, runner_up
+from rackwright.report.terminal.plan import by_use, cents, each, facts, no_price, where_of
+from rackwright.sizing.economics.serving import Economics
+from rackwright.sizing.plan import Assumption, Candidate, Fit, Rejected, SizingPlan
+from rackwright.sizing.selection.ranking import nearest_misses
+from rackwright.spec.spec import Spec
+from rackwright.wording.formatting import (
     UNKNOWN,
     accelerators,
     evidence,
@@ -23,15 +30,8 @@ from rackwright.report.formatting import (
     usd,
     usd_range,
 )
-from rackwright.report.goals import Goal, limits, requested_goals, tightest
-from rackwright.report.groups import Group, cheapest, groups, region, runner_up
-from rackwright.report.plan_text import with_text
-from rackwright.report.rejections import candidate_remedy, rejection_text
-from rackwright.report.terminal.plan import by_use, cents, each, facts, no_price, where_of
-from rackwright.sizing.economics.serving import Economics
-from rackwright.sizing.plan import Assumption, Candidate, Fit, Rejected, SizingPlan
-from rackwright.sizing.selection.ranking import nearest_misses
-from rackwright.spec.spec import Spec
+from rackwright.wording.plan_text import with_text
+from rackwright.wording.rejections import candidate_remedy, rejection_text
 from rackwright.workflow.stack_preview import StackPreview, doubts, quota_words
 
 REJECTIONS_SHOWN = 40

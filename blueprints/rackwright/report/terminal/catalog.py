@@ -10,9 +10,9 @@ from rackwright.catalog import Catalog
 from rackwright.catalog.models import library
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Problem
-from rackwright.report.formatting import UNKNOWN, count, gib, money
 from rackwright.spec.reading.model_fields import did_you_mean
 from rackwright.units import GIB
+from rackwright.wording.formatting import UNKNOWN, count, gib, money
 
 
 @dataclass(frozen=True)

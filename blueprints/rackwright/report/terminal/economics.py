@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from rich.console import Console
 from rich.text import Text
 
-from rackwright.report.formatting import UNKNOWN, plural, readable, short, span, usd
 from rackwright.report.terminal.tables import print_labelled, ranked, table, title
 from rackwright.sizing.economics.comparison import ComparisonRow
 from rackwright.sizing.economics.formulas import LoadPoint, Returns
 from rackwright.sizing.economics.serving import Economics
+from rackwright.wording.formatting import UNKNOWN, plural, readable, short, span, usd
 
 LOADS_SHOWN = 7
 SOLD = {"token": "million output tokens", "image": "image", "request": "request"}

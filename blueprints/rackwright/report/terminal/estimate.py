@@ -7,11 +7,11 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from rackwright.estimator.calibration.calibrate import Learning
-from rackwright.estimator.result import Band, Estimate, NearestRun
-from rackwright.report.formatting import span
+from rackwright.estimator.calibration.calibrate import CalibrationResult
+from rackwright.estimator.result import Estimate, NearestRun, PredictionInterval
 from rackwright.report.terminal.tables import print_labelled, table
 from rackwright.units import GIB
+from rackwright.wording.formatting import span
 
 TERMS = {"kv": "cache", "reserved": "allocator"}
 METRICS = {
@@ -51,8 +51,8 @@ def show_estimate(out: Console, e: Estimate, shipped: Estimate | None = None) ->
         print_labelled(out, "assumed", words)
 
 
-def _headlines(e: Estimate) -> list[tuple[str, Band, str, float]]:
-    found: list[tuple[str, Band | None, str, float]] = [
+def _headlines(e: Estimate) -> list[tuple[str, PredictionInterval, str, float]]:
+    found: list[tuple[str, PredictionInterval | None, str, float]] = [
         ("memory", e.peak_memory_bytes, f"GiB of {e.capacity_bytes / GIB:,.1f}", GIB),
         ("step", e.step_s, "s", 1.0),
         ("rate", e.tokens_per_s, "tokens/s", 1.0),
@@ -68,7 +68,7 @@ def _headlines(e: Estimate) -> list[tuple[str, Band, str, float]]:
     return [(name, b, unit, scale) for name, b, unit, scale in found if b is not None]
 
 
-def _figures(b: Band, scale: float) -> tuple[str, ...]:
+def _figures(b: PredictionInterval, scale: float) -> tuple[str, ...]:
     """p50, p10, p90 with the decimals of three digits of p50; values from 1,000 as whole numbers with four digits."""
     places = max(0, 2 - floor(log10(b.p50 / scale))) if b.p50 else 0
     return tuple(f"{float(f'{v:.4g}') if v >= 1000 else v:,.{places}f}" for v in (b.p50 / scale, b.p10 / scale, b.p90 / scale))
@@ -114,7 +114,7 @@ def _number(value: float) -> str:
     return f"{float(f'{value:.4g}'):,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
-def show_calibration(out: Console, made: Learning, path: str) -> None:
+def show_calibration(out: Console, made: CalibrationResult, path: str) -> None:
     """Measured runs with their prediction before and after calibration."""
     runs = table("run", "metric", "measured", "predicted", "now", right=("measured", "predicted", "now"))
     for run in made.runs:

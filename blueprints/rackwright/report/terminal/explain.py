@@ -8,7 +8,12 @@ from rich.table import Table
 from rich.text import Text
 
 from rackwright.report.alternatives import GROUPS, goodput_text, rejection_rows
-from rackwright.report.formatting import (
+from rackwright.report.terminal.node import needs_table, requirement_lines
+from rackwright.report.terminal.plan import facts, show_frontier, where_of
+from rackwright.report.terminal.tables import print_labelled, table, title
+from rackwright.sizing.metrics import Memory, Speed
+from rackwright.sizing.plan import Fit, Rejected, SizingPlan
+from rackwright.wording.formatting import (
     TERMS,
     accelerators,
     count,
@@ -23,13 +28,8 @@ from rackwright.report.formatting import (
     span_range,
     usd_range,
 )
-from rackwright.report.plan_text import with_text
-from rackwright.report.rejections import candidate_remedy, rejection_text
-from rackwright.report.terminal.node import needs_table, requirement_lines
-from rackwright.report.terminal.plan import facts, show_frontier, where_of
-from rackwright.report.terminal.tables import print_labelled, table, title
-from rackwright.sizing.metrics import Memory, Speed
-from rackwright.sizing.plan import Fit, Rejected, SizingPlan
+from rackwright.wording.plan_text import with_text
+from rackwright.wording.rejections import candidate_remedy, rejection_text
 
 FITS_SHOWN, REJECTED_SHOWN = 3, 20
 

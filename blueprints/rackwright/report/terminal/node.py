@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from rich.table import Table
 
-from rackwright.report.formatting import UNKNOWN, usd
 from rackwright.report.terminal.tables import table
 from rackwright.sizing.node.requirements import NodeRequirement, NodeRequirements, Power
+from rackwright.wording.formatting import UNKNOWN, usd
 
 UNITS = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 

@@ -8,7 +8,13 @@ from rich.text import Text
 from rackwright.cost import Bill, BillLine
 from rackwright.diagnostics.problem import Level
 from rackwright.report.alternatives import FRONTIER, frontier_rows, frontier_text, rejected_text
-from rackwright.report.formatting import (
+from rackwright.report.goals import limits, requested_goals, tightest
+from rackwright.report.groups import Group, groups, region
+from rackwright.report.terminal.tables import print_labelled, ranked, table, title
+from rackwright.sizing.plan import Candidate, Fit, Rejected, SizingPlan
+from rackwright.sizing.selection.ranking import nearest_misses
+from rackwright.spec.spec import Goals, Spec
+from rackwright.wording.formatting import (
     accelerators,
     count,
     evidence,
@@ -21,14 +27,8 @@ from rackwright.report.formatting import (
     span,
     span_range,
 )
-from rackwright.report.goals import limits, requested_goals, tightest
-from rackwright.report.groups import Group, groups, region
-from rackwright.report.plan_text import with_text
-from rackwright.report.rejections import candidate_remedy, rejection_text
-from rackwright.report.terminal.tables import print_labelled, ranked, table, title
-from rackwright.sizing.plan import Candidate, Fit, Rejected, SizingPlan
-from rackwright.sizing.selection.ranking import nearest_misses
-from rackwright.spec.spec import Goals, Spec
+from rackwright.wording.plan_text import with_text
+from rackwright.wording.rejections import candidate_remedy, rejection_text
 from rackwright.workflow.stack_preview import StackPreview, doubts, quota_words
 
 MISSES = 3

@@ -7,9 +7,9 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from rackwright.report.formatting import plural, usd
 from rackwright.report.terminal.tables import print_labelled, table, title
 from rackwright.stackplan import LAYERS, CapacityPlan, ClusterPlan, CostAlertsPlan, LustrePlan, PoolPlan, StackPlan
+from rackwright.wording.formatting import plural, usd
 
 INK = {"replace": "bold red", "delete": "bold red", "create": "green", "update": "yellow"}
 

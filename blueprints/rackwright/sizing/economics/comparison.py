@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from rackwright.catalog import query
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import CapacityMode, Machine, Offering
-from rackwright.estimator.result import Band
+from rackwright.estimator.result import PredictionInterval
 from rackwright.sizing.economics.formulas import cheapest_first, per_million
 from rackwright.sizing.economics.replica import Replica, ServiceRequest, max_concurrency, replica
 from rackwright.sizing.job import weight_bytes
@@ -37,8 +37,8 @@ class ComparisonRow:
     usd_per_hour: float | None
     price_as_of: str
     price_source: str
-    usd_per_request: Band | None
-    usd_per_million_tokens: Band | None
+    usd_per_request: PredictionInterval | None
+    usd_per_million_tokens: PredictionInterval | None
 
     @property
     def runs(self) -> bool:
@@ -64,13 +64,13 @@ def _row(made: Replica, name: str, request: ServiceRequest, catalog: Catalog) ->
 def priced(made: Replica, found: Offering, usd: float, request: ServiceRequest) -> ComparisonRow:
     """usd: per hour, of the replica."""
     rate, out = made.requests_per_s, request.tokens[1] if request.generates else 0.0
-    each = None if rate is None else _inverse(rate, usd / HOUR / request.reserve)
-    tokens = None if each is None or not out else Band(*(per_million(v, out) or 0.0 for v in (each.p10, each.p50, each.p90)), each.n)
+    each = None if rate is None else rate.inverse(usd / HOUR / request.reserve)
+    tokens = (
+        None
+        if each is None or not out
+        else PredictionInterval(*(per_million(v, out) or 0.0 for v in (each.p10, each.p50, each.p90)), each.n)
+    )
     return ComparisonRow(made, found.machine.name, found.region, usd, found.price_as_of, found.price_source, each, tokens)
-
-
-def _inverse(rate: Band, amount: float) -> Band:
-    return Band(amount / rate.p90, amount / rate.p50, amount / rate.p10, rate.n)
 
 
 def cheapest(catalog: Catalog, fits: Callable[[Machine], bool], count: int = 1) -> Offering | None:
@@ -151,4 +151,6 @@ def _cpu_replica(request: ServiceRequest, core: cpu_roofline.Core, m: Machine) -
 
 
 def _cpu_estimate(name: str, rate: float, ttft_s: float, tpot_s: float | None, running: int) -> Replica:
-    return Replica(name, 0, Band(rate / 2, rate, rate * 2), ttft_s, tpot_s, running, "prior only: a roofline, nothing measured")
+    return Replica(
+        name, 0, PredictionInterval(rate / 2, rate, rate * 2), ttft_s, tpot_s, running, "prior only: a roofline, nothing measured"
+    )

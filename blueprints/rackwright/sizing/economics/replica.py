@@ -8,13 +8,13 @@ from typing import Any
 from rackwright.catalog.models.architecture import Architecture
 from rackwright.diagnostics.errors import UserError
 from rackwright.estimator.calibration.coefficients import calibration
-from rackwright.estimator.config.configuration import EngineConfig, HardwareConfig, Numbers, SampleConfig, ServingConfig, ServingLayout
+from rackwright.estimator.config.configuration import EngineConfig, HardwareConfig, NumberFormat, SampleConfig, ServingConfig, ServingLayout
 from rackwright.estimator.config.resolve import serving_case
 from rackwright.estimator.estimate import MAX_FILL, estimate
 from rackwright.estimator.model.dimensions import ModelDimensions
-from rackwright.estimator.model.from_architecture import network_of
-from rackwright.estimator.predict import Serving
-from rackwright.estimator.result import Band
+from rackwright.estimator.model.from_architecture import model_dimensions
+from rackwright.estimator.predict import ServingPrediction
+from rackwright.estimator.result import PredictionInterval
 from rackwright.sizing.job import lora_overhead
 from rackwright.units import GIB
 
@@ -33,8 +33,8 @@ class ServiceRequest:
     model: str | dict[str, Any]
     architecture: Architecture
     tokens: tuple[float, float] = (0.0, 1.0)
-    numbers: Numbers = "bf16"
-    kv_numbers: Numbers | None = None
+    numbers: NumberFormat = "bf16"
+    kv_numbers: NumberFormat | None = None
     engine: str = "vllm"
     passes: float = 1.0
     max_context: int | None = None
@@ -52,7 +52,7 @@ class ServiceRequest:
 
     @property
     def network(self) -> ModelDimensions:
-        return network_of(self.architecture)
+        return model_dimensions(self.architecture)
 
     @property
     def lora_overhead(self) -> float:
@@ -70,7 +70,7 @@ class Replica:
 
     accelerator: str
     accelerators: int
-    requests_per_s: Band | None = None
+    requests_per_s: PredictionInterval | None = None
     ttft_s: float | None = None
     tpot_s: float | None = None
     concurrency: int = 1
@@ -94,7 +94,9 @@ def _sampled_replica(request: ServiceRequest, accelerator: str) -> Replica:
         return Replica(accelerator, 1, refused=f"needs {need:,.1f} GiB, has {have:,.1f}")
     assert found.samples_per_s is not None
     slower = 1 + request.lora_overhead
-    rate = Band(*(v / slower for v in (found.samples_per_s.p10, found.samples_per_s.p50, found.samples_per_s.p90)), found.samples_per_s.n)
+    rate = PredictionInterval(
+        *(v / slower for v in (found.samples_per_s.p10, found.samples_per_s.p50, found.samples_per_s.p90)), found.samples_per_s.n
+    )
     late = 1 / rate.p50
     if request.ttft_s is not None and late > request.ttft_s:
         return Replica(accelerator, 1, refused=f"an answer takes {late:,.1f} s, {request.ttft_s:g} s allowed")
@@ -105,11 +107,11 @@ def _generating_replica(request: ServiceRequest, accelerator: str, tensor: int, 
     config, width = _config(request, accelerator, tensor, pipeline), tensor * pipeline
     c, case = calibration(), serving_case(config)
 
-    def at(running: int) -> Serving:
-        return Serving.of(replace(case, concurrency=float(running)), c)
+    def at(running: int) -> ServingPrediction:
+        return ServingPrediction.of(replace(case, concurrency=float(running)), c)
 
     idle = at(1)
-    if not idle.starts or idle.kv_tokens < sum(request.tokens):
+    if not idle.can_start or idle.kv_tokens < sum(request.tokens):
         have = float(case.chip.memory_bytes) / GIB
         return Replica(accelerator, width, refused=f"the weights leave {width} x {have:,.0f} GiB no room for a cache")
     maximum = max_concurrency(lambda running: _meets_goals(request, at(running)))
@@ -141,7 +143,7 @@ def _config(request: ServiceRequest, accelerator: str, tensor: int, pipeline: in
     )
 
 
-def _meets_goals(request: ServiceRequest, at: Serving) -> bool:
+def _meets_goals(request: ServiceRequest, at: ServingPrediction) -> bool:
     """Whether all requests run concurrently and the medians meet the latency goals."""
     running = at.running >= at.case.concurrency * 0.999
     return running and at.tpot_s <= (request.tpot_s or math.inf) and at.ttft_s <= (request.ttft_s or math.inf)
@@ -158,7 +160,7 @@ def max_concurrency(keeps: Callable[[int], bool]) -> int:
     return low
 
 
-def _latency_refusal(request: ServiceRequest, idle: Serving) -> str:
+def _latency_refusal(request: ServiceRequest, idle: ServingPrediction) -> str:
     if request.tpot_s and idle.tpot_s > request.tpot_s:
         return f"{idle.tpot_s * 1000:,.0f} ms per token without other traffic, {request.tpot_s * 1000:g} ms allowed"
     return f"first token after {idle.ttft_s:,.2f} s without other traffic, {request.ttft_s or 0:g} s allowed"

@@ -6,7 +6,7 @@ from rackwright.catalog.rows import Accelerator, CapacityMode, Machine
 from rackwright.clouds import profile
 from rackwright.sizing.offers.offer import Offer, core_of
 from rackwright.sizing.rejection import Limit, Reason, Rejection
-from rackwright.spec.infra import Place, UseBlock, UseReservation, held
+from rackwright.spec.infra import Place, UseBlock, UseReservation, existing_capacity
 from rackwright.spec.residency import matches, stays_in
 from rackwright.spec.spec import Spec
 
@@ -16,7 +16,7 @@ SUPPORTED = {"gpu": ("NVIDIA",), "tpu": ("Google",), "neuron": ("AWS",)}
 
 def fallback_rejections(offer: Offer, place: Place) -> Iterator[Rejection]:
     """Pools of a fallback use one machine and one zone: an entry that names them binds the others."""
-    entries = [thing for thing in map(held, place.capacity.fallback) if thing]
+    entries = [thing for thing in map(existing_capacity, place.capacity.fallback) if thing]
     machine = next((thing.instance for thing in entries if thing.instance), offer.machine.name)
     zone = next((thing.zone for thing in entries if thing.zone), offer.offering.region)
     if offer.machine.name != machine:

@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime, time
 
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import At, Problem
-from rackwright.spec.infra import CapacityBlock, CapacityEntry, Infra, held
+from rackwright.spec.infra import CapacityBlock, CapacityEntry, Infra, existing_capacity
 from rackwright.spec.spec import Spec
 
 EXPIRED_BLOCK_RULE = "R-10"
@@ -18,7 +18,9 @@ def check_expired_blocks(spec: Spec, today: date) -> None:
     """Raises UserError when every entry of every place is a block that has ended before `today`."""
     entries = list(_entries(spec.infra))
     now = datetime.combine(today, time(), UTC)
-    blocks = [(at, holding) for at, entry in entries if isinstance(holding := held(entry), CapacityBlock) and holding.end <= now]
+    blocks = [
+        (at, holding) for at, entry in entries if isinstance(holding := existing_capacity(entry), CapacityBlock) and holding.end <= now
+    ]
     if blocks and len(blocks) == len(entries):
         raise UserError([_expired(block, at, today) for at, block in blocks])
 

@@ -13,7 +13,7 @@ from rackwright.estimator.case import Chip, TrainingCase, Wires
 from rackwright.estimator.model.flops import attention_flops
 from rackwright.estimator.training import communication, kernels
 from rackwright.estimator.training.step import StepCoefficients
-from rackwright.estimator.training.sustained_rates import rates
+from rackwright.estimator.training.sustained_rates import sustained_rates
 
 COMPUTE_ONLY = Chip("any", np.inf, np.inf, 1.0, 1.0)
 """1 FLOP/s with infinite bandwidth: seconds equal FLOPs of products and attention; launches are negligible."""
@@ -61,10 +61,10 @@ def lower_bound(case: TrainingCase, chip: Chip, wires: Wires, c: Calibration) ->
     """case: layouts, on no chip; chip, wires: of the targets."""
     n, k, shape = case.network, c.of("step", StepCoefficients), np.shape(case.tensor)
     computing, moving = (replace(case, chip=one) for one in (COMPUTE_ONLY, MEMORY_ONLY))
-    slow, thin, r = rates(computing, k), rates(moving, k), rates(replace(case, chip=chip), k)
+    slow, thin, r = sustained_rates(computing, k), sustained_rates(moving, k), sustained_rates(replace(case, chip=chip), k)
     full = np.array([0.0, 0.0, 1.0])[:, None]
-    work = [[kernels.work(replace(some, recompute=float(code)), k) for code in range(3)] for some in (computing, moving)]
-    computed, moved = (np.array([np.broadcast_to(w.layers + w.again, shape) for w in some]) for some in work)
+    work = [[kernels.micro_batch_time(replace(some, recompute=float(code)), k) for code in range(3)] for some in (computing, moving)]
+    computed, moved = (np.array([np.broadcast_to(w.layers + w.recompute, shape) for w in some]) for some in work)
     tokens = case.tokens / case.context
     attention = tokens / case.tensor * attention_flops(n, case.sequence) * (1 + full / 3)
     sent = k.tensor_exposed * communication.tensor_bytes(case.tensor, tokens, n.hidden, 2 + full) * n.layers / communication.LINK_EFFICIENCY

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass, field
 
-from rackwright.estimator.calibration.coefficients import PRIOR_ONLY, PRIOR_ONLY_FACTOR, Residuals
+from rackwright.estimator.calibration.coefficients import PRIOR_ONLY, PRIOR_ONLY_FACTOR, ResidualQuantiles
 from rackwright.sizing.metrics import Interval, Memory, ParallelLayout, Speed
 from rackwright.sizing.rejection import Rejection
 
@@ -20,13 +20,13 @@ class Spread:
     runs: int = 0
 
     @staticmethod
-    def of_time(seen: Residuals) -> "Spread":
+    def of_time(seen: ResidualQuantiles) -> "Spread":
         """seen: quantiles of measured over predicted times."""
         minimum = 1.0 if seen.n else PRIOR_ONLY_FACTOR
         return Spread(min(seen.p10, 1 / minimum), max(seen.p90, minimum), seen.n)
 
     @staticmethod
-    def of_rate(seen: Residuals) -> "Spread":
+    def of_rate(seen: ResidualQuantiles) -> "Spread":
         """seen: quantiles of measured over predicted rates; a time is longer where a rate is lower."""
         minimum = 1.0 if seen.n else PRIOR_ONLY_FACTOR
         return Spread(1 / max(seen.p90, minimum), 1 / min(seen.p10, 1 / minimum), seen.n)

@@ -9,13 +9,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rackwright.estimator.calibration.coefficients import Calibration
-from rackwright.estimator.calibration.fitted_models import FittedModel
+from rackwright.estimator.calibration.coefficients import Calibration, FittedModel
 from rackwright.estimator.case import Num
 from rackwright.estimator.serving import decode, memory
 from rackwright.estimator.serving.case import ServingCase
 from rackwright.estimator.serving.first_token import TtftCoefficients, first_token_seconds
-from rackwright.estimator.serving.iteration import DecodeCoefficients, prefill_seconds, requests_running, token_seconds
+from rackwright.estimator.serving.iteration import DecodeCoefficients, prefill_seconds, running_requests, token_seconds
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.job import ServingJob, linear_bytes
 from rackwright.sizing.metrics import ParallelLayout
@@ -108,7 +107,7 @@ class ServingLayouts:
 
     @property
     def room(self) -> np.ndarray:
-        return memory.most_sequences(self.case, self.pool) * self.cache_share
+        return memory.max_sequences(self.case, self.pool) * self.cache_share
 
     def at(self, rows: np.ndarray) -> "ServingLayouts":
         return replace(
@@ -120,7 +119,7 @@ class ServingLayouts:
         """Load with the traffic spread evenly over the replicas."""
         job, k = self.job, self.decode
         case = replace(self.case, rate=job.rate / replicas)
-        mean = requests_running(case, k)
+        mean = running_requests(case, k)
         late = mean * self.token_slow
         tpot_at, ttft_at = (goal[1] if goal else 50 for goal in (job.tpot, job.ttft))
         peak, felt = _peak(late, max(tpot_at, MIN_PERCENTILE)), _peak(late, tpot_at)

@@ -77,7 +77,7 @@ def best_batch(job: ServingJob, machines: TargetArrays, formats: list[str], a: A
     spread = interval_factors(model, job, machines, c, is_rate=True)
     factor = np.array([f for _, f in spread])[s.ways.target]
     rate = throughput.offline_tokens_per_s(case, c.of(model.name, model.kind), s.pool) * replicas * factor
-    running = throughput.running(case, s.pool)
+    running = throughput.max_running_requests(case, s.pool)
     missed = np.where(memory.distance > 1, memory.distance, 0.0)
     chosen = _best(s, missed, -rate, s.ways.width)
     outcomes = []

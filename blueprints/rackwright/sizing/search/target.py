@@ -7,7 +7,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from rackwright.estimator.case import Chip, Wires, stack
+from rackwright.estimator.case import Chip, Wires, stack_cases
 from rackwright.sizing.search.layouts import Grid
 
 C = TypeVar("C")
@@ -80,8 +80,8 @@ class TargetArrays:
         place = {g: i for i, g in enumerate(grids)}
         return TargetArrays(
             targets=tuple(targets),
-            chip=stack([t.chip for t in targets]),
-            wires=stack([t.wires for t in targets]),
+            chip=stack_cases([t.chip for t in targets]),
+            wires=stack_cases([t.wires for t in targets]),
             accelerators=np.array([t.accelerators for t in targets], dtype=float),
             nodes=np.array([t.nodes for t in targets], dtype=float),
             per_node=np.array([t.per_node for t in targets], dtype=float),

@@ -4,7 +4,7 @@ import numpy as np
 
 from rackwright.estimator.calibration.coefficients import Calibration
 from rackwright.estimator.case import RECOMPUTE
-from rackwright.estimator.result import MemoryTerms, StepTerms, times
+from rackwright.estimator.result import MemoryTerms, StepTerms, scale_terms
 from rackwright.sizing.job import TrainingJob
 from rackwright.sizing.metrics import Memory, ParallelLayout, Speed
 from rackwright.sizing.rejection import Limit, Reason, Rejection, Remedy
@@ -13,7 +13,7 @@ from rackwright.sizing.search.branch_and_bound import LayoutTrials, SearchSpace,
 from rackwright.sizing.search.layouts import Grid, Layouts, enumerate_layouts, why_none
 from rackwright.sizing.search.outcome import Outcome
 from rackwright.sizing.search.target import Target, TargetArrays
-from rackwright.sizing.search.training_estimates import Residuals
+from rackwright.sizing.search.training_estimates import TrainingResiduals
 from rackwright.units import GIB
 
 
@@ -34,9 +34,9 @@ def best_training(job: TrainingJob, machines: TargetArrays, max_fill: float, c: 
     return [outcomes.get(i) or none[grid] for i, grid in enumerate(machines.grid.tolist())]
 
 
-def _residuals(job: TrainingJob, machines: TargetArrays, c: Calibration) -> list[Residuals]:
+def _residuals(job: TrainingJob, machines: TargetArrays, c: Calibration) -> list[TrainingResiduals]:
     """Residuals per target, computed once per accelerator."""
-    by_chip: dict[tuple, Residuals] = {}
+    by_chip: dict[tuple, TrainingResiduals] = {}
     made = []
     for t in machines.targets:
         key = (t.accelerator, t.chip.memory_bytes)
@@ -46,14 +46,16 @@ def _residuals(job: TrainingJob, machines: TargetArrays, c: Calibration) -> list
     return made
 
 
-def _outcomes(space: SearchSpace, trials: LayoutTrials, fits: np.ndarray, evidence: list[Residuals], max_fill: float) -> list[Outcome]:
+def _outcomes(
+    space: SearchSpace, trials: LayoutTrials, fits: np.ndarray, evidence: list[TrainingResiduals], max_fill: float
+) -> list[Outcome]:
     """Outcomes of the chosen trials."""
     if not len(trials.row):
         return []
     job, machines, target = space.job, space.machines, trials.target
     residuals = [evidence[i] for i in target.tolist()]
-    step = times(space.step(trials), 1 / np.array([e.rate_factor for e in residuals]))
-    memory = times(space.memory(trials.row, trials.recompute), np.array([e.memory_factor for e in residuals]))
+    step = scale_terms(space.step(trials), 1 / np.array([e.rate_factor for e in residuals]))
+    memory = scale_terms(space.memory(trials.row, trials.recompute), np.array([e.memory_factor for e in residuals]))
     margin = np.array([e.pessimistic - 1 for e in residuals]) * memory.total
     memories = _memories(memory, margin, machines.chip.memory_bytes[target], max_fill)
     columns = (

@@ -10,8 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from rackwright.estimator import samples
-from rackwright.estimator.calibration.coefficients import PRIOR_ONLY, Calibration, Residuals
-from rackwright.estimator.calibration.fitted_models import FittedModel
+from rackwright.estimator.calibration.coefficients import PRIOR_ONLY, Calibration, FittedModel, ResidualQuantiles
 from rackwright.estimator.case import Chip, TrainingCase, Wires
 from rackwright.estimator.result import MemoryTerms, StepTerms
 from rackwright.estimator.training import adapter_memory, communication, memory, step, tpu_step
@@ -26,11 +25,11 @@ ANY_WIRES = Wires(1.0, 1.0, 1.0, 1.0)
 
 
 @dataclass(frozen=True)
-class Residuals:
+class TrainingResiduals:
     """Residuals of time and memory for a class of cases; factors from the user's own runs."""
 
-    step: Residuals
-    memory: Residuals
+    step: ResidualQuantiles
+    memory: ResidualQuantiles
     rate_factor: float = 1.0
     memory_factor: float = 1.0
 
@@ -51,14 +50,14 @@ def fitted_models(job: TrainingJob, is_tpu: bool) -> tuple[FittedModel, FittedMo
     return (tpu_step if is_tpu else step).MODELS[0], room.MODELS[0]
 
 
-def residuals_of(job: TrainingJob, target: Target, c: Calibration) -> Residuals:
+def residuals_of(job: TrainingJob, target: Target, c: Calibration) -> TrainingResiduals:
     """Residuals of one kind of accelerator."""
     if job.sampled:
-        return Residuals(PRIOR_ONLY, PRIOR_ONLY)
+        return TrainingResiduals(PRIOR_ONLY, PRIOR_ONLY)
     timing, memory_model = fitted_models(job, target.tpu)
     case = replace(base_case(job), chip=target.chip, wires=target.wires)
     generation, classes = target.chip.kin, timing.classes(case)
-    return Residuals(
+    return TrainingResiduals(
         c.residual(timing.name, classes, generation),
         c.residual(memory_model.name, memory_model.classes(case)),
         c.factor(timing.name, classes, generation),
@@ -101,7 +100,7 @@ def _sample_memory(job: TrainingJob, case: TrainingCase) -> MemoryTerms:
     state = state_bytes(r.trainable, case.shards, case.zero_stage, (r.weight_bytes, r.gradient_bytes, r.optimizer_bytes))
     frozen_bytes = r.frozen_bytes * n.linear + r.frozen_other_bytes * (n.trunk - n.linear) if r.is_adapter else 0.0
     frozen = frozen_bytes / np.where(np.equal(case.zero_stage, 3), case.shards, 1) + 2.0 * n.tower
-    memory_model = np.where(np.equal(case.recompute, 2), samples.RECOMPUTE_KEEPS, 1.0) * r.activation_scale
+    memory_model = np.where(np.equal(case.recompute, 2), samples.RECOMPUTE_KEPT_SHARE, 1.0) * r.activation_scale
     activations = samples.activation_bytes(n, case.micro_batch) * memory_model
     return MemoryTerms(frozen + state.weights, state.gradients, state.optimizer, activations, fixed=samples.FIXED_BYTES)
 
@@ -113,6 +112,6 @@ def _sample_step(job: TrainingJob, case: TrainingCase, c: Calibration) -> StepTe
     again = samples.pass_seconds(n, case.chip, case.micro_batch, True, r.is_adapter, cast(Any, 1.0)) - plain
     reduced = communication.reduce_bytes(case.replicas, r.trainable, r.gradient_bytes)
     gathered = np.equal(case.zero_stage, 3) * m * communication.gather_bytes(case.shards, n.trunk)
-    sent = communication.spread_seconds(reduced + gathered, case.replicas, 1.0, case.wires)
-    shown = communication.exposed(sent, c.of("step", step.StepCoefficients).data_hidden, m * plain)
+    sent = communication.sharded_collective_seconds(reduced + gathered, case.replicas, 1.0, case.wires)
+    shown = communication.exposed_seconds(sent, c.of("step", step.StepCoefficients).data_hidden, m * plain)
     return StepTerms(compute=m * plain, recompute=m * full * again, data_exposed=shown, data_total=sent)

@@ -1,7 +1,7 @@
-"""A file -> a Spec, or every problem it has, in file order.
+"""Loading of a spec: file -> `Spec`, or all its problems in file order.
 
-Text is checked as text, then as YAML, then against the models, then across fields; a later stage also runs on what an earlier one
-left whole, so that one look at the list is enough.
+Stages: characters, YAML, models, checks across fields. A later stage also checks the parts that earlier stages left valid, so that
+all problems are reported at once.
 """
 
 from collections.abc import Callable, Iterable
@@ -24,12 +24,12 @@ SpecRules = Callable[[Spec, Path], Iterable[tuple[Problem, bool]]]
 
 @dataclass(frozen=True)
 class Reading:
-    """What reading a file gave: a spec, unless an error is among the problems."""
+    """Result of reading a file. spec: None when one of the problems is an error."""
 
     spec: Spec | None
     problems: tuple[Problem, ...]
     notes: tuple[str, ...] = ()
-    """What was rewritten because the file is of an older version."""
+    """Changes made while migrating the file from an older format version."""
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
@@ -37,7 +37,7 @@ class Reading:
 
 
 def read_spec(text: str, source: str, rules: SpecRules) -> Reading:
-    """The spec in a text where it has one, with errors and warnings in file order. Never raises UserError.
+    """Parse a spec and return it with all errors and warnings in file order. Never raises UserError.
 
     rules: evaluated over the parsed spec; each problem comes with whether the key is wrong rather than its value.
     """

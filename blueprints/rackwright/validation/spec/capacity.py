@@ -9,7 +9,7 @@ from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.spec.base import quote
 from rackwright.spec.blueprint import ExtraPool
-from rackwright.spec.infra import CapacityBlock, Place, Reservation, held
+from rackwright.spec.infra import CapacityBlock, Place, Reservation, existing_capacity
 from rackwright.spec.reading.model_fields import did_you_mean
 from rackwright.stackplan.capacity import RESERVATION_ID
 from rackwright.validation.spec.places import BLOCKS, blocks, entries, mode_of, things
@@ -93,7 +93,9 @@ def block_has_a_size_that_is_sold(context: SpecContext) -> Iterator[Violation]:
 def fallback_is_of_one_kind(context: SpecContext) -> Iterator[Violation]:
     """The entries of a fallback must have the same instance type and zone, because their pools run the same work."""
     for at, place in context.places:
-        named = [(at / "capacity" / "fallback" / i / mode_of(entry), held(entry)) for i, entry in enumerate(place.capacity.fallback)]
+        named = [
+            (at / "capacity" / "fallback" / i / mode_of(entry), existing_capacity(entry)) for i, entry in enumerate(place.capacity.fallback)
+        ]
         for key in ("instance", "zone"):
             said = [(where / key, value) for where, thing in named if thing and (value := getattr(thing, key))]
             yield from (
@@ -138,7 +140,7 @@ def pools_hold_what_they_say(context: SpecContext) -> Iterator[Violation]:
     for at, pool in extra_pools(context):
         if pool.at_least > pool.nodes:
             yield Violation(at / "at_least", f"set {pool.nodes} or less", f"at_least ({pool.at_least}) exceeds nodes ({pool.nodes})")
-        thing = held(pool.capacity)
+        thing = existing_capacity(pool.capacity)
         if thing and thing.count and pool.nodes > thing.count:
             yield Violation(
                 at / "nodes",
@@ -153,7 +155,7 @@ def pools_hold_what_they_say(context: SpecContext) -> Iterator[Violation]:
 def pools_are_bought_as_they_are_sold(context: SpecContext) -> Iterator[Violation]:
     """The capacity of an extra pool must exist on AWS, for its machine, in the zone of the other pools."""
     for at, pool in extra_pools(context):
-        thing, where, mode = held(pool.capacity), at / "capacity", mode_of(pool.capacity)
+        thing, where, mode = existing_capacity(pool.capacity), at / "capacity", mode_of(pool.capacity)
         if not AWS.sells(mode):
             yield Violation(where, f"{AWS.name} offers {', '.join(AWS.capacity_modes)}", f"{AWS.name} does not offer {mode}")
         if thing is None:
@@ -179,11 +181,11 @@ def _reservations(context: SpecContext) -> Iterator[tuple[At, Place, Reservation
     """Every reservation of the spec with its place; those of extra pools with the first place that builds them."""
     for at, place in context.places:
         for where, entry in entries(at, place):
-            if isinstance(thing := held(entry), Reservation):
+            if isinstance(thing := existing_capacity(entry), Reservation):
                 yield where / "reservation", place, thing
     home = next((place for _, place in context.places if supports(place.cloud, "blueprint.pools")), None)
     for at, pool in extra_pools(context):
-        if home and isinstance(thing := held(pool.capacity), Reservation):
+        if home and isinstance(thing := existing_capacity(pool.capacity), Reservation):
             yield at / "capacity" / "reservation", home, thing
 
 

@@ -9,7 +9,16 @@ from rackwright.clouds import AWS, GCP, profile, profiles, supports
 from rackwright.diagnostics.problem import At, Level, Stage
 from rackwright.diagnostics.rule import Violation
 from rackwright.spec.base import quote
-from rackwright.spec.infra import CapacityBlock, CapacityEntry, ExistingSubnet, Place, Reservation, UseBlock, UseReservation, held
+from rackwright.spec.infra import (
+    CapacityBlock,
+    CapacityEntry,
+    ExistingSubnet,
+    Place,
+    Reservation,
+    UseBlock,
+    UseReservation,
+    existing_capacity,
+)
 from rackwright.spec.residency import matches
 from rackwright.validation.spec.registry import SpecContext, rule
 
@@ -37,7 +46,7 @@ def things(context: SpecContext) -> Iterator[tuple[At, Place, CapacityBlock | Re
     """Every block and reservation that a place may use, with that place."""
     for at, place in context.places:
         for where, entry in entries(at, place):
-            if thing := held(entry):
+            if thing := existing_capacity(entry):
                 yield where / mode_of(entry), place, thing
 
 

@@ -1,7 +1,7 @@
-"""The architecture behind a row: the catalog's where the row agrees with it, else written out from its columns and its totals.
+"""Architecture of a row: the catalog's when the columns agree with it, otherwise reconstructed from columns and published totals.
 
-Columns that a publisher leaves out are filled by the usual proportions; whether the feed-forward net is gated, the embeddings tied,
-experts shared or the first layers dense is what brings the parameter count nearest to the published one.
+Missing columns are filled with usual proportions. Gated feed-forward networks, tied embeddings, shared experts and dense first layers are
+chosen so that the parameter count is closest to the published one.
 """
 
 import re
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from rackwright.catalog.models import library
 from rackwright.catalog.models.architecture import Architecture, ConfigError, from_fields
 from rackwright.estimator.dataset.columns.cells import PrintedRow, UnsupportedRow
-from rackwright.estimator.model.parameter_count import count
+from rackwright.estimator.model.from_architecture import count_parameters
 
 FAMILIES = (
     "bloom", "maxtext", "deepseek", "kimi", "qwen", "gpt-oss", "mixtral", "mistral", "zephyr", "nemotron", "llama", "gpt", "mpt", "glm",
@@ -22,11 +22,11 @@ FAMILIES = (
 )  # fmt: skip
 COLUMNS = ("layers", "hidden", "heads", "kv_heads", "head_dim", "ffn", "vocab", "n_experts", "top_k", "moe_ffn")
 WIDTH_PER_LAYER = 128
-"""hidden / layers of dense decoders from 1 to 400 billion parameters lies between 100 and 145 (Llama 2 and 3, Qwen 2.5, GPT-3)."""
+"""hidden / layers of dense decoders: 100 to 145 from 1 to 400 billion parameters (Llama 2 and 3, Qwen 2.5, GPT-3)."""
 HEAD_DIM = 128
 VOCAB = {"gpt": 50304, "bloom": 250880, "nemotron": 256000, "gemma": 262144, "qwen": 151936, "deepseek": 129280, "glm": 151552,
          "kimi": 163840, "minimax": 200064}  # fmt: skip
-"""Where the row is silent, by family; the families' own tokenizers."""
+"""Vocabulary by family when the row has none, from the tokenizers of the families."""
 OTHER_VOCAB = 32000
 UNGROUPED = ("gpt", "bloom", "mpt", "opt", "pythia")
 """Families from before grouped-query attention (arXiv 2305.13245) and gated feed-forward nets: 4 x hidden, learned positions."""
@@ -40,60 +40,60 @@ HYBRID = (
     (re.compile(r"nemotron[-_]3[-_](nano|super|ultra)"), {"sliding_window": 64, "global_every": 8, "moe_every": 2}),
     (re.compile(r"nemotron[-_]?(3|h\b)"), {"sliding_window": 64, "global_every": 8}),
 )
-"""Layers whose cache does not grow, by name: Gemma 3 (arXiv 2503.19786), Qwen3-Next (its model card: three linear layers, then one of
+"""Layers with a constant cache, by model name: Gemma 3 (arXiv 2503.19786), Qwen3-Next (its model card: three linear layers, then one of
 attention), Nemotron-H (arXiv 2504.03624: about one attention layer in eight to nine); in Nemotron 3 every second layer has experts;
 Gemma 2 (arXiv 2408.00118), Olmo 3 and Command A (their config.json), Jamba (arXiv 2403.19887), MiniMax-01 (arXiv 2501.08313). A
 state-space layer counts as a window of 64."""
 UNTIED = re.compile(r"stablelm|phi-?[12]\b|phi-1[._]5")
-"""Families with a head of their own whose names round the size down, so that a tied table would seem to fit (their config.json)."""
+"""Families with a separate head whose names round the size down, so that tied embeddings would seem to fit (their config.json)."""
 PLAIN = re.compile(r"falcon(?![-_ ]?(h|3|e|mamba))|starcoder2|phi-?[12]\b|phi-1[._]5|nemotron-?4|\bbert|pythia|persimmon|fairseq|galactica")
-"""Models since then whose feed-forward nets have two matrices (their config.json)."""
+"""Later models with ungated feed-forward networks of two matrices (their config.json)."""
 TIED = re.compile(r"command-?r|gemma|\baya\b|smollm")
-"""Families without a head of their own."""
+"""Families with tied embeddings."""
 TOTALS = (
     (re.compile(r"nemotron[-_]?3[-_]super"), 4096, 120.0, 12.0),
     (re.compile(r"nemotron[-_]?3[-_](nano|5[-_]lightning)|nemotron-3\.5-lightning"), 2688, 31.6, 3.6),
 )
-"""Width, billions of parameters, all and active, of models whose names leave them out and whose columns cannot say: their cards."""
+"""(pattern, hidden size, billions of total and active parameters) of models that neither name nor columns describe. Source: model cards."""
 MLA = {"q_lora_rank": 1536, "kv_lora_rank": 512, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128}
-"""DeepSeek-V3's latent attention (arXiv 2412.19437, section 4.2), which every later model of its kind copies."""
+"""Latent attention of DeepSeek-V3 (arXiv 2412.19437, section 4.2), which later models use unchanged."""
 MLA_EXPERTS = 128
-"""So many experts and no KV heads printed: latent attention, which has none."""
-FAR = 0.015
-"""Vocabularies that differ by less are the same, padded."""
-SAME = 0.005
-"""In logarithms: totals that differ by less are equal, as printed."""
-SKIPPED = 0.4
-"""In logarithms of active parameters: rackwright's choice 2026-11."""
-ALIKE = 0.2
-"""In logarithms: totals that differ by more are two models, whatever their names."""
+"""Number of experts from which a row without KV heads is assumed to use latent attention."""
+VOCAB_TOLERANCE = 0.015
+"""Relative difference below which two vocabularies are equal except for padding."""
+TOTAL_TOLERANCE = 0.005
+"""Log ratio below which two totals are equal within rounding."""
+SKIPPED_LAYERS_PENALTY = 0.4
+"""Penalty, as a log ratio, for layers without experts in between. Assumption of rackwright, 2026-11."""
+SAME_MODEL_TOLERANCE = 0.2
+"""Log ratio of totals above which two models differ, even with the same name."""
 VARIANTS = re.compile(r"[-_ ](instruct|chat|base|hf|it|fp8|nvfp4|mxfp4|fp4|awq|gptq|int4|int8|4bit|8bit|bf16|like|style|final)\b.*$")
 
 
 class RowArchitecture(NamedTuple):
-    """model: what a configuration takes; assumed: what the row did not say."""
+    """Architecture of a row. model: value for `Configuration.model`; assumed: one sentence per value missing in the row."""
 
     model: str | dict[str, Any]
     architecture: Architecture
     assumed: tuple[str, ...] = ()
 
 
-def shape(row: PrintedRow) -> RowArchitecture:
-    """Raises Unsupported where neither columns nor name nor totals say how large the model is, BrokenCell for unreadable cells."""
+def row_architecture(row: PrintedRow) -> RowArchitecture:
+    """Return the architecture of a row. Raises UnsupportedRow when the model size is unknown, BrokenCell for unreadable cells."""
     given = tuple(row.count(c) for c in COLUMNS)
     totals = (row.number("params_b"), row.number("active_params_b"), row.count("seq_len"))
     return _shape(row.text("model"), given, *totals, _hints(row))
 
 
-def family(name: str) -> str:
-    """llama, qwen, deepseek, gpt, bloom, mpt, ...: what is left out whole when a fit is asked about an unseen family."""
-    said = name.lower()
-    found = next((f for f in FAMILIES if f in said), None) or re.split(r"[^a-z]", said.split("/")[-1])[0]
+def model_family(name: str) -> str:
+    """Return the model family: llama, qwen, deepseek, gpt, ... Folds for unseen families leave out a whole family."""
+    lower = name.lower()
+    found = next((f for f in FAMILIES if f in lower), None) or re.split(r"[^a-z]", lower.split("/")[-1])[0]
     return {"zephyr": "mistral"}.get(found, found) or "other"
 
 
 def _hints(row: PrintedRow) -> tuple[tuple[str, Any], ...]:
-    """What the notes say of the architecture. Megatron's own tests tie the embeddings unless they say otherwise."""
+    """Return architecture fields from the notes. Megatron's tests tie the embeddings by default."""
     hints: dict[str, Any] = {}
     if "swiglu" in row.notes or "relu" in row.notes or "llama-like" in row.lower("model"):
         hints["gated_ffn"] = "relu" not in row.notes
@@ -110,61 +110,66 @@ def _shape(
 ) -> RowArchitecture:
     known = {c: v for c, v in zip(COLUMNS, given, strict=True) if v}
     totals = next(((t, a) for p, h, t, a in TOTALS if p.search(name.lower()) and known.get("hidden", h) == h), (None, None))
-    params_b = params_b or totals[0] or _said(name, r"(\d+(?:\.\d+)?)\s*([mbt])(?![a-z0-9])", "n_experts" in known)
-    active_b = active_b or totals[1] or _said(name, r"a(\d+(?:\.\d+)?)(b)(?![a-z0-9])")
+    params_b = params_b or totals[0] or _billions_in_name(name, r"(\d+(?:\.\d+)?)\s*([mbt])(?![a-z0-9])", "n_experts" in known)
+    active_b = active_b or totals[1] or _billions_in_name(name, r"a(\d+(?:\.\d+)?)(b)(?![a-z0-9])")
     found = None if hints else _in_catalog(name, known, params_b)
     if found:
         vocab = known.get("vocab", found.architecture.vocab)
-        if abs(vocab / found.architecture.vocab - 1) <= FAR:
+        if abs(vocab / found.architecture.vocab - 1) <= VOCAB_TOLERANCE:
             return RowArchitecture(found.name, found.architecture)
         fields = asdict(found.architecture) | {"vocab": vocab}
         return RowArchitecture(fields, from_fields(fields))
     fixed = dict(hints) | next((fields for pattern, fields in HYBRID if pattern.search(name.lower())), {})
     if UNTIED.search(name.lower()):
         fixed["tied_embeddings"] = False
-    if not params_b:  # nothing else tells
+    if not params_b:  # without a total, the name decides
         fixed = ({"gated_ffn": False} if PLAIN.search(name.lower()) else {}) | fixed
         fixed = ({"tied_embeddings": True} if TIED.search(name.lower()) else {}) | fixed
-    made = _written_out(name, known, params_b, active_b, sequence, fixed)
-    if params_b and abs(log(count(made.architecture).total / params_b / 1e9)) > ALIKE:
+    made = _reconstructed(name, known, params_b, active_b, sequence, fixed)
+    if params_b and abs(log(count_parameters(made.architecture).total / params_b / 1e9)) > SAME_MODEL_TOLERANCE:
         fewer = {c: v for c, v in known.items() if c not in ("ffn", "moe_ffn")}
-        said = "the columns make another total than is published: widths follow the total"
-        made = _written_out(name, fewer, params_b, active_b, sequence, fixed)
-        return made._replace(assumed=(*made.assumed, said))
+        reason = "the columns contradict the published total, so FFN widths follow the total"
+        made = _reconstructed(name, fewer, params_b, active_b, sequence, fixed)
+        return made._replace(assumed=(*made.assumed, reason))
     return made
 
 
 def _in_catalog(name: str, known: dict[str, int], params_b: float | None) -> library.ModelRow | None:
-    """By name when the columns agree, else by the columns alone when there are enough of them."""
+    """Return the catalog model with the same name and columns, or with the same columns when enough are given."""
     keys = [name, name.split("/")[-1], VARIANTS.sub("", name.split("/")[-1].lower())]
-    named = next((m for key in keys if (m := library.find(key) or _compact().get(_key(key)))), None)
-    if named and named.architecture.kind == "llm" and _agrees(named.architecture, known) and (known or _near(named, params_b)):
+    named = next((m for key in keys if (m := library.find(key) or _catalog_index().get(_normalized_name(key)))), None)
+    if (
+        named
+        and named.architecture.kind == "llm"
+        and _columns_agree(named.architecture, known)
+        and (known or _matches_total(named, params_b))
+    ):
         return named
     if {"layers", "hidden", "heads", "n_experts", "moe_ffn"} <= known.keys():
-        return next((m for m in library.rows() if m.architecture.is_moe and _agrees(m.architecture, known)), None)
+        return next((m for m in library.rows() if m.architecture.is_moe and _columns_agree(m.architecture, known)), None)
     return None
 
 
-def _near(row: library.ModelRow, params_b: float | None) -> bool:
-    """A name says all parameters, or the active ones."""
-    c = count(row.architecture)
-    return not params_b or any(abs(log(total / params_b / 1e9)) < ALIKE for total in (c.total, c.active))
+def _matches_total(row: library.ModelRow, params_b: float | None) -> bool:
+    """Return whether the size in a name matches the total or the active parameters."""
+    c = count_parameters(row.architecture)
+    return not params_b or any(abs(log(total / params_b / 1e9)) < SAME_MODEL_TOLERANCE for total in (c.total, c.active))
 
 
 @cache
-def _compact() -> dict[str, library.ModelRow]:
+def _catalog_index() -> dict[str, library.ModelRow]:
     found: dict[str, library.ModelRow] = {}
     for row in library.rows():
         for key in (row.name, *(alias.split("/")[-1] for alias in row.aliases)):
-            found.setdefault(_key(key), row)
+            found.setdefault(_normalized_name(key), row)
     return found
 
 
-def _key(name: str) -> str:
+def _normalized_name(name: str) -> str:
     return re.sub(r"[^a-z0-9.]", "", name.lower())
 
 
-def _agrees(a: Architecture, known: dict[str, int]) -> bool:
+def _columns_agree(a: Architecture, known: dict[str, int]) -> bool:
     own = {"layers": a.layers, "hidden": a.hidden, "heads": a.heads, "n_experts": a.experts, "top_k": a.experts_per_token,
            "moe_ffn": a.expert_ffn}  # fmt: skip
     if a.attention != "mla":
@@ -174,20 +179,20 @@ def _agrees(a: Architecture, known: dict[str, int]) -> bool:
     return all(known.get(c, value) == value for c, value in own.items())
 
 
-def _said(name: str, pattern: str, largest: bool = False) -> float | None:
-    """Billions, the first that the name says; largest: the most ("OLMoE-1B-7B" has 7, of which 1 is active)."""
+def _billions_in_name(name: str, pattern: str, largest: bool = False) -> float | None:
+    """Return the billions of parameters in a name: the first number, or the largest ("OLMoE-1B-7B" has 7, of which 1 is active)."""
     found = re.findall(r"(?<![a-z0-9.])" + pattern, name.lower())
     sizes = [float(number) * {"m": 1e-3, "b": 1.0, "t": 1e3}[unit] for number, unit in found]
     return (max(sizes) if largest else sizes[0]) if sizes else None
 
 
-def _written_out(
+def _reconstructed(
     name: str, known: dict[str, int], params_b: float | None, active_b: float | None, sequence: int | None, fixed: dict[str, Any]
 ) -> RowArchitecture:
     if not params_b and not {"layers", "hidden"} <= known.keys():
         raise UnsupportedRow(f"model {name!r}: neither layers and hidden nor params_b are given")
     assumed: list[str] = []
-    old = family(name) in UNGROUPED
+    old = model_family(name) in UNGROUPED
     base = _widths(name, known, params_b, active_b, assumed)
     if old and "ffn" not in known and "n_experts" not in known and "hidden" in known:
         known, fixed = known | {"ffn": 4 * base["hidden"]}, {"gated_ffn": False} | fixed
@@ -195,37 +200,37 @@ def _written_out(
     choices = _choices(known, sequence if old else None, old)
     candidates = [fields for choice in choices if (fields := _fields(base, known, choice | fixed, total, "moe_every" in fixed))]
     if not candidates:
-        raise UnsupportedRow(f"model {name!r}: its columns make no model")
-    best = min(candidates, key=lambda f: _distance(f, total, active))  # the first of equals: the usual
+        raise UnsupportedRow(f"model {name!r}: no architecture matches the columns")
+    best = min(candidates, key=lambda f: _distance(f, total, active))  # ties: the first, most usual choice
     architecture = _architecture(best)
     assert architecture is not None
     return RowArchitecture(best, architecture, tuple(assumed))
 
 
 def _widths(name: str, known: dict[str, int], params_b: float | None, active_b: float | None, assumed: list[str]) -> dict[str, Any]:
-    """Everything but the feed-forward nets."""
+    """Return all fields except those of the feed-forward networks."""
 
     def take(column: str, value: int) -> int:
         if column not in known:
-            assumed.append(f"{column} {value}, as the row does not say")
+            assumed.append(f"{column} not given: {value}")
         return known.get(column, value)
 
     trunk = (active_b or params_b or 0) * 1e9
     wide = (trunk / 12 / known["layers"]) ** 0.5 if "layers" in known else (trunk * WIDTH_PER_LAYER / 12) ** (1 / 3)
-    hidden = take("hidden", _round(wide or 128.0 * known.get("layers", 32), 1024 if wide > 4096 else 128))
+    hidden = take("hidden", _round_to_multiple(wide or 128.0 * known.get("layers", 32), 1024 if wide > 4096 else 128))
     layers = take("layers", max(round((trunk or 12 * WIDTH_PER_LAYER**2 * 32**3) / (12 * hidden * hidden)), 1))
     heads = take("heads", max(hidden // known.get("head_dim", HEAD_DIM if hidden >= 2048 else 64), 1))
     mla = "kv_heads" not in known and known.get("n_experts", 0) >= MLA_EXPERTS
-    grouped = "heads" not in known and hidden >= 4096 and heads % 8 == 0 and family(name) not in UNGROUPED
+    grouped = "heads" not in known and hidden >= 4096 and heads % 8 == 0 and model_family(name) not in UNGROUPED
     kv_heads = heads if mla else take("kv_heads", 8 if grouped else heads)
     head_dim = take("head_dim", max(hidden // heads, 1))
     base = {"layers": layers, "hidden": hidden, "heads": heads, "kv_heads": kv_heads if heads % kv_heads == 0 else heads}
-    base |= {"head_dim": head_dim, "vocab": take("vocab", VOCAB.get(family(name), OTHER_VOCAB))}
+    base |= {"head_dim": head_dim, "vocab": take("vocab", VOCAB.get(model_family(name), OTHER_VOCAB))}
     return base | ({**MLA, "head_dim": MLA["qk_nope_head_dim"] + MLA["qk_rope_head_dim"]} if mla else {})
 
 
 def _choices(known: dict[str, int], sequence: int | None, old: bool) -> list[dict[str, Any]]:
-    """What columns never say, the usual first."""
+    """Return the combinations of fields that no column gives, most usual first."""
     moe = ((0, 1, 3), (0, 1), (1, 2)) if "n_experts" in known else ((0,), (0,), (1,))
     parts = product((not old, old), (False, True), (0, sequence) if sequence else (0,), *moe)
     names = ("gated_ffn", "tied_embeddings", "learned_positions", "dense_layers", "shared_experts", "moe_every")
@@ -233,18 +238,17 @@ def _choices(known: dict[str, int], sequence: int | None, old: bool) -> list[dic
 
 
 def _fields(base: dict[str, Any], known: dict[str, int], choice: dict[str, Any], total: float, skips: bool) -> dict[str, Any] | None:
-    """One candidate; widths of the feed-forward nets are solved from the total where no column gives them. skips: it is known that
-    layers without experts stand between."""
+    """Return one candidate; FFN widths without a column are solved from the total. skips: some layers are known to have no experts."""
     fields = base | choice
     if fields["dense_layers"] >= fields["layers"]:
         return None
     if "n_experts" not in known:
-        fields["ffn"] = known.get("ffn") or _solved(fields, "ffn", total, 4 * base["hidden"])
+        fields["ffn"] = known.get("ffn") or _solve_width(fields, "ffn", total, 4 * base["hidden"])
     else:
         fields |= {"experts": known["n_experts"], "experts_per_token": min(known.get("top_k", 2), known["n_experts"])}
         fields["ffn"] = known.get("ffn") or 4 * base["hidden"]
-        fields["expert_ffn"] = known.get("moe_ffn") or _solved(fields, "expert_ffn", total, known.get("ffn") or base["hidden"])
-        fields["ffn"] = known.get("ffn") or _solved(fields, "ffn", total, 4 * base["hidden"])
+        fields["expert_ffn"] = known.get("moe_ffn") or _solve_width(fields, "expert_ffn", total, known.get("ffn") or base["hidden"])
+        fields["ffn"] = known.get("ffn") or _solve_width(fields, "ffn", total, 4 * base["hidden"])
         fields["shared_expert_ffn"] = fields["expert_ffn"] if fields["shared_experts"] else 0
         if fields["ffn"] == fields["expert_ffn"] and (fields["dense_layers"] or choice["moe_every"] > 1) and not skips:
             return None
@@ -253,26 +257,26 @@ def _fields(base: dict[str, Any], known: dict[str, int], choice: dict[str, Any],
     return fields if _architecture(fields) else None
 
 
-def _solved(fields: dict[str, Any], name: str, total: float, usual: int) -> int:
-    """The width, a multiple of 64, that makes the total; `usual` where there is no total."""
+def _solve_width(fields: dict[str, Any], name: str, total: float, usual: int) -> int:
+    """Return the width, a multiple of 64, that gives the total; `usual` without a total."""
     low, high = (_architecture(fields | {name: width}) for width in (64, 128))
     if not total or low is None or high is None:
         return usual
-    each = (count(high).total - count(low).total) / 64
+    each = (count_parameters(high).total - count_parameters(low).total) / 64
     if not each:
         return usual
-    return _round((total - count(low).total) / each + 64, 64) if total > count(low).total else 64
+    return _round_to_multiple((total - count_parameters(low).total) / each + 64, 64) if total > count_parameters(low).total else 64
 
 
 def _distance(fields: dict[str, Any], total: float, active: float) -> tuple[int, int]:
-    """Of the totals, in logarithms; then how many unusual choices were made."""
-    c = count(from_fields(fields))
+    """Return the sort key of a candidate: log distance of the totals, then the number of unusual choices."""
+    c = count_parameters(from_fields(fields))
     missed = (abs(log(c.total / total)) if total else 0.0) + (abs(log(c.active / active)) if active else 0.0)
     if not total and fields["moe_every"] > 1:
-        missed += SKIPPED  # half of the experts: not on the word of the active ones alone
+        missed += SKIPPED_LAYERS_PENALTY  # active parameters alone are weak evidence for half of the experts
     plain = fields.get("kv_lora_rank") and fields.get("experts") and not fields["shared_experts"]
     unusual = (fields["tied_embeddings"], fields["dense_layers"], fields["moe_every"] > 1, fields["learned_positions"], plain)
-    return round(missed / SAME), sum(map(bool, unusual))
+    return round(missed / TOTAL_TOLERANCE), sum(map(bool, unusual))
 
 
 def _architecture(fields: dict[str, Any]) -> Architecture | None:
@@ -282,5 +286,5 @@ def _architecture(fields: dict[str, Any]) -> Architecture | None:
         return None
 
 
-def _round(value: float, step: int) -> int:
+def _round_to_multiple(value: float, step: int) -> int:
     return max(round(value / step), 1) * step

@@ -1,4 +1,4 @@
-"""A printed row and its cells. A blank cell is unknown; a cell that cannot be read names itself and spoils its own row alone."""
+"""Rows and cells of the CSV files. A blank cell is unknown; an unreadable cell invalidates only its row."""
 
 import csv
 import math
@@ -7,28 +7,28 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-FILES = (
+CSV_NAMES = (
     "training_throughput", "training_memory", "finetune_memory", "tpu_training", "time_to_train", "inference_throughput",
     "inference_memory",
 )  # fmt: skip
 BLANK = frozenset({"", "nan", "na", "n/a", "none", "null", "-", "--", "?", "unknown", "not stated", "not published"})
 LONG_NUMBER = re.compile(r"\d[\d,.]{4,}\d")
-"""A number of more than five digits in prose is a reading, not a setting."""
-LONGEST_CELL = 2**24
-"""Bytes; a longer one is an unclosed quote."""
+"""Number of more than five digits in prose: a reading, not a setting."""
+MAX_CELL_BYTES = 2**24
+"""Longest cell, bytes. A longer one comes from an unclosed quote."""
 
 
 class BrokenCell(ValueError):
-    """A cell that is neither blank nor readable. The message names row, column and content."""
+    """A cell is neither blank nor readable. The message has row, column and content."""
 
 
 class UnsupportedRow(ValueError):
-    """A row that cannot become a configuration. The message says which cell is missing or what is not known."""
+    """A row cannot be converted to a configuration. The message has the missing cell or unknown value."""
 
 
 @dataclass(frozen=True)
 class PrintedRow:
-    """One line of a file. csv: the file's name without ending; line: counted from 1, the header being 1."""
+    """One row of a file. csv: file name without extension; line: counted from 1, including the header."""
 
     csv: str
     line: int
@@ -40,46 +40,46 @@ class PrintedRow:
 
     @cached_property
     def notes(self) -> str:
-        """Lower case, without long numbers."""
+        """Notes in lower case, without long numbers."""
         return LONG_NUMBER.sub("#", self.text("notes").lower())
 
     def text(self, column: str) -> str:
-        """Trimmed; "" when blank or not there."""
-        said = (self.cells.get(column) or "").strip()
-        return "" if said.lower() in BLANK else said
+        """Return the trimmed text of a cell; "" when it is blank or missing."""
+        text = (self.cells.get(column) or "").strip()
+        return "" if text.lower() in BLANK else text
 
     def lower(self, column: str) -> str:
         return self.text(column).lower()
 
     def number(self, column: str) -> float | None:
-        """Raises BrokenCell for text, infinity and what is below 0."""
-        said = self.text(column)
-        if not said:
+        """Return a number; None when blank. Raises BrokenCell for text, infinity and negative numbers."""
+        text = self.text(column)
+        if not text:
             return None
         try:
-            value = float(said.replace(",", ""))
+            value = float(text.replace(",", ""))
         except ValueError:
-            raise BrokenCell(f"{self.id} {column}: {said[:60]!r} is not a number") from None
+            raise BrokenCell(f"{self.id} {column}: {text[:60]!r} is not a number") from None
         if not math.isfinite(value) or value < 0:
-            raise BrokenCell(f"{self.id} {column}: {said[:60]!r} is not a finite number of 0 or more")
+            raise BrokenCell(f"{self.id} {column}: {text[:60]!r} is not a finite number of 0 or more")
         return value
 
     def count(self, column: str) -> int | None:
-        """A whole number; 0 is blank. Raises BrokenCell."""
+        """Return a whole number; None when blank or 0. Raises BrokenCell."""
         value = self.number(column)
         if value and abs(value - round(value)) > 1e-6 * value:
             raise BrokenCell(f"{self.id} {column}: {self.text(column)!r} is not a whole number")
         return round(value) or None if value else None
 
 
-def read(folder: Path) -> list[PrintedRow]:
-    """Every row of the files that are there, in their order."""
-    return [row for name in FILES if (path := folder / f"{name}.csv").exists() for row in read_file(path)]
+def read_folder(folder: Path) -> list[PrintedRow]:
+    """Return every row of the existing files of a folder, in the order of CSV_NAMES."""
+    return [row for name in CSV_NAMES if (path := folder / f"{name}.csv").exists() for row in read_file(path)]
 
 
 def read_file(path: Path, name: str = "") -> list[PrintedRow]:
-    """Cells beyond the header are dropped, missing ones are blank. Raises BrokenCell, with the line, where it is no CSV at all."""
-    csv.field_size_limit(LONGEST_CELL)
+    """Return the rows of a CSV file. Cells beyond the header are dropped. Raises BrokenCell with the line for invalid CSV."""
+    csv.field_size_limit(MAX_CELL_BYTES)
     with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
         lines = csv.reader(line.replace("\0", "") for line in file)
         try:

@@ -1,4 +1,4 @@
-"""The hardware columns of a row: accelerator, count, nodes, and what is said of the links."""
+"""Hardware columns of a row: accelerator, count, nodes and links."""
 
 import re
 from typing import Any
@@ -7,22 +7,21 @@ from rackwright.estimator.config import accelerators as known
 from rackwright.estimator.dataset.columns.cells import PrintedRow
 
 GBIT = {"hdr": 200.0, "ndr": 400.0, "xdr": 800.0, "edr": 100.0}
-"""Gb/s per port of InfiniBand's generations. Source: IBTA roadmap."""
-
+"""InfiniBand generation -> Gb/s per port. Source: IBTA roadmap."""
 NVLINK_GB_S = 25.0
-"""Of one NVLink 3 link (A100) and direction. Source: NVIDIA A100 whitepaper, 600 GB/s over 12 links, both directions."""
+"""GB/s per NVLink 3 link (A100) and direction. Source: NVIDIA A100 whitepaper, 600 GB/s over 12 links, both directions."""
 
 
-def hardware(row: PrintedRow) -> dict[str, Any]:
-    """Fields of config.HardwareConfig. Raises BrokenCell."""
-    accelerators, nodes = row.count("accel_count") or product_of(row), row.count("nodes")
+def hardware_fields(row: PrintedRow) -> dict[str, Any]:
+    """Return the fields of HardwareConfig. Raises BrokenCell."""
+    accelerators, nodes = row.count("accel_count") or accelerators_from_parallelism(row), row.count("nodes")
     links = row.lower("interconnect")
     tpu = row.csv == "tpu_training" or "tpu" in row.lower("hardware")
     per_node = accelerators // nodes if nodes and accelerators % nodes == 0 and not tpu else None
     size = re.search(r"with (\d+(?:\.\d+)?) gib", row.lower("hardware"))
     watts = re.search(r"power limit (\d+) w", row.notes)
     found = {
-        "accelerator": _name(row),
+        "accelerator": _accelerator_name(row),
         "count": accelerators,
         "per_node": per_node,
         "memory_gib": float(size.group(1)) if size else None,
@@ -35,30 +34,30 @@ def hardware(row: PrintedRow) -> dict[str, Any]:
     return {k: v for k, v in found.items() if v is not None}
 
 
-def unknown(row: PrintedRow) -> str:
-    """Why nothing can be said of this accelerator's speed; "" when it is known. Memory of a run does not depend on it."""
+def unknown_accelerator_reason(row: PrintedRow) -> str:
+    """Return why the accelerator's speed is unknown; "" when it is known. Memory does not depend on it."""
     try:
-        known.find(_printed(row))
+        known.find(_printed_name(row))
     except known.UnknownAccelerator as fault:
         return str(fault)
     return ""
 
 
-def _name(row: PrintedRow) -> str:
-    """As printed; where nobody knows it, a GPU of the printed size, 80 GB where that is blank."""
-    return f"GPU-{row.number('accel_mem_gb') or 80:g}GB" if unknown(row) else _printed(row)
+def _accelerator_name(row: PrintedRow) -> str:
+    """Return the accelerator name; for an unknown one a GPU of the printed memory size, default 80 GB."""
+    return f"GPU-{row.number('accel_mem_gb') or 80:g}GB" if unknown_accelerator_reason(row) else _printed_name(row)
 
 
-def _printed(row: PrintedRow) -> str:
-    """With the memory size where the name leaves it out."""
+def _printed_name(row: PrintedRow) -> str:
+    """Return the printed name with the memory size, from its own column when the name has none."""
     name, size = row.text("hardware"), row.number("accel_mem_gb")
     if size and not re.search(r"\d\s*gi?b", name.lower()) and re.fullmatch(r"[A-Za-z]+\d+", name):
         return f"{name}-{size:g}GB"
     return name or "not said"
 
 
-def product_of(row: PrintedRow) -> int:
-    """Accelerators that the parallel columns make; where the copies are not said, as many as the experts are spread over."""
+def accelerators_from_parallelism(row: PrintedRow) -> int:
+    """Return the product of the parallelism columns. Without data parallelism, expert parallelism counts as the number of replicas."""
     made = 1
     for column in ("tp", "pp", "cp", "attention_dp"):
         made *= row.count(column) or 1
@@ -66,13 +65,13 @@ def product_of(row: PrintedRow) -> int:
 
 
 def _scale_up(said: str) -> float | None:
-    """GB/s per accelerator and direction of "NVLink 4-link/GPU"; blank: as the vendor builds it."""
+    """Return the GB/s per accelerator and direction of "NVLink 4-link/GPU"; None: the vendor's standard."""
     found = re.search(r"nvlink (\d+)-link", said)
     return int(found.group(1)) * NVLINK_GB_S if found else None
 
 
 def _scale_out(said: str, per_node: int) -> float | None:
-    """GB/s per accelerator and direction, from "4x OmniPath 100 Gb/s", "RoCE 1600 Gb/s per node", "8x HDR IB", "400 Gb/s per GPU"."""
+    """Return the GB/s per accelerator and direction of texts such as "4x OmniPath 100 Gb/s", "8x HDR IB" or "400 Gb/s per GPU"."""
     per_each = re.search(r"(\d+)\s*gb/s per gpu", said)
     if per_each:
         return float(per_each.group(1)) / 8

@@ -1,4 +1,4 @@
-"""What a row measured, in the units of the accuracy bench. Readings alone: nothing here reaches a prediction."""
+"""Measured values of a row in the units of the accuracy benchmark. Predictions do not use this module."""
 
 from collections.abc import Callable
 
@@ -14,24 +14,24 @@ METRICS = {
     "inference_throughput": ("output_tok_s_per_accel", "tpot_ms", "ttft_ms"),
     "inference_memory": ("kv_tokens",),
 }
-"""What every row of a file is asked; the first is the file's own."""
+"""File -> its metrics, the main one first."""
 UNITS = {
     "tokens_per_s_per_accel": "tokens/s", "peak_memory_gib": "GiB", "time_to_train_min": "min", "accel_hours": "h",
     "output_tok_s_per_accel": "tokens/s", "tpot_ms": "ms", "ttft_ms": "ms", "kv_tokens": "tokens",
 }  # fmt: skip
 DECIMAL_PUBLISHERS = ("Lightning AI",)
-"""Their "GB (as printed)" is 10^9 bytes; everybody else's is GiB."""
+"""Publishers whose "GB" are 10^9 bytes. All others print GiB."""
 
 
-def measured(row: PrintedRow, metric: str) -> float | None:
-    """The reading, None when there is none. Raises BrokenCell."""
+def measured_value(row: PrintedRow, metric: str) -> float | None:
+    """Return the measured value of a metric; None when it is missing. Raises BrokenCell."""
     value = READINGS[metric](row)
     return value if value else None
 
 
-def _tokens(row: PrintedRow) -> float | None:
-    """The first present: printed per accelerator; total / count; global batch x sequence / step time / count. Samples, TFLOP/s and MFU
-    are never converted."""
+def _tokens_per_s(row: PrintedRow) -> float | None:
+    """Return tokens/s per accelerator: printed, or total / count, or batch x sequence / step time / count. Samples, TFLOP/s and MFU are not
+    converted."""
     each = next((v for c in ("tokens_per_s_per_gpu", "tokens_per_s_per_chip", "tokens_per_s_per_accel") if (v := row.number(c))), None)
     count = row.count("accel_count")
     total = row.number("tokens_per_s_total")
@@ -45,7 +45,7 @@ def _tokens(row: PrintedRow) -> float | None:
     return None
 
 
-def _memory(row: PrintedRow) -> float | None:
+def _peak_memory_gib(row: PrintedRow) -> float | None:
     if row.csv == "training_throughput":
         return row.number("peak_mem_gib")
     printed, unit = row.number("mem_printed"), row.lower("mem_unit")
@@ -59,13 +59,13 @@ def _memory(row: PrintedRow) -> float | None:
     return printed * 1e9 / GIB if decimal else printed
 
 
-def _served(row: PrintedRow) -> float | None:
+def _output_tokens_per_s(row: PrintedRow) -> float | None:
     each, total, count = row.number("output_tok_s_per_accel"), row.number("output_tok_s_total"), row.count("accel_count")
     return each or (total / count if total and count else None)
 
 
-def _hours(row: PrintedRow) -> float | None:
-    """Only where the time to train is absent."""
+def _accelerator_hours(row: PrintedRow) -> float | None:
+    """Return the accelerator-hours of rows without a time to train."""
     return None if row.number("time_to_train_min") else row.number("accel_hours")
 
 
@@ -74,7 +74,7 @@ def _column(name: str) -> Callable[[PrintedRow], float | None]:
 
 
 READINGS: dict[str, Callable[[PrintedRow], float | None]] = {
-    "tokens_per_s_per_accel": _tokens, "peak_memory_gib": _memory, "time_to_train_min": _column("time_to_train_min"),
-    "accel_hours": _hours, "output_tok_s_per_accel": _served, "tpot_ms": _column("tpot_ms"), "ttft_ms": _column("ttft_ms"),
-    "kv_tokens": _column("kv_tokens"),
+    "tokens_per_s_per_accel": _tokens_per_s, "peak_memory_gib": _peak_memory_gib, "time_to_train_min": _column("time_to_train_min"),
+    "accel_hours": _accelerator_hours, "output_tok_s_per_accel": _output_tokens_per_s, "tpot_ms": _column("tpot_ms"),
+    "ttft_ms": _column("ttft_ms"), "kv_tokens": _column("kv_tokens"),
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""What a row of training memory says beyond its configuration: layouts that Megatron's tests name in words, and what they leave blank."""
+"""Case fields of a training-memory row besides its configuration, mostly from the names and notes of Megatron's tests."""
 
 import re
 from dataclasses import replace
@@ -9,19 +9,19 @@ from rackwright.estimator.dataset.columns.cells import PrintedRow
 from rackwright.estimator.model.dimensions import ModelDimensions
 
 NODES = 8.0
-"""Of a run whose size is blank, or as many as its layout needs: release tests run on eight nodes."""
+"""Nodes of a run without an accelerator count, unless its layout needs more: release tests run on eight nodes."""
 FINE_GRAINED = 16
-"""More experts than these are narrow, and stay whole (Megatron-Core's guide to experts); fewer are split like the rest, its default."""
+"""Number of experts above which experts are not split by tensor parallelism (Megatron-Core's MoE guide)."""
 CHUNK = re.compile(r"virtual stage layers (\d+)")
 ONE_PART_LAYERS = re.compile(r"nemotron[-_]?(3|h\b)")
-"""Hybrid stacks that count an attention or state-space part and a feed-forward part as a layer each (arXiv 2504.03624)."""
+"""Hybrid models that count mixer and feed-forward network as separate layers (arXiv 2504.03624)."""
 PROXY = re.compile(r"deepseekv3_proxy")
 PROXY_VOCAB = 256000
 """Megatron's shortened DeepSeek-V3: one prediction module as the model has, Nemotron's tokenizer (model_config.yaml beside its rows)."""
 
 
-def pretrained(row: PrintedRow, case: TrainingCase) -> dict[str, Any]:
-    """Fields of a TrainingCase. A peak that does not say it was reserved is what tensors took, as trainers print it."""
+def pretraining_fields(row: PrintedRow, case: TrainingCase) -> dict[str, Any]:
+    """Return the fields of a TrainingCase. A peak not labelled "reserved" is allocated memory, as trainers print it."""
     notes, name = row.notes, row.lower("model")
     n = _network(case.network, row)
     found: dict[str, Any] = {"network": n, "measures_reserved": float("reserved" in row.lower("mem_kind"))}
@@ -48,7 +48,7 @@ def _network(n: ModelDimensions, row: PrintedRow) -> ModelDimensions:
 
 
 def _size(row: PrintedRow, case: TrainingCase, expert_tensor: float) -> dict[str, float]:
-    """Of a run that prints neither its accelerators nor its replicas."""
+    """Return accelerators and replicas of a row that prints neither."""
     if row.count("accel_count") or row.count("dp"):
         return {}
     split = case.tensor * case.pipeline * case.context

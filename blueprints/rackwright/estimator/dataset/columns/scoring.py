@@ -1,4 +1,4 @@
-"""Which rows are scored: data/scoreable.toml, read and asked. Its header explains the conditions."""
+"""Selection of scored rows by the conditions in data/scoreable.toml, which its header explains."""
 
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
@@ -9,14 +9,14 @@ from statistics import median
 from typing import Any
 
 from rackwright.estimator.dataset.columns.cells import BrokenCell, PrintedRow
-from rackwright.estimator.dataset.columns.measured import measured
+from rackwright.estimator.dataset.columns.measured import measured_value
 
 FILE = Path(__file__).parents[2] / "data" / "scoreable.toml"
 
 
 @dataclass(frozen=True)
 class ScoringTable:
-    """One line of the printed tables. Targets in percent, None: reported only."""
+    """One line of the accuracy tables. Targets in percent; None: reported only."""
 
     name: str
     when: Mapping[str, Any] = field(default_factory=dict)
@@ -36,12 +36,12 @@ class ScoringRule:
     excludes: tuple[Mapping[str, Any], ...] = ()
 
     def table(self, row: PrintedRow) -> ScoringTable:
-        return next(t for t in self.tables if not any(why(row) for why in _asked(t.when, (), "")))
+        return next(t for t in self.tables if not any(why(row) for why in _condition_checks(t.when, (), "")))
 
 
 @cache
-def rules(file: Path = FILE) -> tuple[ScoringRule, ...]:
-    """Every rule, in the order of the file."""
+def scoring_rules(file: Path = FILE) -> tuple[ScoringRule, ...]:
+    """Return every rule, in the order of the file."""
     raw = tomllib.loads(file.read_text(encoding="utf-8"))["rule"]
     return tuple(
         ScoringRule(
@@ -51,28 +51,28 @@ def rules(file: Path = FILE) -> tuple[ScoringRule, ...]:
     )  # fmt: skip
 
 
-def rule_of(csv: str, metric: str) -> ScoringRule | None:
-    return next((r for r in rules() if (r.csv, r.metric) == (csv, metric)), None)
+def scoring_rule(csv: str, metric: str) -> ScoringRule | None:
+    return next((r for r in scoring_rules() if (r.csv, r.metric) == (csv, metric)), None)
 
 
-def unscored(row: PrintedRow, metric: str, others: Sequence[PrintedRow] = ()) -> str | None:
-    """Why a row is not scored in a metric; None when it is. others: the rows of its file, for what compares rows. Raises BrokenCell."""
-    rule = rule_of(row.csv, metric)
+def exclusion_reason(row: PrintedRow, metric: str, others: Sequence[PrintedRow] = ()) -> str | None:
+    """Return why a row is not scored in a metric; None when it is. others: rows of its file, for outliers. Raises BrokenCell."""
+    rule = scoring_rule(row.csv, metric)
     if rule is None:
         return f"{metric} of {row.csv} is reported only"
-    if measured(row, metric) is None:
+    if measured_value(row, metric) is None:
         return "no reading"
-    missed = next((reason for why in _asked(rule.needs, others, metric) if (reason := why(row))), None)
+    missed = next((reason for why in _condition_checks(rule.needs, others, metric) if (reason := why(row))), None)
     if missed:
         return missed
     for exclusion in rule.excludes:
-        if not any(why(row) for why in _asked(exclusion, others, metric)):
+        if not any(why(row) for why in _condition_checks(exclusion, others, metric)):
             return "excluded: " + ", ".join(f"{k} {v}" for k, v in exclusion.items())
     return None
 
 
-def _asked(conditions: Mapping[str, Any], others: Sequence[PrintedRow], metric: str) -> list[Callable[[PrintedRow], str | None]]:
-    """One question for each condition; each answers why not."""
+def _condition_checks(conditions: Mapping[str, Any], others: Sequence[PrintedRow], metric: str) -> list[Callable[[PrintedRow], str | None]]:
+    """Return one check per condition; a check returns the reason when the row does not meet it."""
     made: list[Callable[[PrintedRow], str | None]] = []
     for kind, value in conditions.items():
         if kind == "outlier":
@@ -84,7 +84,7 @@ def _asked(conditions: Mapping[str, Any], others: Sequence[PrintedRow], metric: 
     return made
 
 
-def _said(row: PrintedRow, column: str, wanted: Sequence[str]) -> str | None:
+def _first_match(row: PrintedRow, column: str, wanted: Sequence[str]) -> str | None:
     text = row.cells.get(column, "").lower()
     return next((w for w in wanted if w.lower() in text), None)
 
@@ -103,15 +103,15 @@ def _product(row: PrintedRow, column: str, factors: Sequence[str]) -> str | None
 
 
 def _outlier(row: PrintedRow, rule: Mapping[str, Any], others: Sequence[PrintedRow], metric: str) -> str | None:
-    """None, so excluded, when the reading is an outlier."""
+    """Return None when the reading is an outlier, so that the row is excluded."""
     alike = [v for o in others if all(o.text(c) == row.text(c) for c in rule["alike"]) if (v := _reading(o, metric))]
-    value = measured(row, metric)
+    value = measured_value(row, metric)
     return None if alike and value and value > rule["times"] * median(alike) else "near its equals"
 
 
 def _reading(row: PrintedRow, metric: str) -> float | None:
     try:
-        return measured(row, metric)
+        return measured_value(row, metric)
     except BrokenCell:
         return None
 
@@ -122,8 +122,8 @@ TESTS: dict[str, Callable[[PrintedRow, str, Any], str | None]] = {
     "above": lambda row, c, v: _compare(row, c, lambda x: x > v, f"above {v}"),
     "at_least": lambda row, c, v: _compare(row, c, lambda x: x >= v, f"at least {v}"),
     "at_most": lambda row, c, v: _compare(row, c, lambda x: x <= v, f"at most {v}"),
-    "contains": lambda row, c, v: None if _said(row, c, v) else f"{c} is not {' or '.join(v)}",
-    "lacks": lambda row, c, v: f"{c}: {found}" if (found := _said(row, c, v)) else None,
+    "contains": lambda row, c, v: None if _first_match(row, c, v) else f"{c} is not {' or '.join(v)}",
+    "lacks": lambda row, c, v: f"{c}: {found}" if (found := _first_match(row, c, v)) else None,
     "is": lambda row, c, v: None if row.lower(c) in v else f"{c} is not {' or '.join(v)}",
     "is_not": lambda row, c, v: f"{c} is {row.text(c)}" if row.lower(c) in v else None,
     "product": _product,

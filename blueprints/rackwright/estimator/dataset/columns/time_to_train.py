@@ -1,5 +1,4 @@
-"""Rows of the time-to-train file as whole runs: what benchmarks and model cards leave unsaid is filled by what their rules ask or
-what is usual at that size."""
+"""Conversion of rows of the time-to-train file to whole runs. Missing values come from benchmark rules or are usual for the size."""
 
 import re
 from dataclasses import replace
@@ -7,18 +6,18 @@ from typing import Any
 
 from rackwright.estimator.config import accelerators, resolve
 from rackwright.estimator.config.configuration import TrainingConfig
-from rackwright.estimator.config.engines import engine
+from rackwright.estimator.config.engines import engine_family
 from rackwright.estimator.dataset.columns.cells import PrintedRow, UnsupportedRow
-from rackwright.estimator.training.run_time import LATEST_YEAR, FinishCase
+from rackwright.estimator.training.run_time import LATEST_YEAR, RunCase
 
 CARD_COUNT = 1024
-"""Accelerators of a pretraining whose card names none."""
+"""Accelerators of a pretraining run whose model card has no number."""
 CARD_TOKENS = 4_000_000
-"""Of a step, where no batch is named: GPT-3, LLaMA and their successors lie between 2 and 16 million."""
+"""Tokens per step when a model card has no batch; GPT-3, LLaMA and successors use 2 to 16 million."""
 FOUR_BIT_RELEASE = 25.09
-"""NVIDIA's containers from which fp4 training recipes ship: Transformer Engine 2.7, 25.09."""
+"""First NVIDIA container with fp4 training recipes: Transformer Engine 2.7, 25.09."""
 INTERLEAVED = 8
-"""Virtual stages of a submitted pipeline: NVIDIA's MLPerf recipes for GPT-3 and Llama 3.1 use 6 to 8."""
+"""Maximum virtual stages of submitted pipelines: NVIDIA's MLPerf recipes for GPT-3 and Llama 3.1 use 6 to 8."""
 
 BENCHMARKS = {"lora": (384, 173, 3), "405b": (46_080, 5_760, 0), "175b": (24_576, 5_760, 0), "8b": (12_288, 1_024, 0)}
 """MLPerf Training: sequences trained between evaluations, sequences of an evaluation, evaluations left out at the start.
@@ -30,26 +29,26 @@ its reference runs end at multiples of 18,432, mlcommons/logging#424); its formu
 """
 
 
-def finishing(row: PrintedRow, config: TrainingConfig) -> FinishCase:
-    """The whole run a row describes. Raises Unsupported where the tokens are not known."""
-    tokens = row.number("tokens_total") or _sampled(row)
+def run_case(row: PrintedRow, config: TrainingConfig) -> RunCase:
+    """Return the run of a row. Raises UnsupportedRow when the tokens are unknown."""
+    tokens = row.number("tokens_total") or _tokens_from_samples(row)
     if not tokens:
         raise UnsupportedRow("tokens of the run are neither printed nor follow from samples")
     audited = "mlperf" in row.lower("metric_kind")
-    case = resolve.training_case(_completed(row, config, audited), checked=False)
+    case = resolve.training_case(_with_defaults(row, config, audited), checked=False)
     if audited:
         case = replace(case, virtual=float(max(1, min(INTERLEAVED, case.network.layers // case.pipeline))))
     trained = tokens / case.sequence
-    every, sequences, skipped = _evaluated(row) if audited else (trained, 0, 0)
+    every, sequences, skipped = _evaluation_schedule(row) if audited else (trained, 0, 0)
     times = max(trained / every - skipped, 1.0) if sequences else 0.0
-    return FinishCase(case, tokens, times, float(sequences), _year(row), float(audited))
+    return RunCase(case, tokens, times, float(sequences), _year(row), float(audited))
 
 
-def _completed(row: PrintedRow, config: TrainingConfig, audited: bool) -> TrainingConfig:
+def _with_defaults(row: PrintedRow, config: TrainingConfig, audited: bool) -> TrainingConfig:
     changes: dict[str, Any] = {}
     if not row.text("precision"):
         changes["numbers"] = _usual_numbers(row, audited)
-    if audited and engine(row.text("framework"), "train").family == "deepspeed":
+    if audited and engine_family(row.text("framework"), "train").family == "deepspeed":
         changes["recompute"] = "full"
     if not row.count("global_batch"):
         changes |= _card_layout(row, config)
@@ -57,21 +56,21 @@ def _completed(row: PrintedRow, config: TrainingConfig, audited: bool) -> Traini
 
 
 def _usual_numbers(row: PrintedRow, audited: bool) -> str:
-    """What is submitted: the narrowest format that hardware and software train in; 16 bit in ZeRO-3 recipes and on cards."""
+    """Return the usual format: audited runs use the narrowest supported one; ZeRO-3 recipes and model cards use 16 bit."""
     a = accelerators.find(row.text("hardware"))
-    said = row.text("framework")
-    if not audited or engine(said, "train").family == "deepspeed" or not a.peak("fp8"):
+    framework = row.text("framework")
+    if not audited or engine_family(framework, "train").family == "deepspeed" or not a.peak("fp8"):
         return "bf16"
-    return "fp4" if a.generation == "blackwell" and _newest(said) >= FOUR_BIT_RELEASE else "fp8"
+    return "fp4" if a.generation == "blackwell" and _newest_container(framework) >= FOUR_BIT_RELEASE else "fp8"
 
 
-def _newest(said: str) -> float:
-    """Year and month of the newest container that is named; 0.0 where there is none."""
-    return max(map(float, re.findall(r"\b2\d\.\d\d\b", said)), default=0.0)
+def _newest_container(framework: str) -> float:
+    """Return year.month of the newest container in the text; 0.0 without one."""
+    return max(map(float, re.findall(r"\b2\d\.\d\d\b", framework)), default=0.0)
 
 
 def _card_layout(row: PrintedRow, config: TrainingConfig) -> dict[str, Any]:
-    """Count, split and batch that are usual for the size: eight tensor shards from 20e9 parameters, stages until the states fit."""
+    """Return the usual layout for the model size: tensor 8 from 20e9 parameters, and pipeline stages until the states fit."""
     count = row.count("accel_count") or CARD_COUNT
     parameters = (row.number("params_b") or 0.0) * 1e9
     tensor = 8 if parameters > 20e9 else 1
@@ -85,18 +84,18 @@ def _card_layout(row: PrintedRow, config: TrainingConfig) -> dict[str, Any]:
     return {"hardware": config.hardware.model_copy(update={"count": count}), "layout": layout, "micro_batches": steps, "micro_batch": 1}
 
 
-def _evaluated(row: PrintedRow) -> tuple[int, int, int]:
+def _evaluation_schedule(row: PrintedRow) -> tuple[int, int, int]:
     if row.lower("method") == "lora":
         return BENCHMARKS["lora"]
     size = row.number("params_b") or 0.0
     return BENCHMARKS["405b" if size > 300 else "175b" if size > 100 else "8b"]
 
 
-def _sampled(row: PrintedRow) -> float | None:
+def _tokens_from_samples(row: PrintedRow) -> float | None:
     samples, length = row.number("samples_to_target"), row.number("seq_len")
     return samples * length if samples and length else None
 
 
 def _year(row: PrintedRow) -> float:
-    said = re.match(r"(\d{4})(?:-(\d\d))?", row.text("as_of"))
-    return float(said.group(1)) + float(said.group(2) or 6) / 12 if said else LATEST_YEAR
+    date = re.match(r"(\d{4})(?:-(\d\d))?", row.text("as_of"))
+    return float(date.group(1)) + float(date.group(2) or 6) / 12 if date else LATEST_YEAR

@@ -1,43 +1,43 @@
-"""Rows of the training and fine-tuning files as configurations. Blank parallel columns follow from the others, or stay out."""
+"""Conversion of rows of the training and fine-tuning files to configurations. Blank parallelism columns are inferred from the others."""
 
 import re
 from typing import Any
 
 from rackwright.estimator.config.configuration import TrainingConfig
-from rackwright.estimator.dataset.columns.architecture import RowArchitecture, shape
+from rackwright.estimator.dataset.columns.architecture import RowArchitecture, row_architecture
 from rackwright.estimator.dataset.columns.cells import PrintedRow, UnsupportedRow
-from rackwright.estimator.dataset.columns.hardware import hardware, product_of
+from rackwright.estimator.dataset.columns.hardware import accelerators_from_parallelism, hardware_fields
+from rackwright.estimator.model.from_architecture import count_parameters
 from rackwright.estimator.model.layer_parameters import Block
-from rackwright.estimator.model.parameter_count import count
 
-SEQUENCE = 2048
-"""Where a row leaves the length out: the length of most published runs."""
+DEFAULT_SEQUENCE = 2048
+"""Sequence length when a row has none: that of most published runs."""
 TPU_TOKENS = 32768
-"""Tokens per chip and step where a TPU row leaves the batch out: the published recipes lie between 8,192 and 65,536."""
+"""Tokens per chip and step when a TPU row has no batch; published recipes use 8,192 to 65,536."""
 STEP_TOKENS = 2**21
-"""Of a pretraining step where a row leaves the batch out: GPT-3, LLaMA and their like trained on 1.5 to 4 million tokens a step."""
-NUMBERS = (
+"""Tokens per pretraining step when a row has no batch; GPT-3, LLaMA and similar models used 1.5 to 4 million."""
+NUMBER_FORMATS = (
     ("fp32", ("fp32", "float32")), ("mxfp8", ("mxfp8", "fp8-mx", "finer-grained", "mx 1x32", "rowwise")),
     ("fp4", ("nvfp4", "mxfp4", "fp4")), ("fp8", ("fp8",)), ("bf16", ("bf16", "bfloat16")),
     ("fp16", ("fp16", "float16", "half")), ("tf32", ("tf32",)), ("int4", ("int4", "w4a", "4bit", "4-bit", "awq", "gptq", "q4_")),
     ("int8", ("int8", "w8a", "8bit", "8-bit", "q8_")),
 )  # fmt: skip
-"""Format -> the words that mean it; the first that is found."""
-FROZEN = (("nf4", ("nf4", "bnb-4bit", "bnb 4bit", "bitsandbytes 4")), ("fp4", ("fp4",)), ("int8", ("int8", "8bit", "8-bit")),
+"""Format -> words for it. The first match decides."""
+FROZEN_FORMATS = (("nf4", ("nf4", "bnb-4bit", "bnb 4bit", "bitsandbytes 4")), ("fp4", ("fp4",)), ("int8", ("int8", "8bit", "8-bit")),
           ("int4", ("int4", "int2", "4bit", "4-bit", "gptq", "awq")))  # fmt: skip
-FULL = re.compile(
+FULL_RECOMPUTE = re.compile(
     r"full|block|uniform|yes|true|on\b|1\b|enabled|(gradient|activation)[ _]checkpointing|checkpointing|every layer|all layers"
 )
-"""Of a recompute cell; all else is selective."""
+"""Recompute cells that mean full recompute; all others are selective."""
 MODULES = (("norms", "layernorm"), ("mlp", " mlp"), ("act", "moe_act"), ("up", "up_proj"))
-"""Part -> the word that means it in "selective ([layernorm mla_up_proj mlp moe_act])"."""
+"""Module -> its word in "selective ([layernorm mla_up_proj mlp moe_act])"."""
 OFFLOADS = (("optimizer", ("optim",)), ("activations", ("activation",)), ("parameters", ("param", "weight")))
 SHARDS = (
     ("zero0", "none"), ("zero1", "zero1"), ("zero2", "zero2"), ("zero3", "zero3"), ("shardgrad", "zero2"), ("grad+opt", "zero2"),
     ("hybrid", "hsdp"), ("hsdp", "hsdp"), ("fsdp", "fsdp"), ("fullshard", "fsdp"), ("fullyshard", "fsdp"), ("distributedoptim", "zero1"),
     ("distoptim", "zero1"),
 )  # fmt: skip
-"""Words, without what stands between letters, and what they mean; the first that is found."""
+"""Words for sharding without separators -> shard. The first match decides."""
 ADAPTERS = (
     "lora",
     "qlora",
@@ -51,47 +51,47 @@ ADAPTERS = (
     "qdora",
     "llamapro",
 )
-SOFT = re.compile(r"prompt|p[_-]tuning|prefix|cartridge")
-"""Methods that train vectors in front of the sequence, not matrices."""
+SOFT_PROMPT = re.compile(r"prompt|p[_-]tuning|prefix|cartridge")
+"""Methods that train vectors before the sequence, not matrices."""
 MATRICES = {"q_proj": "q", "k_proj": "k", "v_proj": "v", "o_proj": "o", "gate_proj": "gate", "up_proj": "up", "down_proj": "down",
             "c_attn": "q,k,v", "query_key_value": "q,k,v", "self_attn": "q,k,v,o"}  # fmt: skip
 
 UNPRINTED_RANK = (("torchtune", 8), ("deepspeed", 64))
-"""Defaults of torchtune's recipes, and of the DeepSpeed scripts that model publishers ship (Qwen's finetune.py)."""
+"""Default ranks of torchtune's recipes, and of DeepSpeed scripts of model publishers (Qwen's finetune.py)."""
 
 
-def training(row: PrintedRow) -> tuple[TrainingConfig, RowArchitecture]:
-    """The configuration a row describes. Raises Unsupported, BrokenCell, or pydantic's ValidationError."""
+def training_config(row: PrintedRow) -> tuple[TrainingConfig, RowArchitecture]:
+    """Return the training configuration of a row. Raises UnsupportedRow, BrokenCell, or pydantic's ValidationError."""
     if row.lower("method") == "inference":
-        raise UnsupportedRow("an inference run among the training rows: memory of a server, not of training")
-    found = shape(row)
-    sequence = row.count("seq_len") or SEQUENCE
-    split, batch = _split(row, found), _batch(row)
+        raise UnsupportedRow("method is inference, which is not a training run")
+    found = row_architecture(row)
+    sequence = row.count("seq_len") or DEFAULT_SEQUENCE
+    split, batch = _layout_fields(row, found), _batch_fields(row)
     config = TrainingConfig.model_validate(
         {
             "id": row.id,
             "model": found.model,
-            "hardware": hardware(row),
-            "engine": engine(row),
+            "hardware": hardware_fields(row),
+            "engine": row_engine(row),
             "sequence": sequence,
             "layout": split,
-            "numbers": numbers(row) or "bf16",
+            "numbers": row_number_format(row) or "bf16",
             "tokens": row.number("tokens_total"),
-            "recompute": recompute(row),
+            "recompute": row_recompute(row),
             **batch(split),
-            **_precision(row),
-            **_adapter(row, found),
+            **_precision_fields(row),
+            **_adapter_fields(row, found),
         }
     )
     return config, found
 
 
-def numbers(row: PrintedRow) -> str | None:
-    """Format the matrices multiply in; None when the row does not say."""
-    return next((name for name, words in NUMBERS if any(w in row.lower("precision") for w in words)), None)
+def row_number_format(row: PrintedRow) -> str | None:
+    """Return the format of the matrix products; None when the row has none."""
+    return next((name for name, words in NUMBER_FORMATS if any(w in row.lower("precision") for w in words)), None)
 
 
-def engine(row: PrintedRow) -> dict[str, Any]:
+def row_engine(row: PrintedRow) -> dict[str, Any]:
     notes = f"{row.notes} {row.lower('framework')}"
     off = re.search(r"(?<!no )\beager\b|flash-?attention off", notes)
     return {
@@ -105,18 +105,18 @@ def engine(row: PrintedRow) -> dict[str, Any]:
     }
 
 
-def recompute(row: PrintedRow) -> str:
-    """none, selective or full; blank is none. TPU policies: minimal and those that offload or save projections are selective."""
-    said = row.lower("recompute")
-    if re.match(r"(none|no|off|false|disabled|without|0)\b", said) or not said:
+def row_recompute(row: PrintedRow) -> str:
+    """Return none, selective or full; blank is none. TPU policies that offload or save projections, and minimal, are selective."""
+    cell = row.lower("recompute")
+    if re.match(r"(none|no|off|false|disabled|without|0)\b", cell) or not cell:
         return "none"
-    return "full" if FULL.match(said) else "selective"
+    return "full" if FULL_RECOMPUTE.match(cell) else "selective"
 
 
-def read_off(row: PrintedRow, pipeline: float) -> dict[str, float]:
-    """Fields of a TrainingCase that say how the peak was read, and which modules selective recompute names.
+def measurement_fields(row: PrintedRow, pipeline: float) -> dict[str, float]:
+    """Return the fields of a TrainingCase for the kind of memory peak and the modules of selective recompute.
 
-    Megatron's own tests log on the last rank: the last stage. What is said to be allocated or active leaves out the allocator's reserve.
+    Megatron's tests log on the last rank, which is the last stage. Allocated or active memory excludes the allocator reserve.
     """
     kind, named = row.lower("mem_kind"), row.lower("recompute") if "[" in row.lower("recompute") else ""
     allocated = re.search(r"allocated|active|breakdown|activation memory", kind) and "reserved" not in kind
@@ -127,7 +127,7 @@ def read_off(row: PrintedRow, pipeline: float) -> dict[str, float]:
     }
 
 
-def _precision(row: PrintedRow) -> dict[str, Any]:
+def _precision_fields(row: PrintedRow) -> dict[str, Any]:
     said, optimizer, notes = row.lower("precision"), row.lower("optimizer"), row.notes
     eight = "adamw-8bit" if re.search(r"8[-_]?bit", optimizer) else None
     state = eight or next((name for name in ("muon", "sgd") if name in optimizer), "adamw")
@@ -145,20 +145,20 @@ def _precision(row: PrintedRow) -> dict[str, Any]:
     return found
 
 
-def _split(row: PrintedRow, found: RowArchitecture) -> dict[str, Any]:
-    """tensor, pipeline, ... and what is sharded. Where several are blank, the batch says how many accelerators hold one copy."""
+def _layout_fields(row: PrintedRow, found: RowArchitecture) -> dict[str, Any]:
+    """Return parallelism and sharding. When several columns are blank, the batch gives the number of accelerators per replica."""
     tensor, pipeline, context, data = (row.count(c) for c in ("tp", "pp", "cp", "dp"))
-    accelerators = _count(row)
+    accelerators = _accelerator_count(row)
     if row.csv == "tpu_training":
         tensor, context = _tpu_split(row, accelerators, tensor)
     elif tensor is None and pipeline is None and context is None:
-        tensor, pipeline = _unsaid(row, accelerators, data)
+        tensor, pipeline = _infer_tensor_pipeline(row, accelerators, data)
     split = (tensor or 1) * (pipeline or 1) * (context or 1)
     said = row.lower("shard")
     group = re.search(r"group (\d+)", said) or re.search(r"fsdp(\d+)", said)
     layout = {
         "tensor": tensor, "pipeline": pipeline, "context": context, "virtual": row.count("vp"),
-        "expert": row.count("ep") or _unsaid_experts(row, found, accelerators // split),
+        "expert": row.count("ep") or _infer_expert(row, found, accelerators // split),
         "data": data if data and data * split == accelerators else max(accelerators // split, 1),
         "shard": _shard(said, row), "shard_group": int(group.group(1)) if group and int(group.group(1)) > 1 else None,
         "sequence_parallel": True if "sequence parallel" in f"{row.notes} {row.lower('recompute')}" else None,
@@ -178,7 +178,7 @@ def _shard(said: str, row: PrintedRow) -> str | None:
 
 
 def _tpu_split(row: PrintedRow, accelerators: int, tensor: int | None) -> tuple[int | None, int | None]:
-    """A batch smaller than the chips is spread over them by context."""
+    """Return tensor and context parallelism on TPUs. A batch smaller than the number of chips uses context parallelism."""
     printed = re.search(r"x tp(\d+)", row.lower("shard"))
     tensor = tensor or (int(printed.group(1)) if printed else None)
     batch = row.count("global_batch")
@@ -186,8 +186,8 @@ def _tpu_split(row: PrintedRow, accelerators: int, tensor: int | None) -> tuple[
     return tensor, replicas // batch if batch and batch < replicas and replicas % batch == 0 else row.count("cp")
 
 
-def _unsaid(row: PrintedRow, accelerators: int, data: int | None) -> tuple[int | None, int | None]:
-    """Tensor and pipeline of one copy, from the batch: global batch = copies x accumulation x micro-batch; up to 8 accelerators tensor."""
+def _infer_tensor_pipeline(row: PrintedRow, accelerators: int, data: int | None) -> tuple[int | None, int | None]:
+    """Return tensor, at most 8, and pipeline of one replica, from global batch = replicas x accumulation x micro-batch."""
     batch, steps = row.count("global_batch"), row.count("grad_accum")
     copies = data or (batch // (steps * (row.count("micro_batch") or 1)) if batch and steps else None)
     one = accelerators // copies if copies and accelerators % copies == 0 else 1
@@ -195,14 +195,14 @@ def _unsaid(row: PrintedRow, accelerators: int, data: int | None) -> tuple[int |
     return (tensor, one // tensor) if one > 1 else (None, None)
 
 
-def _unsaid_experts(row: PrintedRow, found: RowArchitecture, replicas: int) -> int | None:
-    """NeMo Automodel spreads experts over all replicas, as its printed rows do; others do not unless they say so."""
+def _infer_expert(row: PrintedRow, found: RowArchitecture, replicas: int) -> int | None:
+    """Return the default expert parallelism: NeMo Automodel spreads experts over all replicas; other trainers do not."""
     experts = found.architecture.experts
     return min(replicas, experts) or None if experts and "automodel" in row.lower("framework") else None
 
 
-def _batch(row: PrintedRow):
-    """A function of the layout: micro-batch and micro-batches of one copy."""
+def _batch_fields(row: PrintedRow):
+    """Return a function from the layout to micro-batch and micro-batches of one replica."""
     whole, micro, steps = row.count("global_batch"), row.count("micro_batch"), row.count("grad_accum")
     if micro and "local batch fed" in row.notes:
         micro, steps, whole = 1, micro, None
@@ -212,31 +212,31 @@ def _batch(row: PrintedRow):
         copies = split["data"]
         if row.csv == "tpu_training":
             each = per_chip * split.get("tensor", 1) * split.get("context", 1) if per_chip else None
-            usual = TPU_TOKENS / (row.count("seq_len") or SEQUENCE) * split.get("tensor", 1)
+            usual = TPU_TOKENS / (row.count("seq_len") or DEFAULT_SEQUENCE) * split.get("tensor", 1)
             return {"micro_batch": max(round(each or (whole / copies if whole else usual)), 1), "micro_batches": 1}
         each = micro or (max(round(whole / copies / steps), 1) if whole and steps else 1)
-        unsaid = max(round(STEP_TOKENS / (copies * each * (row.count("seq_len") or SEQUENCE))), 1)
+        unsaid = max(round(STEP_TOKENS / (copies * each * (row.count("seq_len") or DEFAULT_SEQUENCE))), 1)
         count_ = max(round(whole / copies / each), 1) if whole else steps or (unsaid if row.csv == "training_throughput" else None)
         return {"micro_batch": each, "global_batch": whole, "micro_batches": count_}
 
     return fill
 
 
-def _count(row: PrintedRow) -> int:
+def _accelerator_count(row: PrintedRow) -> int:
     said = row.count("accel_count")
     if said:
         return said
-    return product_of(row)
+    return accelerators_from_parallelism(row)
 
 
-def _adapter(row: PrintedRow, found: RowArchitecture) -> dict[str, Any]:
+def _adapter_fields(row: PrintedRow, found: RowArchitecture) -> dict[str, Any]:
     method, kind, quantised = row.lower("method"), row.lower("peft_type"), row.lower("quantization")
-    base = next((n for n, words in FROZEN if any(w in quantised for w in words)), None)
-    adapted = method in ADAPTERS or "lora" in f"{method} {kind}" or bool(SOFT.search(kind))
+    base = next((n for n, words in FROZEN_FORMATS if any(w in quantised for w in words)), None)
+    adapted = method in ADAPTERS or "lora" in f"{method} {kind}" or bool(SOFT_PROMPT.search(kind))
     if not adapted or kind.startswith("full"):
         return {}
     base = base or ("nf4" if re.search(r"\bqd?o?lora", f"{method} {kind}") else None)
-    soft = bool(SOFT.search(f"{method} {kind}"))
+    soft = bool(SOFT_PROMPT.search(f"{method} {kind}"))
     trained = row.count("trainable_params")
     virtual = round(trained / found.architecture.hidden) if soft and trained and found.architecture.hidden else 0
     adapter = {
@@ -250,7 +250,7 @@ def _adapter(row: PrintedRow, found: RowArchitecture) -> dict[str, Any]:
 
 
 def _rank(row: PrintedRow) -> int:
-    """Printed, else what the trainer's scripts take by default."""
+    """Return the printed rank, else the default of the trainer's scripts."""
     framework = row.lower("framework")
     return row.count("peft_rank") or next((rank for name, rank in UNPRINTED_RANK if name in framework), 16)
 
@@ -264,9 +264,9 @@ def _targets(said: str) -> str:
 
 
 def _with_embeddings(row: PrintedRow, found: RowArchitecture) -> float | None:
-    """Trained parameters when table and head are trained beside the adapters."""
+    """Return the trained parameters when embedding and head are trained with the adapters."""
     if "embeddings and output head" not in row.lower("peft_targets"):
         return None
-    layers: tuple[Block, ...] = count(found.architecture).layers
+    layers: tuple[Block, ...] = count_parameters(found.architecture).layers
     rank = _rank(row)
     return float(2 * found.architecture.vocab * found.architecture.hidden + sum(m.adapter(rank) for b in layers for m in b.matrices))

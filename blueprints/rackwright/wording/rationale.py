@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from rackwright.report.formatting import tell_apart, usd
-from rackwright.report.rejections import explanation
 from rackwright.sizing.plan import Candidate, Fit, Rejected, SizingPlan
 from rackwright.sizing.rejection import Limit, Reason, Rejection
 from rackwright.units import HOUR
+from rackwright.wording.formatting import tell_apart, usd
+from rackwright.wording.rejections import explanation
 
 MIN_SPEED_UP = 0.95
 """Ratio of times above which more machines are not worth a sentence."""

@@ -3,9 +3,9 @@
 import math
 from collections.abc import Iterable
 
-from rackwright.report.formatting import tell_apart
 from rackwright.sizing.plan import Fit, Rejected
 from rackwright.sizing.rejection import Limit, Reason, Rejection, Remedy
+from rackwright.wording.formatting import tell_apart
 
 CONFIGURED = {Limit.DEADLINE, Limit.BUDGET, Limit.TTFT, Limit.TPOT, Limit.ORGANISATION, Limit.RUN_LIMIT, Limit.BLUEPRINT}
 """Constraints set in the spec: the second number is `allowed`. For others it is what the candidate `has`."""

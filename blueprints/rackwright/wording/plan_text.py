@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from rackwright.report.formatting import usd
-from rackwright.report.rationale import candidate_name, compared_with, rationale, time_and_cost
-from rackwright.report.rejections import fit_warnings
 from rackwright.sizing.plan import Fit, SizingPlan
 from rackwright.units import HOUR
+from rackwright.wording.formatting import usd
+from rackwright.wording.rationale import candidate_name, compared_with, rationale, time_and_cost
+from rackwright.wording.rejections import fit_warnings
 
 MIN_DIFFERENCE = 0.01
 """Relative difference of time or money below which pinned parallelism costs nothing."""

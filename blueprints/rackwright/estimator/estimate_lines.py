@@ -1,0 +1,40 @@
+"""Estimates for a JSONL text: one result per line."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from rackwright.diagnostics.errors import UserError
+from rackwright.diagnostics.problem import Mark, Problem
+from rackwright.estimator.calibration.coefficients import Calibration
+from rackwright.estimator.config.jsonl import read_lines
+from rackwright.estimator.estimate import estimate
+from rackwright.estimator.result import Estimate
+
+
+@dataclass(frozen=True)
+class LineResult:
+    """Result of one line. number: counted from 1; estimate: None when there are problems."""
+
+    number: int
+    estimate: Estimate | None
+    problems: tuple[Problem, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        if self.estimate is not None:
+            return {"ok": True, "line": self.number, **self.estimate.to_dict()}
+        return {"ok": False, "line": self.number, "problems": [p.as_json() for p in self.problems]}
+
+
+def estimate_lines(text: str, calibrated: Calibration | None = None) -> Iterator[LineResult]:
+    """Yield one result per non-empty line, each as soon as it is computed. Empty text yields one problem. Never raises UserError."""
+    if not text.strip():
+        yield LineResult(1, None, (Problem("E-json", "the file contains no configuration", fix="write one JSON object per line"),))
+    for line in read_lines(text):
+        if line.config is None:
+            yield LineResult(line.number, None, line.problems)
+            continue
+        try:
+            yield LineResult(line.number, estimate(line.config, calibrated))
+        except UserError as error:
+            yield LineResult(line.number, None, tuple(p.with_mark(Mark(line.number, 1)) for p in error.problems))
