@@ -75,7 +75,7 @@ def test_its_image_is_dated_and_made_for_it(machine):
         ("g4ad.4xlarge", "AMD's driver"),
         ("p3dn.24xlarge", "proprietary driver"),
         ("g6f.xlarge", "GRID driver"),
-        ("inf1.xlarge", "do not support Inferentia1"),
+        ("inf1.xlarge", "No pinned image supports inf1.xlarge: Neuron images leave Inferentia1 out"),
         ("dl1.24xlarge", "is other"),
         ("dl2q.24xlarge", "is other"),
         ("p6e-gb200.36xlarge", "cannot be ordered"),

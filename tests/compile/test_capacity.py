@@ -3,6 +3,7 @@
 from datetime import UTC, date, datetime
 
 import pytest
+from rackwright.catalog import Catalog
 from rackwright.compile.compile import compile_plan
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.nodes.capacity import capacity_plan
@@ -10,6 +11,7 @@ from rackwright.diagnostics.errors import UserError
 from rackwright.sizing.size import size
 from rackwright.spec.spec import Spec
 from rackwright.validation.stack import check
+from rackwright.wording.rejections import rejection_text
 from rackwright_pulumi.program.build import declare
 from rackwright_pulumi.testing import record
 
@@ -64,7 +66,7 @@ def graph_of(plan):
 def test_f32_machines_leave_before_ec2_reclaims_them(machine, drains):
     """EC2 ends machines 30 minutes before a block does, those of an UltraServer 60 minutes (capacity vanishes mid-run, recipes F32)."""
     spec, sizing, fit = case("ordered", {"capacity_block": BLOCK["capacity_block"] | {"instance": machine}}, mode="capacity-block", name=CR)
-    want = capacity_plan(CompileContext(spec, sizing, fit, date(2026, 11, 21)))
+    want = capacity_plan(CompileContext(spec, sizing, fit, date(2026, 11, 21), catalog=Catalog.default()))
     assert want.drains_at == f"2026-12-08T{drains}:00+00:00"
 
 
@@ -162,10 +164,10 @@ def test_an_ended_block_is_refused_before_anything_is_searched():
 
 
 def test_an_ended_block_leaves_the_other_entries():
-    spec, _, _ = case("ordered", BLOCK, "on-demand", mode="on-demand")
-    plan = size(spec, today=date(2026, 12, 9))
+    plan = size(case("ordered", BLOCK, "on-demand", mode="on-demand")[0], today=date(2026, 12, 9))
     assert {fit.candidate.capacity for fit in plan.fits} == {"on-demand"}
-    assert any("R-10" in str(miss.rejections) for miss in plan.rejected if miss.candidate.capacity == "capacity-block")
+    ended = [miss.rejections for miss in plan.rejected if miss.candidate.capacity == "capacity-block"]
+    assert any("R-10" in rejection_text(rejection) for rejections in ended for rejection in rejections)
 
 
 @pytest.mark.parametrize(("entry", "name"), [(BY_ID, OTHER), (BY_GROUP, GROUP)])

@@ -11,6 +11,7 @@ from rackwright.sizing.size import size
 from rackwright.spec import read
 from rackwright.stackplan import StackPlan, VersionPins
 from rackwright.validation.stack import check
+from rackwright.wording.rejections import rejection_text
 from rackwright_pulumi.program.build import declare
 from rackwright_pulumi.testing import Graph, record
 
@@ -141,7 +142,7 @@ workloads: [{name: w, kind: finetune, model: {base: mistral-7b}, adapter: {type:
 infra: {any_of: [{cloud: aws, account: "123456789012", regions: [us-east-1], pin: {instance: g5g.2xlarge}}]}
 """
     found = size(read(text), today=TODAY)
-    said = [str(x) for r in found.rejected if r.candidate.machine == "g5g.2xlarge" for x in r.rejections]
+    said = [rejection_text(x) for r in found.rejected if r.candidate.machine == "g5g.2xlarge" for x in r.rejections]
     assert "published data: FLOP/s, memory bandwidth not published" in said
 
 

@@ -94,7 +94,7 @@ def test_each_switch_changes_the_graph_and_is_warned_of(switch):
     """A switch that is accepted and changes nothing would be a promise that nobody keeps."""
     assert graph_of("training", off=switch).as_json() != graph_of("training").as_json()
     (warning,) = check(plan_of("training", **{switch: False}))
-    assert warning.fix == f"leave blueprint.safety.{switch} out"
+    assert warning.fix == f"remove {switch} from blueprint.safety"
     assert check(plan_of("training", **{switch: False}), acknowledged=[warning.code]) == []
 
 

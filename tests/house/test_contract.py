@@ -13,7 +13,7 @@ import rackwright.spec as spec
 import rackwright.stackplan as wants
 from pydantic import BaseModel
 from rackwright.catalog import Catalog
-from rackwright.compile.nodes.capacity import flex_longest_run_s
+from rackwright.stackplan.capacity import flex_start_max_run_s
 from rackwright.validation.stack import RULES
 from rackwright_pulumi.gcp.pool import FLEX_LONGEST_RUN_S, HYPERDISK_ONLY
 from rackwright_pulumi.policies import RESOURCE_RULES
@@ -94,7 +94,7 @@ def test_what_components_fill_in_for_plans_written_by_hand_is_the_catalogs():
     catalog = Catalog.default()
     google = {row.name: row.boot_disk for row in catalog.machines if row.cloud == "gcp"}
     assert {name for name, disk in google.items() if disk == "hyperdisk-balanced"} == {n for n in google if n.startswith(HYPERDISK_ONLY)}
-    assert flex_longest_run_s(catalog) == FLEX_LONGEST_RUN_S
+    assert flex_start_max_run_s(catalog) == FLEX_LONGEST_RUN_S
 
 
 def _fact(path: str):

@@ -274,5 +274,5 @@ def test_what_this_release_cannot_build_is_a_warning_beside_the_numbers():
     assert [(problem.code, str(problem.stage)) for problem in ahead.before_you_build] == [("C-no-path", "build")]
     assert ahead.errors == ()
     text = Page(render_report(boxed, plan, ".html", TODAY, ahead)).text
-    assert "this release cannot build a training-cluster on gcp" in text
+    assert "This release does not support a training-cluster on gcp" in text
     assert "machines only" in text, "the sum is not of everything"

@@ -48,9 +48,9 @@ def test_a_row_that_cannot_be_built_says_why(tmp_path, monkeypatch, capsys):
     preview = pipeline.preview()
     assert preview.refusal(1) == ""
     rank = next(rank for rank, fit in enumerate(pipeline.plan.fits, 1) if fit.candidate.cloud == "gcp")
-    assert preview.refusal(rank) == "not buildable in this release: this release cannot build a box on gcp"
+    assert preview.refusal(rank) == "not buildable in this release: This release does not support a box on gcp"
     assert run(["plan", "mix.yaml", "--top", "400", "--today", str(TODAY)]) == 0
-    assert "not buildable in this release: this release cannot build a box on gcp" in " ".join(capsys.readouterr().out.split())
+    assert "not buildable in this release: This release does not support a box on gcp" in " ".join(capsys.readouterr().out.split())
     with pytest.raises(UserError, match="C-no-path"):
         pipeline.choose(rank)
 

@@ -70,4 +70,4 @@ def no_path(kind: BlueprintKind, cloud: str) -> Problem:
     """The problem of a blueprint that this release does not support on the cloud."""
     supported = ", ".join(f"{k} on {c}" for k, c in PATHS)
     at = At() / "blueprint" / "kind"
-    return Problem("C-no-path", f"This release does not support {kind} on {cloud}", at, f"use one of: {supported}")
+    return Problem("C-no-path", f"This release does not support a {kind} on {cloud}", at, f"use one of: {supported}")

@@ -137,7 +137,7 @@ class TestGuest:
 
     def test_karpenter_on_it_is_refused(self):
         blueprint = {"cluster": {"name": "shared"}, "nodes": {"provisioner": "karpenter"}}
-        with pytest.raises(UserError, match="Karpenter is its owner's"):
+        with pytest.raises(UserError, match="Karpenter of an existing cluster cannot use the node role"):
             plans.compiled(plans.eks_fleet_case(place=PLACE, blueprint=blueprint))
 
     def test_its_names_and_labels_are_its_own(self):

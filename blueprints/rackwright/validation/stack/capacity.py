@@ -79,7 +79,8 @@ def flex_start_supports_placement(plan: StackPlan, catalog: Catalog) -> Iterator
         flex = pool.capacity.mode == "flex-start" and pool.adjacent and not pool.topology
         machine = catalog.machine_by_name.get(pool.machine)
         if flex and not (machine and machine.compact_flex_start):
-            message = f"{pool.machine} does not support compact placement with flex-start; only A3 Ultra, A4 and H4D do"
+            families = sorted({row.family for row in catalog.machines if row.compact_flex_start})
+            message = f"{pool.machine} does not support compact placement with flex-start; {', '.join(families)} do"
             yield Violation(at / "adjacent", "set it to false", message)
 
 
