@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Sequence
 from datetime import date, datetime
+from enum import StrEnum
 from itertools import repeat
 from pathlib import Path
 from typing import Annotated
@@ -30,6 +31,15 @@ LINES_BYTES = 64_000_000
 """Of a file with configurations: a hundred thousand of them."""
 MOST_SHOWN = 200
 """Problems of a file that are shown one by one; with --json each line tells its own."""
+
+
+class ReportFormat(StrEnum):
+    """Formats of the report file."""
+
+    HTML = "html"
+    MARKDOWN = "md"
+
+
 Today = Annotated[datetime | None, typer.Option("--today", formats=["%Y-%m-%d"], help="The date to plan for.", show_default="today")]
 
 
@@ -131,20 +141,27 @@ def compile_command(spec: SpecPath, as_json: AsJson = False, today: Today = None
 @app.command()
 def report(
     spec: SpecPath,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="The file; .md makes Markdown.", show_default="SPEC.html")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The file, .html or .md; - for standard output.", show_default="SPEC.html")
+    ] = None,
+    form: Annotated[ReportFormat | None, typer.Option("--format", help="Format of the report.", show_default="the file's suffix")] = None,
     as_json: AsJson = False,
     today: Today = None,
 ) -> None:
-    """Write the report a manager reads. One HTML file that needs nothing else, or Markdown for a pull request."""
-    from rackwright.report.document.write import check_target, write_report
+    """Write the report of a decision. One HTML file without external resources, or Markdown for a pull request."""
+    from rackwright.report.document.write import check_target, render_report, write_report
 
     session = Session.of(spec, as_json, today)
-    target = output or Path(f"{spec.stem}.html")
-    check_target(target)
-    preview = session.preview
-    with working("drawing the report", as_json):
-        write_report(session.spec, session.plan, target, session.today, preview)
-    emit({"ok": True, "report": str(target), "feasible": bool(session.plan.fits)}) if as_json else emit(f"wrote {target}")
+    suffix = f".{form or ReportFormat.HTML}"
+    if output == Path("-"):
+        emit(render_report(session.spec, session.plan, suffix, session.today, session.preview))
+    else:
+        target = output or Path(f"{spec.stem}{suffix}")
+        check_target(target, f".{form}" if form else "")
+        preview = session.preview
+        with working("drawing the report", as_json):
+            write_report(session.spec, session.plan, target, session.today, preview)
+        emit({"ok": True, "report": str(target), "feasible": bool(session.plan.fits)}) if as_json else emit(f"wrote {target}")
     _leave(session)
 
 

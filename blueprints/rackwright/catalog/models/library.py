@@ -1,6 +1,6 @@
 """Models of the catalog: data/models/*.json, one row per model, read on first use.
 
-A row has the architecture, its source and date, and the published parameter counts, which tests/models compares with the formulas.
+A row has the architecture, its source and date, and the published parameter counts, which tests/catalog compares with the formulas.
 """
 
 import json

@@ -22,8 +22,10 @@ from rackwright.workflow.stack_preview import StackPreview
 FORMS = {".html": "report.html.j2", ".md": "report.md.j2"}
 
 
-def check_target(target: Path) -> None:
-    """Raises UserError for a suffix other than .html and .md."""
+def check_target(target: Path, suffix: str = "") -> None:
+    """Raises UserError for a suffix other than .html and .md, or other than `suffix` where it is set."""
+    if suffix and target.suffix != suffix:
+        raise UserError([Problem("R-form", f"{target} does not end in {suffix}", fix=f"write -o {target.with_suffix(suffix)}")])
     if target.suffix not in FORMS:
         raise UserError([Problem("R-form", f"{target}: a report ends in {' or '.join(FORMS)}", fix="name it report.html")])
 

@@ -12,8 +12,8 @@ from rackwright.stackplan import StackPlan
 from rackwright.validation.spec_paths import ORIGINS, in_spec, spec_path
 from rackwright.validation.stack import check
 
-from tests.rules.changes import changed
-from tests.rules.test_cases import BASES, FILES
+from tests.validation.changes import changed
+from tests.validation.test_rule_cases import BASES, FILES
 
 SAME_IN_BOTH = {"name", "tags", "kind", "version"}
 TEXT = """\

@@ -1,5 +1,5 @@
 """Every rule on plans that satisfy it and plans that violate it, with the exact text. One file per rule in tests/cases/rules,
-with a document for every base plan. `RACKWRIGHT_RENEW=rule-cases pytest -n 0 tests/rules` writes the texts; read the difference."""
+with a document for every base plan. `RACKWRIGHT_RENEW=rule-cases pytest -n 0 tests/validation` writes the texts; read the difference."""
 
 import os
 from pathlib import Path
@@ -10,7 +10,7 @@ from rackwright.diagnostics.errors import Bug
 from rackwright.validation.stack import RULES, check, refuse_broken_invariants
 
 from tests import plans
-from tests.rules.changes import changed
+from tests.validation.changes import changed
 
 FILES = sorted((Path(__file__).parents[1] / "cases" / "rules").glob("*.yaml"))
 BASES = {name: build() for name, build in (plans.ALL | plans.NODES | plans.FLEETS).items()} | {
