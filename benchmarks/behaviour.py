@@ -16,7 +16,6 @@ import json
 import multiprocessing
 import os
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -25,8 +24,11 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 COMMANDS = ("plan", "compile", "graph")
 TODAY = "2026-11-21"
-TEXT_KEYS = {"warnings", "notes", "reason", "fix", "note", "why", "warning", "assumptions", "summary", "source"}
-"""Keys of JSON whose strings are sentences; `compare` reports changes below them apart from changes of data."""
+TEXT_KEYS = {
+    *("warnings", "notes", "reason", "fix", "note", "why", "warning", "assumptions", "summary", "words", "remedy", "scaling", "binding"),
+    *("overruled", "best", "against"),
+}
+"""Keys of JSON whose strings are sentences; `compare` counts changes below them apart from changes of data."""
 SHOWN = 40
 """Differences printed one by one."""
 
@@ -106,32 +108,49 @@ def record(target: Path, checkout: Path) -> None:
 
 
 def compare(old: dict[str, Any], new: dict[str, Any]) -> int:
-    """Prints what differs, data before wording, and returns 1 when data differ."""
-    data, wording = [], Counter()
+    """Prints what differs, data first, and returns 1 when data differ."""
+    kinds: dict[str, list[str]] = {"data": [], "order": [], "added": [], "wording": []}
     for key in sorted(old.keys() | new.keys()):
-        for path, text, was, now in differences(old.get(key), new.get(key)):
-            if text:
-                wording[key] += 1
-            else:
-                data.append(f"{key}: {path}: {_short(was)} -> {_short(now)}")
-    for line in data[:SHOWN]:
-        print(line)
-    if len(data) > SHOWN:
-        print(f"and {len(data) - SHOWN} more")
-    print(f"{len(old)} answers compared; data: {len(data)} differences; wording: {wording.total()} in {len(wording)} answers")
-    return 1 if data else 0
+        for kind, path, was, now in differences(old.get(key), new.get(key)):
+            kinds[kind].append(f"{key}: {path}: {_short(was)} -> {_short(now)}")
+    for kind in ("data", "order"):
+        for line in kinds[kind][:SHOWN]:
+            print(f"{kind}: {line}")
+        if len(kinds[kind]) > SHOWN:
+            print(f"{kind}: and {len(kinds[kind]) - SHOWN} more")
+    print(f"{len(old)} answers compared: " + ", ".join(f"{kind} {len(found)}" for kind, found in kinds.items()))
+    return 1 if kinds["data"] or kinds["order"] else 0
 
 
-def differences(old: Any, new: Any, path: str = "", text: bool = False) -> Iterator[tuple[str, bool, Any, Any]]:
-    """(path, whether it is wording, old, new) of every leaf that differs."""
+def differences(old: Any, new: Any, path: str = "", text: bool = False) -> Iterator[tuple[str, str, Any, Any]]:
+    """(kind, path, old, new) of every leaf that differs. Candidates of a list are matched by what they are; their order is a kind."""
     if isinstance(old, dict) and isinstance(new, dict):
-        for key in sorted(old.keys() | new.keys()):
-            yield from differences(old.get(key), new.get(key), f"{path}.{key}", text or key in TEXT_KEYS)
+        for key in sorted(new.keys() - old.keys()):
+            yield "added", f"{path}.{key}", None, new[key]
+        for key in sorted(old):
+            yield from differences(old[key], new.get(key), f"{path}.{key}", text or key in TEXT_KEYS)
+    elif isinstance(old, list) and isinstance(new, list) and old and all(isinstance(v, dict) and "candidate" in v for v in (*old, *new)):
+        were, are = _by_candidate(old), _by_candidate(new)
+        for name in sorted(are.keys() - were.keys()):
+            yield "added", f"{path}[{name}]", None, name
+        for name, was in were.items():
+            yield from differences(was, are.get(name), f"{path}[{name}]", text)
+        if (order := [name for name in are if name in were]) != (before := [name for name in were if name in are]):
+            first = next(i for i, pair in enumerate(zip(before, order, strict=True)) if len(set(pair)) > 1)
+            yield "order", f"{path}[{first}]", before[first], order[first]
     elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
         for number, (was, now) in enumerate(zip(old, new, strict=True)):
             yield from differences(was, now, f"{path}[{number}]", text)
     elif old != new:
-        yield path, text and all(isinstance(value, str | list | None) for value in (old, new)), old, new
+        worded = text and all(isinstance(value, str | list | None) for value in (old, new))
+        yield "wording" if worded else "data", path, old, new
+
+
+def _by_candidate(entries: list[dict[str, Any]]) -> dict[str, Any]:
+    """Entries by machine, place, capacity mode and count."""
+    keys = ("machine", "topology", "slices", "nodes", "region", "capacity", "capacity_id", "place")
+    names = [(e, e["candidate"]) for e in entries]
+    return {" ".join(str(c.get(key, "")) for key in keys) if isinstance(c, dict) else str(c): entry for entry, c in names}
 
 
 def _short(value: Any) -> str:
