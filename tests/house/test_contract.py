@@ -77,10 +77,10 @@ def test_every_law_names_the_page_that_says_it(law):
         ("rackwright.stackplan.addresses:CONTROL_PURPOSES", "rackwright_pulumi.aws.network.subnets:CONTROL"),
         ("rackwright.compile.kubernetes.aws.karpenter:INTERFACE_TYPES", "rackwright_pulumi.aws.pool.launch_template:INTERFACE_TYPES"),
         ("rackwright.compile.kubernetes.aws.karpenter:MEMLOCK_BYTES", "rackwright_pulumi.aws.pool.al2023:LIMITS.RLIMIT_MEMLOCK"),
-        ("rackwright.validation.stack.nodes:USER_DATA_BYTES", "rackwright_pulumi.aws.pool.user_data:LIMIT_BYTES"),
-        ("rackwright.validation.stack.nodes:USER_DATA_BYTES", "rackwright_pulumi.policies.launch_templates:USER_DATA_BYTES"),
+        ("rackwright.validation.stack.nodes.images:USER_DATA_BYTES", "rackwright_pulumi.aws.pool.user_data:LIMIT_BYTES"),
+        ("rackwright.validation.stack.nodes.images:USER_DATA_BYTES", "rackwright_pulumi.policies.launch_templates:USER_DATA_BYTES"),
         ("rackwright.catalog.storage_limits:GP3_FREE_IOPS", "rackwright_pulumi.policies.launch_templates:FREE_IOPS"),
-        ("rackwright.validation.stack.lustre:STEP_GIB", "rackwright_pulumi.policies.sizes:STEP_GIB"),
+        ("rackwright.validation.stack.storage.lustre:STEP_GIB", "rackwright_pulumi.policies.sizes:STEP_GIB"),
         ("rackwright.catalog.storage_limits:TIERED_STEP_MB_S", "rackwright_pulumi.policies.sizes:TIERED_STEP_MB_S"),
     ],
 )

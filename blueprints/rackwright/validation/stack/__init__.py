@@ -1,44 +1,29 @@
 """Rules on a StackPlan, checked before the first cloud call. `check(plan)` runs all of them."""
 
-from rackwright.validation.stack import (
-    capacity,
-    cost_alerts,
-    existing,
-    fabric,
-    kubernetes,
-    lustre,
-    naming,
-    network,
-    nodes,
-    placement,
-    provisioning,
-    queues,
-    reservations,
-    secrets,
-    serving,
-    storage,
-    tpu,
-)
+from rackwright.validation.stack import cost_alerts, existing, naming, network, secrets
+from rackwright.validation.stack.cluster import operators, queues, serving
+from rackwright.validation.stack.nodes import capacity, fabric, images, placement, provisioning, reservations, tpu
 from rackwright.validation.stack.quota import QuotaNeed, check_quota, quota_needs
 from rackwright.validation.stack.registry import RULES, check, refuse_broken_invariants
+from rackwright.validation.stack.storage import lustre, volumes
 
 AREAS = (
     capacity,
     cost_alerts,
     existing,
     fabric,
-    kubernetes,
+    operators,
     lustre,
     naming,
     network,
-    nodes,
+    images,
     placement,
     provisioning,
     queues,
     reservations,
     secrets,
     serving,
-    storage,
+    volumes,
     tpu,
 )
 __all__ = ["RULES", "QuotaNeed", "check", "check_quota", "quota_needs", "refuse_broken_invariants"]

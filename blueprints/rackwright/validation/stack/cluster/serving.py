@@ -9,13 +9,7 @@ from rackwright.clouds import AWS
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import StackPlan
-from rackwright.stackplan.labels import (
-    EFA_RESOURCE,
-    LOAD_BALANCER_ANNOTATION,
-    LOAD_SECONDS_ANNOTATION,
-    RESOURCES,
-    SERVER_PORT,
-)
+from rackwright.stackplan.labels import EFA_RESOURCE, LOAD_BALANCER_ANNOTATION, LOAD_SECONDS_ANNOTATION, RESOURCES, SERVER_PORT
 from rackwright.validation.stack.registry import accelerators, manifests, pod_templates, rule
 
 KEDA = "https://keda.sh/docs/latest/reference/scaledobject-spec/"

@@ -9,7 +9,7 @@ from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import CapacityPlan, StackPlan
 from rackwright.stackplan.capacity import RESERVATION_ID, drain_before_end
-from rackwright.validation.stack.capacity import capacity_plans
+from rackwright.validation.stack.nodes.capacity import capacity_plans
 from rackwright.validation.stack.registry import accelerators, manifests, pools, rule
 
 BLOCKS = "https://docs.aws.amazon.com/eks/latest/userguide/capacity-blocks-mng.html"

@@ -1,0 +1,1 @@
+"""Rules on operators, queues and model servers."""

@@ -1,0 +1,1 @@
+"""Rules on pools: capacity, images, fabrics, placement."""

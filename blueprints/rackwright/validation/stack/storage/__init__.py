@@ -1,0 +1,1 @@
+"""Rules on disks, buckets and file systems."""
