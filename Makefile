@@ -35,7 +35,7 @@ test: $(STAMP)  ## every test that needs no cloud; those marked engine need pulu
 	@$(PY) -m pytest -n $(JOBS) --dist loadgroup
 
 test-fast: $(STAMP) ## the inner loop: every test but the sweeps over matrix, catalog and measured runs
-	@$(PY) -m pytest -n $(JOBS) --dist loadgroup -m "not slow and not sweep and not engine"
+	@$(PY) -m pytest -n $(JOBS) --dist loadgroup --fast
 
 behaviour: $(STAMP) ## answers of this checkout against those of commit BASE: plans, stacks, graphs and the AWS matrix (15 minutes)
 	@rm -rf .cache/behaviour && mkdir -p .cache/behaviour/base && git archive $(BASE) | tar -x -C .cache/behaviour/base

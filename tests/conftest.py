@@ -14,22 +14,32 @@ SWEEPS = (
     "catalog/test_architecture.py",
     "cli/test_commands.py",
     "cli/test_economics.py",
+    "cli/test_estimate.py",
     "cli/test_new.py",
+    "cli/test_policy.py",
     "cli/test_terminal.py",
     "compile/test_box_setup.py",
     "compile/test_capacity.py",
     "compile/test_contracts.py",
+    "compile/test_eks_fleet.py",
     "compile/test_file_systems_agree.py",
-    "components/aws/test_guest.py",
+    "components/aws/test_existing_cluster.py",
     "components/aws/test_layers.py",
     "components/aws/test_order.py",
+    "components/aws/test_examples.py",
     "components/test_aws_blueprints.py",
+    "components/test_aws_boxes.py",
     "components/test_aws_safety.py",
     "components/test_eks_fleet.py",
+    "components/test_gke_blueprints.py",
     "deployer",
+    "engine",
+    "estimator/test_adapter_memory.py",
+    "estimator/test_estimate.py",
+    "estimator/test_offline.py",
     "lookup",
     "matrix",
-    "package/test_construct.py",
+    "package",
     "policies/test_graphs.py",
     "program",
     "report",
@@ -37,6 +47,7 @@ SWEEPS = (
     "sizing/test_economics.py",
     "sizing/test_laws.py",
     "sizing/test_layouts.py",
+    "sizing/test_machine.py",
     "sizing/test_price_performance.py",
     "sizing/test_refusals.py",
     "sizing/test_replicas.py",
@@ -44,14 +55,15 @@ SWEEPS = (
     "sizing/test_serving_agrees.py",
     "spec/test_mutations.py",
     "testing",
-    "workflow/test_agreement.py",
+    "workflow",
 )
-"""Files and folders below tests/ that run whole commands, programs or searches many times; marked `sweep`."""
+"""Files and folders below tests/ that run whole commands, programs or searches many times; `make test-fast` leaves them out."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    folder = Path(__file__).parent
-    for item in items:
-        path = Path(item.path).relative_to(folder).as_posix()
-        if path.startswith(SWEEPS):
-            item.add_marker(pytest.mark.sweep)
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--fast", action="store_true", help="leave out the sweeps, which are not even imported")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    below = collection_path.relative_to(Path(__file__).parent).as_posix() if collection_path.is_relative_to(Path(__file__).parent) else ""
+    return True if config.getoption("--fast") and below.startswith(SWEEPS) else None

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rackwright.cli.main import AsJson, SpecPath, Today
+from rackwright.cli.app import AsJson, SpecPath, Today
 from rackwright.cli.session import Session
 from rackwright.cli.terminal import emit, working
 from rackwright.clouds import names, sellers, supports

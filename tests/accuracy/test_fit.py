@@ -80,7 +80,7 @@ def test_without_runs_the_priors_stay():
 
 def test_a_fit_explains_more_than_its_priors():
     given = runs_of_model(SMALL)
-    case = fit.stack([run.case for run in given])
+    case = fit.stack_cases([run.case for run in given])
     value = np.log([run.measured for run in given])
     missed = [np.abs(np.log(SMALL.predict(case, k)) - value).mean() for k in (SMALL.kind(), fit.fit(SMALL, given))]
     assert missed[1] < missed[0]

@@ -4,7 +4,7 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -35,14 +35,16 @@ CLAIM = re.compile(r"numbers in, numbers out|arrays in|formulas alone|knows neit
 """What a file of formulas says of itself in its docstring; saying it binds."""
 
 
-def imports(path: Path) -> Iterator[str]:
+@cache
+def imports(path: Path) -> tuple[str, ...]:
     """Every module a file names, wherever the statement stands: `from a import b` names a and a.b, since b may be a module."""
+    found: list[str] = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            yield from (name.name for name in node.names)
+            found += [name.name for name in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
-            yield from (f"{node.module}.{name.name}" for name in node.names)
+            found += [node.module, *(f"{node.module}.{name.name}" for name in node.names)]
+    return tuple(found)
 
 
 def inside(name: str, *modules: str) -> bool:

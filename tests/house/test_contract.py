@@ -6,6 +6,7 @@ import importlib
 import pkgutil
 import re
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,7 @@ ON_NO_PAGE = {"V-02"}
 """Laws that were seen at work and that their cloud has written nowhere."""
 
 
+@cache
 def read_outside(*folders: str) -> set[str]:
     """Every attribute that is read anywhere but in `folders`."""
     trees = [ast.parse(path.read_text(encoding="utf-8")) for path in SOURCES if not any(folder in path.as_posix() for folder in folders)]

@@ -21,7 +21,7 @@ ALLOWED = {
     ("blueprints/rackwright/clouds/gcp.py", "e2-standard-8"): SYSTEM,
     ("blueprints/rackwright/wording/rejections.py", "m7i.4xlarge trn1.32xlarge"): EXAMPLE,
     ("blueprints/rackwright/validation/stack/nodes/images.py", "p6-b200.48xlarge p6-b300.48xlarge"): EXAMPLE,
-    ("blueprints/rackwright/cli/main.py", "p5.48xlarge"): EXAMPLE,
+    ("blueprints/rackwright/cli/spec_commands.py", "p5.48xlarge"): EXAMPLE,
     ("components/rackwright_pulumi/policies/launch_templates.py", "t3.medium"): "EKS's default, in a text",
     (
         "components/rackwright_pulumi/gcp/pool.py",

@@ -1,4 +1,4 @@
-"""The command line: `main` has the commands, `terminal` what they share."""
+"""The command line: commands by group, `session` for one spec, `terminal` for output and exit statuses."""
 
 from typing import TYPE_CHECKING
 

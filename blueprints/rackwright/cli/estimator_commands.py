@@ -1,0 +1,69 @@
+"""Commands of the estimator: estimate, calibrate."""
+
+import json
+from itertools import repeat
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rackwright.cli.app import AsJson, app
+from rackwright.cli.terminal import BAD_INPUT, emit
+from rackwright.diagnostics.errors import UserError
+from rackwright.diagnostics.problem import Problem
+from rackwright.report.terminal.console import console
+
+LINES_BYTES = 64_000_000
+"""Of a file with configurations: a hundred thousand of them."""
+MOST_SHOWN = 200
+"""Problems of a file that are shown one by one; with --json each line tells its own."""
+
+
+@app.command()
+def estimate(
+    file: Annotated[Path, typer.Argument(metavar="FILE.jsonl", help="One pinned configuration a line.")],
+    as_json: AsJson = False,
+    calibrated: Annotated[
+        Path | None, typer.Option("--calibration", help="What `rackwright calibrate` wrote.", show_default="ours")
+    ] = None,
+) -> None:
+    """Say what pinned configurations need and do. Memory and time by term, intervals, launch flags, the nearest measured run.
+
+    --json prints one object a line. A broken line costs only itself, and exit status 2.
+    """
+    from rackwright.estimator.calibration.calibrate import load_calibration
+    from rackwright.estimator.estimate_lines import estimate_lines
+    from rackwright.report.terminal.estimate import show_estimate
+    from rackwright.spec.reading.source import read_file
+
+    problems: list[Problem] = []
+    text = read_file(file, LINES_BYTES)
+    shipped = estimate_lines(text, load_calibration(None)) if calibrated and not as_json else repeat(None)
+    for answer, ours in zip(estimate_lines(text, load_calibration(calibrated)), shipped, strict=False):
+        problems += answer.problems[: MOST_SHOWN - len(problems)]
+        if as_json:
+            emit(json.dumps(answer.as_json(), ensure_ascii=False))
+        elif answer.estimate:
+            show_estimate(console(), answer.estimate, ours.estimate if ours else None)
+    if problems:
+        raise typer.Exit(BAD_INPUT) if as_json else UserError(problems, str(file))
+
+
+@app.command()
+def calibrate(
+    runs: Annotated[Path, typer.Argument(metavar="RUNS.csv", help="Your own runs; docs/estimate.md shows the columns.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where the calibration goes.")] = Path("calibration.json"),
+    as_json: AsJson = False,
+) -> None:
+    """Learn from your own runs. Says what was predicted, what you measured, and what changes; `estimate --calibration` uses it."""
+    from rackwright.estimator.calibration.calibrate import calibrate as learn
+    from rackwright.estimator.calibration.calibrate import check_output_path
+    from rackwright.files import write_text
+    from rackwright.report.terminal.estimate import show_calibration
+
+    check_output_path(output, runs)
+    made = learn(runs)
+    write_text(output, made.to_text())
+    emit(made.as_json() | {"calibration": str(output)}) if as_json else show_calibration(console(), made, str(output))
+    if made.problems:
+        raise typer.Exit(BAD_INPUT)
