@@ -1,17 +1,20 @@
 """Fits that this release can build rank first; the others say why they cannot be built."""
 
 from datetime import date
+from pathlib import Path
 
 import pytest
-from rackwright import compile_plan, read, size
+from rackwright import compile_plan, load, read, size
 from rackwright.cli.main import run
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Problem
 from rackwright.sizing.size import size as sized_by_goals
+from rackwright.wording.plan_text import with_text
 from rackwright.workflow import size as sizing
 from rackwright.workflow.pipeline import Pipeline
 
 TODAY = date(2026, 11, 21)
+CASES = Path(__file__).parents[1] / "cases"
 TWO_CLOUDS = """\
 api_version: rackwright/v1
 name: mix
@@ -34,7 +37,7 @@ blueprint: {ttl: 3d}
 
 def test_what_can_be_built_ranks_first_and_keeps_its_order():
     spec = read(TWO_CLOUDS)
-    plain, plan = sized_by_goals(spec, today=TODAY), size(spec, today=TODAY)
+    plain, plan = with_text(sized_by_goals(spec, today=TODAY)), size(spec, today=TODAY)
     assert plain.fits[0].candidate.cloud == "gcp"
     on_aws = [fit for fit in plain.fits if fit.candidate.cloud == "aws"]
     assert list(plan.fits[: len(on_aws)]) == on_aws
@@ -74,3 +77,10 @@ def test_what_only_compiling_finds_is_found_and_each_combination_compiled_once(m
     plan = size(read(TWO_CLOUDS), today=TODAY)
     assert not plan.fits[0].candidate.machine.startswith("g6e")
     assert len(tried) == len(set(tried))
+
+
+def test_the_public_size_fills_in_the_sentences_of_a_plan_once():
+    plan = size(load(CASES / "sizing" / "pinned" / "spec.yaml"), today=TODAY)
+    assert plan.scaling
+    assert all(fit.why for fit in plan.fits)
+    assert with_text(plan) == plan

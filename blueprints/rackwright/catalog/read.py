@@ -60,13 +60,13 @@ class Catalog:
         return load(folder)
 
     def machine(self, name: str) -> Machine:
-        """The row of a machine. Raises CatalogError when there is none."""
+        """The row of a machine. Raises CatalogError for an unknown name."""
         if name not in self.machine_by_name:
             raise CatalogError(f"no machine {name!r}")
         return self.machine_by_name[name]
 
     def volume(self, name: str) -> Volume:
-        """The row of a storage tier. Raises CatalogError when there is none."""
+        """The row of a storage tier. Raises CatalogError for an unknown name."""
         if name not in self.volume_by_name:
             raise CatalogError(f"no storage tier {name!r}")
         return self.volume_by_name[name]

@@ -114,7 +114,8 @@ def report(
     session = Session.of(spec, as_json, today)
     suffix = f".{form or ReportFormat.HTML}"
     if output == Path("-"):
-        emit(render_report(session.spec, session.plan, suffix, session.today, session.preview))
+        text = render_report(session.spec, session.plan, suffix, session.today, session.preview)
+        emit({"ok": True, "report": text, "feasible": bool(session.plan.fits)} if as_json else text)
     else:
         target = output or Path(f"{spec.stem}{suffix}")
         check_target(target, f".{form}" if form else "")

@@ -17,7 +17,7 @@ def register(cloud: CloudProfile) -> None:
 
 
 def unregister(name: str) -> None:
-    """Takes a cloud out again, as a test does. Raises KeyError where there is none."""
+    """Unregisters a cloud, for tests. Raises KeyError for an unknown name."""
     del _PROFILES[name]
 
 

@@ -14,9 +14,9 @@ MIN_DIFFERENCE = 0.01
 
 
 def with_text(plan: SizingPlan) -> SizingPlan:
-    """The plan with `scaling`, `warnings`, and `why` and `warnings` of each fit filled in."""
-    fits = tuple(replace(fit, why=fit_summary(fit), warnings=fit_warnings(fit)) for fit in plan.fits)
-    return replace(plan, scaling=rationale(plan), fits=fits, warnings=(*plan.warnings, *pinned_parallelism(plan)))
+    """The plan with `scaling`, `warnings`, and `why` and `warnings` of each fit filled in; a filled plan stays as it is."""
+    fits = tuple(replace(fit, why=fit_summary(fit), warnings=tuple(dict.fromkeys(fit_warnings(fit)))) for fit in plan.fits)
+    return replace(plan, scaling=rationale(plan), fits=fits, warnings=tuple(dict.fromkeys((*plan.warnings, *pinned_parallelism(plan)))))
 
 
 def fit_summary(fit: Fit) -> str:

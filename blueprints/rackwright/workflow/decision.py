@@ -98,7 +98,9 @@ def fit_of_rank(plan: SizingPlan, rank: int) -> Fit:
     """The `rank`-th fit, counted from 1. Raises UserError when the plan has no such rank."""
     if not 1 <= rank <= len(plan.fits):
         have = f"ranks 1 to {len(plan.fits)}" if plan.fits else "no candidate that meets every goal"
-        raise UserError([Problem("D-rank", f"there is no rank {rank}: the plan has {have}", fix="run `rackwright plan` to see the ranks")])
+        raise UserError(
+            [Problem("D-rank", f"Rank {rank} does not exist; the plan has {have}", fix="run `rackwright plan` to see the ranks")]
+        )
     return plan.fits[rank - 1]
 
 
@@ -118,7 +120,7 @@ def with_open_items(decision: Decision, problems: Iterable[Problem]) -> Decision
 
 
 def read_decision(path: Path) -> Decision | None:
-    """The decision beside a spec, None when there is none. Raises UserError when this release cannot read it."""
+    """The decision beside a spec; None without the file. Raises UserError when this release cannot read it."""
     try:
         decision = _adapter().validate_json(path.read_bytes())
     except FileNotFoundError:
@@ -131,7 +133,7 @@ def read_decision(path: Path) -> Decision | None:
 
 
 def _first(error: ValidationError | OSError) -> str:
-    """What is wrong first, with its place in the file."""
+    """The first error with its path in the file."""
     if isinstance(error, OSError):
         return error.strerror or str(error)
     first = error.errors(include_url=False, include_input=False)[0]

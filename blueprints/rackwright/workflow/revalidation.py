@@ -1,4 +1,4 @@
-"""Does what was recorded still stand for a spec that was edited since? The machines stay unless the spec forces others."""
+"""Checks a recorded decision against a spec that changed since. The machines are kept unless the spec requires others."""
 
 from dataclasses import replace
 from datetime import date
@@ -13,37 +13,37 @@ from rackwright.stackplan import PlacePlan
 from rackwright.workflow.decision import Decision, compiled, renewal, spec_digest
 
 FIXED = ("account", "region", "zone")
-"""Parts of a place that no cloud moves a machine or its data between."""
+"""Parts of a place that cannot change without replacing machines and data."""
 
 
 def revalidate(decision: Decision, spec: Spec, catalog: Catalog, path: Path, today: date) -> tuple[Decision, list[Problem]]:
-    """The decision as the spec reads now, with warnings; or as it was, with the errors that say why it no longer stands.
+    """The decision updated to the spec, with warnings; or the unchanged decision, with the errors that make it invalid.
 
-    A decision whose spec sizing would read the same is returned as it is. Otherwise the recorded machines alone are sized again, at their
-    recorded price and in their recorded place, so that an edited model, ceiling of replicas or dataset reaches what runs on them.
+    A decision whose spec is unchanged for sizing is returned unchanged. Otherwise only the recorded machines are sized again, at their
+    recorded price and place, so that a changed model, replica maximum or dataset takes effect on them.
     """
     if decision.spec != spec.name:
         return decision, [_renamed(decision, spec, path)]
     ended = _ended(decision, path, today)
     if decision.spec_digest == spec_digest(spec) and not decision.by_hand:
         return decision, ended
-    chosen, fix = decision.fit.candidate, f"{renewal(path)}, or take the edit back"
+    chosen, fix = decision.fit.candidate, f"{renewal(path)}, or revert the edit"
     again = resize(spec, catalog, chosen, today=today)
     if not isinstance(again, SizingPlan):
-        old = f"{chosen.label} was chosen on {decision.chosen_on} and no longer does"
+        old = f"{chosen.label}, chosen on {decision.chosen_on}, no longer satisfies the spec"
         from rackwright.wording.rejections import rejection_text
 
         return decision, [Problem("D-stale", f"{old}: {rejection_text(why)}", fix=fix) for why in again]
     new = replace(decision, plan=_merged(decision.plan, again))
     moved = _moved(decision.place, compiled(new, spec, today, catalog=catalog).place)
     if moved:
-        reason = f"what runs in {moved[0]} would have to move to {moved[1]}: that deletes and makes everything again"
+        reason = f"Moving from {moved[0]} to {moved[1]} replaces every resource of the stack"
         return decision, [Problem("D-moved", reason, fix=fix)]
     return new, [_edited(decision, path), *ended]
 
 
 def _merged(old: SizingPlan, new: SizingPlan) -> SizingPlan:
-    """The new numbers for the recorded machines. Their zones and price stay, and shared storage never shrinks: that would replace it."""
+    """The new plan with the recorded zones and prices. Shared storage never shrinks, because shrinking replaces it."""
     was, fit = old.fits[0].candidate, new.fits[0]
     same = {"zones": was.zones, "price_usd_per_hour": was.price_usd_per_hour, "price_as_of": was.price_as_of}
     same |= {"price_source": was.price_source, "price_region": was.price_region}
@@ -65,20 +65,20 @@ def _where(place: PlacePlan, parts: list[str]) -> str:
 
 
 def _ended(decision: Decision, path: Path, today: date) -> list[Problem]:
-    """Nothing deletes a stack whose time is over, and whoever updates it should hear that it still costs."""
+    """A warning about an expired stack: nothing deletes it."""
     if not decision.expires_on or today < date.fromisoformat(decision.expires_on):
         return []
-    reason = f"the stack was to be gone on {decision.expires_on}, and nothing removes it: its machines go on costing"
+    reason = f"The stack expired on {decision.expires_on}; its machines still run and cost money"
     fix = f"take it down with `pulumi config set rackwright:teardown true`, `pulumi up` and `pulumi destroy`, or {renewal(path)} from today"
     return [Problem("D-ended", reason, level=Level.WARNING, fix=fix)]
 
 
 def _renamed(decision: Decision, spec: Spec, path: Path) -> Problem:
-    reason = f"{path.name} was recorded for {decision.spec}, not {spec.name}: under another name every resource would be a new one"
-    return Problem("D-other", reason, fix=f"put the name back, or {renewal(path)}")
+    reason = f"{path.name} was recorded for {decision.spec}, not {spec.name}; a different name replaces every resource"
+    return Problem("D-other", reason, fix=f"restore the name, or {renewal(path)}")
 
 
 def _edited(decision: Decision, path: Path) -> Problem:
-    expiry = f", and so does the expiry on {decision.expires_on}" if decision.expires_on else ""
-    reason = f"edited since the choice of {decision.chosen_on}; the machines still do and stay{expiry}"
+    expiry = f"; the stack still expires on {decision.expires_on}" if decision.expires_on else ""
+    reason = f"The spec changed since {decision.chosen_on}. The recorded machines still satisfy it and are kept{expiry}"
     return Problem("D-edited", reason, level=Level.WARNING, fix=renewal(path))

@@ -13,16 +13,17 @@ from rackwright.sizing import size as sizing
 from rackwright.sizing.assumptions import DEFAULT, Assumptions
 from rackwright.sizing.plan import Fit, SizingPlan
 from rackwright.spec.spec import Spec
+from rackwright.wording.plan_text import with_text
 
 
 def size(spec: Spec, catalog: Catalog | None = None, *, today: date | None = None, assumptions: Assumptions = DEFAULT) -> SizingPlan:
-    """Every way to run the first workload of the spec, ranked, and every way that does not do, with its reasons.
+    """Ranked candidates for the first workload of the spec, those that this release can build first, and the rejected ones.
 
-    Fits that this release can build come first. Never fails for a valid spec: when nothing fits, `fits` is empty. Raises UserError when the
-    model is unknown. today: the date a capacity block is looked at; the real one when left out.
+    `fits` is empty when nothing fits. Raises UserError when the model is unknown. today: date at which capacity blocks are evaluated; the
+    current date by default.
     """
     catalog, today = catalog or Catalog.default(), today or date.today()
-    return sizing.size(spec, catalog, today=today, assumptions=assumptions, rerank=Buildability(spec, catalog, today).ordered)
+    return with_text(sizing.size(spec, catalog, today=today, assumptions=assumptions, rerank=Buildability(spec, catalog, today).ordered))
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""What a choice leads to: the stack, its whole bill, the quota it takes, and every rule that speaks against it."""
+"""The compiled stack of a fit with its bill, quotas and problems."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -69,7 +69,7 @@ def doubts(plan: SizingPlan, preview: StackPreview) -> list[tuple[Level, str]]:
 
 
 def quota_words(preview: StackPreview) -> list[str]:
-    """What each quota is called, how much is taken, what the cloud gives by default; those within it in one sentence."""
+    """Name, amount and cloud default of each quota; quotas within the defaults in one sentence."""
     rows = {row.code: row for row in Catalog.default().quotas if row.code}
     words, within = [], []
     for need in preview.quotas:

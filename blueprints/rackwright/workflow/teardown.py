@@ -1,4 +1,4 @@
-"""Decides which machines a stack has that is to be taken down. Needs no capacity, no reachable goal and no valid decision."""
+"""Determines the machines of a stack that is being deleted, without capacity, reachable goals or a valid decision."""
 
 from dataclasses import replace
 
@@ -29,7 +29,7 @@ def decide_for_teardown(pipeline: Pipeline) -> Decided:
         if all(problem.level is Level.WARNING for problem in found):
             return pipeline.unchecked(now, True)
     guess = _first_choice(pipeline)
-    reason = f"no decision was found, so the stack is assumed to run {guess.fit.candidate.label}"
+    reason = f"No decision was found; the stack is assumed to run {guess.fit.candidate.label}"
     problems.append(Problem("D-teardown", reason, level=Level.WARNING, fix="check in a preview that nothing is created"))
     return replace(pipeline.unchecked(guess, False), problems=tuple(problems))
 
@@ -37,14 +37,14 @@ def decide_for_teardown(pipeline: Pipeline) -> Decided:
 def _placed(decision: Decision, spec: Spec, file: str) -> Decision:
     """The decision with its present entry of `infra`. Raises UserError when the entry is gone, or the stack has another name."""
     if decision.spec != spec.name:
-        raise _lost(f"{file} is of {decision.spec}, and the spec is named {spec.name}", "put the name back")
+        raise _lost(f"{file} was recorded for {decision.spec}, not {spec.name}", "restore the name")
     fit, was = decision.fit, decision.place
     for number, place in enumerate(spec.infra.places):
         account = getattr(place, profile(place.cloud).owner_field) or ""
         if place.cloud == fit.candidate.cloud and (was is None or was.account == account):
             here = replace(fit, candidate=replace(fit.candidate, place=number))
             return replace(decision, plan=replace(decision.plan, fits=(here,)))
-    raise _lost(f"no place of the spec is the {fit.candidate.cloud} account the stack runs in", "put the entry of `infra` back")
+    raise _lost(f"`infra` has no entry for the {fit.candidate.cloud} account that the stack runs in", "restore the entry")
 
 
 def _first_choice(pipeline: Pipeline) -> Decision:
@@ -54,7 +54,7 @@ def _first_choice(pipeline: Pipeline) -> Decision:
         one = Pipeline.of_spec(spec, pipeline.today, pipeline.own_catalog)
         if one.plan.fits:
             return one.decision_of(1)
-    raise _lost("the decision is missing and no machine fits the spec, so the stack's machines are unknown", "put the decision file back")
+    raise _lost("The decision is missing and no machine fits the spec, so the stack's machines are unknown", "restore the decision file")
 
 
 def _lost(reason: str, fix: str) -> UserError:

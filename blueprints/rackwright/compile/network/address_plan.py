@@ -55,7 +55,7 @@ def zones_of(network: Network, *uses: str) -> tuple[str, ...]:
 
 
 def existing_reference(value: str | StackOutput | None) -> Existing:
-    """An ID, or an output of another stack; empty where there is none."""
+    """An ID, or an output of another stack; empty if not configured."""
     return FromStack(value.stack, value.output) if isinstance(value, StackOutput) else value or ""
 
 

@@ -1,6 +1,6 @@
 """Serving on Inferentia2 and Trainium with AWS's vLLM on NxD Inference, which compiles the model for fixed cores, requests and length.
 
-Facts of this module are the Neuron documentation's (aws-neuron/aws-neuron-sdk@81ce03a, 2026-08-21) where nothing else is named.
+Facts without another source are from the Neuron documentation (aws-neuron/aws-neuron-sdk@81ce03a, 2026-08-21).
 """
 
 from collections.abc import Iterator

@@ -132,7 +132,7 @@ def _comparison_row(row: ComparisonRow, e: Economics) -> tuple[str, str, str, st
 
 
 def field_report_text(e: Economics) -> str:
-    """The published ratio beside the estimate; "" where there is none."""
+    """The published ratio beside the estimate; "" if none is published."""
     if e.report is None:
         return ""
     parts = ", ".join(f"{ratio:g} x {short(name)}" for name, ratio in e.report.ratios)

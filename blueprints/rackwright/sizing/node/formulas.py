@@ -91,7 +91,7 @@ def exchange_bytes(trainable: float, nodes: int, nodes_per_copy: int, gathers: i
 
 @dataclass(frozen=True)
 class Tier:
-    """A file system class. bytes: the smallest orderable size with the required capacity and throughput; None where there is none."""
+    """A file system class. bytes: the smallest orderable size with the required capacity and throughput; None if no size has them."""
 
     name: str
     bytes: float | None

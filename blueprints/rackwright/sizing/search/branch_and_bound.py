@@ -70,7 +70,7 @@ class SearchSpace:
 
     @cached_property
     def _bound(self) -> LowerBound | None:
-        """The lower bound, None where there is none; then no trial is skipped."""
+        """The lower bound; None if it is unknown, and then no trial is skipped."""
         if self.job.sampled or bool(np.any(self.machines.chip.is_tpu)):
             return None
         case = training_cases(self.job, self.layouts, np.zeros(len(self.layouts)))
