@@ -92,7 +92,7 @@ def test_ctrl_c_ends_with_130_and_no_traceback():
     ("error", "status", "words"),
     [
         (CatalogError("duplicate row", "machines.csv", 7), 3, "machines.csv:7: duplicate row"),
-        (Bug("a fit without memory"), 3, "this is a bug in rackwright"),
+        (Bug("a fit without memory"), 3, "defect of rackwright"),
         (ZeroDivisionError("division by zero"), 3, "ZeroDivisionError: division by zero"),
         (PermissionError(13, "Permission denied", "x.html"), 2, "x.html: Permission denied"),
     ],
@@ -110,7 +110,7 @@ def test_whose_fault_it_is(error, status, words, capsys, monkeypatch):
 
 
 def test_a_spinner_for_what_takes_long_and_none_in_a_pipe(capfd, monkeypatch):
-    monkeypatch.setattr(terminal, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(terminal, "SPINNER_DELAY_S", 0.0)
     with terminal.working("sizing"):
         pass
     assert capfd.readouterr().err == "", "nobody looks"
