@@ -1,6 +1,6 @@
-"""The generated half of docs/spec.md: every key, every check, every code, from the models and tables themselves.
+"""The generated half of docs/spec.md: keys, checks and codes, from the models and tables.
 
-`python -m rackwright.report.reference.spec_page docs/spec.md` writes it anew; a test holds the committed file to it.
+`python -m rackwright.report.reference.spec_page docs/spec.md` renews it; a test compares it with the committed file.
 """
 
 import dataclasses
@@ -22,11 +22,16 @@ WORDS = {"string": "text", "integer": "whole number", "number": "number", "boole
 
 def reference() -> str:
     """Markdown between the two marks."""
-    return "\n".join([BEGIN, "", *_keys(), *_architecture(), *_checks(), *_codes(), END])
+    rules = sorted(SPEC_RULES.rules.values(), key=lambda rule: ("SVN".index(rule.code[0]), int(rule.code.split("-")[1])))
+    checks = ["## Checks", "", "Run on every spec, before sizing. Warnings can be silenced with `acknowledge`, errors cannot.", ""]
+    checks += ["| ID | Level | Rule |", "|---|---|---|", *(f"| {rule.code} | {rule.level} | {rule.reason} |" for rule in rules), ""]
+    codes = ["## Codes of the reader", "", "| Code | Meaning |", "|---|---|"]
+    codes += [f"| {code} | {meaning} |" for code, meaning in CODES.items()]
+    return "\n".join([BEGIN, "", *_keys(), *_architecture(), *checks, *codes, "", END])
 
 
 def rewritten(document: str) -> str:
-    """The document with its generated part made anew. Raises ValueError without the two marks."""
+    """The document with its generated part renewed. Raises ValueError without the two marks."""
     before, rest = document.split(BEGIN)
     return before + reference() + rest.split(END)[1]
 
@@ -47,7 +52,7 @@ def _keys() -> Iterable[str]:
             "",
             *([f"At {', '.join(named[:4])}.", ""] if named else []),
         )
-        yield from ("| Key | Form | Left out | Meaning |", "|---|---|---|---|")
+        yield from ("| Key | Form | Default | Meaning |", "|---|---|---|---|")
         for key, field in entry["properties"].items():
             yield f"| `{key}` | {_form(field)} | {_default(key, field, entry)} | {sentences(model).get(key, '')} |"
         yield ""
@@ -76,7 +81,7 @@ def _form(field: dict[str, Any]) -> str:
 
 def _default(key: str, field: dict[str, Any], entry: dict[str, Any]) -> str:
     if key in entry.get("required", ()):
-        return "needed"
+        return "required"
     default = field.get("default")
     if default is None or isinstance(default, (dict, list)):
         return ""
@@ -85,28 +90,10 @@ def _default(key: str, field: dict[str, Any], entry: dict[str, Any]) -> str:
 
 def _architecture() -> Iterable[str]:
     parts = sentences(Architecture)
-    yield from ("## Fields of `architecture`", "", "| Field | Left out | Meaning |", "|---|---|---|")
+    yield from ("## Fields of `architecture`", "", "| Field | Default | Meaning |", "|---|---|---|")
     for field in dataclasses.fields(Architecture):
         default = str(field.default).lower() if isinstance(field.default, bool) or field.default is None else field.default
         yield f"| `{field.name}` | `{default}` | {parts.get(field.name, '')} |"
-    yield ""
-
-
-def _checks() -> Iterable[str]:
-    yield from ("## Checks", "", "Run on every spec, before sizing. A warning is silenced in `acknowledge`, an error never.", "")
-    yield from ("| Id | Level | Law |", "|---|---|---|")
-    yield from (f"| {check.code} | {check.level} | {check.reason} |" for check in sorted(SPEC_RULES.rules.values(), key=_order))
-    yield ""
-
-
-def _order(check: Any) -> tuple[int, int]:
-    letter, number = check.code.split("-")
-    return "SVN".index(letter), int(number)
-
-
-def _codes() -> Iterable[str]:
-    yield from ("## Codes of the reader", "", "| Code | Meaning |", "|---|---|")
-    yield from (f"| {code} | {meaning} |" for code, meaning in CODES.items())
     yield ""
 
 
