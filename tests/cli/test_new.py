@@ -1,6 +1,7 @@
 """`rackwright new`: the written files, and their use with the published package."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -59,6 +60,18 @@ def test_program_equals_the_program_of_this_repository():
     ours = (ROOT / "__main__.py").read_text().partition("settings = ")[2]
     theirs = (ROOT / "blueprints" / "rackwright" / "cli" / "scaffold" / "template" / "main.py").read_text().partition("settings = ")[2]
     assert theirs.replace("Path(__file__).resolve().parent", "ROOT") == ours
+
+
+IMPORT = re.compile(r"^from (rackwright[\w.]*) import (.+)$", re.MULTILINE)
+
+
+def test_imports_of_the_project_and_the_guides_are_documented():
+    python = (ROOT / "docs" / "python.md").read_text()
+    template = ROOT / "blueprints" / "rackwright" / "cli" / "scaffold" / "template"
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *template.rglob("*.py")]
+    imports = {found for page in pages for found in IMPORT.findall(page.read_text(encoding="utf-8"))}
+    assert len(imports) > 20
+    assert not [name for _, names in imports for name in names.split(", ") if not re.search(rf"[`.]{name}\b", python)]
 
 
 @pytest.mark.parametrize(

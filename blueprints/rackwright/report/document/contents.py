@@ -172,7 +172,7 @@ def _economics(e: Economics) -> dict[str, Any]:
     """sold: the unit. loads: cells of the load table. comparison: cells per accelerator. reported: a published ratio, or ""."""
     return {
         "sold": SOLD[e.unit],
-        "lines": [(label.capitalize(), text) for label, text in economics_lines(e)],
+        "lines": [("Scale to zero" if label == "zero" else label.capitalize(), text) for label, text in economics_lines(e)],
         "notes": e.warnings,
         "loads": loads(e),
         "comparison": list(comparison(e)),

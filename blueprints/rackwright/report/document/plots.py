@@ -169,7 +169,7 @@ def memory_bars(plan: SizingPlan, width: int) -> str:
     if not rows:
         return ""
     order = [mark["name"] for mark in marks if mark["limit"] == "device"]
-    y = alt.Y("name:N", title=None, sort=order, axis=alt.Axis(labelLimit=int(width * 0.45), labelPadding=8, labelFontSize=12))
+    y = alt.Y("name:N", title=None, sort=order, axis=alt.Axis(labelLimit=int(width * 0.5), labelPadding=8, labelFontSize=12))
     colour = alt.Color("term:N", scale=alt.Scale(domain=list(TERMS.values()), range=list(COLOURS)), legend=None)
     bars = alt.Chart(alt.Data(values=rows)).mark_bar(height=16)
     stacked = bars.encode(x=alt.X("gib:Q", title="GiB per accelerator", stack="zero"), y=y, color=colour, order=alt.Order("order:Q"))

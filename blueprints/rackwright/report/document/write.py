@@ -1,11 +1,13 @@
 """Write a report file: HTML without external resources, or Markdown for a pull request."""
 
+import re
 from datetime import date
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
 
 from rackwright.catalog import Catalog
 from rackwright.diagnostics.errors import UserError
@@ -47,8 +49,13 @@ def render_report(spec: Spec, plan: SizingPlan, suffix: str, today: date, previe
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    jinja.filters["md"] = markdown
+    jinja.filters |= {"md": markdown, "code": code}
     return jinja.get_template(TEMPLATES[suffix]).render(shown, plots=_plots(spec, plan, economics) if suffix == ".html" else {})
+
+
+def code(text: str) -> Markup:
+    """Text escaped for HTML, with parts in backticks as <code>."""
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
 
 
 def markdown(text: object) -> str:
