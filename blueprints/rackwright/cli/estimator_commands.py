@@ -23,9 +23,7 @@ MAX_PROBLEMS = 200
 def estimate(
     file: Annotated[Path, typer.Argument(metavar="FILE.jsonl", help="One configuration per line, as JSON.")],
     as_json: AsJson = False,
-    calibrated: Annotated[
-        Path | None, typer.Option("--calibration", help="File written by `rackwright calibrate`.", show_default="published runs")
-    ] = None,
+    calibrated: Annotated[Path | None, typer.Option("--calibration", help="File of `calibrate`.", show_default="published runs")] = None,
 ) -> None:
     """Estimate memory, time and rates of pinned configurations. Shows intervals, launch flags and the nearest measured run.
 

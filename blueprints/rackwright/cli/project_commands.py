@@ -22,9 +22,7 @@ def schema(as_json: AsJson = False) -> None:
 
 @app.command()
 def catalog(
-    kind: Annotated[
-        str, typer.Argument(metavar="KIND", help="machines, accelerators, slices, models, prices or volumes.", show_default="machines")
-    ] = "machines",
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="machines, accelerators, slices, models, prices or volumes.")] = "machines",
     name: Annotated[str, typer.Argument(metavar="NAME", help="Part of a name.", show_default="all")] = "",
     as_json: AsJson = False,
 ) -> None:

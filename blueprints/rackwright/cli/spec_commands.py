@@ -51,9 +51,7 @@ def plan(
 @app.command()
 def explain(
     spec: SpecPath,
-    candidate: Annotated[
-        str, typer.Argument(metavar="MACHINE", help="Part of its name, such as p5.48xlarge.", show_default="the first choice")
-    ] = "",
+    machine: Annotated[str, typer.Argument(metavar="MACHINE", help="Part of a name, as p5.48xlarge.", show_default="first choice")] = "",
     as_json: AsJson = False,
     today: Today = None,
 ) -> None:
@@ -62,11 +60,9 @@ def explain(
     from rackwright.report.terminal import explain as explain_text
 
     session = Session.of(spec, as_json, today)
-    part = explain_text.about(session.plan, candidate)
-    if candidate and not (part.fits or part.rejected):
-        raise UserError(
-            [Problem("C-candidate", f"no candidate of this plan has {candidate!r} in its name", fix="see `rackwright catalog`")]
-        )
+    part = explain_text.about(session.plan, machine)
+    if machine and not (part.fits or part.rejected):
+        raise UserError([Problem("C-candidate", f"no candidate of this plan has {machine!r} in its name", fix="see `rackwright catalog`")])
     emit(explanation_json(part, session.plan)) if as_json else explain_text.show_explanation(console(), part, session.plan)
     if not session.plan.fits:
         raise typer.Exit(NOT_FEASIBLE)
@@ -75,10 +71,7 @@ def explain(
 @app.command()
 def choose(
     spec: SpecPath,
-    rank: Annotated[
-        int | None,
-        typer.Argument(min=1, metavar="RANK", help="Rank in `rackwright plan`.", show_default="the recorded machines, else 1"),
-    ] = None,
+    rank: Annotated[int | None, typer.Argument(min=1, metavar="RANK", help="Rank in the plan.", show_default="recorded, else 1")] = None,
     as_json: AsJson = False,
     today: Today = None,
 ) -> None:

@@ -1,4 +1,4 @@
-"""Goals of a spec beside the expected values of a fit."""
+"""Goals of a spec and the expected values of a fit."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""JSON of `rackwright plan` and `explain`: the SizingPlan with its sentences, and what the choice leads to."""
+"""JSON of `rackwright plan` and `explain`: the SizingPlan with its sentences, bill, quotas and open items."""
 
 import json
 from collections.abc import Sequence

@@ -36,7 +36,7 @@ MISSES = 3
 
 
 def show_plan(out: Console, plan: SizingPlan, spec: Spec, preview: StackPreview, top: int, path: Path) -> None:
-    """What an engineer reads before `choose`; without a fit the nearest rejected candidates and their remedies."""
+    """The plan on one screen; without a fit, the nearest rejected candidates and their remedies."""
     plan = with_text(plan)
     title(out, plan.spec, facts(plan))
     print_labelled(out, "goals", requested_goals(spec))
@@ -112,7 +112,7 @@ def _ranking(lines: list[Group], preview: StackPreview, serving: bool) -> Text:
 
 
 def show_bill(out: Console, bill: Bill) -> None:
-    """Every line with its price date, then what the total leaves out."""
+    """Lines with price dates and the total, then items that the total does not include."""
     out.print()
     columns = (f"bill for {bill.covers}", "quantity", "unit price, USD", "price date", "USD/h", "USD")
     total = [Text(cell, style="bold") for cell in ("total", "", "", "", cents(bill.hourly_usd), cents(bill.total_usd))]
