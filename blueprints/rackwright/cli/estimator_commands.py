@@ -60,8 +60,8 @@ def calibrate(
     from rackwright.report.terminal.estimate import show_calibration
 
     check_output_path(output, runs)
-    made = learn(runs)
-    write_text(output, made.to_text())
-    emit(made.as_json() | {"calibration": str(output)}) if as_json else show_calibration(console(), made, str(output))
-    if made.problems:
+    result = learn(runs)
+    write_text(output, result.to_text())
+    emit(result.as_json() | {"calibration": str(output)}) if as_json else show_calibration(console(), result, str(output))
+    if result.problems:
         raise typer.Exit(BAD_INPUT)

@@ -100,14 +100,14 @@ def _number(value: float) -> str:
     return f"{float(f'{value:.4g}'):,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
-def show_calibration(out: Console, made: CalibrationResult, path: str) -> None:
+def show_calibration(out: Console, result: CalibrationResult, path: str) -> None:
     """Measured runs with their prediction before and after calibration."""
-    rows = ((r.row_id, METRICS.get(r.metric, r.unit), _number(r.measured), _number(r.before), _number(r.after)) for r in made.runs)
+    rows = ((r.row_id, METRICS.get(r.metric, r.unit), _number(r.measured), _number(r.before), _number(r.after)) for r in result.runs)
     out.print(table(("run", "metric", "measured", "predicted", "now"), rows, right=("measured", "predicted", "now")))
-    for kind, (factor, n) in made.factors.items():
+    for kind, (factor, n) in result.factors.items():
         print_labelled(out, "learned", f"{kind}: x {factor:g} from {n} run{'s' if n > 1 else ''}")
-    if made.unread:
-        print_labelled(out, "not read", f"unknown columns: {', '.join(made.unread)}", "bold yellow")
-    for problem in made.problems:
+    if result.unread:
+        print_labelled(out, "not read", f"unknown columns: {', '.join(result.unread)}", "bold yellow")
+    for problem in result.problems:
         print_labelled(out, "left out", problem.reason, "bold yellow")
     print_labelled(out, "written", f"{path}; rackwright estimate FILE.jsonl --calibration {path}")
