@@ -1,4 +1,4 @@
-"""The numbers of docs/bench.md: whole processes, warm, medians; each beside its target and as a ratio to starting Python with pydantic.
+"""Measurements of docs/bench.md: medians of warm processes, with targets and ratios to the start of Python with pydantic.
 
 python benchmarks/speed.py [--write]      --write renews docs/bench.md
 """
@@ -45,7 +45,7 @@ def timed(command: list[str], runs: int = RUNS) -> float:
 
 
 def rows() -> Iterator[Row]:
-    yield Row("start of Python with pydantic (the unit of the ratios)", timed([sys.executable, "-c", "import pydantic"]), None)
+    yield Row("start of Python with pydantic (ratio 1)", timed([sys.executable, "-c", "import pydantic"]), None)
     yield Row("import rackwright", timed([sys.executable, "-c", "import rackwright"]), None)
     for stack in sorted((ROOT / "stacks").glob("*.yaml")):
         if not stack.name.startswith("Pulumi."):
@@ -56,7 +56,7 @@ def rows() -> Iterator[Row]:
 
 
 def engine_rows() -> Iterator[Row]:
-    """A life of the EKS stack on the simulated cloud, when pulumi is on PATH."""
+    """Create, update and delete the EKS stack on the simulated cloud; no rows if pulumi is not on PATH."""
     sys.path[:0] = [str(ROOT), str(ROOT / "blueprints"), str(ROOT / "components")]
     from rackwright_pulumi.simulator import SimulatedCloud
     from rackwright_pulumi.simulator.engine import installed
@@ -70,7 +70,7 @@ def engine_rows() -> Iterator[Row]:
         engine = stack_engine("llama-70b-sft", SimulatedCloud(Path(folder) / "cloud.sqlite"), Path(folder) / "work")
         engine.prepare()
         yield Row("pulumi up, EKS stack, simulated cloud", _clock(engine.up), 20.0)
-        yield Row("pulumi up again, nothing changes", _clock(lambda: engine.up(expect_no_changes=True)), None)
+        yield Row("pulumi up without changes", _clock(lambda: engine.up(expect_no_changes=True)), None)
         engine.run("config", "set", "--stack", engine.stack, "rackwright:teardown", "true")
         engine.up()
         yield Row("pulumi destroy", _clock(engine.destroy), None)
@@ -84,7 +84,7 @@ def _clock(work: Callable[[], object]) -> float:
 
 def table(measured: list[Row]) -> str:
     unit = measured[0].seconds
-    lines = ["| what | seconds | target | ratio |", "|---|---:|---:|---:|"]
+    lines = ["| Measurement | Seconds | Target, s | Ratio |", "|---|---:|---:|---:|"]
     for row in measured:
         target = f"{row.target_s:.1f}" if row.target_s else ""
         lines.append(f"| {row.name} | {row.seconds:.2f} | {target} | {row.seconds / unit:.1f} |")

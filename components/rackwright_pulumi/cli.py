@@ -32,7 +32,7 @@ def register(app: typer.Typer) -> None:
 
 
 def graph(spec: SpecPath, as_json: AsJson = False, today: Today = None) -> None:
-    """Print every resource the spec compiles to. Of the recorded choice, else the first; no cloud and no Pulumi CLI."""
+    """Print every resource of the recorded or first choice. Needs no cloud and no Pulumi CLI."""
     from rackwright.report.terminal import stack as stack_text
 
     found = graph_of(Session.of(spec, as_json, today))
@@ -41,11 +41,11 @@ def graph(spec: SpecPath, as_json: AsJson = False, today: Today = None) -> None:
 
 def diff(
     old: Annotated[Path, typer.Argument(metavar="OLD", help="A spec, or a graph written by `rackwright graph --json`.")],
-    new: Annotated[Path, typer.Argument(metavar="NEW", help="The same, as it is to become.")],
+    new: Annotated[Path, typer.Argument(metavar="NEW", help="The changed spec or graph.")],
     as_json: AsJson = False,
     today: Today = None,
 ) -> None:
-    """Name what an update would change. What it creates, changes, replaces and deletes, without the Pulumi CLI."""
+    """List what an update would create, change, replace and delete. Needs no cloud and no Pulumi CLI."""
     from rackwright.report.terminal import stack as stack_text
 
     from rackwright_pulumi.testing.diff import compare
@@ -58,10 +58,10 @@ def diff(
 
 def policy(
     spec: SpecPath,
-    preview: Annotated[bool, typer.Option("--preview", help="Only what `pulumi preview` and `pulumi refresh` need.")] = False,
+    preview: Annotated[bool, typer.Option("--preview", help="Only the permissions for `pulumi preview` and `pulumi refresh`.")] = False,
     today: Today = None,
 ) -> None:
-    """Print what whoever runs the update must be allowed to do on AWS: IAM policies for the resources of the spec, each small enough."""
+    """Print the IAM policies that `pulumi up` needs on AWS. Each is within the size limit of a managed policy."""
     session = Session.of(spec, True, today)
     place = _on_aws(session).place
     found = recorded(session, session.path.stem)
@@ -72,14 +72,14 @@ def policy(
 
 def lookup(
     spec: SpecPath,
-    profile: Annotated[str | None, typer.Option(help="Profile of the AWS configuration; left out, the environment's credentials.")] = None,
+    profile: Annotated[str | None, typer.Option(help="Profile of the AWS configuration.", show_default="from the environment")] = None,
     quotas: Annotated[
-        Path | None, typer.Option("--write-quotas", help="Also write what the account grants, for the spec's `quotas`.")
+        Path | None, typer.Option("--write-quotas", help="Also write the quotas of the account to this file, for `quotas` of a spec.")
     ] = None,
     as_json: AsJson = False,
     today: Today = None,
 ) -> None:
-    """Ask the AWS account whether machine types, zones, images, add-ons and quotas are as the plan has them. Reads, and changes nothing."""
+    """Compare a plan with the AWS account, read only. Checks machine types, zones, images, add-ons and quotas."""
     session = Session.of(spec, as_json, today)
     plan = _on_aws(session)
     from rackwright_pulumi.lookup import Account, command, look_up

@@ -1,4 +1,4 @@
-"""Commands run in this process, as the shell would run them: the exit status and both streams."""
+"""Fixtures that run commands in this process."""
 
 import json
 import shutil
@@ -16,8 +16,8 @@ register(app)
 
 
 @dataclass(frozen=True)
-class Said:
-    """What a command left behind."""
+class CommandResult:
+    """Exit status and output of a command."""
 
     status: int
     out: str
@@ -39,17 +39,17 @@ def rackwright(capsys, monkeypatch):
     for name in ("FORCE_COLOR", "COLUMNS", "RACKWRIGHT_DEBUG", "TTY_COMPATIBLE"):
         monkeypatch.delenv(name, raising=False)
 
-    def called(*arguments: str | Path) -> Said:
+    def called(*arguments: str | Path) -> CommandResult:
         capsys.readouterr()
         status = run([str(argument) for argument in arguments])
-        return Said(status, *capsys.readouterr())
+        return CommandResult(status, *capsys.readouterr())
 
     return called
 
 
 @pytest.fixture
 def stacks(tmp_path, monkeypatch) -> Path:
-    """The example specs in a folder of their own, which is also the current one."""
+    """A temporary working directory with the example specs."""
     for path in STACKS.glob("*.yaml"):
         if not path.name.startswith("Pulumi."):
             shutil.copy(path, tmp_path)

@@ -1,4 +1,4 @@
-"""Every command on the four example stacks: as text within 100 columns, as JSON that holds the whole answer."""
+"""Commands on the example stacks: text within 100 columns, complete JSON."""
 
 import json
 from datetime import date
@@ -16,20 +16,20 @@ SPEC_COMMANDS = ("validate", "plan", "explain", "compile")
 @pytest.mark.parametrize("stack", STACKS)
 @pytest.mark.parametrize("command", SPEC_COMMANDS)
 def test_text_fits_100_columns_and_has_no_colour(command, stack, rackwright, stacks):
-    said = rackwright(command, f"{stack}.yaml", *(TODAY if command != "validate" else ()))
-    assert said.status == 0, said.err
-    assert said.out.strip()
-    assert len(said.widest) <= 100, said.widest
-    assert "\033" not in said.out
+    result = rackwright(command, f"{stack}.yaml", *(TODAY if command != "validate" else ()))
+    assert result.status == 0, result.err
+    assert result.out.strip()
+    assert len(result.widest) <= 100, result.widest
+    assert "\033" not in result.out
 
 
 @pytest.mark.parametrize("stack", STACKS)
 @pytest.mark.parametrize("command", SPEC_COMMANDS)
-def test_json_is_alone_on_standard_output(command, stack, rackwright, stacks):
-    said = rackwright(command, f"{stack}.yaml", "--json", *(TODAY if command != "validate" else ()))
-    assert said.status == 0
-    assert said.json
-    assert not said.err
+def test_json_output_is_one_document(command, stack, rackwright, stacks):
+    result = rackwright(command, f"{stack}.yaml", "--json", *(TODAY if command != "validate" else ()))
+    assert result.status == 0
+    assert result.json
+    assert not result.err
 
 
 @pytest.mark.parametrize("stack", STACKS)
@@ -44,7 +44,7 @@ def test_plan_shows_the_whole_bill_with_price_dates(stack, rackwright, stacks):
         assert name in " ".join(shown.split())
 
 
-def test_the_plan_that_is_printed_can_be_read_back(rackwright, stacks):
+def test_printed_plan_can_be_read_back(rackwright, stacks):
     from rackwright import load, size
     from rackwright.sizing.plan import SizingPlan
     from rackwright.wording.plan_text import with_text
@@ -53,8 +53,8 @@ def test_the_plan_that_is_printed_can_be_read_back(rackwright, stacks):
     assert SizingPlan.from_json(printed) == with_text(size(load("mistral-7b-qlora.yaml"), today=date(2026, 11, 21)))
 
 
-def test_ranks_on_the_screen_are_the_ranks_that_choose_takes(rackwright, stacks):
-    """Regions at one price share a line, so the ranks of lines are not consecutive; the number before a region must still be its rank."""
+def test_printed_ranks_are_the_ranks_of_choose(rackwright, stacks):
+    """Regions with equal price share a line, so ranks of lines are not consecutive. The number before a region is its rank."""
     plan = rackwright("plan", "llama-70b-sft.yaml", "--json", *TODAY).json
     shown = rackwright("plan", "llama-70b-sft.yaml", *TODAY).out
     second = plan["fits"][1]["candidate"]
@@ -63,22 +63,22 @@ def test_ranks_on_the_screen_are_the_ranks_that_choose_takes(rackwright, stacks)
     assert made["plan"]["fits"][0]["candidate"] == second
 
 
-def test_a_plan_that_finds_nothing_shows_three_near_misses_each_with_its_remedy(rackwright, stacks):
+def test_plan_without_a_fit_shows_three_misses_with_remedies(rackwright, stacks):
     path = stacks / "llama-70b-sft.yaml"
     path.write_text(path.read_text().replace("max_duration: 12h", "max_duration: 30min"))
-    said = rackwright("plan", path.name, *TODAY)
+    result = rackwright("plan", path.name, *TODAY)
     found = rackwright("plan", path.name, "--json", *TODAY).json
-    assert said.status == 1
-    assert "No candidate meets every goal" in said.out
+    assert result.status == 1
+    assert "No candidate meets every goal" in result.out
     assert not found["feasible"]
     assert len(found["nearest_misses"]) == 3
     assert len({miss["machines"] for miss in found["nearest_misses"]}) == 3
     for miss in found["nearest_misses"]:
-        assert miss["machines"] in said.out
+        assert miss["machines"] in result.out
         assert miss["remedy"]
 
 
-def test_the_remedy_of_a_near_miss_makes_it_fit(rackwright, stacks):
+def test_remedy_of_a_miss_makes_it_fit(rackwright, stacks):
     path = stacks / "llama-70b-sft.yaml"
     path.write_text(path.read_text().replace("max_duration: 12h", "max_duration: 4h").replace("9000 USD", "90000 USD"))
     misses = rackwright("plan", path.name, "--json", *TODAY).json["nearest_misses"]
@@ -90,17 +90,17 @@ def test_the_remedy_of_a_near_miss_makes_it_fit(rackwright, stacks):
     ]
 
 
-def test_warnings_of_the_spec_are_seen_and_do_not_fail(rackwright, stacks):
+def test_warnings_of_a_spec_do_not_fail_the_plan(rackwright, stacks):
     path = stacks / "mistral-7b-qlora.yaml"
     text = path.read_text()
     path.write_text(text.replace("regions: [us-east-1, us-west-2]", "regions: [us-east-1]\n      pin: {instance: p4d.24xlarge}"))
-    said = rackwright("plan", path.name, *TODAY)
-    assert said.status == 0
-    assert "warning" in said.err + said.out
-    assert [p for p in rackwright("validate", path.name, "--json").json["problems"] if p["level"] == "warning"] or "warning" in said.out
+    result = rackwright("plan", path.name, *TODAY)
+    assert result.status == 0
+    assert "warning" in result.err + result.out
+    assert [p for p in rackwright("validate", path.name, "--json").json["problems"] if p["level"] == "warning"] or "warning" in result.out
 
 
-def test_a_broken_rule_is_shown_by_plan_and_stops_whoever_would_build(rackwright, stacks, monkeypatch):
+def test_violated_rule_is_in_the_plan_and_stops_choose_compile_and_graph(rackwright, stacks, monkeypatch):
     broken = Problem("V-999", "a cloud would refuse it", fix="do not")
     monkeypatch.setattr("rackwright.validation.stack.check", lambda *_: [broken])
     shown = rackwright("plan", "mistral-7b-qlora.yaml", *TODAY)
@@ -108,46 +108,46 @@ def test_a_broken_rule_is_shown_by_plan_and_stops_whoever_would_build(rackwright
     assert "V-999: a cloud would refuse it; do not" in shown.out
     assert "rackwright choose" not in shown.out
     for command in ("choose", "compile", "graph"):
-        said = rackwright(command, "mistral-7b-qlora.yaml", *TODAY)
-        assert (said.status, said.out) == (2, "")
-        assert "V-999" in said.err
+        result = rackwright(command, "mistral-7b-qlora.yaml", *TODAY)
+        assert (result.status, result.out) == (2, "")
+        assert "V-999" in result.err
     assert not list(stacks.glob("*.json"))
 
 
-def test_explain_names_every_term_of_memory(rackwright, stacks):
+def test_explain_lists_memory_terms(rackwright, stacks):
     out = rackwright("explain", "mistral-7b-qlora.yaml", *TODAY).out
     for term in ("weights", "gradients", "optimizer state", "activations", "logits and loss", "allocator reserve and safety margin"):
         assert f"\n{term} " in out
     assert "arXiv" in out, "assumptions carry their source"
 
 
-def test_explain_says_why_not_that_machine(rackwright, stacks):
-    said = rackwright("explain", "llama-70b-sft.yaml", "g5.48xlarge", *TODAY)
-    assert said.status == 0
-    assert "g5.48xlarge" in said.out
-    assert "Rejected" in said.out
+def test_explain_shows_why_a_machine_is_rejected(rackwright, stacks):
+    result = rackwright("explain", "llama-70b-sft.yaml", "g5.48xlarge", *TODAY)
+    assert result.status == 0
+    assert "g5.48xlarge" in result.out
+    assert "Rejected" in result.out
 
 
-def test_choose_writes_the_decision_in_one_step(rackwright, stacks):
-    said = rackwright("choose", "mistral-7b-qlora.yaml", *TODAY)
+def test_choose_writes_a_readable_decision_atomically(rackwright, stacks):
+    result = rackwright("choose", "mistral-7b-qlora.yaml", *TODAY)
     path = stacks / "mistral-7b-qlora.decision.json"
-    assert said.status == 0
-    assert path.name in said.out
+    assert result.status == 0
+    assert path.name in result.out
     assert json.loads(path.read_text())["rank"] == 1
     assert path.stat().st_mode & 0o044, "readable as any other file of the repository"
     assert [p.name for p in stacks.iterdir() if p.name.startswith(".")] == []
 
 
-def test_a_decision_that_cannot_be_replaced_stays_as_it_is(rackwright, stacks):
+def test_unwritable_decision_is_an_error(rackwright, stacks):
     path = stacks / "mistral-7b-qlora.decision.json"
     path.mkdir()
-    said = rackwright("choose", "mistral-7b-qlora.yaml", *TODAY)
-    assert said.status == 2
-    assert "F-write" in said.err
+    result = rackwright("choose", "mistral-7b-qlora.yaml", *TODAY)
+    assert result.status == 2
+    assert "F-write" in result.err
     assert list(path.iterdir()) == []
 
 
-def test_a_decision_that_cannot_be_read_stops_compile_and_choose_renews_it(rackwright, stacks):
+def test_unreadable_decision_stops_compile_and_choose_renews_it(rackwright, stacks):
     path = stacks / "mistral-7b-qlora.decision.json"
     path.write_text("{")
     assert "D-unreadable" in rackwright("compile", "mistral-7b-qlora.yaml", *TODAY).err
@@ -155,7 +155,7 @@ def test_a_decision_that_cannot_be_read_stops_compile_and_choose_renews_it(rackw
     assert rackwright("compile", "mistral-7b-qlora.yaml", *TODAY).status == 0
 
 
-def test_compile_builds_what_is_recorded_whatever_ranks_first_now(rackwright, stacks):
+def test_compile_uses_the_recorded_machines(rackwright, stacks):
     first = rackwright("compile", "mistral-7b-qlora.yaml", "--json", *TODAY).json["box"]["machine"]
     plan = rackwright("plan", "mistral-7b-qlora.yaml", "--json", *TODAY).json
     rank = next(rank for rank, fit in enumerate(plan["fits"], 1) if fit["candidate"]["machine"] != first)
@@ -163,7 +163,7 @@ def test_compile_builds_what_is_recorded_whatever_ranks_first_now(rackwright, st
     assert rackwright("compile", "mistral-7b-qlora.yaml", "--json", *TODAY).json["box"]["machine"] != first
 
 
-def test_plan_and_report_say_when_other_machines_are_recorded(rackwright, stacks):
+def test_plan_and_report_warn_if_other_machines_are_recorded(rackwright, stacks):
     spec = "mistral-7b-qlora.yaml"
     rackwright("choose", spec, "1", *TODAY)
     assert "records" not in rackwright("plan", spec, *TODAY).out.partition("next ")[0]
@@ -174,17 +174,17 @@ def test_plan_and_report_say_when_other_machines_are_recorded(rackwright, stacks
     assert f"decision.json records 1 x {third}" in Path("report.md").read_text()
 
 
-def test_choose_is_not_the_next_step_where_nothing_can_be_built(rackwright, stacks):
+def test_plan_does_not_suggest_choose_if_nothing_can_be_built(rackwright, stacks):
     spec = Path("mistral-7b-qlora.yaml")
     text = spec.read_text()
     place = text[text.index("    - cloud:") : text.index("blueprint:")]
     spec.write_text(text.replace(place, "    - {cloud: gcp, project: my-project, regions: [us-central1]}\n"))
-    said = rackwright("plan", spec, *TODAY).out
-    assert "C-no-path" in said
-    assert "rackwright choose" not in said
+    result = rackwright("plan", spec, *TODAY).out
+    assert "C-no-path" in result
+    assert "rackwright choose" not in result
 
 
-def test_choosing_again_keeps_the_recorded_machines_where_they_still_do(rackwright, stacks):
+def test_choose_keeps_recorded_machines_that_still_fit(rackwright, stacks):
     path = stacks / "mistral-7b-qlora.yaml"
     chosen = rackwright("choose", path.name, "3", "--json", *TODAY).json["plan"]["fits"][0]["candidate"]
     path.write_text(path.read_text().replace("max_cost: 60 USD", "max_cost: 55 USD"))
@@ -196,14 +196,14 @@ def test_choosing_again_keeps_the_recorded_machines_where_they_still_do(rackwrig
     assert moved["plan"]["fits"][0]["candidate"]["region"] != chosen["region"]
 
 
-def test_a_stale_decision_stops_compile_and_names_the_command_that_renews_it(rackwright, stacks):
+def test_stale_decision_stops_compile_and_names_choose(rackwright, stacks):
     path = stacks / "mistral-7b-qlora.yaml"
     rackwright("choose", path.name, *TODAY)
     path.write_text(path.read_text().replace("max_cost: 60 USD", "max_cost: 1 USD"))
-    said = rackwright("compile", path.name, *TODAY)
-    assert said.status == 2
-    assert "D-stale" in said.err
-    assert "rackwright choose" in " ".join(said.err.split())
+    result = rackwright("compile", path.name, *TODAY)
+    assert result.status == 2
+    assert "D-stale" in result.err
+    assert "rackwright choose" in " ".join(result.err.split())
 
 
 def test_graph_and_diff_of_the_box(rackwright, stacks):
@@ -223,18 +223,18 @@ def test_graph_and_diff_of_the_box(rackwright, stacks):
     assert len(rackwright("graph", path.name, *TODAY).widest) <= 100
 
 
-def test_a_renamed_copy_of_a_spec_is_compared_as_the_same_stack(rackwright, stacks):
+def test_diff_of_a_renamed_copy_is_empty(rackwright, stacks):
     (stacks / "next.yaml").write_text((stacks / "mistral-7b-qlora.yaml").read_text())
     assert rackwright("diff", "mistral-7b-qlora.yaml", "next.yaml", *TODAY).out == "no changes\n"
 
 
-def test_schema_is_the_committed_one(rackwright):
+def test_schema_equals_the_committed_file(rackwright):
     assert rackwright("schema").out == (ROOT / "docs" / "schema" / "spec.json").read_text(encoding="utf-8")
     assert rackwright("schema", "--json").out == rackwright("schema").out
 
 
 @pytest.mark.parametrize("what", ["machines", "accelerators", "slices", "models", "prices", "volumes"])
-def test_catalog_lists_with_source_and_date(what, rackwright):
+def test_catalog_rows_have_source_and_date(what, rackwright):
     text = rackwright("catalog", what)
     rows = rackwright("catalog", what, "--json").json
     assert text.status == 0
@@ -243,13 +243,13 @@ def test_catalog_lists_with_source_and_date(what, rackwright):
     assert all(row["source"] and row["as_of"] for row in rows)
 
 
-def test_catalog_is_searched_by_part_of_a_name(rackwright):
+def test_catalog_searches_by_part_of_a_name(rackwright):
     rows = rackwright("catalog", "machines", "H100", "--json").json
     assert {row["name"] for row in rows} >= {"p5.48xlarge", "a3-megagpu-8g"}
     assert all("H100" in row["accelerator"] for row in rows)
 
 
-def test_one_of_a_kind_of_the_catalog_means_the_kind(rackwright):
+def test_unknown_catalog_kind_suggests_the_nearest(rackwright):
     assert "did you mean `models`?" in rackwright("catalog", "model").err
 
 
@@ -257,8 +257,8 @@ def test_version(rackwright):
     assert rackwright("--version").out.startswith("rackwright ")
 
 
-def test_no_interval_is_promised_where_nothing_was_measured(rackwright):
-    said = " ".join(rackwright("plan", "stacks/chat-serve.yaml", *TODAY).out.split())
-    assert "without a comparable published run; allow a factor 2 either way" in " ".join(said.split())
-    assert "ranges are p10 to p90" not in said
+def test_prior_only_estimates_show_no_interval(rackwright):
+    result = " ".join(rackwright("plan", "stacks/chat-serve.yaml", *TODAY).out.split())
+    assert "without a comparable published run; allow a factor 2 either way" in " ".join(result.split())
+    assert "ranges are p10 to p90" not in result
     assert "ranges are p10 to p90" in " ".join(rackwright("plan", "stacks/llama-70b-sft.yaml", *TODAY).out.split())

@@ -1,4 +1,4 @@
-"""`rackwright economics`: text within 100 columns, JSON alone, and a spec that does not serve."""
+"""`rackwright economics`: text, JSON, and a spec without serving."""
 
 import pytest
 
@@ -33,18 +33,18 @@ def images(stacks):
 
 
 def test_a_chat_service(rackwright, stacks):
-    said = rackwright("economics", "chat-serve.yaml", *TODAY)
-    assert said.status == 0, said.err
-    assert len(said.widest) <= 100, said.widest
+    result = rackwright("economics", "chat-serve.yaml", *TODAY)
+    assert result.status == 0, result.err
+    assert len(result.widest) <= 100, result.widest
     for words in ("USD per million output tokens", "(mean", "(p95", "1 x TPU v6e", "1 x H100 80GB SXM5", "billion active parameters"):
-        assert words in said.out
+        assert words in result.out
 
 
 def test_an_sdxl_service_with_adapters(rackwright, images):
-    said = rackwright("economics", images, *TODAY)
-    text = " ".join(said.out.split())
-    assert said.status == 0, said.err
-    assert len(said.widest) <= 100, said.widest
+    result = rackwright("economics", images, *TODAY)
+    text = " ".join(result.out.split())
+    assert result.status == 0, result.err
+    assert len(result.widest) <= 100, result.widest
     for words in ("USD per image", "1 x T4", "1 x L4", "1 x TPU v5e", "CPU, ", "scales to zero: ", "paid back after", "break-even at"):
         assert words in text
     assert "one TPU equals 8 x T4, 3 x L4" in text
@@ -52,34 +52,34 @@ def test_an_sdxl_service_with_adapters(rackwright, images):
     assert "prior only" in text
 
 
-def test_json_is_alone_and_unknown_is_null(rackwright, images):
-    said = rackwright("economics", images, "--json", *TODAY)
-    assert said.status == 0
-    assert not said.err
-    assert said.json["unit"] == "image"
-    assert said.json["revenue"]["pay_back_s"] > 0
-    assert said.json["report"]["ratios"] == [["NVIDIA T4", 8.0], ["NVIDIA L4", 3.0]]
-    assert all(point["usd_per_million_tokens"] is None for point in said.json["curve"])
+def test_json_is_one_document_with_null_for_unknown(rackwright, images):
+    result = rackwright("economics", images, "--json", *TODAY)
+    assert result.status == 0
+    assert not result.err
+    assert result.json["unit"] == "image"
+    assert result.json["revenue"]["pay_back_s"] > 0
+    assert result.json["report"]["ratios"] == [["NVIDIA T4", 8.0], ["NVIDIA L4", 3.0]]
+    assert all(point["usd_per_million_tokens"] is None for point in result.json["curve"])
 
 
-def test_without_a_revenue_there_is_no_pay_back(rackwright, stacks):
+def test_no_payback_without_revenue(rackwright, stacks):
     path = stacks / "chat-serve.yaml"
     path.write_text("".join(line for line in path.read_text().splitlines(keepends=True) if "revenue" not in line))
-    said = rackwright("economics", path.name, "--json", *TODAY)
-    assert said.json["revenue"] is None
-    assert "No revenue is set, so break-even and pay-back time are not computed" in said.json["warnings"]
+    result = rackwright("economics", path.name, "--json", *TODAY)
+    assert result.json["revenue"] is None
+    assert "No revenue is set, so break-even and pay-back time are not computed" in result.json["warnings"]
 
 
-def test_a_training_spec_is_refused_with_the_place(rackwright, stacks):
-    said = rackwright("economics", "mistral-7b-qlora.yaml", "--json", *TODAY)
-    assert said.status == 2
-    assert said.json["problems"][0]["code"] == "E-kind"
-    assert said.json["problems"][0]["path"] == "workloads[0].kind"
+def test_training_spec_is_refused_with_its_path(rackwright, stacks):
+    result = rackwright("economics", "mistral-7b-qlora.yaml", "--json", *TODAY)
+    assert result.status == 2
+    assert result.json["problems"][0]["code"] == "E-kind"
+    assert result.json["problems"][0]["path"] == "workloads[0].kind"
 
 
-def test_nothing_that_fits_is_shown_as_the_plan_shows_it(rackwright, stacks):
+def test_no_fit_shows_the_plan(rackwright, stacks):
     path = stacks / "chat-serve.yaml"
     path.write_text(path.read_text().replace("target: 1 s", "target: 1 ms"))
-    said = rackwright("economics", path.name, *TODAY)
-    assert said.status == 1
-    assert "No candidate meets every goal" in said.out
+    result = rackwright("economics", path.name, *TODAY)
+    assert result.status == 1
+    assert "No candidate meets every goal" in result.out

@@ -1,4 +1,4 @@
-"""`rackwright estimate` and `calibrate`: broken lines beside good ones, files that are none, what is never written over."""
+"""`rackwright estimate` and `calibrate`: invalid lines and files, examples of the guide."""
 
 import csv
 import json
@@ -19,40 +19,40 @@ LINES = {
     "a number of thousands of digits": '{"kind": ' + "9" * 5000 + "}",
     "a list for a number": json.dumps(GOOD | {"model": {"layers": [1]}}),
     "a lone half of a character": json.dumps(GOOD | {"model": "\ud800"}),
-    "a law broken": json.dumps(GOOD | {"micro_batches": 3, "global_batch": 8}),
+    "a constraint violated": json.dumps(GOOD | {"micro_batches": 3, "global_batch": 8}),
     "a key twice": '{"kind": "training", "kind": "serving"}',
 }
 
 
 @pytest.mark.parametrize("line", LINES.values(), ids=LINES)
-def test_a_broken_line_is_named_and_the_others_are_answered(rackwright, tmp_path, monkeypatch, line):
+def test_invalid_line_is_reported_and_others_are_estimated(rackwright, tmp_path, monkeypatch, line):
     monkeypatch.chdir(tmp_path)
     path = Path("runs.jsonl")
     path.write_bytes(b"\xef\xbb\xbf" + "\r\n".join((json.dumps(GOOD), line, json.dumps(GOOD))).encode())
-    said = rackwright("estimate", path, "--json")
-    found = [json.loads(one) for one in said.out.splitlines()]
-    assert (said.status, [one["ok"] for one in found], found[1]["line"]) == (2, [True, False, True], 2)
-    said = rackwright("estimate", path)
-    assert (said.status, said.out.count("training: fits")) == (2, 2)
-    assert "runs.jsonl:2:1: error E-" in said.err
-    assert len(said.widest) <= 100
+    result = rackwright("estimate", path, "--json")
+    found = [json.loads(one) for one in result.out.splitlines()]
+    assert (result.status, [one["ok"] for one in found], found[1]["line"]) == (2, [True, False, True], 2)
+    result = rackwright("estimate", path)
+    assert (result.status, result.out.count("training: fits")) == (2, 2)
+    assert "runs.jsonl:2:1: error E-" in result.err
+    assert len(result.widest) <= 100
 
 
 @pytest.mark.parametrize("text", ["", "\n \n"])
-def test_a_file_without_lines_is_a_problem(rackwright, tmp_path, text):
+def test_empty_file_is_an_error(rackwright, tmp_path, text):
     path = tmp_path / "runs.jsonl"
     path.write_text(text)
     assert rackwright("estimate", path).status == 2
     assert json.loads(rackwright("estimate", path, "--json").out)["problems"][0]["code"] == "E-json"
 
 
-def test_a_file_larger_than_a_spec_is_read(rackwright, tmp_path):
+def test_files_larger_than_a_spec_are_read(rackwright, tmp_path):
     path = tmp_path / "runs.jsonl"
     path.write_text(json.dumps(GOOD) + " " * 2_000_000)
     assert rackwright("estimate", path).status == 0
 
 
-def test_runs_are_not_written_over(rackwright, tmp_path, monkeypatch):
+def test_calibrate_does_not_overwrite_its_input(rackwright, tmp_path, monkeypatch):
     from rackwright.estimator.dataset.columns.cells import read_file
     from rackwright.estimator.dataset.runs import DATA
 
@@ -76,8 +76,8 @@ def shown(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", GUIDE, re.DOTALL)
 
 
-def test_the_guide_is_followed_to_the_letter(rackwright, tmp_path, monkeypatch):
-    """Its configurations fit, its program holds, its own runs are learned from and move what is of their class, and nothing else."""
+def test_examples_of_the_estimate_guide(rackwright, tmp_path, monkeypatch):
+    """The configurations fit, the program runs, and a calibration changes only estimates of the class of its runs."""
     monkeypatch.chdir(tmp_path)
     Path("runs.jsonl").write_text(shown("json")[0])
     exec(compile(shown("python")[0], "docs/estimate.md", "exec"), {})
@@ -93,14 +93,14 @@ def test_the_guide_is_followed_to_the_letter(rackwright, tmp_path, monkeypatch):
         assert (mine.count("own runs  without them"), mine.count("generation; unchanged")) == (moved, 3 - moved)
 
 
-def test_a_column_that_nothing_reads_is_named(rackwright, tmp_path, monkeypatch):
+def test_unknown_columns_are_reported(rackwright, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("mine.csv").write_text(shown("csv")[0].replace("accel_count", "num_gpus"))
     assert "not read  unknown columns: num_gpus" in rackwright("calibrate", "mine.csv").out
     assert json.loads(rackwright("calibrate", "mine.csv", "--json").out)["unread"] == ["num_gpus"]
 
 
-def test_numbers_are_written_out_and_say_what_they_are_of(rackwright, tmp_path):
+def test_numbers_have_no_exponent_and_have_units(rackwright, tmp_path):
     path = tmp_path / "runs.jsonl"
     path.write_text(shown("json")[0])
     out = rackwright("estimate", path).out

@@ -1,6 +1,7 @@
-"""`rackwright new`: what it writes, and that what it writes works with the package as it is published."""
+"""`rackwright new`: the written files, and their use with the published package."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -30,35 +31,47 @@ PROJECT = {
 }
 
 
-def test_a_new_folder_is_made(tmp_path):
+def test_new_folder_is_created(tmp_path):
     written = scaffold(tmp_path / "My Models (2026)", TODAY)
     assert {str(path.relative_to(tmp_path / "My Models (2026)")) for path in written} == PROJECT
     assert "name: my-models-2026\n" in (tmp_path / "My Models (2026)" / "Pulumi.yaml").read_text()
 
 
-def test_an_empty_folder_is_used(tmp_path):
+def test_empty_folder_is_used(tmp_path):
     assert len(scaffold(tmp_path, TODAY)) == len(PROJECT)
 
 
 @pytest.mark.parametrize("content", ["notes.txt", ".git"])
-def test_a_folder_that_holds_anything_is_left_alone(tmp_path, content):
+def test_folder_with_files_is_refused(tmp_path, content):
     (tmp_path / content).touch()
     with pytest.raises(UserError, match="W-not-empty"):
         scaffold(tmp_path, TODAY)
     assert [path.name for path in tmp_path.iterdir()] == [content]
 
 
-def test_below_a_file_nothing_can_be_made(tmp_path):
+def test_folder_below_a_file_is_refused(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(UserError, match="F-write"):
         scaffold(tmp_path / "file" / "project", TODAY)
 
 
-def test_the_program_is_the_repository_s_own():
-    """Two programs that drift apart would be two products."""
+def test_program_equals_the_program_of_this_repository():
+    """Both programs must stay equal."""
     ours = (ROOT / "__main__.py").read_text().partition("settings = ")[2]
     theirs = (ROOT / "blueprints" / "rackwright" / "cli" / "scaffold" / "template" / "main.py").read_text().partition("settings = ")[2]
     assert theirs.replace("Path(__file__).resolve().parent", "ROOT") == ours
+
+
+IMPORT = re.compile(r"^from (rackwright[\w.]*) import (.+)$", re.MULTILINE)
+
+
+def test_imports_of_the_project_and_the_guides_are_documented():
+    python = (ROOT / "docs" / "python.md").read_text()
+    template = ROOT / "blueprints" / "rackwright" / "cli" / "scaffold" / "template"
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *template.rglob("*.py")]
+    imports = {found for page in pages for found in IMPORT.findall(page.read_text(encoding="utf-8"))}
+    assert len(imports) > 20
+    assert not [name for _, names in imports for name in names.split(", ") if not re.search(rf"[`.]{name}\b", python)]
 
 
 @pytest.mark.parametrize(
@@ -69,8 +82,8 @@ def test_the_program_is_the_repository_s_own():
         ('{"url": "https://git.example/r", "vcs_info": {"vcs": "git", "commit_id": "abc"}}', "git+https://git.example/r@abc"),
     ],
 )
-def test_the_requirement_is_one_that_pip_can_get(record, requirement, tmp_path, monkeypatch):
-    """A version that no index has would fail in the project's first command."""
+def test_requirement_can_be_installed_by_pip(record, requirement, tmp_path, monkeypatch):
+    """A version that is not in an index fails in the first command of the project."""
 
     class Installed:
         version = "9.9"
@@ -113,7 +126,7 @@ def python(wheel, tmp_path_factory) -> Path:
     return python
 
 
-def test_every_data_file_is_in_the_wheel(wheel):
+def test_wheel_contains_all_data_files(wheel):
     packed = set(zipfile.ZipFile(wheel).namelist())
     kept = {
         str(path.relative_to(ROOT / half))
@@ -125,8 +138,8 @@ def test_every_data_file_is_in_the_wheel(wheel):
     assert {Path(name).suffix for name in kept} >= {".j2", ".css", ".csv", ".json", ".sh", ".yaml", ".txt"}
 
 
-def test_the_project_works_with_the_wheel_alone(python, tmp_path):
-    """new, plan, graph and the project's own tests, all with the published package and nothing of this checkout."""
+def test_project_works_with_the_installed_wheel(python, tmp_path):
+    """new, plan, report, graph and the tests of the project, with the wheel and without this checkout."""
     rackwright = python.parent / "rackwright"
     project = tmp_path / "models"
     where = _run(python, "-c", "import rackwright, rackwright_pulumi; print(rackwright.__file__, rackwright_pulumi.__file__)", cwd=tmp_path)

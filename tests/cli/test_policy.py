@@ -9,13 +9,13 @@ def test_policies_of_a_stack_on_aws(rackwright):
     assert any("ec2:RunInstances" in s["Action"] for document in documents for s in document["Statement"])
 
 
-def test_a_preview_reads_only(rackwright):
+def test_preview_policy_is_read_only(rackwright):
     documents = rackwright("policy", STACKS / "mistral-7b-qlora.yaml", "--preview").json
     assert not any("ec2:RunInstances" in s["Action"] for document in documents for s in document["Statement"])
 
 
-def test_a_stack_elsewhere_is_refused(rackwright):
-    said = rackwright("policy", STACKS / "gemma-pretrain.yaml")
-    assert said.status == 2
-    assert "U-aws" in said.err
-    assert "the stack is on gcp" in said.err
+def test_stack_on_another_cloud_is_refused(rackwright):
+    result = rackwright("policy", STACKS / "gemma-pretrain.yaml")
+    assert result.status == 2
+    assert "U-aws" in result.err
+    assert "the stack is on gcp" in result.err

@@ -17,14 +17,14 @@ OF_THE_FORM = {"name-of-101", "file-system-speed-between-steps", "spot-p6-with-a
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
-def test_refused_with_the_rules_id_the_nearest_valid_value_and_a_link(folder, rackwright, monkeypatch):
+def test_refused_with_rule_id_fix_and_link(folder, rackwright, monkeypatch):
     monkeypatch.chdir(folder)
-    said, expected = rackwright("compile", "spec.yaml", "--today", "2026-11-21"), folder / "expected.txt"
+    result, expected = rackwright("compile", "spec.yaml", "--today", "2026-11-21"), folder / "expected.txt"
     if os.environ.get("UPDATE_CASES"):
-        expected.write_text(said.out + said.err, encoding="utf-8")
-    assert said.out + said.err == expected.read_text(encoding="utf-8")
-    assert said.status in (1, 2)
-    for block in re.split(r"\n(?=\S)", said.err):
+        expected.write_text(result.out + result.err, encoding="utf-8")
+    assert result.out + result.err == expected.read_text(encoding="utf-8")
+    assert result.status in (1, 2)
+    for block in re.split(r"\n(?=\S)", result.err):
         if ERROR.match(block):
             assert "\n    fix: " in block, block
             assert "\n    see: https://" in block or folder.name in OF_THE_FORM, block

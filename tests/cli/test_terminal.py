@@ -1,4 +1,4 @@
-"""What only a real process shows: pipes, terminals, colours, Ctrl-C."""
+"""Commands as processes: pipes, terminals, colours, Ctrl-C."""
 
 import os
 import pty
@@ -31,7 +31,7 @@ def shell(line: str, **more: str) -> subprocess.CompletedProcess[str]:
 
 
 def on_a_terminal(*arguments: str, columns: int = 160, **more: str) -> str:
-    """What a terminal of so many columns shows."""
+    """Output on a terminal with the given number of columns."""
     master, slave = pty.openpty()
     environ = environment(COLUMNS=str(columns), **more)
     process = subprocess.Popen([*COMMAND, *arguments], cwd=ROOT, env=environ, stdin=slave, stdout=slave, stderr=slave, close_fds=True)
@@ -50,27 +50,27 @@ def on_a_terminal(*arguments: str, columns: int = 160, **more: str) -> str:
     return shown.decode()
 
 
-def test_a_reader_that_stops_early_is_no_error():
+def test_closed_pipe_is_no_error():
     for command in (f"rackwright plan {SPEC}", "rackwright catalog prices --json"):
-        said = shell(f"{command} | head -1")
-        assert (said.returncode, said.stderr) == (0, ""), said.stderr
-        assert len(said.stdout.splitlines()) == 1
+        result = shell(f"{command} | head -1")
+        assert (result.returncode, result.stderr) == (0, ""), result.stderr
+        assert len(result.stdout.splitlines()) == 1
 
 
-def test_a_full_disk_is_said():
-    said = shell("rackwright schema > /dev/full")
-    assert said.returncode == 2
-    assert "No space left" in said.stderr
-    assert "Traceback" not in said.stderr
+def test_full_disk_is_reported():
+    result = shell("rackwright schema > /dev/full")
+    assert result.returncode == 2
+    assert "No space left" in result.stderr
+    assert "Traceback" not in result.stderr
 
 
-def test_a_terminal_without_unicode_gets_text_all_the_same():
-    said = shell(f"rackwright plan {SPEC}", PYTHONIOENCODING="ascii")
-    assert said.returncode == 0
-    assert said.stdout.isascii()
+def test_ascii_terminal():
+    result = shell(f"rackwright plan {SPEC}", PYTHONIOENCODING="ascii")
+    assert result.returncode == 0
+    assert result.stdout.isascii()
 
 
-def test_colour_on_a_terminal_none_with_no_color_and_never_wider_than_100():
+def test_colour_and_width_on_a_terminal():
     coloured = on_a_terminal("plan", SPEC)
     assert "\033[1m" in coloured
     lines = [re.sub(r"\033\[[0-9;?]*[a-zA-Z]", "", line).rstrip() for line in coloured.splitlines()]
@@ -80,24 +80,24 @@ def test_colour_on_a_terminal_none_with_no_color_and_never_wider_than_100():
     assert max(len(re.sub(r"\033\[[0-9;?]*[a-zA-Z]", "", line).rstrip()) for line in narrow.splitlines()) <= 80
 
 
-def test_ctrl_c_ends_with_130_and_no_traceback():
+def test_ctrl_c_exits_with_130():
     stopping = "cli._register_plugins = lambda: os.kill(os.getpid(), signal.SIGINT)"
     code = f"import os, signal; from rackwright.cli import main as cli; {stopping}; raise SystemExit(cli.run(['graph', '{SPEC}']))"
-    said = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment(), capture_output=True, text=True)
-    assert said.returncode == 128 + signal.SIGINT
-    assert not said.stderr
+    result = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment(), capture_output=True, text=True)
+    assert result.returncode == 128 + signal.SIGINT
+    assert not result.stderr
 
 
 @pytest.mark.parametrize(
     ("error", "status", "words"),
     [
         (CatalogError("duplicate row", "machines.csv", 7), 3, "machines.csv:7: duplicate row"),
-        (Bug("a fit without memory"), 3, "this is a bug in rackwright"),
+        (Bug("a fit without memory"), 3, "defect of rackwright"),
         (ZeroDivisionError("division by zero"), 3, "ZeroDivisionError: division by zero"),
         (PermissionError(13, "Permission denied", "x.html"), 2, "x.html: Permission denied"),
     ],
 )
-def test_whose_fault_it_is(error, status, words, capsys, monkeypatch):
+def test_exit_status_of_errors(error, status, words, capsys, monkeypatch):
     monkeypatch.delenv("RACKWRIGHT_DEBUG", raising=False)
 
     def fails() -> None:
@@ -109,15 +109,15 @@ def test_whose_fault_it_is(error, status, words, capsys, monkeypatch):
     assert "Traceback" not in shown
 
 
-def test_a_spinner_for_what_takes_long_and_none_in_a_pipe(capfd, monkeypatch):
-    monkeypatch.setattr(terminal, "PATIENCE_S", 0.0)
+def test_no_spinner_in_a_pipe(capfd, monkeypatch):
+    monkeypatch.setattr(terminal, "SPINNER_DELAY_S", 0.0)
     with terminal.working("sizing"):
         pass
-    assert capfd.readouterr().err == "", "nobody looks"
+    assert capfd.readouterr().err == ""
 
 
-def test_closed_streams_end_no_command(monkeypatch):
-    """`rackwright ... >&-` in a cron job: Python then has no stream at all."""
+def test_commands_run_with_closed_streams(monkeypatch):
+    """With `>&-`, as in some cron jobs, sys.stdout is None."""
     monkeypatch.setattr(sys, "stdout", None)
     monkeypatch.setattr(sys, "stderr", None)
     assert run(["catalog", "models", "mistral"]) == 0

@@ -1,4 +1,4 @@
-"""docs/matrix.md: what every AWS machine can be used for, from the compiler itself."""
+"""docs/matrix.md: supported combinations of AWS machine, blueprint and capacity mode, from the compiler."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from tests.matrix import matrix
 
 HEAD = """\
-# What each AWS machine can be used for
+# Supported combinations on AWS
 
-Written by the compiler: every blueprint on every machine of the catalog, bought in every way, in every region that \
-sells it. {plans:,} of
-{cells:,} combinations are plans. The others are refused by the rules named: [rules.md](rules.md) says their law, \
-`C-` ids are the compiler's
-own. A test holds this page, and that there is no third outcome.
+Every blueprint on every AWS machine of the catalog, in every capacity mode and every region that offers the machine. \
+{plans:,} of
+{cells:,} combinations compile to a plan. The others are refused with the IDs shown: [rules.md](rules.md) describes \
+them. A test compares
+this page with the compiler.
 """
 YES = "yes"
 
@@ -25,7 +25,7 @@ def written() -> str:
 
 
 def _section(shape: str, cells: list[matrix.Cell]) -> str:
-    """One row per group of machines that fare alike."""
+    """One row per group of machines with equal results."""
     fates: dict[str, tuple[str, ...]] = {}
     for name in dict.fromkeys(cell.machine for cell in cells):
         fates[name] = tuple(_fate(c for c in cells if c.machine == name and c.mode == mode) for mode in matrix.MODES)
@@ -38,7 +38,7 @@ def _section(shape: str, cells: list[matrix.Cell]) -> str:
 
 
 def _fate(cells: Iterable[matrix.Cell]) -> str:
-    """One word where all regions agree, else how many of each."""
+    """The result if it is equal in all regions, else the number of regions per result."""
     found = Counter(YES if cell.plan else ", ".join(cell.codes) for cell in cells)
     if len(found) == 1:
         return next(iter(found))

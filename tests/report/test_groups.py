@@ -1,4 +1,4 @@
-"""One line for one choice, and a runner-up that is an alternative."""
+"""Groups of fits, runner-up, cheapest rejected candidate."""
 
 from dataclasses import replace
 
@@ -15,22 +15,22 @@ def elsewhere(fit, place: str, **more):
     return replace(fit, candidate=replace(fit.candidate, region=place, **more))
 
 
-def test_regions_at_one_price_share_a_line_and_keep_their_ranks():
+def test_regions_with_equal_price_are_one_group_and_keep_their_ranks():
     other = plans.fit(plans.candidate("p4d.24xlarge", "NVIDIA A100 40GB SXM4", 8, 8), 20)
     found = groups([HERE, other, elsewhere(HERE, "us-west-2", price_region="us-west-2")])
     assert [(group.rank, group.elsewhere) for group in found] == [(1, "also #3 us-west-2"), (2, "")]
 
 
-def test_another_price_is_another_line():
+def test_different_prices_are_different_groups():
     dearer = replace(elsewhere(HERE, "us-west-2"), cost_usd=plans.fit(HERE.candidate, 20).cost_usd.times(2))
     assert len(groups([HERE, dearer])) == 2
 
 
-def test_a_borrowed_price_is_said():
+def test_region_names_the_region_of_its_price():
     assert region(elsewhere(HERE, "us-east-2", price_region="us-east-1").candidate) == "us-east-2 at the price of us-east-1"
 
 
-def test_the_runner_up_has_other_machines_where_there_are_any():
+def test_runner_up_prefers_other_machines():
     twin = elsewhere(HERE, "us-west-2")
     more = replace(HERE, candidate=replace(HERE.candidate, nodes=8))
     other = plans.fit(plans.candidate("p4d.24xlarge", "NVIDIA A100 40GB SXM4", 8, 8), 20)
@@ -40,7 +40,7 @@ def test_the_runner_up_has_other_machines_where_there_are_any():
     assert runner_up([HERE]) is None
 
 
-def test_the_cheapest_rejected_needs_a_cost():
+def test_cheapest_rejected_requires_a_cost():
     why = (Rejection(Limit.DEADLINE, 2, 1, "h"),)
     unknown, dear, cheap = (Rejected(HERE.candidate, why, cost_usd=cost) for cost in (None, 9.0, 3.0))
     assert cheapest([unknown, dear, cheap]) is cheap

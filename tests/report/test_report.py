@@ -1,4 +1,4 @@
-"""The report: one file that asks nobody for anything, that says the decision first, and that no name can break."""
+"""The report: no external resources, decision first, escaped names."""
 
 import re
 from dataclasses import replace
@@ -15,7 +15,7 @@ from rackwright.spec.spec import Spec
 from rackwright.workflow.pipeline import Pipeline
 from rackwright.workflow.stack_preview import StackPreview
 
-pytestmark = pytest.mark.xdist_group("report")  # plans and pages are made once
+pytestmark = pytest.mark.xdist_group("report")  # plans and pages are cached
 ROOT = Path(__file__).parents[2]
 TODAY = date(2026, 11, 21)
 STACKS = ("chat-eks", "chat-serve", "gemma-pretrain", "llama-70b-sft", "mistral-7b-qlora")
@@ -25,7 +25,7 @@ HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>|`*[x](http://ev
 
 
 class Page(HTMLParser):
-    """Reads a page as a strict browser would: every element closed in order, every id once."""
+    """A strict parser: every element must be closed in order, every id must be unique."""
 
     def __init__(self, text: str):
         super().__init__()
@@ -87,7 +87,7 @@ def nothing_fits() -> tuple[Spec, SizingPlan]:
 
 
 @pytest.mark.parametrize("stack", STACKS)
-def test_one_valid_file_that_asks_nobody_for_anything(stack):
+def test_html_is_valid_and_loads_no_external_resources(stack):
     html = rendered(stack, ".html")
     page = Page(html)
     assert page.wrong == []
@@ -99,7 +99,7 @@ def test_one_valid_file_that_asks_nobody_for_anything(stack):
 
 
 @pytest.mark.parametrize("stack", STACKS)
-def test_page_one_is_the_decision(stack):
+def test_first_page_has_the_decision(stack):
     spec, plan, ahead = planned(stack)
     assert plan.chosen
     assert ahead.bill
@@ -113,7 +113,7 @@ def test_page_one_is_the_decision(stack):
     assert all(limit in first for limit in limits if limit)
 
 
-def test_sections_stand_in_the_order_a_manager_reads():
+def test_order_of_sections():
     headings = re.findall(r"<h2>(.*?)</h2>", rendered("llama-70b-sft", ".html"))
     assert [heading.split(" for ")[0] for heading in headings] == [
         "Goals and expected values",
@@ -130,7 +130,7 @@ def test_sections_stand_in_the_order_a_manager_reads():
     ]
 
 
-def test_a_server_has_its_economics_and_a_run_has_not():
+def test_only_serving_reports_have_economics():
     html = rendered("chat-serve", ".html")
     headings = re.findall(r"<h2>(.*?)</h2>", html)
     first = headings.index("Serving economics")
@@ -145,7 +145,7 @@ def test_a_server_has_its_economics_and_a_run_has_not():
     assert "Serving economics" not in rendered("llama-70b-sft", ".md")
 
 
-def test_what_an_accelerator_s_machine_must_have_is_said_with_what_it_has():
+def test_node_requirements_section():
     plan = planned("llama-70b-sft")[1]
     assert plan.machine
     text = Page(rendered("llama-70b-sft", ".html")).text
@@ -156,7 +156,7 @@ def test_what_an_accelerator_s_machine_must_have_is_said_with_what_it_has():
     assert "checkpoints of" in section
 
 
-def test_every_line_of_the_bill_has_the_date_of_its_price():
+def test_bill_lines_have_price_dates():
     _, _, ahead = planned("llama-70b-sft")
     assert ahead.bill
     text = Page(rendered("llama-70b-sft", ".html")).text
@@ -167,7 +167,7 @@ def test_every_line_of_the_bill_has_the_date_of_its_price():
     assert all(name in bill for name in ahead.bill.unknown)
 
 
-def test_intervals_are_drawn_and_said():
+def test_intervals_are_in_text_and_plots():
     html = rendered("llama-70b-sft", ".html")
     chosen = planned("llama-70b-sft")[1].chosen
     assert chosen
@@ -177,13 +177,13 @@ def test_intervals_are_drawn_and_said():
     assert html.count("<svg ") == 4, "two plots, each for a wide and a narrow screen"
 
 
-def test_same_plan_same_day_same_bytes():
+def test_report_is_deterministic():
     spec, plan, ahead = planned("gemma-pretrain")
     assert render_report(spec, plan, ".html", TODAY, ahead) == rendered("gemma-pretrain", ".html")
     assert "2026-11-21" in rendered("gemma-pretrain", ".html")
 
 
-def test_nothing_fits_is_a_report_too():
+def test_report_without_a_fit():
     spec, plan = nothing_fits()
     assert plan.chosen is None
     page = Page(render_report(spec, plan, ".html", TODAY))
@@ -204,7 +204,7 @@ def hostile() -> tuple[Spec, SizingPlan]:
     return spec, replace(named, rejected=(replace(plan.rejected[0], rejections=(worst,)), *plan.rejected[1:]))
 
 
-def test_no_name_becomes_markup():
+def test_html_escapes_names():
     page = Page(render_report(*hostile(), ".html", TODAY))
     assert page.wrong == []
     assert page.asked == []
@@ -212,7 +212,7 @@ def test_no_name_becomes_markup():
     assert HOSTILE in page.text
 
 
-def test_no_name_becomes_markup_in_markdown():
+def test_markdown_escapes_names():
     text = render_report(*hostile(), ".md", TODAY)
     assert "alert(1)" in text
     assert not re.search(r"(?<!\\)<(script|img)", text)
@@ -236,7 +236,7 @@ def test_markdown_tables_have_one_width_and_a_blank_line_before_them(stack):
     assert "None" not in rendered(stack, ".md")
 
 
-def test_without_the_plotting_extra_the_page_says_so(monkeypatch):
+def test_report_without_the_plotting_extra_names_it(monkeypatch):
     from rackwright.report.document import write
 
     monkeypatch.setattr(write, "find_spec", lambda name: None)
@@ -246,7 +246,7 @@ def test_without_the_plotting_extra_the_page_says_so(monkeypatch):
     assert "svg" not in page.tags
 
 
-def test_an_unpublished_price_is_said_and_never_zero():
+def test_unpublished_price_is_never_zero():
     spec, plan, _ = planned("mistral-7b-qlora")
     assert plan.chosen
     chosen = replace(plan.chosen, cost_usd=None, usd_per_hour=None, candidate=replace(plan.chosen.candidate, price_usd_per_hour=None))
@@ -257,7 +257,7 @@ def test_an_unpublished_price_is_said_and_never_zero():
 
 
 @pytest.mark.parametrize("stack", ["mistral-7b-qlora", "gemma-pretrain"])
-def test_a_spec_without_limits_has_a_report(stack):
+def test_report_of_a_spec_without_limits(stack):
     spec, _, _ = planned(stack)
     free = spec.model_copy(update={"goals": spec.goals.model_copy(update={"max_duration": None, "max_cost": None})})
     page = Page(render_report(free, size(free, today=TODAY), ".html", TODAY))
@@ -265,7 +265,7 @@ def test_a_spec_without_limits_has_a_report(stack):
     assert "limit " not in page.text[page.text.index("Cost and ") : page.text.index("Memory of one")], "no line is drawn where none was set"
 
 
-def test_what_this_release_cannot_build_is_a_warning_beside_the_numbers():
+def test_unsupported_blueprint_is_a_warning():
     spec, plan, _ = planned("chat-serve")
     boxed = spec.model_copy(update={"blueprint": spec.blueprint.model_copy(update={"kind": "training-cluster"})})
     ahead = Pipeline.of_spec(boxed, TODAY, plan=plan).preview()

@@ -1,4 +1,4 @@
-"""The command line: commands by group, `session` for one spec, `terminal` for output and exit statuses."""
+"""The command line: commands by group, `session` (one spec in the pipeline), `terminal` (output and exit statuses)."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""The command-line application, its options, and the parameters that commands share."""
+"""The command-line application, its options, and the parameters shared by its commands."""
 
 from datetime import datetime
 from pathlib import Path
@@ -16,13 +16,16 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-SpecPath = Annotated[Path, typer.Argument(metavar="SPEC", help="The spec, such as stacks/llama-70b-sft.yaml.")]
+SpecPath = Annotated[Path, typer.Argument(metavar="SPEC", help="Path of a spec, such as stacks/llama-70b-sft.yaml.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
-Today = Annotated[datetime | None, typer.Option("--today", formats=["%Y-%m-%d"], help="The date to plan for.", show_default="today")]
+Today = Annotated[
+    datetime | None,
+    typer.Option("--today", formats=["%Y-%m-%d"], help="Date of the plan and its time to live.", show_default="today"),
+]
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(requested: bool) -> None:
+    if requested:
         from importlib.metadata import version
 
         emit(f"rackwright {version('rackwright')}")
@@ -33,7 +36,7 @@ def _version(wanted: bool) -> None:
 def options(
     version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
 ) -> None:
-    """Say what AI workload you want to run; get the machines, the reasons, and the Pulumi stack that builds them.
+    """Choose machines for an AI workload, explain the choice, and build them with Pulumi.
 
-    Exit status: 0 done, 1 nothing meets the goals, 2 the input is wrong.
+    Exit status: 0 done, 1 no candidate meets the goals, 2 invalid input, 3 a defect of rackwright.
     """

@@ -13,23 +13,21 @@ from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Problem
 from rackwright.report.terminal.console import console
 
-LINES_BYTES = 64_000_000
-"""Of a file with configurations: a hundred thousand of them."""
-MOST_SHOWN = 200
-"""Problems of a file that are shown one by one; with --json each line tells its own."""
+MAX_FILE_BYTES = 64_000_000
+"""Size of a file with a hundred thousand configurations."""
+MAX_PROBLEMS = 200
+"""Problems shown in text output; with --json each line has its own."""
 
 
 @app.command()
 def estimate(
-    file: Annotated[Path, typer.Argument(metavar="FILE.jsonl", help="One pinned configuration a line.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE.jsonl", help="One configuration per line, as JSON.")],
     as_json: AsJson = False,
-    calibrated: Annotated[
-        Path | None, typer.Option("--calibration", help="What `rackwright calibrate` wrote.", show_default="ours")
-    ] = None,
+    calibrated: Annotated[Path | None, typer.Option("--calibration", help="File of `calibrate`.", show_default="published runs")] = None,
 ) -> None:
-    """Say what pinned configurations need and do. Memory and time by term, intervals, launch flags, the nearest measured run.
+    """Estimate memory, time and rates of pinned configurations. Shows intervals, launch flags and the nearest measured run.
 
-    --json prints one object a line. A broken line costs only itself, and exit status 2.
+    --json prints one object per line. Invalid lines are reported, the others are estimated; the exit status is then 2.
     """
     from rackwright.estimator.calibration.calibrate import load_calibration
     from rackwright.estimator.estimate_lines import estimate_lines
@@ -37,10 +35,10 @@ def estimate(
     from rackwright.spec.reading.source import read_file
 
     problems: list[Problem] = []
-    text = read_file(file, LINES_BYTES)
+    text = read_file(file, MAX_FILE_BYTES)
     shipped = estimate_lines(text, load_calibration(None)) if calibrated and not as_json else repeat(None)
     for answer, ours in zip(estimate_lines(text, load_calibration(calibrated)), shipped, strict=False):
-        problems += answer.problems[: MOST_SHOWN - len(problems)]
+        problems += answer.problems[: MAX_PROBLEMS - len(problems)]
         if as_json:
             emit(json.dumps(answer.as_json(), ensure_ascii=False))
         elif answer.estimate:
@@ -51,19 +49,19 @@ def estimate(
 
 @app.command()
 def calibrate(
-    runs: Annotated[Path, typer.Argument(metavar="RUNS.csv", help="Your own runs; docs/estimate.md shows the columns.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where the calibration goes.")] = Path("calibration.json"),
+    runs: Annotated[Path, typer.Argument(metavar="RUNS.csv", help="Your measured runs; docs/estimate.md lists the columns.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Calibration file to write.")] = Path("calibration.json"),
     as_json: AsJson = False,
 ) -> None:
-    """Learn from your own runs. Says what was predicted, what you measured, and what changes; `estimate --calibration` uses it."""
+    """Calibrate the estimator with your own runs. Shows predicted and measured values; used by `estimate --calibration`."""
     from rackwright.estimator.calibration.calibrate import calibrate as learn
     from rackwright.estimator.calibration.calibrate import check_output_path
     from rackwright.files import write_text
     from rackwright.report.terminal.estimate import show_calibration
 
     check_output_path(output, runs)
-    made = learn(runs)
-    write_text(output, made.to_text())
-    emit(made.as_json() | {"calibration": str(output)}) if as_json else show_calibration(console(), made, str(output))
-    if made.problems:
+    result = learn(runs)
+    write_text(output, result.to_text())
+    emit(result.as_json() | {"calibration": str(output)}) if as_json else show_calibration(console(), result, str(output))
+    if result.problems:
         raise typer.Exit(BAD_INPUT)

@@ -8,13 +8,8 @@ from rackwright.cli.app import app
 from rackwright.cli.terminal import guarded
 
 
-def _own_commands() -> set[str]:
-    """Commands of this package, which need no look for others."""
-    return {command.name or getattr(command.callback, "__name__", "") for command in app.registered_commands}
-
-
 def _register_plugins() -> None:
-    """Commands of other packages, such as `graph`. Registering twice is harmless."""
+    """Adds the commands of other packages, such as `graph`. May be called twice."""
     from importlib.metadata import entry_points
 
     for entry in entry_points(group="rackwright.commands"):
@@ -22,11 +17,12 @@ def _register_plugins() -> None:
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
-    """One command as the shell would run it; returns its exit status and never raises."""
+    """Runs one command and returns its exit status; never raises. arguments: those of the process when None."""
     given = list(sys.argv[1:] if arguments is None else arguments)
 
     def command() -> int | None:
-        if not given or given[0] not in _own_commands():
+        registered = {command.name or getattr(command.callback, "__name__", "") for command in app.registered_commands}
+        if not given or given[0] not in registered:
             _register_plugins()
         return app(given, prog_name="rackwright", standalone_mode=False)
 

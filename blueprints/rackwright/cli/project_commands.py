@@ -1,5 +1,6 @@
 """Commands without a spec: schema, catalog, new."""
 
+from dataclasses import asdict
 from datetime import date
 from pathlib import Path
 from typing import Annotated
@@ -13,7 +14,7 @@ from rackwright.report.terminal.console import console
 
 @app.command()
 def schema(as_json: AsJson = False) -> None:
-    """Print the JSON Schema of a spec, for editors. It is JSON with and without --json."""
+    """Print the JSON Schema of a spec, for editors. The output is the same with and without --json."""
     from rackwright.spec.schema import text
 
     emit(text())
@@ -21,20 +22,23 @@ def schema(as_json: AsJson = False) -> None:
 
 @app.command()
 def catalog(
-    what: Annotated[str, typer.Argument(help="machines, accelerators, slices, models, prices or volumes.")] = "machines",
-    name: Annotated[str, typer.Argument(help="Part of a name.", show_default="all")] = "",
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="machines, accelerators, slices, models, prices or volumes.")] = "machines",
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Part of a name.", show_default="all")] = "",
     as_json: AsJson = False,
 ) -> None:
-    """List what can be bought and what can be run. --json adds source and date of every fact."""
-    from rackwright.report.terminal import catalog as catalog_text
+    """List machines, models, prices and other catalog rows. --json adds the source of each row."""
+    from rackwright.report.terminal.catalog import catalog_rows, show_catalog
 
-    rows = catalog_text.catalog_rows(what, name)
-    emit([row.as_json() for row in rows]) if as_json else catalog_text.show_catalog(console(), what, rows)
+    rows = catalog_rows(kind, name)
+    emit([asdict(row) for _, row in rows]) if as_json else show_catalog(console(), kind, (cells for cells, _ in rows))
 
 
 @app.command()
-def new(directory: Annotated[Path, typer.Argument(metavar="DIR", help="A new or empty folder.")], as_json: AsJson = False) -> None:
-    """Start a project of your own. A spec, a Pulumi program of a few lines, a test."""
+def new(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A new or empty folder.")],
+    as_json: AsJson = False,
+) -> None:
+    """Create a project with a spec, a Pulumi program and a test."""
     from rackwright.cli.scaffold import scaffold
 
     written = scaffold(directory, date.today())

@@ -1,4 +1,4 @@
-"""One spec on its way through the pipeline, as a command prints it."""
+"""One spec in the pipeline, with the output of a command."""
 
 from dataclasses import dataclass, replace
 from datetime import date, datetime
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Session:
-    """A pipeline whose warnings go to standard error, unless the answer is JSON."""
+    """A pipeline that prints warnings on standard error, unless the output is JSON."""
 
     pipeline: Pipeline
     as_json: bool = False
@@ -40,11 +40,11 @@ class Session:
 
     @cached_property
     def reading(self) -> "Reading":
-        """The parsed file; its warnings are printed, except what only building needs. Raises UserError with every problem of it."""
-        found = self.pipeline.reading
+        """The parsed file. Prints warnings that concern planning. Raises UserError with every problem of the file."""
+        reading = self.pipeline.reading
         if not self.as_json:
-            tell([problem for problem in found.warnings if problem.stage is Stage.PLAN], str(self.path))
-        return found
+            tell([problem for problem in reading.warnings if problem.stage is Stage.PLAN], str(self.path))
+        return reading
 
     @cached_property
     def spec(self) -> "Spec":
@@ -63,22 +63,22 @@ class Session:
         return self.pipeline.preview()
 
     def choose(self, rank: int | None = None) -> Decided:
-        """The stack of a rank; when None of the recorded machines where they still fit, else of the first rank.
+        """The decision for a rank. When rank is None: for the recorded machines if they still fit, else for rank 1.
 
-        Ends the command with the nearest misses when nothing fits. Raises UserError as `Pipeline.choose`.
+        Ends the command with the nearest misses if no candidate fits. Raises UserError as `Pipeline.choose`.
         """
         self.require_fits()
-        return self._told(self.pipeline.choose(rank))
+        return self._print_problems(self.pipeline.choose(rank))
 
     def stack(self) -> "StackPlan":
-        """What `pulumi up` would build. Ends the command when nothing fits. Raises UserError as `Pipeline.decide`."""
+        """The StackPlan that `pulumi up` builds. Ends the command if no candidate fits. Raises UserError as `Pipeline.decide`."""
         assert self.spec
         if self.pipeline.recorded is None:
             self.require_fits()
-        return self._told(self.pipeline.decide()).plan
+        return self._print_problems(self.pipeline.decide()).plan
 
     def require_fits(self) -> None:
-        """Prints the nearest misses and ends the command when nothing fits."""
+        """Prints the nearest misses and ends the command if no candidate fits."""
         if not self.plan.fits:
             self.show_plan(1)
             raise typer.Exit(NOT_FEASIBLE)
@@ -94,7 +94,7 @@ class Session:
 
             show_plan(console(), self.plan, self.spec, self.preview, top, self.path)
 
-    def _told(self, decided: Decided) -> Decided:
+    def _print_problems(self, decided: Decided) -> Decided:
         if not self.as_json:
             tell(decided.edits, str(self.path))
             tell([replace(problem, level=Level.WARNING) for problem in decided.problems], str(self.path))

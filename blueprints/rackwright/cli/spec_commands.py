@@ -23,7 +23,7 @@ class ReportFormat(StrEnum):
 
 @app.command()
 def validate(spec: SpecPath, as_json: AsJson = False) -> None:
-    """Check a spec. Every problem is shown at once, each with its place and what to do."""
+    """Check a spec. Reports every problem with its line and fix."""
     session = Session.of(spec, as_json, None)
     found = session.pipeline.reading
     if as_json:
@@ -39,10 +39,10 @@ def validate(spec: SpecPath, as_json: AsJson = False) -> None:
 def plan(
     spec: SpecPath,
     as_json: AsJson = False,
-    top: Annotated[int, typer.Option(min=1, help="How many machines to show.")] = 5,
+    top: Annotated[int, typer.Option(min=1, help="Number of candidates to show.")] = 5,
     today: Today = None,
 ) -> None:
-    """Size the workload. Ranked machines with time, cost and memory, the whole bill, and what the nearest misses lack."""
+    """Rank machines for a spec by time, cost and memory. Shows the bill and the nearest rejected candidates."""
     session = Session.of(spec, as_json, today)
     session.show_plan(top)
     _leave(session)
@@ -51,21 +51,19 @@ def plan(
 @app.command()
 def explain(
     spec: SpecPath,
-    candidate: Annotated[str, typer.Argument(help="Part of a machine's name, such as p5.48xlarge.", show_default="the chosen one")] = "",
+    machine: Annotated[str, typer.Argument(metavar="MACHINE", help="Part of a name, as p5.48xlarge.", show_default="first choice")] = "",
     as_json: AsJson = False,
     today: Today = None,
 ) -> None:
-    """Say why this machine, or why not that one. Memory by term, time by term, every limit, every assumption."""
+    """Explain a choice or a rejection. Shows memory and time by term, constraints, and assumptions with sources."""
     from rackwright.report.plan_json import explanation_json
     from rackwright.report.terminal import explain as explain_text
 
     session = Session.of(spec, as_json, today)
-    found = explain_text.about(session.plan, candidate)
-    if candidate and not (found.fits or found.rejected):
-        raise UserError(
-            [Problem("C-candidate", f"no candidate of this plan has {candidate!r} in its name", fix="see `rackwright catalog`")]
-        )
-    emit(explanation_json(found, session.plan)) if as_json else explain_text.show_explanation(console(), found, session.plan)
+    part = explain_text.about(session.plan, machine)
+    if machine and not (part.fits or part.rejected):
+        raise UserError([Problem("C-candidate", f"no candidate of this plan has {machine!r} in its name", fix="see `rackwright catalog`")])
+    emit(explanation_json(part, session.plan)) if as_json else explain_text.show_explanation(console(), part, session.plan)
     if not session.plan.fits:
         raise typer.Exit(NOT_FEASIBLE)
 
@@ -73,24 +71,24 @@ def explain(
 @app.command()
 def choose(
     spec: SpecPath,
-    rank: Annotated[int | None, typer.Argument(min=1, help="Rank in `rackwright plan`.", show_default="what is recorded, else 1")] = None,
+    rank: Annotated[int | None, typer.Argument(min=1, metavar="RANK", help="Rank in the plan.", show_default="recorded, else 1")] = None,
     as_json: AsJson = False,
     today: Today = None,
 ) -> None:
-    """Record a choice beside the spec. A new price list then never replaces a running cluster."""
+    """Record the chosen machines in a file beside the spec. New prices then do not replace a running cluster."""
     from rackwright.files import write_text
     from rackwright.workflow.decision import decision_path
 
     session = Session.of(spec, as_json, today)
-    made = session.choose(rank).decision
+    decision = session.choose(rank).decision
     path = decision_path(spec)
-    write_text(path, made.to_json())
-    emit(made.to_json()) if as_json else emit(f"{path}: rank {made.rank}, {made.fit.candidate.label}")
+    write_text(path, decision.to_json())
+    emit(decision.to_json() if as_json else f"{path}: rank {decision.rank}, {decision.fit.candidate.label}")
 
 
 @app.command(name="compile")
 def compile_command(spec: SpecPath, as_json: AsJson = False, today: Today = None) -> None:
-    """Print what is wanted of the cloud. Networks, disks, pools, operators and queues of the recorded choice, else of the first."""
+    """Print the StackPlan of the recorded or first choice. It lists networks, disks, pools, operators and queues."""
     from rackwright.report.terminal import stack
 
     session = Session.of(spec, as_json, today)
@@ -102,13 +100,13 @@ def compile_command(spec: SpecPath, as_json: AsJson = False, today: Today = None
 def report(
     spec: SpecPath,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The file, .html or .md; - for standard output.", show_default="SPEC.html")
+        Path | None, typer.Option("--output", "-o", help="Report file, .html or .md; - for standard output.", show_default="SPEC.html")
     ] = None,
-    form: Annotated[ReportFormat | None, typer.Option("--format", help="Format of the report.", show_default="the file's suffix")] = None,
+    form: Annotated[ReportFormat | None, typer.Option("--format", help="Format of the report.", show_default="from the suffix")] = None,
     as_json: AsJson = False,
     today: Today = None,
 ) -> None:
-    """Write the report of a decision. One HTML file without external resources, or Markdown for a pull request."""
+    """Write a report of the plan. One HTML file without external resources, or Markdown for a pull request."""
     from rackwright.report.document.write import check_target, render_report, write_report
 
     session = Session.of(spec, as_json, today)
@@ -128,7 +126,7 @@ def report(
 
 @app.command()
 def economics(spec: SpecPath, as_json: AsJson = False, today: Today = None) -> None:
-    """Say what serving costs and earns. Cost over load, a month, break-even, and the same service on other accelerators."""
+    """Show cost and revenue of serving. By load and by month, with the break-even and other accelerators."""
     from rackwright.report.terminal.economics import show_economics
     from rackwright.sizing.economics.serving import economics_of
 
@@ -141,7 +139,7 @@ def economics(spec: SpecPath, as_json: AsJson = False, today: Today = None) -> N
 
 
 def _leave(session: Session) -> None:
-    """Ends with the exit status of a plan that was shown."""
+    """Ends the command with an exit status if no candidate fits or the preview has errors."""
     if not session.plan.fits:
         raise typer.Exit(NOT_FEASIBLE)
     if session.preview.errors:

@@ -1,5 +1,6 @@
 """Alternatives to the choice: the Pareto frontier of cost and time, and the rejected candidates by worst constraint."""
 
+from collections import defaultdict
 from typing import Any
 
 from rackwright.sizing.plan import Fit, SizingPlan
@@ -11,37 +12,38 @@ from rackwright.wording.formatting import hours, machines, money, percent, plura
 from rackwright.wording.rationale import compared_with
 from rackwright.wording.rejections import rejection_text
 
-GROUPS_SHOWN = 6
+LIMITS_SHOWN = 6
 FRONTIER = ("rank", "machines", "time", "USD", "memory free", "compared with the choice")
 GROUPS = ("candidates", "worst constraint", "nearest candidate", "distance")
 
 
 def frontier_rows(plan: SizingPlan, goals: Goals | None = None, maximum: int | None = MAX_POINTS) -> list[tuple[str, ...]]:
     """Cells of FRONTIER, cheapest first."""
-    return [_row(point, plan, goals or Goals()) for point in frontier(plan, maximum)]
+    rows = []
+    for point in frontier(plan, maximum):
+        c, cost = point.fit.candidate, point.fit.cost_usd
+        roles = ", ".join(_role(role, point.fit, goals or Goals()) for role in point.roles)
+        capacity = "" if c.capacity == "on-demand" else f", {c.capacity}"
+        price, free = money(cost.p50 if cost else None), percent(point.headroom)
+        comparison = "; ".join(filter(None, [roles, _against(point, plan)]))
+        rows.append((f"#{point.rank}", machines(c) + capacity, _time(point.fit), price, free, comparison))
+    return rows
 
 
 def frontier_text(plan: SizingPlan, goals: Goals | None = None) -> str:
     """The frontier as a sentence where the choice is its only point."""
-    found = frontier(plan)
-    if len(found) != 1 or not plan.frontier:
+    points = frontier(plan)
+    if len(points) != 1 or not plan.frontier:
         return "" if plan.frontier or not plan.fits else "no candidate that fits has a published price"
-    roles = " and ".join(_role(role, found[0].fit, goals or Goals()) for role in found[0].roles[1:])
-    return f"#{found[0].rank} is {roles}; no other candidate is cheaper or faster"
-
-
-def _row(pick: FrontierPoint, plan: SizingPlan, goals: Goals) -> tuple[str, ...]:
-    c, cost = pick.fit.candidate, pick.fit.cost_usd
-    parts = "; ".join(filter(None, [", ".join(_role(role, pick.fit, goals) for role in pick.roles), _against(pick, plan)]))
-    bought = "" if c.capacity == "on-demand" else f", {c.capacity}"
-    return (f"#{pick.rank}", machines(c) + bought, time_text(pick.fit), money(cost.p50 if cost else None), percent(pick.headroom), parts)
+    roles = " and ".join(_role(role, points[0].fit, goals or Goals()) for role in points[0].roles[1:])
+    return f"#{points[0].rank} is {roles}; no other candidate is cheaper or faster"
 
 
 def _against(point: FrontierPoint, plan: SizingPlan) -> str:
     return compared_with(point.fit, plan.fits[0]) if point.fit is not plan.fits[0] else ""
 
 
-def time_text(fit: Fit) -> str:
+def _time(fit: Fit) -> str:
     """Median time of the run, or to the first token and per token after it."""
     if fit.finish_s:
         return span(fit.finish_s.p50)
@@ -58,38 +60,33 @@ def _role(role: Role, fit: Fit, goals: Goals) -> str:
     return str(role)
 
 
-def rejection_rows(plan: SizingPlan, maximum: int | None = None) -> list[tuple[str, ...]]:
+def rejection_rows(plan: SizingPlan) -> list[tuple[str, ...]]:
     """Cells of GROUPS, nearest first."""
-    return [_rejection_row(cause) for cause in rejection_summary(plan.rejected)[:maximum]]
-
-
-def _rejection_row(cause: RejectionGroup) -> tuple[str, ...]:
-    where = cause.nearest.candidate
-    alone = f", {cause.alone:,} of them on this constraint alone" if 0 < cause.alone < cause.count else ""
-    return (
-        f"{cause.count:,}",
-        rejection_text(cause.rejection) + alone,
-        f"{machines(where)}, {where.region}, {where.capacity}",
-        distance_text(cause.distance),
-    )
+    rows = []
+    for group in rejection_summary(plan.rejected):
+        nearest = group.nearest.candidate
+        alone = f", {group.alone:,} of them on this constraint alone" if 0 < group.alone < group.count else ""
+        place = f"{machines(nearest)}, {nearest.region}, {nearest.capacity}"
+        rows.append((f"{group.count:,}", rejection_text(group.rejection) + alone, place, distance_text(group.distance)))
+    return rows
 
 
 def rejection_counts(plan: SizingPlan) -> str:
     """`329 on deadline (nearest 3 % off), 99 on number format`: the constraints that reject most candidates."""
-    by_limit: dict[Limit, list[RejectionGroup]] = {}
-    for cause in rejection_summary(plan.rejected):
-        by_limit.setdefault(cause.limit, []).append(cause)
-    counted = sorted(((sum(c.count for c in same), limit, same[0].distance) for limit, same in by_limit.items()), key=lambda row: -row[0])
+    by_limit: dict[Limit, list[RejectionGroup]] = defaultdict(list)
+    for group in rejection_summary(plan.rejected):
+        by_limit[group.limit].append(group)
+    counts = sorted(((sum(g.count for g in same), limit, same[0].distance) for limit, same in by_limit.items()), key=lambda row: -row[0])
     parts = [
-        f"{n:,} on {limit}" + (f" (nearest {distance_text(far)} off)" if distance_text(far) else "")
-        for n, limit, far in counted[:GROUPS_SHOWN]
+        f"{n:,} on {limit}" + (f" (nearest {distance_text(distance)} off)" if distance_text(distance) else "")
+        for n, limit, distance in counts[:LIMITS_SHOWN]
     ]
-    rest = sum(n for n, *_ in counted[GROUPS_SHOWN:])
+    rest = sum(n for n, *_ in counts[LIMITS_SHOWN:])
     return ", ".join([*parts, *([f"{rest:,} on other constraints"] if rest else [])])
 
 
 def distance_text(distance: float) -> str:
-    """`3 %`, `2.2 times`; nothing where no amount helps."""
+    """`3 %`, `2.2 times`; empty where no amount helps."""
     if distance == float("inf"):
         return ""
     if distance >= 2:
@@ -109,34 +106,34 @@ def goodput_text(fit: Fit) -> str:
 
 def alternatives_json(plan: SizingPlan) -> dict[str, Any]:
     """frontier: points with their roles. why_not: groups of rejections with the nearest candidate. distance: None where no amount helps."""
-    front = [
+    points = [
         {
-            "rank": pick.rank,
-            "candidate": pick.fit.candidate.label,
-            "roles": [str(role) for role in pick.roles],
-            "on_frontier": any(pick.fit is fit for fit in plan.frontier),
-            "cost_usd": pick.fit.cost_usd.p50 if pick.fit.cost_usd else None,
-            "time_s": pick.fit.time_s,
-            "memory_headroom": pick.headroom,
-            "against_chosen": _against(pick, plan),
+            "rank": point.rank,
+            "candidate": point.fit.candidate.label,
+            "roles": [str(role) for role in point.roles],
+            "on_frontier": any(point.fit is fit for fit in plan.frontier),
+            "cost_usd": point.fit.cost_usd.p50 if point.fit.cost_usd else None,
+            "time_s": point.fit.time_s,
+            "memory_headroom": point.headroom,
+            "against_chosen": _against(point, plan),
         }
-        for pick in frontier(plan)
+        for point in frontier(plan)
     ]
     why_not = [
         {
-            "limit": str(cause.limit),
-            "candidates": cause.count,
-            "alone": cause.alone,
-            "nearest": cause.nearest.candidate.label,
-            "why": rejection_text(cause.rejection),
-            "need": cause.rejection.need,
-            "have": cause.rejection.have,
-            "unit": cause.rejection.unit,
-            "distance": cause.distance if cause.distance != float("inf") else None,
+            "limit": str(group.limit),
+            "candidates": group.count,
+            "alone": group.alone,
+            "nearest": group.nearest.candidate.label,
+            "why": rejection_text(group.rejection),
+            "need": group.rejection.need,
+            "have": group.rejection.have,
+            "unit": group.rejection.unit,
+            "distance": group.distance if group.distance != float("inf") else None,
         }
-        for cause in rejection_summary(plan.rejected)
+        for group in rejection_summary(plan.rejected)
     ]
-    return {"frontier": front, "why_not": why_not}
+    return {"frontier": points, "why_not": why_not}
 
 
 def rejected_text(plan: SizingPlan) -> str:

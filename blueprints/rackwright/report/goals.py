@@ -1,4 +1,4 @@
-"""Goals of a spec beside the expected values of a fit."""
+"""Goals of a spec and the expected values of a fit."""
 
 from dataclasses import dataclass
 
@@ -24,9 +24,9 @@ def requested_goals(spec: Spec) -> str:
     goals = spec.goals
     parts = [f"at most {hours(goals.max_duration)}"] if goals.max_duration else []
     parts += [f"at most {usd(goals.max_cost, 0)}" + ("" if spec.is_training else " a month")] if goals.max_cost else []
-    for name, words in (("ttft", "first token"), ("tpot", "each token")):
+    for name, label in (("ttft", "first token"), ("tpot", "each token")):
         if goal := getattr(spec.workload, name, None):
-            parts.append(f"{words} within {span(goal.target)} (p{goal.percentile:g})")
+            parts.append(f"{label} within {span(goal.target)} (p{goal.percentile:g})")
     return ", ".join([*parts, f"optimised for {goals.optimize_for}"])
 
 

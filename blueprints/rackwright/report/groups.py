@@ -1,4 +1,4 @@
-"""Groups of fits that differ in their region only and are shown as one line."""
+"""Groups of fits that differ only in their region and are shown as one line."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ class Group:
 
     @property
     def elsewhere(self) -> str:
-        """`also #2 us-west-2`, or nothing."""
+        """`also #2 us-west-2`, or ""."""
         return "also " + ", ".join(f"#{rank} {region(fit.candidate)}" for rank, fit in self.others) if self.others else ""
 
 
@@ -32,8 +32,8 @@ def groups(fits: Sequence[Fit]) -> list[Group]:
 
 def region(candidate: Candidate) -> str:
     """The region, and the region of the price where it differs."""
-    borrowed = candidate.price_region and candidate.price_region != candidate.region
-    return (candidate.region or "your cluster") + (f" at the price of {candidate.price_region}" if borrowed else "")
+    elsewhere = candidate.price_region and candidate.price_region != candidate.region
+    return (candidate.region or "your cluster") + (f" at the price of {candidate.price_region}" if elsewhere else "")
 
 
 def runner_up(fits: Sequence[Fit]) -> tuple[int, Fit] | None:

@@ -1,4 +1,4 @@
-"""JSON of `rackwright plan` and `explain`: the SizingPlan with its sentences, and what the choice leads to."""
+"""JSON of `rackwright plan` and `explain`: the SizingPlan with its sentences, bill, quotas and open items."""
 
 import json
 from collections.abc import Sequence
@@ -43,7 +43,7 @@ def explanation_json(part: SizingPlan, whole: SizingPlan) -> dict[str, Any]:
 
 
 def _plan(plan: SizingPlan) -> dict[str, Any]:
-    """The plan with every sentence filled in: also `words` and `remedy` of each rejection, `remedy` of each rejected candidate."""
+    """The plan with all sentences: also `words` and `remedy` of each rejection, `remedy` of each rejected candidate."""
     shown = json.loads(with_text(plan).to_json())
     for fit, row in zip(plan.fits, shown["fits"], strict=True):
         row["overruled"] = _rejections(fit.overruled, row["overruled"])

@@ -1,17 +1,19 @@
-"""Write a report file: HTML that needs nothing else, or Markdown for a pull request."""
+"""Write a report file: HTML without external resources, or Markdown for a pull request."""
 
+import re
 from datetime import date
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
 
 from rackwright.catalog import Catalog
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Problem
 from rackwright.files import write_text
-from rackwright.report.document.view import view
+from rackwright.report.document.contents import contents
 from rackwright.sizing.economics.serving import Economics, economics_of
 from rackwright.sizing.plan import SizingPlan
 from rackwright.spec.spec import Spec
@@ -19,19 +21,19 @@ from rackwright.spec.workload import Serve
 from rackwright.workflow.pipeline import Pipeline
 from rackwright.workflow.stack_preview import StackPreview
 
-FORMS = {".html": "report.html.j2", ".md": "report.md.j2"}
+TEMPLATES = {".html": "report.html.j2", ".md": "report.md.j2"}
 
 
 def check_target(target: Path, suffix: str = "") -> None:
     """Raises UserError for a suffix other than .html and .md, or other than `suffix` where it is set."""
     if suffix and target.suffix != suffix:
         raise UserError([Problem("R-form", f"{target} does not end in {suffix}", fix=f"write -o {target.with_suffix(suffix)}")])
-    if target.suffix not in FORMS:
-        raise UserError([Problem("R-form", f"{target}: a report ends in {' or '.join(FORMS)}", fix="name it report.html")])
+    if target.suffix not in TEMPLATES:
+        raise UserError([Problem("R-form", f"{target}: a report ends in {' or '.join(TEMPLATES)}", fix="name it report.html")])
 
 
 def write_report(spec: Spec, plan: SizingPlan, target: Path, today: date, preview: StackPreview | None = None) -> None:
-    """Writes the report of a plan to `target` atomically. Raises UserError where that is not possible."""
+    """Writes the report of a plan to `target` atomically. Raises UserError if the file cannot be written."""
     check_target(target)
     write_text(target, render_report(spec, plan, target.suffix, today, preview))
 
@@ -39,7 +41,7 @@ def write_report(spec: Spec, plan: SizingPlan, target: Path, today: date, previe
 def render_report(spec: Spec, plan: SizingPlan, suffix: str, today: date, preview: StackPreview | None = None) -> str:
     """The report as text. suffix: `.html` or `.md`. preview: stack and bill of the chosen fit, computed when left out."""
     economics = economics_of(spec, plan, Catalog.default()) if isinstance(spec.workload, Serve) else None
-    shown = view(spec, plan, preview or Pipeline.of_spec(spec, today, plan=plan).preview(), today, economics)
+    shown = contents(spec, plan, preview or Pipeline.of_spec(spec, today, plan=plan).preview(), today, economics)
     jinja = Environment(
         loader=PackageLoader("rackwright.report.document"),
         undefined=StrictUndefined,
@@ -47,8 +49,13 @@ def render_report(spec: Spec, plan: SizingPlan, suffix: str, today: date, previe
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    jinja.filters["md"] = markdown
-    return jinja.get_template(FORMS[suffix]).render(v=shown, plots=_plots(spec, plan, economics) if suffix == ".html" else {})
+    jinja.filters |= {"md": markdown, "code": code}
+    return jinja.get_template(TEMPLATES[suffix]).render(shown, plots=_plots(spec, plan, economics) if suffix == ".html" else {})
+
+
+def code(text: str) -> Markup:
+    """Text escaped for HTML, with parts in backticks as <code>."""
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
 
 
 def markdown(text: object) -> str:
@@ -60,15 +67,15 @@ def markdown(text: object) -> str:
 
 
 def _plots(spec: Spec, plan: SizingPlan, economics: Economics | None) -> dict[str, Any]:
-    """SVG by name and width, and the legend of the memory plot; empty without the extra `report`, which the page states."""
+    """SVG by name and width, and the legend of the memory plot; empty without the extra `report`."""
     if find_spec("altair") is None or find_spec("vl_convert") is None:
         return {}
-    from rackwright.report.document import load_plot, plots
+    from rackwright.report.document import plots
 
     widths = {"wide": plots.WIDE, "narrow": plots.NARROW}
     return {
         "scatter": {name: plots.scatter(spec, plan, width) for name, width in widths.items()},
         "memory": {name: plots.memory_bars(plan, width) for name, width in widths.items()},
-        "load": {name: load_plot.cost_over_load(economics, width) for name, width in widths.items()} if economics else {},
+        "load": {name: plots.cost_over_load(economics, width) for name, width in widths.items()} if economics else {},
         "legend": plots.legend(plan),
     }

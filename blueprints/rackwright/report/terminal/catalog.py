@@ -1,7 +1,7 @@
 """The catalog on a terminal: machines, accelerators, models, prices, with their dates."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from rich.console import Console
@@ -16,89 +16,83 @@ from rackwright.wording.formatting import UNKNOWN, count, gib, money
 
 
 @dataclass(frozen=True)
-class CatalogRow:
-    """A row: displayed cells and all data."""
-
-    cells: tuple[str, ...]
-    whole: Any
-
-    def as_json(self) -> dict[str, Any]:
-        return asdict(self.whole)
-
-
-@dataclass(frozen=True)
 class Listing:
+    """One kind of catalog rows. right: columns of numbers. cells: one text per column but the last, the date."""
+
     columns: tuple[str, ...]
-    numbers: tuple[str, ...]
-    rows: Callable[[Catalog], Iterable[CatalogRow]]
+    right: tuple[str, ...]
+    rows: Callable[[Catalog], Iterable[Any]]
+    cells: Callable[[Any], tuple[str, ...]]
 
 
-def catalog_rows(what: str, name: str) -> list[CatalogRow]:
-    """Rows of one kind with `name` in them. Raises UserError for a kind the catalog does not have, or when nothing matches."""
-    listing = LISTINGS.get(what)
+def catalog_rows(kind: str, name: str) -> list[tuple[tuple[str, ...], Any]]:
+    """(cells, row) of one kind with `name` in a cell. Raises UserError for an unknown kind, or when nothing matches."""
+    listing = LISTINGS.get(kind)
     if listing is None:
-        raise UserError([Problem("C-catalog", f"the catalog has no {what!r}", fix=did_you_mean(what, LISTINGS))])
-    requested = name.lower()
-    found = [row for row in listing.rows(Catalog.default()) if requested in " ".join(row.cells).lower()]
+        raise UserError([Problem("C-catalog", f"the catalog has no {kind!r}", fix=did_you_mean(kind, LISTINGS))])
+    rows: list[tuple[tuple[str, ...], Any]] = [((*listing.cells(row), row.as_of), row) for row in listing.rows(Catalog.default())]
+    found = [row for row in rows if name.lower() in " ".join(row[0]).lower()]
     if name and not found:
-        raise UserError([Problem("C-catalog", f"no row of {what} contains {name!r}", fix=f"see `rackwright catalog {what}`")])
+        raise UserError([Problem("C-catalog", f"no row of {kind} contains {name!r}", fix=f"see `rackwright catalog {kind}`")])
     return found
 
 
-def show_catalog(out: Console, what: str, rows: list[CatalogRow]) -> None:
+def show_catalog(out: Console, kind: str, rows: Iterable[tuple[str, ...]]) -> None:
     from rackwright.report.terminal.tables import table
 
-    made = table(*LISTINGS[what].columns, right=LISTINGS[what].numbers)
-    for row in rows:
-        made.add_row(*row.cells)
-    out.print(made)
+    out.print(table((*LISTINGS[kind].columns, "as of"), rows, right=LISTINGS[kind].right))
 
 
-def _accelerators(catalog: Catalog) -> Iterable[CatalogRow]:
-    for row in catalog.accelerators:
-        bf16 = f"{row.bf16_flops / 1e12:,.0f}" if row.bf16_flops else UNKNOWN
-        bandwidth = f"{row.memory_bandwidth_bytes_per_s / 1e9:,.0f}" if row.memory_bandwidth_bytes_per_s else UNKNOWN
-        memory = gib(row.memory_bytes).removesuffix(" GiB")
-        yield CatalogRow((row.name, memory, bf16, bandwidth, row.as_of), row)
-
-
-def _machines(catalog: Catalog) -> Iterable[CatalogRow]:
-    for row in catalog.machines:
-        holds = f"{row.accelerator_count} x {row.accelerator}" if row.accelerator else "no accelerator"
-        network = f"{row.network_bytes_per_s * 8 / 1e9:,.0f}" if row.network_bytes_per_s else UNKNOWN
-        yield CatalogRow((row.name, row.cloud, holds, str(row.fabric), network, row.as_of), row)
-
-
-def _slices(catalog: Catalog) -> Iterable[CatalogRow]:
-    for row in catalog.slices:
-        yield CatalogRow((row.generation, row.topology, str(row.chips), str(row.hosts), row.gke_machine_type, row.as_of), row)
-
-
-def _models(catalog: Catalog) -> Iterable[CatalogRow]:
-    for row in library.rows():
-        yield CatalogRow((row.name, row.publisher, row.architecture.kind, count(row.published.parameters), row.released, row.as_of), row)
-
-
-def _prices(catalog: Catalog) -> Iterable[CatalogRow]:
-    for row in catalog.prices:
-        yield CatalogRow((row.sku, row.region or UNKNOWN, str(row.capacity), money(row.usd_per_hour, 4), row.unit, row.as_of), row)
-
-
-def _volumes(catalog: Catalog) -> Iterable[CatalogRow]:
-    for row in catalog.volumes:
-        price = row.price_usd_per_byte_month
-        yield CatalogRow((row.name, row.cloud, row.kind, money(price * GIB, 3) if price is not None else UNKNOWN, row.as_of), row)
+def _scaled(value: float | None, scale: float) -> str:
+    return f"{value / scale:,.0f}" if value else UNKNOWN
 
 
 LISTINGS = {
-    "machines": Listing(("machine", "cloud", "accelerators", "fabric", "network, Gbit/s", "as of"), ("network, Gbit/s",), _machines),
-    "accelerators": Listing(
-        ("accelerator", "memory, GiB", "bf16, TFLOP/s", "bandwidth, GB/s", "as of"),
-        ("memory, GiB", "bf16, TFLOP/s", "bandwidth, GB/s"),
-        _accelerators,
+    "machines": Listing(
+        ("machine", "cloud", "accelerators", "fabric", "network, Gbit/s"),
+        ("network, Gbit/s",),
+        lambda catalog: catalog.machines,
+        lambda row: (
+            row.name,
+            row.cloud,
+            f"{row.accelerator_count} x {row.accelerator}" if row.accelerator else "no accelerator",
+            str(row.fabric),
+            _scaled(row.network_bytes_per_s, 1e9 / 8),
+        ),
     ),
-    "slices": Listing(("generation", "topology", "chips", "hosts", "host", "as of"), ("chips", "hosts"), _slices),
-    "models": Listing(("model", "publisher", "kind", "parameters", "released", "as of"), ("parameters",), _models),
-    "prices": Listing(("what", "region", "capacity", "USD/h", "per", "as of"), ("USD/h",), _prices),
-    "volumes": Listing(("volume", "cloud", "kind", "USD per GiB-month", "as of"), ("USD per GiB-month",), _volumes),
+    "accelerators": Listing(
+        ("accelerator", "memory, GiB", "bf16, TFLOP/s", "bandwidth, GB/s"),
+        ("memory, GiB", "bf16, TFLOP/s", "bandwidth, GB/s"),
+        lambda catalog: catalog.accelerators,
+        lambda row: (
+            row.name,
+            gib(row.memory_bytes).removesuffix(" GiB"),
+            _scaled(row.bf16_flops, 1e12),
+            _scaled(row.memory_bandwidth_bytes_per_s, 1e9),
+        ),
+    ),
+    "slices": Listing(
+        ("generation", "topology", "chips", "hosts", "host"),
+        ("chips", "hosts"),
+        lambda catalog: catalog.slices,
+        lambda row: (row.generation, row.topology, str(row.chips), str(row.hosts), row.gke_machine_type),
+    ),
+    "models": Listing(
+        ("model", "publisher", "kind", "parameters", "released"),
+        ("parameters",),
+        lambda _: library.rows(),
+        lambda row: (row.name, row.publisher, row.architecture.kind, count(row.published.parameters), row.released),
+    ),
+    "prices": Listing(
+        ("what", "region", "capacity", "USD/h", "per"),
+        ("USD/h",),
+        lambda catalog: catalog.prices,
+        lambda row: (row.sku, row.region or UNKNOWN, str(row.capacity), money(row.usd_per_hour, 4), row.unit),
+    ),
+    "volumes": Listing(
+        ("volume", "cloud", "kind", "USD per GiB-month"),
+        ("USD per GiB-month",),
+        lambda catalog: catalog.volumes,
+        lambda row: (row.name, row.cloud, row.kind, money(None if (p := row.price_usd_per_byte_month) is None else p * GIB, 3)),
+    ),
 }

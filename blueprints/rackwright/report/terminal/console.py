@@ -1,4 +1,4 @@
-"""The console every report is printed on."""
+"""The console of all text output."""
 
 from typing import TYPE_CHECKING
 
@@ -6,11 +6,11 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 WIDTH = 100
-"""Columns that every table and sentence fits in."""
+"""Maximum width in columns."""
 
 
 def console() -> "Console":
-    """Tables fit 100 columns; NO_COLOR and pipes are respected by rich itself; what a user wrote is never read as markup."""
+    """A console of at most WIDTH columns that prints text without markup. rich handles NO_COLOR and pipes."""
     from rich.console import Console
 
     terminal = Console(markup=False, highlight=False, emoji=False)

@@ -3,13 +3,11 @@
 from collections.abc import Iterator
 
 from rich.console import Console
-from rich.text import Text
 
-from rackwright.report.terminal.tables import print_labelled, ranked, table, title
-from rackwright.sizing.economics.comparison import ComparisonRow
+from rackwright.report.terminal.tables import heading, print_labelled, ranked, table, title
 from rackwright.sizing.economics.formulas import LoadPoint, Returns
 from rackwright.sizing.economics.serving import Economics
-from rackwright.wording.formatting import UNKNOWN, plural, readable, short, span, usd
+from rackwright.wording.formatting import UNKNOWN, money, plural, readable, short, span, usd
 
 LOADS_SHOWN = 7
 SOLD = {"token": "million output tokens", "image": "image", "request": "request"}
@@ -20,38 +18,38 @@ def show_economics(out: Console, e: Economics) -> None:
     title(out, e.spec, f"{e.model} on {e.machine}")
     out.print()
     numbers = ("requests/s", "replicas", "utilisation", "USD/h")
-    made = table(*numbers, f"USD per {SOLD[e.unit]}", right=numbers)
-    for row in loads(e):
-        made.add_row(*row)
-    out.print(made)
+    out.print(table((*numbers, f"USD per {SOLD[e.unit]}"), loads(e), right=numbers))
     out.print()
-    for label, words in economics_lines(e):
-        print_labelled(out, label, words)
-    out.print(Text("\nThe same service on other accelerators at full utilisation, cheapest first (p10 to p90)\n", style="bold"))
-    rows = [((cost, what, rate, hourly), words) for what, hourly, rate, cost, words in comparison(e)]
+    for label, text in economics_lines(e):
+        print_labelled(out, label, text)
+    heading(out, "The same service on other accelerators at full utilisation, cheapest first (p10 to p90)\n")
+    rows = [((cost, name, rate, hourly), details) for name, hourly, rate, cost, details in comparison(e)]
     out.print(ranked(rows, (f"USD per {SOLD[e.unit]}", "accelerators", "max requests/s", "USD/h")))
-    if words := field_report_text(e):
-        print_labelled(out, "reported", words)
-    for words in e.warnings:
-        print_labelled(out, "warning", words, "bold yellow")
+    print_labelled(out, "reported", field_report_text(e))
+    for text in e.warnings:
+        print_labelled(out, "warning", text, "bold yellow")
     print_labelled(out, "assumed", "; ".join(f"{i.name} {i.value} {i.unit}" for i in map(readable, e.assumptions)), "dim")
 
 
 def loads(e: Economics) -> list[tuple[str, ...]]:
-    """Load table: named loads and some between, lowest first."""
-    full, one = e.full_point.requests_per_s, e.full_point
-    shares = [min(e.curve, key=lambda p: abs(p.requests_per_s - full * s)) for s in (0.05, 0.25, 0.5)]
-    named = [(e.mean_point, "mean"), (e.p95_point, "p95"), (one, "full")] + [(p, "") for p in shares]
-    seen: dict[float, tuple[LoadPoint, str]] = {}
-    for p, name in named:
-        old = seen.get(round(p.requests_per_s, 6))
-        seen[round(p.requests_per_s, 6)] = (p, " ".join(filter(None, (old[1] if old else "", name))))
-    return [_load(p, name, e) for _, (p, name) in sorted(seen.items())][:LOADS_SHOWN]
-
-
-def _load(p: LoadPoint, name: str, e: Economics) -> tuple[str, ...]:
-    rate = f"{p.requests_per_s:,.3g}" + (f" ({name})" if name else "")
-    return rate, str(p.replicas), f"{p.share * 100:,.0f} %", usd(p.usd_per_hour, 2).removesuffix(" USD"), price(unit_cost(p, e))
+    """Load table: mean, p95 and full load, and some between, lowest first."""
+    full = e.full_point
+    points = [(e.mean_point, "mean"), (e.p95_point, "p95"), (full, "full")]
+    points += [(min(e.curve, key=lambda p: abs(p.requests_per_s - full.requests_per_s * share)), "") for share in (0.05, 0.25, 0.5)]
+    named: dict[float, tuple[LoadPoint, str]] = {}
+    for p, name in points:
+        load = round(p.requests_per_s, 6)
+        named[load] = (p, f"{named[load][1]} {name}".strip() if load in named else name)
+    return [
+        (
+            f"{p.requests_per_s:,.3g}" + (f" ({name})" if name else ""),
+            str(p.replicas),
+            f"{p.share * 100:,.0f} %",
+            money(p.usd_per_hour, 2),
+            price(unit_cost(p, e)),
+        )
+        for _, (p, name) in sorted(named.items())[:LOADS_SHOWN]
+    ]
 
 
 def unit_cost(p: LoadPoint, e: Economics) -> float | None:
@@ -74,11 +72,11 @@ def economics_lines(e: Economics) -> Iterator[tuple[str, str]]:
         ),
     )
     follows, fixed = usd(m.follows_usd, 0), usd(m.fixed_usd, 0)
-    words = f"machines cost {follows} with autoscaling, {fixed} with the replicas of p95 all the time (price of the plan)"
-    yield "month", words + "; further costs are in the bill of the plan"
+    machines = f"machines cost {follows} with autoscaling, {fixed} with the replicas of p95 all the time (price of the plan)"
+    yield "month", machines + "; further costs are in the bill of the plan"
     yield "zero", _scale_to_zero(e)
     if e.revenue:
-        yield "revenue", "; ".join(_revenue(e))
+        yield "revenue", "; ".join(_revenue(e, e.revenue))
 
 
 def _scale_to_zero(e: Economics) -> str:
@@ -86,20 +84,20 @@ def _scale_to_zero(e: Economics) -> str:
     if e.service.least:
         return f"at least {plural(e.service.least, 'replica')} at all times; a cold start would take {start}"
     saved = None if m.kept_warm_usd is None or m.follows_usd is None else m.kept_warm_usd - m.follows_usd
-    words = f"{usd(saved, 0)} a month less than one warm replica" if saved is not None else f"savings {UNKNOWN}"
+    savings = f"{usd(saved, 0)} a month less than one warm replica" if saved is not None else f"savings {UNKNOWN}"
     hint = "" if e.idle_share else " (idle is not set)"
-    return f"scales to zero: {words}{hint}; the first request after a pause waits {start}"
+    return f"scales to zero: {savings}{hint}; the first request after a pause waits {start}"
 
 
-def _revenue(e: Economics) -> Iterator[str]:
-    r = e.revenue
-    assert r is not None
+def _revenue(e: Economics, r: Returns) -> Iterator[str]:
     yield f"{usd(r.earned_usd_per_month, 0)} a month at mean traffic, margin {usd(r.margin_usd_per_month, 0)}"
-    if r.break_even_requests_per_s is None:
-        never = "is unknown" if e.service.usd_per_hour is None else f"is not possible: {_full_cost(e, r)}"
-        yield f"break-even {never}"
-    else:
+    if r.break_even_requests_per_s is not None:
         yield f"break-even at {r.break_even_requests_per_s:,.3g} requests/s"
+    elif e.service.usd_per_hour is None:
+        yield "break-even is unknown"
+    else:
+        cost, earned = price(unit_cost(e.full_point, e)), price(unit_revenue(e))
+        yield f"break-even is not possible: full machines cost {cost} and earn {earned} USD per {SOLD[e.unit]}"
     if r.pays_month_s is not None:
         yield f"the revenue of {span(r.pays_month_s)} covers the machines of a month"
     if r.investment_usd is not None:
@@ -107,28 +105,27 @@ def _revenue(e: Economics) -> Iterator[str]:
         yield f"{usd(r.investment_usd, 0)} invested: {back}"
 
 
-def _full_cost(e: Economics, r: Returns) -> str:
-    """Cost and revenue per unit at full utilisation."""
-    cost, earned = unit_cost(e.full_point, e), r.usd_per_request * (1e6 / e.service.output_tokens if e.unit == "token" else 1.0)
-    return f"full machines cost {price(cost)} and earn {price(earned)} USD per {SOLD[e.unit]}"
+def unit_revenue(e: Economics) -> float | None:
+    """US dollars earned per unit sold; None without a revenue."""
+    if e.revenue is None:
+        return None
+    return e.revenue.usd_per_request / e.service.output_tokens * 1e6 if e.unit == "token" else e.revenue.usd_per_request
 
 
-def comparison(e: Economics) -> list[tuple[str, str, str, str, str]]:
+def comparison(e: Economics) -> Iterator[tuple[str, str, str, str, str]]:
     """(accelerators, USD per hour, requests per second, USD per unit, details) per accelerator."""
-    return [_comparison_row(row, e) for row in e.comparison]
-
-
-def _comparison_row(row: ComparisonRow, e: Economics) -> tuple[str, str, str, str, str]:
-    r = row.replica
-    what = f"{r.accelerators} x {short(r.accelerator)}" if r.accelerators else r.accelerator
-    if r.requests_per_s is None:
-        return what, "-", "-", "not possible", r.refused
-    cost = row.usd_per_million_tokens if e.unit == "token" else row.usd_per_request
-    words = f"{price(cost.p50)} ({price(cost.p10)} to {price(cost.p90)})" if cost else "unpriced"
-    first = f"first token {span(r.ttft_s)}, then {span(r.tpot_s)}" if r.tpot_s else f"{span(r.ttft_s)} each"
-    kind = "prior only" if r.evidence.startswith("prior") else r.evidence
-    dated = f"{row.machine} {row.region}, list price of {row.price_as_of}" if cost else f"price {UNKNOWN}"
-    return what, usd(row.usd_per_hour, 2).removesuffix(" USD"), f"{r.requests_per_s.p50:,.3g}", words, f"{dated}; {first}; {kind}"
+    for row in e.comparison:
+        r = row.replica
+        name = f"{r.accelerators} x {short(r.accelerator)}" if r.accelerators else r.accelerator
+        if r.requests_per_s is None:
+            yield name, "-", "-", "not possible", r.refused
+            continue
+        cost = row.usd_per_million_tokens if e.unit == "token" else row.usd_per_request
+        costs = f"{price(cost.p50)} ({price(cost.p10)} to {price(cost.p90)})" if cost else "unpriced"
+        latency = f"first token {span(r.ttft_s)}, then {span(r.tpot_s)}" if r.tpot_s else f"{span(r.ttft_s)} each"
+        evidence = "prior only" if r.evidence.startswith("prior") else r.evidence
+        source = f"{row.machine} {row.region}, list price of {row.price_as_of}" if cost else f"price {UNKNOWN}"
+        yield name, money(row.usd_per_hour, 2), f"{r.requests_per_s.p50:,.3g}", costs, f"{source}; {latency}; {evidence}"
 
 
 def field_report_text(e: Economics) -> str:

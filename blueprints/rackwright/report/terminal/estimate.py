@@ -1,14 +1,14 @@
 """An estimate on a terminal: memory by term, time by term, rates with their interval, flags, and the nearest measured run."""
 
+from collections.abc import Iterator
 from dataclasses import asdict
 from math import floor, log10
-from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
 from rackwright.estimator.calibration.calibrate import CalibrationResult
-from rackwright.estimator.result import Estimate, NearestRun, PredictionInterval
+from rackwright.estimator.result import Estimate, PredictionInterval, StepTerms
 from rackwright.report.terminal.tables import print_labelled, table
 from rackwright.units import GIB
 from rackwright.wording.formatting import span
@@ -23,32 +23,34 @@ METRICS = {
 
 
 def show_estimate(out: Console, e: Estimate, shipped: Estimate | None = None) -> None:
-    """`shipped`: the same without the user's own calibration, where there is one."""
+    """shipped: the same estimate without the user's own calibration, where there is one."""
     fits = "does not fit" if not e.fits else "fits" if e.peak_memory_bytes.p90 <= e.capacity_bytes else "fits at p50, not at p90"
     out.print(Text(f"\n{e.id or e.kind}: {fits}", style="bold").append("   median (p10 to p90)", style="not bold"))
     for name, b, unit, scale in _headlines(e):
         likely, low, high = _figures(b, scale)
         print_labelled(out, name, f"{likely} {unit}" + (f"  ({low} to {high})" if low != high else ""))
-    if e.time_to_train_s:
-        t = e.time_to_train_s
+    if t := e.time_to_train_s:
         print_labelled(out, "to train", f"{span(t.p50)}  ({span(t.p10)} to {span(t.p90)}), start-up and evaluation included")
     print_labelled(out, "evidence", e.evidence)
     if shipped:
         print_labelled(out, "own runs", _changed(e, shipped))
-    for words in e.warnings:
-        print_labelled(out, "warning", words, "bold yellow")
-    out.print(_memory(e))
+    for text in e.warnings:
+        print_labelled(out, "warning", text, "bold yellow")
+    terms = [TERMS.get(name, name) for name in asdict(e.memory)]
+    stages = [(f"stage {i}", stage) for i, stage in enumerate(e.memory_stages if len(e.memory_stages) > 1 else ())]
+    memory = ((name, *(_gib(v) for v in asdict(stage).values()), _gib(stage.total)) for name, stage in [("fullest", e.memory), *stages])
+    out.print(table(("GiB each", *terms, "total"), memory, right=(*terms, "total")))
     if e.step:
-        out.print(_step(e))
+        out.print(table(("step time", "seconds", "share"), _step_rows(e.step), right=("seconds", "share")))
     if e.largest_micro_batch is not None:
         context = f", context {e.largest_context:,} tokens" if e.largest_context else ""
         print_labelled(out, "largest", f"micro-batch {e.largest_micro_batch:,}{context}")
     for run in e.nearest:
-        print_labelled(out, "nearest", _nearest(run))
-    for launcher, flags in e.launch.items():
-        print_labelled(out, launcher, flags)
-    for words in e.assumptions:
-        print_labelled(out, "assumed", words)
+        differs = f"; differs in {', '.join(run.differs)}" if run.differs else ""
+        measured = f"{_number(run.measured)} {METRICS.get(run.metric, run.unit)} measured"
+        print_labelled(out, "nearest", f"{run.row_id}: {run.model} on {run.hardware}, {run.engine}: {measured}{differs} ({run.source})")
+    for label, text in (*e.launch.items(), *(("assumed", assumption) for assumption in e.assumptions)):
+        print_labelled(out, label, text)
 
 
 def _headlines(e: Estimate) -> list[tuple[str, PredictionInterval, str, float]]:
@@ -81,49 +83,31 @@ def _changed(e: Estimate, shipped: Estimate) -> str:
     return f"without them {', '.join(moved)}" if moved else "no run of this class on this accelerator generation; unchanged"
 
 
-def _memory(e: Estimate) -> Any:
-    terms = [TERMS.get(name, name) for name in asdict(e.memory)]
-    made = table("GiB each", *terms, "total", right=(*terms, "total"))
-    stages = e.memory_stages if len(e.memory_stages) > 1 else ()
-    for name, terms in (("fullest", e.memory), *((f"stage {i}", t) for i, t in enumerate(stages))):
-        made.add_row(name, *(f"{value / GIB:,.1f}" for value in asdict(terms).values()), f"{terms.total / GIB:,.1f}")
-    return made
+def _gib(value: float) -> str:
+    return f"{value / GIB:,.1f}"
 
 
-def _step(e: Estimate) -> Any:
-    made = table("step time", "seconds", "share", right=("seconds", "share"))
-    terms = {name: value for name, value in asdict(e.step).items() if not name.endswith("_total") and value} if e.step else {}
+def _step_rows(step: StepTerms) -> Iterator[tuple[str, str, str]]:
+    """Terms of the step time, longest first; `tensor_exposed` is shown as `exposed tensor communication`."""
+    terms = {name: value for name, value in asdict(step).items() if not name.endswith("_total") and value}
     for name, value in sorted(terms.items(), key=lambda item: -item[1]):
-        share = 100 * value / e.step.total if e.step else 0.0
-        made.add_row(_term(name), f"{value:,.4f}", f"{share:.0f} %" if share >= 0.5 else "< 1 %")
-    return made
-
-
-def _term(name: str) -> str:
-    """`tensor_exposed` becomes `exposed tensor communication`."""
-    return f"exposed {name.removesuffix('_exposed')} communication" if name.endswith("_exposed") else name
-
-
-def _nearest(run: NearestRun) -> str:
-    differs = f"; differs in {', '.join(run.differs)}" if run.differs else ""
-    value = f"{_number(run.measured)} {METRICS.get(run.metric, run.unit)} measured"
-    return f"{run.row_id}: {run.model} on {run.hardware}, {run.engine}: {value}{differs} ({run.source})"
+        label = f"exposed {name.removesuffix('_exposed')} communication" if name.endswith("_exposed") else name
+        share = 100 * value / step.total
+        yield label, f"{value:,.4f}", f"{share:.0f} %" if share >= 0.5 else "< 1 %"
 
 
 def _number(value: float) -> str:
     return f"{float(f'{value:.4g}'):,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
-def show_calibration(out: Console, made: CalibrationResult, path: str) -> None:
+def show_calibration(out: Console, result: CalibrationResult, path: str) -> None:
     """Measured runs with their prediction before and after calibration."""
-    runs = table("run", "metric", "measured", "predicted", "now", right=("measured", "predicted", "now"))
-    for run in made.runs:
-        runs.add_row(run.row_id, METRICS.get(run.metric, run.unit), *(_number(v) for v in (run.measured, run.before, run.after)))
-    out.print(runs)
-    for kind, (factor, n) in made.factors.items():
+    rows = ((r.row_id, METRICS.get(r.metric, r.unit), _number(r.measured), _number(r.before), _number(r.after)) for r in result.runs)
+    out.print(table(("run", "metric", "measured", "predicted", "now"), rows, right=("measured", "predicted", "now")))
+    for kind, (factor, n) in result.factors.items():
         print_labelled(out, "learned", f"{kind}: x {factor:g} from {n} run{'s' if n > 1 else ''}")
-    if made.unread:
-        print_labelled(out, "not read", f"unknown columns: {', '.join(made.unread)}", "bold yellow")
-    for problem in made.problems:
+    if result.unread:
+        print_labelled(out, "not read", f"unknown columns: {', '.join(result.unread)}", "bold yellow")
+    for problem in result.problems:
         print_labelled(out, "left out", problem.reason, "bold yellow")
     print_labelled(out, "written", f"{path}; rackwright estimate FILE.jsonl --calibration {path}")

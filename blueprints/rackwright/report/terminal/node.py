@@ -2,44 +2,38 @@
 
 from collections.abc import Iterator
 
-from rich.table import Table
-
-from rackwright.report.terminal.tables import table
-from rackwright.sizing.node.requirements import NodeRequirement, NodeRequirements, Power
+from rackwright.sizing.node.requirements import NodeRequirements, Power
 from rackwright.wording.formatting import UNKNOWN, usd
 
 UNITS = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
+COLUMNS = ("per node", "needed", "available", "reason")
 
 
 def requirement_lines(found: NodeRequirements | None) -> Iterator[tuple[str, str]]:
     """(label, text): node, data, power; nothing for a plan without a fit."""
     if found is None:
         return
-    yield "node", "each needs " + ", ".join(map(_of, found.needs))
-    if words := "; ".join(_data(found)):
-        yield "data", words
-    if words := power(found.power):
-        yield "power", words
-    if words := power(found.owned):
-        yield "on-prem", words
-
-
-def rows(found: NodeRequirements) -> list[tuple[str, str, str, str]]:
-    """(name, needed, available, reason) per requirement."""
-    return [
-        (n.name, f"{amount(n.need)} {n.unit}", f"{amount(n.have)} {n.unit}" if n.have is not None else UNKNOWN, _why(n))
+    needs = (
+        f"{n.name} {amount(n.need)} {n.unit} (available: {UNKNOWN})"
+        if n.have is None
+        else f"{n.name} {amount(n.need)} of {amount(n.have)} {n.unit}"
         for n in found.needs
-    ]
+    )
+    yield "node", "each needs " + ", ".join(needs)
+    for label, text in (("data", "; ".join(_data(found))), ("power", power_text(found.power)), ("on-prem", power_text(found.owned))):
+        if text:
+            yield label, text
 
 
-def needs_table(found: NodeRequirements) -> Table:
-    made = table("per node", "needed", "available", "reason", right=("needed", "available"))
-    for row in rows(found):
-        made.add_row(*row)
-    return made
+def requirement_rows(found: NodeRequirements) -> Iterator[tuple[str, str, str, str]]:
+    """Cells of COLUMNS."""
+    for n in found.needs:
+        too_small = f"; too small: {n.instead}" if n.is_short and n.instead else "; too small" if n.is_short else ""
+        available = f"{amount(n.have)} {n.unit}" if n.have is not None else UNKNOWN
+        yield n.name, f"{amount(n.need)} {n.unit}", available, n.words + too_small
 
 
-def power(p: Power | None) -> str:
+def power_text(p: Power | None) -> str:
     """`41.2 kW drawn, 64.2 kW with cooling; 140,520 BTU/h, 11.7 tons of cooling; 24 U; 965 kWh for the run; at full load`."""
     if p is None:
         return ""
@@ -54,26 +48,15 @@ def power(p: Power | None) -> str:
 
 
 def _data(found: NodeRequirements) -> Iterator[str]:
+    """Checkpoint and dataset rates, and the file system for them."""
     if found.checkpoint_bytes and found.checkpoint_write_s and found.checkpoint_bytes_per_s:
-        rate = held(found.checkpoint_bytes_per_s)
-        yield f"checkpoints of {held(found.checkpoint_bytes)} written within {found.checkpoint_write_s:g} s, {rate}/s"
+        rate = size_text(found.checkpoint_bytes_per_s)
+        yield f"checkpoints of {size_text(found.checkpoint_bytes)} written within {found.checkpoint_write_s:g} s, {rate}/s"
     if found.dataset_read_bytes_per_s:
-        yield f"data read at {held(found.dataset_read_bytes_per_s)}/s"
+        yield f"data read at {size_text(found.dataset_read_bytes_per_s)}/s"
     if fs := found.file_system:
         price = f"{usd(fs.usd_per_month)} a month" if fs.usd_per_month is not None else f"price {UNKNOWN}"
-        yield f"{fs.tier}, {held(fs.bytes)}, {price}: {fs.words}"
-
-
-def _of(n: NodeRequirement) -> str:
-    """`host memory 268 of 2,048 GiB`."""
-    if n.have is None:
-        return f"{n.name} {amount(n.need)} {n.unit} (available: {UNKNOWN})"
-    return f"{n.name} {amount(n.need)} of {amount(n.have)} {n.unit}"
-
-
-def _why(n: NodeRequirement) -> str:
-    missing = f"; too small: {n.instead}" if n.is_short and n.instead else "; too small" if n.is_short else ""
-    return n.words + missing
+        yield f"{fs.tier}, {size_text(fs.bytes)}, {price}: {fs.words}"
 
 
 def amount(value: float | None) -> str:
@@ -83,9 +66,9 @@ def amount(value: float | None) -> str:
     return f"{value:,.0f}" if value >= 100 or value == int(value) else f"{value:.3g}"
 
 
-def held(value: float) -> str:
+def size_text(value: float) -> str:
     """`988 GB`, `59 kB`."""
-    for each, unit in UNITS:
-        if value >= each:
-            return f"{value / each:,.3g} {unit}" if value < 1000 * each else f"{value / each:,.0f} {unit}"
+    for scale, unit in UNITS:
+        if value >= scale:
+            return f"{value / scale:,.3g} {unit}" if value < 1000 * scale else f"{value / scale:,.0f} {unit}"
     return f"{value:,.0f} B"

@@ -10,11 +10,12 @@ from rackwright.diagnostics.problem import Level
 from rackwright.report.alternatives import FRONTIER, frontier_rows, frontier_text, rejected_text
 from rackwright.report.goals import limits, requested_goals, tightest
 from rackwright.report.groups import Group, groups, region
-from rackwright.report.terminal.tables import print_labelled, ranked, table, title
-from rackwright.sizing.plan import Candidate, Fit, Rejected, SizingPlan
+from rackwright.report.terminal.tables import heading, print_labelled, ranked, table, title
+from rackwright.sizing.plan import Fit, Rejected, SizingPlan
 from rackwright.sizing.selection.ranking import nearest_misses
 from rackwright.spec.spec import Goals, Spec
 from rackwright.wording.formatting import (
+    UNKNOWN,
     accelerators,
     count,
     evidence,
@@ -35,19 +36,19 @@ MISSES = 3
 
 
 def show_plan(out: Console, plan: SizingPlan, spec: Spec, preview: StackPreview, top: int, path: Path) -> None:
-    """What an engineer reads before `choose`; without a fit the nearest rejected candidates and their remedies."""
+    """The plan on one screen; without a fit, the nearest rejected candidates and their remedies."""
     plan = with_text(plan)
     title(out, plan.spec, facts(plan))
     print_labelled(out, "goals", requested_goals(spec))
     if plan.chosen:
         _show_choice(out, plan, spec, plan.chosen, preview, top)
     else:
-        out.print(Text(f"\nNo candidate meets every goal; {plan.considered:,} configurations were evaluated.", style="bold"))
+        heading(out, f"No candidate meets every goal; {plan.considered:,} configurations were evaluated.")
     show_misses(out, plan)
-    for level, words in doubts(plan, preview):
-        print_labelled(out, level, words, "bold red" if level is Level.ERROR else "bold yellow")
+    for level, text in doubts(plan, preview):
+        print_labelled(out, level, text, "bold red" if level is Level.ERROR else "bold yellow")
     if preview.before_you_build:
-        out.print(Text("\nBefore you build", style="bold"))
+        heading(out, "Before you build")
         for problem in preview.before_you_build:
             print_labelled(out, problem.code, problem.advice)
         out.print()
@@ -79,71 +80,66 @@ def _show_choice(out: Console, plan: SizingPlan, spec: Spec, chosen: Fit, previe
     print_labelled(out, "prices", list_price("machine-hour", chosen.candidate))
     ranges = "; ranges are p10 to p90" if chosen.duration_s and chosen.evidence != "prior only" else ""
     print_labelled(out, "evidence", evidence(chosen.evidence) + ranges)
-    for words in quota_words(preview):
-        print_labelled(out, "quota", words)
+    for text in quota_words(preview):
+        print_labelled(out, "quota", text)
     if preview.bill:
         show_bill(out, preview.bill)
 
 
 def show_frontier(out: Console, plan: SizingPlan, goals: Goals | None = None) -> None:
     """The Pareto frontier as a table, or as a sentence where the choice is its only point."""
-    if words := frontier_text(plan, goals):
-        print_labelled(out, "frontier", words)
+    if text := frontier_text(plan, goals):
+        print_labelled(out, "frontier", text)
         return
-    out.print(Text("\nCost/time Pareto frontier, machines only", style="bold"))
-    made = table(*FRONTIER, right=("time", "USD", "memory free"), whole=("rank",))
-    for row in frontier_rows(plan, goals):
-        made.add_row(*row)
-    out.print(made)
+    heading(out, "Cost/time Pareto frontier, machines only")
+    out.print(table(FRONTIER, frontier_rows(plan, goals), right=("time", "USD", "memory free"), whole=("rank",)))
     out.print()
 
 
 def _ranking(lines: list[Group], preview: StackPreview, serving: bool) -> Text:
     metrics = ("TTFT", "TPOT", "USD/h", "USD/month") if serving else ("time (p10 to p90)", "USD/h", "machines, USD (p10 to p90)")
-    rows = [
-        (_cells(line, serving), ", ".join(filter(None, [*_where(line.fit.candidate), line.elsewhere, preview.refusal(line.rank)])))
-        for line in lines
-    ]
+    rows = []
+    for line in lines:
+        fit, c = line.fit, line.fit.candidate
+        time = (span(fit.speed.ttft_s), span(fit.speed.tpot_s)) if serving else (span_range(fit.finish_s),)
+        costs = (money(fit.usd_per_hour, 2), money_range(fit.cost_usd))
+        fabric = c.fabric.upper() if c.nodes > 1 and c.fabric != "none" else ""
+        replicas = plural(c.replicas, "replica") if c.max_replicas > 1 else ""
+        capacity = f"{c.capacity} {c.capacity_id}".strip()
+        details = (accelerators(c), replicas, fabric, region(c), capacity, line.elsewhere, preview.refusal(line.rank))
+        rows.append(((str(line.rank), machines(c), percent(fit.memory.fill), *time, *costs), ", ".join(filter(None, details))))
     return ranked(rows, ("#", "machines", "memory", *metrics))
 
 
-def _cells(line: Group, serving: bool) -> tuple[str, ...]:
-    fit = line.fit
-    time = (span(fit.speed.ttft_s), span(fit.speed.tpot_s)) if serving else (span_range(fit.finish_s),)
-    money_words = (money(fit.usd_per_hour, 2), money_range(fit.cost_usd))
-    return (str(line.rank), machines(fit.candidate), percent(fit.memory.fill), *time, *money_words)
-
-
-def _where(candidate: Candidate) -> list[str]:
-    fabric = candidate.fabric.upper() if candidate.nodes > 1 and candidate.fabric != "none" else ""
-    copies = plural(candidate.replicas, "replica") if candidate.max_replicas > 1 else ""
-    capacity = " ".join(filter(None, [candidate.capacity, candidate.capacity_id]))
-    return [accelerators(candidate), copies, fabric, region(candidate), capacity]
-
-
 def show_bill(out: Console, bill: Bill) -> None:
-    """Every line with its price date, then what the total leaves out."""
+    """Lines with price dates and the total, then items that the total does not include."""
     out.print()
     columns = (f"bill for {bill.covers}", "quantity", "unit price, USD", "price date", "USD/h", "USD")
-    made = table(*columns, right=("quantity", "USD/h", "USD"), whole=("price date",))
-    for line in bill.lines:
-        if line.total_usd is not None:
-            made.add_row(line.what, line.quantity_words, each(line), line.price_date, cents(line.hourly_usd), cents(line.total_usd))
-    made.add_row(*(Text(cell, style="bold") for cell in ("total", "", "", "", cents(bill.hourly_usd), cents(bill.total_usd))))
-    out.print(made)
-    print_labelled(out, "by usage", "; ".join(f"{line.what} ({line.price_words})" for line in by_use(bill)), "dim")
+    total = [Text(cell, style="bold") for cell in ("total", "", "", "", cents(bill.hourly_usd), cents(bill.total_usd))]
+    out.print(table(columns, [*bill_rows(bill), total], right=("quantity", "USD/h", "USD"), whole=("price date",)))
+    print_labelled(out, "by usage", by_usage(bill, "; "), "dim")
     print_labelled(out, "unpriced", no_price(bill), "bold yellow")
 
 
+def bill_rows(bill: Bill) -> list[tuple[str, ...]]:
+    """(name, quantity, unit price, price date, USD per hour, USD) of every line of the total."""
+    return [
+        (line.what, line.quantity_words, each(line), line.price_date or UNKNOWN, cents(line.hourly_usd), cents(line.total_usd))
+        for line in bill.lines
+        if line.total_usd is not None
+    ]
+
+
 def each(line: BillLine) -> str:
-    """`55.04 / hour`, with the region whose price it is where that is another."""
+    """`55.04 / hour`; adds the region of the price if it differs."""
     borrowed = f" ({line.price_region})" if line.price_region else ""
     return f"{line.unit_price_usd:,.5g} / {line.per}{borrowed}" if line.unit_price_usd is not None else line.price_words
 
 
-def by_use(bill: Bill) -> list[BillLine]:
+def by_usage(bill: Bill, separator: str) -> str:
     """Lines with a price whose quantity depends on usage."""
-    return [line for line in bill.lines if line.quantity is None and line.unit_price_usd is not None]
+    lines = (line for line in bill.lines if line.quantity is None and line.unit_price_usd is not None)
+    return separator.join(f"{line.what} ({line.price_words})" for line in lines)
 
 
 def no_price(bill: Bill) -> str:
@@ -162,10 +158,9 @@ def show_misses(out: Console, plan: SizingPlan) -> None:
         return
     out.print()
     print_labelled(out, "rejected", rejected_text(plan))
-    made = table("nearest rejected", "place", "failed constraints", "would fit with", whole=("nearest rejected",))
-    for miss in near:
-        made.add_row(machines(miss.candidate), where_of(miss), "\n".join(map(rejection_text, miss.rejections)), candidate_remedy(miss))
-    out.print(made)
+    columns = ("nearest rejected", "place", "failed constraints", "would fit with")
+    rows = ((machines(m.candidate), where_of(m), "\n".join(map(rejection_text, m.rejections)), candidate_remedy(m)) for m in near)
+    out.print(table(columns, rows, whole=("nearest rejected",)))
 
 
 def where_of(item: Fit | Rejected) -> str:

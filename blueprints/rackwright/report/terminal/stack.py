@@ -18,14 +18,17 @@ def show_stack(out: Console, plan: StackPlan) -> None:
     """Every part of a StackPlan, one line each."""
     where = f"{plan.place.cloud} {plan.place.account}, {plan.place.zone or plan.place.region}".replace(" ,", ",")
     title(out, plan.name, f"{plan.kind} on {where}", f"until {plan.expires_on}" if plan.expires_on else "")
-    made = table("part", "plan")
-    for kind, words in _wanted(plan):
-        made.add_row(kind, words)
-    out.print(made)
-    print_labelled(out, "fabric", _fabric(plan))
+    out.print(table(("part", "plan"), _parts(plan)))
+    expected = plan.expected_fabric
+    if expected.fabric != "none":
+        interfaces = f", {expected.interfaces_per_node} interfaces per node" if expected.interfaces_per_node else ""
+        floor = f", all-reduce at {expected.busbw_floor_gb_s:g} GB/s or more" if expected.busbw_floor_gb_s else ""
+        note = f" ({expected.note})" if expected.note else ""
+        print_labelled(out, "fabric", f"{expected.fabric.upper()}{interfaces}{floor}{note}")
 
 
-def _wanted(plan: StackPlan) -> Iterator[tuple[str, str]]:
+def _parts(plan: StackPlan) -> Iterator[tuple[str, str]]:
+    """(part, text) per part of the plan."""
     if plan.layers != LAYERS:
         yield "layers", ", ".join(plan.layers) + (f" on stack {plan.below}" if plan.below else "")
     subnets = ", ".join(" ".join(filter(None, (s.name, s.cidr, s.zone))) for s in plan.network.subnets)
@@ -94,25 +97,14 @@ def _capacity(capacity: CapacityPlan) -> str:
     return " ".join(filter(None, [capacity.mode, capacity.reservation_id or capacity.group_arn]))
 
 
-def _fabric(plan: StackPlan) -> str:
-    expected = plan.expected_fabric
-    if expected.fabric == "none":
-        return ""
-    floor = f", all-reduce at {expected.busbw_floor_gb_s:g} GB/s or more" if expected.busbw_floor_gb_s else ""
-    interfaces = f", {expected.interfaces_per_node} interfaces per node" if expected.interfaces_per_node else ""
-    note = f" ({expected.note})" if expected.note else ""
-    return f"{expected.fabric.upper()}{interfaces}{floor}{note}"
-
-
 def show_graph(out: Console, graph: dict[str, Any]) -> None:
     """Resources by type, with their protection."""
     resources = graph["resources"]
     protected = sum(node["protect"] for node in resources)
     title(out, graph.get("stack", "graph"), plural(len(resources), "resource"), f"{protected} protected")
-    made = table("type", "name", "protected")
-    for node in sorted(resources, key=lambda node: (node["type"], node["name"])):
-        made.add_row(_token(node["type"]), node["name"], "yes" if node["protect"] else "")
-    out.print(made)
+    shown = sorted(resources, key=lambda node: (node["type"], node["name"]))
+    rows = ((_token(node["type"]), node["name"], "yes" if node["protect"] else "") for node in shown)
+    out.print(table(("type", "name", "protected"), rows))
 
 
 def show_diff(out: Console, changes: list[dict[str, Any]]) -> None:
@@ -122,12 +114,12 @@ def show_diff(out: Console, changes: list[dict[str, Any]]) -> None:
         return
     tally = Counter(change["operation"] for change in changes)
     out.print(", ".join(f"{number} to {operation}" for operation, number in sorted(tally.items())))
-    made = table("operation", "resource", "changed inputs")
+    rows = []
     for change in changes:
         stops = " (protected: refused)" if change["protected"] and change["operation"] in ("replace", "delete") else ""
         operation = Text(change["operation"], style=INK[change["operation"]])
-        made.add_row(operation, f"{_token(change['type'])} {change['name']}", ", ".join(change["because"]) + stops)
-    out.print(made)
+        rows.append((operation, f"{_token(change['type'])} {change['name']}", ", ".join(change["because"]) + stops))
+    out.print(table(("operation", "resource", "changed inputs"), rows))
 
 
 def _token(token: str) -> str:

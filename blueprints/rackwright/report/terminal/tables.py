@@ -14,13 +14,15 @@ LABEL = 9
 """Width of a label."""
 
 
-def table(*columns: str, right: Iterable[str] = (), whole: Iterable[str] = ()) -> Table:
+def table(columns: Iterable[str], rows: Iterable[Iterable[str | Text]], right: Iterable[str] = (), whole: Iterable[str] = ()) -> Table:
     """A table without borders. right: columns of numbers; whole: columns that are never wrapped."""
-    made = Table(box=None, pad_edge=False, header_style="bold", show_edge=False, padding=(0, 1))
+    shown = Table(box=None, pad_edge=False, header_style="bold", show_edge=False, padding=(0, 1))
     for column in columns:
         unwrapped = column in whole or column in right
-        made.add_column(column, justify="right" if column in right else "left", overflow="fold", no_wrap=unwrapped)
-    return made
+        shown.add_column(column, justify="right" if column in right else "left", overflow="fold", no_wrap=unwrapped)
+    for row in rows:
+        shown.add_row(*row)
+    return shown
 
 
 def ranked(rows: Sequence[tuple[tuple[str, ...], str]], header: tuple[str, ...]) -> Text:
@@ -33,15 +35,12 @@ def ranked(rows: Sequence[tuple[tuple[str, ...], str]], header: tuple[str, ...])
         return "  ".join(cell + pad if i == 1 else pad + cell for i, (cell, pad) in enumerate(zip(cells, padding, strict=True)))
 
     indent = " " * (widths[0] + 2)
-    text = Text(line(header) + "\n", style="bold")
-    for cells, words in rows:
-        text.append(line(cells) + "\n", style="not bold")
-        text.append(
-            "\n".join(wrap(words, WIDTH, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)) + "\n",
-            style="not bold dim",
-        )
-    text.rstrip()
-    return text
+    shown = Text(line(header) + "\n", style="bold")
+    for cells, details in rows:
+        below = "\n".join(wrap(details, WIDTH, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False))
+        shown.append(line(cells) + "\n", style="not bold").append(below + "\n", style="not bold dim")
+    shown.rstrip()
+    return shown
 
 
 def title(out: Console, *parts: str) -> None:
@@ -49,11 +48,16 @@ def title(out: Console, *parts: str) -> None:
     out.print(Text(parts[0], style="bold").append("".join(f", {part}" for part in parts[1:] if part), style="not bold"))
 
 
-def print_labelled(out: Console, label: str, words: str, style: str = "bold") -> None:
-    """`label    words`, wrapped below itself; prints nothing for empty words."""
-    if words:
+def heading(out: Console, text: str) -> None:
+    """A heading in bold after an empty line."""
+    out.print(Text(f"\n{text}", style="bold"))
+
+
+def print_labelled(out: Console, label: str, text: str, style: str = "bold") -> None:
+    """`label    text`, wrapped in its own column; prints nothing for an empty text."""
+    if text:
         grid = Table.grid(padding=(0, 1))
         grid.add_column(width=LABEL)
         grid.add_column(overflow="fold")
-        grid.add_row(Text(label, style=style), words)
+        grid.add_row(Text(label, style=style), text)
         out.print(grid)

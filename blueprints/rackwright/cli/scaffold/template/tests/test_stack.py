@@ -1,4 +1,4 @@
-"""The stack's resource graph, without a cloud and without the Pulumi CLI: `pytest`."""
+"""Tests of the resource graph; they need neither a cloud nor the Pulumi CLI."""
 
 from datetime import date
 from pathlib import Path
@@ -8,7 +8,7 @@ from rackwright import check, compile_plan, load, size
 from rackwright_pulumi import declare, record
 
 SPEC = Path(__file__).parents[1] / "stacks" / "dev.yaml"
-TODAY = date.fromisoformat("{{ today }}")  # times to live are counted from here
+TODAY = date.fromisoformat("{{ today }}")  # the time to live starts here
 
 
 @pytest.fixture(scope="module")
@@ -23,14 +23,14 @@ def graph(stack):
     return record(lambda: declare(stack) and None)
 
 
-def test_no_cloud_would_refuse_it(stack):
+def test_stack_breaks_no_rule(stack):
     assert [problem for problem in check(stack) if problem.level == "error"] == []
 
 
-def test_it_builds_one_machine(graph):
+def test_stack_has_one_machine(graph):
     assert graph.one("aws:ec2/instance:Instance")
 
 
-def test_nothing_is_reachable_from_the_internet(graph):
+def test_no_ingress_from_the_internet(graph):
     rules = graph.by_type("aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule")
     assert "0.0.0.0/0" not in [rule.inputs.get("cidrIpv4") for rule in rules]

@@ -1,4 +1,4 @@
-"""Numbers as people read them."""
+"""Numbers, rejections and evidence as text."""
 
 import pytest
 from rackwright.sizing.metrics import Interval
@@ -11,7 +11,7 @@ HOUR = 3600.0
 
 
 @pytest.mark.parametrize(
-    ("seconds", "said"),
+    ("seconds", "expected"),
     [
         (None, "not published"),
         (0.0421, "42 ms"),
@@ -24,26 +24,26 @@ HOUR = 3600.0
         (466.6 * HOUR, "467 h"),
     ],
 )
-def test_span(seconds, said):
-    assert formatting.span(seconds) == said
+def test_span(seconds, expected):
+    assert formatting.span(seconds) == expected
 
 
-@pytest.mark.parametrize(("value", "said"), [(999.886e6, "1B"), (8.03e9, "8.03B"), (999.4e6, "999M"), (250e3, "250k"), (17, "17")])
-def test_counts_have_three_digits_and_no_exponent(value, said):
-    assert formatting.count(value) == said
+@pytest.mark.parametrize(("value", "expected"), [(999.886e6, "1B"), (8.03e9, "8.03B"), (999.4e6, "999M"), (250e3, "250k"), (17, "17")])
+def test_counts_have_three_digits_and_no_exponent(value, expected):
+    assert formatting.count(value) == expected
 
 
-def test_a_range_stays_in_one_unit():
+def test_range_has_one_unit():
     assert formatting.span_range(Interval(0.66 * HOUR, 1.1 * HOUR, 55.2 * HOUR)) == "1.1 h (0.7 to 55.2)"
 
 
-def test_days_beside_hours_from_three_days_on():
+def test_hours_add_days_from_three_days_on():
     assert formatting.hours(71 * HOUR) == "71 h"
     assert formatting.hours(168 * HOUR) == "168 h (7 days)"
 
 
 @pytest.mark.parametrize(
-    ("interval", "said"),
+    ("interval", "expected"),
     [
         (Interval(2655.7, 3045.8, 3494.4), "3,046 USD (2,656 to 3,494)"),
         (Interval(3.94, 7.41, 14.35), "7.41 USD (3.94 to 14.35)"),
@@ -51,8 +51,8 @@ def test_days_beside_hours_from_three_days_on():
         (None, "not published"),
     ],
 )
-def test_money_in_a_range_has_one_precision(interval, said):
-    assert formatting.usd_range(interval) == said
+def test_range_of_money_has_one_precision(interval, expected):
+    assert formatting.usd_range(interval) == expected
 
 
 def test_unknown_money_is_never_zero():
@@ -62,7 +62,7 @@ def test_unknown_money_is_never_zero():
 
 
 @pytest.mark.parametrize(
-    ("rejection", "said"),
+    ("rejection", "expected"),
     [
         (
             Rejection(Limit.DEADLINE, 30.04, 24.0, "h", Reason.DEADLINE),
@@ -77,12 +77,12 @@ def test_unknown_money_is_never_zero():
         (Rejection(Limit.REGION, reason=Reason.REGION_NOT_OFFERED, subject="eu-west-2"), "region: not offered in eu-west-2"),
     ],
 )
-def test_rejection_text(rejection, said):
-    assert rejection_text(rejection) == said
+def test_rejection_text(rejection, expected):
+    assert rejection_text(rejection) == expected
 
 
 @pytest.mark.parametrize("reason", [r for r in Reason if r not in (Reason.LIMIT, Reason.DEADLINE)])
-def test_every_reason_has_a_plain_sentence_and_the_values_it_names(reason):
+def test_every_reason_has_an_explanation_and_a_remedy(reason):
     rejection = Rejection(Limit.DATA, reason=reason, subject="SUBJECT", detail="DETAIL", amount=8, remedies=("VALUE",))
     numbers_alone = {Reason.ACCELERATOR_LIMIT, Reason.HOST_MEMORY}
     assert bool(explanation(rejection)) is (reason not in numbers_alone)
@@ -92,7 +92,7 @@ def test_every_reason_has_a_plain_sentence_and_the_values_it_names(reason):
     assert set(EXPLANATIONS) <= set(Reason)
 
 
-def test_every_remedy_has_words():
+def test_every_remedy_has_a_text():
     assert set(CHANGES) == set(Remedy)
     assert remedy(Rejection(Limit.DEADLINE, 44.2, 24.0, "h", Reason.DEADLINE)) == "max_duration: 45h"
     assert remedy(Rejection(Limit.DEVICE_MEMORY, 2, 1, remedies=("quantization: fp8", Remedy.LARGER_ACCELERATOR))) == (
@@ -101,8 +101,8 @@ def test_every_remedy_has_words():
     assert all(template.count("{") == template.count("}") for template in REMEDIES.values())
 
 
-def test_a_near_miss_is_told_from_its_limit():
-    """`needs 48.0 h, allowed 48.0 h` would read as a bug."""
+def test_near_miss_differs_from_its_limit():
+    """`needs 48.0 h, allowed 48.0 h` looks like a bug."""
     assert rejection_text(Rejection(Limit.DEADLINE, 48.02, 48.0, "h")) == "deadline: needs 48.02 h, allowed 48.00 h"
 
 
@@ -115,7 +115,7 @@ def test_short_names(name, short):
 
 
 @pytest.mark.parametrize(
-    ("evidence", "said"),
+    ("evidence", "expected"),
     [
         ("measured (n=70)", "fitted to 70 measured runs"),
         ("vendor claim (n=20)", "fitted to 20 runs published by vendors"),
@@ -123,12 +123,12 @@ def test_short_names(name, short):
         ("something new", "something new"),
     ],
 )
-def test_evidence(evidence, said):
-    assert formatting.evidence(evidence) == said
+def test_evidence(evidence, expected):
+    assert formatting.evidence(evidence) == expected
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "unit", "said"),
+    ("name", "value", "unit", "expected"),
     [
         ("restart_s", "600", "s", "restart 600 s"),
         ("host_base_bytes", "6.44245e+09", "bytes per node", "host base bytes 6.44 GB per node"),
@@ -138,6 +138,6 @@ def test_evidence(evidence, said):
         ("trainer", "megatron", "family", "trainer megatron family"),
     ],
 )
-def test_assumptions_are_read_without_counting_zeros(name, value, unit, said):
+def test_assumptions_have_readable_units(name, value, unit, expected):
     item = formatting.readable(Assumption(name, value, unit, ""))
-    assert f"{item.name} {item.value} {item.unit}" == said
+    assert f"{item.name} {item.value} {item.unit}" == expected

@@ -1,4 +1,4 @@
-"""tests/cases/cli: what is typed, and how it must end. Each runs as text and with --json, and must leave nothing behind."""
+"""tests/cases/cli: arguments and expected exit status. Each case runs as text and with --json, and must write no files."""
 
 from pathlib import Path
 
@@ -8,8 +8,8 @@ import yaml
 CASES = sorted((Path(__file__).parents[1] / "cases" / "cli").glob("*.yaml"))
 
 
-def laid_out(case: dict, folder: Path) -> set[Path]:
-    """Makes the case's files and folders; returns everything that is there before the command runs."""
+def create_files(case: dict, folder: Path) -> set[Path]:
+    """Creates the files and folders of a case and returns all paths in the folder."""
     for name, content in case.get("files", {}).items():
         (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
     for name, size in case.get("sizes", {}).items():
@@ -27,21 +27,21 @@ def laid_out(case: dict, folder: Path) -> set[Path]:
 
 @pytest.mark.parametrize("as_json", [False, True], ids=["text", "json"])
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
-def test_case(path, as_json, rackwright, stacks):
+def test_exit_status(path, as_json, rackwright, stacks):
     case = yaml.safe_load(path.read_text(encoding="utf-8"))
-    before = laid_out(case, stacks)
-    said = rackwright(*(["--json"] * as_json if not case["args"] else [case["args"][0], *["--json"] * as_json]), *case["args"][1:])
-    assert said.status == case["status"], said.out + said.err
-    assert "Traceback" not in said.out + said.err
+    before = create_files(case, stacks)
+    result = rackwright(*(["--json"] * as_json if not case["args"] else [case["args"][0], *["--json"] * as_json]), *case["args"][1:])
+    assert result.status == case["status"], result.out + result.err
+    assert "Traceback" not in result.out + result.err
     assert set(stacks.rglob("*")) == before, "something was written"
     if as_json and case["args"]:
-        assert not said.err
-        shown = {problem["code"] for problem in said.json.get("problems", ())}
+        assert not result.err
+        shown = {problem["code"] for problem in result.json.get("problems", ())}
         assert set(case.get("codes", ())) <= shown
     elif case.get("codes") and "U-usage" not in case["codes"]:
-        assert not said.out
-        assert all(code in said.err for code in case["codes"])
-        assert len(said.widest) <= 100
-    text = " ".join((said.out + said.err).split())
+        assert not result.out
+        assert all(code in result.err for code in case["codes"])
+        assert len(result.widest) <= 100
+    text = " ".join((result.out + result.err).split())
     for fragment in case.get("says", ()):
         assert fragment in text

@@ -1,4 +1,4 @@
-"""The frontier and the causes of rejection, as terminal, JSON and page show them."""
+"""Frontier and rejection groups on the terminal, in JSON and in reports."""
 
 import io
 import json
@@ -38,25 +38,25 @@ def planned(stack: str) -> tuple[Spec, SizingPlan]:
 
 
 @pytest.mark.parametrize("stack", ["mistral-7b-qlora", "llama-70b-sft", "gemma-pretrain"])
-def test_the_cheapest_and_the_fastest_name_the_goals_they_keep(stack):
+def test_cheapest_and_fastest_name_their_goals(stack):
     spec, plan = planned(stack)
     rows = frontier_rows(plan, spec.goals)
-    said = [row[-1] for row in rows]
-    assert sum("chosen" in words for words in said) == 1
-    assert sum("cheapest within " in words for words in said) == 1
-    assert sum("fastest within " in words for words in said) == 1
+    texts = [row[-1] for row in rows]
+    assert sum("chosen" in words for words in texts) == 1
+    assert sum("cheapest within " in words for words in texts) == 1
+    assert sum("fastest within " in words for words in texts) == 1
     assert all("%" in row[4] for row in rows), "head-room"
     ranks = [int(row[0].removeprefix("#")) for row in rows]
     assert all(plan.fits[rank - 1] in plan.frontier or rank == 1 for rank in ranks)
 
 
-def test_a_choice_that_nothing_beats_is_a_sentence():
+def test_frontier_of_one_point_is_a_sentence():
     spec, plan = planned("chat-serve")
     alone = SizingPlan(plan.spec, plan.facts, plan.fits[:1], (), (), "")
     assert frontier_text(alone, spec.goals).startswith("#1 is cheapest and fastest within 12,000 USD")
 
 
-def test_it_fits_a_terminal():
+def test_frontier_fits_100_columns():
     out = io.StringIO()
     spec, plan = planned("gemma-pretrain")
     show_frontier(Console(file=out, width=100), plan, spec.goals)
@@ -64,7 +64,7 @@ def test_it_fits_a_terminal():
     assert "cheapest within 168 h" in out.getvalue()
 
 
-def test_json_has_every_point_and_every_cause_and_a_plan_is_still_read_from_it():
+def test_json_has_frontier_and_rejections_and_can_be_read_back():
     _, plan = planned("gemma-pretrain")
     shown = plan_json(plan, StackPreview())
     assert {p["rank"] for p in shown["frontier"] if p["on_frontier"]} == {plan.fits.index(f) + 1 for f in plan.frontier}
@@ -75,7 +75,7 @@ def test_json_has_every_point_and_every_cause_and_a_plan_is_still_read_from_it()
 
 
 @pytest.mark.parametrize("suffix", [".html", ".md"])
-def test_the_page_has_the_frontier_and_the_causes(suffix):
+def test_report_has_frontier_and_rejection_groups(suffix):
     spec, plan = planned("gemma-pretrain")
     page = render_report(spec, plan, suffix, TODAY, StackPreview())
     for words in ("Cost/time Pareto frontier", "cheapest within 168 h"):
@@ -84,11 +84,11 @@ def test_the_page_has_the_frontier_and_the_causes(suffix):
     assert all(f">{n}<" in page if suffix == ".html" else f"| {n} |" in page for n in counts)
 
 
-def test_distances_are_said_as_people_say_them():
+def test_distance_text():
     assert [distance_text(d) for d in (1.001, 1.03, 1.5, 2.2, float("inf"))] == ["less than 1 %", "3 %", "50 %", "2.2 times", ""]
 
 
-def test_goodput_says_what_is_lost_and_how_often_it_is_saved():
+def test_goodput_text_has_share_and_checkpoint_interval():
     _, plan = planned("gemma-pretrain")
     spot = next(f for f in plan.fits if f.candidate.capacity == "spot")
     assert "of the run is productive; about " in goodput_text(spot)
@@ -96,8 +96,8 @@ def test_goodput_says_what_is_lost_and_how_often_it_is_saved():
     assert goodput_text(planned("chat-serve")[1].chosen) == ""
 
 
-def test_a_sentence_counts_each_limit_once_and_all_candidates():
+def test_rejection_counts_add_up_to_all_rejected_candidates():
     _, plan = planned("gemma-pretrain")
-    said = rejection_counts(plan)
-    assert said.count("on region") == 1
-    assert sum(int(part.split()[0].replace(",", "")) for part in said.split(", ")) == len(plan.rejected)
+    texts = rejection_counts(plan)
+    assert texts.count("on region") == 1
+    assert sum(int(part.split()[0].replace(",", "")) for part in texts.split(", ")) == len(plan.rejected)
