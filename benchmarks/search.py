@@ -21,13 +21,23 @@ from pathlib import Path
 from clock import best
 from rackwright.catalog import Catalog
 from rackwright.files import write_text
-from rackwright.sizing.search.layouts import SEARCHED
 from rackwright.sizing.size import size
 from rackwright.spec import read
 from rackwright.spec.spec import Spec
 from tables import table
 
 ROOT = Path(__file__).resolve().parents[1]
+DIMENSIONS = {
+    "tensor": "powers of two that divide the query heads and keep key and value heads whole, inside one node and one scale-up domain",
+    "pipeline": "divisors of the count up to 64 that leave no stage empty, uneven stages included; none for TPU and adapters",
+    "virtual": "1, 2, 4, 8 stages per device where they divide the layers and the stages divide the micro-batches",
+    "context": "powers of two that leave 8,192 tokens or more on each accelerator",
+    "expert": "powers of two that divide the experts",
+    "zero": "1, 2, 3 (to 512 ways) over all replicas, 3 in each node (HSDP); 1 beside a pipeline, 3 on TPU, 0 where nothing can be shared",
+    "micro_batch": "powers of two up to 64 that divide the sequences of a replica",
+    "recompute": "none, full; selective where pinned (under FlashAttention it is what none is)",
+    "precision": "as set in the spec; auto is bf16 for training, and for serving the format the weights are published in",
+}
 RUNS = 5
 PEAK_MB = 500
 TODAY = date(2026, 11, 21)
@@ -109,7 +119,7 @@ every parallel layout that the model and the accelerator allow. Cheap constraint
 
 def page(measured: list[Row], peak_mb: float) -> str:
     """docs/search.md."""
-    ways = "\n".join(f"| {name} | {words} |" for name, words in SEARCHED.items())
+    ways = "\n".join(f"| {name} | {words} |" for name, words in DIMENSIONS.items())
     head = f"{HEAD}\n## Dimensions\n\nA pin of the spec replaces a row.\n\n| | |\n|---|---|\n{ways}\n"
     told = (
         f"Measured on {date.today():%Y-%m-%d} with Python {platform.python_version()}, one core, catalog loaded: best of {RUNS} "

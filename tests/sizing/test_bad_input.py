@@ -4,6 +4,7 @@ import pytest
 from rackwright.diagnostics.errors import UserError
 from rackwright.sizing.rejection import Limit
 from rackwright.spec import read
+from rackwright.wording.plan_text import with_text
 from rackwright.wording.rejections import explanation, remedy
 
 from tests.sizing.helpers import AWS, finetune, plan, serve
@@ -45,7 +46,7 @@ def test_nonsense_is_refused_where_it_stands(workload, path, reason):
 
 def test_a_sequence_beyond_the_model_is_warned_of():
     long = finetune().replace("sequence_length: 4096", "sequence_length: 262144")
-    assert any("131,072 positions that the model supports" in w for w in plan(long, AWS).warnings)
+    assert any("131,072 positions that the model supports" in w for w in with_text(plan(long, AWS)).warnings)
 
 
 def test_four_bits_on_an_a100_are_refused_with_their_reason():

@@ -11,6 +11,7 @@ from rackwright.sizing.plan import Fit, Rejected, SizingPlan
 from rackwright.sizing.rejection import Limit, Reason, Rejection
 from rackwright.sizing.search.outcome import at_p80
 from rackwright.sizing.selection.rejection_summary import rejection_summary
+from rackwright.wording.plan_text import fit_warnings
 from rackwright.wording.rationale import rationale
 from rackwright.wording.rejections import explanation, remedy
 
@@ -118,7 +119,7 @@ def test_waiting_for_flex_start_counts_against_the_deadline_and_not_against_the_
 def test_a_server_on_flex_start_is_told_that_its_machines_go_back():
     fits = plan(serve(), GCP.replace("on-demand", "flex-start")).fits
     assert fits
-    assert all(any("stops its machines after 168 h" in w for w in f.warnings) for f in fits)
+    assert all(any("stops its machines after 168 h" in w for w in fit_warnings(f)) for f in fits)
 
 
 # Prices
@@ -156,7 +157,7 @@ def test_a_missing_price_ranks_last_in_whatever_order_places_are_asked():
     without = [f.cost_usd is None for f in p.fits]
     assert without == sorted(without)
     assert any(without)
-    assert all("the candidate ranks last" in f.warnings[0] for f in p.fits if f.cost_usd is None)
+    assert all("the candidate ranks last" in fit_warnings(f)[0] for f in p.fits if f.cost_usd is None)
 
 
 def test_taking_a_price_away_drops_no_candidate():

@@ -14,9 +14,11 @@ from rackwright.report.terminal.economics import economics_lines
 from rackwright.sizing.economics import formulas
 from rackwright.sizing.economics.formulas import TRAFFIC_ASSUMPTIONS, ServiceCost
 from rackwright.sizing.economics.serving import Economics, economics_of
+from rackwright.sizing.note import NoteKind
 from rackwright.spec import read
 from rackwright.spec.spec import Spec
 from rackwright.units import HOUR
+from rackwright.wording.plan_text import economics_with_text
 
 from tests.sizing.helpers import AWS, GCP, TODAY, finetune, serve
 
@@ -172,7 +174,7 @@ def test_a_spec_without_revenue_says_so():
     e = found(serve(more="tpot: {target: 50 ms}"))
     assert e.revenue is None
     assert e.mean_requests_per_s == pytest.approx(10 / TRAFFIC_ASSUMPTIONS.peak_to_mean)
-    assert "No revenue is set, so break-even and pay-back time are not computed" in e.warnings
+    assert "No revenue is set, so break-even and pay-back time are not computed" in economics_with_text(e).warnings
     assert "peak_to_mean" in {i.name for i in e.assumptions}
 
 
@@ -208,8 +210,9 @@ def test_a_month_that_is_cheaper_in_smaller_steps_is_said():
     assert other
     assert (best.month.follows_usd or 0) < 0.7 * (other.month.follows_usd or 0)
     assert best.month.fixed_usd == other.month.fixed_usd == pytest.approx(small.cost_usd and small.cost_usd.p50)
-    assert not any("smaller steps" in w for w in best.warnings)
-    assert any(small.candidate.label in w and "smaller steps" in w for w in other.warnings)
+    assert NoteKind.CHEAPER_WITH_AUTOSCALING not in {note.kind for note in best.notes}
+    (note,) = (note for note in other.notes if note.kind is NoteKind.CHEAPER_WITH_AUTOSCALING)
+    assert note.values["machines"] == small.candidate.label
     assert "its full price is paid" in dict(economics_lines(other))["machine"]
 
 
@@ -227,5 +230,5 @@ def test_scale_to_zero_says_what_it_saves_and_how_long_the_first_waits():
 
 
 def test_training_has_no_serving_economics():
-    with pytest.raises(UserError, match="economics needs a serve workload, this is a finetune workload"):
+    with pytest.raises(UserError, match="economics needs kind: serve, not finetune"):
         found(finetune())

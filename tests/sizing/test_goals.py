@@ -10,6 +10,7 @@ from rackwright.sizing.metrics import Interval
 from rackwright.sizing.plan import Fit
 from rackwright.sizing.rejection import Limit
 from rackwright.sizing.search.outcome import at_p80
+from rackwright.wording.plan_text import fit_warnings
 from rackwright.wording.rejections import remedy
 
 from tests.sizing.helpers import AWS, BOTH, GCP, block, finetune, labels, lora, plan, rejection, serve
@@ -81,7 +82,7 @@ def test_unpublished_prices_rank_last_and_say_so():
     single = [f for f in p.fits if f.cost_usd is None or f.candidate.nodes == 1]
     assert p.fits[-len(unpriced) :] == tuple(unpriced)
     assert len(single) > len(unpriced)
-    assert all(f.warnings[0].startswith("The price of p5e") for f in unpriced)
+    assert all(fit_warnings(f)[0].startswith("The price of p5e") for f in unpriced)
 
 
 def test_unpublished_prices_break_no_budget_and_say_so():
@@ -89,7 +90,7 @@ def test_unpublished_prices_break_no_budget_and_say_so():
     unpriced = [f for f in p.fits if f.cost_usd is None]
     assert "1 x p5e.48xlarge us-east-2 on-demand" in {f.candidate.label for f in unpriced}
     assert p.fits[-len(unpriced) :] == tuple(unpriced)
-    assert all("max_cost cannot be checked" in f.warnings[0] for f in unpriced)
+    assert all("max_cost cannot be checked" in fit_warnings(f)[0] for f in unpriced)
     assert not any(x.limit is Limit.PRICE for r in p.rejected for x in r.rejections)
 
 

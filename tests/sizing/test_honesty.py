@@ -2,8 +2,10 @@
 
 import pytest
 from rackwright.sizing.assumptions import DEFAULT
+from rackwright.sizing.note import NoteKind
 from rackwright.sizing.plan import SizingPlan
 from rackwright.sizing.rejection import Limit
+from rackwright.wording.plan_text import fit_warnings, with_text
 from rackwright.wording.rationale import rationale
 from rackwright.wording.rejections import candidate_remedy, remedy
 
@@ -44,7 +46,7 @@ def test_reclaims_widen_the_interval_of_spot():
 
 def test_a_block_that_is_mostly_idle_says_what_that_costs():
     chosen = plan(finetune(), block(48)).chosen
-    said = next(w for w in chosen.warnings if "idle" in w)
+    said = next(w for w in fit_warnings(chosen) if "idle" in w)
     assert said.startswith("The capacity block is paid for 48 h and the run takes about")
     assert f"{chosen.usd_per_hour * (48 - chosen.duration_s.p50 / 3600):,.0f} USD idle" in said
 
@@ -57,13 +59,13 @@ def test_a_block_is_why_there_are_several_machines():
 
 def test_flex_start_says_how_long_a_wait_is_assumed():
     p = plan(finetune(), GCP.replace("on-demand", "flex-start"))
-    assert all(any("not published; 2.0 h are assumed (0.3 to 12.0)" in w for w in f.warnings) for f in p.fits)
+    assert all(any("not published; 2.0 h are assumed (0.3 to 12.0)" in w for w in fit_warnings(f)) for f in p.fits)
     assert all(f.finish_s.p50 == f.duration_s.p50 + 7200 for f in p.fits)
 
 
 def test_half_empty_servers_say_so():
     few = next(f for f in plan(serve(rate=0.1), AWS).fits if f.candidate.machine == "p5.48xlarge")
-    assert few.warnings == ("7 of 8 accelerators are paid for but idle",)
+    assert fit_warnings(few) == ("7 of 8 accelerators are paid for but idle",)
 
 
 def test_remedies_are_for_the_workload_and_the_machine():
@@ -87,8 +89,8 @@ def test_a_format_is_a_remedy_only_where_it_is_computed():
 def test_a_tpu_is_announced_where_it_was_not_asked_for():
     both, alone = (plan(finetune(adapter="none"), AWS, GCP, more=more) for more in ("", "blueprint: {kind: tpu-pod}"))
     assert both.chosen.candidate.topology
-    assert any("JAX or PyTorch/XLA" in w for w in both.warnings)
-    assert not alone.warnings
+    assert NoteKind.TPU_CHOSEN in {note.kind for note in both.notes}
+    assert not alone.notes
 
 
 def test_requests_of_a_batch_need_no_network_between_machines():
@@ -124,19 +126,19 @@ def test_four_bit_weights_need_no_four_bit_arithmetic_unless_it_is_asked_for():
 
 
 def test_experts_decode_with_a_warning():
-    assert any("measure one replica first" in w for w in plan(serve("mixtral-8x7b"), AWS).warnings)
+    assert any("measure one replica first" in w for w in with_text(plan(serve("mixtral-8x7b"), AWS)).warnings)
 
 
 def test_no_latency_goal_is_said():
     said = "No latency goal is set (ttft, tpot): slow machines are not rejected"
-    assert said in plan(serve(), AWS).warnings
-    assert said not in plan(serve(more="tpot: {target: 50 ms}"), AWS).warnings
+    assert said in with_text(plan(serve(), AWS)).warnings
+    assert said not in with_text(plan(serve(more="tpot: {target: 50 ms}"), AWS)).warnings
 
 
 def test_income_is_set_against_the_machines():
     p = plan(serve(more="tpot: {target: 50 ms}, revenue: 0.50 USD / 1M tokens"), AWS)
     month = 10 * 200 * 3600 * 730 * 0.5e-6
-    assert p.warnings == (
+    assert with_text(p).warnings == (
         f"Revenue is at most {month:,.0f} USD a month at peak traffic; machines cost {p.chosen.cost_usd.p50:,.0f} USD a month",
     )
 
@@ -158,7 +160,7 @@ def test_an_image_is_many_passes_of_the_network():
     p = plan(serve("flux.1-dev", rate=1), AWS)
     h100 = next(f for f in p.fits if f.candidate.machine == "p5.48xlarge")
     assert h100.candidate.replicas > 74e12 * 50 / (989e12 * 0.3)
-    assert any("50 network passes" in w for w in p.warnings)
+    assert any("50 network passes" in w for w in with_text(p).warnings)
 
 
 def test_a_large_diffusion_model_can_be_tuned_on_one_device():

@@ -2,6 +2,7 @@
 
 import pytest
 from rackwright.sizing.rejection import Limit
+from rackwright.wording.plan_text import fit_warnings
 from rackwright.wording.rejections import explanation, remedy
 
 from tests.sizing.helpers import AWS, finetune, labels, lora, plan, rejection, serve
@@ -25,7 +26,7 @@ def test_named_it_is_offered_as_a_prior_a_factor_two_wide():
     assert fit.candidate.label == "1 x trn1.32xlarge us-east-1 on-demand"
     assert fit.evidence == "prior only"
     assert fit.duration_s.p90 > 1.9 * fit.duration_s.p50
-    assert any("Neuron SDK" in words for words in fit.warnings)
+    assert any("Neuron SDK" in words for words in fit_warnings(fit))
     assert fit.usd_per_hour == 21.5
 
 

@@ -12,8 +12,10 @@ from rackwright.sizing.economics.comparison import ComparisonRow, best_replica, 
 from rackwright.sizing.economics.replica import ServiceRequest, max_concurrency, replica
 from rackwright.sizing.economics.serving import REPORTED, service_request
 from rackwright.sizing.offers.offer import core_of
+from rackwright.sizing.rejection import Reason
 from rackwright.sizing.search import cpu_roofline
 from rackwright.spec.workload import Serve
+from rackwright.wording.rejections import rejection_text
 
 CATALOG = Catalog.default()
 M7I = core_of(CATALOG.machine("m7i.4xlarge"))
@@ -68,13 +70,15 @@ def test_goals_are_kept_by_every_replica_that_runs():
 
 def test_a_model_that_is_too_big_says_so():
     rows = by_name(compare(asked("llama-3.1-70b", tokens=(800, 200)), CATALOG))
-    assert "no room for a cache" in rows["NVIDIA T4"].replica.refused
-    assert "70.6 billion active parameters" in rows["CPU"].replica.refused
+    assert [r.reason for r in rows["NVIDIA T4"].replica.rejections] == [Reason.NO_CACHE_ROOM]
+    (large,) = rows["CPU"].replica.rejections
+    assert (large.reason, round(large.need, 1)) == (Reason.CPU_MODEL_SIZE, 70.6)
     assert rows["NVIDIA H100 80GB SXM5"].replica.accelerators >= 2
 
 
 def test_four_bits_on_a_card_without_them_are_refused_with_the_reason():
-    assert "NVIDIA T4 has no fp8 arithmetic" in replica(replace(CHAT, numbers="fp8"), "NVIDIA T4").refused
+    (unsupported,) = replica(replace(CHAT, numbers="fp8"), "NVIDIA T4").rejections
+    assert "NVIDIA T4 has no fp8 arithmetic" in rejection_text(unsupported)
 
 
 def test_images_on_t4_l4_and_tpu_are_prior_only_and_reconcile_with_the_report():

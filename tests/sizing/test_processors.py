@@ -2,7 +2,8 @@
 
 import pytest
 from rackwright.sizing.rejection import Limit
-from rackwright.wording.rejections import explanation, fit_warnings, remedy
+from rackwright.wording.plan_text import fit_warnings
+from rackwright.wording.rejections import explanation, remedy
 
 from tests.sizing.helpers import AWS, finetune, labels, lora, plan, rejection, serve
 

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 from rackwright.catalog import Catalog
 from rackwright.sizing.rejection import Limit, Reason
-from rackwright.wording.rejections import fit_warnings, remedy
+from rackwright.wording.plan_text import fit_warnings
+from rackwright.wording.rejections import remedy
 
 from tests.sizing.helpers import AWS, GCP, finetune, labels, lora, plan, rejection, serve
 

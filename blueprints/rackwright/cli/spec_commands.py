@@ -131,12 +131,14 @@ def economics(spec: SpecPath, as_json: AsJson = False, today: Today = None) -> N
     """Say what serving costs and earns. Cost over load, a month, break-even, and the same service on other accelerators."""
     from rackwright.report.terminal.economics import show_economics
     from rackwright.sizing.economics.serving import economics_of
+    from rackwright.wording.plan_text import economics_with_text
 
     session = Session.of(spec, as_json, today)
     found = economics_of(session.spec, session.plan, session.pipeline.catalog)
     if found is None:
         session.show_plan(1)
         raise typer.Exit(NOT_FEASIBLE)
+    found = economics_with_text(found)
     emit(found.as_json()) if as_json else show_economics(console(), found)
 
 

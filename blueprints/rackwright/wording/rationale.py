@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from rackwright.sizing.plan import Candidate, Fit, Rejected, SizingPlan
 from rackwright.sizing.rejection import Limit, Reason, Rejection
+from rackwright.sizing.selection.ranking import cheapest_without_pin
 from rackwright.units import HOUR
 from rackwright.wording.formatting import tell_apart, usd
 from rackwright.wording.rejections import explanation
@@ -190,8 +191,7 @@ def _pinned(chosen: Fit, rejected: Iterable[Rejected]) -> Iterator[str]:
     yield f"The machines are pinned to {candidate_name(chosen.candidate)}: {time_and_cost(chosen)}."
     if chosen.overruled:
         yield f"They break {' and '.join(map(shortfall, chosen.overruled))}."
-    free = [r for r in rejected if all(x.limit is Limit.PIN for x in r.rejections) and r.cost_usd is not None]
-    best = min(free, key=lambda r: (r.cost_usd or 0.0, r.candidate.label), default=None)
+    best = cheapest_without_pin(rejected)
     if best is None or chosen.cost_usd is None or best.cost_usd is None:
         return
     time = f"{best.duration_s / HOUR:,.1f} h for " if best.duration_s else ""

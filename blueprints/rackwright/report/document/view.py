@@ -30,7 +30,7 @@ from rackwright.wording.formatting import (
     usd,
     usd_range,
 )
-from rackwright.wording.plan_text import with_text
+from rackwright.wording.plan_text import economics_with_text, with_text
 from rackwright.wording.rejections import candidate_remedy, rejection_text
 from rackwright.workflow.stack_preview import StackPreview, doubts, quota_words
 
@@ -128,7 +128,7 @@ def view(spec: Spec, plan: SizingPlan, preview: StackPreview, today: date, econo
         made_on=today.isoformat(),
         catalog_digest=plan.catalog_digest,
         machine=machine_section(plan.machine),
-        economics=economics_section(economics),
+        economics=economics_section(economics_with_text(economics) if economics else None),
     )
 
 

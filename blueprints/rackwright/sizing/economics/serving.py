@@ -15,6 +15,7 @@ from rackwright.sizing.economics import formulas
 from rackwright.sizing.economics.comparison import ACCELERATORS, ComparisonRow, compare
 from rackwright.sizing.economics.formulas import TRAFFIC_ASSUMPTIONS, LoadPoint, Month, Returns, ServiceCost
 from rackwright.sizing.economics.replica import ServiceRequest, replica
+from rackwright.sizing.note import Note, NoteKind
 from rackwright.sizing.plan import Assumption, Fit, SizingPlan
 from rackwright.sizing.workload_inputs import architecture_of
 from rackwright.spec.spec import Spec
@@ -51,7 +52,7 @@ class Economics:
     """Economics of the chosen machines.
 
     unit: what the service sells. mean, p95: requests/s. mean_point, p95_point, full_point: cost at these loads and at the highest load of
-    the minimum machines. curve: cost over load. revenue: None where the spec states none.
+    the minimum machines. curve: cost over load. revenue: None where the spec states none. `wording.plan_text` fills in warnings.
     """
 
     spec: str
@@ -73,6 +74,7 @@ class Economics:
     assumptions: tuple[Assumption, ...]
     evidence: str
     warnings: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """Plain data with null for unknown values."""
@@ -114,7 +116,7 @@ def economics_of(spec: Spec, plan: SizingPlan, catalog: Catalog, a: Assumptions 
         report=_field_report(rows) if request.architecture.kind == "diffusion" else None,
         assumptions=_assumptions(w, request, a),
         evidence=evidence,
-        warnings=(*_cheaper(month, {f.candidate.label: month_of(f) for f in plan.fits[1:MONTHS_COMPARED]}), *_warnings(w, s, request, p95)),
+        notes=(*_cheaper(month, {f.candidate.label: month_of(f) for f in plan.fits[1:MONTHS_COMPARED]}), *_notes(w, s, request, p95)),
     )
 
 
@@ -148,12 +150,11 @@ def service_request(w: Serve, a: Assumptions = DEFAULT) -> ServiceRequest:
 
 def _serving(spec: Spec) -> Serve:
     w = spec.workload
-    if not isinstance(w, Serve):
-        reason = f"economics needs a serve workload, this is a {w.kind} workload"
-        raise UserError(
-            [Problem("E-kind", reason, At() / "workloads" / 0 / "kind", "kind: serve; `rackwright plan` costs a run")], spec.name
-        )
-    return w
+    if isinstance(w, Serve):
+        return w
+    at = At() / "workloads" / 0 / "kind"
+    problem = Problem("E-kind", f"economics needs kind: serve, not {w.kind}", at, "use `rackwright plan` for the cost of a run")
+    raise UserError([problem], spec.name)
 
 
 def _service(w: Serve, request: ServiceRequest, fit: Fit) -> tuple[ServiceCost, str]:
@@ -195,25 +196,24 @@ def _assumptions(w: Serve, request: ServiceRequest, a: Assumptions) -> tuple[Ass
     return (*shared, *own)
 
 
-def _cheaper(chosen: Month, others: Mapping[str, Month]) -> Iterator[str]:
+def _cheaper(chosen: Month, others: Mapping[str, Month]) -> Iterator[Note]:
     """A fit that costs less with autoscaling. The plan is sized for p95, where machines with several replicas cost no more."""
     cheapest = min(((m.follows_usd, name) for name, m in others.items() if m.follows_usd is not None), default=None)
     if cheapest and chosen.follows_usd is not None and cheapest[0] < chosen.follows_usd * (1 - MIN_SAVING):
         usd, name = cheapest
-        saved = chosen.follows_usd - usd
-        yield f"{name} costs {usd:,.0f} USD a month with autoscaling, {saved:,.0f} USD less, because it scales in smaller steps"
+        yield Note(NoteKind.CHEAPER_WITH_AUTOSCALING, {"machines": name, "usd": usd, "saved_usd": chosen.follows_usd - usd})
 
 
-def _warnings(w: Serve, s: ServiceCost, request: ServiceRequest, p95: float) -> Iterator[str]:
+def _notes(w: Serve, s: ServiceCost, request: ServiceRequest, p95: float) -> Iterator[Note]:
     if s.usd_per_hour is None:
-        yield "The price of these machines is not published, so their cost is unknown"
+        yield Note(NoteKind.MACHINES_UNPRICED)
     if w.max_replicas is not None and s.replicas(p95) > w.max_replicas:
-        yield f"Traffic at p95 needs {s.replicas(p95)} replicas, max_replicas allows {w.max_replicas}"
+        yield Note(NoteKind.TRAFFIC_ABOVE_MAX_REPLICAS, {"replicas": s.replicas(p95), "max_replicas": w.max_replicas})
     if w.revenue is not None and not request.generates:
-        yield "revenue is per token, but this model generates no tokens: set revenue_per_request"
+        yield Note(NoteKind.REVENUE_PER_TOKEN)
     if w.revenue is None and w.revenue_per_request is None:
-        yield "No revenue is set, so break-even and pay-back time are not computed"
+        yield Note(NoteKind.NO_REVENUE)
     elif w.investment is None:
-        yield "No investment is set, so the pay-back time is not computed"
+        yield Note(NoteKind.NO_INVESTMENT)
     if w.idle and not w.scale_to_zero:
-        yield "Replicas keep running in idle hours: set scale_to_zero with min_replicas 0 to stop them"
+        yield Note(NoteKind.REPLICAS_IN_IDLE_HOURS)

@@ -7,6 +7,7 @@ from rackwright.catalog.rows import CapacityMode, Fabric
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.evaluation import checkpoints
 from rackwright.sizing.metrics import Goodput, Interval, Memory
+from rackwright.sizing.note import Note, NoteKind
 from rackwright.sizing.offers.offer import Offer
 from rackwright.sizing.plan import Fit, Rejected
 from rackwright.sizing.rejection import Limit, Reason, Rejection
@@ -93,42 +94,43 @@ def evaluate(offer: Offer, nodes: int, outcome: Outcome, goals: GoalLimits, a: A
     candidate = offer.candidate(nodes, outcome.parallelism, outcome.precision, (outcome.replicas, outcome.max_replicas))
     if outcome.memory is None or any(r.limit not in OVERRULABLE or not offer.pinned for r in rejections):
         return Rejected(candidate, tuple(rejections), cost.p50 if cost else None, run.finish.p50 if run.finish else None)
-    binding = _binding(outcome.memory, "accelerator memory" if offer.accelerator else "memory", cost, run.finish, goals)
+    tightest = _tightest(outcome.memory, bool(offer.accelerator), cost, run.finish, goals)
     return Fit(
         candidate=candidate, memory=outcome.memory, speed=outcome.speed, cost_usd=cost, usd_per_hour=hourly, duration_s=run.duration,
-        binding=binding, warnings=tuple(_warnings(offer, nodes, outcome, cost, run, goals)), evidence=outcome.evidence,
-        goodput=run.goodput, wait_s=run.wait, overruled=tuple(rejections),
+        evidence=outcome.evidence, goodput=run.goodput, wait_s=run.wait, overruled=tuple(rejections), tightest=(tightest,),
+        notes=tuple(_notes(offer, nodes, outcome, cost, run, goals)),
     )  # fmt: skip
 
 
-def _warnings(offer: Offer, nodes: int, outcome: Outcome, cost: Interval | None, run: RunTimes, goals: GoalLimits) -> Iterator[str]:
+def _notes(offer: Offer, nodes: int, outcome: Outcome, cost: Interval | None, run: RunTimes, goals: GoalLimits) -> Iterator[Note]:
     if offer.machine.kind == "neuron":
-        yield "The model must be compiled with the Neuron SDK. No measured run calibrates this estimate: allow a factor 2 either way"
+        yield Note(NoteKind.NEURON_UNCALIBRATED)
     if offer.machine.kind == "cpu":
-        yield "CPU only: the estimate is a roofline of memory and matrix units without measured runs; allow a factor 2 either way"
+        yield Note(NoteKind.CPU_UNCALIBRATED)
     yield from _idle(offer, nodes, outcome, run.duration)
     if run.wait:
-        low, likely, high = (f"{s / HOUR:,.1f}" for s in (run.wait.p10, run.wait.p50, run.wait.p90))
-        yield f"The queue time of flex-start is not published; {likely} h are assumed ({low} to {high})"
+        low, likely, high = (s / HOUR for s in (run.wait.p10, run.wait.p50, run.wait.p90))
+        yield Note(NoteKind.QUEUE_ASSUMED, {"low_h": low, "likely_h": likely, "high_h": high})
     elif offer.window_s is not None and offer.prepaid_s is None and run.duration is None:
-        yield f"{offer.offering.capacity} stops its machines after {offer.window_s / HOUR:,.0f} h; replicas then queue again"
-    if cost is None and offer.offering.cloud != "kubernetes":
-        where = f"{offer.machine.name} {offer.offering.capacity} in {offer.offering.region}"
-        budget = ", and max_cost cannot be checked" if goals.max_cost_usd is not None else ""
-        yield f"The price of {where} is not published: the candidate ranks last{budget}"
-    elif offer.offering.price_words:
-        yield f"{offer.machine.name}: {offer.offering.price_words}"
+        yield Note(NoteKind.MODE_STOPS_MACHINES, {"mode": str(offer.offering.capacity), "window_h": offer.window_s / HOUR})
+    o = offer.offering
+    if cost is None and o.cloud != "kubernetes":
+        kind = NoteKind.UNPRICED if goals.max_cost_usd is None else NoteKind.UNPRICED_WITH_BUDGET
+        yield Note(kind, {"machine": offer.machine.name, "mode": str(o.capacity), "region": o.region})
+    elif o.price_words:
+        yield Note(NoteKind.PRICE_DETAIL, {"machine": offer.machine.name, "detail": o.price_words})
 
 
-def _idle(offer: Offer, nodes: int, outcome: Outcome, duration: Interval | None) -> Iterator[str]:
-    """Warnings about accelerators and hours that are paid for but not used."""
+def _idle(offer: Offer, nodes: int, outcome: Outcome, duration: Interval | None) -> Iterator[Note]:
+    """Notes about accelerators and hours that are paid for but not used."""
     bought, used = nodes * offer.machine.accelerator_count, outcome.replicas * outcome.parallelism.accelerators
     if outcome.work_s is None and outcome.speed.requests_per_s and used <= bought / 2:
-        yield f"{bought - used} of {bought} accelerators are paid for but idle"
+        yield Note(NoteKind.IDLE_ACCELERATORS, {"idle": bought - used, "bought": bought})
     if offer.prepaid_s is not None and duration is not None and duration.p90 < offer.prepaid_s / 2:
-        paid, price = offer.prepaid_s / HOUR, offer.price_usd_per_hour
-        idle = f", {price * nodes * (paid - duration.p50 / HOUR):,.0f} USD idle" if price else ""
-        yield f"The capacity block is paid for {paid:,.0f} h and the run takes about {duration.p50 / HOUR:,.1f} h{idle}"
+        values = {"paid_h": offer.prepaid_s / HOUR, "run_h": duration.p50 / HOUR}
+        price = offer.price_usd_per_hour
+        idle = {"idle_usd": price * nodes * (values["paid_h"] - values["run_h"])} if price else {}
+        yield Note(NoteKind.BLOCK_PARTLY_USED if idle else NoteKind.BLOCK_PARTLY_USED_UNPRICED, {**values, **idle})
 
 
 def _run_times(offer: Offer, nodes: int, outcome: Outcome, goals: GoalLimits, a: Assumptions) -> RunTimes:
@@ -229,11 +231,15 @@ def p80(i: Interval) -> float:
     return at_p80(i.p50, i.p90 / i.p50) if i.p50 > 0 else i.p50
 
 
-def _binding(memory: Memory, whose: str, cost: Interval | None, finish: Interval | None, goals: GoalLimits) -> str:
-    """The constraint with the least head-room, as text."""
-    used, words = memory.fill / memory.max_fill, f"{memory.fill:.0%} of {whose}, {memory.max_fill:.0%} allowed"
-    for name, need, limit in (("deadline", finish, goals.max_duration_s), ("budget", cost, goals.max_cost_usd)):
+def _tightest(memory: Memory, has_accelerator: bool, cost: Interval | None, finish: Interval | None, goals: GoalLimits) -> Note:
+    """The constraint with the least headroom."""
+    used, kind = memory.fill / memory.max_fill, NoteKind.DEVICE_MEMORY_USED if has_accelerator else NoteKind.HOST_MEMORY_USED
+    found = Note(kind, {"used": memory.fill, "max": memory.max_fill})
+    for kind, need, limit in (
+        (NoteKind.DEADLINE_USED, finish, goals.max_duration_s),
+        (NoteKind.BUDGET_USED, cost, goals.max_cost_usd),
+    ):
         if need and limit and p80(need) / limit > used:
             used = p80(need) / limit
-            words = f"{name}: {used:.0%} used at p80"
-    return words
+            found = Note(kind, {"used": used})
+    return found

@@ -11,7 +11,6 @@ from rackwright.spec.spec import Spec
 EXPIRED_BLOCK_RULE = "R-10"
 """The stack rule for the same condition."""
 BLOCKS_LINK = "https://docs.aws.amazon.com/eks/latest/userguide/capacity-blocks-mng.html"
-OFFERINGS = "`aws ec2 describe-capacity-block-offerings` lists what is sold"
 
 
 def check_expired_blocks(spec: Spec, today: date) -> None:
@@ -37,6 +36,10 @@ def _entries(infra: Infra) -> Iterator[tuple[At, CapacityEntry]]:
 
 
 def _expired(block: CapacityBlock, at: At, today: date) -> Problem:
-    reason = f"machines are bought from a capacity block before it ends; {block.id} ended {utc(block.end)}"
-    fix = f"name a block that ends after {today.isoformat()}, or on-demand; {OFFERINGS}"
-    return Problem(EXPIRED_BLOCK_RULE, reason, at / "capacity_block" / "end", fix, link=BLOCKS_LINK)
+    return Problem(
+        EXPIRED_BLOCK_RULE,
+        f"Capacity block {block.id} ended {utc(block.end)}, before {today.isoformat()}",
+        at / "capacity_block" / "end",
+        f"name a block that ends after {today.isoformat()}, or on-demand; `aws ec2 describe-capacity-block-offerings` lists what is sold",
+        link=BLOCKS_LINK,
+    )

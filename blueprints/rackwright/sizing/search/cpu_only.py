@@ -9,10 +9,9 @@ from rackwright.estimator import samples
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.job import ServingJob, TrainingJob, weight_bytes
 from rackwright.sizing.metrics import Memory, Speed
-from rackwright.sizing.rejection import Limit, Reason, Rejection
+from rackwright.sizing.rejection import Limit, Reason, Rejection, latency_rejection, model_size_rejection
 from rackwright.sizing.search import cpu_roofline
-from rackwright.sizing.search.outcome import UNKNOWN, Outcome
-from rackwright.sizing.search.serving import latency_rejection
+from rackwright.sizing.search.outcome import UNKNOWN, Outcome, max_concurrency
 from rackwright.sizing.workload_inputs import Job
 from rackwright.units import GIB
 
@@ -80,8 +79,6 @@ def _generation(job: ServingJob, machine: CpuMachine, a: Assumptions) -> Outcome
         slow_enough = (job.tpot and r.tpot_s > job.tpot[0]) or (job.ttft and r.ttft_s > job.ttft[0])
         return not slow_enough and running * cache <= room
 
-    from rackwright.sizing.economics.replica import max_concurrency  # imports the whole estimator
-
     maximum = max_concurrency(keeps)
     enough = (r for r in range(1, maximum) if not job.ends and at(r).requests_per_s * a.max_utilisation / UNKNOWN.p80 >= job.rate)
     running = next(enough, maximum)
@@ -140,9 +137,7 @@ def _memory_rejections(memory: Memory) -> tuple[Rejection, ...]:
 
 def _model_size_rejections(active: float) -> tuple[Rejection, ...]:
     maximum = cpu_roofline.LARGEST_PARAMETERS
-    if active <= maximum:
-        return ()
-    return (Rejection(Limit.THROUGHPUT, active / 1e9, maximum / 1e9, "billion active parameters", Reason.CPU_MODEL_SIZE),)
+    return (model_size_rejection(active, maximum),) if active > maximum else ()
 
 
 def _format_rejections(numbers: str, known: tuple[str, ...]) -> tuple[Rejection, ...]:

@@ -10,9 +10,8 @@ from rackwright.estimator import samples
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.job import ServingJob, lora_overhead, weight_bytes
 from rackwright.sizing.metrics import Memory, Speed
-from rackwright.sizing.rejection import Limit, Reason, Rejection, Remedy
+from rackwright.sizing.rejection import Limit, Reason, Rejection, Remedy, latency_rejection
 from rackwright.sizing.search.outcome import UNKNOWN, Outcome
-from rackwright.sizing.search.serving import latency_rejection
 from rackwright.sizing.search.target import Target
 from rackwright.units import GIB
 

@@ -15,7 +15,7 @@ from rackwright.estimator.serving import memory as serving_memory
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.job import ServingJob
 from rackwright.sizing.metrics import Memory, Speed
-from rackwright.sizing.rejection import Limit, Reason, Rejection, Remedy
+from rackwright.sizing.rejection import Limit, Reason, Rejection, Remedy, latency_rejection
 from rackwright.sizing.search.outcome import Outcome
 from rackwright.sizing.search.replicas import MAX_REPLICAS, ReplicaLoad, ServingLayouts, distinct_shapes, interval_factors, serving_layouts
 from rackwright.sizing.search.target import Target, TargetArrays, rows_of
@@ -191,11 +191,6 @@ def _latency_rejections(job: ServingJob, load: ReplicaLoad, row: int) -> tuple[R
     ]
     many = Rejection(Limit.THROUGHPUT, reason=Reason.REPLICAS_SEARCHED, subject=str(MAX_REPLICAS))
     return tuple(rejections) or (many,)
-
-
-def latency_rejection(limit: Limit, seconds: float, goal_s: float, key: str) -> Rejection:
-    """Rejection of the latency of an idle replica. key: of the goal in the spec, ttft or tpot."""
-    return Rejection(limit, seconds * 1000, goal_s * 1000, "ms", Reason.IDLE_LATENCY, detail=key)
 
 
 def _no_layout(job: ServingJob, target: Target) -> Outcome:

@@ -43,6 +43,6 @@ def _at_its_price(catalog: Catalog, chosen: Candidate, spec: Spec) -> Catalog:
     market = mode in (CapacityMode.SPOT, CapacityMode.CAPACITY_BLOCK)
     discount = 0.0 if market else spec.pricing.discounts.get(chosen.cloud, 0.0)
     listed = chosen.price_usd_per_hour / (1 - discount) if discount < 1 else 0.0
-    paid = Price(sku, chosen.cloud, chosen.region, mode, listed, "node", "price of the decision", chosen.price_source, chosen.price_as_of)
+    paid = Price(sku, chosen.cloud, chosen.region, mode, listed, "node", "recorded price", chosen.price_source, chosen.price_as_of)
     others = (p for p in catalog.prices if (p.sku, p.capacity, p.region) != (sku, mode, chosen.region))
     return replace(catalog, prices=(*others, paid))
