@@ -71,7 +71,7 @@ def test_json_has_every_point_and_every_cause_and_a_plan_is_still_read_from_it()
     assert sum(c["candidates"] for c in shown["why_not"]) == len(plan.rejected)
     assert json.loads(json.dumps(shown, allow_nan=False)) == shown
     assert SizingPlan.from_json(json.dumps(shown)) == with_text(plan)
-    assert explanation_json(plan, plan)["frontier"] == alternatives_json(plan)["frontier"]
+    assert explanation_json(plan, plan, StackPreview())["frontier"] == alternatives_json(plan, StackPreview())["frontier"]
 
 
 @pytest.mark.parametrize("suffix", [".html", ".md"])

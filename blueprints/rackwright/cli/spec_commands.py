@@ -65,7 +65,10 @@ def explain(
         raise UserError(
             [Problem("C-candidate", f"no candidate of this plan has {candidate!r} in its name", fix="see `rackwright catalog`")]
         )
-    emit(explanation_json(found, session.plan)) if as_json else explain_text.show_explanation(console(), found, session.plan)
+    if as_json:
+        emit(explanation_json(found, session.plan, session.preview))
+    else:
+        explain_text.show_explanation(console(), found, session.plan, session.preview)
     if not session.plan.fits:
         raise typer.Exit(NOT_FEASIBLE)
 

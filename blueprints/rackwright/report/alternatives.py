@@ -10,15 +10,19 @@ from rackwright.spec.spec import Goals
 from rackwright.wording.formatting import hours, machines, money, percent, plural, span, usd
 from rackwright.wording.rationale import compared_with
 from rackwright.wording.rejections import rejection_text
+from rackwright.workflow.stack_preview import StackPreview
 
 GROUPS_SHOWN = 6
 FRONTIER = ("rank", "machines", "time", "USD", "memory free", "compared with the choice")
 GROUPS = ("candidates", "worst constraint", "nearest candidate", "distance")
 
 
-def frontier_rows(plan: SizingPlan, goals: Goals | None = None, maximum: int | None = MAX_POINTS) -> list[tuple[str, ...]]:
-    """Cells of FRONTIER, cheapest first."""
-    return [_row(point, plan, goals or Goals()) for point in frontier(plan, maximum)]
+def frontier_rows(
+    plan: SizingPlan, goals: Goals | None = None, maximum: int | None = MAX_POINTS, preview: StackPreview | None = None
+) -> list[tuple[str, ...]]:
+    """Cells of FRONTIER, cheapest first. preview: marks the points that this release cannot build."""
+    preview = preview or StackPreview()
+    return [_row(point, plan, goals or Goals(), preview.refusal(point.rank)) for point in frontier(plan, maximum)]
 
 
 def frontier_text(plan: SizingPlan, goals: Goals | None = None) -> str:
@@ -30,9 +34,9 @@ def frontier_text(plan: SizingPlan, goals: Goals | None = None) -> str:
     return f"#{found[0].rank} is {roles}; no other candidate is cheaper or faster"
 
 
-def _row(pick: FrontierPoint, plan: SizingPlan, goals: Goals) -> tuple[str, ...]:
+def _row(pick: FrontierPoint, plan: SizingPlan, goals: Goals, refusal: str) -> tuple[str, ...]:
     c, cost = pick.fit.candidate, pick.fit.cost_usd
-    parts = "; ".join(filter(None, [", ".join(_role(role, pick.fit, goals) for role in pick.roles), _against(pick, plan)]))
+    parts = "; ".join(filter(None, [", ".join(_role(role, pick.fit, goals) for role in pick.roles), _against(pick, plan), refusal]))
     bought = "" if c.capacity == "on-demand" else f", {c.capacity}"
     return (f"#{pick.rank}", machines(c) + bought, time_text(pick.fit), money(cost.p50 if cost else None), percent(pick.headroom), parts)
 
@@ -107,8 +111,11 @@ def goodput_text(fit: Fit) -> str:
     return f"{percent(it.share)} of the run is productive; {often} expected{saved}"
 
 
-def alternatives_json(plan: SizingPlan) -> dict[str, Any]:
-    """frontier: points with their roles. why_not: groups of rejections with the nearest candidate. distance: None where no amount helps."""
+def alternatives_json(plan: SizingPlan, preview: StackPreview) -> dict[str, Any]:
+    """Frontier points with their roles, and groups of rejections with the nearest candidate.
+
+    distance: None where no amount helps. not_buildable: None where this release can build the point.
+    """
     front = [
         {
             "rank": pick.rank,
@@ -119,6 +126,7 @@ def alternatives_json(plan: SizingPlan) -> dict[str, Any]:
             "time_s": pick.fit.time_s,
             "memory_headroom": pick.headroom,
             "against_chosen": _against(pick, plan),
+            "not_buildable": preview.refusal(pick.rank) or None,
         }
         for pick in frontier(plan)
     ]

@@ -33,9 +33,13 @@ def plan_json(plan: SizingPlan, preview: StackPreview, warnings: Sequence[Proble
         }
         for miss in nearest_misses(plan)
     ]
-    return {**shown, **further, "feasible": bool(plan.fits), **alternatives_json(plan), "nearest_misses": misses}
+    return {**shown, **further, "feasible": bool(plan.fits), **alternatives_json(plan, preview), "nearest_misses": misses}
 
 
-def explanation_json(part: SizingPlan, whole: SizingPlan) -> dict[str, Any]:
+def explanation_json(part: SizingPlan, whole: SizingPlan, preview: StackPreview) -> dict[str, Any]:
     """The requested part of a plan, with the frontier of the whole plan and the rejection summary of the part."""
-    return {**json.loads(with_text(part).to_json()), **alternatives_json(whole), "why_not": alternatives_json(part)["why_not"]}
+    return {
+        **json.loads(with_text(part).to_json()),
+        **alternatives_json(whole, preview),
+        "why_not": alternatives_json(part, preview)["why_not"],
+    }

@@ -108,11 +108,11 @@ def view(spec: Spec, plan: SizingPlan, preview: StackPreview, today: date, econo
         under=_subtitle(plan, preview.bill),
         workload=facts(plan),
         requested=requested_goals(spec),
-        cards=_cards(spec, plan),
+        cards=_cards(spec, plan, preview),
         goals=limits(spec, chosen, preview.bill) if chosen else (),
         assumed=_assumed(chosen, preview) if chosen else (),
         reason=plan.scaling,
-        frontier=tuple(frontier_rows(plan, spec.goals, FRONTIER_SHOWN)),
+        frontier=tuple(frontier_rows(plan, spec.goals, FRONTIER_SHOWN, preview)),
         causes=tuple(rejection_rows(plan)),
         warnings=tuple((str(level), words) for level, words in doubts(plan, preview)),
         before_you_build=tuple((problem.code, problem.advice) for problem in preview.before_you_build),
@@ -157,17 +157,18 @@ def time_of(fit: Fit) -> str:
     return f"first token {span(fit.speed.ttft_s)}, then {span(fit.speed.tpot_s)} each"
 
 
-def _cards(spec: Spec, plan: SizingPlan) -> tuple[Card, ...]:
-    cards = [_card("Chosen", plan.chosen, spec)] if plan.chosen else []
+def _cards(spec: Spec, plan: SizingPlan, preview: StackPreview) -> tuple[Card, ...]:
+    cards = [_card("Chosen", plan.chosen, spec, preview.refusal(1))] if plan.chosen else []
     if second := runner_up(plan.fits):
-        cards.append(_card(f"Runner-up (rank {second[0]})", second[1], spec))
+        cards.append(_card(f"Runner-up (rank {second[0]})", second[1], spec, preview.refusal(second[0])))
     if miss := cheapest(plan.rejected):
         cards.append(_rejected_card(miss))
     return tuple(cards)
 
 
-def _card(role: str, fit: Fit, spec: Spec) -> Card:
+def _card(role: str, fit: Fit, spec: Spec, refusal: str) -> Card:
     lines = (
+        ("Build", refusal),
         ("Latency" if fit.duration_s is None else "Time", time_of(fit)),
         ("Machines cost", usd_range(fit.cost_usd) + (" a month" if fit.duration_s is None and fit.cost_usd else "")),
         ("Hourly cost", f"{usd(fit.usd_per_hour, 2)} per hour" if fit.usd_per_hour is not None else UNKNOWN),

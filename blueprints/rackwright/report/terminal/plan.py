@@ -74,7 +74,7 @@ def _show_choice(out: Console, plan: SizingPlan, spec: Spec, chosen: Fit, previe
         out.print(Text(f"    {len(lines) - top} more candidates: --top {len(lines)}", style="dim"))
     out.print()
     print_labelled(out, "why", plan.scaling)
-    show_frontier(out, plan, spec.goals)
+    show_frontier(out, plan, spec.goals, preview)
     print_labelled(out, "tightest", tightest(limits(spec, chosen)))
     print_labelled(out, "prices", list_price("machine-hour", chosen.candidate))
     ranges = "; ranges are p10 to p90" if chosen.duration_s and chosen.evidence != "prior only" else ""
@@ -85,14 +85,14 @@ def _show_choice(out: Console, plan: SizingPlan, spec: Spec, chosen: Fit, previe
         show_bill(out, preview.bill)
 
 
-def show_frontier(out: Console, plan: SizingPlan, goals: Goals | None = None) -> None:
+def show_frontier(out: Console, plan: SizingPlan, goals: Goals | None = None, preview: StackPreview | None = None) -> None:
     """The Pareto frontier as a table, or as a sentence where the choice is its only point."""
     if words := frontier_text(plan, goals):
         print_labelled(out, "frontier", words)
         return
     out.print(Text("\nCost/time Pareto frontier, machines only", style="bold"))
     made = table(*FRONTIER, right=("time", "USD", "memory free"), whole=("rank",))
-    for row in frontier_rows(plan, goals):
+    for row in frontier_rows(plan, goals, preview=preview):
         made.add_row(*row)
     out.print(made)
     out.print()
