@@ -111,6 +111,14 @@ class ServingJob:
     lora_rank: int = 16
 
     @property
+    def ttft_s(self) -> float | None:
+        return self.ttft[0] if self.ttft else None
+
+    @property
+    def tpot_s(self) -> float | None:
+        return self.tpot[0] if self.tpot else None
+
+    @property
     def ends(self) -> bool:
         """Whether the job is a batch that ends."""
         return self.requests > 0

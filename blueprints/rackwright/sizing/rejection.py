@@ -135,9 +135,16 @@ class Rejection:
         return ratio if ratio >= 1 else 1 / ratio if ratio else float("inf")
 
 
-def latency_rejection(limit: Limit, seconds: float, goal_s: float, key: str) -> Rejection:
-    """Rejection of the latency of an idle replica. key: of the goal in the spec, ttft or tpot."""
-    return Rejection(limit, seconds * 1000, goal_s * 1000, "ms", Reason.IDLE_LATENCY, detail=key)
+def latency_rejections(
+    ttft_s: float, tpot_s: float | None, ttft_goal_s: float | None, tpot_goal_s: float | None = None
+) -> tuple[Rejection, ...]:
+    """Latency goals that an idle replica misses; a goal of None is not set."""
+    goals = ((Limit.TPOT, tpot_s, tpot_goal_s, "tpot"), (Limit.TTFT, ttft_s, ttft_goal_s, "ttft"))
+    return tuple(
+        Rejection(limit, seconds * 1000, goal * 1000, "ms", Reason.IDLE_LATENCY, detail=key)
+        for limit, seconds, goal, key in goals
+        if goal and seconds is not None and seconds > goal
+    )
 
 
 def model_size_rejection(active_parameters: float, max_parameters: float) -> Rejection:

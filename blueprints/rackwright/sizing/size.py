@@ -72,7 +72,7 @@ def size(
         facts=facts,
         fits=best,
         rejected=misses,
-        assumptions=(*inputs.assumed, *_calibration(best), *a.listed(scope)),
+        assumptions=(*inputs.assumed, *_calibration(best[:1]), *a.listed(scope)),
         catalog_digest=catalog.digest,
         storage=need,
         considered=points,
@@ -159,9 +159,9 @@ def _more_cannot_help(miss: Rejected, dearest_usd: float) -> bool:
 
 
 def _calibration(fits: tuple[Fit, ...]) -> Iterator[Assumption]:
-    """The calibration behind the time of the chosen candidate."""
-    if fits:
-        yield Assumption("calibration", calibration().version, fits[0].evidence, "fit of published runs, data/measured of the estimator")
+    """The calibration behind the times of the fits."""
+    for fit in fits:
+        yield Assumption("calibration", calibration().version, fit.evidence, "fit of published runs, data/measured of the estimator")
 
 
 def _storage(

@@ -75,7 +75,10 @@ def _horizontal(chosen: Fit, plan: SizingPlan) -> Iterator[str]:
         yield f"Horizontal: {c.capacity_id} holds {c.nodes} machines, and the job uses all of them."
     elif single is not None:
         alone = f"{candidate_name(single.candidate)}: {time_and_cost(single)}"
-        yield f"Horizontal although one machine ({alone}) meets the goals, because {_order_reason(single, plan.optimize_for)}."
+        order = "the order of places and capacity modes ranks it first"
+        order = "goals.optimize_for is time" if plan.optimize_for == "time" else order
+        order = "candidates without a published price rank last" if single.cost_usd is None else order
+        yield f"Horizontal although one machine ({alone}) meets the goals, because {order}."
     else:
         yield "Horizontal: no single machine meets the goals."
         yield from _alone(c, plan.rejected)
@@ -85,12 +88,6 @@ def _horizontal(chosen: Fit, plan: SizingPlan) -> Iterator[str]:
     fewer = max(smaller, key=_nodes, default=None)
     if fewer is not None:
         yield f"With {fewer.candidate.nodes} machines: {shortfall(fewer.rejections[0])}."
-
-
-def _order_reason(single: Fit, optimize_for: str) -> str:
-    if single.cost_usd is None:
-        return "candidates without a published price rank last"
-    return "goals.optimize_for is time" if optimize_for == "time" else "the order of places and capacity modes ranks it first"
 
 
 def _alone(c: Candidate, rejected: Sequence[Rejected]) -> Iterator[str]:

@@ -3,7 +3,6 @@
 Rates come from the estimator, prices are the lowest published price of each accelerator in any region.
 """
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -15,7 +14,7 @@ from rackwright.sizing.economics.formulas import cheapest_first, per_million
 from rackwright.sizing.economics.replica import Replica, ServiceRequest, replica
 from rackwright.sizing.job import weight_bytes
 from rackwright.sizing.offers.offer import core_of
-from rackwright.sizing.rejection import Limit, Reason, Rejection, latency_rejection, model_size_rejection
+from rackwright.sizing.rejection import Limit, Reason, Rejection, latency_rejections, model_size_rejection
 from rackwright.sizing.search import cpu_roofline
 from rackwright.sizing.search.outcome import max_concurrency
 from rackwright.units import GIB, HOUR
@@ -133,8 +132,8 @@ def _cpu_replica(request: ServiceRequest, core: cpu_roofline.Core, m: Machine) -
     if not request.generates:
         flops = (n.flops_per_sample or 2.0 * n.matmul * request.tokens[0]) * request.passes
         taken = cpu_roofline.sample_seconds(core, vcpus, flops * (1 + request.lora_overhead), weights * request.passes)
-        if request.ttft_s is not None and taken > request.ttft_s:
-            return Replica(name, 0, rejections=(latency_rejection(Limit.TTFT, taken, request.ttft_s, "ttft"),))
+        if late := latency_rejections(taken, None, request.ttft_s):
+            return Replica(name, 0, rejections=late)
         return _cpu_estimate(name, 1 / taken, taken, None, 1)
     cache = (request.tokens[0] + request.tokens[1] / 2) * 2.0 * n.kv_heads * n.head_dim * 2.0 * n.layers
 
@@ -143,11 +142,10 @@ def _cpu_replica(request: ServiceRequest, core: cpu_roofline.Core, m: Machine) -
 
     def keeps(running: int) -> bool:
         r = at(running)
-        fast = r.tpot_s <= (request.tpot_s or math.inf) and r.ttft_s <= (request.ttft_s or math.inf)
-        return fast and running * cache <= room
+        return running * cache <= room and not latency_rejections(r.ttft_s, r.tpot_s, request.ttft_s, request.tpot_s)
 
     if not (maximum := max_concurrency(keeps)):
-        return Replica(name, 0, rejections=request.missed_goals(at(1).ttft_s, at(1).tpot_s))
+        return Replica(name, 0, rejections=latency_rejections(at(1).ttft_s, at(1).tpot_s, request.ttft_s, request.tpot_s))
     r = at(maximum)
     return _cpu_estimate(name, r.requests_per_s, r.ttft_s, r.tpot_s, maximum)
 

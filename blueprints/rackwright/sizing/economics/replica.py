@@ -15,7 +15,7 @@ from rackwright.estimator.model.from_architecture import model_dimensions
 from rackwright.estimator.predict import ServingPrediction
 from rackwright.estimator.result import PredictionInterval
 from rackwright.sizing.job import lora_overhead
-from rackwright.sizing.rejection import Limit, Reason, Rejection, Remedy, latency_rejection
+from rackwright.sizing.rejection import Limit, Reason, Rejection, Remedy, latency_rejections
 from rackwright.sizing.search.outcome import max_concurrency
 from rackwright.units import GIB
 
@@ -56,11 +56,6 @@ class ServiceRequest:
     def lora_overhead(self) -> float:
         """Share of FLOPs that adapters add."""
         return lora_overhead(self.network, self.loras, self.lora_rank)
-
-    def missed_goals(self, ttft_s: float, tpot_s: float) -> tuple[Rejection, ...]:
-        """Rejections of the latency goals that an idle replica misses."""
-        goals = ((Limit.TPOT, tpot_s, self.tpot_s, "tpot"), (Limit.TTFT, ttft_s, self.ttft_s, "ttft"))
-        return tuple(latency_rejection(limit, seconds, goal, key) for limit, seconds, goal, key in goals if goal and seconds > goal)
 
 
 @dataclass(frozen=True)
@@ -104,8 +99,8 @@ def _sampled_replica(request: ServiceRequest, accelerator: str) -> Replica:
         *(v / slower for v in (found.samples_per_s.p10, found.samples_per_s.p50, found.samples_per_s.p90)), found.samples_per_s.n
     )
     late = 1 / rate.p50
-    if request.ttft_s is not None and late > request.ttft_s:
-        return Replica(accelerator, 1, rejections=(latency_rejection(Limit.TTFT, late, request.ttft_s, "ttft"),))
+    if late_rejections := latency_rejections(late, None, request.ttft_s):
+        return Replica(accelerator, 1, rejections=late_rejections)
     return Replica(accelerator, 1, rate, late, None, 1, found.evidence)
 
 
@@ -124,7 +119,8 @@ def _generating_replica(request: ServiceRequest, accelerator: str, tensor: int, 
         return Replica(accelerator, width, rejections=(full,))
     maximum = max_concurrency(lambda running: _meets_goals(request, at(running)))
     if not maximum:
-        return Replica(accelerator, width, rejections=request.missed_goals(float(idle.ttft_s), float(idle.tpot_s)))
+        late = latency_rejections(float(idle.ttft_s), float(idle.tpot_s), request.ttft_s, request.tpot_s)
+        return Replica(accelerator, width, rejections=late)
     found = estimate(config.model_copy(update={"concurrency": float(maximum)}))
     first, each = found.ttft_s, found.tpot_s
     return Replica(

@@ -95,6 +95,9 @@ def economics_of(spec: Spec, plan: SizingPlan, catalog: Catalog, a: Assumptions 
     def month_of(other: Fit) -> Month:
         return formulas.month(_service(w, request, other)[0], mean, p95, w.idle, plan.facts.weights_bytes)
 
+    earned = w.revenue_per_request
+    if earned is None and w.revenue is not None and request.generates:
+        earned = w.revenue * w.output_tokens.mean
     month = month_of(fit)
     rows = comparison(request, catalog, (*ACCELERATORS, fit.candidate.accelerator))
     return Economics(
@@ -111,7 +114,7 @@ def economics_of(spec: Spec, plan: SizingPlan, catalog: Catalog, a: Assumptions 
         full_point=formulas.point(s, full),
         curve=formulas.curve(s, max(1.5 * p95, 2 * full)),
         month=month,
-        revenue=formulas.returns(s, _revenue_per_request(w, request), mean, month.follows_usd, w.investment),
+        revenue=formulas.returns(s, earned, mean, month.follows_usd, w.investment),
         comparison=rows,
         report=_field_report(rows) if request.architecture.kind == "diffusion" else None,
         assumptions=_assumptions(w, request, a),
@@ -171,13 +174,6 @@ def _service(w: Serve, request: ServiceRequest, fit: Fit) -> tuple[ServiceCost, 
     return service, found.evidence or fit.evidence
 
 
-def _revenue_per_request(w: Serve, request: ServiceRequest) -> float | None:
-    """Revenue per request; None where the spec states none."""
-    if w.revenue_per_request is not None:
-        return w.revenue_per_request
-    return w.revenue * w.output_tokens.mean if w.revenue is not None and request.generates else None
-
-
 def _field_report(rows: tuple[ComparisonRow, ...]) -> FieldReport:
     rate = {r.replica.accelerator: r.replica.requests_per_s.p50 for r in rows if r.replica.requests_per_s}
     tpu = rate.get(REPORT_TPU)
@@ -186,14 +182,10 @@ def _field_report(rows: tuple[ComparisonRow, ...]) -> FieldReport:
 
 
 def _assumptions(w: Serve, request: ServiceRequest, a: Assumptions) -> tuple[Assumption, ...]:
-    wanted = {"max_utilisation", *(() if request.generates else ("denoising_passes",))}
-    shared = tuple(item for item in a.listed("serving") if item.name in wanted)
-    own = (
-        listed(TRAFFIC_ASSUMPTIONS)
-        if w.mean_requests_per_second is None
-        else tuple(i for i in listed(TRAFFIC_ASSUMPTIONS) if i.name != "peak_to_mean")
-    )
-    return (*shared, *own)
+    unused = {"denoising_passes"} if request.generates else set()
+    unused |= {"peak_to_mean"} if w.mean_requests_per_second is not None else set()
+    shared = (item for item in a.listed("serving") if item.name in ("max_utilisation", "denoising_passes"))
+    return tuple(item for item in (*shared, *listed(TRAFFIC_ASSUMPTIONS)) if item.name not in unused)
 
 
 def _cheaper(chosen: Month, others: Mapping[str, Month]) -> Iterator[Note]:

@@ -85,10 +85,8 @@ def evaluate(offer: Offer, nodes: int, outcome: Outcome, goals: GoalLimits, a: A
     run, price = _run_times(offer, nodes, outcome, goals, a), offer.price_usd_per_hour
     hourly = None if price is None else price * nodes
     cost = _cost(offer, hourly, run.duration, goals)
-    rejections = [*offer.rejections, *outcome.rejections]
-    rejections += (
-        r for r in (*_machine_constraints(offer, nodes, goals, a), *_time_constraints(offer, run, goals), _budget(cost, goals)) if r
-    )
+    rejections = [*offer.rejections, *outcome.rejections, *_machine_rejections(offer, nodes, goals, a)]
+    rejections += _goal_rejections(offer, run, cost, goals)
     if len(rejections) > 1:
         rejections = sorted(dict.fromkeys(rejections), key=lambda r: -r.distance)
     candidate = offer.candidate(nodes, outcome.parallelism, outcome.precision, (outcome.replicas, outcome.max_replicas))
@@ -167,64 +165,37 @@ def _cost(offer: Offer, hourly: float | None, duration: Interval | None, goals: 
     return duration.times(hourly / HOUR) if duration else None
 
 
-def _machine_constraints(offer: Offer, nodes: int, goals: GoalLimits, a: Assumptions) -> tuple[Rejection | None, ...]:
+def _machine_rejections(offer: Offer, nodes: int, goals: GoalLimits, a: Assumptions) -> Iterator[Rejection]:
     """Counts, fabric and host memory."""
-    m = offer.machine
-    return (
-        _accelerator_limit(nodes * m.accelerator_count, goals.max_accelerators),
-        Rejection(Limit.FABRIC, reason=Reason.NO_FABRIC) if nodes > 1 and goals.is_joined and m.fabric is Fabric.NONE else None,
-        Rejection(Limit.BLUEPRINT, nodes, 1, "machines", Reason.BOX_IS_ONE_MACHINE) if nodes > 1 and goals.single_node else None,
-        _host_memory(m.memory_bytes, a.host_base_bytes + a.host_per_accelerator_bytes * m.accelerator_count),
-        Rejection(Limit.CAPACITY, nodes, offer.nodes, "machines", Reason.CAPACITY_COUNT, offer.capacity_id or "TPU slice")
-        if offer.nodes is not None and nodes > offer.nodes
-        else None,
-    )
+    m, maximum = offer.machine, goals.max_accelerators
+    if maximum is not None and nodes * m.accelerator_count > maximum:
+        yield Rejection(Limit.ORGANISATION, nodes * m.accelerator_count, maximum, "accelerators", Reason.ACCELERATOR_LIMIT)
+    if nodes > 1 and goals.is_joined and m.fabric is Fabric.NONE:
+        yield Rejection(Limit.FABRIC, reason=Reason.NO_FABRIC)
+    if nodes > 1 and goals.single_node:
+        yield Rejection(Limit.BLUEPRINT, nodes, 1, "machines", Reason.BOX_IS_ONE_MACHINE)
+    need = a.host_base_bytes + a.host_per_accelerator_bytes * m.accelerator_count
+    if m.memory_bytes is not None and m.memory_bytes < need:
+        yield Rejection(Limit.HOST_MEMORY, need / GIB, m.memory_bytes / GIB, "GiB per node", Reason.HOST_MEMORY)
+    if offer.nodes is not None and nodes > offer.nodes:
+        yield Rejection(Limit.CAPACITY, nodes, offer.nodes, "machines", Reason.CAPACITY_COUNT, offer.capacity_id or "TPU slice")
 
 
-def _accelerator_limit(accelerators: int, maximum: int | None) -> Rejection | None:
-    if maximum is None or accelerators <= maximum:
-        return None
-    return Rejection(Limit.ORGANISATION, accelerators, maximum, "accelerators", Reason.ACCELERATOR_LIMIT)
+def _goal_rejections(offer: Offer, run: RunTimes, cost: Interval | None, goals: GoalLimits) -> Iterator[Rejection]:
+    """At p80: the deadline, queue time included, the longest run of the capacity mode, and the budget.
 
-
-def _host_memory(have: int | None, need: float) -> Rejection | None:
-    if have is None or have >= need:
-        return None
-    return Rejection(Limit.HOST_MEMORY, need / GIB, have / GIB, "GiB per node", Reason.HOST_MEMORY)
-
-
-def _time_constraints(offer: Offer, run: RunTimes, goals: GoalLimits) -> tuple[Rejection | None, ...]:
-    """The deadline, queue time included, and the longest run of the capacity mode, both at p80."""
-    deadline, window = goals.max_duration_s, offer.window_s
-    if run.duration is None or run.finish is None or (deadline is None and window is None):
-        return ()
-    need, finish = p80(run.duration), p80(run.finish)
-    return (
-        _deadline(finish, deadline, run.wait) if deadline is not None and finish > deadline else None,
-        _run_limit(offer, need, window) if window is not None and need > window else None,
-    )
-
-
-def _deadline(need: float, deadline: float, wait: Interval | None) -> Rejection:
-    unit, seconds = ("h", HOUR) if deadline >= HOUR else ("min", 60.0)
-    waited = p80(wait) / seconds if wait else None
-    return Rejection(Limit.DEADLINE, need / seconds, deadline / seconds, unit, Reason.DEADLINE, amount=waited)
-
-
-def _run_limit(offer: Offer, need: float, window: float) -> Rejection:
-    reason = Reason.BLOCK_TOO_SHORT if offer.prepaid_s else Reason.MODE_TOO_SHORT
-    return Rejection(Limit.RUN_LIMIT, need / HOUR, window / HOUR, "h", reason, str(offer.offering.capacity))
-
-
-def _budget(cost: Interval | None, goals: GoalLimits) -> Rejection | None:
-    """The cost goal; a candidate without a published price is not rejected for it but ranks last."""
-    if goals.max_cost_usd is None or cost is None:
-        return None
-    need = p80(cost)
-    if need <= goals.max_cost_usd:
-        return None
-    reason = Reason.BUDGET_OF_MONTH if goals.month_h else Reason.BUDGET_OF_RUN
-    return Rejection(Limit.BUDGET, need, goals.max_cost_usd, "USD", reason)
+    A candidate without a published price is not rejected for the budget but ranks last.
+    """
+    deadline, window, budget = goals.max_duration_s, offer.window_s, goals.max_cost_usd
+    if run.finish and deadline is not None and (need := p80(run.finish)) > deadline:
+        unit, seconds = ("h", HOUR) if deadline >= HOUR else ("min", 60.0)
+        waited = p80(run.wait) / seconds if run.wait else None
+        yield Rejection(Limit.DEADLINE, need / seconds, deadline / seconds, unit, Reason.DEADLINE, amount=waited)
+    if run.duration and window is not None and (need := p80(run.duration)) > window:
+        reason = Reason.BLOCK_TOO_SHORT if offer.prepaid_s else Reason.MODE_TOO_SHORT
+        yield Rejection(Limit.RUN_LIMIT, need / HOUR, window / HOUR, "h", reason, str(offer.offering.capacity))
+    if cost and budget is not None and (need := p80(cost)) > budget:
+        yield Rejection(Limit.BUDGET, need, budget, "USD", Reason.BUDGET_OF_MONTH if goals.month_h else Reason.BUDGET_OF_RUN)
 
 
 def p80(i: Interval) -> float:

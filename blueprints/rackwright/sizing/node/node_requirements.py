@@ -48,9 +48,14 @@ def node_requirements(plan: SizingPlan, spec: Spec, catalog: Catalog, a: Assumpt
     c = fit.candidate
     server = next((s for s in catalog.servers if s.machine == node.name), None)
     drawn = _power(fit, node, query.accelerator(catalog, c.accelerator), server)
-    supplies, owned = tuple(_supplies(drawn, server)), _on_premises(fit, catalog)
+    supplies, owned = (), _on_premises(fit, catalog)
+    if drawn and server:
+        have = server.power_supply_watts and server.power_supply_watts / 1000
+        words = server.power_supplies or "not published"
+        supplies = (NodeRequirement("power supplies", drawn.node_watts / 1000, have, "kW", words),)
     if not isinstance(w, TRAINING):
-        return NodeRequirements(c.nodes, (*_serving(plan, fit, node, a, _images(spec)), *supplies), power=drawn, owned=owned)
+        images = isinstance(w, Serve) and architecture_of(w.model)[0].kind == "diffusion"
+        return NodeRequirements(c.nodes, (*_serving(plan, fit, node, a, images), *supplies), power=drawn, owned=owned)
     interval = w.checkpoint.interval if isinstance(w.checkpoint.interval, float) else None
     window = checkpoints.plan_checkpoints(plan.facts.checkpoint_bytes, 1.0, interval, a)
     sample = _sample_bytes(w)
@@ -140,10 +145,6 @@ def _sample_bytes(w: Pretrain | Finetune) -> float:
     return NODE_ASSUMPTIONS.diffusion_bytes if kind == "diffusion" else NODE_ASSUMPTIONS.vision_bytes
 
 
-def _images(spec: Spec) -> bool:
-    return isinstance(spec.workload, Serve) and architecture_of(spec.workload.model)[0].kind == "diffusion"
-
-
 def dataset_read_bytes_per_s(facts: WorkloadFacts, speed: Speed, w: Pretrain | Finetune, a: Assumptions) -> float | None:
     """Rate at which the whole run reads its dataset; None where the speed is unknown."""
     if sample := _sample_bytes(w):
@@ -198,9 +199,3 @@ def _on_premises(fit: Fit, catalog: Catalog) -> Power | None:
     watts = power.node_watts(server.accelerator_count, accelerator.tdp_watts, bool(server.scale_up))
     basis = Note(NoteKind.FULL_LOAD_OF_SERVERS, {"nodes": nodes, "server": server.name})
     return power.power(nodes, watts, power.rack_units(server.form_factor), _run_s(fit), basis)
-
-
-def _supplies(drawn: Power | None, server: Server | None) -> Iterator[NodeRequirement]:
-    if drawn and server:
-        have = server.power_supply_watts and server.power_supply_watts / 1000
-        yield NodeRequirement("power supplies", drawn.node_watts / 1000, have, "kW", server.power_supplies or "not published")

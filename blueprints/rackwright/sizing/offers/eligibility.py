@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from rackwright.catalog.rows import Accelerator, CapacityMode, Machine
+from rackwright.catalog.rows import CapacityMode
 from rackwright.clouds import profile
 from rackwright.sizing.offers.offer import Offer, core_of
 from rackwright.sizing.rejection import Limit, Reason, Rejection
@@ -86,7 +86,12 @@ def _blueprint(offer: Offer, spec: Spec) -> Iterator[Rejection]:
         yield Rejection(Limit.BLUEPRINT, reason=Reason.BLUEPRINT_DEVICE, subject=kind, detail=device)
     if machine.accelerator_fraction < 1:
         yield Rejection(Limit.DATA, reason=Reason.DEVICE_SHARE)
-    missing = [name for name, value in _required_facts(machine, accelerator).items() if not value]
+    facts = {
+        "FLOP/s": accelerator.bf16_flops or accelerator.fp16_flops,
+        "memory bandwidth": accelerator.memory_bandwidth_bytes_per_s,
+        "memory": machine.accelerator_memory_bytes or accelerator.memory_bytes,
+    }
+    missing = [name for name, value in facts.items() if not value]
     if missing:
         yield Rejection(Limit.DATA, reason=Reason.UNPUBLISHED, subject=", ".join(missing))
 
@@ -97,14 +102,6 @@ def _processors(offer: Offer, spec: Spec) -> Iterator[Rejection]:
         yield Rejection(Limit.BLUEPRINT, reason=Reason.BLUEPRINT_ON_CPU, subject=spec.blueprint.kind)
     if core_of(offer.machine) is None:
         yield Rejection(Limit.DATA, reason=Reason.CPU_FAMILY, subject=offer.machine.family)
-
-
-def _required_facts(machine: Machine, accelerator: Accelerator) -> dict[str, float | None]:
-    return {
-        "FLOP/s": accelerator.bf16_flops or accelerator.fp16_flops,
-        "memory bandwidth": accelerator.memory_bandwidth_bytes_per_s,
-        "memory": machine.accelerator_memory_bytes or accelerator.memory_bytes,
-    }
 
 
 def pin_rejections(offer: Offer, place: Place) -> tuple[Rejection, ...]:

@@ -48,16 +48,11 @@ class Offer:
         made.__dict__.update(self._common_fields, **varying)
         return made
 
-    @property
-    def _device(self) -> str:
-        """Name of the device; a CPU machine counts as one device."""
-        return self.accelerator.name if self.accelerator else CPU if self.machine.kind == "cpu" else "none"
-
     @cached_property
     def _common_fields(self) -> dict[str, Any]:
-        o = self.offering
+        o, other = self.offering, CPU if self.machine.kind == "cpu" else "none"  # a CPU machine counts as one device
         blank = Candidate(
-            cloud=o.cloud, machine=self.machine.name, accelerator=self._device,
+            cloud=o.cloud, machine=self.machine.name, accelerator=self.accelerator.name if self.accelerator else other,
             accelerators_per_node=self.machine.accelerator_count or 1, nodes=0, region=o.region, zones=o.zones, capacity=str(o.capacity),
             fabric=str(self.machine.fabric), parallelism=ParallelLayout(), price_usd_per_hour=self.price_usd_per_hour,
             price_as_of=o.price_as_of, price_source=o.price_source, price_region=o.price_region or "", capacity_id=self.capacity_id,

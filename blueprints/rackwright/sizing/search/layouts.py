@@ -143,15 +143,11 @@ def _start(grids: tuple[Grid, ...]) -> _Table:
 def _tensor(t: _Table, s: JobShape, pins: PinnedLayout) -> _Table:
     """Tensor ways divide the query heads and keep key and value heads whole or evenly copied."""
     heads = s.heads or 1
-    t = t.cross("tensor", [w for w in _powers(MAX_WAYS) if heads % w == 0 and _whole(s.kv_heads, w)], pins.tensor)
+    t = t.cross("tensor", [w for w in _powers(MAX_WAYS) if heads % w == 0], pins.tensor)
     whole = heads % t["tensor"] == 0
     if s.kv_heads:
         whole &= (s.kv_heads % t["tensor"] == 0) | (t["tensor"] % s.kv_heads == 0)
     return t.where(whole & (t["tensor"] <= t["width"]) & (t["accelerators"] % t["tensor"] == 0))
-
-
-def _whole(kv_heads: int, width: int) -> bool:
-    return not kv_heads or kv_heads % width == 0 or width % kv_heads == 0
 
 
 def _pipeline(t: _Table, s: JobShape, pins: PinnedLayout) -> _Table:

@@ -22,7 +22,9 @@ def best_training(job: TrainingJob, machines: TargetArrays, max_fill: float, c: 
 
     machines: all GPU or all TPU. Memory fits when its p90 is within max_fill of the accelerator.
     """
-    evidence = _residuals(job, machines, c)
+    kinds = {(t.accelerator, t.chip.memory_bytes): t for t in reversed(machines.targets)}
+    residuals = {kind: training_estimates.residuals_of(job, t, c) for kind, t in kinds.items()}
+    evidence = [residuals[t.accelerator, t.chip.memory_bytes] for t in machines.targets]
     pessimistic = np.array([e.pessimistic * e.memory_factor for e in evidence])
     layouts = enumerate_layouts(job.shape, machines.grids, job.pins)
     space = SearchSpace(job, machines, layouts, c, machines.chip.memory_bytes * max_fill / pessimistic)
@@ -32,18 +34,6 @@ def best_training(job: TrainingJob, machines: TargetArrays, max_fill: float, c: 
     empty = set(machines.grid[chosen.row < 0].tolist())
     none = {g: Outcome(precision=job.precision, rejections=(_no_layout(job, machines.grids[g]),)) for g in empty}
     return [outcomes.get(i) or none[grid] for i, grid in enumerate(machines.grid.tolist())]
-
-
-def _residuals(job: TrainingJob, machines: TargetArrays, c: Calibration) -> list[TrainingResiduals]:
-    """Residuals per target, computed once per accelerator."""
-    by_chip: dict[tuple, TrainingResiduals] = {}
-    made = []
-    for t in machines.targets:
-        key = (t.accelerator, t.chip.memory_bytes)
-        if key not in by_chip:
-            by_chip[key] = training_estimates.residuals_of(job, t, c)
-        made.append(by_chip[key])
-    return made
 
 
 def _outcomes(
