@@ -56,7 +56,7 @@ def allowed(s: JobShape, g: Grid, row: tuple[int, ...]) -> bool:
     st.sampled_from([4096, 32768]),
     st.sampled_from([8, 48]),
 )
-def test_what_is_enumerated_is_all_that_the_laws_allow(accelerators, node, layers, experts, sequence, batch):
+def test_every_valid_layout_is_enumerated(accelerators, node, layers, experts, sequence, batch):
     s, g = JobShape(layers, 24, 8, experts, context_ways(layers, sequence), batch), Grid(accelerators, min(accelerators, node), node)
     powers = [1, 2, 4, 8, 16, 32, 64]
     longest = max(sequence // 8192, 1)
@@ -90,7 +90,7 @@ def test_grids_lie_side_by_side():
         assert len(alone) == len(part)
 
 
-def test_long_sequences_are_shared_and_others_never():
+def test_only_long_sequences_use_context_parallelism():
     assert [context_ways(32, n) for n in (4096, 8192, 32768, 24576)] == [(1,), (1,), (1, 2, 4), (1, 2)]
     assert context_ways(32, 4096, 2) == (2,)
     assert context_ways(0, 10**6) == (1,)
@@ -131,7 +131,7 @@ def test_whole_weights_are_gathered_no_wider_than_runs_have_shown_unless_pinned(
     assert 1024 in w.shards[w.zero_stage < 3]
 
 
-def test_pins_leave_only_what_they_say():
+def test_pins_leave_only_the_pinned_values():
     w = layouts(LLAMA, tensor=4, zero=1, micro_batch=2)
     assert (set(w.tensor), set(w.micro_batch)) == ({4}, {2})
     assert set(w.zero_stage) == {0, 1}

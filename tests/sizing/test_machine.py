@@ -105,14 +105,14 @@ def test_the_cheapest_tier_wins_and_one_without_a_price_is_last_but_named():
     assert formulas.cheapest_tier([Tier("full", None, 1e9, 1e-10)], need_of) is None
 
 
-def test_unknown_is_neither_short_nor_enough():
+def test_an_unknown_value_is_not_short():
     assert NodeRequirement("x", 1, None, "GB").distance is None
     assert not NodeRequirement("x", 1, None, "GB").is_short
     assert NodeRequirement("x", 1, 0, "GB").is_short
     assert NodeRequirement("x", 3, 2, "GB").distance == pytest.approx(1.5)
 
 
-def test_a_plan_says_the_rest_and_is_read_back():
+def test_a_plan_has_node_requirements_and_is_read_back():
     found = sized(finetune("llama-3.1-70b", "none"), P5)
     assert found.machine
     assert found.machine.nodes == 4
@@ -130,7 +130,7 @@ def test_a_plan_says_the_rest_and_is_read_back():
     assert "BTU/h" in said["power"]
 
 
-def test_h100_in_the_cloud_are_also_shown_as_servers_of_ones_own():
+def test_h100_in_the_cloud_are_also_shown_as_on_premises_servers():
     found = sized(finetune("llama-3.1-70b", "none"), P5)
     assert found.machine
     assert found.machine.owned
@@ -138,7 +138,7 @@ def test_h100_in_the_cloud_are_also_shown_as_servers_of_ones_own():
     assert "4 x Dell PowerEdge XE9680 (H100)" in dict(requirement_lines(with_text(found).machine))["on-prem"]
 
 
-def test_a_server_of_ones_own_is_checked_against_its_power_supplies():
+def test_an_on_premises_server_is_checked_against_its_power_supplies():
     found = sized(finetune("llama-3.1-8b"), AWS)
     assert found.chosen
     mine = replace(found.chosen.candidate, cloud="kubernetes", machine="xe9680-h100", accelerator="NVIDIA H100 80GB SXM5", nodes=2,
@@ -154,7 +154,7 @@ def test_a_server_of_ones_own_is_checked_against_its_power_supplies():
     assert needs.owned is None
 
 
-def test_images_want_processors_and_a_machine_with_few_is_said_to_be_short():
+def test_images_need_processors_and_a_machine_with_few_is_short():
     small = AWS.replace("[on-demand]}}", "[on-demand]}, pin: {instance: g6e.xlarge}}")
     found = sized(VISION, small)
     processors = need(found, "processors")
@@ -178,7 +178,7 @@ def test_tpu_power_is_not_published_and_is_not_zero():
     assert "power" not in dict(requirement_lines(found.machine))
 
 
-def test_a_missing_local_disk_is_no_fault_a_network_disk_takes_its_place():
+def test_a_network_disk_replaces_a_missing_local_disk():
     short = NodeRequirement("local NVMe", 100, 0, "GB", is_replaceable=True)
     found = sized(serve())
     assert found.machine
@@ -198,7 +198,7 @@ def test_one_copy_over_all_nodes_sends_no_gradients_and_four_copies_do():
     assert basis(ParallelLayout(tensor=8, data=4)) == (NoteKind.GRADIENTS,)
 
 
-def test_images_of_unstated_size_are_taken_for_jpegs():
+def test_images_of_unknown_size_count_as_jpegs():
     found = sized(VISION.replace(", size: 138 GB", ""), AWS)
     assert found.machine
     assert found.machine.dataset_read_bytes_per_s == pytest.approx(found.chosen.speed.samples_per_s * 110e3)

@@ -35,7 +35,7 @@ def by_name(rows: tuple[ComparisonRow, ...]) -> dict[str, ComparisonRow]:
     return {r.replica.accelerator: r for r in rows}
 
 
-def test_the_cheapest_is_first_and_what_does_not_run_is_last():
+def test_rows_are_ordered_by_cost_and_impossible_rows_are_last():
     rows = compare(CHAT, CATALOG)
     costs = [r.usd_per_request.p50 for r in rows if r.usd_per_request]
     assert costs == sorted(costs)
@@ -43,7 +43,7 @@ def test_the_cheapest_is_first_and_what_does_not_run_is_last():
     assert {r.replica.accelerator for r in rows} >= {"NVIDIA T4", "NVIDIA L4", "NVIDIA L40S", "NVIDIA H100 80GB SXM5", "TPU v5e"}
 
 
-def test_cost_is_price_over_what_is_planned_to_be_answered():
+def test_cost_is_price_over_planned_requests():
     row = by_name(compare(CHAT, CATALOG))["NVIDIA L40S"]
     rate = row.replica.requests_per_s
     assert row.usd_per_request.p50 == pytest.approx(row.usd_per_hour / 3600 / (rate.p50 * CHAT.reserve))
@@ -68,7 +68,7 @@ def test_goals_are_kept_by_every_replica_that_runs():
             assert row.replica.ttft_s <= 1.0
 
 
-def test_a_model_that_is_too_big_says_so():
+def test_a_model_that_is_too_large_has_a_reason():
     rows = by_name(compare(asked("llama-3.1-70b", tokens=(800, 200)), CATALOG))
     assert [r.reason for r in rows["NVIDIA T4"].replica.rejections] == [Reason.NO_CACHE_ROOM]
     (large,) = rows["CPU"].replica.rejections
@@ -152,7 +152,7 @@ def test_fewer_accelerators_come_first():
     assert best_replica(CHAT, "NVIDIA L4", CATALOG).accelerators == 2, "one is too slow for 50 ms per token"
 
 
-def test_a_workload_is_asked_in_the_estimators_numbers():
+def test_a_workload_is_converted_to_the_numbers_of_the_estimator():
     w = Serve.model_validate(
         {
             "name": "chat", "kind": "serve", "model": {"base": "llama-3.1-8b"}, "requests_per_second": 1, "quantization": "fp8",

@@ -61,9 +61,8 @@ def size(
     inputs = workload_inputs(spec.workload, a)
     goals = GoalLimits.of(spec, a)
     fits, rejected, order, points = _collected(_evaluations(spec, catalog, inputs, goals, a, today))
-    serves = isinstance(inputs.job, ServingJob) and not inputs.job.ends
     scope = "serving" if isinstance(inputs.job, ServingJob) else "training"
-    best = ranked(fits.values(), order, spec.goals.optimize_for, vertical_first=not serves)
+    best = ranked(fits.values(), order, spec.goals.optimize_for, vertical_first=not inputs.serves)
     misses = by_distance(r for k, r in rejected.items() if k not in fits)
     best = rerank(SizingPlan(spec.name, inputs.facts, best, (), (), catalog.digest)) if rerank else best
     facts, need = _storage(inputs, best, goals, spec, a)
@@ -109,7 +108,7 @@ def _evaluations(
     fleet = searchable_fleet(spec, catalog, a, today)
     found = search(inputs.job, fleet.machines, a) if fleet.targets else []
     for entry in fleet.entries:
-        offer, dearest = entry.offer, 0.0
+        offer, max_cost_usd = entry.offer, 0.0
         for nodes, target in entry.counts or ((offer.nodes or 1, -1),):
             nodes, outcome = (
                 (nodes, _cpu_outcome(offer, inputs, a)) if target < 0 else _deployed_nodes(offer, nodes, found[target], spec, inputs)
@@ -117,11 +116,11 @@ def _evaluations(
             answer = evaluate(offer, nodes, outcome, goals, a)
             yield offer, outcome.points, answer
             if isinstance(answer, Fit):
-                dearest = max(dearest, answer.cost_usd.p50 if answer.cost_usd else 0.0)
-            elif _more_cannot_help(answer, dearest):
+                max_cost_usd = max(max_cost_usd, answer.cost_usd.p50 if answer.cost_usd else 0.0)
+            elif _more_cannot_help(answer, max_cost_usd):
                 break
             else:
-                dearest = max(dearest, answer.cost_usd or 0.0)
+                max_cost_usd = max(max_cost_usd, answer.cost_usd or 0.0)
 
 
 def _cpu_outcome(offer: Offer, inputs: WorkloadInputs, a: Assumptions) -> Outcome:
@@ -136,7 +135,7 @@ def _cpu_outcome(offer: Offer, inputs: WorkloadInputs, a: Assumptions) -> Outcom
 
 def _deployed_nodes(offer: Offer, nodes: int, found: Outcome, spec: Spec, inputs: WorkloadInputs) -> tuple[int, Outcome]:
     """Number of machines: the requested count, for a server the count its replicas need, or the pinned count."""
-    if not isinstance(inputs.job, ServingJob) or inputs.job.ends:
+    if not inputs.serves:
         return nodes, found
     pinned, need = pinned_nodes(offer, spec), max(found.nodes, 1)
     if pinned is not None and need > pinned:
@@ -149,11 +148,11 @@ COUNT_INDEPENDENT = {Limit.ORGANISATION, Limit.PRECISION}
 """Constraints that more machines do not change: the organisation's limit is exceeded already, or the number format is not supported."""
 
 
-def _more_cannot_help(miss: Rejected, dearest_usd: float) -> bool:
+def _more_cannot_help(miss: Rejected, max_cost_usd: float) -> bool:
     """Whether more of the same machines cannot help: COUNT_INDEPENDENT, more machines than sequences, or over budget although memory
     suffices and the smaller count was not more expensive; larger counts only add traffic."""
     limits = {r.limit for r in miss.rejections}
-    if Limit.BUDGET in limits and Limit.DEVICE_MEMORY not in limits and 0 < dearest_usd <= (miss.cost_usd or 0.0):
+    if Limit.BUDGET in limits and Limit.DEVICE_MEMORY not in limits and 0 < max_cost_usd <= (miss.cost_usd or 0.0):
         return True
     return not limits.isdisjoint(COUNT_INDEPENDENT) or any(r.limit is Limit.GEOMETRY and r.need for r in miss.rejections)
 

@@ -48,6 +48,11 @@ class WorkloadInputs:
     assumed: tuple[Assumption, ...] = ()
     notes: tuple[Note, ...] = ()
 
+    @property
+    def serves(self) -> bool:
+        """Whether the job serves requests without an end."""
+        return isinstance(self.job, ServingJob) and not self.job.ends
+
 
 def workload_inputs(workload: Workload, a: Assumptions) -> WorkloadInputs:
     """Raises UserError when the model is not in the catalog or its description is wrong."""
@@ -130,19 +135,14 @@ def _trainable(architecture: Architecture, adapter: Adapter, n: ModelDimensions,
 
 
 def _recipe(w: Pretrain | Finetune, method: str, architecture: Architecture, n: ModelDimensions, a: Assumptions) -> Recipe:
-    numbers = _training_precision(w)
+    is_quantized = method == "qlora" and w.precision in ("nf4", "fp4", "int8")  # the format of the frozen base; arithmetic is bf16
+    numbers = "bf16" if w.precision == "auto" or is_quantized else w.precision
     if method == "full" or not isinstance(w, Finetune):
         return full(n.trunk, numbers, w.optimizer)
     frozen = NF4_BYTES_PER_WEIGHT[True] if method == "qlora" else BYTES_PER_WEIGHT[numbers] if numbers == "fp32" else 2.0
     inputs = adapter_inputs(count_parameters(architecture).layers, w.adapter.targets) if method != "p-tuning" else 0.0
     tokens = float(w.adapter.virtual_tokens) if method == "p-tuning" else 0.0
     return adapted(_trainable(architecture, w.adapter, n, a), frozen, numbers, inputs, tokens)
-
-
-def _training_precision(w: Pretrain | Finetune) -> str:
-    """bf16 by default; nf4 names the base of QLoRA, whose arithmetic is bf16."""
-    qlora = isinstance(w, Finetune) and w.adapter.type == "qlora"
-    return "bf16" if w.precision == "auto" or (qlora and w.precision in ("nf4", "fp4", "int8")) else w.precision
 
 
 def _sequence(w: Pretrain | Finetune, n: ModelDimensions, a: Assumptions, assumed: list[Assumption]) -> int:

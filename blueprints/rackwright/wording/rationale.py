@@ -162,13 +162,9 @@ def shortfall(x: Rejection) -> str:
     if x.need is None or x.have is None:
         return f"{x.limit}: {explanation(x)}"
     need, have = tell_apart(x.need, x.have)
-    return f"{x.limit}: {need} {x.unit} needed, {have} allowed{_ratio(x.distance)}"
-
-
-def _ratio(distance: float) -> str:
-    if distance == float("inf"):
-        return ""
-    return ", less than 1 % beyond the limit" if distance < 1.005 else f", {distance:,.{2 if distance < 1.95 else 1}f} times the limit"
+    beyond = f", {x.distance:,.{2 if x.distance < 1.95 else 1}f} times the limit" if x.distance < float("inf") else ""
+    beyond = ", less than 1 % beyond the limit" if x.distance < 1.005 else beyond
+    return f"{x.limit}: {need} {x.unit} needed, {have} allowed{beyond}"
 
 
 def _replicas(chosen: Fit) -> Iterator[str]:

@@ -6,12 +6,12 @@ from datetime import UTC, date, datetime
 
 from rackwright.catalog import query
 from rackwright.catalog.read import Catalog
-from rackwright.catalog.rows import CapacityMode, Machine, Offering
+from rackwright.catalog.rows import CapacityMode, Offering
 from rackwright.clouds import profile
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.offers.eligibility import fallback_rejections, ineligibilities, machines_named, pin_rejections
 from rackwright.sizing.offers.expired_blocks import check_expired_blocks, utc
-from rackwright.sizing.offers.offer import Offer
+from rackwright.sizing.offers.offer import Offer, contract_discount
 from rackwright.sizing.rejection import Limit, Reason, Rejection
 from rackwright.spec.infra import Place, UseBlock, UseReservation
 from rackwright.spec.residency import matches, stays_in
@@ -38,7 +38,9 @@ def offers(spec: Spec, catalog: Catalog, a: Assumptions, today: date) -> Iterato
             else:
                 made = _mode(CapacityMode(entry), place, spec, catalog)
             for found in made:
-                offer = replace(found, place=index, rank=rank, discount=_discount(spec, found.offering))
+                offer = replace(
+                    found, place=index, rank=rank, discount=contract_discount(spec, found.offering.cloud, found.offering.capacity)
+                )
                 pin = pin_rejections(offer, place)
                 refused = (*offer.rejections, *ineligibilities(offer, spec, place), *fallback_rejections(offer, place), *pin)
                 yield replace(offer, rejections=refused, pinned=place.pin is not None and not pin)
@@ -53,12 +55,6 @@ def _existing_cluster(index: int, place: Place, spec: Spec, catalog: Catalog) ->
             yield replace(offer, rejections=(*offer.rejections, *ineligibilities(offer, spec, place)))
 
 
-def _discount(spec: Spec, offering: Offering) -> float:
-    """Contract discount on list prices; none for spot and capacity blocks, whose prices the market sets."""
-    market = offering.capacity in (CapacityMode.SPOT, CapacityMode.CAPACITY_BLOCK)
-    return 0.0 if market else spec.pricing.discounts.get(offering.cloud, 0.0)
-
-
 def _mode(mode: CapacityMode, place: Place, spec: Spec, catalog: Catalog) -> Iterator[Offer]:
     longest = catalog.capacity_rule(place.cloud, mode, "longest_run_s")
     by_machine: dict[str, list[Offering]] = {}
@@ -71,7 +67,9 @@ def _mode(mode: CapacityMode, place: Place, spec: Spec, catalog: Catalog) -> Ite
         found = by_machine.get(machine.name, [])
         if not place.regions and len(found) > 1:
             found = [min(found, key=lambda o: _place_order(o, spec))]
-        for offering in (*found, *_missing_regions(machine, mode, place, found)):
+        requested = place.regions or (() if found else ("any region",))
+        absent = (region for region in requested if not any(matches(o.region, (region,)) for o in found))
+        for offering in (*found, *(Offering(machine, machine.cloud, region, (), mode) for region in absent)):  # kept for their rejection
             yield from _shapes(offering, catalog, window_s=longest)
 
 
@@ -79,13 +77,6 @@ def _place_order(o: Offering, spec: Spec) -> tuple:
     """Allowed places first, then the cheapest."""
     is_allowed = matches(o.region, spec.limits.regions) and stays_in(o.cloud, o.region, spec.limits.residency)
     return (not is_allowed, o.price_is_reference, o.price_usd_per_hour or float("inf"), o.region not in query.REFERENCE_REGIONS, o.region)
-
-
-def _missing_regions(machine: Machine, mode: CapacityMode, place: Place, found: list[Offering]) -> Iterator[Offering]:
-    """Offerings without zones for requested regions that do not offer the machine, kept for their rejection."""
-    requested = place.regions or (() if found else ("any region",))
-    for region in (r for r in requested if not any(matches(o.region, (r,)) for o in found)):
-        yield Offering(machine, machine.cloud, region, (), mode)
 
 
 def _shapes(offering: Offering, catalog: Catalog, **more) -> Iterator[Offer]:

@@ -4,11 +4,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from rackwright.catalog.rows import Accelerator, Fabric, Machine, Offering, TpuSlice
+from rackwright.catalog.rows import Accelerator, CapacityMode, Fabric, Machine, Offering, TpuSlice
 from rackwright.sizing.metrics import ParallelLayout
 from rackwright.sizing.plan import Candidate
 from rackwright.sizing.rejection import Rejection
 from rackwright.sizing.search.cpu_roofline import Core
+from rackwright.spec.spec import Spec
 
 CPU = "CPU"
 """Accelerator name of CPU candidates."""
@@ -72,3 +73,9 @@ def core_of(machine: Machine) -> Core | None:
 def needs_fabric(offer: Offer) -> bool:
     """Whether several of these machines have no documented way to work on one job."""
     return offer.machine.fabric is Fabric.NONE
+
+
+def contract_discount(spec: Spec, cloud: str, mode: CapacityMode) -> float:
+    """Contract discount on list prices; none for spot and capacity blocks, whose prices the market sets."""
+    market = mode in (CapacityMode.SPOT, CapacityMode.CAPACITY_BLOCK)
+    return 0.0 if market else spec.pricing.discounts.get(cloud, 0.0)
