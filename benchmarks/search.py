@@ -1,10 +1,10 @@
-"""How long the search takes and how much memory, in process and with the catalog loaded, each beside its target.
+"""Time and memory of the search, in process and with the catalog loaded, beside their targets.
 
     python benchmarks/search.py [--specs N] [--write]      --write renews docs/search.md
 
-The whole catalog: both clouds, every machine, every way of buying that a spec can ask for. The 1,000 specs differ in model, lengths, batch
-and goals and share one enumeration of machines. Nothing of an answer is kept between two questions. The many specs are timed by
-the processor (the search is one thread), so that what else the machine does shows little.
+Searches the whole catalog: both clouds, every machine, every capacity mode. The 1,000 specs differ in model, lengths, batch and goals and
+share one enumeration of machines; no result is cached between two specs. They are timed in CPU time, because the search is one thread and
+other processes then change the result little.
 """
 
 import argparse
@@ -21,13 +21,23 @@ from pathlib import Path
 from clock import best
 from rackwright.catalog import Catalog
 from rackwright.files import write_text
-from rackwright.sizing.search.layouts import SEARCHED
 from rackwright.sizing.size import size
 from rackwright.spec import read
 from rackwright.spec.spec import Spec
 from tables import table
 
 ROOT = Path(__file__).resolve().parents[1]
+DIMENSIONS = {
+    "tensor": "powers of two that divide the query heads and keep key and value heads whole, inside one node and one scale-up domain",
+    "pipeline": "divisors of the count up to 64 that leave no stage empty, uneven stages included; none for TPU and adapters",
+    "virtual": "1, 2, 4, 8 stages per device where they divide the layers and the stages divide the micro-batches",
+    "context": "powers of two that leave 8,192 tokens or more on each accelerator",
+    "expert": "powers of two that divide the experts",
+    "zero": "1, 2, 3 (to 512 ways) over all replicas, 3 in each node (HSDP); 1 beside a pipeline, 3 on TPU, 0 with one replica",
+    "micro_batch": "powers of two up to 64 that divide the sequences of a replica",
+    "recompute": "none, full; selective where pinned (equal to none under FlashAttention)",
+    "precision": "as set in the spec; auto is bf16 for training, and for serving the published format of the weights",
+}
 RUNS = 5
 PEAK_MB = 500
 TODAY = date(2026, 11, 21)
@@ -58,7 +68,7 @@ def spec(workload: str, goals: str = "{}") -> Spec:
 
 
 def specs() -> Iterator[Spec]:
-    """More than anyone asks: training, tuning and serving in turn."""
+    """Endless specs: training, tuning and serving in turn."""
     goals = itertools.cycle(("{}", "{max_duration: 72h}", "{max_cost: 20000 USD}", "{optimize_for: time}"))
     lengths, batches = (2048, 4096, 8192), (64, 256, 1024)
     models = ("llama-3.1-8b", "llama-3.1-70b", "qwen2.5-32b", "gemma-2-9b", "mixtral-8x7b", "mistral-7b", "deepseek-v3")
@@ -72,13 +82,13 @@ def specs() -> Iterator[Spec]:
 
 def rows(count: int) -> Iterator[Row]:
     catalog = Catalog.default()
-    asked = {
+    cases = {
         "one training spec (70B pretraining), whole catalog": (TRAIN.format("llama-3.1-70b", 8192, 1024), 0.7),
         "one training spec with experts (DeepSeek-V3), whole catalog": (TRAIN.format("deepseek-v3", 4096, 2048), 0.7),
         "one tuning spec (8B LoRA), whole catalog": (TUNE.format("llama-3.1-8b", 4096, 64, "lora"), 0.7),
         "one serving spec (70B chat), whole catalog": (SERVE.format("llama-3.1-70b", 800, 2000, 10), 0.5),
     }
-    for name, (workload, target_s) in asked.items():
+    for name, (workload, target_s) in cases.items():
         one = spec(workload)
         plan = size(one, catalog, today=TODAY)
         seconds = best(lambda one=one: size(one, catalog, today=TODAY), RUNS)
@@ -109,13 +119,13 @@ every parallel layout that the model and the accelerator allow. Cheap constraint
 
 def page(measured: list[Row], peak_mb: float) -> str:
     """docs/search.md."""
-    ways = "\n".join(f"| {name} | {words} |" for name, words in SEARCHED.items())
+    ways = "\n".join(f"| {name} | {words} |" for name, words in DIMENSIONS.items())
     head = f"{HEAD}\n## Dimensions\n\nA pin of the spec replaces a row.\n\n| | |\n|---|---|\n{ways}\n"
-    told = (
+    method = (
         f"Measured on {date.today():%Y-%m-%d} with Python {platform.python_version()}, one core, catalog loaded: best of {RUNS} "
         "wall-clock runs; CPU time for the 1,000 specs."
     )
-    return f"{head}\n## Speed\n\n{told}\n`make bench` renews the table.\n\n{shown(measured, peak_mb)}\n"
+    return f"{head}\n## Speed\n\n{method}\n`make bench` renews the table.\n\n{shown(measured, peak_mb)}\n"
 
 
 def shown(measured: list[Row], peak_mb: float) -> str:
@@ -127,11 +137,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--specs", type=int, default=1000)
     parser.add_argument("--write", action="store_true", help="renew docs/search.md")
-    asked = parser.parse_args()
-    measured = list(rows(asked.specs))
+    options = parser.parse_args()
+    measured = list(rows(options.specs))
     peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(shown(measured, peak_mb))
-    if asked.write:
+    if options.write:
         write_text(ROOT / "docs" / "search.md", page(measured, peak_mb))
     return int(any(row.seconds > row.target_s for row in measured) or peak_mb > PEAK_MB)
 

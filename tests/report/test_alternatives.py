@@ -71,7 +71,7 @@ def test_json_has_frontier_and_rejections_and_can_be_read_back():
     assert sum(c["candidates"] for c in shown["why_not"]) == len(plan.rejected)
     assert json.loads(json.dumps(shown, allow_nan=False)) == shown
     assert SizingPlan.from_json(json.dumps(shown)) == with_text(plan)
-    assert explanation_json(plan, plan)["frontier"] == alternatives_json(plan)["frontier"]
+    assert explanation_json(plan, plan, StackPreview())["frontier"] == alternatives_json(plan, StackPreview())["frontier"]
 
 
 @pytest.mark.parametrize("suffix", [".html", ".md"])

@@ -4,6 +4,7 @@ import pytest
 from rackwright.diagnostics.errors import UserError
 from rackwright.sizing.rejection import Limit
 from rackwright.spec import read
+from rackwright.wording.plan_text import with_text
 from rackwright.wording.rejections import explanation, remedy
 
 from tests.sizing.helpers import AWS, finetune, plan, serve
@@ -36,16 +37,16 @@ def made_up(fields: str) -> str:
         (made_up("{kind: other, parameter_count: 1.0e+30}"), "model.architecture.parameter_count", "whole number"),
     ],
 )
-def test_nonsense_is_refused_where_it_stands(workload, path, reason):
+def test_invalid_values_are_refused_at_their_path(workload, path, reason):
     with pytest.raises(UserError) as fault:
         read(text(workload))
     found = [(str(p.at), f"{p}") for p in fault.value.problems]
     assert any(at.endswith(path) and reason in said for at, said in found), found
 
 
-def test_a_sequence_beyond_the_model_is_warned_of():
+def test_a_sequence_longer_than_the_model_supports_gives_a_warning():
     long = finetune().replace("sequence_length: 4096", "sequence_length: 262144")
-    assert any("131,072 positions that the model supports" in w for w in plan(long, AWS).warnings)
+    assert any("131,072 positions that the model supports" in w for w in with_text(plan(long, AWS)).warnings)
 
 
 def test_four_bits_on_an_a100_are_refused_with_their_reason():
@@ -57,7 +58,7 @@ def test_four_bits_on_an_a100_are_refused_with_their_reason():
     assert all(explanation(r) == "NVIDIA A100 40GB SXM4 does not compute in fp4" and "bf16" in remedy(r) for r in said)
 
 
-def test_pinned_parallelism_that_no_count_allows_has_words():
+def test_pinned_parallelism_that_no_count_allows_gives_its_reason():
     p = plan(finetune(adapter="none", more="parallelism: {tensor: 16}"), AWS)
     assert not p.fits
     words = {explanation(r) for x in p.rejected for r in x.rejections if r.limit is Limit.GEOMETRY}

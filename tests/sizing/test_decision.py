@@ -11,6 +11,7 @@ from rackwright.sizing.plan import Fit, Rejected, SizingPlan
 from rackwright.sizing.rejection import Limit, Reason, Rejection
 from rackwright.sizing.search.outcome import at_p80
 from rackwright.sizing.selection.rejection_summary import rejection_summary
+from rackwright.wording.plan_text import fit_warnings
 from rackwright.wording.rationale import rationale
 from rackwright.wording.rejections import explanation, remedy
 
@@ -61,7 +62,7 @@ def test_more_accelerators_are_interrupted_more_often_so_they_save_more_often():
     assert compared > 5
 
 
-def test_the_checkpoint_interval_of_the_plan_is_the_one_the_choice_was_judged_with():
+def test_the_plan_has_the_checkpoint_interval_of_its_evaluation():
     p = both()
     assert p.facts.checkpoint_interval_s == pytest.approx(p.chosen.goodput.checkpoint_interval_s)
     said = plan(finetune(more="checkpoint: {interval: 30m}"), AWS)
@@ -87,7 +88,7 @@ def test_the_last_half_hour_of_a_block_refuses_a_run_that_would_need_it():
     assert "last 30 minutes" in explanation(short)
 
 
-def test_flex_start_ends_after_seven_days_and_says_by_how_much_that_is_too_early():
+def test_flex_start_longer_than_seven_days_is_rejected_with_its_distance():
     p = plan(LONG.replace("samples: 1000000", "samples: 20000000"), FLEX)
     labels = {f.candidate.label for f in p.fits}
     short = [(r, x) for r in p.rejected for x in r.rejections if x.limit is Limit.RUN_LIMIT]
@@ -101,7 +102,7 @@ def test_flex_start_ends_after_seven_days_and_says_by_how_much_that_is_too_early
     assert any(m.candidate.label.replace("flex-start", "on-demand") in labels for m, _ in short), "on demand the same machines do"
 
 
-def test_waiting_for_flex_start_counts_against_the_deadline_and_not_against_the_budget():
+def test_queue_time_of_flex_start_counts_for_the_deadline_and_not_for_the_budget():
     flex, firm = next(pairs_of for pairs_of in pairs(plan(finetune(), FLEX), "flex-start", "on-demand"))
     assert flex.duration_s == firm.duration_s
     assert (flex.wait_s.p50, firm.wait_s) == (DEFAULT.flex_wait_s, None)
@@ -115,10 +116,10 @@ def test_waiting_for_flex_start_counts_against_the_deadline_and_not_against_the_
     assert late.need > limit + 2
 
 
-def test_a_server_on_flex_start_is_told_that_its_machines_go_back():
+def test_a_server_on_flex_start_gets_a_note_that_its_machines_stop():
     fits = plan(serve(), GCP.replace("on-demand", "flex-start")).fits
     assert fits
-    assert all(any("stops its machines after 168 h" in w for w in f.warnings) for f in fits)
+    assert all(any("stops its machines after 168 h" in w for w in fit_warnings(f)) for f in fits)
 
 
 # Prices
@@ -139,7 +140,7 @@ def test_cost_is_monotone_in_price():
         assert all(dear[label] == pytest.approx(2 * cheap[label]) for label in cheap)
 
 
-def test_a_dearer_machine_never_ranks_higher():
+def test_a_higher_price_never_raises_the_rank():
     machine = priced(1.0).chosen.candidate.machine
 
     def first(p: SizingPlan) -> int:
@@ -150,16 +151,16 @@ def test_a_dearer_machine_never_ranks_higher():
     assert ranks[0] == 1 < ranks[-1]
 
 
-def test_a_missing_price_ranks_last_in_whatever_order_places_are_asked():
+def test_candidates_without_a_price_rank_last_in_any_order_of_places():
     here = AWS.replace("us-east-1", "us-east-2")
     p = plan(finetune(), here, AWS, ordered=True, goals="{max_cost: 5000 USD}")
     without = [f.cost_usd is None for f in p.fits]
     assert without == sorted(without)
     assert any(without)
-    assert all("the candidate ranks last" in f.warnings[0] for f in p.fits if f.cost_usd is None)
+    assert all("the candidate ranks last" in fit_warnings(f)[0] for f in p.fits if f.cost_usd is None)
 
 
-def test_taking_a_price_away_drops_no_candidate():
+def test_removing_a_price_drops_no_candidate():
     catalog = Catalog.default()
     bare = replace(catalog, prices=tuple(p for p in catalog.prices if p.sku != "p5.48xlarge"))
     labels = [{f.candidate.label for f in plan(finetune(), AWS, catalog=c).fits} for c in (catalog, bare)]
@@ -169,7 +170,7 @@ def test_taking_a_price_away_drops_no_candidate():
 # Pins
 
 
-def test_a_pin_is_chosen_although_it_is_dearer_and_the_difference_is_said():
+def test_a_more_expensive_pin_is_chosen_and_its_extra_cost_is_shown():
     free = plan(finetune(), AWS).chosen
     p = plan(finetune(), AWS.replace("regions", "pin: {instance: p5.48xlarge, nodes: 1}, regions"))
     assert p.chosen.candidate.label == "1 x p5.48xlarge us-east-1 on-demand"
@@ -181,7 +182,7 @@ def test_a_pin_is_chosen_although_it_is_dearer_and_the_difference_is_said():
     assert f"the pin costs {extra:,.{2 if extra < 100 else 0}f} USD more" in rationale(p)
 
 
-def test_a_pin_that_breaks_a_goal_says_which_and_by_how_much():
+def test_a_pin_that_breaks_a_goal_is_shown_with_the_distance():
     p = plan(finetune(), AWS.replace("regions", "pin: {instance: p5.48xlarge, nodes: 2}, regions"), goals="{max_cost: 5 USD}")
     assert [x.limit for x in p.chosen.overruled] == [Limit.BUDGET]
     assert "They break budget: " in rationale(p)
@@ -195,7 +196,7 @@ def many() -> SizingPlan:
     return plan(finetune("llama-3.1-70b", "none"), BOTH, GCP, goals="{max_duration: 24h, max_cost: 5000 USD}")
 
 
-def test_every_candidate_is_counted_once_under_what_it_is_farthest_from():
+def test_every_candidate_is_counted_once_under_its_worst_constraint():
     p = many()
     found = rejection_summary(p.rejected)
     assert sum(c.count for c in found) == len(p.rejected)
@@ -208,13 +209,13 @@ def test_every_candidate_is_counted_once_under_what_it_is_farthest_from():
         assert cause.distance >= 1
 
 
-def test_near_causes_come_first():
+def test_rejection_groups_are_ordered_by_distance():
     distances = [c.distance for c in rejection_summary(many().rejected)]
     assert distances == sorted(distances)
     assert distances[0] < 2
 
 
-def test_causes_that_differ_in_numbers_alone_are_one():
+def test_rejections_that_differ_in_digits_share_a_group():
     candidate = both().chosen.candidate
     regions = ("us-east-1", "us-east-2", "eu-west-1")
     found = rejection_summary(
@@ -223,7 +224,7 @@ def test_causes_that_differ_in_numbers_alone_are_one():
     assert [(c.count, c.rejection.subject) for c in found] == [(2, "us-east-1"), (1, "eu-west-1")]
 
 
-def test_need_have_and_unit_say_the_distance():
+def test_distance_is_the_ratio_of_need_and_have():
     numbers = [x for r in many().rejected for x in r.rejections if x.need is not None]
     assert numbers
     for x in numbers:
@@ -239,7 +240,7 @@ def miss(p: SizingPlan, label: str) -> Rejected:
     return next(r for r in p.rejected if r.candidate.label == label)
 
 
-def test_one_machine_says_what_it_does_what_the_smaller_lacks_and_what_more_buys():
+def test_the_rationale_of_one_machine_names_the_next_smaller_and_larger():
     p = plan(finetune(adapter="none"), AWS)
     chosen, said = p.chosen, rationale(p)
     assert chosen.candidate.nodes == 1
@@ -250,7 +251,7 @@ def test_one_machine_says_what_it_does_what_the_smaller_lacks_and_what_more_buys
     assert said.count(".") < 30
 
 
-def test_many_machines_say_what_one_lacks_what_fewer_lack_and_what_more_buys():
+def test_the_rationale_of_several_machines_names_one_fewer_and_more():
     p = plan(finetune("llama-3.1-405b", "none"), AWS)
     c, said = p.chosen.candidate, rationale(p)
     assert c.nodes > 1
@@ -263,28 +264,28 @@ def test_many_machines_say_what_one_lacks_what_fewer_lack_and_what_more_buys():
     assert "less time for" in said
 
 
-def test_numbers_that_differ_are_never_shown_as_the_same():
+def test_different_numbers_are_shown_with_enough_digits():
     p, candidate = both(), both().chosen.candidate
     missed = Rejected(candidate, (Rejection(Limit.DEADLINE, 168.4, 168.0, "h"),))
     far = replace(p.chosen, candidate=replace(candidate, machine="other", nodes=1), usd_per_hour=1e9)
     assert "168.4 h needed, 168.0 allowed, less than 1 % beyond the limit" in rationale(replace(p, fits=(far,), rejected=(missed,)))
 
 
-def test_an_unpriced_machine_alone_is_not_why_places_are_ordered():
+def test_the_rationale_names_a_missing_price_before_the_order_of_places():
     p = both()
     many = next(f for f in p.fits if f.candidate.nodes > 1)
     one = replace(many, candidate=replace(many.candidate, nodes=1), cost_usd=None)
     assert "meets the goals, because candidates without a published price rank last" in rationale(replace(p, fits=(many, one), rejected=()))
 
 
-def test_a_server_says_that_no_replica_spans_machines_and_how_many_there_are():
+def test_the_rationale_of_a_server_has_width_and_number_of_replicas():
     p = plan(serve(rate=60, more="tpot: {target: 50 ms}"), GCP)
     assert rationale(p).startswith("Vertical first: one replica fits")
     assert f"{p.chosen.candidate.replicas} replicas on" in rationale(p)
     assert "a month" in rationale(p)
 
 
-def test_nothing_counts_what_failed():
+def test_the_rationale_of_an_empty_plan_counts_failed_constraints():
     p = plan(finetune("llama-3.1-405b", "none"), AWS, goals="{max_duration: 1h, max_cost: 10 USD}")
     assert rationale(p).startswith("No candidate meets every goal: ")
     assert " fail on " in rationale(p)

@@ -14,9 +14,11 @@ from rackwright.report.terminal.economics import economics_lines
 from rackwright.sizing.economics import formulas
 from rackwright.sizing.economics.formulas import TRAFFIC_ASSUMPTIONS, ServiceCost
 from rackwright.sizing.economics.serving import Economics, economics_of
+from rackwright.sizing.note import NoteKind
 from rackwright.spec import read
 from rackwright.spec.spec import Spec
 from rackwright.units import HOUR
+from rackwright.wording.plan_text import economics_with_text
 
 from tests.sizing.helpers import AWS, GCP, TODAY, finetune, serve
 
@@ -45,7 +47,7 @@ def test_cost_per_token_falls_with_load_until_the_machines_are_full(s, share, mo
 
 
 @given(SERVICES, PLENTY)
-def test_it_never_costs_less_than_full_machines(s, rate):
+def test_a_request_never_costs_less_than_on_full_machines(s, rate):
     whole = ServiceCost(s.requests_per_s, s.usd_per_hour, s.output_tokens, 1, s.copies)
     assert s.usd_per_request(rate) >= whole.usd_per_hour / (HOUR * s.requests_per_s * s.copies) * (1 - 1e-9)
 
@@ -65,13 +67,13 @@ def test_cost_grows_with_price(s, rate, dearer):
 
 
 @given(SERVICES, PLENTY)
-def test_what_a_token_costs_times_tokens_is_what_the_machines_cost(s, rate):
+def test_cost_per_token_times_tokens_is_the_cost_of_the_machines(s, rate):
     tokens = rate * HOUR * s.output_tokens
     assert s.usd_per_million_tokens(rate) * tokens / 1e6 == pytest.approx(s.usd_an_hour(rate))
 
 
 @given(SERVICES, st.floats(1.001, 100))
-def test_at_break_even_what_is_earned_is_what_the_machines_cost(s, generous):
+def test_at_break_even_revenue_equals_the_cost_of_the_machines(s, generous):
     earned = s.full_usd_per_request * generous
     rate = formulas.break_even_requests_per_s(s, earned)
     assert rate is not None
@@ -79,7 +81,7 @@ def test_at_break_even_what_is_earned_is_what_the_machines_cost(s, generous):
 
 
 @given(SERVICES, st.floats(0.01, 0.999))
-def test_who_earns_less_than_a_full_replica_costs_never_breaks_even(s, share):
+def test_revenue_below_the_cost_of_a_full_replica_has_no_break_even(s, share):
     assert formulas.break_even_requests_per_s(s, s.full_usd_per_request * share) is None
 
 
@@ -97,7 +99,7 @@ def test_loads_of_a_month_keep_their_mean_and_stay_below_the_busiest(mean, peak,
     assert sum(loads) / len(loads) == pytest.approx(busy, rel=1e-3)
 
 
-def test_nobody_asks_and_nothing_runs_costs_nothing_and_has_no_cost_per_request():
+def test_zero_traffic_on_zero_replicas_costs_nothing_and_has_no_cost_per_request():
     s = ServiceCost(1.0, 4.0, 100.0, least=0)
     assert s.usd_an_hour(0) == 0
     assert s.usd_per_request(0) is None
@@ -113,13 +115,13 @@ def test_one_gpu_of_four_dollars_at_a_thousand_tokens_a_second():
     assert formulas.month(s, 5, 10, 0, 0).follows_usd == pytest.approx(4 * 730)
 
 
-def test_a_machine_is_paid_whole_whatever_runs_on_it():
+def test_a_machine_costs_its_full_price_at_any_load():
     s = ServiceCost(1.0, 8.0, copies=8)
     assert s.usd_an_hour(1) == s.usd_an_hour(8) == 8
     assert s.usd_an_hour(8.5) == 16
 
 
-def test_a_price_that_is_not_published_makes_no_cost():
+def test_without_a_price_the_cost_is_unknown():
     s = ServiceCost(1.0, None, 100.0)
     assert (s.usd_an_hour(1), s.usd_per_request(1), s.usd_per_million_tokens(1), s.full_usd_per_request) == (None,) * 4
     assert formulas.month(s, 1, 2, 0, 0).follows_usd is None
@@ -132,7 +134,7 @@ def test_no_revenue_no_pay_back():
     assert formulas.returns(ServiceCost(1.0, 4.0), None, 1, 2920, 1000) is None
 
 
-def test_a_loss_is_never_paid_back_and_a_margin_is():
+def test_only_a_positive_margin_has_a_pay_back_time():
     s = ServiceCost(1.0, 4.0)
     month_s = TRAFFIC_ASSUMPTIONS.month_h * HOUR
     loss = formulas.returns(s, 0.0001, 1, 2920, 1000)
@@ -168,11 +170,11 @@ def test_a_spec_with_revenue_and_investment():
     assert "break-even at" in dict(economics_lines(e))["revenue"]
 
 
-def test_a_spec_without_revenue_says_so():
+def test_a_spec_without_revenue_gives_a_note():
     e = found(serve(more="tpot: {target: 50 ms}"))
     assert e.revenue is None
     assert e.mean_requests_per_s == pytest.approx(10 / TRAFFIC_ASSUMPTIONS.peak_to_mean)
-    assert "No revenue is set, so break-even and pay-back time are not computed" in e.warnings
+    assert "No revenue is set, so break-even and pay-back time are not computed" in economics_with_text(e).warnings
     assert "peak_to_mean" in {i.name for i in e.assumptions}
 
 
@@ -196,7 +198,7 @@ def test_of_equal_servers_the_smaller_machines_come_first():
     assert sizes == sorted(sizes)
 
 
-def test_a_month_that_is_cheaper_in_smaller_steps_is_said():
+def test_a_fit_that_is_cheaper_with_autoscaling_gives_a_note():
     """Two replicas at p95 and one most of the time: a machine of two is paid whole all the time."""
     spec = spec_of(CHAT, GCP)
     plan = size(spec, today=TODAY)
@@ -208,17 +210,18 @@ def test_a_month_that_is_cheaper_in_smaller_steps_is_said():
     assert other
     assert (best.month.follows_usd or 0) < 0.7 * (other.month.follows_usd or 0)
     assert best.month.fixed_usd == other.month.fixed_usd == pytest.approx(small.cost_usd and small.cost_usd.p50)
-    assert not any("smaller steps" in w for w in best.warnings)
-    assert any(small.candidate.label in w and "smaller steps" in w for w in other.warnings)
+    assert NoteKind.CHEAPER_WITH_AUTOSCALING not in {note.kind for note in best.notes}
+    (note,) = (note for note in other.notes if note.kind is NoteKind.CHEAPER_WITH_AUTOSCALING)
+    assert note.values["machines"] == small.candidate.label
     assert "its full price is paid" in dict(economics_lines(other))["machine"]
 
 
-def test_who_never_breaks_even_reads_what_full_machines_cost_and_earn():
+def test_without_break_even_cost_and_revenue_of_full_machines_are_shown():
     e = found(serve(more="tpot: {target: 50 ms}, revenue: 0.01 USD / 1M tokens"))
     assert re.search(r"full machines cost [\d.]+ and earn 0.01 USD per million output tokens", dict(economics_lines(e))["revenue"])
 
 
-def test_scale_to_zero_says_what_it_saves_and_how_long_the_first_waits():
+def test_scale_to_zero_shows_its_saving_and_the_cold_start():
     more = "tpot: {target: 50 ms}, min_replicas: 0, scale_to_zero: true, idle: 40 %"
     words = dict(economics_lines(found(serve(rate=1, more=more))))["zero"]
     assert words.startswith("scales to zero: ")
@@ -227,5 +230,5 @@ def test_scale_to_zero_says_what_it_saves_and_how_long_the_first_waits():
 
 
 def test_training_has_no_serving_economics():
-    with pytest.raises(UserError, match="economics needs a serve workload, this is a finetune workload"):
+    with pytest.raises(UserError, match="economics needs kind: serve, not finetune"):
         found(finetune())

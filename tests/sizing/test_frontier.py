@@ -39,7 +39,7 @@ several = st.lists(some, min_size=1, max_size=30)
 
 
 @given(several)
-def test_no_member_is_beaten_and_every_other_fit_is(fits):
+def test_no_point_is_dominated_and_every_other_fit_is(fits):
     front = of(*fits).frontier
     assert front
     assert not any(beats(a, b) for a in fits for b in front)
@@ -48,7 +48,7 @@ def test_no_member_is_beaten_and_every_other_fit_is(fits):
 
 
 @given(several, st.floats(0, 100), st.floats(0, 10), st.integers(0, 1000))
-def test_a_beaten_candidate_changes_nothing(fits, dearer, slower, place):
+def test_a_dominated_candidate_does_not_change_the_frontier(fits, dearer, slower, place):
     front = of(*fits).frontier
     like = front[place % len(front)]
     worse = made(like.cost_usd.p50 + dearer, (like.time_s / 3600 + slower) * 1.0001)
@@ -56,13 +56,13 @@ def test_a_beaten_candidate_changes_nothing(fits, dearer, slower, place):
 
 
 @given(several)
-def test_cheapest_first_and_every_step_dearer_is_faster(fits):
+def test_points_are_ordered_by_cost_and_by_falling_time(fits):
     front = of(*fits).frontier
     assert all(a.cost_usd.p50 < b.cost_usd.p50 and a.time_s > b.time_s for a, b in pairwise(front))
 
 
 @given(several, st.randoms())
-def test_the_order_of_fits_moves_no_point(fits, random):
+def test_the_order_of_fits_does_not_change_the_frontier(fits, random):
     shuffled = list(fits)
     random.shuffle(shuffled)
     points = [[(f.cost_usd.p50, f.time_s) for f in of(*order).frontier] for order in (fits, shuffled)]
@@ -70,13 +70,13 @@ def test_the_order_of_fits_moves_no_point(fits, random):
 
 
 @given(several, st.floats(1.0, 3.0))
-def test_a_dearer_price_never_makes_the_cheapest_cheaper(fits, factor):
+def test_a_higher_price_never_lowers_the_lowest_cost(fits, factor):
     raised = [replace(f, cost_usd=f.cost_usd.times(factor)) for f in fits]
     assert of(*raised).frontier[0].cost_usd.p50 >= of(*fits).frontier[0].cost_usd.p50
     assert [f.time_s for f in of(*raised).frontier] == [f.time_s for f in of(*fits).frontier]
 
 
-def test_what_has_no_price_or_breaks_a_goal_for_a_pin_is_not_compared():
+def test_fits_without_a_price_or_with_overruled_goals_are_excluded():
     late = made(1.0, 1.0, overruled=(Rejection(Limit.BUDGET, 2, 1, "USD"),))
     kept, unpriced = made(5.0, 5.0), made(None, 0.5)
     assert of(late, kept, unpriced).frontier == (kept,)
@@ -90,7 +90,7 @@ def test_waiting_in_a_queue_is_time_and_costs_nothing():
     assert of(made(5.0, 5.0), queued).frontier == (made(5.0, 5.0),)
 
 
-def test_the_cheapest_and_the_fastest_are_named_beside_the_choice_with_what_they_give_up():
+def test_the_cheapest_and_fastest_points_are_compared_with_the_choice():
     chosen, cheap, fast = made(100.0, 10.0), made(80.0, 12.0, nodes=2), made(150.0, 4.0, nodes=4)
     found = {role: pick for pick in frontier(of(chosen, cheap, fast)) for role in pick.roles}
     assert [p.rank for p in frontier(of(chosen, cheap, fast))] == [2, 1, 3]
@@ -105,7 +105,7 @@ def test_a_choice_off_the_frontier_is_shown_among_it():
     assert compared_with(found[0].fit, found[1].fit) == "50 % less time for 50 % less money"
 
 
-def test_few_points_keep_the_ends_and_the_choice():
+def test_max_points_keeps_the_ends_and_the_choice():
     fits = [made(100.0 + i, 100.0 / (1 + i)) for i in range(40)]
     found = frontier(of(*reversed(fits)), 5)
     assert len(found) == 5
@@ -113,7 +113,7 @@ def test_few_points_keep_the_ends_and_the_choice():
     assert len(frontier(of(*fits))) == 40
 
 
-def test_nothing_fits_has_no_frontier():
+def test_a_plan_without_fits_has_no_frontier():
     assert of().frontier == () == frontier(of())
 
 

@@ -10,12 +10,13 @@ from rackwright.sizing.metrics import Interval
 from rackwright.sizing.plan import Fit
 from rackwright.sizing.rejection import Limit
 from rackwright.sizing.search.outcome import at_p80
+from rackwright.wording.plan_text import fit_warnings
 from rackwright.wording.rejections import remedy
 
 from tests.sizing.helpers import AWS, BOTH, GCP, block, finetune, labels, lora, plan, rejection, serve
 
 
-def test_deadline_is_asked_on_the_pessimistic_side():
+def test_the_deadline_is_compared_with_p80():
     chosen = lora().chosen
     hours = at_p80(chosen.duration_s.p50, chosen.duration_s.p90 / chosen.duration_s.p50) / 3600
     median = chosen.duration_s.p50 / 3600
@@ -74,22 +75,22 @@ def test_discounts_apply_to_list_prices_not_to_spot():
         assert f.usd_per_hour is None or f.usd_per_hour == pytest.approx(full[f.candidate.label] * share)
 
 
-def test_unpublished_prices_rank_last_and_say_so():
+def test_unpublished_prices_rank_last_with_a_note():
     p = plan(finetune(), AWS.replace("us-east-1", "us-east-2"))
     unpriced = [f for f in p.fits if f.cost_usd is None]
     assert {f.candidate.machine for f in unpriced} == {"p5e.48xlarge"}
     single = [f for f in p.fits if f.cost_usd is None or f.candidate.nodes == 1]
     assert p.fits[-len(unpriced) :] == tuple(unpriced)
     assert len(single) > len(unpriced)
-    assert all(f.warnings[0].startswith("The price of p5e") for f in unpriced)
+    assert all(fit_warnings(f)[0].startswith("The price of p5e") for f in unpriced)
 
 
-def test_unpublished_prices_break_no_budget_and_say_so():
+def test_unpublished_prices_are_not_rejected_for_the_budget_and_have_a_note():
     p = plan(finetune(), AWS.replace("us-east-1", "us-east-2"), goals="{max_cost: 1000 USD}")
     unpriced = [f for f in p.fits if f.cost_usd is None]
     assert "1 x p5e.48xlarge us-east-2 on-demand" in {f.candidate.label for f in unpriced}
     assert p.fits[-len(unpriced) :] == tuple(unpriced)
-    assert all("max_cost cannot be checked" in f.warnings[0] for f in unpriced)
+    assert all("max_cost cannot be checked" in fit_warnings(f)[0] for f in unpriced)
     assert not any(x.limit is Limit.PRICE for r in p.rejected for x in r.rejections)
 
 

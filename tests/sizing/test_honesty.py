@@ -2,8 +2,10 @@
 
 import pytest
 from rackwright.sizing.assumptions import DEFAULT
+from rackwright.sizing.note import NoteKind
 from rackwright.sizing.plan import SizingPlan
 from rackwright.sizing.rejection import Limit
+from rackwright.wording.plan_text import fit_warnings, with_text
 from rackwright.wording.rationale import rationale
 from rackwright.wording.rejections import candidate_remedy, remedy
 
@@ -42,28 +44,28 @@ def test_reclaims_widen_the_interval_of_spot():
     assert spot.p10 / spot.p50 < firm.p10 / firm.p50
 
 
-def test_a_block_that_is_mostly_idle_says_what_that_costs():
+def test_a_mostly_idle_block_has_a_note_with_its_cost():
     chosen = plan(finetune(), block(48)).chosen
-    said = next(w for w in chosen.warnings if "idle" in w)
+    said = next(w for w in fit_warnings(chosen) if "idle" in w)
     assert said.startswith("The capacity block is paid for 48 h and the run takes about")
     assert f"{chosen.usd_per_hour * (48 - chosen.duration_s.p50 / 3600):,.0f} USD idle" in said
 
 
-def test_a_block_is_why_there_are_several_machines():
+def test_the_rationale_names_the_capacity_block():
     assert rationale(plan(finetune(), block(48))).startswith("Horizontal: cr-0123456789abcdef0 holds 4 machines")
     long = plan(finetune(base="llama-3.1-70b", adapter="none").replace("samples: 20000", "samples: 3000000"), block(24))
     assert remedies(long, Limit.RUN_LIMIT) == {"a longer block, or one with more machines"}
 
 
-def test_flex_start_says_how_long_a_wait_is_assumed():
+def test_flex_start_has_a_note_with_the_assumed_queue_time():
     p = plan(finetune(), GCP.replace("on-demand", "flex-start"))
-    assert all(any("not published; 2.0 h are assumed (0.3 to 12.0)" in w for w in f.warnings) for f in p.fits)
+    assert all(any("not published; 2.0 h are assumed (0.3 to 12.0)" in w for w in fit_warnings(f)) for f in p.fits)
     assert all(f.finish_s.p50 == f.duration_s.p50 + 7200 for f in p.fits)
 
 
-def test_half_empty_servers_say_so():
+def test_half_empty_servers_have_a_note():
     few = next(f for f in plan(serve(rate=0.1), AWS).fits if f.candidate.machine == "p5.48xlarge")
-    assert few.warnings == ("7 of 8 accelerators are paid for but idle",)
+    assert fit_warnings(few) == ("7 of 8 accelerators are paid for but idle",)
 
 
 def test_remedies_are_for_the_workload_and_the_machine():
@@ -73,7 +75,7 @@ def test_remedies_are_for_the_workload_and_the_machine():
     assert not any("adapter" in r for r in slices)
 
 
-def test_a_format_is_a_remedy_only_where_it_is_computed():
+def test_a_format_is_a_remedy_only_where_the_accelerator_supports_it():
     refused = {
         r.candidate.accelerator: candidate_remedy(r)
         for r in plan(serve("llama-3.1-405b"), AWS).rejected
@@ -84,11 +86,11 @@ def test_a_format_is_a_remedy_only_where_it_is_computed():
     assert refused["NVIDIA V100 SXM2 32GB"] == "an accelerator with more memory"
 
 
-def test_a_tpu_is_announced_where_it_was_not_asked_for():
+def test_a_tpu_that_the_spec_does_not_name_has_a_note():
     both, alone = (plan(finetune(adapter="none"), AWS, GCP, more=more) for more in ("", "blueprint: {kind: tpu-pod}"))
     assert both.chosen.candidate.topology
-    assert any("JAX or PyTorch/XLA" in w for w in both.warnings)
-    assert not alone.warnings
+    assert NoteKind.TPU_CHOSEN in {note.kind for note in both.notes}
+    assert not alone.notes
 
 
 def test_requests_of_a_batch_need_no_network_between_machines():
@@ -113,7 +115,7 @@ def test_models_published_in_few_bits_are_served_in_them():
     assert v3["p5en.48xlarge"].precision == "fp8"
 
 
-def test_four_bit_weights_need_no_four_bit_arithmetic_unless_it_is_asked_for():
+def test_four_bit_weights_need_four_bit_arithmetic_only_when_the_spec_sets_it():
     def machines(more: str) -> set[str]:
         return {f.candidate.machine for f in plan(serve(rate=1, more=more), AWS).fits}
 
@@ -123,32 +125,32 @@ def test_four_bit_weights_need_no_four_bit_arithmetic_unless_it_is_asked_for():
     assert "p4d.24xlarge" not in machines("quantization: fp8")
 
 
-def test_experts_decode_with_a_warning():
-    assert any("measure one replica first" in w for w in plan(serve("mixtral-8x7b"), AWS).warnings)
+def test_mixture_of_experts_serving_has_a_note():
+    assert any("measure one replica first" in w for w in with_text(plan(serve("mixtral-8x7b"), AWS)).warnings)
 
 
-def test_no_latency_goal_is_said():
+def test_a_missing_latency_goal_has_a_note():
     said = "No latency goal is set (ttft, tpot): slow machines are not rejected"
-    assert said in plan(serve(), AWS).warnings
-    assert said not in plan(serve(more="tpot: {target: 50 ms}"), AWS).warnings
+    assert said in with_text(plan(serve(), AWS)).warnings
+    assert said not in with_text(plan(serve(more="tpot: {target: 50 ms}"), AWS)).warnings
 
 
-def test_income_is_set_against_the_machines():
+def test_revenue_is_compared_with_the_cost_of_the_machines():
     p = plan(serve(more="tpot: {target: 50 ms}, revenue: 0.50 USD / 1M tokens"), AWS)
     month = 10 * 200 * 3600 * 730 * 0.5e-6
-    assert p.warnings == (
+    assert with_text(p).warnings == (
         f"Revenue is at most {month:,.0f} USD a month at peak traffic; machines cost {p.chosen.cost_usd.p50:,.0f} USD a month",
     )
 
 
-def test_the_longest_request_is_assumed_and_said():
+def test_the_longest_request_is_a_listed_assumption():
     p = plan(serve(), AWS)
     assert p.facts.sequence_length == 2 * (2000 + 500)
     assert next(x for x in p.assumptions if x.name == "max_context").value == "5000"
     assert plan(serve(more="max_context: 3000"), AWS).facts.sequence_length == 3000
 
 
-def test_the_size_of_the_weights_may_be_said():
+def test_the_spec_may_set_the_size_of_the_weights():
     given = serve().replace("base: llama-3.1-8b", "base: llama-3.1-8b, weights: {uri: s3://team/weights, size: 5 GB}")
     assert plan(given, AWS).facts.weights_bytes == 5e9
 
@@ -158,7 +160,7 @@ def test_an_image_is_many_passes_of_the_network():
     p = plan(serve("flux.1-dev", rate=1), AWS)
     h100 = next(f for f in p.fits if f.candidate.machine == "p5.48xlarge")
     assert h100.candidate.replicas > 74e12 * 50 / (989e12 * 0.3)
-    assert any("50 network passes" in w for w in p.warnings)
+    assert any("50 network passes" in w for w in with_text(p).warnings)
 
 
 def test_a_large_diffusion_model_can_be_tuned_on_one_device():
@@ -168,7 +170,7 @@ def test_a_large_diffusion_model_can_be_tuned_on_one_device():
     assert single["p5.4xlarge"].memory.total_bytes < 76e9
 
 
-def test_small_networks_want_large_micro_batches():
+def test_small_networks_use_large_micro_batches():
     assert plan(images("resnet-50", "none", 1024), AWS).chosen.candidate.parallelism.micro_batch >= 32
 
 
@@ -183,7 +185,7 @@ def test_single_precision_is_slower_and_larger():
     assert times[1] > 1.4 * times[0]
 
 
-def test_several_cheaper_machines_are_named_although_one_comes_first():
+def test_the_rationale_names_cheaper_candidates_of_several_machines():
     """Vertical before horizontal is the rule; that it costs something is said."""
     from dataclasses import replace
 
@@ -197,6 +199,6 @@ def test_several_cheaper_machines_are_named_although_one_comes_first():
     assert "would only add a network" in rationale(replace(p, fits=(one, dear), rejected=()))
 
 
-def test_of_two_places_the_one_with_a_price_of_its_own_comes_first():
+def test_a_place_with_its_own_price_ranks_before_one_with_a_borrowed_price():
     place = GCP.replace("us-central1", "europe-west4, us-central1")
     assert plan(finetune(adapter="qlora"), place).fits[0].candidate.region == "us-central1"

@@ -55,7 +55,7 @@ def fresh(kind: str, goals: str) -> str:
     return plan(WORK[kind], BOTH, GCP, goals=goals).to_json()
 
 
-def test_questions_that_share_machines_do_not_look_at_one_another():
+def test_specs_that_share_machines_do_not_affect_each_other():
     """Other jobs, goals and catalogs asked in between change nothing."""
     first = fresh("tune", "{}")
     plan(WORK["serve"], BOTH, GCP)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rackwright.sizing.rejection import Reason
-from rackwright.sizing.search.layouts import SEARCHED, Grid, JobShape, Layouts, PinnedLayout, context_ways, enumerate_layouts, why_none
+from rackwright.sizing.search.layouts import Grid, JobShape, Layouts, PinnedLayout, context_ways, enumerate_layouts, why_none
 
 LLAMA = JobShape(layers=32, heads=32, kv_heads=8, experts=0, contexts=(1,), batch=64)
 DEEPSEEK = JobShape(layers=61, heads=128, kv_heads=128, experts=256, contexts=(1,), batch=1024)
@@ -56,7 +56,7 @@ def allowed(s: JobShape, g: Grid, row: tuple[int, ...]) -> bool:
     st.sampled_from([4096, 32768]),
     st.sampled_from([8, 48]),
 )
-def test_what_is_enumerated_is_all_that_the_laws_allow(accelerators, node, layers, experts, sequence, batch):
+def test_every_valid_layout_is_enumerated(accelerators, node, layers, experts, sequence, batch):
     s, g = JobShape(layers, 24, 8, experts, context_ways(layers, sequence), batch), Grid(accelerators, min(accelerators, node), node)
     powers = [1, 2, 4, 8, 16, 32, 64]
     longest = max(sequence // 8192, 1)
@@ -90,7 +90,7 @@ def test_grids_lie_side_by_side():
         assert len(alone) == len(part)
 
 
-def test_long_sequences_are_shared_and_others_never():
+def test_only_long_sequences_use_context_parallelism():
     assert [context_ways(32, n) for n in (4096, 8192, 32768, 24576)] == [(1,), (1,), (1, 2, 4), (1, 2)]
     assert context_ways(32, 4096, 2) == (2,)
     assert context_ways(0, 10**6) == (1,)
@@ -131,7 +131,7 @@ def test_whole_weights_are_gathered_no_wider_than_runs_have_shown_unless_pinned(
     assert 1024 in w.shards[w.zero_stage < 3]
 
 
-def test_pins_leave_only_what_they_say():
+def test_pins_leave_only_the_pinned_values():
     w = layouts(LLAMA, tensor=4, zero=1, micro_batch=2)
     assert (set(w.tensor), set(w.micro_batch)) == ({4}, {2})
     assert set(w.zero_stage) == {0, 1}
@@ -172,7 +172,6 @@ def test_no_layout_has_a_reason(shape, grid, pins, reason):
     assert why_none(shape, grid, pins) is reason
 
 
-def test_what_is_searched_is_documented():
-    assert set(PinnedLayout.__dataclass_fields__) <= set(SEARCHED)
+def test_the_dimensions_of_the_search_are_documented():
     page = (Path(__file__).parents[2] / "docs" / "search.md").read_text(encoding="utf-8")
-    assert all(f"| {name} | {words} |" in page for name, words in SEARCHED.items())
+    assert all(f"\n| {name} | " in page for name in PinnedLayout.__dataclass_fields__)

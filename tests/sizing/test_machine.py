@@ -12,10 +12,13 @@ from rackwright.sizing.node import formulas, power
 from rackwright.sizing.node.formulas import Tier
 from rackwright.sizing.node.node_requirements import node_requirements, with_node_requirements
 from rackwright.sizing.node.requirements import NodeRequirement
+from rackwright.sizing.note import Note, NoteKind
 from rackwright.sizing.plan import SizingPlan
 from rackwright.spec import read
 from rackwright.spec.spec import Spec
 from rackwright.units import TIB
+from rackwright.wording.notes import note_text
+from rackwright.wording.plan_text import with_text
 
 from tests.sizing.helpers import AWS, GCP, finetune, plan, serve
 
@@ -92,23 +95,24 @@ def test_a_tier_holds_and_sustains_what_is_asked(capacity, rate):
 
 
 def test_the_cheapest_tier_wins_and_one_without_a_price_is_last_but_named():
+    need_of = Note(NoteKind.SHARED_FILE_SYSTEM)
     fast, slow, unknown = Tier("fast", 5e12, 1e9, 2e-9), Tier("slow", 40e12, 1e8, 1e-10), Tier("unknown", 1e12, 1e9, None)
-    found = formulas.cheapest_tier([unknown, fast, slow], "asked")
+    found = formulas.cheapest_tier([unknown, fast, slow], need_of)
     assert found
     assert found.tier == "slow"
-    assert "unknown needs 1.0 TB, price not published" in found.words
-    assert formulas.cheapest_tier([unknown], "").usd_per_month is None  # ty: ignore[possibly-missing-attribute]
-    assert formulas.cheapest_tier([Tier("full", None, 1e9, 1e-10)], "") is None
+    assert note_text(found.basis[1]) == "unknown needs 1.0 TB, price not published"
+    assert formulas.cheapest_tier([unknown], need_of).usd_per_month is None  # ty: ignore[possibly-missing-attribute]
+    assert formulas.cheapest_tier([Tier("full", None, 1e9, 1e-10)], need_of) is None
 
 
-def test_unknown_is_neither_short_nor_enough():
+def test_an_unknown_value_is_not_short():
     assert NodeRequirement("x", 1, None, "GB").distance is None
     assert not NodeRequirement("x", 1, None, "GB").is_short
     assert NodeRequirement("x", 1, 0, "GB").is_short
     assert NodeRequirement("x", 3, 2, "GB").distance == pytest.approx(1.5)
 
 
-def test_a_plan_says_the_rest_and_is_read_back():
+def test_a_plan_has_node_requirements_and_is_read_back():
     found = sized(finetune("llama-3.1-70b", "none"), P5)
     assert found.machine
     assert found.machine.nodes == 4
@@ -126,15 +130,15 @@ def test_a_plan_says_the_rest_and_is_read_back():
     assert "BTU/h" in said["power"]
 
 
-def test_h100_in_the_cloud_are_also_shown_as_servers_of_ones_own():
+def test_h100_in_the_cloud_are_also_shown_as_on_premises_servers():
     found = sized(finetune("llama-3.1-70b", "none"), P5)
     assert found.machine
     assert found.machine.owned
     assert found.machine.owned.rack_units == 4 * 6
-    assert "4 x Dell PowerEdge XE9680 (H100)" in dict(requirement_lines(found.machine))["on-prem"]
+    assert "4 x Dell PowerEdge XE9680 (H100)" in dict(requirement_lines(with_text(found).machine))["on-prem"]
 
 
-def test_a_server_of_ones_own_is_checked_against_its_power_supplies():
+def test_an_on_premises_server_is_checked_against_its_power_supplies():
     found = sized(finetune("llama-3.1-8b"), AWS)
     assert found.chosen
     mine = replace(found.chosen.candidate, cloud="kubernetes", machine="xe9680-h100", accelerator="NVIDIA H100 80GB SXM5", nodes=2,
@@ -150,21 +154,21 @@ def test_a_server_of_ones_own_is_checked_against_its_power_supplies():
     assert needs.owned is None
 
 
-def test_images_want_processors_and_a_machine_with_few_is_said_to_be_short():
+def test_images_need_processors_and_a_machine_with_few_is_short():
     small = AWS.replace("[on-demand]}}", "[on-demand]}, pin: {instance: g6e.xlarge}}")
     found = sized(VISION, small)
     processors = need(found, "processors")
     assert processors.have == 4
     assert processors.is_short
-    assert any(words.startswith("processors: needs") for words in found.warnings)
+    assert any(words.startswith("processors: needs") for words in with_text(found).warnings)
     assert found.machine
     assert found.machine.dataset_read_bytes_per_s == pytest.approx(found.chosen.speed.samples_per_s * 138e9 / 1.28e6)
 
 
 def test_images_answered_are_encoded_and_text_is_not():
     image = serve("sdxl", 2).replace("mean: 800, p95: 2000", "mean: 77").replace("mean: 200, p95: 500", "mean: 1")
-    assert "image encoding" in need(sized(image), "processors").words
-    assert "encoding" not in need(sized(serve()), "processors").words
+    assert need(sized(image), "processors").basis == (Note(NoteKind.IMAGE_ENCODING),)
+    assert need(sized(serve()), "processors").basis == (Note(NoteKind.DETOKENISATION),)
 
 
 def test_tpu_power_is_not_published_and_is_not_zero():
@@ -174,8 +178,8 @@ def test_tpu_power_is_not_published_and_is_not_zero():
     assert "power" not in dict(requirement_lines(found.machine))
 
 
-def test_a_missing_local_disk_is_no_fault_a_network_disk_takes_its_place():
-    short = NodeRequirement("local NVMe", 100, 0, "GB", "containers", "a network disk of that size")
+def test_a_network_disk_replaces_a_missing_local_disk():
+    short = NodeRequirement("local NVMe", 100, 0, "GB", is_replaceable=True)
     found = sized(serve())
     assert found.machine
     assert replace(found.machine, needs=(short,)).short == ()
@@ -184,18 +188,17 @@ def test_a_missing_local_disk_is_no_fault_a_network_disk_takes_its_place():
 def test_one_copy_over_all_nodes_sends_no_gradients_and_four_copies_do():
     found = sized(finetune("llama-3.1-70b", "none"), P5)
 
-    def words(parallelism: ParallelLayout) -> str:
+    def basis(parallelism: ParallelLayout) -> tuple[NoteKind, ...]:
         fit = replace(found.fits[0], candidate=replace(found.fits[0].candidate, parallelism=parallelism))
         needs = node_requirements(replace(found, fits=(fit,)), spec_of(finetune("llama-3.1-70b", "none"), P5), Catalog.default())
         assert needs
-        return next(n.words for n in needs.needs if n.name == "network")
+        return next(tuple(note.kind for note in n.basis) for n in needs.needs if n.name == "network")
 
-    assert "gradients" not in words(ParallelLayout(tensor=8, pipeline=4))
-    assert "stages of one copy" in words(ParallelLayout(tensor=8, pipeline=4))
-    assert "gradients" in words(ParallelLayout(tensor=8, data=4))
+    assert basis(ParallelLayout(tensor=8, pipeline=4)) == (NoteKind.DATA_AND_CHECKPOINTS, NoteKind.STAGES_NOT_INCLUDED)
+    assert basis(ParallelLayout(tensor=8, data=4)) == (NoteKind.GRADIENTS,)
 
 
-def test_images_of_unstated_size_are_taken_for_jpegs():
+def test_images_of_unknown_size_count_as_jpegs():
     found = sized(VISION.replace(", size: 138 GB", ""), AWS)
     assert found.machine
     assert found.machine.dataset_read_bytes_per_s == pytest.approx(found.chosen.speed.samples_per_s * 110e3)

@@ -2,6 +2,7 @@
 
 import pytest
 from rackwright.sizing.rejection import Limit
+from rackwright.wording.plan_text import fit_warnings
 from rackwright.wording.rejections import explanation, remedy
 
 from tests.sizing.helpers import AWS, finetune, labels, lora, plan, rejection, serve
@@ -13,23 +14,23 @@ def pinned(machine: str, region: str = "us-east-1", mode: str = "on-demand") -> 
 
 
 @pytest.mark.parametrize("machine", ["trn1.2xlarge", "trn1.32xlarge", "trn2.48xlarge", "inf2.48xlarge"])
-def test_nobody_gets_one_who_did_not_name_it(machine):
+def test_neuron_instances_must_be_pinned(machine):
     missed = next(r for r in lora().rejected if r.candidate.machine == machine)
     said = next(x for x in missed.rejections if x.limit is Limit.BLUEPRINT)
     assert "models must be compiled for them" in explanation(said)
     assert remedy(said) == f"pin: {{instance: {machine}}}"
 
 
-def test_named_it_is_offered_as_a_prior_a_factor_two_wide():
+def test_a_pinned_neuron_instance_has_prior_only_evidence():
     fit = plan(finetune(), pinned("trn1.32xlarge")).fits[0]
     assert fit.candidate.label == "1 x trn1.32xlarge us-east-1 on-demand"
     assert fit.evidence == "prior only"
     assert fit.duration_s.p90 > 1.9 * fit.duration_s.p50
-    assert any("Neuron SDK" in words for words in fit.warnings)
+    assert any("Neuron SDK" in words for words in fit_warnings(fit))
     assert fit.usd_per_hour == 21.5
 
 
-def test_a_block_of_it_names_it_too():
+def test_a_capacity_block_names_a_neuron_instance():
     times = "start: 2026-11-20T11:30:00Z, end: 2026-11-27T11:30:00Z"
     entry = f"{{capacity_block: {{id: cr-0123456789abcdef0, instance: trn2.48xlarge, count: 2, zone: us-east-2a, {times}}}}}"
     place = AWS.replace("us-east-1", "us-east-2").replace("on-demand", entry)
@@ -48,7 +49,7 @@ def test_inferentia_serves_and_does_not_train():
     assert explanation(missed) == "no documented trainer runs on AWS Inferentia2"
 
 
-def test_what_no_trainer_or_engine_of_theirs_does_is_said():
+def test_unsupported_neuron_methods_have_a_reason():
     qlora = rejection(plan(finetune(adapter="qlora"), pinned("trn1.32xlarge")), "1 x trn1.32xlarge us-east-1 on-demand", Limit.DATA)
     assert explanation(qlora) == "no documented trainer of qlora runs on AWS Trainium1"
     drawn = plan(serve("flux.1-dev", rate=1), pinned("inf2.24xlarge")).rejected
@@ -56,7 +57,7 @@ def test_what_no_trainer_or_engine_of_theirs_does_is_said():
     assert "no documented engine serves this model on AWS Inferentia2" in said
 
 
-def test_a_chip_too_small_is_not_told_to_use_an_adapter_it_has_no_trainer_for():
+def test_neuron_remedies_name_only_supported_adapters():
     small = rejection(plan(finetune(), pinned("trn1.2xlarge")), "1 x trn1.2xlarge us-east-1 on-demand", Limit.DEVICE_MEMORY)
     assert small.distance < 1.1
     assert "qlora" not in remedy(small)

@@ -23,11 +23,11 @@ def pinned(pins: str, base: str = "llama-3.1-8b") -> str:
     return finetune(base, "none", more=f"parallelism: {{{pins}}}")
 
 
-def test_nothing_is_said_where_nothing_is_pinned():
+def test_without_pinned_parallelism_there_is_no_sentence():
     assert said(finetune())[1] == ""
 
 
-def test_a_slower_layout_is_taken_and_its_price_said():
+def test_a_slower_pinned_layout_is_used_and_its_cost_shown():
     layout, words = said(pinned("tensor: 8, recompute: full"))
     assert layout.startswith("TP8")
     assert words.startswith(f"Pinned parallelism, {layout}: ")
@@ -36,7 +36,7 @@ def test_a_slower_layout_is_taken_and_its_price_said():
     assert "less money" in words
 
 
-def test_what_the_search_would_have_taken_costs_nothing():
+def test_pinning_the_best_layout_costs_nothing():
     layout, _ = said(finetune(adapter="none"))
     recompute = "full" if "recompute full" in layout else "selective" if "recompute selective" in layout else "none"
     assert said(pinned(f"recompute: {recompute}"))[1].endswith("costs nothing on these machines")
@@ -49,7 +49,7 @@ def test_a_server_s_width_is_compared_by_the_month(width):
     assert "costs nothing" in words or "a month" in words
 
 
-def test_the_plan_warns_of_what_the_pins_cost():
+def test_the_plan_has_a_warning_with_the_cost_of_pins():
     spec = read(
         f"{{api_version: rackwright/v1, name: test, workloads: [{pinned('tensor: 8, recompute: full')}], infra: {{any_of: [{AWS}]}}}}"
     )

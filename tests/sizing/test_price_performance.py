@@ -12,8 +12,10 @@ from rackwright.sizing.economics.comparison import ComparisonRow, best_replica, 
 from rackwright.sizing.economics.replica import ServiceRequest, max_concurrency, replica
 from rackwright.sizing.economics.serving import REPORTED, service_request
 from rackwright.sizing.offers.offer import core_of
+from rackwright.sizing.rejection import Reason
 from rackwright.sizing.search import cpu_roofline
 from rackwright.spec.workload import Serve
+from rackwright.wording.rejections import rejection_text
 
 CATALOG = Catalog.default()
 M7I = core_of(CATALOG.machine("m7i.4xlarge"))
@@ -33,7 +35,7 @@ def by_name(rows: tuple[ComparisonRow, ...]) -> dict[str, ComparisonRow]:
     return {r.replica.accelerator: r for r in rows}
 
 
-def test_the_cheapest_is_first_and_what_does_not_run_is_last():
+def test_rows_are_ordered_by_cost_and_impossible_rows_are_last():
     rows = compare(CHAT, CATALOG)
     costs = [r.usd_per_request.p50 for r in rows if r.usd_per_request]
     assert costs == sorted(costs)
@@ -41,7 +43,7 @@ def test_the_cheapest_is_first_and_what_does_not_run_is_last():
     assert {r.replica.accelerator for r in rows} >= {"NVIDIA T4", "NVIDIA L4", "NVIDIA L40S", "NVIDIA H100 80GB SXM5", "TPU v5e"}
 
 
-def test_cost_is_price_over_what_is_planned_to_be_answered():
+def test_cost_is_price_over_planned_requests():
     row = by_name(compare(CHAT, CATALOG))["NVIDIA L40S"]
     rate = row.replica.requests_per_s
     assert row.usd_per_request.p50 == pytest.approx(row.usd_per_hour / 3600 / (rate.p50 * CHAT.reserve))
@@ -66,15 +68,17 @@ def test_goals_are_kept_by_every_replica_that_runs():
             assert row.replica.ttft_s <= 1.0
 
 
-def test_a_model_that_is_too_big_says_so():
+def test_a_model_that_is_too_large_has_a_reason():
     rows = by_name(compare(asked("llama-3.1-70b", tokens=(800, 200)), CATALOG))
-    assert "no room for a cache" in rows["NVIDIA T4"].replica.refused
-    assert "70.6 billion active parameters" in rows["CPU"].replica.refused
+    assert [r.reason for r in rows["NVIDIA T4"].replica.rejections] == [Reason.NO_CACHE_ROOM]
+    (large,) = rows["CPU"].replica.rejections
+    assert (large.reason, round(large.need, 1)) == (Reason.CPU_MODEL_SIZE, 70.6)
     assert rows["NVIDIA H100 80GB SXM5"].replica.accelerators >= 2
 
 
 def test_four_bits_on_a_card_without_them_are_refused_with_the_reason():
-    assert "NVIDIA T4 has no fp8 arithmetic" in replica(replace(CHAT, numbers="fp8"), "NVIDIA T4").refused
+    (unsupported,) = replica(replace(CHAT, numbers="fp8"), "NVIDIA T4").rejections
+    assert "NVIDIA T4 has no fp8 arithmetic" in rejection_text(unsupported)
 
 
 def test_images_on_t4_l4_and_tpu_are_prior_only_and_reconcile_with_the_report():
@@ -148,7 +152,7 @@ def test_fewer_accelerators_come_first():
     assert best_replica(CHAT, "NVIDIA L4", CATALOG).accelerators == 2, "one is too slow for 50 ms per token"
 
 
-def test_a_workload_is_asked_in_the_estimators_numbers():
+def test_a_workload_is_converted_to_the_numbers_of_the_estimator():
     w = Serve.model_validate(
         {
             "name": "chat", "kind": "serve", "model": {"base": "llama-3.1-8b"}, "requests_per_second": 1, "quantization": "fp8",

@@ -2,7 +2,8 @@
 
 import pytest
 from rackwright.sizing.rejection import Limit
-from rackwright.wording.rejections import explanation, fit_warnings, remedy
+from rackwright.wording.plan_text import fit_warnings
+from rackwright.wording.rejections import explanation, remedy
 
 from tests.sizing.helpers import AWS, finetune, labels, lora, plan, rejection, serve
 
@@ -18,7 +19,7 @@ def label(machine: str) -> str:
 
 
 @pytest.mark.parametrize("workload", [serve(SMALL, rate=0.2), finetune(SMALL), finetune(SMALL, "none")])
-def test_a_named_one_runs_a_small_model_at_its_price(workload):
+def test_a_pinned_cpu_machine_runs_a_small_model(workload):
     fit = plan(workload, pinned("m7i.4xlarge")).fits[0]
     assert fit.candidate.label == label("m7i.4xlarge")
     assert fit.usd_per_hour == 0.8064
@@ -27,23 +28,23 @@ def test_a_named_one_runs_a_small_model_at_its_price(workload):
     assert 0 < fit.memory.fill < 0.8
 
 
-def test_it_never_wins_where_nobody_named_it():
+def test_cpu_machines_are_considered_only_when_pinned():
     machines = {x.candidate.machine for p in (lora(), plan(serve(SMALL, rate=0.1))) for x in (*p.fits, *p.rejected)}
     assert not [m for m in machines if m.startswith(("m7", "c7", "r7", "t3"))]
 
 
-def test_its_memory_is_its_ram():
+def test_memory_of_a_cpu_machine_is_its_ram():
     small = rejection(plan(serve(rate=0.1), pinned("m7i.xlarge")), label("m7i.xlarge"), Limit.HOST_MEMORY)
     assert (round(small.have, 1), small.unit) == (12.8, "GiB")
     assert small.need > 15
 
 
-def test_a_model_too_slow_to_read_is_said_to_be():
+def test_a_model_that_is_too_large_for_cpus_has_a_reason():
     fit = plan(serve(rate=0.1), pinned("r7i.4xlarge")).fits[0]
     assert any("billion active parameters" in words for words in fit_warnings(fit))
 
 
-def test_more_traffic_than_one_machine_takes_is_said():
+def test_traffic_above_one_cpu_machine_has_a_reason():
     fit = plan(serve(SMALL, rate=20), pinned("m7i.4xlarge")).fits[0]
     assert fit.candidate.nodes == 1
     assert any("throughput: needs 20.0 requests/s" in words for words in fit_warnings(fit))
@@ -54,12 +55,12 @@ def test_more_traffic_never_answers_sooner():
     assert 0 < quiet < busy
 
 
-def test_a_goal_it_misses_is_a_goal_missed():
+def test_a_missed_latency_goal_is_a_rejection():
     fit = plan(serve(SMALL, rate=0.1, more="tpot: {target: 1 ms, percentile: 95}"), pinned("m7i.4xlarge")).fits[0]
     assert any(str(Limit.TPOT) in words for words in fit_warnings(fit))
 
 
-def test_what_is_not_published_is_refused_with_what_is():
+def test_families_without_published_rates_are_rejected():
     said = rejection(plan(serve(SMALL, rate=0.1), pinned("t3.large")), label("t3.large"), Limit.DATA)
     assert explanation(said) == "the compute rate of a t3 vCPU is not published"
     assert "m7i" in remedy(said)

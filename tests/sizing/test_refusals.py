@@ -5,12 +5,13 @@ from dataclasses import replace
 import pytest
 from rackwright.catalog import Catalog
 from rackwright.sizing.rejection import Limit, Reason
-from rackwright.wording.rejections import fit_warnings, remedy
+from rackwright.wording.plan_text import fit_warnings
+from rackwright.wording.rejections import remedy
 
 from tests.sizing.helpers import AWS, GCP, finetune, labels, lora, plan, rejection, serve
 
 
-def test_memory_is_asked_on_the_pessimistic_side():
+def test_memory_is_compared_with_the_pessimistic_estimate():
     assert lora().fits
     for f in lora().fits:
         assert f.memory.fill <= f.memory.max_fill
@@ -42,7 +43,7 @@ def test_number_formats_need_the_accelerator():
 
 
 @pytest.mark.parametrize("machine", ["dl1.24xlarge", "dl2q.24xlarge", "g4ad.16xlarge"])
-def test_accelerators_without_a_blueprint_are_refused_however_cheap(machine):
+def test_accelerators_without_a_blueprint_are_rejected(machine):
     p = plan(finetune(), AWS)
     found = [x for r in p.rejected if r.candidate.machine == machine for x in r.rejections]
     assert any(x.reason is Reason.ACCELERATOR_FAMILY for x in found)
@@ -58,7 +59,7 @@ def test_a_region_without_the_type_names_one_that_has_it():
 
 
 @pytest.mark.parametrize("workload", [finetune(), serve()])
-def test_a_region_that_sells_nothing_has_reasons_too(workload):
+def test_a_region_without_offerings_has_reasons(workload):
     p = plan(workload, AWS.replace("us-east-1", "ca-west-1"))
     assert not p.fits
     assert any(x.limit is Limit.REGION for r in p.rejected for x in r.rejections)
@@ -104,7 +105,7 @@ def test_a_pin_that_breaks_a_goal_ranks_after_a_free_place_that_keeps_it():
     assert p.fits[-1].candidate.pinned
 
 
-def test_pinned_parallelism_is_obeyed():
+def test_pinned_parallelism_is_used():
     p = plan(finetune(adapter="none", more="parallelism: {tensor: 4, zero: 1, recompute: full}"), AWS)
     assert {(f.candidate.parallelism.tensor, f.candidate.parallelism.recompute) for f in p.fits} == {(4, "full")}
 

@@ -56,7 +56,7 @@ jobs = st.builds(
 
 @settings(max_examples=25, deadline=None)
 @given(jobs, st.sampled_from([H100, L4, A100]))
-def test_the_fewest_is_what_counting_up_finds(j, target):
+def test_the_fewest_replicas_equal_a_linear_search(j, target):
     s = of(j, target)
     found = s.fewest(DEFAULT.max_utilisation, every_way(s))
     every = np.arange(1, MAX_REPLICAS + 1)
@@ -94,7 +94,7 @@ def test_a_higher_percentile_waits_longer_than_the_mean(percentile):
 
 @settings(max_examples=15, deadline=None)
 @given(jobs)
-def test_targets_do_not_look_at_one_another(j):
+def test_targets_do_not_affect_each_other(j):
     several = [H100, L4, servers(1, per_node=2), A100, servers(1, per_node=1), with_memory(H100, 0.5)]
     assert best(j, *several) == [best(j, t)[0] for t in several]
 
@@ -108,7 +108,7 @@ def test_a_slow_link_is_for_stages_and_a_fast_one_for_shares():
     assert (found.parallelism.pipeline, found.parallelism.tensor > 1) == (1, True)
 
 
-def test_pinned_ways_are_obeyed():
+def test_pinned_ways_are_used():
     (found,) = best(job(tensor=4, pipeline=2, ttft=None, tpot=None), H100)
     assert (found.parallelism.tensor, found.parallelism.pipeline) == (4, 2)
     (none,) = best(job(tensor=3), H100)
@@ -132,7 +132,7 @@ def test_nothing_holds_the_model():
     assert found.parallelism.accelerators == 8
 
 
-def test_goals_nobody_meets_are_named():
+def test_unreachable_goals_are_named():
     (found,) = best(job("llama-3.1-70b", tpot=0.001, ttft=0.001), H100)
     assert {r.limit for r in found.rejections} == {Limit.TPOT, Limit.TTFT}
     (many,) = best(job("llama-3.1-70b", rate=1e6, tpot=None, ttft=None), H100)

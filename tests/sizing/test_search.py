@@ -34,7 +34,7 @@ def everything(s: SearchSpace, i: int) -> tuple[np.ndarray, np.ndarray]:
 
 @settings(max_examples=60, deadline=None)
 @given(jobs, st.lists(targets, min_size=1, max_size=4))
-def test_the_best_is_what_trying_everything_finds(j, several):
+def test_the_search_finds_the_result_of_an_exhaustive_search(j, several):
     s = space(j, TargetArrays.of(several))
     chosen, fits = fastest_layouts(s)
     reached = np.flatnonzero(chosen.row >= 0)
@@ -79,7 +79,7 @@ def test_sharing_the_optimizer_is_never_slower_or_larger(j, target):
 
 @settings(max_examples=20, deadline=None)
 @given(jobs, targets)
-def test_selective_recompute_is_what_none_is(j, target):
+def test_selective_recompute_equals_none(j, target):
     """Why it is not searched: with FlashAttention the trainers that a plan assumes have nothing to select."""
     s = space(j, TargetArrays.of([target]))
     rows, none = np.arange(len(s.layouts)), np.zeros(len(s.layouts), dtype=int)
@@ -100,7 +100,7 @@ def test_pruning_leaves_most_out(monkeypatch):
 
 @settings(max_examples=30, deadline=None)
 @given(jobs, st.lists(targets, min_size=2, max_size=4), st.randoms())
-def test_targets_do_not_look_at_one_another(j, several, random):
+def test_targets_do_not_affect_each_other(j, several, random):
     """Order and company of the machines change nothing."""
     shuffled = list(enumerate(several))
     random.shuffle(shuffled)

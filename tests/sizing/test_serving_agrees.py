@@ -54,7 +54,7 @@ def of(j: ServingJob, accelerator: str) -> ServingLayouts:
         ("NVIDIA H100 80GB SXM5", "llama-3.1-8b", {"loras": 20, "lora_rank": 64}, {"loras": 20, "lora_rank": 64}),
     ],
 )
-def test_the_search_asks_the_estimators_formulas(accelerator, model, of_job, said, replicas):
+def test_the_search_uses_the_formulas_of_the_estimator(accelerator, model, of_job, said, replicas):
     """Without percentiles and without doubt, every layout's latency and cache are `estimate`'s to the last digit."""
     s = of(job(model, **of_job), accelerator)
     seen = s.loaded(float(replicas), DEFAULT.max_utilisation)
@@ -121,7 +121,7 @@ OF = {
         ("quantization: fp8", "tpot", -1),
     ],
 )
-def test_what_the_spec_says_reaches_memory_and_time(more, quantity, sign):
+def test_values_of_the_spec_change_memory_and_time(more, quantity, sign):
     plain, said = served(""), served(f", {more}")
     both = [m for m in plain.keys() & said.keys() if plain[m].candidate.parallelism == said[m].candidate.parallelism]
     assert both

@@ -31,7 +31,7 @@ def test_reading_prompts_alone_can_need_replicas():
     assert all(f.candidate.replicas >= 2.7 / 0.989 / 0.8 for f in h100)
 
 
-def test_too_few_replicas_say_how_many():
+def test_too_few_replicas_name_the_needed_number():
     p = plan(serve(rate=100, more="max_replicas: 1"), GCP)
     short = [x for r in p.rejected for x in r.rejections if x.limit is Limit.THROUGHPUT]
     assert short

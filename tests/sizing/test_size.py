@@ -17,7 +17,7 @@ def test_json_keeps_everything():
         assert SizingPlan.from_json(p.to_json()) == p
 
 
-def test_the_same_question_has_the_same_answer():
+def test_the_same_spec_gives_the_same_plan():
     assert plan(finetune(), AWS).to_json() == lora().to_json()
 
 
@@ -32,7 +32,7 @@ def test_every_assumption_has_unit_and_source():
     assert any(x.name == "max_fill" and x.unit == "of accelerator memory" for x in lora().assumptions)
 
 
-def test_every_no_has_a_reason():
+def test_every_rejection_has_a_reason():
     p = plan(finetune(), BOTH, GCP)
     assert all(r.rejections for r in p.rejected)
     assert all(explanation(x) or x.have is not None for r in p.rejected for x in r.rejections)
@@ -57,7 +57,7 @@ def test_ordered_capacity_comes_in_order():
     assert plan(finetune(), AWS.replace("[on-demand]", "[spot, on-demand]")).chosen.candidate.capacity == "spot"
 
 
-def test_one_machine_before_many_unless_time_is_asked_for():
+def test_one_machine_ranks_before_several_unless_optimizing_for_time():
     nodes = [f.candidate.nodes for f in lora().fits]
     assert nodes == sorted(nodes, key=lambda n: n > 1)
     assert "one machine is enough" in rationale(lora())
@@ -76,7 +76,7 @@ def test_balanced_is_between():
     assert time.duration_s.p50 <= balanced.duration_s.p50 <= cost.duration_s.p50
 
 
-def test_nothing_fits_is_an_answer_with_three_ways_out():
+def test_a_plan_without_fits_has_three_nearest_misses():
     p = plan(finetune(base="llama-3.1-405b", adapter="none"), AWS, goals="{max_duration: 1h, max_cost: 10 USD}")
     assert p.fits == ()
     assert p.chosen is None
@@ -95,7 +95,7 @@ def test_rejections_keep_their_numbers():
     assert all(isinstance(r, Rejected) and r.cost_usd and r.duration_s for r in over)
 
 
-def test_an_unknown_model_is_the_users_fault():
+def test_an_unknown_model_raises_a_user_error():
     with pytest.raises(UserError, match="no-such-model"):
         plan(finetune(base="no-such-model"), AWS)
 

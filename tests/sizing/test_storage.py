@@ -67,9 +67,9 @@ def test_a_reclaim_takes_longer_to_come_back_from_than_a_fault():
     assert (firm, DEFAULT.reclaim_restart_s) == (DEFAULT.restart_s, pytest.approx(spot, rel=0.01))
 
 
-def test_without_checkpoints_a_restart_is_all_that_is_lost():
+def test_without_checkpoints_only_restarts_are_lost():
     assert checkpoints.lost_share(0.0, 10, checkpoints.Interruptions(6000, 600)) == pytest.approx(0.1)
 
 
-def test_capacity_holds_the_kept_the_new_and_the_data():
+def test_capacity_holds_kept_and_new_checkpoints_and_the_data():
     assert checkpoints.capacity_bytes(100, 3, 50, 20) == 470

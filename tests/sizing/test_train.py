@@ -51,18 +51,18 @@ def test_without_room_the_smallest_layout_is_named():
     assert found.parallelism.recompute == "full"
 
 
-def test_memory_is_decided_on_the_pessimistic_side():
+def test_training_memory_is_compared_with_the_pessimistic_estimate():
     (found,) = best(job("llama-3.1-70b", pipeline=1, tensor=8, zero=1), servers(8))
     median = found.memory.total_bytes - found.memory.margin_bytes
     assert found.memory.total_bytes > 1.02 * median
 
 
-def test_a_batch_too_small_for_the_machines_says_so():
+def test_a_batch_too_small_for_the_machines_has_a_reason():
     (only,) = best(job(batch=1, tensor=1, context=1, pipeline=1), servers(64))[0].rejections
     assert (only.limit, only.need, only.have) == (Limit.GEOMETRY, 512, 1)
 
 
-def test_equal_questions_have_equal_answers():
+def test_equal_jobs_have_equal_outcomes():
     assert best(job(), FOUR) == best(job(), FOUR)
 
 

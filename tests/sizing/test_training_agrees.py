@@ -35,7 +35,7 @@ def same(fit: Fit, base: str, adapter: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("base", "adapter"), [("llama-3.1-8b", "none"), ("llama-3.1-8b", "lora"), ("llama-3.1-70b", "qlora"), ("mixtral-8x7b", "qlora")]
 )
-def test_the_search_asks_the_estimators_formulas(base, adapter):
+def test_the_search_uses_the_formulas_of_the_estimator(base, adapter):
     fits = list(alone(plan(finetune(base, adapter), AWS).fits))
     assert fits
     for fit in fits:

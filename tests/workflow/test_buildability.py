@@ -1,5 +1,6 @@
 """Fits that this release can build rank first; the others say why they cannot be built."""
 
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -8,6 +9,9 @@ from rackwright import compile_plan, load, read, size
 from rackwright.cli.main import run
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Problem
+from rackwright.report.alternatives import frontier_rows
+from rackwright.report.document.view import view
+from rackwright.report.plan_json import plan_json
 from rackwright.sizing.size import size as sized_by_goals
 from rackwright.wording.plan_text import with_text
 from rackwright.workflow import size as sizing
@@ -56,6 +60,22 @@ def test_a_row_that_cannot_be_built_says_why(tmp_path, monkeypatch, capsys):
     assert "not buildable in this release: This release does not support a box on gcp" in " ".join(capsys.readouterr().out.split())
     with pytest.raises(UserError, match="C-no-path"):
         pipeline.choose(rank)
+
+
+def test_frontier_points_that_cannot_be_built_say_why_in_json_table_and_card():
+    spec = read(TWO_CLOUDS)
+    plan = size(spec, today=TODAY)
+    preview = Pipeline.of_spec(spec, TODAY, plan=plan).preview()
+    points = plan_json(plan, preview)["frontier"]
+    by_rank = {point["rank"]: point["not_buildable"] for point in points}
+    assert by_rank == {rank: preview.refusal(rank) or None for rank in by_rank}
+    refused = [rank for rank, reason in by_rank.items() if reason]
+    assert refused
+    rows = {row[0]: row[-1] for row in frontier_rows(plan, spec.goals, None, preview)}
+    assert all("not buildable in this release: " in rows[f"#{rank}"] for rank in refused)
+    first = replace(plan, fits=(plan.fits[refused[0] - 1], *plan.fits))
+    (chosen, *_) = view(spec, first, replace(preview, not_buildable=("no path", *preview.not_buildable)), TODAY).cards
+    assert ("Build", "not buildable in this release: no path") in chosen.lines
 
 
 def test_one_fit_is_compiled_where_the_first_can_be_built(monkeypatch):

@@ -63,7 +63,10 @@ def explain(
     part = explain_text.about(session.plan, machine)
     if machine and not (part.fits or part.rejected):
         raise UserError([Problem("C-candidate", f"no candidate of this plan has {machine!r} in its name", fix="see `rackwright catalog`")])
-    emit(explanation_json(part, session.plan)) if as_json else explain_text.show_explanation(console(), part, session.plan)
+    if as_json:
+        emit(explanation_json(part, session.plan, session.preview))
+    else:
+        explain_text.show_explanation(console(), part, session.plan, session.preview)
     if not session.plan.fits:
         raise typer.Exit(NOT_FEASIBLE)
 
@@ -129,12 +132,14 @@ def economics(spec: SpecPath, as_json: AsJson = False, today: Today = None) -> N
     """Show cost and revenue of serving. By load and by month, with the break-even and other accelerators."""
     from rackwright.report.terminal.economics import show_economics
     from rackwright.sizing.economics.serving import economics_of
+    from rackwright.wording.plan_text import economics_with_text
 
     session = Session.of(spec, as_json, today)
     found = economics_of(session.spec, session.plan, session.pipeline.catalog)
     if found is None:
         session.show_plan(1)
         raise typer.Exit(NOT_FEASIBLE)
+    found = economics_with_text(found)
     emit(found.as_json()) if as_json else show_economics(console(), found)
 
 

@@ -11,21 +11,24 @@ from rackwright.spec.spec import Goals
 from rackwright.wording.formatting import hours, machines, money, percent, plural, span, usd
 from rackwright.wording.rationale import compared_with
 from rackwright.wording.rejections import rejection_text
+from rackwright.workflow.stack_preview import StackPreview
 
 LIMITS_SHOWN = 6
 FRONTIER = ("rank", "machines", "time", "USD", "memory free", "compared with the choice")
 GROUPS = ("candidates", "worst constraint", "nearest candidate", "distance")
 
 
-def frontier_rows(plan: SizingPlan, goals: Goals | None = None, maximum: int | None = MAX_POINTS) -> list[tuple[str, ...]]:
-    """Cells of FRONTIER, cheapest first."""
+def frontier_rows(
+    plan: SizingPlan, goals: Goals | None = None, maximum: int | None = MAX_POINTS, preview: StackPreview | None = None
+) -> list[tuple[str, ...]]:
+    """Cells of FRONTIER, cheapest first. preview: marks the points that this release cannot build."""
     rows = []
     for point in frontier(plan, maximum):
         c, cost = point.fit.candidate, point.fit.cost_usd
         roles = ", ".join(_role(role, point.fit, goals or Goals()) for role in point.roles)
         capacity = "" if c.capacity == "on-demand" else f", {c.capacity}"
         price, free = money(cost.p50 if cost else None), percent(point.headroom)
-        comparison = "; ".join(filter(None, [roles, _against(point, plan)]))
+        comparison = "; ".join(filter(None, [roles, _against(point, plan), preview.refusal(point.rank) if preview else ""]))
         rows.append((f"#{point.rank}", machines(c) + capacity, _time(point.fit), price, free, comparison))
     return rows
 
@@ -104,8 +107,11 @@ def goodput_text(fit: Fit) -> str:
     return f"{percent(it.share)} of the run is productive; {often} expected{saved}"
 
 
-def alternatives_json(plan: SizingPlan) -> dict[str, Any]:
-    """frontier: points with their roles. why_not: groups of rejections with the nearest candidate. distance: None where no amount helps."""
+def alternatives_json(plan: SizingPlan, preview: StackPreview) -> dict[str, Any]:
+    """frontier: points with their roles. why_not: groups of rejections with the nearest candidate.
+
+    distance: None where no amount helps. not_buildable: None where this release can build the point.
+    """
     points = [
         {
             "rank": point.rank,
@@ -116,6 +122,7 @@ def alternatives_json(plan: SizingPlan) -> dict[str, Any]:
             "time_s": point.fit.time_s,
             "memory_headroom": point.headroom,
             "against_chosen": _against(point, plan),
+            "not_buildable": preview.refusal(point.rank) or None,
         }
         for point in frontier(plan)
     ]

@@ -7,11 +7,10 @@ from typing import Any
 from rackwright.diagnostics.problem import Problem
 from rackwright.report.alternatives import alternatives_json
 from rackwright.sizing.plan import SizingPlan
-from rackwright.sizing.rejection import Rejection
 from rackwright.sizing.selection.ranking import nearest_misses
 from rackwright.wording.formatting import machines
 from rackwright.wording.plan_text import with_text
-from rackwright.wording.rejections import explanation, joined_remedies, rejection_text, remedy
+from rackwright.wording.rejections import joined_remedies, rejection_text
 from rackwright.workflow.stack_preview import StackPreview
 
 
@@ -20,7 +19,7 @@ def plan_json(plan: SizingPlan, preview: StackPreview, warnings: Sequence[Proble
 
     Additions: feasible, frontier, why_not, nearest_misses, bill, quota, problems (spec's first), before_you_build; per fit not_buildable.
     """
-    shown = _plan(plan)
+    shown = json.loads(with_text(plan).to_json())
     for rank, fit in enumerate(shown["fits"], 1):
         fit["not_buildable"] = preview.refusal(rank) or None
     further = preview.as_json()
@@ -34,23 +33,13 @@ def plan_json(plan: SizingPlan, preview: StackPreview, warnings: Sequence[Proble
         }
         for miss in nearest_misses(plan)
     ]
-    return {**shown, **further, "feasible": bool(plan.fits), **alternatives_json(plan), "nearest_misses": misses}
+    return {**shown, **further, "feasible": bool(plan.fits), **alternatives_json(plan, preview), "nearest_misses": misses}
 
 
-def explanation_json(part: SizingPlan, whole: SizingPlan) -> dict[str, Any]:
+def explanation_json(part: SizingPlan, whole: SizingPlan, preview: StackPreview) -> dict[str, Any]:
     """The requested part of a plan, with the frontier of the whole plan and the rejection summary of the part."""
-    return {**_plan(part), **alternatives_json(whole), "why_not": alternatives_json(part)["why_not"]}
-
-
-def _plan(plan: SizingPlan) -> dict[str, Any]:
-    """The plan with all sentences: also `words` and `remedy` of each rejection, `remedy` of each rejected candidate."""
-    shown = json.loads(with_text(plan).to_json())
-    for fit, row in zip(plan.fits, shown["fits"], strict=True):
-        row["overruled"] = _rejections(fit.overruled, row["overruled"])
-    for miss, row in zip(plan.rejected, shown["rejected"], strict=True):
-        row |= {"rejections": _rejections(miss.rejections, row["rejections"]), "remedy": joined_remedies(miss.rejections)}
-    return shown
-
-
-def _rejections(rejections: Sequence[Rejection], rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [{**row, "words": explanation(r), "remedy": remedy(r)} for r, row in zip(rejections, rows, strict=True)]
+    return {
+        **json.loads(with_text(part).to_json()),
+        **alternatives_json(whole, preview),
+        "why_not": alternatives_json(part, preview)["why_not"],
+    }

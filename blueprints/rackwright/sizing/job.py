@@ -83,7 +83,7 @@ class TrainingJob:
 class ServingJob:
     """Requests in numbers. rate: per second, 0 for a batch of `requests`; ttft, tpot: (seconds, percentile); longest: tokens of the
     longest request; generates False: `passes` forward passes per request (diffusion, vision, encoder); precision: of the weights, auto
-    for `native`, the format they are published in; products: of the arithmetic, where that was said; engine: family; loras: adapters of
+    for `native`, the format they are published in; products: of the arithmetic, where the spec sets it; engine: family; loras: adapters of
     rank `lora_rank` served beside the base."""
 
     network: ModelDimensions
@@ -109,6 +109,14 @@ class ServingJob:
     passes: float = 1.0
     loras: int = 0
     lora_rank: int = 16
+
+    @property
+    def ttft_s(self) -> float | None:
+        return self.ttft[0] if self.ttft else None
+
+    @property
+    def tpot_s(self) -> float | None:
+        return self.tpot[0] if self.tpot else None
 
     @property
     def ends(self) -> bool:

@@ -7,6 +7,7 @@ from pydantic import TypeAdapter
 
 from rackwright.sizing.metrics import Goodput, Interval, Memory, ParallelLayout, Speed
 from rackwright.sizing.node.requirements import NodeRequirements
+from rackwright.sizing.note import Note
 from rackwright.sizing.rejection import Rejection
 
 PLAN_VERSION = "sizing/1"
@@ -64,7 +65,8 @@ class Candidate:
 class Fit:
     """A candidate that meets every limit. duration: seconds of the run (training, batch) or None; cost: US dollars of the run, or of
     a month of 730 h for serving, compute only (the bill adds the rest); cost and hourly price are None where no price is published.
-    wait: seconds in the queue of the capacity mode, before anything is paid; overruled: goals it breaks because a pin says so."""
+    wait: seconds in the queue of the capacity mode, before anything is paid; overruled: goals it breaks because of a pin.
+    tightest: the constraint with the least headroom. `wording.plan_text` fills in binding, why and warnings."""
 
     candidate: Candidate
     memory: Memory
@@ -79,6 +81,8 @@ class Fit:
     goodput: Goodput | None = None
     wait_s: Interval | None = None
     overruled: tuple[Rejection, ...] = ()
+    tightest: tuple[Note, ...] = ()
+    notes: tuple[Note, ...] = ()
 
     @property
     def finish_s(self) -> Interval | None:
@@ -93,12 +97,16 @@ class Fit:
 
 @dataclass(frozen=True)
 class Rejected:
-    """A candidate and every constraint it fails, worst first; cost and duration are None where they could not be computed."""
+    """A candidate and every constraint it fails, worst first; cost and duration are None where they could not be computed.
+
+    `wording.plan_text` fills in remedy.
+    """
 
     candidate: Candidate
     rejections: tuple[Rejection, ...]
     cost_usd: float | None = None
     duration_s: float | None = None
+    remedy: str = ""
 
     @property
     def distance(self) -> float:
@@ -136,16 +144,17 @@ class WorkloadFacts:
 
 @dataclass(frozen=True)
 class StorageNeed:
-    """Shared storage of the run: capacity and sustained throughput, with the reason as text."""
+    """Shared storage of the run: capacity, sustained throughput and their basis. `wording.plan_text` fills in reason."""
 
     capacity_bytes: float = 0.0
     throughput_bytes_per_s: float = 0.0
     reason: str = ""
+    basis: tuple[Note, ...] = ()
 
 
 @dataclass(frozen=True)
 class SizingPlan:
-    """Result of sizing. The order of `fits` is the rank; ties are broken by label."""
+    """Result of sizing. The order of `fits` is the rank; ties are broken by label. `wording.plan_text` fills in scaling and warnings."""
 
     spec: str
     facts: WorkloadFacts
@@ -154,7 +163,7 @@ class SizingPlan:
     assumptions: tuple[Assumption, ...]
     catalog_digest: str
     scaling: str = ""
-    """Why one machine or several, as text. Sizing leaves it empty; `report.plan_text` fills it where a plan is shown or recorded."""
+    """Why one machine or several."""
     storage: StorageNeed = field(default_factory=StorageNeed)
     warnings: tuple[str, ...] = ()
     considered: int = 0
@@ -163,6 +172,7 @@ class SizingPlan:
     optimize_for: str = "cost"
     unpinned: Fit | None = None
     """The chosen machines without the parallelism that the workload pins; None where it pins none, or nothing fits."""
+    notes: tuple[Note, ...] = ()
 
     @property
     def chosen(self) -> Fit | None:

@@ -1,4 +1,4 @@
-"""A constraint that a candidate fails: a typed reason with its numbers. `report.rejections` renders it."""
+"""A constraint that a candidate fails: a typed reason with its numbers. `wording.rejections` renders it."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -27,10 +27,11 @@ class Limit(StrEnum):
     DATA = "published data"
     BLUEPRINT = "blueprint"
     PIN = "pin"
+    ESTIMATE = "estimate"
 
 
 class Reason(StrEnum):
-    """The failed condition behind a rejection. `report.rejections` renders each as a sentence with its remedy."""
+    """The failed condition behind a rejection. `wording.rejections` renders each as a sentence with its remedy."""
 
     LIMIT = "limit"
     ACCELERATOR_FAMILY = "accelerator-family"
@@ -56,6 +57,7 @@ class Reason(StrEnum):
     CUSTOM_ON_CPU = "custom-on-cpu"
     DEADLINE = "deadline"
     DEVICE_SHARE = "device-share"
+    ESTIMATOR = "estimator"
     FALLBACK_MACHINE = "fallback-machine"
     FALLBACK_ZONE = "fallback-zone"
     FORMAT = "format"
@@ -68,6 +70,7 @@ class Reason(StrEnum):
     NEURON_SERVES_ONLY = "neuron-serves-only"
     NOT_IN_SPEC = "not-in-spec"
     NOT_ORDERABLE = "not-orderable"
+    NO_CACHE_ROOM = "no-cache-room"
     NO_FABRIC = "no-fabric"
     PINNED_ELSEWHERE = "pinned-elsewhere"
     PINNED_NODES = "pinned-nodes"
@@ -108,6 +111,7 @@ class Rejection:
     need, have: in `unit`; None where the constraint is not a number, or the number is not published.
     subject, detail: names that the reason is about, such as an accelerator and a number format; amount: a further number, in `unit`.
     remedies: values of the spec or `Remedy` members that would make the candidate fit.
+    words, remedy: the condition and the remedies as text; sizing leaves them empty, `wording.plan_text` fills them in.
     """
 
     limit: Limit
@@ -119,6 +123,8 @@ class Rejection:
     detail: str = ""
     amount: float | None = None
     remedies: tuple[str, ...] = ()
+    words: str = ""
+    remedy: str = ""
 
     @property
     def distance(self) -> float:
@@ -127,3 +133,20 @@ class Rejection:
             return float("inf")
         ratio = self.need / self.have
         return ratio if ratio >= 1 else 1 / ratio if ratio else float("inf")
+
+
+def latency_rejections(
+    ttft_s: float, tpot_s: float | None, ttft_goal_s: float | None, tpot_goal_s: float | None = None
+) -> tuple[Rejection, ...]:
+    """Latency goals that an idle replica misses; a goal of None is not set."""
+    goals = ((Limit.TPOT, tpot_s, tpot_goal_s, "tpot"), (Limit.TTFT, ttft_s, ttft_goal_s, "ttft"))
+    return tuple(
+        Rejection(limit, seconds * 1000, goal * 1000, "ms", Reason.IDLE_LATENCY, detail=key)
+        for limit, seconds, goal, key in goals
+        if goal and seconds is not None and seconds > goal
+    )
+
+
+def model_size_rejection(active_parameters: float, max_parameters: float) -> Rejection:
+    """Rejection of a model that CPUs run slower than people read."""
+    return Rejection(Limit.THROUGHPUT, active_parameters / 1e9, max_parameters / 1e9, "billion active parameters", Reason.CPU_MODEL_SIZE)

@@ -14,16 +14,18 @@ from rackwright.sizing.evaluation.evaluate import GoalLimits, evaluate
 from rackwright.sizing.evaluation.pin_cost import without_pinned_parallelism
 from rackwright.sizing.job import ServingJob, TrainingJob
 from rackwright.sizing.node.node_requirements import dataset_read_bytes_per_s, with_node_requirements
+from rackwright.sizing.note import Note, NoteKind
 from rackwright.sizing.offers.node_counts import UNSEARCHABLE, pinned_nodes, searchable_fleet
 from rackwright.sizing.offers.offer import Offer, core_of
 from rackwright.sizing.plan import Assumption, Fit, Rejected, SizingPlan, StorageNeed, WorkloadFacts
 from rackwright.sizing.rejection import Limit, Reason, Rejection
 from rackwright.sizing.search.outcome import Outcome
 from rackwright.sizing.search.search import search
-from rackwright.sizing.selection.ranking import by_distance, identity, ranked
+from rackwright.sizing.selection.ranking import by_distance, cheapest_without_pin, identity, ranked
 from rackwright.sizing.workload_inputs import WorkloadInputs, workload_inputs
 from rackwright.spec.spec import Spec
 from rackwright.spec.workload import TRAINING, Serve
+from rackwright.units import HOUR
 
 Order = Callable[[SizingPlan], tuple[Fit, ...]]
 """Plan -> its fits in another order of rank."""
@@ -59,9 +61,8 @@ def size(
     inputs = workload_inputs(spec.workload, a)
     goals = GoalLimits.of(spec, a)
     fits, rejected, order, points = _collected(_evaluations(spec, catalog, inputs, goals, a, today))
-    serves = isinstance(inputs.job, ServingJob) and not inputs.job.ends
     scope = "serving" if isinstance(inputs.job, ServingJob) else "training"
-    best = ranked(fits.values(), order, spec.goals.optimize_for, vertical_first=not serves)
+    best = ranked(fits.values(), order, spec.goals.optimize_for, vertical_first=not inputs.serves)
     misses = by_distance(r for k, r in rejected.items() if k not in fits)
     best = rerank(SizingPlan(spec.name, inputs.facts, best, (), (), catalog.digest)) if rerank else best
     facts, need = _storage(inputs, best, goals, spec, a)
@@ -70,13 +71,13 @@ def size(
         facts=facts,
         fits=best,
         rejected=misses,
-        assumptions=(*inputs.assumed, *_calibration(best), *a.listed(scope)),
+        assumptions=(*inputs.assumed, *_calibration(best[:1]), *a.listed(scope)),
         catalog_digest=catalog.digest,
         storage=need,
-        warnings=(*inputs.warnings, *_warnings(spec, best, misses, a)),
         considered=points,
         optimize_for=spec.goals.optimize_for,
         unpinned=without_pinned_parallelism(spec, best[0], catalog, a, today) if best else None,
+        notes=(*inputs.notes, *_notes(spec, best, misses, a)),
     )
     return with_node_requirements(made, spec, catalog, a)
 
@@ -107,7 +108,7 @@ def _evaluations(
     fleet = searchable_fleet(spec, catalog, a, today)
     found = search(inputs.job, fleet.machines, a) if fleet.targets else []
     for entry in fleet.entries:
-        offer, dearest = entry.offer, 0.0
+        offer, max_cost_usd = entry.offer, 0.0
         for nodes, target in entry.counts or ((offer.nodes or 1, -1),):
             nodes, outcome = (
                 (nodes, _cpu_outcome(offer, inputs, a)) if target < 0 else _deployed_nodes(offer, nodes, found[target], spec, inputs)
@@ -115,11 +116,11 @@ def _evaluations(
             answer = evaluate(offer, nodes, outcome, goals, a)
             yield offer, outcome.points, answer
             if isinstance(answer, Fit):
-                dearest = max(dearest, answer.cost_usd.p50 if answer.cost_usd else 0.0)
-            elif _more_cannot_help(answer, dearest):
+                max_cost_usd = max(max_cost_usd, answer.cost_usd.p50 if answer.cost_usd else 0.0)
+            elif _more_cannot_help(answer, max_cost_usd):
                 break
             else:
-                dearest = max(dearest, answer.cost_usd or 0.0)
+                max_cost_usd = max(max_cost_usd, answer.cost_usd or 0.0)
 
 
 def _cpu_outcome(offer: Offer, inputs: WorkloadInputs, a: Assumptions) -> Outcome:
@@ -134,7 +135,7 @@ def _cpu_outcome(offer: Offer, inputs: WorkloadInputs, a: Assumptions) -> Outcom
 
 def _deployed_nodes(offer: Offer, nodes: int, found: Outcome, spec: Spec, inputs: WorkloadInputs) -> tuple[int, Outcome]:
     """Number of machines: the requested count, for a server the count its replicas need, or the pinned count."""
-    if not isinstance(inputs.job, ServingJob) or inputs.job.ends:
+    if not inputs.serves:
         return nodes, found
     pinned, need = pinned_nodes(offer, spec), max(found.nodes, 1)
     if pinned is not None and need > pinned:
@@ -147,19 +148,19 @@ COUNT_INDEPENDENT = {Limit.ORGANISATION, Limit.PRECISION}
 """Constraints that more machines do not change: the organisation's limit is exceeded already, or the number format is not supported."""
 
 
-def _more_cannot_help(miss: Rejected, dearest_usd: float) -> bool:
+def _more_cannot_help(miss: Rejected, max_cost_usd: float) -> bool:
     """Whether more of the same machines cannot help: COUNT_INDEPENDENT, more machines than sequences, or over budget although memory
     suffices and the smaller count was not more expensive; larger counts only add traffic."""
     limits = {r.limit for r in miss.rejections}
-    if Limit.BUDGET in limits and Limit.DEVICE_MEMORY not in limits and 0 < dearest_usd <= (miss.cost_usd or 0.0):
+    if Limit.BUDGET in limits and Limit.DEVICE_MEMORY not in limits and 0 < max_cost_usd <= (miss.cost_usd or 0.0):
         return True
     return not limits.isdisjoint(COUNT_INDEPENDENT) or any(r.limit is Limit.GEOMETRY and r.need for r in miss.rejections)
 
 
 def _calibration(fits: tuple[Fit, ...]) -> Iterator[Assumption]:
-    """The calibration behind the time of the chosen candidate."""
-    if fits:
-        yield Assumption("calibration", calibration().version, fits[0].evidence, "fit of published runs, data/measured of the estimator")
+    """The calibration behind the times of the fits."""
+    for fit in fits:
+        yield Assumption("calibration", calibration().version, fit.evidence, "fit of published runs, data/measured of the estimator")
 
 
 def _storage(
@@ -168,37 +169,33 @@ def _storage(
     """Checkpoint plan and file-system need of the chosen fit."""
     facts, chosen = inputs.facts, fits[0] if fits else None
     if not isinstance(inputs.job, TrainingJob):
-        return facts, StorageNeed(facts.weights_bytes, 0.0, "weights, read once per replica")
+        return facts, StorageNeed(facts.weights_bytes, basis=(Note(NoteKind.WEIGHTS_READ_ONCE),))
     count, nodes = (chosen.candidate.accelerators, chosen.candidate.nodes) if chosen else (1, 1)
     between = checkpoints.time_between_failures_s(count, nodes, bool(chosen and chosen.candidate.capacity == "spot"), a)
     plan = checkpoints.plan_checkpoints(facts.checkpoint_bytes, between, goals.checkpoint_interval_s, a)
     w = spec.workload
     read = dataset_read_bytes_per_s(facts, chosen.speed, w, a) if chosen and isinstance(w, TRAINING) else None
     keep = w.checkpoint.keep if isinstance(w, TRAINING) else 1
-    reason = f"{keep} checkpoints of {plan.bytes / 1e9:,.1f} GB, one more being written within {plan.write_s:.0f} s, dataset, weights"
+    basis = Note(NoteKind.CHECKPOINTS_KEPT, {"keep": keep, "gb": plan.bytes / 1e9, "write_s": plan.write_s})
     capacity = checkpoints.capacity_bytes(plan.bytes, keep, facts.dataset_bytes, facts.weights_bytes)
-    return replace(facts, checkpoint_interval_s=plan.interval_s), StorageNeed(
-        capacity, max(plan.throughput_bytes_per_s, read or 0.0), reason
-    )
+    need = StorageNeed(capacity, max(plan.throughput_bytes_per_s, read or 0.0), basis=(basis,))
+    return replace(facts, checkpoint_interval_s=plan.interval_s), need
 
 
-def _warnings(spec: Spec, fits: tuple[Fit, ...], rejected: tuple[Rejected, ...], a: Assumptions) -> Iterator[str]:
+def _notes(spec: Spec, fits: tuple[Fit, ...], rejected: tuple[Rejected, ...], a: Assumptions) -> Iterator[Note]:
     chosen = fits[0] if fits else None
     if chosen and chosen.candidate.topology and spec.blueprint.kind == "auto":
-        yield "The first choice is a TPU, which requires a JAX or PyTorch/XLA trainer; blueprint.kind box or training-cluster excludes TPUs"
+        yield Note(NoteKind.TPU_CHOSEN)
     if chosen and chosen.cost_usd and isinstance(spec.workload, Serve) and spec.workload.revenue is not None:
-        earned = (chosen.speed.tokens_per_s or 0.0) * spec.workload.revenue * 3600 * a.month_h
-        yield f"Revenue is at most {earned:,.0f} USD a month at peak traffic; machines cost {chosen.cost_usd.p50:,.0f} USD a month"
+        earned = (chosen.speed.tokens_per_s or 0.0) * spec.workload.revenue * HOUR * a.month_h
+        yield Note(NoteKind.REVENUE_AT_PEAK, {"earned_usd": earned, "cost_usd": chosen.cost_usd.p50})
     if len(spec.workloads) > 1:
-        yield f"Sized for {spec.workload.name}; the other workloads share its machines"
+        yield Note(NoteKind.WORKLOADS_SHARE_MACHINES, {"workload": spec.workload.name})
     if any(p.cloud == "kubernetes" and p.pin is None for p in spec.infra.places):
-        yield "An existing cluster is sized only for a pinned machine in this release; its inventory is not read"
+        yield Note(NoteKind.INVENTORY_NOT_READ)
     pinned = next((f for f in fits if f.candidate.pinned), None)
-    if pinned is None:
-        return
-    free = [r for r in rejected if r.rejections and all(x.limit is Limit.PIN for x in r.rejections) and r.cost_usd is not None]
-    best = min(free, key=lambda r: (r.cost_usd, r.candidate.label), default=None)
-    if best is not None and pinned.cost_usd is not None and best.cost_usd is not None:
+    best = cheapest_without_pin(rejected)
+    if pinned and pinned.cost_usd and best and best.cost_usd is not None:
         extra = pinned.cost_usd.p50 - best.cost_usd
-        difference = f"costs {extra:,.0f} USD more than" if extra > 0 else f"is {-extra:,.0f} USD cheaper than"
-        yield f"The pinned {pinned.candidate.label} {difference} {best.candidate.label}, the cheapest candidate without the pin"
+        values = {"pinned": pinned.candidate.label, "free": best.candidate.label, "usd": abs(extra)}
+        yield Note(NoteKind.PIN_COSTS if extra > 0 else NoteKind.PIN_SAVES, values)

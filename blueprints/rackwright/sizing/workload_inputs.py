@@ -1,7 +1,7 @@
 """Workload of the spec and its model as numbers for the formulas."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from rackwright.catalog.models import library
 from rackwright.catalog.models.architecture import Architecture, ConfigError, from_fields
@@ -14,13 +14,16 @@ from rackwright.estimator.model.dimensions import ModelDimensions
 from rackwright.estimator.model.flops import FLOPS_PER_WEIGHT, training_flops_per_token
 from rackwright.estimator.model.from_architecture import count_parameters, model_dimensions
 from rackwright.estimator.model.layer_parameters import lora_parameters, prefix_parameters
-from rackwright.sizing.assumptions import Assumptions
+from rackwright.sizing.assumptions import OWN, Assumptions
 from rackwright.sizing.evaluation.checkpoints import checkpoint_bytes
 from rackwright.sizing.job import ServingJob, TrainingJob, weight_bytes
+from rackwright.sizing.note import Note, NoteKind
 from rackwright.sizing.plan import Assumption, WorkloadFacts
 from rackwright.sizing.search.layouts import PinnedLayout
 from rackwright.sizing.training_recipe import Recipe, adapted, full
 from rackwright.spec.workload import Adapter, Batch, Custom, Finetune, Model, Pretrain, Serve, Workload
+
+UNEVEN_SOURCE = f"trained routers are uneven: {OWN}"
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,12 @@ class WorkloadInputs:
     job: Job
     facts: WorkloadFacts
     assumed: tuple[Assumption, ...] = ()
-    warnings: tuple[str, ...] = field(default=())
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def serves(self) -> bool:
+        """Whether the job serves requests without an end."""
+        return isinstance(self.job, ServingJob) and not self.job.ends
 
 
 def workload_inputs(workload: Workload, a: Assumptions) -> WorkloadInputs:
@@ -64,8 +72,8 @@ def architecture_of(model: Model) -> tuple[Architecture, str]:
         row = library.find(model.base)
         if row is None:
             near = ", ".join(library.nearest(model.base))
-            reason = f"{model.base!r} is not in the model catalog"
-            raise UserError([Problem("S-model", reason, at / "base", f"nearest: {near}" if near else "")])
+            fix = f"nearest: {near}" if near else ""
+            raise UserError([Problem("S-model", f"{model.base!r} is not in the model catalog", at / "base", fix)])
         return row.architecture, row.name
     if model.config is not None:
         raise UserError([Problem("S-model", "only rackwright.load resolves model.config, relative to the spec's folder", at / "config")])
@@ -89,8 +97,9 @@ def _training(w: Pretrain | Finetune, architecture: Architecture, name: str, a: 
     flops = FLOPS_PER_WEIGHT[method] / 2 * n.flops_per_sample if sampled else training_flops_per_token(n, positions, method) * positions
     assumed.append(Assumption("trainer", recipe.family, "family", "default: kernels and states of this trainer family; maxtext on TPU"))
     if n.is_moe:
-        words = "trained routers are uneven: rackwright's choice 2026-11, not measured"
-        assumed.append(Assumption("moe_imbalance", f"{REAL_ROUTING_IMBALANCE:g}", "tokens of the fullest expert over the mean", words))
+        assumed.append(
+            Assumption("moe_imbalance", f"{REAL_ROUTING_IMBALANCE:g}", "tokens of the fullest expert over the mean", UNEVEN_SOURCE)
+        )
     job = TrainingJob(
         network=n, recipe=recipe, method=method, sequence=sequence, flops_per_sequence=flops, batch=batch, sequences=sequences,
         pins=PinnedLayout(**w.parallelism.model_dump()), sampled=sampled,
@@ -111,13 +120,9 @@ def _training(w: Pretrain | Finetune, architecture: Architecture, name: str, a: 
         checkpoint_bytes=checkpoint_bytes(recipe.trainable, a),
         dataset_bytes=w.data.size or 0.0,
     )
-    return WorkloadInputs(job, facts, tuple(assumed), _training_warnings(n, 0 if sampled else sequence))
-
-
-def _training_warnings(n: ModelDimensions, sequence: int) -> tuple[str, ...]:
-    if not n.max_context or sequence <= n.max_context:
-        return ()
-    return (f"The sequence length of {sequence:,} tokens exceeds the {n.max_context:,} positions that the model supports",)
+    too_long = Note(NoteKind.SEQUENCE_TOO_LONG, {"tokens": sequence, "positions": n.max_context or 0})
+    notes = (too_long,) if n.max_context and not sampled and sequence > n.max_context else ()
+    return WorkloadInputs(job, facts, tuple(assumed), notes)
 
 
 def _trainable(architecture: Architecture, adapter: Adapter, n: ModelDimensions, a: Assumptions) -> float:
@@ -130,19 +135,14 @@ def _trainable(architecture: Architecture, adapter: Adapter, n: ModelDimensions,
 
 
 def _recipe(w: Pretrain | Finetune, method: str, architecture: Architecture, n: ModelDimensions, a: Assumptions) -> Recipe:
-    numbers = _training_precision(w)
+    is_quantized = method == "qlora" and w.precision in ("nf4", "fp4", "int8")  # the format of the frozen base; arithmetic is bf16
+    numbers = "bf16" if w.precision == "auto" or is_quantized else w.precision
     if method == "full" or not isinstance(w, Finetune):
         return full(n.trunk, numbers, w.optimizer)
     frozen = NF4_BYTES_PER_WEIGHT[True] if method == "qlora" else BYTES_PER_WEIGHT[numbers] if numbers == "fp32" else 2.0
     inputs = adapter_inputs(count_parameters(architecture).layers, w.adapter.targets) if method != "p-tuning" else 0.0
     tokens = float(w.adapter.virtual_tokens) if method == "p-tuning" else 0.0
     return adapted(_trainable(architecture, w.adapter, n, a), frozen, numbers, inputs, tokens)
-
-
-def _training_precision(w: Pretrain | Finetune) -> str:
-    """bf16 by default; nf4 names the base of QLoRA, whose arithmetic is bf16."""
-    qlora = isinstance(w, Finetune) and w.adapter.type == "qlora"
-    return "bf16" if w.precision == "auto" or (qlora and w.precision in ("nf4", "fp4", "int8")) else w.precision
 
 
 def _sequence(w: Pretrain | Finetune, n: ModelDimensions, a: Assumptions, assumed: list[Assumption]) -> int:
@@ -207,8 +207,7 @@ def _inference(w: Serve | Batch, architecture: Architecture, name: str, a: Assum
     )
     if serve and w.requests_per_second is None:
         assumed.append(Assumption("requests_per_second", f"{_rate(w, a):.4g}", "requests/s", "users / user_request_interval_s"))
-    warnings = tuple(_inference_warnings(w, architecture, job, a))
-    return WorkloadInputs(job, _inference_facts(w, name, job, longest), tuple(assumed), warnings)
+    return WorkloadInputs(job, _inference_facts(w, name, job, longest), tuple(assumed), tuple(_inference_notes(w, architecture, job, a)))
 
 
 def _inference_facts(w: Serve | Batch, name: str, job: ServingJob, longest: int) -> WorkloadFacts:
@@ -238,18 +237,18 @@ def _longest(w: Serve | Batch, n: ModelDimensions, generates: bool, a: Assumptio
     return value
 
 
-def _inference_warnings(w: Serve | Batch, architecture: Architecture, job: ServingJob, a: Assumptions) -> Iterator[str]:
+def _inference_notes(w: Serve | Batch, architecture: Architecture, job: ServingJob, a: Assumptions) -> Iterator[Note]:
     n = job.network
     if job.generates and n.max_context and job.longest > n.max_context:
-        yield f"Requests of {job.longest:,} tokens exceed the {n.max_context:,} positions that the model supports"
+        yield Note(NoteKind.REQUESTS_TOO_LONG, {"tokens": job.longest, "positions": n.max_context})
     if isinstance(w, Serve) and not (w.ttft or w.tpot):
-        yield "No latency goal is set (ttft, tpot): slow machines are not rejected"
+        yield Note(NoteKind.NO_LATENCY_GOAL)
     if job.generates and n.is_moe:
-        yield "Published decode runs of mixture-of-experts models differ from the formulas by 40 % and more: measure one replica first"
+        yield Note(NoteKind.EXPERTS_UNCALIBRATED)
     if architecture.kind == "diffusion":
-        yield f"One request is one image of {a.denoising_passes:g} network passes; text encoding and image decoding are not counted"
+        yield Note(NoteKind.DIFFUSION_PASSES, {"passes": a.denoising_passes})
     if architecture.kind == "speech":
-        yield "One request is one pass over its audio; generating the text token by token is not counted"
+        yield Note(NoteKind.AUDIO_PASS)
 
 
 def _rate(w: Serve, a: Assumptions) -> float:

@@ -42,11 +42,10 @@ def money_range(interval: Interval | None) -> str:
 
 
 def usd_range(interval: Interval | None) -> str:
-    return (
-        UNKNOWN
-        if interval is None
-        else f"{money_range(interval).replace(' (', ' USD (', 1)}" + (" USD" if "(" not in money_range(interval) else "")
-    )
+    shown = money_range(interval)
+    if interval is None:
+        return shown
+    return shown.replace(" (", " USD (", 1) if "(" in shown else f"{shown} USD"
 
 
 def span(seconds: float | None) -> str:

@@ -1,22 +1,92 @@
 """Sentences of a plan, made from its typed fields: rationale, summary of each fit, warnings about pins."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
 
-from rackwright.sizing.plan import Fit, SizingPlan
+from rackwright.sizing.node.requirements import FileSystem, NodeRequirement, NodeRequirements, Power
+from rackwright.sizing.plan import Fit, Rejected, SizingPlan
+from rackwright.sizing.rejection import Rejection
 from rackwright.units import HOUR
 from rackwright.wording.formatting import usd
+from rackwright.wording.notes import joined_notes, note_text
 from rackwright.wording.rationale import candidate_name, compared_with, rationale, time_and_cost
-from rackwright.wording.rejections import fit_warnings
+from rackwright.wording.rejections import explanation, joined_remedies, rejection_text, remedy
 
+if TYPE_CHECKING:
+    from rackwright.sizing.economics.serving import Economics
+
+REPLACEMENT = "a network disk of that size"
+"""What replaces local disks that are too small."""
 MIN_DIFFERENCE = 0.01
 """Relative difference of time or money below which pinned parallelism costs nothing."""
 
 
+Described = TypeVar("Described", NodeRequirement, FileSystem, Power)
+
+
 def with_text(plan: SizingPlan) -> SizingPlan:
-    """The plan with `scaling`, `warnings`, and `why` and `warnings` of each fit filled in; a filled plan stays as it is."""
-    fits = tuple(replace(fit, why=fit_summary(fit), warnings=tuple(dict.fromkeys(fit_warnings(fit)))) for fit in plan.fits)
-    return replace(plan, scaling=rationale(plan), fits=fits, warnings=tuple(dict.fromkeys((*plan.warnings, *pinned_parallelism(plan)))))
+    """The plan with every sentence filled in from its typed fields; a filled plan stays as it is."""
+    known: dict[Rejection, Rejection] = {}
+
+    def described(rejections: Iterable[Rejection]) -> tuple[Rejection, ...]:
+        return tuple(known.get(r) or known.setdefault(r, replace(r, words=explanation(r), remedy=remedy(r))) for r in rejections)
+
+    return replace(
+        plan,
+        scaling=rationale(plan),
+        fits=tuple(_fit(fit, described(fit.overruled)) for fit in plan.fits),
+        rejected=tuple(_rejected(miss, described(miss.rejections)) for miss in plan.rejected),
+        storage=replace(plan.storage, reason=joined_notes(plan.storage.basis) or plan.storage.reason),
+        machine=_machine(plan.machine) if plan.machine else None,
+        warnings=_once(plan.warnings, map(note_text, plan.notes), shortages(plan.machine), pinned_parallelism(plan)),
+    )
+
+
+def economics_with_text(e: "Economics") -> "Economics":
+    """The economics with their sentences filled in."""
+    replicas = (replace(row.replica, refused="; ".join(map(rejection_text, row.replica.rejections))) for row in e.comparison)
+    rows = tuple(replace(row, replica=replica) for row, replica in zip(e.comparison, replicas, strict=True))
+    return replace(e, warnings=_once(e.warnings, map(note_text, e.notes)), comparison=rows)
+
+
+def _once(*sentences: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(words for some in sentences for words in some))
+
+
+def _fit(fit: Fit, overruled: tuple[Rejection, ...]) -> Fit:
+    binding = joined_notes(fit.tightest) or fit.binding
+    return replace(fit, why=fit_summary(fit), binding=binding, warnings=fit_warnings(fit), overruled=overruled)
+
+
+def _rejected(miss: Rejected, rejections: tuple[Rejection, ...]) -> Rejected:
+    return replace(miss, rejections=rejections, remedy=joined_remedies(rejections))
+
+
+def _machine(found: NodeRequirements) -> NodeRequirements:
+    return replace(
+        found,
+        needs=tuple(replace(_described(n), instead=REPLACEMENT if n.is_replaceable else n.instead) for n in found.needs),
+        file_system=_described(found.file_system) if found.file_system else None,
+        power=_described(found.power) if found.power else None,
+        owned=_described(found.owned) if found.owned else None,
+    )
+
+
+def _described(item: Described) -> Described:
+    return replace(item, words=joined_notes(item.basis) or item.words)
+
+
+def shortages(found: NodeRequirements | None) -> Iterator[str]:
+    """Requirements that the node does not meet."""
+    for n in found.short if found else ():
+        yield f"{n.name}: needs {n.need:,.4g} {n.unit} per node, has {n.have:,.4g} ({_described(n).words})"
+
+
+def fit_warnings(fit: Fit) -> tuple[str, ...]:
+    """Goals that a pin breaks, then the notes of sizing."""
+    broken = (f"The pinned machines break a goal: {rejection_text(r)}" for r in fit.overruled)
+    return _once(fit.warnings, broken, map(note_text, fit.notes))
 
 
 def fit_summary(fit: Fit) -> str:
@@ -32,7 +102,7 @@ def fit_summary(fit: Fit) -> str:
         parts.append(f"{replicas}: answer in {speed.ttft_s:.2f} s")
     if fit.cost_usd:
         parts.append(usd(fit.cost_usd.p50) + ("" if duration else " a month"))
-    return "; ".join([*parts, f"tightest constraint: {fit.binding}"])
+    return "; ".join([*parts, f"tightest constraint: {joined_notes(fit.tightest) or fit.binding}"])
 
 
 def pinned_parallelism(plan: SizingPlan) -> Iterator[str]:

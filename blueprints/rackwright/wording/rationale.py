@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from rackwright.sizing.plan import Candidate, Fit, Rejected, SizingPlan
 from rackwright.sizing.rejection import Limit, Reason, Rejection
+from rackwright.sizing.selection.ranking import cheapest_without_pin
 from rackwright.units import HOUR
 from rackwright.wording.formatting import tell_apart, usd
 from rackwright.wording.rejections import explanation
@@ -74,7 +75,10 @@ def _horizontal(chosen: Fit, plan: SizingPlan) -> Iterator[str]:
         yield f"Horizontal: {c.capacity_id} holds {c.nodes} machines, and the job uses all of them."
     elif single is not None:
         alone = f"{candidate_name(single.candidate)}: {time_and_cost(single)}"
-        yield f"Horizontal although one machine ({alone}) meets the goals, because {_order_reason(single, plan.optimize_for)}."
+        order = "the order of places and capacity modes ranks it first"
+        order = "goals.optimize_for is time" if plan.optimize_for == "time" else order
+        order = "candidates without a published price rank last" if single.cost_usd is None else order
+        yield f"Horizontal although one machine ({alone}) meets the goals, because {order}."
     else:
         yield "Horizontal: no single machine meets the goals."
         yield from _alone(c, plan.rejected)
@@ -84,12 +88,6 @@ def _horizontal(chosen: Fit, plan: SizingPlan) -> Iterator[str]:
     fewer = max(smaller, key=_nodes, default=None)
     if fewer is not None:
         yield f"With {fewer.candidate.nodes} machines: {shortfall(fewer.rejections[0])}."
-
-
-def _order_reason(single: Fit, optimize_for: str) -> str:
-    if single.cost_usd is None:
-        return "candidates without a published price rank last"
-    return "goals.optimize_for is time" if optimize_for == "time" else "the order of places and capacity modes ranks it first"
 
 
 def _alone(c: Candidate, rejected: Sequence[Rejected]) -> Iterator[str]:
@@ -164,13 +162,9 @@ def shortfall(x: Rejection) -> str:
     if x.need is None or x.have is None:
         return f"{x.limit}: {explanation(x)}"
     need, have = tell_apart(x.need, x.have)
-    return f"{x.limit}: {need} {x.unit} needed, {have} allowed{_ratio(x.distance)}"
-
-
-def _ratio(distance: float) -> str:
-    if distance == float("inf"):
-        return ""
-    return ", less than 1 % beyond the limit" if distance < 1.005 else f", {distance:,.{2 if distance < 1.95 else 1}f} times the limit"
+    beyond = f", {x.distance:,.{2 if x.distance < 1.95 else 1}f} times the limit" if x.distance < float("inf") else ""
+    beyond = ", less than 1 % beyond the limit" if x.distance < 1.005 else beyond
+    return f"{x.limit}: {need} {x.unit} needed, {have} allowed{beyond}"
 
 
 def _replicas(chosen: Fit) -> Iterator[str]:
@@ -190,8 +184,7 @@ def _pinned(chosen: Fit, rejected: Iterable[Rejected]) -> Iterator[str]:
     yield f"The machines are pinned to {candidate_name(chosen.candidate)}: {time_and_cost(chosen)}."
     if chosen.overruled:
         yield f"They break {' and '.join(map(shortfall, chosen.overruled))}."
-    free = [r for r in rejected if all(x.limit is Limit.PIN for x in r.rejections) and r.cost_usd is not None]
-    best = min(free, key=lambda r: (r.cost_usd or 0.0, r.candidate.label), default=None)
+    best = cheapest_without_pin(rejected)
     if best is None or chosen.cost_usd is None or best.cost_usd is None:
         return
     time = f"{best.duration_s / HOUR:,.1f} h for " if best.duration_s else ""

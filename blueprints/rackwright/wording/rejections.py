@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable
 
-from rackwright.sizing.plan import Fit, Rejected
+from rackwright.sizing.plan import Rejected
 from rackwright.sizing.rejection import Limit, Reason, Rejection, Remedy
 from rackwright.wording.formatting import tell_apart
 
@@ -31,6 +31,7 @@ EXPLANATIONS = {
     Reason.CPU_MODEL_SIZE: "larger models generate text slower than people read",
     Reason.CUSTOM_ON_CPU: "numbers measured on accelerators do not apply to CPUs",
     Reason.DEVICE_SHARE: "the compute rate of a fractional device is not published",
+    Reason.ESTIMATOR: "{detail}",
     Reason.FALLBACK_MACHINE: "capacity.fallback names machine {subject}",
     Reason.FALLBACK_ZONE: "capacity.fallback names zone {subject}",
     Reason.FORMAT: "{subject} does not compute in {detail}",
@@ -41,6 +42,7 @@ EXPLANATIONS = {
     Reason.NEURON_NOT_PINNED: "Neuron instances are considered only when pinned, because models must be compiled for them",
     Reason.NEURON_SERVES_ONLY: "no documented trainer runs on {subject}",
     Reason.NOT_IN_SPEC: "the spec no longer selects {subject} in {detail}",
+    Reason.NO_CACHE_ROOM: "the weights leave no room for a cache in {subject} x {amount:,.0f} GiB",
     Reason.NO_FABRIC: "no RDMA fabric between machines",
     Reason.PINNED_ELSEWHERE: "the place is pinned to {subject}",
     Reason.PINNED_NODES: "pin.nodes",
@@ -163,8 +165,3 @@ def joined_remedies(rejections: Iterable[Rejection]) -> str:
 def candidate_remedy(rejected: Rejected) -> str:
     """What would make the candidate fit, for a table cell."""
     return joined_remedies(rejected.rejections) or "no change of the spec"
-
-
-def fit_warnings(fit: Fit) -> tuple[str, ...]:
-    """Goals that a pin breaks, then the warnings of sizing."""
-    return (*(f"The pinned machines break a goal: {rejection_text(r)}" for r in fit.overruled), *fit.warnings)

@@ -32,7 +32,7 @@ from rackwright.wording.formatting import (
     usd,
     usd_range,
 )
-from rackwright.wording.plan_text import with_text
+from rackwright.wording.plan_text import economics_with_text, with_text
 from rackwright.wording.rejections import candidate_remedy, rejection_text
 from rackwright.workflow.stack_preview import StackPreview, doubts, quota_words
 
@@ -51,11 +51,11 @@ def contents(spec: Spec, plan: SizingPlan, preview: StackPreview, today: date, e
         "subtitle": _subtitle(plan, preview.bill),
         "workload": facts(plan),
         "requested": requested_goals(spec),
-        "cards": _cards(spec, plan),
+        "cards": _cards(spec, plan, preview),
         "goals": limits(spec, chosen, preview.bill) if chosen else (),
         "assumed": _assumed(chosen, preview) if chosen else (),
         "reason": plan.scaling if chosen else "",
-        "frontier": frontier_rows(plan, spec.goals, FRONTIER_SHOWN),
+        "frontier": frontier_rows(plan, spec.goals, FRONTIER_SHOWN, preview),
         "rejection_groups": rejection_rows(plan),
         "warnings": doubts(plan, preview),
         "before_you_build": [(problem.code, problem.advice) for problem in preview.before_you_build],
@@ -70,7 +70,7 @@ def contents(spec: Spec, plan: SizingPlan, preview: StackPreview, today: date, e
         "date": today.isoformat(),
         "catalog_digest": plan.catalog_digest,
         "node": _node(plan.machine) if plan.machine else None,
-        "economics": _economics(economics) if economics else None,
+        "economics": _economics(economics_with_text(economics)) if economics else None,
     }
 
 
@@ -92,11 +92,11 @@ def _time(fit: Fit) -> str:
     return f"first token {span(fit.speed.ttft_s)}, then {span(fit.speed.tpot_s)} each"
 
 
-def _cards(spec: Spec, plan: SizingPlan) -> list[dict[str, Any]]:
+def _cards(spec: Spec, plan: SizingPlan, preview: StackPreview) -> list[dict[str, Any]]:
     """The choice, its runner-up, and the cheapest rejected candidate."""
-    cards = [_card("Chosen", plan.chosen.candidate, _fit_lines(plan.chosen, spec))] if plan.chosen else []
+    cards = [_card("Chosen", plan.chosen.candidate, _fit_lines(plan.chosen, spec, preview.refusal(1)))] if plan.chosen else []
     if second := runner_up(plan.fits):
-        cards.append(_card(f"Runner-up (rank {second[0]})", second[1].candidate, _fit_lines(second[1], spec)))
+        cards.append(_card(f"Runner-up (rank {second[0]})", second[1].candidate, _fit_lines(second[1], spec, preview.refusal(second[0]))))
     if miss := cheapest(plan.rejected):
         lines = [
             ("Time", span(miss.duration_s) if miss.duration_s else ""),
@@ -113,11 +113,12 @@ def _card(role: str, candidate: Candidate, lines: list[tuple[str, str]]) -> dict
     return {"role": role, "machines": machines(candidate), "place": place, "lines": [line for line in lines if line[1]]}
 
 
-def _fit_lines(fit: Fit, spec: Spec) -> list[tuple[str, str]]:
+def _fit_lines(fit: Fit, spec: Spec, refusal: str) -> list[tuple[str, str]]:
     c = fit.candidate
     replicas = f"{plural(c.replicas, 'replica')} (up to {c.max_replicas}) of " if c.max_replicas > 1 else ""
     fabric = f" over {c.fabric.upper()}" if c.nodes > 1 and c.fabric != "none" else ""
     return [
+        ("Build", refusal),
         ("Latency" if fit.duration_s is None else "Time", _time(fit)),
         ("Machines cost", usd_range(fit.cost_usd) + (" a month" if fit.duration_s is None and fit.cost_usd else "")),
         ("Hourly cost", f"{usd(fit.usd_per_hour, 2)} per hour" if fit.usd_per_hour is not None else UNKNOWN),

@@ -29,6 +29,7 @@ from rackwright.wording.formatting import (
 )
 from rackwright.wording.plan_text import with_text
 from rackwright.wording.rejections import candidate_remedy, rejection_text
+from rackwright.workflow.stack_preview import StackPreview
 
 FITS_SHOWN, REJECTED_SHOWN = 3, 20
 
@@ -44,13 +45,13 @@ def about(plan: SizingPlan, name: str) -> SizingPlan:
     return replace(plan, fits=tuple(filter(named, plan.fits)), rejected=tuple(filter(named, plan.rejected)))
 
 
-def show_explanation(out: Console, plan: SizingPlan, whole: SizingPlan | None = None) -> None:
-    """plan: the requested part; whole: the plan it was taken from, for the frontier."""
+def show_explanation(out: Console, plan: SizingPlan, whole: SizingPlan | None = None, preview: StackPreview | None = None) -> None:
+    """plan: the requested part; whole: the plan it was taken from, for the frontier; preview: marks points that cannot be built."""
     plan = with_text(plan)
     title(out, plan.spec, facts(plan))
     print_labelled(out, "why", plan.scaling)
     if whole and whole.fits:
-        show_frontier(out, whole)
+        show_frontier(out, whole, preview=preview)
     for fit in plan.fits[:FITS_SHOWN]:
         _show_fit(out, fit)
     if plan.machine:

@@ -75,7 +75,7 @@ def _show_choice(out: Console, plan: SizingPlan, spec: Spec, chosen: Fit, previe
         out.print(Text(f"    {len(lines) - top} more candidates: --top {len(lines)}", style="dim"))
     out.print()
     print_labelled(out, "why", plan.scaling)
-    show_frontier(out, plan, spec.goals)
+    show_frontier(out, plan, spec.goals, preview)
     print_labelled(out, "tightest", tightest(limits(spec, chosen)))
     print_labelled(out, "prices", list_price("machine-hour", chosen.candidate))
     ranges = "; ranges are p10 to p90" if chosen.duration_s and chosen.evidence != "prior only" else ""
@@ -86,13 +86,14 @@ def _show_choice(out: Console, plan: SizingPlan, spec: Spec, chosen: Fit, previe
         show_bill(out, preview.bill)
 
 
-def show_frontier(out: Console, plan: SizingPlan, goals: Goals | None = None) -> None:
+def show_frontier(out: Console, plan: SizingPlan, goals: Goals | None = None, preview: StackPreview | None = None) -> None:
     """The Pareto frontier as a table, or as a sentence where the choice is its only point."""
     if text := frontier_text(plan, goals):
         print_labelled(out, "frontier", text)
         return
     heading(out, "Cost/time Pareto frontier, machines only")
-    out.print(table(FRONTIER, frontier_rows(plan, goals), right=("time", "USD", "memory free"), whole=("rank",)))
+    rows = frontier_rows(plan, goals, preview=preview)
+    out.print(table(FRONTIER, rows, right=("time", "USD", "memory free"), whole=("rank",)))
     out.print()
 
 

@@ -3,7 +3,6 @@
 Rates come from the estimator, prices are the lowest published price of each accelerator in any region.
 """
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -12,10 +11,12 @@ from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import CapacityMode, Machine, Offering
 from rackwright.estimator.result import PredictionInterval
 from rackwright.sizing.economics.formulas import cheapest_first, per_million
-from rackwright.sizing.economics.replica import Replica, ServiceRequest, max_concurrency, replica
+from rackwright.sizing.economics.replica import Replica, ServiceRequest, replica
 from rackwright.sizing.job import weight_bytes
 from rackwright.sizing.offers.offer import core_of
+from rackwright.sizing.rejection import Limit, Reason, Rejection, latency_rejections, model_size_rejection
 from rackwright.sizing.search import cpu_roofline
+from rackwright.sizing.search.outcome import max_concurrency
 from rackwright.units import GIB, HOUR
 
 ACCELERATORS = (
@@ -98,7 +99,7 @@ def best_replica(request: ServiceRequest, accelerator: str, catalog: Catalog) ->
     sold = {m.accelerator_count for m in catalog.machines if m.accelerator == accelerator and m.orderable} or {1}
     found = replica(request, accelerator)
     for width in (2, 4, 8):
-        if found.refused and request.generates and width <= max(sold):
+        if found.rejections and request.generates and width <= max(sold):
             found = replica(request, accelerator, width)
     return found
 
@@ -107,8 +108,8 @@ def _cpu_rows(request: ServiceRequest, catalog: Catalog) -> Iterator[ComparisonR
     """The cheapest CPU machine that serves the model, or the reason why none can."""
     n, name = request.network, "CPU"
     if n.active > cpu_roofline.LARGEST_PARAMETERS:
-        reason = f"{n.active / 1e9:,.1f} billion active parameters, CPUs serve at most {cpu_roofline.LARGEST_PARAMETERS / 1e9:g} billion"
-        yield ComparisonRow(Replica(name, 0, refused=reason), "", "", None, "", "", None, None)
+        large = model_size_rejection(n.active, cpu_roofline.LARGEST_PARAMETERS)
+        yield ComparisonRow(Replica(name, 0, rejections=(large,)), "", "", None, "", "", None, None)
         return
     found = []
     for m in catalog.machines:
@@ -126,13 +127,14 @@ def _cpu_replica(request: ServiceRequest, core: cpu_roofline.Core, m: Machine) -
     weights = weight_bytes(n, request.numbers)
     room = (m.memory_bytes or 0) * cpu_roofline.FREE_MEMORY - weights
     if room <= 0:
-        return Replica(name, 0, refused=f"weights of {weights / GIB:,.1f} GiB in {(m.memory_bytes or 0) / GIB:,.0f} GiB")
+        have = (room + weights) / GIB
+        return Replica(name, 0, rejections=(Rejection(Limit.HOST_MEMORY, weights / GIB, have, "GiB", Reason.CPU_MEMORY),))
     if not request.generates:
         flops = (n.flops_per_sample or 2.0 * n.matmul * request.tokens[0]) * request.passes
         taken = cpu_roofline.sample_seconds(core, vcpus, flops * (1 + request.lora_overhead), weights * request.passes)
-        late = request.ttft_s is not None and taken > request.ttft_s
-        words = f"an answer takes {taken:,.1f} s, {request.ttft_s:g} s allowed" if late else ""
-        return Replica(name, 0, refused=words) if late else _cpu_estimate(name, 1 / taken, taken, None, 1)
+        if late := latency_rejections(taken, None, request.ttft_s):
+            return Replica(name, 0, rejections=late)
+        return _cpu_estimate(name, 1 / taken, taken, None, 1)
     cache = (request.tokens[0] + request.tokens[1] / 2) * 2.0 * n.kv_heads * n.head_dim * 2.0 * n.layers
 
     def at(running: int) -> cpu_roofline.Rate:
@@ -140,17 +142,13 @@ def _cpu_replica(request: ServiceRequest, core: cpu_roofline.Core, m: Machine) -
 
     def keeps(running: int) -> bool:
         r = at(running)
-        fast = r.tpot_s <= (request.tpot_s or math.inf) and r.ttft_s <= (request.ttft_s or math.inf)
-        return fast and running * cache <= room
+        return running * cache <= room and not latency_rejections(r.ttft_s, r.tpot_s, request.ttft_s, request.tpot_s)
 
     if not (maximum := max_concurrency(keeps)):
-        r = at(1)
-        return Replica(name, 0, refused=f"first token after {r.ttft_s:,.1f} s, then {r.tpot_s * 1000:,.0f} ms each, without other traffic")
+        return Replica(name, 0, rejections=latency_rejections(at(1).ttft_s, at(1).tpot_s, request.ttft_s, request.tpot_s))
     r = at(maximum)
     return _cpu_estimate(name, r.requests_per_s, r.ttft_s, r.tpot_s, maximum)
 
 
 def _cpu_estimate(name: str, rate: float, ttft_s: float, tpot_s: float | None, running: int) -> Replica:
-    return Replica(
-        name, 0, PredictionInterval(rate / 2, rate, rate * 2), ttft_s, tpot_s, running, "prior only: a roofline, nothing measured"
-    )
+    return Replica(name, 0, PredictionInterval(rate / 2, rate, rate * 2), ttft_s, tpot_s, running, "prior only")

@@ -8,11 +8,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
 
-from rackwright.sizing.assumptions import assumed
+from rackwright.sizing.assumptions import OWN, assumed
 from rackwright.sizing.search.replicas import lognormal_sigma
 from rackwright.units import HOUR, MONTH_H
 
-OWN = "rackwright's choice 2026-11, not measured"
 QUANTILES = 199
 """Number of equally likely load levels of a month."""
 

@@ -1,7 +1,6 @@
 """Rate of one replica of a service on an accelerator, by the estimator. Knows neither prices nor machines."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,10 +15,9 @@ from rackwright.estimator.model.from_architecture import model_dimensions
 from rackwright.estimator.predict import ServingPrediction
 from rackwright.estimator.result import PredictionInterval
 from rackwright.sizing.job import lora_overhead
+from rackwright.sizing.rejection import Limit, Reason, Rejection, Remedy, latency_rejections
+from rackwright.sizing.search.outcome import max_concurrency
 from rackwright.units import GIB
-
-MAX_CONCURRENCY = 512
-"""Upper limit of concurrent requests per replica."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +63,7 @@ class Replica:
     """A replica on a number of accelerators.
 
     requests_per_s: highest rate within the goals, before the reserve. concurrency: concurrent requests at that rate.
-    refused: why the replica is not possible; then it has no numbers.
+    rejections: why the replica is not possible; then it has no numbers. `wording.plan_text` fills in refused.
     """
 
     accelerator: str
@@ -76,14 +74,16 @@ class Replica:
     concurrency: int = 1
     evidence: str = ""
     refused: str = ""
+    rejections: tuple[Rejection, ...] = ()
 
 
 def replica(request: ServiceRequest, accelerator: str, tensor: int = 1, pipeline: int = 1) -> Replica:
-    """A replica with this layout; `refused` where the estimator rejects it, the model does not fit, or it misses a latency goal."""
+    """A replica with this layout; with rejections where the estimator rejects it, the model does not fit, or it misses a latency goal."""
     try:
         return _generating_replica(request, accelerator, tensor, pipeline) if request.generates else _sampled_replica(request, accelerator)
     except UserError as error:
-        return Replica(accelerator, tensor * pipeline, refused="; ".join(p.reason for p in error.problems))
+        rejections = (Rejection(Limit.ESTIMATE, reason=Reason.ESTIMATOR, detail=p.reason) for p in error.problems)
+        return Replica(accelerator, tensor * pipeline, rejections=tuple(rejections))
 
 
 def _sampled_replica(request: ServiceRequest, accelerator: str) -> Replica:
@@ -91,15 +91,16 @@ def _sampled_replica(request: ServiceRequest, accelerator: str) -> Replica:
     found = estimate(SampleConfig(model=request.model, hardware=hardware, passes=request.passes, numbers=request.numbers))
     if not found.fits:
         need, have = found.peak_memory_bytes.p50 / GIB, found.capacity_bytes * MAX_FILL / GIB
-        return Replica(accelerator, 1, refused=f"needs {need:,.1f} GiB, has {have:,.1f}")
+        larger = (Remedy.LARGER_ACCELERATOR,)
+        return Replica(accelerator, 1, rejections=(Rejection(Limit.DEVICE_MEMORY, need, have, "GiB", remedies=larger),))
     assert found.samples_per_s is not None
     slower = 1 + request.lora_overhead
     rate = PredictionInterval(
         *(v / slower for v in (found.samples_per_s.p10, found.samples_per_s.p50, found.samples_per_s.p90)), found.samples_per_s.n
     )
     late = 1 / rate.p50
-    if request.ttft_s is not None and late > request.ttft_s:
-        return Replica(accelerator, 1, refused=f"an answer takes {late:,.1f} s, {request.ttft_s:g} s allowed")
+    if late_rejections := latency_rejections(late, None, request.ttft_s):
+        return Replica(accelerator, 1, rejections=late_rejections)
     return Replica(accelerator, 1, rate, late, None, 1, found.evidence)
 
 
@@ -113,10 +114,13 @@ def _generating_replica(request: ServiceRequest, accelerator: str, tensor: int, 
     idle = at(1)
     if not idle.can_start or idle.kv_tokens < sum(request.tokens):
         have = float(case.chip.memory_bytes) / GIB
-        return Replica(accelerator, width, refused=f"the weights leave {width} x {have:,.0f} GiB no room for a cache")
+        larger = (Remedy.LARGER_ACCELERATOR,)
+        full = Rejection(Limit.DEVICE_MEMORY, reason=Reason.NO_CACHE_ROOM, subject=str(width), amount=have, remedies=larger)
+        return Replica(accelerator, width, rejections=(full,))
     maximum = max_concurrency(lambda running: _meets_goals(request, at(running)))
     if not maximum:
-        return Replica(accelerator, width, refused=_latency_refusal(request, idle))
+        late = latency_rejections(float(idle.ttft_s), float(idle.tpot_s), request.ttft_s, request.tpot_s)
+        return Replica(accelerator, width, rejections=late)
     found = estimate(config.model_copy(update={"concurrency": float(maximum)}))
     first, each = found.ttft_s, found.tpot_s
     return Replica(
@@ -147,20 +151,3 @@ def _meets_goals(request: ServiceRequest, at: ServingPrediction) -> bool:
     """Whether all requests run concurrently and the medians meet the latency goals."""
     running = at.running >= at.case.concurrency * 0.999
     return running and at.tpot_s <= (request.tpot_s or math.inf) and at.ttft_s <= (request.ttft_s or math.inf)
-
-
-def max_concurrency(keeps: Callable[[int], bool]) -> int:
-    """Highest number of concurrent requests that meets the goals; 0 for none."""
-    low = 0
-    high = next((1 << i for i in range(MAX_CONCURRENCY.bit_length()) if not keeps(1 << i)), MAX_CONCURRENCY + 1)
-    low = high // 2 if high <= MAX_CONCURRENCY else MAX_CONCURRENCY
-    while high - low > max(low // 16, 1):
-        middle = (low + high) // 2
-        low, high = (middle, high) if keeps(middle) else (low, middle)
-    return low
-
-
-def _latency_refusal(request: ServiceRequest, idle: ServingPrediction) -> str:
-    if request.tpot_s and idle.tpot_s > request.tpot_s:
-        return f"{idle.tpot_s * 1000:,.0f} ms per token without other traffic, {request.tpot_s * 1000:g} ms allowed"
-    return f"first token after {idle.ttft_s:,.2f} s without other traffic, {request.ttft_s or 0:g} s allowed"

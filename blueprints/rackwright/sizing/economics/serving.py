@@ -15,6 +15,7 @@ from rackwright.sizing.economics import formulas
 from rackwright.sizing.economics.comparison import ACCELERATORS, ComparisonRow, compare
 from rackwright.sizing.economics.formulas import TRAFFIC_ASSUMPTIONS, LoadPoint, Month, Returns, ServiceCost
 from rackwright.sizing.economics.replica import ServiceRequest, replica
+from rackwright.sizing.note import Note, NoteKind
 from rackwright.sizing.plan import Assumption, Fit, SizingPlan
 from rackwright.sizing.workload_inputs import architecture_of
 from rackwright.spec.spec import Spec
@@ -51,7 +52,7 @@ class Economics:
     """Economics of the chosen machines.
 
     unit: what the service sells. mean, p95: requests/s. mean_point, p95_point, full_point: cost at these loads and at the highest load of
-    the minimum machines. curve: cost over load. revenue: None where the spec states none.
+    the minimum machines. curve: cost over load. revenue: None where the spec states none. `wording.plan_text` fills in warnings.
     """
 
     spec: str
@@ -73,6 +74,7 @@ class Economics:
     assumptions: tuple[Assumption, ...]
     evidence: str
     warnings: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """Plain data with null for unknown values."""
@@ -93,6 +95,9 @@ def economics_of(spec: Spec, plan: SizingPlan, catalog: Catalog, a: Assumptions 
     def month_of(other: Fit) -> Month:
         return formulas.month(_service(w, request, other)[0], mean, p95, w.idle, plan.facts.weights_bytes)
 
+    earned = w.revenue_per_request
+    if earned is None and w.revenue is not None and request.generates:
+        earned = w.revenue * w.output_tokens.mean
     month = month_of(fit)
     rows = comparison(request, catalog, (*ACCELERATORS, fit.candidate.accelerator))
     return Economics(
@@ -109,12 +114,12 @@ def economics_of(spec: Spec, plan: SizingPlan, catalog: Catalog, a: Assumptions 
         full_point=formulas.point(s, full),
         curve=formulas.curve(s, max(1.5 * p95, 2 * full)),
         month=month,
-        revenue=formulas.returns(s, _revenue_per_request(w, request), mean, month.follows_usd, w.investment),
+        revenue=formulas.returns(s, earned, mean, month.follows_usd, w.investment),
         comparison=rows,
         report=_field_report(rows) if request.architecture.kind == "diffusion" else None,
         assumptions=_assumptions(w, request, a),
         evidence=evidence,
-        warnings=(*_cheaper(month, {f.candidate.label: month_of(f) for f in plan.fits[1:MONTHS_COMPARED]}), *_warnings(w, s, request, p95)),
+        notes=(*_cheaper(month, {f.candidate.label: month_of(f) for f in plan.fits[1:MONTHS_COMPARED]}), *_notes(w, s, request, p95)),
     )
 
 
@@ -148,12 +153,11 @@ def service_request(w: Serve, a: Assumptions = DEFAULT) -> ServiceRequest:
 
 def _serving(spec: Spec) -> Serve:
     w = spec.workload
-    if not isinstance(w, Serve):
-        reason = f"economics needs a serve workload, this is a {w.kind} workload"
-        raise UserError(
-            [Problem("E-kind", reason, At() / "workloads" / 0 / "kind", "kind: serve; `rackwright plan` costs a run")], spec.name
-        )
-    return w
+    if isinstance(w, Serve):
+        return w
+    at = At() / "workloads" / 0 / "kind"
+    problem = Problem("E-kind", f"economics needs kind: serve, not {w.kind}", at, "use `rackwright plan` for the cost of a run")
+    raise UserError([problem], spec.name)
 
 
 def _service(w: Serve, request: ServiceRequest, fit: Fit) -> tuple[ServiceCost, str]:
@@ -170,13 +174,6 @@ def _service(w: Serve, request: ServiceRequest, fit: Fit) -> tuple[ServiceCost, 
     return service, found.evidence or fit.evidence
 
 
-def _revenue_per_request(w: Serve, request: ServiceRequest) -> float | None:
-    """Revenue per request; None where the spec states none."""
-    if w.revenue_per_request is not None:
-        return w.revenue_per_request
-    return w.revenue * w.output_tokens.mean if w.revenue is not None and request.generates else None
-
-
 def _field_report(rows: tuple[ComparisonRow, ...]) -> FieldReport:
     rate = {r.replica.accelerator: r.replica.requests_per_s.p50 for r in rows if r.replica.requests_per_s}
     tpu = rate.get(REPORT_TPU)
@@ -185,35 +182,30 @@ def _field_report(rows: tuple[ComparisonRow, ...]) -> FieldReport:
 
 
 def _assumptions(w: Serve, request: ServiceRequest, a: Assumptions) -> tuple[Assumption, ...]:
-    wanted = {"max_utilisation", *(() if request.generates else ("denoising_passes",))}
-    shared = tuple(item for item in a.listed("serving") if item.name in wanted)
-    own = (
-        listed(TRAFFIC_ASSUMPTIONS)
-        if w.mean_requests_per_second is None
-        else tuple(i for i in listed(TRAFFIC_ASSUMPTIONS) if i.name != "peak_to_mean")
-    )
-    return (*shared, *own)
+    unused = {"denoising_passes"} if request.generates else set()
+    unused |= {"peak_to_mean"} if w.mean_requests_per_second is not None else set()
+    shared = (item for item in a.listed("serving") if item.name in ("max_utilisation", "denoising_passes"))
+    return tuple(item for item in (*shared, *listed(TRAFFIC_ASSUMPTIONS)) if item.name not in unused)
 
 
-def _cheaper(chosen: Month, others: Mapping[str, Month]) -> Iterator[str]:
+def _cheaper(chosen: Month, others: Mapping[str, Month]) -> Iterator[Note]:
     """A fit that costs less with autoscaling. The plan is sized for p95, where machines with several replicas cost no more."""
     cheapest = min(((m.follows_usd, name) for name, m in others.items() if m.follows_usd is not None), default=None)
     if cheapest and chosen.follows_usd is not None and cheapest[0] < chosen.follows_usd * (1 - MIN_SAVING):
         usd, name = cheapest
-        saved = chosen.follows_usd - usd
-        yield f"{name} costs {usd:,.0f} USD a month with autoscaling, {saved:,.0f} USD less, because it scales in smaller steps"
+        yield Note(NoteKind.CHEAPER_WITH_AUTOSCALING, {"machines": name, "usd": usd, "saved_usd": chosen.follows_usd - usd})
 
 
-def _warnings(w: Serve, s: ServiceCost, request: ServiceRequest, p95: float) -> Iterator[str]:
+def _notes(w: Serve, s: ServiceCost, request: ServiceRequest, p95: float) -> Iterator[Note]:
     if s.usd_per_hour is None:
-        yield "The price of these machines is not published, so their cost is unknown"
+        yield Note(NoteKind.MACHINES_UNPRICED)
     if w.max_replicas is not None and s.replicas(p95) > w.max_replicas:
-        yield f"Traffic at p95 needs {s.replicas(p95)} replicas, max_replicas allows {w.max_replicas}"
+        yield Note(NoteKind.TRAFFIC_ABOVE_MAX_REPLICAS, {"replicas": s.replicas(p95), "max_replicas": w.max_replicas})
     if w.revenue is not None and not request.generates:
-        yield "revenue is per token, but this model generates no tokens: set revenue_per_request"
+        yield Note(NoteKind.REVENUE_PER_TOKEN)
     if w.revenue is None and w.revenue_per_request is None:
-        yield "No revenue is set, so break-even and pay-back time are not computed"
+        yield Note(NoteKind.NO_REVENUE)
     elif w.investment is None:
-        yield "No investment is set, so the pay-back time is not computed"
+        yield Note(NoteKind.NO_INVESTMENT)
     if w.idle and not w.scale_to_zero:
-        yield "Replicas keep running in idle hours: set scale_to_zero with min_replicas 0 to stop them"
+        yield Note(NoteKind.REPLICAS_IN_IDLE_HOURS)

@@ -7,6 +7,7 @@ from rackwright.catalog.rows import CapacityMode, Fabric
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.evaluation import checkpoints
 from rackwright.sizing.metrics import Goodput, Interval, Memory
+from rackwright.sizing.note import Note, NoteKind
 from rackwright.sizing.offers.offer import Offer
 from rackwright.sizing.plan import Fit, Rejected
 from rackwright.sizing.rejection import Limit, Reason, Rejection
@@ -84,51 +85,50 @@ def evaluate(offer: Offer, nodes: int, outcome: Outcome, goals: GoalLimits, a: A
     run, price = _run_times(offer, nodes, outcome, goals, a), offer.price_usd_per_hour
     hourly = None if price is None else price * nodes
     cost = _cost(offer, hourly, run.duration, goals)
-    rejections = [*offer.rejections, *outcome.rejections]
-    rejections += (
-        r for r in (*_machine_constraints(offer, nodes, goals, a), *_time_constraints(offer, run, goals), _budget(cost, goals)) if r
-    )
+    rejections = [*offer.rejections, *outcome.rejections, *_machine_rejections(offer, nodes, goals, a)]
+    rejections += _goal_rejections(offer, run, cost, goals)
     if len(rejections) > 1:
         rejections = sorted(dict.fromkeys(rejections), key=lambda r: -r.distance)
     candidate = offer.candidate(nodes, outcome.parallelism, outcome.precision, (outcome.replicas, outcome.max_replicas))
     if outcome.memory is None or any(r.limit not in OVERRULABLE or not offer.pinned for r in rejections):
         return Rejected(candidate, tuple(rejections), cost.p50 if cost else None, run.finish.p50 if run.finish else None)
-    binding = _binding(outcome.memory, "accelerator memory" if offer.accelerator else "memory", cost, run.finish, goals)
+    tightest = _tightest(outcome.memory, bool(offer.accelerator), cost, run.finish, goals)
     return Fit(
         candidate=candidate, memory=outcome.memory, speed=outcome.speed, cost_usd=cost, usd_per_hour=hourly, duration_s=run.duration,
-        binding=binding, warnings=tuple(_warnings(offer, nodes, outcome, cost, run, goals)), evidence=outcome.evidence,
-        goodput=run.goodput, wait_s=run.wait, overruled=tuple(rejections),
+        evidence=outcome.evidence, goodput=run.goodput, wait_s=run.wait, overruled=tuple(rejections), tightest=(tightest,),
+        notes=tuple(_notes(offer, nodes, outcome, cost, run, goals)),
     )  # fmt: skip
 
 
-def _warnings(offer: Offer, nodes: int, outcome: Outcome, cost: Interval | None, run: RunTimes, goals: GoalLimits) -> Iterator[str]:
+def _notes(offer: Offer, nodes: int, outcome: Outcome, cost: Interval | None, run: RunTimes, goals: GoalLimits) -> Iterator[Note]:
     if offer.machine.kind == "neuron":
-        yield "The model must be compiled with the Neuron SDK. No measured run calibrates this estimate: allow a factor 2 either way"
+        yield Note(NoteKind.NEURON_UNCALIBRATED)
     if offer.machine.kind == "cpu":
-        yield "CPU only: the estimate is a roofline of memory and matrix units without measured runs; allow a factor 2 either way"
+        yield Note(NoteKind.CPU_UNCALIBRATED)
     yield from _idle(offer, nodes, outcome, run.duration)
     if run.wait:
-        low, likely, high = (f"{s / HOUR:,.1f}" for s in (run.wait.p10, run.wait.p50, run.wait.p90))
-        yield f"The queue time of flex-start is not published; {likely} h are assumed ({low} to {high})"
+        low, likely, high = (s / HOUR for s in (run.wait.p10, run.wait.p50, run.wait.p90))
+        yield Note(NoteKind.QUEUE_ASSUMED, {"low_h": low, "likely_h": likely, "high_h": high})
     elif offer.window_s is not None and offer.prepaid_s is None and run.duration is None:
-        yield f"{offer.offering.capacity} stops its machines after {offer.window_s / HOUR:,.0f} h; replicas then queue again"
-    if cost is None and offer.offering.cloud != "kubernetes":
-        where = f"{offer.machine.name} {offer.offering.capacity} in {offer.offering.region}"
-        budget = ", and max_cost cannot be checked" if goals.max_cost_usd is not None else ""
-        yield f"The price of {where} is not published: the candidate ranks last{budget}"
-    elif offer.offering.price_words:
-        yield f"{offer.machine.name}: {offer.offering.price_words}"
+        yield Note(NoteKind.MODE_STOPS_MACHINES, {"mode": str(offer.offering.capacity), "window_h": offer.window_s / HOUR})
+    o = offer.offering
+    if cost is None and o.cloud != "kubernetes":
+        kind = NoteKind.UNPRICED if goals.max_cost_usd is None else NoteKind.UNPRICED_WITH_BUDGET
+        yield Note(kind, {"machine": offer.machine.name, "mode": str(o.capacity), "region": o.region})
+    elif o.price_words:
+        yield Note(NoteKind.PRICE_DETAIL, {"machine": offer.machine.name, "detail": o.price_words})
 
 
-def _idle(offer: Offer, nodes: int, outcome: Outcome, duration: Interval | None) -> Iterator[str]:
-    """Warnings about accelerators and hours that are paid for but not used."""
+def _idle(offer: Offer, nodes: int, outcome: Outcome, duration: Interval | None) -> Iterator[Note]:
+    """Notes about accelerators and hours that are paid for but not used."""
     bought, used = nodes * offer.machine.accelerator_count, outcome.replicas * outcome.parallelism.accelerators
     if outcome.work_s is None and outcome.speed.requests_per_s and used <= bought / 2:
-        yield f"{bought - used} of {bought} accelerators are paid for but idle"
+        yield Note(NoteKind.IDLE_ACCELERATORS, {"idle": bought - used, "bought": bought})
     if offer.prepaid_s is not None and duration is not None and duration.p90 < offer.prepaid_s / 2:
-        paid, price = offer.prepaid_s / HOUR, offer.price_usd_per_hour
-        idle = f", {price * nodes * (paid - duration.p50 / HOUR):,.0f} USD idle" if price else ""
-        yield f"The capacity block is paid for {paid:,.0f} h and the run takes about {duration.p50 / HOUR:,.1f} h{idle}"
+        values = {"paid_h": offer.prepaid_s / HOUR, "run_h": duration.p50 / HOUR}
+        price = offer.price_usd_per_hour
+        idle = {"idle_usd": price * nodes * (values["paid_h"] - values["run_h"])} if price else {}
+        yield Note(NoteKind.BLOCK_PARTLY_USED if idle else NoteKind.BLOCK_PARTLY_USED_UNPRICED, {**values, **idle})
 
 
 def _run_times(offer: Offer, nodes: int, outcome: Outcome, goals: GoalLimits, a: Assumptions) -> RunTimes:
@@ -165,75 +165,52 @@ def _cost(offer: Offer, hourly: float | None, duration: Interval | None, goals: 
     return duration.times(hourly / HOUR) if duration else None
 
 
-def _machine_constraints(offer: Offer, nodes: int, goals: GoalLimits, a: Assumptions) -> tuple[Rejection | None, ...]:
+def _machine_rejections(offer: Offer, nodes: int, goals: GoalLimits, a: Assumptions) -> Iterator[Rejection]:
     """Counts, fabric and host memory."""
-    m = offer.machine
-    return (
-        _accelerator_limit(nodes * m.accelerator_count, goals.max_accelerators),
-        Rejection(Limit.FABRIC, reason=Reason.NO_FABRIC) if nodes > 1 and goals.is_joined and m.fabric is Fabric.NONE else None,
-        Rejection(Limit.BLUEPRINT, nodes, 1, "machines", Reason.BOX_IS_ONE_MACHINE) if nodes > 1 and goals.single_node else None,
-        _host_memory(m.memory_bytes, a.host_base_bytes + a.host_per_accelerator_bytes * m.accelerator_count),
-        Rejection(Limit.CAPACITY, nodes, offer.nodes, "machines", Reason.CAPACITY_COUNT, offer.capacity_id or "TPU slice")
-        if offer.nodes is not None and nodes > offer.nodes
-        else None,
-    )
+    m, maximum = offer.machine, goals.max_accelerators
+    if maximum is not None and nodes * m.accelerator_count > maximum:
+        yield Rejection(Limit.ORGANISATION, nodes * m.accelerator_count, maximum, "accelerators", Reason.ACCELERATOR_LIMIT)
+    if nodes > 1 and goals.is_joined and m.fabric is Fabric.NONE:
+        yield Rejection(Limit.FABRIC, reason=Reason.NO_FABRIC)
+    if nodes > 1 and goals.single_node:
+        yield Rejection(Limit.BLUEPRINT, nodes, 1, "machines", Reason.BOX_IS_ONE_MACHINE)
+    need = a.host_base_bytes + a.host_per_accelerator_bytes * m.accelerator_count
+    if m.memory_bytes is not None and m.memory_bytes < need:
+        yield Rejection(Limit.HOST_MEMORY, need / GIB, m.memory_bytes / GIB, "GiB per node", Reason.HOST_MEMORY)
+    if offer.nodes is not None and nodes > offer.nodes:
+        yield Rejection(Limit.CAPACITY, nodes, offer.nodes, "machines", Reason.CAPACITY_COUNT, offer.capacity_id or "TPU slice")
 
 
-def _accelerator_limit(accelerators: int, maximum: int | None) -> Rejection | None:
-    if maximum is None or accelerators <= maximum:
-        return None
-    return Rejection(Limit.ORGANISATION, accelerators, maximum, "accelerators", Reason.ACCELERATOR_LIMIT)
+def _goal_rejections(offer: Offer, run: RunTimes, cost: Interval | None, goals: GoalLimits) -> Iterator[Rejection]:
+    """At p80: the deadline, queue time included, the longest run of the capacity mode, and the budget.
 
-
-def _host_memory(have: int | None, need: float) -> Rejection | None:
-    if have is None or have >= need:
-        return None
-    return Rejection(Limit.HOST_MEMORY, need / GIB, have / GIB, "GiB per node", Reason.HOST_MEMORY)
-
-
-def _time_constraints(offer: Offer, run: RunTimes, goals: GoalLimits) -> tuple[Rejection | None, ...]:
-    """The deadline, queue time included, and the longest run of the capacity mode, both at p80."""
-    deadline, window = goals.max_duration_s, offer.window_s
-    if run.duration is None or run.finish is None or (deadline is None and window is None):
-        return ()
-    need, finish = p80(run.duration), p80(run.finish)
-    return (
-        _deadline(finish, deadline, run.wait) if deadline is not None and finish > deadline else None,
-        _run_limit(offer, need, window) if window is not None and need > window else None,
-    )
-
-
-def _deadline(need: float, deadline: float, wait: Interval | None) -> Rejection:
-    unit, seconds = ("h", HOUR) if deadline >= HOUR else ("min", 60.0)
-    waited = p80(wait) / seconds if wait else None
-    return Rejection(Limit.DEADLINE, need / seconds, deadline / seconds, unit, Reason.DEADLINE, amount=waited)
-
-
-def _run_limit(offer: Offer, need: float, window: float) -> Rejection:
-    reason = Reason.BLOCK_TOO_SHORT if offer.prepaid_s else Reason.MODE_TOO_SHORT
-    return Rejection(Limit.RUN_LIMIT, need / HOUR, window / HOUR, "h", reason, str(offer.offering.capacity))
-
-
-def _budget(cost: Interval | None, goals: GoalLimits) -> Rejection | None:
-    """The cost goal; a candidate without a published price is not rejected for it but ranks last."""
-    if goals.max_cost_usd is None or cost is None:
-        return None
-    need = p80(cost)
-    if need <= goals.max_cost_usd:
-        return None
-    reason = Reason.BUDGET_OF_MONTH if goals.month_h else Reason.BUDGET_OF_RUN
-    return Rejection(Limit.BUDGET, need, goals.max_cost_usd, "USD", reason)
+    A candidate without a published price is not rejected for the budget but ranks last.
+    """
+    deadline, window, budget = goals.max_duration_s, offer.window_s, goals.max_cost_usd
+    if run.finish and deadline is not None and (need := p80(run.finish)) > deadline:
+        unit, seconds = ("h", HOUR) if deadline >= HOUR else ("min", 60.0)
+        waited = p80(run.wait) / seconds if run.wait else None
+        yield Rejection(Limit.DEADLINE, need / seconds, deadline / seconds, unit, Reason.DEADLINE, amount=waited)
+    if run.duration and window is not None and (need := p80(run.duration)) > window:
+        reason = Reason.BLOCK_TOO_SHORT if offer.prepaid_s else Reason.MODE_TOO_SHORT
+        yield Rejection(Limit.RUN_LIMIT, need / HOUR, window / HOUR, "h", reason, str(offer.offering.capacity))
+    if cost and budget is not None and (need := p80(cost)) > budget:
+        yield Rejection(Limit.BUDGET, need, budget, "USD", Reason.BUDGET_OF_MONTH if goals.month_h else Reason.BUDGET_OF_RUN)
 
 
 def p80(i: Interval) -> float:
     return at_p80(i.p50, i.p90 / i.p50) if i.p50 > 0 else i.p50
 
 
-def _binding(memory: Memory, whose: str, cost: Interval | None, finish: Interval | None, goals: GoalLimits) -> str:
-    """The constraint with the least head-room, as text."""
-    used, words = memory.fill / memory.max_fill, f"{memory.fill:.0%} of {whose}, {memory.max_fill:.0%} allowed"
-    for name, need, limit in (("deadline", finish, goals.max_duration_s), ("budget", cost, goals.max_cost_usd)):
+def _tightest(memory: Memory, has_accelerator: bool, cost: Interval | None, finish: Interval | None, goals: GoalLimits) -> Note:
+    """The constraint with the least headroom."""
+    used, kind = memory.fill / memory.max_fill, NoteKind.DEVICE_MEMORY_USED if has_accelerator else NoteKind.HOST_MEMORY_USED
+    found = Note(kind, {"used": memory.fill, "max": memory.max_fill})
+    for kind, need, limit in (
+        (NoteKind.DEADLINE_USED, finish, goals.max_duration_s),
+        (NoteKind.BUDGET_USED, cost, goals.max_cost_usd),
+    ):
         if need and limit and p80(need) / limit > used:
             used = p80(need) / limit
-            words = f"{name}: {used:.0%} used at p80"
-    return words
+            found = Note(kind, {"used": used})
+    return found

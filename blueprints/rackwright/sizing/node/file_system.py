@@ -11,6 +11,7 @@ from rackwright.catalog.storage_limits import CACHE_MAX_GIB, CACHE_MIN_GIB, GP3_
 from rackwright.diagnostics.errors import CatalogError
 from rackwright.sizing.node.formulas import NODE_ASSUMPTIONS
 from rackwright.sizing.node.requirements import FileSystem
+from rackwright.sizing.note import Note, NoteKind
 from rackwright.sizing.offers.offer import CPU
 from rackwright.sizing.plan import Candidate, SizingPlan, StorageNeed
 from rackwright.spec.blueprint import LustreOptions, LustreStorage, OwnImage
@@ -117,14 +118,15 @@ def _tiered(plan: SizingPlan, options: LustreOptions, efa: bool) -> LustreSize:
     )
 
 
+def storage_note(kind: NoteKind, need: StorageNeed) -> Note:
+    return Note(kind, {"gb_per_s": need.throughput_bytes_per_s / 1e9, "gb": need.capacity_bytes / 1e9})
+
+
 def planned_file_system(
-    spec: Spec, plan: SizingPlan, candidate: Candidate, machine: Machine, catalog: Catalog, otherwise: Callable[[str], FileSystem | None]
+    spec: Spec, plan: SizingPlan, candidate: Candidate, machine: Machine, catalog: Catalog, otherwise: Callable[[], FileSystem | None]
 ) -> FileSystem | None:
-    """What the StackPlan of a training run will contain, for display. otherwise: a recommendation where this release builds none, from
-    the words that describe the need.
-    """
+    """What the StackPlan of a training run will contain, for display. otherwise: a recommendation where this release builds none."""
     need, kind = plan.storage, blueprint_kind(spec, candidate)
-    words = f"for {need.throughput_bytes_per_s / 1e9:,.2f} GB/s and {need.capacity_bytes / 1e9:,.0f} GB"
     sold = {volume.name for volume in catalog.volumes if volume.cloud == candidate.cloud}
     if kind == "tpu-pod":
         return None
@@ -132,13 +134,15 @@ def planned_file_system(
         size_gib, rate_mib_s = data_disk_size(need)
         price = catalog.volume("ebs-gp3").price_usd_per_byte_month
         usd = None if price is None else size_gib * GIB * price
-        slow = f"; the disk is limited to {rate_mib_s * MIB / 1e9:,.2f} GB/s" if rate_mib_s * MIB < need.throughput_bytes_per_s else ""
-        return FileSystem("ebs-gp3", size_gib * GIB, rate_mib_s * MIB, usd, f"data disk of the box {words}{slow}")
+        limit = Note(NoteKind.DISK_LIMIT, {"gb_per_s": rate_mib_s * MIB / 1e9})
+        slow = (limit,) if rate_mib_s * MIB < need.throughput_bytes_per_s else ()
+        return FileSystem("ebs-gp3", size_gib * GIB, rate_mib_s * MIB, usd, basis=(storage_note(NoteKind.DATA_DISK, need), *slow))
     if kind == "training-cluster" and any(row.name in sold for row in query.ssd_tiers(catalog).values()):
         size = lustre_size(spec, plan, candidate, machine, catalog)
         if size is None:
             return None
         price = catalog.volume(size.volume).price_usd_per_byte_month if size.ssd_tier else None
         usd = None if price is None else size.capacity_gib * GIB * price
-        return FileSystem(size.volume, size.capacity_gib * GIB, size.bytes_per_s, usd, words)
-    return otherwise(words)
+        note = storage_note(NoteKind.SHARED_FILE_SYSTEM, need)
+        return FileSystem(size.volume, size.capacity_gib * GIB, size.bytes_per_s, usd, basis=(note,))
+    return otherwise()

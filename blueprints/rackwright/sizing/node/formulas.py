@@ -7,11 +7,10 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from rackwright.sizing.assumptions import assumed
+from rackwright.sizing.assumptions import OWN, assumed
 from rackwright.sizing.node.requirements import FileSystem
+from rackwright.sizing.note import Note, NoteKind
 from rackwright.units import TIB
-
-OWN = "rackwright's choice 2026-11, not measured"
 
 
 @dataclass(frozen=True)
@@ -109,12 +108,13 @@ def tier_bytes(capacity: float, bytes_per_s: float, bytes_per_s_per_tib: float, 
     return max(capacity * b.file_system_headroom, bytes_per_s / bytes_per_s_per_tib * TIB)
 
 
-def cheapest_tier(tiers: Iterable[Tier], words: str) -> FileSystem | None:
-    """The class with the lowest monthly price; None where none is large enough. words: reason, extended by a smaller unpriced class."""
+def cheapest_tier(tiers: Iterable[Tier], need: Note) -> FileSystem | None:
+    """The class with the lowest monthly price; None where none is large enough. Its basis names a smaller class without a price."""
     sold = sorted((t for t in tiers if t.bytes is not None), key=lambda t: (t.usd is None, t.usd or t.bytes, t.name))
     if not sold:
         return None
+    basis: tuple[Note, ...] = (need,)
     best, smallest = sold[0], min(sold, key=lambda t: (t.bytes or 0.0, t.name))
     if smallest.usd is None and (smallest.bytes or 0.0) < (best.bytes or 0.0):
-        words += f"; {smallest.name} needs {(smallest.bytes or 0.0) / 1e12:,.1f} TB, price not published"
-    return FileSystem(best.name, best.bytes or 0.0, (best.bytes or 0.0) / TIB * best.bytes_per_s_per_tib, best.usd, words)
+        basis += (Note(NoteKind.UNPRICED_TIER, {"tier": smallest.name, "tb": (smallest.bytes or 0.0) / 1e12}),)
+    return FileSystem(best.name, best.bytes or 0.0, (best.bytes or 0.0) / TIB * best.bytes_per_s_per_tib, best.usd, basis=basis)

@@ -12,10 +12,11 @@ from rackwright.sizing.assumptions import DEFAULT, Assumptions, listed
 from rackwright.sizing.evaluation import checkpoints
 from rackwright.sizing.metrics import Speed
 from rackwright.sizing.node import formulas, power
-from rackwright.sizing.node.file_system import planned_file_system
+from rackwright.sizing.node.file_system import planned_file_system, storage_note
 from rackwright.sizing.node.formulas import NODE_ASSUMPTIONS, Tier
 from rackwright.sizing.node.requirements import FileSystem, NodeRequirement, NodeRequirements, Power
-from rackwright.sizing.plan import Assumption, Fit, SizingPlan, WorkloadFacts
+from rackwright.sizing.note import Note, NoteKind
+from rackwright.sizing.plan import Fit, SizingPlan, WorkloadFacts
 from rackwright.sizing.workload_inputs import architecture_of
 from rackwright.spec.spec import Spec
 from rackwright.spec.workload import TRAINING, Custom, Finetune, Pretrain, Serve
@@ -30,18 +31,12 @@ LINE_RATE = 1e-9
 
 
 def with_node_requirements(plan: SizingPlan, spec: Spec, catalog: Catalog, a: Assumptions = DEFAULT) -> SizingPlan:
-    """The plan with the node requirements of its first choice, warnings where a node is too small, and the assumptions used."""
+    """The plan with the node requirements of its first choice and their assumptions."""
     found = node_requirements(plan, spec, catalog, a)
     if found is None:
         return plan
-    shortages = tuple(f"{n.name}: needs {n.need:,.4g} {n.unit} per node, has {n.have:,.4g} ({n.words})" for n in found.short)
-    return replace(plan, machine=found, warnings=(*plan.warnings, *shortages), assumptions=(*plan.assumptions, *_assumptions(found)))
-
-
-def _assumptions(found: NodeRequirements) -> Iterator[Assumption]:
-    yield from listed(NODE_ASSUMPTIONS)
-    if found.power:
-        yield from listed(power.POWER_ASSUMPTIONS)
+    more = listed(power.POWER_ASSUMPTIONS) if found.power else ()
+    return replace(plan, machine=found, assumptions=(*plan.assumptions, *listed(NODE_ASSUMPTIONS), *more))
 
 
 def node_requirements(plan: SizingPlan, spec: Spec, catalog: Catalog, a: Assumptions = DEFAULT) -> NodeRequirements | None:
@@ -53,9 +48,14 @@ def node_requirements(plan: SizingPlan, spec: Spec, catalog: Catalog, a: Assumpt
     c = fit.candidate
     server = next((s for s in catalog.servers if s.machine == node.name), None)
     drawn = _power(fit, node, query.accelerator(catalog, c.accelerator), server)
-    supplies, owned = tuple(_supplies(drawn, server)), _on_premises(fit, catalog)
+    supplies, owned = (), _on_premises(fit, catalog)
+    if drawn and server:
+        have = server.power_supply_watts and server.power_supply_watts / 1000
+        words = server.power_supplies or "not published"
+        supplies = (NodeRequirement("power supplies", drawn.node_watts / 1000, have, "kW", words),)
     if not isinstance(w, TRAINING):
-        return NodeRequirements(c.nodes, (*_serving(plan, fit, node, a, _images(spec)), *supplies), power=drawn, owned=owned)
+        images = isinstance(w, Serve) and architecture_of(w.model)[0].kind == "diffusion"
+        return NodeRequirements(c.nodes, (*_serving(plan, fit, node, a, images), *supplies), power=drawn, owned=owned)
     interval = w.checkpoint.interval if isinstance(w.checkpoint.interval, float) else None
     window = checkpoints.plan_checkpoints(plan.facts.checkpoint_bytes, 1.0, interval, a)
     sample = _sample_bytes(w)
@@ -81,39 +81,41 @@ def _training(
     per_node = c.accelerators_per_node
     part = facts.checkpoint_bytes / c.nodes
     memory = formulas.host_memory_bytes(a.host_base_bytes, a.host_per_accelerator_bytes, per_node, part, sample)
-    words = f"processes, {part / GIB:,.1f} GiB of a checkpoint" + (", decoded images" if sample else "")
-    yield _memory(node, memory, words)
+    images = (Note(NoteKind.DECODED_IMAGES),) if sample else ()
+    yield _memory(node, memory, Note(NoteKind.PROCESSES), Note(NoteKind.CHECKPOINT_SHARE, {"gib": part / GIB}), *images)
     samples, tokens = (s.samples_per_s or 0.0) / c.nodes, (s.tokens_per_s or 0.0) / c.nodes
-    kept_up = f"decoding {samples:,.0f} images/s" if sample else f"reading {tokens:,.0f} tokens/s"
+    decoding, reading = Note(NoteKind.IMAGE_DECODING, {"images_per_s": samples}), Note(NoteKind.TOKEN_READING, {"tokens_per_s": tokens})
     vcpus = formulas.training_vcpus(per_node, samples if sample else 0.0, sample, 0.0 if sample else tokens)
-    yield NodeRequirement("processors", vcpus, node.vcpus, "vCPU", kept_up + " and accelerator processes")
+    yield NodeRequirement("processors", vcpus, node.vcpus, "vCPU", basis=(decoding if sample else reading,))
     disk = formulas.training_disk_bytes(c.nodes, facts.checkpoint_bytes, facts.dataset_bytes, w.data.epochs)
-    yield _disk(node, disk, "containers, shares of two checkpoints" + (", share of the dataset" if w.data.epochs > 1 else ""))
+    dataset = (Note(NoteKind.DATASET_SHARE),) if w.data.epochs > 1 else ()
+    yield _disk(node, disk, Note(NoteKind.CONTAINERS), Note(NoteKind.CHECKPOINT_SHARES), *dataset)
     yield _network(fit, node, facts.trainable_parameters or facts.parameters, stored_per_s)
 
 
 def _serving(plan: SizingPlan, fit: Fit, node: Machine, a: Assumptions, images: bool) -> Iterator[NodeRequirement]:
     c, s = fit.candidate, fit.speed
     memory = formulas.host_memory_bytes(a.host_base_bytes, a.host_per_accelerator_bytes, c.accelerators_per_node, 0.0, 0.0)
-    yield _memory(node, memory, "processes, weights while loading")
+    yield _memory(node, memory, Note(NoteKind.PROCESSES), Note(NoteKind.WEIGHTS_WHILE_LOADING))
     rate = (s.requests_per_s or 0.0) / c.nodes
     vcpus = formulas.serving_vcpus(c.accelerators_per_node, rate if images else 0.0, (s.tokens_per_s or 0.0) / c.nodes)
-    yield NodeRequirement("processors", vcpus, node.vcpus, "vCPU", "engine, " + ("image encoding" if images else "detokenisation"))
-    yield _disk(node, formulas.serving_disk_bytes(plan.facts.weights_bytes), "containers and one copy of the weights")
-    yield NodeRequirement(
-        "network", plan.facts.weights_bytes / a.startup_s * LINE_RATE, _rate(node), "GB/s", f"weights within {a.startup_s:g} s"
-    )
+    engine = Note(NoteKind.IMAGE_ENCODING if images else NoteKind.DETOKENISATION)
+    yield NodeRequirement("processors", vcpus, node.vcpus, "vCPU", basis=(engine,))
+    disk = formulas.serving_disk_bytes(plan.facts.weights_bytes)
+    yield _disk(node, disk, Note(NoteKind.CONTAINERS), Note(NoteKind.WEIGHTS_COPY))
+    loaded = Note(NoteKind.WEIGHTS_LOADED, {"seconds": a.startup_s})
+    yield NodeRequirement("network", plan.facts.weights_bytes / a.startup_s * LINE_RATE, _rate(node), "GB/s", basis=(loaded,))
 
 
-def _memory(node: Machine, need: float, words: str) -> NodeRequirement:
-    return NodeRequirement("host memory", need / GIB, node.memory_bytes and node.memory_bytes / GIB, "GiB", words)
+def _memory(node: Machine, need: float, *basis: Note) -> NodeRequirement:
+    return NodeRequirement("host memory", need / GIB, node.memory_bytes and node.memory_bytes / GIB, "GiB", basis=basis)
 
 
-def _disk(node: Machine, need: float, words: str) -> NodeRequirement:
+def _disk(node: Machine, need: float, *basis: Note) -> NodeRequirement:
     """Local NVMe; disks that can be attached on Google Cloud count as available."""
     max_bytes = max(node.local_nvme_choices, default=0) * SSD_BYTES
     have = node.local_nvme_bytes or max_bytes if node.local_nvme_bytes is not None else None
-    return NodeRequirement("local NVMe", need / 1e9, have if have is None else have / 1e9, "GB", words, "a network disk of that size")
+    return NodeRequirement("local NVMe", need / 1e9, have if have is None else have / 1e9, "GB", basis=basis, is_replaceable=True)
 
 
 def _network(fit: Fit, node: Machine, trainable: float, stored_per_s: float) -> NodeRequirement:
@@ -122,11 +124,11 @@ def _network(fit: Fit, node: Machine, trainable: float, stored_per_s: float) -> 
     per_copy = math.ceil(p.tensor * p.pipeline * p.context / c.accelerators_per_node)
     sent = formulas.exchange_bytes(trainable, c.nodes, per_copy, p.gradient_accumulation if p.zero_stage >= 3 else 0)
     exchanged = sent / fit.speed.step_s if fit.speed.step_s else 0.0
-    words = "gradients between nodes, data and checkpoints, mean over a step" if sent else "data and checkpoints"
-    words += "; traffic between stages of one copy is not included" if per_copy > 1 else ""
+    basis = (Note(NoteKind.GRADIENTS if sent else NoteKind.DATA_AND_CHECKPOINTS),)
+    basis += (Note(NoteKind.STAGES_NOT_INCLUDED),) if per_copy > 1 else ()
     inside = c.topology and c.nodes > 1  # a slice's hosts exchange over ICI
     need = stored_per_s / c.nodes + (0.0 if inside else exchanged)
-    return NodeRequirement("network", need * LINE_RATE, _rate(node), "GB/s", words)
+    return NodeRequirement("network", need * LINE_RATE, _rate(node), "GB/s", basis=basis)
 
 
 def _rate(node: Machine) -> float | None:
@@ -143,10 +145,6 @@ def _sample_bytes(w: Pretrain | Finetune) -> float:
     return NODE_ASSUMPTIONS.diffusion_bytes if kind == "diffusion" else NODE_ASSUMPTIONS.vision_bytes
 
 
-def _images(spec: Spec) -> bool:
-    return isinstance(spec.workload, Serve) and architecture_of(spec.workload.model)[0].kind == "diffusion"
-
-
 def dataset_read_bytes_per_s(facts: WorkloadFacts, speed: Speed, w: Pretrain | Finetune, a: Assumptions) -> float | None:
     """Rate at which the whole run reads its dataset; None where the speed is unknown."""
     if sample := _sample_bytes(w):
@@ -156,7 +154,7 @@ def dataset_read_bytes_per_s(facts: WorkloadFacts, speed: Speed, w: Pretrain | F
     return checkpoints.read_bytes_per_s(speed.tokens_per_s, facts.dataset_bytes, facts.tokens, a)
 
 
-def _recommended(plan: SizingPlan, fit: Fit, catalog: Catalog, words: str) -> FileSystem | None:
+def _recommended(plan: SizingPlan, fit: Fit, catalog: Catalog) -> FileSystem | None:
     """Where this release builds no storage: a disk of one node, else the cheapest shared file system of the cloud that is large and fast
     enough."""
     c, need = fit.candidate, plan.storage
@@ -165,14 +163,14 @@ def _recommended(plan: SizingPlan, fit: Fit, catalog: Catalog, words: str) -> Fi
         disk = next((v for v in catalog.volumes if v.cloud == c.cloud and v.kind == "block" and v.max_write_bytes_per_s), None)
         if disk and disk.max_write_bytes_per_s and need.throughput_bytes_per_s <= disk.max_write_bytes_per_s:
             usd = None if disk.price_usd_per_byte_month is None else disk.price_usd_per_byte_month * need.capacity_bytes
-            return FileSystem(disk.name, need.capacity_bytes, need.throughput_bytes_per_s, usd, f"a disk {words}")
+            return FileSystem(disk.name, need.capacity_bytes, need.throughput_bytes_per_s, usd, basis=(storage_note(NoteKind.DISK, need),))
     tiers = []
     for v in catalog.volumes:
         rate = v.write_bytes_per_s_per_tib
         if v.cloud == c.cloud and v.name.startswith(SHARED_FILE_SYSTEMS) and rate and v.rdma == rdma and not v.deprecated:
             size = v.allowed_bytes(formulas.tier_bytes(need.capacity_bytes, need.throughput_bytes_per_s, rate))
             tiers.append(Tier(v.name, size, rate, v.price_usd_per_byte_month))
-    return formulas.cheapest_tier(tiers, words)
+    return formulas.cheapest_tier(tiers, storage_note(NoteKind.SHARED_FILE_SYSTEM, need))
 
 
 def _power(fit: Fit, node: Machine, accelerator: Accelerator | None, server: Server | None) -> Power | None:
@@ -182,8 +180,8 @@ def _power(fit: Fit, node: Machine, accelerator: Accelerator | None, server: Ser
         return None
     linked = bool(node.scale_up_link) and node.accelerator_count > 1
     watts = power.node_watts(node.accelerator_count, tdp * node.accelerator_fraction, linked)
-    whose = "at full load; supply and cooling are yours" if server else "at full load; included in the machine price"
-    return power.power(fit.candidate.nodes, watts, power.rack_units(server.form_factor) if server else None, _run_s(fit), whose)
+    basis = Note(NoteKind.FULL_LOAD_OWNED if server else NoteKind.FULL_LOAD_INCLUDED)
+    return power.power(fit.candidate.nodes, watts, power.rack_units(server.form_factor) if server else None, _run_s(fit), basis)
 
 
 def _run_s(fit: Fit) -> float | None:
@@ -199,10 +197,5 @@ def _on_premises(fit: Fit, catalog: Catalog) -> Power | None:
         return None
     nodes = math.ceil(c.accelerators / server.accelerator_count)
     watts = power.node_watts(server.accelerator_count, accelerator.tdp_watts, bool(server.scale_up))
-    return power.power(nodes, watts, power.rack_units(server.form_factor), _run_s(fit), f"{nodes} x {server.name} at full load")
-
-
-def _supplies(drawn: Power | None, server: Server | None) -> Iterator[NodeRequirement]:
-    if drawn and server:
-        have = server.power_supply_watts and server.power_supply_watts / 1000
-        yield NodeRequirement("power supplies", drawn.node_watts / 1000, have, "kW", server.power_supplies or "not published")
+    basis = Note(NoteKind.FULL_LOAD_OF_SERVERS, {"nodes": nodes, "server": server.name})
+    return power.power(nodes, watts, power.rack_units(server.form_factor), _run_s(fit), basis)

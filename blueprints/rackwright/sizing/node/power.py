@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from rackwright.sizing.assumptions import assumed
 from rackwright.sizing.node.requirements import Power
+from rackwright.sizing.note import Note
 
 BTU_PER_HOUR_PER_WATT = 3.412
 """1 W = 3.412 BTU/h (international table)."""
@@ -35,7 +36,7 @@ def node_watts(accelerators: int, tdp_watts: float, is_linked: bool, f: PowerAss
 
 
 def power(
-    nodes: int, watts: float, rack_units: int | None, run_s: float | None, words: str, f: PowerAssumptions = POWER_ASSUMPTIONS
+    nodes: int, watts: float, rack_units: int | None, run_s: float | None, basis: Note, f: PowerAssumptions = POWER_ASSUMPTIONS
 ) -> Power:
     """Power of a run. watts, rack_units: of one node. run_s: duration of the run, None for a server."""
     it, whole = nodes * watts, nodes * watts * f.pue
@@ -48,7 +49,7 @@ def power(
         cooling_tons=heat / BTU_PER_HOUR_PER_TON,
         rack_units=None if rack_units is None else nodes * rack_units,
         energy_kwh=None if run_s is None else whole / 1000 * run_s / 3600,
-        words=words,
+        basis=(basis,),
     )
 
 

@@ -2,13 +2,15 @@
 
 from dataclasses import dataclass
 
+from rackwright.sizing.note import Note
+
 
 @dataclass(frozen=True)
 class NodeRequirement:
     """A requirement of a node.
 
-    need, have: in `unit`, None where unknown or not published. words: origin of `need`.
-    instead: replacement where the node has too little, so that no warning is needed.
+    need, have: in `unit`, None where unknown or not published. basis: origin of `need`.
+    is_replaceable: a network disk replaces it where the node has too little. `wording.plan_text` fills in words and instead.
     """
 
     name: str
@@ -17,6 +19,8 @@ class NodeRequirement:
     unit: str
     words: str = ""
     instead: str = ""
+    basis: tuple[Note, ...] = ()
+    is_replaceable: bool = False
 
     @property
     def distance(self) -> float | None:
@@ -32,13 +36,17 @@ class NodeRequirement:
 
 @dataclass(frozen=True)
 class FileSystem:
-    """Storage of checkpoints and data. tier: catalog name. bytes: size to order. bytes_per_s: throughput of that size."""
+    """Storage of checkpoints and data. tier: catalog name. bytes: size to order. bytes_per_s: throughput of that size.
+
+    `wording.plan_text` fills in words from basis.
+    """
 
     tier: str
     bytes: float
     bytes_per_s: float | None
     usd_per_month: float | None
-    words: str
+    words: str = ""
+    basis: tuple[Note, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -46,7 +54,7 @@ class Power:
     """Power at full load.
 
     it_watts: all nodes. facility_watts: with cooling and distribution. rack_units: of all nodes, None where unknown.
-    energy_kwh: of the facility for the whole run, an upper bound; None for a server.
+    energy_kwh: of the facility for the whole run, an upper bound; None for a server. `wording.plan_text` fills in words from basis.
     """
 
     node_watts: float
@@ -56,7 +64,8 @@ class Power:
     cooling_tons: float
     rack_units: int | None
     energy_kwh: float | None
-    words: str
+    words: str = ""
+    basis: tuple[Note, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -77,4 +86,4 @@ class NodeRequirements:
     @property
     def short(self) -> tuple[NodeRequirement, ...]:
         """Requirements that a node does not meet and that have no replacement."""
-        return tuple(n for n in self.needs if n.is_short and not n.instead)
+        return tuple(n for n in self.needs if n.is_short and not n.is_replaceable)

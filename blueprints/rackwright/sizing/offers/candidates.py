@@ -6,14 +6,14 @@ from datetime import UTC, date, datetime
 
 from rackwright.catalog import query
 from rackwright.catalog.read import Catalog
-from rackwright.catalog.rows import CapacityMode, Machine, Offering
+from rackwright.catalog.rows import CapacityMode, Offering
 from rackwright.clouds import profile
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.offers.eligibility import fallback_rejections, ineligibilities, machines_named, pin_rejections
 from rackwright.sizing.offers.expired_blocks import check_expired_blocks, utc
-from rackwright.sizing.offers.offer import Offer
+from rackwright.sizing.offers.offer import Offer, contract_discount
 from rackwright.sizing.rejection import Limit, Reason, Rejection
-from rackwright.spec.infra import CapacityEntry, Place, UseBlock, UseReservation
+from rackwright.spec.infra import Place, UseBlock, UseReservation
 from rackwright.spec.residency import matches, stays_in
 from rackwright.spec.spec import Spec
 
@@ -31,15 +31,19 @@ def offers(spec: Spec, catalog: Catalog, a: Assumptions, today: date) -> Iterato
         entries = place.capacity.ordered or place.capacity.fallback
         for position, entry in enumerate(entries):
             rank = (index if spec.infra.ordered else 0, position)
-            for found in _entry(entry, place, spec, catalog, today, a):
-                offer = replace(found, place=index, rank=rank, discount=_discount(spec, found.offering))
-                refused = (
-                    *offer.rejections,
-                    *ineligibilities(offer, spec, place),
-                    *fallback_rejections(offer, place),
-                    *pin_rejections(offer, place),
+            if isinstance(entry, UseBlock):
+                made = _block(entry, catalog, today, a)
+            elif isinstance(entry, UseReservation):
+                made = _reservation(entry, place, spec, catalog)
+            else:
+                made = _mode(CapacityMode(entry), place, spec, catalog)
+            for found in made:
+                offer = replace(
+                    found, place=index, rank=rank, discount=contract_discount(spec, found.offering.cloud, found.offering.capacity)
                 )
-                yield replace(offer, rejections=refused, pinned=place.pin is not None and not pin_rejections(offer, place))
+                pin = pin_rejections(offer, place)
+                refused = (*offer.rejections, *ineligibilities(offer, spec, place), *fallback_rejections(offer, place), *pin)
+                yield replace(offer, rejections=refused, pinned=place.pin is not None and not pin)
 
 
 def _existing_cluster(index: int, place: Place, spec: Spec, catalog: Catalog) -> Iterator[Offer]:
@@ -49,20 +53,6 @@ def _existing_cluster(index: int, place: Place, spec: Spec, catalog: Catalog) ->
         for offer in _shapes(query.offer(catalog, machine, "", CapacityMode.ON_DEMAND), catalog):
             offer = replace(offer, place=index, rank=(index if spec.infra.ordered else 0, 0), pinned=True)
             yield replace(offer, rejections=(*offer.rejections, *ineligibilities(offer, spec, place)))
-
-
-def _discount(spec: Spec, offering: Offering) -> float:
-    """Contract discount on list prices; none for spot and capacity blocks, whose prices the market sets."""
-    market = offering.capacity in (CapacityMode.SPOT, CapacityMode.CAPACITY_BLOCK)
-    return 0.0 if market else spec.pricing.discounts.get(offering.cloud, 0.0)
-
-
-def _entry(entry: CapacityEntry, place: Place, spec: Spec, catalog: Catalog, today: date, a: Assumptions) -> Iterator[Offer]:
-    if isinstance(entry, UseBlock):
-        return _block(entry, catalog, today, a)
-    if isinstance(entry, UseReservation):
-        return _reservation(entry, place, spec, catalog)
-    return _mode(CapacityMode(entry), place, spec, catalog)
 
 
 def _mode(mode: CapacityMode, place: Place, spec: Spec, catalog: Catalog) -> Iterator[Offer]:
@@ -76,24 +66,17 @@ def _mode(mode: CapacityMode, place: Place, spec: Spec, catalog: Catalog) -> Ite
             continue
         found = by_machine.get(machine.name, [])
         if not place.regions and len(found) > 1:
-            found = [min(found, key=lambda o: (not _allowed(o, spec), *_price_order(o)))]
-        for offering in (*found, *_missing_regions(machine, mode, place, found)):
+            found = [min(found, key=lambda o: _place_order(o, spec))]
+        requested = place.regions or (() if found else ("any region",))
+        absent = (region for region in requested if not any(matches(o.region, (region,)) for o in found))
+        for offering in (*found, *(Offering(machine, machine.cloud, region, (), mode) for region in absent)):  # kept for their rejection
             yield from _shapes(offering, catalog, window_s=longest)
 
 
-def _allowed(o: Offering, spec: Spec) -> bool:
-    return matches(o.region, spec.limits.regions) and stays_in(o.cloud, o.region, spec.limits.residency)
-
-
-def _price_order(o: Offering) -> tuple:
-    return (o.price_is_reference, o.price_usd_per_hour or float("inf"), o.region not in query.REFERENCE_REGIONS, o.region)
-
-
-def _missing_regions(machine: Machine, mode: CapacityMode, place: Place, found: list[Offering]) -> Iterator[Offering]:
-    """Offerings without zones for requested regions that do not offer the machine, kept for their rejection."""
-    requested = place.regions or (() if found else ("any region",))
-    for region in (r for r in requested if not any(matches(o.region, (r,)) for o in found)):
-        yield Offering(machine, machine.cloud, region, (), mode)
+def _place_order(o: Offering, spec: Spec) -> tuple:
+    """Allowed places first, then the cheapest."""
+    is_allowed = matches(o.region, spec.limits.regions) and stays_in(o.cloud, o.region, spec.limits.residency)
+    return (not is_allowed, o.price_is_reference, o.price_usd_per_hour or float("inf"), o.region not in query.REFERENCE_REGIONS, o.region)
 
 
 def _shapes(offering: Offering, catalog: Catalog, **more) -> Iterator[Offer]:
@@ -129,13 +112,9 @@ def _unavailable(offering: Offering, catalog: Catalog) -> Iterator[Rejection]:
     if not sold:
         yield Rejection(Limit.REGION, reason=Reason.REGIONS_UNKNOWN)
     elif offering.region not in sold:
-        near = tuple(_near(offering.region, sold))
-        yield Rejection(Limit.REGION, reason=Reason.REGION_NOT_OFFERED, subject=offering.region, remedies=near)
-
-
-def _near(region: str, sold: list[str]) -> list[str]:
-    """Up to three regions, nearest geography first."""
-    return sorted(sold, key=lambda r: (r.split("-")[0] != region.split("-")[0], r))[:3]
+        geography = offering.region.split("-")[0]
+        near = sorted(sold, key=lambda r: (r.split("-")[0] != geography, r))[:3]
+        yield Rejection(Limit.REGION, reason=Reason.REGION_NOT_OFFERED, subject=offering.region, remedies=tuple(near))
 
 
 def _block(entry: UseBlock, catalog: Catalog, today: date, a: Assumptions) -> Iterator[Offer]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from rackwright.catalog.rows import Accelerator, CapacityMode, Machine
+from rackwright.catalog.rows import CapacityMode
 from rackwright.clouds import profile
 from rackwright.sizing.offers.offer import Offer, core_of
 from rackwright.sizing.rejection import Limit, Reason, Rejection
@@ -37,8 +37,10 @@ def ineligibilities(offer: Offer, spec: Spec, place: Place) -> Iterator[Rejectio
         yield Rejection(Limit.CAPACITY, reason=Reason.ZONE, subject=", ".join(place.zones), remedies=tuple(zones[:3]))
     yield from _blueprint(offer, spec)
     yield from _quota(offer, place)
-    if machine.kind == "neuron":
-        yield from _neuron(offer, spec, place)
+    if machine.kind == "neuron" and machine.name not in machines_named(place):
+        yield Rejection(Limit.BLUEPRINT, reason=Reason.NEURON_NOT_PINNED, remedies=(machine.name,))
+    if machine.kind == "neuron" and spec.is_training and offer.accelerator and offer.accelerator.serves_only:
+        yield Rejection(Limit.BLUEPRINT, reason=Reason.NEURON_SERVES_ONLY, subject=offer.accelerator.name)
 
 
 def _quota(offer: Offer, place: Place) -> Iterator[Rejection]:
@@ -53,15 +55,6 @@ def _quota(offer: Offer, place: Place) -> Iterator[Rejection]:
         yield Rejection(Limit.QUOTA, needed, granted[code], "vCPU", Reason.VCPU_QUOTA, code)
 
 
-def _neuron(offer: Offer, spec: Spec, place: Place) -> Iterator[Rejection]:
-    """Neuron instances must be named, because models are compiled for them and no measured run calibrates the estimate."""
-    machine = offer.machine
-    if machine.name not in machines_named(place):
-        yield Rejection(Limit.BLUEPRINT, reason=Reason.NEURON_NOT_PINNED, remedies=(machine.name,))
-    if spec.is_training and offer.accelerator and offer.accelerator.serves_only:
-        yield Rejection(Limit.BLUEPRINT, reason=Reason.NEURON_SERVES_ONLY, subject=offer.accelerator.name)
-
-
 def machines_named(place: Place) -> set[str]:
     """Machines that the place names: pinned, in a block, or in a reservation."""
     entries = (*place.capacity.ordered, *place.capacity.fallback)
@@ -73,7 +66,10 @@ def machines_named(place: Place) -> set[str]:
 def _blueprint(offer: Offer, spec: Spec) -> Iterator[Rejection]:
     machine, accelerator = offer.machine, offer.accelerator
     if machine.kind == "cpu" and "box" in profile(machine.cloud).blueprints:
-        yield from _processors(offer, spec)
+        if spec.blueprint.kind not in ("auto", "box"):
+            yield Rejection(Limit.BLUEPRINT, reason=Reason.BLUEPRINT_ON_CPU, subject=spec.blueprint.kind)
+        if core_of(machine) is None:
+            yield Rejection(Limit.DATA, reason=Reason.CPU_FAMILY, subject=machine.family)
         return
     if accelerator is None or accelerator.vendor not in SUPPORTED.get(machine.kind, ()):
         yield Rejection(Limit.BLUEPRINT, reason=Reason.ACCELERATOR_FAMILY)
@@ -86,25 +82,14 @@ def _blueprint(offer: Offer, spec: Spec) -> Iterator[Rejection]:
         yield Rejection(Limit.BLUEPRINT, reason=Reason.BLUEPRINT_DEVICE, subject=kind, detail=device)
     if machine.accelerator_fraction < 1:
         yield Rejection(Limit.DATA, reason=Reason.DEVICE_SHARE)
-    missing = [name for name, value in _required_facts(machine, accelerator).items() if not value]
-    if missing:
-        yield Rejection(Limit.DATA, reason=Reason.UNPUBLISHED, subject=", ".join(missing))
-
-
-def _processors(offer: Offer, spec: Spec) -> Iterator[Rejection]:
-    """CPU machines, considered only when pinned: one box, of a family with known compute rate."""
-    if spec.blueprint.kind not in ("auto", "box"):
-        yield Rejection(Limit.BLUEPRINT, reason=Reason.BLUEPRINT_ON_CPU, subject=spec.blueprint.kind)
-    if core_of(offer.machine) is None:
-        yield Rejection(Limit.DATA, reason=Reason.CPU_FAMILY, subject=offer.machine.family)
-
-
-def _required_facts(machine: Machine, accelerator: Accelerator) -> dict[str, float | None]:
-    return {
+    facts = {
         "FLOP/s": accelerator.bf16_flops or accelerator.fp16_flops,
         "memory bandwidth": accelerator.memory_bandwidth_bytes_per_s,
         "memory": machine.accelerator_memory_bytes or accelerator.memory_bytes,
     }
+    missing = [name for name, value in facts.items() if not value]
+    if missing:
+        yield Rejection(Limit.DATA, reason=Reason.UNPUBLISHED, subject=", ".join(missing))
 
 
 def pin_rejections(offer: Offer, place: Place) -> tuple[Rejection, ...]:

@@ -72,16 +72,14 @@ def _fleet(same: _FleetKey, a: Assumptions, today: date) -> Fleet:
     place: dict[Target, int] = {}
     entries = []
     for offer in offers(same.spec, same.catalog, a, today):
-        askable = offer.accelerator is not None and not any(r.limit in UNSEARCHABLE for r in offer.rejections)
-        made = ((nodes, _target(offer, nodes)) for nodes in _counts(offer, same.spec, a)) if askable else ()
-        entries.append(NodeCounts(offer, tuple((nodes, place.setdefault(found, len(place))) for nodes, found in made)))
+        counts = []
+        if offer.accelerator and not any(r.limit in UNSEARCHABLE for r in offer.rejections):
+            chips = offer.slice.chips if offer.slice else 0
+            for nodes in _counts(offer, same.spec, a):
+                found = target(offer.machine, offer.accelerator, nodes, chips, offer.slices)
+                counts.append((nodes, place.setdefault(found, len(place))))
+        entries.append(NodeCounts(offer, tuple(counts)))
     return Fleet(tuple(entries), tuple(place))
-
-
-def _target(offer: Offer, nodes: int) -> Target:
-    if offer.accelerator is None:
-        raise Bug(f"{offer.machine.name} has no accelerator and was not refused")
-    return target(offer.machine, offer.accelerator, nodes, offer.slice.chips if offer.slice else 0, offer.slices)
 
 
 def pinned_nodes(offer: Offer, spec: Spec) -> int | None:

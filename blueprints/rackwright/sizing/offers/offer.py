@@ -4,11 +4,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from rackwright.catalog.rows import Accelerator, Fabric, Machine, Offering, TpuSlice
+from rackwright.catalog.rows import Accelerator, CapacityMode, Fabric, Machine, Offering, TpuSlice
 from rackwright.sizing.metrics import ParallelLayout
 from rackwright.sizing.plan import Candidate
 from rackwright.sizing.rejection import Rejection
 from rackwright.sizing.search.cpu_roofline import Core
+from rackwright.spec.spec import Spec
 
 CPU = "CPU"
 """Accelerator name of CPU candidates."""
@@ -48,16 +49,11 @@ class Offer:
         made.__dict__.update(self._common_fields, **varying)
         return made
 
-    @property
-    def _device(self) -> str:
-        """Name of the device; a CPU machine counts as one device."""
-        return self.accelerator.name if self.accelerator else CPU if self.machine.kind == "cpu" else "none"
-
     @cached_property
     def _common_fields(self) -> dict[str, Any]:
-        o = self.offering
+        o, other = self.offering, CPU if self.machine.kind == "cpu" else "none"  # a CPU machine counts as one device
         blank = Candidate(
-            cloud=o.cloud, machine=self.machine.name, accelerator=self._device,
+            cloud=o.cloud, machine=self.machine.name, accelerator=self.accelerator.name if self.accelerator else other,
             accelerators_per_node=self.machine.accelerator_count or 1, nodes=0, region=o.region, zones=o.zones, capacity=str(o.capacity),
             fabric=str(self.machine.fabric), parallelism=ParallelLayout(), price_usd_per_hour=self.price_usd_per_hour,
             price_as_of=o.price_as_of, price_source=o.price_source, price_region=o.price_region or "", capacity_id=self.capacity_id,
@@ -77,3 +73,9 @@ def core_of(machine: Machine) -> Core | None:
 def needs_fabric(offer: Offer) -> bool:
     """Whether several of these machines have no documented way to work on one job."""
     return offer.machine.fabric is Fabric.NONE
+
+
+def contract_discount(spec: Spec, cloud: str, mode: CapacityMode) -> float:
+    """Contract discount on list prices; none for spot and capacity blocks, whose prices the market sets."""
+    market = mode in (CapacityMode.SPOT, CapacityMode.CAPACITY_BLOCK)
+    return 0.0 if market else spec.pricing.discounts.get(cloud, 0.0)

@@ -9,10 +9,9 @@ from rackwright.estimator import samples
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.job import ServingJob, TrainingJob, weight_bytes
 from rackwright.sizing.metrics import Memory, Speed
-from rackwright.sizing.rejection import Limit, Reason, Rejection
+from rackwright.sizing.rejection import Limit, Reason, Rejection, latency_rejections, model_size_rejection
 from rackwright.sizing.search import cpu_roofline
-from rackwright.sizing.search.outcome import UNKNOWN, Outcome
-from rackwright.sizing.search.serving import latency_rejection
+from rackwright.sizing.search.outcome import UNKNOWN, Outcome, max_concurrency
 from rackwright.sizing.workload_inputs import Job
 from rackwright.units import GIB
 
@@ -77,10 +76,7 @@ def _generation(job: ServingJob, machine: CpuMachine, a: Assumptions) -> Outcome
 
     def keeps(running: int) -> bool:
         r = at(running)
-        slow_enough = (job.tpot and r.tpot_s > job.tpot[0]) or (job.ttft and r.ttft_s > job.ttft[0])
-        return not slow_enough and running * cache <= room
-
-    from rackwright.sizing.economics.replica import max_concurrency  # imports the whole estimator
+        return running * cache <= room and not latency_rejections(r.ttft_s, r.tpot_s, job.ttft_s, job.tpot_s)
 
     maximum = max_concurrency(keeps)
     enough = (r for r in range(1, maximum) if not job.ends and at(r).requests_per_s * a.max_utilisation / UNKNOWN.p80 >= job.rate)
@@ -88,7 +84,7 @@ def _generation(job: ServingJob, machine: CpuMachine, a: Assumptions) -> Outcome
     rate, longest = at(max(running, 1)), job.longest * each
     memory = Memory(machine.memory_bytes, cpu_roofline.FREE_MEMORY, weights, kv_bytes=max(longest, running * cache))
     found = Outcome(memory=memory, precision=numbers, nodes=1)
-    late = () if maximum else _latency_rejections(job, rate)
+    late = () if maximum else latency_rejections(rate.ttft_s, rate.tpot_s, job.ttft_s, job.tpot_s)
     rejections = (*_memory_rejections(memory), *_model_size_rejections(n.active), *_format_rejections(numbers, SIXTEEN), *late)
     return _with_traffic(replace(found, rejections=rejections), job, rate.requests_per_s, (rate.ttft_s, rate.tpot_s), max(running, 1), a)
 
@@ -100,7 +96,7 @@ def _forward_passes(job: ServingJob, machine: CpuMachine, a: Assumptions) -> Out
     seconds = cpu_roofline.sample_seconds(machine.core, machine.vcpus, flops, weights * job.passes)
     terms = samples.forward_memory(replace(n, flops_per_sample=flops / job.passes), 1.0, weights)
     memory = Memory(machine.memory_bytes, cpu_roofline.FREE_MEMORY, weights, activations_bytes=float(terms.activations))
-    late = (latency_rejection(Limit.TTFT, seconds, job.ttft[0], "ttft"),) if job.ttft and seconds > job.ttft[0] else ()
+    late = latency_rejections(seconds, None, job.ttft_s)
     rejections = (*_memory_rejections(memory), *_format_rejections(numbers, SIXTEEN), *late)
     found = Outcome(memory=memory, precision=numbers, nodes=1, rejections=rejections)
     return _with_traffic(found, job, 1 / seconds, (seconds, None), 1, a)
@@ -126,11 +122,6 @@ def _weight_format(job: ServingJob) -> str:
     return "bf16" if job.precision == "auto" else job.precision
 
 
-def _latency_rejections(job: ServingJob, idle: cpu_roofline.Rate) -> tuple[Rejection, ...]:
-    goals = ((Limit.TPOT, idle.tpot_s, job.tpot, "tpot"), (Limit.TTFT, idle.ttft_s, job.ttft, "ttft"))
-    return tuple(latency_rejection(limit, seconds, goal[0], key) for limit, seconds, goal, key in goals if goal and seconds > goal[0])
-
-
 def _memory_rejections(memory: Memory) -> tuple[Rejection, ...]:
     if memory.fill <= memory.max_fill:
         return ()
@@ -140,9 +131,7 @@ def _memory_rejections(memory: Memory) -> tuple[Rejection, ...]:
 
 def _model_size_rejections(active: float) -> tuple[Rejection, ...]:
     maximum = cpu_roofline.LARGEST_PARAMETERS
-    if active <= maximum:
-        return ()
-    return (Rejection(Limit.THROUGHPUT, active / 1e9, maximum / 1e9, "billion active parameters", Reason.CPU_MODEL_SIZE),)
+    return (model_size_rejection(active, maximum),) if active > maximum else ()
 
 
 def _format_rejections(numbers: str, known: tuple[str, ...]) -> tuple[Rejection, ...]:

@@ -10,9 +10,8 @@ from rackwright.estimator import samples
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.job import ServingJob, lora_overhead, weight_bytes
 from rackwright.sizing.metrics import Memory, Speed
-from rackwright.sizing.rejection import Limit, Reason, Rejection, Remedy
+from rackwright.sizing.rejection import Limit, Reason, Rejection, Remedy, latency_rejections
 from rackwright.sizing.search.outcome import UNKNOWN, Outcome
-from rackwright.sizing.search.serving import latency_rejection
 from rackwright.sizing.search.target import Target
 from rackwright.units import GIB
 
@@ -28,12 +27,14 @@ def forward_pass_outcome(job: ServingJob, target: Target, numbers: str, a: Assum
     memory = Memory(
         capacity, a.serving_max_fill, float(terms.weights), activations_bytes=float(terms.activations), fixed_bytes=float(terms.fixed)
     )
-    rejections = _memory_rejections(memory, target)
-    found = Outcome(memory=memory, band=UNKNOWN, evidence=UNKNOWN.words, precision=numbers, rejections=rejections)
-    return _batch(job, target, found, seconds) if job.ends else _online(job, target, found, seconds, a)
-
-
-def _batch(job: ServingJob, target: Target, found: Outcome, seconds: float) -> Outcome:
+    found = Outcome(memory=memory, band=UNKNOWN, evidence=UNKNOWN.words, precision=numbers)
+    have = capacity * a.serving_max_fill
+    if memory.total_bytes > have:
+        remedies = (*([f"quantization: {target.few_bits}"] if target.few_bits else []), Remedy.LARGER_ACCELERATOR)
+        full = Rejection(Limit.DEVICE_MEMORY, memory.total_bytes / GIB, have / GIB, "GiB per accelerator", remedies=remedies)
+        found = replace(found, rejections=(full,))
+    if not job.ends:
+        return _online(job, target, found, seconds, a)
     count = target.accelerators
     speed = Speed(samples_per_s=count / seconds, concurrency=1, requests_per_s=count / seconds)
     return replace(found, speed=speed, work_s=job.requests * seconds / count, nodes=target.nodes, replicas=count, max_replicas=count)
@@ -43,9 +44,7 @@ def _online(job: ServingJob, target: Target, found: Outcome, seconds: float, a: 
     late = seconds * UNKNOWN.p80
     count = max(math.ceil(job.rate * late / a.max_utilisation), job.min_replicas, 1)
     latency = late / (1 - min(job.rate * late / count, a.max_utilisation))
-    rejections = list(found.rejections)
-    if job.ttft and latency > job.ttft[0]:
-        rejections.append(latency_rejection(Limit.TTFT, latency, job.ttft[0], "ttft"))
+    rejections = [*found.rejections, *latency_rejections(latency, None, job.ttft_s)]
     if job.max_replicas is not None and count > job.max_replicas:
         rejections.append(Rejection(Limit.THROUGHPUT, count, job.max_replicas, "replicas", Reason.REPLICA_LIMIT))
     speed = Speed(samples_per_s=1 / seconds, ttft_s=latency, concurrency=1, requests_per_s=job.rate)
@@ -53,11 +52,3 @@ def _online(job: ServingJob, target: Target, found: Outcome, seconds: float, a: 
         found, speed=speed, nodes=math.ceil(count / target.per_node), replicas=count, max_replicas=max(count, job.max_replicas or count),
         rejections=tuple(rejections),
     )  # fmt: skip
-
-
-def _memory_rejections(memory: Memory, target: Target) -> tuple[Rejection, ...]:
-    have = memory.capacity_bytes * memory.max_fill
-    if memory.total_bytes <= have:
-        return ()
-    remedies = (f"quantization: {target.few_bits}", Remedy.LARGER_ACCELERATOR) if target.few_bits else (Remedy.LARGER_ACCELERATOR,)
-    return (Rejection(Limit.DEVICE_MEMORY, memory.total_bytes / GIB, have / GIB, "GiB per accelerator", remedies=remedies),)

@@ -1,6 +1,6 @@
 """Parallel layouts that the geometry of a model allows, for all numbers of accelerators as arrays. Numbers in, numbers out.
 
-SEARCHED describes the dimensions; recompute is no column, because the search tries each value on every row.
+docs/search.md lists the dimensions. Recompute is no column, because the search tries each value on every row.
 """
 
 from dataclasses import dataclass, fields
@@ -9,19 +9,6 @@ from functools import lru_cache
 import numpy as np
 
 from rackwright.sizing.rejection import Reason
-
-SEARCHED = {
-    "tensor": "powers of two that divide the query heads and keep key and value heads whole, inside one node and one scale-up domain",
-    "pipeline": "divisors of the count up to 64 that leave no stage empty, uneven stages included; none for TPU and adapters",
-    "virtual": "1, 2, 4, 8 stages per device where they divide the layers and the stages divide the micro-batches",
-    "context": "powers of two that leave 8,192 tokens or more on each accelerator",
-    "expert": "powers of two that divide the experts",
-    "zero": "1, 2, 3 (to 512 ways) over all replicas, 3 in each node (HSDP); 1 beside a pipeline, 3 on TPU, 0 where nothing can be shared",
-    "micro_batch": "powers of two up to 64 that divide the sequences of a replica",
-    "recompute": "none, full; selective where pinned (under FlashAttention it is what none is)",
-    "precision": "as set in the spec; auto is bf16 for training, and for serving the format the weights are published in",
-}
-"""Dimensions of the search. A pin of the spec replaces a row."""
 
 MIN_CONTEXT_TOKENS = 8192
 """Minimum tokens per accelerator; below it context parallelism costs more traffic than it saves memory."""
@@ -156,15 +143,11 @@ def _start(grids: tuple[Grid, ...]) -> _Table:
 def _tensor(t: _Table, s: JobShape, pins: PinnedLayout) -> _Table:
     """Tensor ways divide the query heads and keep key and value heads whole or evenly copied."""
     heads = s.heads or 1
-    t = t.cross("tensor", [w for w in _powers(MAX_WAYS) if heads % w == 0 and _whole(s.kv_heads, w)], pins.tensor)
+    t = t.cross("tensor", [w for w in _powers(MAX_WAYS) if heads % w == 0], pins.tensor)
     whole = heads % t["tensor"] == 0
     if s.kv_heads:
         whole &= (s.kv_heads % t["tensor"] == 0) | (t["tensor"] % s.kv_heads == 0)
     return t.where(whole & (t["tensor"] <= t["width"]) & (t["accelerators"] % t["tensor"] == 0))
-
-
-def _whole(kv_heads: int, width: int) -> bool:
-    return not kv_heads or kv_heads % width == 0 or width % kv_heads == 0
 
 
 def _pipeline(t: _Table, s: JobShape, pins: PinnedLayout) -> _Table:

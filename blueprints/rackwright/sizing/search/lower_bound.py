@@ -1,7 +1,7 @@
-"""A time that no layout goes below on a machine: what its kernels compute, move and share on the links nothing can hide, and the bubble.
+"""Lower bound of the step time of a layout on a machine: kernels, tensor-parallel traffic and the pipeline bubble.
 
-Cheap because it takes apart what depends on the layout (asked of the estimator's kernels once per layout, on two machines that do not
-exist) and what depends on the machine (its rates). Gradients, experts' traffic and updates are left out. Arrays in, arrays out.
+Work that depends on the layout is computed once per layout, by the estimator's kernels on two hypothetical machines, and divided by the
+rates of each machine. Gradients, experts' traffic and updates are left out. Arrays in, arrays out.
 """
 
 from dataclasses import dataclass, replace

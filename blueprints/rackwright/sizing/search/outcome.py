@@ -1,12 +1,15 @@
 """Result of the search for one machine and count, before goals, prices and places. Plain numbers."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from rackwright.estimator.calibration.coefficients import PRIOR_ONLY, PRIOR_ONLY_FACTOR, ResidualQuantiles
 from rackwright.sizing.metrics import Interval, Memory, ParallelLayout, Speed
 from rackwright.sizing.rejection import Rejection
 
+MAX_CONCURRENCY = 512
+"""Upper limit of concurrent requests per replica."""
 Z80_OVER_Z90 = 0.6567
 """Standard normal quantiles 0.8416 / 1.2816."""
 
@@ -74,3 +77,14 @@ def interval(median: float, band: "Spread | float") -> Interval:
     """Interval around a median. band: a spread, or a symmetric factor."""
     s = band if isinstance(band, Spread) else Spread(1 / band, band)
     return Interval(median * s.low, median, median * s.high)
+
+
+def max_concurrency(keeps: Callable[[int], bool]) -> int:
+    """Highest number of concurrent requests that meets the goals; 0 for none."""
+    low = 0
+    high = next((1 << i for i in range(MAX_CONCURRENCY.bit_length()) if not keeps(1 << i)), MAX_CONCURRENCY + 1)
+    low = high // 2 if high <= MAX_CONCURRENCY else MAX_CONCURRENCY
+    while high - low > max(low // 16, 1):
+        middle = (low + high) // 2
+        low, high = (middle, high) if keeps(middle) else (low, middle)
+    return low

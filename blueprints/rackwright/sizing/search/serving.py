@@ -15,7 +15,7 @@ from rackwright.estimator.serving import memory as serving_memory
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.job import ServingJob
 from rackwright.sizing.metrics import Memory, Speed
-from rackwright.sizing.rejection import Limit, Reason, Rejection, Remedy
+from rackwright.sizing.rejection import Limit, Reason, Rejection, Remedy, latency_rejections
 from rackwright.sizing.search.outcome import Outcome
 from rackwright.sizing.search.replicas import MAX_REPLICAS, ReplicaLoad, ServingLayouts, distinct_shapes, interval_factors, serving_layouts
 from rackwright.sizing.search.target import Target, TargetArrays, rows_of
@@ -52,17 +52,15 @@ def best_serving(job: ServingJob, machines: TargetArrays, formats: list[str], a:
             continue
         memory = memories.memory(row, target, a, float(load.running[row]) if enough[row] else 0.0)
         found = Outcome(
-            s.ways.parallelism(row),
-            memory,
-            band=spread,
-            evidence=spread.words,
-            precision=formats[i],
+            s.ways.parallelism(row), memory, band=spread, evidence=spread.words, precision=formats[i],
             points=int(looked_at[i]) * MAX_REPLICAS,
-        )
+        )  # fmt: skip
         if memories.distance[row] > 1:
             found = replace(found, rejections=(_memory_rejection(s, memories, row, target),))
         elif not enough[row]:
-            found = replace(found, rejections=_latency_rejections(job, load, row))
+            late = latency_rejections(float(load.ttft_s[row]), float(load.tpot_s[row]), job.ttft_s, job.tpot_s)
+            many = Rejection(Limit.THROUGHPUT, reason=Reason.REPLICAS_SEARCHED, subject=str(MAX_REPLICAS))
+            found = replace(found, rejections=late or (many,))
         else:
             found = _deployed(job, found, load, row, int(count[row]), int(nodes[row]), int(tokens[row]))
         outcomes.append(found)
@@ -160,42 +158,17 @@ def _deployed(job: ServingJob, found: Outcome, load: ReplicaLoad, row: int, coun
         concurrency=math.ceil(load.running[row]), requests_per_s=job.rate, kv_tokens=kv_tokens,
     )  # fmt: skip
     maximum = max(count, job.max_replicas or count)
-    return replace(found, speed=speed, nodes=nodes, replicas=count, max_replicas=maximum, rejections=_replica_limit(job, count))
-
-
-def _replica_limit(job: ServingJob, count: int) -> tuple[Rejection, ...]:
-    if job.max_replicas is None or count <= job.max_replicas:
-        return ()
-    return (Rejection(Limit.THROUGHPUT, count, job.max_replicas, "replicas", Reason.REPLICA_LIMIT),)
+    over = Rejection(Limit.THROUGHPUT, count, job.max_replicas, "replicas", Reason.REPLICA_LIMIT)
+    rejections = (over,) if job.max_replicas is not None and count > job.max_replicas else ()
+    return replace(found, speed=speed, nodes=nodes, replicas=count, max_replicas=maximum, rejections=rejections)
 
 
 def _memory_rejection(s: ServingLayouts, memory: ReplicaMemory, row: int, target: Target) -> Rejection:
-    have, fewer = (
-        float(memory.budget[row]),
-        target.few_bits and float(np.broadcast_to(s.case.linear_bytes, s.ways.target.shape)[row]) > WIDE_WEIGHT_BYTES,
-    )
+    have, width = float(memory.budget[row]), float(np.broadcast_to(s.case.linear_bytes, s.ways.target.shape)[row])
+    fewer = target.few_bits and width > WIDE_WEIGHT_BYTES
     remedies = (f"quantization: {target.few_bits}", Remedy.LARGER_ACCELERATOR) if fewer else (Remedy.LARGER_ACCELERATOR,)
     need = float(memory.distance[row]) * have / GIB
     return Rejection(Limit.DEVICE_MEMORY, need, have / GIB, "GiB per accelerator", Reason.REPLICA_MEMORY, remedies=remedies)
-
-
-def _latency_rejections(job: ServingJob, load: ReplicaLoad, row: int) -> tuple[Rejection, ...]:
-    """Latency constraints that no number of replicas meets."""
-    rejections = [
-        latency_rejection(limit, float(seconds[row]), goal[0], key)
-        for limit, seconds, goal, key in (
-            (Limit.TPOT, load.tpot_s, job.tpot, "tpot"),
-            (Limit.TTFT, load.ttft_s, job.ttft, "ttft"),
-        )
-        if goal and seconds[row] > goal[0]
-    ]
-    many = Rejection(Limit.THROUGHPUT, reason=Reason.REPLICAS_SEARCHED, subject=str(MAX_REPLICAS))
-    return tuple(rejections) or (many,)
-
-
-def latency_rejection(limit: Limit, seconds: float, goal_s: float, key: str) -> Rejection:
-    """Rejection of the latency of an idle replica. key: of the goal in the spec, ttft or tpot."""
-    return Rejection(limit, seconds * 1000, goal_s * 1000, "ms", Reason.IDLE_LATENCY, detail=key)
 
 
 def _no_layout(job: ServingJob, target: Target) -> Outcome:

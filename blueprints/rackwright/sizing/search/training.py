@@ -4,7 +4,7 @@ import numpy as np
 
 from rackwright.estimator.calibration.coefficients import Calibration
 from rackwright.estimator.case import RECOMPUTE
-from rackwright.estimator.result import MemoryTerms, StepTerms, scale_terms
+from rackwright.estimator.result import StepTerms, scale_terms
 from rackwright.sizing.job import TrainingJob
 from rackwright.sizing.metrics import Memory, ParallelLayout, Speed
 from rackwright.sizing.rejection import Limit, Reason, Rejection, Remedy
@@ -22,7 +22,9 @@ def best_training(job: TrainingJob, machines: TargetArrays, max_fill: float, c: 
 
     machines: all GPU or all TPU. Memory fits when its p90 is within max_fill of the accelerator.
     """
-    evidence = _residuals(job, machines, c)
+    kinds = {(t.accelerator, t.chip.memory_bytes): t for t in reversed(machines.targets)}
+    residuals = {kind: training_estimates.residuals_of(job, t, c) for kind, t in kinds.items()}
+    evidence = [residuals[t.accelerator, t.chip.memory_bytes] for t in machines.targets]
     pessimistic = np.array([e.pessimistic * e.memory_factor for e in evidence])
     layouts = enumerate_layouts(job.shape, machines.grids, job.pins)
     space = SearchSpace(job, machines, layouts, c, machines.chip.memory_bytes * max_fill / pessimistic)
@@ -32,18 +34,6 @@ def best_training(job: TrainingJob, machines: TargetArrays, max_fill: float, c: 
     empty = set(machines.grid[chosen.row < 0].tolist())
     none = {g: Outcome(precision=job.precision, rejections=(_no_layout(job, machines.grids[g]),)) for g in empty}
     return [outcomes.get(i) or none[grid] for i, grid in enumerate(machines.grid.tolist())]
-
-
-def _residuals(job: TrainingJob, machines: TargetArrays, c: Calibration) -> list[TrainingResiduals]:
-    """Residuals per target, computed once per accelerator."""
-    by_chip: dict[tuple, TrainingResiduals] = {}
-    made = []
-    for t in machines.targets:
-        key = (t.accelerator, t.chip.memory_bytes)
-        if key not in by_chip:
-            by_chip[key] = training_estimates.residuals_of(job, t, c)
-        made.append(by_chip[key])
-    return made
 
 
 def _outcomes(
@@ -57,7 +47,11 @@ def _outcomes(
     step = scale_terms(space.step(trials), 1 / np.array([e.rate_factor for e in residuals]))
     memory = scale_terms(space.memory(trials.row, trials.recompute), np.array([e.memory_factor for e in residuals]))
     margin = np.array([e.pessimistic - 1 for e in residuals]) * memory.total
-    memories = _memories(memory, margin, machines.chip.memory_bytes[target], max_fill)
+    capacity = machines.chip.memory_bytes[target]
+    m = memory
+    terms = (m.weights, m.gradients, m.optimizer, m.activations, m.head, 0.0, m.fixed, m.reserved + margin)
+    rows = zip(*(np.broadcast_to(term, capacity.shape).tolist() for term in terms), strict=True)
+    memories = [Memory(have, max_fill, *row) for have, row in zip(capacity.tolist(), rows, strict=True)]
     columns = (
         _parallelisms(space.layouts.take(trials.row), trials.recompute),
         memories,
@@ -91,13 +85,6 @@ def _speeds(space: SearchSpace, target: np.ndarray, step: StepTerms) -> list[Spe
         rate = job.batch / seconds
         made.append(Speed(None if job.sampled else rate * job.sequence, rate, seconds, compute, waited, bubble, used))
     return made
-
-
-def _memories(t: MemoryTerms, margin: np.ndarray, capacity: np.ndarray, max_fill: float) -> list[Memory]:
-    """Memory by term; allocator reserve and safety margin are one term."""
-    terms = (t.weights, t.gradients, t.optimizer, t.activations, t.head, t.fixed, t.reserved + margin)
-    rows = zip(capacity.tolist(), *(np.broadcast_to(term, capacity.shape).tolist() for term in terms), strict=True)
-    return [Memory(have, max_fill, w, g, o, act, head, 0.0, fixed, rest) for have, w, g, o, act, head, fixed, rest in rows]
 
 
 def _parallelisms(w: Layouts, recompute: np.ndarray) -> list[ParallelLayout]:

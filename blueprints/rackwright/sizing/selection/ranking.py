@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from rackwright.sizing.plan import Candidate, Fit, Rejected, SizingPlan
+from rackwright.sizing.rejection import Limit
 
 
 def ranked(fits: Iterable[Fit], order: dict[tuple, tuple[int, int]], optimize_for: str, vertical_first: bool) -> tuple[Fit, ...]:
@@ -51,3 +52,9 @@ def nearest_misses(plan: SizingPlan, n: int = 3) -> tuple[Rejected, ...]:
     for miss in plan.rejected:
         first.setdefault(miss.candidate.machine + miss.candidate.topology, miss)
     return tuple(first.values())[:n]
+
+
+def cheapest_without_pin(rejected: Iterable[Rejected]) -> Rejected | None:
+    """The cheapest candidate that only a pin rejects; None where no such candidate has a price."""
+    free = [r for r in rejected if r.cost_usd is not None and r.rejections and all(x.limit is Limit.PIN for x in r.rejections)]
+    return min(free, key=lambda r: (r.cost_usd or 0.0, r.candidate.label), default=None)

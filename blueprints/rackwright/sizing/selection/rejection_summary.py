@@ -34,7 +34,11 @@ def rejection_summary(rejected: Sequence[Rejected]) -> tuple[RejectionGroup, ...
     found: dict[tuple[str, ...], list[Rejected]] = {}
     for miss in rejected:
         found.setdefault(_group_key(miss.rejections[0]), []).append(miss)
-    made = [_group(misses) for misses in found.values()]
+    made = []
+    for misses in found.values():
+        nearest = min(misses, key=lambda r: (r.rejections[0].distance, len(r.rejections)))
+        worst, alone = nearest.rejections[0], sum(len(r.rejections) == 1 for r in misses)
+        made.append(RejectionGroup(worst.limit, len(misses), alone, nearest, worst))
     return tuple(sorted(made, key=lambda c: (c.distance, -c.count, c.limit, c.rejection.reason, c.rejection.subject, c.rejection.detail)))
 
 
@@ -43,9 +47,3 @@ def _group_key(worst: Rejection) -> tuple[str, ...]:
     if worst.need is not None:
         return (worst.limit,)
     return worst.limit, worst.reason, NUMBER.sub("#", worst.subject), NUMBER.sub("#", worst.detail)
-
-
-def _group(misses: Sequence[Rejected]) -> RejectionGroup:
-    nearest = min(misses, key=lambda r: (r.rejections[0].distance, len(r.rejections)))
-    worst = nearest.rejections[0]
-    return RejectionGroup(worst.limit, len(misses), sum(len(r.rejections) == 1 for r in misses), nearest, worst)

@@ -5,6 +5,7 @@ from datetime import date
 
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import CapacityMode, Price
+from rackwright.sizing.offers.offer import contract_discount
 from rackwright.sizing.plan import Candidate, SizingPlan
 from rackwright.sizing.rejection import Limit, Reason, Rejection
 from rackwright.sizing.selection.ranking import identity
@@ -40,9 +41,8 @@ def _at_its_price(catalog: Catalog, chosen: Candidate, spec: Spec) -> Catalog:
     machine = catalog.machine_by_name.get(chosen.machine)
     sku = machine.accelerator if machine and machine.kind == "tpu" and machine.accelerator else chosen.machine
     mode = CapacityMode(chosen.capacity)
-    market = mode in (CapacityMode.SPOT, CapacityMode.CAPACITY_BLOCK)
-    discount = 0.0 if market else spec.pricing.discounts.get(chosen.cloud, 0.0)
+    discount = contract_discount(spec, chosen.cloud, mode)
     listed = chosen.price_usd_per_hour / (1 - discount) if discount < 1 else 0.0
-    paid = Price(sku, chosen.cloud, chosen.region, mode, listed, "node", "price of the decision", chosen.price_source, chosen.price_as_of)
+    paid = Price(sku, chosen.cloud, chosen.region, mode, listed, "node", "recorded price", chosen.price_source, chosen.price_as_of)
     others = (p for p in catalog.prices if (p.sku, p.capacity, p.region) != (sku, mode, chosen.region))
     return replace(catalog, prices=(*others, paid))

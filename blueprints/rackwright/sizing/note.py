@@ -1,0 +1,81 @@
+"""A fact about a plan: a kind with its numbers and names. `wording.notes` renders it."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class NoteKind(StrEnum):
+    """What a note is about."""
+
+    # of a plan
+    AUDIO_PASS = "audio-pass"
+    DIFFUSION_PASSES = "diffusion-passes"
+    EXPERTS_UNCALIBRATED = "experts-uncalibrated"
+    INVENTORY_NOT_READ = "inventory-not-read"
+    NO_LATENCY_GOAL = "no-latency-goal"
+    PIN_COSTS = "pin-costs"
+    PIN_SAVES = "pin-saves"
+    REQUESTS_TOO_LONG = "requests-too-long"
+    REVENUE_AT_PEAK = "revenue-at-peak"
+    SEQUENCE_TOO_LONG = "sequence-too-long"
+    TPU_CHOSEN = "tpu-chosen"
+    WORKLOADS_SHARE_MACHINES = "workloads-share-machines"
+    # of a fit
+    BLOCK_PARTLY_USED = "block-partly-used"
+    BLOCK_PARTLY_USED_UNPRICED = "block-partly-used-unpriced"
+    CPU_UNCALIBRATED = "cpu-uncalibrated"
+    IDLE_ACCELERATORS = "idle-accelerators"
+    MODE_STOPS_MACHINES = "mode-stops-machines"
+    NEURON_UNCALIBRATED = "neuron-uncalibrated"
+    PRICE_DETAIL = "price-detail"
+    QUEUE_ASSUMED = "queue-assumed"
+    UNPRICED = "unpriced"
+    UNPRICED_WITH_BUDGET = "unpriced-with-budget"
+    # the tightest constraint of a fit
+    BUDGET_USED = "budget-used"
+    DEADLINE_USED = "deadline-used"
+    DEVICE_MEMORY_USED = "device-memory-used"
+    HOST_MEMORY_USED = "host-memory-used"
+    # the basis of a node requirement, a storage need, a file system, or power
+    CHECKPOINT_SHARE = "checkpoint-share"
+    CHECKPOINT_SHARES = "checkpoint-shares"
+    CHECKPOINTS_KEPT = "checkpoints-kept"
+    CONTAINERS = "containers"
+    DATA_AND_CHECKPOINTS = "data-and-checkpoints"
+    DATA_DISK = "data-disk"
+    DATASET_SHARE = "dataset-share"
+    DECODED_IMAGES = "decoded-images"
+    DETOKENISATION = "detokenisation"
+    DISK = "disk"
+    DISK_LIMIT = "disk-limit"
+    FULL_LOAD_INCLUDED = "full-load-included"
+    FULL_LOAD_OF_SERVERS = "full-load-of-servers"
+    FULL_LOAD_OWNED = "full-load-owned"
+    GRADIENTS = "gradients"
+    IMAGE_DECODING = "image-decoding"
+    IMAGE_ENCODING = "image-encoding"
+    PROCESSES = "processes"
+    SHARED_FILE_SYSTEM = "shared-file-system"
+    STAGES_NOT_INCLUDED = "stages-not-included"
+    TOKEN_READING = "token-reading"
+    UNPRICED_TIER = "unpriced-tier"
+    WEIGHTS_COPY = "weights-copy"
+    WEIGHTS_LOADED = "weights-loaded"
+    WEIGHTS_READ_ONCE = "weights-read-once"
+    WEIGHTS_WHILE_LOADING = "weights-while-loading"
+    # of the economics of a service
+    CHEAPER_WITH_AUTOSCALING = "cheaper-with-autoscaling"
+    MACHINES_UNPRICED = "machines-unpriced"
+    NO_INVESTMENT = "no-investment"
+    NO_REVENUE = "no-revenue"
+    REPLICAS_IN_IDLE_HOURS = "replicas-in-idle-hours"
+    REVENUE_PER_TOKEN = "revenue-per-token"
+    TRAFFIC_ABOVE_MAX_REPLICAS = "traffic-above-max-replicas"
+
+
+@dataclass(frozen=True)
+class Note:
+    """values: numbers in the unit that their name ends in, and names."""
+
+    kind: NoteKind
+    values: dict[str, int | float | str] = field(default_factory=dict, hash=False)

@@ -1,0 +1,91 @@
+"""Notes as text. Sizing decides what is worth a note and gives the numbers; every sentence is here."""
+
+from collections.abc import Iterable
+
+from rackwright.sizing.note import Note, NoteKind
+
+TEXTS = {
+    NoteKind.AUDIO_PASS: "One request is one pass over its audio; generating the text token by token is not counted",
+    NoteKind.DIFFUSION_PASSES: "One request is one image of {passes:g} network passes; text encoding and image decoding are not counted",
+    NoteKind.EXPERTS_UNCALIBRATED: (
+        "Published decode runs of mixture-of-experts models differ from the formulas by 40 % and more: measure one replica first"
+    ),
+    NoteKind.INVENTORY_NOT_READ: "An existing cluster is sized only for a pinned machine in this release; its inventory is not read",
+    NoteKind.NO_LATENCY_GOAL: "No latency goal is set (ttft, tpot): slow machines are not rejected",
+    NoteKind.PIN_COSTS: "The pinned {pinned} costs {usd:,.0f} USD more than {free}, the cheapest candidate without the pin",
+    NoteKind.PIN_SAVES: "The pinned {pinned} is {usd:,.0f} USD cheaper than {free}, the cheapest candidate without the pin",
+    NoteKind.REQUESTS_TOO_LONG: "Requests of {tokens:,} tokens exceed the {positions:,} positions that the model supports",
+    NoteKind.REVENUE_AT_PEAK: "Revenue is at most {earned_usd:,.0f} USD a month at peak traffic; machines cost {cost_usd:,.0f} USD a month",
+    NoteKind.SEQUENCE_TOO_LONG: "The sequence length of {tokens:,} tokens exceeds the {positions:,} positions that the model supports",
+    NoteKind.TPU_CHOSEN: (
+        "The first choice is a TPU, which requires a JAX or PyTorch/XLA trainer; blueprint.kind box or training-cluster excludes TPUs"
+    ),
+    NoteKind.WORKLOADS_SHARE_MACHINES: "Sized for {workload}; the other workloads share its machines",
+    NoteKind.BLOCK_PARTLY_USED: (
+        "The capacity block is paid for {paid_h:,.0f} h and the run takes about {run_h:,.1f} h, {idle_usd:,.0f} USD idle"
+    ),
+    NoteKind.BLOCK_PARTLY_USED_UNPRICED: "The capacity block is paid for {paid_h:,.0f} h and the run takes about {run_h:,.1f} h",
+    NoteKind.CPU_UNCALIBRATED: (
+        "CPU only: the estimate is a roofline of memory and matrix units without measured runs; allow a factor 2 either way"
+    ),
+    NoteKind.IDLE_ACCELERATORS: "{idle} of {bought} accelerators are paid for but idle",
+    NoteKind.MODE_STOPS_MACHINES: "{mode} stops its machines after {window_h:,.0f} h; replicas then queue again",
+    NoteKind.NEURON_UNCALIBRATED: (
+        "The model must be compiled with the Neuron SDK. No measured run calibrates this estimate: allow a factor 2 either way"
+    ),
+    NoteKind.PRICE_DETAIL: "{machine}: {detail}",
+    NoteKind.QUEUE_ASSUMED: (
+        "The queue time of flex-start is not published; {likely_h:,.1f} h are assumed ({low_h:,.1f} to {high_h:,.1f})"
+    ),
+    NoteKind.UNPRICED: "The price of {machine} {mode} in {region} is not published: the candidate ranks last",
+    NoteKind.UNPRICED_WITH_BUDGET: (
+        "The price of {machine} {mode} in {region} is not published: the candidate ranks last, and max_cost cannot be checked"
+    ),
+    NoteKind.BUDGET_USED: "budget: {used:.0%} used at p80",
+    NoteKind.DEADLINE_USED: "deadline: {used:.0%} used at p80",
+    NoteKind.DEVICE_MEMORY_USED: "{used:.0%} of accelerator memory, {max:.0%} allowed",
+    NoteKind.HOST_MEMORY_USED: "{used:.0%} of memory, {max:.0%} allowed",
+    NoteKind.CHECKPOINT_SHARE: "{gib:,.1f} GiB of a checkpoint",
+    NoteKind.CHECKPOINT_SHARES: "shares of two checkpoints",
+    NoteKind.CHECKPOINTS_KEPT: "{keep} checkpoints of {gb:,.1f} GB, one more being written within {write_s:.0f} s, dataset, weights",
+    NoteKind.CONTAINERS: "containers",
+    NoteKind.DATA_AND_CHECKPOINTS: "data and checkpoints",
+    NoteKind.DATA_DISK: "data disk of the box for {gb_per_s:,.2f} GB/s and {gb:,.0f} GB",
+    NoteKind.DATASET_SHARE: "share of the dataset",
+    NoteKind.DECODED_IMAGES: "decoded images",
+    NoteKind.DETOKENISATION: "engine, detokenisation",
+    NoteKind.DISK: "a disk for {gb_per_s:,.2f} GB/s and {gb:,.0f} GB",
+    NoteKind.DISK_LIMIT: "limited to {gb_per_s:,.2f} GB/s",
+    NoteKind.FULL_LOAD_INCLUDED: "at full load; included in the machine price",
+    NoteKind.FULL_LOAD_OF_SERVERS: "{nodes} x {server} at full load",
+    NoteKind.FULL_LOAD_OWNED: "at full load; you provide supply and cooling",
+    NoteKind.GRADIENTS: "gradients between nodes, data and checkpoints, mean over a step",
+    NoteKind.IMAGE_DECODING: "decoding {images_per_s:,.0f} images/s and accelerator processes",
+    NoteKind.IMAGE_ENCODING: "engine, image encoding",
+    NoteKind.PROCESSES: "processes",
+    NoteKind.SHARED_FILE_SYSTEM: "for {gb_per_s:,.2f} GB/s and {gb:,.0f} GB",
+    NoteKind.STAGES_NOT_INCLUDED: "without the traffic between stages of one copy",
+    NoteKind.TOKEN_READING: "reading {tokens_per_s:,.0f} tokens/s and accelerator processes",
+    NoteKind.UNPRICED_TIER: "{tier} needs {tb:,.1f} TB, price not published",
+    NoteKind.WEIGHTS_COPY: "one copy of the weights",
+    NoteKind.WEIGHTS_LOADED: "weights within {seconds:g} s",
+    NoteKind.WEIGHTS_READ_ONCE: "weights, read once per replica",
+    NoteKind.WEIGHTS_WHILE_LOADING: "weights while loading",
+    NoteKind.CHEAPER_WITH_AUTOSCALING: (
+        "{machines} costs {usd:,.0f} USD a month with autoscaling, {saved_usd:,.0f} USD less, because it scales in smaller steps"
+    ),
+    NoteKind.MACHINES_UNPRICED: "The price of these machines is not published, so their cost is unknown",
+    NoteKind.NO_INVESTMENT: "No investment is set, so the pay-back time is not computed",
+    NoteKind.NO_REVENUE: "No revenue is set, so break-even and pay-back time are not computed",
+    NoteKind.REPLICAS_IN_IDLE_HOURS: "Replicas keep running in idle hours: set scale_to_zero with min_replicas 0 to stop them",
+    NoteKind.REVENUE_PER_TOKEN: "revenue is per token, but this model generates no tokens: set revenue_per_request",
+    NoteKind.TRAFFIC_ABOVE_MAX_REPLICAS: "Traffic at p95 needs {replicas} replicas, max_replicas allows {max_replicas}",
+}
+
+
+def note_text(note: Note) -> str:
+    return TEXTS[note.kind].format(**note.values)
+
+
+def joined_notes(notes: Iterable[Note]) -> str:
+    return ", ".join(map(note_text, notes))
