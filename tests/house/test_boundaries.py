@@ -4,12 +4,13 @@ import ast
 import re
 import subprocess
 import sys
-from functools import cache
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.house.source_files import ROOT, parse, read
+
+pytestmark = pytest.mark.xdist_group("sources")
 PURE = ROOT / "blueprints" / "rackwright"
 PULUMI = ROOT / "components" / "rackwright_pulumi"
 ORDER = (
@@ -35,16 +36,8 @@ CLAIM = re.compile(r"numbers in, numbers out|arrays in|formulas alone|knows neit
 """What a file of formulas says of itself in its docstring; saying it binds."""
 
 
-@cache
 def imports(path: Path) -> tuple[str, ...]:
-    """Every module a file names, wherever the statement stands: `from a import b` names a and a.b, since b may be a module."""
-    found: list[str] = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            found += [name.name for name in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            found += [node.module, *(f"{node.module}.{name.name}" for name in node.names)]
-    return tuple(found)
+    return read(path).imports
 
 
 def inside(name: str, *modules: str) -> bool:
@@ -77,26 +70,23 @@ def test_importing_the_components_imports_no_cloud_sdk():
     assert found.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("path", files(PURE), ids=lambda path: str(path.relative_to(PURE)))
-def test_the_pure_half_names_no_pulumi_module(path):
-    assert not [name for name in imports(path) if name.split(".")[0].startswith(("pulumi", "rackwright_pulumi"))]
+def test_the_pure_half_names_no_pulumi_module():
+    found = [(path.relative_to(PURE).as_posix(), name) for path in files(PURE) for name in imports(path)]
+    assert not [pair for pair in found if pair[1].split(".")[0].startswith(("pulumi", "rackwright_pulumi"))]
 
 
 def formulas() -> list[Path]:
     """Files of the two calculating rooms that claim to know numbers only, or hold a fitted model."""
-    texts = {path: path.read_text(encoding="utf-8") for room in ("estimator", "sizing") for path in files(PURE / room)}
-    said = {path: " ".join((ast.get_docstring(ast.parse(text)) or "").split()) for path, text in texts.items() if path.stem != "__init__"}
-    return [path for path, words in said.items() if CLAIM.search(words) or re.search(r"^MODELS = ", texts[path], re.MULTILINE)]
+    paths = [path for room in ("estimator", "sizing") for path in files(PURE / room)]
+    claiming = {path for path in paths if path.stem != "__init__" and CLAIM.search(" ".join(read(path).docstring.split()))}
+    return [path for path in paths if path in claiming or re.search(r"^MODELS = ", path.read_text(encoding="utf-8"), re.MULTILINE)]
 
 
-def test_half_of_the_calculating_rooms_is_formulas():
-    assert len(formulas()) >= 35
-
-
-@pytest.mark.parametrize("path", formulas(), ids=lambda path: str(path.relative_to(PURE)))
-def test_formulas_know_neither_catalog_nor_spec(path):
+def test_formulas_know_neither_catalog_nor_spec():
     forbidden = ("rackwright.catalog", "rackwright.spec", "rackwright.compile", "rackwright.stackplan")
-    assert not [module for module in imports(path) if inside(module, *forbidden)]
+    found = formulas()
+    assert len(found) >= 35
+    assert not [(path.relative_to(PURE).as_posix(), name) for path in found for name in imports(path) if inside(name, *forbidden)]
 
 
 def test_every_room_has_its_place_in_the_order():
@@ -117,10 +107,8 @@ def test_packages_beside_the_compiler_do_not_import_it(package):
     assert not [f"{path.name}: {name}" for path in files(PURE / package) for name in imports(path) if inside(name, "rackwright.compile")]
 
 
-def test_an_import_inside_a_function_counts_too(tmp_path):
-    path = tmp_path / "late.py"
-    path.write_text("def f():\n    from rackwright import validation\n")
-    assert "rackwright.validation" in set(imports(path))
+def test_imports_inside_functions_count():
+    assert "rackwright.validation" in parse("def f():\n    from rackwright import validation\n").imports
 
 
 @pytest.mark.parametrize(("cloud", "other"), [("aws", "gcp"), ("gcp", "aws"), ("kubernetes", "aws"), ("kubernetes", "gcp")])

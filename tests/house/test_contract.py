@@ -1,13 +1,10 @@
 """What is said is read: a field of the contract or the spec that nobody looks at promises what nothing does."""
 
-import ast
 import dataclasses
 import importlib
 import pkgutil
 import re
 from fnmatch import fnmatchcase
-from functools import cache
-from pathlib import Path
 
 import pytest
 import rackwright.spec as spec
@@ -19,8 +16,9 @@ from rackwright.validation.stack import RULES
 from rackwright_pulumi.gcp.pool import FLEX_LONGEST_RUN_S, HYPERDISK_ONLY
 from rackwright_pulumi.policies import RESOURCE_RULES
 
-ROOT = Path(__file__).parents[2]
-SOURCES = [path for folder in ("blueprints", "components") for path in (ROOT / folder).rglob("*.py") if "template" not in path.parts]
+from tests.house.source_files import LIBRARY, ROOT, python_files, read
+
+pytestmark = pytest.mark.xdist_group("sources")
 REFUSED = {"Place.inventory", "Pricing.commitments"}
 """Fields that this release refuses in the spec's own room (spec/not_yet.py)."""
 READ_BY_THE_SPEC = {"Spec.api_version", "Finetune.objective", "InsideAccess.runner", "Granted.used"}
@@ -29,11 +27,10 @@ ON_NO_PAGE = {"V-02"}
 """Laws that were seen at work and that their cloud has written nowhere."""
 
 
-@cache
 def read_outside(*folders: str) -> set[str]:
     """Every attribute that is read anywhere but in `folders`."""
-    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in SOURCES if not any(folder in path.as_posix() for folder in folders)]
-    return {node.attr for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)}
+    outside = (path for path in python_files(*LIBRARY) if not any(folder in path.as_posix() for folder in folders))
+    return set().union(*(read(path).attributes_read for path in outside))
 
 
 def classes(package) -> list[type]:
@@ -43,16 +40,16 @@ def classes(package) -> list[type]:
 
 def test_every_field_of_a_plan_is_read_by_somebody():
     """Told apart by their names alone, so a field called as another one is not missed."""
-    read = read_outside("rackwright/stackplan/")
+    names = read_outside("rackwright/stackplan/")
     said = {(kind.__name__, field.name) for kind in classes(wants) if dataclasses.is_dataclass(kind) for field in dataclasses.fields(kind)}
     assert len(said) > 150
-    assert not [f"{kind}.{name}" for kind, name in sorted(said) if name not in read]
+    assert not [f"{kind}.{name}" for kind, name in sorted(said) if name not in names]
 
 
 def test_every_field_of_a_spec_is_read_or_refused():
-    read = read_outside("rackwright/spec/", "rackwright/validation/spec/")
+    names = read_outside("rackwright/spec/", "rackwright/validation/spec/")
     said = {(kind.__name__, name) for kind in classes(spec) if issubclass(kind, BaseModel) for name in kind.model_fields}
-    unread = {f"{kind}.{name}" for kind, name in said if name not in read}
+    unread = {f"{kind}.{name}" for kind, name in said if name not in names}
     assert unread == REFUSED | READ_BY_THE_SPEC
 
 
