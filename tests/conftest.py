@@ -1,14 +1,18 @@
-"""One hypothesis profile for every property, and the tests that `make test-fast` leaves out."""
+"""Hypothesis profiles, and the tests that `make test-fast` leaves out."""
 
+import gc
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-# The first draw in a fresh checkout builds tables and is slow, which is no property of the code.
-settings.register_profile("rackwright", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("rackwright")
+# The first draw in a fresh checkout builds tables and is slow, so a slow draw is no failure.
+SLOW_DRAWS = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("rackwright", **SLOW_DRAWS)
+settings.register_profile("fast", max_examples=25, **SLOW_DRAWS)
+gc.disable()  # until tests are collected: imported modules stay until the end
 
+TESTS = Path(__file__).parent
 SWEEPS = (
     "accuracy",
     "catalog/test_architecture.py",
@@ -57,13 +61,22 @@ SWEEPS = (
     "testing",
     "workflow",
 )
-"""Files and folders below tests/ that run whole commands, programs or searches many times; `make test-fast` leaves them out."""
+"""Files and folders below tests/ that run whole commands, programs or searches many times; `make test-fast` does not import them."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--fast", action="store_true", help="leave out the sweeps, which are not even imported")
+    parser.addoption("--fast", action="store_true", help="leave out the sweeps, and draw fewer examples of each property")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    settings.load_profile("fast" if config.getoption("--fast") else "rackwright")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    below = collection_path.relative_to(Path(__file__).parent).as_posix() if collection_path.is_relative_to(Path(__file__).parent) else ""
+    below = collection_path.relative_to(TESTS).as_posix() if collection_path.is_relative_to(TESTS) else ""
     return True if config.getoption("--fast") and below.startswith(SWEEPS) else None
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()

@@ -13,7 +13,7 @@ from rackwright_pulumi.simulator.limits import refusals
 from rackwright_pulumi.simulator.limits.machines import MACHINE_READERS
 from rackwright_pulumi.simulator.schema import facts as catalog
 from rackwright_pulumi.simulator.schema.generate import DATA, covered
-from rackwright_pulumi.simulator.schema.names import NAMES
+from rackwright_pulumi.simulator.computed.names import NAMES
 from rackwright_pulumi.simulator.schema.references import REFERENCES
 
 PLACES = {"account", "region", "project", "zone", "location"}

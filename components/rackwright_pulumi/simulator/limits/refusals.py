@@ -6,11 +6,11 @@ from typing import Any
 
 from rackwright_pulumi.simulator.clusters import api_server, controllers
 from rackwright_pulumi.simulator.computed import ResourceRequest
+from rackwright_pulumi.simulator.computed.names import place
 from rackwright_pulumi.simulator.limits.machines import template_of
 from rackwright_pulumi.simulator.limits.reservations import capacity_type_error
 from rackwright_pulumi.simulator.limits.shortage import FAILED, shortage_error
 from rackwright_pulumi.simulator.provider.values import unwrap_secrets
-from rackwright_pulumi.simulator.schema.names import place
 from rackwright_pulumi.simulator.schema.references import EKS, GKE, NODES, SUBNET, VPC, dependents, missing_reference
 from rackwright_pulumi.simulator.store import Record, Store
 

@@ -8,11 +8,11 @@ from typing import Any
 
 from rackwright_pulumi.simulator.clusters import api_server, controllers
 from rackwright_pulumi.simulator.computed import Context, ResourceRequest, computed
+from rackwright_pulumi.simulator.computed.names import place, unique_key
 from rackwright_pulumi.simulator.limits import refusals
 from rackwright_pulumi.simulator.limits.shortage import FAILED
 from rackwright_pulumi.simulator.provider.values import holds_secret, unwrap_secrets, wrap_secret
 from rackwright_pulumi.simulator.schema.facts import TRAITS
-from rackwright_pulumi.simulator.schema.names import place, unique_key
 from rackwright_pulumi.simulator.schema.references import deleted_with, identifiers
 from rackwright_pulumi.simulator.store import NameTaken, Record, Store
 

@@ -13,6 +13,7 @@ from pulumi.runtime.proto import provider_pb2 as pb
 
 from rackwright_pulumi.simulator.clusters import api_server
 from rackwright_pulumi.simulator.computed import Context, ResourceRequest
+from rackwright_pulumi.simulator.computed.names import NAMES, physical_name
 from rackwright_pulumi.simulator.lookups.invokes import invokes
 from rackwright_pulumi.simulator.provider.operations import Cloud, CloudError, InitializationFailed
 from rackwright_pulumi.simulator.provider.preview import preview_state
@@ -21,7 +22,6 @@ from rackwright_pulumi.simulator.provider.values import unwrap_secrets
 from rackwright_pulumi.simulator.schema import facts as catalog
 from rackwright_pulumi.simulator.schema.check import check
 from rackwright_pulumi.simulator.schema.difference import AUTONAMED, Differences, InputChange, differences
-from rackwright_pulumi.simulator.schema.names import NAMES, physical_name
 from rackwright_pulumi.simulator.store import Store
 
 KINDS = {

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from rackwright_pulumi.simulator.computed.names import NAMES
 from rackwright_pulumi.simulator.provider.values import SIGNATURE, UNKNOWN, unwrap_secrets
 from rackwright_pulumi.simulator.schema import facts as catalog
-from rackwright_pulumi.simulator.schema.names import NAMES
 
 TYPE_NAMES = {"str": "a string", "int": "a whole number", "num": "a number", "bool": "true or false"}
 QUANTITIES = frozenset({"limits", "requests", "hard", "capacity", "default", "defaultRequest", "min", "max", "overhead"})

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rackwright_pulumi.simulator.computed.names import NAMES
 from rackwright_pulumi.simulator.provider.values import unwrap_secrets
 from rackwright_pulumi.simulator.schema import facts as catalog
-from rackwright_pulumi.simulator.schema.names import NAMES
 
 AUTONAMED = "pulumi.com/autonamed"
 """The annotation of names that the Kubernetes provider generated."""

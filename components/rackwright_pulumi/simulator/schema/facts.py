@@ -1,5 +1,6 @@
 """Facts about each resource type: inputs and outputs from the SDK, and inputs that force a replacement. Imports neither grpc nor pulumi."""
 
+import csv
 import functools
 import json
 from collections.abc import Mapping
@@ -45,6 +46,12 @@ class Facts:
     def object(self, kind: str) -> Mapping[str, str]:
         """Fields of a nested kind, also in lists: ``[#eks.Taint]``; empty for plain kinds."""
         return self.objects.get(kind.strip("[]").removeprefix("#"), {}).get("inputs", {})
+
+
+def table(file: str) -> list[dict[str, str]]:
+    """Rows of a CSV file in ``data/``."""
+    with (DATA / file).open(encoding="utf-8", newline="") as lines:
+        return list(csv.DictReader(lines))
 
 
 @functools.cache
