@@ -23,6 +23,7 @@ SWEEPS = (
     "cli/test_policy.py",
     "cli/test_terminal.py",
     "compile/test_box_setup.py",
+    "compile/test_boxes.py",
     "compile/test_capacity.py",
     "compile/test_contracts.py",
     "compile/test_eks_fleet.py",
@@ -40,13 +41,17 @@ SWEEPS = (
     "engine",
     "estimator/test_adapter_memory.py",
     "estimator/test_estimate.py",
+    "estimator/test_memory_rows.py",
+    "estimator/test_nearest.py",
     "estimator/test_offline.py",
+    "estimator/test_step.py",
     "lookup",
     "matrix",
     "package",
     "policies/test_graphs.py",
     "program",
     "report",
+    "simulator/test_computed.py",
     "simulator/test_data.py",
     "sizing/test_economics.py",
     "sizing/test_laws.py",
@@ -58,10 +63,12 @@ SWEEPS = (
     "sizing/test_search.py",
     "sizing/test_serving_agrees.py",
     "spec/test_mutations.py",
+    "spec/test_secrets.py",
     "testing",
     "workflow",
 )
-"""Files and folders below tests/ that run whole commands, programs or searches many times; `make test-fast` does not import them."""
+"""Below tests/: whole commands and programs, and every machine, resource type, measured run or line of a spec. `make test-fast` does not
+import these files."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
