@@ -5,9 +5,10 @@ from collections.abc import Callable
 
 from rackwright_pulumi.simulator.computed import eks
 from rackwright_pulumi.simulator.computed.arns import arn
-from rackwright_pulumi.simulator.computed.context import Outputs, ResourceRequest, makes, without_none
+from rackwright_pulumi.simulator.computed.context import Outputs, ResourceRequest, without_none
 from rackwright_pulumi.simulator.computed.ec2 import PREFIXES, ec2
 from rackwright_pulumi.simulator.computed.names import place, resource_name
+from rackwright_pulumi.simulator.schema.facts import entry
 
 MAKERS: dict[str, Callable[[ResourceRequest], tuple[str, Outputs]]] = {}
 
@@ -24,19 +25,19 @@ def _iam(kind: str, mark: str):
     return make
 
 
-@makes(MAKERS, "aws:iam/openIdConnectProvider:OpenIdConnectProvider")
+@entry(MAKERS, "aws:iam/openIdConnectProvider:OpenIdConnectProvider")
 def oidc_provider(request: ResourceRequest) -> tuple[str, Outputs]:
     own = arn(request, "iam", f"oidc-provider/{str(request.get('url', '')).removeprefix('https://')}", regional=False)
     return own, {"arn": own, "thumbprintLists": request.get("thumbprintLists", [request.hex(40)])}
 
 
-@makes(MAKERS, "aws:iam/rolePolicy:RolePolicy")
+@entry(MAKERS, "aws:iam/rolePolicy:RolePolicy")
 def role_policy(request: ResourceRequest) -> tuple[str, Outputs]:
     name = resource_name(request)
     return f"{request.get('role', '')}:{name}", {"name": name}
 
 
-@makes(MAKERS, "aws:s3/bucket:Bucket")
+@entry(MAKERS, "aws:s3/bucket:Bucket")
 def bucket(request: ResourceRequest) -> tuple[str, Outputs]:
     name, region = resource_name(request, "bucket"), place(request, "region")
     return name, {
@@ -49,7 +50,7 @@ def bucket(request: ResourceRequest) -> tuple[str, Outputs]:
     }
 
 
-@makes(MAKERS, "aws:fsx/lustreFileSystem:LustreFileSystem")
+@entry(MAKERS, "aws:fsx/lustreFileSystem:LustreFileSystem")
 def lustre_file_system(request: ResourceRequest) -> tuple[str, Outputs]:
     resource_id, region = f"fs-0{request.hex(16)}", place(request, "region")
     subnets = request.get("subnetIds")
@@ -65,7 +66,7 @@ def lustre_file_system(request: ResourceRequest) -> tuple[str, Outputs]:
     }
 
 
-@makes(MAKERS, "aws:fsx/dataRepositoryAssociation:DataRepositoryAssociation")
+@entry(MAKERS, "aws:fsx/dataRepositoryAssociation:DataRepositoryAssociation")
 def data_repository_association(request: ResourceRequest) -> tuple[str, Outputs]:
     association = f"dra-0{request.hex(16)}"
     return association, {
@@ -74,13 +75,13 @@ def data_repository_association(request: ResourceRequest) -> tuple[str, Outputs]
     }
 
 
-@makes(MAKERS, "aws:kms/key:Key")
+@entry(MAKERS, "aws:kms/key:Key")
 def kms_key(request: ResourceRequest) -> tuple[str, Outputs]:
     key_id = request.uuid()
     return key_id, {"keyId": key_id, "arn": arn(request, "kms", f"key/{key_id}"), "keyUsage": "ENCRYPT_DECRYPT", "isEnabled": True}
 
 
-@makes(MAKERS, "aws:kms/alias:Alias")
+@entry(MAKERS, "aws:kms/alias:Alias")
 def alias(request: ResourceRequest) -> tuple[str, Outputs]:
     name, target = resource_name(request), str(request.get("targetKeyId", ""))
     return name, {
@@ -90,14 +91,14 @@ def alias(request: ResourceRequest) -> tuple[str, Outputs]:
     }
 
 
-@makes(MAKERS, "aws:sqs/queue:Queue")
+@entry(MAKERS, "aws:sqs/queue:Queue")
 def queue(request: ResourceRequest) -> tuple[str, Outputs]:
     name = resource_name(request)
     url = f"https://sqs.{place(request, 'region')}.amazonaws.com/{request.context.account}/{name}"
     return url, {"name": name, "url": url, "arn": arn(request, "sqs", name)}
 
 
-@makes(MAKERS, "aws:sns/topic:Topic")
+@entry(MAKERS, "aws:sns/topic:Topic")
 def topic(request: ResourceRequest) -> tuple[str, Outputs]:
     name = resource_name(request)
     own = arn(request, "sns", name)
@@ -119,26 +120,26 @@ def _joined(*inputs: str, separator: str = "-"):
     return lambda request: (separator.join(str(request.get(i, "")) for i in inputs), {})
 
 
-@makes(MAKERS, "aws:ec2/placementGroup:PlacementGroup")
+@entry(MAKERS, "aws:ec2/placementGroup:PlacementGroup")
 def placement_group(request: ResourceRequest) -> tuple[str, Outputs]:
     name = resource_name(request)
     return name, {"name": name, "placementGroupId": f"pg-0{request.hex(16)}", "arn": arn(request, "ec2", f"placement-group/{name}")}
 
 
-@makes(MAKERS, "aws:ec2/route:Route")
+@entry(MAKERS, "aws:ec2/route:Route")
 def route(request: ResourceRequest) -> tuple[str, Outputs]:
     target = request.get("destinationCidrBlock") or request.get("destinationIpv6CidrBlock") or request.get("destinationPrefixListId", "")
     number = int(hashlib.sha256(str(target).encode()).hexdigest()[:8], 16)
     return f"r-{request.get('routeTableId', '')}{number}", {"state": "active", "origin": "CreateRoute"}
 
 
-@makes(MAKERS, "aws:sns/topicSubscription:TopicSubscription")
+@entry(MAKERS, "aws:sns/topicSubscription:TopicSubscription")
 def subscription(request: ResourceRequest) -> tuple[str, Outputs]:
     own = f"{request.get('topic', '')}:{request.uuid()}"
     return own, {"arn": own, "ownerId": request.context.account, "pendingConfirmation": request.get("protocol") == "email"}
 
 
-@makes(MAKERS, "aws:autoscaling/schedule:Schedule")
+@entry(MAKERS, "aws:autoscaling/schedule:Schedule")
 def scaling_schedule(request: ResourceRequest) -> tuple[str, Outputs]:
     group, name = request.get("autoscalingGroupName", ""), request.get("scheduledActionName", "")
     own = arn(
@@ -147,7 +148,7 @@ def scaling_schedule(request: ResourceRequest) -> tuple[str, Outputs]:
     return name, {"arn": own, "minSize": 0, "maxSize": 0, "desiredCapacity": 0}
 
 
-@makes(MAKERS, "aws:budgets/budget:Budget")
+@entry(MAKERS, "aws:budgets/budget:Budget")
 def budget(request: ResourceRequest) -> tuple[str, Outputs]:
     name = resource_name(request)
     return f"{request.context.account}:{name}", {
@@ -157,19 +158,19 @@ def budget(request: ResourceRequest) -> tuple[str, Outputs]:
     }
 
 
-@makes(MAKERS, "aws:cloudwatch/eventTarget:EventTarget")
+@entry(MAKERS, "aws:cloudwatch/eventTarget:EventTarget")
 def event_target(request: ResourceRequest) -> tuple[str, Outputs]:
     target = request.get("targetId") or f"{request.name}-{request.hex(7)}"
     return f"{request.get('rule', '')}-{target}", {"targetId": target, "eventBusName": "default"}
 
 
-@makes(MAKERS, "aws:scheduler/schedule:Schedule")
+@entry(MAKERS, "aws:scheduler/schedule:Schedule")
 def scheduled_call(request: ResourceRequest) -> tuple[str, Outputs]:
     name, group = resource_name(request), request.get("groupName", "default")
     return f"{group}/{name}", {"name": name, "groupName": group, "arn": arn(request, "scheduler", f"schedule/{group}/{name}")}
 
 
-@makes(MAKERS, "aws:iam/serviceLinkedRole:ServiceLinkedRole")
+@entry(MAKERS, "aws:iam/serviceLinkedRole:ServiceLinkedRole")
 def service_linked_role(request: ResourceRequest) -> tuple[str, Outputs]:
     service = str(request.get("awsServiceName", ""))
     name = f"AWSServiceRoleFor_{service.partition('.')[0]}"
@@ -178,26 +179,26 @@ def service_linked_role(request: ResourceRequest) -> tuple[str, Outputs]:
     return own, {"arn": own, "name": name, "path": path, "uniqueId": f"AROA{request.upper(17)}", "createDate": request.context.now}
 
 
-@makes(MAKERS, "aws:kms/grant:Grant")
+@entry(MAKERS, "aws:kms/grant:Grant")
 def kms_grant(request: ResourceRequest) -> tuple[str, Outputs]:
     grant = request.hex(64)
     return f"{request.get('keyId', '')}:{grant}", {"grantId": grant, "grantToken": request.hex(64, "token")}
 
 
-@makes(MAKERS, "aws:lb/loadBalancer:LoadBalancer")
+@entry(MAKERS, "aws:lb/loadBalancer:LoadBalancer")
 def load_balancer(request: ResourceRequest) -> tuple[str, Outputs]:
     name, kind = resource_name(request), "net" if request.get("loadBalancerType") == "network" else "app"
     own = arn(request, "elasticloadbalancing", f"loadbalancer/{kind}/{name}/{request.hex(16)}")
     return own, {"name": name, "arn": own, "dnsName": f"{name}-{request.hex(10)}.elb.{place(request, 'region')}.amazonaws.com"}
 
 
-@makes(MAKERS, "aws:resourcegroups/resource:Resource")
+@entry(MAKERS, "aws:resourcegroups/resource:Resource")
 def group_member(request: ResourceRequest) -> tuple[str, Outputs]:
     group, resource = (str(request.get(key, "")) for key in ("groupArn", "resourceArn"))
     return f"{group.rpartition('/')[2]}_{resource.rpartition('/')[2]}", {"resourceType": "AWS::EC2::CapacityReservation"}
 
 
-@makes(MAKERS, "aws:s3/bucketObjectv2:BucketObjectv2")
+@entry(MAKERS, "aws:s3/bucketObjectv2:BucketObjectv2")
 def bucket_object(request: ResourceRequest) -> tuple[str, Outputs]:
     bucket, key = str(request.get("bucket", "")), request.get("key", "")
     return f"{bucket}/{key}", {"arn": arn(request, "s3", f"{bucket}/{key}", regional=False, owned=False), "etag": request.hex(32)}

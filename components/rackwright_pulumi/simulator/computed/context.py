@@ -5,10 +5,9 @@ import hashlib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 Outputs = dict[str, Any]
-Function = TypeVar("Function", bound=Callable[..., Any])
 FindState = Callable[[str, str], Mapping[str, Any] | None]
 """Finds another resource's state by type token and id; None if it does not exist."""
 
@@ -89,16 +88,6 @@ class ResourceRequest:
         """Another resource's state, empty if it does not exist."""
         found = self.context.find_state(token, resource_id) if self.context.find_state and isinstance(resource_id, str) else None
         return found or {}
-
-
-def makes(table: dict[str, Function], *tokens: str) -> Callable[[Function], Function]:
-    """Enter the decorated function in a table for these type tokens."""
-
-    def enter(function: Function) -> Function:
-        table.update(dict.fromkeys(tokens, function))
-        return function
-
-    return enter
 
 
 def digits(text: str, length: int) -> str:

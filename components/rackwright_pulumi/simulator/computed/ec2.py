@@ -3,8 +3,9 @@
 from collections.abc import Callable
 
 from rackwright_pulumi.simulator.computed.arns import arn, zone_id
-from rackwright_pulumi.simulator.computed.context import Outputs, ResourceRequest, makes
+from rackwright_pulumi.simulator.computed.context import Outputs, ResourceRequest
 from rackwright_pulumi.simulator.computed.names import place, resource_name
+from rackwright_pulumi.simulator.schema.facts import entry
 
 EC2_EXTRA: dict[str, Callable[[ResourceRequest, str], Outputs]] = {}
 
@@ -40,7 +41,7 @@ def ec2(request: ResourceRequest) -> tuple[str, Outputs]:
     return resource_id, {"arn": arn(request, "ec2", f"{kind}/{resource_id}"), "ownerId": request.context.account, **extra}
 
 
-@makes(EC2_EXTRA, "aws:ec2/vpc:Vpc")
+@entry(EC2_EXTRA, "aws:ec2/vpc:Vpc")
 def vpc(request: ResourceRequest, resource_id: str) -> Outputs:
     main = f"rtb-0{request.hex(16, 'main')}"
     return {
@@ -55,13 +56,13 @@ def vpc(request: ResourceRequest, resource_id: str) -> Outputs:
     }
 
 
-@makes(EC2_EXTRA, "aws:ec2/subnet:Subnet")
+@entry(EC2_EXTRA, "aws:ec2/subnet:Subnet")
 def subnet(request: ResourceRequest, resource_id: str) -> Outputs:
     zone = request.get("availabilityZone") or place(request, "region") + "a"
     return {"availabilityZone": zone, "availabilityZoneId": zone_id(zone), "mapPublicIpOnLaunch": False}
 
 
-@makes(EC2_EXTRA, "aws:ec2/eip:Eip")
+@entry(EC2_EXTRA, "aws:ec2/eip:Eip")
 def eip(request: ResourceRequest, resource_id: str) -> Outputs:
     address = _public_ip(request)
     return {
@@ -74,7 +75,7 @@ def eip(request: ResourceRequest, resource_id: str) -> Outputs:
     }
 
 
-@makes(EC2_EXTRA, "aws:ec2/natGateway:NatGateway")
+@entry(EC2_EXTRA, "aws:ec2/natGateway:NatGateway")
 def nat(request: ResourceRequest, resource_id: str) -> Outputs:
     return {
         "publicIp": _public_ip(request),
@@ -84,7 +85,7 @@ def nat(request: ResourceRequest, resource_id: str) -> Outputs:
     }
 
 
-@makes(EC2_EXTRA, "aws:ec2/instance:Instance")
+@entry(EC2_EXTRA, "aws:ec2/instance:Instance")
 def instance(request: ResourceRequest, resource_id: str) -> Outputs:
     region, private = place(request, "region"), _private_ip(request)
     subnet = request.state_of("aws:ec2/subnet:Subnet", request.get("subnetId", ""))
@@ -108,14 +109,14 @@ def _private_ip(request: ResourceRequest) -> str:
     return f"10.{int(h[:2], 16)}.{int(h[2:4], 16)}.{int(h[4:], 16) % 250 + 4}"
 
 
-@makes(EC2_EXTRA, "aws:ec2/launchTemplate:LaunchTemplate")
+@entry(EC2_EXTRA, "aws:ec2/launchTemplate:LaunchTemplate")
 def launch_template(request: ResourceRequest, resource_id: str) -> Outputs:
     latest = request.context.revision
     default = latest if request.get("updateDefaultVersion") else 1
     return {"name": resource_name(request), "latestVersion": latest, "defaultVersion": request.get("defaultVersion", default)}
 
 
-@makes(EC2_EXTRA, "aws:ec2/vpcEndpoint:VpcEndpoint")
+@entry(EC2_EXTRA, "aws:ec2/vpcEndpoint:VpcEndpoint")
 def vpc_endpoint(request: ResourceRequest, resource_id: str) -> Outputs:
     service = str(request.get("serviceName", "")).rpartition(".")[2]
     dns = f"{resource_id}-{request.hex(8)}.{service}.{place(request, 'region')}.vpce.amazonaws.com"
@@ -129,12 +130,12 @@ def vpc_endpoint(request: ResourceRequest, resource_id: str) -> Outputs:
     }
 
 
-@makes(EC2_EXTRA, "aws:ec2/capacityReservation:CapacityReservation")
+@entry(EC2_EXTRA, "aws:ec2/capacityReservation:CapacityReservation")
 def capacity_reservation(request: ResourceRequest, resource_id: str) -> Outputs:
     return {"instanceMatchCriteria": "open", "tenancy": "default"}
 
 
-@makes(EC2_EXTRA, "aws:ec2/capacityBlockReservation:CapacityBlockReservation")
+@entry(EC2_EXTRA, "aws:ec2/capacityBlockReservation:CapacityBlockReservation")
 def capacity_block(request: ResourceRequest, resource_id: str) -> Outputs:
     return {
         "instanceCount": 1,

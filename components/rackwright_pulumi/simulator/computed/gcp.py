@@ -2,8 +2,9 @@
 
 from collections.abc import Callable
 
-from rackwright_pulumi.simulator.computed.context import Outputs, ResourceRequest, certificate, makes, without_none
+from rackwright_pulumi.simulator.computed.context import Outputs, ResourceRequest, certificate, without_none
 from rackwright_pulumi.simulator.computed.names import place, resource_name
+from rackwright_pulumi.simulator.schema.facts import entry
 
 MAKERS: dict[str, Callable[[ResourceRequest], tuple[str, Outputs]]] = {}
 COMPUTE_EXTRA: dict[str, Callable[[ResourceRequest, str], Outputs]] = {}
@@ -60,18 +61,18 @@ def compute(request: ResourceRequest) -> tuple[str, Outputs]:
     return resource_id, {"name": name, "selfLink": link, "creationTimestamp": request.context.now, **extra}
 
 
-@makes(COMPUTE_EXTRA, "gcp:compute/network:Network")
+@entry(COMPUTE_EXTRA, "gcp:compute/network:Network")
 def network(request: ResourceRequest, link: str) -> Outputs:
     return {"networkId": request.digits(19), "numericId": request.digits(19), "mtu": 1460, "routingMode": "REGIONAL"}
 
 
-@makes(COMPUTE_EXTRA, "gcp:compute/subnetwork:Subnetwork")
+@entry(COMPUTE_EXTRA, "gcp:compute/subnetwork:Subnetwork")
 def subnetwork(request: ResourceRequest, link: str) -> Outputs:
     gateway = str(request.get("ipCidrRange", "10.0.0.0/20")).rpartition(".")[0] + ".1"
     return {"gatewayAddress": gateway, "subnetworkId": int(request.digits(15)), "fingerprint": request.hex(11), "purpose": "PRIVATE"}
 
 
-@makes(COMPUTE_EXTRA, "gcp:compute/instance:Instance")
+@entry(COMPUTE_EXTRA, "gcp:compute/instance:Instance")
 def vm(request: ResourceRequest, link: str) -> Outputs:
     nics = [
         {"networkIp": f"10.128.0.{int(request.hex(4, str(i)), 16) % 250 + 2}", "name": f"nic{i}", **nic}
@@ -80,7 +81,7 @@ def vm(request: ResourceRequest, link: str) -> Outputs:
     return {"instanceId": request.digits(19), "currentStatus": "RUNNING", "cpuPlatform": "Intel Sapphire Rapids", "networkInterfaces": nics}
 
 
-@makes(COMPUTE_EXTRA, "gcp:compute/instanceGroupManager:InstanceGroupManager")
+@entry(COMPUTE_EXTRA, "gcp:compute/instanceGroupManager:InstanceGroupManager")
 def instance_group_manager(request: ResourceRequest, link: str) -> Outputs:
     return {"instanceGroup": link.replace("instanceGroupManagers", "instanceGroups"), "instanceGroupManagerId": int(request.digits(15))}
 
@@ -115,19 +116,19 @@ def located(request: ResourceRequest) -> tuple[str, Outputs]:
     return resource_id, {**own, "createTime": request.context.now, "updateTime": request.context.now, **extra}
 
 
-@makes(LOCATED_EXTRA, "gcp:artifactregistry/repository:Repository")
+@entry(LOCATED_EXTRA, "gcp:artifactregistry/repository:Repository")
 def artifact_repository(request: ResourceRequest, name: str) -> Outputs:
     repository = resource_name(request, "repositoryId")
     return {"name": repository, "registryUri": f"{place(request, 'location')}-docker.pkg.dev/{project(request)}/{repository}"}
 
 
-@makes(LOCATED_EXTRA, "gcp:filestore/instance:Instance")
+@entry(LOCATED_EXTRA, "gcp:filestore/instance:Instance")
 def filestore(request: ResourceRequest, name: str) -> Outputs:
     networks = [{"ipAddresses": [f"10.0.0.{int(request.hex(4), 16) % 250 + 2}"], **n} for n in request.get("networks", [])]
     return {"networks": networks, "etag": request.hex(16)}
 
 
-@makes(LOCATED_EXTRA, "gcp:tpu/v2Vm:V2Vm")
+@entry(LOCATED_EXTRA, "gcp:tpu/v2Vm:V2Vm")
 def tpu_vm(request: ResourceRequest, name: str) -> Outputs:
     endpoint = {"ipAddress": f"10.128.0.{int(request.hex(4), 16) % 250 + 2}", "port": 8470}
     return {"state": "READY", "health": "HEALTHY", "apiVersion": "V2", "networkEndpoints": [endpoint]}
@@ -146,7 +147,7 @@ LOCATED_EXTRA |= {
 }
 
 
-@makes(MAKERS, "gcp:container/cluster:Cluster")
+@entry(MAKERS, "gcp:container/cluster:Cluster")
 def cluster(request: ResourceRequest) -> tuple[str, Outputs]:
     name, location = resource_name(request), place(request, "location")
     resource_id = full_name(request, "locations/{location}/clusters", name)
@@ -169,7 +170,7 @@ def cluster(request: ResourceRequest) -> tuple[str, Outputs]:
     }
 
 
-@makes(MAKERS, "gcp:container/nodePool:NodePool")
+@entry(MAKERS, "gcp:container/nodePool:NodePool")
 def node_pool(request: ResourceRequest) -> tuple[str, Outputs]:
     name, cluster = resource_name(request), str(request.get("cluster", ""))
     parent = cluster if "/" in cluster else full_name(request, "locations/{location}/clusters", cluster)
@@ -188,7 +189,7 @@ def node_pool(request: ResourceRequest) -> tuple[str, Outputs]:
     }
 
 
-@makes(MAKERS, "gcp:serviceaccount/account:Account")
+@entry(MAKERS, "gcp:serviceaccount/account:Account")
 def service_account(request: ResourceRequest) -> tuple[str, Outputs]:
     email = f"{resource_name(request, 'accountId')}@{project(request)}.iam.gserviceaccount.com"
     name = f"projects/{project(request)}/serviceAccounts/{email}"
@@ -201,7 +202,7 @@ def service_account(request: ResourceRequest) -> tuple[str, Outputs]:
     }
 
 
-@makes(MAKERS, "gcp:storage/bucket:Bucket")
+@entry(MAKERS, "gcp:storage/bucket:Bucket")
 def bucket(request: ResourceRequest) -> tuple[str, Outputs]:
     name = resource_name(request)
     return name, {
@@ -215,7 +216,7 @@ def bucket(request: ResourceRequest) -> tuple[str, Outputs]:
     }
 
 
-@makes(MAKERS, "gcp:kms/cryptoKey:CryptoKey")
+@entry(MAKERS, "gcp:kms/cryptoKey:CryptoKey")
 def crypto_key(request: ResourceRequest) -> tuple[str, Outputs]:
     name = resource_name(request)
     resource_id = f"{request.get('keyRing', '')}/cryptoKeys/{name}"
@@ -234,13 +235,13 @@ def _member(scope: str, template: str = "{0}"):
     return make
 
 
-@makes(MAKERS, "gcp:servicenetworking/connection:Connection")
+@entry(MAKERS, "gcp:servicenetworking/connection:Connection")
 def service_connection(request: ResourceRequest) -> tuple[str, Outputs]:
     service = str(request.get("service", ""))
     return f"{request.get('network', '')}:{service}".replace("/", "%2F"), {"peering": service.replace(".", "-")}
 
 
-@makes(MAKERS, "gcp:compute/routerNat:RouterNat")
+@entry(MAKERS, "gcp:compute/routerNat:RouterNat")
 def nat(request: ResourceRequest) -> tuple[str, Outputs]:
     router = str(request.get("router", "")).rpartition("/")[2]
     return f"{project(request)}/{place(request, 'region')}/{router}/{resource_name(request)}", {
@@ -249,7 +250,7 @@ def nat(request: ResourceRequest) -> tuple[str, Outputs]:
     }
 
 
-@makes(MAKERS, "gcp:storage/anywhereCache:AnywhereCache")
+@entry(MAKERS, "gcp:storage/anywhereCache:AnywhereCache")
 def anywhere_cache(request: ResourceRequest) -> tuple[str, Outputs]:
     zone = place(request, "zone")
     return f"{request.get('bucket', '')}/{zone}", {"anywhereCacheId": zone, "state": "running", "createTime": request.context.now}
@@ -265,7 +266,7 @@ def _numbered(collection: str):
     return make
 
 
-@makes(MAKERS, "gcp:billing/budget:Budget")
+@entry(MAKERS, "gcp:billing/budget:Budget")
 def budget(request: ResourceRequest) -> tuple[str, Outputs]:
     budget = request.uuid()
     return f"billingAccounts/{request.get('billingAccount', '')}/budgets/{budget}", {"name": budget}

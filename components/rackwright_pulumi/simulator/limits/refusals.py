@@ -57,7 +57,8 @@ def delete_error(store: Store, record: Record) -> str | None:
     if inputs.get("deletionPolicy") == "PREVENT":
         return f"{_short(record.type)} {record.id} has deletionPolicy PREVENT; set it to DELETE before deleting"
     if record.type.endswith("s3/bucket:Bucket") or record.type == "gcp:storage/bucket:Bucket":
-        return _not_empty(store, record, inputs)
+        is_kept = record.id in store.setting("filled", []) and not inputs.get("forceDestroy")
+        return f"BucketNotEmpty: the bucket {record.id} holds objects; empty it, or set forceDestroy" if is_kept else None
     dependent = next(dependents(store, record), None)
     code = "resourceInUseByAnotherResource" if record.type.startswith("gcp:") else "DependencyViolation"
     code = "ResourceInUseException" if record.type == EKS else "DeleteConflict" if ":iam/" in record.type else code
@@ -115,12 +116,6 @@ NAME_TAKEN_CODES = {
 
 def _short(token: str) -> str:
     return token.rpartition(":")[2]
-
-
-def _not_empty(store: Store, bucket: Record, inputs: Mapping[str, Any]) -> str | None:
-    if inputs.get("forceDestroy") or bucket.id not in store.setting("filled", []):
-        return None
-    return f"BucketNotEmpty: the bucket {bucket.id} holds objects; empty it, or set forceDestroy"
 
 
 def _subnet_range(store: Store, request: ResourceRequest) -> str | None:
