@@ -18,6 +18,7 @@ SWEEPS = (
     "catalog/test_architecture.py",
     "cli/test_commands.py",
     "cli/test_economics.py",
+    "cli/test_endings.py",
     "cli/test_estimate.py",
     "cli/test_new.py",
     "cli/test_policy.py",
@@ -41,9 +42,11 @@ SWEEPS = (
     "engine",
     "estimator/test_adapter_memory.py",
     "estimator/test_estimate.py",
+    "estimator/test_inputs.py",
     "estimator/test_memory_rows.py",
     "estimator/test_nearest.py",
     "estimator/test_offline.py",
+    "estimator/test_serving_inputs.py",
     "estimator/test_step.py",
     "lookup",
     "matrix",
@@ -67,7 +70,7 @@ SWEEPS = (
     "testing",
     "workflow",
 )
-"""Below tests/: whole commands and programs, and every machine, resource type, measured run or line of a spec. `make test-fast` does not
+"""Below tests/: whole commands and programs, and every machine, resource type, measured run, line or field. `make test-fast` does not
 import these files."""
 
 

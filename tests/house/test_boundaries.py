@@ -48,13 +48,13 @@ def files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*.py") if "template" not in path.parts)
 
 
-def test_importing_the_pure_half_leaves_pulumi_out():
+def test_importing_the_pure_half_does_not_import_pulumi():
     code = "import sys, rackwright, rackwright.cli.main; from rackwright import load, size, compile_plan; " + LOADED
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=_path())
     assert found.stdout.strip() == "[]"
 
 
-def test_a_plan_needs_no_library_that_only_fitting_and_plotting_need():
+def test_a_plan_imports_no_library_for_fitting_or_plotting():
     code = (
         "import sys; from datetime import date; from rackwright import load, size; "
         "size(load('stacks/mistral-7b-qlora.yaml'), today=date(2026, 11, 21)); "
@@ -70,7 +70,7 @@ def test_importing_the_components_imports_no_cloud_sdk():
     assert found.stdout.strip() == "[]"
 
 
-def test_the_pure_half_names_no_pulumi_module():
+def test_the_pure_half_imports_no_pulumi_module():
     found = [(path.relative_to(PURE).as_posix(), name) for path in files(PURE) for name in imports(path)]
     assert not [pair for pair in found if pair[1].split(".")[0].startswith(("pulumi", "rackwright_pulumi"))]
 
@@ -82,20 +82,20 @@ def formulas() -> list[Path]:
     return [path for path in paths if path in claiming or re.search(r"^MODELS = ", path.read_text(encoding="utf-8"), re.MULTILINE)]
 
 
-def test_formulas_know_neither_catalog_nor_spec():
+def test_formulas_import_neither_catalog_nor_spec():
     forbidden = ("rackwright.catalog", "rackwright.spec", "rackwright.compile", "rackwright.stackplan")
     found = formulas()
     assert len(found) >= 35
     assert not [(path.relative_to(PURE).as_posix(), name) for path in found for name in imports(path) if inside(name, *forbidden)]
 
 
-def test_every_room_has_its_place_in_the_order():
+def test_every_package_has_a_place_in_the_order():
     there = {path.stem for path in PURE.iterdir() if not path.name.startswith("_")}
     assert there == set(ORDER)
 
 
 @pytest.mark.parametrize("room", ORDER)
-def test_rooms_import_only_rooms_before_them(room):
+def test_packages_import_only_packages_before_them(room):
     later = [f"rackwright.{name}" for name in ORDER[ORDER.index(room) + 1 :]]
     paths = files(PURE / room) or [PURE / f"{room}.py"]
     assert not {f"{path.name}: {name}" for path in paths for name in imports(path) if inside(name, *later)}
@@ -112,13 +112,13 @@ def test_imports_inside_functions_count():
 
 
 @pytest.mark.parametrize(("cloud", "other"), [("aws", "gcp"), ("gcp", "aws"), ("kubernetes", "aws"), ("kubernetes", "gcp")])
-def test_clouds_do_not_know_one_another(cloud, other):
+def test_clouds_do_not_import_each_other(cloud, other):
     names = [name for path in files(PULUMI / cloud) for name in imports(path)]
     assert not [name for name in names if name.startswith((f"rackwright_pulumi.{other}", f"pulumi_{other}"))]
 
 
 @pytest.mark.parametrize("folder", ["aws", "gcp", "kubernetes", "blueprints"])
-def test_components_read_wants_and_nothing_else_of_the_pure_half(folder):
+def test_components_import_only_the_stack_plan_of_the_pure_half(folder):
     allowed = ("rackwright.stackplan", "rackwright.diagnostics", "rackwright.lazy")
     wrong = {
         f"{path.name}: {name}"
@@ -129,7 +129,7 @@ def test_components_read_wants_and_nothing_else_of_the_pure_half(folder):
     assert not wrong
 
 
-def test_only_the_joints_look_into_the_pure_half():
+def test_only_listed_modules_import_the_pure_half():
     """The simulator and the recorder are products of their own: they know Pulumi's words, not a spec's."""
     rooms = {"aws", "gcp", "kubernetes", "blueprints"}
     shared = ("rackwright.stackplan", "rackwright.lazy", "rackwright.diagnostics")
@@ -144,7 +144,7 @@ def test_only_the_joints_look_into_the_pure_half():
 
 
 @pytest.mark.parametrize("room", MAY_SEE)
-def test_what_reads_graphs_and_accounts_knows_neither_specs_nor_sizing(room):
+def test_readers_of_graphs_and_accounts_import_only_listed_packages(room):
     ours = {name for path in files(PULUMI / room) for name in imports(path) if inside(name, "rackwright", "rackwright_pulumi")}
     assert ours
     assert not {name for name in ours if not inside(name, *MAY_SEE[room])}
@@ -158,7 +158,7 @@ def test_a_plan_and_its_graph_need_no_boto3():
 
 
 @pytest.mark.parametrize("folder", ["aws", "gcp", "kubernetes", "blueprints"])
-def test_a_components_arguments_stay_in_its_module(folder):
+def test_argument_classes_are_used_only_in_their_module(folder):
     """Whoever else builds a part of it is given what the part needs, by name: a bag of arguments hides what is read."""
     for path in files(PULUMI / folder):
         tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -169,7 +169,7 @@ def test_a_components_arguments_stay_in_its_module(folder):
 
 
 @pytest.mark.parametrize("folder", ["aws", "gcp", "kubernetes", "blueprints"])
-def test_component_modules_keep_their_annotations_eager(folder):
+def test_component_modules_do_not_postpone_annotations(folder):
     """`from __future__ import annotations` crashes Pulumi's schema inference (pulumi/pulumi, provider analyzer)."""
     assert not [path.name for path in files(PULUMI / folder) if "__future__" in imports(path)]
 
@@ -234,5 +234,5 @@ def test_no_cycles_between_the_packages_of_the_pulumi_half():
     assert cycles(graph) == []
 
 
-def test_a_cycle_is_seen():
+def test_cycles_are_found():
     assert cycles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == [["a", "b", "c"]]

@@ -30,7 +30,7 @@ def test_no_code_outside_the_folders_of_clouds_names_one():
     assert not found
 
 
-def test_a_literal_is_seen():
+def test_literals_are_found():
     assert literals(parse('a = "aws"\nb = f(\'gcp\')\nc = "aws:eks"\n')) == [1, 2]
 
 
@@ -49,7 +49,7 @@ def test_clouds_keep_their_order_in_messages():
     assert names() == ("aws", "gcp", "kubernetes")
 
 
-def test_options_that_code_asks_for_exist():
+def test_options_in_code_exist():
     """A misspelt option would be refused on every cloud."""
     asked = {option for path in sources() for option in ASKED.findall(path.read_text(encoding="utf-8"))}
     assert len(asked) >= 10

@@ -60,7 +60,7 @@ def test_no_code_names_a_machine():
     assert found == []
 
 
-def test_a_prefix_would_be_found():
+def test_prefixes_of_machine_names_are_found():
     assert machines_in("p6-b300.", names()) == ["p6-b300"]
     assert machines_in("t3.micro", names()) == ["t3.micro"]
     assert machines_in("one of g5., ct6e-, a3-ultragpu-", names()) == ["g5", "ct6e", "a3-ultragpu"]

@@ -36,7 +36,7 @@ def test_public_names_are_the_documented_ones_in_order(package):
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_every_public_name_says_what_it_is(package):
+def test_every_public_name_has_a_docstring(package):
     module = importlib.import_module(package)
     own = [name for name in module.__all__ if not inspect.getdoc(getattr(module, name))]
     assert own == []
@@ -54,7 +54,7 @@ def test_public_functions_are_fully_annotated(package):
 
 
 @pytest.mark.parametrize("package", LAZY)
-def test_type_checkers_see_the_imports_that_happen(package):
+def test_static_imports_match_lazy_imports(package):
     """Under TYPE_CHECKING stands what `on_first_use` does, name by name."""
     module = importlib.import_module(package)
     tree = ast.parse(Path(module.__file__ or "").read_text(encoding="utf-8"))
