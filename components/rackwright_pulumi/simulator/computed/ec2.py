@@ -5,31 +5,11 @@ from collections.abc import Callable
 from rackwright_pulumi.simulator.computed.arns import arn, zone_id
 from rackwright_pulumi.simulator.computed.context import Outputs, ResourceRequest
 from rackwright_pulumi.simulator.computed.names import place, resource_name
-from rackwright_pulumi.simulator.schema.facts import entry
+from rackwright_pulumi.simulator.schema.facts import entry, table
 
 EC2_EXTRA: dict[str, Callable[[ResourceRequest, str], Outputs]] = {}
 
-PREFIXES = {
-    "aws:ebs/volume:Volume": ("vol", "volume"),
-    "aws:ec2/capacityBlockReservation:CapacityBlockReservation": ("cr", "capacity-reservation"),
-    "aws:ec2/capacityReservation:CapacityReservation": ("cr", "capacity-reservation"),
-    "aws:ec2/defaultSecurityGroup:DefaultSecurityGroup": ("sg", "security-group"),
-    "aws:ec2/eip:Eip": ("eipalloc", "elastic-ip"),
-    "aws:ec2/flowLog:FlowLog": ("fl", "vpc-flow-log"),
-    "aws:ec2/instance:Instance": ("i", "instance"),
-    "aws:ec2/internetGateway:InternetGateway": ("igw", "internet-gateway"),
-    "aws:ec2/launchTemplate:LaunchTemplate": ("lt", "launch-template"),
-    "aws:ec2/natGateway:NatGateway": ("nat", "natgateway"),
-    "aws:ec2/networkInterface:NetworkInterface": ("eni", "network-interface"),
-    "aws:ec2/routeTable:RouteTable": ("rtb", "route-table"),
-    "aws:ec2/routeTableAssociation:RouteTableAssociation": ("rtbassoc", "route-table-association"),
-    "aws:ec2/securityGroup:SecurityGroup": ("sg", "security-group"),
-    "aws:ec2/subnet:Subnet": ("subnet", "subnet"),
-    "aws:ec2/vpc:Vpc": ("vpc", "vpc"),
-    "aws:ec2/vpcEndpoint:VpcEndpoint": ("vpce", "vpc-endpoint"),
-    "aws:vpc/securityGroupEgressRule:SecurityGroupEgressRule": ("sgr", "security-group-rule"),
-    "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule": ("sgr", "security-group-rule"),
-}
+PREFIXES = {row["type"]: (row["id_prefix"], row["arn_resource"]) for row in table("ec2_ids.csv")}
 """EC2 types: id prefix, and resource part of the ARN."""
 
 

@@ -4,40 +4,15 @@ from collections.abc import Callable
 
 from rackwright_pulumi.simulator.computed.context import Outputs, ResourceRequest, certificate, without_none
 from rackwright_pulumi.simulator.computed.names import place, resource_name
-from rackwright_pulumi.simulator.schema.facts import entry
+from rackwright_pulumi.simulator.schema.facts import entry, table
 
 MAKERS: dict[str, Callable[[ResourceRequest], tuple[str, Outputs]]] = {}
 COMPUTE_EXTRA: dict[str, Callable[[ResourceRequest, str], Outputs]] = {}
 LOCATED_EXTRA: dict[str, Callable[[ResourceRequest, str], Outputs]] = {}
 API = "https://www.googleapis.com"
 
-COMPUTE = {
-    "gcp:compute/address:Address": "regions/{region}/addresses",
-    "gcp:compute/disk:Disk": "zones/{zone}/disks",
-    "gcp:compute/firewall:Firewall": "global/firewalls",
-    "gcp:compute/globalAddress:GlobalAddress": "global/addresses",
-    "gcp:compute/instance:Instance": "zones/{zone}/instances",
-    "gcp:compute/instanceGroupManager:InstanceGroupManager": "zones/{zone}/instanceGroupManagers",
-    "gcp:compute/instanceTemplate:InstanceTemplate": "global/instanceTemplates",
-    "gcp:compute/network:Network": "global/networks",
-    "gcp:compute/reservation:Reservation": "zones/{zone}/reservations",
-    "gcp:compute/resizeRequest:ResizeRequest": "zones/{zone}/instanceGroupManagers/{instanceGroupManager}/resizeRequests",
-    "gcp:compute/resourcePolicy:ResourcePolicy": "regions/{region}/resourcePolicies",
-    "gcp:compute/router:Router": "regions/{region}/routers",
-    "gcp:compute/subnetwork:Subnetwork": "regions/{region}/subnetworks",
-}
-"""Compute Engine's collections below ``projects/<project>/``."""
-
-LOCATED = {
-    "gcp:artifactregistry/repository:Repository": ("repositoryId", "locations/{location}/repositories"),
-    "gcp:filestore/instance:Instance": ("name", "locations/{location}/instances"),
-    "gcp:kms/keyRing:KeyRing": ("name", "locations/{location}/keyRings"),
-    "gcp:lustre/instance:Instance": ("instanceId", "locations/{location}/instances"),
-    "gcp:parallelstore/instance:Instance": ("instanceId", "locations/{location}/instances"),
-    "gcp:tpu/v2QueuedResource:V2QueuedResource": ("name", "locations/{zone}/queuedResources"),
-    "gcp:tpu/v2Vm:V2Vm": ("name", "locations/{zone}/nodes"),
-}
-"""Other types with a full resource name: the input with the name, and the collection."""
+COLLECTIONS = {row["type"]: (row["name_input"], row["collection"]) for row in table("gcp_collections.csv")}
+"""The input with the name, and the collection below ``projects/<project>/``."""
 
 
 def project(request: ResourceRequest) -> str:
@@ -55,7 +30,7 @@ def full_name(request: ResourceRequest, collection: str, name: str) -> str:
 def compute(request: ResourceRequest) -> tuple[str, Outputs]:
     """Id, self link and further outputs of a Compute Engine resource."""
     name = resource_name(request)
-    resource_id = full_name(request, COMPUTE[request.token], name)
+    resource_id = full_name(request, COLLECTIONS[request.token][1], name)
     link = f"{API}/compute/v1/{resource_id}"
     extra = COMPUTE_EXTRA.get(request.token, lambda request, link: {})(request, link)
     return resource_id, {"name": name, "selfLink": link, "creationTimestamp": request.context.now, **extra}
@@ -108,7 +83,7 @@ def _public_ip(request: ResourceRequest) -> str:
 
 def located(request: ResourceRequest) -> tuple[str, Outputs]:
     """Id and outputs of a resource with a full name in a location."""
-    prop, collection = LOCATED[request.token]
+    prop, collection = COLLECTIONS[request.token]
     name = resource_name(request, prop)
     resource_id = full_name(request, collection, name)
     extra = LOCATED_EXTRA.get(request.token, lambda request, name: {})(request, resource_id)
@@ -284,8 +259,7 @@ MAKERS |= {
     "gcp:projects/service:Service": lambda request: (f"{project(request)}/{request.get('service', '')}", {}),
     "gcp:serviceaccount/iAMMember:IAMMember": _member("serviceAccountId"),
     "gcp:storage/bucketIAMMember:BucketIAMMember": _member("bucket", "b/{0}"),
-    **dict.fromkeys(COMPUTE, compute),
-    **dict.fromkeys(LOCATED, located),
+    **{token: compute if ":compute/" in token else located for token in COLLECTIONS},
 }
 """Type token to the function that returns its id and outputs."""
 

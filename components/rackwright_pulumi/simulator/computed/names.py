@@ -20,10 +20,14 @@ class Name:
     unique: tuple[str, ...] = ()
     prefix: str = ""
     lower: bool = False
+    taken_error: str = ""
+    """AWS's error code for a name in use; empty for ResourceInUseException."""
 
 
 NAMES = {
-    row["type"]: Name(row["property"], int(row["limit"]), tuple(row["unique"].split()), row["prefix"], row["lower_case"] == "yes")
+    row["type"]: Name(
+        row["property"], int(row["limit"]), tuple(row["unique"].split()), row["prefix"], row["lower_case"] == "yes", row["taken_error"]
+    )
     for row in table("names.csv")
 }
 """Other types have ids from the cloud (``vpc-0123...``), and their names may repeat. Limits: rules V-01 to V-11 and the providers' docs."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from rackwright_pulumi.simulator.clusters import api_server, controllers
 from rackwright_pulumi.simulator.computed import ResourceRequest
-from rackwright_pulumi.simulator.computed.names import place
+from rackwright_pulumi.simulator.computed.names import NAMES, place
 from rackwright_pulumi.simulator.limits.machines import template_of
 from rackwright_pulumi.simulator.limits.reservations import capacity_type_error
 from rackwright_pulumi.simulator.limits.shortage import FAILED, shortage_error
@@ -85,33 +85,8 @@ def name_taken_error(token: str, name: str) -> str:
         return f'{token.rpartition(":")[2].lower()}s "{name}" already exists'
     if token.startswith("gcp:"):
         return f"Error 409: The resource '{name}' already exists, alreadyExists"
-    return f"{NAME_TAKEN_CODES.get(token, 'ResourceInUseException')}: {_short(token)} with name {name} already exists"
-
-
-NAME_TAKEN_CODES = {
-    "aws:cloudwatch/logGroup:LogGroup": "ResourceAlreadyExistsException",
-    "aws:ec2/launchTemplate:LaunchTemplate": "InvalidLaunchTemplateName.AlreadyExistsException",
-    "aws:ec2/natGateway:NatGateway": "Resource.AlreadyAssociated",
-    "aws:ec2/placementGroup:PlacementGroup": "InvalidPlacementGroup.Duplicate",
-    "aws:ec2/route:Route": "RouteAlreadyExists",
-    "aws:ec2/routeTableAssociation:RouteTableAssociation": "Resource.AlreadyAssociated",
-    "aws:ec2/securityGroup:SecurityGroup": "InvalidGroup.Duplicate",
-    "aws:ec2/volumeAttachment:VolumeAttachment": "VolumeInUse",
-    "aws:iam/instanceProfile:InstanceProfile": "EntityAlreadyExists",
-    "aws:iam/openIdConnectProvider:OpenIdConnectProvider": "EntityAlreadyExists",
-    "aws:iam/policy:Policy": "EntityAlreadyExists",
-    "aws:iam/role:Role": "EntityAlreadyExists",
-    "aws:iam/serviceLinkedRole:ServiceLinkedRole": "InvalidInput: Service role name has been taken in this account",
-    "aws:kms/alias:Alias": "AlreadyExistsException",
-    "aws:lb/loadBalancer:LoadBalancer": "DuplicateLoadBalancerName",
-    "aws:resourcegroups/group:Group": "BadRequestException",
-    "aws:s3/bucket:Bucket": "BucketAlreadyExists",
-    "aws:scheduler/schedule:Schedule": "ConflictException",
-    "aws:scheduler/scheduleGroup:ScheduleGroup": "ConflictException",
-    "aws:sqs/queue:Queue": "QueueAlreadyExists",
-    "aws:vpc/securityGroupEgressRule:SecurityGroupEgressRule": "InvalidPermission.Duplicate",
-    "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule": "InvalidPermission.Duplicate",
-}
+    code = NAMES[token].taken_error if token in NAMES else ""
+    return f"{code or 'ResourceInUseException'}: {_short(token)} with name {name} already exists"
 
 
 def _short(token: str) -> str:
