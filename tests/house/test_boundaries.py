@@ -1,4 +1,4 @@
-"""What a room may not know (docs/decisions/0001): checked on every import statement, not by convention."""
+"""What a package may not import (docs/decisions/0001), checked on every import statement."""
 
 import ast
 import re
@@ -19,10 +19,10 @@ ORDER = (
 )
 """Packages of the pure half; each may import those before it."""
 JOINERS = {"args", "cli", "lookup", "package", "program", "build"}
-"""Beside the component packages, the only modules of the Pulumi half that may look into the pure one."""
+"""Beside the component packages, the only modules of the Pulumi half that may import the pure half."""
 READ_FACTS = {"policies", "simulator"}
-"""May read the catalog too: what a machine has and which quota it takes is written once."""
-MAY_SEE = {
+"""These may also import the catalog, for facts and quotas of machines."""
+MAY_IMPORT = {
     "deployer": ("rackwright.diagnostics", "rackwright_pulumi.deployer", "rackwright_pulumi.resource_graph"),
     "policies": ("rackwright.catalog", "rackwright.diagnostics", "rackwright_pulumi.policies", "rackwright_pulumi.resource_graph"),
     "lookup": (
@@ -30,10 +30,10 @@ MAY_SEE = {
         *("rackwright_pulumi.lookup", "rackwright_pulumi.aws"),
     ),
 }
-"""Package beside the components -> all it may import of ours: policies read graphs, look-ups compare an account with the tables."""
+"""Package to all that it may import of this repository."""
 LOADED = "print([m for m in sys.modules if m.startswith('pulumi')])"
 CLAIM = re.compile(r"numbers in, numbers out|arrays in|formulas alone|knows neither catalog|does not depend on the catalog", re.IGNORECASE)
-"""What a file of formulas says of itself in its docstring; saying it binds."""
+"""Words of a docstring that declare a file of formulas."""
 
 
 def imports(path: Path) -> tuple[str, ...]:
@@ -76,8 +76,8 @@ def test_the_pure_half_imports_no_pulumi_module():
 
 
 def formulas() -> list[Path]:
-    """Files of the two calculating rooms that claim to know numbers only, or hold a fitted model."""
-    paths = [path for room in ("estimator", "sizing") for path in files(PURE / room)]
+    """Files of estimator and sizing whose docstring declares formulas, or that hold a fitted model."""
+    paths = [path for package in ("estimator", "sizing") for path in files(PURE / package)]
     claiming = {path for path in paths if path.stem != "__init__" and CLAIM.search(" ".join(read(path).docstring.split()))}
     return [path for path in paths if path in claiming or re.search(r"^MODELS = ", path.read_text(encoding="utf-8"), re.MULTILINE)]
 
@@ -94,16 +94,16 @@ def test_every_package_has_a_place_in_the_order():
     assert there == set(ORDER)
 
 
-@pytest.mark.parametrize("room", ORDER)
-def test_packages_import_only_packages_before_them(room):
-    later = [f"rackwright.{name}" for name in ORDER[ORDER.index(room) + 1 :]]
-    paths = files(PURE / room) or [PURE / f"{room}.py"]
+@pytest.mark.parametrize("package", ORDER)
+def test_packages_import_only_packages_before_them(package):
+    later = [f"rackwright.{name}" for name in ORDER[ORDER.index(package) + 1 :]]
+    paths = files(PURE / package) or [PURE / f"{package}.py"]
     assert not {f"{path.name}: {name}" for path in paths for name in imports(path) if inside(name, *later)}
 
 
 @pytest.mark.parametrize("package", ["validation", "cost"])
 def test_packages_beside_the_compiler_do_not_import_it(package):
-    """They read the StackPlan. What the compiler and the rules both need is in stackplan."""
+    """They read the StackPlan; code that the compiler shares with them is in stackplan."""
     assert not [f"{path.name}: {name}" for path in files(PURE / package) for name in imports(path) if inside(name, "rackwright.compile")]
 
 
@@ -130,8 +130,8 @@ def test_components_import_only_the_stack_plan_of_the_pure_half(folder):
 
 
 def test_only_listed_modules_import_the_pure_half():
-    """The simulator and the recorder are products of their own: they know Pulumi's words, not a spec's."""
-    rooms = {"aws", "gcp", "kubernetes", "blueprints"}
+    """Simulator and recorder work without specs."""
+    packages = {"aws", "gcp", "kubernetes", "blueprints"}
     shared = ("rackwright.stackplan", "rackwright.lazy", "rackwright.diagnostics")
     looking = {
         path.relative_to(PULUMI).parts[0].removesuffix(".py")
@@ -140,14 +140,14 @@ def test_only_listed_modules_import_the_pure_half():
         if inside(name, "rackwright") and not inside(name, *shared)
         if not (path.relative_to(PULUMI).parts[0] in READ_FACTS and inside(name, "rackwright.catalog"))
     }
-    assert looking - rooms <= JOINERS
+    assert looking - packages <= JOINERS
 
 
-@pytest.mark.parametrize("room", MAY_SEE)
-def test_readers_of_graphs_and_accounts_import_only_listed_packages(room):
-    ours = {name for path in files(PULUMI / room) for name in imports(path) if inside(name, "rackwright", "rackwright_pulumi")}
+@pytest.mark.parametrize("package", MAY_IMPORT)
+def test_readers_of_graphs_and_accounts_import_only_listed_packages(package):
+    ours = {name for path in files(PULUMI / package) for name in imports(path) if inside(name, "rackwright", "rackwright_pulumi")}
     assert ours
-    assert not {name for name in ours if not inside(name, *MAY_SEE[room])}
+    assert not {name for name in ours if not inside(name, *MAY_IMPORT[package])}
 
 
 def test_a_plan_and_its_graph_need_no_boto3():
@@ -159,7 +159,7 @@ def test_a_plan_and_its_graph_need_no_boto3():
 
 @pytest.mark.parametrize("folder", ["aws", "gcp", "kubernetes", "blueprints"])
 def test_argument_classes_are_used_only_in_their_module(folder):
-    """Whoever else builds a part of it is given what the part needs, by name: a bag of arguments hides what is read."""
+    """Other modules pass values by name, so that it is visible what a part reads."""
     for path in files(PULUMI / folder):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         own = {node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}

@@ -1,4 +1,4 @@
-"""What differs between clouds is in profiles and in folders per cloud: no other code names a cloud."""
+"""Differences between clouds are in profiles and in folders per cloud; no other code names a cloud."""
 
 import re
 from pathlib import Path
@@ -50,7 +50,7 @@ def test_clouds_keep_their_order_in_messages():
 
 
 def test_options_in_code_exist():
-    """A misspelt option would be refused on every cloud."""
+    """A misspelt option would be unsupported on every cloud."""
     asked = {option for path in sources() for option in ASKED.findall(path.read_text(encoding="utf-8"))}
     assert len(asked) >= 10
     assert asked <= frozenset().union(*(cloud.supports for cloud in profiles()))

@@ -1,4 +1,4 @@
-"""The documents are run: their programs build, their commands exist, their links lead somewhere."""
+"""Programs, commands, rules and links of the documents work."""
 
 import inspect
 import re
@@ -69,8 +69,8 @@ def test_every_command_has_help_and_a_place_in_the_readme():
         assert f"rackwright {name}" in readme, f"README.md does not mention `rackwright {name}`"
 
 
-def _said(page: Path) -> list[list[str]]:
-    """Words of every command that a page tells to type: lines of consoles, and texts in code marks."""
+def _commands_in(page: Path) -> list[list[str]]:
+    """Words of every command in a page: lines of consoles, and texts in code marks."""
     text = page.read_text(encoding="utf-8")
     typed = [line.removeprefix("$ ") for block in blocks(page, "console") for line in block.splitlines()]
     typed += re.findall(r"(?<!`)`(rackwright [^`]+)`(?!`)", text.replace("\n", " "))
@@ -83,7 +83,7 @@ def test_commands_and_options_in_pages_exist(path):
 
     _commands()
     commands = get_command(app).commands
-    for words in _said(path):
+    for words in _commands_in(path):
         if words[0] == "rackwright" and not words[1].startswith("-"):
             assert words[1] in commands, " ".join(words)
             options = {option for parameter in commands[words[1]].params for option in parameter.opts} | {"--help"}

@@ -1,4 +1,4 @@
-"""The front page shows what really happens. `RACKWRIGHT_RENEW=readme pytest tests/house/test_readme.py` writes its excerpts anew."""
+"""Excerpts in the README match the commands. `RACKWRIGHT_RENEW=readme pytest tests/house/test_readme.py` writes its excerpts anew."""
 
 import os
 import re

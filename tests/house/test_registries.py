@@ -1,4 +1,4 @@
-"""The step one forgets when adding something: list, folder and documentation are compared as sets.
+"""Lists, folders and documentation are compared as sets, so that nothing new is missing in one of them.
 
 `RACKWRIGHT_RENEW=rules pytest tests/house` writes docs/rules.md anew.
 """
@@ -93,7 +93,7 @@ def test_every_area_of_rules_is_run():
 
 
 def test_every_file_of_the_compiler_is_in_its_docstring():
-    """The docstring of the room says where a newcomer finds things."""
+    """The docstring of the package lists its files."""
     named = set(re.findall(r"\w+", compiler.__doc__ or ""))
     assert not {path.stem for path in (PURE / "compile").iterdir() if not path.name.startswith("_") and path.name != "compile"} - named
 

@@ -1,4 +1,4 @@
-"""What others import is a promise: each public name exists, says what it is, is typed, and stands in the documentation."""
+"""Each public name exists, has a docstring and types, and is documented."""
 
 import ast
 import importlib
@@ -55,7 +55,7 @@ def test_public_functions_are_fully_annotated(package):
 
 @pytest.mark.parametrize("package", LAZY)
 def test_static_imports_match_lazy_imports(package):
-    """Under TYPE_CHECKING stands what `on_first_use` does, name by name."""
+    """The imports under TYPE_CHECKING equal those of `on_first_use`."""
     module = importlib.import_module(package)
     tree = ast.parse(Path(module.__file__ or "").read_text(encoding="utf-8"))
     static = {alias.name: node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names}
