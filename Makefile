@@ -6,6 +6,7 @@ STAMP  := $(VENV)/.complete
 JOBS   ?= auto
 
 export PYTHONPATH :=
+export PYTHONDONTWRITEBYTECODE :=# pytest compiles 200 files on every run otherwise
 export PULUMI_SKIP_UPDATE_CHECK = 1
 
 PATHS   = PYTHONPATH=$(1)/blueprints:$(1)/components:$(1)

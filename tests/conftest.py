@@ -1,24 +1,30 @@
-"""One hypothesis profile for every property, and the tests that `make test-fast` leaves out."""
+"""Hypothesis profiles, and the tests that `make test-fast` leaves out."""
 
+import gc
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-# The first draw in a fresh checkout builds tables and is slow, which is no property of the code.
-settings.register_profile("rackwright", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("rackwright")
+# The first draw in a fresh checkout builds tables and is slow, so a slow draw is no failure.
+SLOW_DRAWS = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("rackwright", **SLOW_DRAWS)
+settings.register_profile("fast", max_examples=25, **SLOW_DRAWS)
+gc.disable()  # until tests are collected: imported modules stay until the end
 
+TESTS = Path(__file__).parent
 SWEEPS = (
     "accuracy",
     "catalog/test_architecture.py",
     "cli/test_commands.py",
     "cli/test_economics.py",
+    "cli/test_endings.py",
     "cli/test_estimate.py",
     "cli/test_new.py",
     "cli/test_policy.py",
     "cli/test_terminal.py",
     "compile/test_box_setup.py",
+    "compile/test_boxes.py",
     "compile/test_capacity.py",
     "compile/test_contracts.py",
     "compile/test_eks_fleet.py",
@@ -36,13 +42,19 @@ SWEEPS = (
     "engine",
     "estimator/test_adapter_memory.py",
     "estimator/test_estimate.py",
+    "estimator/test_inputs.py",
+    "estimator/test_memory_rows.py",
+    "estimator/test_nearest.py",
     "estimator/test_offline.py",
+    "estimator/test_serving_inputs.py",
+    "estimator/test_step.py",
     "lookup",
     "matrix",
     "package",
     "policies/test_graphs.py",
     "program",
     "report",
+    "simulator/test_computed.py",
     "simulator/test_data.py",
     "sizing/test_economics.py",
     "sizing/test_laws.py",
@@ -54,16 +66,27 @@ SWEEPS = (
     "sizing/test_search.py",
     "sizing/test_serving_agrees.py",
     "spec/test_mutations.py",
+    "spec/test_secrets.py",
     "testing",
     "workflow",
 )
-"""Files and folders below tests/ that run whole commands, programs or searches many times; `make test-fast` leaves them out."""
+"""Below tests/: whole commands and programs, and every machine, resource type, measured run, line or field. `make test-fast` does not
+import these files."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--fast", action="store_true", help="leave out the sweeps, which are not even imported")
+    parser.addoption("--fast", action="store_true", help="leave out the sweeps, and draw fewer examples of each property")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    settings.load_profile("fast" if config.getoption("--fast") else "rackwright")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    below = collection_path.relative_to(Path(__file__).parent).as_posix() if collection_path.is_relative_to(Path(__file__).parent) else ""
+    below = collection_path.relative_to(TESTS).as_posix() if collection_path.is_relative_to(TESTS) else ""
     return True if config.getoption("--fast") and below.startswith(SWEEPS) else None
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()

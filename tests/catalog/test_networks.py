@@ -89,58 +89,61 @@ def mmdit(h, layers, qk_norm, image=4096, text=333):
     return walk
 
 
-def sdxl(side=128, text=77):
-    """arXiv 2307.01952, table 1, and unet/config.json: widths 320, 640, 1280; 0, 2, 10 transformer layers; three halves down."""
-    walk = Walk()
+class Unet(Walk):
+    """The parts of SDXL's UNet; the text has 77 tokens of width 2048."""
 
-    def residual(c_in, c_out, side):
-        walk.norm(c_in)
-        walk.conv(c_in, c_out, 3, side, extra=1)
-        walk.matrix(1280, c_out)
-        walk.norm(c_out)
-        walk.conv(c_out, c_out, 3, side, extra=1)
+    def residual(self, c_in, c_out, side):
+        self.norm(c_in)
+        self.conv(c_in, c_out, 3, side, extra=1)
+        self.matrix(1280, c_out)
+        self.norm(c_out)
+        self.conv(c_out, c_out, 3, side, extra=1)
         if c_in != c_out:
-            walk.conv(c_in, c_out, 1, side, extra=1)
+            self.conv(c_in, c_out, 1, side, extra=1)
 
-    def transformer(width, depth, side):
+    def transformer(self, width, layers, side):
         rows = side * side
-        if depth:
-            walk.norm(width)
-            walk.matrix(width, width, rows)
-        for _ in range(depth):
-            for source, columns in ((width, rows), (2048, text)):
-                walk.norm(width)
-                walk.matrix(width, width, rows, bias=False)
-                walk.matrix(source, 2 * width, columns, bias=False)
-                walk.matrix(width, width, rows)
-                walk.attend(rows, columns, width)
-            walk.norm(width)
-            walk.matrix(width, 8 * width, rows)
-            walk.matrix(4 * width, width, rows)
-        if depth:
-            walk.matrix(width, width, rows)
+        if layers:
+            self.norm(width)
+            self.matrix(width, width, rows)
+        for _ in range(layers):
+            for source, columns in ((width, rows), (2048, 77)):
+                self.norm(width)
+                self.matrix(width, width, rows, bias=False)
+                self.matrix(source, 2 * width, columns, bias=False)
+                self.matrix(width, width, rows)
+                self.attend(rows, columns, width)
+            self.norm(width)
+            self.matrix(width, 8 * width, rows)
+            self.matrix(4 * width, width, rows)
+        if layers:
+            self.matrix(width, width, rows)
 
+
+def sdxl(side=128):
+    """arXiv 2307.01952, table 1, and unet/config.json: widths 320, 640, 1280 with 0, 2, 10 transformer layers, each at half the side."""
+    walk, levels = Unet(), ((320, 0), (640, 2), (1280, 10))
     walk.conv(4, 320, 3, side, extra=1)
     for d_in in (320, 1280, 2816, 1280):
         walk.matrix(d_in, 1280)
     width, skips = 320, [320]
-    for out, depth in ((320, 0), (640, 2), (1280, 10)):
+    for out, layers in levels:
         for _ in range(2):
-            residual(width, out, side)
-            transformer(out, depth, side)
+            walk.residual(width, out, side)
+            walk.transformer(out, layers, side)
             width = out
             skips.append(out)
         if out < 1280:
             side //= 2
             walk.conv(out, out, 3, side, extra=1)
             skips.append(out)
-    residual(1280, 1280, side)
-    transformer(1280, 10, side)
-    residual(1280, 1280, side)
-    for out, depth in ((1280, 10), (640, 2), (320, 0)):
+    walk.residual(1280, 1280, side)
+    walk.transformer(1280, 10, side)
+    walk.residual(1280, 1280, side)
+    for out, layers in reversed(levels):
         for _ in range(3):
-            residual(width + skips.pop(), out, side)
-            transformer(out, depth, side)
+            walk.residual(width + skips.pop(), out, side)
+            walk.transformer(out, layers, side)
             width = out
         if out > 320:
             side *= 2

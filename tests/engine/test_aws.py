@@ -16,7 +16,7 @@ def stack(cloud, tmp_path):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_u1_u2_l1_l2_made_kept_edited_and_taken_down(case, stack, cloud):
+def test_create_keep_update_and_destroy(case, stack, cloud):
     """A benign edit replaces nothing and deletes nothing; taking down leaves no interface, machine or load balancer."""
     made = stack(case)
     made.engine.up()
@@ -37,7 +37,7 @@ def test_u1_u2_l1_l2_made_kept_edited_and_taken_down(case, stack, cloud):
     assert cloud.is_empty(), [r.type for r in (*cloud.resources(), *cloud.controlled())]
 
 
-def test_c8_missing_machines_stop_one_pool_and_the_next_update_brings_it(stack, cloud):
+def test_c8_missing_machines_fail_one_pool_until_the_next_update(stack, cloud):
     """What stands stays as it is; the pool that failed is made anew, for EKS never revives it."""
     made = stack("training")
     pool = next(pool for pool in made.plan.pools if pool.role == "accelerator")
@@ -60,7 +60,7 @@ def test_c8_missing_machines_stop_one_pool_and_the_next_update_brings_it(stack, 
     assert cloud.is_empty()
 
 
-def test_c8_a_box_without_a_machine_waits_for_the_next_update(stack, cloud):
+def test_c8_a_box_without_capacity_is_created_by_the_next_update(stack, cloud):
     made = stack("box")
     machine = made.plan.box.machine
     cloud.capacity = {machine: {made.plan.box.zone: 0}}

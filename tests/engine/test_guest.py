@@ -29,7 +29,7 @@ def guest_plan() -> StackPlan:
     return plans.compiled((spec.model_copy(update={"name": "guest"}), sizing, chosen))
 
 
-def test_a_guest_comes_and_goes_and_its_host_never_changes(cloud, tmp_path):
+def test_a_stack_in_an_existing_cluster_does_not_change_the_cluster(cloud, tmp_path):
     def engine(stack: str, plan: StackPlan) -> Engine:
         path = tmp_path / f"{stack}.json"
         path.write_text(plan.to_json(), encoding="utf-8")

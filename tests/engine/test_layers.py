@@ -12,7 +12,7 @@ pytestmark = pytest.mark.slow
 LAYERS = {"base": ("base",), "cluster": ("cluster",), "top": ("operators", "workloads")}
 
 
-def test_three_stacks_stand_on_one_another_and_go_in_reverse(cloud, tmp_path):
+def test_three_layers_are_created_in_order_and_destroyed_in_reverse(cloud, tmp_path):
     plan, below, stacks = plans.training_plan(), "", []
     for name, layers in LAYERS.items():
         stacks.append(Stack(replace(plan, layers=layers, below=below), cloud, tmp_path, name))
@@ -33,7 +33,7 @@ def test_three_stacks_stand_on_one_another_and_go_in_reverse(cloud, tmp_path):
     assert cloud.is_empty()
 
 
-def test_a_stack_without_the_one_below_is_told_so(cloud, tmp_path):
+def test_a_missing_upstream_stack_is_an_error(cloud, tmp_path):
     stack = Stack(replace(plans.training_plan(), layers=("cluster",), below="organization/rackwright/base"), cloud, tmp_path, "cluster")
     with pytest.raises(EngineFailure, match="unknown stack"):
         stack.engine.up()

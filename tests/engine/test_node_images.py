@@ -13,7 +13,7 @@ NEXT_AMI = "ami-0fedcba9876543210"
 
 
 @pytest.mark.slow
-def test_v5_another_image_updates_the_node_group_and_replaces_nothing(cloud, tmp_path):
+def test_another_image_updates_the_node_group_without_replacement(cloud, tmp_path):
     plan, file = plans.NODES["own-ami"](), tmp_path / "plan.json"
     file.write_text(plan.to_json(), encoding="utf-8")
     engine = Engine(PROGRAM, cloud, tmp_path / "work", config={"rackwright:plan": str(file)})

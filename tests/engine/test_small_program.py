@@ -6,7 +6,7 @@ from rackwright_pulumi.simulator.engine import EngineFailure
 VPC, SUBNET, ROLE = "aws:ec2/vpc:Vpc", "aws:ec2/subnet:Subnet", "aws:iam/role:Role"
 
 
-def test_three_clouds_up_again_without_change_and_destroyed(run, cloud):
+def test_three_clouds_up_no_op_up_and_destroy(run, cloud):
     small = run("small")
     assert small.preview()["changeSummary"]["create"] == 13
     assert small.up() == {"create": 13}
@@ -34,7 +34,7 @@ def test_update_drift_and_replacement(run, cloud):
     assert cloud.resource(VPC, "net").state["tagsAll"] == {"env": "two"}
 
 
-def test_faults_stop_an_update_that_the_next_one_finishes(run, cloud):
+def test_the_next_update_finishes_after_a_fault(run, cloud):
     tiny = run("tiny")
     cloud.fault(VPC, op="create", error="InternalFailure: try again", times=1)
     cloud.fault(ROLE, op="create", error="not propagated yet", times=1, partial=True)

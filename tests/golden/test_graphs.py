@@ -31,7 +31,7 @@ def graph(stack: str, folder: Path = ROOT / "stacks") -> dict:
 
 
 @pytest.mark.parametrize("stack", STACKS)
-def test_the_graph_is_the_recorded_one(stack):
+def test_graph_matches_the_recorded_one(stack):
     path = Path(__file__).parent / f"{stack}.json"
     found = json.loads(json.dumps(graph(stack)))
     if os.environ.get("RACKWRIGHT_RENEW") == "goldens":
@@ -40,7 +40,7 @@ def test_the_graph_is_the_recorded_one(stack):
     assert _by_urn(found) == _by_urn(recorded), "a wanted change? `make goldens`, then read the difference"
 
 
-def test_the_states_of_a_release_are_kept():
+def test_states_of_earlier_releases_exist():
     assert {path.stem for path in STATES} >= set(FIRST)
 
 
@@ -66,7 +66,7 @@ def test_components_register_their_outputs(name):
     assert not record(lambda: declare(plan) and None).unregistered()
 
 
-def test_two_nodes_and_five_hundred_and_twelve_are_the_same_resources():
+def test_the_number_of_nodes_does_not_change_the_resources():
     from rackwright.compile import compile_plan
 
     from tests.plans import TODAY as today

@@ -63,7 +63,7 @@ def test_v16_to_v19_hold(name, variant):
 
 
 @pytest.mark.parametrize(("name", "variant"), BOTH)
-def test_v15_and_v20_every_fabric_interface_is_used(name, variant):
+def test_every_fabric_interface_is_used(name, variant):
     machine = Catalog.default().machine(name)
     assert sum(nic.kind == "fabric" for nic in nic_layout(machine, variant)) == machine.efa_interfaces == len(machine.efa_cards)
 
@@ -78,7 +78,7 @@ def test_v20_counts(name, count):
 
 
 @pytest.mark.parametrize("name", TYPES)
-def test_prefixes_never_leave_room_for_fewer_pods(name):
+def test_prefixes_never_reduce_the_number_of_pods(name):
     machine = Catalog.default().machine(name)
     nics = nic_layout(machine)
     with_prefixes, without = (max_pods(machine, nics, prefixes=prefixes) for prefixes in (True, False))
@@ -99,13 +99,13 @@ def test_the_most_bandwidth_of_a_p5_is_eight_addresses():
     assert [(nic.card, nic.device) for nic in nics if nic.kind == "ip"] == [(0, 0), *((card, 1) for card in range(4, 32, 4))]
 
 
-def test_a_p5_4xlarge_is_said_to_have_no_gpudirect():
+def test_p5_4xlarge_has_a_note_about_gpudirect():
     """dstack 3069: EFA is there, and what is sent still passes through host memory."""
     assert fabric_expectation(Catalog.default().machine("p5.4xlarge")).note
     assert not fabric_expectation(Catalog.default().machine("p5.48xlarge")).note
 
 
-def test_where_sources_disagree_there_is_no_layout():
+def test_conflicting_sources_give_no_layout():
     """dl1: the API counts four EFA interfaces, the page of the instance says there is none."""
     machine = Catalog.default().machine("dl1.24xlarge")
     assert (nic_layout(machine), machine.efa_interfaces) == ((), None)
@@ -113,5 +113,5 @@ def test_where_sources_disagree_there_is_no_layout():
 
 
 @pytest.mark.parametrize("name", ["inf2.48xlarge", "g5.4xlarge", "a3-megagpu-8g", "u-p6e-gb200x36"])
-def test_without_published_efa_there_is_no_layout(name):
+def test_unpublished_efa_gives_no_layout(name):
     assert nic_layout(Catalog.default().machine(name)) == ()

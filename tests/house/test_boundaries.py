@@ -1,15 +1,16 @@
-"""What a room may not know (docs/decisions/0001): checked on every import statement, not by convention."""
+"""What a package may not import (docs/decisions/0001), checked on every import statement."""
 
 import ast
 import re
 import subprocess
 import sys
-from functools import cache
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.house.source_files import ROOT, parse, read
+
+pytestmark = pytest.mark.xdist_group("sources")
 PURE = ROOT / "blueprints" / "rackwright"
 PULUMI = ROOT / "components" / "rackwright_pulumi"
 ORDER = (
@@ -18,10 +19,10 @@ ORDER = (
 )
 """Packages of the pure half; each may import those before it."""
 JOINERS = {"args", "cli", "lookup", "package", "program", "build"}
-"""Beside the component packages, the only modules of the Pulumi half that may look into the pure one."""
+"""Beside the component packages, the only modules of the Pulumi half that may import the pure half."""
 READ_FACTS = {"policies", "simulator"}
-"""May read the catalog too: what a machine has and which quota it takes is written once."""
-MAY_SEE = {
+"""These may also import the catalog, for facts and quotas of machines."""
+MAY_IMPORT = {
     "deployer": ("rackwright.diagnostics", "rackwright_pulumi.deployer", "rackwright_pulumi.resource_graph"),
     "policies": ("rackwright.catalog", "rackwright.diagnostics", "rackwright_pulumi.policies", "rackwright_pulumi.resource_graph"),
     "lookup": (
@@ -29,22 +30,14 @@ MAY_SEE = {
         *("rackwright_pulumi.lookup", "rackwright_pulumi.aws"),
     ),
 }
-"""Package beside the components -> all it may import of ours: policies read graphs, look-ups compare an account with the tables."""
+"""Package to all that it may import of this repository."""
 LOADED = "print([m for m in sys.modules if m.startswith('pulumi')])"
 CLAIM = re.compile(r"numbers in, numbers out|arrays in|formulas alone|knows neither catalog|does not depend on the catalog", re.IGNORECASE)
-"""What a file of formulas says of itself in its docstring; saying it binds."""
+"""Words of a docstring that declare a file of formulas."""
 
 
-@cache
 def imports(path: Path) -> tuple[str, ...]:
-    """Every module a file names, wherever the statement stands: `from a import b` names a and a.b, since b may be a module."""
-    found: list[str] = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            found += [name.name for name in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            found += [node.module, *(f"{node.module}.{name.name}" for name in node.names)]
-    return tuple(found)
+    return read(path).imports
 
 
 def inside(name: str, *modules: str) -> bool:
@@ -55,13 +48,13 @@ def files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*.py") if "template" not in path.parts)
 
 
-def test_importing_the_pure_half_leaves_pulumi_out():
+def test_importing_the_pure_half_does_not_import_pulumi():
     code = "import sys, rackwright, rackwright.cli.main; from rackwright import load, size, compile_plan; " + LOADED
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=_path())
     assert found.stdout.strip() == "[]"
 
 
-def test_a_plan_needs_no_library_that_only_fitting_and_plotting_need():
+def test_a_plan_imports_no_library_for_fitting_or_plotting():
     code = (
         "import sys; from datetime import date; from rackwright import load, size; "
         "size(load('stacks/mistral-7b-qlora.yaml'), today=date(2026, 11, 21)); "
@@ -77,60 +70,55 @@ def test_importing_the_components_imports_no_cloud_sdk():
     assert found.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("path", files(PURE), ids=lambda path: str(path.relative_to(PURE)))
-def test_the_pure_half_names_no_pulumi_module(path):
-    assert not [name for name in imports(path) if name.split(".")[0].startswith(("pulumi", "rackwright_pulumi"))]
+def test_the_pure_half_imports_no_pulumi_module():
+    found = [(path.relative_to(PURE).as_posix(), name) for path in files(PURE) for name in imports(path)]
+    assert not [pair for pair in found if pair[1].split(".")[0].startswith(("pulumi", "rackwright_pulumi"))]
 
 
 def formulas() -> list[Path]:
-    """Files of the two calculating rooms that claim to know numbers only, or hold a fitted model."""
-    texts = {path: path.read_text(encoding="utf-8") for room in ("estimator", "sizing") for path in files(PURE / room)}
-    said = {path: " ".join((ast.get_docstring(ast.parse(text)) or "").split()) for path, text in texts.items() if path.stem != "__init__"}
-    return [path for path, words in said.items() if CLAIM.search(words) or re.search(r"^MODELS = ", texts[path], re.MULTILINE)]
+    """Files of estimator and sizing whose docstring declares formulas, or that hold a fitted model."""
+    paths = [path for package in ("estimator", "sizing") for path in files(PURE / package)]
+    claiming = {path for path in paths if path.stem != "__init__" and CLAIM.search(" ".join(read(path).docstring.split()))}
+    return [path for path in paths if path in claiming or re.search(r"^MODELS = ", path.read_text(encoding="utf-8"), re.MULTILINE)]
 
 
-def test_half_of_the_calculating_rooms_is_formulas():
-    assert len(formulas()) >= 35
-
-
-@pytest.mark.parametrize("path", formulas(), ids=lambda path: str(path.relative_to(PURE)))
-def test_formulas_know_neither_catalog_nor_spec(path):
+def test_formulas_import_neither_catalog_nor_spec():
     forbidden = ("rackwright.catalog", "rackwright.spec", "rackwright.compile", "rackwright.stackplan")
-    assert not [module for module in imports(path) if inside(module, *forbidden)]
+    found = formulas()
+    assert len(found) >= 35
+    assert not [(path.relative_to(PURE).as_posix(), name) for path in found for name in imports(path) if inside(name, *forbidden)]
 
 
-def test_every_room_has_its_place_in_the_order():
+def test_every_package_has_a_place_in_the_order():
     there = {path.stem for path in PURE.iterdir() if not path.name.startswith("_")}
     assert there == set(ORDER)
 
 
-@pytest.mark.parametrize("room", ORDER)
-def test_rooms_import_only_rooms_before_them(room):
-    later = [f"rackwright.{name}" for name in ORDER[ORDER.index(room) + 1 :]]
-    paths = files(PURE / room) or [PURE / f"{room}.py"]
+@pytest.mark.parametrize("package", ORDER)
+def test_packages_import_only_packages_before_them(package):
+    later = [f"rackwright.{name}" for name in ORDER[ORDER.index(package) + 1 :]]
+    paths = files(PURE / package) or [PURE / f"{package}.py"]
     assert not {f"{path.name}: {name}" for path in paths for name in imports(path) if inside(name, *later)}
 
 
 @pytest.mark.parametrize("package", ["validation", "cost"])
 def test_packages_beside_the_compiler_do_not_import_it(package):
-    """They read the StackPlan. What the compiler and the rules both need is in stackplan."""
+    """They read the StackPlan; code that the compiler shares with them is in stackplan."""
     assert not [f"{path.name}: {name}" for path in files(PURE / package) for name in imports(path) if inside(name, "rackwright.compile")]
 
 
-def test_an_import_inside_a_function_counts_too(tmp_path):
-    path = tmp_path / "late.py"
-    path.write_text("def f():\n    from rackwright import validation\n")
-    assert "rackwright.validation" in set(imports(path))
+def test_imports_inside_functions_count():
+    assert "rackwright.validation" in parse("def f():\n    from rackwright import validation\n").imports
 
 
 @pytest.mark.parametrize(("cloud", "other"), [("aws", "gcp"), ("gcp", "aws"), ("kubernetes", "aws"), ("kubernetes", "gcp")])
-def test_clouds_do_not_know_one_another(cloud, other):
+def test_clouds_do_not_import_each_other(cloud, other):
     names = [name for path in files(PULUMI / cloud) for name in imports(path)]
     assert not [name for name in names if name.startswith((f"rackwright_pulumi.{other}", f"pulumi_{other}"))]
 
 
 @pytest.mark.parametrize("folder", ["aws", "gcp", "kubernetes", "blueprints"])
-def test_components_read_wants_and_nothing_else_of_the_pure_half(folder):
+def test_components_import_only_the_stack_plan_of_the_pure_half(folder):
     allowed = ("rackwright.stackplan", "rackwright.diagnostics", "rackwright.lazy")
     wrong = {
         f"{path.name}: {name}"
@@ -141,9 +129,9 @@ def test_components_read_wants_and_nothing_else_of_the_pure_half(folder):
     assert not wrong
 
 
-def test_only_the_joints_look_into_the_pure_half():
-    """The simulator and the recorder are products of their own: they know Pulumi's words, not a spec's."""
-    rooms = {"aws", "gcp", "kubernetes", "blueprints"}
+def test_only_listed_modules_import_the_pure_half():
+    """Simulator and recorder work without specs."""
+    packages = {"aws", "gcp", "kubernetes", "blueprints"}
     shared = ("rackwright.stackplan", "rackwright.lazy", "rackwright.diagnostics")
     looking = {
         path.relative_to(PULUMI).parts[0].removesuffix(".py")
@@ -152,14 +140,14 @@ def test_only_the_joints_look_into_the_pure_half():
         if inside(name, "rackwright") and not inside(name, *shared)
         if not (path.relative_to(PULUMI).parts[0] in READ_FACTS and inside(name, "rackwright.catalog"))
     }
-    assert looking - rooms <= JOINERS
+    assert looking - packages <= JOINERS
 
 
-@pytest.mark.parametrize("room", MAY_SEE)
-def test_what_reads_graphs_and_accounts_knows_neither_specs_nor_sizing(room):
-    ours = {name for path in files(PULUMI / room) for name in imports(path) if inside(name, "rackwright", "rackwright_pulumi")}
+@pytest.mark.parametrize("package", MAY_IMPORT)
+def test_readers_of_graphs_and_accounts_import_only_listed_packages(package):
+    ours = {name for path in files(PULUMI / package) for name in imports(path) if inside(name, "rackwright", "rackwright_pulumi")}
     assert ours
-    assert not {name for name in ours if not inside(name, *MAY_SEE[room])}
+    assert not {name for name in ours if not inside(name, *MAY_IMPORT[package])}
 
 
 def test_a_plan_and_its_graph_need_no_boto3():
@@ -170,8 +158,8 @@ def test_a_plan_and_its_graph_need_no_boto3():
 
 
 @pytest.mark.parametrize("folder", ["aws", "gcp", "kubernetes", "blueprints"])
-def test_a_components_arguments_stay_in_its_module(folder):
-    """Whoever else builds a part of it is given what the part needs, by name: a bag of arguments hides what is read."""
+def test_argument_classes_are_used_only_in_their_module(folder):
+    """Other modules pass values by name, so that it is visible what a part reads."""
     for path in files(PULUMI / folder):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         own = {node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
@@ -181,7 +169,7 @@ def test_a_components_arguments_stay_in_its_module(folder):
 
 
 @pytest.mark.parametrize("folder", ["aws", "gcp", "kubernetes", "blueprints"])
-def test_component_modules_keep_their_annotations_eager(folder):
+def test_component_modules_do_not_postpone_annotations(folder):
     """`from __future__ import annotations` crashes Pulumi's schema inference (pulumi/pulumi, provider analyzer)."""
     assert not [path.name for path in files(PULUMI / folder) if "__future__" in imports(path)]
 
@@ -246,5 +234,5 @@ def test_no_cycles_between_the_packages_of_the_pulumi_half():
     assert cycles(graph) == []
 
 
-def test_a_cycle_is_seen():
+def test_cycles_are_found():
     assert cycles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == [["a", "b", "c"]]

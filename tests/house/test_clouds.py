@@ -1,40 +1,37 @@
-"""What differs between clouds is in profiles and in folders per cloud: no other code names a cloud."""
+"""Differences between clouds are in profiles and in folders per cloud; no other code names a cloud."""
 
-import io
 import re
-import tokenize
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from rackwright.clouds import names, profiles
 from rackwright.compile.compile import PATHS
 
-ROOT = Path(__file__).parents[2]
+from tests.house.source_files import ROOT, SourceFile, parse, python_files, read
+
+pytestmark = pytest.mark.xdist_group("sources")
 SOURCES = ("blueprints", "components", "sim", "benchmarks")
 HOMES = {"clouds", "aws", "gcp", "data"}
 """Folders that may name a cloud."""
 ASKED = re.compile(r'(?:supports|_lacking)\([^,()]+(?:\(\))?, "([\w.]+)"\)')
 
 
-def literals(text: str) -> list[int]:
-    """Lines with a string that is the name of a cloud with machines for sale."""
-    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
-    return [token.start[0] for token in tokens if token.type == tokenize.STRING and token.string.strip("\"'") in ("aws", "gcp")]
+def literals(source: SourceFile) -> list[int]:
+    """Lines with a string that is the name of a cloud that sells machines."""
+    return [line for line, text in source.strings if text in ("aws", "gcp")]
 
 
-def sources() -> Iterator[Path]:
-    for folder in SOURCES:
-        yield from (path for path in sorted((ROOT / folder).rglob("*.py")) if not HOMES & {*path.relative_to(ROOT).parts})
+def sources() -> list[Path]:
+    return [path for path in python_files(*SOURCES) if not HOMES & {*path.relative_to(ROOT).parts}]
 
 
 def test_no_code_outside_the_folders_of_clouds_names_one():
-    found = {f"{path.relative_to(ROOT)}:{line}" for path in sources() for line in literals(path.read_text(encoding="utf-8"))}
+    found = {f"{path.relative_to(ROOT)}:{line}" for path in sources() for line in literals(read(path))}
     assert not found
 
 
-def test_a_literal_is_seen():
-    assert literals('a = "aws"\nb = f(\'gcp\')\nc = "aws:eks"\n') == [1, 2]
+def test_literals_are_found():
+    assert literals(parse('a = "aws"\nb = f(\'gcp\')\nc = "aws:eks"\n')) == [1, 2]
 
 
 @pytest.mark.parametrize("cloud", profiles(), ids=lambda cloud: cloud.name)
@@ -52,8 +49,8 @@ def test_clouds_keep_their_order_in_messages():
     assert names() == ("aws", "gcp", "kubernetes")
 
 
-def test_options_that_code_asks_for_exist():
-    """A misspelt option would be refused on every cloud."""
+def test_options_in_code_exist():
+    """A misspelt option would be unsupported on every cloud."""
     asked = {option for path in sources() for option in ASKED.findall(path.read_text(encoding="utf-8"))}
     assert len(asked) >= 10
     assert asked <= frozenset().union(*(cloud.supports for cloud in profiles()))

@@ -1,17 +1,14 @@
-"""What is said is read: a field of the contract or the spec that nobody looks at promises what nothing does."""
+"""Every field of the spec and the StackPlan is read by code; facts that both halves need are equal."""
 
-import ast
 import dataclasses
 import importlib
 import pkgutil
 import re
 from fnmatch import fnmatchcase
-from functools import cache
-from pathlib import Path
 
 import pytest
 import rackwright.spec as spec
-import rackwright.stackplan as wants
+import rackwright.stackplan as stackplan
 from pydantic import BaseModel
 from rackwright.catalog import Catalog
 from rackwright.stackplan.capacity import flex_start_max_run_s
@@ -19,21 +16,21 @@ from rackwright.validation.stack import RULES
 from rackwright_pulumi.gcp.pool import FLEX_LONGEST_RUN_S, HYPERDISK_ONLY
 from rackwright_pulumi.policies import RESOURCE_RULES
 
-ROOT = Path(__file__).parents[2]
-SOURCES = [path for folder in ("blueprints", "components") for path in (ROOT / folder).rglob("*.py") if "template" not in path.parts]
-REFUSED = {"Place.inventory", "Pricing.commitments"}
-"""Fields that this release refuses in the spec's own room (spec/not_yet.py)."""
+from tests.house.source_files import LIBRARY, ROOT, python_files, read
+
+pytestmark = pytest.mark.xdist_group("sources")
+UNSUPPORTED = {"Place.inventory", "Pricing.commitments"}
+"""Fields that this release does not support (validation/spec/unsupported.py)."""
 READ_BY_THE_SPEC = {"Spec.api_version", "Finetune.objective", "InsideAccess.runner", "Granted.used"}
-"""Fields whose whole meaning is which form was written, or what the spec's checks make of it."""
-ON_NO_PAGE = {"V-02"}
-"""Laws that were seen at work and that their cloud has written nowhere."""
+"""Fields that only the reader and the rules of the spec use."""
+UNDOCUMENTED = {"V-02"}
+"""Rules that a cloud enforces without documenting them."""
 
 
-@cache
 def read_outside(*folders: str) -> set[str]:
     """Every attribute that is read anywhere but in `folders`."""
-    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in SOURCES if not any(folder in path.as_posix() for folder in folders)]
-    return {node.attr for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)}
+    outside = (path for path in python_files(*LIBRARY) if not any(folder in path.as_posix() for folder in folders))
+    return set().union(*(read(path).attributes_read for path in outside))
 
 
 def classes(package) -> list[type]:
@@ -41,31 +38,32 @@ def classes(package) -> list[type]:
     return [kind for module in modules for kind in vars(module).values() if isinstance(kind, type) and kind.__module__ == module.__name__]
 
 
-def test_every_field_of_a_plan_is_read_by_somebody():
-    """Told apart by their names alone, so a field called as another one is not missed."""
-    read = read_outside("rackwright/stackplan/")
-    said = {(kind.__name__, field.name) for kind in classes(wants) if dataclasses.is_dataclass(kind) for field in dataclasses.fields(kind)}
-    assert len(said) > 150
-    assert not [f"{kind}.{name}" for kind, name in sorted(said) if name not in read]
+def test_every_field_of_a_stack_plan_is_read():
+    """Fields are compared by name, so an unread field with the name of a read one is not found."""
+    names = read_outside("rackwright/stackplan/")
+    declared = {
+        (kind.__name__, field.name) for kind in classes(stackplan) if dataclasses.is_dataclass(kind) for field in dataclasses.fields(kind)
+    }
+    assert len(declared) > 150
+    assert not [f"{kind}.{name}" for kind, name in sorted(declared) if name not in names]
 
 
-def test_every_field_of_a_spec_is_read_or_refused():
-    read = read_outside("rackwright/spec/", "rackwright/validation/spec/")
-    said = {(kind.__name__, name) for kind in classes(spec) if issubclass(kind, BaseModel) for name in kind.model_fields}
-    unread = {f"{kind}.{name}" for kind, name in said if name not in read}
-    assert unread == REFUSED | READ_BY_THE_SPEC
+def test_every_field_of_a_spec_is_read_or_unsupported():
+    names = read_outside("rackwright/spec/", "rackwright/validation/spec/")
+    declared = {(kind.__name__, name) for kind in classes(spec) if issubclass(kind, BaseModel) for name in kind.model_fields}
+    unread = {f"{kind}.{name}" for kind, name in declared if name not in names}
+    assert unread == UNSUPPORTED | READ_BY_THE_SPEC
 
 
-def test_every_name_a_plan_may_refer_to_is_known_to_a_blueprint():
-    """Names a component resolves, as they are written in the two files that do; a wildcard stands for a key of the plan."""
+def test_every_ref_is_resolved_by_a_blueprint():
+    """The names are texts in the two files of blueprints; a wildcard stands for a key of the plan."""
     files = [ROOT / "components" / "rackwright_pulumi" / "blueprints" / f"{name}.py" for name in ("aws", "gke")]
     known = {re.sub(r"\{\w+\}", "key", name) for path in files for name in re.findall(r'"([a-z]+(?:\.[\w{}]+)+)"', path.read_text("utf-8"))}
-    assert not [pattern for pattern in wants.REFS if not any(fnmatchcase(name, pattern) for name in known)]
+    assert not [pattern for pattern in stackplan.REFS if not any(fnmatchcase(name, pattern) for name in known)]
 
 
-@pytest.mark.parametrize("law", [*RULES, *RESOURCE_RULES], ids=lambda law: law.code)
-def test_every_law_names_the_page_that_says_it(law):
-    assert re.match(r"https://\S+$", law.link) or law.code in ON_NO_PAGE
+def test_every_rule_links_to_its_source():
+    assert {rule.code for rule in (*RULES, *RESOURCE_RULES) if not re.match(r"https://\S+$", rule.link)} <= UNDOCUMENTED
 
 
 @pytest.mark.parametrize(
@@ -86,13 +84,13 @@ def test_every_law_names_the_page_that_says_it(law):
         ("rackwright.catalog.storage_limits:TIERED_STEP_MB_S", "rackwright_pulumi.policies.sizes:TIERED_STEP_MB_S"),
     ],
 )
-def test_facts_that_both_halves_need_are_the_same(one, other):
-    """Neither may read the other's: a component knows the plan alone, a law the resources alone."""
+def test_facts_of_both_halves_are_equal(one, other):
+    """A component may not import the compiler, and a policy reads only resources, so these facts are written twice."""
     assert _fact(one) == _fact(other)
 
 
-def test_what_components_fill_in_for_plans_written_by_hand_is_the_catalogs():
-    """A compiled plan names its boot disk and its longest run; a hand-written one may leave them out."""
+def test_defaults_of_components_are_those_of_the_catalog():
+    """A compiled plan sets boot disk and longest run; a plan written by hand may omit them."""
     catalog = Catalog.default()
     google = {row.name: row.boot_disk for row in catalog.machines if row.cloud == "gcp"}
     assert {name for name, disk in google.items() if disk == "hyperdisk-balanced"} == {n for n in google if n.startswith(HYPERDISK_ONLY)}

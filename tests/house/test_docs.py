@@ -1,4 +1,4 @@
-"""The documents are run: their programs build, their commands exist, their links lead somewhere."""
+"""Programs, commands, rules and links of the documents work."""
 
 import inspect
 import re
@@ -42,7 +42,7 @@ def test_the_fifteen_line_program_builds_a_training_cluster(program, monkeypatch
     assert "update-kubeconfig" in graph.outputs["kubeconfig"]
 
 
-def test_the_test_shown_beside_it_passes(program, monkeypatch):
+def test_the_test_of_the_fifteen_line_program_passes(program, monkeypatch):
     monkeypatch.chdir(ROOT)
     scope = {"program": program}
     exec(compile(blocks(ROOT / "docs" / "components.md", "python")[1], "docs/components.md", "exec"), scope)
@@ -69,8 +69,8 @@ def test_every_command_has_help_and_a_place_in_the_readme():
         assert f"rackwright {name}" in readme, f"README.md does not mention `rackwright {name}`"
 
 
-def _said(page: Path) -> list[list[str]]:
-    """Words of every command that a page tells to type: lines of consoles, and texts in code marks."""
+def _commands_in(page: Path) -> list[list[str]]:
+    """Words of every command in a page: lines of consoles, and texts in code marks."""
     text = page.read_text(encoding="utf-8")
     typed = [line.removeprefix("$ ") for block in blocks(page, "console") for line in block.splitlines()]
     typed += re.findall(r"(?<!`)`(rackwright [^`]+)`(?!`)", text.replace("\n", " "))
@@ -78,12 +78,12 @@ def _said(page: Path) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_commands_and_options_that_pages_tell_to_type_exist(path):
+def test_commands_and_options_in_pages_exist(path):
     from rackwright.cli.main import app
 
     _commands()
     commands = get_command(app).commands
-    for words in _said(path):
+    for words in _commands_in(path):
         if words[0] == "rackwright" and not words[1].startswith("-"):
             assert words[1] in commands, " ".join(words)
             options = {option for parameter in commands[words[1]].params for option in parameter.opts} | {"--help"}
@@ -91,31 +91,31 @@ def test_commands_and_options_that_pages_tell_to_type_exist(path):
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_rules_that_pages_name_exist(path):
+def test_rules_in_pages_exist(path):
     known = {rule.code for rule in RULES} | {law.code for law in RESOURCE_RULES} | set(SPEC_RULES.rules) | set(CODES)
     assert set(re.findall(r"\b[FLNRSV]-\d{2,3}\b", path.read_text(encoding="utf-8"))) <= known
 
 
-def test_settings_that_pages_name_are_read():
+def test_settings_in_pages_are_read():
     read = set(re.findall(r'config\.get\w*\("(\w+)"\)', inspect.getsource(Settings)))
     named = {key for path in DOCUMENTS for key in re.findall(r"rackwright:([a-z]\w*)\b(?!:)", path.read_text(encoding="utf-8"))} - {"index"}
     assert {"spec", "teardown", "layers", "below"} <= named <= read
 
 
 @pytest.mark.parametrize(("page", "number"), [("aws", 0), ("aws", 1), ("aws", 2), ("guard", 0)])
-def test_parts_of_a_spec_that_guides_show_are_read(page, number):
+def test_parts_of_specs_in_guides_are_valid(page, number):
     spec = yaml.safe_load((ROOT / "stacks" / "llama-70b-sft.yaml").read_text(encoding="utf-8"))
     shown = yaml.safe_load(blocks(ROOT / "docs" / f"{page}.md", "yaml")[number])
     found = examine(yaml.safe_dump(spec | shown | {"blueprint": spec["blueprint"] | shown.get("blueprint", {})}))
     assert [problem for problem in found.problems if problem.level == "error"] == []
 
 
-def test_the_laws_shown_for_ones_own_programs_hold():
+def test_the_policy_example_of_the_aws_guide_runs():
     exec(compile(blocks(ROOT / "docs" / "aws.md", "python")[-1], "docs/aws.md", "exec"), {})
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_links_within_the_repository_lead_somewhere(path):
+def test_links_within_the_repository_exist(path):
     for target in re.findall(r"\]\((?!https?:|#|mailto:)([^)#]+)", path.read_text(encoding="utf-8")):
         assert (path.parent / target).exists(), f"{path.name} links to {target}"
 

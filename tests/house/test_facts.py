@@ -1,14 +1,13 @@
 """Facts about machines are rows of the catalog: no code names an instance type or a family."""
 
-import ast
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
+import pytest
 from rackwright.catalog import Catalog
 
-ROOT = Path(__file__).parents[2]
-SOURCES = [path for folder in ("blueprints", "components") for path in (ROOT / folder).rglob("*.py") if "template" not in path.parts]
+from tests.house.source_files import LIBRARY, ROOT, python_files, read
+
+pytestmark = pytest.mark.xdist_group("sources")
 EC2_TYPE = re.compile(r"(u-)?[a-z]{1,4}\d[a-z0-9]*(-[a-z0-9]+)*\.(\d*xlarge|large|medium|small|micro|nano|metal)")
 TOKEN = re.compile(r"[a-z0-9][a-z0-9.-]*")
 SYSTEM, EXAMPLE, SIMULATED = (
@@ -44,15 +43,6 @@ def names() -> set[str]:
     return {name for name in found if re.search(r"\d", name)}
 
 
-def literals(path: Path) -> Iterator[tuple[int, str]]:
-    """Line and text of every string that is no docstring."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    written = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in written:
-            yield node.lineno, node.value
-
-
 def machines_in(text: str, known: set[str]) -> list[str]:
     tokens = (token.rstrip(".-") for token in TOKEN.findall(text.lower()))
     return [token for token in tokens if token in known or EC2_TYPE.fullmatch(token)]
@@ -62,15 +52,15 @@ def test_no_code_names_a_machine():
     known, allowed = names(), {(file, token) for file, tokens in ALLOWED for token in tokens.split()}
     found = [
         f"{path.relative_to(ROOT)}:{line} {token}"
-        for path in SOURCES
-        for line, text in literals(path)
+        for path in python_files(*LIBRARY)
+        for line, text in read(path).strings
         for token in machines_in(text, known)
         if (path.relative_to(ROOT).as_posix(), token) not in allowed
     ]
     assert found == []
 
 
-def test_a_prefix_would_be_found():
+def test_prefixes_of_machine_names_are_found():
     assert machines_in("p6-b300.", names()) == ["p6-b300"]
     assert machines_in("t3.micro", names()) == ["t3.micro"]
     assert machines_in("one of g5., ct6e-, a3-ultragpu-", names()) == ["g5", "ct6e", "a3-ultragpu"]

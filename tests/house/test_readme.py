@@ -1,4 +1,4 @@
-"""The front page shows what really happens. `RACKWRIGHT_RENEW=readme pytest tests/house/test_readme.py` writes its excerpts anew."""
+"""Excerpts in the README match the commands. `RACKWRIGHT_RENEW=readme pytest tests/house/test_readme.py` writes its excerpts anew."""
 
 import os
 import re
@@ -29,7 +29,7 @@ def printed(capsys, monkeypatch):
     return run_and_read
 
 
-def test_the_excerpt_is_what_the_command_prints(printed):
+def test_excerpts_match_the_output_of_their_commands(printed):
     text = README.read_text(encoding="utf-8")
     assert EXCERPT.search(text)
     now = EXCERPT.sub(printed, text)
@@ -39,7 +39,7 @@ def test_the_excerpt_is_what_the_command_prints(printed):
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/spec.md"])
-def test_the_spec_that_is_shown_can_be_read(page, tmp_path):
+def test_shown_specs_can_be_loaded(page, tmp_path):
     shown = re.findall(r"```yaml\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL)[0]
     (tmp_path / "shown.yaml").write_text(shown, encoding="utf-8")
     assert load(tmp_path / "shown.yaml").workloads

@@ -1,4 +1,4 @@
-"""The step one forgets when adding something: list, folder and documentation are compared as sets.
+"""Lists, folders and documentation are compared as sets, so that nothing new is missing in one of them.
 
 `RACKWRIGHT_RENEW=rules pytest tests/house` writes docs/rules.md anew.
 """
@@ -92,8 +92,8 @@ def test_every_area_of_rules_is_run():
     assert areas == {path.stem for path in (PURE / "validation" / "stack").rglob("*.py")} - {"__init__", "registry", "quota", "quota_aws"}
 
 
-def test_every_file_of_the_compiler_is_on_its_map():
-    """The docstring of the room says where a newcomer finds things."""
+def test_every_file_of_the_compiler_is_in_its_docstring():
+    """The docstring of the package lists its files."""
     named = set(re.findall(r"\w+", compiler.__doc__ or ""))
     assert not {path.stem for path in (PURE / "compile").iterdir() if not path.name.startswith("_") and path.name != "compile"} - named
 
@@ -103,7 +103,7 @@ def test_every_file_of_checks_is_registered():
     assert {check.check.__module__.rpartition(".")[2] for check in SPEC_RULES.rules.values()} == files
 
 
-def test_what_is_not_built_is_in_the_documentation():
+def test_unsupported_features_are_documented():
     documented = re.findall(r"^\| (N-\d+) ", (ROOT / "docs" / "spec.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert documented == [row.id for row in TABLE]
 
@@ -119,7 +119,7 @@ def test_every_data_file_belongs_to_a_table():
     assert {path.name for path in DATA.glob("*.csv")} == known - {"prices.csv", "availability.csv"} | per_cloud
 
 
-def test_every_example_has_a_configuration_and_today_s_version():
+def test_every_example_has_a_configuration_and_the_current_version():
     specs = {path.stem: path for path in (ROOT / "stacks").glob("*.yaml") if not path.name.startswith("Pulumi.")}
     assert set(specs) == {path.name.split(".")[1] for path in (ROOT / "stacks").glob("Pulumi.*.yaml")}
     assert all(f"api_version: {API_VERSION}" in path.read_text(encoding="utf-8") for path in specs.values())
@@ -147,7 +147,7 @@ def test_every_guide_can_be_found_from_the_readme():
 
 
 @pytest.mark.parametrize("page", sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]), ids=lambda p: p.relative_to(ROOT).as_posix())
-def test_paths_that_documents_name_exist(page):
+def test_paths_in_documents_exist(page):
     """Words in code marks that begin with a folder of the repository."""
     folders = "blueprints|components|tests|docs|sim|benchmarks"
     named = re.findall(rf"`((?:{folders})/[\w./-]*\w/?)`", page.read_text(encoding="utf-8"))

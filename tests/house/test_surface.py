@@ -1,4 +1,4 @@
-"""What others import is a promise: each public name exists, says what it is, is typed, and stands in the documentation."""
+"""Each public name exists, has a docstring and types, and is documented."""
 
 import ast
 import importlib
@@ -36,7 +36,7 @@ def test_public_names_are_the_documented_ones_in_order(package):
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_every_public_name_says_what_it_is(package):
+def test_every_public_name_has_a_docstring(package):
     module = importlib.import_module(package)
     own = [name for name in module.__all__ if not inspect.getdoc(getattr(module, name))]
     assert own == []
@@ -54,8 +54,8 @@ def test_public_functions_are_fully_annotated(package):
 
 
 @pytest.mark.parametrize("package", LAZY)
-def test_type_checkers_see_the_imports_that_happen(package):
-    """Under TYPE_CHECKING stands what `on_first_use` does, name by name."""
+def test_static_imports_match_lazy_imports(package):
+    """The imports under TYPE_CHECKING equal those of `on_first_use`."""
     module = importlib.import_module(package)
     tree = ast.parse(Path(module.__file__ or "").read_text(encoding="utf-8"))
     static = {alias.name: node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names}

@@ -12,7 +12,7 @@ def filters(**values: str) -> list[dict]:
     return [{"name": name.replace("_", "-"), "values": [value]} for name, value in values.items()]
 
 
-def test_networks_and_subnets_are_those_of_the_cloud(aws, cloud):
+def test_look_ups_find_networks_and_subnets_of_the_cloud(aws, cloud):
     vpc = aws.create(VPC, "net", {"cidrBlock": "10.2.0.0/16"})
     subnet = aws.create(SUBNET, "b", {"vpcId": vpc.id, "cidrBlock": "10.2.1.0/24", "availabilityZone": "us-east-1b"})
     cloud.exists(SUBNET, "subnet-theirs", vpcId="vpc-theirs")
@@ -24,12 +24,12 @@ def test_networks_and_subnets_are_those_of_the_cloud(aws, cloud):
         aws.invoke("aws:ec2/getSubnet:getSubnet", id=subnet.id)
 
 
-def test_what_never_was_there_exists_outside(aws):
+def test_unknown_ids_are_external_resources(aws):
     assert aws.invoke("aws:ec2/getSubnet:getSubnet", id="subnet-9")["cidrBlock"] == "10.0.0.0/20"
     assert aws.invoke("aws:eks/getCluster:getCluster", name="theirs")["endpoint"].endswith(".gr7.us-east-1.eks.amazonaws.com")
 
 
-def test_offerings_and_quota_follow_the_knobs(aws, cloud):
+def test_offerings_and_quota_follow_the_settings(aws, cloud):
     cloud.capacity, cloud.quota = {"p5.48xlarge": {"us-east-1a": 0, "us-east-1d": 4}}, {"L-417A185B": 384}
     offered = {"locationType": "availability-zone", "filters": filters(instance_type="p5.48xlarge")}
     assert aws.invoke("aws:ec2/getInstanceTypeOfferings:getInstanceTypeOfferings", **offered)["locations"] == ["us-east-1d"]
@@ -44,7 +44,7 @@ def test_versions_of_the_simulated_eks(aws):
     assert len(aws.invoke("aws:eks/getClusterVersions:getClusterVersions")["clusterVersions"]) == 3
 
 
-def test_the_recorder_answers_too():
+def test_the_recorder_supports_look_ups():
     from pulumi_aws.eks.get_cluster import get_cluster
 
     graph = record(lambda: get_cluster(name="theirs") and None)

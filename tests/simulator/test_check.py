@@ -60,7 +60,7 @@ SPEC = {"selector": {"matchLabels": {"a": "b"}}, "template": {"metadata": {"labe
         (DEPLOYMENT, {"spec": {**SPEC, "replicas": "2"}}, {"spec.replicas": "'spec.replicas' must be a whole number, not a string"}),
     ],
 )
-def test_what_is_wrong_is_said_with_its_place(token, inputs, wrong):
+def test_invalid_inputs_are_reported_with_their_path(token, inputs, wrong):
     assert {f.property: f.reason for f in check(token, inputs)} == wrong
 
 
@@ -75,7 +75,7 @@ def test_what_is_wrong_is_said_with_its_place(token, inputs, wrong):
         ("kubernetes:kueue.x-k8s.io/v1beta2:ClusterQueue", {"spec": {"anything": [1, "two"]}}),
     ],
 )
-def test_what_the_clouds_take_passes(token, inputs):
+def test_valid_inputs_pass(token, inputs):
     assert check(token, inputs) == []
 
 
@@ -85,7 +85,7 @@ def test_the_provider_reports_every_failure_at_once(aws):
     assert set(refusal.value.failures) == {"clusterName", "nodeRoleArn", "scalingConfig", "subnetIds", "clusterNam"}
 
 
-def test_an_unknown_type_is_named_and_taken_only_when_asked(aws, cloud):
+def test_an_unsupported_type_is_accepted_only_if_permissive(aws, cloud):
     with pytest.raises(Refusal, match="aws:rds/instance:Instance is not a resource type of the simulated aws"):
         aws.create("aws:rds/instance:Instance", "db", {})
     cloud.permissive = True

@@ -30,7 +30,7 @@ def inside(connect, cluster):
         ("kubernetes", NAMESPACE, {"metadata": {"name": "jobs"}}, 'namespaces "jobs" already exists'),
     ],
 )
-def test_a_fixed_name_exists_once(connect, package, token, inputs, word):
+def test_a_fixed_name_is_unique(connect, package, token, inputs, word):
     client = connect(package, region="us-east-1")
     first = client.create(token, "one", inputs)
     with pytest.raises(Refusal, match=word):
@@ -39,7 +39,7 @@ def test_a_fixed_name_exists_once(connect, package, token, inputs, word):
     client.create(token, "two", inputs)
 
 
-def test_regional_names_repeat_in_another_region_and_bucket_names_nowhere(connect):
+def test_regional_names_may_repeat_in_other_regions_and_bucket_names_may_not(connect):
     east, west = connect("aws", region="us-east-1"), connect("aws", region="us-west-2")
     assert east.create(CLUSTER, "c", {**EKS, "name": "train"}).id == west.create(CLUSTER, "c2", {**EKS, "name": "train"}).id
     east.create(BUCKET, "b", {"bucket": "data"})
@@ -47,14 +47,14 @@ def test_regional_names_repeat_in_another_region_and_bucket_names_nowhere(connec
         west.create(BUCKET, "b2", {"bucket": "data"})
 
 
-def test_key_rings_keep_their_names_for_ever(gcp):
+def test_names_of_deleted_key_rings_stay_reserved(gcp):
     ring = gcp.create("gcp:kms/keyRing:KeyRing", "ring", {"name": "ring", "location": "us-central1"})
     gcp.delete(ring)
     with pytest.raises(Refusal, match="Error 409"):
         gcp.create("gcp:kms/keyRing:KeyRing", "ring", {"name": "ring", "location": "us-central1"})
 
 
-def test_a_network_waits_for_what_is_in_it(aws):
+def test_a_network_cannot_be_deleted_before_its_resources(aws):
     vpc = aws.create(VPC, "net", {"cidrBlock": "10.0.0.0/16"})
     subnet = aws.create(SUBNET, "a", {"vpcId": vpc.id, "cidrBlock": "10.0.0.0/24"})
     with pytest.raises(Refusal, match=rf"DependencyViolation.*{vpc.id} is in use by Subnet {subnet.id}"):
@@ -63,7 +63,7 @@ def test_a_network_waits_for_what_is_in_it(aws):
     aws.delete(vpc)
 
 
-def test_a_role_waits_for_its_policies(aws):
+def test_a_role_cannot_be_deleted_before_its_policies(aws):
     role = aws.create(ROLE, "node", TRUST)
     attached = aws.create(ATTACHMENT, "ssm", {"role": role.id, "policyArn": "arn:aws:iam::aws:policy/AmazonSSMManagedInstanceCore"})
     with pytest.raises(Refusal, match="DeleteConflict"):
@@ -72,14 +72,14 @@ def test_a_role_waits_for_its_policies(aws):
     aws.delete(role)
 
 
-def test_a_rule_that_names_its_own_group_goes_with_it(aws, cloud):
+def test_a_rule_that_refers_to_its_own_group_is_deleted_with_it(aws, cloud):
     group = aws.create(GROUP, "efa", {})
     aws.create(RULE, "self", {"securityGroupId": group.id, "referencedSecurityGroupId": group.id, "ipProtocol": "-1"})
     aws.delete(group)
     assert cloud.is_empty()
 
 
-def test_what_was_deleted_cannot_be_named_and_what_was_never_seen_can(aws):
+def test_references_to_deleted_resources_are_errors_and_to_unknown_ids_are_not(aws):
     vpc = aws.create(VPC, "net", {"cidrBlock": "10.0.0.0/16"})
     aws.delete(vpc)
     with pytest.raises(Refusal, match=rf"Vpc '{vpc.id}' in vpcId does not exist"):
@@ -87,7 +87,7 @@ def test_what_was_deleted_cannot_be_named_and_what_was_never_seen_can(aws):
     aws.create(SUBNET, "a", {"vpcId": "vpc-0fromelsewhere", "cidrBlock": "10.0.0.0/24"})
 
 
-def test_subnets_lie_inside_their_network_and_apart(aws):
+def test_subnets_lie_in_their_network_without_overlap(aws):
     vpc = aws.create(VPC, "net", {"cidrBlock": "10.0.0.0/16"})
     aws.create(SUBNET, "a", {"vpcId": vpc.id, "cidrBlock": "10.0.0.0/20"})
     with pytest.raises(Refusal, match=r"InvalidSubnet.Conflict"):
@@ -105,7 +105,7 @@ def test_subnets_lie_inside_their_network_and_apart(aws):
         ("gcp", GCS, {"location": "US", "deletionPolicy": "PREVENT"}, {"location": "US", "deletionPolicy": "DELETE"}),
     ],
 )
-def test_protection_is_lifted_before_deletion(connect, package, token, inputs, lifted):
+def test_deletion_protection_must_be_lifted_first(connect, package, token, inputs, lifted):
     client = connect(package)
     made = client.create(token, "kept", inputs)
     with pytest.raises(Refusal, match="before deleting"):
@@ -113,7 +113,7 @@ def test_protection_is_lifted_before_deletion(connect, package, token, inputs, l
     client.delete(client.update(made, lifted))
 
 
-def test_a_bucket_with_objects_stays(aws, cloud):
+def test_a_bucket_with_objects_cannot_be_deleted(aws, cloud):
     bucket = aws.create(BUCKET, "data", {})
     cloud.fill(bucket.id)
     with pytest.raises(Refusal, match="BucketNotEmpty"):
@@ -121,7 +121,7 @@ def test_a_bucket_with_objects_stays(aws, cloud):
     aws.delete(aws.update(bucket, {"forceDestroy": True}))
 
 
-def test_objects_live_in_their_cluster_and_go_with_it(aws, connect, cloud):
+def test_objects_are_deleted_with_their_cluster(aws, connect, cloud):
     cluster = aws.create(CLUSTER, "train", EKS)
     client = inside(connect, cluster)
     client.create(NAMESPACE, "jobs", {"metadata": {"name": "jobs"}})
@@ -133,13 +133,13 @@ def test_objects_live_in_their_cluster_and_go_with_it(aws, connect, cloud):
         client.read(made)
 
 
-def test_nothing_lands_in_a_cluster_that_is_not_there(connect):
+def test_objects_of_a_missing_cluster_are_errors(connect):
     client = connect("kubernetes", kubeconfig=kubeconfig("https://0123456789ABCDEF.gr7.us-east-1.eks.amazonaws.com"))
     with pytest.raises(Refusal, match="no such host"):
         client.create(NAMESPACE, "jobs", {})
 
 
-def test_a_private_endpoint_answers_only_inside(aws, connect, cloud):
+def test_a_private_endpoint_is_reachable_only_inside(aws, connect, cloud):
     private = {**EKS, "vpcConfig": {**EKS["vpcConfig"], "endpointPublicAccess": False, "endpointPrivateAccess": True}}
     client = inside(connect, aws.create(CLUSTER, "train", private))
     client.create(NAMESPACE, "jobs", {})
@@ -148,7 +148,7 @@ def test_a_private_endpoint_answers_only_inside(aws, connect, cloud):
         client.create(NAMESPACE, "more", {})
 
 
-def test_gke_answers_on_its_dns_endpoint_when_the_ip_one_is_off(gcp, connect):
+def test_gke_is_reachable_at_its_dns_endpoint_without_the_ip_endpoint(gcp, connect):
     endpoints = {"dnsEndpointConfig": {"allowExternalTraffic": True}, "ipEndpointsConfig": {"enabled": False}}
     cluster = gcp.create(GKE, "serve", {"location": "us-central1", "controlPlaneEndpointsConfig": endpoints})
     dns = cluster.state["controlPlaneEndpointsConfig"]["dnsEndpointConfig"]
@@ -159,14 +159,14 @@ def test_gke_answers_on_its_dns_endpoint_when_the_ip_one_is_off(gcp, connect):
         by_ip.create(NAMESPACE, "more", {})
 
 
-def test_a_namespace_comes_first(aws, connect):
+def test_an_object_needs_its_namespace(aws, connect):
     client = inside(connect, aws.create(CLUSTER, "train", EKS))
     with pytest.raises(Refusal, match='namespaces "jobs" not found'):
         client.create(CONFIG, "settings", {"metadata": {"namespace": "jobs"}})
     client.create(CONFIG, "settings", {"metadata": {"namespace": "kube-system"}})
 
 
-def test_a_custom_resource_needs_the_release_that_defines_it(aws, connect):
+def test_a_custom_resource_needs_its_definition(aws, connect):
     client = inside(connect, aws.create(CLUSTER, "train", EKS))
     with pytest.raises(Refusal, match=r'no matches for kind "ClusterQueue".*chart kueue'):
         client.create(QUEUE, "gpu", {"metadata": {"name": "gpu"}, "spec": {}})
@@ -174,19 +174,19 @@ def test_a_custom_resource_needs_the_release_that_defines_it(aws, connect):
     assert client.create(QUEUE, "gpu", {"metadata": {"name": "gpu"}, "spec": {}}).id == "gpu"
 
 
-def test_a_chart_is_pinned(aws, connect):
+def test_a_chart_needs_a_version(aws, connect):
     client = inside(connect, aws.create(CLUSTER, "train", EKS))
     with pytest.raises(Refusal, match="no version"):
         client.create(RELEASE, "keda", {"chart": "keda"})
 
 
-def test_gke_brings_its_own_definitions(gcp, connect):
+def test_gke_installs_definitions(gcp, connect):
     cluster = gcp.create(GKE, "serve", {"location": "us-central1"})
     client = inside(connect, type(cluster)(**{**cluster.__dict__, "state": {"endpoint": f"https://{cluster.state['endpoint']}"}}))
     client.create("kubernetes:cloud.google.com/v1:ComputeClass", "l4", {"metadata": {"name": "l4"}, "spec": {}})
 
 
-def test_a_node_group_holds_its_cluster_and_addons_go_with_it(aws, cloud):
+def test_node_groups_block_their_cluster_and_addons_are_deleted_with_it(aws, cloud):
     cluster = aws.create(CLUSTER, "train", {**EKS, "name": "train"})
     nodes = {"clusterName": "train", "nodeRoleArn": "r", "subnetIds": ["subnet-1"]}
     group = aws.create(NODES, "gpu", {**nodes, "scalingConfig": {"desiredSize": 1, "minSize": 1, "maxSize": 1}})
@@ -198,7 +198,7 @@ def test_a_node_group_holds_its_cluster_and_addons_go_with_it(aws, cloud):
     assert cloud.is_empty()
 
 
-def test_what_belongs_to_a_node_groups_scaling_group_goes_with_it(aws, cloud):
+def test_tags_and_schedules_of_a_scaling_group_are_deleted_with_the_node_group(aws, cloud):
     fixed = {"clusterName": "c", "nodeRoleArn": "r", "subnetIds": ["subnet-1"]}
     nodes = aws.create(NODES, "gpu", fixed | {"scalingConfig": {"desiredSize": 0, "minSize": 0, "maxSize": 2}})
     group = nodes.state["resources"][0]["autoscalingGroups"][0]["name"]
@@ -208,7 +208,7 @@ def test_what_belongs_to_a_node_groups_scaling_group_goes_with_it(aws, cloud):
     assert cloud.is_empty()
 
 
-def test_a_service_linked_role_exists_once_in_an_account(aws):
+def test_a_service_linked_role_is_unique_in_an_account(aws):
     role = {"awsServiceName": "spot.amazonaws.com"}
     assert aws.create("aws:iam/serviceLinkedRole:ServiceLinkedRole", "spot", role).state["arn"].endswith("/AWSServiceRoleFor_spot")
     with pytest.raises(Refusal, match="has been taken in this account"):

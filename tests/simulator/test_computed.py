@@ -59,13 +59,13 @@ def at(outputs: dict, path: str):
         ("kubernetes:kueue.x-k8s.io/v1beta2:ClusterQueue", {"metadata": {"name": "q"}}, "metadata.uid", "[0-9a-f-]{36}"),
     ],
 )  # fmt: skip
-def test_values_look_like_the_clouds(token, inputs, path, form):
+def test_values_have_the_format_of_the_cloud(token, inputs, path, form):
     outputs = made(token, **inputs)[1]
     assert re.fullmatch(form, str(at(outputs, path))), at(outputs, path)
 
 
 @pytest.mark.parametrize("token", EVERY)
-def test_every_type_has_an_id_and_outputs_its_sdk_declares(token):
+def test_every_type_has_an_id_and_declared_outputs(token):
     resource_id, outputs = made(token)
     assert resource_id == made(token)[0]
     assert set(outputs) <= set(catalog.facts(token).outputs)
@@ -73,7 +73,7 @@ def test_every_type_has_an_id_and_outputs_its_sdk_declares(token):
 
 
 @pytest.mark.parametrize("token", [t for t in EVERY if not t.startswith("kubernetes:")])
-def test_no_output_of_the_sdk_is_left_without_a_value(token):
+def test_every_output_of_the_sdk_has_a_value(token):
     facts = catalog.facts(token)
     assert {name for name in facts.outputs if name not in facts.inputs} <= set(made(token)[1])
 
@@ -89,11 +89,11 @@ def test_partitions_follow_regions(region, partition):
     assert made("aws:sns/topic:Topic", Context(region=region))[1]["arn"].startswith(f"arn:{partition}:sns:{region}:")
 
 
-def test_a_type_nobody_knows_gets_an_id_alone():
+def test_an_unsupported_type_has_only_an_id():
     assert made("aws:rds/instance:Instance")[1] == {}
 
 
-def test_an_explicit_provider_narrows_the_context():
+def test_an_explicit_provider_overrides_the_context():
     pinned = {"region": "us-west-2", "allowedAccountIds": ["1"], "defaultTags": {"tags": {"a": "b"}}}
     context = Context().for_provider(pinned)
     assert (context.region, context.account, context.default_tags) == ("us-west-2", "1", {"a": "b"})

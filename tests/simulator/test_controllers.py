@@ -47,7 +47,7 @@ def karpenter(made):
     return made
 
 
-def test_f26_a_load_balancer_goes_with_its_service_and_only_with_it(aws, cloud, made):
+def test_f26_a_load_balancer_is_deleted_only_with_its_service(aws, cloud, made):
     service = made["inside"].create(SERVICE, "web", {"metadata": {"name": "web"}, "spec": {"type": "LoadBalancer"}})
     assert [r.type for r in cloud.controlled()] == [BALANCER, INTERFACE]
     assert cloud.leftovers() == []
@@ -55,7 +55,7 @@ def test_f26_a_load_balancer_goes_with_its_service_and_only_with_it(aws, cloud, 
     assert cloud.controlled() == []
 
 
-def test_l1_a_cluster_deleted_before_its_service_leaves_the_load_balancer_in_the_subnet(aws, cloud, made):
+def test_deleting_a_cluster_before_its_service_leaves_the_load_balancer(aws, cloud, made):
     made["inside"].create(SERVICE, "web", {"metadata": {"name": "web"}, "spec": {"type": "LoadBalancer"}})
     for part in ("system", "cluster"):
         aws.delete(made[part])
@@ -65,7 +65,7 @@ def test_l1_a_cluster_deleted_before_its_service_leaves_the_load_balancer_in_the
     assert not cloud.is_empty()
 
 
-def test_a_class_of_load_balancers_needs_its_controller(made, cloud):
+def test_a_load_balancer_class_needs_its_controller(made, cloud):
     inside, spec = made["inside"], {"type": "LoadBalancer", "loadBalancerClass": "service.k8s.aws/nlb"}
     waiting = inside.create(SERVICE, "early", {"metadata": {"name": "early"}, "spec": spec})
     assert cloud.controlled() == []
@@ -78,7 +78,7 @@ def test_a_class_of_load_balancers_needs_its_controller(made, cloud):
         inside.delete(service)
 
 
-def test_l2_karpenter_ends_its_machines_before_it_goes(aws, cloud, karpenter):
+def test_karpenter_terminates_its_machines_before_it_is_deleted(aws, cloud, karpenter):
     machine = cloud.controlled(INSTANCE)[0]
     assert machine.state["instanceType"] == "g6e.12xlarge"
     assert machine.state["subnetId"] == karpenter["subnet"].id
@@ -93,13 +93,13 @@ def test_l2_karpenter_ends_its_machines_before_it_goes(aws, cloud, karpenter):
 
 
 @pytest.mark.parametrize("first", ["identity", "entry", "cni", "system"])
-def test_l2_without_what_karpenter_needs_its_machines_stay(aws, karpenter, first):
+def test_machines_remain_if_karpenter_lacks_a_requirement(aws, karpenter, first):
     aws.delete(karpenter[first])
     with pytest.raises(Refusal, match="Karpenter cannot terminate its machines without"):
         karpenter["inside"].delete(karpenter["pool"])
 
 
-def test_l2_machines_outlive_release_and_cluster(aws, cloud, karpenter):
+def test_machines_remain_if_release_and_cluster_are_deleted_first(aws, cloud, karpenter):
     karpenter["inside"].delete(karpenter["release"])
     with pytest.raises(Refusal, match="without its release"):
         karpenter["inside"].delete(karpenter["pool"])
@@ -110,7 +110,7 @@ def test_l2_machines_outlive_release_and_cluster(aws, cloud, karpenter):
         aws.delete(karpenter["subnet"])
 
 
-def test_karpenter_starts_nothing_where_there_is_none(cloud, made):
+def test_karpenter_starts_no_machine_without_capacity(cloud, made):
     cloud.capacity = {"g6e.12xlarge": {"us-east-1a": 0}}
     inside = made["inside"]
     inside.create(RELEASE, "karpenter", KARPENTER)
@@ -124,7 +124,7 @@ def test_karpenter_starts_nothing_where_there_is_none(cloud, made):
 
 
 @pytest.mark.parametrize("first", ["addon", "cni"])
-def test_l1_a_pod_network_that_goes_before_its_machines_leaves_interfaces(aws, cloud, made, first):
+def test_deleting_the_pod_network_before_its_machines_leaves_interfaces(aws, cloud, made, first):
     aws.delete(made[first])
     aws.delete(made["system"])
     assert [r.type for r in cloud.leftovers()] == [INTERFACE]
@@ -133,7 +133,7 @@ def test_l1_a_pod_network_that_goes_before_its_machines_leaves_interfaces(aws, c
         aws.delete(made["subnet"])
 
 
-def test_l1_the_group_of_a_templates_interfaces_is_held_by_the_machines(aws):
+def test_machines_block_the_security_group_of_their_template(aws):
     group = aws.create(GROUP, "fabric", {"vpcId": "vpc-1"})
     template = aws.create(TEMPLATE, "gpu", {"networkInterfaces": [{"deviceIndex": 0, "securityGroups": [group.id]}]})
     nodes = {"clusterName": "c", "nodeRoleArn": "r", "subnetIds": ["subnet-1"], "launchTemplate": {"id": template.id, "version": "1"}}

@@ -44,16 +44,16 @@ JOB, CONFIG, QUEUE = "kubernetes:batch/v1:Job", "kubernetes:core/v1:ConfigMap", 
         (QUEUE, {"metadata": {"name": "a"}}, {"metadata": {"name": "b"}}, ("metadata.name",)),
     ],
 )  # fmt: skip
-def test_replacements_are_the_providers(token, old, new, replaces):
+def test_replacing_inputs_match_the_providers(token, old, new, replaces):
     assert differences(token, old, new).replaces == replaces
 
 
-def test_nothing_changes_when_nothing_changes():
+def test_equal_inputs_have_no_differences():
     assert not differences(NODES, {"subnetIds": ["a"], "labels": None}, {"subnetIds": ["a"], "taints": []})
 
 
 @pytest.mark.parametrize("pattern", ["scalingConfig", "scalingConfig.desiredSize"])
-def test_ignored_changes_are_none(pattern):
+def test_ignored_changes_are_left_out(pattern):
     old, new = {"scalingConfig": {"desiredSize": 1}}, {"scalingConfig": {"desiredSize": 2}}
     assert not differences(NODES, old, new, [pattern])
 
@@ -63,7 +63,7 @@ def test_every_position_can_be_ignored():
     assert not differences(NODES, old, new, ["taints[*].key"])
 
 
-def test_a_named_object_goes_before_its_replacement_and_an_autonamed_one_after():
+def test_only_named_objects_are_deleted_before_their_replacement():
     given = {"metadata": {"name": "a"}}
     made = {"metadata": {"name": "a", "annotations": {AUTONAMED: "true"}}}
     for metadata, first in ((given, True), (made, False)):
@@ -72,7 +72,7 @@ def test_a_named_object_goes_before_its_replacement_and_an_autonamed_one_after()
 
 
 @pytest.mark.parametrize("cloud", catalog.CLOUDS)
-def test_every_covered_type_says_what_replaces_it_and_from_which_source(cloud):
+def test_every_type_has_replacing_inputs_with_a_source(cloud):
     for token in catalog.covered(cloud):
         assert catalog.replace_source(token), token
         for source in catalog.replace_source(token).values():

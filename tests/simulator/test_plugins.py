@@ -13,7 +13,7 @@ from rackwright_pulumi.simulator.provider.server import STATE_VARIABLE, serve
 from rackwright_pulumi.simulator.schema.facts import CLOUDS, sdk_version
 
 
-def test_each_plugin_starts_and_says_its_port_alone(tmp_path):
+def test_each_plugin_prints_only_its_port(tmp_path):
     folders = write_plugins(tmp_path / "plugins", tmp_path / "cloud.sqlite")
     assert sorted(folders) == sorted(CLOUDS)
     plugin = folders["aws"] / "pulumi-resource-aws"
@@ -37,7 +37,7 @@ def test_writing_twice_changes_nothing(tmp_path):
     assert os.access(plugin, os.X_OK)
 
 
-def test_the_environment_keeps_the_engine_at_home(tmp_path):
+def test_the_environment_isolates_the_engine(tmp_path):
     environment = SimulatedCloud(tmp_path / "cloud.sqlite").environment(tmp_path / "state", base={})
     assert environment["PULUMI_BACKEND_URL"] == f"file://{tmp_path}/state/backend"
     assert environment["PULUMI_CONFIG_PASSPHRASE"] == ""

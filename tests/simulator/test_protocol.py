@@ -18,7 +18,7 @@ VPC, SUBNET, BUCKET, ROLE = "aws:ec2/vpc:Vpc", "aws:ec2/subnet:Subnet", "aws:s3/
 TEMPLATE, CLUSTER = "aws:ec2/launchTemplate:LaunchTemplate", "aws:eks/cluster:Cluster"
 
 
-def test_a_resource_lives_changes_and_dies(aws):
+def test_a_resource_is_created_updated_and_deleted(aws):
     made = aws.create(VPC, "net", {"cidrBlock": "10.0.0.0/16"})
     assert made.id.startswith("vpc-0")
     assert len(made.id) == len("vpc-") + 17
@@ -32,21 +32,21 @@ def test_a_resource_lives_changes_and_dies(aws):
     aws.delete(changed)  # what is gone already is no error
 
 
-def test_a_preview_knows_inputs_and_nothing_computed(aws):
+def test_computed_outputs_are_unknown_in_a_preview(aws):
     preview_state = aws.preview(VPC, "net", {"cidrBlock": "10.0.0.0/16"})
     assert preview_state["cidrBlock"] == "10.0.0.0/16"
     assert preview_state["arn"] == preview_state["defaultSecurityGroupId"] == UNKNOWN
 
 
 @pytest.mark.parametrize(("token", "path"), [(token, path) for token, paths in CLOUD_FIELDS.items() for path in paths])
-def test_fields_the_cloud_fills_in_are_unknown_in_a_preview_and_there_afterwards(token, path):
+def test_fields_of_the_cloud_are_unknown_only_in_a_preview(token, path):
     top, *inner = path.split(".")
     given = [{}] if facts.facts(token).inputs[top].startswith("[") else {}
     assert values_at(preview_state(token, {top: given}), f"{top}.{inner[0]}") == [UNKNOWN]
     assert values_at(computed(token, "n", f"urn:pulumi:s::p::{token}::n", {top: given}, Context())[1], path)
 
 
-def test_a_preview_of_an_update_keeps_what_stays(aws):
+def test_a_preview_of_an_update_keeps_unchanged_outputs(aws):
     made = aws.create(TEMPLATE, "gpu", {"instanceType": "p5.48xlarge", "updateDefaultVersion": True})
     preview_state = aws.update(made, {"instanceType": "p5en.48xlarge", "updateDefaultVersion": True}, preview=True).state
     assert preview_state["arn"] == made.state["arn"]
@@ -71,14 +71,14 @@ def test_a_preview_of_an_update_keeps_what_stays(aws):
         ),
     ],
 )
-def test_a_preview_of_an_edited_object_keeps_what_the_cloud_had_filled_in(token, given, edited, path):
+def test_a_preview_of_an_edited_object_keeps_fields_of_the_cloud(token, given, edited, path):
     """Without it, changing who may reach an EKS endpoint fails in preview: its rules lose the cluster's security group."""
     old = computed(token, "it", f"urn:pulumi:s::p::{token}::it", given, Context())[1]
     found = reduce(lambda value, key: value[key], path, preview_state(token, edited, {**given, **old}))
     assert found == reduce(lambda value, key: value[key], path, {**given, **old})
 
 
-def test_replacing_fields_come_with_their_paths(aws):
+def test_replacing_fields_have_paths(aws):
     made = aws.create(VPC, "net", {"cidrBlock": "10.0.0.0/16"})
     found = aws.diff(made, {"cidrBlock": "10.1.0.0/16", "tags": {"a": "b"}})
     assert list(found.replaces) == ["cidrBlock"]
@@ -87,14 +87,14 @@ def test_replacing_fields_come_with_their_paths(aws):
     assert aws.diff(made, {"cidrBlock": "10.1.0.0/16"}, ignore=("cidrBlock",)).changes == pb.DiffResponse.DIFF_NONE
 
 
-def test_a_name_is_made_once_and_kept(aws):
+def test_a_generated_name_is_kept(aws):
     made = aws.create(BUCKET, "Data", {})
     assert made.id.startswith("data-")
     assert aws.check(BUCKET, "Data", {}, made.inputs, seed=b"other")["bucket"] == made.id
     assert list(aws.diff(made, {}).replaces) == []
 
 
-def test_the_engines_proposed_name_wins_and_is_cut(aws):
+def test_the_engines_proposed_name_is_used_up_to_the_limit(aws):
     proposal = pb.CheckRequest.AutonamingOptions(proposed_name="x" * 200, mode=pb.CheckRequest.AutonamingOptions.PROPOSE)
     assert aws.check(ROLE, "role", {"assumeRolePolicy": "{}"}, autonaming=proposal)["name"] == "x" * 64
 
@@ -112,7 +112,7 @@ def test_secrets_stay_in_their_envelopes(aws):
     assert aws.read(made)["value"] == wrap_secret("hunter2")
 
 
-def test_a_replacement_gets_new_ids_and_a_fresh_cloud_the_same_ones(aws, cloud):
+def test_a_replacement_has_new_ids_and_a_new_cloud_the_same_ids(aws, cloud):
     first = aws.create(VPC, "net", {"cidrBlock": "10.0.0.0/16"})
     second = aws.create(VPC, "net", {"cidrBlock": "10.1.0.0/16"})
     assert first.id != second.id
@@ -139,7 +139,7 @@ def test_the_sdks_own_version_is_reported(connect, package):
         ),
     ],
 )
-def test_which_provider_inputs_replace_everything_made_through_it(connect, package, old, new, replaces):
+def test_provider_inputs_that_replace_all_its_resources(connect, package, old, new, replaces):
     request = pb.DiffRequest(id="p", urn="u", olds=to_struct(old), old_inputs=to_struct(old), news=to_struct(new))
     assert list(connect(package).stub.DiffConfig(request).replaces) == replaces
 
@@ -163,7 +163,7 @@ def test_region_account_and_default_tags_come_from_the_provider(connect):
     assert made.state["tagsAll"] == {"owner": "nlp", "a": "b"}
 
 
-def test_look_ups_answer_or_say_that_they_do_not(aws):
+def test_unsupported_look_ups_are_errors(aws):
     zones = aws.invoke("aws:index/getAvailabilityZones:getAvailabilityZones")
     assert zones["names"][:2] == ["us-east-1a", "us-east-1b"]
     assert aws.invoke("aws:index/getCallerIdentity:getCallerIdentity")["accountId"] == "123456789012"
@@ -171,12 +171,12 @@ def test_look_ups_answer_or_say_that_they_do_not(aws):
         aws.invoke("aws:ec2/getVpcs:getVpcs")
 
 
-def test_messages_larger_than_grpcs_default_pass(aws):
+def test_messages_may_exceed_the_default_of_grpc(aws):
     made = aws.create("aws:ssm/parameter:Parameter", "big", {"type": "String", "value": "x" * (8 << 20)})
     assert len(aws.read(made)["value"]) == 8 << 20
 
 
-def test_an_eks_cluster_is_filled_in_as_the_cloud_does(aws):
+def test_an_eks_cluster_has_the_fields_of_the_cloud(aws):
     vpc = aws.create(VPC, "net", {"cidrBlock": "10.0.0.0/16"})
     subnet = aws.create(SUBNET, "a", {"vpcId": vpc.id, "cidrBlock": "10.0.0.0/24", "availabilityZone": "us-east-1b"})
     state = aws.create(CLUSTER, "c", {"roleArn": "arn:aws:iam::1:role/c", "vpcConfig": {"subnetIds": [subnet.id]}}).state

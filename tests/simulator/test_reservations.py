@@ -27,7 +27,7 @@ def nodes(aws):
     return made
 
 
-def test_a_reservation_serves_its_count_whatever_the_zone_has(cloud, nodes):
+def test_a_reservation_has_its_count_regardless_of_the_zone(cloud, nodes):
     cloud.reservations, cloud.capacity = {"cr-1": ROW}, {"p5.48xlarge": {"us-east-1a": 0}}
     nodes(3)
     with pytest.raises(Refusal, match="cr-1 has 4 machines"):
@@ -42,7 +42,7 @@ def test_a_reservation_is_of_one_type_and_zone(cloud, nodes, asked, reason):
         nodes(1, **asked)
 
 
-def test_c1_a_reservation_made_outside_a_placement_group_serves_nobody_in_it(cloud, nodes):
+def test_c1_a_reservation_outside_a_placement_group_cannot_be_used_in_it(cloud, nodes):
     cloud.reservations = {"cr-1": ROW}
     with pytest.raises(Refusal, match="was not created in placement group near"):
         nodes(1, placement={"groupName": "near"})
@@ -54,7 +54,7 @@ def test_c1_a_reservation_made_outside_a_placement_group_serves_nobody_in_it(clo
     ("now", "reason"),
     [("2026-11-30T00:00:00Z", "starts at 2026-12-01"), ("2026-12-08T11:30:00Z", "expired at 2026-12-08"), ("2026-12-02T00:00:00Z", "")],
 )
-def test_a_block_is_open_between_its_times(cloud, nodes, now, reason):
+def test_a_capacity_block_is_usable_between_start_and_end(cloud, nodes, now, reason):
     cloud.reservations, cloud.now = {"cr-1": BLOCK}, now
     bought = {"bought": "CAPACITY_BLOCK", "instanceMarketOptions": {"marketType": "capacity-block"}}
     nodes(0, **bought)  # a group of none may be made at any time
@@ -73,12 +73,12 @@ def test_a_block_is_open_between_its_times(cloud, nodes, now, reason):
         ({"bought": "SPOT"}, "spot machines cannot use the reservation cr-1"),
     ],
 )
-def test_group_and_template_agree_on_how_machines_are_bought(nodes, asked, reason):
+def test_group_and_template_need_the_same_capacity_type(nodes, asked, reason):
     with pytest.raises(Refusal, match=reason):
         nodes(0, **asked)
 
 
-def test_blocks_count_against_no_quota_and_reservations_do(cloud, nodes):
+def test_only_reservations_count_against_quotas(cloud, nodes):
     cloud.quota, cloud.reservations = {"L-417A185B": 192}, {"cr-1": BLOCK}
     nodes(4, bought="CAPACITY_BLOCK", instanceMarketOptions={"marketType": "capacity-block"})
     cloud.reservations = {"cr-1": ROW | {"count": 9}}
@@ -86,7 +86,7 @@ def test_blocks_count_against_no_quota_and_reservations_do(cloud, nodes):
         nodes(2)
 
 
-def test_c8_a_node_group_whose_machines_never_came_stays_broken(aws, cloud, nodes):
+def test_c8_a_node_group_without_machines_stays_failed(aws, cloud, nodes):
     cloud.capacity = {"p5.48xlarge": {"us-east-1a": 1}}
     with pytest.raises(Refusal) as refusal:
         nodes(2, capacityReservationSpecification={})
@@ -100,7 +100,7 @@ def test_c8_a_node_group_whose_machines_never_came_stays_broken(aws, cloud, node
     aws.delete(made)
 
 
-def test_an_instance_asks_its_reservation_too(aws, cloud):
+def test_an_instance_uses_its_reservation(aws, cloud):
     cloud.reservations = {"cr-1": BLOCK}
     target = {"capacityReservationTarget": {"capacityReservationId": "cr-1"}}
     box = {"ami": "ami-1", "instanceType": "p5.48xlarge", "availabilityZone": "us-east-1a", "capacityReservationSpecification": target}

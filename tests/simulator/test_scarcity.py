@@ -19,7 +19,7 @@ def nodes(aws):
     return lambda count: {**fixed, "scalingConfig": {"desiredSize": count, "minSize": 0, "maxSize": 8}}
 
 
-def test_no_more_machines_than_the_zone_has(aws, cloud, nodes):
+def test_a_zone_limits_its_machines(aws, cloud, nodes):
     cloud.capacity = {"p5.48xlarge": {"us-east-1a": 4}}
     with pytest.raises(Refusal, match=r"InsufficientInstanceCapacity.*p5\.48xlarge.*us-east-1a"):
         aws.create(NODES, "big", nodes(5))
@@ -41,7 +41,7 @@ def test_quota_counts_vcpus_of_a_family_in_a_region(aws, cloud, nodes):
     aws.create(INSTANCE, "cpu", {"ami": "ami-1", "instanceType": "m7i.large"})
 
 
-def test_google_says_it_in_its_own_words(gcp, cloud):
+def test_errors_of_google_have_its_format(gcp, cloud):
     gpus = {"machineType": "a3-highgpu-8g", "guestAccelerators": [{"type": "nvidia-h100-80gb", "count": 8}]}
     pool = {"cluster": "c", "nodeLocations": ["us-central1-a"], "nodeCount": 2, "nodeConfig": gpus}
     cloud.quota = {"NVIDIA_H100_GPUS": 8}
@@ -74,7 +74,7 @@ def test_each_machine_counts_against_its_quota(machines, quota):
 
 
 @pytest.mark.parametrize("spot", [False, True])
-def test_its_quotas_are_those_of_the_catalog(spot):
+def test_quotas_are_those_of_the_catalog(spot):
     rows = [row for row in Catalog.default().machines if "." in row.name and (row.quota_spot if spot else row.quota_on_demand)]
     assert len(rows) > 50
     wanted = {row.name: (row.quota_spot if spot else row.quota_on_demand, row.vcpus) for row in rows}
@@ -85,7 +85,7 @@ def test_vcpus_follow_from_the_size():
     assert [vcpus(f"x.{size}") for size in ("large", "xlarge", "4xlarge", "48xlarge")] == [2, 4, 16, 192]
 
 
-def test_a_fault_strikes_as_often_as_it_says(aws, cloud):
+def test_a_fault_applies_as_often_as_configured(aws, cloud):
     cloud.fault(VPC, "n*", "create", "RequestLimitExceeded", times=2)
     for _ in range(2):
         with pytest.raises(Refusal, match="RequestLimitExceeded"):
@@ -94,7 +94,7 @@ def test_a_fault_strikes_as_often_as_it_says(aws, cloud):
     assert [error for op, _, _, error in cloud.calls()] == ["RequestLimitExceeded", "RequestLimitExceeded", ""]
 
 
-def test_a_fault_spares_other_names_and_operations(aws, cloud):
+def test_a_fault_applies_to_its_name_and_operation(aws, cloud):
     cloud.fault(VPC, "other", error="no")
     cloud.fault(VPC, op="delete", error="no")
     made = aws.create(VPC, "net", {})
@@ -104,7 +104,7 @@ def test_a_fault_spares_other_names_and_operations(aws, cloud):
     aws.delete(made)
 
 
-def test_a_half_made_resource_is_handed_over_with_its_reason(aws, cloud):
+def test_a_partial_failure_returns_the_resource_and_the_reason(aws, cloud):
     cloud.fault(VPC, op="create", error="not ready", times=1, partial=True)
     with pytest.raises(Refusal) as refusal:
         aws.create(VPC, "net", {})

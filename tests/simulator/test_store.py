@@ -35,7 +35,7 @@ def record(name: str, unique_key: str | None = None) -> Record:
     return Record("t", name, "here", f"urn::{name}", name, {}, {}, unique_key)
 
 
-def test_three_processes_write_without_losses_and_share_no_name(tmp_path):
+def test_three_processes_write_without_loss_or_shared_names(tmp_path):
     path = tmp_path / "cloud.sqlite"
     cloud = SimulatedCloud(path)
     started = [subprocess.Popen([sys.executable, "-c", WRITER, path, str(i)], stdout=subprocess.PIPE, text=True) for i in range(3)]

@@ -23,7 +23,7 @@ def test_the_same_plan_changes_nothing(make):
     assert not compare(graph(make()), graph(make()))
 
 
-def test_another_topology_replaces_the_slice_alone():
+def test_another_topology_replaces_only_the_slice():
     plan = tpu_plan()
     pools = tuple(replace(p, topology="4x8", nodes_min=8, nodes_max=8, nodes_start=8) if p.topology else p for p in plan.pools)
     found = changes(plan, replace(plan, pools=pools))
@@ -36,14 +36,14 @@ def test_more_nodes_update_the_pool_in_place():
     assert set(changes(plan, replace(plan, pools=pools)).values()) == {"update"}
 
 
-def test_a_moved_network_says_which_field_forces_it():
+def test_a_replaced_network_lists_the_forcing_field():
     plan = training_plan()
     found = compare(graph(plan), graph(replace(plan, network=replace(plan.network, cidr="10.9.0.0/16"))))
     vpc = next(change for change in found if change.type == "aws:ec2/vpc:Vpc")
     assert (vpc.operation, vpc.because, vpc.protected) == ("replace", ("cidrBlock",), True)
 
 
-def test_what_is_gone_is_deleted_and_what_is_new_created():
+def test_removed_resources_are_deleted_and_new_ones_created():
     plan = training_plan()
     without = replace(plan, manifests=plan.manifests[:-1])
     assert set(changes(plan, without).values()) == {"delete"}

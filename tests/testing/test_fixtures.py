@@ -5,7 +5,7 @@ from tests.plans import box_plan
 pytest_plugins = ["rackwright_pulumi.testing.fixtures"]
 
 
-def test_a_plans_graph(graph_of):
+def test_graph_of_a_plan(graph_of):
     assert graph_of(box_plan()).one("aws:ec2/instance:Instance")
 
 

@@ -19,7 +19,7 @@ class Net(pulumi.ComponentResource):
         self.register_outputs({"vpcId": self.vpc.id})
 
 
-def test_urns_are_the_engines():
+def test_urns_have_the_format_of_the_engine():
     class Outer(pulumi.ComponentResource):
         def __init__(self, name):
             super().__init__("acme:net:Outer", name)
@@ -53,7 +53,7 @@ def test_a_secret_is_never_printed():
     assert "hush" not in repr(graph)
 
 
-def test_what_another_resource_computes_is_a_well_formed_literal():
+def test_computed_outputs_are_literals_for_other_resources():
     def program():
         vpc = Vpc("v", cidr_block="10.0.0.0/16")
         Subnet("s", vpc_id=vpc.id, cidr_block="10.0.0.0/24")
@@ -72,7 +72,7 @@ def test_a_preview_leaves_computed_outputs_unknown():
     assert record(program, preview=True).one("aws:ec2/subnet:Subnet").unknown_inputs == {"vpcId"}
 
 
-def test_two_resources_of_one_name_are_refused():
+def test_duplicate_resources_are_rejected():
     def program():
         Vpc("v", cidr_block="10.0.0.0/16")
         Vpc("v", cidr_block="10.0.0.0/8")
@@ -81,12 +81,12 @@ def test_two_resources_of_one_name_are_refused():
         record(program)
 
 
-def test_what_the_program_raises_comes_out():
+def test_exceptions_of_the_program_are_raised():
     with pytest.raises(ZeroDivisionError):
         record(lambda: Vpc("x", cidr_block=pulumi.Output.from_input(1).apply(lambda v: 1 / 0)) and None)
 
 
-def test_an_unknown_invoke_names_itself():
+def test_an_unknown_invoke_is_an_error_with_its_token():
     def program():
         pulumi.export("x", pulumi.runtime.invoke_output("aws:ec2/getAmi:getNothing", {"owner": "me"}))
 
@@ -94,7 +94,7 @@ def test_an_unknown_invoke_names_itself():
         record(program)
 
 
-def test_async_programs_and_repeated_runs_stay_apart():
+def test_async_programs_and_repeated_runs_are_isolated():
     async def program():
         await asyncio.sleep(0)
         Vpc("only", cidr_block="10.0.0.0/8")
@@ -103,7 +103,7 @@ def test_async_programs_and_repeated_runs_stay_apart():
     assert [node.name for node in record(program).nodes.values()] == ["only"]
 
 
-def test_what_the_cloud_adds_inside_an_object_is_there():
+def test_fields_that_the_cloud_adds_to_objects_are_recorded():
     from pulumi_aws.eks.cluster import Cluster
 
     def program():
@@ -113,7 +113,7 @@ def test_what_the_cloud_adds_inside_an_object_is_there():
     assert record(program).one("aws:ec2/subnet:Subnet").inputs["vpcId"].startswith("sg-0")
 
 
-def test_a_preview_does_not_know_what_the_cloud_adds_inside_an_object():
+def test_fields_that_the_cloud_adds_are_unknown_in_a_preview():
     from pulumi_aws.eks.cluster import Cluster
 
     def program():
@@ -132,14 +132,14 @@ def test_an_account_pinned_by_the_provider_is_in_every_arn():
     assert record(program).outputs["arn"].startswith("arn:aws:ec2:eu-west-1:999988887777:vpc/vpc-0")
 
 
-def test_two_runs_print_the_same():
+def test_two_runs_print_the_same_graph():
     def program():
         Vpc("v", cidr_block="10.0.0.0/16", opts=pulumi.ResourceOptions(provider=Provider("p", region="eu-west-1")))
 
     assert record(program).as_json() == record(program).as_json()
 
 
-def test_runs_beside_one_another_leave_pulumi_as_it_was():
+def test_concurrent_runs_restore_pulumi():
     """The one that starts first ends first: the other must not put back what it found."""
     from pulumi.runtime import stack
 
@@ -165,7 +165,7 @@ def test_runs_beside_one_another_leave_pulumi_as_it_was():
     assert stack.wait_for_rpcs is stock
 
 
-def test_the_blueprint_of_another_cloud_says_what_can_be_built():
+def test_an_unsupported_blueprint_lists_the_supported_ones():
     from dataclasses import replace
 
     from rackwright_pulumi.program.build import declare

@@ -30,5 +30,5 @@ def fleet(replicas: int, **blueprint):
     ],
     ids=["training", "fleet", "managed-fleet"],
 )
-def test_two_machines_are_as_many_resources_as_a_thousand(case):
+def test_two_machines_have_as_many_resources_as_a_thousand(case):
     assert counted(case(FEW)) == counted(case(MANY))

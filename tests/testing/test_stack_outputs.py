@@ -16,13 +16,13 @@ def reading():
 
 
 @pytest.mark.parametrize("preview", [False, True])
-def test_a_stack_reference_reads_what_is_given(preview):
+def test_a_stack_reference_returns_the_configured_outputs(preview):
     graph = record(reading, stack_outputs=OUTPUTS, preview=preview)
     assert graph.outputs == OUTPUTS[BASE]
     assert graph.one("pulumi:pulumi:StackReference").options["read"]
 
 
-def test_an_unknown_stack_is_named():
+def test_an_unknown_stack_is_an_error():
     with pytest.raises(UnknownStack, match="stack 'organization/ml/base' has no configured outputs"):
         record(reading, stack_outputs={"other": {}})
 

@@ -184,7 +184,11 @@ def _wrong_format(text: str, family: str) -> Iterator[tuple[str, str]]:
     yield from _too_long(raw)
     if family.startswith("AL2023") and "multipart/mixed" not in boot.split("\n\n")[0]:
         yield f"User data of {family} is not a multipart/mixed document", "wrap it in a MIME multipart document"
-    if family.startswith("BOTTLEROCKET") and not _is_toml(boot):
+    try:
+        settings = tomllib.loads(boot) if family.startswith("BOTTLEROCKET") else True
+    except tomllib.TOMLDecodeError:
+        settings = {}
+    if not settings:
         yield f"User data of {family} is not TOML", "write it as TOML"
 
 
@@ -192,13 +196,6 @@ def _too_long(raw: bytes) -> Iterator[tuple[str, str]]:
     if len(raw) > USER_DATA_BYTES:
         message = f"User data has {len(raw):,} bytes, which exceeds {USER_DATA_BYTES:,}"
         yield message, f"keep {USER_DATA_BYTES:,} bytes, and download the rest from a bucket"
-
-
-def _is_toml(text: str) -> bool:
-    try:
-        return bool(tomllib.loads(text))
-    except tomllib.TOMLDecodeError:
-        return False
 
 
 @rule("V-40", Level.ERROR, METADATA)

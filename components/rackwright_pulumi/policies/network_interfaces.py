@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
 
 from rackwright.catalog.read import Catalog
 from rackwright.diagnostics.problem import Level
@@ -87,16 +86,16 @@ def cluster_security_group_is_attached(view: GraphView) -> Iterator[Violation]:
     for group, template in view.pools():
         cluster = view.find(CLUSTER, view.inputs(group).get("clusterName"))
         required = (cluster.state.get("vpcConfig") or {}).get("clusterSecurityGroupId") if cluster else None
-        without = [path for path, groups in _groups(view.inputs(template)) if groups and required not in groups]
+        inputs = view.inputs(template)
+        nics = enumerate(interfaces(inputs))
+        without: list[tuple[str | int, ...]] = [
+            ("networkInterfaces", i) for i, nic in nics if required not in (nic.get("securityGroups") or [required])
+        ]
+        if required not in (inputs.get("vpcSecurityGroupIds") or [required]):
+            without.append(("vpcSecurityGroupIds",))
         if required and without:
             message = f"The cluster's security group {required} is missing, so nodes cannot reach the control plane"
             yield violation(template, without[0], message, f"add {required}, the cluster's vpcConfig.clusterSecurityGroupId")
-
-
-def _groups(template: dict[str, Any]) -> Iterator[tuple[tuple[str | int, ...], list[str]]]:
-    for index, nic in enumerate(interfaces(template)):
-        yield ("networkInterfaces", index), nic.get("securityGroups") or []
-    yield ("vpcSecurityGroupIds",), template.get("vpcSecurityGroupIds") or []
 
 
 @rule("V-25", Level.ERROR, "https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceNetworkInterfaceSpecification.html")

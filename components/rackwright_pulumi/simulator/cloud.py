@@ -1,10 +1,10 @@
 """A simulated cloud: one file, its settings and its resources."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar, overload
 
 from rackwright_pulumi.simulator.clusters.cluster_view import is_controlled, is_orphaned
 from rackwright_pulumi.simulator.computed import Context
@@ -13,6 +13,28 @@ from rackwright_pulumi.simulator.provider.provider import SimulatedProvider
 from rackwright_pulumi.simulator.provider.server import STATE_VARIABLE
 from rackwright_pulumi.simulator.provider.values import unwrap_secrets
 from rackwright_pulumi.simulator.store import Fault, Record, Store
+
+Value = TypeVar("Value")
+
+
+class Setting(Generic[Value]):
+    """A setting of a SimulatedCloud, stored in its file. default: makes the value of a setting that is not set."""
+
+    def __init__(self, default: Callable[[], Value]):
+        self.default = default
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, cloud: None, owner: type) -> "Setting[Value]": ...
+    @overload
+    def __get__(self, cloud: "SimulatedCloud", owner: type) -> Value: ...
+    def __get__(self, cloud: "SimulatedCloud | None", owner: type) -> "Value | Setting[Value]":
+        return self if cloud is None else cloud.store.setting(self.name, self.default())
+
+    def __set__(self, cloud: "SimulatedCloud", value: Value) -> None:
+        cloud.store.set_setting(self.name, value)
 
 
 class SimulatedCloud:
@@ -33,50 +55,16 @@ class SimulatedCloud:
         """The SQLite file."""
         return self.store.path
 
-    @property
-    def capacity(self) -> Mapping[str, Mapping[str, int]]:
-        """Available machines as {machine type: {zone: count}}; types and zones not listed are unlimited."""
-        return self.store.setting("capacity", {})
-
-    @capacity.setter
-    def capacity(self, value: Mapping[str, Mapping[str, int]]) -> None:
-        self.store.set_setting("capacity", value)
-
-    @property
-    def quota(self) -> Mapping[str, int]:
-        """{AWS quota code or Google metric: vCPU, GPUs or chips per region}; quotas not listed are unlimited."""
-        return self.store.setting("quota", {})
-
-    @quota.setter
-    def quota(self, value: Mapping[str, int]) -> None:
-        self.store.set_setting("quota", value)
-
-    @property
-    def reservations(self) -> Mapping[str, Mapping[str, Any]]:
-        """{reservation id: {type, zone, count, start, end, block, placement_group}}; fields not set are not checked."""
-        return self.store.setting("reservations", {})
-
-    @reservations.setter
-    def reservations(self, value: Mapping[str, Mapping[str, Any]]) -> None:
-        self.store.set_setting("reservations", value)
-
-    @property
-    def now(self) -> str:
-        """Current time (ISO 8601) for the start and end of reservations; empty disables the check."""
-        return self.store.setting("now", "")
-
-    @now.setter
-    def now(self, value: str) -> None:
-        self.store.set_setting("now", value)
-
-    @property
-    def latency_s(self) -> float:
-        """Duration of every create, read, update and delete."""
-        return self.store.setting("latency_s", 0.0)
-
-    @latency_s.setter
-    def latency_s(self, value: float) -> None:
-        self.store.set_setting("latency_s", value)
+    capacity = Setting[Mapping[str, Mapping[str, int]]](dict)
+    """Available machines as {machine type: {zone: count}}; types and zones not listed are unlimited."""
+    quota = Setting[Mapping[str, int]](dict)
+    """{AWS quota code or Google metric: vCPU, GPUs or chips per region}; quotas not listed are unlimited."""
+    reservations = Setting[Mapping[str, Mapping[str, Any]]](dict)
+    """{reservation id: {type, zone, count, start, end, block, placement_group}}; fields not set are not checked."""
+    now = Setting[str](str)
+    """Current time (ISO 8601) for the start and end of reservations; empty disables the check."""
+    latency_s = Setting[float](float)
+    """Duration of every create, read, update and delete."""
 
     @property
     def runner(self) -> str:
@@ -89,14 +77,8 @@ class SimulatedCloud:
             raise ValueError(f"runner {value!r} is not supported; use 'inside' or 'outside'")
         self.store.set_setting("runner", value)
 
-    @property
-    def permissive(self) -> bool:
-        """Whether unsupported resource types are accepted without checks instead of rejected."""
-        return self.store.setting("permissive", False)
-
-    @permissive.setter
-    def permissive(self, value: bool) -> None:
-        self.store.set_setting("permissive", value)
+    permissive = Setting[bool](bool)
+    """Whether unsupported resource types are accepted without checks instead of rejected."""
 
     def identity(self, account: str = Context.account, project: str = Context.project) -> None:
         """Set the AWS account and Google project of providers that set none."""

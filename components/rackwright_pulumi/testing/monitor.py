@@ -71,13 +71,13 @@ class GraphMonitor(mocks.MockMonitor):
         urn = self.make_urn(request.parent, request.type, request.name)
         inputs = from_wire(rpc.deserialize_properties(request.properties, keep_unknowns=True))
         node = Node(urn, request.type, request.name, request.parent, True, inputs, request.provider, options={"read": True}, id=request.id)
-        node.state = self._stack(inputs["name"]) if node.type == REFERENCE else self._read(node)
+        if node.type == REFERENCE:
+            node.state = self._stack(inputs["name"])
+        else:
+            node.state = computed(node.type, node.name, urn, unwrap_secrets(inputs), self._context(node))[1] | inputs
         with self._lock:
             self.nodes[urn] = node
         return resource_pb2.ReadResourceResponse(urn=urn, properties=_sync_await(rpc.serialize_properties(_to_wire(node.state), {})))
-
-    def _read(self, node: Node) -> dict[str, Any]:
-        return computed(node.type, node.name, node.urn, unwrap_secrets(node.inputs), self._context(node))[1] | node.inputs
 
     def _stack(self, name: str) -> dict[str, Any]:
         """State of a StackReference (pulumi: pkg/resource/deploy/builtins.go, readStackReference)."""

@@ -40,8 +40,10 @@ def record(
     Raises the program's exception, DuplicateResource for two equal URNs, and UnknownStack.
     Every call has its own context variables, event loop and threads, so calls may run concurrently.
     """
-    functions = {**_default_invokes(context or Context()), **(invokes or {})}
-    monitor = GraphMonitor(context or Context(), functions, preview, stack_outputs or {})
+    from rackwright_pulumi.simulator.lookups.invokes import invokes as simulated_invokes
+
+    context = context or Context()
+    monitor = GraphMonitor(context, {**simulated_invokes(context), **(invokes or {})}, preview, stack_outputs or {})
     run = contextvars.copy_context().run
     run(_run, program, monitor, project, stack, dict(config or {}), list(secrets), preview)
     root = next(node for node in monitor.nodes.values() if node.type == STACK_TYPE)
@@ -117,9 +119,3 @@ async def _drain(await_all_outstanding_tasks: bool = True) -> None:
                 settings.SETTINGS.outputs.update(rest)
         elif not manager.rpcs:
             return
-
-
-def _default_invokes(context: Context) -> Invokes:
-    from rackwright_pulumi.simulator.lookups.invokes import invokes
-
-    return invokes(context)

@@ -88,18 +88,15 @@ def object_error(store: Store, request: ResourceRequest, cluster: str) -> str | 
     if kind not in CLUSTER_SCOPED and not has_namespace and store.find("kubernetes:core/v1:Namespace", namespace, cluster) is None:
         return f'namespaces "{namespace}" not found'
     if request.token.endswith(":Release"):
-        return _release_error(request)
+        chart = str(request.get("chart", ""))
+        is_pinned = chart.startswith((".", "/")) or chart.endswith(".tgz") or request.get("version")
+        return None if is_pinned else f"chart {chart!r} has no version; the simulator requires a pinned version"
     if facts.custom(request.token) and not _is_defined(store, request.token, cluster):
         version = request.token.split(":")[1]
-        return f'no matches for kind "{kind}" in version "{version}": its definition is installed by {_definition_source(request.token)}'
+        charts = CRD_CHARTS.get(version.partition("/")[0])
+        source = f"the chart {' or '.join(charts)}" if charts else "a CustomResourceDefinition"
+        return f'no matches for kind "{kind}" in version "{version}": its definition is installed by {source}'
     return None
-
-
-def _release_error(request: ResourceRequest) -> str | None:
-    chart = str(request.get("chart", ""))
-    if chart.startswith((".", "/")) or chart.endswith(".tgz") or request.get("version"):
-        return None
-    return f"chart {chart!r} has no version; the simulator requires a pinned version"
 
 
 def _is_defined(store: Store, token: str, cluster: str) -> bool:
@@ -111,8 +108,3 @@ def _is_defined(store: Store, token: str, cluster: str) -> bool:
         return True
     definitions = store.all("kubernetes:apiextensions.k8s.io/v1:CustomResourceDefinition")
     return any(r.place == cluster and unwrap_secrets(r.inputs).get("spec", {}).get("group") == group for r in definitions)
-
-
-def _definition_source(token: str) -> str:
-    charts = CRD_CHARTS.get(token.split(":")[1].partition("/")[0])
-    return f"the chart {' or '.join(charts)}" if charts else "a CustomResourceDefinition"

@@ -1,7 +1,7 @@
 """ARNs, partitions and zones of AWS."""
 
 from rackwright_pulumi.simulator.computed.context import ResourceRequest
-from rackwright_pulumi.simulator.schema.names import place
+from rackwright_pulumi.simulator.computed.names import place
 
 ZONE_IDS = {"us-east-1": "use1", "us-east-2": "use2", "us-west-1": "usw1", "us-west-2": "usw2", "eu-west-1": "euw1", "eu-central-1": "euc1"}
 

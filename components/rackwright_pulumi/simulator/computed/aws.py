@@ -1,40 +1,44 @@
 """Outputs of AWS services other than EC2 and EKS: ids, ARNs, addresses."""
 
 import hashlib
-from typing import Any
+from collections.abc import Callable
 
 from rackwright_pulumi.simulator.computed import eks
 from rackwright_pulumi.simulator.computed.arns import arn
-from rackwright_pulumi.simulator.computed.context import ResourceRequest, without_none
+from rackwright_pulumi.simulator.computed.context import Outputs, ResourceRequest, without_none
 from rackwright_pulumi.simulator.computed.ec2 import PREFIXES, ec2
-from rackwright_pulumi.simulator.schema.names import place, resource_name
+from rackwright_pulumi.simulator.computed.names import place, resource_name
+from rackwright_pulumi.simulator.schema.facts import entry
 
-Outputs = dict[str, Any]
+MAKERS: dict[str, Callable[[ResourceRequest], tuple[str, Outputs]]] = {}
 
 
-def _iam(kind: str, mark: str, arn_output: str = "arn"):
+def _iam(kind: str, mark: str):
     def make(request: ResourceRequest) -> tuple[str, Outputs]:
         name = resource_name(request)
         path = request.get("path", "/")
         own = arn(request, "iam", f"{kind}{path}{name}", regional=False)
         unique = mark + request.upper(17)
         names = {"uniqueId": unique, "createDate": request.context.now} if kind != "policy" else {"policyId": unique, "attachmentCount": 0}
-        return (own if kind == "policy" else name), {"name": name, arn_output: own, "path": path, **names}
+        return (own if kind == "policy" else name), {"name": name, "arn": own, "path": path, **names}
 
     return make
 
 
-def _oidc(request: ResourceRequest) -> tuple[str, Outputs]:
+@entry(MAKERS, "aws:iam/openIdConnectProvider:OpenIdConnectProvider")
+def oidc_provider(request: ResourceRequest) -> tuple[str, Outputs]:
     own = arn(request, "iam", f"oidc-provider/{str(request.get('url', '')).removeprefix('https://')}", regional=False)
     return own, {"arn": own, "thumbprintLists": request.get("thumbprintLists", [request.hex(40)])}
 
 
-def _role_policy(request: ResourceRequest) -> tuple[str, Outputs]:
+@entry(MAKERS, "aws:iam/rolePolicy:RolePolicy")
+def role_policy(request: ResourceRequest) -> tuple[str, Outputs]:
     name = resource_name(request)
     return f"{request.get('role', '')}:{name}", {"name": name}
 
 
-def _bucket(request: ResourceRequest) -> tuple[str, Outputs]:
+@entry(MAKERS, "aws:s3/bucket:Bucket")
+def bucket(request: ResourceRequest) -> tuple[str, Outputs]:
     name, region = resource_name(request, "bucket"), place(request, "region")
     return name, {
         "bucket": name,
@@ -46,7 +50,8 @@ def _bucket(request: ResourceRequest) -> tuple[str, Outputs]:
     }
 
 
-def _lustre(request: ResourceRequest) -> tuple[str, Outputs]:
+@entry(MAKERS, "aws:fsx/lustreFileSystem:LustreFileSystem")
+def lustre_file_system(request: ResourceRequest) -> tuple[str, Outputs]:
     resource_id, region = f"fs-0{request.hex(16)}", place(request, "region")
     subnets = request.get("subnetIds")
     vpc = request.state_of("aws:ec2/subnet:Subnet", subnets if isinstance(subnets, str) else "").get("vpcId")
@@ -61,7 +66,8 @@ def _lustre(request: ResourceRequest) -> tuple[str, Outputs]:
     }
 
 
-def _data_repository(request: ResourceRequest) -> tuple[str, Outputs]:
+@entry(MAKERS, "aws:fsx/dataRepositoryAssociation:DataRepositoryAssociation")
+def data_repository_association(request: ResourceRequest) -> tuple[str, Outputs]:
     association = f"dra-0{request.hex(16)}"
     return association, {
         "associationId": association,
@@ -69,12 +75,14 @@ def _data_repository(request: ResourceRequest) -> tuple[str, Outputs]:
     }
 
 
-def _key(request: ResourceRequest) -> tuple[str, Outputs]:
+@entry(MAKERS, "aws:kms/key:Key")
+def kms_key(request: ResourceRequest) -> tuple[str, Outputs]:
     key_id = request.uuid()
     return key_id, {"keyId": key_id, "arn": arn(request, "kms", f"key/{key_id}"), "keyUsage": "ENCRYPT_DECRYPT", "isEnabled": True}
 
 
-def _alias(request: ResourceRequest) -> tuple[str, Outputs]:
+@entry(MAKERS, "aws:kms/alias:Alias")
+def alias(request: ResourceRequest) -> tuple[str, Outputs]:
     name, target = resource_name(request), str(request.get("targetKeyId", ""))
     return name, {
         "name": name,
@@ -83,13 +91,15 @@ def _alias(request: ResourceRequest) -> tuple[str, Outputs]:
     }
 
 
-def _queue(request: ResourceRequest) -> tuple[str, Outputs]:
+@entry(MAKERS, "aws:sqs/queue:Queue")
+def queue(request: ResourceRequest) -> tuple[str, Outputs]:
     name = resource_name(request)
     url = f"https://sqs.{place(request, 'region')}.amazonaws.com/{request.context.account}/{name}"
     return url, {"name": name, "url": url, "arn": arn(request, "sqs", name)}
 
 
-def _topic(request: ResourceRequest) -> tuple[str, Outputs]:
+@entry(MAKERS, "aws:sns/topic:Topic")
+def topic(request: ResourceRequest) -> tuple[str, Outputs]:
     name = resource_name(request)
     own = arn(request, "sns", name)
     return own, {"name": name, "arn": own, "owner": request.context.account}
@@ -110,27 +120,27 @@ def _joined(*inputs: str, separator: str = "-"):
     return lambda request: (separator.join(str(request.get(i, "")) for i in inputs), {})
 
 
-def _of_bucket(request: ResourceRequest) -> tuple[str, Outputs]:
-    return str(request.get("bucket", "")), {}
-
-
-def _placement_group(request: ResourceRequest) -> tuple[str, Outputs]:
+@entry(MAKERS, "aws:ec2/placementGroup:PlacementGroup")
+def placement_group(request: ResourceRequest) -> tuple[str, Outputs]:
     name = resource_name(request)
     return name, {"name": name, "placementGroupId": f"pg-0{request.hex(16)}", "arn": arn(request, "ec2", f"placement-group/{name}")}
 
 
-def _route(request: ResourceRequest) -> tuple[str, Outputs]:
+@entry(MAKERS, "aws:ec2/route:Route")
+def route(request: ResourceRequest) -> tuple[str, Outputs]:
     target = request.get("destinationCidrBlock") or request.get("destinationIpv6CidrBlock") or request.get("destinationPrefixListId", "")
     number = int(hashlib.sha256(str(target).encode()).hexdigest()[:8], 16)
     return f"r-{request.get('routeTableId', '')}{number}", {"state": "active", "origin": "CreateRoute"}
 
 
-def _subscription(request: ResourceRequest) -> tuple[str, Outputs]:
+@entry(MAKERS, "aws:sns/topicSubscription:TopicSubscription")
+def subscription(request: ResourceRequest) -> tuple[str, Outputs]:
     own = f"{request.get('topic', '')}:{request.uuid()}"
     return own, {"arn": own, "ownerId": request.context.account, "pendingConfirmation": request.get("protocol") == "email"}
 
 
-def _schedule(request: ResourceRequest) -> tuple[str, Outputs]:
+@entry(MAKERS, "aws:autoscaling/schedule:Schedule")
+def scaling_schedule(request: ResourceRequest) -> tuple[str, Outputs]:
     group, name = request.get("autoscalingGroupName", ""), request.get("scheduledActionName", "")
     own = arn(
         request, "autoscaling", f"scheduledUpdateGroupAction:{request.uuid()}:autoScalingGroupName/{group}:scheduledActionName/{name}"
@@ -138,7 +148,8 @@ def _schedule(request: ResourceRequest) -> tuple[str, Outputs]:
     return name, {"arn": own, "minSize": 0, "maxSize": 0, "desiredCapacity": 0}
 
 
-def _budget(request: ResourceRequest) -> tuple[str, Outputs]:
+@entry(MAKERS, "aws:budgets/budget:Budget")
+def budget(request: ResourceRequest) -> tuple[str, Outputs]:
     name = resource_name(request)
     return f"{request.context.account}:{name}", {
         "name": name,
@@ -147,17 +158,20 @@ def _budget(request: ResourceRequest) -> tuple[str, Outputs]:
     }
 
 
-def _target(request: ResourceRequest) -> tuple[str, Outputs]:
+@entry(MAKERS, "aws:cloudwatch/eventTarget:EventTarget")
+def event_target(request: ResourceRequest) -> tuple[str, Outputs]:
     target = request.get("targetId") or f"{request.name}-{request.hex(7)}"
     return f"{request.get('rule', '')}-{target}", {"targetId": target, "eventBusName": "default"}
 
 
-def _timed(request: ResourceRequest) -> tuple[str, Outputs]:
+@entry(MAKERS, "aws:scheduler/schedule:Schedule")
+def scheduled_call(request: ResourceRequest) -> tuple[str, Outputs]:
     name, group = resource_name(request), request.get("groupName", "default")
     return f"{group}/{name}", {"name": name, "groupName": group, "arn": arn(request, "scheduler", f"schedule/{group}/{name}")}
 
 
-def _service_role(request: ResourceRequest) -> tuple[str, Outputs]:
+@entry(MAKERS, "aws:iam/serviceLinkedRole:ServiceLinkedRole")
+def service_linked_role(request: ResourceRequest) -> tuple[str, Outputs]:
     service = str(request.get("awsServiceName", ""))
     name = f"AWSServiceRoleFor_{service.partition('.')[0]}"
     own = arn(request, "iam", f"role/aws-service-role/{service}/{name}", regional=False)
@@ -165,38 +179,37 @@ def _service_role(request: ResourceRequest) -> tuple[str, Outputs]:
     return own, {"arn": own, "name": name, "path": path, "uniqueId": f"AROA{request.upper(17)}", "createDate": request.context.now}
 
 
-def _grant(request: ResourceRequest) -> tuple[str, Outputs]:
+@entry(MAKERS, "aws:kms/grant:Grant")
+def kms_grant(request: ResourceRequest) -> tuple[str, Outputs]:
     grant = request.hex(64)
     return f"{request.get('keyId', '')}:{grant}", {"grantId": grant, "grantToken": request.hex(64, "token")}
 
 
-def _balancer(request: ResourceRequest) -> tuple[str, Outputs]:
+@entry(MAKERS, "aws:lb/loadBalancer:LoadBalancer")
+def load_balancer(request: ResourceRequest) -> tuple[str, Outputs]:
     name, kind = resource_name(request), "net" if request.get("loadBalancerType") == "network" else "app"
     own = arn(request, "elasticloadbalancing", f"loadbalancer/{kind}/{name}/{request.hex(16)}")
     return own, {"name": name, "arn": own, "dnsName": f"{name}-{request.hex(10)}.elb.{place(request, 'region')}.amazonaws.com"}
 
 
-def _member(request: ResourceRequest) -> tuple[str, Outputs]:
+@entry(MAKERS, "aws:resourcegroups/resource:Resource")
+def group_member(request: ResourceRequest) -> tuple[str, Outputs]:
     group, resource = (str(request.get(key, "")) for key in ("groupArn", "resourceArn"))
     return f"{group.rpartition('/')[2]}_{resource.rpartition('/')[2]}", {"resourceType": "AWS::EC2::CapacityReservation"}
 
 
-def _object(request: ResourceRequest) -> tuple[str, Outputs]:
+@entry(MAKERS, "aws:s3/bucketObjectv2:BucketObjectv2")
+def bucket_object(request: ResourceRequest) -> tuple[str, Outputs]:
     bucket, key = str(request.get("bucket", "")), request.get("key", "")
     return f"{bucket}/{key}", {"arn": arn(request, "s3", f"{bucket}/{key}", regional=False, owned=False), "etag": request.hex(32)}
 
 
-MAKERS = {
-    "aws:autoscaling/schedule:Schedule": _schedule,
+MAKERS |= {
     "aws:autoscaling/tag:Tag": lambda request: (f"{request.get('autoscalingGroupName', '')},{request.get('tag.key', '')}", {}),
-    "aws:budgets/budget:Budget": _budget,
     "aws:cloudwatch/eventRule:EventRule": _by_name("events", "rule/{name}"),
-    "aws:cloudwatch/eventTarget:EventTarget": _target,
     "aws:cloudwatch/logGroup:LogGroup": _by_name("logs", "log-group:{name}"),
     "aws:cloudwatch/logResourcePolicy:LogResourcePolicy": _joined("policyName"),
     "aws:cloudwatch/metricAlarm:MetricAlarm": _by_name("cloudwatch", "alarm:{name}"),
-    "aws:ec2/placementGroup:PlacementGroup": _placement_group,
-    "aws:ec2/route:Route": _route,
     "aws:ec2/tag:Tag": _joined("resourceId", "key", separator=","),
     "aws:ec2/volumeAttachment:VolumeAttachment": lambda request: (f"vai-{request.digits(10)}", {}),
     "aws:eks/accessEntry:AccessEntry": eks.access_entry,
@@ -205,36 +218,20 @@ MAKERS = {
     "aws:eks/cluster:Cluster": eks.cluster,
     "aws:eks/nodeGroup:NodeGroup": eks.node_group,
     "aws:eks/podIdentityAssociation:PodIdentityAssociation": eks.pod_identity,
-    "aws:fsx/dataRepositoryAssociation:DataRepositoryAssociation": _data_repository,
-    "aws:fsx/lustreFileSystem:LustreFileSystem": _lustre,
     "aws:iam/instanceProfile:InstanceProfile": _iam("instance-profile", "AIPA"),
-    "aws:iam/openIdConnectProvider:OpenIdConnectProvider": _oidc,
     "aws:iam/policy:Policy": _iam("policy", "ANPA"),
     "aws:iam/role:Role": _iam("role", "AROA"),
-    "aws:iam/rolePolicy:RolePolicy": _role_policy,
     "aws:iam/rolePolicyAttachment:RolePolicyAttachment": _joined("role", "policyArn", separator="/"),
-    "aws:iam/serviceLinkedRole:ServiceLinkedRole": _service_role,
-    "aws:kms/alias:Alias": _alias,
-    "aws:kms/grant:Grant": _grant,
-    "aws:kms/key:Key": _key,
-    "aws:lb/loadBalancer:LoadBalancer": _balancer,
     "aws:resourcegroups/group:Group": _by_name("resource-groups", "group/{name}"),
-    "aws:resourcegroups/resource:Resource": _member,
-    "aws:s3/bucket:Bucket": _bucket,
-    "aws:s3/bucketLifecycleConfiguration:BucketLifecycleConfiguration": _of_bucket,
-    "aws:s3/bucketLogging:BucketLogging": _of_bucket,
-    "aws:s3/bucketObjectv2:BucketObjectv2": _object,
-    "aws:s3/bucketOwnershipControls:BucketOwnershipControls": _of_bucket,
-    "aws:s3/bucketPolicy:BucketPolicy": _of_bucket,
-    "aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock": _of_bucket,
-    "aws:s3/bucketServerSideEncryptionConfiguration:BucketServerSideEncryptionConfiguration": _of_bucket,
-    "aws:s3/bucketVersioning:BucketVersioning": _of_bucket,
-    "aws:scheduler/schedule:Schedule": _timed,
+    "aws:s3/bucketLifecycleConfiguration:BucketLifecycleConfiguration": _joined("bucket"),
+    "aws:s3/bucketLogging:BucketLogging": _joined("bucket"),
+    "aws:s3/bucketOwnershipControls:BucketOwnershipControls": _joined("bucket"),
+    "aws:s3/bucketPolicy:BucketPolicy": _joined("bucket"),
+    "aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock": _joined("bucket"),
+    "aws:s3/bucketServerSideEncryptionConfiguration:BucketServerSideEncryptionConfiguration": _joined("bucket"),
+    "aws:s3/bucketVersioning:BucketVersioning": _joined("bucket"),
     "aws:scheduler/scheduleGroup:ScheduleGroup": _by_name("scheduler", "schedule-group/{name}"),
-    "aws:sns/topic:Topic": _topic,
     "aws:sns/topicPolicy:TopicPolicy": lambda request: (str(request.get("arn", "")), {"owner": request.context.account}),
-    "aws:sns/topicSubscription:TopicSubscription": _subscription,
-    "aws:sqs/queue:Queue": _queue,
     "aws:sqs/queuePolicy:QueuePolicy": _joined("queueUrl"),
     "aws:ssm/parameter:Parameter": lambda request: (
         resource_name(request),

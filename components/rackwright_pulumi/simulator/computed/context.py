@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+Outputs = dict[str, Any]
 FindState = Callable[[str, str], Mapping[str, Any] | None]
 """Finds another resource's state by type token and id; None if it does not exist."""
 

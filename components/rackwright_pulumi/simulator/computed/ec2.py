@@ -1,34 +1,15 @@
 """Outputs of EC2. Every resource has an id such as ``vpc-0123456789abcdef0`` and an ARN."""
 
-from typing import Any
+from collections.abc import Callable
 
 from rackwright_pulumi.simulator.computed.arns import arn, zone_id
-from rackwright_pulumi.simulator.computed.context import ResourceRequest
-from rackwright_pulumi.simulator.schema.names import place, resource_name
+from rackwright_pulumi.simulator.computed.context import Outputs, ResourceRequest
+from rackwright_pulumi.simulator.computed.names import place, resource_name
+from rackwright_pulumi.simulator.schema.facts import entry, table
 
-Outputs = dict[str, Any]
+EC2_EXTRA: dict[str, Callable[[ResourceRequest, str], Outputs]] = {}
 
-PREFIXES = {
-    "aws:ebs/volume:Volume": ("vol", "volume"),
-    "aws:ec2/capacityBlockReservation:CapacityBlockReservation": ("cr", "capacity-reservation"),
-    "aws:ec2/capacityReservation:CapacityReservation": ("cr", "capacity-reservation"),
-    "aws:ec2/defaultSecurityGroup:DefaultSecurityGroup": ("sg", "security-group"),
-    "aws:ec2/eip:Eip": ("eipalloc", "elastic-ip"),
-    "aws:ec2/flowLog:FlowLog": ("fl", "vpc-flow-log"),
-    "aws:ec2/instance:Instance": ("i", "instance"),
-    "aws:ec2/internetGateway:InternetGateway": ("igw", "internet-gateway"),
-    "aws:ec2/launchTemplate:LaunchTemplate": ("lt", "launch-template"),
-    "aws:ec2/natGateway:NatGateway": ("nat", "natgateway"),
-    "aws:ec2/networkInterface:NetworkInterface": ("eni", "network-interface"),
-    "aws:ec2/routeTable:RouteTable": ("rtb", "route-table"),
-    "aws:ec2/routeTableAssociation:RouteTableAssociation": ("rtbassoc", "route-table-association"),
-    "aws:ec2/securityGroup:SecurityGroup": ("sg", "security-group"),
-    "aws:ec2/subnet:Subnet": ("subnet", "subnet"),
-    "aws:ec2/vpc:Vpc": ("vpc", "vpc"),
-    "aws:ec2/vpcEndpoint:VpcEndpoint": ("vpce", "vpc-endpoint"),
-    "aws:vpc/securityGroupEgressRule:SecurityGroupEgressRule": ("sgr", "security-group-rule"),
-    "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule": ("sgr", "security-group-rule"),
-}
+PREFIXES = {row["type"]: (row["id_prefix"], row["arn_resource"]) for row in table("ec2_ids.csv")}
 """EC2 types: id prefix, and resource part of the ARN."""
 
 
@@ -40,7 +21,8 @@ def ec2(request: ResourceRequest) -> tuple[str, Outputs]:
     return resource_id, {"arn": arn(request, "ec2", f"{kind}/{resource_id}"), "ownerId": request.context.account, **extra}
 
 
-def _vpc(request: ResourceRequest, resource_id: str) -> Outputs:
+@entry(EC2_EXTRA, "aws:ec2/vpc:Vpc")
+def vpc(request: ResourceRequest, resource_id: str) -> Outputs:
     main = f"rtb-0{request.hex(16, 'main')}"
     return {
         "defaultNetworkAclId": f"acl-0{request.hex(16, 'acl')}",
@@ -54,47 +36,52 @@ def _vpc(request: ResourceRequest, resource_id: str) -> Outputs:
     }
 
 
-def _subnet(request: ResourceRequest, resource_id: str) -> Outputs:
+@entry(EC2_EXTRA, "aws:ec2/subnet:Subnet")
+def subnet(request: ResourceRequest, resource_id: str) -> Outputs:
     zone = request.get("availabilityZone") or place(request, "region") + "a"
     return {"availabilityZone": zone, "availabilityZoneId": zone_id(zone), "mapPublicIpOnLaunch": False}
 
 
-def _eip(request: ResourceRequest, resource_id: str) -> Outputs:
-    address = f"203.0.113.{int(request.hex(4), 16) % 254 + 1}"
-    host = address.replace(".", "-")
+@entry(EC2_EXTRA, "aws:ec2/eip:Eip")
+def eip(request: ResourceRequest, resource_id: str) -> Outputs:
+    address = _public_ip(request)
     return {
         "allocationId": resource_id,
         "publicIp": address,
-        "publicDns": f"ec2-{host}.compute-1.amazonaws.com",
+        "publicDns": f"ec2-{address.replace('.', '-')}.compute-1.amazonaws.com",
         "domain": "vpc",
         "publicIpv4Pool": "amazon",
         "networkBorderGroup": place(request, "region"),
     }
 
 
-def _nat(request: ResourceRequest, resource_id: str) -> Outputs:
+@entry(EC2_EXTRA, "aws:ec2/natGateway:NatGateway")
+def nat(request: ResourceRequest, resource_id: str) -> Outputs:
     return {
-        "publicIp": f"203.0.113.{int(request.hex(4), 16) % 254 + 1}",
+        "publicIp": _public_ip(request),
         "privateIp": _private_ip(request),
         "networkInterfaceId": f"eni-0{request.hex(16, 'eni')}",
         "connectivityType": "public",
     }
 
 
-def _instance(request: ResourceRequest, resource_id: str) -> Outputs:
+@entry(EC2_EXTRA, "aws:ec2/instance:Instance")
+def instance(request: ResourceRequest, resource_id: str) -> Outputs:
     region, private = place(request, "region"), _private_ip(request)
     subnet = request.state_of("aws:ec2/subnet:Subnet", request.get("subnetId", ""))
     return {
         "instanceState": "running",
         "availabilityZone": subnet.get("availabilityZone") or f"{region}a",
         "privateIp": private,
-        "privateDns": f"ip-{private.replace('.', '-')}.ec2.internal"
-        if region == "us-east-1"
-        else f"ip-{private.replace('.', '-')}.{region}.compute.internal",
-        "publicIp": f"203.0.113.{int(request.hex(4), 16) % 254 + 1}" if request.get("associatePublicIpAddress") else "",
+        "privateDns": f"ip-{private.replace('.', '-')}.{'ec2' if region == 'us-east-1' else f'{region}.compute'}.internal",
+        "publicIp": _public_ip(request) if request.get("associatePublicIpAddress") else "",
         "primaryNetworkInterfaceId": f"eni-0{request.hex(16, 'eni')}",
         "rootBlockDevice": {**request.get("rootBlockDevice", {}), "volumeId": f"vol-0{request.hex(16, 'root')}", "deviceName": "/dev/sda1"},
     }
+
+
+def _public_ip(request: ResourceRequest) -> str:
+    return f"203.0.113.{int(request.hex(4), 16) % 254 + 1}"
 
 
 def _private_ip(request: ResourceRequest) -> str:
@@ -102,13 +89,15 @@ def _private_ip(request: ResourceRequest) -> str:
     return f"10.{int(h[:2], 16)}.{int(h[2:4], 16)}.{int(h[4:], 16) % 250 + 4}"
 
 
-def _launch_template(request: ResourceRequest, resource_id: str) -> Outputs:
+@entry(EC2_EXTRA, "aws:ec2/launchTemplate:LaunchTemplate")
+def launch_template(request: ResourceRequest, resource_id: str) -> Outputs:
     latest = request.context.revision
     default = latest if request.get("updateDefaultVersion") else 1
     return {"name": resource_name(request), "latestVersion": latest, "defaultVersion": request.get("defaultVersion", default)}
 
 
-def _endpoint(request: ResourceRequest, resource_id: str) -> Outputs:
+@entry(EC2_EXTRA, "aws:ec2/vpcEndpoint:VpcEndpoint")
+def vpc_endpoint(request: ResourceRequest, resource_id: str) -> Outputs:
     service = str(request.get("serviceName", "")).rpartition(".")[2]
     dns = f"{resource_id}-{request.hex(8)}.{service}.{place(request, 'region')}.vpce.amazonaws.com"
     gateway = request.get("vpcEndpointType", "Gateway") == "Gateway"
@@ -121,39 +110,33 @@ def _endpoint(request: ResourceRequest, resource_id: str) -> Outputs:
     }
 
 
-def _capacity(request: ResourceRequest, resource_id: str) -> Outputs:
-    offered = {
+@entry(EC2_EXTRA, "aws:ec2/capacityReservation:CapacityReservation")
+def capacity_reservation(request: ResourceRequest, resource_id: str) -> Outputs:
+    return {"instanceMatchCriteria": "open", "tenancy": "default"}
+
+
+@entry(EC2_EXTRA, "aws:ec2/capacityBlockReservation:CapacityBlockReservation")
+def capacity_block(request: ResourceRequest, resource_id: str) -> Outputs:
+    return {
         "instanceCount": 1,
         "instanceType": "p5.48xlarge",
         "availabilityZone": place(request, "region") + "a",
         "endDateType": "limited",
-    }
-    dates = {
         "createdDate": request.context.now,
         "startDate": request.context.now,
         "endDate": "2026-01-15T11:30:00Z",
         "reservationType": "capacity-block",
+        "tenancy": "default",
     }
-    extra = {**offered, **dates} if "Block" in request.token else {"instanceMatchCriteria": "open"}
-    return {**extra, "tenancy": "default"}
 
 
-EC2_EXTRA = {
+EC2_EXTRA |= {
     "aws:ebs/volume:Volume": lambda request, _: {"createTime": request.context.now, "type": "gp3", "size": request.get("size", 8)},
-    "aws:ec2/capacityBlockReservation:CapacityBlockReservation": _capacity,
-    "aws:ec2/capacityReservation:CapacityReservation": _capacity,
     "aws:ec2/defaultSecurityGroup:DefaultSecurityGroup": lambda request, _: {
         "name": "default",
         "description": "default VPC security group",
     },
-    "aws:ec2/eip:Eip": _eip,
-    "aws:ec2/instance:Instance": _instance,
-    "aws:ec2/launchTemplate:LaunchTemplate": _launch_template,
-    "aws:ec2/natGateway:NatGateway": _nat,
     "aws:ec2/securityGroup:SecurityGroup": lambda request, _: {"name": resource_name(request), "description": "Managed by Pulumi"},
-    "aws:ec2/subnet:Subnet": _subnet,
-    "aws:ec2/vpc:Vpc": _vpc,
-    "aws:ec2/vpcEndpoint:VpcEndpoint": _endpoint,
     "aws:vpc/securityGroupEgressRule:SecurityGroupEgressRule": lambda _, resource_id: {"securityGroupRuleId": resource_id},
     "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule": lambda _, resource_id: {"securityGroupRuleId": resource_id},
 }

@@ -1,12 +1,8 @@
 """Outputs of EKS: endpoint and certificate of a cluster, scaling group of a node group, ids of parts of a cluster."""
 
-from typing import Any
-
 from rackwright_pulumi.simulator.computed.arns import arn
-from rackwright_pulumi.simulator.computed.context import ResourceRequest, certificate
-from rackwright_pulumi.simulator.schema.names import place, resource_name
-
-Outputs = dict[str, Any]
+from rackwright_pulumi.simulator.computed.context import Outputs, ResourceRequest, certificate
+from rackwright_pulumi.simulator.computed.names import place, resource_name
 
 
 def cluster(request: ResourceRequest) -> tuple[str, Outputs]:

@@ -1,40 +1,18 @@
 """Outputs of Google Cloud: resource names, self links, endpoints, email addresses."""
 
-from typing import Any
+from collections.abc import Callable
 
-from rackwright_pulumi.simulator.computed.context import ResourceRequest, certificate, without_none
-from rackwright_pulumi.simulator.schema.names import place, resource_name
+from rackwright_pulumi.simulator.computed.context import Outputs, ResourceRequest, certificate, without_none
+from rackwright_pulumi.simulator.computed.names import place, resource_name
+from rackwright_pulumi.simulator.schema.facts import entry, table
 
-Outputs = dict[str, Any]
+MAKERS: dict[str, Callable[[ResourceRequest], tuple[str, Outputs]]] = {}
+COMPUTE_EXTRA: dict[str, Callable[[ResourceRequest, str], Outputs]] = {}
+LOCATED_EXTRA: dict[str, Callable[[ResourceRequest, str], Outputs]] = {}
 API = "https://www.googleapis.com"
 
-COMPUTE = {
-    "gcp:compute/address:Address": "regions/{region}/addresses",
-    "gcp:compute/disk:Disk": "zones/{zone}/disks",
-    "gcp:compute/firewall:Firewall": "global/firewalls",
-    "gcp:compute/globalAddress:GlobalAddress": "global/addresses",
-    "gcp:compute/instance:Instance": "zones/{zone}/instances",
-    "gcp:compute/instanceGroupManager:InstanceGroupManager": "zones/{zone}/instanceGroupManagers",
-    "gcp:compute/instanceTemplate:InstanceTemplate": "global/instanceTemplates",
-    "gcp:compute/network:Network": "global/networks",
-    "gcp:compute/reservation:Reservation": "zones/{zone}/reservations",
-    "gcp:compute/resizeRequest:ResizeRequest": "zones/{zone}/instanceGroupManagers/{instanceGroupManager}/resizeRequests",
-    "gcp:compute/resourcePolicy:ResourcePolicy": "regions/{region}/resourcePolicies",
-    "gcp:compute/router:Router": "regions/{region}/routers",
-    "gcp:compute/subnetwork:Subnetwork": "regions/{region}/subnetworks",
-}
-"""Compute Engine's collections below ``projects/<project>/``."""
-
-LOCATED = {
-    "gcp:artifactregistry/repository:Repository": ("repositoryId", "locations/{location}/repositories"),
-    "gcp:filestore/instance:Instance": ("name", "locations/{location}/instances"),
-    "gcp:kms/keyRing:KeyRing": ("name", "locations/{location}/keyRings"),
-    "gcp:lustre/instance:Instance": ("instanceId", "locations/{location}/instances"),
-    "gcp:parallelstore/instance:Instance": ("instanceId", "locations/{location}/instances"),
-    "gcp:tpu/v2QueuedResource:V2QueuedResource": ("name", "locations/{zone}/queuedResources"),
-    "gcp:tpu/v2Vm:V2Vm": ("name", "locations/{zone}/nodes"),
-}
-"""Other types with a full resource name: the input with the name, and the collection."""
+COLLECTIONS = {row["type"]: (row["name_input"], row["collection"]) for row in table("gcp_collections.csv")}
+"""The input with the name, and the collection below ``projects/<project>/``."""
 
 
 def project(request: ResourceRequest) -> str:
@@ -52,22 +30,25 @@ def full_name(request: ResourceRequest, collection: str, name: str) -> str:
 def compute(request: ResourceRequest) -> tuple[str, Outputs]:
     """Id, self link and further outputs of a Compute Engine resource."""
     name = resource_name(request)
-    resource_id = full_name(request, COMPUTE[request.token], name)
+    resource_id = full_name(request, COLLECTIONS[request.token][1], name)
     link = f"{API}/compute/v1/{resource_id}"
     extra = COMPUTE_EXTRA.get(request.token, lambda request, link: {})(request, link)
     return resource_id, {"name": name, "selfLink": link, "creationTimestamp": request.context.now, **extra}
 
 
-def _network(request: ResourceRequest, link: str) -> Outputs:
+@entry(COMPUTE_EXTRA, "gcp:compute/network:Network")
+def network(request: ResourceRequest, link: str) -> Outputs:
     return {"networkId": request.digits(19), "numericId": request.digits(19), "mtu": 1460, "routingMode": "REGIONAL"}
 
 
-def _subnetwork(request: ResourceRequest, link: str) -> Outputs:
+@entry(COMPUTE_EXTRA, "gcp:compute/subnetwork:Subnetwork")
+def subnetwork(request: ResourceRequest, link: str) -> Outputs:
     gateway = str(request.get("ipCidrRange", "10.0.0.0/20")).rpartition(".")[0] + ".1"
     return {"gatewayAddress": gateway, "subnetworkId": int(request.digits(15)), "fingerprint": request.hex(11), "purpose": "PRIVATE"}
 
 
-def _vm(request: ResourceRequest, link: str) -> Outputs:
+@entry(COMPUTE_EXTRA, "gcp:compute/instance:Instance")
+def vm(request: ResourceRequest, link: str) -> Outputs:
     nics = [
         {"networkIp": f"10.128.0.{int(request.hex(4, str(i)), 16) % 250 + 2}", "name": f"nic{i}", **nic}
         for i, nic in enumerate(request.get("networkInterfaces", []))
@@ -75,26 +56,23 @@ def _vm(request: ResourceRequest, link: str) -> Outputs:
     return {"instanceId": request.digits(19), "currentStatus": "RUNNING", "cpuPlatform": "Intel Sapphire Rapids", "networkInterfaces": nics}
 
 
-def _manager(request: ResourceRequest, link: str) -> Outputs:
+@entry(COMPUTE_EXTRA, "gcp:compute/instanceGroupManager:InstanceGroupManager")
+def instance_group_manager(request: ResourceRequest, link: str) -> Outputs:
     return {"instanceGroup": link.replace("instanceGroupManagers", "instanceGroups"), "instanceGroupManagerId": int(request.digits(15))}
 
 
-COMPUTE_EXTRA = {
+COMPUTE_EXTRA |= {
     "gcp:compute/address:Address": lambda request, _: {"address": _public_ip(request), "addressId": request.digits(19)},
     "gcp:compute/disk:Disk": lambda request, _: {"diskId": request.digits(19), "size": request.get("size", 500)},
     "gcp:compute/globalAddress:GlobalAddress": lambda request, _: {
         "address": "10.64.0.0" if request.get("purpose") else _public_ip(request)
     },
-    "gcp:compute/instance:Instance": _vm,
-    "gcp:compute/instanceGroupManager:InstanceGroupManager": _manager,
     "gcp:compute/instanceTemplate:InstanceTemplate": lambda request, link: {
         "numericId": request.digits(19),
         "selfLinkUnique": f"{link}?uniqueId={request.digits(19)}",
     },
-    "gcp:compute/network:Network": _network,
     "gcp:compute/reservation:Reservation": lambda request, _: {"status": "READY"},
     "gcp:compute/resizeRequest:ResizeRequest": lambda request, _: {"state": "SUCCEEDED"},
-    "gcp:compute/subnetwork:Subnetwork": _subnetwork,
 }
 
 
@@ -105,7 +83,7 @@ def _public_ip(request: ResourceRequest) -> str:
 
 def located(request: ResourceRequest) -> tuple[str, Outputs]:
     """Id and outputs of a resource with a full name in a location."""
-    prop, collection = LOCATED[request.token]
+    prop, collection = COLLECTIONS[request.token]
     name = resource_name(request, prop)
     resource_id = full_name(request, collection, name)
     extra = LOCATED_EXTRA.get(request.token, lambda request, name: {})(request, resource_id)
@@ -113,24 +91,25 @@ def located(request: ResourceRequest) -> tuple[str, Outputs]:
     return resource_id, {**own, "createTime": request.context.now, "updateTime": request.context.now, **extra}
 
 
-def _repository(request: ResourceRequest, name: str) -> Outputs:
+@entry(LOCATED_EXTRA, "gcp:artifactregistry/repository:Repository")
+def artifact_repository(request: ResourceRequest, name: str) -> Outputs:
     repository = resource_name(request, "repositoryId")
     return {"name": repository, "registryUri": f"{place(request, 'location')}-docker.pkg.dev/{project(request)}/{repository}"}
 
 
-def _filestore(request: ResourceRequest, name: str) -> Outputs:
+@entry(LOCATED_EXTRA, "gcp:filestore/instance:Instance")
+def filestore(request: ResourceRequest, name: str) -> Outputs:
     networks = [{"ipAddresses": [f"10.0.0.{int(request.hex(4), 16) % 250 + 2}"], **n} for n in request.get("networks", [])]
     return {"networks": networks, "etag": request.hex(16)}
 
 
-def _tpu(request: ResourceRequest, name: str) -> Outputs:
+@entry(LOCATED_EXTRA, "gcp:tpu/v2Vm:V2Vm")
+def tpu_vm(request: ResourceRequest, name: str) -> Outputs:
     endpoint = {"ipAddress": f"10.128.0.{int(request.hex(4), 16) % 250 + 2}", "port": 8470}
     return {"state": "READY", "health": "HEALTHY", "apiVersion": "V2", "networkEndpoints": [endpoint]}
 
 
-LOCATED_EXTRA = {
-    "gcp:artifactregistry/repository:Repository": _repository,
-    "gcp:filestore/instance:Instance": _filestore,
+LOCATED_EXTRA |= {
     "gcp:lustre/instance:Instance": lambda request, _: {
         "mountPoint": f"10.64.{int(request.hex(2), 16)}.2@tcp:/{request.get('filesystem', '')}",
         "state": "ACTIVE",
@@ -140,11 +119,11 @@ LOCATED_EXTRA = {
         "accessPoints": [f"10.64.{int(request.hex(2), 16)}.{i}" for i in (2, 3, 4)],
         "state": "ACTIVE",
     },
-    "gcp:tpu/v2Vm:V2Vm": _tpu,
 }
 
 
-def _cluster(request: ResourceRequest) -> tuple[str, Outputs]:
+@entry(MAKERS, "gcp:container/cluster:Cluster")
+def cluster(request: ResourceRequest) -> tuple[str, Outputs]:
     name, location = resource_name(request), place(request, "location")
     resource_id = full_name(request, "locations/{location}/clusters", name)
     region = location if location.count("-") == 1 else location.rpartition("-")[0]
@@ -166,7 +145,8 @@ def _cluster(request: ResourceRequest) -> tuple[str, Outputs]:
     }
 
 
-def _node_pool(request: ResourceRequest) -> tuple[str, Outputs]:
+@entry(MAKERS, "gcp:container/nodePool:NodePool")
+def node_pool(request: ResourceRequest) -> tuple[str, Outputs]:
     name, cluster = resource_name(request), str(request.get("cluster", ""))
     parent = cluster if "/" in cluster else full_name(request, "locations/{location}/clusters", cluster)
     zones = request.get("nodeLocations") or [place(request, "zone")]
@@ -184,7 +164,8 @@ def _node_pool(request: ResourceRequest) -> tuple[str, Outputs]:
     }
 
 
-def _account(request: ResourceRequest) -> tuple[str, Outputs]:
+@entry(MAKERS, "gcp:serviceaccount/account:Account")
+def service_account(request: ResourceRequest) -> tuple[str, Outputs]:
     email = f"{resource_name(request, 'accountId')}@{project(request)}.iam.gserviceaccount.com"
     name = f"projects/{project(request)}/serviceAccounts/{email}"
     return name, {
@@ -196,7 +177,8 @@ def _account(request: ResourceRequest) -> tuple[str, Outputs]:
     }
 
 
-def _bucket(request: ResourceRequest) -> tuple[str, Outputs]:
+@entry(MAKERS, "gcp:storage/bucket:Bucket")
+def bucket(request: ResourceRequest) -> tuple[str, Outputs]:
     name = resource_name(request)
     return name, {
         "name": name,
@@ -209,7 +191,8 @@ def _bucket(request: ResourceRequest) -> tuple[str, Outputs]:
     }
 
 
-def _crypto_key(request: ResourceRequest) -> tuple[str, Outputs]:
+@entry(MAKERS, "gcp:kms/cryptoKey:CryptoKey")
+def crypto_key(request: ResourceRequest) -> tuple[str, Outputs]:
     name = resource_name(request)
     resource_id = f"{request.get('keyRing', '')}/cryptoKeys/{name}"
     return resource_id, {
@@ -227,12 +210,14 @@ def _member(scope: str, template: str = "{0}"):
     return make
 
 
-def _connection(request: ResourceRequest) -> tuple[str, Outputs]:
+@entry(MAKERS, "gcp:servicenetworking/connection:Connection")
+def service_connection(request: ResourceRequest) -> tuple[str, Outputs]:
     service = str(request.get("service", ""))
     return f"{request.get('network', '')}:{service}".replace("/", "%2F"), {"peering": service.replace(".", "-")}
 
 
-def _nat(request: ResourceRequest) -> tuple[str, Outputs]:
+@entry(MAKERS, "gcp:compute/routerNat:RouterNat")
+def nat(request: ResourceRequest) -> tuple[str, Outputs]:
     router = str(request.get("router", "")).rpartition("/")[2]
     return f"{project(request)}/{place(request, 'region')}/{router}/{resource_name(request)}", {
         "name": resource_name(request),
@@ -240,7 +225,8 @@ def _nat(request: ResourceRequest) -> tuple[str, Outputs]:
     }
 
 
-def _cache(request: ResourceRequest) -> tuple[str, Outputs]:
+@entry(MAKERS, "gcp:storage/anywhereCache:AnywhereCache")
+def anywhere_cache(request: ResourceRequest) -> tuple[str, Outputs]:
     zone = place(request, "zone")
     return f"{request.get('bucket', '')}/{zone}", {"anywhereCacheId": zone, "state": "running", "createTime": request.context.now}
 
@@ -255,34 +241,25 @@ def _numbered(collection: str):
     return make
 
 
-def _budget(request: ResourceRequest) -> tuple[str, Outputs]:
+@entry(MAKERS, "gcp:billing/budget:Budget")
+def budget(request: ResourceRequest) -> tuple[str, Outputs]:
     budget = request.uuid()
     return f"billingAccounts/{request.get('billingAccount', '')}/budgets/{budget}", {"name": budget}
 
 
-MAKERS = {
-    "gcp:billing/budget:Budget": _budget,
+MAKERS |= {
     "gcp:compute/attachedDisk:AttachedDisk": lambda request: (
         f"{request.get('instance', '')}/{str(request.get('disk', '')).rpartition('/')[2]}",
         {},
     ),
-    "gcp:compute/routerNat:RouterNat": _nat,
-    "gcp:container/cluster:Cluster": _cluster,
-    "gcp:container/nodePool:NodePool": _node_pool,
-    "gcp:kms/cryptoKey:CryptoKey": _crypto_key,
     "gcp:kms/cryptoKeyIAMMember:CryptoKeyIAMMember": _member("cryptoKeyId"),
     "gcp:monitoring/alertPolicy:AlertPolicy": _numbered("alertPolicies"),
     "gcp:monitoring/notificationChannel:NotificationChannel": _numbered("notificationChannels"),
     "gcp:projects/iAMMember:IAMMember": _member("project"),
     "gcp:projects/service:Service": lambda request: (f"{project(request)}/{request.get('service', '')}", {}),
-    "gcp:serviceaccount/account:Account": _account,
     "gcp:serviceaccount/iAMMember:IAMMember": _member("serviceAccountId"),
-    "gcp:servicenetworking/connection:Connection": _connection,
-    "gcp:storage/anywhereCache:AnywhereCache": _cache,
-    "gcp:storage/bucket:Bucket": _bucket,
     "gcp:storage/bucketIAMMember:BucketIAMMember": _member("bucket", "b/{0}"),
-    **dict.fromkeys(COMPUTE, compute),
-    **dict.fromkeys(LOCATED, located),
+    **{token: compute if ":compute/" in token else located for token in COLLECTIONS},
 }
 """Type token to the function that returns its id and outputs."""
 

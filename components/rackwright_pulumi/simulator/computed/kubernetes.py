@@ -1,10 +1,6 @@
 """Outputs of a Kubernetes API server: uid, resourceVersion, status. Custom resources have the same metadata."""
 
-from typing import Any
-
-from rackwright_pulumi.simulator.computed.context import ResourceRequest, autoname, lower_case_name
-
-Outputs = dict[str, Any]
+from rackwright_pulumi.simulator.computed.context import Outputs, ResourceRequest, autoname, lower_case_name
 
 CLUSTER_SCOPED = frozenset(
     {"ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition", "DeviceClass", "Namespace", "PersistentVolume", "PriorityClass"}

@@ -1,7 +1,7 @@
 """Machines that a resource requests: type, zone, count, purchase option, and the quota they use."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +9,7 @@ from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Machine
 
 from rackwright_pulumi.simulator.provider.values import unwrap_secrets, values_at
+from rackwright_pulumi.simulator.schema.facts import entry
 from rackwright_pulumi.simulator.store import Store
 
 BLOCK = "capacity-block"
@@ -38,6 +39,10 @@ class MachineRequest:
     def region(self) -> str:
         """``us-east-1`` of ``us-east-1a``, ``us-central1`` of ``us-central1-a``."""
         return self.zone[:-1].rstrip("-")
+
+
+MACHINE_READERS: dict[str, Callable[[Store, dict[str, Any], str], Iterator[MachineRequest]]] = {}
+"""Type token to the function that reads the machines a resource requests."""
 
 
 def vcpus(instance_type: str) -> int:
@@ -89,7 +94,8 @@ def requested_machines(store: Store, token: str, inputs: Mapping[str, Any], regi
     return list(read(store, unwrap_secrets(dict(inputs)), region)) if read else []
 
 
-def _instance(store: Store, inputs: dict[str, Any], region: str) -> Iterator[MachineRequest]:
+@entry(MACHINE_READERS, "aws:ec2/instance:Instance")
+def instance(store: Store, inputs: dict[str, Any], region: str) -> Iterator[MachineRequest]:
     zone = inputs.get("availabilityZone") or _zone_of(store, inputs.get("subnetId")) or f"{region}a"
     market = (inputs.get("instanceMarketOptions") or {}).get("marketType", "")
     spot, block = bool(inputs.get("instanceMarketOptions")) and market != BLOCK, market == BLOCK
@@ -102,7 +108,8 @@ def _zone_of(store: Store, subnet: Any) -> str | None:
     return found.state.get("availabilityZone") if found else None
 
 
-def _node_group(store: Store, inputs: dict[str, Any], region: str) -> Iterator[MachineRequest]:
+@entry(MACHINE_READERS, "aws:eks/nodeGroup:NodeGroup")
+def node_group(store: Store, inputs: dict[str, Any], region: str) -> Iterator[MachineRequest]:
     template = template_of(store, inputs)
     type_ = template.get("instanceType") or (inputs.get("instanceTypes") or [NODE_TYPE])[0]
     zones = [_zone_of(store, s) or f"{region}a" for s in inputs.get("subnetIds", [])] or [f"{region}a"]
@@ -126,16 +133,17 @@ def reservation_id(inputs: Mapping[str, Any]) -> str:
     return next(iter(values_at(dict(inputs), path)), "")
 
 
-def _vm(store: Store, inputs: dict[str, Any], region: str) -> Iterator[MachineRequest]:
+@entry(MACHINE_READERS, "gcp:compute/instance:Instance")
+def vm(store: Store, inputs: dict[str, Any], region: str) -> Iterator[MachineRequest]:
     model = (inputs.get("scheduling") or {}).get("provisioningModel")
     gpus = inputs.get("guestAccelerators") or [{}]
     zone = inputs.get("zone") or f"{region}-a"
-    yield MachineRequest(
-        inputs["machineType"], zone, 1, model in ("SPOT", "FLEX_START"), gpus[0].get("type", ""), int(gpus[0].get("count", 0))
-    )
+    spot = model in ("SPOT", "FLEX_START")
+    yield MachineRequest(inputs["machineType"], zone, 1, spot, gpus[0].get("type", ""), int(gpus[0].get("count", 0)))
 
 
-def _node_pool(store: Store, inputs: dict[str, Any], region: str) -> Iterator[MachineRequest]:
+@entry(MACHINE_READERS, "gcp:container/nodePool:NodePool")
+def node_pool(store: Store, inputs: dict[str, Any], region: str) -> Iterator[MachineRequest]:
     config, scaling = inputs.get("nodeConfig") or {}, inputs.get("autoscaling") or {}
     zones = inputs.get("nodeLocations") or [f"{region}-a"]
     per_zone = inputs.get("nodeCount") or inputs.get("initialNodeCount") or scaling.get("minNodeCount") or 0
@@ -145,11 +153,3 @@ def _node_pool(store: Store, inputs: dict[str, Any], region: str) -> Iterator[Ma
     for i, zone in enumerate(zones):
         count = total // len(zones) + (i < total % len(zones))
         yield MachineRequest(config.get("machineType", VM_TYPE), zone, count, spot, gpus[0].get("type", ""), int(gpus[0].get("count", 0)))
-
-
-MACHINE_READERS = {
-    "aws:ec2/instance:Instance": _instance,
-    "aws:eks/nodeGroup:NodeGroup": _node_group,
-    "gcp:compute/instance:Instance": _vm,
-    "gcp:container/nodePool:NodePool": _node_pool,
-}

@@ -6,11 +6,11 @@ from typing import Any
 
 from rackwright_pulumi.simulator.clusters import api_server, controllers
 from rackwright_pulumi.simulator.computed import ResourceRequest
+from rackwright_pulumi.simulator.computed.names import NAMES, place
 from rackwright_pulumi.simulator.limits.machines import template_of
 from rackwright_pulumi.simulator.limits.reservations import capacity_type_error
 from rackwright_pulumi.simulator.limits.shortage import FAILED, shortage_error
 from rackwright_pulumi.simulator.provider.values import unwrap_secrets
-from rackwright_pulumi.simulator.schema.names import place
 from rackwright_pulumi.simulator.schema.references import EKS, GKE, NODES, SUBNET, VPC, dependents, missing_reference
 from rackwright_pulumi.simulator.store import Record, Store
 
@@ -57,7 +57,8 @@ def delete_error(store: Store, record: Record) -> str | None:
     if inputs.get("deletionPolicy") == "PREVENT":
         return f"{_short(record.type)} {record.id} has deletionPolicy PREVENT; set it to DELETE before deleting"
     if record.type.endswith("s3/bucket:Bucket") or record.type == "gcp:storage/bucket:Bucket":
-        return _not_empty(store, record, inputs)
+        is_kept = record.id in store.setting("filled", []) and not inputs.get("forceDestroy")
+        return f"BucketNotEmpty: the bucket {record.id} holds objects; empty it, or set forceDestroy" if is_kept else None
     dependent = next(dependents(store, record), None)
     code = "resourceInUseByAnotherResource" if record.type.startswith("gcp:") else "DependencyViolation"
     code = "ResourceInUseException" if record.type == EKS else "DeleteConflict" if ":iam/" in record.type else code
@@ -84,43 +85,12 @@ def name_taken_error(token: str, name: str) -> str:
         return f'{token.rpartition(":")[2].lower()}s "{name}" already exists'
     if token.startswith("gcp:"):
         return f"Error 409: The resource '{name}' already exists, alreadyExists"
-    return f"{NAME_TAKEN_CODES.get(token, 'ResourceInUseException')}: {_short(token)} with name {name} already exists"
-
-
-NAME_TAKEN_CODES = {
-    "aws:cloudwatch/logGroup:LogGroup": "ResourceAlreadyExistsException",
-    "aws:ec2/launchTemplate:LaunchTemplate": "InvalidLaunchTemplateName.AlreadyExistsException",
-    "aws:ec2/natGateway:NatGateway": "Resource.AlreadyAssociated",
-    "aws:ec2/placementGroup:PlacementGroup": "InvalidPlacementGroup.Duplicate",
-    "aws:ec2/route:Route": "RouteAlreadyExists",
-    "aws:ec2/routeTableAssociation:RouteTableAssociation": "Resource.AlreadyAssociated",
-    "aws:ec2/securityGroup:SecurityGroup": "InvalidGroup.Duplicate",
-    "aws:ec2/volumeAttachment:VolumeAttachment": "VolumeInUse",
-    "aws:iam/instanceProfile:InstanceProfile": "EntityAlreadyExists",
-    "aws:iam/openIdConnectProvider:OpenIdConnectProvider": "EntityAlreadyExists",
-    "aws:iam/policy:Policy": "EntityAlreadyExists",
-    "aws:iam/role:Role": "EntityAlreadyExists",
-    "aws:iam/serviceLinkedRole:ServiceLinkedRole": "InvalidInput: Service role name has been taken in this account",
-    "aws:kms/alias:Alias": "AlreadyExistsException",
-    "aws:lb/loadBalancer:LoadBalancer": "DuplicateLoadBalancerName",
-    "aws:resourcegroups/group:Group": "BadRequestException",
-    "aws:s3/bucket:Bucket": "BucketAlreadyExists",
-    "aws:scheduler/schedule:Schedule": "ConflictException",
-    "aws:scheduler/scheduleGroup:ScheduleGroup": "ConflictException",
-    "aws:sqs/queue:Queue": "QueueAlreadyExists",
-    "aws:vpc/securityGroupEgressRule:SecurityGroupEgressRule": "InvalidPermission.Duplicate",
-    "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule": "InvalidPermission.Duplicate",
-}
+    code = NAMES[token].taken_error if token in NAMES else ""
+    return f"{code or 'ResourceInUseException'}: {_short(token)} with name {name} already exists"
 
 
 def _short(token: str) -> str:
     return token.rpartition(":")[2]
-
-
-def _not_empty(store: Store, bucket: Record, inputs: Mapping[str, Any]) -> str | None:
-    if inputs.get("forceDestroy") or bucket.id not in store.setting("filled", []):
-        return None
-    return f"BucketNotEmpty: the bucket {bucket.id} holds objects; empty it, or set forceDestroy"
 
 
 def _subnet_range(store: Store, request: ResourceRequest) -> str | None:

@@ -93,19 +93,19 @@ class AwsFunctions:
     def offerings(self, args: Args) -> dict[str, Any]:
         """Every type in every zone; a type in ``capacity`` only in the zones that have machines."""
         types = [value for f in args.get("filters") or () if f["name"] == "instance-type" for value in f["values"]]
-        pairs = [(machine, zone) for machine in types for zone in self._offering(machine, args.get("locationType", "region"))]
+        kind, capacity = args.get("locationType", "region"), self._setting("capacity")
+        everywhere = zones(self.region) if kind == "availability-zone" else [self.region]
+        pairs = []
+        for machine in types:
+            is_limited = kind == "availability-zone" and machine in capacity
+            places = sorted(zone for zone, count in capacity[machine].items() if count) if is_limited else everywhere
+            pairs += [(machine, place) for place in places]
         return {
             "id": self.region,
             "instanceTypes": [machine for machine, _ in pairs],
             "locations": [zone for _, zone in pairs],
-            "locationTypes": [args.get("locationType", "region")] * len(pairs),
+            "locationTypes": [kind] * len(pairs),
         }
-
-    def _offering(self, machine: str, kind: str) -> list[str]:
-        if kind != "availability-zone":
-            return [self.region]
-        counts = self._setting("capacity").get(machine)
-        return zones(self.region) if counts is None else sorted(zone for zone, count in counts.items() if count)
 
     def quota(self, args: Args) -> dict[str, Any]:
         code = args.get("quotaCode", "")

@@ -18,33 +18,30 @@ AMI_ID = "ami-0123456789abcdef0"
 def invokes(context: Context, store: Store | None = None) -> dict[str, ProviderFunction]:
     """Function token to function, for one provider's account and region. A function raises LookupError for deleted resources."""
     aws_region, gcp_region = context.region or "us-east-1", context.region or "us-central1"
-    user = f"arn:{partition(aws_region)}:iam::{context.account}:root"
+    name = partition(aws_region)
+    user, suffix = f"arn:{name}:iam::{context.account}:root", "amazonaws.com.cn" if name == "aws-cn" else "amazonaws.com"
     caller = {"accountId": context.account, "arn": user, "id": context.account, "userId": context.account}
     client = {"project": context.project, "region": gcp_region, "zone": context.zone, "id": context.project, "accessToken": "simulated"}
     project = {"projectId": context.project, "name": context.project, "number": context.project_number, "id": f"projects/{context.project}"}
+    agent = f"service-{context.project_number}@gs-project-accounts.iam.gserviceaccount.com"
     return {
         **AwsFunctions(context, store).functions(),
         "aws:index/getCallerIdentity:getCallerIdentity": lambda args: caller,
-        "aws:index/getRegion:getRegion": lambda args: {
-            "region": aws_region,
-            "name": aws_region,
-            "id": aws_region,
-            "description": aws_region,
-        },
-        "aws:index/getPartition:getPartition": lambda args: _partition(aws_region),
+        "aws:index/getRegion:getRegion": lambda args: dict.fromkeys(("region", "name", "id", "description"), aws_region),
+        "aws:index/getPartition:getPartition": lambda args: {"partition": name, "dnsSuffix": suffix, "id": name},
         "aws:index/getAvailabilityZones:getAvailabilityZones": lambda args: _zones(args.get("region") or aws_region),
         "aws:ec2/getAmi:getAmi": _image,
         "aws:ssm/getParameter:getParameter": _parameter,
         "gcp:organizations/getClientConfig:getClientConfig": lambda args: client,
         "gcp:organizations/getProject:getProject": lambda args: project,
-        "gcp:storage/getProjectServiceAccount:getProjectServiceAccount": lambda args: _agent(context, "gs-project-accounts.iam"),
+        "gcp:storage/getProjectServiceAccount:getProjectServiceAccount": lambda args: {
+            "emailAddress": agent,
+            "member": f"serviceAccount:{agent}",
+            "id": agent,
+            "project": context.project,
+        },
         "gcp:compute/getZones:getZones": lambda args: {"names": [f"{gcp_region}-{z}" for z in "abc"], "id": gcp_region},
     }
-
-
-def _partition(region: str) -> dict[str, Any]:
-    name = partition(region)
-    return {"partition": name, "dnsSuffix": "amazonaws.com.cn" if name == "aws-cn" else "amazonaws.com", "id": name}
 
 
 def _zones(region: str) -> dict[str, Any]:
@@ -63,8 +60,3 @@ def _parameter(args: Mapping[str, Any]) -> dict[str, Any]:
     name = str(args.get("name"))
     value = AMI_ID if "ami" in name or "image" in name else "simulated"
     return {"name": name, "value": value, "insecureValue": value, "type": "String", "version": 1, "id": name, "arn": name}
-
-
-def _agent(context: Context, domain: str) -> dict[str, Any]:
-    email = f"service-{context.project_number}@{domain}.gserviceaccount.com"
-    return {"emailAddress": email, "member": f"serviceAccount:{email}", "id": email, "project": context.project}

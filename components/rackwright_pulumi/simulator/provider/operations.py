@@ -8,11 +8,11 @@ from typing import Any
 
 from rackwright_pulumi.simulator.clusters import api_server, controllers
 from rackwright_pulumi.simulator.computed import Context, ResourceRequest, computed
+from rackwright_pulumi.simulator.computed.names import place, unique_key
 from rackwright_pulumi.simulator.limits import refusals
 from rackwright_pulumi.simulator.limits.shortage import FAILED
 from rackwright_pulumi.simulator.provider.values import holds_secret, unwrap_secrets, wrap_secret
 from rackwright_pulumi.simulator.schema.facts import TRAITS
-from rackwright_pulumi.simulator.schema.names import place, unique_key
 from rackwright_pulumi.simulator.schema.references import deleted_with, identifiers
 from rackwright_pulumi.simulator.store import NameTaken, Record, Store
 
@@ -46,17 +46,14 @@ class Cloud:
             with self.store.transaction():
                 record, shortage = self._record(token, name, urn, inputs)
                 self.store.count_creation(urn)
-                self._add(record)
+                try:
+                    self.store.add(record)
+                except NameTaken as error:
+                    raise CloudError(refusals.name_taken_error(record.type, str(error).rpartition("|")[2])) from None
                 controllers.after_create(self.store, record)
             if fault or shortage:
                 raise InitializationFailed(fault or shortage, record.id, record.state)
         return record.id, record.state
-
-    def _add(self, record: Record) -> None:
-        try:
-            self.store.add(record)
-        except NameTaken as error:
-            raise CloudError(refusals.name_taken_error(record.type, str(error).rpartition("|")[2])) from None
 
     @contextmanager
     def _logged(self, op: str, token: str, name: str) -> Generator[None]:

@@ -20,7 +20,10 @@ def write_plugins(folder: Path, state: Path, python: Path | None = None, clouds:
     for cloud in clouds:
         folders[cloud] = Path(folder).resolve() / cloud
         folders[cloud].mkdir(parents=True, exist_ok=True)
-        _write_executable(folders[cloud] / f"pulumi-resource-{cloud}", _script(cloud, Path(state), Path(python or sys.executable), home))
+        path, text = folders[cloud] / f"pulumi-resource-{cloud}", _script(cloud, Path(state), Path(python or sys.executable), home)
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+        path.chmod(path.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
     return folders
 
 
@@ -28,12 +31,6 @@ def _script(cloud: str, state: Path, python: Path, home: Path) -> str:
     call = [str(python.absolute()), "-m", "rackwright_pulumi.simulator.provider.server", "--cloud", cloud, "--state", str(state.resolve())]
     path = f"PYTHONPATH={shlex.quote(str(home))}${{PYTHONPATH:+:$PYTHONPATH}}"
     return f'#!/bin/sh\n# simulated {cloud}, SDK {sdk_version(cloud)}\n{path} exec {shlex.join(call)} "$@"\n'
-
-
-def _write_executable(path: Path, text: str) -> None:
-    if not path.exists() or path.read_text(encoding="utf-8") != text:
-        path.write_text(text, encoding="utf-8")
-    path.chmod(path.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from pulumi.runtime.proto import provider_pb2 as pb
 
 from rackwright_pulumi.simulator.clusters import api_server
 from rackwright_pulumi.simulator.computed import Context, ResourceRequest
+from rackwright_pulumi.simulator.computed.names import NAMES, physical_name
 from rackwright_pulumi.simulator.lookups.invokes import invokes
 from rackwright_pulumi.simulator.provider.operations import Cloud, CloudError, InitializationFailed
 from rackwright_pulumi.simulator.provider.preview import preview_state
@@ -20,8 +21,7 @@ from rackwright_pulumi.simulator.provider.protobuf import EMPTY, abort, abort_in
 from rackwright_pulumi.simulator.provider.values import unwrap_secrets
 from rackwright_pulumi.simulator.schema import facts as catalog
 from rackwright_pulumi.simulator.schema.check import check
-from rackwright_pulumi.simulator.schema.difference import AUTONAMED, Differences, InputChange, differences
-from rackwright_pulumi.simulator.schema.names import NAMES, physical_name
+from rackwright_pulumi.simulator.schema.difference import AUTONAMED, InputChange, differences
 from rackwright_pulumi.simulator.store import Store
 
 KINDS = {
@@ -100,7 +100,7 @@ class SimulatedProvider(provider_pb2_grpc.ResourceProviderServicer):
     def Check(self, request, context):
         token, _ = urn_parts(request.urn)
         inputs = to_dict(request.news)
-        if not self._is_accepted(token):
+        if not (self._is_covered(token) or self.permissive or self.store.setting("permissive")):
             reason = f"{token} is not a resource type of the simulated {self.cloud}; set permissive to accept it without checks"
             return pb.CheckResponse(inputs=request.news, failures=[pb.CheckFailure(property="", reason=reason)])
         self._fill_name(request, token, inputs)
@@ -112,9 +112,6 @@ class SimulatedProvider(provider_pb2_grpc.ResourceProviderServicer):
     def _is_covered(self, token: str) -> bool:
         return catalog.find(token) is not None or catalog.custom(token)
 
-    def _is_accepted(self, token: str) -> bool:
-        return self._is_covered(token) or self.permissive or bool(self.store.setting("permissive"))
-
     def _fill_name(self, request, token: str, inputs: dict[str, Any]) -> None:
         """Fill in the name if the program sets none, and keep the name of the first creation."""
         olds = to_dict(request.olds)
@@ -122,7 +119,9 @@ class SimulatedProvider(provider_pb2_grpc.ResourceProviderServicer):
             _fill_object_name(request, token, inputs, olds)
             return
         rule = NAMES.get(token)
-        if rule is None or not rule.property or inputs.get(rule.property) is not None or _has_prefix(rule.property, inputs):
+        if rule is None or not rule.property or inputs.get(rule.property) is not None:
+            return
+        if inputs.get(f"{rule.property}Prefix") is not None:  # the provider then generates the name at creation, not in Check
             return
         if rule.property in olds.get("__defaults", ()):
             inputs[rule.property] = olds[rule.property]
@@ -137,7 +136,15 @@ class SimulatedProvider(provider_pb2_grpc.ResourceProviderServicer):
         found = differences(token, to_dict(request.old_inputs), to_dict(request.news), list(request.ignoreChanges))
         follows = catalog.TRAITS[self.cloud]["moves_with_provider"]
         moved = _location_changes(token, to_dict(request.olds), to_dict(request.news), self._cloud().context) if follows else ()
-        return _diff_response(replace(found, changes=(*found.changes, *moved)))
+        found = replace(found, changes=(*found.changes, *moved))
+        return pb.DiffResponse(
+            changes=pb.DiffResponse.DIFF_SOME if found else pb.DiffResponse.DIFF_NONE,
+            diffs=sorted({c.property for c in found.changes}),
+            replaces=list(found.replaces),
+            deleteBeforeReplace=found.delete_before_replace,
+            hasDetailedDiff=True,
+            detailedDiff={c.path: pb.PropertyDiff(kind=KINDS[c.kind][c.replaces], inputDiff=True) for c in found.changes},
+        )
 
     def Create(self, request, context):
         token, name = urn_parts(request.urn)
@@ -219,21 +226,6 @@ def _location_changes(token: str, state: dict[str, Any], inputs: dict[str, Any],
             yield InputChange(key, "update", True)
 
 
-def _diff_response(found: Differences) -> pb.DiffResponse:
-    return pb.DiffResponse(
-        changes=pb.DiffResponse.DIFF_SOME if found else pb.DiffResponse.DIFF_NONE,
-        diffs=sorted({c.property for c in found.changes}),
-        replaces=list(found.replaces),
-        deleteBeforeReplace=found.delete_before_replace,
-        hasDetailedDiff=True,
-        detailedDiff={c.path: _detail(c) for c in found.changes},
-    )
-
-
-def _detail(change: InputChange) -> pb.PropertyDiff:
-    return pb.PropertyDiff(kind=KINDS[change.kind][change.replaces], inputDiff=True)
-
-
 def _fill_object_name(request, token: str, inputs: dict[str, Any], olds: dict[str, Any]) -> None:
     """Fill in metadata.name of an object, or name of a release. An annotation marks generated object names."""
     release = token.endswith(":Release")
@@ -249,11 +241,6 @@ def _fill_object_name(request, token: str, inputs: dict[str, Any], olds: dict[st
         inputs["__defaults"] = ["name"]
     elif isinstance(target.get("annotations", {}), dict):
         target["annotations"] = {**target.get("annotations", {}), AUTONAMED: "true"}
-
-
-def _has_prefix(prop: str, inputs: dict[str, Any]) -> bool:
-    """Whether ``namePrefix`` or ``bucketPrefix`` is set: the provider then generates the name at creation, not in Check."""
-    return inputs.get(f"{prop}Prefix") is not None
 
 
 def _proposed_name(request, limit: int) -> str:

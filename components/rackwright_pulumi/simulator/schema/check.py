@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from rackwright_pulumi.simulator.computed.names import NAMES
 from rackwright_pulumi.simulator.provider.values import SIGNATURE, UNKNOWN, unwrap_secrets
 from rackwright_pulumi.simulator.schema import facts as catalog
-from rackwright_pulumi.simulator.schema.names import NAMES
 
 TYPE_NAMES = {"str": "a string", "int": "a whole number", "num": "a number", "bool": "true or false"}
 QUANTITIES = frozenset({"limits", "requests", "hard", "capacity", "default", "defaultRequest", "min", "max", "overhead"})
@@ -53,42 +53,27 @@ def _object(
         if name.startswith("__") or value is None:
             continue
         if name not in known:
-            yield Failure(path + name, f"'{path + name}' is not a property of {facts.token}{_nearest(name, known)}")
+            close = difflib.get_close_matches(name, known, 1)
+            hint = f"; did you mean '{close[0]}'?" if close else ""
+            yield Failure(path + name, f"'{path + name}' is not a property of {facts.token}{hint}")
         else:
             yield from _value(facts, known[name], value, path + name)
-
-
-def _nearest(name: str, known: Mapping[str, str]) -> str:
-    close = difflib.get_close_matches(name, known, 1)
-    return f"; did you mean '{close[0]}'?" if close else ""
 
 
 def _value(facts: catalog.Facts, kind: str, value: Any, path: str) -> Iterator[Failure]:
     if kind == "any" or value in (UNKNOWN, None) or (isinstance(value, dict) and SIGNATURE in value):
         return
-    if kind.startswith("["):
-        yield from _list(facts, kind, value, path)
-    elif kind.startswith(("{", "#")):
-        yield from _map(facts, kind, value, path)
-    elif not _is_plain(facts.cloud, kind, value, path):
-        yield Failure(path, f"'{path}' must be {TYPE_NAMES[kind]}, not {_type_name(value)}")
-
-
-def _list(facts: catalog.Facts, kind: str, value: Any, path: str) -> Iterator[Failure]:
-    if not isinstance(value, list):
-        yield Failure(path, f"'{path}' must be a list, not {_type_name(value)}")
-        return
-    for i, item in enumerate(value):
-        yield from _value(facts, kind[1:-1], item, f"{path}[{i}]")
-
-
-def _map(facts: catalog.Facts, kind: str, value: Any, path: str) -> Iterator[Failure]:
-    if not isinstance(value, dict):
-        yield Failure(path, f"'{path}' must be an object, not {_type_name(value)}")
+    wanted = {"[": "a list", "{": "an object", "#": "an object"}.get(kind[0]) or TYPE_NAMES[kind]
+    fits = isinstance(value, list if kind[0] == "[" else dict) if kind[0] in "[{#" else _is_plain(facts.cloud, kind, value, path)
+    if not fits:
+        yield Failure(path, f"'{path}' must be {wanted}, not {_type_name(value)}")
+    elif kind.startswith("["):
+        for i, item in enumerate(value):
+            yield from _value(facts, kind[1:-1], item, f"{path}[{i}]")
     elif kind.startswith("#"):
         declared = facts.objects[kind[1:]]
         yield from _object(facts, declared["inputs"], tuple(declared["required"]), value, f"{path}.")
-    else:
+    elif kind.startswith("{"):
         for key, item in value.items():
             yield from _value(facts, kind[1:-1], item, f"{path}.{key}")
 

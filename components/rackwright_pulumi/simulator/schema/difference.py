@@ -3,15 +3,19 @@
 import ipaddress
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
+from rackwright_pulumi.simulator.computed.names import NAMES
 from rackwright_pulumi.simulator.provider.values import unwrap_secrets
 from rackwright_pulumi.simulator.schema import facts as catalog
-from rackwright_pulumi.simulator.schema.names import NAMES
+from rackwright_pulumi.simulator.schema.facts import entry
 
 AUTONAMED = "pulumi.com/autonamed"
 """The annotation of names that the Kubernetes provider generated."""
 Inputs = Mapping[str, Any]
+CONDITIONS: dict[str, Callable[[Inputs, Inputs], tuple[str, ...]]] = {}
+"""Replacements that depend on values (CustomizeDiff in the Terraform providers): the inputs that force them."""
 
 
 @dataclass(frozen=True)
@@ -67,14 +71,17 @@ def differences(token: str, old: Inputs, new: Inputs, ignore: Sequence[str] = ()
 
 def _walk(facts: catalog.Facts, path: str, old: Any, new: Any) -> Iterator[InputChange]:
     old, new = (None if v in ([], {}) else v for v in (old, new))
-    if old == new or (_without_positions(path) in facts.sets and _same_members(old, new)):
+    if old == new:
         return
     if isinstance(old, dict) and isinstance(new, dict):
         for key in sorted(old.keys() | new.keys()):
-            yield from _walk(facts, f"{path}.{key}" if _plain_key(key) else f'{path}["{key}"]', old.get(key), new.get(key))
+            inner = f'{path}["{key}"]' if any(c in key for c in './["') else f"{path}.{key}"
+            yield from _walk(facts, inner, old.get(key), new.get(key))
     elif isinstance(old, list) and isinstance(new, list):
-        for i in range(max(len(old), len(new))):
-            yield from _walk(facts, f"{path}[{i}]", _item(old, i), _item(new, i))
+        if _without_positions(path) in facts.sets and sorted(map(repr, old)) == sorted(map(repr, new)):
+            return
+        for i, (before, after) in enumerate(zip_longest(old, new)):
+            yield from _walk(facts, f"{path}[{i}]", before, after)
     else:
         kind = "add" if old is None else "delete" if new is None else "update"
         yield InputChange(path, kind, _replaces(facts, _without_positions(path), old, new))
@@ -107,18 +114,6 @@ def _without_positions(path: str) -> str:
     return path
 
 
-def _plain_key(key: str) -> bool:
-    return not any(c in key for c in './["')
-
-
-def _item(values: list[Any], i: int) -> Any:
-    return values[i] if i < len(values) else None
-
-
-def _same_members(old: Any, new: Any) -> bool:
-    return isinstance(old, list) and isinstance(new, list) and sorted(map(repr, old)) == sorted(map(repr, new))
-
-
 def _ignored(path: str, ignore: Sequence[str]) -> bool:
     for pattern in ignore:
         compared, ignored = map(_without_positions, (path, pattern)) if "[*]" in pattern else (path, pattern)
@@ -138,23 +133,27 @@ def _keeps_fixed_name(token: str, old: Inputs, new: Inputs) -> bool:
     return bool(name) and name not in new.get("__defaults", ()) and new.get(name) is not None and old.get(name) == new.get(name)
 
 
-def _instance(old: Inputs, new: Inputs) -> tuple[str, ...]:
+@entry(CONDITIONS, "aws:ec2/instance:Instance")
+def instance(old: Inputs, new: Inputs) -> tuple[str, ...]:
     """User data restarts the instance, unless userDataReplaceOnChange is set."""
     return ("userData", "userDataBase64") if new.get("userDataReplaceOnChange") else ()
 
 
-def _lustre(old: Inputs, new: Inputs) -> tuple[str, ...]:
+@entry(CONDITIONS, "aws:fsx/lustreFileSystem:LustreFileSystem")
+def lustre_file_system(old: Inputs, new: Inputs) -> tuple[str, ...]:
     """Capacity can grow, except on SCRATCH_1; with EFA the throughput cannot change (rule V-51)."""
     shrinks = (new.get("storageCapacity") or 0) < (old.get("storageCapacity") or 0) or new.get("deploymentType") == "SCRATCH_1"
     return (*(("storageCapacity",) if shrinks else ()), *(("perUnitStorageThroughput",) if new.get("efaEnabled") else ()))
 
 
-def _eks_cluster(old: Inputs, new: Inputs) -> tuple[str, ...]:
+@entry(CONDITIONS, "aws:eks/cluster:Cluster")
+def eks_cluster(old: Inputs, new: Inputs) -> tuple[str, ...]:
     """Envelope encryption can be enabled, but not disabled."""
     return ("encryptionConfig",) if old.get("encryptionConfig") and not new.get("encryptionConfig") else ()
 
 
-def _subnetwork(old: Inputs, new: Inputs) -> tuple[str, ...]:
+@entry(CONDITIONS, "gcp:compute/subnetwork:Subnetwork")
+def subnetwork(old: Inputs, new: Inputs) -> tuple[str, ...]:
     """A range can be widened in place."""
     try:
         wider = ipaddress.ip_network(old["ipCidrRange"]).subnet_of(ipaddress.ip_network(new["ipCidrRange"]))  # ty: ignore[invalid-argument-type]
@@ -163,15 +162,6 @@ def _subnetwork(old: Inputs, new: Inputs) -> tuple[str, ...]:
     return () if wider else ("ipCidrRange",)
 
 
-def _disk(old: Inputs, new: Inputs) -> tuple[str, ...]:
+@entry(CONDITIONS, "gcp:compute/disk:Disk")
+def disk(old: Inputs, new: Inputs) -> tuple[str, ...]:
     return ("size",) if (new.get("size") or 0) < (old.get("size") or 0) else ()
-
-
-CONDITIONS: dict[str, Callable[[Inputs, Inputs], tuple[str, ...]]] = {
-    "aws:ec2/instance:Instance": _instance,
-    "aws:eks/cluster:Cluster": _eks_cluster,
-    "aws:fsx/lustreFileSystem:LustreFileSystem": _lustre,
-    "gcp:compute/disk:Disk": _disk,
-    "gcp:compute/subnetwork:Subnetwork": _subnetwork,
-}
-"""Replacements that depend on values (CustomizeDiff in the Terraform providers): the inputs that force them."""

@@ -1,12 +1,14 @@
 """Facts about each resource type: inputs and outputs from the SDK, and inputs that force a replacement. Imports neither grpc nor pulumi."""
 
+import csv
 import functools
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+Function = TypeVar("Function", bound=Callable[..., Any])
 DATA = Path(__file__).parents[1] / "data"
 TRAITS: Mapping[str, Mapping[str, Any]] = json.loads((DATA / "clouds.json").read_text(encoding="utf-8"))
 """Simulated cloud -> region where none is given; what holds a resource (account, project, cluster); provider inputs whose change
@@ -45,6 +47,22 @@ class Facts:
     def object(self, kind: str) -> Mapping[str, str]:
         """Fields of a nested kind, also in lists: ``[#eks.Taint]``; empty for plain kinds."""
         return self.objects.get(kind.strip("[]").removeprefix("#"), {}).get("inputs", {})
+
+
+def entry(functions: dict[str, Function], *tokens: str) -> Callable[[Function], Function]:
+    """Enter the decorated function in a table, by type token."""
+
+    def add(function: Function) -> Function:
+        functions.update(dict.fromkeys(tokens, function))
+        return function
+
+    return add
+
+
+def table(file: str) -> list[dict[str, str]]:
+    """Rows of a CSV file in ``data/``."""
+    with (DATA / file).open(encoding="utf-8", newline="") as lines:
+        return list(csv.DictReader(lines))
 
 
 @functools.cache

@@ -34,17 +34,13 @@ def sdk_facts(cloud: str) -> dict[str, typing.Any]:
     found = {}
     for path in covered(cloud):
         module, _, name = path.rpartition(".")
-        resource = getattr(_submodule(package, module), name)
+        resource = getattr(importlib.import_module(f"{package.__name__}.{module}"), name)
         home = sys.modules[resource.__module__]
         args = getattr(home, f"{name}InitArgs", None) or getattr(home, f"{name}Args")
         outputs = {k: _kind(t, None) for k, t in sorted(_types.resource_types(resource).items())}
         found[resource.pulumi_type] = {"class": path, **_object(args, objects), "outputs": outputs}
     version = importlib.import_module("importlib.metadata").version(f"pulumi-{cloud}")
     return {"sdk": f"pulumi-{cloud}", "version": version, "types": dict(sorted(found.items())), "objects": dict(sorted(objects.items()))}
-
-
-def _submodule(package: types.ModuleType, path: str) -> types.ModuleType:
-    return importlib.import_module(f"{package.__name__}.{path}")
 
 
 def _object(args: type, objects: dict[str, typing.Any]) -> dict[str, typing.Any]:
