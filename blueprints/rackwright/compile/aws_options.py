@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from rackwright.clouds import AWS
+from rackwright.clouds import supports
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.existing_cluster import as_tenant_stack
 from rackwright.compile.network.address_plan import assign_ranges, existing_reference, widen_machine_subnet
@@ -16,7 +16,7 @@ NO_ROLES = Roles()
 
 def apply_aws_options(context: CompileContext, plan: StackPlan) -> StackPlan:
     """`plan` with the options of the spec; unchanged on other clouds."""
-    if plan.place.cloud != AWS.name:
+    if not supports(plan.place.cloud, "blueprint.safety"):
         return plan
     plan = _with_spec_options(context, plan)
     return as_tenant_stack(plan) if existing_cluster(context) and plan.cluster else plan

@@ -4,15 +4,15 @@ import re
 from collections.abc import Iterator
 from datetime import timedelta
 
-from rackwright.clouds import AWS, supports
+from rackwright.catalog.rows import CapacityMode
+from rackwright.clouds import AWS, profile, supports
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.spec.base import quote
-from rackwright.spec.blueprint import ExtraPool
 from rackwright.spec.infra import CapacityBlock, Place, Reservation, existing_capacity
 from rackwright.spec.reading.model_fields import did_you_mean
 from rackwright.stackplan.capacity import RESERVATION_ID
-from rackwright.validation.spec.places import BLOCKS, blocks, entries, mode_of, things
+from rackwright.validation.spec.places import BLOCKS, blocks, entries, extra_pools, mode_of, place_of_pools, things
 from rackwright.validation.spec.registry import SpecContext, rule
 
 RESERVATIONS = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-reservations-using.html"
@@ -40,7 +40,7 @@ def reservation_is_named_once(context: SpecContext) -> Iterator[Violation]:
 def reservation_is_one_of_aws(context: SpecContext) -> Iterator[Violation]:
     """An AWS reservation ID is cr- and 17 hexadecimal digits; a group is a resource group in the region and account of the place."""
     for at, place, said in _reservations(context):
-        if place.cloud != AWS.name:
+        if not profile(place.cloud).has_reservation_groups:
             if said.group:
                 yield Violation(at / "group", "use the `id` of one reservation", f"{place.cloud} has no groups of reservations")
             continue
@@ -80,13 +80,11 @@ def block_has_hours_that_are_sold(context: SpecContext) -> Iterator[Violation]:
 @rule("S-84", link=BLOCKS)
 def block_has_a_size_that_is_sold(context: SpecContext) -> Iterator[Violation]:
     """A Capacity Block has at most 64 instances."""
-    rules = (r for r in context.catalog.capacity_rules if (r.cloud, r.capacity, r.rule) == (AWS.name, "capacity-block", "most_nodes"))
-    most = next((int(rule.value) for rule in rules if rule.value), None)
-    for at, _, block in blocks(context):
-        if most and block.count > most:
-            yield Violation(
-                at / "count", f"set {most} or less, and add a second block", f"The block has {block.count} instances; the maximum is {most}"
-            )
+    for at, place, block in blocks(context):
+        limit = context.catalog.capacity_rule(place.cloud, CapacityMode.CAPACITY_BLOCK, "most_nodes")
+        if limit and block.count > limit:
+            words = f"The block has {block.count} instances; the maximum is {limit:.0f}"
+            yield Violation(at / "count", f"set {limit:.0f} or less, and add a second block", words)
 
 
 @rule("S-85")
@@ -123,8 +121,9 @@ def pools_are_of_machines_that_are_sold(context: SpecContext) -> Iterator[Violat
     for at, pool in extra_pools(context):
         machine = context.catalog.machine_by_name.get(pool.instance)
         if machine is None or not supports(machine.cloud, "blueprint.pools") or not machine.orderable or machine.kind == "other":
-            names = [m.name for m in context.catalog.machines if m.cloud == AWS.name and m.orderable and m.kind != "other"]
-            words = f"{quote(pool.instance)} is not an AWS instance type for pools"
+            able = (m for m in context.catalog.machines if supports(m.cloud, "blueprint.pools"))
+            names = [m.name for m in able if m.orderable and m.kind != "other"]
+            words = f"{quote(pool.instance)} is not an instance type for extra pools"
             yield Violation(at / "instance", did_you_mean(pool.instance, names), words)
             continue
         sold = [row.region for row in context.catalog.places_by_sku.get(machine.name, ()) if row.cloud == machine.cloud]
@@ -154,10 +153,12 @@ def pools_hold_what_they_say(context: SpecContext) -> Iterator[Violation]:
 @rule("S-89")
 def pools_are_bought_as_they_are_sold(context: SpecContext) -> Iterator[Violation]:
     """The capacity of an extra pool must exist on AWS, for its machine, in the zone of the other pools."""
+    home = place_of_pools(context)
+    cloud = profile(home.cloud) if home else None
     for at, pool in extra_pools(context):
         thing, where, mode = existing_capacity(pool.capacity), at / "capacity", mode_of(pool.capacity)
-        if not AWS.sells(mode):
-            yield Violation(where, f"{AWS.name} offers {', '.join(AWS.capacity_modes)}", f"{AWS.name} does not offer {mode}")
+        if cloud and not cloud.sells(mode):
+            yield Violation(where, f"{cloud.name} offers {', '.join(cloud.capacity_modes)}", f"{cloud.name} does not offer {mode}")
         if thing is None:
             continue
         where = where / mode
@@ -171,19 +172,13 @@ def pools_are_bought_as_they_are_sold(context: SpecContext) -> Iterator[Violatio
                 yield Violation(where / "zone", f"use capacity in {' or '.join(sorted(named))}", words, link=_link(thing))
 
 
-def extra_pools(context: SpecContext) -> Iterator[tuple[At, ExtraPool]]:
-    """Extra pools with their paths."""
-    pools = context.spec.blueprint.pools
-    yield from () if pools == "auto" else ((At() / "blueprint" / "pools" / i, pool) for i, pool in enumerate(pools))
-
-
 def _reservations(context: SpecContext) -> Iterator[tuple[At, Place, Reservation]]:
     """Every reservation of the spec with its place; those of extra pools with the first place that builds them."""
     for at, place in context.places:
         for where, entry in entries(at, place):
             if isinstance(thing := existing_capacity(entry), Reservation):
                 yield where / "reservation", place, thing
-    home = next((place for _, place in context.places if supports(place.cloud, "blueprint.pools")), None)
+    home = place_of_pools(context)
     for at, pool in extra_pools(context):
         if home and isinstance(thing := existing_capacity(pool.capacity), Reservation):
             yield at / "capacity" / "reservation", home, thing

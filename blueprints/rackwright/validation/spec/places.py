@@ -9,6 +9,7 @@ from rackwright.clouds import AWS, GCP, profile, profiles, supports
 from rackwright.diagnostics.problem import At, Level, Stage
 from rackwright.diagnostics.rule import Violation
 from rackwright.spec.base import quote
+from rackwright.spec.blueprint import ExtraPool
 from rackwright.spec.infra import (
     CapacityBlock,
     CapacityEntry,
@@ -53,11 +54,21 @@ def things(context: SpecContext) -> Iterator[tuple[At, Place, CapacityBlock | Re
 def blocks(context: SpecContext) -> Iterator[tuple[At, Place, CapacityBlock]]:
     """Every capacity block of the spec with its place; those of extra pools with the first place that builds them."""
     yield from ((at, place, thing) for at, place, thing in things(context) if isinstance(thing, CapacityBlock))
-    pools = context.spec.blueprint.pools
-    home = next((place for _, place in context.places if supports(place.cloud, "blueprint.pools")), None)
-    for i, pool in enumerate(() if pools == "auto" else pools):
+    home = place_of_pools(context)
+    for at, pool in extra_pools(context):
         if home and isinstance(pool.capacity, UseBlock):
-            yield At() / "blueprint" / "pools" / i / "capacity" / "capacity_block", home, pool.capacity.capacity_block
+            yield at / "capacity" / "capacity_block", home, pool.capacity.capacity_block
+
+
+def extra_pools(context: SpecContext) -> Iterator[tuple[At, ExtraPool]]:
+    """Extra pools with their paths."""
+    pools = context.spec.blueprint.pools
+    yield from () if pools == "auto" else ((At() / "blueprint" / "pools" / i, pool) for i, pool in enumerate(pools))
+
+
+def place_of_pools(context: SpecContext) -> Place | None:
+    """The first place that builds extra pools."""
+    return next((place for _, place in context.places if supports(place.cloud, "blueprint.pools")), None)
 
 
 @rule("S-40")

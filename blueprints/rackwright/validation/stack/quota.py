@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Machine
-from rackwright.clouds import AWS, profile
+from rackwright.clouds import profile
 from rackwright.diagnostics.problem import At, Level, Problem, Stage
 from rackwright.stackplan import StackPlan
 from rackwright.validation.stack.quota_aws import aws_needs
@@ -33,7 +33,7 @@ class QuotaNeed:
 def quota_needs(plan: StackPlan, catalog: Catalog | None = None) -> tuple[QuotaNeed, ...]:
     """Quotas at the maximum size of every pool, one entry per quota. Reserved machines count towards on-demand quotas."""
     found = [*_machine_needs(plan, catalog or Catalog.default())]
-    if plan.place.cloud == AWS.name:
+    if profile(plan.place.cloud).has_service_quotas:
         found += [QuotaNeed(code, plan.place.region, amount, unit, what) for code, amount, unit, what in aws_needs(plan) if amount]
     return tuple(_summed(found))
 

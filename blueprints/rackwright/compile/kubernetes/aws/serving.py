@@ -1,10 +1,11 @@
 """Serving on AWS: weights in a bucket as a volume, and an internal load balancer."""
 
+from rackwright.clouds import AWS
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.kubernetes.manifests import Body, obj
 from rackwright.compile.serving.model_server import USER_ID, ModelServer
 from rackwright.stackplan import AddonPlan, BucketPlan, ManifestPlan, NetworkPlan, ref
-from rackwright.stackplan.labels import LOAD_BALANCER_ANNOTATION, SERVER_PORT
+from rackwright.stackplan.labels import SERVER_PORT
 
 LOAD_BALANCER_PORT = 80
 PRIVATE_RANGES = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10")
@@ -65,9 +66,9 @@ def load_balancer(server: ModelServer, cidrs: tuple[str, ...]) -> ManifestPlan:
     https://cloud-provider-aws.sigs.k8s.io/service_controller/
     """
     annotations = {
-        f"{LOAD_BALANCER_ANNOTATION}-type": "nlb",
-        f"{LOAD_BALANCER_ANNOTATION}-internal": "true",
-        f"{LOAD_BALANCER_ANNOTATION}-subnets": ref("network.machine_subnet_id"),
+        f"{AWS.load_balancer_annotation}-type": "nlb",
+        f"{AWS.load_balancer_annotation}-internal": "true",
+        f"{AWS.load_balancer_annotation}-subnets": ref("network.machine_subnet_id"),
     }
     spec = {
         "type": "LoadBalancer",

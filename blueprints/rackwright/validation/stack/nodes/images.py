@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from rackwright.catalog.read import Catalog
-from rackwright.clouds import AWS
+from rackwright.clouds import AWS, EKS, profile
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import PoolPlan, ReleasePlan, StackPlan
@@ -44,7 +44,7 @@ def box_image_fits_machine(plan: StackPlan) -> Iterator[Violation]:
 def custom_image_is_consistent(plan: StackPlan) -> Iterator[Violation]:
     """`image_id` is an AMI ID with a known image family, and cannot be combined with `ami_type`, `release_version` or `bootstrap`."""
     families = ", ".join((*FAMILIES, UBUNTU))
-    for at, pool in _eks(plan):
+    for at, pool in eks_pools(plan):
         if pool.image_id and not AMI.fullmatch(pool.image_id):
             yield Violation(at / "image_id", "write ami- and 8 or 17 hexadecimal digits", f"{pool.image_id!r} is not an AMI ID")
         if pool.image_id and image_family(pool.image) not in (*FAMILIES, UBUNTU):
@@ -70,7 +70,7 @@ def user_data_fits(plan: StackPlan) -> Iterator[Violation]:
 @rule("V-39", Level.ERROR, ACCELERATED)
 def node_image_fits_machine(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """An EKS node image contains drivers for certain machines and one CPU architecture; AL2 images are no longer released."""
-    for at, pool in _eks(plan):
+    for at, pool in eks_pools(plan):
         if image_family(pool.image) == UBUNTU:
             continue
         allowed = [image_variant(family, KINDS.get(pool.resource, "cpu")) for family in FAMILIES]
@@ -87,7 +87,7 @@ def node_image_fits_machine(plan: StackPlan, catalog: Catalog) -> Iterator[Viola
 def efa_driver_is_unique(plan: StackPlan) -> Iterator[Violation]:
     """EFA interfaces reach pods through the device plugin or the DRA driver, never both; the DRA driver requires Kubernetes 1.35 and
     managed node groups."""
-    dra = [(at, pool) for at, pool in _eks(plan) if pool.nics and pool.devices == "dra"]
+    dra = [(at, pool) for at, pool in eks_pools(plan) if pool.nics and pool.devices == "dra"]
     for at, pool in dra:
         if pool.provisioner == "karpenter":
             message = f"Pool {pool.name} uses devices: dra, which Karpenter does not support"
@@ -106,7 +106,7 @@ def efa_driver_is_unique(plan: StackPlan) -> Iterator[Violation]:
 def efa_driver_lists_machine(plan: StackPlan) -> Iterator[Violation]:
     """The EFA device plugin and the EFA DRA driver run only on instance types that their values list; other nodes show no EFA devices."""
     for name, devices in ((EFA_PLUGIN, "plugin"), (EFA_DRA_DRIVER, "dra")):
-        machines = {pool.machine for _, pool in _eks(plan) if pool.nics and pool.devices == devices}
+        machines = {pool.machine for _, pool in eks_pools(plan) if pool.nics and pool.devices == devices}
         yield from _unlisted(plan, name, machines, ("supportedInstanceLabels", "values"))
 
 
@@ -124,14 +124,14 @@ def claim_api_exists(plan: StackPlan) -> Iterator[Violation]:
 @rule("R-41", Level.ERROR, "https://github.com/aws-neuron/neuron-helm-charts", invariant=True)
 def neuron_plugin_lists_machine(plan: StackPlan) -> Iterator[Violation]:
     """The Neuron device plugin runs only on instance types that its values list; other nodes show no Neuron devices."""
-    machines = {pool.machine for _, pool in _eks(plan) if KINDS.get(pool.resource) == "neuron"}
+    machines = {pool.machine for _, pool in eks_pools(plan) if KINDS.get(pool.resource) == "neuron"}
     yield from _unlisted(plan, NEURON_PLUGIN, machines, ("neuronInstances",))
 
 
 @rule("R-42", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/userguide/ml-eks-nvidia-ultraserver.html")
 def ultraservers_are_unsupported(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """GB200 UltraServers require compute domains of NVIDIA's DRA driver, which this release does not install."""
-    for at, pool in _eks(plan):
+    for at, pool in eks_pools(plan):
         machine = catalog.machine_by_name.get(pool.machine)
         if machine and machine.in_ultraserver and machine.kind == "gpu":
             message = f"Pool {pool.name} uses {pool.machine}, and this release does not install NVIDIA's DRA driver for UltraServers"
@@ -141,7 +141,7 @@ def ultraservers_are_unsupported(plan: StackPlan, catalog: Catalog) -> Iterator[
 @rule("R-44", Level.ERROR, "https://karpenter.sh/docs/concepts/nodeclasses/")
 def karpenter_uses_al2023(plan: StackPlan) -> Iterator[Violation]:
     """Karpenter pools use the image family al2023, because this release writes disks and user data for AL2023 only."""
-    for at, pool in _eks(plan):
+    for at, pool in eks_pools(plan):
         if pool.provisioner == "karpenter" and image_family(pool.image) != "al2023":
             message = f"Karpenter pool {pool.name} has image {pool.image!r}; this release supports the family al2023"
             yield Violation(at / "image", "use the family al2023, or provisioner managed", message)
@@ -150,7 +150,7 @@ def karpenter_uses_al2023(plan: StackPlan) -> Iterator[Violation]:
 @rule("R-45", Level.ERROR, "https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/amazon-eks.html")
 def gpu_pools_share_a_family(plan: StackPlan) -> Iterator[Violation]:
     """GPU pools share one image family, because NVIDIA's operator, AL2023 and Bottlerocket install GPU software differently."""
-    gpus = [(at, pool) for at, pool in _eks(plan) if KINDS.get(pool.resource) == "gpu"]
+    gpus = [(at, pool) for at, pool in eks_pools(plan) if KINDS.get(pool.resource) == "gpu"]
     first = image_family(gpus[0][1].image) if gpus else ""
     for at, pool in gpus[1:]:
         if image_family(pool.image) != first:
@@ -161,15 +161,16 @@ def gpu_pools_share_a_family(plan: StackPlan) -> Iterator[Violation]:
 @rule("R-46", Level.WARNING, "https://docs.aws.amazon.com/fsx/latest/LustreGuide/install-lustre-client.html")
 def ubuntu_has_lustre_client(plan: StackPlan) -> Iterator[Violation]:
     """Ubuntu needs Amazon's Lustre client modules to mount the file system, and Canonical's EKS image does not contain them."""
-    for at, pool in _eks(plan):
+    for at, pool in eks_pools(plan):
         if plan.lustre and image_family(pool.image) == UBUNTU:
             fix = "add lustre-client-modules-aws to the image and acknowledge R-46, or use al2023"
             message = f"Pool {pool.name} mounts Lustre, but Canonical's image lacks the client modules, and {pool.image_id} may too"
             yield Violation(at / "image_id", fix, message)
 
 
-def _eks(plan: StackPlan) -> Iterator[tuple[At, PoolPlan]]:
-    yield from pools(plan) if plan.place.cloud == AWS.name else ()
+def eks_pools(plan: StackPlan) -> Iterator[tuple[At, PoolPlan]]:
+    """Pools with their paths; none in clusters of other services than EKS."""
+    yield from pools(plan) if profile(plan.place.cloud).managed_kubernetes == EKS else ()
 
 
 def _has_drivers(pool: PoolPlan, image: str, catalog: Catalog) -> bool:
