@@ -1,4 +1,4 @@
-"""Options of every stack on AWS: existing roles, keys and clusters, and the safety settings."""
+"""Options of the spec for existing roles, keys and clusters, and for safety, on clouds that support them."""
 
 from dataclasses import replace
 
@@ -8,41 +8,43 @@ from rackwright.compile.existing_cluster import as_tenant_stack
 from rackwright.compile.network.address_plan import assign_ranges, existing_reference, widen_machine_subnet
 from rackwright.spec.blueprint import ExistingCluster
 from rackwright.spec.infra import Roles
-from rackwright.stackplan import ClusterPlan, Existing, IdentityPlan, KeyPlan, ManifestPlan, NetworkPlan, PlacePlan, StackPlan
+from rackwright.stackplan import Existing, ManifestPlan, NetworkPlan, StackPlan
 from rackwright.stackplan.addresses import addresses_needed
-
-NO_ROLES = Roles()
 
 
 def apply_aws_options(context: CompileContext, plan: StackPlan) -> StackPlan:
-    """`plan` with the options of the spec; unchanged on other clouds."""
+    """`plan` with the options of the spec; unchanged on clouds without them."""
     if not supports(plan.place.cloud, "blueprint.safety"):
         return plan
-    plan = _with_spec_options(context, plan)
-    return as_tenant_stack(plan) if existing_cluster(context) and plan.cluster else plan
-
-
-def _with_spec_options(context: CompileContext, plan: StackPlan) -> StackPlan:
-    return replace(
+    place, safety, roles = context.place, context.spec.blueprint.safety, context.place.roles or Roles()
+    plan = replace(
         plan,
-        place=_place(context, plan.place),
+        place=replace(plan.place, role_arn=place.role or "", boundary_arn=place.permissions_boundary or ""),
         network=_network(context, plan),
-        key=_key(context, plan.key),
-        identities=tuple(_identity(context, identity) for identity in plan.identities),
-        cluster=_cluster(context, plan.cluster) if plan.cluster else None,
-        manifests=plan.manifests if context.spec.blueprint.safety.network_policies else _without(plan.manifests, "NetworkPolicy"),
-        protected=context.spec.blueprint.safety.deletion_protection,
+        key=replace(plan.key, existing_arn=existing_reference(place.key)),
+        # The existing workload role applies to the workload's identities, not to those of operators.
+        identities=tuple(
+            replace(i, existing_arn=existing_reference(roles.workload)) if i.namespace in ("", context.namespace) else i
+            for i in plan.identities
+        ),
+        cluster=replace(
+            plan.cluster,
+            existing=existing_cluster(context),
+            control_role_arn=existing_reference(roles.cluster),
+            node_role_arn=existing_reference(roles.nodes),
+        )
+        if plan.cluster
+        else None,
+        manifests=plan.manifests if safety.network_policies else _without(plan.manifests, "NetworkPolicy"),
+        protected=safety.deletion_protection,
     )
+    return as_tenant_stack(plan) if existing_cluster(context) and plan.cluster else plan
 
 
 def existing_cluster(context: CompileContext) -> Existing:
     """Name of the existing cluster to use; empty for a new cluster."""
     chosen = context.spec.blueprint.cluster
     return "" if isinstance(chosen, str) else existing_reference(chosen.name if isinstance(chosen, ExistingCluster) else chosen)
-
-
-def _place(context: CompileContext, place: PlacePlan) -> PlacePlan:
-    return replace(place, role_arn=context.place.role or "", boundary_arn=context.place.permissions_boundary or "")
 
 
 def _network(context: CompileContext, plan: StackPlan) -> NetworkPlan:
@@ -54,26 +56,6 @@ def _network(context: CompileContext, plan: StackPlan) -> NetworkPlan:
         assign_ranges(network, cidr) if cidr else widen_machine_subnet(network, addresses_needed(plan)),
         flow_logs=network.flow_logs and safety.flow_logs,
         private_endpoints=network.private_endpoints if safety.private_endpoints else (),
-    )
-
-
-def _key(context: CompileContext, key: KeyPlan) -> KeyPlan:
-    return replace(key, existing_arn=existing_reference(context.place.key))
-
-
-def _identity(context: CompileContext, plan: IdentityPlan) -> IdentityPlan:
-    """The existing workload role applies to the workload's identities, not to those of operators."""
-    workloads = plan.namespace in ("", context.namespace)
-    return replace(plan, existing_arn=existing_reference((context.place.roles or NO_ROLES).workload)) if workloads else plan
-
-
-def _cluster(context: CompileContext, plan: ClusterPlan) -> ClusterPlan:
-    roles = context.place.roles or NO_ROLES
-    return replace(
-        plan,
-        existing=existing_cluster(context),
-        control_role_arn=existing_reference(roles.cluster),
-        node_role_arn=existing_reference(roles.nodes),
     )
 
 

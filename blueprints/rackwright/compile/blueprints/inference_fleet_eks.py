@@ -78,6 +78,7 @@ def eks_fleet_plan(context: CompileContext) -> StackPlan:
     groups = (placement_group_name(context.spec.name, pool) for pool in karpenter_pools if pool.adjacent)
     karpenter = KarpenterPlan(adjacent=tuple(groups)) if karpenter_pools else None
     server = _server(context, buckets, pools)
+    security = "privileged" if server.pins_memory else "baseline" if server.as_root else "restricted"  # RDMA locks memory
     extras = [with_node_image(context, pool) for pool in extra_pools(context, place)]
     releases = _releases(context, (*pools, *extras), karpenter, server.hosts > 1)
     addons = (*eks_addons(False), *([MOUNTPOINT_ADDON] if buckets else []))
@@ -98,7 +99,7 @@ def eks_fleet_plan(context: CompileContext) -> StackPlan:
         cluster=cluster_plan(context),
         pools=everything,
         addons=addons,
-        namespaces=namespaces(context, releases, _pod_security_level(server)),
+        namespaces=namespaces(context, releases, security),
         releases=releases,
         manifests=(
             *(manifest for pool in karpenter_pools for manifest in karpenter_pool(pool, context.spec.name, context.tags)),
@@ -127,8 +128,10 @@ def _serving_objects(
 
 def _pools(context: CompileContext, place: PlacePlan) -> tuple[PoolPlan, ...]:
     """The sized pools; without EFA interfaces where a replica fits one machine."""
-    pools = (with_node_image(context, pool) for pool in accelerator_pools(context, place, node_bounds(context)))
-    shaped = [pool if hosts_per_replica(context) > 1 else _without_fabric(context, pool) for pool in pools]
+    shaped = [with_node_image(context, pool) for pool in accelerator_pools(context, place, node_bounds(context))]
+    if hosts_per_replica(context) == 1:
+        high = max_pods(context.machine, (), prefixes=True)
+        shaped = [replace(pool, fabric="none", adjacent=False, nics=(), devices="plugin", max_pods=high) for pool in shaped]
     provisioner = _provisioner(context, shaped)
     return tuple(_with_provisioner(context, pool, provisioner) for pool in shaped)
 
@@ -142,11 +145,6 @@ def _provisioner(context: CompileContext, pools: Sequence[PoolPlan]) -> str:
     return requested if requested != "auto" else "karpenter" if supported else "managed"
 
 
-def _without_fabric(context: CompileContext, pool: PoolPlan) -> PoolPlan:
-    high = max_pods(context.machine, (), prefixes=True)
-    return replace(pool, fabric="none", adjacent=False, nics=(), devices="plugin", max_pods=high)
-
-
 def _with_provisioner(context: CompileContext, pool: PoolPlan, provisioner: str) -> PoolPlan:
     """Adds disk for downloaded weights where there is no local NVMe. Pools of capacity blocks follow the block's schedule."""
     downloads = not pool.local_nvme and not bucket_plans(context)
@@ -157,11 +155,6 @@ def _with_provisioner(context: CompileContext, pool: PoolPlan, provisioner: str)
         there = pool.nodes_max if provisioner == "managed" else pool.nodes_start
         return replace(grown, nodes_min=0, nodes_start=there if has_started(pool.capacity, context) else 0, autoscaled=False)
     return replace(grown, autoscaled=provisioner == "managed" and pool.nodes_min < pool.nodes_max)
-
-
-def _pod_security_level(server: ModelServer) -> str:
-    """Pod security level: locked memory for RDMA requires privileged, the root user baseline."""
-    return "privileged" if server.pins_memory else "baseline" if server.as_root else "restricted"
 
 
 def _server(context: CompileContext, buckets: tuple[BucketPlan, ...], pools: Sequence[PoolPlan]) -> ModelServer:

@@ -22,14 +22,16 @@ from rackwright.compile.operators.helm_releases import keda, monitoring
 from rackwright.compile.serving.model_server import WEIGHTS_PATH, ModelServer, server_objects
 from rackwright.compile.serving.replica import ACCOUNT, IMAGE_GIB, cache_gib, hub_weights, model_server, node_bounds, replicas_per_node
 from rackwright.compile.storage.buckets import bucket_plans, grants
-from rackwright.stackplan import BlueprintKind, BucketPlan, IdentityPlan, KeyPlan, ManifestPlan, PlacePlan, PoolPlan, StackPlan
+from rackwright.stackplan import BlueprintKind, BucketPlan, IdentityPlan, KeyPlan, ManifestPlan, PoolPlan, StackPlan
 from rackwright.stackplan.labels import SERVER_PORT
 
 
 def gke_fleet_plan(context: CompileContext) -> StackPlan:
     place = place_plan(context)
     buckets = bucket_plans(context)
-    pool = _pool(context, place)
+    pool = accelerator_pool(context, place, "gpu", node_bounds(context))
+    disk = replace(pool.disk, size_gib=IMAGE_GIB + boot_disk_gib(replicas_per_node(context) * cache_gib(context)))
+    pool = replace(pool, disk=disk, fabric="none", adjacent=False)
     server = _server(context, buckets, pool)
     releases = (monitoring(), keda())
     return StackPlan(
@@ -51,13 +53,6 @@ def gke_fleet_plan(context: CompileContext) -> StackPlan:
         pins=version_pins(releases, (("server", server.image),)),
         expires_on=context.expires_on,
     )
-
-
-def _pool(context: CompileContext, place: PlacePlan) -> PoolPlan:
-    """The pool, with disks for the weights of its replicas and without a fabric."""
-    pool = accelerator_pool(context, place, "gpu", node_bounds(context))
-    disk = replace(pool.disk, size_gib=IMAGE_GIB + boot_disk_gib(replicas_per_node(context) * cache_gib(context)))
-    return replace(pool, disk=disk, fabric="none", adjacent=False)
 
 
 def _server(context: CompileContext, buckets: tuple[BucketPlan, ...], pool: PoolPlan) -> ModelServer:

@@ -8,7 +8,6 @@ from rackwright.clouds import profile
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.nodes.capacity import capacity_entry, capacity_plan, extra_pool_entries, has_started, pool_bounds
 from rackwright.compile.nodes.fabric import nic_layout
-from rackwright.spec.blueprint import ExtraPool
 from rackwright.spec.infra import CapacityEntry
 from rackwright.stackplan import CapacityPlan, DiskPlan, PlacePlan, PoolPlan, TaintPlan
 from rackwright.stackplan.addresses import max_pods
@@ -88,24 +87,23 @@ def extra_pools(context: CompileContext, place: PlacePlan) -> tuple[PoolPlan, ..
 
     Nodes without accelerators have no taint, so that other pods can run there.
     """
-    return tuple(_extra_pool(context, place, pool) for pool in extra_pool_entries(context))
-
-
-def _extra_pool(context: CompileContext, place: PlacePlan, entry: ExtraPool) -> PoolPlan:
-    machine, capacity = context.catalog.machine(entry.instance), capacity_plan(context, entry.capacity)
-    low, high, start = (
-        pool_bounds(context, entry.nodes, capacity) if capacity.mode == "capacity-block" else (entry.at_least, entry.nodes, entry.at_least)
-    )
-    return replace(
-        _base_pool(context, machine, place, entry.name),
-        nodes_min=low,
-        nodes_max=high,
-        nodes_start=start,
-        capacity=capacity,
-        autoscaled=low < high and capacity.mode != "capacity-block",
-        labels=((POOL_LABEL, entry.name),),
-        adjacent=_uses_placement_group(context, machine, capacity, high),
-    )
+    pools = []
+    for entry in extra_pool_entries(context):
+        machine, capacity = context.catalog.machine(entry.instance), capacity_plan(context, entry.capacity)
+        block = capacity.mode == "capacity-block"
+        low, high, start = pool_bounds(context, entry.nodes, capacity) if block else (entry.at_least, entry.nodes, entry.at_least)
+        pool = replace(
+            _base_pool(context, machine, place, entry.name),
+            nodes_min=low,
+            nodes_max=high,
+            nodes_start=start,
+            capacity=capacity,
+            autoscaled=low < high and not block,
+            labels=((POOL_LABEL, entry.name),),
+            adjacent=_uses_placement_group(context, machine, capacity, high),
+        )
+        pools.append(pool)
+    return tuple(pools)
 
 
 def accelerator_pool(context: CompileContext, place: PlacePlan, name: str = "gpu", counts: tuple[int, int, int] | None = None) -> PoolPlan:

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from rackwright.catalog.read import Catalog
-from rackwright.catalog.rows import Machine
 from rackwright.catalog.storage_limits import TIERED_METADATA_IOPS
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.kubernetes.manifests import obj
@@ -42,15 +41,14 @@ def with_lustre_interfaces(catalog: Catalog, plan: LustrePlan | None, pools: Seq
     """The pools with the number of EFA interfaces that read the file system, reduced where all nodes would exceed the connection limit."""
     if plan is None or not plan.rdma:
         return tuple(pools)
-    interfaces = {pool.name: _client_interfaces(catalog.machine(pool.machine), pool) for pool in pools}
+    interfaces: dict[str, int] = {}  # the number that FSx's own client set-up uses, limited to the interfaces of the pool
+    for pool in pools:
+        machine = catalog.machine(pool.machine)
+        readers = machine.lustre_interfaces if reads_over_efa(machine, pool.image) else 0
+        interfaces[pool.name] = min(pool.fabric_interfaces, readers)
     nodes = sum(pool.nodes_max for pool in pools if interfaces[pool.name])
     limit = MAX_CONNECTIONS // max(1, nodes)
     return tuple(replace(pool, lustre_interfaces=min(limit, interfaces[pool.name])) for pool in pools)
-
-
-def _client_interfaces(machine: Machine, pool: PoolPlan) -> int:
-    """The number that FSx's own client set-up uses, limited to the interfaces of the pool."""
-    return min(pool.fabric_interfaces, machine.lustre_interfaces) if reads_over_efa(machine, pool.image) else 0
 
 
 def lustre_volume(plan: LustrePlan, name: str, namespace: str) -> tuple[ManifestPlan, ...]:

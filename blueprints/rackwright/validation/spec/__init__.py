@@ -5,7 +5,6 @@ from rackwright.validation.spec import (  # noqa: F401, registers the checks
     machines,
     model_shape,
     places,
-    quotas,
     safety,
     stack,
     unsupported,

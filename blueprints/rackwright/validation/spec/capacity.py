@@ -20,8 +20,8 @@ GROUPS = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/create-cr-group.ht
 DESCRIBE = "`aws ec2 describe-capacity-reservations --capacity-reservation-ids {}` shows it"
 GROUP_ARN = re.compile(r"arn:aws[a-z-]*:resource-groups:(?P<region>[a-z0-9-]+):(?P<account>[0-9]{12}):group/\S+")
 DAY = timedelta(days=1)
-SHORT_DAYS, WEEK_DAYS, LONGEST_DAYS = 14, 7, 182
-"""A block lasts 1 to 14 days, or whole weeks up to 182 days (catalog/data/capacity_rules.csv, 2026-02-08)."""
+LENGTHS_DAYS = (*range(1, 15), *range(21, 183, 7))
+"""Lengths of a block that are sold (catalog/data/capacity_rules.csv, 2026-02-08)."""
 LENGTHS = "a block lasts 1 to 14 days, or whole weeks up to 182 days"
 POOL_NAMES = ("system", "gpu", "neuron", "default", "accelerator", "accelerators")
 """Names of the stack's own pools, queues and flavors; pools of a fallback go on with a dash: gpu-spot."""
@@ -46,7 +46,8 @@ def reservation_is_one_of_aws(context: SpecContext) -> Iterator[Violation]:
             continue
         if said.id and not RESERVATION_ID.fullmatch(said.id):
             words = f"{quote(said.id)} is not an AWS reservation ID"
-            yield Violation(at / "id", f"such as {_near_id(said.id)}; `aws ec2 describe-capacity-reservations` lists them", words)
+            digits = "".join(re.findall(r"[0-9a-f]", said.id.lower().removeprefix("cr-")))
+            yield Violation(at / "id", f"such as cr-{(digits + '0' * 17)[:17]}; `aws ec2 describe-capacity-reservations` lists them", words)
         if said.group and (fix := _wrong_group(said.group, place)):
             yield Violation(at / "group", fix, f"{said.group} is not a resource group in the region and account of this place", link=GROUPS)
 
@@ -67,7 +68,7 @@ def block_has_hours_that_are_sold(context: SpecContext) -> Iterator[Violation]:
     """A Capacity Block lasts 1 to 14 days, or whole weeks up to 182 days, minus 30 minutes."""
     for at, _, block in blocks(context):
         days = -((block.start - block.end) // DAY)
-        near = _nearest_days(days)
+        near = min(LENGTHS_DAYS, key=lambda sold: abs(sold - days))
         if block.end > block.start and near != days:
             until = (block.start + near * DAY - timedelta(minutes=30)).isoformat()
             yield Violation(
@@ -184,11 +185,6 @@ def _reservations(context: SpecContext) -> Iterator[tuple[At, Place, Reservation
             yield at / "capacity" / "reservation", home, thing
 
 
-def _near_id(text: str) -> str:
-    digits = "".join(re.findall(r"[0-9a-f]", text.lower().removeprefix("cr-")))[:17]
-    return "cr-" + (digits + "0" * 17)[:17]
-
-
 def _wrong_group(arn: str, place: Place) -> str:
     match = GROUP_ARN.fullmatch(arn)
     region, account = place.regions[0] if place.regions else "us-east-1", place.account or "123456789012"
@@ -197,11 +193,6 @@ def _wrong_group(arn: str, place: Place) -> str:
         return near
     wrong = (place.regions and match["region"] not in place.regions) or (place.account and match["account"] != place.account)
     return near if wrong else ""
-
-
-def _nearest_days(days: int) -> int:
-    weeks = range(SHORT_DAYS, LONGEST_DAYS + 1, WEEK_DAYS)
-    return min((*range(1, SHORT_DAYS + 1), *weeks), key=lambda sold: abs(sold - days))
 
 
 def _link(thing: CapacityBlock | Reservation) -> str:

@@ -1,4 +1,4 @@
-"""S-40..S-49, S-91: one place, without asking the catalog."""
+"""S-40..S-49, S-90, S-91: fields of one place, without the catalog."""
 
 import re
 from collections.abc import Iterator
@@ -20,6 +20,7 @@ from rackwright.spec.infra import (
     UseReservation,
     existing_capacity,
 )
+from rackwright.spec.quotas import FORM, QuotaFileError, read_quotas
 from rackwright.spec.residency import matches
 from rackwright.validation.spec.registry import SpecContext, rule
 
@@ -133,23 +134,15 @@ def zones_lie_in_the_regions(context: SpecContext) -> Iterator[Violation]:
     for at, place in context.places:
         named = ((at / "zones" / i, zone) for i, zone in enumerate(place.zones))
         of_things = ((where / "zone", thing.zone) for where, other, thing in things(context) if other is place and thing.zone)
-        for where, zone in chain(named, of_things, _of_subnets(at, place)):
+        subnets = enumerate(place.network.existing.subnets if place.network.existing else ())
+        entries_at = at / "network" / "existing" / "subnets"
+        of_subnets = ((entries_at / i / "zone", s.zone) for i, s in subnets if isinstance(s, ExistingSubnet) and s.zone)
+        for where, zone in chain(named, of_things, of_subnets):
             if place.regions and not any(zone.startswith(region) and zone != region for region in place.regions):
                 link = BLOCKS if "capacity" in where.steps else profile(place.cloud).links.get("regions", "")
                 words = f"Zone {zone} is not in the regions of this place: {', '.join(place.regions)}"
-                yield Violation(where, f"use a zone such as {_near_zone(zone, place)}", words, link=link)
-
-
-def _of_subnets(at: At, place: Place) -> Iterator[tuple[At, str]]:
-    listed = place.network.existing.subnets if place.network.existing else ()
-    where = at / "network" / "existing" / "subnets"
-    return ((where / i / "zone", subnet.zone) for i, subnet in enumerate(listed) if isinstance(subnet, ExistingSubnet) and subnet.zone)
-
-
-def _near_zone(zone: str, place: Place) -> str:
-    """The same letter in the first region of the place."""
-    letter = zone[-1] if zone[-1:].isalpha() else "a"
-    return profile(place.cloud).zone(place.regions[0], letter)
+                near = profile(place.cloud).zone(place.regions[0], zone[-1] if zone[-1:].isalpha() else "a")
+                yield Violation(where, f"use a zone such as {near}", words, link=link)
 
 
 @rule("S-46", link=BLOCKS)
@@ -227,3 +220,14 @@ def limits_allow_a_region(context: SpecContext) -> Iterator[Violation]:
         if patterns and place.regions and not any(matches(region, patterns) for region in place.regions):
             words = f"None of {', '.join(place.regions)} matches limits.regions"
             yield Violation(at / "regions", f"add a region that matches {' or '.join(patterns)}", words)
+
+
+@rule("S-90", link="https://docs.aws.amazon.com/servicequotas/latest/userguide/gs-request-quota.html")
+def quotas_can_be_read(context: SpecContext) -> Iterator[Violation]:
+    """A quota file must exist, and list what the account grants per region and quota code."""
+    for at, place in context.places:
+        if isinstance(place.quotas, str):
+            try:
+                read_quotas(context.folder / place.quotas)
+            except QuotaFileError as error:
+                yield Violation(at / "quotas", FORM, error.problems[0].reason)

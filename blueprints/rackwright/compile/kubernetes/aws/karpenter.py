@@ -120,16 +120,13 @@ def _node_class(pool: PoolPlan, stack: str, tags: tuple[tuple[str, str], ...]) -
     if pool.max_pods:
         spec["kubelet"] = {"maxPods": pool.max_pods}
     if pool.nics:
-        spec |= {"networkInterfaces": _interfaces(pool), "userData": _user_data()}
+        types = [{"networkCardIndex": n.card, "deviceIndex": n.device, "interfaceType": INTERFACE_TYPES[n.kind]} for n in pool.nics]
+        spec |= {"networkInterfaces": types, "userData": _user_data()}
     if pool.adjacent:
         spec["placementGroupSelector"] = {"name": placement_group_name(stack, pool)}
     if pool.capacity.mode in ADJACENT_MODES:
         spec["capacityReservationSelectorTerms"] = [{"id": pool.capacity.reservation_id}]
     return ManifestPlan(_class_key(pool), obj("karpenter.k8s.aws/v1", "EC2NodeClass", pool.name, spec=spec), (KARPENTER,))
-
-
-def _interfaces(pool: PoolPlan) -> list[Body]:
-    return [{"networkCardIndex": n.card, "deviceIndex": n.device, "interfaceType": INTERFACE_TYPES[n.kind]} for n in pool.nics]
 
 
 def _user_data() -> str:

@@ -1,16 +1,17 @@
 """Machine images with their drivers, user data, and the device plugins of EKS nodes."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from typing import Any
 
 from rackwright.catalog.read import Catalog
 from rackwright.clouds import AWS, EKS, profile
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
-from rackwright.stackplan import PoolPlan, ReleasePlan, StackPlan
+from rackwright.stackplan import PoolPlan, StackPlan
 from rackwright.stackplan.images import BOX_IMAGES, UBUNTU, image_family, image_variant
 from rackwright.stackplan.operators import EFA_DRA_DRIVER, EFA_PLUGIN, NEURON_PLUGIN
-from rackwright.validation.stack.registry import accelerators, pools, rule
+from rackwright.validation.stack.registry import accelerators, manifests, minor_version, pools, rule
 
 KINDS = {"nvidia.com/gpu": "gpu", "aws.amazon.com/neuron": "neuron"}
 FAMILIES = ("al2023", "bottlerocket")
@@ -79,7 +80,9 @@ def node_image_fits_machine(plan: StackPlan, catalog: Catalog) -> Iterator[Viola
             yield Violation(at / "image", f"use {' or '.join(allowed)}", message)
         elif not _has_drivers(pool, pool.image, catalog):
             others = [image for image in allowed if _has_drivers(pool, image, catalog)]
-            fix = f"use {others[0]}" if others else f"set image_id, or use a machine that the image supports: {_supported(pool, catalog)}"
+            rows = [row for row in catalog.machines if pool.image in row.node_images and row.cpu_arch == pool.cpu_arch]
+            supported = ", ".join(sorted({row.name.partition(".")[0] for row in rows})) or f"none with {pool.cpu_arch}"
+            fix = f"use {others[0]}" if others else f"set image_id, or use a machine that the image supports: {supported}"
             yield Violation(at / "image", fix, f"Image {pool.image} has no drivers for {pool.machine} ({pool.cpu_arch})")
 
 
@@ -92,8 +95,8 @@ def efa_driver_is_unique(plan: StackPlan) -> Iterator[Violation]:
         if pool.provisioner == "karpenter":
             message = f"Pool {pool.name} uses devices: dra, which Karpenter does not support"
             yield Violation(at / "devices", "use plugin, or provisioner managed", message)
-    minor = _minor(plan)
-    if dra and minor is not None and minor < DRANET_MINOR:
+    minor = minor_version(plan.cluster.version) if plan.cluster else -1
+    if dra and 0 <= minor < DRANET_MINOR:
         message = f"The cluster has Kubernetes 1.{minor}; devices: dra requires 1.{DRANET_MINOR}"
         yield Violation(At() / "cluster" / "version", f"use 1.{DRANET_MINOR}, or devices: plugin", message)
     both = sorted(_listed(plan, EFA_PLUGIN) & _listed(plan, EFA_DRA_DRIVER))
@@ -113,12 +116,11 @@ def efa_driver_lists_machine(plan: StackPlan) -> Iterator[Violation]:
 @rule("V-46", Level.ERROR, "https://kubernetes.io/docs/concepts/scheduling-eviction/dynamic-resource-allocation/")
 def claim_api_exists(plan: StackPlan) -> Iterator[Violation]:
     """Resource claims use API resource.k8s.io/v1, which Kubernetes serves since 1.34."""
-    minor = _minor(plan)
-    for index, manifest in enumerate(plan.manifests):
-        if manifest.body["apiVersion"] == "resource.k8s.io/v1" and minor is not None and minor < DRA_MINOR:
-            at = At() / "manifests" / index / "body" / "apiVersion"
+    minor = minor_version(plan.cluster.version) if plan.cluster else -1
+    for at, manifest in manifests(plan, "ResourceClaim", "ResourceClaimTemplate", "DeviceClass"):
+        if manifest.body["apiVersion"] == "resource.k8s.io/v1" and 0 <= minor < DRA_MINOR:
             message = f"The cluster has Kubernetes 1.{minor}; resource.k8s.io/v1 requires 1.{DRA_MINOR}"
-            yield Violation(at, f"use Kubernetes 1.{DRANET_MINOR}, or devices: plugin", message)
+            yield Violation(at / "apiVersion", f"use Kubernetes 1.{DRANET_MINOR}, or devices: plugin", message)
 
 
 @rule("R-41", Level.ERROR, "https://github.com/aws-neuron/neuron-helm-charts", invariant=True)
@@ -180,17 +182,6 @@ def _has_drivers(pool: PoolPlan, image: str, catalog: Catalog) -> bool:
     return bool(pool.image_id) or pool.resource not in KINDS or fits
 
 
-def _supported(pool: PoolPlan, catalog: Catalog) -> str:
-    """Instance families whose drivers the pool's image contains."""
-    rows = [row for row in catalog.machines if pool.image in row.node_images and row.cpu_arch == pool.cpu_arch]
-    return ", ".join(sorted({row.name.partition(".")[0] for row in rows})) or f"none with {pool.cpu_arch}"
-
-
-def _minor(plan: StackPlan) -> int | None:
-    match = re.match(r"1\.(\d+)", plan.cluster.version) if plan.cluster else None
-    return int(match[1]) if match else None
-
-
 def _listed(plan: StackPlan, name: str) -> set[str]:
     """The plan's instance types that the values of this EFA driver list."""
     machines = {pool.machine for _, pool in accelerators(plan)}
@@ -204,15 +195,10 @@ def _unlisted(plan: StackPlan, name: str, machines: set[str], path: tuple[str, .
     if machines and not charts:
         yield Violation(At() / "releases", f"add {name}", f"{name} is not installed, and {', '.join(sorted(machines))} requires it")
     for index, chart in charts:
-        listed = _value(chart, path)
+        listed: Any = chart.values
+        for key in path:
+            listed = listed.get(key) if isinstance(listed, dict) else None
         missing = sorted(machines - set(listed)) if listed is not None else []
         if missing:
             message = f"{name} does not list {', '.join(missing)}; it lists {', '.join(listed or ()) or 'no instance type'}"
             yield Violation(At(("releases", index, "values", *path)), f"add {', '.join(missing)}", message)
-
-
-def _value(chart: ReleasePlan, path: tuple[str, ...]) -> Iterable[str] | None:
-    value = chart.values
-    for key in path:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value
