@@ -19,7 +19,7 @@ class Level(StrEnum):
 
 
 class Stage(StrEnum):
-    """What a violated rule stops. A plan is shown when only building is stopped: it lists the violation under `before you build`."""
+    """The step that a violation stops. With BUILD the plan is printed, and lists the violation under `before you build`."""
 
     PLAN = "plan"
     BUILD = "build"

@@ -12,7 +12,7 @@ from rackwright.spec.base import quote
 from rackwright.spec.infra import CapacityBlock, Place, Reservation, existing_capacity
 from rackwright.spec.reading.model_fields import did_you_mean
 from rackwright.stackplan.capacity import RESERVATION_ID
-from rackwright.validation.spec.places import BLOCKS, blocks, entries, extra_pools, mode_of, place_of_pools, things
+from rackwright.validation.spec.places import BLOCKS, blocks, entries, existing_entries, extra_pools, mode_of, place_of_pools
 from rackwright.validation.spec.registry import SpecContext, rule
 
 RESERVATIONS = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-reservations-using.html"
@@ -24,20 +24,20 @@ LENGTHS_DAYS = (*range(1, 15), *range(21, 183, 7))
 """Lengths of a block that are sold (catalog/data/capacity_rules.csv, 2026-02-08)."""
 LENGTHS = "a block lasts 1 to 14 days, or whole weeks up to 182 days"
 POOL_NAMES = ("system", "gpu", "neuron", "default", "accelerator", "accelerators")
-"""Names of the stack's own pools, queues and flavors; pools of a fallback go on with a dash: gpu-spot."""
+"""Names of pools, queues and flavors of every stack; pools of a fallback add a suffix: gpu-spot."""
 
 
 @rule("S-80")
-def reservation_is_named_once(context: SpecContext) -> Iterator[Violation]:
+def reservation_has_id_or_group(context: SpecContext) -> Iterator[Violation]:
     """A reservation must have exactly one of `id` and `group`."""
     for at, _, said in _reservations(context):
         if bool(said.id) == bool(said.group):
-            words = "`id` and `group` are both set" if said.id else "The reservation has neither `id` nor `group`"
-            yield Violation(at, "remove group" if said.id else "add id: cr-0123456789abcdef0", words, link=RESERVATIONS)
+            message = "`id` and `group` are both set" if said.id else "The reservation has neither `id` nor `group`"
+            yield Violation(at, "remove group" if said.id else "add id: cr-0123456789abcdef0", message, link=RESERVATIONS)
 
 
 @rule("S-81", link=RESERVATIONS)
-def reservation_is_one_of_aws(context: SpecContext) -> Iterator[Violation]:
+def reservation_id_format(context: SpecContext) -> Iterator[Violation]:
     """An AWS reservation ID is cr- and 17 hexadecimal digits; a group is a resource group in the region and account of the place."""
     for at, place, said in _reservations(context):
         if not profile(place.cloud).has_reservation_groups:
@@ -45,16 +45,18 @@ def reservation_is_one_of_aws(context: SpecContext) -> Iterator[Violation]:
                 yield Violation(at / "group", "use the `id` of one reservation", f"{place.cloud} has no groups of reservations")
             continue
         if said.id and not RESERVATION_ID.fullmatch(said.id):
-            words = f"{quote(said.id)} is not an AWS reservation ID"
+            message = f"{quote(said.id)} is not an AWS reservation ID"
             digits = "".join(re.findall(r"[0-9a-f]", said.id.lower().removeprefix("cr-")))
-            yield Violation(at / "id", f"such as cr-{(digits + '0' * 17)[:17]}; `aws ec2 describe-capacity-reservations` lists them", words)
+            yield Violation(
+                at / "id", f"such as cr-{(digits + '0' * 17)[:17]}; `aws ec2 describe-capacity-reservations` lists them", message
+            )
         if said.group and (fix := _wrong_group(said.group, place)):
             yield Violation(at / "group", fix, f"{said.group} is not a resource group in the region and account of this place", link=GROUPS)
 
 
 @rule("S-82", link=RESERVATIONS, on=AWS)
-def reservation_says_what_it_holds(context: SpecContext) -> Iterator[Violation]:
-    """An AWS reservation requires its instance type and zone: only matching instances launch into it."""
+def reservation_is_described(context: SpecContext) -> Iterator[Violation]:
+    """An AWS reservation requires its instance type and zone, because only matching instances launch into it."""
     for at, place, said in _reservations(context):
         lists = DESCRIBE.format(said.id) if said.id else "`aws resource-groups list-group-resources` lists what is in it"
         if said.instance is None and place.pin is None and at.steps[0] == "infra":
@@ -64,7 +66,7 @@ def reservation_says_what_it_holds(context: SpecContext) -> Iterator[Violation]:
 
 
 @rule("S-83", Level.WARNING, link=BLOCKS)
-def block_has_hours_that_are_sold(context: SpecContext) -> Iterator[Violation]:
+def block_length_exists(context: SpecContext) -> Iterator[Violation]:
     """A Capacity Block lasts 1 to 14 days, or whole weeks up to 182 days, minus 30 minutes."""
     for at, _, block in blocks(context):
         days = -((block.start - block.end) // DAY)
@@ -79,17 +81,17 @@ def block_has_hours_that_are_sold(context: SpecContext) -> Iterator[Violation]:
 
 
 @rule("S-84", link=BLOCKS)
-def block_has_a_size_that_is_sold(context: SpecContext) -> Iterator[Violation]:
+def block_size_exists(context: SpecContext) -> Iterator[Violation]:
     """A Capacity Block has at most 64 instances."""
     for at, place, block in blocks(context):
         limit = context.catalog.capacity_rule(place.cloud, CapacityMode.CAPACITY_BLOCK, "most_nodes")
         if limit and block.count > limit:
-            words = f"The block has {block.count} instances; the maximum is {limit:.0f}"
-            yield Violation(at / "count", f"set {limit:.0f} or less, and add a second block", words)
+            message = f"The block has {block.count} instances; the maximum is {limit:.0f}"
+            yield Violation(at / "count", f"set {limit:.0f} or less, and add a second block", message)
 
 
 @rule("S-85")
-def fallback_is_of_one_kind(context: SpecContext) -> Iterator[Violation]:
+def fallback_entries_are_alike(context: SpecContext) -> Iterator[Violation]:
     """The entries of a fallback must have the same instance type and zone, because their pools run the same work."""
     for at, place in context.places:
         named = [
@@ -105,7 +107,7 @@ def fallback_is_of_one_kind(context: SpecContext) -> Iterator[Violation]:
 
 
 @rule("S-86")
-def pools_have_names_of_their_own(context: SpecContext) -> Iterator[Violation]:
+def pool_names_are_unique(context: SpecContext) -> Iterator[Violation]:
     """Pools must have different names, and cannot use a reserved name: system, gpu, neuron, default, accelerator, accelerators."""
     taken: set[str] = set()
     for at, pool in extra_pools(context):
@@ -117,26 +119,26 @@ def pools_have_names_of_their_own(context: SpecContext) -> Iterator[Violation]:
 
 
 @rule("S-87")
-def pools_are_of_machines_that_are_sold(context: SpecContext) -> Iterator[Violation]:
-    """The machine of an extra pool must be an AWS instance type with a node image, offered in a region of the place."""
+def pool_machine_is_offered(context: SpecContext) -> Iterator[Violation]:
+    """The machine of an extra pool must be an instance type with a node image, offered in a region of its place; AWS only."""
     for at, pool in extra_pools(context):
         machine = context.catalog.machine_by_name.get(pool.instance)
         if machine is None or not supports(machine.cloud, "blueprint.pools") or not machine.orderable or machine.kind == "other":
             able = (m for m in context.catalog.machines if supports(m.cloud, "blueprint.pools"))
             names = [m.name for m in able if m.orderable and m.kind != "other"]
-            words = f"{quote(pool.instance)} is not an instance type for extra pools"
-            yield Violation(at / "instance", did_you_mean(pool.instance, names), words)
+            message = f"{quote(pool.instance)} is not an instance type for extra pools"
+            yield Violation(at / "instance", did_you_mean(pool.instance, names), message)
             continue
         sold = [row.region for row in context.catalog.places_by_sku.get(machine.name, ()) if row.cloud == machine.cloud]
         for _, place in context.places:
             if place.cloud == machine.cloud and sold and place.regions and not set(sold) & set(place.regions):
-                words = f"{quote(machine.name)} is not offered in {', '.join(place.regions)}"
-                yield Violation(at / "instance", f"use one of {', '.join(sorted(sold)[:6])}", words)
+                message = f"{quote(machine.name)} is not offered in {', '.join(place.regions)}"
+                yield Violation(at / "instance", f"use one of {', '.join(sorted(sold)[:6])}", message)
 
 
 @rule("S-88")
-def pools_hold_what_they_say(context: SpecContext) -> Iterator[Violation]:
-    """The node counts of a pool must be in order, and within the block or reservation it uses."""
+def pool_node_counts_are_valid(context: SpecContext) -> Iterator[Violation]:
+    """at_least must not exceed nodes, and nodes must not exceed the machines of the pool's block or reservation."""
     for at, pool in extra_pools(context):
         if pool.at_least > pool.nodes:
             yield Violation(at / "at_least", f"set {pool.nodes} or less", f"at_least ({pool.at_least}) exceeds nodes ({pool.nodes})")
@@ -152,8 +154,8 @@ def pools_hold_what_they_say(context: SpecContext) -> Iterator[Violation]:
 
 
 @rule("S-89")
-def pools_are_bought_as_they_are_sold(context: SpecContext) -> Iterator[Violation]:
-    """The capacity of an extra pool must exist on AWS, for its machine, in the zone of the other pools."""
+def pool_capacity_is_offered(context: SpecContext) -> Iterator[Violation]:
+    """The capacity of an extra pool must be offered by the cloud, for its machine, in the zone of the other pools."""
     home = place_of_pools(context)
     cloud = profile(home.cloud) if home else None
     for at, pool in extra_pools(context):
@@ -164,17 +166,17 @@ def pools_are_bought_as_they_are_sold(context: SpecContext) -> Iterator[Violatio
             continue
         where = where / mode
         if thing.instance and thing.instance != pool.instance:
-            words = f"The capacity is for {thing.instance}, the pool uses {pool.instance}"
-            yield Violation(where / "instance", f"use {pool.instance}", words, link=_link(thing))
+            message = f"The capacity is for {thing.instance}, the pool uses {pool.instance}"
+            yield Violation(where / "instance", f"use {pool.instance}", message, link=_link(thing))
         for _, place in context.places:
-            named = {other.zone for _, its, other in things(context) if its is place and other.zone} or set(place.zones)
+            named = {other.zone for _, its, other in existing_entries(context) if its is place and other.zone} or set(place.zones)
             if thing.zone and named and thing.zone not in named:
-                words = f"The capacity is in {thing.zone}; the other pools are in {', '.join(sorted(named))}, and all pools share a zone"
-                yield Violation(where / "zone", f"use capacity in {' or '.join(sorted(named))}", words, link=_link(thing))
+                message = f"The capacity is in {thing.zone}; the other pools are in {', '.join(sorted(named))}, and all pools share a zone"
+                yield Violation(where / "zone", f"use capacity in {' or '.join(sorted(named))}", message, link=_link(thing))
 
 
 def _reservations(context: SpecContext) -> Iterator[tuple[At, Place, Reservation]]:
-    """Every reservation of the spec with its place; those of extra pools with the first place that builds them."""
+    """Every reservation with its path and place; reservations of extra pools with the first place that supports them."""
     for at, place in context.places:
         for where, entry in entries(at, place):
             if isinstance(thing := existing_capacity(entry), Reservation):
