@@ -50,6 +50,5 @@ class Redaction:
     def _text(self, text: str, about_secret: bool) -> str:
         for value in self.values:
             if value in text and (about_secret or len(value) >= MIN_CHARACTERS):
-                word = re.escape(value) if len(value) >= DISTINCT_CHARACTERS else rf"(?<!\w){re.escape(value)}(?!\w)"
-                text = re.sub(word, HIDDEN, text)
+                text = re.sub(re.escape(value) if len(value) >= DISTINCT_CHARACTERS else rf"(?<!\w){re.escape(value)}(?!\w)", HIDDEN, text)
         return text

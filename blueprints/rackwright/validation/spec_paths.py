@@ -202,5 +202,4 @@ def _is_bought(entry: CapacityEntry, bought: CapacityPlan) -> bool:
     thing = existing_capacity(entry)
     if thing is None:
         return entry == bought.mode
-    group = thing.group if isinstance(thing, Reservation) else None
-    return (bought.reservation_id or bought.group_arn) in (thing.id, group)
+    return (bought.reservation_id or bought.group_arn) in (thing.id, thing.group if isinstance(thing, Reservation) else None)

@@ -8,16 +8,7 @@ from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.kubernetes.aws.karpenter import karpenter_image, karpenter_pool, karpenter_releases, placement_group_name, pool_key
 from rackwright.compile.kubernetes.aws.serving import MOUNTPOINT_ADDON, client_ranges, load_balancer, weights_objects, weights_volume
 from rackwright.compile.kubernetes.cluster import cluster_plan, namespaces, node_images, version_pins
-from rackwright.compile.kubernetes.manifests import (
-    allow,
-    allow_basics,
-    allow_within,
-    default_deny,
-    from_blocks,
-    from_namespace,
-    run_secrets,
-    service_account,
-)
+from rackwright.compile.kubernetes.manifests import allow, allow_within, from_blocks, from_namespace
 from rackwright.compile.network.address_plan import eks_network, existing_network
 from rackwright.compile.network.place import place_plan
 from rackwright.compile.nodes.capacity import has_started
@@ -36,6 +27,7 @@ from rackwright.compile.serving.neuron import with_neuron_settings
 from rackwright.compile.serving.replica import (
     ACCOUNT,
     IMAGE_GIB,
+    access_objects,
     cache_gib,
     hosts_per_replica,
     hub_weights,
@@ -116,8 +108,11 @@ def _serving_objects(
     context: CompileContext, network: NetworkPlan, buckets: tuple[BucketPlan, ...], pools: tuple[PoolPlan, ...], server: ModelServer
 ) -> Iterator[ManifestPlan]:
     """The model server with its network policies, weights volume and load balancer."""
-    allowed = client_ranges(context, network)
-    yield from _policies(context, server, allowed)
+    allowed, namespace = client_ranges(context, network), context.namespace
+    entrance = [from_blocks(allowed, SERVER_PORT), from_namespace("monitoring", SERVER_PORT)]
+    yield from access_objects(context, allow(namespace, "allow-entrance", ingress=entrance))
+    if server.hosts > 1:
+        yield allow_within(namespace)
     if buckets:
         yield from weights_objects(buckets[0], context.spec.name, context.namespace, context.candidate.region)
     if server.claim:
@@ -159,10 +154,8 @@ def _with_provisioner(context: CompileContext, pool: PoolPlan, provisioner: str)
 
 def _server(context: CompileContext, buckets: tuple[BucketPlan, ...], pools: Sequence[PoolPlan]) -> ModelServer:
     volume, model = (weights_volume(), WEIGHTS_PATH) if buckets else hub_weights(context)
-    after = tuple(pool_key(pool) for pool in pools if pool.provisioner == "karpenter")
-    server = replace(
-        model_server(context, buckets, pools[0], volume, model), after=(*after, *(("storage.weights.claim",) if buckets else ()))
-    )
+    after = [pool_key(pool) for pool in pools if pool.provisioner == "karpenter"] + (["storage.weights.claim"] if buckets else [])
+    server = replace(model_server(context, buckets, pools[0], volume, model), after=tuple(after))
     server = with_neuron_settings(context, server) if context.machine.kind == "neuron" else server
     return _with_efa(context, server, pools[0]) if pools[0].nics else server
 
@@ -188,17 +181,4 @@ def _releases(context: CompileContext, pools: Sequence[PoolPlan], karpenter: Kar
         *([leader_worker_set_release()] if wide else []),
         *(karpenter_releases(karpenter) if karpenter else ()),
         *([cluster_autoscaler(autoscaled, context.spec.name)] if autoscaled else []),
-    )
-
-
-def _policies(context: CompileContext, server: ModelServer, cidrs: tuple[str, ...]) -> tuple[ManifestPlan, ...]:
-    """Service account, secrets, and network policies that allow clients, Prometheus and the pods of one replica."""
-    namespace = context.namespace
-    return (
-        service_account(namespace, ACCOUNT),
-        *run_secrets(context.spec.workload.run, namespace),
-        default_deny(namespace),
-        allow_basics(namespace, context.candidate.cloud),
-        allow(namespace, "allow-entrance", ingress=[from_blocks(cidrs, SERVER_PORT), from_namespace("monitoring", SERVER_PORT)]),
-        *([allow_within(namespace)] if server.hosts > 1 else []),
     )

@@ -17,8 +17,7 @@ def device_releases(pools: Sequence[PoolPlan]) -> tuple[ReleasePlan, ...]:
     gpus = [pool for pool in pools if pool.resource == RESOURCES["gpu"]]
     neurons = _instance_types(pool for pool in pools if pool.resource == RESOURCES["neuron"])
     # The chart's problem detector is off: EKS's node monitoring agent checks device health.
-    values = {"neuronInstances": neurons, "npd": {"enabled": False}}
-    neuron_plugin = [release(NEURON_PLUGIN, "kube-system", values)] if neurons else []
+    neuron_plugin = [release(NEURON_PLUGIN, "kube-system", {"neuronInstances": neurons, "npd": {"enabled": False}})] if neurons else []
     return (*fabric, *(_gpu_stack(gpus) if gpus else ()), *neuron_plugin)
 
 

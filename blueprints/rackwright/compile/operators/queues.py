@@ -69,8 +69,7 @@ def extra_queues(catalog: Catalog, pools: tuple[PoolPlan, ...], namespace: str) 
     """A queue per additional pool, with the pool's name; jobs use it by name only."""
     manifests: list[ManifestPlan] = []
     for pool in pools:
-        fabric = pool.fabric_interfaces if pool.devices == "plugin" else 0
-        quota = QueueQuota.of(catalog.machine(pool.machine), fabric)
+        quota = QueueQuota.of(catalog.machine(pool.machine), pool.fabric_interfaces if pool.devices == "plugin" else 0)
         manifests += [
             _flavor(pool.name, pool, topology=False),
             _cluster_queue({pool.name: _nominal_quota([pool], quota)}, namespace, pool.name),

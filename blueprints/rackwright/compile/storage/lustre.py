@@ -6,7 +6,7 @@ from dataclasses import replace
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.storage_limits import TIERED_METADATA_IOPS
 from rackwright.compile.compile_context import CompileContext
-from rackwright.compile.kubernetes.manifests import obj
+from rackwright.compile.kubernetes.manifests import static_volume
 from rackwright.sizing.node.file_system import lustre_size, reads_over_efa
 from rackwright.stackplan import BucketPlan, LustrePlan, ManifestPlan, PoolPlan, ref
 
@@ -53,25 +53,9 @@ def with_lustre_interfaces(catalog: Catalog, plan: LustrePlan | None, pools: Seq
 
 def lustre_volume(plan: LustrePlan, name: str, namespace: str) -> tuple[ManifestPlan, ...]:
     """A static persistent volume and the claim bound to it; deleting the claim keeps the data."""
-    size = {"storage": f"{plan.capacity_gib}Gi"}
-    volume = {
-        "capacity": size,
-        "accessModes": ["ReadWriteMany"],
-        "persistentVolumeReclaimPolicy": "Retain",
-        "storageClassName": "",
-        "volumeMode": "Filesystem",
-        "mountOptions": ["flock", "noatime"],
-        "claimRef": {"name": CLAIM, "namespace": namespace},
-        "csi": {
-            "driver": "fsx.csi.aws.com",
-            "volumeHandle": ref("lustre.id"),
-            "volumeAttributes": {"dnsname": ref("lustre.dns_name"), "mountname": ref("lustre.mount_name")},
-        },
-    }
-    claim = {"accessModes": ["ReadWriteMany"], "storageClassName": "", "volumeName": name, "resources": {"requests": size}}
-    return (
-        ManifestPlan("storage.lustre.volume", obj("v1", "PersistentVolume", name, spec=volume), data=True),
-        ManifestPlan(
-            "storage.lustre.claim", obj("v1", "PersistentVolumeClaim", CLAIM, namespace, claim), ("storage.lustre.volume",), data=True
-        ),
-    )
+    attributes = {"dnsname": ref("lustre.dns_name"), "mountname": ref("lustre.mount_name")}
+    csi = {"driver": "fsx.csi.aws.com", "volumeHandle": ref("lustre.id"), "volumeAttributes": attributes}
+    size = f"{plan.capacity_gib}Gi"
+    volume, claim = static_volume(name, CLAIM, namespace, size, "ReadWriteMany", ["flock", "noatime"], csi)
+    key = "storage.lustre.volume"
+    return (ManifestPlan(key, volume, data=True), ManifestPlan("storage.lustre.claim", claim, (key,), data=True))

@@ -51,8 +51,7 @@ def training_or_serving(context: SpecContext) -> Iterator[Violation]:
     for at, workload in context.workloads[1:]:
         if isinstance(workload, Serve) != isinstance(first, Serve):
             kinds = f"{quote(first.name)} is a {first.kind} workload, {quote(workload.name)} a {workload.kind} workload"
-            message = f"{kinds}; a stack runs training or serving"
-            yield Violation(at / "kind", f"move {quote(workload.name)} to a separate stack", message)
+            yield Violation(at / "kind", f"move {quote(workload.name)} to a separate stack", f"{kinds}; a stack runs training or serving")
 
 
 @rule("S-05")

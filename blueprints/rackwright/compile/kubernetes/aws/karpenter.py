@@ -90,8 +90,7 @@ def _node_pool(pool: PoolPlan) -> ManifestPlan:
         "disruption": {"consolidationPolicy": "WhenEmpty", "consolidateAfter": CONSOLIDATE_AFTER, "budgets": BUDGETS},
         "template": {"metadata": {"labels": dict(pool.labels)}, "spec": machine},
     }
-    body = obj("karpenter.sh/v1", "NodePool", pool.name, spec=spec)
-    return ManifestPlan(pool_key(pool), body, (KARPENTER, _class_key(pool)))
+    return ManifestPlan(pool_key(pool), obj("karpenter.sh/v1", "NodePool", pool.name, spec=spec), (KARPENTER, _class_key(pool)))
 
 
 def _in(label: str, *values: str) -> Body:

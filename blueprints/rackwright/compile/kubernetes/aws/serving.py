@@ -2,7 +2,7 @@
 
 from rackwright.clouds import AWS
 from rackwright.compile.compile_context import CompileContext
-from rackwright.compile.kubernetes.manifests import Body, obj
+from rackwright.compile.kubernetes.manifests import Body, obj, static_volume
 from rackwright.compile.serving.model_server import USER_ID, ModelServer
 from rackwright.stackplan import AddonPlan, BucketPlan, ManifestPlan, NetworkPlan, ref
 from rackwright.stackplan.labels import SERVER_PORT
@@ -21,29 +21,14 @@ def weights_objects(bucket: BucketPlan, stack: str, namespace: str, region: str)
 
     The size is required but not used. https://github.com/awslabs/mountpoint-s3-csi-driver/blob/main/docs/CONFIGURATION.md
     """
-    size = {"storage": "1Ti"}
     options = ["read-only", f"region {region}", f"uid={USER_ID}", f"gid={USER_ID}", "allow-other", "metadata-ttl indefinite"]
     options += [f"prefix {bucket.prefix}/"] if bucket.prefix else []
     name = f"{stack}-{CLAIM}"
-    volume: Body = {
-        "capacity": size,
-        "accessModes": ["ReadOnlyMany"],
-        "persistentVolumeReclaimPolicy": "Retain",
-        "storageClassName": "",
-        "volumeMode": "Filesystem",
-        "mountOptions": options,
-        "claimRef": {"name": CLAIM, "namespace": namespace},
-        "csi": {
-            "driver": "s3.csi.aws.com",
-            "volumeHandle": name,
-            "volumeAttributes": {"bucketName": ref(f"bucket.{bucket.key}.name"), "authenticationSource": "pod"},
-        },
-    }
-    claim = {"accessModes": ["ReadOnlyMany"], "storageClassName": "", "volumeName": name, "resources": {"requests": size}}
-    return (
-        ManifestPlan("storage.weights.volume", obj("v1", "PersistentVolume", name, spec=volume)),
-        ManifestPlan("storage.weights.claim", obj("v1", "PersistentVolumeClaim", CLAIM, namespace, claim), ("storage.weights.volume",)),
-    )
+    attributes = {"bucketName": ref(f"bucket.{bucket.key}.name"), "authenticationSource": "pod"}
+    csi = {"driver": "s3.csi.aws.com", "volumeHandle": name, "volumeAttributes": attributes}
+    volume, claim = static_volume(name, CLAIM, namespace, "1Ti", "ReadOnlyMany", options, csi)
+    key = "storage.weights.volume"
+    return (ManifestPlan(key, volume), ManifestPlan("storage.weights.claim", claim, (key,)))
 
 
 def weights_volume() -> Body:

@@ -38,8 +38,7 @@ def interface_layout_is_published(plan: StackPlan, catalog: Catalog) -> Iterator
             same = (row for row in catalog.machines if row.accelerator == machine.accelerator)
             alternatives = ", ".join(row.name for row in same if row.efa_cards and row.orderable)
             fix = f"pin a machine with a published layout: {alternatives}" if alternatives else "pin a machine with another accelerator"
-            message = f"AWS does not publish the interface layout of {pool.machine}{conflict}"
-            yield Violation(at / "machine", fix, message)
+            yield Violation(at / "machine", fix, f"AWS does not publish the interface layout of {pool.machine}{conflict}")
 
 
 @rule("V-15", Level.ERROR, EFA_LAYOUT, invariant=True)
@@ -167,8 +166,7 @@ def pod_limit_fits_addresses(plan: StackPlan, catalog: Catalog) -> Iterator[Viol
         machine = catalog.machine_by_name.get(pool.machine)
         limit = max_pods(machine, pool.nics, pool.pod_prefixes) if machine and profile(machine.cloud).pods_use_subnet else None
         if limit is not None and pool.max_pods is not None and pool.max_pods > limit:
-            message = f"max_pods is {pool.max_pods}; the limit of {pool.machine} is {limit}"
-            yield Violation(at / "max_pods", f"set it to {limit}", message)
+            yield Violation(at / "max_pods", f"set it to {limit}", f"max_pods is {pool.max_pods}; the limit of {pool.machine} is {limit}")
 
 
 def _delegates_prefixes(addon: AddonPlan) -> bool:
