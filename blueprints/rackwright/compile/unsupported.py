@@ -104,9 +104,8 @@ def _fleet(context: CompileContext, kind: BlueprintKind) -> Iterator[Problem]:
         reason = f"A replica needs {need} accelerators and {context.machine.name} has {have}; this release serves it on one machine only"
         yield Problem("C-wide-replica", reason, WORKLOAD, f"pin a machine with {need} accelerators, or quantize the weights")
     if workload.engine not in ("auto", "vllm"):
-        yield Problem(
-            "C-engine", f"Engine {workload.engine} is not supported; this release runs vLLM", WORKLOAD / "engine", "set it to auto"
-        )
+        reason = f"Engine {workload.engine} is not supported; this release runs vLLM"
+        yield Problem("C-engine", reason, WORKLOAD / "engine", "set it to auto")
     if context.machine.kind == "neuron":
         yield from unsupported_on_neuron(context)
 

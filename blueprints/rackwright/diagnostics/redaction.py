@@ -9,7 +9,7 @@ from rackwright.diagnostics.secret_scan import INDENT, secret_spans
 from rackwright.diagnostics.secrets import HIDDEN, is_secret_path
 
 MIN_CHARACTERS = 4
-"""Shorter values are hidden only in problems about a secret: elsewhere they are words by chance."""
+"""Shorter values are hidden only in problems about a secret, because they are often ordinary words."""
 DISTINCT_CHARACTERS = 8
 """Values of this length are also hidden inside longer words."""
 QUOTED_CHARACTERS = 37

@@ -12,7 +12,7 @@ from rackwright.stackplan.capacity import IDLE_STOP_MINUTES
 from rackwright.stackplan.images import BOX_IMAGES
 
 ROOT_GIB = {"gpu": 200, "neuron": 512, "cpu": 50}
-"""The GPU image is about 100 GiB, the rest is for containers; Neuron's setup guide asks for 512 GB (compiled programs, two frameworks)."""
+"""The GPU image is about 100 GiB, the rest is for containers; Neuron's setup guide requires 512 GB (compiled programs, two frameworks)."""
 IDLE_CORES, IDLE_MAX_PERCENT = 0.5, 2.0
 """A process that uses one accelerator keeps a core busy; an idle machine uses a tenth of a core."""
 

@@ -6,8 +6,7 @@ from rackwright.compile.kubernetes.manifests import allow_basics, allow_metrics,
 from rackwright.compile.network.address_plan import eks_network, existing_network
 from rackwright.compile.network.place import place_plan
 from rackwright.compile.nodes.fabric import fabric_expectation
-from rackwright.compile.nodes.images import with_node_image
-from rackwright.compile.nodes.pools import accelerator_pools, extra_pools, system_pool
+from rackwright.compile.nodes.pools import accelerator_pools, extra_pools, system_pool, with_node_image
 from rackwright.compile.operators.addons import eks_addons
 from rackwright.compile.operators.cluster_autoscaler import cluster_autoscaler
 from rackwright.compile.operators.devices import device_releases, efa_claims

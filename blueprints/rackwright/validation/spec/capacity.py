@@ -30,38 +30,38 @@ POOL_NAMES = ("system", "gpu", "neuron", "default", "accelerator", "accelerators
 @rule("S-80")
 def reservation_has_id_or_group(context: SpecContext) -> Iterator[Violation]:
     """A reservation must have exactly one of `id` and `group`."""
-    for at, _, said in _reservations(context):
-        if bool(said.id) == bool(said.group):
-            message = "`id` and `group` are both set" if said.id else "The reservation has neither `id` nor `group`"
-            yield Violation(at, "remove group" if said.id else "add id: cr-0123456789abcdef0", message, link=RESERVATIONS)
+    for at, _, reservation in _reservations(context):
+        if bool(reservation.id) == bool(reservation.group):
+            message = "`id` and `group` are both set" if reservation.id else "The reservation has neither `id` nor `group`"
+            yield Violation(at, "remove group" if reservation.id else "add id: cr-0123456789abcdef0", message, link=RESERVATIONS)
 
 
 @rule("S-81", link=RESERVATIONS)
 def reservation_id_format(context: SpecContext) -> Iterator[Violation]:
     """An AWS reservation ID is cr- and 17 hexadecimal digits; a group is a resource group in the region and account of the place."""
-    for at, place, said in _reservations(context):
+    for at, place, reservation in _reservations(context):
         if not profile(place.cloud).has_reservation_groups:
-            if said.group:
+            if reservation.group:
                 yield Violation(at / "group", "use the `id` of one reservation", f"{place.cloud} has no groups of reservations")
             continue
-        if said.id and not RESERVATION_ID.fullmatch(said.id):
-            message = f"{quote(said.id)} is not an AWS reservation ID"
-            digits = "".join(re.findall(r"[0-9a-f]", said.id.lower().removeprefix("cr-")))
-            yield Violation(
-                at / "id", f"such as cr-{(digits + '0' * 17)[:17]}; `aws ec2 describe-capacity-reservations` lists them", message
-            )
-        if said.group and (fix := _wrong_group(said.group, place)):
-            yield Violation(at / "group", fix, f"{said.group} is not a resource group in the region and account of this place", link=GROUPS)
+        if reservation.id and not RESERVATION_ID.fullmatch(reservation.id):
+            message = f"{quote(reservation.id)} is not an AWS reservation ID"
+            digits = "".join(re.findall(r"[0-9a-f]", reservation.id.lower().removeprefix("cr-")))
+            fix = f"such as cr-{(digits + '0' * 17)[:17]}; `aws ec2 describe-capacity-reservations` lists them"
+            yield Violation(at / "id", fix, message)
+        if reservation.group and (fix := _wrong_group(reservation.group, place)):
+            message = f"{reservation.group} is not a resource group in the region and account of this place"
+            yield Violation(at / "group", fix, message, link=GROUPS)
 
 
 @rule("S-82", link=RESERVATIONS, on=AWS)
 def reservation_is_described(context: SpecContext) -> Iterator[Violation]:
     """An AWS reservation requires its instance type and zone, because only matching instances launch into it."""
-    for at, place, said in _reservations(context):
-        lists = DESCRIBE.format(said.id) if said.id else "`aws resource-groups list-group-resources` lists what is in it"
-        if said.instance is None and place.pin is None and at.steps[0] == "infra":
+    for at, place, reservation in _reservations(context):
+        lists = DESCRIBE.format(reservation.id) if reservation.id else "`aws resource-groups list-group-resources` lists what is in it"
+        if reservation.instance is None and place.pin is None and at.steps[0] == "infra":
             yield Violation(at, f"add instance: {lists}", "The reservation has no `instance`")
-        if said.zone is None and len(place.zones) != 1:
+        if reservation.zone is None and len(place.zones) != 1:
             yield Violation(at, f"add zone: {lists}", "The reservation has no `zone`")
 
 
@@ -73,11 +73,8 @@ def block_length_exists(context: SpecContext) -> Iterator[Violation]:
         near = min(LENGTHS_DAYS, key=lambda sold: abs(sold - days))
         if block.end > block.start and near != days:
             until = (block.start + near * DAY - timedelta(minutes=30)).isoformat()
-            yield Violation(
-                at / "end",
-                f"copy the end from your order; the nearest valid length is {near} days, until {until}",
-                f"{quote(block.id)} lasts {days} days; {LENGTHS}",
-            )
+            fix = f"copy the end from your order; the nearest valid length is {near} days, until {until}"
+            yield Violation(at / "end", fix, f"{quote(block.id)} lasts {days} days; {LENGTHS}")
 
 
 @rule("S-84", link=BLOCKS)
@@ -98,11 +95,11 @@ def fallback_entries_are_alike(context: SpecContext) -> Iterator[Violation]:
             (at / "capacity" / "fallback" / i / mode_of(entry), existing_capacity(entry)) for i, entry in enumerate(place.capacity.fallback)
         ]
         for key in ("instance", "zone"):
-            said = [(where / key, value) for where, thing in named if thing and (value := getattr(thing, key))]
+            listed = [(where / key, value) for where, thing in named if thing and (value := getattr(thing, key))]
             yield from (
-                Violation(where, f"use {said[0][1]}, or `ordered`", f"This entry is for {value}, the first one for {said[0][1]}")
-                for where, value in said
-                if value != said[0][1]
+                Violation(where, f"use {listed[0][1]}, or `ordered`", f"This entry is for {value}, the first one for {listed[0][1]}")
+                for where, value in listed
+                if value != listed[0][1]
             )
 
 
@@ -144,11 +141,8 @@ def pool_node_counts_are_valid(context: SpecContext) -> Iterator[Violation]:
             yield Violation(at / "at_least", f"set {pool.nodes} or less", f"at_least ({pool.at_least}) exceeds nodes ({pool.nodes})")
         thing = existing_capacity(pool.capacity)
         if thing and thing.count and pool.nodes > thing.count:
-            yield Violation(
-                at / "nodes",
-                f"set {thing.count} or less",
-                f"nodes ({pool.nodes}) exceeds the {thing.count} machines of the block or reservation",
-            )
+            message = f"nodes ({pool.nodes}) exceeds the {thing.count} machines of the block or reservation"
+            yield Violation(at / "nodes", f"set {thing.count} or less", message)
         if isinstance(thing, CapacityBlock) and pool.at_least:
             yield Violation(at / "at_least", "set 0", "A Capacity Block has no machines outside its hours", link=BLOCKS)
 

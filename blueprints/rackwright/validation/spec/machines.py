@@ -61,9 +61,8 @@ def machines_exist(context: SpecContext) -> Iterator[Violation]:
             names = [m.name for m in context.catalog.machines if m.cloud == place.cloud and m.orderable]
             yield Violation(at, did_you_mean(name, names), f"{quote(name)} is not in the catalog")
         elif machine.cloud != place.cloud:
-            yield Violation(
-                at, f"set cloud: {machine.cloud}, or choose a machine of {place.cloud}", f"{quote(name)} is a machine of {machine.cloud}"
-            )
+            fix = f"set cloud: {machine.cloud}, or choose a machine of {place.cloud}"
+            yield Violation(at, fix, f"{quote(name)} is a machine of {machine.cloud}")
 
 
 @rule("S-54")
@@ -122,27 +121,27 @@ def machine_is_offered_in_mode(context: SpecContext) -> Iterator[Violation]:
     """A pinned machine must be offered in one of the capacity modes of its place."""
     for at, place in context.places:
         machine = context.catalog.machine_by_name.get(place.pin.instance) if place.pin else None
-        asked = {mode.replace("_", "-") for _, mode in modes(at, place)}
+        requested = {mode.replace("_", "-") for _, mode in modes(at, place)}
         sold = {str(mode) for mode in machine.capacity_modes} - LONG_TERM if machine else set()
         sold |= {"reservation"} if profile(place.cloud).reserves_on_demand and "on-demand" in sold else set()
-        if machine and machine.cloud == place.cloud and sold and asked and not asked & sold:
+        if machine and machine.cloud == place.cloud and sold and requested and not requested & sold:
             fix = f"use {' or '.join(sorted(sold))}"
-            message = f"{quote(machine.name)} is not offered as {', '.join(sorted(asked))}"
+            message = f"{quote(machine.name)} is not offered as {', '.join(sorted(requested))}"
             yield Violation(at / "pin" / "instance", fix, message, link=profile(place.cloud).links.get("machines", ""))
 
 
 @rule("S-58")
 def pins_keep_accelerator_limit(context: SpecContext) -> Iterator[Violation]:
     """Pinned machines must not exceed limits.accelerators."""
-    most = context.spec.limits.accelerators
+    limit = context.spec.limits.accelerators
     for at, place in context.places:
         machine = context.catalog.machine_by_name.get(place.pin.instance) if place.pin else None
-        if place.pin and machine and most:
+        if place.pin and machine and limit:
             slices = context.catalog.slices_by_machine.get(machine.name, ())
             hosts = min((piece.hosts for piece in slices if piece.topology == place.pin.topology), default=1)
             have = machine.accelerator_count * (place.pin.nodes or hosts)
-            if have > most:
-                message = f"The pinned machines have {have:,} accelerators; limits.accelerators is {most:,}"
+            if have > limit:
+                message = f"The pinned machines have {have:,} accelerators; limits.accelerators is {limit:,}"
                 yield Violation(at / "pin", "pin fewer nodes or a smaller machine, or raise limits.accelerators", message)
 
 

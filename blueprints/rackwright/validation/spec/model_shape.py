@@ -100,12 +100,12 @@ def micro_batch_divides_the_batch(context: SpecContext) -> Iterator[Violation]:
 @rule("S-30")
 def parallelism_within_the_limit(context: SpecContext) -> Iterator[Violation]:
     """tensor x pipeline x context must not exceed limits.accelerators."""
-    most = context.spec.limits.accelerators
+    limit = context.spec.limits.accelerators
     for at, workload in context.workloads:
         pins = workload.parallelism
         need = (pins.tensor or 1) * (pins.pipeline or 1) * (pins.context or 1)
-        if most and need > most:
-            message = f"tensor x pipeline x context is {need:,}; limits.accelerators is {most:,}"
+        if limit and need > limit:
+            message = f"tensor x pipeline x context is {need:,}; limits.accelerators is {limit:,}"
             yield Violation(at / "parallelism", "use fewer, or raise limits.accelerators", message)
 
 
@@ -120,5 +120,5 @@ def data_fills_a_step(context: SpecContext) -> Iterator[Violation]:
             yield Violation(at / "global_batch_size", "use a smaller batch, more epochs or more data", message)
 
 
-def _divisors(number: int, most: int = 64) -> str:
-    return "one of " + ", ".join(str(n) for n in range(1, min(number, most) + 1) if number % n == 0)
+def _divisors(number: int, limit: int = 64) -> str:
+    return "one of " + ", ".join(str(n) for n in range(1, min(number, limit) + 1) if number % n == 0)

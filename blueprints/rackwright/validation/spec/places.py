@@ -89,9 +89,8 @@ def owned_machines_have_inventory(context: SpecContext) -> Iterator[Violation]:
     for at, place in context.places:
         if profile(place.cloud).is_owned:
             if place.inventory is None:
-                yield Violation(
-                    at, "add inventory: cluster.yaml; `rackwright inventory` writes one", "This kubernetes place has no `inventory`"
-                )
+                fix = "add inventory: cluster.yaml; `rackwright inventory` writes one"
+                yield Violation(at, fix, "This kubernetes place has no `inventory`")
             for key in ("regions", "zones", "capacity"):
                 if key in place.model_fields_set:
                     message = f"A kubernetes place has no `{key}`: the inventory lists its machines"
@@ -165,10 +164,9 @@ def pin_matches_capacity(context: SpecContext) -> Iterator[Violation]:
                 yield Violation(where / "instance", f"pin {thing.instance}, or remove this capacity entry", message)
         counts = [thing.count for _, thing in bought if place.pin and thing.instance in (None, place.pin.instance)]
         every = len(counts) == len(place.capacity.ordered + place.capacity.fallback)
-        if place.pin and place.pin.nodes and every and None not in counts and place.pin.nodes > (most := max(c or 0 for c in counts)):
-            yield Violation(
-                at / "pin" / "nodes", f"set {most}", f"The pin requires {place.pin.nodes} machines; the capacity entries hold {most}"
-            )
+        if place.pin and place.pin.nodes and every and None not in counts and place.pin.nodes > (held := max(c or 0 for c in counts)):
+            message = f"The pin requires {place.pin.nodes} machines; the capacity entries hold {held}"
+            yield Violation(at / "pin" / "nodes", f"set {held}", message)
 
 
 @rule("S-91", link="https://docs.aws.amazon.com/vpc/latest/userguide/resource-ids.html", on=AWS)

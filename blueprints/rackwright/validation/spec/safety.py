@@ -28,12 +28,12 @@ def tag_format(context: SpecContext) -> Iterator[Violation]:
     """Tags must be within the limits of every cloud in use."""
     tags, clouds = context.spec.tags, {place.cloud for _, place in context.places}
     for cloud in profiles():
-        most, link = cloud.max_tags, cloud.links.get("tags", "")
-        if cloud.name not in clouds or not most:
+        limit, link = cloud.max_tags, cloud.links.get("tags", "")
+        if cloud.name not in clouds or not limit:
             continue
-        if len(tags) > most - OWN_TAGS:
-            message = f"There are {len(tags)} tags; {cloud.name} allows {most}, of which the stack uses {OWN_TAGS}"
-            yield Violation(At() / "tags", f"keep {most - OWN_TAGS}", message, link=link)
+        if len(tags) > limit - OWN_TAGS:
+            message = f"There are {len(tags)} tags; {cloud.name} allows {limit}, of which the stack uses {OWN_TAGS}"
+            yield Violation(At() / "tags", f"keep {limit - OWN_TAGS}", message, link=link)
         for key, value in tags.items():
             if why := cloud.tag_error(key, value):
                 message = f"Tag {quote(key)} is not valid on {cloud.name}: {why}"
@@ -60,9 +60,8 @@ def no_plaintext_secrets(context: SpecContext) -> Iterator[Violation]:
         for key in ("command", "args"):
             for i, word in enumerate(getattr(workload.run, key)):
                 if TOKEN.search(word):
-                    yield Violation(
-                        at / "run" / key / i, "pass it in run.secrets, and revoke this one", f"`{key}` contains a secret in plain text"
-                    )
+                    fix = "pass it in run.secrets, and revoke this one"
+                    yield Violation(at / "run" / key / i, fix, f"`{key}` contains a secret in plain text")
     for key, value in context.spec.tags.items():
         if TOKEN.search(value):
             yield Violation(At() / "tags" / key, "remove it, and revoke it", f"Tag `{key}` contains a secret in plain text")
@@ -87,11 +86,8 @@ def secrets_are_declared(context: SpecContext) -> Iterator[Violation]:
         for name, ref in workload.run.secrets.items():
             if ref.secret not in declared:
                 fix = did_you_mean(ref.secret, declared) if declared else "declare it at the top level: secrets: {NAME: {config: KEY}}"
-                yield Violation(
-                    at / "run" / "secrets" / name / "secret",
-                    fix,
-                    f"{name} refers to secret {quote(ref.secret)}, which `secrets` does not declare",
-                )
+                message = f"{name} refers to secret {quote(ref.secret)}, which `secrets` does not declare"
+                yield Violation(at / "run" / "secrets" / name / "secret", fix, message)
 
 
 @rule("S-62")
@@ -100,9 +96,8 @@ def variables_are_set_once(context: SpecContext) -> Iterator[Violation]:
     for at, workload in context.workloads:
         for name in workload.run.secrets:
             if name in workload.run.env:
-                yield Violation(
-                    at / "run" / "env" / name, "remove it from `env`", f"{name} is set in `env` and in `secrets`", about_key=True
-                )
+                message = f"{name} is set in `env` and in `secrets`"
+                yield Violation(at / "run" / "env" / name, "remove it from `env`", message, about_key=True)
 
 
 @rule("S-63")
@@ -110,7 +105,7 @@ def acknowledged_rules_exist(context: SpecContext) -> Iterator[Violation]:
     """An acknowledged rule must exist, and be listed once."""
     if not context.spec.acknowledge:
         return
-    from rackwright.validation.stack import RULES as STACK_RULES  # imported here: most specs acknowledge nothing
+    from rackwright.validation.stack import RULES as STACK_RULES  # imported here, because most specs acknowledge nothing
 
     known = [*RULES.rules, *STACK_RULES.rules, *ACKNOWLEDGEABLE]
     seen: set[str] = set()
@@ -129,9 +124,8 @@ def secrets_are_used(context: SpecContext) -> Iterator[Violation]:
     used = {ref.secret for _, workload in context.workloads for ref in workload.run.secrets.values()}
     for name in context.spec.secrets:
         if name not in used:
-            yield Violation(
-                At() / "secrets" / name, "use it in run.secrets, or remove it", f"No workload uses secret {quote(name)}", about_key=True
-            )
+            message = f"No workload uses secret {quote(name)}"
+            yield Violation(At() / "secrets" / name, "use it in run.secrets, or remove it", message, about_key=True)
 
 
 def _cidrs(context: SpecContext) -> Iterator[tuple[At, IPv4Network | IPv6Network | None]]:

@@ -68,9 +68,8 @@ def blueprint_supports_workload(context: SpecContext) -> Iterator[Violation]:
     kind, first = context.spec.blueprint.kind, context.spec.workload
     if kind != "auto" and first.kind not in SHAPES[kind]:
         able = [shape for shape, kinds in SHAPES.items() if first.kind in kinds]
-        yield Violation(
-            At() / "blueprint" / "kind", f"use one of auto, {', '.join(able)}", f"Blueprint {kind} does not run {first.kind} workloads"
-        )
+        message = f"Blueprint {kind} does not run {first.kind} workloads"
+        yield Violation(At() / "blueprint" / "kind", f"use one of auto, {', '.join(able)}", message)
 
 
 @rule("V-54", link="https://docs.aws.amazon.com/fsx/latest/LustreGuide/managing-throughput-capacity.html")
@@ -78,11 +77,8 @@ def tiered_lustre_has_no_throughput(context: SpecContext) -> Iterator[Violation]
     """`throughput` per TiB cannot be set for a file system with Intelligent-Tiering, whose throughput is bought per server."""
     storage = context.spec.blueprint.storage
     if isinstance(storage, LustreStorage) and storage.lustre.tiering == "intelligent" and storage.lustre.throughput is not None:
-        yield Violation(
-            At() / "blueprint" / "storage" / "lustre" / "throughput",
-            "leave it out: sizing chooses the servers",
-            "`throughput` is set with `tiering: intelligent`",
-        )
+        message = "`throughput` is set with `tiering: intelligent`"
+        yield Violation(At() / "blueprint" / "storage" / "lustre" / "throughput", "leave it out: sizing chooses the servers", message)
 
 
 @rule("S-07")

@@ -169,7 +169,7 @@ def revenue_has_one_unit(context: SpecContext) -> Iterator[Violation]:
 def mean_traffic_below_peak(context: SpecContext) -> Iterator[Violation]:
     """mean_requests_per_second must not exceed requests_per_second, the busiest hour."""
     for at, workload in context.each(Serve):
-        mean, most = workload.mean_requests_per_second, workload.requests_per_second
-        if mean is not None and most is not None and mean > most:
-            message = f"mean_requests_per_second ({mean:,g}) exceeds requests_per_second ({most:,g})"
+        mean, peak = workload.mean_requests_per_second, workload.requests_per_second
+        if mean is not None and peak is not None and mean > peak:
+            message = f"mean_requests_per_second ({mean:,g}) exceeds requests_per_second ({peak:,g})"
             yield Violation(at / "mean_requests_per_second", "swap the two, or correct one", message)

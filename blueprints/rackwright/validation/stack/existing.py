@@ -93,9 +93,8 @@ def account_is_set(plan: StackPlan) -> Iterator[Violation]:
     """The spec sets the AWS account, so that a stack cannot be built in another account by mistake."""
     if not plan.place.account:
         fix = 'set account: "123456789012" in infra; the provider then rejects other accounts'
-        yield Violation(
-            At() / "place" / "account", fix, "No AWS account is set, so the stack is built in the account of the current credentials"
-        )
+        message = "No AWS account is set, so the stack is built in the account of the current credentials"
+        yield Violation(At() / "place" / "account", fix, message)
 
 
 @rule("R-26", Level.ERROR, "https://docs.aws.amazon.com/IAM/latest/UserGuide/reference-arns.html")

@@ -111,9 +111,8 @@ def inference_pool_is_complete(plan: StackPlan) -> Iterator[Violation]:
             yield Violation(at / "spec" / "targetPorts", f"set it to {SERVER_PORT}", message)
         picker = spec.get("endpointPickerRef", {})
         if not picker.get("port"):
-            yield Violation(
-                at / "spec" / "endpointPickerRef" / "port", "set it", f"InferencePool {name} has an endpoint picker without a port"
-            )
+            message = f"InferencePool {name} has an endpoint picker without a port"
+            yield Violation(at / "spec" / "endpointPickerRef" / "port", "set it", message)
         if not picker.get("failureMode"):
             message = f"InferencePool {name} sets no failureMode, and the defaults of chart and API differ"
             yield Violation(at / "spec" / "endpointPickerRef" / "failureMode", "set FailOpen or FailClose", message)
