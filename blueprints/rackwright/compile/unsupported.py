@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from ipaddress import IPv4Network
 
 from rackwright.clouds import profile, supports
-from rackwright.compile.aws_options import existing_cluster
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.network.place import zone_of
 from rackwright.compile.nodes.capacity import capacity_plan, has_started
 from rackwright.compile.serving.neuron import unsupported_on_neuron
+from rackwright.compile.spec_options import existing_cluster
 from rackwright.diagnostics.problem import At, Problem
 from rackwright.spec.blueprint import Nodes
 from rackwright.spec.workload import Serve

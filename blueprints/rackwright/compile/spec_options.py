@@ -12,7 +12,7 @@ from rackwright.stackplan import Existing, ManifestPlan, NetworkPlan, StackPlan
 from rackwright.stackplan.addresses import addresses_needed
 
 
-def apply_aws_options(context: CompileContext, plan: StackPlan) -> StackPlan:
+def apply_spec_options(context: CompileContext, plan: StackPlan) -> StackPlan:
     """`plan` with the options of the spec; unchanged on clouds without them."""
     if not supports(plan.place.cloud, "blueprint.safety"):
         return plan
