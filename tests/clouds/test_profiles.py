@@ -38,19 +38,19 @@ def test_keys_of_a_profile_are_keys_of_the_spec(cloud):
     assert blueprint <= Blueprint.model_fields.keys()
 
 
-def test_capacity_modes_are_known_in_the_spelling_of_specs_and_plans():
+def test_capacity_modes_have_the_spelling_of_specs_and_plans():
     assert all(AWS.sells(mode) for mode in ("capacity_block", "capacity-block"))
     assert not GCP.sells("capacity-block")
     assert not KUBERNETES.sells("on-demand")
 
 
-def test_first_zones_are_those_that_take_a_control_plane():
+def test_default_zones_support_a_control_plane():
     assert AWS.zones("us-east-1") == ("us-east-1a", "us-east-1b", "us-east-1c", "us-east-1d", "us-east-1f")
     assert GCP.zones("us-central1")[0] == "us-central1-a"
 
 
 @pytest.mark.parametrize(("code", "broken"), [("R-30", False), ("V-10", True)])
-def test_a_rule_of_one_cloud_is_not_asked_of_another(code, broken):
+def test_a_rule_of_one_cloud_is_not_checked_on_another(code, broken):
     """R-30 is of AWS, V-10 of Google Cloud: the plan has no owner tag, and a name that is too long there."""
     plan = replace(plans.ALL["tpu"](), tags=(), name="x" * 60)
     assert bool([*RULES.rules[code].problems(StackContext(plan, Catalog.default()))]) is broken

@@ -109,7 +109,7 @@ def test_the_commands_know_a_registered_cloud(toy, spec_file, capsys, command):
     assert "toyland" in json.dumps(answer)
 
 
-def test_a_zone_nobody_names_is_the_first_of_the_region(toy, tmp_path):
+def test_default_zone_is_the_first_of_the_region(toy, tmp_path):
     path = tmp_path / "toy-box.yaml"
     path.write_text(SPEC.format(more="capacity: {ordered: [on-demand]}"))
     spec = load(path)
@@ -134,7 +134,7 @@ def test_rules_follow_the_profile(toy, tmp_path, more, code):
     assert code in {problem.code for problem in caught.value.problems}
 
 
-def test_a_cloud_that_is_not_registered_is_refused(spec_file):
+def test_an_unregistered_cloud_is_rejected(spec_file):
     assert TOY.name not in names()
     with pytest.raises(UserError) as caught:
         load(spec_file)

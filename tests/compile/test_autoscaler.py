@@ -18,14 +18,14 @@ def priorities(plan):
     return yaml.safe_load(next(release.values["expanderPriorities"] for release in plan.releases if release.name == "cluster-autoscaler"))
 
 
-def test_pools_that_stand_first_share_a_priority():
+def test_pools_of_equal_preference_share_a_priority():
     """One priority written twice is a YAML map of which only the last half is read: the others would grow by chance."""
     plan = plans.compiled(plans.training_case(blueprint={"pools": EXTRAS}))
     assert priorities(plan) == {100: [".*-pool-debug-nodes-.*", ".*-pool-small-nodes-.*"]}
 
 
 @pytest.mark.parametrize("stack", ["chat", "a-name-of-forty-characters-which-is-most"])
-def test_each_group_is_found_by_the_priority_of_its_pool_alone(stack):
+def test_pattern_of_a_pool_matches_only_its_scaling_group(stack):
     """EKS names the scaling group after the node group, whose long name is cut."""
     spec, sizing, fit = plans.eks_fleet_case(place=FALLBACK, blueprint={"ttl": "14d", "nodes": {"provisioner": "managed"}})
     plan = compile_plan(spec.model_copy(update={"name": stack}), sizing, fit, today=plans.TODAY)

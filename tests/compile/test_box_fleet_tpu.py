@@ -23,7 +23,7 @@ def container(plan):
     return manifest(plan, "serving.deployment")["spec"]["template"]["spec"]["containers"][0]
 
 
-def test_box_is_reached_by_session_manager_alone():
+def test_box_has_no_open_port_by_default():
     plan = plans.box_plan()
     assert plan.box.ingress == ()
     assert "machine-access" in plan.network.private_endpoints
@@ -36,7 +36,7 @@ def test_box_image_is_dated_and_fits_the_architecture():
     assert "ARM64" in arm.box.image
 
 
-def test_box_data_outlives_it_on_a_disk_of_its_own():
+def test_box_data_is_on_a_separate_disk():
     plan = plans.box_plan()
     assert plan.box.data.size_gib == 100
     assert plan.box.data.iops >= 4 * plan.box.data.throughput_mib_s
@@ -53,7 +53,7 @@ def test_box_stops_when_idle_and_joins_its_local_disks():
 
 
 @pytest.mark.parametrize("machine", ["g6e.xlarge", "g6e.2xlarge", "p5.48xlarge"])
-def test_box_with_one_accelerator_at_work_is_not_idle(machine):
+def test_box_with_one_busy_accelerator_is_not_idle(machine):
     """One busy core of 192 is half a percent: below a fixed 2 % a run on one of eight GPUs was stopped in its first hour."""
     spec, sizing, fit = plans.box_case()
     box = plans.compiled((spec, sizing, plans.on_machine(fit, machine))).box
@@ -75,7 +75,7 @@ def test_fleet_scales_on_waiting_requests_and_on_load():
     assert "vllm:num_requests_waiting" in triggers[0]["metadata"]["query"]
 
 
-def test_fleet_gateway_is_internal_and_patient():
+def test_fleet_gateway_is_internal_and_waits_for_long_requests():
     plan = plans.fleet_plan()
     assert manifest(plan, "serving.gateway")["spec"]["gatewayClassName"] == "gke-l7-rilb"
     assert any(subnet.purpose == "proxy" for subnet in plan.network.subnets)
@@ -83,14 +83,14 @@ def test_fleet_gateway_is_internal_and_patient():
     assert manifest(plan, "serving.timeout")["spec"]["default"]["timeoutSec"] == 120
 
 
-def test_fleet_server_runs_as_sizing_reckoned():
+def test_fleet_server_has_the_settings_of_the_fit():
     args = container(plans.fleet_plan())["args"]
     assert "--max-num-seqs=24" in args
     assert "--gpu-memory-utilization=0.9" in args
     assert "--max-model-len=8192" in args
 
 
-def test_fleet_deployment_leaves_the_count_to_the_scaler():
+def test_fleet_deployment_has_no_replica_count():
     assert "replicas" not in manifest(plans.fleet_plan(), "serving.deployment")["spec"]
 
 
@@ -110,7 +110,7 @@ def test_fleet_does_not_wait_for_weights_that_are_uploaded_later():
     assert volume["csi"]["volumeAttributes"]["mountOptions"].endswith("only-dir=llama")
 
 
-def test_fleet_sidecar_may_cache_the_weights_and_every_replica_of_a_node_has_room_for_it():
+def test_fleet_node_disk_holds_the_weights_cache_of_every_replica():
     """5 GiB is what the sidecar reserves by itself; what all pods of a node reserve must fit beside GKE's own part of the disk."""
     annotations = manifest(plans.fleet_plan(), "serving.deployment")["spec"]["template"]["metadata"]["annotations"]
     assert annotations["gke-gcsfuse/ephemeral-storage-request"] == "17Gi"  # 16 GB and a tenth
@@ -121,12 +121,12 @@ def test_fleet_sidecar_may_cache_the_weights_and_every_replica_of_a_node_has_roo
     assert 0.9 * disk - min(disk / 2, 6 + 0.35 * disk, 100) >= 8 * 17
 
 
-def test_fleet_waits_for_weights_as_long_as_a_boot_disk_takes():
+def test_fleet_startup_probe_allows_for_the_boot_disk_rate():
     probe = container(plans.fleet_plan())["startupProbe"]
     assert probe["failureThreshold"] * probe["periodSeconds"] >= 600 + 16e9 / 140e6
 
 
-def test_fleet_downloads_weights_of_the_hub_itself():
+def test_fleet_downloads_weights_from_the_hub():
     case = plans.fleet_case({"model": {"base": "llama-3.1-8b", "weights": {"uri": "hf://meta-llama/Llama-3.1-8B"}}})
     plan = plans.compiled(case)
     assert plan.buckets == ()
@@ -161,7 +161,7 @@ def test_tpu_quota_is_all_chips():
     assert amounts["google.com/tpu"] == 32
 
 
-def test_tpu_pods_may_raise_the_memory_they_pin():
+def test_tpu_namespace_allows_locked_memory():
     """GKE: without SYS_RESOURCE a container cannot; a baseline namespace refuses it (rule V-89)."""
     plan = plans.tpu_plan()
     assert dict(plan.namespaces)["team-research"] == "privileged"
@@ -169,24 +169,24 @@ def test_tpu_pods_may_raise_the_memory_they_pin():
     assert [problem.code for problem in check(replace(plan, namespaces=baseline))] == ["V-89"]
 
 
-def test_tpu_by_flex_start_comes_and_goes_as_a_whole():
+def test_flex_start_slice_scales_between_zero_and_all_hosts():
     pool = plans.compiled(plans.tpu_case(capacity="flex-start")).pool("slice-0")
     assert (pool.nodes_min, pool.nodes_start, pool.nodes_max) == (0, 0, 4)
     assert pool.capacity.max_run_s == 420000
 
 
-def test_tpu_of_one_host_has_no_placement():
+def test_single_host_slice_has_no_placement_policy():
     spec, sizing, fit = plans.tpu_case(nodes=1, topology="2x2")
     pool = plans.compiled((spec, sizing, fit)).pool("slice-0")
     assert (pool.multi_host, pool.adjacent) == (False, False)
 
 
-def test_google_ai_zones_come_last():
+def test_google_ai_zones_rank_last():
     pool = plans.compiled(plans.tpu_case(zones=("us-central1-ai1", "us-central1-b"))).pool("slice-0")
     assert pool.zones == ("us-central1-b",)
 
 
-def test_what_no_path_builds_is_said():
+def test_unsupported_blueprint_on_a_cloud_is_an_error():
     assert refused(plans.fleet_case({"min_replicas": 0, "scale_to_zero": True})) == ["V-92"]
     assert refused(plans.fleet_case({"engine": "sglang"})) == ["C-engine"]
     assert refused(plans.fleet_case(parallelism=plans.ParallelLayout(tensor=2))) == ["C-wide-replica"]
@@ -195,7 +195,7 @@ def test_what_no_path_builds_is_said():
     assert refused(plans.tpu_case(machine="g2-standard-12")) == ["C-machine"]
 
 
-def test_a_bucket_of_another_cloud_is_refused_with_what_to_do():
+def test_a_bucket_of_another_cloud_is_rejected_with_a_fix():
     case = plans.fleet_case({"model": {"base": "llama-3.1-8b", "weights": {"uri": "s3://models/llama"}}})
     with pytest.raises(UserError, match=r"C-bucket-cloud.*s3://models/llama is in another cloud.*gs:// bucket"):
         plans.compiled(case)

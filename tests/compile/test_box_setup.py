@@ -83,7 +83,7 @@ ROOT, DATA = ("/dev/nvme0n1", EBS, "nvme0n1,nvme0n1p1"), ("/dev/nvme1n1", EBS, "
 LOCAL = (("/dev/nvme2n1", NVME, "nvme2n1"), ("/dev/nvme3n1", NVME, "nvme3n1"))
 
 
-def test_first_boot_makes_and_mounts_both(tmp_path):
+def test_first_boot_creates_and_mounts_both_file_systems(tmp_path):
     machine = Machine(tmp_path, ROOT, DATA, *LOCAL).boot()
     assert machine.ended.returncode == 0, machine.ended.stderr
     assert machine.mounted == {"/data", "/scratch"}
@@ -91,13 +91,13 @@ def test_first_boot_makes_and_mounts_both(tmp_path):
     assert "--raid-devices=2" in machine.called("mdadm")[0]
 
 
-def test_one_local_disk_is_not_joined_with_itself(tmp_path):
+def test_one_local_disk_needs_no_raid(tmp_path):
     machine = Machine(tmp_path, ROOT, DATA, LOCAL[0]).boot()
     assert machine.mounted == {"/data", "/scratch"}
     assert not machine.called("mdadm")
 
 
-def test_after_a_stop_scratch_is_there_again_and_data_is_untouched(tmp_path):
+def test_after_a_stop_scratch_is_recreated_and_data_is_kept(tmp_path):
     """The idle alarm stops the machine: before, /scratch was an empty folder of the root disk from the second start on."""
     machine = Machine(tmp_path, ROOT, DATA, *LOCAL).boot().reboot(lost=True)
     assert machine.ended.returncode == 0, machine.ended.stderr
@@ -105,14 +105,14 @@ def test_after_a_stop_scratch_is_there_again_and_data_is_untouched(tmp_path):
     assert [call.split()[-1] for call in machine.called("mkfs.ext4")] == ["/dev/md0"]
 
 
-def test_a_reboot_makes_nothing_anew(tmp_path):
+def test_a_reboot_formats_nothing(tmp_path):
     machine = Machine(tmp_path, ROOT, DATA, *LOCAL).boot().reboot(lost=False)
     assert machine.mounted == {"/data", "/scratch"}
     assert not machine.called("mkfs.ext4")
     assert machine.read("fstab").count("LABEL=data") == 1
 
 
-def test_disks_that_the_image_has_joined_are_used_as_they_are(tmp_path):
+def test_raid_of_the_image_is_used(tmp_path):
     machine = Machine(tmp_path, ROOT, DATA, *LOCAL)
     (tmp_path / "dlami").touch()
     (tmp_path / "mounted").write_text(f"{tmp_path}/opt/dlami/nvme\n")
@@ -121,7 +121,7 @@ def test_disks_that_the_image_has_joined_are_used_as_they_are(tmp_path):
     assert [call.split()[-1] for call in machine.called("mkfs.ext4")] == ["/dev/nvme1n1"]
 
 
-def test_the_data_volume_is_waited_for(tmp_path):
+def test_boot_waits_for_the_data_volume(tmp_path):
     machine = Machine(tmp_path, ROOT)
     machine.write("after_a_while", (ROOT, DATA))
     assert "/data" in machine.boot().mounted
@@ -135,14 +135,14 @@ def test_a_data_volume_of_an_earlier_machine_keeps_its_files(tmp_path):
     assert not machine.called("mkfs.ext4")
 
 
-def test_a_volume_with_somebody_elses_file_system_is_left_alone(tmp_path):
+def test_a_volume_with_another_file_system_is_not_formatted(tmp_path):
     machine = Machine(tmp_path, ROOT, DATA)
     (tmp_path / "labels").write_text("/dev/nvme1n1:theirs\n")
     assert machine.boot().ended.returncode == 1
     assert not machine.called("mkfs.ext4")
 
 
-def test_local_disks_that_fail_do_not_cost_the_data(tmp_path):
+def test_data_is_mounted_when_local_disks_fail(tmp_path):
     machine = Machine(tmp_path, ROOT, DATA, *LOCAL)
     (tmp_path / "tools" / "mdadm").write_text("#!/bin/bash\nexit 1\n")
     machine.boot()
@@ -150,7 +150,7 @@ def test_local_disks_that_fail_do_not_cost_the_data(tmp_path):
     assert machine.ended.returncode == 0
 
 
-def test_without_a_data_volume_the_boot_says_so(tmp_path):
+def test_boot_without_a_data_volume_reports_an_error(tmp_path):
     machine = Machine(tmp_path, ROOT).boot()
     assert machine.ended.returncode == 1
     assert "no data volume" in machine.ended.stderr

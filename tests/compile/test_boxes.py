@@ -43,7 +43,7 @@ def compiled(machine: str, mode: str = "on-demand", **blueprint) -> StackPlan:
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("machine", MACHINES)
-def test_every_machine_in_every_mode_is_a_plan_or_a_refusal(machine, mode):
+def test_every_machine_in_every_mode_compiles_or_is_rejected(machine, mode):
     try:
         plan = compiled(machine, mode)
     except UserError as refused:
@@ -62,7 +62,7 @@ def _broken(plan: StackPlan, machine: str, mode: str) -> list[str]:
 
 
 @pytest.mark.parametrize("machine", STARTS)
-def test_its_image_is_dated_and_made_for_it(machine):
+def test_box_image_is_dated_and_matches_the_machine(machine):
     box = compiled(machine).box
     assert box.image == BOX_IMAGES[MACHINES[machine].kind, MACHINES[machine].cpu_arch]
     assert re.search(r"\d{8}$", box.image)
@@ -82,17 +82,17 @@ def test_its_image_is_dated_and_made_for_it(machine):
         ("u-p6e-gb200x36", "A box has one machine"),
     ],
 )
-def test_a_machine_that_nothing_starts_says_why(machine, words):
+def test_a_machine_without_image_is_rejected_with_the_reason(machine, words):
     with pytest.raises(UserError, match=words):
         compiled(machine)
 
 
-def test_neurons_image_and_compiled_programs_have_room():
+def test_root_disk_holds_the_neuron_image_and_compiled_programs():
     assert compiled("trn1.2xlarge").box.root.size_gib == 512
     assert compiled("m7i.4xlarge").box.root.size_gib < compiled("g6e.2xlarge").box.root.size_gib
 
 
-def test_local_disks_are_joined_where_there_are_some():
+def test_local_nvme_is_set_for_machines_with_local_disks():
     assert {name: compiled(name).box.local_nvme for name in ("trn1.2xlarge", "inf2.xlarge", "m7i.4xlarge", "p5.4xlarge")} == {
         "trn1.2xlarge": True,
         "inf2.xlarge": False,
@@ -102,7 +102,7 @@ def test_local_disks_are_joined_where_there_are_some():
 
 
 @pytest.mark.parametrize("machine", STARTS)
-def test_its_first_boot_is_a_script_that_bash_reads(machine):
+def test_setup_script_is_valid_bash(machine):
     script = compiled(machine).box.setup_script
     ended = subprocess.run(["bash", "-n"], input=script, capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stderr) == (0, "")
@@ -112,14 +112,14 @@ def test_its_first_boot_is_a_script_that_bash_reads(machine):
     assert not re.findall(r'(?<!")\$(?:device|disk)\b(?!")', script), "an unquoted variable"
 
 
-def test_ssh_opens_for_the_networks_the_spec_names():
+def test_ssh_is_open_to_the_listed_networks():
     assert compiled("g6e.2xlarge").box.ingress == ()
     named = compiled("g6e.2xlarge", ssh_from=("203.0.113.0/24", "10.0.0.0/8"))
     assert named.box.ingress == ("203.0.113.0/24", "10.0.0.0/8")
     assert not [p for p in check(named) if p.code == "V-80"]
 
 
-def test_ssh_from_anywhere_is_a_warning_that_names_it():
+def test_ssh_from_anywhere_is_a_warning():
     plan = compiled("g6e.2xlarge", ssh_from="anywhere")
     (said,) = [p for p in check(plan) if p.code == "V-80"]
     assert (said.level, str(said.at)) == (Level.WARNING, "box.ingress[0]")
@@ -127,7 +127,7 @@ def test_ssh_from_anywhere_is_a_warning_that_names_it():
     assert not [p for p in check(plan, acknowledged=["V-80"]) if p.code == "V-80"]
 
 
-def test_ssh_from_a_range_that_is_everyone_is_an_error():
+def test_ssh_from_every_address_as_a_range_is_an_error():
     (said,) = [p for p in check(compiled("g6e.2xlarge", ssh_from=("0.0.0.0/0",))) if p.code == "V-80"]
     assert said.level is Level.ERROR
     assert "203.0.113.0/24" in said.fix
@@ -135,7 +135,7 @@ def test_ssh_from_a_range_that_is_everyone_is_an_error():
 
 
 @pytest.mark.parametrize("network", ["203.0.113.7/24", "2001:db8::/32", "office"])
-def test_ssh_from_what_is_no_network_is_said_in_the_spec(network):
+def test_ssh_from_an_invalid_network_is_an_error_of_the_spec(network):
     text = f"""
 api_version: rackwright/v1
 name: box
@@ -147,14 +147,14 @@ blueprint: {{kind: box, ssh_from: ["{network}"]}}
     assert found.get("S-60") == "blueprint.ssh_from[0]"
 
 
-def test_ssh_to_a_cluster_is_refused():
+def test_ssh_to_a_cluster_is_rejected():
     spec, sizing, fit = plans.training_case()
     opened = spec.model_copy(update={"blueprint": spec.blueprint.model_copy(update={"ssh_from": ("203.0.113.0/24",)})})
     with pytest.raises(UserError, match="C-ssh"):
         compile_plan(opened, sizing, fit, today=plans.TODAY)
 
 
-def test_a_file_system_of_its_own_is_refused_with_what_there_is():
+def test_lustre_for_a_box_is_rejected_with_the_alternative():
     with pytest.raises(UserError, match=r"C-storage.*which uses a bucket"):
         compiled("g6e.2xlarge", storage="lustre")
 
@@ -167,7 +167,7 @@ def serving(machine: str, kind: str = "box"):
     return compile_plan(spec, sizing, replace(fit, candidate=chosen), today=plans.TODAY)
 
 
-def test_a_box_serves_with_its_weights_in_reach():
+def test_a_serving_box_can_read_its_weights():
     plan = serving("g6e.2xlarge")
     assert [(b.key, b.prefix) for b in plan.buckets] == [("weights", "llama-3.1-8b")]
     assert [(g.bucket, g.access) for g in plan.identities[0].grants] == [("weights", "read")]
@@ -175,5 +175,5 @@ def test_a_box_serves_with_its_weights_in_reach():
     assert not [p for p in check(plan) if p.level is Level.ERROR]
 
 
-def test_processors_that_serve_are_a_box_unasked():
+def test_cpu_serving_is_a_box_by_default():
     assert serving("m7i.4xlarge", "auto").kind is BlueprintKind.BOX

@@ -63,7 +63,7 @@ def graph_of(plan):
 
 
 @pytest.mark.parametrize(("machine", "drains"), [("p5.48xlarge", "10:20"), ("p6e-gb200.36xlarge", "09:50"), ("trn2u.48xlarge", "09:50")])
-def test_f32_machines_leave_before_ec2_reclaims_them(machine, drains):
+def test_nodes_drain_before_ec2_reclaims_them(machine, drains):
     """EC2 ends machines 30 minutes before a block does, those of an UltraServer 60 minutes (capacity vanishes mid-run, recipes F32)."""
     spec, sizing, fit = case("ordered", {"capacity_block": BLOCK["capacity_block"] | {"instance": machine}}, mode="capacity-block", name=CR)
     want = capacity_plan(CompileContext(spec, sizing, fit, date(2026, 11, 21), catalog=Catalog.default()))
@@ -75,7 +75,7 @@ def pool_inputs(graph, type_: str, pool: str = "gpu") -> dict:
     return found
 
 
-def test_c1_machines_of_a_reservation_are_launched_into_it_and_into_no_placement_group():
+def test_machines_of_a_reservation_use_no_placement_group():
     graph = graph_of(plan_of(BY_ID, mode="reservation", name=OTHER))
     template = pool_inputs(graph, TEMPLATE)
     assert template["capacityReservationSpecification"] == {"capacityReservationTarget": {"capacityReservationId": OTHER}}
@@ -85,17 +85,17 @@ def test_c1_machines_of_a_reservation_are_launched_into_it_and_into_no_placement
     assert not graph.by_type(PLACEMENT)
 
 
-def test_c1_a_group_of_reservations_is_the_target():
+def test_a_reservation_group_is_the_target():
     target = pool_inputs(graph_of(plan_of(BY_GROUP, mode="reservation", name=GROUP)), TEMPLATE)["capacityReservationSpecification"]
     assert target == {"capacityReservationTarget": {"capacityReservationResourceGroupArn": GROUP}}
 
 
-def test_c1_a_placement_group_is_left_out_where_nobody_wants_one():
+def test_placement_group_never_is_respected():
     assert plan_of("on-demand").pool("gpu").adjacent
     assert not plan_of("on-demand", shape={"nodes": {"placement_group": "never"}}).pool("gpu").adjacent
 
 
-def test_c2_a_capacity_block_is_in_the_pool():
+def test_a_capacity_block_is_in_the_pool():
     """Types that are never there on demand: the node group says CAPACITY_BLOCK, and template and market the block."""
     graph = graph_of(block_plan(datetime(2026, 12, 2, tzinfo=UTC)))
     template, nodes = pool_inputs(graph, TEMPLATE), pool_inputs(graph, NODES)
@@ -106,7 +106,7 @@ def test_c2_a_capacity_block_is_in_the_pool():
     assert "instanceTypes" not in nodes
 
 
-def test_c6_nodes_are_replaced_without_machines_beyond_the_reserved_ones():
+def test_nodes_are_replaced_within_the_reserved_machines():
     nodes = pool_inputs(graph_of(plan_of(BY_ID, mode="reservation", name=OTHER)), NODES)
     assert nodes["updateConfig"] == {"maxUnavailable": 1}
     assert nodes["scalingConfig"]["maxSize"] == nodes["scalingConfig"]["desiredSize"]
@@ -115,7 +115,7 @@ def test_c6_nodes_are_replaced_without_machines_beyond_the_reserved_ones():
 @pytest.mark.parametrize(
     ("entry", "mode", "name"), [(BLOCK, "capacity-block", CR), (BY_ID, "reservation", OTHER), (BY_GROUP, "reservation", GROUP)]
 )
-def test_c8_machines_and_their_storage_are_in_the_zone_of_what_was_bought(entry, mode, name):
+def test_machines_and_storage_are_in_the_zone_of_the_reservation(entry, mode, name):
     plan = plan_of(entry, mode=mode, name=name)
     assert (plan.place.zone, plan.pool("gpu").zones, plan.lustre.zone) == ("us-east-1d", ("us-east-1d",), "us-east-1d")
     assert not plan.place.zone_assumed
@@ -135,7 +135,7 @@ def test_c8_machines_and_their_storage_are_in_the_zone_of_what_was_bought(entry,
         ((2027, 1, 8, 11), 0, {}),
     ],
 )
-def test_a_block_is_filled_at_its_start_and_emptied_before_its_end_whenever_the_stack_is_updated(now, start, schedules):
+def test_a_block_pool_follows_the_schedule_of_the_block(now, start, schedules):
     """A time that has passed is not sent: AWS refuses it. The size that the schedules set is theirs, whatever an update says."""
     graph = graph_of(block_plan(datetime(*now, tzinfo=UTC)))
     made = {n.name.rpartition("-")[2]: (n.inputs["startTime"], n.inputs["desiredCapacity"]) for n in graph.by_type(SCHEDULE)}
@@ -145,25 +145,25 @@ def test_a_block_is_filled_at_its_start_and_emptied_before_its_end_whenever_the_
     assert nodes.options["ignoreChanges"] == ["scalingConfig.desiredSize"]
 
 
-def test_a_day_without_an_hour_is_its_noon():
+def test_a_date_without_time_is_noon_utc():
     """AWS starts blocks at 11:30 and ends them at 11:00, UTC."""
     chosen = case("ordered", BLOCK, mode="capacity-block", name=CR)
     sizes = [compile_plan(*chosen, today=date(2026, *day)).pool("gpu").nodes_start for day in ((11, 30), (12, 1), (12, 7), (12, 8))]
     assert sizes == [0, 4, 4, 0]
 
 
-def test_an_ended_block_is_refused_by_its_rule_in_a_plan():
+def test_an_ended_block_violates_its_rule():
     assert [p.code for p in check(block_plan(datetime(2026, 12, 9, tzinfo=UTC))) if p.level == "error"] == ["R-10"]
     assert not [p for p in check(block_plan(datetime(2026, 12, 2, tzinfo=UTC))) if p.level == "error"]
 
 
-def test_an_ended_block_is_refused_before_anything_is_searched():
+def test_an_ended_block_is_rejected_before_the_search():
     spec, _, _ = case("ordered", BLOCK, mode="capacity-block")
     with pytest.raises(UserError, match=r"R-10 at infra.any_of.0..capacity.ordered.0..capacity_block.end: .* ends after 2026-12-09"):
         size(spec, today=date(2026, 12, 9))
 
 
-def test_an_ended_block_leaves_the_other_entries():
+def test_other_entries_are_used_after_a_block_ended():
     plan = size(case("ordered", BLOCK, "on-demand", mode="on-demand")[0], today=date(2026, 12, 9))
     assert {fit.candidate.capacity for fit in plan.fits} == {"on-demand"}
     ended = [miss.rejections for miss in plan.rejected if miss.candidate.capacity == "capacity-block"]
@@ -171,7 +171,7 @@ def test_an_ended_block_leaves_the_other_entries():
 
 
 @pytest.mark.parametrize(("entry", "name"), [(BY_ID, OTHER), (BY_GROUP, GROUP)])
-def test_a_reservation_is_sized_as_what_it_holds(entry, name):
+def test_sizing_uses_the_machines_of_a_reservation(entry, name):
     spec, _, _ = case("ordered", entry, mode="reservation")
     plan = size(spec, today=plans.TODAY)
     found = [item.candidate for item in (*plan.fits, *plan.rejected)]
@@ -182,7 +182,7 @@ def test_a_reservation_is_sized_as_what_it_holds(entry, name):
 FALLBACK = (BY_ID, "on-demand", "spot")
 
 
-def test_a_fallback_is_a_pool_per_entry_the_first_preferred():
+def test_a_fallback_has_a_pool_per_entry_in_order():
     pools = {p.name: p for p in plan_of(*FALLBACK, key="fallback").pools if p.role == "accelerator"}
     assert [(p.name, p.preference, p.capacity.mode) for p in pools.values()] == [
         ("gpu-reservation", 0, "reservation"),
@@ -205,7 +205,7 @@ def test_entries_of_one_mode_have_pools_of_different_names():
     assert names == ["system", "gpu-reservation", "gpu-reservation-2", "gpu"]
 
 
-def test_kueue_fills_the_preferred_pool_first_and_falls_through():
+def test_kueue_tries_pools_in_order_of_preference():
     manifests = {m.key: m.body for m in plan_of(*FALLBACK, key="fallback").manifests}
     queue = manifests["queue.cluster-queue"]["spec"]
     (group,) = queue["resourceGroups"]
@@ -216,18 +216,18 @@ def test_kueue_fills_the_preferred_pool_first_and_falls_through():
     assert manifests["queue.flavor.gpu-spot"]["spec"]["nodeLabels"] == {"rackwright/pool": "gpu-spot"}
 
 
-def test_pools_that_start_empty_are_not_hidden_from_the_scheduler_by_topology():
+def test_several_flavors_have_no_topology():
     """Kueue finds a topology only on nodes that are there: with one, a pool that grows when asked would never be asked."""
     manifests = [m.body for m in plan_of(*FALLBACK, key="fallback").manifests]
     assert not [body for body in manifests if body["kind"] == "Topology" or "topologyName" in body.get("spec", {})]
     assert [body for body in (m.body for m in plan_of("on-demand").manifests) if body["kind"] == "Topology"]
 
 
-def test_a_fallback_of_one_entry_is_the_plain_pool():
+def test_a_fallback_of_one_entry_is_one_pool():
     assert plan_of("on-demand", key="fallback") == plan_of("on-demand")
 
 
-def test_a_fallback_is_sized_on_the_machine_its_reservation_holds():
+def test_a_fallback_is_sized_for_the_machine_of_its_reservation():
     spec, _, _ = case("fallback", *FALLBACK, mode="on-demand")
     fits = size(spec, today=plans.TODAY).fits
     assert fits
@@ -241,7 +241,7 @@ POOLS = [
 ]
 
 
-def test_pools_of_ones_own_stand_beside_the_sized_one_in_its_zone():
+def test_extra_pools_are_in_the_zone_of_the_sized_pool():
     plan = plan_of("on-demand", shape={"pools": POOLS})
     extra = {p.name: p for p in plan.pools if p.name not in ("system", "gpu")}
     assert {n: (p.machine, p.nodes_min, p.nodes_max, p.nodes_start, p.capacity.mode) for n, p in extra.items()} == {
@@ -259,7 +259,7 @@ def test_pools_of_ones_own_stand_beside_the_sized_one_in_its_zone():
     assert [p for p in check(plan) if p.level == "error"] == []
 
 
-def test_a_pool_of_ones_own_has_a_queue_of_its_own_and_leaves_the_teams_as_it_was():
+def test_an_extra_pool_has_a_separate_queue():
     with_pools = {m.key: m.body for m in plan_of("on-demand", shape={"pools": POOLS}).manifests}
     without = {m.key: m.body for m in plan_of("on-demand").manifests}
     assert {key: with_pools[key] for key in without if key.startswith("queue.")} == {
@@ -270,7 +270,7 @@ def test_a_pool_of_ones_own_has_a_queue_of_its_own_and_leaves_the_teams_as_it_wa
     assert with_pools["queue.local-queue.debug"]["spec"] == {"clusterQueue": "debug"}
 
 
-def test_pools_of_ones_own_are_node_groups():
+def test_extra_pools_are_node_groups():
     graph = graph_of(plan_of("on-demand", shape={"pools": POOLS}))
     assert pool_inputs(graph, NODES, "trainium")["capacityType"] == "SPOT"
     assert pool_inputs(graph, NODES, "trainium")["amiType"] == "AL2023_x86_64_NEURON"
@@ -285,7 +285,7 @@ def test_pools_of_ones_own_are_node_groups():
         ({}, {"pools": [{"name": "debug", "instance": "g6e.12xlarge", "nodes": 2}]}, "C-pools"),
     ],
 )
-def test_a_box_refuses_what_it_would_ignore(place, blueprint, code):
+def test_a_box_rejects_options_of_clusters(place, blueprint, code):
     spec, sizing, fit = plans.box_case()
     with pytest.raises(UserError, match=code):
         compile_plan(edited(spec, place, blueprint), sizing, fit, today=plans.TODAY)

@@ -58,7 +58,7 @@ def test_a_fleet_survives_json(name):
     assert StackPlan.from_json(PLANS[name].to_json()) == PLANS[name]
 
 
-def test_karpenter_serves_unless_it_is_asked_for_what_it_cannot_start():
+def test_provisioner_auto_is_karpenter_where_it_is_supported():
     def provisioner(case) -> str:
         return plans.compiled(case).pool("gpu").provisioner
 
@@ -71,7 +71,7 @@ def test_karpenter_serves_unless_it_is_asked_for_what_it_cannot_start():
     assert provisioner(held) == "managed"
 
 
-def test_karpenters_image_is_the_decisions():
+def test_karpenter_uses_the_recorded_image():
     """A newer rackwright must not roll the machines of a running fleet."""
     plan = PLANS["fleet-eks"]
     assert ("karpenter", "al2023@v20260728") in plan.pins.images
@@ -80,7 +80,7 @@ def test_karpenters_image_is_the_decisions():
     assert manifest(pinned, "nodes.gpu.class")["spec"]["amiSelectorTerms"] == [{"alias": "al2023@v20260101"}]
 
 
-def test_machines_are_bounded_by_the_most_replicas_and_go_when_empty():
+def test_node_pools_are_limited_and_remove_empty_nodes():
     spec = manifest(PLANS["fleet-eks"], "nodes.gpu.pool")["spec"]
     assert spec["limits"] == {"nvidia.com/gpu": "8"}
     assert (spec["disruption"]["consolidationPolicy"], spec["disruption"]["budgets"]) == (
@@ -93,7 +93,7 @@ def test_machines_are_bounded_by_the_most_replicas_and_go_when_empty():
     assert (asked["topology.kubernetes.io/zone"], asked["kubernetes.io/arch"]) == (["us-east-1a"], ["amd64"])
 
 
-def test_machines_are_found_by_id_encrypted_by_the_stacks_key_and_closed_to_old_metadata():
+def test_node_classes_select_by_id_encrypt_disks_and_require_imdsv2():
     spec = manifest(PLANS["fleet-eks"], "nodes.gpu.class")["spec"]
     assert spec["subnetSelectorTerms"] == [{"id": {"$ref": "network.machine_subnet_id"}}]
     assert spec["securityGroupSelectorTerms"] == [{"id": {"$ref": "cluster.security_group_id"}}]
@@ -105,7 +105,7 @@ def test_machines_are_found_by_id_encrypted_by_the_stacks_key_and_closed_to_old_
     assert "networkInterfaces" not in spec, "a replica within one machine needs no fabric"
 
 
-def test_capacity_is_bought_in_the_order_the_spec_says():
+def test_node_pools_follow_the_order_of_the_spec():
     plan = PLANS["fleet-fallback"]
     pools = [m.body for m in plan.manifests if m.body["kind"] == "NodePool"]
     types = [next(r["values"][0] for r in p["spec"]["template"]["spec"]["requirements"] if "capacity-type" in r["key"]) for p in pools]
@@ -118,19 +118,19 @@ def test_capacity_is_bought_in_the_order_the_spec_says():
     assert pools[0]["spec"]["limits"] == {"nvidia.com/gpu": "2"}, "no more than the reservation holds"
 
 
-def test_the_server_waits_for_its_machines_and_its_weights():
+def test_the_server_depends_on_its_nodes_and_weights():
     assert {*after(PLANS["fleet-eks"], "serving.deployment")} == {"nodes.gpu.pool", "storage.weights.claim"}
     assert after(PLANS["fleet-eks"], "nodes.gpu.pool") == ("karpenter", "nodes.gpu.class")
     assert release(PLANS["fleet-eks"], "karpenter").after == ("karpenter-crd",)
 
 
-def test_karpenter_stays_off_its_own_machines():
+def test_karpenter_runs_on_the_system_pool():
     chosen = release(PLANS["fleet-eks"], "karpenter").values["nodeSelector"]
     made = manifest(PLANS["fleet-eks"], "nodes.gpu.pool")["spec"]["template"]["metadata"]["labels"]
     assert not chosen.items() <= made.items()
 
 
-def test_weights_are_read_from_the_bucket_with_the_pods_own_rights():
+def test_weights_are_mounted_with_the_permissions_of_the_pod():
     case = plans.eks_fleet_case({"model": {"base": "llama-3.1-8b", "weights": {"uri": "s3://models/llama"}}})
     plan = plans.compiled(case)
     volume = manifest(plan, "storage.weights.volume")["spec"]
@@ -141,7 +141,7 @@ def test_weights_are_read_from_the_bucket_with_the_pods_own_rights():
     assert mount == {"name": "weights", "mountPath": "/weights", "readOnly": True}
 
 
-def test_a_model_of_the_hub_has_room_on_a_disk_where_the_machine_has_none():
+def test_node_disk_holds_hub_weights_without_local_nvme():
     workload = {"model": {"base": "llama-3.1-8b", "weights": {"uri": "hf://meta-llama/Llama-3.1-8B"}}}
     spec, sizing, fit = plans.eks_fleet_case(workload, facts={"weights_bytes": 200e9})
     plan = plans.compiled((spec, sizing, fit))
@@ -151,7 +151,7 @@ def test_a_model_of_the_hub_has_room_on_a_disk_where_the_machine_has_none():
     assert diskless.pool("gpu").local_nvme or diskless.pool("gpu").disk.size_gib > 300
 
 
-def test_requests_come_in_by_an_internal_load_balancer_from_the_network_alone():
+def test_the_load_balancer_is_internal_and_limited_to_the_network():
     body = manifest(PLANS["fleet-eks"], "serving.entrance")
     assert body["spec"]["loadBalancerSourceRanges"] == ["10.0.0.0/16"]
     assert body["metadata"]["annotations"]["service.beta.kubernetes.io/aws-load-balancer-internal"] == "true"
@@ -160,14 +160,14 @@ def test_requests_come_in_by_an_internal_load_balancer_from_the_network_alone():
     assert "app" not in body["metadata"].get("labels", {}), "metrics would be read twice"
 
 
-def test_a_network_of_ones_own_addresses_answers_those():
+def test_clients_are_limited_to_the_range_of_the_spec():
     plan = plans.compiled(plans.eks_fleet_case(place=plans.AWS | {"network": {"cidr": "10.40.0.0/16"}}))
     assert plan.network.cidr == "10.40.0.0/16"
     assert manifest(plan, "serving.entrance")["spec"]["loadBalancerSourceRanges"] == ["10.40.0.0/16"]
     assert manifest(plan, "policy.team-chat.allow-entrance")["spec"]["ingress"][0]["from"] == [{"ipBlock": {"cidr": "10.40.0.0/16"}}]
 
 
-def test_a_network_of_unknown_addresses_answers_private_ones():
+def test_an_existing_network_allows_private_ranges():
     place = plans.AWS | {"network": {"existing": {"vpc": "vpc-0abc", "subnets": ["subnet-0abc", "subnet-0def"]}}}
     ranges = manifest(plans.compiled(plans.eks_fleet_case(place=place)), "serving.entrance")["spec"]["loadBalancerSourceRanges"]
     assert "10.0.0.0/8" in ranges
@@ -185,7 +185,7 @@ def test_the_autoscaler_grows_the_preferred_pool_first():
     assert "expanderPriorities" not in release(PLANS["fleet-managed"], "cluster-autoscaler").values
 
 
-def test_on_a_cluster_of_somebody_else_machines_are_node_groups():
+def test_an_existing_cluster_uses_node_groups():
     """Its Karpenter is the owner's: it may not hand out a role of this stack's, and a second identity of its pods is refused."""
     guest = {"cluster": {"name": "shared"}}
     plan = plans.compiled(plans.eks_fleet_case(blueprint=guest))
@@ -196,7 +196,7 @@ def test_on_a_cluster_of_somebody_else_machines_are_node_groups():
 
 
 @pytest.mark.parametrize(("provisioner", "start"), [("karpenter", 1), ("managed", 8)])
-def test_a_blocks_machines_come_and_go_with_its_hours(provisioner, start):
+def test_pools_of_a_block_follow_its_schedule(provisioner, start):
     """Node groups are filled and emptied by a schedule, Karpenter drains by itself; neither may insist on a machine."""
     hours = {"start": "2026-11-20T11:30:00Z", "end": "2026-12-04T11:30:00Z"}
     block = {"id": "cr-0123456789abcdef0", "instance": "p5.48xlarge", "count": 8, "zone": "us-east-1a"} | hours
@@ -212,7 +212,7 @@ def test_a_blocks_machines_come_and_go_with_its_hours(provisioner, start):
     assert ("NodePool" in kinds) is (provisioner == "karpenter")
 
 
-def test_u5_a_changed_tag_replaces_no_busy_machine():
+def test_a_changed_tag_replaces_no_busy_node():
     plan = plans.FLEETS["fleet-eks"]()
     pools = [manifest.body for manifest in plan.manifests if manifest.body["kind"] == "NodePool"]
     assert pools

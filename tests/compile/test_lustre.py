@@ -22,22 +22,22 @@ def lustre_problems(plan):
     return [problem for problem in check(plan) if str(problem.at).startswith("lustre")]
 
 
-def test_nothing_said_is_as_the_word_alone():
+def test_lustre_without_options_is_the_same_as_the_word():
     assert described().lustre == plans.training_plan().lustre
 
 
-def test_a_size_that_is_written_is_taken_at_the_slowest_tier_that_sustains_the_run():
+def test_a_given_size_uses_the_slowest_sufficient_tier():
     """8 GB/s from 19,200 GiB are 427 MB/s per TiB."""
     want = described(capacity="19200 GiB").lustre
     assert (want.capacity_gib, want.throughput_mb_s_per_tib) == (19200, 500)
 
 
-def test_a_speed_that_is_written_is_taken_at_the_smallest_size():
+def test_a_given_throughput_uses_the_smallest_size():
     want = described(throughput=1000).lustre
     assert (want.capacity_gib, want.throughput_mb_s_per_tib) == (9600, 1000)
 
 
-def test_both_are_taken_as_they_are():
+def test_a_given_size_and_throughput_are_used():
     want = described(capacity="2400 GiB", throughput=125).lustre
     assert (want.capacity_gib, want.throughput_mb_s_per_tib) == (2400, 125)
 
@@ -50,13 +50,13 @@ def test_both_are_taken_as_they_are():
         ({"capacity": "30000 GiB", "throughput": 250, "efa": True}, "V-51", "set it to 19200 or 38400"),
     ],
 )
-def test_sizes_between_steps_are_refused_with_the_nearest_that_are_sold(lustre, code, fix):
+def test_sizes_between_steps_are_rejected_with_the_nearest_valid_ones(lustre, code, fix):
     (problem,) = lustre_problems(described(**lustre))
     assert (problem.code, problem.fix) == (code, fix)
     assert problem.link.startswith("https://docs.aws.amazon.com/fsx/")
 
 
-def test_efa_is_what_is_said_else_what_the_run_needs():
+def test_efa_follows_the_spec_or_the_required_rate():
     over = (4e12, 60e9)
     assert described(over).lustre.rdma
     assert not described(over, efa=False).lustre.rdma
@@ -68,18 +68,18 @@ def test_efa_is_what_is_said_else_what_the_run_needs():
     ("nodes", "machine", "interfaces"),
     [(4, "p5.48xlarge", 8), (4, "p5en.48xlarge", 8), (4, "p6-b300.48xlarge", 16), (4, "g6e.48xlarge", 2), (256, "p5.48xlarge", 4)],
 )
-def test_machines_read_over_as_many_interfaces_as_fsx_uses_and_a_file_system_takes(nodes, machine, interfaces):
+def test_lustre_interfaces_are_limited_by_fsx_and_the_file_system(nodes, machine, interfaces):
     """1,024 connections of all machines together."""
     case = partial(plans.training_case, nodes=nodes, machine=machine)
     assert described(efa=True, case=case).pool("gpu").lustre_interfaces == interfaces
 
 
-def test_over_tcp_no_machine_has_any():
+def test_lustre_over_tcp_uses_no_efa_interfaces():
     assert plans.training_plan().pool("gpu").lustre_interfaces == 0
 
 
 @pytest.mark.parametrize("machine", ["p4d.24xlarge", "trn2.48xlarge"])
-def test_machines_whose_efa_lustre_does_not_speak_are_given_no_such_file_system_and_refused_one_that_is_asked_for(machine):
+def test_lustre_over_efa_requires_supported_machines(machine):
     case = partial(plans.training_case, machine=machine)
     assert not described((4e12, 60e9), case=case).lustre.rdma
     (problem,) = lustre_problems(described(efa=True, case=case))
@@ -92,7 +92,7 @@ def test_bottlerocket_reads_over_tcp():
     assert not compile_plan(spec, plans.with_storage(sizing, 4e12, 60e9), fit, today=plans.TODAY).lustre.rdma
 
 
-def test_l1_checkpoints_are_written_back_to_a_bucket_of_ours_and_never_to_one_that_exists():
+def test_checkpoints_are_exported_to_created_buckets_only():
     spec, sizing, fit = plans.training_case()
     workload = spec.workload.model_copy(update={"checkpoint": spec.workload.checkpoint.model_copy(update={"uri": None})})
     ours = compile_plan(spec.model_copy(update={"workloads": (workload,)}), sizing, fit, today=plans.TODAY)
@@ -100,7 +100,7 @@ def test_l1_checkpoints_are_written_back_to_a_bucket_of_ours_and_never_to_one_th
     assert plans.training_plan().lustre.exports == ()
 
 
-def test_backups_are_billed_by_use_where_there_are_any():
+def test_backups_are_billed_by_use():
     """FSx makes none of a file system that is linked to a bucket."""
     spec, _, fit = plans.training_case()
     linked = plans.training_plan()
@@ -117,15 +117,15 @@ class TestTiers:
         assert want.cache_gib == 3 * 32
         assert want.capacity_gib == 3726
 
-    def test_what_is_compiled_is_sold(self):
+    def test_compiled_sizes_are_valid(self):
         assert lustre_problems(described(tiering="intelligent")) == []
         assert lustre_problems(described(tiering="intelligent", efa=True)) == []
 
-    def test_no_bucket_is_linked_because_fsx_refuses_it(self):
+    def test_no_bucket_is_linked(self):
         want = described(tiering="intelligent").lustre
         assert (want.imports, want.exports, want.backup_days) == ((), (), 0)
 
-    def test_the_bill_names_what_is_bought_and_what_only_use_tells(self):
+    def test_the_bill_has_fixed_and_usage_based_lines(self):
         plan = described(tiering="intelligent", capacity="10000 GiB")
         spec, _, fit = plans.training_case()
         found = {line.what: line for line in bill(plan, fit, spec, Catalog.default()).lines if "tiers" in line.what}
@@ -135,14 +135,14 @@ class TestTiers:
         assert a_month["metadata"] == pytest.approx(330)
         assert found["Lustre file system in tiers: requests"].unit_price_usd is None
 
-    def test_a_dataset_is_kept_in_the_cache(self):
+    def test_the_cache_holds_the_dataset(self):
         spec, sizing, fit = plans.training_case(blueprint={"storage": {"lustre": {"tiering": "intelligent"}}})
         facts = plans.replace(sizing.facts, dataset_bytes=5000 * GIB)
         want = compile_plan(spec, plans.replace(sizing, facts=facts), fit, today=plans.TODAY).lustre
         assert want.cache_gib == 5000
 
 
-def test_a_box_has_no_file_system_however_it_is_described():
+def test_a_box_rejects_every_lustre_option():
     spec, sizing, fit = plans.box_case()
     shape = plans.training_case(blueprint={"storage": {"lustre": {"capacity": "1200 GiB"}}})[0].blueprint
     with pytest.raises(UserError, match="supports Lustre in a training-cluster only, and this stack is a box"):

@@ -31,13 +31,13 @@ def existing(*subnets) -> dict:
     return {"existing": {"vpc": "vpc-1", "subnets": list(subnets)}}
 
 
-def test_the_usual_layout_is_that_of_the_first_release():
+def test_the_default_layout_has_not_changed():
     usual = {"public": "10.0.0.0/24", "control-1": "10.0.16.0/20", "control-2": "10.0.32.0/20", "nodes": "10.0.64.0/18"}
     assert ranges(training()) == ranges(training(900)) == usual
     assert ranges(plans.box_plan()) == {"public": "10.0.0.0/24", "private": "10.0.16.0/20"}
 
 
-def test_more_nodes_than_the_usual_subnet_holds_get_the_upper_half():
+def test_many_nodes_get_the_upper_half_of_the_range():
     big = training(1024)
     assert ranges(big)["nodes"] == "10.0.128.0/17"
     assert {name: cidr for name, cidr in ranges(big).items() if name != "nodes"} == {
@@ -47,7 +47,7 @@ def test_more_nodes_than_the_usual_subnet_holds_get_the_upper_half():
 
 
 @pytest.mark.parametrize("cidr", ["10.20.0.0/16", "172.16.0.0/20", "192.168.4.0/23"])
-def test_addresses_of_ones_own_hold_every_subnet_apart(cidr):
+def test_a_given_range_is_divided_without_overlap(cidr):
     plan = training(network={"cidr": cidr})
     found = [ip_network(each) for each in ranges(plan).values()]
     assert plan.network.cidr == cidr
@@ -64,7 +64,7 @@ def test_addresses_of_ones_own_hold_every_subnet_apart(cidr):
         ("10.20.4.240/28", r"use 10\.20\.4\.0/23"),
     ],
 )
-def test_a_range_that_makes_no_network_is_refused_with_the_nearest(cidr, words):
+def test_an_invalid_range_is_rejected_with_the_nearest(cidr, words):
     with pytest.raises(UserError, match=words):
         training(network={"cidr": cidr})
 
@@ -74,7 +74,7 @@ def test_a_range_too_small_for_the_nodes_names_the_smallest_that_fits():
     assert "10.20.2.0/23 has 507 addresses, but 64 nodes with their pods need 1088; use a /21 or larger" in words
 
 
-def test_a_28_for_64_nodes_is_refused_and_a_21_is_not():
+def test_a_28_for_64_nodes_is_rejected_and_a_21_is_accepted():
     control = [{"id": f"subnet-{zone}", "zone": f"us-east-1{zone}", "use": "control"} for zone in "ab"]
     nodes = {"id": "subnet-n", "zone": "us-east-1a", "use": "nodes"}
     (words,) = said(training(64, existing(*control, nodes | {"cidr": "10.9.0.0/28"})), "V-62")
@@ -83,29 +83,29 @@ def test_a_28_for_64_nodes_is_refused_and_a_21_is_not():
 
 
 @pytest.mark.parametrize(("addresses", "prefix"), [(1, 28), (11, 28), (12, 27), (27, 27), (251, 24), (252, 23)])
-def test_the_smallest_subnet_keeps_what_aws_keeps(addresses, prefix):
+def test_the_smallest_subnet_includes_reserved_addresses(addresses, prefix):
     assert smallest_prefix(addresses) == prefix
 
 
-def test_subnets_that_only_have_ids_stay_undescribed():
+def test_subnets_with_ids_only_are_not_described():
     plan = training(network=existing("subnet-1", {"stack": "organization/net/prod", "output": "gpu"}))
     assert plan.network.subnets == ()
     assert plan.network.existing_subnet_ids == ("subnet-1", FromStack("organization/net/prod", "gpu"))
 
 
-def test_machines_go_where_a_subnet_for_them_is():
+def test_machines_are_in_the_zone_of_an_existing_subnet():
     plan = training(network=existing({"id": "s-1", "zone": "us-east-1c"}, {"id": "s-2", "zone": "us-east-1d"}))
     assert plan.place.zone == "us-east-1c"
     assert plan.place.control_zones == ("us-east-1c", "us-east-1d")
     assert plan.pool("gpu").zones == ("us-east-1c",)
 
 
-def test_no_private_subnet_is_refused():
+def test_an_existing_network_without_private_subnet_is_rejected():
     (words,) = said(training(network=existing({"id": "s-1", "zone": "us-east-1a", "use": "public"})), "R-23")
     assert "lists no private subnet for machines; add one" in words
 
 
-def test_no_subnet_in_the_zone_of_the_machines_is_refused_with_those_there_are():
+def test_a_missing_subnet_in_the_zone_is_reported_with_the_existing_zones():
     place = plans.AWS | {
         "zones": ["us-east-1a"],
         "network": existing({"id": "s-1", "zone": "us-east-1b"}, {"id": "s-2", "zone": "us-east-1d"}),
@@ -117,12 +117,12 @@ def test_no_subnet_in_the_zone_of_the_machines_is_refused_with_those_there_are()
     assert "the subnets for machines are in us-east-1b, us-east-1d; add a subnet in us-east-1a" in words
 
 
-def test_a_control_plane_in_one_zone_is_refused():
+def test_a_control_plane_in_one_zone_is_rejected():
     (words,) = said(training(network=existing({"id": "s-1", "zone": "us-east-1a"})), "R-01")
     assert "in one zone, us-east-1a" in words
 
 
-def test_a_network_that_exists_has_its_addresses():
+def test_an_existing_network_rejects_a_cidr():
     with pytest.raises(UserError, match="cidr cannot be set for an existing network"):
         training(network=existing("subnet-1") | {"cidr": AWS_CIDR})
 
@@ -130,19 +130,19 @@ def test_a_network_that_exists_has_its_addresses():
 @pytest.mark.parametrize(
     ("switch", "gone"), [("flow_logs", lambda n: not n.flow_logs), ("private_endpoints", lambda n: n.private_endpoints == ())]
 )
-def test_a_switch_of_safety_reaches_the_network(switch, gone):
+def test_safety_options_change_the_network(switch, gone):
     assert not gone(training().network)
     assert gone(training(safety={switch: False}).network)
 
 
-def test_roles_that_nothing_would_take_are_refused():
+def test_unused_roles_are_rejected():
     place = plans.AWS | {"roles": {"cluster": "arn:aws:iam::123456789012:role/control"}}
     with pytest.raises(UserError, match=r"roles\.cluster is set, but this stack does not use it"):
         plans.compiled(plans.training_case(place=place, blueprint={"cluster": {"name": "shared"}}))
 
 
 @pytest.mark.parametrize("access", ["private", "public", {"runner": "inside"}, {"cidrs": ["203.0.113.0/24"]}])
-def test_who_reaches_the_api_is_said_or_refused(access):
+def test_api_access_decides_about_reachability(access):
     found = {problem.code: problem.level for problem in check(training(api_access=access))}
     assert (found.get("R-03") == "error") == (access == "private")
     assert (found.get("V-80") == "warning") == (access == "public")

@@ -48,7 +48,7 @@ def said(plan: StackPlan) -> dict[str, str]:
         ("trn2.3xlarge", 1, 4), ("trn2.48xlarge", 1, 4), ("trn2.48xlarge", 16, 64), ("trn2u.48xlarge", 16, 64),
     ],
 )  # fmt: skip
-def test_pods_ask_for_devices_and_the_engine_splits_over_their_cores(machine, devices, cores):
+def test_pods_request_devices_and_the_engine_uses_their_cores(machine, devices, cores):
     model = "llama-3.1-70b" if devices > 1 else "llama-3.1-8b"
     plan = fleet(machine, devices, model)
     assert server(plan)["resources"]["limits"]["aws.amazon.com/neuron"] == str(devices)
@@ -56,12 +56,12 @@ def test_pods_ask_for_devices_and_the_engine_splits_over_their_cores(machine, de
     assert not {"V-91", "V-39", "R-41"} & {problem.code for problem in check(plan)}
 
 
-def test_replicas_share_a_machine_device_by_device():
+def test_replicas_share_the_devices_of_a_machine():
     pool = plans.compiled(plans.neuron_fleet_case(max_replicas=30)).pool("neuron")
     assert (pool.nodes_min, pool.nodes_max) == (1, 3)
 
 
-def test_karpenter_starts_the_machines_from_the_image_with_their_driver():
+def test_karpenter_uses_the_neuron_image():
     pool, made = manifest(PLAN, "nodes.neuron.pool")["spec"], manifest(PLAN, "nodes.neuron.class")["spec"]
     assert made["amiSelectorTerms"] == [{"alias": "al2023@v20260728"}]
     assert pool["limits"] == {"aws.amazon.com/neuron": "12"}
@@ -69,17 +69,17 @@ def test_karpenter_starts_the_machines_from_the_image_with_their_driver():
     assert after(PLAN, "serving.deployment")[0] == "nodes.neuron.pool"
 
 
-def test_node_groups_do_too():
+def test_node_groups_use_the_neuron_image():
     pool = plans.FLEETS["fleet-neuron-managed"]().pool("neuron")
     assert (pool.provisioner, pool.image, pool.autoscaled) == ("managed", "al2023-neuron", False)
 
 
-def test_the_device_plugin_comes_for_the_machines_and_no_gpu_software_does():
+def test_neuron_pools_install_the_neuron_plugin_only():
     assert release(PLAN, "neuron-helm-chart").values["neuronInstances"] == ["inf2.48xlarge"]
     assert not {"nvidia-device-plugin", "dcgm-exporter"} & {r.name for r in PLAN.releases}
 
 
-def test_compiled_programs_lie_where_the_server_may_write_and_have_time_to_be_made():
+def test_compiled_programs_have_a_writable_folder_and_time():
     """Weights of a bucket are mounted read-only, and beside them is where NxD Inference would write."""
     plan = fleet()
     main = server(plan)
@@ -93,13 +93,13 @@ def test_compiled_programs_lie_where_the_server_may_write_and_have_time_to_be_ma
     assert next(m.wait_s for m in plan.manifests if m.key == "serving.deployment") > waits_s
 
 
-def test_an_own_place_for_compiled_programs_is_taken():
+def test_a_given_folder_for_compiled_programs_is_used():
     env = {"NEURON_COMPILED_ARTIFACTS": "/weights/compiled"}
     main = server(fleet(run={"env": env}))
     assert {row["name"]: row["value"] for row in main["env"]}["NEURON_COMPILED_ARTIFACTS"] == "/weights/compiled"
 
 
-def test_the_pod_is_its_images_root_in_a_namespace_that_allows_it():
+def test_the_neuron_pod_runs_as_root_in_a_baseline_namespace():
     pod = manifest(PLAN, "serving.deployment")["spec"]["template"]["spec"]
     assert pod["securityContext"]["runAsUser"] == 0
     assert "runAsNonRoot" not in pod["securityContext"]
@@ -107,7 +107,7 @@ def test_the_pod_is_its_images_root_in_a_namespace_that_allows_it():
     assert dict(plans.FLEETS["fleet-eks"]().namespaces)["team-chat"] == "restricted"
 
 
-def test_one_block_of_the_cache_is_a_request_of_full_length():
+def test_a_cache_block_holds_a_request_of_full_length():
     few = fleet(kv_tokens=50_000)
     assert (said(few)["max-num-seqs"], said(few)["num-gpu-blocks-override"], said(few)["max-model-len"]) == ("6", "6", "8192")
     threshold = manifest(few, "serving.scaler")["spec"]["triggers"][1]["metadata"]["threshold"]
@@ -115,13 +115,13 @@ def test_one_block_of_the_cache_is_a_request_of_full_length():
     assert said(fleet(kv_tokens=500_000))["max-num-seqs"] == "24"
 
 
-def test_the_usual_image_has_no_digest_and_the_rule_says_so():
+def test_the_default_image_without_digest_is_a_warning():
     plan = fleet()
     assert server(plan)["image"] == SERVER_IMAGES["vllm-neuron"]
     assert [p.code for p in check(plan)] == ["V-13"]
 
 
-def test_arguments_of_ones_own_are_taken_whatever_the_cores():
+def test_custom_arguments_are_not_checked():
     own = ["--tensor-parallel-size=4"]
     assert server(fleet("trn1.32xlarge", 16, run={"args": own}))["args"] == own
 
@@ -149,18 +149,18 @@ def test_every_chip_has_its_cores():
         ({"model": "qwen2.5-1.5b", "uri": "hf://Qwen/Qwen2.5-1.5B"}, "copy its files to a bucket"),
     ],
 )
-def test_what_is_not_documented_is_refused(given, words):
+def test_undocumented_models_are_rejected(given, words):
     with pytest.raises(UserError) as found:
         fleet(**given)
     assert words in str(found.value)
 
 
-def test_bottlerockets_driver_is_not_known_to_fit_the_usual_image():
+def test_bottlerocket_is_rejected_for_the_default_neuron_image():
     shape = {"nodes": {"image": "bottlerocket"}}
     with pytest.raises(UserError, match="C-image"):
         plans.compiled(plans.neuron_fleet_case(blueprint=shape, workload={"run": {}}))
     assert plans.compiled(plans.neuron_fleet_case(blueprint=shape)).pool("neuron").provisioner == "managed"
 
 
-def test_its_processors_are_counted_in_the_quota_of_its_family():
+def test_neuron_vcpus_count_towards_the_quota_of_the_family():
     assert {need.code: need.amount for need in quota_needs(PLAN)}[INF_VCPU] == 192

@@ -26,12 +26,12 @@ def names(plan: StackPlan) -> list[str]:
 
 @pytest.mark.parametrize("machine", MULTI_NODE)
 @pytest.mark.parametrize("nodes", [{}, {"image": "bottlerocket"}, {"image": {"ami": plans.OWN_AMI, "family": "al2023"}}])
-def test_every_multi_node_machine_is_set_up_in_every_family_without_a_broken_rule(machine, nodes):
+def test_every_multi_node_machine_satisfies_every_rule_in_every_image_family(machine, nodes):
     broken = [str(p) for p in check(plans.nodes_plan(machine, **nodes)) if p.code not in ELSEWHERE]
     assert broken == []
 
 
-def test_f4_efa_works_out_of_the_box_on_the_smallest_machine_that_has_it():
+def test_the_smallest_efa_machine_has_a_working_set_up():
     """dstack 3069: p5.4xlarge got an image without EFA. Here the image has it, and the plugin runs on exactly that machine."""
     plan = plans.nodes_plan("p5.4xlarge")
     assert plan.pool("gpu").image == "al2023-nvidia"
@@ -40,7 +40,7 @@ def test_f4_efa_works_out_of_the_box_on_the_smallest_machine_that_has_it():
 
 
 @pytest.mark.parametrize("machine", [m for m in MULTI_NODE if m != "inf2.48xlarge"])
-def test_f6_the_efa_driver_lists_the_machines_that_have_efa(machine):
+def test_the_efa_driver_lists_the_machines_with_efa(machine):
     """sagemaker-hyperpod-cli 367 and 318: the wrong list, and jobs that asked for no EFA. Jobs here are admitted with all they can ask."""
     plan = plans.nodes_plan(machine)
     assert release(plan, "aws-efa-k8s-device-plugin").values["supportedInstanceLabels"]["values"] == [machine]
@@ -50,7 +50,7 @@ def test_f6_the_efa_driver_lists_the_machines_that_have_efa(machine):
     assert quota["vpc.amazonaws.com/efa"] == fabric * plan.pools[1].nodes_max
 
 
-def test_a_release_is_pinned_for_every_image_of_eks_and_none_for_ones_own():
+def test_eks_images_have_a_pinned_release_and_custom_images_none():
     assert dict(plans.nodes_plan(image="bottlerocket").pins.images) == {
         "al2023": "1.35.6-20260728",
         "bottlerocket-nvidia": "1.58.0-c5c37032",
@@ -58,36 +58,36 @@ def test_a_release_is_pinned_for_every_image_of_eks_and_none_for_ones_own():
     assert dict(plans.NODES["own-ami"]().pins.images) == {"al2023": "1.35.6-20260728"}
 
 
-def test_bottlerocket_brings_its_own_device_plugin():
+def test_bottlerocket_contains_a_device_plugin():
     values = release(plans.NODES["bottlerocket"](), "nvidia-device-plugin").values
     assert (values["devicePlugin"], values["gfd"]) == ({"enabled": False}, {"enabled": True})
     assert release(plans.NODES["bottlerocket"](), "dcgm-exporter").values["securityContext"]["privileged"]
 
 
-def test_ubuntu_leaves_everything_to_the_operator():
+def test_ubuntu_uses_the_gpu_operator():
     plan = plans.NODES["ubuntu"]()
     assert names(plan) == ["kube-prometheus-stack", "aws-efa-k8s-device-plugin", "gpu-operator", "jobset", "kueue"]
     assert ("gpu-operator", "privileged") in plan.namespaces
     assert not plan.pool("gpu").local_nvme
 
 
-def test_f22_the_operators_validator_is_given_a_variable():
+def test_the_validator_of_the_gpu_operator_has_a_variable():
     values = release(plans.NODES["ubuntu"](), "gpu-operator").values
     assert values["validator"] == {"plugin": {"env": [{"name": "WITH_WORKLOAD", "value": "false"}]}}
     assert values["driver"]["upgradePolicy"] == {"autoUpgrade": False}
 
 
-def test_kueue_leaves_the_jobs_of_every_operator_alone():
+def test_kueue_ignores_jobs_of_operators():
     config = yaml.safe_load(release(plans.NODES["ubuntu"](), "kueue").values["managerConfig"]["controllerManagerConfigYaml"])
     (spared,) = config["managedJobsNamespaceSelector"]["matchExpressions"]
     assert "gpu-operator" in spared["values"]
 
 
-def test_f31_metrics_wait_for_the_chart_that_knows_monitors():
+def test_metrics_exporters_wait_for_prometheus():
     assert release(plans.training_plan(), "dcgm-exporter").after == ("kube-prometheus-stack",)
 
 
-def test_claimed_interfaces_are_counted_like_plugged_ones():
+def test_claims_and_device_plugins_have_the_same_quota():
     plan = plans.NODES["dra"]()
     assert "aws-efa-k8s-device-plugin" not in names(plan)
     (claim,) = (m for m in plan.manifests if m.body["kind"] == "ResourceClaimTemplate")
@@ -109,13 +109,13 @@ def beside(family: str, **extra) -> StackPlan:
     return plans.compiled(plans.training_case(blueprint=shape))
 
 
-def test_an_image_of_ones_own_is_for_machines_like_the_sized_one():
+def test_a_custom_image_is_for_machines_like_the_sized_one():
     pools = {p.name: (p.image, p.image_id) for p in beside("ubuntu", instance="m7i.4xlarge").pools}
     assert pools == {"system": ("al2023", ""), "gpu": ("ubuntu", plans.OWN_AMI), "extra": ("al2023", "")}
     assert beside("ubuntu", instance="g6e.48xlarge").pool("extra").image_id == plans.OWN_AMI
 
 
-def test_claims_of_other_machines_have_their_own_number():
+def test_claims_have_the_interfaces_of_their_machine():
     shape = {"nodes": {"devices": "dra"}, "pools": [{"name": "extra", "instance": "p4d.24xlarge", "nodes": 2}]}
     plan = plans.compiled(plans.training_case(blueprint=shape))
     claims = {
@@ -127,7 +127,7 @@ def test_claims_of_other_machines_have_their_own_number():
     assert release(plan, "aws-dranet").values["supportedInstanceLabels"]["values"] == ["p4d.24xlarge", "p5.48xlarge"]
 
 
-def test_neuron_machines_are_shown_by_their_own_plugin():
+def test_neuron_machines_use_the_neuron_plugin():
     plan = plans.nodes_plan("trn2.48xlarge")
     pool = plan.pool("neuron")
     assert (pool.image, pool.resource, pool.accelerator_count) == ("al2023-neuron", "aws.amazon.com/neuron", 16)
@@ -150,7 +150,7 @@ def box_on_bottlerocket():
         (plans.training_case(machine="g5g.16xlarge", blueprint={"nodes": {"devices": "dra"}}), "C-devices"),
     ],
 )
-def test_what_cannot_be_set_up_is_refused(case, code):
+def test_unsupported_node_settings_are_rejected(case, code):
     with pytest.raises(UserError) as refused:
         compile_plan(*case, today=plans.TODAY)
     assert code in {problem.code for problem in refused.value.problems}

@@ -34,7 +34,7 @@ def may_call(plan, namespace: str) -> list[set[int]]:
 
 
 @pytest.mark.parametrize("name", PLANS)
-def test_names_identity_and_cloud_apis_are_reached_and_nothing_else(name):
+def test_policies_allow_dns_identity_and_https_only(name):
     plan = PLANS[name]()
     assert leads_out(plan, *DNS)
     assert leads_out(plan, *IDENTITY[plan.place.cloud])
@@ -42,20 +42,20 @@ def test_names_identity_and_cloud_apis_are_reached_and_nothing_else(name):
     assert not leads_out(plan, "203.0.113.7", 22)
 
 
-def test_gke_answers_behind_both_names_of_its_metadata_server():
+def test_policies_allow_both_addresses_of_the_gke_metadata_server():
     assert leads_out(plans.tpu_plan(), "169.254.169.252", 988)
 
 
-def test_a_pod_on_eks_cannot_take_the_role_of_its_node():
+def test_eks_pods_cannot_use_the_role_of_their_node():
     assert not leads_out(plans.training_plan(), *EC2_METADATA)
 
 
-def test_prometheus_reads_what_jobs_and_servers_show():
+def test_prometheus_can_read_metrics_of_jobs_and_servers():
     assert may_call(plans.training_plan(), "monitoring") == [set()]
     assert may_call(plans.fleet_plan(), "monitoring") == [{8000}]
     assert may_call(plans.tpu_plan(), "monitoring") == []
 
 
 @pytest.mark.parametrize("name", PLANS)
-def test_nobody_else_calls_in(name):
+def test_policies_reject_other_ingress(name):
     assert not may_call(PLANS[name](), "default")

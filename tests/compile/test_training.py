@@ -45,7 +45,7 @@ def test_fabric_interfaces_per_machine(machine, count):
     assert plan.expected_fabric.interfaces_per_node == count
 
 
-def test_c1_capacity_block_gets_no_placement_group():
+def test_capacity_block_has_no_placement_group():
     """eksctl 7949, terraform-aws-eks 3730: a forced group left 5 of 16 reserved machines out."""
     assert plans.training_plan().pool("gpu").adjacent
     assert not block_plan(date(2026, 12, 2)).pool("gpu").adjacent
@@ -86,7 +86,7 @@ def test_metrics_cannot_fill_the_disk_of_a_system_node():
     assert int(size.removesuffix("GB")) < plan.pool("system").disk.size_gib / 2
 
 
-def test_quota_covers_all_a_job_asks_for():
+def test_quota_covers_all_resources_of_a_job():
     queue = next(m.body for m in plans.training_plan().manifests if m.key == "queue.cluster-queue")
     amounts = {r["name"]: r["nominalQuota"] for r in queue["spec"]["resourceGroups"][0]["flavors"][0]["resources"]}
     assert amounts == {
@@ -98,7 +98,7 @@ def test_quota_covers_all_a_job_asks_for():
     }
 
 
-def test_layers_of_the_network_are_asked_only_where_ec2_tells_them():
+def test_topology_levels_require_topology_of_ec2():
     def levels(machine):
         plan = plans.compiled(plans.training_case(machine=machine))
         topology = next(m.body for m in plan.manifests if m.key == "queue.topology")
@@ -108,7 +108,7 @@ def test_layers_of_the_network_are_asked_only_where_ec2_tells_them():
     assert levels("p5.48xlarge")[0] == "topology.k8s.aws/network-node-layer-1"
 
 
-def test_lustre_is_the_cheapest_that_holds_and_sustains_the_run():
+def test_lustre_is_the_cheapest_sufficient_tier():
     """8 GB/s needs 16,000 GB at 500 MB/s per TiB; 1000 would hold too little for its price, 250 too slow for its size."""
     want = plans.training_plan().lustre
     assert (want.capacity_gib, want.throughput_mb_s_per_tib, want.rdma) == (16800, 500, False)
@@ -130,13 +130,13 @@ def test_storage_none_has_no_file_system_and_no_driver():
     assert not [m for m in plan.manifests if m.key.startswith("storage.")]
 
 
-def test_named_ranges_open_the_api_to_them_alone():
+def test_the_api_is_open_to_the_listed_ranges_only():
     plan = plans.compiled(plans.training_case(blueprint={"api_access": {"cidrs": ["203.0.113.0/24"]}}))
     assert (plan.cluster.private_api, plan.cluster.api_cidrs) == (False, ("203.0.113.0/24",))
     assert plans.compiled(plans.training_case(blueprint={})).cluster.private_api
 
 
-def test_existing_network_is_used_as_it_is():
+def test_an_existing_network_is_not_changed():
     place = plans.AWS | {"network": {"existing": {"vpc": "vpc-0abc", "subnets": ["subnet-0a", "subnet-0b"]}}}
     network = plans.compiled(plans.training_case(place=place)).network
     assert (network.existing_id, network.existing_subnet_ids, network.subnets) == ("vpc-0abc", ("subnet-0a", "subnet-0b"), ())
@@ -156,7 +156,7 @@ def test_secrets_of_the_run_are_references():
     assert secret.body["stringData"] == {"HF_TOKEN": {"$ref": "secret.hf-token"}}
 
 
-def test_expiry_counts_from_today_or_is_what_was_recorded():
+def test_expiry_counts_from_today_unless_recorded():
     case = plans.training_case()
     assert plans.compiled(case).expires_on == "2026-12-05"
     recorded = compile_plan(*case, today=date(2027, 1, 1), expires_on="2026-12-05")
@@ -164,6 +164,6 @@ def test_expiry_counts_from_today_or_is_what_was_recorded():
     assert ("expires-on", "2026-12-05") in recorded.tags
 
 
-def test_several_nodes_make_a_cluster_and_one_makes_a_box():
+def test_one_node_is_a_box_and_several_are_a_cluster():
     assert plans.training_plan().kind is BlueprintKind.TRAINING_CLUSTER
     assert plans.box_plan().kind is BlueprintKind.BOX

@@ -30,7 +30,7 @@ def test_a_replica_of_two_machines_is_one_group_whose_leader_answers():
     assert (plan.pool("gpu").nodes_min, plan.pool("gpu").nodes_max) == (4, 8)
 
 
-def test_no_service_has_the_groups_name():
+def test_no_service_has_the_name_of_the_group():
     """LeaderWorkerSet finds its leaders by a headless service of that name, makes it only where there is none, and has no DNS without."""
     services = {want.body["metadata"]["name"] for want in WIDE.manifests if want.body["kind"] == "Service"}
     assert manifest(WIDE, "serving.group")["metadata"]["name"] not in services
@@ -38,7 +38,7 @@ def test_no_service_has_the_groups_name():
     assert queries.startswith(f'"{manifest(WIDE, "serving.service")["metadata"]["name"]}"')
 
 
-def test_workers_join_the_leader_and_answer_nobody():
+def test_workers_join_the_leader_and_have_no_port():
     leader, worker = parts(WIDE)
     shared = {"--tensor-parallel-size=8", "--pipeline-parallel-size=2", "--nnodes=$(LWS_GROUP_SIZE)", "--master-addr=$(LWS_LEADER_ADDRESS)"}
     assert shared <= {*leader["args"]} & {*worker["args"]}
@@ -48,7 +48,7 @@ def test_workers_join_the_leader_and_answer_nobody():
     assert not {"ports", "startupProbe", "readinessProbe", "livenessProbe"} & {*worker}
 
 
-def test_f2_scale_from_zero_efa_request():
+def test_multi_node_pods_request_efa():
     """Pods ask for every EFA interface of a machine that is not there yet, so that it comes with them (skypilot#10055)."""
     plan = WIDE
     fabric = sum(nic.kind == "fabric" for nic in plan.pool("gpu").nics)
@@ -60,7 +60,7 @@ def test_f2_scale_from_zero_efa_request():
     assert plan.expected_fabric.interfaces_per_node == 32
 
 
-def test_f8_karpenter_starts_efa_machines_with_all_interfaces_in_one_place():
+def test_karpenter_uses_all_efa_interfaces_and_a_placement_group():
     """No interface is left to its guess, and no pod asks for what it does not know before a machine has joined."""
     plan = WIDE
     spec = manifest(plan, "nodes.gpu.class")["spec"]
@@ -77,7 +77,7 @@ def test_f8_karpenter_starts_efa_machines_with_all_interfaces_in_one_place():
         assert {"name": "FI_EFA_USE_HUGE_PAGE", "value": "0"} in part["env"]
 
 
-def test_karpenters_machines_pin_as_much_memory_as_node_groups_do():
+def test_karpenter_nodes_have_the_memlock_limit_of_node_groups():
     from rackwright_pulumi.aws.pool.al2023 import LIMITS
 
     text = manifest(WIDE, "nodes.gpu.class")["spec"]["userData"]
@@ -96,7 +96,7 @@ def test_replicas_on_node_groups_ask_for_huge_pages_or_claim_their_interfaces():
     assert any(m.body["kind"] == "ResourceClaimTemplate" for m in claimed.manifests)
 
 
-def test_the_usual_image_of_wide_replicas_has_efa():
+def test_the_default_image_of_multi_node_replicas_contains_efa():
     plan = plans.compiled(plans.wide_fleet_case(image=None))
     assert parts(plan)[0]["image"].startswith("public.ecr.aws/deep-learning-containers/vllm:")
     assert [(p.code, str(p.level)) for p in check(plan)] == [("V-13", "warning")] * 2, "AWS publishes no digest that is known here"

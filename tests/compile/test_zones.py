@@ -26,7 +26,7 @@ def warned(plan) -> list[str]:
 
 
 @pytest.mark.parametrize("build", [box, cluster])
-def test_a_guess_is_called_one_with_the_command_that_knows(build):
+def test_a_default_zone_is_reported_with_a_command_that_lists_zones(build):
     plan = build(**IDS)
     machine = plan.box.machine if plan.box else plan.pool("gpu").machine
     assert (plan.place.zone, plan.place.zone_assumed) == ("us-east-1a", True)
@@ -37,12 +37,12 @@ def test_a_guess_is_called_one_with_the_command_that_knows(build):
 
 
 @pytest.mark.parametrize("build", [box, cluster])
-def test_a_zone_the_spec_names_is_taken_without_a_word(build):
+def test_a_zone_of_the_spec_is_used_without_warning(build):
     plan = build({"zones": ["us-east-1d"]}, **IDS)
     assert (plan.place.zone, plan.place.zone_assumed, warned(plan)) == ("us-east-1d", False, [])
 
 
-def test_of_several_named_zones_one_that_sells_the_machine_is_best():
+def test_a_listed_zone_that_offers_the_machine_is_preferred():
     """A reservation's zone comes as the one that sells it."""
     assert cluster({"zones": ["us-east-1a", "us-east-1b"]}, zones=("us-east-1b",)).place.zone == "us-east-1b"
 
@@ -54,23 +54,23 @@ def test_the_control_plane_is_in_zones_the_spec_allows():
     assert cluster({"zones": ["us-east-1e"]}, **IDS).place.control_zones == ("us-east-1a", "us-east-1b")
 
 
-def test_google_publishes_names_so_nothing_is_guessed():
+def test_google_zones_are_read_from_the_catalog():
     plan = plans.fleet_plan()
     assert (plan.place.zone, plan.place.zone_assumed) == ("us-central1-b", False)
 
 
-def test_where_google_publishes_none_the_first_is_a_guess():
+def test_default_zone_on_google_cloud_is_reported():
     spec, sizing, fit = plans.fleet_case(zones=())
     plan = plans.compiled((spec, sizing, plans.on_machine(fit, "g4-standard-48")))
     assert (plan.place.zone, plan.place.zone_assumed) == ("us-central1-a", True)
     assert ["machine-types list" in warning for warning in warned(plan)] == [True]
 
 
-def test_subnets_that_exist_decide_where_a_cluster_is():
+def test_existing_subnets_decide_the_zones_of_a_cluster():
     assert warned(cluster(EXISTING, **IDS)) == []
 
 
-def test_a_box_in_a_subnet_that_exists_needs_its_zone_for_the_data_volume():
+def test_a_box_in_an_existing_subnet_requires_its_zone():
     with pytest.raises(UserError) as error:
         box(EXISTING, **IDS)
     assert [str(problem.at) for problem in error.value.problems if problem.code == "C-zone"] == ["infra.any_of[0].zones"]

@@ -1,5 +1,6 @@
-"""Differences between clouds are in profiles and in folders per cloud; no other code names a cloud."""
+"""Differences between clouds are in profiles and in folders per cloud: no other code names a cloud or decides by its name."""
 
+import ast
 import re
 from pathlib import Path
 
@@ -13,7 +14,8 @@ pytestmark = pytest.mark.xdist_group("sources")
 SOURCES = ("blueprints", "components", "sim", "benchmarks")
 HOMES = {"clouds", "aws", "gcp", "data"}
 """Folders that may name a cloud."""
-ASKED = re.compile(r'(?:supports|_lacking)\([^,()]+(?:\(\))?, "([\w.]+)"\)')
+PROFILES = {"AWS", "GCP", "KUBERNETES"}
+ASKED = re.compile(r'supports\([^,()]+(?:\(\))?, "([\w.]+)"\)')
 
 
 def literals(source: SourceFile) -> list[int]:
@@ -34,6 +36,40 @@ def test_literals_are_found():
     assert literals(parse('a = "aws"\nb = f(\'gcp\')\nc = "aws:eks"\n')) == [1, 2]
 
 
+def uses_of_one_cloud(text: str) -> list[int]:
+    """Lines that use the profile of one cloud: a comparison, an argument, an attribute.
+
+    Allowed are tables with a row per cloud (`{AWS.name: ...}`), rules of one cloud (`on=AWS`) and rows (`cloud=AWS.name`).
+    """
+    tree = ast.parse(text)
+    imports = [n for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and HOMES & {*(n.module or "").split(".")}]
+    imported = {name.asname or name.name for node in imports for name in node.names} & PROFILES
+    allowed: set[ast.AST] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Dict):
+            allowed |= {part for key in node.keys if key for part in ast.walk(key)}
+        elif isinstance(node, ast.keyword) and node.arg in ("on", "cloud"):
+            allowed |= {*ast.walk(node.value)}
+    return [node.lineno for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id in imported and node not in allowed]
+
+
+def test_no_code_outside_the_folders_of_clouds_decides_by_a_clouds_name():
+    found = [f"{path.relative_to(ROOT)}:{line}" for path in sources() for line in uses_of_one_cloud(path.read_text(encoding="utf-8"))]
+    assert not found
+
+
+@pytest.mark.parametrize(
+    "code", ["a.cloud == AWS.name", "cloud != GCP.name", "cloud == AWS", "cloud in (AWS.name,)", "f(AWS.name)", "AWS.sells(m)"]
+)
+def test_a_decision_by_a_clouds_name_is_found(code):
+    assert uses_of_one_cloud(f"from rackwright.clouds import AWS, GCP\n{code}") == [2]
+
+
+@pytest.mark.parametrize("code", ["{AWS.name: f, GCP.name: g}", "rule('R-1', on=AWS)", "Row(cloud=AWS.name)", "'== AWS.name'"])
+def test_tables_and_rules_of_one_cloud_are_allowed(code):
+    assert not uses_of_one_cloud(f"from rackwright.clouds import AWS, GCP\n{code}")
+
+
 @pytest.mark.parametrize("cloud", profiles(), ids=lambda cloud: cloud.name)
 def test_a_profile_lists_the_blueprints_that_compile_to_it(cloud):
     assert cloud.blueprints == {str(kind) for kind, name in PATHS if name == cloud.name}
@@ -52,5 +88,8 @@ def test_clouds_keep_their_order_in_messages():
 def test_options_in_code_exist():
     """A misspelt option would be unsupported on every cloud."""
     asked = {option for path in sources() for option in ASKED.findall(path.read_text(encoding="utf-8"))}
-    assert len(asked) >= 10
+    table = (ROOT / "blueprints/rackwright/validation/spec/unsupported.py").read_text(encoding="utf-8")
+    asked |= {option for call in re.findall(r'_places\(("[^)]*)\)', table) for option in re.findall(r'"([\w.]+)"', call)}
+    asked |= {f"blueprint.{key}" for key in re.findall(r'_blueprint\("(\w+)"', table)}
+    assert len(asked) >= 15
     assert asked <= frozenset().union(*(cloud.supports for cloud in profiles()))

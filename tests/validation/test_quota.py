@@ -33,7 +33,7 @@ def training(**more):
     return plans.compiled(plans.training_case(**more))
 
 
-def test_f29_a_training_cluster_counts_interfaces_addresses_disks_and_file_system():
+def test_quota_counts_interfaces_addresses_disks_and_file_system_of_a_training_cluster():
     plan = training(nodes=4)
     found = needs(plan)
     assert found[P_VCPU].amount == 4 * 192
@@ -42,19 +42,19 @@ def test_f29_a_training_cluster_counts_interfaces_addresses_disks_and_file_syste
     assert found[GP3].amount == round((4 * 200 + 2 * 100) / 1024, 2)
 
 
-def test_q1_quota_is_counted_at_the_autoscaling_maximum():
+def test_quota_is_counted_at_the_autoscaling_maximum():
     plan = training(nodes=4)
     wide = replace(plan, pools=tuple(replace(p, nodes_max=64, autoscaled=True) if p.role == "accelerator" else p for p in plan.pools))
     assert needs(wide)[P_VCPU].amount == 64 * 192
 
 
-def test_what_exists_takes_nothing_again():
+def test_existing_resources_need_no_quota():
     plan = training()
     assert ADDRESSES not in needs(replace(plan, network=replace(plan.network, existing_id="vpc-0abc")))
     assert LUSTRE not in needs(replace(plan, layers=("cluster", "operators", "workloads")))
 
 
-def test_q3_needed_and_available_are_said():
+def test_problem_has_the_required_and_the_granted_quota():
     (problem,) = check_quota(training(nodes=4), {P_VCPU: 384})
     assert problem.code == "V-115"
     assert "p5.48xlarge needs 768 vCPU of quota L-417A185B in us-east-1; the account has 384" in problem.reason
@@ -62,7 +62,7 @@ def test_q3_needed_and_available_are_said():
     assert check_quota(training(nodes=4), {P_VCPU: 768}) == []
 
 
-def test_a_capacity_block_takes_its_own_quota():
+def test_a_capacity_block_has_a_separate_quota():
     plan = training()
     pools = tuple(replace(p, capacity=replace(p.capacity, mode="capacity-block")) if p.role == "accelerator" else p for p in plan.pools)
     found = needs(replace(plan, pools=pools))
@@ -80,12 +80,12 @@ def quotas(tmp_path):
     return write
 
 
-def test_our_form_subtracts_what_others_use(quotas):
+def test_quota_file_subtracts_the_usage_of_others(quotas):
     path = quotas({"account": "123456789012", "regions": {"us-east-1": {P_VCPU: {"value": 768, "used": 192, "name": "P"}}}})
     assert read_quotas(path) == {"us-east-1": {P_VCPU: 576.0}}
 
 
-def test_what_the_cli_prints_is_read_as_it_is(quotas):
+def test_output_of_the_aws_cli_is_a_quota_file(quotas):
     row = {"QuotaCode": P_VCPU, "Value": 96.0, "QuotaArn": f"arn:aws:servicequotas:us-west-2:123456789012:ec2/{P_VCPU}"}
     other = {"QuotaCode": "L-1", "Value": 1.0, "QuotaArn": "arn:aws:servicequotas::123456789012:iam/L-1"}
     assert read_quotas(quotas([{"Quotas": [row]}, {"Quotas": [other]}])) == {"us-west-2": {P_VCPU: 96.0}}
@@ -94,12 +94,12 @@ def test_what_the_cli_prints_is_read_as_it_is(quotas):
 @pytest.mark.parametrize(
     "text", ["", "[", "{}", "[]", '{"regions": {}}', '{"regions": {"us-east-1": {"L-1": {"value": -1}}}}', '{"Quotas": [{}]}', "7"]
 )
-def test_other_files_are_refused(quotas, text):
+def test_other_quota_files_are_rejected(quotas, text):
     with pytest.raises(QuotaFileError, match="S-90"):
         read_quotas(quotas(text))
 
 
-def test_a_missing_file_is_said_at_its_place(tmp_path):
+def test_a_missing_quota_file_is_reported_at_its_path(tmp_path):
     path = tmp_path / "sft.yaml"
     path.write_text(SPEC.replace("QUOTAS", "none.json"))
     with pytest.raises(UserError) as refused:
@@ -108,7 +108,7 @@ def test_a_missing_file_is_said_at_its_place(tmp_path):
     assert (problem.code, str(problem.at)) == ("S-90", "infra.any_of[0].quotas")
 
 
-def test_q1_machines_beyond_the_quota_are_rejected_with_their_distance(tmp_path, quotas):
+def test_machines_above_the_quota_are_rejected_with_their_distance(tmp_path, quotas):
     path = tmp_path / "sft.yaml"
     grants = {"us-east-1": {"L-DB2E81BA": {"value": 8}, P_VCPU: {"value": 0}}}
     quotas({"regions": grants}, "quotas.json")

@@ -69,5 +69,5 @@ def test_a_broken_invariant_is_a_bug_and_a_broken_user_rule_is_not():
         check(changed(BASES["training"], {"network.subnets[nodes].cidr": "10.0.0.0/28", "pools[gpu].adjacent": False}))
     )
     broken = check(changed(BASES["training"], {"network.self_reachable": False}))
-    with pytest.raises(Bug, match=r"breaks a rule that no spec can break, V-21 at network\.self_reachable"):
+    with pytest.raises(Bug, match=r"violates an invariant: V-21 at network\.self_reachable"):
         refuse_broken_invariants(broken)

@@ -1,9 +1,23 @@
-"""What differs between clouds. A cloud is one profile here, rows of the catalog and a folder of components."""
+"""Differences between clouds. A cloud is one profile here, rows of the catalog and a folder of components."""
 
 from rackwright.clouds.aws import AWS
-from rackwright.clouds.base import CloudProfile
+from rackwright.clouds.base import EKS, FSX, CloudProfile
 from rackwright.clouds.gcp import GCP
 from rackwright.clouds.kubernetes import KUBERNETES
 from rackwright.clouds.registry import names, profile, profiles, register, sellers, supports, unregister
 
-__all__ = ["AWS", "GCP", "KUBERNETES", "CloudProfile", "names", "profile", "profiles", "register", "sellers", "supports", "unregister"]
+__all__ = [
+    "AWS",
+    "EKS",
+    "FSX",
+    "GCP",
+    "KUBERNETES",
+    "CloudProfile",
+    "names",
+    "profile",
+    "profiles",
+    "register",
+    "sellers",
+    "supports",
+    "unregister",
+]

@@ -2,15 +2,15 @@
 
 import re
 
-from rackwright.clouds.base import CloudProfile
+from rackwright.clouds.base import EKS, FSX, CloudProfile
 
 MANAGED_POLICY_ACCOUNT = "aws"
-"""Stands for the account in the ARN of a policy that AWS manages."""
+"""Account field in the ARN of a policy that AWS manages."""
 
 
 def _tag_error(key: str, value: str) -> str:
     if key.lower().startswith("aws:"):
-        return "keys that start with aws: are the cloud's own"
+        return "the prefix aws: is reserved"
     if not 0 < len(key) <= 128 or len(value) > 256:
         return "a key has 1 to 128 characters, a value 256 at most"
     return "" if re.fullmatch(r"[\w\s.:/=+@-]*", key + value) else "letters, digits, spaces and _ . : / = + - @ only"
@@ -28,7 +28,7 @@ AWS = CloudProfile(
             *("blueprint.storage", "serve.multi_node", "layers", "lookup"),
         }
     ),
-    # us-east-1e takes no EKS control plane, and some letters do not exist.
+    # us-east-1e does not support an EKS control plane, and some letters do not exist.
     # Sources: https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html; moto 5.2.5 zone tables (2026-10-27).
     zone_letters={"us-east-1": "abcdf", "ap-northeast-1": "acd", "ca-central-1": "abd", "us-west-1": "ab"},
     control_zones=2,
@@ -41,13 +41,17 @@ AWS = CloudProfile(
     },
     capacity_modes=("on-demand", "spot", "capacity_block", "reservation"),
     reserves_on_demand=True,
+    has_reservation_groups=True,
     max_tags=50,
     tag_error=_tag_error,
     uri_scheme="s3",
     bucket_prefixes=("xn--",),
     reserved_addresses=5,
-    # The agent of EKS Pod Identity; EC2's metadata would hand a pod the role of its node.
+    # The agent of EKS Pod Identity. EC2's metadata service would give a pod the role of its node.
     identity_endpoints=(("169.254.170.23/32", 80),),
+    managed_kubernetes=EKS,
+    lustre_service=FSX,
+    load_balancer_annotation="service.beta.kubernetes.io/aws-load-balancer",
     pods_use_subnet=True,
     system_machine="m7i.2xlarge",
     system_image="al2023",
@@ -63,6 +67,7 @@ AWS = CloudProfile(
         "alarm": "metric-alarm",
     },
     has_vcpu_quotas=True,
+    has_service_quotas=True,
     has_cost_alerts=True,
     links={
         "regions": "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/using-regions-availability-zones.html",

@@ -2,7 +2,7 @@
 
 import re
 
-from rackwright.clouds.base import CloudProfile
+from rackwright.clouds.base import GKE, CloudProfile
 
 REGIONS = "https://cloud.google.com/compute/docs/regions-zones"
 
@@ -33,9 +33,10 @@ GCP = CloudProfile(
     bucket_words=("google",),
     has_bucket_folders=True,
     reserved_addresses=4,
-    # GKE's metadata server, behind both of its addresses.
+    # Both addresses of GKE's metadata server.
     identity_endpoints=(("169.254.169.254/32", 80), ("169.254.169.252/32", 988)),
-    # What AI-Hypercomputer/xpk@367c838 gives its pools; each node reserves twice as many addresses.
+    managed_kubernetes=GKE,
+    # As in AI-Hypercomputer/xpk@367c838; each node reserves twice as many addresses.
     max_pods={"gpu": 32, "tpu": 15},
     system_machine="e2-standard-8",
     system_image="cos",

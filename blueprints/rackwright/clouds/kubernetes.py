@@ -1,4 +1,4 @@
-"""A Kubernetes cluster that exists, on machines of the user's: sized where a machine is pinned, not built in this release (N-08)."""
+"""An existing Kubernetes cluster on the user's own machines: sized for a pinned machine, not built in this release (N-08)."""
 
 from rackwright.clouds.base import CloudProfile
 

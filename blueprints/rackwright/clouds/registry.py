@@ -1,4 +1,4 @@
-"""The clouds by name, in the order messages list them."""
+"""Registered clouds by name, in the order in which messages list them."""
 
 from rackwright.clouds.aws import AWS
 from rackwright.clouds.base import CloudProfile
@@ -10,19 +10,19 @@ _PROFILES: dict[str, CloudProfile] = {}
 
 
 def register(cloud: CloudProfile) -> None:
-    """Adds a cloud to those a spec may name. Raises Bug where the name is taken."""
+    """Register a cloud, so that a spec can use it. Raises Bug where the name is taken."""
     if cloud.name in _PROFILES:
         raise Bug(f"cloud {cloud.name} is registered twice")
     _PROFILES[cloud.name] = cloud
 
 
 def unregister(name: str) -> None:
-    """Unregisters a cloud, for tests. Raises KeyError for an unknown name."""
+    """Unregister a cloud, for tests. Raises KeyError for an unknown name."""
     del _PROFILES[name]
 
 
 def profile(name: str) -> CloudProfile:
-    """The profile of a cloud. Raises Bug for a name that is not registered: a spec and a plan name registered clouds only."""
+    """The profile of a cloud. Raises Bug for a name that is not registered, which a validated spec cannot contain."""
     if name not in _PROFILES:
         raise Bug(f"cloud {name} is not registered")
     return _PROFILES[name]
@@ -33,17 +33,17 @@ def profiles() -> tuple[CloudProfile, ...]:
 
 
 def names() -> tuple[str, ...]:
-    """`cloud` of a place is one of these."""
+    """Valid values of `cloud`."""
     return tuple(_PROFILES)
 
 
 def sellers() -> tuple[str, ...]:
-    """Clouds whose machines are sold, so that they have prices and discounts."""
+    """Clouds that sell machines, and so have prices and discounts."""
     return tuple(cloud.name for cloud in _PROFILES.values() if not cloud.is_owned)
 
 
 def supports(name: str, option: str) -> bool:
-    """Whether this release builds the option on that cloud; never on a cloud that is not registered."""
+    """Whether this release builds the option on that cloud; False for a cloud that is not registered."""
     return name in _PROFILES and option in _PROFILES[name].supports
 
 

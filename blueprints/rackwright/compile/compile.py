@@ -5,7 +5,6 @@ from datetime import date, datetime
 
 from rackwright.catalog.read import Catalog
 from rackwright.clouds import AWS, GCP
-from rackwright.compile.aws_options import apply_aws_options
 from rackwright.compile.blueprints.box import box_plan
 from rackwright.compile.blueprints.inference_fleet_eks import eks_fleet_plan
 from rackwright.compile.blueprints.inference_fleet_gke import gke_fleet_plan
@@ -13,6 +12,7 @@ from rackwright.compile.blueprints.tpu_pod import tpu_plan
 from rackwright.compile.blueprints.training_cluster import training_plan
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.cost_alerts import with_cost_alerts
+from rackwright.compile.spec_options import apply_spec_options
 from rackwright.compile.unsupported import unsupported_problems
 from rackwright.compile.version_pins import with_version_pins
 from rackwright.diagnostics.errors import UserError
@@ -57,7 +57,7 @@ def compile_plan(
     context = CompileContext(spec, plan, fit, today, expires_on, now, catalog=catalog or Catalog.default())
     if problems := unsupported_problems(context, kind):
         raise UserError(problems)
-    compiled = with_cost_alerts(context, apply_aws_options(context, path(context)))
+    compiled = with_cost_alerts(context, apply_spec_options(context, path(context)))
     return with_version_pins(compiled, pins) if pins else compiled
 
 

@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from rackwright.stackplan import LAYERS, ManifestPlan, PoolPlan, StackPlan
+from rackwright.stackplan import LAYERS, ManifestPlan, StackPlan
 from rackwright.stackplan.labels import ROLE_LABEL
 
 CLUSTER_SCOPED_KINDS = (
@@ -29,7 +29,11 @@ def as_tenant_stack(plan: StackPlan) -> StackPlan:
         layers=tuple(layer for layer in LAYERS if layer != "operators"),
         key=replace(plan.key, serves=tuple(service for service in plan.key.serves if service != "cluster")),
         addons=(),
-        pools=tuple(_pool(pool, plan.name) for pool in plan.pools if pool.role != "system"),
+        pools=tuple(
+            replace(pool, labels=tuple((k, role_label_value(plan.name) if k == ROLE_LABEL else v) for k, v in pool.labels))
+            for pool in plan.pools
+            if pool.role != "system"
+        ),
         identities=tuple(replace(identity, namespace=spaces.get(identity.namespace, identity.namespace)) for identity in plan.identities),
         namespaces=tuple((spaces.get(name, name), level) for name, level in plan.namespaces),
         manifests=_with_stack_names(plan.manifests, plan.name, spaces),
@@ -39,11 +43,6 @@ def as_tenant_stack(plan: StackPlan) -> StackPlan:
 def role_label_value(stack: str) -> str:
     """Value of the role label on the stack's nodes, so that queues and pods of other stacks do not select them."""
     return f"{stack}.accelerator"
-
-
-def _pool(pool: PoolPlan, stack: str) -> PoolPlan:
-    labels = ((key, role_label_value(stack) if key == ROLE_LABEL else value) for key, value in pool.labels)
-    return replace(pool, labels=tuple(labels))
 
 
 def _with_stack_names(manifests: tuple[ManifestPlan, ...], stack: str, spaces: dict[str, str]) -> tuple[ManifestPlan, ...]:

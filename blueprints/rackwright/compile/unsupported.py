@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from ipaddress import IPv4Network
 
 from rackwright.clouds import profile, supports
-from rackwright.compile.aws_options import existing_cluster
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.network.place import zone_of
 from rackwright.compile.nodes.capacity import capacity_plan, has_started
 from rackwright.compile.serving.neuron import unsupported_on_neuron
+from rackwright.compile.spec_options import existing_cluster
 from rackwright.diagnostics.problem import At, Problem
 from rackwright.spec.blueprint import Nodes
 from rackwright.spec.workload import Serve
@@ -104,9 +104,8 @@ def _fleet(context: CompileContext, kind: BlueprintKind) -> Iterator[Problem]:
         reason = f"A replica needs {need} accelerators and {context.machine.name} has {have}; this release serves it on one machine only"
         yield Problem("C-wide-replica", reason, WORKLOAD, f"pin a machine with {need} accelerators, or quantize the weights")
     if workload.engine not in ("auto", "vllm"):
-        yield Problem(
-            "C-engine", f"Engine {workload.engine} is not supported; this release runs vLLM", WORKLOAD / "engine", "set it to auto"
-        )
+        reason = f"Engine {workload.engine} is not supported; this release runs vLLM"
+        yield Problem("C-engine", reason, WORKLOAD / "engine", "set it to auto")
     if context.machine.kind == "neuron":
         yield from unsupported_on_neuron(context)
 

@@ -1,4 +1,4 @@
-"""Ids of problems that no registered rule finds, one sentence each. Ids of the reader are in spec/reading/schema_errors.py."""
+"""IDs of problems that are not found by registered rules. IDs of the reader are in spec/reading/schema_errors.py."""
 
 CODES = {
     "B-bug": "rackwright itself failed; please report it",
@@ -7,30 +7,30 @@ CODES = {
     "C-bucket-cloud": "data in the object store of another cloud",
     "C-candidate": "no candidate of the plan has the name",
     "C-catalog": "the catalog has no such table or row",
-    "C-cidr": "an address range that AWS cannot make a network of, or a range for a network that exists",
+    "C-cidr": "an address range whose size AWS does not allow, or a range for an existing network",
     "C-cluster": "a box on an existing cluster",
     "C-devices": "dynamic resource allocation on a machine without EFA",
-    "C-engine": "a model server that this release does not run",
-    "C-fallback": "a list of fallbacks for the one machine of a box",
+    "C-engine": "a model server that this release does not support",
+    "C-fallback": "a list of fallbacks for a box, which has one machine",
     "C-image": "no machine image with drivers for the accelerator",
     "C-interfaces": "a layout of network interfaces that is not published for the machine",
-    "C-machine": "a machine that does not suit the blueprint, or is not sold by itself",
+    "C-machine": "a machine that the blueprint does not support, or that cannot be ordered",
     "C-many": "more than one workload in a stack",
     "C-neuron-memory": "a model that exceeds the memory or the cache of a Neuron machine",
     "C-neuron-model": "a model or an option that AWS's vLLM for Neuron does not document",
-    "C-neuron-split": "a replica over a number of Neuron devices or cores that a pod cannot get",
-    "C-no-path": "a blueprint that is not built on that cloud",
+    "C-neuron-split": "a replica over an unsupported number of Neuron devices or cores",
+    "C-no-path": "a blueprint that is not supported on the cloud",
     "C-node-setup": "node settings for a box",
     "C-nodes": "a box of more than one machine",
     "C-pools": "extra pools beside a box",
     "C-provisioner": "a provisioner that the blueprint does not support",
-    "C-roles": "a role that no part of the stack uses",
+    "C-roles": "a role that the stack does not use",
     "C-ssh": "SSH to nodes of a cluster",
     "C-storage": "a shared file system for a blueprint without one",
     "C-subnets": "an existing network without subnets",
-    "C-unsupported": "a component with a plan that it cannot build",
-    "C-wide-replica": "a replica over more machines than the blueprint can join",
-    "C-workload": "a kind of workload that the blueprint does not run",
+    "C-unsupported": "a plan that a component does not support",
+    "C-wide-replica": "a replica over more machines than the blueprint supports",
+    "C-workload": "a kind of workload that the blueprint does not support",
     "C-zone": "a box in an existing network without a zone",
     "D-edited": "the spec was edited after the decision, which still satisfies it",
     "D-ended": "the stack has passed its expiry date",
@@ -39,7 +39,7 @@ CODES = {
     "D-no-fit": "no machine meets every goal",
     "D-other": "the decision was recorded for another stack name",
     "D-rank": "the plan has no such rank",
-    "D-secret": "a secret of the spec that the stack's configuration must hold",
+    "D-secret": "a secret of the spec that is missing in the stack's configuration",
     "D-stale": "the recorded machines no longer satisfy the spec",
     "D-teardown": "a teardown without a readable spec or decision",
     "D-unreadable": "the decision file cannot be read by this release",
@@ -51,9 +51,9 @@ CODES = {
     "U-profile": "no such AWS profile",
     "U-stopped": "the command was interrupted",
     "U-usage": "a command line that is not valid",
-    "V-111": "the whole bill, or a month at the largest size, should keep goals.max_cost",
-    "V-115": "what the stack takes at its largest is granted, where the spec's `quotas` say what the account has",
+    "V-111": "The cost of the run, or of a month at the maximum size, is at most goals.max_cost",
+    "V-115": "The quotas of the account, where the spec lists them in `quotas`, cover the stack at its maximum size",
 }
-"""B: rackwright's own fault. C: compiler, listings. D: decision. F: files. G: recorded graphs. U: usage. V: bill and quotas."""
+"""B: errors of rackwright. C: compiler, listings. D: decision. F: files. G: recorded graphs. U: usage. V: bill and quotas."""
 ACKNOWLEDGEABLE = ("V-111",)
 """Warnings among them that a spec can acknowledge."""

@@ -1,8 +1,8 @@
-"""Whose fault it is: three branches, so that a caller never has to guess.
+"""Exceptions by cause: the user's input, the data of the package, or a bug.
 
 RackwrightError
-├── UserError      what the user wrote; carries every problem found, exit status 2
-├── CatalogError   our own data is wrong; file and line in the message
+├── UserError      the input is wrong; has every problem that was found; exit status 2
+├── CatalogError   a data file of the package is wrong; the message has file and line
 └── Bug            an invariant of this program does not hold; please report
 """
 
@@ -12,11 +12,11 @@ from rackwright.diagnostics.problem import Problem
 
 
 class RackwrightError(Exception):
-    """Anything rackwright raises on purpose."""
+    """Base of all exceptions that rackwright raises."""
 
 
 class UserError(RackwrightError):
-    """The input is wrong. `problems` holds every one of them, in file order."""
+    """The input is wrong. problems: all of them, in file order."""
 
     def __init__(self, problems: Iterable[Problem], source: str = ""):
         self.problems = tuple(problems)
@@ -34,4 +34,4 @@ class CatalogError(RackwrightError):
 
 
 class Bug(RackwrightError):
-    """Never the user's fault."""
+    """An internal error, independent of the input."""

@@ -19,7 +19,7 @@ class Level(StrEnum):
 
 
 class Stage(StrEnum):
-    """What a violated rule stops. A plan is shown when only building is stopped: it lists the violation under `before you build`."""
+    """The step that a violation stops. With BUILD the plan is printed, and lists the violation under `before you build`."""
 
     PLAN = "plan"
     BUILD = "build"
@@ -98,6 +98,6 @@ class Problem:
 
 
 def visible(text: str) -> str:
-    """Tabs as spaces, known tokens hidden, control characters escaped, because a terminal would act on them."""
+    """The text with tabs as spaces, known tokens hidden, and control characters escaped, which a terminal would execute."""
     text = without_tokens(text.replace("\t", TAB))
     return text if text.isprintable() else "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -9,7 +9,7 @@ from rackwright.diagnostics.secret_scan import INDENT, secret_spans
 from rackwright.diagnostics.secrets import HIDDEN, is_secret_path
 
 MIN_CHARACTERS = 4
-"""Shorter values are hidden only in problems about a secret: elsewhere they are words by chance."""
+"""Shorter values are hidden only in problems about a secret, because they are often ordinary words."""
 DISTINCT_CHARACTERS = 8
 """Values of this length are also hidden inside longer words."""
 QUOTED_CHARACTERS = 37
@@ -50,6 +50,5 @@ class Redaction:
     def _text(self, text: str, about_secret: bool) -> str:
         for value in self.values:
             if value in text and (about_secret or len(value) >= MIN_CHARACTERS):
-                word = re.escape(value) if len(value) >= DISTINCT_CHARACTERS else rf"(?<!\w){re.escape(value)}(?!\w)"
-                text = re.sub(word, HIDDEN, text)
+                text = re.sub(re.escape(value) if len(value) >= DISTINCT_CHARACTERS else rf"(?<!\w){re.escape(value)}(?!\w)", HIDDEN, text)
         return text

@@ -30,7 +30,10 @@ def render(problems: Sequence[Problem], text: str, source: str, color: bool = Fa
     """
     redaction = Redaction(text)
     shown = [_one(problem, _quotable(redaction, problem.mark), source, color) for problem in redaction.problems(problems)]
-    return "".join(f"{block}\n" for block in [*shown, _total(problems)])
+    errors = sum(problem.level is Level.ERROR for problem in problems)
+    counts = [(errors, "error"), (len(problems) - errors, "warning")]
+    total = ", ".join(f"{n} {word}{'s' * (n > 1)}" for n, word in counts if n) or "no problems"
+    return "".join(f"{block}\n" for block in [*shown, total])
 
 
 def _one(problem: Problem, line: str | None, source: str, color: bool) -> str:
@@ -91,9 +94,3 @@ def _columns(text: str) -> int:
     from rich.cells import cell_len
 
     return cell_len(text)
-
-
-def _total(problems: Sequence[Problem]) -> str:
-    errors = sum(problem.level is Level.ERROR for problem in problems)
-    counts = [(errors, "error"), (len(problems) - errors, "warning")]
-    return ", ".join(f"{n} {word}{'s' * (n > 1)}" for n, word in counts if n) or "no problems"

@@ -1,4 +1,4 @@
-"""One kind of rule for specs, stacks and recorded resources: a function over a subject that yields where it is violated.
+"""Rules on specs, stacks and recorded resources: functions that yield a violation for each place that breaks the rule.
 
 RULES: RuleSet[StackPlan] = RuleSet()
 
@@ -21,7 +21,7 @@ Subject = TypeVar("Subject")
 
 @dataclass(frozen=True)
 class Violation:
-    """One place where a rule does not hold.
+    """A place that violates a rule.
 
     at: path in the subject. fix: what to do, with a value that works. message: the failed condition with its value; where it is empty the
     rule's own sentence is printed, followed by `detail`. level, link and stage replace the rule's. about_key: the key is wrong, not its
@@ -42,7 +42,7 @@ class Violation:
 class Rule(Generic[Subject]):
     """A constraint with its id. reason: the constraint in one sentence; stage: what its violation stops.
 
-    invariant: no input can break it, only a bug of this program.
+    invariant: only a bug of rackwright can violate it.
     """
 
     code: str
@@ -75,7 +75,7 @@ class RuleSet(Generic[Subject]):
         return len(self.rules)
 
     def add(self, rule: Rule[Subject]) -> None:
-        """Raises ValueError where the id is taken."""
+        """Raises ValueError for a duplicate ID."""
         if rule.code in self.rules:
             raise ValueError(f"rule {rule.code} is registered twice")
         self.rules[rule.code] = rule
@@ -83,7 +83,7 @@ class RuleSet(Generic[Subject]):
     def rule(
         self, code: str, level: Level = Level.ERROR, link: str = "", stage: Stage = Stage.PLAN, invariant: bool = False
     ) -> Callable[[Callable[[Subject], Iterator[Violation]]], Callable[[Subject], Iterator[Violation]]]:
-        """Registers a function. Its docstring is the rule's reason: one sentence, printed without its full stop."""
+        """Register a function. Its docstring is the rule in one sentence, printed without its full stop."""
 
         def register(check: Callable[[Subject], Iterator[Violation]]) -> Callable[[Subject], Iterator[Violation]]:
             self.add(Rule(code, level, link, " ".join((check.__doc__ or "").split()).rstrip("."), check, stage, invariant))
@@ -92,7 +92,7 @@ class RuleSet(Generic[Subject]):
         return register
 
     def problems(self, subject: Subject, acknowledged: Collection[str] = ()) -> Iterator[Problem]:
-        """Every problem of a subject. A warning whose id is acknowledged is left out; an error never is."""
+        """Every problem of a subject, without acknowledged warnings."""
         for rule in self:
             yield from (p for p in rule.problems(subject) if p.level is Level.ERROR or p.code not in acknowledged)
 

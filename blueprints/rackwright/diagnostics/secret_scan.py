@@ -1,6 +1,7 @@
 """Finds where a YAML file has secrets: by parser events, and by lines from where the file is not YAML."""
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -148,7 +149,10 @@ class _EventScan:
                 self._hide(scalar)
             self.spans.values |= {f"*{event.anchor}"} if event.anchor not in self.anchored else set()
         else:
-            self.spans.values |= {event.value, *_as_number(event.value), *filter(None, [event.tag])}
+            self.spans.values |= {event.value, *filter(None, [event.tag])}
+            for convert in (int, lambda digits: int(digits, 0), float):  # a number can be printed in another form
+                with suppress(ValueError):
+                    self.spans.values.add(str(convert(event.value)))
         start, end = event.start_mark, event.end_mark
         if key is not None and key.end_mark.line < start.line:
             self.spans.cut(key.end_mark.line, key.end_mark.column)
@@ -157,17 +161,6 @@ class _EventScan:
             self.spans.cut(start.line, start.column)
         for line in range(start.line + 1, end.line + (end.column > 0)):
             self.spans.cut(line, 0)
-
-
-def _as_number(text: str) -> set[str]:
-    """How a number is printed that was written so."""
-    found = set()
-    for convert in (int, lambda digits: int(digits, 0), float):
-        try:
-            found.add(str(convert(text)))
-        except ValueError:
-            continue
-    return found
 
 
 def _scan_lines(lines: list[str], spans: SecretSpans) -> None:

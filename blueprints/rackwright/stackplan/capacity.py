@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import CapacityMode
-from rackwright.clouds import AWS, GCP
+from rackwright.clouds import profiles
 
 RESERVATION_ID = re.compile(r"cr-[0-9a-f]{17}")
 """ID of an EC2 capacity reservation or capacity block."""
@@ -18,11 +18,17 @@ ADJACENT_MODES = ("capacity-block", "reservation")
 
 def flex_start_max_run_s(catalog: Catalog) -> int:
     """Seconds after which GKE deletes a flex-start node."""
-    return round(catalog.capacity_rule(GCP.name, CapacityMode.FLEX_START, "longest_run_s") or 0)
+    return round(_limit(catalog, CapacityMode.FLEX_START, "longest_run_s"))
 
 
 def drain_before_end(catalog: Catalog, machine: str) -> timedelta:
     """Time before a capacity block's end at which draining starts: 10 minutes before EC2 reclaims the machines."""
     row = catalog.machine_by_name.get(machine)
     family = "ultraserver" if row and row.in_ultraserver else ""
-    return timedelta(seconds=catalog.capacity_rule(AWS.name, CapacityMode.CAPACITY_BLOCK, "drain_before_end_s", family) or 0)
+    return timedelta(seconds=_limit(catalog, CapacityMode.CAPACITY_BLOCK, "drain_before_end_s", family))
+
+
+def _limit(catalog: Catalog, mode: CapacityMode, rule: str, family: str = "") -> float:
+    """A limit of a mode that a single cloud sells; 0 without a row in the catalog."""
+    seller = next(cloud.name for cloud in profiles() if cloud.sells(mode))
+    return catalog.capacity_rule(seller, mode, rule, family) or 0

@@ -1,7 +1,5 @@
 """Kubernetes labels, annotations, resource names and ports that plans use and rules check."""
 
-LOAD_BALANCER_ANNOTATION = "service.beta.kubernetes.io/aws-load-balancer"
-"""Prefix of the annotations that configure a load balancer."""
 EFA_RESOURCE, EFA_DEVICE_CLASS, EFA_CLAIM = "vpc.amazonaws.com/efa", "efa.networking.k8s.aws", "efa"
 """Resource of the device plugin, device class of the DRA driver (aws/eks-charts@5239609 stable/aws-dranet), and
 name of the claim template."""

@@ -106,7 +106,7 @@ class PoolPlan:
     max_pods: int | None = None
     image: str = ""
     image_id: str = ""
-    """A custom AMI, of the family in `image`."""
+    """A custom AMI of the family in `image`"""
     provisioner: str = "managed"
     """managed: a node group; karpenter: a NodePool among the manifests, and no node group"""
     autoscaled: bool = False

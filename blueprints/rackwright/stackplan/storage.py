@@ -19,8 +19,8 @@ class BucketPlan:
 
 @dataclass(frozen=True)
 class LustrePlan:
-    """An FSx for Lustre file system. kind `ssd`: throughput_mb_s_per_tib comes with the capacity. kind `tiered`: capacity grows by itself
-    (capacity_gib is the estimate for the bill), throughput_mb_s is bought, and cache_gib is an SSD read cache (0: none).
+    """An FSx for Lustre file system. kind `ssd`: throughput_mb_s_per_tib is part of the capacity. kind `tiered`: capacity grows with the
+    data (capacity_gib is the estimate for the bill), throughput_mb_s is provisioned, and cache_gib is an SSD read cache (0: none).
     """
 
     capacity_gib: int

@@ -12,7 +12,7 @@ from rackwright.stackplan.capacity import IDLE_STOP_MINUTES
 from rackwright.stackplan.images import BOX_IMAGES
 
 ROOT_GIB = {"gpu": 200, "neuron": 512, "cpu": 50}
-"""The GPU image is about 100 GiB, the rest is for containers; Neuron's setup guide asks for 512 GB (compiled programs, two frameworks)."""
+"""The GPU image is about 100 GiB, the rest is for containers; Neuron's setup guide requires 512 GB (compiled programs, two frameworks)."""
 IDLE_CORES, IDLE_MAX_PERCENT = 0.5, 2.0
 """A process that uses one accelerator keeps a core busy; an idle machine uses a tenth of a core."""
 
@@ -37,7 +37,8 @@ def box_plan(context: CompileContext) -> StackPlan:
 
 
 def _box(context: CompileContext, zone: str) -> BoxPlan:
-    machine = context.machine
+    machine, ssh_from = context.machine, context.spec.blueprint.ssh_from
+    ranges = (ssh_from,) if isinstance(ssh_from, str) else ssh_from  # V-80 distinguishes `anywhere` from a range such as 0.0.0.0/0
     return BoxPlan(
         machine=machine.name,
         zone=zone,
@@ -51,13 +52,7 @@ def _box(context: CompileContext, zone: str) -> BoxPlan:
         idle_stop_minutes=IDLE_STOP_MINUTES,
         idle_cpu_percent=min(IDLE_MAX_PERCENT, round(100 * IDLE_CORES / (machine.vcpus or 1), 2)),
         setup_script=files("rackwright.compile.blueprints").joinpath("box_setup.sh").read_text(),
-        ingress=_ingress(context),
+        ingress=() if ssh_from == "nobody" else ranges,
         kind=machine.kind,
         cpu_arch=machine.cpu_arch,
     )
-
-
-def _ingress(context: CompileContext) -> tuple[str, ...]:
-    """Networks with SSH access. `anywhere` is kept as a word, so that V-80 can distinguish it from a range such as 0.0.0.0/0."""
-    ssh_from = context.spec.blueprint.ssh_from
-    return () if ssh_from == "nobody" else (ssh_from,) if isinstance(ssh_from, str) else ssh_from

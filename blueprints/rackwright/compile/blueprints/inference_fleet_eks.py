@@ -3,27 +3,16 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from rackwright.compile.aws_options import existing_cluster
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.kubernetes.aws.karpenter import karpenter_image, karpenter_pool, karpenter_releases, placement_group_name, pool_key
 from rackwright.compile.kubernetes.aws.serving import MOUNTPOINT_ADDON, client_ranges, load_balancer, weights_objects, weights_volume
 from rackwright.compile.kubernetes.cluster import cluster_plan, namespaces, node_images, version_pins
-from rackwright.compile.kubernetes.manifests import (
-    allow,
-    allow_basics,
-    allow_within,
-    default_deny,
-    from_blocks,
-    from_namespace,
-    run_secrets,
-    service_account,
-)
+from rackwright.compile.kubernetes.manifests import allow, allow_within, from_blocks, from_namespace
 from rackwright.compile.network.address_plan import eks_network, existing_network
 from rackwright.compile.network.place import place_plan
 from rackwright.compile.nodes.capacity import has_started
 from rackwright.compile.nodes.fabric import fabric_expectation
-from rackwright.compile.nodes.images import with_node_image
-from rackwright.compile.nodes.pools import accelerator_pools, extra_pools, system_pool
+from rackwright.compile.nodes.pools import accelerator_pools, extra_pools, system_pool, with_node_image
 from rackwright.compile.operators.addons import eks_addons
 from rackwright.compile.operators.cluster_autoscaler import cluster_autoscaler
 from rackwright.compile.operators.devices import device_releases, efa_claim
@@ -36,6 +25,7 @@ from rackwright.compile.serving.neuron import with_neuron_settings
 from rackwright.compile.serving.replica import (
     ACCOUNT,
     IMAGE_GIB,
+    access_objects,
     cache_gib,
     hosts_per_replica,
     hub_weights,
@@ -43,6 +33,7 @@ from rackwright.compile.serving.replica import (
     node_bounds,
     replicas_per_node,
 )
+from rackwright.compile.spec_options import existing_cluster
 from rackwright.compile.storage.buckets import bucket_plans, grants
 from rackwright.stackplan import (
     BlueprintKind,
@@ -78,6 +69,7 @@ def eks_fleet_plan(context: CompileContext) -> StackPlan:
     groups = (placement_group_name(context.spec.name, pool) for pool in karpenter_pools if pool.adjacent)
     karpenter = KarpenterPlan(adjacent=tuple(groups)) if karpenter_pools else None
     server = _server(context, buckets, pools)
+    security = "privileged" if server.pins_memory else "baseline" if server.as_root else "restricted"  # RDMA locks memory
     extras = [with_node_image(context, pool) for pool in extra_pools(context, place)]
     releases = _releases(context, (*pools, *extras), karpenter, server.hosts > 1)
     addons = (*eks_addons(False), *([MOUNTPOINT_ADDON] if buckets else []))
@@ -98,7 +90,7 @@ def eks_fleet_plan(context: CompileContext) -> StackPlan:
         cluster=cluster_plan(context),
         pools=everything,
         addons=addons,
-        namespaces=namespaces(context, releases, _pod_security_level(server)),
+        namespaces=namespaces(context, releases, security),
         releases=releases,
         manifests=(
             *(manifest for pool in karpenter_pools for manifest in karpenter_pool(pool, context.spec.name, context.tags)),
@@ -115,8 +107,11 @@ def _serving_objects(
     context: CompileContext, network: NetworkPlan, buckets: tuple[BucketPlan, ...], pools: tuple[PoolPlan, ...], server: ModelServer
 ) -> Iterator[ManifestPlan]:
     """The model server with its network policies, weights volume and load balancer."""
-    allowed = client_ranges(context, network)
-    yield from _policies(context, server, allowed)
+    allowed, namespace = client_ranges(context, network), context.namespace
+    entrance = [from_blocks(allowed, SERVER_PORT), from_namespace("monitoring", SERVER_PORT)]
+    yield from access_objects(context, allow(namespace, "allow-entrance", ingress=entrance))
+    if server.hosts > 1:
+        yield allow_within(namespace)
     if buckets:
         yield from weights_objects(buckets[0], context.spec.name, context.namespace, context.candidate.region)
     if server.claim:
@@ -127,8 +122,10 @@ def _serving_objects(
 
 def _pools(context: CompileContext, place: PlacePlan) -> tuple[PoolPlan, ...]:
     """The sized pools; without EFA interfaces where a replica fits one machine."""
-    pools = (with_node_image(context, pool) for pool in accelerator_pools(context, place, node_bounds(context)))
-    shaped = [pool if hosts_per_replica(context) > 1 else _without_fabric(context, pool) for pool in pools]
+    shaped = [with_node_image(context, pool) for pool in accelerator_pools(context, place, node_bounds(context))]
+    if hosts_per_replica(context) == 1:
+        high = max_pods(context.machine, (), prefixes=True)
+        shaped = [replace(pool, fabric="none", adjacent=False, nics=(), devices="plugin", max_pods=high) for pool in shaped]
     provisioner = _provisioner(context, shaped)
     return tuple(_with_provisioner(context, pool, provisioner) for pool in shaped)
 
@@ -140,11 +137,6 @@ def _provisioner(context: CompileContext, pools: Sequence[PoolPlan]) -> str:
     started = (image_family(p.image) == "al2023" and p.devices == "plugin" and not p.capacity.group_arn for p in pools)
     supported = not existing_cluster(context) and all(started)
     return requested if requested != "auto" else "karpenter" if supported else "managed"
-
-
-def _without_fabric(context: CompileContext, pool: PoolPlan) -> PoolPlan:
-    high = max_pods(context.machine, (), prefixes=True)
-    return replace(pool, fabric="none", adjacent=False, nics=(), devices="plugin", max_pods=high)
 
 
 def _with_provisioner(context: CompileContext, pool: PoolPlan, provisioner: str) -> PoolPlan:
@@ -159,17 +151,10 @@ def _with_provisioner(context: CompileContext, pool: PoolPlan, provisioner: str)
     return replace(grown, autoscaled=provisioner == "managed" and pool.nodes_min < pool.nodes_max)
 
 
-def _pod_security_level(server: ModelServer) -> str:
-    """Pod security level: locked memory for RDMA requires privileged, the root user baseline."""
-    return "privileged" if server.pins_memory else "baseline" if server.as_root else "restricted"
-
-
 def _server(context: CompileContext, buckets: tuple[BucketPlan, ...], pools: Sequence[PoolPlan]) -> ModelServer:
     volume, model = (weights_volume(), WEIGHTS_PATH) if buckets else hub_weights(context)
-    after = tuple(pool_key(pool) for pool in pools if pool.provisioner == "karpenter")
-    server = replace(
-        model_server(context, buckets, pools[0], volume, model), after=(*after, *(("storage.weights.claim",) if buckets else ()))
-    )
+    after = [pool_key(pool) for pool in pools if pool.provisioner == "karpenter"] + (["storage.weights.claim"] if buckets else [])
+    server = replace(model_server(context, buckets, pools[0], volume, model), after=tuple(after))
     server = with_neuron_settings(context, server) if context.machine.kind == "neuron" else server
     return _with_efa(context, server, pools[0]) if pools[0].nics else server
 
@@ -195,17 +180,4 @@ def _releases(context: CompileContext, pools: Sequence[PoolPlan], karpenter: Kar
         *([leader_worker_set_release()] if wide else []),
         *(karpenter_releases(karpenter) if karpenter else ()),
         *([cluster_autoscaler(autoscaled, context.spec.name)] if autoscaled else []),
-    )
-
-
-def _policies(context: CompileContext, server: ModelServer, cidrs: tuple[str, ...]) -> tuple[ManifestPlan, ...]:
-    """Service account, secrets, and network policies that allow clients, Prometheus and the pods of one replica."""
-    namespace = context.namespace
-    return (
-        service_account(namespace, ACCOUNT),
-        *run_secrets(context.spec.workload.run, namespace),
-        default_deny(namespace),
-        allow_basics(namespace, context.candidate.cloud),
-        allow(namespace, "allow-entrance", ingress=[from_blocks(cidrs, SERVER_PORT), from_namespace("monitoring", SERVER_PORT)]),
-        *([allow_within(namespace)] if server.hosts > 1 else []),
     )

@@ -5,33 +5,38 @@ from dataclasses import replace
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.kubernetes.cluster import GKE_SERVICES, cluster_plan, namespaces, version_pins
 from rackwright.compile.kubernetes.gcp.serving import HEALTH_CHECKERS, boot_disk_gib, fuse_annotations, gateway_objects, weights_volume
-from rackwright.compile.kubernetes.manifests import (
-    allow,
-    allow_basics,
-    default_deny,
-    from_blocks,
-    from_namespace,
-    run_secrets,
-    service_account,
-)
+from rackwright.compile.kubernetes.manifests import allow, from_blocks, from_namespace
 from rackwright.compile.network.address_plan import GCP_PROXY, gke_network
 from rackwright.compile.network.place import place_plan
 from rackwright.compile.nodes.pools import accelerator_pool, system_pool
 from rackwright.compile.operators.addons import gke_addons
 from rackwright.compile.operators.helm_releases import keda, monitoring
 from rackwright.compile.serving.model_server import WEIGHTS_PATH, ModelServer, server_objects
-from rackwright.compile.serving.replica import ACCOUNT, IMAGE_GIB, cache_gib, hub_weights, model_server, node_bounds, replicas_per_node
+from rackwright.compile.serving.replica import (
+    ACCOUNT,
+    IMAGE_GIB,
+    access_objects,
+    cache_gib,
+    hub_weights,
+    model_server,
+    node_bounds,
+    replicas_per_node,
+)
 from rackwright.compile.storage.buckets import bucket_plans, grants
-from rackwright.stackplan import BlueprintKind, BucketPlan, IdentityPlan, KeyPlan, ManifestPlan, PlacePlan, PoolPlan, StackPlan
+from rackwright.stackplan import BlueprintKind, BucketPlan, IdentityPlan, KeyPlan, PoolPlan, StackPlan
 from rackwright.stackplan.labels import SERVER_PORT
 
 
 def gke_fleet_plan(context: CompileContext) -> StackPlan:
     place = place_plan(context)
     buckets = bucket_plans(context)
-    pool = _pool(context, place)
+    pool = accelerator_pool(context, place, "gpu", node_bounds(context))
+    disk = replace(pool.disk, size_gib=IMAGE_GIB + boot_disk_gib(replicas_per_node(context) * cache_gib(context)))
+    pool = replace(pool, disk=disk, fabric="none", adjacent=False)
     server = _server(context, buckets, pool)
     releases = (monitoring(), keda())
+    clients = [from_blocks((GCP_PROXY, *HEALTH_CHECKERS), SERVER_PORT), from_namespace("monitoring", SERVER_PORT)]
+    entrance = allow(context.namespace, "allow-gateway", ingress=clients)
     return StackPlan(
         name=context.spec.name,
         kind=BlueprintKind.INFERENCE_FLEET,
@@ -46,18 +51,11 @@ def gke_fleet_plan(context: CompileContext) -> StackPlan:
         addons=gke_addons(),
         namespaces=namespaces(context, releases, "restricted"),
         releases=releases,
-        manifests=(*_policies(context), *server_objects(server), *gateway_objects(server)),
+        manifests=(*access_objects(context, entrance), *server_objects(server), *gateway_objects(server)),
         services=GKE_SERVICES,
         pins=version_pins(releases, (("server", server.image),)),
         expires_on=context.expires_on,
     )
-
-
-def _pool(context: CompileContext, place: PlacePlan) -> PoolPlan:
-    """The pool, with disks for the weights of its replicas and without a fabric."""
-    pool = accelerator_pool(context, place, "gpu", node_bounds(context))
-    disk = replace(pool.disk, size_gib=IMAGE_GIB + boot_disk_gib(replicas_per_node(context) * cache_gib(context)))
-    return replace(pool, disk=disk, fabric="none", adjacent=False)
 
 
 def _server(context: CompileContext, buckets: tuple[BucketPlan, ...], pool: PoolPlan) -> ModelServer:
@@ -66,16 +64,3 @@ def _server(context: CompileContext, buckets: tuple[BucketPlan, ...], pool: Pool
         return model_server(context, buckets, pool, *hub_weights(context))
     server = model_server(context, buckets, pool, weights_volume(buckets[0].key, buckets[0].prefix), WEIGHTS_PATH)
     return replace(server, annotations=fuse_annotations(cache_gib(context)))
-
-
-def _policies(context: CompileContext) -> tuple[ManifestPlan, ...]:
-    """Service account, secrets, and network policies that allow the gateway's proxies, health checks and Prometheus."""
-    namespace = context.namespace
-    gateway = from_blocks((GCP_PROXY, *HEALTH_CHECKERS), SERVER_PORT)
-    return (
-        service_account(namespace, ACCOUNT),
-        *run_secrets(context.spec.workload.run, namespace),
-        default_deny(namespace),
-        allow_basics(namespace, context.candidate.cloud),
-        allow(namespace, "allow-gateway", ingress=[gateway, from_namespace("monitoring", SERVER_PORT)]),
-    )

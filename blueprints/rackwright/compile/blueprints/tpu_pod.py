@@ -14,16 +14,14 @@ from rackwright.compile.operators.addons import gke_addons
 from rackwright.compile.operators.helm_releases import jobset, kueue
 from rackwright.compile.operators.queues import QueueQuota, queues
 from rackwright.compile.storage.buckets import bucket_plans, grants
-from rackwright.stackplan import BlueprintKind, IdentityPlan, KeyPlan, PlacePlan, PoolPlan, ReleasePlan, StackPlan
-from rackwright.units import GIB
+from rackwright.stackplan import BlueprintKind, IdentityPlan, KeyPlan, PlacePlan, PoolPlan, StackPlan
 
 
 def tpu_plan(context: CompileContext) -> StackPlan:
     place = place_plan(context)
     slices = _slices(context, place)
     buckets = bucket_plans(context)
-    releases = _releases()
-    quota = QueueQuota(context.machine.vcpus or 0, (context.machine.memory_bytes or 0) // GIB)
+    releases = (jobset(), kueue((jobset(),)))
     return StackPlan(
         name=context.spec.name,
         kind=BlueprintKind.TPU_POD,
@@ -38,7 +36,7 @@ def tpu_plan(context: CompileContext) -> StackPlan:
         addons=gke_addons(),
         namespaces=namespaces(context, releases, "privileged"),  # libtpu locks memory, which requires SYS_RESOURCE
         releases=releases,
-        manifests=(*team_objects(context), *queues(slices, quota, context.namespace)),
+        manifests=(*team_objects(context), *queues(slices, QueueQuota.of(context.machine), context.namespace)),
         services=GKE_SERVICES,
         expected_fabric=fabric_expectation(context.machine),
         pins=version_pins(releases),
@@ -57,7 +55,3 @@ def _slices(context: CompileContext, place: PlacePlan) -> tuple[PoolPlan, ...]:
         adjacent=hosts > 1,
     )
     return tuple(replace(shape, name=f"slice-{index}") for index in range(count))
-
-
-def _releases() -> tuple[ReleasePlan, ...]:
-    return (jobset(), kueue((jobset(),)))

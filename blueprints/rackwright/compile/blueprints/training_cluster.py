@@ -6,8 +6,7 @@ from rackwright.compile.kubernetes.manifests import allow_basics, allow_metrics,
 from rackwright.compile.network.address_plan import eks_network, existing_network
 from rackwright.compile.network.place import place_plan
 from rackwright.compile.nodes.fabric import fabric_expectation
-from rackwright.compile.nodes.images import with_node_image
-from rackwright.compile.nodes.pools import accelerator_pools, extra_pools, system_pool
+from rackwright.compile.nodes.pools import accelerator_pools, extra_pools, system_pool, with_node_image
 from rackwright.compile.operators.addons import eks_addons
 from rackwright.compile.operators.cluster_autoscaler import cluster_autoscaler
 from rackwright.compile.operators.devices import device_releases, efa_claims
@@ -18,21 +17,20 @@ from rackwright.compile.storage.lustre import lustre_plan, lustre_volume, with_l
 from rackwright.stackplan import BlueprintKind, IdentityPlan, KeyPlan, ManifestPlan, PoolPlan, ReleasePlan, StackPlan
 from rackwright.stackplan.labels import EFA_DEVICE_CLASS, EFA_RESOURCE
 from rackwright.stackplan.operators import EFA_DRA_DRIVER
-from rackwright.units import GIB
 
 ACCOUNT = "trainer"
 
 
 def training_plan(context: CompileContext) -> StackPlan:
-    place = place_plan(context)
-    buckets = bucket_plans(context)
+    place, buckets = place_plan(context), bucket_plans(context)
     file_system = lustre_plan(context, place.zone, buckets)
     sized = tuple(with_node_image(context, pool) for pool in accelerator_pools(context, place))
     listed = tuple(with_node_image(context, pool) for pool in extra_pools(context, place))
     clients = with_lustre_interfaces(context.catalog, file_system, (*sized, *listed))
     pools, extras = clients[: len(sized)], clients[len(sized) :]
-    pool, everything = pools[0], (system_pool(context, place), *clients)
+    pool, everything, machine = pools[0], (system_pool(context, place), *clients), context.machine
     releases = _releases(context, clients)
+    quota = QueueQuota.of(machine, (machine.efa_interfaces or 0) if pool.nics else 0)
     addons = eks_addons(file_system is not None)
     volumes = lustre_volume(file_system, f"{context.spec.name}-lustre", context.namespace) if file_system else ()
     return StackPlan(
@@ -52,13 +50,13 @@ def training_plan(context: CompileContext) -> StackPlan:
         releases=releases,
         manifests=(
             *team_objects(context),
-            *_queues(context, pools),
+            *queues(pools, quota, context.namespace, aws_topology_levels(machine) if quota.fabric_interfaces else ()),
             *extra_queues(context.catalog, extras, context.namespace),
             *efa_claims((*pools, *extras), context.namespace),
             *volumes,
             allow_metrics(context.namespace),
         ),
-        expected_fabric=fabric_expectation(context.machine),
+        expected_fabric=fabric_expectation(machine),
         pins=version_pins(releases, node_images(everything), addons),
         expires_on=context.expires_on,
     )
@@ -81,10 +79,3 @@ def _releases(context: CompileContext, pools: tuple[PoolPlan, ...]) -> tuple[Rel
     )
     claims = (EFA_RESOURCE, EFA_DEVICE_CLASS) if any(release.name == EFA_DRA_DRIVER for release in operators) else None
     return (*operators, kueue(operators, claims))
-
-
-def _queues(context: CompileContext, pools: tuple[PoolPlan, ...]) -> tuple[ManifestPlan, ...]:
-    machine = context.machine
-    fabric = (machine.efa_interfaces or 0) if pools[0].nics else 0
-    quota = QueueQuota(machine.vcpus or 0, (machine.memory_bytes or 0) // GIB, fabric)
-    return queues(pools, quota, context.namespace, aws_topology_levels(machine) if fabric else ())

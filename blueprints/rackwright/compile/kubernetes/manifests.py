@@ -21,8 +21,7 @@ def obj(api: str, kind: str, name: str, namespace: str = "", spec: Body | None =
 
 def service_account(namespace: str, name: str) -> ManifestPlan:
     """A service account without automatic API token; the cloud identity is bound to it separately."""
-    body = obj("v1", "ServiceAccount", name, namespace, automountServiceAccountToken=False)
-    return ManifestPlan(f"account.{namespace}.{name}", body)
+    return ManifestPlan(f"account.{namespace}.{name}", obj("v1", "ServiceAccount", name, namespace, automountServiceAccountToken=False))
 
 
 def run_secrets(run: Run, namespace: str) -> tuple[ManifestPlan, ...]:
@@ -64,6 +63,22 @@ def allow_within(namespace: str) -> ManifestPlan:
     """Allow all traffic between pods of the namespace: rendezvous, NCCL's TCP bootstrap, collectives over TCP."""
     peers = [{"podSelector": {}}]
     return allow(namespace, "allow-within", ingress=[{"from": peers}], egress=[{"to": peers}])
+
+
+def static_volume(name: str, claim: str, namespace: str, size: str, mode: str, options: list[str], csi: Body) -> list[Body]:
+    """Specs of a persistent volume that keeps its data, and of the claim `claim` that is bound to it."""
+    volume: Body = {
+        "capacity": {"storage": size},
+        "accessModes": [mode],
+        "persistentVolumeReclaimPolicy": "Retain",
+        "storageClassName": "",
+        "volumeMode": "Filesystem",
+        "mountOptions": options,
+        "claimRef": {"name": claim, "namespace": namespace},
+        "csi": csi,
+    }
+    bound = {"accessModes": [mode], "storageClassName": "", "volumeName": name, "resources": {"requests": {"storage": size}}}
+    return [obj("v1", "PersistentVolume", name, spec=volume), obj("v1", "PersistentVolumeClaim", claim, namespace, bound)]
 
 
 def priority_class(name: str, value: int, description: str) -> ManifestPlan:

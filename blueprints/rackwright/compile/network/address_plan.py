@@ -35,10 +35,20 @@ def existing_network(network: Network, fabric: str = "none") -> NetworkPlan | No
     if network.existing is None:
         return None
     entries = [_subnet_entry(entry) for entry in network.existing.subnets]
-    said = any(entry.zone or entry.cidr or entry.use != "all" for entry in entries)
+    described = any(entry.zone or entry.cidr or entry.use != "all" for entry in entries)
+    subnets = (
+        SubnetPlan(
+            f"existing-{i}",
+            entry.cidr or "",
+            entry.zone or "",
+            public=entry.use == "public",
+            purpose="nat" if entry.use == "public" else entry.use,
+        )
+        for i, entry in enumerate(entries)
+    )
     return NetworkPlan(
         cidr="",
-        subnets=tuple(_existing_subnet(i, entry) for i, entry in enumerate(entries)) if said else (),
+        subnets=tuple(subnets) if described else (),
         nat=False,
         flow_logs=False,
         fabric=fabric,
@@ -61,11 +71,6 @@ def existing_reference(value: str | StackOutput | None) -> Existing:
 
 def _subnet_entry(entry: SubnetEntry) -> ExistingSubnet:
     return entry if isinstance(entry, ExistingSubnet) else ExistingSubnet(id=entry)
-
-
-def _existing_subnet(index: int, entry: ExistingSubnet) -> SubnetPlan:
-    public = entry.use == "public"
-    return SubnetPlan(f"existing-{index}", entry.cidr or "", entry.zone or "", public=public, purpose="nat" if public else entry.use)
 
 
 def eks_network(place: PlacePlan, fabric: str) -> NetworkPlan:

@@ -16,10 +16,18 @@ def capacity_plan(context: CompileContext, entry: CapacityEntry | None = None) -
     if isinstance(existing, CapacityBlock):
         return _block(existing, context)
     if isinstance(existing, Reservation):
-        return _reservation(existing)
+        return CapacityPlan(
+            "reservation",
+            reservation_id=existing.id or "",
+            group_arn=existing.group or "",
+            machine=existing.instance or "",
+            zone=existing.zone or "",
+            count=existing.count,
+        )
     mode = str(entry or context.candidate.capacity)
     if mode == "flex-start":
-        return CapacityPlan(mode, max_run_s=_flex_run_s(context))
+        duration, limit_s = context.fit.duration_s, flex_start_max_run_s(context.catalog)
+        return CapacityPlan(mode, max_run_s=min(limit_s, math.ceil(duration.p90)) if duration else limit_s)
     return CapacityPlan(mode, reservation_id="" if entry else context.candidate.capacity_id)
 
 
@@ -53,22 +61,6 @@ def _block(block: CapacityBlock, context: CompileContext) -> CapacityPlan:
         zone=block.zone,
         count=block.count,
     )
-
-
-def _reservation(reservation: Reservation) -> CapacityPlan:
-    return CapacityPlan(
-        "reservation",
-        reservation_id=reservation.id or "",
-        group_arn=reservation.group or "",
-        machine=reservation.instance or "",
-        zone=reservation.zone or "",
-        count=reservation.count,
-    )
-
-
-def _flex_run_s(context: CompileContext) -> int:
-    duration, limit = context.fit.duration_s, flex_start_max_run_s(context.catalog)
-    return limit if duration is None else min(limit, math.ceil(duration.p90))
 
 
 def capacity_entry(context: CompileContext) -> CapacityEntry | None:

@@ -1,7 +1,5 @@
 """Network interfaces of a node, and the fabric bandwidth that jobs should measure."""
 
-from collections.abc import Iterable
-
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Fabric, Machine
 from rackwright.diagnostics.errors import UserError
@@ -24,7 +22,10 @@ def nic_layout(machine: Machine, variant: str = FEWEST_ADDRESSES, catalog: Catal
     its message lists the machines of `catalog` with the variant.
     """
     if variant == MOST_BANDWIDTH and not machine.ip_cards:
-        raise UserError([_unpublished_layout(machine, catalog.machines if catalog else ())])
+        published = sorted(row.name for row in (catalog.machines if catalog else ()) if row.ip_cards)
+        reason = f"AWS does not publish which network cards of {machine.name} support further IP interfaces"
+        fix = f"use {FEWEST_ADDRESSES}" + (f", or one of {', '.join(published)}" if published else "")
+        raise UserError([Problem("C-interfaces", reason, At() / "blueprint" / "nodes" / "interfaces", fix, link=LAYOUT_GUIDE)])
     if machine.fabric is not Fabric.EFA or not machine.efa_cards:
         return ()
     fabric = (NicPlan(card, 1 if card == 0 else 0, "fabric") for card in machine.efa_cards)
@@ -43,10 +44,3 @@ def fabric_expectation(machine: Machine) -> FabricExpectation:
         source="NVIDIA/aicr@bc05c6b recipes/overlays" if fast else "",
         note="" if machine.gpudirect is not False else "no GPUDirect RDMA: what is sent passes through host memory",
     )
-
-
-def _unpublished_layout(machine: Machine, machines: Iterable[Machine]) -> Problem:
-    known = sorted(row.name for row in machines if row.ip_cards)
-    reason = f"AWS does not publish which network cards of {machine.name} support further IP interfaces"
-    fix = f"use {FEWEST_ADDRESSES}" + (f", or one of {', '.join(known)}" if known else "")
-    return Problem("C-interfaces", reason, At() / "blueprint" / "nodes" / "interfaces", fix, link=LAYOUT_GUIDE)

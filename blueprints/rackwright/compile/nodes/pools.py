@@ -8,11 +8,12 @@ from rackwright.clouds import profile
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.nodes.capacity import capacity_entry, capacity_plan, extra_pool_entries, has_started, pool_bounds
 from rackwright.compile.nodes.fabric import nic_layout
-from rackwright.spec.blueprint import ExtraPool
+from rackwright.spec.blueprint import OwnImage
 from rackwright.spec.infra import CapacityEntry
 from rackwright.stackplan import CapacityPlan, DiskPlan, PlacePlan, PoolPlan, TaintPlan
 from rackwright.stackplan.addresses import max_pods
 from rackwright.stackplan.capacity import ADJACENT_MODES
+from rackwright.stackplan.images import UBUNTU, image_variant
 from rackwright.stackplan.labels import POOL_LABEL, RESOURCES, ROLE_LABEL
 
 SYSTEM_NODES = 2
@@ -88,24 +89,23 @@ def extra_pools(context: CompileContext, place: PlacePlan) -> tuple[PoolPlan, ..
 
     Nodes without accelerators have no taint, so that other pods can run there.
     """
-    return tuple(_extra_pool(context, place, pool) for pool in extra_pool_entries(context))
-
-
-def _extra_pool(context: CompileContext, place: PlacePlan, entry: ExtraPool) -> PoolPlan:
-    machine, capacity = context.catalog.machine(entry.instance), capacity_plan(context, entry.capacity)
-    low, high, start = (
-        pool_bounds(context, entry.nodes, capacity) if capacity.mode == "capacity-block" else (entry.at_least, entry.nodes, entry.at_least)
-    )
-    return replace(
-        _base_pool(context, machine, place, entry.name),
-        nodes_min=low,
-        nodes_max=high,
-        nodes_start=start,
-        capacity=capacity,
-        autoscaled=low < high and capacity.mode != "capacity-block",
-        labels=((POOL_LABEL, entry.name),),
-        adjacent=_uses_placement_group(context, machine, capacity, high),
-    )
+    pools = []
+    for entry in extra_pool_entries(context):
+        machine, capacity = context.catalog.machine(entry.instance), capacity_plan(context, entry.capacity)
+        block = capacity.mode == "capacity-block"
+        low, high, start = pool_bounds(context, entry.nodes, capacity) if block else (entry.at_least, entry.nodes, entry.at_least)
+        pool = replace(
+            _base_pool(context, machine, place, entry.name),
+            nodes_min=low,
+            nodes_max=high,
+            nodes_start=start,
+            capacity=capacity,
+            autoscaled=low < high and not block,
+            labels=((POOL_LABEL, entry.name),),
+            adjacent=_uses_placement_group(context, machine, capacity, high),
+        )
+        pools.append(pool)
+    return tuple(pools)
 
 
 def accelerator_pool(context: CompileContext, place: PlacePlan, name: str = "gpu", counts: tuple[int, int, int] | None = None) -> PoolPlan:
@@ -157,3 +157,22 @@ def _uses_placement_group(context: CompileContext, machine: Machine, capacity: C
     """Whether a pool uses a placement group: several EFA machines that are not reserved."""
     allowed = context.spec.blueprint.nodes.placement_group != "never"
     return allowed and machine.fabric is Fabric.EFA and high > 1 and capacity.mode not in ADJACENT_MODES
+
+
+def with_node_image(context: CompileContext, pool: PoolPlan) -> PoolPlan:
+    """`pool` on EKS with the image and the EFA driver of the spec.
+
+    A custom image applies to machines of the sized pool's kind and architecture; others use the EKS image of its family. Ubuntu nodes do
+    not mount local disks, so pods cannot use them.
+    """
+    nodes, machine = context.spec.blueprint.nodes, context.catalog.machine(pool.machine)
+    family, own = (nodes.image.family, nodes.image.ami) if isinstance(nodes.image, OwnImage) else (nodes.image, "")
+    if own and (machine.kind, machine.cpu_arch) != (context.machine.kind, context.machine.cpu_arch):
+        family, own = ("al2023" if family == UBUNTU else family), ""
+    return replace(
+        pool,
+        image=image_variant(family, machine.kind),
+        image_id=own,
+        devices=nodes.devices if pool.nics else pool.devices,
+        local_nvme=pool.local_nvme and family != UBUNTU,
+    )

@@ -10,7 +10,7 @@ from rackwright.stackplan.operators import CLUSTER_AUTOSCALER
 
 MAX_PRIORITY = 100
 """Priority of the pool that grows first; each further pool has one less."""
-NAME_MOST, PREFIX_MOST = 55, 36
+NAME_MAX, PREFIX_MAX = 55, 36
 """Length of a node group's name before Pulumi's eight characters; a longer name is cut to a prefix (rackwright_pulumi/naming.py)."""
 
 
@@ -31,21 +31,16 @@ def cluster_autoscaler(pools: Sequence[PoolPlan], stack: str) -> ReleasePlan:
     }
     if len(pools) > 1:
         arguments["expander"] = "priority,least-waste"
-        values["expanderPriorities"] = _priorities(pools, stack)
+        names: dict[int, list[str]] = {}  # pools of equal preference share a key, because YAML reads only the last of two equal keys
+        for pool in pools:
+            names.setdefault(MAX_PRIORITY - pool.preference, []).append(f"  - {_pattern(pool, stack)}\n")
+        values["expanderPriorities"] = "".join(f"{priority}:\n{''.join(patterns)}" for priority, patterns in names.items())
     return release(CLUSTER_AUTOSCALER, "kube-system", values)
-
-
-def _priorities(pools: Sequence[PoolPlan], stack: str) -> str:
-    """One key per preference. Pools of equal preference share a key, because YAML reads only the last of two equal keys."""
-    names: dict[int, list[str]] = {}
-    for pool in pools:
-        names.setdefault(MAX_PRIORITY - pool.preference, []).append(f"  - {_pattern(pool, stack)}\n")
-    return "".join(f"{priority}:\n{''.join(patterns)}" for priority, patterns in names.items())
 
 
 def _pattern(pool: PoolPlan, stack: str) -> str:
     """Pattern of a pool's scaling group; for groups without a match the autoscaler silently uses least-waste."""
     name = f"{stack}-pool-{pool.name}-nodes"
-    if len(name) <= NAME_MOST:
+    if len(name) <= NAME_MAX:
         return f".*-pool-{pool.name}-nodes-.*"
-    return f".*{name[: PREFIX_MOST - 7].rstrip('-')}-{hashlib.sha256(name.encode()).hexdigest()[:6]}-.*"
+    return f".*{name[: PREFIX_MAX - 7].rstrip('-')}-{hashlib.sha256(name.encode()).hexdigest()[:6]}-.*"

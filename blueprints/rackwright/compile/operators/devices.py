@@ -16,7 +16,9 @@ def device_releases(pools: Sequence[PoolPlan]) -> tuple[ReleasePlan, ...]:
     fabric = (*([_efa_driver(EFA_DRA_DRIVER, claimed)] if claimed else []), *([_efa_driver(EFA_PLUGIN, plugged)] if plugged else []))
     gpus = [pool for pool in pools if pool.resource == RESOURCES["gpu"]]
     neurons = _instance_types(pool for pool in pools if pool.resource == RESOURCES["neuron"])
-    return (*fabric, *(_gpu_stack(gpus) if gpus else ()), *([_neuron_plugin(neurons)] if neurons else []))
+    # The chart's problem detector is off: EKS's node monitoring agent checks device health.
+    neuron_plugin = [release(NEURON_PLUGIN, "kube-system", {"neuronInstances": neurons, "npd": {"enabled": False}})] if neurons else []
+    return (*fabric, *(_gpu_stack(gpus) if gpus else ()), *neuron_plugin)
 
 
 def efa_claims(pools: Sequence[PoolPlan], namespace: str) -> tuple[ManifestPlan, ...]:
@@ -50,17 +52,10 @@ def _gpu_stack(pools: list[PoolPlan]) -> tuple[ReleasePlan, ...]:
     family = image_family(pools[0].image)
     if family == UBUNTU:
         return (_gpu_operator(any(pool.nics for pool in pools)),)
-    return (_nvidia_plugin(family == "bottlerocket"), _dcgm_exporter(_instance_types(pools), family == "bottlerocket"))
-
-
-def _nvidia_plugin(own_plugin: bool) -> ReleasePlan:
-    """Device plugin and labels of GPU nodes. Its node feature discovery is the only one of the cluster.
-
-    own_plugin: the image contains a device plugin, as Bottlerocket does
-    (docs.aws.amazon.com/eks/latest/userguide/ml-eks-k8s-device-plugin).
-    """
-    off = {"devicePlugin": {"enabled": False}} if own_plugin else {}
-    return release("nvidia-device-plugin", "kube-system", {"gfd": {"enabled": True}, "tolerations": TOLERATE_ALL} | off)
+    # Bottlerocket contains a device plugin (docs.aws.amazon.com/eks/latest/userguide/ml-eks-k8s-device-plugin).
+    own = family == "bottlerocket"
+    values = {"gfd": {"enabled": True}, "tolerations": TOLERATE_ALL} | ({"devicePlugin": {"enabled": False}} if own else {})
+    return (release("nvidia-device-plugin", "kube-system", values), _dcgm_exporter(_instance_types(pools), guarded=own))
 
 
 def _dcgm_exporter(machines: list[str], guarded: bool) -> ReleasePlan:
@@ -91,13 +86,6 @@ def _gpu_operator(fabric: bool) -> ReleasePlan:
         "gdrcopy": {"enabled": fabric},
     }
     return release("gpu-operator", "gpu-operator", values, (MONITORING,))
-
-
-def _neuron_plugin(machines: list[str]) -> ReleasePlan:
-    """Neuron device plugin. The chart's problem detector and scheduler are off: EKS's node monitoring agent checks device health, and jobs
-    use whole machines."""
-    values = {"neuronInstances": machines, "npd": {"enabled": False}}
-    return release(NEURON_PLUGIN, "kube-system", values)
 
 
 def _instance_types(pools: Iterable[PoolPlan]) -> list[str]:

@@ -35,6 +35,10 @@ class QueueQuota:
     memory_gib: int
     fabric_interfaces: int = 0
 
+    @staticmethod
+    def of(machine: Machine, fabric_interfaces: int = 0) -> "QueueQuota":
+        return QueueQuota(machine.vcpus or 0, (machine.memory_bytes or 0) // GIB, fabric_interfaces)
+
 
 def queues(pools: tuple[PoolPlan, ...], quota: QueueQuota, namespace: str, levels: tuple[str, ...] = ()) -> tuple[ManifestPlan, ...]:
     """Queues of pools with the same machines. Pools with a pool label have a flavor each, tried in order; TPU slices share one.
@@ -43,44 +47,35 @@ def queues(pools: tuple[PoolPlan, ...], quota: QueueQuota, namespace: str, level
     grow, and in a queue with both kinds of flavors it skips those with a topology
     (kubernetes-sigs/kueue@ff69552 pkg/scheduler/flavorassigner/tas_flavorassigner.go). Jobs without a queue name use `default`.
     """
-    alike = _by_flavor(pools)
+    alike: dict[str, list[PoolPlan]] = {}  # flavor -> its pools, the preferred flavor first
+    for pool in sorted(pools, key=lambda pool: pool.preference):
+        alike.setdefault(dict(pool.labels).get(POOL_LABEL, DEFAULT_FLAVOR), []).append(pool)
     levels = levels if len(alike) == 1 else ()
+    topology = obj(API, "Topology", "fabric", spec={"levels": [{"nodeLabel": label} for label in levels]})
     return (
-        *([_topology(levels)] if levels else []),
+        *([ManifestPlan("queue.topology", topology, AFTER_KUEUE)] if levels else []),
         *(_flavor(name, group[0], bool(levels)) for name, group in alike.items()),
         _cluster_queue({name: _nominal_quota(group, quota) for name, group in alike.items()}, namespace),
         _local_queue(namespace),
-        *(_workload_priority(*row) for row in PRIORITIES),
+        *(
+            ManifestPlan(f"queue.priority.{n}", obj(API, "WorkloadPriorityClass", n, value=value, description=text), AFTER_KUEUE)
+            for n, value, text in PRIORITIES
+        ),
         *(priority_class(f"job-{name}", value, description) for name, value, description in PRIORITIES),
     )
 
 
 def extra_queues(catalog: Catalog, pools: tuple[PoolPlan, ...], namespace: str) -> tuple[ManifestPlan, ...]:
     """A queue per additional pool, with the pool's name; jobs use it by name only."""
-    return tuple(manifest for pool in pools for manifest in _extra_queue(catalog.machine(pool.machine), pool, namespace))
-
-
-def _extra_queue(machine: Machine, pool: PoolPlan, namespace: str) -> tuple[ManifestPlan, ...]:
-    fabric = pool.fabric_interfaces if pool.devices == "plugin" else 0
-    quota = QueueQuota(machine.vcpus or 0, (machine.memory_bytes or 0) // GIB, fabric)
-    return (
-        _flavor(pool.name, pool, topology=False),
-        _cluster_queue({pool.name: _nominal_quota([pool], quota)}, namespace, pool.name),
-        _local_queue(namespace, pool.name, pool.name),
-    )
-
-
-def _by_flavor(pools: tuple[PoolPlan, ...]) -> dict[str, list[PoolPlan]]:
-    """Flavor -> its pools, the preferred flavor first."""
-    alike: dict[str, list[PoolPlan]] = {}
-    for pool in sorted(pools, key=lambda pool: pool.preference):
-        alike.setdefault(dict(pool.labels).get(POOL_LABEL, DEFAULT_FLAVOR), []).append(pool)
-    return alike
-
-
-def _topology(levels: tuple[str, ...]) -> ManifestPlan:
-    spec = {"levels": [{"nodeLabel": label} for label in levels]}
-    return ManifestPlan("queue.topology", obj(API, "Topology", "fabric", spec=spec), AFTER_KUEUE)
+    manifests: list[ManifestPlan] = []
+    for pool in pools:
+        quota = QueueQuota.of(catalog.machine(pool.machine), pool.fabric_interfaces if pool.devices == "plugin" else 0)
+        manifests += [
+            _flavor(pool.name, pool, topology=False),
+            _cluster_queue({pool.name: _nominal_quota([pool], quota)}, namespace, pool.name),
+            _local_queue(namespace, pool.name, pool.name),
+        ]
+    return tuple(manifests)
 
 
 def _flavor(name: str, pool: PoolPlan, topology: bool) -> ManifestPlan:
@@ -126,9 +121,3 @@ def _cluster_queue(nominal: dict[str, dict[str, int | str]], namespace: str, nam
 def _local_queue(namespace: str, name: str = DEFAULT_QUEUE, cluster_queue: str = CLUSTER_QUEUE) -> ManifestPlan:
     body = obj(API, "LocalQueue", name, namespace, {"clusterQueue": cluster_queue})
     return ManifestPlan(_key("local-queue", name), body, (*AFTER_KUEUE, _key("cluster-queue", cluster_queue)))
-
-
-def _workload_priority(name: str, value: int, description: str) -> ManifestPlan:
-    return ManifestPlan(
-        f"queue.priority.{name}", obj(API, "WorkloadPriorityClass", name, value=value, description=description), AFTER_KUEUE
-    )

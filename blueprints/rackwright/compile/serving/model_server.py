@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from rackwright.compile.kubernetes.manifests import SECRETS, Body, obj
 from rackwright.stackplan import ManifestPlan
 from rackwright.stackplan.labels import LOAD_SECONDS_ANNOTATION, ROLE_LABEL, SERVER_PORT
+from rackwright.stackplan.operators import MONITORING
 
 METRICS_SERVER = "http://monitoring-prometheus.monitoring:9090"
 WEIGHTS_PATH = "/weights"
@@ -91,8 +92,18 @@ class ModelServer:
 
 def server_objects(server: ModelServer, workload: ManifestPlan | None = None) -> tuple[ManifestPlan, ...]:
     """Objects of a server. workload: runs the replicas in place of a Deployment."""
-    runs = workload or _deployment(server)
-    return (runs, _service(server), _budget(server), _monitor(server), _scaler(server, runs))
+    runs, name, namespace, selector = workload or _deployment(server), server.name, server.namespace, {"matchLabels": server.labels}
+    ports = {"selector": server.serving_labels, "ports": [{"name": "http", "port": SERVER_PORT, "targetPort": "http"}]}
+    service = obj("v1", "Service", server.service, namespace, ports, labels=server.labels)
+    budget = {"maxUnavailable": 1, "unhealthyPodEvictionPolicy": "AlwaysAllow", "selector": selector}
+    monitor = {"selector": selector, "endpoints": [{"port": "http", "path": "/metrics", "interval": "15s"}]}
+    return (
+        runs,
+        ManifestPlan("serving.service", service),
+        ManifestPlan("serving.budget", obj("policy/v1", "PodDisruptionBudget", name, namespace, budget)),
+        ManifestPlan("serving.monitor", obj("monitoring.coreos.com/v1", "ServiceMonitor", name, namespace, monitor), (MONITORING,)),
+        _scaler(server, runs),
+    )
 
 
 def _deployment(server: ModelServer) -> ManifestPlan:
@@ -180,23 +191,6 @@ def process(server: ModelServer, args: tuple[str, ...]) -> Body:
             {"name": "home", "mountPath": HOME},
         ],
     } | ({"workingDir": server.folder} if server.folder else {})
-
-
-def _service(server: ModelServer) -> ManifestPlan:
-    spec = {"selector": server.serving_labels, "ports": [{"name": "http", "port": SERVER_PORT, "targetPort": "http"}]}
-    body = obj("v1", "Service", server.service, server.namespace, spec, labels=server.labels)
-    return ManifestPlan("serving.service", body)
-
-
-def _budget(server: ModelServer) -> ManifestPlan:
-    spec = {"maxUnavailable": 1, "unhealthyPodEvictionPolicy": "AlwaysAllow", "selector": {"matchLabels": server.labels}}
-    return ManifestPlan("serving.budget", obj("policy/v1", "PodDisruptionBudget", server.name, server.namespace, spec))
-
-
-def _monitor(server: ModelServer) -> ManifestPlan:
-    spec = {"selector": {"matchLabels": server.labels}, "endpoints": [{"port": "http", "path": "/metrics", "interval": "15s"}]}
-    body = obj("monitoring.coreos.com/v1", "ServiceMonitor", server.name, server.namespace, spec)
-    return ManifestPlan("serving.monitor", body, ("kube-prometheus-stack",))
 
 
 def _scaler(server: ModelServer, runs: ManifestPlan) -> ManifestPlan:

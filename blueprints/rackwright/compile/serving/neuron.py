@@ -109,19 +109,15 @@ def unsupported_on_neuron(context: CompileContext) -> Iterator[Problem]:
         reason = f"A replica needs {hosts_per_replica(context)} Neuron machines; this release supports one"
         yield Problem("C-wide-replica", reason, WORKLOAD, "pin a machine with more devices, or a machine with GPUs", link=USER_GUIDE)
         return
-    yield from _device_count(context)
-    if not context.serve.run.args:
-        yield from _parallelism(context)
-    if not context.serve.run.image:
-        yield from _documented(context)
-
-
-def _device_count(context: CompileContext) -> Iterator[Problem]:
-    """The devices of a replica must be neighbours, which only Neuron's scheduler ensures; without it a pod has one device or all."""
+    # The devices of a replica must be neighbours, which only Neuron's scheduler ensures; without it a pod has one device or all.
     devices, count = context.candidate.parallelism.accelerators, context.candidate.accelerators_per_node
     if devices not in (1, count):
         reason = f"A replica uses {devices} Neuron devices; on {context.machine.name} it can use 1 or {count}"
         yield Problem("C-neuron-split", reason, WORKLOAD, "pin another machine of the same chip", link=SCHEDULER)
+    if not context.serve.run.args:
+        yield from _parallelism(context)
+    if not context.serve.run.image:
+        yield from _documented(context)
 
 
 def _parallelism(context: CompileContext) -> Iterator[Problem]:
@@ -129,13 +125,8 @@ def _parallelism(context: CompileContext) -> Iterator[Problem]:
     chip = device.name
     row = library.find(context.serve.model.base or "")
     if parallelism.tensor != parallelism.accelerators:
-        yield Problem(
-            "C-neuron-split",
-            f"A replica on {chip} supports tensor parallelism only; this one has {parallelism}",
-            WORKLOAD,
-            CUSTOM_RUN,
-            link=PARALLELISM_GUIDE,
-        )
+        reason = f"A replica on {chip} supports tensor parallelism only; this one has {parallelism}"
+        yield Problem("C-neuron-split", reason, WORKLOAD, CUSTOM_RUN, link=PARALLELISM_GUIDE)
     elif degree not in device.neuron_degrees:
         supported = ", ".join(map(str, device.neuron_degrees))
         reason = f"{parallelism.tensor} devices have {degree} cores; {chip} splits a model over {supported} cores"
@@ -165,9 +156,8 @@ def _documented(context: CompileContext) -> Iterator[Problem]:
         yield Problem("C-neuron-model", reason, WORKLOAD / "model", CUSTOM_RUN, link=USER_GUIDE)
     elif row.architecture.tied_embeddings and not bucket_plans(context):
         reason = f"{name} has tied embeddings, which Neuron cannot load from the Hugging Face hub"
-        yield Problem(
-            "C-neuron-model", reason, WORKLOAD / "model" / "weights", "copy its files to a bucket and set its URI", link=USER_GUIDE
-        )
+        fix = "copy its files to a bucket and set its URI"
+        yield Problem("C-neuron-model", reason, WORKLOAD / "model" / "weights", fix, link=USER_GUIDE)
     image = image_variant(nodes.image.family if isinstance(nodes.image, OwnImage) else nodes.image, "neuron")
     if image_family(image) != "al2023":
         reason = f"Neuron runtime 2.33 of the server image requires driver 2.29 of AL2023 nodes; the driver of {image} is not documented"

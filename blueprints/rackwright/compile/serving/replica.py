@@ -3,11 +3,11 @@
 import math
 
 from rackwright.compile.compile_context import CompileContext
-from rackwright.compile.kubernetes.manifests import Body
+from rackwright.compile.kubernetes.manifests import Body, allow_basics, default_deny, run_secrets, service_account
 from rackwright.compile.operators.versions import SERVER_IMAGES
 from rackwright.compile.serving.model_server import WEIGHTS_PATH, ModelServer
 from rackwright.compile.storage.buckets import HUB
-from rackwright.stackplan import BucketPlan, PoolPlan
+from rackwright.stackplan import BucketPlan, ManifestPlan, PoolPlan
 from rackwright.stackplan.labels import SERVER_PORT
 from rackwright.units import GIB
 
@@ -56,6 +56,13 @@ def hub_weights(context: CompileContext) -> tuple[Body, str]:
     """(pod volume, model) for a repository of the Hugging Face hub, which is downloaded to the node."""
     uri = context.serve.model.weights.uri if context.serve.model.weights else ""
     return {"name": "weights", "emptyDir": {}}, uri.removeprefix(HUB)
+
+
+def access_objects(context: CompileContext, *policies: ManifestPlan) -> tuple[ManifestPlan, ...]:
+    """Service account and secrets of the server, and network policies that allow DNS, identity, HTTPS out and `policies` only."""
+    namespace = context.namespace
+    basics = (default_deny(namespace), allow_basics(namespace, context.candidate.cloud))
+    return (service_account(namespace, ACCOUNT), *run_secrets(context.spec.workload.run, namespace), *basics, *policies)
 
 
 def model_server(context: CompileContext, buckets: tuple[BucketPlan, ...], pool: PoolPlan, volume: Body, model: str) -> ModelServer:

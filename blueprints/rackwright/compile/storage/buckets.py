@@ -34,25 +34,19 @@ def grants(buckets: tuple[BucketPlan, ...]) -> tuple[Grant, ...]:
 
 
 def _bucket(context: CompileContext, key: str, uri: str | None) -> BucketPlan:
-    hierarchical = profile(context.candidate.cloud).has_bucket_folders
+    cloud = profile(context.candidate.cloud)
+    hierarchical = cloud.has_bucket_folders
     if uri is None:
         folder = context.sizing.facts.model if key == "weights" else ""
         days = VERSION_DAYS.get(key, DEFAULT_VERSION_DAYS)
         return BucketPlan(key, prefix=folder, hierarchical=hierarchical, versioned=not hierarchical, old_versions_days=days)
     scheme, _, rest = uri.partition("://")
-    if scheme != profile(context.candidate.cloud).uri_scheme:
-        raise UserError([_wrong_scheme(uri, context.candidate.cloud)])
+    if scheme != cloud.uri_scheme:
+        fix = f"copy the data to a {cloud.uri_scheme}:// bucket and set its URI, or remove it to create a bucket"
+        reason = f"{uri} is in another cloud than the stack, which is on {cloud.name}"
+        raise UserError([Problem("C-bucket-cloud", reason, At() / "workloads" / 0, fix)])
     name, _, prefix = rest.partition("/")
     return BucketPlan(key, existing_name=name, prefix=prefix.strip("/"), versioned=False)
-
-
-def _wrong_scheme(uri: str, cloud: str) -> Problem:
-    return Problem(
-        code="C-bucket-cloud",
-        reason=f"{uri} is in another cloud than the stack, which is on {cloud}",
-        at=At() / "workloads" / 0,
-        fix=f"copy the data to a {profile(cloud).uri_scheme}:// bucket and set its URI, or remove it to create a bucket",
-    )
 
 
 def data_disk(context: CompileContext) -> DiskPlan:

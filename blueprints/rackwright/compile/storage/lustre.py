@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from rackwright.catalog.read import Catalog
-from rackwright.catalog.rows import Machine
 from rackwright.catalog.storage_limits import TIERED_METADATA_IOPS
 from rackwright.compile.compile_context import CompileContext
-from rackwright.compile.kubernetes.manifests import obj
+from rackwright.compile.kubernetes.manifests import static_volume
 from rackwright.sizing.node.file_system import lustre_size, reads_over_efa
 from rackwright.stackplan import BucketPlan, LustrePlan, ManifestPlan, PoolPlan, ref
 
@@ -42,38 +41,21 @@ def with_lustre_interfaces(catalog: Catalog, plan: LustrePlan | None, pools: Seq
     """The pools with the number of EFA interfaces that read the file system, reduced where all nodes would exceed the connection limit."""
     if plan is None or not plan.rdma:
         return tuple(pools)
-    interfaces = {pool.name: _client_interfaces(catalog.machine(pool.machine), pool) for pool in pools}
+    interfaces: dict[str, int] = {}  # the number that FSx's own client set-up uses, limited to the interfaces of the pool
+    for pool in pools:
+        machine = catalog.machine(pool.machine)
+        readers = machine.lustre_interfaces if reads_over_efa(machine, pool.image) else 0
+        interfaces[pool.name] = min(pool.fabric_interfaces, readers)
     nodes = sum(pool.nodes_max for pool in pools if interfaces[pool.name])
     limit = MAX_CONNECTIONS // max(1, nodes)
     return tuple(replace(pool, lustre_interfaces=min(limit, interfaces[pool.name])) for pool in pools)
 
 
-def _client_interfaces(machine: Machine, pool: PoolPlan) -> int:
-    """The number that FSx's own client set-up uses, limited to the interfaces of the pool."""
-    return min(pool.fabric_interfaces, machine.lustre_interfaces) if reads_over_efa(machine, pool.image) else 0
-
-
 def lustre_volume(plan: LustrePlan, name: str, namespace: str) -> tuple[ManifestPlan, ...]:
     """A static persistent volume and the claim bound to it; deleting the claim keeps the data."""
-    size = {"storage": f"{plan.capacity_gib}Gi"}
-    volume = {
-        "capacity": size,
-        "accessModes": ["ReadWriteMany"],
-        "persistentVolumeReclaimPolicy": "Retain",
-        "storageClassName": "",
-        "volumeMode": "Filesystem",
-        "mountOptions": ["flock", "noatime"],
-        "claimRef": {"name": CLAIM, "namespace": namespace},
-        "csi": {
-            "driver": "fsx.csi.aws.com",
-            "volumeHandle": ref("lustre.id"),
-            "volumeAttributes": {"dnsname": ref("lustre.dns_name"), "mountname": ref("lustre.mount_name")},
-        },
-    }
-    claim = {"accessModes": ["ReadWriteMany"], "storageClassName": "", "volumeName": name, "resources": {"requests": size}}
-    return (
-        ManifestPlan("storage.lustre.volume", obj("v1", "PersistentVolume", name, spec=volume), data=True),
-        ManifestPlan(
-            "storage.lustre.claim", obj("v1", "PersistentVolumeClaim", CLAIM, namespace, claim), ("storage.lustre.volume",), data=True
-        ),
-    )
+    attributes = {"dnsname": ref("lustre.dns_name"), "mountname": ref("lustre.mount_name")}
+    csi = {"driver": "fsx.csi.aws.com", "volumeHandle": ref("lustre.id"), "volumeAttributes": attributes}
+    size = f"{plan.capacity_gib}Gi"
+    volume, claim = static_volume(name, CLAIM, namespace, size, "ReadWriteMany", ["flock", "noatime"], csi)
+    key = "storage.lustre.volume"
+    return (ManifestPlan(key, volume, data=True), ManifestPlan("storage.lustre.claim", claim, (key,), data=True))

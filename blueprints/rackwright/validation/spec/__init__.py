@@ -1,11 +1,10 @@
-"""Checks across the fields of a spec, before sizing and before any cloud is asked. Importing a file here registers its checks."""
+"""Rules on a spec, checked before sizing and before the first cloud call. Importing a module registers its rules."""
 
 from rackwright.validation.spec import (  # noqa: F401, registers the checks
     capacity,
     machines,
     model_shape,
     places,
-    quotas,
     safety,
     stack,
     unsupported,

@@ -4,15 +4,15 @@ import re
 from collections.abc import Iterator
 from datetime import timedelta
 
-from rackwright.clouds import AWS, supports
+from rackwright.catalog.rows import CapacityMode
+from rackwright.clouds import AWS, profile, supports
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.spec.base import quote
-from rackwright.spec.blueprint import ExtraPool
 from rackwright.spec.infra import CapacityBlock, Place, Reservation, existing_capacity
 from rackwright.spec.reading.model_fields import did_you_mean
 from rackwright.stackplan.capacity import RESERVATION_ID
-from rackwright.validation.spec.places import BLOCKS, blocks, entries, mode_of, things
+from rackwright.validation.spec.places import BLOCKS, blocks, entries, existing_entries, extra_pools, mode_of, place_of_pools
 from rackwright.validation.spec.registry import SpecContext, rule
 
 RESERVATIONS = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-reservations-using.html"
@@ -20,93 +20,91 @@ GROUPS = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/create-cr-group.ht
 DESCRIBE = "`aws ec2 describe-capacity-reservations --capacity-reservation-ids {}` shows it"
 GROUP_ARN = re.compile(r"arn:aws[a-z-]*:resource-groups:(?P<region>[a-z0-9-]+):(?P<account>[0-9]{12}):group/\S+")
 DAY = timedelta(days=1)
-SHORT_DAYS, WEEK_DAYS, LONGEST_DAYS = 14, 7, 182
-"""A block lasts 1 to 14 days, or whole weeks up to 182 days (catalog/data/capacity_rules.csv, 2026-02-08)."""
+LENGTHS_DAYS = (*range(1, 15), *range(21, 183, 7))
+"""Lengths of a block that are sold (catalog/data/capacity_rules.csv, 2026-02-08)."""
 LENGTHS = "a block lasts 1 to 14 days, or whole weeks up to 182 days"
 POOL_NAMES = ("system", "gpu", "neuron", "default", "accelerator", "accelerators")
-"""Names of the stack's own pools, queues and flavors; pools of a fallback go on with a dash: gpu-spot."""
+"""Names of pools, queues and flavors of every stack; pools of a fallback add a suffix: gpu-spot."""
 
 
 @rule("S-80")
-def reservation_is_named_once(context: SpecContext) -> Iterator[Violation]:
+def reservation_has_id_or_group(context: SpecContext) -> Iterator[Violation]:
     """A reservation must have exactly one of `id` and `group`."""
-    for at, _, said in _reservations(context):
-        if bool(said.id) == bool(said.group):
-            words = "`id` and `group` are both set" if said.id else "The reservation has neither `id` nor `group`"
-            yield Violation(at, "remove group" if said.id else "add id: cr-0123456789abcdef0", words, link=RESERVATIONS)
+    for at, _, reservation in _reservations(context):
+        if bool(reservation.id) == bool(reservation.group):
+            message = "`id` and `group` are both set" if reservation.id else "The reservation has neither `id` nor `group`"
+            yield Violation(at, "remove group" if reservation.id else "add id: cr-0123456789abcdef0", message, link=RESERVATIONS)
 
 
 @rule("S-81", link=RESERVATIONS)
-def reservation_is_one_of_aws(context: SpecContext) -> Iterator[Violation]:
+def reservation_id_format(context: SpecContext) -> Iterator[Violation]:
     """An AWS reservation ID is cr- and 17 hexadecimal digits; a group is a resource group in the region and account of the place."""
-    for at, place, said in _reservations(context):
-        if place.cloud != AWS.name:
-            if said.group:
+    for at, place, reservation in _reservations(context):
+        if not profile(place.cloud).has_reservation_groups:
+            if reservation.group:
                 yield Violation(at / "group", "use the `id` of one reservation", f"{place.cloud} has no groups of reservations")
             continue
-        if said.id and not RESERVATION_ID.fullmatch(said.id):
-            words = f"{quote(said.id)} is not an AWS reservation ID"
-            yield Violation(at / "id", f"such as {_near_id(said.id)}; `aws ec2 describe-capacity-reservations` lists them", words)
-        if said.group and (fix := _wrong_group(said.group, place)):
-            yield Violation(at / "group", fix, f"{said.group} is not a resource group in the region and account of this place", link=GROUPS)
+        if reservation.id and not RESERVATION_ID.fullmatch(reservation.id):
+            message = f"{quote(reservation.id)} is not an AWS reservation ID"
+            digits = "".join(re.findall(r"[0-9a-f]", reservation.id.lower().removeprefix("cr-")))
+            fix = f"such as cr-{(digits + '0' * 17)[:17]}; `aws ec2 describe-capacity-reservations` lists them"
+            yield Violation(at / "id", fix, message)
+        if reservation.group and (fix := _wrong_group(reservation.group, place)):
+            message = f"{reservation.group} is not a resource group in the region and account of this place"
+            yield Violation(at / "group", fix, message, link=GROUPS)
 
 
 @rule("S-82", link=RESERVATIONS, on=AWS)
-def reservation_says_what_it_holds(context: SpecContext) -> Iterator[Violation]:
-    """An AWS reservation requires its instance type and zone: only matching instances launch into it."""
-    for at, place, said in _reservations(context):
-        lists = DESCRIBE.format(said.id) if said.id else "`aws resource-groups list-group-resources` lists what is in it"
-        if said.instance is None and place.pin is None and at.steps[0] == "infra":
+def reservation_is_described(context: SpecContext) -> Iterator[Violation]:
+    """An AWS reservation requires its instance type and zone, because only matching instances launch into it."""
+    for at, place, reservation in _reservations(context):
+        lists = DESCRIBE.format(reservation.id) if reservation.id else "`aws resource-groups list-group-resources` lists what is in it"
+        if reservation.instance is None and place.pin is None and at.steps[0] == "infra":
             yield Violation(at, f"add instance: {lists}", "The reservation has no `instance`")
-        if said.zone is None and len(place.zones) != 1:
+        if reservation.zone is None and len(place.zones) != 1:
             yield Violation(at, f"add zone: {lists}", "The reservation has no `zone`")
 
 
 @rule("S-83", Level.WARNING, link=BLOCKS)
-def block_has_hours_that_are_sold(context: SpecContext) -> Iterator[Violation]:
+def block_length_exists(context: SpecContext) -> Iterator[Violation]:
     """A Capacity Block lasts 1 to 14 days, or whole weeks up to 182 days, minus 30 minutes."""
     for at, _, block in blocks(context):
         days = -((block.start - block.end) // DAY)
-        near = _nearest_days(days)
+        near = min(LENGTHS_DAYS, key=lambda sold: abs(sold - days))
         if block.end > block.start and near != days:
             until = (block.start + near * DAY - timedelta(minutes=30)).isoformat()
-            yield Violation(
-                at / "end",
-                f"copy the end from your order; the nearest valid length is {near} days, until {until}",
-                f"{quote(block.id)} lasts {days} days; {LENGTHS}",
-            )
+            fix = f"copy the end from your order; the nearest valid length is {near} days, until {until}"
+            yield Violation(at / "end", fix, f"{quote(block.id)} lasts {days} days; {LENGTHS}")
 
 
 @rule("S-84", link=BLOCKS)
-def block_has_a_size_that_is_sold(context: SpecContext) -> Iterator[Violation]:
+def block_size_exists(context: SpecContext) -> Iterator[Violation]:
     """A Capacity Block has at most 64 instances."""
-    rules = (r for r in context.catalog.capacity_rules if (r.cloud, r.capacity, r.rule) == (AWS.name, "capacity-block", "most_nodes"))
-    most = next((int(rule.value) for rule in rules if rule.value), None)
-    for at, _, block in blocks(context):
-        if most and block.count > most:
-            yield Violation(
-                at / "count", f"set {most} or less, and add a second block", f"The block has {block.count} instances; the maximum is {most}"
-            )
+    for at, place, block in blocks(context):
+        limit = context.catalog.capacity_rule(place.cloud, CapacityMode.CAPACITY_BLOCK, "most_nodes")
+        if limit and block.count > limit:
+            message = f"The block has {block.count} instances; the maximum is {limit:.0f}"
+            yield Violation(at / "count", f"set {limit:.0f} or less, and add a second block", message)
 
 
 @rule("S-85")
-def fallback_is_of_one_kind(context: SpecContext) -> Iterator[Violation]:
+def fallback_entries_are_alike(context: SpecContext) -> Iterator[Violation]:
     """The entries of a fallback must have the same instance type and zone, because their pools run the same work."""
     for at, place in context.places:
         named = [
             (at / "capacity" / "fallback" / i / mode_of(entry), existing_capacity(entry)) for i, entry in enumerate(place.capacity.fallback)
         ]
         for key in ("instance", "zone"):
-            said = [(where / key, value) for where, thing in named if thing and (value := getattr(thing, key))]
+            listed = [(where / key, value) for where, thing in named if thing and (value := getattr(thing, key))]
             yield from (
-                Violation(where, f"use {said[0][1]}, or `ordered`", f"This entry is for {value}, the first one for {said[0][1]}")
-                for where, value in said
-                if value != said[0][1]
+                Violation(where, f"use {listed[0][1]}, or `ordered`", f"This entry is for {value}, the first one for {listed[0][1]}")
+                for where, value in listed
+                if value != listed[0][1]
             )
 
 
 @rule("S-86")
-def pools_have_names_of_their_own(context: SpecContext) -> Iterator[Violation]:
+def pool_names_are_unique(context: SpecContext) -> Iterator[Violation]:
     """Pools must have different names, and cannot use a reserved name: system, gpu, neuron, default, accelerator, accelerators."""
     taken: set[str] = set()
     for at, pool in extra_pools(context):
@@ -118,80 +116,69 @@ def pools_have_names_of_their_own(context: SpecContext) -> Iterator[Violation]:
 
 
 @rule("S-87")
-def pools_are_of_machines_that_are_sold(context: SpecContext) -> Iterator[Violation]:
-    """The machine of an extra pool must be an AWS instance type with a node image, offered in a region of the place."""
+def pool_machine_is_offered(context: SpecContext) -> Iterator[Violation]:
+    """The machine of an extra pool must be an instance type with a node image, offered in a region of its place; AWS only."""
     for at, pool in extra_pools(context):
         machine = context.catalog.machine_by_name.get(pool.instance)
         if machine is None or not supports(machine.cloud, "blueprint.pools") or not machine.orderable or machine.kind == "other":
-            names = [m.name for m in context.catalog.machines if m.cloud == AWS.name and m.orderable and m.kind != "other"]
-            words = f"{quote(pool.instance)} is not an AWS instance type for pools"
-            yield Violation(at / "instance", did_you_mean(pool.instance, names), words)
+            able = (m for m in context.catalog.machines if supports(m.cloud, "blueprint.pools"))
+            names = [m.name for m in able if m.orderable and m.kind != "other"]
+            message = f"{quote(pool.instance)} is not an instance type for extra pools"
+            yield Violation(at / "instance", did_you_mean(pool.instance, names), message)
             continue
         sold = [row.region for row in context.catalog.places_by_sku.get(machine.name, ()) if row.cloud == machine.cloud]
         for _, place in context.places:
             if place.cloud == machine.cloud and sold and place.regions and not set(sold) & set(place.regions):
-                words = f"{quote(machine.name)} is not offered in {', '.join(place.regions)}"
-                yield Violation(at / "instance", f"use one of {', '.join(sorted(sold)[:6])}", words)
+                message = f"{quote(machine.name)} is not offered in {', '.join(place.regions)}"
+                yield Violation(at / "instance", f"use one of {', '.join(sorted(sold)[:6])}", message)
 
 
 @rule("S-88")
-def pools_hold_what_they_say(context: SpecContext) -> Iterator[Violation]:
-    """The node counts of a pool must be in order, and within the block or reservation it uses."""
+def pool_node_counts_are_valid(context: SpecContext) -> Iterator[Violation]:
+    """at_least must not exceed nodes, and nodes must not exceed the machines of the pool's block or reservation."""
     for at, pool in extra_pools(context):
         if pool.at_least > pool.nodes:
             yield Violation(at / "at_least", f"set {pool.nodes} or less", f"at_least ({pool.at_least}) exceeds nodes ({pool.nodes})")
         thing = existing_capacity(pool.capacity)
         if thing and thing.count and pool.nodes > thing.count:
-            yield Violation(
-                at / "nodes",
-                f"set {thing.count} or less",
-                f"nodes ({pool.nodes}) exceeds the {thing.count} machines of the block or reservation",
-            )
+            message = f"nodes ({pool.nodes}) exceeds the {thing.count} machines of the block or reservation"
+            yield Violation(at / "nodes", f"set {thing.count} or less", message)
         if isinstance(thing, CapacityBlock) and pool.at_least:
             yield Violation(at / "at_least", "set 0", "A Capacity Block has no machines outside its hours", link=BLOCKS)
 
 
 @rule("S-89")
-def pools_are_bought_as_they_are_sold(context: SpecContext) -> Iterator[Violation]:
-    """The capacity of an extra pool must exist on AWS, for its machine, in the zone of the other pools."""
+def pool_capacity_is_offered(context: SpecContext) -> Iterator[Violation]:
+    """The capacity of an extra pool must be offered by the cloud, for its machine, in the zone of the other pools."""
+    home = place_of_pools(context)
+    cloud = profile(home.cloud) if home else None
     for at, pool in extra_pools(context):
         thing, where, mode = existing_capacity(pool.capacity), at / "capacity", mode_of(pool.capacity)
-        if not AWS.sells(mode):
-            yield Violation(where, f"{AWS.name} offers {', '.join(AWS.capacity_modes)}", f"{AWS.name} does not offer {mode}")
+        if cloud and not cloud.sells(mode):
+            yield Violation(where, f"{cloud.name} offers {', '.join(cloud.capacity_modes)}", f"{cloud.name} does not offer {mode}")
         if thing is None:
             continue
         where = where / mode
         if thing.instance and thing.instance != pool.instance:
-            words = f"The capacity is for {thing.instance}, the pool uses {pool.instance}"
-            yield Violation(where / "instance", f"use {pool.instance}", words, link=_link(thing))
+            message = f"The capacity is for {thing.instance}, the pool uses {pool.instance}"
+            yield Violation(where / "instance", f"use {pool.instance}", message, link=_link(thing))
         for _, place in context.places:
-            named = {other.zone for _, its, other in things(context) if its is place and other.zone} or set(place.zones)
+            named = {other.zone for _, its, other in existing_entries(context) if its is place and other.zone} or set(place.zones)
             if thing.zone and named and thing.zone not in named:
-                words = f"The capacity is in {thing.zone}; the other pools are in {', '.join(sorted(named))}, and all pools share a zone"
-                yield Violation(where / "zone", f"use capacity in {' or '.join(sorted(named))}", words, link=_link(thing))
-
-
-def extra_pools(context: SpecContext) -> Iterator[tuple[At, ExtraPool]]:
-    """Extra pools with their paths."""
-    pools = context.spec.blueprint.pools
-    yield from () if pools == "auto" else ((At() / "blueprint" / "pools" / i, pool) for i, pool in enumerate(pools))
+                message = f"The capacity is in {thing.zone}; the other pools are in {', '.join(sorted(named))}, and all pools share a zone"
+                yield Violation(where / "zone", f"use capacity in {' or '.join(sorted(named))}", message, link=_link(thing))
 
 
 def _reservations(context: SpecContext) -> Iterator[tuple[At, Place, Reservation]]:
-    """Every reservation of the spec with its place; those of extra pools with the first place that builds them."""
+    """Every reservation with its path and place; reservations of extra pools with the first place that supports them."""
     for at, place in context.places:
         for where, entry in entries(at, place):
             if isinstance(thing := existing_capacity(entry), Reservation):
                 yield where / "reservation", place, thing
-    home = next((place for _, place in context.places if supports(place.cloud, "blueprint.pools")), None)
+    home = place_of_pools(context)
     for at, pool in extra_pools(context):
         if home and isinstance(thing := existing_capacity(pool.capacity), Reservation):
             yield at / "capacity" / "reservation", home, thing
-
-
-def _near_id(text: str) -> str:
-    digits = "".join(re.findall(r"[0-9a-f]", text.lower().removeprefix("cr-")))[:17]
-    return "cr-" + (digits + "0" * 17)[:17]
 
 
 def _wrong_group(arn: str, place: Place) -> str:
@@ -202,11 +189,6 @@ def _wrong_group(arn: str, place: Place) -> str:
         return near
     wrong = (place.regions and match["region"] not in place.regions) or (place.account and match["account"] != place.account)
     return near if wrong else ""
-
-
-def _nearest_days(days: int) -> int:
-    weeks = range(SHORT_DAYS, LONGEST_DAYS + 1, WEEK_DAYS)
-    return min((*range(1, SHORT_DAYS + 1), *weeks), key=lambda sold: abs(sold - days))
 
 
 def _link(thing: CapacityBlock | Reservation) -> str:

@@ -1,4 +1,4 @@
-"""S-50..S-59: places against the catalog."""
+"""S-50..S-58: places compared with the catalog."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from rackwright.spec.base import quote
 from rackwright.spec.infra import Place
 from rackwright.spec.reading.model_fields import did_you_mean
 from rackwright.spec.residency import matches, stays_in
-from rackwright.validation.spec.places import BLOCKS, blocks, modes, things
+from rackwright.validation.spec.places import BLOCKS, blocks, existing_entries, modes
 from rackwright.validation.spec.registry import SpecContext, rule
 
 LONG_TERM = {"cud-1y", "cud-3y"}
@@ -61,21 +61,20 @@ def machines_exist(context: SpecContext) -> Iterator[Violation]:
             names = [m.name for m in context.catalog.machines if m.cloud == place.cloud and m.orderable]
             yield Violation(at, did_you_mean(name, names), f"{quote(name)} is not in the catalog")
         elif machine.cloud != place.cloud:
-            yield Violation(
-                at, f"set cloud: {machine.cloud}, or choose a machine of {place.cloud}", f"{quote(name)} is a machine of {machine.cloud}"
-            )
+            fix = f"set cloud: {machine.cloud}, or choose a machine of {place.cloud}"
+            yield Violation(at, fix, f"{quote(name)} is a machine of {machine.cloud}")
 
 
 @rule("S-54")
-def machines_are_sold_there(context: SpecContext) -> Iterator[Violation]:
+def machines_are_offered_in_place(context: SpecContext) -> Iterator[Violation]:
     """A named machine must be offered in a region and zone of its place."""
     for at, place, name in named_machines(context):
         sold = [row.region for row in context.catalog.places_by_sku.get(name, ()) if row.cloud == place.cloud]
         known = [region for region in place.regions if region in context.regions.get(place.cloud, [])]
         if sold and known and not set(sold) & set(known):
             near = sorted(sold, key=lambda region: (region.split("-")[0] != known[0].split("-")[0], region))
-            words = f"{quote(name)} is not offered in {', '.join(known)}"
-            yield Violation(at, f"use one of {', '.join(near[:6])}", words, link=profile(place.cloud).links.get("offerings", ""))
+            message = f"{quote(name)} is not offered in {', '.join(known)}"
+            yield Violation(at, f"use one of {', '.join(near[:6])}", message, link=profile(place.cloud).links.get("offerings", ""))
             continue
         zones = [zone for row in context.catalog.places_by_sku.get(name, ()) for zone in row.zones]
         if profile(place.cloud).has_zone_names and zones and place.zones and not set(zones) & set(place.zones):
@@ -84,7 +83,7 @@ def machines_are_sold_there(context: SpecContext) -> Iterator[Violation]:
 
 
 @rule("S-55")
-def topology_is_a_slice(context: SpecContext) -> Iterator[Violation]:
+def topology_exists(context: SpecContext) -> Iterator[Violation]:
     """A pinned topology must exist for the pinned TPU type, and have as many hosts as the pin has nodes."""
     for at, place in context.places:
         pin = place.pin
@@ -93,54 +92,57 @@ def topology_is_a_slice(context: SpecContext) -> Iterator[Violation]:
         slices = context.catalog.slices_by_machine.get(pin.instance, ())
         chosen = [piece for piece in slices if piece.topology == pin.topology]
         if pin.topology and not slices:
-            words = f"{quote(pin.instance)} is not a TPU machine and has no topology"
-            yield Violation(at / "pin" / "topology", "leave it out", words, about_key=True)
+            message = f"{quote(pin.instance)} is not a TPU machine and has no topology"
+            yield Violation(at / "pin" / "topology", "leave it out", message, about_key=True)
         elif pin.topology and not chosen:
-            fix, words = did_you_mean(pin.topology, [piece.topology for piece in slices]), f"{pin.instance} has no topology {pin.topology}"
-            yield Violation(at / "pin" / "topology", fix, words)
+            fix, message = (
+                did_you_mean(pin.topology, [piece.topology for piece in slices]),
+                f"{pin.instance} has no topology {pin.topology}",
+            )
+            yield Violation(at / "pin" / "topology", fix, message)
         elif chosen and pin.nodes and pin.nodes not in {piece.hosts for piece in chosen}:
             hosts = ", ".join(str(piece.hosts) for piece in chosen)
             yield Violation(at / "pin" / "nodes", f"set {hosts}", f"A {pin.topology} slice has {hosts} hosts; nodes is {pin.nodes}")
 
 
 @rule("S-56", link=BLOCKS)
-def blocks_are_sold_for_the_type(context: SpecContext) -> Iterator[Violation]:
+def blocks_are_offered_for_type(context: SpecContext) -> Iterator[Violation]:
     """Capacity Blocks must be available for the instance type."""
     for at, _, block in blocks(context):
         machine = context.catalog.machine_by_name.get(block.instance)
         if machine and profile(machine.cloud).sells("capacity_block") and not machine.capacity_block:
             families = sorted({m.family for m in context.catalog.machines if m.capacity_block})
-            words = f"AWS offers no Capacity Blocks for {block.instance}"
-            yield Violation(at / "instance", f"use one of the families {', '.join(families)}", words)
+            message = f"AWS offers no Capacity Blocks for {block.instance}"
+            yield Violation(at / "instance", f"use one of the families {', '.join(families)}", message)
 
 
 @rule("S-57")
-def machines_are_sold_that_way(context: SpecContext) -> Iterator[Violation]:
+def machine_is_offered_in_mode(context: SpecContext) -> Iterator[Violation]:
     """A pinned machine must be offered in one of the capacity modes of its place."""
     for at, place in context.places:
         machine = context.catalog.machine_by_name.get(place.pin.instance) if place.pin else None
-        asked = {mode.replace("_", "-") for _, mode in modes(at, place)}
+        requested = {mode.replace("_", "-") for _, mode in modes(at, place)}
         sold = {str(mode) for mode in machine.capacity_modes} - LONG_TERM if machine else set()
         sold |= {"reservation"} if profile(place.cloud).reserves_on_demand and "on-demand" in sold else set()
-        if machine and machine.cloud == place.cloud and sold and asked and not asked & sold:
+        if machine and machine.cloud == place.cloud and sold and requested and not requested & sold:
             fix = f"use {' or '.join(sorted(sold))}"
-            words = f"{quote(machine.name)} is not offered as {', '.join(sorted(asked))}"
-            yield Violation(at / "pin" / "instance", fix, words, link=profile(place.cloud).links.get("machines", ""))
+            message = f"{quote(machine.name)} is not offered as {', '.join(sorted(requested))}"
+            yield Violation(at / "pin" / "instance", fix, message, link=profile(place.cloud).links.get("machines", ""))
 
 
 @rule("S-58")
-def pins_keep_the_limit(context: SpecContext) -> Iterator[Violation]:
+def pins_keep_accelerator_limit(context: SpecContext) -> Iterator[Violation]:
     """Pinned machines must not exceed limits.accelerators."""
-    most = context.spec.limits.accelerators
+    limit = context.spec.limits.accelerators
     for at, place in context.places:
         machine = context.catalog.machine_by_name.get(place.pin.instance) if place.pin else None
-        if place.pin and machine and most:
+        if place.pin and machine and limit:
             slices = context.catalog.slices_by_machine.get(machine.name, ())
             hosts = min((piece.hosts for piece in slices if piece.topology == place.pin.topology), default=1)
             have = machine.accelerator_count * (place.pin.nodes or hosts)
-            if have > most:
-                words = f"The pinned machines have {have:,} accelerators; limits.accelerators is {most:,}"
-                yield Violation(at / "pin", "pin fewer nodes or a smaller machine, or raise limits.accelerators", words)
+            if have > limit:
+                message = f"The pinned machines have {have:,} accelerators; limits.accelerators is {limit:,}"
+                yield Violation(at / "pin", "pin fewer nodes or a smaller machine, or raise limits.accelerators", message)
 
 
 def named_machines(context: SpecContext) -> Iterator[tuple[At, Place, str]]:
@@ -148,7 +150,7 @@ def named_machines(context: SpecContext) -> Iterator[tuple[At, Place, str]]:
     for at, place in context.places:
         if place.pin:
             yield at / "pin" / "instance", place, place.pin.instance
-    for at, place, thing in things(context):
+    for at, place, thing in existing_entries(context):
         if thing.instance:
             yield at / "instance", place, thing.instance
 

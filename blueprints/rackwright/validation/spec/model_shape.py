@@ -1,4 +1,4 @@
-"""S-24..S-34: the model against how it is trained, spread and served."""
+"""S-24..S-31: the model compared with its training data, parallelism and context."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ from rackwright.validation.spec.registry import SpecContext, rule
 
 
 def known(context: SpecContext) -> Iterator[tuple[At, Workload, Architecture]]:
-    """Workloads whose architecture can be told; S-24 reports the others."""
+    """Workloads with a known architecture; S-24 reports the others."""
     for at, workload in context.workloads:
         try:
             architecture = architecture_of(workload.model, context.folder)
@@ -24,7 +24,7 @@ def known(context: SpecContext) -> Iterator[tuple[At, Workload, Architecture]]:
 
 
 @rule("S-24")
-def model_can_be_told(context: SpecContext) -> Iterator[Violation]:
+def model_is_known(context: SpecContext) -> Iterator[Violation]:
     """The model must be in the catalog, or have a readable description."""
     for at, workload in context.workloads:
         model = workload.model
@@ -41,33 +41,33 @@ def model_can_be_told(context: SpecContext) -> Iterator[Violation]:
 
 
 @rule("S-25")
-def text_needs_a_length(context: SpecContext) -> Iterator[Violation]:
+def samples_need_length(context: SpecContext) -> Iterator[Violation]:
     """`samples` of a language model require `tokens_per_sample`."""
     for at, workload, architecture in known(context):
         text = isinstance(workload, TRAINING) and architecture.kind == "llm"
         if text and workload.data.samples is not None and workload.data.tokens is None and workload.data.tokens_per_sample is None:
-            words = "`samples` is set without `tokens_per_sample`"
-            yield Violation(at / "data" / "samples", "add tokens_per_sample, the mean length", words, about_key=True)
+            message = "`samples` is set without `tokens_per_sample`"
+            yield Violation(at / "data" / "samples", "add tokens_per_sample, the mean length", message, about_key=True)
 
 
 @rule("S-26", Level.WARNING)
-def trained_within_its_context(context: SpecContext) -> Iterator[Violation]:
+def sequence_fits_context(context: SpecContext) -> Iterator[Violation]:
     """A sequence_length above the model's context requires extended positions."""
     for at, workload, architecture in known(context):
         limit = architecture.max_context
         if isinstance(workload, TRAINING) and limit and workload.sequence_length and workload.sequence_length > limit:
-            words = f"sequence_length ({workload.sequence_length:,}) exceeds the model's context of {limit:,} tokens"
-            yield Violation(at / "sequence_length", f"set {limit} or less, or extend the positions in your trainer", words)
+            message = f"sequence_length ({workload.sequence_length:,}) exceeds the model's context of {limit:,} tokens"
+            yield Violation(at / "sequence_length", f"set {limit} or less, or extend the positions in your trainer", message)
 
 
 @rule("S-27")
-def served_within_its_context(context: SpecContext) -> Iterator[Violation]:
+def max_context_fits_model(context: SpecContext) -> Iterator[Violation]:
     """max_context must not exceed the model's context."""
     for at, workload, architecture in known(context):
         limit = architecture.max_context
         if isinstance(workload, (Serve, Batch)) and limit and workload.max_context and workload.max_context > limit:
-            words = f"max_context ({workload.max_context:,}) exceeds the model's context of {limit:,} tokens"
-            yield Violation(at / "max_context", f"set {limit} or less", words)
+            message = f"max_context ({workload.max_context:,}) exceeds the model's context of {limit:,} tokens"
+            yield Violation(at / "max_context", f"set {limit} or less", message)
 
 
 @rule("S-28")
@@ -76,15 +76,15 @@ def parallelism_divides_the_model(context: SpecContext) -> Iterator[Violation]:
     for at, workload, architecture in known(context):
         pins = workload.parallelism
         if pins.tensor and architecture.heads and architecture.heads % pins.tensor:
-            words = f"tensor: {pins.tensor} does not divide the {architecture.heads} attention heads of the model"
-            yield Violation(at / "parallelism" / "tensor", _divisors(architecture.heads), words)
+            message = f"tensor: {pins.tensor} does not divide the {architecture.heads} attention heads of the model"
+            yield Violation(at / "parallelism" / "tensor", _divisors(architecture.heads), message)
         if pins.pipeline and architecture.layers and pins.pipeline > architecture.layers:
-            words = f"pipeline: {pins.pipeline} exceeds the {architecture.layers} layers of the model"
-            yield Violation(at / "parallelism" / "pipeline", f"set {architecture.layers} or less", words)
+            message = f"pipeline: {pins.pipeline} exceeds the {architecture.layers} layers of the model"
+            yield Violation(at / "parallelism" / "pipeline", f"set {architecture.layers} or less", message)
         experts = architecture.experts
         if pins.expert and pins.expert > 1 and (not experts or experts % pins.expert):
-            words = f"expert: {pins.expert} does not divide the {experts} experts of the model" if experts else "The model has no experts"
-            yield Violation(at / "parallelism" / "expert", _divisors(experts) if experts else "leave it out", words)
+            message = f"expert: {pins.expert} does not divide the {experts} experts of the model" if experts else "The model has no experts"
+            yield Violation(at / "parallelism" / "expert", _divisors(experts) if experts else "leave it out", message)
 
 
 @rule("S-29")
@@ -93,32 +93,32 @@ def micro_batch_divides_the_batch(context: SpecContext) -> Iterator[Violation]:
     for at, workload in context.each(*TRAINING):
         micro, batch = workload.parallelism.micro_batch, workload.global_batch_size
         if micro and batch and batch % micro:
-            words = f"micro_batch: {micro} does not divide global_batch_size: {batch}"
-            yield Violation(at / "parallelism" / "micro_batch", _divisors(batch, 16), words)
+            message = f"micro_batch: {micro} does not divide global_batch_size: {batch}"
+            yield Violation(at / "parallelism" / "micro_batch", _divisors(batch, 16), message)
 
 
 @rule("S-30")
 def parallelism_within_the_limit(context: SpecContext) -> Iterator[Violation]:
     """tensor x pipeline x context must not exceed limits.accelerators."""
-    most = context.spec.limits.accelerators
+    limit = context.spec.limits.accelerators
     for at, workload in context.workloads:
         pins = workload.parallelism
         need = (pins.tensor or 1) * (pins.pipeline or 1) * (pins.context or 1)
-        if most and need > most:
-            words = f"tensor x pipeline x context is {need:,}; limits.accelerators is {most:,}"
-            yield Violation(at / "parallelism", "use fewer, or raise limits.accelerators", words)
+        if limit and need > limit:
+            message = f"tensor x pipeline x context is {need:,}; limits.accelerators is {limit:,}"
+            yield Violation(at / "parallelism", "use fewer, or raise limits.accelerators", message)
 
 
 @rule("S-31", Level.WARNING)
-def data_lasts_a_step(context: SpecContext) -> Iterator[Violation]:
+def data_fills_a_step(context: SpecContext) -> Iterator[Violation]:
     """The data should be enough for one optimizer step."""
     for at, workload in context.each(*TRAINING):
         data, batch, length = workload.data, workload.global_batch_size, workload.sequence_length
         tokens = data.tokens or (data.samples or 0) * (data.tokens_per_sample or 0)
         if batch and length and tokens and tokens * data.epochs < batch * length:
-            words = f"One step takes {batch * length:,} tokens; the data has {tokens * data.epochs:,g}"
-            yield Violation(at / "global_batch_size", "use a smaller batch, more epochs or more data", words)
+            message = f"One step takes {batch * length:,} tokens; the data has {tokens * data.epochs:,g}"
+            yield Violation(at / "global_batch_size", "use a smaller batch, more epochs or more data", message)
 
 
-def _divisors(number: int, most: int = 64) -> str:
-    return "one of " + ", ".join(str(n) for n in range(1, min(number, most) + 1) if number % n == 0)
+def _divisors(number: int, limit: int = 64) -> str:
+    return "one of " + ", ".join(str(n) for n in range(1, min(number, limit) + 1) if number % n == 0)

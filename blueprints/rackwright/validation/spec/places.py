@@ -1,4 +1,4 @@
-"""S-40..S-49, S-91: one place, without asking the catalog."""
+"""S-40..S-49, S-90, S-91: fields of one place, without the catalog."""
 
 import re
 from collections.abc import Iterator
@@ -9,6 +9,7 @@ from rackwright.clouds import AWS, GCP, profile, profiles, supports
 from rackwright.diagnostics.problem import At, Level, Stage
 from rackwright.diagnostics.rule import Violation
 from rackwright.spec.base import quote
+from rackwright.spec.blueprint import ExtraPool
 from rackwright.spec.infra import (
     CapacityBlock,
     CapacityEntry,
@@ -19,6 +20,7 @@ from rackwright.spec.infra import (
     UseReservation,
     existing_capacity,
 )
+from rackwright.spec.quotas import FORM, QuotaFileError, read_quotas
 from rackwright.spec.residency import matches
 from rackwright.validation.spec.registry import SpecContext, rule
 
@@ -27,23 +29,23 @@ VPC_ID, SUBNET_ID = re.compile(r"vpc-([0-9a-f]{8}|[0-9a-f]{17})"), re.compile(r"
 
 
 def entries(at: At, place: Place) -> Iterator[tuple[At, CapacityEntry]]:
-    """Every capacity entry of a place, whichever list it stands in."""
+    """Every capacity entry of a place with its path."""
     lists = (("ordered", place.capacity.ordered), ("fallback", place.capacity.fallback))
     return ((at / "capacity" / key / i, entry) for key, listed in lists for i, entry in enumerate(listed))
 
 
 def mode_of(entry: CapacityEntry) -> str:
-    """The mode an entry is, which is also its key where it names something."""
+    """Capacity mode of an entry, which is its key where it is a block or reservation."""
     return "capacity_block" if isinstance(entry, UseBlock) else "reservation" if isinstance(entry, UseReservation) else entry
 
 
 def modes(at: At, place: Place) -> Iterator[tuple[At, str]]:
-    """Every capacity entry of a place with the name of its mode."""
+    """Every capacity entry of a place with its path and mode."""
     return ((where, mode_of(entry)) for where, entry in entries(at, place))
 
 
-def things(context: SpecContext) -> Iterator[tuple[At, Place, CapacityBlock | Reservation]]:
-    """Every block and reservation that a place may use, with that place."""
+def existing_entries(context: SpecContext) -> Iterator[tuple[At, Place, CapacityBlock | Reservation]]:
+    """Every block and reservation of the places, with path and place."""
     for at, place in context.places:
         for where, entry in entries(at, place):
             if thing := existing_capacity(entry):
@@ -51,124 +53,124 @@ def things(context: SpecContext) -> Iterator[tuple[At, Place, CapacityBlock | Re
 
 
 def blocks(context: SpecContext) -> Iterator[tuple[At, Place, CapacityBlock]]:
-    """Every capacity block of the spec with its place; those of extra pools with the first place that builds them."""
-    yield from ((at, place, thing) for at, place, thing in things(context) if isinstance(thing, CapacityBlock))
-    pools = context.spec.blueprint.pools
-    home = next((place for _, place in context.places if supports(place.cloud, "blueprint.pools")), None)
-    for i, pool in enumerate(() if pools == "auto" else pools):
+    """Every capacity block with its path and place; blocks of extra pools with the first place that supports them."""
+    yield from ((at, place, thing) for at, place, thing in existing_entries(context) if isinstance(thing, CapacityBlock))
+    home = place_of_pools(context)
+    for at, pool in extra_pools(context):
         if home and isinstance(pool.capacity, UseBlock):
-            yield At() / "blueprint" / "pools" / i / "capacity" / "capacity_block", home, pool.capacity.capacity_block
+            yield at / "capacity" / "capacity_block", home, pool.capacity.capacity_block
+
+
+def extra_pools(context: SpecContext) -> Iterator[tuple[At, ExtraPool]]:
+    """Extra pools with their paths."""
+    pools = context.spec.blueprint.pools
+    yield from () if pools == "auto" else ((At() / "blueprint" / "pools" / i, pool) for i, pool in enumerate(pools))
+
+
+def place_of_pools(context: SpecContext) -> Place | None:
+    """The first place on a cloud that supports extra pools."""
+    return next((place for _, place in context.places if supports(place.cloud, "blueprint.pools")), None)
 
 
 @rule("S-40")
-def fields_suit_the_cloud(context: SpecContext) -> Iterator[Violation]:
+def owner_field_matches_cloud(context: SpecContext) -> Iterator[Violation]:
     """`account` is valid for aws only, `project` for gcp only, `inventory` for kubernetes only."""
     for at, place in context.places:
         for owner in profiles():
             key = owner.owner_field
             if getattr(place, key) is not None and key != profile(place.cloud).owner_field:
-                words = f"`{key}` is valid for {owner.name} only; this place is on {place.cloud}"
-                yield Violation(at / key, f"leave it out, or set cloud: {owner.name}", words, about_key=True)
+                message = f"`{key}` is valid for {owner.name} only; this place is on {place.cloud}"
+                yield Violation(at / key, f"leave it out, or set cloud: {owner.name}", message, about_key=True)
 
 
 @rule("S-41")
-def owned_machines_are_described(context: SpecContext) -> Iterator[Violation]:
-    """A kubernetes place needs an inventory, and has no regions, zones or capacity modes."""
+def owned_machines_have_inventory(context: SpecContext) -> Iterator[Violation]:
+    """A kubernetes place requires an inventory, and has no regions, zones or capacity modes."""
     for at, place in context.places:
         if profile(place.cloud).is_owned:
             if place.inventory is None:
-                yield Violation(
-                    at, "add inventory: cluster.yaml; `rackwright inventory` writes one", "This kubernetes place has no `inventory`"
-                )
+                fix = "add inventory: cluster.yaml; `rackwright inventory` writes one"
+                yield Violation(at, fix, "This kubernetes place has no `inventory`")
             for key in ("regions", "zones", "capacity"):
                 if key in place.model_fields_set:
-                    words = f"A kubernetes place has no `{key}`: the inventory lists its machines"
-                    yield Violation(at / key, "leave it out", words, about_key=True)
+                    message = f"A kubernetes place has no `{key}`: the inventory lists its machines"
+                    yield Violation(at / key, "leave it out", message, about_key=True)
 
 
 @rule("S-42", Level.WARNING, stage=Stage.BUILD, on=GCP)
-def project_is_named(context: SpecContext) -> Iterator[Violation]:
+def project_is_set(context: SpecContext) -> Iterator[Violation]:
     """Without a project, updates use the default project of the Google Cloud credentials."""
     for at, place in context.places:
         if place.project is None:
-            words = "No project is set: updates use the default project of the Google Cloud credentials"
-            yield Violation(at, "add project: my-project", words)
+            message = "No project is set: updates use the default project of the Google Cloud credentials"
+            yield Violation(at, "add project: my-project", message)
 
 
 @rule("S-43")
-def mode_is_sold(context: SpecContext) -> Iterator[Violation]:
-    """The cloud must sell the capacity mode."""
+def mode_is_offered(context: SpecContext) -> Iterator[Violation]:
+    """The cloud must offer the capacity mode."""
     for at, place in context.places:
         cloud = profile(place.cloud)
         for where, mode in modes(at, place):
             if not cloud.is_owned and not cloud.sells(mode):
-                words = f"{place.cloud} does not offer the capacity mode {mode}"
-                yield Violation(where, f"{place.cloud} offers {', '.join(cloud.capacity_modes)}", words)
+                message = f"{place.cloud} does not offer the capacity mode {mode}"
+                yield Violation(where, f"{place.cloud} offers {', '.join(cloud.capacity_modes)}", message)
 
 
 @rule("S-44", link=BLOCKS)
-def block_has_a_length(context: SpecContext) -> Iterator[Violation]:
+def block_ends_after_start(context: SpecContext) -> Iterator[Violation]:
     """A capacity block must end after it starts."""
     for at, _, block in blocks(context):
         if block.end <= block.start:
             near = block.start + timedelta(days=1, minutes=-30)
-            words = f"The block ends {block.end.isoformat()}, before its start {block.start.isoformat()}"
-            yield Violation(at / "end", f"copy the end from your order; a block of one day ends {near.isoformat()}", words)
+            message = f"The block ends {block.end.isoformat()}, before its start {block.start.isoformat()}"
+            yield Violation(at / "end", f"copy the end from your order; a block of one day ends {near.isoformat()}", message)
 
 
 @rule("S-45")
-def zones_lie_in_the_regions(context: SpecContext) -> Iterator[Violation]:
-    """Zones must lie in the regions of their place."""
+def zones_are_in_regions(context: SpecContext) -> Iterator[Violation]:
+    """Zones must be in the regions of their place."""
     for at, place in context.places:
         named = ((at / "zones" / i, zone) for i, zone in enumerate(place.zones))
-        of_things = ((where / "zone", thing.zone) for where, other, thing in things(context) if other is place and thing.zone)
-        for where, zone in chain(named, of_things, _of_subnets(at, place)):
+        of_things = ((where / "zone", thing.zone) for where, other, thing in existing_entries(context) if other is place and thing.zone)
+        subnets = enumerate(place.network.existing.subnets if place.network.existing else ())
+        entries_at = at / "network" / "existing" / "subnets"
+        of_subnets = ((entries_at / i / "zone", s.zone) for i, s in subnets if isinstance(s, ExistingSubnet) and s.zone)
+        for where, zone in chain(named, of_things, of_subnets):
             if place.regions and not any(zone.startswith(region) and zone != region for region in place.regions):
                 link = BLOCKS if "capacity" in where.steps else profile(place.cloud).links.get("regions", "")
-                words = f"Zone {zone} is not in the regions of this place: {', '.join(place.regions)}"
-                yield Violation(where, f"use a zone such as {_near_zone(zone, place)}", words, link=link)
-
-
-def _of_subnets(at: At, place: Place) -> Iterator[tuple[At, str]]:
-    listed = place.network.existing.subnets if place.network.existing else ()
-    where = at / "network" / "existing" / "subnets"
-    return ((where / i / "zone", subnet.zone) for i, subnet in enumerate(listed) if isinstance(subnet, ExistingSubnet) and subnet.zone)
-
-
-def _near_zone(zone: str, place: Place) -> str:
-    """The same letter in the first region of the place."""
-    letter = zone[-1] if zone[-1:].isalpha() else "a"
-    return profile(place.cloud).zone(place.regions[0], letter)
+                message = f"Zone {zone} is not in the regions of this place: {', '.join(place.regions)}"
+                near = profile(place.cloud).zone(place.regions[0], zone[-1] if zone[-1:].isalpha() else "a")
+                yield Violation(where, f"use a zone such as {near}", message, link=link)
 
 
 @rule("S-46", link=BLOCKS)
-def block_lies_in_the_zones(context: SpecContext) -> Iterator[Violation]:
-    """A capacity block or reservation must lie in one of the zones of its place."""
-    for at, place, thing in things(context):
+def capacity_is_in_zones(context: SpecContext) -> Iterator[Violation]:
+    """A capacity block or reservation must be in one of the zones of its place."""
+    for at, place, thing in existing_entries(context):
         if place.zones and thing.zone and thing.zone not in place.zones:
-            words = f"The capacity is in zone {thing.zone}; this place allows {', '.join(place.zones)}"
-            yield Violation(at / "zone", f"add {quote(thing.zone)} to `zones`, or leave `zones` out", words)
+            message = f"The capacity is in zone {thing.zone}; this place allows {', '.join(place.zones)}"
+            yield Violation(at / "zone", f"add {quote(thing.zone)} to `zones`, or leave `zones` out", message)
 
 
 @rule("S-47", link=BLOCKS)
-def pin_agrees_with_what_is_bought(context: SpecContext) -> Iterator[Violation]:
+def pin_matches_capacity(context: SpecContext) -> Iterator[Violation]:
     """A pin must match the instance type and the count of the capacity block or reservation."""
     for at, place in context.places:
-        bought = [(where, thing) for where, other, thing in things(context) if other is place and place.pin]
+        bought = [(where, thing) for where, other, thing in existing_entries(context) if other is place and place.pin]
         for where, thing in bought:
             if place.pin and thing.instance and thing.instance != place.pin.instance:
-                words = f"The pin is {place.pin.instance}, but this capacity holds {thing.instance}"
-                yield Violation(where / "instance", f"pin {thing.instance}, or remove this capacity entry", words)
+                message = f"The pin is {place.pin.instance}, but this capacity holds {thing.instance}"
+                yield Violation(where / "instance", f"pin {thing.instance}, or remove this capacity entry", message)
         counts = [thing.count for _, thing in bought if place.pin and thing.instance in (None, place.pin.instance)]
         every = len(counts) == len(place.capacity.ordered + place.capacity.fallback)
-        if place.pin and place.pin.nodes and every and None not in counts and place.pin.nodes > (most := max(c or 0 for c in counts)):
-            yield Violation(
-                at / "pin" / "nodes", f"set {most}", f"The pin asks for {place.pin.nodes} machines; the capacity entries hold {most}"
-            )
+        if place.pin and place.pin.nodes and every and None not in counts and place.pin.nodes > (held := max(c or 0 for c in counts)):
+            message = f"The pin requires {place.pin.nodes} machines; the capacity entries hold {held}"
+            yield Violation(at / "pin" / "nodes", f"set {held}", message)
 
 
 @rule("S-91", link="https://docs.aws.amazon.com/vpc/latest/userguide/resource-ids.html", on=AWS)
-def networks_are_named_by_their_ids(context: SpecContext) -> Iterator[Violation]:
+def network_id_format(context: SpecContext) -> Iterator[Violation]:
     """An existing AWS network is given by its VPC ID, and each subnet once by its subnet ID (8 or 17 hexadecimal digits)."""
     for at, place in context.places:
         there, known = place.network.existing, set[str]()
@@ -196,7 +198,7 @@ def _no_id(text: str, what: str) -> str:
 
 
 @rule("S-48")
-def named_once(context: SpecContext) -> Iterator[Violation]:
+def entries_are_unique(context: SpecContext) -> Iterator[Violation]:
     """A region, zone or capacity mode must be listed once."""
     for at, place in context.places:
         listed = {"regions": place.regions, "zones": place.zones}
@@ -210,9 +212,20 @@ def named_once(context: SpecContext) -> Iterator[Violation]:
 
 @rule("S-49")
 def limits_allow_a_region(context: SpecContext) -> Iterator[Violation]:
-    """limits.regions must allow at least one region of every place that names some."""
+    """limits.regions must allow at least one region of every place that lists regions."""
     patterns = context.spec.limits.regions
     for at, place in context.places:
         if patterns and place.regions and not any(matches(region, patterns) for region in place.regions):
-            words = f"None of {', '.join(place.regions)} matches limits.regions"
-            yield Violation(at / "regions", f"add a region that matches {' or '.join(patterns)}", words)
+            message = f"None of {', '.join(place.regions)} matches limits.regions"
+            yield Violation(at / "regions", f"add a region that matches {' or '.join(patterns)}", message)
+
+
+@rule("S-90", link="https://docs.aws.amazon.com/servicequotas/latest/userguide/gs-request-quota.html")
+def quota_file_is_valid(context: SpecContext) -> Iterator[Violation]:
+    """A quota file must exist, and list what the account grants per region and quota code."""
+    for at, place in context.places:
+        if isinstance(place.quotas, str):
+            try:
+                read_quotas(context.folder / place.quotas)
+            except QuotaFileError as error:
+                yield Violation(at / "quotas", FORM, error.problems[0].reason)

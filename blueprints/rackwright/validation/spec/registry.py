@@ -1,4 +1,4 @@
-"""The rules over a whole spec, and what they read."""
+"""Rules on a spec, and their input."""
 
 from collections.abc import Callable, Iterator
 from copy import copy
@@ -18,7 +18,7 @@ from rackwright.spec.workload import Workload
 
 @dataclass
 class SpecContext:
-    """What a check may look at. The catalog is read when first asked for."""
+    """Input of a rule. The catalog is read on first use."""
 
     spec: Spec
     folder: Path = Path()
@@ -43,14 +43,14 @@ class SpecContext:
 
     @cached_property
     def regions(self) -> dict[str, list[str]]:
-        """Cloud -> its regions, as far as the catalog knows machines there."""
+        """Cloud -> regions in which the catalog lists machines."""
         known: dict[str, dict[str, None]] = {}
         for row in self.catalog.availability:
             known.setdefault(row.cloud, {})[row.region] = None
         return {cloud: sorted(regions) for cloud, regions in known.items()}
 
     def on(self, cloud: CloudProfile) -> "SpecContext":
-        """The same spec with its places on one cloud alone."""
+        """The same spec with only its places on one cloud."""
         part = copy(self)
         part.places = [(at, place) for at, place in self.places if place.cloud == cloud.name]
         return part
@@ -63,7 +63,7 @@ RULES: RuleSet[SpecContext] = RuleSet()
 def rule(
     code: str, level: Level = Level.ERROR, link: str = "", stage: Stage = Stage.PLAN, on: CloudProfile | None = None
 ) -> Callable[[Check], Check]:
-    """As RuleSet.rule. on: the only cloud whose places the rule sees."""
+    """Register a rule. on: the cloud whose places it checks; default: every cloud."""
 
     def register(check: Check) -> Check:
         @wraps(check)
@@ -76,7 +76,7 @@ def rule(
 
 
 def problems_of(context: SpecContext) -> Iterator[tuple[Problem, bool]]:
-    """Every problem of a spec, with whether the key is wrong rather than its value. Acknowledged warnings are left out."""
+    """Every problem of a spec and whether it is about the key, without acknowledged warnings."""
     acknowledged = {entry.rule for entry in context.spec.acknowledge}
     for each in RULES:
         for violation in each.check(context):

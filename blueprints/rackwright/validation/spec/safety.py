@@ -17,31 +17,31 @@ from rackwright.spec.reading.model_fields import did_you_mean
 from rackwright.validation.spec.registry import RULES, SpecContext, rule
 
 OWN_TAGS = 8
-"""Tags that a stack adds itself (owner of the name, run, expiry and so on): room is kept for them."""
+"""Tags that a stack adds, such as its name and expiry date."""
 SECRET_NAME = re.compile(r"(^|_)(TOKEN|SECRET|SECRET_KEY|PASSWORD|PASSWD|API_?KEY|ACCESS_KEY|PRIVATE_KEY|CREDENTIALS?)$", re.IGNORECASE)
 HARMLESS = re.compile(r"|true|false|[0-9]+|[./~$].*")
-"""Values that are no secret whatever their name: switches, numbers, paths, references to other variables."""
+"""Values that are not secrets under any name: switches, numbers, paths, references to other variables."""
 
 
 @rule("V-12")
-def tags_fit_the_clouds(context: SpecContext) -> Iterator[Violation]:
-    """Tags must meet the limits of every cloud in use."""
+def tag_format(context: SpecContext) -> Iterator[Violation]:
+    """Tags must be within the limits of every cloud in use."""
     tags, clouds = context.spec.tags, {place.cloud for _, place in context.places}
     for cloud in profiles():
-        most, link = cloud.max_tags, cloud.links.get("tags", "")
-        if cloud.name not in clouds or not most:
+        limit, link = cloud.max_tags, cloud.links.get("tags", "")
+        if cloud.name not in clouds or not limit:
             continue
-        if len(tags) > most - OWN_TAGS:
-            words = f"There are {len(tags)} tags; {cloud.name} allows {most}, of which the stack uses {OWN_TAGS}"
-            yield Violation(At() / "tags", f"keep {most - OWN_TAGS}", words, link=link)
+        if len(tags) > limit - OWN_TAGS:
+            message = f"There are {len(tags)} tags; {cloud.name} allows {limit}, of which the stack uses {OWN_TAGS}"
+            yield Violation(At() / "tags", f"keep {limit - OWN_TAGS}", message, link=link)
         for key, value in tags.items():
             if why := cloud.tag_error(key, value):
-                words = f"Tag {quote(key)} is not valid on {cloud.name}: {why}"
-                yield Violation(At() / "tags" / key, "rename it, or change its value", words, about_key=True, link=link)
+                message = f"Tag {quote(key)} is not valid on {cloud.name}: {why}"
+                yield Violation(At() / "tags" / key, "rename it, or change its value", message, about_key=True, link=link)
 
 
 @rule("V-80")
-def nothing_is_open_by_a_range(context: SpecContext) -> Iterator[Violation]:
+def ranges_exclude_every_address(context: SpecContext) -> Iterator[Violation]:
     """A range for the cluster's API or for SSH must not include every address."""
     for at, network in _cidrs(context):
         if network is not None and network.prefixlen == 0:
@@ -51,7 +51,7 @@ def nothing_is_open_by_a_range(context: SpecContext) -> Iterator[Violation]:
 
 @rule("V-114")
 def no_plaintext_secrets(context: SpecContext) -> Iterator[Violation]:
-    """A secret must be a reference: the spec is committed in plain text."""
+    """A secret must be a reference, because the spec is committed in plain text."""
     for at, workload in context.workloads:
         for name, value in workload.run.env.items():
             if TOKEN.search(value) or (SECRET_NAME.search(name) and not HARMLESS.fullmatch(value)):
@@ -60,16 +60,15 @@ def no_plaintext_secrets(context: SpecContext) -> Iterator[Violation]:
         for key in ("command", "args"):
             for i, word in enumerate(getattr(workload.run, key)):
                 if TOKEN.search(word):
-                    yield Violation(
-                        at / "run" / key / i, "pass it in run.secrets, and revoke this one", f"`{key}` contains a secret in plain text"
-                    )
+                    fix = "pass it in run.secrets, and revoke this one"
+                    yield Violation(at / "run" / key / i, fix, f"`{key}` contains a secret in plain text")
     for key, value in context.spec.tags.items():
         if TOKEN.search(value):
             yield Violation(At() / "tags" / key, "remove it, and revoke it", f"Tag `{key}` contains a secret in plain text")
 
 
 @rule("S-60")
-def networks_can_be_read(context: SpecContext) -> Iterator[Violation]:
+def cidr_format(context: SpecContext) -> Iterator[Violation]:
     """An address range must be in CIDR notation."""
     for at, network in _cidrs(context):
         if network is None:
@@ -87,22 +86,18 @@ def secrets_are_declared(context: SpecContext) -> Iterator[Violation]:
         for name, ref in workload.run.secrets.items():
             if ref.secret not in declared:
                 fix = did_you_mean(ref.secret, declared) if declared else "declare it at the top level: secrets: {NAME: {config: KEY}}"
-                yield Violation(
-                    at / "run" / "secrets" / name / "secret",
-                    fix,
-                    f"{name} refers to secret {quote(ref.secret)}, which `secrets` does not declare",
-                )
+                message = f"{name} refers to secret {quote(ref.secret)}, which `secrets` does not declare"
+                yield Violation(at / "run" / "secrets" / name / "secret", fix, message)
 
 
 @rule("S-62")
-def variable_is_set_once(context: SpecContext) -> Iterator[Violation]:
+def variables_are_set_once(context: SpecContext) -> Iterator[Violation]:
     """A variable must be set in `env` or in `secrets`, not in both."""
     for at, workload in context.workloads:
         for name in workload.run.secrets:
             if name in workload.run.env:
-                yield Violation(
-                    at / "run" / "env" / name, "remove it from `env`", f"{name} is set in `env` and in `secrets`", about_key=True
-                )
+                message = f"{name} is set in `env` and in `secrets`"
+                yield Violation(at / "run" / "env" / name, "remove it from `env`", message, about_key=True)
 
 
 @rule("S-63")
@@ -110,7 +105,7 @@ def acknowledged_rules_exist(context: SpecContext) -> Iterator[Violation]:
     """An acknowledged rule must exist, and be listed once."""
     if not context.spec.acknowledge:
         return
-    from rackwright.validation.stack import RULES as STACK_RULES  # imported here: most specs acknowledge nothing
+    from rackwright.validation.stack import RULES as STACK_RULES  # imported here, because most specs acknowledge nothing
 
     known = [*RULES.rules, *STACK_RULES.rules, *ACKNOWLEDGEABLE]
     seen: set[str] = set()
@@ -129,13 +124,12 @@ def secrets_are_used(context: SpecContext) -> Iterator[Violation]:
     used = {ref.secret for _, workload in context.workloads for ref in workload.run.secrets.values()}
     for name in context.spec.secrets:
         if name not in used:
-            yield Violation(
-                At() / "secrets" / name, "use it in run.secrets, or remove it", f"No workload uses secret {quote(name)}", about_key=True
-            )
+            message = f"No workload uses secret {quote(name)}"
+            yield Violation(At() / "secrets" / name, "use it in run.secrets, or remove it", message, about_key=True)
 
 
 def _cidrs(context: SpecContext) -> Iterator[tuple[At, IPv4Network | IPv6Network | None]]:
-    """Every network of api_access and ssh_from; None for one that cannot be read. SSH opens for IPv4 alone."""
+    """Every range of api_access and ssh_from; None for an invalid one. SSH is opened for IPv4 only."""
     access, ssh = context.spec.blueprint.api_access, context.spec.blueprint.ssh_from
     for i, text in enumerate(access.cidrs if isinstance(access, PrivateAccess) else ()):
         yield At() / "blueprint" / "api_access" / "cidrs" / i, _read(text, ip_network)
@@ -144,7 +138,7 @@ def _cidrs(context: SpecContext) -> Iterator[tuple[At, IPv4Network | IPv6Network
 
 
 def _addresses(context: SpecContext) -> Iterator[tuple[At, IPv4Network | None]]:
-    """Every range of a place's network; None for one that cannot be read."""
+    """Every range of a place's network; None for an invalid one."""
     for at, place in context.places:
         here, known = at / "network", place.network.existing
         if place.network.cidr:

@@ -16,7 +16,7 @@ SHAPES = {"box": JOBS | {"serve"}, "training-cluster": JOBS, "tpu-pod": JOBS | {
 
 
 @rule("S-01")
-def one_list_of_places(context: SpecContext) -> Iterator[Violation]:
+def infra_has_one_list(context: SpecContext) -> Iterator[Violation]:
     """infra must have exactly one of `any_of` and `ordered`, with at least one place."""
     infra = context.spec.infra
     if bool(infra.any_of) == bool(infra.ordered):
@@ -25,13 +25,13 @@ def one_list_of_places(context: SpecContext) -> Iterator[Violation]:
 
 
 @rule("S-02")
-def one_list_of_capacity(context: SpecContext) -> Iterator[Violation]:
+def capacity_has_one_list(context: SpecContext) -> Iterator[Violation]:
     """capacity must have exactly one of `ordered` and `fallback`, with at least one entry."""
     for at, place in context.places:
         if bool(place.capacity.ordered) == bool(place.capacity.fallback):
             both = bool(place.capacity.ordered)
-            words = "`ordered` and `fallback` are both set" if both else "`capacity` has no entry"
-            yield Violation(at / "capacity", "keep one" if both else "such as {ordered: [on-demand]}", words)
+            message = "`ordered` and `fallback` are both set" if both else "`capacity` has no entry"
+            yield Violation(at / "capacity", "keep one" if both else "such as {ordered: [on-demand]}", message)
 
 
 @rule("S-03")
@@ -45,18 +45,17 @@ def names_are_unique(context: SpecContext) -> Iterator[Violation]:
 
 
 @rule("S-04")
-def one_sort_of_workload(context: SpecContext) -> Iterator[Violation]:
+def training_or_serving(context: SpecContext) -> Iterator[Violation]:
     """A stack can train or serve, not both."""
     first = context.spec.workload
     for at, workload in context.workloads[1:]:
         if isinstance(workload, Serve) != isinstance(first, Serve):
             kinds = f"{quote(first.name)} is a {first.kind} workload, {quote(workload.name)} a {workload.kind} workload"
-            words = f"{kinds}; a stack runs training or serving"
-            yield Violation(at / "kind", f"move {quote(workload.name)} to a separate stack", words)
+            yield Violation(at / "kind", f"move {quote(workload.name)} to a separate stack", f"{kinds}; a stack runs training or serving")
 
 
 @rule("S-05")
-def one_job(context: SpecContext) -> Iterator[Violation]:
+def stack_has_one_job(context: SpecContext) -> Iterator[Violation]:
     """A stack can have one job (pretrain, finetune, batch, custom), because its machines are sized for it."""
     jobs = [at for at, workload in context.workloads if workload.kind in JOBS]
     for at in jobs[1:]:
@@ -64,35 +63,31 @@ def one_job(context: SpecContext) -> Iterator[Violation]:
 
 
 @rule("S-06")
-def shape_suits_kind(context: SpecContext) -> Iterator[Violation]:
+def blueprint_supports_workload(context: SpecContext) -> Iterator[Violation]:
     """The blueprint must support the kind of workload."""
     kind, first = context.spec.blueprint.kind, context.spec.workload
     if kind != "auto" and first.kind not in SHAPES[kind]:
         able = [shape for shape, kinds in SHAPES.items() if first.kind in kinds]
-        yield Violation(
-            At() / "blueprint" / "kind", f"use one of auto, {', '.join(able)}", f"Blueprint {kind} does not run {first.kind} workloads"
-        )
+        message = f"Blueprint {kind} does not run {first.kind} workloads"
+        yield Violation(At() / "blueprint" / "kind", f"use one of auto, {', '.join(able)}", message)
 
 
 @rule("V-54", link="https://docs.aws.amazon.com/fsx/latest/LustreGuide/managing-throughput-capacity.html")
-def tiers_have_no_throughput_per_tib(context: SpecContext) -> Iterator[Violation]:
+def tiered_lustre_has_no_throughput(context: SpecContext) -> Iterator[Violation]:
     """`throughput` per TiB cannot be set for a file system with Intelligent-Tiering, whose throughput is bought per server."""
     storage = context.spec.blueprint.storage
     if isinstance(storage, LustreStorage) and storage.lustre.tiering == "intelligent" and storage.lustre.throughput is not None:
-        yield Violation(
-            At() / "blueprint" / "storage" / "lustre" / "throughput",
-            "leave it out: sizing chooses the servers",
-            "`throughput` is set with `tiering: intelligent`",
-        )
+        message = "`throughput` is set with `tiering: intelligent`"
+        yield Violation(At() / "blueprint" / "storage" / "lustre" / "throughput", "leave it out: sizing chooses the servers", message)
 
 
 @rule("S-07")
-def slices_come_from_google(context: SpecContext) -> Iterator[Violation]:
+def tpu_pod_needs_google_cloud(context: SpecContext) -> Iterator[Violation]:
     """A tpu-pod requires a place on Google Cloud."""
     if (
         context.spec.blueprint.kind == "tpu-pod"
         and context.places
         and not any("tpu-pod" in profile(place.cloud).blueprints for _, place in context.places)
     ):
-        words = "No place is on Google Cloud, which a tpu-pod requires"
-        yield Violation(At() / "blueprint" / "kind", "add a place with `cloud: gcp`", words)
+        message = "No place is on Google Cloud, which a tpu-pod requires"
+        yield Violation(At() / "blueprint" / "kind", "add a place with `cloud: gcp`", message)

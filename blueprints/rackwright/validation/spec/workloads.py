@@ -1,4 +1,4 @@
-"""S-10..S-29: fields of one workload that must agree."""
+"""S-10..S-23, S-65, S-66: consistency of the fields of one workload."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ SOURCES = ("base", "config", "architecture")
 
 
 @rule("S-10")
-def one_model(context: SpecContext) -> Iterator[Violation]:
+def model_has_one_source(context: SpecContext) -> Iterator[Violation]:
     """A model must be exactly one of `base`, `config` and `architecture`."""
     for at, workload in context.workloads:
         given = [source for source in SOURCES if getattr(workload.model, source) is not None]
@@ -22,14 +22,14 @@ def one_model(context: SpecContext) -> Iterator[Violation]:
 
 
 @rule("S-11")
-def one_amount_of_data(context: SpecContext) -> Iterator[Violation]:
+def data_has_one_amount(context: SpecContext) -> Iterator[Violation]:
     """data must have exactly one of `tokens` and `samples`."""
     for at, workload in context.each(*TRAINING):
         if (workload.data.tokens is None) == (workload.data.samples is None):
             fix = "such as {samples: 10000, tokens_per_sample: 500}, or {tokens: 20e9}"
             neither = workload.data.tokens is None
-            words = "Neither `tokens` nor `samples` is set" if neither else "`tokens` and `samples` are both set"
-            yield Violation(at / "data", fix if neither else "keep one", words)
+            message = "Neither `tokens` nor `samples` is set" if neither else "`tokens` and `samples` are both set"
+            yield Violation(at / "data", fix if neither else "keep one", message)
 
 
 @rule("S-12")
@@ -37,8 +37,8 @@ def sample_length_needs_samples(context: SpecContext) -> Iterator[Violation]:
     """tokens_per_sample is the length of `samples`, and cannot be combined with `tokens`."""
     for at, workload in context.each(*TRAINING):
         if workload.data.tokens is not None and workload.data.tokens_per_sample is not None:
-            words = "`tokens_per_sample` has no effect with `tokens`"
-            yield Violation(at / "data" / "tokens_per_sample", "leave it out, or replace `tokens` by `samples`", words, about_key=True)
+            message = "`tokens_per_sample` has no effect with `tokens`"
+            yield Violation(at / "data" / "tokens_per_sample", "leave it out, or replace `tokens` by `samples`", message, about_key=True)
 
 
 @rule("S-13")
@@ -48,31 +48,31 @@ def adapter_fields_suit_type(context: SpecContext) -> Iterator[Violation]:
     for at, workload in context.each(Finetune):
         for key, types in needs.items():
             if key in workload.adapter.model_fields_set and workload.adapter.type not in types:
-                words = f"`{key}` is not valid for adapter type {workload.adapter.type}"
-                yield Violation(at / "adapter" / key, f"leave it out, or set type to {' or '.join(types)}", words, about_key=True)
+                message = f"`{key}` is not valid for adapter type {workload.adapter.type}"
+                yield Violation(at / "adapter" / key, f"leave it out, or set type to {' or '.join(types)}", message, about_key=True)
 
 
 @rule("S-14")
 def qlora_is_four_bits(context: SpecContext) -> Iterator[Violation]:
-    """qlora keeps its frozen weights in nf4; no other precision is supported."""
+    """qlora stores its frozen weights in nf4; no other precision is supported."""
     for at, workload in context.each(Finetune):
         if workload.adapter.type == "qlora" and workload.precision not in ("auto", "nf4"):
-            words = f"qlora keeps its frozen weights in nf4; precision is {workload.precision}"
-            yield Violation(at / "precision", "set auto, or adapter.type: lora", words)
+            message = f"qlora keeps its frozen weights in nf4; precision is {workload.precision}"
+            yield Violation(at / "precision", "set auto, or adapter.type: lora", message)
 
 
 @rule("S-15")
-def few_bits_are_for_frozen_weights(context: SpecContext) -> Iterator[Violation]:
+def training_precision_is_supported(context: SpecContext) -> Iterator[Violation]:
     """Training in int8, fp4 or nf4 is not supported; only the frozen weights of qlora are in nf4."""
     for at, workload in context.each(*TRAINING):
         frozen = isinstance(workload, Finetune) and workload.adapter.type == "qlora"
         if workload.precision in ("nf4", "fp4", "int8") and not frozen:
-            words = f"Training in {workload.precision} is not supported"
-            yield Violation(at / "precision", "one of auto, fp32, bf16, fp16, fp8; or adapter.type qlora", words)
+            message = f"Training in {workload.precision} is not supported"
+            yield Violation(at / "precision", "one of auto, fp32, bf16, fp16, fp8; or adapter.type qlora", message)
 
 
 @rule("S-16")
-def one_measure_of_traffic(context: SpecContext) -> Iterator[Violation]:
+def traffic_has_one_unit(context: SpecContext) -> Iterator[Violation]:
     """A serve workload must have exactly one of `requests_per_second` and `users`."""
     for at, workload in context.each(Serve):
         if (workload.requests_per_second is None) == (workload.users is None):
@@ -83,24 +83,24 @@ def one_measure_of_traffic(context: SpecContext) -> Iterator[Violation]:
 
 
 @rule("S-17")
-def fewest_replicas_below_most(context: SpecContext) -> Iterator[Violation]:
+def replica_bounds_are_ordered(context: SpecContext) -> Iterator[Violation]:
     """min_replicas must not exceed max_replicas."""
     for at, workload in context.each(Serve):
         if workload.max_replicas is not None and workload.min_replicas > workload.max_replicas:
             key = "min_replicas" if "min_replicas" in workload.model_fields_set else "max_replicas"
-            words = f"min_replicas ({workload.min_replicas}) exceeds max_replicas ({workload.max_replicas})"
-            yield Violation(at / key, f"set max_replicas to {workload.min_replicas} or more", words)
+            message = f"min_replicas ({workload.min_replicas}) exceeds max_replicas ({workload.max_replicas})"
+            yield Violation(at / key, f"set max_replicas to {workload.min_replicas} or more", message)
 
 
 @rule("S-18")
-def zero_is_said_twice(context: SpecContext) -> Iterator[Violation]:
+def scale_to_zero_matches_minimum(context: SpecContext) -> Iterator[Violation]:
     """scale_to_zero: true requires min_replicas: 0, and the other way round."""
     for at, workload in context.each(Serve):
         if workload.scale_to_zero != (workload.min_replicas == 0):
             key = "scale_to_zero" if workload.scale_to_zero else "min_replicas"
             fix = "set min_replicas: 0" if workload.scale_to_zero else "set scale_to_zero: true, or min_replicas: 1"
-            words = f"scale_to_zero is {str(workload.scale_to_zero).lower()}, and min_replicas is {workload.min_replicas}"
-            yield Violation(at / key, fix, words)
+            message = f"scale_to_zero is {str(workload.scale_to_zero).lower()}, and min_replicas is {workload.min_replicas}"
+            yield Violation(at / key, fix, message)
 
 
 @rule("S-19")
@@ -110,18 +110,18 @@ def p95_not_below_mean(context: SpecContext) -> Iterator[Violation]:
         for key in ("input_tokens", "output_tokens"):
             tokens = getattr(workload, key)
             if tokens.p95 is not None and tokens.p95 < tokens.mean:
-                words = f"p95 ({tokens.p95:,g}) is below the mean ({tokens.mean:,g})"
-                yield Violation(at / key / "p95", "swap the two, or correct one", words)
+                message = f"p95 ({tokens.p95:,g}) is below the mean ({tokens.mean:,g})"
+                yield Violation(at / key / "p95", "swap the two, or correct one", message)
 
 
 @rule("S-20", Level.WARNING)
-def long_samples_are_cut(context: SpecContext) -> Iterator[Violation]:
+def long_samples_are_truncated(context: SpecContext) -> Iterator[Violation]:
     """Unpacked samples that are longer than sequence_length are truncated."""
     for at, workload in context.each(*TRAINING):
         mean, length = workload.data.tokens_per_sample, workload.sequence_length
         if mean and length and mean > length and not workload.data.packed:
-            words = f"Samples have {mean:,g} tokens on average and are truncated to {length:,}"
-            yield Violation(at / "sequence_length", f"set {mean:.0f} or more, or data.packed: true", words)
+            message = f"Samples have {mean:,g} tokens on average and are truncated to {length:,}"
+            yield Violation(at / "sequence_length", f"set {mean:.0f} or more, or data.packed: true", message)
 
 
 @rule("S-21")
@@ -131,8 +131,8 @@ def requests_fit_the_context(context: SpecContext) -> Iterator[Violation]:
         if workload.max_context:
             need = workload.input_tokens.mean + workload.output_tokens.mean
             if need > workload.max_context:
-                words = f"An average request has {need:,g} tokens; max_context is {workload.max_context:,}"
-                yield Violation(at / "max_context", f"set {need:.0f} or more", words)
+                message = f"An average request has {need:,g} tokens; max_context is {workload.max_context:,}"
+                yield Violation(at / "max_context", f"set {need:.0f} or more", message)
 
 
 @rule("S-22", Level.WARNING)
@@ -143,12 +143,14 @@ def long_requests_fit_the_context(context: SpecContext) -> Iterator[Violation]:
             long = [tokens.p95 or tokens.mean for tokens in (workload.input_tokens, workload.output_tokens)]
             mean = workload.input_tokens.mean + workload.output_tokens.mean
             if mean <= workload.max_context < sum(long):
-                words = f"Requests at p95 have {sum(long):,g} tokens; the server refuses those above max_context ({workload.max_context:,})"
-                yield Violation(at / "max_context", f"set {sum(long):.0f} or more", words)
+                message = (
+                    f"Requests at p95 have {sum(long):,g} tokens; the server refuses those above max_context ({workload.max_context:,})"
+                )
+                yield Violation(at / "max_context", f"set {sum(long):.0f} or more", message)
 
 
 @rule("S-23", Level.WARNING)
-def first_token_takes_longer(context: SpecContext) -> Iterator[Violation]:
+def ttft_exceeds_tpot(context: SpecContext) -> Iterator[Violation]:
     """The time to the first token (ttft) is normally above the time per later token (tpot)."""
     for at, workload in context.each(Serve):
         if workload.ttft and workload.tpot and workload.ttft.target < workload.tpot.target:
@@ -156,7 +158,7 @@ def first_token_takes_longer(context: SpecContext) -> Iterator[Violation]:
 
 
 @rule("S-65")
-def one_revenue(context: SpecContext) -> Iterator[Violation]:
+def revenue_has_one_unit(context: SpecContext) -> Iterator[Violation]:
     """Revenue is given per token or per request, not both."""
     for at, workload in context.each(Serve):
         if workload.revenue is not None and workload.revenue_per_request is not None:
@@ -164,10 +166,10 @@ def one_revenue(context: SpecContext) -> Iterator[Violation]:
 
 
 @rule("S-66")
-def mean_traffic_below_the_busiest(context: SpecContext) -> Iterator[Violation]:
+def mean_traffic_below_peak(context: SpecContext) -> Iterator[Violation]:
     """mean_requests_per_second must not exceed requests_per_second, the busiest hour."""
     for at, workload in context.each(Serve):
-        mean, most = workload.mean_requests_per_second, workload.requests_per_second
-        if mean is not None and most is not None and mean > most:
-            words = f"mean_requests_per_second ({mean:,g}) exceeds requests_per_second ({most:,g})"
-            yield Violation(at / "mean_requests_per_second", "swap the two, or correct one", words)
+        mean, peak = workload.mean_requests_per_second, workload.requests_per_second
+        if mean is not None and peak is not None and mean > peak:
+            message = f"mean_requests_per_second ({mean:,g}) exceeds requests_per_second ({peak:,g})"
+            yield Violation(at / "mean_requests_per_second", "swap the two, or correct one", message)

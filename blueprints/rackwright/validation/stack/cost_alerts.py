@@ -89,8 +89,7 @@ def alerts_have_recipients(plan: StackPlan) -> Iterator[Violation]:
 def budget_is_set(plan: StackPlan) -> Iterator[Violation]:
     """A stack has a budget, which requires a cost goal in the spec."""
     if plan.guard and plan.guard.budget_usd_per_month is None:
-        message = "The spec has no cost goal, so no budget is created"
-        yield Violation(At() / "guard" / "budget_usd_per_month", "set goals.max_cost", message)
+        yield Violation(At() / "guard" / "budget_usd_per_month", "set goals.max_cost", "The spec has no cost goal, so no budget is created")
 
 
 @rule("R-38", Level.WARNING, "https://docs.aws.amazon.com/sns/latest/dg/sns-key-management.html")

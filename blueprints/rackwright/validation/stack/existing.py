@@ -93,9 +93,8 @@ def account_is_set(plan: StackPlan) -> Iterator[Violation]:
     """The spec sets the AWS account, so that a stack cannot be built in another account by mistake."""
     if not plan.place.account:
         fix = 'set account: "123456789012" in infra; the provider then rejects other accounts'
-        yield Violation(
-            At() / "place" / "account", fix, "No AWS account is set, so the stack is built in the account of the current credentials"
-        )
+        message = "No AWS account is set, so the stack is built in the account of the current credentials"
+        yield Violation(At() / "place" / "account", fix, message)
 
 
 @rule("R-26", Level.ERROR, "https://docs.aws.amazon.com/IAM/latest/UserGuide/reference-arns.html")
@@ -111,21 +110,16 @@ def existing_arns_match_the_stack(plan: StackPlan) -> Iterator[Violation]:
     ]
     if cluster:
         arns += [(At() / "identities" / i / "existing_arn", identity.existing_arn, "role") for i, identity in enumerate(plan.identities)]
-    for at, arn, kind in arns:
-        if isinstance(arn, str) and arn:
-            yield from _arn(at, arn, kind, account, region)
-
-
-def _arn(at: At, arn: str, kind: str, account: str, region: str) -> Iterator[Violation]:
-    service, place = ("kms", region) if kind == "key" else ("iam", "")
-    match, form = ARN.fullmatch(arn), f"arn:aws:{service}:{place}:{account or '123456789012'}:{kind}/..."
-    if match is None or (match["service"], match["kind"]) != (service, kind):
-        yield Violation(at, f"write {form}", f"{arn} is not the ARN of a {kind}")
-    elif account and match["account"] not in (account, MANAGED_POLICY_ACCOUNT):
-        message = f"{arn} belongs to account {match['account']}, the stack to {account}"
-        yield Violation(at, f"use a {kind} of {account}, or set account in infra to {match['account']}", message)
-    elif kind == "key" and match["region"] != region:
-        yield Violation(at, f"use a key in {region}", f"{arn} is in {match['region']}, the stack in {region}")
+    for at, arn, kind in ((at, arn, kind) for at, arn, kind in arns if isinstance(arn, str) and arn):
+        service, place = ("kms", region) if kind == "key" else ("iam", "")
+        match, form = ARN.fullmatch(arn), f"arn:aws:{service}:{place}:{account or '123456789012'}:{kind}/..."
+        if match is None or (match["service"], match["kind"]) != (service, kind):
+            yield Violation(at, f"write {form}", f"{arn} is not the ARN of a {kind}")
+        elif account and match["account"] not in (account, MANAGED_POLICY_ACCOUNT):
+            message = f"{arn} belongs to account {match['account']}, the stack to {account}"
+            yield Violation(at, f"use a {kind} of {account}, or set account in infra to {match['account']}", message)
+        elif kind == "key" and match["region"] != region:
+            yield Violation(at, f"use a key in {region}", f"{arn} is in {match['region']}, the stack in {region}")
 
 
 @rule("R-27", Level.ERROR, "https://karpenter.sh/docs/reference/settings/")

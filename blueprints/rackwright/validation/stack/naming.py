@@ -125,8 +125,7 @@ def tag_format(plan: StackPlan) -> Iterator[Violation]:
     cloud = profile(plan.place.cloud)
     limit = cloud.max_tags or len(plan.tags)
     if len(plan.tags) > limit:
-        message = f"The stack has {len(plan.tags)} tags; the limit is {limit}"
-        yield Violation(At() / "tags", f"remove {len(plan.tags) - limit}", message)
+        yield Violation(At() / "tags", f"remove {len(plan.tags) - limit}", f"The stack has {len(plan.tags)} tags; the limit is {limit}")
     for key, value in plan.tags:
         if error := cloud.tag_error(key, value):
             yield Violation(At() / "tags" / key, "rename it", f"Tag {key!r}: {value!r} is not valid: {error}")

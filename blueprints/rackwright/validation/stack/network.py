@@ -7,7 +7,7 @@ from itertools import combinations
 from rackwright.clouds import AWS, profile
 from rackwright.diagnostics.problem import At, Level, Stage
 from rackwright.diagnostics.rule import Violation
-from rackwright.stackplan import StackPlan, SubnetPlan
+from rackwright.stackplan import StackPlan
 from rackwright.stackplan.addresses import CONTROL_PURPOSES, MACHINE_PURPOSES, addresses_needed, smallest_prefix
 from rackwright.validation.stack.registry import pools, rule
 
@@ -17,15 +17,21 @@ ANY_ADDRESS = ("0.0.0.0/0", "::/0")
 @rule("V-62", Level.ERROR, "https://docs.aws.amazon.com/vpc/latest/userguide/subnet-sizing.html")
 def subnets_fit(plan: StackPlan) -> Iterator[Violation]:
     """Subnets and their secondary ranges do not overlap, and the accelerators' subnet has an address for every node."""
-    ranges = list(_ranges(plan))
+    ranges: list[tuple[At, str, str]] = []
+    for index, subnet in enumerate(plan.network.subnets):
+        at = At() / "network" / "subnets" / index
+        ranges += [(at / "cidr", subnet.name, subnet.cidr)] if subnet.cidr else []
+        ranges += [(at / "secondary", f"{subnet.name}/{name}", cidr) for name, cidr in subnet.secondary]
     for (at, name, one), (_, other_name, other) in combinations(ranges, 2):
         if ip_network(one).overlaps(ip_network(other)):
             yield Violation(at, f"use {_after(one, other)} for {other_name}", f"Subnet {name} ({one}) overlaps {other_name} ({other})")
     nodes = sum(pool.nodes_max for _, pool in pools(plan) if pool.role == "accelerator") or 1
     cloud = profile(plan.place.cloud)
     need = addresses_needed(plan) if cloud.pods_use_subnet else nodes
-    for index, subnet in _node_subnets(plan):
-        usable = ip_network(subnet.cidr).num_addresses - cloud.reserved_addresses
+    for index, subnet in enumerate(plan.network.subnets):
+        here = not plan.network.existing_id or subnet.zone in (plan.place.zone, "")
+        nodes_use_it = subnet.cidr and subnet.purpose in MACHINE_PURPOSES and here
+        usable = ip_network(subnet.cidr).num_addresses - cloud.reserved_addresses if nodes_use_it else need
         if usable < need:
             users = f"{nodes} nodes" if need == nodes else f"{nodes} nodes with their pods"
             message = f"Subnet {subnet.cidr} has {usable} addresses, but {users} need {need}"
@@ -91,20 +97,3 @@ def _after(one: str, other: str) -> str:
     size = second.num_addresses
     start = -(-(int(first.network_address) + first.num_addresses) // size) * size
     return f"{type(first.network_address)(start)}/{second.prefixlen}"
-
-
-def _ranges(plan: StackPlan) -> Iterator[tuple[At, str, str]]:
-    """Path, name and CIDR of every subnet and secondary range."""
-    for index, subnet in enumerate(plan.network.subnets):
-        at = At() / "network" / "subnets" / index
-        if subnet.cidr:
-            yield at / "cidr", subnet.name, subnet.cidr
-        yield from ((at / "secondary", f"{subnet.name}/{name}", cidr) for name, cidr in subnet.secondary)
-
-
-def _node_subnets(plan: StackPlan) -> Iterator[tuple[int, SubnetPlan]]:
-    """Subnets of accelerator nodes with a known range; of an existing network only those in the stack's zone."""
-    for index, subnet in enumerate(plan.network.subnets):
-        here = not plan.network.existing_id or subnet.zone in (plan.place.zone, "")
-        if subnet.cidr and subnet.purpose in MACHINE_PURPOSES and here:
-            yield index, subnet

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Machine
-from rackwright.clouds import AWS, profile
+from rackwright.clouds import profile
 from rackwright.diagnostics.problem import At, Level, Problem, Stage
 from rackwright.stackplan import StackPlan
 from rackwright.validation.stack.quota_aws import aws_needs
@@ -33,14 +33,23 @@ class QuotaNeed:
 def quota_needs(plan: StackPlan, catalog: Catalog | None = None) -> tuple[QuotaNeed, ...]:
     """Quotas at the maximum size of every pool, one entry per quota. Reserved machines count towards on-demand quotas."""
     found = [*_machine_needs(plan, catalog or Catalog.default())]
-    if plan.place.cloud == AWS.name:
+    if profile(plan.place.cloud).has_service_quotas:
         found += [QuotaNeed(code, plan.place.region, amount, unit, what) for code, amount, unit, what in aws_needs(plan) if amount]
     return tuple(_summed(found))
 
 
 def check_quota(plan: StackPlan, have: Mapping[str, float], catalog: Catalog | None = None) -> list[Problem]:
     """V-115 for every quota that is too small. have: quota code or metric -> the account's value in the plan's region."""
-    return [_short(need, have[need.code]) for need in quota_needs(plan, catalog) if need.code in have and have[need.code] < need.amount]
+    problems: list[Problem] = []
+    for need in quota_needs(plan, catalog):
+        granted = have.get(need.code, need.amount)
+        if granted < need.amount:
+            verb = "need" if "," in need.machine else "needs"
+            reason = f"{need.machine} {verb} {need.amount:g} {need.unit} of quota {need.code} in {need.region}; the account has {granted:g}"
+            fix = f"request an increase by {need.amount - granted:g}, or use another region"
+            link = QUOTA_GUIDE if need.code.startswith("L-") else ""
+            problems.append(Problem("V-115", reason, At() / "pools", fix, Level.ERROR, link, stage=Stage.BUILD))
+    return problems
 
 
 def vcpu_quota(machine: Machine, mode: str) -> str | None:
@@ -48,25 +57,16 @@ def vcpu_quota(machine: Machine, mode: str) -> str | None:
     return getattr(machine, FIELDS.get(mode, "quota_on_demand")) or None
 
 
-def _short(need: QuotaNeed, have: float) -> Problem:
-    verb = "need" if "," in need.machine else "needs"
-    return Problem(
-        code="V-115",
-        reason=f"{need.machine} {verb} {need.amount:g} {need.unit} of quota {need.code} in {need.region}; the account has {have:g}",
-        at=At() / "pools",
-        fix=f"request an increase by {need.amount - have:g}, or use another region",
-        level=Level.ERROR,
-        stage=Stage.BUILD,
-        link=QUOTA_GUIDE if need.code.startswith("L-") else "",
-    )
-
-
 def _machine_needs(plan: StackPlan, catalog: Catalog) -> Iterator[QuotaNeed]:
-    for machine, count, mode in _machines(plan, catalog):
-        each, unit = _each(plan.place.cloud, machine)
-        code = vcpu_quota(machine, mode)
-        if code or mode == "capacity-block":
-            yield QuotaNeed(code or "", plan.place.region, each * count, unit, machine.name)
+    used = [(pool.machine, pool.nodes_max, pool.capacity.mode) for pool in plan.pools]
+    used += [(plan.box.machine, 1, plan.box.capacity.mode)] if plan.box else []
+    for name, count, mode in used:
+        machine = catalog.machine_by_name.get(name)
+        code = vcpu_quota(machine, mode) if machine else None
+        if machine and (code or mode == "capacity-block"):
+            by_vcpu = profile(plan.place.cloud).has_vcpu_quotas or not machine.accelerator_count
+            each, unit = (machine.vcpus or 0, "vCPU") if by_vcpu else (machine.accelerator_count, "accelerators")
+            yield QuotaNeed(code or "", plan.place.region, each * count, unit, name)
 
 
 def _summed(needs: Iterable[QuotaNeed]) -> list[QuotaNeed]:
@@ -80,16 +80,3 @@ def _summed(needs: Iterable[QuotaNeed]) -> list[QuotaNeed]:
             need = QuotaNeed(need.code, need.region, old.amount + need.amount, need.unit, ", ".join(names))
         by_code[key] = need
     return list(by_code.values())
-
-
-def _machines(plan: StackPlan, catalog: Catalog) -> Iterator[tuple[Machine, int, str]]:
-    machines = [(pool.machine, pool.nodes_max, pool.capacity.mode) for pool in plan.pools]
-    machines += [(plan.box.machine, 1, plan.box.capacity.mode)] if plan.box else []
-    known = catalog.machine_by_name
-    yield from ((known[name], count, mode) for name, count, mode in machines if name in known)
-
-
-def _each(cloud: str, machine: Machine) -> tuple[float, str]:
-    if profile(cloud).has_vcpu_quotas or not machine.accelerator_count:
-        return machine.vcpus or 0, "vCPU"
-    return machine.accelerator_count, "accelerators"

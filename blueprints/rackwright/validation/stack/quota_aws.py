@@ -20,7 +20,9 @@ def aws_needs(plan: StackPlan) -> Iterator[Need]:
         yield from _network(plan)
         yield from _file_system(plan)
     yield INTERFACES, sum(pool.nodes_max * max(1, len(pool.nics)) for pool in plan.pools) + bool(plan.box), "interfaces", "machines"
-    yield GP3_TIB, round(_disk_gib(plan) / 1024, 2), "TiB", "disks"
+    disks_gib = sum(pool.disk.size_gib * pool.nodes_max for pool in plan.pools)
+    disks_gib += sum(disk.size_gib for disk in (plan.box.root, plan.box.data) if disk) if plan.box else 0
+    yield GP3_TIB, round(disks_gib / 1024, 2), "TiB", "disks"
     if plan.cluster and not plan.cluster.existing and "cluster" in plan.layers:
         managed = [pool for pool in plan.pools if pool.provisioner == "managed"]
         yield CLUSTERS, 1, "clusters", "the cluster"
@@ -52,9 +54,3 @@ def _file_system(plan: StackPlan) -> Iterator[Need]:
         yield TIERED_CACHE_GIB, lustre.cache_gib, "GiB", "the file system"
     else:
         yield SSD_GIB, lustre.capacity_gib, "GiB", "the file system"
-
-
-def _disk_gib(plan: StackPlan) -> int:
-    pools = sum(pool.disk.size_gib * pool.nodes_max for pool in plan.pools)
-    box = [disk.size_gib for disk in (plan.box.root, plan.box.data) if disk] if plan.box else []
-    return pools + sum(box)

@@ -35,7 +35,8 @@ def secrets_are_references(plan: StackPlan) -> Iterator[Violation]:
 
 def _secrets(at: At, value: Any) -> Iterator[At]:
     if isinstance(value, dict):
-        if _is_secret_variable(value):
+        name, text = value.get("name"), value.get("value")  # an environment variable
+        if isinstance(name, str) and SECRET_NAME.search(name) and not NO_SECRET.search(name) and isinstance(text, str) and text:
             yield at / "value"
             return
         for key, item in value.items():
@@ -45,10 +46,3 @@ def _secrets(at: At, value: Any) -> Iterator[At]:
             yield from _secrets(at / index, item)
     elif isinstance(value, str) and TOKENS.search(value):
         yield at
-
-
-def _is_secret_variable(value: dict[str, Any]) -> bool:
-    """An environment variable with the name of a secret and a literal value."""
-    name, text = value.get("name"), value.get("value")
-    secret = isinstance(name, str) and SECRET_NAME.search(name) and not NO_SECRET.search(name)
-    return bool(secret and isinstance(text, str) and text)

@@ -90,8 +90,7 @@ def _node_pool(pool: PoolPlan) -> ManifestPlan:
         "disruption": {"consolidationPolicy": "WhenEmpty", "consolidateAfter": CONSOLIDATE_AFTER, "budgets": BUDGETS},
         "template": {"metadata": {"labels": dict(pool.labels)}, "spec": machine},
     }
-    body = obj("karpenter.sh/v1", "NodePool", pool.name, spec=spec)
-    return ManifestPlan(pool_key(pool), body, (KARPENTER, _class_key(pool)))
+    return ManifestPlan(pool_key(pool), obj("karpenter.sh/v1", "NodePool", pool.name, spec=spec), (KARPENTER, _class_key(pool)))
 
 
 def _in(label: str, *values: str) -> Body:
@@ -120,16 +119,13 @@ def _node_class(pool: PoolPlan, stack: str, tags: tuple[tuple[str, str], ...]) -
     if pool.max_pods:
         spec["kubelet"] = {"maxPods": pool.max_pods}
     if pool.nics:
-        spec |= {"networkInterfaces": _interfaces(pool), "userData": _user_data()}
+        types = [{"networkCardIndex": n.card, "deviceIndex": n.device, "interfaceType": INTERFACE_TYPES[n.kind]} for n in pool.nics]
+        spec |= {"networkInterfaces": types, "userData": _user_data()}
     if pool.adjacent:
         spec["placementGroupSelector"] = {"name": placement_group_name(stack, pool)}
     if pool.capacity.mode in ADJACENT_MODES:
         spec["capacityReservationSelectorTerms"] = [{"id": pool.capacity.reservation_id}]
     return ManifestPlan(_class_key(pool), obj("karpenter.k8s.aws/v1", "EC2NodeClass", pool.name, spec=spec), (KARPENTER,))
-
-
-def _interfaces(pool: PoolPlan) -> list[Body]:
-    return [{"networkCardIndex": n.card, "deviceIndex": n.device, "interfaceType": INTERFACE_TYPES[n.kind]} for n in pool.nics]
 
 
 def _user_data() -> str:

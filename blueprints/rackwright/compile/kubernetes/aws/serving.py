@@ -1,10 +1,11 @@
 """Serving on AWS: weights in a bucket as a volume, and an internal load balancer."""
 
+from rackwright.clouds import AWS
 from rackwright.compile.compile_context import CompileContext
-from rackwright.compile.kubernetes.manifests import Body, obj
+from rackwright.compile.kubernetes.manifests import Body, obj, static_volume
 from rackwright.compile.serving.model_server import USER_ID, ModelServer
 from rackwright.stackplan import AddonPlan, BucketPlan, ManifestPlan, NetworkPlan, ref
-from rackwright.stackplan.labels import LOAD_BALANCER_ANNOTATION, SERVER_PORT
+from rackwright.stackplan.labels import SERVER_PORT
 
 LOAD_BALANCER_PORT = 80
 PRIVATE_RANGES = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10")
@@ -20,29 +21,14 @@ def weights_objects(bucket: BucketPlan, stack: str, namespace: str, region: str)
 
     The size is required but not used. https://github.com/awslabs/mountpoint-s3-csi-driver/blob/main/docs/CONFIGURATION.md
     """
-    size = {"storage": "1Ti"}
     options = ["read-only", f"region {region}", f"uid={USER_ID}", f"gid={USER_ID}", "allow-other", "metadata-ttl indefinite"]
     options += [f"prefix {bucket.prefix}/"] if bucket.prefix else []
     name = f"{stack}-{CLAIM}"
-    volume: Body = {
-        "capacity": size,
-        "accessModes": ["ReadOnlyMany"],
-        "persistentVolumeReclaimPolicy": "Retain",
-        "storageClassName": "",
-        "volumeMode": "Filesystem",
-        "mountOptions": options,
-        "claimRef": {"name": CLAIM, "namespace": namespace},
-        "csi": {
-            "driver": "s3.csi.aws.com",
-            "volumeHandle": name,
-            "volumeAttributes": {"bucketName": ref(f"bucket.{bucket.key}.name"), "authenticationSource": "pod"},
-        },
-    }
-    claim = {"accessModes": ["ReadOnlyMany"], "storageClassName": "", "volumeName": name, "resources": {"requests": size}}
-    return (
-        ManifestPlan("storage.weights.volume", obj("v1", "PersistentVolume", name, spec=volume)),
-        ManifestPlan("storage.weights.claim", obj("v1", "PersistentVolumeClaim", CLAIM, namespace, claim), ("storage.weights.volume",)),
-    )
+    attributes = {"bucketName": ref(f"bucket.{bucket.key}.name"), "authenticationSource": "pod"}
+    csi = {"driver": "s3.csi.aws.com", "volumeHandle": name, "volumeAttributes": attributes}
+    volume, claim = static_volume(name, CLAIM, namespace, "1Ti", "ReadOnlyMany", options, csi)
+    key = "storage.weights.volume"
+    return (ManifestPlan(key, volume), ManifestPlan("storage.weights.claim", claim, (key,)))
 
 
 def weights_volume() -> Body:
@@ -65,9 +51,9 @@ def load_balancer(server: ModelServer, cidrs: tuple[str, ...]) -> ManifestPlan:
     https://cloud-provider-aws.sigs.k8s.io/service_controller/
     """
     annotations = {
-        f"{LOAD_BALANCER_ANNOTATION}-type": "nlb",
-        f"{LOAD_BALANCER_ANNOTATION}-internal": "true",
-        f"{LOAD_BALANCER_ANNOTATION}-subnets": ref("network.machine_subnet_id"),
+        f"{AWS.load_balancer_annotation}-type": "nlb",
+        f"{AWS.load_balancer_annotation}-internal": "true",
+        f"{AWS.load_balancer_annotation}-subnets": ref("network.machine_subnet_id"),
     }
     spec = {
         "type": "LoadBalancer",

@@ -1,6 +1,5 @@
 """Kubernetes versions, operators and the order of their installation."""
 
-import re
 from collections.abc import Iterator
 
 from rackwright.clouds import AWS
@@ -9,7 +8,7 @@ from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import ReleasePlan, StackPlan
 from rackwright.stackplan.labels import RESOURCES
 from rackwright.stackplan.operators import MONITORING
-from rackwright.validation.stack.registry import accelerators, manifests, pools, rule
+from rackwright.validation.stack.registry import accelerators, manifests, minor_version, pools, release_numbers, rule
 
 UNIQUE_PARTS = {
     "device plugin": ("nvidia-device-plugin", "gpu-operator"),
@@ -35,14 +34,14 @@ def kubernetes_version_is_supported(plan: StackPlan) -> Iterator[Violation]:
     """The Kubernetes version has EKS node images, and the installed Karpenter supports it."""
     if plan.cluster is None:
         return
-    minor = _minor(plan.cluster.version)
+    minor = minor_version(plan.cluster.version)
     if minor not in EKS_VERSIONS:
         low, high = f"1.{EKS_VERSIONS[0]}", f"1.{EKS_VERSIONS[-1]}"
         message = f"Kubernetes {plan.cluster.version!r} has no EKS node images; versions {low} to {high} have"
         yield Violation(At() / "cluster" / "version", f"set it to {low} to {high}", message)
     for index, release in enumerate(plan.releases):
         minimum = KARPENTER_MINIMUMS.get(minor) if release.name == "karpenter" else None
-        if minimum and _version(release.version) < minimum:
+        if minimum and release_numbers(release.version) < minimum:
             oldest = ".".join(map(str, minimum))
             message = f"Karpenter {release.version} does not support Kubernetes 1.{minor}; {oldest} is the oldest that does"
             yield Violation(At() / "releases" / index / "version", f"pin {oldest} or newer", message)
@@ -53,9 +52,9 @@ def node_version_skew(plan: StackPlan) -> Iterator[Violation]:
     """Nodes are not newer than the control plane and at most two minor versions older."""
     if plan.cluster is None:
         return
-    control = _minor(plan.cluster.version)
+    control = minor_version(plan.cluster.version)
     for image, release in plan.pins.images:
-        if image.startswith("al2023") and not control - NODE_SKEW <= _minor(release) <= control:
+        if image.startswith("al2023") and not control - NODE_SKEW <= minor_version(release) <= control:
             message = f"Node image {image} {release} does not match Kubernetes {plan.cluster.version} of the control plane"
             yield Violation(At() / "pins" / "images" / image, f"pin a release for {plan.cluster.version}", message)
 
@@ -130,16 +129,6 @@ def _unprivileged(plan: StackPlan, namespace: str, users: str) -> Iterator[Viola
         if name == namespace and level != "privileged":
             message = f"Namespace {name} has pod security level {level}; {users} privileged"
             yield Violation(At() / "namespaces" / index, "set it to privileged", message)
-
-
-def _minor(version: str) -> int:
-    """`1.35` and `1.35.6-20260728` are 35; -1 for other texts."""
-    match = re.match(r"1\.(\d+)", version)
-    return int(match[1]) if match else -1
-
-
-def _version(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", text.partition("-")[0]))
 
 
 def _provides(release: ReleasePlan, part: str) -> bool:

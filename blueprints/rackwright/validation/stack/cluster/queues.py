@@ -86,7 +86,9 @@ def queue_covers_job_resources(plan: StackPlan) -> Iterator[Violation]:
     for at, manifest in manifests(plan, "ClusterQueue"):
         groups = manifest.body["spec"]["resourceGroups"]
         covered = {name for group in groups for name in group["coveredResources"]}
-        served = _served(plan, {flavor["name"] for group in groups for flavor in group["flavors"]})
+        names = {flavor["name"] for group in groups for flavor in group["flavors"]}
+        flavors = [flavor.body for _, flavor in manifests(plan, "ResourceFlavor") if flavor.body["metadata"]["name"] in names]
+        served = [pool for _, pool in pools(plan) if any(_selects(flavor, pool) for flavor in flavors)]
         requested = {"cpu", "memory"} | {pool.resource for pool in served if pool.resource}
         requested |= {EFA_RESOURCE} if any(pool.nics and pool.devices == "plugin" for pool in served) else set()
         missing = ", ".join(sorted(requested - covered))
@@ -105,12 +107,6 @@ def pools_have_one_flavor(plan: StackPlan) -> Iterator[Violation]:
             fix = f"label its nodes with {POOL_LABEL}: {pool.name} and add a flavor with that label"
             message = f"Pool {pool.name} is selected by {', '.join(selecting) or 'no flavor'}; exactly one flavor must select it"
             yield Violation(at / "labels", fix, message)
-
-
-def _served(plan: StackPlan, flavors: set[str]) -> list[PoolPlan]:
-    """The pools whose nodes these flavors select."""
-    bodies = [manifest.body for _, manifest in manifests(plan, "ResourceFlavor") if manifest.body["metadata"]["name"] in flavors]
-    return [pool for _, pool in pools(plan) if any(_selects(body, pool) for body in bodies)]
 
 
 def _selects(flavor: dict[str, Any], pool: PoolPlan) -> bool:

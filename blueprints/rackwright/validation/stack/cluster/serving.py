@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from math import ceil, prod
 
 from rackwright.catalog.read import Catalog
-from rackwright.clouds import AWS
+from rackwright.clouds import profile
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import StackPlan
-from rackwright.stackplan.labels import EFA_RESOURCE, LOAD_BALANCER_ANNOTATION, LOAD_SECONDS_ANNOTATION, RESOURCES, SERVER_PORT
+from rackwright.stackplan.labels import EFA_RESOURCE, LOAD_SECONDS_ANNOTATION, RESOURCES, SERVER_PORT
 from rackwright.validation.stack.registry import accelerators, manifests, pod_templates, rule
 
 KEDA = "https://keda.sh/docs/latest/reference/scaledobject-spec/"
@@ -111,9 +111,8 @@ def inference_pool_is_complete(plan: StackPlan) -> Iterator[Violation]:
             yield Violation(at / "spec" / "targetPorts", f"set it to {SERVER_PORT}", message)
         picker = spec.get("endpointPickerRef", {})
         if not picker.get("port"):
-            yield Violation(
-                at / "spec" / "endpointPickerRef" / "port", "set it", f"InferencePool {name} has an endpoint picker without a port"
-            )
+            message = f"InferencePool {name} has an endpoint picker without a port"
+            yield Violation(at / "spec" / "endpointPickerRef" / "port", "set it", message)
         if not picker.get("failureMode"):
             message = f"InferencePool {name} sets no failureMode, and the defaults of chart and API differ"
             yield Violation(at / "spec" / "endpointPickerRef" / "failureMode", "set FailOpen or FailClose", message)
@@ -175,6 +174,7 @@ def multi_node_replicas_use_efa(plan: StackPlan) -> Iterator[Violation]:
 @rule("R-53", Level.ERROR, BALANCERS)
 def load_balancer_is_internal(plan: StackPlan) -> Iterator[Violation]:
     """The load balancer of a fleet is internal, in named subnets, and accepts listed address ranges only."""
+    prefix = profile(plan.place.cloud).load_balancer_annotation
     for at, manifest in manifests(plan, "Service"):
         spec, annotations = manifest.body["spec"], manifest.body["metadata"].get("annotations", {})
         if spec.get("type") != "LoadBalancer":
@@ -185,9 +185,9 @@ def load_balancer_is_internal(plan: StackPlan) -> Iterator[Violation]:
             fix = f"set {plan.network.cidr or 'the address ranges of the network'}"
             message = f"Load balancer {name} accepts {', '.join(ranges) or 'every address'}"
             yield Violation(at / "spec" / "loadBalancerSourceRanges", fix, message)
-        if plan.place.cloud == AWS.name and annotations.get(f"{LOAD_BALANCER_ANNOTATION}-internal") != "true":
-            fix = f'set {LOAD_BALANCER_ANNOTATION}-internal to "true"'
+        if prefix and annotations.get(f"{prefix}-internal") != "true":
+            fix = f'set {prefix}-internal to "true"'
             yield Violation(at / "metadata" / "annotations", fix, f"Load balancer {name} is reachable from the internet")
-        if plan.place.cloud == AWS.name and not annotations.get(f"{LOAD_BALANCER_ANNOTATION}-subnets"):
+        if prefix and not annotations.get(f"{prefix}-subnets"):
             message = f"Load balancer {name} names no subnets, so EKS selects them by tags"
-            yield Violation(at / "metadata" / "annotations", f"set {LOAD_BALANCER_ANNOTATION}-subnets", message)
+            yield Violation(at / "metadata" / "annotations", f"set {prefix}-subnets", message)

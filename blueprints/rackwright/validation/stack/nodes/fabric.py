@@ -8,9 +8,9 @@ from rackwright.catalog.rows import Fabric, Machine
 from rackwright.clouds import profile
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
-from rackwright.stackplan import AddonPlan, BlueprintKind, NicPlan, PoolPlan, StackPlan
+from rackwright.stackplan import AddonPlan, BlueprintKind, StackPlan
 from rackwright.stackplan.addresses import max_pods
-from rackwright.validation.stack.registry import accelerators, pools, rule
+from rackwright.validation.stack.registry import accelerators, machines, pools, release_numbers, rule
 
 EFA_GUIDE = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-start.html"
 EFA_LAYOUT = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html"
@@ -32,22 +32,21 @@ def machine_supports_efa(plan: StackPlan, catalog: Catalog) -> Iterator[Violatio
 @rule("R-80", Level.ERROR, EFA_LAYOUT)
 def interface_layout_is_published(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """The assignment of EFA interfaces to network cards is published by AWS for the instance type."""
-    for at, pool in accelerators(plan):
-        machine = catalog.machine_by_name.get(pool.machine)
-        if machine and machine.fabric is Fabric.EFA and not machine.efa_cards:
+    for at, pool, machine in machines(plan, catalog):
+        if machine.fabric is Fabric.EFA and not machine.efa_cards:
             conflict = f": {machine.conflict}" if machine.conflict else ""
-            alternatives = ", ".join(_same_accelerator(machine, catalog))
+            same = (row for row in catalog.machines if row.accelerator == machine.accelerator)
+            alternatives = ", ".join(row.name for row in same if row.efa_cards and row.orderable)
             fix = f"pin a machine with a published layout: {alternatives}" if alternatives else "pin a machine with another accelerator"
-            message = f"AWS does not publish the interface layout of {pool.machine}{conflict}"
-            yield Violation(at / "machine", fix, message)
+            yield Violation(at / "machine", fix, f"AWS does not publish the interface layout of {pool.machine}{conflict}")
 
 
 @rule("V-15", Level.ERROR, EFA_LAYOUT, invariant=True)
 def efa_interface_count(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """A pool attaches at most the EFA interfaces of its instance type, and should attach all of them."""
-    for at, pool in accelerators(plan):
-        machine, attached = catalog.machine_by_name.get(pool.machine), pool.fabric_interfaces
-        if not attached or machine is None or machine.efa_interfaces in (None, attached):
+    for at, pool, machine in machines(plan, catalog):
+        attached = pool.fabric_interfaces
+        if not attached or machine.efa_interfaces in (None, attached):
             continue
         partial = attached < (machine.efa_interfaces or 0)
         if partial and _requires_all_interfaces(plan, machine):
@@ -59,10 +58,9 @@ def efa_interface_count(plan: StackPlan, catalog: Catalog) -> Iterator[Violation
 @rule("V-20", Level.ERROR, EFA_LAYOUT, invariant=True)
 def training_attaches_all_efa_interfaces(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """Training pools attach all EFA interfaces: 32 on p5 and p5e, 16 on p5en, p6-b300 and trn2, 8 on p6-b200, 4 on p4d."""
-    for at, pool in accelerators(plan):
-        machine, attached = catalog.machine_by_name.get(pool.machine), pool.fabric_interfaces
-        if machine and machine.efa_cards and _requires_all_interfaces(plan, machine) and attached < len(machine.efa_cards):
-            count = len(machine.efa_cards)
+    for at, pool, machine in machines(plan, catalog):
+        attached, count = pool.fabric_interfaces, len(machine.efa_cards or ())
+        if _requires_all_interfaces(plan, machine) and attached < count:
             message = f"Training pools must attach all EFA interfaces: {pool.machine} has {count}, the pool attaches {attached}"
             yield Violation(at / "nics", f"use the catalog's layout of {count}", message)
 
@@ -70,10 +68,6 @@ def training_attaches_all_efa_interfaces(plan: StackPlan, catalog: Catalog) -> I
 def _requires_all_interfaces(plan: StackPlan, machine: Machine) -> bool:
     """Skypilot issue 8391 measured a quarter of the speed with one of four interfaces."""
     return plan.kind is BlueprintKind.TRAINING_CLUSTER and machine.needs_whole_fabric
-
-
-def _same_accelerator(machine: Machine, catalog: Catalog) -> list[str]:
-    return [row.name for row in catalog.machines if row.efa_cards and row.orderable and row.accelerator == machine.accelerator]
 
 
 @rule("V-16", Level.ERROR, EFA_LAYOUT, invariant=True)
@@ -107,26 +101,19 @@ def interface_positions_are_valid(plan: StackPlan, catalog: Catalog) -> Iterator
         for card, count in Counter(nic.card for nic in pool.nics if nic.kind == "fabric").items():
             if count > 1:
                 yield Violation(at / "nics", "keep one", f"Card {card} has {count} EFA interfaces; the limit is 1")
+        cards, devices = (machine.network_cards, machine.enis_per_card) if machine else (None, None)
         for index, nic in enumerate(pool.nics):
-            if machine and not _position_exists(machine, nic):
+            if (cards and nic.card >= cards) or (devices and nic.device >= devices):
                 message = f"{pool.machine} has no card {nic.card} with device {nic.device}"
                 yield Violation(at / "nics" / index, "use the catalog's layout", message)
-
-
-def _position_exists(machine: Machine, nic: NicPlan) -> bool:
-    """True where the counts are unknown."""
-    return nic.card < (machine.network_cards or nic.card + 1) and nic.device < (machine.enis_per_card or nic.device + 1)
 
 
 @rule("V-19", Level.ERROR, EFA_LAYOUT, invariant=True)
 def card_zero_supports_efa(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """Some machines, such as p6-b300, do not support EFA on card 0."""
-    for at, pool in accelerators(plan):
-        machine = catalog.machine_by_name.get(pool.machine)
-        if machine is None or machine.card0_efa:
-            continue
+    for at, pool, machine in machines(plan, catalog):
         for index, nic in enumerate(pool.nics):
-            if nic.card == 0 and nic.kind == "fabric":
+            if nic.card == 0 and nic.kind == "fabric" and not machine.card0_efa:
                 message = f"{pool.machine} does not support EFA on network card 0"
                 yield Violation(at / "nics" / index, "start EFA interfaces at card 1", message)
 
@@ -146,7 +133,7 @@ def pod_network_supports_efa_only(plan: StackPlan) -> Iterator[Violation]:
         return
     oldest = ".".join(map(str, EFA_ONLY_POD_NETWORK))
     for at, addon in _pod_network(plan):
-        if _version(addon.version) < EFA_ONLY_POD_NETWORK:
+        if release_numbers(addon.version) < EFA_ONLY_POD_NETWORK:
             message = f"The pod network add-on has version {addon.version}; EFA-only interfaces require {oldest} or newer"
             yield Violation(at / "version", f"pin {oldest} or newer", message)
 
@@ -154,8 +141,9 @@ def pod_network_supports_efa_only(plan: StackPlan) -> Iterator[Violation]:
 @rule("V-27", Level.WARNING, ADDRESSES, invariant=True)
 def nodes_have_pod_addresses(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """Pods take addresses from card 0 only, so EFA machines should use prefix delegation to have addresses for 110 pods."""
+    limits = {pool.machine: max_pods(machine, pool.nics, prefixes=False) for _, pool, machine in machines(plan, catalog) if pool.nics}
+    few = [f"{name} has addresses for {limit} pods" for name, limit in limits.items() if limit is not None and limit < USUAL_NODE_PODS]
     for at, addon in _pod_network(plan):
-        few = [text for text in (_few_pods(catalog, pool) for _, pool in accelerators(plan)) if text]
         if few and not _delegates_prefixes(addon):
             message = f"Without prefix delegation the nodes run out of pod addresses: {'; '.join(few)}"
             yield Violation(at / "values", "set ENABLE_PREFIX_DELEGATION to true", message)
@@ -178,14 +166,7 @@ def pod_limit_fits_addresses(plan: StackPlan, catalog: Catalog) -> Iterator[Viol
         machine = catalog.machine_by_name.get(pool.machine)
         limit = max_pods(machine, pool.nics, pool.pod_prefixes) if machine and profile(machine.cloud).pods_use_subnet else None
         if limit is not None and pool.max_pods is not None and pool.max_pods > limit:
-            message = f"max_pods is {pool.max_pods}; the limit of {pool.machine} is {limit}"
-            yield Violation(at / "max_pods", f"set it to {limit}", message)
-
-
-def _few_pods(catalog: Catalog, pool: PoolPlan) -> str:
-    machine = catalog.machine_by_name.get(pool.machine)
-    limit = max_pods(machine, pool.nics, prefixes=False) if machine and pool.nics else None
-    return f"{pool.machine} has addresses for {limit} pods" if limit is not None and limit < USUAL_NODE_PODS else ""
+            yield Violation(at / "max_pods", f"set it to {limit}", f"max_pods is {pool.max_pods}; the limit of {pool.machine} is {limit}")
 
 
 def _delegates_prefixes(addon: AddonPlan) -> bool:
@@ -194,7 +175,3 @@ def _delegates_prefixes(addon: AddonPlan) -> bool:
 
 def _pod_network(plan: StackPlan) -> Iterator[tuple[At, AddonPlan]]:
     yield from ((At() / "addons" / i, addon) for i, addon in enumerate(plan.addons) if addon.name == "pod-network")
-
-
-def _version(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in text.lstrip("v").partition("-")[0].split("."))

@@ -1,16 +1,17 @@
 """Machine images with their drivers, user data, and the device plugins of EKS nodes."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from typing import Any
 
 from rackwright.catalog.read import Catalog
-from rackwright.clouds import AWS
+from rackwright.clouds import AWS, EKS, profile
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
-from rackwright.stackplan import PoolPlan, ReleasePlan, StackPlan
+from rackwright.stackplan import PoolPlan, StackPlan
 from rackwright.stackplan.images import BOX_IMAGES, UBUNTU, image_family, image_variant
 from rackwright.stackplan.operators import EFA_DRA_DRIVER, EFA_PLUGIN, NEURON_PLUGIN
-from rackwright.validation.stack.registry import accelerators, pools, rule
+from rackwright.validation.stack.registry import accelerators, manifests, minor_version, pools, rule
 
 KINDS = {"nvidia.com/gpu": "gpu", "aws.amazon.com/neuron": "neuron"}
 FAMILIES = ("al2023", "bottlerocket")
@@ -44,7 +45,7 @@ def box_image_fits_machine(plan: StackPlan) -> Iterator[Violation]:
 def custom_image_is_consistent(plan: StackPlan) -> Iterator[Violation]:
     """`image_id` is an AMI ID with a known image family, and cannot be combined with `ami_type`, `release_version` or `bootstrap`."""
     families = ", ".join((*FAMILIES, UBUNTU))
-    for at, pool in _eks(plan):
+    for at, pool in eks_pools(plan):
         if pool.image_id and not AMI.fullmatch(pool.image_id):
             yield Violation(at / "image_id", "write ami- and 8 or 17 hexadecimal digits", f"{pool.image_id!r} is not an AMI ID")
         if pool.image_id and image_family(pool.image) not in (*FAMILIES, UBUNTU):
@@ -70,7 +71,7 @@ def user_data_fits(plan: StackPlan) -> Iterator[Violation]:
 @rule("V-39", Level.ERROR, ACCELERATED)
 def node_image_fits_machine(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """An EKS node image contains drivers for certain machines and one CPU architecture; AL2 images are no longer released."""
-    for at, pool in _eks(plan):
+    for at, pool in eks_pools(plan):
         if image_family(pool.image) == UBUNTU:
             continue
         allowed = [image_variant(family, KINDS.get(pool.resource, "cpu")) for family in FAMILIES]
@@ -79,7 +80,9 @@ def node_image_fits_machine(plan: StackPlan, catalog: Catalog) -> Iterator[Viola
             yield Violation(at / "image", f"use {' or '.join(allowed)}", message)
         elif not _has_drivers(pool, pool.image, catalog):
             others = [image for image in allowed if _has_drivers(pool, image, catalog)]
-            fix = f"use {others[0]}" if others else f"set image_id, or use a machine that the image supports: {_supported(pool, catalog)}"
+            rows = [row for row in catalog.machines if pool.image in row.node_images and row.cpu_arch == pool.cpu_arch]
+            supported = ", ".join(sorted({row.name.partition(".")[0] for row in rows})) or f"none with {pool.cpu_arch}"
+            fix = f"use {others[0]}" if others else f"set image_id, or use a machine that the image supports: {supported}"
             yield Violation(at / "image", fix, f"Image {pool.image} has no drivers for {pool.machine} ({pool.cpu_arch})")
 
 
@@ -87,13 +90,13 @@ def node_image_fits_machine(plan: StackPlan, catalog: Catalog) -> Iterator[Viola
 def efa_driver_is_unique(plan: StackPlan) -> Iterator[Violation]:
     """EFA interfaces reach pods through the device plugin or the DRA driver, never both; the DRA driver requires Kubernetes 1.35 and
     managed node groups."""
-    dra = [(at, pool) for at, pool in _eks(plan) if pool.nics and pool.devices == "dra"]
+    dra = [(at, pool) for at, pool in eks_pools(plan) if pool.nics and pool.devices == "dra"]
     for at, pool in dra:
         if pool.provisioner == "karpenter":
             message = f"Pool {pool.name} uses devices: dra, which Karpenter does not support"
             yield Violation(at / "devices", "use plugin, or provisioner managed", message)
-    minor = _minor(plan)
-    if dra and minor is not None and minor < DRANET_MINOR:
+    minor = minor_version(plan.cluster.version) if plan.cluster else -1
+    if dra and 0 <= minor < DRANET_MINOR:
         message = f"The cluster has Kubernetes 1.{minor}; devices: dra requires 1.{DRANET_MINOR}"
         yield Violation(At() / "cluster" / "version", f"use 1.{DRANET_MINOR}, or devices: plugin", message)
     both = sorted(_listed(plan, EFA_PLUGIN) & _listed(plan, EFA_DRA_DRIVER))
@@ -106,32 +109,31 @@ def efa_driver_is_unique(plan: StackPlan) -> Iterator[Violation]:
 def efa_driver_lists_machine(plan: StackPlan) -> Iterator[Violation]:
     """The EFA device plugin and the EFA DRA driver run only on instance types that their values list; other nodes show no EFA devices."""
     for name, devices in ((EFA_PLUGIN, "plugin"), (EFA_DRA_DRIVER, "dra")):
-        machines = {pool.machine for _, pool in _eks(plan) if pool.nics and pool.devices == devices}
+        machines = {pool.machine for _, pool in eks_pools(plan) if pool.nics and pool.devices == devices}
         yield from _unlisted(plan, name, machines, ("supportedInstanceLabels", "values"))
 
 
 @rule("V-46", Level.ERROR, "https://kubernetes.io/docs/concepts/scheduling-eviction/dynamic-resource-allocation/")
 def claim_api_exists(plan: StackPlan) -> Iterator[Violation]:
     """Resource claims use API resource.k8s.io/v1, which Kubernetes serves since 1.34."""
-    minor = _minor(plan)
-    for index, manifest in enumerate(plan.manifests):
-        if manifest.body["apiVersion"] == "resource.k8s.io/v1" and minor is not None and minor < DRA_MINOR:
-            at = At() / "manifests" / index / "body" / "apiVersion"
+    minor = minor_version(plan.cluster.version) if plan.cluster else -1
+    for at, manifest in manifests(plan, "ResourceClaim", "ResourceClaimTemplate", "DeviceClass"):
+        if manifest.body["apiVersion"] == "resource.k8s.io/v1" and 0 <= minor < DRA_MINOR:
             message = f"The cluster has Kubernetes 1.{minor}; resource.k8s.io/v1 requires 1.{DRA_MINOR}"
-            yield Violation(at, f"use Kubernetes 1.{DRANET_MINOR}, or devices: plugin", message)
+            yield Violation(at / "apiVersion", f"use Kubernetes 1.{DRANET_MINOR}, or devices: plugin", message)
 
 
 @rule("R-41", Level.ERROR, "https://github.com/aws-neuron/neuron-helm-charts", invariant=True)
 def neuron_plugin_lists_machine(plan: StackPlan) -> Iterator[Violation]:
     """The Neuron device plugin runs only on instance types that its values list; other nodes show no Neuron devices."""
-    machines = {pool.machine for _, pool in _eks(plan) if KINDS.get(pool.resource) == "neuron"}
+    machines = {pool.machine for _, pool in eks_pools(plan) if KINDS.get(pool.resource) == "neuron"}
     yield from _unlisted(plan, NEURON_PLUGIN, machines, ("neuronInstances",))
 
 
 @rule("R-42", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/userguide/ml-eks-nvidia-ultraserver.html")
 def ultraservers_are_unsupported(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """GB200 UltraServers require compute domains of NVIDIA's DRA driver, which this release does not install."""
-    for at, pool in _eks(plan):
+    for at, pool in eks_pools(plan):
         machine = catalog.machine_by_name.get(pool.machine)
         if machine and machine.in_ultraserver and machine.kind == "gpu":
             message = f"Pool {pool.name} uses {pool.machine}, and this release does not install NVIDIA's DRA driver for UltraServers"
@@ -141,7 +143,7 @@ def ultraservers_are_unsupported(plan: StackPlan, catalog: Catalog) -> Iterator[
 @rule("R-44", Level.ERROR, "https://karpenter.sh/docs/concepts/nodeclasses/")
 def karpenter_uses_al2023(plan: StackPlan) -> Iterator[Violation]:
     """Karpenter pools use the image family al2023, because this release writes disks and user data for AL2023 only."""
-    for at, pool in _eks(plan):
+    for at, pool in eks_pools(plan):
         if pool.provisioner == "karpenter" and image_family(pool.image) != "al2023":
             message = f"Karpenter pool {pool.name} has image {pool.image!r}; this release supports the family al2023"
             yield Violation(at / "image", "use the family al2023, or provisioner managed", message)
@@ -150,7 +152,7 @@ def karpenter_uses_al2023(plan: StackPlan) -> Iterator[Violation]:
 @rule("R-45", Level.ERROR, "https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/amazon-eks.html")
 def gpu_pools_share_a_family(plan: StackPlan) -> Iterator[Violation]:
     """GPU pools share one image family, because NVIDIA's operator, AL2023 and Bottlerocket install GPU software differently."""
-    gpus = [(at, pool) for at, pool in _eks(plan) if KINDS.get(pool.resource) == "gpu"]
+    gpus = [(at, pool) for at, pool in eks_pools(plan) if KINDS.get(pool.resource) == "gpu"]
     first = image_family(gpus[0][1].image) if gpus else ""
     for at, pool in gpus[1:]:
         if image_family(pool.image) != first:
@@ -161,15 +163,16 @@ def gpu_pools_share_a_family(plan: StackPlan) -> Iterator[Violation]:
 @rule("R-46", Level.WARNING, "https://docs.aws.amazon.com/fsx/latest/LustreGuide/install-lustre-client.html")
 def ubuntu_has_lustre_client(plan: StackPlan) -> Iterator[Violation]:
     """Ubuntu needs Amazon's Lustre client modules to mount the file system, and Canonical's EKS image does not contain them."""
-    for at, pool in _eks(plan):
+    for at, pool in eks_pools(plan):
         if plan.lustre and image_family(pool.image) == UBUNTU:
             fix = "add lustre-client-modules-aws to the image and acknowledge R-46, or use al2023"
             message = f"Pool {pool.name} mounts Lustre, but Canonical's image lacks the client modules, and {pool.image_id} may too"
             yield Violation(at / "image_id", fix, message)
 
 
-def _eks(plan: StackPlan) -> Iterator[tuple[At, PoolPlan]]:
-    yield from pools(plan) if plan.place.cloud == AWS.name else ()
+def eks_pools(plan: StackPlan) -> Iterator[tuple[At, PoolPlan]]:
+    """Pools with their paths; none in clusters of other services than EKS."""
+    yield from pools(plan) if profile(plan.place.cloud).managed_kubernetes == EKS else ()
 
 
 def _has_drivers(pool: PoolPlan, image: str, catalog: Catalog) -> bool:
@@ -177,17 +180,6 @@ def _has_drivers(pool: PoolPlan, image: str, catalog: Catalog) -> bool:
     machine = catalog.machine_by_name.get(pool.machine)
     fits = machine is not None and image in machine.node_images and machine.cpu_arch == pool.cpu_arch
     return bool(pool.image_id) or pool.resource not in KINDS or fits
-
-
-def _supported(pool: PoolPlan, catalog: Catalog) -> str:
-    """Instance families whose drivers the pool's image contains."""
-    rows = [row for row in catalog.machines if pool.image in row.node_images and row.cpu_arch == pool.cpu_arch]
-    return ", ".join(sorted({row.name.partition(".")[0] for row in rows})) or f"none with {pool.cpu_arch}"
-
-
-def _minor(plan: StackPlan) -> int | None:
-    match = re.match(r"1\.(\d+)", plan.cluster.version) if plan.cluster else None
-    return int(match[1]) if match else None
 
 
 def _listed(plan: StackPlan, name: str) -> set[str]:
@@ -203,15 +195,10 @@ def _unlisted(plan: StackPlan, name: str, machines: set[str], path: tuple[str, .
     if machines and not charts:
         yield Violation(At() / "releases", f"add {name}", f"{name} is not installed, and {', '.join(sorted(machines))} requires it")
     for index, chart in charts:
-        listed = _value(chart, path)
+        listed: Any = chart.values
+        for key in path:
+            listed = listed.get(key) if isinstance(listed, dict) else None
         missing = sorted(machines - set(listed)) if listed is not None else []
         if missing:
             message = f"{name} does not list {', '.join(missing)}; it lists {', '.join(listed or ()) or 'no instance type'}"
             yield Violation(At(("releases", index, "values", *path)), f"add {', '.join(missing)}", message)
-
-
-def _value(chart: ReleasePlan, path: tuple[str, ...]) -> Iterable[str] | None:
-    value = chart.values
-    for key in path:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import takewhile
 
 from rackwright.catalog.read import Catalog
-from rackwright.catalog.rows import Fabric, Machine
+from rackwright.catalog.rows import Fabric
 from rackwright.clouds import AWS, GCP, profile
 from rackwright.diagnostics.problem import At, Level, Stage
 from rackwright.diagnostics.rule import Violation
@@ -33,12 +33,9 @@ def placement_group_fits(plan: StackPlan, catalog: Catalog) -> Iterator[Violatio
         if len(pool.zones) != 1:
             message = f"Pool {pool.name} uses a cluster placement group, but has {len(pool.zones)} zones; a group is in one zone"
             yield Violation(at / "zones", f"set one zone, such as {(*pool.zones, plan.place.zone)[0]}", message)
-        if _excludes_groups(catalog.machine_by_name.get(pool.machine)):
+        machine = catalog.machine_by_name.get(pool.machine)
+        if machine and machine.placement and "cluster" not in machine.placement.split():
             yield Violation(at / "adjacent", "set it to false", f"{pool.machine} does not support cluster placement groups")
-
-
-def _excludes_groups(machine: Machine | None) -> bool:
-    return bool(machine and machine.placement and "cluster" not in machine.placement.split())
 
 
 @rule("R-81", Level.ERROR, "https://github.com/eksctl-io/eksctl/issues/7949", invariant=True, on=AWS)
@@ -66,24 +63,19 @@ def zone_offers_machine(plan: StackPlan, catalog: Catalog) -> Iterator[Violation
     """The region and zone offer the machine type."""
     used = [(at / "zones", pool.machine, pool.zones) for at, pool in accelerators(plan)]
     used += [(At() / "box" / "zone", plan.box.machine, (plan.box.zone,))] if plan.box else []
+    region = plan.place.region
     for at, machine, zones in used:
+        regions = {row.region for row in catalog.places_by_sku.get(machine, ())}
         if profile(plan.place.cloud).has_zone_names:
             yield from _google_zones(plan, catalog, at, machine, zones)
-        elif regions := _other_regions(plan, catalog, machine):
-            yield Violation(at, f"use a region that does, such as {', '.join(regions)}", f"{plan.place.region} does not offer {machine}")
+        elif regions and region not in regions:
+            near = sorted(regions, key=lambda other: (-_shared_letters(other, region), other))[:NEAREST]
+            yield Violation(at, f"use a region that does, such as {', '.join(near)}", f"{region} does not offer {machine}")
         elif plan.place.zone_assumed and not plan.network.existing_id:
             yield _assumed_zone(plan, catalog, at, machine)
 
 
-def _other_regions(plan: StackPlan, catalog: Catalog, machine: str) -> list[str]:
-    """The nearest regions that offer a machine this one does not; empty where it does, and where nothing is published."""
-    regions = {row.region for row in catalog.places_by_sku.get(machine, ())}
-    if plan.place.region in regions:
-        return []
-    return sorted(regions, key=lambda region: (-_shared_prefix(region, plan.place.region), region))[:NEAREST]
-
-
-def _shared_prefix(one: str, other: str) -> int:
+def _shared_letters(one: str, other: str) -> int:
     """Letters that two region names start with: eu-west-2 is nearer to eu-west-3 than to eu-north-1."""
     return len(list(takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))))
 

@@ -24,16 +24,13 @@ def karpenter_objects_are_complete(plan: StackPlan) -> Iterator[Violation]:
             message = f"Node pool {name} has no limits, so Karpenter could start any number of machines"
             yield Violation(at / "spec" / "limits", f"set {limits.get(name, 'the accelerators of the maximum replicas')}", message)
     for at, manifest in manifests(plan, "EC2NodeClass"):
-        yield from _image(at / "spec" / "amiSelectorTerms", manifest.body["spec"].get("amiSelectorTerms", []))
+        for index, term in enumerate(manifest.body["spec"].get("amiSelectorTerms", [])):
+            if "id" not in term and term.get("alias", "@latest").endswith("@latest"):
+                fix, message = "set a release such as al2023@v20260728, or an AMI ID", f"{term} does not pin an image release"
+                yield Violation(at / "spec" / "amiSelectorTerms" / index, fix, message)
         yield from _interfaces(at / "spec" / "networkInterfaces", manifest.body["spec"].get("networkInterfaces", []))
     yield from _placement_group_zone(plan)
     yield from _controller_nodes(plan)
-
-
-def _image(at: At, terms: list[dict]) -> Iterator[Violation]:
-    for index, term in enumerate(terms):
-        if "id" not in term and term.get("alias", "@latest").endswith("@latest"):
-            yield Violation(at / index, "set a release such as al2023@v20260728, or an AMI ID", f"{term} does not pin an image release")
 
 
 def _interfaces(at: At, interfaces: list[dict]) -> Iterator[Violation]:

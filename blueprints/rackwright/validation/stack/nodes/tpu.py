@@ -7,19 +7,22 @@ from rackwright.catalog.rows import TpuSlice
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import PoolPlan, StackPlan
+from rackwright.stackplan.labels import RESOURCES
 from rackwright.validation.stack.registry import accelerators, rule
 
 PLAN_TPUS = "https://cloud.google.com/kubernetes-engine/docs/concepts/plan-tpus"
 MULTISLICE = "https://cloud.google.com/tpu/docs/multislice-introduction"
 
 
-def slice_of(catalog: Catalog, pool: PoolPlan) -> TpuSlice | None:
-    shapes = catalog.slices_by_machine.get(pool.machine, ())
-    return next((shape for shape in shapes if shape.topology == pool.topology), None)
-
-
 def slices(plan: StackPlan) -> Iterator[tuple[At, PoolPlan]]:
-    yield from ((at, pool) for at, pool in accelerators(plan) if pool.resource == "google.com/tpu")
+    """Pools of TPU slices with their paths."""
+    yield from ((at, pool) for at, pool in accelerators(plan) if pool.resource == RESOURCES["tpu"])
+
+
+def shapes(plan: StackPlan, catalog: Catalog) -> Iterator[tuple[At, PoolPlan, TpuSlice]]:
+    """Pools of TPU slices with their paths, and their rows where the catalog has them."""
+    for at, pool in slices(plan):
+        yield from ((at, pool, row) for row in catalog.slices_by_machine.get(pool.machine, ()) if row.topology == pool.topology)
 
 
 @rule("V-98", Level.ERROR, PLAN_TPUS)
@@ -27,7 +30,7 @@ def topology_exists(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """A slice has a topology that is sold for its machine type."""
     for at, pool in slices(plan):
         known = catalog.slices_by_machine.get(pool.machine, ())
-        if known and slice_of(catalog, pool) is None:
+        if known and pool.topology not in {shape.topology for shape in known}:
             some = ", ".join(shape.topology for shape in known[:6])
             message = f"{pool.machine} has no topology {pool.topology}" if pool.topology else f"{pool.machine} requires a topology"
             yield Violation(at / "topology", f"use one of {some}", message)
@@ -36,10 +39,7 @@ def topology_exists(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
 @rule("V-99", Level.ERROR, PLAN_TPUS, invariant=True)
 def slices_are_whole(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """A slice has all its hosts or none, so a pool's minimum and start are 0 or the number of hosts, and its maximum is that number."""
-    for at, pool in slices(plan):
-        shape = slice_of(catalog, pool)
-        if shape is None:
-            continue
+    for at, pool, shape in shapes(plan, catalog):
         if pool.nodes_max != shape.hosts or {pool.nodes_min, pool.nodes_start} - {0, shape.hosts}:
             nodes = f"minimum {pool.nodes_min}, start {pool.nodes_start}, maximum {pool.nodes_max}"
             message = f"Slice {pool.topology} has {shape.hosts} hosts, which are all present or none; pool {pool.name} has {nodes}"
@@ -49,9 +49,8 @@ def slices_are_whole(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
 @rule("V-100", Level.ERROR, PLAN_TPUS, invariant=True)
 def placement_matches_hosts(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """Only slices with several hosts have a placement policy; GKE rejects a single-host slice with one."""
-    for at, pool in slices(plan):
-        shape = slice_of(catalog, pool)
-        if shape and pool.multi_host != shape.multi_host:
+    for at, pool, shape in shapes(plan, catalog):
+        if pool.multi_host != shape.multi_host:
             flag = str(shape.multi_host).lower()
             message = f"multi_host is {str(pool.multi_host).lower()}, but slice {pool.topology} has {shape.hosts} hosts"
             yield Violation(at / "multi_host", f"set it to {flag}", message.replace("1 hosts", "1 host"))
@@ -78,8 +77,7 @@ def slices_are_equal(plan: StackPlan) -> Iterator[Violation]:
 @rule("V-102", Level.ERROR, PLAN_TPUS, invariant=True)
 def chip_count_matches_host(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """A pod uses all chips of its host, so the pool has the number of chips per host."""
-    for at, pool in slices(plan):
-        shape = slice_of(catalog, pool)
-        if shape and pool.accelerator_count != shape.chips_per_host:
+    for at, pool, shape in shapes(plan, catalog):
+        if pool.accelerator_count != shape.chips_per_host:
             message = f"accelerator_count is {pool.accelerator_count}, but a host of {pool.machine} has {shape.chips_per_host} chips"
             yield Violation(at / "accelerator_count", f"set it to {shape.chips_per_host}", message)

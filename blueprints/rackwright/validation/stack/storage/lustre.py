@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from rackwright.catalog.query import ssd_tiers
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.storage_limits import CACHE_MAX_GIB, CACHE_MIN_GIB, TIERED_METADATA_IOPS, TIERED_STEP_MB_S
-from rackwright.clouds import AWS
+from rackwright.clouds import FSX, profile
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import LustrePlan, StackPlan
@@ -20,9 +20,9 @@ LINKS_MAX = 8
 
 
 def _created(plan: StackPlan, kind: str) -> LustrePlan | None:
-    """The file system, where this stack creates it on AWS and it is of that kind."""
-    lustre = plan.lustre
-    return lustre if lustre and lustre.kind == kind and plan.place.cloud == AWS.name and not lustre.existing_id else None
+    """The file system of FSx for Lustre that this stack creates, if it is of that kind."""
+    lustre, service = plan.lustre, profile(plan.place.cloud).lustre_service
+    return lustre if lustre and lustre.kind == kind and service == FSX and not lustre.existing_id else None
 
 
 @rule("V-49", Level.ERROR, GUIDE + "ssd-storage.html", invariant=True)

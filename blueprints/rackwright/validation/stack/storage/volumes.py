@@ -9,7 +9,7 @@ from rackwright.clouds import AWS, GCP
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import DiskPlan, StackPlan
-from rackwright.validation.stack.registry import accelerators, pools, rule
+from rackwright.validation.stack.registry import accelerators, machines, pools, rule
 
 GP3_MAX_IOPS, GP3_IOPS_PER_GIB = 80000, 500
 GP3_MAX_GIB = 64 * 1024
@@ -51,9 +51,9 @@ def auto_scaling_can_use_the_key(plan: StackPlan) -> Iterator[Violation]:
 @rule("V-43", Level.ERROR, "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instance-store-volumes.html", invariant=True)
 def local_nvme_exists(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """Local NVMe is used only on machines that have it."""
-    machines = [(at, p.machine) for at, p in accelerators(plan) if p.local_nvme]
-    machines += [(At() / "box", plan.box.machine)] if plan.box and plan.box.local_nvme else []
-    for at, name in machines:
+    users = [(at, p.machine) for at, p in accelerators(plan) if p.local_nvme]
+    users += [(At() / "box", plan.box.machine)] if plan.box and plan.box.local_nvme else []
+    for at, name in users:
         machine = catalog.machine_by_name.get(name)
         if machine and machine.local_nvme_bytes == 0:
             yield Violation(at / "local_nvme", "set it to false", f"local_nvme is true, but {name} has no local NVMe disks")
@@ -62,9 +62,11 @@ def local_nvme_exists(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
 @rule("V-58", Level.WARNING, "https://aws.amazon.com/s3/pricing/#Data_transfer")
 def checkpoint_bucket_is_in_the_region(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """The checkpoint bucket should be in the stack's region; writing across regions is slower and billed per byte."""
+    regions = {row.region for row in catalog.availability if row.cloud == plan.place.cloud}
     for index, bucket in enumerate(plan.buckets):
-        region = _region_in(catalog, bucket.existing_name, plan.place.cloud) if bucket.key == "checkpoints" else ""
-        if region and region != plan.place.region:
+        named = (r for r in regions if re.search(rf"(?<![a-z0-9]){r}(?![a-z0-9])", bucket.existing_name))  # as a separate word
+        region = next(named, plan.place.region)
+        if bucket.key == "checkpoints" and region != plan.place.region:
             message = f"The name of checkpoint bucket {bucket.existing_name} suggests {region}; the machines are in {plan.place.region}"
             fix = f"use a bucket in {plan.place.region}, or leave it out to create one"
             yield Violation(At() / "buckets" / index / "existing_name", fix, message)
@@ -82,11 +84,8 @@ def hierarchical_buckets_have_no_versions(plan: StackPlan) -> Iterator[Violation
 @rule("V-75", Level.ERROR, "https://cloud.google.com/compute/docs/disks/local-ssd", invariant=True, on=GCP)
 def bundled_ssd_count(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """GCP machines with bundled local SSDs have a fixed number of them."""
-    for at, pool in accelerators(plan):
-        machine = catalog.machine_by_name.get(pool.machine)
-        if machine is None or not machine.local_nvme_bytes:
-            continue
-        if pool.local_ssd_count not in (0, machine.local_nvme_count):
+    for at, pool, machine in machines(plan, catalog):
+        if machine.local_nvme_bytes and pool.local_ssd_count not in (0, machine.local_nvme_count):
             message = f"{pool.machine} has {machine.local_nvme_count} local SSDs; the pool sets {pool.local_ssd_count}"
             yield Violation(at / "local_ssd_count", f"set it to {machine.local_nvme_count}", message)
 
@@ -97,9 +96,3 @@ def _disks(plan: StackPlan) -> Iterator[tuple[At, DiskPlan]]:
     if plan.box and plan.box.data:
         yield At() / "box" / "data", plan.box.data
     yield from ((at / "disk", pool.disk) for at, pool in pools(plan))
-
-
-def _region_in(catalog: Catalog, bucket: str, cloud: str) -> str:
-    """The region that a bucket's name contains as a separate word; empty without one."""
-    regions = {row.region for row in catalog.availability if row.cloud == cloud}
-    return next((region for region in regions if re.search(rf"(?<![a-z0-9]){region}(?![a-z0-9])", bucket)), "")

@@ -36,7 +36,7 @@ def test_every_ref_is_documented(name):
 
 
 @pytest.mark.parametrize("name", BUILT)
-def test_every_ref_is_to_something_the_plan_wants(name):
+def test_every_ref_has_a_target_in_the_plan(name):
     plan = BUILT[name]
     keys = {bucket.key for bucket in plan.buckets}
     for ref in used_refs(plan):
@@ -46,14 +46,14 @@ def test_every_ref_is_to_something_the_plan_wants(name):
 
 
 @pytest.mark.parametrize("name", BUILT)
-def test_everything_waited_for_is_in_the_plan(name):
+def test_every_dependency_is_in_the_plan(name):
     plan = BUILT[name]
     names = {release.name for release in plan.releases} | {manifest.key for manifest in plan.manifests}
     assert {wait for want in (*plan.releases, *plan.manifests) for wait in want.after} <= names
 
 
 @pytest.mark.parametrize("name", BUILT)
-def test_every_namespace_is_made_or_exists(name):
+def test_every_namespace_is_created_or_exists(name):
     plan = BUILT[name]
     made = {namespace for namespace, _ in plan.namespaces} | {"kube-system"}
     used = {release.namespace for release in plan.releases} | {m.body["metadata"].get("namespace", "kube-system") for m in plan.manifests}
@@ -76,7 +76,7 @@ def test_identities_reach_only_buckets_of_the_plan(name):
 
 
 @pytest.mark.parametrize("name", BUILT)
-def test_jobs_stay_outside(name):
+def test_plans_contain_no_jobs(name):
     assert not {m.body["kind"] for m in BUILT[name].manifests} & {"Job", "JobSet", "Pod", "LeaderWorkerSet"}
 
 

@@ -18,11 +18,11 @@ def with_goal(case, usd):
     return guard_of(case, goals=case[0].goals.model_copy(update={"max_cost": usd}))
 
 
-def test_b1_the_budget_is_the_goal():
+def test_the_budget_is_the_cost_goal():
     assert with_goal(plans.training_case(), 5000.0).budget_usd_per_month == 5000
 
 
-def test_b1_a_run_of_three_months_spends_a_third_of_its_goal_in_each():
+def test_a_training_goal_is_divided_by_the_months_of_the_run():
     spec, sizing, fit = plans.training_case()
     long = plans.replace(fit, duration_s=plans.Interval(2190 * 3600, 2190 * 3600, 2190 * 3600))
     assert with_goal((spec, sizing, long), 90_000.0).budget_usd_per_month == 30_000
@@ -38,12 +38,12 @@ def test_a_large_and_a_small_machine_are_idle_below_different_loads():
     assert (guard_of(large).idle_cpu_percent, guard_of(small).idle_cpu_percent) == (2.0, 6.25)
 
 
-def test_a_box_stops_by_itself_and_is_not_told_of():
+def test_a_box_stops_when_idle_without_an_alarm():
     assert guard_of(plans.box_case()).idle_minutes is None
     assert guard_of(plans.training_case()).idle_minutes == 60
 
 
-def test_only_days_to_come_are_reminded_of():
+def test_reminders_are_in_the_future():
     """A date that has passed must not break an update: AWS takes no schedule in the past."""
     last = "2026-12-05"
     assert [days for days, _ in reminders(last, date(2026, 11, 20))] == [7, 1, 0]
@@ -53,5 +53,5 @@ def test_only_days_to_come_are_reminded_of():
 
 
 @pytest.mark.parametrize("case", [plans.fleet_case, plans.tpu_case])
-def test_google_has_no_guard_yet(case):
+def test_google_cloud_has_no_cost_alerts(case):
     assert guard_of(case()) is None
