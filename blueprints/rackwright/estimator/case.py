@@ -10,10 +10,8 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from rackwright.estimator.model.dimensions import ModelDimensions
+from rackwright.estimator.model.dimensions import ModelDimensions, Num
 
-Num = Any
-"""float or numpy array of floats."""
 Text = Any
 """str or numpy array of str."""
 
@@ -154,6 +152,26 @@ class TrainingCase:
     def tokens(self) -> Num:
         """Tokens of one micro-batch of one replica."""
         return self.micro_batch * self.sequence
+
+    @property
+    def local_tokens(self) -> Num:
+        """Tokens of one micro-batch on one accelerator of a context-parallel group."""
+        return self.tokens / self.context
+
+    @property
+    def sequence_split(self) -> Num:
+        """Accelerators over which sequence parallelism splits the hidden states; 1 without it."""
+        return np.where(np.greater(self.sequence_parallel, 0), self.tensor, 1.0)
+
+    @property
+    def full_recompute_share(self) -> Num:
+        """Share of the layers that are recomputed from their input; 0 without full recompute."""
+        return np.where(np.equal(self.recompute, 2), self.recompute_share, 0.0)
+
+    @property
+    def last_stage(self) -> Num:
+        """Index of the last pipeline stage, counted from 0."""
+        return np.maximum(self.pipeline, 1) - 1
 
     @property
     def step_tokens(self) -> Num:

@@ -74,6 +74,11 @@ class FittedModel:
     increasing the error of grouped folds."""
 
 
+def architecture_classes(case: Any) -> tuple[str, ...]:
+    """Return the residual classes of a case: mixtures of experts have larger errors than dense models."""
+    return ("moe" if case.network.experts else "dense", "all")
+
+
 PRIOR_ONLY = ResidualQuantiles(0, 1 / PRIOR_ONLY_FACTOR, 1.0, PRIOR_ONLY_FACTOR)
 
 

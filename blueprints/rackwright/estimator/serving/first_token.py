@@ -45,10 +45,6 @@ def first_token_seconds(case: ServingCase, k_decode: DecodeCoefficients, k: Ttft
     busy = np.minimum(case.rate * prompt, MAX_PREFILL_UTILIZATION)
     arriving = token / 2 + prompt * busy / (2 * (1 - busy))
     own = k.fixed_ms * 1e-3 + iteration_seconds(case, k_decode, batch) + prompt
-    return own + np.where(np.greater(case.open_loop, 0), arriving, closed) + _queue_s(case, batch, token)
-
-
-def _queue_s(case: ServingCase, batch: Num, token: Num) -> Num:
-    """Return the wait of a closed loop with more requests than places in the batch."""
+    # a closed loop with more requests than places in the batch waits for a place
     waiting = np.where(np.isfinite(case.concurrency), np.maximum(case.concurrency - batch, 0), 0.0)
-    return waiting / batch * case.output * token
+    return own + np.where(np.greater(case.open_loop, 0), arriving, closed) + waiting / batch * case.output * token

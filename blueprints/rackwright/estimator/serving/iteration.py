@@ -17,6 +17,8 @@ from rackwright.estimator.serving.throughput import (
     ATTENTION_SHARE,
     EAGER_LAYER_S,
     adapter_seconds,
+    all_reduces,
+    latent_flops,
     max_running_requests,
     power_cap_factor,
     weight_bytes_read,
@@ -56,14 +58,11 @@ def iteration_seconds(case: ServingCase, k: DecodeCoefficients, batch: Num) -> N
     """
     chip, context = case.chip, case.input + case.output / 2
     tokens, local = batch * (1 + case.draft_tokens), batch / case.attention_data
-    read = (
-        weight_bytes_read(with_active_adapters(case, batch), tokens / case.pipeline)
-        * case.pipeline
-        / (chip.bandwidth_bytes_per_s * k.read_share)
-    )
+    weights = weight_bytes_read(with_active_adapters(case, batch), tokens / case.pipeline) * case.pipeline
+    read = weights / (chip.bandwidth_bytes_per_s * k.read_share)
     product = tokens * _matrix_s(case, k)
     cache = local * kv_bytes_per_sequence(case, context) / (chip.bandwidth_bytes_per_s * k.cache_share)
-    latent = tokens * _latent_flops(case) * context / (case.accelerators * chip.base_peak_flops * ATTENTION_SHARE)
+    latent = tokens * latent_flops(case) * context / (case.accelerators * chip.base_peak_flops * ATTENTION_SHARE)
     joined = tokens / case.pipeline * (_all_reduce_s(case, k) + _traffic_s(case, k)) + local * k.sequence_us * 1e-6
     return np.hypot(read, product) + cache + latent + joined + _launch_s(case, k)
 
@@ -119,14 +118,13 @@ def _launch_s(case: ServingCase, k: DecodeCoefficients) -> Num:
 def _all_reduce_s(case: ServingCase, k: DecodeCoefficients) -> Num:
     """Return the seconds on the links per token.
 
-    Tensor parallelism runs two all-reduces per layer of 16-bit hidden values, each 2 (g - 1) / g times (arXiv 1909.08053 section 3);
-    attention data parallelism one gather and scatter per expert layer. Groups beyond the scale-up domain use the node's network.
+    An all-reduce moves 2 (g - 1) / g of its 16-bit hidden values (arXiv 1909.08053, section 3). Groups beyond the scale-up domain use the
+    node's network.
     """
-    n, wires, group = case.network, case.wires, case.tensor * case.attention_data
-    all_reduces = np.where(np.greater(case.attention_data, 1), n.moe_layers, 2 * n.layers)
+    wires, group = case.wires, case.tensor * case.attention_data
     inside = wires.scale_up_bytes_per_s
     link = np.where(np.greater(group, wires.domain), np.minimum(inside, wires.scale_out_bytes_per_s), inside)
-    return all_reduces * n.hidden * 2.0 * 2 * (group - 1) / group / (link * k.link_share)
+    return all_reduces(case) * case.network.hidden * 2.0 * 2 * (group - 1) / group / (link * k.link_share)
 
 
 def _matrix_s(case: ServingCase, k: DecodeCoefficients) -> Num:
@@ -139,9 +137,3 @@ def _traffic_s(case: ServingCase, k: DecodeCoefficients) -> Num:
     """Return the seconds of memory traffic per token for norms and residuals, which every tensor-parallel rank repeats."""
     n = case.network
     return n.layers * n.hidden * LAYER_TRAFFIC_BYTES / (case.attention_data * case.chip.bandwidth_bytes_per_s * k.read_share)
-
-
-def _latent_flops(case: ServingCase) -> Num:
-    """Return the FLOPs per decoded token and context token of absorbed latent attention (DeepSeek-V2, arXiv 2405.04434 section 2.1.2)."""
-    n = case.network
-    return 2 * n.layers * n.heads * (2 * n.kv_rank + n.rope_dim) * np.greater(n.kv_rank, 0)
