@@ -15,10 +15,19 @@ FULL_SHARDING = ("zero3", "fsdp", "hsdp")
 def conflict_problems(config: TrainingConfig) -> Iterator[Problem]:
     """Yield every conflict between two fields."""
     yield from _schedule_problems(config)
-    yield from _offload_problems(config)
+    shard = config.layout.shard
+    is_sharded = shard in FULL_SHARDING if shard else engine_family(config.engine.name, "train").zero_stage >= 3
+    if "parameters" in config.offload and not is_sharded:
+        reason = "offloading parameters needs sharded weights (ZeRO-3 or FSDP)"
+        yield Problem("E-offload", reason, At() / "offload", "layout.shard: zero3")
     yield from _ignored_field_problems(config)
-    if accelerators.find(config.hardware.accelerator).is_tpu:
-        yield from _tpu_problems(config)
+    if not accelerators.find(config.hardware.accelerator).is_tpu:
+        return
+    if config.layout.pipeline > 1:  # XLA shards by FSDP within a slice
+        reason = f"pipeline parallelism on TPUs is not modelled, got {config.layout.pipeline} stages"
+        yield Problem("E-layers", reason, At() / "layout" / "pipeline", "pipeline: 1, shard: fsdp")
+    for part in sorted({"optimizer", "parameters"} & set(config.offload)):
+        yield Problem("E-offload", f"offloading the {part} on TPUs is not modelled", At() / "offload", f"remove {part}")
 
 
 def _schedule_problems(config: TrainingConfig) -> Iterator[Problem]:
@@ -38,14 +47,6 @@ def _schedule_problems(config: TrainingConfig) -> Iterator[Problem]:
         yield Problem("E-schedule", reason, At() / "layout" / "pipeline", f"pipeline: {w.pipeline + 1}")
 
 
-def _offload_problems(config: TrainingConfig) -> Iterator[Problem]:
-    shard = config.layout.shard
-    is_whole = shard in FULL_SHARDING if shard else engine_family(config.engine.name, "train").zero_stage >= 3
-    if "parameters" in config.offload and not is_whole:
-        reason = "offloading parameters needs sharded weights (ZeRO-3 or FSDP)"
-        yield Problem("E-offload", reason, At() / "offload", "layout.shard: zero3")
-
-
 def _ignored_field_problems(config: TrainingConfig) -> Iterator[Problem]:
     """Yield problems of fields that would have no effect."""
     if not config.packed and not config.mean_length:
@@ -60,12 +61,3 @@ def _ignored_field_problems(config: TrainingConfig) -> Iterator[Problem]:
         if config.adapter is not None and getattr(config, field):
             reason = f"{field} has no effect with an adapter: adapters train in fp32"
             yield Problem("E-numbers", reason, At() / field, "leave it out; base_numbers sets the format of the frozen base")
-
-
-def _tpu_problems(config: TrainingConfig) -> Iterator[Problem]:
-    """Yield problems of layouts that have no formula on TPUs, where XLA shards by FSDP within a slice."""
-    if config.layout.pipeline > 1:
-        reason = f"pipeline parallelism on TPUs is not modelled, got {config.layout.pipeline} stages"
-        yield Problem("E-layers", reason, At() / "layout" / "pipeline", "pipeline: 1, shard: fsdp")
-    for part in sorted({"optimizer", "parameters"} & set(config.offload)):
-        yield Problem("E-offload", f"offloading the {part} on TPUs is not modelled", At() / "offload", f"remove {part}")

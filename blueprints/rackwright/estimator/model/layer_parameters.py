@@ -4,7 +4,7 @@ Closed forms of the published architectures: attention h*a*d + 2*h*k*d + a*d*h, 
 compare every catalog row with its publisher's total.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple
@@ -151,13 +151,9 @@ def ffn_matrices(hidden: int, width: int, gated: bool = True, bias: bool = False
 
 def lora_parameters(layers: Iterable[Block], rank: int, targets: AdapterTargets = "all-linear") -> int:
     """Return the trainable parameters of LoRA or QLoRA. all-linear includes every routed expert, but not the output head."""
-    return sum(m.adapter(rank) for block in layers for m in _targeted(block, targets))
-
-
-def _targeted(block: Block, targets: AdapterTargets) -> Sequence[Matrix]:
     if targets == "all-linear":
-        return block.matrices
-    return [m for m in block.attention if targets == "attention" or m.name in QUERY_AND_VALUE]
+        return sum(m.adapter(rank) for block in layers for m in block.matrices)
+    return sum(m.adapter(rank) for b in layers for m in b.attention if targets == "attention" or m.name in QUERY_AND_VALUE)
 
 
 def prompt_parameters(hidden: int, virtual_tokens: int) -> int:
