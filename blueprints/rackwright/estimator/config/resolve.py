@@ -244,10 +244,8 @@ def assumptions_of(config: TrainingConfig | ServingConfig, case: TrainingCase | 
     assumed = [f"{name} not given: {value}" for name, given, value in defaults if given is None]
     is_training = isinstance(config, TrainingConfig)
     if is_training and "routing" not in config.model_fields_set and np.any(case.network.experts):
-        factor = f"{REAL_ROUTING_IMBALANCE:g}"
-        assumed.append(
-            f"routing not given: balanced, as in benchmarks; with real routing the fullest rank gets {factor} times the mean tokens"
-        )
+        fullest = f"with real routing the fullest rank gets {REAL_ROUTING_IMBALANCE:g} times the mean tokens"
+        assumed.append(f"routing not given: balanced, as in benchmarks; {fullest}")
     if engine_family(config.engine.name, "train" if is_training else "serve").family == "other":
         assumed.append(f"engine.name {config.engine.name[:60]!r} is unknown: common defaults are used")
     a, field = accelerators.find(h.accelerator), "numbers" if is_training else "weight_numbers"

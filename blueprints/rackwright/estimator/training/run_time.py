@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rackwright.estimator.calibration.coefficients import FittedModel, fitted
-from rackwright.estimator.case import Num, TrainingCase
+from rackwright.estimator.case import Chip, Num, TrainingCase
 from rackwright.estimator.model.flops import attention_flops
 from rackwright.estimator.result import PredictionInterval
 
@@ -49,6 +49,10 @@ class RunCase:
     evaluation_sequences: Num = 0.0
     year: Num = LATEST_YEAR
     audited: Num = 0.0
+
+    @property
+    def chip(self) -> Chip:
+        return self.step.chip
 
 
 @dataclass(frozen=True)
