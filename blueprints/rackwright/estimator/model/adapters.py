@@ -6,10 +6,7 @@ from rackwright.estimator.model.layer_parameters import Block
 
 SAME_INPUT = {"k": "q", "v": "q", "kv_a": "q_a", "up": "gate"}
 """Matrix -> matrix that has the same input vector."""
-TARGET_GROUPS = {
-    "qv": frozenset({"q", "v", "q_b", "kv_b"}),
-    "attention": frozenset({"q", "k", "v", "o", "q_a", "q_b", "kv_a", "kv_b"}),
-}
+TARGET_GROUPS = {"qv": frozenset({"q", "v", "q_b", "kv_b"}), "attention": frozenset({"q", "k", "v", "o", "q_a", "q_b", "kv_a", "kv_b"})}
 
 
 def target_matrices(targets: str) -> frozenset[str] | None:
