@@ -72,7 +72,7 @@ def test_launches_joins_and_requests_add_up_by_hand():
     assert iteration_seconds(replace(base, engine="trtllm"), replace(none, layer_us=10.0, python=1.5), 4.0) == pytest.approx(
         one + 80 * 10e-6
     )
-    assert iteration_seconds(replace(base, compiled=0.0), none, 4.0) - one == pytest.approx(80 * iteration.EAGER_LAYER_S)
+    assert iteration_seconds(replace(base, compiled=0.0), none, 4.0) - one == pytest.approx(80 * throughput.EAGER_LAYER_S)
 
 
 def test_a_prompt_is_products_attention_and_two_joins_a_layer():

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 from rackwright import UserError
-from rackwright.estimator.config.jsonl import MAX_PROBLEMS, parse_configuration, read_lines
+from rackwright.estimator.config.jsonl import MAX_PROBLEMS, parse_configuration
 from rackwright.estimator.estimate import estimate
+from rackwright.estimator.estimate_lines import estimate_lines
 
 from tests.estimator.configs import serving_data, training_data
 
@@ -152,8 +153,8 @@ def test_a_server_that_needs_no_pool_fits_where_its_cache_does():
 
 @pytest.mark.parametrize("text", ['{"kind": "training", "kind": "serving"}', '{"sequence": ' + "9" * 5000 + "}", "[" * 100_000, "\0", "[]"])
 def test_a_broken_line_costs_only_itself(text):
-    first, second = read_lines(text + "\r\n" + json.dumps(training_data()))
-    assert (first.config, bool(first.problems), second.problems) == (None, True, ())
+    first, second = estimate_lines(text + "\r\n" + json.dumps(training_data()))
+    assert (first.estimate, bool(first.problems), second.problems) == (None, True, ())
 
 
 def test_thousands_of_wrong_keys_are_told_in_a_few():

@@ -6,18 +6,10 @@ from typing import Any
 
 from rackwright.estimator import launch_flags, samples
 from rackwright.estimator.calibration.coefficients import PRIOR_ONLY, Calibration, calibration
+from rackwright.estimator.config import resolve
 from rackwright.estimator.config.configuration import Configuration, SampleConfig, ServingConfig, TrainingConfig
 from rackwright.estimator.config.constraints import sample_problems
 from rackwright.estimator.config.jsonl import parse_configuration
-from rackwright.estimator.config.resolve import (
-    BYTES_PER_WEIGHT,
-    NF4_BYTES_PER_WEIGHT,
-    assumptions_of,
-    chip_and_links,
-    raise_problems,
-    serving_case,
-    training_case,
-)
 from rackwright.estimator.dataset.nearest_runs import nearest_runs
 from rackwright.estimator.model.dimensions import ModelDimensions
 from rackwright.estimator.model.from_architecture import architecture_of, model_dimensions
@@ -51,7 +43,7 @@ def estimate(config: Configuration | Mapping[str, Any], calibrated: Calibration 
 
 
 def _training(config: TrainingConfig, c: Calibration) -> Estimate:
-    case = training_case(config)
+    case = resolve.training_case(config)
     found = TrainingPrediction.of(case, c)
     step_s = found.step_residuals.interval(float(found.step.total))
     peak = found.memory_residuals.interval(float(found.memory.total))
@@ -77,7 +69,7 @@ def _training(config: TrainingConfig, c: Calibration) -> Estimate:
         largest_context=found.max_context_tokens(room),
         launch=launch_flags.training_flags(config, architecture_of(config.model), int(case.wires.per_node), bool(case.chip.is_tpu)),
         nearest=nearest_runs(config, case),
-        assumptions=assumptions_of(config, case),
+        assumptions=resolve.assumptions_of(config, case),
         evidence=_evidence(step_s),
         version=c.version,
         **(run_time_fields(replace(case, sequence=real), config.tokens, step_s, config.evaluations) if config.tokens else {}),
@@ -85,10 +77,10 @@ def _training(config: TrainingConfig, c: Calibration) -> Estimate:
 
 
 def _serving(config: ServingConfig, c: Calibration) -> Estimate:
-    case = serving_case(config)
+    case = resolve.serving_case(config)
     found = ServingPrediction.of(case, c)
     if config.prefill and config.decode:
-        found = found.disaggregated(serving_case(config, config.prefill), serving_case(config, config.decode))
+        found = found.disaggregated(resolve.serving_case(config, config.prefill), resolve.serving_case(config, config.decode))
     memory = _as_floats(found.memory)
     output = found.rate_residuals.interval(found.output_tokens_per_s)
     # the engine fills its memory budget, so the prediction error falls on the KV cache
@@ -110,7 +102,7 @@ def _serving(config: ServingConfig, c: Calibration) -> Estimate:
         largest_context=int(found.max_context),
         launch=launch_flags.serving_flags(config),
         nearest=nearest_runs(config, case),
-        assumptions=assumptions_of(config, case),
+        assumptions=resolve.assumptions_of(config, case),
         evidence=_evidence(found.tpot_residuals.interval(1.0)),
         warnings=tuple(text for text, is_met in ((CANNOT_START, found.can_start), (QUEUE_GROWS, found.sustains_rate)) if not is_met),
         version=c.version,
@@ -120,8 +112,8 @@ def _serving(config: ServingConfig, c: Calibration) -> Estimate:
 def _samples(config: SampleConfig, c: Calibration) -> Estimate:
     """Estimate whole samples, data parallel: every accelerator holds the whole network."""
     n = model_dimensions(architecture_of(config.model))
-    chip, _ = chip_and_links(config.hardware, config.numbers)
-    raise_problems(sample_problems(config, n))
+    chip, _ = resolve.chip_and_links(config.hardware, config.numbers)
+    resolve.raise_problems(sample_problems(config, n))
     memory = _sample_memory(config, n, config.batch)
     once = samples.pass_seconds(n, chip, config.batch, config.train, config.adapter is not None, config.recompute == "full")
     taken, peak = PRIOR_ONLY.interval(float(once * config.passes)), PRIOR_ONLY.interval(float(memory.total))
@@ -147,7 +139,7 @@ def _sample_memory(config: SampleConfig, n: ModelDimensions, batch: float) -> Me
     if config.train:
         trainable = ADAPTER_SHARE * n.total if config.adapter else n.trunk
         return samples.training_memory(n, batch, trainable, recompute=config.recompute == "full")
-    each = NF4_BYTES_PER_WEIGHT[True] if config.numbers == "nf4" else BYTES_PER_WEIGHT[config.numbers]
+    each = resolve.NF4_BYTES_PER_WEIGHT[True] if config.numbers == "nf4" else resolve.BYTES_PER_WEIGHT[config.numbers]
     return samples.forward_memory(n, batch, n.linear * each + (n.total - n.linear) * max(each, 2.0))
 
 

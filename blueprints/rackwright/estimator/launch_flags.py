@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from rackwright.catalog.models.architecture import Architecture
 from rackwright.estimator.config.configuration import ServingConfig, ServingLayout, TrainingConfig
+from rackwright.estimator.training.activations import SPLIT_BACKWARD
 
 MEGATRON_NUMBERS = {
     "bf16": "--bf16", "fp16": "--fp16", "fp8": "--bf16 --fp8-format hybrid", "mxfp8": "--bf16 --fp8-format e4m3 --fp8-recipe mxfp8",
@@ -17,8 +18,6 @@ MEGATRON_FSDP = {"zero2": "optim_grads", **dict.fromkeys(("zero3", "fsdp", "hsdp
 """Shard -> sharding strategy of Megatron-FSDP."""
 OFFLOAD_MODULES, EXPERT_OFFLOAD_MODULES = "attn_norm core_attn attn_proj mlp_norm", " expert_fc1 moe_act"
 """Modules whose inputs Megatron-Core can offload to the host (docs/source/api-guide/fine_grained_activation_offloading.md)."""
-NOT_IN_MEGATRON = ("zero-bubble", "dualpipe")
-"""Schedules that Megatron-LM does not support; its command is left out."""
 VLLM_NUMBERS = {"fp8": "fp8", "int8": "compressed-tensors", "int4": "awq", "nf4": "bitsandbytes", "fp4": "modelopt_fp4"}
 
 
@@ -29,7 +28,8 @@ def training_flags(config: TrainingConfig, a: Architecture, per_node: int, is_tp
     nodes = -(-config.hardware.count // per_node)
     each = min(per_node, config.hardware.count)
     torchrun = f"torchrun --nnodes={nodes} --nproc-per-node={each} --rdzv-backend=c10d --rdzv-endpoint=$MASTER_ADDR:29500"
-    if config.layout.schedule in NOT_IN_MEGATRON or "parameters" in config.offload:
+    # Megatron-LM has neither schedules with delayed weight gradients nor offloaded weights, so its command is left out
+    if config.layout.schedule in SPLIT_BACKWARD or "parameters" in config.offload:
         return {"torchrun": torchrun}
     flags = (*_megatron_model(config, a), *_megatron_layout(config, per_node), *_megatron_memory(config, a))
     return {"torchrun": torchrun, "megatron": " ".join(flags)}

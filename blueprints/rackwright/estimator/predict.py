@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from types import ModuleType
+from typing import Any
 
 from rackwright.estimator.calibration.coefficients import Calibration, FittedModel, ResidualQuantiles
 from rackwright.estimator.case import TrainingCase
@@ -147,7 +148,7 @@ class ServingPrediction:
         is_stable = busy <= first_token.MAX_PREFILL_UTILIZATION and in_flight <= places
         return cls(
             case=case,
-            memory=serving_memory.serving_memory(case, k_cache),
+            **_cache_fields(case, k_cache),
             can_start=serving_memory.can_serve(case, k_cache, _longest_request_tokens(case)),
             sustains_rate=is_offline or not case.open_loop or is_stable,
             is_offline=is_offline,
@@ -155,8 +156,6 @@ class ServingPrediction:
             ttft_s=first_s,
             tpot_s=token_s,
             output_tokens_per_s=output * case.replicas,
-            kv_tokens=float(serving_memory.kv_tokens(case, k_cache)),
-            max_context=float(serving_memory.max_context_tokens(case, k_cache)),
             ttft_residuals=residuals_of(ttft, case, c),
             tpot_residuals=residuals_of(tpot, case, c),
             rate_residuals=residuals_of(rate if is_offline else tpot, case, c),
@@ -189,17 +188,21 @@ class ServingPrediction:
         return replace(
             self,
             case=decoding,
-            memory=serving_memory.serving_memory(decoding, k_cache),
+            **_cache_fields(decoding, k_cache),
             can_start=all(serving_memory.can_serve(x, k_cache, _longest_request_tokens(x)) for x in pools),
             sustains_rate=not decoding.open_loop or offered <= float(pair.requests_per_s),
             running=running,
-            kv_tokens=float(serving_memory.kv_tokens(decoding, k_cache)),
-            max_context=float(serving_memory.max_context_tokens(decoding, k_cache)),
             ttft_s=first_s * correction_factor(ttft, decoding, c),
             tpot_s=token_s * correction_factor(tpot, decoding, c),
             output_tokens_per_s=rate * float(decoding.output),
             is_offline=False,
         )
+
+
+def _cache_fields(case: ServingCase, k: serving_memory.CacheCoefficients) -> dict[str, Any]:
+    """Return the memory terms, the cache capacity and the longest context of one replica."""
+    tokens, longest = serving_memory.kv_tokens(case, k), serving_memory.max_context_tokens(case, k)
+    return {"memory": serving_memory.serving_memory(case, k), "kv_tokens": float(tokens), "max_context": float(longest)}
 
 
 def _stay_s(case: ServingCase, k: DecodeCoefficients) -> float:

@@ -166,7 +166,7 @@ def _rows(path: Path) -> Sequence[PrintedRow]:
     except (OSError, BrokenCell) as fault:
         reason = getattr(fault, "strerror", None) or str(fault)
         raise UserError([Problem("E-runs", reason, fix="give a CSV file with the columns in docs/estimate.md")], str(path)) from None
-    if path.stem in CSV_NAMES:
+    if path.stem in CSV_NAMES and rows:
         return rows
     name = next((file for column, file in IDENTIFYING_COLUMNS.items() if rows and column in rows[0].cells), "")
     if not name:

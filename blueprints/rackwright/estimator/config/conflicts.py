@@ -6,9 +6,8 @@ from rackwright.diagnostics.problem import At, Problem
 from rackwright.estimator.config import accelerators
 from rackwright.estimator.config.configuration import TrainingConfig
 from rackwright.estimator.config.engines import engine_family
+from rackwright.estimator.training.activations import SPLIT_BACKWARD
 
-SPLIT_BACKWARD_SCHEDULES = ("zero-bubble", "dualpipe")
-"""Schedules that delay the weight gradients to fill the pipeline bubble."""
 FULL_SHARDING = ("zero3", "fsdp", "hsdp")
 
 
@@ -32,7 +31,7 @@ def conflict_problems(config: TrainingConfig) -> Iterator[Problem]:
 
 def _schedule_problems(config: TrainingConfig) -> Iterator[Problem]:
     w, at = config.layout, At() / "layout" / "schedule"
-    if w.schedule not in SPLIT_BACKWARD_SCHEDULES:
+    if w.schedule not in SPLIT_BACKWARD:
         return
     if w.pipeline == 1:
         yield Problem("E-schedule", f"schedule {w.schedule} needs a pipeline, but pipeline is 1", at, "pipeline: 2 or more")

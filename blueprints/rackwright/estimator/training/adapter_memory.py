@@ -12,15 +12,7 @@ import numpy as np
 from rackwright.estimator.calibration.coefficients import FittedModel, fitted
 from rackwright.estimator.case import Num, TrainingCase, lookup_by_label
 from rackwright.estimator.result import MemoryTerms
-from rackwright.estimator.training.activations import (
-    CHECKPOINT_BYTES,
-    CHUNKED_LOGIT_SHARE,
-    COMMUNICATOR_BYTES,
-    OFFLOADED_LAYERS,
-    attention_bytes,
-    in_flight_layers,
-    kept_score_bytes,
-)
+from rackwright.estimator.training import activations
 from rackwright.estimator.training.memory import fuller_terms
 from rackwright.estimator.training.states import gathered_bytes, resident_state, stage_parameters, state_bytes
 from rackwright.estimator.training.sustained_rates import WIDE_FORMAT_FACTOR
@@ -92,7 +84,7 @@ def _terms(case: TrainingCase, k: AdapterCoefficients, stage: Num) -> MemoryTerm
     kept, transient = _activations(case, k, stage)
     is_chunked = np.greater(case.fused_loss, 0)
     each = k.logit_bytes + lookup_by_label(case.engine, UPCAST_LOGIT_BYTES, 0.0)
-    whole = np.where(is_chunked, CHUNKED_LOGIT_SHARE, 1.0) * each * case.network.vocab / case.tensor
+    whole = np.where(is_chunked, activations.CHUNKED_LOGIT_SHARE, 1.0) * each * case.network.vocab / case.tensor
     logits = np.equal(stage, case.last_stage) * whole
     # a chunked loss ends before the backward pass of the layers begins
     head = np.where(is_chunked, np.maximum(logits * _tokens(case) - transient, 0.0), logits * _tokens(case))
@@ -140,12 +132,12 @@ def _activations(case: TrainingCase, k: AdapterCoefficients, stage: Num) -> tupl
     """Return the bytes kept for the backward pass, and the transient bytes of one recomputed layer."""
     n, tokens = case.network, _tokens(case)
     layer, again = _layer_bytes(case, k), case.full_recompute_share
-    layers = in_flight_layers(case, stage_parameters(case, stage).layers, stage)
+    layers = activations.in_flight_layers(case, stage_parameters(case, stage).layers, stage)
     offloads = np.maximum(
         case.offload_activations, lookup_by_label(case.engine, CHECKPOINT_OFFLOADING_TRAINERS, 0.0) * np.greater(again, 0)
     )
-    layers = np.where(np.greater(offloads, 0), np.minimum(layers, OFFLOADED_LAYERS), layers)
-    each = again * CHECKPOINT_BYTES * n.hidden / case.sequence_split + (1 - again) * layer
+    layers = np.where(np.greater(offloads, 0), np.minimum(layers, activations.OFFLOADED_LAYERS), layers)
+    each = again * activations.CHECKPOINT_BYTES * n.hidden / case.sequence_split + (1 - again) * layer
     return tokens * each * layers, tokens * layer * np.greater(again, 0)
 
 
@@ -161,8 +153,8 @@ def _layer_bytes(case: TrainingCase, k: AdapterCoefficients) -> Num:
     norm = np.where(np.greater(case.compiled, 0), np.minimum(k.norm_bytes, FUSED_NORM_BYTES), k.norm_bytes) * np.where(n.gated, 2, 1)
     every = np.where(n.gated, 3, 2) * n.hidden + np.where(np.greater(n.ffn, 0), n.ffn, n.top_k * n.expert_ffn + n.shared_ffn)
     inputs = np.where(case.adapter, np.maximum(case.adapter_inputs, case.keeps_frozen_inputs * every), every)
-    products = (ffn + k.input_bytes * inputs) / case.tensor
-    return norm * n.hidden / case.sequence_split + attention_bytes(n, case.tensor) + products + kept_score_bytes(case)
+    attention, products = activations.attention_bytes(n, case.tensor), (ffn + k.input_bytes * inputs) / case.tensor
+    return norm * n.hidden / case.sequence_split + attention + products + activations.kept_score_bytes(case)
 
 
 def _tokens(case: TrainingCase) -> Num:
@@ -174,7 +166,7 @@ def _tokens(case: TrainingCase) -> Num:
 def _measured_gib(case: TrainingCase, k: AdapterCoefficients) -> Num:
     """Return the GiB that a published row measured: reserved, allocated or device memory."""
     terms = adapter_memory(case, k)
-    outside = k.device_gib * GIB + COMMUNICATOR_BYTES * np.greater(case.replicas, 1)
+    outside = k.device_gib * GIB + activations.COMMUNICATOR_BYTES * np.greater(case.replicas, 1)
     return (terms.total - terms.reserved * (1 - case.measures_reserved) + outside * case.measures_device) / GIB
 
 

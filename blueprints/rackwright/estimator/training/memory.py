@@ -11,15 +11,7 @@ import numpy as np
 from rackwright.estimator.calibration.coefficients import FittedModel, architecture_classes, fitted
 from rackwright.estimator.case import Num, TrainingCase, lookup_by_label
 from rackwright.estimator.result import MemoryTerms
-from rackwright.estimator.training.activations import (
-    CHECKPOINT_BYTES,
-    CHUNKED_LOGIT_SHARE,
-    COMMUNICATOR_BYTES,
-    OFFLOADED_LAYERS,
-    attention_score_bytes,
-    in_flight_layers,
-    layer_activation_bytes,
-)
+from rackwright.estimator.training import activations
 from rackwright.estimator.training.states import device_parameters, gathered_bytes, resident_state
 from rackwright.estimator.training.sustained_rates import WIDE_FORMAT_FACTOR
 from rackwright.units import GIB
@@ -74,7 +66,7 @@ def peak_bytes(case: TrainingCase, k: MemoryCoefficients) -> Num:
 def outside_bytes(case: TrainingCase) -> Num:
     """Return the bytes of device memory outside the allocator: driver context and communicators. nvidia-smi includes them."""
     groups = sum(np.greater(x, 1).astype(float) for x in (case.tensor, case.pipeline, case.context, case.expert, case.replicas))
-    return CONTEXT_BYTES + COMMUNICATOR_BYTES * groups
+    return CONTEXT_BYTES + activations.COMMUNICATOR_BYTES * groups
 
 
 def usable_bytes(case: TrainingCase) -> Num:
@@ -99,10 +91,10 @@ def _terms(case: TrainingCase, k: MemoryCoefficients, stage: Num) -> MemoryTerms
     """Return the memory terms of one stage before the allocator reserve."""
     parameters = device_parameters(case, stage)
     state = resident_state(case, parameters)
-    kept, transient = _activations(case, k, in_flight_layers(case, parameters.layers, stage))
+    kept, transient = _activations(case, k, activations.in_flight_layers(case, parameters.layers, stage))
     torch = np.where(np.greater(case.tensor, 1), k.split_logit_bytes, k.logit_bytes)
     each = np.where(np.greater(lookup_by_label(case.engine, PARALLEL_LOSS_TRAINERS, 0.0), 0), k.parallel_logit_bytes, torch)
-    held = np.where(np.greater(case.fused_loss, 0), CHUNKED_LOGIT_SHARE, 1.0)
+    held = np.where(np.greater(case.fused_loss, 0), activations.CHUNKED_LOGIT_SHARE, 1.0)
     vocabulary = case.local_tokens * case.network.vocab / case.tensor * each * held
     logits = np.where(np.equal(stage, case.last_stage), vocabulary, 0.0)
     wide = lookup_by_label(case.numbers, WIDE_FORMAT_FACTOR, 1.0)
@@ -119,17 +111,18 @@ def _terms(case: TrainingCase, k: MemoryCoefficients, stage: Num) -> MemoryTerms
 
 def _activations(case: TrainingCase, k: MemoryCoefficients, layers: Num) -> tuple[Num, Num]:
     """Return the bytes kept for the backward pass of `layers`, and the transient bytes of the backward pass of one layer."""
-    plain, tokens = layer_activation_bytes(
+    plain, tokens = activations.layer_activation_bytes(
         case.network, case.tensor, sequence_parallel=case.sequence_parallel, dropout=case.dropout, eager=k.eager * (1 - case.compiled),
         norms=case.recompute_norms, mlp=case.recompute_mlp, act=case.recompute_act, up=case.recompute_up,
         expert_tensor=case.expert_tensor, imbalance=case.moe_imbalance, dispatch=k.dispatch,
         gathered=k.gathered * lookup_by_label(case.engine, INPUT_GATHERING_TRAINERS, 1.0),
     ), case.local_tokens  # fmt: skip
-    whole = plain + attention_score_bytes(case)
+    whole = plain + activations.attention_score_bytes(case)
     by_operator = np.where(np.greater(lookup_by_label(case.engine, OPERATOR_SELECTIVE_TRAINERS, 0.0), 0), k.selective, 1.0)
-    kept = np.where(np.equal(case.recompute, 2), CHECKPOINT_BYTES * case.network.hidden / case.sequence_split, by_operator * plain)
+    checkpoint = activations.CHECKPOINT_BYTES * case.network.hidden / case.sequence_split
+    kept = np.where(np.equal(case.recompute, 2), checkpoint, by_operator * plain)
     recomputed = np.where(np.greater(case.recompute, 0), whole - kept, 0.0)
-    layers = np.where(np.greater(case.offload_activations, 0), np.minimum(layers, OFFLOADED_LAYERS), layers)
+    layers = np.where(np.greater(case.offload_activations, 0), np.minimum(layers, activations.OFFLOADED_LAYERS), layers)
     return tokens * (whole - case.recompute_share * recomputed) * layers, tokens * (recomputed + k.backward * plain)
 
 
