@@ -14,4 +14,4 @@ def served(model: str, accelerator: str, numbers: str = "bf16", **said) -> Servi
     a = accelerators.find(accelerator)
     kv = said.pop("kv_element", 1.0 if numbers in ("fp8", "fp4") and said.get("engine") == "trtllm" else 2.0)
     usual = {"linear_bytes": WEIGHT_BYTES[numbers], "kv_element": kv, "numbers": numbers, "concurrency": float("inf")}
-    return ServingCase(model_dimensions(found.architecture), accelerators.chip(a, numbers), accelerators.wires(a), **{**usual, **said})
+    return ServingCase(model_dimensions(found.architecture), accelerators.chip(a, numbers), accelerators.links(a), **{**usual, **said})

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from rackwright.catalog.models import library
 from rackwright.estimator.calibration.coefficients import bounds
-from rackwright.estimator.case import Chip, TrainingCase, Wires, stack_cases
+from rackwright.estimator.case import Chip, Links, TrainingCase, stack_cases
 from rackwright.estimator.dataset import runs
 from rackwright.estimator.model.adapters import adapter_inputs
 from rackwright.estimator.model.from_architecture import count_parameters, model_dimensions
@@ -22,7 +22,7 @@ NF4 = 0.5 + 4 / 64
 
 def case(**changes):
     lora = TrainingCase(
-        network=model_dimensions(LLAMA), chip=Chip("ampere", 80 * GIB, 2e12, 312e12, 312e12), wires=Wires(3e11, 25e9, 8, 8),
+        network=model_dimensions(LLAMA), chip=Chip("ampere", 80 * GIB, 2e12, 312e12, 312e12), links=Links(3e11, 25e9, 8, 8),
         accelerators=1.0,
         sequence=2048.0, micro_batch=1.0, micro_batches=8.0, adapter=1.0, trainable=20e6, adapter_inputs=2 * 4096.0 + 11008, engine="hf",
         gradient_bytes=2.0, optimizer_bytes=4.0, recompute=2.0,

@@ -94,17 +94,17 @@ def test_latent_attention_reads_one_latent_and_multiplies_it_by_every_head():
 
 def test_one_accelerator_has_no_links():
     alone = server(tensor=1.0)
-    slow = replace(alone, wires=replace(alone.wires, scale_up_bytes_per_s=1.0))
+    slow = replace(alone, links=replace(alone.links, scale_up_bytes_per_s=1.0))
     assert decode_seconds(slow, K) == decode_seconds(alone, K)
     assert decode_seconds(alone, replace(K, join_us=40.0)) == decode_seconds(alone, K)
 
 
 def test_beyond_the_domain_joins_take_the_nodes_network():
     wide = server(tensor=16.0)
-    slower = replace(wide, wires=replace(wide.wires, scale_out_bytes_per_s=wide.wires.scale_out_bytes_per_s / 4))
+    slower = replace(wide, links=replace(wide.links, scale_out_bytes_per_s=wide.links.scale_out_bytes_per_s / 4))
     assert decode_seconds(slower, K) > 1.5 * decode_seconds(wide, K)
     inside = server(tensor=8.0)
-    assert decode_seconds(replace(inside, wires=slower.wires), K) == decode_seconds(inside, K)
+    assert decode_seconds(replace(inside, links=slower.links), K) == decode_seconds(inside, K)
 
 
 @given(st.floats(1.0, 4.0), st.sampled_from(["bandwidth_bytes_per_s", "peak_flops", "base_peak_flops"]))

@@ -93,7 +93,7 @@ def test_more_replicas_at_one_batch_keep_the_steps_and_shorten_them():
     assert seconds(many) < seconds(few) < 8.01 * seconds(many)
 
 
-@pytest.mark.parametrize("part", ["chip", "wires"])
+@pytest.mark.parametrize("part", ["chip", "links"])
 def test_nothing_gets_slower_with_faster_hardware(part):
     case = dense(64, layout={"tensor": 8})
     for name, value in vars(getattr(case, part)).items():
@@ -104,7 +104,7 @@ def test_nothing_gets_slower_with_faster_hardware(part):
 
 def test_one_accelerator_has_no_communication():
     case = dense(1)
-    slow = replace(case, wires=replace(case.wires, scale_up_bytes_per_s=1.0, scale_out_bytes_per_s=1.0))
+    slow = replace(case, links=replace(case.links, scale_up_bytes_per_s=1.0, scale_out_bytes_per_s=1.0))
     assert seconds(slow) == seconds(case)
 
 

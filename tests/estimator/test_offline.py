@@ -64,7 +64,7 @@ def test_a_better_accelerator_is_never_slower(more, what):
 @given(st.floats(1.0, 10.0))
 def test_a_faster_link_is_never_slower(more):
     case = served("llama-3.1-70b", "H100-80GB", "fp8", tensor=8.0)
-    better = replace(case, wires=replace(case.wires, scale_up_bytes_per_s=case.wires.scale_up_bytes_per_s * more))
+    better = replace(case, links=replace(case.links, scale_up_bytes_per_s=case.links.scale_up_bytes_per_s * more))
     assert offline_tokens_per_s(better, K) >= offline_tokens_per_s(case, K)
 
 
@@ -83,7 +83,7 @@ def test_every_further_stage_waits_while_decoding():
 
 def test_a_group_wider_than_its_domain_goes_over_the_network():
     inside = served("llama-3.1-405b", "H100-80GB", "fp8", tensor=8.0)
-    outside = replace(inside, wires=replace(inside.wires, domain=4.0))
+    outside = replace(inside, links=replace(inside.links, domain=4.0))
     assert offline_cycle(outside, K).links > 4 * offline_cycle(inside, K).links
 
 

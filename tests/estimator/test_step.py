@@ -65,7 +65,7 @@ def test_terms_sum_to_the_step_and_none_is_negative():
         assert values[f"{name}_exposed"] <= values[f"{name}_total"]
 
 
-@pytest.mark.parametrize("part", ["chip.bandwidth_bytes_per_s", "wires.scale_up_bytes_per_s", "wires.scale_out_bytes_per_s"])
+@pytest.mark.parametrize("part", ["chip.bandwidth_bytes_per_s", "links.scale_up_bytes_per_s", "links.scale_out_bytes_per_s"])
 def test_more_bandwidth_never_slows_a_step(part):
     owner, name = part.split(".")
     for layout in ({"shard": "fsdp"}, {"tensor": 8}, {"tensor": 2, "pipeline": 4}, {"context": 8}):

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
-from rackwright.estimator.case import Wires
+from rackwright.estimator.case import Links
 from rackwright.estimator.training import communication
 
-WIRES = Wires(scale_up_bytes_per_s=450e9, scale_out_bytes_per_s=50e9, domain=8.0, per_node=8.0)
+LINKS = Links(scale_up_bytes_per_s=450e9, scale_out_bytes_per_s=50e9, domain=8.0, per_node=8.0)
 GB = 1e9
 
 
@@ -40,15 +40,15 @@ def test_a_token_crosses_the_network_once_for_each_node_that_has_an_expert_of_it
 
 
 def test_a_group_larger_than_its_domain_goes_over_the_network():
-    assert communication.group_seconds(36 * GB, 8, WIRES) == pytest.approx(0.1)
-    assert communication.group_seconds(36 * GB, 16, WIRES) == pytest.approx(0.9)
+    assert communication.group_seconds(36 * GB, 8, LINKS) == pytest.approx(0.1)
+    assert communication.group_seconds(36 * GB, 16, LINKS) == pytest.approx(0.9)
 
 
 def test_every_nic_of_a_node_carries_its_part_of_a_ring():
     """One shard: eight NICs share it, and the links inside are slower. Eight shards: one NIC each."""
-    assert communication.sharded_collective_seconds(36 * GB, 64, 1, WIRES) == pytest.approx(36 / 8 / 50 / 0.8)
-    assert communication.sharded_collective_seconds(36 * GB, 8, 8, WIRES) == pytest.approx(36 / 50 / 0.8)
-    assert communication.sharded_collective_seconds(36 * GB, 8, 1, WIRES) == pytest.approx(36 / 450 / 0.8)
+    assert communication.sharded_collective_seconds(36 * GB, 64, 1, LINKS) == pytest.approx(36 / 8 / 50 / 0.8)
+    assert communication.sharded_collective_seconds(36 * GB, 8, 8, LINKS) == pytest.approx(36 / 50 / 0.8)
+    assert communication.sharded_collective_seconds(36 * GB, 8, 1, LINKS) == pytest.approx(36 / 450 / 0.8)
 
 
 def test_what_cannot_hide_shows_and_so_does_what_is_longer_than_the_work():

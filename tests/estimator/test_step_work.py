@@ -80,7 +80,7 @@ def test_half_of_what_goes_between_stages_shows_and_a_third_of_a_ring():
 def test_gradients_hide_behind_the_backward_pass_of_the_last_micro_batch():
     """On a network so slow that only what hides is missing."""
     c = case(layout={"shard": "zero1"})
-    slow = replace(c, wires=replace(c.wires, scale_up_bytes_per_s=1e8))
+    slow = replace(c, links=replace(c.links, scale_up_bytes_per_s=1e8))
     terms = step_seconds(slow, K)
     one = micro_batch_time(slow, K).layers + micro_batch_time(slow, K).head
     assert terms.data_total - terms.data_exposed == pytest.approx(K.data_hidden * 2 / 3 * one)
@@ -89,8 +89,8 @@ def test_gradients_hide_behind_the_backward_pass_of_the_last_micro_batch():
 def test_a_pipeline_of_virtual_stages_hides_gradients_behind_its_last_micro_batches():
     layout = {"shard": "zero1", "pipeline": 4, "data": 2}
     one, two = (case(layout=layout | {"virtual": v}, micro_batch=1) for v in (1, 2))
-    slow = replace(one.wires, scale_up_bytes_per_s=1e10)
-    plain, virtual = (step_seconds(replace(c, wires=slow), K) for c in (one, two))
+    slow = replace(one.links, scale_up_bytes_per_s=1e10)
+    plain, virtual = (step_seconds(replace(c, links=slow), K) for c in (one, two))
     assert virtual.data_exposed < plain.data_exposed
 
 

@@ -54,7 +54,7 @@ def test_more_memory_bandwidth_or_faster_links_never_slow_a_step():
     c = case()
     for faster in (
         replace(c, chip=replace(c.chip, bandwidth_bytes_per_s=2 * c.chip.bandwidth_bytes_per_s)),
-        replace(c, wires=replace(c.wires, scale_up_bytes_per_s=2 * c.wires.scale_up_bytes_per_s)),
+        replace(c, links=replace(c.links, scale_up_bytes_per_s=2 * c.links.scale_up_bytes_per_s)),
     ):
         assert step_seconds(faster, K).total < step_seconds(c, K).total
 

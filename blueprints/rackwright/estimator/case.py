@@ -40,14 +40,14 @@ class Chip:
     """Bandwidth to the host per direction, PCIe or C2C; used by offloading."""
     sustained_share: Num = 0.8
     """Share of the nameplate peak that a large matrix product reaches, measured in bf16."""
-    kin: Text = ""
+    evidence_group: Text = ""
     """Group of accelerators whose measured runs count as evidence: the generation, cards without a scale-up link apart."""
     watts: Num = float("inf")
     """Board power, W: power cap or design power; inf when not published, which sets no limit."""
 
 
 @dataclass(frozen=True)
-class Wires:
+class Links:
     """Links of one accelerator, bytes/s per direction.
 
     domain: accelerators reachable over scale-up; per_node: accelerators per node; scale_up: PCIe when is_linked is 0; scale_out: the
@@ -73,7 +73,7 @@ class TrainingCase:
 
     network: ModelDimensions
     chip: Chip
-    wires: Wires
+    links: Links
     accelerators: Num
     sequence: Num
     micro_batch: Num

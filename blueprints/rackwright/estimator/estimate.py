@@ -67,7 +67,7 @@ def _training(config: TrainingConfig, c: Calibration) -> Estimate:
         mfu=float(found.model_flops / (step_s.p50 * config.hardware.count * case.chip.base_peak_flops)),
         largest_micro_batch=found.max_micro_batch(room),
         largest_context=found.max_context_tokens(room),
-        launch=launch_flags.training_flags(config, architecture_of(config.model), int(case.wires.per_node), bool(case.chip.is_tpu)),
+        launch=launch_flags.training_flags(config, architecture_of(config.model), int(case.links.per_node), bool(case.chip.is_tpu)),
         nearest=nearest_runs(config, case),
         assumptions=resolve.assumptions_of(config, case),
         evidence=_evidence(step_s),

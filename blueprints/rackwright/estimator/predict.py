@@ -21,12 +21,12 @@ MAX_MICRO_BATCH_TERMS = 1000
 
 def correction_factor(model: FittedModel, case: TrainingCase | ServingCase, c: Calibration) -> float:
     """Return the factor from the user's measured runs that multiplies the model's prediction; 1 without such runs."""
-    return c.factor(model.name, model.classes(case), str(case.chip.kin))
+    return c.factor(model.name, model.classes(case), str(case.chip.evidence_group))
 
 
 def residuals_of(model: FittedModel, case: TrainingCase | ServingCase, c: Calibration) -> ResidualQuantiles:
     """Return the residuals of the case's class. Prior only when no run used this group of accelerators."""
-    return c.residual(model.name, model.classes(case), str(case.chip.kin))
+    return c.residual(model.name, model.classes(case), str(case.chip.evidence_group))
 
 
 def timing_case(case: TrainingCase) -> TrainingCase:

@@ -89,7 +89,7 @@ def calibrate(path: Path) -> CalibrationResult:
         except BrokenCell as fault:
             problems.append(_problem(row, str(fault)))
     before = [float(model.predict(stack_cases([case]), c.of(model.name, model.kind))[0]) for _, _, model, case, _ in seen]
-    kinds = [factor_key(model.name, model.classes(case), str(case.chip.kin)) for _, _, model, case, _ in seen]
+    kinds = [factor_key(model.name, model.classes(case), str(case.chip.evidence_group)) for _, _, model, case, _ in seen]
     near = []
     for (row, metric, _, _, value), predicted, kind in zip(seen, before, kinds, strict=True):
         if max(value / predicted, predicted / value) > MAX_RATIO:

@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import FORMATS
 from rackwright.catalog.rows import Accelerator as Row
-from rackwright.estimator.case import Chip, Wires
+from rackwright.estimator.case import Chip, Links
 from rackwright.units import GIB
 
 PCIE_BYTES_PER_S = {"volta": 12e9, "turing": 12e9, "ampere": 25e9, "ada": 25e9, "hopper": 50e9, "blackwell": 50e9}
@@ -100,7 +100,7 @@ def chip(a: AcceleratorRates, numbers: str = "bf16", memory_bytes: float | None 
     cap = power_watts or a.power_watts
     return Chip(
         generation=a.generation,
-        kin=a.generation if a.is_tpu or a.scale_up_bytes_per_s else f"{a.generation} cards",
+        evidence_group=a.generation if a.is_tpu or a.scale_up_bytes_per_s else f"{a.generation} cards",
         memory_bytes=memory_bytes or a.memory_bytes,
         bandwidth_bytes_per_s=a.bandwidth_bytes_per_s,
         base_peak_flops=a.base_peak,
@@ -113,20 +113,20 @@ def chip(a: AcceleratorRates, numbers: str = "bf16", memory_bytes: float | None 
     )
 
 
-def wires(
+def links(
     a: AcceleratorRates,
     per_node: int | None = None,
     scale_up_gb_s: float | None = None,
     domain: int | None = None,
     scale_out_gb_s: float | None = None,
     count: int = 8,
-) -> Wires:
+) -> Links:
     """Return the links of one accelerator. Missing values are those of the vendor's reference server."""
     linked = scale_up_gb_s * 1e9 if scale_up_gb_s else a.scale_up_bytes_per_s
     alone = linked and a.domain == 1 and not domain  # a superchip is a node
     node = per_node or (count if a.is_tpu else 1 if alone else 4 if a.domain > 8 else 8)
     out = scale_out_gb_s * 1e9 if scale_out_gb_s else SCALE_OUT_BYTES_PER_S.get(a.generation, OTHER_SCALE_OUT_BYTES_PER_S)
-    return Wires(
+    return Links(
         scale_up_bytes_per_s=linked or PCIE_BYTES_PER_S.get(a.generation, 25e9),
         scale_out_bytes_per_s=out,
         domain=float(domain or (a.domain if linked and (a.domain > 1 or alone) else node)),

@@ -54,7 +54,7 @@ def training_problems(config: TrainingConfig, n: ModelDimensions) -> Iterator[Pr
         yield Problem("E-length", reason, At() / "mean_length", f"at most {config.sequence}")
     yield from conflict_problems(config)
     h = config.hardware  # trainers start the same number of processes on every node, so the accelerators must fill whole nodes
-    node = int(accelerators.wires(accelerators.find(h.accelerator), h.per_node, count=max(h.count // h.slices, 1)).per_node)
+    node = int(accelerators.links(accelerators.find(h.accelerator), h.per_node, count=max(h.count // h.slices, 1)).per_node)
     if h.count > node and h.count % node:
         fix = _divisor_hint(h.count) if h.count < 1000 else f"count: a multiple of {node}"
         reason = f"count {h.count} is not a multiple of the {node} accelerators per node"

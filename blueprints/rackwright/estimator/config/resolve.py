@@ -8,7 +8,7 @@ import numpy as np
 from rackwright.catalog.models.architecture import Architecture
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import At, Problem
-from rackwright.estimator.case import RECOMPUTE, Chip, TrainingCase, Wires
+from rackwright.estimator.case import RECOMPUTE, Chip, Links, TrainingCase
 from rackwright.estimator.config import accelerators
 from rackwright.estimator.config.configuration import EngineConfig, HardwareConfig, ServingConfig, ServingPool, Speculation, TrainingConfig
 from rackwright.estimator.config.constraints import serving_problems, training_problems
@@ -51,20 +51,20 @@ def training_case(config: TrainingConfig, *, checked: bool = True) -> TrainingCa
     """
     architecture = architecture_of(config.model)
     n, h, e = model_dimensions(architecture), config.hardware, engine_family(config.engine.name, "train")
-    chip, wires = chip_and_links(h, config.numbers)
+    chip, links = chip_and_links(h, config.numbers)
     if checked:
         raise_problems(training_problems(config, n))
     return TrainingCase(
         network=n,
         chip=chip,
-        wires=wires,
+        links=links,
         sequence=float(config.sequence),
         micro_batch=float(config.micro_batch),
         trainable=_trainable(config, architecture, n),
         moe_imbalance=REAL_ROUTING_IMBALANCE if config.routing == "real" and n.is_moe else 1.0,
         mean_length=0.0 if config.packed else float(config.mean_length or 0.0),
         numbers=config.numbers,
-        **_layout_fields(config, wires, e),
+        **_layout_fields(config, links, e),
         recompute=float(RECOMPUTE.index(config.recompute)),
         recompute_share=config.recompute_share,
         offload_optimizer=float("optimizer" in config.offload),
@@ -78,7 +78,7 @@ def training_case(config: TrainingConfig, *, checked: bool = True) -> TrainingCa
     )
 
 
-def _layout_fields(config: TrainingConfig, wires: Wires, e: EngineFamily) -> dict[str, Any]:
+def _layout_fields(config: TrainingConfig, links: Links, e: EngineFamily) -> dict[str, Any]:
     """Return the fields of parallelism and sharding. Without expert parallelism, experts are split like every other matrix."""
     w, count = config.layout, config.hardware.count
     replicas = w.data or max(count // (w.tensor * w.pipeline * w.context), 1)
@@ -95,7 +95,7 @@ def _layout_fields(config: TrainingConfig, wires: Wires, e: EngineFamily) -> dic
         "expert_tensor": float(w.expert_tensor or (w.tensor if w.expert == 1 else 1)),
         "schedule": w.schedule,
         "replicas": float(replicas),
-        "shards": float(w.shard_group or (min(int(wires.per_node), group) if w.shard == "hsdp" else group)),
+        "shards": float(w.shard_group or (min(int(links.per_node), group) if w.shard == "hsdp" else group)),
         "zero_stage": float(ZERO_STAGES[w.shard] if w.shard else e.zero_stage),
         "sequence_parallel": float(e.sequence_parallel if w.sequence_parallel is None else w.sequence_parallel),
         "slices": float(config.hardware.slices),
@@ -147,7 +147,7 @@ def serving_case(config: ServingConfig, pool: ServingPool | None = None, *, chec
     """
     architecture = architecture_of(config.model)
     n, h, e = model_dimensions(architecture), config.hardware, engine_family(config.engine.name, "serve")
-    chip, wires = chip_and_links(h, config.weight_numbers)
+    chip, links = chip_and_links(h, config.weight_numbers)
     if checked:
         raise_problems(serving_problems(config, n))
     w = pool.layout if pool else config.layout
@@ -157,7 +157,7 @@ def serving_case(config: ServingConfig, pool: ServingPool | None = None, *, chec
     return ServingCase(
         network=n,
         chip=chip,
-        wires=wires,
+        links=links,
         tensor=float(w.tensor),
         pipeline=float(w.pipeline),
         expert=float(w.expert),
@@ -200,7 +200,7 @@ def _speculation_fields(s: Speculation) -> dict[str, float]:
     return {"accepted_tokens": accepted, "draft_tokens": float(s.draft), "draft_share": s.draft * s.draft_share}
 
 
-def chip_and_links(h: HardwareConfig, numbers: str) -> tuple[Chip, Wires]:
+def chip_and_links(h: HardwareConfig, numbers: str) -> tuple[Chip, Links]:
     """Return accelerator and links. numbers: format of the matrix products. Raises UserError for an unknown accelerator."""
     try:
         a = accelerators.find(h.accelerator)
@@ -210,7 +210,7 @@ def chip_and_links(h: HardwareConfig, numbers: str) -> tuple[Chip, Wires]:
         raise UserError([Problem("E-accelerator", reason, At() / "hardware" / "accelerator", fix)]) from None
     memory = h.memory_gib * GIB if h.memory_gib else None
     chip = accelerators.chip(a, numbers, memory, h.power_watts)
-    return chip, accelerators.wires(a, h.per_node, h.scale_up_gb_s, h.scale_up_domain, h.scale_out_gb_s, h.count // h.slices)
+    return chip, accelerators.links(a, h.per_node, h.scale_up_gb_s, h.scale_up_domain, h.scale_out_gb_s, h.count // h.slices)
 
 
 def raise_problems(problems: Iterator[Problem]) -> None:
@@ -236,10 +236,10 @@ def _trainable(config: TrainingConfig, architecture: Architecture, n: ModelDimen
 
 def assumptions_of(config: TrainingConfig | ServingConfig, case: TrainingCase | ServingCase) -> tuple[str, ...]:
     """Return the assumptions made for fields that the configuration leaves out, one sentence each."""
-    h, wires = config.hardware, case.wires
+    h, links = config.hardware, case.links
     defaults = (
-        ("hardware.per_node", h.per_node, f"{float(wires.per_node):g}"),
-        ("hardware.scale_out_gb_s", h.scale_out_gb_s, f"{float(wires.scale_out_bytes_per_s) / 1e9:g} GB/s per accelerator"),
+        ("hardware.per_node", h.per_node, f"{float(links.per_node):g}"),
+        ("hardware.scale_out_gb_s", h.scale_out_gb_s, f"{float(links.scale_out_bytes_per_s) / 1e9:g} GB/s per accelerator"),
     )
     assumed = [f"{name} not given: {value}" for name, given, value in defaults if given is None]
     is_training = isinstance(config, TrainingConfig)

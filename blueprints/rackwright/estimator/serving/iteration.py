@@ -111,9 +111,9 @@ def _all_reduce_s(case: ServingCase, k: DecodeCoefficients) -> Num:
     An all-reduce moves 2 (g - 1) / g of its 16-bit hidden values (arXiv 1909.08053, section 3). Groups beyond the scale-up domain use the
     node's network.
     """
-    wires, group = case.wires, case.tensor * case.attention_data
-    inside = wires.scale_up_bytes_per_s
-    link = np.where(np.greater(group, wires.domain), np.minimum(inside, wires.scale_out_bytes_per_s), inside)
+    links, group = case.links, case.tensor * case.attention_data
+    inside = links.scale_up_bytes_per_s
+    link = np.where(np.greater(group, links.domain), np.minimum(inside, links.scale_out_bytes_per_s), inside)
     return throughput.all_reduces(case) * case.network.hidden * 2.0 * 2 * (group - 1) / group / (link * k.link_share)
 
 

@@ -172,7 +172,7 @@ def kv_transfer_seconds(prefill: ServingCase, decode: ServingCase) -> Num:
     """
     held = memory.kv_bytes_per_sequence(replace(prefill, tensor=1.0, pipeline=1.0), prefill.input)
     lanes = np.minimum(prefill.tensor * prefill.pipeline, decode.tensor * decode.pipeline)
-    return held / (lanes * np.minimum(prefill.wires.scale_out_bytes_per_s, decode.wires.scale_out_bytes_per_s))
+    return held / (lanes * np.minimum(prefill.links.scale_out_bytes_per_s, decode.links.scale_out_bytes_per_s))
 
 
 def weight_bytes_read(case: ServingCase, batch: Num) -> Num:
@@ -250,10 +250,10 @@ def all_reduces(case: ServingCase) -> Num:
 def _link_s(case: ServingCase) -> Num:
     """Return the seconds on the links per token: each all-reduce moves 2 (g - 1) / g of its 16-bit hidden values, over the node's network
     when the group exceeds the scale-up domain."""
-    wires, group = case.wires, case.tensor * case.attention_data
+    links, group = case.links, case.tensor * case.attention_data
     volume = all_reduces(case) / case.pipeline * case.network.hidden * 2.0 * 2 * (group - 1) / group
-    inside = wires.scale_up_bytes_per_s * np.where(np.greater(wires.is_linked, 0), LINK_SHARE, 1.0)
-    return volume / np.where(np.greater(group, wires.domain), np.minimum(inside, wires.scale_out_bytes_per_s), inside)
+    inside = links.scale_up_bytes_per_s * np.where(np.greater(links.is_linked, 0), LINK_SHARE, 1.0)
+    return volume / np.where(np.greater(group, links.domain), np.minimum(inside, links.scale_out_bytes_per_s), inside)
 
 
 MODELS: tuple[FittedModel, ...] = (

@@ -63,7 +63,7 @@ class AdapterCoefficients:
 def is_applicable(case: TrainingCase) -> Num:
     """Return whether this model applies, not memory.training_memory: adapters with any trainer, and full fine-tuning with a trainer of
     FULL_FINETUNING_TRAINERS or with DeepSpeed within one node."""
-    small = np.equal(case.engine, "deepspeed") & np.less_equal(case.accelerators, case.wires.per_node)
+    small = np.equal(case.engine, "deepspeed") & np.less_equal(case.accelerators, case.links.per_node)
     return np.greater(case.adapter, 0) | np.greater(lookup_by_label(case.engine, FULL_FINETUNING_TRAINERS, 0.0), 0) | small
 
 

@@ -126,17 +126,17 @@ def _micro_batch_seconds(case: TrainingCase, software: Num, k: RunCoefficients) 
     attention = attention_flops(n, case.sequence) / (ATTENTION_EFFICIENCY * chip.base_peak_flops)
     activations = k.activation_passes * ELEMENT_BYTES * n.hidden * n.layers / chip.bandwidth_bytes_per_s
     sent = 8 * ((case.tensor - 1) / case.tensor) * case.local_tokens * n.hidden * ELEMENT_BYTES * n.layers / case.pipeline
-    exposed = TENSOR_EXPOSED_SHARE * sent / case.wires.scale_up_bytes_per_s
+    exposed = TENSOR_EXPOSED_SHARE * sent / case.links.scale_up_bytes_per_s
     return case.tokens / split * again * (products + attention + activations) + exposed
 
 
 def _gradient_seconds(case: TrainingCase) -> Num:
     """Return the seconds of the gradient reduction: within the scale-up domain, then over the network."""
     model = case.tensor * case.pipeline
-    inside = np.maximum(case.wires.domain / model, 1.0)
-    outward = np.where(case.accelerators > case.wires.domain, 1 / case.wires.scale_out_bytes_per_s / inside, 0.0)
+    inside = np.maximum(case.links.domain / model, 1.0)
+    outward = np.where(case.accelerators > case.links.domain, 1 / case.links.scale_out_bytes_per_s / inside, 0.0)
     volume = GRADIENT_BYTES * case.trainable / model * (case.replicas > 1)
-    return volume * (1 / case.wires.scale_up_bytes_per_s + outward)
+    return volume * (1 / case.links.scale_up_bytes_per_s + outward)
 
 
 def residual_classes(run: RunCase) -> tuple[str, ...]:

@@ -115,17 +115,17 @@ def tokens_per_s_per_accelerator(case: TrainingCase, k: StepCoefficients) -> Num
 
 def _micro_batch_traffic(case: TrainingCase) -> tuple[Num, Num, Num, Num]:
     """Return the communication seconds of one micro-batch: tensor, context and expert over all stages, and one stage boundary."""
-    n, tensor, wires = case.network, case.tensor, case.wires
+    n, tensor, links = case.network, case.tensor, case.links
     tokens, passes = case.local_tokens, 2 + case.full_recompute_share
-    latency = 2 * passes * communication.ring_latency_s(tensor, wires.domain)
+    latency = 2 * passes * communication.ring_latency_s(tensor, links.domain)
     kv_width = np.where(np.greater(n.kv_rank, 0), n.kv_rank + n.rope_dim, n.kv_heads * n.head_dim / tensor)
-    experts = communication.expert_bytes(case.expert, tokens / tensor, expert_input_width(n), n.top_k, wires.domain)
+    experts = communication.expert_bytes(case.expert, tokens / tensor, expert_input_width(n), n.top_k, links.domain)
     boundary = communication.pipeline_bytes(case.pipeline, tokens / case.sequence_split, n.hidden) * case.virtual
     return (
-        n.layers * (communication.group_seconds(communication.tensor_bytes(tensor, tokens, n.hidden, passes), tensor, wires) + latency),
-        communication.group_seconds(communication.context_bytes(case.context, tokens, kv_width) * n.layers, case.context * tensor, wires),
-        communication.expert_seconds(experts, wires) * n.moe_layers * case.moe_imbalance,
-        communication.group_seconds(boundary, case.accelerators, wires),
+        n.layers * (communication.group_seconds(communication.tensor_bytes(tensor, tokens, n.hidden, passes), tensor, links) + latency),
+        communication.group_seconds(communication.context_bytes(case.context, tokens, kv_width) * n.layers, case.context * tensor, links),
+        communication.expert_seconds(experts, links) * n.moe_layers * case.moe_imbalance,
+        communication.group_seconds(boundary, case.accelerators, links),
     )
 
 
@@ -144,10 +144,10 @@ def _data_seconds(case: TrainingCase, micro_batch_s: Num, k: StepCoefficients) -
     across = communication.reduce_bytes(group / case.shards, dense / case.shards, case.gradient_bytes) * trained
     window = micro_batch_s * np.where(np.greater(case.virtual, 1), np.minimum(case.micro_batches, case.pipeline), BACKWARD_SHARE)
     sharded = np.greater_equal(case.zero_stage, 3)
-    once = communication.sharded_collective_seconds(np.where(sharded, across, reduced), group, case.tensor, case.wires)
-    copies = np.where(np.greater(lookup_by_label(case.engine, PER_MATRIX_GATHER_TRAINERS, 0.0), 0), case.wires.per_node, case.tensor)
-    calls = GATHERS_PER_LAYER * n.layers / case.pipeline * communication.ring_latency_s(case.shards, case.wires.domain) / 2
-    each = np.where(sharded, communication.sharded_collective_seconds(gathered, case.shards, copies, case.wires) + calls, 0.0)
+    once = communication.sharded_collective_seconds(np.where(sharded, across, reduced), group, case.tensor, case.links)
+    copies = np.where(np.greater(lookup_by_label(case.engine, PER_MATRIX_GATHER_TRAINERS, 0.0), 0), case.links.per_node, case.tensor)
+    calls = GATHERS_PER_LAYER * n.layers / case.pipeline * communication.ring_latency_s(case.shards, case.links.domain) / 2
+    each = np.where(sharded, communication.sharded_collective_seconds(gathered, case.shards, copies, case.links) + calls, 0.0)
     shown = case.micro_batches * communication.exposed_seconds(each, k.data_hidden, micro_batch_s) + communication.exposed_seconds(
         once, k.data_hidden, window
     )

@@ -67,7 +67,7 @@ def _gather_seconds(case: TrainingCase) -> Num:
     """Return the seconds of FSDP traffic within a slice; 0 on one chip."""
     chips = np.minimum(case.shards, case.accelerators / case.slices)
     volume = GATHERS * ELEMENT_BYTES * case.network.trunk / case.tensor * (chips - 1) / np.maximum(chips, 1)
-    return case.micro_batches * volume / case.wires.scale_up_bytes_per_s
+    return case.micro_batches * volume / case.links.scale_up_bytes_per_s
 
 
 def _dcn_seconds(case: TrainingCase) -> Num:
