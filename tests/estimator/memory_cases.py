@@ -22,8 +22,8 @@ def network(name: str) -> ModelDimensions:
     return model_dimensions(row.architecture)
 
 
-def case(model: str | ModelDimensions = "llama-3.1-8b", **said: Any) -> TrainingCase:
-    """One sequence of 4,096 on one accelerator unless said; replicas and shards follow `shards`."""
+def case(model: str | ModelDimensions = "llama-3.1-8b", **changed: Any) -> TrainingCase:
+    """One sequence of 4,096 on one accelerator by default; replicas and shards follow `shards`."""
     n = network(model) if isinstance(model, str) else model
     fixed = {"accelerators": 1.0, "sequence": 4096.0, "micro_batch": 1.0, "micro_batches": 1.0, "compiled": 1.0}
-    return TrainingCase(n, CHIP, LINKS, **(fixed | said))
+    return TrainingCase(n, CHIP, LINKS, **(fixed | changed))
