@@ -173,7 +173,7 @@ def test_offline_takes_the_best_rate_that_fits_memory(estimates):
 def test_nearest_formats_are_tried_before_a_gap(estimates):
     assert "values" in estimates.answer({"id": "x", **serving(served(input=7.0))})
     assert [asked.get("kvcache_quant_mode") for asked in estimates.seen] == ["fp8", None]
-    assert estimates.answer({"id": "x", **serving(served(concurrency=65.0))})["gap"] == "it says the deployment does not fit in memory"
+    assert estimates.answer({"id": "x", **serving(served(concurrency=65.0))})["gap"] == "its estimate does not fit in memory"
 
 
 def test_an_unlisted_configuration_is_passed_as_a_folder(estimates):
