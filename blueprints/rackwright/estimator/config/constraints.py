@@ -6,8 +6,8 @@ from rackwright.diagnostics.problem import At, Problem
 from rackwright.estimator.config import accelerators
 from rackwright.estimator.config.configuration import HardwareConfig, SampleConfig, ServingConfig, ServingLayout, TrainingConfig
 from rackwright.estimator.config.conflicts import conflict_problems
-from rackwright.estimator.model.adapters import TARGET_GROUPS, target_matrices
 from rackwright.estimator.model.dimensions import ModelDimensions
+from rackwright.estimator.model.layer_parameters import TARGET_GROUPS, target_matrices
 
 MAX_PARAMETERS = 1e16
 """Thousands of times the largest published model; a larger count is a typing error."""

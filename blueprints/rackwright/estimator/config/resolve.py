@@ -13,10 +13,10 @@ from rackwright.estimator.config import accelerators
 from rackwright.estimator.config.configuration import EngineConfig, HardwareConfig, ServingConfig, ServingPool, Speculation, TrainingConfig
 from rackwright.estimator.config.constraints import serving_problems, training_problems
 from rackwright.estimator.config.engines import EngineFamily, engine_family, release_number, release_year
-from rackwright.estimator.model.adapters import adapter_inputs, target_matrices
+from rackwright.estimator.model.adapters import adapter_inputs
 from rackwright.estimator.model.dimensions import ModelDimensions
 from rackwright.estimator.model.from_architecture import architecture_of, count_parameters, model_dimensions
-from rackwright.estimator.model.layer_parameters import prefix_parameters, prompt_parameters
+from rackwright.estimator.model.layer_parameters import lora_parameters, prefix_parameters, prompt_parameters
 from rackwright.estimator.serving.case import ServingCase
 from rackwright.units import GIB
 
@@ -229,9 +229,7 @@ def _trainable(config: TrainingConfig, architecture: Architecture, n: ModelDimen
         return float(prefix_parameters(architecture.layers, architecture.kv_heads, architecture.head_dim, a.virtual_tokens or 20))
     if a.type == "prompt":
         return float(prompt_parameters(architecture.hidden, a.virtual_tokens or 20))
-    wanted = target_matrices(a.targets)
-    matrices = (m for block in count_parameters(architecture).layers for m in block.matrices if wanted is None or m.name in wanted)
-    return float(sum(m.adapter(a.rank) for m in matrices)) or 0.005 * n.total
+    return float(lora_parameters(count_parameters(architecture).layers, a.rank, a.targets)) or 0.005 * n.total
 
 
 def assumptions_of(config: TrainingConfig | ServingConfig, case: TrainingCase | ServingCase) -> tuple[str, ...]:

@@ -2,19 +2,10 @@
 
 from collections.abc import Sequence
 
-from rackwright.estimator.model.layer_parameters import Block
+from rackwright.estimator.model.layer_parameters import Block, target_matrices
 
 SAME_INPUT = {"k": "q", "v": "q", "kv_a": "q_a", "up": "gate"}
 """Matrix -> matrix that has the same input vector."""
-TARGET_GROUPS = {"qv": frozenset({"q", "v", "q_b", "kv_b"}), "attention": frozenset({"q", "k", "v", "o", "q_a", "q_b", "kv_a", "kv_b"})}
-
-
-def target_matrices(targets: str) -> frozenset[str] | None:
-    """Return the matrix names of `targets`, a group or comma-separated names; None means every matrix."""
-    if targets in TARGET_GROUPS:
-        return TARGET_GROUPS[targets]
-    names = frozenset(part.strip().removesuffix("_proj") for part in targets.split(","))
-    return None if names & {"all-linear", "all", ""} else names
 
 
 def adapter_inputs(layers: Sequence[Block], targets: str, scales: bool = False) -> float:
