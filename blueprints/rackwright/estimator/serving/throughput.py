@@ -54,7 +54,9 @@ class OfflineCoefficients:
     expert_slowdown: float = fitted(1.4, 1.0, 4.0, "time of expert products over dense products of the same FLOPs", "x", 0.3)
     launch_s: float = fitted(1e-4, 0.0, 1e-3, "per expert layer and iteration, where kernels are launched from Python", "s", 1.0)
     dispatch_s: float = fitted(3e-8, 0.0, 1e-6, "per token and expert layer: routing, sorting, gathering", "s", 1.0)
-    stage_wait: float = fitted(0.05, 0.0, 0.3, "of decoding, what each further pipeline stage waits for the fullest batch", "", 1.0)
+    stage_wait: float = fitted(
+        0.05, 0.0, 0.3, "of the time of decoding, what each further pipeline stage waits for the fullest batch", "", 1.0
+    )
 
 
 @dataclass(frozen=True)
