@@ -88,6 +88,8 @@ def test_a_file_without_runs_is_refused(tmp_path, text):
     with pytest.raises(UserError):
         calibrate(path)
     with pytest.raises(UserError):
+        calibrate(path.rename(tmp_path / "training_throughput.csv"))
+    with pytest.raises(UserError):
         calibrate(tmp_path / "none.csv")
 
 

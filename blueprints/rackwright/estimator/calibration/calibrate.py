@@ -166,9 +166,11 @@ def _rows(path: Path) -> Sequence[PrintedRow]:
     except (OSError, BrokenCell) as fault:
         reason = getattr(fault, "strerror", None) or str(fault)
         raise UserError([Problem("E-runs", reason, fix="give a CSV file with the columns in docs/estimate.md")], str(path)) from None
-    if path.stem in CSV_NAMES and rows:
+    if not rows:
+        raise UserError([Problem("E-runs", f"{path.name} has no runs", fix="write a header and one line per run")], str(path))
+    if path.stem in CSV_NAMES:
         return rows
-    name = next((file for column, file in IDENTIFYING_COLUMNS.items() if rows and column in rows[0].cells), "")
+    name = next((file for column, file in IDENTIFYING_COLUMNS.items() if column in rows[0].cells), "")
     if not name:
         columns = ", ".join(f"{column} ({file})" for column, file in IDENTIFYING_COLUMNS.items())
         reason = f"{path.name} has no column that identifies the kind of runs"
