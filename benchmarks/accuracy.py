@@ -125,7 +125,7 @@ def _online(found: Sequence[RowReading], made: dict[tuple[int, str], PredictionI
 
 def _kin(metric: str, case: Any) -> str:
     """Speed of accelerators that no run speaks of is prior only; memory does not depend on it."""
-    return "" if metric in ("peak_memory_gib", "kv_tokens") else str(getattr(case, "step", case).chip.kin)
+    return "" if metric in ("peak_memory_gib", "kv_tokens") else str(getattr(case, "step", case).chip.evidence_group)
 
 
 def _model(models: Sequence[FittedModel], metric: str, r: RowReading) -> FittedModel | None:

@@ -145,7 +145,7 @@ def _weights(given: Sequence[MeasuredRun]) -> np.ndarray:
 
 
 def _kin(case: Any) -> str:
-    return str(getattr(case, "step", case).chip.kin)
+    return str(getattr(case, "step", case).chip.evidence_group)
 
 
 def _fold(label: str) -> int:

@@ -60,9 +60,10 @@ def page(date: str, peers: tuple[Installed, Installed]) -> str:
 
 
 LEGEND = (
-    "Errors are absolute, in percent of the reading, over the scored rows that both sides answer; bias is the median of predicted / "
-    "measured - 1. A row that a peer cannot express or has no tables for is a gap, not an error. Our mean and median are of grouped "
-    "folds: the fit had seen no row of the group. In sample are the coefficients as shipped, which saw the rows: told, not compared."
+    "Errors are absolute, in percent of the measured value, over the scored rows that both sides predict; bias is the median of "
+    "predicted / measured - 1. A row that a peer cannot express or has no tables for is a gap, not an error. Our mean and median "
+    'are from grouped folds: the fit used no row of the group. "In sample" uses the shipped coefficients, which were fitted on the '
+    "rows; it is reported, not compared."
 )
 
 
@@ -89,7 +90,7 @@ def _training(peer: Installed, rows: Sequence[ours.Row]) -> Iterator[str]:
     made = [(f"{name}, {label}", errors((row.measured, value[row.id, row.metric]) for row in held[name] if (row.id, row.metric) in value))
             for label, value, name in kinds]  # fmt: skip
     body = [(label, str(found.n), *(percent(found, what) for what in ("mean", "median", "bias"))) for label, found in made if found]
-    yield table(("share of peak FLOP/s it is told to reach", "rows", "mean", "median", "bias"), body)
+    yield table(("share of peak FLOP/s given to it", "rows", "mean", "median", "bias"), body)
     yield _seconds(said, ours.METRICS["training"])
 
 
@@ -100,18 +101,17 @@ def _efficiencies(speed: Predicted, rows: Sequence[ours.Row]) -> list[tuple[str,
 
 
 TRAINING = (
-    "Models are described to it by the numbers of the row, none is fetched; a gated layer is given as two matrices of the same weights. "
-    "Its one free number is the share of peak FLOP/s, 0.5 here as it advises. Its step knows neither the pipeline's bubble nor what "
-    "moves between accelerators, and counts the same multiplications whatever the width of the feed-forward layer. Memory is its sum of "
-    "weights, gradients, optimizer and activations."
+    "Models are described by the numbers of the row; none is downloaded. A gated layer is described as two matrices with the same "
+    "number of weights. The only free number of llm-analysis is the share of peak FLOP/s, 0.5 here as its documentation advises. "
+    "Its step time includes neither the pipeline bubble nor communication, and its FLOPs do not depend on the width of the "
+    "feed-forward layer. Memory is its sum of weights, gradients, optimizer and activations."
 )
 SERVING = (
-    "{0} of the {1} TPOT and TTFT readings come from the sample of measured runs that is published with it; its operator tables were "
-    "measured on the same kinds of machine by the same people. Those it is asked with the layout and number formats the sample prints, and "
-    "with its newest tables, whatever release the row ran; the cache in FP8 where weights are narrow, "
-    "which suits it better than its own choice. Where it has no table in the printed format, its nearest ones are tried before "
-    "the row is a gap. Offline rows name no batch: it is asked for 8 to 2,048 requests in flight, in up to 18 "
-    "estimates, and its best rate counts."
+    "{0} of the {1} TPOT and TTFT values come from the sample of measured runs that is published with aiconfigurator; the same "
+    "authors measured its operator tables on the same kinds of machine. These rows use the layout and number formats of the sample, "
+    "and the newest tables for every release. The cache is FP8 when weights are narrower than 16 bit, which fits the rows better "
+    "than its default. When a format has no table, the nearest formats are tried before the row is a gap. Offline rows have no "
+    "batch size: the best rate of up to 18 estimates with 8 to 2,048 requests in flight counts."
 )
 
 
@@ -156,10 +156,10 @@ def _search(peer: Installed) -> str:
 
 
 SEARCH = (
-    "Qwen3-32B in FP8 on 32 x H200, 4,000 tokens in and 500 out, first token within 600 ms, 25 ms each. Theirs ranks by rate, in one "
-    "engine on one kind of machine, with prompt and answer in one pool or in two. Ours ranks by cost for 20 requests/s, in one pool, once "
-    "with the machines pinned to 4 x p5en.48xlarge (32 x H200) and once over every machine of both clouds, prices and the reasons against "
-    "each included. Calculon, the peer for training search, is not on PyPI and left out."
+    "Qwen3-32B in FP8 on 32 x H200, 4,000 input and 500 output tokens, first token within 600 ms, 25 ms per token. aiconfigurator "
+    "ranks by rate, for one engine on one kind of machine, with one pool or separate prefill and decode pools. rackwright ranks by "
+    "cost for 20 requests/s in one pool: once pinned to 4 x p5en.48xlarge (32 x H200), and once over every machine of both clouds, "
+    "with prices and all rejections. Calculon, the peer for training search, is not on PyPI and is left out."
 )
 
 

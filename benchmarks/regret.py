@@ -27,10 +27,10 @@ ASKED = (
 )
 """Name, metric and file of what is decided."""
 LEGEND = (
-    "Of the measured runs of one group that did the same work (one sequence length; offline, one input and output length), the one that is "
-    "predicted fastest by refits that never saw the group, against the one that was: best measured / chosen measured - 1, in percent, in "
-    "rate per accelerator. Beside it the median run of each set, and the mean over all of them, which is what picking by chance costs. "
-    "Lengths together compares rates of different work."
+    "A set is the measured runs of one group with the same work (one sequence length; offline: one input and output length). The "
+    "chosen run is the one with the fastest prediction from fits without the group. Regret is best measured / chosen measured - 1, "
+    "in percent, in rate per accelerator. For comparison: the regret of the median run, and the mean over all runs of a set, which "
+    'is the regret of a random choice. "Lengths together" compares rates of different work.'
 )
 MUCH = 0.05
 MEAN_TARGET, MUCH_TARGET = 0.04, 0.15

@@ -11,13 +11,14 @@ HEAD = ("table", "n", "cover", "mean", "median", "cell mean", "cells", "target",
         "x1.5", "x2")  # fmt: skip
 
 LEGEND = (
-    "Errors are absolute, in percent of the reading; a scored row without a prediction counts 100. `n` readings, `cover` percent of them "
-    "predicted. Cells are publisher x framework x hardware; their mean may reach 1.5 times the target. Bias is the median of predicted / "
-    "measured - 1, in percent. `in p10-p90` is the share of readings within the interval, 80 when it is honest; `p90/p10` its usual width; "
-    "`> p90` the share above it, `> p90 + 5 %` clearly above; `x1.5` and `x2` the share predicted within that factor. A table that is "
-    "reported has no target. Grouped folds: the fit saw no run of the same kind of work, hardware and model. "
-    "TTFT: time to first token; TPOT: time per output token after it; MoE: mixture of experts; KV tokens: what the cache of a "
-    "server holds. Equal published submissions differ by 7 %."
+    "Errors are absolute, in percent of the measured value; a scored row without a prediction counts 100. `n`: measured values; "
+    "`cover`: percent of them with a prediction. Cells are publisher x framework x hardware; their mean may reach 1.5 times the "
+    "target. Bias: median of predicted / measured - 1, in percent. `in p10-p90`: percent of the values within the interval, 80 when "
+    "its width is right; `p90/p10`: median width of the interval; `> p90`: percent above the interval; `> p90 + 5 %`: percent more "
+    'than 5 % above it; `x1.5` and `x2`: percent predicted within that factor. Tables marked "reported" have no target. Grouped '
+    "folds: the fit used no run of the same kind of work, hardware and model. TTFT: time to first token; TPOT: time per output "
+    "token after the first; MoE: mixture of experts; KV tokens: capacity of a server's cache. Equal published submissions differ by "
+    "7 %."
 )
 
 

@@ -102,7 +102,7 @@ class Estimates:
 
 REASONS = (
     ("HuggingFace", "model not among those it ships"),
-    ("OOM", "it says the deployment does not fit in memory"),
+    ("OOM", "its estimate does not fit in memory"),
     ("PerfDataNotAvailable", "no table of an operator in this number format"),
 )
 

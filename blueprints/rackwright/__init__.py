@@ -1,4 +1,4 @@
-"""Say what you want to run; get the machines, the reasons, and the Pulumi stack that builds them.
+"""Choose machines for a workload, with reasons, and compile the Pulumi stack that builds them.
 
     from datetime import date
     from rackwright import compile_plan, load, size

@@ -1,10 +1,10 @@
-"""`python -m rackwright`, and what the command `rackwright` starts: Ctrl-C is no traceback, not even while modules load."""
+"""Entry point of `python -m rackwright` and of the command `rackwright`. Ctrl-C exits with 130, also while modules load."""
 
 import gc
 
 COLLECT_AFTER = 200_000
-"""New objects between two runs of the garbage collector. A command is short and keeps what it makes: at Python's 700 an eighth of its
-time goes into looking for cycles among modules."""
+"""New objects between two runs of the garbage collector. A command is short and keeps its objects; with Python's default of 700, an eighth
+of its time is garbage collection."""
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Writing files so that a reader never sees half of one, and a failure leaves what was there."""
+"""Atomic writing of files."""
 
 import os
 import tempfile
@@ -8,11 +8,11 @@ from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Problem
 
 READABLE = 0o644
-"""A temporary file is its owner's alone; what is committed or shown is not."""
+"""Mode of a new file. Temporary files are created with mode 0600."""
 
 
 def write_text(path: Path, text: str) -> None:
-    """Puts `text` in place of the file in one step. Raises UserError, with nothing changed, where that cannot be done."""
+    """Replace the content of a file in one step. Raises UserError and changes nothing when the file cannot be written."""
     temporary = None
     try:
         if path.exists() and not path.is_file():
@@ -26,16 +26,12 @@ def write_text(path: Path, text: str) -> None:
     except (OSError, ValueError) as error:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
-        raise _unwritable(path, error) from None
+        reason = f"{path} cannot be written: {getattr(error, 'strerror', None) or error}"
+        fix = "create the folder first" if isinstance(error, FileNotFoundError) else "choose a file that can be written"
+        raise UserError([Problem("F-write", reason, fix=fix)]) from None
 
 
 def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
-
-
-def _unwritable(path: Path, error: OSError | ValueError) -> UserError:
-    why = getattr(error, "strerror", None) or str(error)
-    fix = "make the folder first" if isinstance(error, FileNotFoundError) else "name a file that can be written"
-    return UserError([Problem("F-write", f"{path} cannot be written: {why}", fix=fix)])

@@ -1,4 +1,4 @@
-"""Public names that are imported when first used: all of rackwright takes 0.6 s, a command that needs one room of it should not."""
+"""Public names that are imported on first use. Importing all of rackwright takes 0.6 s; most commands need one part of it."""
 
 import importlib
 from collections.abc import Callable, Mapping
@@ -6,9 +6,9 @@ from typing import Any
 
 
 def on_first_use(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """The `__getattr__` of a package. homes: public name -> the module that has it.
+    """Return the `__getattr__` of a package. homes: public name -> module that defines it.
 
-    The package says the same imports to type checkers, under TYPE_CHECKING; a test holds the two together.
+    The package repeats the imports under TYPE_CHECKING for type checkers; a test compares both lists.
     """
 
     def get(name: str) -> Any:

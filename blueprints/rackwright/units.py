@@ -1,8 +1,8 @@
-"""What a unit is, once. Bytes, seconds and hours are meant wherever a name does not say otherwise."""
+"""Units. Sizes are in bytes, times in seconds and long times in hours, unless a name ends in another unit."""
 
 GIB, TIB = 2**30, 2**40
 """Bytes of a binary gigabyte and terabyte."""
 HOUR = 3600.0
-"""Seconds."""
+"""Seconds of an hour."""
 MONTH_H = 730.0
-"""Hours of an average month, as clouds bill it."""
+"""Hours of an average month, as clouds bill."""

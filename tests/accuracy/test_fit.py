@@ -20,7 +20,7 @@ def test_the_same_rows_make_the_same_bytes():
     assert once == again
 
 
-def test_a_fit_that_stops_half_way_leaves_the_file(tmp_path, monkeypatch):
+def test_an_interrupted_fit_does_not_change_the_file(tmp_path, monkeypatch):
     file = tmp_path / "coefficients.json"
     file.write_text('{"models": {}}')
     monkeypatch.setattr(fit, "FILE", file)
@@ -33,7 +33,7 @@ def test_a_fit_that_stops_half_way_leaves_the_file(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == [file]
 
 
-def test_every_source_is_named_by_its_digest():
+def test_every_source_has_its_digest():
     assert set(fit.document([SMALL], {})["sources"]) == {path.name for path in DATA.glob("*.csv")}
 
 
@@ -41,7 +41,7 @@ def test_coefficients_stay_few():
     assert sum(len(fields(model.kind)) for model in registry()) <= MAX_COEFFICIENTS
 
 
-def test_no_coefficient_is_of_a_publisher_or_a_model():
+def test_no_coefficient_belongs_to_a_publisher_or_a_model():
     publishers = {word for r in row_readings() for word in re.findall(r"[a-z]{4,}", r.row.lower("publisher"))}
     engines = {"megatron", "deepspeed", "torchtitan", "torchtune", "vllm"}
     words = {"team", "test", "user", "training", "framework", "core", "tensor"}
@@ -58,7 +58,7 @@ def test_priors_lie_within_their_bounds(model):
     assert (spread > 0).all()
 
 
-def test_a_fold_never_sees_what_it_is_judged_on():
+def test_a_fold_never_fits_its_own_rows():
     given = runs_of_model(SMALL)
     for key in ("group", "family", "accelerator"):
         made = fit.folds(SMALL, given, key)
@@ -67,18 +67,18 @@ def test_a_fold_never_sees_what_it_is_judged_on():
         assert sum(map(len, held)) == len(set().union(*held))
 
 
-def test_a_fold_is_a_fit_of_the_rest():
+def test_a_fold_is_a_fit_of_the_other_rows():
     given = runs_of_model(SMALL)
     for fold in fit.folds(SMALL, given, "family"):
         held = {run.row_id for run in fold.held}
         assert fold.coefficients == fit.fit(SMALL, [run for run in given if run.row_id not in held])
 
 
-def test_without_runs_the_priors_stay():
+def test_without_runs_the_coefficients_are_priors():
     assert fit.fit(SMALL, []) == SMALL.kind()
 
 
-def test_a_fit_explains_more_than_its_priors():
+def test_a_fit_has_a_smaller_error_than_its_priors():
     given = runs_of_model(SMALL)
     case = fit.stack_cases([run.case for run in given])
     value = np.log([run.measured for run in given])
@@ -86,7 +86,7 @@ def test_a_fit_explains_more_than_its_priors():
     assert missed[1] < missed[0]
 
 
-def test_an_engine_left_out_is_left_out_whole():
+def test_an_engine_fold_leaves_out_the_whole_engine():
     model = next(m for m in registry() if m.name == "memory")
     given = runs_of_model(model)
     for fold in fit.folds(model, given, "engine"):
@@ -95,13 +95,13 @@ def test_an_engine_left_out_is_left_out_whole():
         assert fold.coefficients == fit.fit(model, [run for run in given if run.row_id not in held])
 
 
-def test_one_engine_alone_says_nothing_of_another():
+def test_one_engine_gives_no_engine_folds():
     given = runs_of_model(SMALL)
     assert len({fit.engine(run) for run in given}) == 1
     assert all(fold.coefficients != SMALL.kind() for fold in fit.judged(SMALL, given))
 
 
-def test_less_leeway_stays_nearer_the_priors():
+def test_narrower_priors_keep_coefficients_closer():
     prior, *_ = bounds(SMALL.kind)
 
     def moved(prior_spread_scale: float) -> float:

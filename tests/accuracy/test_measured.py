@@ -41,7 +41,7 @@ def test_the_first_present_rate_counts(cells, value):
         ("GB limit reached at this length", "anyone", "10", None),
     ],
 )
-def test_memory_is_read_in_its_publishers_unit(unit, publisher, printed, gib):
+def test_memory_is_read_in_the_publishers_unit(unit, publisher, printed, gib):
     cells = {"mem_printed": printed, "mem_unit": unit, "publisher": publisher, "mem_scope": "per accelerator"}
     assert measured_value(row("finetune_memory", **cells), "peak_memory_gib") == (pytest.approx(gib) if gib else None)
 
@@ -52,6 +52,6 @@ def test_memory_of_all_accelerators_together_is_no_reading():
 
 
 @pytest.mark.parametrize("text", ["fast", "-3", "inf", "1e999", "12 tok/s"])
-def test_a_broken_cell_names_itself(text):
+def test_a_broken_cell_is_reported_with_its_column(text):
     with pytest.raises(BrokenCell, match="X1 tokens_per_s_per_gpu"):
         measured_value(row("training_throughput", tokens_per_s_per_gpu=text), "tokens_per_s_per_accel")

@@ -23,7 +23,7 @@ def trained(hardware="H100-80GB", **changed):
     return SimpleNamespace(case=SimpleNamespace(**{**CASE, **changed}), cells={"hardware": hardware}, metric="tokens_per_s_per_accel")
 
 
-def test_a_gated_layer_keeps_its_weights_in_two_matrices():
+def test_a_gated_layer_is_described_as_two_matrices():
     found = training(trained())
     assert 2 * found["model"]["ffn_embed_dim"] == 3 * 14336
     assert found["step"]["global_batch_size"] == 2 * 4 * 8
@@ -47,7 +47,7 @@ def test_a_gated_layer_keeps_its_weights_in_two_matrices():
         ({"network": SimpleNamespace(**{**vars(DENSE), "head_dim": 256})}, "hidden size"),
     ],
 )
-def test_what_it_cannot_express_is_a_gap(changed, why):
+def test_a_row_the_peer_cannot_express_is_a_gap(changed, why):
     with pytest.raises(Gap, match=why):
         training(trained(**changed))
 
@@ -65,7 +65,7 @@ def served(**changed):
     )
 
 
-def test_a_deployment_in_its_words():
+def test_a_deployment_is_converted_to_the_peers_fields():
     found = serving(served())
     assert found["settings"] == {
         "model_path": "meta-llama/Meta-Llama-3.1-70B", "system_name": "h200_sxm", "backend_name": "trtllm", "isl": 1000, "osl": 500,
@@ -79,12 +79,12 @@ def test_a_deployment_in_its_words():
 
 
 @pytest.mark.parametrize(("changed", "why"), [({"hardware": "MI300X"}, "without tables: MI300X"), ({"framework": "LitGPT"}, "engine")])
-def test_what_it_has_no_tables_of_is_a_gap(changed, why):
+def test_a_row_without_peer_tables_is_a_gap(changed, why):
     with pytest.raises(Gap, match=why):
         serving(served(**changed))
 
 
-def test_its_training_answer_is_read_in_our_units():
+def test_the_peers_training_answer_is_converted_to_our_units():
     seen = {}
 
     class Analysis:
@@ -152,7 +152,7 @@ def estimates(tmp_path, monkeypatch):
     sys.modules.pop("aiconfigurator_core", None)
 
 
-def test_its_own_sample_is_asked_as_the_sample_prints_it(estimates):
+def test_rows_of_the_peers_sample_keep_its_layout_and_formats(estimates):
     question = {"id": "x", **serving(served(source_path="silicon_sample.csv id=one_2"))}
     assert estimates.answer(question)["values"] == {"tpot_ms": 10.0, "ttft_ms": 200.0}
     asked = estimates.seen[0]
@@ -165,18 +165,18 @@ def test_its_own_sample_is_asked_as_the_sample_prints_it(estimates):
     )
 
 
-def test_offline_is_its_best_rate_until_memory_ends(estimates):
+def test_offline_takes_the_best_rate_that_fits_memory(estimates):
     found = estimates.answer({"id": "x", **serving(served(metric="output_tok_s_per_accel"))})
     assert found["values"] == {"output_tok_s_per_accel": 128.0}
 
 
-def test_a_format_without_a_table_is_left_to_the_peer_before_it_is_a_gap(estimates):
+def test_nearest_formats_are_tried_before_a_gap(estimates):
     assert "values" in estimates.answer({"id": "x", **serving(served(input=7.0))})
     assert [asked.get("kvcache_quant_mode") for asked in estimates.seen] == ["fp8", None]
-    assert estimates.answer({"id": "x", **serving(served(concurrency=65.0))})["gap"] == "it says the deployment does not fit in memory"
+    assert estimates.answer({"id": "x", **serving(served(concurrency=65.0))})["gap"] == "its estimate does not fit in memory"
 
 
-def test_a_configuration_it_ships_but_does_not_list_is_given_as_a_folder(estimates):
+def test_an_unlisted_configuration_is_passed_as_a_folder(estimates):
     estimates.answer({"id": "x", **serving(served(model="a/b"))})
     estimates.answer({"id": "y", **serving(served(model="listed/model"))})
     assert estimates.seen[0]["model_path"].endswith("a--b")

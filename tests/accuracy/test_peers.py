@@ -47,7 +47,7 @@ def test_errors_are_shares_of_the_reading():
     assert errors([]) is None
 
 
-def test_both_sides_are_judged_on_the_rows_that_both_answer():
+def test_errors_cover_the_rows_that_both_sides_answer():
     rows = [Row("a"), Row("b", folds=50), Row("c", table="TTFT")]
     dense, first = lines(rows, {("a", "tpot_ms"): 120.0})
     assert dense.theirs
@@ -60,7 +60,7 @@ def test_both_sides_are_judged_on_the_rows_that_both_answer():
     assert "| TPOT dense | 2 | 1 | 1 | 20.0 | 20.0 | +20.0 | 10.0 |" in errors_table([dense])
 
 
-def test_a_gap_is_counted_with_its_reason_and_no_number_is_a_gap():
+def test_a_gap_has_a_reason_and_a_missing_number_is_a_gap():
     values, gaps, seconds = answered(
         [
             {"id": "a", "values": {"tpot_ms": 12.0}, "seconds": 0.5},
@@ -75,13 +75,13 @@ def test_a_gap_is_counted_with_its_reason_and_no_number_is_a_gap():
     assert gaps_by_table(rows, gaps) == [("TPOT dense", "no number", 1), ("TPOT dense", "no table", 1), ("TTFT", "no table", 1)]
 
 
-def test_the_fitted_number_never_sees_its_own_group():
+def test_the_fitted_share_never_uses_its_own_group():
     rows = [Row("a", measured=10, group="x"), Row("b", measured=20, group="y"), Row("c", measured=40, group="z")]
     found = fitted(rows, {(row.id, row.metric): 10.0 for row in rows})
     assert found == {("a", "tpot_ms"): 30.0, ("b", "tpot_ms"): 25.0, ("c", "tpot_ms"): 15.0}
 
 
-def test_a_row_of_two_metrics_is_asked_once():
+def test_a_row_of_two_metrics_is_sent_once():
     def words(row):
         if row.id == "b":
             raise Gap("TPU")
@@ -110,7 +110,7 @@ hint: See above for details.
 """
 
 
-def test_what_went_wrong_is_told_without_addresses_and_paths():
+def test_failures_are_reported_without_addresses_and_paths():
     assert telling(STUB) == "cannot download the real wheel from ... to install."
     assert telling("ERROR: cannot write /a/b/c.whl") == "ERROR: cannot write ..."
     assert telling("ERROR: No matching distribution found for some==1") == "ERROR: No matching distribution found for some==1"
@@ -131,7 +131,7 @@ def commands(tmp_path):
     return run
 
 
-def test_the_next_pin_is_tried_and_the_room_is_made_once(tmp_path, commands):
+def test_the_next_version_is_tried_and_the_environment_is_created_once(tmp_path, commands):
     commands.refuse = ("new==2",)
     peer = Peer("some", ("new==2", "old==1"), "")
     first = install(peer, tmp_path, commands)
@@ -142,7 +142,7 @@ def test_the_next_pin_is_tried_and_the_room_is_made_once(tmp_path, commands):
     assert install(Peer("some", ("old==1",), ""), tmp_path, commands).refused == ()
 
 
-def test_a_peer_that_does_not_install_is_said_and_stops_nothing(tmp_path, commands, program):
+def test_a_peer_that_does_not_install_is_reported_and_skipped(tmp_path, commands, program):
     commands.refuse = ("new==2",)
     none = install(Peer("some", ("new==2",), ""), tmp_path, commands)
     assert none.pin == ""
@@ -153,12 +153,12 @@ def test_a_peer_that_does_not_install_is_said_and_stops_nothing(tmp_path, comman
     assert list(program._their_search(none)) == []
 
 
-def test_a_peer_that_fails_as_a_whole_answers_nothing(program, tmp_path):
+def test_a_failed_peer_gives_no_answers(program, tmp_path):
     broken = SimpleNamespace(pin="some==1", ask=lambda _: (_ for _ in ()).throw(RuntimeError("its tables are gone")))
     assert program.side(broken, [Row("a")], lambda row: {}).fault == "failed: its tables are gone"
 
 
-def test_a_peer_answers_over_its_own_process(tmp_path, program):
+def test_a_peer_runs_in_a_separate_process(tmp_path, program):
     script = tmp_path / "echo.py"
     script.write_text(
         "import json, sys\n"
@@ -174,7 +174,7 @@ def test_a_peer_answers_over_its_own_process(tmp_path, program):
         Installed(Peer("some", (), str(script)), "some==1", Path(sys.executable).parents[1]).ask({"rows": []})
 
 
-def test_the_search_is_one_question(program):
+def test_the_search_is_the_same_for_both_sides(program):
     from peers import searches
     from rackwright.spec import read
 

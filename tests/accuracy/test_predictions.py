@@ -47,7 +47,7 @@ def test_every_row_has_a_line_for_every_metric_of_its_file():
     assert all(line.reason for line in made if line.status != "ok")
 
 
-def test_predictions_do_not_look_at_what_was_measured(tmp_path):
+def test_predictions_do_not_depend_on_measured_values(tmp_path):
     draw = random.Random(4)
     for path in DATA.glob("*.csv"):
         with path.open(encoding="utf-8", newline="") as file:
@@ -67,20 +67,20 @@ def test_predictions_do_not_look_at_what_was_measured(tmp_path):
     assert [line.cells()[5:8] for line in accuracy.lines(tmp_path)] == [line.cells()[5:8] for line in accuracy.lines(DATA)]
 
 
-def test_a_broken_input_cell_is_named_and_the_others_are_predicted(small):
+def test_a_broken_input_cell_is_reported_and_other_rows_are_predicted(small):
     assert small["A2", "peak_memory_gib"].status == "broken"
     assert "A2 layers: 'thirty'" in small["A2", "peak_memory_gib"].reason
     assert small["A1", "peak_memory_gib"].status == "ok"
     assert small["A1", "peak_memory_gib"].measured == 60
 
 
-def test_a_broken_reading_is_named_and_does_not_count(small):
+def test_a_broken_reading_is_reported_and_not_scored(small):
     line = small["A3", "tokens_per_s_per_accel"]
     assert (line.status, line.scored) == ("broken", "")
     assert "A3 tokens_per_s_per_gpu: 'fast'" in line.reason
 
 
-def test_an_unknown_accelerator_is_unsupported_and_counts_as_wholly_wrong(small):
+def test_an_unknown_accelerator_is_unsupported_and_counts_as_100_percent_error(small):
     line = small["A4", "tokens_per_s_per_accel"]
     assert (line.status, line.point().error) == ("unsupported", 1.0)
     assert "Abacus-9" in line.reason
@@ -91,24 +91,24 @@ def test_memory_of_an_unknown_accelerator_is_predicted(small):
     assert known == unknown
 
 
-def test_an_unknown_model_is_known_by_its_size(small):
+def test_an_unknown_model_is_predicted_by_its_size(small):
     assert small["A5", "peak_memory_gib"].status == "ok"
     assert small["A6", "peak_memory_gib"].status == "unsupported"
     assert "neither layers and hidden nor params_b" in small["A6", "peak_memory_gib"].reason
 
 
-def test_short_and_strange_rows_stay_in(small):
+def test_short_and_unusual_rows_are_kept(small):
     assert small["A7", "tokens_per_s_per_accel"].status == "unsupported"
     assert small["K1", "kv_tokens"].status == "ok"
 
 
-def test_p10_p50_p90_stand_in_order():
+def test_p10_p50_p90_are_in_order():
     bands = [line.predicted for line in accuracy.lines(DATA) if line.predicted]
     assert bands
     assert all(0 < b.p10 <= b.p50 <= b.p90 for b in bands)
 
 
-def test_the_file_is_what_the_help_says(tmp_path, capsys):
+def test_the_file_matches_the_help(tmp_path, capsys):
     out = tmp_path / "out.csv"
     (tmp_path / "inference_memory.csv").write_text(SMALL["inference_memory"], encoding="utf-8")
     assert accuracy.main(["--measured", str(tmp_path), "--predictions", str(out)]) == 0
@@ -119,13 +119,13 @@ def test_the_file_is_what_the_help_says(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("target", ["none/out.csv", "."])
-def test_predictions_that_cannot_be_written_are_a_reason_and_not_a_traceback(tmp_path, capsys, target):
+def test_an_unwritable_output_is_an_error_without_traceback(tmp_path, capsys, target):
     (tmp_path / "inference_memory.csv").write_text(SMALL["inference_memory"], encoding="utf-8")
     assert accuracy.main(["--measured", str(tmp_path), "--predictions", str(tmp_path / target)]) == 2
     assert "cannot be written" in capsys.readouterr().err
 
 
-def test_files_that_are_not_there_are_told(tmp_path, capsys):
+def test_missing_files_are_reported(tmp_path, capsys):
     (tmp_path / "inference_memory.csv").write_text(SMALL["inference_memory"], encoding="utf-8")
     assert accuracy.main(["--measured", str(tmp_path)]) == 0
     assert "tpu_training.csv" in (said := capsys.readouterr().err)
@@ -133,7 +133,7 @@ def test_files_that_are_not_there_are_told(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("what", ["a folder that is not there", "a folder for a file", "a file for the folder"])
-def test_a_folder_that_cannot_be_read_is_a_reason_and_not_a_traceback(tmp_path, capsys, what):
+def test_an_unreadable_folder_is_an_error_without_traceback(tmp_path, capsys, what):
     (tmp_path / "training_memory.csv").mkdir()
     (tmp_path / "file").write_text("")
     folders = {"a folder that is not there": "none", "a folder for a file": ".", "a file for the folder": "file"}
@@ -141,7 +141,7 @@ def test_a_folder_that_cannot_be_read_is_a_reason_and_not_a_traceback(tmp_path, 
     assert capsys.readouterr().err.startswith("accuracy: ")
 
 
-def test_a_cell_of_any_length_leaves_the_others_scored(tmp_path):
+def test_a_long_cell_does_not_affect_other_rows(tmp_path):
     text = SMALL["training_throughput"].replace(",thirty,", "," + "9" * 200_000 + ",")
     (tmp_path / "training_throughput.csv").write_text(text, encoding="utf-8")
     made = {(line.reading.row.id, line.metric): line for line in accuracy.lines(tmp_path)}
@@ -150,6 +150,6 @@ def test_a_cell_of_any_length_leaves_the_others_scored(tmp_path):
     assert "layers" in made["A2", "tokens_per_s_per_accel"].reason
 
 
-def test_an_empty_folder_is_said_to_be_empty(tmp_path, capsys):
+def test_an_empty_folder_is_reported(tmp_path, capsys):
     assert accuracy.main(["--measured", str(tmp_path)]) == 2
     assert "training_throughput.csv" in capsys.readouterr().err

@@ -21,7 +21,7 @@ def test_regret_is_best_over_chosen():
     assert made.chance == pytest.approx((0 + 0.25 + 1) / 3)
 
 
-def test_choosing_the_best_regrets_nothing():
+def test_choosing_the_best_has_no_regret():
     assert regret.choices([run("a", 100), run("b", 80)], {"a": 9, "b": 8})[0].regret == 0
 
 
@@ -29,7 +29,7 @@ def test_runs_predicted_alike_share_the_regret():
     assert regret.choices([run("a", 100), run("b", 50)], {"a": 7, "b": 7})[0].regret == pytest.approx(0.5)
 
 
-def test_other_work_or_another_group_is_another_choice_and_one_run_is_none():
+def test_choices_need_equal_work_one_group_and_two_runs():
     held = [run("a", 100), run("b", 80, sequence=8192), run("c", 50, group="h")]
     assert regret.choices(held, {}) == []
     assert len(regret.choices(held, {}, whole_groups=True)) == 1
@@ -52,7 +52,7 @@ def folded(name: str) -> list[regret.Choice]:
 
 
 @pytest.mark.parametrize("name", ["training", "offline serving"])
-def test_choices_in_groups_that_no_fit_saw_keep_the_target(name):
+def test_regret_in_unseen_groups_meets_the_target(name):
     made = folded(name)
     assert len(made) > 50
     assert sum(c.regret for c in made) / len(made) <= regret.MEAN_TARGET
@@ -60,7 +60,7 @@ def test_choices_in_groups_that_no_fit_saw_keep_the_target(name):
     assert sum(c.regret for c in made) < sum(c.median for c in made) / 3, "choosing blindly costs several times that"
 
 
-def test_the_tables_name_the_sets_that_regret_most():
+def test_the_tables_list_the_sets_with_the_largest_regret():
     given = [r for _, metric, csv in regret.ASKED for r in scored_runs(metric) if r.csv == csv]
     said = regret.tables({r.row_id: r.measured for r in given})
     assert "| training | " in said

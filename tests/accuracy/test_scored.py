@@ -74,14 +74,14 @@ def test_the_base_row_is_scored(csv):
 
 
 @pytest.mark.parametrize(("csv", "metric", "change", "why"), SPOILED, ids=lambda v: str(v) if isinstance(v, dict) else "")
-def test_one_cell_puts_a_row_out(csv, metric, change, why):
+def test_one_cell_can_exclude_a_row(csv, metric, change, why):
     reason = exclusion_reason(row(csv, **change), metric)
     assert reason is not None
     assert why.lower() in reason.lower()
 
 
 @pytest.mark.parametrize(("csv", "metric", "change"), KEPT, ids=lambda v: str(v) if isinstance(v, dict) else "")
-def test_what_a_rule_lets_pass_stays_in(csv, metric, change):
+def test_rows_that_meet_the_rule_are_scored(csv, metric, change):
     assert exclusion_reason(row(csv, **change), metric) is None
 
 
@@ -93,7 +93,7 @@ def test_a_time_over_three_times_the_median_of_its_equals_is_left_out():
     assert exclusion_reason(other, "time_to_train_min", [*equals, other]) is None
 
 
-def test_hours_count_only_where_the_time_is_absent():
+def test_accelerator_hours_count_only_without_a_time():
     assert exclusion_reason(row("time_to_train", accel_hours="5"), "accel_hours") == "no reading"
     assert exclusion_reason(row("time_to_train", time_to_train_min="", accel_hours="5"), "accel_hours") is None
 
@@ -109,11 +109,11 @@ def test_hours_count_only_where_the_time_is_absent():
         ("time_to_train", "time_to_train_min", {"metric_kind": "published wall-clock"}, "time to train, other (reported)"),
     ],
 )
-def test_a_row_falls_into_the_first_table_that_speaks_of_it(csv, metric, change, table):
+def test_a_row_belongs_to_the_first_matching_table(csv, metric, change, table):
     rule = scoring_rule(csv, metric)
     assert rule is not None
     assert rule.table(row(csv, **change)).name == table
 
 
-def test_the_bench_and_the_engine_read_one_file():
+def test_benchmark_and_estimator_read_the_same_file():
     assert (Path(__file__).parents[2] / "benchmarks" / "scoreable.toml").resolve() == FILE.resolve()

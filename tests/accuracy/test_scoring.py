@@ -18,18 +18,18 @@ def test_errors_are_shares_of_the_reading_and_cells_weigh_alike():
     assert (s.n, s.cells, s.coverage) == (4, 2, 1.0)
 
 
-def test_what_is_not_predicted_is_wholly_wrong():
+def test_a_missing_prediction_counts_as_100_percent_error():
     s = score([point(100, 100), point(100, None)])
     assert (s.mean, s.coverage) == (0.5, 0.5)
 
 
-def test_intervals_are_held_against_the_readings():
+def test_intervals_are_compared_with_the_readings():
     s = score([point(100, 100), point(119, 100), point(121, 100), point(130, 100)])
     assert (s.held, s.exceeds, s.exceeds_much) == (0.5, 0.5, 0.25)
     assert s.width == pytest.approx(1.44)
 
 
-def test_a_factor_counts_on_both_sides():
+def test_a_factor_counts_above_and_below():
     assert within([point(100, 149), point(100, 67), point(100, 151), point(100, 66), point(100, None)], 1.5) == pytest.approx(0.4)
 
 

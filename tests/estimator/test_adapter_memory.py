@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from rackwright.catalog.models import library
 from rackwright.estimator.calibration.coefficients import bounds
-from rackwright.estimator.case import Chip, TrainingCase, Wires, stack_cases
+from rackwright.estimator.case import Chip, Links, TrainingCase, stack_cases
 from rackwright.estimator.dataset import runs
 from rackwright.estimator.model.adapters import adapter_inputs
 from rackwright.estimator.model.from_architecture import count_parameters, model_dimensions
@@ -22,7 +22,7 @@ NF4 = 0.5 + 4 / 64
 
 def case(**changes):
     lora = TrainingCase(
-        network=model_dimensions(LLAMA), chip=Chip("ampere", 80 * GIB, 2e12, 312e12, 312e12), wires=Wires(3e11, 25e9, 8, 8),
+        network=model_dimensions(LLAMA), chip=Chip("ampere", 80 * GIB, 2e12, 312e12, 312e12), links=Links(3e11, 25e9, 8, 8),
         accelerators=1.0,
         sequence=2048.0, micro_batch=1.0, micro_batches=8.0, adapter=1.0, trainable=20e6, adapter_inputs=2 * 4096.0 + 11008, engine="hf",
         gradient_bytes=2.0, optimizer_bytes=4.0, recompute=2.0,
@@ -38,13 +38,13 @@ def gib(**changes):
     return float(peak_bytes(case(**changes), K)) / GIB
 
 
-def test_a_frozen_base_has_no_gradients_and_no_optimizer_of_its_own():
+def test_a_frozen_base_has_no_gradients_and_no_optimizer_state():
     terms = terms_of(case(trainable=0.0), K)
     assert terms.gradients == terms.optimizer == 0
     assert terms.weights == pytest.approx(2 * model_dimensions(LLAMA).total)
 
 
-def test_nf4_shrinks_matrices_alone_and_needs_one_buffer():
+def test_nf4_shrinks_only_matrices_and_needs_one_buffer():
     n = model_dimensions(LLAMA)
     saved = terms_of(case(), K).weights - terms_of(case(frozen_bytes=NF4), K).weights
     assert saved == pytest.approx((2 - NF4) * n.linear - 2 * n.largest_linear)
@@ -73,7 +73,7 @@ def test_adapters_keep_each_distinct_input_once():
     assert adapter_inputs(layers, "norm") == 0
 
 
-def test_experts_that_a_token_does_not_visit_keep_nothing():
+def test_inactive_experts_keep_no_activations():
     a = library.find("mixtral-8x7b").architecture
     routed = adapter_inputs(count_parameters(a).layers, "down")
     assert routed == pytest.approx(a.experts_per_token * a.expert_ffn)
@@ -82,55 +82,55 @@ def test_experts_that_a_token_does_not_visit_keep_nothing():
 @pytest.mark.parametrize("more", [{"sequence": 4096.0}, {"micro_batch": 2.0}, {"trainable": 80e6}, {"recompute": 0.0}, {"flash": 0.0},
                                   {"virtual_tokens": 100.0}, {"mean_length": 1500.0}, {"frozen_other_bytes": 4.0},
                                   {"adapter_inputs": 4e4, "recompute": 0.0}])  # fmt: skip
-def test_more_work_never_takes_less(more):
+def test_more_work_never_reduces_memory(more):
     assert gib(**more) > gib()
 
 
 @pytest.mark.parametrize("less", [{"fused_loss": 1.0}, {"zero_stage": 3.0, "shards": 8.0, "replicas": 8.0}, {"frozen_bytes": NF4},
                                   {"offload_activations": 1.0}, {"compiled": 1.0}, {"offload_optimizer": 1.0}])  # fmt: skip
-def test_less_work_never_takes_more(less):
+def test_less_work_never_adds_memory(less):
     assert gib(**less) < gib()
 
 
-def test_modules_trained_whole_cost_half_an_fp32_adapter():
+def test_whole_trained_modules_take_half_the_state_of_fp32_adapters():
     table = 131e6
     assert gib(trainable=20e6 + table, trained_modules=table) - gib() == pytest.approx(table * K.adapter_bytes / 2 / GIB, rel=1e-6)
 
 
-def test_a_fused_backward_and_an_offloaded_optimizer_leave_weights_and_one_block():
+def test_fused_backward_with_offloaded_optimizer_keeps_weights_and_one_block():
     bare = terms_of(full(fused_backward=1.0, offload_optimizer=1.0), K)
     assert bare.optimizer == 0
     assert bare.gradients <= 2 * model_dimensions(LLAMA).largest_block
 
 
-def test_full_fine_tuning_in_bf16_takes_eight_bytes_and_the_step_more():
+def test_bf16_full_fine_tuning_takes_eight_bytes_plus_update_temporaries():
     terms = terms_of(full(sequence=128.0), K)
     held = terms.weights + terms.gradients + terms.optimizer
     assert 8 * model_dimensions(LLAMA).trunk < held < 11 * model_dimensions(LLAMA).trunk
 
 
-def test_lengths_all_alike_leave_no_blocks_that_fit_nothing():
+def test_equal_lengths_leave_no_fragments():
     alike, mixed = terms_of(case(), K), terms_of(case(mean_length=3000.0), K)
     assert mixed.reserved > 5 * alike.reserved
     assert mixed.activations == alike.activations
 
 
-def test_unpacked_samples_never_reach_a_length_they_do_not_have():
+def test_unpacked_samples_never_exceed_their_longest_length():
     assert gib(sequence=32768.0, mean_length=200.0) == pytest.approx(gib(sequence=1e5, mean_length=200.0), rel=0.01)
 
 
-def test_the_reserve_gives_way_before_the_device_is_full():
+def test_the_reserve_shrinks_before_the_device_is_full():
     terms = terms_of(case(micro_batch=8.0, sequence=4096.0, mean_length=4000.0, chip=replace(case().chip, memory_bytes=50 * GIB)), K)
     assert terms.total == pytest.approx(0.97 * 50 * GIB)
 
 
-def test_one_case_or_many_at_once():
+def test_arrays_of_cases_agree_with_single_cases():
     singles = [case(), case(frozen_bytes=NF4), full(), case(engine="torchtune", mean_length=220.0), case(recompute=0.0, flash=0.0)]
     assert peak_bytes(stack_cases(singles), K) == pytest.approx([float(peak_bytes(one, K)) for one in singles])
     assert list(is_applicable(stack_cases(singles))) == [True] * 5
 
 
-def test_who_speaks_of_what():
+def test_residual_classes_of_fine_tuning():
     ours = [case(engine="megatron"), full(engine="hf"), full(engine="deepspeed")]
     theirs = [full(engine="deepspeed", accelerators=64.0), full(engine="megatron")]
     assert [bool(is_applicable(one)) for one in ours + theirs] == [True] * 3 + [False] * 2
@@ -151,7 +151,7 @@ def test_every_coefficient_starts_within_its_bounds_and_moves_some_peak():
     ("hf", 932, 12), ("hf", 2551, 16), ("hf", 5789, 24), ("hf", 12264, 40), ("hf", 28454, 80),
     ("unsloth", 2972, 8), ("unsloth", 21848, 12), ("unsloth", 40724, 16), ("unsloth", 78475, 24), ("unsloth", 342733, 80),
 ])  # fmt: skip
-def test_the_longest_context_unsloth_publishes_for_a_card_is_about_what_fits_it(engine, tokens, limit_gib):
+def test_largest_context_is_close_to_unsloths_published_values(engine, tokens, limit_gib):
     """QLoRA of Llama-3.1-8B, rank 32 (Unsloth, 2025-11): where the frontier lies, which no fit has seen."""
     a = library.find("llama-3.1-8b").architecture
     hf = engine == "hf"
@@ -164,7 +164,7 @@ def test_the_longest_context_unsloth_publishes_for_a_card_is_about_what_fits_it(
 
 
 @pytest.mark.parametrize(("row_id", "within"), [("FM0013", 0.1), ("FM0143", 0.1), ("FM0197", 0.2), ("FM0329", 0.1), ("FM0208", 0.2)])
-def test_published_peaks_with_priors_alone(row_id, within):
+def test_priors_predict_published_peaks(row_id, within):
     run = next(r for r in runs.scored_runs("peak_memory_gib") if r.row_id == row_id)
     assert float(adapter_memory.MODELS[0].predict(run.case, K)) == pytest.approx(run.measured, rel=within)
 
@@ -180,11 +180,11 @@ def reading(row_id):
     ("FM0146", "trained_modules", 2.0 * 151936 * 4096), ("FM0096", "fused_loss", 0.0), ("FM0329", "adapter_inputs", 3072.0),
     ("FM0024", "adapter_inputs", 0.0), ("FM0006", "trainable", 2097152.0),
 ])  # fmt: skip
-def test_what_a_row_says_of_its_trainer(row_id, field, value):
+def test_trainer_behaviour_follows_from_the_row(row_id, field, value):
     assert float(getattr(reading(row_id), field)) == value
 
 
-def test_a_table_of_its_own_that_a_rounded_name_hides():
+def test_a_separate_head_is_counted_when_the_rounded_name_hides_it():
     """StableLM-Alpha-3B has 3.64 billion parameters: LitGPT's own peak starts at 6.8 GiB."""
     assert reading("FM0006").network.total == pytest.approx(3.638e9, rel=0.002)
 
@@ -211,12 +211,12 @@ TERMS = {
 
 
 @pytest.mark.parametrize("what", TERMS)
-def test_what_each_thing_weighs(what):
+def test_each_term_matches_a_hand_calculation(what):
     term, one, other, weighs = TERMS[what]
     assert getattr(terms_of(case(**one), K), term) - getattr(terms_of(case(**other), K), term) == pytest.approx(weighs, rel=1e-3)
 
 
-def test_the_device_shows_the_driver_and_each_communicator_too():
+def test_device_memory_includes_driver_context_and_communicators():
     read = adapter_memory.MODELS[0].predict
     shown = case(measures_device=1.0)
     assert read(shown, K) - read(case(), K) == pytest.approx(K.device_gib)

@@ -32,7 +32,7 @@ def faster(by: float, name: str = "OWN1", **changed: str) -> dict[str, str]:
     return row | {"row_id": name, "tokens_per_s_per_gpu": str(float(row["tokens_per_s_per_gpu"]) * by), **changed}
 
 
-def test_what_is_learned_goes_part_of_the_way_and_further_with_more_runs(tmp_path):
+def test_the_correction_grows_with_the_number_of_runs(tmp_path):
     one = calibrate(written(tmp_path, faster(1.5)))
     many = calibrate(written(tmp_path, *(faster(1.5, f"OWN{i}") for i in range(8))))
     (kind, (little, n)), (much, m) = next(iter(one.factors.items())), next(iter(many.factors.values()))
@@ -44,7 +44,7 @@ def test_what_is_learned_goes_part_of_the_way_and_further_with_more_runs(tmp_pat
     assert one.runs[0].after == pytest.approx(one.runs[0].before * little)
 
 
-def test_an_estimate_uses_it_for_its_kind_alone(tmp_path):
+def test_a_correction_applies_only_to_its_class(tmp_path):
     path = tmp_path / "calibration.json"
     path.write_text(calibrate(written(tmp_path, *(faster(1.3, f"OWN{i}") for i in range(4)))).to_text())
     own = load_calibration(path)
@@ -59,7 +59,7 @@ def test_an_estimate_uses_it_for_its_kind_alone(tmp_path):
     assert estimate(elsewhere) == estimate(elsewhere, own)
 
 
-def test_a_cell_in_another_unit_is_named_and_not_learned_from(tmp_path):
+def test_a_cell_in_another_unit_is_reported_and_ignored(tmp_path):
     found = calibrate(written(tmp_path, faster(1.1), faster(1000, "OWN2")))
     assert [run.row_id for run in found.runs] == ["OWN1"]
     (problem,) = found.problems
@@ -72,7 +72,7 @@ def test_a_cell_in_another_unit_is_named_and_not_learned_from(tmp_path):
 @pytest.mark.parametrize(
     ("column", "text"), [("layers", "many"), ("seq_len", "-1"), ("hardware", "H900"), ("tokens_per_s_per_gpu", "fast")]
 )
-def test_a_broken_cell_costs_only_its_row(tmp_path, column, text):
+def test_a_broken_cell_invalidates_only_its_row(tmp_path, column, text):
     found = calibrate(written(tmp_path, faster(1.1), faster(1.2, "OWN2", **{column: text})))
     assert [run.row_id for run in found.runs] == ["OWN1"]
     (problem,) = found.problems
@@ -87,6 +87,8 @@ def test_a_file_without_runs_is_refused(tmp_path, text):
     path.write_text(text)
     with pytest.raises(UserError):
         calibrate(path)
+    with pytest.raises(UserError):
+        calibrate(path.rename(tmp_path / "training_throughput.csv"))
     with pytest.raises(UserError):
         calibrate(tmp_path / "none.csv")
 
@@ -127,21 +129,21 @@ def test_a_calibration_of_other_coefficients_is_refused(tmp_path, text):
 
 
 @pytest.mark.parametrize("factor", ["NaN", "Infinity", "-1", "0", "1e300", '"much"'])
-def test_a_factor_that_no_run_gives_is_refused(tmp_path, factor):
+def test_an_implausible_factor_is_refused(tmp_path, factor):
     path = tmp_path / "calibration.json"
     path.write_text(f'{{"base": "{calibration().version}", "factors": {{"step | dense | hopper": {{"factor": {factor}, "runs": 1}}}}}}')
     with pytest.raises(UserError, match=r"factor|float"):
         load_calibration(path)
 
 
-def test_a_calibration_nested_without_end_is_refused(tmp_path):
+def test_a_deeply_nested_calibration_is_refused(tmp_path):
     path = tmp_path / "calibration.json"
     path.write_text("[" * 100_000)
     with pytest.raises(UserError):
         load_calibration(path)
 
 
-def test_only_a_calibration_is_written_over(tmp_path):
+def test_only_a_calibration_is_overwritten(tmp_path):
     runs, notes, old = written(tmp_path, faster(1.1)), tmp_path / "notes.json", tmp_path / "old.json"
     notes.write_text('{"mine": 1}')
     old.write_text(calibrate(runs).to_text())
@@ -152,25 +154,25 @@ def test_only_a_calibration_is_written_over(tmp_path):
     check_output_path(tmp_path / "new.json", runs)
 
 
-def test_a_cell_of_any_length_costs_only_its_row_and_one_without_end_is_named_by_its_line(tmp_path):
+def test_a_long_cell_invalidates_only_its_row_and_an_unclosed_quote_gives_its_line(tmp_path):
     found = calibrate(written(tmp_path, faster(1.1), faster(1.1, "OWN2", notes="x" * 200_000), faster(1.1, "OWN3", layers="9" * 200_000)))
     assert [run.row_id for run in found.runs] == ["OWN1", "OWN2"]
     with pytest.raises(UserError, match="line 2"):
         calibrate(written(tmp_path, faster(1.1, notes="x" * (MAX_CELL_BYTES + 1))))
 
 
-def test_runs_of_which_nothing_is_learned_say_what_is(tmp_path):
+def test_runs_without_a_usable_metric_list_the_usable_ones(tmp_path):
     with pytest.raises(UserError, match="time_to_train"):
         calibrate(written(tmp_path, read_file(DATA / "time_to_train.csv")[0].cells))
 
 
 @pytest.mark.parametrize(("csv", "model"), [("training_memory", "memory"), ("finetune_memory", "adapter_memory")])
-def test_files_of_equal_columns_are_told_apart_by_their_rows(tmp_path, csv, model):
+def test_files_with_equal_columns_are_distinguished_by_their_rows(tmp_path, csv, model):
     found = calibrate(written(tmp_path, *(row.cells for row in read_file(DATA / f"{csv}.csv")[:5])))
     assert {run.kind.split(" | ")[0] for run in found.runs} == {model}
 
 
-def test_without_a_file_the_shipped_ones_are_taken(tmp_path):
+def test_without_a_file_the_shipped_coefficients_are_used(tmp_path):
     assert load_calibration(None) == calibration()
     path = tmp_path / "none.json"
     path.write_text(json.dumps({"base": calibration().version, "factors": {}}))

@@ -46,7 +46,7 @@ def server(**changes: Any):
         (served("deepseek-r1", "H200-141GB", "fp8", engine="sglang", input=8192.0, output=1024.0, tensor=8.0, concurrency=16.0), 20.41),
     ],
 )  # fmt: skip
-def test_published_runs_are_met_within_a_fifth(case, published_ms):
+def test_published_runs_are_predicted_within_a_fifth(case, published_ms):
     case = replace(case, concurrency=float("inf")) if case.open_loop else case
     assert decode_seconds(case, K) * 1e3 == pytest.approx(published_ms, rel=0.2)
 
@@ -62,7 +62,7 @@ def test_a_batch_of_one_on_one_accelerator_reads_its_weights_and_cache_once():
     assert iteration_seconds(case, EXACT, 1.0) == pytest.approx(expected, rel=1e-3)
 
 
-def test_launches_joins_and_requests_add_up_by_hand():
+def test_launches_all_reduces_and_requests_match_a_hand_calculation():
     base = server(concurrency=4.0)
     none = DecodeCoefficients(layer_us=0.0, expert_layer_us=0.0, join_us=0.0, sequence_us=0.0)
     one = iteration_seconds(base, none, 4.0)
@@ -72,10 +72,10 @@ def test_launches_joins_and_requests_add_up_by_hand():
     assert iteration_seconds(replace(base, engine="trtllm"), replace(none, layer_us=10.0, python=1.5), 4.0) == pytest.approx(
         one + 80 * 10e-6
     )
-    assert iteration_seconds(replace(base, compiled=0.0), none, 4.0) - one == pytest.approx(80 * iteration.EAGER_LAYER_S)
+    assert iteration_seconds(replace(base, compiled=0.0), none, 4.0) - one == pytest.approx(80 * throughput.EAGER_LAYER_S)
 
 
-def test_a_prompt_is_products_attention_and_two_joins_a_layer():
+def test_prompt_time_is_products_attention_and_two_all_reduces_per_layer():
     case = server(input=1000.0, output=100.0)
     product = 2 * 69_503_033_344 / (4 * case.chip.peak_flops * case.chip.sustained_share)
     attention = 2 * 64 * 128 * 80 * 1000 / (4 * case.chip.base_peak_flops * 0.5)
@@ -92,19 +92,19 @@ def test_latent_attention_reads_one_latent_and_multiplies_it_by_every_head():
     assert iteration_seconds(long, EXACT, 4.0) - iteration_seconds(short, EXACT, 4.0) == pytest.approx(4 * 2000 * (reads + products))
 
 
-def test_one_accelerator_has_no_links():
+def test_one_accelerator_does_not_use_links():
     alone = server(tensor=1.0)
-    slow = replace(alone, wires=replace(alone.wires, scale_up_bytes_per_s=1.0))
+    slow = replace(alone, links=replace(alone.links, scale_up_bytes_per_s=1.0))
     assert decode_seconds(slow, K) == decode_seconds(alone, K)
     assert decode_seconds(alone, replace(K, join_us=40.0)) == decode_seconds(alone, K)
 
 
-def test_beyond_the_domain_joins_take_the_nodes_network():
+def test_all_reduces_beyond_the_domain_use_the_nodes_network():
     wide = server(tensor=16.0)
-    slower = replace(wide, wires=replace(wide.wires, scale_out_bytes_per_s=wide.wires.scale_out_bytes_per_s / 4))
+    slower = replace(wide, links=replace(wide.links, scale_out_bytes_per_s=wide.links.scale_out_bytes_per_s / 4))
     assert decode_seconds(slower, K) > 1.5 * decode_seconds(wide, K)
     inside = server(tensor=8.0)
-    assert decode_seconds(replace(inside, wires=slower.wires), K) == decode_seconds(inside, K)
+    assert decode_seconds(replace(inside, links=slower.links), K) == decode_seconds(inside, K)
 
 
 @given(st.floats(1.0, 4.0), st.sampled_from(["bandwidth_bytes_per_s", "peak_flops", "base_peak_flops"]))
@@ -115,12 +115,12 @@ def test_a_better_accelerator_is_never_slower(more, what):
 
 
 @given(st.floats(1.0, 300.0), st.floats(1.0, 300.0))
-def test_more_requests_at_once_never_shorten_a_token(one, other):
+def test_more_requests_never_reduce_tpot(one, other):
     low, high = sorted((one, other))
     assert decode_seconds(server(concurrency=low), K) <= decode_seconds(server(concurrency=high), K) * (1 + 1e-12)
 
 
-def test_work_is_conserved_between_first_token_and_the_others():
+def test_prompt_work_counts_once_in_ttft_or_tpot():
     """SGLang and vLLM spend the same seconds on a request from start to end; they differ in when."""
     mixed, first = (server(engine=e, output=200.0) for e in ("vllm", "sglang"))
     moved = share_before_first_token(first, 16.0) * 15 * prefill_seconds(first, K)
@@ -129,11 +129,11 @@ def test_work_is_conserved_between_first_token_and_the_others():
     assert 200 * token_seconds(mixed, K, 16.0) == pytest.approx(200 * token_seconds(first, K, 16.0) + moved)
 
 
-def test_long_answers_fall_out_of_step():
+def test_long_answers_reduce_the_lockstep_share():
     assert share_before_first_token(server(engine="sglang", output=800.0), 16.0) == pytest.approx(0.25)
 
 
-def test_a_run_that_starts_all_at_once_waits_in_its_first_wave_alone():
+def test_a_simultaneous_start_delays_only_the_first_wave():
     burst = server(concurrency=float("inf"), requests=100.0)
     assert share_before_first_token(burst, 100.0) == pytest.approx(0.5)
     assert share_before_first_token(burst, 50.0) == pytest.approx(0.25)
@@ -154,7 +154,7 @@ def test_accepted_drafts_save_iterations_and_rejected_ones_cost_products():
     assert decode_seconds(useless, K) > 1.15 * decode_seconds(server(concurrency=256.0), K)
 
 
-def test_adapters_cost_a_launch_a_layer_and_the_reads_of_those_in_use():
+def test_adapters_add_launches_and_reads_of_adapters_in_use():
     """Punica: 2 ms a token on a 7B of 32 layers, whatever their number."""
     plain = served("llama-2-7b", "A100-80GB", engine="vllm", concurrency=8.0)
     few, many = (replace(plain, adapters=n, adapter_rank=16.0) for n in (8.0, 800.0))
@@ -163,32 +163,32 @@ def test_adapters_cost_a_launch_a_layer_and_the_reads_of_those_in_use():
     assert iteration_seconds(many, K, 8.0) == iteration_seconds(few, K, 8.0)
 
 
-def test_an_open_loop_keeps_littles_law():
+def test_an_open_loop_follows_littles_law():
     case = server(concurrency=float("inf"), open_loop=1.0, rate=4.0, output=256.0, input=512.0)
     running = running_requests(case, K)
     stay = prefill_seconds(case, K) + case.output * decode_seconds(case, K)
     assert running == pytest.approx(4.0 * stay, rel=0.02)
 
 
-def test_pipeline_stages_take_turns():
+def test_pipeline_stages_process_batches_in_turn():
     """Two stages of one: the same weights are read, by halves, and one more hop; a full batch gains nothing per token."""
     one, two = server(tensor=2.0), server(tensor=2.0, pipeline=2.0)
     assert iteration_seconds(two, K, 16.0) == pytest.approx(iteration_seconds(one, K, 16.0), rel=0.1)
     assert prefill_seconds(two, K) == pytest.approx(prefill_seconds(one, K) / 2)
 
 
-def test_attention_on_every_rank_reads_dense_weights_whole_and_experts_in_parts():
+def test_attention_data_parallelism_reads_whole_dense_weights_and_split_experts():
     tensor, data = (served("deepseek-v3", "B200", "fp8", **w, concurrency=8.0) for w in ({"tensor": 8.0}, {"attention_data": 8.0}))
     assert iteration_seconds(data, EXACT, 8.0) > iteration_seconds(tensor, EXACT, 8.0)
     assert iteration_seconds(data, EXACT, 1024.0) < iteration_seconds(tensor, EXACT, 1024.0)
 
 
-def test_many_cases_at_once_are_each_alone():
+def test_arrays_of_cases_agree_with_single_cases():
     cases = [server(), server(engine="sglang", concurrency=64.0), server(concurrency=float("inf"), open_loop=1.0, rate=2.0)]
     assert decode_seconds(stack_cases(cases), K) == pytest.approx([float(decode_seconds(c, K)) for c in cases])
 
 
-def test_the_models_stay_within_their_share_of_coefficients():
+def test_serving_models_stay_within_their_number_of_coefficients():
     assert [model.metric for model in MODELS] == ["tpot_ms", "ttft_ms"]
     assert sum(len(model.kind.__dataclass_fields__) for model in MODELS) <= 14
 
@@ -204,7 +204,7 @@ def test_the_models_stay_within_their_share_of_coefficients():
         ("LOCKSTEP_TOKENS", server(engine="sglang", output=900.0)),
     ],
 )
-def test_every_constant_matters(monkeypatch, name, case):
+def test_every_constant_changes_a_prediction(monkeypatch, name, case):
     before = decode_seconds(case, K)
     home = iteration if name in vars(iteration) else throughput
     monkeypatch.setattr(home, name, getattr(home, name) * 1.5)

@@ -33,19 +33,19 @@ def first(case):
         (16.0, "llama-3.1-8b", "H200-141GB", 1.0, 467.0, 256.0, 27.0),
     ],
 )
-def test_published_open_loops_are_met_within_a_quarter(rate, model, accelerator, tensor, input_tokens, output, published_ms):
+def test_published_open_loops_are_predicted_within_a_quarter(rate, model, accelerator, tensor, input_tokens, output, published_ms):
     case = served(model, accelerator, "bf16", engine="trtllm", tensor=tensor, input=input_tokens, output=output)
     case = replace(case, concurrency=float("inf"), open_loop=1.0, rate=rate)
     assert first(case) * 1e3 == pytest.approx(published_ms, rel=0.25)
 
 
-def test_a_burst_waits_for_half_of_all_prompts():
+def test_a_burst_waits_for_half_of_the_prompts():
     """500 prompts of 467 tokens at once, Llama 3.1 70B on four H100: 9.1 s in the mean."""
     case = served("llama-3.1-70b", "H100-80GB", "bf16", engine="trtllm", tensor=4.0, input=467.0, output=256.0, requests=500.0)
     assert first(replace(case, concurrency=float("inf"))) == pytest.approx(9.123, rel=0.25)
 
 
-def test_a_request_alone_waits_for_nobody():
+def test_a_single_request_does_not_wait():
     case = server(concurrency=1.0)
     assert first(case) == pytest.approx(K.fixed_ms * 1e-3 + iteration_seconds(case, D, 1.0) + prefill_seconds(case, D))
 
@@ -54,7 +54,7 @@ def test_prompts_first_means_a_longer_wait():
     assert first(server(engine="sglang", concurrency=64.0)) > 1.5 * first(server(concurrency=64.0))
 
 
-def test_requests_beyond_the_cache_stand_in_line():
+def test_requests_beyond_the_cache_wait_in_a_queue():
     """Closed loop: by Little's law the line is as long as what does not fit, at the pace at which places come free."""
     full = server(tensor=2.0, input=4096.0, output=128.0, concurrency=128.0)
     held = running_requests(full, D)
@@ -65,14 +65,14 @@ def test_requests_beyond_the_cache_stand_in_line():
 
 
 @given(st.floats(16.0, 16000.0), st.floats(16.0, 16000.0))
-def test_longer_prompts_never_come_sooner(one, other):
+def test_longer_prompts_never_reduce_ttft(one, other):
     low, high = sorted((one, other))
     for extra in ({}, {"concurrency": float("inf"), "open_loop": 1.0, "rate": 0.5}):
         assert first(server(input=low, **extra)) <= first(server(input=high, **extra)) * (1 + 1e-9)
 
 
 @given(st.floats(0.0, 1.0), st.floats(0.0, 1.0))
-def test_a_warmer_prefix_cache_is_never_slower(one, other):
+def test_more_prefix_hits_never_increase_ttft(one, other):
     cold, warm = sorted((one, other))
     assert first(server(cached_share=warm)) <= first(server(cached_share=cold)) * (1 + 1e-9)
 
@@ -82,7 +82,7 @@ def test_busier_open_loops_wait_longer():
     assert rates == sorted(rates)
 
 
-def test_a_hopeless_open_loop_is_as_slow_as_a_nearly_hopeless_one():
+def test_an_overloaded_open_loop_has_the_ttft_of_the_stable_limit():
     """Prompts fill 0.8 of the time: half a service time times 0.8 / 0.2 in line, no pole beyond."""
     case = server(concurrency=float("inf"), open_loop=1.0, rate=1e4)
     batch = running_requests(case, D)
@@ -90,12 +90,12 @@ def test_a_hopeless_open_loop_is_as_slow_as_a_nearly_hopeless_one():
     assert first(case) - own == pytest.approx(3 * prefill_seconds(case, D))
 
 
-def test_many_cases_at_once_are_each_alone():
+def test_arrays_of_cases_agree_with_single_cases():
     cases = [server(), server(engine="sglang", concurrency=64.0), server(concurrency=float("inf"), open_loop=1.0, rate=2.0)]
     assert first(stack_cases(cases)) == pytest.approx([float(first(c)) for c in cases])
 
 
-def test_every_coefficient_matters():
+def test_every_coefficient_changes_a_prediction():
     case = server(concurrency=64.0)
     for name in ("fixed_ms", "layer_ms", "vllm", "bunch", "others"):
         changed = replace(K, **{name: getattr(K, name) * 1.5})

@@ -26,7 +26,7 @@ def bands(e: Estimate) -> dict[str, PredictionInterval]:
 
 
 @pytest.mark.parametrize("data", [training_data(), serving_data(), serving_data(concurrency=None), *PRIOR_ONLY.values()])
-def test_bands_are_in_order(data):
+def test_intervals_are_in_order(data):
     for name, b in bands(estimate(data)).items():
         assert 0 < b.p10 <= b.p50 <= b.p90, name
 
@@ -56,7 +56,7 @@ def test_rates_agree_with_the_step():
 
 
 @pytest.mark.parametrize("name", PRIOR_ONLY)
-def test_without_measured_runs_it_says_so_and_the_factor_is_two(name):
+def test_estimates_without_measured_runs_are_prior_only_with_a_factor_of_two(name):
     e = estimate(PRIOR_ONLY[name])
     assert e.evidence.startswith("prior only")
     b = e.step_s or e.tpot_s
@@ -66,7 +66,7 @@ def test_without_measured_runs_it_says_so_and_the_factor_is_two(name):
     assert b.p50 / b.p10 >= 2
 
 
-def test_one_accelerator_sends_nothing():
+def test_one_accelerator_has_no_communication():
     e = estimate(training_data(hardware={"accelerator": "H100"}, model="llama-3.2-1b", global_batch=4))
     assert e.step is not None
     assert {name: value for name, value in asdict(e.step).items() if "_exposed" in name or "_total" in name or name == "bubble"} == {
@@ -87,7 +87,7 @@ def test_more_bandwidth_never_slows_a_step(tensor, link, more):
 
 @settings(max_examples=20, deadline=None)
 @given(st.integers(1, 4), st.sampled_from(["none", "selective", "full"]))
-def test_doubling_replicas_at_fixed_batch_keeps_tokens(power, recompute):
+def test_doubling_replicas_at_a_fixed_batch_keeps_step_tokens(power, recompute):
     def of(count: int) -> float:
         e = estimate(training_data(hardware={"accelerator": "H100-80GB", "count": count}, global_batch=256, recompute=recompute))
         assert e.tokens_per_s
@@ -109,7 +109,7 @@ def test_the_largest_micro_batch_fits_and_the_next_does_not(model):
     assert not estimate(data | {"micro_batch": most + 1, "global_batch": 64 * (most + 1)}).fits
 
 
-def test_recompute_gives_memory_for_time():
+def test_recompute_reduces_memory_and_takes_time():
     none, full = (estimate(training_data(recompute=r)) for r in ("none", "full"))
     assert full.memory.activations < none.memory.activations
     assert full.step
@@ -130,25 +130,25 @@ SPEAKS_OF = {
 
 
 @pytest.mark.parametrize("model", SPEAKS_OF)
-def test_a_mutated_coefficient_moves_the_estimate(model):
+def test_a_changed_coefficient_changes_the_estimate(model):
     shipped = calibration()
     changed = {name: value * 1.5 for name, value in shipped.models[model].items()}
     other = replace(shipped, models={**shipped.models, model: changed})
     assert estimate(SPEAKS_OF[model]).to_dict() != estimate(SPEAKS_OF[model], other).to_dict()
 
 
-def test_every_model_of_a_step_a_memory_or_a_server_is_spoken_of():
+def test_every_fitted_model_has_an_estimate_test():
     assert set(calibration().models) - set(SPEAKS_OF) == {"finish"}, "finish is for runs without a layout"
 
 
-def test_prefix_hits_shorten_the_first_token():
+def test_prefix_hits_reduce_time_to_first_token():
     cold, warm = (estimate(serving_data(prefix_hit_rate=share)) for share in (0.0, 0.9))
     assert cold.ttft_s
     assert warm.ttft_s
     assert warm.ttft_s.p50 < cold.ttft_s.p50
 
 
-def test_accepted_drafts_shorten_a_token_and_rejected_ones_lengthen_it():
+def test_accepted_drafts_reduce_tpot_and_rejected_drafts_increase_it():
     plain = estimate(serving_data())
     good, bad = (estimate(serving_data(speculation={"draft": 3, "acceptance": a, "draft_share": 0.1})) for a in (0.8, 0.0))
     assert plain.tpot_s
@@ -157,7 +157,7 @@ def test_accepted_drafts_shorten_a_token_and_rejected_ones_lengthen_it():
     assert good.tpot_s.p50 < plain.tpot_s.p50 < bad.tpot_s.p50
 
 
-def test_adapters_take_memory_and_time():
+def test_adapters_take_memory_and_time_of_a_server():
     plain, many = estimate(serving_data()), estimate(serving_data(loras=16, lora_rank=64))
     assert plain.tpot_s
     assert many.tpot_s
@@ -167,7 +167,7 @@ def test_adapters_take_memory_and_time():
     assert many.kv_tokens.p50 < plain.kv_tokens.p50
 
 
-def test_pools_of_their_own_keep_prompts_out_of_answers():
+def test_separate_pools_keep_prompts_out_of_decoding():
     pool = {"accelerators": 4, "layout": {"tensor": 4}}
     both = serving_data(hardware={"accelerator": "H200", "count": 8}, concurrency=64)
     together, apart = estimate(both), estimate(both | {"prefill": pool, "decode": pool})
@@ -178,13 +178,13 @@ def test_pools_of_their_own_keep_prompts_out_of_answers():
     assert set(apart.launch) == {"vllm-prefill", "vllm-decode"}
 
 
-def test_weights_that_leave_no_room_do_not_start():
+def test_a_server_without_memory_for_the_cache_does_not_start():
     e = estimate(serving_data(hardware={"accelerator": "H100"}, layout={}, weight_numbers="bf16"))
     assert not e.fits
     assert "does not start" in e.warnings[0]
 
 
-def test_flags_say_the_configuration():
+def test_launch_flags_match_the_configuration():
     flags = estimate(
         training_data(layout={"tensor": 2, "pipeline": 2, "virtual": 2, "shard": "zero1"}, numbers="fp8", recompute="full")
     ).launch
@@ -212,19 +212,19 @@ def test_runs_of_pretraining_are_no_evidence_for_adapters(model, accelerator, en
     assert e.step_s.p90 / e.step_s.p50 >= 2
 
 
-def test_few_bits_hold_an_image_model_in_less():
+def test_quantized_weights_reduce_memory_of_an_image_model():
     whole, fewer = (estimate(PRIOR_ONLY["diffusion"] | {"numbers": n}).memory.weights for n in ("bf16", "int8"))
     assert whole / 2 <= fewer < whole
 
 
-def test_routing_that_nobody_states_is_said():
+def test_missing_routing_is_listed_as_assumption():
     experts = {"model": "mixtral-8x7b", "hardware": {"accelerator": "H100", "count": 64}, "global_batch": 64}
     assert any("routing" in words for words in estimate(training_data(**experts)).assumptions)
     assert not any("routing" in words for words in estimate(training_data(**experts, routing="real")).assumptions)
     assert not any("routing" in words for words in estimate(training_data()).assumptions)
 
 
-def test_the_nearest_run_is_named_with_what_differs():
+def test_the_nearest_run_lists_the_differences():
     e = estimate(training_data())
     run = next(r for r in e.nearest if r.metric == "tokens_per_s_per_accel")
     assert "Llama-3" in run.model

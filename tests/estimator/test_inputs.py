@@ -152,7 +152,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("field", "base", "changed", "says"), CASES, ids=[f"{i}-{c[0]}" for i, c in enumerate(CASES)])
-def test_a_field_does_what_physics_says(field, base, changed, says):
+def test_a_field_changes_the_estimate_in_the_right_direction(field, base, changed, says):
     before, after = estimate(training_data(**base)), estimate(training_data(**{**base, **changed}))
     for word in says.split():
         old, new = (FEELS[word[:-1]](e) for e in (before, after))
@@ -163,13 +163,13 @@ def test_a_field_does_what_physics_says(field, base, changed, says):
 
 
 @pytest.mark.parametrize(("path", "data"), REFUSED, ids=[f"{i}-{path}" for i, (path, _) in enumerate(REFUSED)])
-def test_what_excludes_itself_or_would_be_ignored_is_refused_with_its_path(path, data):
+def test_conflicting_and_ignored_fields_are_refused_with_their_path(path, data):
     with pytest.raises(UserError) as refused:
         estimate(training_data(**data))
     assert path in {str(p.at) for p in refused.value.problems}
 
 
-def test_every_field_has_its_case():
+def test_every_field_has_a_case():
     parts = {"hardware": HardwareConfig, "engine": EngineConfig, "layout": TrainingLayout}
     fields = {f"{name}.{f}" for name, model in (*parts.items(), ("adapter", AdapterConfig)) for f in model.model_fields}
     fields |= set(TrainingConfig.model_fields) - {*parts, "kind", "id"}
@@ -184,9 +184,9 @@ def test_every_field_has_its_case():
     ({"offload": ["activations"]}, "--fine-grained-activation-offloading --offload-modules attn_norm core_attn attn_proj mlp_norm"),
     ({"offload": ["optimizer"]}, "--optimizer-cpu-offload --overlap-cpu-optimizer-d2h-h2d --use-precision-aware-optimizer"),
 ])  # fmt: skip
-def test_megatron_is_told_all_that_a_choice_needs(changed, said):
+def test_megatron_flags_are_complete_for_each_option(changed, said):
     assert said in estimate(training_data(**MEGATRON, **changed)).launch["megatron"]
 
 
-def test_a_schedule_that_megatron_lacks_has_no_command_of_it():
+def test_a_schedule_that_megatron_lacks_has_no_megatron_command():
     assert set(estimate(training_data(**{**PIPED, **w(PIPED, schedule="dualpipe")})).launch) == {"torchrun"}

@@ -31,7 +31,7 @@ PUBLISHED = [
 
 
 @pytest.mark.parametrize(("gib", "model", "said"), [row[1:] for row in PUBLISHED], ids=[row[0] for row in PUBLISHED])
-def test_priors_alone_come_within_a_tenth_of_published_peaks(gib, model, said):
+def test_priors_predict_published_peaks_within_a_tenth(gib, model, said):
     """torchtitan's performance page of 2024-12 and the playbook's sweep: GiB that the allocator reserved."""
     assert peak_bytes(case(model, **said), PRIOR) / GIB == pytest.approx(gib, rel=0.1)
 
@@ -81,13 +81,13 @@ def test_the_fullest_stage_is_the_first_or_the_last(c):
 
 
 @given(cases, st.sampled_from(["micro_batch", "sequence", "micro_batches"]))
-def test_more_tokens_never_take_less(c, field):
+def test_more_tokens_never_reduce_memory(c, field):
     more = replace(c, **{field: 2 * getattr(c, field)})
     assert peak_bytes(more, PRIOR) >= peak_bytes(c, PRIOR)
 
 
 @given(cases, st.sampled_from(["tensor", "shards", "context"]))
-def test_a_finer_split_never_takes_more(c, field):
+def test_a_finer_split_never_adds_memory(c, field):
     """Beyond stage 3's gathered units, which one accelerator does not hold."""
     finer = replace(c, **{field: 2 * getattr(c, field)})
     if field == "shards" and c.zero_stage == 3 and c.shards == 1:
@@ -96,13 +96,13 @@ def test_a_finer_split_never_takes_more(c, field):
 
 
 @given(cases)
-def test_offload_takes_away(c):
+def test_offload_reduces_memory(c):
     assert peak_bytes(replace(c, offload_activations=1.0), PRIOR) <= peak_bytes(c, PRIOR)
     assert training_memory(replace(c, offload_optimizer=1.0), PRIOR).optimizer == 0
 
 
 @given(cases)
-def test_recompute_keeps_less_of_many_layers(c):
+def test_full_recompute_reduces_memory_of_deep_models(c):
     none, some, full = (float(peak_bytes(replace(c, recompute=float(r), micro_batches=64.0), PRIOR)) for r in (0, 1, 2))
     assert full <= some * 1.001 <= none * 1.05
 
@@ -135,14 +135,14 @@ def test_a_fused_loss_holds_one_chunk_of_sixteen():
     assert whole - fused == pytest.approx(0.94 * logits)
 
 
-def test_megatron_gathers_inputs_again_and_others_keep_them():
+def test_megatron_gathers_inputs_again_and_other_trainers_keep_them():
     kept = replace(PRIOR, gathered=0.0)
     for engine, same in (("megatron", True), ("nanotron", False)):
         c = case(tensor=8.0, engine=engine)
         assert bool(peak_bytes(c, kept) == peak_bytes(c, PRIOR)) == same
 
 
-def test_a_tower_beside_the_stack_is_held_and_not_trained():
+def test_a_vision_tower_takes_weight_memory_only():
     n = replace(network("llama-3.1-8b"), tower=1e9)
     held = [training_memory(case(n, pipeline=2.0, tensor=2.0), PRIOR, stage=x).weights for x in (0.0, 1.0)]
     plain = [training_memory(case(pipeline=2.0, tensor=2.0), PRIOR, stage=x).weights for x in (0.0, 1.0)]
@@ -150,18 +150,18 @@ def test_a_tower_beside_the_stack_is_held_and_not_trained():
     assert held[1] == plain[1]
 
 
-def test_libraries_take_their_workspace():
+def test_fixed_memory_includes_library_workspaces():
     assert training_memory(case(), PRIOR).fixed == 0.2 * GIB
 
 
-def test_named_modules_of_selective_recompute():
+def test_named_modules_of_selective_recompute_reduce_memory():
     c = case("deepseek-v3", recompute=1.0, expert=8.0)
     for part in ("norms", "mlp", "act", "up"):
         assert peak_bytes(replace(c, **{f"recompute_{part}": 1.0}), PRIOR) < peak_bytes(c, PRIOR), part
 
 
 @pytest.mark.parametrize("model", ["llama-3.1-70b", "deepseek-v3"])
-def test_many_layouts_at_once_are_the_single_ones(model):
+def test_arrays_of_layouts_agree_with_single_layouts(model):
     tensor, pipeline = np.array([1.0, 8.0, 4.0]), np.array([1.0, 4.0, 8.0])
     many = peak_bytes(case(model, tensor=tensor, pipeline=pipeline, micro_batches=16.0), PRIOR)
     for t, p, value in zip(tensor, pipeline, many, strict=True):
@@ -190,13 +190,13 @@ def test_the_largest_context_is_exact_and_a_multiple_of_the_context_group():
     assert predicted(case("llama-3.1-70b")).max_context_tokens(limit) == 0
 
 
-def test_context_and_communicators_stand_outside_the_allocator():
+def test_driver_context_and_communicators_are_outside_the_allocator():
     alone, split = case(), case(tensor=8.0, pipeline=4.0, replicas=2.0)
     assert outside_bytes(alone) == 0.6 * GIB
     assert outside_bytes(split) == pytest.approx((0.6 + 3 * 0.3) * GIB)
 
 
-def test_a_row_is_compared_with_what_it_read():
+def test_a_row_is_compared_with_the_kind_of_memory_it_measured():
     c = case("llama-3.1-8b", pipeline=4.0, micro_batches=16.0)
     read = MODELS[0].predict
     assert read(c, PRIOR) == pytest.approx(peak_bytes(c, PRIOR) / GIB)

@@ -97,7 +97,7 @@ def test_an_uneven_pipeline_of_megatron_runs_two_virtual_stages():
     assert in_flight_layers(replace(c, engine="nanotron"), 4.0, 3.0) == 4
 
 
-def test_arrays_are_the_single_cases_side_by_side():
+def test_arrays_of_cases_agree_with_single_cases():
     n, tensor = network("deepseek-v3"), np.array([1.0, 4.0])
     both = layer_activation_bytes(n, tensor, eager=np.array([0.0, 1.0]))
     assert both.tolist() == [layer_activation_bytes(n, 1.0), layer_activation_bytes(n, 4.0, eager=1.0)]

@@ -19,13 +19,13 @@ def read(row_id: str, **cells: str):
     return found.case
 
 
-def test_megatron_logs_its_last_stage_and_says_how_many_layers_a_chunk_has():
+def test_megatron_rows_give_the_last_stage_and_layers_per_chunk():
     c = read("TM0205")  # "virtual stage layers 1", 32 layers, pp 4, logging rank
     assert (c.virtual, c.measured_stage, c.measures_reserved) == (8, 3, 0)
     assert (c.sequence_parallel, c.dropout) == (0, 1)
 
 
-def test_a_run_that_prints_no_size_takes_eight_nodes_or_what_its_layout_needs():
+def test_a_run_without_a_count_uses_eight_nodes_or_its_layout():
     c = read("TM0193")
     assert (c.accelerators, c.replicas, c.shards, c.micro_batches) == (64, 8, 8, 64)
     assert read("TM0195").accelerators == 32, "nodes of four"
@@ -34,7 +34,7 @@ def test_a_run_that_prints_no_size_takes_eight_nodes_or_what_its_layout_needs():
 
 
 @pytest.mark.parametrize(("row_id", "split"), [("TM0256", 2), ("TM0193", 1), ("TM0239", 4)])
-def test_few_experts_are_split_like_the_rest_and_narrow_ones_stay_whole(row_id, split):
+def test_few_experts_are_split_by_tensor_parallelism_and_many_are_not(row_id, split):
     assert read(row_id).expert_tensor == split
 
 
@@ -45,16 +45,16 @@ def test_hybrid_stacks_count_two_layers_a_block():
 
 
 @pytest.mark.parametrize(("row_id", "reserved"), [("TM0001", 1), ("TM0205", 0), ("TM0156", 0)])
-def test_only_a_peak_that_says_so_was_reserved(row_id, reserved):
+def test_only_peaks_labelled_reserved_include_the_reserve(row_id, reserved):
     assert read(row_id).measures_reserved == reserved
 
 
-def test_named_modules_of_selective_recompute_are_read():
+def test_modules_of_selective_recompute_are_parsed():
     c = read("TM0245")
     assert (c.recompute, c.recompute_norms, c.recompute_mlp, c.recompute_act, c.recompute_up) == (1, 1, 1, 1, 1)
 
 
-def test_priors_alone_come_near_every_scored_row():
+def test_priors_predict_every_scored_row():
     """Targets of the fit are 9 and 14 %; unfitted coefficients miss little more."""
     runs = rows.runs_of_model(MODELS[0])
     case = stack_cases([run.case for run in runs])

@@ -29,7 +29,7 @@ def test_stages_of_a_pipeline_hold_the_whole_model_once():
     assert held[-1] - held[1] == pytest.approx(c.network.head / 2)
 
 
-def test_a_tied_table_lies_at_both_ends_of_a_pipeline_and_once_without():
+def test_a_tied_table_is_on_both_ends_of_a_pipeline():
     n = network("llama-3.2-1b")
     assert n.head == 0
     one, two = case(n), case(n, pipeline=2.0)
@@ -37,7 +37,7 @@ def test_a_tied_table_lies_at_both_ends_of_a_pipeline_and_once_without():
     assert sum(stage_parameters(two, float(i)).dense for i in range(2)) == pytest.approx(n.trunk + n.embedding)
 
 
-def test_experts_are_split_by_experts_and_shared_by_the_rest_of_the_group():
+def test_expert_states_are_sharded_over_the_ranks_with_the_same_experts():
     c = case("mixtral-8x7b", tensor=2.0, expert=4.0, shards=8.0)
     assert stage_parameters(c, 0.0).routed == c.network.routed / 4
     assert expert_shards(c) == 4
@@ -45,7 +45,7 @@ def test_experts_are_split_by_experts_and_shared_by_the_rest_of_the_group():
     assert expert_shards(case(expert=8.0)) == 1
 
 
-def test_prediction_modules_are_trained_by_megatron_alone():
+def test_prediction_modules_are_trained_by_megatron_only():
     c = case("deepseek-v3", pipeline=4.0, expert=8.0)
     assert c.network.mtp > 0
     ours, other = (stage_parameters(replace(c, engine=engine), 3.0) for engine in ("megatron", "torchtitan"))
@@ -55,14 +55,14 @@ def test_prediction_modules_are_trained_by_megatron_alone():
 
 
 @pytest.mark.parametrize(("engine", "first", "last"), [("megatron", 16, 16), ("nanotron", 17, 15)])
-def test_nanotron_cuts_by_compute_and_the_head_counts(engine, first, last):
+def test_nanotron_balances_stages_by_compute_with_the_head(engine, first, last):
     """A head of 131,072 x 4,096 costs about two layers of the playbook's 8.86B model."""
     n = replace(network("llama-3.1-8b"), vocab=131072)
     c = case(n, pipeline=2.0, engine=engine)
     assert (stage_layers(c, 0.0), stage_layers(c, 1.0)) == (first, last)
 
 
-def test_layers_that_do_not_divide_lie_with_the_early_stages():
+def test_early_stages_have_the_remaining_layers():
     c = case(replace(network("llama-3.1-8b"), layers=14), pipeline=4.0)
     assert (stage_layers(c, 0.0), stage_layers(c, 3.0)) == (4, 3)
 
@@ -75,7 +75,7 @@ def test_offload_and_fused_backward_take_their_states_off_the_device():
     assert resident_state(replace(c, fused_backward=1.0), here).gradients == pytest.approx(block)
 
 
-def test_units_are_gathered_by_stage_3_alone_and_never_more_than_the_model():
+def test_gathered_units_need_zero_stage_3_and_never_exceed_the_model():
     c = case(zero_stage=3.0, shards=8.0)
     n = c.network
     assert gathered_bytes(replace(c, zero_stage=2.0), 2.0) == 0
@@ -84,7 +84,7 @@ def test_units_are_gathered_by_stage_3_alone_and_never_more_than_the_model():
     assert gathered_bytes(c, 1000.0) == pytest.approx(2 * n.trunk * 7 / 8)
 
 
-def test_arrays_are_the_single_cases_side_by_side():
+def test_arrays_of_cases_agree_with_single_cases():
     c = case("deepseek-v3", engine="nanotron", pipeline=np.array([1.0, 4.0]), expert=np.array([1.0, 8.0]), shards=np.array([8.0, 2.0]))
     both = resident_state(c, stage_parameters(c, 0.0)).total
     for i in range(2):

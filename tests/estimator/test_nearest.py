@@ -25,29 +25,29 @@ def test_a_published_run_is_its_own_nearest():
     assert run.predicted == pytest.approx(run.measured, rel=0.5)
 
 
-def test_what_differs_is_said():
+def test_differences_are_listed():
     run = runs_near(TRAINED, count=32)["tokens_per_s_per_accel"]
     assert any(said.startswith("count ") and said.endswith("instead of 32") for said in run.differs)
 
 
-def test_each_kind_of_work_asks_for_its_own_metrics():
+def test_each_kind_of_work_has_its_metrics():
     assert set(runs_near(TRAINED)) == {"tokens_per_s_per_accel", "peak_memory_gib"}
     assert set(runs_near(TRAINED | {"tokens": 1e12})) == {"tokens_per_s_per_accel", "peak_memory_gib", "time_to_train_min"}
     assert set(runs_near(SERVED)) == {"output_tok_s_per_accel", "tpot_ms", "ttft_ms", "kv_tokens"}
 
 
-def test_adapters_are_near_adapters():
+def test_the_nearest_run_of_an_adapter_is_an_adapter():
     run = runs_near(TRAINED | {"adapter": {"type": "lora"}})["peak_memory_gib"]
     found = next(r.row for r in runs.row_readings() if r.row.id == run.row_id)
     assert found.text("method") == "lora"
 
 
-def test_every_source_is_named():
+def test_every_nearest_run_has_a_source():
     for plain in (TRAINED, SERVED):
         assert all(run.source.startswith("https://") and run.measured > 0 and run.unit for run in runs_near(plain).values())
 
 
-def test_distance_is_symmetric_and_nought_to_itself():
+def test_distance_is_symmetric_and_zero_for_equal_runs():
     likes = [run.features for run in room._comparable_runs("tokens_per_s_per_accel", ("training_throughput",))][::40]
     assert all(distance(a, a) == 0 for a in likes)
     assert all(distance(a, b) == pytest.approx(distance(b, a)) for a in likes for b in likes)

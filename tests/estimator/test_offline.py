@@ -38,11 +38,11 @@ PYTHON = {"engine": "trtllm", "release": 100.0}
         (served("qwen3-30b-a3b", "B200", "fp4", **PYTHON, input=2048.0, output=2048.0, requests=1500.0), 17554),
     ],
 )  # fmt: skip
-def test_published_runs_are_met_within_a_fifth(case, published):
+def test_published_runs_are_predicted_within_a_fifth(case, published):
     assert offline_tokens_per_s_per_accelerator(case, K) == pytest.approx(published, rel=0.2)
 
 
-def test_attention_data_parallel_experts_over_pcie_are_bound_by_the_links():
+def test_attention_data_parallel_experts_over_pcie_are_limited_by_links():
     """Eight cards compute a 2048-token prompt hardly faster together than four: the published table's shape."""
     four, eight = (
         served("qwen3-30b-a3b", "RTX-PRO-6000-Blackwell-SE", "fp4", **PYTHON, attention_data=n, input=2048.0, output=128.0)
@@ -64,16 +64,16 @@ def test_a_better_accelerator_is_never_slower(more, what):
 @given(st.floats(1.0, 10.0))
 def test_a_faster_link_is_never_slower(more):
     case = served("llama-3.1-70b", "H100-80GB", "fp8", tensor=8.0)
-    better = replace(case, wires=replace(case.wires, scale_up_bytes_per_s=case.wires.scale_up_bytes_per_s * more))
+    better = replace(case, links=replace(case.links, scale_up_bytes_per_s=case.links.scale_up_bytes_per_s * more))
     assert offline_tokens_per_s(better, K) >= offline_tokens_per_s(case, K)
 
 
-def test_one_accelerator_sends_nothing():
+def test_one_accelerator_has_no_communication():
     assert offline_cycle(served("llama-3.1-8b", "H100-80GB"), K).links == 0
     assert offline_cycle(served("llama-3.1-8b", "H100-80GB", tensor=2.0), K).links > 0
 
 
-def test_every_further_stage_waits_while_decoding():
+def test_every_further_stage_adds_waiting_while_decoding():
     one, four = (offline_cycle(served("llama-3.1-8b", "H100-80GB", pipeline=p), K) for p in (1.0, 4.0))
     assert one.stages == 0
     assert four.stages < 3 * K.stage_wait * four.total
@@ -81,13 +81,13 @@ def test_every_further_stage_waits_while_decoding():
     assert longer.stages / longer.total > four.stages / four.total
 
 
-def test_a_group_wider_than_its_domain_goes_over_the_network():
+def test_a_group_wider_than_its_domain_uses_the_network():
     inside = served("llama-3.1-405b", "H100-80GB", "fp8", tensor=8.0)
-    outside = replace(inside, wires=replace(inside.wires, domain=4.0))
+    outside = replace(inside, links=replace(inside.links, domain=4.0))
     assert offline_cycle(outside, K).links > 4 * offline_cycle(inside, K).links
 
 
-def test_no_more_run_than_are_asked_for():
+def test_running_requests_never_exceed_the_load():
     case = served("llama-3.1-8b", "H100-80GB")
     assert max_running_requests(replace(case, concurrency=7.0)) == 7
     assert max_running_requests(replace(case, requests=5.0)) == 5
@@ -95,27 +95,27 @@ def test_no_more_run_than_are_asked_for():
     assert max_running_requests(replace(case, engine="trtllm", input=16.0, output=16.0, max_sequences=300.0)) == 300
 
 
-def test_a_rate_that_is_offered_bounds_what_is_made():
+def test_the_offered_rate_limits_the_output():
     case = served("llama-3.1-8b", "H100-80GB", input=500.0, output=200.0)
     assert offline_tokens_per_s_per_accelerator(replace(case, rate=2.0), K) == pytest.approx(400)
     assert offline_tokens_per_s_per_accelerator(replace(case, rate=1e6), K) == offline_tokens_per_s_per_accelerator(case, K)
 
 
-def test_few_requests_fill_and_drain():
+def test_short_runs_lose_time_to_filling_and_draining():
     case = served("llama-3.1-8b", "H100-80GB", input=500.0, output=200.0)
     few, many = (offline_tokens_per_s(replace(case, requests=n), K) for n in (1000.0, 1e6))
     assert few < many < offline_tokens_per_s(case, K)
     assert many == pytest.approx(offline_tokens_per_s(case, K), rel=0.01)
 
 
-def test_longer_prompts_and_no_cached_prefix_cost_tokens():
+def test_longer_prompts_and_fewer_prefix_hits_reduce_throughput():
     case = served("llama-3.1-8b", "H100-80GB", input=4000.0, output=500.0)
     plain = offline_tokens_per_s(case, K)
     assert offline_tokens_per_s(replace(case, input=8000.0), K) < plain
     assert offline_tokens_per_s(replace(case, cached_share=0.9), K) > 1.3 * plain
 
 
-def test_a_batch_reads_the_experts_it_chose():
+def test_a_batch_reads_its_chosen_experts():
     case = served("mixtral-8x7b", "H100-80GB", tensor=2.0)
     one, all_of_them = (weight_bytes_read(case, b) for b in (1.0, 1000.0))
     n = case.network
@@ -123,7 +123,7 @@ def test_a_batch_reads_the_experts_it_chose():
     assert weight_bytes_read(served("llama-3.1-8b", "H100-80GB"), 1.0) == weight_bytes_read(served("llama-3.1-8b", "H100-80GB"), 99.0)
 
 
-def test_no_batch_beats_the_largest_measured_product():
+def test_matrix_products_never_exceed_the_measured_rate():
     case = served("llama-3.1-8b", "T4", "fp16", input=4096.0, output=16.0)
     least = 2 * case.network.matmul / (case.chip.peak_flops * case.chip.sustained_share)
     taken = offline_cycle(case, K)
@@ -136,14 +136,14 @@ def test_eager_layers_take_a_millisecond_each():
     assert offline_tokens_per_s_per_accelerator(case, K) > 100
 
 
-def test_launches_from_python_tell_on_expert_layers_alone():
+def test_launches_from_python_slow_only_expert_layers():
     before, after = (served("mixtral-8x7b", "H100-80GB", "fp8", tensor=2.0, engine="trtllm", release=r) for r in (17.0, 100.0))
     assert offline_tokens_per_s(after, K) < offline_tokens_per_s(before, K)
     before, after = (served("llama-3.1-8b", "H100-80GB", "fp8", engine="trtllm", release=r) for r in (17.0, 100.0))
     assert offline_tokens_per_s(after, K) == offline_tokens_per_s(before, K)
 
 
-def test_closed_loop_is_littles_law():
+def test_a_closed_loop_follows_littles_law():
     case = served("llama-3.1-8b", "H100-80GB", concurrency=16.0, output=101.0)
     assert closed_loop_tokens_per_s(case, 0.5, 0.02) == pytest.approx(16 * 101 / 2.5)
 
@@ -152,7 +152,7 @@ PREFILL = served("llama-3.1-70b", "H100-80GB", "fp8", tensor=4.0, replicas=2.0, 
 DECODE = replace(PREFILL, replicas=1.0, concurrency=64.0)
 
 
-def test_the_slower_pool_sets_the_rate_of_a_pair():
+def test_the_slower_pool_limits_the_rate():
     bound = disaggregated_rates(PREFILL, DECODE, lambda _: 1.0, lambda _: 0.01)
     assert bound.bottleneck == "prefill"
     assert bound.requests_per_s == pytest.approx(2 / 1.0 * (1 - throughput.RATE_MATCHING_LOSS))
@@ -170,13 +170,13 @@ def test_a_decode_pool_without_a_concurrency_runs_what_its_cache_holds():
     assert asked == [max_running_requests(replace(DECODE, concurrency=float("inf")))]
 
 
-def test_the_cache_of_a_prompt_crosses_once_over_the_narrower_side():
+def test_the_kv_cache_is_sent_once_over_the_narrower_side():
     whole = 80 * 2 * 8 * 128 * 2 * 4000
     assert kv_transfer_seconds(PREFILL, DECODE) == pytest.approx(whole / (4 * 50e9))
     assert kv_transfer_seconds(PREFILL, replace(DECODE, tensor=1.0)) == pytest.approx(whole / 50e9)
 
 
-def test_many_cases_at_once_are_each_case_alone():
+def test_arrays_of_cases_agree_with_single_cases():
     cases = [
         served("llama-3.1-8b", "H100-80GB", requests=3000.0),
         served("deepseek-v3", "H200-141GB", "fp8", attention_data=8.0, **PYTHON),

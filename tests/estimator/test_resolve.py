@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 from rackwright import UserError
-from rackwright.estimator.config.jsonl import MAX_PROBLEMS, parse_configuration, read_lines
+from rackwright.estimator.config.jsonl import MAX_PROBLEMS, parse_configuration
 from rackwright.estimator.estimate import estimate
+from rackwright.estimator.estimate_lines import estimate_lines
 
 from tests.estimator.configs import serving_data, training_data
 
@@ -129,7 +130,7 @@ def test_every_message_states_the_condition_and_a_fix():
     assert shown == MESSAGES.read_text(encoding="utf-8"), "RACKWRIGHT_RENEW=messages pytest tests/estimator/test_resolve.py"
 
 
-def test_another_tools_key_is_led_home():
+def test_keys_of_other_tools_get_a_hint():
     assert _problem(training_data(seq_len=4096)).fix == "did you mean `sequence`?"
     assert _problem(training_data(layout={"tp": 2})).fix == "did you mean `tensor`?"
 
@@ -139,30 +140,30 @@ def test_a_quantised_adapter_has_a_quantised_base():
     assert said == meant
 
 
-def test_what_is_not_known_is_told():
+def test_assumptions_list_missing_fields():
     assert any("'foo'" in said for said in estimate(training_data(engine={"name": "foo"})).assumptions)
     on_v100 = estimate(training_data(hardware={"accelerator": "V100", "count": 8}))
     assert any("fp16" in said for said in on_v100.assumptions)
     assert not any("fp16" in said or "engine" in said for said in estimate(training_data()).assumptions)
 
 
-def test_a_server_that_needs_no_pool_fits_where_its_cache_does():
+def test_an_engine_without_a_cache_pool_fits_when_its_cache_fits():
     assert estimate(serving_data(model="llama-3.1-8b", engine={"name": "transformers"}, layout={}, hardware={"accelerator": "H200"})).fits
 
 
 @pytest.mark.parametrize("text", ['{"kind": "training", "kind": "serving"}', '{"sequence": ' + "9" * 5000 + "}", "[" * 100_000, "\0", "[]"])
-def test_a_broken_line_costs_only_itself(text):
-    first, second = read_lines(text + "\r\n" + json.dumps(training_data()))
-    assert (first.config, bool(first.problems), second.problems) == (None, True, ())
+def test_an_invalid_line_does_not_affect_others(text):
+    first, second = estimate_lines(text + "\r\n" + json.dumps(training_data()))
+    assert (first.estimate, bool(first.problems), second.problems) == (None, True, ())
 
 
-def test_thousands_of_wrong_keys_are_told_in_a_few():
+def test_the_number_of_reported_problems_is_limited():
     with pytest.raises(UserError) as raised:
         parse_configuration(training_data(**{f"k{i}": 1 for i in range(5000)}))
     assert len(raised.value.problems) == MAX_PROBLEMS
 
 
-def test_every_law_is_reported_at_once():
+def test_every_violated_constraint_is_reported_at_once():
     with pytest.raises(UserError) as raised:
         estimate(training_data(layout={"tensor": 3, "pipeline": 64, "expert": 2}, hardware={**H100, "count": 192}))
     assert [str(p.at) for p in raised.value.problems][:3] == ["layout.tensor", "layout.pipeline", "layout.expert"]

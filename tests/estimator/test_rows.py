@@ -27,7 +27,7 @@ def row(csv: str = "training_throughput", base: dict[str, str] = RUN, **cells: s
         ("nvidia/DeepSeek-V3.1-NVFP4", "deepseek-v3"), ("Llama4-Scout-17B-16E", "llama-4-scout"), ("Qwen/Qwen3-32B", "qwen3-32b"),
     ],
 )  # fmt: skip
-def test_names_are_found_however_they_are_printed(name, found):
+def test_models_are_found_by_every_published_spelling(name, found):
     assert row_architecture(PrintedRow("x", 2, {"model": name})).model == found
 
 
@@ -41,13 +41,13 @@ def test_another_vocabulary_is_kept():
     assert row_architecture(row(vocab="128300")).model == "llama-3.1-8b"
 
 
-def test_a_name_alone_is_not_believed_against_its_size():
+def test_a_name_is_rejected_when_its_size_differs():
     assert count_parameters(row_architecture(PrintedRow("x", 2, {"model": "GPT-2 style 13B"})).architecture).total == pytest.approx(
         13e9, rel=0.02
     )
 
 
-def test_columns_alone_can_be_a_model_of_the_catalog():
+def test_columns_can_identify_a_catalog_model():
     """Latent attention is in no column."""
     known = {"layers": "61", "hidden": "7168", "heads": "64", "n_experts": "384", "top_k": "8", "moe_ffn": "2048", "vocab": "163840"}
     assert row_architecture(PrintedRow("x", 2, {"model": "moonshotai/Kimi-K2.5", **known})).architecture.kv_lora_rank == 512
@@ -61,21 +61,21 @@ def test_columns_alone_can_be_a_model_of_the_catalog():
         ({"params_b": "176", "layers": "70", "hidden": "14336", "heads": "112", "ffn": "57344", "vocab": "250000"}, 176, False, True),
     ],
 )
-def test_the_published_total_says_what_no_column_does(cells, total, gated, tied):
+def test_missing_columns_follow_from_the_published_total(cells, total, gated, tied):
     found = row_architecture(PrintedRow("x", 2, {"model": "Somebody's", **cells})).architecture
     assert count_parameters(found).total == pytest.approx(total * 1e9, rel=0.01)
     assert (found.gated_ffn, found.tied_embeddings) == (gated, tied)
 
 
 @pytest.mark.parametrize("name", ["Brand-New-7B", "Brand-New 700M", "New-MoE-100B-A12B"])
-def test_a_size_is_enough_and_is_said_to_be_assumed(name):
+def test_a_size_is_enough_and_is_listed_as_assumption(name):
     found = row_architecture(PrintedRow("x", 2, {"model": name}))
     size = {"Brand-New-7B": 7e9, "Brand-New 700M": 0.7e9, "New-MoE-100B-A12B": 100e9}[name]
     assert count_parameters(found.architecture).total == pytest.approx(size, rel=0.03)
     assert any("hidden" in said for said in found.assumed)
 
 
-def test_experts_take_what_total_and_active_leave():
+def test_expert_width_follows_from_total_and_active_parameters():
     cells = {"model": "New-30B-A3B", "layers": "48", "hidden": "2048", "heads": "32", "kv_heads": "4", "head_dim": "128",
              "n_experts": "128", "top_k": "8", "vocab": "151936"}  # fmt: skip
     total = count_parameters(row_architecture(PrintedRow("x", 2, cells)).architecture)
@@ -83,7 +83,7 @@ def test_experts_take_what_total_and_active_leave():
     assert total.active == pytest.approx(3e9, rel=0.25)
 
 
-def test_nothing_known_is_unsupported():
+def test_a_row_without_size_is_unsupported():
     with pytest.raises(UnsupportedRow, match="neither layers and hidden nor params_b"):
         row_architecture(PrintedRow("x", 2, {"model": "Mystery"}))
 
@@ -115,7 +115,7 @@ def test_shards(said, found):
     assert training_config(row(shard=said))[0].layout.shard == found
 
 
-def test_a_shard_group_is_read():
+def test_a_shard_group_is_parsed():
     assert training_config(row(shard="FSDP2 (group 64)"))[0].layout.shard_group == 64
 
 
@@ -137,17 +137,17 @@ def test_recompute(said, found):
     assert row_recompute(row(recompute=said)) == found
 
 
-def test_the_batch_says_how_many_accelerators_hold_one_copy():
+def test_the_batch_gives_the_accelerators_per_replica():
     config, _ = training_config(row(tp="", pp="", dp="", micro_batch="", global_batch="16", grad_accum="4"))
     assert (config.layout.tensor, config.layout.pipeline, config.layout.data) == (8, 2, 4)
 
 
-def test_a_local_batch_that_is_fed_is_cut_into_single_sequences():
+def test_a_local_batch_is_split_into_single_sequences():
     config, _ = training_config(row(notes="local batch fed", micro_batch="8", global_batch=""))
     assert (config.micro_batch, config.micro_batches) == (1, 8)
 
 
-def test_copies_that_disagree_with_the_count_are_dropped():
+def test_replicas_that_contradict_the_count_are_ignored():
     assert training_config(row(dp="5"))[0].layout.data == 8
 
 
@@ -213,7 +213,7 @@ def test_requests_in_flight(cells, each):
 
 
 @pytest.mark.parametrize("cells", [{"layers": "many"}, {"hidden": "-1"}, {"accel_count": "1.5"}, {"seq_len": "1e400"}])
-def test_broken_cells_are_named(cells):
+def test_broken_cells_are_reported(cells):
     found = runs.read_row(row(**cells))
     assert found.status == "broken"
     assert f"X1 {next(iter(cells))}" in found.reason
@@ -222,11 +222,11 @@ def test_broken_cells_are_named(cells):
 @pytest.mark.parametrize(
     "cells", [{"hardware": "Abacus"}, {"params_b": "1e30", "layers": "", "hidden": ""}, {"seq_len": "1e30"}, {"heads": "7"}, {"tp": "3"}]
 )
-def test_nonsense_never_raises(cells):
+def test_invalid_cells_never_raise(cells):
     assert runs.read_row(row(**cells)).status in ("ok", "unsupported", "broken")
 
 
-def test_nearly_every_row_of_the_repository_is_described():
+def test_nearly_every_row_of_the_repository_is_converted():
     found = runs.row_readings()
     assert sum(r.status == "ok" for r in found) >= 0.95 * len(found)
     assert not [r.row.id for r in found if r.status == "broken"]

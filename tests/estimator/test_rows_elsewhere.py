@@ -33,14 +33,14 @@ def row(csv: str, **cells: str) -> PrintedRow:
      "NVIDIA H20 141GB", 141),
      ("RTX4090 (A100 with capped memory)", "NVIDIA GeForce RTX 4090", 24)],
 )  # fmt: skip
-def test_accelerators_however_they_are_printed(printed, name, gib):
+def test_accelerators_are_found_by_every_published_spelling(printed, name, gib):
     found = accelerators.find(printed)
     assert found.name == name
     assert found.memory_bytes / 2**30 == pytest.approx(gib, rel=0.01)
 
 
 @pytest.mark.parametrize("printed", ["Xeon", "TPU v4i", "A100X", "M2 Ultra", "", "8x"])
-def test_what_nobody_knows_is_not_taken_for_something_else(printed):
+def test_an_unknown_accelerator_matches_no_other(printed):
     with pytest.raises(accelerators.UnknownAccelerator):
         accelerators.find(printed)
 
@@ -71,15 +71,15 @@ def test_recompute(said, found):
      "bf16"),
      ({"precision": "bf16", "quantization": "w4a16 marlin"}, "int4")],
 )  # fmt: skip
-def test_weights_of_a_server(cells, numbers):
+def test_weight_format_of_a_serving_row(cells, numbers):
     assert serving_config(row("inference_throughput", **cells))[0].weight_numbers == numbers
 
 
-def test_a_share_may_be_percent():
+def test_a_memory_share_may_be_in_percent():
     assert serving_config(row("inference_memory", gpu_memory_utilization="90"))[0].memory_share == 0.9
 
 
-def test_a_server_that_names_no_engine_is_not_a_notebook():
+def test_a_row_without_engine_uses_the_defaults_of_servers():
     assert engine_family(serving_config(row("inference_throughput"))[0].engine.name, "serve").family == "other"
 
 
@@ -111,6 +111,6 @@ def test_adapters_by_method_or_kind(cells, kind):
           "moe_ffn": "14336", "ffn": "14336", "vocab": "65536"}, 51.6),
     ],
 )  # fmt: skip
-def test_sizes_where_no_total_is_printed(cells, billions):
+def test_sizes_of_models_without_a_published_total(cells, billions):
     found = row_architecture(PrintedRow("x", 2, {"row_id": "X1", **cells}))
     assert count_parameters(found.architecture).total / 1e9 == pytest.approx(billions, rel=0.12)

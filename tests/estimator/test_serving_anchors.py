@@ -24,7 +24,7 @@ K = DecodeCoefficients()
     ],
     ids=["SGLang prints", "vLLM by the formula", "vLLM prints, in whole blocks", "vLLM on 24 GiB", "a whole context"],
 )
-def test_tokens_of_a_pool_are_what_a_server_prints(monkeypatch, model, tensor, engine, gib, printed, off):
+def test_cache_tokens_match_server_logs(monkeypatch, model, tensor, engine, gib, printed, off):
     monkeypatch.setattr(memory, "cache_bytes", lambda case, k: gib * GIB)
     assert kv_tokens(served(model, "H100-80GB", engine=engine, tensor=tensor), CacheCoefficients()) == pytest.approx(printed, rel=off)
 

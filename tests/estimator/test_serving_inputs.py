@@ -128,7 +128,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("field", "around", "flip", "follows"), CASES, ids=[f"{i}-{c[0]}" for i, c in enumerate(CASES)])
-def test_a_field_does_what_physics_says(field, around, flip, follows):
+def test_a_field_changes_the_estimate_in_the_right_direction(field, around, flip, follows):
     if follows == "refused":
         with pytest.raises(UserError) as refused:
             estimate(serving_data(**{**around, **flip}))
@@ -142,7 +142,7 @@ def test_a_field_does_what_physics_says(field, around, flip, follows):
         assert {"+": now > was, "-": now < was, "=": same}[sign], f"{name}: {was:g} -> {now:g}"
 
 
-def test_every_field_is_flipped():
+def test_every_serving_field_has_a_case():
     flipped = {c[0].split(".")[0] for c in CASES}
     assert set(ServingConfig.model_fields) - {"kind", "id"} <= flipped
     assert {f"layout.{name}" for name in ServingLayout.model_fields} <= {c[0] for c in CASES}
@@ -153,7 +153,7 @@ def rate(**said) -> Estimate:
     return estimate(serving_data(concurrency=None, **said))
 
 
-def test_a_rate_beyond_what_a_replica_answers_is_not_made():
+def test_output_never_exceeds_what_a_replica_sustains():
     """Work is conserved: what comes out of an overloaded server stays, however much more is offered."""
     calm, over, more = (rate(requests_per_s=r) for r in (1.0, 500.0, 5000.0))
     assert calm.output_tokens_per_s.p50 == pytest.approx(512)
@@ -172,20 +172,20 @@ def test_a_decode_pool_computes_no_prompts():
     assert cold.tpot_s.p50 < together.tpot_s.p50
 
 
-def test_pools_are_held_by_their_own_layouts():
+def test_each_pool_uses_its_layout():
     """70B in fp8 on pools of four: the layout of the whole, tensor 1 where nobody says, holds nothing."""
     e = estimate(serving_data(**{**POOLS, "layout": {}}))
     assert e.fits
     assert e.memory.weights == estimate(serving_data()).memory.weights
 
 
-def test_a_closed_loop_of_two_pools_keeps_littles_law():
+def test_a_closed_loop_of_two_pools_follows_littles_law():
     e = estimate(serving_data(**pools(4, 8)))
     round_s = e.ttft_s.p50 + 511 * e.tpot_s.p50
     assert e.requests_per_s.p50 * round_s == pytest.approx(2000, rel=1e-6)
 
 
-def test_a_server_without_a_pool_starts_where_its_requests_fit():
+def test_a_server_without_a_cache_pool_starts_when_its_requests_fit():
     small = {
         "hardware": {"accelerator": "A100-80GB"},
         "layout": {},

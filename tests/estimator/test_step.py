@@ -35,7 +35,7 @@ def rate(c: TrainingCase) -> float:
     ("row_id", "within"),
     [("TT0012", 0.1), ("TT0096", 0.1), ("TT0461", 0.12), ("TT0646", 0.12), ("TT0482", 0.12), ("TT0304", 0.2), ("TT0318", 0.15)],
 )
-def test_priors_alone_come_near_published_runs(row_id, within):
+def test_priors_predict_published_runs(row_id, within):
     """MPT-7B on H100 and A100, GPT-3 175B and BLOOM on A100, Llama 2 70B under FSDP, Llama 3 in FP8 on GB200 and H100."""
     run = next(r for r in rows.scored_runs("tokens_per_s_per_accel") if r.row_id == row_id)
     assert rate(run.case) == pytest.approx(run.measured, rel=within)
@@ -65,7 +65,7 @@ def test_terms_sum_to_the_step_and_none_is_negative():
         assert values[f"{name}_exposed"] <= values[f"{name}_total"]
 
 
-@pytest.mark.parametrize("part", ["chip.bandwidth_bytes_per_s", "wires.scale_up_bytes_per_s", "wires.scale_out_bytes_per_s"])
+@pytest.mark.parametrize("part", ["chip.bandwidth_bytes_per_s", "links.scale_up_bytes_per_s", "links.scale_out_bytes_per_s"])
 def test_more_bandwidth_never_slows_a_step(part):
     owner, name = part.split(".")
     for layout in ({"shard": "fsdp"}, {"tensor": 8}, {"tensor": 2, "pipeline": 4}, {"context": 8}):
@@ -74,14 +74,14 @@ def test_more_bandwidth_never_slows_a_step(part):
         assert seconds(replace(c, **{owner: replace(whole, **{name: 1.5 * getattr(whole, name)})})) <= seconds(c)
 
 
-def test_a_chip_never_passes_its_roofline():
+def test_utilization_never_exceeds_the_roofline():
     for chip in ("T4", "L4", "A100-80GB", "H100-80GB", "B200", "MI300X"):
         for numbers in ("bf16", "fp8"):
             c = case(chip, numbers=numbers)
             assert 0.1 < rate(c) * 6 * c.network.matmul / c.chip.peak_flops < 0.8
 
 
-def test_a_bubble_is_its_share_of_the_stages_less_what_virtual_stages_save():
+def test_the_bubble_is_the_share_of_idle_stages_over_virtual_stages():
     """(p - 1) / (v m), arXiv 2104.04473, beside the head, which only the last stage has."""
     plain, virtual = (
         step_seconds(case(count=4, global_batch=32, micro_batch=1, layout={"pipeline": 4, "virtual": v, "data": 1}), K) for v in (1, 4)
@@ -93,7 +93,7 @@ def test_a_bubble_is_its_share_of_the_stages_less_what_virtual_stages_save():
     assert virtual.bubble < plain.bubble
 
 
-def test_the_stage_with_the_head_is_the_slowest_and_fewer_layers_there_make_up_for_it():
+def test_the_stage_with_the_head_is_slowest_unless_it_has_fewer_layers():
     """BLOOM's 70 layers on 12 stages run faster per layer than 72: the head weighs as much as 1.5 layers."""
     whole, spare = (next(r for r in rows.row_readings() if r.row.id == i).case for i in ("TT0594", "TT0646"))
     each = [rate(c) * c.network.layers for c in (whole, spare)]
@@ -105,42 +105,42 @@ def test_full_recompute_costs_a_forward_pass_at_most():
     assert 1.2 < seconds(full) / seconds(none) < 4 / 3 + 0.01
 
 
-def test_narrow_formats_speed_up_matrices_alone():
+def test_narrow_formats_speed_up_matrix_products_only():
     """Attention stays in 16 bit: MPT-3B gains 31 % from FP8 at 512 tokens and nothing at 32,768 (TT0074, TT0071)."""
     gain = {s: rate(case(sequence=s, micro_batch=8, numbers="fp8")) / rate(case(sequence=s, micro_batch=8)) for s in (512, 65536)}
     assert gain[65536] < 1.15 < 1.2 < gain[512] < 2
 
 
-def test_scales_finer_than_the_tensor_cores_know_cost_what_they_bring():
+def test_scales_finer_than_tensor_cores_support_cost_their_gain():
     """torchtitan's row-wise FP8 on H100 (TT0504, TT0506)."""
     assert rate(case(numbers="mxfp8")) < 0.9 * rate(case(numbers="fp8"))
     assert rate(case("B200", numbers="mxfp8")) == rate(case("B200", numbers="fp8"))
 
 
-def test_a_power_cap_slows_what_it_caps():
+def test_a_power_cap_slows_matrix_products():
     capped, free = case("H100-96GB-500W"), case("H100-96GB-500W")
     assert sustained_rates(capped, K).matrix < sustained_rates(replace(free, chip=replace(free.chip, power_share=1.0)), K).matrix
 
 
-def test_doubling_replicas_at_one_batch_keeps_its_tokens_and_saves_time():
+def test_doubling_replicas_at_a_fixed_batch_saves_time():
     one, two = case(layout={"shard": "fsdp"}), case(count=16, layout={"shard": "fsdp"})
     assert one.step_tokens == two.step_tokens
     assert seconds(one) / 2 < seconds(two) < seconds(one)
 
 
-def test_more_nodes_wait_for_the_slowest():
+def test_more_nodes_add_straggler_time():
     small, large = (case(count=n, global_batch=8 * n, layout={"shard": "fsdp"}) for n in (64, 1024))
     assert 0.85 < rate(large) / rate(small) < 1
 
 
-def test_scores_that_are_written_out_cost_time_and_old_releases_wrote_them():
+def test_stored_attention_scores_cost_time_in_old_releases():
     c = case("A100-80GB", sequence=8192)
     kept = seconds(replace(c, flash=0.0))
     assert kept > 1.1 * seconds(c)
     assert seconds(replace(c, released=2022.0)) == kept
 
 
-def test_attention_made_for_a_generation_reaches_every_trainer_in_time():
+def test_tuned_attention_kernels_reach_every_trainer_by_year():
     speeds = {
         (e, y): float(sustained_rates(replace(case(), engine=e, released=y), K).attention)
         for e in ("hf", "megatron")
@@ -162,14 +162,14 @@ def test_adapters_skip_the_gradients_of_frozen_weights():
     assert seconds(lora) < seconds(qlora) < seconds(full)
 
 
-def test_offload_waits_for_the_host():
+def test_offload_adds_transfer_time():
     stay, away = case(), replace(case(), offload_optimizer=1.0)
     assert step_seconds(away, K).offload > 0 == step_seconds(stay, K).offload
     assert step_seconds(away, K).optimizer > step_seconds(stay, K).optimizer
     assert step_seconds(replace(case(), offload_activations=1.0), K).offload > 0
 
 
-def test_experts_pay_for_dispatch_width_and_distance():
+def test_experts_cost_dispatch_narrow_products_and_network_traffic():
     base = {"model": "qwen3-30b-a3b", "engine": {"name": "Megatron-Bridge"}, "micro_batch": 1}
     near, far = (case(count=64, global_batch=256, layout={"expert": e}, **base) for e in (8, 64))
     assert step_seconds(far, K).expert_total > 3 * step_seconds(near, K).expert_total > 0
@@ -180,7 +180,7 @@ def test_experts_pay_for_dispatch_width_and_distance():
     assert seconds(near) < seconds(uneven) < 1.3 * seconds(near)
 
 
-def test_software_for_experts_gets_faster_and_the_unknown_is_the_newest():
+def test_expert_software_gets_faster_and_unknown_releases_count_as_newest():
     c = case(model="qwen3-30b-a3b", layout={"expert": 8})
     ages = [float(software_slowdown(replace(c, released=year), K)) for year in (2024.0, 2025.6, 2026.1, 2026.7, 2030.0, 0.0)]
     assert ages[0] == ages[1] == pytest.approx(np.exp(0.5))
@@ -188,24 +188,24 @@ def test_software_for_experts_gets_faster_and_the_unknown_is_the_newest():
     assert seconds(replace(c, released=2025.0)) > seconds(c)
 
 
-def test_experts_work_at_the_width_their_weights_say():
+def test_expert_input_width_follows_from_the_weights():
     assert expert_input_width(case(model="qwen3-30b-a3b").network) == pytest.approx(2048)
     assert expert_input_width(case(model="gpt-oss-120b").network) == 2880  # whose experts have biases
     assert expert_input_width(case().network) == 4096
 
 
-def test_widths_are_paid_up_to_the_next_tile():
+def test_widths_are_padded_to_the_next_tile():
     assert tile_padding(2880) == pytest.approx((3072 / 2880) ** (2 / 3))
     assert tile_padding(4096) == 1
 
 
-def test_tensor_parallel_work_is_split_and_its_traffic_is_not_free():
+def test_tensor_parallelism_splits_work_and_adds_traffic():
     one, eight = case(count=8, layout={"data": 1}), case(count=8, layout={"tensor": 8})
     assert micro_batch_time(eight, K).layers < micro_batch_time(one, K).layers / 5
     assert step_seconds(eight, K).tensor_exposed > 0
 
 
-def test_states_kept_by_a_node_gather_faster_than_states_kept_by_all():
+def test_states_sharded_within_a_node_gather_faster():
     whole, node = (case(count=64, model="llama-3.1-70b", global_batch=64, micro_batch=1, layout={"shard": s}) for s in ("fsdp", "hsdp"))
     assert step_seconds(node, K).data_total < step_seconds(whole, K).data_total
 
@@ -215,7 +215,7 @@ def test_arrays_and_single_cases_agree():
     assert tokens_per_s_per_accelerator(stack_cases(cases), K) == pytest.approx([rate(c) for c in cases])
 
 
-def test_a_hundred_thousand_layouts_are_asked_at_once():
+def test_a_hundred_thousand_layouts_are_evaluated_at_once():
     c = case(count=64, model="llama-3.1-70b", layout={"tensor": 4, "pipeline": 4})
     many = replace(c, tensor=np.full(100_000, 4.0), micro_batches=np.tile([8.0, 16.0], 50_000))
     total = step_seconds(many, K).total
@@ -224,13 +224,13 @@ def test_a_hundred_thousand_layouts_are_asked_at_once():
     assert (total[1::2] > total[::2]).all()
 
 
-def test_a_network_known_by_its_totals_has_a_time_too():
+def test_a_model_with_totals_only_has_a_step_time():
     c = case()
     bare = replace(c.network, layers=0, heads=0, head_dim=0, kv_heads=0, global_layers=0, vocab=0)
     assert 0 < seconds(replace(c, network=bare)) < seconds(c)
 
 
-def test_residuals_are_kept_by_what_decides_them_and_where_nothing_is_measured_there_are_none():
+def test_residual_classes_exclude_work_without_measured_runs():
     assert residual_classes(case()) == ("dense", "all")
     assert residual_classes(case("B200", numbers="fp8")) == ("dense narrow", "dense", "all")
     assert residual_classes(case("B200", numbers="fp8", model="qwen3-30b-a3b")) == ("moe", "all")
@@ -239,7 +239,7 @@ def test_residuals_are_kept_by_what_decides_them_and_where_nothing_is_measured_t
 
 
 @pytest.mark.parametrize(("count", "micro_batch", "published"), [(384, 4, 144), (768, 2, 88), (1536, 1, 44)])
-def test_weights_gathered_one_by_one_over_many_nodes_starve_small_batches(count, micro_batch, published):
+def test_per_matrix_gathers_over_many_nodes_slow_small_batches(count, micro_batch, published):
     """GPT-3 under DeepSpeed's ZeRO-3 alone: hardware TFLOP/s of arXiv 2104.04473, table 2 (TT0434 to TT0436); no row of the fit."""
     gpt3 = next(r for r in rows.row_readings() if r.row.id == "TT0434").config.model
     c = case("A100-80GB", count, model=gpt3, engine={"name": "DeepSpeed ZeRO-3", "release": "2021-04"}, layout={"shard": "zero3"},
@@ -249,26 +249,26 @@ def test_weights_gathered_one_by_one_over_many_nodes_starve_small_batches(count,
     assert flops / seconds(c) / count / 1e12 == pytest.approx(published, rel=0.25)
 
 
-def test_gathers_over_more_nodes_wait_longer_before_the_first_byte():
+def test_gathers_over_more_nodes_have_more_latency():
     near, far = (case(count=n, global_batch=n, micro_batch=1, layout={"shard": "fsdp"}) for n in (64, 1024))
     """3 x 32 gathers of 1,023 hops, 128 of them between nodes: 0.38 s; the bytes are the same."""
     times = [float(step_seconds(c, K).data_total) for c in (near, far)]
     assert times[1] - times[0] == pytest.approx(96 * (832 * 3e-6 + 120 * 10e-6 + 8 * 8e-6), rel=0.1)
 
 
-def test_tensor_parallelism_beyond_the_linked_domain_loses_to_what_stays_within():
+def test_tensor_parallelism_beyond_the_scale_up_domain_is_slower():
     inside, outside = (case(count=64, model="llama-3.1-70b", layout={"tensor": t}) for t in (8, 16))
     assert step_seconds(outside, K).tensor_exposed > 4 * step_seconds(inside, K).tensor_exposed
     assert rate(outside) < 0.6 * rate(inside)
 
 
-def test_too_few_micro_batches_leave_a_pipeline_idle():
+def test_few_micro_batches_increase_the_bubble():
     deep = [case(count=8, global_batch=b, micro_batch=1, layout={"pipeline": 8}) for b in (2, 8, 64)]
     times = [step_seconds(replace(c, network=replace(c.network, vocab=0)), K) for c in deep]
     assert [float(t.bubble / t.compute) for t in times] == pytest.approx([7 / 2, 7 / 8, 7 / 64], rel=0.02)
 
 
-def test_schedules_that_put_weight_gradients_off_leave_a_third_of_the_bubble():
+def test_schedules_with_delayed_weight_gradients_have_a_third_of_the_bubble():
     plain, split, dual = (
         case(count=8, global_batch=32, micro_batch=1, layout={"pipeline": 8, "schedule": s}) for s in ("1f1b", "zero-bubble", "dualpipe")
     )

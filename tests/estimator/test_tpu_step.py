@@ -33,18 +33,18 @@ def rate(c: TrainingCase) -> float:
         ("TPU v5p", "llama-2-70b", {"count": 512, "sequence": 4096}, 692.0),
     ],
 )
-def test_published_rates_of_three_generations_are_met(chip, model, more, printed):
+def test_published_rates_of_three_generations_are_predicted(chip, model, more, printed):
     """MaxText's tables and recipe logs: TP0050, TP0073, TP0103, TP0104, TP0055."""
     assert rate(case(chip, model=model, **more)) == pytest.approx(printed, rel=0.12)
 
 
-def test_long_sequences_pay_for_attention_in_bf16_whatever_the_matrices_multiply_in():
+def test_attention_runs_in_bf16_for_every_matrix_format():
     """TP0107, TP0108: 131,072 tokens gain 13 % from fp8 where 8,192 gain 54 %."""
     gain = {s: rate(case("TPU v7", numbers="fp8", sequence=s)) / rate(case("TPU v7", sequence=s)) for s in (8192, 131072)}
     assert gain[131072] < 1.25 < 1.4 < gain[8192] < 2
 
 
-def test_a_chip_never_passes_its_roofline():
+def test_utilization_never_exceeds_the_roofline():
     for chip in ("TPU v4", "TPU v5e", "TPU v5p", "TPU v6e", "TPU v7"):
         c = case(chip)
         assert 0.25 < rate(c) * 6 * c.network.matmul / c.chip.peak_flops < 0.85
@@ -54,7 +54,7 @@ def test_more_memory_bandwidth_or_faster_links_never_slow_a_step():
     c = case()
     for faster in (
         replace(c, chip=replace(c.chip, bandwidth_bytes_per_s=2 * c.chip.bandwidth_bytes_per_s)),
-        replace(c, wires=replace(c.wires, scale_up_bytes_per_s=2 * c.wires.scale_up_bytes_per_s)),
+        replace(c, links=replace(c.links, scale_up_bytes_per_s=2 * c.links.scale_up_bytes_per_s)),
     ):
         assert step_seconds(faster, K).total < step_seconds(c, K).total
 
@@ -65,13 +65,13 @@ def test_one_chip_has_no_communication():
     assert terms.total == terms.compute
 
 
-def test_slices_cost_what_their_network_carries():
+def test_slices_add_data_center_network_time():
     """MaxText's v5e table: 32 slices keep 90 % of one slice's rate, 2 slices 97 %."""
     one, two, many = (rate(case("TPU v5e", 256 * s, "llama-3.1-8b", slices=s)) for s in (1, 2, 32))
     assert one > two > many > 0.85 * one
 
 
-def test_links_carry_what_a_hand_calculation_says():
+def test_link_traffic_matches_a_hand_calculation():
     """8.03e9 weights: 3 gathers x 2 bytes over 360 GB/s; fp32 gradients of a 256th over 918e12 / 73,000 = 12.6 GB/s, there and back."""
     gathered = 3 * 2 * 8.03e9 * 255 / 256 / 360e9
     one = step_seconds(case(model="llama-3.1-8b"), K)
@@ -86,7 +86,7 @@ def test_full_recompute_costs_less_than_a_whole_forward_pass():
     assert 1.03 < full / none < 1.2
 
 
-def test_more_tokens_a_chip_hide_the_gathers():
+def test_more_tokens_per_chip_overlap_the_gathers():
     assert rate(case(per_chip=8)) > rate(case(per_chip=1))
 
 
@@ -97,12 +97,12 @@ def test_a_token_that_goes_to_more_experts_takes_longer():
     assert step_seconds(case(), K).expert_exposed == 0
 
 
-def test_many_cases_at_once_are_each_alone():
+def test_arrays_of_cases_agree_with_single_cases():
     cases = [case(), case("TPU v5p", 64), case("TPU v7", model="mixtral-8x7b", numbers="fp8")]
     assert np.allclose(tokens_per_s_per_accelerator(stack_cases(cases), K), [rate(c) for c in cases])
 
 
-def test_experts_do_not_borrow_the_interval_of_dense_models():
+def test_mixtures_of_experts_do_not_use_intervals_of_dense_models():
     (model,) = MODELS
     assert model.classes(case()) == ("dense", "all")
     assert "all" not in model.classes(case(model="mixtral-8x7b"))

@@ -5,7 +5,7 @@ from functools import cache
 
 from rackwright.catalog import Catalog
 from rackwright.catalog.models import library
-from rackwright.estimator.case import Wires
+from rackwright.estimator.case import Links
 from rackwright.estimator.config import accelerators
 from rackwright.estimator.model.dimensions import ModelDimensions
 from rackwright.estimator.model.from_architecture import model_dimensions
@@ -32,7 +32,7 @@ def servers(nodes: int, accelerator: str = "NVIDIA H100 80GB SXM5", per_node: in
     """Machines that no catalog sells."""
     a = accelerators.find(accelerator)
     inside = a.scale_up_bytes_per_s or a.host_bytes_per_s
-    wires = Wires(inside, node_bytes_per_s / per_node, float(per_node), float(per_node), float(bool(a.scale_up_bytes_per_s)))
+    wires = Links(inside, node_bytes_per_s / per_node, float(per_node), float(per_node), float(bool(a.scale_up_bytes_per_s)))
     return Target(a.name, "NVIDIA", accelerators.chip(a), wires, nodes, per_node, a.flops)
 
 

@@ -21,7 +21,7 @@ EXACT = ResidualQuantiles(10, 1.0, 1.0, 1.0)
 SURE = replace(
     calibration(),
     residuals={m: {"all": EXACT} for m in calibration().models},
-    kin=dict.fromkeys(calibration().models, ("hopper", "ampere", "")),
+    evidence_groups=dict.fromkeys(calibration().models, ("hopper", "ampere", "")),
 )
 """Calibration whose predictions are never off: what is left between plan and estimate is the formulas."""
 GOALS = "ttft: {target: 2 s, percentile: 95}, tpot: {target: 60 ms, percentile: 95}"

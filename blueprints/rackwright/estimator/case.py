@@ -10,10 +10,8 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from rackwright.estimator.model.dimensions import ModelDimensions
+from rackwright.estimator.model.dimensions import ModelDimensions, Num
 
-Num = Any
-"""float or numpy array of floats."""
 Text = Any
 """str or numpy array of str."""
 
@@ -42,14 +40,14 @@ class Chip:
     """Bandwidth to the host per direction, PCIe or C2C; used by offloading."""
     sustained_share: Num = 0.8
     """Share of the nameplate peak that a large matrix product reaches, measured in bf16."""
-    kin: Text = ""
+    evidence_group: Text = ""
     """Group of accelerators whose measured runs count as evidence: the generation, cards without a scale-up link apart."""
     watts: Num = float("inf")
     """Board power, W: power cap or design power; inf when not published, which sets no limit."""
 
 
 @dataclass(frozen=True)
-class Wires:
+class Links:
     """Links of one accelerator, bytes/s per direction.
 
     domain: accelerators reachable over scale-up; per_node: accelerators per node; scale_up: PCIe when is_linked is 0; scale_out: the
@@ -75,7 +73,7 @@ class TrainingCase:
 
     network: ModelDimensions
     chip: Chip
-    wires: Wires
+    links: Links
     accelerators: Num
     sequence: Num
     micro_batch: Num
@@ -154,6 +152,26 @@ class TrainingCase:
     def tokens(self) -> Num:
         """Tokens of one micro-batch of one replica."""
         return self.micro_batch * self.sequence
+
+    @property
+    def local_tokens(self) -> Num:
+        """Tokens of one micro-batch on one accelerator of a context-parallel group."""
+        return self.tokens / self.context
+
+    @property
+    def sequence_split(self) -> Num:
+        """Accelerators over which sequence parallelism splits the hidden states; 1 without it."""
+        return np.where(np.greater(self.sequence_parallel, 0), self.tensor, 1.0)
+
+    @property
+    def full_recompute_share(self) -> Num:
+        """Share of the layers that are recomputed from their input; 0 without full recompute."""
+        return np.where(np.equal(self.recompute, 2), self.recompute_share, 0.0)
+
+    @property
+    def last_stage(self) -> Num:
+        """Index of the last pipeline stage, counted from 0."""
+        return np.maximum(self.pipeline, 1) - 1
 
     @property
     def step_tokens(self) -> Num:

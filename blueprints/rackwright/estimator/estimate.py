@@ -1,24 +1,15 @@
 """`estimate(config)`: memory, time, rates and launch flags of one pinned configuration, with intervals and their evidence."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any
 
 from rackwright.estimator import launch_flags, samples
 from rackwright.estimator.calibration.coefficients import PRIOR_ONLY, Calibration, calibration
-from rackwright.estimator.case import Chip
+from rackwright.estimator.config import resolve
 from rackwright.estimator.config.configuration import Configuration, SampleConfig, ServingConfig, TrainingConfig
 from rackwright.estimator.config.constraints import sample_problems
 from rackwright.estimator.config.jsonl import parse_configuration
-from rackwright.estimator.config.resolve import (
-    BYTES_PER_WEIGHT,
-    NF4_BYTES_PER_WEIGHT,
-    assumptions_of,
-    chip_and_links,
-    raise_problems,
-    serving_case,
-    training_case,
-)
 from rackwright.estimator.dataset.nearest_runs import nearest_runs
 from rackwright.estimator.model.dimensions import ModelDimensions
 from rackwright.estimator.model.from_architecture import architecture_of, model_dimensions
@@ -31,6 +22,8 @@ MAX_FILL = 0.92
 """Usable share of accelerator memory for whole samples; published runs above it fail on allocation."""
 ADAPTER_SHARE = 0.005
 """Trained share of the weights with LoRA when layer widths are unknown. Assumption of rackwright, 2026-11."""
+CANNOT_START = "The KV cache left beside the weights cannot hold the longest request, so the server does not start."
+QUEUE_GROWS = "The request rate exceeds what the replicas sustain, so the queue grows without limit. The output rate is their maximum."
 PRIOR_ONLY_EVIDENCE = "prior only: no measured run of this class on this accelerator generation"
 
 
@@ -50,7 +43,7 @@ def estimate(config: Configuration | Mapping[str, Any], calibrated: Calibration 
 
 
 def _training(config: TrainingConfig, c: Calibration) -> Estimate:
-    case = training_case(config)
+    case = resolve.training_case(config)
     found = TrainingPrediction.of(case, c)
     step_s = found.step_residuals.interval(float(found.step.total))
     peak = found.memory_residuals.interval(float(found.memory.total))
@@ -74,9 +67,9 @@ def _training(config: TrainingConfig, c: Calibration) -> Estimate:
         mfu=float(found.model_flops / (step_s.p50 * config.hardware.count * case.chip.base_peak_flops)),
         largest_micro_batch=found.max_micro_batch(room),
         largest_context=found.max_context_tokens(room),
-        launch=launch_flags.training_flags(config, architecture_of(config.model), int(case.wires.per_node), bool(case.chip.is_tpu)),
+        launch=launch_flags.training_flags(config, architecture_of(config.model), int(case.links.per_node), bool(case.chip.is_tpu)),
         nearest=nearest_runs(config, case),
-        assumptions=assumptions_of(config, case),
+        assumptions=resolve.assumptions_of(config, case),
         evidence=_evidence(step_s),
         version=c.version,
         **(run_time_fields(replace(case, sequence=real), config.tokens, step_s, config.evaluations) if config.tokens else {}),
@@ -84,15 +77,14 @@ def _training(config: TrainingConfig, c: Calibration) -> Estimate:
 
 
 def _serving(config: ServingConfig, c: Calibration) -> Estimate:
-    case = serving_case(config)
+    case = resolve.serving_case(config)
     found = ServingPrediction.of(case, c)
     if config.prefill and config.decode:
-        found = found.disaggregated(serving_case(config, config.prefill), serving_case(config, config.decode))
+        found = found.disaggregated(resolve.serving_case(config, config.prefill), resolve.serving_case(config, config.decode))
     memory = _as_floats(found.memory)
     output = found.rate_residuals.interval(found.output_tokens_per_s)
-    peak = PredictionInterval(
-        memory.total, memory.total, memory.total, found.kv_residuals.n
-    )  # the engine fills its memory budget, so the prediction error falls on the KV cache
+    # the engine fills its memory budget, so the prediction error falls on the KV cache
+    peak = PredictionInterval(memory.total, memory.total, memory.total, found.kv_residuals.n)
     return Estimate(
         id=config.id,
         kind=config.kind,
@@ -110,29 +102,23 @@ def _serving(config: ServingConfig, c: Calibration) -> Estimate:
         largest_context=int(found.max_context),
         launch=launch_flags.serving_flags(config),
         nearest=nearest_runs(config, case),
-        assumptions=assumptions_of(config, case),
+        assumptions=resolve.assumptions_of(config, case),
         evidence=_evidence(found.tpot_residuals.interval(1.0)),
-        warnings=tuple(_serving_warnings(found)),
+        warnings=tuple(text for text, is_met in ((CANNOT_START, found.can_start), (QUEUE_GROWS, found.sustains_rate)) if not is_met),
         version=c.version,
     )
-
-
-def _serving_warnings(found: ServingPrediction) -> Iterator[str]:
-    if not found.can_start:
-        yield "The KV cache left beside the weights cannot hold the longest request, so the server does not start."
-    if not found.sustains_rate:
-        yield "The request rate exceeds what the replicas sustain, so the queue grows without limit. The output rate is their maximum."
 
 
 def _samples(config: SampleConfig, c: Calibration) -> Estimate:
     """Estimate whole samples, data parallel: every accelerator holds the whole network."""
     n = model_dimensions(architecture_of(config.model))
-    chip, _ = chip_and_links(config.hardware, config.numbers)
-    raise_problems(sample_problems(config, n))
+    chip, _ = resolve.chip_and_links(config.hardware, config.numbers)
+    resolve.raise_problems(sample_problems(config, n))
     memory = _sample_memory(config, n, config.batch)
     once = samples.pass_seconds(n, chip, config.batch, config.train, config.adapter is not None, config.recompute == "full")
     taken, peak = PRIOR_ONLY.interval(float(once * config.passes)), PRIOR_ONLY.interval(float(memory.total))
     limit = float(chip.memory_bytes) * MAX_FILL
+    empty, one = (float(_sample_memory(config, n, batch).total) for batch in (0.0, 1.0))  # memory is linear in the batch
     return Estimate(
         id=config.id,
         kind=config.kind,
@@ -142,7 +128,7 @@ def _samples(config: SampleConfig, c: Calibration) -> Estimate:
         fits=peak.p50 <= limit,
         step_s=taken,
         samples_per_s=taken.inverse(config.batch * config.hardware.count),
-        largest_micro_batch=_largest_batch(config, n, chip),
+        largest_micro_batch=max(int((limit - empty) / (one - empty)), 0) if one > empty else 0,
         evidence=PRIOR_ONLY_EVIDENCE,
         version=c.version,
     )
@@ -153,14 +139,8 @@ def _sample_memory(config: SampleConfig, n: ModelDimensions, batch: float) -> Me
     if config.train:
         trainable = ADAPTER_SHARE * n.total if config.adapter else n.trunk
         return samples.training_memory(n, batch, trainable, recompute=config.recompute == "full")
-    each = NF4_BYTES_PER_WEIGHT[True] if config.numbers == "nf4" else BYTES_PER_WEIGHT[config.numbers]
+    each = resolve.NF4_BYTES_PER_WEIGHT[True] if config.numbers == "nf4" else resolve.BYTES_PER_WEIGHT[config.numbers]
     return samples.forward_memory(n, batch, n.linear * each + (n.total - n.linear) * max(each, 2.0))
-
-
-def _largest_batch(config: SampleConfig, n: ModelDimensions, chip: Chip) -> int:
-    """Return the largest batch that fits one accelerator; 0 when none does. Memory is linear in the batch."""
-    none, one = (float(_sample_memory(config, n, batch).total) for batch in (0.0, 1.0))
-    return max(int((float(chip.memory_bytes) * MAX_FILL - none) / (one - none)), 0) if one > none else 0
 
 
 def _evidence(b: PredictionInterval) -> str:
@@ -170,6 +150,3 @@ def _evidence(b: PredictionInterval) -> str:
 def _as_floats(terms: Any) -> Any:
     """Convert numpy scalars to floats."""
     return type(terms)(*(float(getattr(terms, f.name)) for f in fields(terms)))
-
-
-__all__ = ["MemoryTerms", "estimate"]

@@ -1,4 +1,4 @@
-"""Estimates for a JSONL text: one result per line."""
+"""Estimates for a JSONL text: one result per line. An invalid line does not affect the others."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Mark, Problem
 from rackwright.estimator.calibration.coefficients import Calibration
-from rackwright.estimator.config.jsonl import read_lines
+from rackwright.estimator.config.jsonl import parse_line
 from rackwright.estimator.estimate import estimate
 from rackwright.estimator.result import Estimate
 
@@ -30,11 +30,9 @@ def estimate_lines(text: str, calibrated: Calibration | None = None) -> Iterator
     """Yield one result per non-empty line, each as soon as it is computed. Empty text yields one problem. Never raises UserError."""
     if not text.strip():
         yield LineResult(1, None, (Problem("E-json", "the file contains no configuration", fix="write one JSON object per line"),))
-    for line in read_lines(text):
-        if line.config is None:
-            yield LineResult(line.number, None, line.problems)
-            continue
-        try:
-            yield LineResult(line.number, estimate(line.config, calibrated))
-        except UserError as error:
-            yield LineResult(line.number, None, tuple(p.with_mark(Mark(line.number, 1)) for p in error.problems))
+    for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
+        if line.strip():
+            try:
+                yield LineResult(number, estimate(parse_line(line), calibrated))
+            except UserError as error:
+                yield LineResult(number, None, tuple(p.with_mark(p.mark or Mark(number, 1)) for p in error.problems))

@@ -8,18 +8,16 @@ from collections.abc import Iterator
 
 from rackwright.catalog.models.architecture import Architecture
 from rackwright.estimator.config.configuration import ServingConfig, ServingLayout, TrainingConfig
+from rackwright.estimator.training.activations import SPLIT_BACKWARD
 
 MEGATRON_NUMBERS = {
-    "bf16": "--bf16",
-    "fp16": "--fp16",
-    "fp8": "--bf16 --fp8-format hybrid",
-    "mxfp8": "--bf16 --fp8-format e4m3 --fp8-recipe mxfp8",
+    "bf16": "--bf16", "fp16": "--fp16", "fp8": "--bf16 --fp8-format hybrid", "mxfp8": "--bf16 --fp8-format e4m3 --fp8-recipe mxfp8",
     "fp4": "--bf16 --fp4-format e2m1",
-}
+}  # fmt: skip
+MEGATRON_FSDP = {"zero2": "optim_grads", **dict.fromkeys(("zero3", "fsdp", "hsdp"), "optim_grads_params")}
+"""Shard -> sharding strategy of Megatron-FSDP."""
 OFFLOAD_MODULES, EXPERT_OFFLOAD_MODULES = "attn_norm core_attn attn_proj mlp_norm", " expert_fc1 moe_act"
 """Modules whose inputs Megatron-Core can offload to the host (docs/source/api-guide/fine_grained_activation_offloading.md)."""
-NOT_IN_MEGATRON = ("zero-bubble", "dualpipe")
-"""Schedules that Megatron-LM does not support; its command is left out."""
 VLLM_NUMBERS = {"fp8": "fp8", "int8": "compressed-tensors", "int4": "awq", "nf4": "bitsandbytes", "fp4": "modelopt_fp4"}
 
 
@@ -30,7 +28,8 @@ def training_flags(config: TrainingConfig, a: Architecture, per_node: int, is_tp
     nodes = -(-config.hardware.count // per_node)
     each = min(per_node, config.hardware.count)
     torchrun = f"torchrun --nnodes={nodes} --nproc-per-node={each} --rdzv-backend=c10d --rdzv-endpoint=$MASTER_ADDR:29500"
-    if config.layout.schedule in NOT_IN_MEGATRON or "parameters" in config.offload:
+    # Megatron-LM has neither schedules with delayed weight gradients nor offloaded weights, so its command is left out
+    if config.layout.schedule in SPLIT_BACKWARD or "parameters" in config.offload:
         return {"torchrun": torchrun}
     flags = (*_megatron_model(config, a), *_megatron_layout(config, per_node), *_megatron_memory(config, a))
     return {"torchrun": torchrun, "megatron": " ".join(flags)}
@@ -41,7 +40,11 @@ def serving_flags(config: ServingConfig) -> dict[str, str]:
     if config.prefill is None or config.decode is None:
         return {"vllm": " ".join(_vllm(config, config.layout))}
     sides = {"prefill": (config.prefill.layout, "kv_producer"), "decode": (config.decode.layout, "kv_consumer")}
-    return {f"vllm-{name}": " ".join((*_vllm(config, layout), *_transfer(role))) for name, (layout, role) in sides.items()}
+    transfer = {name: json.dumps({"kv_connector": "NixlConnector", "kv_role": role}) for name, (_, role) in sides.items()}
+    return {
+        f"vllm-{name}": " ".join((*_vllm(config, layout), f"--kv-transfer-config '{transfer[name]}'"))
+        for name, (layout, _) in sides.items()
+    }
 
 
 def _megatron_model(config: TrainingConfig, a: Architecture) -> Iterator[str]:
@@ -68,13 +71,6 @@ def _megatron_model(config: TrainingConfig, a: Architecture) -> Iterator[str]:
     yield f"--seq-length {config.sequence} --max-position-embeddings {max(a.max_context or 0, config.sequence)}"
 
 
-def _hsdp_groups(config: TrainingConfig, per_node: int) -> int:
-    """Return the number of HSDP groups. Each group, shard_group accelerators or a node, holds all weights."""
-    w = config.layout
-    group = config.hardware.count // (w.tensor * w.pipeline)
-    return max(group // min(w.shard_group or per_node, group), 1)
-
-
 def _megatron_layout(config: TrainingConfig, per_node: int) -> Iterator[str]:
     w = config.layout
     yield f"--tensor-model-parallel-size {w.tensor} --pipeline-model-parallel-size {w.pipeline} --context-parallel-size {w.context}"
@@ -85,14 +81,12 @@ def _megatron_layout(config: TrainingConfig, per_node: int) -> Iterator[str]:
         yield "--moe-token-dispatcher-type alltoall"
     if w.tensor > 1 and w.sequence_parallel is not False:
         yield "--sequence-parallel"
-    if w.shard in ("zero3", "fsdp", "hsdp"):
-        yield "--use-megatron-fsdp --data-parallel-sharding-strategy optim_grads_params --ckpt-format fsdp_dtensor"
+    if strategy := MEGATRON_FSDP.get(w.shard or ""):
+        yield f"--use-megatron-fsdp --data-parallel-sharding-strategy {strategy} --ckpt-format fsdp_dtensor"
         yield "--use-distributed-optimizer --no-gradient-accumulation-fusion"
         if w.shard == "hsdp":
-            yield f"--num-distributed-optimizer-instances {_hsdp_groups(config, per_node)}"
-    elif w.shard == "zero2":
-        yield "--use-megatron-fsdp --data-parallel-sharding-strategy optim_grads --ckpt-format fsdp_dtensor"
-        yield "--use-distributed-optimizer --no-gradient-accumulation-fusion"
+            group = config.hardware.count // (w.tensor * w.pipeline)  # shard_group accelerators, or a node, hold all weights
+            yield f"--num-distributed-optimizer-instances {max(group // min(w.shard_group or per_node, group), 1)}"
     elif w.shard != "none":
         yield "--use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather"
     batch = f" --global-batch-size {config.global_batch}" if config.global_batch else ""
@@ -115,9 +109,10 @@ def _megatron_memory(config: TrainingConfig, a: Architecture) -> Iterator[str]:
 
 
 def _maxtext(config: TrainingConfig) -> Iterator[str]:
-    w, slices = config.layout, config.hardware.slices
-    yield f"max_target_length={config.sequence} per_device_batch_size={_batch_per_device(config):g}"
-    yield f"ici_tensor_parallelism={w.tensor} ici_fsdp_parallelism=-1 dcn_data_parallelism={slices}"
+    w, h = config.layout, config.hardware
+    each = (config.global_batch or config.micro_batch * h.count) / h.count
+    yield f"max_target_length={config.sequence} per_device_batch_size={each:g}"
+    yield f"ici_tensor_parallelism={w.tensor} ici_fsdp_parallelism=-1 dcn_data_parallelism={h.slices}"
     if w.context > 1:
         yield f"ici_context_parallelism={w.context}"
     if w.expert > 1:
@@ -125,10 +120,6 @@ def _maxtext(config: TrainingConfig) -> Iterator[str]:
     yield f"remat_policy={ {'none': 'minimal', 'selective': 'save_qkv_proj', 'full': 'full'}[config.recompute] }"
     if config.numbers in ("fp8", "int8"):
         yield f"quantization={config.numbers}"
-
-
-def _batch_per_device(config: TrainingConfig) -> float:
-    return (config.global_batch or config.micro_batch * config.hardware.count) / config.hardware.count
 
 
 def _vllm(config: ServingConfig, w: ServingLayout) -> Iterator[str]:
@@ -156,7 +147,3 @@ def _vllm(config: ServingConfig, w: ServingLayout) -> Iterator[str]:
     if config.speculation:
         draft = {"method": "eagle3", "model": "DRAFT", "num_speculative_tokens": config.speculation.draft}
         yield f"--speculative-config '{json.dumps(draft)}'"
-
-
-def _transfer(role: str) -> Iterator[str]:
-    yield f"--kv-transfer-config '{json.dumps({'kv_connector': 'NixlConnector', 'kv_role': role})}'"

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from types import ModuleType
+from typing import Any
 
 from rackwright.estimator.calibration.coefficients import Calibration, FittedModel, ResidualQuantiles
 from rackwright.estimator.case import TrainingCase
@@ -20,12 +21,12 @@ MAX_MICRO_BATCH_TERMS = 1000
 
 def correction_factor(model: FittedModel, case: TrainingCase | ServingCase, c: Calibration) -> float:
     """Return the factor from the user's measured runs that multiplies the model's prediction; 1 without such runs."""
-    return c.factor(model.name, model.classes(case), str(case.chip.kin))
+    return c.factor(model.name, model.classes(case), str(case.chip.evidence_group))
 
 
 def residuals_of(model: FittedModel, case: TrainingCase | ServingCase, c: Calibration) -> ResidualQuantiles:
     """Return the residuals of the case's class. Prior only when no run used this group of accelerators."""
-    return c.residual(model.name, model.classes(case), str(case.chip.kin))
+    return c.residual(model.name, model.classes(case), str(case.chip.evidence_group))
 
 
 def timing_case(case: TrainingCase) -> TrainingCase:
@@ -132,29 +133,29 @@ class ServingPrediction:
         k, k_first = c.of(tpot.name, tpot.kind), c.of(ttft.name, ttft.kind)
         k_cache, k_offline = c.of(kv.name, kv.kind), c.of(rate.name, rate.kind)
         is_offline = case.concurrency == float("inf") and not case.rate
-        running = float(decode.running_requests(case, k))
+        running, places = float(decode.running_requests(case, k)), float(throughput.max_running_requests(case))
         loaded = replace(case, concurrency=running) if is_offline else case
         token_s = float(decode.decode_seconds(loaded, k)) * correction_factor(tpot, case, c)
-        first_s = float(first_token.first_token_seconds(loaded, DecodeCoefficients(), k_first, running))
-        first_s *= correction_factor(ttft, case, c)
+        first_s = float(first_token.first_token_seconds(loaded, DecodeCoefficients(), k_first, running)) * correction_factor(ttft, case, c)
         if is_offline:
             output = float(throughput.offline_tokens_per_s(case, k_offline)) * correction_factor(rate, case, c)
         elif case.open_loop:
-            output = _open_loop_tokens_per_s(case, k)
+            output = float(case.output) * min(float(case.rate), places / _stay_s(case, k))
         else:
             output = float(throughput.closed_loop_tokens_per_s(case, first_s, token_s))
+        # the queue of an open loop stays finite when prefill has spare time and the requests in flight fit (Little's law)
+        busy, in_flight = float(case.rate) * float(decode.prefill_seconds(case, k)), float(case.rate) * _stay_s(case, k)
+        is_stable = busy <= first_token.MAX_PREFILL_UTILIZATION and in_flight <= places
         return cls(
             case=case,
-            memory=serving_memory.serving_memory(case, k_cache),
+            **_cache_fields(case, k_cache),
             can_start=serving_memory.can_serve(case, k_cache, _longest_request_tokens(case)),
-            sustains_rate=is_offline or not case.open_loop or _sustains_rate(case, k),
+            sustains_rate=is_offline or not case.open_loop or is_stable,
             is_offline=is_offline,
             running=running,
             ttft_s=first_s,
             tpot_s=token_s,
             output_tokens_per_s=output * case.replicas,
-            kv_tokens=float(serving_memory.kv_tokens(case, k_cache)),
-            max_context=float(serving_memory.max_context_tokens(case, k_cache)),
             ttft_residuals=residuals_of(ttft, case, c),
             tpot_residuals=residuals_of(tpot, case, c),
             rate_residuals=residuals_of(rate if is_offline else tpot, case, c),
@@ -175,7 +176,10 @@ class ServingPrediction:
         offered, running = float(decoding.rate * decoding.replicas), float(decode.running_requests(answers, k))
         if decoding.open_loop:
             token_s = float(decode.decode_seconds(answers, k))
-            first_s = float(pair.ttft_s) + (_prefill_queue_s(prefill, k) + token_s - float(pair.tpot_s))
+            prompt_s = float(decode.prefill_seconds(prefill, k))
+            busy = min(float(prefill.rate) * prompt_s, first_token.MAX_PREFILL_UTILIZATION)
+            queue_s = prompt_s * busy / (2 * (1 - busy))  # mean wait for a prefill replica under random arrivals (M/D/1)
+            first_s = float(pair.ttft_s) + (queue_s + token_s - float(pair.tpot_s))
             rate = min(offered, float(pair.requests_per_s))
         else:
             token_s = float(pair.tpot_s)
@@ -184,12 +188,10 @@ class ServingPrediction:
         return replace(
             self,
             case=decoding,
-            memory=serving_memory.serving_memory(decoding, k_cache),
+            **_cache_fields(decoding, k_cache),
             can_start=all(serving_memory.can_serve(x, k_cache, _longest_request_tokens(x)) for x in pools),
             sustains_rate=not decoding.open_loop or offered <= float(pair.requests_per_s),
             running=running,
-            kv_tokens=float(serving_memory.kv_tokens(decoding, k_cache)),
-            max_context=float(serving_memory.max_context_tokens(decoding, k_cache)),
             ttft_s=first_s * correction_factor(ttft, decoding, c),
             tpot_s=token_s * correction_factor(tpot, decoding, c),
             output_tokens_per_s=rate * float(decoding.output),
@@ -197,28 +199,16 @@ class ServingPrediction:
         )
 
 
+def _cache_fields(case: ServingCase, k: serving_memory.CacheCoefficients) -> dict[str, Any]:
+    """Return the memory terms, the cache capacity and the longest context of one replica."""
+    tokens, longest = serving_memory.kv_tokens(case, k), serving_memory.max_context_tokens(case, k)
+    return {"memory": serving_memory.serving_memory(case, k), "kv_tokens": float(tokens), "max_context": float(longest)}
+
+
 def _stay_s(case: ServingCase, k: DecodeCoefficients) -> float:
     """Return the seconds a request stays in a full replica, prompt included."""
     decoding_s = float(case.output) * float(decode.decode_seconds(replace(case, open_loop=0.0), k))
     return float(decode.prefill_seconds(case, k)) + decoding_s
-
-
-def _open_loop_tokens_per_s(case: ServingCase, k: DecodeCoefficients) -> float:
-    """Return the output rate of one replica: what is offered, at most what a full replica completes."""
-    return float(case.output) * min(float(case.rate), float(throughput.max_running_requests(case)) / _stay_s(case, k))
-
-
-def _sustains_rate(case: ServingCase, k: DecodeCoefficients) -> bool:
-    """Return whether the queue of an open loop stays finite: prefill has spare time, and the requests in flight fit (Little's law)."""
-    is_prefill_free = float(case.rate) * float(decode.prefill_seconds(case, k)) <= first_token.MAX_PREFILL_UTILIZATION
-    return is_prefill_free and float(case.rate) * _stay_s(case, k) <= float(throughput.max_running_requests(case))
-
-
-def _prefill_queue_s(prefill: ServingCase, k: DecodeCoefficients) -> float:
-    """Return the mean wait for a prefill replica under random arrivals (M/D/1)."""
-    prompt_s = float(decode.prefill_seconds(prefill, k))
-    busy = min(float(prefill.rate) * prompt_s, first_token.MAX_PREFILL_UTILIZATION)
-    return prompt_s * busy / (2 * (1 - busy))
 
 
 def _closed_loop_rate(decoding: ServingCase, pair: throughput.DisaggregatedRates, running: float) -> tuple[float, float]:

@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, TypeVar
 
-Num = Any
+from rackwright.estimator.model.dimensions import Num
 
 
 @dataclass(frozen=True)

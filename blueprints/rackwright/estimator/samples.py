@@ -5,16 +5,12 @@ peak and a limit by board power, which matters for inference cards of 70 W. Acti
 factor 2 either way. Does not depend on the catalog or the spec.
 """
 
-from typing import Any
-
 import numpy as np
 
-from rackwright.estimator.case import Chip, lookup_by_label
+from rackwright.estimator.case import Chip, Num, lookup_by_label
 from rackwright.estimator.model.dimensions import ModelDimensions
 from rackwright.estimator.result import MemoryTerms
 from rackwright.units import GIB
-
-Num = Any
 
 KERNEL_SHARE = 0.6
 """FLOP/s of convolutions and attention over those of a large matrix product. Assumption of rackwright, 2026-11; not measured."""

@@ -89,7 +89,7 @@ def calibrate(path: Path) -> CalibrationResult:
         except BrokenCell as fault:
             problems.append(_problem(row, str(fault)))
     before = [float(model.predict(stack_cases([case]), c.of(model.name, model.kind))[0]) for _, _, model, case, _ in seen]
-    kinds = [factor_key(model.name, model.classes(case), _accelerator_group(case)) for _, _, model, case, _ in seen]
+    kinds = [factor_key(model.name, model.classes(case), str(case.chip.evidence_group)) for _, _, model, case, _ in seen]
     near = []
     for (row, metric, _, _, value), predicted, kind in zip(seen, before, kinds, strict=True):
         if max(value / predicted, predicted / value) > MAX_RATIO:
@@ -98,13 +98,22 @@ def calibrate(path: Path) -> CalibrationResult:
         else:
             near.append((row, metric, value, predicted, kind))
     if not near:
-        raise UserError(problems or [_no_reading(rows)], str(path))
-    factors = {kind: _factor([(value, predicted) for _, _, value, predicted, k in near if k == kind]) for *_, kind in near}
+        kind = rows[0].csv
+        usable = {model.metric for model in known if kind in model.csv} & set(METRICS[kind]) - set(DERIVED_METRICS)
+        reason = f"none of the {len(rows)} runs ({kind}) has a metric that can be calibrated"
+        fix = f"add {', '.join(sorted(usable)) or 'tokens/s or peak memory, in a file of another kind'}"
+        raise UserError(problems or [Problem("E-runs", reason, fix=fix)], str(path))
+    ratios: dict[str, list[float]] = {}
+    for _, _, value, predicted, kind in near:
+        ratios.setdefault(kind, []).append(log(value / predicted))
+    factors = {kind: (float(f"{exp(sum(found) / (len(found) + PRIOR_RUNS)):.4g}"), len(found)) for kind, found in ratios.items()}
     runs = tuple(
         CalibratedRun(row.id, metric, UNITS[metric], value, predicted, predicted * factors[kind][0], kind)
         for row, metric, value, predicted, kind in near
     )
-    return CalibrationResult(c.version, dict(sorted(factors.items())), runs, tuple(problems), _unknown_columns(rows))
+    columns = {name for file in CSV_NAMES for row in read_file(DATA / f"{file}.csv")[:1] for name in row.cells}
+    unread = tuple(name for name in rows[0].cells if name and name not in columns)
+    return CalibrationResult(c.version, dict(sorted(factors.items())), runs, tuple(problems), unread)
 
 
 def load_calibration(path: Path | None) -> Calibration:
@@ -157,25 +166,20 @@ def _rows(path: Path) -> Sequence[PrintedRow]:
     except (OSError, BrokenCell) as fault:
         reason = getattr(fault, "strerror", None) or str(fault)
         raise UserError([Problem("E-runs", reason, fix="give a CSV file with the columns in docs/estimate.md")], str(path)) from None
-    name = (
-        path.stem
-        if path.stem in CSV_NAMES
-        else next((file for column, file in IDENTIFYING_COLUMNS.items() if rows and column in rows[0].cells), "")
-    )
+    if not rows:
+        raise UserError([Problem("E-runs", f"{path.name} has no runs", fix="write a header and one line per run")], str(path))
+    if path.stem in CSV_NAMES:
+        return rows
+    name = next((file for column, file in IDENTIFYING_COLUMNS.items() if column in rows[0].cells), "")
     if not name:
-        raise UserError([_no_known_column(path)], str(path))
-    return [replace(row, csv=name if path.stem in CSV_NAMES else _csv_kind(name, row)) for row in rows]
-
-
-def _unknown_columns(rows: Sequence[PrintedRow]) -> tuple[str, ...]:
-    known = {name for file in CSV_NAMES for row in read_file(DATA / f"{file}.csv")[:1] for name in row.cells}
-    return tuple(name for name in rows[0].cells if name and name not in known)
-
-
-def _csv_kind(name: str, row: PrintedRow) -> str:
-    """Return the kind of a row. Files of pretraining and fine-tuning memory have the same columns; adapter and method tell them apart."""
-    tuned = row.text("peft_type") or row.lower("method") not in PRETRAINING
-    return name if name != "finetune_memory" or tuned else "training_memory"
+        columns = ", ".join(f"{column} ({file})" for column, file in IDENTIFYING_COLUMNS.items())
+        reason = f"{path.name} has no column that identifies the kind of runs"
+        raise UserError([Problem("E-runs", reason, fix=f"add one of {columns}")], str(path))
+    if name != "finetune_memory":
+        return [replace(row, csv=name) for row in rows]
+    # files of pretraining and fine-tuning memory have the same columns; adapter and method tell them apart
+    is_tuned = [bool(row.text("peft_type")) or row.lower("method") not in PRETRAINING for row in rows]
+    return [replace(row, csv=name if tuned else "training_memory") for row, tuned in zip(rows, is_tuned, strict=True)]
 
 
 def _readings(row: PrintedRow, known: Iterable[FittedModel]) -> list[tuple[PrintedRow, str, FittedModel, Any, float]]:
@@ -194,26 +198,5 @@ def _readings(row: PrintedRow, known: Iterable[FittedModel]) -> list[tuple[Print
     ]
 
 
-def _factor(pairs: Sequence[tuple[float, float]]) -> tuple[float, int]:
-    n = len(pairs)
-    return float(f"{exp(sum(log(value / predicted) for value, predicted in pairs) / (n + PRIOR_RUNS)):.4g}"), n
-
-
-def _accelerator_group(case: Any) -> str:
-    return str(getattr(case, "step", case).chip.kin)
-
-
 def _problem(row: PrintedRow, reason: str, fix: str = "") -> Problem:
     return Problem("E-run", reason, At() / row.id, fix, mark=Mark(row.line, 1))
-
-
-def _no_reading(rows: Sequence[PrintedRow]) -> Problem:
-    kind = rows[0].csv
-    usable = {model.metric for model in registry() if kind in model.csv} & set(METRICS[kind]) - set(DERIVED_METRICS)
-    reason = f"none of the {len(rows)} runs ({kind}) has a metric that can be calibrated"
-    return Problem("E-runs", reason, fix=f"add {', '.join(sorted(usable)) or 'tokens/s or peak memory, in a file of another kind'}")
-
-
-def _no_known_column(path: Path) -> Problem:
-    columns = ", ".join(f"{column} ({file})" for column, file in IDENTIFYING_COLUMNS.items())
-    return Problem("E-runs", f"{path.name} has no column that identifies the kind of runs", fix=f"add one of {columns}")

@@ -74,19 +74,24 @@ class FittedModel:
     increasing the error of grouped folds."""
 
 
+def architecture_classes(case: Any) -> tuple[str, ...]:
+    """Return the residual classes of a case: mixtures of experts have larger errors than dense models."""
+    return ("moe" if case.network.experts else "dense", "all")
+
+
 PRIOR_ONLY = ResidualQuantiles(0, 1 / PRIOR_ONLY_FACTOR, 1.0, PRIOR_ONLY_FACTOR)
 
 
 @dataclass(frozen=True)
 class Calibration:
     """Contents of data/coefficients.json. models: model -> coefficient -> value; residuals: model -> class -> residuals; sources: CSV ->
-    sha256; kin: model -> accelerator groups of its runs (case.Chip.kin)."""
+    sha256; evidence_groups: model -> accelerator groups of its runs (Chip.evidence_group), key "kin" of the file."""
 
     version: str
     models: dict[str, dict[str, float]]
     residuals: dict[str, dict[str, ResidualQuantiles]]
     sources: dict[str, str]
-    kin: dict[str, tuple[str, ...]]
+    evidence_groups: dict[str, tuple[str, ...]]
     factors: dict[str, tuple[float, int]] = field(default_factory=dict)
     """Corrections from the user's measured runs: `factor_key` -> (factor on predictions, number of runs)."""
 
@@ -95,21 +100,21 @@ class Calibration:
         known = {f.name for f in fields(cast(Any, kind))}
         return kind(**{name: value for name, value in self.models.get(model, {}).items() if name in known})
 
-    def residual(self, model: str, classes: tuple[str, ...], kin: str = "") -> ResidualQuantiles:
+    def residual(self, model: str, classes: tuple[str, ...], evidence_group: str = "") -> ResidualQuantiles:
         """Return the residuals of the first class with measured runs; PRIOR_ONLY when no run used this accelerator group."""
         rows = self.residuals.get(model, {})
-        if kin and kin not in self.kin.get(model, ()):
+        if evidence_group and evidence_group not in self.evidence_groups.get(model, ()):
             return PRIOR_ONLY
         return next((rows[name] for name in classes if name in rows), PRIOR_ONLY)
 
-    def factor(self, model: str, classes: tuple[str, ...], kin: str) -> float:
+    def factor(self, model: str, classes: tuple[str, ...], evidence_group: str) -> float:
         """Return the user's correction factor; 1 without measured runs."""
-        return self.factors.get(factor_key(model, classes, kin), (1.0, 0))[0]
+        return self.factors.get(factor_key(model, classes, evidence_group), (1.0, 0))[0]
 
 
-def factor_key(model: str, classes: tuple[str, ...], kin: str) -> str:
+def factor_key(model: str, classes: tuple[str, ...], evidence_group: str) -> str:
     """Return the key of a correction factor: model | class | accelerator group."""
-    return f"{model} | {classes[0]} | {kin}"
+    return f"{model} | {classes[0]} | {evidence_group}"
 
 
 @cache
@@ -123,8 +128,8 @@ def parse(text: str) -> Calibration:
     raw = json.loads(text)
     models = {name: {k: c["value"] for k, c in model["coefficients"].items()} for name, model in raw["models"].items()}
     residuals = {name: {k: ResidualQuantiles(**r) for k, r in model["residuals"].items()} for name, model in raw["models"].items()}
-    kin = {name: tuple(model.get("kin", ())) for name, model in raw["models"].items()}
-    return Calibration(raw["version"], models, residuals, raw["sources"], kin)
+    evidence_groups = {name: tuple(model.get("kin", ())) for name, model in raw["models"].items()}
+    return Calibration(raw["version"], models, residuals, raw["sources"], evidence_groups)
 
 
 def bounds(kind: type) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

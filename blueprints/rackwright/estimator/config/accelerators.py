@@ -1,6 +1,6 @@
-"""Accelerators by the names people print, as the numbers the formulas see. Joins the catalog to case.py.
+"""Accelerators of the catalog by published name, converted to the numbers that the formulas take (case.py).
 
-A printed name may carry memory and power cap: "H100-96GB-500W", "A100-80GB-330W", "GH200-480GB".
+A name may include memory size and power cap: "H100-96GB-500W", "A100-80GB-330W", "GH200-480GB".
 """
 
 import re
@@ -10,33 +10,28 @@ from functools import cache, lru_cache
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import FORMATS
 from rackwright.catalog.rows import Accelerator as Row
-from rackwright.estimator.case import Chip, Wires
+from rackwright.estimator.case import Chip, Links
 from rackwright.units import GIB
 
 PCIE_BYTES_PER_S = {"volta": 12e9, "turing": 12e9, "ampere": 25e9, "ada": 25e9, "hopper": 50e9, "blackwell": 50e9}
-"""One direction, usable: PCIe 3, 4 and 5 x16. Source: PCI-SIG line rates less 20 %."""
+"""Generation -> usable bytes/s per direction of PCIe 3, 4 or 5 x16. Source: PCI-SIG line rates less 20 %."""
 SCALE_OUT_BYTES_PER_S = {"volta": 12.5e9, "turing": 6e9, "ampere": 25e9, "ada": 12.5e9, "hopper": 50e9, "blackwell": 50e9, "cdna": 50e9}
-"""Per accelerator where nobody says: one NIC each of 100 (V100), 200 (A100), 400 Gb/s in the vendors' reference servers."""
+"""Generation -> default bytes/s per accelerator: one NIC of 100 (V100), 200 (A100) or 400 Gb/s in the vendors' reference servers."""
 OTHER_SCALE_OUT_BYTES_PER_S = 25e9
 C2C_BYTES_PER_S = 450e9
-"""Grace to GPU, one direction: NVLink-C2C, 900 GB/s both ways."""
+"""Bytes/s per direction from Grace to the GPU: NVLink-C2C has 900 GB/s in both directions together."""
 PEAK_OF = {"mxfp8": "fp8", "nf4": "bf16", "int4": "bf16", "fp16": "bf16"}
-"""Format -> the one whose peak it runs at; weights in 4 bit without arithmetic of their own multiply in 16 bit."""
-
+"""Format -> format whose peak applies. 4-bit weights without hardware arithmetic are multiplied in 16 bit."""
 WIDE_PEAK = {"fp32": 1 / 16, "tf32": 1 / 2}
-"""Of the 16-bit matrix peak, where none is published: A100, L4 and T4 print 1/16 to 1/8 in fp32, outside the tensor cores; tf32 is half."""
+"""Share of the 16-bit peak when no peak is published: A100, L4 and T4 print 1/16 to 1/8 in fp32, without tensor cores; tf32 is half."""
 WIDE_PEAK_TPU = {"fp32": 1 / 6, "tf32": 1 / 3}
-"""Passes of bf16 that one fp32 product takes on a TPU's matrix unit (JAX precision HIGHEST and HIGH)."""
-
+"""The same on TPUs: one product takes 6 or 3 passes in bf16 (JAX precision HIGHEST and HIGH)."""
 TYPICAL_SUSTAINED_SHARE = 0.8
-"""Measured over nameplate matrix peak of H100, H200 and B200: what an accelerator nobody measured is taken for."""
-
+"""Measured over nameplate matrix peak of H100, H200 and B200, used for accelerators without a measurement."""
 NO_NAME = re.compile(r"\d+w|\d+x|w|nvidia|amd|instinct|intel|google|cloud|aws|tesla|geforce")
-"""Parts of a printed name that say nothing of the accelerator."""
-
+"""Parts of a name that do not identify the accelerator."""
 UNNAMED = "GPU, not named"
-"""Published runs that say only how much memory there was: good for memory, an A100's numbers for the rest."""
-
+"""Name for published runs that give only the memory size. All other numbers are those of A100."""
 SPELLINGS = (
     (re.compile(r"×"), "x"),
     (re.compile(r"\b\d+\s*x\s*(?=[a-z])|(?<=\d)x\d{1,5}\b|\sx\s?\d{1,5}\b"), " "),
@@ -47,19 +42,17 @@ SPELLINGS = (
     (re.compile(r"\b(gaudi|trainium|inferentia)[-\s](\d)\b"), r"\1\2"),
     (re.compile(r"\b(trn\d|inf\d)[\w.]*"), r"\1"),
 )
-"""Ways to print a name -> the one that is looked up: counts go, "80 GB", "80G" and "A100-80" are 80gb, TPUv4 is TPU v4."""
-
+"""Pattern -> replacement before the lookup: counts are removed, "80 GB", "80G" and "A100-80" become 80gb, TPUv4 becomes TPU v4."""
 SHORT = {"a100": "a100-80gb", "v7": "ironwood", "tpu-v7": "ironwood", "tpu7": "ironwood", "rtx-pro-6000-blackwell": "rtx-pro-6000"}
 
 
 class UnknownAccelerator(ValueError):
-    """The catalog does not have the name, or no peak and bandwidth of it are published."""
+    """The catalog does not have the name, or has no published peak and bandwidth for it."""
 
 
 @dataclass(frozen=True)
 class AcceleratorRates:
-    """generation: what coefficients are fitted by; flops: dense peak by format; *_bytes_per_s: one direction, None
-    where the accelerator has no such link or it is not published."""
+    """Rates of one accelerator. flops: (format, dense peak); *_bytes_per_s: per direction; None: no such link, or not published."""
 
     name: str
     generation: str
@@ -71,7 +64,7 @@ class AcceleratorRates:
     tdp_watts: float | None
     host_bytes_per_s: float
     sustained_share: float = TYPICAL_SUSTAINED_SHARE
-    """Measured bf16 matrix peak over nameplate; of its architecture, else its generation, where its own was not measured."""
+    """Measured bf16 matrix peak over nameplate of this accelerator, else of its architecture, else of its generation."""
     power_watts: float | None = None
 
     @property
@@ -84,7 +77,7 @@ class AcceleratorRates:
         return peaks.get("bf16") or peaks["fp16"]
 
     def peak(self, numbers: str) -> float | None:
-        """Dense peak of the format; None where the accelerator has no arithmetic for it. 16-bit formats share one peak."""
+        """Return the dense peak of a format; None when the accelerator has no arithmetic for it. 16-bit formats share one peak."""
         peaks = dict(self.flops)
         if numbers in ("bf16", "fp16", "nf4", "int4"):
             return self.base_peak
@@ -95,7 +88,7 @@ class AcceleratorRates:
 
 
 def find(name: str) -> AcceleratorRates:
-    """The accelerator of a printed name. Raises UnknownAccelerator."""
+    """Return the accelerator with a published name. Raises UnknownAccelerator."""
     found = _find(" ".join(name.lower().split()))
     if found is None:
         raise UnknownAccelerator(f"no accelerator {name!r} with published peak and bandwidth; see rackwright catalog accelerators")
@@ -103,11 +96,11 @@ def find(name: str) -> AcceleratorRates:
 
 
 def chip(a: AcceleratorRates, numbers: str = "bf16", memory_bytes: float | None = None, power_watts: float | None = None) -> Chip:
-    """As the formulas see it, multiplying in `numbers`; 16 bit where it has no arithmetic for that."""
+    """Return the accelerator as input of the formulas. numbers: format of the products, else 16 bit."""
     cap = power_watts or a.power_watts
     return Chip(
         generation=a.generation,
-        kin=a.generation if a.is_tpu or a.scale_up_bytes_per_s else f"{a.generation} cards",
+        evidence_group=a.generation if a.is_tpu or a.scale_up_bytes_per_s else f"{a.generation} cards",
         memory_bytes=memory_bytes or a.memory_bytes,
         bandwidth_bytes_per_s=a.bandwidth_bytes_per_s,
         base_peak_flops=a.base_peak,
@@ -120,20 +113,20 @@ def chip(a: AcceleratorRates, numbers: str = "bf16", memory_bytes: float | None 
     )
 
 
-def wires(
+def links(
     a: AcceleratorRates,
     per_node: int | None = None,
     scale_up_gb_s: float | None = None,
     domain: int | None = None,
     scale_out_gb_s: float | None = None,
     count: int = 8,
-) -> Wires:
-    """Links of one accelerator; what is not said is the vendor's reference server."""
+) -> Links:
+    """Return the links of one accelerator. Missing values are those of the vendor's reference server."""
     linked = scale_up_gb_s * 1e9 if scale_up_gb_s else a.scale_up_bytes_per_s
-    alone = linked and a.domain == 1 and not domain  # one superchip is a node
+    alone = linked and a.domain == 1 and not domain  # a superchip is a node
     node = per_node or (count if a.is_tpu else 1 if alone else 4 if a.domain > 8 else 8)
     out = scale_out_gb_s * 1e9 if scale_out_gb_s else SCALE_OUT_BYTES_PER_S.get(a.generation, OTHER_SCALE_OUT_BYTES_PER_S)
-    return Wires(
+    return Links(
         scale_up_bytes_per_s=linked or PCIE_BYTES_PER_S.get(a.generation, 25e9),
         scale_out_bytes_per_s=out,
         domain=float(domain or (a.domain if linked and (a.domain > 1 or alone) else node)),
@@ -143,20 +136,21 @@ def wires(
 
 
 @lru_cache(maxsize=1024)
-def _find(said: str) -> AcceleratorRates | None:
-    """The longest run of parts that is a name, from the first part where one begins, then memory and power from the parts."""
+def _find(printed: str) -> AcceleratorRates | None:
+    """Return the accelerator of the longest run of parts that is a name, with memory size and power cap from the other parts."""
     for pattern, usual in SPELLINGS:
-        said = pattern.sub(usual, said)
-    plain = re.sub(r"\(.*?\)", " ", said).split("+")[0].strip()
-    inner = re.findall(r"\((.*?)\)", said)
-    watts = re.search(r"(\d+)\s*w\b", said)
-    tries = [[p for p in re.split(r"[\s/_,()-]+", words) if p and not NO_NAME.fullmatch(p)] for words in (said, plain, *inner)]
+        printed = pattern.sub(usual, printed)
+    plain = re.sub(r"\(.*?\)", " ", printed).split("+")[0].strip()
+    inner = re.findall(r"\((.*?)\)", printed)
+    watts = re.search(r"(\d+)\s*w\b", printed)
+    tries = [[p for p in re.split(r"[\s/_,()-]+", words) if p and not NO_NAME.fullmatch(p)] for words in (printed, plain, *inner)]
     later = [parts[i:] for parts in tries for i in range(1, len(parts))]
     found = next((a for parts in (*tries, *later) if (a := _by_parts(parts))), None)
-    return _capped(found, float(watts.group(1)) if watts else None) if found else None
+    return replace(found, power_watts=float(watts.group(1))) if found and watts else found
 
 
 def _by_parts(parts: list[str]) -> AcceleratorRates | None:
+    """Return the accelerator of the longest leading parts in the index; a memory size that differs from the catalog's is used instead."""
     index = _index()
     size = next((float(m.group(1)) for p in parts if (m := re.fullmatch(r"(\d+(?:\.\d+)?)gi?b", p))), None)
     bare = [p for p in parts if not re.fullmatch(r"\d+(?:\.\d+)?gi?b|sxm\d?|hgx|dgx|oam", p)]
@@ -168,22 +162,14 @@ def _by_parts(parts: list[str]) -> AcceleratorRates | None:
         if sized in index or (words == parts and joined in index):
             return index.get(sized) or index[joined]
         if joined in index:
-            return _sized(index[joined], size)
+            found = index[joined]
+            return found if size is None or abs(found.memory_bytes / GIB / size - 1) < 0.1 else replace(found, memory_bytes=size * GIB)
     return replace(index["a100-80gb"], name=UNNAMED, memory_bytes=(size or 80) * GIB) if parts[:1] == ["gpu"] else None
-
-
-def _sized(a: AcceleratorRates, gb: float | None) -> AcceleratorRates:
-    close = gb is None or abs(a.memory_bytes / GIB / gb - 1) < 0.1
-    return a if close else replace(a, memory_bytes=gb * GIB)
-
-
-def _capped(a: AcceleratorRates, watts: float | None) -> AcceleratorRates:
-    return replace(a, power_watts=watts) if watts else a
 
 
 @cache
 def _index() -> dict[str, AcceleratorRates]:
-    """Every alias, with spaces and dashes alike. A bare "a100" is the 80 GB part, the one sold most."""
+    """Return alias -> accelerator; spaces and dashes are equal. A bare "a100" is the 80 GB part, the most common one."""
     index: dict[str, AcceleratorRates] = {}
     for row in Catalog.default().accelerators:
         found = of(row)
@@ -197,29 +183,25 @@ def _index() -> dict[str, AcceleratorRates]:
 
 
 def of(row: Row) -> AcceleratorRates | None:
-    """A row of the catalog as the formulas need it; None where memory, bandwidth or 16-bit peak are not published."""
+    """Convert a catalog row; None when memory, bandwidth or 16-bit peak are not published."""
     flops = tuple((f, value) for f in FORMATS if (value := row.peak(f)))
     if not (row.memory_bytes and row.memory_bandwidth_bytes_per_s and {"bf16", "fp16"} & dict(flops).keys()):
         return None
+    shares = _sustained_shares()
+    measured = next((shares[key] for key in (row.name, row.architecture, row.generation) if key in shares), [TYPICAL_SUSTAINED_SHARE])
     host = C2C_BYTES_PER_S if row.architecture.startswith("Grace") else PCIE_BYTES_PER_S.get(row.generation, 25e9)
     return AcceleratorRates(
         row.name, row.generation, float(row.memory_bytes), row.memory_bandwidth_bytes_per_s, flops, row.scale_up_bytes_per_s,
-        row.scale_up_domain or 1, row.tdp_watts, host, _sustained(row),
+        row.scale_up_domain or 1, row.tdp_watts, host, sum(measured) / len(measured),
     )  # fmt: skip
 
 
 @cache
 def _sustained_shares() -> dict[str, list[float]]:
-    """By name, architecture and generation."""
+    """Return measured over nameplate bf16 peaks by accelerator name, architecture and generation."""
     shares: dict[str, list[float]] = {}
     for row in Catalog.default().accelerators:
         if row.measured_bf16_flops and (nameplate := row.peak("bf16")):
             for key in {row.name, row.architecture, row.generation}:
                 shares.setdefault(key, []).append(row.measured_bf16_flops / nameplate)
     return shares
-
-
-def _sustained(row: Row) -> float:
-    shares = _sustained_shares()
-    found = next((shares[key] for key in (row.name, row.architecture, row.generation) if key in shares), [TYPICAL_SUSTAINED_SHARE])
-    return sum(found) / len(found)

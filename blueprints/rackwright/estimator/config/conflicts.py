@@ -6,24 +6,32 @@ from rackwright.diagnostics.problem import At, Problem
 from rackwright.estimator.config import accelerators
 from rackwright.estimator.config.configuration import TrainingConfig
 from rackwright.estimator.config.engines import engine_family
+from rackwright.estimator.training.activations import SPLIT_BACKWARD
 
-SPLIT_BACKWARD_SCHEDULES = ("zero-bubble", "dualpipe")
-"""Schedules that delay the weight gradients to fill the pipeline bubble."""
 FULL_SHARDING = ("zero3", "fsdp", "hsdp")
 
 
 def conflict_problems(config: TrainingConfig) -> Iterator[Problem]:
     """Yield every conflict between two fields."""
     yield from _schedule_problems(config)
-    yield from _offload_problems(config)
+    shard = config.layout.shard
+    is_sharded = shard in FULL_SHARDING if shard else engine_family(config.engine.name, "train").zero_stage >= 3
+    if "parameters" in config.offload and not is_sharded:
+        reason = "offloading parameters needs sharded weights (ZeRO-3 or FSDP)"
+        yield Problem("E-offload", reason, At() / "offload", "layout.shard: zero3")
     yield from _ignored_field_problems(config)
-    if accelerators.find(config.hardware.accelerator).is_tpu:
-        yield from _tpu_problems(config)
+    if not accelerators.find(config.hardware.accelerator).is_tpu:
+        return
+    if config.layout.pipeline > 1:  # XLA shards by FSDP within a slice
+        reason = f"pipeline parallelism on TPUs is not modelled, got {config.layout.pipeline} stages"
+        yield Problem("E-layers", reason, At() / "layout" / "pipeline", "pipeline: 1, shard: fsdp")
+    for part in sorted({"optimizer", "parameters"} & set(config.offload)):
+        yield Problem("E-offload", f"offloading the {part} on TPUs is not modelled", At() / "offload", f"remove {part}")
 
 
 def _schedule_problems(config: TrainingConfig) -> Iterator[Problem]:
     w, at = config.layout, At() / "layout" / "schedule"
-    if w.schedule not in SPLIT_BACKWARD_SCHEDULES:
+    if w.schedule not in SPLIT_BACKWARD:
         return
     if w.pipeline == 1:
         yield Problem("E-schedule", f"schedule {w.schedule} needs a pipeline, but pipeline is 1", at, "pipeline: 2 or more")
@@ -36,14 +44,6 @@ def _schedule_problems(config: TrainingConfig) -> Iterator[Problem]:
     if w.schedule == "dualpipe" and w.pipeline % 2:
         reason = f"schedule dualpipe needs an even number of stages, got {w.pipeline}"
         yield Problem("E-schedule", reason, At() / "layout" / "pipeline", f"pipeline: {w.pipeline + 1}")
-
-
-def _offload_problems(config: TrainingConfig) -> Iterator[Problem]:
-    shard = config.layout.shard
-    is_whole = shard in FULL_SHARDING if shard else engine_family(config.engine.name, "train").zero_stage >= 3
-    if "parameters" in config.offload and not is_whole:
-        reason = "offloading parameters needs sharded weights (ZeRO-3 or FSDP)"
-        yield Problem("E-offload", reason, At() / "offload", "layout.shard: zero3")
 
 
 def _ignored_field_problems(config: TrainingConfig) -> Iterator[Problem]:
@@ -60,12 +60,3 @@ def _ignored_field_problems(config: TrainingConfig) -> Iterator[Problem]:
         if config.adapter is not None and getattr(config, field):
             reason = f"{field} has no effect with an adapter: adapters train in fp32"
             yield Problem("E-numbers", reason, At() / field, "leave it out; base_numbers sets the format of the frozen base")
-
-
-def _tpu_problems(config: TrainingConfig) -> Iterator[Problem]:
-    """Yield problems of layouts that have no formula on TPUs, where XLA shards by FSDP within a slice."""
-    if config.layout.pipeline > 1:
-        reason = f"pipeline parallelism on TPUs is not modelled, got {config.layout.pipeline} stages"
-        yield Problem("E-layers", reason, At() / "layout" / "pipeline", "pipeline: 1, shard: fsdp")
-    for part in sorted({"optimizer", "parameters"} & set(config.offload)):
-        yield Problem("E-offload", f"offloading the {part} on TPUs is not modelled", At() / "offload", f"remove {part}")

@@ -4,17 +4,10 @@ from collections.abc import Iterator
 
 from rackwright.diagnostics.problem import At, Problem
 from rackwright.estimator.config import accelerators
-from rackwright.estimator.config.configuration import (
-    HardwareConfig,
-    SampleConfig,
-    ServingConfig,
-    ServingLayout,
-    ServingPool,
-    TrainingConfig,
-)
+from rackwright.estimator.config.configuration import HardwareConfig, SampleConfig, ServingConfig, ServingLayout, TrainingConfig
 from rackwright.estimator.config.conflicts import conflict_problems
-from rackwright.estimator.model.adapters import TARGET_GROUPS, target_matrices
 from rackwright.estimator.model.dimensions import ModelDimensions
+from rackwright.estimator.model.layer_parameters import TARGET_GROUPS, target_matrices
 
 MAX_PARAMETERS = 1e16
 """Thousands of times the largest published model; a larger count is a typing error."""
@@ -60,7 +53,12 @@ def training_problems(config: TrainingConfig, n: ModelDimensions) -> Iterator[Pr
         reason = f"mean_length {config.mean_length:g} exceeds the sequence of {config.sequence} tokens"
         yield Problem("E-length", reason, At() / "mean_length", f"at most {config.sequence}")
     yield from conflict_problems(config)
-    yield from _nodes_problems(config.hardware)
+    h = config.hardware  # trainers start the same number of processes on every node, so the accelerators must fill whole nodes
+    node = int(accelerators.links(accelerators.find(h.accelerator), h.per_node, count=max(h.count // h.slices, 1)).per_node)
+    if h.count > node and h.count % node:
+        fix = _divisor_hint(h.count) if h.count < 1000 else f"count: a multiple of {node}"
+        reason = f"count {h.count} is not a multiple of the {node} accelerators per node"
+        yield Problem("E-nodes", reason, At() / "hardware" / "per_node", fix)
     yield from _split_problems(config)
 
 
@@ -95,9 +93,8 @@ def _format_problems(config: TrainingConfig) -> Iterator[Problem]:
     for field in ("numbers", "weight_numbers", "gradient_numbers"):
         if (numbers := getattr(config, field)) in FROZEN_ONLY_FORMATS:
             fix = f"bf16; for the frozen base of an adapter use base_numbers: {numbers}"
-            yield Problem(
-                "E-numbers", f"{numbers} is a storage format of frozen weights; training in it is not possible", At() / field, fix
-            )
+            reason = f"{numbers} is a storage format of frozen weights; training in it is not possible"
+            yield Problem("E-numbers", reason, At() / field, fix)
     if config.base_numbers and config.adapter is None:
         reason = f"base_numbers is {config.base_numbers}, but no adapter is set, so there is no frozen base"
         yield Problem("E-adapter", reason, At() / "base_numbers", 'adapter: {"type": "qlora"}')
@@ -129,7 +126,11 @@ def serving_problems(config: ServingConfig, n: ModelDimensions) -> Iterator[Prob
     if config.max_context and config.max_context < needed:
         reason = f"max_context {config.max_context:,} is less than the {needed:,.0f} tokens of a request"
         yield Problem("E-length", reason, At() / "max_context", f"at least {needed:.0f}")
-    yield from _cache_problems(config)
+    kv = config.kv_numbers
+    if kv and kv not in CACHE_FORMATS:
+        yield Problem("E-numbers", f"no engine supports a KV cache in {kv}", At() / "kv_numbers", f"one of {', '.join(CACHE_FORMATS)}")
+    elif kv == "fp4" and accelerators.find(config.hardware.accelerator).peak("fp4") is None:
+        yield Problem("E-numbers", f"{config.hardware.accelerator} has no fp4 arithmetic", At() / "kv_numbers", "fp8")
     yield from _load_problems(config)
     if config.loras and n.hidden and config.lora_rank > n.hidden:
         reason = f"lora_rank {config.lora_rank} exceeds the hidden size of {n.hidden:g}"
@@ -138,18 +139,14 @@ def serving_problems(config: ServingConfig, n: ModelDimensions) -> Iterator[Prob
         given, missing = ("prefill", "decode") if config.prefill else ("decode", "prefill")
         yield Problem("E-pools", f"{given} is set without {missing}", At() / missing, f"set {missing} too, or remove {given}")
     elif config.prefill and config.decode:
-        yield from _pool_problems(config.hardware.count, config.prefill, config.decode, n)
+        for name, pool in (("prefill", config.prefill), ("decode", config.decode)):
+            yield from _replica_layout_problems(pool.layout, pool.accelerators, n, At() / name / "layout")
+        both = config.prefill.accelerators + config.decode.accelerators
+        if both != config.hardware.count:
+            reason = f"prefill and decode have {both} accelerators together, but hardware.count is {config.hardware.count}"
+            yield Problem("E-pools", reason, At() / "hardware" / "count", f"count: {both}")
     else:
         yield from _replica_layout_problems(config.layout, config.hardware.count, n, At() / "layout")
-
-
-def _pool_problems(count: int, prefill: ServingPool, decode: ServingPool, n: ModelDimensions) -> Iterator[Problem]:
-    for name, pool in (("prefill", prefill), ("decode", decode)):
-        yield from _replica_layout_problems(pool.layout, pool.accelerators, n, At() / name / "layout")
-    both = prefill.accelerators + decode.accelerators
-    if both != count:
-        reason = f"prefill and decode have {both} accelerators together, but hardware.count is {count}"
-        yield Problem("E-pools", reason, At() / "hardware" / "count", f"count: {both}")
 
 
 def _replica_layout_problems(w: ServingLayout, count: int, n: ModelDimensions, at: At) -> Iterator[Problem]:
@@ -167,14 +164,6 @@ def _replica_layout_problems(w: ServingLayout, count: int, n: ModelDimensions, a
     elif w.replicas > 1 and w.replicas * each != count:
         reason = f"{w.replicas} replicas of {each} accelerators need {w.replicas * each}, but there are {count}"
         yield Problem("E-split", reason, at / "replicas", f"{count // each}")
-
-
-def _cache_problems(config: ServingConfig) -> Iterator[Problem]:
-    kv = config.kv_numbers
-    if kv and kv not in CACHE_FORMATS:
-        yield Problem("E-numbers", f"no engine supports a KV cache in {kv}", At() / "kv_numbers", f"one of {', '.join(CACHE_FORMATS)}")
-    elif kv == "fp4" and accelerators.find(config.hardware.accelerator).peak("fp4") is None:
-        yield Problem("E-numbers", f"{config.hardware.accelerator} has no fp4 arithmetic", At() / "kv_numbers", "fp8")
 
 
 def _load_problems(config: ServingConfig) -> Iterator[Problem]:
@@ -239,16 +228,6 @@ def _hardware_problems(h: HardwareConfig, numbers: str, field: str) -> Iterator[
         yield Problem("E-slices", f"slices is {h.slices}, but {a.name} is not a TPU", at / "slices", "slices: 1")
     elif h.count % h.slices:
         yield Problem("E-slices", f"slices {h.slices} does not divide count {h.count}", at / "slices", _divisor_hint(h.count))
-
-
-def _nodes_problems(h: HardwareConfig) -> Iterator[Problem]:
-    """Yield a problem when the accelerators do not fill whole nodes. Trainers start the same number of processes on every node."""
-    node = int(accelerators.wires(accelerators.find(h.accelerator), h.per_node, count=max(h.count // h.slices, 1)).per_node)
-    if h.count > node and h.count % node:
-        fix = _divisor_hint(h.count) if h.count < 1000 else f"count: a multiple of {node}"
-        yield Problem(
-            "E-nodes", f"count {h.count} is not a multiple of the {node} accelerators per node", At() / "hardware" / "per_node", fix
-        )
 
 
 def _length_problems(longest: float, n: ModelDimensions, field: str) -> Iterator[Problem]:

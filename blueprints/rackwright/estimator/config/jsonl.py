@@ -1,15 +1,14 @@
-"""Parsing of JSONL text: one configuration per line. An invalid line does not affect the others."""
+"""Parsing of a configuration: one line of JSONL, or plain data."""
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
 from rackwright.diagnostics.errors import UserError
-from rackwright.diagnostics.problem import At, Mark, Problem
+from rackwright.diagnostics.problem import At, Problem
 from rackwright.estimator.config.configuration import CONFIGURATION_ADAPTER, Configuration, SampleConfig, ServingConfig, TrainingConfig
 
 KINDS: dict[str, type[BaseModel]] = {"training": TrainingConfig, "serving": ServingConfig, "samples": SampleConfig}
@@ -27,23 +26,16 @@ MAX_QUOTED_CHARACTERS = 60
 """Characters of an invalid value that a message quotes."""
 
 
-@dataclass(frozen=True)
-class ConfigurationLine:
-    """One line. number: counted from 1; config: None when there are problems."""
-
-    number: int
-    config: Configuration | None
-    problems: tuple[Problem, ...] = ()
-
-
-def read_lines(text: str) -> Iterator[ConfigurationLine]:
-    """Yield every non-empty line as a configuration or its problems. Never raises UserError."""
-    for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
-        if line.strip():
-            try:
-                yield ConfigurationLine(number, parse_configuration(_json(line)))
-            except UserError as error:
-                yield ConfigurationLine(number, None, tuple(p.with_mark(p.mark or Mark(number, 1)) for p in error.problems))
+def parse_line(line: str) -> Configuration:
+    """Parse one line of JSON as a configuration. Raises UserError with every problem and its path."""
+    try:
+        data = json.loads(line, object_pairs_hook=_unique_keys)
+    except (ValueError, RecursionError) as fault:
+        raise UserError([Problem("E-json", f"invalid JSON: {fault}", fix="write one JSON object per line")]) from None
+    if not isinstance(data, dict):
+        reason = f"the line is not a JSON object: {quote_value(data)}"
+        raise UserError([Problem("E-json", reason, fix='start with {"kind": "training", ...')])
+    return parse_configuration(data)
 
 
 def parse_configuration(data: Mapping[str, Any]) -> Configuration:
@@ -57,17 +49,6 @@ def parse_configuration(data: Mapping[str, Any]) -> Configuration:
     except ValidationError as failure:
         found = {str(p.at): p for p in map(_problem, failure.errors(include_url=False))}
         raise UserError(list(found.values())[:MAX_PROBLEMS]) from None
-
-
-def _json(line: str) -> Mapping[str, Any]:
-    try:
-        data = json.loads(line, object_pairs_hook=_unique_keys)
-    except (ValueError, RecursionError) as fault:
-        raise UserError([Problem("E-json", f"invalid JSON: {fault}", fix="write one JSON object per line")]) from None
-    if not isinstance(data, dict):
-        reason = f"the line is not a JSON object: {quote_value(data)}"
-        raise UserError([Problem("E-json", reason, fix='start with {"kind": "training", ...')])
-    return data
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

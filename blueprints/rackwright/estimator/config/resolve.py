@@ -8,29 +8,21 @@ import numpy as np
 from rackwright.catalog.models.architecture import Architecture
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import At, Problem
-from rackwright.estimator.case import RECOMPUTE, Chip, TrainingCase, Wires
+from rackwright.estimator.case import RECOMPUTE, Chip, Links, TrainingCase
 from rackwright.estimator.config import accelerators
 from rackwright.estimator.config.configuration import EngineConfig, HardwareConfig, ServingConfig, ServingPool, Speculation, TrainingConfig
 from rackwright.estimator.config.constraints import serving_problems, training_problems
 from rackwright.estimator.config.engines import EngineFamily, engine_family, release_number, release_year
-from rackwright.estimator.model.adapters import adapter_inputs, target_matrices
+from rackwright.estimator.model.adapters import adapter_inputs
 from rackwright.estimator.model.dimensions import ModelDimensions
 from rackwright.estimator.model.from_architecture import architecture_of, count_parameters, model_dimensions
-from rackwright.estimator.model.layer_parameters import prefix_parameters, prompt_parameters
+from rackwright.estimator.model.layer_parameters import lora_parameters, prefix_parameters, prompt_parameters
 from rackwright.estimator.serving.case import ServingCase
 from rackwright.units import GIB
 
 BYTES_PER_WEIGHT = {
-    "fp32": 4.0,
-    "tf32": 4.0,
-    "bf16": 2.0,
-    "fp16": 2.0,
-    "fp8": 1.0,
-    "mxfp8": 1.03125,
-    "int8": 1.01,
-    "fp4": 0.5625,
-    "int4": 0.53,
-}
+    "fp32": 4.0, "tf32": 4.0, "bf16": 2.0, "fp16": 2.0, "fp8": 1.0, "mxfp8": 1.03125, "int8": 1.01, "fp4": 0.5625, "int4": 0.53,
+}  # fmt: skip
 """Bytes per weight of a matrix with its scales (mxfp8: one byte per 32; nvfp4: one per 16; int4: groups of 128). nf4: see below."""
 NF4_BYTES_PER_WEIGHT = {False: 0.5 + 4 / 64, True: 0.5 + 1 / 64 + 4 / (64 * 256)}
 """Double quantization -> bytes per nf4 weight: fp32 scales per block of 64, or 8-bit scales of scales (QLoRA, arXiv 2305.14314, sec. 3)."""
@@ -59,28 +51,34 @@ def training_case(config: TrainingConfig, *, checked: bool = True) -> TrainingCa
     """
     architecture = architecture_of(config.model)
     n, h, e = model_dimensions(architecture), config.hardware, engine_family(config.engine.name, "train")
-    chip, wires = chip_and_links(h, config.numbers)
+    chip, links = chip_and_links(h, config.numbers)
     if checked:
         raise_problems(training_problems(config, n))
     return TrainingCase(
         network=n,
         chip=chip,
-        wires=wires,
+        links=links,
         sequence=float(config.sequence),
         micro_batch=float(config.micro_batch),
         trainable=_trainable(config, architecture, n),
         moe_imbalance=REAL_ROUTING_IMBALANCE if config.routing == "real" and n.is_moe else 1.0,
         mean_length=0.0 if config.packed else float(config.mean_length or 0.0),
         numbers=config.numbers,
-        **_layout_fields(config, wires, e),
-        **_activation_fields(config, e),
+        **_layout_fields(config, links, e),
+        recompute=float(RECOMPUTE.index(config.recompute)),
+        recompute_share=config.recompute_share,
+        offload_optimizer=float("optimizer" in config.offload),
+        offload_activations=float("activations" in config.offload),
+        offload_parameters=float("parameters" in config.offload),
+        fused_backward=float(config.optimizer_in_backward),
+        fused_loss=float(e.fused_loss if config.engine.loss is None else config.engine.loss == "fused"),
         **_state_fields(config, e),
         **_adapter_fields(config, architecture, e),
         **_kernel_fields(config.engine, e),
     )
 
 
-def _layout_fields(config: TrainingConfig, wires: Wires, e: EngineFamily) -> dict[str, Any]:
+def _layout_fields(config: TrainingConfig, links: Links, e: EngineFamily) -> dict[str, Any]:
     """Return the fields of parallelism and sharding. Without expert parallelism, experts are split like every other matrix."""
     w, count = config.layout, config.hardware.count
     replicas = w.data or max(count // (w.tensor * w.pipeline * w.context), 1)
@@ -97,23 +95,10 @@ def _layout_fields(config: TrainingConfig, wires: Wires, e: EngineFamily) -> dic
         "expert_tensor": float(w.expert_tensor or (w.tensor if w.expert == 1 else 1)),
         "schedule": w.schedule,
         "replicas": float(replicas),
-        "shards": float(w.shard_group or (min(int(wires.per_node), group) if w.shard == "hsdp" else group)),
+        "shards": float(w.shard_group or (min(int(links.per_node), group) if w.shard == "hsdp" else group)),
         "zero_stage": float(ZERO_STAGES[w.shard] if w.shard else e.zero_stage),
         "sequence_parallel": float(e.sequence_parallel if w.sequence_parallel is None else w.sequence_parallel),
         "slices": float(config.hardware.slices),
-    }
-
-
-def _activation_fields(config: TrainingConfig, e: EngineFamily) -> dict[str, float]:
-    """Return the fields of activation memory: recomputation, offloading, fused loss and backward."""
-    return {
-        "recompute": float(RECOMPUTE.index(config.recompute)),
-        "recompute_share": config.recompute_share,
-        "offload_optimizer": float("optimizer" in config.offload),
-        "offload_activations": float("activations" in config.offload),
-        "offload_parameters": float("parameters" in config.offload),
-        "fused_backward": float(config.optimizer_in_backward),
-        "fused_loss": float(e.fused_loss if config.engine.loss is None else config.engine.loss == "fused"),
     }
 
 
@@ -162,16 +147,17 @@ def serving_case(config: ServingConfig, pool: ServingPool | None = None, *, chec
     """
     architecture = architecture_of(config.model)
     n, h, e = model_dimensions(architecture), config.hardware, engine_family(config.engine.name, "serve")
-    chip, wires = chip_and_links(h, config.weight_numbers)
+    chip, links = chip_and_links(h, config.weight_numbers)
     if checked:
         raise_problems(serving_problems(config, n))
     w = pool.layout if pool else config.layout
     replicas = max((pool.accelerators if pool else h.count) // (w.tensor * w.pipeline * w.attention_data), 1)
-    kv = config.kv_numbers or _cache_numbers(e.family, config.weight_numbers)
+    # TensorRT-LLM follows NVIDIA's FP8 and NVFP4 checkpoints, which specify an fp8 cache; other engines cache in 16 bit
+    kv = config.kv_numbers or ("fp8" if e.family == "trtllm" and config.weight_numbers in ("fp8", "fp4") else "bf16")
     return ServingCase(
         network=n,
         chip=chip,
-        wires=wires,
+        links=links,
         tensor=float(w.tensor),
         pipeline=float(w.pipeline),
         expert=float(w.expert),
@@ -185,7 +171,7 @@ def serving_case(config: ServingConfig, pool: ServingPool | None = None, *, chec
         adapters=float(config.loras),
         adapter_rank=float(config.lora_rank),
         **_load_fields(config, replicas),
-        **_speculation_fields(config.speculation),
+        **(_speculation_fields(config.speculation) if config.speculation else {}),
         **{name: value for name, value in _kernel_fields(config.engine, e).items() if name != "released"},
     )
 
@@ -207,17 +193,14 @@ def _load_fields(config: ServingConfig, replicas: int) -> dict[str, float]:
     }
 
 
-def _speculation_fields(s: Speculation | None) -> dict[str, float]:
-    if s is None:
-        return {}
-    return {
-        "accepted_tokens": _accepted_tokens(s.draft, s.acceptance),
-        "draft_tokens": float(s.draft),
-        "draft_share": s.draft * s.draft_share,
-    }
+def _speculation_fields(s: Speculation) -> dict[str, float]:
+    """Return the fields of speculative decoding. Mean tokens per target step: accepted draft tokens plus one of the target model
+    (arXiv 2211.17192, eq. 1)."""
+    accepted = s.draft + 1.0 if s.acceptance == 1 else (1 - s.acceptance ** (s.draft + 1)) / (1 - s.acceptance)
+    return {"accepted_tokens": accepted, "draft_tokens": float(s.draft), "draft_share": s.draft * s.draft_share}
 
 
-def chip_and_links(h: HardwareConfig, numbers: str) -> tuple[Chip, Wires]:
+def chip_and_links(h: HardwareConfig, numbers: str) -> tuple[Chip, Links]:
     """Return accelerator and links. numbers: format of the matrix products. Raises UserError for an unknown accelerator."""
     try:
         a = accelerators.find(h.accelerator)
@@ -227,7 +210,7 @@ def chip_and_links(h: HardwareConfig, numbers: str) -> tuple[Chip, Wires]:
         raise UserError([Problem("E-accelerator", reason, At() / "hardware" / "accelerator", fix)]) from None
     memory = h.memory_gib * GIB if h.memory_gib else None
     chip = accelerators.chip(a, numbers, memory, h.power_watts)
-    return chip, accelerators.wires(a, h.per_node, h.scale_up_gb_s, h.scale_up_domain, h.scale_out_gb_s, h.count // h.slices)
+    return chip, accelerators.links(a, h.per_node, h.scale_up_gb_s, h.scale_up_domain, h.scale_out_gb_s, h.count // h.slices)
 
 
 def raise_problems(problems: Iterator[Problem]) -> None:
@@ -246,39 +229,24 @@ def _trainable(config: TrainingConfig, architecture: Architecture, n: ModelDimen
         return float(prefix_parameters(architecture.layers, architecture.kv_heads, architecture.head_dim, a.virtual_tokens or 20))
     if a.type == "prompt":
         return float(prompt_parameters(architecture.hidden, a.virtual_tokens or 20))
-    wanted = target_matrices(a.targets)
-    matrices = (m for block in count_parameters(architecture).layers for m in block.matrices if wanted is None or m.name in wanted)
-    return float(sum(m.adapter(a.rank) for m in matrices)) or 0.005 * n.total
-
-
-def _cache_numbers(family: str, weights: str) -> str:
-    """Return the default KV cache format. TensorRT-LLM follows NVIDIA's FP8 and NVFP4 checkpoints, which specify fp8; others use 16 bit."""
-    return "fp8" if family == "trtllm" and weights in ("fp8", "fp4") else "bf16"
-
-
-def _accepted_tokens(draft: int, acceptance: float) -> float:
-    """Return the mean tokens per target step: accepted draft tokens plus one of the target model (arXiv 2211.17192, eq. 1)."""
-    return draft + 1.0 if acceptance == 1 else (1 - acceptance ** (draft + 1)) / (1 - acceptance)
+    return float(lora_parameters(count_parameters(architecture).layers, a.rank, a.targets)) or 0.005 * n.total
 
 
 def assumptions_of(config: TrainingConfig | ServingConfig, case: TrainingCase | ServingCase) -> tuple[str, ...]:
     """Return the assumptions made for fields that the configuration leaves out, one sentence each."""
-    h, wires = config.hardware, case.wires
+    h, links = config.hardware, case.links
     defaults = (
-        ("hardware.per_node", h.per_node, f"{float(wires.per_node):g}"),
-        ("hardware.scale_out_gb_s", h.scale_out_gb_s, f"{float(wires.scale_out_bytes_per_s) / 1e9:g} GB/s per accelerator"),
+        ("hardware.per_node", h.per_node, f"{float(links.per_node):g}"),
+        ("hardware.scale_out_gb_s", h.scale_out_gb_s, f"{float(links.scale_out_bytes_per_s) / 1e9:g} GB/s per accelerator"),
     )
-    assumed = (f"{name} not given: {value}" for name, given, value in defaults if given is None)
-    return (*assumed, *_interpretations(config, case))
-
-
-def _interpretations(config: TrainingConfig | ServingConfig, case: TrainingCase | ServingCase) -> Iterator[str]:
-    """Yield the assumptions about expert routing, an unknown engine and missing bf16 arithmetic."""
-    if isinstance(config, TrainingConfig) and "routing" not in config.model_fields_set and np.any(case.network.experts):
-        factor = f"{REAL_ROUTING_IMBALANCE:g}"
-        yield f"routing not given: balanced, as in benchmarks; with real routing the fullest rank gets {factor} times the mean tokens"
-    if engine_family(config.engine.name, "train" if isinstance(config, TrainingConfig) else "serve").family == "other":
-        yield f"engine.name {config.engine.name[:60]!r} is unknown: common defaults are used"
-    a, numbers = accelerators.find(config.hardware.accelerator), "numbers" if isinstance(config, TrainingConfig) else "weight_numbers"
-    if getattr(config, numbers) == "bf16" and "bf16" not in dict(a.flops):
-        yield f"{numbers} bf16: estimated as fp16, because {a.name} has no bf16 arithmetic"
+    assumed = [f"{name} not given: {value}" for name, given, value in defaults if given is None]
+    is_training = isinstance(config, TrainingConfig)
+    if is_training and "routing" not in config.model_fields_set and np.any(case.network.experts):
+        fullest = f"with real routing the fullest rank gets {REAL_ROUTING_IMBALANCE:g} times the mean tokens"
+        assumed.append(f"routing not given: balanced, as in benchmarks; {fullest}")
+    if engine_family(config.engine.name, "train" if is_training else "serve").family == "other":
+        assumed.append(f"engine.name {config.engine.name[:60]!r} is unknown: common defaults are used")
+    a, field = accelerators.find(h.accelerator), "numbers" if is_training else "weight_numbers"
+    if getattr(config, field) == "bf16" and "bf16" not in dict(a.flops):
+        assumed.append(f"{field} bf16: estimated as fp16, because {a.name} has no bf16 arithmetic")
+    return tuple(assumed)

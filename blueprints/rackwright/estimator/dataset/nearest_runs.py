@@ -4,6 +4,7 @@ Distance: weighted sum of absolute log ratios of numbers (size, length, count) a
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from math import inf, log
@@ -76,9 +77,18 @@ class ComparableRun:
 def nearest_runs(config: Configuration, case: TrainingCase | ServingCase) -> tuple[NearestRun, ...]:
     """Return the nearest run of each metric of the configuration, with the differences."""
     if isinstance(config, TrainingConfig) and isinstance(case, TrainingCase):
-        own, wanted = _training_features(config, case), TRAINING if config.tokens else TRAINING[:2]
+        kind = config.adapter.type if config.adapter else "full"
+        method = "soft prompt" if kind in ("prompt", "p-tuning") else "qlora" if kind == "lora" and config.base_numbers else kind
+        common = _common_features(config, case, "train")
+        own = RunFeatures(**common, numbers=config.numbers, method=method, sequence=float(config.sequence))
+        wanted = TRAINING if config.tokens else TRAINING[:2]
     elif isinstance(config, ServingConfig) and isinstance(case, ServingCase):
-        own, wanted = _serving_features(config, case), SERVING
+        is_offline = config.concurrency is None and config.requests_per_s is None
+        own, wanted = RunFeatures(
+            **_common_features(config, case, "serve"), numbers=config.weight_numbers, method="inference", input=config.input_tokens or None,
+            output=config.output_tokens, concurrency=config.concurrency, load="offline" if is_offline else "online",
+            tensor=float(config.layout.tensor),
+        ), SERVING  # fmt: skip
     else:
         return ()
     return tuple(run for metric, files in wanted if (run := _nearest_run(own, metric, files)))
@@ -144,20 +154,18 @@ def _format_value(name: str, value: float | str) -> str:
 
 @cache
 def _comparable_runs(metric: str, files: tuple[str, ...]) -> tuple[ComparableRun, ...]:
-    return tuple(s for name in files if metric in METRICS[name] for row in _rows(name) if (s := _comparable_run(row, metric)))
+    found = []
+    for row in (row for name in files if metric in METRICS[name] for row in _rows(name)):
+        with suppress(BrokenCell):
+            if measured_value(row, metric):
+                found.append(ComparableRun(row, _row_features(row)))
+    return tuple(found)
 
 
 @cache
 def _rows(name: str) -> tuple[PrintedRow, ...]:
     path = DATA / f"{name}.csv"
     return tuple(read_file(path)) if path.exists() else ()
-
-
-def _comparable_run(row: PrintedRow, metric: str) -> ComparableRun | None:
-    try:
-        return ComparableRun(row, _row_features(row)) if measured_value(row, metric) else None
-    except BrokenCell:
-        return None
 
 
 def _row_features(row: PrintedRow) -> RunFeatures:
@@ -171,34 +179,14 @@ def _row_features(row: PrintedRow) -> RunFeatures:
         "count": row.number("accel_count") or None,
     }  # fmt: skip
     if not serving:
-        return RunFeatures(method=_method(row.lower("method"), row.lower("peft_type")), sequence=row.number("seq_len") or None, **common)
+        method, sequence = row.lower("method"), row.number("seq_len") or None
+        tuned = method if method in ("lora", "qlora") else "full" if method in ("pretrain", "sft", "") else "adapter"
+        is_soft_prompt = SOFT_PROMPT.search(f"{method} {row.lower('peft_type')}")
+        return RunFeatures(method="soft prompt" if is_soft_prompt else tuned, sequence=sequence, **common)
     return RunFeatures(
         method="inference", input=row.number("isl") or None, output=row.number("osl") or None, tensor=row.number("tp") or None,
         concurrency=row.number("concurrency") or row.number("batch_size") or None,
         load="offline" if "offline" in row.lower("scenario") else "online", **common,
-    )  # fmt: skip
-
-
-def _method(method: str, kind: str) -> str:
-    if SOFT_PROMPT.search(f"{method} {kind}"):
-        return "soft prompt"
-    return method if method in ("lora", "qlora") else "full" if method in ("pretrain", "sft", "") else "adapter"
-
-
-def _training_features(config: TrainingConfig, case: TrainingCase) -> RunFeatures:
-    kind = config.adapter.type if config.adapter else "full"
-    method = "soft prompt" if kind in ("prompt", "p-tuning") else "qlora" if kind == "lora" and config.base_numbers else kind
-    return RunFeatures(
-        **_common_features(config, case, "train"), numbers=config.numbers, method=method, sequence=float(config.sequence),
-    )  # fmt: skip
-
-
-def _serving_features(config: ServingConfig, case: ServingCase) -> RunFeatures:
-    offline = config.concurrency is None and config.requests_per_s is None
-    return RunFeatures(
-        **_common_features(config, case, "serve"), numbers=config.weight_numbers, method="inference", input=config.input_tokens or None,
-        output=config.output_tokens, concurrency=config.concurrency, load="offline" if offline else "online",
-        tensor=float(config.layout.tensor),
     )  # fmt: skip
 
 

@@ -1,23 +1,11 @@
 """Activations that adapters keep of a forward pass. Does not depend on the catalog or the spec."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from rackwright.estimator.model.layer_parameters import Block, Matrix
+from rackwright.estimator.model.layer_parameters import Block, target_matrices
 
 SAME_INPUT = {"k": "q", "v": "q", "kv_a": "q_a", "up": "gate"}
 """Matrix -> matrix that has the same input vector."""
-TARGET_GROUPS = {
-    "qv": frozenset({"q", "v", "q_b", "kv_b"}),
-    "attention": frozenset({"q", "k", "v", "o", "q_a", "q_b", "kv_a", "kv_b"}),
-}
-
-
-def target_matrices(targets: str) -> frozenset[str] | None:
-    """Return the matrix names of `targets`, a group or comma-separated names; None means every matrix."""
-    if targets in TARGET_GROUPS:
-        return TARGET_GROUPS[targets]
-    names = frozenset(part.strip().removesuffix("_proj") for part in targets.split(","))
-    return None if names & {"all-linear", "all", ""} else names
 
 
 def adapter_inputs(layers: Sequence[Block], targets: str, scales: bool = False) -> float:
@@ -28,15 +16,8 @@ def adapter_inputs(layers: Sequence[Block], targets: str, scales: bool = False) 
     """
     names = target_matrices(targets)
     values = 0.0
-    for matrices, share in _groups(layers):
+    for matrices, share in (g for b in layers for g in ((b.attention, 1.0), (b.ffn, 1.0), (b.routed, b.active_share))):
         targeted = [m for m in matrices if names is None or m.name in names]
         inputs = {SAME_INPUT.get(m.name, m.name): m.d_in * m.copies for m in targeted}
         values += share * sum(m.d_out * m.copies for m in targeted) if scales else share * sum(inputs.values())
     return values / max(len(layers), 1)
-
-
-def _groups(layers: Sequence[Block]) -> Iterator[tuple[Sequence[Matrix], float]]:
-    for block in layers:
-        yield block.attention, 1.0
-        yield block.ffn, 1.0
-        yield block.routed, block.active_share

@@ -1,6 +1,12 @@
 """Dimensions of a model as plain numbers. Does not depend on the catalog or the spec."""
 
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+Num = Any
+"""float or numpy array of floats."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +58,11 @@ class ModelDimensions:
     @property
     def is_moe(self) -> bool:
         return self.experts > 0
+
+    @property
+    def active_routed(self) -> Num:
+        """Parameters of the routed experts that one token uses."""
+        return self.routed * self.top_k / np.maximum(self.experts, 1)
 
     @property
     def layer_parameters(self) -> float:

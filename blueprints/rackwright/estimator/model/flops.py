@@ -4,13 +4,9 @@ Source: 6N per trained token (arXiv 2001.08361), with causal attention counted o
 computes no weight gradients; every published LoRA run that prints both tokens/s and TFLOP/s agrees.
 """
 
-from typing import Any
-
 import numpy as np
 
-from rackwright.estimator.model.dimensions import ModelDimensions
-
-Num = Any
+from rackwright.estimator.model.dimensions import ModelDimensions, Num
 
 FLOPS_PER_WEIGHT = {"full": 6.0, "lora": 4.0, "qlora": 4.0, "p-tuning": 4.0, "forward": 2.0}
 """FLOPs per weight and token: 2 forward, 2 for the gradient of the input, 2 for the gradient of the weight."""

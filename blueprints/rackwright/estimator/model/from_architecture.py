@@ -10,7 +10,7 @@ from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import At, Problem
 from rackwright.estimator.model.dimensions import ModelDimensions
 from rackwright.estimator.model.flops import forward_flops_per_token
-from rackwright.estimator.model.layer_parameters import Block, Matrix, ParameterCount, ffn_matrices, gqa_matrices, mla_matrices
+from rackwright.estimator.model.layer_parameters import Block, ParameterCount, ffn_matrices, gqa_matrices, mla_matrices
 
 BIASED = {"none": "", "qkv": "qkv", "qv": "qv"}
 
@@ -94,22 +94,16 @@ def _norm(a: Architecture) -> int:
 
 def _block(a: Architecture, experts: int, decoder: bool = True) -> Block:
     has_cross_attention = decoder and a.encoder_layers > 0
-    attention = _attention(a) * (2 if has_cross_attention else 1)
-    small = _norm(a) * (a.norms_per_layer + has_cross_attention) + _attention_small(a) + (a.hidden + a.router_bias) * experts
+    if a.kv_lora_rank:
+        dims = (a.qk_nope_head_dim or 0, a.qk_rope_head_dim or 0, a.v_head_dim or 0)
+        attention = mla_matrices(a.hidden, a.heads, a.q_lora_rank, a.kv_lora_rank, *dims)
+    else:
+        attention = gqa_matrices(a.hidden, a.heads, a.kv_heads, a.head_dim, BIASED[a.qkv_bias], a.output_bias)
+    attention *= 2 if has_cross_attention else 1
+    small = _norm(a) * (a.norms_per_layer + has_cross_attention) + (a.hidden + a.router_bias) * experts
+    small += (a.q_lora_rank or 0) + (a.kv_lora_rank or 0) + (2 * a.head_dim if a.qk_norm else 0) + (a.heads if a.attention_sinks else 0)
     if not experts:
         return Block(attention, ffn_matrices(a.hidden, a.ffn, a.gated_ffn, a.ffn_bias), small=small)
     shared = ffn_matrices(a.hidden, a.shared_expert_ffn, a.gated_ffn, a.ffn_bias, a.shared_experts)
     routed = ffn_matrices(a.hidden, a.expert_ffn, a.gated_ffn, a.ffn_bias, experts)
     return Block(attention, shared, routed, a.experts_per_token / experts, small)
-
-
-def _attention(a: Architecture) -> tuple[Matrix, ...]:
-    if a.kv_lora_rank:
-        dims = (a.qk_nope_head_dim or 0, a.qk_rope_head_dim or 0, a.v_head_dim or 0)
-        return mla_matrices(a.hidden, a.heads, a.q_lora_rank, a.kv_lora_rank, *dims)
-    return gqa_matrices(a.hidden, a.heads, a.kv_heads, a.head_dim, BIASED[a.qkv_bias], a.output_bias)
-
-
-def _attention_small(a: Architecture) -> int:
-    latent_norms = (a.q_lora_rank or 0) + (a.kv_lora_rank or 0)
-    return latent_norms + (2 * a.head_dim if a.qk_norm else 0) + (a.heads if a.attention_sinks else 0)

@@ -4,14 +4,13 @@ Closed forms of the published architectures: attention h*a*d + 2*h*k*d + a*d*h, 
 compare every catalog row with its publisher's total.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
-AdapterTargets = Literal["all-linear", "attention", "qv"]
-QUERY_AND_VALUE = frozenset({"q", "v", "q_b", "kv_b"})
-"""PEFT's default targets for decoder models; for MLA the up-projections of queries and values."""
+TARGET_GROUPS = {"qv": frozenset({"q", "v", "q_b", "kv_b"}), "attention": frozenset({"q", "k", "v", "o", "q_a", "q_b", "kv_a", "kv_b"})}
+"""Group of targets -> its matrices. qv: PEFT's default for decoder models; for MLA the up-projections of queries and values."""
 
 
 class Matrix(NamedTuple):
@@ -149,15 +148,18 @@ def ffn_matrices(hidden: int, width: int, gated: bool = True, bias: bool = False
     return (*(Matrix(n, hidden, width, bias, copies) for n in names), Matrix("down", width, hidden, bias, copies))
 
 
-def lora_parameters(layers: Iterable[Block], rank: int, targets: AdapterTargets = "all-linear") -> int:
+def target_matrices(targets: str) -> frozenset[str] | None:
+    """Return the matrix names of `targets`, a group or comma-separated names; None means every matrix."""
+    if targets in TARGET_GROUPS:
+        return TARGET_GROUPS[targets]
+    names = frozenset(part.strip().removesuffix("_proj") for part in targets.split(","))
+    return None if names & {"all-linear", "all", ""} else names
+
+
+def lora_parameters(layers: Iterable[Block], rank: int, targets: str = "all-linear") -> int:
     """Return the trainable parameters of LoRA or QLoRA. all-linear includes every routed expert, but not the output head."""
-    return sum(m.adapter(rank) for block in layers for m in _targeted(block, targets))
-
-
-def _targeted(block: Block, targets: AdapterTargets) -> Sequence[Matrix]:
-    if targets == "all-linear":
-        return block.matrices
-    return [m for m in block.attention if targets == "attention" or m.name in QUERY_AND_VALUE]
+    names = target_matrices(targets)
+    return sum(m.adapter(rank) for block in layers for m in block.matrices if names is None or m.name in names)
 
 
 def prompt_parameters(hidden: int, virtual_tokens: int) -> int:

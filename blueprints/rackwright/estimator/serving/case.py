@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from rackwright.estimator.case import Chip, Num, Text, Wires
+from rackwright.estimator.case import Chip, Links, Num, Text
 from rackwright.estimator.model.dimensions import ModelDimensions
 
 
@@ -18,7 +18,7 @@ class ServingCase:
 
     network: ModelDimensions
     chip: Chip
-    wires: Wires
+    links: Links
     tensor: Num = 1.0
     pipeline: Num = 1.0
     expert: Num = 1.0

@@ -1,8 +1,6 @@
 """Fitted models of online latency per replica: TPOT and TTFT. Formulas: iteration.py and first_token.py."""
 
-import numpy as np
-
-from rackwright.estimator.calibration.coefficients import FittedModel
+from rackwright.estimator.calibration.coefficients import FittedModel, architecture_classes
 from rackwright.estimator.case import Num
 from rackwright.estimator.serving.case import ServingCase
 from rackwright.estimator.serving.first_token import TtftCoefficients, first_token_seconds
@@ -19,39 +17,16 @@ def decode_seconds(case: ServingCase, k: DecodeCoefficients) -> Num:
     return token_seconds(case, k, running_requests(case, k))
 
 
-def _tpot_ms(case: ServingCase, k: DecodeCoefficients) -> np.ndarray:
-    return decode_seconds(case, k) * 1e3
-
-
-def _ttft_ms(case: ServingCase, k: TtftCoefficients) -> np.ndarray:
-    """Return TTFT in ms. Iterations and prompts use prior coefficients, so that both models can be fitted independently."""
-    return first_token_seconds(case, DecodeCoefficients(), k) * 1e3
-
-
-def residual_classes(case: ServingCase) -> tuple[str, ...]:
-    return ("moe" if case.network.experts else "dense", "all")
-
-
 MODELS: tuple[FittedModel, ...] = (
     FittedModel(
-        "decode",
-        "tpot_ms",
-        ("inference_throughput",),
-        DecodeCoefficients,
-        _tpot_ms,
-        residual_classes,
-        lambda case: True,
-        prior_spread_scale=0.5,
+        "decode", metric="tpot_ms", csv=("inference_throughput",), kind=DecodeCoefficients,
+        predict=lambda case, k: decode_seconds(case, k) * 1e3,
+        classes=architecture_classes, applies=lambda case: True, prior_spread_scale=0.5,
     ),
+    # iterations and prompts use prior coefficients, so that both models can be fitted independently
     FittedModel(
-        "ttft",
-        "ttft_ms",
-        ("inference_throughput",),
-        TtftCoefficients,
-        _ttft_ms,
-        residual_classes,
-        lambda case: True,
-        loss_scale=0.3,
-        prior_spread_scale=0.5,
+        "ttft", metric="ttft_ms", csv=("inference_throughput",), kind=TtftCoefficients,
+        predict=lambda case, k: first_token_seconds(case, DecodeCoefficients(), k) * 1e3,
+        classes=architecture_classes, applies=lambda case: True, loss_scale=0.3, prior_spread_scale=0.5,
     ),
-)
+)  # fmt: skip

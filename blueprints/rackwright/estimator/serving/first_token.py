@@ -11,15 +11,8 @@ import numpy as np
 
 from rackwright.estimator.calibration.coefficients import fitted
 from rackwright.estimator.case import Num
+from rackwright.estimator.serving import iteration
 from rackwright.estimator.serving.case import ServingCase
-from rackwright.estimator.serving.iteration import (
-    DecodeCoefficients,
-    iteration_seconds,
-    prefill_seconds,
-    running_requests,
-    share_before_first_token,
-    token_seconds,
-)
 
 MAX_PREFILL_UTILIZATION = 0.8
 """Highest share of time spent on prompts at which an open loop's queue is assumed stable. Assumption of rackwright, 2026-11."""
@@ -34,21 +27,17 @@ class TtftCoefficients:
     others: float = fitted(0.07, 0.0, 0.5, "closed loop: share of all others' prompts in front of one's own", "", 0.7)
 
 
-def first_token_seconds(case: ServingCase, k_decode: DecodeCoefficients, k: TtftCoefficients, running: Num | None = None) -> Num:
+def first_token_seconds(case: ServingCase, k_decode: iteration.DecodeCoefficients, k: TtftCoefficients, running: Num | None = None) -> Num:
     """Return the mean seconds from sending a request to its first token. running: requests in flight; None: computed here."""
-    batch = running_requests(case, k_decode) if running is None else running
-    prompt = prefill_seconds(case, k_decode)
-    token = token_seconds(case, k_decode, batch)
-    in_step = np.maximum(share_before_first_token(case, batch), k.others * np.not_equal(case.engine, "sglang"))
+    batch = iteration.running_requests(case, k_decode) if running is None else running
+    prompt = iteration.prefill_seconds(case, k_decode)
+    token = iteration.token_seconds(case, k_decode, batch)
+    in_step = np.maximum(iteration.share_before_first_token(case, batch), k.others * np.not_equal(case.engine, "sglang"))
     depth = k.layer_ms * 1e-3 * (case.network.layers + case.network.moe_layers) * np.where(np.equal(case.engine, "vllm"), k.vllm, 1.0)
     closed = (1 - 1 / batch) * (depth + k.bunch * prompt) + in_step * (batch - 1) * prompt
     busy = np.minimum(case.rate * prompt, MAX_PREFILL_UTILIZATION)
     arriving = token / 2 + prompt * busy / (2 * (1 - busy))
-    own = k.fixed_ms * 1e-3 + iteration_seconds(case, k_decode, batch) + prompt
-    return own + np.where(np.greater(case.open_loop, 0), arriving, closed) + _queue_s(case, batch, token)
-
-
-def _queue_s(case: ServingCase, batch: Num, token: Num) -> Num:
-    """Return the wait of a closed loop with more requests than places in the batch."""
+    own = k.fixed_ms * 1e-3 + iteration.iteration_seconds(case, k_decode, batch) + prompt
+    # a closed loop with more requests than places in the batch waits for a place
     waiting = np.where(np.isfinite(case.concurrency), np.maximum(case.concurrency - batch, 0), 0.0)
-    return waiting / batch * case.output * token
+    return own + np.where(np.greater(case.open_loop, 0), arriving, closed) + waiting / batch * case.output * token

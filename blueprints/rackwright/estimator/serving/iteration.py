@@ -11,17 +11,9 @@ import numpy as np
 from rackwright.estimator.calibration.coefficients import fitted
 from rackwright.estimator.case import Num
 from rackwright.estimator.model.flops import attention_flops
+from rackwright.estimator.serving import throughput
 from rackwright.estimator.serving.case import ServingCase
 from rackwright.estimator.serving.memory import kv_bytes_per_sequence
-from rackwright.estimator.serving.throughput import (
-    ATTENTION_SHARE,
-    EAGER_LAYER_S,
-    adapter_seconds,
-    max_running_requests,
-    power_cap_factor,
-    weight_bytes_read,
-    with_active_adapters,
-)
 
 LAYER_TRAFFIC_BYTES = 20.0
 """Bytes per hidden value, token and layer besides the matrices: residual and norm read and written twice, quantized inputs (10 x 2)."""
@@ -56,14 +48,11 @@ def iteration_seconds(case: ServingCase, k: DecodeCoefficients, batch: Num) -> N
     """
     chip, context = case.chip, case.input + case.output / 2
     tokens, local = batch * (1 + case.draft_tokens), batch / case.attention_data
-    read = (
-        weight_bytes_read(with_active_adapters(case, batch), tokens / case.pipeline)
-        * case.pipeline
-        / (chip.bandwidth_bytes_per_s * k.read_share)
-    )
+    weights = throughput.weight_bytes_read(throughput.with_active_adapters(case, batch), tokens / case.pipeline) * case.pipeline
+    read = weights / (chip.bandwidth_bytes_per_s * k.read_share)
     product = tokens * _matrix_s(case, k)
     cache = local * kv_bytes_per_sequence(case, context) / (chip.bandwidth_bytes_per_s * k.cache_share)
-    latent = tokens * _latent_flops(case) * context / (case.accelerators * chip.base_peak_flops * ATTENTION_SHARE)
+    latent = tokens * throughput.latent_flops(case) * context / (case.accelerators * chip.base_peak_flops * throughput.ATTENTION_SHARE)
     joined = tokens / case.pipeline * (_all_reduce_s(case, k) + _traffic_s(case, k)) + local * k.sequence_us * 1e-6
     return np.hypot(read, product) + cache + latent + joined + _launch_s(case, k)
 
@@ -73,7 +62,7 @@ def prefill_seconds(case: ServingCase, k: DecodeCoefficients, tokens: Num | None
     n, chip = case.network, case.chip
     whole = case.input if tokens is None else tokens
     new = whole * (1 - case.cached_share)
-    attention = attention_flops(n, 2 * whole - new, 2.0) / (case.accelerators * chip.base_peak_flops * ATTENTION_SHARE)
+    attention = attention_flops(n, 2 * whole - new, 2.0) / (case.accelerators * chip.base_peak_flops * throughput.ATTENTION_SHARE)
     return new * (_matrix_s(case, k) + attention + (_all_reduce_s(case, k) + _traffic_s(case, k)) / case.pipeline)
 
 
@@ -97,7 +86,7 @@ def share_before_first_token(case: ServingCase, batch: Num) -> Num:
 
 def running_requests(case: ServingCase, k: DecodeCoefficients) -> Num:
     """Return the requests in flight in one replica, limited by load and cache. Open loop: Little's law, rate times time in the server."""
-    limit = max_running_requests(case)
+    limit = throughput.max_running_requests(case)
     if not np.any(case.open_loop):
         return limit
     running = np.minimum(limit, 1.0)
@@ -112,36 +101,29 @@ def _launch_s(case: ServingCase, k: DecodeCoefficients) -> Num:
     n, group = case.network, case.tensor * case.attention_data
     slower = np.where(np.isin(case.engine, COMPILED_ENGINES), 1.0, k.python)
     fused = (k.layer_us * slower * n.layers + k.expert_layer_us * n.moe_layers) * 1e-6
-    layers = np.where(np.greater(case.compiled, 0), fused, np.maximum(fused, n.layers * EAGER_LAYER_S))
-    return layers + adapter_seconds(case) + (2 * n.layers * np.greater(group, 1) + case.pipeline - 1) * k.join_us * 1e-6
+    layers = np.where(np.greater(case.compiled, 0), fused, np.maximum(fused, n.layers * throughput.EAGER_LAYER_S))
+    return layers + throughput.adapter_seconds(case) + (2 * n.layers * np.greater(group, 1) + case.pipeline - 1) * k.join_us * 1e-6
 
 
 def _all_reduce_s(case: ServingCase, k: DecodeCoefficients) -> Num:
     """Return the seconds on the links per token.
 
-    Tensor parallelism runs two all-reduces per layer of 16-bit hidden values, each 2 (g - 1) / g times (arXiv 1909.08053 section 3);
-    attention data parallelism one gather and scatter per expert layer. Groups beyond the scale-up domain use the node's network.
+    An all-reduce moves 2 (g - 1) / g of its 16-bit hidden values (arXiv 1909.08053, section 3). Groups beyond the scale-up domain use the
+    node's network.
     """
-    n, wires, group = case.network, case.wires, case.tensor * case.attention_data
-    all_reduces = np.where(np.greater(case.attention_data, 1), n.moe_layers, 2 * n.layers)
-    inside = wires.scale_up_bytes_per_s
-    link = np.where(np.greater(group, wires.domain), np.minimum(inside, wires.scale_out_bytes_per_s), inside)
-    return all_reduces * n.hidden * 2.0 * 2 * (group - 1) / group / (link * k.link_share)
+    links, group = case.links, case.tensor * case.attention_data
+    inside = links.scale_up_bytes_per_s
+    link = np.where(np.greater(group, links.domain), np.minimum(inside, links.scale_out_bytes_per_s), inside)
+    return throughput.all_reduces(case) * case.network.hidden * 2.0 * 2 * (group - 1) / group / (link * k.link_share)
 
 
 def _matrix_s(case: ServingCase, k: DecodeCoefficients) -> Num:
     """Return the seconds of matrix products per token, spread over the replica."""
-    chip = case.chip
-    return 2 * case.network.matmul / (case.accelerators * chip.peak_flops * chip.sustained_share * power_cap_factor(case) * k.compute_share)
+    sustained = case.accelerators * case.chip.peak_flops * case.chip.sustained_share
+    return 2 * case.network.matmul / (sustained * throughput.power_cap_factor(case) * k.compute_share)
 
 
 def _traffic_s(case: ServingCase, k: DecodeCoefficients) -> Num:
     """Return the seconds of memory traffic per token for norms and residuals, which every tensor-parallel rank repeats."""
     n = case.network
     return n.layers * n.hidden * LAYER_TRAFFIC_BYTES / (case.attention_data * case.chip.bandwidth_bytes_per_s * k.read_share)
-
-
-def _latent_flops(case: ServingCase) -> Num:
-    """Return the FLOPs per decoded token and context token of absorbed latent attention (DeepSeek-V2, arXiv 2405.04434 section 2.1.2)."""
-    n = case.network
-    return 2 * n.layers * n.heads * (2 * n.kv_rank + n.rope_dim) * np.greater(n.kv_rank, 0)

@@ -43,7 +43,7 @@ CACHE_COPIES = {"hf": 2.0}
 """Peak cache over final cache. Transformers grows its cache by concatenation, so old and new copy coexist and the allocator keeps both.
 Agrees with 18 published peaks of a 7B model within 7 % (mean), 1 to 100 sequences, 16 and 8 bit."""
 MIN_CACHE_SHARE = 0.02
-"""Lower bound of the cache over device memory. A server with less does not start; a search drops it with `request_fits`."""
+"""Lower bound of the cache over device memory. A server with less does not start."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,10 @@ def weight_bytes(case: ServingCase) -> Num:
     ends = np.where(np.greater(case.pipeline, 1), np.maximum(n.embedding, n.head), n.embedding + n.head)
     dense = (n.linear - n.routed) * case.linear_bytes + (n.total - n.linear - n.embedding - n.head) * 2.0
     experts = n.routed * case.linear_bytes / case.accelerators
-    return dense / (case.tensor * case.pipeline) + ends * 2.0 / case.tensor + experts + _adapter_bytes(case) + _draft_bytes(case)
+    # a draft step reads the draft model's weights once, so its share of the step time is its share of weights
+    draft_share = case.draft_share / np.maximum(case.draft_tokens, 1)
+    draft = draft_share * n.active * case.linear_bytes / (case.tensor * case.pipeline)
+    return dense / (case.tensor * case.pipeline) + ends * 2.0 / case.tensor + experts + _adapter_bytes(case) + draft
 
 
 def activation_bytes(case: ServingCase, tokens: Num | None = None) -> Num:
@@ -80,9 +83,8 @@ def activation_bytes(case: ServingCase, tokens: Num | None = None) -> Num:
 
 def kv_bytes_per_token(case: ServingCase) -> Num:
     """Return the cache bytes per accelerator of the fullest stage for one more token of a sequence longer than every window."""
-    return _layer_token_bytes(case) * _fullest_stage_layers(
-        case, np.where(_caches_windows(case), case.network.global_layers, _cached_layers(case))
-    )
+    growing = np.where(_caches_windows(case), case.network.global_layers, _cached_layers(case))
+    return _layer_token_bytes(case) * _fullest_stage_layers(case, growing)
 
 
 def kv_bytes_per_sequence(case: ServingCase, tokens: Num) -> Num:
@@ -90,9 +92,8 @@ def kv_bytes_per_sequence(case: ServingCase, tokens: Num) -> Num:
     local layer whose window has the size of its state."""
     n = case.network
     local = np.where(_caches_windows(case), np.minimum(tokens, n.window), tokens)
-    return _layer_token_bytes(case) * (
-        _fullest_stage_layers(case, n.global_layers) * tokens + _fullest_stage_layers(case, n.local_layers) * local
-    )
+    values = _fullest_stage_layers(case, n.global_layers) * tokens + _fullest_stage_layers(case, n.local_layers) * local
+    return _layer_token_bytes(case) * values
 
 
 def cache_bytes(case: ServingCase, k: CacheCoefficients) -> Num:
@@ -119,9 +120,8 @@ def max_sequences(case: ServingCase, k: CacheCoefficients) -> Num:
     """Return the maximum number of running requests of one replica, at least 1."""
     share = lookup_by_label(case.engine, RESERVED_OUTPUT, DEFAULT_RESERVED_OUTPUT)
     held = kv_bytes_per_sequence(case, case.input + case.output * share)
-    limit = np.where(
-        np.greater(case.max_sequences, 0), case.max_sequences, lookup_by_label(case.engine, DEFAULT_MAX_SEQUENCES, UNLIMITED_SEQUENCES)
-    )
+    default = lookup_by_label(case.engine, DEFAULT_MAX_SEQUENCES, UNLIMITED_SEQUENCES)
+    limit = np.where(np.greater(case.max_sequences, 0), case.max_sequences, default)
     return np.maximum(np.minimum(cache_bytes(case, k) / np.maximum(held, 1.0), limit) * case.attention_data, 1.0)
 
 
@@ -158,20 +158,6 @@ def serving_memory(case: ServingCase, k: CacheCoefficients) -> MemoryTerms:
     return MemoryTerms(weights=weight_bytes(case), activations=activation_bytes(case), kv=kv, fixed=fixed_bytes(case, k))
 
 
-def request_fits(case: ServingCase, k: CacheCoefficients) -> Num:
-    """Return whether the cache of one request of `input` + `output` tokens fits beside the weights."""
-    need = kv_bytes_per_sequence(case, case.input + case.output)
-    room = case.chip.memory_bytes - weight_bytes(case) - activation_bytes(case) - fixed_bytes(case, k)
-    return np.less_equal(need, np.minimum(room, cache_bytes(case, k)))
-
-
-def static_peak_gib(case: ServingCase) -> Num:
-    """Return the peak allocated GiB of an engine without a cache pool: weights, growing cache and one forward pass, no CUDA context."""
-    passed = np.minimum(case.concurrency * case.input, case.batched_tokens)
-    cache = lookup_by_label(case.engine, CACHE_COPIES, 1.0) * case.concurrency * kv_bytes_per_sequence(case, case.input + case.output)
-    return (weight_bytes(case) + cache + activation_bytes(case, passed)) / GIB
-
-
 def _cached_layers(case: ServingCase) -> Num:
     return case.network.global_layers + case.network.local_layers
 
@@ -203,12 +189,6 @@ def _adapter_bytes(case: ServingCase) -> Num:
     return case.adapters * case.adapter_rank * n.layers * widths * 2.0 / (case.tensor * case.pipeline)
 
 
-def _draft_bytes(case: ServingCase) -> Num:
-    """Return the bytes of the draft model. A draft step reads its weights once, so its share of the step time is its share of weights."""
-    share = case.draft_share / np.maximum(case.draft_tokens, 1)
-    return share * case.network.active * case.linear_bytes / (case.tensor * case.pipeline)
-
-
 def _engine_is(case: ServingCase, *families: str) -> Num:
     return np.isin(case.engine, families)
 
@@ -231,13 +211,7 @@ def _has_cache_space(case: ServingCase, k: CacheCoefficients) -> bool:
 
 MODELS: tuple[FittedModel, ...] = (
     FittedModel(
-        "kv_capacity",
-        "kv_tokens",
-        ("inference_memory",),
-        CacheCoefficients,
-        kv_tokens,
-        lambda case: ("all",),
-        has_cache_pool,
-        loss_scale=0.3,
+        "kv_capacity", metric="kv_tokens", csv=("inference_memory",), kind=CacheCoefficients, predict=kv_tokens,
+        classes=lambda case: ("all",), applies=has_cache_pool, loss_scale=0.3,
     ),
-)
+)  # fmt: skip

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from rackwright.estimator.calibration.coefficients import FittedModel, fitted
+from rackwright.estimator.calibration.coefficients import FittedModel, architecture_classes, fitted
 from rackwright.estimator.case import Num
 from rackwright.estimator.model.flops import attention_flops
 from rackwright.estimator.serving import memory
@@ -98,20 +98,18 @@ def offline_cycle(case: ServingCase, k: OfflineCoefficients, pool: memory.CacheC
     read = case.chip.bandwidth_bytes_per_s * READ_SHARE
     cached_bytes = memory.kv_bytes_per_sequence(case, case.input + case.output / 2)
     at_once = batch * (1 + case.draft_tokens) / case.pipeline
-    weights = (
-        iterations
-        * case.pipeline
-        * (weight_bytes_read(with_active_adapters(case, batch), at_once) + expert_imbalance_bytes(case, at_once))
-        / read
-    )
+    held = weight_bytes_read(with_active_adapters(case, batch), at_once) + expert_imbalance_bytes(case, at_once)
+    weights = iterations * case.pipeline * held / read
     cache = iterations * batch / case.attention_data * cached_bytes / read
     layers = iterations * _layers_s(case, k, batch / (case.attention_data * case.pipeline))
     matrices, links = tokens * _matrix_s(case, k), tokens * _link_s(case)
     dispatch = tokens * case.network.moe_layers * k.dispatch_s / case.accelerators
     decoding = weights + cache + layers + (matrices + links + dispatch) * written / (prompt + written)
+    attention_rate = case.accelerators * case.chip.base_peak_flops * ATTENTION_SHARE
     return OfflineCycle(
         running=batch, weights=weights, cache=cache, layers=layers, matrices=matrices, dispatch=dispatch, links=links,
-        attention=batch * _attention_s(case, prompt) + iterations * batch * (1 + case.draft_tokens) * _latent_s(case),
+        attention=batch * (prompt * attention_flops(case.network, prompt, 2.0) / attention_rate)
+        + iterations * batch * (1 + case.draft_tokens) * (latent_flops(case) * (case.input + case.output / 2) / attention_rate),
         stages=k.stage_wait * (case.pipeline - 1) * decoding,
     )  # fmt: skip
 
@@ -163,15 +161,10 @@ def disaggregated_rates(
     prefill_rate = prefill.replicas / prompt_s
     decode_rate = decode.replicas * full.concurrency / (transfer_s + np.maximum(decode.output - 1, 1) * token_s)
     rate = np.minimum(prefill_rate, decode_rate) * (1 - RATE_MATCHING_LOSS)
-    bottleneck = np.where(prefill_rate < decode_rate, "prefill", "decode")
     return DisaggregatedRates(
-        requests_per_s=rate,
-        output_tokens_per_s=rate * decode.output,
-        ttft_s=prompt_s + transfer_s + token_s,
-        tpot_s=token_s,
-        kv_transfer_s=transfer_s,
-        bottleneck=bottleneck,
-    )
+        requests_per_s=rate, output_tokens_per_s=rate * decode.output, ttft_s=prompt_s + transfer_s + token_s, tpot_s=token_s,
+        kv_transfer_s=transfer_s, bottleneck=np.where(prefill_rate < decode_rate, "prefill", "decode"),
+    )  # fmt: skip
 
 
 def kv_transfer_seconds(prefill: ServingCase, decode: ServingCase) -> Num:
@@ -181,7 +174,7 @@ def kv_transfer_seconds(prefill: ServingCase, decode: ServingCase) -> Num:
     """
     held = memory.kv_bytes_per_sequence(replace(prefill, tensor=1.0, pipeline=1.0), prefill.input)
     lanes = np.minimum(prefill.tensor * prefill.pipeline, decode.tensor * decode.pipeline)
-    return held / (lanes * np.minimum(prefill.wires.scale_out_bytes_per_s, decode.wires.scale_out_bytes_per_s))
+    return held / (lanes * np.minimum(prefill.links.scale_out_bytes_per_s, decode.links.scale_out_bytes_per_s))
 
 
 def weight_bytes_read(case: ServingCase, batch: Num) -> Num:
@@ -232,31 +225,25 @@ def _layers_s(case: ServingCase, k: OfflineCoefficients, batch: Num) -> Num:
     launches_from_python = np.not_equal(case.engine, "trtllm") | np.less(case.release, 1) | np.greater_equal(case.release, PYTORCH_RELEASE)
     launched = n.moe_layers * k.launch_s * launches_from_python * batch / (batch + GRAPH_BATCH)
     eager = np.where(np.greater(case.compiled, 0), 0.0, n.layers * EAGER_LAYER_S)
-    all_reduce_s = np.greater(case.tensor * case.attention_data, 1) * _all_reduces(case) * ALL_REDUCE_S
+    all_reduce_s = np.greater(case.tensor * case.attention_data, 1) * all_reduces(case) * ALL_REDUCE_S
     return np.maximum(n.layers * k.layer_s + launched, eager) + all_reduce_s + adapter_seconds(case)
 
 
 def _matrix_s(case: ServingCase, k: OfflineCoefficients) -> Num:
     """Return the seconds of matrix products per token, spread over the replica. The rate is limited by the largest measured product."""
-    n, peak = case.network, case.chip.peak_flops
-    experts = n.routed * n.top_k / np.maximum(n.experts, 1)
+    n, peak, experts = case.network, case.chip.peak_flops, case.network.active_routed
     reached = np.minimum(k.matmul_share * (peak / 1e15) ** -k.peak_slope, case.chip.sustained_share) * power_cap_factor(case)
     return 2 * (n.matmul - experts + experts * k.expert_slowdown) / (case.accelerators * peak * reached)
 
 
-def _attention_s(case: ServingCase, prompt: Num) -> Num:
-    """Return the seconds of attention of one prompt."""
-    return prompt * attention_flops(case.network, prompt, 2.0) / (case.accelerators * case.chip.base_peak_flops * ATTENTION_SHARE)
-
-
-def _latent_s(case: ServingCase) -> Num:
-    """Return the seconds of latent attention per decoded token: every head reads the shared latent, 2 kv_rank + rope_dim products each."""
+def latent_flops(case: ServingCase) -> Num:
+    """Return the FLOPs per decoded token and context token of absorbed latent attention: every head reads the shared latent, 2 kv_rank +
+    rope_dim products each (DeepSeek-V2, arXiv 2405.04434, section 2.1.2); 0 without it."""
     n = case.network
-    flops = 2 * n.layers * n.heads * (2 * n.kv_rank + n.rope_dim) * (case.input + case.output / 2) * np.greater(n.kv_rank, 0)
-    return flops / (case.accelerators * case.chip.base_peak_flops * ATTENTION_SHARE)
+    return 2 * n.layers * n.heads * (2 * n.kv_rank + n.rope_dim) * np.greater(n.kv_rank, 0)
 
 
-def _all_reduces(case: ServingCase) -> Num:
+def all_reduces(case: ServingCase) -> Num:
     """Return the all-reduces of one pass: two per layer with tensor parallelism; with attention data parallelism one gather and scatter of
     all ranks' tokens per expert layer."""
     return np.where(np.greater(case.attention_data, 1), case.network.moe_layers, 2 * case.network.layers)
@@ -265,24 +252,15 @@ def _all_reduces(case: ServingCase) -> Num:
 def _link_s(case: ServingCase) -> Num:
     """Return the seconds on the links per token: each all-reduce moves 2 (g - 1) / g of its 16-bit hidden values, over the node's network
     when the group exceeds the scale-up domain."""
-    wires, group = case.wires, case.tensor * case.attention_data
-    volume = _all_reduces(case) / case.pipeline * case.network.hidden * 2.0 * 2 * (group - 1) / group
-    inside = wires.scale_up_bytes_per_s * np.where(np.greater(wires.is_linked, 0), LINK_SHARE, 1.0)
-    return volume / np.where(np.greater(group, wires.domain), np.minimum(inside, wires.scale_out_bytes_per_s), inside)
-
-
-def residual_classes(case: ServingCase) -> tuple[str, ...]:
-    return ("moe" if case.network.experts else "dense", "all")
+    links, group = case.links, case.tensor * case.attention_data
+    volume = all_reduces(case) / case.pipeline * case.network.hidden * 2.0 * 2 * (group - 1) / group
+    inside = links.scale_up_bytes_per_s * np.where(np.greater(links.is_linked, 0), LINK_SHARE, 1.0)
+    return volume / np.where(np.greater(group, links.domain), np.minimum(inside, links.scale_out_bytes_per_s), inside)
 
 
 MODELS: tuple[FittedModel, ...] = (
     FittedModel(
-        "offline",
-        "output_tok_s_per_accel",
-        ("inference_throughput",),
-        OfflineCoefficients,
-        offline_tokens_per_s_per_accelerator,
-        residual_classes,
-        lambda case: True,
+        "offline", metric="output_tok_s_per_accel", csv=("inference_throughput",), kind=OfflineCoefficients,
+        predict=offline_tokens_per_s_per_accelerator, classes=architecture_classes, applies=lambda case: True,
     ),
-)
+)  # fmt: skip

@@ -8,6 +8,7 @@ import numpy as np
 
 from rackwright.estimator.case import Num, TrainingCase, lookup_by_label
 from rackwright.estimator.model.dimensions import ModelDimensions
+from rackwright.units import GIB
 
 NORM_BYTES = 8.0
 """Bytes per hidden unit: inputs of two norms, of the query-key-value matrices and of the feed-forward matrices, 16 bit."""
@@ -27,6 +28,14 @@ DISPATCH_BYTES = 4.0
 """Bytes per hidden unit and chosen expert: the token sent and the token returned, 16 bit."""
 ROUTER_BYTES = 4.0
 """Bytes of fp32 logits per token and expert."""
+CHECKPOINT_BYTES = 2.0
+"""Bytes per hidden unit: the input of a recomputed layer, 16 bit."""
+OFFLOADED_LAYERS = 2.0
+"""Layers on the device while activations or checkpoints are offloaded: the current one and the one in transfer."""
+CHUNKED_LOGIT_SHARE = 0.06
+"""Share of the logits that a chunked loss stores: one chunk of 16 (Liger and torchtune use 8 to 32)."""
+COMMUNICATOR_BYTES = 0.3 * GIB
+"""NCCL buffers of one group, outside the allocator: 0.3 to 0.4 GiB for large groups."""
 UNEVEN_LAYOUT_TRAINERS = {"megatron": 1.0}
 """Trainers that distribute an uneven number of layers over two virtual stages (pipeline layouts of Megatron-Core)."""
 

@@ -5,22 +5,21 @@ do not keep their inputs. Loss in separate operations, norms in plain PyTorch. T
 lengths leave blocks that later batches cannot use.
 """
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from rackwright.estimator.calibration.coefficients import FittedModel, fitted
 from rackwright.estimator.case import Num, TrainingCase, lookup_by_label
 from rackwright.estimator.result import MemoryTerms
-from rackwright.estimator.training.activations import attention_bytes, in_flight_layers, kept_score_bytes
+from rackwright.estimator.training import activations
+from rackwright.estimator.training.memory import fuller_terms
 from rackwright.estimator.training.states import gathered_bytes, resident_state, stage_parameters, state_bytes
 from rackwright.estimator.training.sustained_rates import WIDE_FORMAT_FACTOR
 from rackwright.units import GIB
 
 FULL_FINETUNING_TRAINERS = {"hf": 1.0, "litgpt": 1.0, "torchtune": 1.0, "unsloth": 1.0}
 """Engine families whose full fine-tuning this model covers."""
-CHECKPOINT_BYTES = 2.0
-"""Bytes per hidden unit: the input of a recomputed layer, 16 bit."""
 DEQUANTIZE_BUFFER_BYTES = 2.0
 """Bytes per weight of the quantized matrix that is dequantized to 16 bit for its product, one matrix at a time."""
 CAST_COPY_BYTES = 2.0
@@ -29,16 +28,12 @@ GATHERED_UNITS = 2.0
 """Blocks that FSDP and ZeRO-3 gather at the same time: the current and the next."""
 CHECKPOINT_OFFLOADING_TRAINERS = {"unsloth": 1.0}
 """Trainers that store recompute checkpoints on the host (Unsloth's gradient checkpointing, 2024-04)."""
-OFFLOADED_LAYERS = 2.0
-"""Layers on the device while checkpoints are offloaded: the current one and the one in transfer."""
 GATED_BYTES = 6.0
 """Bytes per FFN column: gate, its activation and up. Their product counts as the input of a matrix."""
 UNGATED_BYTES = 2.0
 """Bytes per FFN column without a gate: the input of the activation function."""
 FUSED_NORM_BYTES = 2.0
 """Bytes per hidden unit and norm when a norm is one kernel: its 16-bit input."""
-CHUNKED_LOGIT_SHARE = 0.06
-"""Share of the logits that a chunked loss stores (Liger and torchtune use 8 to 32 chunks)."""
 UPCAST_LOGIT_BYTES = {"torchtune": 8.0}
 """Bytes per logit of trainers that cast logits to fp32 before shifting them: two fp32 copies (torchtune's recipes)."""
 ADAPTER_WEIGHT, ADAPTER_GRADIENT = 6.0, 4.0
@@ -47,8 +42,6 @@ MODULE_STATE_SHARE = 0.5
 """State of a whole module trained in 16 bit over that of an fp32 adapter: weight, gradient, both moments."""
 LONGEST_TO_MEAN_RATIO = 6.0
 """Longest over mean sample of instruction data: 19,548 over 3,234 tokens (ms-swift's benchmark)."""
-COMMUNICATOR_BYTES = 0.3 * GIB
-"""NCCL buffers of one group, outside the allocator: 0.3 to 0.4 GiB."""
 MAX_RESERVED_SHARE = 0.97
 """Highest reserved share of accelerator memory; above it the allocator releases free blocks."""
 
@@ -70,7 +63,7 @@ class AdapterCoefficients:
 def is_applicable(case: TrainingCase) -> Num:
     """Return whether this model applies, not memory.training_memory: adapters with any trainer, and full fine-tuning with a trainer of
     FULL_FINETUNING_TRAINERS or with DeepSpeed within one node."""
-    small = np.equal(case.engine, "deepspeed") & np.less_equal(case.accelerators, case.wires.per_node)
+    small = np.equal(case.engine, "deepspeed") & np.less_equal(case.accelerators, case.links.per_node)
     return np.greater(case.adapter, 0) | np.greater(lookup_by_label(case.engine, FULL_FINETUNING_TRAINERS, 0.0), 0) | small
 
 
@@ -78,8 +71,7 @@ def adapter_memory(case: TrainingCase, k: AdapterCoefficients, *, stage: Num | N
     """Return memory terms in bytes that sum to `peak_bytes`. stage: pipeline stage from 0; None: the fuller of first and last."""
     if stage is not None:
         return _terms(case, k, stage)
-    first, last = (_terms(case, k, at) for at in (0.0, np.maximum(case.pipeline, 1) - 1))
-    return MemoryTerms(*(np.where(first.total >= last.total, getattr(first, f.name), getattr(last, f.name)) for f in fields(first)))
+    return fuller_terms(_terms(case, k, 0.0), _terms(case, k, case.last_stage))
 
 
 def peak_bytes(case: TrainingCase, k: AdapterCoefficients) -> Num:
@@ -90,18 +82,24 @@ def peak_bytes(case: TrainingCase, k: AdapterCoefficients) -> Num:
 def _terms(case: TrainingCase, k: AdapterCoefficients, stage: Num) -> MemoryTerms:
     weights, gradients, optimizer = _state(case, k, stage)
     kept, transient = _activations(case, k, stage)
-    is_last = np.equal(stage, np.maximum(case.pipeline, 1) - 1)
-    logits = is_last * _logit_bytes(case, k)
-    chunked = np.greater(case.fused_loss, 0)
+    is_chunked = np.greater(case.fused_loss, 0)
+    each = k.logit_bytes + lookup_by_label(case.engine, UPCAST_LOGIT_BYTES, 0.0)
+    whole = np.where(is_chunked, activations.CHUNKED_LOGIT_SHARE, 1.0) * each * case.network.vocab / case.tensor
+    logits = np.equal(stage, case.last_stage) * whole
     # a chunked loss ends before the backward pass of the layers begins
-    head = np.where(chunked, np.maximum(logits * _tokens(case) - transient, 0.0), logits * _tokens(case))
-    held, update = _update(case, k, gradients, optimizer)
+    head = np.where(is_chunked, np.maximum(logits * _tokens(case) - transient, 0.0), logits * _tokens(case))
+    # with one micro-batch per step the gradients do not exist yet when activations peak; adapter_bytes includes temporaries of adapters
+    accumulates = np.where(np.greater(case.adapter, 0) | np.greater(case.micro_batches, 1), 1.0, 0.0)
+    held, update = gradients * accumulates, gradients * (1 - accumulates) + np.where(case.adapter, 0.0, k.update * optimizer)
     kept, transient, head = (lookup_by_label(case.numbers, WIDE_FORMAT_FACTOR, 1.0) * x for x in (kept, transient, head))
     moving = kept + transient + head
     terms = MemoryTerms(
         weights=weights, gradients=held + np.maximum(update - moving, 0.0), optimizer=optimizer, activations=kept + transient, head=head
     )
-    reserve = k.reserved * moving + k.mixed * logits * _mean_tokens(case)
+    # mean micro-batch of exponential sample lengths truncated to `sequence`; 0 for equal lengths
+    mean = case.mean_length
+    mean_tokens = case.micro_batch * mean * (1 - np.exp(-case.sequence / np.maximum(mean, 1.0))) / case.context
+    reserve = k.reserved * moving + k.mixed * logits * mean_tokens
     return replace(terms, reserved=np.clip(MAX_RESERVED_SHARE * case.chip.memory_bytes - terms.total, 0.0, reserve))
 
 
@@ -130,27 +128,16 @@ def _frozen(case: TrainingCase, stage: Num) -> Num:
     return resting * (1 - case.offload_parameters) / np.where(np.greater_equal(case.zero_stage, 3), case.shards, 1) + buffer
 
 
-def _update(case: TrainingCase, k: AdapterCoefficients, gradients: Num, optimizer: Num) -> tuple[Num, Num]:
-    """Return the bytes of gradients at the peak of activations, and of the optimizer step after it.
-
-    With one micro-batch per step the gradients do not exist yet when activations peak. Temporaries of adapters are part of adapter_bytes.
-    """
-    accumulates = np.where(np.greater(case.adapter, 0) | np.greater(case.micro_batches, 1), 1.0, 0.0)
-    return gradients * accumulates, gradients * (1 - accumulates) + np.where(case.adapter, 0.0, k.update * optimizer)
-
-
 def _activations(case: TrainingCase, k: AdapterCoefficients, stage: Num) -> tuple[Num, Num]:
     """Return the bytes kept for the backward pass, and the transient bytes of one recomputed layer."""
     n, tokens = case.network, _tokens(case)
-    split = np.where(np.greater(case.sequence_parallel, 0), case.tensor, 1.0)
-    layer = _layer_bytes(case, k)
-    again = np.where(np.equal(case.recompute, 2), case.recompute_share, 0.0)
-    layers = in_flight_layers(case, stage_parameters(case, stage).layers, stage)
+    layer, again = _layer_bytes(case, k), case.full_recompute_share
+    layers = activations.in_flight_layers(case, stage_parameters(case, stage).layers, stage)
     offloads = np.maximum(
         case.offload_activations, lookup_by_label(case.engine, CHECKPOINT_OFFLOADING_TRAINERS, 0.0) * np.greater(again, 0)
     )
-    layers = np.where(np.greater(offloads, 0), np.minimum(layers, OFFLOADED_LAYERS), layers)
-    each = again * CHECKPOINT_BYTES * n.hidden / split + (1 - again) * layer
+    layers = np.where(np.greater(offloads, 0), np.minimum(layers, activations.OFFLOADED_LAYERS), layers)
+    each = again * activations.CHECKPOINT_BYTES * n.hidden / case.sequence_split + (1 - again) * layer
     return tokens * each * layers, tokens * layer * np.greater(again, 0)
 
 
@@ -166,14 +153,8 @@ def _layer_bytes(case: TrainingCase, k: AdapterCoefficients) -> Num:
     norm = np.where(np.greater(case.compiled, 0), np.minimum(k.norm_bytes, FUSED_NORM_BYTES), k.norm_bytes) * np.where(n.gated, 2, 1)
     every = np.where(n.gated, 3, 2) * n.hidden + np.where(np.greater(n.ffn, 0), n.ffn, n.top_k * n.expert_ffn + n.shared_ffn)
     inputs = np.where(case.adapter, np.maximum(case.adapter_inputs, case.keeps_frozen_inputs * every), every)
-    split = np.where(np.greater(case.sequence_parallel, 0), case.tensor, 1.0)
-    return norm * n.hidden / split + attention_bytes(n, case.tensor) + (ffn + k.input_bytes * inputs) / case.tensor + kept_score_bytes(case)
-
-
-def _logit_bytes(case: TrainingCase, k: AdapterCoefficients) -> Num:
-    """Return the bytes of logits per token."""
-    each = k.logit_bytes + lookup_by_label(case.engine, UPCAST_LOGIT_BYTES, 0.0)
-    return np.where(np.greater(case.fused_loss, 0), CHUNKED_LOGIT_SHARE, 1.0) * each * case.network.vocab / case.tensor
+    attention, products = activations.attention_bytes(n, case.tensor), (ffn + k.input_bytes * inputs) / case.tensor
+    return norm * n.hidden / case.sequence_split + attention + products + activations.kept_score_bytes(case)
 
 
 def _tokens(case: TrainingCase) -> Num:
@@ -182,20 +163,15 @@ def _tokens(case: TrainingCase) -> Num:
     return case.micro_batch * (longest + case.virtual_tokens) / case.context
 
 
-def _mean_tokens(case: TrainingCase) -> Num:
-    """Return the tokens of the mean micro-batch for exponential sample lengths truncated to `sequence`; 0 for equal lengths."""
-    mean = case.mean_length
-    return case.micro_batch * mean * (1 - np.exp(-case.sequence / np.maximum(mean, 1.0))) / case.context
-
-
 def _measured_gib(case: TrainingCase, k: AdapterCoefficients) -> Num:
     """Return the GiB that a published row measured: reserved, allocated or device memory."""
     terms = adapter_memory(case, k)
-    outside = k.device_gib * GIB + COMMUNICATOR_BYTES * np.greater(case.replicas, 1)
+    outside = k.device_gib * GIB + activations.COMMUNICATOR_BYTES * np.greater(case.replicas, 1)
     return (terms.total - terms.reserved * (1 - case.measures_reserved) + outside * case.measures_device) / GIB
 
 
-def _classes(case: TrainingCase) -> tuple[str, ...]:
+def residual_classes(case: TrainingCase) -> tuple[str, ...]:
+    """Return the residual classes. Padded samples of mixed lengths, and full fine-tuning, have larger errors."""
     if 0 < case.mean_length < case.sequence:
         return "long-tailed", "all"
     return ("all",) if case.adapter else ("full", "all")
@@ -203,13 +179,7 @@ def _classes(case: TrainingCase) -> tuple[str, ...]:
 
 MODELS = (
     FittedModel(
-        name="adapter_memory",
-        metric="peak_memory_gib",
-        csv=("finetune_memory",),
-        kind=AdapterCoefficients,
-        predict=_measured_gib,
-        classes=_classes,
-        applies=lambda case: bool(is_applicable(case)),
-        loss_scale=0.1,
+        "adapter_memory", metric="peak_memory_gib", csv=("finetune_memory",), kind=AdapterCoefficients, predict=_measured_gib,
+        classes=residual_classes, applies=lambda case: bool(is_applicable(case)),
     ),
-)
+)  # fmt: skip

@@ -7,7 +7,7 @@ Volumes are bytes sent per accelerator. Sources: Korthikanti et al. 2022 (arXiv 
 
 import numpy as np
 
-from rackwright.estimator.case import Num, Wires
+from rackwright.estimator.case import Links, Num
 
 ELEMENT_BYTES = 2.0
 """Bytes per activation or gathered weight: 16 bit."""
@@ -61,9 +61,9 @@ def gather_bytes(group: Num, parameters: Num) -> Num:
     return 3.0 * (group - 1) / group * parameters * ELEMENT_BYTES
 
 
-def group_seconds(volume: Num, group: Num, wires: Wires) -> Num:
+def group_seconds(volume: Num, group: Num, links: Links) -> Num:
     """Return the seconds of a collective over the scale-up link, or over the network when the group exceeds the scale-up domain."""
-    link = np.where(np.greater(group, wires.domain), wires.scale_out_bytes_per_s, wires.scale_up_bytes_per_s)
+    link = np.where(np.greater(group, links.domain), links.scale_out_bytes_per_s, links.scale_up_bytes_per_s)
     return volume / (link * LINK_EFFICIENCY)
 
 
@@ -74,20 +74,20 @@ def ring_latency_s(group: Num, domain: Num = np.inf) -> Num:
     return 2 * ((group - 1 - np.maximum(crossings - 1, 0)) * HOP_S + crossings * NODE_HOP_S)
 
 
-def expert_seconds(volumes: tuple[Num, Num], wires: Wires) -> Num:
+def expert_seconds(volumes: tuple[Num, Num], links: Links) -> Num:
     """Return the seconds of expert traffic: inside the scale-up domain, then outside."""
     inside, outside = volumes
-    return (inside / wires.scale_up_bytes_per_s + outside / wires.scale_out_bytes_per_s) / LINK_EFFICIENCY
+    return (inside / links.scale_up_bytes_per_s + outside / links.scale_out_bytes_per_s) / LINK_EFFICIENCY
 
 
-def sharded_collective_seconds(volume: Num, group: Num, copies: Num, wires: Wires) -> Num:
+def sharded_collective_seconds(volume: Num, group: Num, copies: Num, links: Links) -> Num:
     """Return the seconds of a collective over `group` accelerators with rings inside nodes and one ring per NIC between nodes.
 
     copies: different shards among neighbouring accelerators (tensor parallelism); each crosses the network separately.
     """
-    inside = volume / wires.scale_up_bytes_per_s
-    between = volume * np.minimum(copies, wires.per_node) / wires.per_node / wires.scale_out_bytes_per_s
-    wide = np.greater(group * copies, wires.domain)
+    inside = volume / links.scale_up_bytes_per_s
+    between = volume * np.minimum(copies, links.per_node) / links.per_node / links.scale_out_bytes_per_s
+    wide = np.greater(group * copies, links.domain)
     return np.where(wide, np.maximum(inside, between), inside) / LINK_EFFICIENCY
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from rackwright.estimator.case import Num, TrainingCase, lookup_by_label
 from rackwright.estimator.model.dimensions import ModelDimensions
 from rackwright.estimator.model.flops import attention_flops
-from rackwright.estimator.training.sustained_rates import SustainedRates, software_slowdown, sustained_rates
+from rackwright.estimator.training.sustained_rates import software_slowdown, sustained_rates
 
 PASSES = 3.0
 """Products per weight: forward, gradient of the input, gradient of the weight. Norms and activations cost twice as much backward."""
@@ -67,20 +67,23 @@ def micro_batch_time(case: TrainingCase, k: Any) -> MicroBatchTime:
     """Return the time of one micro-batch. k: step.StepCoefficients."""
     n, r = case.network, sustained_rates(case, k)
     slowdown = software_slowdown(case, k)
-    tokens = case.tokens / case.context
+    tokens = case.local_tokens
     share = tokens / case.tensor
-    products = share * case.passes * (_dense_flops(case) + _expert_flops(case, k, slowdown)) / r.narrow
+    dense = np.maximum(n.matmul - n.vocab * n.hidden - n.active_routed, 0.0) * tile_padding(n.hidden)
+    products = share * case.passes * (dense + _expert_flops(case, k, slowdown)) / r.narrow
     attention = share * attention_flops(n, case.sequence) / r.attention
-    scores = share * _score_bytes(case) / r.memory
+    has_flash = np.greater(case.flash, 0) & ~(np.greater(case.released, 0) & np.less(case.released, FLASH_SINCE))
+    scores = share * np.where(has_flash, 0.0, SCORE_BYTES * n.heads * case.sequence * n.layers) / r.memory
     moved = (tokens * PASSES * ELEMENT_BYTES * _values_moved_per_token(case, k, slowdown) + _weight_bytes(case)) / r.memory
     launches = n.layers * k.layer_s + n.moe_layers * k.expert_layer_s * slowdown
-    full = np.equal(case.recompute, 2) * case.recompute_share
+    full = case.full_recompute_share
     selective = np.equal(case.recompute, 1) * case.recompute_share
+    logit = np.where(np.greater(case.fused_loss, 0), FUSED_LOGIT_BYTES, LOGIT_BYTES) * k.loss_passes
     return MicroBatchTime(
         layers=products + attention + scores + moved + launches,
         recompute=products * 2 / case.passes * (full + selective * lookup_by_label(case.engine, OPERATOR_SELECTIVE, 0.0))
         + (full * (attention + moved + launches) + (full + selective) * scores) / 3,
-        head=share * _head_seconds(case, k, r),
+        head=share * (n.vocab * (case.passes * n.hidden / r.matrix + logit / r.memory)),
     )
 
 
@@ -95,54 +98,30 @@ def tile_padding(width: Num) -> Num:
     return (np.ceil(np.maximum(width, 1) / TILE_COLUMNS) * TILE_COLUMNS / np.maximum(width, 1)) ** PADDED_PRODUCTS
 
 
-def _dense_flops(case: TrainingCase) -> Num:
-    """Return the weights multiplied with every token, without head and experts, with tile padding."""
-    n = case.network
-    return np.maximum(n.matmul - n.vocab * n.hidden - _active_expert_weights(case), 0.0) * tile_padding(n.hidden)
-
-
 def _expert_flops(case: TrainingCase, k: Any, slowdown: Num) -> Num:
     """Return the weights of the chosen experts with tile padding, over the efficiency of grouped products (reuse: 1/m + 1/n + 1/k)."""
     n = case.network
     width, hidden = np.maximum(n.expert_ffn, 1), np.maximum(expert_input_width(n), 1)
-    each = np.maximum(case.tokens / case.context * n.top_k * case.expert / np.maximum(n.experts, 1), 1)
+    each = np.maximum(case.local_tokens * n.top_k * case.expert / np.maximum(n.experts, 1), 1)
     filled = k.expert_share / (1 + k.expert_half * slowdown * (1 / width + 1 / hidden + 1 / each))
-    return _active_expert_weights(case) * case.moe_imbalance * tile_padding(hidden) * tile_padding(width) / filled
-
-
-def _active_expert_weights(case: TrainingCase) -> Num:
-    n = case.network
-    return n.routed * n.top_k / np.maximum(n.experts, 1)
-
-
-def _score_bytes(case: TrainingCase) -> Num:
-    """Return the bytes of attention scores per token over all layers; 0 with FlashAttention."""
-    n = case.network
-    before = np.greater(case.released, 0) & np.less(case.released, FLASH_SINCE)
-    return np.where(np.greater(case.flash, 0) & ~before, 0.0, SCORE_BYTES * n.heads * case.sequence * n.layers)
+    return n.active_routed * case.moe_imbalance * tile_padding(hidden) * tile_padding(width) / filled
 
 
 def _values_moved_per_token(case: TrainingCase, k: Any, slowdown: Num) -> Num:
     """Return the values read and written per token in a forward pass of all layers on one accelerator."""
-    n, tensor = case.network, case.tensor
+    n, tensor, chip = case.network, case.tensor, case.chip
     heads = (n.heads + n.kv_heads) * np.where(np.greater(n.kv_rank, 0), n.nope_dim + n.rope_dim, n.head_dim)
     gated, inner = 2.0 + n.gated, expert_input_width(n)
     ffn = ((n.layers - n.moe_layers) * n.ffn + n.moe_layers * n.shared_ffn) * gated / tensor
-    split = np.where(np.greater(case.sequence_parallel, 0), tensor, 1.0)
     scans = np.where(np.greater(n.window, 0) & np.less_equal(n.window, SCAN_WINDOW), n.local_layers, 0)
-    norms = n.layers * (10 * n.hidden / split + 2 * heads / tensor) + ffn + scans * SCAN_WIDTHS * n.hidden / tensor
+    norms = n.layers * (10 * n.hidden / case.sequence_split + 2 * heads / tensor) + ffn + scans * SCAN_WIDTHS * n.hidden / tensor
     chosen = n.moe_layers * n.top_k / tensor
     operands = n.layers * (4 * n.hidden + 2 * heads / tensor) + ffn + chosen * (2 * inner + gated * n.expert_ffn)
     moved = np.where(np.greater(case.compiled, 0), k.fused_passes, k.eager_passes) * norms
     dispatched = k.dispatch_passes * slowdown * chosen * (4 * inner + 3 * n.expert_ffn)
-    return moved + dispatched + (k.operand_passes + _cast_passes(case)) * operands
-
-
-def _cast_passes(case: TrainingCase) -> Num:
-    """Return the 16-bit passes over operands to cast them to a narrow format; 0 without a narrow format."""
-    chip = case.chip
     fine = np.where(np.greater(chip.base_peak_flops, FINE_FROM_FLOPS), 1.0, lookup_by_label(case.numbers, CAST_PASSES, 1.0))
-    return np.where(np.greater(chip.peak_flops, NARROW_PEAK_RATIO * chip.base_peak_flops), fine, 0.0)
+    cast = np.where(np.greater(chip.peak_flops, NARROW_PEAK_RATIO * chip.base_peak_flops), fine, 0.0)
+    return moved + dispatched + (k.operand_passes + cast) * operands
 
 
 def _weight_bytes(case: TrainingCase) -> Num:
@@ -151,10 +130,3 @@ def _weight_bytes(case: TrainingCase) -> Num:
     held = (n.layer_parameters - n.routed) / case.tensor + n.routed / (case.expert * case.expert_tensor)
     packed = np.where(np.greater(case.adapter, 0) & np.less(case.frozen_bytes, ELEMENT_BYTES), DEQUANTISE_BYTES, 0.0)
     return held * (case.passes / 2 * (ELEMENT_BYTES + packed) + ACCUMULATE_BYTES * (1 - case.adapter))
-
-
-def _head_seconds(case: TrainingCase, k: Any, r: SustainedRates) -> Num:
-    """Return the seconds of output projection, in 16 bit, and loss per token."""
-    n = case.network
-    logit = np.where(np.greater(case.fused_loss, 0), FUSED_LOGIT_BYTES, LOGIT_BYTES) * k.loss_passes
-    return n.vocab * (case.passes * n.hidden / r.matrix + logit / r.memory)

@@ -8,20 +8,14 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from rackwright.estimator.calibration.coefficients import FittedModel, fitted
+from rackwright.estimator.calibration.coefficients import FittedModel, architecture_classes, fitted
 from rackwright.estimator.case import Num, TrainingCase, lookup_by_label
 from rackwright.estimator.result import MemoryTerms
-from rackwright.estimator.training.activations import attention_score_bytes, in_flight_layers, layer_activation_bytes
+from rackwright.estimator.training import activations
 from rackwright.estimator.training.states import device_parameters, gathered_bytes, resident_state
 from rackwright.estimator.training.sustained_rates import WIDE_FORMAT_FACTOR
 from rackwright.units import GIB
 
-CHECKPOINT_BYTES = 2.0
-"""Bytes per hidden unit: the input of a recomputed layer, 16 bit."""
-OFFLOADED_LAYERS = 2.0
-"""Layers on the device while activations are offloaded: the current one and the one in transfer."""
-FUSED_LOGIT_SHARE = 0.06
-"""Share of the logits that a chunked loss stores: one chunk of 16 (Liger and torchtune use 8 to 32)."""
 OPERATOR_SELECTIVE_TRAINERS = {"torchtitan": 1.0, "fsdp": 1.0}
 """Trainers whose selective recompute keeps every second matrix product. The others recompute attention and named modules."""
 PARALLEL_LOSS_TRAINERS = {"megatron": 1.0, "megatron-deepspeed": 1.0, "nanotron": 1.0}
@@ -36,8 +30,6 @@ CONTEXT_BYTES = 0.6 * GIB
 """Driver context and kernels, outside the allocator: 0.5 to 0.8 GiB."""
 DRIVER_SHARE = 0.985
 """Memory that a process can use over nameplate memory: 79.15 of 80 GiB (A100, H100) less a margin. Assumption of rackwright, 2026-11."""
-COMMUNICATOR_BYTES = 0.3 * GIB
-"""NCCL buffers of one group, outside the allocator: 0.3 to 0.4 GiB for large groups."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +55,7 @@ def training_memory(case: TrainingCase, k: MemoryCoefficients, *, stage: Num | N
     """Return memory terms in bytes that sum to `peak_bytes`. stage: pipeline stage from 0; None: the fuller of first and last."""
     if stage is not None:
         return _with_reserve(_terms(case, k, stage), k)
-    first, last = (_terms(case, k, at) for at in (0.0, np.maximum(case.pipeline, 1) - 1))
-    return _with_reserve(_select_terms(np.asarray(first.total >= last.total), first, last), k)
+    return _with_reserve(fuller_terms(_terms(case, k, 0.0), _terms(case, k, case.last_stage)), k)
 
 
 def peak_bytes(case: TrainingCase, k: MemoryCoefficients) -> Num:
@@ -75,7 +66,7 @@ def peak_bytes(case: TrainingCase, k: MemoryCoefficients) -> Num:
 def outside_bytes(case: TrainingCase) -> Num:
     """Return the bytes of device memory outside the allocator: driver context and communicators. nvidia-smi includes them."""
     groups = sum(np.greater(x, 1).astype(float) for x in (case.tensor, case.pipeline, case.context, case.expert, case.replicas))
-    return CONTEXT_BYTES + COMMUNICATOR_BYTES * groups
+    return CONTEXT_BYTES + activations.COMMUNICATOR_BYTES * groups
 
 
 def usable_bytes(case: TrainingCase) -> Num:
@@ -83,7 +74,12 @@ def usable_bytes(case: TrainingCase) -> Num:
     return case.chip.memory_bytes * DRIVER_SHARE - outside_bytes(case)
 
 
-def _select_terms(condition: np.ndarray, yes: MemoryTerms, no: MemoryTerms) -> MemoryTerms:
+def fuller_terms(first: MemoryTerms, last: MemoryTerms) -> MemoryTerms:
+    """Return the terms with the larger total, element by element; the first when they are equal."""
+    return _select_terms(first.total >= last.total, first, last)
+
+
+def _select_terms(condition: Num, yes: MemoryTerms, no: MemoryTerms) -> MemoryTerms:
     return MemoryTerms(*(np.where(condition, getattr(yes, f.name), getattr(no, f.name)) for f in fields(MemoryTerms)))
 
 
@@ -95,8 +91,12 @@ def _terms(case: TrainingCase, k: MemoryCoefficients, stage: Num) -> MemoryTerms
     """Return the memory terms of one stage before the allocator reserve."""
     parameters = device_parameters(case, stage)
     state = resident_state(case, parameters)
-    kept, transient = _activations(case, k, in_flight_layers(case, parameters.layers, stage))
-    logits = np.where(np.equal(stage, np.maximum(case.pipeline, 1) - 1), _logits(case, k), 0.0)
+    kept, transient = _activations(case, k, activations.in_flight_layers(case, parameters.layers, stage))
+    torch = np.where(np.greater(case.tensor, 1), k.split_logit_bytes, k.logit_bytes)
+    each = np.where(np.greater(lookup_by_label(case.engine, PARALLEL_LOSS_TRAINERS, 0.0), 0), k.parallel_logit_bytes, torch)
+    held = np.where(np.greater(case.fused_loss, 0), activations.CHUNKED_LOGIT_SHARE, 1.0)
+    vocabulary = case.local_tokens * case.network.vocab / case.tensor * each * held
+    logits = np.where(np.equal(stage, case.last_stage), vocabulary, 0.0)
     wide = lookup_by_label(case.numbers, WIDE_FORMAT_FACTOR, 1.0)
     tower = FROZEN_TOWER_BYTES * case.network.tower / case.tensor * np.equal(stage, 0)
     return MemoryTerms(
@@ -111,53 +111,31 @@ def _terms(case: TrainingCase, k: MemoryCoefficients, stage: Num) -> MemoryTerms
 
 def _activations(case: TrainingCase, k: MemoryCoefficients, layers: Num) -> tuple[Num, Num]:
     """Return the bytes kept for the backward pass of `layers`, and the transient bytes of the backward pass of one layer."""
-    plain, tokens = _layer(case, k), case.tokens / case.context
-    whole = plain + attention_score_bytes(case)
-    split = np.where(np.greater(case.sequence_parallel, 0), case.tensor, 1.0)
-    by_operator = np.where(np.greater(lookup_by_label(case.engine, OPERATOR_SELECTIVE_TRAINERS, 0.0), 0), k.selective, 1.0)
-    kept = np.where(np.equal(case.recompute, 2), CHECKPOINT_BYTES * case.network.hidden / split, by_operator * plain)
-    recomputed = np.where(np.greater(case.recompute, 0), whole - kept, 0.0)
-    layers = np.where(np.greater(case.offload_activations, 0), np.minimum(layers, OFFLOADED_LAYERS), layers)
-    return tokens * (whole - case.recompute_share * recomputed) * layers, tokens * (recomputed + k.backward * plain)
-
-
-def _layer(case: TrainingCase, k: MemoryCoefficients) -> Num:
-    return layer_activation_bytes(
+    plain, tokens = activations.layer_activation_bytes(
         case.network, case.tensor, sequence_parallel=case.sequence_parallel, dropout=case.dropout, eager=k.eager * (1 - case.compiled),
         norms=case.recompute_norms, mlp=case.recompute_mlp, act=case.recompute_act, up=case.recompute_up,
         expert_tensor=case.expert_tensor, imbalance=case.moe_imbalance, dispatch=k.dispatch,
         gathered=k.gathered * lookup_by_label(case.engine, INPUT_GATHERING_TRAINERS, 1.0),
-    )  # fmt: skip
-
-
-def _logits(case: TrainingCase, k: MemoryCoefficients) -> Num:
-    torch = np.where(np.greater(case.tensor, 1), k.split_logit_bytes, k.logit_bytes)
-    each = np.where(np.greater(lookup_by_label(case.engine, PARALLEL_LOSS_TRAINERS, 0.0), 0), k.parallel_logit_bytes, torch)
-    held = np.where(np.greater(case.fused_loss, 0), FUSED_LOGIT_SHARE, 1.0)
-    return case.tokens / case.context * case.network.vocab / case.tensor * each * held
+    ), case.local_tokens  # fmt: skip
+    whole = plain + activations.attention_score_bytes(case)
+    by_operator = np.where(np.greater(lookup_by_label(case.engine, OPERATOR_SELECTIVE_TRAINERS, 0.0), 0), k.selective, 1.0)
+    checkpoint = activations.CHECKPOINT_BYTES * case.network.hidden / case.sequence_split
+    kept = np.where(np.equal(case.recompute, 2), checkpoint, by_operator * plain)
+    recomputed = np.where(np.greater(case.recompute, 0), whole - kept, 0.0)
+    layers = np.where(np.greater(case.offload_activations, 0), np.minimum(layers, activations.OFFLOADED_LAYERS), layers)
+    return tokens * (whole - case.recompute_share * recomputed) * layers, tokens * (recomputed + k.backward * plain)
 
 
 def _measured_gib(case: TrainingCase, k: MemoryCoefficients) -> Num:
     """Return the GiB of the stage and kind that a published row measured."""
     fullest, measured = training_memory(case, k), training_memory(case, k, stage=np.maximum(case.measured_stage, 0.0))
-    terms = _select_terms(np.asarray(np.less(case.measured_stage, 0)), fullest, measured)
+    terms = _select_terms(np.less(case.measured_stage, 0), fullest, measured)
     return (terms.total - terms.reserved * (1 - case.measures_reserved)) / GIB
-
-
-def _classes(case: TrainingCase) -> tuple[str, ...]:
-    return "moe" if case.network.is_moe else "dense", "all"
 
 
 MODELS = (
     FittedModel(
-        name="memory",
-        metric="peak_memory_gib",
-        csv=("training_memory",),
-        kind=MemoryCoefficients,
-        predict=_measured_gib,
-        classes=_classes,
-        applies=lambda case: not case.adapter,
-        loss_scale=0.1,
-        prior_spread_scale=0.7,
+        "memory", metric="peak_memory_gib", csv=("training_memory",), kind=MemoryCoefficients, predict=_measured_gib,
+        classes=architecture_classes, applies=lambda case: not case.adapter, prior_spread_scale=0.7,
     ),
-)
+)  # fmt: skip

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rackwright.estimator.calibration.coefficients import FittedModel, fitted
-from rackwright.estimator.case import Num, TrainingCase
+from rackwright.estimator.case import Chip, Num, TrainingCase
 from rackwright.estimator.model.flops import attention_flops
 from rackwright.estimator.result import PredictionInterval
 
@@ -50,6 +50,10 @@ class RunCase:
     year: Num = LATEST_YEAR
     audited: Num = 0.0
 
+    @property
+    def chip(self) -> Chip:
+        return self.step.chip
+
 
 @dataclass(frozen=True)
 class RunCoefficients:
@@ -63,10 +67,10 @@ class RunCoefficients:
 def step_seconds(run: RunCase, k: RunCoefficients) -> Num:
     """Return the seconds of one optimizer step."""
     case = run.step
-    each = _micro_batch_seconds(case, _software_factor(run, k), k)
+    is_narrow = np.greater(case.chip.peak_flops, case.chip.base_peak_flops)  # kernels of 16 bit are assumed mature
+    software = np.where(is_narrow, np.exp(-k.narrow_gain_per_year * (np.minimum(run.year, LATEST_YEAR) - BASE_YEAR)), 1.0)
     bubble = (case.pipeline - 1) / case.virtual
-    computing = each * (case.micro_batches + bubble)
-    return computing + _gradient_seconds(case) + k.step_fixed_s
+    return _micro_batch_seconds(case, software, k) * (case.micro_batches + bubble) + _gradient_seconds(case) + k.step_fixed_s
 
 
 def run_seconds(run: RunCase, step_s: Num) -> Num:
@@ -109,52 +113,40 @@ def run_time_fields(case: TrainingCase, tokens: float, step_s: PredictionInterva
 
 
 def _micro_batch_seconds(case: TrainingCase, software: Num, k: RunCoefficients) -> Num:
-    """Return the seconds of forward and backward pass of one micro-batch on one stage."""
+    """Return the seconds of forward and backward pass of one micro-batch on one stage.
+
+    software: slowdown of older software in narrow formats. Tensor parallelism gathers and scatters hidden vectors four times per layer.
+    """
     n, chip = case.network, case.chip
     split = case.tensor * case.pipeline * case.context
-    again = np.where(np.equal(case.recompute, 2), 1 + case.recompute_share * 2 / case.passes, 1.0)
+    again = 1 + case.full_recompute_share * 2 / case.passes
     sustained = k.matmul_efficiency * chip.sustained_share
     per_flop = (k.narrow_share / chip.peak_flops + (1 - k.narrow_share) / chip.base_peak_flops) / sustained
     products = case.passes * n.matmul * per_flop * software
     attention = attention_flops(n, case.sequence) / (ATTENTION_EFFICIENCY * chip.base_peak_flops)
     activations = k.activation_passes * ELEMENT_BYTES * n.hidden * n.layers / chip.bandwidth_bytes_per_s
-    return case.tokens / split * again * (products + attention + activations) + _tensor_seconds(case)
-
-
-def _software_factor(run: RunCase, k: RunCoefficients) -> Num:
-    """Return the slowdown of older software in narrow formats. 16-bit kernels are assumed mature."""
-    narrow = np.greater(run.step.chip.peak_flops, run.step.chip.base_peak_flops)
-    return np.where(narrow, np.exp(-k.narrow_gain_per_year * (np.minimum(run.year, LATEST_YEAR) - BASE_YEAR)), 1.0)
-
-
-def _tensor_seconds(case: TrainingCase) -> Num:
-    """Return the exposed seconds of tensor parallelism: four gathers and four scatters of hidden vectors per layer."""
-    share = (case.tensor - 1) / case.tensor
-    volume = 8 * share * case.tokens / case.context * case.network.hidden * ELEMENT_BYTES * case.network.layers / case.pipeline
-    return TENSOR_EXPOSED_SHARE * volume / case.wires.scale_up_bytes_per_s
+    sent = 8 * ((case.tensor - 1) / case.tensor) * case.local_tokens * n.hidden * ELEMENT_BYTES * n.layers / case.pipeline
+    exposed = TENSOR_EXPOSED_SHARE * sent / case.links.scale_up_bytes_per_s
+    return case.tokens / split * again * (products + attention + activations) + exposed
 
 
 def _gradient_seconds(case: TrainingCase) -> Num:
     """Return the seconds of the gradient reduction: within the scale-up domain, then over the network."""
     model = case.tensor * case.pipeline
-    inside = np.maximum(case.wires.domain / model, 1.0)
-    outward = np.where(case.accelerators > case.wires.domain, 1 / case.wires.scale_out_bytes_per_s / inside, 0.0)
+    inside = np.maximum(case.links.domain / model, 1.0)
+    outward = np.where(case.accelerators > case.links.domain, 1 / case.links.scale_out_bytes_per_s / inside, 0.0)
     volume = GRADIENT_BYTES * case.trainable / model * (case.replicas > 1)
-    return volume * (1 / case.wires.scale_up_bytes_per_s + outward)
+    return volume * (1 / case.links.scale_up_bytes_per_s + outward)
 
 
-def _classes(run: RunCase) -> tuple[str, ...]:
+def residual_classes(run: RunCase) -> tuple[str, ...]:
     """Return the residual classes. Audited runs are no evidence for model cards and blogs, which are prior only."""
     return ("adapters" if run.step.adapter else "pretraining", "all") if run.audited else ("published",)
-
-
-def _applies(case: Any) -> bool:
-    return isinstance(case, RunCase)
 
 
 MODELS = (
     FittedModel(
         "finish", metric="time_to_train_min", csv=("time_to_train",), kind=RunCoefficients,
-        predict=time_to_train_min, classes=_classes, applies=_applies, prior_spread_scale=0.5,
+        predict=time_to_train_min, classes=residual_classes, applies=lambda case: isinstance(case, RunCase), prior_spread_scale=0.5,
     ),
 )  # fmt: skip

@@ -78,7 +78,7 @@ def stage_parameters(case: TrainingCase, stage: Num) -> StageParameters:
     A tied table is present on both. A multi-token-prediction module is one more layer of the last stage, with a copy of the embedding.
     """
     n = case.network
-    first, last = np.equal(stage, 0), np.equal(stage, np.maximum(case.pipeline, 1) - 1)
+    first, last = np.equal(stage, 0), np.equal(stage, case.last_stage)
     mtp = last * np.greater(n.mtp, 0) * lookup_by_label(case.engine, MTP_TRAINERS, 0.0)
     copied = np.greater(case.pipeline, 1) & (np.equal(n.head, 0) | np.greater(mtp, 0))
     ends = n.embedding * first + (n.head + n.embedding * copied) * last
@@ -95,7 +95,7 @@ def device_parameters(case: TrainingCase, stage: Num) -> StageParameters:
     has_mirror = lookup_by_label(case.schedule, BIDIRECTIONAL_SCHEDULES, 0.0) * np.greater(case.pipeline, 1)
     if not np.any(has_mirror):
         return own
-    mirror = stage_parameters(case, np.maximum(case.pipeline, 1) - 1 - stage)
+    mirror = stage_parameters(case, case.last_stage - stage)
     return StageParameters(own.dense + has_mirror * mirror.dense, own.routed + has_mirror * mirror.routed, own.layers)
 
 

@@ -5,7 +5,6 @@ for the bubble over v chunks, with the head on the last stage. TPU: tpu_step.py.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -79,7 +78,10 @@ def step_seconds(case: TrainingCase, k: StepCoefficients) -> StepTerms:
     w, m, stages = micro_batch_time(case, k), case.micro_batches, case.pipeline
     tensor, context, expert, between = _micro_batch_traffic(case)
     layers = w.layers + w.recompute + k.tensor_exposed * tensor + CONTEXT_EXPOSED * context + k.expert_exposed * expert
-    slowest = _slowest_stage(case, layers, w.head)
+    by_stage = np.ceil(case.network.layers / stages)
+    last = np.maximum(case.network.layers - (stages - 1) * by_stage, 0)  # an uneven division leaves fewer layers beside the head
+    one = layers / np.maximum(case.network.layers, 1)
+    slowest = np.where(np.greater(stages, 1), np.maximum(one * by_stage, one * last + w.head), layers + w.head)
     whole = layers + w.head
     data, data_exposed = _data_seconds(case, whole / stages, k)
     optimizer, offload = _update_seconds(case, whole / stages, k)
@@ -111,29 +113,19 @@ def tokens_per_s_per_accelerator(case: TrainingCase, k: StepCoefficients) -> Num
     return case.step_tokens / case.accelerators / step_seconds(case, k).total
 
 
-def _slowest_stage(case: TrainingCase, layers_s: Num, head_s: Num) -> Num:
-    """Return the seconds of the slowest stage. The last stage has the head, and the remaining layers of an uneven division."""
-    each = np.ceil(case.network.layers / case.pipeline)
-    last = np.maximum(case.network.layers - (case.pipeline - 1) * each, 0)
-    one = layers_s / np.maximum(case.network.layers, 1)
-    return np.where(np.greater(case.pipeline, 1), np.maximum(one * each, one * last + head_s), layers_s + head_s)
-
-
 def _micro_batch_traffic(case: TrainingCase) -> tuple[Num, Num, Num, Num]:
     """Return the communication seconds of one micro-batch: tensor, context and expert over all stages, and one stage boundary."""
-    n, tensor, wires = case.network, case.tensor, case.wires
-    tokens = case.tokens / case.context
-    passes = 2 + np.equal(case.recompute, 2) * case.recompute_share
-    latency = 2 * passes * communication.ring_latency_s(tensor, wires.domain)
+    n, tensor, links = case.network, case.tensor, case.links
+    tokens, passes = case.local_tokens, 2 + case.full_recompute_share
+    latency = 2 * passes * communication.ring_latency_s(tensor, links.domain)
     kv_width = np.where(np.greater(n.kv_rank, 0), n.kv_rank + n.rope_dim, n.kv_heads * n.head_dim / tensor)
-    split = np.where(np.greater(case.sequence_parallel, 0), tensor, 1.0)
-    experts = communication.expert_bytes(case.expert, tokens / tensor, expert_input_width(n), n.top_k, wires.domain)
-    boundary = communication.pipeline_bytes(case.pipeline, tokens / split, n.hidden) * case.virtual
+    experts = communication.expert_bytes(case.expert, tokens / tensor, expert_input_width(n), n.top_k, links.domain)
+    boundary = communication.pipeline_bytes(case.pipeline, tokens / case.sequence_split, n.hidden) * case.virtual
     return (
-        n.layers * (communication.group_seconds(communication.tensor_bytes(tensor, tokens, n.hidden, passes), tensor, wires) + latency),
-        communication.group_seconds(communication.context_bytes(case.context, tokens, kv_width) * n.layers, case.context * tensor, wires),
-        communication.expert_seconds(experts, wires) * n.moe_layers * case.moe_imbalance,
-        communication.group_seconds(boundary, case.accelerators, wires),
+        n.layers * (communication.group_seconds(communication.tensor_bytes(tensor, tokens, n.hidden, passes), tensor, links) + latency),
+        communication.group_seconds(communication.context_bytes(case.context, tokens, kv_width) * n.layers, case.context * tensor, links),
+        communication.expert_seconds(experts, links) * n.moe_layers * case.moe_imbalance,
+        communication.group_seconds(boundary, case.accelerators, links),
     )
 
 
@@ -152,10 +144,10 @@ def _data_seconds(case: TrainingCase, micro_batch_s: Num, k: StepCoefficients) -
     across = communication.reduce_bytes(group / case.shards, dense / case.shards, case.gradient_bytes) * trained
     window = micro_batch_s * np.where(np.greater(case.virtual, 1), np.minimum(case.micro_batches, case.pipeline), BACKWARD_SHARE)
     sharded = np.greater_equal(case.zero_stage, 3)
-    once = communication.sharded_collective_seconds(np.where(sharded, across, reduced), group, case.tensor, case.wires)
-    copies = np.where(np.greater(lookup_by_label(case.engine, PER_MATRIX_GATHER_TRAINERS, 0.0), 0), case.wires.per_node, case.tensor)
-    calls = GATHERS_PER_LAYER * n.layers / case.pipeline * communication.ring_latency_s(case.shards, case.wires.domain) / 2
-    each = np.where(sharded, communication.sharded_collective_seconds(gathered, case.shards, copies, case.wires) + calls, 0.0)
+    once = communication.sharded_collective_seconds(np.where(sharded, across, reduced), group, case.tensor, case.links)
+    copies = np.where(np.greater(lookup_by_label(case.engine, PER_MATRIX_GATHER_TRAINERS, 0.0), 0), case.links.per_node, case.tensor)
+    calls = GATHERS_PER_LAYER * n.layers / case.pipeline * communication.ring_latency_s(case.shards, case.links.domain) / 2
+    each = np.where(sharded, communication.sharded_collective_seconds(gathered, case.shards, copies, case.links) + calls, 0.0)
     shown = case.micro_batches * communication.exposed_seconds(each, k.data_hidden, micro_batch_s) + communication.exposed_seconds(
         once, k.data_hidden, window
     )
@@ -173,7 +165,10 @@ def _update_seconds(case: TrainingCase, micro_batch_s: Num, k: StepCoefficients)
     shard = trained / np.where(np.greater_equal(case.zero_stage, 1), case.shards, 1.0)
     away = np.greater(case.offload_optimizer, 0)
     crossing = shard * (case.gradient_bytes + communication.ELEMENT_BYTES) / case.chip.host_bytes_per_s
-    kept = np.where(np.greater(case.offload_activations, 0), 2 * _offloaded_bytes(case), 0.0)
+    whole = layer_activation_bytes(n, case.tensor, sequence_parallel=case.sequence_parallel, imbalance=case.moe_imbalance)
+    again = case.full_recompute_share  # inputs of recomputed layers are offloaded, all activations of the others
+    each = again * communication.ELEMENT_BYTES * n.hidden / case.sequence_split + (1 - again) * whole
+    kept = np.where(np.greater(case.offload_activations, 0), 2 * (case.local_tokens * each * n.layers / case.pipeline), 0.0)
     resting = held * communication.ELEMENT_BYTES / np.where(np.greater_equal(case.zero_stage, 3), case.shards, 1.0)
     kept = kept + np.where(np.greater(case.offload_parameters, 0), WEIGHT_READS * resting, 0.0)
     waited = case.micro_batches * communication.exposed_seconds(kept / case.chip.host_bytes_per_s, k.data_hidden, micro_batch_s)
@@ -185,15 +180,6 @@ def _update_seconds(case: TrainingCase, micro_batch_s: Num, k: StepCoefficients)
     )
 
 
-def _offloaded_bytes(case: TrainingCase) -> Num:
-    """Return the offloaded bytes of one micro-batch: inputs of recomputed layers, all activations of the others."""
-    n, split = case.network, np.where(np.greater(case.sequence_parallel, 0), case.tensor, 1.0)
-    whole = layer_activation_bytes(n, case.tensor, sequence_parallel=case.sequence_parallel, imbalance=case.moe_imbalance)
-    again = np.where(np.equal(case.recompute, 2), case.recompute_share, 0.0)
-    each = again * communication.ELEMENT_BYTES * n.hidden / split + (1 - again) * whole
-    return case.tokens / case.context * each * n.layers / case.pipeline
-
-
 def residual_classes(case: TrainingCase) -> tuple[str, ...]:
     """Return the residual classes. Experts and narrow formats have larger errors. Adapters and other generations have no measured runs."""
     if case.adapter or case.chip.generation not in MEASURED_GENERATIONS:
@@ -203,13 +189,9 @@ def residual_classes(case: TrainingCase) -> tuple[str, ...]:
     return (*(("dense narrow",) if case.chip.peak_flops > case.chip.base_peak_flops else ()), "dense", "all")
 
 
-def is_applicable(case: Any) -> bool:
-    return not case.chip.is_tpu
-
-
 MODELS = (
     FittedModel(
         "step", metric="tokens_per_s_per_accel", csv=("training_throughput",), kind=StepCoefficients,
-        predict=tokens_per_s_per_accelerator, classes=residual_classes, applies=is_applicable, prior_spread_scale=0.7,
+        predict=tokens_per_s_per_accelerator, classes=residual_classes, applies=lambda case: not case.chip.is_tpu, prior_spread_scale=0.7,
     ),
 )  # fmt: skip

@@ -6,7 +6,6 @@ Does not depend on the catalog or the spec.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -52,7 +51,7 @@ def step_seconds(case: TrainingCase, k: TpuCoefficients) -> StepTerms:
     gather, across = _gather_seconds(case), _dcn_seconds(case)
     return StepTerms(
         compute=compute,
-        recompute=compute * FULL_RECOMPUTE_EXPOSED_SHARE * _recomputed_share(case) * 2 / case.passes,
+        recompute=compute * FULL_RECOMPUTE_EXPOSED_SHARE * case.full_recompute_share * 2 / case.passes,
         expert_exposed=dispatch,
         data_exposed=GATHER_EXPOSED_SHARE * gather + across,
         expert_total=dispatch,
@@ -64,16 +63,11 @@ def tokens_per_s_per_accelerator(case: TrainingCase, k: TpuCoefficients) -> Num:
     return case.step_tokens / case.accelerators / step_seconds(case, k).total
 
 
-def _recomputed_share(case: TrainingCase) -> Num:
-    """Return the share of layers with a second forward pass."""
-    return np.where(np.equal(case.recompute, 2), case.recompute_share, 0.0)
-
-
 def _gather_seconds(case: TrainingCase) -> Num:
     """Return the seconds of FSDP traffic within a slice; 0 on one chip."""
     chips = np.minimum(case.shards, case.accelerators / case.slices)
     volume = GATHERS * ELEMENT_BYTES * case.network.trunk / case.tensor * (chips - 1) / np.maximum(chips, 1)
-    return case.micro_batches * volume / case.wires.scale_up_bytes_per_s
+    return case.micro_batches * volume / case.links.scale_up_bytes_per_s
 
 
 def _dcn_seconds(case: TrainingCase) -> Num:
@@ -82,20 +76,16 @@ def _dcn_seconds(case: TrainingCase) -> Num:
     return 2 * each * (case.slices - 1) / case.slices * DCN_FLOPS_PER_BYTE / case.chip.base_peak_flops
 
 
-def _classes(case: TrainingCase) -> tuple[str, ...]:
+def residual_classes(case: TrainingCase) -> tuple[str, ...]:
     """Return the residual classes. Dense runs are no evidence for mixtures of experts or adapters."""
     if case.adapter:
         return ("not measured",)
     return ("moe",) if case.network.is_moe else ("dense", "all")
 
 
-def _applies(case: Any) -> bool:
-    return bool(case.chip.is_tpu)
-
-
 MODELS = (
     FittedModel(
         "tpu_step", metric="tokens_per_s_per_accel", csv=("tpu_training",), kind=TpuCoefficients,
-        predict=tokens_per_s_per_accelerator, classes=_classes, applies=_applies,
+        predict=tokens_per_s_per_accelerator, classes=residual_classes, applies=lambda case: bool(case.chip.is_tpu),
     ),
 )  # fmt: skip

@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Accelerator, Fabric, Machine
 from rackwright.diagnostics.errors import Bug
-from rackwright.estimator.case import Wires
+from rackwright.estimator.case import Links
 from rackwright.estimator.config import accelerators
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.offers.candidates import offers
@@ -120,7 +120,7 @@ def target(machine: Machine, accelerator: Accelerator, nodes: int, slice_chips: 
     inside = linked or found.host_bytes_per_s
     network = None if nodes == 1 or machine.fabric is Fabric.ICI else machine.fabric_bytes_per_s or machine.network_bytes_per_s
     count = machine.accelerator_count
-    wires = Wires(
+    wires = Links(
         scale_up_bytes_per_s=inside,
         scale_out_bytes_per_s=network / count if network else inside,
         domain=float(slice_chips or machine.scale_up_domain or count),

@@ -55,7 +55,7 @@ class SearchSpace:
         m = self.machines
         case = replace(
             training_cases(self.job, self.layouts.take(trials.row), trials.recompute),
-            chip=rows_of(m.chip, trials.target), wires=rows_of(m.wires, trials.target), accelerators=m.accelerators[trials.target],
+            chip=rows_of(m.chip, trials.target), links=rows_of(m.wires, trials.target), accelerators=m.accelerators[trials.target],
             slices=m.slices[trials.target],
         )  # fmt: skip
         return training_estimates.step_terms(self.job, case, self.calibrated)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rackwright.estimator.calibration.coefficients import Calibration
-from rackwright.estimator.case import Chip, TrainingCase, Wires
+from rackwright.estimator.case import Chip, Links, TrainingCase
 from rackwright.estimator.model.flops import attention_flops
 from rackwright.estimator.training import communication, kernels
 from rackwright.estimator.training.step import StepCoefficients
@@ -57,7 +57,7 @@ class LowerBound:
         return SLACK * (m * slowest + (layers + head - slowest) / v)
 
 
-def lower_bound(case: TrainingCase, chip: Chip, wires: Wires, c: Calibration) -> LowerBound:
+def lower_bound(case: TrainingCase, chip: Chip, wires: Links, c: Calibration) -> LowerBound:
     """case: layouts, on no chip; chip, wires: of the targets."""
     n, k, shape = case.network, c.of("step", StepCoefficients), np.shape(case.tensor)
     computing, moving = (replace(case, chip=one) for one in (COMPUTE_ONLY, MEMORY_ONLY))

@@ -157,7 +157,7 @@ class ServingLayouts:
 def distinct_shapes(s: ServingLayouts, machines: TargetArrays) -> tuple[np.ndarray, np.ndarray]:
     """Shapes that differ in latency or cache, and the index of each shape among them."""
     names = {name: i for i, name in enumerate(dict.fromkeys(t.accelerator for t in machines.targets))}
-    chip, wires = s.case.chip, s.case.wires
+    chip, wires = s.case.chip, s.case.links
     named = np.array([names[t.accelerator] for t in machines.targets])[s.ways.target]
     inside = s.ways.tensor <= wires.domain
     columns = (named, chip.memory_bytes, wires.scale_up_bytes_per_s, wires.scale_out_bytes_per_s, inside, s.ways.tensor, s.ways.pipeline)
@@ -175,7 +175,7 @@ def serving_layouts(job: ServingJob, machines: TargetArrays, formats: list[str],
     chip = replace(machines.chip, peak_flops=np.array([t.peak(f) for t, f in zip(machines.targets, formats, strict=True)]))
     element_bytes = np.array([linear_bytes(f) for f in formats])
     case = ServingCase(
-        network=job.network, chip=rows_of(chip, w.target), wires=rows_of(machines.wires, w.target), tensor=w.tensor, pipeline=w.pipeline,
+        network=job.network, chip=rows_of(chip, w.target), links=rows_of(machines.wires, w.target), tensor=w.tensor, pipeline=w.pipeline,
         linear_bytes=element_bytes[w.target], kv_element=job.kv_element, input=job.input_tokens, output=job.output_tokens,
         cached_share=job.cached_share, memory_share=a.serving_max_fill, batched_tokens=a.batched_tokens, max_context=float(job.longest),
         engine=job.engine, open_loop=float(not job.ends), concurrency=np.inf, max_sequences=0.0 if job.ends else float(a.max_sequences),
@@ -195,10 +195,10 @@ def interval_factors(
     for t in machines.targets:
         if t.accelerator not in by_chip:
             case = ServingCase(job.network, t.chip, t.wires, engine=job.engine)
-            generation = t.chip.kin if not is_cache else ""
+            generation = t.chip.evidence_group if not is_cache else ""
             found = c.residual(model.name, model.classes(case), generation)
             spread = Spread.of_rate(found) if is_rate else Spread.of_time(found)
-            by_chip[t.accelerator] = spread, c.factor(model.name, model.classes(case), t.chip.kin)
+            by_chip[t.accelerator] = spread, c.factor(model.name, model.classes(case), t.chip.evidence_group)
     return [by_chip[t.accelerator] for t in machines.targets]
 
 

@@ -7,7 +7,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from rackwright.estimator.case import Chip, Wires, stack_cases
+from rackwright.estimator.case import Chip, Links, stack_cases
 from rackwright.sizing.search.layouts import Grid
 
 C = TypeVar("C")
@@ -23,7 +23,7 @@ class Target:
     accelerator: str
     vendor: str
     chip: Chip
-    wires: Wires
+    wires: Links
     nodes: int
     per_node: int
     flops: tuple[tuple[str, float], ...] = ()
@@ -64,7 +64,7 @@ class TargetArrays:
 
     targets: tuple[Target, ...]
     chip: Chip
-    wires: Wires
+    wires: Links
     accelerators: np.ndarray
     nodes: np.ndarray
     slices: np.ndarray

@@ -11,7 +11,7 @@ import numpy as np
 
 from rackwright.estimator import samples
 from rackwright.estimator.calibration.coefficients import PRIOR_ONLY, Calibration, FittedModel, ResidualQuantiles
-from rackwright.estimator.case import Chip, TrainingCase, Wires
+from rackwright.estimator.case import Chip, Links, TrainingCase
 from rackwright.estimator.result import MemoryTerms, StepTerms
 from rackwright.estimator.training import adapter_memory, communication, memory, step, tpu_step
 from rackwright.estimator.training.states import state_bytes
@@ -20,7 +20,7 @@ from rackwright.sizing.search.outcome import Spread, at_p80
 from rackwright.sizing.search.target import Target
 
 ANY_CHIP = Chip("any", np.inf, 1.0, 1.0, 1.0)
-ANY_WIRES = Wires(1.0, 1.0, 1.0, 1.0)
+ANY_LINKS = Links(1.0, 1.0, 1.0, 1.0)
 """Memory depends on the layout, not on the accelerator."""
 
 
@@ -55,8 +55,8 @@ def residuals_of(job: TrainingJob, target: Target, c: Calibration) -> TrainingRe
     if job.sampled:
         return TrainingResiduals(PRIOR_ONLY, PRIOR_ONLY)
     timing, memory_model = fitted_models(job, target.tpu)
-    case = replace(base_case(job), chip=target.chip, wires=target.wires)
-    generation, classes = target.chip.kin, timing.classes(case)
+    case = replace(base_case(job), chip=target.chip, links=target.wires)
+    generation, classes = target.chip.evidence_group, timing.classes(case)
     return TrainingResiduals(
         c.residual(timing.name, classes, generation),
         c.residual(memory_model.name, memory_model.classes(case)),
@@ -69,7 +69,7 @@ def base_case(job: TrainingJob) -> TrainingCase:
     """The training case that all layouts of the job share."""
     r, n = job.recipe, job.network
     return TrainingCase(
-        network=n, chip=ANY_CHIP, wires=ANY_WIRES, accelerators=1.0, sequence=float(job.sequence), micro_batch=1.0, micro_batches=1.0,
+        network=n, chip=ANY_CHIP, links=ANY_LINKS, accelerators=1.0, sequence=float(job.sequence), micro_batch=1.0, micro_batches=1.0,
         passes=r.passes, adapter=float(r.is_adapter), trainable=r.trainable, weight_bytes=r.weight_bytes, gradient_bytes=r.gradient_bytes,
         optimizer_bytes=r.optimizer_bytes, frozen_bytes=r.frozen_bytes, frozen_other_bytes=r.frozen_other_bytes,
         virtual_tokens=r.virtual_tokens, adapter_inputs=r.adapter_inputs, mean_length=job.mean_length, moe_imbalance=job.imbalance,
@@ -112,6 +112,6 @@ def _sample_step(job: TrainingJob, case: TrainingCase, c: Calibration) -> StepTe
     again = samples.pass_seconds(n, case.chip, case.micro_batch, True, r.is_adapter, cast(Any, 1.0)) - plain
     reduced = communication.reduce_bytes(case.replicas, r.trainable, r.gradient_bytes)
     gathered = np.equal(case.zero_stage, 3) * m * communication.gather_bytes(case.shards, n.trunk)
-    sent = communication.sharded_collective_seconds(reduced + gathered, case.replicas, 1.0, case.wires)
+    sent = communication.sharded_collective_seconds(reduced + gathered, case.replicas, 1.0, case.links)
     shown = communication.exposed_seconds(sent, c.of("step", step.StepCoefficients).data_hidden, m * plain)
     return StepTerms(compute=m * plain, recompute=m * full * again, data_exposed=shown, data_total=sent)

@@ -138,22 +138,13 @@ def _in_catalog(name: str, known: dict[str, int], params_b: float | None) -> lib
     """Return the catalog model with the same name and columns, or with the same columns when enough are given."""
     keys = [name, name.split("/")[-1], VARIANTS.sub("", name.split("/")[-1].lower())]
     named = next((m for key in keys if (m := library.find(key) or _catalog_index().get(_normalized_name(key)))), None)
-    if (
-        named
-        and named.architecture.kind == "llm"
-        and _columns_agree(named.architecture, known)
-        and (known or _matches_total(named, params_b))
-    ):
-        return named
+    if named and named.architecture.kind == "llm" and _columns_agree(named.architecture, known):
+        c = count_parameters(named.architecture)  # the size in a name is the total or the active parameters
+        if known or not params_b or any(abs(log(total / params_b / 1e9)) < SAME_MODEL_TOLERANCE for total in (c.total, c.active)):
+            return named
     if {"layers", "hidden", "heads", "n_experts", "moe_ffn"} <= known.keys():
         return next((m for m in library.rows() if m.architecture.is_moe and _columns_agree(m.architecture, known)), None)
     return None
-
-
-def _matches_total(row: library.ModelRow, params_b: float | None) -> bool:
-    """Return whether the size in a name matches the total or the active parameters."""
-    c = count_parameters(row.architecture)
-    return not params_b or any(abs(log(total / params_b / 1e9)) < SAME_MODEL_TOLERANCE for total in (c.total, c.active))
 
 
 @cache
@@ -197,7 +188,11 @@ def _reconstructed(
     if old and "ffn" not in known and "n_experts" not in known and "hidden" in known:
         known, fixed = known | {"ffn": 4 * base["hidden"]}, {"gated_ffn": False} | fixed
     total, active = (params_b or 0) * 1e9, (active_b or 0) * 1e9
-    choices = _choices(known, sequence if old else None, old)
+    # combinations of fields that no column gives, most usual first
+    names = ("gated_ffn", "tied_embeddings", "learned_positions", "dense_layers", "shared_experts", "moe_every")
+    moe = ((0, 1, 3), (0, 1), (1, 2)) if "n_experts" in known else ((0,), (0,), (1,))
+    parts = product((not old, old), (False, True), (0, sequence) if old and sequence else (0,), *moe)
+    choices = (dict(zip(names, part, strict=True)) for part in parts)
     candidates = [fields for choice in choices if (fields := _fields(base, known, choice | fixed, total, "moe_every" in fixed))]
     if not candidates:
         raise UnsupportedRow(f"model {name!r}: no architecture matches the columns")
@@ -227,14 +222,6 @@ def _widths(name: str, known: dict[str, int], params_b: float | None, active_b: 
     base = {"layers": layers, "hidden": hidden, "heads": heads, "kv_heads": kv_heads if heads % kv_heads == 0 else heads}
     base |= {"head_dim": head_dim, "vocab": take("vocab", VOCAB.get(model_family(name), OTHER_VOCAB))}
     return base | ({**MLA, "head_dim": MLA["qk_nope_head_dim"] + MLA["qk_rope_head_dim"]} if mla else {})
-
-
-def _choices(known: dict[str, int], sequence: int | None, old: bool) -> list[dict[str, Any]]:
-    """Return the combinations of fields that no column gives, most usual first."""
-    moe = ((0, 1, 3), (0, 1), (1, 2)) if "n_experts" in known else ((0,), (0,), (1,))
-    parts = product((not old, old), (False, True), (0, sequence) if sequence else (0,), *moe)
-    names = ("gated_ffn", "tied_embeddings", "learned_positions", "dense_layers", "shared_experts", "moe_every")
-    return [dict(zip(names, part, strict=True)) for part in parts]
 
 
 def _fields(base: dict[str, Any], known: dict[str, int], choice: dict[str, Any], total: float, skips: bool) -> dict[str, Any] | None:

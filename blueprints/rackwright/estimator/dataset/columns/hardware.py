@@ -14,19 +14,21 @@ NVLINK_GB_S = 25.0
 
 def hardware_fields(row: PrintedRow) -> dict[str, Any]:
     """Return the fields of HardwareConfig. Raises BrokenCell."""
-    accelerators, nodes = row.count("accel_count") or accelerators_from_parallelism(row), row.count("nodes")
+    accelerators, nodes = accelerator_count(row), row.count("nodes")
     links = row.lower("interconnect")
     tpu = row.csv == "tpu_training" or "tpu" in row.lower("hardware")
     per_node = accelerators // nodes if nodes and accelerators % nodes == 0 and not tpu else None
     size = re.search(r"with (\d+(?:\.\d+)?) gib", row.lower("hardware"))
     watts = re.search(r"power limit (\d+) w", row.notes)
+    nvlink = re.search(r"nvlink (\d+)-link", links)
+    unknown = f"GPU-{row.number('accel_mem_gb') or 80:g}GB"  # a GPU of the printed memory size
     found = {
-        "accelerator": _accelerator_name(row),
+        "accelerator": unknown if unknown_accelerator_reason(row) else _printed_name(row),
         "count": accelerators,
         "per_node": per_node,
         "memory_gib": float(size.group(1)) if size else None,
         "power_watts": float(watts.group(1)) if watts and "w" not in row.lower("hardware") else None,
-        "scale_up_gb_s": _scale_up(links),
+        "scale_up_gb_s": int(nvlink.group(1)) * NVLINK_GB_S if nvlink else None,
         "scale_up_domain": 72 if "nvl72" in links else None,
         "scale_out_gb_s": _scale_out(links, per_node or 8),
         "slices": nodes if tpu and nodes and accelerators % nodes == 0 else None,
@@ -43,11 +45,6 @@ def unknown_accelerator_reason(row: PrintedRow) -> str:
     return ""
 
 
-def _accelerator_name(row: PrintedRow) -> str:
-    """Return the accelerator name; for an unknown one a GPU of the printed memory size, default 80 GB."""
-    return f"GPU-{row.number('accel_mem_gb') or 80:g}GB" if unknown_accelerator_reason(row) else _printed_name(row)
-
-
 def _printed_name(row: PrintedRow) -> str:
     """Return the printed name with the memory size, from its own column when the name has none."""
     name, size = row.text("hardware"), row.number("accel_mem_gb")
@@ -56,29 +53,26 @@ def _printed_name(row: PrintedRow) -> str:
     return name or "not said"
 
 
-def accelerators_from_parallelism(row: PrintedRow) -> int:
-    """Return the product of the parallelism columns. Without data parallelism, expert parallelism counts as the number of replicas."""
+def accelerator_count(row: PrintedRow) -> int:
+    """Return the printed number of accelerators, else the product of the parallelism columns. Without data parallelism, expert parallelism
+    counts as the number of replicas."""
+    if printed := row.count("accel_count"):
+        return printed
     made = 1
     for column in ("tp", "pp", "cp", "attention_dp"):
         made *= row.count(column) or 1
     return made * (row.count("dp") or row.count("ep") or 1)
 
 
-def _scale_up(said: str) -> float | None:
-    """Return the GB/s per accelerator and direction of "NVLink 4-link/GPU"; None: the vendor's standard."""
-    found = re.search(r"nvlink (\d+)-link", said)
-    return int(found.group(1)) * NVLINK_GB_S if found else None
-
-
-def _scale_out(said: str, per_node: int) -> float | None:
+def _scale_out(printed: str, per_node: int) -> float | None:
     """Return the GB/s per accelerator and direction of texts such as "4x OmniPath 100 Gb/s", "8x HDR IB" or "400 Gb/s per GPU"."""
-    per_each = re.search(r"(\d+)\s*gb/s per gpu", said)
+    per_each = re.search(r"(\d+)\s*gb/s per gpu", printed)
     if per_each:
         return float(per_each.group(1)) / 8
-    per_box = re.search(r"(\d+)\s*gb/s per node", said)
+    per_box = re.search(r"(\d+)\s*gb/s per node", printed)
     if per_box:
         return float(per_box.group(1)) / 8 / per_node
-    for part in re.split(r"[;+,]", said):
+    for part in re.split(r"[;+,]", printed):
         cards = re.search(r"(\d+)\s*x\s", part)
         speed = re.search(r"(\d+)\s*gb(?:/s|e|it)", part) or next((g for g in GBIT if re.search(rf"\b{g}\b", part)), None)
         if cards and speed and not re.search(r"nvlink|nvswitch|storage|management|xgmi", part):

@@ -25,8 +25,7 @@ DECIMAL_PUBLISHERS = ("Lightning AI",)
 
 def measured_value(row: PrintedRow, metric: str) -> float | None:
     """Return the measured value of a metric; None when it is missing. Raises BrokenCell."""
-    value = READINGS[metric](row)
-    return value if value else None
+    return (READINGS[metric](row) if metric in READINGS else row.number(metric)) or None
 
 
 def _tokens_per_s(row: PrintedRow) -> float | None:
@@ -64,17 +63,10 @@ def _output_tokens_per_s(row: PrintedRow) -> float | None:
     return each or (total / count if total and count else None)
 
 
-def _accelerator_hours(row: PrintedRow) -> float | None:
-    """Return the accelerator-hours of rows without a time to train."""
-    return None if row.number("time_to_train_min") else row.number("accel_hours")
-
-
-def _column(name: str) -> Callable[[PrintedRow], float | None]:
-    return lambda row: row.number(name)
-
-
 READINGS: dict[str, Callable[[PrintedRow], float | None]] = {
-    "tokens_per_s_per_accel": _tokens_per_s, "peak_memory_gib": _peak_memory_gib, "time_to_train_min": _column("time_to_train_min"),
-    "accel_hours": _accelerator_hours, "output_tok_s_per_accel": _output_tokens_per_s, "tpot_ms": _column("tpot_ms"),
-    "ttft_ms": _column("ttft_ms"), "kv_tokens": _column("kv_tokens"),
-}  # fmt: skip
+    "tokens_per_s_per_accel": _tokens_per_s,
+    "peak_memory_gib": _peak_memory_gib,
+    "accel_hours": lambda row: None if row.number("time_to_train_min") else row.number("accel_hours"),
+    "output_tok_s_per_accel": _output_tokens_per_s,
+}
+"""Metric -> its reading, for metrics that are not a column of their name."""

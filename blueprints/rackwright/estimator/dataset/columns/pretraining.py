@@ -52,7 +52,7 @@ def _size(row: PrintedRow, case: TrainingCase, expert_tensor: float) -> dict[str
     if row.count("accel_count") or row.count("dp"):
         return {}
     split = case.tensor * case.pipeline * case.context
-    accelerators = max(NODES * float(case.wires.per_node), split, case.expert * expert_tensor * case.pipeline)
+    accelerators = max(NODES * float(case.links.per_node), split, case.expert * expert_tensor * case.pipeline)
     replicas = accelerators / split
     batch = row.count("global_batch")
     steps = max(batch / replicas / case.micro_batch, 1.0) if batch else case.micro_batches

@@ -25,33 +25,32 @@ def serving_config(row: PrintedRow) -> tuple[ServingConfig, RowArchitecture]:
     layout, box = _layout(row, found.architecture.is_moe), hardware_fields(row)
     each = layout["tensor"] * layout["pipeline"] * layout["attention_data"]
     box["count"] = each if _is_squared(row) else max(row.count("accel_count") or each, each)
+    eager = re.search(r"\beager\b", f"{row.notes} {row.lower('framework')}")
+    has_rate = not row.lower("request_rate_per_s").startswith("inf")
+    share = row.number("gpu_memory_utilization")
+    pools = {side: _pool(row, side) for side in ("prefill", "decode")} if row.lower("disaggregated") == "true" else {}
     config = ServingConfig.model_validate(
         {
             "id": row.id,
             "model": found.model,
             "hardware": box,
-            "engine": _engine(row),
+            "engine": {"name": row.text("framework") or "not said", "compiled": False if eager else None},
             "layout": layout,
             "input_tokens": row.number("isl") or (SHORT_PROMPT_TOKENS if "short prompt" in row.notes else DEFAULT_INPUT_TOKENS),
             "output_tokens": row.number("osl") or float(_number_in_notes(row, r"(\d+) new tokens") or DEFAULT_OUTPUT_TOKENS),
             "concurrency": _concurrency(row),
-            "requests_per_s": _rate(row),
+            "requests_per_s": (row.number("request_rate_per_s") or None) if has_rate else None,
             "requests": row.count("num_requests"),
             "weight_numbers": _weight_format(row),
             "kv_numbers": next((n for n in ("fp8", "int8", "fp4", "bf16", "fp16") if n in row.lower("kv_cache_precision")), None),
-            "memory_share": _memory_share(row),
+            "memory_share": share / 100 if share and share > 1 else share,  # a fraction or percent
             "max_context": row.count("max_model_len"),
             "max_batched_tokens": row.count("max_num_batched_tokens") or _number_in_notes(row, r"max-num-batched-tokens (\d+)"),
             "max_sequences": _number_in_notes(row, r"max-num-seqs (\d+)"),
-            **_pools(row),
+            **(pools if all(pools.values()) else {}),
         }
     )
     return config, found
-
-
-def _engine(row: PrintedRow) -> dict[str, Any]:
-    eager = re.search(r"\beager\b", f"{row.notes} {row.lower('framework')}")
-    return {"name": row.text("framework") or "not said", "compiled": False if eager else None}
 
 
 def _layout(row: PrintedRow, moe: bool) -> dict[str, int]:
@@ -88,11 +87,6 @@ def _concurrency(row: PrintedRow) -> float | None:
     return printed or (1.0 if "latency" in row.lower("scenario") and "mlperf" not in row.lower("scenario") else None)
 
 
-def _rate(row: PrintedRow) -> float | None:
-    printed = row.lower("request_rate_per_s")
-    return None if printed.startswith("inf") else row.number("request_rate_per_s") or None
-
-
 def _weight_format(row: PrintedRow) -> str:
     """Return the weight format: printed, else from name or notes. MLPerf submitters quantize to fp8."""
     printed = next((n for n, words in QUANTISED if any(w in row.lower("quantization") for w in words)), None)
@@ -101,23 +95,9 @@ def _weight_format(row: PrintedRow) -> str:
     return printed or row_number_format(row) or named or usual
 
 
-def _memory_share(row: PrintedRow) -> float | None:
-    """Return the memory share, printed as a fraction or in percent."""
-    share = row.number("gpu_memory_utilization")
-    return share / 100 if share and share > 1 else share
-
-
 def _number_in_notes(row: PrintedRow, pattern: str) -> int | None:
     found = re.search(pattern, row.notes)
     return int(found.group(1)) if found else None
-
-
-def _pools(row: PrintedRow) -> dict[str, Any]:
-    """Return prefill and decode pool of a disaggregated deployment when both are printed."""
-    if row.lower("disaggregated") != "true":
-        return {}
-    sides = {side: _pool(row, side) for side in ("prefill", "decode")}
-    return sides if all(sides.values()) else {}
 
 
 def _pool(row: PrintedRow, side: str) -> dict[str, Any] | None:

@@ -31,7 +31,7 @@ its reference runs end at multiples of 18,432, mlcommons/logging#424); its formu
 
 def run_case(row: PrintedRow, config: TrainingConfig) -> RunCase:
     """Return the run of a row. Raises UnsupportedRow when the tokens are unknown."""
-    tokens = row.number("tokens_total") or _tokens_from_samples(row)
+    tokens = row.number("tokens_total") or (row.number("samples_to_target") or 0.0) * (row.number("seq_len") or 0.0)
     if not tokens:
         raise UnsupportedRow("tokens of the run are neither printed nor follow from samples")
     audited = "mlperf" in row.lower("metric_kind")
@@ -39,34 +39,33 @@ def run_case(row: PrintedRow, config: TrainingConfig) -> RunCase:
     if audited:
         case = replace(case, virtual=float(max(1, min(INTERLEAVED, case.network.layers // case.pipeline))))
     trained = tokens / case.sequence
-    every, sequences, skipped = _evaluation_schedule(row) if audited else (trained, 0, 0)
+    size = row.number("params_b") or 0.0
+    benchmark = "lora" if row.lower("method") == "lora" else "405b" if size > 300 else "175b" if size > 100 else "8b"
+    every, sequences, skipped = BENCHMARKS[benchmark] if audited else (trained, 0, 0)
     times = max(trained / every - skipped, 1.0) if sequences else 0.0
-    return RunCase(case, tokens, times, float(sequences), _year(row), float(audited))
+    date = re.match(r"(\d{4})(?:-(\d\d))?", row.text("as_of"))
+    year = float(date.group(1)) + float(date.group(2) or 6) / 12 if date else LATEST_YEAR
+    return RunCase(case, tokens, times, float(sequences), year, float(audited))
 
 
 def _with_defaults(row: PrintedRow, config: TrainingConfig, audited: bool) -> TrainingConfig:
+    """Return the configuration with usual values for blank cells.
+
+    Audited runs use the narrowest format that hardware and software support; ZeRO-3 recipes and model cards use 16 bit.
+    """
     changes: dict[str, Any] = {}
+    framework = row.text("framework")
+    is_deepspeed = engine_family(framework, "train").family == "deepspeed"
     if not row.text("precision"):
-        changes["numbers"] = _usual_numbers(row, audited)
-    if audited and engine_family(row.text("framework"), "train").family == "deepspeed":
+        a = accelerators.find(row.text("hardware"))
+        container = max(map(float, re.findall(r"\b2\d\.\d\d\b", framework)), default=0.0)  # year.month of the newest one
+        narrowest = "fp4" if a.generation == "blackwell" and container >= FOUR_BIT_RELEASE else "fp8"
+        changes["numbers"] = narrowest if audited and not is_deepspeed and a.peak("fp8") else "bf16"
+    if audited and is_deepspeed:
         changes["recompute"] = "full"
     if not row.count("global_batch"):
         changes |= _card_layout(row, config)
     return config.model_copy(update=changes)
-
-
-def _usual_numbers(row: PrintedRow, audited: bool) -> str:
-    """Return the usual format: audited runs use the narrowest supported one; ZeRO-3 recipes and model cards use 16 bit."""
-    a = accelerators.find(row.text("hardware"))
-    framework = row.text("framework")
-    if not audited or engine_family(framework, "train").family == "deepspeed" or not a.peak("fp8"):
-        return "bf16"
-    return "fp4" if a.generation == "blackwell" and _newest_container(framework) >= FOUR_BIT_RELEASE else "fp8"
-
-
-def _newest_container(framework: str) -> float:
-    """Return year.month of the newest container in the text; 0.0 without one."""
-    return max(map(float, re.findall(r"\b2\d\.\d\d\b", framework)), default=0.0)
 
 
 def _card_layout(row: PrintedRow, config: TrainingConfig) -> dict[str, Any]:
@@ -82,20 +81,3 @@ def _card_layout(row: PrintedRow, config: TrainingConfig) -> dict[str, Any]:
     steps = max(round(CARD_TOKENS / config.sequence / replicas), 1)
     layout = config.layout.model_copy(update={"tensor": tensor, "pipeline": pipeline, "virtual": 1, "data": replicas})
     return {"hardware": config.hardware.model_copy(update={"count": count}), "layout": layout, "micro_batches": steps, "micro_batch": 1}
-
-
-def _evaluation_schedule(row: PrintedRow) -> tuple[int, int, int]:
-    if row.lower("method") == "lora":
-        return BENCHMARKS["lora"]
-    size = row.number("params_b") or 0.0
-    return BENCHMARKS["405b" if size > 300 else "175b" if size > 100 else "8b"]
-
-
-def _tokens_from_samples(row: PrintedRow) -> float | None:
-    samples, length = row.number("samples_to_target"), row.number("seq_len")
-    return samples * length if samples and length else None
-
-
-def _year(row: PrintedRow) -> float:
-    date = re.match(r"(\d{4})(?:-(\d\d))?", row.text("as_of"))
-    return float(date.group(1)) + float(date.group(2) or 6) / 12 if date else LATEST_YEAR

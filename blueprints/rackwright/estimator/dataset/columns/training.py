@@ -6,9 +6,8 @@ from typing import Any
 from rackwright.estimator.config.configuration import TrainingConfig
 from rackwright.estimator.dataset.columns.architecture import RowArchitecture, row_architecture
 from rackwright.estimator.dataset.columns.cells import PrintedRow, UnsupportedRow
-from rackwright.estimator.dataset.columns.hardware import accelerators_from_parallelism, hardware_fields
+from rackwright.estimator.dataset.columns.hardware import accelerator_count, hardware_fields
 from rackwright.estimator.model.from_architecture import count_parameters
-from rackwright.estimator.model.layer_parameters import Block
 
 DEFAULT_SEQUENCE = 2048
 """Sequence length when a row has none: that of most published runs."""
@@ -29,6 +28,7 @@ FULL_RECOMPUTE = re.compile(
     r"full|block|uniform|yes|true|on\b|1\b|enabled|(gradient|activation)[ _]checkpointing|checkpointing|every layer|all layers"
 )
 """Recompute cells that mean full recompute; all others are selective."""
+FUSED_LOSS = re.compile(r"liger|chunked cross|loss_fusion|fused cross|fused linear")
 MODULES = (("norms", "layernorm"), ("mlp", " mlp"), ("act", "moe_act"), ("up", "up_proj"))
 """Module -> its word in "selective ([layernorm mla_up_proj mlp moe_act])"."""
 OFFLOADS = (("optimizer", ("optim",)), ("activations", ("activation",)), ("parameters", ("param", "weight")))
@@ -39,18 +39,8 @@ SHARDS = (
 )  # fmt: skip
 """Words for sharding without separators -> shard. The first match decides."""
 ADAPTERS = (
-    "lora",
-    "qlora",
-    "peft-other",
-    "adapter",
-    "adapter-v2",
-    "prompt-tuning",
-    "p-tuning",
-    "prefix-tuning",
-    "dora",
-    "qdora",
-    "llamapro",
-)
+    "lora", "qlora", "peft-other", "adapter", "adapter-v2", "prompt-tuning", "p-tuning", "prefix-tuning", "dora", "qdora", "llamapro",
+)  # fmt: skip
 SOFT_PROMPT = re.compile(r"prompt|p[_-]tuning|prefix|cartridge")
 """Methods that train vectors before the sequence, not matrices."""
 MATRICES = {"q_proj": "q", "k_proj": "k", "v_proj": "v", "o_proj": "o", "gate_proj": "gate", "up_proj": "up", "down_proj": "down",
@@ -66,7 +56,7 @@ def training_config(row: PrintedRow) -> tuple[TrainingConfig, RowArchitecture]:
         raise UnsupportedRow("method is inference, which is not a training run")
     found = row_architecture(row)
     sequence = row.count("seq_len") or DEFAULT_SEQUENCE
-    split, batch = _layout_fields(row, found), _batch_fields(row)
+    layout = _layout_fields(row, found)
     config = TrainingConfig.model_validate(
         {
             "id": row.id,
@@ -74,11 +64,11 @@ def training_config(row: PrintedRow) -> tuple[TrainingConfig, RowArchitecture]:
             "hardware": hardware_fields(row),
             "engine": row_engine(row),
             "sequence": sequence,
-            "layout": split,
+            "layout": layout,
             "numbers": row_number_format(row) or "bf16",
             "tokens": row.number("tokens_total"),
             "recompute": row_recompute(row),
-            **batch(split),
+            **_batch_fields(row, layout),
             **_precision_fields(row),
             **_adapter_fields(row, found),
         }
@@ -99,9 +89,7 @@ def row_engine(row: PrintedRow) -> dict[str, Any]:
         "release": row.text("as_of"),
         "compiled": True if "compile" in notes or "liger" in notes else False if re.search(r"\beager\b", notes) else None,
         "attention": "flash" if re.search(r"flash-?attention(-2)?( on)?\b(?! off)", notes) else "eager" if off and "off" in notes else None,
-        "loss": "fused"
-        if re.search(r"liger|chunked cross|loss_fusion|fused cross|fused linear", f"{notes} {row.lower('model')}")
-        else None,
+        "loss": "fused" if FUSED_LOSS.search(f"{notes} {row.lower('model')}") else None,
     }
 
 
@@ -128,14 +116,12 @@ def measurement_fields(row: PrintedRow, pipeline: float) -> dict[str, float]:
 
 
 def _precision_fields(row: PrintedRow) -> dict[str, Any]:
-    said, optimizer, notes = row.lower("precision"), row.lower("optimizer"), row.notes
-    eight = "adamw-8bit" if re.search(r"8[-_]?bit", optimizer) else None
-    state = eight or next((name for name in ("muon", "sgd") if name in optimizer), "adamw")
-    offload = row.lower("offload")
+    precision, optimizer, notes, offload = row.lower("precision"), row.lower("optimizer"), row.notes, row.lower("offload")
+    usual = next((name for name in ("muon", "sgd") if name in optimizer), "adamw")
     found: dict[str, Any] = {
-        "optimizer": state,
+        "optimizer": "adamw-8bit" if re.search(r"8[-_]?bit", optimizer) else usual,
         "optimizer_in_backward": "backward" in optimizer,
-        "weight_numbers": "fp32" if "mixed" in said or "fp32 weights" in notes else None,
+        "weight_numbers": "fp32" if "mixed" in precision or "fp32 weights" in notes else None,
         "gradient_numbers": "bf16" if "mode pure" in notes else None,
         "offload": [part for part, words in OFFLOADS if any(w in offload for w in words)],
         "routing": "balanced",
@@ -148,42 +134,39 @@ def _precision_fields(row: PrintedRow) -> dict[str, Any]:
 def _layout_fields(row: PrintedRow, found: RowArchitecture) -> dict[str, Any]:
     """Return parallelism and sharding. When several columns are blank, the batch gives the number of accelerators per replica."""
     tensor, pipeline, context, data = (row.count(c) for c in ("tp", "pp", "cp", "dp"))
-    accelerators = _accelerator_count(row)
+    accelerators = accelerator_count(row)
     if row.csv == "tpu_training":
-        tensor, context = _tpu_split(row, accelerators, tensor)
+        printed = re.search(r"x tp(\d+)", row.lower("shard"))
+        tensor = tensor or (int(printed.group(1)) if printed else None)
+        batch, replicas = row.count("global_batch"), accelerators // (tensor or 1)
+        if batch and batch < replicas and replicas % batch == 0:  # a batch smaller than the number of chips uses context parallelism
+            context = replicas // batch
     elif tensor is None and pipeline is None and context is None:
         tensor, pipeline = _infer_tensor_pipeline(row, accelerators, data)
     split = (tensor or 1) * (pipeline or 1) * (context or 1)
-    said = row.lower("shard")
-    group = re.search(r"group (\d+)", said) or re.search(r"fsdp(\d+)", said)
+    shard = row.lower("shard")
+    group = re.search(r"group (\d+)", shard) or re.search(r"fsdp(\d+)", shard)
+    experts = found.architecture.experts  # NeMo Automodel spreads experts over all replicas; other trainers do not
+    expert = min(accelerators // split, experts) or None if experts and "automodel" in row.lower("framework") else None
     layout = {
         "tensor": tensor, "pipeline": pipeline, "context": context, "virtual": row.count("vp"),
-        "expert": row.count("ep") or _infer_expert(row, found, accelerators // split),
+        "expert": row.count("ep") or expert,
         "data": data if data and data * split == accelerators else max(accelerators // split, 1),
-        "shard": _shard(said, row), "shard_group": int(group.group(1)) if group and int(group.group(1)) > 1 else None,
+        "shard": _shard(shard, row), "shard_group": int(group.group(1)) if group and int(group.group(1)) > 1 else None,
         "sequence_parallel": True if "sequence parallel" in f"{row.notes} {row.lower('recompute')}" else None,
     }  # fmt: skip
     return {k: v for k, v in layout.items() if v is not None}
 
 
-def _shard(said: str, row: PrintedRow) -> str | None:
-    if not said:
+def _shard(printed: str, row: PrintedRow) -> str | None:
+    if not printed:
         return "none" if "not sharded" in row.lower("optimizer") else "fsdp" if row.csv == "tpu_training" else None
-    bare = re.sub(r"[\s_-]|stage", "", said)
+    bare = re.sub(r"[\s_-]|stage", "", printed)
     stage = next((stage for word, stage in SHARDS if word in bare), None)
     if stage:
-        return "fsdp" if stage == "zero3" and "fsdp" in said else stage
+        return "fsdp" if stage == "zero3" and "fsdp" in printed else stage
     megatron = re.search(r"megatron|nemo", row.lower("framework"))
-    return None if said == "ddp" and megatron else "none"
-
-
-def _tpu_split(row: PrintedRow, accelerators: int, tensor: int | None) -> tuple[int | None, int | None]:
-    """Return tensor and context parallelism on TPUs. A batch smaller than the number of chips uses context parallelism."""
-    printed = re.search(r"x tp(\d+)", row.lower("shard"))
-    tensor = tensor or (int(printed.group(1)) if printed else None)
-    batch = row.count("global_batch")
-    replicas = accelerators // (tensor or 1)
-    return tensor, replicas // batch if batch and batch < replicas and replicas % batch == 0 else row.count("cp")
+    return None if printed == "ddp" and megatron else "none"
 
 
 def _infer_tensor_pipeline(row: PrintedRow, accelerators: int, data: int | None) -> tuple[int | None, int | None]:
@@ -195,38 +178,20 @@ def _infer_tensor_pipeline(row: PrintedRow, accelerators: int, data: int | None)
     return (tensor, one // tensor) if one > 1 else (None, None)
 
 
-def _infer_expert(row: PrintedRow, found: RowArchitecture, replicas: int) -> int | None:
-    """Return the default expert parallelism: NeMo Automodel spreads experts over all replicas; other trainers do not."""
-    experts = found.architecture.experts
-    return min(replicas, experts) or None if experts and "automodel" in row.lower("framework") else None
-
-
-def _batch_fields(row: PrintedRow):
-    """Return a function from the layout to micro-batch and micro-batches of one replica."""
-    whole, micro, steps = row.count("global_batch"), row.count("micro_batch"), row.count("grad_accum")
+def _batch_fields(row: PrintedRow, layout: dict[str, Any]) -> dict[str, Any]:
+    """Return micro-batch and micro-batches of one replica."""
+    whole, micro, steps, replicas = row.count("global_batch"), row.count("micro_batch"), row.count("grad_accum"), layout["data"]
     if micro and "local batch fed" in row.notes:
         micro, steps, whole = 1, micro, None
-    per_chip = row.number("per_device_batch")
-
-    def fill(split: dict[str, Any]) -> dict[str, Any]:
-        copies = split["data"]
-        if row.csv == "tpu_training":
-            each = per_chip * split.get("tensor", 1) * split.get("context", 1) if per_chip else None
-            usual = TPU_TOKENS / (row.count("seq_len") or DEFAULT_SEQUENCE) * split.get("tensor", 1)
-            return {"micro_batch": max(round(each or (whole / copies if whole else usual)), 1), "micro_batches": 1}
-        each = micro or (max(round(whole / copies / steps), 1) if whole and steps else 1)
-        unsaid = max(round(STEP_TOKENS / (copies * each * (row.count("seq_len") or DEFAULT_SEQUENCE))), 1)
-        count_ = max(round(whole / copies / each), 1) if whole else steps or (unsaid if row.csv == "training_throughput" else None)
-        return {"micro_batch": each, "global_batch": whole, "micro_batches": count_}
-
-    return fill
-
-
-def _accelerator_count(row: PrintedRow) -> int:
-    said = row.count("accel_count")
-    if said:
-        return said
-    return accelerators_from_parallelism(row)
+    sequence = row.count("seq_len") or DEFAULT_SEQUENCE
+    if row.csv == "tpu_training":
+        per_chip, tensor = row.number("per_device_batch"), layout.get("tensor", 1)
+        each = per_chip * tensor * layout.get("context", 1) if per_chip else None
+        return {"micro_batch": max(round(each or (whole / replicas if whole else TPU_TOKENS / sequence * tensor)), 1), "micro_batches": 1}
+    each = micro or (max(round(whole / replicas / steps), 1) if whole and steps else 1)
+    usual = max(round(STEP_TOKENS / (replicas * each * sequence)), 1)
+    count = max(round(whole / replicas / each), 1) if whole else steps or (usual if row.csv == "training_throughput" else None)
+    return {"micro_batch": each, "global_batch": whole, "micro_batches": count}
 
 
 def _adapter_fields(row: PrintedRow, found: RowArchitecture) -> dict[str, Any]:
@@ -239,34 +204,19 @@ def _adapter_fields(row: PrintedRow, found: RowArchitecture) -> dict[str, Any]:
     soft = bool(SOFT_PROMPT.search(f"{method} {kind}"))
     trained = row.count("trainable_params")
     virtual = round(trained / found.architecture.hidden) if soft and trained and found.architecture.hidden else 0
+    printed, framework = row.lower("peft_targets"), row.lower("framework")
+    rank = row.count("peft_rank") or next((rank for name, rank in UNPRINTED_RANK if name in framework), 16)
+    names = [MATRICES.get(part, part) for part in re.findall(r"[a-z_]+", printed)]
+    targets = sorted({n for name in names for n in name.split(",")} & set("qkvo") | {n for n in names if n in ("gate", "up", "down")})
+    is_all = not printed or "linear" in printed or printed.startswith("all")
+    if "embeddings and output head" in printed and not trained:  # trained with the adapters
+        matrices = (m for b in count_parameters(found.architecture).layers for m in b.matrices)
+        trained = float(2 * found.architecture.vocab * found.architecture.hidden + sum(m.adapter(rank) for m in matrices))
     adapter = {
         "type": ("prompt" if "prompt" in f"{method} {kind}" else "p-tuning") if soft else "qlora" if base else "lora",
-        "rank": _rank(row),
-        "targets": _targets(row.lower("peft_targets")),
+        "rank": rank,
+        "targets": "all-linear" if is_all else ",".join(targets) or "all-linear",
         "virtual_tokens": virtual if 0 < virtual <= 1000 else 0,
-        "parameters": trained or _with_embeddings(row, found),
+        "parameters": trained,
     }
     return {"adapter": adapter, "base_numbers": base, "double_quantised": base == "nf4" and ("dq" in quantised or "bnb" not in quantised)}
-
-
-def _rank(row: PrintedRow) -> int:
-    """Return the printed rank, else the default of the trainer's scripts."""
-    framework = row.lower("framework")
-    return row.count("peft_rank") or next((rank for name, rank in UNPRINTED_RANK if name in framework), 16)
-
-
-def _targets(said: str) -> str:
-    if not said or "linear" in said or said.startswith("all"):
-        return "all-linear"
-    names = [MATRICES.get(part, part) for part in re.findall(r"[a-z_]+", said)]
-    wanted = sorted({n for name in names for n in name.split(",")} & set("qkvo") | {n for n in names if n in ("gate", "up", "down")})
-    return ",".join(wanted) or "all-linear"
-
-
-def _with_embeddings(row: PrintedRow, found: RowArchitecture) -> float | None:
-    """Return the trained parameters when embedding and head are trained with the adapters."""
-    if "embeddings and output head" not in row.lower("peft_targets"):
-        return None
-    layers: tuple[Block, ...] = count_parameters(found.architecture).layers
-    rank = _rank(row)
-    return float(2 * found.architecture.vocab * found.architecture.hidden + sum(m.adapter(rank) for b in layers for m in b.matrices))

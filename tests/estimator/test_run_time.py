@@ -54,12 +54,12 @@ def seconds(case: TrainingCase, k: RunCoefficients = K, **more) -> float:
         (PRETRAIN_405B, 17.2612, 84.94),
     ],
 )
-def test_a_printed_step_makes_the_printed_time(cells, step_s, minutes):
+def test_published_step_times_give_the_published_run_time(cells, step_s, minutes):
     """TD0069, TD0149, TD0160: what lies between is evaluation, and nothing else."""
     assert run_seconds(run(**cells), step_s) / 60 == pytest.approx(minutes, rel=0.02)
 
 
-def test_evaluations_of_a_benchmark_worked_by_hand():
+def test_benchmark_evaluations_match_a_hand_calculation():
     """3,072 sequences: eight evaluations less the three left out, each 173 sequences in 22 batches of 8 at half of LoRA's step."""
     assert evaluation_seconds(run(), 1.0) == 5 * 22 / 2
     pretraining = 331_776 / 46_080 * 5760 / 8 / 144 / 3
@@ -76,7 +76,7 @@ def test_evaluations_of_a_benchmark_worked_by_hand():
         (PRETRAIN_405B, 84.9, 0.15),
     ],
 )
-def test_published_times_are_met_by_hardware_count_and_batch_alone(cells, minutes, within):
+def test_published_times_follow_from_hardware_count_and_batch(cells, minutes, within):
     """Medians of equal submissions to MLPerf Training 4.0 to 5.1."""
     assert float(run_time.time_to_train_min(run(**cells), K)) == pytest.approx(minutes, rel=within)
 
@@ -87,14 +87,14 @@ def test_time_is_linear_in_tokens():
     assert two == pytest.approx(2 * one)
 
 
-def test_more_replicas_at_one_batch_keep_the_steps_and_shorten_them():
+def test_more_replicas_at_a_fixed_batch_shorten_each_step():
     few, many = dense(8), dense(64)
     assert few.step_tokens == many.step_tokens
     assert seconds(many) < seconds(few) < 8.01 * seconds(many)
 
 
-@pytest.mark.parametrize("part", ["chip", "wires"])
-def test_nothing_gets_slower_with_faster_hardware(part):
+@pytest.mark.parametrize("part", ["chip", "links"])
+def test_faster_hardware_is_never_slower(part):
     case = dense(64, layout={"tensor": 8})
     for name, value in vars(getattr(case, part)).items():
         if "bytes_per_s" in name or name.endswith("flops"):
@@ -104,11 +104,11 @@ def test_nothing_gets_slower_with_faster_hardware(part):
 
 def test_one_accelerator_has_no_communication():
     case = dense(1)
-    slow = replace(case, wires=replace(case.wires, scale_up_bytes_per_s=1.0, scale_out_bytes_per_s=1.0))
+    slow = replace(case, links=replace(case.links, scale_up_bytes_per_s=1.0, scale_out_bytes_per_s=1.0))
     assert seconds(slow) == seconds(case)
 
 
-def test_links_carry_what_a_hand_calculation_says():
+def test_link_traffic_matches_a_hand_calculation():
     """Of one step of 8.03e9 weights: 4 bytes each over NVLink at 450 GB/s, then an eighth of them over 50 GB/s; 8 x 7/8 hidden
     vectors of 2 bytes a layer and token, half of them exposed."""
     nothing = replace(K, matmul_efficiency=1e12, activation_passes=0.0, step_fixed_s=0.0)
@@ -120,21 +120,21 @@ def test_links_carry_what_a_hand_calculation_says():
     assert seconds(split, nothing) == pytest.approx(8 * 0.5 * 8 * 7 / 8 * 8192 * 4096 * 2 * 32 / 450e9, rel=0.01)
 
 
-def test_a_pipeline_waits_for_its_bubble():
+def test_a_pipeline_adds_its_bubble():
     case = dense(8, layout={"pipeline": 8})
     plain = seconds(replace(case, trainable=0.0)) - K.step_fixed_s
     interleaved = seconds(replace(case, trainable=0.0, virtual=4.0)) - K.step_fixed_s
     assert plain / interleaved == pytest.approx((1024 + 7) / (1024 + 7 / 4))
 
 
-def test_software_of_narrow_formats_gets_faster_and_that_of_16_bit_has_settled():
+def test_narrow_format_software_gets_faster_and_16_bit_does_not():
     narrow = dense(numbers="fp8")
     assert seconds(narrow, year=2024.5) > seconds(narrow, year=2025.5) > seconds(narrow, year=run_time.LATEST_YEAR)
     assert seconds(narrow, year=2030.0) == seconds(narrow, year=run_time.LATEST_YEAR)
     assert seconds(dense(), year=2024.5) == seconds(dense(), year=2025.5)
 
 
-def test_goodput_falls_with_scale_and_meets_the_one_published_anchor():
+def test_goodput_falls_with_scale_and_matches_the_published_value():
     """Llama 3 405B: over 90 % effective on 16,384 accelerators that failed 419 times in 54 days."""
     assert goodput(16_384) == pytest.approx(0.91, abs=0.03)
     assert 0.999 < goodput(1) < 1
@@ -142,7 +142,7 @@ def test_goodput_falls_with_scale_and_meets_the_one_published_anchor():
     assert goodput(16_384, audited=1.0) == 1
 
 
-def test_an_estimate_holds_startup_evaluation_and_an_interval():
+def test_an_estimate_includes_startup_evaluation_and_an_interval():
     case = dense()
     made = run_time.run_time_fields(case, 1e12, PredictionInterval(0.9, 1.0, 1.2, 40), 10)
     band = made["time_to_train_s"]
@@ -155,12 +155,12 @@ def test_an_estimate_holds_startup_evaluation_and_an_interval():
 
 
 @pytest.mark.parametrize(("name", "share"), [("MI300X", 668.4 / 1300), ("MI350X", 1565 / 2500), ("H200 NVL", 794.5 / 989), ("L40S", 0.8)])
-def test_a_product_reaches_what_was_measured_on_the_accelerator_or_its_kin(name, share):
+def test_sustained_share_is_measured_on_the_accelerator_or_its_generation(name, share):
     """MI350X: CDNA 4's; H200 NVL: Hopper's; L40S: nobody measured an Ada."""
     assert accelerators.chip(accelerators.find(name)).sustained_share == pytest.approx(share, rel=0.002)
 
 
-def test_many_runs_at_once_are_each_alone():
+def test_arrays_of_runs_agree_with_single_runs():
     runs = [run(), run(**PRETRAIN_405B), RunCase(dense(), 1e12)]
     together = run_time.time_to_train_min(stack_cases(runs), K)
     assert np.allclose(together, [float(run_time.time_to_train_min(r, K)) for r in runs])
@@ -179,18 +179,18 @@ def test_many_runs_at_once_are_each_alone():
         ({"precision": "bf16"}, "bf16"),
     ],
 )
-def test_a_blank_precision_is_the_narrowest_that_hardware_and_software_train_in(cells, numbers):
+def test_a_blank_precision_is_the_narrowest_supported_format(cells, numbers):
     assert run(**cells).step.numbers == numbers
 
 
-def test_the_batch_says_how_many_accelerators_hold_one_copy():
+def test_the_batch_gives_the_accelerators_per_replica():
     case = run(accel_count="64", nodes="8").step
     assert (case.tensor, case.pipeline, case.replicas, case.micro_batches) == (8, 1, 8, 1)
     case = run(**PRETRAIN_405B).step
     assert (case.tensor, case.pipeline, case.virtual, case.micro_batches) == (8, 8, 8, 144)
 
 
-def test_a_card_without_count_and_batch_gets_what_is_usual_at_its_size():
+def test_a_model_card_without_count_and_batch_gets_usual_values():
     card = {"accel_count": "", "nodes": "", "global_batch": "", "grad_accum": "", "metric_kind": "published cumulative accelerator-hours",
             "tokens_total": "2e12", "method": "pretrain", "hardware": "A100-80GB", "peft_rank": ""}  # fmt: skip
     case = run(**card).step
@@ -199,13 +199,13 @@ def test_a_card_without_count_and_batch_gets_what_is_usual_at_its_size():
     assert run(**card).evaluations == run(**card).audited == 0
 
 
-def test_a_run_without_tokens_says_so():
+def test_a_run_without_tokens_is_unsupported():
     with pytest.raises(UnsupportedRow, match="tokens"):
         run(tokens_total="", samples_to_target="")
     assert run(tokens_total="").tokens == 3072 * 8192
 
 
-def test_what_cards_print_takes_no_interval_from_audited_runs():
+def test_model_cards_do_not_use_intervals_of_audited_runs():
     (model,) = run_time.MODELS
     assert model.classes(run()) == ("adapters", "all")
     assert model.classes(run(**PRETRAIN_405B)) == ("pretraining", "all")

@@ -59,7 +59,7 @@ def test_a_tile_has_256_columns():
     assert tile_padding(2305) == pytest.approx((2560 / 2305) ** (2 / 3))
 
 
-def test_an_update_moves_its_states_twice_and_gradient_and_weight_once():
+def test_an_update_reads_and_writes_states_and_moves_gradient_and_weight_once():
     """30 bytes with a master beside a 16-bit weight; 28 where the weight is the master."""
     kept, c = replace(case(), weight_bytes=2.0, optimizer_bytes=12.0), case()
     shard = c.network.trunk / 8
@@ -70,31 +70,31 @@ def test_an_update_moves_its_states_twice_and_gradient_and_weight_once():
     assert away.offload == pytest.approx(shard * (4 + 2) / 50e9)
 
 
-def test_half_of_what_goes_between_stages_shows_and_a_third_of_a_ring():
+def test_stage_traffic_is_half_exposed_and_ring_traffic_a_third():
     piped = step_seconds(case(layout={"shard": "none", "pipeline": 4}), K)
     assert piped.pipeline_exposed == pytest.approx(0.5 * piped.pipeline_total)
     ringed = step_seconds(case(layout={"context": 4}), K)
     assert ringed.context_exposed == pytest.approx(0.3 * ringed.context_total)
 
 
-def test_gradients_hide_behind_the_backward_pass_of_the_last_micro_batch():
+def test_gradient_traffic_overlaps_with_the_last_backward_pass():
     """On a network so slow that only what hides is missing."""
     c = case(layout={"shard": "zero1"})
-    slow = replace(c, wires=replace(c.wires, scale_up_bytes_per_s=1e8))
+    slow = replace(c, links=replace(c.links, scale_up_bytes_per_s=1e8))
     terms = step_seconds(slow, K)
     one = micro_batch_time(slow, K).layers + micro_batch_time(slow, K).head
     assert terms.data_total - terms.data_exposed == pytest.approx(K.data_hidden * 2 / 3 * one)
 
 
-def test_a_pipeline_of_virtual_stages_hides_gradients_behind_its_last_micro_batches():
+def test_virtual_stages_overlap_gradients_with_the_last_micro_batches():
     layout = {"shard": "zero1", "pipeline": 4, "data": 2}
     one, two = (case(layout=layout | {"virtual": v}, micro_batch=1) for v in (1, 2))
-    slow = replace(one.wires, scale_up_bytes_per_s=1e10)
-    plain, virtual = (step_seconds(replace(c, wires=slow), K) for c in (one, two))
+    slow = replace(one.links, scale_up_bytes_per_s=1e10)
+    plain, virtual = (step_seconds(replace(c, links=slow), K) for c in (one, two))
     assert virtual.data_exposed < plain.data_exposed
 
 
-def test_each_doubling_of_the_nodes_adds_one_share_of_waiting():
+def test_each_doubling_of_nodes_adds_one_straggler_share():
     calm = replace(K, straggler=0.0)
     for count, doublings in ((8, 0), (16, 1), (64, 3)):
         c = case(count=count)
@@ -107,13 +107,13 @@ def test_recomputing_every_second_product_is_half_a_forward_pass_of_them():
     assert micro_batch_time(replace(case(recompute="selective"), engine="megatron"), K).recompute == 0
 
 
-def test_kernels_made_for_a_generation_show_from_that_generation_on():
+def test_tuned_kernels_apply_from_their_generation_on():
     h100, a100 = (case(hardware={"accelerator": a, "count": 8}, engine={"name": "Megatron-LM"}) for a in ("H100-80GB", "A100-80GB"))
     for c, gain in ((h100, K.tuned_gain), (a100, 1.0)):
         assert sustained_rates(c, K).matrix == pytest.approx(sustained_rates(replace(c, engine="fsdp"), K).matrix * gain)
 
 
-def test_narrow_heads_fill_attention_less():
+def test_narrow_heads_slow_attention():
     a100 = case(hardware={"accelerator": "A100-80GB", "count": 8})
     assert sustained_rates(a100, K).attention == pytest.approx(312e12 * a100.chip.sustained_share * K.attention_share)
     c = case()
