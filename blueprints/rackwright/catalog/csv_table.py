@@ -47,6 +47,14 @@ def count(cell: str) -> int:
     return value
 
 
+def minor(cell: str) -> int:
+    """Parse a Kubernetes version such as 1.35 to its minor, 35."""
+    major, _, rest = cell.partition(".")
+    if major != "1":
+        raise ValueError(f"{cell!r} is not a version of Kubernetes (1.35)")
+    return count(rest)
+
+
 def positive(cell: str) -> float:
     value = number(cell)
     if not value:

@@ -128,6 +128,48 @@ class Quota:
 
 
 @dataclass(frozen=True, slots=True)
+class StorageLimit:
+    """Limit, step or offered values of a volume. volume: name in volumes.csv, or `fsx-lustre` for all tiers of it. Units are suffixes."""
+
+    volume: str
+    limit: str
+    values: tuple[int, ...]
+    notes: str
+    source: str
+    as_of: str
+
+
+@dataclass(frozen=True, slots=True)
+class SupportedVersion:
+    """Minors of Kubernetes 1 that a component supports, and its first release that does. kubernetes_last None: no end is published."""
+
+    component: str
+    kubernetes_first: int
+    kubernetes_last: int | None
+    first_release: str
+    notes: str
+    source: str
+    as_of: str
+
+    def supports(self, minor: int) -> bool:
+        return self.kubernetes_first <= minor and (self.kubernetes_last is None or minor <= self.kubernetes_last)
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedVersion:
+    """Version that a plan pins. chart, repository: of Helm charts; chart is a full `oci://` reference, or a name within `repository`."""
+
+    kind: str
+    name: str
+    version: str
+    chart: str
+    repository: str
+    notes: str
+    source: str
+    as_of: str
+
+
+@dataclass(frozen=True, slots=True)
 class CapacityRule:
     """Limit of a capacity mode. Rule names have a unit suffix: `longest_run_s`, `most_nodes`, `drain_before_end_s`."""
 
