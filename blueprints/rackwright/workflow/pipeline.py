@@ -47,9 +47,16 @@ class Decided:
     @property
     def before_you_build(self) -> tuple[Problem, ...]:
         """Open items that must be settled before an update, warnings included."""
-        from rackwright.workflow.stack_preview import open_items
+        from rackwright.workflow.open_items import open_items
 
         return open_items(self.problems)
+
+    @property
+    def unsettled(self) -> tuple[Problem, ...]:
+        """Open items that stop an update, as errors."""
+        from rackwright.workflow.open_items import unsettled
+
+        return unsettled(self.problems, self.plan)
 
 
 @dataclass
@@ -222,7 +229,11 @@ class Pipeline:
         budget = check_budget(costs, stack, fit, self.spec)
         found = (*rules, *quota, *budget, *self._open_in_spec(), *self._secrets(stack))
         return StackPreview(
-            stack, costs, quota_needs(stack, self.catalog), in_spec(found, self.spec, fit.candidate.place, stack, self.content)
+            stack,
+            costs,
+            quota_needs(stack, self.catalog),
+            in_spec(found, self.spec, fit.candidate.place, stack, self.content),
+            known_quotas={row.code: row for row in self.catalog.quotas if row.code},
         )
 
     def _open_in_spec(self) -> Iterator[Problem]:

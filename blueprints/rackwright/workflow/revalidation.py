@@ -13,7 +13,7 @@ from rackwright.stackplan import PlacePlan
 from rackwright.workflow.decision import Decision, compiled, renewal, spec_digest
 
 FIXED = ("account", "region", "zone")
-"""Parts of a place that cannot change without replacing machines and data."""
+"""Parts of a place that cannot change without replacing machines and data. Setting a part that was empty changes nothing."""
 
 
 def revalidate(decision: Decision, spec: Spec, catalog: Catalog, path: Path, today: date) -> tuple[Decision, list[Problem]]:
@@ -56,7 +56,7 @@ def _merged(old: SizingPlan, new: SizingPlan) -> SizingPlan:
 
 
 def _moved(was: PlacePlan | None, now: PlacePlan) -> tuple[str, str] | None:
-    parts = [part for part in FIXED if was and getattr(was, part) != getattr(now, part)]
+    parts = [part for part in FIXED if was and getattr(was, part) and getattr(was, part) != getattr(now, part)]
     return (_where(was, parts), _where(now, parts)) if was and parts else None
 
 

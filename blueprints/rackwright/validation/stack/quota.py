@@ -54,7 +54,7 @@ def _short(need: QuotaNeed, have: float) -> Problem:
         code="V-115",
         reason=f"{need.machine} {verb} {need.amount:g} {need.unit} of quota {need.code} in {need.region}; the account has {have:g}",
         at=At() / "pools",
-        fix=f"request an increase by {need.amount - have:g}, or use another region",
+        fix=f"request an increase by {need.amount - have:g} and set the new value in `quotas`, or use another region",
         level=Level.ERROR,
         stage=Stage.BUILD,
         link=QUOTA_GUIDE if need.code.startswith("L-") else "",
