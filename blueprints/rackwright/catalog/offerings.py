@@ -74,13 +74,11 @@ class Volume:
         """Return the smallest allowed size of at least `need_bytes`; None when it exceeds the maximum or sizes are not published."""
         if self.min_bytes is None:
             return None
-        size = next((s for s in (self.min_bytes, self.second_bytes) if s and s >= need_bytes), None) or self._stepped(need_bytes)
-        return size if self.max_bytes is None or size <= self.max_bytes else None
-
-    def _stepped(self, need_bytes: float) -> int:
         large = self.large_step_above_bytes is not None and need_bytes > self.large_step_above_bytes
         step = (self.large_step_bytes if large else self.step_bytes) or 1
-        return int(-(-need_bytes // step)) * step
+        stepped = int(-(-need_bytes // step)) * step
+        size = next((s for s in (self.min_bytes, self.second_bytes) if s and s >= need_bytes), stepped)
+        return size if self.max_bytes is None or size <= self.max_bytes else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ DATA = Path(__file__).parent / "data"
 
 @dataclass(frozen=True)
 class Catalog:
-    """All rows of the catalog. digest: changes with any byte of the data files and with user prices."""
+    """All rows of the catalog. digest: twelve hex digits over every byte of the data files, models included, and user prices."""
 
     accelerators: tuple[Accelerator, ...]
     machines: tuple[Machine, ...]
@@ -54,9 +54,10 @@ class Catalog:
     digest: str
 
     @staticmethod
+    @cache
     def default() -> "Catalog":
         """Return the embedded catalog. Raises CatalogError when a data file is invalid."""
-        return _embedded()
+        return load(DATA)
 
     @staticmethod
     def load(folder: Path) -> "Catalog":
@@ -105,7 +106,7 @@ class Catalog:
         """
         units = {machine.name: "node" for machine in self.machines if machine.kind != "tpu"} | {s.generation: "chip" for s in self.slices}
         mine = _own_prices(path, units)
-        kept = {_price_key(row): row for row in (*self.prices, *mine)}
+        kept = {(row.sku, row.cloud, row.region, row.capacity, row.unit): row for row in (*self.prices, *mine)}
         digest = sha256((self.digest + repr(mine)).encode()).hexdigest()[: len(self.digest)]
         return replace(self, prices=tuple(kept.values()), digest=digest)
 
@@ -143,11 +144,6 @@ class Catalog:
         """Return the fee of a region, else the one without a region, else that of the reference region; None when unknown."""
         rows = [row for row in self.fees if (row.name, row.cloud) == (name, cloud)]
         return min(rows, key=lambda row: (row.region != region, row.region is not None), default=None)
-
-
-@cache
-def _embedded() -> Catalog:
-    return load(DATA)
 
 
 PLAIN = {
@@ -188,8 +184,11 @@ def load(folder: Path) -> Catalog:
         slices = tuple(machines.tpu_slice(record, hosts) for record in read(tables.TPU_SLICES))
     except KeyError as fault:
         raise CatalogError(f"refers to {fault}, which has no row") from None
+    digest = sha256()
+    for file in sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith(".")):
+        digest.update(file.relative_to(folder).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
     volumes = tuple(machines.volume(record, plain["storage_prices"]) for record in read(tables.VOLUMES))
-    return Catalog(accelerators=accelerators, machines=nodes, slices=slices, volumes=volumes, digest=_digest(folder), **plain)
+    return Catalog(accelerators=accelerators, machines=nodes, slices=slices, volumes=volumes, digest=digest.hexdigest()[:12], **plain)
 
 
 def read_table(folder: Path, table: Table, name: str = "") -> list[Record]:
@@ -219,20 +218,8 @@ def _own_prices(path: Path, units: Mapping[str, str]) -> list[Price]:
     return rows
 
 
-def _price_key(row: Price) -> tuple[str | None, ...]:
-    return (row.sku, row.cloud, row.region, row.capacity, row.unit)
-
-
 def _grouped(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, tuple[Any, ...]]:
     groups: dict[Any, list[Any]] = {}
     for key, row in pairs:
         groups.setdefault(key, []).append(row)
     return {key: tuple(rows) for key, rows in groups.items()}
-
-
-def _digest(folder: Path) -> str:
-    """Return twelve hex digits of the hash over names and contents of all data files, models included."""
-    total = sha256()
-    for file in sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith(".")):
-        total.update(file.relative_to(folder).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
-    return total.hexdigest()[:12]

@@ -125,20 +125,15 @@ def read_decision(path: Path) -> Decision | None:
         decision = _adapter().validate_json(path.read_bytes())
     except FileNotFoundError:
         return None
-    except (ValidationError, OSError) as error:
-        raise _unreadable(path, f"is not a decision of this release: {_first(error)}") from None
+    except OSError as error:
+        raise _unreadable(path, f"is not a decision of this release: {error.strerror or error}") from None
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise _unreadable(path, f"is not a decision of this release: {where + ': ' if where else ''}{first['msg']}") from None
     if decision.version != DECISION_VERSION or not decision.plan.fits:
         raise _unreadable(path, f"is {decision.version}, this release reads {DECISION_VERSION}")
     return decision
-
-
-def _first(error: ValidationError | OSError) -> str:
-    """The first error with its path in the file."""
-    if isinstance(error, OSError):
-        return error.strerror or str(error)
-    first = error.errors(include_url=False, include_input=False)[0]
-    place = ".".join(map(str, first["loc"]))
-    return f"{place}: {first['msg']}" if place else first["msg"]
 
 
 def _unreadable(path: Path, why: str) -> UserError:

@@ -23,18 +23,17 @@ KEY = "[key]"
 def at_of(error: Mapping[str, Any]) -> At:
     """The user's path of a pydantic error: the names of union members, which pydantic puts between, are left out."""
     loc = error["loc"]
-    steps = loc[:2] + loc[3:] if _in_workload(loc) else loc
-    own = len(steps) - (error["type"] in ("extra_forbidden", "missing"))  # the last step of these is a key of the user's or ours
-    return At(tuple(step for i, step in enumerate(steps) if i >= own or not _is_marker(step)))
-
-
-def _is_marker(step: str | int) -> bool:
-    return step == KEY or (isinstance(step, str) and step[:1] == "<" and step[-1:] == ">")
+    steps = loc[:2] + loc[3:] if len(loc) > 2 and loc[0] == "workloads" and isinstance(loc[1], int) else loc
+    own = len(steps) - (error["type"] in ("extra_forbidden", "missing"))  # the last step of these is a key, not a tag
+    tags = [step == KEY or (isinstance(step, str) and step[:1] == "<" and step[-1:] == ">") for step in steps]
+    return At(tuple(step for i, step in enumerate(steps) if i >= own or not tags[i]))
 
 
 def keys_at(at: At, kind: str | None = None) -> tuple[str, ...]:
     """Keys that the mapping at `at` may have; `kind` narrows a workload to one kind."""
-    return tuple(dict.fromkeys(key for model in _models(at, kind) for key in model.model_fields))
+    models = (a for a in _annotations(at) if isinstance(a, type) and issubclass(a, BaseModel))
+    models = (m for m in models if not (kind and "kind" in m.model_fields) or kind in get_args(m.model_fields["kind"].annotation))
+    return tuple(dict.fromkeys(key for model in models for key in model.model_fields))
 
 
 def choices_at(at: At) -> tuple[str, ...]:
@@ -87,15 +86,6 @@ def did_you_mean(word: object, known: Iterable[str], most: int = 12) -> str:
     if near := nearest(word, known):
         return f"did you mean `{near}`?"
     return f"one of {', '.join(known)}" if len(known) <= most else ""
-
-
-def _in_workload(loc: tuple[str | int, ...]) -> bool:
-    return len(loc) > 2 and loc[0] == "workloads" and isinstance(loc[1], int)
-
-
-def _models(at: At, kind: str | None) -> list[type[BaseModel]]:
-    models = [a for a in _annotations(at) if isinstance(a, type) and issubclass(a, BaseModel)]
-    return [m for m in models if kind is None or "kind" not in m.model_fields or kind in get_args(m.model_fields["kind"].annotation)]
 
 
 def _annotations(at: At) -> list[Any]:

@@ -51,7 +51,9 @@ class SpecParser:
             except ValidationError as failure:
                 errors = [e for e in failure.errors(include_url=False) if not is_echo(e, data)]
             for error in errors if attempt == 0 else ():
-                self._add_error(error, data)
+                problem = problem_of(error, data)
+                if problem.at not in self.reported:
+                    self._add(problem, is_about_key(error))
             if not sum(self._repair(data, error) for error in errors):
                 return None
         return None
@@ -76,11 +78,6 @@ class SpecParser:
             else:
                 kept[key] = inner.plain() if key in FREE else self._without_nulls(inner, at / key)
         return kept
-
-    def _add_error(self, error: Mapping[str, Any], data: object) -> None:
-        problem = problem_of(error, data)
-        if problem.at not in self.reported:
-            self._add(problem, is_about_key(error))
 
     def _add(self, problem: Problem, about_key: bool = False) -> None:
         self.reported.add(problem.at)
