@@ -34,7 +34,7 @@ def record(spec: Path) -> None:
     decision_path(spec).write_text(Pipeline(spec, TODAY).choose().decision.to_json(), encoding="utf-8")
 
 
-def test_a_plan_with_the_default_api_access_is_a_plan(private):
+def test_a_plan_with_the_default_api_access_has_no_errors(private):
     preview = Pipeline(private, TODAY).preview()
     assert preview.errors == ()
     assert preview.before_you_build[0].code == "R-03"

@@ -82,10 +82,10 @@ def _regions(document: Any) -> Quotas:
                 merged.setdefault(region, {}).update(quotas)
         return merged
     found: Quotas = {}
-    for row in document.get("Quotas", ()):  # of the AWS CLI: the region is part of the ARN; account-wide quotas have none
-        if region := row["QuotaArn"].split(":")[3]:
-            found.setdefault(region, {})[row["QuotaCode"]] = float(row["Value"])
     if "Quotas" in document:
+        for row in document["Quotas"]:  # the region is part of the ARN; account-wide quotas have none and are skipped
+            if region := row["QuotaArn"].split(":")[3]:
+                found.setdefault(region, {})[row["QuotaCode"]] = float(row["Value"])
         return found
     for region, rows in document["regions"].items():
         granted = {code: Granted.model_validate(entry) for code, entry in rows.items()}

@@ -1,4 +1,4 @@
-"""Questions about the models themselves: which keys and choices has a place, and where else is a key known?"""
+"""Keys, choices and descriptions of a path of the spec, from the models."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import SequenceMatcher
@@ -14,7 +14,7 @@ from rackwright.spec.base import OneOf
 from rackwright.spec.spec import Spec
 
 NEAR = 0.6
-"""Least share of letters that a misspelt name has in common with what was meant (difflib's own default)."""
+"""Minimum similarity of a misspelt name and a valid one (the default of difflib)."""
 LONGEST_NAME = 100
 KEY = "[key]"
 """How pydantic marks a problem with a mapping's key."""
@@ -64,7 +64,7 @@ def homes() -> dict[str, tuple[str, ...]]:
 
 
 def nearest(word: object, known: Iterable[str]) -> str:
-    """The known name that was probably meant, the first of equally near ones, or ""."""
+    """The most similar known name, the first of equally similar ones; "" below the minimum similarity."""
     matcher = SequenceMatcher(b=_folded(str(word)[:LONGEST_NAME]))
 
     def likeness(name: str) -> float:
@@ -123,7 +123,7 @@ def _infos(annotation: Any) -> list[FieldInfo]:
 
 
 def all_models() -> Iterator[tuple[str, type[BaseModel]]]:
-    """Every model with the place it stands at, as a user would name it; breadth first."""
+    """Every model with its path in the spec, breadth first."""
     queue: list[tuple[str, Any]] = [("", Spec)]
     while queue:
         place, annotation = queue.pop(0)

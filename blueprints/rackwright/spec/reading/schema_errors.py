@@ -116,7 +116,7 @@ def _unknown_key(error: Error, at: At, data: object) -> Message:
 
 
 def _right_place(key: str, parent: At, kind: str | None, present: object) -> str:
-    """The key that was meant, or the place where this key is known."""
+    """The nearest valid key, or the section that has this key."""
     known = [name for name in keys_at(parent, kind) if not isinstance(present, dict) or name not in present]
     if "capacity" in parent.steps and isinstance(present, dict) and (forms := {"capacity_block", "reservation"} & set(present)):
         return f"leave it out: an entry with `{min(forms)}` has no other key; list another mode as a separate entry"

@@ -1,4 +1,4 @@
-"""From a path to text. What is no text file of reasonable size is refused before any of it is parsed."""
+"""Text of a file. Files that are too large or not UTF-8 text are refused before parsing."""
 
 import re
 import stat

@@ -39,7 +39,7 @@ class YamlNode:
         return [node.plain() for node in self.value] if isinstance(self.value, list) else self.value
 
     def nearest(self, at: At, key: bool = False) -> Mark:
-        """Where `at` stands, or its nearest known parent; with `key`, where the key itself stands."""
+        """Position of the value at `at`, or of its nearest parent in the file; with `key`, position of the key."""
         node, mark = self, self.mark
         for step in at.steps:
             child = node.child(step)
