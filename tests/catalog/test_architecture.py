@@ -11,7 +11,7 @@ from rackwright.estimator.model.from_architecture import count_parameters
 SMALL = {"layers": 4, "hidden": 512, "heads": 8, "ffn": 2048, "vocab": 32000}
 
 
-def test_what_is_left_out_follows_from_the_rest():
+def test_omitted_fields_are_derived():
     a = from_fields(SMALL)
     assert (a.kind, a.kv_heads, a.head_dim, a.attention, a.gated_ffn) == ("llm", 8, 64, "mha", True)
 

@@ -100,7 +100,7 @@ def test_a_file_that_is_no_config_is_refused(tmp_path, content, words):
         read_hf_config(path)
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path):
+def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(ConfigError, match=r"nowhere\.json cannot be read"):
         read_hf_config(tmp_path / "nowhere.json")
 

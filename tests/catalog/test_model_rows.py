@@ -92,7 +92,7 @@ def test_names_and_aliases_name_one_model_each():
 
 
 @pytest.mark.parametrize("row", ROWS, ids=by_name)
-def test_a_row_says_where_it_comes_from(row):
+def test_a_row_has_its_source(row):
     assert re.fullmatch(r"[a-z0-9][a-z0-9.-]*", row.name)
     for source in (row.source, row.published.source):
         assert source.startswith(("https://", "arXiv "))
@@ -102,13 +102,13 @@ def test_a_row_says_where_it_comes_from(row):
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.architecture.kind == "diffusion"], ids=by_name)
-def test_a_diffusion_row_says_what_one_sample_costs(row):
+def test_a_diffusion_row_has_the_operations_of_one_sample(row):
     assert row.architecture.flops_per_sample > 1e12
     assert row.architecture.sample
     assert row.architecture.tower_parameters > 0
 
 
-def test_models_are_found_by_name_and_alias_whatever_the_case():
+def test_models_are_found_by_name_and_alias_ignoring_case():
     assert library.find("meta-llama/llama-3.1-70b").name == "llama-3.1-70b"
     assert library.find(" Mistral-7B ").name == "mistral-7b"
     assert library.find("llama-9") is None

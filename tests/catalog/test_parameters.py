@@ -90,7 +90,7 @@ def test_parts_add_up_and_nothing_exceeds_the_whole(shape):
 
 
 @given(SHAPES)
-def test_reading_every_expert_reads_the_whole_trunk(shape):
+def test_all_experts_and_shared_parts_sum_to_the_trunk(shape):
     parts = count_parameters(from_fields(shape | {"experts_per_token": shape["experts"] or 1}))
     assert parts.active == parts.trunk
 

@@ -28,7 +28,7 @@ def test_a_price_whose_source_names_no_region_is_flagged(catalog):
     assert (offering.price_usd_per_hour, offering.price_region, offering.price_is_reference) == (47.757, None, True)
 
 
-def test_a_price_nobody_publishes_stays_unknown(catalog):
+def test_an_unpublished_price_is_unknown(catalog):
     offering = find(catalog, "gcp", "tpu7x-standard-4t", "us-central1", Mode.ON_DEMAND)
     assert (offering.price_usd_per_hour, offering.price_words) == (None, "price not published")
     assert find(catalog, "aws", "p5e.48xlarge", "us-east-2", Mode.ON_DEMAND).price_usd_per_hour is None
@@ -45,13 +45,13 @@ def test_a_reservation_without_a_price_borrows_the_on_demand_one(catalog):
     assert offering.price_is_reference
 
 
-def test_types_that_cannot_be_bought_on_demand_are_not_offered_so(catalog):
+def test_types_without_on_demand_are_not_offered_on_demand(catalog):
     names = {o.machine.name for o in query.offerings(catalog, "gcp", ("us-central1",), (Mode.ON_DEMAND,))}
     assert "a3-highgpu-8g" in names
     assert not {"a3-highgpu-1g", "a3-ultragpu-8g", "a4-highgpu-8g"} & names
 
 
-def test_what_has_no_api_name_is_never_offered(catalog):
+def test_machines_without_an_api_name_are_never_offered(catalog):
     names = {o.machine.name for o in query.offerings(catalog, "aws")}
     assert not {"p6e-gb300", "trn3-gen1-ultraserver", "p6e-gb200.36xlarge"} & names
     assert "u-p6e-gb200x36" in names
@@ -65,7 +65,7 @@ def test_regions_may_be_patterns_and_order_is_deterministic(catalog):
     assert [o.capacity for o in once[:2]] == [Mode.SPOT, Mode.ON_DEMAND]
 
 
-def test_no_price_is_zero_and_no_mode_is_invented(catalog):
+def test_no_price_is_zero_and_every_mode_is_known(catalog):
     for cloud in ("aws", "gcp"):
         for offering in query.offerings(catalog, cloud):
             assert offering.price_usd_per_hour is None or offering.price_usd_per_hour > 0

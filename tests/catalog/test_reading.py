@@ -77,7 +77,7 @@ def test_the_digest_names_the_state_of_the_data(data, catalog):
 OWN = "sku,cloud,region,capacity,usd_per_hour,unit,notes,source,as_of\n"
 
 
-def test_own_prices_replace_ours_and_change_the_digest(tmp_path, catalog):
+def test_user_prices_replace_list_prices_and_change_the_digest(tmp_path, catalog):
     path = tmp_path / "prices.csv"
     path.write_text(OWN + "p5.48xlarge,aws,us-east-1,on-demand,40,node,,our contract,2026-11-01\n", encoding="utf-8")
     ours = catalog.with_prices(path)

@@ -79,7 +79,7 @@ def test_every_accelerator_a_machine_has_is_in_the_catalog(catalog):
     assert {m.accelerator for m in catalog.machines if m.accelerator} | {s.generation for s in catalog.slices} <= known
 
 
-def test_only_an_announced_machine_is_left_out_of_the_machines(catalog):
+def test_only_announced_machines_are_left_out(catalog):
     assert {row["name"] for row in raw("gcp_machines.csv")} - set(catalog.machine_by_name) == {"a5x"}
 
 
@@ -94,7 +94,7 @@ def test_bandwidth_and_flops_are_in_plausible_ranges(catalog):
             assert least < dense / row.memory_bandwidth_bytes_per_s < 600, f"{row.name}: FLOP per byte; with sparsity, or a wrong unit?"
 
 
-def test_a_narrower_format_is_never_slower_except_where_the_conflict_says_so(catalog):
+def test_a_narrower_format_is_never_slower_unless_the_row_has_a_conflict(catalog):
     for row in catalog.accelerators:
         ladder = [peak for peak in (row.fp32_flops, row.tf32_flops, row.bf16_flops, row.fp8_flops, row.fp4_flops) if peak]
         assert ladder == sorted(ladder), row.name
@@ -130,7 +130,7 @@ def test_trainium2_memory_is_the_neuron_figure_not_the_api_one(catalog):
     assert "512" in catalog.machine_by_name["trn2.48xlarge"].conflict
 
 
-def test_conflicts_stay_visible(catalog):
+def test_rows_with_conflicts_keep_them(catalog):
     doubted = {"NVIDIA B300 SXM (Blackwell Ultra)", "NVIDIA GB300 (per GPU)", "NVIDIA RTX PRO 6000 Blackwell Server Edition"}
     assert doubted <= {row.name for row in catalog.accelerators if row.conflict}
     assert {"p6e-gb200.36xlarge", "dl1.24xlarge", "a3-highgpu-8g", "ct6e-standard-1t"} <= {m.name for m in catalog.machines if m.conflict}
@@ -173,7 +173,7 @@ def test_tpu_api_names_count_cores_on_v4_and_v5p_and_chips_on_v5e_and_v6e(catalo
             assert int(piece.tpu_api_type.split("-")[-1]) == piece.chips * per_chip, piece
 
 
-def test_prices_are_positive_and_of_known_things(catalog):
+def test_prices_are_positive_and_have_a_known_sku(catalog):
     skus = set(catalog.machine_by_name) | {piece.generation for piece in catalog.slices}
     for row in catalog.prices:
         assert row.sku in skus, row
@@ -198,7 +198,7 @@ def test_places_belong_to_their_region_and_machine(catalog):
             assert all(re.fullmatch(r"[a-z]+\d-az\d", zone) and zone[:2] == row.region[:2] for zone in row.zones), row
 
 
-def test_every_orderable_cloud_gpu_is_sold_somewhere_or_nobody_knows_where(catalog):
+def test_every_orderable_cloud_gpu_has_a_region_or_a_note(catalog):
     nowhere = {m.name for m in catalog.machines if m.cloud != "kubernetes" and m.orderable and m.name not in catalog.places_by_sku}
     assert nowhere == {"a4x-highgpu-4g", "tpu7x-standard-1t"}  # zones not published
 
@@ -210,7 +210,7 @@ def test_quota_codes_of_machines_are_in_the_quota_table(catalog):
             assert not code or (m.cloud, code) in codes, (m.name, code)
 
 
-def test_capacity_block_machines_say_so_in_their_modes(catalog):
+def test_capacity_block_machines_have_the_mode(catalog):
     for m in catalog.machines:
         if m.cloud == "aws" and m.orderable:
             assert m.capacity_block == (CapacityMode.CAPACITY_BLOCK in m.capacity_modes), m.name

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from rackwright import Catalog, check, compile_plan, load, size
-from rackwright.catalog import read
 from rackwright.catalog.rows import Availability, CapacityMode, Price, StoragePrice
 from rackwright.cli import run
 from rackwright.clouds import AWS, CloudProfile, names, register, unregister
@@ -74,7 +73,7 @@ def toy_catalog() -> Catalog:
 def toy(monkeypatch) -> Iterator[Catalog]:
     catalog = toy_catalog()
     register(TOY)
-    monkeypatch.setattr(read, "_embedded", lambda: catalog)
+    monkeypatch.setattr(Catalog, "default", lambda: catalog)
     monkeypatch.setitem(PATHS, (BlueprintKind.BOX, TOY.name), box_plan)
     yield catalog
     unregister(TOY.name)

@@ -27,12 +27,12 @@ def test_sums_are_those_of_the_known_lines(name):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_every_known_price_says_when_and_whence(name):
+def test_every_known_price_has_a_date_and_a_source(name):
     for line in billed(CASES[name]).lines:
         assert line.unit_price_usd is None or (line.price_date and line.source), line.what
 
 
-def test_training_names_what_it_pays_for():
+def test_a_training_bill_lists_every_part():
     whats = [line.what for line in billed(CASES["training"]).lines]
     for part in ("p5.48xlarge", "system nodes", "control plane", "NAT gateway", "Lustre", "disks of gpu", "encryption key"):
         assert any(part in what for what in whats), part
@@ -44,7 +44,7 @@ def test_run_pays_for_its_hours_and_serving_for_a_month():
     assert (fleet.hours, fleet.covers) == (730, "a month of 730 h")
 
 
-def test_machines_cost_what_sizing_said():
+def test_machines_cost_the_same_as_in_sizing():
     fit = CASES["training"][2]
     assert billed(CASES["training"]).lines[0].total_usd == fit.cost_usd.p50
 
@@ -70,7 +70,7 @@ def test_existing_buckets_are_not_billed_twice():
     assert "bucket checkpoints" in billed(CASES["box"]).by_use
 
 
-def test_price_of_another_region_says_so():
+def test_the_price_of_another_region_is_marked():
     spec, sizing, fit = plans.training_case()
     there = replace(fit, candidate=replace(fit.candidate, region="us-west-2", zones=()))
     found = bill(plans.compiled((spec, sizing, there)), there, spec, CATALOG)
@@ -104,7 +104,7 @@ def test_pools_of_a_fallback_are_alternatives_and_not_counted_one_by_one():
     assert [problem.reason for problem in found] == ["a month with the maximum of 8 machines costs 10,868 USD; goals.max_cost is 7,000 USD"]
 
 
-def test_what_watches_and_the_address_of_the_gateway_are_paid_for():
+def test_monitoring_and_the_address_of_the_gateway_are_billed():
     found = {line.what: line for line in billed(CASES["training"]).lines}
     assert found["detailed metrics of machines"].quantity == 7 * (4 + 2)
     assert found["alarms on idle machines"].quantity == 1
@@ -124,7 +124,7 @@ def test_a_fleet_on_aws_pays_for_its_load_balancer():
     assert line.total_usd == pytest.approx(16.43, abs=0.01)
 
 
-def test_pools_beside_the_sized_one_are_paid_at_the_size_they_start_with():
+def test_additional_pools_are_billed_at_their_initial_size():
     place = plans.AWS | {"capacity": {"fallback": ["on-demand", "spot"]}}
     pools = [
         {"name": "debug", "instance": "g6e.12xlarge", "nodes": 2, "at_least": 1},

@@ -40,11 +40,11 @@ def test_a_missing_file_is_named_with_its_neighbour(tmp_path):
     assert (code, said) == ("S-file", f"The file does not exist; did you mean {tmp_path / 'llama.yaml'}?")
 
 
-def test_a_folder_is_no_file(tmp_path):
+def test_a_folder_is_refused(tmp_path):
     assert refused(tmp_path) == ("S-file", "The path is a directory, not a file; ")
 
 
-def test_a_broken_link_says_where_it_leads(tmp_path):
+def test_a_broken_link_is_reported_with_its_target(tmp_path):
     link = tmp_path / "link.yaml"
     link.symlink_to("gone.yaml")
     assert refused(link) == ("S-file", "The path is a link to gone.yaml, which does not exist; ")
@@ -61,7 +61,7 @@ def test_a_file_in_a_file_is_refused(tmp_path):
     assert refused(tmp_path / "a.yaml" / "b.yaml")[0] == "S-file"
 
 
-def test_a_pipe_is_not_waited_for(tmp_path):
+def test_a_pipe_is_refused_without_waiting(tmp_path):
     os.mkfifo(tmp_path / "pipe.yaml")
     assert refused(tmp_path / "pipe.yaml") == ("S-file", "The path is a device, pipe or socket, not a file; ")
 
@@ -99,7 +99,7 @@ def test_a_large_text_is_refused_without_parsing(monkeypatch):
 @pytest.mark.parametrize(
     "text", ["[" * 900_000, "- " * 400_000, "{a: " * 200_000, "a: [" + "x, " * 300_000 + "]", "? " * 400_000, "&a " * 300_000]
 )
-def test_a_megabyte_of_nonsense_is_refused_within_seconds(text):
+def test_a_megabyte_of_random_text_is_refused_within_seconds(text):
     start = time.process_time()
     assert {problem.code for problem in examine(text).problems} <= {"S-depth", "S-too-many", "S-syntax"}
     assert time.process_time() - start < 5

@@ -56,7 +56,7 @@ def test_a_quantity_is_read_into_base_units(kind, text, value):
 
 
 @pytest.mark.parametrize(("kind", "text", "code"), BAD, ids=map(named, BAD))
-def test_what_is_no_quantity_is_refused_with_its_code(kind, text, code):
+def test_an_invalid_quantity_is_refused_with_its_code(kind, text, code):
     with pytest.raises(ValidationError) as refused:
         TypeAdapter(kind).validate_python(text)
     assert [error["type"] for error in refused.value.errors()] == [code]

@@ -46,7 +46,7 @@ def test_an_unknown_version_lists_what_is_read():
     assert version_problem({"api_version": "rackwright/v0"}, STEPS) is None
 
 
-def test_a_newer_version_says_upgrade():
+def test_a_newer_version_asks_for_an_upgrade():
     assert version_problem({"api_version": "rackwright/v7beta2"}).fix.startswith("upgrade rackwright")
 
 
@@ -101,7 +101,7 @@ def test_json_has_everything_a_tool_needs():
 
 
 @pytest.mark.parametrize("key", ["[key]", "<plain>", "finetune", "", "kind"])
-def test_a_key_that_looks_like_a_mark_of_the_reader_is_only_an_unknown_key(key):
+def test_a_key_that_looks_like_a_union_tag_is_an_unknown_key(key):
     codes = [(problem.code, str(problem.at)) for problem in examine(FINE + f"'{key}': 1\n").problems if problem.code != "S-42"]
     assert codes == [("S-unknown-key", key or "(whole file)")]
     inside = examine(FINE.replace("500}}", f"500}}, '{key}': 1}}")).problems
@@ -115,7 +115,7 @@ def test_color_is_only_added():
     assert colored.replace("\033[1;33m", "").replace("\033[32m", "").replace("\033[0m", "") == plain
 
 
-def test_a_place_beyond_the_text_is_printed_without_a_line():
+def test_a_position_after_the_text_is_printed_without_a_line():
     assert render([Problem("S-x", "wrong", mark=Mark(99, 1))], "a: 1\n", "f.yaml") == "f.yaml:99:1: error S-x\n    wrong\n1 error\n"
 
 
@@ -123,16 +123,16 @@ def test_a_place_beyond_the_text_is_printed_without_a_line():
     ("word", "known", "meant"),
     [("US-EST-1", ["us-west-1", "us-east-1"], "us-west-1"), ("on_demand", ["spot", "on-demand"], "on-demand"), ("xyz", ["spot"], "")],
 )
-def test_the_nearest_name_is_told(word, known, meant):
+def test_the_nearest_name_is_suggested(word, known, meant):
     assert nearest(word, known) == meant
 
 
-def test_a_long_list_is_not_recited():
+def test_a_long_list_of_choices_is_not_printed():
     assert did_you_mean("zzz", [f"region-{i}" for i in range(40)]) == ""
     assert did_you_mean("zzz", ["a", "b"]) == "one of a, b"
 
 
-def test_keys_know_their_homes():
+def test_a_misplaced_key_is_reported_with_its_sections():
     assert homes()["max_cost"] == ("goals",)
     assert homes()["api_version"] == ("",)
 
@@ -151,7 +151,7 @@ def test_keys_know_their_homes():
         ("aws", "eu-west-2", None, True),
     ],
 )
-def test_residency_follows_borders_not_names(cloud, region, territory, inside):
+def test_residency_follows_the_country_not_the_region_name(cloud, region, territory, inside):
     assert stays_in(cloud, region, territory) is inside
 
 

@@ -55,12 +55,12 @@ def test_the_example_of_the_documentation_is_a_spec():
 
 
 @pytest.mark.parametrize("folder", [folder for folder in CASES if not codes(folder)], ids=lambda folder: folder.name)
-def test_what_the_reader_accepts_the_schema_accepts(folder):
+def test_the_schema_accepts_every_spec_that_the_reader_accepts(folder):
     assert [error.message for error in SCHEMA.iter_errors(plain(folder / "spec.yaml"))] == []
 
 
 @pytest.mark.parametrize("folder", [folder for folder in CASES if codes(folder) & SHAPE], ids=lambda folder: folder.name)
-def test_what_the_reader_refuses_by_shape_the_schema_refuses(folder):
+def test_the_schema_refuses_every_shape_that_the_reader_refuses(folder):
     assert not SCHEMA.is_valid(plain(folder / "spec.yaml"))
 
 
@@ -75,7 +75,7 @@ def test_every_model_is_explained():
     assert [model.__name__ for model in models() if not (model.__doc__ or "").strip()] == []
 
 
-def test_a_quantity_says_its_form():
+def test_a_wrong_quantity_is_reported_with_the_format():
     duration = spec_schema()["$defs"]["Goals"]["properties"]["max_duration"]
     assert re.fullmatch(duration["pattern"], "48h")
     assert not re.fullmatch(duration["pattern"], "48")

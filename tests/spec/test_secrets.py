@@ -139,5 +139,5 @@ def test_names_are_still_printed():
 
 
 @pytest.mark.parametrize("value", ["wandb-5f1c", "aBcDeFgHiJkL", "correct horse", "x", "Tr0ub4dor", "supercalifragilisticexpialidocious"])
-def test_a_reference_that_is_no_name_is_hidden(value):
+def test_an_invalid_secret_reference_is_hidden(value):
     assert f"`{value}`" not in everything_printed(spec(f"secrets: {{HF_TOKEN: {{secret: {value}}}}}"))

@@ -58,7 +58,7 @@ def test_problem_has_the_required_and_the_granted_quota():
     (problem,) = check_quota(training(nodes=4), {P_VCPU: 384})
     assert problem.code == "V-115"
     assert "p5.48xlarge needs 768 vCPU of quota L-417A185B in us-east-1; the account has 384" in problem.reason
-    assert problem.fix == "request an increase by 384, or use another region"
+    assert problem.fix == "request an increase by 384 and set the new value in `quotas`, or use another region"
     assert check_quota(training(nodes=4), {P_VCPU: 768}) == []
 
 

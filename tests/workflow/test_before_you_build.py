@@ -1,13 +1,20 @@
 """What only building needs: `plan` lists it, `choose` records it, commands warn of it, and an update refuses until it is settled."""
 
 import json
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
 import pulumi
 import pytest
+from rackwright.catalog import Catalog
+from rackwright.diagnostics.problem import Level, Problem, Stage
+from rackwright.validation.spec.registry import RULES as SPEC_RULES
+from rackwright.validation.stack import RULES as STACK_RULES
 from rackwright.workflow.decision import decision_path, read_decision
+from rackwright.workflow.open_items import EFFECTS, unsettled
 from rackwright.workflow.pipeline import Pipeline
+from rackwright.workflow.stack_preview import quota_words
 from rackwright_pulumi.program.settings import Settings, decide
 
 ROOT = Path(__file__).parents[2]
@@ -27,7 +34,7 @@ def record(spec: Path) -> None:
     decision_path(spec).write_text(Pipeline(spec, TODAY).choose().decision.to_json(), encoding="utf-8")
 
 
-def test_a_plan_with_the_default_api_access_is_a_plan(private):
+def test_a_plan_with_the_default_api_access_has_no_errors(private):
     preview = Pipeline(private, TODAY).preview()
     assert preview.errors == ()
     assert preview.before_you_build[0].code == "R-03"
@@ -73,6 +80,55 @@ def test_a_warning_is_listed_and_does_not_stop_an_update(private):
     record(private)
     decided = decide(Settings(private, TODAY))
     assert "V-30" in {problem.code for problem in decided.before_you_build}
+
+
+def test_every_rule_about_building_has_an_effect():
+    registered = {rule.code for rules in (STACK_RULES, SPEC_RULES) for rule in rules if rule.stage is Stage.BUILD}
+    assert registered | {"V-30", "V-115", "D-secret"} == set(EFFECTS)
+    assert all(effect.why and bool(effect.settled_by) == bool(effect.stops) for effect in EFFECTS.values())
+
+
+@pytest.mark.parametrize(
+    ("code", "level", "stops"),
+    [
+        ("R-03", Level.ERROR, True),
+        ("R-03", Level.WARNING, False),
+        ("R-25", Level.WARNING, True),
+        ("S-42", Level.WARNING, True),
+        ("R-36", Level.WARNING, False),
+        ("V-30", Level.WARNING, False),
+        ("V-115", Level.ERROR, True),
+        ("D-secret", Level.ERROR, True),
+        ("D-secret", Level.WARNING, False),
+        ("C-no-path", Level.ERROR, True),
+    ],
+)
+def test_open_items_stop_an_update_as_the_table_states(private, code, level, stops):
+    stack = Pipeline(private, TODAY).choose().plan
+    stack = replace(stack, place=replace(stack.place, account=""))
+    problem = Problem(code, "open", level=level, stage=Stage.BUILD)
+    assert unsettled([problem], stack) == ((replace(problem, level=Level.ERROR),) if stops else ())
+
+
+def test_an_update_refuses_without_an_account_and_accepts_one_that_is_added(private):
+    with_access = (ROOT / "stacks" / "chat-eks.yaml").read_text(encoding="utf-8")
+    account = next(line for line in with_access.splitlines(keepends=True) if line.strip().startswith("account:"))
+    private.write_text(with_access.replace(account, ""), encoding="utf-8")
+    record(private)
+    (item,) = [p for p in Pipeline(private, TODAY).preview().before_you_build if p.code == "R-25"]
+    with pytest.raises(pulumi.RunError) as refused:
+        decide(Settings(private, TODAY))
+    assert item.reason in " ".join(str(refused.value).split())
+    assert decide(Settings(private, TODAY, preview=True)).plan.place.account == ""
+    private.write_text(with_access, encoding="utf-8")
+    assert decide(Settings(private, TODAY)).plan.place.account, "the recorded machines are kept"
+
+
+def test_the_quotas_of_a_report_are_those_of_the_pipelines_catalog(private):
+    default = Catalog.default()
+    renamed = replace(default, quotas=tuple(replace(row, family=f"my {row.family}") for row in default.quotas))
+    preview = Pipeline(private, TODAY, own_catalog=renamed).preview()
+    assert any("my " in words for words in quota_words(preview))
 
 
 def test_a_secret_is_listed_until_the_configuration_has_it(private):

@@ -39,7 +39,7 @@ blueprint: {ttl: 3d}
 """A box on Google Cloud is cheapest and cannot be built; one on AWS can."""
 
 
-def test_what_can_be_built_ranks_first_and_keeps_its_order():
+def test_buildable_candidates_rank_first_in_their_order():
     spec = read(TWO_CLOUDS)
     plain, plan = with_text(sized_by_goals(spec, today=TODAY)), size(spec, today=TODAY)
     assert plain.fits[0].candidate.cloud == "gcp"
@@ -48,7 +48,7 @@ def test_what_can_be_built_ranks_first_and_keeps_its_order():
     assert compile_plan(spec, plan, plan.fits[0], today=TODAY).place.cloud == "aws"
 
 
-def test_a_row_that_cannot_be_built_says_why(tmp_path, monkeypatch, capsys):
+def test_a_row_that_cannot_be_built_has_a_reason(tmp_path, monkeypatch, capsys):
     (tmp_path / "mix.yaml").write_text(TWO_CLOUDS, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     pipeline = Pipeline(tmp_path / "mix.yaml", TODAY)
@@ -85,7 +85,7 @@ def test_one_fit_is_compiled_where_the_first_can_be_built(monkeypatch):
     assert len(compiled) == 1
 
 
-def test_what_only_compiling_finds_is_found_and_each_combination_compiled_once(monkeypatch):
+def test_failures_of_compilation_are_found_with_one_compilation_per_combination(monkeypatch):
     tried = []
 
     def refuse_g6e(spec, plan, fit, **_):

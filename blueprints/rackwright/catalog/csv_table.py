@@ -2,7 +2,7 @@
 
 import csv
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,6 +45,14 @@ def count(cell: str) -> int:
     if value < 0:
         raise ValueError(f"{cell!r} is negative")
     return value
+
+
+def minor(cell: str) -> int:
+    """Parse a Kubernetes version such as 1.35 to its minor, 35."""
+    major, _, rest = cell.partition(".")
+    if major != "1":
+        raise ValueError(f"{cell!r} is not a version of Kubernetes (1.35)")
+    return count(rest)
 
 
 def positive(cell: str) -> float:
@@ -99,14 +107,22 @@ class Table:
         """Return the records in file order. Raises CatalogError with file and line of the first error."""
         file = name or self.file
         lines = csv.reader(content.splitlines(), strict=True)
-        cells_of_rows = _unquoted(lines, file)
-        header = next(cells_of_rows, [])
-        self._check_header(header, file)
+        try:
+            return self._records(lines, file)
+        except csv.Error as fault:
+            raise CatalogError(str(fault), file, lines.line_num) from None
+
+    def _records(self, lines: Any, file: str) -> list[Record]:
+        header = next(lines, [])
+        unknown, missing = set(header) - set(self.columns), set(self.columns) - set(header)
+        faults = [f"{what} {', '.join(sorted(names))}" for what, names in (("unknown column", unknown), ("no column", missing)) if names]
+        if faults or len(header) != len(self.columns):
+            raise CatalogError("; ".join(faults) or "a column appears twice", file, 1)
         names, parsers = zip(*(self.columns[column] for column in header), strict=True)
         places = [header.index(column) for column in self.key]
         seen: dict[tuple[str, ...], int] = {}
         records = []
-        for cells in cells_of_rows:
+        for cells in lines:
             line = lines.line_num
             if len(cells) != len(header):
                 raise CatalogError(f"{len(cells)} cells, the header has {len(header)}", file, line)
@@ -118,19 +134,6 @@ class Table:
             except ValueError:
                 raise CatalogError(_fault(parsers, header, cells), file, line) from None
         return records
-
-    def _check_header(self, header: Sequence[str], file: str) -> None:
-        unknown, missing = set(header) - set(self.columns), set(self.columns) - set(header)
-        said = [f"{what} {', '.join(sorted(names))}" for what, names in (("unknown column", unknown), ("no column", missing)) if names]
-        if said or len(header) != len(self.columns):
-            raise CatalogError("; ".join(said) or "a column appears twice", file, 1)
-
-
-def _unquoted(lines: Any, file: str) -> Iterator[list[str]]:
-    try:
-        yield from lines
-    except csv.Error as fault:
-        raise CatalogError(str(fault), file, lines.line_num) from None
 
 
 def _fault(parsers: Sequence[Parse], header: Sequence[str], cells: Sequence[str]) -> str:

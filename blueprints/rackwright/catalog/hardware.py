@@ -1,4 +1,4 @@
-"""Shapes of hardware: accelerators, machines, fabrics, TPU slices, servers; `rows.py` says which units and what None means."""
+"""Shapes of hardware: accelerators, machines, fabrics, TPU slices, servers; units and the meaning of None are in `rows.py`."""
 
 from dataclasses import dataclass
 from enum import StrEnum

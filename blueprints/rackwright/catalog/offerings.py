@@ -74,13 +74,11 @@ class Volume:
         """Return the smallest allowed size of at least `need_bytes`; None when it exceeds the maximum or sizes are not published."""
         if self.min_bytes is None:
             return None
-        size = next((s for s in (self.min_bytes, self.second_bytes) if s and s >= need_bytes), None) or self._stepped(need_bytes)
-        return size if self.max_bytes is None or size <= self.max_bytes else None
-
-    def _stepped(self, need_bytes: float) -> int:
         large = self.large_step_above_bytes is not None and need_bytes > self.large_step_above_bytes
         step = (self.large_step_bytes if large else self.step_bytes) or 1
-        return int(-(-need_bytes // step)) * step
+        stepped = int(-(-need_bytes // step)) * step
+        size = next((s for s in (self.min_bytes, self.second_bytes) if s and s >= need_bytes), stepped)
+        return size if self.max_bytes is None or size <= self.max_bytes else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +120,48 @@ class Quota:
     unit: str
     default: float | None
     adjustable: bool | None
+    notes: str
+    source: str
+    as_of: str
+
+
+@dataclass(frozen=True, slots=True)
+class StorageLimit:
+    """Limit, step or offered values of a volume. volume: name in volumes.csv, or `fsx-lustre` for all tiers of it. Units are suffixes."""
+
+    volume: str
+    limit: str
+    values: tuple[int, ...]
+    notes: str
+    source: str
+    as_of: str
+
+
+@dataclass(frozen=True, slots=True)
+class SupportedVersion:
+    """Minors of Kubernetes 1 that a component supports, and its first release that does. kubernetes_last None: no end is published."""
+
+    component: str
+    kubernetes_first: int
+    kubernetes_last: int | None
+    first_release: str
+    notes: str
+    source: str
+    as_of: str
+
+    def supports(self, minor: int) -> bool:
+        return self.kubernetes_first <= minor and (self.kubernetes_last is None or minor <= self.kubernetes_last)
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedVersion:
+    """Version that a plan pins. chart, repository: of Helm charts; chart is a full `oci://` reference, or a name within `repository`."""
+
+    kind: str
+    name: str
+    version: str
+    chart: str
+    repository: str
     notes: str
     source: str
     as_of: str

@@ -50,7 +50,11 @@ def offerings(catalog: Catalog, cloud: str, regions: Iterable[str] = (), modes: 
     for node in catalog.machines:
         if node.cloud != cloud or not node.orderable:
             continue
-        for place in _places(catalog, node, patterns):
+        places: Iterable[Availability] = sorted(catalog.places_by_sku.get(node.name, ()), key=lambda place: place.region)
+        places = (place for place in places if not patterns or any(fnmatchcase(place.region, pattern) for pattern in patterns))
+        if node.cloud == "kubernetes":
+            places = (Availability(node.name, node.cloud, "", (), node.notes, node.source, node.as_of),)
+        for place in places:
             for mode in (m for m in selected or node.capacity_modes if m in node.capacity_modes):
                 yield offer(catalog, node, place.region, mode, place.zones)
 
@@ -73,13 +77,6 @@ def offer(catalog: Catalog, node: Machine, region: str, mode: CapacityMode, zone
         price_is_reference=bool(words),
         price_words=words,
     )
-
-
-def _places(catalog: Catalog, node: Machine, wanted: tuple[str, ...]) -> Iterable[Availability]:
-    if node.cloud == "kubernetes":
-        return (Availability(node.name, node.cloud, "", (), node.notes, node.source, node.as_of),)
-    sold = catalog.places_by_sku.get(node.name, ())
-    return sorted((p for p in sold if not wanted or any(fnmatchcase(p.region, w) for w in wanted)), key=lambda p: p.region)
 
 
 def _price(catalog: Catalog, node: Machine, region: str, mode: CapacityMode) -> tuple[Price | None, str]:

@@ -21,7 +21,9 @@ from rackwright.catalog.rows import (
     Price,
     Quota,
     Server,
+    StorageLimit,
     StoragePrice,
+    SupportedVersion,
     TpuSlice,
     Volume,
 )
@@ -33,7 +35,7 @@ DATA = Path(__file__).parent / "data"
 
 @dataclass(frozen=True)
 class Catalog:
-    """All rows of the catalog. digest: changes with any byte of the data files and with user prices."""
+    """All rows of the catalog. digest: twelve hex digits over every byte of the data files, models included, and user prices."""
 
     accelerators: tuple[Accelerator, ...]
     machines: tuple[Machine, ...]
@@ -47,12 +49,15 @@ class Catalog:
     fees: tuple[Fee, ...]
     quotas: tuple[Quota, ...]
     capacity_rules: tuple[CapacityRule, ...]
+    storage_limits: tuple[StorageLimit, ...]
+    supported_versions: tuple[SupportedVersion, ...]
     digest: str
 
     @staticmethod
+    @cache
     def default() -> "Catalog":
         """Return the embedded catalog. Raises CatalogError when a data file is invalid."""
-        return _embedded()
+        return load(DATA)
 
     @staticmethod
     def load(folder: Path) -> "Catalog":
@@ -76,6 +81,24 @@ class Catalog:
         asked = (cloud, mode, rule, family)
         return next((row.value for row in self.capacity_rules if (row.cloud, row.capacity, row.rule, row.family) == asked), None)
 
+    def supported_version(self, component: str) -> SupportedVersion:
+        """The first row of a component. Raises CatalogError for an unknown one."""
+        for row in self.supported_versions:
+            if row.component == component:
+                return row
+        raise CatalogError(f"no supported versions of {component!r}")
+
+    def storage_limit(self, volume: str, limit: str) -> int:
+        """A limit of a volume, the lowest of several offered values. Raises CatalogError when the catalog lacks it."""
+        return self.storage_values(volume, limit)[0]
+
+    def storage_values(self, volume: str, limit: str) -> tuple[int, ...]:
+        """The offered values of a limit of a volume, in rising order. Raises CatalogError when the catalog lacks it."""
+        for row in self.storage_limits:
+            if (row.volume, row.limit) == (volume, limit):
+                return row.values
+        raise CatalogError(f"no limit {limit!r} of {volume!r}")
+
     def with_prices(self, path: Path) -> "Catalog":
         """Return this catalog with the user's price rows (columns of prices_*.csv), which replace or extend its own.
 
@@ -83,7 +106,7 @@ class Catalog:
         """
         units = {machine.name: "node" for machine in self.machines if machine.kind != "tpu"} | {s.generation: "chip" for s in self.slices}
         mine = _own_prices(path, units)
-        kept = {_price_key(row): row for row in (*self.prices, *mine)}
+        kept = {(row.sku, row.cloud, row.region, row.capacity, row.unit): row for row in (*self.prices, *mine)}
         digest = sha256((self.digest + repr(mine)).encode()).hexdigest()[: len(self.digest)]
         return replace(self, prices=tuple(kept.values()), digest=digest)
 
@@ -123,21 +146,31 @@ class Catalog:
         return min(rows, key=lambda row: (row.region != region, row.region is not None), default=None)
 
 
-@cache
-def _embedded() -> Catalog:
-    return load(DATA)
+PLAIN = {
+    "layouts": (FabricLayout, tables.FABRICS),
+    "servers": (Server, tables.SERVERS),
+    "storage_prices": (StoragePrice, tables.STORAGE_PRICES),
+    "fees": (Fee, tables.FEES),
+    "quotas": (Quota, tables.QUOTAS),
+    "capacity_rules": (CapacityRule, tables.CAPACITY_RULES),
+    "storage_limits": (StorageLimit, tables.STORAGE_LIMITS),
+    "supported_versions": (SupportedVersion, tables.SUPPORTED_VERSIONS),
+}
+"""Field of the catalog -> row type and table, where a record is a row."""
+PER_CLOUD = {"prices": (Price, tables.PRICES), "availability": (Availability, tables.AVAILABILITY)}
+"""As PLAIN, for tables with one file per cloud, such as prices_aws.csv."""
 
 
 def load(folder: Path) -> Catalog:
     """Read a catalog from a folder of data files. Raises CatalogError with file and line."""
-
-    read = partial(_records, folder)
+    read = partial(read_table, folder)
+    plain: dict[str, Any] = {name: tuple(row(**record) for record in read(table)) for name, (row, table) in PLAIN.items()}
+    for name, (row, table) in PER_CLOUD.items():
+        files = sorted(path.name for path in folder.glob(f"{name}_*.csv"))
+        plain[name] = tuple(row(**record) for file in files for record in read(table, file))
     accelerators = tuple(machines.accelerator(record) for record in read(tables.ACCELERATORS))
     known = {row.name: row for row in accelerators}
-    layouts = tuple(FabricLayout(**record) for record in read(tables.FABRICS))
-    layout = {row.machine: row for row in layouts}
-    servers = tuple(Server(**record) for record in read(tables.SERVERS))
-    storage_prices = tuple(StoragePrice(**record) for record in read(tables.STORAGE_PRICES))
+    layout = {row.machine: row for row in plain["layouts"]}
     hosts = {record["name"]: record for record in read(tables.TPU_HOSTS)}
     families = {record["family"]: record for record in read(tables.AWS_FAMILIES)}
     try:
@@ -146,36 +179,20 @@ def load(folder: Path) -> Catalog:
             *(machines.gcp(record, known, layout) for record in read(tables.GCP_MACHINES) if record["accelerator_count"]),
             *(machines.tpu_host(record, known) for record in hosts.values()),
             *(machines.system(record) for record in read(tables.SYSTEM_MACHINES)),
-            *(machines.owned(server, known) for server in servers),
+            *(machines.owned(server, known) for server in plain["servers"]),
         )
         slices = tuple(machines.tpu_slice(record, hosts) for record in read(tables.TPU_SLICES))
     except KeyError as fault:
         raise CatalogError(f"refers to {fault}, which has no row") from None
-    return Catalog(
-        accelerators=accelerators,
-        machines=nodes,
-        layouts=layouts,
-        slices=slices,
-        servers=servers,
-        prices=tuple(Price(**record) for file in _per_cloud(folder, "prices") for record in read(tables.PRICES, file)),
-        availability=tuple(
-            Availability(**record) for file in _per_cloud(folder, "availability") for record in read(tables.AVAILABILITY, file)
-        ),
-        volumes=tuple(machines.volume(record, storage_prices) for record in read(tables.VOLUMES)),
-        storage_prices=storage_prices,
-        fees=tuple(Fee(**record) for record in read(tables.FEES)),
-        quotas=tuple(Quota(**record) for record in read(tables.QUOTAS)),
-        capacity_rules=tuple(CapacityRule(**record) for record in read(tables.CAPACITY_RULES)),
-        digest=_digest(folder),
-    )
+    digest = sha256()
+    for file in sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith(".")):
+        digest.update(file.relative_to(folder).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
+    volumes = tuple(machines.volume(record, plain["storage_prices"]) for record in read(tables.VOLUMES))
+    return Catalog(accelerators=accelerators, machines=nodes, slices=slices, volumes=volumes, digest=digest.hexdigest()[:12], **plain)
 
 
-def _per_cloud(folder: Path, what: str) -> list[str]:
-    """Names of the files that hold a table of one cloud each."""
-    return sorted(path.name for path in folder.glob(f"{what}_*.csv"))
-
-
-def _records(folder: Path, table: Table, name: str = "") -> list[Record]:
+def read_table(folder: Path, table: Table, name: str = "") -> list[Record]:
+    """The records of a table in a folder. name: of the file where it is not the table's. Raises CatalogError with file and line."""
     file = name or table.file
     try:
         return table.read((folder / file).read_text(encoding="utf-8"), file)
@@ -201,20 +218,8 @@ def _own_prices(path: Path, units: Mapping[str, str]) -> list[Price]:
     return rows
 
 
-def _price_key(row: Price) -> tuple[str | None, ...]:
-    return (row.sku, row.cloud, row.region, row.capacity, row.unit)
-
-
 def _grouped(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, tuple[Any, ...]]:
     groups: dict[Any, list[Any]] = {}
     for key, row in pairs:
         groups.setdefault(key, []).append(row)
     return {key: tuple(rows) for key, rows in groups.items()}
-
-
-def _digest(folder: Path) -> str:
-    """Return twelve hex digits of the hash over names and contents of all data files, models included."""
-    total = sha256()
-    for file in sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith(".")):
-        total.update(file.relative_to(folder).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
-    return total.hexdigest()[:12]

@@ -5,7 +5,19 @@ GB, Gbps and TFLOPS as their column names state.
 """
 
 from rackwright.catalog.hardware import FORMATS, Accelerator, CapacityMode, Fabric, FabricLayout, Machine, Server, TpuSlice
-from rackwright.catalog.offerings import Availability, CapacityRule, Fee, Offering, Price, Quota, StoragePrice, Volume
+from rackwright.catalog.offerings import (
+    Availability,
+    CapacityRule,
+    Fee,
+    Offering,
+    PinnedVersion,
+    Price,
+    Quota,
+    StorageLimit,
+    StoragePrice,
+    SupportedVersion,
+    Volume,
+)
 
 __all__ = [
     "FORMATS",
@@ -18,10 +30,13 @@ __all__ = [
     "Fee",
     "Machine",
     "Offering",
+    "PinnedVersion",
     "Price",
     "Quota",
     "Server",
+    "StorageLimit",
     "StoragePrice",
+    "SupportedVersion",
     "TpuSlice",
     "Volume",
 ]

@@ -115,14 +115,14 @@ def report(
     session = Session.of(spec, as_json, today)
     suffix = f".{form or ReportFormat.HTML}"
     if output == Path("-"):
-        text = render_report(session.spec, session.plan, suffix, session.today, session.preview)
+        text = render_report(session.spec, session.plan, suffix, session.today, session.preview, session.pipeline.catalog)
         emit({"ok": True, "report": text, "feasible": bool(session.plan.fits)} if as_json else text)
     else:
         target = output or Path(f"{spec.stem}{suffix}")
         check_target(target, f".{form}" if form else "")
         preview = session.preview
         with working("drawing the report", as_json):
-            write_report(session.spec, session.plan, target, session.today, preview)
+            write_report(session.spec, session.plan, target, session.today, preview, session.pipeline.catalog)
         emit({"ok": True, "report": str(target), "feasible": bool(session.plan.fits)}) if as_json else emit(f"wrote {target}")
     _leave(session)
 

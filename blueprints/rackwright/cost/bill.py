@@ -60,7 +60,9 @@ def _lines(stack: StackPlan, fit: Fit, spec: Spec, catalog: Catalog, hours: floa
     if machine_layer(stack) in stack.layers:
         yield _accelerators(fit)
         yield from _others(stack, fit, spec, catalog, hours)
-        yield from _control_plane(stack, catalog, hours)
+        if stack.kind is not BlueprintKind.BOX and not (stack.cluster and stack.cluster.existing):
+            name = profile(stack.place.cloud).fees["control_plane"]
+            yield hourly("Kubernetes control plane", 1, "cluster", fee_price(catalog, name, stack.place, "hour"), hours)
     if "base" in stack.layers:
         yield from network.lines(stack, fit, catalog, hours)
     yield from storage.lines(stack, fit, spec, catalog, hours)
@@ -97,12 +99,6 @@ def _others(stack: StackPlan, fit: Fit, spec: Spec, catalog: Catalog, hours: flo
             yield hourly(what, pool.nodes_start, "machines", price, hours)
 
 
-def _control_plane(stack: StackPlan, catalog: Catalog, hours: float) -> Iterator[BillLine]:
-    if stack.kind is not BlueprintKind.BOX and not (stack.cluster and stack.cluster.existing):
-        name = profile(stack.place.cloud).fees["control_plane"]
-        yield hourly("Kubernetes control plane", 1, "cluster", fee_price(catalog, name, stack.place, "hour"), hours)
-
-
 def _monitoring(stack: StackPlan, fit: Fit, catalog: Catalog, hours: float) -> Iterator[BillLine]:
     """Detailed metrics of every machine and alarms on idle ones, where the cloud charges for them; mail and budgets cost cents."""
     fees = profile(stack.place.cloud).fees
@@ -111,13 +107,9 @@ def _monitoring(stack: StackPlan, fit: Fit, catalog: Catalog, hours: float) -> I
     machines = 1 if stack.box else sum(nodes_at_start(pool, fit) for pool in stack.pools)
     price = fee_price(catalog, fees["machine_metric"], stack.place, "metric-month")
     yield monthly("detailed metrics of machines", METRICS_PER_MACHINE * machines, "metrics", price, hours)
-    if alarms := _alarms(stack):
+    alarms = int(bool(stack.box and stack.box.idle_stop_minutes))
+    if not stack.box and stack.guard and stack.guard.idle_minutes:
+        alarms = sum(pool.role == "accelerator" and pool.provisioner == "managed" for pool in stack.pools)
+    if alarms:
         price = fee_price(catalog, fees["alarm"], stack.place, "alarm-month")
         yield monthly("alarms on idle machines", alarms, "alarms", price, hours)
-
-
-def _alarms(stack: StackPlan) -> int:
-    if stack.box:
-        return int(bool(stack.box.idle_stop_minutes))
-    watched = [pool for pool in stack.pools if pool.role == "accelerator" and pool.provisioner == "managed"]
-    return len(watched) if stack.guard and stack.guard.idle_minutes else 0

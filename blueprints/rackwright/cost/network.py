@@ -45,4 +45,4 @@ def _gcp(stack: StackPlan, fit: Fit, catalog: Catalog, hours: float) -> Iterator
 
 
 LINES = {AWS.name: _aws, GCP.name: _gcp}
-"""Cloud -> what its network costs."""
+"""Cloud -> lines of its network."""

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from rackwright.catalog.read import Catalog
-from rackwright.catalog.storage_limits import GP3_FREE_IOPS, GP3_FREE_MIB_S
 from rackwright.clouds import profile
 from rackwright.cost.bill_line import BillLine, UnitPrice, by_use, monthly
 from rackwright.cost.node_counts import nodes_at_start
@@ -52,11 +51,12 @@ def _tiered(plan: LustrePlan, place: PlacePlan, catalog: Catalog, hours: float) 
 
 def _disk(what: str, disk: DiskPlan, count: int, place: PlacePlan, catalog: Catalog, hours: float) -> Iterator[BillLine]:
     cloud = profile(place.cloud)
-    yield monthly(what, disk.size_gib * count, "GiB", volume_price(catalog, cloud.disk_volumes[disk.kind], place), hours)
+    volume = cloud.disk_volumes[disk.kind]
+    yield monthly(what, disk.size_gib * count, "GiB", volume_price(catalog, volume, place), hours)
     if "disk_iops" not in cloud.fees:
         return
-    more_iops = max(0, (disk.iops or 0) - GP3_FREE_IOPS) * count
-    more_mib_s = max(0, (disk.throughput_mib_s or 0) - GP3_FREE_MIB_S) * count
+    more_iops = max(0, (disk.iops or 0) - catalog.storage_limit(volume, "included_iops")) * count
+    more_mib_s = max(0, (disk.throughput_mib_s or 0) - catalog.storage_limit(volume, "included_mib_s")) * count
     if more_iops:
         yield monthly(f"{what}: IOPS", more_iops, "IOPS", fee_price(catalog, cloud.fees["disk_iops"], place, "IOPS-month"), hours)
     if more_mib_s:

@@ -1,6 +1,6 @@
 """Base class of the spec models, and the field types that several models share."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -40,20 +40,32 @@ class OneOf:
         self.names = names
 
     def __get_pydantic_core_schema__(self, _source: Any, _handler: Any) -> CoreSchema:
-        return core_schema.no_info_plain_validator_function(self._checked)
+        def check(value: object) -> object:
+            if value not in self.names():
+                raise PydanticKnownError("literal_error", {"expected": " or ".join(self.names())})
+            return value
+
+        return core_schema.no_info_plain_validator_function(check)
 
     def __get_pydantic_json_schema__(self, _schema: CoreSchema, _handler: Any) -> dict[str, Any]:
         return {"enum": [*self.names()], "type": "string"}
-
-    def _checked(self, value: object) -> object:
-        if value not in self.names():
-            raise PydanticKnownError("literal_error", {"expected": " or ".join(self.names())})
-        return value
 
 
 PLAIN, MAPPING = "<plain>", "<mapping>"
 plain_or_mapping = Discriminator(lambda value: MAPPING if isinstance(value, (dict, BaseModel)) else PLAIN)
 """Discriminator of a mapping and a plain value. Only the matching alternative reports problems."""
+
+
+def tag_by_key(tags: Mapping[str, str], otherwise: str | None) -> Callable[[object], str | None]:
+    """Return the choice of a form of a mapping: the tag of the first key that the mapping has. A plain value is PLAIN."""
+
+    def choose(value: object) -> str | None:
+        if not isinstance(value, (dict, BaseModel)):
+            return PLAIN
+        keys = value if isinstance(value, dict) else type(value).model_fields
+        return next((tag for key, tag in tags.items() if key in keys), otherwise)
+
+    return choose
 
 
 def _moment(value: object) -> datetime:

@@ -2,9 +2,9 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, Discriminator, Field, Tag
+from pydantic import Discriminator, Field, Tag
 
-from rackwright.spec.base import MAPPING, PLAIN, Flag, Id, Name, Part, PositiveInt, Text, plain_or_mapping
+from rackwright.spec.base import MAPPING, PLAIN, Flag, Id, Name, Part, PositiveInt, Text, plain_or_mapping, tag_by_key
 from rackwright.spec.infra import CapacityEntry, StackOutput
 from rackwright.spec.quantity import Duration, Size
 
@@ -23,23 +23,11 @@ class InsideAccess(Part):
     """Where `pulumi up` runs: inside the network, or on a machine connected to it, for example by VPN."""
 
 
-def _by_key(**tags: str):
-    """Return a discriminator that picks the form of a mapping by the first of `tags` among its keys. A plain value is PLAIN."""
-
-    def choose(value: object) -> str:
-        if not isinstance(value, (dict, BaseModel)):
-            return PLAIN
-        keys = value if isinstance(value, dict) else type(value).model_fields
-        return next((f"<{key}>" for key in tags if key in keys), f"<{next(iter(tags))}>")
-
-    return Discriminator(choose)
-
-
 ApiAccess = Annotated[
     Annotated[Literal["private", "public"], Tag(PLAIN)]
     | Annotated[PrivateAccess, Tag("<cidrs>")]
     | Annotated[InsideAccess, Tag("<runner>")],
-    _by_key(cidrs="", runner=""),
+    Discriminator(tag_by_key({"cidrs": "<cidrs>", "runner": "<runner>"}, "<cidrs>")),
 ]
 
 
@@ -52,7 +40,7 @@ class ExistingCluster(Part):
 
 ClusterChoice = Annotated[
     Annotated[Literal["new"], Tag(PLAIN)] | Annotated[StackOutput, Tag("<stack>")] | Annotated[ExistingCluster, Tag("<name>")],
-    _by_key(name="", stack=""),
+    Discriminator(tag_by_key({"name": "<name>", "stack": "<stack>"}, "<name>")),
 ]
 
 

@@ -2,10 +2,10 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, Discriminator, Field, Tag
+from pydantic import Discriminator, Field, Tag
 
 from rackwright.clouds import names, sellers
-from rackwright.spec.base import MAPPING, PLAIN, Id, Moment, OneOf, Part, PositiveInt, Text, plain_or_mapping
+from rackwright.spec.base import MAPPING, PLAIN, Id, Moment, OneOf, Part, PositiveInt, Text, plain_or_mapping, tag_by_key
 
 CloudName = Annotated[str, OneOf(names)]
 SellerName = Annotated[str, OneOf(sellers)]
@@ -78,18 +78,14 @@ class UseReservation(Part):
 Mode = Literal["on-demand", "spot", "flex-start", "calendar"]
 
 
-def _capacity_kind(value: object) -> str | None:
-    """Return the discriminator tag of a capacity entry. Only the matching form reports problems."""
-    if not isinstance(value, (dict, BaseModel)):
-        return PLAIN
-    keys = value if isinstance(value, dict) else type(value).model_fields
-    return next((f"<{key}>" for key in ("capacity_block", "reservation") if key in keys), None)
-
-
 _FORMS = "a capacity entry is a mode (on-demand, spot, flex-start, calendar), {capacity_block: ...} or {reservation: ...}"
 CapacityEntry = Annotated[
     Annotated[Mode, Tag(PLAIN)] | Annotated[UseBlock, Tag("<capacity_block>")] | Annotated[UseReservation, Tag("<reservation>")],
-    Discriminator(_capacity_kind, custom_error_type="S-choice", custom_error_message=_FORMS),
+    Discriminator(
+        tag_by_key({"capacity_block": "<capacity_block>", "reservation": "<reservation>"}, None),
+        custom_error_type="S-choice",
+        custom_error_message=_FORMS,
+    ),
 ]
 
 
@@ -122,16 +118,9 @@ class ExistingSubnet(Part):
     """Purpose: nodes, control plane, both (all), or not used by the stack (public)."""
 
 
-def _subnet_kind(value: object) -> str:
-    if not isinstance(value, (dict, BaseModel)):
-        return PLAIN
-    keys = value if isinstance(value, dict) else type(value).model_fields
-    return MAPPING if "stack" in keys and "id" not in keys else "<subnet>"
-
-
 SubnetEntry = Annotated[
     Annotated[Id, Tag(PLAIN)] | Annotated[StackOutput, Tag(MAPPING)] | Annotated[ExistingSubnet, Tag("<subnet>")],
-    Discriminator(_subnet_kind),
+    Discriminator(tag_by_key({"id": "<subnet>", "stack": MAPPING}, "<subnet>")),
 ]
 
 

@@ -7,7 +7,7 @@ from rackwright.catalog.models.architecture import Architecture, from_fields
 from rackwright.catalog.models.hf_config import read_hf_config
 from rackwright.catalog.models.library import find
 from rackwright.spec.spec import Spec
-from rackwright.spec.workload import Model, Workload
+from rackwright.spec.workload import Model
 
 
 def architecture_of(model: Model, folder: Path = Path()) -> Architecture | None:
@@ -31,12 +31,11 @@ def self_contained(spec: Spec, folder: Path) -> Spec:
     """
     if all(workload.model.config is None for workload in spec.workloads):
         return spec
-    return spec.model_copy(update={"workloads": tuple(_written_out(workload, folder) for workload in spec.workloads)})
-
-
-def _written_out(workload: Workload, folder: Path) -> Workload:
-    architecture = architecture_of(workload.model, folder) if workload.model.config is not None else None
-    if architecture is None:
-        return workload
-    fields = {name: value for name, value in asdict(architecture).items() if value is not None}
-    return workload.model_copy(update={"model": workload.model.model_copy(update={"config": None, "architecture": fields})})
+    workloads = list(spec.workloads)
+    for index, workload in enumerate(workloads):
+        architecture = architecture_of(workload.model, folder) if workload.model.config is not None else None
+        if architecture is not None:
+            fields = {name: value for name, value in asdict(architecture).items() if value is not None}
+            model = workload.model.model_copy(update={"config": None, "architecture": fields})
+            workloads[index] = workload.model_copy(update={"model": model})
+    return spec.model_copy(update={"workloads": tuple(workloads)})

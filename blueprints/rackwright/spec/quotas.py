@@ -5,6 +5,7 @@ Two formats are read: that of `rackwright lookup --write-quotas`, and the output
 """
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -52,16 +53,12 @@ def with_quotas(spec: Spec, folder: Path) -> Spec:
 
     folder: folder of the spec; paths are relative to it.
     """
-    infra = spec.infra
-    lists = {key: tuple(_written_out(place, folder) for place in getattr(infra, key)) for key in ("any_of", "ordered")}
-    return spec.model_copy(update={"infra": infra.model_copy(update=lists)})
+    return _with(spec, lambda place: read_quotas(folder / place.quotas) if isinstance(place.quotas, str) else place.quotas)
 
 
 def without_quotas(spec: Spec) -> Spec:
     """Return the spec without quotas. Used to revalidate machines that already count towards the usage."""
-    infra = spec.infra
-    lists = {key: tuple(place.model_copy(update={"quotas": None}) for place in getattr(infra, key)) for key in ("any_of", "ordered")}
-    return spec.model_copy(update={"infra": infra.model_copy(update=lists)})
+    return _with(spec, lambda place: None)
 
 
 def known_quotas(spec: Spec, place: int, region: str) -> dict[str, float]:
@@ -70,8 +67,11 @@ def known_quotas(spec: Spec, place: int, region: str) -> dict[str, float]:
     return known.get(region, {}) if isinstance(known, dict) else {}
 
 
-def _written_out(place: Place, folder: Path) -> Place:
-    return place.model_copy(update={"quotas": read_quotas(folder / place.quotas)}) if isinstance(place.quotas, str) else place
+def _with(spec: Spec, quotas: Callable[[Place], Quotas | None]) -> Spec:
+    """The spec with other quotas in every place."""
+    infra = spec.infra
+    lists = {key: tuple(p.model_copy(update={"quotas": quotas(p)}) for p in getattr(infra, key)) for key in ("any_of", "ordered")}
+    return spec.model_copy(update={"infra": infra.model_copy(update=lists)})
 
 
 def _regions(document: Any) -> Quotas:
@@ -81,25 +81,16 @@ def _regions(document: Any) -> Quotas:
             for region, quotas in _regions(part).items():
                 merged.setdefault(region, {}).update(quotas)
         return merged
-    if "Quotas" in document:
-        return _of_the_cli(document["Quotas"])
-    return {
-        region: {code: _left(Granted.model_validate(entry)) for code, entry in rows.items()} for region, rows in document["regions"].items()
-    }
-
-
-def _of_the_cli(rows: list[dict[str, Any]]) -> Quotas:
-    """Convert the AWS CLI's output. The region is part of each quota's ARN; account-wide quotas have no region and are skipped."""
     found: Quotas = {}
-    for row in rows:
-        region = row["QuotaArn"].split(":")[3]
-        if region:
-            found.setdefault(region, {})[row["QuotaCode"]] = float(row["Value"])
+    if "Quotas" in document:
+        for row in document["Quotas"]:  # the region is part of the ARN; account-wide quotas have none and are skipped
+            if region := row["QuotaArn"].split(":")[3]:
+                found.setdefault(region, {})[row["QuotaCode"]] = float(row["Value"])
+        return found
+    for region, rows in document["regions"].items():
+        granted = {code: Granted.model_validate(entry) for code, entry in rows.items()}
+        found[region] = {code: max(0.0, row.value - row.used) for code, row in granted.items()}
     return found
-
-
-def _left(granted: Granted) -> float:
-    return max(0.0, granted.value - granted.used)
 
 
 def _unreadable(path: Path, why: str) -> QuotaFileError:

@@ -39,7 +39,7 @@ LATER = {
     "safety": Safety().model_dump(mode="json"),
     "ssh_from": "nobody",
 }
-"""Keys that the first release did not have, with what they are when left out."""
+"""Keys added after the first release, with their defaults."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class OpenItem:
 
 @dataclass(frozen=True)
 class Decision:
-    """plan: what the choice was made from, with the chosen fit alone; spec_digest: of what sizing read; expires_on: ISO date or empty.
+    """plan: the sizing plan with the chosen fit only; spec_digest: of the parts that sizing reads; expires_on: ISO date or empty.
 
     place: where the machines run, in which account; plan_digest: of `plan` as it was written. Both are empty in decisions made by hand.
     before_you_build: what was open at the choice.
@@ -74,7 +74,7 @@ class Decision:
 
     @property
     def by_hand(self) -> bool:
-        """Whether somebody wrote into the recorded plan: it is then sized before it is built."""
+        """Whether the recorded plan was edited by hand. It is then sized again before it is built."""
         return bool(self.plan_digest) and self.plan_digest != plan_digest(self.plan)
 
     @property
@@ -125,20 +125,15 @@ def read_decision(path: Path) -> Decision | None:
         decision = _adapter().validate_json(path.read_bytes())
     except FileNotFoundError:
         return None
-    except (ValidationError, OSError) as error:
-        raise _unreadable(path, f"is not a decision of this release: {_first(error)}") from None
+    except OSError as error:
+        raise _unreadable(path, f"is not a decision of this release: {error.strerror or error}") from None
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise _unreadable(path, f"is not a decision of this release: {where + ': ' if where else ''}{first['msg']}") from None
     if decision.version != DECISION_VERSION or not decision.plan.fits:
         raise _unreadable(path, f"is {decision.version}, this release reads {DECISION_VERSION}")
     return decision
-
-
-def _first(error: ValidationError | OSError) -> str:
-    """The first error with its path in the file."""
-    if isinstance(error, OSError):
-        return error.strerror or str(error)
-    first = error.errors(include_url=False, include_input=False)[0]
-    place = ".".join(map(str, first["loc"]))
-    return f"{place}: {first['msg']}" if place else first["msg"]
 
 
 def _unreadable(path: Path, why: str) -> UserError:
@@ -153,7 +148,7 @@ def renewal(path: Path, word: str = "renew") -> str:
 
 
 def compiled(decision: Decision, spec: Spec, today: date, now: datetime | None = None, catalog: Catalog | None = None) -> StackPlan:
-    """The recorded machines with the recorded versions and expiry, whatever the catalog says now."""
+    """The stack of the recorded machines, with the recorded versions and expiry."""
     pins, expires_on = decision.pins, decision.expires_on
     return compile_plan(spec, decision.plan, decision.fit, today=today, pins=pins, expires_on=expires_on, now=now, catalog=catalog)
 
@@ -170,7 +165,7 @@ def spec_digest(spec: Spec) -> str:
 
 
 def _as_first_written(value: Any) -> Any:
-    """`value` without keys that came after the first release and say nothing, so that a release alone leaves a decision as it was."""
+    """`value` without later keys that have their default, so that an upgrade alone does not change the digest."""
     if isinstance(value, dict):
         return {key: _as_first_written(item) for key, item in value.items() if key not in LATER or item != LATER[key]}
     return [_as_first_written(item) for item in value] if isinstance(value, list) else value

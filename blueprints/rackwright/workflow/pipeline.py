@@ -47,9 +47,16 @@ class Decided:
     @property
     def before_you_build(self) -> tuple[Problem, ...]:
         """Open items that must be settled before an update, warnings included."""
-        from rackwright.workflow.stack_preview import open_items
+        from rackwright.workflow.open_items import open_items
 
         return open_items(self.problems)
+
+    @property
+    def unsettled(self) -> tuple[Problem, ...]:
+        """Open items that stop an update, as errors."""
+        from rackwright.workflow.open_items import unsettled
+
+        return unsettled(self.problems, self.plan)
 
 
 @dataclass
@@ -158,7 +165,11 @@ class Pipeline:
         from rackwright.workflow.decision import with_open_items
 
         if not self.plan.fits:
-            raise UserError([self._nothing_fits()], str(self.path))
+            from rackwright.wording.rejections import rejection_text
+
+            nearest = "; ".join(f"{miss.candidate.label}: {rejection_text(miss.rejections[0])}" for miss in self.plan.rejected[:3])
+            reason = f"no machine meets every goal. Nearest: {nearest}"
+            raise UserError([Problem("D-no-fit", reason, fix=f"run `rackwright plan {self.path.name}`")], str(self.path))
         decision, stack = self._choice((self._recorded_rank() or 1) if rank is None else rank)
         made = self._decided(decision, stack, recorded=False)
         return replace(made, decision=with_open_items(decision, made.before_you_build))
@@ -220,14 +231,15 @@ class Pipeline:
         refuse_broken_invariants(rules)
         quota = check_quota(stack, known_quotas(self.spec, fit.candidate.place, fit.candidate.region), self.catalog)
         budget = check_budget(costs, stack, fit, self.spec)
-        found = (*rules, *quota, *budget, *self._open_in_spec(), *self._secrets(stack))
+        open_in_spec = (problem for problem in self.reading.warnings if problem.stage is Stage.BUILD)
+        found = (*rules, *quota, *budget, *open_in_spec, *self._secrets(stack))
         return StackPreview(
-            stack, costs, quota_needs(stack, self.catalog), in_spec(found, self.spec, fit.candidate.place, stack, self.content)
+            stack,
+            costs,
+            quota_needs(stack, self.catalog),
+            in_spec(found, self.spec, fit.candidate.place, stack, self.content),
+            known_quotas={row.code: row for row in self.catalog.quotas if row.code},
         )
-
-    def _open_in_spec(self) -> Iterator[Problem]:
-        """Warnings of the spec about what only building needs."""
-        return (problem for problem in self.reading.warnings if problem.stage is Stage.BUILD)
 
     def _secrets(self, stack: "StackPlan") -> Iterator[Problem]:
         """Secrets that the stack's configuration must hold: a warning where the configuration is not known, an error where it lacks one."""
@@ -250,12 +262,6 @@ class Pipeline:
 
     def _layered(self, stack: "StackPlan") -> "StackPlan":
         return replace(stack, layers=self.layers or stack.layers, below=self.below) if self.layers or self.below else stack
-
-    def _nothing_fits(self) -> Problem:
-        from rackwright.wording.rejections import rejection_text
-
-        nearest = "; ".join(f"{miss.candidate.label}: {rejection_text(miss.rejections[0])}" for miss in self.plan.rejected[:3])
-        return Problem("D-no-fit", f"no machine meets every goal. Nearest: {nearest}", fix=f"run `rackwright plan {self.path.name}`")
 
     def _recorded_instead(self, fit: "Fit | None") -> str:
         """A sentence that names the recorded machines where the fit has others; empty for a record that cannot be read."""

@@ -9,11 +9,10 @@ from rackwright.diagnostics.problem import Level, Problem
 from rackwright.sizing.plan import SizingPlan
 from rackwright.sizing.selection.revalidation import resize
 from rackwright.spec import Spec
-from rackwright.stackplan import PlacePlan
 from rackwright.workflow.decision import Decision, compiled, renewal, spec_digest
 
 FIXED = ("account", "region", "zone")
-"""Parts of a place that cannot change without replacing machines and data."""
+"""Parts of a place that cannot change without replacing machines and data. Setting a part that was empty changes nothing."""
 
 
 def revalidate(decision: Decision, spec: Spec, catalog: Catalog, path: Path, today: date) -> tuple[Decision, list[Problem]]:
@@ -23,23 +22,27 @@ def revalidate(decision: Decision, spec: Spec, catalog: Catalog, path: Path, tod
     recorded price and place, so that a changed model, replica maximum or dataset takes effect on them.
     """
     if decision.spec != spec.name:
-        return decision, [_renamed(decision, spec, path)]
+        reason = f"{path.name} was recorded for {decision.spec}, not {spec.name}; a different name replaces every resource"
+        return decision, [Problem("D-other", reason, fix=f"restore the name, or {renewal(path)}")]
     ended = _ended(decision, path, today)
     if decision.spec_digest == spec_digest(spec) and not decision.by_hand:
         return decision, ended
     chosen, fix = decision.fit.candidate, f"{renewal(path)}, or revert the edit"
     again = resize(spec, catalog, chosen, today=today)
     if not isinstance(again, SizingPlan):
-        old = f"{chosen.label}, chosen on {decision.chosen_on}, no longer satisfies the spec"
         from rackwright.wording.rejections import rejection_text
 
+        old = f"{chosen.label}, chosen on {decision.chosen_on}, no longer satisfies the spec"
         return decision, [Problem("D-stale", f"{old}: {rejection_text(why)}", fix=fix) for why in again]
     new = replace(decision, plan=_merged(decision.plan, again))
-    moved = _moved(decision.place, compiled(new, spec, today, catalog=catalog).place)
-    if moved:
-        reason = f"Moving from {moved[0]} to {moved[1]} replaces every resource of the stack"
+    was, now = decision.place, compiled(new, spec, today, catalog=catalog).place
+    if moved := [part for part in FIXED if was and getattr(was, part) and getattr(was, part) != getattr(now, part)]:
+        old_place, new_place = (", ".join(f"{part} {getattr(place, part)}" for part in moved) for place in (was, now))
+        reason = f"Moving from {old_place} to {new_place} replaces every resource of the stack"
         return decision, [Problem("D-moved", reason, fix=fix)]
-    return new, [_edited(decision, path), *ended]
+    expiry = f"; the stack still expires on {decision.expires_on}" if decision.expires_on else ""
+    reason = f"The spec changed since {decision.chosen_on}. The recorded machines still satisfy it and are kept{expiry}"
+    return new, [Problem("D-edited", reason, level=Level.WARNING, fix=renewal(path)), *ended]
 
 
 def _merged(old: SizingPlan, new: SizingPlan) -> SizingPlan:
@@ -55,15 +58,6 @@ def _merged(old: SizingPlan, new: SizingPlan) -> SizingPlan:
     return replace(new, fits=(replace(fit, candidate=replace(fit.candidate, **same)),), storage=storage)
 
 
-def _moved(was: PlacePlan | None, now: PlacePlan) -> tuple[str, str] | None:
-    parts = [part for part in FIXED if was and getattr(was, part) != getattr(now, part)]
-    return (_where(was, parts), _where(now, parts)) if was and parts else None
-
-
-def _where(place: PlacePlan, parts: list[str]) -> str:
-    return ", ".join(f"{part} {getattr(place, part)}" for part in parts)
-
-
 def _ended(decision: Decision, path: Path, today: date) -> list[Problem]:
     """A warning about an expired stack: nothing deletes it."""
     if not decision.expires_on or today < date.fromisoformat(decision.expires_on):
@@ -71,14 +65,3 @@ def _ended(decision: Decision, path: Path, today: date) -> list[Problem]:
     reason = f"The stack expired on {decision.expires_on}; its machines still run and cost money"
     fix = f"take it down with `pulumi config set rackwright:teardown true`, `pulumi up` and `pulumi destroy`, or {renewal(path)} from today"
     return [Problem("D-ended", reason, level=Level.WARNING, fix=fix)]
-
-
-def _renamed(decision: Decision, spec: Spec, path: Path) -> Problem:
-    reason = f"{path.name} was recorded for {decision.spec}, not {spec.name}; a different name replaces every resource"
-    return Problem("D-other", reason, fix=f"restore the name, or {renewal(path)}")
-
-
-def _edited(decision: Decision, path: Path) -> Problem:
-    expiry = f"; the stack still expires on {decision.expires_on}" if decision.expires_on else ""
-    reason = f"The spec changed since {decision.chosen_on}. The recorded machines still satisfy it and are kept{expiry}"
-    return Problem("D-edited", reason, level=Level.WARNING, fix=renewal(path))

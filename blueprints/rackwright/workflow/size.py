@@ -8,7 +8,6 @@ from rackwright.compile.compile import PATHS, blueprint_of, compile_plan, no_pat
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.unsupported import unsupported_problems
 from rackwright.diagnostics.errors import UserError
-from rackwright.diagnostics.problem import Problem
 from rackwright.sizing import size as sizing
 from rackwright.sizing.assumptions import DEFAULT, Assumptions
 from rackwright.sizing.plan import Fit, SizingPlan
@@ -55,14 +54,24 @@ class Buildability:
     def _before_compiling(self, plan: SizingPlan, fit: Fit) -> str:
         key = self._key(fit)
         if key not in self.found:
-            self.found[key] = "; ".join(problem.reason for problem in self._refusals(plan, fit))
+            kind = blueprint_of(self.spec, fit)
+            if (kind, fit.candidate.cloud) not in PATHS:
+                found = [no_path(kind, fit.candidate.cloud)]
+            else:
+                context = CompileContext(self.spec, plan, fit, self.today, now=self.now, catalog=self.catalog)
+                found = unsupported_problems(context, kind)
+            self.found[key] = "; ".join(problem.reason for problem in found)
         return self.found[key]
 
     def _after_compiling(self, plan: SizingPlan, fit: Fit) -> str:
         key = self._key(fit)
         if key not in self.compiled:
             self.compiled.add(key)
-            self.found[key] = "; ".join(problem.reason for problem in self._compile(plan, fit))
+            self.found[key] = ""
+            try:
+                compile_plan(self.spec, plan, fit, today=self.today, now=self.now, catalog=self.catalog)
+            except UserError as error:
+                self.found[key] = "; ".join(problem.reason for problem in error.problems)
         return self.found[key]
 
     def _key(self, fit: Fit) -> tuple:
@@ -70,16 +79,3 @@ class Buildability:
         c = fit.candidate
         size = (c.nodes == 1, c.parallelism.accelerators if self.spec.workload.kind == "serve" else 0)
         return (blueprint_of(self.spec, fit), c.cloud, c.place, c.machine, c.topology, c.capacity, *size)
-
-    def _refusals(self, plan: SizingPlan, fit: Fit) -> tuple[Problem, ...]:
-        kind = blueprint_of(self.spec, fit)
-        if (kind, fit.candidate.cloud) not in PATHS:
-            return (no_path(kind, fit.candidate.cloud),)
-        return tuple(unsupported_problems(CompileContext(self.spec, plan, fit, self.today, now=self.now, catalog=self.catalog), kind))
-
-    def _compile(self, plan: SizingPlan, fit: Fit) -> tuple[Problem, ...]:
-        try:
-            compile_plan(self.spec, plan, fit, today=self.today, now=self.now, catalog=self.catalog)
-        except UserError as error:
-            return error.problems
-        return ()

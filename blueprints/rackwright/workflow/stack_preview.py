@@ -1,15 +1,16 @@
 """The compiled stack of a fit with its bill, quotas and problems."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from rackwright.catalog import Catalog
+from rackwright.catalog.rows import Quota
 from rackwright.cost import Bill
 from rackwright.diagnostics.problem import Level, Problem, Stage
 from rackwright.sizing.plan import SizingPlan
 from rackwright.stackplan import StackPlan
 from rackwright.validation.stack import QuotaNeed
+from rackwright.workflow.open_items import open_items
 
 
 @dataclass(frozen=True)
@@ -18,6 +19,7 @@ class StackPreview:
 
     recorded: a sentence that names the recorded machines where the decision beside the spec has others.
     not_buildable: per rank of the plan, why this release cannot build the fit; empty where it can.
+    known_quotas: quotas of the pipeline's catalog by code.
     """
 
     stack: StackPlan | None = None
@@ -26,6 +28,7 @@ class StackPreview:
     problems: tuple[Problem, ...] = ()
     recorded: str = ""
     not_buildable: tuple[str, ...] = ()
+    known_quotas: Mapping[str, Quota] = field(default_factory=dict)
 
     @property
     def errors(self) -> tuple[Problem, ...]:
@@ -51,15 +54,6 @@ class StackPreview:
         }
 
 
-def open_items(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """Problems that stop building and not planning, errors first; one of those that read the same."""
-    found: dict[tuple[str, str], Problem] = {}
-    for problem in problems:
-        if problem.stage is Stage.BUILD:
-            found.setdefault((problem.code, problem.advice), problem)
-    return tuple(sorted(found.values(), key=lambda problem: problem.level is not Level.ERROR))
-
-
 def doubts(plan: SizingPlan, preview: StackPreview) -> list[tuple[Level, str]]:
     """Warnings and errors about the choice as sentences, once each; what only building needs is left out."""
     said = (*plan.warnings, *(plan.chosen.warnings if plan.chosen else ()))
@@ -70,10 +64,9 @@ def doubts(plan: SizingPlan, preview: StackPreview) -> list[tuple[Level, str]]:
 
 def quota_words(preview: StackPreview) -> list[str]:
     """Name, amount and cloud default of each quota; quotas within the defaults in one sentence."""
-    rows = {row.code: row for row in Catalog.default().quotas if row.code}
     words, within = [], []
     for need in preview.quotas:
-        row = rows.get(need.code)
+        row = preview.known_quotas.get(need.code)
         default = row.default if row else None
         if default is not None and need.amount <= default:
             within.append(f"{row.family if row else need.code} {need.amount:,g} of {default:,g}")

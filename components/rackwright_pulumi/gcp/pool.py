@@ -31,8 +31,8 @@ from rackwright_pulumi.unsupported import Unsupported
 
 MODES = ("on-demand", "spot", "reservation", "calendar", "flex-start")
 IMAGES = {"cos": "COS_CONTAINERD", "": "COS_CONTAINERD"}
-HYPERDISK_ONLY = ("ct6e-", "tpu7x-", "g4-", "a3-ultragpu-", "a4-", "a4x-")
-"""Prefixes of machines without pd-balanced: https://cloud.google.com/tpu/docs/setup-persistent-disk, cluster-toolkit@1047080 examples."""
+DISK_TYPES = {"balanced": "pd-balanced", "hyperdisk-balanced": "hyperdisk-balanced"}
+"""Neutral kind of a disk -> its type. The catalog's column `boot_disk` has the kind that a machine supports."""
 EFFECTS = {"NoSchedule": "NO_SCHEDULE", "PreferNoSchedule": "PREFER_NO_SCHEDULE", "NoExecute": "NO_EXECUTE"}
 GPU, TPU = "nvidia.com/gpu", "google.com/tpu"
 WORKLOAD_POLICY_MACHINES = ("tpu7x-",)
@@ -141,7 +141,7 @@ def _node(plan: PoolPlan, args: GcpPoolArgs) -> NodePoolNodeConfigArgs:
     return NodePoolNodeConfigArgs(
         machine_type=plan.machine,
         image_type=IMAGES[plan.image],
-        disk_type=_disk_type(plan),
+        disk_type=DISK_TYPES.get(plan.disk.kind, "pd-balanced"),
         disk_size_gb=plan.disk.size_gib,
         boot_disk_kms_key=args["disk_key_id"],
         ephemeral_storage_local_ssd_config=ssd,
@@ -157,11 +157,6 @@ def _node(plan: PoolPlan, args: GcpPoolArgs) -> NodePoolNodeConfigArgs:
         resource_labels=gcp_labels(part(tuple[tuple[str, str], ...], args["tags"])),
         **_capacity(plan.capacity),
     )
-
-
-def _disk_type(plan: PoolPlan) -> str:
-    hyperdisk = plan.disk.kind == "hyperdisk-balanced" or plan.machine.startswith(HYPERDISK_ONLY)
-    return "hyperdisk-balanced" if hyperdisk else "pd-balanced"
 
 
 def _accelerators(plan: PoolPlan) -> list[NodePoolNodeConfigGuestAcceleratorArgs] | None:

@@ -6,6 +6,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from rackwright.catalog.read import Catalog
 from rackwright.diagnostics.problem import Level
 from rackwright.diagnostics.rule import Violation
 
@@ -26,10 +27,6 @@ USER_DATA_BYTES = 16384
 MAX_INSTANCE_TYPES = 20
 """Of a node group: https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateNodegroup.html"""
 RESERVATIONS_ONLY = "capacity-reservations-only"
-IOPS_PER_MIB_S = 4
-"""A gp3 volume needs 4 IOPS per MiB/s: https://docs.aws.amazon.com/ebs/latest/userguide/general-purpose.html"""
-FREE_IOPS = 3000
-"""IOPS of a gp3 volume that sets none; included in its price."""
 
 
 @rule("V-23", Level.ERROR, TEMPLATES)
@@ -216,13 +213,14 @@ def metadata_service_requires_tokens(view: GraphView) -> Iterator[Violation]:
 @rule("V-41", Level.ERROR, "https://docs.aws.amazon.com/ebs/latest/userguide/ebs-encryption.html")
 def disks_are_encrypted(view: GraphView) -> Iterator[Violation]:
     """Every disk must be encrypted, and a gp3 disk needs 4 IOPS per MiB/s of throughput."""
+    included, per_mib_s = gp3_limit("included_iops"), gp3_limit("iops_per_mib_s")
     for node, path, disk in disks(view):
         if not is_true(disk.get("encrypted")):
             yield violation(node, (*path, "encrypted"), "The disk is not encrypted", "set it to true")
-        iops, throughput = disk.get("iops") or FREE_IOPS, disk.get("throughput") or 0
-        if throughput * IOPS_PER_MIB_S > iops:
-            message = f"{throughput:,} MiB/s needs {throughput * IOPS_PER_MIB_S:,} IOPS, and the disk has {iops:,}"
-            yield violation(node, (*path, "throughput"), message, f"set it to {iops // IOPS_PER_MIB_S}")
+        iops, throughput = disk.get("iops") or included, disk.get("throughput") or 0
+        if throughput * per_mib_s > iops:
+            message = f"{throughput:,} MiB/s needs {throughput * per_mib_s:,} IOPS, and the disk has {iops:,}"
+            yield violation(node, (*path, "throughput"), message, f"set it to {iops // per_mib_s}")
     for _, template in view.pools():
         if not view.inputs(template).get("blockDeviceMappings"):
             message = "The root disk is not configured, so it may be unencrypted"
@@ -244,3 +242,8 @@ def disks(view: GraphView) -> Iterator[tuple[Node, tuple[str | int, ...], Mappin
 
 def _target(template: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return (template.get("capacityReservationSpecification") or {}).get("capacityReservationTarget")
+
+
+def gp3_limit(limit: str) -> int:
+    """A limit of gp3 volumes: `included_iops` is also that of a volume that sets none."""
+    return Catalog.default().storage_limit("ebs-gp3", limit)

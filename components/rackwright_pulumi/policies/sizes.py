@@ -2,22 +2,17 @@
 
 from collections.abc import Iterator
 
+from rackwright.catalog.read import Catalog
+from rackwright.catalog.rows import Volume
 from rackwright.diagnostics.problem import Level
 from rackwright.diagnostics.rule import Violation
 
 from rackwright_pulumi.policies.graph_view import LUSTRE, NODE_GROUP, GraphView
-from rackwright_pulumi.policies.launch_templates import FREE_IOPS, disks
+from rackwright_pulumi.policies.launch_templates import disks, gp3_limit
 from rackwright_pulumi.policies.registry import rule, violation
 
-GP3 = {"volumeSize": (1, 65536), "size": (1, 65536), "iops": (3000, 80000), "throughput": (125, 2000)}
-"""GiB, IOPS and MiB/s: https://docs.aws.amazon.com/ebs/latest/userguide/general-purpose.html"""
+MIB, GIB = 2**20, 2**30
 GP3_UNITS = {"volumeSize": "GiB", "size": "GiB", "iops": "IOPS", "throughput": "MiB/s"}
-GP3_IOPS_PER_GIB = 500
-STEP_GIB, MIN_GIB = 2400, 1200
-THROUGHPUT = {"PERSISTENT_1": (50, 100, 200), "PERSISTENT_2": (125, 250, 500, 1000)}
-"""MB/s per TiB of SSD: https://docs.aws.amazon.com/fsx/latest/LustreGuide/ssd-storage.html"""
-TIERED_STEP_MB_S = 4000
-"""https://docs.aws.amazon.com/fsx/latest/APIReference/API_CreateFileSystemLustreConfiguration.html"""
 RETENTION_DAYS = (
     *(0, 1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731),
     *(1096, 1827, 2192, 2557, 2922, 3288, 3653),
@@ -30,16 +25,17 @@ DELETION_DAYS = (7, 30)
 @rule("L-09", Level.ERROR, "https://docs.aws.amazon.com/ebs/latest/userguide/general-purpose.html")
 def gp3_volumes_are_in_range(view: GraphView) -> Iterator[Violation]:
     """A gp3 volume has 1 to 65,536 GiB, 3,000 to 80,000 IOPS but no more than 500 per GiB, and 125 to 2,000 MiB/s."""
+    ranges, included, per_gib = _gp3_ranges(), gp3_limit("included_iops"), gp3_limit("iops_per_gib")
     for node, path, disk in disks(view):
         if "gp3" not in (disk.get("volumeType"), disk.get("type")):
             continue
-        for key, (minimum, maximum) in GP3.items():
+        for key, (minimum, maximum) in ranges.items():
             value = disk.get(key)
             if value is not None and not minimum <= value <= maximum:
                 message = f"{value:,} {GP3_UNITS[key]} is outside {minimum:,} to {maximum:,}, the range of gp3"
                 yield violation(node, (*path, key), message, f"set it to {min(max(value, minimum), maximum)}")
-        gib, iops = disk.get("volumeSize") or disk.get("size"), disk.get("iops") or FREE_IOPS
-        max_iops = max(FREE_IOPS, GP3_IOPS_PER_GIB * gib) if gib else iops
+        gib, iops = disk.get("volumeSize") or disk.get("size"), disk.get("iops") or included
+        max_iops = max(included, per_gib * gib) if gib else iops
         if iops > max_iops:
             message = f"{iops:,} IOPS exceed {max_iops:,}, the limit of {gib} GiB of gp3"
             yield violation(node, (*path, "iops"), message, f"set it to {max_iops}")
@@ -48,22 +44,25 @@ def gp3_volumes_are_in_range(view: GraphView) -> Iterator[Violation]:
 @rule("L-10", Level.ERROR, "https://docs.aws.amazon.com/fsx/latest/LustreGuide/ssd-storage.html")
 def lustre_sizes_are_offered(view: GraphView) -> Iterator[Violation]:
     """A Lustre file system on SSD has 1,200 GiB or a multiple of 2,400 and an offered throughput; a tiered one has steps of 4,000 MB/s."""
+    step = Catalog.default().storage_limit("fsx-lustre-intelligent-tiering", "throughput_step_mb_s")
     for node in view.of(LUSTRE):
         inputs = view.inputs(node)
         capacity, kind = inputs.get("storageCapacity"), inputs.get("deploymentType")
-        tiered, offered = inputs.get("storageType") == "INTELLIGENT_TIERING", THROUGHPUT.get(str(kind), ())
+        tiered, tiers = inputs.get("storageType") == "INTELLIGENT_TIERING", _ssd_tiers(str(kind))
+        offered = tuple(tiers)
         rate, throughput = inputs.get("perUnitStorageThroughput"), inputs.get("throughputCapacity")
         if offered and not tiered and inputs.get("storageType") != "HDD":
-            if capacity and capacity != MIN_GIB and capacity % STEP_GIB:
-                message = f"{capacity:,} GiB is neither {MIN_GIB:,} nor a multiple of {STEP_GIB:,}"
-                yield violation(node, ("storageCapacity",), message, f"set it to {-(-capacity // STEP_GIB) * STEP_GIB}")
+            smallest, larger = ((size or 1) // GIB for size in (tiers[offered[0]].min_bytes, tiers[offered[0]].step_bytes))
+            if capacity and capacity != smallest and capacity % larger:
+                message = f"{capacity:,} GiB is neither {smallest:,} nor a multiple of {larger:,}"
+                yield violation(node, ("storageCapacity",), message, f"set it to {-(-capacity // larger) * larger}")
             if rate not in offered:
                 message = f"{'No throughput is set' if rate is None else f'{rate} MB/s per TiB is not offered'}; {kind} has"
                 fix = f"set it to {min((each for each in offered if each >= (rate or 0)), default=offered[-1])}"
                 yield violation(node, ("perUnitStorageThroughput",), f"{message} {', '.join(map(str, offered))}", fix)
-        if tiered and (not throughput or throughput % TIERED_STEP_MB_S):
-            message = f"{throughput:,} MB/s is not a multiple of {TIERED_STEP_MB_S:,}" if throughput else "No throughput is set"
-            fix = f"set it to {max(1, -(-(throughput or 0) // TIERED_STEP_MB_S)) * TIERED_STEP_MB_S}"
+        if tiered and (not throughput or throughput % step):
+            message = f"{throughput:,} MB/s is not a multiple of {step:,}" if throughput else "No throughput is set"
+            fix = f"set it to {max(1, -(-(throughput or 0) // step)) * step}"
             yield violation(node, ("throughputCapacity",), message, fix)
 
 
@@ -94,3 +93,17 @@ def node_group_sizes_are_ordered(view: GraphView) -> Iterator[Violation]:
             found = ", ".join(f"{key} is {size}" for key, size in sizes.items())
             fix = f"use sizes such as {', '.join(map(str, [*near[:-1], max(near[-1], 1)]))}"
             yield violation(node, ("scalingConfig",), f"{found}: they must not decrease, and maxSize must be 1 or more", fix)
+
+
+def _gp3_ranges() -> dict[str, tuple[int, int]]:
+    """Argument -> (minimum, maximum) of gp3, in GiB, IOPS and MiB/s."""
+    gp3 = Catalog.default().volume("ebs-gp3")
+    gib = ((gp3.min_bytes or 0) // GIB, (gp3.max_bytes or 0) // GIB)
+    iops, mib_s = (gp3_limit("included_iops"), round(gp3.max_iops or 0)), round((gp3.max_read_bytes_per_s or 0) / MIB)
+    return {"volumeSize": gib, "size": gib, "iops": iops, "throughput": (gp3_limit("included_mib_s"), mib_s)}
+
+
+def _ssd_tiers(kind: str) -> dict[int, Volume]:
+    """MB/s per TiB -> tier of a Lustre deployment type on SSD, in rising order."""
+    rows = [row for row in Catalog.default().volumes if row.tier.startswith(f"{kind} SSD") and not row.rdma]
+    return dict(sorted((round((row.read_bytes_per_s_per_tib or 0) / 1e6), row) for row in rows))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pulumi
 from rackwright.diagnostics.errors import UserError
-from rackwright.diagnostics.problem import Level, Problem
+from rackwright.diagnostics.problem import Problem
 from rackwright.diagnostics.render import rendered
 from rackwright.stackplan import LAYERS
 from rackwright.workflow.decision import decision_path, renewal
@@ -101,11 +101,10 @@ def run_error(error: UserError, hint: str = "") -> pulumi.RunError:
 
 
 def _decide(pipeline: Pipeline, settings: Settings) -> Decided:
-    """Raises UserError where an update would build what is not recorded, or what still has an open item of level error."""
+    """Raises UserError where an update would build what is not recorded, or while an open item stops it."""
     decided = pipeline.decide()
-    unsettled = [problem for problem in decided.before_you_build if problem.level is Level.ERROR]
-    if unsettled and not settings.preview:
-        raise UserError(unsettled, str(settings.spec_path))
+    if decided.unsettled and not settings.preview:
+        raise UserError(decided.unsettled, str(settings.spec_path))
     if decided.recorded:
         return decided
     path = decision_path(settings.spec_path)

@@ -164,13 +164,11 @@ def test_taints_labels_and_cloud_labels_arrive_in_the_clouds_words():
     ("machine", "kind", "disk"),
     [
         ("g2-standard-12", "balanced", "pd-balanced"),
-        ("ct6e-standard-4t", "balanced", "hyperdisk-balanced"),
-        ("g4-standard-48", "balanced", "hyperdisk-balanced"),
-        ("a3-ultragpu-8g", "balanced", "hyperdisk-balanced"),
+        ("ct6e-standard-4t", "hyperdisk-balanced", "hyperdisk-balanced"),
         ("n2-standard-8", "hyperdisk-balanced", "hyperdisk-balanced"),
     ],
 )
-def test_the_boot_disk_is_one_the_machine_takes(machine, kind, disk):
+def test_the_boot_disk_has_the_kind_of_the_plan(machine, kind, disk):
     assert pool(replace(L4, machine=machine, disk=DiskPlan(100, kind=kind)))["nodeConfig"]["diskType"] == disk
 
 

@@ -39,13 +39,10 @@ def read_hf_config(source: str | Path | Mapping[str, Any]) -> Architecture:
         raise ConfigError(
             f"model_type {model_type!r} is not read{hint}; write the architecture out, or use one of {known}", field="model_type"
         )
-    return from_fields(READERS[model_type](Fields(config)) | _weights_format(config))
-
-
-def _weights_format(config: Mapping[str, Any]) -> dict[str, str]:
-    said = config.get("quantization_config")
-    method = said.get("quant_method") if isinstance(said, Mapping) else None
-    return {"weights_format": WEIGHTS_FORMATS[method]} if isinstance(method, str) and method in WEIGHTS_FORMATS else {}
+    quantization = config.get("quantization_config")
+    method = quantization.get("quant_method") if isinstance(quantization, Mapping) else None
+    published = {"weights_format": WEIGHTS_FORMATS[method]} if isinstance(method, str) and method in WEIGHTS_FORMATS else {}
+    return from_fields(READERS[model_type](Fields(config)) | published)
 
 
 def _load(path: Path) -> Mapping[str, Any]:

@@ -1,6 +1,5 @@
 """Buckets of a workload, and the data disk of a box."""
 
-from rackwright.catalog.storage_limits import GP3_FREE_IOPS, GP3_IOPS_PER_MIB_S
 from rackwright.clouds import profile
 from rackwright.compile.compile_context import CompileContext
 from rackwright.diagnostics.errors import UserError
@@ -51,5 +50,6 @@ def _bucket(context: CompileContext, key: str, uri: str | None) -> BucketPlan:
 
 def data_disk(context: CompileContext) -> DiskPlan:
     """The data volume of a box, in the size that the SizingPlan shows."""
-    size_gib, mib_s = data_disk_size(context.sizing.storage)
-    return DiskPlan(size_gib, iops=max(GP3_FREE_IOPS, mib_s * GP3_IOPS_PER_MIB_S), throughput_mib_s=mib_s)
+    size_gib, mib_s = data_disk_size(context.sizing.storage, context.catalog)
+    included, per_mib_s = (context.catalog.storage_limit("ebs-gp3", limit) for limit in ("included_iops", "iops_per_mib_s"))
+    return DiskPlan(size_gib, iops=max(included, mib_s * per_mib_s), throughput_mib_s=mib_s)

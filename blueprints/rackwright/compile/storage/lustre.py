@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from rackwright.catalog.read import Catalog
-from rackwright.catalog.storage_limits import TIERED_METADATA_IOPS
 from rackwright.compile.compile_context import CompileContext
 from rackwright.compile.kubernetes.manifests import static_volume
 from rackwright.sizing.node.file_system import lustre_size, reads_over_efa
@@ -26,7 +25,7 @@ def lustre_plan(context: CompileContext, zone: str, buckets: tuple[BucketPlan, .
         return None
     plan = LustrePlan(size.capacity_gib, size.ssd_tier, zone, rdma=size.efa)
     if not size.ssd_tier:
-        iops = TIERED_METADATA_IOPS[0]
+        iops = context.catalog.storage_limit(size.volume, "metadata_iops")
         return replace(
             plan, backup_days=0, kind="tiered", throughput_mb_s=size.throughput_mb_s, metadata_iops=iops, cache_gib=size.cache_gib
         )

@@ -32,16 +32,22 @@ def check_target(target: Path, suffix: str = "") -> None:
         raise UserError([Problem("R-form", f"{target}: a report ends in {' or '.join(TEMPLATES)}", fix="name it report.html")])
 
 
-def write_report(spec: Spec, plan: SizingPlan, target: Path, today: date, preview: StackPreview | None = None) -> None:
+def write_report(
+    spec: Spec, plan: SizingPlan, target: Path, today: date, preview: StackPreview | None = None, catalog: Catalog | None = None
+) -> None:
     """Writes the report of a plan to `target` atomically. Raises UserError if the file cannot be written."""
     check_target(target)
-    write_text(target, render_report(spec, plan, target.suffix, today, preview))
+    write_text(target, render_report(spec, plan, target.suffix, today, preview, catalog))
 
 
-def render_report(spec: Spec, plan: SizingPlan, suffix: str, today: date, preview: StackPreview | None = None) -> str:
-    """The report as text. suffix: `.html` or `.md`. preview: stack and bill of the chosen fit, computed when left out."""
-    economics = economics_of(spec, plan, Catalog.default()) if isinstance(spec.workload, Serve) else None
-    shown = contents(spec, plan, preview or Pipeline.of_spec(spec, today, plan=plan).preview(), today, economics)
+def render_report(
+    spec: Spec, plan: SizingPlan, suffix: str, today: date, preview: StackPreview | None = None, catalog: Catalog | None = None
+) -> str:
+    """The report as text. suffix: `.html` or `.md`. preview: stack and bill of the chosen fit, computed when left out. catalog: the one
+    that the plan was sized with; the embedded one when left out."""
+    pipeline = Pipeline.of_spec(spec, today, catalog, plan)
+    economics = economics_of(spec, plan, pipeline.catalog) if isinstance(spec.workload, Serve) else None
+    shown = contents(spec, plan, preview or pipeline.preview(), today, economics)
     jinja = Environment(
         loader=PackageLoader("rackwright.report.document"),
         undefined=StrictUndefined,

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from rackwright.catalog import query
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Machine, Volume
-from rackwright.catalog.storage_limits import CACHE_MAX_GIB, CACHE_MIN_GIB, GP3_FREE_MIB_S, GP3_MAX_MIB_S, TIERED_STEP_MB_S
 from rackwright.diagnostics.errors import CatalogError
 from rackwright.sizing.node.formulas import NODE_ASSUMPTIONS
 from rackwright.sizing.node.requirements import FileSystem
@@ -19,6 +18,7 @@ from rackwright.spec.spec import Spec
 from rackwright.units import GIB, TIB
 
 MIB = 2**20
+TIERED = "fsx-lustre-intelligent-tiering"
 DATA_DISK_MIN_GIB, DATA_DISK_STEP_GIB = 100, 10
 DEFAULT_OPTIONS = LustreOptions()
 
@@ -58,11 +58,12 @@ def reads_over_efa(machine: Machine, image: str) -> bool:
     return machine.lustre_interfaces > 0 and image.partition("-")[0] == "al2023"
 
 
-def data_disk_size(need: StorageNeed) -> tuple[int, int]:
+def data_disk_size(need: StorageNeed, catalog: Catalog) -> tuple[int, int]:
     """(GiB, MiB/s) of the gp3 data disk of a box."""
     size_gib = math.ceil(need.capacity_bytes * NODE_ASSUMPTIONS.file_system_headroom / GIB / DATA_DISK_STEP_GIB) * DATA_DISK_STEP_GIB
     rate_mib_s = math.ceil(need.throughput_bytes_per_s / MIB)
-    return max(DATA_DISK_MIN_GIB, size_gib), min(GP3_MAX_MIB_S, max(GP3_FREE_MIB_S, rate_mib_s))
+    highest = round((catalog.volume("ebs-gp3").max_read_bytes_per_s or math.inf) / MIB)
+    return max(DATA_DISK_MIN_GIB, size_gib), min(highest, max(catalog.storage_limit("ebs-gp3", "included_mib_s"), rate_mib_s))
 
 
 def lustre_size(spec: Spec, plan: SizingPlan, candidate: Candidate, machine: Machine, catalog: Catalog) -> LustreSize | None:
@@ -77,7 +78,7 @@ def lustre_size(spec: Spec, plan: SizingPlan, candidate: Candidate, machine: Mac
     fast = plan.storage.throughput_bytes_per_s > NODE_ASSUMPTIONS.client_bytes_per_s * candidate.nodes
     able = reads_over_efa(machine, image.family if isinstance(image, OwnImage) else image)
     efa = able and fast if options.efa is None else options.efa
-    return _tiered(plan, options, efa) if options.tiering == "intelligent" else _ssd(plan.storage, options, efa, catalog)
+    return _tiered(plan, options, efa, catalog) if options.tiering == "intelligent" else _ssd(plan.storage, options, efa, catalog)
 
 
 def _ssd(need: StorageNeed, options: LustreOptions, efa: bool, catalog: Catalog) -> LustreSize:
@@ -104,17 +105,18 @@ def _bought(need: StorageNeed, tier: Volume) -> tuple[int, float]:
     return size, math.inf if price is None else size * price
 
 
-def _tiered(plan: SizingPlan, options: LustreOptions, efa: bool) -> LustreSize:
+def _tiered(plan: SizingPlan, options: LustreOptions, efa: bool, catalog: Catalog) -> LustreSize:
     """Capacity grows by itself; servers are bought for the throughput, and a cache for the dataset, which is read repeatedly."""
     need = plan.storage
-    servers = max(1, math.ceil(need.throughput_bytes_per_s / (TIERED_STEP_MB_S * 1e6)))
+    step, low, high = (catalog.storage_limit(TIERED, limit) for limit in ("throughput_step_mb_s", "min_cache_gib", "max_cache_gib"))
+    servers = max(1, math.ceil(need.throughput_bytes_per_s / (step * 1e6)))
     dataset_gib = math.ceil(plan.facts.dataset_bytes / GIB)
     return LustreSize(
         capacity_gib=math.ceil((need.capacity_bytes if options.capacity is None else options.capacity) / GIB),
-        volume="fsx-lustre-intelligent-tiering",
+        volume=TIERED,
         efa=efa,
-        throughput_mb_s=servers * TIERED_STEP_MB_S,
-        cache_gib=min(max(dataset_gib, servers * CACHE_MIN_GIB), servers * CACHE_MAX_GIB),
+        throughput_mb_s=servers * step,
+        cache_gib=min(max(dataset_gib, servers * low), servers * high),
     )
 
 
@@ -131,7 +133,7 @@ def planned_file_system(
     if kind == "tpu-pod":
         return None
     if kind == "box" and "ebs-gp3" in sold:
-        size_gib, rate_mib_s = data_disk_size(need)
+        size_gib, rate_mib_s = data_disk_size(need, catalog)
         price = catalog.volume("ebs-gp3").price_usd_per_byte_month
         usd = None if price is None else size_gib * GIB * price
         limit = Note(NoteKind.DISK_LIMIT, {"gb_per_s": rate_mib_s * MIB / 1e9})

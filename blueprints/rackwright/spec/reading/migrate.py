@@ -1,4 +1,4 @@
-"""Older versions of the format: each step rewrites plain data from one version to the next and says what it changed."""
+"""Migration of older format versions: each step rewrites plain data to the next version and returns a note."""
 
 import re
 from collections.abc import Callable, Mapping

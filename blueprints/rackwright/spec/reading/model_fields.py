@@ -1,4 +1,4 @@
-"""Questions about the models themselves: which keys and choices has a place, and where else is a key known?"""
+"""Keys, choices and descriptions of a path of the spec, from the models."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import SequenceMatcher
@@ -14,7 +14,7 @@ from rackwright.spec.base import OneOf
 from rackwright.spec.spec import Spec
 
 NEAR = 0.6
-"""Least share of letters that a misspelt name has in common with what was meant (difflib's own default)."""
+"""Minimum similarity of a misspelt name and a valid one (the default of difflib)."""
 LONGEST_NAME = 100
 KEY = "[key]"
 """How pydantic marks a problem with a mapping's key."""
@@ -23,18 +23,17 @@ KEY = "[key]"
 def at_of(error: Mapping[str, Any]) -> At:
     """The user's path of a pydantic error: the names of union members, which pydantic puts between, are left out."""
     loc = error["loc"]
-    steps = loc[:2] + loc[3:] if _in_workload(loc) else loc
-    own = len(steps) - (error["type"] in ("extra_forbidden", "missing"))  # the last step of these is a key of the user's or ours
-    return At(tuple(step for i, step in enumerate(steps) if i >= own or not _is_marker(step)))
-
-
-def _is_marker(step: str | int) -> bool:
-    return step == KEY or (isinstance(step, str) and step[:1] == "<" and step[-1:] == ">")
+    steps = loc[:2] + loc[3:] if len(loc) > 2 and loc[0] == "workloads" and isinstance(loc[1], int) else loc
+    own = len(steps) - (error["type"] in ("extra_forbidden", "missing"))  # the last step of these is a key, not a tag
+    tags = [step == KEY or (isinstance(step, str) and step[:1] == "<" and step[-1:] == ">") for step in steps]
+    return At(tuple(step for i, step in enumerate(steps) if i >= own or not tags[i]))
 
 
 def keys_at(at: At, kind: str | None = None) -> tuple[str, ...]:
     """Keys that the mapping at `at` may have; `kind` narrows a workload to one kind."""
-    return tuple(dict.fromkeys(key for model in _models(at, kind) for key in model.model_fields))
+    models = (a for a in _annotations(at) if isinstance(a, type) and issubclass(a, BaseModel))
+    models = (m for m in models if not (kind and "kind" in m.model_fields) or kind in get_args(m.model_fields["kind"].annotation))
+    return tuple(dict.fromkeys(key for model in models for key in model.model_fields))
 
 
 def choices_at(at: At) -> tuple[str, ...]:
@@ -65,7 +64,7 @@ def homes() -> dict[str, tuple[str, ...]]:
 
 
 def nearest(word: object, known: Iterable[str]) -> str:
-    """The known name that was probably meant, the first of equally near ones, or ""."""
+    """The most similar known name, the first of equally similar ones; "" below the minimum similarity."""
     matcher = SequenceMatcher(b=_folded(str(word)[:LONGEST_NAME]))
 
     def likeness(name: str) -> float:
@@ -87,15 +86,6 @@ def did_you_mean(word: object, known: Iterable[str], most: int = 12) -> str:
     if near := nearest(word, known):
         return f"did you mean `{near}`?"
     return f"one of {', '.join(known)}" if len(known) <= most else ""
-
-
-def _in_workload(loc: tuple[str | int, ...]) -> bool:
-    return len(loc) > 2 and loc[0] == "workloads" and isinstance(loc[1], int)
-
-
-def _models(at: At, kind: str | None) -> list[type[BaseModel]]:
-    models = [a for a in _annotations(at) if isinstance(a, type) and issubclass(a, BaseModel)]
-    return [m for m in models if kind is None or "kind" not in m.model_fields or kind in get_args(m.model_fields["kind"].annotation)]
 
 
 def _annotations(at: At) -> list[Any]:
@@ -133,7 +123,7 @@ def _infos(annotation: Any) -> list[FieldInfo]:
 
 
 def all_models() -> Iterator[tuple[str, type[BaseModel]]]:
-    """Every model with the place it stands at, as a user would name it; breadth first."""
+    """Every model with its path in the spec, breadth first."""
     queue: list[tuple[str, Any]] = [("", Spec)]
     while queue:
         place, annotation = queue.pop(0)

@@ -15,7 +15,7 @@ from rackwright.spec.model import self_contained
 from rackwright.spec.quotas import with_quotas
 from rackwright.spec.reading.source import LARGEST_BYTES, check_characters, too_large
 from rackwright.spec.reading.spec_parser import SpecParser
-from rackwright.spec.reading.tree import YamlNode, parse
+from rackwright.spec.reading.tree import parse
 from rackwright.spec.spec import Spec
 
 SpecRules = Callable[[Spec, Path], Iterable[tuple[Problem, bool]]]
@@ -47,7 +47,11 @@ def read_spec(text: str, source: str, rules: SpecRules) -> Reading:
 
 def _read(text: str, source: str, rules: SpecRules) -> Reading:
     try:
-        tree, problems = _tree(text.removeprefix("\ufeff"), source)
+        text = text.removeprefix("\ufeff")
+        if len(text) > LARGEST_BYTES:
+            raise too_large(len(text.encode("utf-8", "replace")), source)
+        check_characters(text, source)
+        tree, problems = parse(text, source)
     except UserError as error:
         return Reading(None, error.problems)
     if not isinstance(tree.value, dict):
@@ -59,18 +63,7 @@ def _read(text: str, source: str, rules: SpecRules) -> Reading:
     spec, folder = parser.validate(), Path(source).parent
     if spec is not None:
         parser.add_problems(rules(spec, folder))
-    found = tuple(sorted(parser.problems, key=_in_file_order))
+    found = tuple(sorted(parser.problems, key=lambda p: (p.mark.line, p.mark.column) if p.mark else (0, 0)))
     if spec is None or any(problem.level is Level.ERROR for problem in found):
         return Reading(None, found, parser.notes)
     return Reading(with_quotas(self_contained(spec, folder), folder), found, parser.notes)
-
-
-def _tree(text: str, source: str) -> tuple[YamlNode, list[Problem]]:
-    if len(text) > LARGEST_BYTES:
-        raise too_large(len(text.encode("utf-8", "replace")), source)
-    check_characters(text, source)
-    return parse(text, source)
-
-
-def _in_file_order(problem: Problem) -> tuple[int, int]:
-    return (problem.mark.line, problem.mark.column) if problem.mark else (0, 0)

@@ -1,6 +1,6 @@
 """Pydantic errors -> problems with a message, a path of the spec and a fix."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from rackwright.diagnostics.problem import At, Problem
@@ -91,8 +91,8 @@ def problem_of(error: Error, data: object) -> Problem:
     """One pydantic error as a problem without mark. `data`: what was validated."""
     at = at_of(error)
     kind = str(error["type"])
-    formatter = FORMATTERS.get(kind) or (_type if kind in TYPES else _range if kind in RANGES else _other)
-    code, reason, fix = formatter(error, at, data)
+    formatter = FORMATTERS.get(kind) or (_type if kind in TYPES else _bound if kind in RANGES else None)
+    code, reason, fix = formatter(error, at, data) if formatter else ("S-type", str(error["msg"]), "")
     return Problem(code, reason, at=at / "kind" if kind.startswith("union_tag") else at, fix=fix)
 
 
@@ -116,7 +116,7 @@ def _unknown_key(error: Error, at: At, data: object) -> Message:
 
 
 def _right_place(key: str, parent: At, kind: str | None, present: object) -> str:
-    """The key that was meant, or the place where this key is known."""
+    """The nearest valid key, or the section that has this key."""
     known = [name for name in keys_at(parent, kind) if not isinstance(present, dict) or name not in present]
     if "capacity" in parent.steps and isinstance(present, dict) and (forms := {"capacity_block", "reservation"} & set(present)):
         return f"leave it out: an entry with `{min(forms)}` has no other key; list another mode as a separate entry"
@@ -134,7 +134,9 @@ def _missing(error: Error, at: At, data: object) -> Message:
     known = keys_at(At(at.steps[:-1]))
     unknown = [key for key in present if key not in known] if isinstance(present, dict) else []
     typo = nearest(at.steps[-1], unknown)
-    return "S-missing", f"`{at.steps[-1]}` is missing", f"rename `{typo}`" if typo else _example(at)
+    name = str(at.steps[-1])
+    example = EXAMPLES.get(name) or (f"one of {', '.join(choices)}" if (choices := choices_at(at)) else "")
+    return "S-missing", f"`{name}` is missing", f"rename `{typo}`" if typo else example
 
 
 def _no_kind(error: Error, at: At, data: object) -> Message:
@@ -147,18 +149,13 @@ def _no_kind(error: Error, at: At, data: object) -> Message:
 def _choice(error: Error, at: At, data: object) -> Message:
     choices, got = choices_at(at), error["input"]
     extra = {"api_access": " or {cidrs: [...]}", "cluster": " or {stack: ..., output: ...}"}.get(str(at.steps[-1]), "")
-    near = _nearest_number(got, choices) or nearest(got, choices)
+    near = nearest(got, choices)
+    if isinstance(got, (int, float)) and not isinstance(got, bool) and choices and all(choice.isdigit() for choice in choices):
+        near = min(choices, key=lambda choice: abs(int(choice) - got))
     fix = f"did you mean `{near}`?" if near else f"one of {', '.join(choices)}{extra}"
     if got is True or got is False:
         fix += f"; YAML reads the word as {quote(got)}, so write it in quotes"
     return "S-choice", f"{quote(got)} is not an allowed value", fix
-
-
-def _nearest_number(got: object, choices: Sequence[str]) -> str:
-    """Of choices that are numbers, the one that a number lies nearest to."""
-    if isinstance(got, bool) or not isinstance(got, (int, float)) or not choices or not all(choice.isdigit() for choice in choices):
-        return ""
-    return min(choices, key=lambda choice: abs(int(choice) - got))
 
 
 def _own_validator(error: Error, at: At, data: object) -> Message:
@@ -181,24 +178,19 @@ def _type(error: Error, at: At, data: object) -> Message:
     elif error["type"] == "bool_type" and str(got).lower() in ("yes", "on", "no", "off"):
         fix = f"write {'true' if str(got).lower() in ('yes', 'on') else 'false'}"
     elif error["type"] in ("model_type", "dict_type", "model_attributes_type") and (keys := keys_at(at, _kind(data, at))):
-        fix = SECRET_FIXES.get(keys) or _alone(keys[0], got) + f"valid keys: {', '.join(keys)}"
+        mapping = ""
+        if keys[0] in FIRST_KEYS and isinstance(got, (str, int, float)):
+            value = quote(got).strip("`")
+            mapping = f"write `{{{keys[0]}: {f'[{value}]' if keys[0] == 'ordered' else value}}}`; "
+        fix = SECRET_FIXES.get(keys) or f"{mapping}valid keys: {', '.join(keys)}"
     return "S-type", f"Expected {TYPES[error['type']]}, got {quote(got)}", fix
 
 
-def _alone(first: str, got: object) -> str:
-    """How a value without its mapping is written with it."""
-    if first not in FIRST_KEYS or not isinstance(got, (str, int, float)):
-        return ""
-    value = quote(got).strip("`")
-    return f"write `{{{first}: {f'[{value}]' if first == 'ordered' else value}}}`; "
-
-
-def _range(error: Error, at: At, data: object) -> Message:
-    words, bound = RANGES[error["type"]]
-    return "S-range", f"The value must be {words} {error['ctx'][bound]:,}, got {quote(error['input'])}", ""
-
-
-def _length(error: Error, at: At, data: object) -> Message:
+def _bound(error: Error, at: At, data: object) -> Message:
+    """A limit of a number, or of the length of a text or list."""
+    if error["type"] in RANGES:
+        words, bound = RANGES[error["type"]]
+        return "S-range", f"The value must be {words} {error['ctx'][bound]:,}, got {quote(error['input'])}", ""
     if error["type"] == "string_too_long":
         return "S-pattern", f"The text is longer than {error['ctx']['max_length']} characters", ""
     return "S-range", "The value must not be empty", ""
@@ -209,11 +201,6 @@ def _pattern(error: Error, at: At, data: object) -> Message:
     return "S-pattern", f"{quote(error['input'])} does not match the expected format", looks
 
 
-def _other(error: Error, at: At, data: object) -> Message:
-    """A kind of error that no table above knows: pydantic's own sentence."""
-    return "S-type", str(error["msg"]), ""
-
-
 FORMATTERS: dict[str, Callable[[Error, At, object], Message]] = {
     "extra_forbidden": _unknown_key,
     "missing": _missing,
@@ -221,16 +208,11 @@ FORMATTERS: dict[str, Callable[[Error, At, object], Message]] = {
     "union_tag_invalid": _no_kind,
     "literal_error": _choice,
     "string_pattern_mismatch": _pattern,
-    "string_too_short": _length,
-    "string_too_long": _length,
-    "too_short": _length,
+    "string_too_short": _bound,
+    "string_too_long": _bound,
+    "too_short": _bound,
 }
 FORMATTERS |= dict.fromkeys(("S-unit", "S-range", "S-type", "S-date", "S-choice"), _own_validator)
-
-
-def _example(at: At) -> str:
-    name = str(at.steps[-1])
-    return EXAMPLES.get(name) or (f"one of {', '.join(choices)}" if (choices := choices_at(at)) else "")
 
 
 EXAMPLES = {

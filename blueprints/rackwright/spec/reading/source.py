@@ -1,4 +1,4 @@
-"""From a path to text. What is no text file of reasonable size is refused before any of it is parsed."""
+"""Text of a file. Files that are too large or not UTF-8 text are refused before parsing."""
 
 import re
 import stat
@@ -19,7 +19,8 @@ def read_file(path: Path, most_bytes: int = LARGEST_BYTES) -> str:
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
-            raise _refused("S-file", f"The path is {_kind(status.st_mode)}, not a file", path)
+            kind = "a directory" if stat.S_ISDIR(status.st_mode) else "a device, pipe or socket"
+            raise _refused(f"The path is {kind}, not a file", path)
         if status.st_size > most_bytes:
             raise too_large(status.st_size, str(path), most_bytes)
         with path.open("rb") as file:
@@ -67,21 +68,13 @@ def too_large(size: int, source: str, most_bytes: int = LARGEST_BYTES) -> UserEr
 
 def _unreadable(path: Path, error: OSError | ValueError) -> UserError:
     if isinstance(error, FileNotFoundError) and path.is_symlink():
-        return _refused("S-file", f"The path is a link to {path.readlink()}, which does not exist", path)
+        return _refused(f"The path is a link to {path.readlink()}, which does not exist", path)
     if isinstance(error, FileNotFoundError):
-        return _refused("S-file", "The file does not exist", path, fix=_near(path))
-    return _refused("S-file", f"The file cannot be read: {getattr(error, 'strerror', None) or error}", path)
+        present = [p.name for p in path.parent.glob("*.yaml")] if path.parent.is_dir() else []
+        near = get_close_matches(path.name, present, n=1)
+        return _refused("The file does not exist", path, fix=f"did you mean {path.with_name(near[0])}?" if near else "")
+    return _refused(f"The file cannot be read: {getattr(error, 'strerror', None) or error}", path)
 
 
-def _near(path: Path) -> str:
-    there = [p.name for p in path.parent.glob("*.yaml")] if path.parent.is_dir() else []
-    near = get_close_matches(path.name, there, n=1)
-    return f"did you mean {path.with_name(near[0])}?" if near else ""
-
-
-def _kind(mode: int) -> str:
-    return "a directory" if stat.S_ISDIR(mode) else "a device, pipe or socket"
-
-
-def _refused(code: str, reason: str, path: Path, fix: str = "") -> UserError:
-    return UserError([Problem(code, reason, fix=fix)], str(path))
+def _refused(reason: str, path: Path, fix: str = "") -> UserError:
+    return UserError([Problem("S-file", reason, fix=fix)], str(path))

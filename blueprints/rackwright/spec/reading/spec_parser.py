@@ -1,4 +1,4 @@
-"""A parsed file on its way to a Spec. What is broken is taken out, so that the checks across fields still see the rest."""
+"""Parsed YAML -> Spec. Invalid values are removed, so that the rules are still evaluated on the rest."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -23,13 +23,13 @@ STAND_IN_WORKLOADS: dict[str, dict[str, Any]] = {
     "batch": {"model": _MODEL, "requests": 1, "input_tokens": _TEXT, "output_tokens": _TEXT},
     "custom": {"accelerator_memory": "1 GB"},
 }
-"""In place of what is broken, which is a problem already, so that the checks still run on the rest."""
+"""Replacements of invalid workloads, which are reported already, so that the rules run on the rest."""
 REPAIRS = 6
-"""Times that broken places are taken out before giving up."""
+"""Maximum number of attempts to remove invalid values."""
 
 
 class SpecParser:
-    """`problems` grows from stage to stage; `broken` are the places taken out."""
+    """problems: found so far; broken: paths of removed values."""
 
     def __init__(self, tree: YamlNode, problems: list[Problem]):
         self.tree = tree
@@ -39,7 +39,7 @@ class SpecParser:
         self.notes: tuple[str, ...] = ()
 
     def validate(self) -> Spec | None:
-        """The spec, or what is left of it without its broken places; None when too little is left."""
+        """The spec without its invalid values; None where it is not valid without them."""
         data, self.notes = migrate(self._without_nulls(self.tree, At()))
         if problem := version_problem(data):
             self._add(problem)
@@ -51,7 +51,9 @@ class SpecParser:
             except ValidationError as failure:
                 errors = [e for e in failure.errors(include_url=False) if not is_echo(e, data)]
             for error in errors if attempt == 0 else ():
-                self._add_error(error, data)
+                problem = problem_of(error, data)
+                if problem.at not in self.reported:
+                    self._add(problem, is_about_key(error))
             if not sum(self._repair(data, error) for error in errors):
                 return None
         return None
@@ -77,17 +79,12 @@ class SpecParser:
                 kept[key] = inner.plain() if key in FREE else self._without_nulls(inner, at / key)
         return kept
 
-    def _add_error(self, error: Mapping[str, Any], data: object) -> None:
-        problem = problem_of(error, data)
-        if problem.at not in self.reported:
-            self._add(problem, is_about_key(error))
-
     def _add(self, problem: Problem, about_key: bool = False) -> None:
         self.reported.add(problem.at)
         self.problems.append(problem.with_mark(self.tree.nearest(problem.at, about_key)))
 
     def _guess_kinds(self, workloads: object) -> None:
-        """A misspelt kind is a problem; the workload is then read as what was meant."""
+        """Report a misspelt kind, and continue with the nearest valid one."""
         for i, workload in enumerate(workloads if isinstance(workloads, list) else ()):
             kind = workload.get("kind") if isinstance(workload, dict) else None
             if isinstance(kind, str) and kind not in KINDS and (near := nearest(kind, KINDS)):
@@ -95,7 +92,7 @@ class SpecParser:
                 workload["kind"] = near
 
     def _repair(self, data: dict, error: Mapping[str, Any]) -> bool:
-        """Takes out the entry that the error is about, or that encloses it, or puts a stand-in there; whether anything could be done."""
+        """Remove or replace the entry that has the error, or that contains it. Return whether the data changed."""
         at = _entry_of(error)
         holder = value_at(data, At(at.steps[:-1]))
         if not at.steps or not (_take_out(holder, at.steps[-1]) if isinstance(holder, dict) else _replace(holder, at.steps)):
@@ -106,7 +103,7 @@ class SpecParser:
 
 
 def _entry_of(error: Mapping[str, Any]) -> At:
-    """The smallest thing without which the file would not have the error: a mapping's entry, or a whole workload."""
+    """The smallest entry whose removal removes the error: an entry of a mapping, or a workload."""
     steps = list(at_of(error).steps)
     if error["type"] == "missing" and steps[-1] not in STAND_INS:
         steps.pop()
@@ -123,7 +120,7 @@ def _take_out(holder: dict, key: str | int) -> bool:
 
 
 def _replace(holder: Any, steps: tuple[str | int, ...]) -> bool:
-    """A stand-in of the same kind in place of a broken workload."""
+    """Replace an invalid workload by a valid one of the same kind. Return whether the data changed."""
     index = steps[-1]
     broken = holder[index] if isinstance(holder, list) and steps[0] == "workloads" and isinstance(index, int) else None
     kind = broken.get("kind") if isinstance(broken, dict) else None
@@ -134,7 +131,7 @@ def _replace(holder: Any, steps: tuple[str | int, ...]) -> bool:
 
 
 def _related(one: At, other: At) -> bool:
-    """Whether one place holds the other, or both are entries of the same mapping."""
+    """Whether one path contains the other, or both are entries of the same mapping."""
     shared = min(len(one.steps), len(other.steps))
     siblings = one.steps[:-1] == other.steps[:-1] and all(isinstance(at.steps[-1], str) for at in (one, other) if at.steps)
     return siblings or one.steps[:shared] == other.steps[:shared]

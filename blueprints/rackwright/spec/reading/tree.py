@@ -39,7 +39,7 @@ class YamlNode:
         return [node.plain() for node in self.value] if isinstance(self.value, list) else self.value
 
     def nearest(self, at: At, key: bool = False) -> Mark:
-        """Where `at` stands, or its nearest known parent; with `key`, where the key itself stands."""
+        """Position of the value at `at`, or of its nearest parent in the file; with `key`, position of the key."""
         node, mark = self, self.mark
         for step in at.steps:
             child = node.child(step)
@@ -204,12 +204,7 @@ def _syntax(error: yaml.MarkedYAMLError, text: str) -> Problem:
     start: Any = error.context_mark
     opened = f" (opened on line {start.line + 1})" if start and start.line != found.line else ""
     context = f"{error.context}{opened}: " if error.context else ""
-    return Problem("S-syntax", f"Not valid YAML: {context}{error.problem}", fix=_quoting(line), mark=mark)
-
-
-def _quoting(line: str) -> str:
-    """A fix where the value on the line needs quotes."""
     value = line.partition(": ")[2]
-    if value[:1] in tuple("@`%&*!|>") or ": " in value:
-        return "put quotes around a value that contains a colon, or starts with one of @ ` % & * ! | >"
-    return ""
+    needs_quotes = value[:1] in tuple("@`%&*!|>") or ": " in value
+    fix = "put quotes around a value that contains a colon, or starts with one of @ ` % & * ! | >" if needs_quotes else ""
+    return Problem("S-syntax", f"Not valid YAML: {context}{error.problem}", fix=fix, mark=mark)

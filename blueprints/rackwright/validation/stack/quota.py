@@ -46,7 +46,7 @@ def check_quota(plan: StackPlan, have: Mapping[str, float], catalog: Catalog | N
         if granted < need.amount:
             verb = "need" if "," in need.machine else "needs"
             reason = f"{need.machine} {verb} {need.amount:g} {need.unit} of quota {need.code} in {need.region}; the account has {granted:g}"
-            fix = f"request an increase by {need.amount - granted:g}, or use another region"
+            fix = f"request an increase by {need.amount - granted:g} and set the new value in `quotas`, or use another region"
             link = QUOTA_GUIDE if need.code.startswith("L-") else ""
             problems.append(Problem("V-115", reason, At() / "pools", fix, Level.ERROR, link, stage=Stage.BUILD))
     return problems

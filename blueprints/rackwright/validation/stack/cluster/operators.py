@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from rackwright.catalog.read import Catalog
 from rackwright.clouds import AWS
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
@@ -16,12 +17,8 @@ UNIQUE_PARTS = {
     "DCGM exporter": ("dcgm-exporter", "gpu-operator"),
     "external metrics adapter": ("keda", "prometheus-adapter"),
 }
-EKS_VERSIONS = range(30, 37)
-"""Minors of Kubernetes 1 with AMIs (awslabs/amazon-eks-ami@81fec2e CHANGELOG.md)."""
 NODE_SKEW = 2
 """Minors that nodes may be older than the control plane."""
-KARPENTER_MINIMUMS = {30: (0, 37), 31: (1, 0, 5), 32: (1, 2), 33: (1, 5), 34: (1, 6), 35: (1, 9), 36: (1, 13)}
-"""Minor of Kubernetes -> oldest Karpenter release that supports it (aws/karpenter-provider-aws@1d92708 upgrading/compatibility.md)."""
 PLUGIN_IMAGE = "bottlerocket-nvidia"
 """An image that contains NVIDIA's device plugin (docs.aws.amazon.com/eks/latest/userguide/ml-eks-k8s-device-plugin)."""
 PRIVILEGED = (MONITORING, "gpu-operator", "dcgm-exporter")
@@ -30,19 +27,19 @@ KUEUE_LAST = "https://github.com/kubernetes-sigs/kueue/issues/7334"
 
 
 @rule("V-47", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/userguide/kubernetes-versions.html", on=AWS)
-def kubernetes_version_is_supported(plan: StackPlan) -> Iterator[Violation]:
+def kubernetes_version_is_supported(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """The Kubernetes version has EKS node images, and the installed Karpenter supports it."""
     if plan.cluster is None:
         return
     minor = minor_version(plan.cluster.version)
-    if minor not in EKS_VERSIONS:
-        low, high = f"1.{EKS_VERSIONS[0]}", f"1.{EKS_VERSIONS[-1]}"
+    images = catalog.supported_version("eks-node-images")
+    if not images.supports(minor):
+        low, high = f"1.{images.kubernetes_first}", f"1.{images.kubernetes_last}"
         message = f"Kubernetes {plan.cluster.version!r} has no EKS node images; versions {low} to {high} have"
         yield Violation(At() / "cluster" / "version", f"set it to {low} to {high}", message)
+    oldest = next((row.first_release for row in catalog.supported_versions if row.component == "karpenter" and row.supports(minor)), "")
     for index, release in enumerate(plan.releases):
-        minimum = KARPENTER_MINIMUMS.get(minor) if release.name == "karpenter" else None
-        if minimum and release_numbers(release.version) < minimum:
-            oldest = ".".join(map(str, minimum))
+        if oldest and release.name == "karpenter" and release_numbers(release.version) < release_numbers(oldest):
             message = f"Karpenter {release.version} does not support Kubernetes 1.{minor}; {oldest} is the oldest that does"
             yield Violation(At() / "releases" / index / "version", f"pin {oldest} or newer", message)
 

@@ -18,8 +18,6 @@ FAMILIES = ("al2023", "bottlerocket")
 AMI = re.compile(r"ami-([0-9a-f]{8}|[0-9a-f]{17})")
 USER_DATA_BYTES = 16 * 1024
 """Raw, before base64."""
-DRANET_MINOR, DRA_MINOR = 35, 34
-"""Oldest Kubernetes minor of the EFA DRA driver and of DRA. The chart's README requires 1.35, the EKS guide 1.34; the later one is used."""
 BOX_DRIVERS = {"gpu": ("Nvidia",), "neuron": ("Neuron",)}
 """Words in the names of Amazon's images that contain such drivers."""
 ARM = ("ARM64", "arm64")
@@ -87,7 +85,7 @@ def node_image_fits_machine(plan: StackPlan, catalog: Catalog) -> Iterator[Viola
 
 
 @rule("V-44", Level.ERROR, EFA_DEVICES)
-def efa_driver_is_unique(plan: StackPlan) -> Iterator[Violation]:
+def efa_driver_is_unique(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """EFA interfaces reach pods through the device plugin or the DRA driver, never both; the DRA driver requires Kubernetes 1.35 and
     managed node groups."""
     dra = [(at, pool) for at, pool in eks_pools(plan) if pool.nics and pool.devices == "dra"]
@@ -95,10 +93,10 @@ def efa_driver_is_unique(plan: StackPlan) -> Iterator[Violation]:
         if pool.provisioner == "karpenter":
             message = f"Pool {pool.name} uses devices: dra, which Karpenter does not support"
             yield Violation(at / "devices", "use plugin, or provisioner managed", message)
-    minor = minor_version(plan.cluster.version) if plan.cluster else -1
-    if dra and 0 <= minor < DRANET_MINOR:
-        message = f"The cluster has Kubernetes 1.{minor}; devices: dra requires 1.{DRANET_MINOR}"
-        yield Violation(At() / "cluster" / "version", f"use 1.{DRANET_MINOR}, or devices: plugin", message)
+    minor, first = minor_version(plan.cluster.version) if plan.cluster else -1, catalog.supported_version(EFA_DRA_DRIVER).kubernetes_first
+    if dra and 0 <= minor < first:
+        message = f"The cluster has Kubernetes 1.{minor}; devices: dra requires 1.{first}"
+        yield Violation(At() / "cluster" / "version", f"use 1.{first}, or devices: plugin", message)
     both = sorted(_listed(plan, EFA_PLUGIN) & _listed(plan, EFA_DRA_DRIVER))
     if both:
         message = f"{EFA_PLUGIN} and {EFA_DRA_DRIVER} both list {', '.join(both)}"
@@ -114,13 +112,14 @@ def efa_driver_lists_machine(plan: StackPlan) -> Iterator[Violation]:
 
 
 @rule("V-46", Level.ERROR, "https://kubernetes.io/docs/concepts/scheduling-eviction/dynamic-resource-allocation/")
-def claim_api_exists(plan: StackPlan) -> Iterator[Violation]:
+def claim_api_exists(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """Resource claims use API resource.k8s.io/v1, which Kubernetes serves since 1.34."""
     minor = minor_version(plan.cluster.version) if plan.cluster else -1
+    api, driver = (catalog.supported_version(component).kubernetes_first for component in ("dra", EFA_DRA_DRIVER))
     for at, manifest in manifests(plan, "ResourceClaim", "ResourceClaimTemplate", "DeviceClass"):
-        if manifest.body["apiVersion"] == "resource.k8s.io/v1" and 0 <= minor < DRA_MINOR:
-            message = f"The cluster has Kubernetes 1.{minor}; resource.k8s.io/v1 requires 1.{DRA_MINOR}"
-            yield Violation(at / "apiVersion", f"use Kubernetes 1.{DRANET_MINOR}, or devices: plugin", message)
+        if manifest.body["apiVersion"] == "resource.k8s.io/v1" and 0 <= minor < api:
+            message = f"The cluster has Kubernetes 1.{minor}; resource.k8s.io/v1 requires 1.{api}"
+            yield Violation(at / "apiVersion", f"use Kubernetes 1.{driver}, or devices: plugin", message)
 
 
 @rule("R-41", Level.ERROR, "https://github.com/aws-neuron/neuron-helm-charts", invariant=True)

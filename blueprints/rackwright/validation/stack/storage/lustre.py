@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from rackwright.catalog.query import ssd_tiers
 from rackwright.catalog.read import Catalog
-from rackwright.catalog.storage_limits import CACHE_MAX_GIB, CACHE_MIN_GIB, TIERED_METADATA_IOPS, TIERED_STEP_MB_S
 from rackwright.clouds import FSX, profile
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
@@ -14,9 +13,7 @@ from rackwright.validation.stack.registry import accelerators, rule
 
 GUIDE = "https://docs.aws.amazon.com/fsx/latest/LustreGuide/"
 AT = At() / "lustre"
-STEP_GIB = 2400
-TIERED_MAX_MB_S = 2_000_000
-LINKS_MAX = 8
+TIERED = "fsx-lustre-intelligent-tiering"
 
 
 def _created(plan: StackPlan, kind: str) -> LustrePlan | None:
@@ -37,15 +34,16 @@ def lustre_tier_exists(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]
 
 
 @rule("V-50", Level.ERROR, GUIDE + "managing-storage-capacity.html")
-def lustre_size_exists(plan: StackPlan) -> Iterator[Violation]:
+def lustre_size_exists(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """SSD file systems of FSx for Lustre have 1,200 GiB, 2,400 GiB or a multiple of 2,400 GiB."""
     lustre = _created(plan, "ssd")
     if lustre is None or lustre.rdma:
         return
-    size = lustre.capacity_gib
-    if size != STEP_GIB // 2 and (size <= 0 or size % STEP_GIB):
-        sold = (STEP_GIB // 2, size // STEP_GIB * STEP_GIB, (size // STEP_GIB + 1) * STEP_GIB)
-        message = f"A Lustre file system cannot have {size} GiB; sizes are {STEP_GIB // 2} and multiples of {STEP_GIB} GiB"
+    tier = next(iter(ssd_tiers(catalog).values()))
+    size, smallest, step = lustre.capacity_gib, (tier.min_bytes or 0) // GIB, (tier.step_bytes or 0) // GIB
+    if size != smallest and (size <= 0 or size % step):
+        sold = (smallest, size // step * step, (size // step + 1) * step)
+        message = f"A Lustre file system cannot have {size} GiB; sizes are {smallest} and multiples of {step} GiB"
         yield Violation(AT / "capacity_gib", _set_to(*_nearest(size, sold)), message)
 
 
@@ -75,18 +73,19 @@ def lustre_is_in_the_pool_zone(plan: StackPlan) -> Iterator[Violation]:
 
 
 @rule("V-53", Level.ERROR, GUIDE + "fsx-data-repositories.html", invariant=True)
-def lustre_bucket_links(plan: StackPlan) -> Iterator[Violation]:
+def lustre_bucket_links(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """SSD file systems link at most 8 buckets, each once and at a different path; Intelligent-Tiering file systems link none."""
     lustre = plan.lustre
     if lustre is None:
         return
     links = [(At() / "lustre" / field / i, *link) for field in ("imports", "exports") for i, link in enumerate(getattr(lustre, field))]
+    most = catalog.storage_limit("fsx-lustre", "linked_buckets")
     known = {bucket.key for bucket in plan.buckets}
     for number, (at, path, key) in enumerate(links):
         if lustre.kind == "tiered":
             yield Violation(at, "remove the link and copy the data", "Intelligent-Tiering file systems cannot link buckets")
-        elif number >= LINKS_MAX:
-            yield Violation(at, f"remove links beyond {LINKS_MAX}", f"This is link {number + 1}; the limit is {LINKS_MAX}")
+        elif number >= most:
+            yield Violation(at, f"remove links beyond {most}", f"This is link {number + 1}; the limit is {most}")
         elif key not in known:
             yield Violation(at, f"use one of {', '.join(sorted(known))}", f"The linked bucket {key!r} is not a bucket of the stack")
         elif any(path == other or key == same for _, other, same in links[:number]):
@@ -94,27 +93,30 @@ def lustre_bucket_links(plan: StackPlan) -> Iterator[Violation]:
 
 
 @rule("V-54", Level.ERROR, GUIDE + "managing-throughput-capacity.html")
-def tiered_lustre_size_exists(plan: StackPlan) -> Iterator[Violation]:
+def tiered_lustre_size_exists(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """Intelligent-Tiering file systems have a multiple of 4,000 MB/s up to 2,000,000, 32 to 131,072 GiB of cache per 4,000 MB/s, and
     6,000 or 12,000 metadata IOPS."""
     lustre = _created(plan, "tiered")
     if lustre is None:
         return
-    rate = lustre.throughput_mb_s or 0
-    servers = rate // TIERED_STEP_MB_S
-    if not 0 < rate <= TIERED_MAX_MB_S or rate % TIERED_STEP_MB_S:
-        sold = tuple(min(n * TIERED_STEP_MB_S, TIERED_MAX_MB_S) for n in (servers, servers + 1))
-        message = f"A throughput of {rate:,} MB/s is not a multiple of {TIERED_STEP_MB_S:,} up to {TIERED_MAX_MB_S:,} MB/s"
+    step, highest, min_cache, max_cache = (
+        catalog.storage_limit(TIERED, limit) for limit in ("throughput_step_mb_s", "max_throughput_mb_s", "min_cache_gib", "max_cache_gib")
+    )
+    rate, offered_iops = lustre.throughput_mb_s or 0, catalog.storage_values(TIERED, "metadata_iops")
+    servers = rate // step
+    if not 0 < rate <= highest or rate % step:
+        sold = tuple(min(n * step, highest) for n in (servers, servers + 1))
+        message = f"A throughput of {rate:,} MB/s is not a multiple of {step:,} up to {highest:,} MB/s"
         yield Violation(AT / "throughput_mb_s", _set_to(*_nearest(rate, sold)), message)
-    elif lustre.cache_gib and not servers * CACHE_MIN_GIB <= lustre.cache_gib <= servers * CACHE_MAX_GIB:
-        low, high = servers * CACHE_MIN_GIB, servers * CACHE_MAX_GIB
+    elif lustre.cache_gib and not servers * min_cache <= lustre.cache_gib <= servers * max_cache:
+        low, high = servers * min_cache, servers * max_cache
         message = f"A cache of {lustre.cache_gib} GiB is outside {low} to {high} GiB, the range at {rate:,} MB/s"
         yield Violation(AT / "cache_gib", f"set it to {low} to {high}", message)
-    if lustre.metadata_iops not in TIERED_METADATA_IOPS:
-        choices = " or ".join(f"{iops:,}" for iops in TIERED_METADATA_IOPS)
+    if lustre.metadata_iops not in offered_iops:
+        choices = " or ".join(f"{iops:,}" for iops in offered_iops)
         found = "not set" if lustre.metadata_iops is None else lustre.metadata_iops
         message = f"metadata_iops is {found}; Intelligent-Tiering requires {choices}"
-        yield Violation(AT / "metadata_iops", _set_to(*TIERED_METADATA_IOPS), message)
+        yield Violation(AT / "metadata_iops", _set_to(*offered_iops), message)
 
 
 def _nearest(value: int, sold: tuple[int, ...]) -> tuple[int, ...]:

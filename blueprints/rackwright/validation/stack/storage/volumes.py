@@ -4,34 +4,35 @@ import re
 from collections.abc import Iterator
 
 from rackwright.catalog.read import Catalog
-from rackwright.catalog.storage_limits import GP3_FREE_IOPS, GP3_IOPS_PER_MIB_S, GP3_MAX_MIB_S
 from rackwright.clouds import AWS, GCP
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import DiskPlan, StackPlan
+from rackwright.units import GIB
 from rackwright.validation.stack.registry import accelerators, machines, pools, rule
 
-GP3_MAX_IOPS, GP3_IOPS_PER_GIB = 80000, 500
-GP3_MAX_GIB = 64 * 1024
-"""gp3, AWS EBS documentation of 2025-09."""
+MIB = 2**20
 
 
 @rule("V-41", Level.ERROR, "https://docs.aws.amazon.com/ebs/latest/userguide/general-purpose.html", on=AWS)
-def gp3_limits(plan: StackPlan) -> Iterator[Violation]:
+def gp3_limits(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """gp3 disks have at most 64 TiB, 3,000 to 80,000 IOPS with at most 500 per GiB, and at most 1 MiB/s per 4 IOPS and 2,000 MiB/s."""
+    gp3 = catalog.volume("ebs-gp3")
+    max_gib, max_iops, max_mib_s = (gp3.max_bytes or 0) // GIB, round(gp3.max_iops or 0), round((gp3.max_read_bytes_per_s or 0) / MIB)
+    included, per_gib, per_mib_s = (catalog.storage_limit(gp3.name, limit) for limit in ("included_iops", "iops_per_gib", "iops_per_mib_s"))
     for at, disk in _disks(plan):
-        if disk.size_gib > GP3_MAX_GIB:
-            message = f"A gp3 disk cannot have {disk.size_gib} GiB; the limit is {GP3_MAX_GIB} GiB"
-            yield Violation(at / "size_gib", f"set it to {GP3_MAX_GIB} or less, and keep larger data in a bucket or on Lustre", message)
-        iops, mib_s = disk.iops or GP3_FREE_IOPS, disk.throughput_mib_s or 0
-        iops_limit = max(GP3_FREE_IOPS, min(GP3_MAX_IOPS, GP3_IOPS_PER_GIB * disk.size_gib))
-        if not GP3_FREE_IOPS <= iops <= iops_limit:
-            message = f"A gp3 disk of {disk.size_gib} GiB cannot have {iops} IOPS; the range is {GP3_FREE_IOPS} to {iops_limit}"
-            yield Violation(at / "iops", f"set it to {GP3_FREE_IOPS} to {iops_limit}", message)
-        if mib_s > min(GP3_MAX_MIB_S, iops / GP3_IOPS_PER_MIB_S):
-            limit = min(GP3_MAX_MIB_S, iops // GP3_IOPS_PER_MIB_S)
+        if disk.size_gib > max_gib:
+            message = f"A gp3 disk cannot have {disk.size_gib} GiB; the limit is {max_gib} GiB"
+            yield Violation(at / "size_gib", f"set it to {max_gib} or less, and keep larger data in a bucket or on Lustre", message)
+        iops, mib_s = disk.iops or included, disk.throughput_mib_s or 0
+        iops_limit = max(included, min(max_iops, per_gib * disk.size_gib))
+        if not included <= iops <= iops_limit:
+            message = f"A gp3 disk of {disk.size_gib} GiB cannot have {iops} IOPS; the range is {included} to {iops_limit}"
+            yield Violation(at / "iops", f"set it to {included} to {iops_limit}", message)
+        if mib_s > min(max_mib_s, iops / per_mib_s):
+            limit = min(max_mib_s, iops // per_mib_s)
             message = f"A gp3 disk with {iops} IOPS cannot have {mib_s} MiB/s; the limit is {limit} MiB/s"
-            yield Violation(at / "throughput_mib_s", f"set it to {limit}, or raise iops to {mib_s * GP3_IOPS_PER_MIB_S}", message)
+            yield Violation(at / "throughput_mib_s", f"set it to {limit}, or raise iops to {mib_s * per_mib_s}", message)
 
 
 @rule("V-42", Level.WARNING, "https://docs.aws.amazon.com/autoscaling/ec2/userguide/key-policy-requirements-EBS-encryption.html", on=AWS)
