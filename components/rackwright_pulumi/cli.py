@@ -33,10 +33,13 @@ def register(app: typer.Typer) -> None:
 
 def graph(spec: SpecPath, as_json: AsJson = False, today: Today = None) -> None:
     """Print every resource the spec compiles to. Of the recorded choice, else the first; no cloud and no Pulumi CLI."""
+    found = graph_of(Session.of(spec, as_json, today))
+    if as_json:
+        emit(found)
+        return
     from rackwright.report.terminal import stack as stack_text
 
-    found = graph_of(Session.of(spec, as_json, today))
-    emit(found) if as_json else stack_text.show_graph(console(), found)
+    stack_text.show_graph(console(), found)
 
 
 def diff(
@@ -46,14 +49,17 @@ def diff(
     today: Today = None,
 ) -> None:
     """Name what an update would change. What it creates, changes, replaces and deletes, without the Pulumi CLI."""
-    from rackwright.report.terminal import stack as stack_text
-
     from rackwright_pulumi.testing.diff import compare
 
     before = _read(old, as_json, today)
     after = _read(new, as_json, today, before.get("stack", ""))
     changes = [change.as_json() for change in compare(before, after)]
-    emit(changes) if as_json else stack_text.show_diff(console(), changes)
+    if as_json:
+        emit(changes)
+        return
+    from rackwright.report.terminal import stack as stack_text
+
+    stack_text.show_diff(console(), changes)
 
 
 def policy(
