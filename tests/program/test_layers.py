@@ -43,7 +43,7 @@ def test_the_bills_of_the_layers_add_up(project):
 @pytest.mark.parametrize(
     ("config", "words"),
     [
-        ({"layers": "bases"}, r"rackwright:layers names bases; layers are base, cluster, operators, workloads"),
+        ({"layers": "bases"}, r"rackwright:layers has unknown layers: bases. Use base, cluster, operators, workloads"),
         ({"layers": "workloads"}, r"R-20(.|\n)*workloads requires base(.|\n)*rackwright:below to the stack with base"),
         ({"below": "organization/ml/base"}, r"R-20(.|\n)*base requires no other layer"),
     ],
