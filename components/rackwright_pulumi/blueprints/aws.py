@@ -48,7 +48,15 @@ class AwsStack:
         self.boundary_arn = plan.place.boundary_arn or None
         self.account = self._account()
         self.upstream = Upstream(parent, name, plan.below, upstream_layers(plan)) if plan.below else None
-        self.key = self._key()
+        self.key: Key = (
+            AwsKey(
+                child(name, "key"),
+                {"key": plan.key, "account": self.account, "region": self.region, "tags": self.tags, "teardown": self.teardown},
+                self.child_opts,
+            )
+            if self.builds("base")
+            else ExportedKey.from_upstream(self.required_upstream)
+        )
         self.network = self._network()
 
     def builds(self, *layers: str) -> bool:
@@ -73,15 +81,6 @@ class AwsStack:
         from pulumi_aws.get_caller_identity import get_caller_identity_output
 
         return get_caller_identity_output(opts=InvokeOutputOptions(parent=self.parent)).account_id
-
-    def _key(self) -> Key:
-        if not self.builds("base"):
-            return ExportedKey.from_upstream(self.required_upstream)
-        return AwsKey(
-            child(self.name, "key"),
-            {"key": self.plan.key, "account": self.account, "region": self.region, "tags": self.tags, "teardown": self.teardown},
-            self.child_opts,
-        )
 
     def _network(self) -> Network:
         if not self.builds("base"):

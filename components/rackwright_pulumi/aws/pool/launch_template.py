@@ -17,7 +17,7 @@ from pulumi_aws.ec2.launch_template import (
     LaunchTemplateTagSpecificationArgs,
 )
 from pulumi_aws.ec2.placement_group import PlacementGroup
-from rackwright.stackplan import DiskPlan, NicPlan, PoolPlan
+from rackwright.stackplan import DiskPlan, PoolPlan
 
 from rackwright_pulumi.aws.pool.node_bootstrap import ClusterJoinInfo
 from rackwright_pulumi.aws.pool.user_data import family_of, user_data
@@ -51,7 +51,18 @@ def launch_template(
         instance_type=plan.machine,
         update_default_version=True,
         block_device_mappings=[*system_disk, _disk(DATA_DEVICES[family], plan.disk, kms_key_arn)],
-        network_interfaces=[_interface(nic, group_ids) for nic in plan.nics] or None,
+        network_interfaces=[
+            LaunchTemplateNetworkInterfaceArgs(
+                network_card_index=nic.card,
+                device_index=nic.device,
+                interface_type=INTERFACE_TYPES[nic.kind],
+                associate_public_ip_address="false" if (nic.card, nic.device) == (0, 0) else None,
+                delete_on_termination="true",
+                security_groups=group_ids,
+            )
+            for nic in plan.nics
+        ]
+        or None,
         metadata_options=LaunchTemplateMetadataOptionsArgs(http_endpoint="enabled", http_tokens="required", http_put_response_hop_limit=2),
         monitoring=LaunchTemplateMonitoringArgs(enabled=True),
         placement=_placement(child, plan),
@@ -61,17 +72,6 @@ def launch_template(
         tag_specifications=[LaunchTemplateTagSpecificationArgs(resource_type=kind, tags=child.tagged()) for kind in TAGGED],
         tags=child.tagged("template"),
         opts=child.opts(ignore_changes=["tagSpecifications"]),
-    )
-
-
-def _interface(nic: NicPlan, group_ids: Sequence[Input[str]]) -> LaunchTemplateNetworkInterfaceArgs:
-    return LaunchTemplateNetworkInterfaceArgs(
-        network_card_index=nic.card,
-        device_index=nic.device,
-        interface_type=INTERFACE_TYPES[nic.kind],
-        associate_public_ip_address="false" if (nic.card, nic.device) == (0, 0) else None,
-        delete_on_termination="true",
-        security_groups=group_ids,
     )
 
 
