@@ -12,7 +12,7 @@ from rackwright.diagnostics.errors import Bug
 from rackwright_pulumi.deployer.tables import ResourceKind, actions, calls, kinds
 from rackwright_pulumi.resource_graph import Graph, Node, unwrap_secrets
 
-MAX_CHARACTERS = 6144
+MOST_CHARACTERS = 6144
 """Of a managed policy without white space: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html"""
 READING = ("Read", "List")
 PASS_ROLE, ATTACH = "iam:PassRole", ("iam:AttachRolePolicy", "iam:DetachRolePolicy")
@@ -54,7 +54,7 @@ class Unknown(Bug):
 
 
 def policies(graph: Graph, *, account: str, region: str, preview: bool = False) -> list[dict[str, Any]]:
-    """Policy documents of at most MAX_CHARACTERS each; attach all of them.
+    """Policy documents of at most MOST_CHARACTERS each; attach all of them.
 
     account: 12 digits, or `*` if the plan sets none. preview: read actions only, for `pulumi preview` and `refresh`.
     Raises Unknown for a type without a row, because the policy would be incomplete. Access to Pulumi's state backend is not included.
@@ -188,12 +188,12 @@ def _documents(statements: list[Statement]) -> list[dict[str, Any]]:
     """Pack statements into documents, first fit. Raises Bug for a statement that exceeds a document."""
     packed: list[list[Statement]] = []
     for statement in statements:
-        target = next((group for group in packed if _length([*group, statement]) <= MAX_CHARACTERS), None)
+        target = next((group for group in packed if _length([*group, statement]) <= MOST_CHARACTERS), None)
         if target is None:
             packed.append(target := [])
         target.append(statement)
-        if _length(target) > MAX_CHARACTERS:
-            raise Bug(f"a statement has {_length([statement])} characters, which exceeds {MAX_CHARACTERS}")
+        if _length(target) > MOST_CHARACTERS:
+            raise Bug(f"a statement has {_length([statement])} characters, which exceeds {MOST_CHARACTERS}")
     return [_document(group) for group in packed]
 
 
