@@ -11,6 +11,7 @@ from rackwright.stackplan import ClusterPlan
 
 from rackwright_pulumi.args import PartInput, part
 from rackwright_pulumi.aws.cluster.cluster import NODE_POLICIES, ClusterOutputs
+from rackwright_pulumi.aws.cluster.kubeconfig import kubeconfig
 from rackwright_pulumi.aws.identity.policy_documents import service_trust
 from rackwright_pulumi.aws.identity.roles import service_role
 from rackwright_pulumi.aws.tags import ChildContext
@@ -43,4 +44,5 @@ class AwsExistingCluster(ClusterOutputs, pulumi.ComponentResource):
         self.admins: list[AccessPolicyAssociation] = []
         authority, group = found.certificate_authorities[0].data, found.vpc_config.cluster_security_group_id
         service_cidr = found.kubernetes_network_configs[0].service_ipv4_cidr
-        self.register_outputs(self.set_outputs(found, nodes, authority, group, service_cidr, args))
+        config = kubeconfig(found.name, found.endpoint, authority, args["region"], args.get("builder_arn", ""))
+        self.register_outputs(self.set_outputs(found, nodes, authority, group, service_cidr, config))

@@ -62,18 +62,15 @@ class ClusterOutputs:
     kubeconfig: Output[str]
 
     def set_outputs(
-        self, found: Any, nodes: ServiceRole, authority: Output[str], group_id: Output[str], service_cidr: Output[str], args: Any
+        self, found: Any, nodes: ServiceRole, authority: Output[str], group_id: Output[str], service_cidr: Output[str], config: Output[str]
     ) -> dict[str, Any]:
-        """Set the attributes and return them by output name.
-
-        found: the cluster resource or the result of its look-up. args: of the component, with `region` and `builder_arn`.
-        """
+        """Set the attributes and return them by output name. found: the cluster resource, or the result of its look-up."""
         self.node_rights, self.service_cidr = nodes.rights, service_cidr
         self.cluster_name, self.cluster_id, self.cluster_arn, self.endpoint = found.name, found.id, found.arn, found.endpoint
         self.certificate_authority, self.security_group_id = authority, group_id
         self.oidc_issuer = found.identities[0].oidcs[0].issuer
         self.node_role_arn = Output.from_input(nodes.arn)
-        self.kubeconfig = kubeconfig(found.name, found.endpoint, authority, args["region"], args.get("builder_arn", ""))
+        self.kubeconfig = config
         return {
             "clusterName": self.cluster_name,
             "clusterId": self.cluster_id,
@@ -105,7 +102,9 @@ class AwsCluster(ClusterOutputs, pulumi.ComponentResource):
         # In a preview the group's parent object is known and the group is not, so the value depends on the endpoint.
         group = Output.all(cluster.endpoint, cluster.vpc_config.cluster_security_group_id).apply(lambda values: values[1])
         service_cidr = cluster.kubernetes_network_config.service_ipv4_cidr
-        self.register_outputs(self.set_outputs(cluster, nodes, cluster.certificate_authority.data, group, service_cidr, args))
+        authority = cluster.certificate_authority.data
+        config = kubeconfig(cluster.name, cluster.endpoint, authority, args["region"], args.get("builder_arn", ""))
+        self.register_outputs(self.set_outputs(cluster, nodes, authority, group, service_cidr, config))
 
 
 def _control_plane(child: ChildContext, plan: ClusterPlan, args: AwsClusterArgs, role: ServiceRole) -> Cluster:
