@@ -44,7 +44,9 @@ def part(kind: type[T], value: object) -> T:
     try:
         found = TypeAdapter(kind).validate_json(value, extra="forbid")
     except ValidationError as error:
-        raise WrongPart(value, _problems(error)) from None
+        problems = [_problem(At(tuple(item["loc"])), f"{item['msg']} ({error.title})") for item in error.errors(include_url=False)]
+        more = [_problem(At(), f"{len(problems) - MAX_SHOWN} more problems")] if len(problems) > MAX_SHOWN else []
+        raise WrongPart(value, problems[:MAX_SHOWN] + more) from None
     if isinstance(found, StackPlan) and found.version != STACK_PLAN_VERSION:
         raise WrongPart(
             value, [_problem(At() / "version", f"version {found.version} is not supported; this release reads {STACK_PLAN_VERSION}")]
@@ -60,11 +62,6 @@ def plan_of(kind: BlueprintKind, value: object) -> StackPlan:
     if not supports(plan.place.cloud, "layers") and (plan.layers != LAYERS or plan.below):
         raise Unsupported(f"layers {', '.join(plan.layers)} alone on {plan.place.cloud}", "layers", "build all layers in one stack")
     return plan
-
-
-def _problems(error: ValidationError) -> list[Problem]:
-    found = [_problem(At(tuple(item["loc"])), f"{item['msg']} ({error.title})") for item in error.errors(include_url=False)]
-    return found if len(found) <= MAX_SHOWN else [*found[:MAX_SHOWN], _problem(At(), f"{len(found) - MAX_SHOWN} more problems")]
 
 
 def _problem(at: At, reason: str) -> Problem:

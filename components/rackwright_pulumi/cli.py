@@ -1,4 +1,4 @@
-"""Commands that need the resource graph. Nothing of pulumi is imported before one of them runs."""
+"""Commands that need the resource graph. pulumi is imported when one of them runs."""
 
 import json
 from datetime import datetime
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from rackwright_pulumi.resource_graph import Graph
 
 GRAPH_KEYS = {"type", "name", "urn", "inputs", "protect"}
-"""What a graph read from a file must say of each resource."""
+"""Required keys of each resource in a graph file."""
 
 
 def register(app: typer.Typer) -> None:
-    """Adds the commands to the application, once."""
+    """Add the commands to the application, once."""
     known = {command.callback for command in app.registered_commands}
     for command in (graph, diff, policy, lookup):
         if command not in known:
@@ -33,10 +33,13 @@ def register(app: typer.Typer) -> None:
 
 def graph(spec: SpecPath, as_json: AsJson = False, today: Today = None) -> None:
     """Print every resource of the recorded or first choice. Needs no cloud and no Pulumi CLI."""
+    found = graph_of(Session.of(spec, as_json, today))
+    if as_json:
+        emit(found)
+        return
     from rackwright.report.terminal import stack as stack_text
 
-    found = graph_of(Session.of(spec, as_json, today))
-    emit(found) if as_json else stack_text.show_graph(console(), found)
+    stack_text.show_graph(console(), found)
 
 
 def diff(
@@ -46,14 +49,17 @@ def diff(
     today: Today = None,
 ) -> None:
     """List what an update would create, change, replace and delete. Needs no cloud and no Pulumi CLI."""
-    from rackwright.report.terminal import stack as stack_text
-
     from rackwright_pulumi.testing.diff import compare
 
     before = _read(old, as_json, today)
     after = _read(new, as_json, today, before.get("stack", ""))
     changes = [change.as_json() for change in compare(before, after)]
-    emit(changes) if as_json else stack_text.show_diff(console(), changes)
+    if as_json:
+        emit(changes)
+        return
+    from rackwright.report.terminal import stack as stack_text
+
+    stack_text.show_diff(console(), changes)
 
 
 def policy(
@@ -104,16 +110,16 @@ def _on_aws(session: Session) -> "StackPlan":
 
 
 def graph_of(session: Session, stack: str = "") -> dict[str, Any]:
-    """The graph of a spec as plain JSON. stack: its name, the file's when left out; ids follow from it, as they do in a cloud.
+    """The graph of a spec as plain JSON. stack: the stack name, which resource ids contain; default: the name of the file.
 
-    Raises UserError, and typer.Exit(1) when nothing meets the goals.
+    Raises UserError, and typer.Exit(1) if no candidate meets the goals.
     """
     stack = stack or session.path.stem
     return recorded(session, stack).as_json() | {"stack": stack, "planned_on": session.today.isoformat()}
 
 
 def recorded(session: Session, stack: str) -> "Graph":
-    """The graph itself. Raises as graph_of does."""
+    """The graph of a spec. Raises like graph_of."""
     stack_plan = session.stack()
     try:
         from rackwright_pulumi.program.build import declare
@@ -135,7 +141,7 @@ def _not_installed(missing: ModuleNotFoundError) -> UserError:
 
 
 def _read(path: Path, as_json: bool, today: datetime | None, stack: str = "") -> dict[str, Any]:
-    """stack: under whose name a spec is declared, so that two versions of one in two files are compared as one stack."""
+    """A graph from a file, or of a spec. stack: the stack name of a spec, so that two files are compared as versions of one stack."""
     if path.suffix != ".json":
         return graph_of(Session.of(path, as_json, today), stack)
     try:

@@ -169,7 +169,7 @@ def test_f2_coredns_and_other_add_ons_with_pods_come_after_the_system_machines_a
         assert all(named[name].urn in node.depends_on for node in graph.by_type(NODE_GROUP))
 
 
-def test_pools_do_not_wait_for_one_another():
+def test_pools_do_not_depend_on_each_other():
     graph = standard("training")
     pools = {node.urn for node in graph.by_type(NODE_GROUP)}
     assert not [urn for urn in pools if pools & all_before(graph, urn)]
@@ -197,7 +197,7 @@ def test_interfaces_are_members_of_the_fabric_and_of_the_cluster():
     assert {tuple(n["securityGroups"]) for n in nics} == {(fabric.id, cluster.state["vpcConfig"]["clusterSecurityGroupId"])}
 
 
-def test_f26_whatever_is_inside_goes_before_access_machines_add_ons_and_the_way_out():
+def test_f26_kubernetes_objects_are_deleted_before_access_machines_add_ons_and_routes():
     graph = standard("training")
     release = graph.one("kubernetes:helm.sh/v3:Release", "llama-70b-sft-layer-kueue")
     types = {graph.nodes[urn].type.rpartition(":")[2] for urn in all_before(graph, release.urn)}
@@ -205,7 +205,7 @@ def test_f26_whatever_is_inside_goes_before_access_machines_add_ons_and_the_way_
     assert "aws:ec2/natGateway:NatGateway" in {graph.nodes[urn].type for urn in all_before(graph, graph.by_type(NODE_GROUP)[0].urn)}
 
 
-def test_administrators_enter_before_anything_is_put_inside():
+def test_kubernetes_objects_depend_on_access_entries():
     graph = graph_of("training", admin_arns=["arn:aws:iam::123456789012:role/Ci"])
     (provider,) = graph.by_type("pulumi:providers:kubernetes")
     assert graph.one("aws:eks/accessPolicyAssociation:AccessPolicyAssociation").urn in provider.depends_on
@@ -220,7 +220,7 @@ def test_the_kubeconfig_is_secret_wherever_it_goes():
     assert graph.outputs["kubeconfigCommand"] == "aws eks update-kubeconfig --name llama-70b-sft --region us-east-1"
 
 
-def test_a_training_cluster_says_what_a_job_needs():
+def test_a_training_cluster_outputs_the_expected_fabric():
     outputs = standard("training").outputs
     assert outputs["bucketNames"] == {"data": "team", "checkpoints": "team-ckpt"}
     assert outputs["lustre"]["dnsName"].endswith(".fsx.us-east-1.amazonaws.com")
@@ -276,7 +276,7 @@ def test_a_plan_without_account_uses_the_credentials_own():
 
 
 @pytest.mark.parametrize("blueprint", BLUEPRINTS)
-def test_another_cloud_is_refused_with_what_there_is(blueprint):
+def test_another_cloud_is_unsupported(blueprint):
     plan = BLUEPRINTS[blueprint][1]()
     with pytest.raises(Unsupported, match=r"place.cloud: .* on gcp is not supported .* instead: aws"):
         graph_of(blueprint, replace(plan, place=replace(plan.place, cloud="gcp")))

@@ -52,14 +52,14 @@ def taggable(graph: Graph):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_everything_taggable_says_whose_it_is_who_pays_and_until_when(name):
+def test_taggable_resources_have_owner_cost_centre_and_expiry(name):
     graph = graph_of(name)
     assert len(taggable(graph)) > 20
     assert [n.label for n in taggable(graph) if not set(n.inputs.get("tags", {})) >= WANTED] == []
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_machines_their_disks_and_interfaces_are_born_with_the_tags(name):
+def test_machines_disks_and_interfaces_are_tagged_at_creation(name):
     """AWS makes these itself, so they are tagged by whoever asks for them."""
     graph = graph_of(name)
     for template in graph.by_type(TEMPLATE):

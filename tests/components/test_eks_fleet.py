@@ -73,12 +73,12 @@ def test_the_plan_as_json_builds_the_same(graph):
     assert record(lambda: declare(plan) and None).as_json() == graph.as_json()
 
 
-def test_machines_of_karpenter_are_no_node_groups():
+def test_karpenter_pools_create_no_node_groups():
     assert [node.name for node in graph_of("fleet-fallback").by_type(GROUP)] == ["chat-eks-pool-system-nodes"]
     assert len(graph_of("fleet-fallback").by_type(POOL)) == 3
 
 
-def test_f5_karpenters_machines_have_an_access_entry_of_their_own():
+def test_f5_karpenter_nodes_have_an_access_entry():
     """Without it they stay NotRegistered (ai-on-eks#111); node groups' roles get theirs from EKS, and a second one is a conflict."""
     graph = graph_of("fleet-eks")
     entries = [node for node in graph.by_type(ENTRY) if node.inputs["type"] == "EC2_LINUX"]
@@ -87,7 +87,7 @@ def test_f5_karpenters_machines_have_an_access_entry_of_their_own():
     assert not [n for n in graph_of("fleet-managed").by_type(ENTRY) if n.inputs["type"] == "EC2_LINUX"]
 
 
-def test_the_node_class_names_the_role_subnet_and_groups_that_are_there():
+def test_the_node_class_references_the_role_subnet_and_groups_of_the_stack():
     graph = graph_of("fleet-wide")
     spec = graph.one(CLASS).inputs["spec"]
     assert spec["role"] == graph.one("aws:iam/role:Role", "chat-eks-karpenter-nodes").state["name"]
@@ -99,7 +99,7 @@ def test_the_node_class_names_the_role_subnet_and_groups_that_are_there():
     assert spec["placementGroupSelector"]["name"] == graph.one("aws:ec2/placementGroup:PlacementGroup").inputs["name"]
 
 
-def test_l2_machines_go_before_karpenter_its_rights_and_the_cluster():
+def test_l2_machines_are_deleted_before_karpenter_its_permissions_and_the_cluster():
     """karpenter-provider-aws#1382 and #5727: nodes survived their cluster; terraform-aws-eks#3005: the access entry went first."""
     graph = graph_of("fleet-eks")
     later = labels(graph, all_before(graph, graph.one(POOL).urn))
@@ -128,7 +128,7 @@ def test_l2_a_placement_group_outlives_the_machines_in_it():
     assert graph.one("aws:ec2/placementGroup:PlacementGroup").urn in all_before(graph, graph.one(POOL).urn)
 
 
-def test_l1_the_load_balancer_goes_before_its_subnet_and_the_cluster():
+def test_l1_the_load_balancer_is_deleted_before_its_subnet_and_the_cluster():
     """pulumi-eks#194, #382, #1226: a load balancer nobody deletes holds subnets, groups and the network for ever (recipes F26)."""
     for name in plans.FLEETS:
         graph = graph_of(name)
@@ -148,7 +148,7 @@ def test_u3_the_autoscaler_owns_the_size():
     assert not [n for n in graph_of("fleet-wide").nodes.values() if n.type.endswith("LeaderWorkerSet") and "replicas" in n.inputs["spec"]]
 
 
-def test_an_empty_node_group_says_what_its_machines_would_be():
+def test_an_empty_node_group_has_tags_that_describe_its_machines():
     plan = plans.compiled(plans.wide_fleet_case(blueprint={"nodes": {"provisioner": "managed"}}))
     graph = record(lambda: declare(plan) and None)
     told = {
@@ -167,7 +167,7 @@ def test_an_empty_node_group_says_what_its_machines_would_be():
     assert {node.inputs["autoscalingGroupName"] for node in graph.by_type(TAG)} == {group}
 
 
-def test_karpenter_touches_machines_of_its_own_cluster_only():
+def test_karpenter_permissions_are_limited_to_its_cluster():
     graph = graph_of("fleet-eks")
     text = graph.one(ROLE_POLICY, "chat-eks-karpenter-controller-policy").inputs["policy"]
     assert len(text) < INLINE_POLICY_LIMIT
@@ -181,14 +181,14 @@ def test_karpenter_touches_machines_of_its_own_cluster_only():
             assert statement["Condition"] == {"StringEquals": {"iam:PassedToService": "ec2.amazonaws.com"}}
 
 
-def test_the_autoscaler_moves_groups_of_its_own_cluster_only():
+def test_autoscaler_permissions_are_limited_to_its_cluster():
     for statement in policy_of(graph_of("fleet-managed"), "chat-eks-autoscaler-role-policy")["Statement"]:
         if "autoscaling:SetDesiredCapacity" in statement["Action"]:
             assert statement["Condition"] == {"StringEquals": {"aws:ResourceTag/k8s.io/cluster-autoscaler/chat-eks": "owned"}}
         assert "Condition" in statement or statement["Resource"].endswith("nodegroup/chat-eks/*")
 
 
-def test_news_of_machines_reach_karpenter_over_tls_and_are_forgotten():
+def test_the_event_queue_requires_tls_and_expires_messages():
     graph = graph_of("fleet-eks")
     queue = graph.one(QUEUE)
     assert (queue.inputs["messageRetentionSeconds"], queue.inputs["sqsManagedSseEnabled"]) == (300, True)
@@ -206,7 +206,7 @@ def test_news_of_machines_reach_karpenter_over_tls_and_are_forgotten():
     assert settings["interruptionQueue"] == queue.state["name"]
 
 
-def test_every_role_is_bounded_where_the_organisation_wants_it():
+def test_every_role_has_the_permissions_boundary_of_the_plan():
     boundary = "arn:aws:iam::123456789012:policy/boundary"
     for name in ("fleet-eks", "fleet-managed"):
         plan = plans.FLEETS[name]()
@@ -222,12 +222,12 @@ def test_a_teardown_keeps_every_resource_and_protects_none():
     assert not [node.label for node in lifted.nodes.values() if node.protect]
 
 
-def test_eight_machines_and_eight_hundred_are_the_same_resources():
+def test_the_number_of_resources_does_not_depend_on_the_number_of_nodes():
     few, many = (plans.compiled(plans.eks_fleet_case(max_replicas=most)) for most in (8, 800))
     assert {*record(lambda: declare(few) and None).nodes} == {*record(lambda: declare(many) and None).nodes}
 
 
-def test_a_layer_below_hands_karpenter_on():
+def test_an_upstream_stack_exports_karpenter():
     plan = plans.FLEETS["fleet-eks"]()
     below = record(lambda: declare(replace(plan, layers=("base", "cluster"))) and None)
     handed = below.one("rackwright:index:InferenceFleet").outputs["parts"]["karpenter"]

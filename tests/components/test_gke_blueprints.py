@@ -90,7 +90,7 @@ def test_everything_that_takes_labels_has_the_owner(graph):
     assert all(owned["owner"] == "test" for owned in labels if owned)
 
 
-def test_nothing_enters_the_cluster_before_the_system_nodes(graph):
+def test_kubernetes_objects_depend_on_the_system_nodes(graph):
     (system,) = [node for node in graph.by_type(NODE_POOL) if node.inputs["name"] == "system"]
     (provider,) = graph.by_type("pulumi:providers:kubernetes")
     assert system.urn in provider.depends_on
@@ -157,14 +157,14 @@ def test_a_stack_exports_what_the_component_registers(blueprint):
     assert len([node for node in graph.nodes.values() if node.type == "pulumi:providers:gcp"]) == 1
 
 
-def test_a_fleet_says_where_it_answers():
+def test_a_fleet_outputs_its_service_endpoint():
     outputs = standard("fleet").one("rackwright:index:InferenceFleet").outputs
     assert set(outputs) >= {"clusterName", "kubeconfig", "kubeconfigCommand", "bucketNames", "serviceEndpoint", "expectedFabric"}
     assert outputs["clusterName"] == "chat-serve"
     assert set(outputs["bucketNames"]) == {"weights"}
 
 
-def test_a_fleet_says_where_its_weights_go():
+def test_a_fleet_outputs_the_url_of_its_weights():
     """A new bucket is empty, and the servers wait for what is put into this folder."""
     outputs = standard("fleet").one("rackwright:index:InferenceFleet").outputs
     assert outputs["weightsUrl"] == f"gs://{outputs['bucketNames']['weights']}/llama-3.1-8b"
@@ -181,7 +181,7 @@ def test_the_kubeconfig_is_secret_wherever_it_goes(graph):
     assert provider.inputs["clusterIdentifier"].startswith("projects/my-project/locations/us-central1/clusters/")
 
 
-def test_a_pod_has_one_pool_per_slice_and_says_which():
+def test_a_pod_has_one_pool_per_slice_and_outputs_them():
     graph = graph_of("tpu", plans.compiled(plans.tpu_case(slices=3)))
     slices = [node.inputs for node in graph.by_type(NODE_POOL) if node.inputs["name"] != "system"]
     assert [(pool["name"], pool["nodeCount"], pool["placementPolicy"]["tpuTopology"]) for pool in slices] == [
@@ -207,7 +207,7 @@ def test_a_project_number_that_is_given_is_not_looked_up():
     assert agent.inputs["member"] == "serviceAccount:service-999@compute-system.iam.gserviceaccount.com"
 
 
-def test_another_cloud_is_refused_with_what_there_is():
+def test_another_cloud_is_unsupported():
     with pytest.raises(Unsupported, match=r"place.cloud: inference-fleet on kubernetes .* instead: aws or gcp"):
         graph_of("fleet", replace(plans.fleet_plan(), place=replace(plans.fleet_plan().place, cloud="kubernetes")))
 
@@ -222,7 +222,7 @@ def test_v10_the_longest_name_the_rule_lets_through_fits_everything_google_names
     assert max(map(len, made.values())) == 63
 
 
-def test_names_are_identity():
+def test_logical_names_are_unchanged():
     assert sorted(node.name for node in standard("tpu").nodes.values() if node.type.startswith("gcp:")) == [
         "gemma-pretrain-cluster-gke",
         "gemma-pretrain-identity-nodes",

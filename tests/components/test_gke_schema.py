@@ -24,7 +24,7 @@ def test_a_part_has_a_schema(component):
 
 
 @pytest.mark.parametrize("component", [InferenceFleet, TpuPod], ids=lambda kind: kind.__name__)
-def test_a_blueprint_asks_for_the_plan_alone(component):
+def test_a_blueprint_requires_only_the_plan(component):
     schema = analyzed(component)
     assert {name for name, prop in schema.inputs.items() if not prop.optional} == {"plan"}
     assert set(schema.outputs) >= {"clusterName", "kubeconfigCommand", "bucketNames", "expectedFabric"}

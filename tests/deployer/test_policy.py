@@ -34,7 +34,7 @@ def allows(found, action, arn):
 
 
 @pytest.mark.parametrize("name", AWS_PLANS)
-def test_every_document_fits_and_nothing_is_wider_than_it_must_be(name):
+def test_every_document_fits_and_only_some_actions_use_all_resources(name):
     found = documents(name)
     for document in found:
         assert len(json.dumps(document, separators=(",", ":"))) <= MOST_CHARACTERS
@@ -71,7 +71,7 @@ def test_roles_are_passed_to_the_services_they_are_for():
     assert all(arn.startswith(f"arn:aws:iam::{ACCOUNT}:role/llama-70b-sft-") for arn in passing[0]["Resource"])
 
 
-def test_eks_is_handed_roles_that_somebody_else_made():
+def test_existing_roles_are_passed_to_eks():
     """Of a guest's stack no role is for EKS itself, which is still handed the nodes'."""
     node = Node("urn", "aws:eks/nodeGroup:NodeGroup", "nodes", "", True, {"nodeRoleArn": f"arn:aws:iam::{ACCOUNT}:role/theirs"})
     passing = [s for s in statements(policies(Graph({"urn": node}, {}), account=ACCOUNT, region=REGION)) if "iam:PassRole" in s["Action"]]
@@ -99,7 +99,7 @@ def test_only_the_stacks_policies_are_attached():
     assert "arn:aws:iam::aws:policy/AdministratorAccess" not in attach["Condition"]["ArnEquals"]["iam:PolicyARN"]
 
 
-def test_nothing_undoes_the_guards():
+def test_the_denials_are_in_every_update_policy():
     denied = {action for s in statements(documents("box"), "Deny") for action in s["Action"]}
     assert {"iam:CreateUser", "iam:CreateAccessKey", "ec2:RunInstances"} <= denied
 
@@ -110,7 +110,7 @@ def test_a_preview_needs_only_to_read():
     assert allows(found, "eks:DescribeCluster", f"arn:aws:eks:{REGION}:{ACCOUNT}:cluster/llama-70b-sft")
 
 
-def test_a_type_nobody_described_is_said():
+def test_an_unknown_resource_type_raises():
     token = "aws:sqs/queueRedrivePolicy:QueueRedrivePolicy"
     found = Graph({"urn": Node("urn", token, "extra", "", True, {})}, {})
     with pytest.raises(Unknown, match="queueRedrivePolicy"):

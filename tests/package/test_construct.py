@@ -52,7 +52,7 @@ def test_the_graph_is_that_of_a_python_program(both, name):
     assert {urn: node for urn, node in there.items() if node != here[urn]} == {}
 
 
-def test_a_training_cluster_answers_with_its_outputs(both):
+def test_a_training_cluster_returns_its_outputs(both):
     preview, made = both
     outputs = made["TrainingCluster"][1]
     assert outputs["clusterName"] == "llama-70b-sft"
@@ -61,7 +61,7 @@ def test_a_training_cluster_answers_with_its_outputs(both):
     assert preview or outputs["endpoint"].startswith("https://")
 
 
-def test_a_pod_answers_with_its_slices(both):
+def test_a_pod_outputs_its_slices(both):
     [piece] = both[1]["TpuPod"][1]["slices"]
     assert (piece["machine"], piece["topology"], piece["hosts"], piece["chipsPerHost"]) == ("ct6e-standard-4t", "4x4", 4, 4)
 

@@ -53,7 +53,7 @@ def test_the_engine_binds_the_schema(tmp_path, binary):
     }
 
 
-def test_a_remote_pod_comes_stays_and_goes(engine):
+def test_a_remote_pod_is_created_unchanged_and_destroyed(engine):
     here = record(lambda: declare(plans.tpu_plan(), teardown=True) and None)
     assert engine.up() == {"create": len(here.nodes) + 1}  # and the stack
     assert engine.outputs()["slices"][0]["hosts"] == 4

@@ -45,7 +45,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_mistake_is_named_at_its_place(plugin, case):
+def test_an_invalid_input_is_reported_at_its_path(plugin, case):
     kind, inputs, wanted = CASES[case]
     with Deployment(plugin) as deployment, pytest.raises(Refused) as refused:
         deployment.construct(kind, "llama", inputs, deployment.provider("aws", {"region": "us-east-1"}))
@@ -54,7 +54,7 @@ def test_a_mistake_is_named_at_its_place(plugin, case):
     assert "File " not in str(refused.value)
 
 
-def test_of_many_mistakes_five_are_named_and_the_rest_counted(plugin):
+def test_the_first_five_problems_are_listed_and_the_rest_counted(plugin):
     with Deployment(plugin) as deployment, pytest.raises(Refused) as refused:
         deployment.construct("TrainingCluster", "llama", {"plan": changed(pools=[{}, {}])})
     assert [path for path in refused.value.problems if path.startswith("plan.pools[0].")] == [
@@ -63,7 +63,7 @@ def test_of_many_mistakes_five_are_named_and_the_rest_counted(plugin):
     assert refused.value.problems["plan"].startswith("7 more problems")
 
 
-def test_a_refusal_prints_no_value_of_the_plan(plugin):
+def test_errors_contain_no_values_of_the_plan(plugin):
     with Deployment(plugin) as deployment, pytest.raises(Refused) as refused:
         deployment.construct("TrainingCluster", "llama", {"plan": pool(nodes_max="hf_abcdefghijklmnopqrst")})
     assert "hf_abc" not in str(refused.value)

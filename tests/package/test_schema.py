@@ -55,7 +55,7 @@ def test_the_committed_schema_is_the_one_that_is_served(schema):
     assert json.loads(COMMITTED.read_text(encoding="utf-8")) == schema, f"read the difference, then `make schema` renews {COMMITTED.name}"
 
 
-def test_a_blueprint_asks_for_the_plan_alone(schema):
+def test_a_blueprint_requires_only_the_plan(schema):
     for name in BLUEPRINTS:
         kind = schema["resources"][f"rackwright:index:{name}"]
         assert kind["requiredInputs"] == ["plan"]
@@ -85,14 +85,14 @@ def test_references_within_the_schema_lead_somewhere_and_out_of_it_only_to_any(s
         assert reference == "pulumi.json#/Any" or reference.removeprefix("#/types/") in schema["types"]
 
 
-def test_everything_is_said_in_words(schema):
+def test_every_property_has_a_description(schema):
     inputs, outputs = properties(schema, "inputProperties"), properties(schema, "properties")
     outputs += [(token, key, prop) for token, kind in schema["types"].items() for key, prop in kind["properties"].items()]
     assert [f"{kind}.{key}" for kind, key, prop in [*inputs, *outputs] if len(prop.get("description", "")) < 10] == []
     assert [token for token, kind in schema["resources"].items() if len(kind["description"]) < 10] == []
 
 
-def test_no_text_is_left_over(schema):
+def test_every_description_is_used(schema):
     used = {name for kind, key, _ in properties(schema, "inputProperties") for name in (key, f"{kind}.{key}")}
     given = {key for _, key, _ in properties(schema, "properties")} | {
         key for kind in schema["types"].values() for key in kind["properties"]

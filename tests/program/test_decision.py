@@ -53,7 +53,7 @@ def problems(path: Path, spec, catalog: Catalog | None = None) -> list[str]:
     return [str(p) for p in settled(path, spec, catalog)[1] if p.level is Level.ERROR]
 
 
-def test_it_reads_back_as_it_was_written(box):
+def test_a_decision_file_round_trips(box):
     decision = read_decision(decision_path(box))
     assert decision
     assert decision.to_json() == decision_path(box).read_text()
@@ -68,7 +68,7 @@ def test_a_new_price_list_changes_nothing(box):
     assert problems(box, edited(box, goals__max_duration="23h"), dear) == [], "sized again, at the recorded price"
 
 
-def test_a_stack_past_its_time_is_told_of_whatever_else_is_edited(box):
+def test_an_expired_stack_is_reported_after_every_edit(box):
     decision = read_decision(decision_path(box))
     assert decision
     for spec in (load(box), edited(box, goals__max_duration="23h")):
@@ -98,7 +98,7 @@ def test_an_edit_the_machines_still_satisfy_keeps_it(box):
         ({"workloads__0__adapter": {"type": "none"}, "workloads__0__model": {"base": "llama-3.1-70b"}}, "accelerator memory"),
     ],
 )
-def test_an_edit_they_do_not_satisfy_says_what_and_how_to_renew(box, changes, said):
+def test_an_edit_that_the_machines_do_not_satisfy_is_refused_with_the_command(box, changes, said):
     found = problems(box, edited(box, **changes))
     assert any(said in text for text in found), found
     assert all("rackwright choose" in text and "box.yaml" in text for text in found)
@@ -207,7 +207,7 @@ def test_a_rank_that_is_not_there_is_refused(box, rank):
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", "not json", '{"version": "decision/1"}', "\x00"])
-def test_a_broken_decision_names_the_file_and_the_way_out(tmp_path, text):
+def test_a_broken_decision_is_reported_with_file_and_fix(tmp_path, text):
     path = tmp_path / "x.decision.json"
     path.write_text(text)
     with pytest.raises(UserError, match="rackwright choose") as said:
@@ -216,7 +216,7 @@ def test_a_broken_decision_names_the_file_and_the_way_out(tmp_path, text):
     assert "validation error" not in str(said.value), "what is wrong, not how many things"
 
 
-def test_a_decision_of_a_newer_release_is_not_guessed_at(box):
+def test_a_decision_of_a_newer_release_is_refused(box):
     path = decision_path(box)
     body = json.loads(path.read_text()) | {"version": "decision/9"}
     path.write_text(json.dumps(body))

@@ -43,12 +43,12 @@ def test_the_bills_of_the_layers_add_up(project):
 @pytest.mark.parametrize(
     ("config", "words"),
     [
-        ({"layers": "bases"}, r"rackwright:layers names bases; layers are base, cluster, operators, workloads"),
+        ({"layers": "bases"}, r"rackwright:layers has unknown layers: bases. Use base, cluster, operators, workloads"),
         ({"layers": "workloads"}, r"R-20(.|\n)*workloads requires base(.|\n)*rackwright:below to the stack with base"),
         ({"below": "organization/ml/base"}, r"R-20(.|\n)*base requires no other layer"),
     ],
 )
-def test_layers_that_cannot_stand_are_refused_before_anything_is_asked(project, config, words):
+def test_invalid_layers_are_refused_before_sizing(project, config, words):
     with pytest.raises(pulumi.RunError, match=words):
         run(project, simulated="true", **config)
 

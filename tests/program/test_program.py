@@ -43,7 +43,7 @@ def test_a_preview_without_one_shows_what_would_be_chosen(project):
     assert run(project, preview=True).by_type("aws:ec2/instance:Instance")
 
 
-def test_the_simulator_needs_none(project):
+def test_the_simulator_needs_no_decision(project):
     assert run(project, simulated="true").by_type("aws:ec2/instance:Instance")
 
 
@@ -82,13 +82,13 @@ def test_a_wrong_spec_is_a_list_of_problems_not_a_traceback(project):
         run(project)
 
 
-def test_a_missing_spec_says_where_it_was_looked_for(project):
+def test_a_missing_spec_is_reported_with_its_path(project):
     with pytest.raises(pulumi.RunError, match=r"nothing\.yaml"):
         run(project, stack="nothing")
 
 
 @pytest.mark.parametrize(("key", "value"), [("today", "tomorrow"), ("teardown", "perhaps")])
-def test_configuration_that_cannot_be_read_is_named_without_a_traceback(project, key, value):
+def test_invalid_configuration_is_reported_without_a_traceback(project, key, value):
     with pytest.raises(pulumi.RunError, match=f"rackwright:{key}"):
         run(project, preview=True, **{key: value})
 
@@ -141,7 +141,7 @@ def test_teardown_finds_the_account_where_the_places_were_reordered(project):
     ("old", "new"),
     [("name: mistral-7b-qlora", "name: other"), ('"123456789012"', '"210987654321"'), ("max_duration: 24h", "max_duration: 24 parsecs")],
 )
-def test_teardown_never_makes_something_new_and_says_how_to_do_without_it(project, old, new):
+def test_teardown_never_creates_resources_and_names_the_manual_commands(project, old, new):
     decide(project)
     edit(project, old, new)
     with pytest.raises(pulumi.RunError, match="pulumi state unprotect --all"):

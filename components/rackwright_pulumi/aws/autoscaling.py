@@ -78,7 +78,16 @@ class AwsAutoscaler(pulumi.ComponentResource):
             opts=child.opts(),
         )
         plans = part(tuple[PoolPlan, ...], args["pools"])
-        tags = [_tag(child, plan, key, value, args) for plan in plans for key, value in template_tags(plan).items()]
+        tags = [
+            Tag(
+                child.name("tag", plan.name, key.removeprefix(f"{TEMPLATE}/").replace("/", "-")),
+                autoscaling_group_name=args["group_names"][plan.name],
+                tag=TagTagArgs(key=key, value=value, propagate_at_launch=False),
+                opts=child.opts(),
+            )
+            for plan in plans
+            for key, value in template_tags(plan).items()
+        ]
         self.ready: list[Resource] = [rights, pods, *tags]
         self.role_arn = role.arn
         self.register_outputs({"roleArn": self.role_arn})
@@ -94,15 +103,6 @@ def template_tags(plan: PoolPlan) -> dict[str, str]:
         **{f"{TEMPLATE}/label/{key}": value for key, value in plan.labels},
         **{f"{TEMPLATE}/taint/{taint.key}": f"{taint.value}:{taint.effect}" for taint in plan.taints},
     }
-
-
-def _tag(child: ChildContext, plan: PoolPlan, key: str, value: str, args: AwsAutoscalerArgs) -> Tag:
-    return Tag(
-        child.name("tag", plan.name, key.removeprefix(f"{TEMPLATE}/").replace("/", "-")),
-        autoscaling_group_name=args["group_names"][plan.name],
-        tag=TagTagArgs(key=key, value=value, propagate_at_launch=False),
-        opts=child.opts(),
-    )
 
 
 def _rights(cluster: str, args: AwsAutoscalerArgs) -> list[Statement]:

@@ -14,7 +14,7 @@ from pulumi_aws.sns.topic_subscription import TopicSubscription
 from rackwright.stackplan import CostAlertsPlan
 
 from rackwright_pulumi.args import PartInput, part
-from rackwright_pulumi.aws.identity.policy_documents import Statement, allow, document, key_access
+from rackwright_pulumi.aws.identity.policy_documents import allow, document, key_access
 from rackwright_pulumi.aws.identity.roles import granted_role
 from rackwright_pulumi.aws.tags import ChildContext, name_or_prefix
 
@@ -22,6 +22,8 @@ STACK_TAG = "rackwright-stack"
 SCHEDULE_NAME_LIMIT = 64
 ALARM_PERIOD_S = 60
 """Period of EC2 detailed monitoring."""
+PUBLISHERS = (("Budgets", "budgets.amazonaws.com"), ("Alarms", "cloudwatch.amazonaws.com"))
+"""Statement id and service."""
 ACTIVATE = f"aws ce update-cost-allocation-tags-status --cost-allocation-tags-status TagKey={STACK_TAG},Status=Active"
 
 
@@ -55,7 +57,13 @@ class AwsGuard(pulumi.ComponentResource):
         super().__init__("rackwright:index:AwsGuard", name, None, opts)
         plan, child = part(CostAlertsPlan, args["guard"]), ChildContext(self, name, args["tags"], args.get("boundary_arn"))
         topic = Topic(child.name("topic"), kms_master_key_id=args["kms_key_arn"], tags=child.tagged("topic"), opts=child.opts())
-        policy = TopicPolicy(child.name("topic"), arn=topic.arn, policy=document(*_publishers(topic.arn, args)), opts=child.opts())
+        # Budgets and alarms of this account publish; reminders use a role.
+        # https://docs.aws.amazon.com/cost-management/latest/userguide/budgets-sns-policy.html
+        own = {"StringEquals": {"aws:SourceAccount": args["account"]}}
+        publishers = [
+            allow(["sns:Publish"], topic.arn, Sid=sid, Principal={"Service": service}, Condition=own) for sid, service in PUBLISHERS
+        ]
+        policy = TopicPolicy(child.name("topic"), arn=topic.arn, policy=document(*publishers), opts=child.opts())
         for number, address in enumerate(plan.emails):
             TopicSubscription(child.name("mail", number), topic=topic.arn, protocol="email", endpoint=address, opts=child.opts())
         if plan.budget_usd_per_month is not None:
@@ -66,16 +74,6 @@ class AwsGuard(pulumi.ComponentResource):
             _reminders(child, plan, args, topic)
         self.topic_arn, self.activate_command = topic.arn, Output.from_input(ACTIVATE)
         self.register_outputs({"topicArn": self.topic_arn, "activateCommand": self.activate_command})
-
-
-def _publishers(topic_arn: Input[str], args: AwsGuardArgs) -> list[Statement]:
-    """Allow budgets and alarms of this account to publish; reminders use a role.
-
-    https://docs.aws.amazon.com/cost-management/latest/userguide/budgets-sns-policy.html
-    """
-    own = {"StringEquals": {"aws:SourceAccount": args["account"]}}
-    services = {"Budgets": "budgets.amazonaws.com", "Alarms": "cloudwatch.amazonaws.com"}
-    return [allow(["sns:Publish"], topic_arn, Sid=sid, Principal={"Service": name}, Condition=own) for sid, name in services.items()]
 
 
 def _budget(child: ChildContext, plan: CostAlertsPlan, stack: str, topic: Topic, policy: TopicPolicy) -> None:

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from typing import NotRequired, TypedDict
 
 import pulumi
-from pulumi import InvokeOutputOptions, Output, Resource, ResourceOptions
+from pulumi import InvokeOutputOptions, ResourceOptions
 from pulumi_aws.eks.access_policy_association import AccessPolicyAssociation
 from pulumi_aws.eks.get_cluster import get_cluster_output
 from rackwright.stackplan import ClusterPlan
 
 from rackwright_pulumi.args import PartInput, part
-from rackwright_pulumi.aws.cluster.cluster import NODE_POLICIES
+from rackwright_pulumi.aws.cluster.cluster import NODE_POLICIES, ClusterOutputs
 from rackwright_pulumi.aws.cluster.kubeconfig import kubeconfig
 from rackwright_pulumi.aws.identity.policy_documents import service_trust
 from rackwright_pulumi.aws.identity.roles import service_role
@@ -28,21 +28,11 @@ class AwsExistingClusterArgs(TypedDict):
     builder_arn: NotRequired[str]
 
 
-class AwsExistingCluster(pulumi.ComponentResource):
+class AwsExistingCluster(ClusterOutputs, pulumi.ComponentResource):
     """The outputs of AwsCluster for a cluster that is looked up by name. Creates only the role of nodes that join it.
 
     Counts and versions never come from the look-up. The caller of the update must be an administrator of the cluster.
     """
-
-    cluster_name: Output[str]
-    cluster_id: Output[str]
-    cluster_arn: Output[str]
-    endpoint: Output[str]
-    certificate_authority: Output[str]
-    oidc_issuer: Output[str]
-    security_group_id: Output[str]
-    node_role_arn: Output[str]
-    kubeconfig: Output[str]
 
     def __init__(self, name: str, args: AwsExistingClusterArgs, opts: ResourceOptions | None = None):
         super().__init__("rackwright:index:AwsExistingCluster", name, None, opts)
@@ -52,25 +42,7 @@ class AwsExistingCluster(pulumi.ComponentResource):
         found = get_cluster_output(name=stacks.value(plan.existing), opts=InvokeOutputOptions(parent=self))
         self.version: str | None = None
         self.admins: list[AccessPolicyAssociation] = []
-        self.node_rights: tuple[Resource, ...] = nodes.rights
-        self.cluster_name, self.cluster_id, self.cluster_arn = found.name, found.id, found.arn
-        self.endpoint, self.certificate_authority = found.endpoint, found.certificate_authorities[0].data
-        self.service_cidr = found.kubernetes_network_configs[0].service_ipv4_cidr
-        self.oidc_issuer = found.identities[0].oidcs[0].issuer
-        self.security_group_id = found.vpc_config.cluster_security_group_id
-        self.node_role_arn = Output.from_input(nodes.arn)
-        builder = args.get("builder_arn", "")
-        self.kubeconfig = kubeconfig(found.name, found.endpoint, self.certificate_authority, args["region"], builder)
-        self.register_outputs(
-            {
-                "clusterName": self.cluster_name,
-                "clusterId": self.cluster_id,
-                "clusterArn": self.cluster_arn,
-                "endpoint": self.endpoint,
-                "certificateAuthority": self.certificate_authority,
-                "oidcIssuer": self.oidc_issuer,
-                "securityGroupId": self.security_group_id,
-                "nodeRoleArn": self.node_role_arn,
-                "kubeconfig": self.kubeconfig,
-            }
-        )
+        authority, group = found.certificate_authorities[0].data, found.vpc_config.cluster_security_group_id
+        service_cidr = found.kubernetes_network_configs[0].service_ipv4_cidr
+        config = kubeconfig(found.name, found.endpoint, authority, args["region"], args.get("builder_arn", ""))
+        self.register_outputs(self.set_outputs(found, nodes, authority, group, service_cidr, config))

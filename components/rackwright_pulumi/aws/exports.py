@@ -10,7 +10,6 @@ from rackwright.stackplan import BucketPlan, NetworkPlan, PlacePlan
 from rackwright_pulumi.aws.cluster.cluster import AwsCluster
 from rackwright_pulumi.aws.cluster.kubeconfig import kubeconfig
 from rackwright_pulumi.aws.existing_cluster import AwsExistingCluster
-from rackwright_pulumi.aws.karpenter import AwsKarpenter
 from rackwright_pulumi.aws.key import AwsKey
 from rackwright_pulumi.aws.network.network import AwsNetwork
 from rackwright_pulumi.aws.network.subnets import HasSubnets, subnet_plans
@@ -27,10 +26,6 @@ class ExportedKey:
 
     key_arn: Output[str]
     key_id: Output[str]
-
-    @staticmethod
-    def to_outputs(key: "Key") -> dict[str, Any]:
-        return {"arn": key.key_arn, "id": key.key_id}
 
     @staticmethod
     def from_upstream(upstream: Upstream) -> "ExportedKey":
@@ -137,21 +132,20 @@ class ExportedCluster:
 
 @dataclass(frozen=True)
 class ExportedKarpenter:
-    """Karpenter's queue and node role of an upstream stack."""
+    """Karpenter's queue and node role, of this stack or an upstream stack."""
 
     queue_name: Output[str]
     node_role_name: Output[str]
 
-    @staticmethod
-    def to_outputs(karpenter: "Karpenter") -> dict[str, Any]:
-        return {"queueName": karpenter.queue_name, "nodeRoleName": karpenter.node_role_name}
+    @property
+    def outputs(self) -> dict[str, Any]:
+        return {"queueName": self.queue_name, "nodeRoleName": self.node_role_name}
 
     @staticmethod
     def from_upstream(upstream: Upstream) -> "ExportedKarpenter":
         return ExportedKarpenter(upstream.value("karpenter", "queueName"), upstream.value("karpenter", "nodeRoleName"))
 
 
-Karpenter = AwsKarpenter | ExportedKarpenter
 Key = AwsKey | ExportedKey
 Network = AwsNetwork | ExportedNetwork
 Storage = AwsStorage | ExportedStorage
@@ -165,13 +159,13 @@ def exported_parts(
     storage: Storage,
     cluster: Cluster | None,
     roles: Mapping[str, Input[str]],
-    karpenter: Karpenter | None = None,
+    karpenter: ExportedKarpenter | None = None,
 ) -> dict[str, Any]:
     """The values that a stack exports for downstream stacks, including those from its upstream stack."""
     return {
-        **({"karpenter": ExportedKarpenter.to_outputs(karpenter)} if karpenter else {}),
+        **({"karpenter": karpenter.outputs} if karpenter else {}),
         "layers": layers,
-        "key": ExportedKey.to_outputs(key),
+        "key": {"arn": key.key_arn, "id": key.key_id},
         "network": ExportedNetwork.to_outputs(network),
         "storage": ExportedStorage.to_outputs(storage),
         "cluster": ExportedCluster.to_outputs(cluster) if cluster else None,

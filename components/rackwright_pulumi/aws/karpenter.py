@@ -79,33 +79,30 @@ class AwsKarpenter(pulumi.ComponentResource):
         plan, child = part(KarpenterPlan, args["karpenter"]), ChildContext(self, name, args["tags"], args.get("boundary_arn"))
         nodes = granted_role(child, "nodes", service_trust("ec2.amazonaws.com"), NODE_POLICIES)
         queue, events = _event_queue(child) if plan.interruptions else (None, [])
-        groups = [_adjacent(child, group) for group in plan.adjacent]
-        self.ready: list[Resource] = [
-            *nodes.rights,
-            _entry(child, nodes, args),
-            *_controller(child, plan, nodes, queue, args),
-            *events,
-            *groups,
+        groups = [
+            PlacementGroup(
+                child.name("adjacent", group),
+                name=group,  # Karpenter looks it up by this name
+                strategy="cluster",
+                tags=child.tagged("adjacent", group),
+                opts=child.opts(delete_before_replace=True),
+            )
+            for group in plan.adjacent
         ]
+        # EKS creates the access entry of node groups only. It is bound to the role's unique id, so it is deleted before its replacement is
+        # created (https://github.com/terraform-aws-modules/terraform-aws-eks/issues/3329).
+        entry = AccessEntry(
+            child.name("entry"),
+            cluster_name=args["cluster_name"],
+            principal_arn=nodes.arn,
+            type="EC2_LINUX",
+            tags=child.tagged("entry"),
+            opts=child.opts(delete_before_replace=True),
+        )
+        self.ready: list[Resource] = [*nodes.rights, entry, *_controller(child, plan, nodes, queue, args), *events, *groups]
         self.node_role_name, self.node_role_arn = nodes.role.name, nodes.arn
         self.queue_name = queue.name if queue else Output.from_input("")
         self.register_outputs({"nodeRoleName": self.node_role_name, "nodeRoleArn": self.node_role_arn, "queueName": self.queue_name})
-
-
-def _entry(child: ChildContext, nodes: GrantedRole, args: AwsKarpenterArgs) -> AccessEntry:
-    """EKS creates the access entry of node groups, but not of Karpenter; without it, machines do not join.
-
-    The entry is bound to the role's unique id, so it is deleted before its replacement is created
-    (https://github.com/terraform-aws-modules/terraform-aws-eks/issues/3329).
-    """
-    return AccessEntry(
-        child.name("entry"),
-        cluster_name=args["cluster_name"],
-        principal_arn=nodes.arn,
-        type="EC2_LINUX",
-        tags=child.tagged("entry"),
-        opts=child.opts(delete_before_replace=True),
-    )
 
 
 def _controller(
@@ -151,26 +148,14 @@ def _event_queue(child: ChildContext) -> tuple[Queue, list[Resource]]:
     }
     policy = document(allow(["sqs:SendMessage"], queue.arn, Principal=senders), tls_only)
     queue_policy = QueuePolicy(child.name("news"), queue_url=queue.url, policy=policy, opts=child.opts())
-    return queue, [queue_policy, *(_event(child, key, source, kind, queue) for key, (source, kind) in EVENTS.items())]
-
-
-def _event(child: ChildContext, key: str, source: str, kind: str, queue: Queue) -> EventTarget:
-    rule = EventRule(
-        child.name("on", key),
-        description=f"{kind}, for Karpenter",
-        event_pattern=json.dumps({"source": [source], "detail-type": [kind]}),
-        tags=child.tagged("on", key),
-        opts=child.opts(),
-    )
-    return EventTarget(child.name("on", key), rule=rule.name, arn=queue.arn, opts=child.opts())
-
-
-def _adjacent(child: ChildContext, group: str) -> PlacementGroup:
-    """Placement group with the name that Karpenter looks up."""
-    return PlacementGroup(
-        child.name("adjacent", group),
-        name=group,
-        strategy="cluster",
-        tags=child.tagged("adjacent", group),
-        opts=child.opts(delete_before_replace=True),
-    )
+    ready: list[Resource] = [queue_policy]
+    for key, (source, kind) in EVENTS.items():
+        rule = EventRule(
+            child.name("on", key),
+            description=f"{kind}, for Karpenter",
+            event_pattern=json.dumps({"source": [source], "detail-type": [kind]}),
+            tags=child.tagged("on", key),
+            opts=child.opts(),
+        )
+        ready.append(EventTarget(child.name("on", key), rule=rule.name, arn=queue.arn, opts=child.opts()))
+    return queue, ready

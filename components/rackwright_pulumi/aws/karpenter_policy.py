@@ -59,9 +59,13 @@ class _MachineStatements:
     def rights(self) -> list[Statement]:
         named = {"StringEqualsIfExists": {"aws:RequestTag/eks:eks-cluster-name": self.cluster}}
         keys = {"ForAllValues:StringEquals": {"aws:TagKeys": ["eks:eks-cluster-name", "karpenter.sh/nodeclaim", "Name"]}}
-        requested = self._requested()
+        tags = {
+            f"aws:RequestTag/kubernetes.io/cluster/{self.cluster}": "owned",
+            "aws:RequestTag/eks:eks-cluster-name": self.cluster,
+        }
+        requested = {"StringEquals": tags, "StringLike": {"aws:RequestTag/karpenter.sh/nodepool": "*"}}
         making = {"ec2:CreateAction": ["RunInstances", "CreateFleet", "CreateLaunchTemplate"]}
-        tagging = {**requested, "StringEquals": requested["StringEquals"] | making}
+        tagging = {**requested, "StringEquals": tags | making}
         return [
             allow(LAUNCH, self._arns(SHARED)),
             allow(LAUNCH, self._arns(["launch-template"]), Condition=self._own()),
@@ -82,14 +86,6 @@ class _MachineStatements:
             "StringEquals": {f"aws:ResourceTag/kubernetes.io/cluster/{self.cluster}": "owned"},
             "StringLike": {"aws:ResourceTag/karpenter.sh/nodepool": "*"},
         }
-
-    def _requested(self) -> dict[str, Any]:
-        """Condition: created with the cluster's tags."""
-        tags = {
-            f"aws:RequestTag/kubernetes.io/cluster/{self.cluster}": "owned",
-            "aws:RequestTag/eks:eks-cluster-name": self.cluster,
-        }
-        return {"StringEquals": tags, "StringLike": {"aws:RequestTag/karpenter.sh/nodepool": "*"}}
 
 
 def _profiles(cluster: str, region: str, account: Input[str]) -> list[Statement]:

@@ -71,32 +71,33 @@ def _key(child: ChildContext, plan: KeyPlan, args: AwsKeyArgs) -> Key:
 
 
 def _statements(plan: KeyPlan, account: Input[str], region: str) -> list[Statement]:
+    """Services use the key through grants. Grants are limited to services, except with EKS: CreateCluster rejects that condition.
+
+    Sources: https://docs.aws.amazon.com/eks/latest/userguide/enable-kms.html
+    https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/encrypt-log-data-kms.html
+    https://docs.aws.amazon.com/sns/latest/dg/sns-key-management.html (publishers to an encrypted topic need its key)
+    """
     owner = {"AWS": Output.format("arn:aws:iam::{0}:root", account)}
     services = {"Bool": {"kms:GrantIsForAWSResource": "true"}}
     statements = [
         allow(ADMINISTER, Sid="Administer", Principal=owner),
         allow(USE, Sid="UseByIamPolicy", Principal=owner),
-        _granting(plan, owner, services),
+        allow(["kms:CreateGrant"], Sid="GrantByIamPolicy", Principal=owner)
+        if "cluster" in plan.serves
+        else allow(["kms:CreateGrant"], Sid="GrantToServices", Principal=owner, Condition=services),
     ]
     if "disks" in plan.serves:
         statements += _by_role("Launchers", account, LAUNCHERS, services)
     if "filesystem" in plan.serves:
         statements += _by_role("LustreImports", account, LUSTRE_S3)
     if "logs" in plan.serves:
-        statements.append(_logs(account, region))
+        groups = {"ArnLike": {"kms:EncryptionContext:aws:logs:arn": Output.format("arn:aws:logs:{0}:{1}:log-group:*", region, account)}}
+        statements.append(allow(USE, Sid="Logs", Principal={"Service": f"logs.{region}.amazonaws.com"}, Condition=groups))
     if "alarms" in plan.serves:
-        statements.append(_alarms(account))
+        publishers = {"Service": ["budgets.amazonaws.com", "cloudwatch.amazonaws.com"]}
+        own = {"StringEquals": {"aws:SourceAccount": account}}
+        statements.append(allow(["kms:Decrypt", "kms:GenerateDataKey*"], Sid="Alarms", Principal=publishers, Condition=own))
     return statements
-
-
-def _granting(plan: KeyPlan, owner: Statement, services: Statement) -> Statement:
-    """Services use the key through grants. Grants are limited to services, except with EKS: CreateCluster rejects that condition.
-
-    https://docs.aws.amazon.com/eks/latest/userguide/enable-kms.html
-    """
-    if "cluster" in plan.serves:
-        return allow(["kms:CreateGrant"], Sid="GrantByIamPolicy", Principal=owner)
-    return allow(["kms:CreateGrant"], Sid="GrantToServices", Principal=owner, Condition=services)
 
 
 def _by_role(sid: str, account: Input[str], roles: Sequence[str], grants: dict | None = None) -> list[Statement]:
@@ -113,16 +114,3 @@ def _by_role(sid: str, account: Input[str], roles: Sequence[str], grants: dict |
     if grants:
         statements.append(allow(["kms:CreateGrant"], Sid=f"{sid}Grants", Principal={"AWS": "*"}, Condition={**named, **grants}))
     return statements
-
-
-def _logs(account: Input[str], region: str) -> Statement:
-    """https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/encrypt-log-data-kms.html"""
-    groups = {"ArnLike": {"kms:EncryptionContext:aws:logs:arn": Output.format("arn:aws:logs:{0}:{1}:log-group:*", region, account)}}
-    return allow(USE, Sid="Logs", Principal={"Service": f"logs.{region}.amazonaws.com"}, Condition=groups)
-
-
-def _alarms(account: Input[str]) -> Statement:
-    """Publishers to an encrypted topic need its key: https://docs.aws.amazon.com/sns/latest/dg/sns-key-management.html"""
-    services = {"Service": ["budgets.amazonaws.com", "cloudwatch.amazonaws.com"]}
-    own = {"StringEquals": {"aws:SourceAccount": account}}
-    return allow(["kms:Decrypt", "kms:GenerateDataKey*"], Sid="Alarms", Principal=services, Condition=own)

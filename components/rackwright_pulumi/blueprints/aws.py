@@ -6,16 +6,16 @@ from typing import Any
 
 import pulumi
 from pulumi import Input, InvokeOutputOptions, Output, ResourceOptions
-from rackwright.stackplan import IdentityPlan, PlacePlan, StackPlan, upstream_layers
+from rackwright.stackplan import IdentityPlan, StackPlan, upstream_layers
 
 from rackwright_pulumi.aws import CLOUD
 from rackwright_pulumi.aws.cost_alerts import AwsGuard
 from rackwright_pulumi.aws.exports import (
     Cluster,
+    ExportedKarpenter,
     ExportedKey,
     ExportedNetwork,
     ExportedStorage,
-    Karpenter,
     Key,
     Network,
     Storage,
@@ -46,9 +46,17 @@ class AwsStack:
         self.draining = teardown
         self.region, self.tags, self.child_opts = plan.place.region, stack_tags(plan), ResourceOptions(parent=parent)
         self.boundary_arn = plan.place.boundary_arn or None
-        self.account = _account_id(plan.place, parent)
+        self.account = self._account()
         self.upstream = Upstream(parent, name, plan.below, upstream_layers(plan)) if plan.below else None
-        self.key = self._key()
+        self.key: Key = (
+            AwsKey(
+                child(name, "key"),
+                {"key": plan.key, "account": self.account, "region": self.region, "tags": self.tags, "teardown": self.teardown},
+                self.child_opts,
+            )
+            if self.builds("base")
+            else ExportedKey.from_upstream(self.required_upstream)
+        )
         self.network = self._network()
 
     def builds(self, *layers: str) -> bool:
@@ -66,14 +74,13 @@ class AwsStack:
             )
         return self.upstream
 
-    def _key(self) -> Key:
-        if not self.builds("base"):
-            return ExportedKey.from_upstream(self.required_upstream)
-        return AwsKey(
-            child(self.name, "key"),
-            {"key": self.plan.key, "account": self.account, "region": self.region, "tags": self.tags, "teardown": self.teardown},
-            self.child_opts,
-        )
+    def _account(self) -> Output[str]:
+        """The plan's account, or the account of the credentials of the parent's provider."""
+        if self.plan.place.account:
+            return Output.from_input(self.plan.place.account)
+        from pulumi_aws.get_caller_identity import get_caller_identity_output
+
+        return get_caller_identity_output(opts=InvokeOutputOptions(parent=self.parent)).account_id
 
     def _network(self) -> Network:
         if not self.builds("base"):
@@ -156,18 +163,12 @@ class AwsStack:
             self.child_opts,
         )
 
-    def _machine_network(self) -> dict[str, Input[Any]]:
-        """Ref values of the accelerators' network, for machines created from within the cluster."""
-        zones = [zone for plan in self.plan.pools if plan.role == "accelerator" for zone in plan.zones]
-        values: dict[str, Input[Any]] = {"network.machine_subnet_id": self.network.machine_subnets(zones)[0]} if zones else {}
-        return values | ({"network.fabric_group_id": self.network.fabric_group_id} if self.network.fabric_group_id else {})
-
     def parts(
         self,
         storage: Storage,
         cluster: Cluster | None = None,
         roles: Mapping[str, Input[str]] = MappingProxyType({}),
-        karpenter: Karpenter | None = None,
+        karpenter: ExportedKarpenter | None = None,
     ) -> dict[str, Any]:
         """Values that the stack exports for downstream stacks."""
         own = list(self.plan.layers)
@@ -180,7 +181,7 @@ class AwsStack:
         cluster: Cluster,
         roles: Mapping[str, Input[str]],
         secrets: Mapping[str, Input[str]],
-        karpenter: Karpenter | None = None,
+        karpenter: ExportedKarpenter | None = None,
     ) -> dict[str, Input[Any]]:
         """Values of all Refs of a plan (rackwright.stackplan), and of `secret.<name>`."""
         values: dict[str, Input[Any]] = {
@@ -203,14 +204,9 @@ class AwsStack:
             values |= {"lustre.id": lustre.id, "lustre.dns_name": lustre.dns_name, "lustre.mount_name": lustre.mount_name}
         if karpenter:
             values |= {"karpenter.queue_name": karpenter.queue_name, "karpenter.node_role_name": karpenter.node_role_name}
-        values |= self._machine_network() | {f"identity.{key}.principal": arn for key, arn in roles.items()}
+        # Network of machines that are created from within the cluster.
+        zones = [zone for plan in self.plan.pools if plan.role == "accelerator" for zone in plan.zones]
+        values |= {"network.machine_subnet_id": self.network.machine_subnets(zones)[0]} if zones else {}
+        values |= {"network.fabric_group_id": self.network.fabric_group_id} if self.network.fabric_group_id else {}
+        values |= {f"identity.{key}.principal": arn for key, arn in roles.items()}
         return values | {f"secret.{key}": Output.secret(value) for key, value in secrets.items()}
-
-
-def _account_id(place: PlacePlan, parent: pulumi.Resource) -> Output[str]:
-    """The plan's account, or the account of the credentials of the parent's provider."""
-    if place.account:
-        return Output.from_input(place.account)
-    from pulumi_aws.get_caller_identity import get_caller_identity_output
-
-    return get_caller_identity_output(opts=InvokeOutputOptions(parent=parent)).account_id

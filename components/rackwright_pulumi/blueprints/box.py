@@ -6,7 +6,7 @@ from typing import Any, NotRequired, TypedDict
 
 import pulumi
 from pulumi import Input, Output, ResourceOptions
-from rackwright.stackplan import BlueprintKind, BoxPlan, IdentityPlan, StackPlan
+from rackwright.stackplan import BlueprintKind, IdentityPlan
 
 from rackwright_pulumi.args import PlanInput, plan_of
 from rackwright_pulumi.aws.box.box import AwsBox
@@ -43,7 +43,7 @@ class Box(pulumi.ComponentResource):
         plan = plan_of(BlueprintKind.BOX, args["plan"])
         stack = AwsStack(self, name, plan, args.get("teardown", False))
         storage = stack.storage()
-        box = _machine(stack, _box(plan), storage, args) if stack.builds("workloads") else None
+        box = _machine(stack, storage, args) if stack.builds("workloads") else None
         if stack.builds("base"):
             stack.guard()
         self.instance_id, self.connect_command = (box.instance_id, box.connect_command) if box else (None, None)
@@ -60,20 +60,16 @@ class Box(pulumi.ComponentResource):
         }
 
 
-def _box(plan: StackPlan) -> BoxPlan:
-    """The plan's box with its pinned image name."""
-    if plan.box is None:
-        raise Unsupported(f"a plan of {plan.kind} without a box", "box", f"use the blueprint {plan.kind}")
-    return replace(plan.box, image=dict(plan.pins.images).get(plan.box.image, plan.box.image))
-
-
-def _machine(stack: AwsStack, plan: BoxPlan, storage: Storage, args: BoxArgs) -> AwsBox:
-    """The instance, in a subnet of its zone."""
+def _machine(stack: AwsStack, storage: Storage, args: BoxArgs) -> AwsBox:
+    """The instance with its pinned image, in a subnet of its zone."""
+    plan = stack.plan.box
+    if plan is None:
+        raise Unsupported(f"a plan of {stack.plan.kind} without a box", "box", f"use the blueprint {stack.plan.kind}")
     identity = stack.identity(next(iter(stack.plan.identities), NO_GRANTS), storage, secrets=args.get("secrets", {}))
     return AwsBox(
         child(stack.name, "box"),
         {
-            "box": plan,
+            "box": replace(plan, image=dict(stack.plan.pins.images).get(plan.image, plan.image)),
             "region": stack.region,
             "vpc_id": stack.network.vpc_id,
             "subnet_id": stack.network.machine_subnets([plan.zone])[0],

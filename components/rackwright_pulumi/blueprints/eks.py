@@ -10,11 +10,9 @@ from pulumi_kubernetes import Provider
 from rackwright.stackplan import AddonPlan, PoolPlan, StackPlan
 
 from rackwright_pulumi.aws.addons import AwsAddons
-from rackwright_pulumi.aws.autoscaling import AwsAutoscaler
 from rackwright_pulumi.aws.cluster.cluster import AwsCluster
 from rackwright_pulumi.aws.existing_cluster import AwsExistingCluster
-from rackwright_pulumi.aws.exports import Cluster, ExportedCluster, ExportedKarpenter, Karpenter, Storage
-from rackwright_pulumi.aws.karpenter import AwsKarpenter
+from rackwright_pulumi.aws.exports import Cluster, ExportedCluster, ExportedKarpenter, Storage
 from rackwright_pulumi.aws.pool.pool import AwsPool
 from rackwright_pulumi.blueprints.aws import AwsStack
 from rackwright_pulumi.kubernetes.workloads import KubernetesLayer
@@ -97,12 +95,14 @@ def _machines(
     return pools, [*system, *late.addons, *_autoscaler(stack, cluster, pools)], roles
 
 
-def _karpenter(stack: AwsStack, cluster: Cluster) -> tuple[Karpenter | None, Sequence[Resource]]:
+def _karpenter(stack: AwsStack, cluster: Cluster) -> tuple[ExportedKarpenter | None, Sequence[Resource]]:
     """AWS resources of Karpenter, and those that Kubernetes objects depend on."""
     if stack.plan.karpenter is None:
         return None, ()
     if not stack.builds("cluster"):
         return ExportedKarpenter.from_upstream(stack.required_upstream), ()
+    from rackwright_pulumi.aws.karpenter import AwsKarpenter  # most stacks do not need its part of the SDK
+
     karpenter = AwsKarpenter(
         child(stack.name, "karpenter"),
         {
@@ -117,7 +117,7 @@ def _karpenter(stack: AwsStack, cluster: Cluster) -> tuple[Karpenter | None, Seq
         },
         stack.child_opts,
     )
-    return karpenter, karpenter.ready
+    return ExportedKarpenter(karpenter.queue_name, karpenter.node_role_name), karpenter.ready
 
 
 def _autoscaler(stack: AwsStack, cluster: Cluster, pools: Mapping[str, AwsPool]) -> Sequence[Resource]:
@@ -125,6 +125,8 @@ def _autoscaler(stack: AwsStack, cluster: Cluster, pools: Mapping[str, AwsPool])
     autoscaled = tuple(plan for plan in stack.plan.pools if plan.autoscaled and plan.name in pools)
     if not autoscaled or isinstance(cluster, AwsExistingCluster):
         return ()
+    from rackwright_pulumi.aws.autoscaling import AwsAutoscaler  # most stacks do not need its part of the SDK
+
     autoscaler = AwsAutoscaler(
         child(stack.name, "autoscaler"),
         {
@@ -143,7 +145,10 @@ def _autoscaler(stack: AwsStack, cluster: Cluster, pools: Mapping[str, AwsPool])
 
 
 def _kubernetes_layer(stack: AwsStack, cluster: Cluster, after: Sequence[Resource], refs: RefValues) -> KubernetesLayer | None:
-    """Kubernetes objects of this stack. Names in `after` of objects of other stacks are removed."""
+    """Kubernetes objects of this stack. Names in `after` of objects of other stacks are removed.
+
+    Through the cluster's provider, objects depend on access entries, machines and add-ons.
+    """
     if not stack.builds("operators", "workloads"):
         return None
     plan = stack.plan
@@ -151,6 +156,13 @@ def _kubernetes_layer(stack: AwsStack, cluster: Cluster, after: Sequence[Resourc
     releases = plan.releases if stack.builds("operators") else ()
     manifests = plan.manifests if stack.builds("workloads") else ()
     own = {*(release.name for release in releases), *(manifest.key for manifest in manifests)}
+    provider = Provider(
+        child(stack.name, "k8s"),
+        kubeconfig=cluster.kubeconfig,
+        cluster_identifier=cluster.cluster_id,
+        enable_server_side_apply=True,
+        opts=ResourceOptions(parent=stack.parent, depends_on=list(after)),
+    )
     return KubernetesLayer(
         child(stack.name, "layer"),
         {
@@ -161,7 +173,7 @@ def _kubernetes_layer(stack: AwsStack, cluster: Cluster, after: Sequence[Resourc
             "protect": not stack.teardown,
             "draining": stack.draining,
         },
-        ResourceOptions(parent=stack.parent, provider=_provider(stack, cluster, after)),
+        ResourceOptions(parent=stack.parent, provider=provider),
     )
 
 
@@ -238,15 +250,4 @@ def _addons(stack: AwsStack, cluster: Cluster, key: str, plans: Sequence[AddonPl
             "boundary_arn": stack.boundary_arn,
         },
         ResourceOptions(parent=stack.parent, depends_on=list(after)),
-    )
-
-
-def _provider(stack: AwsStack, cluster: Cluster, after: Sequence[Resource]) -> Provider:
-    """The cluster's provider. Through it, Kubernetes objects depend on access entries, machines and add-ons."""
-    return Provider(
-        child(stack.name, "k8s"),
-        kubeconfig=cluster.kubeconfig,
-        cluster_identifier=cluster.cluster_id,
-        enable_server_side_apply=True,
-        opts=ResourceOptions(parent=stack.parent, depends_on=list(after)),
     )

@@ -1,7 +1,6 @@
 """Parts of every blueprint on GKE: network, key, buckets, cluster, pools, identities, and Kubernetes objects."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import pulumi
@@ -33,19 +32,21 @@ class GkeParts:
         secrets: Mapping[str, Input[str]],
         project_number: Input[str] | None,
     ):
-        self.plan = plan
-        builder = _GkeBuilder(parent, name, plan, teardown, ResourceOptions(parent=parent))
-        builder.check()
-        self.network = builder.network()
-        number = project_number or builder.project_number(self.network.project)
-        self.storage = builder.storage(self.network, number)
+        if plan.place.cloud != CLOUD:
+            raise Unsupported(f"{plan.kind} on {plan.place.cloud}", "place.cloud", CLOUD)
+        if plan.lustre:
+            raise Unsupported("Lustre on GKE", "lustre", "buckets mounted with the object-store-mount add-on")
+        self.parent, self.name, self.plan, self.teardown = parent, name, plan, teardown
+        self.child_opts = ResourceOptions(parent=parent)
+        self.network = self.build_network()
+        number = project_number or get_project_output(project_id=self.network.project, opts=InvokeOutputOptions(parent=parent)).number
+        self.storage = self.build_storage(number)
         self.bucket_names: Output[Mapping[str, str]] = Output.all(**self.storage.bucket_names)
-        nodes = GcpNodeIdentity(child(name, "identity"), {"project": self.network.project}, builder.child_opts)
-        self.cluster = builder.cluster(self.network, self.storage, nodes)
-        self.pools = {pool.name: builder.pool(pool, self.storage, self.cluster, nodes) for pool in self.plan.pools}
-        grants = builder.grants(self.storage, self.cluster, number)
-        secrets = {f"secret.{key}": Output.secret(value) for key, value in secrets.items()}
-        self.layer = builder.layer(self.cluster, self.pools, self._refs(grants) | secrets)
+        self.nodes = GcpNodeIdentity(child(name, "identity"), {"project": self.network.project}, self.child_opts)
+        self.cluster = self.build_cluster()
+        self.pools = {pool.name: self.build_pool(pool) for pool in plan.pools}
+        grants = self.build_grants(number)
+        self.layer = self.build_layer(self._refs(grants) | {f"secret.{key}": Output.secret(value) for key, value in secrets.items()})
 
     @property
     def outputs(self) -> dict[str, Any]:
@@ -57,6 +58,107 @@ class GkeParts:
             "kubeconfigCommand": self.cluster.kubeconfig_command,
             "bucketNames": self.bucket_names,
         }
+
+    def build_network(self) -> GcpNetwork:
+        return GcpNetwork(
+            child(self.name, "network"),
+            {
+                "network": self.plan.network,
+                "services": self.plan.services,
+                "project": self.plan.place.account,
+                "region": self.plan.place.region,
+                "teardown": self.teardown,
+            },
+            self.child_opts,
+        )
+
+    def build_storage(self, number: Input[str]) -> GcpStorage:
+        return GcpStorage(
+            child(self.name, "storage"),
+            {
+                "key": self.plan.key,
+                "buckets": self.plan.buckets,
+                "tags": self.plan.tags,
+                "project": self.network.project,
+                "project_number": number,
+                "region": self.plan.place.region,
+                "teardown": self.teardown,
+            },
+            self.child_opts,
+        )
+
+    def build_cluster(self) -> GcpCluster:
+        ranges = {key: key for subnet in self.plan.network.subnets for key, _ in subnet.secondary}  # GKE creates its own without any
+        return GcpCluster(
+            child(self.name, "cluster"),
+            {
+                "cluster": self.plan.cluster,
+                "addons": self.plan.addons,
+                "tags": self.plan.tags,
+                "project": self.network.project,
+                "region": self.plan.place.region,
+                "zones": list(self.plan.place.control_zones) or [self.plan.place.zone],
+                "network_id": self.network.network_id,
+                "subnet_id": self.network.subnet_ids[0],
+                "pods_range": ranges.get("pods"),
+                "services_range": ranges.get("services"),
+                "secrets_key_id": self.storage.key_for["cluster"],
+                "disk_key_id": self.storage.key_for["disks"],
+                "node_account": self.nodes.email,
+                "teardown": self.teardown,
+            },
+            self.child_opts,
+        )
+
+    def build_pool(self, plan: PoolPlan) -> GcpPool:
+        return GcpPool(
+            child(self.name, plan.name),
+            {
+                "pool": plan,
+                "tags": self.plan.tags,
+                "project": self.cluster.project,
+                "region": self.plan.place.region,
+                "cluster_name": self.cluster.cluster_name,
+                "node_account": self.nodes.email,
+                "disk_key_id": self.storage.key_for["disks"],
+            },
+            self.child_opts,
+        )
+
+    def build_grants(self, number: Input[str]) -> GcpWorkloadIdentity:
+        return GcpWorkloadIdentity(
+            child(self.name, "workload-identity"),
+            {
+                "identities": self.plan.identities,
+                "project_number": number,
+                "workload_pool": self.cluster.workload_pool,
+                "bucket_names": self.storage.bucket_names,
+            },
+            self.child_opts,
+        )
+
+    def build_layer(self, refs: Mapping[str, Input[Any]]) -> KubernetesLayer:
+        """Kubernetes objects, which depend on the system nodes."""
+        provider = Provider(
+            child(self.name, "k8s"),
+            kubeconfig=self.cluster.kubeconfig,
+            cluster_identifier=self.cluster.cluster_id,
+            enable_server_side_apply=True,
+            opts=ResourceOptions(
+                parent=self.parent, depends_on=[self.pools[plan.name].node_pool for plan in self.plan.pools if plan.role == "system"]
+            ),
+        )
+        return KubernetesLayer(
+            child(self.name, "layer"),
+            {
+                "namespaces": self.plan.namespaces,
+                "releases": self.plan.releases,
+                "manifests": self.plan.manifests,
+                "refs": refs,
+                "protect": not self.teardown,
+            },
+            ResourceOptions(parent=self.parent, provider=provider),
+        )
 
     def _refs(self, grants: GcpWorkloadIdentity) -> dict[str, Input[Any]]:
         """Values of all Refs of a plan (rackwright.stackplan)."""
@@ -75,124 +177,3 @@ class GkeParts:
             **{f"bucket.{key}.url": Output.concat("gs://", name) for key, name in names.items()},
             **{f"identity.{key}.principal": principal for key, principal in grants.principals.items()},
         }
-
-
-@dataclass(frozen=True)
-class _GkeBuilder:
-    """Creates each part with the parent, name and options of its blueprint."""
-
-    parent: pulumi.Resource
-    name: str
-    plan: StackPlan
-    teardown: bool
-    child_opts: ResourceOptions
-
-    def check(self) -> None:
-        if self.plan.place.cloud != CLOUD:
-            raise Unsupported(f"{self.plan.kind} on {self.plan.place.cloud}", "place.cloud", CLOUD)
-        if self.plan.lustre:
-            raise Unsupported("Lustre on GKE", "lustre", "buckets mounted with the object-store-mount add-on")
-
-    def network(self) -> GcpNetwork:
-        return GcpNetwork(
-            child(self.name, "network"),
-            {
-                "network": self.plan.network,
-                "services": self.plan.services,
-                "project": self.plan.place.account,
-                "region": self.plan.place.region,
-                "teardown": self.teardown,
-            },
-            self.child_opts,
-        )
-
-    def project_number(self, project: Input[str]) -> Output[str]:
-        return get_project_output(project_id=project, opts=InvokeOutputOptions(parent=self.parent)).number
-
-    def storage(self, network: GcpNetwork, number: Input[str]) -> GcpStorage:
-        return GcpStorage(
-            child(self.name, "storage"),
-            {
-                "key": self.plan.key,
-                "buckets": self.plan.buckets,
-                "tags": self.plan.tags,
-                "project": network.project,
-                "project_number": number,
-                "region": self.plan.place.region,
-                "teardown": self.teardown,
-            },
-            self.child_opts,
-        )
-
-    def cluster(self, network: GcpNetwork, storage: GcpStorage, nodes: GcpNodeIdentity) -> GcpCluster:
-        ranges = {key: key for subnet in self.plan.network.subnets for key, _ in subnet.secondary}  # GKE creates its own without any
-        return GcpCluster(
-            child(self.name, "cluster"),
-            {
-                "cluster": self.plan.cluster,
-                "addons": self.plan.addons,
-                "tags": self.plan.tags,
-                "project": network.project,
-                "region": self.plan.place.region,
-                "zones": list(self.plan.place.control_zones) or [self.plan.place.zone],
-                "network_id": network.network_id,
-                "subnet_id": network.subnet_ids[0],
-                "pods_range": ranges.get("pods"),
-                "services_range": ranges.get("services"),
-                "secrets_key_id": storage.key_for["cluster"],
-                "disk_key_id": storage.key_for["disks"],
-                "node_account": nodes.email,
-                "teardown": self.teardown,
-            },
-            self.child_opts,
-        )
-
-    def pool(self, plan: PoolPlan, storage: GcpStorage, cluster: GcpCluster, nodes: GcpNodeIdentity) -> GcpPool:
-        return GcpPool(
-            child(self.name, plan.name),
-            {
-                "pool": plan,
-                "tags": self.plan.tags,
-                "project": cluster.project,
-                "region": self.plan.place.region,
-                "cluster_name": cluster.cluster_name,
-                "node_account": nodes.email,
-                "disk_key_id": storage.key_for["disks"],
-            },
-            self.child_opts,
-        )
-
-    def grants(self, storage: GcpStorage, cluster: GcpCluster, number: Input[str]) -> GcpWorkloadIdentity:
-        return GcpWorkloadIdentity(
-            child(self.name, "workload-identity"),
-            {
-                "identities": self.plan.identities,
-                "project_number": number,
-                "workload_pool": cluster.workload_pool,
-                "bucket_names": storage.bucket_names,
-            },
-            self.child_opts,
-        )
-
-    def layer(self, cluster: GcpCluster, pools: Mapping[str, GcpPool], refs: Mapping[str, Input[Any]]) -> KubernetesLayer:
-        """Kubernetes objects, which depend on the system nodes."""
-        provider = Provider(
-            child(self.name, "k8s"),
-            kubeconfig=cluster.kubeconfig,
-            cluster_identifier=cluster.cluster_id,
-            enable_server_side_apply=True,
-            opts=ResourceOptions(
-                parent=self.parent, depends_on=[pools[plan.name].node_pool for plan in self.plan.pools if plan.role == "system"]
-            ),
-        )
-        return KubernetesLayer(
-            child(self.name, "layer"),
-            {
-                "namespaces": self.plan.namespaces,
-                "releases": self.plan.releases,
-                "manifests": self.plan.manifests,
-                "refs": refs,
-                "protect": not self.teardown,
-            },
-            ResourceOptions(parent=self.parent, provider=provider),
-        )

@@ -77,7 +77,11 @@ def _on_eks(parent: pulumi.ComponentResource, name: str, plan: StackPlan, args: 
 
     parts = eks_parts(parent, name, plan, args.get("teardown", False), args.get("secrets", {}), args.get("admin_arns", ()))
     objects = parts.layer.objects if parts.layer else {}
-    services = [objects[each.key].status for each in plan.manifests if each.key in objects and _is_load_balancer(each.body)]
+    services = [
+        objects[manifest.key].status
+        for manifest in plan.manifests
+        if manifest.key in objects and manifest.body["kind"] == "Service" and manifest.body["spec"].get("type") == "LoadBalancer"
+    ]
     address = services[0].apply(_balancer_address) if services else Output.from_input("")
     names = {key: bucket.name for key, bucket in parts.storage.buckets.items()}
     outputs = {key: value for key, value in parts.outputs.items() if key != "lustre"}
@@ -86,10 +90,6 @@ def _on_eks(parent: pulumi.ComponentResource, name: str, plan: StackPlan, args: 
 
 CLOUDS = {AWS: _on_eks, GCP: _on_gke}
 """Cloud to the function that builds its parts; each imports only its cloud's SDK."""
-
-
-def _is_load_balancer(body: Mapping[str, Any]) -> bool:
-    return body["kind"] == "Service" and body["spec"].get("type") == "LoadBalancer"
 
 
 def _weights(plan: StackPlan, scheme: str, names: Mapping[str, Input[str]]) -> Output[str]:

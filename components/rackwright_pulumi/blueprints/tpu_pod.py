@@ -5,7 +5,7 @@ from typing import Any, NotRequired, TypedDict
 
 import pulumi
 from pulumi import Input, Output, ResourceOptions
-from rackwright.stackplan import BlueprintKind, PoolPlan
+from rackwright.stackplan import BlueprintKind
 
 from rackwright_pulumi.args import PlanInput, plan_of
 from rackwright_pulumi.blueprints.gke import GkeParts
@@ -42,22 +42,22 @@ class TpuPod(pulumi.ComponentResource):
         self.cluster_name, self.endpoint = parts.cluster.cluster_name, parts.cluster.endpoint
         self.kubeconfig, self.kubeconfig_command = parts.cluster.kubeconfig, parts.cluster.kubeconfig_command
         self.bucket_names = parts.bucket_names
-        self.slices = [_slice(plan, parts.pools[plan.name].pool_name) for plan in parts.plan.pools if plan.role != "system"]
-        self.expected_fabric = fabric_output(parts.plan.expected_fabric)
+        self.slices = [
+            {
+                "pool": parts.pools[pool.name].pool_name,
+                "machine": pool.machine,
+                "topology": pool.topology,
+                "hosts": pool.nodes_max,
+                "chipsPerHost": pool.accelerator_count,
+                "zone": pool.zones[0],
+            }
+            for pool in plan.pools
+            if pool.role != "system"
+        ]
+        self.expected_fabric = fabric_output(plan.expected_fabric)
         self._outputs = {**parts.outputs, "slices": self.slices, "expectedFabric": self.expected_fabric}
         self.register_outputs(self._outputs)
 
     def stack_outputs(self) -> dict[str, Any]:
         """Outputs of a stack with this blueprint."""
         return self._outputs
-
-
-def _slice(plan: PoolPlan, pool: Output[str]) -> dict[str, Any]:
-    return {
-        "pool": pool,
-        "machine": plan.machine,
-        "topology": plan.topology,
-        "hosts": plan.nodes_max,
-        "chipsPerHost": plan.accelerator_count,
-        "zone": plan.zones[0],
-    }

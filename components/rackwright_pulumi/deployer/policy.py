@@ -3,7 +3,8 @@
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
 from typing import Any
 
 from rackwright.diagnostics.errors import Bug
@@ -36,6 +37,16 @@ PASSED_TO = {
 }
 """Services to which a role is passed, also an existing one. The node role is passed to EKS and assumed by EC2."""
 Statement = dict[str, Any]
+DENIALS: tuple[Statement, ...] = (
+    {"Effect": "Deny", "Action": ["iam:CreateUser", "iam:CreateAccessKey", "iam:CreateLoginProfile"], "Resource": ["*"]},
+    {
+        "Effect": "Deny",
+        "Action": ["ec2:RunInstances"],
+        "Resource": ["arn:aws:ec2:*:*:instance/*"],
+        "Condition": {"StringNotEquals": {"ec2:MetadataHttpTokens": "required"}},
+    },
+)
+"""Users, access keys, and instances whose metadata service accepts requests without a token."""
 
 
 class Unknown(Bug):
@@ -50,9 +61,13 @@ def policies(graph: Graph, *, account: str, region: str, preview: bool = False) 
     """
     found = _Stack(graph, account, region)
     names = [a for a in sorted(found.actions()) if not preview or actions()[a].access in READING]
-    statements = list(_merged((action, found.arns(action)) for action in names if action != PASS_ROLE))
+    by_arns = defaultdict(list)
+    for name in names:
+        if name != PASS_ROLE:
+            by_arns[found.arns(name)].append(name)
+    statements = [{"Effect": "Allow", "Action": grouped, "Resource": list(arns)} for arns, grouped in by_arns.items()]
     if not preview:
-        statements = [*_conditional(statements, found), *_roles(found, PASS_ROLE in names), *_denials()]
+        statements = [*_conditional(statements, found), *_roles(found, PASS_ROLE in names), *DENIALS]
     return _documents(statements)
 
 
@@ -94,7 +109,7 @@ class _Stack:
         """ARNs of the stack's new and existing roles."""
         new = {arn for kind in kinds()["iam:role"] for arn in self._of(kind)}
         existing = {text for node in self.nodes for text in _texts(node.inputs) if ROLE_ARN.fullmatch(text)}
-        return sorted(new | {arn for arn in existing if not any(_covers(pattern, arn) for pattern in new)})
+        return sorted(new | {arn for arn in existing if not any(fnmatchcase(arn, pattern) for pattern in new)})
 
     def trusted(self) -> list[str]:
         """Services that assume the stack's roles, or to which its resources pass a role."""
@@ -128,17 +143,6 @@ def _texts(value: Any) -> Iterator[str]:
         yield value
     for item in value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ():
         yield from _texts(item)
-
-
-def _covers(pattern: str, arn: str) -> bool:
-    return re.fullmatch(re.escape(pattern).replace(r"\*", ".*"), arn) is not None
-
-
-def _merged(pairs: Iterable[tuple[str, tuple[str, ...]]]) -> Iterator[Statement]:
-    by_arns = defaultdict(list)
-    for action, arns in pairs:
-        by_arns[arns].append(action)
-    yield from ({"Effect": "Allow", "Action": names, "Resource": list(arns)} for arns, names in by_arns.items())
 
 
 def _conditional(statements: list[Statement], stack: _Stack) -> Iterator[Statement]:
@@ -178,14 +182,6 @@ def _roles(stack: _Stack, passes: bool) -> Iterator[Statement]:
             "Resource": [f"arn:aws:iam::{stack.place['account']}:role/aws-service-role/*"],
             "Condition": {"StringEquals": {"iam:AWSServiceName": sorted(services)}},
         }
-
-
-def _denials() -> Iterator[Statement]:
-    """Deny users, access keys, and instances whose metadata service accepts requests without a token."""
-    user_actions = ["iam:CreateUser", "iam:CreateAccessKey", "iam:CreateLoginProfile"]
-    yield {"Effect": "Deny", "Action": user_actions, "Resource": ["*"]}
-    tokens = {"StringNotEquals": {"ec2:MetadataHttpTokens": "required"}}
-    yield {"Effect": "Deny", "Action": ["ec2:RunInstances"], "Resource": ["arn:aws:ec2:*:*:instance/*"], "Condition": tokens}
 
 
 def _documents(statements: list[Statement]) -> list[dict[str, Any]]:

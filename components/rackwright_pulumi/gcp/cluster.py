@@ -1,6 +1,6 @@
 """GKE cluster with private nodes, a DNS endpoint with IAM access, and encrypted secrets."""
 
-from typing import TypedDict
+from typing import Any, TypedDict
 
 import pulumi
 from pulumi import CustomTimeouts, Input, Output, ResourceOptions
@@ -117,59 +117,12 @@ class GcpCluster(pulumi.ComponentResource):
     def __init__(self, name: str, args: GcpClusterArgs, opts: ResourceOptions | None = None):
         super().__init__("rackwright:index:GcpCluster", name, None, opts)
         plan = part(ClusterPlan, args["cluster"])
-        pool = Output.concat(args["project"], ".svc.id.goog")
-        cluster = Cluster(
-            child(name, "gke"),
-            name=plan.name,
-            project=args["project"],
-            location=args["region"],
-            node_locations=args["zones"],
-            min_master_version=plan.version,
-            release_channel=ClusterReleaseChannelArgs(channel="REGULAR"),
-            maintenance_policy=_maintenance(),
-            remove_default_node_pool=True,
-            initial_node_count=1,
-            node_config=_first_node(args),
-            network=args["network_id"],
-            subnetwork=args["subnet_id"],
-            networking_mode="VPC_NATIVE",
-            datapath_provider="ADVANCED_DATAPATH",
-            enable_multi_networking=plan.multi_network,
-            ip_allocation_policy=ClusterIpAllocationPolicyArgs(
-                cluster_secondary_range_name=args["pods_range"], services_secondary_range_name=args["services_range"]
-            ),
-            private_cluster_config=ClusterPrivateClusterConfigArgs(enable_private_nodes=True, enable_private_endpoint=not plan.api_cidrs),
-            control_plane_endpoints_config=_endpoints(plan),
-            master_authorized_networks_config=_authorized(plan),
-            master_auth=ClusterMasterAuthArgs(
-                client_certificate_config=ClusterMasterAuthClientCertificateConfigArgs(issue_client_certificate=False)
-            ),
-            workload_identity_config=ClusterWorkloadIdentityConfigArgs(workload_pool=pool),
-            database_encryption=ClusterDatabaseEncryptionArgs(state="ENCRYPTED", key_name=args["secrets_key_id"]),
-            enable_shielded_nodes=True,
-            security_posture_config=ClusterSecurityPostureConfigArgs(mode="BASIC"),
-            addons_config=_addons(part(tuple[AddonPlan, ...], args["addons"])),
-            gateway_api_config=ClusterGatewayApiConfigArgs(channel="CHANNEL_STANDARD") if plan.gateway_api else None,
-            cluster_autoscaling=_autoprovision(plan, args) if plan.autoprovision else None,
-            monitoring_config=ClusterMonitoringConfigArgs(
-                enable_components=METRICS, managed_prometheus=ClusterMonitoringConfigManagedPrometheusArgs(enabled=True)
-            ),
-            logging_config=ClusterLoggingConfigArgs(enable_components=LOGS),
-            cost_management_config=ClusterCostManagementConfigArgs(enabled=True),
-            resource_labels=gcp_labels(part(tuple[tuple[str, str], ...], args["tags"])),
-            deletion_protection=not args["teardown"],
-            deletion_policy=guard(args["teardown"]),
-            opts=ResourceOptions(
-                parent=self,
-                protect=not args["teardown"],
-                delete_before_replace=True,  # the name is fixed
-                ignore_changes=["nodeConfig"],  # describes the deleted default pool
-                custom_timeouts=CustomTimeouts(create=CREATE_WITHIN),
-            ),
-        )
+        cluster = self._cluster(name, plan, args)
         self.cluster_name, self.cluster_id, self.project = cluster.name, cluster.id, cluster.project
         self.workload_pool = cluster.workload_identity_config.workload_pool
-        self.endpoint = _dns_endpoint(cluster)
+        # In a preview the endpoint's parent object is known, because it is an input too, so the value depends on the cluster's id.
+        address = cluster.control_plane_endpoints_config.dns_endpoint_config.endpoint
+        self.endpoint = Output.all(cluster.id, address).apply(lambda values: values[1])
         self.kubeconfig = Output.secret(Output.format(KUBECONFIG, cluster.name, self.endpoint))
         self.kubeconfig_command = Output.format(
             "gcloud container clusters get-credentials {0} --location {1} --project {2} --dns-endpoint",
@@ -179,11 +132,38 @@ class GcpCluster(pulumi.ComponentResource):
         )
         self.register_outputs({"clusterName": cluster.name, "endpoint": self.endpoint, "kubeconfigCommand": self.kubeconfig_command})
 
-
-def _dns_endpoint(cluster: Cluster) -> Output[str]:
-    """The DNS endpoint, unknown until the cluster exists; a preview knows its parent object, which is also an input."""
-    endpoint = cluster.control_plane_endpoints_config.dns_endpoint_config.endpoint
-    return Output.all(cluster.id, endpoint).apply(lambda values: values[1])
+    def _cluster(self, name: str, plan: ClusterPlan, args: GcpClusterArgs) -> Cluster:
+        return Cluster(
+            child(name, "gke"),
+            name=plan.name,
+            project=args["project"],
+            location=args["region"],
+            node_locations=args["zones"],
+            min_master_version=plan.version,
+            release_channel=ClusterReleaseChannelArgs(channel="REGULAR"),
+            maintenance_policy=_maintenance(),
+            gateway_api_config=ClusterGatewayApiConfigArgs(channel="CHANNEL_STANDARD") if plan.gateway_api else None,
+            addons_config=_addons(part(tuple[AddonPlan, ...], args["addons"])),
+            cluster_autoscaling=_autoprovision(plan, args) if plan.autoprovision else None,
+            monitoring_config=ClusterMonitoringConfigArgs(
+                enable_components=METRICS, managed_prometheus=ClusterMonitoringConfigManagedPrometheusArgs(enabled=True)
+            ),
+            logging_config=ClusterLoggingConfigArgs(enable_components=LOGS),
+            cost_management_config=ClusterCostManagementConfigArgs(enabled=True),
+            resource_labels=gcp_labels(part(tuple[tuple[str, str], ...], args["tags"])),
+            deletion_protection=not args["teardown"],
+            deletion_policy=guard(args["teardown"]),
+            **_default_pool(args),
+            **_network(plan, args),
+            **_security(args),
+            opts=ResourceOptions(
+                parent=self,
+                protect=not args["teardown"],
+                delete_before_replace=True,  # the name is fixed
+                ignore_changes=["nodeConfig"],  # describes the deleted default pool
+                custom_timeouts=CustomTimeouts(create=CREATE_WITHIN),
+            ),
+        )
 
 
 def _maintenance() -> ClusterMaintenancePolicyArgs:
@@ -200,26 +180,46 @@ def _maintenance() -> ClusterMaintenancePolicyArgs:
     return ClusterMaintenancePolicyArgs(recurring_window=window, maintenance_exclusions=[exclusion])
 
 
-def _first_node(args: GcpClusterArgs) -> ClusterNodeConfigArgs:
-    """Node config of the temporary default pool, which organization policies also check."""
-    return ClusterNodeConfigArgs(
-        service_account=args["node_account"],
-        boot_disk_kms_key=args["disk_key_id"],
-        shielded_instance_config=ClusterNodeConfigShieldedInstanceConfigArgs(enable_secure_boot=True, enable_integrity_monitoring=True),
+def _default_pool(args: GcpClusterArgs) -> dict[str, Any]:
+    """The temporary default pool, which organization policies also check."""
+    shielded = ClusterNodeConfigShieldedInstanceConfigArgs(enable_secure_boot=True, enable_integrity_monitoring=True)
+    node = ClusterNodeConfigArgs(
+        service_account=args["node_account"], boot_disk_kms_key=args["disk_key_id"], shielded_instance_config=shielded
     )
+    return {"remove_default_node_pool": True, "initial_node_count": 1, "node_config": node}
 
 
-def _endpoints(plan: ClusterPlan) -> ClusterControlPlaneEndpointsConfigArgs:
+def _network(plan: ClusterPlan, args: GcpClusterArgs) -> dict[str, Any]:
+    """Private nodes. The API has a DNS endpoint, and an IP endpoint for the plan's CIDRs only."""
     dns = ClusterControlPlaneEndpointsConfigDnsEndpointConfigArgs(allow_external_traffic=True)
     addresses = ClusterControlPlaneEndpointsConfigIpEndpointsConfigArgs(enabled=bool(plan.api_cidrs))
-    return ClusterControlPlaneEndpointsConfigArgs(dns_endpoint_config=dns, ip_endpoints_config=addresses)
-
-
-def _authorized(plan: ClusterPlan) -> ClusterMasterAuthorizedNetworksConfigArgs | None:
-    if not plan.api_cidrs:
-        return None
     blocks = [ClusterMasterAuthorizedNetworksConfigCidrBlockArgs(cidr_block=cidr) for cidr in plan.api_cidrs]
-    return ClusterMasterAuthorizedNetworksConfigArgs(cidr_blocks=blocks, gcp_public_cidrs_access_enabled=False)
+    allowed = ClusterMasterAuthorizedNetworksConfigArgs(cidr_blocks=blocks, gcp_public_cidrs_access_enabled=False)
+    return {
+        "network": args["network_id"],
+        "subnetwork": args["subnet_id"],
+        "networking_mode": "VPC_NATIVE",
+        "datapath_provider": "ADVANCED_DATAPATH",
+        "enable_multi_networking": plan.multi_network,
+        "ip_allocation_policy": ClusterIpAllocationPolicyArgs(
+            cluster_secondary_range_name=args["pods_range"], services_secondary_range_name=args["services_range"]
+        ),
+        "private_cluster_config": ClusterPrivateClusterConfigArgs(enable_private_nodes=True, enable_private_endpoint=not plan.api_cidrs),
+        "control_plane_endpoints_config": ClusterControlPlaneEndpointsConfigArgs(dns_endpoint_config=dns, ip_endpoints_config=addresses),
+        "master_authorized_networks_config": allowed if blocks else None,
+    }
+
+
+def _security(args: GcpClusterArgs) -> dict[str, Any]:
+    """Workload identity, encrypted secrets, shielded nodes, and no client certificate."""
+    certificate = ClusterMasterAuthClientCertificateConfigArgs(issue_client_certificate=False)
+    return {
+        "master_auth": ClusterMasterAuthArgs(client_certificate_config=certificate),
+        "workload_identity_config": ClusterWorkloadIdentityConfigArgs(workload_pool=Output.concat(args["project"], ".svc.id.goog")),
+        "database_encryption": ClusterDatabaseEncryptionArgs(state="ENCRYPTED", key_name=args["secrets_key_id"]),
+        "enable_shielded_nodes": True,
+        "security_posture_config": ClusterSecurityPostureConfigArgs(mode="BASIC"),
+    }
 
 
 def _addons(plans: tuple[AddonPlan, ...]) -> ClusterAddonsConfigArgs:

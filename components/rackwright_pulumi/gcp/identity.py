@@ -73,7 +73,13 @@ class GcpWorkloadIdentity(pulumi.ComponentResource):
     def __init__(self, name: str, args: GcpWorkloadIdentityArgs, opts: ResourceOptions | None = None):
         super().__init__("rackwright:index:GcpWorkloadIdentity", name, None, opts)
         identities = part(tuple[IdentityPlan, ...], args["identities"])
-        self.principals = {plan.key: _principal(plan, args["project_number"], args["workload_pool"]) for plan in identities}
+        pool = "principal://iam.googleapis.com/projects/{0}/locations/global/workloadIdentityPools/{1}"
+        self.principals = {
+            plan.key: Output.format(
+                pool + "/subject/ns/{2}/sa/{3}", args["project_number"], args["workload_pool"], plan.namespace, plan.service_account
+            )
+            for plan in identities
+        }
         for plan in identities:
             for grant in plan.grants:
                 BucketIAMMember(
@@ -84,13 +90,3 @@ class GcpWorkloadIdentity(pulumi.ComponentResource):
                     opts=ResourceOptions(parent=self),
                 )
         self.register_outputs({"principals": dict(self.principals)})
-
-
-def _principal(plan: IdentityPlan, project_number: Input[str], pool: Input[str]) -> Output[str]:
-    return Output.format(
-        "principal://iam.googleapis.com/projects/{0}/locations/global/workloadIdentityPools/{1}/subject/ns/{2}/sa/{3}",
-        project_number,
-        pool,
-        plan.namespace,
-        plan.service_account,
-    )

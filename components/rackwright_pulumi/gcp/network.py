@@ -1,7 +1,7 @@
 """Private network: nodes without public addresses, Cloud NAT, and enabled cloud APIs."""
 
 from collections.abc import Sequence
-from typing import TypedDict
+from typing import Any, TypedDict
 
 import pulumi
 from pulumi import Input, Output, ResourceOptions
@@ -87,7 +87,7 @@ class GcpNetwork(pulumi.ComponentResource):
         node_subnets = [self._subnet(name, subnet, network.id, region, plan.flow_logs) for subnet in nodes]
         for subnet in plan.subnets:
             if subnet.purpose == "proxy":
-                self._proxy(name, subnet, network.id, region)
+                self._subnet(name, subnet, network.id, region, plan.flow_logs)
         Firewall(
             child(name, "internal"),
             project=self.project,
@@ -101,31 +101,22 @@ class GcpNetwork(pulumi.ComponentResource):
         self.network_id, self.subnet_ids = network.id, Output.all(*[subnet.id for subnet in node_subnets])
 
     def _subnet(self, name: str, plan: SubnetPlan, network_id: Input[str], region: str, flow_logs: bool) -> Subnetwork:
+        """A subnet of nodes, or a proxy-only subnet of regional load balancers, which has no logs and no private access:
+        https://cloud.google.com/load-balancing/docs/proxy-only-subnets"""
         logs = SubnetworkLogConfigArgs(flow_sampling=FLOW_SAMPLING, metadata="INCLUDE_ALL_METADATA") if flow_logs else None
+        settings: dict[str, Any] = {
+            "private_ip_google_access": True,
+            "secondary_ip_ranges": [SubnetworkSecondaryIpRangeArgs(range_name=key, ip_cidr_range=cidr) for key, cidr in plan.secondary],
+            "log_config": logs,
+        }
         return Subnetwork(
             child(name, "subnet", plan.name),
             project=self.project,
             network=network_id,
             region=region,
             ip_cidr_range=plan.cidr,
-            private_ip_google_access=True,
-            secondary_ip_ranges=[SubnetworkSecondaryIpRangeArgs(range_name=key, ip_cidr_range=cidr) for key, cidr in plan.secondary],
-            log_config=logs,
             opts=ResourceOptions(parent=self),
-        )
-
-    def _proxy(self, name: str, plan: SubnetPlan, network_id: Input[str], region: str) -> None:
-        """Proxy-only subnet of regional load balancers, without logs and private access:
-        https://cloud.google.com/load-balancing/docs/proxy-only-subnets"""
-        Subnetwork(
-            child(name, "subnet", plan.name),
-            project=self.project,
-            network=network_id,
-            region=region,
-            ip_cidr_range=plan.cidr,
-            purpose="REGIONAL_MANAGED_PROXY",
-            role="ACTIVE",
-            opts=ResourceOptions(parent=self),
+            **({"purpose": "REGIONAL_MANAGED_PROXY", "role": "ACTIVE"} if plan.purpose == "proxy" else settings),
         )
 
     def _nat(self, name: str, network_id: Input[str], region: str) -> None:

@@ -65,6 +65,8 @@ class GcpPool(pulumi.ComponentResource):
         if plan.capacity.mode not in MODES:
             raise Unsupported(f"capacity mode {plan.capacity.mode} on GKE", f"pools[{plan.name}].capacity.mode", ", ".join(MODES))
         flex = plan.capacity.mode == "flex-start"
+        surge = 1 if plan.role == "system" else 0  # spare accelerators are rare
+        upgrades = NodePoolUpgradeSettingsArgs(strategy="SURGE", max_surge=surge, max_unavailable=1 - surge)
         self.node_pool = NodePool(
             child(name, "pool"),
             name=plan.name,
@@ -74,7 +76,7 @@ class GcpPool(pulumi.ComponentResource):
             node_locations=list(plan.zones),
             max_pods_per_node=plan.max_pods,
             management=NodePoolManagementArgs(auto_repair=not flex, auto_upgrade=True),
-            upgrade_settings=None if flex else _upgrades(plan),
+            upgrade_settings=None if flex else upgrades,
             network_config=NodePoolNetworkConfigArgs(enable_private_nodes=True),
             placement_policy=self._placement(name, plan, args),
             node_config=_node(plan, args),
@@ -127,13 +129,6 @@ def _bounds(plan: PoolPlan, minimum: int) -> NodePoolAutoscalingArgs:
     if plan.resource == TPU:
         return NodePoolAutoscalingArgs(min_node_count=minimum, max_node_count=plan.nodes_max, location_policy=policy)
     return NodePoolAutoscalingArgs(total_min_node_count=minimum, total_max_node_count=plan.nodes_max, location_policy=policy)
-
-
-def _upgrades(plan: PoolPlan) -> NodePoolUpgradeSettingsArgs:
-    """Accelerator nodes are upgraded without surge, because spare capacity is rare. System nodes are upgraded with one surge node."""
-    if plan.role == "system":
-        return NodePoolUpgradeSettingsArgs(strategy="SURGE", max_surge=1, max_unavailable=0)
-    return NodePoolUpgradeSettingsArgs(strategy="SURGE", max_surge=0, max_unavailable=1)
 
 
 def _node(plan: PoolPlan, args: GcpPoolArgs) -> NodePoolNodeConfigArgs:

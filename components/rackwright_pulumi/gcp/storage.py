@@ -84,20 +84,19 @@ class GcpStorage(pulumi.ComponentResource):
         )
 
     def _grant(self, name: str, use: str, key: CryptoKey, args: GcpStorageArgs) -> Output[str]:
+        """Cloud Storage creates its service agent at the first look-up: https://cloud.google.com/storage/docs/projects#service-agents"""
+        if use == "buckets":
+            agent = get_project_service_account_output(project=args["project"], opts=InvokeOutputOptions(parent=self)).email_address
+        else:
+            agent = Output.concat("service-", args["project_number"], f"@{AGENTS[use]}.iam.gserviceaccount.com")
         grant = CryptoKeyIAMMember(
             child(name, "key", use),
             crypto_key_id=key.id,
             role=USE_KEY,
-            member=Output.concat("serviceAccount:", self._agent(use, args)),
+            member=Output.concat("serviceAccount:", agent),
             opts=ResourceOptions(parent=self),
         )
         return Output.all(key.id, grant.id).apply(lambda ids: ids[0])
-
-    def _agent(self, use: str, args: GcpStorageArgs) -> Input[str]:
-        """Cloud Storage creates its service agent at the first look-up: https://cloud.google.com/storage/docs/projects#service-agents"""
-        if use == "buckets":
-            return get_project_service_account_output(project=args["project"], opts=InvokeOutputOptions(parent=self)).email_address
-        return Output.concat("service-", args["project_number"], f"@{AGENTS[use]}.iam.gserviceaccount.com")
 
     def _bucket(self, name: str, plan: BucketPlan, args: GcpStorageArgs) -> Output[str]:
         """A hierarchical bucket has no versions; soft deletion covers both kinds (https://cloud.google.com/storage/docs/hns-overview)."""

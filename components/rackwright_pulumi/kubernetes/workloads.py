@@ -7,16 +7,12 @@ from typing import Any, NotRequired, TypedDict
 
 import pulumi
 from pulumi import Input, Resource, ResourceOptions
-from pulumi_kubernetes.helm.v3 import Release, RepositoryOptsArgs
 from rackwright.stackplan import ManifestPlan, ReleasePlan
 
 from rackwright_pulumi.args import PartInput, part
-from rackwright_pulumi.kubernetes.objects import KubernetesObject, draining, namespace_body, namespace_of, without_await
+from rackwright_pulumi.kubernetes.objects import HelmRelease, KubernetesObject, draining, namespace_body, namespace_of, without_await
 from rackwright_pulumi.naming import child
 from rackwright_pulumi.refs import RefValues, resolve
-
-MAX_REVISIONS = 5
-"""Helm revisions to keep."""
 
 
 class KubernetesLayerArgs(TypedDict):
@@ -52,7 +48,10 @@ class KubernetesLayer(pulumi.ComponentResource):
         builder = _LayerBuilder(self, name, args["refs"], args["protect"], args.get("draining", not args["protect"]))
         spaces = dict(part(tuple[tuple[str, str], ...], args["namespaces"]))
         operators = {plan.namespace for plan in releases}
-        ordered = _sorted([*releases, *manifests])
+        plans = {plan.name if isinstance(plan, ReleasePlan) else plan.key: plan for plan in (*releases, *manifests)}
+        if len(plans) < len(releases) + len(manifests):
+            raise ValueError("two releases or manifests share a key")
+        ordered = [plans[key] for key in TopologicalSorter({key: plan.after for key, plan in plans.items()}).static_order()]
         builder.namespaces({space: level for space, level in spaces.items() if space in operators})
         for plan in ordered:
             if isinstance(plan, ReleasePlan):
@@ -91,7 +90,7 @@ class _LayerBuilder:
 
     def release(self, plan: ReleasePlan) -> Resource:
         opts = ResourceOptions(parent=self.layer, depends_on=self._waits(plan.after, plan.namespace))
-        return _helm_release(child(self.name, plan.name), plan, resolve(plan.values, self.refs), opts)
+        return HelmRelease(child(self.name, plan.name), plan, resolve(plan.values, self.refs), opts)
 
     def object(self, plan: ManifestPlan) -> Resource:
         waits = self._waits(plan.after, namespace_of(plan.body))
@@ -101,37 +100,3 @@ class _LayerBuilder:
 
     def _waits(self, after: Sequence[str], namespace: str) -> list[Resource]:
         return [self.built[key] for key in after] + ([self.spaces[namespace]] if namespace in self.spaces else [])
-
-
-def _helm_release(name: str, plan: ReleasePlan, values: dict[str, Any], opts: ResourceOptions) -> Release:
-    """A Helm release with a pinned version, rolled back if the installation fails. values: the plan's, with resolved Refs.
-
-    An `oci://` chart includes its registry, and accepts no repository.
-    """
-    return Release(
-        name,
-        name=plan.name,
-        namespace=plan.namespace,
-        chart=plan.chart,
-        version=plan.version,
-        repository_opts=RepositoryOptsArgs(repo=plan.repository) if plan.repository else None,
-        values=values,
-        atomic=True,
-        cleanup_on_fail=True,
-        skip_await=False,
-        timeout=plan.timeout_s,
-        max_history=MAX_REVISIONS,
-        opts=opts,
-    )
-
-
-def _key(plan: ReleasePlan | ManifestPlan) -> str:
-    return plan.name if isinstance(plan, ReleasePlan) else plan.key
-
-
-def _sorted(plans: Sequence[ReleasePlan | ManifestPlan]) -> list[ReleasePlan | ManifestPlan]:
-    """Plans in the order of their dependencies."""
-    by_key = {_key(plan): plan for plan in plans}
-    if len(by_key) < len(plans):
-        raise ValueError("two releases or manifests share a key")
-    return [by_key[key] for key in TopologicalSorter({key: plan.after for key, plan in by_key.items()}).static_order()]

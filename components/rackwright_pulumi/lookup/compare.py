@@ -59,7 +59,9 @@ def _checks(plan: StackPlan, catalog: Catalog) -> Iterator[tuple[str, Callable[[
     for at, name, zones in _machines(plan):
         yield f"facts of {name}", lambda account, at=at, name=name: _facts(at, catalog.machine_by_name.get(name), name, account)
         yield f"zones that offer {name}", lambda account, at=at, name=name, zones=zones: _zones(at, name, zones, account)
-    for at, capacity in _reserved(plan):
+    capacities = [(At() / "box" / "capacity", plan.box.capacity)] if plan.box else []
+    capacities += [(At() / "pools" / index / "capacity", pool.capacity) for index, pool in enumerate(plan.pools)]
+    for at, capacity in (pair for pair in capacities if pair[1].reservation_id):
         yield f"reservation {capacity.reservation_id}", lambda account, at=at, plan=capacity: _reservation(at, plan, account)
     if plan.box and not plan.box.image.startswith("ami-"):
         yield f"image {plan.box.image}", lambda account: _box_image(plan, account)
@@ -87,12 +89,6 @@ def _machines(plan: StackPlan) -> Iterator[tuple[At, str, tuple[str, ...]]]:
         if pool.machine not in seen:
             yield At() / "pools" / index, pool.machine, pool.zones
         seen.add(pool.machine)
-
-
-def _reserved(plan: StackPlan) -> Iterator[tuple[At, CapacityPlan]]:
-    capacities = [(At() / "box" / "capacity", plan.box.capacity)] if plan.box else []
-    capacities += [(At() / "pools" / index / "capacity", pool.capacity) for index, pool in enumerate(plan.pools)]
-    yield from ((at, plan) for at, plan in capacities if plan.reservation_id)
 
 
 def _account(plan: StackPlan, account: Account) -> Iterator[Problem]:

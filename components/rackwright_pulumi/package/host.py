@@ -19,7 +19,6 @@ from pulumi import InputPropertiesError, InputPropertyErrorDetails
 from pulumi.provider.experimental.analyzer import ComponentDefinition, PropertyType
 from pulumi.provider.experimental.component import ComponentProvider
 from pulumi.provider.server import ComponentInitError
-from rackwright.diagnostics.problem import Problem
 
 from rackwright_pulumi.args import WrongPart
 from rackwright_pulumi.package.served import COMPONENTS, component_class
@@ -97,13 +96,10 @@ def _invalid_inputs(inputs: dict[str, Any], component: ComponentDefinition) -> I
         elif value is not None and prop.plain and prop.type in PLAIN:
             expected, text = PLAIN[prop.type]
             if not isinstance(value, expected):
-                yield _detail(key, f"must be {text} that is known before the deployment starts, not {_type_name(value)}")
-
-
-def _type_name(value: Any) -> str:
-    if isinstance(value, (pulumi.Output, pulumi.output.Unknown)):
-        return "an output; only items of lists and maps can be outputs"
-    return "a map; pass it as one JSON string" if isinstance(value, dict) else type(value).__name__
+                is_output = isinstance(value, (pulumi.Output, pulumi.output.Unknown))
+                found = "an output; only items of lists and maps can be outputs" if is_output else type(value).__name__
+                found = "a map; pass it as one JSON string" if isinstance(value, dict) else found
+                yield _detail(key, f"must be {text} that is known before the deployment starts, not {found}")
 
 
 def _input_error(error: ComponentInitError, inputs: dict[str, Any]) -> Exception:
@@ -113,14 +109,9 @@ def _input_error(error: ComponentInitError, inputs: dict[str, Any]) -> Exception
         return InputPropertiesError("the plan is not supported by this release", [_detail(place, str(cause))])
     if isinstance(cause, WrongPart):
         owner = next((key for key, value in inputs.items() if value == cause.text), "")
-        return InputPropertiesError(
-            f"{owner} is not valid for this release", [_problem_detail(owner, problem) for problem in cause.problems]
-        )
+        details = [_detail(f"{owner}.{p.at}" if p.at.steps else owner, f"{p.reason}; {p.fix}") for p in cause.problems]
+        return InputPropertiesError(f"{owner} is not valid for this release", details)
     return error
-
-
-def _problem_detail(owner: str, problem: Problem) -> InputPropertyErrorDetails:
-    return _detail(f"{owner}.{problem.at}" if problem.at.steps else owner, f"{problem.reason}; {problem.fix}")
 
 
 def _detail(path: str, reason: str) -> InputPropertyErrorDetails:

@@ -1,4 +1,4 @@
-"""StackPlan -> Pulumi resources: one provider, one blueprint, the stack's outputs."""
+"""Build a StackPlan: one provider, one blueprint, and the outputs of the stack."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -23,18 +23,22 @@ BLUEPRINTS = {
     BlueprintKind.INFERENCE_FLEET: ("inference_fleet", "InferenceFleet"),
     BlueprintKind.TPU_POD: ("tpu_pod", "TpuPod"),
 }
-"""Module of rackwright_pulumi.blueprints and its component class, imported when a plan needs it: each brings its cloud's SDK."""
+"""Module of rackwright_pulumi.blueprints and its component class. Each imports the SDK of its cloud, so it is imported on first use."""
 
 
 def build(decided: "Decided", settings: "Settings") -> dict[str, Any]:
-    """Declares every resource of the decided plan and returns the stack's outputs by name.
+    """Declare all resources of the plan, and return the outputs of the stack by name.
 
-    Raises pulumi.RunError, which Pulumi prints without a traceback, for what this release cannot build.
+    Raises pulumi.RunError, which Pulumi prints without a traceback, for parts that this release does not support.
     """
+    config = pulumi.Config("rackwright")
+    # Only workloads read secrets, so other layers need none in their configuration.
+    needed = decided.spec.secrets if "workloads" in decided.plan.layers else {}
+    secrets: dict[str, pulumi.Input[str]] = {name: config.require_secret(entry.config) for name, entry in needed.items()}
     try:
-        blueprint = declare(decided.plan, teardown=settings.teardown, secrets=_secrets(decided))
+        blueprint = declare(decided.plan, teardown=settings.teardown, secrets=secrets)
     except UserError as error:
-        from rackwright_pulumi.program.settings import run_error  # brings sizing along, which declaring does not need
+        from rackwright_pulumi.program.settings import run_error  # imports sizing, which `declare` does not need
 
         raise run_error(error) from None
     DeletionLock(f"{decided.plan.name}-lock", blueprint, locked=decided.plan.protected and not settings.teardown)
@@ -48,10 +52,9 @@ def build(decided: "Decided", settings: "Settings") -> dict[str, Any]:
 
 
 def declare(plan: StackPlan, *, teardown: bool = False, secrets: dict[str, pulumi.Input[str]] | None = None) -> Any:
-    """The blueprint component of a plan under one pinned provider. secrets: by the name manifests use.
+    """The blueprint component of a plan with one pinned provider. secrets: by their name in manifests.
 
-    Raises Unsupported where no provider or component of this release can build the plan, and pulumi.RunError where a teardown would take
-    the network away below a cluster.
+    Raises Unsupported for a plan that this release cannot build, and pulumi.RunError for a teardown of a network that a cluster uses.
     """
     module, name = BLUEPRINTS[plan.kind]
     component = getattr(import_module(f"rackwright_pulumi.blueprints.{module}"), name)
@@ -63,15 +66,7 @@ def declare(plan: StackPlan, *, teardown: bool = False, secrets: dict[str, pulum
 
 
 def provider(place: PlacePlan) -> pulumi.ProviderResource:
-    """The one explicit provider: a wrong account or project is refused before anything is created. Raises Unsupported."""
+    """The explicit provider of the place. It rejects other accounts and projects. Raises Unsupported for a cloud without a provider."""
     if place.cloud not in sellers():
         raise Unsupported(f"a provider for {place.cloud}", "place.cloud", " or ".join(sellers()))
     return import_module(f"rackwright_pulumi.{place.cloud}.provider").make_provider(place)
-
-
-def _secrets(decided: "Decided") -> dict[str, pulumi.Input[str]]:
-    """Only workloads read secrets, so a stack of other layers needs none in its configuration."""
-    if "workloads" not in decided.plan.layers:
-        return {}
-    config = pulumi.Config("rackwright")
-    return {name: config.require_secret(entry.config) for name, entry in decided.spec.secrets.items()}

@@ -1,12 +1,15 @@
-"""What a destroy meets first. `pulumi destroy --skip-preview` deletes whatever nothing depends on until it comes to something protected: a
-node group at work, endpoints and roles would be gone before it is refused."""
+"""A resource without cloud counterpart that a destroy deletes first.
+
+`pulumi destroy --skip-preview` deletes resources without dependents until it reaches a protected one. Node groups, endpoints and roles
+would be deleted before the destroy fails.
+"""
 
 import pulumi
 
 
 class DeletionLock(pulumi.ComponentResource):
-    """Nothing in any cloud. It depends on everything below `stands`, so that it goes first; while it is protected, nothing goes."""
+    """Depends on all children of `blueprint`, so a destroy deletes it first, or fails without a change while it is protected."""
 
-    def __init__(self, name: str, stands: pulumi.Resource, locked: bool):
-        super().__init__("rackwright:index:DeletionLock", name, None, pulumi.ResourceOptions(protect=locked, depends_on=[stands]))
+    def __init__(self, name: str, blueprint: pulumi.Resource, locked: bool):
+        super().__init__("rackwright:index:DeletionLock", name, None, pulumi.ResourceOptions(protect=locked, depends_on=[blueprint]))
         self.register_outputs({})

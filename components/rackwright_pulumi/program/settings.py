@@ -1,4 +1,4 @@
-"""What the Pulumi program is asked to do: config and decision, before anything is built."""
+"""Settings and decision of the Pulumi program, read before any resource is declared."""
 
 import re
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ from rackwright.workflow.decision import decision_path, renewal
 from rackwright.workflow.pipeline import Decided, Pipeline
 from rackwright.workflow.teardown import decide_for_teardown
 
-BY_HAND = "`pulumi state unprotect --all` and `pulumi destroy` need neither spec nor decision; the cloud's own deletion protection stays"
+BY_HAND = "run `pulumi state unprotect --all`, then `pulumi destroy`; the deletion protection of the cloud stays on"
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Config of one stack. teardown lifts every protection; simulated: the providers are the simulated cloud's; today: the clock.
+    """Config of one stack. teardown: remove every protection. simulated: use the providers of the simulated cloud.
 
-    layers: those this stack builds, none named: the plan's own; below: the stack that exports those under them.
+    layers: those that this stack builds; empty for the layers of the plan. below: the upstream stack.
     """
 
     spec_path: Path
@@ -32,14 +32,14 @@ class Settings:
     layers: tuple[str, ...] = ()
     below: str = ""
     now: datetime | None = None
-    """The moment, where the day is not set by hand."""
+    """Current time; None if `rackwright:today` is set."""
 
     @staticmethod
     def from_config(root: Path) -> "Settings":
         """`rackwright:spec` (default stacks/<stack>.yaml), `rackwright:teardown`, `rackwright:simulated`, `rackwright:today`.
 
-        `rackwright:layers` ("operators,workloads", or a list) and `rackwright:below` ("organization/project/stack"): only some layers.
-        Raises pulumi.RunError on a value that cannot be read.
+        `rackwright:layers` ("operators,workloads", or a list) and `rackwright:below` ("organization/project/stack") select layers.
+        Raises pulumi.RunError for an invalid value.
         """
         config = pulumi.Config("rackwright")
         return Settings(
@@ -58,23 +58,23 @@ def _day(text: str | None) -> date:
     try:
         return date.fromisoformat(text) if text else date.today()
     except ValueError:
-        raise pulumi.RunError(f"rackwright:today is {text!r}; write a date such as 2026-11-21, or leave it out") from None
+        raise pulumi.RunError(f"rackwright:today is {text!r}, not a date. Set it to a date such as 2026-11-21, or remove it") from None
 
 
 def _layers(text: str | None) -> tuple[str, ...]:
-    """Names in a list of JSON, which Pulumi makes of a list in its file, or between commas; in their own order whatever the text's."""
+    """Layers in build order, from names separated by commas or from the JSON text of a list in the stack file."""
     named = {name for name in re.split(r'[\s,\[\]"]+', text or "") if name}
     unknown = named - set(LAYERS)
     if unknown:
-        raise pulumi.RunError(f"rackwright:layers names {', '.join(sorted(unknown))}; layers are {', '.join(LAYERS)}")
+        raise pulumi.RunError(f"rackwright:layers has unknown layers: {', '.join(sorted(unknown))}. Use {', '.join(LAYERS)}")
     return tuple(layer for layer in LAYERS if layer in named)
 
 
 def decide(settings: Settings) -> Decided:
     """Spec, decision and StackPlan of one stack.
 
-    Outside the simulator an update needs the decision file, and one that the spec still agrees with; a preview shows what would be
-    chosen. With teardown neither matters. Raises pulumi.RunError, which Pulumi prints without a traceback, with every problem.
+    Outside the simulator an update needs a decision file that satisfies the spec; a preview shows the choice without one. A teardown
+    needs neither. Raises pulumi.RunError, which Pulumi prints without a traceback, with every problem.
     """
     config = pulumi.Config("rackwright")
     pipeline = Pipeline(
@@ -88,7 +88,7 @@ def decide(settings: Settings) -> Decided:
     try:
         decided = decide_for_teardown(pipeline) if settings.teardown else _decide(pipeline, settings)
     except UserError as error:
-        hint = f"\nto take the stack down all the same: {BY_HAND}" if settings.teardown else ""
+        hint = f"\nTo take the stack down without the program: {BY_HAND}" if settings.teardown else ""
         raise run_error(error, hint) from None
     for problem in (*decided.edits, *decided.problems):
         pulumi.log.warn(str(problem))
@@ -101,7 +101,7 @@ def run_error(error: UserError, hint: str = "") -> pulumi.RunError:
 
 
 def _decide(pipeline: Pipeline, settings: Settings) -> Decided:
-    """Raises UserError where an update would build what is not recorded, or while an open item stops it."""
+    """Raises UserError where an update would build what is not recorded, or while an item of Before you build blocks it."""
     decided = pipeline.decide()
     if decided.unsettled and not settings.preview:
         raise UserError(decided.unsettled, str(settings.spec_path))
@@ -109,8 +109,8 @@ def _decide(pipeline: Pipeline, settings: Settings) -> Decided:
         return decided
     path = decision_path(settings.spec_path)
     if settings.preview:
-        pulumi.log.warn(f"this preview chose {decided.decision.fit.candidate.label}; the choice is not recorded: {renewal(path, 'record')}")
+        pulumi.log.warn(f"This preview shows {decided.decision.fit.candidate.label}, which is not recorded; {renewal(path, 'record')}")
     elif not settings.simulated:
-        reason = f"an update needs {path.name}, so that a new price list never replaces machines"
+        reason = f"An update needs {path.name}, because new prices could replace machines without it"
         raise UserError([Problem("D-missing", reason, fix=renewal(path, "record"))])
     return decided

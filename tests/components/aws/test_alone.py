@@ -98,7 +98,7 @@ def graph_of(program, preview=False):
     return record(program, preview=preview, stack_outputs=outputs, invokes={"aws:eks/getCluster:getCluster": SHARED})
 
 
-def test_a_component_alone_is_whole(program):
+def test_a_component_works_on_its_own(program):
     graph = graph_of(program)
     assert not misfits(graph)
     assert not untagged(graph, "platform")
@@ -114,7 +114,7 @@ def test_an_example_is_under_twenty_lines(program):
     assert len(inspect.getsource(program).splitlines()) < 20
 
 
-def test_a_public_endpoint_is_open_to_everybody_only_in_as_many_words():
+def test_a_public_endpoint_for_all_addresses_requires_public_api():
     want = ClusterPlan("shared", "1.35")
     args = {"region": "us-east-1", "subnet_ids": ["a", "b"], "kms_key_arn": KEY_ARN, "tags": TAGS, "teardown": False}
 

@@ -31,7 +31,7 @@ def test_whatever_takes_tags_has_the_owner_and_a_name(graph):
 
 
 class TestKey:
-    def test_it_rotates_and_waits_before_it_dies(self):
+    def test_the_key_rotates_and_has_a_deletion_window(self):
         inputs = key().one("aws:kms/key:Key").inputs
         assert (inputs["enableKeyRotation"], inputs["rotationPeriodInDays"], inputs["deletionWindowInDays"]) == (True, 90, 30)
         assert key().one("aws:kms/alias:Alias").inputs["name"] == "alias/demo-key"

@@ -57,19 +57,19 @@ def test_an_image_that_is_given_is_not_looked_up():
     assert graph.one(INSTANCE).inputs["ami"] == "ami-mine"
 
 
-def test_nothing_can_call_it():
+def test_the_box_allows_no_inbound_traffic():
     graph = graph_of()
     assert not graph.by_type("aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule")
     assert machine()["associatePublicIpAddress"] is False
     assert "keyName" not in machine()
 
 
-def test_ssh_opens_for_the_plans_addresses_alone():
+def test_ssh_is_open_only_for_the_networks_of_the_plan():
     rules = graph_of(replace(WANT, ingress=("10.1.0.0/16",))).by_type("aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule")
     assert [(n.inputs["cidrIpv4"], n.inputs["fromPort"], n.inputs["toPort"]) for n in rules] == [("10.1.0.0/16", 22, 22)]
 
 
-def test_metadata_wants_tokens_and_answers_containers():
+def test_metadata_requires_tokens_and_allows_two_hops():
     assert machine()["metadataOptions"] == {"httpEndpoint": "enabled", "httpTokens": "required", "httpPutResponseHopLimit": 2}
 
 
@@ -87,7 +87,7 @@ def test_a_box_without_data_has_no_volume():
     assert not graph_of(replace(WANT, data=None)).by_type(VOLUME)
 
 
-def test_idle_for_an_hour_stops_it():
+def test_an_alarm_stops_an_idle_box():
     inputs = graph_of().one(ALARM).inputs
     assert inputs["alarmActions"] == ["arn:aws:automate:us-east-1:ec2:stop"]
     assert inputs["period"] * inputs["evaluationPeriods"] == 3600
@@ -97,7 +97,7 @@ def test_idle_for_an_hour_stops_it():
     assert graph_of(replace(WANT, idle_cpu_percent=0.26)).one(ALARM).inputs["threshold"] == 0.26
 
 
-def test_a_spot_box_ends_where_it_cannot_stop():
+def test_an_idle_spot_box_is_terminated():
     graph = graph_of(replace(WANT, capacity=CapacityPlan("spot")))
     assert graph.one(ALARM).inputs["alarmActions"] == ["arn:aws:automate:us-east-1:ec2:terminate"]
     inputs = graph.one(INSTANCE).inputs
@@ -136,7 +136,7 @@ def test_an_edited_script_replaces_no_running_machine():
     assert not node.inputs.get("userDataReplaceOnChange")
 
 
-def test_it_says_how_to_get_in():
+def test_the_connect_command_opens_a_session():
     outputs = graph_of().one("rackwright:index:AwsBox").outputs
     assert outputs["connectCommand"] == f"aws ssm start-session --target {outputs['instanceId']} --region us-east-1"
 

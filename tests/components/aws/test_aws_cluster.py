@@ -86,7 +86,7 @@ def test_named_administrators_have_access_and_the_creator_has_none():
     assert entry.urn in policy.property_dependencies["principalArn"]
 
 
-def test_where_nobody_is_named_the_creator_may_enter_and_that_never_replaces_the_cluster():
+def test_without_administrators_the_creator_is_one_and_a_change_replaces_nothing():
     node = cluster(replace(WANT, admins=())).one(CLUSTER)
     assert node.inputs["accessConfig"]["bootstrapClusterCreatorAdminPermissions"] is True
     assert node.options["ignoreChanges"] == ["accessConfig.bootstrapClusterCreatorAdminPermissions"]
@@ -100,7 +100,7 @@ def test_administrators_known_only_at_deployment_are_added():
     ]
 
 
-def test_f3_an_entry_goes_before_its_successor_comes():
+def test_f3_an_access_entry_is_deleted_before_its_replacement():
     assert cluster().one("aws:eks/accessEntry:AccessEntry").options["deleteBeforeReplace"] is True
 
 
@@ -152,7 +152,7 @@ def test_an_add_on_without_a_version_leaves_it_to_eks():
 
 
 @pytest.mark.parametrize("name", ["pod-network", "block-storage"])
-def test_f26_an_add_on_keeps_its_rights_until_it_is_gone(name):
+def test_f26_an_add_on_is_deleted_before_its_permissions(name):
     """A pod network that has lost its rights leaves interfaces behind, and no subnet with one can be deleted."""
     graph = addons(AddonPlan(name, "v1"))
     rights = {n.urn for n in graph.nodes.values() if n.type.startswith("aws:iam/rolePolicy")}
@@ -172,7 +172,7 @@ def test_the_disk_driver_may_use_the_key():
     assert any("kms:CreateGrant" in s["Action"] and "Condition" in s for s in statements)
 
 
-def test_an_add_on_eks_does_not_have_is_refused_by_name():
+def test_an_unknown_add_on_is_unsupported():
     with pytest.raises(Unsupported, match=r"addons\[teleport\]: teleport is not supported .* instead: block-storage, dns, "):
         addons(AddonPlan("teleport", "v1"))
 

@@ -46,7 +46,7 @@ def test_every_input_is_one_the_sdk_knows_and_everything_taggable_is_tagged():
     assert not graph.unregistered()
 
 
-def test_b1_the_budget_counts_what_carries_the_stacks_tag():
+def test_b1_the_budget_filters_by_the_stack_tag():
     graph = guard()
     inputs = graph.one(BUDGET).inputs
     assert (inputs["budgetType"], inputs["timeUnit"], inputs["limitAmount"], inputs["limitUnit"]) == ("COST", "MONTHLY", "5000.50", "USD")
@@ -56,7 +56,7 @@ def test_b1_the_budget_counts_what_carries_the_stacks_tag():
     assert {tuple(n["subscriberSnsTopicArns"]) for n in inputs["notifications"]} == {(graph.one(TOPIC).state["arn"],)}
 
 
-def test_b1_the_budget_is_made_after_it_may_publish():
+def test_b1_the_budget_depends_on_the_topic_policy():
     graph = guard()
     assert graph.one("aws:sns/topicPolicy:TopicPolicy").urn in graph.one(BUDGET).depends_on
 
@@ -75,14 +75,14 @@ def test_only_budgets_and_alarms_of_this_account_publish():
     assert all(s["Action"] == ["sns:Publish"] and s["Resource"] != "*" for s in found)
 
 
-def test_the_topic_is_encrypted_and_mails_whom_the_plan_names():
+def test_the_topic_is_encrypted_and_has_the_subscriptions_of_the_plan():
     graph = guard()
     assert graph.one(TOPIC).inputs["kmsMasterKeyId"] == KEY_ARN
     mails = {n.inputs["endpoint"] for n in graph.by_type("aws:sns/topicSubscription:TopicSubscription")}
     assert mails == set(WANT.emails)
 
 
-def test_b3_idle_machines_of_every_pool_are_told_of():
+def test_b3_every_pool_has_an_idle_alarm():
     graph = guard(groups={"gpu": "asg-1", "more": "asg-2"})
     alarms = {n.inputs["dimensions"]["AutoScalingGroupName"]: n.inputs for n in graph.by_type(ALARM)}
     assert set(alarms) == {"asg-1", "asg-2"}
@@ -91,14 +91,14 @@ def test_b3_idle_machines_of_every_pool_are_told_of():
     assert (gpu["statistic"], gpu["evaluationPeriods"] * gpu["period"], gpu["threshold"]) == ("Maximum", 3600, 2)
 
 
-def test_an_alarm_never_looks_back_further_than_cloudwatch_does():
+def test_alarm_periods_stay_within_the_limit_of_cloudwatch():
     """A day: https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_PutMetricAlarm.html"""
     from rackwright.compile.cost_alerts import IDLE_MINUTES
 
     assert max(IDLE_MINUTES.values()) * 60 <= 86400
 
 
-def test_reminders_are_moments_the_scheduler_reads():
+def test_reminders_have_the_time_format_of_the_scheduler():
     for node in guard().by_type(SCHEDULE):
         (moment,) = re.fullmatch(r"at\((.{19})\)", node.inputs["scheduleExpression"]).groups()
         assert datetime.fromisoformat(moment).tzinfo is None
@@ -106,7 +106,7 @@ def test_reminders_are_moments_the_scheduler_reads():
         assert len(node.inputs["target"]["input"]) < 262144
 
 
-def test_reminders_publish_by_a_role_that_may_do_nothing_else():
+def test_the_role_of_reminders_can_only_publish():
     graph = guard()
     publish, use = statements(graph, "aws:iam/rolePolicy:RolePolicy", "policy")
     assert (publish["Action"], publish["Resource"]) == (["sns:Publish"], graph.one(TOPIC).state["arn"])
@@ -117,6 +117,6 @@ def test_reminders_publish_by_a_role_that_may_do_nothing_else():
     assert all(rights in n.depends_on for n in graph.by_type(SCHEDULE))
 
 
-def test_a_long_name_leaves_room_for_what_makes_it_unique():
+def test_a_long_name_leaves_room_for_the_unique_suffix():
     schedule = guard(name="a" * 60).by_type(SCHEDULE)[0]
     assert len(schedule.inputs["namePrefix"]) <= 64 - 26

@@ -54,7 +54,7 @@ def test_names_do_not_change():
     } <= names
 
 
-def test_without_news_there_is_no_queue():
+def test_without_interruption_events_there_is_no_queue():
     graph = karpenter(KarpenterPlan(interruptions=False))
     assert not graph.by_type("aws:sqs/queue:Queue")
     assert not graph.by_type("aws:cloudwatch/eventRule:EventRule")
@@ -62,16 +62,16 @@ def test_without_news_there_is_no_queue():
     assert "sqs:" not in graph.one("aws:iam/rolePolicy:RolePolicy").inputs["policy"]
 
 
-def test_the_want_crosses_as_json():
+def test_the_plan_can_be_json():
     assert karpenter('{"interruptions": false}').nodes.keys() == karpenter(KarpenterPlan(interruptions=False)).nodes.keys()
 
 
-def test_placement_groups_have_the_name_that_is_looked_for():
+def test_placement_groups_have_the_name_that_karpenter_looks_up():
     graph = karpenter(KarpenterPlan(adjacent=("wide-gpu",)))
     assert graph.one("aws:ec2/placementGroup:PlacementGroup").inputs["name"] == "wide-gpu"
 
 
-def test_an_empty_group_tells_what_pods_wait_for():
+def test_tags_of_an_empty_group_include_accelerators_and_efa():
     pool = PoolPlan("gpu", "g6e.xlarge", ("us-east-1a",), 0, 8, 0, resource="nvidia.com/gpu", accelerator_count=1)
     prefix = "k8s.io/cluster-autoscaler/node-template"
     assert template_tags(pool) == {f"{prefix}/resources/nvidia.com/gpu": "1"}

@@ -105,11 +105,11 @@ def test_bottlerocket_stripes_local_disks_and_finds_its_cluster_itself():
     }
 
 
-def test_bottlerocket_without_anything_to_say_says_nothing():
+def test_bottlerocket_with_defaults_has_no_user_data():
     assert "userData" not in built(pool("bottlerocket-nvidia", local_nvme=False)).one(TEMPLATE).inputs
 
 
-def test_bottlerocket_of_ones_own_is_told_everything():
+def test_a_custom_bottlerocket_image_gets_all_cluster_data():
     want = pool("bottlerocket-nvidia", AMI, local_nvme=False, max_pods=110, taints=(TaintPlan("nvidia.com/gpu", "present"),))
     assert settings(want)["kubernetes"] == {
         "cluster-name": "demo",
@@ -122,7 +122,7 @@ def test_bottlerocket_of_ones_own_is_told_everything():
     }
 
 
-def test_al2023_of_ones_own_is_told_everything():
+def test_a_custom_al2023_image_gets_all_cluster_data():
     spec = node_config(pool("al2023-nvidia", AMI, max_pods=110))
     assert spec["cluster"] == {
         "name": "demo",
@@ -137,7 +137,7 @@ def test_al2023_of_ones_own_is_told_everything():
     assert spec["instance"] == {"localStorage": {"strategy": "RAID0"}}
 
 
-def test_al2023_of_eks_is_told_no_cluster():
+def test_the_al2023_image_of_eks_gets_no_cluster_data():
     assert "cluster" not in node_config(pool("al2023-nvidia"))
 
 
@@ -170,12 +170,12 @@ def test_ubuntu_without_a_fabric_sets_no_pages_aside():
         (pool("al2023-nvidia", AMI, labels=(("team", "x" * 17_000),)), "pools[gpu].labels"),
     ],
 )
-def test_what_would_not_start_is_refused(want, said):
+def test_user_data_that_cannot_start_is_unsupported(want, said):
     with pytest.raises(Unsupported) as refused:
         built(want)
     assert said in str(refused.value)
 
 
-def test_an_image_of_ones_own_needs_its_cluster():
+def test_a_custom_image_requires_cluster_data():
     with pytest.raises(Unsupported, match="cluster_certificate"):
         graph_of(pool("al2023-nvidia", AMI))

@@ -20,7 +20,7 @@ class TestNetwork:
         assert not inputs.get("ingress")
         assert not inputs.get("egress")
 
-    def test_the_fabric_reaches_itself_in_both_directions(self):
+    def test_the_fabric_group_allows_itself_in_both_directions(self):
         """Field C: EFA is matched by rules that name the group, not by 0.0.0.0/0."""
         graph = network()
         group = graph.one("aws:ec2/securityGroup:SecurityGroup", "demo-network-fabric")
@@ -28,7 +28,7 @@ class TestNetwork:
             own = [n.inputs for n in rules if n.inputs.get("referencedSecurityGroupId") == group.id]
             assert [(n["securityGroupId"], n["ipProtocol"]) for n in own] == [(group.id, "-1")]
 
-    def test_nothing_from_outside_may_call_in(self):
+    def test_no_group_allows_inbound_traffic_from_outside(self):
         assert {n.inputs.get("cidrIpv4") for n in network().by_type(INGRESS)} == {None, "10.0.0.0/16"}
 
     def test_without_a_fabric_there_is_no_such_group(self):
@@ -41,7 +41,7 @@ class TestNetwork:
         assert "natGatewayId" in routes["demo-network-private-out"]
         assert "gatewayId" in routes["demo-network-public-out"]
 
-    def test_f26_who_uses_a_subnet_depends_on_its_way_out(self):
+    def test_f26_users_of_a_subnet_depend_on_its_routes(self):
         """On destroy no gateway goes before the machines that call out through it."""
         graph = network()
         for name, route in (("nodes", "private-out"), ("public", "public-out")):
@@ -62,7 +62,7 @@ class TestNetwork:
         public = graph.one("aws:ec2/subnet:Subnet", "demo-network-subnet-public")
         assert public.id not in kms["subnetIds"]
 
-    def test_an_endpoint_aws_does_not_have_is_refused_by_name(self):
+    def test_an_unknown_endpoint_is_unsupported(self):
         with pytest.raises(Unsupported, match=r"private_endpoints: teleport is not supported .* instead: cluster, compute, "):
             network(replace(NETWORK, private_endpoints=("teleport",)))
 

@@ -89,7 +89,7 @@ def test_p6_b300_keeps_card_zero_free_of_efa():
     assert sum(n["interfaceType"] == "efa-only" for n in nics) == 16
 
 
-def test_security_groups_stand_on_every_interface_and_never_beside_them():
+def test_security_groups_are_set_on_interfaces_not_on_the_template():
     inputs = template(gpu())
     assert {tuple(n["securityGroups"]) for n in inputs["networkInterfaces"]} == {("sg-fabric", "sg-cluster")}
     assert "vpcSecurityGroupIds" not in inputs
@@ -102,7 +102,7 @@ def test_only_the_first_interface_refuses_a_public_address():
     assert set(public.values()) == {None}
 
 
-def test_the_machine_type_is_said_once():
+def test_the_instance_type_is_set_only_in_the_template():
     assert template(gpu())["instanceType"] == "p5.48xlarge"
     assert "instanceTypes" not in nodes(gpu())
     assert "diskSize" not in nodes(gpu())
@@ -128,13 +128,13 @@ def test_c1_a_capacity_block_is_named_three_times_and_has_no_placement_group():
     assert "placement" not in inputs
 
 
-def test_a_block_is_filled_at_its_start_and_emptied_before_its_end():
+def test_a_pool_scales_up_at_block_start_and_drains_before_block_end():
     schedules = {n.name: n.inputs for n in graph_of(gpu(capacity=BLOCK, nodes_min=0, nodes_start=0)).by_type(SCHEDULE)}
     sizes = {name.rpartition("-")[2]: (s["startTime"], s["desiredCapacity"], s["minSize"], s["maxSize"]) for name, s in schedules.items()}
     assert sizes == {"fill": ("2026-12-01T11:30:00Z", 4, 0, 4), "drain": ("2026-12-08T10:50:00Z", 0, 0, 4)}
 
 
-def test_a_block_that_has_begun_is_not_scheduled_in_the_past():
+def test_a_block_that_started_has_no_fill_schedule():
     assert [n.name for n in graph_of(gpu(capacity=BLOCK, nodes_min=0)).by_type(SCHEDULE)] == ["demo-gpu-drain"]
 
 
@@ -146,13 +146,13 @@ def test_c1_a_reservation_is_on_demand_and_has_no_placement_group():
     assert not graph.by_type(PLACEMENT)
 
 
-def test_spot_is_the_node_groups_and_not_the_templates():
+def test_spot_is_set_on_the_node_group_not_on_the_template():
     want = gpu(capacity=CapacityPlan("spot"))
     assert nodes(want)["capacityType"] == "SPOT"
     assert "instanceMarketOptions" not in template(want)
 
 
-def test_fabric_machines_may_pin_memory_and_stripe_their_disks():
+def test_efa_machines_raise_the_memlock_limit_and_stripe_local_disks():
     spec = node_config(gpu())
     limits = {limit["type"]: (limit["soft"], limit["hard"]) for limit in spec["containerd"]["baseRuntimeSpec"]["process"]["rlimits"]}
     assert limits == {"RLIMIT_MEMLOCK": (2**50, 2**50), "RLIMIT_NOFILE": (2**20, 2**20)}
@@ -160,17 +160,17 @@ def test_fabric_machines_may_pin_memory_and_stripe_their_disks():
     assert node_config(gpu(max_pods=51))["kubelet"] == {"config": {"maxPods": 51}}
 
 
-def test_limits_survive_being_read_as_doubles():
+def test_limits_are_exact_as_doubles():
     """nodeadm does that: 2^64 - 1 comes back larger than any uint64, containerd refuses it, and the node never joins."""
     for limit in node_config(gpu())["containerd"]["baseRuntimeSpec"]["process"]["rlimits"]:
         assert 0 < limit["soft"] <= limit["hard"] < 2**53
 
 
-def test_first_boot_never_changes_by_itself():
+def test_user_data_is_deterministic():
     assert template(gpu())["userData"] == template(gpu())["userData"]
 
 
-def test_plain_machines_need_no_first_boot_of_ours():
+def test_cpu_machines_have_no_user_data():
     inputs = template(SYSTEM)
     assert "userData" not in inputs
     assert "networkInterfaces" not in inputs
@@ -178,7 +178,7 @@ def test_plain_machines_need_no_first_boot_of_ours():
 
 
 @pytest.mark.parametrize("want", [SYSTEM, gpu()], ids=["system", "gpu"])
-def test_every_machine_wants_tokens_and_encrypts_its_disk(want):
+def test_every_machine_requires_metadata_tokens_and_encrypts_its_disk(want):
     inputs = template(want)
     assert inputs["metadataOptions"] == {"httpEndpoint": "enabled", "httpTokens": "required", "httpPutResponseHopLimit": 2}
     (disk,) = inputs["blockDeviceMappings"]
@@ -205,7 +205,7 @@ def test_the_image_fits_the_processor(image, arch, ami_type):
     assert nodes(gpu(image=image, cpu_arch=arch))["amiType"] == ami_type
 
 
-def test_an_image_release_is_pinned_where_the_plan_knows_it():
+def test_the_image_release_of_the_plan_is_pinned():
     graph = graph_of(gpu(), release_version="1.35.0-20261110")
     assert graph.one(NODE_GROUP).inputs["releaseVersion"] == "1.35.0-20261110"
 
@@ -222,11 +222,11 @@ def test_taints_and_labels_reach_the_nodes():
     assert inputs["nodeRepairConfig"] == {"enabled": True}
 
 
-def test_f16_waiting_for_capacity_has_an_end():
+def test_f16_node_groups_have_a_creation_timeout():
     assert graph_of(gpu()).one(NODE_GROUP).options["customTimeouts"]["create"] == "40m"
 
 
-def test_as_many_resources_for_two_nodes_as_for_512():
+def test_two_nodes_and_512_nodes_have_the_same_resources():
     few, many = (graph_of(gpu(nodes_min=n, nodes_max=n, nodes_start=n)) for n in (2, 512))
     assert few.nodes.keys() == many.nodes.keys()
 
@@ -255,7 +255,7 @@ def test_a_part_may_come_as_json():
         ({"image": "cos"}, r"pools\[gpu\].image: cos on x86_64 is not supported .* instead: al2023 on x86_64, "),
     ],
 )
-def test_what_eks_does_not_have_is_refused_by_name(change, said):
+def test_modes_and_images_that_eks_lacks_are_unsupported(change, said):
     """A mode of another cloud must not become on-demand machines that nobody asked for."""
     with pytest.raises(Unsupported, match=said):
         graph_of(gpu(**change))
@@ -271,7 +271,7 @@ def test_a_changed_tag_replaces_no_machine():
     assert graph_of(gpu()).one(TEMPLATE).options["ignoreChanges"] == ["tagSpecifications"]
 
 
-def test_long_names_leave_room_for_what_makes_them_unique():
+def test_long_names_leave_room_for_the_unique_suffix():
     def program():
         args = dict.fromkeys(("cluster_name", "cluster_version", "cluster_group_id", "node_role_arn", "kms_key_arn"), "x")
         AwsPool("a" * 40 + "-pool-accelerators", {"pool": SYSTEM, "subnet_ids": ["s"], "tags": {}, **args})

@@ -15,14 +15,14 @@ def test_v35_a_target_comes_without_a_preference():
         assert len(specification["capacityReservationTarget"]) == 1
 
 
-def test_v36_the_type_is_in_the_template_and_nowhere_else_however_machines_are_bought():
+def test_v36_the_instance_type_is_only_in_the_template_for_every_capacity_mode():
     for want in (CapacityPlan("on-demand"), CapacityPlan("spot"), CapacityPlan("reservation", "cr-1"), BLOCK):
         graph = graph_of(gpu(capacity=want, nodes_min=0))
         assert graph.one(TEMPLATE).inputs["instanceType"] == "p5.48xlarge"
         assert "instanceTypes" not in graph.one(NODE_GROUP).inputs
 
 
-def test_v32_spot_machines_in_a_placement_group_end_and_do_not_sleep():
+def test_v32_spot_machines_in_a_placement_group_terminate_instead_of_hibernating():
     """A node group terminates them: a template with an interruption behaviour of its own is refused, so there is none."""
     graph = graph_of(gpu(capacity=CapacityPlan("spot")))
     assert graph.by_type(PLACEMENT)

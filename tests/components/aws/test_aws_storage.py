@@ -19,7 +19,7 @@ from tests.components.aws.parts import (
 
 
 class TestBuckets:
-    def test_a_bucket_that_exists_is_left_alone(self):
+    def test_an_existing_bucket_is_not_changed(self):
         graph = storage()
         assert [n.name for n in graph.by_type("aws:s3/bucket:Bucket")] == ["demo-storage-checkpoints"]
         assert graph.one("rackwright:index:AwsStorage").outputs["bucketNames"]["data"] == "team"
@@ -69,7 +69,7 @@ class TestBuckets:
     def test_only_the_bucket_itself_is_protected(self):
         assert [n.type for n in storage().nodes.values() if n.protect] == ["aws:s3/bucket:Bucket"]
 
-    def test_a_long_name_leaves_room_for_what_makes_it_unique(self):
+    def test_a_long_name_leaves_room_for_the_unique_suffix(self):
         long = record(
             lambda: (
                 AwsStorage("a" * 50, {"buckets": (BucketPlan("checkpoints"),), "kms_key_arn": KEY_ARN, "tags": {}, "teardown": True})

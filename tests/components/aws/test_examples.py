@@ -66,7 +66,7 @@ def test_every_component_has_a_section_with_an_example():
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_the_example_makes_what_it_says_and_keeps_the_laws(name):
+def test_the_example_declares_its_resources_and_passes_all_rules(name):
     assert len([line for line in EXAMPLES[name].splitlines() if line]) <= LONGEST
     graph = graph_of(EXAMPLES[name])
     assert {kind: len(graph.by_type(kind)) for kind in MADE[name]} == MADE[name]
@@ -83,5 +83,5 @@ def test_everything_taggable_carries_the_teams_tags(name):
 
 
 @pytest.mark.parametrize("name", ["AwsKey", "AwsNetwork", "AwsStorage", "AwsCluster", "AwsBox"])
-def test_without_a_word_about_teardown_what_holds_data_is_protected(name):
+def test_data_is_protected_by_default(name):
     assert [node.label for node in graph_of(EXAMPLES[name]).nodes.values() if node.protect]

@@ -58,7 +58,7 @@ def test_the_layers_together_are_the_one_stack(case):
     assert all(parts)
 
 
-def test_every_layer_passes_on_what_it_stands_on():
+def test_every_layer_exports_the_values_of_its_upstream_stack():
     graphs = stacked(plans.training_plan(), SPLITS["training"])
     base, cluster, top = (graph.outputs["parts"] for graph in graphs)
     assert base["layers"] == ["base"]
@@ -78,13 +78,13 @@ def test_machines_of_another_stack_live_in_the_subnets_and_the_fabric_of_the_bas
     assert all(base.outputs["parts"]["network"]["fabricGroupId"] in nic["securityGroups"] for nic in nics)
 
 
-def test_a_base_alone_knows_no_cluster():
+def test_a_base_stack_has_no_cluster_outputs():
     graph = graph_of(replace(plans.training_plan(), layers=("base",)))
     assert graph.outputs.get("clusterName") is None
     assert not [node for node in graph.nodes.values() if "eks" in node.type or node.type.startswith("kubernetes:")]
 
 
-def test_a_stack_below_that_is_not_there_is_named():
+def test_a_missing_upstream_stack_is_named():
     plan = replace(plans.training_plan(), layers=("cluster",), below="organization/ml/base")
     with pytest.raises(UnknownStack, match="organization/ml/base"):
         graph_of(plan)
@@ -99,7 +99,7 @@ def test_a_stack_below_that_is_not_there_is_named():
         ({"parts": {"layers": ["base", "cluster"]}}, r"stack organization/ml/base has no output parts\."),
     ],
 )
-def test_an_output_that_is_not_there_is_named_with_its_stack(outputs, words, preview):
+def test_a_missing_output_is_named_with_its_stack(outputs, words, preview):
     plan = replace(plans.training_plan(), layers=("operators", "workloads"), below="organization/ml/base")
     with pytest.raises(pulumi.RunError, match=words):
         graph_of(plan, {"organization/ml/base": outputs}, preview)

@@ -51,7 +51,7 @@ def test_interfaces_are_added_evenly_and_efa_goes_first(tmp_path):
 
 
 @bash
-def test_the_next_boot_does_it_again(tmp_path):
+def test_the_script_runs_at_every_boot(tmp_path):
     """LNet forgets its networks, and user data runs once."""
     booted(tmp_path, lustre_over_efa(2), 4)
     again = tmp_path / "var/lib/cloud/scripts/per-boot/lustre-efa.sh"
@@ -62,7 +62,7 @@ def test_the_next_boot_does_it_again(tmp_path):
 
 @bash
 @pytest.mark.parametrize("tool", ["dnf", "modprobe", "lnetctl"])
-def test_a_node_that_falls_back_to_tcp_says_so(tmp_path, tool):
+def test_a_node_that_falls_back_to_tcp_is_labelled(tmp_path, tool):
     calls, flag = booted(tmp_path, lustre_over_efa(8), 32, broken=tool)
     assert flag == "--node-labels=rackwright/lustre=tcp"
     assert "modprobe lustre" not in calls

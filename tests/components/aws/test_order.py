@@ -16,7 +16,7 @@ def graph() -> Graph:
     return record(program)
 
 
-def test_l1_security_groups_go_after_what_uses_them():
+def test_l1_security_groups_are_deleted_after_their_users():
     """A group that a network interface still holds cannot be deleted: whoever is a member depends on it, so destroy takes it first."""
     made = graph()
     groups = {node.id: node.urn for node in made.by_type("aws:ec2/securityGroup:SecurityGroup")}
@@ -27,7 +27,7 @@ def test_l1_security_groups_go_after_what_uses_them():
     assert not [node.label for node, group in members if groups[group] not in all_before(made, node.urn)]
 
 
-def test_l1_machines_go_before_the_groups_of_their_template():
+def test_l1_machines_are_deleted_before_the_groups_of_their_template():
     made = graph()
     groups = {node.urn for node in made.by_type("aws:ec2/securityGroup:SecurityGroup") if node.name.endswith("fabric")}
     pool = made.one("aws:eks/nodeGroup:NodeGroup", "llama-70b-sft-pool-gpu-nodes")
@@ -35,7 +35,7 @@ def test_l1_machines_go_before_the_groups_of_their_template():
     assert groups <= all_before(made, pool.urn)
 
 
-def test_u1_what_has_a_fixed_name_makes_room_before_its_successor():
+def test_u1_resources_with_fixed_names_are_deleted_before_replacement():
     """AWS refuses a second of the name, which leaves an update half done."""
     types = ("aws:eks/cluster:Cluster", "aws:cloudwatch/logGroup:LogGroup", "aws:kms/alias:Alias", "aws:eks/accessEntry:AccessEntry")
     fixed = [node for node in graph().nodes.values() if node.type in types and (node.inputs.get("name") or node.inputs.get("principalArn"))]

@@ -50,7 +50,7 @@ def workload_identity(access="read"):
     return record(lambda: GcpWorkloadIdentity("demo-wi", args) and None)
 
 
-def test_nodes_have_no_public_way_in_and_one_way_out():
+def test_nodes_have_no_public_address_and_one_nat():
     graph = network()
     vpc = graph.one("gcp:compute/network:Network", "demo-network-vpc").inputs
     assert vpc["autoCreateSubnetworks"] is False
@@ -61,7 +61,7 @@ def test_nodes_have_no_public_way_in_and_one_way_out():
     assert nat["sourceSubnetworkIpRangesToNat"] == "ALL_SUBNETWORKS_ALL_IP_RANGES"
 
 
-def test_node_subnets_log_flows_and_proxy_subnets_take_nothing_but_proxies():
+def test_only_node_subnets_log_flows_and_have_private_access():
     graph = network()
     nodes = graph.one(SUBNETWORK, "demo-network-subnet-nodes").inputs
     assert nodes["privateIpGoogleAccess"] is True
@@ -72,7 +72,7 @@ def test_node_subnets_log_flows_and_proxy_subnets_take_nothing_but_proxies():
     assert not {"privateIpGoogleAccess", "logConfig", "secondaryIpRanges"} & set(proxy)
 
 
-def test_apis_stay_on_and_come_before_what_calls_them():
+def test_apis_stay_enabled_and_precede_their_users():
     graph = network()
     apis = graph.by_type("gcp:projects/service:Service")
     assert {api.inputs["service"] for api in apis} == {"compute.googleapis.com", "cloudkms.googleapis.com"}
@@ -88,7 +88,7 @@ def test_an_existing_network_is_used_and_nothing_is_added_to_it():
     assert component.outputs == {"project": "my-project", "networkId": "projects/p/global/networks/theirs", "subnetIds": ["s-1"]}
 
 
-def test_without_nat_nothing_leads_out():
+def test_without_nat_there_is_no_router():
     assert not network(replace(NETWORK, nat=False)).by_type("gcp:compute/routerNat:RouterNat")
 
 
@@ -121,7 +121,7 @@ def test_a_bucket_waits_until_the_storage_agent_may_use_the_key():
     assert grant.urn in data.property_dependencies["encryption"]
 
 
-def test_the_key_rotates_and_dies_slowly_and_its_name_is_the_engines():
+def test_the_key_rotates_has_a_deletion_window_and_a_generated_name():
     graph = storage()
     key = graph.one("gcp:kms/cryptoKey:CryptoKey").inputs
     assert (key["rotationPeriod"], key["destroyScheduledDuration"]) == ("7776000s", "2592000s")
@@ -153,7 +153,7 @@ def test_nodes_read_images_and_write_metrics_and_nothing_else():
 
 
 @pytest.mark.parametrize(("access", "role"), [("read", "roles/storage.objectViewer"), ("write", "roles/storage.objectUser")])
-def test_a_workload_is_itself_on_its_bucket_without_any_key(access, role):
+def test_a_workload_accesses_its_bucket_with_its_own_principal(access, role):
     graph = workload_identity(access)
     grant = graph.one("gcp:storage/bucketIAMMember:BucketIAMMember", f"demo-wi-trainer-data-{access}").inputs
     assert grant["role"] == role
@@ -164,6 +164,6 @@ def test_a_workload_is_itself_on_its_bucket_without_any_key(access, role):
     assert not graph.by_type("gcp:serviceaccount/account:Account")
 
 
-def test_labels_are_in_the_clouds_alphabet():
+def test_labels_have_only_valid_characters():
     tags = (("Owner", "NLP Team"), ("4711", "x" * 70), ("cost.centre", "ü"))
     assert gcp_labels(tags) == {"owner": "nlp-team", "tag-4711": "x" * 63, "cost-centre": "-"}

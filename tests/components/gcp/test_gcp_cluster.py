@@ -39,7 +39,7 @@ def cluster(want=WANT, **more):
     return graph_of(want, **more).one("gcp:container/cluster:Cluster").inputs
 
 
-def test_the_api_has_a_name_and_no_address():
+def test_the_api_has_a_dns_endpoint_only():
     inputs = cluster()
     assert inputs["privateClusterConfig"] == {"enablePrivateNodes": True, "enablePrivateEndpoint": True}
     assert inputs["controlPlaneEndpointsConfig"] == {
@@ -49,7 +49,7 @@ def test_the_api_has_a_name_and_no_address():
     assert "masterAuthorizedNetworksConfig" not in inputs
 
 
-def test_addresses_answer_only_the_ranges_of_the_spec():
+def test_the_ip_endpoint_accepts_only_the_cidrs_of_the_spec():
     inputs = cluster(replace(WANT, private_api=False, api_cidrs=("203.0.113.0/24",)))
     assert inputs["controlPlaneEndpointsConfig"]["ipEndpointsConfig"] == {"enabled": True}
     authorized = inputs["masterAuthorizedNetworksConfig"]
@@ -64,13 +64,13 @@ def test_secrets_are_under_our_key_and_pods_have_identities():
     assert inputs["enableShieldedNodes"] is True
 
 
-def test_dataplane_v2_without_the_policy_engine_it_excludes():
+def test_dataplane_v2_excludes_the_calico_network_policy():
     inputs = cluster()
     assert inputs["datapathProvider"] == "ADVANCED_DATAPATH"
     assert "networkPolicy" not in inputs
 
 
-def test_nothing_upgrades_minor_versions_or_nodes_by_itself():
+def test_automatic_upgrades_exclude_minor_versions_and_nodes():
     inputs = cluster()
     (exclusion,) = inputs["maintenancePolicy"]["maintenanceExclusions"]
     assert exclusion["exclusionOptions"] == {"scope": "NO_MINOR_OR_NODE_UPGRADES", "endTimeBehavior": "UNTIL_END_OF_SUPPORT"}
@@ -84,7 +84,7 @@ def test_metrics_come_from_the_cloud_with_those_of_gpus():
     assert "DCGM" in monitoring["enableComponents"]
 
 
-def test_the_default_pool_goes_and_what_described_it_changes_nothing():
+def test_the_default_pool_is_removed_and_its_config_is_ignored():
     node = graph_of().one("gcp:container/cluster:Cluster")
     assert node.inputs["removeDefaultNodePool"] is True
     assert node.options["ignoreChanges"] == ["nodeConfig"]
@@ -92,7 +92,7 @@ def test_the_default_pool_goes_and_what_described_it_changes_nothing():
 
 
 @pytest.mark.parametrize("teardown", [False, True])
-def test_three_locks_hold_the_cluster_until_a_teardown(teardown):
+def test_the_cluster_has_three_protections_until_a_teardown(teardown):
     node = graph_of(teardown=teardown).one("gcp:container/cluster:Cluster")
     locks = (node.protect, node.inputs["deletionProtection"], node.inputs["deletionPolicy"] == "PREVENT")
     assert locks == ((False,) * 3 if teardown else (True,) * 3)
@@ -105,12 +105,12 @@ def test_pools_on_demand_keep_to_the_plans_limits_and_to_its_safety():
     assert "clusterAutoscaling" not in cluster()
 
 
-def test_gateways_only_where_the_plan_wants_them():
+def test_the_gateway_api_is_enabled_only_if_the_plan_sets_it():
     assert cluster(replace(WANT, gateway_api=True))["gatewayApiConfig"] == {"channel": "CHANNEL_STANDARD"}
     assert "gatewayApiConfig" not in cluster()
 
 
-def test_an_add_on_gke_has_no_switch_for_is_refused():
+def test_an_add_on_that_gke_lacks_is_unsupported():
     assert cluster(addons=MOUNT)["addonsConfig"]["gcsFuseCsiDriverConfig"] == {"enabled": True}
     assert "gcsFuseCsiDriverConfig" not in cluster(addons=())["addonsConfig"]
     with pytest.raises(Unsupported, match="node-health"):
@@ -124,5 +124,5 @@ def test_the_kubeconfig_command_signs_in_through_the_cloud():
     )
 
 
-def test_the_endpoint_is_the_clouds_name_for_the_api():
+def test_the_endpoint_is_the_dns_name_of_the_api():
     assert graph_of().one("rackwright:index:GcpCluster").outputs["endpoint"].endswith(".us-central1.gke.goog")

@@ -74,7 +74,7 @@ def test_a_fixed_slice_has_one_node_per_host_and_its_topology():
     assert inputs["maxPodsPerNode"] == 15
 
 
-def test_a_slice_of_one_host_sends_no_topology():
+def test_a_single_host_slice_has_no_topology():
     assert "placementPolicy" not in pool(replace(SLICE, nodes_min=1, nodes_max=1, topology="2x2", multi_host=False))
 
 
@@ -121,7 +121,7 @@ def test_a_reservation_is_named_and_is_the_only_one():
     }
 
 
-def test_a_mode_of_another_cloud_is_refused_with_what_there_is():
+def test_a_capacity_mode_of_another_cloud_is_unsupported():
     with pytest.raises(Unsupported, match=r"pools\[gpu\].capacity.mode: .*capacity-block.*on-demand, spot"):
         pool(replace(L4, capacity=CapacityPlan("capacity-block")))
 
@@ -153,7 +153,7 @@ def test_nodes_are_private_shielded_and_use_their_own_account_alone():
     assert node["metadata"] == {"disable-legacy-endpoints": "true"}
 
 
-def test_taints_labels_and_cloud_labels_arrive_in_the_clouds_words():
+def test_taints_and_labels_have_the_format_of_gke():
     node = pool(L4)["nodeConfig"]
     assert node["taints"] == [{"key": "nvidia.com/gpu", "value": "present", "effect": "NO_SCHEDULE"}]
     assert node["labels"] == {"rackwright/role": "accelerator"}
@@ -185,7 +185,7 @@ def test_accelerators_are_upgraded_in_place_and_system_nodes_with_a_spare(want, 
     assert (settings["maxSurge"], settings["maxUnavailable"]) == spare
 
 
-def test_where_a_pool_began_never_replaces_it():
+def test_the_initial_node_count_never_replaces_a_pool():
     node = graph_of(L4).one("gcp:container/nodePool:NodePool", "demo-gpu-pool")
     assert node.options["ignoreChanges"] == ["initialNodeCount"]
     assert node.options["deleteBeforeReplace"] is True

@@ -63,19 +63,19 @@ def test_each_part_waits_for_its_after_and_its_namespace_alone(graph):
     assert not any("deletedWith" in node.options for node in graph.nodes.values())
 
 
-def test_f26_a_teams_namespace_goes_before_the_operators_that_hold_what_is_in_it(graph):
+def test_f26_team_namespaces_are_deleted_before_the_operators(graph):
     space = graph.one("kubernetes:core/v1:Namespace", "sft-layer-ns-nlp")
     assert waits_for(graph, space) == {"sft-layer-kueue", "sft-layer-jobset", "sft-layer-keda"}
     assert not waits_for(graph, graph.one("kubernetes:core/v1:Namespace", "sft-layer-ns-kueue-system"))
 
 
 @pytest.mark.parametrize("protect", [True, False])
-def test_f26_queues_let_their_jobs_go_before_a_teardown(protect):
+def test_f26_queues_drain_during_a_teardown(protect):
     spec = layer(protect=protect).one("kubernetes:kueue.x-k8s.io/v1beta2:ClusterQueue", "sft-layer-queue.cluster").inputs["spec"]
     assert spec == {"cohortName": "c"} | ({} if protect else {"stopPolicy": "HoldAndDrain"})
 
 
-def test_a_manifest_reaches_the_cluster_as_it_is_written(graph):
+def test_manifests_are_not_changed(graph):
     priority = graph.one("kubernetes:kueue.x-k8s.io/v1beta2:WorkloadPriorityClass", "sft-layer-queue.high")
     assert priority.inputs == MANIFESTS[2].body
     claim = graph.one("kubernetes:core/v1:PersistentVolumeClaim", "sft-layer-shared")
@@ -133,6 +133,6 @@ def test_everything_uses_the_provider_given(graph):
         ((ReleasePlan("a", "x", "c", "1"), ReleasePlan("a", "y", "c", "1")), ValueError),
     ],
 )
-def test_a_plan_that_cannot_be_ordered_is_refused(releases, error):
+def test_a_plan_with_cycles_or_equal_keys_raises(releases, error):
     with pytest.raises(error):
         layer(releases, ())

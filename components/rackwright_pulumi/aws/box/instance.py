@@ -52,7 +52,16 @@ def instance(child: ChildContext, plan: BoxPlan, settings: InstanceSettings, ima
         associate_public_ip_address=False,
         iam_instance_profile=settings.profile_name,
         metadata_options=InstanceMetadataOptionsArgs(http_endpoint="enabled", http_tokens="required", http_put_response_hop_limit=2),
-        root_block_device=_root(child, plan, settings.kms_key_arn),
+        root_block_device=InstanceRootBlockDeviceArgs(
+            volume_size=plan.root.size_gib,
+            volume_type="gp3",
+            iops=plan.root.iops,
+            throughput=plan.root.throughput_mib_s,
+            encrypted=True,
+            kms_key_id=settings.kms_key_arn,
+            delete_on_termination=True,
+            tags=child.tagged("root"),
+        ),
         user_data_base64=base64.b64encode(plan.setup_script.encode()).decode() if plan.setup_script else None,
         disable_api_termination=not teardown and plan.capacity.mode != "spot",
         force_destroy=teardown,
@@ -70,19 +79,6 @@ def _image(child: ChildContext, name: str) -> Input[str]:
         return name
     by_name = GetAmiFilterArgs(name="name", values=[name])
     return get_ami_output(owners=["amazon"], filters=[by_name], opts=InvokeOutputOptions(parent=child.parent)).id
-
-
-def _root(child: ChildContext, plan: BoxPlan, kms_key_arn: Input[str]) -> InstanceRootBlockDeviceArgs:
-    return InstanceRootBlockDeviceArgs(
-        volume_size=plan.root.size_gib,
-        volume_type="gp3",
-        iops=plan.root.iops,
-        throughput=plan.root.throughput_mib_s,
-        encrypted=True,
-        kms_key_id=kms_key_arn,
-        delete_on_termination=True,
-        tags=child.tagged("root"),
-    )
 
 
 def _reservation(plan: CapacityPlan) -> InstanceCapacityReservationSpecificationArgs | None:

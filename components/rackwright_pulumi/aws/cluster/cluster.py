@@ -1,7 +1,7 @@
 """EKS control plane with a private endpoint, its administrators, and the role of its nodes."""
 
 from collections.abc import Mapping, Sequence
-from typing import NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 import pulumi
 from pulumi import Input, Output, ResourceOptions
@@ -48,11 +48,8 @@ class AwsClusterArgs(TypedDict):
     builder_arn: NotRequired[str]
 
 
-class AwsCluster(pulumi.ComponentResource):
-    """Control plane, log group, access entries of administrators, and node role.
-
-    The endpoint is private. It is public for the plan's CIDRs only, or for all addresses if the plan sets public_api.
-    """
+class ClusterOutputs:
+    """Outputs of a new cluster and of an existing one."""
 
     cluster_name: Output[str]
     cluster_id: Output[str]
@@ -64,6 +61,35 @@ class AwsCluster(pulumi.ComponentResource):
     node_role_arn: Output[str]
     kubeconfig: Output[str]
 
+    def set_outputs(
+        self, found: Any, nodes: ServiceRole, authority: Output[str], group_id: Output[str], service_cidr: Output[str], config: Output[str]
+    ) -> dict[str, Any]:
+        """Set the attributes and return them by output name. found: the cluster resource, or the result of its look-up."""
+        self.node_rights, self.service_cidr = nodes.rights, service_cidr
+        self.cluster_name, self.cluster_id, self.cluster_arn, self.endpoint = found.name, found.id, found.arn, found.endpoint
+        self.certificate_authority, self.security_group_id = authority, group_id
+        self.oidc_issuer = found.identities[0].oidcs[0].issuer
+        self.node_role_arn = Output.from_input(nodes.arn)
+        self.kubeconfig = config
+        return {
+            "clusterName": self.cluster_name,
+            "clusterId": self.cluster_id,
+            "clusterArn": self.cluster_arn,
+            "endpoint": self.endpoint,
+            "certificateAuthority": self.certificate_authority,
+            "oidcIssuer": self.oidc_issuer,
+            "securityGroupId": self.security_group_id,
+            "nodeRoleArn": self.node_role_arn,
+            "kubeconfig": self.kubeconfig,
+        }
+
+
+class AwsCluster(ClusterOutputs, pulumi.ComponentResource):
+    """Control plane, log group, access entries of administrators, and node role.
+
+    The endpoint is private. It is public for the plan's CIDRs only, or for all addresses if the plan sets public_api.
+    """
+
     def __init__(self, name: str, args: AwsClusterArgs, opts: ResourceOptions | None = None):
         super().__init__("rackwright:index:AwsCluster", name, None, opts)
         plan, child = part(ClusterPlan, args["cluster"]), ChildContext(self, name, args["tags"], args.get("boundary_arn"))
@@ -72,29 +98,13 @@ class AwsCluster(pulumi.ComponentResource):
         cluster = _control_plane(child, plan, args, control)
         self.admins = admins(child, cluster.name, plan.admins, args.get("admin_arns", ()))
         nodes = service_role(child, "nodes", service_trust("ec2.amazonaws.com"), stacks.value(plan.node_role_arn), NODE_POLICIES)
-        self.node_rights = nodes.rights
         self.version = plan.version
-        self.cluster_name, self.cluster_id, self.cluster_arn, self.endpoint = cluster.name, cluster.id, cluster.arn, cluster.endpoint
-        self.oidc_issuer = cluster.identities[0].oidcs[0].issuer
-        self.security_group_id = _own_group(cluster)
-        self.node_role_arn = Output.from_input(nodes.arn)
-        self.certificate_authority = cluster.certificate_authority.data
-        self.service_cidr = cluster.kubernetes_network_config.service_ipv4_cidr
-        builder = args.get("builder_arn", "")
-        self.kubeconfig = kubeconfig(cluster.name, cluster.endpoint, self.certificate_authority, args["region"], builder)
-        self.register_outputs(
-            {
-                "clusterName": self.cluster_name,
-                "clusterId": self.cluster_id,
-                "clusterArn": self.cluster_arn,
-                "endpoint": self.endpoint,
-                "certificateAuthority": self.certificate_authority,
-                "oidcIssuer": self.oidc_issuer,
-                "securityGroupId": self.security_group_id,
-                "nodeRoleArn": self.node_role_arn,
-                "kubeconfig": self.kubeconfig,
-            }
-        )
+        # In a preview the group's parent object is known and the group is not, so the value depends on the endpoint.
+        group = Output.all(cluster.endpoint, cluster.vpc_config.cluster_security_group_id).apply(lambda values: values[1])
+        service_cidr = cluster.kubernetes_network_config.service_ipv4_cidr
+        authority = cluster.certificate_authority.data
+        config = kubeconfig(cluster.name, cluster.endpoint, authority, args["region"], args.get("builder_arn", ""))
+        self.register_outputs(self.set_outputs(cluster, nodes, authority, group, service_cidr, config))
 
 
 def _control_plane(child: ChildContext, plan: ClusterPlan, args: AwsClusterArgs, role: ServiceRole) -> Cluster:
@@ -135,11 +145,6 @@ def _control_plane(child: ChildContext, plan: ClusterPlan, args: AwsClusterArgs,
             ignore_changes=["accessConfig.bootstrapClusterCreatorAdminPermissions"],
         ),
     )
-
-
-def _own_group(cluster: Cluster) -> Output[str]:
-    """The cluster's security group. In a preview its parent object is known and the group is not, so the value depends on the endpoint."""
-    return Output.all(cluster.endpoint, cluster.vpc_config.cluster_security_group_id).apply(lambda values: values[1])
 
 
 def _endpoints(plan: ClusterPlan, subnet_ids: Sequence[Input[str]]) -> ClusterVpcConfigArgs:

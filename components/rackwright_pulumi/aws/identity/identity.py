@@ -1,5 +1,6 @@
 """IAM role of a workload: for pods, or for one machine."""
 
+import itertools
 from collections.abc import Mapping
 from typing import NotRequired, TypedDict
 
@@ -52,20 +53,16 @@ class AwsIdentity(pulumi.ComponentResource):
     def __init__(self, name: str, args: AwsIdentityArgs, opts: ResourceOptions | None = None):
         super().__init__("rackwright:index:AwsIdentity", name, None, opts)
         plan, child = part(IdentityPlan, args["identity"]), ChildContext(self, name, args["tags"], args.get("boundary_arn"))
-        statements = [*_buckets(plan, args), *_secrets(child, args)]
+        buckets, prefixes = args["bucket_arns"], args["prefixes"]
+        granted = [bucket_access(buckets[g.bucket], prefixes.get(g.bucket, ""), g.access == "write") for g in plan.grants]
+        through_s3 = [key_access(args["kms_key_arn"], "s3", args["region"])] if plan.grants else []
+        statements = [*itertools.chain(*granted), *through_s3, *_secrets(child, args)]
         existing = StackReferences(self, name).value(plan.existing_arn)
         if "cluster_arn" in args:
             self.role_arn, self.profile_name = _pods(child, plan, args, statements, existing), Output.from_input("")
         else:
             self.role_arn, self.profile_name = _machine(child, statements, existing)
         self.register_outputs({"roleArn": self.role_arn, "profileName": self.profile_name})
-
-
-def _buckets(plan: IdentityPlan, args: AwsIdentityArgs) -> list[Statement]:
-    keys = args["bucket_arns"]
-    found = [bucket_access(keys[g.bucket], args["prefixes"].get(g.bucket, ""), g.access == "write") for g in plan.grants]
-    through_s3 = [key_access(args["kms_key_arn"], "s3", args["region"])] if plan.grants else []
-    return [statement for statements in found for statement in statements] + through_s3
 
 
 def _pods(child: ChildContext, plan: IdentityPlan, args: AwsIdentityArgs, statements: list[Statement], existing: Input[str]) -> Output[str]:
@@ -94,23 +91,21 @@ def _machine(child: ChildContext, statements: list[Statement], existing: Input[s
 
 
 def _secrets(child: ChildContext, args: AwsIdentityArgs) -> list[Statement]:
-    secrets = args.get("secrets", {})
-    stored = [_secret(child, args, key, value) for key, value in secrets.items()]
+    stored = [
+        Parameter(
+            child.name("secret", key),
+            name=f"{args.get('secrets_path', '/' + child.stem)}/{key}",
+            type="SecureString",
+            key_id=args["kms_key_arn"],
+            value=Output.secret(value),
+            tags=child.tagged("secret", key),
+            opts=child.opts(delete_before_replace=True),
+        )
+        for key, value in args.get("secrets", {}).items()
+    ]
     if not stored:
         return []
     return [
         allow(["ssm:GetParameter", "ssm:GetParameters"], [parameter.arn for parameter in stored]),
         key_access(args["kms_key_arn"], "ssm", args["region"]),
     ]
-
-
-def _secret(child: ChildContext, args: AwsIdentityArgs, key: str, value: Input[str]) -> Parameter:
-    return Parameter(
-        child.name("secret", key),
-        name=f"{args.get('secrets_path', '/' + child.stem)}/{key}",
-        type="SecureString",
-        key_id=args["kms_key_arn"],
-        value=Output.secret(value),
-        tags=child.tagged("secret", key),
-        opts=child.opts(delete_before_replace=True),
-    )

@@ -15,7 +15,7 @@ from rackwright_pulumi.aws.identity.roles import granted_role
 from rackwright_pulumi.aws.network.endpoints import private_endpoints
 from rackwright_pulumi.aws.network.security_groups import fabric_group
 from rackwright_pulumi.aws.network.subnets import HasSubnets, subnet_plans
-from rackwright_pulumi.aws.network.vpc import Subnets, build_vpc
+from rackwright_pulumi.aws.network.vpc import build_vpc
 from rackwright_pulumi.aws.tags import ChildContext
 from rackwright_pulumi.upstream import StackReferences
 
@@ -49,24 +49,19 @@ class AwsNetwork(HasSubnets, pulumi.ComponentResource):
         super().__init__("rackwright:index:AwsNetwork", name, None, opts)
         plan, child = part(NetworkPlan, args["network"]), ChildContext(self, name, args["tags"], args.get("boundary_arn"))
         if "vpc_id" in args or plan.existing_id:
-            self.vpc_id, self.subnets = self._existing(plan, StackReferences(self, name), args)
+            stacks = StackReferences(self, name)
+            self.vpc_id = Output.from_input(args["vpc_id"] if "vpc_id" in args else stacks.value(plan.existing_id))
+            ids = args.get("subnet_ids") or [stacks.value(subnet_id) for subnet_id in plan.existing_subnet_ids]
+            self.subnets = list(zip(subnet_plans(plan, len(ids)), map(Output.from_input, ids), strict=True))
         else:
-            self.vpc_id, self.subnets = self._create(plan, child, args)
+            vpc, self.subnets, private_table = build_vpc(child, plan, not args.get("teardown"))
+            self.vpc_id = vpc.id
+            private_endpoints(child, plan, args["region"], vpc.id, private_table.id, self.subnets)
+            if plan.flow_logs:
+                _flow_logs(child, vpc.id, args["kms_key_arn"])
         self.fabric_group_id = fabric_group(child, self.vpc_id) if plan.self_reachable else None
         self.subnet_ids = Output.all(*dict.fromkeys(subnet_id for _, subnet_id in self.subnets))
         self.register_outputs({"vpcId": self.vpc_id, "subnetIds": self.subnet_ids, "fabricGroupId": self.fabric_group_id})
-
-    def _create(self, plan: NetworkPlan, child: ChildContext, args: AwsNetworkArgs) -> tuple[Output[str], Subnets]:
-        vpc, subnets, private_table = build_vpc(child, plan, not args.get("teardown"))
-        private_endpoints(child, plan, args["region"], vpc.id, private_table.id, subnets)
-        if plan.flow_logs:
-            _flow_logs(child, vpc.id, args["kms_key_arn"])
-        return vpc.id, subnets
-
-    def _existing(self, plan: NetworkPlan, stacks: StackReferences, args: AwsNetworkArgs) -> tuple[Output[str], Subnets]:
-        vpc_id = args["vpc_id"] if "vpc_id" in args else stacks.value(plan.existing_id)
-        ids = args.get("subnet_ids") or [stacks.value(subnet_id) for subnet_id in plan.existing_subnet_ids]
-        return Output.from_input(vpc_id), list(zip(subnet_plans(plan, len(ids)), map(Output.from_input, ids), strict=True))
 
 
 def _flow_logs(child: ChildContext, vpc_id: Output[str], kms_key_arn: Input[str]) -> None:
@@ -75,9 +70,7 @@ def _flow_logs(child: ChildContext, vpc_id: Output[str], kms_key_arn: Input[str]
         child.name("flows"), kms_key_id=kms_key_arn, retention_in_days=FLOW_LOG_DAYS, tags=child.tagged("flows"), opts=child.opts()
     )
     write = allow(["logs:CreateLogStream", "logs:PutLogEvents", "logs:DescribeLogStreams"], Output.concat(group.arn, ":*"))
-    describe = allow(
-        ["logs:DescribeLogGroups"]
-    )  # no single group: https://docs.aws.amazon.com/vpc/latest/userguide/flow-logs-iam-role.html
+    describe = allow(["logs:DescribeLogGroups"])  # for all groups: https://docs.aws.amazon.com/vpc/latest/userguide/flow-logs-iam-role.html
     writer = granted_role(child, "flows-writer", service_trust("vpc-flow-logs.amazonaws.com"), statements=[write, describe])
     FlowLog(
         child.name("flows"),

@@ -37,18 +37,14 @@ def build_vpc(child: ChildContext, plan: NetworkPlan, protect: bool) -> tuple[Vp
     DefaultSecurityGroup(child.name("default"), vpc_id=vpc.id, tags=child.tagged("default"), opts=child.opts())
     public_table = RouteTable(child.name("public"), vpc_id=vpc.id, tags=child.tagged("public"), opts=child.opts())
     private_table = RouteTable(child.name("private"), vpc_id=vpc.id, tags=child.tagged("private"), opts=child.opts())
-    public_route = _internet(child, vpc, public_table)
+    internet = InternetGateway(child.name("internet"), vpc_id=vpc.id, tags=child.tagged("internet"), opts=child.opts())
+    public_route = Route(
+        child.name("public-out"), route_table_id=public_table.id, destination_cidr_block=ANYWHERE, gateway_id=internet.id, opts=child.opts()
+    )
     public: Subnets = [(s, _subnet(child, vpc, s, public_table, public_route)) for s in plan.subnets if s.public]
     private_route = _nat(child, private_table, public[0][1]) if plan.nat and public else None
     private: Subnets = [(s, _subnet(child, vpc, s, private_table, private_route)) for s in plan.subnets if not s.public]
     return vpc, [*public, *private], private_table
-
-
-def _internet(child: ChildContext, vpc: Vpc, table: RouteTable) -> Route:
-    gateway = InternetGateway(child.name("internet"), vpc_id=vpc.id, tags=child.tagged("internet"), opts=child.opts())
-    return Route(
-        child.name("public-out"), route_table_id=table.id, destination_cidr_block=ANYWHERE, gateway_id=gateway.id, opts=child.opts()
-    )
 
 
 def _nat(child: ChildContext, table: RouteTable, public_subnet_id: Output[str]) -> Route:

@@ -32,7 +32,12 @@ def node_config(plan: PoolPlan, cluster: ClusterJoinInfo | None) -> str:
     if plan.local_nvme:
         spec["instance"] = {"localStorage": {"strategy": "RAID0"}}
     if cluster:
-        spec["cluster"] = _cluster(cluster)
+        spec["cluster"] = {
+            "name": cluster.name,
+            "apiServerEndpoint": cluster.endpoint,
+            "certificateAuthority": cluster.certificate,
+            "cidr": cluster.service_cidr,
+        }
         kubelet["flags"] = kubelet_flags(plan)
     if kubelet:
         spec["kubelet"] = kubelet
@@ -42,25 +47,13 @@ def node_config(plan: PoolPlan, cluster: ClusterJoinInfo | None) -> str:
     return _multipart({"apiVersion": "node.eks.aws/v1alpha1", "kind": "NodeConfig", "spec": spec}, script)
 
 
-def _cluster(cluster: ClusterJoinInfo) -> dict[str, str]:
-    return {
-        "name": cluster.name,
-        "apiServerEndpoint": cluster.endpoint,
-        "certificateAuthority": cluster.certificate,
-        "cidr": cluster.service_cidr,
-    }
-
-
 def _multipart(config: dict[str, Any], script: str) -> str:
     """A MIME document with a fixed boundary, because a random one changes the launch template in every update."""
     message = MIMEMultipart(boundary="rackwright")
-    message.attach(_part("application", "node.eks.aws", json.dumps(config, indent=1, sort_keys=True)))
-    if script:
-        message.attach(_part("text", "x-shellscript", script))
+    node_config = ("application", "node.eks.aws", json.dumps(config, indent=1, sort_keys=True))
+    for kind, form, text in (node_config, ("text", "x-shellscript", script)):
+        if text:
+            part = MIMEBase(kind, form)
+            part.set_payload(text)
+            message.attach(part)
     return message.as_string()
-
-
-def _part(kind: str, form: str, text: str) -> MIMEBase:
-    body = MIMEBase(kind, form)
-    body.set_payload(text)
-    return body

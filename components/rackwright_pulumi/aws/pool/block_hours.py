@@ -22,22 +22,17 @@ def block_hours(child: ChildContext, plan: PoolPlan, nodes: NodeGroup) -> None:
 
 
 def _size(child: ChildContext, nodes: NodeGroup, key: str, at: str, sizes: tuple[int, int, int]) -> None:
-    """sizes: minimum, desired, maximum."""
+    """at: ISO 8601, in UTC without a zone. sizes: minimum, desired, maximum."""
     minimum, desired, maximum = sizes
+    moment = datetime.fromisoformat(at)
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     Schedule(
         child.name(key),
         scheduled_action_name=child.name(key),
         autoscaling_group_name=nodes.resources[0].autoscaling_groups[0].name,
-        start_time=_utc(at),
+        start_time=moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         min_size=minimum,
         max_size=maximum,
         desired_capacity=desired,
         opts=child.opts(delete_before_replace=True),
     )
-
-
-def _utc(at: str) -> str:
-    """ISO 8601 in UTC, the format of the scheduler; a time without zone is UTC."""
-    moment = datetime.fromisoformat(at)
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

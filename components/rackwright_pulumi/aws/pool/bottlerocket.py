@@ -38,10 +38,9 @@ def bottlerocket_settings(plan: PoolPlan, cluster: ClusterJoinInfo | None) -> st
         tables["kubernetes.node-taints"] = {taint.key: [f"{taint.value}:{taint.effect}"] for taint in plan.taints}
     if plan.local_nvme:
         tables["bootstrap-commands.local-disks"] = LOCAL_DISKS
-    return "\n".join(_table(name, values) for name, values in ({"kubernetes": kubernetes} | tables).items() if values)
-
-
-def _table(name: str, values: Mapping[str, Any]) -> str:
-    """A TOML table. Keys are quoted, because labels have dots; strings, lists and booleans have the syntax of JSON."""
-    lines = (f"{json.dumps(key)} = {json.dumps(value)}" for key, value in values.items())
-    return "\n".join((f"[settings.{name}]", *lines, ""))
+    lines: list[str] = []
+    for name, values in ({"kubernetes": kubernetes} | tables).items():
+        if values:  # quoted keys, because labels have dots; strings, lists and booleans have the syntax of JSON
+            pairs = (f"{json.dumps(key)} = {json.dumps(value)}" for key, value in values.items())
+            lines += [f"[settings.{name}]", *pairs, ""]
+    return "\n".join(lines)

@@ -17,7 +17,7 @@ from pulumi_aws.ec2.launch_template import (
     LaunchTemplateTagSpecificationArgs,
 )
 from pulumi_aws.ec2.placement_group import PlacementGroup
-from rackwright.stackplan import DiskPlan, NicPlan, PoolPlan
+from rackwright.stackplan import DiskPlan, PoolPlan
 
 from rackwright_pulumi.aws.pool.node_bootstrap import ClusterJoinInfo
 from rackwright_pulumi.aws.pool.user_data import family_of, user_data
@@ -37,46 +37,42 @@ INTERFACE_TYPES = {"ip": "interface", "fabric": "efa-only"}
 def launch_template(
     child: ChildContext, plan: PoolPlan, group_ids: Sequence[Input[str]], kms_key_arn: Input[str], cluster: Output[ClusterJoinInfo] | None
 ) -> LaunchTemplate:
-    """group_ids: for pools with network interfaces; EKS attaches the cluster's group to others. cluster: for custom images.
+    """group_ids: with the cluster's, for pools with network interfaces; EKS attaches the cluster's group to others. They are set on every
+    interface, not on the template (https://github.com/hashicorp/terraform-provider-aws/issues/4570). cluster: for custom images.
 
     Tag changes are ignored, because a new version of the template replaces every machine.
     """
+    family = family_of(plan)
+    system_disk = [_disk("/dev/xvda", SYSTEM_DISK, kms_key_arn)] if family == "bottlerocket" else []
+    is_block = plan.capacity.mode == "capacity-block"
     return LaunchTemplate(
         child.name("template"),
         image_id=plan.image_id or None,
         instance_type=plan.machine,
         update_default_version=True,
-        block_device_mappings=_disks(plan, kms_key_arn),
-        network_interfaces=[_interface(nic, group_ids) for nic in plan.nics] or None,
+        block_device_mappings=[*system_disk, _disk(DATA_DEVICES[family], plan.disk, kms_key_arn)],
+        network_interfaces=[
+            LaunchTemplateNetworkInterfaceArgs(
+                network_card_index=nic.card,
+                device_index=nic.device,
+                interface_type=INTERFACE_TYPES[nic.kind],
+                associate_public_ip_address="false" if (nic.card, nic.device) == (0, 0) else None,
+                delete_on_termination="true",
+                security_groups=group_ids,
+            )
+            for nic in plan.nics
+        ]
+        or None,
         metadata_options=LaunchTemplateMetadataOptionsArgs(http_endpoint="enabled", http_tokens="required", http_put_response_hop_limit=2),
         monitoring=LaunchTemplateMonitoringArgs(enabled=True),
         placement=_placement(child, plan),
         capacity_reservation_specification=_reservation(plan),
-        instance_market_options=_market(plan),
+        instance_market_options=LaunchTemplateInstanceMarketOptionsArgs(market_type="capacity-block") if is_block else None,
         user_data=user_data(plan, cluster),
         tag_specifications=[LaunchTemplateTagSpecificationArgs(resource_type=kind, tags=child.tagged()) for kind in TAGGED],
         tags=child.tagged("template"),
         opts=child.opts(ignore_changes=["tagSpecifications"]),
     )
-
-
-def _interface(nic: NicPlan, group_ids: Sequence[Input[str]]) -> LaunchTemplateNetworkInterfaceArgs:
-    """Security groups are set on every interface, not on the template
-    (https://github.com/hashicorp/terraform-provider-aws/issues/4570), and include the cluster's group."""
-    return LaunchTemplateNetworkInterfaceArgs(
-        network_card_index=nic.card,
-        device_index=nic.device,
-        interface_type=INTERFACE_TYPES[nic.kind],
-        associate_public_ip_address="false" if (nic.card, nic.device) == (0, 0) else None,
-        delete_on_termination="true",
-        security_groups=group_ids,
-    )
-
-
-def _disks(plan: PoolPlan, kms_key_arn: Input[str]) -> list[LaunchTemplateBlockDeviceMappingArgs]:
-    family = family_of(plan)
-    system = [_disk("/dev/xvda", SYSTEM_DISK, kms_key_arn)] if family == "bottlerocket" else []
-    return [*system, _disk(DATA_DEVICES[family], plan.disk, kms_key_arn)]
 
 
 def _disk(device: str, plan: DiskPlan, kms_key_arn: Input[str]) -> LaunchTemplateBlockDeviceMappingArgs:
@@ -108,8 +104,3 @@ def _reservation(plan: PoolPlan) -> LaunchTemplateCapacityReservationSpecificati
         capacity_reservation_resource_group_arn=plan.capacity.group_arn or None,
     )
     return LaunchTemplateCapacityReservationSpecificationArgs(capacity_reservation_target=target)
-
-
-def _market(plan: PoolPlan) -> LaunchTemplateInstanceMarketOptionsArgs | None:
-    """Market options of a capacity block; spot is set on the node group."""
-    return LaunchTemplateInstanceMarketOptionsArgs(market_type="capacity-block") if plan.capacity.mode == "capacity-block" else None

@@ -17,7 +17,6 @@ from pulumi_aws.eks.node_group import (
 from rackwright.stackplan import PoolPlan
 
 from rackwright_pulumi.args import PartInput, part
-from rackwright_pulumi.aws.pool.block_hours import block_hours
 from rackwright_pulumi.aws.pool.launch_template import launch_template
 from rackwright_pulumi.aws.pool.node_bootstrap import ClusterJoinInfo
 from rackwright_pulumi.aws.tags import ChildContext, depends_on_of, name_or_prefix
@@ -82,9 +81,13 @@ class AwsPool(pulumi.ComponentResource):
         super().__init__("rackwright:index:AwsPool", name, None, opts)
         plan, child = part(PoolPlan, args["pool"]), ChildContext(self, name, args["tags"])
         _check_supported(plan, args)
-        template = launch_template(child, plan, _groups(args), args["kms_key_arn"], _join_info(args) if plan.image_id else None)
+        fabric = args.get("fabric_group_id")
+        groups = [*([fabric] if fabric is not None else []), args["cluster_group_id"]]
+        template = launch_template(child, plan, groups, args["kms_key_arn"], _join_info(args) if plan.image_id else None)
         self.node_group = _node_group(child, plan, args, template, opts)
         if plan.capacity.mode == "capacity-block":
+            from rackwright_pulumi.aws.pool.block_hours import block_hours  # most pools do not need its part of the SDK
+
             block_hours(child, plan, self.node_group)
         self.node_group_name = self.node_group.node_group_name
         self.scaling_group_name = self.node_group.resources[0].autoscaling_groups[0].name
@@ -99,11 +102,6 @@ def _check_supported(plan: PoolPlan, args: AwsPoolArgs) -> None:
         raise Unsupported(f"{plan.image} on {plan.cpu_arch}", f"{at}.image", ", ".join(" on ".join(pair) for pair in AMI_TYPES))
     if plan.nics and not args.get("fabric_group_id"):
         raise Unsupported("a pool with EFA without fabric_group_id", f"{at}.nics", "a network with self_reachable: true")
-
-
-def _groups(args: AwsPoolArgs) -> list[Input[str]]:
-    fabric = args.get("fabric_group_id")
-    return [*([fabric] if fabric is not None else []), args["cluster_group_id"]]
 
 
 def _join_info(args: AwsPoolArgs) -> Output[ClusterJoinInfo] | None:

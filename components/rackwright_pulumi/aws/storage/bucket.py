@@ -53,7 +53,11 @@ def bucket(child: ChildContext, plan: BucketPlan, kms_key_arn: Input[str], prote
         **name_or_prefix("bucket", child.name(plan.key), NAME_LIMIT),
     )
     _privacy(child, plan, new)
-    _encryption(child, plan, new, kms_key_arn)
+    by_key = BucketServerSideEncryptionConfigurationRuleApplyServerSideEncryptionByDefaultArgs(
+        sse_algorithm="aws:kms", kms_master_key_id=kms_key_arn
+    )
+    rule = BucketServerSideEncryptionConfigurationRuleArgs(apply_server_side_encryption_by_default=by_key, bucket_key_enabled=True)
+    BucketServerSideEncryptionConfiguration(child.name(plan.key, "encryption"), bucket=new.bucket, rules=[rule], opts=child.opts())
     if plan.versioned:
         enabled = BucketVersioningVersioningConfigurationArgs(status="Enabled")
         BucketVersioning(child.name(plan.key, "versions"), bucket=new.bucket, versioning_configuration=enabled, opts=child.opts())
@@ -73,14 +77,6 @@ def _privacy(child: ChildContext, plan: BucketPlan, new: Bucket) -> None:
     )
     # S3 rejects concurrent changes of a bucket's access settings (OperationAborted).
     BucketPolicy(child.name(plan.key, "tls"), bucket=new.bucket, policy=tls_only(new.arn), opts=child.opts(depends_on=[block]))
-
-
-def _encryption(child: ChildContext, plan: BucketPlan, new: Bucket, kms_key_arn: Input[str]) -> None:
-    by_key = BucketServerSideEncryptionConfigurationRuleApplyServerSideEncryptionByDefaultArgs(
-        sse_algorithm="aws:kms", kms_master_key_id=kms_key_arn
-    )
-    rule = BucketServerSideEncryptionConfigurationRuleArgs(apply_server_side_encryption_by_default=by_key, bucket_key_enabled=True)
-    BucketServerSideEncryptionConfiguration(child.name(plan.key, "encryption"), bucket=new.bucket, rules=[rule], opts=child.opts())
 
 
 def _lifecycle(child: ChildContext, plan: BucketPlan, new: Bucket) -> None:

@@ -135,21 +135,19 @@ def _system(
             depends_on=own_rules,
             replace_on_changes=["perUnitStorageThroughput"] if plan.rdma else None,
         ),
-        **KINDS[plan.kind](plan),
+        **_kind_settings(plan),
     )
 
 
-def _ssd(plan: LustrePlan) -> dict[str, Any]:
-    return {
-        "storage_type": "SSD",
-        "storage_capacity": plan.capacity_gib,
-        "per_unit_storage_throughput": plan.throughput_mb_s_per_tib,
-        "metadata_configuration": LustreFileSystemMetadataConfigurationArgs(mode="AUTOMATIC"),
-    }
-
-
-def _tiered(plan: LustrePlan) -> dict[str, Any]:
+def _kind_settings(plan: LustrePlan) -> dict[str, Any]:
     """A tiered file system has no capacity setting; its capacity follows use."""
+    if plan.kind == "ssd":
+        return {
+            "storage_type": "SSD",
+            "storage_capacity": plan.capacity_gib,
+            "per_unit_storage_throughput": plan.throughput_mb_s_per_tib,
+            "metadata_configuration": LustreFileSystemMetadataConfigurationArgs(mode="AUTOMATIC"),
+        }
     sizing = "USER_PROVISIONED" if plan.cache_gib else "NO_CACHE"
     return {
         "storage_type": "INTELLIGENT_TIERING",
@@ -157,9 +155,6 @@ def _tiered(plan: LustrePlan) -> dict[str, Any]:
         "data_read_cache_configuration": LustreFileSystemDataReadCacheConfigurationArgs(sizing_mode=sizing, size=plan.cache_gib or None),
         "metadata_configuration": LustreFileSystemMetadataConfigurationArgs(mode="USER_PROVISIONED", iops=plan.metadata_iops),
     }
-
-
-KINDS = {"ssd": _ssd, "tiered": _tiered}
 
 
 def _link(
