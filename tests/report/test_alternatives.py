@@ -2,6 +2,7 @@
 
 import io
 import json
+from dataclasses import replace
 from datetime import date
 from functools import cache
 from pathlib import Path
@@ -19,10 +20,12 @@ from rackwright.report.alternatives import (
     rejection_rows,
 )
 from rackwright.report.plan_json import explanation_json, plan_json
+from rackwright.report.terminal.explain import about, show_explanation
 from rackwright.report.terminal.plan import show_frontier
 from rackwright.sizing.plan import SizingPlan
 from rackwright.spec.spec import Spec
 from rackwright.wording.plan_text import with_text
+from rackwright.wording.rationale import rationale
 from rackwright.workflow.stack_preview import StackPreview
 from rich.console import Console
 
@@ -91,7 +94,7 @@ def test_distance_text():
 def test_goodput_text_has_share_and_checkpoint_interval():
     _, plan = planned("gemma-pretrain")
     spot = next(f for f in plan.fits if f.candidate.capacity == "spot")
-    assert "of the run is productive; about " in goodput_text(spot)
+    assert "of the time after start-up is productive; about " in goodput_text(spot)
     assert "a checkpoint every 1 h" in goodput_text(spot)
     assert goodput_text(planned("chat-serve")[1].chosen) == ""
 
@@ -101,3 +104,22 @@ def test_rejection_counts_add_up_to_all_rejected_candidates():
     texts = rejection_counts(plan)
     assert texts.count("on region") == 1
     assert sum(int(part.split()[0].replace(",", "")) for part in texts.split(", ")) == len(plan.rejected)
+
+
+@pytest.mark.parametrize("name", ["", "g5.12"])
+def test_an_explanation_keeps_the_reason_of_the_plan(name):
+    """`explain` narrows the plan; the reason for one machine or many is that of the whole plan."""
+    _, plan = planned("chat-eks")
+    part = about(plan, name)
+    assert part.fits != plan.fits
+    assert explanation_json(part, plan, StackPreview())["scaling"] == with_text(plan).scaling
+    out = io.StringIO()
+    show_explanation(Console(file=out, width=2000), part, plan)
+    assert with_text(plan).scaling in out.getvalue()
+
+
+def test_the_reason_counts_every_accelerator_of_a_replica():
+    _, plan = planned("chat-eks")
+    wide = next(fit for fit in plan.fits if fit.candidate.parallelism.pipeline > 1)
+    layout = wide.candidate.parallelism
+    assert f"one replica fits {layout.tensor * layout.pipeline} accelerators of" in rationale(replace(plan, fits=(wide,)))

@@ -10,7 +10,7 @@ from rackwright.cli.main import run
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Problem
 from rackwright.report.alternatives import frontier_rows
-from rackwright.report.document.view import view
+from rackwright.report.document.contents import contents
 from rackwright.report.plan_json import plan_json
 from rackwright.sizing.size import size as sized_by_goals
 from rackwright.wording.plan_text import with_text
@@ -74,8 +74,8 @@ def test_frontier_points_that_cannot_be_built_say_why_in_json_table_and_card():
     rows = {row[0]: row[-1] for row in frontier_rows(plan, spec.goals, None, preview)}
     assert all("not buildable in this release: " in rows[f"#{rank}"] for rank in refused)
     first = replace(plan, fits=(plan.fits[refused[0] - 1], *plan.fits))
-    (chosen, *_) = view(spec, first, replace(preview, not_buildable=("no path", *preview.not_buildable)), TODAY).cards
-    assert ("Build", "not buildable in this release: no path") in chosen.lines
+    (chosen, *_) = contents(spec, first, replace(preview, not_buildable=("no path", *preview.not_buildable)), TODAY)["cards"]
+    assert ("Build", "not buildable in this release: no path") in chosen["lines"]
 
 
 def test_one_fit_is_compiled_where_the_first_can_be_built(monkeypatch):

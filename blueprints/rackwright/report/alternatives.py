@@ -14,7 +14,7 @@ from rackwright.wording.rejections import rejection_text
 from rackwright.workflow.stack_preview import StackPreview
 
 LIMITS_SHOWN = 6
-FRONTIER = ("rank", "machines", "time", "USD", "memory free", "compared with the choice")
+FRONTIER = ("rank", "machines", "time", "USD", "memory headroom", "compared with the choice")
 GROUPS = ("candidates", "worst constraint", "nearest candidate", "distance")
 
 
@@ -98,13 +98,13 @@ def distance_text(distance: float) -> str:
 
 
 def goodput_text(fit: Fit) -> str:
-    """`95 % of the run is productive; about 0.3 interruptions expected, a checkpoint every 2.1 h`."""
+    """`95 % of the time after start-up is productive; about 0.3 interruptions expected, a checkpoint every 2.1 h`."""
     it = fit.goodput
     if it is None:
         return ""
     saved = f", a checkpoint every {span(it.checkpoint_interval_s)}" if it.checkpoint_interval_s else ""
     often = f"about {it.interruptions:.1f} interruptions" if it.interruptions >= 0.05 else "fewer than 0.05 interruptions"
-    return f"{percent(it.share)} of the run is productive; {often} expected{saved}"
+    return f"{percent(it.share)} of the time after start-up is productive; {often} expected{saved}"
 
 
 def alternatives_json(plan: SizingPlan, preview: StackPreview) -> dict[str, Any]:

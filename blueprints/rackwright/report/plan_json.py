@@ -39,7 +39,7 @@ def plan_json(plan: SizingPlan, preview: StackPreview, warnings: Sequence[Proble
 def explanation_json(part: SizingPlan, whole: SizingPlan, preview: StackPreview) -> dict[str, Any]:
     """The requested part of a plan, with the frontier of the whole plan and the rejection summary of the part."""
     return {
-        **json.loads(with_text(part).to_json()),
+        **json.loads(with_text(part, whole).to_json()),
         **alternatives_json(whole, preview),
         "why_not": alternatives_json(part, preview)["why_not"],
     }

@@ -25,8 +25,11 @@ MIN_DIFFERENCE = 0.01
 Described = TypeVar("Described", NodeRequirement, FileSystem, Power)
 
 
-def with_text(plan: SizingPlan) -> SizingPlan:
-    """The plan with every sentence filled in from its typed fields; a filled plan stays as it is."""
+def with_text(plan: SizingPlan, whole: SizingPlan | None = None) -> SizingPlan:
+    """The plan with every sentence filled in from its typed fields; a filled plan stays as it is.
+
+    whole: the plan whose choice `scaling` explains, where `plan` is a part of it.
+    """
     known: dict[Rejection, Rejection] = {}
 
     def described(rejections: Iterable[Rejection]) -> tuple[Rejection, ...]:
@@ -34,7 +37,7 @@ def with_text(plan: SizingPlan) -> SizingPlan:
 
     return replace(
         plan,
-        scaling=rationale(plan),
+        scaling=rationale(whole or plan),
         fits=tuple(_fit(fit, described(fit.overruled)) for fit in plan.fits),
         rejected=tuple(_rejected(miss, described(miss.rejections)) for miss in plan.rejected),
         storage=replace(plan.storage, reason=joined_notes(plan.storage.basis) or plan.storage.reason),

@@ -169,7 +169,8 @@ def shortfall(x: Rejection) -> str:
 
 def _replicas(chosen: Fit) -> Iterator[str]:
     c = chosen.candidate
-    width = f"{c.parallelism.tensor} accelerators" if c.parallelism.tensor > 1 else "one accelerator"
+    count = c.parallelism.tensor * c.parallelism.pipeline
+    width = f"{count} accelerators" if count > 1 else "one accelerator"
     yield f"Vertical first: one replica fits {width} of {c.machine}, so no replica spans machines."
     if c.replicas == 1:
         yield f"One replica carries the traffic, for {time_and_cost(chosen)}."

@@ -47,7 +47,7 @@ def about(plan: SizingPlan, name: str) -> SizingPlan:
 
 def show_explanation(out: Console, plan: SizingPlan, whole: SizingPlan | None = None, preview: StackPreview | None = None) -> None:
     """plan: the requested part; whole: the plan it was taken from, for the frontier; preview: marks points that cannot be built."""
-    plan = with_text(plan)
+    plan = with_text(plan, whole)
     title(out, plan.spec, facts(plan))
     print_labelled(out, "why", plan.scaling)
     if whole and whole.fits:
@@ -110,7 +110,7 @@ def _show_rejected(out: Console, plan: SizingPlan) -> None:
 def _speed_rows(speed: Speed) -> list[tuple[str, str]]:
     rows = [
         ("tokens/s", speed.tokens_per_s and count(speed.tokens_per_s)),
-        ("samples/s", speed.samples_per_s and f"{speed.samples_per_s:,.1f}"),
+        ("sequences/s", speed.samples_per_s and f"{speed.samples_per_s:,.1f}"),
         ("step", speed.step_s and span(speed.step_s)),
         ("compute", speed.compute_s and span(speed.compute_s)),
         ("exposed communication", speed.communication_s and span(speed.communication_s)),

@@ -93,7 +93,7 @@ def show_frontier(out: Console, plan: SizingPlan, goals: Goals | None = None, pr
         return
     heading(out, "Cost/time Pareto frontier, machines only")
     rows = frontier_rows(plan, goals, preview=preview)
-    out.print(table(FRONTIER, rows, right=("time", "USD", "memory free"), whole=("rank",)))
+    out.print(table(FRONTIER, rows, right=("time", "USD", "memory headroom"), whole=("rank",)))
     out.print()
 
 
