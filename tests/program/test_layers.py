@@ -53,10 +53,12 @@ def test_invalid_layers_are_refused_before_sizing(project, config, words):
         run(project, simulated="true", **config)
 
 
-def test_a_base_asks_for_no_secret(project):
+def test_layers_without_workloads_previews_and_teardowns_need_no_secret(project):
     spec = project / "stacks" / "box.yaml"
     text = spec.read_text().replace("    team:", "    run: {secrets: {HF_TOKEN: {secret: hf-token}}}\n    team:", 1)
     spec.write_text(text + "secrets: {hf-token: {config: hfToken}}\n")
     assert run(project, simulated="true", layers="base").outputs["parts"]
+    for options in ({"preview": True}, {"teardown": "true"}):
+        assert run(project, simulated="true", **options).nodes
     with pytest.raises(pulumi.RunError, match="rackwright:hfToken"):
         run(project, simulated="true")

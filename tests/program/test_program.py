@@ -127,6 +127,23 @@ def test_teardown_builds_nothing_that_was_written_in_by_hand(project, old, new):
     assert set(run(project, teardown="true").nodes) == made
 
 
+def test_teardown_refuses_to_build_in_another_region_than_an_edited_decision(project):
+    decide(project)
+    path = project / "stacks" / "box.decision.json"
+    path.write_text(path.read_text().replace("g6e.xlarge", "z9.huge").replace('"region": "us-east-1"', '"region": "eu-west-1"'))
+    with pytest.raises(pulumi.RunError, match=r"edited by hand(.|\n)*eu-west-1"):
+        run(project, teardown="true")
+
+
+def test_teardown_keeps_the_decision_when_an_account_was_added_after_it(project):
+    account = '      account: "123456789012"\n'
+    edit(project, account, "")
+    decide(project)
+    made = set(run(project, preview=True).nodes)
+    edit(project, "    - cloud: aws\n", "    - cloud: aws\n" + account)
+    assert set(run(project, teardown="true").nodes) == made
+
+
 def test_teardown_finds_the_account_where_the_places_were_reordered(project):
     decide(project)
     edit(

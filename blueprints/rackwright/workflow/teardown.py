@@ -14,7 +14,8 @@ from rackwright.workflow.revalidation import revalidate
 def decide_for_teardown(pipeline: Pipeline) -> Decided:
     """The stack as it was made, from its decision; from the probable first choice, with a warning, where the file is missing or broken.
 
-    Raises UserError where any answer would create resources instead of removing those that exist.
+    A file that was edited by hand and no longer satisfies the spec counts as broken. Raises UserError where any answer would create
+    resources instead of removing those that exist.
     """
     problems: list[Problem] = []
     try:
@@ -28,8 +29,13 @@ def decide_for_teardown(pipeline: Pipeline) -> Decided:
         now, found = revalidate(recorded, pipeline.spec, pipeline.catalog, decision_path(pipeline.path), pipeline.today)
         if all(problem.level is Level.WARNING for problem in found):
             return pipeline.unchecked(now, True)
-    guess = _first_choice(pipeline)
-    reason = f"No decision was found; the stack is assumed to run {guess.fit.candidate.label}"
+    guess, state = _first_choice(pipeline), "No decision was found"
+    if recorded:
+        state = f"{decision_path(pipeline.path).name} was edited by hand and no longer satisfies the spec"
+        was, now = recorded.place, guess.fit.candidate
+        if was and (was.cloud, was.region) != (now.cloud, now.region):
+            raise _lost(f"{state}; it records machines in {was.region}, the spec's first choice is in {now.region}", "restore the file")
+    reason = f"{state}; the stack is assumed to run {guess.fit.candidate.label}"
     problems.append(Problem("D-teardown", reason, level=Level.WARNING, fix="check in a preview that nothing is created"))
     return replace(pipeline.unchecked(guess, False), problems=tuple(problems))
 
@@ -41,7 +47,7 @@ def _placed(decision: Decision, spec: Spec, file: str) -> Decision:
     fit, was = decision.fit, decision.place
     for number, place in enumerate(spec.infra.places):
         account = getattr(place, profile(place.cloud).owner_field) or ""
-        if place.cloud == fit.candidate.cloud and (was is None or was.account == account):
+        if place.cloud == fit.candidate.cloud and (was is None or was.account in ("", account)):
             here = replace(fit, candidate=replace(fit.candidate, place=number))
             return replace(decision, plan=replace(decision.plan, fits=(here,)))
     raise _lost(f"`infra` has no entry for the {fit.candidate.cloud} account that the stack runs in", "restore the entry")

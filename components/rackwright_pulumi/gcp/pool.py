@@ -64,6 +64,8 @@ class GcpPool(pulumi.ComponentResource):
         plan = part(PoolPlan, args["pool"])
         if plan.capacity.mode not in MODES:
             raise Unsupported(f"capacity mode {plan.capacity.mode} on GKE", f"pools[{plan.name}].capacity.mode", ", ".join(MODES))
+        if plan.disk.kind not in DISK_TYPES:
+            raise Unsupported(f"disk kind {plan.disk.kind} on GKE", f"pools[{plan.name}].disk.kind", ", ".join(DISK_TYPES))
         flex = plan.capacity.mode == "flex-start"
         surge = 1 if plan.role == "system" else 0  # spare accelerators are rare
         upgrades = NodePoolUpgradeSettingsArgs(strategy="SURGE", max_surge=surge, max_unavailable=1 - surge)
@@ -136,7 +138,7 @@ def _node(plan: PoolPlan, args: GcpPoolArgs) -> NodePoolNodeConfigArgs:
     return NodePoolNodeConfigArgs(
         machine_type=plan.machine,
         image_type=IMAGES[plan.image],
-        disk_type=DISK_TYPES.get(plan.disk.kind, "pd-balanced"),
+        disk_type=DISK_TYPES[plan.disk.kind],
         disk_size_gb=plan.disk.size_gib,
         boot_disk_kms_key=args["disk_key_id"],
         ephemeral_storage_local_ssd_config=ssd,

@@ -29,12 +29,17 @@ BLUEPRINTS = {
 def build(decided: "Decided", settings: "Settings") -> dict[str, Any]:
     """Declare all resources of the plan, and return the outputs of the stack by name.
 
-    Raises pulumi.RunError, which Pulumi prints without a traceback, for parts that this release does not support.
+    A preview and a teardown need no secret: without one they use an empty value. Raises pulumi.RunError, which Pulumi prints without a
+    traceback, for parts that this release does not support.
     """
     config = pulumi.Config("rackwright")
     # Only workloads read secrets, so other layers need none in their configuration.
     needed = decided.spec.secrets if "workloads" in decided.plan.layers else {}
-    secrets: dict[str, pulumi.Input[str]] = {name: config.require_secret(entry.config) for name, entry in needed.items()}
+    optional = settings.preview or settings.teardown
+    secrets: dict[str, pulumi.Input[str]] = {
+        name: (config.get_secret(entry.config) or pulumi.Output.secret("")) if optional else config.require_secret(entry.config)
+        for name, entry in needed.items()
+    }
     try:
         blueprint = declare(decided.plan, teardown=settings.teardown, secrets=secrets)
     except UserError as error:

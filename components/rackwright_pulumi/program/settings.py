@@ -90,8 +90,8 @@ def decide(settings: Settings) -> Decided:
     except UserError as error:
         hint = f"\nTo take the stack down without the program: {BY_HAND}" if settings.teardown else ""
         raise run_error(error, hint) from None
-    for problem in (*decided.edits, *decided.problems):
-        pulumi.log.warn(str(problem))
+    for text in dict.fromkeys(f"{problem.code} at {problem.at}: {problem.advice}" for problem in (*decided.edits, *decided.problems)):
+        pulumi.log.warn(text)
     return decided
 
 
