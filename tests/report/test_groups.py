@@ -27,7 +27,7 @@ def test_different_prices_are_different_groups():
 
 
 def test_region_names_the_region_of_its_price():
-    assert region(elsewhere(HERE, "us-east-2", price_region="us-east-1").candidate) == "us-east-2 at the price of us-east-1"
+    assert region(elsewhere(HERE, "us-east-2", price_region="us-east-1").candidate) == "us-east-2 (price of us-east-1)"
 
 
 def test_runner_up_prefers_other_machines():

@@ -119,7 +119,7 @@ def test_short_names(name, short):
     [
         ("measured (n=70)", "fitted to 70 measured runs"),
         ("vendor claim (n=20)", "fitted to 20 runs published by vendors"),
-        ("prior only", "predicted from the hardware alone, without a comparable published run; allow a factor 2 either way"),
+        ("prior only", "prior only: predicted from hardware peaks, without a comparable published run; allow a factor 2 either way"),
         ("something new", "something new"),
     ],
 )

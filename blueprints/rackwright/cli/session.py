@@ -83,7 +83,7 @@ class Session:
             self.show_plan(1)
             raise typer.Exit(NOT_FEASIBLE)
 
-    def show_plan(self, top: int) -> None:
+    def show_plan(self, top: int | None = None, full: bool = False) -> None:
         if self.as_json:
             from rackwright.report.plan_json import plan_json
 
@@ -92,7 +92,7 @@ class Session:
             from rackwright.report.terminal.console import console
             from rackwright.report.terminal.plan import show_plan
 
-            show_plan(console(), self.plan, self.spec, self.preview, top, self.path)
+            show_plan(console(), self.plan, self.spec, self.preview, self.path, top, full)
 
     def _print_problems(self, decided: Decided) -> Decided:
         if not self.as_json:

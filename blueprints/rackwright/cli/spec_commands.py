@@ -39,12 +39,13 @@ def validate(spec: SpecPath, as_json: AsJson = False) -> None:
 def plan(
     spec: SpecPath,
     as_json: AsJson = False,
-    top: Annotated[int, typer.Option(min=1, help="Number of candidates to show.")] = 5,
+    top: Annotated[int | None, typer.Option(min=1, help="Number of candidates to show.", show_default="4")] = None,
+    full: Annotated[bool, typer.Option("--full", help="Also the frontier, the bill by line, all quotas and rejections.")] = False,
     today: Today = None,
 ) -> None:
-    """Rank machines for a spec by time, cost and memory. Shows the bill and the nearest rejected candidates."""
+    """Rank machines for a spec by time, cost and memory. One screen; --full shows the bill by line and the rejections."""
     session = Session.of(spec, as_json, today)
-    session.show_plan(top)
+    session.show_plan(top, full)
     _leave(session)
 
 

@@ -74,7 +74,7 @@ def rejection_rows(plan: SizingPlan) -> list[tuple[str, ...]]:
     return rows
 
 
-def rejection_counts(plan: SizingPlan) -> str:
+def rejection_counts(plan: SizingPlan, maximum: int = LIMITS_SHOWN) -> str:
     """`329 on deadline (nearest 3 % off), 99 on number format`: the constraints that reject most candidates."""
     by_limit: dict[Limit, list[RejectionGroup]] = defaultdict(list)
     for group in rejection_summary(plan.rejected):
@@ -82,9 +82,9 @@ def rejection_counts(plan: SizingPlan) -> str:
     counts = sorted(((sum(g.count for g in same), limit, same[0].distance) for limit, same in by_limit.items()), key=lambda row: -row[0])
     parts = [
         f"{n:,} on {limit}" + (f" (nearest {distance_text(distance)} off)" if distance_text(distance) else "")
-        for n, limit, distance in counts[:LIMITS_SHOWN]
+        for n, limit, distance in counts[:maximum]
     ]
-    rest = sum(n for n, *_ in counts[LIMITS_SHOWN:])
+    rest = sum(n for n, *_ in counts[maximum:])
     return ", ".join([*parts, *([f"{rest:,} on other constraints"] if rest else [])])
 
 
@@ -143,5 +143,5 @@ def alternatives_json(plan: SizingPlan, preview: StackPreview) -> dict[str, Any]
     return {"frontier": points, "why_not": why_not}
 
 
-def rejected_text(plan: SizingPlan) -> str:
-    return f"{plural(len(plan.rejected), 'candidate')}: {rejection_counts(plan)}" if plan.rejected else ""
+def rejected_text(plan: SizingPlan, maximum: int = LIMITS_SHOWN) -> str:
+    return f"{plural(len(plan.rejected), 'candidate')}: {rejection_counts(plan, maximum)}" if plan.rejected else ""

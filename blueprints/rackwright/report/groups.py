@@ -33,7 +33,7 @@ def groups(fits: Sequence[Fit]) -> list[Group]:
 def region(candidate: Candidate) -> str:
     """The region, and the region of the price where it differs."""
     elsewhere = candidate.price_region and candidate.price_region != candidate.region
-    return (candidate.region or "your cluster") + (f" at the price of {candidate.price_region}" if elsewhere else "")
+    return (candidate.region or "your cluster") + (f" (price of {candidate.price_region})" if elsewhere else "")
 
 
 def runner_up(fits: Sequence[Fit]) -> tuple[int, Fit] | None:

@@ -117,7 +117,7 @@ def accelerators(candidate: Candidate) -> str:
 def evidence(words: str) -> str:
     """Evidence behind a predicted speed; `words` is `measured (n=70)`, `vendor claim (n=20)` or `prior only`."""
     kind, _, number = words.removesuffix(")").partition(" (n=")
-    prior = "predicted from the hardware alone, without a comparable published run; allow a factor 2 either way"
+    prior = "prior only: predicted from hardware peaks, without a comparable published run; allow a factor 2 either way"
     runs = {"measured": f"fitted to {number} measured runs", "vendor claim": f"fitted to {number} runs published by vendors"}
     return runs.get(kind, prior if kind == "prior only" else words)
 

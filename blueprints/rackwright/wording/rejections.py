@@ -92,7 +92,7 @@ REMEDIES = {
     Reason.FALLBACK_MACHINE: "capacity: ordered",
     Reason.FALLBACK_ZONE: "capacity: ordered",
     Reason.HOST_MEMORY: "a larger size of the same family",
-    Reason.IDLE_LATENCY: "{detail}.target: {ceiling} ms, or quantization: fp8 where the accelerator supports it",
+    Reason.IDLE_LATENCY: "{detail}.target: {ceiling} ms",
     Reason.MODE_TOO_SHORT: "more machines, or on-demand",
     Reason.NEURON_ENGINE: "a GPU",
     Reason.NEURON_NOT_PINNED: "pin: {{instance: {listed}}}",
@@ -111,7 +111,9 @@ REMEDIES = {
     Reason.VCPU_QUOTA: "request {missing:g} more of {subject}",
     Reason.ZONE: "zones: [{listed}]",
 }
-"""What would make the candidate fit. Reasons that are not listed join their `remedies` with `or`."""
+"""What meets the failed limit; the other limits are evaluated again. Reasons that are not listed join their `remedies` with `or`."""
+QUANTIZED_SPEED_UP = 2.0
+"""Weights of one byte are read in half the time of two; at most this ratio of latencies."""
 CHANGES = {
     Remedy.GPU: "a GPU",
     Remedy.LARGER_ACCELERATOR: "an accelerator with more memory",
@@ -134,7 +136,8 @@ def explanation(rejection: Rejection) -> str:
 def remedy(rejection: Rejection) -> str:
     """`max_duration: 45h`; empty where no change of the spec helps."""
     if template := REMEDIES.get(rejection.reason):
-        return _filled(template, rejection)
+        is_near = rejection.reason is Reason.IDLE_LATENCY and rejection.distance <= QUANTIZED_SPEED_UP
+        return _filled(template, rejection) + (", or quantization: fp8 where the accelerator supports it" if is_near else "")
     return ", or ".join(CHANGES.get(change, change) for change in rejection.remedies)
 
 

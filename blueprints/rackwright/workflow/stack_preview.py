@@ -62,6 +62,17 @@ def doubts(plan: SizingPlan, preview: StackPreview) -> list[tuple[Level, str]]:
     return list(dict.fromkeys(found))
 
 
+def quota_increases(preview: StackPreview) -> str:
+    """Quotas above the cloud's defaults, in one sentence; "" without one."""
+    above = []
+    for need in preview.quotas:
+        row = preview.known_quotas.get(need.code)
+        if row is None or row.default is None or need.amount > row.default:
+            usual = "" if row is None or row.default is None else f", default {row.default:,g}"
+            above.append(f"{need.amount:,g} {need.unit} for {need.machine} ({need.code or 'code not published'}{usual})")
+    return f"check your account in {preview.quotas[0].region}: {', '.join(above)}" if above else ""
+
+
 def quota_words(preview: StackPreview) -> list[str]:
     """Name, amount and cloud default of each quota; quotas within the defaults in one sentence."""
     words, within = [], []

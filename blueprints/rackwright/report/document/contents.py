@@ -102,7 +102,7 @@ def _cards(spec: Spec, plan: SizingPlan, preview: StackPreview) -> list[dict[str
             ("Time", span(miss.duration_s) if miss.duration_s else ""),
             ("Machines cost", usd(miss.cost_usd)),
             ("Failed constraints", "; ".join(map(rejection_text, miss.rejections))),
-            ("Would fit with", candidate_remedy(miss)),
+            ("Meets them with", candidate_remedy(miss)),
         ]
         cards.append(_card("Cheapest rejected", miss.candidate, lines))
     return cards

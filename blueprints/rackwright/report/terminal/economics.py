@@ -24,7 +24,7 @@ def show_economics(out: Console, e: Economics) -> None:
         print_labelled(out, label, text)
     heading(out, "The same service on other accelerators at full utilisation, cheapest first (p10 to p90)\n")
     rows = [((cost, name, rate, hourly), details) for name, hourly, rate, cost, details in comparison(e)]
-    out.print(ranked(rows, (f"USD per {SOLD[e.unit]}", "accelerators", "max requests/s", "USD/h")))
+    out.print(ranked(rows, (f"USD per {SOLD[e.unit]}", "accelerators", "max requests/s", "USD/h"), out.width))
     print_labelled(out, "reported", field_report_text(e))
     for text in e.warnings:
         print_labelled(out, "warning", text, "bold yellow")

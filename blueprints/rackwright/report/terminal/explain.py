@@ -104,7 +104,7 @@ def _show_rejected(out: Console, plan: SizingPlan) -> None:
         (name, where[0] + (f" and {len(where) - 1} more" if len(where) > 1 else ""), why, remedy)
         for (name, why, remedy), where in islice(places.items(), REJECTED_SHOWN)
     )
-    out.print(table(("machines", "place", "failed constraints, worst first", "would fit with"), rows, whole=("machines",)))
+    out.print(table(("machines", "place", "failed constraints, worst first", "meets them with"), rows, whole=("machines",)))
 
 
 def _speed_rows(speed: Speed) -> list[tuple[str, str]]:

@@ -1,16 +1,20 @@
 """A plan on a terminal: ranking, rationale, bill of the first choice, nearest rejected candidates, next command."""
 
+import re
+from collections.abc import Iterable
 from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
 
+from rackwright.clouds import profile
 from rackwright.cost import Bill, BillLine
 from rackwright.diagnostics.problem import Level
 from rackwright.report.alternatives import FRONTIER, frontier_rows, frontier_text, rejected_text
 from rackwright.report.goals import limits, requested_goals, tightest
 from rackwright.report.groups import Group, groups, region
-from rackwright.report.terminal.tables import heading, print_labelled, ranked, table, title
+from rackwright.report.terminal.console import WIDTH
+from rackwright.report.terminal.tables import INDENT, heading, print_labelled, ranked, table, title
 from rackwright.sizing.plan import Fit, Rejected, SizingPlan
 from rackwright.sizing.selection.ranking import nearest_misses
 from rackwright.spec.spec import Goals, Spec
@@ -30,31 +34,64 @@ from rackwright.wording.formatting import (
 )
 from rackwright.wording.plan_text import with_text
 from rackwright.wording.rejections import candidate_remedy, rejection_text
-from rackwright.workflow.stack_preview import StackPreview, doubts, quota_words
+from rackwright.workflow.stack_preview import StackPreview, doubts, quota_increases, quota_words
 
-MISSES = 3
+ALTERNATIVES, MISSES, ITEMS, BILL_ITEMS, LIMITS = 3, 3, 3, 3, 3
+"""Shown without `--full`: candidates after the choice, nearest rejected candidates, warnings and open items, largest items of a bill, and
+limits that reject most candidates."""
+MIN_SAVING = 0.01
+"""Share of the cost below which the order of places or capacity modes is not mentioned."""
+STYLES = {Level.ERROR: "bold red", Level.WARNING: "bold yellow"}
 
 
-def show_plan(out: Console, plan: SizingPlan, spec: Spec, preview: StackPreview, top: int, path: Path) -> None:
-    """The plan on one screen; without a fit, the nearest rejected candidates and their remedies."""
+def show_plan(
+    out: Console, plan: SizingPlan, spec: Spec, preview: StackPreview, path: Path, top: int | None = None, full: bool = False
+) -> None:
+    """The plan on one screen of 40 lines; without a fit, the nearest rejected candidates and their remedies.
+
+    top: candidates to show. full: also the frontier, the bill by line, quotas within the defaults and the nearest rejections.
+    """
     plan = with_text(plan)
     title(out, plan.spec, facts(plan))
     print_labelled(out, "goals", requested_goals(spec))
     if plan.chosen:
-        _show_choice(out, plan, spec, plan.chosen, preview, top)
+        _show_choice(out, plan, spec, plan.chosen, preview, top, full)
     else:
         heading(out, f"No candidate meets every goal; {plan.considered:,} configurations were evaluated.")
-    show_misses(out, plan)
-    for level, text in doubts(plan, preview):
-        print_labelled(out, level, text, "bold red" if level is Level.ERROR else "bold yellow")
+    if full or not plan.chosen:
+        show_misses(out, plan)
+    elif plan.rejected:
+        print_labelled(out, "rejected", rejected_text(plan, LIMITS))
+    _show_items(out, by_code(doubts(plan, preview)), full)
     if preview.before_you_build:
         heading(out, "Before you build")
-        for problem in preview.before_you_build:
-            print_labelled(out, problem.code, problem.advice)
+        _show_items(out, [(problem.code, problem.advice, "bold") for problem in preview.before_you_build], full)
         out.print()
     if plan.chosen and not preview.errors:
-        record = f"rackwright choose {path} records #1 for `pulumi up`; " if preview.stack else ""
-        print_labelled(out, "next", f"{record}rackwright explain {path} shows every number")
+        commands = {f"choose {path}": "for `pulumi up`" if preview.stack else ""}
+        commands |= {f"plan {path} --full": "" if full else "bill, quotas, rejections", f"explain {path}": "every number"}
+        shown = {f"rackwright {command}": purpose for command, purpose in commands.items() if purpose}
+        length = max(map(len, shown))
+        print_labelled(out, "next", "\n".join(f"{command.ljust(length)}  # {purpose}" for command, purpose in shown.items()))
+
+
+def by_code(doubts: Iterable[tuple[Level, str]]) -> list[tuple[str, str, str]]:
+    """(label, text, style); problems of one code in one line, errors first."""
+    found: dict[tuple[Level, str], list[str]] = {}
+    for level, text in sorted(doubts, key=lambda doubt: doubt[0] is not Level.ERROR):
+        code = re.match(r"[A-Z]+-\w+: ", text)
+        found.setdefault((level, code.group() if code else text), []).append(text)
+    return [
+        (level, texts[0] + (f" (and {len(texts) - 1} more like it)" if len(texts) > 1 else ""), STYLES[level])
+        for (level, _), texts in found.items()
+    ]
+
+
+def _show_items(out: Console, items: list[tuple[str, str, str]], full: bool) -> None:
+    for label, text, style in items[: None if full else ITEMS]:
+        print_labelled(out, label, text, style)
+    if len(items) > ITEMS and not full:
+        out.print(Text(f"{' ' * INDENT}{len(items) - ITEMS} more: --full", style="dim"))
 
 
 def facts(plan: SizingPlan) -> str:
@@ -67,23 +104,58 @@ def facts(plan: SizingPlan) -> str:
     return f"{it.kind} of {it.model}{size}{trained}{tokens}"
 
 
-def _show_choice(out: Console, plan: SizingPlan, spec: Spec, chosen: Fit, preview: StackPreview, top: int) -> None:
+def _show_choice(out: Console, plan: SizingPlan, spec: Spec, chosen: Fit, preview: StackPreview, top: int | None, full: bool) -> None:
     lines = groups(plan.fits)
+    shown = lines[: top or 1 + ALTERNATIVES]
     out.print()
-    out.print(_ranking(lines[:top], preview, serving=chosen.duration_s is None))
-    if len(lines) > top:
-        out.print(Text(f"    {len(lines) - top} more candidates: --top {len(lines)}", style="dim"))
+    out.print(_ranking(shown, preview, chosen.duration_s is None, out.width))
+    if len(lines) > len(shown):
+        out.print(Text(f"    {len(lines) - len(shown)} more candidates: --top {len(lines)}", style="dim"))
     out.print()
     print_labelled(out, "why", plan.scaling)
-    show_frontier(out, plan, spec.goals, preview)
+    print_labelled(out, "order", order_text(plan, spec))
+    if full:
+        show_frontier(out, plan, spec.goals, preview)
+    if startup := next((item for item in plan.assumptions if item.name == "startup_s"), None) if chosen.duration_s else None:
+        assert chosen.finish_s
+        print_labelled(out, "time", f"{span_range(chosen.finish_s)}, of it about {span(float(startup.value))} start-up, which is billed")
+    if preview.bill and not full:
+        print_labelled(out, "bill", bill_text(preview.bill))
     print_labelled(out, "tightest", tightest(limits(spec, chosen)))
     print_labelled(out, "prices", list_price("machine-hour", chosen.candidate))
     ranges = "; ranges are p10 to p90" if chosen.duration_s and chosen.evidence != "prior only" else ""
     print_labelled(out, "evidence", evidence(chosen.evidence) + ranges)
-    for text in quota_words(preview):
+    for text in quota_words(preview) if full else filter(None, [quota_increases(preview)]):
         print_labelled(out, "quota", text)
-    if preview.bill:
+    if preview.bill and full:
         show_bill(out, preview.bill)
+
+
+def order_text(plan: SizingPlan, spec: Spec) -> str:
+    """What the order of places or capacity modes costs, or that only on-demand capacity was considered; empty where neither applies."""
+    chosen = plan.fits[0]
+    place = spec.infra.places[chosen.candidate.place]
+    priced = [(fit.cost_usd.p50, rank, fit) for rank, fit in enumerate(plan.fits, 1) if fit.cost_usd]
+    if chosen.cost_usd and plan.optimize_for == "cost" and priced:
+        cost, rank, cheapest = min(priced, key=lambda row: row[:2])
+        c = cheapest.candidate
+        saved = 1 - cost / chosen.cost_usd.p50
+        if saved >= MIN_SAVING and (c.place, c.capacity) != (chosen.candidate.place, chosen.candidate.capacity):
+            key = "capacity" if c.place == chosen.candidate.place else "infra"
+            where = ", ".join(filter(None, (machines(c), c.region, c.capacity)))
+            return f"`{key}: {{ordered: ...}}` ranks it first; #{rank} ({where}) costs {percent(saved)} less"
+    if "capacity" not in place.model_fields_set and profile(place.cloud).sells("spot"):
+        return "only on-demand capacity was considered (default); `capacity: {ordered: [spot, on-demand]}` also considers spot"
+    return ""
+
+
+def bill_text(bill: Bill) -> str:
+    """`2,320.19 USD for a run of 9.3 h, 249.60 USD/h: machines 2,118.15, file system 190.24, other 11.80`."""
+    priced = sorted(((line.total_usd, line.what) for line in bill.lines if line.total_usd), reverse=True)
+    parts = [f"{what} {cents(total)}" for total, what in priced[:BILL_ITEMS]]
+    parts += [f"other {cents(sum(total for total, _ in priced[BILL_ITEMS:]))}"] if len(priced) > BILL_ITEMS else []
+    missing = f"; {no_price(bill)}" if bill.unknown else ""
+    return f"{cents(bill.total_usd)} USD for {bill.covers}, {cents(bill.hourly_usd)} USD/h: {'; '.join(parts)}{missing}"
 
 
 def show_frontier(out: Console, plan: SizingPlan, goals: Goals | None = None, preview: StackPreview | None = None) -> None:
@@ -97,19 +169,23 @@ def show_frontier(out: Console, plan: SizingPlan, goals: Goals | None = None, pr
     out.print()
 
 
-def _ranking(lines: list[Group], preview: StackPreview, serving: bool) -> Text:
-    metrics = ("TTFT", "TPOT", "USD/h", "USD/month") if serving else ("time (p10 to p90)", "USD/h", "machines, USD (p10 to p90)")
+def _ranking(lines: list[Group], preview: StackPreview, serving: bool, width: int) -> Text:
+    is_wide = width >= WIDTH
+    trained = ("time (p10 to p90)", "USD/h", "machines, USD (p10 to p90)") if is_wide else ("time", "USD/h", "machines, USD")
+    metrics = ("TTFT", "TPOT", "USD/h", "USD/month") if serving else trained
     rows = []
     for line in lines:
         fit, c = line.fit, line.fit.candidate
-        time = (span(fit.speed.ttft_s), span(fit.speed.tpot_s)) if serving else (span_range(fit.finish_s),)
-        costs = (money(fit.usd_per_hour, 2), money_range(fit.cost_usd))
+        run = span_range(fit.finish_s) if is_wide else span(fit.time_s)
+        time = (span(fit.speed.ttft_s), span(fit.speed.tpot_s)) if serving else (run,)
+        cost = money_range(fit.cost_usd) if is_wide or not fit.cost_usd else money(fit.cost_usd.p50)
+        costs = (money(fit.usd_per_hour, 2), cost)
         fabric = c.fabric.upper() if c.nodes > 1 and c.fabric != "none" else ""
         replicas = plural(c.replicas, "replica") if c.max_replicas > 1 else ""
         capacity = f"{c.capacity} {c.capacity_id}".strip()
         details = (accelerators(c), replicas, fabric, region(c), capacity, line.elsewhere, preview.refusal(line.rank))
         rows.append(((str(line.rank), machines(c), percent(fit.memory.fill), *time, *costs), ", ".join(filter(None, details))))
-    return ranked(rows, ("#", "machines", "memory", *metrics))
+    return ranked(rows, ("#", "machines", "memory", *metrics), width)
 
 
 def show_bill(out: Console, bill: Bill) -> None:
@@ -159,7 +235,7 @@ def show_misses(out: Console, plan: SizingPlan) -> None:
         return
     out.print()
     print_labelled(out, "rejected", rejected_text(plan))
-    columns = ("nearest rejected", "place", "failed constraints", "would fit with")
+    columns = ("nearest rejected", "place", "failed constraints", "meets them with")
     rows = ((machines(m.candidate), where_of(m), "\n".join(map(rejection_text, m.rejections)), candidate_remedy(m)) for m in near)
     out.print(table(columns, rows, whole=("nearest rejected",)))
 

@@ -8,10 +8,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from rackwright.report.terminal.console import WIDTH
-
 LABEL = 9
 """Width of a label."""
+INDENT = LABEL + 1
+"""Column at which the text of a label starts."""
 
 
 def table(columns: Iterable[str], rows: Iterable[Iterable[str | Text]], right: Iterable[str] = (), whole: Iterable[str] = ()) -> Table:
@@ -25,10 +25,10 @@ def table(columns: Iterable[str], rows: Iterable[Iterable[str | Text]], right: I
     return shown
 
 
-def ranked(rows: Sequence[tuple[tuple[str, ...], str]], header: tuple[str, ...]) -> Text:
+def ranked(rows: Sequence[tuple[tuple[str, ...], str]], header: tuple[str, ...], width: int) -> Text:
     """Rows of cells, each with a line of text below it at full width; the second column is text, the others are numbers."""
     widths = [max(cell_len(cells[i]) for cells in (header, *(cells for cells, _ in rows))) for i in range(len(header))]
-    widths[1] += max(0, WIDTH - sum(widths) - 2 * (len(widths) - 1))
+    widths[1] += max(0, width - sum(widths) - 2 * (len(widths) - 1))
 
     def line(cells: tuple[str, ...]) -> str:
         padding = [" " * (width - cell_len(cell)) for cell, width in zip(cells, widths, strict=True)]
@@ -37,7 +37,7 @@ def ranked(rows: Sequence[tuple[tuple[str, ...], str]], header: tuple[str, ...])
     indent = " " * (widths[0] + 2)
     shown = Text(line(header) + "\n", style="bold")
     for cells, details in rows:
-        below = "\n".join(wrap(details, WIDTH, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False))
+        below = "\n".join(wrap(details, width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False))
         shown.append(line(cells) + "\n", style="not bold").append(below + "\n", style="not bold dim")
     shown.rstrip()
     return shown
@@ -56,8 +56,5 @@ def heading(out: Console, text: str) -> None:
 def print_labelled(out: Console, label: str, text: str, style: str = "bold") -> None:
     """`label    text`, wrapped in its own column; prints nothing for an empty text."""
     if text:
-        grid = Table.grid(padding=(0, 1))
-        grid.add_column(width=LABEL)
-        grid.add_column(overflow="fold")
-        grid.add_row(Text(label, style=style), text)
-        out.print(grid)
+        lines = [part for line in text.splitlines() for part in wrap(line, out.width - INDENT, break_on_hyphens=False)]
+        out.print(Text.assemble((label.ljust(INDENT), style), f"\n{' ' * INDENT}".join(lines)))

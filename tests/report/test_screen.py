@@ -1,0 +1,79 @@
+"""`rackwright plan` answers on one screen: 40 lines of 100 columns, and without broken rows on 80."""
+
+import io
+from datetime import date
+from pathlib import Path
+
+import pytest
+from rackwright.diagnostics.problem import Level
+from rackwright.report.terminal.plan import by_code, show_plan
+from rackwright.workflow.pipeline import Pipeline
+from rich.console import Console
+
+pytestmark = pytest.mark.xdist_group("report")
+ROOT = Path(__file__).parents[2]
+SPECS = sorted(path for path in ROOT.glob("stacks/*.yaml") if not path.name.startswith("Pulumi."))
+TODAY = date(2026, 11, 21)
+LINES = 40
+
+
+def shown(path: Path, width: int = 100, **options) -> list[str]:
+    pipeline, out = Pipeline(path, TODAY), io.StringIO()
+    show_plan(Console(file=out, width=width), pipeline.plan, pipeline.spec, pipeline.preview(), Path(path.name), **options)
+    return out.getvalue().splitlines()
+
+
+@pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
+def test_a_plan_fits_one_screen(path):
+    lines = shown(path)
+    assert len(lines) <= LINES
+    labels = {line.split()[0] for line in lines if line and not line.startswith(" ")}
+    assert {"why", "bill", "tightest", "evidence", "rejected", "next"} <= labels
+    ranks = [line for line in lines if line[:3].strip().isdigit()]
+    assert len(ranks) == 4, "the choice and three alternatives"
+
+
+def test_full_shows_the_bill_by_line_the_frontier_and_rejections():
+    lines = shown(ROOT / "stacks" / "llama-70b-sft.yaml", full=True)
+    assert [line for line in lines if line.startswith("NAT gateway")]
+    assert "Cost/time Pareto frontier, machines only" in lines
+    assert [line for line in lines if line.startswith("nearest rejected")]
+
+
+@pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
+def test_rows_are_not_broken_on_80_columns(path):
+    lines = shown(path, 80)
+    assert max(map(len, lines)) <= 80
+    header = next(index for index, line in enumerate(lines) if line.split()[:2] == ["#", "machines"])
+    assert all(line.lstrip().split()[0].isdigit() for line in lines[header + 1 : header + 9 : 2])
+
+
+def test_start_up_is_part_of_the_time():
+    assert "2.3 h (1.1 to 4.5), of it about 15 min start-up, which is billed" in "\n".join(shown(ROOT / "stacks" / "mistral-7b-qlora.yaml"))
+
+
+def test_the_cost_of_an_order_is_shown():
+    text = " ".join(" ".join(shown(ROOT / "tests" / "cases" / "sizing" / "capacity-block" / "spec.yaml")).split())
+    assert "`capacity: {ordered: ...}` ranks it first; #3 (2 x p6-b200.48xlarge, us-east-1, on-demand) costs 53 % less" in text
+
+
+def test_a_default_of_on_demand_capacity_is_shown(tmp_path):
+    text = (ROOT / "stacks" / "mistral-7b-qlora.yaml").read_text(encoding="utf-8")
+    assert "      capacity: {ordered: [on-demand, spot]}\n" in text
+    (tmp_path / "spec.yaml").write_text(text.replace("      capacity: {ordered: [on-demand, spot]}\n", ""), encoding="utf-8")
+    assert "only on-demand capacity was considered (default)" in " ".join(shown(tmp_path / "spec.yaml"))
+    assert "only on-demand" not in " ".join(shown(ROOT / "stacks" / "mistral-7b-qlora.yaml"))
+
+
+def test_problems_of_one_code_are_one_line():
+    doubts = [
+        (Level.WARNING, "R-30: no owner"),
+        (Level.WARNING, "R-30: no cost centre"),
+        (Level.ERROR, "V-1: broken"),
+        (Level.WARNING, "x"),
+    ]
+    assert [(label, text) for label, text, _ in by_code(doubts)] == [
+        (Level.ERROR, "V-1: broken"),
+        (Level.WARNING, "R-30: no owner (and 1 more like it)"),
+        (Level.WARNING, "x"),
+    ]
