@@ -11,7 +11,7 @@ from rackwright.cli.terminal import emit
 app = typer.Typer(
     name="rackwright",
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )

@@ -52,8 +52,11 @@ def plan(
 @app.command()
 def explain(
     spec: SpecPath,
-    machine: Annotated[str, typer.Argument(metavar="MACHINE", help="Part of a name, as p5.48xlarge.", show_default="first choice")] = "",
+    machine: Annotated[
+        str, typer.Argument(metavar="CANDIDATE", help="A rank, or a machine or accelerator: 3, p5.48xlarge, L4.", show_default="rank 1")
+    ] = "",
     as_json: AsJson = False,
+    full: Annotated[bool, typer.Option("--full", help="Of a named candidate also the frontier, all rejections and assumptions.")] = False,
     today: Today = None,
 ) -> None:
     """Explain a choice or a rejection. Shows memory and time by term, constraints, and assumptions with sources."""
@@ -63,9 +66,19 @@ def explain(
     session = Session.of(spec, as_json, today)
     part = explain_text.about(session.plan, machine)
     if machine and not (part.fits or part.rejected):
-        raise UserError([Problem("C-candidate", f"no candidate of this plan has {machine!r} in its name", fix="see `rackwright catalog`")])
+        raise UserError(
+            [
+                Problem(
+                    "C-candidate",
+                    f"no candidate of this plan has rank or name {machine!r}",
+                    fix="see `rackwright plan --full`, `rackwright catalog`",
+                )
+            ]
+        )
     if as_json:
         emit(explanation_json(part, session.plan, session.preview))
+    elif machine and not full:
+        explain_text.show_candidates(console(), part, session.plan)
     else:
         explain_text.show_explanation(console(), part, session.plan, session.preview)
     if not session.plan.fits:

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from rackwright.report.alternatives import GROUPS, goodput_text, rejection_rows
 from rackwright.report.terminal.node import COLUMNS, requirement_lines, requirement_rows
-from rackwright.report.terminal.plan import facts, show_frontier, where_of
+from rackwright.report.terminal.plan import MISSES, facts, show_frontier, where_of
 from rackwright.report.terminal.tables import heading, print_labelled, table, title
 from rackwright.sizing.metrics import Speed
 from rackwright.sizing.plan import Fit, Rejected, SizingPlan
@@ -23,11 +23,13 @@ from rackwright.wording.formatting import (
     percent,
     plural,
     readable,
+    short,
     span,
     span_range,
     usd_range,
 )
 from rackwright.wording.plan_text import with_text
+from rackwright.wording.rationale import compared_with
 from rackwright.wording.rejections import candidate_remedy, rejection_text
 from rackwright.workflow.stack_preview import StackPreview
 
@@ -35,14 +37,24 @@ FITS_SHOWN, REJECTED_SHOWN = 3, 20
 
 
 def about(plan: SizingPlan, name: str) -> SizingPlan:
-    """The plan narrowed to candidates with `name` in machine, accelerator or label; to the chosen one when empty."""
-    if not name:
-        return replace(plan, fits=plan.fits[:1])
+    """The plan narrowed to a rank, to the machine or accelerator of that name, else to candidates with `name` in theirs; "" is rank 1.
+
+    `L4` is the accelerator L4, not L40S; `g6` is every machine of that family.
+    """
+    if not name or name.isdigit():
+        rank = int(name or 1)
+        return replace(plan, fits=plan.fits[rank - 1 : rank] if rank else (), rejected=() if name else plan.rejected)
+    wanted = name.lower()
 
     def named(item: Fit | Rejected) -> bool:
-        return name.lower() in f"{item.candidate.machine} {item.candidate.accelerator} {item.candidate.label}".lower()
+        c = item.candidate
+        return wanted in (c.machine.lower(), c.accelerator.lower(), short(c.accelerator).lower(), c.accelerator.lower().split()[-1])
 
-    return replace(plan, fits=tuple(filter(named, plan.fits)), rejected=tuple(filter(named, plan.rejected)))
+    def similar(item: Fit | Rejected) -> bool:
+        return wanted in f"{item.candidate.machine} {item.candidate.accelerator} {item.candidate.label}".lower()
+
+    matches = named if any(map(named, (*plan.fits, *plan.rejected))) else similar
+    return replace(plan, fits=tuple(filter(matches, plan.fits)), rejected=tuple(filter(matches, plan.rejected)))
 
 
 def show_explanation(out: Console, plan: SizingPlan, whole: SizingPlan | None = None, preview: StackPreview | None = None) -> None:
@@ -60,16 +72,31 @@ def show_explanation(out: Console, plan: SizingPlan, whole: SizingPlan | None = 
         for label, text in requirement_lines(plan.machine):
             print_labelled(out, label, text if label != "node" else "")
     if plan.rejected:
-        _show_rejected(out, plan)
+        heading(out, f"Rejected: {plural(len(plan.rejected), 'candidate')} by worst constraint")
+        out.print(table(GROUPS, rejection_rows(plan), right=("candidates", "distance")))
+        _show_rejected(out, plan, REJECTED_SHOWN)
     heading(out, "Assumptions")
     assumptions = ((item.name, f"{item.value} {item.unit}".strip(), item.source) for item in map(readable, plan.assumptions))
     out.print(table(("assumption", "value", "source"), assumptions))
 
 
-def _show_fit(out: Console, fit: Fit) -> None:
+def show_candidates(out: Console, plan: SizingPlan, whole: SizingPlan) -> None:
+    """The requested candidates of the whole plan on one screen: the best that fits, and the nearest rejected."""
+    plan = with_text(plan, whole)
+    if plan.fits:
+        fit, rank = plan.fits[0], whole.fits.index(next(fit for fit in whole.fits if fit.candidate == plan.fits[0].candidate)) + 1
+        _show_fit(out, fit, f"#{rank}, " + (f"against #1: {compared_with(fit, whole.fits[0])}" if rank > 1 else "the first choice"))
+        if len(plan.fits) > 1:
+            print_labelled(out, "further", f"{plural(len(plan.fits) - 1, 'candidate')} of that name; name one by its rank")
+    if plan.rejected:
+        _show_rejected(out, plan, MISSES)
+
+
+def _show_fit(out: Console, fit: Fit, rank: str = "") -> None:
     heading(out, f"Candidate: {machines(fit.candidate)}, {accelerators(fit.candidate)}, {where_of(fit)}")
     a_month = "" if fit.duration_s else " a month"
     lines = {
+        "rank": rank,
         "layout": f"{fit.candidate.parallelism}, {fit.candidate.precision}",
         "time": span_range(fit.duration_s) if fit.duration_s else "",
         "queue": span_range(fit.wait_s) if fit.wait_s else "",
@@ -91,18 +118,17 @@ def _show_fit(out: Console, fit: Fit) -> None:
     out.print(table(("speed", "value"), _speed_rows(fit.speed), right=("value",)))
 
 
-def _show_rejected(out: Console, plan: SizingPlan) -> None:
-    heading(out, f"Rejected: {plural(len(plan.rejected), 'candidate')} by worst constraint")
-    out.print(table(GROUPS, rejection_rows(plan), right=("candidates", "distance")))
+def _show_rejected(out: Console, plan: SizingPlan, maximum: int) -> None:
+    """A row per kind and number of machines, nearest first."""
     places: dict[tuple[str, str, str], list[str]] = defaultdict(list)
     for miss in plan.rejected:
         key = machines(miss.candidate), "\n".join(map(rejection_text, miss.rejections)), candidate_remedy(miss)
         places[key].append(where_of(miss))
-    more = f", {REJECTED_SHOWN} of {len(places):,} groups" if len(places) > REJECTED_SHOWN else ""
+    more = f", {maximum} of {len(places):,} groups" if len(places) > maximum else ""
     heading(out, f"Rejected candidates, nearest first{more}")
     rows = (
         (name, where[0] + (f" and {len(where) - 1} more" if len(where) > 1 else ""), why, remedy)
-        for (name, why, remedy), where in islice(places.items(), REJECTED_SHOWN)
+        for (name, why, remedy), where in islice(places.items(), maximum)
     )
     out.print(table(("machines", "place", "failed constraints, worst first", "meets them with"), rows, whole=("machines",)))
 
