@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rackwright.cli.app import AsJson, SpecPath, Today
 from rackwright.cli.session import Session
-from rackwright.cli.terminal import emit, working
+from rackwright.cli.terminal import BAD_INPUT, NOT_FEASIBLE, emit, working
 from rackwright.clouds import names, sellers, supports
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Problem
@@ -65,9 +65,11 @@ def diff(
 def policy(
     spec: SpecPath,
     preview: Annotated[bool, typer.Option("--preview", help="Only the permissions for `pulumi preview` and `pulumi refresh`.")] = False,
+    as_json: AsJson = False,
     today: Today = None,
 ) -> None:
     """Print the IAM policies that `pulumi up` needs on AWS. Each is within the size limit of a managed policy."""
+    del as_json  # always JSON
     session = Session.of(spec, True, today)
     place = _on_aws(session).place
     found = recorded(session, session.path.stem)
@@ -82,10 +84,14 @@ def lookup(
     quotas: Annotated[
         Path | None, typer.Option("--write-quotas", help="Also write the quotas of the account to this file, for `quotas` of a spec.")
     ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if something differs or was not checked.")] = False,
     as_json: AsJson = False,
     today: Today = None,
 ) -> None:
-    """Compare a plan with the AWS account, read only. Checks machine types, zones, images, add-ons and quotas."""
+    """Compare a plan with the AWS account, read only. Checks machine types, zones, images, add-ons and quotas.
+
+    Exit status 2 where nothing could be checked, such as without credentials.
+    """
     session = Session.of(spec, as_json, today)
     plan = _on_aws(session)
     from rackwright_pulumi.lookup import Account, command, look_up
@@ -100,6 +106,10 @@ def lookup(
     else:
         for line in command.as_lines(found):
             console().print(line, highlight=False, markup=False)
+    if not found.agreed and not found.problems:
+        raise typer.Exit(BAD_INPUT)
+    if strict and (found.problems or found.unasked):
+        raise typer.Exit(NOT_FEASIBLE)
 
 
 def _on_aws(session: Session) -> "StackPlan":

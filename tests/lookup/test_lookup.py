@@ -2,17 +2,21 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from rackwright.catalog.read import Catalog
+from rackwright.cli.main import run
+from rackwright.cli.terminal import BAD_INPUT, NOT_FEASIBLE
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import At, Level
 from rackwright.spec.quotas import read_quotas
 from rackwright_pulumi.lookup import NotAnswered, command, compare, look_up
-from rackwright_pulumi.lookup.compare import differences
+from rackwright_pulumi.lookup.compare import Answers, differences
 
 from tests import plans
 
+SPEC = Path(__file__).parents[2] / "stacks" / "chat-eks.yaml"
 TRAINING = plans.compiled(plans.training_case())
 BOX = plans.compiled(plans.box_case())
 
@@ -130,3 +134,16 @@ def test_written_quotas_are_read_back_as_the_specs_own(account, tmp_path):
 
 def test_answers_are_plain_data_too(nobody):
     assert json.loads(json.dumps(command.as_json(look_up(BOX, nobody))))["not_checked"]
+
+
+@pytest.mark.parametrize("options", [(), ("--strict",), ("--json",)])
+def test_a_lookup_that_checks_nothing_fails(nobody, options, capsys):
+    assert run(["lookup", str(SPEC), "--today", "2026-11-21", *options]) == BAD_INPUT
+    assert "no AWS credentials found" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("options", "status"), [((), 0), (("--strict",), NOT_FEASIBLE)])
+def test_strict_fails_on_what_was_not_checked(monkeypatch, options, status):
+    found = Answers((), ("Kubernetes 1.35",), (("quotas", "not permitted"),))
+    monkeypatch.setattr("rackwright_pulumi.lookup.look_up", lambda *_: found)
+    assert run(["lookup", str(SPEC), "--today", "2026-11-21", *options]) == status

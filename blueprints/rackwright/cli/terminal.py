@@ -46,10 +46,11 @@ def emit(value: Any) -> None:
 
 
 def tell(problems: Sequence[Problem], source: str = "") -> None:
-    """Prints problems on standard error."""
+    """Prints problems on standard error, those with the same text and path once."""
     from rackwright.diagnostics.render import rendered
 
     if problems:
+        problems = [*{(problem.code, problem.at, problem.advice): problem for problem in problems}.values()]
         colored = sys.stderr.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
         sys.stderr.write(rendered(UserError(problems, source or "rackwright"), color=colored))
 

@@ -12,6 +12,8 @@ MAX_FILE_BYTES = 1_000_000
 """Lines of a larger file are not quoted."""
 MAX_QUOTED_CHARACTERS = 2000
 """Characters of a line that are read on either side of a caret."""
+START = Mark(1, 1)
+"""The mark of a key that the file lacks: its first line is not quoted, because it has another key."""
 _INK = {"error": "\033[1;31m", "warning": "\033[1;33m", "caret": "\033[32m", "end": "\033[0m"}
 
 
@@ -43,7 +45,8 @@ def _one(problem: Problem, line: str | None, source: str, color: bool) -> str:
     path = path if len(path) <= WIDTH else path[: WIDTH - 3] + "..."
     where = f": {path}" if problem.at.steps else ""
     block = [f"{place}: {ink[problem.level]}{problem.level} {problem.code}{ink['end']}{where}", *_paragraph("    ", problem.reason)]
-    if problem.mark and line is not None:
+    is_absent = problem.mark == START and bool(problem.at.steps) and str(problem.at.steps[0]) not in (line or "")
+    if problem.mark and line is not None and not is_absent:
         block += _excerpt(problem.mark, line, ink)
     block += _paragraph("    fix: ", problem.fix) if problem.fix else []
     block += [f"    see: {problem.link}"] if problem.link else []
