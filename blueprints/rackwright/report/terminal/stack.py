@@ -1,17 +1,21 @@
 """StackPlans, resource graphs and differences on a terminal."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
+from rich.tree import Tree
 
+from rackwright.report.graph_formats import by_parent, type_name
 from rackwright.report.terminal.tables import print_labelled, table, title
 from rackwright.stackplan import LAYERS, CapacityPlan, ClusterPlan, CostAlertsPlan, LustrePlan, PoolPlan, StackPlan
 from rackwright.wording.formatting import plural, usd
 
 INK = {"replace": "bold red", "delete": "bold red", "create": "green", "update": "yellow"}
+LONGEST_NAME = 400
+"""Columns of a tree, so that no name is cut."""
 
 
 def show_stack(out: Console, plan: StackPlan) -> None:
@@ -98,13 +102,24 @@ def _capacity(capacity: CapacityPlan) -> str:
 
 
 def show_graph(out: Console, graph: dict[str, Any]) -> None:
-    """Resources by type, with their protection."""
+    """Resources as a tree of components, with type, logical name and protection."""
     resources = graph["resources"]
     protected = sum(node["protect"] for node in resources)
     title(out, graph.get("stack", "graph"), plural(len(resources), "resource"), f"{protected} protected")
-    shown = sorted(resources, key=lambda node: (node["type"], node["name"]))
-    rows = ((_token(node["type"]), node["name"], "yes" if node["protect"] else "") for node in shown)
-    out.print(table(("type", "name", "protected"), rows))
+    root, children = Tree("", hide_root=True, guide_style="dim"), by_parent(graph)
+
+    def add(node: Mapping[str, Any], branch: Tree) -> None:
+        below = children.get(node["urn"], ())
+        words = Text(f"{type_name(node['type'])} {node['name']}", style="bold" if below else "")
+        added = branch.add(words.append("  protected", style="yellow") if node["protect"] else words)
+        for child in below:
+            add(child, added)
+
+    for node in children.get("", ()):
+        add(node, root)
+    width, out.width = out.width, LONGEST_NAME  # rich cuts the names of a tree at the width of the console
+    out.print(root, crop=False)
+    out.width = width
 
 
 def show_diff(out: Console, changes: list[dict[str, Any]]) -> None:
@@ -118,11 +133,5 @@ def show_diff(out: Console, changes: list[dict[str, Any]]) -> None:
     for change in changes:
         stops = " (protected: refused)" if change["protected"] and change["operation"] in ("replace", "delete") else ""
         operation = Text(change["operation"], style=INK[change["operation"]])
-        rows.append((operation, f"{_token(change['type'])} {change['name']}", ", ".join(change["because"]) + stops))
+        rows.append((operation, f"{type_name(change['type'])} {change['name']}", ", ".join(change["because"]) + stops))
     out.print(table(("operation", "resource", "changed inputs"), rows))
-
-
-def _token(token: str) -> str:
-    """A type token without its repetition: `aws:ec2/vpc` for `aws:ec2/vpc:Vpc`."""
-    place, _, name = token.rpartition(":")
-    return place if place.rpartition("/")[2].lower() == name.lower() else token
