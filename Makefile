@@ -11,7 +11,7 @@ export PULUMI_SKIP_UPDATE_CHECK = 1
 
 PATHS   = PYTHONPATH=$(1)/blueprints:$(1)/components:$(1)
 
-.PHONY: demo test test-fast behaviour check bench peers up lock schema goldens plugins clean help
+.PHONY: demo test test-fast behaviour check bench peers up lock schema goldens plugins sbom audit clean help
 
 help:           ## this list
 	@grep -hE '^[a-z-]+: .*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 16
@@ -59,9 +59,26 @@ peers: $(STAMP) ## llm-analysis and aisimulate on the same rows and the same sea
 up: $(STAMP)    ## pulumi up of STACK=<stack>, for real
 	@pulumi up --stack $(STACK)
 
-lock: $(STAMP)  ## renew requirements.txt from pyproject.toml (needs uv)
-	@uv pip compile pyproject.toml --all-extras --group dev --universal --python-version 3.11 --generate-hashes \
-	  --no-emit-index-url --no-emit-find-links --no-header -q --upgrade -o requirements.txt
+LOCK = uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header -q
+lock: $(STAMP)  ## renew every lock file (needs uv)
+	@$(LOCK) pyproject.toml --all-extras --group dev --upgrade -o requirements.txt
+	@$(LOCK) pyproject.toml --extra aws --extra gcp --extra kubernetes -c requirements.txt -o components/requirements.txt
+	@$(LOCK) .ci/audit.in --upgrade -o .ci/audit.txt
+
+AUDIT = .cache/audit/bin
+$(AUDIT)/.complete: .ci/audit.txt components/requirements.txt
+	@rm -rf .cache/audit .cache/runtime && $(PYTHON) -m venv .cache/audit && $(PYTHON) -m venv --without-pip .cache/runtime
+	@$(AUDIT)/python -m pip install -q --disable-pip-version-check --require-hashes -r .ci/audit.txt
+	@$(AUDIT)/python -m pip --python .cache/runtime/bin/python install -q --require-hashes -r components/requirements.txt && touch $@
+
+sbom: $(AUDIT)/.complete ## CycloneDX SBOM and licences of the runtime dependencies: .cache/sbom/
+	@mkdir -p .cache/sbom
+	@$(AUDIT)/cyclonedx-py environment .cache/runtime/bin/python --pyproject pyproject.toml -o .cache/sbom/rackwright.cdx.json
+	@$(AUDIT)/pip-licenses --python .cache/runtime/bin/python --format=markdown --order=license --output-file .cache/sbom/licenses.md
+
+audit: $(AUDIT)/.complete ## known vulnerabilities of every locked package
+	@for file in requirements.txt components/requirements.txt .ci/audit.txt; do \
+	  $(AUDIT)/pip-audit --disable-pip --require-hashes --progress-spinner off -r $$file || exit; done
 
 schema: $(STAMP) ## renew docs/schema/*.json from the models and the components
 	@$(VENV)/bin/rackwright schema > docs/schema/spec.json
