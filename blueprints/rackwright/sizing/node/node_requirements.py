@@ -8,6 +8,7 @@ from functools import partial
 from rackwright.catalog import query
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Accelerator, Machine, Server
+from rackwright.clouds import profile
 from rackwright.sizing.assumptions import DEFAULT, Assumptions, listed
 from rackwright.sizing.evaluation import checkpoints
 from rackwright.sizing.metrics import Speed
@@ -193,7 +194,7 @@ def _on_premises(fit: Fit, catalog: Catalog) -> Power | None:
     c = fit.candidate
     server = next((s for s in catalog.servers if s.accelerator == c.accelerator), None)
     accelerator = query.accelerator(catalog, c.accelerator)
-    if server is None or accelerator is None or not accelerator.tdp_watts or c.cloud == "kubernetes":
+    if server is None or accelerator is None or not accelerator.tdp_watts or profile(c.cloud).is_owned:
         return None
     nodes = math.ceil(c.accelerators / server.accelerator_count)
     watts = power.node_watts(server.accelerator_count, accelerator.tdp_watts, bool(server.scale_up))
