@@ -17,6 +17,7 @@ FILES = [
     *(f"{kind}_{cloud}.csv" for kind in ("prices", "availability") for cloud in ("aws", "gcp")),
 ]
 COUNTS = {
+    "accelerator_generations.csv": 24,
     "accelerators.csv": 41 + 3 + 50,  # three that only the EC2 API names: V520, AI100, Inferentia1; fifty of published runs
     "aws_families.csv": 30,
     "aws_machines.csv": 92,
