@@ -175,7 +175,7 @@ TPU_SLICES = _table(
     _same(text, "generation topology gke_machine_type gke_accelerator_label xpk_type"),
     _same(count, "chips tensorcores hosts chips_per_host"),
     _same(maybe(text), "tpu_api_type tpu_api_version runtime_version gke_min_version gke_min_version_autopilot"),
-    _same(yes, "listed"),
+    _same(yes, "listed workload_policy"),
     {"hbm_gib_per_chip": ("hbm_bytes_per_chip", size(GIB))},
     DOUBTS,
 )

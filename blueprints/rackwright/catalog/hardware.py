@@ -226,6 +226,7 @@ class TpuSlice:
     """One TPU topology. `generation` is also the accelerator's name and the price row's sku (per chip); `gke_machine_type` is one host.
 
     tpu_api_type: accelerator type of the TPU API, None where the shape is asked for by version and topology, or GKE only;
+    workload_policy: GKE gets the topology of several hosts as a resource policy with a workload policy instead of `tpu_topology`;
     listed: False for shapes that follow the vendor's rule of multiples but appear in no list.
     """
 
@@ -238,6 +239,7 @@ class TpuSlice:
     multi_host: bool
     gke_machine_type: str
     gke_accelerator_label: str
+    workload_policy: bool
     tpu_api_type: str | None
     tpu_api_version: str | None
     xpk_type: str
