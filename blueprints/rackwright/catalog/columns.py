@@ -26,7 +26,7 @@ GB_S = times(1e9)
 MB_S = times(1e6)
 TERA = times(1e12)
 MODES = many(CapacityMode)
-PINNED_KINDS = ("chart", "kubernetes", "eks-addon", "node-image", "server-image")
+PINNED_KINDS = ("chart", "kubernetes", "eks-addon", "node-image", "box-image", "server-image")
 KIND = one_of("gpu", "tpu", "neuron", "cpu", "other")
 ORIGIN: dict[str, tuple[str, Parse]] = {"source": ("source", text), "as_of": ("as_of", date)}
 DOUBTS: dict[str, tuple[str, Parse]] = {"conflict": ("conflict", words), "notes": ("notes", words)}
@@ -287,6 +287,6 @@ CAPACITY_RULES = _table(
     "cloud capacity family rule",
     _same(text, "cloud rule"),
     _same(words, "family notes"),
-    _same(CapacityMode, "capacity"),
+    _same(maybe(CapacityMode), "capacity"),
     _same(positive, "value"),
 )

@@ -81,8 +81,8 @@ class Catalog:
             raise CatalogError(f"no storage tier {name!r}")
         return self.volume_by_name[name]
 
-    def capacity_rule(self, cloud: str, mode: CapacityMode, rule: str, family: str = "") -> float | None:
-        """The number a capacity mode imposes on a family of machines, "" for all of them; None without a row."""
+    def capacity_rule(self, cloud: str, mode: CapacityMode | None, rule: str, family: str = "") -> float | None:
+        """The number a capacity mode (None: any) imposes on a family of machines, "" for all of them; None without a row."""
         asked = (cloud, mode, rule, family)
         return next((row.value for row in self.capacity_rules if (row.cloud, row.capacity, row.rule, row.family) == asked), None)
 

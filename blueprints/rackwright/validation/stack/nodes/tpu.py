@@ -54,12 +54,10 @@ def placement_matches_hosts(plan: StackPlan, catalog: Catalog) -> Iterator[Viola
             flag = str(shape.multi_host).lower()
             message = f"multi_host is {str(pool.multi_host).lower()}, but slice {pool.topology} has {shape.hosts} hosts"
             yield Violation(at / "multi_host", f"set it to {flag}", message.replace("1 hosts", "1 host"))
-        elif pool.workload_policy != (shape.multi_host and shape.workload_policy):
-            required = str(shape.multi_host and shape.workload_policy).lower()
-            message = (
-                f"workload_policy is {str(pool.workload_policy).lower()}, but slice {pool.topology} of {pool.machine} requires {required}"
-            )
-            yield Violation(at / "workload_policy", f"set it to {required}", message)
+        elif pool.workload_policy != (required := shape.multi_host and shape.workload_policy):
+            flag, slice_name = str(required).lower(), f"slice {pool.topology} of {pool.machine}"
+            message = f"workload_policy is {str(pool.workload_policy).lower()}, but {slice_name} requires {flag}"
+            yield Violation(at / "workload_policy", f"set it to {flag}", message)
 
 
 @rule("V-101", Level.ERROR, MULTISLICE)
