@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from rackwright import Catalog, check, compile_plan, load, size
+from rackwright.catalog.query import offerings
 from rackwright.catalog.rows import Availability, CapacityMode, Price, StoragePrice
 from rackwright.cli import run
 from rackwright.clouds import AWS, CloudProfile, names, register, unregister
@@ -139,6 +140,17 @@ def test_an_unregistered_cloud_is_rejected(spec_file):
     with pytest.raises(UserError) as caught:
         load(spec_file)
     assert {problem.code for problem in caught.value.problems} == {"S-choice"}
+
+
+def test_machines_of_a_second_owned_cloud_have_neither_region_nor_price():
+    register(CloudProfile(name="site", owner_field="inventory", is_owned=True))
+    try:
+        ours = Catalog.default()
+        node = replace(ours.machine_by_name["g6.xlarge"], name="site.1", cloud="site", capacity_modes=(CapacityMode.ON_DEMAND,))
+        (offering,) = offerings(replace(ours, machines=(node,)), "site")
+        assert (offering.region, offering.price_usd_per_hour, offering.price_words) == ("", None, "owned: no hourly price")
+    finally:
+        unregister("site")
 
 
 def test_a_name_is_registered_once():
