@@ -1,21 +1,36 @@
-"""A new instance type is rows of the catalog: it is planned, compiled, checked, priced and declared without a change of code."""
+"""A new instance type with a new accelerator is rows of the catalog: it is planned, compiled, checked, priced and declared."""
 
 import csv
 import shutil
+from collections.abc import Iterable
 from datetime import date
+from pathlib import Path
 
 import pytest
-from rackwright import bill, check, compile_plan, read, size
+from rackwright import bill, check, compile_plan, estimate, read, size
 from rackwright.catalog import Catalog
 from rackwright.catalog.read import DATA
+from rackwright.diagnostics.errors import UserError
+from rackwright.estimator.config.accelerators import UnknownAccelerator, find, links
+from rackwright.sizing.rejection import Reason
 from rackwright.validation.stack import check_quota, quota_needs
 from rackwright_pulumi.program.build import declare
 from rackwright_pulumi.resource_graph import Graph
 from rackwright_pulumi.testing import record
 
 TODAY = date(2026, 11, 21)
-OLD, NEW = "p6-b200", "p9"
+NEW = {"p6-b200": "p9", "NVIDIA B200 SXM": "NVIDIA R900 SXM", "b200": "r900", "blackwell": "r9"}
+"""Names in the rows of p6-b200.48xlarge and its accelerator -> names in the invented rows."""
+PEAK, MEASURED, HOST_GB_S, SCALE_OUT_GB_S = 2250, 2137.5, 100, 80
+"""TFLOP/s of the data sheet and of the measurement (95 % of it), and the links of the invented generation."""
+CELLS = {
+    "prices_aws.csv": {"usd_per_hour": "100"},
+    "accelerators.csv": {"bf16_tflops": str(PEAK), "measured_bf16_tflops": str(MEASURED)},
+    "accelerator_generations.csv": {"host_gb_s": str(HOST_GB_S), "scale_out_gb_s": str(SCALE_OUT_GB_S)},
+}
 KEYS = {
+    "accelerators.csv": "name",
+    "accelerator_generations.csv": "generation",
     "aws_machines.csv": "name",
     "fabrics.csv": "machine",
     "prices_aws.csv": "sku",
@@ -42,22 +57,33 @@ tags: {owner: test, cost-centre: "4711"}
 """
 
 
-@pytest.fixture(scope="module")
-def catalog(tmp_path_factory) -> Catalog:
-    """The embedded catalog, and p9.48xlarge: eight B200 as in p6-b200.48xlarge, sold in us-east-1 for 100 USD an hour."""
-    folder = shutil.copytree(DATA, tmp_path_factory.mktemp("catalog") / "data")
-    for file, key in KEYS.items():
+def renamed(cell: str) -> str:
+    for old, new in NEW.items():
+        cell = cell.replace(old, new)
+    return cell
+
+
+def catalog_with(folder: Path, files: Iterable[str] = KEYS) -> Catalog:
+    """The embedded catalog, and p9.48xlarge: eight R900 as the B200 in p6-b200.48xlarge, sold in us-east-1 for 100 USD an hour."""
+    shutil.copytree(DATA, folder)
+    for file in files:
+        key = KEYS[file]
         with (folder / file).open(encoding="utf-8", newline="") as lines:
             reader = csv.DictReader(lines)
             rows, columns = list(reader), reader.fieldnames
-        new = [row | {name: cell.replace(OLD, NEW) for name, cell in row.items()} for row in rows if row[key].startswith(OLD)]
+        new = [{name: renamed(cell) for name, cell in row.items()} for row in rows if row[key].startswith(tuple(NEW))]
         assert new, file
-        rows += [row | ({"usd_per_hour": "100"} if "usd_per_hour" in row else {}) for row in new]
+        rows += [row | CELLS.get(file, {}) for row in new]
         with (folder / file).open("w", encoding="utf-8", newline="") as lines:
             writer = csv.DictWriter(lines, columns)
             writer.writeheader()
             writer.writerows(rows)
     return Catalog.load(folder)
+
+
+@pytest.fixture(scope="module")
+def catalog(tmp_path_factory) -> Catalog:
+    return catalog_with(tmp_path_factory.mktemp("catalog") / "data")
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +96,40 @@ def built(catalog):
 
 def test_the_embedded_catalog_does_not_have_it():
     assert "p9.48xlarge" not in Catalog.default().machine_by_name
+    assert "r900" not in Catalog.default().accelerator_by_name
+
+
+def test_the_estimator_reads_the_rates_of_its_rows(catalog):
+    found = find("R900", catalog)
+    assert found.sustained_share == pytest.approx(MEASURED / PEAK)
+    assert found.host_bytes_per_s == HOST_GB_S * 1e9
+    assert links(found).scale_out_bytes_per_s == SCALE_OUT_GB_S * 1e9
+    with pytest.raises(UnknownAccelerator):
+        find("R900")
+
+
+def test_it_is_estimated_with_its_catalog(catalog):
+    config = {
+        "kind": "serving",
+        "model": "llama-3.1-8b",
+        "hardware": {"accelerator": "r900"},
+        "engine": {"name": "vllm"},
+        "input_tokens": 512,
+        "output_tokens": 128,
+        "concurrency": 8,
+    }
+    found = estimate(config, catalog=catalog)
+    assert found.capacity_bytes == catalog.accelerator_by_name["r900"].memory_bytes
+    with pytest.raises(UserError, match="'r900' is not an accelerator"):
+        estimate(config)
+
+
+def test_a_generation_without_links_is_refused(tmp_path):
+    rows = catalog_with(tmp_path / "data", [file for file in KEYS if file != "accelerator_generations.csv"])
+    plan = size(read(SPEC, catalog=rows), rows, today=TODAY)
+    assert plan.fits == ()
+    reasons = {(why.reason, why.subject) for miss in plan.rejected if miss.candidate.machine == "p9.48xlarge" for why in miss.rejections}
+    assert (Reason.UNPUBLISHED, "links of generation r9") in reasons
 
 
 def test_it_is_sized_on_its_own_price(built, catalog):

@@ -17,6 +17,7 @@ FILES = [
     *(f"{kind}_{cloud}.csv" for kind in ("prices", "availability") for cloud in ("aws", "gcp")),
 ]
 COUNTS = {
+    "accelerator_generations.csv": 24,
     "accelerators.csv": 41 + 3 + 50,  # three that only the EC2 API names: V520, AI100, Inferentia1; fifty of published runs
     "aws_families.csv": 30,
     "aws_machines.csv": 92,
@@ -269,3 +270,16 @@ def test_owned_servers_are_machines_too(catalog):
         assert (m.cloud, m.accelerator, m.accelerator_count) == ("kubernetes", server.accelerator, server.accelerator_count)
         assert (m.vcpus, m.memory_bytes, m.local_nvme_bytes) == (None, None, None)
     assert catalog.machine_by_name["xe9680-h100"].fabric is Fabric.INFINIBAND
+
+
+def test_doubts_about_a_peak_and_a_memory_size_are_shown(catalog):
+    a10g, l40 = catalog.accelerator_by_name["a10g"], catalog.accelerator_by_name["l40"]
+    assert (a10g.confidence, a10g.conflict) == ("medium", "bf16 70 (kept) vs 125 (lightning-fabric)")
+    assert l40.memory_bytes == pytest.approx(46068 * 2**20, rel=1e-3)
+    assert "44.7 GiB" in l40.conflict
+
+
+def test_a_bottlerocket_version_has_its_own_source():
+    rows = [row for row in raw("versions.csv") if row["name"].startswith("bottlerocket")]
+    assert {row["version"].partition("-")[0] for row in rows} == {"1.58.0"}
+    assert all(row["source"].startswith("public AMI catalogue") for row in rows)

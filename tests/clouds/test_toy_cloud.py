@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from rackwright import Catalog, check, compile_plan, load, size
+from rackwright.catalog.query import offerings
 from rackwright.catalog.rows import Availability, CapacityMode, Price, StoragePrice
 from rackwright.cli import run
 from rackwright.clouds import AWS, CloudProfile, names, register, unregister
@@ -73,7 +74,6 @@ def toy_catalog() -> Catalog:
 def toy(monkeypatch) -> Iterator[Catalog]:
     catalog = toy_catalog()
     register(TOY)
-    monkeypatch.setattr(Catalog, "default", lambda: catalog)
     monkeypatch.setitem(PATHS, (BlueprintKind.BOX, TOY.name), box_plan)
     yield catalog
     unregister(TOY.name)
@@ -87,22 +87,24 @@ def spec_file(tmp_path) -> Path:
 
 
 def test_a_registered_cloud_is_sized_compiled_checked_and_priced(toy, spec_file):
-    spec = load(spec_file)
+    spec = load(spec_file, catalog=toy)
     sizing = size(spec, toy, today=TODAY)
     fit = sizing.fits[0]
     assert (fit.candidate.cloud, fit.candidate.machine, fit.candidate.price_usd_per_hour) == ("toy", "toy.1", pytest.approx(0.9))
-    plan = compile_plan(spec, sizing, fit, today=TODAY)
+    plan = compile_plan(spec, sizing, fit, today=TODAY, catalog=toy)
     assert (plan.place.cloud, plan.place.region, plan.place.zone, plan.place.control_zones) == ("toy", "toyland", "toyland.b", ())
     assert plan.place.account == "123456789012"
     assert plan.guard is None
-    assert [problem.code for problem in check(plan) if problem.level == "error"] == []
+    assert [problem.code for problem in check(plan, catalog=toy) if problem.level == "error"] == []
     lines = {line.what: line for line in bill(plan, fit, spec, toy).lines}
     assert lines["root disk"].unit_price_usd is not None
     assert not [name for name in lines if "NAT" in name or "IOPS" in name]
 
 
 @pytest.mark.parametrize("command", ["plan", "compile"])
-def test_the_commands_know_a_registered_cloud(toy, spec_file, capsys, command):
+def test_the_commands_know_a_registered_cloud(toy, spec_file, capsys, monkeypatch, command):
+    """Commands have no catalog of their own, so that they read the embedded one."""
+    monkeypatch.setattr(Catalog, "default", lambda: toy)
     assert run([command, str(spec_file), "--json", "--today", TODAY.isoformat()]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert "toyland" in json.dumps(answer)
@@ -111,9 +113,9 @@ def test_the_commands_know_a_registered_cloud(toy, spec_file, capsys, command):
 def test_default_zone_is_the_first_of_the_region(toy, tmp_path):
     path = tmp_path / "toy-box.yaml"
     path.write_text(SPEC.format(more="capacity: {ordered: [on-demand]}"))
-    spec = load(path)
+    spec = load(path, catalog=toy)
     sizing = size(spec, toy, today=TODAY)
-    assert compile_plan(spec, sizing, sizing.fits[0], today=TODAY).place.zone == "toyland.a"
+    assert compile_plan(spec, sizing, sizing.fits[0], today=TODAY, catalog=toy).place.zone == "toyland.a"
 
 
 @pytest.mark.parametrize(
@@ -129,7 +131,7 @@ def test_rules_follow_the_profile(toy, tmp_path, more, code):
     path = tmp_path / "toy-box.yaml"
     path.write_text(SPEC.format(more=more))
     with pytest.raises(UserError) as caught:
-        load(path)
+        load(path, catalog=toy)
     assert code in {problem.code for problem in caught.value.problems}
 
 
@@ -138,6 +140,17 @@ def test_an_unregistered_cloud_is_rejected(spec_file):
     with pytest.raises(UserError) as caught:
         load(spec_file)
     assert {problem.code for problem in caught.value.problems} == {"S-choice"}
+
+
+def test_machines_of_a_second_owned_cloud_have_neither_region_nor_price():
+    register(CloudProfile(name="site", owner_field="inventory", is_owned=True))
+    try:
+        ours = Catalog.default()
+        node = replace(ours.machine_by_name["g6.xlarge"], name="site.1", cloud="site", capacity_modes=(CapacityMode.ON_DEMAND,))
+        (offering,) = offerings(replace(ours, machines=(node,)), "site")
+        assert (offering.region, offering.price_usd_per_hour, offering.price_words) == ("", None, "owned: no hourly price")
+    finally:
+        unregister("site")
 
 
 def test_a_name_is_registered_once():

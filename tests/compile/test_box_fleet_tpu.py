@@ -155,6 +155,16 @@ def test_tpu_has_one_whole_pool_per_slice():
     assert {(p.nodes_min, p.nodes_start, p.nodes_max, p.topology, p.multi_host) for p in slices} == {(4, 4, 4, "4x4", True)}
 
 
+@pytest.mark.parametrize(
+    ("machine", "topology", "nodes", "expected"),
+    [("tpu7x-standard-4t", "4x4x4", 16, True), ("tpu7x-standard-4t", "2x2x1", 1, False), ("ct6e-standard-4t", "4x4", 4, False)],
+)
+def test_only_several_hosts_of_tpu7x_use_a_workload_policy(machine, topology, nodes, expected):
+    plan = plans.compiled(plans.tpu_case(machine=machine, topology=topology, nodes=nodes))
+    assert plan.pool("slice-0").workload_policy is expected
+    assert "V-100" not in {problem.code for problem in check(plan)}
+
+
 def test_tpu_quota_is_all_chips():
     queue = manifest(plans.compiled(plans.tpu_case(slices=2)), "queue.cluster-queue")
     amounts = {r["name"]: r["nominalQuota"] for r in queue["spec"]["resourceGroups"][0]["flavors"][0]["resources"]}

@@ -13,7 +13,7 @@ from rackwright.diagnostics.problem import Level
 from rackwright.sizing.offers.offer import CPU
 from rackwright.spec import examine
 from rackwright.stackplan import BlueprintKind, StackPlan
-from rackwright.stackplan.images import BOX_IMAGES
+from rackwright.stackplan.images import box_image
 from rackwright.validation.stack import check
 
 from tests import plans
@@ -64,7 +64,7 @@ def _broken(plan: StackPlan, machine: str, mode: str) -> list[str]:
 @pytest.mark.parametrize("machine", STARTS)
 def test_box_image_is_dated_and_matches_the_machine(machine):
     box = compiled(machine).box
-    assert box.image == BOX_IMAGES[MACHINES[machine].kind, MACHINES[machine].cpu_arch]
+    assert box.image == box_image(MACHINES[machine].kind, MACHINES[machine].cpu_arch) != ""
     assert re.search(r"\d{8}$", box.image)
     assert (box.kind, box.cpu_arch) == (MACHINES[machine].kind, MACHINES[machine].cpu_arch)
 

@@ -65,6 +65,26 @@ def test_a_decision_by_a_clouds_name_is_found(code):
     assert uses_of_one_cloud(f"from rackwright.clouds import AWS, GCP\n{code}") == [2]
 
 
+def comparisons_with_owned_clouds(text: str) -> list[int]:
+    """Lines that compare a cloud with the name of one whose machines the user owns; `is_owned` of its profile is the decision."""
+    owned = {cloud.name for cloud in profiles() if cloud.is_owned}
+    compared = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Compare))
+    return [node.lineno for node in compared if owned & {part.value for part in ast.walk(node) if isinstance(part, ast.Constant)}]
+
+
+def test_no_code_decides_by_the_name_of_an_owned_cloud():
+    """The simulator and benchmarks/flat.py compare names of Pulumi packages, of which one is called kubernetes too."""
+    packages = ("components/rackwright_pulumi/simulator/", "benchmarks/flat.py")
+    paths = [path for path in sources() if not path.relative_to(ROOT).as_posix().startswith(packages)]
+    found = [f"{path.relative_to(ROOT)}:{n}" for path in paths for n in comparisons_with_owned_clouds(path.read_text(encoding="utf-8"))]
+    assert not found
+
+
+@pytest.mark.parametrize("code", ["c.cloud == 'kubernetes'", "c.cloud != 'kubernetes'", "c.cloud in ('gcp', 'kubernetes')"])
+def test_a_comparison_with_an_owned_cloud_is_found(code):
+    assert comparisons_with_owned_clouds(code) == [1]
+
+
 @pytest.mark.parametrize("code", ["{AWS.name: f, GCP.name: g}", "rule('R-1', on=AWS)", "Row(cloud=AWS.name)", "'== AWS.name'"])
 def test_tables_and_rules_of_one_cloud_are_allowed(code):
     assert not uses_of_one_cloud(f"from rackwright.clouds import AWS, GCP\n{code}")

@@ -1,6 +1,7 @@
 """Facts about machines are rows of the catalog: no code names an instance type or a family."""
 
 import re
+from functools import cache
 
 import pytest
 from rackwright.catalog import Catalog
@@ -22,15 +23,12 @@ ALLOWED = {
     ("blueprints/rackwright/validation/stack/nodes/images.py", "p6-b200.48xlarge p6-b300.48xlarge"): EXAMPLE,
     ("blueprints/rackwright/cli/spec_commands.py", "p5.48xlarge"): EXAMPLE,
     ("components/rackwright_pulumi/policies/launch_templates.py", "t3.medium"): "EKS's default, in a text",
-    (
-        "components/rackwright_pulumi/gcp/pool.py",
-        "ct6e tpu7x g4 a3-ultragpu a4 a4x",
-    ): "plans written by hand; test_contract.py holds it to the catalog",
     ("components/rackwright_pulumi/simulator/limits/machines.py", "t3.medium t3.micro m7i.xlarge"): SIMULATED,
     ("components/rackwright_pulumi/simulator/clusters/karpenter.py", "m7i.large"): SIMULATED,
     ("components/rackwright_pulumi/simulator/computed/ec2.py", "p5.48xlarge"): SIMULATED,
 }
 """File and names in it -> why they are no fact about a machine."""
+PAIRS = {(file, token) for file, tokens in ALLOWED for token in tokens.split()}
 
 
 def names() -> set[str]:
@@ -48,16 +46,24 @@ def machines_in(text: str, known: set[str]) -> list[str]:
     return [token for token in tokens if token in known or EC2_TYPE.fullmatch(token)]
 
 
-def test_no_code_names_a_machine():
-    known, allowed = names(), {(file, token) for file, tokens in ALLOWED for token in tokens.split()}
-    found = [
-        f"{path.relative_to(ROOT)}:{line} {token}"
+@cache
+def uses() -> dict[tuple[str, str], int]:
+    """(file, name of a machine in one of its strings) -> line."""
+    known = names()
+    return {
+        (path.relative_to(ROOT).as_posix(), token): line
         for path in python_files(*LIBRARY)
         for line, text in read(path).strings
         for token in machines_in(text, known)
-        if (path.relative_to(ROOT).as_posix(), token) not in allowed
-    ]
-    assert found == []
+    }
+
+
+def test_no_code_names_a_machine():
+    assert [f"{file}:{line} {token}" for (file, token), line in uses().items() if (file, token) not in PAIRS] == []
+
+
+def test_every_exception_is_used():
+    assert PAIRS - uses().keys() == set(), "remove it from ALLOWED"
 
 
 def test_prefixes_of_machine_names_are_found():

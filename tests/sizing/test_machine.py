@@ -188,14 +188,31 @@ def test_a_network_disk_replaces_a_missing_local_disk():
 def test_one_copy_over_all_nodes_sends_no_gradients_and_four_copies_do():
     found = sized(finetune("llama-3.1-70b", "none"), P5)
 
-    def basis(parallelism: ParallelLayout) -> tuple[NoteKind, ...]:
+    def basis(parallelism: ParallelLayout) -> dict[str, tuple[NoteKind, ...]]:
         fit = replace(found.fits[0], candidate=replace(found.fits[0].candidate, parallelism=parallelism))
         needs = node_requirements(replace(found, fits=(fit,)), spec_of(finetune("llama-3.1-70b", "none"), P5), Catalog.default())
         assert needs
-        return next(tuple(note.kind for note in n.basis) for n in needs.needs if n.name == "network")
+        return {n.name: tuple(note.kind for note in n.basis) for n in needs.needs if n.name.endswith("network")}
 
-    assert basis(ParallelLayout(tensor=8, pipeline=4)) == (NoteKind.DATA_AND_CHECKPOINTS, NoteKind.STAGES_NOT_INCLUDED)
-    assert basis(ParallelLayout(tensor=8, data=4)) == (NoteKind.GRADIENTS,)
+    stages = (NoteKind.DATA_AND_CHECKPOINTS, NoteKind.STAGES_NOT_INCLUDED, NoteKind.CLIENT_LIMIT)
+    assert basis(ParallelLayout(tensor=8, pipeline=4)) == {"network": stages}
+    storage = (NoteKind.DATA_AND_CHECKPOINTS, NoteKind.CLIENT_LIMIT)
+    assert basis(ParallelLayout(tensor=8, data=4)) == {"network": (NoteKind.GRADIENTS,), "storage network": storage}
+
+
+@pytest.mark.parametrize(("efa", "gbit_per_s", "interface"), [("false", 100, "ENA"), ("true", 700, "EFA")])
+def test_a_file_system_has_the_network_that_its_clients_use(efa, gbit_per_s, interface):
+    """FSx for Lustre serves one client at 100 Gbit/s over ENA and 700 Gbit/s over EFA, whatever the EFA interfaces of the machine."""
+    workload = finetune("llama-3.1-70b", "none")
+    spec = read(
+        f"api_version: rackwright/v1\nname: test\nworkloads: [{workload}]\ninfra: {{any_of: [{P5}]}}\n"
+        f"blueprint: {{kind: training-cluster, storage: {{lustre: {{efa: {efa}}}}}}}\n"
+    )
+    needs = node_requirements(sized(workload, P5), spec, Catalog.default())
+    assert needs
+    storage = next(n for n in needs.needs if n.name.endswith("network") and n.basis[-1].kind is NoteKind.CLIENT_LIMIT)
+    assert storage.have == pytest.approx(gbit_per_s / 8)
+    assert f"{gbit_per_s} Gbit/s over {interface}" in note_text(storage.basis[-1])
 
 
 def test_images_of_unknown_size_count_as_jpegs():

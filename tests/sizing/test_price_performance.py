@@ -77,7 +77,7 @@ def test_a_model_that_is_too_large_has_a_reason():
 
 
 def test_four_bits_on_a_card_without_them_are_refused_with_the_reason():
-    (unsupported,) = replica(replace(CHAT, numbers="fp8"), "NVIDIA T4").rejections
+    (unsupported,) = replica(replace(CHAT, numbers="fp8"), "NVIDIA T4", Catalog.default()).rejections
     assert "NVIDIA T4 has no fp8 arithmetic" in rejection_text(unsupported)
 
 
@@ -96,7 +96,7 @@ def test_images_on_t4_l4_and_tpu_are_prior_only_and_reconcile_with_the_report():
 def test_adapters_that_are_not_merged_cost_two_thin_matrices():
     assert IMAGES.lora_overhead == pytest.approx(2 * 32 / 1280)
     assert replace(IMAGES, loras=0).lora_overhead == 0
-    bare, many = (replica(replace(IMAGES, loras=n), "NVIDIA L4").requests_per_s.p50 for n in (0, 8))
+    bare, many = (replica(replace(IMAGES, loras=n), "NVIDIA L4", Catalog.default()).requests_per_s.p50 for n in (0, 8))
     assert bare / many == pytest.approx(1.05)
 
 

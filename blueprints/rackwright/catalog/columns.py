@@ -26,7 +26,7 @@ GB_S = times(1e9)
 MB_S = times(1e6)
 TERA = times(1e12)
 MODES = many(CapacityMode)
-PINNED_KINDS = ("chart", "kubernetes", "eks-addon", "node-image", "server-image")
+PINNED_KINDS = ("chart", "kubernetes", "eks-addon", "node-image", "box-image", "server-image")
 KIND = one_of("gpu", "tpu", "neuron", "cpu", "other")
 ORIGIN: dict[str, tuple[str, Parse]] = {"source": ("source", text), "as_of": ("as_of", date)}
 DOUBTS: dict[str, tuple[str, Parse]] = {"conflict": ("conflict", words), "notes": ("notes", words)}
@@ -60,7 +60,17 @@ ACCELERATORS = _table(
         **{f"{f}_tflops": (f"{f}_flops", maybe(TERA)) for f in ("fp32", "tf32", "bf16", "fp16", "fp8", "fp4", "measured_bf16")},
         "int8_tops": ("int8_ops", maybe(TERA)),
         "scale_up_gb_s_bidirectional": ("scale_up_bytes_per_s", maybe(times(1e9 / 2))),
+        "host_gb_s": ("host_bytes_per_s", maybe(GB_S)),
     },
+    DOUBTS,
+)
+
+ACCELERATOR_GENERATIONS = _table(
+    "accelerator_generations.csv",
+    "generation",
+    _same(text, "generation confidence"),
+    _same(words, "host_link"),
+    {f"{link}_gb_s": (f"{link}_bytes_per_s", GB_S) for link in ("host", "scale_out")},
     DOUBTS,
 )
 
@@ -143,9 +153,7 @@ FABRICS = _table(
     _same(maybe(yes), "gpudirect needs_whole_fabric"),
     _same(count, "gvnic_networks rdma_subnets"),
     _same(many(), "gke_min_versions"),
-    {
-        "interface_gbps": ("interface_bytes_per_s", maybe(GBPS)),
-    },
+    {"interface_gbps": ("interface_bytes_per_s", maybe(GBPS))},
     DOUBTS,
 )
 
@@ -157,9 +165,7 @@ TPU_HOSTS = _table(
     _same(maybe(count), "vcpus"),
     _same(MODES, "capacity_modes"),
     _same(words, "quota_on_demand quota_spot"),
-    {
-        "memory_gb": ("memory_bytes", maybe(size(GB))),
-    },
+    {"memory_gb": ("memory_bytes", maybe(size(GB)))},
     DOUBTS,
 )
 
@@ -169,10 +175,8 @@ TPU_SLICES = _table(
     _same(text, "generation topology gke_machine_type gke_accelerator_label xpk_type"),
     _same(count, "chips tensorcores hosts chips_per_host"),
     _same(maybe(text), "tpu_api_type tpu_api_version runtime_version gke_min_version gke_min_version_autopilot"),
-    _same(yes, "listed"),
-    {
-        "hbm_gib_per_chip": ("hbm_bytes_per_chip", size(GIB)),
-    },
+    _same(yes, "listed workload_policy"),
+    {"hbm_gib_per_chip": ("hbm_bytes_per_chip", size(GIB))},
     DOUBTS,
 )
 
@@ -231,9 +235,7 @@ STORAGE_PRICES = _table(
     _same(text, "volume cloud"),
     _same(maybe(text), "region"),
     _same(words, "notes"),
-    {
-        "usd_per_gib_month": ("usd_per_byte_month", times(1 / GIB)),
-    },
+    {"usd_per_gib_month": ("usd_per_byte_month", times(1 / GIB))},
 )
 
 FEES = _table(
@@ -285,6 +287,6 @@ CAPACITY_RULES = _table(
     "cloud capacity family rule",
     _same(text, "cloud rule"),
     _same(words, "family notes"),
-    _same(CapacityMode, "capacity"),
+    _same(maybe(CapacityMode), "capacity"),
     _same(positive, "value"),
 )

@@ -39,7 +39,8 @@ class Accelerator:
     memory_bytes: addressable memory as an API or tool prints it, else the vendor's GB; *_flops, int8_ops: dense peak per second;
     scale_up_bytes_per_s: per direction and accelerator (half of the vendor's bidirectional figure), None without such a link;
     scale_up_domain: accelerators that reach one another over it; aliases: other names people and APIs use, lower case; generation: what the
-    estimator's coefficients are fitted by; serves_only: no trainer is documented; neuron_cores: NeuronCores a program sees of a device, and
+    estimator's coefficients are fitted by, and row of accelerator_generations.csv; host_bytes_per_s: usable rate to the CPU per direction,
+    None: that of the generation; serves_only: no trainer is documented; neuron_cores: NeuronCores a program sees of a device, and
     neuron_degrees those over which the Neuron runtime splits a model.
     """
 
@@ -68,6 +69,7 @@ class Accelerator:
     scale_up_domain: int | None
     scale_up_topology: str
     host_link: str
+    host_bytes_per_s: float | None
     tdp_watts: float | None
     status: str
     confidence: str
@@ -85,6 +87,24 @@ class Accelerator:
     def supports(self, dtype: str) -> bool:
         """Return whether a peak is published for the format."""
         return self.peak(dtype) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class AcceleratorGeneration:
+    """Links that accelerators of a generation share, usable bytes/s per direction and accelerator.
+
+    host: PCIe to the CPU, also the path between accelerators without a scale-up link. scale_out: its NIC in the vendor's reference server.
+    """
+
+    generation: str
+    host_link: str
+    host_bytes_per_s: float
+    scale_out_bytes_per_s: float
+    confidence: str
+    conflict: str
+    notes: str
+    source: str
+    as_of: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +226,7 @@ class TpuSlice:
     """One TPU topology. `generation` is also the accelerator's name and the price row's sku (per chip); `gke_machine_type` is one host.
 
     tpu_api_type: accelerator type of the TPU API, None where the shape is asked for by version and topology, or GKE only;
+    workload_policy: GKE gets the topology of several hosts as a resource policy with a workload policy instead of `tpu_topology`;
     listed: False for shapes that follow the vendor's rule of multiples but appear in no list.
     """
 
@@ -218,6 +239,7 @@ class TpuSlice:
     multi_host: bool
     gke_machine_type: str
     gke_accelerator_label: str
+    workload_policy: bool
     tpu_api_type: str | None
     tpu_api_version: str | None
     xpk_type: str

@@ -169,10 +169,10 @@ class PinnedVersion:
 
 @dataclass(frozen=True, slots=True)
 class CapacityRule:
-    """Limit of a capacity mode. Rule names have a unit suffix: `longest_run_s`, `most_nodes`, `drain_before_end_s`."""
+    """Limit of a capacity mode, None: of all. Rule names have a unit suffix: `longest_run_s`, `most_nodes`, `drain_before_end_s`."""
 
     cloud: str
-    capacity: CapacityMode
+    capacity: CapacityMode | None
     family: str
     rule: str
     value: float

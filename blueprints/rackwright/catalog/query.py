@@ -6,6 +6,7 @@ from fnmatch import fnmatchcase
 
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Accelerator, Availability, CapacityMode, Machine, Offering, Price, TpuSlice, Volume
+from rackwright.clouds import profile
 
 REFERENCE_REGIONS = ("us-east-1", "us-central1", "us-central2")
 """Regions whose price is shown, marked as a reference, when a region has no price."""
@@ -52,7 +53,7 @@ def offerings(catalog: Catalog, cloud: str, regions: Iterable[str] = (), modes: 
             continue
         places: Iterable[Availability] = sorted(catalog.places_by_sku.get(node.name, ()), key=lambda place: place.region)
         places = (place for place in places if not patterns or any(fnmatchcase(place.region, pattern) for pattern in patterns))
-        if node.cloud == "kubernetes":
+        if profile(node.cloud).is_owned:
             places = (Availability(node.name, node.cloud, "", (), node.notes, node.source, node.as_of),)
         for place in places:
             for mode in (m for m in selected or node.capacity_modes if m in node.capacity_modes):
@@ -91,7 +92,7 @@ def _price(catalog: Catalog, node: Machine, region: str, mode: CapacityMode) -> 
         return row, f"{where}: none published here for {region}"
     if mode is CapacityMode.RESERVATION and (row := _price(catalog, node, region, CapacityMode.ON_DEMAND)[0]):
         return row, "assumed to bill like on-demand: no reservation price published here"
-    return None, "owned: no hourly price" if node.cloud == "kubernetes" else "price not published"
+    return None, "owned: no hourly price" if profile(node.cloud).is_owned else "price not published"
 
 
 def _distance(row: Price, region: str) -> int:

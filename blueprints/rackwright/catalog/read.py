@@ -12,6 +12,7 @@ from rackwright.catalog import records as machines
 from rackwright.catalog.csv_table import Record, Table
 from rackwright.catalog.rows import (
     Accelerator,
+    AcceleratorGeneration,
     Availability,
     CapacityMode,
     CapacityRule,
@@ -33,11 +34,15 @@ from rackwright.diagnostics.problem import Mark, Problem
 DATA = Path(__file__).parent / "data"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Catalog:
-    """All rows of the catalog. digest: twelve hex digits over every byte of the data files, models included, and user prices."""
+    """All rows of the catalog. Two catalogs are equal only if they are the same object; the digest compares their data.
+
+    digest: twelve hex digits over every byte of the data files, models included, and user prices.
+    """
 
     accelerators: tuple[Accelerator, ...]
+    generations: tuple[AcceleratorGeneration, ...]
     machines: tuple[Machine, ...]
     layouts: tuple[FabricLayout, ...]
     slices: tuple[TpuSlice, ...]
@@ -76,8 +81,8 @@ class Catalog:
             raise CatalogError(f"no storage tier {name!r}")
         return self.volume_by_name[name]
 
-    def capacity_rule(self, cloud: str, mode: CapacityMode, rule: str, family: str = "") -> float | None:
-        """The number a capacity mode imposes on a family of machines, "" for all of them; None without a row."""
+    def capacity_rule(self, cloud: str, mode: CapacityMode | None, rule: str, family: str = "") -> float | None:
+        """The number a capacity mode (None: any) imposes on a family of machines, "" for all of them; None without a row."""
         asked = (cloud, mode, rule, family)
         return next((row.value for row in self.capacity_rules if (row.cloud, row.capacity, row.rule, row.family) == asked), None)
 
@@ -120,6 +125,17 @@ class Catalog:
         return {name: row for row in self.accelerators for name in (*row.aliases, row.name.lower())}
 
     @cached_property
+    def generation_by_name(self) -> Mapping[str, AcceleratorGeneration]:
+        return {row.generation: row for row in self.generations}
+
+    @cached_property
+    def measured_shares(self) -> Mapping[str, tuple[float, ...]]:
+        """Measured over nameplate bf16 peaks by accelerator name, architecture and generation, in file order."""
+        measured = [(row, row.measured_bf16_flops, row.bf16_flops) for row in self.accelerators]
+        shares = [(row, flops / peak) for row, flops, peak in measured if flops and peak]
+        return _grouped((key, share) for row, share in shares for key in {row.name, row.architecture, row.generation})
+
+    @cached_property
     def layout_by_machine(self) -> Mapping[str, FabricLayout]:
         return {row.machine: row for row in self.layouts}
 
@@ -147,6 +163,7 @@ class Catalog:
 
 
 PLAIN = {
+    "generations": (AcceleratorGeneration, tables.ACCELERATOR_GENERATIONS),
     "layouts": (FabricLayout, tables.FABRICS),
     "servers": (Server, tables.SERVERS),
     "storage_prices": (StoragePrice, tables.STORAGE_PRICES),

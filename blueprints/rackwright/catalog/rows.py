@@ -4,7 +4,17 @@ Unknown values are None, shown as "not published", never zero. Units: bytes, byt
 GB, Gbps and TFLOPS as their column names state.
 """
 
-from rackwright.catalog.hardware import FORMATS, Accelerator, CapacityMode, Fabric, FabricLayout, Machine, Server, TpuSlice
+from rackwright.catalog.hardware import (
+    FORMATS,
+    Accelerator,
+    AcceleratorGeneration,
+    CapacityMode,
+    Fabric,
+    FabricLayout,
+    Machine,
+    Server,
+    TpuSlice,
+)
 from rackwright.catalog.offerings import (
     Availability,
     CapacityRule,
@@ -22,6 +32,7 @@ from rackwright.catalog.offerings import (
 __all__ = [
     "FORMATS",
     "Accelerator",
+    "AcceleratorGeneration",
     "Availability",
     "CapacityMode",
     "CapacityRule",

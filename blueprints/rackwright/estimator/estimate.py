@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any
 
+from rackwright.catalog.read import Catalog
 from rackwright.estimator import launch_flags, samples
 from rackwright.estimator.calibration.coefficients import PRIOR_ONLY, Calibration, calibration
 from rackwright.estimator.config import resolve
@@ -27,23 +28,24 @@ QUEUE_GROWS = "The request rate exceeds what the replicas sustain, so the queue 
 PRIOR_ONLY_EVIDENCE = "prior only: no measured run of this class on this accelerator generation"
 
 
-def estimate(config: Configuration | Mapping[str, Any], calibrated: Calibration | None = None) -> Estimate:
+def estimate(config: Configuration | Mapping[str, Any], calibrated: Calibration | None = None, catalog: Catalog | None = None) -> Estimate:
     """Estimate one configuration.
 
     config: a configuration, or its plain data as in a JSONL line.
     calibrated: result of `load_calibration`; default: the shipped coefficients.
+    catalog: has the accelerator; default: the embedded one.
     Raises UserError with every problem of the configuration and its path.
     """
     if isinstance(config, Mapping):
         config = parse_configuration(config)
-    c = calibrated or calibration()
+    c, known = calibrated or calibration(), catalog or Catalog.default()
     if isinstance(config, TrainingConfig):
-        return _training(config, c)
-    return _serving(config, c) if isinstance(config, ServingConfig) else _samples(config, c)
+        return _training(config, c, known)
+    return _serving(config, c, known) if isinstance(config, ServingConfig) else _samples(config, c, known)
 
 
-def _training(config: TrainingConfig, c: Calibration) -> Estimate:
-    case = resolve.training_case(config)
+def _training(config: TrainingConfig, c: Calibration, catalog: Catalog) -> Estimate:
+    case = resolve.training_case(config, catalog=catalog)
     found = TrainingPrediction.of(case, c)
     step_s = found.step_residuals.interval(float(found.step.total))
     peak = found.memory_residuals.interval(float(found.memory.total))
@@ -68,19 +70,20 @@ def _training(config: TrainingConfig, c: Calibration) -> Estimate:
         largest_micro_batch=found.max_micro_batch(room),
         largest_context=found.max_context_tokens(room),
         launch=launch_flags.training_flags(config, architecture_of(config.model), int(case.links.per_node), bool(case.chip.is_tpu)),
-        nearest=nearest_runs(config, case),
-        assumptions=resolve.assumptions_of(config, case),
+        nearest=nearest_runs(config, case, catalog),
+        assumptions=resolve.assumptions_of(config, case, catalog),
         evidence=_evidence(step_s),
         version=c.version,
         **(run_time_fields(replace(case, sequence=real), config.tokens, step_s, config.evaluations) if config.tokens else {}),
     )
 
 
-def _serving(config: ServingConfig, c: Calibration) -> Estimate:
-    case = resolve.serving_case(config)
+def _serving(config: ServingConfig, c: Calibration, catalog: Catalog) -> Estimate:
+    case = resolve.serving_case(config, catalog=catalog)
     found = ServingPrediction.of(case, c)
     if config.prefill and config.decode:
-        found = found.disaggregated(resolve.serving_case(config, config.prefill), resolve.serving_case(config, config.decode))
+        prefill, decode = (resolve.serving_case(config, pool, catalog=catalog) for pool in (config.prefill, config.decode))
+        found = found.disaggregated(prefill, decode)
     memory = _as_floats(found.memory)
     output = found.rate_residuals.interval(found.output_tokens_per_s)
     # the engine fills its memory budget, so the prediction error falls on the KV cache
@@ -101,19 +104,20 @@ def _serving(config: ServingConfig, c: Calibration) -> Estimate:
         kv_tokens=found.kv_residuals.interval(found.kv_tokens),
         largest_context=int(found.max_context),
         launch=launch_flags.serving_flags(config),
-        nearest=nearest_runs(config, case),
-        assumptions=resolve.assumptions_of(config, case),
+        nearest=nearest_runs(config, case, catalog),
+        assumptions=resolve.assumptions_of(config, case, catalog),
         evidence=_evidence(found.tpot_residuals.interval(1.0)),
         warnings=tuple(text for text, is_met in ((CANNOT_START, found.can_start), (QUEUE_GROWS, found.sustains_rate)) if not is_met),
         version=c.version,
     )
 
 
-def _samples(config: SampleConfig, c: Calibration) -> Estimate:
+def _samples(config: SampleConfig, c: Calibration, catalog: Catalog) -> Estimate:
     """Estimate whole samples, data parallel: every accelerator holds the whole network."""
     n = model_dimensions(architecture_of(config.model))
-    chip, _ = resolve.chip_and_links(config.hardware, config.numbers)
-    resolve.raise_problems(sample_problems(config, n))
+    a = resolve.found_accelerator(config.hardware, catalog)
+    chip, _ = resolve.chip_and_links(a, config.hardware, config.numbers)
+    resolve.raise_problems(sample_problems(config, n, a))
     memory = _sample_memory(config, n, config.batch)
     once = samples.pass_seconds(n, chip, config.batch, config.train, config.adapter is not None, config.recompute == "full")
     taken, peak = PRIOR_ONLY.interval(float(once * config.passes)), PRIOR_ONLY.interval(float(memory.total))

@@ -40,6 +40,7 @@ class NoteKind(StrEnum):
     CHECKPOINT_SHARE = "checkpoint-share"
     CHECKPOINT_SHARES = "checkpoint-shares"
     CHECKPOINTS_KEPT = "checkpoints-kept"
+    CLIENT_LIMIT = "client-limit"
     CONTAINERS = "containers"
     DATA_AND_CHECKPOINTS = "data-and-checkpoints"
     DATA_DISK = "data-disk"

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import date
 
 from rackwright.catalog.read import Catalog
+from rackwright.clouds import profile
 from rackwright.estimator.calibration.coefficients import calibration
 from rackwright.sizing.assumptions import DEFAULT, Assumptions
 from rackwright.sizing.evaluation import checkpoints
@@ -191,7 +192,7 @@ def _notes(spec: Spec, fits: tuple[Fit, ...], rejected: tuple[Rejected, ...], a:
         yield Note(NoteKind.REVENUE_AT_PEAK, {"earned_usd": earned, "cost_usd": chosen.cost_usd.p50})
     if len(spec.workloads) > 1:
         yield Note(NoteKind.WORKLOADS_SHARE_MACHINES, {"workload": spec.workload.name})
-    if any(p.cloud == "kubernetes" and p.pin is None for p in spec.infra.places):
+    if any(profile(p.cloud).is_owned and p.pin is None for p in spec.infra.places):
         yield Note(NoteKind.INVENTORY_NOT_READ)
     pinned = next((f for f in fits if f.candidate.pinned), None)
     best = cheapest_without_pin(rejected)

@@ -103,6 +103,8 @@ class PoolPlan:
     local_ssd_count: int = 0
     topology: str = ""
     multi_host: bool = False
+    workload_policy: bool = False
+    """The topology of a multi-host slice is a resource policy with a workload policy."""
     max_pods: int | None = None
     image: str = ""
     image_id: str = ""

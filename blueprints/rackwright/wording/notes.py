@@ -48,6 +48,7 @@ TEXTS = {
     NoteKind.CHECKPOINT_SHARE: "{gib:,.1f} GiB of a checkpoint",
     NoteKind.CHECKPOINT_SHARES: "shares of two checkpoints",
     NoteKind.CHECKPOINTS_KEPT: "{keep} checkpoints of {gb:,.1f} GB, one more being written within {write_s:.0f} s, dataset, weights",
+    NoteKind.CLIENT_LIMIT: "limit of the file system for one node: {gbit_per_s:g} Gbit/s over {interface}",
     NoteKind.CONTAINERS: "containers",
     NoteKind.DATA_AND_CHECKPOINTS: "data and checkpoints",
     NoteKind.DATA_DISK: "data disk of the box for {gb_per_s:,.2f} GB/s and {gb:,.0f} GB",

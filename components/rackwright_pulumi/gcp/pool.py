@@ -35,8 +35,6 @@ DISK_TYPES = {"balanced": "pd-balanced", "hyperdisk-balanced": "hyperdisk-balanc
 """Neutral kind of a disk -> its type. The catalog's column `boot_disk` has the kind that a machine supports."""
 EFFECTS = {"NoSchedule": "NO_SCHEDULE", "PreferNoSchedule": "PREFER_NO_SCHEDULE", "NoExecute": "NO_EXECUTE"}
 GPU, TPU = "nvidia.com/gpu", "google.com/tpu"
-WORKLOAD_POLICY_MACHINES = ("tpu7x-",)
-"""Prefixes of machines whose slice topology is a resource policy instead of `tpu_topology` (AI-Hypercomputer/xpk@367c838)."""
 FLEX_LONGEST_RUN_S = 604_800
 CREATE_WITHIN = "60m"
 """Timeout of a node pool without capacity."""
@@ -100,7 +98,7 @@ class GcpPool(pulumi.ComponentResource):
             return NodePoolPlacementPolicyArgs(type="COMPACT") if plan.adjacent else None
         if not plan.multi_host:
             return None
-        if not plan.machine.startswith(WORKLOAD_POLICY_MACHINES):
+        if not plan.workload_policy:
             return NodePoolPlacementPolicyArgs(type="COMPACT", tpu_topology=plan.topology)
         policy = ResourcePolicy(
             child(name, "shape"),

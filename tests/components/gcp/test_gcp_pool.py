@@ -79,7 +79,7 @@ def test_a_single_host_slice_has_no_topology():
 
 
 def test_tpu7x_is_shaped_by_a_workload_policy_and_no_topology():
-    graph = graph_of(replace(SLICE, machine="tpu7x-standard-4t", topology="4x4x4"))
+    graph = graph_of(replace(SLICE, machine="tpu7x-standard-4t", topology="4x4x4", workload_policy=True))
     shape = graph.one("gcp:compute/resourcePolicy:ResourcePolicy")
     assert shape.inputs["workloadPolicy"] == {"type": "HIGH_THROUGHPUT", "acceleratorTopology": "4x4x4"}
     placement = graph.one("gcp:container/nodePool:NodePool").inputs["placementPolicy"]

@@ -9,7 +9,7 @@ from rackwright.compile.nodes.capacity import capacity_plan
 from rackwright.compile.storage.buckets import bucket_plans, data_disk, grants
 from rackwright.stackplan import BlueprintKind, BoxPlan, DiskPlan, IdentityPlan, KeyPlan, StackPlan, VersionPins
 from rackwright.stackplan.capacity import IDLE_STOP_MINUTES
-from rackwright.stackplan.images import BOX_IMAGES
+from rackwright.stackplan.images import box_image
 
 ROOT_GIB = {"gpu": 200, "neuron": 512, "cpu": 50}
 """The GPU image is about 100 GiB, the rest is for containers; Neuron's setup guide requires 512 GB (compiled programs, two frameworks)."""
@@ -42,7 +42,7 @@ def _box(context: CompileContext, zone: str) -> BoxPlan:
     return BoxPlan(
         machine=machine.name,
         zone=zone,
-        image=BOX_IMAGES[machine.kind, machine.cpu_arch],
+        image=box_image(machine.kind, machine.cpu_arch),
         root=DiskPlan(ROOT_GIB[machine.kind], iops=3000, throughput_mib_s=125),
         data=data_disk(context),
         capacity=capacity_plan(context),

@@ -47,11 +47,13 @@ def tpu_plan(context: CompileContext) -> StackPlan:
 def _slices(context: CompileContext, place: PlacePlan) -> tuple[PoolPlan, ...]:
     """Pools slice-0, slice-1 ..., each with all hosts of its slice."""
     count = max(1, context.candidate.slices)
-    hosts = context.candidate.nodes // count
+    hosts, topology = context.candidate.nodes // count, context.candidate.topology
+    rows = context.catalog.slices_by_machine.get(context.machine.name, ())
     shape = replace(
         accelerator_pool(context, place, "slice", pool_bounds(context, hosts)),
-        topology=context.candidate.topology,
+        topology=topology,
         multi_host=hosts > 1,
+        workload_policy=hosts > 1 and any(row.workload_policy for row in rows if row.topology == topology),
         adjacent=hosts > 1,
     )
     return tuple(replace(shape, name=f"slice-{index}") for index in range(count))

@@ -10,8 +10,6 @@ from rackwright.sizing.node.file_system import lustre_size, reads_over_efa
 from rackwright.stackplan import BucketPlan, LustrePlan, ManifestPlan, PoolPlan, ref
 
 CLAIM = "lustre"
-MAX_CONNECTIONS = 1024
-"""EFA interfaces of all clients together, per file system."""
 
 
 def lustre_plan(context: CompileContext, zone: str, buckets: tuple[BucketPlan, ...]) -> LustrePlan | None:
@@ -46,7 +44,7 @@ def with_lustre_interfaces(catalog: Catalog, plan: LustrePlan | None, pools: Seq
         readers = machine.lustre_interfaces if reads_over_efa(machine, pool.image) else 0
         interfaces[pool.name] = min(pool.fabric_interfaces, readers)
     nodes = sum(pool.nodes_max for pool in pools if interfaces[pool.name])
-    limit = MAX_CONNECTIONS // max(1, nodes)
+    limit = catalog.storage_limit("fsx-lustre", "client_interfaces") // max(1, nodes)
     return tuple(replace(pool, lustre_interfaces=min(limit, interfaces[pool.name])) for pool in pools)
 
 

@@ -5,7 +5,7 @@ A name may include memory size and power cap: "H100-96GB-500W", "A100-80GB-330W"
 
 import re
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import lru_cache
 
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import FORMATS
@@ -13,13 +13,6 @@ from rackwright.catalog.rows import Accelerator as Row
 from rackwright.estimator.case import Chip, Links
 from rackwright.units import GIB
 
-PCIE_BYTES_PER_S = {"volta": 12e9, "turing": 12e9, "ampere": 25e9, "ada": 25e9, "hopper": 50e9, "blackwell": 50e9}
-"""Generation -> usable bytes/s per direction of PCIe 3, 4 or 5 x16. Source: PCI-SIG line rates less 20 %."""
-SCALE_OUT_BYTES_PER_S = {"volta": 12.5e9, "turing": 6e9, "ampere": 25e9, "ada": 12.5e9, "hopper": 50e9, "blackwell": 50e9, "cdna": 50e9}
-"""Generation -> default bytes/s per accelerator: one NIC of 100 (V100), 200 (A100) or 400 Gb/s in the vendors' reference servers."""
-OTHER_SCALE_OUT_BYTES_PER_S = 25e9
-C2C_BYTES_PER_S = 450e9
-"""Bytes/s per direction from Grace to the GPU: NVLink-C2C has 900 GB/s in both directions together."""
 PEAK_OF = {"mxfp8": "fp8", "nf4": "bf16", "int4": "bf16", "fp16": "bf16"}
 """Format -> format whose peak applies. 4-bit weights without hardware arithmetic are multiplied in 16 bit."""
 WIDE_PEAK = {"fp32": 1 / 16, "tf32": 1 / 2}
@@ -47,12 +40,16 @@ SHORT = {"a100": "a100-80gb", "v7": "ironwood", "tpu-v7": "ironwood", "tpu7": "i
 
 
 class UnknownAccelerator(ValueError):
-    """The catalog does not have the name, or has no published peak and bandwidth for it."""
+    """The catalog does not have the name, or no peak, bandwidth or link rates for it."""
 
 
 @dataclass(frozen=True)
 class AcceleratorRates:
-    """Rates of one accelerator. flops: (format, dense peak); *_bytes_per_s: per direction; None: no such link, or not published."""
+    """Rates of one accelerator. flops: (format, dense peak); *_bytes_per_s: per direction; None: no such link, or not published.
+
+    host_bytes_per_s: usable rate of its link to the CPU, also to other accelerators without a scale-up link. scale_out_bytes_per_s: its
+    share of the network in the vendor's reference server.
+    """
 
     name: str
     generation: str
@@ -63,6 +60,7 @@ class AcceleratorRates:
     domain: int
     tdp_watts: float | None
     host_bytes_per_s: float
+    scale_out_bytes_per_s: float
     sustained_share: float = TYPICAL_SUSTAINED_SHARE
     """Measured bf16 matrix peak over nameplate of this accelerator, else of its architecture, else of its generation."""
     power_watts: float | None = None
@@ -87,9 +85,9 @@ class AcceleratorRates:
         return peaks.get(PEAK_OF.get(numbers, numbers)) or (self.base_peak * wide if wide else None)
 
 
-def find(name: str) -> AcceleratorRates:
-    """Return the accelerator with a published name. Raises UnknownAccelerator."""
-    found = _find(" ".join(name.lower().split()))
+def find(name: str, catalog: Catalog | None = None) -> AcceleratorRates:
+    """Return the accelerator with a published name. catalog: default: the embedded one. Raises UnknownAccelerator."""
+    found = _find(" ".join(name.lower().split()), catalog or Catalog.default())
     if found is None:
         raise UnknownAccelerator(f"no accelerator {name!r} with published peak and bandwidth; see rackwright catalog accelerators")
     return found
@@ -125,10 +123,9 @@ def links(
     linked = scale_up_gb_s * 1e9 if scale_up_gb_s else a.scale_up_bytes_per_s
     alone = linked and a.domain == 1 and not domain  # a superchip is a node
     node = per_node or (count if a.is_tpu else 1 if alone else 4 if a.domain > 8 else 8)
-    out = scale_out_gb_s * 1e9 if scale_out_gb_s else SCALE_OUT_BYTES_PER_S.get(a.generation, OTHER_SCALE_OUT_BYTES_PER_S)
     return Links(
-        scale_up_bytes_per_s=linked or PCIE_BYTES_PER_S.get(a.generation, 25e9),
-        scale_out_bytes_per_s=out,
+        scale_up_bytes_per_s=linked or a.host_bytes_per_s,
+        scale_out_bytes_per_s=scale_out_gb_s * 1e9 if scale_out_gb_s else a.scale_out_bytes_per_s,
         domain=float(domain or (a.domain if linked and (a.domain > 1 or alone) else node)),
         per_node=float(node),
         is_linked=float(bool(linked)),
@@ -136,7 +133,7 @@ def links(
 
 
 @lru_cache(maxsize=1024)
-def _find(printed: str) -> AcceleratorRates | None:
+def _find(printed: str, catalog: Catalog) -> AcceleratorRates | None:
     """Return the accelerator of the longest run of parts that is a name, with memory size and power cap from the other parts."""
     for pattern, usual in SPELLINGS:
         printed = pattern.sub(usual, printed)
@@ -145,13 +142,12 @@ def _find(printed: str) -> AcceleratorRates | None:
     watts = re.search(r"(\d+)\s*w\b", printed)
     tries = [[p for p in re.split(r"[\s/_,()-]+", words) if p and not NO_NAME.fullmatch(p)] for words in (printed, plain, *inner)]
     later = [parts[i:] for parts in tries for i in range(1, len(parts))]
-    found = next((a for parts in (*tries, *later) if (a := _by_parts(parts))), None)
+    found = next((a for parts in (*tries, *later) if (a := _by_parts(parts, _index(catalog)))), None)
     return replace(found, power_watts=float(watts.group(1))) if found and watts else found
 
 
-def _by_parts(parts: list[str]) -> AcceleratorRates | None:
+def _by_parts(parts: list[str], index: dict[str, AcceleratorRates]) -> AcceleratorRates | None:
     """Return the accelerator of the longest leading parts in the index; a memory size that differs from the catalog's is used instead."""
-    index = _index()
     size = next((float(m.group(1)) for p in parts if (m := re.fullmatch(r"(\d+(?:\.\d+)?)gi?b", p))), None)
     bare = [p for p in parts if not re.fullmatch(r"\d+(?:\.\d+)?gi?b|sxm\d?|hgx|dgx|oam", p)]
     plain = [p for p in bare if p != "tpu"]
@@ -164,44 +160,49 @@ def _by_parts(parts: list[str]) -> AcceleratorRates | None:
         if joined in index:
             found = index[joined]
             return found if size is None or abs(found.memory_bytes / GIB / size - 1) < 0.1 else replace(found, memory_bytes=size * GIB)
-    return replace(index["a100-80gb"], name=UNNAMED, memory_bytes=(size or 80) * GIB) if parts[:1] == ["gpu"] else None
+    usual = index.get("a100-80gb") if parts[:1] == ["gpu"] else None
+    return replace(usual, name=UNNAMED, memory_bytes=(size or 80) * GIB) if usual else None
 
 
-@cache
-def _index() -> dict[str, AcceleratorRates]:
+@lru_cache(maxsize=4)
+def _index(catalog: Catalog) -> dict[str, AcceleratorRates]:
     """Return alias -> accelerator; spaces and dashes are equal. A bare "a100" is the 80 GB part, the most common one."""
     index: dict[str, AcceleratorRates] = {}
-    for row in Catalog.default().accelerators:
-        found = of(row)
+    for row in catalog.accelerators:
+        found = of(row, catalog)
         if found is None:
             continue
         for alias in (*row.aliases, row.name):
             index.setdefault("-".join(re.split(r"[\s/_,()-]+", alias.lower())).strip("-"), found)
     for short, long in SHORT.items():
-        index.setdefault(short, index[long])
+        if long in index:
+            index.setdefault(short, index[long])
     return index
 
 
-def of(row: Row) -> AcceleratorRates | None:
-    """Convert a catalog row; None when memory, bandwidth or 16-bit peak are not published."""
+def of(row: Row, catalog: Catalog) -> AcceleratorRates | None:
+    """Convert a row of the catalog; None when memory, bandwidth, 16-bit peak or the links of its generation are not published."""
     flops = tuple((f, value) for f in FORMATS if (value := row.peak(f)))
-    if not (row.memory_bytes and row.memory_bandwidth_bytes_per_s and {"bf16", "fp16"} & dict(flops).keys()):
+    generation = catalog.generation_by_name.get(row.generation)
+    if not (generation and row.memory_bytes and row.memory_bandwidth_bytes_per_s and {"bf16", "fp16"} & dict(flops).keys()):
         return None
-    shares = _sustained_shares()
-    measured = next((shares[key] for key in (row.name, row.architecture, row.generation) if key in shares), [TYPICAL_SUSTAINED_SHARE])
-    host = C2C_BYTES_PER_S if row.architecture.startswith("Grace") else PCIE_BYTES_PER_S.get(row.generation, 25e9)
     return AcceleratorRates(
-        row.name, row.generation, float(row.memory_bytes), row.memory_bandwidth_bytes_per_s, flops, row.scale_up_bytes_per_s,
-        row.scale_up_domain or 1, row.tdp_watts, host, sum(measured) / len(measured),
-    )  # fmt: skip
+        name=row.name,
+        generation=row.generation,
+        memory_bytes=float(row.memory_bytes),
+        bandwidth_bytes_per_s=row.memory_bandwidth_bytes_per_s,
+        flops=flops,
+        scale_up_bytes_per_s=row.scale_up_bytes_per_s,
+        domain=row.scale_up_domain or 1,
+        tdp_watts=row.tdp_watts,
+        host_bytes_per_s=row.host_bytes_per_s or generation.host_bytes_per_s,
+        scale_out_bytes_per_s=generation.scale_out_bytes_per_s,
+        sustained_share=_sustained_share(row, catalog),
+    )
 
 
-@cache
-def _sustained_shares() -> dict[str, list[float]]:
-    """Return measured over nameplate bf16 peaks by accelerator name, architecture and generation."""
-    shares: dict[str, list[float]] = {}
-    for row in Catalog.default().accelerators:
-        if row.measured_bf16_flops and (nameplate := row.peak("bf16")):
-            for key in {row.name, row.architecture, row.generation}:
-                shares.setdefault(key, []).append(row.measured_bf16_flops / nameplate)
-    return shares
+def _sustained_share(row: Row, catalog: Catalog) -> float:
+    """Return the mean measured over nameplate bf16 peak of the accelerator, else of its architecture, else of its generation."""
+    shares = catalog.measured_shares
+    measured = next((shares[key] for key in (row.name, row.architecture, row.generation) if key in shares), (TYPICAL_SUSTAINED_SHARE,))
+    return sum(measured) / len(measured)

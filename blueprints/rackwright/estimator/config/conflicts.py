@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from rackwright.diagnostics.problem import At, Problem
-from rackwright.estimator.config import accelerators
+from rackwright.estimator.config.accelerators import AcceleratorRates
 from rackwright.estimator.config.configuration import TrainingConfig
 from rackwright.estimator.config.engines import engine_family
 from rackwright.estimator.training.activations import SPLIT_BACKWARD
@@ -11,7 +11,7 @@ from rackwright.estimator.training.activations import SPLIT_BACKWARD
 FULL_SHARDING = ("zero3", "fsdp", "hsdp")
 
 
-def conflict_problems(config: TrainingConfig) -> Iterator[Problem]:
+def conflict_problems(config: TrainingConfig, a: AcceleratorRates) -> Iterator[Problem]:
     """Yield every conflict between two fields."""
     yield from _schedule_problems(config)
     shard = config.layout.shard
@@ -20,7 +20,7 @@ def conflict_problems(config: TrainingConfig) -> Iterator[Problem]:
         reason = "offloading parameters needs sharded weights (ZeRO-3 or FSDP)"
         yield Problem("E-offload", reason, At() / "offload", "layout.shard: zero3")
     yield from _ignored_field_problems(config)
-    if not accelerators.find(config.hardware.accelerator).is_tpu:
+    if not a.is_tpu:
         return
     if config.layout.pipeline > 1:  # XLA shards by FSDP within a slice
         reason = f"pipeline parallelism on TPUs is not modelled, got {config.layout.pipeline} stages"

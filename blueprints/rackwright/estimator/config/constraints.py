@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from rackwright.diagnostics.problem import At, Problem
-from rackwright.estimator.config import accelerators
+from rackwright.estimator.config.accelerators import UNNAMED, AcceleratorRates, links
 from rackwright.estimator.config.configuration import HardwareConfig, SampleConfig, ServingConfig, ServingLayout, TrainingConfig
 from rackwright.estimator.config.conflicts import conflict_problems
 from rackwright.estimator.model.dimensions import ModelDimensions
@@ -22,11 +22,11 @@ FROZEN_ONLY_FORMATS = ("nf4", "int4")
 CACHE_FORMATS = ("fp32", "bf16", "fp16", "fp8", "int8", "fp4")
 
 
-def training_problems(config: TrainingConfig, n: ModelDimensions) -> Iterator[Problem]:
+def training_problems(config: TrainingConfig, n: ModelDimensions, a: AcceleratorRates) -> Iterator[Problem]:
     """Yield every constraint that a training configuration violates."""
     w, at = config.layout, At() / "layout"
     yield from _model_problems(n)
-    yield from _hardware_problems(config.hardware, config.numbers, "numbers")
+    yield from _hardware_problems(config.hardware, a, config.numbers, "numbers")
     yield from _length_problems(config.sequence, n, "sequence")
     yield from _format_problems(config)
     yield from _adapter_problems(config, n)
@@ -52,9 +52,9 @@ def training_problems(config: TrainingConfig, n: ModelDimensions) -> Iterator[Pr
     elif config.mean_length and config.mean_length > config.sequence:
         reason = f"mean_length {config.mean_length:g} exceeds the sequence of {config.sequence} tokens"
         yield Problem("E-length", reason, At() / "mean_length", f"at most {config.sequence}")
-    yield from conflict_problems(config)
+    yield from conflict_problems(config, a)
     h = config.hardware  # trainers start the same number of processes on every node, so the accelerators must fill whole nodes
-    node = int(accelerators.links(accelerators.find(h.accelerator), h.per_node, count=max(h.count // h.slices, 1)).per_node)
+    node = int(links(a, h.per_node, count=max(h.count // h.slices, 1)).per_node)
     if h.count > node and h.count % node:
         fix = _divisor_hint(h.count) if h.count < 1000 else f"count: a multiple of {node}"
         reason = f"count {h.count} is not a multiple of the {node} accelerators per node"
@@ -117,11 +117,11 @@ def _adapter_problems(config: TrainingConfig, n: ModelDimensions) -> Iterator[Pr
         yield Problem("E-length", reason, at / "virtual_tokens", f"at most {config.sequence}")
 
 
-def serving_problems(config: ServingConfig, n: ModelDimensions) -> Iterator[Problem]:
+def serving_problems(config: ServingConfig, n: ModelDimensions, a: AcceleratorRates) -> Iterator[Problem]:
     """Yield every constraint that a serving configuration violates."""
     needed = config.input_tokens + config.output_tokens
     yield from _model_problems(n)
-    yield from _hardware_problems(config.hardware, config.weight_numbers, "weight_numbers")
+    yield from _hardware_problems(config.hardware, a, config.weight_numbers, "weight_numbers")
     yield from _length_problems(config.max_context or needed, n, "max_context" if config.max_context else "input_tokens")
     if config.max_context and config.max_context < needed:
         reason = f"max_context {config.max_context:,} is less than the {needed:,.0f} tokens of a request"
@@ -129,7 +129,7 @@ def serving_problems(config: ServingConfig, n: ModelDimensions) -> Iterator[Prob
     kv = config.kv_numbers
     if kv and kv not in CACHE_FORMATS:
         yield Problem("E-numbers", f"no engine supports a KV cache in {kv}", At() / "kv_numbers", f"one of {', '.join(CACHE_FORMATS)}")
-    elif kv == "fp4" and accelerators.find(config.hardware.accelerator).peak("fp4") is None:
+    elif kv == "fp4" and a.peak("fp4") is None:
         yield Problem("E-numbers", f"{config.hardware.accelerator} has no fp4 arithmetic", At() / "kv_numbers", "fp8")
     yield from _load_problems(config)
     if config.loras and n.hidden and config.lora_rank > n.hidden:
@@ -184,14 +184,14 @@ def _load_problems(config: ServingConfig) -> Iterator[Problem]:
         yield Problem("E-engine", f"engine.{name} applies to training only", At() / "engine" / name, "leave it out")
 
 
-def sample_problems(config: SampleConfig, n: ModelDimensions) -> Iterator[Problem]:
+def sample_problems(config: SampleConfig, n: ModelDimensions, a: AcceleratorRates) -> Iterator[Problem]:
     """Yield every constraint that a configuration of whole samples violates."""
     if not n.flops_per_sample:
         fix = "kind: training or kind: serving for a language model"
         yield Problem("E-model", "the model has no known FLOPs per sample", At() / "model", fix)
     if n.total > MAX_PARAMETERS:
         yield _too_many_parameters(n)
-    yield from _hardware_problems(config.hardware, config.numbers, "numbers")
+    yield from _hardware_problems(config.hardware, a, config.numbers, "numbers")
     if config.adapter and not config.train:
         yield Problem("E-adapter", "an adapter is set, but train is false", At() / "adapter", "train: true, or leave out adapter")
 
@@ -208,9 +208,9 @@ def _too_many_parameters(n: ModelDimensions) -> Problem:
     return Problem("E-model", reason, At() / "model", "correct layers, hidden or experts")
 
 
-def _hardware_problems(h: HardwareConfig, numbers: str, field: str) -> Iterator[Problem]:
-    a, at = accelerators.find(h.accelerator), At() / "hardware"
-    if a.name == accelerators.UNNAMED:
+def _hardware_problems(h: HardwareConfig, a: AcceleratorRates, numbers: str, field: str) -> Iterator[Problem]:
+    at = At() / "hardware"
+    if a.name == UNNAMED:
         reason = f"{h.accelerator!r} does not identify an accelerator"
         yield Problem("E-accelerator", reason, at / "accelerator", "a name listed by `rackwright catalog accelerators`")
     if numbers not in ("fp32", "tf32") and a.peak(numbers) is None:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from rackwright.catalog.models.architecture import Architecture
+from rackwright.catalog.read import Catalog
 from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import At, Problem
 from rackwright.estimator.case import RECOMPUTE, Chip, Links, TrainingCase
@@ -44,16 +45,18 @@ BATCHED_TOKENS = 8192.0
 """Default max_num_batched_tokens of recent vLLM releases, and max_num_tokens of TensorRT-LLM."""
 
 
-def training_case(config: TrainingConfig, *, checked: bool = True) -> TrainingCase:
+def training_case(config: TrainingConfig, *, checked: bool = True, catalog: Catalog | None = None) -> TrainingCase:
     """Convert a training configuration to a case.
 
-    checked: False for measured runs, which are valid by definition. Raises UserError with every violated constraint.
+    checked: False for measured runs, which are valid by definition. catalog: of the accelerator, default: the embedded one.
+    Raises UserError with every violated constraint.
     """
     architecture = architecture_of(config.model)
     n, h, e = model_dimensions(architecture), config.hardware, engine_family(config.engine.name, "train")
-    chip, links = chip_and_links(h, config.numbers)
+    a = found_accelerator(h, catalog)
+    chip, links = chip_and_links(a, h, config.numbers)
     if checked:
-        raise_problems(training_problems(config, n))
+        raise_problems(training_problems(config, n, a))
     return TrainingCase(
         network=n,
         chip=chip,
@@ -140,16 +143,19 @@ def _kernel_fields(engine: EngineConfig, e: EngineFamily) -> dict[str, Any]:
     }
 
 
-def serving_case(config: ServingConfig, pool: ServingPool | None = None, *, checked: bool = True) -> ServingCase:
+def serving_case(
+    config: ServingConfig, pool: ServingPool | None = None, *, checked: bool = True, catalog: Catalog | None = None
+) -> ServingCase:
     """Convert a serving configuration to the case of one replica.
 
-    pool: one side of a disaggregated deployment; None: the whole deployment. checked, errors: as in `training_case`.
+    pool: one side of a disaggregated deployment; None: the whole deployment. checked, catalog, errors: as in `training_case`.
     """
     architecture = architecture_of(config.model)
     n, h, e = model_dimensions(architecture), config.hardware, engine_family(config.engine.name, "serve")
-    chip, links = chip_and_links(h, config.weight_numbers)
+    a = found_accelerator(h, catalog)
+    chip, links = chip_and_links(a, h, config.weight_numbers)
     if checked:
-        raise_problems(serving_problems(config, n))
+        raise_problems(serving_problems(config, n, a))
     w = pool.layout if pool else config.layout
     replicas = max((pool.accelerators if pool else h.count) // (w.tensor * w.pipeline * w.attention_data), 1)
     # TensorRT-LLM follows NVIDIA's FP8 and NVFP4 checkpoints, which specify an fp8 cache; other engines cache in 16 bit
@@ -200,14 +206,18 @@ def _speculation_fields(s: Speculation) -> dict[str, float]:
     return {"accepted_tokens": accepted, "draft_tokens": float(s.draft), "draft_share": s.draft * s.draft_share}
 
 
-def chip_and_links(h: HardwareConfig, numbers: str) -> tuple[Chip, Links]:
-    """Return accelerator and links. numbers: format of the matrix products. Raises UserError for an unknown accelerator."""
+def found_accelerator(h: HardwareConfig, catalog: Catalog | None = None) -> accelerators.AcceleratorRates:
+    """Return the rates of a configuration's accelerator. catalog: default: the embedded one. Raises UserError for an unknown one."""
     try:
-        a = accelerators.find(h.accelerator)
+        return accelerators.find(h.accelerator, catalog)
     except accelerators.UnknownAccelerator:
         reason = f"{h.accelerator[:60]!r} is not an accelerator with published peak and bandwidth"
         fix = "a name listed by `rackwright catalog accelerators`"
         raise UserError([Problem("E-accelerator", reason, At() / "hardware" / "accelerator", fix)]) from None
+
+
+def chip_and_links(a: accelerators.AcceleratorRates, h: HardwareConfig, numbers: str) -> tuple[Chip, Links]:
+    """Return accelerator and links with the values that a configuration overrides. numbers: format of the matrix products."""
     memory = h.memory_gib * GIB if h.memory_gib else None
     chip = accelerators.chip(a, numbers, memory, h.power_watts)
     return chip, accelerators.links(a, h.per_node, h.scale_up_gb_s, h.scale_up_domain, h.scale_out_gb_s, h.count // h.slices)
@@ -232,7 +242,9 @@ def _trainable(config: TrainingConfig, architecture: Architecture, n: ModelDimen
     return float(lora_parameters(count_parameters(architecture).layers, a.rank, a.targets)) or 0.005 * n.total
 
 
-def assumptions_of(config: TrainingConfig | ServingConfig, case: TrainingCase | ServingCase) -> tuple[str, ...]:
+def assumptions_of(
+    config: TrainingConfig | ServingConfig, case: TrainingCase | ServingCase, catalog: Catalog | None = None
+) -> tuple[str, ...]:
     """Return the assumptions made for fields that the configuration leaves out, one sentence each."""
     h, links = config.hardware, case.links
     defaults = (
@@ -246,7 +258,7 @@ def assumptions_of(config: TrainingConfig | ServingConfig, case: TrainingCase | 
         assumed.append(f"routing not given: balanced, as in benchmarks; {fullest}")
     if engine_family(config.engine.name, "train" if is_training else "serve").family == "other":
         assumed.append(f"engine.name {config.engine.name[:60]!r} is unknown: common defaults are used")
-    a, field = accelerators.find(h.accelerator), "numbers" if is_training else "weight_numbers"
+    a, field = accelerators.find(h.accelerator, catalog), "numbers" if is_training else "weight_numbers"
     if getattr(config, field) == "bf16" and "bf16" not in dict(a.flops):
         assumed.append(f"{field} bf16: estimated as fp16, because {a.name} has no bf16 arithmetic")
     return tuple(assumed)

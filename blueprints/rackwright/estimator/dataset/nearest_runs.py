@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from rackwright.catalog.read import Catalog
 from rackwright.estimator.calibration.coefficients import calibration
 from rackwright.estimator.calibration.registry import registry
 from rackwright.estimator.case import TrainingCase, stack_cases
@@ -74,19 +75,20 @@ class ComparableRun:
     features: RunFeatures
 
 
-def nearest_runs(config: Configuration, case: TrainingCase | ServingCase) -> tuple[NearestRun, ...]:
-    """Return the nearest run of each metric of the configuration, with the differences."""
+def nearest_runs(config: Configuration, case: TrainingCase | ServingCase, catalog: Catalog | None = None) -> tuple[NearestRun, ...]:
+    """Return the nearest run of each metric of the configuration, with the differences. catalog: has the accelerator."""
     if isinstance(config, TrainingConfig) and isinstance(case, TrainingCase):
         kind = config.adapter.type if config.adapter else "full"
         method = "soft prompt" if kind in ("prompt", "p-tuning") else "qlora" if kind == "lora" and config.base_numbers else kind
-        common = _common_features(config, case, "train")
+        common = _common_features(config, case, "train", catalog)
         own = RunFeatures(**common, numbers=config.numbers, method=method, sequence=float(config.sequence))
         wanted = TRAINING if config.tokens else TRAINING[:2]
     elif isinstance(config, ServingConfig) and isinstance(case, ServingCase):
         is_offline = config.concurrency is None and config.requests_per_s is None
         own, wanted = RunFeatures(
-            **_common_features(config, case, "serve"), numbers=config.weight_numbers, method="inference", input=config.input_tokens or None,
-            output=config.output_tokens, concurrency=config.concurrency, load="offline" if is_offline else "online",
+            **_common_features(config, case, "serve", catalog), numbers=config.weight_numbers, method="inference",
+            input=config.input_tokens or None, output=config.output_tokens, concurrency=config.concurrency,
+            load="offline" if is_offline else "online",
             tensor=float(config.layout.tensor),
         ), SERVING  # fmt: skip
     else:
@@ -190,17 +192,18 @@ def _row_features(row: PrintedRow) -> RunFeatures:
     )  # fmt: skip
 
 
-def _common_features(config: TrainingConfig | ServingConfig, case: TrainingCase | ServingCase, role: str) -> dict[str, Any]:
-    chip, generation = _accelerator(config.hardware.accelerator)
+def _common_features(
+    config: TrainingConfig | ServingConfig, case: TrainingCase | ServingCase, role: str, catalog: Catalog | None
+) -> dict[str, Any]:
+    chip, generation = _accelerator(config.hardware.accelerator, catalog)
     n = case.network
     return {"size": float(n.total), "active": float(n.active), "accelerator": chip, "generation": generation,
             "engine": engine_family(config.engine.name, role).family, "count": float(config.hardware.count)}  # fmt: skip
 
 
-@cache
-def _accelerator(name: str) -> tuple[str, str]:
+def _accelerator(name: str, catalog: Catalog | None = None) -> tuple[str, str]:
     try:
-        found = accelerators.find(name)
+        found = accelerators.find(name, catalog)
     except ValueError:
         return name, name
     return found.name, found.generation

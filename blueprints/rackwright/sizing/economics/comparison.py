@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from rackwright.catalog import query
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import CapacityMode, Machine, Offering
+from rackwright.clouds import profile
 from rackwright.estimator.result import PredictionInterval
 from rackwright.sizing.economics.formulas import cheapest_first, per_million
 from rackwright.sizing.economics.replica import Replica, ServiceRequest, replica
@@ -87,7 +88,7 @@ def cheapest(catalog: Catalog, fits: Callable[[Machine], bool], count: int = 1) 
 def _on_sale(catalog: Catalog, m: Machine) -> list[Offering]:
     """Offerings of the machine, one per published price; one without a price where none is published."""
     mode = CapacityMode.ON_DEMAND
-    if not m.orderable or m.cloud == "kubernetes" or mode not in m.capacity_modes:
+    if not m.orderable or profile(m.cloud).is_owned or mode not in m.capacity_modes:
         return []
     sku = m.accelerator if m.kind == "tpu" and m.accelerator else m.name
     regions = [row.region or "" for row in catalog.prices_by_sku.get((sku, mode), ())] or [""]
@@ -97,10 +98,10 @@ def _on_sale(catalog: Catalog, m: Machine) -> list[Offering]:
 def best_replica(request: ServiceRequest, accelerator: str, catalog: Catalog) -> Replica:
     """The replica with the fewest accelerators that holds the model and meets the goals."""
     sold = {m.accelerator_count for m in catalog.machines if m.accelerator == accelerator and m.orderable} or {1}
-    found = replica(request, accelerator)
+    found = replica(request, accelerator, catalog)
     for width in (2, 4, 8):
         if found.rejections and request.generates and width <= max(sold):
-            found = replica(request, accelerator, width)
+            found = replica(request, accelerator, catalog, width)
     return found
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rackwright.catalog.models.architecture import Architecture
+from rackwright.catalog.read import Catalog
 from rackwright.diagnostics.errors import UserError
 from rackwright.estimator.calibration.coefficients import calibration
 from rackwright.estimator.config.configuration import EngineConfig, HardwareConfig, NumberFormat, SampleConfig, ServingConfig, ServingLayout
@@ -77,18 +78,21 @@ class Replica:
     rejections: tuple[Rejection, ...] = ()
 
 
-def replica(request: ServiceRequest, accelerator: str, tensor: int = 1, pipeline: int = 1) -> Replica:
+def replica(request: ServiceRequest, accelerator: str, catalog: Catalog, tensor: int = 1, pipeline: int = 1) -> Replica:
     """A replica with this layout; with rejections where the estimator rejects it, the model does not fit, or it misses a latency goal."""
     try:
-        return _generating_replica(request, accelerator, tensor, pipeline) if request.generates else _sampled_replica(request, accelerator)
+        if request.generates:
+            return _generating_replica(_config(request, accelerator, tensor, pipeline), request, catalog)
+        return _sampled_replica(request, accelerator, catalog)
     except UserError as error:
         rejections = (Rejection(Limit.ESTIMATE, reason=Reason.ESTIMATOR, detail=p.reason) for p in error.problems)
         return Replica(accelerator, tensor * pipeline, rejections=tuple(rejections))
 
 
-def _sampled_replica(request: ServiceRequest, accelerator: str) -> Replica:
+def _sampled_replica(request: ServiceRequest, accelerator: str, catalog: Catalog) -> Replica:
     hardware = HardwareConfig(accelerator=accelerator)
-    found = estimate(SampleConfig(model=request.model, hardware=hardware, passes=request.passes, numbers=request.numbers))
+    config = SampleConfig(model=request.model, hardware=hardware, passes=request.passes, numbers=request.numbers)
+    found = estimate(config, catalog=catalog)
     if not found.fits:
         need, have = found.peak_memory_bytes.p50 / GIB, found.capacity_bytes * MAX_FILL / GIB
         larger = (Remedy.LARGER_ACCELERATOR,)
@@ -104,9 +108,9 @@ def _sampled_replica(request: ServiceRequest, accelerator: str) -> Replica:
     return Replica(accelerator, 1, rate, late, None, 1, found.evidence)
 
 
-def _generating_replica(request: ServiceRequest, accelerator: str, tensor: int, pipeline: int) -> Replica:
-    config, width = _config(request, accelerator, tensor, pipeline), tensor * pipeline
-    c, case = calibration(), serving_case(config)
+def _generating_replica(config: ServingConfig, request: ServiceRequest, catalog: Catalog) -> Replica:
+    accelerator, width = config.hardware.accelerator, config.hardware.count
+    c, case = calibration(), serving_case(config, catalog=catalog)
 
     def at(running: int) -> ServingPrediction:
         return ServingPrediction.of(replace(case, concurrency=float(running)), c)
@@ -121,7 +125,7 @@ def _generating_replica(request: ServiceRequest, accelerator: str, tensor: int, 
     if not maximum:
         late = latency_rejections(float(idle.ttft_s), float(idle.tpot_s), request.ttft_s, request.tpot_s)
         return Replica(accelerator, width, rejections=late)
-    found = estimate(config.model_copy(update={"concurrency": float(maximum)}))
+    found = estimate(config.model_copy(update={"concurrency": float(maximum)}), catalog=catalog)
     first, each = found.ttft_s, found.tpot_s
     return Replica(
         accelerator, width, found.requests_per_s, first.p50 if first else None, each.p50 if each else None, maximum, found.evidence

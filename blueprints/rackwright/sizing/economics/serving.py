@@ -87,13 +87,13 @@ def economics_of(spec: Spec, plan: SizingPlan, catalog: Catalog, a: Assumptions 
     if fit is None:
         return None
     request = service_request(w, a)
-    s, evidence = _service(w, request, fit)
+    s, evidence = _service(w, request, fit, catalog)
     p95 = fit.speed.requests_per_s or 0.0
     mean = w.mean_requests_per_second or p95 / TRAFFIC_ASSUMPTIONS.peak_to_mean
     full = s.requests_per_s * s.copies * s.least_machines
 
     def month_of(other: Fit) -> Month:
-        return formulas.month(_service(w, request, other)[0], mean, p95, w.idle, plan.facts.weights_bytes)
+        return formulas.month(_service(w, request, other, catalog)[0], mean, p95, w.idle, plan.facts.weights_bytes)
 
     earned = w.revenue_per_request
     if earned is None and w.revenue is not None and request.generates:
@@ -160,10 +160,10 @@ def _serving(spec: Spec) -> Serve:
     raise UserError([problem], spec.name)
 
 
-def _service(w: Serve, request: ServiceRequest, fit: Fit) -> tuple[ServiceCost, str]:
+def _service(w: Serve, request: ServiceRequest, fit: Fit, catalog: Catalog) -> tuple[ServiceCost, str]:
     """Rate of a replica by the estimator, bounded so that the planned replicas are sufficient and one fewer is not."""
     c, p = fit.candidate, fit.candidate.parallelism
-    found = replica(request, c.accelerator, p.tensor, p.pipeline)
+    found = replica(request, c.accelerator, catalog, p.tensor, p.pipeline)
     peak, rate = fit.speed.requests_per_s or 0.0, found.requests_per_s.p50 * request.reserve if found.requests_per_s else 0.0
     enough = peak / c.replicas
     too_few = peak / (c.replicas - 1) * (1 - 1e-9) if c.replicas > max(w.min_replicas, 1) else math.inf

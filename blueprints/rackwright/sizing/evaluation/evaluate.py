@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from rackwright.catalog.rows import CapacityMode, Fabric
+from rackwright.clouds import profile
 from rackwright.sizing.assumptions import Assumptions
 from rackwright.sizing.evaluation import checkpoints
 from rackwright.sizing.metrics import Goodput, Interval, Memory
@@ -112,7 +113,7 @@ def _notes(offer: Offer, nodes: int, outcome: Outcome, cost: Interval | None, ru
     elif offer.window_s is not None and offer.prepaid_s is None and run.duration is None:
         yield Note(NoteKind.MODE_STOPS_MACHINES, {"mode": str(offer.offering.capacity), "window_h": offer.window_s / HOUR})
     o = offer.offering
-    if cost is None and o.cloud != "kubernetes":
+    if cost is None and not profile(o.cloud).is_owned:
         kind = NoteKind.UNPRICED if goals.max_cost_usd is None else NoteKind.UNPRICED_WITH_BUDGET
         yield Note(kind, {"machine": offer.machine.name, "mode": str(o.capacity), "region": o.region})
     elif o.price_words:

@@ -146,5 +146,8 @@ def planned_file_system(
         price = catalog.volume(size.volume).price_usd_per_byte_month if size.ssd_tier else None
         usd = None if price is None else size.capacity_gib * GIB * price
         note = storage_note(NoteKind.SHARED_FILE_SYSTEM, need)
-        return FileSystem(size.volume, size.capacity_gib * GIB, size.bytes_per_s, usd, basis=(note,))
+        client, interface = NODE_ASSUMPTIONS.client_bytes_per_s, "ENA"
+        if size.efa:
+            client, interface = catalog.storage_limit("fsx-lustre", "client_efa_gbps") * 1e9 / 8, "EFA"
+        return FileSystem(size.volume, size.capacity_gib * GIB, size.bytes_per_s, usd, "", (note,), client, interface)
     return otherwise()

@@ -8,6 +8,7 @@ from functools import partial
 from rackwright.catalog import query
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Accelerator, Machine, Server
+from rackwright.clouds import profile
 from rackwright.sizing.assumptions import DEFAULT, Assumptions, listed
 from rackwright.sizing.evaluation import checkpoints
 from rackwright.sizing.metrics import Speed
@@ -61,21 +62,23 @@ def node_requirements(plan: SizingPlan, spec: Spec, catalog: Catalog, a: Assumpt
     sample = _sample_bytes(w)
     read = dataset_read_bytes_per_s(plan.facts, fit.speed, w, a)
     throughput = window.throughput_bytes_per_s
+    storage = planned_file_system(spec, plan, c, node, catalog, partial(_recommended, plan, fit, catalog))
+    traffic = _network(fit, node, plan.facts.trainable_parameters or plan.facts.parameters, throughput + (read or 0.0), storage)
     return NodeRequirements(
         nodes=c.nodes,
-        needs=(*_training(plan, fit, node, w, sample, throughput + (read or 0.0), a), *supplies),
+        needs=(*_training(plan, fit, node, w, sample, a), *traffic, *supplies),
         dataset_read_bytes_per_s=read,
         checkpoint_bytes=window.bytes,
         checkpoint_write_s=window.write_s,
         checkpoint_bytes_per_s=throughput,
-        file_system=planned_file_system(spec, plan, c, node, catalog, partial(_recommended, plan, fit, catalog)),
+        file_system=storage,
         power=drawn,
         owned=owned,
     )
 
 
 def _training(
-    plan: SizingPlan, fit: Fit, node: Machine, w: Pretrain | Finetune, sample: float, stored_per_s: float, a: Assumptions
+    plan: SizingPlan, fit: Fit, node: Machine, w: Pretrain | Finetune, sample: float, a: Assumptions
 ) -> Iterator[NodeRequirement]:
     c, facts, s = fit.candidate, plan.facts, fit.speed
     per_node = c.accelerators_per_node
@@ -90,7 +93,6 @@ def _training(
     disk = formulas.training_disk_bytes(c.nodes, facts.checkpoint_bytes, facts.dataset_bytes, w.data.epochs)
     dataset = (Note(NoteKind.DATASET_SHARE),) if w.data.epochs > 1 else ()
     yield _disk(node, disk, Note(NoteKind.CONTAINERS), Note(NoteKind.CHECKPOINT_SHARES), *dataset)
-    yield _network(fit, node, facts.trainable_parameters or facts.parameters, stored_per_s)
 
 
 def _serving(plan: SizingPlan, fit: Fit, node: Machine, a: Assumptions, images: bool) -> Iterator[NodeRequirement]:
@@ -118,8 +120,8 @@ def _disk(node: Machine, need: float, *basis: Note) -> NodeRequirement:
     return NodeRequirement("local NVMe", need / 1e9, have if have is None else have / 1e9, "GB", basis=basis, is_replaceable=True)
 
 
-def _network(fit: Fit, node: Machine, trainable: float, stored_per_s: float) -> NodeRequirement:
-    """Mean network rate of a node over a step, for gradients and storage."""
+def _network(fit: Fit, node: Machine, trainable: float, stored_per_s: float, storage: FileSystem | None) -> Iterator[NodeRequirement]:
+    """Mean network rate of a node over a step, for gradients and storage; apart for storage where its file system limits a node."""
     c, p = fit.candidate, fit.candidate.parallelism
     per_copy = math.ceil(p.tensor * p.pipeline * p.context / c.accelerators_per_node)
     sent = formulas.exchange_bytes(trainable, c.nodes, per_copy, p.gradient_accumulation if p.zero_stage >= 3 else 0)
@@ -127,8 +129,14 @@ def _network(fit: Fit, node: Machine, trainable: float, stored_per_s: float) -> 
     basis = (Note(NoteKind.GRADIENTS if sent else NoteKind.DATA_AND_CHECKPOINTS),)
     basis += (Note(NoteKind.STAGES_NOT_INCLUDED),) if per_copy > 1 else ()
     inside = c.topology and c.nodes > 1  # a slice's hosts exchange over ICI
-    need = stored_per_s / c.nodes + (0.0 if inside else exchanged)
-    return NodeRequirement("network", need * LINE_RATE, _rate(node), "GB/s", basis=basis)
+    read, limit = stored_per_s / c.nodes, storage.client_bytes_per_s if storage else None
+    if sent or limit is None:
+        yield NodeRequirement("network", (read + (0.0 if inside else exchanged)) * LINE_RATE, _rate(node), "GB/s", basis=basis)
+    if storage and limit is not None:
+        client = Note(NoteKind.CLIENT_LIMIT, {"gbit_per_s": limit * 8 / 1e9, "interface": storage.client_interface})
+        basis = (Note(NoteKind.DATA_AND_CHECKPOINTS), client) if sent else (*basis, client)
+        have = min(limit, node.network_bytes_per_s or limit) * LINE_RATE
+        yield NodeRequirement("storage network" if sent else "network", read * LINE_RATE, have, "GB/s", basis=basis)
 
 
 def _rate(node: Machine) -> float | None:
@@ -193,7 +201,7 @@ def _on_premises(fit: Fit, catalog: Catalog) -> Power | None:
     c = fit.candidate
     server = next((s for s in catalog.servers if s.accelerator == c.accelerator), None)
     accelerator = query.accelerator(catalog, c.accelerator)
-    if server is None or accelerator is None or not accelerator.tdp_watts or c.cloud == "kubernetes":
+    if server is None or accelerator is None or not accelerator.tdp_watts or profile(c.cloud).is_owned:
         return None
     nodes = math.ceil(c.accelerators / server.accelerator_count)
     watts = power.node_watts(server.accelerator_count, accelerator.tdp_watts, bool(server.scale_up))

@@ -38,6 +38,7 @@ class NodeRequirement:
 class FileSystem:
     """Storage of checkpoints and data. tier: catalog name. bytes: size to order. bytes_per_s: throughput of that size.
 
+    client_bytes_per_s: highest rate of one node over client_interface (ENA or EFA), None where the node's network is the limit.
     `wording.plan_text` fills in words from basis.
     """
 
@@ -47,6 +48,8 @@ class FileSystem:
     usd_per_month: float | None
     words: str = ""
     basis: tuple[Note, ...] = ()
+    client_bytes_per_s: float | None = None
+    client_interface: str = ""
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ def offers(spec: Spec, catalog: Catalog, a: Assumptions, today: date) -> Iterato
                     found, place=index, rank=rank, discount=contract_discount(spec, found.offering.cloud, found.offering.capacity)
                 )
                 pin = pin_rejections(offer, place)
-                refused = (*offer.rejections, *ineligibilities(offer, spec, place), *fallback_rejections(offer, place), *pin)
+                refused = (*offer.rejections, *ineligibilities(offer, spec, place, catalog), *fallback_rejections(offer, place), *pin)
                 yield replace(offer, rejections=refused, pinned=place.pin is not None and not pin)
 
 
@@ -52,7 +52,7 @@ def _existing_cluster(index: int, place: Place, spec: Spec, catalog: Catalog) ->
     if machine is not None:
         for offer in _shapes(query.offer(catalog, machine, "", CapacityMode.ON_DEMAND), catalog):
             offer = replace(offer, place=index, rank=(index if spec.infra.ordered else 0, 0), pinned=True)
-            yield replace(offer, rejections=(*offer.rejections, *ineligibilities(offer, spec, place)))
+            yield replace(offer, rejections=(*offer.rejections, *ineligibilities(offer, spec, place, catalog)))
 
 
 def _mode(mode: CapacityMode, place: Place, spec: Spec, catalog: Catalog) -> Iterator[Offer]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import CapacityMode
 from rackwright.clouds import profile
 from rackwright.sizing.offers.offer import Offer, core_of
@@ -25,7 +26,7 @@ def fallback_rejections(offer: Offer, place: Place) -> Iterator[Rejection]:
         yield Rejection(Limit.CAPACITY, reason=Reason.FALLBACK_ZONE, subject=zone)
 
 
-def ineligibilities(offer: Offer, spec: Spec, place: Place) -> Iterator[Rejection]:
+def ineligibilities(offer: Offer, spec: Spec, place: Place, catalog: Catalog) -> Iterator[Rejection]:
     """Limits of the organisation, residency, zones, blueprint, quota, and Neuron."""
     region, machine = offer.offering.region, offer.machine
     if region and not matches(region, spec.limits.regions):
@@ -35,7 +36,7 @@ def ineligibilities(offer: Offer, spec: Spec, place: Place) -> Iterator[Rejectio
     zones = offer.offering.zones
     if place.zones and zones and zones[0].startswith(region) and not set(zones) & set(place.zones):
         yield Rejection(Limit.CAPACITY, reason=Reason.ZONE, subject=", ".join(place.zones), remedies=tuple(zones[:3]))
-    yield from _blueprint(offer, spec)
+    yield from _blueprint(offer, spec, catalog)
     yield from _quota(offer, place)
     if machine.kind == "neuron" and machine.name not in machines_named(place):
         yield Rejection(Limit.BLUEPRINT, reason=Reason.NEURON_NOT_PINNED, remedies=(machine.name,))
@@ -63,7 +64,7 @@ def machines_named(place: Place) -> set[str]:
     return blocks | reserved | ({place.pin.instance} if place.pin else set())
 
 
-def _blueprint(offer: Offer, spec: Spec) -> Iterator[Rejection]:
+def _blueprint(offer: Offer, spec: Spec, catalog: Catalog) -> Iterator[Rejection]:
     machine, accelerator = offer.machine, offer.accelerator
     if machine.kind == "cpu" and "box" in profile(machine.cloud).blueprints:
         if spec.blueprint.kind not in ("auto", "box"):
@@ -88,6 +89,8 @@ def _blueprint(offer: Offer, spec: Spec) -> Iterator[Rejection]:
         "memory": machine.accelerator_memory_bytes or accelerator.memory_bytes,
     }
     missing = [name for name, value in facts.items() if not value]
+    if not missing and accelerator.generation not in catalog.generation_by_name:
+        missing = [f"links of generation {accelerator.generation or 'unknown'}"]
     if missing:
         yield Rejection(Limit.DATA, reason=Reason.UNPUBLISHED, subject=", ".join(missing))
 

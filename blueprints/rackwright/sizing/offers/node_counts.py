@@ -76,7 +76,7 @@ def _fleet(same: _FleetKey, a: Assumptions, today: date) -> Fleet:
         if offer.accelerator and not any(r.limit in UNSEARCHABLE for r in offer.rejections):
             chips = offer.slice.chips if offer.slice else 0
             for nodes in _counts(offer, same.spec, a):
-                found = target(offer.machine, offer.accelerator, nodes, chips, offer.slices)
+                found = target(offer.machine, offer.accelerator, nodes, same.catalog, chips, offer.slices)
                 counts.append((nodes, place.setdefault(found, len(place))))
         entries.append(NodeCounts(offer, tuple(counts)))
     return Fleet(tuple(entries), tuple(place))
@@ -108,12 +108,12 @@ def _counts(offer: Offer, spec: Spec, a: Assumptions) -> Iterator[int]:
     yield from sorted({*counts, *exact})
 
 
-def target(machine: Machine, accelerator: Accelerator, nodes: int, slice_chips: int = 0, slices: int = 0) -> Target:
+def target(machine: Machine, accelerator: Accelerator, nodes: int, catalog: Catalog, slice_chips: int = 0, slices: int = 0) -> Target:
     """Search target of a machine. slice_chips: of one TPU slice, 0 for GPUs.
 
     A single machine has no network, so that machines that differ only in their network share one search.
     """
-    found = accelerators.of(accelerator)
+    found = accelerators.of(accelerator, catalog)
     if found is None:
         raise Bug(f"{accelerator.name} has gaps and was not refused")
     linked = found.scale_up_bytes_per_s if machine.scale_up_domain else None

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from rackwright.clouds import profile
 from rackwright.sizing.plan import Candidate, Fit, Rejected, SizingPlan
 from rackwright.sizing.rejection import Limit
 
@@ -24,7 +25,7 @@ def ranked(fits: Iterable[Fit], order: dict[tuple, tuple[int, int]], optimize_fo
         hourly = f.usd_per_hour if f.usd_per_hour is not None else float("inf")
         objective = tuple(round(s, 6) for s in score)
         borrowed = f.candidate.price_region != f.candidate.region  # the price of another place: behind the place that has its own
-        last = f.cost_usd is None and f.candidate.cloud != "kubernetes"
+        last = f.cost_usd is None and not profile(f.candidate.cloud).is_owned
         placed = (len(f.overruled), last, order[identity(f.candidate)], f.cost_usd is None, several)
         step = 0 if vertical_first else f.candidate.accelerators_per_node  # of two that cost the same, the one that follows traffic closer
         return (*placed, objective, hourly, borrowed, step, f.candidate.label)

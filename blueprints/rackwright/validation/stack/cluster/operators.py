@@ -17,8 +17,8 @@ UNIQUE_PARTS = {
     "DCGM exporter": ("dcgm-exporter", "gpu-operator"),
     "external metrics adapter": ("keda", "prometheus-adapter"),
 }
-NODE_SKEW = 2
-"""Minors that nodes may be older than the control plane."""
+NODE_SKEW = 3
+"""Minors that kubelets of 1.25 or newer may be older than the control plane. EKS has no node images of older kubelets."""
 PLUGIN_IMAGE = "bottlerocket-nvidia"
 """An image that contains NVIDIA's device plugin (docs.aws.amazon.com/eks/latest/userguide/ml-eks-k8s-device-plugin)."""
 PRIVILEGED = (MONITORING, "gpu-operator", "dcgm-exporter")
@@ -46,7 +46,7 @@ def kubernetes_version_is_supported(plan: StackPlan, catalog: Catalog) -> Iterat
 
 @rule("V-48", Level.ERROR, "https://kubernetes.io/releases/version-skew-policy/", on=AWS)
 def node_version_skew(plan: StackPlan) -> Iterator[Violation]:
-    """Nodes are not newer than the control plane and at most two minor versions older."""
+    """Nodes are not newer than the control plane and at most three minor versions older (kubelets since 1.25)."""
     if plan.cluster is None:
         return
     control = minor_version(plan.cluster.version)

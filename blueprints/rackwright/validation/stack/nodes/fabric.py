@@ -14,7 +14,6 @@ from rackwright.validation.stack.registry import accelerators, machines, pools, 
 
 EFA_GUIDE = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-start.html"
 EFA_LAYOUT = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html"
-EFA_ONLY_POD_NETWORK = (1, 18, 5)
 ADDRESSES = "https://docs.aws.amazon.com/eks/latest/userguide/cni-increase-ip-addresses.html"
 USUAL_NODE_PODS = 110
 """Pods per node that Kubernetes is designed for (kubernetes.io/docs/setup/best-practices/cluster-large); V-27 warns below it."""
@@ -127,13 +126,13 @@ def efa_group_allows_itself(plan: StackPlan) -> Iterator[Violation]:
 
 
 @rule("V-26", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/userguide/node-efa.html")
-def pod_network_supports_efa_only(plan: StackPlan) -> Iterator[Violation]:
+def pod_network_supports_efa_only(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """EFA-only interfaces require version 1.18.5 or newer of the pod network add-on."""
     if not any(pool.nics for _, pool in accelerators(plan)):
         return
-    oldest = ".".join(map(str, EFA_ONLY_POD_NETWORK))
+    oldest = catalog.supported_version("efa-only-interfaces").first_release
     for at, addon in _pod_network(plan):
-        if release_numbers(addon.version) < EFA_ONLY_POD_NETWORK:
+        if release_numbers(addon.version) < release_numbers(oldest):
             message = f"The pod network add-on has version {addon.version}; EFA-only interfaces require {oldest} or newer"
             yield Violation(at / "version", f"pin {oldest} or newer", message)
 

@@ -9,7 +9,7 @@ from rackwright.clouds import AWS, EKS, profile
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import PoolPlan, StackPlan
-from rackwright.stackplan.images import BOX_IMAGES, UBUNTU, image_family, image_variant
+from rackwright.stackplan.images import UBUNTU, box_image, image_family, image_variant
 from rackwright.stackplan.operators import EFA_DRA_DRIVER, EFA_PLUGIN, NEURON_PLUGIN
 from rackwright.validation.stack.registry import accelerators, manifests, minor_version, pools, rule
 
@@ -30,9 +30,10 @@ EFA_DEVICES = "https://docs.aws.amazon.com/eks/latest/userguide/device-managemen
 def box_image_fits_machine(plan: StackPlan) -> Iterator[Violation]:
     """A box's image contains the drivers of its accelerators and matches its CPU architecture."""
     box = plan.box
-    if box is None or box.image.startswith("ami-") or (box.kind, box.cpu_arch) not in BOX_IMAGES:
+    pinned = box_image(box.kind, box.cpu_arch) if box else ""
+    if box is None or box.image.startswith("ami-") or not pinned:
         return
-    fix, at = f"use {BOX_IMAGES[box.kind, box.cpu_arch]!r}, or an AMI ID", At() / "box" / "image"
+    fix, at = f"use {pinned!r}, or an AMI ID", At() / "box" / "image"
     if not all(word in box.image for word in BOX_DRIVERS.get(box.kind, ())):
         yield Violation(at, fix, f"Image {box.image!r} contains no {box.kind} drivers, which {box.machine} needs")
     if any(word in box.image for word in ARM) != (box.cpu_arch == "arm64"):

@@ -13,7 +13,6 @@ from rackwright.stackplan.capacity import ADJACENT_MODES
 from rackwright.validation.stack.registry import accelerators, rule
 
 GROUPS = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/placement-strategies.html"
-COMPACT_MAX = 1500
 LIST_AWS = (
     "`aws ec2 describe-instance-type-offerings --location-type availability-zone "
     "--filters Name=instance-type,Values={} --region {} --query InstanceTypeOfferings[].Location`"
@@ -114,12 +113,13 @@ def fabric_is_in_one_zone(plan: StackPlan) -> Iterator[Violation]:
 
 
 @rule("V-73", Level.ERROR, "https://cloud.google.com/kubernetes-engine/docs/how-to/compact-placement", on=GCP)
-def compact_placement_limits(plan: StackPlan) -> Iterator[Violation]:
+def compact_placement_limits(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """GKE supports compact placement in one zone and for at most 1,500 machines."""
+    limit = catalog.capacity_rule(plan.place.cloud, None, "most_adjacent_nodes")
     for at, pool in accelerators(plan):
         if pool.adjacent and len(pool.zones) != 1:
             message = f"Pool {pool.name} uses compact placement, but has {len(pool.zones)} zones; one is allowed"
             yield Violation(at / "zones", "set one zone", message)
-        if pool.adjacent and pool.nodes_max > COMPACT_MAX:
-            message = f"Pool {pool.name} uses compact placement for {pool.nodes_max} machines; the limit is {COMPACT_MAX}"
+        if pool.adjacent and limit and pool.nodes_max > limit:
+            message = f"Pool {pool.name} uses compact placement for {pool.nodes_max} machines; the limit is {limit:.0f}"
             yield Violation(at / "nodes_max", "split it into several pools", message, level=Level.WARNING)

@@ -48,12 +48,16 @@ def slices_are_whole(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
 
 @rule("V-100", Level.ERROR, PLAN_TPUS, invariant=True)
 def placement_matches_hosts(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
-    """Only slices with several hosts have a placement policy; GKE rejects a single-host slice with one."""
+    """Only slices with several hosts have a placement policy, which is a workload policy on TPU7x; GKE rejects others."""
     for at, pool, shape in shapes(plan, catalog):
         if pool.multi_host != shape.multi_host:
             flag = str(shape.multi_host).lower()
             message = f"multi_host is {str(pool.multi_host).lower()}, but slice {pool.topology} has {shape.hosts} hosts"
             yield Violation(at / "multi_host", f"set it to {flag}", message.replace("1 hosts", "1 host"))
+        elif pool.workload_policy != (required := shape.multi_host and shape.workload_policy):
+            flag, slice_name = str(required).lower(), f"slice {pool.topology} of {pool.machine}"
+            message = f"workload_policy is {str(pool.workload_policy).lower()}, but {slice_name} requires {flag}"
+            yield Violation(at / "workload_policy", f"set it to {flag}", message)
 
 
 @rule("V-101", Level.ERROR, MULTISLICE)
