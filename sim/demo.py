@@ -47,7 +47,7 @@ def plan_stack(name: str, today: date) -> None:
     out.rule(name)
     pipeline = Pipeline(ROOT / "stacks" / f"{name}.yaml", today)
     spec, plan, preview = pipeline.spec, pipeline.plan, pipeline.preview()
-    show_plan(console(), plan, spec, preview, 3, Path("stacks") / f"{name}.yaml")
+    show_plan(console(), plan, spec, preview, Path("stacks") / f"{name}.yaml", 3)
     decided = pipeline.choose(1)
     stack, costs = decided.plan, decided.bill
     graph = record(lambda: declare(stack) and None, stack=name)
