@@ -18,7 +18,7 @@ class StackPreview:
     """The stack of one fit with its bill, quotas and problems; stack and bill are None where this release cannot build the fit.
 
     recorded: a sentence that names the recorded machines where the decision beside the spec has others.
-    not_buildable: per rank of the plan, why this release cannot build the fit; empty where it can.
+    plan: the ranked candidates. refusals: per rank, mistakes of the spec and limits of this release that prevent the stack of the fit.
     known_quotas: quotas of the pipeline's catalog by code.
     """
 
@@ -27,8 +27,9 @@ class StackPreview:
     quotas: tuple[QuotaNeed, ...] = ()
     problems: tuple[Problem, ...] = ()
     recorded: str = ""
-    not_buildable: tuple[str, ...] = ()
+    refusals: tuple[tuple[Problem, ...], ...] = ()
     known_quotas: Mapping[str, Quota] = field(default_factory=dict)
+    plan: SizingPlan | None = None
 
     @property
     def errors(self) -> tuple[Problem, ...]:
@@ -41,9 +42,11 @@ class StackPreview:
         return open_items(self.problems)
 
     def refusal(self, rank: int) -> str:
-        """The sentence of a rank, counted from 1, that this release cannot build; empty where it can."""
-        reason = self.not_buildable[rank - 1] if rank <= len(self.not_buildable) else ""
-        return f"not buildable in this release: {reason}" if reason else ""
+        """Why the stack of a rank, counted from 1, cannot be built: mistakes of the spec, else limits of this release; empty if it can."""
+        found = self.refusals[rank - 1] if rank <= len(self.refusals) else ()
+        mistakes = [problem for problem in found if problem.stage is Stage.PLAN]
+        where = "with this spec" if mistakes else "in this release"
+        return f"not buildable {where}: {'; '.join(problem.reason for problem in mistakes or found)}" if found else ""
 
     def as_json(self) -> dict[str, Any]:
         return {
