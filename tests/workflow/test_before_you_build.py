@@ -9,13 +9,14 @@ import pulumi
 import pytest
 from rackwright.catalog import Catalog
 from rackwright.diagnostics.problem import Level, Stage
+from rackwright.report.plan_json import preview_json
+from rackwright.report.preview_text import quota_words
 from rackwright.validation.spec.registry import RULES as SPEC_RULES
 from rackwright.validation.stack import RULES as STACK_RULES
 from rackwright.validation.stack import check
 from rackwright.workflow.decision import decision_path, read_decision
 from rackwright.workflow.open_items import unsettled
 from rackwright.workflow.pipeline import Pipeline
-from rackwright.workflow.stack_preview import quota_words
 from rackwright_pulumi.program.settings import Settings, decide
 
 ROOT = Path(__file__).parents[2]
@@ -39,7 +40,7 @@ def test_a_plan_with_the_default_api_access_has_no_errors(private):
     preview = Pipeline(private, TODAY).preview()
     assert preview.errors == ()
     assert preview.before_you_build[0].code == "R-03"
-    assert preview.as_json()["before_you_build"][0]["stage"] == "build"
+    assert preview_json(preview)["before_you_build"][0]["stage"] == "build"
     assert "api_access" in preview.before_you_build[0].fix
 
 
