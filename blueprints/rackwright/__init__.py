@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rackwright.stackplan import StackPlan
     from rackwright.validation.stack import check
     from rackwright.workflow.load import load, read
-    from rackwright.workflow.size import size
+    from rackwright.workflow.size import preview, size
 
 __all__ = [
     "Catalog",
@@ -42,6 +42,7 @@ __all__ = [
     "compile_plan",
     "estimate",
     "load",
+    "preview",
     "read",
     "size",
 ]
@@ -60,6 +61,7 @@ __getattr__ = on_first_use(
         "compile_plan": "rackwright.compile.compile",
         "estimate": "rackwright.estimator.estimate",
         "load": "rackwright.workflow.load",
+        "preview": "rackwright.workflow.size",
         "read": "rackwright.workflow.load",
         "size": "rackwright.workflow.size",
     },

@@ -289,12 +289,3 @@ def test_a_box_rejects_options_of_clusters(place, blueprint, code):
     spec, sizing, fit = plans.box_case()
     with pytest.raises(UserError, match=code):
         compile_plan(edited(spec, place, blueprint), sizing, fit, today=plans.TODAY)
-
-
-def test_a_box_is_not_started_before_its_block():
-    block = {"capacity_block": BLOCK["capacity_block"] | {"instance": "p5.48xlarge", "count": 1}}
-    spec, sizing, fit = plans.box_case(capacity="capacity-block", capacity_id=CR)
-    given = edited(spec, {"capacity": {"ordered": [block]}}, {}), sizing, plans.on_machine(fit, "p5.48xlarge", 8)
-    with pytest.raises(UserError, match=r"C-block .*starts at 2026-12-01T11:30:00"):
-        compile_plan(*given, today=date(2026, 11, 21))
-    assert compile_plan(*given, today=date(2026, 12, 2)).box.capacity.reservation_id == CR

@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 from rackwright.catalog.read import Catalog
-from rackwright.cost import bill, check_budget
+from rackwright.cost import bill
 from rackwright.spec.spec import Acknowledgement
+from rackwright.validation.stack import StackContext, stack_problems
 
 from tests import plans
 
@@ -75,6 +76,12 @@ def test_the_price_of_another_region_is_marked():
     there = replace(fit, candidate=replace(fit.candidate, region="us-west-2", zones=()))
     found = bill(plans.compiled((spec, sizing, there)), there, spec, CATALOG)
     assert next(line for line in found.lines if line.what == "NAT gateway").price_words == "0.045 USD / hour (us-east-1)"
+
+
+def check_budget(costs, stack, fit, spec):
+    """Problems of V-111."""
+    acknowledged = [entry.rule for entry in spec.acknowledge]
+    return [p for p in stack_problems(StackContext(stack, CATALOG, costs, fit, spec), acknowledged) if p.code == "V-111"]
 
 
 def test_whole_bill_over_the_goal_is_a_warning():

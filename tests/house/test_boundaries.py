@@ -14,8 +14,8 @@ pytestmark = pytest.mark.xdist_group("sources")
 PURE = ROOT / "blueprints" / "rackwright"
 PULUMI = ROOT / "components" / "rackwright_pulumi"
 ORDER = (
-    *("lazy", "units", "diagnostics", "files", "clouds", "catalog", "spec", "estimator", "sizing", "wording", "stackplan", "compile"),
-    *("validation", "cost", "workflow", "report", "cli"),
+    *("lazy", "units", "diagnostics", "files", "clouds", "catalog", "spec", "estimator", "sizing", "wording", "stackplan", "cost"),
+    *("validation", "compile", "workflow", "report", "cli"),
 )
 """Packages of the pure half; each may import those before it."""
 JOINERS = {"args", "cli", "lookup", "package", "program", "build"}

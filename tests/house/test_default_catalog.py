@@ -6,7 +6,6 @@ ROOT = Path(__file__).parents[2]
 CALL = "Catalog.default()"
 ENTRY_POINTS = {
     "blueprints/rackwright/workflow/pipeline.py": "the pipeline, which passes its catalog on",
-    "blueprints/rackwright/workflow/size.py": "rackwright.size",
     "blueprints/rackwright/sizing/size.py": "sizing without the pipeline, for benchmarks",
     "blueprints/rackwright/compile/compile.py": "rackwright.compile_plan",
     "blueprints/rackwright/validation/spec/registry.py": "rackwright.load",

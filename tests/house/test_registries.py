@@ -14,7 +14,7 @@ from rackwright.catalog import columns
 from rackwright.catalog.csv_table import Table
 from rackwright.compile.compile import PATHS
 from rackwright.diagnostics.codes import CODES
-from rackwright.diagnostics.rule import Rule
+from rackwright.diagnostics.rule import Rule, rule_number
 from rackwright.spec.blueprint import Blueprint
 from rackwright.spec.spec import API_VERSION
 from rackwright.stackplan import BlueprintKind
@@ -36,7 +36,6 @@ hide it; errors cannot be hidden. Rules on the spec are in [spec.md](spec.md). A
 | ID | Level | Rule |
 |---|---|---|
 """
-QUOTA, BUDGET = (f"| {code} | {level} | {CODES[code]} |" for code, level in (("V-115", "error"), ("V-111", "warning")))
 INVARIANTS_HEAD = """
 ## Compiler invariants
 
@@ -71,11 +70,11 @@ def rules_page() -> str:
         return f"| {rule.code} | {rule.level} | {law} |"
 
     def table(rows: dict[str, str]) -> str:
-        return "\n".join(rows[code] for code in sorted(rows, key=lambda code: (code[0], int(code[2:])))) + "\n"
+        return "\n".join(rows[code] for code in sorted(rows, key=lambda code: (code[0], rule_number(code), code))) + "\n"
 
-    users = {rule.code: row(rule) for rule in rules.RULES if not rule.invariant} | {"V-111": BUDGET, "V-115": QUOTA}
+    users = {rule.code: row(rule) for rule in rules.RULES if not rule.invariant}
     invariants = {rule.code: row(rule) for rule in rules.RULES if rule.invariant}
-    codes = "\n".join(f"| {code} | {text} |" for code, text in CODES.items() if not code.startswith("V-")) + "\n"
+    codes = "\n".join(f"| {code} | {text} |" for code, text in CODES.items()) + "\n"
     on_plans = HEAD + table(users) + INVARIANTS_HEAD + table(invariants) + CODES_HEAD + codes
     return on_plans + RESOURCES_HEAD + "\n".join(row(law) for law in sorted(RESOURCE_RULES, key=lambda law: order(law.code))) + "\n"
 
@@ -89,7 +88,7 @@ def test_every_rule_is_documented():
 
 def test_every_area_of_rules_is_run():
     areas = {module.__name__.rpartition(".")[2] for module in rules.AREAS}
-    assert areas == {path.stem for path in (PURE / "validation" / "stack").rglob("*.py")} - {"__init__", "registry", "quota", "quota_aws"}
+    assert areas == {path.stem for path in (PURE / "validation" / "stack").rglob("*.py")} - {"__init__", "registry", "quota_aws"}
 
 
 def test_every_file_of_the_compiler_is_in_its_docstring():

@@ -11,25 +11,21 @@ from typing import Any
 
 import pulumi
 import pytest
+from rackwright.cli import session
 from rackwright.cli.main import app, run
 from rackwright.report.terminal.plan import cents
-from rackwright.workflow.pipeline import Decided
+from rackwright.workflow.pipeline import Decided, Pipeline
 from rackwright_pulumi.cli import register
 from rackwright_pulumi.program.settings import Settings, decide
 
 ROOT = Path(__file__).parents[2]
 TODAY = "2026-11-21"
 CASES = ROOT / "tests" / "cases"
-SPECS = sorted(
-    {
-        *(path for path in (ROOT / "stacks").glob("*.yaml") if not path.name.startswith("Pulumi.")),
-        *CASES.glob("refused/*/spec.yaml"),
-        *CASES.glob("sizing/*/spec.yaml"),
-        *sorted(CASES.glob("spec/*/spec.yaml"))[::6],
-        *CASES.glob("spec/fine-*/spec.yaml"),
-    }
-)
-BUILDERS = ("choose", "compile", "graph")
+EXAMPLES = sorted(path for path in (ROOT / "stacks").glob("*.yaml") if not path.name.startswith("Pulumi."))
+SPECS = [*EXAMPLES, *sorted(CASES.glob("refused/*/spec.yaml")), *sorted(CASES.glob("sizing/*/spec.yaml"))]
+READ = sorted(CASES.glob("spec/*/spec.yaml"))
+BUILDERS = ("compile", "graph", "choose")
+"""`choose` is last, because it writes the decision that the others read."""
 CODE = re.compile(r"error ([A-Z]+-[\w-]+)")
 register(app)
 
@@ -60,16 +56,34 @@ def program(spec: Path) -> Decided | set[str]:
         return set(CODE.findall(str(error)))
 
 
-@pytest.mark.parametrize("spec", SPECS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_commands_and_program_agree(spec, tmp_path, monkeypatch):
+def pytest_generate_tests(metafunc):
+    """Every case, or with --fast one in six of those that are read and the valid ones among them."""
+    if "spec" in metafunc.fixturenames:
+        some = sorted({*READ[::6], *(path for path in READ if path.parent.name.startswith("fine-"))})
+        read = some if metafunc.config.getoption("--fast") else READ
+        metafunc.parametrize("spec", [*SPECS, *read], ids=lambda path: str(path.relative_to(ROOT)))
+
+
+def copied(spec: Path, folder: Path) -> None:
+    """The files beside a spec, without decisions."""
     for path in spec.parent.iterdir():
         if path.is_file() and not path.name.endswith(".decision.json"):
-            (tmp_path / path.name).write_bytes(path.read_bytes())
+            (folder / path.name).write_bytes(path.read_bytes())
+
+
+def share_pipeline(monkeypatch) -> None:
+    """Later commands share one pipeline; the program has its own."""
+    shared: dict[bool, Pipeline] = {}
+    monkeypatch.setattr(session, "Pipeline", lambda path, today, now: shared.setdefault(now is None, Pipeline(path, today, now)))
+
+
+def test_commands_and_program_agree(spec, tmp_path, monkeypatch):
+    copied(spec, tmp_path)
     monkeypatch.chdir(tmp_path)
+    share_pipeline(monkeypatch)
     valid, plan = answer("validate", spec), answer("plan", spec, "--today", TODAY)
     report = answer("report", spec, "--today", TODAY, "-o", "report.md")
-    built, graphs = {name: answer(name, spec, "--today", TODAY) for name in ("compile", "graph")}, program(spec)
-    built["choose"] = answer("choose", spec, "--today", TODAY)
+    graphs, built = program(spec), {name: answer(name, spec, "--today", TODAY) for name in BUILDERS}
     assert report.status == plan.status
     if valid.status:
         refused_alike(valid.errors, [plan, report, *built.values()], graphs)
@@ -84,6 +98,33 @@ def test_commands_and_program_agree(spec, tmp_path, monkeypatch):
         assert {name: one.status for name, one in built.items()} == dict.fromkeys(built, 0)
         assert isinstance(graphs, Decided)
         numbers_agree(plan.body, built, graphs, Path("report.md").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_commands_and_program_agree_on_a_recorded_decision_after_an_edit(example, tmp_path, monkeypatch):
+    """The spec is sized again for a longer life; the machines that `choose` recorded are kept by all."""
+    copied(example, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    share_pipeline(monkeypatch)
+    first = answer("choose", example, "--today", TODAY).body
+    Path(example.name).with_suffix(".decision.json").write_text(json.dumps(first), encoding="utf-8")
+    edited = re.sub(r"ttl: \d+[dh]", "ttl: 40d", Path(example.name).read_text(encoding="utf-8"))
+    Path(example.name).write_text(edited, encoding="utf-8")
+    share_pipeline(monkeypatch)
+    decided = program(example)
+    built = {name: answer(name, example, "--today", TODAY) for name in BUILDERS}
+    assert {name: one.status for name, one in built.items()} == dict.fromkeys(BUILDERS, 0)
+    assert isinstance(decided, Decided)
+    assert [problem.code for problem in decided.edits] == (["D-edited"] if "ttl:" in edited else [])
+    stack = built["compile"].body
+    assert json.loads(decided.plan.to_json()) == stack
+    assert stack["expires_on"] == first["expires_on"], "an edit does not extend the life of a recorded stack"
+    recorded = first["plan"]["fits"][0]["candidate"]
+    chosen = built["choose"].body["plan"]["fits"][0]["candidate"]
+    assert (chosen["machine"], chosen["nodes"], chosen["region"]) == (recorded["machine"], recorded["nodes"], recorded["region"])
+    assert recorded["machine"] in machines(stack)
+    provider = next(node for node in built["graph"].body["resources"] if node["type"].startswith("pulumi:providers:"))
+    assert provider["inputs"]["region"] == stack["place"]["region"] == recorded["region"]
 
 
 def refused_alike(errors: set[str], answers: list[Answer], program_errors: Decided | set[str]) -> None:

@@ -8,13 +8,15 @@ from pathlib import Path
 import pulumi
 import pytest
 from rackwright.catalog import Catalog
-from rackwright.diagnostics.problem import Level, Problem, Stage
+from rackwright.diagnostics.problem import Level, Stage
+from rackwright.report.plan_json import preview_json
+from rackwright.report.preview_text import quota_words
 from rackwright.validation.spec.registry import RULES as SPEC_RULES
 from rackwright.validation.stack import RULES as STACK_RULES
+from rackwright.validation.stack import check
 from rackwright.workflow.decision import decision_path, read_decision
-from rackwright.workflow.open_items import EFFECTS, unsettled
+from rackwright.workflow.open_items import unsettled
 from rackwright.workflow.pipeline import Pipeline
-from rackwright.workflow.stack_preview import quota_words
 from rackwright_pulumi.program.settings import Settings, decide
 
 ROOT = Path(__file__).parents[2]
@@ -38,7 +40,7 @@ def test_a_plan_with_the_default_api_access_has_no_errors(private):
     preview = Pipeline(private, TODAY).preview()
     assert preview.errors == ()
     assert preview.before_you_build[0].code == "R-03"
-    assert preview.as_json()["before_you_build"][0]["stage"] == "build"
+    assert preview_json(preview)["before_you_build"][0]["stage"] == "build"
     assert "api_access" in preview.before_you_build[0].fix
 
 
@@ -82,32 +84,55 @@ def test_a_warning_is_listed_and_does_not_stop_an_update(private):
     assert "V-30" in {problem.code for problem in decided.before_you_build}
 
 
-def test_every_rule_about_building_has_an_effect():
-    registered = {rule.code for rules in (STACK_RULES, SPEC_RULES) for rule in rules if rule.stage is Stage.BUILD}
-    assert registered | {"V-30", "V-115", "D-secret"} == set(EFFECTS)
-    assert all(effect.why and bool(effect.settled_by) == bool(effect.stops) for effect in EFFECTS.values())
+BLOCKS = {"C-block": True, "D-secret": True, "R-03": True, "R-25": True, "R-36": False, "S-42": True, "V-115": True}
+"""Rule about building -> whether its violations stop `pulumi up`; the reason is a comment at the rule."""
+
+
+def test_rules_about_building_state_whether_they_stop_an_update():
+    registered = {rule.code: rule.blocks_update for rules in (STACK_RULES, SPEC_RULES) for rule in rules if rule.stage is Stage.BUILD}
+    assert registered == BLOCKS
 
 
 @pytest.mark.parametrize(
-    ("code", "level", "stops"),
+    ("change", "code", "level", "stops"),
     [
-        ("R-03", Level.ERROR, True),
-        ("R-03", Level.WARNING, False),
-        ("R-25", Level.WARNING, True),
-        ("S-42", Level.WARNING, True),
-        ("R-36", Level.WARNING, False),
-        ("V-30", Level.WARNING, False),
-        ("V-115", Level.ERROR, True),
-        ("D-secret", Level.ERROR, True),
-        ("D-secret", Level.WARNING, False),
-        ("C-no-path", Level.ERROR, True),
+        ({}, "R-03", Level.ERROR, True),
+        ({"cluster": "shared"}, "R-03", Level.WARNING, False),
+        ({"account": ""}, "R-25", Level.WARNING, True),
+        ({"emails": ()}, "R-36", Level.WARNING, False),
+        ({"zone_assumed": True}, "V-30", Level.WARNING, False),
     ],
 )
-def test_open_items_stop_an_update_as_the_table_states(private, code, level, stops):
+def test_open_items_stop_an_update_as_their_rules_state(private, change, code, level, stops):
     stack = Pipeline(private, TODAY).choose().plan
-    stack = replace(stack, place=replace(stack.place, account=""))
-    problem = Problem(code, "open", level=level, stage=Stage.BUILD)
-    assert unsettled([problem], stack) == ((replace(problem, level=Level.ERROR),) if stops else ())
+    assert stack.cluster
+    assert stack.guard
+    place = replace(stack.place, **{key: value for key, value in change.items() if key in ("account", "zone_assumed")})
+    cluster = replace(stack.cluster, existing=change.get("cluster", stack.cluster.existing))
+    stack = replace(stack, place=place, cluster=cluster, guard=replace(stack.guard, emails=change.get("emails", stack.guard.emails)))
+    problem = next(p for p in check(stack) if p.code == code)
+    assert (problem.level, problem.stage) == (level, Stage.BUILD)
+    assert unsettled([problem]) == ((replace(problem, level=Level.ERROR),) if stops else ())
+
+
+def test_a_missing_project_of_another_place_is_not_open(private):
+    """Google Cloud without a project is listed by `validate`; the stack is built on AWS."""
+    text = private.read_text(encoding="utf-8")
+    text = "".join(line for line in text.splitlines(keepends=True) if "notify" not in line)
+    place = "    - {cloud: gcp, regions: [us-central1], capacity: {ordered: [spot]}}\n"
+    private.write_text(text.replace("  any_of:\n", f"  any_of:\n{place}"), encoding="utf-8")
+    pipeline = Pipeline(private, TODAY)
+    assert "S-42" in {problem.code for problem in pipeline.reading.warnings}
+    assert pipeline.plan.chosen
+    assert pipeline.plan.chosen.candidate.cloud == "aws"
+    assert "S-42" not in {problem.code for problem in pipeline.preview().problems}
+
+
+def test_a_missing_project_of_the_chosen_place_stops_an_update(tmp_path):
+    path = tmp_path / "chat.yaml"
+    text = (ROOT / "stacks" / "chat-serve.yaml").read_text(encoding="utf-8")
+    path.write_text("".join(line for line in text.splitlines(keepends=True) if "project:" not in line), encoding="utf-8")
+    assert [problem.code for problem in unsettled(Pipeline(path, TODAY).preview().problems)] == ["S-42"]
 
 
 def test_an_update_refuses_without_an_account_and_accepts_one_that_is_added(private):

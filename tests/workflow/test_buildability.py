@@ -8,13 +8,13 @@ import pytest
 from rackwright import compile_plan, load, read, size
 from rackwright.cli.main import run
 from rackwright.diagnostics.errors import UserError
-from rackwright.diagnostics.problem import Problem
+from rackwright.diagnostics.problem import Problem, Stage
 from rackwright.report.alternatives import frontier_rows
 from rackwright.report.document.contents import contents
 from rackwright.report.plan_json import plan_json
 from rackwright.sizing.size import size as sized_by_goals
 from rackwright.wording.plan_text import with_text
-from rackwright.workflow import size as sizing
+from rackwright.workflow import buildability
 from rackwright.workflow.pipeline import Pipeline
 
 TODAY = date(2026, 11, 21)
@@ -74,13 +74,14 @@ def test_frontier_points_that_cannot_be_built_say_why_in_json_table_and_card():
     rows = {row[0]: row[-1] for row in frontier_rows(plan, spec.goals, None, preview)}
     assert all("not buildable in this release: " in rows[f"#{rank}"] for rank in refused)
     first = replace(plan, fits=(plan.fits[refused[0] - 1], *plan.fits))
-    (chosen, *_) = contents(spec, first, replace(preview, not_buildable=("no path", *preview.not_buildable)), TODAY)["cards"]
+    no_path = Problem("C-no-path", "no path", stage=Stage.BUILD)
+    (chosen, *_) = contents(spec, first, replace(preview, refusals=((no_path,), *preview.refusals)), TODAY)["cards"]
     assert ("Build", "not buildable in this release: no path") in chosen["lines"]
 
 
 def test_one_fit_is_compiled_where_the_first_can_be_built(monkeypatch):
     compiled = []
-    monkeypatch.setattr(sizing, "compile_plan", lambda *_, **__: compiled.append(1))
+    monkeypatch.setattr(buildability, "compile_plan", lambda *_, **__: compiled.append(1))
     size(read(TWO_CLOUDS), today=TODAY)
     assert len(compiled) == 1
 
@@ -93,7 +94,7 @@ def test_failures_of_compilation_are_found_with_one_compilation_per_combination(
         if fit.candidate.machine.startswith("g6e"):
             raise UserError([Problem("C-image", "no image starts it")])
 
-    monkeypatch.setattr(sizing, "compile_plan", refuse_g6e)
+    monkeypatch.setattr(buildability, "compile_plan", refuse_g6e)
     plan = size(read(TWO_CLOUDS), today=TODAY)
     assert not plan.fits[0].candidate.machine.startswith("g6e")
     assert len(tried) == len(set(tried))

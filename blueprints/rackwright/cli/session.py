@@ -10,6 +10,7 @@ import typer
 
 from rackwright.cli.terminal import NOT_FEASIBLE, emit, tell, working
 from rackwright.diagnostics.problem import Level, Stage
+from rackwright.workflow.clock import clock
 from rackwright.workflow.pipeline import Decided, Pipeline
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ class Session:
 
     @staticmethod
     def of(path: Path, as_json: bool, today: datetime | None) -> "Session":
-        return Session(Pipeline(path, today.date() if today else date.today()), as_json)
+        return Session(Pipeline(path, *clock(today.date() if today else None)), as_json)
 
     @property
     def path(self) -> Path:

@@ -16,11 +16,12 @@ from rackwright.compile.spec_options import apply_spec_options
 from rackwright.compile.unsupported import unsupported_problems
 from rackwright.compile.version_pins import with_version_pins
 from rackwright.diagnostics.errors import UserError
-from rackwright.diagnostics.problem import At, Problem
-from rackwright.sizing.node.file_system import blueprint_kind
+from rackwright.diagnostics.problem import At, Problem, Stage
+from rackwright.sizing.blueprint_kind import blueprint_kind
 from rackwright.sizing.plan import Fit, SizingPlan
 from rackwright.spec.spec import Spec
 from rackwright.stackplan import BlueprintKind, StackPlan, VersionPins
+from rackwright.validation.spec import candidate_problems
 
 PATHS: dict[tuple[BlueprintKind, str], Callable[[CompileContext], StackPlan]] = {
     (BlueprintKind.BOX, AWS.name): box_plan,
@@ -48,16 +49,14 @@ def compile_plan(
     today: start of the time to live. now: default noon of today; decides whether a capacity block has started.
     pins, expires_on: recorded by a decision; they replace this release's versions and the expiry counted from `today`.
     catalog: the catalog that the plan was sized with; default: the embedded one.
-    Raises UserError where this release does not support the blueprint on the cloud, or an option of the spec.
+    Raises UserError where the spec has an option that the stack of this fit does not have (stage PLAN), or this release cannot build the
+    stack (stage BUILD).
     """
     kind = blueprint_of(spec, fit)
-    path = PATHS.get((kind, fit.candidate.cloud))
-    if path is None:
-        raise UserError([no_path(kind, fit.candidate.cloud)])
     context = CompileContext(spec, plan, fit, today, expires_on, now, catalog=catalog or Catalog.default())
-    if problems := unsupported_problems(context, kind):
+    if problems := refusals(context):
         raise UserError(problems)
-    compiled = with_cost_alerts(context, apply_spec_options(context, path(context)))
+    compiled = with_cost_alerts(context, apply_spec_options(context, PATHS[kind, fit.candidate.cloud](context)))
     return with_version_pins(compiled, pins) if pins else compiled
 
 
@@ -66,8 +65,16 @@ def blueprint_of(spec: Spec, fit: Fit) -> BlueprintKind:
     return BlueprintKind(blueprint_kind(spec, fit.candidate))
 
 
-def no_path(kind: BlueprintKind, cloud: str) -> Problem:
+def refusals(context: CompileContext) -> list[Problem]:
+    """Mistakes of the spec that show with this fit, then why this release cannot build its stack; empty where it is compiled."""
+    kind, cloud = blueprint_of(context.spec, context.fit), context.candidate.cloud
+    if (kind, cloud) not in PATHS:
+        return [_no_path(kind, cloud)]
+    return [*candidate_problems(context.spec, context.candidate, context.catalog), *unsupported_problems(context, kind)]
+
+
+def _no_path(kind: BlueprintKind, cloud: str) -> Problem:
     """The problem of a blueprint that this release does not support on the cloud."""
     supported = ", ".join(f"{k} on {c}" for k, c in PATHS)
     at = At() / "blueprint" / "kind"
-    return Problem("C-no-path", f"This release does not support a {kind} on {cloud}", at, f"use one of: {supported}")
+    return Problem("C-no-path", f"This release does not support a {kind} on {cloud}", at, f"use one of: {supported}", stage=Stage.BUILD)

@@ -16,6 +16,11 @@ from rackwright.spec.workload import Serve
 DAY_S = 86400
 
 
+def moment(today: date, now: datetime | None) -> datetime:
+    """`now`, or noon UTC of `today`: AWS starts and ends capacity blocks before noon UTC."""
+    return now or datetime.combine(today, time(12), UTC)
+
+
 @dataclass(frozen=True)
 class CompileContext:
     spec: Spec
@@ -30,8 +35,7 @@ class CompileContext:
 
     @property
     def moment(self) -> datetime:
-        """`now`, or noon UTC of `today`: AWS starts and ends capacity blocks before noon UTC."""
-        return self.now or datetime.combine(self.today, time(12), UTC)
+        return moment(self.today, self.now)
 
     @property
     def candidate(self) -> Candidate:

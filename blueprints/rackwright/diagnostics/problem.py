@@ -55,7 +55,8 @@ class Problem:
 
     code: rule id (`V-21`) or reader code (`S-unknown-key`). reason: the failed condition with its value. at: path in the spec. fix: what to
     do. link: the documentation of the limit. mark: position in the file. stage: what the problem stops. stack_at: path in
-    the StackPlan where that differs from `at`.
+    the StackPlan where that differs from `at`. blocks_update: whether `pulumi up` stops at a problem of stage BUILD. about_key: the key at
+    `at` is wrong, not its value.
     """
 
     code: str
@@ -67,6 +68,8 @@ class Problem:
     mark: Mark | None = None
     stage: Stage = Stage.PLAN
     stack_at: At | None = None
+    blocks_update: bool = True
+    about_key: bool = False
 
     def with_mark(self, mark: Mark | None) -> "Problem":
         return replace(self, mark=mark)

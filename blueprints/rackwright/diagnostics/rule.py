@@ -12,11 +12,13 @@ def efa_group_allows_itself(plan: StackPlan) -> Iterator[Violation]:
 import re
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from functools import update_wrapper
+from typing import Any, Generic, TypeVar
 
 from rackwright.diagnostics.problem import At, Level, Problem, Stage
 
 Subject = TypeVar("Subject")
+Check = Callable[..., Iterator["Violation"]]
 
 
 @dataclass(frozen=True)
@@ -24,8 +26,8 @@ class Violation:
     """A place that violates a rule.
 
     at: path in the subject. fix: what to do, with a value that works. message: the failed condition with its value; where it is empty the
-    rule's own sentence is printed, followed by `detail`. level, link and stage replace the rule's. about_key: the key is wrong, not its
-    value.
+    rule's own sentence is printed, followed by `detail`. level, link, stage and blocks_update replace the rule's. about_key: the key is
+    wrong, not its value.
     """
 
     at: At
@@ -36,13 +38,15 @@ class Violation:
     link: str = ""
     about_key: bool = False
     stage: Stage | None = None
+    blocks_update: bool | None = None
 
 
 @dataclass(frozen=True)
 class Rule(Generic[Subject]):
     """A constraint with its id. reason: the constraint in one sentence; stage: what its violation stops.
 
-    invariant: only a bug of rackwright can violate it.
+    blocks_update: whether `pulumi up` stops at a violation that planning lists only (stage BUILD).
+    invariant: only a bug of rackwright can violate it. of_candidate: a rule on specs that is also checked for each candidate.
     """
 
     code: str
@@ -51,12 +55,23 @@ class Rule(Generic[Subject]):
     reason: str
     check: Callable[[Subject], Iterator[Violation]]
     stage: Stage = Stage.PLAN
+    blocks_update: bool = True
     invariant: bool = False
+    of_candidate: bool = False
 
     def problem(self, violation: Violation) -> Problem:
-        message = violation.message or "; ".join(filter(None, (self.reason, violation.detail)))
-        level, link, stage = violation.level or self.level, violation.link or self.link, violation.stage or self.stage
-        return Problem(self.code, message, violation.at, violation.fix, level, link, stage=stage)
+        v = violation
+        return Problem(
+            self.code,
+            v.message or "; ".join(filter(None, (self.reason, v.detail))),
+            v.at,
+            v.fix,
+            v.level or self.level,
+            v.link or self.link,
+            stage=v.stage or self.stage,
+            blocks_update=self.blocks_update if v.blocks_update is None else v.blocks_update,
+            about_key=v.about_key,
+        )
 
     def problems(self, subject: Subject) -> Iterator[Problem]:
         yield from map(self.problem, self.check(subject))
@@ -64,8 +79,12 @@ class Rule(Generic[Subject]):
 
 @dataclass
 class RuleSet(Generic[Subject]):
-    """Rules over one kind of subject, by id, in the order they were registered."""
+    """Rules over one kind of subject, by id, in the order they were registered.
 
+    on_cloud: the part of a subject that is on a cloud; None where it has none.
+    """
+
+    on_cloud: Callable[[Subject, Any], Subject | None] = lambda subject, _cloud: subject
     rules: dict[str, Rule[Subject]] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[Rule[Subject]]:
@@ -81,12 +100,29 @@ class RuleSet(Generic[Subject]):
         self.rules[rule.code] = rule
 
     def rule(
-        self, code: str, level: Level = Level.ERROR, link: str = "", stage: Stage = Stage.PLAN, invariant: bool = False
-    ) -> Callable[[Callable[[Subject], Iterator[Violation]]], Callable[[Subject], Iterator[Violation]]]:
-        """Register a function. Its docstring is the rule in one sentence, printed without its full stop."""
+        self,
+        code: str,
+        level: Level = Level.ERROR,
+        link: str = "",
+        stage: Stage = Stage.PLAN,
+        *,
+        on: Any = None,
+        reads: Callable[[Subject], tuple] | None = None,
+        **options: bool,
+    ) -> Callable[[Check], Check]:
+        """Register a function. Its docstring is the rule in one sentence, printed without its full stop.
 
-        def register(check: Callable[[Subject], Iterator[Violation]]) -> Callable[[Subject], Iterator[Violation]]:
-            self.add(Rule(code, level, link, " ".join((check.__doc__ or "").split()).rstrip("."), check, stage, invariant))
+        on: the CloudProfile that it checks; default: every cloud. reads: arguments of the function; default: the subject.
+        options: blocks_update, invariant and of_candidate of the Rule.
+        """
+
+        def register(check: Check) -> Check:
+            def find(subject: Subject) -> Iterator[Violation]:
+                part = self.on_cloud(subject, on) if on else subject
+                return iter(()) if part is None else check(*(reads(part) if reads else (part,)))
+
+            reason = " ".join((check.__doc__ or "").split()).rstrip(".")
+            self.add(Rule(code, level, link, reason, update_wrapper(find, check), stage, **options))
             return check
 
         return register

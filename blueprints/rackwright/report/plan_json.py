@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from rackwright.cost import Bill
 from rackwright.diagnostics.problem import Problem
 from rackwright.report.alternatives import alternatives_json
 from rackwright.sizing.plan import SizingPlan
@@ -22,7 +23,7 @@ def plan_json(plan: SizingPlan, preview: StackPreview, warnings: Sequence[Proble
     shown = json.loads(with_text(plan).to_json())
     for rank, fit in enumerate(shown["fits"], 1):
         fit["not_buildable"] = preview.refusal(rank) or None
-    further = preview.as_json()
+    further = preview_json(preview)
     further["problems"] = [problem.as_json() for problem in dict.fromkeys((*warnings, *preview.problems))]
     misses = [
         {
@@ -34,6 +35,37 @@ def plan_json(plan: SizingPlan, preview: StackPreview, warnings: Sequence[Proble
         for miss in nearest_misses(plan)
     ]
     return {**shown, **further, "feasible": bool(plan.fits), **alternatives_json(plan, preview), "nearest_misses": misses}
+
+
+def preview_json(preview: StackPreview) -> dict[str, Any]:
+    """Bill, quotas and problems of a previewed stack."""
+    quotas = preview.quotas
+    return {
+        "bill": bill_json(preview.bill) if preview.bill else None,
+        "quota": [{"code": q.code, "region": q.region, "amount": q.amount, "unit": q.unit, "machine": q.machine} for q in quotas],
+        "problems": [problem.as_json() for problem in preview.problems],
+        "before_you_build": [problem.as_json() for problem in preview.before_you_build],
+    }
+
+
+def bill_json(costs: Bill) -> dict[str, Any]:
+    """A bill as plain data: amounts in US dollars, None where no price is published or only use will tell."""
+    lines = [
+        {
+            "what": line.what,
+            "quantity": line.quantity,
+            "unit": line.unit,
+            "unit_price_usd": line.unit_price_usd,
+            "per": line.per,
+            "price_date": line.price_date,
+            "source": line.source,
+            "hourly_usd": line.hourly_usd,
+            "total_usd": line.total_usd,
+        }
+        for line in costs.lines
+    ]
+    sums = {"hourly_usd": costs.hourly_usd, "total_usd": costs.total_usd, "hours": costs.hours, "covers": costs.covers}
+    return {"lines": lines, **sums, "not_published": list(costs.unknown), "by_use": list(costs.by_use)}
 
 
 def explanation_json(part: SizingPlan, whole: SizingPlan, preview: StackPreview) -> dict[str, Any]:

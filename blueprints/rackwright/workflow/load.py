@@ -7,7 +7,7 @@ from rackwright.diagnostics.errors import UserError
 from rackwright.spec.reading.read_spec import Reading, read_spec
 from rackwright.spec.reading.source import read_file
 from rackwright.spec.spec import Spec
-from rackwright.validation.spec import SpecContext, problems_of
+from rackwright.validation.spec import SpecContext, spec_problems
 
 
 def load(path: str | Path, catalog: Catalog | None = None) -> Spec:
@@ -34,4 +34,4 @@ def examine_file(path: str | Path, catalog: Catalog | None = None) -> Reading:
 
 def examine(text: str, source: str = "spec.yaml", catalog: Catalog | None = None) -> Reading:
     """The spec in a text where it has one, with errors and warnings in file order. Never raises UserError."""
-    return read_spec(text, source, lambda spec, folder: problems_of(SpecContext(spec, folder, catalog)))
+    return read_spec(text, source, lambda spec, folder: spec_problems(SpecContext(spec, folder, catalog)))

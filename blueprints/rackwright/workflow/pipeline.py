@@ -3,7 +3,7 @@
 The only module that joins these stages. Commands, the Pulumi program, the report and the teardown read its results and print them.
 """
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
@@ -13,50 +13,20 @@ from typing import TYPE_CHECKING
 
 from rackwright.catalog import Catalog
 from rackwright.diagnostics.errors import UserError
-from rackwright.diagnostics.problem import At, Level, Problem, Stage
+from rackwright.diagnostics.problem import Level, Problem, Stage
+from rackwright.sizing.assumptions import DEFAULT, Assumptions
 from rackwright.spec.reading.read_spec import Reading
 from rackwright.spec.reading.source import read_file
 from rackwright.spec.spec import Spec
+from rackwright.workflow.decided import Decided
 from rackwright.workflow.load import examine
 
 if TYPE_CHECKING:
-    from rackwright.cost import Bill
     from rackwright.sizing.plan import Fit, SizingPlan
     from rackwright.stackplan import StackPlan
+    from rackwright.workflow.buildability import Buildability
     from rackwright.workflow.decision import Decision
-    from rackwright.workflow.size import Buildability
     from rackwright.workflow.stack_preview import StackPreview
-
-
-@dataclass(frozen=True)
-class Decided:
-    """A decision with the stack it compiles to, priced and checked.
-
-    recorded: whether the decision was read from its file; edits: warnings about changes of the spec since;
-    problems: of the stack, those that only building needs as they are, every other one a warning.
-    """
-
-    spec: Spec
-    decision: "Decision"
-    plan: "StackPlan"
-    bill: "Bill"
-    recorded: bool
-    problems: tuple[Problem, ...] = ()
-    edits: tuple[Problem, ...] = ()
-
-    @property
-    def before_you_build(self) -> tuple[Problem, ...]:
-        """Open items that must be settled before an update, warnings included."""
-        from rackwright.workflow.open_items import open_items
-
-        return open_items(self.problems)
-
-    @property
-    def unsettled(self) -> tuple[Problem, ...]:
-        """Open items that stop an update, as errors."""
-        from rackwright.workflow.open_items import unsettled
-
-        return unsettled(self.problems, self.plan)
 
 
 @dataclass
@@ -64,7 +34,8 @@ class Pipeline:
     """The stages of one spec. Each runs once, when a caller first needs it.
 
     path: the spec file; text: its content, read from `path` when None; own_catalog: replaces the embedded one;
-    now: the moment, where it is known to more than a day; layers, below: what this stack builds, and the stack below it.
+    now: the moment, where it is known to more than a day (`clock` returns both); layers, upstream_stack: what this stack builds, and the
+    stack that it builds on.
     """
 
     path: Path
@@ -73,15 +44,23 @@ class Pipeline:
     own_catalog: Catalog | None = None
     text: str | None = None
     layers: tuple[str, ...] = ()
-    below: str = ""
+    upstream_stack: str = ""
+    assumptions: Assumptions = DEFAULT
     is_configured: Callable[[str], bool] | None = None
     """Whether the stack's configuration has a key, where it can be read."""
     _stacks: "dict[Fit, StackPlan]" = field(default_factory=dict)
 
     @staticmethod
-    def of_spec(spec: Spec, today: date, catalog: Catalog | None = None, plan: "SizingPlan | None" = None) -> "Pipeline":
+    def of_spec(
+        spec: Spec,
+        today: date,
+        catalog: Catalog | None = None,
+        plan: "SizingPlan | None" = None,
+        now: datetime | None = None,
+        assumptions: Assumptions = DEFAULT,
+    ) -> "Pipeline":
         """A pipeline that starts at a parsed spec, or at its plan, and reads no file."""
-        made = Pipeline(Path(f"{spec.name}.yaml"), today, own_catalog=catalog)
+        made = Pipeline(Path(f"{spec.name}.yaml"), today, now, catalog, assumptions=assumptions)
         parsed = {"content": "", "spec": spec, "reading": Reading(spec, ()), "recorded": None}
         vars(made).update(parsed | ({"plan": plan} if plan else {}))
         return made
@@ -112,10 +91,13 @@ class Pipeline:
 
     @cached_property
     def plan(self) -> "SizingPlan":
+        """The ranked candidates with their sentences, those that can be built first."""
         from rackwright.sizing.size import size
+        from rackwright.wording.plan_text import with_text
 
+        rerank = self.buildability.ordered
         with self._located():
-            return size(self.spec, self.catalog, today=self.today, rerank=self.buildability.ordered)
+            return with_text(size(self.spec, self.catalog, today=self.today, assumptions=self.assumptions, rerank=rerank))
 
     def _compiled(self, plan: "SizingPlan", fit: "Fit") -> "StackPlan":
         """The stack of a fit, compiled once. Raises UserError when this release cannot build it."""
@@ -128,7 +110,7 @@ class Pipeline:
 
     @cached_property
     def buildability(self) -> "Buildability":
-        from rackwright.workflow.size import Buildability
+        from rackwright.workflow.buildability import Buildability
 
         return Buildability(self.spec, self.catalog, self.today, self.now)
 
@@ -148,14 +130,29 @@ class Pipeline:
         from rackwright.workflow.stack_preview import StackPreview
 
         fit = fit or self.plan.chosen
-        empty = StackPreview(recorded=self._recorded_instead(fit), not_buildable=self.buildability.reasons(self.plan))
+        empty = StackPreview(plan=self.plan, recorded=self._recorded_instead(fit), refusals=self.buildability.reasons(self.plan))
         if fit is None:
             return empty
         try:
             stack = self._compiled(self.plan, fit)
         except UserError as error:
-            return replace(empty, problems=tuple(replace(problem, stage=Stage.BUILD) for problem in error.problems))
-        return replace(self._outcome(stack, fit), recorded=empty.recorded, not_buildable=empty.not_buildable)
+            return replace(empty, problems=error.problems)
+        return replace(self._outcome(stack, fit), plan=self.plan, recorded=empty.recorded, refusals=empty.refusals)
+
+    def update_preview(self) -> "StackPreview":
+        """What an update builds, with every problem of the file, the decision and the stack. Raises UserError for an invalid file."""
+        from rackwright.workflow.stack_preview import StackPreview
+
+        try:
+            if self.recorded is None:
+                found = self.preview()
+            else:
+                decision, stack, edits = self._recorded_stack()
+                found = self._outcome(stack, decision.fit)
+                found = replace(found, plan=decision.plan, problems=(*edits, *found.problems))
+        except UserError as error:
+            found = StackPreview(problems=error.problems)
+        return replace(found, problems=tuple(dict.fromkeys((*self.reading.warnings, *found.problems))))
 
     def choose(self, rank: int | None = None) -> Decided:
         """The stack of a rank, counted from 1; when None of the recorded machines where they still fit, else of the first rank.
@@ -189,17 +186,22 @@ class Pipeline:
 
         Raises UserError when the record is stale or cannot be read, nothing fits, or a rule refuses the stack.
         """
+        if self.recorded is None:
+            return self.choose()
+        decision, stack, edits = self._recorded_stack()
+        return replace(self._decided(decision, stack, recorded=True), edits=edits)
+
+    def _recorded_stack(self) -> "tuple[Decision, StackPlan, tuple[Problem, ...]]":
+        """The recorded decision, its stack, and warnings about edits of the spec. Raises UserError for a stale or unreadable record."""
         from rackwright.workflow.decision import compiled, decision_path
         from rackwright.workflow.revalidation import revalidate
 
-        if self.recorded is None:
-            return self.choose()
-        now, found = revalidate(self.recorded, self.spec, self.catalog, decision_path(self.path), self.today)
+        assert self.recorded, "only a recorded decision has a stack"
+        decision, found = revalidate(self.recorded, self.spec, self.catalog, decision_path(self.path), self.today)
         if any(problem.level is Level.ERROR for problem in found):
             raise UserError(found, str(self.path))
-        with self._located(now.fit.candidate.place):
-            stack = compiled(now, self.spec, self.today, self.now, self.catalog)
-        return replace(self._decided(now, stack, recorded=True), edits=tuple(found))
+        with self._located(decision.fit.candidate.place):
+            return decision, compiled(decision, self.spec, self.today, self.now, self.catalog), tuple(found)
 
     def unchecked(self, decision: "Decision", recorded: bool) -> Decided:
         """The stack of a decision, priced and not checked: a teardown must not fail on rules."""
@@ -219,36 +221,27 @@ class Pipeline:
 
     def _outcome(self, stack: "StackPlan", fit: "Fit") -> "StackPreview":
         """A compiled stack with its bill, quotas and every problem: the same for every command."""
-        from rackwright.cost import bill, check_budget
+        from rackwright.compile.compile_context import moment
+        from rackwright.cost import bill
         from rackwright.spec.quotas import known_quotas
         from rackwright.validation.spec_paths import in_spec
-        from rackwright.validation.stack import check, check_quota, quota_needs, refuse_broken_invariants
+        from rackwright.validation.stack import StackContext, quota_needs, refuse_broken_invariants, stack_problems
         from rackwright.workflow.stack_preview import StackPreview
 
-        stack = self._layered(stack)
-        costs = bill(stack, fit, self.spec, self.catalog)
-        rules = check(stack, [entry.rule for entry in self.spec.acknowledge], self.catalog)
-        refuse_broken_invariants(rules)
-        quota = check_quota(stack, known_quotas(self.spec, fit.candidate.place, fit.candidate.region), self.catalog)
-        budget = check_budget(costs, stack, fit, self.spec)
-        open_in_spec = (problem for problem in self.reading.warnings if problem.stage is Stage.BUILD)
-        found = (*rules, *quota, *budget, *open_in_spec, *self._secrets(stack))
+        stack, place = self._layered(stack), fit.candidate.place
+        costs, granted = bill(stack, fit, self.spec, self.catalog), known_quotas(self.spec, place, fit.candidate.region)
+        now = moment(self.today, self.now)
+        context = StackContext(stack, self.catalog, costs, fit, self.spec, granted, now, self.is_configured)
+        found = stack_problems(context, [entry.rule for entry in self.spec.acknowledge])
+        refuse_broken_invariants(found)
+        open_in_spec = (problem for problem in self.reading.warnings if problem.stage is Stage.BUILD and _concerns(problem, place))
         return StackPreview(
             stack,
             costs,
             quota_needs(stack, self.catalog),
-            in_spec(found, self.spec, fit.candidate.place, stack, self.content),
+            in_spec((*found, *open_in_spec), self.spec, place, stack, self.content),
             known_quotas={row.code: row for row in self.catalog.quotas if row.code},
         )
-
-    def _secrets(self, stack: "StackPlan") -> Iterator[Problem]:
-        """Secrets that the stack's configuration must hold: a warning where the configuration is not known, an error where it lacks one."""
-        for name, secret in self.spec.secrets.items() if "workloads" in stack.layers else ():
-            if self.is_configured is None or not self.is_configured(secret.config):
-                reason = f"Secret {name} is read from the stack's configuration key rackwright:{secret.config}, which must be set"
-                fix = f"run `pulumi config set --secret rackwright:{secret.config}`"
-                level = Level.ERROR if self.is_configured else Level.WARNING
-                yield Problem("D-secret", reason, At() / "secrets" / name, fix, level, stage=Stage.BUILD)
 
     @contextmanager
     def _located(self, place: int = 0) -> Generator[None]:
@@ -261,7 +254,10 @@ class Pipeline:
             raise UserError(in_spec(error.problems, self.spec, place, text=self.content), error.source or self.source) from None
 
     def _layered(self, stack: "StackPlan") -> "StackPlan":
-        return replace(stack, layers=self.layers or stack.layers, below=self.below) if self.layers or self.below else stack
+        """The stack with only the layers of this pipeline."""
+        if not self.layers and not self.upstream_stack:
+            return stack
+        return replace(stack, layers=self.layers or stack.layers, below=self.upstream_stack)
 
     def _recorded_instead(self, fit: "Fit | None") -> str:
         """A sentence that names the recorded machines where the fit has others; empty for a record that cannot be read."""
@@ -286,3 +282,8 @@ class Pipeline:
             return None
         ranks = (rank for rank, fit in enumerate(self.plan.fits, 1) if old and same_machines(fit.candidate, old, self.spec))
         return next(ranks, None)
+
+
+def _concerns(problem: Problem, place: int) -> bool:
+    """Whether a problem of the spec is about the entry of infra that was chosen, or about no entry."""
+    return problem.at.steps[:1] != ("infra",) or problem.at.steps[2:3] in ((), (place,))

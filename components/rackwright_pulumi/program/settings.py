@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from pathlib import Path
 
 import pulumi
@@ -10,6 +10,7 @@ from rackwright.diagnostics.errors import UserError
 from rackwright.diagnostics.problem import Problem
 from rackwright.diagnostics.render import rendered
 from rackwright.stackplan import LAYERS
+from rackwright.workflow.clock import clock
 from rackwright.workflow.decision import decision_path, renewal
 from rackwright.workflow.pipeline import Decided, Pipeline
 from rackwright.workflow.teardown import decide_for_teardown
@@ -21,7 +22,7 @@ BY_HAND = "run `pulumi state unprotect --all`, then `pulumi destroy`; the deleti
 class Settings:
     """Config of one stack. teardown: remove every protection. simulated: use the providers of the simulated cloud.
 
-    layers: those that this stack builds; empty for the layers of the plan. below: the upstream stack.
+    layers: those that this stack builds; empty for the layers of the plan. upstream_stack: the stack with the lower layers.
     """
 
     spec_path: Path
@@ -30,7 +31,7 @@ class Settings:
     simulated: bool = False
     preview: bool = False
     layers: tuple[str, ...] = ()
-    below: str = ""
+    upstream_stack: str = ""
     now: datetime | None = None
     """Current time; None if `rackwright:today` is set."""
 
@@ -42,21 +43,22 @@ class Settings:
         Raises pulumi.RunError for an invalid value.
         """
         config = pulumi.Config("rackwright")
+        today, now = clock(_day(config.get("today")))
         return Settings(
             spec_path=root / (config.get("spec") or f"stacks/{pulumi.get_stack()}.yaml"),
-            today=_day(config.get("today")),
+            today=today,
             teardown=config.get_bool("teardown") or False,
             simulated=config.get_bool("simulated") or False,
             preview=pulumi.runtime.is_dry_run(),
-            now=None if config.get("today") else datetime.now(UTC),
+            now=now,
             layers=_layers(config.get("layers")),
-            below=config.get("below") or "",
+            upstream_stack=config.get("below") or "",
         )
 
 
-def _day(text: str | None) -> date:
+def _day(text: str | None) -> date | None:
     try:
-        return date.fromisoformat(text) if text else date.today()
+        return date.fromisoformat(text) if text else None
     except ValueError:
         raise pulumi.RunError(f"rackwright:today is {text!r}, not a date. Set it to a date such as 2026-11-21, or remove it") from None
 
@@ -82,7 +84,7 @@ def decide(settings: Settings) -> Decided:
         settings.today,
         settings.now,
         layers=settings.layers,
-        below=settings.below,
+        upstream_stack=settings.upstream_stack,
         is_configured=lambda key: config.get_secret(key) is not None,
     )
     try:

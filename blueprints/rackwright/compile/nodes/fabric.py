@@ -3,7 +3,7 @@
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Fabric, Machine
 from rackwright.diagnostics.errors import UserError
-from rackwright.diagnostics.problem import At, Problem
+from rackwright.diagnostics.problem import At, Problem, Stage
 from rackwright.stackplan import FabricExpectation, NicPlan
 
 FEWEST_ADDRESSES, MOST_BANDWIDTH = "fewest-addresses", "most-bandwidth"
@@ -25,7 +25,9 @@ def nic_layout(machine: Machine, variant: str = FEWEST_ADDRESSES, catalog: Catal
         published = sorted(row.name for row in (catalog.machines if catalog else ()) if row.ip_cards)
         reason = f"AWS does not publish which network cards of {machine.name} support further IP interfaces"
         fix = f"use {FEWEST_ADDRESSES}" + (f", or one of {', '.join(published)}" if published else "")
-        raise UserError([Problem("C-interfaces", reason, At() / "blueprint" / "nodes" / "interfaces", fix, link=LAYOUT_GUIDE)])
+        raise UserError(
+            [Problem("C-interfaces", reason, At() / "blueprint" / "nodes" / "interfaces", fix, link=LAYOUT_GUIDE, stage=Stage.BUILD)]
+        )
     if machine.fabric is not Fabric.EFA or not machine.efa_cards:
         return ()
     fabric = (NicPlan(card, 1 if card == 0 else 0, "fabric") for card in machine.efa_cards)

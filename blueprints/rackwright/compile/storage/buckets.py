@@ -2,8 +2,6 @@
 
 from rackwright.clouds import profile
 from rackwright.compile.compile_context import CompileContext
-from rackwright.diagnostics.errors import UserError
-from rackwright.diagnostics.problem import At, Problem
 from rackwright.sizing.node.file_system import data_disk_size
 from rackwright.spec.workload import TRAINING, Serve
 from rackwright.stackplan import BucketPlan, DiskPlan, Grant
@@ -16,7 +14,7 @@ DEFAULT_VERSION_DAYS, VERSION_DAYS = 30, {"checkpoints": 7}
 
 
 def bucket_plans(context: CompileContext) -> tuple[BucketPlan, ...]:
-    """Buckets that the workload reads and writes: existing where the spec has a URI, else created. Raises UserError for other clouds."""
+    """Buckets that the workload reads and writes: existing where the spec has a URI, else created. C-bucket-cloud: in the stack's cloud."""
     workload = context.spec.workload
     weights = workload.model.weights.uri if workload.model.weights else None
     uris: dict[str, str | None] = {}
@@ -39,12 +37,7 @@ def _bucket(context: CompileContext, key: str, uri: str | None) -> BucketPlan:
         folder = context.sizing.facts.model if key == "weights" else ""
         days = VERSION_DAYS.get(key, DEFAULT_VERSION_DAYS)
         return BucketPlan(key, prefix=folder, hierarchical=hierarchical, versioned=not hierarchical, old_versions_days=days)
-    scheme, _, rest = uri.partition("://")
-    if scheme != cloud.uri_scheme:
-        fix = f"copy the data to a {cloud.uri_scheme}:// bucket and set its URI, or remove it to create a bucket"
-        reason = f"{uri} is in another cloud than the stack, which is on {cloud.name}"
-        raise UserError([Problem("C-bucket-cloud", reason, At() / "workloads" / 0, fix)])
-    name, _, prefix = rest.partition("/")
+    name, _, prefix = uri.partition("://")[2].partition("/")
     return BucketPlan(key, existing_name=name, prefix=prefix.strip("/"), versioned=False)
 
 

@@ -7,6 +7,7 @@ from rackwright.cost import Bill
 from rackwright.report.alternatives import frontier_rows, goodput_text, rejection_rows
 from rackwright.report.goals import limits, requested_goals, tightest
 from rackwright.report.groups import Group, cheapest, groups, region, runner_up
+from rackwright.report.preview_text import doubts, quota_words
 from rackwright.report.terminal.economics import SOLD, comparison, economics_lines, field_report_text, loads
 from rackwright.report.terminal.node import requirement_lines, requirement_rows
 from rackwright.report.terminal.plan import bill_rows, by_usage, cents, facts, no_price, where_of
@@ -34,7 +35,7 @@ from rackwright.wording.formatting import (
 )
 from rackwright.wording.plan_text import economics_with_text, with_text
 from rackwright.wording.rejections import candidate_remedy, rejection_text
-from rackwright.workflow.stack_preview import StackPreview, doubts, quota_words
+from rackwright.workflow.stack_preview import StackPreview
 
 REJECTIONS_SHOWN = 40
 RANKS_SHOWN = 10

@@ -13,6 +13,7 @@ from rackwright.diagnostics.problem import Level
 from rackwright.report.alternatives import FRONTIER, frontier_rows, frontier_text, rejected_text
 from rackwright.report.goals import limits, requested_goals, tightest
 from rackwright.report.groups import Group, groups, region
+from rackwright.report.preview_text import doubts, quota_increases, quota_words
 from rackwright.report.terminal.console import WIDTH
 from rackwright.report.terminal.tables import INDENT, heading, print_labelled, ranked, table, title
 from rackwright.sizing.plan import Fit, Rejected, SizingPlan
@@ -34,7 +35,7 @@ from rackwright.wording.formatting import (
 )
 from rackwright.wording.plan_text import with_text
 from rackwright.wording.rejections import candidate_remedy, rejection_text
-from rackwright.workflow.stack_preview import StackPreview, doubts, quota_increases, quota_words
+from rackwright.workflow.stack_preview import StackPreview
 
 ALTERNATIVES, MISSES, ITEMS, BILL_ITEMS, LIMITS = 3, 3, 3, 3, 3
 """Shown without `--full`: candidates after the choice, nearest rejected candidates, warnings and open items, largest items of a bill, and

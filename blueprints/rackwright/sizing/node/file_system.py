@@ -8,10 +8,10 @@ from rackwright.catalog import query
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Machine, Volume
 from rackwright.diagnostics.errors import CatalogError
+from rackwright.sizing.blueprint_kind import blueprint_kind
 from rackwright.sizing.node.formulas import NODE_ASSUMPTIONS
 from rackwright.sizing.node.requirements import FileSystem
 from rackwright.sizing.note import Note, NoteKind
-from rackwright.sizing.offers.offer import CPU
 from rackwright.sizing.plan import Candidate, SizingPlan, StorageNeed
 from rackwright.spec.blueprint import LustreOptions, LustreStorage, OwnImage
 from rackwright.spec.spec import Spec
@@ -38,19 +38,6 @@ class LustreSize:
     @property
     def bytes_per_s(self) -> float:
         return (self.ssd_tier * self.capacity_gib * GIB / TIB or self.throughput_mb_s or 0) * 1e6
-
-
-def blueprint_kind(spec: Spec, candidate: Candidate) -> str:
-    """The kind in the spec; for `auto`, the kind that fits the workload, the accelerator and the number of nodes."""
-    if spec.blueprint.kind != "auto":
-        return spec.blueprint.kind
-    if candidate.topology:
-        return "tpu-pod"
-    if candidate.accelerator == CPU:
-        return "box"
-    if spec.workload.kind == "serve":
-        return "inference-fleet"
-    return "box" if candidate.nodes == 1 else "training-cluster"
 
 
 def reads_over_efa(machine: Machine, image: str) -> bool:

@@ -18,7 +18,7 @@ from rackwright.spec.reading.spec_parser import SpecParser
 from rackwright.spec.reading.tree import parse
 from rackwright.spec.spec import Spec
 
-SpecRules = Callable[[Spec, Path], Iterable[tuple[Problem, bool]]]
+SpecRules = Callable[[Spec, Path], Iterable[Problem]]
 """Spec and the folder of its file -> problems of the spec as a whole."""
 
 
@@ -39,7 +39,7 @@ class Reading:
 def read_spec(text: str, source: str, rules: SpecRules) -> Reading:
     """Parse a spec and return it with all errors and warnings in file order. Never raises UserError.
 
-    rules: evaluated over the parsed spec; each problem comes with whether the key is wrong rather than its value.
+    rules: evaluated over the parsed spec.
     """
     reading = _read(text, source, rules)
     return replace(reading, problems=Redaction(text).problems(reading.problems)) if reading.problems else reading

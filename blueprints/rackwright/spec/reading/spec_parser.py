@@ -58,11 +58,11 @@ class SpecParser:
                 return None
         return None
 
-    def add_problems(self, found: Iterable[tuple[Problem, bool]]) -> None:
+    def add_problems(self, found: Iterable[Problem]) -> None:
         """Adds problems of the rules over the whole spec, except consequences of a broken place."""
-        for problem, about_key in found:
+        for problem in found:
             if not any(_related(problem.at, at) for at in self.broken):
-                self._add(problem, about_key)
+                self._add(problem, problem.about_key)
 
     def _without_nulls(self, node: YamlNode, at: At) -> Any:
         """Plain data; a key without a value is a problem and left out."""

@@ -1,6 +1,7 @@
 """Rules on a spec, checked before sizing and before the first cloud call. Importing a module registers its rules."""
 
 from rackwright.validation.spec import (  # noqa: F401, registers the checks
+    blueprint_options,
     capacity,
     machines,
     model_shape,
@@ -10,6 +11,6 @@ from rackwright.validation.spec import (  # noqa: F401, registers the checks
     unsupported,
     workloads,
 )
-from rackwright.validation.spec.registry import RULES, SpecContext, problems_of
+from rackwright.validation.spec.registry import RULES, SpecContext, candidate_problems, spec_problems
 
-__all__ = ["RULES", "SpecContext", "problems_of"]
+__all__ = ["RULES", "SpecContext", "candidate_problems", "spec_problems"]

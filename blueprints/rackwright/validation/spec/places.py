@@ -97,6 +97,7 @@ def owned_machines_have_inventory(context: SpecContext) -> Iterator[Violation]:
                     yield Violation(at / key, "leave it out", message, about_key=True)
 
 
+# A warning that stops an update: the stack could be built in another project.
 @rule("S-42", Level.WARNING, stage=Stage.BUILD, on=GCP)
 def project_is_set(context: SpecContext) -> Iterator[Violation]:
     """Without a project, updates use the default project of the Google Cloud credentials."""

@@ -1,16 +1,18 @@
 """Rules on a spec, and their input."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass
-from functools import cached_property, wraps
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from rackwright.catalog import Catalog
 from rackwright.clouds import CloudProfile
-from rackwright.diagnostics.problem import At, Level, Problem
-from rackwright.diagnostics.rule import RuleSet, Stage, Violation
+from rackwright.diagnostics.problem import At, Problem
+from rackwright.diagnostics.rule import RuleSet
+from rackwright.sizing.blueprint_kind import blueprint_kind, possible_kinds
+from rackwright.sizing.plan import Candidate
 from rackwright.spec.infra import Place
 from rackwright.spec.spec import Spec
 from rackwright.spec.workload import Workload
@@ -18,11 +20,12 @@ from rackwright.spec.workload import Workload
 
 @dataclass
 class SpecContext:
-    """Input of a rule. The catalog is read on first use."""
+    """Input of a rule. The catalog is read on first use. candidate: whose stack is checked; None: the spec, whatever is chosen."""
 
     spec: Spec
     folder: Path = Path()
     given: Catalog | None = None
+    candidate: Candidate | None = None
 
     @cached_property
     def catalog(self) -> Catalog:
@@ -31,7 +34,18 @@ class SpecContext:
     @cached_property
     def places(self) -> list[tuple[At, Place]]:
         lists = (("any_of", self.spec.infra.any_of), ("ordered", self.spec.infra.ordered))
-        return [(At() / "infra" / key / i, place) for key, places in lists for i, place in enumerate(places)]
+        found = [(At() / "infra" / key / i, place) for key, places in lists for i, place in enumerate(places)]
+        return found if self.candidate is None else [found[self.candidate.place]]
+
+    @cached_property
+    def kinds(self) -> frozenset[str]:
+        """Blueprints that the spec can lead to: one for a candidate."""
+        return possible_kinds(self.spec) if self.candidate is None else frozenset({blueprint_kind(self.spec, self.candidate)})
+
+    @property
+    def kind(self) -> str:
+        """One of `kinds`, for messages."""
+        return min(self.kinds)
 
     @cached_property
     def workloads(self) -> list[tuple[At, Workload]]:
@@ -56,30 +70,16 @@ class SpecContext:
         return part
 
 
-Check = Callable[[SpecContext], Iterator[Violation]]
-RULES: RuleSet[SpecContext] = RuleSet()
+RULES: RuleSet[SpecContext] = RuleSet(SpecContext.on)
+rule = RULES.rule
 
 
-def rule(
-    code: str, level: Level = Level.ERROR, link: str = "", stage: Stage = Stage.PLAN, on: CloudProfile | None = None
-) -> Callable[[Check], Check]:
-    """Register a rule. on: the cloud whose places it checks; default: every cloud."""
-
-    def register(check: Check) -> Check:
-        @wraps(check)
-        def on_its_cloud(context: SpecContext) -> Iterator[Violation]:
-            return check(context.on(on) if on else context)
-
-        return RULES.rule(code, level, link, stage)(on_its_cloud)
-
-    return register
+def spec_problems(context: SpecContext) -> Iterator[Problem]:
+    """Every problem of a spec, without acknowledged warnings."""
+    return RULES.problems(context, {entry.rule for entry in context.spec.acknowledge})
 
 
-def problems_of(context: SpecContext) -> Iterator[tuple[Problem, bool]]:
-    """Every problem of a spec and whether it is about the key, without acknowledged warnings."""
-    acknowledged = {entry.rule for entry in context.spec.acknowledge}
-    for each in RULES:
-        for violation in each.check(context):
-            problem = each.problem(violation)
-            if problem.level is Level.ERROR or problem.code not in acknowledged:
-                yield problem, violation.about_key
+def candidate_problems(spec: Spec, candidate: Candidate, catalog: Catalog) -> list[Problem]:
+    """Problems of a spec that depend on the candidate: on its blueprint, place or machine."""
+    context = SpecContext(spec, given=catalog, candidate=candidate)
+    return [problem for each in RULES if each.of_candidate for problem in each.problems(context)]

@@ -6,7 +6,6 @@ from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Any
 
 from rackwright.clouds import profiles
-from rackwright.diagnostics.codes import ACKNOWLEDGEABLE
 from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.diagnostics.secrets import TOKEN
@@ -107,7 +106,7 @@ def acknowledged_rules_exist(context: SpecContext) -> Iterator[Violation]:
         return
     from rackwright.validation.stack import RULES as STACK_RULES  # imported here, because most specs acknowledge nothing
 
-    known = [*RULES.rules, *STACK_RULES.rules, *ACKNOWLEDGEABLE]
+    known = [*RULES.rules, *STACK_RULES.rules]
     seen: set[str] = set()
     for i, entry in enumerate(context.spec.acknowledge):
         at = At() / "acknowledge" / i / "rule"

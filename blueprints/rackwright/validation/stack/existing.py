@@ -88,6 +88,7 @@ def existing_network_has_node_subnets(plan: StackPlan) -> Iterator[Violation]:
         yield Violation(SUBNETS, fix, f"The machines are in {zone}, but the subnets for machines are in {', '.join(sorted(zones))}")
 
 
+# A warning that stops an update: the stack could be built in another account. It can be acknowledged.
 @rule("R-25", Level.WARNING, "https://www.pulumi.com/registry/packages/aws/installation-configuration/", Stage.BUILD, on=AWS)
 def account_is_set(plan: StackPlan) -> Iterator[Violation]:
     """The spec sets the AWS account, so that a stack cannot be built in another account by mistake."""

@@ -86,8 +86,8 @@ def api_is_reachable_for_updates(plan: StackPlan) -> Iterator[Violation]:
     at = At() / "cluster" / "private_api"
     if cluster.existing:
         message = f"The spec does not state how updates reach the API of the existing cluster {cluster.existing}"
-        yield Violation(at, fix, message, level=Level.WARNING)
-    else:
+        yield Violation(at, fix, message, level=Level.WARNING, blocks_update=False)  # it may be reachable
+    else:  # charts could not be installed, and the cluster would be billed without them
         yield Violation(at, fix, "The cluster's API is private, so charts and objects can be installed only from inside its network")
 
 

@@ -7,8 +7,10 @@ from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Machine
 from rackwright.clouds import profile
 from rackwright.diagnostics.problem import At, Level, Problem, Stage
+from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import StackPlan
 from rackwright.validation.stack.quota_aws import aws_needs
+from rackwright.validation.stack.registry import RULES, StackContext, context_rule
 
 FIELDS = {"spot": "quota_spot", "capacity-block": "quota_capacity_block"}
 QUOTA_GUIDE = "https://docs.aws.amazon.com/servicequotas/latest/userguide/request-quota-increase.html"
@@ -38,18 +40,22 @@ def quota_needs(plan: StackPlan, catalog: Catalog | None = None) -> tuple[QuotaN
     return tuple(_summed(found))
 
 
-def check_quota(plan: StackPlan, have: Mapping[str, float], catalog: Catalog | None = None) -> list[Problem]:
-    """V-115 for every quota that is too small. have: quota code or metric -> the account's value in the plan's region."""
-    problems: list[Problem] = []
-    for need in quota_needs(plan, catalog):
-        granted = have.get(need.code, need.amount)
+# A spec without quotas states nothing, and does not stop an update; one whose quotas are too small must be settled with the new value.
+@context_rule("V-115", Level.ERROR, stage=Stage.BUILD)
+def quotas_cover_the_stack(context: StackContext) -> Iterator[Violation]:
+    """The quotas of the account, where the spec lists them in `quotas`, cover the stack at its maximum size"""
+    for need in quota_needs(context.plan, context.catalog):
+        granted = context.quotas.get(need.code, need.amount)
         if granted < need.amount:
             verb = "need" if "," in need.machine else "needs"
             reason = f"{need.machine} {verb} {need.amount:g} {need.unit} of quota {need.code} in {need.region}; the account has {granted:g}"
             fix = f"request an increase by {need.amount - granted:g} and set the new value in `quotas`, or use another region"
-            link = QUOTA_GUIDE if need.code.startswith("L-") else ""
-            problems.append(Problem("V-115", reason, At() / "pools", fix, Level.ERROR, link, stage=Stage.BUILD))
-    return problems
+            yield Violation(At() / "pools", fix, reason, link=QUOTA_GUIDE if need.code.startswith("L-") else "")
+
+
+def check_quota(plan: StackPlan, have: Mapping[str, float], catalog: Catalog | None = None) -> list[Problem]:
+    """V-115 alone. have: quota code or metric -> the account's value in the plan's region."""
+    return list(RULES.rules["V-115"].problems(StackContext(plan, catalog or Catalog.default(), quotas=have)))
 
 
 def vcpu_quota(machine: Machine, mode: str) -> str | None:

@@ -1,60 +1,66 @@
 """The rules on a StackPlan, and iterators over its parts with their paths."""
 
+import math
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
-from inspect import signature
-from typing import Any, NamedTuple
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from typing import Any
 
 from rackwright.catalog.read import Catalog
 from rackwright.catalog.rows import Machine
 from rackwright.clouds import CloudProfile
+from rackwright.cost.bill import Bill
 from rackwright.diagnostics.errors import Bug
 from rackwright.diagnostics.problem import At, Level, Problem
-from rackwright.diagnostics.rule import Rule, RuleSet, Stage, Violation, rule_number
+from rackwright.diagnostics.rule import RuleSet, rule_number
+from rackwright.sizing.plan import Fit
+from rackwright.spec.spec import Spec
 from rackwright.stackplan import ManifestPlan, PoolPlan, StackPlan
 
-Check = Callable[..., Iterator[Violation]]
 
+@dataclass(frozen=True)
+class StackContext:
+    """Input of a rule: a StackPlan, the catalog it was compiled with, and what a caller knows besides; rules on the rest find nothing.
 
-class StackContext(NamedTuple):
-    """A StackPlan and the catalog it was compiled with."""
+    bill, fit, spec: price, candidate and spec of the stack. quotas: quota code -> what the account has. now: the moment, None to leave
+    out what depends on it. is_configured: whether the stack's configuration has a key, where it can be read.
+    """
 
     plan: StackPlan
     catalog: Catalog
+    bill: Bill | None = None
+    fit: Fit | None = None
+    spec: Spec | None = None
+    quotas: Mapping[str, float] = field(default_factory=dict)
+    now: datetime | None = None
+    is_configured: Callable[[str], bool] | None = None
+
+    def on(self, cloud: CloudProfile) -> "StackContext | None":
+        return self if self.plan.place.cloud == cloud.name else None
 
 
-RULES: RuleSet[StackContext] = RuleSet()
-
-
-def rule(
-    code: str,
-    level: Level = Level.ERROR,
-    link: str = "",
-    stage: Stage = Stage.PLAN,
-    invariant: bool = False,
-    on: CloudProfile | None = None,
-) -> Callable[[Check], Check]:
-    """Register a function of the plan, or of the plan and its catalog. on: the cloud whose stacks are checked; default: every cloud."""
-
-    def register(check: Check) -> Check:
-        taken = len(signature(check).parameters)
-
-        def on_its_cloud(context: StackContext) -> Iterator[Violation]:
-            return check(*context[:taken]) if on is None or context.plan.place.cloud == on.name else iter(())
-
-        RULES.add(Rule(code, level, link, " ".join((check.__doc__ or "").split()).rstrip("."), on_its_cloud, stage, invariant))
-        return check
-
-    return register
+RULES: RuleSet[StackContext] = RuleSet(StackContext.on)
+context_rule = RULES.rule
+rule = partial(RULES.rule, reads=lambda context: (context.plan,))
+"""Registers a function of the plan."""
+catalog_rule = partial(RULES.rule, reads=lambda context: (context.plan, context.catalog))
+"""Registers a function of the plan and its catalog."""
 
 
 def check(plan: StackPlan, acknowledged: Collection[str] = (), catalog: Catalog | None = None) -> list[Problem]:
-    """Every problem of a plan: errors first, then by ID, without acknowledged warnings.
+    """Every problem of a plan alone, without its bill, quotas and configuration: `rackwright.preview` checks those too.
 
     catalog: the one that the plan was compiled with; default: the embedded one.
     """
-    found = RULES.problems(StackContext(plan, catalog or Catalog.default()), acknowledged)
-    return sorted(found, key=lambda p: (p.level is not Level.ERROR, rule_number(p.code), p.at.steps != (), str(p.at)))
+    return stack_problems(StackContext(plan, catalog or Catalog.default()), acknowledged)
+
+
+def stack_problems(context: StackContext, acknowledged: Collection[str] = ()) -> list[Problem]:
+    """Every problem of a stack: errors first, then by ID, without acknowledged warnings."""
+    found = RULES.problems(context, acknowledged)
+    return sorted(found, key=lambda p: (p.level is not Level.ERROR, rule_number(p.code) or math.inf, p.at.steps != (), str(p.at)))
 
 
 def refuse_broken_invariants(problems: Iterable[Problem]) -> None:

@@ -1,13 +1,13 @@
-"""Plaintext secrets in scripts, chart values and Kubernetes objects."""
+"""Secrets: plaintext in scripts, chart values and Kubernetes objects, and values that the configuration lacks."""
 
 import re
 from collections.abc import Iterator
 from typing import Any
 
-from rackwright.diagnostics.problem import At, Level
+from rackwright.diagnostics.problem import At, Level, Stage
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import StackPlan
-from rackwright.validation.stack.registry import rule
+from rackwright.validation.stack.registry import StackContext, context_rule, rule
 
 TOKENS = re.compile(
     r"AKIA[0-9A-Z]{16}"  # AWS access key
@@ -31,6 +31,18 @@ def secrets_are_references(plan: StackPlan) -> Iterator[Violation]:
         yield from (
             Violation(place, "add it to run.secrets and refer to it", "This value is a plaintext secret") for place in _secrets(at, value)
         )
+
+
+@context_rule("D-secret", Level.ERROR, "https://www.pulumi.com/docs/iac/concepts/secrets/", Stage.BUILD)
+def secrets_are_configured(context: StackContext) -> Iterator[Violation]:
+    """The configuration of the stack has every secret of the spec; containers cannot start without it."""
+    secrets = context.spec.secrets if context.spec and "workloads" in context.plan.layers else {}
+    for name, secret in secrets.items():
+        if context.is_configured is None or not context.is_configured(secret.config):
+            reason = f"Secret {name} is read from the stack's configuration key rackwright:{secret.config}, which must be set"
+            fix = f"run `pulumi config set --secret rackwright:{secret.config}`"
+            known = context.is_configured is not None  # a plan reads no configuration, so it only reminds
+            yield Violation(At() / "secrets" / name, fix, reason, level=None if known else Level.WARNING, blocks_update=known)
 
 
 def _secrets(at: At, value: Any) -> Iterator[At]:

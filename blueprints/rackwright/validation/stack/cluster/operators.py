@@ -9,7 +9,7 @@ from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import ReleasePlan, StackPlan
 from rackwright.stackplan.labels import RESOURCES
 from rackwright.stackplan.operators import MONITORING
-from rackwright.validation.stack.registry import accelerators, manifests, minor_version, pools, release_numbers, rule
+from rackwright.validation.stack.registry import accelerators, catalog_rule, manifests, minor_version, pools, release_numbers, rule
 
 UNIQUE_PARTS = {
     "device plugin": ("nvidia-device-plugin", "gpu-operator"),
@@ -26,7 +26,7 @@ PRIVILEGED = (MONITORING, "gpu-operator", "dcgm-exporter")
 KUEUE_LAST = "https://github.com/kubernetes-sigs/kueue/issues/7334"
 
 
-@rule("V-47", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/userguide/kubernetes-versions.html", on=AWS)
+@catalog_rule("V-47", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/userguide/kubernetes-versions.html", on=AWS)
 def kubernetes_version_is_supported(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """The Kubernetes version has EKS node images, and the installed Karpenter supports it."""
     if plan.cluster is None:

@@ -10,7 +10,7 @@ from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import StackPlan
 from rackwright.stackplan.labels import EFA_RESOURCE, LOAD_SECONDS_ANNOTATION, RESOURCES, SERVER_PORT
-from rackwright.validation.stack.registry import accelerators, manifests, pod_templates, rule
+from rackwright.validation.stack.registry import accelerators, catalog_rule, manifests, pod_templates, rule
 
 KEDA = "https://keda.sh/docs/latest/reference/scaledobject-spec/"
 LWS = "https://lws.sigs.k8s.io/docs/concepts/"
@@ -43,7 +43,7 @@ def leader_worker_set_size(plan: StackPlan) -> Iterator[Violation]:
             yield Violation(place / "subGroupPolicy" / "subGroupSize", f"use a divisor of {pods}", message)
 
 
-@rule("V-91", Level.ERROR, "https://docs.vllm.ai/en/stable/serving/parallelism_scaling/")
+@catalog_rule("V-91", Level.ERROR, "https://docs.vllm.ai/en/stable/serving/parallelism_scaling/")
 def replica_has_accelerators(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """The pods of a replica request as many accelerators as its engine splits the model over."""
     for at, manifest, template in pod_templates(plan):

@@ -8,7 +8,7 @@ from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import CapacityPlan, StackPlan
 from rackwright.stackplan.capacity import flex_start_max_run_s
-from rackwright.validation.stack.registry import accelerators, pools, rule
+from rackwright.validation.stack.registry import accelerators, catalog_rule, pools, rule
 
 FLEX = "https://cloud.google.com/kubernetes-engine/docs/concepts/dws"
 RESERVED_MODES = ("capacity-block", "reservation", "calendar")
@@ -34,7 +34,7 @@ def capacity_mode_is_consistent(plan: StackPlan) -> Iterator[Violation]:
             yield Violation(at / "mode", "use on-demand, spot or a reservation", message)
 
 
-@rule("R-90", Level.ERROR, "https://docs.aws.amazon.com/ec2/latest/instancetypes/instance-types.html")
+@catalog_rule("R-90", Level.ERROR, "https://docs.aws.amazon.com/ec2/latest/instancetypes/instance-types.html")
 def machine_is_offered_in_mode(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """A machine is obtained in a capacity mode that it is sold in."""
     used = [(at / "capacity" / "mode", pool.machine, pool.capacity.mode) for at, pool in pools(plan)]
@@ -55,7 +55,7 @@ def reservation_is_identified(plan: StackPlan) -> Iterator[Violation]:
             yield Violation(at / "reservation_id", "set the reservation's name", message)
 
 
-@rule("V-69", Level.ERROR, FLEX)
+@catalog_rule("V-69", Level.ERROR, FLEX)
 def flex_start_scales_from_zero(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """Flex-start pools start with 0 nodes and set a maximum run time of at most 7 days."""
     longest_s = flex_start_max_run_s(catalog)
@@ -72,7 +72,7 @@ def flex_start_scales_from_zero(plan: StackPlan, catalog: Catalog) -> Iterator[V
             yield Violation(at / "capacity" / "max_run_s", f"set it to {longest_s} or less", message)
 
 
-@rule("V-72", Level.ERROR, FLEX, invariant=True)
+@catalog_rule("V-72", Level.ERROR, FLEX, invariant=True)
 def flex_start_supports_placement(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """Of GPU machines obtained by flex-start, only A3 Ultra, A4 and H4D support compact placement."""
     for at, pool in accelerators(plan):

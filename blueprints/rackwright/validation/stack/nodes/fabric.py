@@ -10,7 +10,7 @@ from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import AddonPlan, BlueprintKind, StackPlan
 from rackwright.stackplan.addresses import max_pods
-from rackwright.validation.stack.registry import accelerators, machines, pools, release_numbers, rule
+from rackwright.validation.stack.registry import accelerators, catalog_rule, machines, pools, release_numbers, rule
 
 EFA_GUIDE = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-start.html"
 EFA_LAYOUT = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html"
@@ -19,7 +19,7 @@ USUAL_NODE_PODS = 110
 """Pods per node that Kubernetes is designed for (kubernetes.io/docs/setup/best-practices/cluster-large); V-27 warns below it."""
 
 
-@rule("V-14", Level.ERROR, EFA_GUIDE, invariant=True)
+@catalog_rule("V-14", Level.ERROR, EFA_GUIDE, invariant=True)
 def machine_supports_efa(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """Only machines that support EFA have EFA interfaces."""
     for at, pool in accelerators(plan):
@@ -28,7 +28,7 @@ def machine_supports_efa(plan: StackPlan, catalog: Catalog) -> Iterator[Violatio
             yield Violation(at / "nics", "remove the interfaces, or pin a machine with EFA", f"{pool.machine} does not support EFA")
 
 
-@rule("R-80", Level.ERROR, EFA_LAYOUT)
+@catalog_rule("R-80", Level.ERROR, EFA_LAYOUT)
 def interface_layout_is_published(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """The assignment of EFA interfaces to network cards is published by AWS for the instance type."""
     for at, pool, machine in machines(plan, catalog):
@@ -40,7 +40,7 @@ def interface_layout_is_published(plan: StackPlan, catalog: Catalog) -> Iterator
             yield Violation(at / "machine", fix, f"AWS does not publish the interface layout of {pool.machine}{conflict}")
 
 
-@rule("V-15", Level.ERROR, EFA_LAYOUT, invariant=True)
+@catalog_rule("V-15", Level.ERROR, EFA_LAYOUT, invariant=True)
 def efa_interface_count(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """A pool attaches at most the EFA interfaces of its instance type, and should attach all of them."""
     for at, pool, machine in machines(plan, catalog):
@@ -54,7 +54,7 @@ def efa_interface_count(plan: StackPlan, catalog: Catalog) -> Iterator[Violation
         yield Violation(at / "nics", f"attach {machine.efa_interfaces}", message, level=Level.WARNING if partial else Level.ERROR)
 
 
-@rule("V-20", Level.ERROR, EFA_LAYOUT, invariant=True)
+@catalog_rule("V-20", Level.ERROR, EFA_LAYOUT, invariant=True)
 def training_attaches_all_efa_interfaces(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """Training pools attach all EFA interfaces: 32 on p5 and p5e, 16 on p5en, p6-b300 and trn2, 8 on p6-b200, 4 on p4d."""
     for at, pool, machine in machines(plan, catalog):
@@ -89,7 +89,7 @@ def one_primary_interface(plan: StackPlan) -> Iterator[Violation]:
             yield Violation(at / "nics", "put one IP interface there", message)
 
 
-@rule("V-18", Level.ERROR, EFA_LAYOUT, invariant=True)
+@catalog_rule("V-18", Level.ERROR, EFA_LAYOUT, invariant=True)
 def interface_positions_are_valid(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """Each interface has a card and device of the machine that no other uses; a card has at most one EFA interface."""
     for at, pool in accelerators(plan):
@@ -107,7 +107,7 @@ def interface_positions_are_valid(plan: StackPlan, catalog: Catalog) -> Iterator
                 yield Violation(at / "nics" / index, "use the catalog's layout", message)
 
 
-@rule("V-19", Level.ERROR, EFA_LAYOUT, invariant=True)
+@catalog_rule("V-19", Level.ERROR, EFA_LAYOUT, invariant=True)
 def card_zero_supports_efa(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """Some machines, such as p6-b300, do not support EFA on card 0."""
     for at, pool, machine in machines(plan, catalog):
@@ -125,7 +125,7 @@ def efa_group_allows_itself(plan: StackPlan) -> Iterator[Violation]:
         yield Violation(At() / "network" / "self_reachable", "set it to true, or remove it", message)
 
 
-@rule("V-26", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/userguide/node-efa.html")
+@catalog_rule("V-26", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/userguide/node-efa.html")
 def pod_network_supports_efa_only(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """EFA-only interfaces require version 1.18.5 or newer of the pod network add-on."""
     if not any(pool.nics for _, pool in accelerators(plan)):
@@ -137,7 +137,7 @@ def pod_network_supports_efa_only(plan: StackPlan, catalog: Catalog) -> Iterator
             yield Violation(at / "version", f"pin {oldest} or newer", message)
 
 
-@rule("V-27", Level.WARNING, ADDRESSES, invariant=True)
+@catalog_rule("V-27", Level.WARNING, ADDRESSES, invariant=True)
 def nodes_have_pod_addresses(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """Pods take addresses from card 0 only, so EFA machines should use prefix delegation to have addresses for 110 pods."""
     limits = {pool.machine: max_pods(machine, pool.nics, prefixes=False) for _, pool, machine in machines(plan, catalog) if pool.nics}
@@ -158,7 +158,7 @@ def prefix_delegation_is_on(plan: StackPlan) -> Iterator[Violation]:
             yield Violation(at / "values", "set ENABLE_PREFIX_DELEGATION to true", message)
 
 
-@rule("R-83", Level.ERROR, ADDRESSES, invariant=True)
+@catalog_rule("R-83", Level.ERROR, ADDRESSES, invariant=True)
 def pod_limit_fits_addresses(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """A node on EKS has at most as many pods as card 0 has addresses, and as node groups allow."""
     for at, pool in pools(plan):

@@ -11,7 +11,7 @@ from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import PoolPlan, StackPlan
 from rackwright.stackplan.images import UBUNTU, box_image, image_family, image_variant
 from rackwright.stackplan.operators import EFA_DRA_DRIVER, EFA_PLUGIN, NEURON_PLUGIN
-from rackwright.validation.stack.registry import accelerators, manifests, minor_version, pools, rule
+from rackwright.validation.stack.registry import accelerators, catalog_rule, manifests, minor_version, pools, rule
 
 KINDS = {"nvidia.com/gpu": "gpu", "aws.amazon.com/neuron": "neuron"}
 FAMILIES = ("al2023", "bottlerocket")
@@ -67,7 +67,7 @@ def user_data_fits(plan: StackPlan) -> Iterator[Violation]:
         yield Violation(at, "start it with #!/bin/bash", message)
 
 
-@rule("V-39", Level.ERROR, ACCELERATED)
+@catalog_rule("V-39", Level.ERROR, ACCELERATED)
 def node_image_fits_machine(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """An EKS node image contains drivers for certain machines and one CPU architecture; AL2 images are no longer released."""
     for at, pool in eks_pools(plan):
@@ -85,7 +85,7 @@ def node_image_fits_machine(plan: StackPlan, catalog: Catalog) -> Iterator[Viola
             yield Violation(at / "image", fix, f"Image {pool.image} has no drivers for {pool.machine} ({pool.cpu_arch})")
 
 
-@rule("V-44", Level.ERROR, EFA_DEVICES)
+@catalog_rule("V-44", Level.ERROR, EFA_DEVICES)
 def efa_driver_is_unique(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """EFA interfaces reach pods through the device plugin or the DRA driver, never both; the DRA driver requires Kubernetes 1.35 and
     managed node groups."""
@@ -112,7 +112,7 @@ def efa_driver_lists_machine(plan: StackPlan) -> Iterator[Violation]:
         yield from _unlisted(plan, name, machines, ("supportedInstanceLabels", "values"))
 
 
-@rule("V-46", Level.ERROR, "https://kubernetes.io/docs/concepts/scheduling-eviction/dynamic-resource-allocation/")
+@catalog_rule("V-46", Level.ERROR, "https://kubernetes.io/docs/concepts/scheduling-eviction/dynamic-resource-allocation/")
 def claim_api_exists(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """Resource claims use API resource.k8s.io/v1, which Kubernetes serves since 1.34."""
     minor = minor_version(plan.cluster.version) if plan.cluster else -1
@@ -130,7 +130,7 @@ def neuron_plugin_lists_machine(plan: StackPlan) -> Iterator[Violation]:
     yield from _unlisted(plan, NEURON_PLUGIN, machines, ("neuronInstances",))
 
 
-@rule("R-42", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/userguide/ml-eks-nvidia-ultraserver.html")
+@catalog_rule("R-42", Level.ERROR, "https://docs.aws.amazon.com/eks/latest/userguide/ml-eks-nvidia-ultraserver.html")
 def ultraservers_are_unsupported(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """GB200 UltraServers require compute domains of NVIDIA's DRA driver, which this release does not install."""
     for at, pool in eks_pools(plan):

@@ -10,7 +10,7 @@ from rackwright.diagnostics.problem import At, Level, Stage
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import StackPlan
 from rackwright.stackplan.capacity import ADJACENT_MODES
-from rackwright.validation.stack.registry import accelerators, rule
+from rackwright.validation.stack.registry import accelerators, catalog_rule, rule
 
 GROUPS = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/placement-strategies.html"
 LIST_AWS = (
@@ -23,7 +23,7 @@ NEAREST = 3
 """Number of regions to suggest when a region does not offer the machine."""
 
 
-@rule("V-28", Level.ERROR, GROUPS, invariant=True, on=AWS)
+@catalog_rule("V-28", Level.ERROR, GROUPS, invariant=True, on=AWS)
 def placement_group_fits(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """A cluster placement group has machines in one zone, of a type that supports it; burstable types do not."""
     for at, pool in accelerators(plan):
@@ -57,7 +57,8 @@ def efa_pools_use_a_placement_group(plan: StackPlan) -> Iterator[Violation]:
             yield Violation(at / "adjacent", "set it to true", message)
 
 
-@rule("V-30", Level.ERROR, "https://docs.aws.amazon.com/ec2/latest/instancetypes/ec2-instance-regions.html")
+# A zone chosen by default does not stop an update: EC2 rejects a wrong zone, and builds nothing wrong.
+@catalog_rule("V-30", Level.ERROR, "https://docs.aws.amazon.com/ec2/latest/instancetypes/ec2-instance-regions.html")
 def zone_offers_machine(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """The region and zone offer the machine type."""
     used = [(at / "zones", pool.machine, pool.zones) for at, pool in accelerators(plan)]
@@ -84,7 +85,7 @@ def _google_zones(plan: StackPlan, catalog: Catalog, at: At, machine: str, zones
     if not offered and plan.place.zone_assumed:
         message = f"Zone {plan.place.zone} was chosen by default, and the catalog has no zones that offer {machine}"
         fix = f"set zones in infra; list them with {LIST_GCP.format(machine, plan.place.region)}"
-        yield Violation(at, fix, message, level=Level.WARNING, stage=Stage.BUILD)
+        yield Violation(at, fix, message, level=Level.WARNING, stage=Stage.BUILD, blocks_update=False)
     elif offered and not set(zones) <= set(offered):
         here = sorted(zone for zone in offered if zone.startswith(plan.place.region))
         fix = f"use {' or '.join(here)}" if here else "use another region"
@@ -100,7 +101,7 @@ def _assumed_zone(plan: StackPlan, catalog: Catalog, at: At, machine: str) -> Vi
     if not ids:
         message = f"Zone {plan.place.zone} was chosen by default, and AWS does not publish which zones offer {machine}"
     fix = f"set `zones` in infra; list them with {LIST_AWS.format(machine, plan.place.region)}"
-    return Violation(at, fix, message, level=Level.WARNING, stage=Stage.BUILD)
+    return Violation(at, fix, message, level=Level.WARNING, stage=Stage.BUILD, blocks_update=False)
 
 
 @rule("V-31", Level.ERROR, "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa.html")
@@ -112,7 +113,7 @@ def fabric_is_in_one_zone(plan: StackPlan) -> Iterator[Violation]:
         yield Violation(At() / "pools", f"use {plan.place.zone} for all", message)
 
 
-@rule("V-73", Level.ERROR, "https://cloud.google.com/kubernetes-engine/docs/how-to/compact-placement", on=GCP)
+@catalog_rule("V-73", Level.ERROR, "https://cloud.google.com/kubernetes-engine/docs/how-to/compact-placement", on=GCP)
 def compact_placement_limits(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """GKE supports compact placement in one zone and for at most 1,500 machines."""
     limit = catalog.capacity_rule(plan.place.cloud, None, "most_adjacent_nodes")

@@ -5,14 +5,15 @@ from datetime import UTC, datetime, timedelta
 
 from rackwright.catalog.read import Catalog
 from rackwright.clouds import AWS
-from rackwright.diagnostics.problem import At, Level
+from rackwright.diagnostics.problem import At, Level, Stage
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import CapacityPlan, StackPlan
 from rackwright.stackplan.capacity import RESERVATION_ID, drain_before_end
 from rackwright.validation.stack.nodes.capacity import capacity_plans
-from rackwright.validation.stack.registry import accelerators, manifests, pools, rule
+from rackwright.validation.stack.registry import StackContext, accelerators, catalog_rule, context_rule, manifests, pools, rule
 
 BLOCKS = "https://docs.aws.amazon.com/eks/latest/userguide/capacity-blocks-mng.html"
+BLOCK_TIMES = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-capacity-blocks.html"
 RESERVATIONS = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-reservations-using.html"
 MARGIN = timedelta(minutes=10)
 """Between the drain and the reclaim."""
@@ -20,7 +21,7 @@ PURCHASES = ("CapacityReservation", "CapacityReservationFleet", "CapacityBlockRe
 """Kinds with which controllers (ACK, Crossplane, Config Connector) purchase capacity."""
 
 
-@rule("V-33", Level.ERROR, BLOCKS)
+@catalog_rule("V-33", Level.ERROR, BLOCKS)
 def capacity_block_matches(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """A capacity block has an ID; the machines that use it have its instance type and are in its zone."""
     for at, capacity in capacity_plans(plan):
@@ -39,7 +40,7 @@ def capacity_block_matches(plan: StackPlan, catalog: Catalog) -> Iterator[Violat
             yield Violation(at / "machine", "use on-demand or spot", f"AWS does not sell capacity blocks of {machine}")
 
 
-@rule("V-34", Level.WARNING, BLOCKS)
+@catalog_rule("V-34", Level.WARNING, BLOCKS)
 def capacity_block_drains_in_time(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """Nodes of a capacity block are drained before EC2 reclaims them, 30 minutes before its end (60 of an UltraServer), and the pool's
     minimum is 0."""
@@ -56,7 +57,7 @@ def capacity_block_drains_in_time(plan: StackPlan, catalog: Catalog) -> Iterator
             yield Violation(at / "capacity" / "drains_at", f"set it to {_utc(latest - MARGIN)}", message)
 
 
-@rule("R-10", Level.ERROR, BLOCKS)
+@catalog_rule("R-10", Level.ERROR, BLOCKS)
 def capacity_block_has_not_ended(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """Machines start in a capacity block before its last 40 minutes (70 of an UltraServer), in which nodes are drained."""
     for at, capacity in capacity_plans(plan):
@@ -67,6 +68,17 @@ def capacity_block_has_not_ended(plan: StackPlan, catalog: Catalog) -> Iterator[
                 f"Capacity block {capacity.reservation_id} cannot start machines: it ends at {end} and drains {minutes} minutes earlier"
             )
             yield Violation(at / "ends_at", fix, message)
+
+
+# EC2 rejects the launch of a box before its block; the nodes of a cluster are scheduled for it.
+@context_rule("C-block", Level.ERROR, BLOCK_TIMES, Stage.BUILD, on=AWS)
+def block_of_a_box_has_started(context: StackContext) -> Iterator[Violation]:
+    """The capacity block of a box has started, because a box starts immediately"""
+    capacity = context.plan.box.capacity if context.plan.box else None
+    if capacity and capacity.drains_at and context.now and _time(capacity.starts_at) > context.now:
+        reason = f"A box starts immediately, but capacity block {capacity.reservation_id} starts at {capacity.starts_at}"
+        fix = "build it then, or set kind to training-cluster, whose pool starts with the block"
+        yield Violation(At() / "blueprint" / "kind", fix, reason)
 
 
 @rule("R-11", Level.ERROR, RESERVATIONS)

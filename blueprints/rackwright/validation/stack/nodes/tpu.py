@@ -8,7 +8,7 @@ from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import PoolPlan, StackPlan
 from rackwright.stackplan.labels import RESOURCES
-from rackwright.validation.stack.registry import accelerators, rule
+from rackwright.validation.stack.registry import accelerators, catalog_rule, rule
 
 PLAN_TPUS = "https://cloud.google.com/kubernetes-engine/docs/concepts/plan-tpus"
 MULTISLICE = "https://cloud.google.com/tpu/docs/multislice-introduction"
@@ -25,7 +25,7 @@ def shapes(plan: StackPlan, catalog: Catalog) -> Iterator[tuple[At, PoolPlan, Tp
         yield from ((at, pool, row) for row in catalog.slices_by_machine.get(pool.machine, ()) if row.topology == pool.topology)
 
 
-@rule("V-98", Level.ERROR, PLAN_TPUS)
+@catalog_rule("V-98", Level.ERROR, PLAN_TPUS)
 def topology_exists(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """A slice has a topology that is sold for its machine type."""
     for at, pool in slices(plan):
@@ -36,7 +36,7 @@ def topology_exists(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
             yield Violation(at / "topology", f"use one of {some}", message)
 
 
-@rule("V-99", Level.ERROR, PLAN_TPUS, invariant=True)
+@catalog_rule("V-99", Level.ERROR, PLAN_TPUS, invariant=True)
 def slices_are_whole(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """A slice has all its hosts or none, so a pool's minimum and start are 0 or the number of hosts, and its maximum is that number."""
     for at, pool, shape in shapes(plan, catalog):
@@ -46,7 +46,7 @@ def slices_are_whole(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
             yield Violation(at / "nodes_max", f"set it to {shape.hosts}, and the other two to 0 or {shape.hosts}", message)
 
 
-@rule("V-100", Level.ERROR, PLAN_TPUS, invariant=True)
+@catalog_rule("V-100", Level.ERROR, PLAN_TPUS, invariant=True)
 def placement_matches_hosts(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """Only slices with several hosts have a placement policy, which is a workload policy on TPU7x; GKE rejects others."""
     for at, pool, shape in shapes(plan, catalog):
@@ -78,7 +78,7 @@ def slices_are_equal(plan: StackPlan) -> Iterator[Violation]:
         yield Violation(At() / "releases", "add jobset", "JobSet is not installed, and training on several slices requires it")
 
 
-@rule("V-102", Level.ERROR, PLAN_TPUS, invariant=True)
+@catalog_rule("V-102", Level.ERROR, PLAN_TPUS, invariant=True)
 def chip_count_matches_host(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """A pod uses all chips of its host, so the pool has the number of chips per host."""
     for at, pool, shape in shapes(plan, catalog):

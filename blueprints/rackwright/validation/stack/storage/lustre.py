@@ -9,7 +9,7 @@ from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import LustrePlan, StackPlan
 from rackwright.units import GIB
-from rackwright.validation.stack.registry import accelerators, rule
+from rackwright.validation.stack.registry import accelerators, catalog_rule, rule
 
 GUIDE = "https://docs.aws.amazon.com/fsx/latest/LustreGuide/"
 AT = At() / "lustre"
@@ -22,7 +22,7 @@ def _created(plan: StackPlan, kind: str) -> LustrePlan | None:
     return lustre if lustre and lustre.kind == kind and service == FSX and not lustre.existing_id else None
 
 
-@rule("V-49", Level.ERROR, GUIDE + "ssd-storage.html", invariant=True)
+@catalog_rule("V-49", Level.ERROR, GUIDE + "ssd-storage.html", invariant=True)
 def lustre_tier_exists(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """Persistent SSD file systems of FSx for Lustre have 125, 250, 500 or 1,000 MB/s per TiB."""
     lustre = _created(plan, "ssd")
@@ -33,7 +33,7 @@ def lustre_tier_exists(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]
         yield Violation(AT / "throughput_mb_s_per_tib", _set_to(*_nearest(lustre.throughput_mb_s_per_tib, tiers)), message)
 
 
-@rule("V-50", Level.ERROR, GUIDE + "managing-storage-capacity.html")
+@catalog_rule("V-50", Level.ERROR, GUIDE + "managing-storage-capacity.html")
 def lustre_size_exists(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """SSD file systems of FSx for Lustre have 1,200 GiB, 2,400 GiB or a multiple of 2,400 GiB."""
     lustre = _created(plan, "ssd")
@@ -47,7 +47,7 @@ def lustre_size_exists(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]
         yield Violation(AT / "capacity_gib", _set_to(*_nearest(size, sold)), message)
 
 
-@rule("V-51", Level.ERROR, GUIDE + "efa-file-systems.html")
+@catalog_rule("V-51", Level.ERROR, GUIDE + "efa-file-systems.html")
 def lustre_efa_requirements(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """EFA file systems require EFA clients (AL2023 on Nitro v4 or newer, not Trainium2) and grow in steps of one server."""
     if plan.lustre is None or not plan.lustre.rdma:
@@ -72,7 +72,7 @@ def lustre_is_in_the_pool_zone(plan: StackPlan) -> Iterator[Violation]:
             yield Violation(AT / "zone", f"set it to {pool.zones[0]}", message)
 
 
-@rule("V-53", Level.ERROR, GUIDE + "fsx-data-repositories.html", invariant=True)
+@catalog_rule("V-53", Level.ERROR, GUIDE + "fsx-data-repositories.html", invariant=True)
 def lustre_bucket_links(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """SSD file systems link at most 8 buckets, each once and at a different path; Intelligent-Tiering file systems link none."""
     lustre = plan.lustre
@@ -92,7 +92,7 @@ def lustre_bucket_links(plan: StackPlan, catalog: Catalog) -> Iterator[Violation
             yield Violation(at, "remove one of the two links", f"Path {path} or bucket {key} is already linked")
 
 
-@rule("V-54", Level.ERROR, GUIDE + "managing-throughput-capacity.html")
+@catalog_rule("V-54", Level.ERROR, GUIDE + "managing-throughput-capacity.html")
 def tiered_lustre_size_exists(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """Intelligent-Tiering file systems have a multiple of 4,000 MB/s up to 2,000,000, 32 to 131,072 GiB of cache per 4,000 MB/s, and
     6,000 or 12,000 metadata IOPS."""

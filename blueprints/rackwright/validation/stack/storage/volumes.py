@@ -9,12 +9,12 @@ from rackwright.diagnostics.problem import At, Level
 from rackwright.diagnostics.rule import Violation
 from rackwright.stackplan import DiskPlan, StackPlan
 from rackwright.units import GIB
-from rackwright.validation.stack.registry import accelerators, machines, pools, rule
+from rackwright.validation.stack.registry import accelerators, catalog_rule, machines, pools, rule
 
 MIB = 2**20
 
 
-@rule("V-41", Level.ERROR, "https://docs.aws.amazon.com/ebs/latest/userguide/general-purpose.html", on=AWS)
+@catalog_rule("V-41", Level.ERROR, "https://docs.aws.amazon.com/ebs/latest/userguide/general-purpose.html", on=AWS)
 def gp3_limits(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """gp3 disks have at most 64 TiB, 3,000 to 80,000 IOPS with at most 500 per GiB, and at most 1 MiB/s per 4 IOPS and 2,000 MiB/s."""
     gp3 = catalog.volume("ebs-gp3")
@@ -49,7 +49,7 @@ def auto_scaling_can_use_the_key(plan: StackPlan) -> Iterator[Violation]:
         yield Violation(At() / "key" / "serves", "add disks", message, level=Level.ERROR)
 
 
-@rule("V-43", Level.ERROR, "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instance-store-volumes.html", invariant=True)
+@catalog_rule("V-43", Level.ERROR, "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instance-store-volumes.html", invariant=True)
 def local_nvme_exists(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """Local NVMe is used only on machines that have it."""
     users = [(at, p.machine) for at, p in accelerators(plan) if p.local_nvme]
@@ -60,7 +60,7 @@ def local_nvme_exists(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
             yield Violation(at / "local_nvme", "set it to false", f"local_nvme is true, but {name} has no local NVMe disks")
 
 
-@rule("V-58", Level.WARNING, "https://aws.amazon.com/s3/pricing/#Data_transfer")
+@catalog_rule("V-58", Level.WARNING, "https://aws.amazon.com/s3/pricing/#Data_transfer")
 def checkpoint_bucket_is_in_the_region(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """The checkpoint bucket should be in the stack's region; writing across regions is slower and billed per byte."""
     regions = {row.region for row in catalog.availability if row.cloud == plan.place.cloud}
@@ -82,7 +82,7 @@ def hierarchical_buckets_have_no_versions(plan: StackPlan) -> Iterator[Violation
             yield Violation(At() / "buckets" / index / "versioned", "set one of the two to false", message)
 
 
-@rule("V-75", Level.ERROR, "https://cloud.google.com/compute/docs/disks/local-ssd", invariant=True, on=GCP)
+@catalog_rule("V-75", Level.ERROR, "https://cloud.google.com/compute/docs/disks/local-ssd", invariant=True, on=GCP)
 def bundled_ssd_count(plan: StackPlan, catalog: Catalog) -> Iterator[Violation]:
     """GCP machines with bundled local SSDs have a fixed number of them."""
     for at, pool, machine in machines(plan, catalog):

@@ -1,0 +1,27 @@
+"""The kind of stack that a candidate gets: the spec's, or for `auto` the one that fits the workload and the machines."""
+
+from rackwright.clouds import profile
+from rackwright.sizing.offers.offer import CPU
+from rackwright.sizing.plan import Candidate
+from rackwright.spec.spec import Spec
+
+
+def blueprint_kind(spec: Spec, candidate: Candidate) -> str:
+    """The kind in the spec; for `auto`, the kind that fits the workload, the accelerator and the number of nodes."""
+    if spec.blueprint.kind != "auto":
+        return spec.blueprint.kind
+    if candidate.topology:
+        return "tpu-pod"
+    if candidate.accelerator == CPU:
+        return "box"
+    if spec.workload.kind == "serve":
+        return "inference-fleet"
+    return "box" if candidate.nodes == 1 else "training-cluster"
+
+
+def possible_kinds(spec: Spec) -> frozenset[str]:
+    """Every kind that `blueprint_kind` can return for a candidate that this release builds on a cloud of the spec."""
+    if spec.blueprint.kind != "auto":
+        return frozenset({spec.blueprint.kind})
+    kinds = {"box", "tpu-pod", "inference-fleet" if spec.workload.kind == "serve" else "training-cluster"}
+    return frozenset(kinds & {kind for place in spec.infra.places for kind in profile(place.cloud).blueprints} or kinds)

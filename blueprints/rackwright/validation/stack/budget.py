@@ -1,0 +1,29 @@
+"""The bill against goals.max_cost. Sizing evaluates machines only; the bill includes the other costs and the largest size."""
+
+from collections.abc import Iterator
+
+from rackwright.cost.node_counts import does_the_work
+from rackwright.diagnostics.problem import At, Level
+from rackwright.diagnostics.rule import Violation
+from rackwright.units import MONTH_H
+from rackwright.validation.stack.registry import StackContext, context_rule
+
+MAX_COST = At() / "goals" / "max_cost"
+
+
+@context_rule("V-111", Level.WARNING)
+def bill_is_within_the_goal(context: StackContext) -> Iterator[Violation]:
+    """The cost of the run, or of a month at the maximum size, is at most goals.max_cost"""
+    bill, fit, goal = context.bill, context.fit, context.spec.goals.max_cost if context.spec else None
+    if bill is None or fit is None or goal is None:
+        return
+    if bill.total_usd > goal:
+        words = f"{bill.covers} costs {bill.total_usd:,.0f} USD with network, storage and control plane; goals.max_cost is {goal:,.0f} USD"
+        yield Violation(MAX_COST, "raise the goal, or choose a cheaper fit", words)
+        return
+    # Pools of a fallback are alternatives: together they have at most as many machines as the replicas need.
+    price, max_nodes = fit.candidate.price_usd_per_hour, max((p.nodes_max for p in context.plan.pools if does_the_work(p)), default=0)
+    if price is not None and fit.duration_s is None and price * max_nodes * MONTH_H > goal:
+        usd = price * max_nodes * MONTH_H
+        words = f"a month with the maximum of {max_nodes} machines costs {usd:,.0f} USD; goals.max_cost is {goal:,.0f} USD"
+        yield Violation(MAX_COST, "lower max_replicas, or raise the goal", words)

@@ -1,0 +1,66 @@
+"""Ranks the fits that can be built before those that cannot, and states why these cannot."""
+
+from dataclasses import dataclass, field
+from datetime import date, datetime
+
+from rackwright.catalog import Catalog
+from rackwright.compile.compile import blueprint_of, compile_plan, refusals
+from rackwright.compile.compile_context import CompileContext
+from rackwright.diagnostics.errors import UserError
+from rackwright.diagnostics.problem import Problem
+from rackwright.sizing.plan import Fit, SizingPlan
+from rackwright.spec.spec import Spec
+
+
+@dataclass
+class Buildability:
+    """Why fits of a spec cannot be built; each combination of what decides it is compiled once at most."""
+
+    spec: Spec
+    catalog: Catalog
+    today: date
+    now: datetime | None = None
+    found: dict[tuple, tuple[Problem, ...]] = field(default_factory=dict)
+    compiled: set[tuple] = field(default_factory=set)
+
+    def ordered(self, plan: SizingPlan) -> tuple[Fit, ...]:
+        """The fits, in their order, those that can be built first. Only the first of them is compiled, unless that fails."""
+        reason = self._before_compiling
+        for fit in plan.fits:
+            if self._before_compiling(plan, fit):
+                continue
+            if not self._after_compiling(plan, fit):
+                break
+            reason = self._after_compiling
+        return tuple(sorted(plan.fits, key=lambda fit: bool(reason(plan, fit))))
+
+    def reasons(self, plan: SizingPlan) -> tuple[tuple[Problem, ...], ...]:
+        """Per rank, why the fit cannot be built; empty where it can."""
+        return tuple(self._before_compiling(plan, fit) for fit in plan.fits)
+
+    def _before_compiling(self, plan: SizingPlan, fit: Fit) -> tuple[Problem, ...]:
+        key = self._key(fit)
+        if key not in self.found:
+            self.found[key] = tuple(refusals(CompileContext(self.spec, plan, fit, self.today, now=self.now, catalog=self.catalog)))
+        return self.found[key]
+
+    def _after_compiling(self, plan: SizingPlan, fit: Fit) -> tuple[Problem, ...]:
+        key = self._key(fit)
+        if key not in self.compiled:
+            self.compiled.add(key)
+            self.found[key] = ()
+            try:
+                compile_plan(self.spec, plan, fit, today=self.today, now=self.now, catalog=self.catalog)
+            except UserError as error:
+                self.found[key] = error.problems
+        return self.found[key]
+
+    def _key(self, fit: Fit) -> tuple:
+        """What decides whether a fit can be built: blueprint, place, machine, way to buy, and how many machines a replica or job takes.
+
+        The region decides for an existing network, whose subnets are in one.
+        """
+        c = fit.candidate
+        size = (c.nodes == 1, c.parallelism.accelerators if self.spec.workload.kind == "serve" else 0)
+        region = c.region if self.spec.infra.places[c.place].network.existing else ""
+        return (blueprint_of(self.spec, fit), c.cloud, c.place, c.machine, c.topology, c.capacity, region, *size)
