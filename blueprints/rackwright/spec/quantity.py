@@ -43,6 +43,8 @@ ALIASES = {alias: unit for unit, aliases in MEANT.items() for alias in aliases.s
 """Common misspelling -> unit. Used only to suggest a fix."""
 COUNT_RANGE = (1e-6, 1e18)
 """Allowed range of counts. Keeps arithmetic on absurd values finite."""
+MAX_TOKENS = 10**9
+"""Upper limit of the length of a prompt or answer. The longest published context window has 10 million tokens."""
 
 
 def _pattern(units: dict[str, float]) -> str:
@@ -89,14 +91,24 @@ def _quantity(units: dict[str, float], what: str, example: str, bounds: tuple[st
     return BeforeValidator(_reader(units, what, example, bounds)), WithJsonSchema(schema)
 
 
-def _count(value: object) -> float:
+def _number(value: object) -> float:
     text = value if isinstance(value, str) else repr(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else ""
     if not re.fullmatch(rf"-?{NUMBER}|inf|nan", text):
         raise wrong("S-type", f"Expected a number, got {quote(value)}", "such as 250000 or 1.35e9")
-    low, high = COUNT_RANGE
-    if not low <= float(text) <= high:
-        raise wrong("S-range", f"Expected a number above 0 and at most {high:.0e}, got {quote(value)}")
     return float(text)
+
+
+def _count(value: object) -> float:
+    low, high = COUNT_RANGE
+    if not low <= (number := _number(value)) <= high:
+        raise wrong("S-range", f"Expected a number above 0 and at most {high:.0e}, got {quote(value)}")
+    return number
+
+
+def _tokens(value: object) -> float:
+    if not 1 <= (number := _number(value)) <= MAX_TOKENS:
+        raise wrong("S-range", f"Expected a number of tokens from 1 to {MAX_TOKENS:,}, got {quote(value)}")
+    return number
 
 
 Duration = Annotated[float, *_quantity(SECONDS, "a duration", "48h, 30 min or 50 ms", ("0.001 ms", "5200 w"))]
@@ -125,3 +137,9 @@ Count = Annotated[
     WithJsonSchema({"anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"type": "string", "pattern": rf"^{NUMBER}$"}]}),
 ]
 """Positive number without a unit. Accepts `1.35e9`, which YAML 1.2 parsers may read as text."""
+TokenLength = Annotated[
+    float,
+    BeforeValidator(_tokens),
+    WithJsonSchema({"anyOf": [{"type": "number", "minimum": 1, "maximum": MAX_TOKENS}, {"type": "string", "pattern": rf"^{NUMBER}$"}]}),
+]
+"""Tokens of one prompt or answer, on average or at a percentile."""
