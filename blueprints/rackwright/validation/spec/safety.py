@@ -1,8 +1,8 @@
-"""S-60..S-64, V-12, V-80, V-114: tags, secrets and address ranges."""
+"""S-60..S-64, S-110, S-112, V-12, V-80, V-114: tags, secrets, acknowledgements, URIs and address ranges."""
 
 import re
 from collections.abc import Callable, Iterator
-from ipaddress import IPv4Network, IPv6Network, ip_network
+from ipaddress import IPv4Network, IPv6Network, collapse_addresses, ip_network
 from typing import Any
 
 from rackwright.clouds import profiles
@@ -16,6 +16,8 @@ from rackwright.spec.infra import ExistingSubnet
 from rackwright.spec.reading.model_fields import did_you_mean
 from rackwright.validation.spec.registry import RULES, SpecContext, rule
 
+MAX_ADDRESS_SHARE = 0.5
+"""Share of all addresses from which ranges count as open to the internet."""
 OWN_TAGS = 8
 """Tags that a stack adds, such as its name and expiry date."""
 SECRET_NAME = re.compile(r"(^|_)(TOKEN|SECRET|SECRET_KEY|PASSWORD|PASSWD|API_?KEY|ACCESS_KEY|PRIVATE_KEY|CREDENTIALS?)$", re.IGNORECASE)
@@ -42,11 +44,22 @@ def tag_format(context: SpecContext) -> Iterator[Violation]:
 
 @rule("V-80")
 def ranges_exclude_every_address(context: SpecContext) -> Iterator[Violation]:
-    """A range for the cluster's API or for SSH must not include every address."""
+    """The ranges for the cluster's API, or for SSH, must not include every address, also not several together."""
+    lists: dict[At, list[tuple[At, IPv4Network | IPv6Network]]] = {}
     for at, network in _cidrs(context):
-        if network is not None and network.prefixlen == 0:
-            word = "anywhere" if "ssh_from" in at.steps else "public"
-            yield Violation(at, f"use your own networks, such as 203.0.113.0/24, or write `{word}`", f"{network} includes every address")
+        if network is not None:
+            lists.setdefault(At(at.steps[:-1]), []).append((at, network))
+    for listed, ranges in lists.items():
+        word = "anywhere" if "ssh_from" in listed.steps else "public"
+        fix = f"use your own networks, such as 203.0.113.0/24, or write `{word}`"
+        alone = [(at, network) for at, network in ranges if network.prefixlen == 0]
+        yield from (Violation(at, fix, f"{network} includes every address") for at, network in alone)
+        for version, bits in ((4, 32), (6, 128)) if not alone else ():
+            networks = [network for _, network in ranges if network.version == version]
+            share = sum(network.num_addresses for network in collapse_addresses(networks)) / 2**bits  # ty: ignore
+            if share >= MAX_ADDRESS_SHARE:
+                message = f"The ranges together include {share:.0%} of all IPv{version} addresses"
+                yield Violation(listed, fix, message)
 
 
 @rule("V-114")
@@ -132,6 +145,20 @@ def acknowledged_rules_exist(context: SpecContext) -> Iterator[Violation]:
         elif entry.rule in seen:
             yield Violation(at, "remove one", f"{entry.rule} is acknowledged twice")
         seen.add(entry.rule)
+
+
+@rule("S-112", Level.WARNING)
+def only_warnings_are_acknowledged(context: SpecContext) -> Iterator[Violation]:
+    """Only warnings can be acknowledged; an error stays an error."""
+    if not context.spec.acknowledge:
+        return
+    from rackwright.validation.stack import RULES as STACK_RULES  # imported here, because most specs acknowledge nothing
+
+    rules = RULES.rules | STACK_RULES.rules
+    for i, entry in enumerate(context.spec.acknowledge):
+        if entry.rule in rules and rules[entry.rule].level is Level.ERROR:
+            message = f"{entry.rule} is an error, which cannot be acknowledged"
+            yield Violation(At() / "acknowledge" / i / "rule", "remove the entry, and correct what the error names", message)
 
 
 @rule("S-64", Level.WARNING)
