@@ -61,11 +61,10 @@ def _read(text: str, source: str, rules: SpecRules) -> Reading:
             "S-type", "A spec must be a mapping of keys to values", fix="start with `api_version: rackwright/v1`", mark=tree.mark
         )
         return Reading(None, (*problems, problem))
-    if DECISION_KEYS <= tree.value.keys():
+    if tree.value.keys() >= DECISION_KEYS:
+        reason = "The file is a decision, which `rackwright choose` wrote, not a spec"
         fix = f"give the spec beside it, {Path(source).name.replace('.decision.json', '.yaml')}"
-        return Reading(
-            None, (Problem("S-type", "The file is a decision, which `rackwright choose` wrote, not a spec", fix=fix, mark=tree.mark),)
-        )
+        return Reading(None, (Problem("S-type", reason, fix=fix, mark=tree.mark),))
     parser = SpecParser(tree, problems)
     spec, folder = parser.validate(), Path(source).parent
     if spec is not None:
