@@ -17,6 +17,7 @@ SWEEPS = (
     "accuracy",
     "catalog/test_architecture.py",
     "cli/test_commands.py",
+    "cli/test_control_characters.py",
     "cli/test_economics.py",
     "cli/test_endings.py",
     "cli/test_estimate.py",

@@ -31,6 +31,8 @@ OTHER_KINDS |= {
 }
 FIRST_KEYS = ("mean", "target", "ordered", "base", "type")
 """Keys that a value without its mapping belongs to."""
+LATER = "; more checks run once it is set"
+"""Ends the fix of a missing key without which rules cannot run."""
 PERCENTILE = re.compile(r"p(50|90|95|99)")
 """Key of other tools for a limit at a percentile."""
 Message = tuple[str, str, str]
@@ -151,12 +153,13 @@ def _missing(error: Error, at: At, data: object) -> Message:
     typo = nearest(at.steps[-1], unknown)
     name = str(at.steps[-1])
     example = EXAMPLES.get(name) or (f"one of {', '.join(choices)}" if (choices := choices_at(at)) else "")
-    return "S-missing", f"`{name}` is missing", f"rename `{typo}`" if typo else example
+    later = LATER if name == "model" or len(at.steps) == 1 and name in ("workloads", "infra") else ""
+    return "S-missing", f"`{name}` is missing", f"rename `{typo}`" if typo else example + later
 
 
 def _no_kind(error: Error, at: At, data: object) -> Message:
     if error["type"] == "union_tag_not_found":
-        return "S-missing", "`kind` is missing", "kind is one of " + ", ".join(KINDS)
+        return "S-missing", "`kind` is missing", "kind is one of " + ", ".join(KINDS) + LATER
     problem = wrong_kind(value_at(data, at / "kind"), at)
     return problem.code, problem.reason, problem.fix
 
