@@ -6,7 +6,7 @@ import re
 from random import Random
 from typing import Any
 
-QUANTITY = re.compile(r"([0-9.]{1,12})( ?[^0-9.]{1,20}.*)")
+QUANTITY = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)( ?[a-zA-Z%].{0,20})")
 NUMBERS = (0, -1, 0.5, 1e-9, 1, 2, 3, 7, 1e14, 10**14, 10**15, 2**40, 2**59, 2**63, 10**30, 10**400, 1e308, math.inf, -math.inf, math.nan)
 DATES = (
     "9999-12-31T23:59:59Z",
@@ -21,12 +21,18 @@ WORDS = ("", " ", "\x1b[2J", "\u202egpj", "auto", "none", "p5.48xlarge", "a" * 3
 SHAPES = ([], {}, [[]], [None], {"": None}, {"stack": "a", "output": "b"}, None, True, False)
 
 
+ACTIONS = ("set", "set", "scale", "scale", "scale", "delete", "rename", "repeat", "swap")
+
+
 def mutated(tree: Any, random: Random) -> Any:
-    """A copy of `tree` with one to four mutated places."""
-    tree = [copy.deepcopy(tree)]
+    """A copy of `tree` with one to four mutated places; in half of the copies only numbers change, so that more of them are valid."""
+    tree, only_numbers = [copy.deepcopy(tree)], random.random() < 0.5
     for _ in range(random.choice((1, 1, 1, 2, 4))):
-        holder, key = random.choice(_places(tree))
-        action = random.choice(("set", "set", "scale", "scale", "scale", "delete", "rename", "repeat", "swap"))
+        places = _places(tree)
+        if only_numbers:
+            places = [(holder, key) for holder, key in places if _scaled(holder[key], random) is not None] or places
+        holder, key = random.choice(places)
+        action = "scale" if only_numbers else random.choice(ACTIONS)
         if action == "scale" and (scaled := _scaled(holder[key], random)) is not None:
             holder[key] = scaled
         elif action == "delete" and isinstance(holder, dict):

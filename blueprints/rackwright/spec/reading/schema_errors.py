@@ -153,7 +153,7 @@ def _missing(error: Error, at: At, data: object) -> Message:
     typo = nearest(at.steps[-1], unknown)
     name = str(at.steps[-1])
     example = EXAMPLES.get(name) or (f"one of {', '.join(choices)}" if (choices := choices_at(at)) else "")
-    later = LATER if name == "model" or len(at.steps) == 1 and name in ("workloads", "infra") else ""
+    later = LATER if name == "model" or (len(at.steps) == 1 and name in ("workloads", "infra")) else ""
     return "S-missing", f"`{name}` is missing", f"rename `{typo}`" if typo else example + later
 
 
